@@ -1,0 +1,20 @@
+/* Memory comes in as a value: whoever makes an engine object may hand it an allocator, and tests
+ * hand it one that fails on the n-th call. NULL everywhere means the C library's. */
+#ifndef TOLLBOOK_ALLOC_H
+#define TOLLBOOK_ALLOC_H
+
+#include <stddef.h>
+
+typedef struct tb_alloc {
+    /* size 0 frees and returns NULL; ptr NULL allocates; old is the size given last. */
+    void *(*resize)(void *ctx, void *ptr, size_t old, size_t size);
+    void *ctx;
+} tb_alloc;
+
+/* tb_alloc_resize(NULL, ...) uses realloc and free. Returns NULL when out of memory (ptr stays). */
+void *tb_alloc_resize(const tb_alloc *alloc, void *ptr, size_t old, size_t size);
+/* Zeroed memory for count objects of size bytes; NULL on overflow or when out of memory. */
+void *tb_alloc_zero(const tb_alloc *alloc, size_t count, size_t size);
+void tb_alloc_free(const tb_alloc *alloc, void *ptr, size_t size);
+
+#endif

@@ -1,0 +1,30 @@
+/* A byte buffer that grows up to a maximum given at its birth.
+ *
+ * Invariants: len <= cap <= max; data is NULL exactly when cap is 0; after a failure (out of memory,
+ * or the maximum would be passed) `failed` stays set, content is unchanged and every later append
+ * does nothing, so that a writer checks once at the end. */
+#ifndef TOLLBOOK_BUF_H
+#define TOLLBOOK_BUF_H
+
+#include "tollbook/alloc.h"
+#include "tollbook/error.h"
+
+typedef struct tb_buf {
+    char *data;
+    size_t len, cap, max;
+    const tb_alloc *alloc;
+    bool failed;
+} tb_buf;
+
+void tb_buf_init(tb_buf *buf, size_t max, const tb_alloc *alloc); /* allocates nothing */
+void tb_buf_release(tb_buf *buf);                                 /* frees the content */
+/* Makes room for `more` bytes and returns where they go, or NULL (then buf->failed is set).
+ * The caller writes there and adds what it wrote to buf->len. */
+char *tb_buf_room(tb_buf *buf, size_t more);
+void tb_buf_add(tb_buf *buf, const void *bytes, size_t len);
+void tb_buf_str(tb_buf *buf, const char *text);
+void tb_buf_fmt(tb_buf *buf, const char *fmt, ...) TB_PRINTF(2, 3);
+/* TB_OK, or TB_E_NOMEM with a sentence naming the maximum. */
+TB_MUST_USE tb_code tb_buf_check(const tb_buf *buf, tb_error *err);
+
+#endif

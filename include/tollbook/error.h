@@ -1,0 +1,83 @@
+/* Errors: one table names every code, its process exit status, its HTTP status, its ErrorKey and
+ * its standing text, so that the command line, the HTTP face and the documents cannot drift apart.
+ *
+ * A function that can fail returns a tb_code and is marked TB_MUST_USE. Details (field, place,
+ * sentence) go to a tb_error given by the caller, which may be NULL; it is written on failure only.
+ * Outputs named ret_x are written on success only.
+ *
+ * Exit statuses: 0 done, 1 the answer is no, 2 usage or bad input, 3 environment
+ * (disk, lock, permission, memory). HTTP statuses and ErrorKeys: contract, section 0.2 and 1.4. */
+#ifndef TOLLBOOK_ERROR_H
+#define TOLLBOOK_ERROR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TB_MUST_USE __attribute__((warn_unused_result))
+#define TB_PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+/* X(NAME, exit status, HTTP status, ErrorKey, standing text) */
+#define TB_ERRORS(X)                                                                               \
+    X(OK, 0, 200, "", "Done.")                                                                     \
+    X(DIFFERENT, 1, 500, "store.difference", "The stored data does not agree with itself.")        \
+    X(USAGE, 2, 400, "usage", "The call is not understood.")                                       \
+    X(VALIDATION, 2, 400, "validation_error", "A value is not valid.")                             \
+    X(DATE_RANGE, 2, 400, "statistics.date_range_invalid", "The date range is not valid.")         \
+    X(BAD_LINE, 2, 400, "ingest.line_rejected", "A line of the input does not parse.")             \
+    X(BAD_INPUT, 2, 400, "ingest.invalid", "The input does not parse.")                            \
+    X(CATALOG, 2, 400, "catalog.invalid", "The catalogue is not valid.")                           \
+    X(OVERFLOW, 2, 400, "counter.overflow", "A counter would pass 2^63 - 1.")                      \
+    X(UNAUTHORIZED, 2, 401, "authentication.failed", "The request authorization failed.")          \
+    X(FORBIDDEN, 2, 403, "authorization.forbidden", "The key lacks the role for this request.")    \
+    X(NOT_FOUND, 2, 404, "resource.not_found", "The requested resource was not found.")            \
+    X(ZONE_NOT_FOUND, 2, 404, "pullZone.not_found", "The requested Pull Zone was not found.")      \
+    X(METHOD, 2, 405, "request.method_not_allowed", "The method is not allowed here.")             \
+    X(BATCH_CONFLICT, 2, 409, "batch.conflict", "The batch id is known with other bytes.")         \
+    X(TOO_LARGE, 2, 413, "request.body_too_large", "The body is larger than allowed.")             \
+    X(URI_TOO_LONG, 2, 414, "request.uri_too_long", "The request target is longer than allowed.")  \
+    X(MEDIA_TYPE, 2, 415, "request.media_type", "The content type or encoding is not supported.")  \
+    X(BAD_REQUEST, 2, 400, "request.malformed", "The request is malformed.")                       \
+    X(RATE_LIMITED, 2, 429, "request.rate_limited", "Too many requests, try again later.")         \
+    X(HEADERS_TOO_LARGE, 2, 431, "request.headers_too_large", "The request headers are too large.")\
+    X(NOT_IMPLEMENTED, 2, 501, "request.method_unknown", "The method is not known.")               \
+    X(NOMEM, 3, 500, "server.out_of_memory", "Out of memory.")                                     \
+    X(IO, 3, 500, "server.io", "Reading or writing failed.")                                       \
+    X(DISK_FULL, 3, 503, "server.disk_full", "The disk is full.")                                  \
+    X(BUSY, 3, 503, "server.busy", "The server is busy, try again later.")                         \
+    X(LOCKED, 3, 503, "store.locked", "Another process writes this database.")                     \
+    X(READ_ONLY, 3, 500, "store.read_only", "The database cannot be written.")                     \
+    X(NOT_OURS, 3, 500, "store.not_ours", "The file is not a tollbook database.")                  \
+    X(NEWER, 3, 500, "store.newer", "The database was written by a newer tollbook.")               \
+    X(CORRUPT, 3, 500, "store.corrupt", "The database is damaged.")                                \
+    X(INTERNAL, 3, 500, "server.internal", "Internal error.")
+
+typedef enum tb_code {
+#define TB_X(name, exit, http, key, text) TB_E_##name,
+    TB_ERRORS(TB_X)
+#undef TB_X
+        TB_E_MAX_
+} tb_code;
+#define TB_OK TB_E_OK
+
+/* What went wrong and where. line and byte count from 1; 0 means "no such place". */
+typedef struct tb_error {
+    tb_code code;
+    char field[48];    /* parameter, JSON path or column; "" if none */
+    char message[360]; /* one sentence, no line end */
+    uint64_t line;
+    uint64_t byte;
+} tb_error;
+
+/* Fills *err (NULL allowed) and returns code. field may be NULL; fmt NULL takes the standing text. */
+tb_code tb_fail(tb_error *err, tb_code code, const char *field, const char *fmt, ...)
+    TB_PRINTF(4, 5);
+
+/* The table's columns. An unknown code answers as INTERNAL. Never NULL. */
+const char *tb_code_name(tb_code code);
+int tb_code_exit(tb_code code);
+int tb_code_http(tb_code code);
+const char *tb_code_key(tb_code code);
+const char *tb_code_text(tb_code code);
+
+#endif

@@ -1,0 +1,121 @@
+/* Intake: bytes to records. Pure, bounded, no allocation: whole lines in, records out.
+ *
+ * Pipe format (contract 8.2), 12 columns, 15 with extended logging, LF or CRLF ended:
+ *   cache status | status | timestamp ms UTC | bytes sent | pull zone id | remote IP | referer |
+ *   URL | edge code | user agent | request id | country [| body bytes | range | authorization]
+ * Combined format (nginx, Apache): zone and edge code come from the layout; an optional trailing
+ * token after the quoted user agent is $upstream_cache_status.
+ *
+ * A line that does not parse becomes a tb_reject with its number, its byte and its reason;
+ * accepted + rejected = lines, always. A blank line is a rejected line. */
+#ifndef TOLLBOOK_INTAKE_H
+#define TOLLBOOK_INTAKE_H
+
+#include "tollbook/error.h"
+#include "tollbook/metrics.h"
+
+/* Cache status of a request. Served from cache: HIT, REVALIDATED, STALE, UPDATING. */
+typedef enum tb_cache {
+    TB_CACHE_OTHER, /* MISS, BYPASS, EXPIRED, '-' and any other token */
+    TB_CACHE_SERVED,
+    TB_CACHE_REVALIDATED, /* served from cache, but it reached the origin or balancer */
+} tb_cache;
+
+#define TB_EDGE_MAX 16                               /* longest edge location code, bytes */
+#define TB_HIT_BYTES_MAX (UINT64_C(1) << 44)         /* most bytes of one answer: 16 TiB */
+#define TB_LINE_MAX (1u << 20)                       /* longest line, bytes */
+#define TB_OLDEST_MS INT64_C(1420070400000)          /* 2015-01-01T00:00:00Z */
+#define TB_AHEAD_MS (INT64_C(48) * 3600 * 1000)      /* how far ahead of now a line may be */
+
+/* One accepted line, reduced to what is counted. edge points into the input. */
+typedef struct tb_hit {
+    int64_t zone;     /* pull zone id, 1 .. 2^63-1 */
+    uint64_t bytes;   /* 0 .. TB_HIT_BYTES_MAX */
+    const char *edge; /* 1 .. TB_EDGE_MAX bytes of [A-Za-z0-9_.-] */
+    int32_t hour;     /* hours since 1970 */
+    uint16_t status;  /* 100 .. 599 */
+    uint16_t country; /* first letter << 8 | second letter, upper case; 0 where there is none */
+    uint8_t edge_len;
+    uint8_t cache; /* tb_cache */
+} tb_hit;
+
+/* Why a line was refused. X(NAME, text) */
+#define TB_REJECTS(X)                                                                              \
+    X(BLANK, "blank line")                                                                         \
+    X(TOO_LONG, "line longer than 1 MiB")                                                          \
+    X(COLUMNS, "wrong number of columns: 12 or 15 expected")                                       \
+    X(CACHE, "cache status is empty or not a token")                                               \
+    X(STATUS, "status is not a number from 100 to 599")                                            \
+    X(TIMESTAMP, "timestamp is not a number of milliseconds")                                      \
+    X(TOO_OLD, "timestamp before 2015")                                                            \
+    X(TOO_NEW, "timestamp more than 48 hours ahead")                                               \
+    X(BYTES, "bytes sent is not a number from 0 to 2^44")                                          \
+    X(ZONE, "pull zone id is not a number from 1 to 2^63-1")                                       \
+    X(EDGE, "edge location is not 1 to 16 letters, digits, '_', '.' or '-'")                       \
+    X(COUNTRY, "country is not two letters or '-'")                                                \
+    X(NUL, "line holds a NUL byte")                                                                \
+    X(COMBINED, "not a combined log line")                                                         \
+    X(JSON, "not a JSON object of known counters")                                                 \
+    X(COUNTER, "counter is not a whole number from 0 to 2^63-1")                                   \
+    X(HOUR, "hour is not an RFC 3339 time on the hour")                                            \
+    X(TOO_MANY_EDGES, "more than 65000 different edge locations")
+
+typedef enum tb_reject_reason {
+#define TB_X(name, text) TB_REJECT_##name,
+    TB_REJECTS(TB_X)
+#undef TB_X
+        TB_REJECT_MAX_
+} tb_reject_reason;
+const char *tb_reject_text(tb_reject_reason reason);
+const char *tb_reject_name(tb_reject_reason reason);
+
+typedef struct tb_reject {
+    uint64_t line;    /* 1 = first line of this call's bytes */
+    uint32_t byte;    /* 1 = first byte of the line: where parsing stopped */
+    uint32_t len;     /* length of the line without its end */
+    const char *text; /* the line, in the input */
+    tb_reject_reason reason;
+} tb_reject;
+
+typedef enum tb_log_format { TB_FORMAT_PIPE, TB_FORMAT_COMBINED } tb_log_format;
+
+typedef struct tb_log_layout {
+    tb_log_format format;
+    int64_t now_ms;   /* the clock, for the sanity window */
+    int64_t zone;     /* combined: whose lines these are */
+    const char *edge; /* combined: edge location code */
+    uint8_t edge_len;
+} tb_log_layout;
+
+/* What one call read. hits and rejects are arrays of the caller's, each of at least `room`. */
+typedef struct tb_intake {
+    tb_hit *hits;
+    tb_reject *rejects;
+    size_t room;
+    size_t n_hits, n_rejects; /* set by the call; their sum is the lines read */
+} tb_intake;
+
+/* Reads whole lines from bytes until len, or until `room` lines are read, whichever comes first,
+ * and returns the bytes consumed. The last line may lack its LF. Readable memory must extend
+ * TB_INTAKE_SLACK bytes past len (vector loads). */
+#define TB_INTAKE_SLACK 64
+size_t tb_intake_lines(const tb_log_layout *layout, const char *bytes, size_t len, tb_intake *out);
+
+/* One row of BUCKETS.ndjson: a zone's or a load balancer's hour. */
+typedef struct tb_row {
+    bool balancer;    /* id is a load balancer's: only requests is set */
+    int64_t id;
+    int32_t hour;
+    char edge[TB_EDGE_MAX];
+    uint8_t edge_len; /* 0 for balancers */
+    uint32_t metrics; /* which counters the row carries */
+    uint64_t value[TB_METRIC_COUNT];
+} tb_row;
+
+/* Parses one line (no LF). Unknown keys, duplicate keys, keys of request logs alone and values
+ * outside 0 .. 2^63-1 are refused: returns false and fills *ret_reject (line = 1) and, in
+ * err->message, the sentence that names the key. "region" is the edge location code. */
+bool tb_row_parse(const char *line, size_t len, int64_t now_ms, tb_row *ret_row,
+                  tb_reject *ret_reject, tb_error *err);
+
+#endif

@@ -1,0 +1,23 @@
+/* Numbers and strings as JSON text. Written here and nowhere else; no locale, no double in a
+ * counter. The writers return the end of what they wrote and need the room their names' constants
+ * give. */
+#ifndef TOLLBOOK_JSON_H
+#define TOLLBOOK_JSON_H
+
+#include "tollbook/buf.h"
+#include "tollbook/series.h"
+
+#define TB_U64_TEXT_MAX 20
+#define TB_U128_TEXT_MAX 39
+#define TB_DOUBLE_TEXT_MAX 352
+
+char *tb_put_u64(char *out, uint64_t value);
+char *tb_put_u128(char *out, tb_u128 value);
+/* Shortest decimal text that reads back to the same double; plain notation; an integral value
+ * prints without a point; NaN and infinities print 0 (they cannot come from counters). */
+char *tb_put_double(char *out, double value);
+
+/* Appends a quoted, escaped JSON string. Bytes that are not UTF-8 become U+FFFD. */
+void tb_json_string(tb_buf *out, const char *text, size_t len);
+
+#endif

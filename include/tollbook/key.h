@@ -1,0 +1,69 @@
+/* API keys and roles. A key is shown once, at its creation; only its SHA-256 is stored and found.
+ * Keys carry 192 random bits. Roles and what they open: contract 0.1. */
+#ifndef TOLLBOOK_KEY_H
+#define TOLLBOOK_KEY_H
+
+#include "tollbook/error.h"
+
+/* X(ENUM, name, opens statistics, opens pull zones, opens billing, opens ingest, is operator's) */
+#define TB_ROLES(X)                                                                                \
+    X(USER, "User", 1, 1, 1, 0, 0)                                                                 \
+    X(USER_API, "UserApi", 1, 1, 1, 0, 0)                                                          \
+    X(SUB_API_STATISTICS, "SubuserAPIStatistics", 1, 0, 0, 0, 0)                                   \
+    X(SUB_STATISTICS, "SubuserStatistics", 1, 0, 0, 0, 0)                                          \
+    X(SUB_MANAGE, "SubuserManage", 1, 1, 0, 0, 0)                                                  \
+    X(SUB_API_MANAGE, "SubuserAPIManage", 1, 1, 0, 0, 0)                                           \
+    X(SUB_API_PULL_ZONES, "SubuserAPIPullZones", 0, 1, 0, 0, 0)                                    \
+    X(SUB_PULL_ZONES, "SubuserPullZones", 0, 1, 0, 0, 0)                                           \
+    X(SUB_API_BILLING, "SubuserAPIBilling", 0, 0, 1, 0, 0)                                         \
+    X(SUB_BILLING, "SubuserBilling", 0, 0, 1, 0, 0)                                                \
+    X(INGEST, "Ingest", 0, 0, 0, 1, 0)                                                             \
+    X(OPERATOR, "Operator", 0, 0, 0, 1, 1)
+
+typedef enum tb_role {
+#define TB_X(e, name, stats, zones, billing, ingest, op) TB_ROLE_##e,
+    TB_ROLES(TB_X)
+#undef TB_X
+        TB_ROLE_COUNT
+} tb_role;
+
+/* What a route asks for. */
+typedef enum tb_access {
+    TB_ACCESS_NONE, /* no key needed */
+    TB_ACCESS_ANY,  /* any valid key */
+    TB_ACCESS_STATISTICS,
+    TB_ACCESS_PULL_ZONES,
+    TB_ACCESS_BILLING,
+    TB_ACCESS_INGEST,
+    TB_ACCESS_OPERATOR,
+    TB_ACCESS_COUNT
+} tb_access;
+
+const char *tb_role_name(tb_role role);
+/* Case-sensitive. false: no such role. */
+bool tb_role_parse(const char *name, tb_role *ret_role);
+/* Whether a set of roles (bit r = role r) opens `access`. */
+bool tb_roles_open(uint32_t roles, tb_access access);
+
+#define TB_KEY_HASH 32
+#define TB_KEY_TEXT 48 /* characters of a key, terminator not counted */
+#define TB_KEY_RANDOM 24 /* random bytes it is made from: 192 bits */
+
+typedef struct tb_key {
+    int64_t id;
+    int64_t account; /* 0: the operator's own */
+    uint32_t roles;
+    uint8_t hash[TB_KEY_HASH];
+    char hint[8];       /* the first characters, to tell keys apart in lists */
+    int64_t created_us;
+    int64_t revoked_us; /* INT64_MAX while it is valid */
+} tb_key;
+
+/* The key's text from random bytes of the caller's: lower-case hex. out is terminated. */
+void tb_key_format(const uint8_t random[TB_KEY_RANDOM], char out[TB_KEY_TEXT + 1]);
+/* SHA-256 of the presented text, any length. */
+void tb_key_hash(const char *text, size_t len, uint8_t out[TB_KEY_HASH]);
+/* Constant time. */
+bool tb_key_equal(const uint8_t a[TB_KEY_HASH], const uint8_t b[TB_KEY_HASH]);
+
+#endif

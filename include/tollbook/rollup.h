@@ -1,0 +1,58 @@
+/* Rollup: records to counter deltas per (zone, edge location, hour), in bounded memory.
+ *
+ * A tb_rollup belongs to one thread. Several of them (one a worker) are read together, in order,
+ * through a tb_rollup_cursor, which yields each (scope, id, edge, day) exactly once, ascending by
+ * scope, id, edge code (bytes) and day, with the day's hours merged over all parts. */
+#ifndef TOLLBOOK_ROLLUP_H
+#define TOLLBOOK_ROLLUP_H
+
+#include "tollbook/alloc.h"
+#include "tollbook/grid.h"
+#include "tollbook/intake.h"
+
+typedef enum tb_rollup_scope { TB_ROLLUP_ZONE, TB_ROLLUP_BALANCER } tb_rollup_scope;
+
+typedef struct tb_rollup tb_rollup;
+
+/* max_groups: how many (id, edge, hour) groups it may hold before it says it is full. */
+tb_rollup *tb_rollup_new(size_t max_groups, const tb_alloc *alloc);
+void tb_rollup_free(tb_rollup *rollup);
+void tb_rollup_clear(tb_rollup *rollup); /* forgets everything, keeps the memory */
+bool tb_rollup_full(const tb_rollup *rollup);
+size_t tb_rollup_groups(const tb_rollup *rollup);
+
+/* Adds hits. On failure (NOMEM, OVERFLOW) the rollup must be cleared or freed.
+ * TB_E_OVERFLOW: a counter would pass TB_COUNTER_MAX. Never stops half way for being full. */
+TB_MUST_USE tb_code tb_rollup_add_hits(tb_rollup *rollup, const tb_hit *hits, size_t n,
+                                       tb_error *err);
+TB_MUST_USE tb_code tb_rollup_add_row(tb_rollup *rollup, const tb_row *row, tb_error *err);
+
+/* One day of one (scope, id, edge). grid's slots are the 24 hours. */
+typedef struct tb_rollup_day {
+    tb_rollup_scope scope;
+    int64_t id;
+    const char *edge; /* edge_len bytes, lives as long as the cursor; empty for balancers */
+    size_t edge_len;
+    int64_t day; /* days since 1970 */
+} tb_rollup_day;
+
+/* Requests and bytes of one (zone, day, country); country as in tb_hit, never 0. */
+typedef struct tb_rollup_country {
+    int64_t zone;
+    int64_t day;
+    uint16_t country;
+    uint64_t requests, bytes;
+} tb_rollup_country;
+
+typedef struct tb_rollup_cursor tb_rollup_cursor;
+/* The parts must not change while the cursor lives. NULL when out of memory. */
+tb_rollup_cursor *tb_rollup_cursor_new(tb_rollup *const *parts, size_t n, const tb_alloc *alloc);
+void tb_rollup_cursor_free(tb_rollup_cursor *cursor);
+/* true: *ret_day and *grid (cleared first) hold the next day. false: the end, or a failure that
+ * tb_rollup_cursor_check reports. */
+bool tb_rollup_next_day(tb_rollup_cursor *cursor, tb_rollup_day *ret_day, tb_grid *grid);
+/* Ascending by zone, day, country. Independent of tb_rollup_next_day. */
+bool tb_rollup_next_country(tb_rollup_cursor *cursor, tb_rollup_country *ret_country);
+TB_MUST_USE tb_code tb_rollup_cursor_check(const tb_rollup_cursor *cursor, tb_error *err);
+
+#endif

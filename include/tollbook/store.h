@@ -1,0 +1,188 @@
+/* The store: one SQLite file, the only place that knows SQL (architecture section 3).
+ *
+ * Life cycle: tb_store_create makes an empty database; tb_store_open gives a reader (read-only,
+ * any number, one thread each) or the writer (one in all processes: it holds FILE.lock, commits and
+ * checkpoints). A failed write leaves the transaction open: tb_store_rollback, then go on.
+ *
+ * Everything between tb_store_begin and tb_store_commit is atomic and durable once commit returned
+ * TB_OK (WAL, synchronous=FULL).
+ *
+ * Usage is kept per series: (scope, id, edge location), as chunks of 24 hours and of a month's
+ * days. Scopes: a zone at one edge location, a zone, an account at one edge location, an account,
+ * a load balancer. The all-locations series of a zone or account is left out while it has a single
+ * location (readers never notice). */
+#ifndef TOLLBOOK_STORE_H
+#define TOLLBOOK_STORE_H
+
+#include "tollbook/answer.h"
+#include "tollbook/catalog.h"
+#include "tollbook/key.h"
+#include "tollbook/region.h"
+#include "tollbook/rollup.h"
+#include "tollbook/series.h"
+
+#define TB_APPLICATION_ID 0x746f6c6c /* "toll" */
+
+typedef struct tb_store tb_store;
+
+typedef struct tb_store_options {
+    bool write;
+    const char *owner; /* writer: who holds the lock, for people ("serve 127.0.0.1:8080") */
+    int cache_kib;     /* page cache; 0: 32 MiB for the writer, 8 MiB for a reader */
+    const char *vfs;   /* SQLite VFS name; NULL: the default. Tests inject faults here */
+    int64_t now_us;    /* recorded by migrations */
+} tb_store_options;
+
+/* TB_E_IO where the file exists already. Makes FILE with the newest schema. */
+TB_MUST_USE tb_code tb_store_create(const char *path, const tb_store_options *options,
+                                    tb_error *err);
+/* TB_E_NOT_OURS, TB_E_NEWER, TB_E_CORRUPT, TB_E_LOCKED (message names the holder),
+ * TB_E_READ_ONLY, TB_E_IO. The writer migrates an older schema, in one transaction. */
+TB_MUST_USE tb_code tb_store_open(const char *path, const tb_store_options *options,
+                                  tb_store **ret_store, tb_error *err);
+/* The writer checkpoints. NULL is fine. */
+void tb_store_close(tb_store *store);
+
+/* --- writing --- */
+
+TB_MUST_USE tb_code tb_store_begin(tb_store *store, tb_error *err);
+TB_MUST_USE tb_code tb_store_commit(tb_store *store, tb_error *err);
+void tb_store_rollback(tb_store *store);
+/* A mark inside a transaction, so that one bad batch of a group does not lose the others. */
+TB_MUST_USE tb_code tb_store_mark(tb_store *store, tb_error *err);
+TB_MUST_USE tb_code tb_store_keep_mark(tb_store *store, tb_error *err);
+void tb_store_back_to_mark(tb_store *store);
+/* Moves committed pages from the WAL into the file when the WAL has grown past its bound, or
+ * always when `all`. Never fails the data: an error leaves the WAL as it is. */
+void tb_store_checkpoint(tb_store *store, bool all);
+
+typedef struct tb_hash128 {
+    uint64_t high, low;
+} tb_hash128;
+
+typedef enum tb_batch_kind { TB_BATCH_LOG = 1, TB_BATCH_BUCKETS = 2 } tb_batch_kind;
+
+#define TB_BATCH_NAME_MAX 255
+
+/* One committed segment of an input: the bytes start..length of it. A small input is one segment.
+ * hash is XXH3-128 over the first `length` decompressed bytes; head is the same over the first
+ * min(length, TB_HEAD) bytes: it finds candidates cheaply. */
+#define TB_HEAD 4096
+typedef struct tb_segment {
+    tb_batch_kind kind;
+    const char *name;   /* explicit batch id, or NULL: content decides */
+    const char *source; /* where it came from, for people */
+    uint64_t start, length;
+    tb_hash128 hash, head;
+    uint64_t lines_before;       /* lines of the input before this segment */
+    uint64_t accepted, rejected; /* lines of this segment */
+    bool final;                  /* the input ends here */
+    int64_t now_us;
+} tb_segment;
+
+/* Adds what the cursor holds to all series it touches. May be called several times before
+ * tb_store_add_segment, which then records their sum. TB_E_OVERFLOW: a counter is full. */
+TB_MUST_USE tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *err);
+/* Keeps a refused line (text cut to TB_REJECT_TEXT_MAX bytes; at most TB_REJECTS_KEPT a segment,
+ * the rest only counted). line counts from 1 over the whole input. Call before add_segment. */
+#define TB_REJECT_TEXT_MAX 2048
+#define TB_REJECTS_KEPT 100000
+TB_MUST_USE tb_code tb_store_add_reject(tb_store *store, uint64_t line, uint32_t byte,
+                                        const char *reason, const char *text, size_t len,
+                                        tb_error *err);
+TB_MUST_USE tb_code tb_store_add_segment(tb_store *store, const tb_segment *segment,
+                                         int64_t *ret_segment_id, tb_error *err);
+
+/* Known segments. name NULL: those whose head is `head` and kind is `kind`, whatever their name;
+ * else those of the named batch. Ascending by (start, length). Free the array with free(). */
+typedef struct tb_known {
+    uint64_t start, length, lines; /* lines of the input up to length */
+    uint64_t accepted, rejected;   /* of that segment */
+    tb_hash128 hash;
+    tb_batch_kind kind;
+    bool final;
+} tb_known;
+TB_MUST_USE tb_code tb_store_known_by_head(tb_store *store, tb_batch_kind kind, tb_hash128 head,
+                                           tb_known **ret_known, size_t *ret_n, tb_error *err);
+TB_MUST_USE tb_code tb_store_known_by_name(tb_store *store, const char *name, tb_known **ret_known,
+                                           size_t *ret_n, tb_error *err);
+
+typedef struct tb_applied {
+    size_t accounts_added, zones_added, balancers_added, regions;
+    size_t changed;  /* things whose document differs from the stored one */
+    size_t deleted;  /* things that the catalogue no longer names */
+    size_t restored; /* things marked deleted that it names again */
+    size_t adopted;  /* zones with usage that had no account until now */
+} tb_applied;
+/* Makes the stored catalogue equal to this one, in the caller's transaction. Idempotent.
+ * TB_E_CATALOG: a zone or balancer would change its account. */
+TB_MUST_USE tb_code tb_store_apply_catalog(tb_store *store, const tb_catalog *catalog,
+                                           int64_t now_us, tb_applied *ret_applied, tb_error *err);
+
+TB_MUST_USE tb_code tb_store_key_add(tb_store *store, tb_key *key, tb_error *err); /* sets id */
+/* TB_E_NOT_FOUND: no such key. Revoking twice keeps the first moment. */
+TB_MUST_USE tb_code tb_store_key_revoke(tb_store *store, int64_t id, int64_t now_us,
+                                        tb_error *err);
+
+/* --- reading: a writer reads too --- */
+
+/* One snapshot for all reads until tb_store_read_end. */
+TB_MUST_USE tb_code tb_store_read_begin(tb_store *store, tb_error *err);
+void tb_store_read_end(tb_store *store);
+
+/* Grows with every commit that changed something; survives restarts. */
+TB_MUST_USE tb_code tb_store_version(tb_store *store, uint64_t *ret_version, tb_error *err);
+
+TB_MUST_USE tb_code tb_store_account_exists(tb_store *store, int64_t account, bool *ret_exists,
+                                            tb_error *err);
+/* Whose figures: an account's, one of its zones', at all locations or at one region. */
+#define TB_ALL INT64_C(-1)
+typedef struct tb_view {
+    int64_t account;
+    int64_t zone;   /* TB_ALL, or a zone of that account */
+    int64_t region; /* TB_ALL, or a region id */
+} tb_view;
+/* TB_E_ZONE_NOT_FOUND where view->zone is not a zone of view->account (deleted zones are still
+ * its own). An unknown region is an empty one: zeros. */
+TB_MUST_USE tb_code tb_store_view_check(tb_store *store, const tb_view *view, tb_error *err);
+/* Fills the columns of an initialised series. Costs its points, not the stored history. */
+TB_MUST_USE tb_code tb_store_read_series(tb_store *store, const tb_view *view, tb_series *series,
+                                         tb_error *err);
+/* Bytes per region over the range, ascending by region name, names in *ret_geo's own memory (one
+ * free() releases all). Edge locations that no region names are "Other: CODE". */
+TB_MUST_USE tb_code tb_store_read_geo(tb_store *store, const tb_view *view, tb_range range,
+                                      tb_geo **ret_geo, size_t *ret_n, tb_error *err);
+TB_MUST_USE tb_code tb_store_regions(tb_store *store, tb_region **ret_regions, size_t *ret_n,
+                                     tb_error *err); /* ascending by id; free() */
+TB_MUST_USE tb_code tb_store_keys(tb_store *store, tb_key **ret_keys, size_t *ret_n,
+                                  tb_error *err); /* ascending by id, revoked too; free() */
+
+/* Figures for an operator. */
+typedef struct tb_store_figures {
+    uint64_t file_bytes, wal_bytes;
+    int64_t newest_hour; /* hours since 1970 of the newest bucket; INT64_MIN where none */
+    uint64_t segments, accepted, rejected;
+    uint64_t zones, unassigned_zones;   /* zones of the catalogue; ids with usage and no account */
+    uint64_t unpriced_locations;        /* edge locations that no region names */
+} tb_store_figures;
+TB_MUST_USE tb_code tb_store_read_figures(tb_store *store, tb_store_figures *ret_figures,
+                                          tb_error *err);
+
+/* Re-sums and re-checks everything stored. Calls say (may be NULL) with a sentence per difference
+ * found. TB_OK also when differences were found: they are counted in *ret_differences. */
+typedef void (*tb_say)(void *ctx, const char *sentence);
+TB_MUST_USE tb_code tb_store_verify(tb_store *store, tb_say say, void *ctx,
+                                    uint64_t *ret_differences, tb_error *err);
+/* Copies a consistent snapshot to a new file (TB_E_IO where it exists), verifies the copy and
+ * gives it its name last. progress may be NULL. */
+typedef void (*tb_progress)(void *ctx, uint64_t done, uint64_t total);
+TB_MUST_USE tb_code tb_store_backup(tb_store *store, const char *to, tb_progress progress,
+                                    void *ctx, tb_error *err);
+
+/* Read-only SQL over the file, the virtual table `buckets` included: header first, then rows, as
+ * text cells (NULL for SQL NULL). cells live until the call returns. */
+typedef bool (*tb_row_fn)(void *ctx, int n, const char *const *cells, bool is_header);
+TB_MUST_USE tb_code tb_store_query(tb_store *store, const char *sql, tb_row_fn row, void *ctx,
+                                   tb_error *err);
+
+#endif
