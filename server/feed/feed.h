@@ -1,0 +1,67 @@
+/* Feed: an input's bytes through intake and rollup into the store, in bounded memory.
+ *
+ * A log is taken in segments, each its own transaction; every committed segment records the length
+ * and hash of the decompressed input up to its end, and a later run skips the longest prefix that
+ * the store knows. So the same file again is nothing new, a killed run goes on where it stopped,
+ * and a log that has grown adds only its new lines (architecture section 3).
+ *
+ * Where a batch id is given it names exactly these bytes: the same again changes nothing, other
+ * bytes are TB_E_BATCH_CONFLICT and change nothing. */
+#ifndef TOLLBOOK_SERVER_FEED_H
+#define TOLLBOOK_SERVER_FEED_H
+
+#include "tollbook/store.h"
+
+typedef enum feed_encoding {
+    FEED_DETECT, /* by the first bytes: gzip, zstd or plain */
+    FEED_PLAIN,
+    FEED_GZIP,
+    FEED_ZSTD,
+} feed_encoding;
+
+typedef struct feed_progress {
+    uint64_t lines, bytes;     /* decompressed, so far */
+    uint64_t read, total_read; /* as stored: bytes of the file read, and its size (0: unknown) */
+} feed_progress;
+
+typedef struct feed_options {
+    tb_batch_kind kind;
+    tb_log_layout layout;   /* logs: format, zone, edge, now_ms. Buckets: now_ms alone */
+    const char *batch;      /* explicit batch id, or NULL */
+    const char *source;     /* name for people: the file's */
+    bool stop_on_error;     /* end at the first refused line, else count and keep it */
+    bool whole;             /* one transaction for the whole input, or nothing (import) */
+    bool take_partial_line; /* an unterminated last line of a plain file is taken (--final) */
+    unsigned threads;       /* >= 1 */
+    uint64_t segment_bytes; /* 0: the default */
+    size_t max_groups;      /* 0: the default */
+    int64_t now_us;
+    void (*progress)(void *ctx, const feed_progress *progress); /* may be NULL; seldom called */
+    void *progress_ctx;
+} feed_options;
+
+typedef struct feed_report {
+    uint64_t lines, accepted, rejected; /* of the new part of the input */
+    uint64_t known_lines, known_bytes;  /* skipped: the store had them */
+    uint64_t bytes;                     /* decompressed bytes of the input taken or skipped */
+    uint64_t waiting_bytes;             /* unterminated last line left for later; 0 if none */
+    bool nothing_new;                   /* every byte was known: a duplicate */
+    uint64_t stop_line, stop_byte;      /* with stop_on_error: where it stands; 0 if not */
+    tb_reject_reason first_reason;      /* of the first refused line of this run */
+    uint64_t first_line, first_byte;    /* its place; 0 where none */
+} feed_report;
+
+/* Feeds a file ("-": standard input) in transactions of its own. On failure *ret_report says what
+ * was committed before; err->line and err->byte say where it stands. */
+TB_MUST_USE tb_code feed_file(tb_store *store, const char *path, const feed_options *options,
+                              feed_report *ret_report, tb_error *err);
+
+/* Feeds bytes in memory inside the caller's transaction (nothing is committed here; on failure
+ * the caller goes back to its mark). The last line needs no end. plain_max bounds the decompressed
+ * size: TB_E_TOO_LARGE. */
+TB_MUST_USE tb_code feed_memory(tb_store *store, const void *bytes, size_t len,
+                                feed_encoding encoding, size_t plain_max,
+                                const feed_options *options, feed_report *ret_report,
+                                tb_error *err);
+
+#endif
