@@ -1,0 +1,70 @@
+/* What the store's files share: the connection, its prepared statements and its few caches. */
+#ifndef TOLLBOOK_STORE_INTERNAL_H
+#define TOLLBOOK_STORE_INTERNAL_H
+
+#include "store/chunk.h"
+#include "store/statements.h"
+#include "tollbook/store.h"
+
+#include <sqlite3.h>
+
+#define TB__SCOPE_ZONE 1
+#define TB__SCOPE_ACCOUNT 2
+#define TB__SCOPE_BALANCER 3
+
+extern const char *const tb__migrations[];
+extern const int tb__schema_version;
+
+struct tb_store {
+    sqlite3 *db;
+    sqlite3_stmt *statement[TB__SQL_COUNT]; /* prepared at first use */
+    char *path;
+    int lock_fd; /* writer: FILE.lock, held; -1 for readers */
+    bool write;
+    bool dirty;             /* this transaction changed something */
+    int wal_pages;          /* pages in the WAL after the last commit */
+    bool chunk_exists;      /* the last chunk written was there already: try reading first */
+    int64_t next_series;    /* next series id to give, 0: read it from meta */
+    int64_t next_segment;   /* id of the segment that add_segment will insert, 0: not known */
+    uint64_t rejects_kept;  /* of the running segment */
+    tb_u128 sums[TB_METRIC_COUNT]; /* of the running segment */
+};
+
+/* --- statements --- */
+
+/* *ret: the prepared statement, reset and with cleared bindings. */
+TB_MUST_USE tb_code tb__sql(tb_store *store, tb__statement id, sqlite3_stmt **ret, tb_error *err);
+/* The same with n integers bound to ?1.. */
+TB_MUST_USE tb_code tb__sql_ints(tb_store *store, tb__statement id, const int64_t *values, int n,
+                                 sqlite3_stmt **ret, tb_error *err);
+/* Steps to a row: TB_OK and *ret_row, or a mapped error. Resets at the end and on errors. */
+TB_MUST_USE tb_code tb__step(tb_store *store, sqlite3_stmt *statement, bool *ret_row,
+                             tb_error *err);
+/* Runs a statement that gives no rows. */
+TB_MUST_USE tb_code tb__run(tb_store *store, sqlite3_stmt *statement, tb_error *err);
+/* Binds n integers to ?1.. and runs. */
+TB_MUST_USE tb_code tb__run_ints(tb_store *store, tb__statement id, const int64_t *values, int n,
+                                 tb_error *err);
+/* The first column of the first row, or `otherwise`. */
+TB_MUST_USE tb_code tb__int_of(tb_store *store, tb__statement id, const int64_t *values, int n,
+                               int64_t otherwise, int64_t *ret_value, tb_error *err);
+/* SQLite's error as ours, naming the file. */
+tb_code tb__sqlite_fail(sqlite3 *db, int rc, const char *path, tb_error *err);
+TB_MUST_USE tb_code tb__exec(sqlite3 *db, const char *path, const char *sql, tb_error *err);
+
+/* Begins a new segment's count of sums and rejects. */
+void tb__segment_reset(tb_store *store);
+TB_MUST_USE tb_code tb__region_insert(tb_store *store, const tb_region *region, tb_error *err);
+
+/* --- usage --- */
+
+/* Merges the grid into the chunk under this key. */
+TB_MUST_USE tb_code tb__chunk_merge(tb_store *store, int64_t key, const tb_grid *grid,
+                                    tb_error *err);
+/* Adds all that a zone holds to its account: a zone with usage found its account. */
+TB_MUST_USE tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err);
+
+/* --- buckets.c: the virtual tables `buckets` and `balancer_buckets` --- */
+int tb__buckets_register(sqlite3 *db);
+
+#endif

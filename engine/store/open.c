@@ -1,0 +1,343 @@
+/* Opening: the lock that makes one process the writer, the connection's settings (reliability (c)),
+ * the checks that the file is ours, creation and migrations.
+ *
+ * The writer holds flock on FILE.lock for its whole life. SQLite's own locks would let a second
+ * writer in between transactions; with 3.40.1 two connections that write or checkpoint at the same
+ * instant can damage the WAL, so one connection in one process does both. */
+#include "store/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGE_SIZE 8192
+#define WRITER_CACHE_KIB 32768
+#define READER_CACHE_KIB 8192
+#define WRITER_WAIT_MS 2000
+#define READER_WAIT_MS 250
+#define CHECKPOINT_PAGES 1000
+#define OWNER_MAX 200
+
+/* --- the lock file --- */
+
+static tb_code locked(int fd, const char *path, tb_error *err)
+{
+    char owner[OWNER_MAX + 1];
+    ssize_t n = pread(fd, owner, OWNER_MAX, 0);
+    owner[n > 0 ? n : 0] = 0;
+    owner[strcspn(owner, "\n")] = 0;
+    return tb_fail(err, TB_E_LOCKED, NULL, "%s is being written by %s.", path,
+                   owner[0] ? owner : "another process");
+}
+
+static tb_code take_lock(const char *path, const char *owner, int *ret_fd, tb_error *err)
+{
+    char name[4096], text[OWNER_MAX];
+    if ((size_t)snprintf(name, sizeof name, "%s.lock", path) >= sizeof name)
+        return tb_fail(err, TB_E_IO, NULL, "%.200s...: the path is too long.", path);
+    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return tb_fail(err, errno == ENOSPC ? TB_E_DISK_FULL : TB_E_READ_ONLY, NULL,
+                       "%s: %s; its folder must be writable by this user.", name, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        tb_code code = locked(fd, path, err);
+        close(fd);
+        return code;
+    }
+    int n = snprintf(text, sizeof text, "%.150s (process %ld)\n", owner ? owner : "a writer",
+                     (long)getpid());
+    /* The text only serves people; a full disk must not keep the writer out. */
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)n, 0) < 0) errno = 0;
+    *ret_fd = fd;
+    return TB_OK;
+}
+
+/* --- the connection --- */
+
+static const struct {
+    int limit, value;
+} limits[] = {
+    {SQLITE_LIMIT_LENGTH, 256 << 20},  {SQLITE_LIMIT_SQL_LENGTH, 100000},
+    {SQLITE_LIMIT_VDBE_OP, 250000},    {SQLITE_LIMIT_EXPR_DEPTH, 50},
+    {SQLITE_LIMIT_COMPOUND_SELECT, 10}, {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100},
+    {SQLITE_LIMIT_VARIABLE_NUMBER, 2000}, {SQLITE_LIMIT_ATTACHED, 0},
+};
+
+static const struct {
+    int option, value;
+} switches[] = {
+    {SQLITE_DBCONFIG_DEFENSIVE, 1},           {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+    {SQLITE_DBCONFIG_DQS_DML, 0},             {SQLITE_DBCONFIG_DQS_DDL, 0},
+    {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+};
+
+static int on_commit(void *ctx, sqlite3 *db, const char *schema, int pages)
+{
+    (void)db, (void)schema;
+    ((tb_store *)ctx)->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+static tb_code configure(tb_store *store, const tb_store_options *options, tb_error *err)
+{
+    sqlite3 *db = store->db;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        sqlite3_limit(db, limits[i].limit, limits[i].value);
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+        sqlite3_db_config(db, switches[i].option, switches[i].value, NULL);
+    if (!store->write) sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    sqlite3_busy_timeout(db, store->write ? WRITER_WAIT_MS : READER_WAIT_MS);
+    if (store->write) sqlite3_wal_hook(db, on_commit, store);
+    else sqlite3_wal_autocheckpoint(db, 0);
+    int cache = options->cache_kib ? options->cache_kib
+                                   : (store->write ? WRITER_CACHE_KIB : READER_CACHE_KIB);
+    char sql[400];
+    snprintf(sql, sizeof sql,
+             "PRAGMA cache_size=-%d; PRAGMA foreign_keys=ON; PRAGMA temp_store=MEMORY;"
+             "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA journal_size_limit=67108864;"
+             "%s",
+             cache, store->write ? "PRAGMA synchronous=FULL;" : "PRAGMA query_only=ON;");
+    return tb__exec(db, store->path, sql, err);
+}
+
+static tb_code connect(tb_store *store, const tb_store_options *options, int flags, tb_error *err)
+{
+    int rc = sqlite3_open_v2(store->path, &store->db,
+                             flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, options->vfs);
+    if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
+    return configure(store, options, err);
+}
+
+static tb_code pragma_int(tb_store *store, const char *sql, int64_t *ret, tb_error *err)
+{
+    sqlite3_stmt *s;
+    int rc = sqlite3_prepare_v2(store->db, sql, -1, &s, NULL);
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_step(s);
+        *ret = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+        rc = sqlite3_finalize(s);
+    }
+    return rc == SQLITE_OK ? TB_OK : tb__sqlite_fail(store->db, rc, store->path, err);
+}
+
+/* Ours, and not newer than this program. */
+static tb_code check_identity(tb_store *store, int64_t *ret_version, tb_error *err)
+{
+    int64_t application = 0, version = 0, journal = 0;
+    tb_code code = pragma_int(store, "PRAGMA application_id", &application, err);
+    if (!code) code = pragma_int(store, "PRAGMA user_version", &version, err);
+    /* Reads page 1 and the WAL's header: a damaged file shows itself here. */
+    if (!code) code = pragma_int(store, "SELECT count(*) FROM sqlite_schema", &journal, err);
+    if (code) return code;
+    if (application != TB_APPLICATION_ID)
+        return tb_fail(err, TB_E_NOT_OURS, NULL,
+                       "%s is an SQLite file of another program; name one made by `tollbook init`.",
+                       store->path);
+    if (version > tb__schema_version)
+        return tb_fail(err, TB_E_NEWER, NULL,
+                       "%s has schema %lld, this tollbook knows up to %d; use the newer tollbook.",
+                       store->path, (long long)version, tb__schema_version);
+    *ret_version = version;
+    return TB_OK;
+}
+
+/* --- creation and migrations --- */
+
+static tb_code put_default_regions(tb_store *store, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < tb_region_default_count; i++)
+        code = tb__region_insert(store, &tb_region_default[i], err);
+    return code;
+}
+
+/* Brings the schema from `version` to the newest, each step in its own transaction. */
+static tb_code migrate(tb_store *store, int version, tb_error *err)
+{
+    for (; version < tb__schema_version; version++) {
+        char stamp[120];
+        snprintf(stamp, sizeof stamp, "PRAGMA application_id=%d; PRAGMA user_version=%d;",
+                 TB_APPLICATION_ID, version + 1);
+        tb_code code = tb__exec(store->db, store->path, "BEGIN IMMEDIATE", err);
+        if (!code) code = tb__exec(store->db, store->path, tb__migrations[version], err);
+        if (!code && version == 0) code = put_default_regions(store, err);
+        if (!code) code = tb__exec(store->db, store->path, stamp, err);
+        if (!code) code = tb__exec(store->db, store->path, "COMMIT", err);
+        if (code) {
+            sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+            return code;
+        }
+    }
+    return TB_OK;
+}
+
+static tb_code new_store(const char *path, const tb_store_options *options, tb_store **ret,
+                         tb_error *err)
+{
+    tb_store *store = calloc(1, sizeof *store);
+    if (!store || !(store->path = strdup(path))) {
+        free(store);
+        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    }
+    store->lock_fd = -1;
+    store->write = options->write;
+    tb_code code = options->write ? take_lock(path, options->owner, &store->lock_fd, err) : TB_OK;
+    if (code) tb_store_close(store);
+    else *ret = store;
+    return code;
+}
+
+tb_code tb_store_create(const char *path, const tb_store_options *options, tb_error *err)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_size > 0))
+        return tb_fail(err, TB_E_IO, NULL, "%s exists already; remove it or name another file.",
+                       path);
+    tb_store_options writer = *options;
+    writer.write = true;
+    if (!writer.owner) writer.owner = "init";
+    tb_store *store = NULL;
+    tb_code code = new_store(path, &writer, &store, err);
+    if (code) return code;
+    code = connect(store, &writer, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+    char sql[100];
+    snprintf(sql, sizeof sql, "PRAGMA page_size=%d; PRAGMA journal_mode=WAL;", PAGE_SIZE);
+    if (!code) code = tb__exec(store->db, path, sql, err);
+    if (!code) code = migrate(store, 0, err);
+    tb_store_close(store);
+    return code;
+}
+
+static tb_code check_file(const char *path, tb_error *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return tb_fail(err, TB_E_IO, NULL, "%s: %s; `tollbook init --db FILE` makes a database.",
+                       path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return tb_fail(err, TB_E_NOT_OURS, NULL, "%s is not a regular file.", path);
+    return TB_OK;
+}
+
+tb_code tb_store_open(const char *path, const tb_store_options *options, tb_store **ret_store,
+                      tb_error *err)
+{
+    tb_store *store = NULL;
+    int64_t version = 0;
+    tb_code code = check_file(path, err);
+    if (!code) code = new_store(path, options, &store, err);
+    if (code) return code;
+    code = connect(store, options,
+                   options->write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, err);
+    if (!code && options->write && sqlite3_db_readonly(store->db, "main") == 1)
+        code = tb_fail(err, TB_E_READ_ONLY, NULL, "%s is read-only; give this user write permission.",
+                       path);
+    if (!code) code = check_identity(store, &version, err);
+    if (!code && version < tb__schema_version) {
+        if (options->write) code = migrate(store, (int)version, err);
+        else
+            code = tb_fail(err, TB_E_READ_ONLY, NULL,
+                           "%s has the older schema %lld; any writing command upgrades it.", path,
+                           (long long)version);
+    }
+    if (code) tb_store_close(store);
+    else *ret_store = store;
+    return code;
+}
+
+void tb_store_close(tb_store *store)
+{
+    if (!store) return;
+    if (store->db) {
+        if (!sqlite3_get_autocommit(store->db)) tb_store_rollback(store);
+        if (store->write) tb_store_checkpoint(store, true);
+    }
+    for (int i = 0; i < TB__SQL_COUNT; i++)
+        sqlite3_finalize(store->statement[i]);
+    sqlite3_close_v2(store->db);
+    if (store->lock_fd >= 0) close(store->lock_fd);
+    free(store->path);
+    free(store);
+}
+
+/* --- transactions --- */
+
+tb_code tb_store_begin(tb_store *store, tb_error *err)
+{
+    store->dirty = false;
+    tb__segment_reset(store);
+    return tb__run_ints(store, TB__SQL_BEGIN_WRITE, NULL, 0, err);
+}
+
+tb_code tb_store_commit(tb_store *store, tb_error *err)
+{
+    tb_code code = TB_OK;
+    if (store->dirty) code = tb__run_ints(store, TB__SQL_BUMP_VERSION, NULL, 0, err);
+    if (!code) code = tb__run_ints(store, TB__SQL_COMMIT, NULL, 0, err);
+    if (!code) store->dirty = false;
+    return code;
+}
+
+/* What is remembered from inside a transaction is forgotten with it. */
+static void forget(tb_store *store)
+{
+    store->next_series = 0;
+    tb__segment_reset(store);
+}
+
+void tb_store_rollback(tb_store *store)
+{
+    forget(store);
+    store->dirty = false;
+    tb_error ignored;
+    /* After a failed COMMIT the transaction may be over already: nothing to roll back then. */
+    if (!sqlite3_get_autocommit(store->db) &&
+        tb__run_ints(store, TB__SQL_ROLLBACK, NULL, 0, &ignored))
+        return;
+}
+
+tb_code tb_store_mark(tb_store *store, tb_error *err)
+{
+    tb__segment_reset(store);
+    return tb__run_ints(store, TB__SQL_MARK, NULL, 0, err);
+}
+
+tb_code tb_store_keep_mark(tb_store *store, tb_error *err)
+{
+    return tb__run_ints(store, TB__SQL_KEEP_MARK, NULL, 0, err);
+}
+
+void tb_store_back_to_mark(tb_store *store)
+{
+    forget(store);
+    tb_error ignored;
+    if (!tb__run_ints(store, TB__SQL_BACK_TO_MARK, NULL, 0, &ignored) &&
+        tb__run_ints(store, TB__SQL_KEEP_MARK, NULL, 0, &ignored))
+        return;
+}
+
+tb_code tb_store_read_begin(tb_store *store, tb_error *err)
+{
+    return tb__run_ints(store, TB__SQL_BEGIN_READ, NULL, 0, err);
+}
+
+void tb_store_read_end(tb_store *store)
+{
+    tb_error ignored;
+    if (!sqlite3_get_autocommit(store->db) &&
+        tb__run_ints(store, TB__SQL_COMMIT, NULL, 0, &ignored))
+        return;
+}
+
+void tb_store_checkpoint(tb_store *store, bool all)
+{
+    if (!all && store->wal_pages < CHECKPOINT_PAGES) return;
+    int rc = sqlite3_wal_checkpoint_v2(
+        store->db, NULL, all ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if (rc == SQLITE_OK) store->wal_pages = 0;
+}
