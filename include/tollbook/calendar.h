@@ -12,6 +12,10 @@
 #define TB_US_PER_HOUR (INT64_C(3600) * TB_US_PER_S)
 #define TB_US_PER_DAY (INT64_C(24) * TB_US_PER_HOUR)
 
+/* The first and the last instant of the valid years. */
+#define TB_US_FIRST (INT64_C(-62135596800) * TB_US_PER_S)
+#define TB_US_LAST (INT64_C(253402300800) * TB_US_PER_S - 1)
+
 typedef struct tb_date {
     int32_t year;  /* 1..9999 */
     int32_t month; /* 1..12 */
