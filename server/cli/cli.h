@@ -1,0 +1,42 @@
+/* What the subcommands share: the call, messages, the clock and opening the database.
+ *
+ * Results go to standard output, messages and progress to standard error. Exit statuses: 0 done,
+ * 1 the answer is no, 2 usage or bad input, 3 environment. Each subcommand is one function,
+ * `int cli_X(const cli_call *)`, in X.c, and returns the exit status. */
+#ifndef TOLLBOOK_SERVER_CLI_CLI_H
+#define TOLLBOOK_SERVER_CLI_CLI_H
+
+#include "cli/options.h"
+#include "tollbook/store.h"
+
+int cli_init(const cli_call *call);
+int cli_apply(const cli_call *call);
+int cli_key_create(const cli_call *call);
+int cli_key_revoke(const cli_call *call);
+int cli_key_list(const cli_call *call);
+int cli_ingest(const cli_call *call);
+int cli_import(const cli_call *call);
+int cli_stats(const cli_call *call);
+int cli_verify(const cli_call *call);
+int cli_backup(const cli_call *call);
+int cli_query(const cli_call *call);
+
+extern const cli_command cli_commands[];
+extern const size_t cli_n_commands;
+
+/* A message for people on standard error: "tollbook ingest: ...". */
+void cli_say(const cli_call *call, const char *fmt, ...) TB_PRINTF(2, 3);
+/* Says what went wrong, where (subject: a file's name, or NULL; then line and byte) and, where the
+ * code has a standing remedy, what to do. Returns the code's exit status. */
+int cli_fail(const cli_call *call, const char *subject, const tb_error *err);
+/* Flushes standard output; a result that could not be written is exit status 3. */
+int cli_done(const cli_call *call);
+
+/* TOLLBOOK_NOW, or the clock. TB_E_USAGE where the variable is not RFC 3339. */
+TB_MUST_USE tb_code cli_now(int64_t *ret_now_us, tb_error *err);
+
+/* Opens --db. On failure says why and returns the exit status; 0: *ret_store is open. Where another
+ * process holds the writer's lock and the command has a --server form, the message shows it. */
+int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store);
+
+#endif

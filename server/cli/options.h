@@ -1,0 +1,80 @@
+/* Options: the command line as tables. A subcommand is a row with its operands and its options;
+ * the same rows drive parsing, help and the suggestions for a mistyped name.
+ *
+ * Accepted forms: --name VALUE, --name=VALUE, --name for flags, in any order with the operands;
+ * "--" ends the options, "-" alone is an operand (standard input). Each option at most once,
+ * unless its row says it may repeat. Nothing here reads the clock, the environment or a file. */
+#ifndef TOLLBOOK_SERVER_CLI_OPTIONS_H
+#define TOLLBOOK_SERVER_CLI_OPTIONS_H
+
+#include <stdio.h>
+
+#include "tollbook/error.h"
+
+typedef enum cli_kind {
+    CLI_FLAG,   /* takes no value */
+    CLI_TEXT,   /* any text but the empty one */
+    CLI_NUMBER, /* a whole number from min to max */
+    CLI_CHOICE, /* one of the words in `value`, "skip|stop" */
+} cli_kind;
+
+typedef struct cli_option {
+    const char *name;  /* without the dashes */
+    const char *value; /* what the value is, for people: "FILE"; CHOICE: the words */
+    const char *help;  /* one sentence without its point */
+    cli_kind kind;
+    bool required, repeats;
+    int64_t min, max; /* NUMBER */
+} cli_option;
+
+struct cli_call;
+
+typedef struct cli_command {
+    const char *name;     /* "ingest", or two words: "key create" */
+    const char *operands; /* "CATALOG.json", "" where there are none */
+    const char *summary;  /* one sentence without its point */
+    const char *details;  /* further paragraphs of the help, or "" */
+    int min_operands, max_operands;
+    const cli_option *options;
+    size_t n_options;
+    int (*run)(const struct cli_call *call); /* returns the exit status */
+} cli_command;
+
+#define CLI_VALUES_MAX 64 /* options given in one call; more is a usage error */
+
+typedef struct cli_value {
+    const cli_option *option;
+    const char *text; /* "" for flags */
+    int64_t number;
+} cli_value;
+
+typedef struct cli_call {
+    const cli_command *command;
+    cli_value values[CLI_VALUES_MAX];
+    size_t n_values;
+    char **operands; /* borrowed from argv, which parsing reorders */
+    int n_operands;
+    bool help; /* --help was among the options: nothing else was checked */
+} cli_call;
+
+/* The command that argv[0..argc) begins with, and how many words its name took. NULL where there is
+ * none: then err (TB_E_USAGE) says what was meant, perhaps. */
+const cli_command *cli_find(const cli_command *commands, size_t n, int argc, char *const *argv,
+                            int *ret_words, tb_error *err);
+/* Reads what follows the command's name. TB_E_USAGE names the option and what it takes. */
+TB_MUST_USE tb_code cli_parse(const cli_command *command, int argc, char **argv,
+                              cli_call *ret_call, tb_error *err);
+
+/* What was given. The name must be one of the command's options. */
+bool cli_given(const cli_call *call, const char *name);
+/* NULL where it was not given; the last one of a repeated option. */
+const char *cli_text(const cli_call *call, const char *name);
+int64_t cli_number(const cli_call *call, const char *name, int64_t otherwise);
+/* Whether the option was given and equals `word`. */
+bool cli_is(const cli_call *call, const char *name, const char *word);
+
+/* Help of all commands, of those whose name starts with `prefix`, and of one. */
+void cli_help_all(FILE *out, const cli_command *commands, size_t n, const char *prefix);
+void cli_help(FILE *out, const cli_command *command);
+
+#endif
