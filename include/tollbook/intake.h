@@ -21,7 +21,6 @@ typedef enum tb_cache {
     TB_CACHE_REVALIDATED, /* served from cache, but it reached the origin or balancer */
 } tb_cache;
 
-#define TB_EDGE_MAX 16                               /* longest edge location code, bytes */
 #define TB_HIT_BYTES_MAX (UINT64_C(1) << 44)         /* most bytes of one answer: 16 TiB */
 #define TB_LINE_MAX (1u << 20)                       /* longest line, bytes */
 #define TB_OLDEST_MS INT64_C(1420070400000)          /* 2015-01-01T00:00:00Z */

@@ -59,6 +59,8 @@ typedef struct tb_metric_info {
 
 extern const tb_metric_info tb_metric_table[TB_METRIC_COUNT];
 
+#define TB_EDGE_MAX 16 /* longest edge location code, bytes */
+
 #define TB_METRIC_BIT(m) (UINT32_C(1) << (m))
 #define TB_METRIC_ALL (TB_METRIC_BIT(TB_METRIC_COUNT) - 1)
 

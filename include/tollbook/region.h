@@ -5,7 +5,7 @@
 #define TOLLBOOK_REGION_H
 
 #include "tollbook/error.h"
-#include "tollbook/intake.h"
+#include "tollbook/metrics.h"
 
 #define TB_REGION_NAME_MAX 96
 
