@@ -1,0 +1,59 @@
+"""The documents name what the code has: every subcommand, every error, every metric, every label."""
+import re
+from house import SOURCE, verdict
+
+violations = []
+
+
+def text(file):
+    path = SOURCE / file
+    if not path.is_file():
+        violations.append(f"{file}: missing")
+        return ""
+    return path.read_text()
+
+
+def table(file, macro):
+    """First column of an X-macro's rows, and the row's quoted texts."""
+    body = re.search(rf"#define {macro}\(X\)(.*?)\n\n", text(file), re.S)
+    rows = re.findall(r'X\((\w+),(.*?)\)\s*\\?\n', body.group(1) + "\n", re.S) if body else []
+    if not rows:
+        violations.append(f"{file}: no table {macro}")
+    return [(first, re.findall(r'"([^"]*)"', rest)) for first, rest in rows]
+
+
+operations = text("docs/operations.md")
+architecture = text("docs/architecture.md")
+readme = text("README.md")
+everything = operations + architecture + readme
+
+errors = [row for row in table("include/tollbook/error.h", "TB_ERRORS") if row[0] != "OK"]
+meanings = dict(re.findall(r"^\| `([\w.]+)` \|(.*)$", operations, re.M))
+for code, quoted in errors:
+    if quoted and quoted[0] not in meanings:
+        violations.append(f"docs/operations.md: error `{quoted[0]}` ({code}) has no row")
+keys = {quoted[0] for _, quoted in errors if quoted}
+for key in meanings:
+    if key not in keys:
+        violations.append(f"docs/operations.md: `{key}` is no error of include/tollbook/error.h")
+
+commands = "init apply book key ingest import serve stats usage invoice whatif forecast verify query backup"
+offered = [c for c in commands.split() if (SOURCE / "server" / "cli").is_dir() and
+           any(re.search(rf'"{c}"', p.read_text()) for p in (SOURCE / "server" / "cli").glob("*.[ch]"))]
+for command in offered:
+    if not re.search(rf"tollbook {command}\b", everything):
+        violations.append(f"no document shows `tollbook {command}`")
+
+for metric, quoted in table("include/tollbook/metrics.h", "TB_METRICS"):
+    if quoted and f"`{quoted[0]}`" not in architecture:
+        violations.append(f"docs/architecture.md: metric `{quoted[0]}` is not named")
+
+for file in ("README.md", "docs/architecture.md", "docs/decisions.md", "docs/operations.md"):
+    for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text(file)):
+        if not ((SOURCE / file).parent / link).exists():
+            violations.append(f"{file}: link to {link} leads nowhere")
+for command in ("server/quickstart", "tests/run"):
+    if command not in readme:
+        violations.append(f"README.md: does not name {command}")
+
+verdict(violations, f"{len(errors)} errors, {len(offered)} subcommands, documents agree")

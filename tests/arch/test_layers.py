@@ -1,0 +1,98 @@
+"""Arrows between the rooms of the house run one way (docs/architecture.md).
+
+A room is a folder of engine/ or server/; a public header belongs to the room that implements it.
+The table says which rooms each may see. What is not in it is an arrow that runs back up.
+"""
+import re
+from house import SOURCE, c_files, name, verdict
+
+SEES = {
+    "base": set(),
+    "model": {"base"},
+    "intake": {"base", "model"},
+    "rollup": {"base", "model", "intake"},
+    "stats": {"base", "model"},
+    "encode": {"base", "model", "stats"},
+    "billing": {"base", "model", "stats"},
+    "store": {"base", "model", "intake", "rollup", "stats", "encode"},
+    "feed": {"base", "model", "intake", "rollup", "store"},
+    "http": {"base", "model", "encode", "store"},
+    "api": {"base", "model", "intake", "stats", "encode", "billing", "store", "feed", "http"},
+    "cli": {"base", "model", "intake", "stats", "encode", "billing", "store", "feed", "http", "api"},
+    "main": {"cli"},
+}
+SERVER = {"feed", "http", "api", "cli", "main"}
+
+PUBLIC = {
+    "alloc": "base", "buf": "base", "calendar": "base", "error": "base",
+    "metrics": "model", "region": "model", "catalog": "model", "key": "model", "edge": "model",
+    "intake": "intake",
+    "grid": "rollup", "rollup": "rollup",
+    "range": "stats", "series": "stats",
+    "json": "encode", "answer": "encode",
+    "store": "store",
+}
+
+# Libraries and system faces, and the only places that may include them.
+ONLY = {
+    "sqlite3.h": ["engine/store/", "tests/"],
+    "microhttpd.h": ["server/http/", "server/cli/serve.c"],
+    "curl/curl.h": ["server/cli/"],
+    "zlib.h": ["server/feed/", "server/http/"],
+    "zstd.h": ["server/feed/"],
+    "jansson.h": ["engine/model/", "engine/intake/", "engine/billing/", "server/api/"],
+    "sodium.h": ["engine/model/", "server/"],
+    "xxhash.h": ["engine/store/", "engine/rollup/", "server/feed/"],
+    "pthread.h": ["server/"],
+    "time.h": ["server/"],
+    "sys/time.h": ["server/"],
+    "sys/socket.h": ["server/http/", "server/cli/"],
+}
+
+
+def room_of(path):
+    parts = path.relative_to(SOURCE).parts
+    if parts[0] == "include":
+        return PUBLIC.get(path.stem)
+    if parts == ("server", "main.c"):
+        return "main"
+    return parts[1] if len(parts) > 2 else None
+
+
+def target_room(path, included):
+    """The room an #include "..." leads to; None where it stays in its own folder."""
+    parts = included.split("/")
+    if parts[0] == "tollbook":
+        return PUBLIC.get(parts[1][:-2], f"unlisted public header {included}")
+    if len(parts) == 1:
+        return room_of(path)
+    return parts[0]
+
+
+def check(path):
+    found = []
+    own = room_of(path)
+    where = name(path)
+    if own not in SEES:
+        return [f"{where}: room '{own}' is not in the table of tests/arch/test_layers.py"]
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+        if not match:
+            continue
+        kind, included = match.groups()
+        place = f"{where}:{number}"
+        if kind == '"':
+            other = target_room(path, included)
+            if other != own and other not in SEES[own]:
+                found.append(f"{place}: {own} may not see {other} ({included})")
+            if own not in SERVER and other in SERVER:
+                found.append(f"{place}: the engine may not see the server ({included})")
+        allowed = ONLY.get(included)
+        if allowed and not any(where.startswith(prefix) for prefix in allowed):
+            found.append(f"{place}: only {', '.join(allowed)} may include {included}")
+    return found
+
+
+files = list(c_files("include", "engine", "server"))
+verdict([line for path in files for line in check(path)],
+        f"{len(files)} files, every arrow runs down")

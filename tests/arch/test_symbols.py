@@ -1,0 +1,52 @@
+"""What the engine's machine code calls and what its library shows, read with nm.
+
+The engine never prints, exits, reads the clock or the environment, starts threads or opens sockets;
+only the store touches files. The shared library shows names that begin with tb_ and no others.
+"""
+import subprocess
+from house import BUILD, skip, verdict
+
+FORBIDDEN = set("""
+time clock clock_gettime gettimeofday timespec_get localtime localtime_r gmtime gmtime_r mktime
+strftime getenv secure_getenv setenv putenv setlocale
+printf vprintf fprintf vfprintf puts putchar putc fputs fputc fwrite perror syslog dprintf
+__printf_chk __vprintf_chk __fprintf_chk __vfprintf_chk stdout stderr stdin
+exit _exit _Exit quick_exit rand srand random srandom system popen fork pthread_create
+socket connect bind listen accept
+strcpy strcat sprintf vsprintf __sprintf_chk __vsprintf_chk __strcpy_chk __strcat_chk
+gets strtok strtok_r sscanf __isoc99_sscanf fscanf scanf atoi atol atof strtod strtol
+strtoul strtoll strtoull strtof alloca setjmp longjmp
+""".split())
+FILES = set("""
+open open64 openat creat fopen fopen64 read write pread pwrite close unlink rename flock fcntl
+fcntl64 stat fstat lstat ftruncate fsync fdatasync mmap munmap remove
+""".split())
+# Known and argued for in the file itself.
+ALLOWED = {"encode/double.c.o": {"strtod"}}
+
+
+def nm(*arguments):
+    out = subprocess.run(["nm", *arguments], check=True, capture_output=True, text=True).stdout
+    return [line.split() for line in out.splitlines() if line.strip()]
+
+
+objects_root = BUILD / "CMakeFiles" / "tb_engine.dir" / "engine"
+if not objects_root.is_dir():
+    skip(f"no engine objects in {BUILD}")
+
+violations = []
+objects = sorted(objects_root.rglob("*.o"))
+for path in objects:
+    where = path.relative_to(objects_root)
+    banned = FORBIDDEN if where.parts[0] == "store" else FORBIDDEN | FILES
+    for fields in nm("--undefined-only", str(path)):
+        symbol = fields[-1].split("@")[0]
+        if symbol in banned - ALLOWED.get(str(where), set()):
+            violations.append(f"engine/{where}: calls {symbol}")
+
+library = BUILD / "libtollbook.so"
+shown = [fields[-1].split("@")[0] for fields in nm("-D", "--defined-only", str(library))]
+violations += [f"libtollbook.so shows {symbol}" for symbol in shown if not symbol.startswith("tb_")]
+if not objects or not shown:
+    violations.append("nothing to read: the build has no engine")
+verdict(violations, f"{len(objects)} objects, {len(shown)} shown names")
