@@ -48,6 +48,10 @@ TB_MUST_USE tb_code tb__run_ints(tb_store *store, tb__statement id, const int64_
 /* The first column of the first row, or `otherwise`. */
 TB_MUST_USE tb_code tb__int_of(tb_store *store, tb__statement id, const int64_t *values, int n,
                                int64_t otherwise, int64_t *ret_value, tb_error *err);
+/* A row of the table meta. */
+TB_MUST_USE tb_code tb__meta_get(tb_store *store, const char *name, int64_t *ret_value,
+                                 tb_error *err);
+TB_MUST_USE tb_code tb__meta_set(tb_store *store, const char *name, int64_t value, tb_error *err);
 /* SQLite's error as ours, naming the file. */
 tb_code tb__sqlite_fail(sqlite3 *db, int rc, const char *path, tb_error *err);
 TB_MUST_USE tb_code tb__exec(sqlite3 *db, const char *path, const char *sql, tb_error *err);
@@ -55,6 +59,9 @@ TB_MUST_USE tb_code tb__exec(sqlite3 *db, const char *path, const char *sql, tb_
 /* Begins a new segment's count of sums and rejects. */
 void tb__segment_reset(tb_store *store);
 TB_MUST_USE tb_code tb__region_insert(tb_store *store, const tb_region *region, tb_error *err);
+/* Makes the region table hold exactly these. */
+TB_MUST_USE tb_code tb__regions_replace(tb_store *store, const tb_region *regions, size_t n,
+                                        bool *ret_changed, tb_error *err);
 
 /* --- usage --- */
 

@@ -7,9 +7,11 @@
 #include "store/internal.h"
 
 static const char v1[] =
-    /* data_version grows with every commit that changed something; series_id is the last given. */
+    /* data_version grows with every commit that changed something; series_id is the last given;
+     * newest_hour the hour of the newest bucket. */
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
-    "INSERT INTO meta VALUES('data_version',0),('series_id',0),('regions_declared',0);"
+    "INSERT INTO meta VALUES('data_version',0),('series_id',0),"
+    "('newest_hour',-9223372036854775807);"
 
     "CREATE TABLE account(id INTEGER PRIMARY KEY CHECK(id>0), name TEXT NOT NULL,"
     " document TEXT NOT NULL CHECK(json_valid(document)),"
@@ -73,7 +75,8 @@ static const char v1[] =
     " SELECT raise(ABORT,'segments are append-only'); END;"
     "CREATE TRIGGER segment_no_delete BEFORE DELETE ON segment BEGIN"
     " SELECT raise(ABORT,'segments are append-only'); END;"
-    "CREATE TABLE reject(segment INTEGER NOT NULL REFERENCES segment(id), line INTEGER NOT NULL,"
+    "CREATE TABLE reject(segment INTEGER NOT NULL"
+    " REFERENCES segment(id) DEFERRABLE INITIALLY DEFERRED, line INTEGER NOT NULL,"
     " byte INTEGER NOT NULL, reason TEXT NOT NULL, text BLOB NOT NULL, PRIMARY KEY(segment,line))"
     " STRICT, WITHOUT ROWID;";
 

@@ -111,3 +111,27 @@ tb_code tb__int_of(tb_store *store, tb__statement id, const int64_t *values, int
     sqlite3_reset(s);
     return TB_OK;
 }
+
+tb_code tb__meta_get(tb_store *store, const char *name, int64_t *ret_value, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql(store, TB__SQL_META_GET, &s, err);
+    if (!code) sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    if (!row) return tb_fail(err, TB_E_CORRUPT, "meta", "%s lacks its %s.", store->path, name);
+    *ret_value = sqlite3_column_int64(s, 0);
+    sqlite3_reset(s);
+    return TB_OK;
+}
+
+tb_code tb__meta_set(tb_store *store, const char *name, int64_t value, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_META_SET, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, value);
+    return tb__run(store, s, err);
+}

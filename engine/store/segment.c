@@ -1,0 +1,183 @@
+/* Segments: which bytes of which input are in the store, and the lines that were refused. A
+ * segment's row is written in the transaction that holds its effect, so an input is never half
+ * remembered. */
+#include "store/internal.h"
+#include "tollbook/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void tb__segment_reset(tb_store *store)
+{
+    memset(store->sums, 0, sizeof store->sums);
+    store->rejects_kept = 0;
+    store->next_segment = 0;
+}
+
+/* The id that the running segment will get. */
+static tb_code segment_id(tb_store *store, tb_error *err)
+{
+    if (store->next_segment) return TB_OK;
+    return tb__int_of(store, TB__SQL_SEGMENT_NEXT, NULL, 0, 1, &store->next_segment, err);
+}
+
+tb_code tb_store_add_reject(tb_store *store, uint64_t line, uint32_t byte, const char *reason,
+                            const char *text, size_t len, tb_error *err)
+{
+    if (store->rejects_kept >= TB_REJECTS_KEPT) return TB_OK;
+    sqlite3_stmt *s;
+    tb_code code = segment_id(store, err);
+    if (!code) code = tb__sql(store, TB__SQL_REJECT_INSERT, &s, err);
+    if (code) return code;
+    if (len > TB_REJECT_TEXT_MAX) len = TB_REJECT_TEXT_MAX;
+    sqlite3_bind_int64(s, 1, store->next_segment);
+    sqlite3_bind_int64(s, 2, (int64_t)line);
+    sqlite3_bind_int64(s, 3, byte);
+    sqlite3_bind_text(s, 4, reason, -1, SQLITE_STATIC);
+    sqlite3_bind_blob(s, 5, len ? text : "", (int)len, SQLITE_STATIC);
+    code = tb__run(store, s, err);
+    if (!code) store->rejects_kept++;
+    return code;
+}
+
+/* {"requests":"123",…}: decimal text, for sums may pass 2^63. Zero sums are left out. */
+static void sums_json(const tb_u128 *sums, tb_buf *out)
+{
+    char digits[TB_U128_TEXT_MAX];
+    const char *before = "{\"";
+    for (int m = 0; m < TB_METRIC_COUNT; m++) {
+        if (!sums[m]) continue;
+        tb_buf_str(out, before);
+        tb_buf_str(out, tb_metric_table[m].name);
+        tb_buf_str(out, "\":\"");
+        tb_buf_add(out, digits, (size_t)(tb_put_u128(digits, sums[m]) - digits));
+        before = "\",\"";
+    }
+    tb_buf_str(out, out->len ? "\"}" : "{}");
+}
+
+/* Big-endian, so that the bytes read like the number. */
+static void hash_bytes(tb_hash128 hash, uint8_t out[16])
+{
+    for (int i = 0; i < 8; i++) {
+        out[i] = (uint8_t)(hash.high >> (56 - 8 * i));
+        out[8 + i] = (uint8_t)(hash.low >> (56 - 8 * i));
+    }
+}
+
+static tb_hash128 hash_from(const uint8_t *in)
+{
+    tb_hash128 hash = {0, 0};
+    for (int i = 0; in && i < 8; i++) {
+        hash.high = hash.high << 8 | in[i];
+        hash.low = hash.low << 8 | in[8 + i];
+    }
+    return hash;
+}
+
+static tb_code insert_segment(tb_store *store, const tb_segment *g, const tb_buf *sums,
+                              tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_SEGMENT_INSERT, &s, err);
+    if (code) return code;
+    uint8_t hash[16], head[16];
+    hash_bytes(g->hash, hash);
+    hash_bytes(g->head, head);
+    sqlite3_bind_int64(s, 1, store->next_segment);
+    sqlite3_bind_int64(s, 2, g->kind);
+    if (g->name) sqlite3_bind_text(s, 3, g->name, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 4, g->source ? g->source : "", -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 5, (int64_t)g->start);
+    sqlite3_bind_int64(s, 6, (int64_t)g->length);
+    sqlite3_bind_blob(s, 7, hash, 16, SQLITE_STATIC);
+    sqlite3_bind_blob(s, 8, head, 16, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 9, (int64_t)g->lines_before);
+    sqlite3_bind_int64(s, 10, (int64_t)g->accepted);
+    sqlite3_bind_int64(s, 11, (int64_t)g->rejected);
+    sqlite3_bind_int64(s, 12, g->final);
+    sqlite3_bind_int64(s, 13, g->now_us);
+    sqlite3_bind_text(s, 14, sums->data, (int)sums->len, SQLITE_STATIC);
+    return tb__run(store, s, err);
+}
+
+tb_code tb_store_add_segment(tb_store *store, const tb_segment *segment, int64_t *ret_segment_id,
+                             tb_error *err)
+{
+    tb_buf sums;
+    tb_buf_init(&sums, 4096, NULL);
+    sums_json(store->sums, &sums);
+    tb_code code = tb_buf_check(&sums, err);
+    if (!code) code = segment_id(store, err);
+    if (!code) code = insert_segment(store, segment, &sums, err);
+    tb_buf_release(&sums);
+    if (code) return code;
+    if (ret_segment_id) *ret_segment_id = store->next_segment;
+    store->dirty = true;
+    tb__segment_reset(store);
+    return TB_OK;
+}
+
+static tb_known known_from(sqlite3_stmt *s)
+{
+    return (tb_known){.start = (uint64_t)sqlite3_column_int64(s, 0),
+                      .length = (uint64_t)sqlite3_column_int64(s, 1),
+                      .lines = (uint64_t)sqlite3_column_int64(s, 2),
+                      .accepted = (uint64_t)sqlite3_column_int64(s, 3),
+                      .rejected = (uint64_t)sqlite3_column_int64(s, 4),
+                      .hash = hash_from(sqlite3_column_blob(s, 5)),
+                      .kind = (tb_batch_kind)sqlite3_column_int(s, 6),
+                      .final = sqlite3_column_int(s, 7) != 0};
+}
+
+static tb_code known_list(tb_store *store, sqlite3_stmt *s, tb_known **ret_known, size_t *ret_n,
+                          tb_error *err)
+{
+    tb_known *list = NULL;
+    size_t n = 0, cap = 0;
+    bool row = true;
+    tb_code code = TB_OK;
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        if (n == cap) {
+            cap = cap ? cap * 2 : 16;
+            tb_known *more = realloc(list, cap * sizeof *more);
+            if (!more) {
+                code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+                break;
+            }
+            list = more;
+        }
+        list[n++] = known_from(s);
+    }
+    sqlite3_reset(s);
+    if (code) {
+        free(list);
+        return code;
+    }
+    *ret_known = list;
+    *ret_n = n;
+    return TB_OK;
+}
+
+tb_code tb_store_known_by_head(tb_store *store, tb_batch_kind kind, tb_hash128 head,
+                               tb_known **ret_known, size_t *ret_n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    uint8_t bytes[16];
+    tb_code code = tb__sql(store, TB__SQL_SEGMENTS_BY_HEAD, &s, err);
+    if (code) return code;
+    hash_bytes(head, bytes);
+    sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
+    sqlite3_bind_int64(s, 2, kind);
+    return known_list(store, s, ret_known, ret_n, err);
+}
+
+tb_code tb_store_known_by_name(tb_store *store, const char *name, tb_known **ret_known,
+                               size_t *ret_n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_SEGMENTS_BY_NAME, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    return known_list(store, s, ret_known, ret_n, err);
+}
