@@ -1,0 +1,37 @@
+/* The class table is spelled out by ranges, so that one look shows what a column may hold. */
+#include "intake/chars.h"
+
+#define DIGIT  (TB__CHAR_TOKEN | TB__CHAR_EDGE | TB__CHAR_DIGIT)
+#define LETTER (TB__CHAR_TOKEN | TB__CHAR_EDGE | TB__CHAR_LETTER)
+
+const uint8_t tb__char_class[256] = {
+    ['0' ... '9'] = DIGIT,
+    ['A' ... 'Z'] = LETTER,
+    ['a' ... 'z'] = LETTER,
+    ['_'] = TB__CHAR_TOKEN | TB__CHAR_EDGE,
+    ['-'] = TB__CHAR_TOKEN | TB__CHAR_EDGE,
+    ['.'] = TB__CHAR_EDGE,
+};
+
+size_t tb__char_span(const char *p, const char *end, unsigned classes)
+{
+    const char *at = p;
+    while (at < end && tb__char_is(*at, classes))
+        at++;
+    return (size_t)(at - p);
+}
+
+bool tb__number(const char *p, const char *end, uint64_t max, uint64_t *ret,
+                const char **ret_stop)
+{
+    uint64_t value = 0;
+    const char *at = p;
+    for (; at < end && tb__digit(*at) && at - p < 19; at++)
+        value = value * 10 + (uint64_t)(*at - '0');
+    if (at == end && at > p && value <= max) {
+        *ret = value;
+        return true;
+    }
+    *ret_stop = at == end || tb__digit(*at) ? p : at;
+    return false;
+}

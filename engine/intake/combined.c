@@ -1,0 +1,214 @@
+/* One line of the combined format, as nginx and Apache write it:
+ *
+ *   host ident user [17/May/2015:10:05:03 +0000] "request" status bytes "referer" "agent" [cache]
+ *
+ * The two quoted fields may be absent together (common format). Inside quotes a backslash takes the
+ * next byte with it (Apache writes \", nginx \x22), so the first bare quote ends the field. A field
+ * after the agent is $upstream_cache_status; nginx's stock "main" format puts a quoted forwarding
+ * address there, so a quoted field that is no cache token says nothing, a bare one is refused.
+ * Without a cache status nothing counts as served from cache. */
+#include "intake/chars.h"
+#include "intake/line.h"
+#include "intake/reject.h"
+#include "tollbook/calendar.h"
+
+/* A reader over one line; the takers move `at` behind what they took, or leave it where the line
+ * went wrong. */
+typedef struct reader {
+    const char *at, *end;
+} reader;
+
+static bool take_char(reader *r, char c)
+{
+    if (r->at == r->end || *r->at != c) return false;
+    r->at++;
+    return true;
+}
+
+/* A run of at least one byte without spaces. */
+static bool take_word(reader *r, const char **ret_word, size_t *ret_len)
+{
+    const char *at = r->at;
+    while (at < r->end && *at != ' ')
+        at++;
+    if (at == r->at) return false;
+    *ret_word = r->at;
+    *ret_len = (size_t)(at - r->at);
+    r->at = at;
+    return true;
+}
+
+static bool take_quoted(reader *r, const char **ret_text, size_t *ret_len)
+{
+    if (!take_char(r, '"')) return false;
+    const char *at = r->at;
+    while (at < r->end && *at != '"')
+        at += *at == '\\' && r->end - at > 1 ? 2 : 1;
+    if (at == r->end) {
+        r->at = at;
+        return false;
+    }
+    *ret_text = r->at;
+    *ret_len = (size_t)(at - r->at);
+    r->at = at + 1;
+    return true;
+}
+
+/* host, ident and user up to the bracket; a user name may hold spaces. */
+static bool take_client(reader *r)
+{
+    const char *word;
+    size_t len;
+    if (!take_word(r, &word, &len) || !take_char(r, ' ')) return false;
+    if (!take_word(r, &word, &len) || !take_char(r, ' ')) return false;
+    const char *from = r->at;
+    for (const char *at = from; at < r->end; at++) {
+        at = memchr(at, '[', (size_t)(r->end - at));
+        if (!at) break;
+        if (at - from < 2 || at[-1] != ' ') continue;
+        r->at = at;
+        return true;
+    }
+    return false;
+}
+
+/* Exactly n digits. */
+static bool take_digits(reader *r, unsigned n, int32_t *ret)
+{
+    int32_t value = 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (r->at == r->end || !tb__digit(*r->at)) return false;
+        value = value * 10 + (*r->at++ - '0');
+    }
+    *ret = value;
+    return true;
+}
+
+static bool take_month(reader *r, int32_t *ret_month)
+{
+    static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    for (int32_t i = 0; i < 12; i++) {
+        if (r->end - r->at < 3 || memcmp(r->at, names + 3 * i, 3) != 0) continue;
+        r->at += 3;
+        *ret_month = i + 1;
+        return true;
+    }
+    return false;
+}
+
+/* " +0200]": minutes east of UTC. */
+static bool take_offset(reader *r, int32_t *ret_minutes)
+{
+    int32_t hours, minutes;
+    if (!take_char(r, ' ')) return false;
+    const bool west = r->at < r->end && *r->at == '-';
+    if (!take_char(r, west ? '-' : '+')) return false;
+    if (!take_digits(r, 2, &hours) || !take_digits(r, 2, &minutes) || !take_char(r, ']'))
+        return false;
+    if (hours > 23 || minutes > 59) return false;
+    *ret_minutes = (west ? -1 : 1) * (hours * 60 + minutes);
+    return true;
+}
+
+/* "[17/May/2015:10:05:03 +0000]". A leap second counts as the second before it. */
+static bool take_time(reader *r, int64_t *ret_ms)
+{
+    tb_date date;
+    int32_t hour, minute, second, offset;
+    if (!take_char(r, '[')) return false;
+    if (!take_digits(r, 2, &date.day) || !take_char(r, '/')) return false;
+    if (!take_month(r, &date.month) || !take_char(r, '/')) return false;
+    if (!take_digits(r, 4, &date.year) || !take_char(r, ':')) return false;
+    if (!take_digits(r, 2, &hour) || !take_char(r, ':')) return false;
+    if (!take_digits(r, 2, &minute) || !take_char(r, ':')) return false;
+    if (!take_digits(r, 2, &second) || !take_offset(r, &offset)) return false;
+    if (date.year < 1 || date.day < 1 || date.day > tb_days_in_month(date.year, date.month))
+        return false;
+    if (hour > 23 || minute > 59 || second > 60) return false;
+    if (second == 60) second = 59;
+    const int64_t minutes = tb_day_from_date(date) * 1440 + hour * 60 + minute - offset;
+    *ret_ms = (minutes * 60 + second) * 1000;
+    return true;
+}
+
+/* Status and bytes sent, each a word. */
+static bool take_counts(reader *r, tb_hit *hit, tb_reject_reason *ret_reason)
+{
+    const char *word;
+    size_t len;
+    uint64_t status;
+    *ret_reason = TB_REJECT_COMBINED;
+    if (!take_char(r, ' ') || !take_word(r, &word, &len)) return false;
+    *ret_reason = TB_REJECT_STATUS;
+    reader back = {word, r->end};
+    if (!tb__number(word, word + len, 599, &status, &back.at) || status < 100 || len != 3) {
+        *r = back;
+        return false;
+    }
+    hit->status = (uint16_t)status;
+    *ret_reason = TB_REJECT_COMBINED;
+    if (!take_char(r, ' ') || !take_word(r, &word, &len)) return false;
+    hit->bytes = 0;
+    if (len == 1 && *word == '-') return true;
+    *ret_reason = TB_REJECT_BYTES;
+    if (tb__number(word, word + len, TB_HIT_BYTES_MAX, &hit->bytes, &back.at)) return true;
+    *r = back;
+    return false;
+}
+
+/* What may stand after the agent. */
+static bool take_cache(reader *r, tb_hit *hit, tb_reject_reason *ret_reason)
+{
+    const char *token;
+    size_t len;
+    tb_cache cache = TB_CACHE_OTHER;
+    *ret_reason = TB_REJECT_COMBINED;
+    if (!take_char(r, ' ')) return false;
+    const char *from = r->at;
+    const bool quoted = from < r->end && *from == '"';
+    if (!(quoted ? take_quoted(r, &token, &len) : take_word(r, &token, &len))) return false;
+    if (r->at != r->end) return false;
+    if (!tb__cache_parse(token, len, &cache) && !quoted) {
+        r->at = from;
+        *ret_reason = TB_REJECT_CACHE;
+        return false;
+    }
+    hit->cache = (uint8_t)cache;
+    return true;
+}
+
+/* Everything behind the counts. */
+static bool take_rest(reader *r, tb_hit *hit, tb_reject_reason *ret_reason)
+{
+    const char *text;
+    size_t len;
+    hit->cache = TB_CACHE_OTHER;
+    *ret_reason = TB_REJECT_COMBINED;
+    if (r->at == r->end) return true;
+    if (!take_char(r, ' ') || !take_quoted(r, &text, &len)) return false;
+    if (!take_char(r, ' ') || !take_quoted(r, &text, &len)) return false;
+    return r->at == r->end || take_cache(r, hit, ret_reason);
+}
+
+bool tb__combined_line(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
+                       tb_reject *ret_reject)
+{
+    if (!tb__line_sane(line, len, ret_reject)) return false;
+    reader r = {line, line + len};
+    tb_hit hit = {.zone = layout->zone, .edge = layout->edge, .edge_len = layout->edge_len};
+    tb_reject_reason reason = TB_REJECT_COMBINED;
+    const char *text;
+    size_t text_len;
+    int64_t time_ms;
+    if (!take_client(&r)) return tb__reject(ret_reject, line, len, r.at, reason);
+    const char *time_at = r.at;
+    if (!take_time(&r, &time_ms) || !take_char(&r, ' ') || !take_quoted(&r, &text, &text_len))
+        return tb__reject(ret_reject, line, len, r.at, reason);
+    if (!tb__time_sane(time_ms, layout->now_ms, &reason))
+        return tb__reject(ret_reject, line, len, time_at, reason);
+    if (!take_counts(&r, &hit, &reason) || !take_rest(&r, &hit, &reason))
+        return tb__reject(ret_reject, line, len, r.at, reason);
+    hit.hour = (int32_t)(time_ms / 3600000);
+    *ret_hit = hit;
+    return true;
+}

@@ -1,0 +1,41 @@
+/* The line parsers behind tb_intake_lines.
+ *
+ * tb__pipe_line and tb__combined_line each read one line by the book, column after column: they
+ * decide what is accepted and name every reason. tb__pipe_scan reads many pipe lines with vector
+ * scans and hands each line it is not sure of to tb__pipe_line, so it can only be faster, never
+ * different. */
+#ifndef TB__INTAKE_LINE_H
+#define TB__INTAKE_LINE_H
+
+#include "tollbook/intake.h"
+
+/* Readable memory must extend TB_INTAKE_SLACK bytes past the line in none of the two. */
+bool tb__pipe_line(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
+                   tb_reject *ret_reject);
+bool tb__combined_line(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
+                       tb_reject *ret_reject);
+
+/* Cache status of a token of 1 .. TB__CACHE_TOKEN_MAX bytes; false where it is no token. */
+#define TB__CACHE_TOKEN_MAX 32
+bool tb__cache_parse(const char *token, size_t len, tb_cache *ret_cache);
+
+/* The clock window of every record: true, or the reason. */
+bool tb__time_sane(int64_t time_ms, int64_t now_ms, tb_reject_reason *ret_reason);
+
+/* Vector units a scan may use, best last. */
+typedef enum tb__unit {
+    TB__UNIT_PORTABLE,
+    TB__UNIT_AVX2,
+    TB__UNIT_AVX512, /* with BW and VBMI2 */
+    TB__UNIT_MAX_
+} tb__unit;
+
+bool tb__unit_here(tb__unit unit); /* does this processor have it? */
+/* tb_intake_lines for the pipe format on a unit that is here. */
+size_t tb__pipe_scan(tb__unit unit, const tb_log_layout *layout, const char *bytes, size_t len,
+                     tb_intake *out);
+
+/* One line, by its format's parser, into the next free place of *out. */
+void tb__line_take(const tb_log_layout *layout, const char *line, size_t len, tb_intake *out);
+
+#endif
