@@ -79,16 +79,7 @@ static const cli_option ingest_options[] = {
 static const cli_option import_options[] = {DB_OR_SERVER, BATCH, ON_ERROR("stop"), THREADS,
                                             PROGRESS};
 
-static const cli_option serve_options[] = {
-    DB,
-    {.name = "listen", .value = "ADDR:PORT", .kind = CLI_TEXT,
-     .help = "where to listen; default 127.0.0.1:8080"},
-    THREADS,
-    {.name = "cache-mb", .value = "N", .kind = CLI_NUMBER, .min = 0, .max = 1 << 20,
-     .help = "memory for encoded answers; 0 turns the cache off; default 64"},
-    {.name = "rate-limit", .value = "off|N", .kind = CLI_TEXT,
-     .help = "requests a second and key; default off"},
-};
+static const cli_option serve_options[] = {DB, THREADS, SERVE_OPTION_ROWS};
 
 static const cli_option stats_options[] = {
     DB,
@@ -133,7 +124,7 @@ const cli_command cli_commands[] = {
      .details = "Only the key's SHA-256 is stored. Roles: User, UserApi, SubuserAPIStatistics,\n"
                 "SubuserStatistics, SubuserManage, SubuserAPIManage, SubuserAPIPullZones,\n"
                 "SubuserPullZones, SubuserAPIBilling, SubuserBilling, Ingest, Operator.\n"
-                "Ingest and Operator belong to account 0, and no other role does.",
+                "Account 0 is the operator itself: its keys carry Ingest or Operator alone.",
      OPTIONS(key_create_options), .run = cli_key_create},
     {.name = "key revoke", .operands = "", .summary = "Make an API key invalid from now on",
      .details = "", OPTIONS(key_revoke_options), .run = cli_key_revoke},

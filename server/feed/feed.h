@@ -10,6 +10,8 @@
 #ifndef TOLLBOOK_SERVER_FEED_H
 #define TOLLBOOK_SERVER_FEED_H
 
+#include <stdatomic.h>
+
 #include "tollbook/store.h"
 
 typedef enum feed_encoding {
@@ -35,9 +37,13 @@ typedef struct feed_options {
     unsigned threads;       /* >= 1 */
     uint64_t segment_bytes; /* 0: the default */
     size_t max_groups;      /* 0: the default */
+    size_t block_bytes;     /* 0: the default: what a worker reads at once */
     int64_t now_us;
     void (*progress)(void *ctx, const feed_progress *progress); /* may be NULL; seldom called */
     void *progress_ctx;
+    /* May be NULL. Once true (a signal handler may set it) the run ends at the next line end that
+     * it has reached: what it took is committed, or nothing where `whole`. */
+    const atomic_bool *stop;
 } feed_options;
 
 typedef struct feed_report {
@@ -46,6 +52,7 @@ typedef struct feed_report {
     uint64_t bytes;                     /* decompressed bytes of the input taken or skipped */
     uint64_t waiting_bytes;             /* unterminated last line left for later; 0 if none */
     bool nothing_new;                   /* every byte was known: a duplicate */
+    bool interrupted;                   /* options->stop ended the run: run it again to go on */
     uint64_t stop_line, stop_byte;      /* with stop_on_error: where it stands; 0 if not */
     tb_reject_reason first_reason;      /* of the first refused line of this run */
     uint64_t first_line, first_byte;    /* its place; 0 where none */

@@ -1,0 +1,574 @@
+/* The pipeline: blocks to workers, workers' rollups to the store, segment by segment.
+ *
+ * Workers take turns at the reader under one lock and parse outside it. A segment ends at the end
+ * of the input, when a rollup is full, or after segment_bytes; then all workers have come to the
+ * same line end, their rollups go into the store in one transaction, and the next segment starts.
+ *
+ * What cannot be committed yet is flushed into the open transaction instead, which is the spill
+ * that keeps memory bounded: the whole of an import, and lines of a stream that may still turn out
+ * to be known (then it is rolled back). A source that can seek is searched for its known prefix
+ * before anything is parsed, so only streams need that. */
+#include "feed/feed.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "feed/worker.h"
+
+#define BLOCK_BYTES    ((size_t)1 << 20)   /* a block fits a core's second cache */
+#define SEGMENT_BYTES  ((uint64_t)2 << 30) /* at most this much is read again after a kill */
+#define MAX_GROUPS     ((size_t)1500000)   /* of all workers: bounds the memory */
+#define THREADS_MAX    256
+#define PROGRESS_BYTES ((uint64_t)4 << 20)
+
+/* Why a segment ended; a later one in this list outranks an earlier one. */
+typedef enum ending {
+    NOT_ENDED,
+    ENDED_FULL,
+    ENDED_BYTES,
+    ENDED_INPUT,
+    ENDED_STOPPED,
+    ENDED_BAD_LINE,
+    ENDED_FAILED,
+    ENDED_KNOWN, /* what was parsed is thrown away, whatever happened to it */
+} ending;
+
+typedef struct feed_run {
+    tb_store *store;
+    const feed_options *options;
+    bool own; /* the transactions are ours */
+    feed_source *source;
+    feed_reader reader;
+    tb_hash128 head;
+    feed_worker *workers;
+    size_t n_workers;
+    uint64_t segment_bytes;
+
+    pthread_mutex_t lock; /* of everything below while workers run */
+    ending ended;
+    tb_code code;
+    tb_error err;
+    size_t failed_block;
+    uint32_t *counts; /* lines per block since the last flush */
+    size_t n_counts, cap_counts;
+    uint64_t lines; /* sum of counts */
+    uint64_t progress_at;
+
+    bool open;           /* a transaction of ours is open */
+    bool final_known;    /* the batch's last segment is in the store */
+    uint64_t start;      /* where the running segment starts */
+    uint64_t flushed_at; /* where the last flush was */
+    uint64_t lines_before;       /* lines of the input before the running segment */
+    uint64_t accepted, rejected; /* of the running segment, flushed */
+    size_t rejects_stored;
+    uint64_t segments;
+    uint64_t refused; /* lines of blocks since the last flush that were refused */
+    tb_error first;   /* the running segment's first refused line: place and sentence */
+    tb_reject_reason first_reason;
+    feed_report report;
+} feed_run;
+
+/* --- blocks, under the lock --- */
+
+static void end_segment(feed_run *run, ending why)
+{
+    if (why > run->ended) run->ended = why;
+}
+
+static uint64_t flushed_lines(const feed_run *run)
+{
+    return run->lines_before + run->accepted + run->rejected;
+}
+
+static void show_progress(feed_run *run)
+{
+    const feed_options *options = run->options;
+    if (!options->progress || run->reader.at - run->progress_at < PROGRESS_BYTES) return;
+    run->progress_at = run->reader.at;
+    feed_progress progress = {
+        .lines = flushed_lines(run) + run->lines,
+        .bytes = run->reader.at,
+        .read = feed_source_stored_read(run->source),
+        .total_read = feed_source_stored_size(run->source),
+    };
+    options->progress(options->progress_ctx, &progress);
+}
+
+static tb_code count_block(feed_run *run, size_t *ret_number, tb_error *err)
+{
+    if (run->n_counts == run->cap_counts) {
+        size_t cap = run->cap_counts ? run->cap_counts * 2 : 1024;
+        uint32_t *counts = realloc(run->counts, cap * sizeof *counts);
+        if (!counts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        run->counts = counts;
+        run->cap_counts = cap;
+    }
+    run->counts[run->n_counts] = 0;
+    *ret_number = run->n_counts++;
+    return TB_OK;
+}
+
+/* Notes what came of the worker's block. */
+static void block_done(feed_run *run, const feed_worker *worker, tb_code code, const tb_error *err)
+{
+    run->counts[worker->number] = (uint32_t)worker->lines;
+    run->lines += worker->lines;
+    run->refused += worker->n_rejects;
+    if (code && run->code == TB_OK) {
+        run->code = code;
+        run->err = *err;
+        run->failed_block = worker->number;
+    }
+    if (code) end_segment(run, ENDED_FAILED);
+    if (worker->n_rejects && run->options->stop_on_error && !feed_reader_hopes(&run->reader))
+        end_segment(run, ENDED_BAD_LINE);
+    if (tb_rollup_full(worker->rollup)) end_segment(run, ENDED_FULL);
+    show_progress(run);
+}
+
+static bool stopped(const feed_run *run)
+{
+    const atomic_bool *stop = run->options->stop;
+    return stop && atomic_load_explicit(stop, memory_order_relaxed);
+}
+
+/* Reads the worker's next block, or says why there is none. */
+static ending next_block(feed_run *run, feed_worker *worker)
+{
+    feed_turn turn;
+    if (stopped(run)) return ENDED_STOPPED;
+    if (run->reader.at - run->flushed_at >= run->segment_bytes) return ENDED_BYTES;
+    tb_error err;
+    tb_code code = feed_reader_next(&run->reader, &worker->block, &turn, &err);
+    if (code == TB_OK && turn == FEED_TURN_BLOCK) code = count_block(run, &worker->number, &err);
+    if (code) {
+        if (run->code == TB_OK) run->code = code, run->err = err;
+        return ENDED_FAILED;
+    }
+    if (turn == FEED_TURN_KNOWN) return ENDED_KNOWN;
+    if (turn == FEED_TURN_END) return stopped(run) ? ENDED_STOPPED : ENDED_INPUT;
+    return NOT_ENDED;
+}
+
+static void *work(void *arg)
+{
+    feed_worker *worker = arg;
+    feed_run *run = worker->run;
+    tb_code code = TB_OK;
+    tb_error err;
+    pthread_mutex_lock(&run->lock);
+    while (run->ended == NOT_ENDED) {
+        end_segment(run, next_block(run, worker));
+        if (run->ended != NOT_ENDED) break;
+        pthread_mutex_unlock(&run->lock);
+        code = feed_worker_parse(worker, run->options, &err);
+        pthread_mutex_lock(&run->lock);
+        block_done(run, worker, code, &err);
+    }
+    pthread_mutex_unlock(&run->lock);
+    return NULL;
+}
+
+/* Runs the workers until the segment has ended. A thread that cannot be had is done without. */
+static void run_workers(feed_run *run)
+{
+    pthread_t threads[THREADS_MAX];
+    size_t n = 0;
+    run->ended = NOT_ENDED;
+    for (size_t i = 1; i < run->n_workers; i++)
+        if (pthread_create(&threads[n], NULL, work, &run->workers[i]) == 0) n++;
+    work(&run->workers[0]);
+    for (size_t i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* --- into the store --- */
+
+static tb_code begin(feed_run *run, tb_error *err)
+{
+    if (!run->own || run->open) return TB_OK;
+    tb_code code = tb_store_begin(run->store, err);
+    run->open = code == TB_OK;
+    return code;
+}
+
+static void roll_back(feed_run *run)
+{
+    if (run->open) tb_store_rollback(run->store);
+    run->open = false;
+}
+
+static void clear_workers(feed_run *run)
+{
+    for (size_t i = 0; i < run->n_workers; i++)
+        feed_worker_clear(&run->workers[i]);
+    run->n_counts = 0;
+    run->lines = run->refused = 0;
+    run->flushed_at = run->reader.at;
+}
+
+static tb_code add_usage(feed_run *run, tb_error *err)
+{
+    tb_rollup *parts[THREADS_MAX];
+    for (size_t i = 0; i < run->n_workers; i++)
+        parts[i] = run->workers[i].rollup;
+    tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, run->n_workers, NULL);
+    if (!cursor) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    tb_code code = tb_store_add_usage(run->store, cursor, err);
+    if (code == TB_OK) code = tb_rollup_cursor_check(cursor, err);
+    tb_rollup_cursor_free(cursor);
+    return code;
+}
+
+/* The worker whose next refused line comes first in the input; NULL: none has one left. */
+static feed_worker *first_in_order(feed_run *run, const size_t *next)
+{
+    feed_worker *first = NULL;
+    const feed_reject *least = NULL;
+    for (size_t i = 0; i < run->n_workers; i++) {
+        const feed_rejects *rejects = &run->workers[i].rejects;
+        if (next[i] == rejects->n) continue;
+        const feed_reject *one = &rejects->list[next[i]];
+        if (least && one->block > least->block) continue;
+        least = one; /* a block belongs to one worker alone */
+        first = &run->workers[i];
+    }
+    return first;
+}
+
+/* Lines of the input before block `to`, from those before block `from`. */
+static uint64_t count_up(const feed_run *run, uint64_t before, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        before += run->counts[i];
+    return before;
+}
+
+/* Notes the running segment's first refused line, once. */
+static void note_first(feed_run *run)
+{
+    size_t next[THREADS_MAX] = {0};
+    const feed_worker *worker = run->first.line ? NULL : first_in_order(run, next);
+    if (!worker) return;
+    const feed_reject *one = &worker->rejects.list[0];
+    (void)!tb_fail(&run->first, TB_E_BAD_LINE, NULL, "%s",
+                   feed_reject_why(&worker->rejects, one));
+    run->first.line = count_up(run, flushed_lines(run), 0, one->block) + one->line;
+    run->first.byte = one->byte;
+    run->first_reason = one->reason;
+}
+
+/* Stores refused lines in input order, numbered over the whole input. */
+static tb_code add_rejects(feed_run *run, tb_error *err)
+{
+    size_t next[THREADS_MAX] = {0}, block = 0, text_bytes = 0;
+    uint64_t before = flushed_lines(run);
+    feed_worker *worker;
+    while ((worker = first_in_order(run, next)) != NULL) {
+        const feed_rejects *rejects = &worker->rejects;
+        const feed_reject *one = &rejects->list[next[worker - run->workers]++];
+        before = count_up(run, before, block, one->block);
+        block = one->block;
+        text_bytes += one->why_len + one->text_len;
+        if (run->rejects_stored == TB_REJECTS_KEPT || text_bytes > FEED_REJECT_TEXT) break;
+        tb_code code = tb_store_add_reject(run->store, before + one->line, one->byte,
+                                           feed_reject_why(rejects, one),
+                                           feed_reject_text(rejects, one), one->text_len, err);
+        if (code) return code;
+        run->rejects_stored++;
+    }
+    return TB_OK;
+}
+
+/* Everything parsed so far into the open transaction. */
+static tb_code flush(feed_run *run, tb_error *err)
+{
+    tb_code code = TB_OK;
+    if (run->lines > 0) {
+        code = begin(run, err);
+        if (code == TB_OK) code = add_usage(run, err);
+        if (code == TB_OK) code = add_rejects(run, err);
+        if (code) return code;
+        run->accepted += run->lines - run->refused;
+        run->rejected += run->refused;
+    }
+    clear_workers(run);
+    return TB_OK;
+}
+
+static void start_segment(feed_run *run, uint64_t lines_before)
+{
+    run->start = run->reader.at;
+    run->lines_before = lines_before;
+    run->accepted = run->rejected = run->rejects_stored = 0;
+    run->first = (tb_error){0};
+}
+
+static void report_segment(feed_run *run)
+{
+    feed_report *report = &run->report;
+    if (run->first.line && !report->first_line) {
+        report->first_reason = run->first_reason;
+        report->first_line = run->first.line;
+        report->first_byte = run->first.byte;
+    }
+    report->accepted += run->accepted;
+    report->rejected += run->rejected;
+    report->lines += run->accepted + run->rejected;
+    report->bytes = run->reader.at;
+    run->segments++;
+}
+
+static tb_code refuse(feed_run *run, tb_error *err)
+{
+    feed_report *report = &run->report;
+    report->stop_line = report->first_line = run->first.line;
+    report->stop_byte = report->first_byte = run->first.byte;
+    report->first_reason = run->first_reason;
+    if (err) *err = run->first;
+    return TB_E_BAD_LINE;
+}
+
+/* The running segment becomes part of the store. */
+static tb_code commit(feed_run *run, bool final, tb_error *err)
+{
+    int64_t id;
+    const feed_options *options = run->options;
+    tb_segment segment = {.kind = options->kind,
+                          .name = options->batch,
+                          .source = options->source,
+                          .start = run->start,
+                          .length = run->reader.at,
+                          .hash = feed_hash_value(run->reader.hash),
+                          .head = run->head,
+                          .lines_before = run->lines_before,
+                          .accepted = run->accepted,
+                          .rejected = run->rejected,
+                          .final = final,
+                          .now_us = options->now_us};
+    if (options->stop_on_error && run->rejected) return refuse(run, err);
+    tb_code code = begin(run, err);
+    if (code == TB_OK) code = tb_store_add_segment(run->store, &segment, &id, err);
+    if (code == TB_OK && run->own) code = tb_store_commit(run->store, err);
+    if (code) return code;
+    run->open = false;
+    if (run->own) tb_store_checkpoint(run->store, false);
+    report_segment(run);
+    start_segment(run, run->lines_before + run->accepted + run->rejected);
+    return TB_OK;
+}
+
+/* --- what is known --- */
+
+static tb_code conflict(const feed_run *run, tb_error *err)
+{
+    return tb_fail(err, TB_E_BATCH_CONFLICT, NULL,
+                   "The batch id \"%.80s\" is known with other bytes. Nothing of the rest was "
+                   "taken. Give these bytes another id, or none: then the content decides.",
+                   run->options->batch);
+}
+
+/* A named batch: what is known of it must be how this input begins, and all of it where the batch
+ * is complete. */
+static tb_code find_named(feed_run *run, tb_error *err)
+{
+    tb_known *list;
+    size_t n;
+    bool end = true;
+    tb_code code = tb_store_known_by_name(run->store, run->options->batch, &list, &n, err);
+    if (code) return code;
+    if (n == 0) {
+        free(list);
+        return TB_OK;
+    }
+    const tb_known last = list[n - 1];
+    feed_reader_expect(&run->reader, list, n);
+    if (last.kind != run->options->kind) return conflict(run, err);
+    code = feed_reader_skip_known(&run->reader, err);
+    if (code == TB_OK && last.final) code = feed_reader_at_end(&run->reader, &end, err);
+    if (code) return code;
+    if (run->reader.at != last.length || run->reader.known.bytes != last.length || !end)
+        return conflict(run, err);
+    run->final_known = last.final;
+    run->reader.known.lines = last.lines;
+    return TB_OK;
+}
+
+static tb_code find_by_content(feed_run *run, bool empty, tb_error *err)
+{
+    tb_known *list;
+    size_t n;
+    if (empty) return TB_OK;
+    tb_code code =
+        tb_store_known_by_head(run->store, run->options->kind, run->head, &list, &n, err);
+    if (code) return code;
+    feed_reader_expect(&run->reader, list, n);
+    return feed_source_seekable(run->source) ? feed_reader_skip_known(&run->reader, err) : TB_OK;
+}
+
+/* The running segment starts after a known prefix. */
+static tb_code after_known(feed_run *run, tb_error *err)
+{
+    const feed_known *known = &run->reader.known;
+    run->report.known_bytes = run->report.bytes = known->bytes;
+    run->report.known_lines = known->lines;
+    start_segment(run, known->lines);
+    run->flushed_at = run->start;
+    return feed_reader_skip_line_end(&run->reader, err);
+}
+
+static tb_code find_known(feed_run *run, tb_error *err)
+{
+    bool empty;
+    tb_code code = feed_reader_head(&run->reader, &run->head, &empty, err);
+    if (code) return code;
+    code = run->options->batch ? find_named(run, err) : find_by_content(run, empty, err);
+    return code ? code : after_known(run, err);
+}
+
+/* --- segments --- */
+
+static bool may_commit(const feed_run *run)
+{
+    return run->own && !run->options->whole && !feed_reader_hopes(&run->reader);
+}
+
+/* After the last line: a segment where there is something to record. */
+static tb_code end_input(feed_run *run, tb_error *err)
+{
+    bool lines = run->accepted + run->rejected > 0, waiting = run->reader.waiting > 0;
+    bool completes = run->options->batch && !run->final_known && !waiting;
+    run->report.waiting_bytes = run->reader.waiting;
+    if (!lines && !completes) return TB_OK;
+    return commit(run, !waiting, err);
+}
+
+static tb_code interrupt(feed_run *run, tb_error *err)
+{
+    run->report.interrupted = true;
+    if (!may_commit(run) || run->accepted + run->rejected == 0) return TB_OK;
+    return commit(run, false, err);
+}
+
+/* At a full rollup or a long segment: commits, unless the input happens to end here. */
+static tb_code pause_input(feed_run *run, tb_error *err)
+{
+    bool end = false;
+    tb_code code = TB_OK;
+    if (!may_commit(run)) return TB_OK;
+    code = feed_reader_at_end(&run->reader, &end, err);
+    if (code || end) return code;
+    return commit(run, false, err);
+}
+
+static tb_code throw_away(feed_run *run, tb_error *err)
+{
+    run->code = TB_OK;
+    roll_back(run);
+    clear_workers(run);
+    return after_known(run, err);
+}
+
+/* What a worker or the reader ran into; a row's place counts over the whole input. */
+static tb_code give_up(feed_run *run, tb_error *err)
+{
+    if (run->err.line) run->err.line += count_up(run, flushed_lines(run), 0, run->failed_block);
+    if (err) *err = run->err;
+    return run->code;
+}
+
+/* One segment, or the part of one that fits the rollups. */
+static tb_code run_segment(feed_run *run, bool *ret_more, tb_error *err)
+{
+    run_workers(run);
+    *ret_more = run->ended != ENDED_INPUT && run->ended != ENDED_STOPPED;
+    if (run->ended == ENDED_KNOWN) return throw_away(run, err);
+    if (run->ended == ENDED_FAILED) return give_up(run, err);
+    note_first(run);
+    if (run->ended == ENDED_BAD_LINE) return refuse(run, err);
+    tb_code code = flush(run, err);
+    if (code) return code;
+    switch (run->ended) {
+    case ENDED_INPUT: return end_input(run, err);
+    case ENDED_STOPPED: return interrupt(run, err);
+    default: return pause_input(run, err);
+    }
+}
+
+static tb_code run_all(feed_run *run, tb_error *err)
+{
+    bool more = true;
+    tb_code code = find_known(run, err);
+    if (code == TB_OK && run->final_known) more = false;
+    while (code == TB_OK && more)
+        code = run_segment(run, &more, err);
+    if (code || run->report.interrupted) roll_back(run);
+    if (code) return code;
+    bool known = run->report.known_bytes > 0 || run->final_known;
+    run->report.nothing_new = known && run->segments == 0 && !run->report.interrupted;
+    return TB_OK;
+}
+
+static size_t groups_each(const feed_options *options, size_t n_workers)
+{
+    size_t all = options->max_groups ? options->max_groups : MAX_GROUPS;
+    return all > n_workers ? all / n_workers : 1;
+}
+
+static tb_code init_run(feed_run *run, size_t threads, tb_error *err)
+{
+    const feed_options *options = run->options;
+    size_t block = options->block_bytes ? options->block_bytes : BLOCK_BYTES;
+    uint64_t seed = feed_hash_seed(options->kind, &options->layout);
+    if (threads == 0) threads = 1;
+    if (threads > THREADS_MAX) threads = THREADS_MAX;
+    run->segment_bytes = options->segment_bytes ? options->segment_bytes : SEGMENT_BYTES;
+    tb_code code = feed_reader_init(&run->reader, run->source, seed, block,
+                                    options->take_partial_line, err);
+    if (code) return code;
+    run->workers = calloc(threads, sizeof *run->workers);
+    if (!run->workers) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    for (; run->n_workers < threads; run->n_workers++) {
+        feed_worker *worker = &run->workers[run->n_workers];
+        code = feed_worker_init(worker, groups_each(options, threads), err);
+        if (code) return code;
+        worker->run = run;
+    }
+    return TB_OK;
+}
+
+static tb_code run_feed(feed_run *run, size_t threads, feed_report *ret_report, tb_error *err)
+{
+    pthread_mutex_init(&run->lock, NULL);
+    tb_code code = init_run(run, threads, err);
+    if (code == TB_OK) code = run_all(run, err);
+    for (size_t i = 0; i < run->n_workers; i++)
+        feed_worker_release(&run->workers[i]);
+    free(run->workers);
+    free(run->counts);
+    feed_reader_release(&run->reader);
+    feed_source_close(run->source);
+    pthread_mutex_destroy(&run->lock);
+    *ret_report = run->report;
+    return code;
+}
+
+tb_code feed_file(tb_store *store, const char *path, const feed_options *options,
+                  feed_report *ret_report, tb_error *err)
+{
+    feed_run run = {.store = store, .options = options, .own = true};
+    *ret_report = run.report;
+    tb_code code = feed_source_open(path, options->stop, &run.source, err);
+    return code ? code : run_feed(&run, options->threads, ret_report, err);
+}
+
+tb_code feed_memory(tb_store *store, const void *bytes, size_t len, feed_encoding encoding,
+                    size_t plain_max, const feed_options *options, feed_report *ret_report,
+                    tb_error *err)
+{
+    feed_run run = {.store = store, .options = options};
+    *ret_report = run.report;
+    tb_code code = feed_source_memory(bytes, len, encoding, plain_max, &run.source, err);
+    return code ? code : run_feed(&run, 1, ret_report, err);
+}

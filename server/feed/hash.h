@@ -1,0 +1,21 @@
+/* The running hash of an input's bytes, XXH3-128, seeded with how they are to be read: the same
+ * bytes under another --zone are other content. Pipe logs, which say everything themselves, and
+ * bucket rows have seed 0. */
+#ifndef TOLLBOOK_SERVER_FEED_HASH_H
+#define TOLLBOOK_SERVER_FEED_HASH_H
+
+#include "tollbook/store.h"
+
+typedef struct feed_hash feed_hash;
+
+uint64_t feed_hash_seed(tb_batch_kind kind, const tb_log_layout *layout);
+feed_hash *feed_hash_new(uint64_t seed); /* NULL: out of memory */
+void feed_hash_free(feed_hash *hash);
+void feed_hash_add(feed_hash *hash, const char *bytes, size_t len);
+void feed_hash_copy(feed_hash *to, const feed_hash *from);
+tb_hash128 feed_hash_value(const feed_hash *hash); /* of the bytes so far; adding may go on */
+/* What candidates are found by (tb_segment.head): the hash of the input's first line without its
+ * end, of at most TB_HEAD bytes. It does not change when the input grows. */
+tb_hash128 feed_hash_head(uint64_t seed, const char *bytes, size_t len);
+
+#endif

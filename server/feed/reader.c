@@ -1,0 +1,350 @@
+/* Blocks of whole lines.
+ *
+ * A block is what was left from the last one and as much as the source gives up to block_bytes;
+ * what follows its last line end is kept as the rest. Memory: one block per worker and a rest that
+ * is shorter than the longest line (or, after a known prefix ended inside a block, than a block).
+ *
+ * The hash runs over exactly the bytes handed out. Where a candidate's length lies inside a block
+ * the hash is looked at there, which is the only moment that a known prefix can be seen. */
+#include "feed/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A line of this many bytes without its end is too long however it ends (CR LF). Cut to this many
+ * it still is for intake, which then says so. */
+#define OVERLONG ((size_t)TB_LINE_MAX + 2)
+
+static tb_code no_memory(tb_error *err)
+{
+    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+}
+
+static tb_code make_room(char **bytes, size_t *cap, size_t need, tb_error *err)
+{
+    if (need <= *cap) return TB_OK;
+    char *p = realloc(*bytes, need + TB_INTAKE_SLACK);
+    if (!p) return no_memory(err);
+    memset(p + need, 0, TB_INTAKE_SLACK);
+    *bytes = p;
+    *cap = need;
+    return TB_OK;
+}
+
+void feed_block_release(feed_block *block)
+{
+    free(block->bytes);
+    *block = (feed_block){0};
+}
+
+tb_code feed_reader_init(feed_reader *reader, feed_source *source, uint64_t seed,
+                         size_t block_bytes, bool take_partial, tb_error *err)
+{
+    *reader = (feed_reader){.source = source,
+                            .seed = seed,
+                            .block_bytes = block_bytes,
+                            .take_partial = take_partial || !feed_source_grows(source)};
+    reader->hash = feed_hash_new(seed);
+    reader->mark = feed_hash_new(seed);
+    reader->spare = feed_hash_new(seed);
+    if (reader->hash && reader->mark && reader->spare) return TB_OK;
+    feed_reader_release(reader);
+    return no_memory(err);
+}
+
+void feed_reader_release(feed_reader *reader)
+{
+    feed_hash_free(reader->hash);
+    feed_hash_free(reader->mark);
+    feed_hash_free(reader->spare);
+    free(reader->known.list);
+    free(reader->rest);
+    *reader = (feed_reader){0};
+}
+
+/* --- the rest --- */
+
+static size_t rest_size(const feed_reader *reader)
+{
+    return reader->rest_len - reader->rest_at;
+}
+
+/* Makes the rest hold at least `least` bytes, or all there are. */
+static tb_code fill_rest(feed_reader *reader, size_t least, tb_error *err)
+{
+    size_t have = rest_size(reader), n;
+    if (have >= least || reader->end) return TB_OK;
+    if (have && reader->rest_at) memmove(reader->rest, reader->rest + reader->rest_at, have);
+    reader->rest_at = 0;
+    reader->rest_len = have;
+    tb_code code = make_room(&reader->rest, &reader->rest_cap, least, err);
+    if (code) return code;
+    code = feed_source_read(reader->source, reader->rest + have, least - have, &n, err);
+    if (code) return code;
+    reader->end = n < least - have;
+    reader->rest_len += n;
+    return TB_OK;
+}
+
+static tb_code keep_rest(feed_reader *reader, const char *bytes, size_t len, tb_error *err)
+{
+    reader->rest_at = reader->rest_len = 0;
+    tb_code code = make_room(&reader->rest, &reader->rest_cap, len, err);
+    if (code) return code;
+    if (len) memcpy(reader->rest, bytes, len);
+    reader->rest_len = len;
+    return TB_OK;
+}
+
+/* --- the known prefix --- */
+
+/* Where the next candidate could be met: the least length past `at` of those whose start is known.
+ * 0: nowhere. Candidates longer than the input cannot be met. */
+static uint64_t next_length(const feed_reader *reader)
+{
+    const feed_known *known = &reader->known;
+    uint64_t least = 0, most = feed_source_plain_size(reader->source);
+    for (size_t i = 0; i < known->n && known->list[i].start <= known->bytes; i++) {
+        uint64_t length = known->list[i].length;
+        if (length > reader->at && length <= most && (least == 0 || length < least))
+            least = length;
+    }
+    return least;
+}
+
+static bool equal(tb_hash128 a, tb_hash128 b)
+{
+    return a.high == b.high && a.low == b.low;
+}
+
+/* Whether a candidate ends here with this hash; then the known prefix does too. */
+static bool met(feed_reader *reader)
+{
+    feed_known *known = &reader->known;
+    tb_hash128 hash = feed_hash_value(reader->hash);
+    for (size_t i = 0; i < known->n && known->list[i].start <= known->bytes; i++) {
+        const tb_known *one = &known->list[i];
+        if (one->length != reader->at || !equal(one->hash, hash)) continue;
+        known->bytes = one->length;
+        known->lines = one->lines;
+        known->final = one->final;
+        feed_hash_copy(reader->mark, reader->hash);
+        return true;
+    }
+    return false;
+}
+
+/* Passes over bytes, hashing; stops where a candidate is met. Returns how many it passed. */
+static size_t pass(feed_reader *reader, const char *bytes, size_t len, bool *ret_met)
+{
+    size_t done = 0;
+    *ret_met = false;
+    while (done < len && !*ret_met) {
+        uint64_t next = next_length(reader);
+        size_t n = len - done;
+        bool there = next && next - reader->at <= n;
+        if (there) n = (size_t)(next - reader->at);
+        feed_hash_add(reader->hash, bytes + done, n);
+        reader->at += n;
+        done += n;
+        reader->last = bytes[done - 1];
+        if (there) *ret_met = met(reader);
+    }
+    return done;
+}
+
+tb_code feed_reader_head(feed_reader *reader, tb_hash128 *ret_head, bool *ret_empty, tb_error *err)
+{
+    tb_code code = fill_rest(reader, TB_HEAD, err);
+    if (code) return code;
+    *ret_head = feed_hash_head(reader->seed, reader->rest, rest_size(reader));
+    *ret_empty = rest_size(reader) == 0;
+    return TB_OK;
+}
+
+void feed_reader_expect(feed_reader *reader, tb_known *list, size_t n)
+{
+    free(reader->known.list);
+    reader->known.list = list;
+    reader->known.n = n;
+}
+
+bool feed_reader_hopes(const feed_reader *reader)
+{
+    return next_length(reader) != 0;
+}
+
+/* Back from where the last candidate was refuted to the end of what is known. */
+static tb_code go_back(feed_reader *reader, tb_error *err)
+{
+    uint64_t to = reader->known.bytes;
+    feed_hash_copy(reader->hash, reader->mark);
+    tb_code code = feed_source_seek(reader->source, to > 0 ? to - 1 : 0, err);
+    reader->rest_at = reader->rest_len = 0;
+    reader->end = false;
+    reader->at = to;
+    if (code || to == 0) return code;
+    code = fill_rest(reader, 1, err); /* the byte before, for `last` */
+    if (code || rest_size(reader) == 0) return code;
+    reader->last = reader->rest[0];
+    reader->rest_at = 1;
+    return TB_OK;
+}
+
+tb_code feed_reader_skip_known(feed_reader *reader, tb_error *err)
+{
+    uint64_t next;
+    bool is_met;
+    while ((next = next_length(reader)) != 0) {
+        tb_code code = fill_rest(reader, reader->block_bytes, err);
+        if (code) return code;
+        size_t n = rest_size(reader);
+        if (n == 0) break;
+        if (next - reader->at < n) n = (size_t)(next - reader->at);
+        reader->rest_at += pass(reader, reader->rest + reader->rest_at, n, &is_met);
+    }
+    reader->known.n = 0; /* all candidates have been met or refuted */
+    if (reader->at == reader->known.bytes || !feed_source_seekable(reader->source)) return TB_OK;
+    return go_back(reader, err);
+}
+
+tb_code feed_reader_skip_line_end(feed_reader *reader, tb_error *err)
+{
+    bool is_met;
+    if (reader->at == 0 || reader->last == '\n') return TB_OK;
+    tb_code code = fill_rest(reader, 2, err);
+    if (code) return code;
+    const char *p = reader->rest + reader->rest_at;
+    size_t n = rest_size(reader), end = n >= 1 && p[0] == '\n';
+    if (n >= 2 && p[0] == '\r' && p[1] == '\n') end = 2;
+    reader->rest_at += pass(reader, p, end, &is_met);
+    return TB_OK;
+}
+
+tb_code feed_reader_at_end(feed_reader *reader, bool *ret_end, tb_error *err)
+{
+    tb_code code = fill_rest(reader, 1, err);
+    if (code == TB_OK) *ret_end = rest_size(reader) == 0;
+    return code;
+}
+
+/* --- blocks --- */
+
+/* Fills the block up to `want` bytes from the rest and the source. */
+static tb_code fill_block(feed_reader *reader, feed_block *block, size_t want, tb_error *err)
+{
+    tb_code code = make_room(&block->bytes, &block->cap, want, err);
+    if (code) return code;
+    size_t have = rest_size(reader), n = 0;
+    if (have > want - block->len) have = want - block->len;
+    if (have) memcpy(block->bytes + block->len, reader->rest + reader->rest_at, have);
+    reader->rest_at += have;
+    block->len += have;
+    if (block->len == want || reader->end) return TB_OK;
+    code = feed_source_read(reader->source, block->bytes + block->len, want - block->len, &n, err);
+    if (code) return code;
+    block->len += n;
+    reader->end = block->len < want;
+    return TB_OK;
+}
+
+static size_t whole_lines(const feed_block *block)
+{
+    const char *end = block->len ? memrchr(block->bytes, '\n', block->len) : NULL;
+    return end ? (size_t)(end - block->bytes) + 1 : 0;
+}
+
+/* A stopped source looks like an ended one, but its last line is only cut. */
+static bool takes_partial(const feed_reader *reader)
+{
+    return reader->take_partial && !feed_source_stopped(reader->source);
+}
+
+static bool input_over(const feed_reader *reader)
+{
+    return reader->end && rest_size(reader) == 0;
+}
+
+/* Passes over the rest of a line that is too long: the block keeps its beginning. Where the input
+ * ends inside it and the end may still come, nothing is passed and the line waits. */
+static tb_code pass_overlong(feed_reader *reader, feed_block *block, bool *ret_met, tb_error *err)
+{
+    uint64_t from = reader->at;
+    char last = reader->last;
+    feed_hash_copy(reader->spare, reader->hash);
+    pass(reader, block->bytes, block->len, ret_met);
+    while (!*ret_met) {
+        tb_code code = fill_rest(reader, reader->block_bytes, err);
+        if (code) return code;
+        size_t n = rest_size(reader);
+        const char *p = reader->rest + reader->rest_at, *end = n ? memchr(p, '\n', n) : NULL;
+        if (end) n = (size_t)(end - p) + 1;
+        reader->rest_at += pass(reader, p, n, ret_met);
+        if (end || (n == 0 && takes_partial(reader))) return TB_OK;
+        if (n > 0) continue;
+        reader->waiting = reader->at - from;
+        feed_hash_copy(reader->hash, reader->spare);
+        reader->at = from;
+        reader->last = last;
+        block->len = 0;
+        return TB_OK;
+    }
+    return TB_OK;
+}
+
+/* Gives back what follows the last line, and passes over the lines. */
+static tb_code cut_block(feed_reader *reader, feed_block *block, size_t lines, bool *ret_met,
+                         tb_error *err)
+{
+    size_t left = block->len - lines;
+    const char *from = block->bytes + lines;
+    if (rest_size(reader) > 0) {
+        reader->rest_at -= left; /* the block came from there alone, and still lies before it */
+    } else {
+        tb_code code = keep_rest(reader, from, left, err);
+        if (code) return code;
+    }
+    block->len = lines;
+    size_t passed = pass(reader, block->bytes, lines, ret_met);
+    if (!*ret_met || passed == lines) return TB_OK;
+    feed_block tail = {.bytes = block->bytes + passed, .len = lines - passed};
+    size_t after = rest_size(reader);
+    tb_code code = make_room(&reader->rest, &reader->rest_cap, tail.len + after, err);
+    if (code) return code;
+    memmove(reader->rest + tail.len, reader->rest + reader->rest_at, after);
+    memcpy(reader->rest, tail.bytes, tail.len);
+    reader->rest_at = 0;
+    reader->rest_len = tail.len + after;
+    return TB_OK;
+}
+
+/* The end of the input: takes an unterminated last line, or leaves it. */
+static size_t last_lines(feed_reader *reader, const feed_block *block, size_t lines)
+{
+    if (!input_over(reader)) return lines;
+    if (takes_partial(reader)) return block->len;
+    reader->waiting = block->len - lines;
+    return lines;
+}
+
+tb_code feed_reader_next(feed_reader *reader, feed_block *block, feed_turn *ret_turn, tb_error *err)
+{
+    size_t want = reader->block_bytes, lines;
+    bool is_met = false;
+    tb_code code;
+    block->len = 0;
+    for (;;) {
+        code = fill_block(reader, block, want, err);
+        if (code) return code;
+        lines = last_lines(reader, block, whole_lines(block));
+        if (lines > 0 || input_over(reader) || block->len >= OVERLONG) break;
+        want = want * 2 < OVERLONG ? want * 2 : OVERLONG;
+    }
+    if (lines == 0 && block->len >= OVERLONG && !input_over(reader))
+        code = pass_overlong(reader, block, &is_met, err);
+    else code = cut_block(reader, block, lines, &is_met, err);
+    if (code) return code;
+    *ret_turn = is_met ? FEED_TURN_KNOWN : block->len ? FEED_TURN_BLOCK : FEED_TURN_END;
+    if (*ret_turn != FEED_TURN_BLOCK) block->len = 0;
+    return TB_OK;
+}

@@ -1,0 +1,73 @@
+/* A reader: a source cut into blocks of whole lines, in order, with the running hash of every byte
+ * handed out or skipped, and the search for the longest prefix that the store knows.
+ *
+ * A known segment [start, length) counts for this input once its start is not past what is known
+ * so far and the running hash at `length` equals its hash. A reader belongs to one thread at a
+ * time; the feed's workers take turns under a lock. */
+#ifndef TOLLBOOK_SERVER_FEED_READER_H
+#define TOLLBOOK_SERVER_FEED_READER_H
+
+#include "feed/hash.h"
+#include "feed/source.h"
+
+/* A worker's block. bytes has room for TB_INTAKE_SLACK bytes past cap. Zero it before its first
+ * use. A line longer than TB_LINE_MAX stands alone in its block, cut, without its end. */
+typedef struct feed_block {
+    char *bytes;
+    size_t cap, len;
+} feed_block;
+void feed_block_release(feed_block *block);
+
+typedef struct feed_known {
+    tb_known *list; /* ascending by (start, length); owned */
+    size_t n;
+    uint64_t bytes, lines; /* the longest prefix found known so far */
+    bool final;            /* the segment that ends there is its input's last */
+} feed_known;
+
+typedef struct feed_reader {
+    feed_source *source; /* borrowed */
+    feed_hash *hash;  /* of the bytes up to `at` */
+    feed_hash *mark;  /* of the known prefix */
+    feed_hash *spare; /* of the bytes before a line that may have to be left */
+    uint64_t seed;
+    uint64_t at;   /* bytes handed out or skipped */
+    char last;     /* the byte before `at` */
+    size_t block_bytes;
+    bool take_partial;
+    uint64_t waiting; /* unterminated last line that was left, set at the end of the input */
+    feed_known known;
+    char *rest; /* bytes read and not handed out: rest_at .. rest_len */
+    size_t rest_at, rest_len, rest_cap;
+    bool end; /* the source has no more */
+} feed_reader;
+
+TB_MUST_USE tb_code feed_reader_init(feed_reader *reader, feed_source *source, uint64_t seed,
+                                     size_t block_bytes, bool take_partial, tb_error *err);
+void feed_reader_release(feed_reader *reader);
+
+/* The head of the input (tb_segment.head). *ret_empty: there is not a byte. Before any other. */
+TB_MUST_USE tb_code feed_reader_head(feed_reader *reader, tb_hash128 *ret_head, bool *ret_empty,
+                                     tb_error *err);
+/* Takes over the candidates. */
+void feed_reader_expect(feed_reader *reader, tb_known *list, size_t n);
+/* Whether a candidate could still be met further on. */
+bool feed_reader_hopes(const feed_reader *reader);
+/* Hashes on while a candidate may be met, without handing anything out, forgets the candidates and
+ * goes (back) to the end of the longest known prefix: reader->known says how much. On a source that
+ * cannot seek it stays where the last candidate was refuted. */
+TB_MUST_USE tb_code feed_reader_skip_known(feed_reader *reader, tb_error *err);
+/* Passes over the line end that a known, unterminated last line has got since. */
+TB_MUST_USE tb_code feed_reader_skip_line_end(feed_reader *reader, tb_error *err);
+
+typedef enum feed_turn {
+    FEED_TURN_BLOCK, /* the block holds lines */
+    FEED_TURN_KNOWN, /* everything up to reader->at turned out to be known: block is empty */
+    FEED_TURN_END,   /* the end of the input: block is empty */
+} feed_turn;
+TB_MUST_USE tb_code feed_reader_next(feed_reader *reader, feed_block *block, feed_turn *ret_turn,
+                                     tb_error *err);
+/* Whether nothing is left to read. */
+TB_MUST_USE tb_code feed_reader_at_end(feed_reader *reader, bool *ret_end, tb_error *err);
+
+#endif

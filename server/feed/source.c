@@ -1,0 +1,428 @@
+/* Three layers: stored bytes (a descriptor or memory), the codec, and the count of what came out.
+ *
+ * The first bytes are read ahead to tell the encoding. Plain input is read straight into the
+ * caller's buffer; compressed input goes through one input buffer. Memory is bounded: a zstd frame
+ * whose window is larger than 128 MiB is refused by the library's own limit. */
+#include "feed/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#define RAW_BYTES   ((size_t)256 << 10) /* input buffer of compressed input */
+#define SNIFF_BYTES 4                   /* enough to tell an encoding */
+#define POLL_MS     200                 /* how often a wait looks at the stop flag */
+#define READ_MOST   ((size_t)1 << 30)   /* more than Linux reads at once is no use */
+
+struct feed_source {
+    int fd; /* -1: memory */
+    const char *memory;
+    size_t memory_len, memory_at;
+    bool regular, is_stdin;
+    const atomic_bool *stop;
+    char *raw; /* stored bytes read ahead: raw_at .. raw_len */
+    size_t raw_at, raw_len;
+    bool raw_end;
+    uint64_t raw_read; /* stored bytes read, those ahead included */
+    uint64_t stored_size;
+    feed_encoding encoding;
+    bool codec_ready;
+    bool between; /* at the end of a member or frame, or before the first */
+    z_stream gzip;
+    ZSTD_DCtx *zstd;
+    uint64_t plain_read, plain_max;
+};
+
+/* --- stored bytes --- */
+
+bool feed_source_stopped(const feed_source *source)
+{
+    return source->stop && atomic_load_explicit(source->stop, memory_order_relaxed);
+}
+
+/* Waits until the descriptor has something, for inputs that may let one wait. false: stopped. */
+static bool wait_for_input(const feed_source *source)
+{
+    if (source->regular) return !feed_source_stopped(source);
+    while (!feed_source_stopped(source)) {
+        struct pollfd fd = {.fd = source->fd, .events = POLLIN};
+        int n = poll(&fd, 1, source->stop ? POLL_MS : -1);
+        if (n > 0 || (n < 0 && errno != EINTR)) return true; /* read() says what is wrong */
+    }
+    return false;
+}
+
+static tb_code read_fd(feed_source *source, char *buf, size_t cap, size_t *ret_n, tb_error *err)
+{
+    for (;;) {
+        if (!wait_for_input(source)) {
+            *ret_n = 0;
+            return TB_OK;
+        }
+        ssize_t n = read(source->fd, buf, cap < READ_MOST ? cap : READ_MOST);
+        if (n >= 0) {
+            *ret_n = (size_t)n;
+            return TB_OK;
+        }
+        if (errno == EINTR || errno == EAGAIN) continue;
+        if (errno == EISDIR)
+            return tb_fail(err, TB_E_BAD_INPUT, NULL, "It is a directory. Name the files in it.");
+        tb_code code = tb_fail(err, TB_E_IO, NULL, "Reading failed: %s.", strerror(errno));
+        if (err) err->byte = source->raw_read + 1;
+        return code;
+    }
+}
+
+/* Some stored bytes, straight from the input. *ret_n 0: the end. */
+static tb_code read_stored(feed_source *source, char *buf, size_t cap, size_t *ret_n, tb_error *err)
+{
+    size_t n = 0;
+    if (source->fd >= 0) {
+        tb_code code = read_fd(source, buf, cap, &n, err);
+        if (code) return code;
+    } else {
+        n = source->memory_len - source->memory_at;
+        if (n > cap) n = cap;
+        if (n) memcpy(buf, source->memory + source->memory_at, n);
+        source->memory_at += n;
+    }
+    source->raw_end = n == 0;
+    source->raw_read += n;
+    *ret_n = n;
+    return TB_OK;
+}
+
+/* Makes raw hold at least `least` bytes, or all there are. */
+static tb_code read_ahead(feed_source *source, size_t least, tb_error *err)
+{
+    if (source->raw_at > 0) {
+        memmove(source->raw, source->raw + source->raw_at, source->raw_len - source->raw_at);
+        source->raw_len -= source->raw_at;
+        source->raw_at = 0;
+    }
+    while (source->raw_len < least && !source->raw_end) {
+        size_t n;
+        tb_code code = read_stored(source, source->raw + source->raw_len,
+                                   RAW_BYTES - source->raw_len, &n, err);
+        if (code) return code;
+        source->raw_len += n;
+    }
+    return TB_OK;
+}
+
+static tb_code refill(feed_source *source, tb_error *err)
+{
+    return source->raw_at < source->raw_len ? TB_OK : read_ahead(source, 1, err);
+}
+
+/* --- codecs: each fills up to cap bytes and may give fewer; 0 at the end --- */
+
+static tb_code damaged(const feed_source *source, const char *what, tb_error *err)
+{
+    const char *name = source->encoding == FEED_GZIP ? "gzip" : "zstd";
+    tb_code code = tb_fail(err, TB_E_BAD_INPUT, NULL,
+                           "The %s data %s. Fetch the file again, or decompress what is left of it.",
+                           name, what);
+    if (err) err->byte = source->raw_read - (source->raw_len - source->raw_at) + 1;
+    return code;
+}
+
+static tb_code pull_plain(feed_source *source, char *buf, size_t cap, size_t *ret_n, tb_error *err)
+{
+    size_t ahead = source->raw_len - source->raw_at;
+    if (ahead == 0) return read_stored(source, buf, cap, ret_n, err);
+    if (ahead > cap) ahead = cap;
+    memcpy(buf, source->raw + source->raw_at, ahead);
+    source->raw_at += ahead;
+    *ret_n = ahead;
+    return TB_OK;
+}
+
+/* After a gzip member: another one, zeros to the end (a tape's padding), or the end. */
+static tb_code next_member(feed_source *source, bool *ret_end, tb_error *err)
+{
+    tb_code code = read_ahead(source, 2, err);
+    if (code) return code;
+    const unsigned char *p = (const unsigned char *)source->raw + source->raw_at;
+    size_t n = source->raw_len - source->raw_at;
+    *ret_end = n == 0;
+    if (n == 0) return TB_OK;
+    if (n >= 2 && p[0] == 0x1f && p[1] == 0x8b) return TB_OK;
+    while (source->raw_at < source->raw_len) {
+        for (; source->raw_at < source->raw_len; source->raw_at++)
+            if (source->raw[source->raw_at])
+                return damaged(source, "is followed by something else", err);
+        code = refill(source, err);
+        if (code) return code;
+    }
+    *ret_end = true;
+    return TB_OK;
+}
+
+static tb_code gzip_begin(feed_source *source, bool *ret_end, tb_error *err)
+{
+    tb_code code = next_member(source, ret_end, err);
+    if (code || *ret_end) return code;
+    if (inflateReset(&source->gzip) != Z_OK) return tb_fail(err, TB_E_INTERNAL, NULL, NULL);
+    source->between = false;
+    return TB_OK;
+}
+
+static tb_code pull_gzip(feed_source *source, char *buf, size_t cap, size_t *ret_n, tb_error *err)
+{
+    z_stream *z = &source->gzip;
+    z->next_out = (Bytef *)buf;
+    z->avail_out = (uInt)(cap < READ_MOST ? cap : READ_MOST);
+    uInt room = z->avail_out;
+    while (z->avail_out == room) {
+        bool end = false;
+        tb_code code = source->between ? gzip_begin(source, &end, err) : refill(source, err);
+        if (code) return code;
+        if (end) break;
+        if (source->raw_at == source->raw_len) {
+            if (feed_source_stopped(source)) break;
+            return damaged(source, "is cut off", err);
+        }
+        z->next_in = (Bytef *)source->raw + source->raw_at;
+        z->avail_in = (uInt)(source->raw_len - source->raw_at);
+        int rc = inflate(z, Z_NO_FLUSH);
+        source->raw_at = source->raw_len - z->avail_in;
+        if (rc == Z_MEM_ERROR) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (rc == Z_STREAM_END) source->between = true;
+        else if (rc != Z_OK && rc != Z_BUF_ERROR) return damaged(source, "is damaged", err);
+    }
+    *ret_n = room - z->avail_out;
+    return TB_OK;
+}
+
+static tb_code pull_zstd(feed_source *source, char *buf, size_t cap, size_t *ret_n, tb_error *err)
+{
+    ZSTD_outBuffer out = {.dst = buf, .size = cap};
+    while (out.pos == 0) {
+        tb_code code = refill(source, err);
+        if (code) return code;
+        bool no_more = source->raw_at == source->raw_len;
+        if (no_more && (source->between || feed_source_stopped(source))) break;
+        ZSTD_inBuffer in = {.src = source->raw + source->raw_at,
+                            .size = source->raw_len - source->raw_at};
+        size_t rc = ZSTD_decompressStream(source->zstd, &out, &in);
+        source->raw_at += in.pos;
+        if (ZSTD_isError(rc)) {
+            if (ZSTD_getErrorCode(rc) == ZSTD_error_memory_allocation)
+                return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+            return damaged(source, "is damaged", err);
+        }
+        source->between = rc == 0;
+        if (no_more && out.pos == 0 && !source->between)
+            return damaged(source, "is cut off", err);
+    }
+    *ret_n = out.pos;
+    return TB_OK;
+}
+
+static tb_code pull(feed_source *source, char *buf, size_t cap, size_t *ret_n, tb_error *err)
+{
+    if (source->encoding == FEED_GZIP) return pull_gzip(source, buf, cap, ret_n, err);
+    if (source->encoding == FEED_ZSTD) return pull_zstd(source, buf, cap, ret_n, err);
+    return pull_plain(source, buf, cap, ret_n, err);
+}
+
+/* --- opening --- */
+
+static feed_encoding told_by(const char *bytes, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)bytes;
+    if (len >= 2 && p[0] == 0x1f && p[1] == 0x8b) return FEED_GZIP;
+    if (len < 4) return FEED_PLAIN;
+    if (p[0] == 0x28 && p[1] == 0xb5 && p[2] == 0x2f && p[3] == 0xfd) return FEED_ZSTD;
+    if ((p[0] & 0xf0) == 0x50 && p[1] == 0x2a && p[2] == 0x4d && p[3] == 0x18) return FEED_ZSTD;
+    return FEED_PLAIN;
+}
+
+static tb_code start_codec(feed_source *source, tb_error *err)
+{
+    source->between = true;
+    if (source->codec_ready) {
+        if (source->zstd) ZSTD_DCtx_reset(source->zstd, ZSTD_reset_session_only);
+        return TB_OK;
+    }
+    if (source->encoding == FEED_GZIP && inflateInit2(&source->gzip, 15 + 16) != Z_OK)
+        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (source->encoding == FEED_ZSTD && !(source->zstd = ZSTD_createDCtx()))
+        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    source->codec_ready = true;
+    return TB_OK;
+}
+
+static tb_code sniff(feed_source *source, feed_encoding encoding, tb_error *err)
+{
+    tb_code code = read_ahead(source, SNIFF_BYTES, err);
+    if (code) return code;
+    feed_encoding told = told_by(source->raw, source->raw_len);
+    source->encoding = encoding == FEED_DETECT ? told : encoding;
+    if (source->encoding != FEED_PLAIN && source->encoding != told && source->raw_len > 0)
+        return damaged(source, "does not start as such", err);
+    return start_codec(source, err);
+}
+
+static feed_source *new_source(tb_error *err)
+{
+    feed_source *source = calloc(1, sizeof *source);
+    if (source) source->raw = malloc(RAW_BYTES);
+    if (source && source->raw) {
+        source->fd = -1;
+        source->plain_max = UINT64_MAX;
+        return source;
+    }
+    free(source);
+    (void)!tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return NULL;
+}
+
+static tb_code open_fd(feed_source *source, const char *path, tb_error *err)
+{
+    struct stat st;
+    source->is_stdin = strcmp(path, "-") == 0;
+    source->fd = source->is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (source->fd < 0 || fstat(source->fd, &st) != 0) {
+        tb_code code = errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG
+                           ? TB_E_BAD_INPUT
+                           : TB_E_IO;
+        return tb_fail(err, code, NULL, "It cannot be opened: %s. Check the name and its rights.",
+                       strerror(errno));
+    }
+    source->regular = S_ISREG(st.st_mode);
+    if (source->regular && !source->is_stdin) source->stored_size = (uint64_t)st.st_size;
+    if (source->regular) (void)posix_fadvise(source->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return TB_OK;
+}
+
+tb_code feed_source_open(const char *path, const atomic_bool *stop, feed_source **ret_source,
+                         tb_error *err)
+{
+    feed_source *source = new_source(err);
+    if (!source) return TB_E_NOMEM;
+    source->stop = stop;
+    tb_code code = open_fd(source, path, err);
+    if (code == TB_OK) code = sniff(source, FEED_DETECT, err);
+    if (code == TB_OK) *ret_source = source;
+    else feed_source_close(source);
+    return code;
+}
+
+tb_code feed_source_memory(const void *bytes, size_t len, feed_encoding encoding,
+                           uint64_t plain_max, feed_source **ret_source, tb_error *err)
+{
+    feed_source *source = new_source(err);
+    if (!source) return TB_E_NOMEM;
+    source->memory = bytes;
+    source->memory_len = len;
+    source->stored_size = len;
+    source->plain_max = plain_max;
+    tb_code code = sniff(source, encoding, err);
+    if (code == TB_OK) *ret_source = source;
+    else feed_source_close(source);
+    return code;
+}
+
+void feed_source_close(feed_source *source)
+{
+    if (!source) return;
+    if (source->fd >= 0 && !source->is_stdin) close(source->fd);
+    if (source->codec_ready && source->encoding == FEED_GZIP) inflateEnd(&source->gzip);
+    ZSTD_freeDCtx(source->zstd);
+    free(source->raw);
+    free(source);
+}
+
+/* --- reading --- */
+
+tb_code feed_source_read(feed_source *source, char *buf, size_t cap, size_t *ret_n, tb_error *err)
+{
+    size_t have = 0;
+    while (have < cap) {
+        size_t n;
+        tb_code code = pull(source, buf + have, cap - have, &n, err);
+        if (code) return code;
+        if (n == 0) break;
+        have += n;
+        source->plain_read += n;
+        if (source->plain_read > source->plain_max)
+            return tb_fail(err, TB_E_TOO_LARGE, NULL,
+                           "The input is longer than %llu bytes once decompressed. Send it in "
+                           "smaller pieces.",
+                           (unsigned long long)source->plain_max);
+    }
+    *ret_n = have;
+    return TB_OK;
+}
+
+bool feed_source_seekable(const feed_source *source)
+{
+    return source->fd < 0 || (source->regular && !source->is_stdin);
+}
+
+static tb_code stored_seek(feed_source *source, uint64_t byte, tb_error *err)
+{
+    if (source->fd < 0) source->memory_at = (size_t)byte;
+    else if (lseek(source->fd, (off_t)byte, SEEK_SET) < 0)
+        return tb_fail(err, TB_E_IO, NULL, "Seeking failed: %s.", strerror(errno));
+    source->raw_at = source->raw_len = 0;
+    source->raw_end = false;
+    source->raw_read = byte;
+    return TB_OK;
+}
+
+static tb_code read_again(feed_source *source, uint64_t byte, tb_error *err)
+{
+    char buf[16384];
+    while (byte > 0) {
+        size_t n, want = byte < sizeof buf ? (size_t)byte : sizeof buf;
+        tb_code code = feed_source_read(source, buf, want, &n, err);
+        if (code) return code;
+        if (n < want)
+            return tb_fail(err, TB_E_BAD_INPUT, NULL,
+                           "The file became shorter while it was read. Run the command again.");
+        byte -= n;
+    }
+    return TB_OK;
+}
+
+tb_code feed_source_seek(feed_source *source, uint64_t byte, tb_error *err)
+{
+    bool plain = source->encoding == FEED_PLAIN;
+    tb_code code = stored_seek(source, plain ? byte : 0, err);
+    source->plain_read = plain ? byte : 0;
+    if (code || plain) return code;
+    code = start_codec(source, err);
+    return code ? code : read_again(source, byte, err);
+}
+
+bool feed_source_grows(const feed_source *source)
+{
+    return source->encoding == FEED_PLAIN && source->regular && !source->is_stdin;
+}
+
+uint64_t feed_source_plain_size(const feed_source *source)
+{
+    bool known = source->encoding == FEED_PLAIN && feed_source_seekable(source);
+    if (source->fd >= 0 && source->stored_size == 0) known = false; /* /proc shows 0 for all */
+    return known ? source->stored_size : UINT64_MAX;
+}
+
+uint64_t feed_source_stored_read(const feed_source *source)
+{
+    return source->raw_read - (source->raw_len - source->raw_at);
+}
+
+uint64_t feed_source_stored_size(const feed_source *source)
+{
+    return source->stored_size;
+}

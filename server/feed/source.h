@@ -1,0 +1,44 @@
+/* A source: a file, standard input or memory as one stream of decompressed bytes.
+ *
+ * gzip (any number of members) and zstd (any number of frames) are told by their first bytes.
+ * Compressed input that is damaged, cut off or followed by something else is TB_E_BAD_INPUT with
+ * the byte of the stored input where reading stopped. A source belongs to one thread at a time. */
+#ifndef TOLLBOOK_SERVER_FEED_SOURCE_H
+#define TOLLBOOK_SERVER_FEED_SOURCE_H
+
+#include <stdatomic.h>
+
+#include "feed/feed.h"
+
+typedef struct feed_source feed_source;
+
+/* "-": standard input. stop (may be NULL): once true, a wait for input ends as at the end of it;
+ * the caller looks at it. */
+TB_MUST_USE tb_code feed_source_open(const char *path, const atomic_bool *stop,
+                                     feed_source **ret_source, tb_error *err);
+/* The bytes are borrowed. plain_max: TB_E_TOO_LARGE where they decompress to more. */
+TB_MUST_USE tb_code feed_source_memory(const void *bytes, size_t len, feed_encoding encoding,
+                                       uint64_t plain_max, feed_source **ret_source,
+                                       tb_error *err);
+void feed_source_close(feed_source *source);
+
+/* Fills buf; fewer than cap bytes: the input ends there. */
+TB_MUST_USE tb_code feed_source_read(feed_source *source, char *buf, size_t cap, size_t *ret_n,
+                                     tb_error *err);
+
+/* Whether the stop flag has been set: what looks like the end may not be it. */
+bool feed_source_stopped(const feed_source *source);
+/* Whether feed_source_seek works: regular files and memory. */
+bool feed_source_seekable(const feed_source *source);
+/* Goes to that byte of the decompressed input. Compressed input is read again up to there. */
+TB_MUST_USE tb_code feed_source_seek(feed_source *source, uint64_t byte, tb_error *err);
+
+/* Whether it may grow at its end: a plain regular file, whose last line may not be complete. */
+bool feed_source_grows(const feed_source *source);
+/* Decompressed size where it is known beforehand, else UINT64_MAX. */
+uint64_t feed_source_plain_size(const feed_source *source);
+/* Stored bytes read so far, and in all (0: not known). */
+uint64_t feed_source_stored_read(const feed_source *source);
+uint64_t feed_source_stored_size(const feed_source *source);
+
+#endif

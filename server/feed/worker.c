@@ -1,0 +1,104 @@
+/* Lines and rows into a rollup, ROOM lines at a time so that the records stay in the cache. */
+#include "feed/worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM 2048
+
+tb_code feed_worker_init(feed_worker *worker, size_t max_groups, tb_error *err)
+{
+    *worker = (feed_worker){.rollup = tb_rollup_new(max_groups, NULL),
+                            .hits = malloc(ROOM * sizeof *worker->hits),
+                            .refused = malloc(ROOM * sizeof *worker->refused)};
+    if (worker->rollup && worker->hits && worker->refused) return TB_OK;
+    feed_worker_release(worker);
+    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+}
+
+void feed_worker_release(feed_worker *worker)
+{
+    tb_rollup_free(worker->rollup);
+    feed_block_release(&worker->block);
+    free(worker->hits);
+    free(worker->refused);
+    feed_rejects_release(&worker->rejects);
+    *worker = (feed_worker){0};
+}
+
+void feed_worker_clear(feed_worker *worker)
+{
+    tb_rollup_clear(worker->rollup);
+    feed_rejects_clear(&worker->rejects);
+}
+
+static tb_code keep(feed_worker *worker, const tb_reject *reject, const char *why, tb_error *err)
+{
+    worker->n_rejects++;
+    return feed_rejects_add(&worker->rejects, worker->number, worker->lines + reject->line, reject,
+                            why, err);
+}
+
+static tb_code parse_log(feed_worker *worker, const feed_options *options, tb_error *err)
+{
+    const feed_block *block = &worker->block;
+    for (size_t at = 0; at < block->len;) {
+        tb_intake got = {.hits = worker->hits, .rejects = worker->refused, .room = ROOM};
+        at += tb_intake_lines(&options->layout, block->bytes + at, block->len - at, &got);
+        tb_code code = tb_rollup_add_hits(worker->rollup, got.hits, got.n_hits, err);
+        for (size_t i = 0; i < got.n_rejects && code == TB_OK; i++)
+            code = keep(worker, &got.rejects[i], tb_reject_text(got.rejects[i].reason), err);
+        if (code) return code;
+        if (got.n_hits + got.n_rejects == 0) return tb_fail(err, TB_E_INTERNAL, NULL, NULL);
+        worker->lines += got.n_hits + got.n_rejects;
+        if (worker->n_rejects && options->stop_on_error) break;
+    }
+    return TB_OK;
+}
+
+/* One row: added, or kept as refused. */
+static tb_code parse_row(feed_worker *worker, const char *line, size_t len, int64_t now_ms,
+                         tb_error *err)
+{
+    tb_row row;
+    tb_reject reject;
+    tb_error why;
+    if (len > TB_LINE_MAX) {
+        reject = (tb_reject){.line = 1,
+                             .byte = TB_LINE_MAX + 1,
+                             .len = (uint32_t)len,
+                             .text = line,
+                             .reason = TB_REJECT_TOO_LONG};
+        return keep(worker, &reject, tb_reject_text(reject.reason), err);
+    }
+    if (tb_row_parse(line, len, now_ms, &row, &reject, &why))
+        return tb_rollup_add_row(worker->rollup, &row, err);
+    return keep(worker, &reject, why.message[0] ? why.message : tb_reject_text(reject.reason),
+                err);
+}
+
+static tb_code parse_rows(feed_worker *worker, const feed_options *options, tb_error *err)
+{
+    const char *p = worker->block.bytes, *stop = p + worker->block.len;
+    while (p < stop) {
+        const char *end = memchr(p, '\n', (size_t)(stop - p));
+        size_t len = (size_t)((end ? end : stop) - p), bare = len;
+        if (bare > 0 && p[bare - 1] == '\r') bare--;
+        tb_code code = parse_row(worker, p, bare, options->layout.now_ms, err);
+        if (code) {
+            err->line = worker->lines + 1;
+            return code;
+        }
+        worker->lines++;
+        if (worker->n_rejects && options->stop_on_error) break;
+        p = end ? end + 1 : stop;
+    }
+    return TB_OK;
+}
+
+tb_code feed_worker_parse(feed_worker *worker, const feed_options *options, tb_error *err)
+{
+    worker->lines = worker->n_rejects = 0;
+    bool log = options->kind == TB_BATCH_LOG;
+    return log ? parse_log(worker, options, err) : parse_rows(worker, options, err);
+}

@@ -1,0 +1,29 @@
+/* A worker: one thread's block, records and rollup. It parses blocks of whole lines while they are
+ * hot in its cache; who gives it blocks is the feed's affair. */
+#ifndef TOLLBOOK_SERVER_FEED_WORKER_H
+#define TOLLBOOK_SERVER_FEED_WORKER_H
+
+#include "feed/feed.h"
+#include "feed/reader.h"
+#include "feed/rejects.h"
+
+typedef struct feed_worker {
+    void *run; /* whose it is */
+    tb_rollup *rollup;
+    feed_block block;
+    size_t number; /* the block's in the segment */
+    tb_hit *hits;
+    tb_reject *refused;
+    feed_rejects rejects;
+    uint64_t lines, n_rejects; /* of the block parsed last */
+} feed_worker;
+
+TB_MUST_USE tb_code feed_worker_init(feed_worker *worker, size_t max_groups, tb_error *err);
+void feed_worker_release(feed_worker *worker);
+/* Forgets rollup and rejects. */
+void feed_worker_clear(feed_worker *worker);
+/* Parses worker->block into the rollup. Where stop_on_error it may end at a refused line. */
+TB_MUST_USE tb_code feed_worker_parse(feed_worker *worker, const feed_options *options,
+                                      tb_error *err);
+
+#endif

@@ -1,0 +1,72 @@
+/* tollbook: finds the subcommand in the table, parses its options and runs it. */
+#include <string.h>
+
+#include "cli/cli.h"
+
+static int usage_error(const char *command, const tb_error *err)
+{
+    fprintf(stderr, "tollbook%s%s: %s\n", command ? " " : "", command ? command : "", err->message);
+    return tb_code_exit(err->code);
+}
+
+static int end_help(void)
+{
+    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : tb_code_exit(TB_E_IO);
+}
+
+/* "help", "help WORD" and "help WORD WORD". */
+static int help(int argc, char **argv)
+{
+    int words;
+    tb_error err;
+    if (argc == 0) {
+        cli_help_all(stdout, cli_commands, cli_n_commands, "");
+        return end_help();
+    }
+    const cli_command *command =
+        cli_find(cli_commands, cli_n_commands, argc, argv, &words, &err);
+    if (command) {
+        cli_help(stdout, command);
+        return end_help();
+    }
+    size_t len = strlen(argv[0]);
+    for (size_t i = 0; i < cli_n_commands; i++) {
+        if (strncmp(cli_commands[i].name, argv[0], len) != 0 || cli_commands[i].name[len] != ' ')
+            continue;
+        cli_help_all(stdout, cli_commands, cli_n_commands, argv[0]);
+        return end_help();
+    }
+    return usage_error(NULL, &err);
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    cli_call call;
+    tb_error err;
+    if (cli_parse(command, argc, argv, &call, &err)) return usage_error(command->name, &err);
+    if (call.help) {
+        cli_help(stdout, command);
+        return end_help();
+    }
+    return command->run(&call);
+}
+
+int main(int argc, char **argv)
+{
+    int words;
+    tb_error err;
+    argc--, argv++;
+    if (argc > 0 && (strcmp(argv[0], "help") == 0 || strcmp(argv[0], "--help") == 0 ||
+                     strcmp(argv[0], "-h") == 0))
+        return help(argc - 1, argv + 1);
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+        return help(1, argv);
+    if (argc > 0 && strcmp(argv[0], "--version") == 0) {
+        printf("tollbook %s\n", TB_VERSION);
+        return end_help();
+    }
+    const cli_command *command =
+        cli_find(cli_commands, cli_n_commands, argc, argv, &words, &err);
+    if (!command) return usage_error(NULL, &err);
+    return run(command, argc - words, argv + words);
+}
