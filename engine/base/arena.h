@@ -1,0 +1,22 @@
+/* An arena: many allocations, one release. Memory comes in blocks; what does not fit a block gets
+ * one of its own. Total size is bounded by what callers put in: an arena has no maximum. */
+#ifndef TOLLBOOK_BASE_ARENA_H
+#define TOLLBOOK_BASE_ARENA_H
+
+#include "tollbook/alloc.h"
+
+typedef struct tb__arena_block tb__arena_block;
+
+typedef struct tb__arena {
+    tb__arena_block *blocks; /* newest first; only the newest has room left */
+    const tb_alloc *alloc;
+} tb__arena;
+
+void tb__arena_init(tb__arena *arena, const tb_alloc *alloc); /* allocates nothing */
+void tb__arena_release(tb__arena *arena);
+/* Memory for any type, not zeroed; NULL when out of memory. */
+void *tb__arena_take(tb__arena *arena, size_t size);
+/* Gives back the end of the newest allocation: it was `taken` bytes and needs only `used`. */
+void tb__arena_trim(tb__arena *arena, size_t taken, size_t used);
+
+#endif

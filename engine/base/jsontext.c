@@ -1,0 +1,85 @@
+/* UTF-8 is judged by lead byte, smallest second byte and largest second byte (RFC 3629, section 4):
+ * these three decide shortest form, surrogates and the upper end at once; further bytes are plain
+ * continuation bytes. */
+#include "base/jsontext.h"
+
+#include <string.h>
+
+static int is_continuation(unsigned char byte)
+{
+    return (byte & 0xC0) == 0x80;
+}
+
+static int second_byte_fits(unsigned char lead, unsigned char second)
+{
+    switch (lead) {
+    case 0xE0: return second >= 0xA0 && second <= 0xBF;
+    case 0xED: return second >= 0x80 && second <= 0x9F;
+    case 0xF0: return second >= 0x90 && second <= 0xBF;
+    case 0xF4: return second >= 0x80 && second <= 0x8F;
+    default: return is_continuation(second);
+    }
+}
+
+size_t tb__utf8_step(const char *text, size_t len)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    if (s[0] < 0x80) return 1;
+    size_t need = s[0] >= 0xC2 && s[0] <= 0xDF   ? 2
+                  : s[0] >= 0xE0 && s[0] <= 0xEF ? 3
+                  : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
+                                                 : 0;
+    if (need == 0 || need > len || !second_byte_fits(s[0], s[1])) return 0;
+    for (size_t i = 2; i < need; i++)
+        if (!is_continuation(s[i])) return 0;
+    return need;
+}
+
+/* The letter of a short escape, or 0. */
+static char short_escape(unsigned char byte)
+{
+    switch (byte) {
+    case '"': return '"';
+    case '\\': return '\\';
+    case '\b': return 'b';
+    case '\f': return 'f';
+    case '\n': return 'n';
+    case '\r': return 'r';
+    case '\t': return 't';
+    default: return 0;
+    }
+}
+
+static char *put_escape(char *out, unsigned char byte)
+{
+    static const char hex[] = "0123456789abcdef";
+    char letter = short_escape(byte);
+    *out++ = '\\';
+    if (letter) {
+        *out++ = letter;
+        return out;
+    }
+    memcpy(out, "u00", 3);
+    out[3] = hex[byte >> 4];
+    out[4] = hex[byte & 15];
+    return out + 5;
+}
+
+char *tb__quote(char *out, const char *text, size_t len)
+{
+    *out++ = '"';
+    for (size_t i = 0; i < len;) {
+        unsigned char byte = (unsigned char)text[i];
+        if (byte < 0x20 || byte == '"' || byte == '\\') {
+            out = put_escape(out, byte);
+            i++;
+            continue;
+        }
+        size_t step = tb__utf8_step(text + i, len - i);
+        memcpy(out, step ? text + i : "\xEF\xBF\xBD", step ? step : 3);
+        out += step ? step : 3;
+        i += step ? step : 1;
+    }
+    *out++ = '"';
+    return out;
+}

@@ -1,0 +1,19 @@
+/* The text level of JSON, shared by the reader of documents and the writers of answers: UTF-8 and
+ * quoting. */
+#ifndef TOLLBOOK_BASE_JSONTEXT_H
+#define TOLLBOOK_BASE_JSONTEXT_H
+
+#include <stddef.h>
+
+/* Length of the well-formed UTF-8 sequence (RFC 3629: shortest form, no surrogates, at most
+ * U+10FFFF) that starts text, 1..4; 0 where there is none. len > 0. */
+size_t tb__utf8_step(const char *text, size_t len);
+
+/* Most bytes that tb__quote writes for len bytes of text. */
+#define TB__QUOTED_MAX(len) (6 * (size_t)(len) + 2)
+
+/* Writes text as a quoted JSON string, escaping only what RFC 8259 asks for: '"', '\' and control
+ * characters. Each byte that is not UTF-8 becomes U+FFFD. Returns the end. */
+char *tb__quote(char *out, const char *text, size_t len);
+
+#endif

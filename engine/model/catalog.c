@@ -1,0 +1,776 @@
+/* CATALOG.json to a tb_catalog: the document is read whole (document.h), then every object is
+ * walked along a table of its keys, each with a setter that judges and takes the value. What
+ * concerns several objects (unique ids, owners, balancers' zones) is checked at the end over sorted
+ * ids, so that the order of the lists does not matter.
+ *
+ * Two arenas: one lives in the catalogue, the other holds what only the parse needs. */
+#include "model/catalog_private.h"
+
+#include "model/document.h"
+#include "tollbook/calendar.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MAX_BYTES     255
+#define HOSTNAME_MAX_BYTES 253
+
+typedef struct parser {
+    tb__document doc;
+    tb__arena *kept, scratch;
+    tb_catalog *out;
+    tb_error *err;
+    /* Where it stands, for the path in messages. */
+    const char *list; /* "zones"; NULL at the top */
+    size_t index;
+    const char *key;
+    size_t key_len;
+    size_t element; /* of a list under key; NO_ELEMENT where there is none */
+} parser;
+
+#define NO_ELEMENT SIZE_MAX
+
+/* Keys come from the document: what is no plain character shows as '?', what is long is cut. */
+static size_t put_key(char *out, size_t room, const char *key, size_t len)
+{
+    size_t n = len < room ? len : room;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (unsigned char)key[i] < 0x20 || key[i] == 0x7f ? '?' : key[i];
+    return n;
+}
+
+static void format_path(const parser *p, char path[48])
+{
+    size_t n = 0;
+    path[0] = 0;
+    if (p->list) n = (size_t)snprintf(path, 48, "%s[%zu]", p->list, p->index);
+    if (!p->key) return;
+    if (p->list) path[n++] = '.';
+    n += put_key(path + n, 47 - n, p->key, p->key_len);
+    path[n] = 0;
+    if (p->element != NO_ELEMENT) snprintf(path + n, 48 - n, "[%zu]", p->element);
+}
+
+/* Refuses the document at the parser's place; node may be NULL. */
+static tb_code refuse(const parser *p, const tb__node *node, const char *message)
+{
+    char path[48];
+    format_path(p, path);
+    tb_fail(p->err, TB_E_CATALOG, path, "%s", message);
+    if (p->err && node) p->err->byte = (uint64_t)node->at + 1;
+    return TB_E_CATALOG;
+}
+
+static tb_code refuse_type(const parser *p, const tb__node *node, const char *wanted)
+{
+    char message[96];
+    snprintf(message, sizeof message, "Must be %s, is %s.", wanted, tb__node_type_name(node->type));
+    return refuse(p, node, message);
+}
+
+static tb_code no_memory(const parser *p)
+{
+    return tb_fail(p->err, TB_E_NOMEM, NULL, NULL);
+}
+
+static const tb__node *node_at(const parser *p, uint32_t index)
+{
+    return &p->doc.nodes[index];
+}
+
+/* --- setters: judge the value and put it at `to` --- */
+
+typedef tb_code (*setter)(parser *p, uint32_t value, void *to);
+
+static bool parse_id(const tb__node *node, int64_t *ret_id)
+{
+    if (node->type != TB__NUMBER || node->len > 19) return false;
+    uint64_t id = 0;
+    for (uint32_t i = 0; i < node->len; i++) {
+        if (node->text[i] < '0' || node->text[i] > '9') return false;
+        id = id * 10 + (uint64_t)(node->text[i] - '0');
+    }
+    if (id < 1 || id > INT64_MAX) return false;
+    *ret_id = (int64_t)id;
+    return true;
+}
+
+static tb_code set_id(parser *p, uint32_t value, void *to)
+{
+    const tb__node *node = node_at(p, value);
+    if (node->type != TB__NUMBER) return refuse_type(p, node, "a whole number");
+    if (!parse_id(node, to)) return refuse(p, node, "Must be a whole number from 1 to 2^63-1.");
+    return TB_OK;
+}
+
+static char *keep_text(parser *p, const char *text, size_t len)
+{
+    char *copy = tb__arena_take(p->kept, len + 1);
+    if (!copy) return NULL;
+    memcpy(copy, text, len);
+    copy[len] = 0;
+    return copy;
+}
+
+static tb_code set_name(parser *p, uint32_t value, void *to)
+{
+    const tb__node *node = node_at(p, value);
+    if (node->type != TB__STRING) return refuse_type(p, node, "a string");
+    if (node->len < 1 || node->len > NAME_MAX_BYTES)
+        return refuse(p, node, "Must have 1 to 255 bytes.");
+    const char *copy = keep_text(p, node->text, node->len);
+    *(const char **)to = copy;
+    return copy ? TB_OK : no_memory(p);
+}
+
+static tb_code set_type(parser *p, uint32_t value, void *to)
+{
+    const tb__node *node = node_at(p, value);
+    if (node->type != TB__STRING) return refuse_type(p, node, "a string");
+    if (tb__node_is(node, "premium", 7))
+        *(const char **)to = "premium";
+    else if (tb__node_is(node, "volume", 6))
+        *(const char **)to = "volume";
+    else
+        return refuse(p, node, "Must be premium or volume.");
+    return TB_OK;
+}
+
+static tb_code set_time(parser *p, uint32_t value, void *to)
+{
+    const tb__node *node = node_at(p, value);
+    if (node->type != TB__STRING) return refuse_type(p, node, "a string");
+    if (tb_rfc3339_parse(node->text, node->len, to, NULL) != TB_OK)
+        return refuse(p, node, "Must be an RFC 3339 time such as 2026-01-05T00:00:00Z.");
+    return TB_OK;
+}
+
+static tb_code set_time_or_null(parser *p, uint32_t value, void *to)
+{
+    return node_at(p, value)->type == TB__NULL ? TB_OK : set_time(p, value, to);
+}
+
+static tb_code set_bool(parser *p, uint32_t value, void *to)
+{
+    const tb__node *node = node_at(p, value);
+    if (node->type != TB__TRUE && node->type != TB__FALSE)
+        return refuse_type(p, node, "true or false");
+    *(bool *)to = node->type == TB__TRUE;
+    return TB_OK;
+}
+
+static tb_code set_settings(parser *p, uint32_t value, void *to)
+{
+    if (node_at(p, value)->type != TB__OBJECT)
+        return refuse_type(p, node_at(p, value), "an object");
+    const char *text = tb__document_canonical(&p->doc, value, p->kept, NULL);
+    *(const char **)to = text;
+    return text ? TB_OK : no_memory(p);
+}
+
+/* What is only checked here, and kept in the canonical document. */
+
+static tb_code check_bool(parser *p, uint32_t value, void *to)
+{
+    (void)to;
+    bool ignored;
+    return set_bool(p, value, &ignored);
+}
+
+static tb_code check_currency(parser *p, uint32_t value, void *to)
+{
+    (void)to;
+    const tb__node *node = node_at(p, value);
+    if (node->type != TB__STRING) return refuse_type(p, node, "a string");
+    bool ok = node->len == 3;
+    for (uint32_t i = 0; ok && i < 3; i++)
+        ok = node->text[i] >= 'A' && node->text[i] <= 'Z';
+    return ok ? TB_OK : refuse(p, node, "Must be three capital letters such as EUR.");
+}
+
+static tb_code check_object(parser *p, uint32_t value, void *to)
+{
+    (void)to;
+    if (node_at(p, value)->type == TB__OBJECT) return TB_OK;
+    return refuse_type(p, node_at(p, value), "an object");
+}
+
+/* Rates: one number, or a list or an object of them; billing reads them. */
+static tb_code check_rates(parser *p, uint32_t value, void *to)
+{
+    (void)to;
+    const tb__node *node = node_at(p, value);
+    if (node->type == TB__OBJECT || node->type == TB__ARRAY || node->type == TB__NUMBER ||
+        node->type == TB__STRING)
+        return TB_OK;
+    return refuse_type(p, node, "a number, a string, an array or an object");
+}
+
+static tb_code check_hostnames(parser *p, uint32_t value, void *to)
+{
+    (void)to;
+    const tb__node *list = node_at(p, value);
+    if (list->type != TB__ARRAY) return refuse_type(p, list, "an array");
+    uint32_t child = value + 1;
+    for (p->element = 0; child != list->next; p->element++, child = node_at(p, child)->next) {
+        const tb__node *node = node_at(p, child);
+        if (node->type == TB__OBJECT) continue;
+        if (node->type != TB__STRING) return refuse_type(p, node, "a string or an object");
+        if (node->len < 1 || node->len > HOSTNAME_MAX_BYTES)
+            return refuse(p, node, "Must have 1 to 253 bytes.");
+    }
+    p->element = NO_ELEMENT;
+    return TB_OK;
+}
+
+/* A balancer's zones: ids, each once. Whose they are is checked at the end. */
+static tb_code set_zones(parser *p, uint32_t value, void *to)
+{
+    tb_catalog_balancer *balancer = to;
+    const tb__node *list = node_at(p, value);
+    if (list->type != TB__ARRAY) return refuse_type(p, list, "an array");
+    int64_t *zones = tb__arena_take(p->kept, list->len * sizeof *zones);
+    if (!zones) return no_memory(p);
+    uint32_t child = value + 1;
+    for (p->element = 0; child != list->next; p->element++, child = node_at(p, child)->next) {
+        tb_code code = set_id(p, child, &zones[p->element]);
+        if (code) return code;
+    }
+    p->element = NO_ELEMENT;
+    balancer->zones = zones;
+    balancer->n_zones = list->len;
+    return TB_OK;
+}
+
+/* --- setters of a region's fixed fields --- */
+
+/* Copies a string of min..max bytes into a terminated array of max + 1 bytes. */
+static tb_code copy_string(parser *p, uint32_t value, char *to, uint32_t min, uint32_t max)
+{
+    const tb__node *node = node_at(p, value);
+    if (node->type != TB__STRING) return refuse_type(p, node, "a string");
+    char message[48];
+    snprintf(message, sizeof message, "Must have %u to %u bytes.", min, max);
+    if (node->len < min || node->len > max) return refuse(p, node, message);
+    memcpy(to, node->text, node->len);
+    to[node->len] = 0;
+    return TB_OK;
+}
+
+static bool is_edge_character(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
+}
+
+static tb_code set_code(parser *p, uint32_t value, void *to)
+{
+    char *code = to;
+    tb_code result = copy_string(p, value, code, 1, TB_EDGE_MAX);
+    for (; !result && *code; code++)
+        if (!is_edge_character(*code))
+            result = refuse(p, node_at(p, value), "Must be of letters, digits, '_', '.' and '-'.");
+    return result;
+}
+
+/* Clients split the keys of GeoTrafficDistribution at the colon (contract 1.3). */
+static tb_code set_region_name(parser *p, uint32_t value, void *to)
+{
+    tb_code code = copy_string(p, value, to, 4, TB_REGION_NAME_MAX - 1);
+    if (code) return code;
+    const char *colon = strstr(to, ": ");
+    if (colon && colon != (char *)to && colon[2]) return TB_OK;
+    return refuse(p, node_at(p, value), "Must be \"<continent>: <place>\".");
+}
+
+/* Billing regions: their continent, where the catalogue names none, and public price per GB
+ * (contract 9.2). */
+static const struct {
+    const char *name, *continent, *price;
+} billing_table[] = {
+    {"EU", "EU", "0.01"},  {"NA", "NA", "0.01"}, {"ASIA", "AS", "0.03"},
+    {"SA", "SA", "0.045"}, {"AF", "AF", "0.06"},
+};
+
+static tb_code set_billing(parser *p, uint32_t value, void *to)
+{
+    tb_region *region = to;
+    tb_code code = copy_string(p, value, region->billing, 2, 4);
+    for (size_t i = 0; !code && i < sizeof billing_table / sizeof *billing_table; i++) {
+        if (strcmp(billing_table[i].name, region->billing) != 0) continue;
+        if (!region->continent[0]) strcpy(region->continent, billing_table[i].continent);
+        if (!region->price[0]) strcpy(region->price, billing_table[i].price);
+        return TB_OK;
+    }
+    return code ? code : refuse(p, node_at(p, value), "Must be EU, NA, ASIA, SA or AF.");
+}
+
+static tb_code set_two_capitals(parser *p, uint32_t value, void *to)
+{
+    const char *text = to;
+    tb_code code = copy_string(p, value, to, 2, 2);
+    if (code) return code;
+    bool ok = text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'A' && text[1] <= 'Z';
+    return ok ? TB_OK : refuse(p, node_at(p, value), "Must be two capital letters.");
+}
+
+static tb_code set_continent(parser *p, uint32_t value, void *to)
+{
+    static const char *const known[] = {"EU", "NA", "AS", "OC", "SA", "AF"};
+    tb_code code = set_two_capitals(p, value, to);
+    if (code) return code;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i], to) == 0) return TB_OK;
+    return refuse(p, node_at(p, value), "Must be EU, NA, AS, OC, SA or AF.");
+}
+
+/* digits, or digits '.' digits */
+static bool is_decimal(const char *text, size_t len)
+{
+    size_t points = 0;
+    for (size_t i = 0; i < len; i++) {
+        bool inner = i > 0 && i + 1 < len;
+        if (text[i] == '.' && inner)
+            points++;
+        else if (text[i] < '0' || text[i] > '9')
+            return false;
+    }
+    return len > 0 && points <= 1;
+}
+
+static tb_code set_price(parser *p, uint32_t value, void *to)
+{
+    const tb__node *node = node_at(p, value);
+    if (node->type != TB__NUMBER && node->type != TB__STRING)
+        return refuse_type(p, node, "a number or a string");
+    if (node->len > 15 || !is_decimal(node->text, node->len))
+        return refuse(p, node, "Must be a decimal of at most 15 characters such as 0.045.");
+    memcpy(to, node->text, node->len);
+    ((char *)to)[node->len] = 0;
+    return TB_OK;
+}
+
+/* Degrees are for display: the only numbers here that become doubles. */
+static tb_code set_degrees(parser *p, uint32_t value, double *to, double max)
+{
+    const tb__node *node = node_at(p, value);
+    if (node->type != TB__NUMBER) return refuse_type(p, node, "a number");
+    char text[TB__NUMBER_MAX + 1];
+    memcpy(text, node->text, node->len);
+    text[node->len] = 0;
+    double degrees = strtod(text, NULL);
+    if (!(degrees >= -max && degrees <= max))
+        return refuse(p, node, max > 90 ? "Must be from -180 to 180." : "Must be from -90 to 90.");
+    *to = degrees;
+    return TB_OK;
+}
+
+static tb_code set_latitude(parser *p, uint32_t value, void *to)
+{
+    return set_degrees(p, value, to, 90);
+}
+
+static tb_code set_longitude(parser *p, uint32_t value, void *to)
+{
+    return set_degrees(p, value, to, 180);
+}
+
+/* --- tables of keys --- */
+
+typedef struct key_rule {
+    const char *name;
+    bool required;
+    setter set;
+    size_t offset; /* of the member that the setter fills */
+} key_rule;
+
+static const key_rule account_rules[] = {
+    {"id", true, set_id, offsetof(tb_catalog_account, id)},
+    {"name", true, set_name, offsetof(tb_catalog_account, name)},
+    {"currency", false, check_currency, 0},
+    {"tax", false, check_rates, 0},
+    {"discounts", false, check_object, 0},
+    {"prepaid", false, check_bool, 0},
+};
+
+static const key_rule region_rules[] = {
+    {"id", true, set_id, offsetof(tb_region, id)},
+    {"code", true, set_code, offsetof(tb_region, code)},
+    {"name", true, set_region_name, offsetof(tb_region, name)},
+    {"billing", true, set_billing, 0},
+    {"continent", false, set_continent, offsetof(tb_region, continent)},
+    {"country", false, set_two_capitals, offsetof(tb_region, country)},
+    {"price", false, set_price, offsetof(tb_region, price)},
+    {"latitude", false, set_latitude, offsetof(tb_region, latitude)},
+    {"longitude", false, set_longitude, offsetof(tb_region, longitude)},
+    {"latency_routing", false, set_bool, offsetof(tb_region, latency_routing)},
+};
+
+static const key_rule zone_rules[] = {
+    {"id", true, set_id, offsetof(tb_catalog_zone, id)},
+    {"account", true, set_id, offsetof(tb_catalog_zone, account)},
+    {"name", true, set_name, offsetof(tb_catalog_zone, name)},
+    {"type", false, set_type, offsetof(tb_catalog_zone, type)},
+    {"created", false, set_time, offsetof(tb_catalog_zone, created_us)},
+    {"settings", false, set_settings, offsetof(tb_catalog_zone, settings)},
+    {"hostnames", false, check_hostnames, 0},
+};
+
+static const key_rule balancer_rules[] = {
+    {"id", true, set_id, offsetof(tb_catalog_balancer, id)},
+    {"account", true, set_id, offsetof(tb_catalog_balancer, account)},
+    {"created", false, set_time, offsetof(tb_catalog_balancer, created_us)},
+    {"deleted", false, set_time_or_null, offsetof(tb_catalog_balancer, deleted_us)},
+    {"zones", true, set_zones, 0},
+};
+
+static const tb_catalog_account blank_account;
+static const tb_region blank_region;
+static const tb_catalog_zone blank_zone = {
+    .type = "premium", .created_us = INT64_MIN, .settings = "{}"};
+static const tb_catalog_balancer blank_balancer = {.created_us = INT64_MIN,
+                                                   .deleted_us = INT64_MAX};
+
+#define NO_DOCUMENT SIZE_MAX
+
+/* A list of objects of one kind. */
+typedef struct listing {
+    const char *name;
+    const key_rule *rules;
+    size_t n_rules, size;
+    const void *blank;
+    size_t document;     /* offset of the canonical text, or NO_DOCUMENT */
+    size_t array, count; /* offsets in tb_catalog */
+} listing;
+
+#define RULES(r) r, sizeof r / sizeof *r
+
+static const listing lists[] = {
+    {"accounts", RULES(account_rules), sizeof(tb_catalog_account), &blank_account,
+     offsetof(tb_catalog_account, document), offsetof(tb_catalog, accounts),
+     offsetof(tb_catalog, n_accounts)},
+    {"regions", RULES(region_rules), sizeof(tb_region), &blank_region, NO_DOCUMENT,
+     offsetof(tb_catalog, regions), offsetof(tb_catalog, n_regions)},
+    {"zones", RULES(zone_rules), sizeof(tb_catalog_zone), &blank_zone,
+     offsetof(tb_catalog_zone, document), offsetof(tb_catalog, zones),
+     offsetof(tb_catalog, n_zones)},
+    {"load_balancers", RULES(balancer_rules), sizeof(tb_catalog_balancer), &blank_balancer,
+     offsetof(tb_catalog_balancer, document), offsetof(tb_catalog, balancers),
+     offsetof(tb_catalog, n_balancers)},
+};
+
+static const char *const extras[] = {"registries", "container_apps", "container_limits",
+                                     "shield_zones"};
+#define EXTRAS (sizeof extras / sizeof *extras)
+
+/* --- walking --- */
+
+static const key_rule *find_rule(const listing *list, const tb__node *key)
+{
+    for (size_t i = 0; i < list->n_rules; i++)
+        if (tb__node_is(key, list->rules[i].name, strlen(list->rules[i].name)))
+            return &list->rules[i];
+    return NULL;
+}
+
+static tb_code read_members(parser *p, const listing *list, uint32_t object, char *thing)
+{
+    uint32_t seen = 0;
+    for (uint32_t key = object + 1; key != node_at(p, object)->next;
+         key = node_at(p, key + 1)->next) {
+        p->key = node_at(p, key)->text;
+        p->key_len = node_at(p, key)->len;
+        const key_rule *rule = find_rule(list, node_at(p, key));
+        if (!rule) return refuse(p, node_at(p, key), "Unknown key.");
+        tb_code code = rule->set(p, key + 1, thing + rule->offset);
+        if (code) return code;
+        seen |= UINT32_C(1) << (rule - list->rules);
+    }
+    for (size_t i = 0; i < list->n_rules; i++) {
+        p->key = list->rules[i].name;
+        p->key_len = strlen(p->key);
+        if (list->rules[i].required && !(seen >> i & 1))
+            return refuse(p, node_at(p, object), "This key is missing.");
+    }
+    p->key = NULL;
+    return TB_OK;
+}
+
+static tb_code read_element(parser *p, const listing *list, uint32_t node, char *thing)
+{
+    if (node_at(p, node)->type != TB__OBJECT) return refuse_type(p, node_at(p, node), "an object");
+    memcpy(thing, list->blank, list->size);
+    tb_code code = read_members(p, list, node, thing);
+    if (code || list->document == NO_DOCUMENT) return code;
+    const char *text = tb__document_canonical(&p->doc, node, p->kept, NULL);
+    *(const char **)(void *)(thing + list->document) = text;
+    return text ? TB_OK : no_memory(p);
+}
+
+static tb_code read_list(parser *p, const listing *list, uint32_t node)
+{
+    const tb__node *array = node_at(p, node);
+    if (array->type != TB__ARRAY) return refuse_type(p, array, "an array");
+    size_t n = array->len;
+    char *things = tb__arena_take(p->kept, n * list->size);
+    if (!things) return no_memory(p);
+    p->list = list->name;
+    p->key = NULL;
+    uint32_t child = node + 1;
+    for (p->index = 0; p->index < n; p->index++, child = node_at(p, child)->next) {
+        tb_code code = read_element(p, list, child, things + p->index * list->size);
+        if (code) return code;
+    }
+    p->list = NULL;
+    *(void **)(void *)((char *)p->out + list->array) = things;
+    *(size_t *)(void *)((char *)p->out + list->count) = n;
+    return TB_OK;
+}
+
+static tb_code read_extra(parser *p, const char *name, uint32_t node)
+{
+    uint32_t type = node_at(p, node)->type;
+    if (type != TB__ARRAY && type != TB__OBJECT)
+        return refuse_type(p, node_at(p, node), "an array or an object");
+    const char *text = tb__document_canonical(&p->doc, node, p->kept, NULL);
+    if (!text) return no_memory(p);
+    p->out->extras[p->out->n_extras++] = (tb_catalog_extra){name, text};
+    return TB_OK;
+}
+
+static tb_code read_top(parser *p, uint32_t key)
+{
+    const tb__node *name = node_at(p, key);
+    p->key = name->text;
+    p->key_len = name->len;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (tb__node_is(name, lists[i].name, strlen(lists[i].name)))
+            return read_list(p, &lists[i], key + 1);
+    for (size_t i = 0; i < EXTRAS; i++)
+        if (tb__node_is(name, extras[i], strlen(extras[i])))
+            return read_extra(p, extras[i], key + 1);
+    return refuse(p, name, "Unknown key.");
+}
+
+/* A catalogue without accounts would mark everything deleted: that is never meant, so the list must
+ * be there, be it empty. */
+static tb_code read_document(parser *p)
+{
+    if (node_at(p, 0)->type != TB__OBJECT) return refuse_type(p, node_at(p, 0), "an object");
+    p->out->extras = tb__arena_take(p->kept, EXTRAS * sizeof *p->out->extras);
+    if (!p->out->extras) return no_memory(p);
+    for (uint32_t key = 1; key != node_at(p, 0)->next; key = node_at(p, key + 1)->next) {
+        tb_code code = read_top(p, key);
+        if (code) return code;
+    }
+    p->out->has_regions = p->out->regions != NULL;
+    p->key = "accounts";
+    p->key_len = strlen(p->key);
+    if (!p->out->accounts) return refuse(p, node_at(p, 0), "This key is missing.");
+    p->key = NULL;
+    return TB_OK;
+}
+
+/* --- what concerns several objects --- */
+
+static tb_code refuse_about(parser *p, const char *list, size_t index, const char *key,
+                            const char *what, int64_t id)
+{
+    char message[96];
+    snprintf(message, sizeof message, "%s %lld.", what, (long long)id);
+    p->list = list;
+    p->index = index;
+    p->key = key;
+    p->key_len = strlen(key);
+    return refuse(p, NULL, message);
+}
+
+typedef struct id_ref {
+    int64_t id;
+    size_t index;
+} id_ref;
+
+static int compare_refs(const void *a, const void *b)
+{
+    const id_ref *x = a, *y = b;
+    if (x->id != y->id) return x->id < y->id ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Sorted ids of n things of `size` bytes that start with their id, each once. */
+static tb_code sort_ids(parser *p, const char *list, const void *things, size_t n, size_t size,
+                        id_ref **ret_ids)
+{
+    id_ref *ids = tb__arena_take(&p->scratch, n * sizeof *ids);
+    if (!ids) return no_memory(p);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&ids[i].id, (const char *)things + i * size, sizeof ids[i].id);
+        ids[i].index = i;
+    }
+    qsort(ids, n, sizeof *ids, compare_refs);
+    for (size_t i = 1; i < n; i++)
+        if (ids[i].id == ids[i - 1].id)
+            return refuse_about(p, list, ids[i].index, "id", "Duplicate id", ids[i].id);
+    *ret_ids = ids;
+    return TB_OK;
+}
+
+/* The first ref of an id, or NULL. */
+static const id_ref *find_id(const id_ref *ids, size_t n, int64_t id)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ids[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && ids[low].id == id ? &ids[low] : NULL;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Codes decide where usage belongs, names are keys of a JSON object: both must be unique. */
+static tb_code check_region_texts(parser *p, size_t offset, const char *key)
+{
+    size_t n = p->out->n_regions;
+    const char **texts = tb__arena_take(&p->scratch, n * sizeof *texts);
+    if (!texts) return no_memory(p);
+    for (size_t i = 0; i < n; i++)
+        texts[i] = (const char *)&p->out->regions[i] + offset;
+    qsort(texts, n, sizeof *texts, compare_texts);
+    for (size_t i = 1; i < n; i++) {
+        if (strcmp(texts[i - 1], texts[i]) != 0) continue;
+        const char *later = texts[i] > texts[i - 1] ? texts[i] : texts[i - 1];
+        p->list = "regions";
+        p->index = (size_t)(later - offset - (const char *)p->out->regions) / sizeof(tb_region);
+        p->key = key;
+        p->key_len = strlen(key);
+        return refuse(p, NULL, "An earlier region has the same.");
+    }
+    return TB_OK;
+}
+
+static tb_code check_regions(parser *p)
+{
+    id_ref *ids;
+    tb_code code =
+        sort_ids(p, "regions", p->out->regions, p->out->n_regions, sizeof(tb_region), &ids);
+    if (!code) code = check_region_texts(p, offsetof(tb_region, code), "code");
+    if (!code) code = check_region_texts(p, offsetof(tb_region, name), "name");
+    return code;
+}
+
+static tb_code check_balancer_zones(parser *p, size_t index, const id_ref *zones)
+{
+    const tb_catalog_balancer *b = &p->out->balancers[index];
+    id_ref *own = tb__arena_take(&p->scratch, b->n_zones * sizeof *own);
+    if (!own) return no_memory(p);
+    for (size_t i = 0; i < b->n_zones; i++) {
+        p->element = i;
+        const id_ref *zone = find_id(zones, p->out->n_zones, b->zones[i]);
+        if (!zone)
+            return refuse_about(p, "load_balancers", index, "zones", "No such zone:", b->zones[i]);
+        if (p->out->zones[zone->index].account != b->account)
+            return refuse_about(p, "load_balancers", index, "zones",
+                                "Another account owns the zone", b->zones[i]);
+        own[i] = (id_ref){b->zones[i], i};
+    }
+    qsort(own, b->n_zones, sizeof *own, compare_refs);
+    for (size_t i = 1; i < b->n_zones; i++) {
+        p->element = own[i].index;
+        if (own[i].id == own[i - 1].id)
+            return refuse_about(p, "load_balancers", index, "zones", "Duplicate id", own[i].id);
+    }
+    p->element = NO_ELEMENT;
+    return TB_OK;
+}
+
+static tb_code check_balancers(parser *p, const id_ref *accounts, const id_ref *zones)
+{
+    id_ref *ids;
+    const tb_catalog *c = p->out;
+    tb_code code =
+        sort_ids(p, "load_balancers", c->balancers, c->n_balancers, sizeof *c->balancers, &ids);
+    for (size_t i = 0; i < c->n_balancers && !code; i++) {
+        const tb_catalog_balancer *b = &c->balancers[i];
+        if (!find_id(accounts, c->n_accounts, b->account))
+            return refuse_about(p, "load_balancers", i, "account", "No such account:", b->account);
+        if (b->deleted_us < b->created_us)
+            return refuse_about(p, "load_balancers", i, "deleted",
+                                "Deleted before it was created: balancer", b->id);
+        code = check_balancer_zones(p, i, zones);
+    }
+    return code;
+}
+
+static tb_code check_all(parser *p)
+{
+    const tb_catalog *c = p->out;
+    id_ref *accounts = NULL, *zones = NULL;
+    tb_code code =
+        sort_ids(p, "accounts", c->accounts, c->n_accounts, sizeof *c->accounts, &accounts);
+    if (!code) code = check_regions(p);
+    if (!code) code = sort_ids(p, "zones", c->zones, c->n_zones, sizeof *c->zones, &zones);
+    if (code) return code;
+    for (size_t i = 0; i < c->n_zones; i++)
+        if (!find_id(accounts, c->n_accounts, c->zones[i].account))
+            return refuse_about(p, "zones", i, "account", "No such account:", c->zones[i].account);
+    return check_balancers(p, accounts, zones);
+}
+
+/* --- the whole --- */
+
+static tb_code parse_into(const char *text, size_t len, const tb_alloc *alloc, tb__arena *kept,
+                          tb_catalog *out, tb_error *err)
+{
+    parser p = {.kept = kept, .out = out, .err = err, .element = NO_ELEMENT};
+    tb__arena_init(&p.scratch, alloc);
+    tb_code code = tb__document_parse(text, len, TB_E_CATALOG, &p.scratch, alloc, &p.doc, err);
+    if (!code) {
+        code = read_document(&p);
+        if (!code) code = check_all(&p);
+        tb__document_release(&p.doc);
+    }
+    tb__arena_release(&p.scratch);
+    return code;
+}
+
+tb_code tb__catalog_parse(const char *text, size_t len, const tb_alloc *alloc,
+                          tb_catalog *ret_catalog, tb_error *err)
+{
+    if (len > TB_CATALOG_MAX)
+        return tb_fail(err, TB_E_TOO_LARGE, NULL, "A catalogue has at most %zu bytes.",
+                       TB_CATALOG_MAX);
+    tb__arena *kept = tb_alloc_zero(alloc, 1, sizeof *kept);
+    if (!kept) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    tb__arena_init(kept, alloc);
+    tb_catalog out = {.memory = kept};
+    tb_code code = parse_into(text, len, alloc, kept, &out, err);
+    if (code)
+        tb_catalog_release(&out);
+    else
+        *ret_catalog = out;
+    return code;
+}
+
+tb_code tb_catalog_parse(const char *text, size_t len, tb_catalog *ret_catalog, tb_error *err)
+{
+    return tb__catalog_parse(text, len, NULL, ret_catalog, err);
+}
+
+void tb_catalog_release(tb_catalog *catalog)
+{
+    tb__arena *kept = catalog->memory;
+    if (kept) {
+        const tb_alloc *alloc = kept->alloc;
+        tb__arena_release(kept);
+        tb_alloc_free(alloc, kept, sizeof *kept);
+    }
+    *catalog = (tb_catalog){0};
+}

@@ -1,0 +1,10 @@
+/* The catalogue parser with an allocator, for tests that let allocations fail. */
+#ifndef TOLLBOOK_MODEL_CATALOG_PRIVATE_H
+#define TOLLBOOK_MODEL_CATALOG_PRIVATE_H
+
+#include "tollbook/catalog.h"
+
+TB_MUST_USE tb_code tb__catalog_parse(const char *text, size_t len, const tb_alloc *alloc,
+                                      tb_catalog *ret_catalog, tb_error *err);
+
+#endif

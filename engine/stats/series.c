@@ -1,0 +1,67 @@
+/* Columns of counters in one allocation, each column on a cache line of its own. */
+#include "tollbook/series.h"
+
+#include "stats/ratio.h"
+
+#define LINE 64
+
+static size_t column_size(uint32_t count)
+{
+    return ((size_t)count * sizeof(uint64_t) + LINE - 1) / LINE * LINE;
+}
+
+tb_code tb_series_init(tb_series *series, tb_range range, uint32_t metrics, const tb_alloc *alloc,
+                       tb_error *err)
+{
+    metrics &= TB_METRIC_ALL;
+    size_t column = column_size(range.count);
+    /* The allocator promises less than a cache line: one line more to align in. */
+    size_t size = column * (size_t)__builtin_popcount(metrics) + LINE;
+    char *memory = tb_alloc_zero(alloc, size, 1);
+    if (!memory) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    *series = (tb_series){.range = range, .memory = memory, .memory_size = size, .alloc = alloc};
+    char *at = memory + (LINE - (uintptr_t)memory % LINE) % LINE;
+    for (int m = 0; m < TB_METRIC_COUNT; m++) {
+        if (!(metrics & TB_METRIC_BIT(m))) continue;
+        series->value[m] = (uint64_t *)(void *)at;
+        at += column;
+    }
+    return TB_OK;
+}
+
+void tb_series_release(tb_series *series)
+{
+    tb_alloc_free(series->alloc, series->memory, series->memory_size);
+    *series = (tb_series){.range = series->range, .alloc = series->alloc};
+}
+
+tb_u128 tb_series_total(const tb_series *series, tb_metric metric)
+{
+    const uint64_t *value = series->value[metric];
+    if (!value) return 0;
+    tb_u128 sum = 0;
+    uint64_t most = 0;
+    bool is_max = tb_metric_table[metric].how == TB_HOW_MAX;
+    for (uint32_t i = 0; i < series->range.count; i++) {
+        if (is_max)
+            most = value[i] > most ? value[i] : most;
+        else
+            sum += value[i];
+    }
+    return is_max ? most : sum;
+}
+
+double tb_hit_rate(tb_u128 pulled, tb_u128 requests)
+{
+    return tb__hit_rate_of((double)pulled, (double)requests);
+}
+
+double tb_mean(tb_u128 sum, tb_u128 count)
+{
+    return tb__mean_of((double)sum, (double)count);
+}
+
+double tb_reduction(tb_u128 saved, tb_u128 input)
+{
+    return input == 0 ? 0 : 100.0 * (double)saved / (double)input;
+}
