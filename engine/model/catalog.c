@@ -287,7 +287,8 @@ static tb_code set_region_name(parser *p, uint32_t value, void *to)
 /* Billing regions: their continent, where the catalogue names none, and public price per GB
  * (contract 9.2). */
 static const struct {
-    const char *name, *continent, *price;
+    const char *name;
+    char continent[sizeof((tb_region *)0)->continent], price[sizeof((tb_region *)0)->price];
 } billing_table[] = {
     {"EU", "EU", "0.01"},  {"NA", "NA", "0.01"}, {"ASIA", "AS", "0.03"},
     {"SA", "SA", "0.045"}, {"AF", "AF", "0.06"},
@@ -299,8 +300,9 @@ static tb_code set_billing(parser *p, uint32_t value, void *to)
     tb_code code = copy_string(p, value, region->billing, 2, 4);
     for (size_t i = 0; !code && i < sizeof billing_table / sizeof *billing_table; i++) {
         if (strcmp(billing_table[i].name, region->billing) != 0) continue;
-        if (!region->continent[0]) strcpy(region->continent, billing_table[i].continent);
-        if (!region->price[0]) strcpy(region->price, billing_table[i].price);
+        if (!region->continent[0])
+            memcpy(region->continent, billing_table[i].continent, sizeof region->continent);
+        if (!region->price[0]) memcpy(region->price, billing_table[i].price, sizeof region->price);
         return TB_OK;
     }
     return code ? code : refuse(p, node_at(p, value), "Must be EU, NA, ASIA, SA or AF.");
