@@ -72,48 +72,66 @@ static const uint64_t power10[] = {
 #define COMMON_MIN 0x1p-14
 #define COMMON_END 0x1p53
 
-/* The multiple of 10^dropped nearest to value / 2^shift, divided by 10^dropped; half goes to even.
- * dropped <= 2, since the interval is less than 250 wide and holds two multiples. */
-static uint64_t nearest(tb_u128 value, int shift, int dropped)
+/* A scaled value: whole + fraction / 2^shift, shift 1..47. */
+typedef struct fixed {
+    uint64_t whole, fraction;
+    int shift;
+} fixed;
+
+/* The multiple of 10^dropped nearest to v, divided by 10^dropped; half goes to even. dropped <= 2,
+ * since two multiples lie in an interval that is less than 250 wide. */
+static inline uint64_t nearest(fixed v, int dropped)
 {
-    uint64_t whole = (uint64_t)(value >> shift);
-    uint64_t unit = power10[dropped];
-    uint64_t quotient = dropped == 0 ? whole : dropped == 1 ? whole / 10 : whole / 100;
-    tb_u128 rest = value - ((tb_u128)(quotient * unit) << shift);
-    tb_u128 half = ((tb_u128)unit << shift) / 2;
+    uint64_t quotient = v.whole, rest = 0, half = UINT64_C(1) << (v.shift - 1);
+    if (dropped > 0) {
+        uint64_t unit = dropped == 1 ? 10 : 100;
+        quotient = dropped == 1 ? v.whole / 10 : v.whole / 100;
+        rest = (v.whole - quotient * unit) << v.shift;
+        half *= unit;
+    }
+    rest |= v.fraction;
     return quotient + (rest > half || (rest == half && (quotient & 1)));
 }
 
+/* floor(v + delta / 2^v.shift); right shifts of negative numbers floor with both compilers. */
+static inline uint64_t floor_sum(fixed v, int64_t delta)
+{
+    return v.whole + (uint64_t)(((int64_t)v.fraction + delta) >> v.shift);
+}
+
 /* bits: a double from COMMON_MIN up to COMMON_END. */
-static decimal shortest(uint64_t bits)
+static inline decimal shortest(uint64_t bits)
 {
     int binary = (int)(bits >> 52) - 1023; /* floor(log2 v), -14 .. 52 */
     uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
-    int k = 16 - (binary * 78913) / 262144 + (binary < 0); /* 16 - floor(binary * log10 2) */
-    int shift = 54 - binary - k;                           /* fraction bits, 1 .. 47 */
-    uint64_t quarter = power5[k];                          /* of the last binary place */
-    uint64_t odd = mantissa & 1;
+    int k = 16 - ((binary * 78913) >> 18); /* 16 - floor(binary * log10 2), 1 .. 21 */
+    int64_t quarter = (int64_t)power5[k];  /* of the last binary place */
+    int64_t odd = (int64_t)(mantissa & 1);
 
-    tb_u128 value = (tb_u128)(4 * mantissa) * quarter;
+    tb_u128 scaled = (tb_u128)(4 * mantissa) * (uint64_t)quarter;
+    fixed v = {.shift = 54 - binary - k};
+    v.whole = (uint64_t)scaled >> v.shift | (uint64_t)(scaled >> 64) << (64 - v.shift);
+    v.fraction = (uint64_t)scaled & ((UINT64_C(1) << v.shift) - 1);
     /* Below a power of two the doubles lie twice as close. */
-    uint64_t below = mantissa == UINT64_C(1) << 52 ? quarter : 2 * quarter;
-    uint64_t lo = (uint64_t)((value - below - 1 + odd) >> shift) + 1;
-    uint64_t hi = (uint64_t)((value + 2 * quarter - odd) >> shift);
+    int64_t below = mantissa == UINT64_C(1) << 52 ? quarter : 2 * quarter;
+    uint64_t lo = floor_sum(v, odd - 1 - below) + 1;
+    uint64_t hi = floor_sum(v, 2 * quarter - odd);
 
     int dropped = 0;
-    if (hi / TB__1E8 * TB__1E8 >= lo) { /* eight steps at once: 94.5, 12.25 */
-        lo = (lo + TB__1E8 - 1) / TB__1E8;
-        hi /= TB__1E8;
-        dropped = 8;
-    }
     for (uint64_t next = hi / 10; next * 10 >= lo; next = hi / 10) {
         lo = (lo + 9) / 10;
         hi = next;
         dropped++;
+        /* Few digits (94.5, 12.25): eight steps at once. */
+        if (dropped == 3 && hi / TB__1E8 * TB__1E8 >= lo) {
+            lo = (lo + TB__1E8 - 1) / TB__1E8;
+            hi /= TB__1E8;
+            dropped += 8;
+        }
     }
     uint64_t digits = hi;
     if (lo != hi) {
-        digits = nearest(value, shift, dropped);
+        digits = nearest(v, dropped);
         if (digits < lo) digits = lo; /* only below a power of two */
     }
     return (decimal){digits, k - dropped};
