@@ -1,0 +1,33 @@
+/* A growing array in blocks: what is appended never moves, so that growth copies nothing and
+ * pointers stay good, and a cleared array keeps its blocks for the next use. */
+#ifndef TB__ROLLUP_CHUNKS_H
+#define TB__ROLLUP_CHUNKS_H
+
+#include "tollbook/alloc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tb__chunks {
+    char **blocks;
+    uint32_t n_blocks, cap_blocks;
+    uint32_t n;     /* items in use */
+    uint32_t size;  /* of an item, bytes */
+    uint32_t shift; /* a block holds 2^shift items */
+} tb__chunks;
+
+#define TB__CHUNKS(type, block_shift) ((tb__chunks){.size = sizeof(type), .shift = (block_shift)})
+
+static inline __attribute__((always_inline)) void *tb__chunks_at(const tb__chunks *c, uint32_t i)
+{
+    return c->blocks[i >> c->shift] + (size_t)(i & ((1u << c->shift) - 1)) * c->size;
+}
+
+/* Makes sure that item n has memory; false when out of memory. */
+bool tb__chunks_room(tb__chunks *c, const tb_alloc *alloc);
+/* Space for `count` items side by side, at most a block's, counted as used; NULL when out of
+ * memory. */
+void *tb__chunks_run(tb__chunks *c, uint32_t count, const tb_alloc *alloc);
+void tb__chunks_release(tb__chunks *c, const tb_alloc *alloc);
+
+#endif

@@ -1,0 +1,50 @@
+/* Sorting by one 64-bit key, and lists that are grouped by rank first and sorted when reached. */
+#ifndef TB__ROLLUP_ORDER_H
+#define TB__ROLLUP_ORDER_H
+
+#include "tollbook/alloc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tb__item {
+    uint64_t key;
+    uint32_t source, index; /* the thing that the key belongs to */
+} tb__item;
+
+/* Sorts ascending by key; equal keys keep their order. scratch has room for n items. */
+void tb__items_sort(tb__item *items, tb__item *scratch, size_t n);
+
+/* Items laid out rank after rank, each rank's put in order when the reader comes to it.
+ * Life: begin, expect for all ranks, lay, put exactly what was expected, then peek and take. */
+typedef struct tb__ranked {
+    tb__item *items, *scratch;
+    uint32_t *start; /* the items of rank k are items[start[k] .. start[k + 1]), once all are put */
+    uint32_t ranks;
+    uint32_t n, widest; /* items of all ranks, and of the rank that has most */
+    uint32_t rank, at;  /* the reader's place; the rank is in order */
+} tb__ranked;
+
+bool tb__ranked_begin(tb__ranked *list, uint32_t ranks, const tb_alloc *alloc);
+/* start has two entries more than ranks: counts are collected two places ahead, sums stand one
+ * place ahead while items are put, and putting moves them to their own. */
+static inline void tb__ranked_expect(tb__ranked *list, uint32_t rank, uint32_t n)
+{
+    list->start[rank + 2] += n;
+}
+/* False when out of memory, or for 2^32 items or more. */
+bool tb__ranked_lay(tb__ranked *list, const tb_alloc *alloc);
+static inline void tb__ranked_put(tb__ranked *list, uint32_t rank, tb__item item)
+{
+    list->items[list->start[rank + 1]++] = item;
+}
+/* The next item by rank and key, or NULL at the end; list->rank is its rank. */
+const tb__item *tb__ranked_peek(tb__ranked *list);
+/* Passes over the item seen last. */
+static inline void tb__ranked_take(tb__ranked *list)
+{
+    list->at++;
+}
+void tb__ranked_release(tb__ranked *list, const tb_alloc *alloc);
+
+#endif

@@ -1,0 +1,123 @@
+/* Inside a rollup: what tb_rollup_add_* writes and the cursor reads.
+ *
+ * Ids, edge codes, hours and days are interned to small numbers, so that a group's key is one word:
+ *
+ *   63      40 39    20 19     0
+ *   id         edge     hour          groups, rows
+ *   zone       country  day           countries
+ *
+ * Groups stand in the order of their creation. Each hour has an index of its own: a log runs
+ * through time, so the index in use and the groups it points at stay in the cache, whatever the
+ * length of the log. Countries have one a day, for the same reason.
+ *
+ * Log lines need eight counters of which six count lines, so a group of theirs is 48 bytes. Rows of
+ * buckets carry any of all counters: a record keeps just those that it has met. */
+#ifndef TB__ROLLUP_PARTS_H
+#define TB__ROLLUP_PARTS_H
+
+#include "rollup/chunks.h"
+#include "rollup/index.h"
+#include "tollbook/rollup.h"
+
+enum { TB__KEY_BITS = 20, TB__KEY_MASK = (1 << TB__KEY_BITS) - 1 };
+
+TB__INLINE uint64_t tb__key(uint32_t id, uint32_t middle, uint32_t low)
+{
+    return (uint64_t)id << 2 * TB__KEY_BITS | (uint64_t)middle << TB__KEY_BITS | low;
+}
+
+TB__INLINE uint32_t tb__key_id(uint64_t key)
+{
+    return (uint32_t)(key >> 2 * TB__KEY_BITS);
+}
+
+TB__INLINE uint32_t tb__key_middle(uint64_t key)
+{
+    return (uint32_t)(key >> TB__KEY_BITS) & TB__KEY_MASK;
+}
+
+TB__INLINE uint32_t tb__key_low(uint64_t key)
+{
+    return (uint32_t)key & TB__KEY_MASK;
+}
+
+/* The counters of log lines that count lines, in the order of tb__group.count. */
+enum {
+    TB__COUNT_REQUESTS,
+    TB__COUNT_PULLED,
+    TB__COUNT_3XX,
+    TB__COUNT_4XX,
+    TB__COUNT_5XX,
+    TB__COUNT_BALANCER,
+    TB__COUNTS
+};
+
+typedef struct tb__group {
+    uint64_t key;
+    uint64_t bytes, cached_bytes;
+    uint32_t count[TB__COUNTS];
+} tb__group;
+
+typedef struct tb__record {
+    uint64_t key;
+    uint64_t *values; /* one for each bit of metrics, ascending */
+    uint32_t metrics;
+} tb__record;
+
+typedef struct tb__country {
+    uint64_t key;
+    uint64_t bytes;
+    uint32_t requests;
+} tb__country;
+
+/* An interned id, and how much is filed under it: the cursor lays out its order by that. */
+typedef struct tb__id {
+    int64_t id;
+    uint32_t groups, countries;
+} tb__id;
+
+typedef struct tb__edge {
+    uint64_t high, low; /* the bytes as big-endian numbers, zeros behind: they sort like the code */
+    char code[TB_EDGE_MAX];
+    uint8_t len;
+} tb__edge;
+
+typedef struct tb__hour {
+    int32_t hour;
+    int32_t day;       /* days since 1970 */
+    uint32_t day_no;   /* in days */
+    tb__index groups;
+} tb__hour;
+
+typedef struct tb__day {
+    int32_t day;
+    tb__index countries;
+} tb__day;
+
+typedef struct tb__interned {
+    tb__chunks items;
+    tb__index index;
+    uint64_t salt;
+} tb__interned;
+
+enum { TB__SCOPES = 2 };
+
+struct tb_rollup {
+    tb_alloc alloc_copy;
+    const tb_alloc *alloc; /* &alloc_copy, or NULL */
+    size_t max_groups;
+    uint64_t hits;                 /* lines added */
+    tb__interned ids[TB__SCOPES];  /* tb__id, by tb_rollup_scope */
+    tb__interned edges;            /* tb__edge */
+    tb__interned hours;            /* tb__hour */
+    tb__interned days;             /* tb__day */
+    tb__chunks groups;             /* tb__group, zones alone */
+    tb__chunks countries;          /* tb__country */
+    tb__chunks records[TB__SCOPES];/* tb__record */
+    tb__index record_index[TB__SCOPES];
+    tb__chunks values;             /* uint64_t, of records */
+    uint32_t last_hour;            /* number of the hour found last, UINT32_MAX before any */
+    uint16_t short_edges[1 << 14]; /* two ASCII bytes -> number + 1, 0 unknown */
+};
+
+#endif
