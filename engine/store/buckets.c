@@ -196,8 +196,10 @@ static int move(cursor *c)
     c->inside = false;
     rc = step(c, c->series, &found);
     if (rc != SQLITE_OK) return rc;
-    if (found) enter_series(c);
-    else c->over = true;
+    if (found)
+        enter_series(c);
+    else
+        c->over = true;
     return SQLITE_OK;
 }
 
@@ -298,7 +300,8 @@ int tb__buckets_register(sqlite3 *db)
 {
     int rc = sqlite3_create_module_v2(db, "buckets", &module, as_context(&zones), NULL);
     if (rc == SQLITE_OK)
-        rc = sqlite3_create_module_v2(db, "balancer_buckets", &module, as_context(&balancers), NULL);
+        rc =
+            sqlite3_create_module_v2(db, "balancer_buckets", &module, as_context(&balancers), NULL);
     return rc == SQLITE_OK ? tb__countries_register(db) : rc;
 }
 

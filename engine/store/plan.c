@@ -127,8 +127,10 @@ static int64_t count_before(const tb__plan_table *table, sqlite3_value *value, b
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         int order = text ? compare(table, middle, text, len) : 1;
-        if (order < 0 || (or_equal && order == 0)) low = middle + 1;
-        else high = middle;
+        if (order < 0 || (or_equal && order == 0))
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }
@@ -156,9 +158,8 @@ static void apply_time(const tb__plan_table *table, int kind, sqlite3_value *val
 void tb__plan_bounds(const tb__plan_table *table, int plan, sqlite3_value **values,
                      tb__bounds *ret_bounds)
 {
-    *ret_bounds = (tb__bounds){.used = (uint64_t)plan >> KINDS,
-                               .owner = -1,
-                               .last = end_of_time(table) - 1};
+    *ret_bounds =
+        (tb__bounds){.used = (uint64_t)plan >> KINDS, .owner = -1, .last = end_of_time(table) - 1};
     for (int kind = 0; kind < KINDS; kind++) {
         if (!(plan >> kind & 1)) continue;
         sqlite3_value *value = *values++;

@@ -27,11 +27,11 @@ typedef struct tb__plan_table {
 } tb__plan_table;
 
 typedef struct tb__bounds {
-    uint64_t used;            /* bit n: value column n is read */
-    int64_t owner;            /* TB_ALL (-1), or the only one */
-    const char *place;        /* NULL, or the only one; lives until xFilter returns */
+    uint64_t used;     /* bit n: value column n is read */
+    int64_t owner;     /* TB_ALL (-1), or the only one */
+    const char *place; /* NULL, or the only one; lives until xFilter returns */
     int place_len;
-    int64_t first, last;      /* units since 1970, both included */
+    int64_t first, last; /* units since 1970, both included */
 } tb__bounds;
 
 /* xBestIndex for a table that yields rows ascending by owner, place and time. */

@@ -1,0 +1,167 @@
+/* Queries: anyone's SQL, reading only. Three fences, each enough alone: an authorizer that knows
+ * four kinds of action, SQLite's own word that the statement does not write, and a connection that
+ * may not (readers). The hashes of API keys cannot be read. */
+#include "store/internal.h"
+#include "tollbook/buf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROW_TEXT_MAX ((size_t)1 << 30) /* the blobs of one row, as text */
+
+static bool same(const char *a, const char *b)
+{
+    return a && sqlite3_stricmp(a, b) == 0;
+}
+
+static int authorize(void *unused, int action, const char *first, const char *second,
+                     const char *schema, const char *inside)
+{
+    (void)unused, (void)schema, (void)inside;
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_RECURSIVE: return SQLITE_OK;
+    case SQLITE_READ: return same(first, "key") && same(second, "hash") ? SQLITE_DENY : SQLITE_OK;
+    case SQLITE_FUNCTION: return same(second, "load_extension") ? SQLITE_DENY : SQLITE_OK;
+    default: return SQLITE_DENY;
+    }
+}
+
+static tb_code refuse(tb_store *store, const char *why, tb_error *err)
+{
+    return tb_fail(err, TB_E_USAGE, "SQL", "%s: %s.", store->path, why);
+}
+
+/* A mistake in the SQL is the caller's; everything else is the file's. */
+static tb_code query_failed(tb_store *store, int rc, tb_error *err)
+{
+    int primary = rc & 0xff, at = sqlite3_error_offset(store->db);
+    if (primary == SQLITE_AUTH)
+        return tb_fail(err, TB_E_USAGE, "SQL", "%s: a query may only read: %s.", store->path,
+                       sqlite3_errmsg(store->db));
+    if (primary != SQLITE_ERROR && primary != SQLITE_RANGE && primary != SQLITE_MISMATCH)
+        return tb__sqlite_fail(store->db, rc, store->path, err);
+    tb_code code = refuse(store, sqlite3_errmsg(store->db), err);
+    if (err && at >= 0) err->byte = (uint64_t)at + 1;
+    return code;
+}
+
+/* Space, comments and semicolons prepare to nothing: *ret is NULL then. */
+static tb_code prepare_next(tb_store *store, const char **sql, sqlite3_stmt **ret, tb_error *err)
+{
+    int rc = SQLITE_OK;
+    *ret = NULL;
+    while (rc == SQLITE_OK && !*ret && **sql)
+        rc = sqlite3_prepare_v2(store->db, *sql, -1, ret, sql);
+    return rc == SQLITE_OK ? TB_OK : query_failed(store, rc, err);
+}
+
+/* Exactly one statement, and one that reads. */
+static tb_code prepare(tb_store *store, const char *sql, sqlite3_stmt **ret, tb_error *err)
+{
+    sqlite3_stmt *second = NULL;
+    const char *rest = sql;
+    tb_code code = prepare_next(store, &rest, ret, err);
+    if (code) return code;
+    if (!*ret) return refuse(store, "there is no SQL statement; try SELECT * FROM buckets", err);
+    if (!sqlite3_stmt_readonly(*ret) || sqlite3_column_count(*ret) == 0)
+        return refuse(store, "a query may only read; write a SELECT", err);
+    if (!prepare_next(store, &rest, &second, NULL) && !second) return TB_OK;
+    sqlite3_finalize(second);
+    return refuse(store, "one statement at a time; leave out what follows the first", err);
+}
+
+/* --- rows --- */
+
+typedef struct row {
+    int n;
+    const char **cells;
+    size_t *hex; /* cell n's place in text + 1, 0 where it is not a blob */
+    tb_buf text; /* the row's blobs as SQL writes them: X'00ff' */
+} row;
+
+static tb_code row_init(row *r, int n, tb_error *err)
+{
+    *r = (row){.n = n};
+    tb_buf_init(&r->text, ROW_TEXT_MAX, NULL);
+    r->cells = calloc((size_t)n, sizeof *r->cells);
+    r->hex = calloc((size_t)n, sizeof *r->hex);
+    return r->cells && r->hex ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+}
+
+static void row_release(row *r)
+{
+    tb_buf_release(&r->text);
+    free(r->cells);
+    free(r->hex);
+}
+
+static void put_hex(tb_buf *out, const uint8_t *bytes, size_t len)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *p = tb_buf_room(out, 2 * len + 4);
+    if (!p) return;
+    out->len += 2 * len + 4;
+    *p++ = 'X';
+    *p++ = '\'';
+    for (size_t i = 0; i < len; i++) {
+        *p++ = digits[bytes[i] >> 4];
+        *p++ = digits[bytes[i] & 15];
+    }
+    *p++ = '\'';
+    *p = 0;
+}
+
+/* The statement's row as texts. They live until the next step. */
+static tb_code row_read(row *r, sqlite3_stmt *s, tb_error *err)
+{
+    r->text.len = 0;
+    for (int i = 0; i < r->n; i++) {
+        int type = sqlite3_column_type(s, i);
+        r->hex[i] = type == SQLITE_BLOB ? r->text.len + 1 : 0;
+        r->cells[i] = NULL;
+        if (type == SQLITE_BLOB) {
+            const uint8_t *bytes = sqlite3_column_blob(s, i);
+            put_hex(&r->text, bytes, (size_t)sqlite3_column_bytes(s, i));
+        } else if (type != SQLITE_NULL) {
+            r->cells[i] = (const char *)sqlite3_column_text(s, i);
+            if (!r->cells[i]) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        }
+    }
+    for (int i = 0; i < r->n; i++) /* the buffer does not move any more */
+        if (r->hex[i] && !r->text.failed) r->cells[i] = r->text.data + r->hex[i] - 1;
+    return tb_buf_check(&r->text, err);
+}
+
+static tb_code run(tb_store *store, sqlite3_stmt *s, tb_row_fn fn, void *ctx, tb_error *err)
+{
+    row r;
+    tb_code code = row_init(&r, sqlite3_column_count(s), err);
+    for (int i = 0; !code && i < r.n; i++)
+        r.cells[i] = sqlite3_column_name(s, i);
+    bool more = !code && fn(ctx, r.n, r.cells, true);
+    while (more) {
+        int rc = sqlite3_step(s);
+        more = rc == SQLITE_ROW;
+        if (more)
+            code = row_read(&r, s, err);
+        else if (rc != SQLITE_DONE)
+            code = query_failed(store, rc, err);
+        more = more && !code && fn(ctx, r.n, r.cells, false);
+    }
+    row_release(&r);
+    return code;
+}
+
+tb_code tb_store_query(tb_store *store, const char *sql, tb_row_fn fn, void *ctx, tb_error *err)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = tb__buckets_register(store->db);
+    if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
+    sqlite3_set_authorizer(store->db, authorize, NULL);
+    tb_code code = prepare(store, sql, &s, err);
+    if (!code) code = run(store, s, fn, ctx, err);
+    sqlite3_finalize(s);
+    sqlite3_set_authorizer(store->db, NULL, NULL);
+    return code;
+}

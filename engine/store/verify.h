@@ -1,0 +1,59 @@
+/* What the parts of verify share: its statements, and what they found so far. */
+#ifndef TOLLBOOK_STORE_VERIFY_H
+#define TOLLBOOK_STORE_VERIFY_H
+
+#include "store/internal.h"
+
+/* Statements of one run, so they are not among the store's own. */
+#define TB__VERIFY_STATEMENTS(X)                                                                   \
+    X(MEMBERS, "SELECT owner,edge,id FROM series WHERE scope=?1 ORDER BY owner,edge")              \
+    X(OWN_MEMBERS, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 ORDER BY edge")         \
+    X(ACCOUNTS, "SELECT owner FROM series WHERE scope=2 UNION SELECT account FROM zone"            \
+                " WHERE EXISTS(SELECT 1 FROM series WHERE scope=1 AND owner=zone.id) ORDER BY 1")  \
+    X(ZONES_OF_ACCOUNT,                                                                            \
+      "SELECT s.edge,s.id FROM zone z JOIN series s ON s.scope=1 AND s.owner=z.id"                 \
+      " WHERE z.account=?1 AND s.edge>0 ORDER BY s.edge,s.id")                                     \
+    X(SERIES_IDS, "SELECT id FROM series ORDER BY id")                                             \
+    X(NEXT_KEY, "SELECT min(key) FROM chunk WHERE key>=?1")                                        \
+    X(KEY_RANGE, "SELECT (SELECT min(key) FROM chunk WHERE key BETWEEN ?1 AND ?2),"                \
+                 "(SELECT max(key) FROM chunk WHERE key BETWEEN ?1 AND ?2)")                       \
+    X(DAYS, "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key")                 \
+    X(MONTH, "SELECT data FROM chunk WHERE key=?1")                                                \
+    X(COUNTRY_RANGE, "SELECT min(day),max(day) FROM country_day WHERE zone=?1")                    \
+    X(COUNTRIES,                                                                                   \
+      "SELECT day,data FROM country_day WHERE zone=?1 AND day BETWEEN ?2 AND ?3 ORDER BY day")     \
+    X(EDGE_CODE, "SELECT code FROM edge WHERE id=?1")                                              \
+    X(SUMS, "SELECT segment.id,j.key,j.value FROM segment,json_each(segment.sums) AS j")
+
+typedef enum tb__verify_statement {
+#define TB_X(name, sql) TB__V_##name,
+    TB__VERIFY_STATEMENTS(TB_X)
+#undef TB_X
+        TB__V_COUNT
+} tb__verify_statement;
+
+#define TB__NO_HOUR (-INT64_MAX) /* as the schema notes it where there is no usage */
+
+typedef struct tb__verify {
+    tb_store *store;
+    sqlite3_stmt *statement[TB__V_COUNT];
+    tb_say say;
+    void *ctx;
+    uint64_t differences;
+    tb_u128 sums[TB_METRIC_COUNT]; /* over the hours of all zones and load balancers */
+    int64_t newest_hour;           /* of them */
+    bool damaged;                  /* a base chunk could not be read: the sums mean nothing */
+} tb__verify;
+
+/* A difference: counted, and said as one sentence. */
+void tb__differs(tb__verify *v, const char *fmt, ...) TB_PRINTF(2, 3);
+/* A statement with n integers bound. Each is used by one loop at a time. */
+TB_MUST_USE tb_code tb__verify_sql(tb__verify *v, tb__verify_statement id, const int64_t *values,
+                                   int n, sqlite3_stmt **ret, tb_error *err);
+
+/* verify_usage.c: every chunk and every day of countries; fills sums and newest_hour. */
+TB_MUST_USE tb_code tb__verify_zones(tb__verify *v, tb_error *err);
+TB_MUST_USE tb_code tb__verify_accounts(tb__verify *v, tb_error *err);
+TB_MUST_USE tb_code tb__verify_balancers(tb__verify *v, tb_error *err);
+
+#endif
