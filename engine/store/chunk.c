@@ -3,11 +3,12 @@
  * with one load, shift and mask a value. */
 #include "store/chunk.h"
 
+#include "base/hash.h"
+#include "store/unpack.h"
+
 #include <string.h>
-#include <xxhash.h>
 
 #define FORMAT 1
-#define WIDTH_MAX 57 /* a value at any bit offset 0..7 still lies within one 8-byte load */
 
 static void store32(uint8_t *out, uint32_t v)
 {
@@ -21,13 +22,6 @@ static uint32_t load32(const uint8_t *in)
     return v;
 }
 
-static uint64_t load64(const uint8_t *in)
-{
-    uint64_t v;
-    memcpy(&v, in, 8);
-    return v;
-}
-
 static uint32_t checksum(const uint8_t *data, size_t len, int64_t key)
 {
     return (uint32_t)XXH3_64bits_withSeed(data, len, (uint64_t)key);
@@ -36,7 +30,7 @@ static uint32_t checksum(const uint8_t *data, size_t len, int64_t key)
 static unsigned width_of(uint64_t range)
 {
     unsigned width = range ? 64 - (unsigned)__builtin_clzll(range) : 0;
-    return width > WIDTH_MAX ? 64 : width;
+    return width > TB__WIDTH_MAX ? 64 : width;
 }
 
 /* Gathers the values of the used slots; returns how many. */
@@ -158,23 +152,15 @@ static bool next_column(view *v, column *ret)
         if (byte < 0x80) break;
     }
     size_t bytes = ((size_t)v->n * width + 7) / 8;
-    if ((width > WIDTH_MAX && width != 64) || bytes > (size_t)(v->end - v->at)) return false;
+    if ((width > TB__WIDTH_MAX && width != 64) || bytes > (size_t)(v->end - v->at)) return false;
     *ret = (column){v->at, min, width};
     v->at += bytes;
     return true;
 }
 
-static void unpack(const column *c, unsigned n, uint64_t *restrict out)
+static void unpack(const column *c, unsigned n, uint64_t *out)
 {
-    if (c->width == 64) {
-        for (unsigned i = 0; i < n; i++)
-            out[i] = c->min + load64(c->packed + (size_t)i * 8);
-        return;
-    }
-    uint64_t mask = (UINT64_C(1) << c->width) - 1, min = c->min;
-    const uint8_t *packed = c->packed;
-    for (unsigned i = 0, bit = 0; i < n; i++, bit += c->width)
-        out[i] = min + (load64(packed + (bit >> 3)) >> (bit & 7) & mask);
+    tb__unpack(c->packed, c->width, c->min, n, out);
 }
 
 /* Spreads n values over the slots; slots that are not there stay as they are. */

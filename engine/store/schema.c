@@ -14,20 +14,20 @@ static const char v1[] =
     "('newest_hour',-9223372036854775807);"
 
     "CREATE TABLE account(id INTEGER PRIMARY KEY CHECK(id>0), name TEXT NOT NULL,"
-    " document TEXT NOT NULL CHECK(json_valid(document)),"
+    " document TEXT NOT NULL,"
     " declared_us INTEGER NOT NULL, deleted_us INTEGER NOT NULL) STRICT;"
 
     "CREATE TABLE zone(id INTEGER PRIMARY KEY CHECK(id>0),"
     " account INTEGER NOT NULL REFERENCES account(id), name TEXT NOT NULL,"
     " type TEXT NOT NULL CHECK(type IN('premium','volume')), created_us INTEGER NOT NULL,"
-    " settings TEXT NOT NULL CHECK(json_valid(settings)),"
-    " document TEXT NOT NULL CHECK(json_valid(document)),"
+    " settings TEXT NOT NULL,"
+    " document TEXT NOT NULL,"
     " declared_us INTEGER NOT NULL, deleted_us INTEGER NOT NULL) STRICT;"
     "CREATE INDEX zone_by_account ON zone(account,id);"
 
     "CREATE TABLE balancer(id INTEGER PRIMARY KEY CHECK(id>0),"
     " account INTEGER NOT NULL REFERENCES account(id), created_us INTEGER NOT NULL,"
-    " ended_us INTEGER NOT NULL, document TEXT NOT NULL CHECK(json_valid(document)),"
+    " ended_us INTEGER NOT NULL, document TEXT NOT NULL,"
     " declared_us INTEGER NOT NULL, deleted_us INTEGER NOT NULL) STRICT;"
     "CREATE INDEX balancer_by_account ON balancer(account,id);"
 
@@ -68,7 +68,7 @@ static const char v1[] =
     " head BLOB NOT NULL CHECK(length(head)=16), lines_before INTEGER NOT NULL,"
     " accepted INTEGER NOT NULL CHECK(accepted>=0), rejected INTEGER NOT NULL CHECK(rejected>=0),"
     " final INTEGER NOT NULL CHECK(final IN(0,1)), added_us INTEGER NOT NULL,"
-    " sums TEXT NOT NULL CHECK(json_valid(sums))) STRICT;"
+    " sums TEXT NOT NULL) STRICT;"
     "CREATE UNIQUE INDEX segment_by_name ON segment(name,start) WHERE name IS NOT NULL;"
     "CREATE INDEX segment_by_head ON segment(head,kind,start,length);"
     "CREATE TRIGGER segment_no_update BEFORE UPDATE ON segment BEGIN"

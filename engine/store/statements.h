@@ -28,7 +28,7 @@
     X(COUNTRY_PUT, "INSERT OR REPLACE INTO country_day VALUES(?1,?2,?3)")                          \
     /* segments */                                                                                 \
     X(SEGMENT_INSERT,                                                                              \
-      "INSERT INTO segment VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)")               \
+      "INSERT INTO segment VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)")                \
     X(SEGMENTS_BY_HEAD,                                                                            \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
       " FROM segment WHERE head=?1 AND kind=?2 ORDER BY start,length")                             \

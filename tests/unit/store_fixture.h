@@ -1,0 +1,130 @@
+/* What the store's tests share: a database in a folder of its own, and rows put into it. */
+#ifndef TOLLBOOK_TESTS_STORE_FIXTURE_H
+#define TOLLBOOK_TESTS_STORE_FIXTURE_H
+
+#include "tollbook/store.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NOW_US INT64_C(1794960000000000) /* 2026-11-18T00:00:00Z */
+#define NOW_MS (NOW_US / 1000)
+
+typedef struct fixture {
+    char folder[64], path[96];
+    tb_store *store;
+} fixture;
+
+#define ok(call)                                                                                   \
+    do {                                                                                           \
+        tb_error ok_err = {0};                                                                     \
+        tb_code ok_code = (call);                                                                  \
+        (void)ok_err;                                                                              \
+        ck_assert_msg(ok_code == TB_OK, "%s: %s: %s", #call, tb_code_name(ok_code), err.message);  \
+    } while (0)
+
+static inline void fixture_open(fixture *f, bool write)
+{
+    tb_error err = {0};
+    tb_store_options options = {.write = write, .now_us = NOW_US, .owner = "test"};
+    ok(tb_store_open(f->path, &options, &f->store, &err));
+}
+
+static inline void fixture_init(fixture *f)
+{
+    tb_error err = {0};
+    tb_store_options options = {.write = true, .now_us = NOW_US, .owner = "test"};
+    snprintf(f->folder, sizeof f->folder, "%s", "/tmp/tollbook-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(f->folder));
+    snprintf(f->path, sizeof f->path, "%s/t.db", f->folder);
+    ok(tb_store_create(f->path, &options, &err));
+    fixture_open(f, true);
+}
+
+static inline void fixture_release(fixture *f)
+{
+    static const char *const suffix[] = {"", "-wal", "-shm", ".lock"};
+    char name[128];
+    tb_store_close(f->store);
+    for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++) {
+        snprintf(name, sizeof name, "%s%s", f->path, suffix[i]);
+        unlink(name);
+    }
+    rmdir(f->folder);
+}
+
+static inline void fixture_apply(fixture *f, const char *catalog, int64_t now_us, tb_applied *ret)
+{
+    tb_error err = {0};
+    tb_catalog c;
+    tb_applied applied;
+    ok(tb_catalog_parse(catalog, strlen(catalog), &c, &err));
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_apply_catalog(f->store, &c, now_us, &applied, &err));
+    ok(tb_store_commit(f->store, &err));
+    tb_catalog_release(&c);
+    if (ret) *ret = applied;
+}
+
+/* One bucket row: a zone's hour at an edge, with one counter. */
+static inline tb_row row_of(int64_t zone, const char *edge, int32_t hour, tb_metric metric,
+                            uint64_t value)
+{
+    tb_row row = {.id = zone, .hour = hour, .edge_len = (uint8_t)strlen(edge)};
+    memcpy(row.edge, edge, strlen(edge));
+    row.metrics = TB_METRIC_BIT(metric);
+    row.value[metric] = value;
+    return row;
+}
+
+/* Adds rows inside the open transaction. */
+static inline tb_code add_rows(fixture *f, const tb_row *rows, size_t n, tb_error *err)
+{
+    tb_rollup *rollup = tb_rollup_new(1 << 16, NULL);
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < n; i++)
+        code = tb_rollup_add_row(rollup, &rows[i], err);
+    tb_rollup_cursor *cursor = tb_rollup_cursor_new(&rollup, 1, NULL);
+    if (!code) code = tb_store_add_usage(f->store, cursor, err);
+    tb_rollup_cursor_free(cursor);
+    tb_rollup_free(rollup);
+    return code;
+}
+
+/* Adds rows as one committed segment with this number in its hash. */
+static inline void fixture_add(fixture *f, const tb_row *rows, size_t n, uint64_t number)
+{
+    tb_error err = {0};
+    tb_segment segment = {.kind = TB_BATCH_BUCKETS, .source = "test", .length = 1,
+                          .hash = {number, number}, .head = {number, 1}, .accepted = n,
+                          .final = true, .now_us = NOW_US};
+    ok(tb_store_begin(f->store, &err));
+    ok(add_rows(f, rows, n, &err));
+    ok(tb_store_add_segment(f->store, &segment, NULL, &err));
+    ok(tb_store_commit(f->store, &err));
+}
+
+static inline void fixture_verify(fixture *f)
+{
+    tb_error err = {0};
+    uint64_t differences = 0;
+    ok(tb_store_verify(f->store, NULL, NULL, &differences, &err));
+    ck_assert_uint_eq(differences, 0);
+}
+
+/* The total of one metric in a view over a range. */
+static inline uint64_t total_of(fixture *f, tb_view view, tb_range range, tb_metric metric)
+{
+    tb_error err = {0};
+    tb_series series;
+    ok(tb_series_init(&series, range, TB_METRIC_BIT(metric), NULL, &err));
+    ok(tb_store_read_series(f->store, &view, &series, &err));
+    uint64_t total = (uint64_t)tb_series_total(&series, metric);
+    tb_series_release(&series);
+    return total;
+}
+
+#endif

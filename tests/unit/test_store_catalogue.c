@@ -1,0 +1,221 @@
+/* Applying catalogues: declared state, idempotent, nothing lost. */
+#include "store_fixture.h"
+
+#include "store/internal.h"
+
+static int64_t count(fixture *f, const char *sql)
+{
+    sqlite3_stmt *s;
+    ck_assert_msg(sqlite3_prepare_v2(f->store->db, sql, -1, &s, NULL) == SQLITE_OK, "%s: %s", sql,
+                  sqlite3_errmsg(f->store->db));
+    ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return n;
+}
+
+static uint64_t version(fixture *f)
+{
+    tb_error err = {0};
+    uint64_t v;
+    ok(tb_store_version(f->store, &v, &err));
+    return v;
+}
+
+static const char full[] =
+    "{\"accounts\":[{\"id\":1,\"name\":\"acme\"}],"
+    "\"zones\":[{\"id\":101,\"account\":1,\"name\":\"a\"},{\"id\":102,\"account\":1,\"name\":\"b\"}],"
+    "\"load_balancers\":[{\"id\":7,\"account\":1,\"zones\":[101]}]}";
+static const char shrunk[] =
+    "{\"accounts\":[{\"id\":1,\"name\":\"acme\"}],"
+    "\"zones\":[{\"id\":101,\"account\":1,\"name\":\"a\"}],"
+    "\"load_balancers\":[{\"id\":7,\"account\":1,\"zones\":[]}]}";
+
+START_TEST(applying_the_same_catalogue_twice_changes_nothing)
+{
+    fixture f;
+    tb_applied applied;
+    fixture_init(&f);
+    fixture_apply(&f, full, NOW_US, &applied);
+    ck_assert_uint_eq(applied.zones_added, 2);
+    ck_assert_uint_eq(applied.accounts_added, 1);
+    ck_assert_uint_eq(applied.balancers_added, 1);
+    uint64_t before = version(&f);
+    fixture_apply(&f, full, NOW_US + 1, &applied);
+    ck_assert_uint_eq(applied.zones_added + applied.changed + applied.deleted + applied.restored, 0);
+    ck_assert_uint_eq(version(&f), before);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(what_a_catalogue_no_longer_names_is_marked_deleted_and_keeps_its_usage)
+{
+    fixture f;
+    tb_applied applied;
+    tb_error err = {0};
+    fixture_init(&f);
+    fixture_apply(&f, full, NOW_US, NULL);
+    tb_row row = row_of(102, "DE", 498600, TB_M_BYTES, 9);
+    fixture_add(&f, &row, 1, 1);
+    fixture_apply(&f, shrunk, NOW_US + 5, &applied);
+    ck_assert_uint_eq(applied.deleted, 1);
+    ck_assert_int_eq(count(&f, "SELECT deleted_us FROM zone WHERE id=102"), NOW_US + 5);
+    ok(tb_store_view_check(f.store, &(tb_view){1, 102, TB_ALL}, &err));
+    ck_assert_uint_eq(total_of(&f, (tb_view){1, 102, TB_ALL}, (tb_range){498600, 1, true}, TB_M_BYTES), 9);
+    ck_assert_uint_eq(total_of(&f, (tb_view){1, TB_ALL, TB_ALL}, (tb_range){498600, 1, true}, TB_M_BYTES), 9);
+    fixture_apply(&f, full, NOW_US + 9, &applied);
+    ck_assert_uint_eq(applied.restored, 1);
+    ck_assert_int_eq(count(&f, "SELECT deleted_us=9223372036854775807 FROM zone WHERE id=102"), 1);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(what_is_declared_first_holds_since_ever_and_changes_from_their_moment)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f, full, NOW_US, NULL);
+    ck_assert_int_eq(count(&f, "SELECT from_us=-9223372036854775807-1 FROM attachment WHERE zone=101"), 1);
+    fixture_apply(&f, shrunk, NOW_US + 5, NULL);
+    ck_assert_int_eq(count(&f, "SELECT to_us FROM attachment WHERE zone=101"), NOW_US + 5);
+    fixture_apply(&f, full, NOW_US + 9, NULL);
+    ck_assert_int_eq(count(&f, "SELECT max(from_us) FROM attachment WHERE zone=101"), NOW_US + 9);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM declaration WHERE kind='balancer'"), 3);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM declaration WHERE kind='zone' AND id=101"), 1);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_zone_cannot_move_to_another_account)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_catalog c;
+    tb_applied applied;
+    static const char moved[] = "{\"accounts\":[{\"id\":1,\"name\":\"acme\"},{\"id\":2,\"name\":\"x\"}],"
+                                "\"zones\":[{\"id\":101,\"account\":2,\"name\":\"a\"}]}";
+    fixture_init(&f);
+    fixture_apply(&f, full, NOW_US, NULL);
+    ok(tb_catalog_parse(moved, strlen(moved), &c, &err));
+    ok(tb_store_begin(f.store, &err));
+    ck_assert_int_eq(tb_store_apply_catalog(f.store, &c, NOW_US, &applied, &err), TB_E_CATALOG);
+    ck_assert_ptr_nonnull(strstr(err.message, "101"));
+    tb_store_rollback(f.store);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM account"), 1);
+    tb_catalog_release(&c);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_list_of_regions_replaces_the_built_in_one_and_its_absence_brings_it_back)
+{
+    fixture f;
+    tb_applied applied;
+    static const char own[] = "{\"accounts\":[],\"regions\":[{\"id\":5,\"code\":\"XX\","
+                              "\"name\":\"EU: Nowhere, XX\",\"billing\":\"EU\"}]}";
+    fixture_init(&f);
+    int64_t built_in = count(&f, "SELECT count(*) FROM region");
+    ck_assert_int_gt(built_in, 40);
+    fixture_apply(&f, own, NOW_US, &applied);
+    ck_assert_uint_eq(applied.changed, 1);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM region"), 1);
+    fixture_apply(&f, "{\"accounts\":[]}", NOW_US, NULL);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM region"), built_in);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(another_accounts_zone_is_like_one_that_does_not_exist)
+{
+    fixture f;
+    tb_error mine = {0}, theirs = {0}, err = {0};
+    fixture_init(&f);
+    fixture_apply(&f, full, NOW_US, NULL);
+    ok(tb_store_view_check(f.store, &(tb_view){1, 101, TB_ALL}, &err));
+    ck_assert_int_eq(tb_store_view_check(f.store, &(tb_view){2, 101, TB_ALL}, &theirs),
+                     TB_E_ZONE_NOT_FOUND);
+    ck_assert_int_eq(tb_store_view_check(f.store, &(tb_view){1, 999, TB_ALL}, &mine),
+                     TB_E_ZONE_NOT_FOUND);
+    ck_assert_str_eq(mine.message, theirs.message);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_key_is_found_by_its_hash_and_revoked_once)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_key key = {.account = 1, .roles = 1, .hint = "abc", .created_us = NOW_US, .revoked_us = INT64_MAX};
+    tb_key *keys;
+    size_t n;
+    fixture_init(&f);
+    tb_key_hash("secret", 6, key.hash);
+    ok(tb_store_begin(f.store, &err));
+    ok(tb_store_key_add(f.store, &key, &err));
+    ok(tb_store_key_revoke(f.store, key.id, NOW_US + 5, &err));
+    ok(tb_store_key_revoke(f.store, key.id, NOW_US + 9, &err));
+    ck_assert_int_eq(tb_store_key_revoke(f.store, 77, NOW_US, &err), TB_E_NOT_FOUND);
+    ok(tb_store_commit(f.store, &err));
+    ok(tb_store_keys(f.store, &keys, &n, &err));
+    ck_assert_uint_eq(n, 1);
+    ck_assert(tb_key_equal(keys[0].hash, key.hash));
+    ck_assert_int_eq(keys[0].revoked_us, NOW_US + 5);
+    ck_assert_str_eq(keys[0].hint, "abc");
+    free(keys);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(segments_are_known_by_head_and_by_name_and_cannot_be_changed)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_known *known;
+    size_t n;
+    tb_segment a = {.kind = TB_BATCH_LOG, .name = "b1", .source = "x.log", .start = 0, .length = 100,
+                    .hash = {0x0102030405060708, 9}, .head = {3, 4}, .accepted = 5, .rejected = 1},
+               b = {.kind = TB_BATCH_LOG, .name = "b1", .source = "x.log", .start = 100, .length = 250,
+                    .hash = {5, 6}, .head = {3, 4}, .lines_before = 6, .accepted = 2, .final = true};
+    fixture_init(&f);
+    ok(tb_store_begin(f.store, &err));
+    ok(tb_store_add_segment(f.store, &a, NULL, &err));
+    ok(tb_store_add_segment(f.store, &b, NULL, &err));
+    ok(tb_store_commit(f.store, &err));
+    ok(tb_store_known_by_head(f.store, TB_BATCH_LOG, (tb_hash128){3, 4}, &known, &n, &err));
+    ck_assert_uint_eq(n, 2);
+    ck_assert_uint_eq(known[0].hash.high, 0x0102030405060708);
+    ck_assert_uint_eq(known[1].lines, 8);
+    ck_assert(known[1].final && !known[0].final);
+    free(known);
+    ok(tb_store_known_by_name(f.store, "b1", &known, &n, &err));
+    ck_assert_uint_eq(n, 2);
+    free(known);
+    ok(tb_store_known_by_head(f.store, TB_BATCH_BUCKETS, (tb_hash128){3, 4}, &known, &n, &err));
+    ck_assert_uint_eq(n, 0);
+    free(known);
+    ck_assert_int_ne(sqlite3_exec(f.store->db, "UPDATE segment SET accepted=9", 0, 0, 0), SQLITE_OK);
+    ck_assert_int_ne(sqlite3_exec(f.store->db, "DELETE FROM segment", 0, 0, 0), SQLITE_OK);
+    fixture_release(&f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("store catalogue");
+    TCase *tests = tcase_create("catalogue");
+    tcase_add_test(tests, applying_the_same_catalogue_twice_changes_nothing);
+    tcase_add_test(tests, what_a_catalogue_no_longer_names_is_marked_deleted_and_keeps_its_usage);
+    tcase_add_test(tests, what_is_declared_first_holds_since_ever_and_changes_from_their_moment);
+    tcase_add_test(tests, a_zone_cannot_move_to_another_account);
+    tcase_add_test(tests, a_list_of_regions_replaces_the_built_in_one_and_its_absence_brings_it_back);
+    tcase_add_test(tests, another_accounts_zone_is_like_one_that_does_not_exist);
+    tcase_add_test(tests, a_key_is_found_by_its_hash_and_revoked_once);
+    tcase_add_test(tests, segments_are_known_by_head_and_by_name_and_cannot_be_changed);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,349 @@
+/* Usage in the store: what was added is what every view reads, whatever the order and the batches. */
+#include "store_fixture.h"
+
+#include "store/internal.h"
+
+static const char two_accounts[] =
+    "{\"accounts\":[{\"id\":1,\"name\":\"acme\"},{\"id\":2,\"name\":\"other\"}],"
+    "\"zones\":[{\"id\":101,\"account\":1,\"name\":\"a\"},{\"id\":102,\"account\":1,\"name\":\"b\"},"
+    "{\"id\":201,\"account\":2,\"name\":\"c\"}]}";
+
+#define HOUR 498600 /* 2026-11-18T00:00 */
+#define DAY (HOUR / 24)
+
+static const tb_range day_hours = {HOUR, 24, true};
+static const tb_range one_day = {DAY, 1, false};
+
+static int64_t count(fixture *f, const char *sql)
+{
+    sqlite3_stmt *s;
+    ck_assert_int_eq(sqlite3_prepare_v2(f->store->db, sql, -1, &s, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return n;
+}
+
+START_TEST(a_row_shows_in_every_view_of_its_account)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f, two_accounts, NOW_US, NULL);
+    tb_row row = row_of(101, "DE", HOUR + 5, TB_M_BYTES, 1000);
+    fixture_add(&f, &row, 1, 1);
+    const tb_view views[] = {{1, 101, TB_ALL}, {1, TB_ALL, TB_ALL}};
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_uint_eq(total_of(&f, views[i], day_hours, TB_M_BYTES), 1000);
+        ck_assert_uint_eq(total_of(&f, views[i], one_day, TB_M_BYTES), 1000);
+        ck_assert_uint_eq(total_of(&f, views[i], (tb_range){HOUR + 5, 1, true}, TB_M_BYTES), 1000);
+        ck_assert_uint_eq(total_of(&f, views[i], (tb_range){HOUR + 6, 50, true}, TB_M_BYTES), 0);
+        ck_assert_uint_eq(total_of(&f, views[i], (tb_range){HOUR - 50, 55, true}, TB_M_BYTES), 0);
+    }
+    ck_assert_uint_eq(total_of(&f, (tb_view){2, TB_ALL, TB_ALL}, one_day, TB_M_BYTES), 0);
+    ck_assert_uint_eq(total_of(&f, (tb_view){2, 101, TB_ALL}, one_day, TB_M_BYTES), 0);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(an_owner_with_one_location_keeps_one_series)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f, two_accounts, NOW_US, NULL);
+    tb_row first = row_of(101, "DE", HOUR, TB_M_BYTES, 10);
+    fixture_add(&f, &first, 1, 1);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM series WHERE edge=0"), 0);
+    tb_row second = row_of(101, "UK", HOUR + 1, TB_M_BYTES, 5);
+    fixture_add(&f, &second, 1, 2);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM series WHERE edge=0"), 2); /* zone, account */
+    ck_assert_uint_eq(total_of(&f, (tb_view){1, 101, TB_ALL}, day_hours, TB_M_BYTES), 15);
+    ck_assert_uint_eq(total_of(&f, (tb_view){1, TB_ALL, TB_ALL}, one_day, TB_M_BYTES), 15);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(the_second_location_may_come_before_the_first_in_one_batch)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f, two_accounts, NOW_US, NULL);
+    tb_row old = row_of(101, "UK", HOUR - 48, TB_M_REQUESTS, 7);
+    fixture_add(&f, &old, 1, 1);
+    tb_row both[] = {row_of(101, "UK", HOUR, TB_M_REQUESTS, 1),
+                     row_of(101, "DE", HOUR, TB_M_REQUESTS, 2),
+                     row_of(101, "ZZ", HOUR + 1, TB_M_REQUESTS, 4)};
+    fixture_add(&f, both, 3, 2);
+    tb_range all = {DAY - 3, 4, false};
+    ck_assert_uint_eq(total_of(&f, (tb_view){1, 101, TB_ALL}, all, TB_M_REQUESTS), 14);
+    ck_assert_uint_eq(total_of(&f, (tb_view){1, TB_ALL, TB_ALL}, all, TB_M_REQUESTS), 14);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_maximum_keeps_the_larger_over_hours_days_and_locations)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f, two_accounts, NOW_US, NULL);
+    tb_row rows[] = {row_of(101, "DE", HOUR, TB_M_QUEUED_MAX, 7),
+                     row_of(101, "UK", HOUR, TB_M_QUEUED_MAX, 3),
+                     row_of(101, "UK", HOUR + 2, TB_M_QUEUED_MAX, 9)};
+    fixture_add(&f, rows, 3, 1);
+    tb_row lower = row_of(101, "UK", HOUR + 2, TB_M_QUEUED_MAX, 4);
+    fixture_add(&f, &lower, 1, 2);
+    tb_view zone = {1, 101, TB_ALL};
+    ck_assert_uint_eq(total_of(&f, zone, (tb_range){HOUR, 1, true}, TB_M_QUEUED_MAX), 7);
+    ck_assert_uint_eq(total_of(&f, zone, (tb_range){HOUR + 2, 1, true}, TB_M_QUEUED_MAX), 9);
+    ck_assert_uint_eq(total_of(&f, zone, one_day, TB_M_QUEUED_MAX), 9);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(usage_of_an_unknown_zone_joins_its_account_later)
+{
+    fixture f;
+    tb_applied applied;
+    fixture_init(&f);
+    tb_row rows[] = {row_of(101, "DE", HOUR, TB_M_BYTES, 10),
+                     row_of(101, "UK", HOUR + 30, TB_M_BYTES, 20),
+                     row_of(999, "DE", HOUR, TB_M_BYTES, 40)};
+    fixture_add(&f, rows, 3, 1);
+    tb_error err = {0};
+    tb_store_figures figures;
+    ok(tb_store_read_figures(f.store, &figures, &err));
+    ck_assert_uint_eq(figures.unassigned_zones, 2);
+    ck_assert_int_eq(figures.newest_hour, HOUR + 30);
+    fixture_apply(&f, two_accounts, NOW_US, &applied);
+    ck_assert_uint_eq(applied.adopted, 1);
+    tb_range days = {DAY, 3, false};
+    ck_assert_uint_eq(total_of(&f, (tb_view){1, TB_ALL, TB_ALL}, days, TB_M_BYTES), 30);
+    ok(tb_store_read_figures(f.store, &figures, &err));
+    ck_assert_uint_eq(figures.unassigned_zones, 1);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(bytes_per_region_carry_names_and_unknown_codes)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f, two_accounts, NOW_US, NULL);
+    tb_row rows[] = {row_of(101, "DE", HOUR, TB_M_BYTES, 10),
+                     row_of(102, "DE", HOUR + 25, TB_M_BYTES, 5),
+                     row_of(101, "QQ9", HOUR + 1, TB_M_BYTES, 3)};
+    fixture_add(&f, rows, 3, 1);
+    tb_error err = {0};
+    tb_geo *geo;
+    size_t n;
+    tb_view account = {1, TB_ALL, TB_ALL};
+    ok(tb_store_read_geo(f.store, &account, (tb_range){HOUR, 48, true}, &geo, &n, &err));
+    ck_assert_uint_eq(n, 2);
+    ck_assert_str_eq(geo[0].name, "EU: Frankfurt, DE");
+    ck_assert_uint_eq((uint64_t)geo[0].bytes, 15);
+    ck_assert_str_eq(geo[1].name, "Other: QQ9");
+    ck_assert_uint_eq((uint64_t)geo[1].bytes, 3);
+    free(geo);
+    /* Hours that begin and end inside days: days between are read from the days' chunks. */
+    ok(tb_store_read_geo(f.store, &account, (tb_range){HOUR - 30, 31, true}, &geo, &n, &err));
+    ck_assert_uint_eq((uint64_t)geo[0].bytes, 10);
+    ck_assert_uint_eq((uint64_t)geo[1].bytes, 0);
+    free(geo);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_rolled_back_batch_leaves_nothing)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f, two_accounts, NOW_US, NULL);
+    tb_error err = {0};
+    tb_row rows[] = {row_of(101, "DE", HOUR, TB_M_BYTES, 10), row_of(101, "UK", HOUR, TB_M_BYTES, 1)};
+    ok(tb_store_begin(f.store, &err));
+    ok(add_rows(&f, rows, 2, &err));
+    tb_store_rollback(f.store);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM series"), 0);
+    fixture_add(&f, rows, 2, 1);
+    ck_assert_uint_eq(total_of(&f, (tb_view){1, 101, TB_ALL}, one_day, TB_M_BYTES), 11);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(going_back_to_a_mark_keeps_what_stood_before_it)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f, two_accounts, NOW_US, NULL);
+    tb_error err = {0};
+    tb_row good = row_of(101, "DE", HOUR, TB_M_BYTES, 10), bad = row_of(102, "UK", HOUR, TB_M_BYTES, 9);
+    tb_segment segment = {.kind = TB_BATCH_BUCKETS, .source = "t", .accepted = 1, .final = true};
+    ok(tb_store_begin(f.store, &err));
+    ok(tb_store_mark(f.store, &err));
+    ok(add_rows(&f, &good, 1, &err));
+    ok(tb_store_add_segment(f.store, &segment, NULL, &err));
+    ok(tb_store_keep_mark(f.store, &err));
+    ok(tb_store_mark(f.store, &err));
+    ok(add_rows(&f, &bad, 1, &err));
+    ok(tb_store_add_reject(f.store, 1, 2, "BYTES", "x", 1, &err));
+    tb_store_back_to_mark(f.store);
+    ok(tb_store_commit(f.store, &err));
+    ck_assert_uint_eq(total_of(&f, (tb_view){1, TB_ALL, TB_ALL}, one_day, TB_M_BYTES), 10);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM reject"), 0);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_counter_that_would_overflow_is_refused)
+{
+    fixture f;
+    fixture_init(&f);
+    tb_error err = {0};
+    tb_row full = row_of(101, "DE", HOUR, TB_M_BYTES, TB_COUNTER_MAX);
+    fixture_add(&f, &full, 1, 1);
+    tb_row one = row_of(101, "DE", HOUR + 1, TB_M_BYTES, 1); /* the day's sum passes the limit */
+    ok(tb_store_begin(f.store, &err));
+    ck_assert_int_eq(add_rows(&f, &one, 1, &err), TB_E_OVERFLOW);
+    ck_assert_str_eq(err.field, "bytes");
+    tb_store_rollback(f.store);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(balancer_hours_belong_to_the_balancer_alone)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f, two_accounts, NOW_US, NULL);
+    tb_row row = {.balancer = true, .id = 7, .hour = HOUR, .metrics = TB_METRIC_BIT(TB_M_REQUESTS)};
+    row.value[TB_M_REQUESTS] = 500;
+    fixture_add(&f, &row, 1, 1);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM series WHERE scope=3 AND owner=7"), 1);
+    ck_assert_uint_eq(total_of(&f, (tb_view){1, TB_ALL, TB_ALL}, one_day, TB_M_REQUESTS), 0);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+/* --- random batches against a plain model --- */
+
+enum { ZONES = 3, EDGES = 3, HOURS = 24 * 70 };
+static uint64_t model[ZONES][EDGES][HOURS];
+static const int64_t zone_ids[ZONES] = {101, 102, 201};
+static const char *const edge_codes[EDGES] = {"DE", "NY", "SG"};
+
+static uint64_t seed;
+static uint64_t next_random(void)
+{
+    uint64_t z = seed += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    return z ^ z >> 31;
+}
+
+static void add_random_batch(fixture *f, uint64_t number)
+{
+    tb_row rows[40];
+    size_t n = next_random() % 40 + 1;
+    for (size_t i = 0; i < n; i++) {
+        unsigned z = next_random() % ZONES, e = next_random() % EDGES, h = next_random() % HOURS;
+        uint64_t value = next_random() % (next_random() % 2 ? 10 : 1000000007);
+        rows[i] = row_of(zone_ids[z], edge_codes[e], HOUR - HOURS + (int)h, TB_M_BYTES, value);
+        model[z][e][h] += value;
+    }
+    fixture_add(f, rows, n, number);
+}
+
+static uint64_t model_total(int64_t account, int64_t zone, int edge, int64_t first, int64_t count_)
+{
+    uint64_t sum = 0;
+    for (int z = 0; z < ZONES; z++)
+        for (int e = 0; e < EDGES; e++)
+            for (int64_t h = 0; h < HOURS; h++) {
+                int64_t hour = HOUR - HOURS + h;
+                if ((zone == TB_ALL || zone_ids[z] == zone) && zone_ids[z] / 100 == account &&
+                    (edge < 0 || e == edge) && hour >= first && hour < first + count_)
+                    sum += model[z][e][h];
+            }
+    return sum;
+}
+
+static int64_t region_id(fixture *f, const char *code)
+{
+    tb_error err = {0};
+    tb_region *regions;
+    size_t n;
+    int64_t id = 0;
+    ok(tb_store_regions(f->store, &regions, &n, &err));
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(regions[i].code, code) == 0) id = regions[i].id;
+    free(regions);
+    ck_assert_int_gt(id, 0);
+    return id;
+}
+
+static void check_random_view(fixture *f)
+{
+    int e = (int)(next_random() % (EDGES + 1)) - 1;
+    unsigned z = next_random() % (ZONES + 1);
+    int64_t account = z < ZONES ? zone_ids[z] / 100 : 1, zone = z < ZONES ? zone_ids[z] : TB_ALL;
+    tb_view view = {account, zone, e < 0 ? TB_ALL : region_id(f, edge_codes[e])};
+    tb_range hours = {HOUR - HOURS - 30 + (int64_t)(next_random() % HOURS),
+                      (uint32_t)(next_random() % 900 + 1), true};
+    ck_assert_uint_eq(total_of(f, view, hours, TB_M_BYTES),
+                      model_total(account, zone, e, hours.first, hours.count));
+    tb_range days = {hours.first / 24, hours.count / 24 + 1, false};
+    ck_assert_uint_eq(total_of(f, view, days, TB_M_BYTES),
+                      model_total(account, zone, e, days.first * 24, days.count * 24));
+}
+
+START_TEST(random_batches_agree_with_a_plain_model)
+{
+    fixture f;
+    const char *given = getenv("TB_SEED");
+    seed = given ? strtoull(given, NULL, 10) : (uint64_t)getpid();
+    printf("TB_SEED=%llu\n", (unsigned long long)seed);
+    memset(model, 0, sizeof model);
+    fixture_init(&f);
+    /* Half of the batches come before the catalogue names the zones. */
+    for (uint64_t i = 0; i < 20; i++)
+        add_random_batch(&f, i);
+    fixture_apply(&f, two_accounts, NOW_US, NULL);
+    for (uint64_t i = 20; i < 40; i++)
+        add_random_batch(&f, i);
+    for (int i = 0; i < 200; i++)
+        check_random_view(&f);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("store usage");
+    TCase *tests = tcase_create("usage");
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, a_row_shows_in_every_view_of_its_account);
+    tcase_add_test(tests, an_owner_with_one_location_keeps_one_series);
+    tcase_add_test(tests, the_second_location_may_come_before_the_first_in_one_batch);
+    tcase_add_test(tests, a_maximum_keeps_the_larger_over_hours_days_and_locations);
+    tcase_add_test(tests, usage_of_an_unknown_zone_joins_its_account_later);
+    tcase_add_test(tests, bytes_per_region_carry_names_and_unknown_codes);
+    tcase_add_test(tests, a_rolled_back_batch_leaves_nothing);
+    tcase_add_test(tests, going_back_to_a_mark_keeps_what_stood_before_it);
+    tcase_add_test(tests, a_counter_that_would_overflow_is_refused);
+    tcase_add_test(tests, balancer_hours_belong_to_the_balancer_alone);
+    tcase_add_test(tests, random_batches_agree_with_a_plain_model);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
