@@ -1,0 +1,66 @@
+/* Times are taken around every single query, so that the median and the tail can be told apart;
+ * reading the clock costs some 25 ns, a thousandth of the shortest query here. */
+#include "measure.h"
+
+#include "hours.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define CHECKED 20 /* queries whose checksums are compared */
+
+double bench_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void bench_fail(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+    exit(1);
+}
+
+int64_t bench_number(const char *text, int64_t min, int64_t max)
+{
+    char *end;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end || value < min || value > max)
+        bench_fail("%s: a number from %" PRId64 " to %" PRId64 " is expected", text, min, max);
+    return value;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+void bench_latency(const char *name, int query, int rounds, bench_query run, void *ctx)
+{
+    double *took = malloc((size_t)rounds * sizeof *took), sum = 0;
+    uint64_t check = 0;
+    if (!took) bench_fail("out of memory");
+    for (int i = 0; i <= rounds / 5; i++)
+        run(ctx, query, hours_zone(rounds + i));
+    for (int i = 0; i < rounds; i++) {
+        double begin = bench_now();
+        uint64_t x = run(ctx, query, hours_zone(i));
+        took[i] = bench_now() - begin;
+        sum += took[i];
+        if (i < CHECKED) check += x;
+    }
+    qsort(took, (size_t)rounds, sizeof *took, by_value);
+    printf("latency %s Q%d %.2f %.2f %.2f %016" PRIx64 "\n", name, query, took[rounds / 2] * 1e6,
+           took[rounds - 1 - rounds / 100] * 1e6, sum / rounds * 1e6, check);
+    fflush(stdout);
+    free(took);
+}
