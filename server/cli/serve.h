@@ -1,0 +1,54 @@
+/* `tollbook serve`: the command line's end of the HTTP face. The wire shapes that --server clients
+ * meet (POST /ingest/..., /catalog, /keys) are in docs/openapi.yaml. */
+#ifndef TOLLBOOK_SERVER_CLI_SERVE_H
+#define TOLLBOOK_SERVER_CLI_SERVE_H
+
+#include "cli/cli.h"
+
+/* Serves until SIGTERM or SIGINT; returns the exit status. */
+int cli_serve(const cli_call *call);
+
+/* The command's option rows beside --db and --threads, for the table of subcommands:
+ *     static const cli_option serve_options[] = {DB, THREADS, SERVE_OPTION_ROWS}; */
+#define SERVE_NUMBER(name_, value_, min_, max_, help_)                                             \
+    {                                                                                              \
+        .name = name_, .value = value_, .kind = CLI_NUMBER, .min = min_, .max = max_,              \
+        .help = help_                                                                              \
+    }
+#define SERVE_OPTION_ROWS                                                                          \
+    {.name = "listen",                                                                             \
+     .value = "ADDR:PORT",                                                                         \
+     .kind = CLI_TEXT,                                                                             \
+     .repeats = true,                                                                              \
+     .help = "where to listen; port 0 picks one; default 127.0.0.1:8080"},                         \
+        {.name = "port-file",                                                                      \
+         .value = "FILE",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "write the port to this file once it listens"},                                   \
+        SERVE_NUMBER("cache-mb", "N", 0, 1 << 20,                                                  \
+                     "memory for encoded answers; 0 turns the cache off; default 64"),             \
+        {.name = "rate-limit",                                                                     \
+         .value = "off|N",                                                                         \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "requests a second for each account; default off"},                               \
+        {.name = "access-log",                                                                     \
+         .value = "FILE|-|off",                                                                    \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "one JSON line a request, \"-\" for standard error; default off"},                \
+        SERVE_NUMBER("connections", "N", 1, 4000, "most connections at once; default 512"),        \
+        SERVE_NUMBER("per-ip", "N", 0, 4000,                                                       \
+                     "most connections of one address, loopback apart; 0: any; default 64"),       \
+        SERVE_NUMBER("body-mb", "N", 1, 1024,                                                      \
+                     "largest body as sent, in MiB; default 64, four times that decompressed"),    \
+        SERVE_NUMBER("header-timeout-ms", "N", 10, 3600000,                                        \
+                     "how long a request's head may take; default 5000"),                          \
+        SERVE_NUMBER("body-timeout-ms", "N", 10, 3600000,                                          \
+                     "how long a body or an answer may take, plus 1 s per 128 KiB; "               \
+                     "default 30000"),                                                             \
+        SERVE_NUMBER("idle-timeout-ms", "N", 10, 3600000,                                          \
+                     "how long a connection may wait for its next request; default 15000"),        \
+        SERVE_NUMBER("stop-timeout-ms", "N", 10, 3600000,                                          \
+                     "how long a stop waits for requests under way; default 10000, three times "   \
+                     "that for a running ingest")
+
+#endif

@@ -1,0 +1,243 @@
+/* Sixteen shards, each a mutex, chains by hash, and a list in order of use whose tail leaves first.
+ * A shard is held for a look-up and two pointer swaps only; memory is freed outside it. The gzip
+ * form is charged beforehand at an eighth of the body, about what these answers compress to. */
+#include "http/cache.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define SHARDS 16
+#define CHAINS 1024
+
+struct answer {
+    atomic_uint refs;
+    tb_buf body;
+    const pool *memory;
+    _Atomic(tb_buf *) gzip;
+};
+
+typedef struct entry {
+    struct entry *chain, *newer, *older;
+    cache_key key;
+    uint64_t hash;
+    answer *what;
+    size_t charge;
+} entry;
+
+typedef struct shard {
+    pthread_mutex_t lock;
+    entry *chains[CHAINS];
+    entry *newest, *oldest;
+    size_t bytes, entries;
+} shard;
+
+struct cache {
+    size_t shard_max;
+    shard shards[SHARDS];
+};
+
+answer *answer_new(const pool *memory)
+{
+    answer *a = calloc(1, sizeof *a);
+    if (!a) return NULL;
+    atomic_init(&a->refs, 1);
+    a->memory = memory;
+    tb_buf_init(&a->body, ANSWER_MAX, pool_alloc(memory));
+    return a;
+}
+
+void answer_hold(answer *a)
+{
+    atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
+}
+
+void answer_drop(answer *a)
+{
+    if (!a || atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1) return;
+    tb_buf *gz = atomic_load_explicit(&a->gzip, memory_order_acquire);
+    if (gz) tb_buf_release(gz);
+    free(gz);
+    tb_buf_release(&a->body);
+    free(a);
+}
+
+tb_buf *answer_body(answer *a)
+{
+    return &a->body;
+}
+
+const tb_buf *answer_gzip(answer *a, gzip *gz)
+{
+    tb_buf *have = atomic_load_explicit(&a->gzip, memory_order_acquire);
+    if (have) return have;
+    tb_buf *made = calloc(1, sizeof *made);
+    if (!made) return NULL;
+    tb_buf_init(made, ANSWER_MAX * 2, pool_alloc(a->memory));
+    if (gzip_encode(gz, a->body.data, a->body.len, made, NULL) != TB_OK) {
+        tb_buf_release(made);
+        free(made);
+        return NULL;
+    }
+    if (atomic_compare_exchange_strong(&a->gzip, &have, made)) return made;
+    tb_buf_release(made); /* another thread was first */
+    free(made);
+    return have;
+}
+
+cache *cache_new(size_t max_bytes)
+{
+    cache *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->shard_max = max_bytes / SHARDS;
+    for (int i = 0; i < SHARDS; i++)
+        pthread_mutex_init(&c->shards[i].lock, NULL);
+    return c;
+}
+
+static void free_entry(entry *e)
+{
+    answer_drop(e->what);
+    free(e);
+}
+
+void cache_free(cache *c)
+{
+    if (!c) return;
+    for (int i = 0; i < SHARDS; i++) {
+        for (entry *e = c->shards[i].newest, *next; e; e = next) {
+            next = e->older;
+            free_entry(e);
+        }
+        pthread_mutex_destroy(&c->shards[i].lock);
+    }
+    free(c);
+}
+
+static uint64_t hash_key(const cache_key *key)
+{
+    return XXH3_64bits(key, sizeof *key);
+}
+
+static entry **chain_of(shard *s, uint64_t hash)
+{
+    return &s->chains[(hash >> 8) % CHAINS];
+}
+
+static entry *find(shard *s, const cache_key *key, uint64_t hash)
+{
+    entry *e = *chain_of(s, hash);
+    while (e && (e->hash != hash || memcmp(&e->key, key, sizeof *key) != 0))
+        e = e->chain;
+    return e;
+}
+
+static void leave_order(shard *s, entry *e)
+{
+    *(e->newer ? &e->newer->older : &s->newest) = e->older;
+    *(e->older ? &e->older->newer : &s->oldest) = e->newer;
+}
+
+static void become_newest(shard *s, entry *e)
+{
+    e->newer = NULL;
+    e->older = s->newest;
+    *(s->newest ? &s->newest->newer : &s->oldest) = e;
+    s->newest = e;
+}
+
+answer *cache_get(cache *c, const cache_key *key)
+{
+    if (c->shard_max == 0) return NULL;
+    uint64_t hash = hash_key(key);
+    shard *s = &c->shards[hash % SHARDS];
+    pthread_mutex_lock(&s->lock);
+    entry *e = find(s, key, hash);
+    answer *a = e ? e->what : NULL;
+    if (e) {
+        answer_hold(a);
+        if (s->newest != e) {
+            leave_order(s, e);
+            become_newest(s, e);
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return a;
+}
+
+/* Takes the oldest out of the shard; the caller frees it. */
+static entry *detach_oldest(shard *s)
+{
+    entry *e = s->oldest;
+    entry **at = chain_of(s, e->hash);
+    while (*at != e)
+        at = &(*at)->chain;
+    *at = e->chain;
+    leave_order(s, e);
+    s->bytes -= e->charge;
+    s->entries--;
+    return e;
+}
+
+static void insert(shard *s, entry *e)
+{
+    entry **chain = chain_of(s, e->hash);
+    e->chain = *chain;
+    *chain = e;
+    become_newest(s, e);
+    s->bytes += e->charge;
+    s->entries++;
+}
+
+void cache_put(cache *c, const cache_key *key, answer *a)
+{
+    size_t body = pool_block(a->body.cap), charge = body + body / 8 + sizeof(entry) + sizeof *a;
+    if (charge > c->shard_max) return;
+    entry *e = calloc(1, sizeof *e), *gone = NULL;
+    if (!e) return;
+    answer_hold(a);
+    e->key = *key;
+    e->hash = hash_key(key);
+    e->what = a;
+    e->charge = charge;
+    shard *s = &c->shards[e->hash % SHARDS];
+    pthread_mutex_lock(&s->lock);
+    if (find(s, key, e->hash)) {
+        gone = e; /* two workers answered the same at once: the first one's stays */
+    } else {
+        while (s->bytes + charge > c->shard_max) {
+            entry *old = detach_oldest(s);
+            old->chain = gone;
+            gone = old;
+        }
+        insert(s, e);
+    }
+    pthread_mutex_unlock(&s->lock);
+    for (entry *next; gone; gone = next) {
+        next = gone->chain;
+        free_entry(gone);
+    }
+}
+
+static size_t add_up(cache *c, bool bytes)
+{
+    size_t sum = 0;
+    for (int i = 0; i < SHARDS; i++) {
+        pthread_mutex_lock(&c->shards[i].lock);
+        sum += bytes ? c->shards[i].bytes : c->shards[i].entries;
+        pthread_mutex_unlock(&c->shards[i].lock);
+    }
+    return sum;
+}
+
+size_t cache_bytes(cache *c)
+{
+    return add_up(c, true);
+}
+
+size_t cache_entries(cache *c)
+{
+    return add_up(c, false);
+}

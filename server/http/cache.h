@@ -1,0 +1,44 @@
+/* Encoded answers and the bounded cache of them.
+ *
+ * An answer is immutable once it is shared; its gzip form is made once, by the first who asks, and
+ * stays with it. Answers are counted: cache_get and answer_new return one that the caller lets go
+ * with answer_drop. Keys hold the store's version, which every commit raises, so what is found is
+ * exact, never old; entries of earlier versions are simply not found again and leave in their turn.
+ * Keys are compared whole: no hash decides whose answer it is. Any thread. */
+#ifndef TOLLBOOK_SERVER_HTTP_CACHE_H
+#define TOLLBOOK_SERVER_HTTP_CACHE_H
+
+#include "http/gzip.h"
+#include "http/pool.h"
+#include "tollbook/buf.h"
+
+#define CACHE_KEY_WORDS 6
+typedef struct cache_key {
+    uint64_t word[CACHE_KEY_WORDS];
+} cache_key;
+
+typedef struct answer answer;
+
+#define ANSWER_MAX ((size_t)64 << 20) /* longest answer, bytes */
+
+answer *answer_new(const pool *memory); /* NULL when out of memory */
+void answer_hold(answer *a);
+void answer_drop(answer *a); /* NULL is fine */
+/* The bytes, to be written before the answer is shared and only read afterwards. */
+tb_buf *answer_body(answer *a);
+/* The gzip form; made with gz when it is not there yet. NULL: it could not be made. */
+const tb_buf *answer_gzip(answer *a, gzip *gz);
+
+typedef struct cache cache;
+
+/* max_bytes 0: a cache that keeps nothing. NULL when out of memory. */
+cache *cache_new(size_t max_bytes);
+void cache_free(cache *c);
+answer *cache_get(cache *c, const cache_key *key); /* NULL: not there */
+/* Keeps the answer under the key, letting older ones go; an answer larger than a sixteenth of the
+ * cache is not kept. */
+void cache_put(cache *c, const cache_key *key, answer *a);
+size_t cache_bytes(cache *c);
+size_t cache_entries(cache *c);
+
+#endif

@@ -1,0 +1,292 @@
+/* Slots are found by descriptor and kept for reuse, so that a connection costs no allocation after
+ * the first with its number. Deadlines are one relaxed store a phase; the sweeper walks the open
+ * slots a few times in the shortest deadline. */
+#include "http/conns.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "http/clock.h"
+
+struct conns {
+    pthread_mutex_t lock; /* slots' fd, opened, shut; top, open, per_worker */
+    pthread_cond_t wake;
+    pthread_t sweeper;
+    conns_limits limits;
+    conn *slot[CONNS_FD_MAX];
+    int top; /* slots from here on were never used */
+    unsigned open, n_workers;
+    unsigned *per_worker;
+    bool stop, draining, started;
+    _Atomic uint64_t late[CONN_PHASES];
+};
+
+const char *conn_phase_name(conn_phase phase)
+{
+    static const char *const names[] = {"head", "body", "work", "send", "idle"};
+    return (unsigned)phase < CONN_PHASES ? names[phase] : "-";
+}
+
+conns *conns_new(const conns_limits *limits, unsigned n_workers)
+{
+    conns *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->per_worker = calloc(n_workers, sizeof *c->per_worker);
+    if (!c->per_worker) {
+        free(c);
+        return NULL;
+    }
+    c->limits = *limits;
+    c->n_workers = n_workers;
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    return c;
+}
+
+/* Takes a slot out of the books. Under the lock. */
+static void leave(conns *c, conn *k)
+{
+    k->fd = -1;
+    k->opened = k->shut = false;
+    c->open--;
+    c->per_worker[k->worker]--;
+}
+
+static struct in6_addr address_of(const struct sockaddr *peer)
+{
+    struct in6_addr a;
+    memset(&a, 0, sizeof a);
+    if (peer->sa_family == AF_INET6) {
+        memcpy(&a, &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr, sizeof a);
+    } else if (peer->sa_family == AF_INET) {
+        memset(a.s6_addr + 10, 0xff, 2);
+        memcpy(a.s6_addr + 12, &((const struct sockaddr_in *)(const void *)peer)->sin_addr, 4);
+    }
+    return a;
+}
+
+static bool is_loopback(const struct in6_addr *a)
+{
+    return IN6_IS_ADDR_LOOPBACK(a) || (IN6_IS_ADDR_V4MAPPED(a) && a->s6_addr[12] == 127);
+}
+
+static unsigned count_peer(const conns *c, const struct in6_addr *peer)
+{
+    unsigned n = 0;
+    for (int i = 0; i < c->top; i++)
+        if (c->slot[i] && c->slot[i]->fd >= 0 &&
+            memcmp(&c->slot[i]->peer, peer, sizeof *peer) == 0)
+            n++;
+    return n;
+}
+
+static conns_verdict judge(conns *c, int fd, const struct in6_addr *peer)
+{
+    if (fd >= CONNS_FD_MAX || c->open >= c->limits.most) return CONNS_FULL;
+    if (c->limits.per_ip && !is_loopback(peer) && count_peer(c, peer) >= c->limits.per_ip)
+        return CONNS_PER_IP;
+    if (c->slot[fd]) return CONNS_OK;
+    c->slot[fd] = calloc(1, sizeof(conn));
+    if (!c->slot[fd]) return CONNS_NOMEM;
+    c->slot[fd]->fd = -1;
+    if (fd >= c->top) c->top = fd + 1;
+    return CONNS_OK;
+}
+
+static void set_deadline(conn *k, conn_phase phase, int64_t deadline_us)
+{
+    atomic_store_explicit(&k->deadline_us, deadline_us, memory_order_relaxed);
+    atomic_store_explicit(&k->phase, phase, memory_order_relaxed);
+}
+
+conns_verdict conns_admit(conns *c, int fd, const struct sockaddr *peer, conn **ret_conn)
+{
+    struct in6_addr from = address_of(peer);
+    pthread_mutex_lock(&c->lock);
+    /* Our own bookkeeping of this number is stale: the library closed it without a notice. */
+    if (fd < CONNS_FD_MAX && c->slot[fd] && c->slot[fd]->fd >= 0) leave(c, c->slot[fd]);
+    conns_verdict verdict = judge(c, fd, &from);
+    if (verdict == CONNS_OK) {
+        conn *k = c->slot[fd];
+        unsigned least = 0;
+        for (unsigned w = 1; w < c->n_workers; w++)
+            if (c->per_worker[w] < c->per_worker[least]) least = w;
+        k->fd = fd;
+        k->peer = from;
+        k->worker = least;
+        c->per_worker[least]++;
+        c->open++;
+        set_deadline(k, CONN_HEAD, clock_mono_us() + c->limits.head_us);
+        *ret_conn = k;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return verdict;
+}
+
+void conns_rejected(conns *c, conn *k)
+{
+    pthread_mutex_lock(&c->lock);
+    leave(c, k);
+    pthread_mutex_unlock(&c->lock);
+}
+
+conn *conns_opened(conns *c, int fd)
+{
+    pthread_mutex_lock(&c->lock);
+    conn *k = fd >= 0 && fd < CONNS_FD_MAX ? c->slot[fd] : NULL;
+    if (k) k->opened = true;
+    pthread_mutex_unlock(&c->lock);
+    return k;
+}
+
+void conns_closed(conns *c, conn *k)
+{
+    pthread_mutex_lock(&c->lock);
+    leave(c, k);
+    pthread_cond_broadcast(&c->wake); /* whoever waits for the last one */
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* What a body may take for its length, microseconds. */
+static int64_t worth(const conns *c, uint64_t bytes)
+{
+    return (int64_t)(bytes * 1000000 / (uint64_t)c->limits.bytes_per_s);
+}
+
+void conns_phase(const conns *c, conn *k, conn_phase phase, uint64_t bytes)
+{
+    int64_t allowed = INT64_MAX;
+    switch (phase) {
+    case CONN_HEAD: allowed = c->limits.head_us; break;
+    case CONN_IDLE: allowed = c->limits.idle_us; break;
+    case CONN_BODY:
+    case CONN_SEND: allowed = c->limits.body_us + worth(c, bytes); break;
+    default: break;
+    }
+    set_deadline(k, phase, allowed == INT64_MAX ? allowed : clock_coarse_us() + allowed);
+}
+
+void conns_extend(const conns *c, conn *k, uint64_t bytes_before, uint64_t bytes_now)
+{
+    int64_t more = worth(c, bytes_now) - worth(c, bytes_before);
+    int64_t deadline = atomic_load_explicit(&k->deadline_us, memory_order_relaxed);
+    if (deadline == INT64_MAX) return;
+    atomic_store_explicit(&k->deadline_us, deadline + more, memory_order_relaxed);
+}
+
+static void shut(conns *c, conn *k, int how)
+{
+    k->shut = true;
+    if (how == SHUT_RDWR)
+        atomic_fetch_add_explicit(
+            &c->late[atomic_load_explicit(&k->phase, memory_order_relaxed)], 1,
+            memory_order_relaxed);
+    shutdown(k->fd, how);
+}
+
+/* A connection that waits for its next request is let go by closing its reading half: a request
+ * that arrived just before is still read and answered. */
+static void sweep(conns *c, int64_t now_us)
+{
+    for (int i = 0; i < c->top; i++) {
+        conn *k = c->slot[i];
+        if (!k || k->fd < 0 || !k->opened || k->shut) continue;
+        int phase = atomic_load_explicit(&k->phase, memory_order_relaxed);
+        if (atomic_load_explicit(&k->deadline_us, memory_order_relaxed) <= now_us)
+            shut(c, k, SHUT_RDWR);
+        else if (c->draining && phase == CONN_IDLE)
+            shut(c, k, SHUT_RD);
+    }
+}
+
+static int64_t sweep_pause(const conns *c)
+{
+    int64_t least = c->limits.head_us;
+    if (c->limits.body_us < least) least = c->limits.body_us;
+    if (c->limits.idle_us < least) least = c->limits.idle_us;
+    int64_t pause = c->draining ? 20000 : least / 8;
+    return pause < 5000 ? 5000 : pause > 250000 ? 250000 : pause;
+}
+
+static void *run_sweeper(void *arg)
+{
+    conns *c = arg;
+    pthread_mutex_lock(&c->lock);
+    while (!c->stop) {
+        int64_t until = clock_mono_us() + sweep_pause(c);
+        struct timespec t = {until / 1000000, until % 1000000 * 1000};
+        pthread_cond_timedwait(&c->wake, &c->lock, &t);
+        sweep(c, clock_mono_us());
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+int conns_start(conns *c)
+{
+    int e = pthread_create(&c->sweeper, NULL, run_sweeper, c);
+    c->started = e == 0;
+    return e;
+}
+
+static void raise_flag(conns *c, bool *flag)
+{
+    pthread_mutex_lock(&c->lock);
+    *flag = true;
+    pthread_cond_broadcast(&c->wake);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void conns_stop(conns *c)
+{
+    if (!c->started) return;
+    raise_flag(c, &c->stop);
+    pthread_join(c->sweeper, NULL);
+    c->started = false;
+}
+
+void conns_drain(conns *c)
+{
+    raise_flag(c, &c->draining);
+}
+
+unsigned conns_open(conns *c)
+{
+    pthread_mutex_lock(&c->lock);
+    unsigned n = c->open;
+    pthread_mutex_unlock(&c->lock);
+    return n;
+}
+
+unsigned conns_open_of(conns *c, unsigned worker)
+{
+    pthread_mutex_lock(&c->lock);
+    unsigned n = c->per_worker[worker];
+    pthread_mutex_unlock(&c->lock);
+    return n;
+}
+
+uint64_t conns_late(const conns *c, conn_phase phase)
+{
+    return atomic_load_explicit(&c->late[phase], memory_order_relaxed);
+}
+
+void conns_free(conns *c, void (*drop)(struct request *request))
+{
+    if (!c) return;
+    for (int i = 0; i < c->top; i++) {
+        if (c->slot[i] && c->slot[i]->request) drop(c->slot[i]->request);
+        free(c->slot[i]);
+    }
+    free(c->per_worker);
+    pthread_cond_destroy(&c->wake);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}

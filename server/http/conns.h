@@ -1,0 +1,85 @@
+/* Connections and their deadlines.
+ *
+ * libmicrohttpd 0.9.75 knows only a timeout of inactivity, which a byte every few seconds evades.
+ * Here every connection always has an absolute deadline for what it is doing; a sweeper shuts the
+ * socket of one that is late, and the library then closes it. A socket is shut under the same lock
+ * under which the library's CLOSED notice takes the connection off the list, which it sends before
+ * it closes the descriptor: so never somebody else's.
+ *
+ * Life of a connection: conns_admit (acceptor) -> conns_opened -> phases -> conns_closed, the
+ * latter three on the worker's thread. One that the library drops between the first two is noticed
+ * when its descriptor comes again. */
+#ifndef TOLLBOOK_SERVER_HTTP_CONNS_H
+#define TOLLBOOK_SERVER_HTTP_CONNS_H
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct request;
+
+typedef enum conn_phase {
+    CONN_HEAD, /* a request's head is on its way, or awaited for the first time */
+    CONN_BODY,
+    CONN_WORK, /* the server is at it: no deadline */
+    CONN_SEND,
+    CONN_IDLE, /* waiting for the next request */
+    CONN_PHASES
+} conn_phase;
+
+const char *conn_phase_name(conn_phase phase);
+
+typedef struct conn {
+    _Atomic int phase;
+    _Atomic int64_t deadline_us; /* monotonic; INT64_MAX: none */
+    int fd;                      /* -1: the slot is free */
+    bool opened;                 /* the library has it */
+    bool shut;                   /* the sweeper has shut it */
+    unsigned worker;
+    struct in6_addr peer; /* IPv4 mapped */
+    struct request *request;
+} conn;
+
+#define CONNS_FD_MAX 8192 /* greatest descriptor a connection may have */
+
+typedef struct conns_limits {
+    unsigned most;   /* connections at once */
+    unsigned per_ip; /* of one address, loopback apart; 0: any */
+    int64_t head_us, body_us, idle_us;
+    int64_t bytes_per_s; /* a body or an answer may take 1 s more for each so many bytes */
+} conns_limits;
+
+typedef enum conns_verdict { CONNS_OK, CONNS_FULL, CONNS_PER_IP, CONNS_NOMEM } conns_verdict;
+
+typedef struct conns conns;
+
+/* n_workers: how many event loops share the connections. NULL when out of memory. */
+conns *conns_new(const conns_limits *limits, unsigned n_workers);
+/* drop frees what a slot's request holds, and the request. */
+void conns_free(conns *c, void (*drop)(struct request *request));
+int conns_start(conns *c); /* starts the sweeper; 0 or an errno */
+void conns_stop(conns *c); /* ends it */
+
+/* Books a place for a just accepted socket with the worker that has the fewest. */
+conns_verdict conns_admit(conns *c, int fd, const struct sockaddr *peer, conn **ret_conn);
+/* The worker would not have it (its socket is closed already). */
+void conns_rejected(conns *c, conn *k);
+/* The slot of a descriptor that the library has just taken over. */
+conn *conns_opened(conns *c, int fd);
+void conns_closed(conns *c, conn *k);
+
+/* What the connection does from now on. bytes: how long its body or answer is, so far. */
+void conns_phase(const conns *c, conn *k, conn_phase phase, uint64_t bytes);
+/* More of a body has arrived: its deadline moves by the time that these bytes are worth. */
+void conns_extend(const conns *c, conn *k, uint64_t bytes_before, uint64_t bytes_now);
+
+/* From now on idle connections are let go; those at work finish. */
+void conns_drain(conns *c);
+unsigned conns_open(conns *c);
+unsigned conns_open_of(conns *c, unsigned worker);
+/* How many were shut at their deadline in this phase. */
+uint64_t conns_late(const conns *c, conn_phase phase);
+
+#endif

@@ -1,0 +1,229 @@
+/* The guard's rules, one small function each. Tables decide what a byte may be, so that the pass
+ * over every header line of every request costs a look-up a byte. */
+#include "http/guard.h"
+
+#include <string.h>
+
+#include "http/methods.h"
+
+/* 1: may stand in a header's name (RFC 9110 token). */
+static const bool token[256] = {
+    ['!'] = 1, ['#'] = 1, ['$'] = 1, ['%'] = 1, ['&'] = 1, ['\''] = 1, ['*'] = 1, ['+'] = 1,
+    ['-'] = 1, ['.'] = 1, ['^'] = 1, ['_'] = 1, ['`'] = 1, ['|'] = 1,  ['~'] = 1,
+    ['0' ... '9'] = 1, ['A' ... 'Z'] = 1, ['a' ... 'z'] = 1,
+};
+
+/* 1: may not stand in a header's value: controls other than the tab. */
+static const bool control[256] = {
+    [0 ... 8] = 1, [10 ... 31] = 1, [127] = 1,
+};
+
+static const struct {
+    const char *name;
+    size_t len;
+    bool one;
+} known[GUARD_OTHER] = {
+#define TB_X(e, name, one) [GUARD_##e] = {name, sizeof name - 1, one},
+    GUARD_HEADERS(TB_X)
+#undef TB_X
+};
+
+static const char *const method_names[] = {
+#define TB_X(name) #name,
+    HTTP_METHOD_TABLE(TB_X)
+#undef TB_X
+};
+
+http_method http_method_parse(const char *name)
+{
+    for (unsigned i = 0; i < HTTP_UNKNOWN; i++)
+        if (strcmp(name, method_names[i]) == 0) return (http_method)i;
+    return HTTP_UNKNOWN;
+}
+
+const char *http_method_name(http_method method)
+{
+    return (unsigned)method < HTTP_UNKNOWN ? method_names[method] : "-";
+}
+
+static void refuse(guard *g, tb_code code, const char *why)
+{
+    if (g->code != TB_OK) return;
+    g->code = code;
+    g->why = why;
+}
+
+/* lower is lower-case letters and '-'; a byte of name with bit 5 set must equal it. '-' has that
+ * bit already, and no other token byte of these names folds onto a letter wrongly: 'A'..'Z' alone
+ * lie 32 below 'a'..'z', and '\r' (0x0D, which folds onto '-') is no token byte. */
+static bool same_name(const char *name, const char *lower, size_t len)
+{
+    unsigned char differ = 0;
+    for (size_t i = 0; i < len; i++)
+        differ |= (unsigned char)(((unsigned char)name[i] | 0x20) ^ (unsigned char)lower[i]);
+    return differ == 0;
+}
+
+static guard_name find_name(const char *name, size_t len)
+{
+    for (unsigned i = 0; i < GUARD_OTHER; i++)
+        if (known[i].len == len && same_name(name, known[i].name, len)) return (guard_name)i;
+    return GUARD_OTHER;
+}
+
+static bool clean(const char *name, size_t name_len, const char *value, size_t value_len)
+{
+    bool good = true, bad = false;
+    for (size_t i = 0; i < name_len; i++)
+        good &= token[(unsigned char)name[i]];
+    for (size_t i = 0; i < value_len; i++)
+        bad |= control[(unsigned char)value[i]];
+    return good && !bad;
+}
+
+void guard_start(guard *g)
+{
+    memset(g, 0, sizeof *g);
+}
+
+void guard_header(guard *g, const char *name, size_t name_len, const char *value, size_t value_len)
+{
+    if (g->code != TB_OK) return;
+    g->lines++;
+    g->bytes += name_len + value_len;
+    if (g->lines > GUARD_HEADERS_MAX || g->bytes > GUARD_BYTES_MAX) {
+        refuse(g, TB_E_HEADERS_TOO_LARGE, "More than 64 header lines, or 16 KiB of them.");
+        return;
+    }
+    if (name_len == 0 || !clean(name, name_len, value, value_len)) {
+        refuse(g, TB_E_BAD_REQUEST, "A header line has an invalid name or a control byte.");
+        return;
+    }
+    guard_name which = find_name(name, name_len);
+    if (which == GUARD_OTHER) return;
+    if (g->value[which].data) {
+        if (known[which].one)
+            refuse(g, TB_E_BAD_REQUEST, "A header that may stand once stands twice.");
+        return;
+    }
+    while (value_len > 0 && (value[value_len - 1] == ' ' || value[value_len - 1] == '\t'))
+        value_len--;
+    g->value[which] = (tb_text){value, value_len};
+}
+
+/* 1 to 18 digits, so that no sum with it overflows 64 bits. */
+static bool read_length(tb_text text, uint64_t *ret_length)
+{
+    if (text.len == 0 || text.len > 18) return false;
+    uint64_t n = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9') return false;
+        n = n * 10 + (uint64_t)(text.data[i] - '0');
+    }
+    *ret_length = n;
+    return true;
+}
+
+static bool is_chunked(tb_text text)
+{
+    return text.len == 7 && same_name(text.data, "chunked", 7);
+}
+
+tb_code guard_finish(guard *g, bool http11)
+{
+    if (g->code != TB_OK) return g->code;
+    const tb_text *encoding = &g->value[GUARD_TRANSFER_ENCODING];
+    const tb_text *length = &g->value[GUARD_CONTENT_LENGTH];
+    if (http11 && !g->value[GUARD_HOST].data)
+        refuse(g, TB_E_BAD_REQUEST, "An HTTP/1.1 request needs a Host header.");
+    if (encoding->data && length->data)
+        refuse(g, TB_E_BAD_REQUEST, "Content-Length and Transfer-Encoding exclude each other.");
+    if (encoding->data && (!http11 || !is_chunked(*encoding)))
+        refuse(g, TB_E_BAD_REQUEST, "Transfer-Encoding is not the word chunked, with HTTP/1.1.");
+    if (length->data && !read_length(*length, &g->content_length))
+        refuse(g, TB_E_BAD_REQUEST, "Content-Length is not a number of bytes.");
+    if (g->code == TB_OK) g->chunked = encoding->data != NULL;
+    return g->code;
+}
+
+bool guard_has_body(const guard *g)
+{
+    return g->chunked || g->content_length > 0;
+}
+
+static int hex(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return -1;
+}
+
+/* The byte at *at, escapes read, and *at moved past it; -1 where an escape is broken. */
+static int next_byte(const char *text, size_t len, size_t *at)
+{
+    char c = text[(*at)++];
+    if (c != '%') return (unsigned char)c;
+    if (len - *at < 2) return -1;
+    int high = hex(text[*at]), low = hex(text[*at + 1]);
+    if (high < 0 || low < 0) return -1;
+    *at += 2;
+    return high * 16 + low;
+}
+
+/* Follows the path's segments: a segment of one or two dots, also escaped, is a dot segment. */
+static const char *check_path(const char *path, size_t len)
+{
+    unsigned dots = 0, others = 0;
+    for (size_t i = 1; i < len;) {
+        bool escaped = path[i] == '%';
+        int c = next_byte(path, len, &i);
+        if (escaped && (c == '/' || c == '\\')) return "The path holds an encoded slash.";
+        if (c == '/') {
+            if (others == 0 && (dots == 1 || dots == 2)) return "The path holds a dot segment.";
+            dots = others = 0;
+        } else if (c == '.') {
+            dots++;
+        } else {
+            others++;
+        }
+    }
+    if (others == 0 && (dots == 1 || dots == 2)) return "The path holds a dot segment.";
+    return NULL;
+}
+
+static const char *check_bytes(const char *target, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (target[i] < 0x21 || target[i] > 0x7e || target[i] == '#')
+            return "The request target holds a byte that must be escaped.";
+    for (size_t i = 0; i < len;) {
+        int c = next_byte(target, len, &i);
+        if (c < 0) return "The request target holds a broken escape.";
+        if (c == 0) return "The request target holds a NUL byte.";
+    }
+    return NULL;
+}
+
+tb_code guard_target(const char *target, size_t len, size_t *ret_path_len, const char **ret_why)
+{
+    if (len > GUARD_TARGET_MAX) {
+        *ret_why = "The request target is longer than 4096 bytes.";
+        return TB_E_URI_TOO_LONG;
+    }
+    const char *why = NULL;
+    size_t path_len = len;
+    if (len == 0 || target[0] != '/') why = "The request target does not begin with a slash.";
+    if (!why) why = check_bytes(target, len);
+    if (!why) {
+        const char *mark = memchr(target, '?', len);
+        if (mark) path_len = (size_t)(mark - target);
+        why = check_path(target, path_len);
+    }
+    if (why) {
+        *ret_why = why;
+        return TB_E_BAD_REQUEST;
+    }
+    *ret_path_len = path_len;
+    return TB_OK;
+}

@@ -1,0 +1,60 @@
+/* The guard: what libmicrohttpd 0.9.75 lets through and must not reach a handler. Pure functions
+ * over a request's target and header lines; nothing here allocates or knows the library.
+ *
+ * Use: guard_start, guard_header for each line in order, guard_finish. The first fault stays; every
+ * later call does nothing. Header values are borrowed from the caller, as long as the request. */
+#ifndef TOLLBOOK_SERVER_HTTP_GUARD_H
+#define TOLLBOOK_SERVER_HTTP_GUARD_H
+
+#include "tollbook/range.h"
+
+#define GUARD_TARGET_MAX 4096  /* longest request target, bytes: longer is 414 */
+#define GUARD_HEADERS_MAX 64   /* most header lines: more is 431 */
+#define GUARD_BYTES_MAX 16384  /* most bytes of names and values together: more is 431 */
+
+/* Headers that mean something here. At most one line of each that is marked ONE: a second is the
+ * stuff of request smuggling or of confused clients. X(ENUM, lower-case name, ONE) */
+#define GUARD_HEADERS(X)                                                                           \
+    X(HOST, "host", 1)                                                                             \
+    X(ACCESS_KEY, "accesskey", 1)                                                                  \
+    X(AUTHORIZATION, "authorization", 1)                                                           \
+    X(CONTENT_TYPE, "content-type", 1)                                                             \
+    X(CONTENT_LENGTH, "content-length", 1)                                                         \
+    X(CONTENT_ENCODING, "content-encoding", 1)                                                     \
+    X(TRANSFER_ENCODING, "transfer-encoding", 1)                                                   \
+    X(IDEMPOTENCY_KEY, "idempotency-key", 1)                                                       \
+    X(ACCEPT_ENCODING, "accept-encoding", 0)                                                       \
+    X(IF_NONE_MATCH, "if-none-match", 0)
+
+typedef enum guard_name {
+#define TB_X(e, name, one) GUARD_##e,
+    GUARD_HEADERS(TB_X)
+#undef TB_X
+        GUARD_OTHER
+} guard_name;
+
+typedef struct guard {
+    tb_code code;    /* TB_OK, TB_E_BAD_REQUEST or TB_E_HEADERS_TOO_LARGE */
+    const char *why; /* one constant sentence, where code is not TB_OK */
+    unsigned lines;
+    size_t bytes;
+    tb_text value[GUARD_OTHER]; /* the first line of each name; data NULL: absent */
+    uint64_t content_length;    /* after guard_finish; 0 where absent */
+    bool chunked;               /* after guard_finish */
+} guard;
+
+void guard_start(guard *g);
+void guard_header(guard *g, const char *name, size_t name_len, const char *value, size_t value_len);
+/* The rules that need all lines: Host, body framing. http11: the version is HTTP/1.1, else 1.0. */
+tb_code guard_finish(guard *g, bool http11);
+
+/* Whether the request has, or may have, a body. */
+bool guard_has_body(const guard *g);
+
+/* The raw request target: at most GUARD_TARGET_MAX bytes 0x21..0x7E, begins with '/', no fragment,
+ * every '%' begins a valid escape, no %00; in the path no encoded slash or backslash and no dot
+ * segment, however spelled. *ret_path_len: bytes before the '?'. On failure *ret_why says why. */
+TB_MUST_USE tb_code guard_target(const char *target, size_t len, size_t *ret_path_len,
+                                 const char **ret_why);
+
+#endif

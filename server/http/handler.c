@@ -1,0 +1,423 @@
+/* The seam to libmicrohttpd 0.9.75. For one request the library calls:
+ *
+ *   log_uri     request line read: the raw target is kept, before the library decodes it
+ *   on_request  first call, head complete: judged (guard, route, key, body's announcement)
+ *   on_request  once for each piece of a body
+ *   on_request  last call: the handler answers, or suspends the connection for the writer
+ *   on_request  after the writer's job: the route's finish answers
+ *   on_completed, whatever happened
+ *
+ * An answer queued in the first call makes the library close the connection, so a refusal waits for
+ * the last call, unless a body is announced that nobody wants to read. */
+#include "http/handler.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "http/clock.h"
+#include "http/media.h"
+#include "http/reply.h"
+
+#define TEXT_MAX ((size_t)4 << 20)    /* longest small answer, bytes */
+#define TEXT_KEPT ((size_t)64 << 10)  /* of that, kept for a connection's next answer */
+#define THROWN_MAX ((uint64_t)8 << 20) /* of a body that is too large: read on so far, to say so */
+
+/* --- the request line --- */
+
+static conn *conn_of(struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+static request *fresh_request(conn *k)
+{
+    request *r = k->request;
+    if (!r) {
+        r = k->request = calloc(1, sizeof *r);
+        if (!r) return NULL;
+        tb_buf_init(&r->text, TEXT_MAX, NULL);
+    }
+    memset(r, 0, offsetof(request, text));
+    r->conn = k;
+    return r;
+}
+
+static void *log_uri(void *cls, const char *uri, struct MHD_Connection *mhd)
+{
+    worker *w = cls;
+    conn *k = conn_of(mhd);
+    request *r = k ? fresh_request(k) : NULL;
+    if (!r) return NULL;
+    r->worker = w;
+    r->mhd = mhd;
+    r->raw = uri;
+    r->target_len = strnlen(uri, GUARD_TARGET_MAX + 1);
+    if (r->target_len > GUARD_TARGET_MAX) {
+        r->too_long = true;
+        r->target_len = GUARD_TARGET_MAX;
+    }
+    memcpy(r->target, uri, r->target_len);
+    r->target[r->target_len] = 0;
+    /* The first request's time began when the connection was accepted. */
+    if (atomic_load_explicit(&k->phase, memory_order_relaxed) != CONN_HEAD)
+        conns_phase(w->server->conns, k, CONN_HEAD, 0);
+    return r;
+}
+
+/* --- judging a head --- */
+
+static void refuse(request *r, tb_code code, const char *field, const char *why)
+{
+    request_fail(r, code, field, why ? "%s" : NULL, why);
+    r->refused = true;
+}
+
+static enum MHD_Result see_header(void *cls, enum MHD_ValueKind kind, const char *name,
+                                  size_t name_len, const char *value, size_t value_len)
+{
+    (void)kind;
+    request *r = cls;
+    guard_header(&r->guard, name, name_len, value, value ? value_len : 0);
+    return MHD_YES;
+}
+
+/* What no other rule sees: bytes after a NUL in the target, and spaces around it, which the library
+ * skips. The version follows the target's end in the line that the library has cut up. */
+static bool line_is_tight(const request *r, const char *method, const char *version)
+{
+    return (uintptr_t)r->raw == (uintptr_t)method + strlen(method) + 1 &&
+           (uintptr_t)version == (uintptr_t)r->raw + r->target_len + 1;
+}
+
+/* false: refused, and the connection is not to be trusted further. */
+static bool pass_guard(request *r, const char *method, const char *version)
+{
+    const char *why = NULL;
+    tb_code code = TB_OK;
+    r->http11 = strcmp(version, "HTTP/1.1") == 0;
+    if (r->too_long) {
+        code = TB_E_URI_TOO_LONG;
+    } else if ((!r->http11 && strcmp(version, "HTTP/1.0") != 0) ||
+               !line_is_tight(r, method, version)) {
+        code = TB_E_BAD_REQUEST;
+        why = "The request line is not a method, a target and HTTP/1.1 or HTTP/1.0.";
+    } else {
+        code = guard_target(r->target, r->target_len, &r->path_len, &why);
+    }
+    if (code == TB_OK) {
+        guard_start(&r->guard);
+        MHD_get_connection_values_n(r->mhd, MHD_HEADER_KIND, see_header, r);
+        code = guard_finish(&r->guard, r->http11);
+        why = r->guard.why;
+    }
+    if (code == TB_OK) return true;
+    refuse(r, code, NULL, why);
+    r->reply.close = true;
+    return false;
+}
+
+static bool find_route(request *r)
+{
+    const server *s = r->worker->server;
+    if (r->method == HTTP_UNKNOWN) {
+        refuse(r, TB_E_NOT_IMPLEMENTED, NULL, NULL);
+        return false;
+    }
+    r->route = router_match(s->routes, s->n_routes, r->method, r->target, r->path_len, &r->id,
+                            &r->allow);
+    if (r->route) return true;
+    refuse(r, r->allow ? TB_E_METHOD : TB_E_NOT_FOUND, NULL, NULL);
+    return false;
+}
+
+/* The same sentence for a missing, an unknown and a revoked key. */
+static bool authenticate(request *r)
+{
+    worker *w = r->worker;
+    if (r->route->access == TB_ACCESS_NONE) return true;
+    keys_refresh(w->server->keys, &w->keys, &w->keys_generation);
+    tb_text text = request_header(r, GUARD_ACCESS_KEY);
+    const tb_key *key = key_table_find(w->keys, text.data ? text.data : "", text.len);
+    if (!key) {
+        refuse(r, TB_E_UNAUTHORIZED, NULL, NULL);
+        return false;
+    }
+    r->key = key->id;
+    r->account = key->account;
+    r->roles = key->roles;
+    if (tb_roles_open(r->roles, r->route->access)) return true;
+    refuse(r, TB_E_FORBIDDEN, NULL, NULL);
+    return false;
+}
+
+static bool within_rate(request *r)
+{
+    limit *l = r->worker->server->limit;
+    unsigned wait_s = 0;
+    if (!l || r->key == 0 || limit_take(l, r->account, r->start_us, &wait_s)) return true;
+    refuse(r, TB_E_RATE_LIMITED, NULL, NULL);
+    r->reply.retry_after = wait_s;
+    return false;
+}
+
+static void accept_body(request *r)
+{
+    const server *s = r->worker->server;
+    if (!guard_has_body(&r->guard)) return;
+    if (r->route->body == ROUTE_NO_BODY) {
+        refuse(r, TB_E_TOO_LARGE, NULL, "This request takes no body.");
+        return;
+    }
+    if (r->guard.content_length > s->options.body_max) {
+        refuse(r, TB_E_TOO_LARGE, NULL, NULL);
+        return;
+    }
+    media_coding coding = media_coding_parse(request_header(r, GUARD_CONTENT_ENCODING));
+    if (coding == MEDIA_UNKNOWN || (r->route->body == ROUTE_JSON && coding > MEDIA_IDENTITY))
+        refuse(r, TB_E_MEDIA_TYPE, "Content-Encoding", NULL);
+    else if (!media_type_fits(r->route->body, request_header(r, GUARD_CONTENT_TYPE)))
+        refuse(r, TB_E_MEDIA_TYPE, "Content-Type", NULL);
+}
+
+static uint64_t scramble(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+static void judge(request *r, const char *method, const char *version)
+{
+    worker *w = r->worker;
+    r->begun = true;
+    r->start_us = clock_mono_us();
+    r->number = scramble(w->server->id_seed + ((uint64_t)w->index << 56) + ++w->requests);
+    r->method = http_method_parse(method);
+    if (pass_guard(r, method, version) && find_route(r) && authenticate(r) && within_rate(r))
+        accept_body(r);
+}
+
+static enum MHD_Result first_call(request *r, const char *method, const char *version)
+{
+    judge(r, method, version);
+    if (r->refused && (r->reply.close || guard_has_body(&r->guard))) {
+        r->reply.close = true;
+        return reply_send(r) ? MHD_YES : MHD_NO;
+    }
+    if (guard_has_body(&r->guard)) conns_phase(r->worker->server->conns, r->conn, CONN_BODY, 0);
+    return MHD_YES;
+}
+
+/* --- the body --- */
+
+static void drop_body(request *r)
+{
+    if (!r->body) return;
+    atomic_fetch_sub_explicit(&r->worker->server->bodies, r->body_cap, memory_order_relaxed);
+    free(r->body);
+    r->body = NULL;
+    r->body_len = r->body_cap = 0;
+}
+
+/* Doubles, from a page to the announced length at once where it is small. */
+static bool grow_body(request *r, size_t need)
+{
+    server *s = r->worker->server;
+    size_t cap = r->body_cap ? r->body_cap * 2 : 16384;
+    if (cap < need) cap = need;
+    if (r->guard.content_length && cap > r->guard.content_length && need <= r->guard.content_length)
+        cap = (size_t)r->guard.content_length;
+    size_t more = cap - r->body_cap;
+    if (atomic_fetch_add_explicit(&s->bodies, more, memory_order_relaxed) + more <=
+        s->options.bodies_max) {
+        char *body = realloc(r->body, cap);
+        if (body) {
+            r->body = body;
+            r->body_cap = cap;
+            return true;
+        }
+    }
+    atomic_fetch_sub_explicit(&s->bodies, more, memory_order_relaxed);
+    return false;
+}
+
+/* From here on what comes is thrown away, up to a bound, so that the client can be told why. */
+static void give_up_body(request *r, tb_code code)
+{
+    refuse(r, code, NULL, NULL);
+    r->reply.close = true;
+    r->over = true;
+    drop_body(r);
+}
+
+static enum MHD_Result take_body(request *r, const char *data, size_t *size)
+{
+    const server *s = r->worker->server;
+    size_t n = *size;
+    *size = 0;
+    if (!r->over && n > s->options.body_max - r->body_len) give_up_body(r, TB_E_TOO_LARGE);
+    if (!r->over && r->body_len + n > r->body_cap && !grow_body(r, r->body_len + n))
+        give_up_body(r, TB_E_BUSY);
+    if (r->over) {
+        r->thrown += n;
+        return r->thrown > THROWN_MAX ? MHD_NO : MHD_YES;
+    }
+    memcpy(r->body + r->body_len, data, n);
+    r->body_len += n;
+    return MHD_YES;
+}
+
+/* The deadline moves with what arrived, so that a large body gets its time and a drip does not. */
+static enum MHD_Result body_call(request *r, const char *data, size_t *size)
+{
+    const conns *c = r->worker->server->conns;
+    size_t before = r->body_len + r->thrown, n = *size;
+    enum MHD_Result result = take_body(r, data, size);
+    metrics_add(&r->worker->metrics.received_bytes, n);
+    conns_extend(c, r->conn, before, before + n);
+    return result;
+}
+
+/* --- the answer --- */
+
+static void job_done(write_job *job)
+{
+    request *r = job->owner;
+    MHD_resume_connection(r->mhd);
+}
+
+void request_submit(request *r)
+{
+    r->waiting = true;
+    r->job.owner = r;
+    r->job.done = job_done;
+    MHD_suspend_connection(r->mhd);
+    tb_error err;
+    if (writer_submit(r->worker->server->writer, &r->job, &err) == TB_OK) return;
+    r->job.code = err.code;
+    r->job.err = err;
+    MHD_resume_connection(r->mhd);
+}
+
+static enum MHD_Result last_call(request *r)
+{
+    if (r->waiting) {
+        r->waiting = false;
+        r->route->finish(r);
+    } else if (!r->refused && !r->handled) {
+        r->handled = true;
+        conns_phase(r->worker->server->conns, r->conn, CONN_WORK, 0);
+        r->route->handle(r);
+        if (r->waiting) return MHD_YES;
+    }
+    drop_body(r);
+    return reply_send(r) ? MHD_YES : MHD_NO;
+}
+
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const char *url,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *size, void **con_cls)
+{
+    (void)cls;
+    (void)mhd;
+    (void)url;
+    request *r = *con_cls;
+    if (!r) return MHD_NO;
+    if (!r->begun) return first_call(r, method, version);
+    if (*size > 0) return body_call(r, data, size);
+    return last_call(r);
+}
+
+/* --- afterwards --- */
+
+static void log_request(const request *r, unsigned status, uint64_t duration_us)
+{
+    worker *w = r->worker;
+    char id[17], peer[INET6_ADDRSTRLEN] = "";
+    for (int i = 0; i < 16; i++)
+        id[i] = "0123456789abcdef"[r->number >> (60 - 4 * i) & 15];
+    id[16] = 0;
+    const struct in6_addr *a = &r->conn->peer;
+    if (IN6_IS_ADDR_V4MAPPED(a)) inet_ntop(AF_INET, a->s6_addr + 12, peer, sizeof peer);
+    else inet_ntop(AF_INET6, a, peer, sizeof peer);
+    accesslog_line line = {
+        .method = http_method_name(r->method),
+        .path = r->target,
+        .path_len = r->path_len ? r->path_len : strcspn(r->target, "?"),
+        .id = id,
+        .peer = peer,
+        .status = status,
+        .bytes = r->sent,
+        .duration_us = duration_us,
+        .wall_us = clock_wall_us(),
+        .account = r->account,
+        .key = r->key,
+    };
+    accesslog_write(w->server->log, w->index, &line);
+}
+
+static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
+                         enum MHD_RequestTerminationCode how)
+{
+    (void)cls;
+    (void)mhd;
+    request *r = *con_cls;
+    if (!r) return;
+    worker *w = r->worker;
+    const server *s = w->server;
+    if (r->begun) {
+        bool answered = how == MHD_REQUEST_TERMINATED_COMPLETED_OK;
+        unsigned status = answered || r->sent ? r->reply.status : 0;
+        uint64_t took = (uint64_t)(clock_mono_us() - r->start_us);
+        size_t index = r->route ? (size_t)(r->route - s->routes) : s->n_routes;
+        metrics_count(&w->metrics, (unsigned)index, status, took);
+        if (answered) metrics_add(&w->metrics.sent_bytes, r->sent);
+        if (s->log) log_request(r, status, took);
+    }
+    drop_body(r);
+    if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
+    conns_phase(s->conns, r->conn, CONN_IDLE, 0);
+}
+
+static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    worker *w = cls;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *socket_context = info ? conns_opened(w->server->conns, info->connect_fd) : NULL;
+    } else if (*socket_context) {
+        conns_closed(w->server->conns, *socket_context);
+        *socket_context = NULL;
+    }
+}
+
+/* The library's messages quote what clients sent, so they are counted and not shown. */
+static void on_message(void *cls, const char *format, va_list args)
+{
+    (void)format;
+    (void)args;
+    worker *w = cls;
+    atomic_fetch_add_explicit(&w->metrics.library_messages, 1, memory_order_relaxed);
+}
+
+struct MHD_Daemon *handler_start(worker *w)
+{
+    const server_options *o = &w->server->options;
+    /* No inactivity timeout of the library's: the sweeper's deadlines cover every phase, and the
+     * library's would take a lock and a clock reading for each piece read or sent. Not its strict
+     * mode either: the guard refuses the same requests, with an answer that says why. */
+    return MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
+            MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
+        0, NULL, NULL, on_request, w, MHD_OPTION_EXTERNAL_LOGGER, on_message, w,
+        MHD_OPTION_CONNECTION_LIMIT, o->limits.most + 64, MHD_OPTION_CONNECTION_TIMEOUT, 0u,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)65536, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+        (size_t)4096, MHD_OPTION_NOTIFY_CONNECTION, on_connection, w,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, w, MHD_OPTION_URI_LOG_CALLBACK, log_uri, w,
+        MHD_OPTION_END);
+}

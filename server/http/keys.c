@@ -1,0 +1,124 @@
+/* Open addressing at no more than half load, placed by the first bytes of the SHA-256. Presented
+ * text is hashed before it is looked for, so timing says nothing about stored keys: an attacker
+ * would have to steer SHA-256. All the same every comparison runs over all 32 bytes. */
+#include "http/keys.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct key_table {
+    atomic_uint refs;
+    size_t mask;
+    tb_key *slots; /* id 0: empty */
+};
+
+struct keys {
+    pthread_mutex_t lock;
+    key_table *table;
+    _Atomic uint64_t generation;
+};
+
+static size_t place(const uint8_t hash[TB_KEY_HASH])
+{
+    size_t p;
+    memcpy(&p, hash, sizeof p);
+    return p;
+}
+
+key_table *key_table_new(const tb_key *all, size_t n)
+{
+    size_t size = 16;
+    while (size < n * 2)
+        size *= 2;
+    key_table *t = calloc(1, sizeof *t);
+    tb_key *slots = calloc(size, sizeof *slots);
+    if (!t || !slots) {
+        free(t);
+        free(slots);
+        return NULL;
+    }
+    atomic_init(&t->refs, 1);
+    t->mask = size - 1;
+    t->slots = slots;
+    for (size_t i = 0; i < n; i++) {
+        if (all[i].revoked_us != INT64_MAX) continue;
+        size_t at = place(all[i].hash) & t->mask;
+        while (slots[at].id != 0)
+            at = (at + 1) & t->mask;
+        slots[at] = all[i];
+    }
+    return t;
+}
+
+void key_table_drop(key_table *table)
+{
+    if (!table || atomic_fetch_sub_explicit(&table->refs, 1, memory_order_acq_rel) != 1) return;
+    free(table->slots);
+    free(table);
+}
+
+tb_code key_table_load(tb_store *store, key_table **ret_table, tb_error *err)
+{
+    tb_key *all = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_keys(store, &all, &n, err);
+    if (code != TB_OK) return code;
+    key_table *table = key_table_new(all, n);
+    free(all);
+    if (!table) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    *ret_table = table;
+    return TB_OK;
+}
+
+const tb_key *key_table_find(const key_table *table, const char *text, size_t len)
+{
+    uint8_t hash[TB_KEY_HASH];
+    tb_key_hash(text, len, hash);
+    const tb_key *found = NULL;
+    size_t at = place(hash) & table->mask;
+    do {
+        if (tb_key_equal(table->slots[at].hash, hash) & (table->slots[at].id != 0))
+            found = &table->slots[at];
+        at = (at + 1) & table->mask;
+    } while (table->slots[(at - 1) & table->mask].id != 0);
+    return found;
+}
+
+keys *keys_new(void)
+{
+    keys *k = calloc(1, sizeof *k);
+    if (k) pthread_mutex_init(&k->lock, NULL);
+    return k;
+}
+
+void keys_free(keys *k)
+{
+    if (!k) return;
+    key_table_drop(k->table);
+    pthread_mutex_destroy(&k->lock);
+    free(k);
+}
+
+void keys_publish(keys *k, key_table *table)
+{
+    pthread_mutex_lock(&k->lock);
+    key_table *old = k->table;
+    k->table = table;
+    atomic_fetch_add_explicit(&k->generation, 1, memory_order_release);
+    pthread_mutex_unlock(&k->lock);
+    key_table_drop(old);
+}
+
+void keys_refresh(keys *k, key_table **mine, uint64_t *my_generation)
+{
+    if (atomic_load_explicit(&k->generation, memory_order_acquire) == *my_generation) return;
+    pthread_mutex_lock(&k->lock);
+    key_table *old = *mine;
+    *mine = k->table;
+    atomic_fetch_add_explicit(&(*mine)->refs, 1, memory_order_relaxed);
+    *my_generation = atomic_load_explicit(&k->generation, memory_order_relaxed);
+    pthread_mutex_unlock(&k->lock);
+    key_table_drop(old);
+}

@@ -1,0 +1,216 @@
+/* The acceptor is ours and not libmicrohttpd's because its pool leaves to chance which thread gets
+ * a connection, often the same for all of them; handing each to the worker with the fewest is worth
+ * up to twice the requests a second. One poll over the sockets and an eventfd that ends it. */
+#include "http/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define BACKLOG 128
+#define BURST 64 /* accepted from one socket before the next is looked at */
+
+struct listener {
+    int fd[LISTEN_MAX];
+    size_t n;
+    int wake;
+    bool started;
+    pthread_t thread;
+    listen_accepted accepted;
+    void *ctx;
+};
+
+static tb_code bad_address(const char *text, tb_error *err)
+{
+    return tb_fail(err, TB_E_USAGE, "listen",
+                   "\"%s\" is not an address to listen on: 127.0.0.1:8080 or [::1]:8080.", text);
+}
+
+/* Splits "host:port", the host perhaps in brackets. host "" is all addresses. */
+static bool split(const char *text, char host[64], char port[8])
+{
+    size_t len = strnlen(text, 128);
+    const char *colon = memrchr(text, ':', len);
+    if (!colon) return false;
+    const char *from = text;
+    size_t host_len = (size_t)(colon - text), port_len = len - host_len - 1;
+    if (host_len >= 2 && text[0] == '[') {
+        if (text[host_len - 1] != ']') return false;
+        from++;
+        host_len -= 2;
+    } else if (memchr(text, ':', host_len)) {
+        return false; /* an IPv6 address without brackets */
+    }
+    if (host_len > 63 || port_len < 1 || port_len > 5) return false;
+    if (strspn(colon + 1, "0123456789") != port_len) return false;
+    memcpy(host, from, host_len);
+    host[host_len] = 0;
+    memcpy(port, colon + 1, port_len + 1);
+    return true;
+}
+
+static tb_code bind_one(const char *text, const struct addrinfo *a, int *ret_fd, tb_error *err)
+{
+    int on = 1;
+    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0) {
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        if (a->ai_family == AF_INET6)
+            setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+        /* Accepted sockets inherit it. */
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0) {
+            *ret_fd = fd;
+            return TB_OK;
+        }
+    }
+    int e = errno;
+    if (fd >= 0) close(fd);
+    return tb_fail(err, TB_E_IO, "listen",
+                   "Cannot listen on %s: %s. Choose another address with --listen.", text,
+                   strerror(e));
+}
+
+static tb_code open_one(const char *text, int *ret_fd, tb_error *err)
+{
+    char host[64], port[8];
+    if (!split(text, host, port)) return bad_address(text, err);
+    const char *node = host;
+    if (strcmp(host, "localhost") == 0) node = "127.0.0.1";
+    if (host[0] == 0) node = "0.0.0.0";
+    struct addrinfo want = {.ai_socktype = SOCK_STREAM,
+                            .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
+    struct addrinfo *found = NULL;
+    if (getaddrinfo(node, port, &want, &found) != 0) return bad_address(text, err);
+    tb_code code = bind_one(text, found, ret_fd, err);
+    freeaddrinfo(found);
+    return code;
+}
+
+static void close_all(listener *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        close(l->fd[i]);
+    l->n = 0;
+}
+
+tb_code listen_open(const char *const *texts, size_t n, listener **ret_listener, tb_error *err)
+{
+    if (n > LISTEN_MAX)
+        return tb_fail(err, TB_E_USAGE, "listen", "At most %d addresses to listen on.",
+                       LISTEN_MAX);
+    listener *l = calloc(1, sizeof *l);
+    if (!l) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    tb_code code = l->wake < 0 ? tb_fail(err, TB_E_IO, NULL, "eventfd: %s.", strerror(errno))
+                               : TB_OK;
+    for (size_t i = 0; code == TB_OK && i < n; i++) {
+        code = open_one(texts[i], &l->fd[i], err);
+        if (code == TB_OK) l->n++;
+    }
+    if (code == TB_OK) *ret_listener = l;
+    else listen_free(l);
+    return code;
+}
+
+static void address(const listener *l, size_t i, struct sockaddr_storage *out)
+{
+    socklen_t len = sizeof *out;
+    memset(out, 0, sizeof *out);
+    getsockname(l->fd[i], (struct sockaddr *)out, &len);
+}
+
+unsigned listen_port(const listener *l, size_t i)
+{
+    struct sockaddr_storage a;
+    address(l, i, &a);
+    if (a.ss_family == AF_INET6) return ntohs(((struct sockaddr_in6 *)&a)->sin6_port);
+    return ntohs(((struct sockaddr_in *)&a)->sin_port);
+}
+
+void listen_text(const listener *l, size_t i, char out[LISTEN_TEXT_MAX])
+{
+    struct sockaddr_storage a;
+    char host[INET6_ADDRSTRLEN] = "";
+    address(l, i, &a);
+    bool six = a.ss_family == AF_INET6;
+    if (six) inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&a)->sin6_addr, host, sizeof host);
+    else inet_ntop(AF_INET, &((struct sockaddr_in *)&a)->sin_addr, host, sizeof host);
+    snprintf(out, LISTEN_TEXT_MAX, six ? "[%s]:%u" : "%s:%u", host, listen_port(l, i));
+}
+
+size_t listen_count(const listener *l)
+{
+    return l->n;
+}
+
+/* false: nothing more to accept here now. */
+static bool accept_one(listener *l, int fd)
+{
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof peer;
+    int s = accept4(fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (s >= 0) {
+        l->accepted(l->ctx, s, (struct sockaddr *)&peer, len);
+        return true;
+    }
+    if (errno == EINTR || errno == ECONNABORTED) return true;
+    /* Out of descriptors or memory: the client waits in the backlog; do not spin. */
+    if (errno != EAGAIN && errno != EWOULDBLOCK) usleep(20000);
+    return false;
+}
+
+static void *run_acceptor(void *arg)
+{
+    listener *l = arg;
+    struct pollfd p[LISTEN_MAX + 1];
+    for (size_t i = 0; i < l->n; i++)
+        p[i] = (struct pollfd){.fd = l->fd[i], .events = POLLIN};
+    p[l->n] = (struct pollfd){.fd = l->wake, .events = POLLIN};
+    for (;;) {
+        if (poll(p, l->n + 1, -1) < 0) continue;
+        bool last = p[l->n].revents != 0; /* who is in the backlog already is still let in */
+        for (size_t i = 0; i < l->n; i++)
+            for (int k = 0; (last || p[i].revents) && k < BURST && accept_one(l, l->fd[i]); k++)
+                ;
+        if (last) return NULL;
+    }
+}
+
+int listen_start(listener *l, listen_accepted accepted, void *ctx)
+{
+    l->accepted = accepted;
+    l->ctx = ctx;
+    int e = pthread_create(&l->thread, NULL, run_acceptor, l);
+    l->started = e == 0;
+    return e;
+}
+
+void listen_stop(listener *l)
+{
+    if (l->started) {
+        uint64_t one = 1;
+        while (write(l->wake, &one, sizeof one) < 0 && errno == EINTR)
+            ;
+        pthread_join(l->thread, NULL);
+        l->started = false;
+    }
+    close_all(l);
+}
+
+void listen_free(listener *l)
+{
+    if (!l) return;
+    listen_stop(l);
+    if (l->wake >= 0) close(l->wake);
+    free(l);
+}

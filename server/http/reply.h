@@ -1,0 +1,13 @@
+/* Sending what the answering calls noted. */
+#ifndef TOLLBOOK_SERVER_HTTP_REPLY_H
+#define TOLLBOOK_SERVER_HTTP_REPLY_H
+
+#include "http/request.h"
+
+#define REPLY_JSON "application/json"
+#define REPLY_GZIP_MIN 1024 /* bodies smaller than this, bytes, go out as they are */
+
+/* Queues the answer. false: it could not be made, the connection must be closed. */
+bool reply_send(request *r);
+
+#endif

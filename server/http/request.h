@@ -1,0 +1,110 @@
+/* A request as handlers see it: routed, authenticated, its body whole. A handler reads it, calls
+ * the engine, and ends with exactly one of the answering calls below, or hands a job to the writer
+ * and answers in the route's `finish`. It knows nothing of libmicrohttpd.
+ *
+ * A request and all it holds belong to its worker's thread, but for the job while the writer has
+ * it. Texts live until the answer is sent. */
+#ifndef TOLLBOOK_SERVER_HTTP_REQUEST_H
+#define TOLLBOOK_SERVER_HTTP_REQUEST_H
+
+#include "http/cache.h"
+#include "http/conns.h"
+#include "http/guard.h"
+#include "http/router.h"
+#include "http/writer.h"
+
+struct worker;
+struct MHD_Connection;
+
+typedef enum reply_kind {
+    REPLY_NONE,         /* not answered yet */
+    REPLY_EMPTY,        /* no body */
+    REPLY_TEXT,         /* request.text */
+    REPLY_STATIC,       /* bytes that live as long as the process */
+    REPLY_ANSWER,       /* an encoded answer of the cache's kind */
+    REPLY_NOT_MODIFIED, /* 304 for the tag in request.tag */
+} reply_kind;
+
+#define REQUEST_TAG_MAX 64
+
+typedef struct reply {
+    reply_kind kind;
+    unsigned status;
+    const char *content_type;
+    const char *bytes; /* STATIC */
+    size_t len;        /* STATIC; NOT_MODIFIED: what the 200 would have had */
+    answer *what;      /* ANSWER, owned */
+    bool compressible;
+    bool tagged; /* carries an ETag from request.tag_hash */
+    bool close;  /* close the connection after it */
+    unsigned retry_after;
+} reply;
+
+typedef struct request {
+    struct worker *worker;
+    conn *conn;
+    struct MHD_Connection *mhd;
+    const char *raw; /* the target where the library keeps it, until its end is checked */
+    const route *route;
+    http_method method;
+    bool http11, too_long;
+    bool begun;   /* the head has been judged */
+    bool refused; /* by `err`, before any handler */
+    bool handled; /* the handler has run */
+    bool waiting; /* for its job */
+    bool over;    /* the body outgrew its limit: what comes is thrown away */
+    guard guard;
+    size_t target_len, path_len;
+    tb_text id; /* the path's {id} */
+    unsigned allow;
+    int64_t account, key; /* who asks; key 0: nobody */
+    uint32_t roles;
+    int64_t start_us; /* monotonic */
+    uint64_t number;  /* X-Request-Id */
+    char *body;
+    size_t body_len, body_cap;
+    uint64_t thrown; /* bytes of a body that outgrew its limit */
+    tb_error err;
+    write_job job;
+    reply reply;
+    uint64_t sent; /* bytes of the answer's body */
+    tb_hash128 tag_hash;
+    char tag[REQUEST_TAG_MAX]; /* the ETag, quoted */
+    /* Not reset between requests of a connection: */
+    tb_buf text;                                  /* small answers; kept for the next one */
+    _Alignas(16) unsigned char work[1024];        /* the handler's own */
+    char scratch[GUARD_TARGET_MAX];               /* decoded parameters */
+    char target[GUARD_TARGET_MAX + 1];
+} request;
+
+/* What is asked: the path and, after its '?', the query. */
+tb_text request_path(const request *r);
+tb_text request_query(const request *r);
+tb_text request_header(const request *r, guard_name name);
+/* The moment that answers call now: the clock's, or the fixed one of TOLLBOOK_NOW. */
+int64_t request_now_us(const request *r);
+
+/* --- answers --- */
+
+/* ApiErrorData with the code's HTTP status. request_fail_as copies *err. */
+void request_fail(request *r, tb_code code, const char *field, const char *fmt, ...)
+    TB_PRINTF(4, 5);
+void request_fail_as(request *r, const tb_error *err);
+/* r->text, cleared first by request_text(), is the body. */
+tb_buf *request_text(request *r);
+void request_answer_text(request *r, unsigned status, const char *content_type);
+void request_answer_static(request *r, const char *bytes, size_t len, const char *content_type);
+void request_answer_empty(request *r, unsigned status);
+/* 200 with the answer, which is moved in; its ETag comes from r->tag_hash. */
+void request_answer(request *r, answer *what);
+
+/* Whether If-None-Match names the answer that `hash` stands for: then 304 is answered and true
+ * returned, before any work. "*" never does: whether anything exists is not known yet, and no
+ * client of statistics asks so. Remembers the hash for the ETag of a full answer. */
+bool request_not_modified(request *r, tb_hash128 hash);
+
+/* Hands r->job (run, bytes set) to the writer; `finish` is called when it is done. Where the writer
+ * refuses, the error is answered. */
+void request_submit(request *r);
+
+#endif

@@ -1,0 +1,70 @@
+/* Two dozen rows are compared in order: a comparison ends at the first byte that differs, which is
+ * cheaper at this size than any structure to keep in step with the table. */
+#include "http/router.h"
+
+#include <string.h>
+
+#include "http/query.h"
+
+static bool matches(const char *pattern, const char *path, size_t len, tb_text *ret_id)
+{
+    size_t i = 0;
+    *ret_id = (tb_text){0};
+    while (*pattern) {
+        if (*pattern == '{') {
+            size_t start = i;
+            while (i < len && path[i] != '/')
+                i++;
+            if (i == start) return false;
+            *ret_id = (tb_text){path + start, i - start};
+            pattern = strchr(pattern, '}') + 1;
+            continue;
+        }
+        if (i == len || path[i] != *pattern) return false;
+        i++;
+        pattern++;
+    }
+    return i == len;
+}
+
+const route *router_match(const route *routes, size_t n, http_method method, const char *path,
+                          size_t len, tb_text *ret_id, unsigned *ret_allow)
+{
+    http_method wanted = method == HTTP_HEAD ? HTTP_GET : method;
+    unsigned allow = 0;
+    for (size_t i = 0; i < n; i++) {
+        tb_text id;
+        if (!matches(routes[i].pattern, path, len, &id)) continue;
+        if (routes[i].method == wanted) {
+            *ret_id = id;
+            return &routes[i];
+        }
+        allow |= 1u << routes[i].method;
+        if (routes[i].method == HTTP_GET) allow |= 1u << HTTP_HEAD;
+    }
+    *ret_allow = allow;
+    return NULL;
+}
+
+void router_allow(unsigned allow, char out[ROUTER_ALLOW_MAX])
+{
+    size_t n = 0;
+    out[0] = 0;
+    for (unsigned m = 0; m < HTTP_UNKNOWN; m++) {
+        if (!(allow & (1u << m))) continue;
+        const char *name = http_method_name((http_method)m);
+        size_t len = strlen(name);
+        if (n) memcpy(out + n, ", ", 2);
+        n += n ? 2 : 0;
+        memcpy(out + n, name, len + 1);
+        n += len;
+    }
+}
+
+bool router_id(tb_text text, int64_t *ret_id)
+{
+    int64_t id;
+    if (!text.data || !query_int(text.data, text.len, &id) || id < 1) return false;
+    *ret_id = id;
+    return true;
+}

@@ -1,0 +1,43 @@
+/* Routes as data: a table of rows, matched on the raw path, never on a decoded one, so that no
+ * spelling of one path reaches another resource. */
+#ifndef TOLLBOOK_SERVER_HTTP_ROUTER_H
+#define TOLLBOOK_SERVER_HTTP_ROUTER_H
+
+#include "http/methods.h"
+#include "tollbook/key.h"
+#include "tollbook/range.h"
+
+struct request;
+
+/* What a body may be. */
+typedef enum route_body {
+    ROUTE_NO_BODY,
+    ROUTE_JSON,  /* application/json and its kin, uncompressed */
+    ROUTE_BYTES, /* text or bytes, Content-Encoding gzip, zstd or identity */
+} route_body;
+
+typedef struct route {
+    http_method method;  /* a GET row answers HEAD too */
+    const char *pattern; /* "/pullzone/{id}/optimizer/statistics": at most one {id} */
+    tb_access access;
+    route_body body;
+    const char *name; /* for metrics: lower case and '_' */
+    /* Answers the request, or submits a job and returns; then `finish` answers after it. */
+    void (*handle)(struct request *request);
+    void (*finish)(struct request *request); /* NULL where handle always answers */
+} route;
+
+/* The row for (method, path). On success *ret_id is the text in {id}'s place (data NULL where the
+ * pattern has none). NULL: *ret_allow is the set of methods (bit m) that the path has; 0: no such
+ * path. */
+const route *router_match(const route *routes, size_t n, http_method method, const char *path,
+                          size_t len, tb_text *ret_id, unsigned *ret_allow);
+
+/* "GET, HEAD" from a set of methods. out is terminated. */
+#define ROUTER_ALLOW_MAX 80
+void router_allow(unsigned allow, char out[ROUTER_ALLOW_MAX]);
+
+/* A path's id: 1..2^63-1, no sign, no leading zero. */
+bool router_id(tb_text text, int64_t *ret_id);
+
+#endif

@@ -1,0 +1,235 @@
+/* Start and stop. The order of a stop is what makes it graceful: nobody new comes in; idle
+ * connections are let go and requests under way get their answer with "Connection: close"; then
+ * the writer finishes its queue, which resumes every suspended connection (the library aborts the
+ * process where one is left); then the event loops end; then the file is checkpointed. */
+#include "http/server.h"
+
+#include <jansson.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "http/clock.h"
+#include "http/handler.h"
+
+#define POOL_KEPT ((size_t)32 << 20)
+
+void server_defaults(server_options *o)
+{
+    *o = (server_options){
+        .listen = {"127.0.0.1:8080"},
+        .n_listen = 1,
+        .threads = 1,
+        .cache_bytes = (size_t)64 << 20,
+        .fixed_now_us = INT64_MIN,
+        .limits = {.most = 512,
+                   .per_ip = 64,
+                   .head_us = 5000000,
+                   .body_us = 30000000,
+                   .idle_us = 15000000,
+                   .bytes_per_s = 128 << 10},
+        .body_max = (size_t)64 << 20,
+        .plain_max = (size_t)256 << 20,
+        .bodies_max = (size_t)512 << 20,
+        .stop_us = 10000000,
+    };
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (cores > 1) o->threads = cores > SERVER_WORKERS_MAX ? SERVER_WORKERS_MAX : (unsigned)cores;
+}
+
+/* --- opening --- */
+
+static tb_code open_writing(server *s, tb_error *err)
+{
+    char owner[96] = "serve ";
+    listen_text(s->listener, 0, owner + strlen(owner));
+    int64_t now_us = s->options.fixed_now_us;
+    tb_store_options options = {.write = true, .owner = owner,
+                                .now_us = now_us == INT64_MIN ? clock_wall_us() : now_us};
+    tb_code code = tb_store_open(s->options.db, &options, &s->store, err);
+    uint64_t version = 0;
+    if (code == TB_OK) code = tb_store_version(s->store, &version, err);
+    atomic_init(&s->version, version);
+    return code;
+}
+
+static tb_code publish_keys(server *s, tb_store *store, tb_error *err)
+{
+    key_table *table;
+    tb_code code = key_table_load(store, &table, err);
+    if (code == TB_OK) keys_publish(s->keys, table);
+    return code;
+}
+
+static tb_code open_workers(server *s, tb_error *err)
+{
+    tb_store_options options = {.write = false, .now_us = clock_wall_us()};
+    for (unsigned i = 0; i < s->options.threads; i++) {
+        worker *w = &s->workers[i];
+        w->server = s;
+        w->index = i;
+        w->gzip = gzip_new();
+        if (!w->gzip) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        tb_code code = tb_store_open(s->options.db, &options, &w->store, err);
+        if (code != TB_OK) return code;
+    }
+    return TB_OK;
+}
+
+static tb_code open_parts(server *s, tb_error *err)
+{
+    const server_options *o = &s->options;
+    s->pool = pool_new(POOL_KEPT);
+    s->cache = cache_new(o->cache_bytes);
+    s->keys = keys_new();
+    s->conns = conns_new(&o->limits, o->threads);
+    if (o->rate_limit) s->limit = limit_new(o->rate_limit);
+    if (!s->pool || !s->cache || !s->keys || !s->conns || (o->rate_limit && !s->limit))
+        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (o->access_log) return accesslog_open(o->access_log, o->threads, &s->log, err);
+    return TB_OK;
+}
+
+tb_code server_open(const server_options *options, const route *routes, size_t n_routes,
+                    server **ret_server, tb_error *err)
+{
+    if (sodium_init() < 0) return tb_fail(err, TB_E_INTERNAL, NULL, "libsodium does not start.");
+    json_object_seed(0);
+    server *s = calloc(1, sizeof *s);
+    if (!s) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    s->options = *options;
+    s->routes = routes;
+    s->n_routes = n_routes;
+    randombytes_buf(&s->id_seed, sizeof s->id_seed);
+    tb_code code = listen_open(options->listen, options->n_listen, &s->listener, err);
+    if (code == TB_OK) code = open_writing(s, err);
+    if (code == TB_OK) code = open_parts(s, err);
+    if (code == TB_OK) code = publish_keys(s, s->store, err);
+    if (code == TB_OK) code = open_workers(s, err);
+    if (code == TB_OK) *ret_server = s;
+    else server_free(s);
+    return code;
+}
+
+/* --- starting --- */
+
+/* On the writer's thread, before any client hears of the commit: whoever has its answer and asks
+ * again must not be shown what was before. */
+static void on_committed(void *ctx, tb_store *store, bool changed_keys)
+{
+    server *s = ctx;
+    uint64_t version;
+    if (tb_store_version(store, &version, NULL) == TB_OK)
+        atomic_store_explicit(&s->version, version, memory_order_release);
+    /* Where the new keys cannot be read the old ones stay; the next change tries again. */
+    if (changed_keys && publish_keys(s, store, NULL) != TB_OK) return;
+}
+
+/* A full server says so, as far as one packet goes, and hangs up. */
+static void turn_away(int fd)
+{
+    static const char body[] = "{\"ErrorKey\":\"server.busy\",\"Field\":null,"
+                               "\"Message\":\"Too many connections at once, try again later.\"}";
+    char busy[512];
+    int len = snprintf(busy, sizeof busy,
+                       "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
+                       "Retry-After: 1\r\nContent-Type: application/json\r\n"
+                       "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
+                       "Content-Length: %zu\r\n\r\n%s",
+                       sizeof body - 1, body);
+    char unread[4096];
+    ssize_t n = recv(fd, unread, sizeof unread, MSG_DONTWAIT);
+    n = send(fd, busy, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void)n;
+    shutdown(fd, SHUT_WR);
+    close(fd);
+}
+
+static void on_accepted(void *ctx, int fd, const struct sockaddr *peer, socklen_t len)
+{
+    server *s = ctx;
+    conn *k;
+    conns_verdict verdict = conns_admit(s->conns, fd, peer, &k);
+    if (verdict == CONNS_OK) {
+        if (MHD_add_connection(s->workers[k->worker].daemon, fd, peer, len) != MHD_YES)
+            conns_rejected(s->conns, k);
+        return;
+    }
+    bool one_peer = verdict == CONNS_PER_IP;
+    atomic_fetch_add_explicit(one_peer ? &s->refused_peer : &s->refused_full, 1,
+                              memory_order_relaxed);
+    turn_away(fd);
+}
+
+tb_code server_start(server *s, tb_error *err)
+{
+    s->writer = writer_start(s->store, (writer_hooks){on_committed, s});
+    bool ok = s->writer && conns_start(s->conns) == 0;
+    for (unsigned i = 0; ok && i < s->options.threads; i++) {
+        s->workers[i].daemon = handler_start(&s->workers[i]);
+        ok = s->workers[i].daemon != NULL;
+    }
+    ok = ok && listen_start(s->listener, on_accepted, s) == 0;
+    return ok ? TB_OK : tb_fail(err, TB_E_IO, NULL, "The server's threads do not start.");
+}
+
+/* --- stopping --- */
+
+/* Waits until every connection is gone, or the time is up; a writer at work gets three times it. */
+static bool wait_for_clients(server *s)
+{
+    int64_t start_us = clock_mono_us();
+    for (;;) {
+        if (conns_open(s->conns) == 0) return true;
+        int64_t waited = clock_mono_us() - start_us;
+        bool working = !writer_idle(s->writer);
+        if (waited > s->options.stop_us * (working ? 3 : 1)) return !working;
+        usleep(5000);
+    }
+}
+
+bool server_stop(server *s)
+{
+    atomic_store(&s->stopping, true);
+    listen_stop(s->listener);
+    conns_drain(s->conns);
+    if (!wait_for_clients(s)) return false;
+    writer_stop(s->writer);
+    for (unsigned i = 0; i < s->options.threads; i++) {
+        MHD_stop_daemon(s->workers[i].daemon);
+        s->workers[i].daemon = NULL;
+    }
+    conns_stop(s->conns);
+    writer_free(s->writer);
+    s->writer = NULL;
+    return true;
+}
+
+static void drop_request(request *r)
+{
+    tb_buf_release(&r->text);
+    free(r);
+}
+
+void server_free(server *s)
+{
+    if (!s) return;
+    listen_free(s->listener);
+    accesslog_close(s->log);
+    for (unsigned i = 0; i < SERVER_WORKERS_MAX; i++) {
+        worker *w = &s->workers[i];
+        tb_store_close(w->store);
+        gzip_free(w->gzip);
+        key_table_drop(w->keys);
+    }
+    conns_free(s->conns, drop_request);
+    cache_free(s->cache);
+    keys_free(s->keys);
+    limit_free(s->limit);
+    pool_free(s->pool);
+    if (s->store) tb_store_checkpoint(s->store, true);
+    tb_store_close(s->store);
+    free(s);
+}

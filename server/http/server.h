@@ -1,0 +1,85 @@
+/* The server: workers with an event loop each, a writer, an acceptor, a sweeper, a logger.
+ *
+ *     acceptor --hands sockets--> worker 1..N --jobs--> writer --commit--> version, keys
+ *
+ * server_open makes everything that can fail with a sentence; server_run serves until server_stop
+ * is asked for; server_free lets go. One server a process is what signals assume, not this. */
+#ifndef TOLLBOOK_SERVER_HTTP_SERVER_H
+#define TOLLBOOK_SERVER_HTTP_SERVER_H
+
+#include "http/accesslog.h"
+#include "http/cache.h"
+#include "http/conns.h"
+#include "http/keys.h"
+#include "http/limit.h"
+#include "http/listen.h"
+#include "http/metrics.h"
+#include "http/request.h"
+#include "http/writer.h"
+
+#define SERVER_WORKERS_MAX 64
+
+typedef struct server_options {
+    const char *db;
+    const char *listen[LISTEN_MAX];
+    size_t n_listen;
+    unsigned threads;
+    size_t cache_bytes;
+    uint32_t rate_limit;    /* requests a second and account; 0: off */
+    const char *access_log; /* a file, "-", or NULL: off */
+    int64_t fixed_now_us;   /* INT64_MIN: the clock's */
+    conns_limits limits;
+    size_t body_max;   /* longest body as sent */
+    size_t plain_max;  /* longest body decompressed */
+    size_t bodies_max; /* most bytes of all bodies together */
+    int64_t stop_us;   /* how long a stop waits; three times that for a running ingest */
+} server_options;
+
+/* The defaults; db stays NULL. */
+void server_defaults(server_options *options);
+
+typedef struct worker {
+    struct server *server;
+    unsigned index;
+    struct MHD_Daemon *daemon;
+    tb_store *store; /* a reader of its own */
+    gzip *gzip;
+    key_table *keys;
+    uint64_t keys_generation;
+    uint64_t requests; /* for request ids */
+    size_t size_hint[8]; /* of the last answer of a kind: the next one's first allocation */
+    metrics metrics;
+} worker;
+
+typedef struct server {
+    server_options options;
+    const route *routes;
+    size_t n_routes;
+    tb_store *store; /* the writing one: the writer's */
+    worker workers[SERVER_WORKERS_MAX];
+    pool *pool;
+    cache *cache;
+    keys *keys;
+    limit *limit;
+    conns *conns;
+    writer *writer;
+    listener *listener;
+    accesslog *log;
+    uint64_t id_seed;
+    _Atomic uint64_t version; /* the store's, as of the last commit */
+    _Atomic size_t bodies;    /* bytes of bodies held */
+    _Atomic bool stopping;
+    _Atomic uint64_t refused_full, refused_peer; /* connections */
+} server;
+
+/* Opens the store and the sockets. The exit status of a failure is tb_code_exit of the code. */
+TB_MUST_USE tb_code server_open(const server_options *options, const route *routes,
+                                size_t n_routes, server **ret_server, tb_error *err);
+/* Starts all threads. */
+TB_MUST_USE tb_code server_start(server *s, tb_error *err);
+/* Accepts no more, lets what has begun finish, ends all threads and checkpoints. false: something
+ * did not finish in time. */
+bool server_stop(server *s);
+void server_free(server *s); /* after server_stop, or where it never started */
+
+#endif

@@ -1,0 +1,229 @@
+/* A list under a mutex, a thread that takes as much of it as one commit should hold. Group commit is
+ * where durable ingest gets its speed: one fsync for all who wait (reliability notes, section c). */
+#include "http/writer.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "http/clock.h"
+
+struct writer {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    pthread_t thread;
+    tb_store *store;
+    writer_hooks hooks;
+    write_job *first, **last;
+    unsigned queued;
+    size_t queued_bytes;
+    bool stop, running, broken;
+};
+
+typedef struct group {
+    write_job *first, **last;
+    size_t bytes;
+    bool changed_keys;
+} group;
+
+static void fail_job(write_job *job, const tb_error *err)
+{
+    job->code = err->code;
+    job->err = *err;
+}
+
+/* One job behind its mark. false: the transaction itself is lost. */
+static bool run_job(tb_store *store, write_job *job, tb_error *err)
+{
+    if (tb_store_mark(store, err) != TB_OK) return false;
+    tb_error own = {0};
+    job->code = job->run(job, store, &own);
+    if (job->code == TB_OK) return tb_store_keep_mark(store, err) == TB_OK;
+    fail_job(job, &own);
+    job->changed_keys = false;
+    tb_store_back_to_mark(store);
+    return true;
+}
+
+/* Runs jobs until the group is large or old enough; what is left stays in *rest. */
+static bool run_jobs(tb_store *store, write_job **rest, group *g, tb_error *err)
+{
+    int64_t start_us = clock_mono_us();
+    do {
+        write_job *job = *rest;
+        *rest = job->next;
+        job->next = NULL;
+        *g->last = job;
+        g->last = &job->next;
+        g->bytes += job->bytes;
+        if (!run_job(store, job, err)) return false;
+        g->changed_keys |= job->changed_keys;
+    } while (*rest && g->bytes < WRITER_GROUP_BYTES && clock_mono_us() - start_us < WRITER_GROUP_US);
+    return true;
+}
+
+/* Only the loss of what was thought written makes a store unfit; a full disk does not. */
+static void note_failure(writer *w, tb_code code)
+{
+    if (code != TB_E_IO && code != TB_E_CORRUPT) return;
+    pthread_mutex_lock(&w->lock);
+    w->broken = true;
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void finish_group(group *g, const tb_error *failed)
+{
+    for (write_job *job = g->first, *next; job; job = next) {
+        next = job->next;
+        if (failed && job->code == TB_OK) fail_job(job, failed);
+        job->done(job);
+    }
+}
+
+/* One transaction with the first of the jobs; returns the others. */
+static write_job *commit_group(writer *w, write_job *jobs)
+{
+    group g = {.last = &g.first};
+    tb_error err = {0};
+    if (tb_store_begin(w->store, &err) != TB_OK) {
+        *g.last = jobs;
+        jobs = NULL;
+        note_failure(w, err.code);
+        for (write_job *job = g.first; job; job = job->next)
+            job->code = TB_OK;
+        finish_group(&g, &err);
+        return jobs;
+    }
+    if (!run_jobs(w->store, &jobs, &g, &err) || tb_store_commit(w->store, &err) != TB_OK) {
+        tb_store_rollback(w->store);
+        note_failure(w, err.code);
+        finish_group(&g, &err);
+        return jobs;
+    }
+    w->hooks.committed(w->hooks.ctx, w->store, g.changed_keys);
+    finish_group(&g, NULL);
+    tb_store_checkpoint(w->store, false);
+    return jobs;
+}
+
+static void run_all(writer *w, write_job *jobs)
+{
+    static const tb_error refused = {
+        .code = TB_E_IO,
+        .message = "An earlier write failed; the server must be restarted to write again.",
+    };
+    while (jobs) {
+        pthread_mutex_lock(&w->lock);
+        bool broken = w->broken;
+        pthread_mutex_unlock(&w->lock);
+        if (broken) {
+            group g = {.first = jobs};
+            for (write_job *job = jobs; job; job = job->next)
+                job->code = TB_OK;
+            finish_group(&g, &refused);
+            return;
+        }
+        jobs = commit_group(w, jobs);
+    }
+}
+
+static void *run_writer(void *arg)
+{
+    writer *w = arg;
+    pthread_mutex_lock(&w->lock);
+    for (;;) {
+        while (!w->first && !w->stop)
+            pthread_cond_wait(&w->wake, &w->lock);
+        if (!w->first) break;
+        write_job *jobs = w->first;
+        w->first = NULL;
+        w->last = &w->first;
+        w->queued = 0;
+        w->queued_bytes = 0;
+        w->running = true;
+        pthread_mutex_unlock(&w->lock);
+        run_all(w, jobs);
+        pthread_mutex_lock(&w->lock);
+        w->running = false;
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+writer *writer_start(tb_store *store, writer_hooks hooks)
+{
+    writer *w = calloc(1, sizeof *w);
+    if (!w) return NULL;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->wake, NULL);
+    w->store = store;
+    w->hooks = hooks;
+    w->last = &w->first;
+    if (pthread_create(&w->thread, NULL, run_writer, w) == 0) return w;
+    free(w);
+    return NULL;
+}
+
+tb_code writer_submit(writer *w, write_job *job, tb_error *err)
+{
+    tb_code code = TB_OK;
+    job->code = TB_OK;
+    job->changed_keys = false;
+    job->next = NULL;
+    pthread_mutex_lock(&w->lock);
+    if (w->broken) {
+        code = TB_E_IO;
+    } else if (w->stop || w->queued >= WRITER_JOBS_MAX ||
+               (w->queued > 0 && w->queued_bytes + job->bytes > WRITER_BYTES_MAX)) {
+        code = TB_E_BUSY;
+    } else {
+        *w->last = job;
+        w->last = &job->next;
+        w->queued++;
+        w->queued_bytes += job->bytes;
+        pthread_cond_signal(&w->wake);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return code == TB_OK ? TB_OK : tb_fail(err, code, NULL, NULL);
+}
+
+void writer_stop(writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->stop = true;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+}
+
+void writer_free(writer *w)
+{
+    if (!w) return;
+    pthread_cond_destroy(&w->wake);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+bool writer_alive(writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    bool alive = !w->broken && !w->stop;
+    pthread_mutex_unlock(&w->lock);
+    return alive;
+}
+
+bool writer_idle(writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    bool idle = !w->first && !w->running;
+    pthread_mutex_unlock(&w->lock);
+    return idle;
+}
+
+unsigned writer_queued(writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    unsigned n = w->queued;
+    pthread_mutex_unlock(&w->lock);
+    return n;
+}

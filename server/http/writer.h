@@ -1,0 +1,50 @@
+/* The writer: the one thread that owns the one writing store.
+ *
+ * Jobs wait in a bounded queue. Those that wait together are committed together, each behind a mark
+ * so that one bad job does not lose the others; done is called for each only after the commit is
+ * durable, or has failed. A commit that failed for an I/O error is never retried: what the disk
+ * holds is then unknown until a restart recovers it, and every later job is refused. */
+#ifndef TOLLBOOK_SERVER_HTTP_WRITER_H
+#define TOLLBOOK_SERVER_HTTP_WRITER_H
+
+#include "tollbook/store.h"
+
+#define WRITER_JOBS_MAX 256                      /* most jobs that wait */
+#define WRITER_BYTES_MAX ((size_t)512 << 20)     /* most bytes that wait */
+#define WRITER_GROUP_BYTES ((size_t)32 << 20)    /* a group is committed past so many */
+#define WRITER_GROUP_US 50000                    /* or so long */
+
+typedef struct write_job {
+    /* Set by the submitter. run works inside a transaction; done must not block. */
+    tb_code (*run)(struct write_job *job, tb_store *store, tb_error *err);
+    void (*done)(struct write_job *job);
+    void *owner;
+    size_t bytes; /* what it weighs in the queue */
+    /* Set by the writer before done. */
+    tb_code code;
+    tb_error err; /* where code is not TB_OK */
+    /* Set by run. */
+    bool changed_keys;
+    struct write_job *next;
+} write_job;
+
+typedef struct writer writer;
+
+/* committed is called on the writer's thread after every commit, before any done. */
+typedef struct writer_hooks {
+    void (*committed)(void *ctx, tb_store *store, bool changed_keys);
+    void *ctx;
+} writer_hooks;
+
+/* The store stays the caller's, who must not touch it until writer_stop. NULL: no thread. */
+writer *writer_start(tb_store *store, writer_hooks hooks);
+/* TB_OK: done will be called. TB_E_BUSY: the queue is full. TB_E_IO: see above. */
+TB_MUST_USE tb_code writer_submit(writer *w, write_job *job, tb_error *err);
+/* Finishes what waits, then ends the thread; later jobs are refused. */
+void writer_stop(writer *w);
+void writer_free(writer *w); /* after writer_stop; NULL is fine */
+bool writer_alive(writer *w);
+bool writer_idle(writer *w);    /* nothing waits and nothing runs */
+unsigned writer_queued(writer *w);
+
+#endif
