@@ -79,6 +79,19 @@ def expected(question, usage, owned, names):
     return getattr(answer, question["kind"])()
 
 
+def difference(got, want):
+    """The first fields that differ, and in a chart the first bucket."""
+    lines = []
+    got, want = json.loads(got), json.loads(want)
+    for field in [f for f in want if got.get(f) != want[f]][:4]:
+        mine, theirs = got.get(field), want[field]
+        if isinstance(mine, dict) and isinstance(theirs, dict):
+            keys = [k for k in {**theirs, **mine} if mine.get(k) != theirs.get(k)]
+            field, mine, theirs = f"{field}[{keys[0]}]", mine.get(keys[0]), theirs.get(keys[0])
+        lines.append(f"{field}: got {mine}, want {theirs}")
+    return "\n".join(lines) or "the same values, other bytes (order or number format)"
+
+
 def questions(dice, zones, count):
     """The fixed ones first: one of each kind, hourly and daily, all of an account, exact hours."""
     plain = {"kind": "statistics", "zone": None, "from": None, "to": None, "hourly": False,
@@ -144,7 +157,7 @@ def main():
                 want = expected(question, usage, set(owned), names)
                 asked += 1
                 if got != want:
-                    sys.exit(f"account {account}, {question}:\n got {got}\nwant {want}")
+                    sys.exit(f"account {account}, {question}:\n{difference(got, want)}")
     print(f"{asked} answers, byte for byte the same")
 
 
