@@ -21,8 +21,7 @@ size_t tb__char_span(const char *p, const char *end, unsigned classes)
     return (size_t)(at - p);
 }
 
-bool tb__number(const char *p, const char *end, uint64_t max, uint64_t *ret,
-                const char **ret_stop)
+bool tb__number(const char *p, const char *end, uint64_t max, uint64_t *ret, const char **ret_stop)
 {
     uint64_t value = 0;
     const char *at = p;

@@ -30,8 +30,7 @@ size_t tb__char_span(const char *p, const char *end, unsigned classes);
 /* Reads a column that must be a whole number from 0 to max, in 1 to 19 digits, leading zeros
  * allowed. On failure *ret_stop is the first byte that is no digit, or p where the value or the
  * number of digits is out of range. */
-bool tb__number(const char *p, const char *end, uint64_t max, uint64_t *ret,
-                const char **ret_stop);
+bool tb__number(const char *p, const char *end, uint64_t max, uint64_t *ret, const char **ret_stop);
 
 TB__INLINE uint64_t tb__load64(const char *p)
 {

@@ -31,7 +31,10 @@ typedef struct cache_name {
     uint8_t cache;
 } cache_name;
 
-#define NAME(text, cache) {text, sizeof text - 1, cache}
+#define NAME(text, cache)                                                                          \
+    {                                                                                              \
+        text, sizeof text - 1, cache                                                               \
+    }
 static const cache_name cache_names[] = {
     NAME("HIT", TB_CACHE_SERVED),
     NAME("STALE", TB_CACHE_SERVED),

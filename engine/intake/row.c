@@ -21,7 +21,7 @@ static const key_name keys[KEY_COUNT] = {
 #define TB_X(e, name, unit, how, source, meaning) [TB_M_##e] = {name, sizeof name - 1},
     TB_METRICS(TB_X)
 #undef TB_X
-    [KEY_ZONE] = {"zone", 4},
+        [KEY_ZONE] = {"zone", 4},
     [KEY_BALANCER] = {"load_balancer", 13},
     [KEY_HOUR] = {"hour", 4},
     [KEY_REGION] = {"region", 6},
@@ -83,9 +83,12 @@ static bool take_unicode(reader *r, char *ret)
     for (unsigned i = 0; i < 4; i++, r->at++) {
         if (r->at == r->end) return false;
         const char c = *r->at, low = (char)(c | 0x20);
-        if (tb__digit(c)) value = value << 4 | (unsigned)(c - '0');
-        else if (low >= 'a' && low <= 'f') value = value << 4 | (unsigned)(low - 'a' + 10);
-        else return false;
+        if (tb__digit(c))
+            value = value << 4 | (unsigned)(c - '0');
+        else if (low >= 'a' && low <= 'f')
+            value = value << 4 | (unsigned)(low - 'a' + 10);
+        else
+            return false;
     }
     *ret = value >= 0x20 && value < 0x7f ? (char)value : '?';
     return true;

@@ -6,9 +6,9 @@
  * the twelfth after it, and every column that counts is then read at a known place, without a loop:
  * numbers eight digits at a time, the cache status as one word.
  *
- * A line that is not plain (an unusual length, a wrong byte, anything at all) goes to tb__pipe_line,
- * which alone decides about it. A line that reaches over the window's end begins the next window;
- * one longer than a window goes to tb__pipe_line too.
+ * A line that is not plain (an unusual length, a wrong byte, anything at all) goes to
+ * tb__pipe_line, which alone decides about it. A line that reaches over the window's end begins the
+ * next window; one longer than a window goes to tb__pipe_line too.
  *
  * The pass is written three times (AVX-512, AVX2, plain 64-bit words) and all that follows once;
  * each unit gets its own copy of the whole, compiled for it. */
@@ -108,8 +108,9 @@ TB__INLINE void mark_portable(const char *p, uint32_t len, marks *m)
 }
 
 #if defined(__x86_64__)
-#define ON_AVX2   __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
-#define ON_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,avx2,bmi,bmi2,lzcnt,popcnt")))
+#define ON_AVX2 __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
+#define ON_AVX512                                                                                  \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,avx2,bmi,bmi2,lzcnt,popcnt")))
 
 ON_AVX2 static inline uint64_t equal_avx2(__m256i low, __m256i high, char c)
 {
@@ -173,10 +174,13 @@ ON_AVX512 static inline void mark_avx512(const char *p, uint32_t len, marks *m)
     ((uint64_t)(a) | (uint64_t)(b) << 8 | (uint64_t)(c) << 16 | (uint64_t)(d) << 24 |              \
      (uint64_t)(e) << 32 | (uint64_t)(f) << 40 | (uint64_t)(g) << 48 | (uint64_t)(h) << 56)
 
-/* The usual cache tokens of up to eight bytes; false for all others. */
+/* The usual cache tokens; false for all others. */
 TB__INLINE bool plain_cache(const char *p, unsigned len, tb_hit *hit)
 {
-    if (len - 1 >= 8) return false;
+    if (__builtin_expect(len - 1 >= 8, 0)) {
+        hit->cache = TB_CACHE_REVALIDATED;
+        return len == 11 && memcmp(p, "REVALIDATED", 11) == 0;
+    }
     const uint64_t word = tb__load64(p) & (~UINT64_C(0) >> (64 - 8 * len));
     hit->cache = TB_CACHE_SERVED;
     if (word == WORD('H', 'I', 'T', 0, 0, 0, 0, 0)) return true;
@@ -345,8 +349,10 @@ TB__INLINE size_t scan(mark_fn *mark, const tb_log_layout *layout, const char *b
         m.n_pipes = m.n_ends = 0;
         mark(bytes + at, size, &m);
         marks_finish(&m, bytes + at, size, at + size == len);
-        if (m.n_ends > 0) at += take_lines(layout, bytes + at, &m, &window, out);
-        else at += take_long(layout, bytes + at, len - at, out);
+        if (m.n_ends > 0)
+            at += take_lines(layout, bytes + at, &m, &window, out);
+        else
+            at += take_long(layout, bytes + at, len - at, out);
     }
     return at < len ? at : len;
 }

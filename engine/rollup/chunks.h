@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 typedef struct tb__chunks {
-    char **blocks;
+    char **blocks; /* where the items are */
+    char **memory; /* what was allocated: blocks of large pages begin at such a page */
     uint32_t n_blocks, cap_blocks;
     uint32_t n;     /* items in use */
     uint32_t size;  /* of an item, bytes */
@@ -18,16 +19,24 @@ typedef struct tb__chunks {
 
 #define TB__CHUNKS(type, block_shift) ((tb__chunks){.size = sizeof(type), .shift = (block_shift)})
 
-static inline __attribute__((always_inline)) void *tb__chunks_at(const tb__chunks *c, uint32_t i)
+static inline void *tb__chunks_at(const tb__chunks *c, uint32_t i)
 {
     return c->blocks[i >> c->shift] + (size_t)(i & ((1u << c->shift) - 1)) * c->size;
 }
+
+/* The same where the caller knows the type and the shift: shifts and sums of constants. */
+#define TB__CHUNKS_ITEM(c, i, type, block_shift)                                                   \
+    ((type *)(void *)((c)->blocks[(i) >> (block_shift)] +                                          \
+                      (size_t)((i) & ((1u << (block_shift)) - 1)) * sizeof(type)))
 
 /* Makes sure that item n has memory; false when out of memory. */
 bool tb__chunks_room(tb__chunks *c, const tb_alloc *alloc);
 /* Space for `count` items side by side, at most a block's, counted as used; NULL when out of
  * memory. */
 void *tb__chunks_run(tb__chunks *c, uint32_t count, const tb_alloc *alloc);
+/* Memory of `size` bytes and more that will be filled from end to end: asks the system for large
+ * pages, where it has them. A hint, nothing depends on it. */
+void tb__memory_large(void *memory, size_t size);
 void tb__chunks_release(tb__chunks *c, const tb_alloc *alloc);
 
 #endif

@@ -16,8 +16,9 @@
 
 enum { AHEAD = 16 };
 
-/* Where items come from: a part's groups, its zones' records or its balancers' records. */
-enum { KIND_GROUPS, KIND_RECORDS, KIND_BALANCER_RECORDS, KINDS };
+/* Where items come from: a part's groups, its zones' records or its balancers' records. An item's
+ * source is (part * KINDS + kind) * SLOTS + hour of the day. */
+enum { KIND_GROUPS, KIND_RECORDS, KIND_BALANCER_RECORDS, KINDS, SLOTS = 32 };
 
 struct tb_rollup_cursor {
     tb_alloc alloc_copy;
@@ -28,13 +29,13 @@ struct tb_rollup_cursor {
     int64_t *id;           /* by rank: zones, then balancers */
     uint32_t zones;        /* ranks below are zones' */
     uint32_t ids;
-    uint32_t *id_rank;     /* of part p's id i of a scope: id_rank[id_base[p * 2 + scope] + i] */
+    uint32_t *id_rank; /* of part p's id i of a scope: id_rank[id_base[p * 2 + scope] + i] */
     uint32_t *id_base;
     const tb__edge **edge; /* by rank */
     uint32_t *edge_rank;   /* of part p's edge i: edge_rank[edge_base[p] + i] */
     uint32_t *edge_base;
     int32_t first_day;
-    uint64_t days;         /* from the first to the last */
+    uint64_t days; /* from the first to the last */
     tb__ranked groups, countries;
     tb_code failed;
     const char *failed_metric;
@@ -151,12 +152,14 @@ static void put_groups(tb_rollup_cursor *c, size_t p, unsigned kind)
     const tb_rollup *part = c->parts[p];
     const tb__chunks *items = items_of(part, kind);
     const unsigned scope = kind == KIND_BALANCER_RECORDS ? TB_ROLLUP_BALANCER : TB_ROLLUP_ZONE;
+    const uint32_t source = (uint32_t)(p * KINDS + kind) * SLOTS;
     for (uint32_t i = 0; i < items->n; i++) {
         const uint64_t key = key_of(items, i);
         const uint64_t edge = c->edge_rank[c->edge_base[p] + tb__key_middle(key)];
-        const int64_t day = tb__hour_at(part, tb__key_low(key))->day;
+        const tb__hour *hour = tb__hour_at(part, tb__key_low(key));
+        const int64_t day = hour->day;
         const tb__item item = {edge * c->days + (uint64_t)(day - c->first_day),
-                               (uint32_t)(p * KINDS + kind), i};
+                               source + (uint32_t)(hour->hour - day * 24), i};
         tb__ranked_put(&c->groups, id_rank(c, p, scope, key), item);
     }
 }
@@ -267,55 +270,99 @@ void tb_rollup_cursor_free(tb_rollup_cursor *c)
     tb_alloc_free(c->alloc ? &copy : NULL, c, sizeof *c);
 }
 
-static bool grid_put(tb_rollup_cursor *c, tb_grid *grid, unsigned metric, unsigned slot,
-                     uint64_t value)
+/* The slot of a column of the grid, which becomes defined by it. */
+static inline uint64_t *grid_slot(tb_grid *grid, unsigned metric, unsigned slot)
 {
-    uint64_t *column = grid->v[metric];
     if (!(grid->metrics & TB_METRIC_BIT(metric))) {
-        memset(column, 0, sizeof grid->v[metric]);
+        memset(grid->v[metric], 0, sizeof grid->v[metric]);
         grid->metrics |= TB_METRIC_BIT(metric);
     }
-    if (__builtin_expect(tb__metric_add(metric, &column[slot], value), 1)) return true;
+    return &grid->v[metric][slot];
+}
+
+static bool overflow(tb_rollup_cursor *c, unsigned metric)
+{
     c->failed = TB_E_OVERFLOW;
     c->failed_metric = tb_metric_table[metric].name;
     return false;
 }
 
-/* Only counters that are not zero take a column; requests always do. */
-static bool put_group(tb_rollup_cursor *c, const tb__group *group, unsigned slot, tb_grid *grid)
+/* The counters that lines have; they head the grid's columns. */
+#define LINE_METRICS                                                                               \
+    (TB_METRIC_BIT(TB_M_REQUESTS) | TB_METRIC_BIT(TB_M_BYTES) | TB_METRIC_BIT(TB_M_CACHED_BYTES) | \
+     TB_METRIC_BIT(TB_M_PULLED) | TB_METRIC_BIT(TB_M_STATUS_3XX) |                                 \
+     TB_METRIC_BIT(TB_M_STATUS_4XX) | TB_METRIC_BIT(TB_M_STATUS_5XX) |                             \
+     TB_METRIC_BIT(TB_M_BALANCER_REQUESTS))
+
+/* What one day's grid has met so far. */
+typedef struct day_state {
+    uint32_t carried;               /* columns of records, which stay even where they are zero */
+    uint64_t seen[TB_METRIC_COUNT]; /* the bits of all values that lines added to a column */
+} day_state;
+
+static void define_lines(tb_grid *grid)
 {
-    static const uint8_t metric[TB__COUNTS] = {
-        [TB__COUNT_REQUESTS] = TB_M_REQUESTS,
-        [TB__COUNT_PULLED] = TB_M_PULLED,
-        [TB__COUNT_3XX] = TB_M_STATUS_3XX,
-        [TB__COUNT_4XX] = TB_M_STATUS_4XX,
-        [TB__COUNT_5XX] = TB_M_STATUS_5XX,
-        [TB__COUNT_BALANCER] = TB_M_BALANCER_REQUESTS,
-    };
-    for (unsigned i = 0; i < TB__COUNTS; i++)
-        if (group->count[i] && !grid_put(c, grid, metric[i], slot, group->count[i])) return false;
-    if (group->bytes && !grid_put(c, grid, TB_M_BYTES, slot, group->bytes)) return false;
-    return !group->cached_bytes || grid_put(c, grid, TB_M_CACHED_BYTES, slot, group->cached_bytes);
+    for (uint32_t left = LINE_METRICS & ~grid->metrics; left; left &= left - 1)
+        memset(grid->v[__builtin_ctz(left)], 0, sizeof *grid->v);
+    grid->metrics |= LINE_METRICS;
 }
 
-static bool put_record(tb_rollup_cursor *c, const tb__record *record, unsigned slot, tb_grid *grid)
+/* Adds to a column of lines without asking whether there is anything to add: most counters are
+ * zero at random, and the guess would cost more than the sum. */
+static inline uint64_t put_line(tb_grid *grid, day_state *day, tb_metric metric, unsigned slot,
+                                uint64_t value)
 {
+    day->seen[metric] |= value;
+    return grid->v[metric][slot] += value;
+}
+
+static bool put_group(tb_rollup_cursor *c, const tb__group *group, unsigned slot, tb_grid *grid,
+                      day_state *day)
+{
+    const uint32_t *count = group->count;
+    if ((grid->metrics & LINE_METRICS) != LINE_METRICS) define_lines(grid);
+    uint64_t all = put_line(grid, day, TB_M_REQUESTS, slot, count[TB__COUNT_REQUESTS]);
+    all |= put_line(grid, day, TB_M_BYTES, slot, group->bytes);
+    all |= put_line(grid, day, TB_M_CACHED_BYTES, slot, group->cached_bytes);
+    all |= put_line(grid, day, TB_M_PULLED, slot, count[TB__COUNT_PULLED]);
+    all |= put_line(grid, day, TB_M_STATUS_3XX, slot, count[TB__COUNT_3XX]);
+    all |= put_line(grid, day, TB_M_STATUS_4XX, slot, count[TB__COUNT_4XX]);
+    all |= put_line(grid, day, TB_M_STATUS_5XX, slot, count[TB__COUNT_5XX]);
+    all |= put_line(grid, day, TB_M_BALANCER_REQUESTS, slot, count[TB__COUNT_BALANCER]);
+    /* None of the two addends passes 2^63 - 1, so a sum that does shows in the top bit. */
+    return all >> 63 == 0 || overflow(c, TB_M_BYTES);
+}
+
+/* Columns of lines in which nothing was counted do not stay. */
+static void drop_empty(tb_grid *grid, const day_state *day)
+{
+    for (uint32_t left = grid->metrics & LINE_METRICS & ~day->carried; left; left &= left - 1) {
+        const unsigned metric = (unsigned)__builtin_ctz(left);
+        if (!day->seen[metric]) grid->metrics &= ~TB_METRIC_BIT(metric);
+    }
+}
+
+static bool put_record(tb_rollup_cursor *c, const tb__record *record, unsigned slot, tb_grid *grid,
+                       day_state *day)
+{
+    day->carried |= record->metrics;
     const uint64_t *value = record->values;
-    for (uint32_t left = record->metrics; left; left &= left - 1)
-        if (!grid_put(c, grid, (unsigned)__builtin_ctz(left), slot, *value++)) return false;
+    for (uint32_t left = record->metrics; left; left &= left - 1) {
+        const unsigned metric = (unsigned)__builtin_ctz(left);
+        if (!tb__metric_add(metric, grid_slot(grid, metric, slot), *value++))
+            return overflow(c, metric);
+    }
     return true;
 }
 
-static bool put_item(tb_rollup_cursor *c, const tb__item *item, tb_grid *grid)
+static bool put_item(tb_rollup_cursor *c, const tb__item *item, tb_grid *grid, day_state *day)
 {
-    const tb_rollup *part = c->parts[item->source / KINDS];
-    const unsigned kind = item->source % KINDS;
+    const unsigned slot = item->source % SLOTS, kind = item->source / SLOTS % KINDS;
+    const tb_rollup *part = c->parts[item->source / SLOTS / KINDS];
     const tb__chunks *items = items_of(part, kind);
-    const tb__hour *hour = tb__hour_at(part, tb__key_low(key_of(items, item->index)));
-    const unsigned slot = (unsigned)(hour->hour - (int64_t)hour->day * 24);
     grid->slots |= UINT32_C(1) << slot;
-    if (kind == KIND_GROUPS) return put_group(c, tb__chunks_at(items, item->index), slot, grid);
-    return put_record(c, tb__chunks_at(items, item->index), slot, grid);
+    if (kind == KIND_GROUPS) return put_group(c, tb__group_at(items, item->index), slot, grid, day);
+    return put_record(c, tb__record_at(items, item->index), slot, grid, day);
 }
 
 /* Asks for the item AHEAD of `item`, where it belongs to an id that is in order. */
@@ -323,8 +370,11 @@ static void prefetch(const tb_rollup_cursor *c, const tb__ranked *list)
 {
     if (list->n - list->at <= AHEAD) return;
     const tb__item *item = &list->items[list->at + AHEAD];
-    const tb__chunks *items = items_of(c->parts[item->source / KINDS], item->source % KINDS);
-    __builtin_prefetch(tb__chunks_at(items, item->index));
+    const unsigned source = item->source / SLOTS;
+    const tb__chunks *items = items_of(c->parts[source / KINDS], source % KINDS);
+    const char *memory = tb__chunks_at(items, item->index);
+    __builtin_prefetch(memory);
+    __builtin_prefetch(memory + items->size - 1);
 }
 
 bool tb_rollup_next_day(tb_rollup_cursor *c, tb_rollup_day *ret_day, tb_grid *grid)
@@ -334,13 +384,15 @@ bool tb_rollup_next_day(tb_rollup_cursor *c, tb_rollup_day *ret_day, tb_grid *gr
     if (!item) return false;
     const uint32_t rank = c->groups.rank;
     const uint64_t key = item->key;
+    day_state day = {0};
     grid->metrics = grid->slots = 0;
     do {
         prefetch(c, &c->groups);
-        if (!put_item(c, item, grid)) return false;
+        if (!put_item(c, item, grid, &day)) return false;
         tb__ranked_take(&c->groups);
         item = tb__ranked_peek(&c->groups);
     } while (item && c->groups.rank == rank && item->key == key);
+    drop_empty(grid, &day);
     const tb__edge *edge = c->edge[key / c->days];
     *ret_day = (tb_rollup_day){.scope = rank < c->zones ? TB_ROLLUP_ZONE : TB_ROLLUP_BALANCER,
                                .id = c->id[rank],
@@ -353,7 +405,7 @@ bool tb_rollup_next_day(tb_rollup_cursor *c, tb_rollup_day *ret_day, tb_grid *gr
 /* Adds an item to *sum; false where a sum would pass TB_COUNTER_MAX. */
 static bool add_country(tb_rollup_cursor *c, const tb__item *item, tb_rollup_country *sum)
 {
-    const tb__country *country = tb__chunks_at(&c->parts[item->source]->countries, item->index);
+    const tb__country *country = tb__country_at(&c->parts[item->source]->countries, item->index);
     if (tb__metric_add(TB_M_REQUESTS, &sum->requests, country->requests) &&
         tb__metric_add(TB_M_BYTES, &sum->bytes, country->bytes))
         return true;
@@ -369,9 +421,8 @@ bool tb_rollup_next_country(tb_rollup_cursor *c, tb_rollup_country *ret_country)
     if (!item) return false;
     const uint32_t rank = c->countries.rank;
     const uint64_t key = item->key;
-    tb_rollup_country sum = {.zone = c->id[rank],
-                             .day = c->first_day + (int64_t)(key >> 16),
-                             .country = (uint16_t)key};
+    tb_rollup_country sum = {
+        .zone = c->id[rank], .day = c->first_day + (int64_t)(key >> 16), .country = (uint16_t)key};
     do {
         if (!add_country(c, item, &sum)) return false;
         tb__ranked_take(&c->countries);

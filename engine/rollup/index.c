@@ -7,10 +7,30 @@ enum { FIRST_SLOTS = 64 };
 
 static void place(tb__index *x, uint64_t hash, uint32_t i)
 {
-    uint32_t at = (uint32_t)hash & x->mask;
+    uint32_t at = tb__index_home(x, hash);
     while (x->slots[at])
         at = (at + 1) & x->mask;
     tb__index_put(x, at, hash, i);
+}
+
+/* One bucket more than the slots need, so that they can begin at a bucket's alignment. */
+static size_t memory_size(size_t slots)
+{
+    return (slots + TB__BUCKET) * sizeof(uint32_t);
+}
+
+static bool make_slots(tb__index *x, size_t slots, const tb_alloc *alloc)
+{
+    *x = (tb__index){.mask = (uint32_t)(slots - 1), .limit = (uint32_t)(slots / 4 * 3)};
+    if (x->limit > TB__INDEX_MAX) x->limit = TB__INDEX_MAX;
+    x->memory = tb_alloc_zero(alloc, 1, memory_size(slots));
+    const size_t bucket = TB__BUCKET * sizeof(uint32_t);
+    if (!x->memory) {
+        *x = (tb__index){0};
+        return false;
+    }
+    x->slots = (uint32_t *)(((uintptr_t)x->memory + bucket - 1) & ~(bucket - 1));
+    return true;
 }
 
 bool tb__index_grow(tb__index *x, const void *items, tb__index_hash *hash, const tb_alloc *alloc)
@@ -18,10 +38,8 @@ bool tb__index_grow(tb__index *x, const void *items, tb__index_hash *hash, const
     const size_t old = x->slots ? (size_t)x->mask + 1 : 0;
     const size_t slots = old ? old * 2 : FIRST_SLOTS;
     if (x->used >= TB__INDEX_MAX) return false;
-    tb__index next = {.mask = (uint32_t)(slots - 1), .limit = (uint32_t)(slots / 4 * 3)};
-    if (next.limit > TB__INDEX_MAX) next.limit = TB__INDEX_MAX;
-    next.slots = tb_alloc_zero(alloc, slots, sizeof *next.slots);
-    if (!next.slots) return false;
+    tb__index next;
+    if (!make_slots(&next, slots, alloc)) return false;
     for (size_t at = 0; at < old; at++) {
         const uint32_t slot = x->slots[at];
         if (slot) place(&next, hash(items, (slot & 0xffffff) - 1), (slot & 0xffffff) - 1);
@@ -29,6 +47,14 @@ bool tb__index_grow(tb__index *x, const void *items, tb__index_hash *hash, const
     tb__index_release(x, alloc);
     *x = next;
     return true;
+}
+
+bool tb__index_reserve(tb__index *x, uint32_t n, const tb_alloc *alloc)
+{
+    size_t slots = FIRST_SLOTS;
+    while (slots / 4 * 3 <= n)
+        slots *= 2;
+    return make_slots(x, slots, alloc);
 }
 
 void tb__index_clear(tb__index *x)
@@ -39,6 +65,6 @@ void tb__index_clear(tb__index *x)
 
 void tb__index_release(tb__index *x, const tb_alloc *alloc)
 {
-    tb_alloc_free(alloc, x->slots, ((size_t)x->mask + 1) * sizeof *x->slots);
+    tb_alloc_free(alloc, x->memory, memory_size((size_t)x->mask + 1));
     *x = (tb__index){0};
 }

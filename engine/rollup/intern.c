@@ -132,6 +132,18 @@ static bool hour_same(const void *items, uint32_t i, const void *key)
     return hour->hour == *(const int32_t *)key;
 }
 
+/* An hour most often gets about as many groups as the one before it: its index is made that large
+ * at once instead of growing to it again. No more is made in advance than there are groups, so
+ * that an odd order of hours cannot take memory for nothing. */
+static bool reserve_like_last(tb_rollup *r, tb__hour *hour)
+{
+    if (r->last_hour == UINT32_MAX) return true;
+    const uint32_t n = tb__hour_at(r, r->last_hour)->groups.used;
+    if (r->reserved + n > r->groups.n) return true;
+    r->reserved += n;
+    return tb__index_reserve(&hour->groups, n, r->alloc);
+}
+
 uint32_t tb__hour_number_slow(tb_rollup *r, int32_t hour)
 {
     tb__interned *t = &r->hours;
@@ -146,16 +158,17 @@ uint32_t tb__hour_number_slow(tb_rollup *r, int32_t hour)
     tb__hour *item = append(t, slot, hash, r->alloc);
     if (!item) return UINT32_MAX;
     *item = (tb__hour){.hour = hour, .day = day, .day_no = day_no};
+    if (!reserve_like_last(r, item)) return UINT32_MAX;
     return r->last_hour = t->items.n - 1;
 }
 
 void tb__interned_init(tb_rollup *r)
 {
     for (unsigned scope = 0; scope < TB__SCOPES; scope++)
-        r->ids[scope].items = TB__CHUNKS(tb__id, 10);
-    r->edges.items = TB__CHUNKS(tb__edge, 6);
-    r->hours.items = TB__CHUNKS(tb__hour, 6);
-    r->days.items = TB__CHUNKS(tb__day, 4);
+        r->ids[scope].items = TB__CHUNKS(tb__id, TB__ID_SHIFT);
+    r->edges.items = TB__CHUNKS(tb__edge, TB__EDGE_SHIFT);
+    r->hours.items = TB__CHUNKS(tb__hour, TB__HOUR_SHIFT);
+    r->days.items = TB__CHUNKS(tb__day, TB__DAY_SHIFT);
     r->edges.salt = r->ids[0].salt = r->ids[1].salt = tb__hash((uintptr_t)r);
     r->last_hour = UINT32_MAX;
 }
@@ -184,6 +197,7 @@ void tb__interned_clear(tb_rollup *r)
     }
     memset(r->short_edges, 0, sizeof r->short_edges);
     r->last_hour = UINT32_MAX;
+    r->reserved = 0;
 }
 
 void tb__interned_release(tb_rollup *r)

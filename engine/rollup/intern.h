@@ -18,30 +18,10 @@ uint32_t tb__id_number_slow(tb_rollup *r, tb_rollup_scope scope, int64_t id, uin
 uint32_t tb__edge_number_slow(tb_rollup *r, const char *code, size_t len);
 uint32_t tb__hour_number_slow(tb_rollup *r, int32_t hour);
 
-TB__INLINE tb__id *tb__id_at(const tb_rollup *r, unsigned scope, uint32_t i)
-{
-    return tb__chunks_at(&r->ids[scope].items, i);
-}
-
-TB__INLINE tb__edge *tb__edge_at(const tb_rollup *r, uint32_t i)
-{
-    return tb__chunks_at(&r->edges.items, i);
-}
-
-TB__INLINE tb__hour *tb__hour_at(const tb_rollup *r, uint32_t i)
-{
-    return tb__chunks_at(&r->hours.items, i);
-}
-
-TB__INLINE tb__day *tb__day_at(const tb_rollup *r, uint32_t i)
-{
-    return tb__chunks_at(&r->days.items, i);
-}
-
 TB__INLINE bool tb__id_same(const void *items, uint32_t i, const void *key)
 {
-    const tb__id *id = tb__chunks_at(items, i);
-    return id->id == *(const int64_t *)key;
+    const tb__chunks *ids = items;
+    return TB__CHUNKS_ITEM(ids, i, tb__id, TB__ID_SHIFT)->id == *(const int64_t *)key;
 }
 
 TB__INLINE uint32_t tb__id_number(tb_rollup *r, tb_rollup_scope scope, int64_t id)

@@ -2,6 +2,8 @@
  * are sorted by insertion. */
 #include "rollup/order.h"
 
+#include "rollup/chunks.h"
+
 #include <string.h>
 
 enum { INSERTION_MAX = 24, DIGITS = 256 };
@@ -73,7 +75,9 @@ bool tb__ranked_lay(tb__ranked *list, const tb_alloc *alloc)
     if (sum == 0) return true;
     list->items = tb_alloc_resize(alloc, NULL, 0, list->n * sizeof *list->items);
     list->scratch = tb_alloc_resize(alloc, NULL, 0, list->widest * sizeof *list->scratch);
-    return list->items && list->scratch;
+    if (!list->items || !list->scratch) return false;
+    tb__memory_large(list->items, list->n * sizeof *list->items);
+    return true;
 }
 
 const tb__item *tb__ranked_peek(tb__ranked *list)

@@ -84,8 +84,8 @@ typedef struct tb__edge {
 
 typedef struct tb__hour {
     int32_t hour;
-    int32_t day;       /* days since 1970 */
-    uint32_t day_no;   /* in days */
+    int32_t day;     /* days since 1970 */
+    uint32_t day_no; /* in days */
     tb__index groups;
 } tb__hour;
 
@@ -102,22 +102,71 @@ typedef struct tb__interned {
 
 enum { TB__SCOPES = 2 };
 
+/* Items in a block of each array, as powers of two: blocks of some MiB for what grows with the
+ * input, of some KiB for the rest. */
+enum {
+    TB__GROUP_SHIFT = 17,
+    TB__COUNTRY_SHIFT = 15,
+    TB__RECORD_SHIFT = 12,
+    TB__VALUE_SHIFT = 16,
+    TB__ID_SHIFT = 10,
+    TB__EDGE_SHIFT = 6,
+    TB__HOUR_SHIFT = 6,
+    TB__DAY_SHIFT = 4,
+};
+
 struct tb_rollup {
     tb_alloc alloc_copy;
     const tb_alloc *alloc; /* &alloc_copy, or NULL */
     size_t max_groups;
-    uint64_t hits;                 /* lines added */
-    tb__interned ids[TB__SCOPES];  /* tb__id, by tb_rollup_scope */
-    tb__interned edges;            /* tb__edge */
-    tb__interned hours;            /* tb__hour */
-    tb__interned days;             /* tb__day */
-    tb__chunks groups;             /* tb__group, zones alone */
-    tb__chunks countries;          /* tb__country */
-    tb__chunks records[TB__SCOPES];/* tb__record */
+    uint64_t hits;                  /* lines added */
+    tb__interned ids[TB__SCOPES];   /* tb__id, by tb_rollup_scope */
+    tb__interned edges;             /* tb__edge */
+    tb__interned hours;             /* tb__hour */
+    tb__interned days;              /* tb__day */
+    tb__chunks groups;              /* tb__group, zones alone */
+    tb__chunks countries;           /* tb__country */
+    tb__chunks records[TB__SCOPES]; /* tb__record */
     tb__index record_index[TB__SCOPES];
     tb__chunks values;             /* uint64_t, of records */
+    size_t reserved;               /* groups that indexes of hours were made for in advance */
     uint32_t last_hour;            /* number of the hour found last, UINT32_MAX before any */
     uint16_t short_edges[1 << 14]; /* two ASCII bytes -> number + 1, 0 unknown */
 };
+
+TB__INLINE tb__group *tb__group_at(const tb__chunks *groups, uint32_t i)
+{
+    return TB__CHUNKS_ITEM(groups, i, tb__group, TB__GROUP_SHIFT);
+}
+
+TB__INLINE tb__country *tb__country_at(const tb__chunks *countries, uint32_t i)
+{
+    return TB__CHUNKS_ITEM(countries, i, tb__country, TB__COUNTRY_SHIFT);
+}
+
+TB__INLINE tb__record *tb__record_at(const tb__chunks *records, uint32_t i)
+{
+    return TB__CHUNKS_ITEM(records, i, tb__record, TB__RECORD_SHIFT);
+}
+
+TB__INLINE tb__id *tb__id_at(const tb_rollup *r, unsigned scope, uint32_t i)
+{
+    return TB__CHUNKS_ITEM(&r->ids[scope].items, i, tb__id, TB__ID_SHIFT);
+}
+
+TB__INLINE tb__edge *tb__edge_at(const tb_rollup *r, uint32_t i)
+{
+    return TB__CHUNKS_ITEM(&r->edges.items, i, tb__edge, TB__EDGE_SHIFT);
+}
+
+TB__INLINE tb__hour *tb__hour_at(const tb_rollup *r, uint32_t i)
+{
+    return TB__CHUNKS_ITEM(&r->hours.items, i, tb__hour, TB__HOUR_SHIFT);
+}
+
+TB__INLINE tb__day *tb__day_at(const tb_rollup *r, uint32_t i)
+{
+    return TB__CHUNKS_ITEM(&r->days.items, i, tb__day, TB__DAY_SHIFT);
+}
 
 #endif

@@ -3,9 +3,9 @@
  * a third counts. So the waits for memory of a whole block overlap.
  *
  * What a line adds is a row of a small table, chosen by its cache status and status class; the
- * counters of lines are 32 bits wide and cannot wrap, because a rollup takes at most 2^32 - 1 lines.
- * Sums of bytes are watched by or-ing them together: a line adds at most 2^44, so a sum that passes
- * 2^63 - 1 shows its top bit before it can wrap. */
+ * counters of lines are 32 bits wide and cannot wrap, because a rollup takes at most 2^32 - 1
+ * lines. Sums of bytes are watched by or-ing them together: a line adds at most 2^44, so a sum that
+ * passes 2^63 - 1 shows its top bit before it can wrap. */
 #include "rollup/intern.h"
 
 #include <string.h>
@@ -29,11 +29,11 @@ tb_rollup *tb_rollup_new(size_t max_groups, const tb_alloc *alloc)
     }
     r->max_groups = max_groups < GROUPS_FULL ? max_groups : GROUPS_FULL;
     tb__interned_init(r);
-    r->groups = TB__CHUNKS(tb__group, 16);
-    r->countries = TB__CHUNKS(tb__country, 14);
+    r->groups = TB__CHUNKS(tb__group, TB__GROUP_SHIFT);
+    r->countries = TB__CHUNKS(tb__country, TB__COUNTRY_SHIFT);
     for (unsigned scope = 0; scope < TB__SCOPES; scope++)
-        r->records[scope] = TB__CHUNKS(tb__record, 12);
-    r->values = TB__CHUNKS(uint64_t, 16);
+        r->records[scope] = TB__CHUNKS(tb__record, TB__RECORD_SHIFT);
+    r->values = TB__CHUNKS(uint64_t, TB__VALUE_SHIFT);
     return r;
 }
 
@@ -77,25 +77,25 @@ bool tb_rollup_full(const tb_rollup *r)
 
 static uint64_t group_hash(const void *items, uint32_t i)
 {
-    const tb__group *group = tb__chunks_at(items, i);
+    const tb__group *group = tb__group_at(items, i);
     return tb__hash(group->key);
 }
 
 TB__INLINE bool group_same(const void *items, uint32_t i, const void *key)
 {
-    const tb__group *group = tb__chunks_at(items, i);
+    const tb__group *group = tb__group_at(items, i);
     return group->key == *(const uint64_t *)key;
 }
 
 static uint64_t country_hash(const void *items, uint32_t i)
 {
-    const tb__country *country = tb__chunks_at(items, i);
+    const tb__country *country = tb__country_at(items, i);
     return tb__hash(country->key);
 }
 
 TB__INLINE bool country_same(const void *items, uint32_t i, const void *key)
 {
-    const tb__country *country = tb__chunks_at(items, i);
+    const tb__country *country = tb__country_at(items, i);
     return country->key == *(const uint64_t *)key;
 }
 
@@ -105,12 +105,12 @@ TB__INLINE tb__group *find_group(tb_rollup *r, tb__index *index, uint64_t key, u
     uint32_t slot;
     if (!tb__index_room(index, &r->groups, group_hash, r->alloc)) return NULL;
     uint32_t i = tb__index_find(index, hash, group_same, &r->groups, &key, &slot);
-    if (__builtin_expect(i != UINT32_MAX, 1)) return tb__chunks_at(&r->groups, i);
+    if (__builtin_expect(i != UINT32_MAX, 1)) return tb__group_at(&r->groups, i);
     if (r->groups.n >= TB__INDEX_MAX || !tb__chunks_room(&r->groups, r->alloc)) return NULL;
     i = r->groups.n++;
     tb__index_put(index, slot, hash, i);
     tb__id_at(r, TB_ROLLUP_ZONE, tb__key_id(key))->groups++;
-    tb__group *group = tb__chunks_at(&r->groups, i);
+    tb__group *group = tb__group_at(&r->groups, i);
     *group = (tb__group){.key = key};
     return group;
 }
@@ -120,12 +120,12 @@ TB__INLINE tb__country *find_country(tb_rollup *r, tb__index *index, uint64_t ke
     uint32_t slot;
     if (!tb__index_room(index, &r->countries, country_hash, r->alloc)) return NULL;
     uint32_t i = tb__index_find(index, hash, country_same, &r->countries, &key, &slot);
-    if (__builtin_expect(i != UINT32_MAX, 1)) return tb__chunks_at(&r->countries, i);
+    if (__builtin_expect(i != UINT32_MAX, 1)) return tb__country_at(&r->countries, i);
     if (r->countries.n >= TB__INDEX_MAX || !tb__chunks_room(&r->countries, r->alloc)) return NULL;
     i = r->countries.n++;
     tb__index_put(index, slot, hash, i);
     tb__id_at(r, TB_ROLLUP_ZONE, tb__key_id(key))->countries++;
-    tb__country *country = tb__chunks_at(&r->countries, i);
+    tb__country *country = tb__country_at(&r->countries, i);
     *country = (tb__country){.key = key};
     return country;
 }
@@ -138,11 +138,6 @@ typedef struct plan {
     tb__day *day; /* NULL: no country */
 } plan;
 
-TB__INLINE void prefetch_slot(const tb__index *index, uint64_t hash)
-{
-    if (index->slots) __builtin_prefetch(&index->slots[(uint32_t)hash & index->mask]);
-}
-
 /* First pass: keys and hashes; false when out of memory. */
 TB__INLINE bool plan_line(tb_rollup *r, const tb_hit *hit, plan *p)
 {
@@ -153,30 +148,34 @@ TB__INLINE bool plan_line(tb_rollup *r, const tb_hit *hit, plan *p)
     p->hour = tb__hour_at(r, hour);
     p->key = tb__key(zone, edge, hour);
     p->hash = tb__hash(p->key);
-    prefetch_slot(&p->hour->groups, p->hash);
+    tb__index_prefetch(&p->hour->groups, p->hash);
     p->day = hit->country ? tb__day_at(r, p->hour->day_no) : NULL;
     if (!p->day) return true;
     p->country_key = tb__key(zone, hit->country, p->hour->day_no);
     p->country_hash = tb__hash(p->country_key);
-    prefetch_slot(&p->day->countries, p->country_hash);
+    tb__index_prefetch(&p->day->countries, p->country_hash);
     return true;
 }
 
-/* Second pass: the item that the first slot names is most often the one. */
-TB__INLINE void prefetch_item(const tb__index *index, const tb__chunks *items, uint64_t hash)
+/* Second pass: the first slot of the bucket that bears the tag most often names the item. */
+TB__INLINE uint32_t likely_item(const tb__index *index, uint64_t hash)
 {
-    if (!index->slots) return;
-    const uint32_t slot = index->slots[(uint32_t)hash & index->mask];
-    if (slot) __builtin_prefetch(tb__chunks_at(items, (slot & 0xffffff) - 1), 1);
+    if (!index->slots) return 0;
+    const uint32_t *slots = index->slots + tb__index_home(index, hash);
+    unsigned empty;
+    const unsigned match = tb__bucket_match(slots, tb__index_tag(hash), &empty);
+    return slots[__builtin_ctz(match | 8) & 3] & 0xffffff;
 }
 
 #define COUNT(pulled, balancer, s3, s4, s5)                                                        \
-    {[TB__COUNT_REQUESTS] = 1, [TB__COUNT_PULLED] = pulled, [TB__COUNT_BALANCER] = balancer,       \
-     [TB__COUNT_3XX] = s3,     [TB__COUNT_4XX] = s4,        [TB__COUNT_5XX] = s5}
+    {                                                                                              \
+        [TB__COUNT_REQUESTS] = 1, [TB__COUNT_PULLED] = pulled, [TB__COUNT_BALANCER] = balancer,    \
+        [TB__COUNT_3XX] = s3, [TB__COUNT_4XX] = s4, [TB__COUNT_5XX] = s5                           \
+    }
 #define CLASSES(pulled, balancer)                                                                  \
     {                                                                                              \
         [0 ... 2] = COUNT(pulled, balancer, 0, 0, 0), [3] = COUNT(pulled, balancer, 1, 0, 0),      \
-        [4] = COUNT(pulled, balancer, 0, 1, 0), [5] = COUNT(pulled, balancer, 0, 0, 1),            \
+               [4] = COUNT(pulled, balancer, 0, 1, 0), [5] = COUNT(pulled, balancer, 0, 0, 1),     \
     }
 
 /* What a line adds, by cache status and status class (architecture section 4). */
@@ -212,9 +211,11 @@ static bool add_block(tb_rollup *r, const tb_hit *hits, size_t n, uint64_t *watc
     for (size_t i = 0; i < n; i++)
         if (!plan_line(r, &hits[i], &plans[i])) return false;
     for (size_t i = 0; i < n; i++) {
-        prefetch_item(&plans[i].hour->groups, &r->groups, plans[i].hash);
-        if (plans[i].day)
-            prefetch_item(&plans[i].day->countries, &r->countries, plans[i].country_hash);
+        const uint32_t item = likely_item(&plans[i].hour->groups, plans[i].hash);
+        if (item) __builtin_prefetch(tb__group_at(&r->groups, item - 1), 1);
+        if (!plans[i].day) continue;
+        const uint32_t country = likely_item(&plans[i].day->countries, plans[i].country_hash);
+        if (country) __builtin_prefetch(tb__country_at(&r->countries, country - 1), 1);
     }
     for (size_t i = 0; i < n; i++)
         if (!count_line(r, &hits[i], &plans[i], watch)) return false;

@@ -8,13 +8,13 @@
 
 static uint64_t record_hash(const void *items, uint32_t i)
 {
-    const tb__record *record = tb__chunks_at(items, i);
+    const tb__record *record = tb__record_at(items, i);
     return tb__hash(record->key);
 }
 
 static bool record_same(const void *items, uint32_t i, const void *key)
 {
-    const tb__record *record = tb__chunks_at(items, i);
+    const tb__record *record = tb__record_at(items, i);
     return record->key == *(const uint64_t *)key;
 }
 
@@ -27,11 +27,11 @@ static tb__record *find_record(tb_rollup *r, unsigned scope, uint64_t key)
     uint32_t slot;
     if (!tb__index_room(index, records, record_hash, r->alloc)) return NULL;
     const uint32_t i = tb__index_find(index, hash, record_same, records, &key, &slot);
-    if (i != UINT32_MAX) return tb__chunks_at(records, i);
+    if (i != UINT32_MAX) return tb__record_at(records, i);
     if (!tb__chunks_room(records, r->alloc)) return NULL;
     tb__index_put(index, slot, hash, records->n);
     tb__id_at(r, scope, tb__key_id(key))->groups++;
-    tb__record *record = tb__chunks_at(records, records->n++);
+    tb__record *record = tb__record_at(records, records->n++);
     *record = (tb__record){.key = key};
     return record;
 }

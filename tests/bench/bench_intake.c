@@ -1,4 +1,5 @@
-/* How fast lines become groups, on one thread: bench_intake [-b KiB a block] [-r lines a batch] FILE
+/* How fast lines become groups, on one thread: bench_intake [-b KiB a block] [-r lines a batch]
+ * FILE
  *
  * The file is streamed with read() in blocks. Prints lines/s of the whole, and the parts: reading,
  * parsing, adding to the rollup, reading the days back through the cursor. The sums that it prints
@@ -107,9 +108,12 @@ static bool prepare(bench *b, int argc, char **argv)
 {
     int option;
     while ((option = getopt(argc, argv, "b:r:")) != -1) {
-        if (option == 'b') b->block = strtoul(optarg, NULL, 10) << 10;
-        else if (option == 'r') b->room = strtoul(optarg, NULL, 10);
-        else return false;
+        if (option == 'b')
+            b->block = strtoul(optarg, NULL, 10) << 10;
+        else if (option == 'r')
+            b->room = strtoul(optarg, NULL, 10);
+        else
+            return false;
     }
     if (optind + 1 != argc || b->block == 0 || b->room == 0) return false;
     b->fd = open(argv[optind], O_RDONLY | O_CLOEXEC);
@@ -134,10 +138,11 @@ int main(int argc, char **argv)
     if (!read_back(&b)) return 1;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("lines %llu in %.3f s: %.2f M lines/s (processor: read %.3f parse %.3f add %.3f; then days "
-           "%.3f) peak %ld MiB\n",
-           (unsigned long long)b.lines, t, (double)b.lines / t / 1e6, b.read_s, b.parse_s, b.add_s,
-           b.days_s, usage.ru_maxrss / 1024);
+    printf(
+        "lines %llu in %.3f s: %.2f M lines/s (processor: read %.3f parse %.3f add %.3f; then days "
+        "%.3f) peak %ld MiB\n",
+        (unsigned long long)b.lines, t, (double)b.lines / t / 1e6, b.read_s, b.parse_s, b.add_s,
+        b.days_s, usage.ru_maxrss / 1024);
     tb_rollup_free(b.rollup);
     free(b.intake.hits);
     free(b.intake.rejects);
