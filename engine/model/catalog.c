@@ -353,15 +353,34 @@ static tb_code set_price(parser *p, uint32_t value, void *to)
     return TB_OK;
 }
 
+/* Plain decimals of at most 15 digits: whole number and power of ten are exact doubles then, and
+ * their quotient is the nearest double. */
+static bool parse_degrees(const char *text, size_t len, double *ret_degrees)
+{
+    bool negative = len > 0 && text[0] == '-';
+    if (negative) text++, len--;
+    if (!is_decimal(text, len) || len > 16) return false;
+    double digits = 0, unit = 1;
+    bool behind = false;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '.')
+            behind = true;
+        else
+            digits = digits * 10 + (text[i] - '0');
+        if (text[i] != '.' && behind) unit *= 10;
+    }
+    *ret_degrees = (negative ? -digits : digits) / unit;
+    return true;
+}
+
 /* Degrees are for display: the only numbers here that become doubles. */
 static tb_code set_degrees(parser *p, uint32_t value, double *to, double max)
 {
     const tb__node *node = node_at(p, value);
+    double degrees;
     if (node->type != TB__NUMBER) return refuse_type(p, node, "a number");
-    char text[TB__NUMBER_MAX + 1];
-    memcpy(text, node->text, node->len);
-    text[node->len] = 0;
-    double degrees = strtod(text, NULL);
+    if (!parse_degrees(node->text, node->len, &degrees))
+        return refuse(p, node, "Must be a decimal of at most 15 digits.");
     if (!(degrees >= -max && degrees <= max))
         return refuse(p, node, max > 90 ? "Must be from -180 to 180." : "Must be from -90 to 90.");
     *to = degrees;

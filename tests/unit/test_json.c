@@ -1,0 +1,281 @@
+/* json.h and the text level below it: numbers and strings as JSON. */
+#include "tollbook/json.h"
+
+#include "base/jsontext.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *u64_text(uint64_t value)
+{
+    static char text[TB_U64_TEXT_MAX + 1];
+    *tb_put_u64(text, value) = 0;
+    return text;
+}
+
+static const char *u128_text(tb_u128 value)
+{
+    static char text[TB_U128_TEXT_MAX + 1];
+    *tb_put_u128(text, value) = 0;
+    return text;
+}
+
+static const char *double_text(double value)
+{
+    static char text[TB_DOUBLE_TEXT_MAX + 1];
+    *tb_put_double(text, value) = 0;
+    return text;
+}
+
+START_TEST(integers_around_every_power_of_ten)
+{
+    uint64_t power = 1;
+    for (int digits = 1; digits <= 20; digits++, power *= 10) {
+        for (int d = -1; d <= 1; d++) {
+            char expected[24];
+            uint64_t value = power + (uint64_t)(int64_t)d;
+            snprintf(expected, sizeof expected, "%llu", (unsigned long long)value);
+            ck_assert_str_eq(u64_text(value), expected);
+        }
+        if (digits == 20) break;
+    }
+    ck_assert_str_eq(u64_text(0), "0");
+    ck_assert_str_eq(u64_text(UINT64_MAX), "18446744073709551615");
+}
+END_TEST
+
+START_TEST(integers_never_write_past_their_room)
+{
+    char room[TB_U128_TEXT_MAX + 1];
+    for (int digits = 0; digits < 128; digits++) {
+        tb_u128 value = ((tb_u128)1 << digits) - 1;
+        memset(room, '#', sizeof room);
+        if (value <= UINT64_MAX)
+            tb_put_u64(room, (uint64_t)value);
+        else
+            tb_put_u128(room, value);
+        ck_assert_int_eq(room[value <= UINT64_MAX ? TB_U64_TEXT_MAX : TB_U128_TEXT_MAX], '#');
+    }
+}
+END_TEST
+
+START_TEST(wide_integers_around_their_blocks)
+{
+    tb_u128 e16 = UINT64_C(10000000000000000);
+    ck_assert_str_eq(u128_text(0), "0");
+    ck_assert_str_eq(u128_text(UINT64_MAX), "18446744073709551615");
+    ck_assert_str_eq(u128_text((tb_u128)UINT64_MAX + 1), "18446744073709551616");
+    ck_assert_str_eq(u128_text(e16 * e16 - 1), "99999999999999999999999999999999");
+    ck_assert_str_eq(u128_text(e16 * e16), "100000000000000000000000000000000");
+    ck_assert_str_eq(u128_text(e16 * e16 * 1000000), "100000000000000000000000000000000000000");
+    ck_assert_str_eq(u128_text(~(tb_u128)0), "340282366920938463463374607431768211455");
+    ck_assert_str_eq(u128_text((tb_u128)INT64_MAX * 744), "6862188795419953200408");
+}
+END_TEST
+
+START_TEST(integral_doubles_have_no_point)
+{
+    ck_assert_str_eq(double_text(0), "0");
+    ck_assert_str_eq(double_text(-0.0), "0");
+    ck_assert_str_eq(double_text(100), "100");
+    ck_assert_str_eq(double_text(-3), "-3");
+    ck_assert_str_eq(double_text(9007199254740991.0), "9007199254740991");
+    ck_assert_str_eq(double_text(9007199254740992.0), "9007199254740992");
+    ck_assert_str_eq(double_text(1e22), "10000000000000000000000");
+    ck_assert_str_eq(double_text(1152921504606846976.0), "1152921504606847000");
+}
+END_TEST
+
+START_TEST(what_is_not_a_number_is_zero)
+{
+    ck_assert_str_eq(double_text(NAN), "0");
+    ck_assert_str_eq(double_text(INFINITY), "0");
+    ck_assert_str_eq(double_text(-INFINITY), "0");
+}
+END_TEST
+
+START_TEST(doubles_print_their_shortest_text)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } rows[] = {
+        {100.0 * (1.0 - 166.0 / 2983.0), "94.43513241702983"},
+        {0.1, "0.1"},
+        {0.3, "0.3"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {94.5, "94.5"},
+        {12.25, "12.25"},
+        {-12.25, "-12.25"},
+        {1.0 / 3.0, "0.3333333333333333"},
+        {2.0 / 3.0, "0.6666666666666666"},
+        {99.99999999999999, "99.99999999999999"},
+        {0.9999999999999999, "0.9999999999999999"},
+        {2251799813685249.5, "2251799813685249.5"},
+        {0.0001, "0.0001"},
+        {0.00009999, "0.00009999"},
+        {4.699383e-05, "0.00004699383"},
+        {0x1p-14, "0.00006103515625"},
+        {0x1.fffffffffffffp-15, "0.00006103515624999999"},
+        {0x1p-44, "0.00000000000005684341886080802"},
+        {1.7976931348623157e308, "17976931348623157"}, /* and 292 zeros */
+    };
+    size_t n = sizeof rows / sizeof *rows;
+    for (size_t i = 0; i + 1 < n; i++)
+        ck_assert_str_eq(double_text(rows[i].value), rows[i].text);
+    const char *huge = double_text(rows[n - 1].value);
+    ck_assert_uint_eq(strlen(huge), 309);
+    ck_assert_int_eq(strncmp(huge, rows[n - 1].text, 17), 0);
+    ck_assert_uint_eq(strspn(huge + 17, "0"), 292);
+}
+END_TEST
+
+/* Halfway between the two shortest texts: the even digit. */
+START_TEST(ties_between_shortest_texts_go_to_the_even_digit)
+{
+    ck_assert_str_eq(double_text(1125899906842624.25), "1125899906842624.2");
+    ck_assert_str_eq(double_text(1125899906842624.75), "1125899906842624.8");
+    ck_assert_str_eq(double_text(562949953421312.125), "562949953421312.1");
+    ck_assert_str_eq(double_text(562949953421312.375), "562949953421312.4");
+}
+END_TEST
+
+START_TEST(the_smallest_double_fits_its_room)
+{
+    char room[TB_DOUBLE_TEXT_MAX + 1];
+    room[TB_DOUBLE_TEXT_MAX] = '#';
+    char *end = tb_put_double(room, -4.9406564584124654e-324);
+    *end = 0;
+    ck_assert_uint_eq(strlen(room), 327);
+    ck_assert_int_eq(strncmp(room, "-0.000", 6), 0);
+    ck_assert_str_eq(room + 325, "05");
+    end = tb_put_double(room, -2.2250738585072014e-308);
+    ck_assert_int_lt(end - room, TB_DOUBLE_TEXT_MAX);
+    ck_assert_int_eq(room[TB_DOUBLE_TEXT_MAX], '#');
+}
+END_TEST
+
+static void assert_quoted(const char *text, size_t len, const char *expected)
+{
+    tb_buf out;
+    tb_buf_init(&out, 1000, NULL);
+    tb_json_string(&out, text, len);
+    tb_buf_add(&out, "", 1);
+    ck_assert_int_eq(tb_buf_check(&out, NULL), TB_OK);
+    ck_assert_str_eq(out.data, expected);
+    tb_buf_release(&out);
+}
+
+#define QUOTED(text, expected) assert_quoted(text, sizeof(text) - 1, expected)
+
+START_TEST(strings_escape_only_what_must_be)
+{
+    QUOTED("", "\"\"");
+    QUOTED("EU: Frankfurt, DE", "\"EU: Frankfurt, DE\"");
+    QUOTED("a\"b\\c/d", "\"a\\\"b\\\\c/d\"");
+    QUOTED("\b\f\n\r\t", "\"\\b\\f\\n\\r\\t\"");
+    QUOTED("\x01\x1f\x7f", "\"\\u0001\\u001f\x7f\"");
+    QUOTED("a\0b", "\"a\\u0000b\"");
+    QUOTED("S\xC3\xA3o \xE2\x82\xAC \xF0\x9F\x98\x80",
+           "\"S\xC3\xA3o \xE2\x82\xAC \xF0\x9F\x98\x80\"");
+}
+END_TEST
+
+#define BAD "\xEF\xBF\xBD"
+
+START_TEST(each_byte_that_is_not_utf8_becomes_the_replacement_character)
+{
+    QUOTED("\x80", "\"" BAD "\"");
+    QUOTED("a\xFF"
+           "b",
+           "\"a" BAD "b\"");
+    QUOTED("\xC3", "\"" BAD "\"");
+    QUOTED("\xE2\x82", "\"" BAD BAD "\"");
+    QUOTED("\xC0\xAF", "\"" BAD BAD "\"");                 /* not the shortest form */
+    QUOTED("\xED\xA0\x80", "\"" BAD BAD BAD "\"");         /* a surrogate */
+    QUOTED("\xF4\x90\x80\x80", "\"" BAD BAD BAD BAD "\""); /* past U+10FFFF */
+    QUOTED("\xF5\x80\x80\x80", "\"" BAD BAD BAD BAD "\"");
+}
+END_TEST
+
+START_TEST(utf8_limits)
+{
+    static const struct {
+        const char *text;
+        size_t len, step;
+    } rows[] = {
+        {"\x7F", 1, 1},
+        {"\xC2\x80", 2, 2},
+        {"\xC1\xBF", 2, 0},
+        {"\xDF\xBF", 2, 2},
+        {"\xE0\xA0\x80", 3, 3},
+        {"\xE0\x9F\xBF", 3, 0},
+        {"\xED\x9F\xBF", 3, 3},
+        {"\xED\xA0\x80", 3, 0},
+        {"\xEE\x80\x80", 3, 3},
+        {"\xEF\xBF\xBF", 3, 3},
+        {"\xEF\xBF\x7F", 3, 0},
+        {"\xF0\x90\x80\x80", 4, 4},
+        {"\xF0\x8F\xBF\xBF", 4, 0},
+        {"\xF4\x8F\xBF\xBF", 4, 4},
+        {"\xF4\x90\x80\x80", 4, 0},
+        {"\xF0\x90\x80\xC0", 4, 0},
+        {"\xF0\x90\x80\x80", 3, 0},
+        {"\xC2\x80", 1, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        ck_assert_msg(tb__utf8_step(rows[i].text, rows[i].len) == rows[i].step, "row %zu", i);
+}
+END_TEST
+
+START_TEST(a_string_past_the_buffers_maximum_is_left_out)
+{
+    tb_buf out;
+    tb_buf_init(&out, TB__QUOTED_MAX(10), NULL);
+    tb_json_string(&out, "0123456789", 10);
+    ck_assert_int_eq(tb_buf_check(&out, NULL), TB_OK);
+    ck_assert_uint_eq(out.len, 12);
+    tb_json_string(&out, "01234567890", 11);
+    ck_assert_int_eq(tb_buf_check(&out, NULL), TB_E_NOMEM);
+    ck_assert_uint_eq(out.len, 12);
+    tb_buf_release(&out);
+}
+END_TEST
+
+START_TEST(a_length_whose_worst_case_overflows_is_refused)
+{
+    tb_buf out;
+    tb_buf_init(&out, SIZE_MAX - 1, NULL);
+    tb_json_string(&out, "", SIZE_MAX / 6 + 1);
+    ck_assert(out.failed);
+    tb_buf_release(&out);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("json");
+    TCase *t = tcase_create("json");
+    tcase_add_test(t, integers_around_every_power_of_ten);
+    tcase_add_test(t, integers_never_write_past_their_room);
+    tcase_add_test(t, wide_integers_around_their_blocks);
+    tcase_add_test(t, integral_doubles_have_no_point);
+    tcase_add_test(t, what_is_not_a_number_is_zero);
+    tcase_add_test(t, doubles_print_their_shortest_text);
+    tcase_add_test(t, ties_between_shortest_texts_go_to_the_even_digit);
+    tcase_add_test(t, the_smallest_double_fits_its_room);
+    tcase_add_test(t, strings_escape_only_what_must_be);
+    tcase_add_test(t, each_byte_that_is_not_utf8_becomes_the_replacement_character);
+    tcase_add_test(t, utf8_limits);
+    tcase_add_test(t, a_string_past_the_buffers_maximum_is_left_out);
+    tcase_add_test(t, a_length_whose_worst_case_overflows_is_refused);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
