@@ -1,0 +1,575 @@
+/* catalog.h: what a catalogue may say, and every way to be refused, with the path. */
+#include "model/catalog_private.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JAN_5  INT64_C(1767571200000000)
+#define JAN_10 INT64_C(1768003200000000)
+
+static tb_catalog take(const char *text)
+{
+    tb_catalog catalog;
+    tb_error err = {0};
+    ck_assert_msg(tb_catalog_parse(text, strlen(text), &catalog, &err) == TB_OK, "%s: %s",
+                  err.field, err.message);
+    return catalog;
+}
+
+static void refused(const char *text, const char *field, const char *message)
+{
+    tb_catalog catalog;
+    tb_error err = {0};
+    ck_assert_msg(tb_catalog_parse(text, strlen(text), &catalog, &err) == TB_E_CATALOG,
+                  "accepted: %s", text);
+    ck_assert_int_eq(err.code, TB_E_CATALOG);
+    ck_assert_str_eq(err.field, field);
+    ck_assert_str_eq(err.message, message);
+}
+
+#define ACCOUNT "\"accounts\":[{\"id\":1,\"name\":\"acme\"},{\"id\":2,\"name\":\"b\"}]"
+/* A document with account 1 and 2 and one zone, or one balancer, of these members. */
+#define ZONE(members) "{" ACCOUNT ",\"zones\":[{" members "}]}"
+#define BALANCER(members)                                                                          \
+    "{" ACCOUNT ",\"zones\":[{\"id\":101,\"account\":1,\"name\":\"z\"},"                           \
+    "{\"id\":201,\"account\":2,\"name\":\"y\"}],\"load_balancers\":[{" members "}]}"
+#define REGION(members) "{\"accounts\":[],\"regions\":[{" members "}]}"
+
+/* The example of architecture section 5. */
+START_TEST(the_documented_example_is_taken)
+{
+    tb_catalog c = take(
+        "{\"accounts\":[{\"id\":1,\"name\":\"acme\"}],\"regions\":[{\"id\":1,\"code\":\"DE\","
+        "\"name\":\"EU: Frankfurt, DE\",\"billing\":\"EU\"}],\"zones\":[{\"id\":101,\"account\":1,"
+        "\"name\":\"acme-video\",\"type\":\"premium\",\"created\":\"2026-01-05T00:00:00Z\","
+        "\"settings\":{}}],\"load_balancers\":[{\"id\":7,\"account\":1,"
+        "\"created\":\"2026-01-10T00:00:00Z\",\"deleted\":null,\"zones\":[101]}]}");
+    ck_assert_uint_eq(c.n_accounts, 1);
+    ck_assert_int_eq(c.accounts[0].id, 1);
+    ck_assert_str_eq(c.accounts[0].name, "acme");
+    ck_assert_str_eq(c.accounts[0].document, "{\"id\":1,\"name\":\"acme\"}");
+    ck_assert(c.has_regions);
+    ck_assert_uint_eq(c.n_regions, 1);
+    ck_assert_str_eq(c.regions[0].code, "DE");
+    ck_assert_str_eq(c.regions[0].name, "EU: Frankfurt, DE");
+    ck_assert_uint_eq(c.n_zones, 1);
+    ck_assert_int_eq(c.zones[0].id, 101);
+    ck_assert_int_eq(c.zones[0].account, 1);
+    ck_assert_str_eq(c.zones[0].name, "acme-video");
+    ck_assert_str_eq(c.zones[0].type, "premium");
+    ck_assert_int_eq(c.zones[0].created_us, JAN_5);
+    ck_assert_str_eq(c.zones[0].settings, "{}");
+    ck_assert_uint_eq(c.n_balancers, 1);
+    ck_assert_int_eq(c.balancers[0].id, 7);
+    ck_assert_int_eq(c.balancers[0].created_us, JAN_10);
+    ck_assert_int_eq(c.balancers[0].deleted_us, INT64_MAX);
+    ck_assert_uint_eq(c.balancers[0].n_zones, 1);
+    ck_assert_int_eq(c.balancers[0].zones[0], 101);
+    tb_catalog_release(&c);
+    ck_assert_ptr_null(c.memory);
+    tb_catalog_release(&c);
+}
+END_TEST
+
+START_TEST(the_fixture_is_taken)
+{
+    const char *source = getenv("TB_SOURCE");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/fixtures/catalog.json", source ? source : ".");
+    FILE *file = fopen(path, "rb");
+    ck_assert_msg(file != NULL, "%s", path);
+    char text[16384];
+    size_t len = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[len] = 0;
+    tb_catalog c = take(text);
+    ck_assert_uint_eq(c.n_accounts, 2);
+    ck_assert_uint_eq(c.n_zones, 6);
+    ck_assert_uint_eq(c.n_balancers, 1);
+    ck_assert(!c.has_regions);
+    tb_catalog_release(&c);
+}
+END_TEST
+
+START_TEST(what_is_absent_has_its_default)
+{
+    tb_catalog c = take(BALANCER("\"id\":7,\"account\":1,\"zones\":[]"));
+    ck_assert_str_eq(c.zones[0].type, "premium");
+    ck_assert_int_eq(c.zones[0].created_us, INT64_MIN);
+    ck_assert_str_eq(c.zones[0].settings, "{}");
+    ck_assert_int_eq(c.balancers[0].created_us, INT64_MIN);
+    ck_assert_int_eq(c.balancers[0].deleted_us, INT64_MAX);
+    ck_assert_uint_eq(c.balancers[0].n_zones, 0);
+    ck_assert(!c.has_regions);
+    ck_assert_uint_eq(c.n_regions, 0);
+    ck_assert_uint_eq(c.n_extras, 0);
+    tb_catalog_release(&c);
+}
+END_TEST
+
+START_TEST(lists_may_come_in_any_order)
+{
+    tb_catalog c = take("{\"load_balancers\":[{\"zones\":[5],\"account\":3,\"id\":1}],"
+                        "\"zones\":[{\"name\":\"z\",\"account\":3,\"id\":5}],"
+                        "\"accounts\":[{\"name\":\"a\",\"id\":3}]}");
+    ck_assert_uint_eq(c.n_balancers, 1);
+    tb_catalog_release(&c);
+}
+END_TEST
+
+/* Money is read from these texts later: not a digit may change. */
+START_TEST(documents_keep_number_texts)
+{
+    tb_catalog c = take("{\"accounts\":[{\"id\":1,\"name\":\"a\",\"currency\":\"EUR\","
+                        "\"tax\":{\"rate\":0.10},\"discounts\":{\"EUUSDiscount\":1e1},"
+                        "\"prepaid\":true}],\"zones\":[{\"id\":1,\"account\":1,\"name\":\"z\","
+                        "\"settings\":{\"PriceOverride\":0.000000000004699383,\"B\":[0.1]}}]}");
+    ck_assert_str_eq(c.accounts[0].document,
+                     "{\"currency\":\"EUR\",\"discounts\":{\"EUUSDiscount\":1e1},\"id\":1,"
+                     "\"name\":\"a\",\"prepaid\":true,\"tax\":{\"rate\":0.10}}");
+    ck_assert_str_eq(c.zones[0].settings, "{\"B\":[0.1],\"PriceOverride\":0.000000000004699383}");
+    ck_assert_str_eq(c.zones[0].document,
+                     "{\"account\":1,\"id\":1,\"name\":\"z\","
+                     "\"settings\":{\"B\":[0.1],\"PriceOverride\":0.000000000004699383}}");
+    tb_catalog_release(&c);
+}
+END_TEST
+
+START_TEST(further_kinds_are_kept_as_text)
+{
+    tb_catalog c = take("{\"accounts\":[],\"shield_zones\":[{\"b\":1, \"a\":2}],"
+                        "\"registries\":{},\"container_apps\":[],\"container_limits\":{}}");
+    ck_assert_uint_eq(c.n_extras, 4);
+    ck_assert_str_eq(c.extras[0].name, "shield_zones");
+    ck_assert_str_eq(c.extras[0].document, "[{\"a\":2,\"b\":1}]");
+    tb_catalog_release(&c);
+    refused("{\"accounts\":[],\"registries\":3}", "registries",
+            "Must be an array or an object, is a number.");
+}
+END_TEST
+
+START_TEST(unknown_keys_are_refused_with_their_path)
+{
+    refused("{\"accounts\":[],\"colour\":1}", "colour", "Unknown key.");
+    refused("{\"accounts\":[{\"id\":1,\"name\":\"a\",\"colour\":1}]}", "accounts[0].colour",
+            "Unknown key.");
+    refused(ZONE("\"id\":101,\"account\":1,\"name\":\"z\",\"colour\":\"red\""), "zones[0].colour",
+            "Unknown key.");
+    refused(BALANCER("\"id\":7,\"account\":1,\"zones\":[],\"name\":\"x\""),
+            "load_balancers[0].name", "Unknown key.");
+    refused(REGION("\"id\":1,\"code\":\"DE\",\"name\":\"EU: F\",\"billing\":\"EU\",\"x\":1"),
+            "regions[0].x", "Unknown key.");
+}
+END_TEST
+
+START_TEST(paths_are_printable_and_short)
+{
+    refused("{\"a\\nb\\u007f\":1}", "a?b?", "Unknown key.");
+    refused("{\"0123456789012345678901234567890123456789012345678901234567890\":1}",
+            "01234567890123456789012345678901234567890123456", "Unknown key.");
+}
+END_TEST
+
+START_TEST(missing_keys_are_refused)
+{
+    refused("{}", "accounts", "This key is missing.");
+    refused("{\"accounts\":[{\"name\":\"a\"}]}", "accounts[0].id", "This key is missing.");
+    refused("{\"accounts\":[{\"id\":1}]}", "accounts[0].name", "This key is missing.");
+    refused(ZONE("\"id\":1,\"name\":\"z\""), "zones[0].account", "This key is missing.");
+    refused(BALANCER("\"id\":1,\"account\":1"), "load_balancers[0].zones", "This key is missing.");
+    refused(REGION("\"id\":1,\"code\":\"DE\",\"name\":\"EU: F\""), "regions[0].billing",
+            "This key is missing.");
+}
+END_TEST
+
+START_TEST(wrong_types_are_refused)
+{
+    refused("[]", "", "Must be an object, is an array.");
+    refused("{\"accounts\":{}}", "accounts", "Must be an array, is an object.");
+    refused("{\"accounts\":[1]}", "accounts[0]", "Must be an object, is a number.");
+    refused("{\"accounts\":[{\"id\":\"1\"}]}", "accounts[0].id",
+            "Must be a whole number, is a string.");
+    refused("{\"accounts\":[{\"id\":1,\"name\":null}]}", "accounts[0].name",
+            "Must be a string, is null.");
+    refused("{\"accounts\":[{\"id\":1,\"name\":\"a\",\"prepaid\":1}]}", "accounts[0].prepaid",
+            "Must be true or false, is a number.");
+    refused("{\"accounts\":[{\"id\":1,\"name\":\"a\",\"tax\":true}]}", "accounts[0].tax",
+            "Must be a number, a string, an array or an object, is true.");
+    refused("{\"accounts\":[{\"id\":1,\"name\":\"a\",\"discounts\":[]}]}", "accounts[0].discounts",
+            "Must be an object, is an array.");
+    refused(ZONE("\"settings\":[]"), "zones[0].settings", "Must be an object, is an array.");
+    refused(ZONE("\"created\":5"), "zones[0].created", "Must be a string, is a number.");
+    refused(ZONE("\"created\":null"), "zones[0].created", "Must be a string, is null.");
+    refused(ZONE("\"type\":0"), "zones[0].type", "Must be a string, is a number.");
+    refused(ZONE("\"hostnames\":\"a\""), "zones[0].hostnames", "Must be an array, is a string.");
+    refused(ZONE("\"hostnames\":[\"a\",1]"), "zones[0].hostnames[1]",
+            "Must be a string or an object, is a number.");
+    refused(BALANCER("\"zones\":101"), "load_balancers[0].zones", "Must be an array, is a number.");
+    refused(BALANCER("\"zones\":[101,\"a\"]"), "load_balancers[0].zones[1]",
+            "Must be a whole number, is a string.");
+}
+END_TEST
+
+START_TEST(ids_are_1_to_2_to_the_63_minus_1)
+{
+    static const char range[] = "Must be a whole number from 1 to 2^63-1.";
+    tb_catalog c = take("{\"accounts\":[{\"id\":9223372036854775807,\"name\":\"a\"}]}");
+    ck_assert_int_eq(c.accounts[0].id, INT64_MAX);
+    tb_catalog_release(&c);
+    static const char *const bad[] = {
+        "0", "-1", "1.0", "1e3", "9223372036854775808", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "{\"accounts\":[{\"id\":%s,\"name\":\"a\"}]}", bad[i]);
+        refused(text, "accounts[0].id", range);
+    }
+}
+END_TEST
+
+START_TEST(names_have_1_to_255_bytes)
+{
+    char text[400];
+    for (int n = 254; n <= 256; n++) {
+        snprintf(text, sizeof text, "{\"accounts\":[{\"id\":1,\"name\":\"%0*d\"}]}", n, 7);
+        if (n == 256) {
+            refused(text, "accounts[0].name", "Must have 1 to 255 bytes.");
+            continue;
+        }
+        tb_catalog c = take(text);
+        ck_assert_uint_eq(strlen(c.accounts[0].name), (size_t)n);
+        tb_catalog_release(&c);
+    }
+    refused("{\"accounts\":[{\"id\":1,\"name\":\"\"}]}", "accounts[0].name",
+            "Must have 1 to 255 bytes.");
+}
+END_TEST
+
+START_TEST(hostnames_are_strings_or_objects)
+{
+    tb_catalog c = take(ZONE(
+        "\"id\":1,\"account\":1,\"name\":\"z\",\"hostnames\":[\"a.example\",{\"Value\":\"b\"}]"));
+    ck_assert_ptr_nonnull(strstr(c.zones[0].document, "[\"a.example\",{\"Value\":\"b\"}]"));
+    tb_catalog_release(&c);
+    refused(ZONE("\"hostnames\":[\"\"]"), "zones[0].hostnames[0]", "Must have 1 to 253 bytes.");
+}
+END_TEST
+
+START_TEST(currencies_types_and_times_have_their_form)
+{
+    static const char *const bad[] = {"eur", "EU", "EURO", "E1R"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[100];
+        snprintf(text, sizeof text,
+                 "{\"accounts\":[{\"id\":1,\"name\":\"a\",\"currency\":\"%s\"}]}", bad[i]);
+        refused(text, "accounts[0].currency", "Must be three capital letters such as EUR.");
+    }
+    refused(ZONE("\"type\":\"Premium\""), "zones[0].type", "Must be premium or volume.");
+    refused(ZONE("\"created\":\"2026-01-05\""), "zones[0].created",
+            "Must be an RFC 3339 time such as 2026-01-05T00:00:00Z.");
+    refused(ZONE("\"created\":\"2026-02-30T00:00:00Z\""), "zones[0].created",
+            "Must be an RFC 3339 time such as 2026-01-05T00:00:00Z.");
+    tb_catalog c = take(ZONE("\"id\":1,\"account\":2,\"name\":\"z\",\"type\":\"volume\","
+                             "\"created\":\"2026-01-05T02:00:00+02:00\""));
+    ck_assert_str_eq(c.zones[0].type, "volume");
+    ck_assert_int_eq(c.zones[0].created_us, JAN_5);
+    tb_catalog_release(&c);
+}
+END_TEST
+
+START_TEST(duplicate_ids_are_refused_at_the_later_one)
+{
+    refused("{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"},"
+            "{\"id\":1,\"name\":\"c\"}]}",
+            "accounts[2].id", "Duplicate id 1.");
+    refused("{" ACCOUNT ",\"zones\":[{\"id\":5,\"account\":1,\"name\":\"z\"},"
+            "{\"id\":5,\"account\":2,\"name\":\"y\"}]}",
+            "zones[1].id", "Duplicate id 5.");
+    refused("{" ACCOUNT ",\"load_balancers\":[{\"id\":5,\"account\":1,\"zones\":[]},"
+            "{\"id\":5,\"account\":1,\"zones\":[]}]}",
+            "load_balancers[1].id", "Duplicate id 5.");
+    refused(BALANCER("\"id\":1,\"account\":1,\"zones\":[101,101]"), "load_balancers[0].zones[1]",
+            "Duplicate id 101.");
+}
+END_TEST
+
+START_TEST(owners_must_be_declared)
+{
+    refused(ZONE("\"id\":1,\"account\":3,\"name\":\"z\""), "zones[0].account",
+            "No such account: 3.");
+    refused(BALANCER("\"id\":1,\"account\":3,\"zones\":[]"), "load_balancers[0].account",
+            "No such account: 3.");
+    refused(BALANCER("\"id\":1,\"account\":1,\"zones\":[101,999]"), "load_balancers[0].zones[1]",
+            "No such zone: 999.");
+    refused(BALANCER("\"id\":1,\"account\":1,\"zones\":[201]"), "load_balancers[0].zones[0]",
+            "Another account owns the zone 201.");
+}
+END_TEST
+
+START_TEST(a_balancer_is_not_deleted_before_it_is_created)
+{
+    refused(BALANCER("\"id\":9,\"account\":1,\"zones\":[],\"created\":\"2026-01-10T00:00:00Z\","
+                     "\"deleted\":\"2026-01-09T23:59:59Z\""),
+            "load_balancers[0].deleted", "Deleted before it was created: balancer 9.");
+    tb_catalog c =
+        take(BALANCER("\"id\":9,\"account\":1,\"zones\":[],\"created\":\"2026-01-10T00:00:00Z\","
+                      "\"deleted\":\"2026-01-10T00:00:00Z\""));
+    ck_assert_int_eq(c.balancers[0].deleted_us, JAN_10);
+    tb_catalog_release(&c);
+}
+END_TEST
+
+START_TEST(regions_carry_all_their_fields)
+{
+    tb_catalog c = take(REGION("\"price\":0.0450,\"continent\":\"OC\",\"country\":\"AU\","
+                               "\"latitude\":-33.87,\"longitude\":151.21,\"latency_routing\":true,"
+                               "\"id\":14,\"code\":\"SYD\",\"name\":\"OC: Sydney, AU\","
+                               "\"billing\":\"ASIA\""));
+    const tb_region *r = c.regions;
+    ck_assert_int_eq(r->id, 14);
+    ck_assert_str_eq(r->code, "SYD");
+    ck_assert_str_eq(r->name, "OC: Sydney, AU");
+    ck_assert_str_eq(r->billing, "ASIA");
+    ck_assert_str_eq(r->continent, "OC");
+    ck_assert_str_eq(r->country, "AU");
+    ck_assert_str_eq(r->price, "0.0450");
+    ck_assert_double_eq(r->latitude, -33.87);
+    ck_assert_double_eq(r->longitude, 151.21);
+    ck_assert(r->latency_routing);
+    tb_catalog_release(&c);
+}
+END_TEST
+
+START_TEST(regions_take_continent_and_price_from_their_billing_region)
+{
+    tb_catalog c =
+        take(REGION("\"id\":1,\"code\":\"X\",\"name\":\"SA: Lima, PE\",\"billing\":\"SA\""));
+    ck_assert_str_eq(c.regions[0].continent, "SA");
+    ck_assert_str_eq(c.regions[0].price, "0.045");
+    ck_assert_str_eq(c.regions[0].country, "");
+    ck_assert_double_eq(c.regions[0].latitude, 0);
+    ck_assert(!c.regions[0].latency_routing);
+    tb_catalog_release(&c);
+}
+END_TEST
+
+START_TEST(an_empty_region_list_is_a_list)
+{
+    tb_catalog c = take("{\"accounts\":[],\"regions\":[]}");
+    ck_assert(c.has_regions);
+    ck_assert_uint_eq(c.n_regions, 0);
+    tb_catalog_release(&c);
+}
+END_TEST
+
+START_TEST(region_fields_have_their_form)
+{
+    static const struct {
+        const char *member, *field, *message;
+    } rows[] = {
+        {"\"code\":\"\"", "code", "Must have 1 to 16 bytes."},
+        {"\"code\":\"ABCDEFGHIJKLMNOPQ\"", "code", "Must have 1 to 16 bytes."},
+        {"\"code\":\"A B\"", "code", "Must be of letters, digits, '_', '.' and '-'."},
+        {"\"name\":\"Frankfurt\"", "name", "Must be \"<continent>: <place>\"."},
+        {"\"name\":\"EU:Frankfurt\"", "name", "Must be \"<continent>: <place>\"."},
+        {"\"name\":\": Frankfurt\"", "name", "Must be \"<continent>: <place>\"."},
+        {"\"name\":\"EU: \"", "name", "Must be \"<continent>: <place>\"."},
+        {"\"billing\":\"EUR\"", "billing", "Must be EU, NA, ASIA, SA or AF."},
+        {"\"billing\":\"eu\"", "billing", "Must be EU, NA, ASIA, SA or AF."},
+        {"\"continent\":\"XX\"", "continent", "Must be EU, NA, AS, OC, SA or AF."},
+        {"\"country\":\"de\"", "country", "Must be two capital letters."},
+        {"\"price\":-1", "price", "Must be a decimal of at most 15 characters such as 0.045."},
+        {"\"price\":1e2", "price", "Must be a decimal of at most 15 characters such as 0.045."},
+        {"\"price\":\"1.\"", "price", "Must be a decimal of at most 15 characters such as 0.045."},
+        {"\"price\":\"\"", "price", "Must be a decimal of at most 15 characters such as 0.045."},
+        {"\"price\":true", "price", "Must be a number or a string, is true."},
+        {"\"price\":0.12345678901234", "price",
+         "Must be a decimal of at most 15 characters such as 0.045."},
+        {"\"latitude\":90.01", "latitude", "Must be from -90 to 90."},
+        {"\"latitude\":-91", "latitude", "Must be from -90 to 90."},
+        {"\"longitude\":180.5", "longitude", "Must be from -180 to 180."},
+        {"\"longitude\":1e1", "longitude", "Must be a decimal of at most 15 digits."},
+        {"\"longitude\":\"1\"", "longitude", "Must be a number, is a string."},
+        {"\"latency_routing\":\"yes\"", "latency_routing", "Must be true or false, is a string."},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[200], field[48];
+        snprintf(text, sizeof text, "{\"accounts\":[],\"regions\":[{%s}]}", rows[i].member);
+        snprintf(field, sizeof field, "regions[0].%s", rows[i].field);
+        refused(text, field, rows[i].message);
+    }
+}
+END_TEST
+
+START_TEST(region_names_have_at_most_95_bytes)
+{
+    char text[300];
+    for (int n = 94; n <= 96; n++) {
+        snprintf(text, sizeof text,
+                 REGION("\"id\":1,\"code\":\"X\",\"billing\":\"EU\","
+                        "\"name\":\"EU: %0*d\""),
+                 n - 4, 7);
+        if (n == 96) {
+            refused(text, "regions[0].name", "Must have 4 to 95 bytes.");
+            continue;
+        }
+        tb_catalog c = take(text);
+        ck_assert_uint_eq(strlen(c.regions[0].name), (size_t)n);
+        tb_catalog_release(&c);
+    }
+}
+END_TEST
+
+START_TEST(region_ids_codes_and_names_are_unique)
+{
+#define TWO(id, code, name)                                                                        \
+    "{\"accounts\":[],\"regions\":[{\"id\":1,\"code\":\"DE\",\"name\":\"EU: F\","                  \
+    "\"billing\":\"EU\"},{\"id\":" id ",\"code\":\"" code "\",\"name\":\"" name                    \
+    "\",\"billing\":\"NA\"}]}"
+    tb_catalog c = take(TWO("2", "de", "EU: G"));
+    tb_catalog_release(&c);
+    refused(TWO("1", "FR", "EU: P"), "regions[1].id", "Duplicate id 1.");
+    refused(TWO("2", "DE", "EU: P"), "regions[1].code", "An earlier region has the same.");
+    refused(TWO("2", "FR", "EU: F"), "regions[1].name", "An earlier region has the same.");
+}
+END_TEST
+
+START_TEST(syntax_errors_name_their_byte)
+{
+    tb_catalog catalog;
+    tb_error err;
+    static const char text[] = "{\"accounts\":[{\"id\":1,}]}";
+    ck_assert_int_eq(tb_catalog_parse(text, sizeof text - 1, &catalog, &err), TB_E_CATALOG);
+    ck_assert_uint_eq(err.byte, 22);
+    static const char twice[] = "{\"accounts\":[],\"accounts\":[]}";
+    ck_assert_int_eq(tb_catalog_parse(twice, sizeof twice - 1, &catalog, &err), TB_E_CATALOG);
+    ck_assert_uint_eq(err.byte, 16);
+    ck_assert_str_eq(err.message, "Duplicate key.");
+    static const char type[] = "{\"accounts\":7}";
+    ck_assert_int_eq(tb_catalog_parse(type, sizeof type - 1, &catalog, &err), TB_E_CATALOG);
+    ck_assert_uint_eq(err.byte, 13);
+}
+END_TEST
+
+START_TEST(a_document_past_the_limit_is_too_large)
+{
+    tb_catalog catalog;
+    tb_error err;
+    ck_assert_int_eq(tb_catalog_parse("", TB_CATALOG_MAX + 1, &catalog, &err), TB_E_TOO_LARGE);
+    ck_assert_int_eq(tb_catalog_parse("", 0, &catalog, &err), TB_E_CATALOG);
+}
+END_TEST
+
+/* Fails the n-th allocation; counts what is held. */
+typedef struct chaos {
+    int left;
+    int held;
+} chaos;
+
+static void *chaos_resize(void *ctx, void *ptr, size_t old, size_t size)
+{
+    (void)old;
+    chaos *c = ctx;
+    if (size == 0) {
+        c->held -= ptr != NULL;
+        free(ptr);
+        return NULL;
+    }
+    if (c->left-- == 0) return NULL;
+    c->held += ptr == NULL;
+    return realloc(ptr, size);
+}
+
+START_TEST(every_allocation_may_fail)
+{
+    char text[4096];
+    int n = snprintf(text, sizeof text,
+                     "{\"accounts\":[{\"id\":1,\"name\":\"\\u0061\"}],\"zones\":[{\"id\":1,"
+                     "\"account\":1,\"name\":\"z\",\"settings\":{");
+    for (int i = 0; i < 40; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s\"k%d\":[{}]", i ? "," : "", i);
+    n += snprintf(text + n, sizeof text - (size_t)n,
+                  "}}],\"load_balancers\":[{\"id\":1,\"account\":1,\"zones\":[1]}],"
+                  "\"registries\":[],\"regions\":[]}");
+    for (int fail = 0;; fail++) {
+        chaos c = {.left = fail};
+        tb_alloc alloc = {chaos_resize, &c};
+        tb_catalog catalog;
+        tb_error err = {0};
+        tb_code code = tb__catalog_parse(text, (size_t)n, &alloc, &catalog, &err);
+        if (code == TB_OK) {
+            ck_assert_int_gt(fail, 5);
+            tb_catalog_release(&catalog);
+            ck_assert_int_eq(c.held, 0);
+            break;
+        }
+        ck_assert_int_eq(code, TB_E_NOMEM);
+        ck_assert_int_eq(err.code, TB_E_NOMEM);
+        ck_assert_int_eq(c.held, 0);
+    }
+}
+END_TEST
+
+START_TEST(many_zones_parse)
+{
+    enum { N = 20000 };
+    size_t size = 200 + N * 80, len = 0;
+    char *text = malloc(size);
+    len += (size_t)snprintf(text, size, "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":[");
+    for (int i = 0; i < N; i++)
+        len += (size_t)snprintf(text + len, size - len,
+                                "%s{\"id\":%d,\"account\":1,\"name\":\"zone-%d\"}", i ? "," : "",
+                                i * 7919 % N + 1, i);
+    snprintf(text + len, size - len, "]}");
+    tb_catalog c = take(text);
+    ck_assert_uint_eq(c.n_zones, N);
+    ck_assert_str_eq(c.zones[N - 1].name, "zone-19999");
+    tb_catalog_release(&c);
+    free(text);
+}
+END_TEST
+
+static void add_refusals(TCase *t)
+{
+    tcase_add_test(t, unknown_keys_are_refused_with_their_path);
+    tcase_add_test(t, paths_are_printable_and_short);
+    tcase_add_test(t, missing_keys_are_refused);
+    tcase_add_test(t, wrong_types_are_refused);
+    tcase_add_test(t, ids_are_1_to_2_to_the_63_minus_1);
+    tcase_add_test(t, names_have_1_to_255_bytes);
+    tcase_add_test(t, hostnames_are_strings_or_objects);
+    tcase_add_test(t, currencies_types_and_times_have_their_form);
+    tcase_add_test(t, duplicate_ids_are_refused_at_the_later_one);
+    tcase_add_test(t, owners_must_be_declared);
+    tcase_add_test(t, a_balancer_is_not_deleted_before_it_is_created);
+    tcase_add_test(t, region_fields_have_their_form);
+    tcase_add_test(t, region_names_have_at_most_95_bytes);
+    tcase_add_test(t, region_ids_codes_and_names_are_unique);
+    tcase_add_test(t, syntax_errors_name_their_byte);
+    tcase_add_test(t, a_document_past_the_limit_is_too_large);
+    tcase_add_test(t, every_allocation_may_fail);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("catalog");
+    TCase *t = tcase_create("catalog");
+    tcase_add_test(t, the_documented_example_is_taken);
+    tcase_add_test(t, the_fixture_is_taken);
+    tcase_add_test(t, what_is_absent_has_its_default);
+    tcase_add_test(t, lists_may_come_in_any_order);
+    tcase_add_test(t, documents_keep_number_texts);
+    tcase_add_test(t, further_kinds_are_kept_as_text);
+    tcase_add_test(t, regions_carry_all_their_fields);
+    tcase_add_test(t, regions_take_continent_and_price_from_their_billing_region);
+    tcase_add_test(t, an_empty_region_list_is_a_list);
+    tcase_add_test(t, many_zones_parse);
+    add_refusals(t);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
