@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,8 +106,16 @@ static tb_code configure(tb_store *store, const tb_store_options *options, tb_er
     return tb__exec(db, store->path, sql, err);
 }
 
+/* SQLite's memory statistics take one lock for all threads at every allocation; nobody reads them. */
+static void quieten(void)
+{
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 static tb_code connect(tb_store *store, const tb_store_options *options, int flags, tb_error *err)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, quieten); /* refused, harmlessly, where the program has begun to use SQLite */
     int rc = sqlite3_open_v2(store->path, &store->db,
                              flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, options->vfs);
     if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
