@@ -65,8 +65,9 @@ typedef enum tb_batch_kind { TB_BATCH_LOG = 1, TB_BATCH_BUCKETS = 2 } tb_batch_k
 #define TB_BATCH_NAME_MAX 255
 
 /* One committed segment of an input: the bytes start..length of it. A small input is one segment.
- * hash is XXH3-128 over the first `length` decompressed bytes; head is the same over the first
- * min(length, TB_HEAD) bytes: it finds candidates cheaply. */
+ * hash is XXH3-128 over the first `length` decompressed bytes; head is the same over the first line
+ * without its end, at most TB_HEAD bytes of it: it finds candidates cheaply, and does not change
+ * when the input grows. */
 #define TB_HEAD 4096
 typedef struct tb_segment {
     tb_batch_kind kind;

@@ -1,0 +1,896 @@
+/* The feed: whatever the split into blocks, segments and threads, whatever was killed, repeated or
+ * has grown, the store holds what one clean run of the same bytes holds. */
+#include "feed/feed.h"
+#include "store_fixture.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#define FROM_HOUR (NOW_US / INT64_C(3600000000) - 72)
+
+static fixture f;
+static char input[128]; /* a file in the fixture's folder */
+
+static void set_up(void)
+{
+    fixture_init(&f);
+    snprintf(input, sizeof input, "%s/input", f.folder);
+}
+
+static void tear_down(void)
+{
+    unlink(input);
+    fixture_release(&f);
+}
+
+static void again(void)
+{
+    tear_down();
+    set_up();
+}
+
+/* --- inputs --- */
+
+typedef struct text {
+    char bytes[1 << 20];
+    size_t len;
+} text;
+
+static text log_text, other_text;
+
+static void put(text *t, const char *bytes, size_t len)
+{
+    ck_assert_uint_le(t->len + len, sizeof t->bytes);
+    memcpy(t->bytes + t->len, bytes, len);
+    t->len += len;
+}
+
+static void put_str(text *t, const char *str)
+{
+    put(t, str, strlen(str));
+}
+
+/* One accepted line; n decides everything. */
+static void put_line(text *t, unsigned n)
+{
+    char line[400];
+    long long ms = NOW_MS - 72LL * 3600000 + (long long)(n % 70) * 3600000 + n % 1000;
+    int len = snprintf(line, sizeof line,
+                       "%s|%u|%lld|%u|%u|192.0.2.%u|-|https://example.com/%u|%s|agent|%08x|%s\n",
+                       n % 3 ? "HIT" : "MISS", n % 7 ? 200 : 404, ms, n * 17, 100 + n % 5, n % 250,
+                       n, n % 2 ? "DE" : "NY", n, n % 4 ? "US" : "-");
+    put(t, line, (size_t)len);
+}
+
+static void make_log(text *t, unsigned from, unsigned to, unsigned bad_every)
+{
+    t->len = 0;
+    for (unsigned n = from; n < to; n++) {
+        if (bad_every && n % bad_every == bad_every - 1) put_str(t, "not a line\n");
+        else put_line(t, n);
+    }
+}
+
+static void write_input(const char *bytes, size_t len)
+{
+    int fd = open(input, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, bytes, len), (ssize_t)len);
+    close(fd);
+}
+
+static size_t pack_gzip(const char *bytes, size_t len, char *out, size_t size)
+{
+    z_stream z = {0};
+    ck_assert_int_eq(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    z.next_in = (Bytef *)(uintptr_t)bytes;
+    z.avail_in = (uInt)len;
+    z.next_out = (Bytef *)out;
+    z.avail_out = (uInt)size;
+    ck_assert_int_eq(deflate(&z, Z_FINISH), Z_STREAM_END);
+    size_t made = z.total_out;
+    deflateEnd(&z);
+    return made;
+}
+
+/* --- running --- */
+
+static feed_options plain_options(void)
+{
+    return (feed_options){.kind = TB_BATCH_LOG, .layout = {.now_ms = NOW_MS}, .source = "input",
+                          .threads = 1, .now_us = NOW_US};
+}
+
+static feed_report feed_ok(const char *bytes, size_t len, const feed_options *options)
+{
+    feed_report report;
+    tb_error err = {0};
+    write_input(bytes, len);
+    ok(feed_file(f.store, input, options, &report, &err));
+    return report;
+}
+
+static tb_code feed_code(const char *bytes, size_t len, const feed_options *options,
+                         feed_report *report, tb_error *err)
+{
+    write_input(bytes, len);
+    return feed_file(f.store, input, options, report, err);
+}
+
+/* Feeds through a pipe as standard input. */
+typedef struct piped {
+    int fd;
+    const char *bytes;
+    size_t len;
+} piped;
+
+static void *write_pipe(void *arg)
+{
+    piped *p = arg;
+    for (size_t at = 0; at < p->len;) {
+        ssize_t n = write(p->fd, p->bytes + at, p->len - at);
+        if (n <= 0) break;
+        at += (size_t)n;
+    }
+    close(p->fd);
+    return NULL;
+}
+
+static tb_code feed_pipe(const char *bytes, size_t len, const feed_options *options,
+                         feed_report *report, tb_error *err)
+{
+    int fds[2], saved = dup(0);
+    pthread_t thread;
+    ck_assert_int_eq(pipe(fds), 0);
+    ck_assert_int_ge(dup2(fds[0], 0), 0);
+    close(fds[0]);
+    piped p = {fds[1], bytes, len};
+    ck_assert_int_eq(pthread_create(&thread, NULL, write_pipe, &p), 0);
+    tb_code code = feed_file(f.store, "-", options, report, err);
+    ck_assert_int_ge(dup2(saved, 0), 0); /* the writer's end breaks where the feed gave up */
+    close(saved);
+    pthread_join(thread, NULL);
+    return code;
+}
+
+/* --- what the store holds --- */
+
+typedef struct sink {
+    XXH64_state_t *hash;
+    size_t rows;
+} sink;
+
+static bool hash_row(void *ctx, int n, const char *const *cells, bool is_header)
+{
+    sink *s = ctx;
+    for (int i = 0; i < n; i++)
+        XXH64_update(s->hash, cells[i] ? cells[i] : "", cells[i] ? strlen(cells[i]) + 1 : 1);
+    s->rows += !is_header;
+    return true;
+}
+
+static uint64_t hash_query(const char *sql, size_t *ret_rows)
+{
+    tb_error err = {0};
+    tb_store *reader;
+    tb_store_options options = {.now_us = NOW_US};
+    sink s = {XXH64_createState(), 0};
+    XXH64_reset(s.hash, 0);
+    ok(tb_store_open(f.path, &options, &reader, &err));
+    ok(tb_store_query(reader, sql, hash_row, &s, &err));
+    tb_store_close(reader);
+    uint64_t value = XXH64_digest(s.hash);
+    XXH64_freeState(s.hash);
+    if (ret_rows) *ret_rows = s.rows;
+    return value;
+}
+
+static uint64_t usage_hash(void)
+{
+    return hash_query("SELECT * FROM buckets ORDER BY 1,2,3,4", NULL);
+}
+
+static uint64_t reject_hash(size_t *ret_rows)
+{
+    return hash_query("SELECT line,byte,reason,text FROM reject ORDER BY line", ret_rows);
+}
+
+static uint64_t count_of(const char *sql)
+{
+    size_t rows;
+    hash_query(sql, &rows);
+    return rows;
+}
+
+static uint64_t segments(void)
+{
+    return count_of("SELECT id FROM segment");
+}
+
+/* --- splits --- */
+
+START_TEST(any_block_and_segment_size_and_thread_count_give_the_same_store)
+{
+    make_log(&log_text, 0, 120, 13);
+    feed_options options = plain_options();
+    feed_report whole = feed_ok(log_text.bytes, log_text.len, &options);
+    ck_assert_uint_eq(whole.lines, 120);
+    ck_assert_uint_eq(whole.rejected, 9);
+    ck_assert_uint_eq(whole.accepted + whole.rejected, whole.lines);
+    ck_assert_uint_eq(whole.first_line, 13);
+    uint64_t usage = usage_hash(), rejects = reject_hash(NULL);
+    static const size_t blocks[] = {1, 2, 7, 64, 117, 118, 500, 4096, 100000};
+    static const uint64_t parts[] = {1, 300, 5000, 0};
+    for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
+        for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
+            for (unsigned threads = 1; threads <= 3; threads += 2) {
+                again();
+                options.block_bytes = blocks[b];
+                options.segment_bytes = parts[p];
+                options.threads = threads;
+                feed_report report = feed_ok(log_text.bytes, log_text.len, &options);
+                ck_assert_uint_eq(report.accepted, whole.accepted);
+                ck_assert_uint_eq(report.first_line, 13);
+                ck_assert_uint_eq(usage_hash(), usage);
+                ck_assert_uint_eq(reject_hash(NULL), rejects);
+                if (parts[p] == 0) ck_assert_uint_eq(segments(), 1);
+            }
+    fixture_verify(&f);
+}
+END_TEST
+
+START_TEST(a_full_rollup_starts_a_segment)
+{
+    make_log(&log_text, 0, 200, 0);
+    feed_options options = plain_options();
+    feed_ok(log_text.bytes, log_text.len, &options);
+    uint64_t usage = usage_hash();
+    again();
+    options.max_groups = 10;
+    options.block_bytes = 600;
+    feed_report report = feed_ok(log_text.bytes, log_text.len, &options);
+    ck_assert_uint_eq(report.accepted, 200);
+    ck_assert_uint_gt(segments(), 5);
+    ck_assert_uint_eq(usage_hash(), usage);
+}
+END_TEST
+
+/* --- again, killed, grown --- */
+
+START_TEST(the_same_file_again_changes_nothing)
+{
+    make_log(&log_text, 0, 50, 7);
+    feed_options options = plain_options();
+    options.segment_bytes = 1000;
+    options.block_bytes = 300;
+    feed_ok(log_text.bytes, log_text.len, &options);
+    uint64_t usage = usage_hash(), n = segments();
+    feed_report report = feed_ok(log_text.bytes, log_text.len, &options);
+    ck_assert(report.nothing_new);
+    ck_assert_uint_eq(report.lines, 0);
+    ck_assert_uint_eq(report.known_lines, 50);
+    ck_assert_uint_eq(report.known_bytes, log_text.len);
+    ck_assert_uint_eq(usage_hash(), usage);
+    ck_assert_uint_eq(segments(), n);
+}
+END_TEST
+
+/* A run that ended at every line end in turn, then the whole file: as if it never ended. */
+START_TEST(a_log_cut_anywhere_and_fed_again_whole_equals_one_clean_run)
+{
+    make_log(&log_text, 0, 6, 4);
+    feed_options options = plain_options();
+    feed_ok(log_text.bytes, log_text.len, &options);
+    uint64_t usage = usage_hash(), rejects = reject_hash(NULL);
+    for (size_t cut = 0; cut <= log_text.len; cut++) {
+        again();
+        feed_report first = feed_ok(log_text.bytes, cut, &options);
+        feed_report second = feed_ok(log_text.bytes, log_text.len, &options);
+        ck_assert_uint_eq(first.lines + second.lines, 6);
+        ck_assert_uint_eq(second.known_lines, first.lines);
+        ck_assert_uint_eq(first.bytes + first.waiting_bytes, cut);
+        ck_assert_uint_eq(usage_hash(), usage);
+        ck_assert_uint_eq(reject_hash(NULL), rejects);
+    }
+    fixture_verify(&f);
+}
+END_TEST
+
+/* The same through a pipe, where nothing can be read twice: parsed first, thrown away when known. */
+START_TEST(a_grown_stream_adds_only_its_new_lines)
+{
+    make_log(&log_text, 0, 40, 9);
+    feed_options options = plain_options();
+    feed_report report;
+    tb_error err = {0};
+    feed_ok(log_text.bytes, log_text.len, &options);
+    uint64_t usage = usage_hash(), rejects = reject_hash(NULL);
+    for (unsigned threads = 1; threads <= 2; threads++)
+        for (size_t lines = 0; lines <= 40; lines += 4) {
+            again();
+            make_log(&other_text, 0, (unsigned)lines, 9);
+            options.threads = threads;
+            options.block_bytes = 900;
+            options.segment_bytes = 1500;
+            options.max_groups = 5;
+            ok(feed_pipe(other_text.bytes, other_text.len, &options, &report, &err));
+            ck_assert_uint_eq(report.lines, lines);
+            ok(feed_pipe(log_text.bytes, log_text.len, &options, &report, &err));
+            ck_assert_uint_eq(report.lines, 40 - lines);
+            ck_assert_uint_eq(report.known_lines, lines);
+            ck_assert_uint_eq(report.known_bytes, other_text.len);
+            ck_assert(report.nothing_new == (lines == 40));
+            ck_assert_uint_eq(usage_hash(), usage);
+            ck_assert_uint_eq(reject_hash(NULL), rejects);
+        }
+    fixture_verify(&f);
+}
+END_TEST
+
+/* Candidates that are refuted only after some of their bytes were parsed. With few groups the first
+ * log is many segments, and those that both begin with are known. */
+START_TEST(an_input_that_only_begins_alike_is_new)
+{
+    make_log(&log_text, 0, 30, 0);
+    make_log(&other_text, 0, 20, 0);
+    put_line(&other_text, 999);
+    feed_options options = plain_options();
+    feed_report report;
+    tb_error err = {0};
+    options.block_bytes = 500;
+    for (int few = 0; few <= 1; few++)
+        for (int pipe = 0; pipe <= 1; pipe++) {
+            again();
+            options.max_groups = few ? 4 : 0;
+            feed_ok(log_text.bytes, log_text.len, &options);
+            uint64_t n = segments();
+            if (pipe) ok(feed_pipe(other_text.bytes, other_text.len, &options, &report, &err));
+            else report = feed_ok(other_text.bytes, other_text.len, &options);
+            ck_assert_uint_eq(report.known_lines + report.lines, 21);
+            ck_assert((report.known_lines > 0) == (few == 1));
+            ck_assert_uint_lt(report.known_lines, 20);
+            ck_assert_uint_gt(segments(), n);
+        }
+    fixture_verify(&f);
+}
+END_TEST
+
+START_TEST(the_same_bytes_of_another_zone_or_edge_are_new)
+{
+    static const char line[] = "192.0.2.7 - - [17/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 51 "
+                               "\"-\" \"agent\"\n";
+    feed_options options = plain_options();
+    options.layout = (tb_log_layout){.format = TB_FORMAT_COMBINED, .now_ms = NOW_MS, .zone = 1,
+                                     .edge = "DE", .edge_len = 2};
+    ck_assert_uint_eq(feed_ok(line, sizeof line - 1, &options).accepted, 1);
+    ck_assert(feed_ok(line, sizeof line - 1, &options).nothing_new);
+    options.layout.zone = 2;
+    ck_assert_uint_eq(feed_ok(line, sizeof line - 1, &options).accepted, 1);
+    options.layout.edge = "NY";
+    ck_assert_uint_eq(feed_ok(line, sizeof line - 1, &options).accepted, 1);
+    ck_assert(feed_ok(line, sizeof line - 1, &options).nothing_new);
+}
+END_TEST
+
+/* --- the last line --- */
+
+START_TEST(an_unterminated_last_line_of_a_plain_file_waits)
+{
+    make_log(&log_text, 0, 3, 0);
+    feed_options options = plain_options();
+    feed_report report = feed_ok(log_text.bytes, log_text.len - 1, &options);
+    ck_assert_uint_eq(report.lines, 2);
+    ck_assert_uint_gt(report.waiting_bytes, 0);
+    ck_assert_uint_eq(report.bytes + report.waiting_bytes, log_text.len - 1);
+    report = feed_ok(log_text.bytes, log_text.len, &options);
+    ck_assert_uint_eq(report.lines, 1);
+    ck_assert_uint_eq(report.waiting_bytes, 0);
+}
+END_TEST
+
+START_TEST(final_takes_an_unterminated_last_line_and_its_end_is_no_line)
+{
+    make_log(&log_text, 0, 3, 0);
+    feed_options options = plain_options();
+    options.take_partial_line = true;
+    ck_assert_uint_eq(feed_ok(log_text.bytes, log_text.len - 1, &options).lines, 3);
+    options.take_partial_line = false;
+    feed_report report = feed_ok(log_text.bytes, log_text.len - 1, &options);
+    ck_assert(report.nothing_new);
+    ck_assert_uint_eq(report.waiting_bytes, 0);
+    report = feed_ok(log_text.bytes, log_text.len, &options);
+    ck_assert(report.nothing_new);
+    put_line(&log_text, 3);
+    report = feed_ok(log_text.bytes, log_text.len, &options);
+    ck_assert_uint_eq(report.lines, 1);
+    ck_assert_uint_eq(report.accepted, 1);
+    ck_assert(feed_ok(log_text.bytes, log_text.len, &options).nothing_new);
+}
+END_TEST
+
+START_TEST(streams_and_compressed_files_take_an_unterminated_last_line)
+{
+    static char packed[1 << 16];
+    make_log(&log_text, 0, 3, 0);
+    feed_options options = plain_options();
+    feed_report report;
+    tb_error err = {0};
+    ok(feed_pipe(log_text.bytes, log_text.len - 1, &options, &report, &err));
+    ck_assert_uint_eq(report.lines, 3);
+    again();
+    size_t n = pack_gzip(log_text.bytes, log_text.len - 1, packed, sizeof packed);
+    ck_assert_uint_eq(feed_ok(packed, n, &options).lines, 3);
+}
+END_TEST
+
+/* --- long lines --- */
+
+static void make_long(size_t len)
+{
+    static char junk[1 << 16];
+    memset(junk, 'x', sizeof junk);
+    make_log(&log_text, 0, 2, 0);
+    int fd = open(input, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ck_assert_int_eq(write(fd, log_text.bytes, log_text.len), (ssize_t)log_text.len);
+    for (size_t at = 0; at < len;) {
+        size_t n = len - at < sizeof junk ? len - at : sizeof junk;
+        ck_assert_int_eq(write(fd, junk, n), (ssize_t)n);
+        at += n;
+    }
+    ck_assert_int_eq(write(fd, "\n", 1), 1);
+    ck_assert_int_eq(write(fd, log_text.bytes, log_text.len), (ssize_t)log_text.len);
+    close(fd);
+}
+
+START_TEST(a_line_longer_than_the_limit_is_one_rejected_line)
+{
+    static const size_t lengths[] = {TB_LINE_MAX - 1, TB_LINE_MAX, TB_LINE_MAX + 1, TB_LINE_MAX + 2,
+                                     TB_LINE_MAX + 3, 3 * TB_LINE_MAX};
+    static const size_t blocks[] = {0, 4096, TB_LINE_MAX + 3};
+    feed_options options = plain_options();
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
+            feed_report report;
+            tb_error err = {0};
+            again();
+            make_long(lengths[i]);
+            options.block_bytes = blocks[b];
+            ok(feed_file(f.store, input, &options, &report, &err));
+            ck_assert_uint_eq(report.lines, 5);
+            ck_assert_uint_eq(report.rejected, 1);
+            ck_assert_uint_eq(report.first_line, 3);
+            ck_assert_int_eq(report.first_reason,
+                             lengths[i] > TB_LINE_MAX ? TB_REJECT_TOO_LONG : TB_REJECT_COLUMNS);
+            ok(feed_file(f.store, input, &options, &report, &err));
+            ck_assert(report.nothing_new);
+        }
+}
+END_TEST
+
+START_TEST(a_too_long_last_line_without_end_waits_too)
+{
+    feed_options options = plain_options();
+    feed_report report;
+    tb_error err = {0};
+    make_long(2 * TB_LINE_MAX);
+    struct stat st;
+    ck_assert_int_eq(stat(input, &st), 0);
+    ck_assert_int_eq(truncate(input, st.st_size - (off_t)log_text.len - 1), 0);
+    ok(feed_file(f.store, input, &options, &report, &err));
+    ck_assert_uint_eq(report.lines, 2);
+    ck_assert_uint_eq(report.waiting_bytes, 2 * TB_LINE_MAX);
+    make_long(2 * TB_LINE_MAX);
+    ok(feed_file(f.store, input, &options, &report, &err));
+    ck_assert_uint_eq(report.known_lines, 2);
+    ck_assert_uint_eq(report.lines, 3);
+    ck_assert_uint_eq(report.rejected, 1);
+}
+END_TEST
+
+/* --- compressed input --- */
+
+START_TEST(gzip_members_and_zstd_frames_one_after_another_are_one_input)
+{
+    static char packed[1 << 18];
+    make_log(&log_text, 0, 60, 0);
+    feed_options options = plain_options();
+    feed_ok(log_text.bytes, log_text.len, &options);
+    size_t half = log_text.len / 2;
+    size_t n = pack_gzip(log_text.bytes, half, packed, sizeof packed);
+    n += pack_gzip(log_text.bytes + half, log_text.len - half, packed + n, sizeof packed - n);
+    feed_report report = feed_ok(packed, n, &options);
+    ck_assert(report.nothing_new); /* compressed or not, the content decides */
+    memset(packed + n, 0, 512);
+    ck_assert(feed_ok(packed, n + 512, &options).nothing_new);
+    n = ZSTD_compress(packed, sizeof packed, log_text.bytes, half, 3);
+    n += ZSTD_compress(packed + n, sizeof packed - n, log_text.bytes + half, log_text.len - half,
+                       3);
+    ck_assert(feed_ok(packed, n, &options).nothing_new);
+    again();
+    ck_assert_uint_eq(feed_ok(packed, n, &options).accepted, 60);
+}
+END_TEST
+
+START_TEST(a_grown_compressed_log_adds_only_its_new_lines)
+{
+    static char packed[1 << 18];
+    feed_options options = plain_options();
+    options.block_bytes = 700;
+    make_log(&log_text, 0, 60, 0);
+    feed_ok(log_text.bytes, log_text.len, &options);
+    uint64_t usage = usage_hash();
+    again();
+    make_log(&other_text, 0, 25, 0);
+    size_t n = pack_gzip(other_text.bytes, other_text.len, packed, sizeof packed);
+    ck_assert_uint_eq(feed_ok(packed, n, &options).lines, 25);
+    n = pack_gzip(log_text.bytes, log_text.len, packed, sizeof packed);
+    feed_report report = feed_ok(packed, n, &options);
+    ck_assert_uint_eq(report.lines, 35);
+    ck_assert_uint_eq(report.known_lines, 25);
+    ck_assert_uint_eq(usage_hash(), usage);
+}
+END_TEST
+
+START_TEST(compressed_input_cut_anywhere_is_an_error_that_names_the_byte)
+{
+    static char packed[2][1 << 16];
+    make_log(&log_text, 0, 20, 0);
+    size_t n[2] = {pack_gzip(log_text.bytes, log_text.len, packed[0], sizeof packed[0]),
+                   ZSTD_compress(packed[1], sizeof packed[1], log_text.bytes, log_text.len, 3)};
+    feed_options options = plain_options();
+    for (int codec = 0; codec < 2; codec++)
+        for (size_t cut = 4; cut < n[codec]; cut++) {
+            feed_report report;
+            tb_error err = {0};
+            ck_assert_int_eq(feed_code(packed[codec], cut, &options, &report, &err),
+                             TB_E_BAD_INPUT);
+            ck_assert_uint_eq(err.byte, cut + 1);
+            ck_assert_uint_eq(segments(), 0);
+        }
+}
+END_TEST
+
+START_TEST(damaged_compressed_input_or_something_after_it_is_an_error)
+{
+    static char packed[1 << 16];
+    make_log(&log_text, 0, 20, 0);
+    size_t n = pack_gzip(log_text.bytes, log_text.len, packed, sizeof packed);
+    feed_options options = plain_options();
+    feed_report report;
+    tb_error err = {0};
+    packed[n - 5] = (char)(packed[n - 5] ^ 1); /* the checksum */
+    ck_assert_int_eq(feed_code(packed, n, &options, &report, &err), TB_E_BAD_INPUT);
+    packed[n - 5] = (char)(packed[n - 5] ^ 1);
+    packed[n] = 'x';
+    ck_assert_int_eq(feed_code(packed, n + 1, &options, &report, &err), TB_E_BAD_INPUT);
+    ck_assert_uint_eq(err.byte, n + 1);
+    ck_assert_uint_eq(segments(), 0);
+    ck_assert_uint_eq(feed_ok(packed, n, &options).accepted, 20);
+}
+END_TEST
+
+/* --- named batches --- */
+
+START_TEST(a_named_batch_names_exactly_its_bytes)
+{
+    make_log(&log_text, 0, 20, 0);
+    feed_options options = plain_options();
+    feed_report report;
+    tb_error err = {0};
+    options.batch = "one";
+    ck_assert_uint_eq(feed_ok(log_text.bytes, log_text.len, &options).accepted, 20);
+    ck_assert(feed_ok(log_text.bytes, log_text.len, &options).nothing_new);
+    uint64_t usage = usage_hash();
+    log_text.bytes[0] = 'X';
+    ck_assert_int_eq(feed_code(log_text.bytes, log_text.len, &options, &report, &err),
+                     TB_E_BATCH_CONFLICT);
+    log_text.bytes[0] = 'M';
+    put_line(&log_text, 20);
+    ck_assert_int_eq(feed_code(log_text.bytes, log_text.len, &options, &report, &err),
+                     TB_E_BATCH_CONFLICT);
+    ck_assert_int_eq(feed_code(log_text.bytes, 200, &options, &report, &err), TB_E_BATCH_CONFLICT);
+    ck_assert_int_eq(feed_code("", 0, &options, &report, &err), TB_E_BATCH_CONFLICT);
+    options.kind = TB_BATCH_BUCKETS;
+    make_log(&log_text, 0, 20, 0);
+    ck_assert_int_eq(feed_code(log_text.bytes, log_text.len, &options, &report, &err),
+                     TB_E_BATCH_CONFLICT);
+    ck_assert_uint_eq(usage_hash(), usage);
+    options.kind = TB_BATCH_LOG;
+    options.batch = "two"; /* a name decides alone: the same bytes once more */
+    ck_assert_uint_eq(feed_ok(log_text.bytes, log_text.len, &options).accepted, 20);
+}
+END_TEST
+
+START_TEST(a_named_batch_that_was_cut_short_goes_on)
+{
+    make_log(&log_text, 0, 30, 0);
+    make_log(&other_text, 0, 10, 0);
+    put_str(&other_text, "HI");
+    feed_options options = plain_options();
+    options.batch = "one";
+    options.segment_bytes = 600;
+    options.block_bytes = 300;
+    feed_report report = feed_ok(other_text.bytes, other_text.len, &options);
+    ck_assert_uint_eq(report.lines, 10);
+    ck_assert_uint_eq(report.waiting_bytes, 2);
+    ck_assert(feed_ok(other_text.bytes, other_text.len, &options).nothing_new);
+    report = feed_ok(log_text.bytes, log_text.len, &options);
+    ck_assert_uint_eq(report.known_lines, 10);
+    ck_assert_uint_eq(report.lines, 20);
+    ck_assert(feed_ok(log_text.bytes, log_text.len, &options).nothing_new);
+    tb_error err = {0};
+    ck_assert_int_eq(feed_pipe(other_text.bytes, other_text.len, &options, &report, &err),
+                     TB_E_BATCH_CONFLICT);
+    ok(feed_pipe(log_text.bytes, log_text.len, &options, &report, &err));
+    ck_assert(report.nothing_new);
+}
+END_TEST
+
+START_TEST(an_empty_input_is_no_line_and_an_empty_named_one_is_a_batch)
+{
+    feed_options options = plain_options();
+    feed_report report = feed_ok("", 0, &options);
+    ck_assert_uint_eq(report.lines, 0);
+    ck_assert(!report.nothing_new);
+    ck_assert_uint_eq(segments(), 0);
+    options.batch = "empty";
+    ck_assert(!feed_ok("", 0, &options).nothing_new);
+    ck_assert(feed_ok("", 0, &options).nothing_new);
+    ck_assert_uint_eq(segments(), 1);
+}
+END_TEST
+
+/* --- refused lines --- */
+
+START_TEST(stop_ends_at_the_first_refused_line_in_input_order)
+{
+    make_log(&log_text, 0, 200, 60);
+    feed_options options = plain_options();
+    options.stop_on_error = true;
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        feed_report report;
+        tb_error err = {0};
+        again();
+        options.threads = threads;
+        options.block_bytes = 250;
+        options.segment_bytes = 1500;
+        ck_assert_int_eq(feed_code(log_text.bytes, log_text.len, &options, &report, &err),
+                         TB_E_BAD_LINE);
+        ck_assert_uint_eq(err.line, 60);
+        ck_assert_uint_eq(report.stop_line, 60);
+        ck_assert_uint_ge(err.byte, 1);
+        ck_assert_uint_lt(report.lines, 60);
+        ck_assert_uint_eq(report.rejected, 0);
+        ck_assert_uint_eq(count_of("SELECT line FROM reject"), 0);
+        uint64_t before = report.lines;
+        make_log(&other_text, 0, 200, 0); /* the line is corrected: the run goes on */
+        report = feed_ok(other_text.bytes, other_text.len, &options);
+        ck_assert_uint_eq(report.known_lines, before);
+        ck_assert_uint_eq(report.known_lines + report.accepted, 200);
+    }
+}
+END_TEST
+
+START_TEST(refused_lines_keep_their_number_across_segments_and_runs)
+{
+    make_log(&log_text, 0, 30, 10);
+    feed_options options = plain_options();
+    options.segment_bytes = 500;
+    options.block_bytes = 200;
+    feed_ok(log_text.bytes, log_text.len / 2, &options);
+    feed_ok(log_text.bytes, log_text.len, &options);
+    ck_assert_uint_eq(
+        count_of("SELECT 1 FROM reject WHERE line IN (10,20,30) AND text=CAST('not a line' AS BLOB)"),
+        3);
+    ck_assert_uint_eq(count_of("SELECT 1 FROM reject"), 3);
+}
+END_TEST
+
+/* --- bucket rows --- */
+
+static const char two_rows[] =
+    "{\"zone\":101,\"hour\":\"2026-11-17T13:00:00Z\",\"region\":\"DE\",\"requests\":120}\n"
+    "{\"zone\":101,\"hour\":\"2026-11-17T14:00:00Z\",\"region\":\"DE\",\"requests\":5}\n";
+
+static feed_options import_options(void)
+{
+    feed_options options = plain_options();
+    options.kind = TB_BATCH_BUCKETS;
+    options.whole = options.take_partial_line = options.stop_on_error = true;
+    return options;
+}
+
+START_TEST(an_import_is_whole_or_nothing)
+{
+    feed_options options = import_options();
+    feed_report report;
+    tb_error err = {0};
+    options.max_groups = 1;
+    options.block_bytes = 100;
+    options.segment_bytes = 1;
+    log_text.len = 0;
+    put_str(&log_text, two_rows);
+    put_str(&log_text, "{\"zone\":101,\"hour\":\"2026-11-17T14:00:00Z\",\"colour\":5}\n");
+    ck_assert_int_eq(feed_code(log_text.bytes, log_text.len, &options, &report, &err),
+                     TB_E_BAD_LINE);
+    ck_assert_uint_eq(err.line, 3);
+    ck_assert_ptr_nonnull(strstr(err.message, "colour"));
+    ck_assert_uint_eq(segments(), 0);
+    ck_assert_uint_eq(count_of("SELECT 1 FROM buckets"), 0);
+    report = feed_ok(two_rows, sizeof two_rows - 2, &options); /* the last line without its end */
+    ck_assert_uint_eq(report.accepted, 2);
+    ck_assert_uint_eq(segments(), 1);
+    ck_assert(feed_ok(two_rows, sizeof two_rows - 1, &options).nothing_new);
+    options.stop_on_error = false;
+    options.batch = "x";
+    report = feed_ok(log_text.bytes, log_text.len, &options);
+    ck_assert_uint_eq(report.accepted, 2);
+    ck_assert_uint_eq(report.rejected, 1);
+}
+END_TEST
+
+START_TEST(a_row_that_overflows_a_counter_is_named)
+{
+    feed_options options = import_options();
+    feed_report report;
+    tb_error err = {0};
+    log_text.len = 0;
+    put_str(&log_text, two_rows);
+    for (int i = 0; i < 2; i++)
+        put_str(&log_text, "{\"zone\":101,\"hour\":\"2026-11-17T14:00:00Z\",\"region\":\"DE\","
+                           "\"bytes\":9223372036854775807}\n");
+    options.block_bytes = 90;
+    ck_assert_int_eq(feed_code(log_text.bytes, log_text.len, &options, &report, &err),
+                     TB_E_OVERFLOW);
+    ck_assert_uint_eq(err.line, 4);
+    ck_assert_uint_eq(segments(), 0);
+}
+END_TEST
+
+/* --- memory --- */
+
+START_TEST(memory_is_fed_inside_the_callers_transaction)
+{
+    make_log(&log_text, 0, 30, 0);
+    feed_options options = plain_options();
+    feed_report report;
+    tb_error err = {0};
+    ok(tb_store_begin(f.store, &err));
+    ok(feed_memory(f.store, log_text.bytes, log_text.len - 1, FEED_DETECT, 1 << 20, &options,
+                   &report, &err));
+    ck_assert_uint_eq(report.accepted, 30);
+    tb_store_rollback(f.store);
+    ck_assert_uint_eq(segments(), 0);
+    ok(tb_store_begin(f.store, &err));
+    for (int i = 0; i < 2; i++) {
+        options.batch = "one";
+        ok(feed_memory(f.store, log_text.bytes, log_text.len, FEED_PLAIN, 1 << 20, &options,
+                       &report, &err));
+        ck_assert(report.nothing_new == (i == 1));
+        options.batch = NULL;
+        ok(feed_memory(f.store, log_text.bytes, log_text.len, FEED_PLAIN, 1 << 20, &options,
+                       &report, &err));
+        ck_assert(report.nothing_new); /* without a name the content decides */
+    }
+    ok(tb_store_commit(f.store, &err));
+    ck_assert_uint_eq(segments(), 1);
+    fixture_verify(&f);
+}
+END_TEST
+
+START_TEST(memory_that_decompresses_to_more_than_allowed_is_refused)
+{
+    static char packed[1 << 16];
+    make_log(&log_text, 0, 30, 0);
+    size_t n = pack_gzip(log_text.bytes, log_text.len, packed, sizeof packed);
+    feed_options options = plain_options();
+    feed_report report;
+    tb_error err = {0};
+    ok(tb_store_begin(f.store, &err));
+    ck_assert_int_eq(feed_memory(f.store, packed, n, FEED_GZIP, log_text.len - 1, &options, &report,
+                                 &err),
+                     TB_E_TOO_LARGE);
+    ck_assert_int_eq(feed_memory(f.store, log_text.bytes, log_text.len, FEED_GZIP, 1 << 20,
+                                 &options, &report, &err),
+                     TB_E_BAD_INPUT);
+    ok(feed_memory(f.store, packed, n, FEED_GZIP, log_text.len, &options, &report, &err));
+    ck_assert_uint_eq(report.accepted, 30);
+    tb_store_rollback(f.store);
+}
+END_TEST
+
+/* --- stopping and failing --- */
+
+static atomic_bool stop;
+
+static void stop_now(void *ctx, const feed_progress *progress)
+{
+    (void)ctx;
+    ck_assert_uint_gt(progress->lines, 0);
+    ck_assert_uint_gt(progress->total_read, 0);
+    atomic_store(&stop, true);
+}
+
+START_TEST(a_stopped_run_keeps_what_it_took_and_goes_on_later)
+{
+    feed_options options = plain_options();
+    int fd = open(input, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    for (unsigned part = 0; part < 20; part++) {
+        make_log(&log_text, part * 6000, part * 6000 + 6000, 0);
+        ck_assert_int_eq(write(fd, log_text.bytes, log_text.len), (ssize_t)log_text.len);
+    }
+    close(fd);
+    feed_report report, rest;
+    tb_error err = {0};
+    atomic_store(&stop, false);
+    options.stop = &stop;
+    options.progress = stop_now;
+    ok(feed_file(f.store, input, &options, &report, &err));
+    ck_assert(report.interrupted);
+    ck_assert_uint_gt(report.lines, 0);
+    ck_assert_uint_lt(report.lines, 120000);
+    atomic_store(&stop, false);
+    options.progress = NULL;
+    ok(feed_file(f.store, input, &options, &rest, &err));
+    ck_assert(!rest.interrupted);
+    ck_assert_uint_eq(rest.known_lines, report.lines);
+    ck_assert_uint_eq(rest.known_lines + rest.lines, 120000);
+    fixture_verify(&f);
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_read_is_an_error)
+{
+    feed_options options = plain_options();
+    feed_report report;
+    tb_error err = {0};
+    ck_assert_int_eq(feed_file(f.store, "/nonexistent/log", &options, &report, &err),
+                     TB_E_BAD_INPUT);
+    ck_assert_int_eq(feed_file(f.store, f.folder, &options, &report, &err), TB_E_BAD_INPUT);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("feed");
+    TCase *tc = tcase_create("feed");
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, any_block_and_segment_size_and_thread_count_give_the_same_store);
+    tcase_add_test(tc, a_full_rollup_starts_a_segment);
+    tcase_add_test(tc, the_same_file_again_changes_nothing);
+    tcase_add_test(tc, a_log_cut_anywhere_and_fed_again_whole_equals_one_clean_run);
+    tcase_add_test(tc, a_grown_stream_adds_only_its_new_lines);
+    tcase_add_test(tc, an_input_that_only_begins_alike_is_new);
+    tcase_add_test(tc, the_same_bytes_of_another_zone_or_edge_are_new);
+    tcase_add_test(tc, an_unterminated_last_line_of_a_plain_file_waits);
+    tcase_add_test(tc, final_takes_an_unterminated_last_line_and_its_end_is_no_line);
+    tcase_add_test(tc, streams_and_compressed_files_take_an_unterminated_last_line);
+    tcase_add_test(tc, a_line_longer_than_the_limit_is_one_rejected_line);
+    tcase_add_test(tc, a_too_long_last_line_without_end_waits_too);
+    tcase_add_test(tc, gzip_members_and_zstd_frames_one_after_another_are_one_input);
+    tcase_add_test(tc, a_grown_compressed_log_adds_only_its_new_lines);
+    tcase_add_test(tc, compressed_input_cut_anywhere_is_an_error_that_names_the_byte);
+    tcase_add_test(tc, damaged_compressed_input_or_something_after_it_is_an_error);
+    tcase_add_test(tc, a_named_batch_names_exactly_its_bytes);
+    tcase_add_test(tc, a_named_batch_that_was_cut_short_goes_on);
+    tcase_add_test(tc, an_empty_input_is_no_line_and_an_empty_named_one_is_a_batch);
+    tcase_add_test(tc, stop_ends_at_the_first_refused_line_in_input_order);
+    tcase_add_test(tc, refused_lines_keep_their_number_across_segments_and_runs);
+    tcase_add_test(tc, an_import_is_whole_or_nothing);
+    tcase_add_test(tc, a_row_that_overflows_a_counter_is_named);
+    tcase_add_test(tc, memory_is_fed_inside_the_callers_transaction);
+    tcase_add_test(tc, memory_that_decompresses_to_more_than_allowed_is_refused);
+    tcase_add_test(tc, a_stopped_run_keeps_what_it_took_and_goes_on_later);
+    tcase_add_test(tc, a_file_that_cannot_be_read_is_an_error);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
