@@ -12,6 +12,7 @@
 #include "http/handler.h"
 
 #include <arpa/inet.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -378,6 +379,7 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
         if (s->log) log_request(r, status, took);
     }
     drop_body(r);
+    if (r->reply.secret && r->text.data) sodium_memzero(r->text.data, r->text.cap);
     if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
     conns_phase(s->conns, r->conn, CONN_IDLE, 0);
 }

@@ -5,6 +5,7 @@
  * Content-Length that the 200 would have had, as RFC 9110 8.6 wants, also before any work. */
 #include "http/request.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,6 +96,19 @@ void request_fail(request *r, tb_code code, const char *field, const char *fmt, 
         va_end(args);
     }
     request_fail_as(r, &err);
+}
+
+void request_fail_at(request *r, const tb_error *err)
+{
+    tb_error placed = *err;
+    char where[64] = "";
+    if (err->line && err->byte)
+        snprintf(where, sizeof where, "Line %" PRIu64 ", byte %" PRIu64 ": ", err->line, err->byte);
+    else if (err->line) snprintf(where, sizeof where, "Line %" PRIu64 ": ", err->line);
+    else if (err->byte) snprintf(where, sizeof where, "Byte %" PRIu64 ": ", err->byte);
+    snprintf(placed.message, sizeof placed.message, "%s%.*s", where,
+             (int)(sizeof placed.message - sizeof where), err->message);
+    request_fail_as(r, &placed);
 }
 
 static bool hex_number(const char *text, size_t len, uint64_t *ret_value)

@@ -37,6 +37,7 @@ typedef struct reply {
     bool compressible;
     bool tagged; /* carries an ETag from request.tag_hash */
     bool close;  /* close the connection after it */
+    bool secret; /* request.text holds a key: wipe it afterwards */
     unsigned retry_after;
 } reply;
 
@@ -90,6 +91,8 @@ int64_t request_now_us(const request *r);
 void request_fail(request *r, tb_code code, const char *field, const char *fmt, ...)
     TB_PRINTF(4, 5);
 void request_fail_as(request *r, const tb_error *err);
+/* The same with the place in the input, where there is one: "Line 3, byte 7: ...". */
+void request_fail_at(request *r, const tb_error *err);
 /* r->text, cleared first by request_text(), is the body. */
 tb_buf *request_text(request *r);
 void request_answer_text(request *r, unsigned status, const char *content_type);

@@ -4,7 +4,6 @@
  * process where one is left); then the event loops end; then the file is checkpointed. */
 #include "http/server.h"
 
-#include <jansson.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +95,6 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
                     server **ret_server, tb_error *err)
 {
     if (sodium_init() < 0) return tb_fail(err, TB_E_INTERNAL, NULL, "libsodium does not start.");
-    json_object_seed(0);
     server *s = calloc(1, sizeof *s);
     if (!s) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     s->options = *options;
@@ -177,7 +175,8 @@ tb_code server_start(server *s, tb_error *err)
 
 /* --- stopping --- */
 
-/* Waits until every connection is gone, or the time is up; a writer at work gets three times it. */
+/* Waits until every connection is gone, or the time is up. A writer at work gets three times it and
+ * is then told to give its input up; one that does not even do that is left behind. */
 static bool wait_for_clients(server *s)
 {
     int64_t start_us = clock_mono_us();
@@ -185,7 +184,9 @@ static bool wait_for_clients(server *s)
         if (conns_open(s->conns) == 0) return true;
         int64_t waited = clock_mono_us() - start_us;
         bool working = !writer_idle(s->writer);
-        if (waited > s->options.stop_us * (working ? 3 : 1)) return !working;
+        if (!working && waited > s->options.stop_us) return true;
+        if (waited > s->options.stop_us * 3) atomic_store(&s->abort_writes, true);
+        if (waited > s->options.stop_us * 4) return false;
         usleep(5000);
     }
 }

@@ -69,6 +69,7 @@ typedef struct server {
     _Atomic uint64_t version; /* the store's, as of the last commit */
     _Atomic size_t bodies;    /* bytes of bodies held */
     _Atomic bool stopping;
+    atomic_bool abort_writes; /* a running ingest must end and take nothing */
     _Atomic uint64_t refused_full, refused_peer; /* connections */
 } server;
 

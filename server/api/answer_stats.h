@@ -1,0 +1,21 @@
+/* The statistics answers' bytes, the same for the command line and for HTTP. */
+#ifndef TOLLBOOK_SERVER_API_ANSWER_STATS_H
+#define TOLLBOOK_SERVER_API_ANSWER_STATS_H
+
+#include "tollbook/store.h"
+
+/* Longest answer: two charts a metric over the widest hourly range, with room to spare. */
+#define ANSWER_STATS_MAX ((size_t)16 << 20)
+
+/* Appends to out the JSON that answers for this view and range, read in one snapshot of the store
+ * (begun and ended here). TB_E_ZONE_NOT_FOUND where the view's zone is not its account's. */
+TB_MUST_USE tb_code answer_stats(tb_store *store, const tb_view *view, tb_range range,
+                                 tb_answer_kind kind, tb_buf *out, tb_error *err);
+
+/* The same inside the caller's snapshot, with the columns' memory from alloc (NULL: the C
+ * library's). */
+TB_MUST_USE tb_code answer_stats_in(tb_store *store, const tb_view *view, tb_range range,
+                                    tb_answer_kind kind, const tb_alloc *alloc, tb_buf *out,
+                                    tb_error *err);
+
+#endif

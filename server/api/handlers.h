@@ -1,0 +1,41 @@
+/* The handlers that the route table names; request.h says what a handler does. */
+#ifndef TOLLBOOK_SERVER_API_HANDLERS_H
+#define TOLLBOOK_SERVER_API_HANDLERS_H
+
+#include "http/request.h"
+#include "http/server.h"
+
+/* statistics.c */
+void api_statistics(request *r);
+void api_optimizer(request *r);
+void api_queue(request *r);
+void api_safehop(request *r);
+
+/* ingest.c */
+void api_ingest_logs(request *r);
+void api_ingest_buckets(request *r);
+void api_ingest_done(request *r);
+
+/* catalog.c */
+void api_catalog(request *r);
+void api_catalog_done(request *r);
+
+/* keys.c */
+void api_keys_list(request *r);
+void api_keys_create(request *r);
+void api_keys_created(request *r);
+void api_keys_revoke(request *r);
+void api_keys_revoked(request *r);
+
+/* info.c */
+void api_region(request *r);
+void api_healthz(request *r);
+void api_readyz(request *r);
+void api_metrics(request *r);
+void api_openapi(request *r);
+
+/* The document, made of docs/openapi.yaml when building. */
+extern const char openapi_json[];
+extern const size_t openapi_json_len;
+
+#endif

@@ -1,0 +1,181 @@
+/* What needs no key: regions, health, metrics and the API's own description. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/handlers.h"
+#include "tollbook/calendar.h"
+#include "tollbook/json.h"
+
+/* --- GET /region --- */
+
+static void put_text(tb_buf *out, const char *name, const char *value, size_t max)
+{
+    tb_buf_fmt(out, ",\"%s\":", name);
+    tb_json_string(out, value, strnlen(value, max));
+}
+
+static void put_degrees(tb_buf *out, const char *name, double value)
+{
+    tb_buf_fmt(out, ",\"%s\":", name);
+    char *at = tb_buf_room(out, TB_DOUBLE_TEXT_MAX);
+    if (at) out->len += (size_t)(tb_put_double(at, value) - at);
+}
+
+static void put_region(tb_buf *out, const tb_region *region)
+{
+    tb_buf_fmt(out, "{\"Id\":%" PRId64, region->id);
+    put_text(out, "Name", region->name, sizeof region->name);
+    tb_buf_fmt(out, ",\"PricePerGigabyte\":%.16s", region->price[0] ? region->price : "0");
+    put_text(out, "RegionCode", region->code, sizeof region->code);
+    put_text(out, "ContinentCode", region->continent, sizeof region->continent);
+    put_text(out, "CountryCode", region->country, sizeof region->country);
+    put_degrees(out, "Latitude", region->latitude);
+    put_degrees(out, "Longitude", region->longitude);
+    tb_buf_fmt(out, ",\"AllowLatencyRouting\":%s}", region->latency_routing ? "true" : "false");
+}
+
+void api_region(request *r)
+{
+    tb_region *regions = NULL;
+    size_t n = 0;
+    tb_error err;
+    if (tb_store_regions(r->worker->store, &regions, &n, &err) != TB_OK) {
+        request_fail_as(r, &err);
+        return;
+    }
+    tb_buf *out = request_text(r);
+    tb_buf_str(out, "[");
+    for (size_t i = 0; i < n; i++) {
+        if (i) tb_buf_str(out, ",");
+        put_region(out, &regions[i]);
+    }
+    tb_buf_str(out, "]");
+    free(regions);
+    request_answer_text(r, 200, "application/json");
+}
+
+/* --- health --- */
+
+static void say_status(request *r, const char *status)
+{
+    tb_buf_fmt(request_text(r), "{\"status\":\"%s\"}", status);
+    request_answer_text(r, 200, "application/json");
+}
+
+void api_healthz(request *r)
+{
+    say_status(r, "alive");
+}
+
+/* Ready: this worker's store answers, the writer can write, and no stop is under way. */
+void api_readyz(request *r)
+{
+    const server *s = r->worker->server;
+    uint64_t version;
+    tb_error err;
+    if (tb_store_version(r->worker->store, &version, &err) != TB_OK)
+        request_fail(r, TB_E_BUSY, NULL, "The store cannot be read: %s", err.message);
+    else if (!writer_alive(s->writer))
+        request_fail(r, TB_E_BUSY, NULL, "The writer is not at work.");
+    else if (atomic_load_explicit(&s->stopping, memory_order_relaxed))
+        request_fail(r, TB_E_BUSY, NULL, "The server is stopping.");
+    else
+        say_status(r, "ready");
+}
+
+/* --- GET /metrics --- */
+
+static void put_gauge(tb_buf *out, const char *name, const char *help, uint64_t value)
+{
+    metrics_sample(out, name, "gauge", help, value);
+}
+
+static void put_counter(tb_buf *out, const char *name, const char *help, uint64_t value)
+{
+    metrics_sample(out, name, "counter", help, value);
+}
+
+static void put_store(request *r, tb_buf *out)
+{
+    tb_store_figures f;
+    if (tb_store_read_figures(r->worker->store, &f, NULL) != TB_OK) return;
+    put_gauge(out, "tollbook_store_bytes", "Size of the database file.", f.file_bytes);
+    put_gauge(out, "tollbook_wal_bytes", "Size of the write-ahead log.", f.wal_bytes);
+    put_gauge(out, "tollbook_store_segments", "Inputs' segments in the store.", f.segments);
+    put_gauge(out, "tollbook_store_lines_accepted", "Lines accepted, ever.", f.accepted);
+    put_gauge(out, "tollbook_store_lines_rejected", "Lines rejected, ever.", f.rejected);
+    put_gauge(out, "tollbook_zones", "Pull zones of the catalogue.", f.zones);
+    put_gauge(out, "tollbook_unassigned_zones", "Zones with usage and without an account.",
+              f.unassigned_zones);
+    put_gauge(out, "tollbook_unpriced_locations", "Edge locations that no region names.",
+              f.unpriced_locations);
+    if (f.newest_hour == INT64_MIN) return;
+    int64_t age_s = (request_now_us(r) - f.newest_hour * TB_US_PER_HOUR) / TB_US_PER_S;
+    put_gauge(out, "tollbook_newest_bucket_age_seconds",
+              "Time since the start of the newest hour that has usage.",
+              age_s > 0 ? (uint64_t)age_s : 0);
+}
+
+static void put_connections(const server *s, tb_buf *out)
+{
+    tb_buf_str(out, "# HELP tollbook_connections Open connections, by worker.\n"
+                    "# TYPE tollbook_connections gauge\n");
+    for (unsigned i = 0; i < s->options.threads; i++)
+        tb_buf_fmt(out, "tollbook_connections{worker=\"%u\"} %u\n", i,
+                   conns_open_of(s->conns, i));
+    tb_buf_str(out, "# HELP tollbook_connections_refused_total Connections turned away.\n"
+                    "# TYPE tollbook_connections_refused_total counter\n");
+    tb_buf_fmt(out,
+               "tollbook_connections_refused_total{reason=\"full\"} %" PRIu64 "\n"
+               "tollbook_connections_refused_total{reason=\"per_ip\"} %" PRIu64 "\n",
+               atomic_load_explicit(&s->refused_full, memory_order_relaxed),
+               atomic_load_explicit(&s->refused_peer, memory_order_relaxed));
+    tb_buf_str(out, "# HELP tollbook_deadline_closes_total Connections closed for being late.\n"
+                    "# TYPE tollbook_deadline_closes_total counter\n");
+    for (int p = 0; p < CONN_PHASES; p++)
+        tb_buf_fmt(out, "tollbook_deadline_closes_total{phase=\"%s\"} %" PRIu64 "\n",
+                   conn_phase_name((conn_phase)p), conns_late(s->conns, (conn_phase)p));
+}
+
+static void put_server(const server *s, tb_buf *out)
+{
+    put_connections(s, out);
+    put_gauge(out, "tollbook_answer_cache_bytes", "Memory of cached answers.",
+              cache_bytes(s->cache));
+    put_gauge(out, "tollbook_answer_cache_entries", "Cached answers.", cache_entries(s->cache));
+    put_gauge(out, "tollbook_body_bytes", "Memory of requests' bodies.",
+              atomic_load_explicit(&s->bodies, memory_order_relaxed));
+    put_gauge(out, "tollbook_writer_queue", "Writes that wait.", writer_queued(s->writer));
+    put_gauge(out, "tollbook_writer_alive", "1 while the writer can write.",
+              writer_alive(s->writer));
+    put_counter(out, "tollbook_access_log_dropped_total", "Lines that the access log lost.",
+                accesslog_dropped(s->log));
+    tb_buf_fmt(out, "# HELP tollbook_build_info The program.\n# TYPE tollbook_build_info gauge\n"
+                    "tollbook_build_info{version=\"%s\"} 1\n",
+               TB_VERSION);
+}
+
+void api_metrics(request *r)
+{
+    const server *s = r->worker->server;
+    const metrics *blocks[SERVER_WORKERS_MAX];
+    const char *names[METRICS_ROUTES_MAX];
+    for (unsigned i = 0; i < s->options.threads; i++)
+        blocks[i] = &s->workers[i].metrics;
+    for (size_t i = 0; i < s->n_routes; i++)
+        names[i] = s->routes[i].name;
+    names[s->n_routes] = "none";
+    tb_buf *out = request_text(r);
+    metrics_write(blocks, s->options.threads, names, s->n_routes + 1, out);
+    put_store(r, out);
+    put_server(s, out);
+    request_answer_text(r, 200, "text/plain; version=0.0.4; charset=utf-8");
+}
+
+/* --- GET /openapi.json --- */
+
+void api_openapi(request *r)
+{
+    request_answer_static(r, openapi_json, openapi_json_len, "application/json");
+}

@@ -1,0 +1,219 @@
+/* POST /ingest/logs and /ingest/buckets: the body goes to the writer, which feeds it inside its
+ * transaction; the answer is sent after the commit. Usage rows are taken whole or not at all, logs
+ * too where onError=stop. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/handlers.h"
+#include "feed/feed.h"
+#include "http/media.h"
+#include "http/query.h"
+#include "tollbook/json.h"
+
+typedef struct ingest {
+    feed_options options;
+    feed_encoding encoding;
+    char batch[TB_BATCH_NAME_MAX + 1];
+    char edge[TB_EDGE_MAX + 1];
+    feed_report report;
+} ingest;
+
+_Static_assert(sizeof(ingest) <= sizeof((request *)0)->work, "fits a request's own memory");
+
+static ingest *ingest_of(request *r)
+{
+    return (ingest *)(void *)r->work;
+}
+
+typedef struct params {
+    tb_text format, region, on_error;
+    int64_t zone;
+} params;
+
+static const query_spec specs[] = {
+    {"format", QUERY_TEXT, offsetof(params, format)},
+    {"region", QUERY_TEXT, offsetof(params, region)},
+    {"onError", QUERY_TEXT, offsetof(params, on_error)},
+    {"zone", QUERY_INT, offsetof(params, zone)},
+};
+
+static bool is(tb_text text, const char *word)
+{
+    return text.len == strlen(word) && memcmp(text.data, word, text.len) == 0;
+}
+
+static tb_code bad(tb_error *err, const char *field, const char *sentence)
+{
+    return tb_fail(err, TB_E_VALIDATION, field, "%s", sentence);
+}
+
+/* --- what is asked --- */
+
+static tb_code read_edge(ingest *in, tb_text region, tb_error *err)
+{
+    bool ok = region.len >= 1 && region.len <= TB_EDGE_MAX;
+    for (size_t i = 0; ok && i < region.len; i++) {
+        char c = region.data[i];
+        ok = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+             c == '_' || c == '.' || c == '-';
+    }
+    if (!ok) return bad(err, "region", "region is 1 to 16 letters, digits, '_', '.' or '-'.");
+    memcpy(in->edge, region.data, region.len);
+    in->options.layout.edge = in->edge;
+    in->options.layout.edge_len = (uint8_t)region.len;
+    return TB_OK;
+}
+
+static tb_code read_layout(ingest *in, const params *p, tb_error *err)
+{
+    tb_log_layout *layout = &in->options.layout;
+    if (p->format.len == 0 || is(p->format, "pipe")) {
+        layout->format = TB_FORMAT_PIPE;
+        if (p->zone || p->region.len)
+            return bad(err, p->zone ? "zone" : "region",
+                       "Pipe lines name their zone and edge location themselves.");
+        return TB_OK;
+    }
+    if (!is(p->format, "combined")) return bad(err, "format", "format is pipe or combined.");
+    layout->format = TB_FORMAT_COMBINED;
+    layout->zone = p->zone;
+    if (p->zone < 1) return bad(err, "zone", "Combined lines name no zone: give zone, from 1 up.");
+    return read_edge(in, p->region, err);
+}
+
+static tb_code read_policy(ingest *in, tb_text on_error, tb_error *err)
+{
+    bool rows = in->options.kind == TB_BATCH_BUCKETS;
+    if (on_error.len && !is(on_error, "skip") && !is(on_error, "stop"))
+        return bad(err, "onError", "onError is skip or stop.");
+    in->options.stop_on_error = on_error.len ? is(on_error, "stop") : rows;
+    in->options.whole = rows;
+    return TB_OK;
+}
+
+static tb_code read_batch(const request *r, ingest *in, tb_error *err)
+{
+    tb_text id = request_header(r, GUARD_IDEMPOTENCY_KEY);
+    if (!id.data) return TB_OK;
+    if (id.len < 1 || id.len > TB_BATCH_NAME_MAX)
+        return bad(err, "Idempotency-Key", "Idempotency-Key is 1 to 255 bytes.");
+    memcpy(in->batch, id.data, id.len);
+    in->batch[id.len] = 0;
+    in->options.batch = in->batch;
+    return TB_OK;
+}
+
+static feed_encoding encoding_of(const request *r)
+{
+    switch (media_coding_parse(request_header(r, GUARD_CONTENT_ENCODING))) {
+    case MEDIA_GZIP: return FEED_GZIP;
+    case MEDIA_ZSTD: return FEED_ZSTD;
+    case MEDIA_IDENTITY: return FEED_PLAIN;
+    default: return FEED_DETECT;
+    }
+}
+
+static tb_code prepare(request *r, tb_batch_kind kind, tb_error *err)
+{
+    ingest *in = ingest_of(r);
+    const server_options *o = &r->worker->server->options;
+    int64_t now_us = request_now_us(r);
+    params p = {0};
+    tb_text query = request_query(r);
+    memset(in, 0, sizeof *in);
+    in->encoding = encoding_of(r);
+    in->options = (feed_options){.kind = kind, .source = "http", .take_partial_line = true,
+                                 .threads = r->body_len > (1 << 20) ? o->threads : 1,
+                                 .now_us = now_us, .layout = {.now_ms = now_us / 1000},
+                                 .stop = &r->worker->server->abort_writes};
+    tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, &p,
+                               r->scratch, err);
+    if (code == TB_OK && kind == TB_BATCH_LOG) code = read_layout(in, &p, err);
+    if (code == TB_OK) code = read_policy(in, p.on_error, err);
+    if (code == TB_OK) code = read_batch(r, in, err);
+    return code;
+}
+
+/* --- on the writer's thread --- */
+
+static tb_code run(write_job *job, tb_store *store, tb_error *err)
+{
+    request *r = job->owner;
+    ingest *in = ingest_of(r);
+    tb_code code = feed_memory(store, r->body ? r->body : "", r->body_len, in->encoding,
+                               r->worker->server->options.plain_max, &in->options, &in->report,
+                               err);
+    if (code == TB_OK && in->report.interrupted)
+        return tb_fail(err, TB_E_BUSY, NULL, "The server is stopping; nothing was taken.");
+    return code;
+}
+
+static void submit(request *r, tb_batch_kind kind)
+{
+    tb_error err;
+    if (prepare(r, kind, &err) != TB_OK) {
+        request_fail_as(r, &err);
+        return;
+    }
+    r->job.run = run;
+    r->job.bytes = r->body_len;
+    request_submit(r);
+}
+
+void api_ingest_logs(request *r)
+{
+    submit(r, TB_BATCH_LOG);
+}
+
+void api_ingest_buckets(request *r)
+{
+    submit(r, TB_BATCH_BUCKETS);
+}
+
+/* --- afterwards --- */
+
+static void put_first_reject(tb_buf *out, const feed_report *report)
+{
+    if (report->first_line == 0) {
+        tb_buf_str(out, "null");
+        return;
+    }
+    tb_buf_fmt(out, "{\"line\":%" PRIu64 ",\"byte\":%" PRIu64 ",\"reason\":\"%s\",\"message\":",
+               report->first_line, report->first_byte, tb_reject_name(report->first_reason));
+    const char *text = tb_reject_text(report->first_reason);
+    tb_json_string(out, text, strlen(text));
+    tb_buf_str(out, "}");
+}
+
+static void answer_report(request *r, const feed_report *report)
+{
+    tb_buf *out = request_text(r);
+    tb_buf_fmt(out,
+               "{\"lines\":%" PRIu64 ",\"accepted\":%" PRIu64 ",\"rejected\":%" PRIu64
+               ",\"knownLines\":%" PRIu64 ",\"duplicate\":%s,\"firstReject\":",
+               report->lines, report->accepted, report->rejected, report->known_lines,
+               report->nothing_new ? "true" : "false");
+    put_first_reject(out, report);
+    tb_buf_str(out, "}");
+    request_answer_text(r, 200, "application/json");
+}
+
+static void count(request *r, const feed_report *report)
+{
+    metrics *m = &r->worker->metrics;
+    metrics_add(&m->batches, 1);
+    metrics_add(&m->duplicates, report->nothing_new);
+    metrics_add(&m->lines_accepted, report->accepted);
+    metrics_add(&m->lines_rejected, report->rejected);
+}
+
+void api_ingest_done(request *r)
+{
+    const feed_report *report = &ingest_of(r)->report;
+    if (r->job.code != TB_OK) {
+        request_fail_at(r, &r->job.err);
+        return;
+    }
+    count(r, report);
+    answer_report(r, report);
+}

@@ -1,0 +1,43 @@
+/* The route table: what is answered, to whom, and under which name it is counted. */
+#include "api/routes.h"
+
+#include <jansson.h>
+
+#include "api/handlers.h"
+
+#define ROW(m, path, who, body_, name_, handle_, finish_)                                          \
+    {                                                                                              \
+        .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_##who, .body = ROUTE_##body_,     \
+        .name = name_, .handle = handle_, .finish = finish_                                        \
+    }
+
+const route api_routes[] = {
+    ROW(GET, "/statistics", STATISTICS, NO_BODY, "statistics", api_statistics, NULL),
+    ROW(GET, "/pullzone/{id}/optimizer/statistics", PULL_ZONES, NO_BODY, "optimizer",
+        api_optimizer, NULL),
+    ROW(GET, "/pullzone/{id}/originshield/queuestatistics", PULL_ZONES, NO_BODY, "queue", api_queue,
+        NULL),
+    ROW(GET, "/pullzone/{id}/safehop/statistics", PULL_ZONES, NO_BODY, "safehop", api_safehop,
+        NULL),
+    ROW(POST, "/ingest/logs", INGEST, BYTES, "ingest_logs", api_ingest_logs, api_ingest_done),
+    ROW(POST, "/ingest/buckets", INGEST, BYTES, "ingest_buckets", api_ingest_buckets,
+        api_ingest_done),
+    ROW(GET, "/region", NONE, NO_BODY, "region", api_region, NULL),
+    ROW(GET, "/healthz", NONE, NO_BODY, "healthz", api_healthz, NULL),
+    ROW(GET, "/readyz", NONE, NO_BODY, "readyz", api_readyz, NULL),
+    ROW(GET, "/metrics", NONE, NO_BODY, "metrics", api_metrics, NULL),
+    ROW(GET, "/openapi.json", NONE, NO_BODY, "openapi", api_openapi, NULL),
+    ROW(POST, "/catalog", OPERATOR, JSON, "catalog", api_catalog, api_catalog_done),
+    ROW(GET, "/keys", OPERATOR, NO_BODY, "keys_list", api_keys_list, NULL),
+    ROW(POST, "/keys", OPERATOR, JSON, "keys_create", api_keys_create, api_keys_created),
+    ROW(DELETE, "/keys/{id}", OPERATOR, NO_BODY, "keys_revoke", api_keys_revoke, api_keys_revoked),
+};
+const size_t api_n_routes = sizeof api_routes / sizeof *api_routes;
+
+_Static_assert(sizeof api_routes / sizeof *api_routes < METRICS_ROUTES_MAX,
+               "a row of the counters for each route and one for none");
+
+void api_start(void)
+{
+    json_object_seed(0);
+}

@@ -1,0 +1,178 @@
+/* The four statistics endpoints. One request: parameters -> view and range, by the engine's rules
+ * -> the store's version as of the last commit -> ETag and cache, before any work -> the answer,
+ * computed in one snapshot and filed under the version that this snapshot really has. */
+#include <string.h>
+#include <xxhash.h>
+
+#include "api/answer_stats.h"
+#include "api/handlers.h"
+#include "http/query.h"
+
+typedef struct params {
+    tb_text from, to;
+    bool hourly, exact, latest;
+    int64_t zone, region;
+    /* The load flags: checked and then without effect, every chart is always there. */
+    bool ignored;
+} params;
+
+#define SPEC(name_, kind_, field)                                                                  \
+    {                                                                                              \
+        .name = name_, .kind = QUERY_##kind_, .offset = offsetof(params, field)                    \
+    }
+
+static const query_spec specs[] = {
+    SPEC("dateFrom", TEXT, from),
+    SPEC("dateTo", TEXT, to),
+    SPEC("hourly", BOOL, hourly),
+#define ZONE_SPECS 3 /* the endpoints of one zone take these alone */
+    SPEC("exactRange", BOOL, exact),
+    SPEC("loadLatest", BOOL, latest),
+    SPEC("pullZone", INT, zone),
+    SPEC("serverZoneId", INT, region),
+    SPEC("loadErrors", BOOL, ignored),
+    SPEC("loadOriginResponseTimes", BOOL, ignored),
+    SPEC("loadOriginTraffic", BOOL, ignored),
+    SPEC("loadRequestsServed", BOOL, ignored),
+    SPEC("loadBandwidthUsed", BOOL, ignored),
+    SPEC("loadOriginShieldBandwidth", BOOL, ignored),
+    SPEC("loadGeographicTrafficDistribution", BOOL, ignored),
+    SPEC("loadUserBalanceHistory", BOOL, ignored),
+};
+
+typedef struct question {
+    tb_answer_kind kind;
+    tb_view view;
+    tb_range range;
+} question;
+
+static cache_key key_of(const question *q, uint64_t version)
+{
+    return (cache_key){{version, (uint64_t)q->view.account, (uint64_t)q->view.zone,
+                        (uint64_t)q->view.region, (uint64_t)q->range.first,
+                        (uint64_t)q->range.count << 16 | (uint64_t)q->kind << 1 |
+                            q->range.hourly}};
+}
+
+/* The executable's version is part of what an ETag stands for: the next one may write other bytes. */
+static tb_hash128 hash_of(const cache_key *key)
+{
+    XXH128_hash_t program = XXH3_128bits(TB_VERSION, sizeof TB_VERSION - 1);
+    XXH128_hash_t h = XXH3_128bits_withSeed(key, sizeof *key, program.low64);
+    return (tb_hash128){.high = h.high64, .low = h.low64};
+}
+
+static size_t *hint_of(worker *w, const question *q)
+{
+    return &w->size_hint[(size_t)q->kind * 2 + q->range.hourly];
+}
+
+/* Room for an answer as long as the last of its kind, so that the buffer does not grow by steps. */
+static tb_code compute(worker *w, const question *q, tb_buf *out, uint64_t *ret_version,
+                       tb_error *err)
+{
+    size_t *hint = hint_of(w, q);
+    if (*hint && !tb_buf_room(out, *hint)) return tb_buf_check(out, err);
+    tb_code code = tb_store_read_begin(w->store, err);
+    if (code) return code;
+    code = tb_store_version(w->store, ret_version, err);
+    if (code == TB_OK)
+        code = answer_stats_in(w->store, &q->view, q->range, q->kind,
+                               pool_alloc(w->server->pool), out, err);
+    tb_store_read_end(w->store);
+    if (code == TB_OK) *hint = out->len + 64;
+    return code;
+}
+
+static void answer_anew(request *r, const question *q)
+{
+    worker *w = r->worker;
+    tb_error err;
+    uint64_t version = 0;
+    answer *a = answer_new(w->server->pool);
+    if (!a) {
+        request_fail(r, TB_E_NOMEM, NULL, NULL);
+        return;
+    }
+    if (compute(w, q, answer_body(a), &version, &err) != TB_OK) {
+        answer_drop(a);
+        request_fail_as(r, &err);
+        return;
+    }
+    cache_key key = key_of(q, version);
+    cache_put(w->server->cache, &key, a);
+    r->tag_hash = hash_of(&key);
+    metrics_add(&w->metrics.cache_misses, 1);
+    request_answer(r, a);
+}
+
+static void answer_question(request *r, const question *q)
+{
+    worker *w = r->worker;
+    uint64_t version = atomic_load_explicit(&w->server->version, memory_order_acquire);
+    cache_key key = key_of(q, version);
+    if (request_not_modified(r, hash_of(&key))) return;
+    answer *a = cache_get(w->server->cache, &key);
+    if (!a) {
+        answer_anew(r, q);
+        return;
+    }
+    metrics_add(&w->metrics.cache_hits, 1);
+    request_answer(r, a);
+}
+
+/* Ids are positive; -1 in a query is "all". No other number is anybody's zone. */
+static bool check_zone(request *r, int64_t zone)
+{
+    if (zone > 0) return true;
+    request_fail(r, TB_E_ZONE_NOT_FOUND, "PullZone", NULL);
+    return false;
+}
+
+static bool read_params(request *r, size_t n_specs, params *p)
+{
+    tb_error err;
+    tb_text query = request_query(r);
+    if (query_parse(query.data, query.len, specs, n_specs, p, r->scratch, &err) == TB_OK)
+        return true;
+    request_fail_as(r, &err);
+    return false;
+}
+
+static void answer_kind(request *r, tb_answer_kind kind)
+{
+    bool statistics = kind == TB_ANSWER_STATISTICS;
+    params p = {.zone = TB_ALL, .region = TB_ALL};
+    if (!statistics && !router_id(r->id, &p.zone)) p.zone = 0;
+    if (!read_params(r, statistics ? sizeof specs / sizeof *specs : ZONE_SPECS, &p)) return;
+    question q = {.kind = kind, .view = {r->account, p.zone, p.region}};
+    tb_range_query range = {.from = p.from, .to = p.to, .hourly = p.hourly, .exact = p.exact,
+                            .latest = p.latest, .statistics = statistics};
+    tb_error err;
+    if (tb_range_resolve(&range, request_now_us(r), &q.range, &err) != TB_OK) {
+        request_fail_as(r, &err);
+        return;
+    }
+    if ((!statistics || p.zone != TB_ALL) && !check_zone(r, p.zone)) return;
+    answer_question(r, &q);
+}
+
+void api_statistics(request *r)
+{
+    answer_kind(r, TB_ANSWER_STATISTICS);
+}
+
+void api_optimizer(request *r)
+{
+    answer_kind(r, TB_ANSWER_OPTIMIZER);
+}
+
+void api_queue(request *r)
+{
+    answer_kind(r, TB_ANSWER_QUEUE);
+}
+
+void api_safehop(request *r)
+{
+    answer_kind(r, TB_ANSWER_SAFEHOP);
+}

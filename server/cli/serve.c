@@ -1,0 +1,172 @@
+/* tollbook serve: options to server_options, the first lines on standard error, and signals. The
+ * first SIGTERM or SIGINT asks for a graceful stop, a second one ends the process at once, which
+ * loses nothing that was acknowledged. */
+#include "cli/serve.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "api/routes.h"
+#include "http/server.h"
+
+#define MIB ((size_t)1 << 20)
+#define SPARE_FILES 128 /* descriptors beside the connections': stores, sockets, logs */
+
+static int bad_option(const cli_call *call, const char *sentence)
+{
+    cli_say(call, "%s", sentence);
+    return tb_code_exit(TB_E_USAGE);
+}
+
+/* --- options --- */
+
+static int read_listen(const cli_call *call, server_options *o)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < call->n_values; i++) {
+        if (strcmp(call->values[i].option->name, "listen") != 0) continue;
+        if (n == LISTEN_MAX) return bad_option(call, "--listen may be given eight times.");
+        o->listen[n++] = call->values[i].text;
+    }
+    if (n) o->n_listen = n;
+    return 0;
+}
+
+static int read_rate(const cli_call *call, server_options *o)
+{
+    const char *text = cli_text(call, "rate-limit");
+    if (!text || strcmp(text, "off") == 0) return 0;
+    uint32_t n = 0;
+    size_t len = strnlen(text, 8);
+    for (size_t i = 0; i < len && text[i] >= '0' && text[i] <= '9'; i++)
+        n = n * 10 + (uint32_t)(text[i] - '0');
+    if (len > 7 || n == 0 || strspn(text, "0123456789") != len)
+        return bad_option(call, "--rate-limit is \"off\" or a number of requests a second.");
+    o->rate_limit = n;
+    return 0;
+}
+
+static void read_numbers(const cli_call *call, server_options *o)
+{
+    conns_limits *l = &o->limits;
+    o->threads = (unsigned)cli_number(call, "threads", o->threads);
+    if (o->threads > SERVER_WORKERS_MAX) o->threads = SERVER_WORKERS_MAX;
+    o->cache_bytes = (size_t)cli_number(call, "cache-mb", (int64_t)(o->cache_bytes / MIB)) * MIB;
+    l->most = (unsigned)cli_number(call, "connections", l->most);
+    l->per_ip = (unsigned)cli_number(call, "per-ip", l->per_ip);
+    l->head_us = cli_number(call, "header-timeout-ms", l->head_us / 1000) * 1000;
+    l->body_us = cli_number(call, "body-timeout-ms", l->body_us / 1000) * 1000;
+    l->idle_us = cli_number(call, "idle-timeout-ms", l->idle_us / 1000) * 1000;
+    o->stop_us = cli_number(call, "stop-timeout-ms", o->stop_us / 1000) * 1000;
+    o->body_max = (size_t)cli_number(call, "body-mb", (int64_t)(o->body_max / MIB)) * MIB;
+    o->plain_max = o->body_max * 4;
+    if (o->bodies_max < o->body_max * 2) o->bodies_max = o->body_max * 2;
+}
+
+static int read_options(const cli_call *call, server_options *o)
+{
+    tb_error err;
+    int64_t now_us;
+    const char *fixed = getenv("TOLLBOOK_NOW"), *log = cli_text(call, "access-log");
+    server_defaults(o);
+    o->db = cli_text(call, "db");
+    if (log && strcmp(log, "off") != 0) o->access_log = log;
+    if (fixed && *fixed) {
+        if (cli_now(&now_us, &err) != TB_OK) return cli_fail(call, NULL, &err);
+        o->fixed_now_us = now_us;
+    }
+    read_numbers(call, o);
+    int status = read_listen(call, o);
+    return status ? status : read_rate(call, o);
+}
+
+/* --- the process --- */
+
+static void raise_file_limit(const server_options *o)
+{
+    struct rlimit files;
+    rlim_t want = o->limits.most + SPARE_FILES + o->threads * 8;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= want) return;
+    files.rlim_cur = want < files.rlim_max ? want : files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files); /* where it fails, accepting waits for free descriptors */
+}
+
+/* Under another name first, so that whoever waits for the file finds it whole. */
+static int write_port(const cli_call *call, const server *s)
+{
+    const char *path = cli_text(call, "port-file");
+    char part[4096];
+    if (!path) return 0;
+    int n = snprintf(part, sizeof part, "%s.part", path);
+    FILE *f = n > 0 && (size_t)n < sizeof part ? fopen(part, "w") : NULL;
+    bool ok = f && fprintf(f, "%u\n", listen_port(s->listener, 0)) > 0;
+    if (f) ok &= fclose(f) == 0;
+    if (ok && rename(part, path) == 0) return 0;
+    cli_say(call, "The port file %s cannot be written: %s.", path, strerror(errno));
+    return tb_code_exit(TB_E_IO);
+}
+
+static void say_where(const cli_call *call, const server *s)
+{
+    char text[LISTEN_TEXT_MAX];
+    for (size_t i = 0; i < listen_count(s->listener); i++) {
+        listen_text(s->listener, i, text);
+        cli_say(call, "listening on http://%s", text);
+    }
+}
+
+static void wait_for_signal(const sigset_t *signals)
+{
+    int number;
+    while (sigwait(signals, &number) != 0)
+        ;
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, signals, NULL);
+}
+
+static int run(const cli_call *call, server *s, const sigset_t *signals)
+{
+    tb_error err;
+    if (server_start(s, &err) != TB_OK) {
+        cli_fail(call, NULL, &err);
+        _exit(tb_code_exit(err.code)); /* some threads may run: nothing of theirs may be freed */
+    }
+    int status = write_port(call, s);
+    if (status == 0) {
+        say_where(call, s);
+        wait_for_signal(signals);
+        cli_say(call, "stopping: requests under way are finished first");
+    }
+    if (!server_stop(s)) {
+        cli_say(call, "A write did not end in time; it is left behind, and takes no effect.");
+        _exit(tb_code_exit(TB_E_IO));
+    }
+    server_free(s);
+    return status;
+}
+
+int cli_serve(const cli_call *call)
+{
+    server_options options;
+    server *s;
+    tb_error err;
+    sigset_t signals;
+    int status = read_options(call, &options);
+    if (status) return status;
+    /* Blocked before any thread starts, so that only this one ever takes them. */
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    raise_file_limit(&options);
+    api_start();
+    if (server_open(&options, api_routes, api_n_routes, &s, &err) != TB_OK)
+        return cli_fail(call, NULL, &err);
+    return run(call, s, &signals);
+}
