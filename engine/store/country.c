@@ -3,10 +3,10 @@
  * counter passes the limit, nothing is left over. */
 #include "store/country.h"
 
+#include "base/hash.h"
 #include "tollbook/metrics.h"
 
 #include <string.h>
-#include <xxhash.h>
 
 #define CHECKSUM 4
 
