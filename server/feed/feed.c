@@ -16,7 +16,7 @@
 
 #include "feed/worker.h"
 
-#define BLOCK_BYTES    ((size_t)1 << 20)   /* a block fits a core's second cache */
+#define BLOCK_BYTES    ((size_t)256 << 10) /* a block stays in a core's second cache */
 #define SEGMENT_BYTES  ((uint64_t)2 << 30) /* at most this much is read again after a kill */
 #define MAX_GROUPS     ((size_t)1500000)   /* of all workers: bounds the memory */
 #define THREADS_MAX    256
