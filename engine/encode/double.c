@@ -6,8 +6,12 @@
  * 5^k < 2^50, so that the value and both ends of the interval of real numbers that round to it are
  * 128-bit fixed-point numbers. With lo..hi the whole numbers in that interval, digits are dropped
  * from both ends while some multiple of the next power of ten stays inside: what is left has the
- * fewest digits. Ties between two nearest texts go to the even last digit, and the interval holds
- * its own ends exactly when m is even (reading rounds half to even).
+ * fewest digits. Ties between two nearest texts go to the even last digit.
+ *
+ * Two usual worries do not arise in that domain. Whether an end of the interval belongs to it makes
+ * no difference: an end has one binary place more than the value and so more than 17 digits. And
+ * below a power of two the interval is half as wide, but the powers of two that are no integers
+ * have at most 10 digits themselves.
  *
  * Everything else (tiny or huge values cannot come from counters) takes the C library's correctly
  * rounded printing with growing precision. The process never leaves the C locale. */
@@ -106,16 +110,13 @@ static inline decimal shortest(uint64_t bits)
     uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
     int k = 16 - ((binary * 78913) >> 18); /* 16 - floor(binary * log10 2), 1 .. 21 */
     int64_t quarter = (int64_t)power5[k];  /* of the last binary place */
-    int64_t odd = (int64_t)(mantissa & 1);
 
     tb_u128 scaled = (tb_u128)(4 * mantissa) * (uint64_t)quarter;
     fixed v = {.shift = 54 - binary - k};
     v.whole = (uint64_t)scaled >> v.shift | (uint64_t)(scaled >> 64) << (64 - v.shift);
     v.fraction = (uint64_t)scaled & ((UINT64_C(1) << v.shift) - 1);
-    /* Below a power of two the doubles lie twice as close. */
-    int64_t below = mantissa == UINT64_C(1) << 52 ? quarter : 2 * quarter;
-    uint64_t lo = floor_sum(v, odd - 1 - below) + 1;
-    uint64_t hi = floor_sum(v, 2 * quarter - odd);
+    uint64_t lo = floor_sum(v, -2 * quarter - 1) + 1;
+    uint64_t hi = floor_sum(v, 2 * quarter);
 
     int dropped = 0;
     for (uint64_t next = hi / 10; next * 10 >= lo; next = hi / 10) {
@@ -129,12 +130,7 @@ static inline decimal shortest(uint64_t bits)
             dropped += 8;
         }
     }
-    uint64_t digits = hi;
-    if (lo != hi) {
-        digits = nearest(v, dropped);
-        if (digits < lo) digits = lo; /* only below a power of two */
-    }
-    return (decimal){digits, k - dropped};
+    return (decimal){lo == hi ? hi : nearest(v, dropped), k - dropped};
 }
 
 /* d: the shortest text of value, which is not integral, so point > 0; digits has at most 17 digits

@@ -139,6 +139,8 @@ START_TEST(strings_that_are_not_text_are_refused)
     CANONICAL("\"\\ud800\"", "2: Not an escape.");
     CANONICAL("\"\\ud800x\\udc00\"", "2: Not an escape.");
     CANONICAL("\"\\ud800\\ud800\"", "2: Not an escape.");
+    CANONICAL("\"\\ud800\\ue000\"", "2: Not an escape.");
+    CANONICAL("\"\\ud800\\udbff\"", "2: Not an escape.");
     CANONICAL("\"\\udc00\"", "2: Not an escape.");
 }
 END_TEST
