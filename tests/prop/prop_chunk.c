@@ -12,7 +12,7 @@
 #include <time.h>
 #include <xxhash.h>
 
-#define ROUNDS 20000
+#define ROUNDS (20000 / TB_PART)
 
 static uint64_t state;
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROUNDS 100000
+#define ROUNDS (100000 / TB_PART)
 
 static uint64_t seed, state;
 

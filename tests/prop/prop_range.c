@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROUNDS 40000
+#define ROUNDS (40000 / TB_PART)
 
 static uint64_t seed, state;
 
