@@ -17,7 +17,7 @@ int64_t bench_number(const char *text, int64_t min, int64_t max);
 /* Runs one query and returns a checksum of every value it fetched, time index included. */
 typedef uint64_t (*bench_query)(void *ctx, int query, int zone);
 
-/* Runs the query `rounds` times over the plan's zones after a fifth as many to warm up, and prints
+/* Runs the query `rounds` times over the plan's zones, after every zone once to warm up, and prints
  *   latency NAME QUERY p50_us p99_us mean_us checksum
  * where the checksum is the sum over the plan's first 20 queries. */
 void bench_latency(const char *name, int query, int rounds, bench_query run, void *ctx);
