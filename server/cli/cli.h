@@ -7,6 +7,7 @@
 #define TOLLBOOK_SERVER_CLI_CLI_H
 
 #include "cli/options.h"
+#include "tollbook/buf.h"
 #include "tollbook/store.h"
 
 int cli_init(const cli_call *call);
@@ -34,9 +35,18 @@ int cli_done(const cli_call *call);
 
 /* TOLLBOOK_NOW, or the clock. TB_E_USAGE where the variable is not RFC 3339. */
 TB_MUST_USE tb_code cli_now(int64_t *ret_now_us, tb_error *err);
+/* The same, saying what is wrong: 0 or the exit status. */
+int cli_clock(const cli_call *call, int64_t *ret_now_us);
 
 /* Opens --db. On failure says why and returns the exit status; 0: *ret_store is open. Where another
  * process holds the writer's lock and the command has a --server form, the message shows it. */
 int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store);
+/* For commands that take --db, or --server with --key: 0, or the exit status once it said which is
+ * missing or one too many. */
+int cli_check_place(const cli_call *call);
+
+/* A whole file ("-": standard input; gzip and zstd too) of at most max bytes: 0, or the exit status
+ * once it said why not. The caller releases *ret_content. */
+int cli_read_file(const cli_call *call, const char *path, size_t max, tb_buf *ret_content);
 
 #endif

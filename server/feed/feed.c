@@ -570,5 +570,5 @@ tb_code feed_memory(tb_store *store, const void *bytes, size_t len, feed_encodin
     feed_run run = {.store = store, .options = options};
     *ret_report = run.report;
     tb_code code = feed_source_memory(bytes, len, encoding, plain_max, &run.source, err);
-    return code ? code : run_feed(&run, 1, ret_report, err);
+    return code ? code : run_feed(&run, options->threads, ret_report, err);
 }

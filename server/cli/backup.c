@@ -1,0 +1,28 @@
+/* tollbook backup: a snapshot under a new name. It reads alone, so it runs beside a writer. */
+#include "cli/cli.h"
+#include "cli/meter.h"
+
+static void show(void *ctx, uint64_t done, uint64_t total)
+{
+    meter_share(ctx, done, total);
+}
+
+int cli_backup(const cli_call *call)
+{
+    tb_store *store;
+    tb_error err;
+    int64_t now_us;
+    const char *to = cli_text(call, "to");
+    meter progress;
+    int status = cli_clock(call, &now_us);
+    if (status == 0) status = cli_open(call, false, now_us, &store);
+    if (status) return status;
+    bool shown = cli_given(call, "progress");
+    meter_init(&progress, to);
+    tb_code code = tb_store_backup(store, to, shown ? show : NULL, &progress, &err);
+    meter_end(&progress);
+    tb_store_close(store);
+    if (code) return cli_fail(call, NULL, &err);
+    cli_say(call, "%s is a verified copy of %s.", to, cli_text(call, "db"));
+    return 0;
+}

@@ -1,0 +1,176 @@
+/* Messages, the clock and the database, for all subcommands. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "feed/source.h"
+#include "tollbook/calendar.h"
+
+void cli_say(const cli_call *call, const char *fmt, ...)
+{
+    va_list args;
+    fprintf(stderr, "tollbook %s: ", call->command->name);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+/* "file: line 3, byte 7: " */
+static void place(const char *subject, const tb_error *err, char *out, size_t size)
+{
+    unsigned long long line = err->line, byte = err->byte;
+    int n = snprintf(out, size, "%.200s%s", subject ? subject : "", subject ? ": " : "");
+    size_t used = n > 0 ? (size_t)n : 0;
+    if (line && byte) snprintf(out + used, size - used, "line %llu, byte %llu: ", line, byte);
+    else if (line) snprintf(out + used, size - used, "line %llu: ", line);
+    else if (byte) snprintf(out + used, size - used, "byte %llu: ", byte);
+}
+
+int cli_fail(const cli_call *call, const char *subject, const tb_error *err)
+{
+    char where[300];
+    place(subject, err, where, sizeof where);
+    /* Sentences mostly name their field; a JSON path they cannot know. */
+    bool path = err->code == TB_E_CATALOG && err->field[0];
+    cli_say(call, "%s%s%s%s", where, path ? err->field : "", path ? ": " : "", err->message);
+    return tb_code_exit(err->code);
+}
+
+int cli_done(const cli_call *call)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
+    cli_say(call, "The result could not be written to standard output: %s.", strerror(errno));
+    return tb_code_exit(TB_E_IO);
+}
+
+tb_code cli_now(int64_t *ret_now_us, tb_error *err)
+{
+    struct timespec now;
+    const char *fixed = getenv("TOLLBOOK_NOW");
+    if (fixed && *fixed) {
+        if (tb_rfc3339_parse(fixed, strlen(fixed), ret_now_us, NULL) == TB_OK) return TB_OK;
+        return tb_fail(err, TB_E_USAGE, NULL,
+                       "TOLLBOOK_NOW=\"%.64s\" is not an RFC 3339 time: write it like "
+                       "2026-11-20T13:00:00Z, or unset it.",
+                       fixed);
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    *ret_now_us = (int64_t)now.tv_sec * TB_US_PER_S + now.tv_nsec / 1000;
+    return TB_OK;
+}
+
+int cli_clock(const cli_call *call, int64_t *ret_now_us)
+{
+    tb_error err;
+    return cli_now(ret_now_us, &err) ? cli_fail(call, NULL, &err) : 0;
+}
+
+/* --- the database --- */
+
+static bool takes(const cli_command *command, const char *option)
+{
+    for (size_t i = 0; i < command->n_options; i++)
+        if (strcmp(command->options[i].name, option) == 0) return true;
+    return false;
+}
+
+/* Where the lock's holder listens, as it wrote it ("serve 127.0.0.1:8080"), for a URL. */
+static void server_address(const tb_error *err, char *out, size_t size)
+{
+    static const char mark[] = " by serve ";
+    const char *at = strstr(err->message, mark);
+    size_t len = at ? strcspn(at + sizeof mark - 1, " ,(") : 0;
+    if (at && len > 0 && len < size) snprintf(out, size, "%.*s", (int)len, at + sizeof mark - 1);
+    else snprintf(out, size, "HOST:PORT");
+}
+
+static void add_word(tb_buf *line, const char *word)
+{
+    tb_buf_str(line, " ");
+    if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "0123456789_./:@%+=,-")]) {
+        tb_buf_str(line, word);
+        return;
+    }
+    tb_buf_str(line, "'");
+    for (const char *p = word; *p; p++) {
+        if (*p == '\'') tb_buf_str(line, "'\\''");
+        else tb_buf_add(line, p, 1);
+    }
+    tb_buf_str(line, "'");
+}
+
+/* The same command line with --server and --key in the place of --db. */
+static void show_remote_form(const cli_call *call, const tb_error *err)
+{
+    char address[128];
+    tb_buf line;
+    tb_buf_init(&line, 64 << 10, NULL);
+    server_address(err, address, sizeof address);
+    tb_buf_fmt(&line, "tollbook %s --server http://%s --key KEY", call->command->name, address);
+    for (size_t i = 0; i < call->n_values; i++) {
+        const cli_value *value = &call->values[i];
+        if (strcmp(value->option->name, "db") == 0) continue;
+        tb_buf_fmt(&line, " --%s", value->option->name);
+        if (value->option->kind != CLI_FLAG) add_word(&line, value->text);
+    }
+    for (int i = 0; i < call->n_operands; i++)
+        add_word(&line, call->operands[i]);
+    tb_error none;
+    if (tb_buf_check(&line, &none) == TB_OK)
+        cli_say(call, "Wait for it to end, or send the work to the server: %.*s", (int)line.len,
+                line.data);
+    tb_buf_release(&line);
+}
+
+int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store)
+{
+    tb_error err;
+    tb_store_options options = {.write = write, .owner = call->command->name, .now_us = now_us};
+    tb_code code = tb_store_open(cli_text(call, "db"), &options, ret_store, &err);
+    if (code == TB_OK) return 0;
+    int status = cli_fail(call, NULL, &err);
+    if (code == TB_E_LOCKED && takes(call->command, "server")) show_remote_form(call, &err);
+    return status;
+}
+
+int cli_check_place(const cli_call *call)
+{
+    bool db = cli_given(call, "db"), server = cli_given(call, "server");
+    bool key = cli_given(call, "key");
+    if (db && !server && !key) return 0;
+    if (!db && server && key) return 0;
+    cli_say(call, db && server ? "--db and --server exclude each other. Give one of them."
+            : server           ? "--server needs --key KEY beside it."
+            : key              ? "--key goes with --server URL alone."
+                               : "--db FILE is missing (or --server URL --key KEY).");
+    return tb_code_exit(TB_E_USAGE);
+}
+
+/* --- files --- */
+
+int cli_read_file(const cli_call *call, const char *path, size_t max, tb_buf *ret_content)
+{
+    tb_error err;
+    feed_source *source = NULL;
+    size_t n = 1;
+    tb_buf_init(ret_content, max, NULL);
+    tb_code code = feed_source_open(path, NULL, &source, &err);
+    while (code == TB_OK && n > 0) {
+        char piece[16384];
+        code = feed_source_read(source, piece, sizeof piece, &n, &err);
+        if (code == TB_OK) tb_buf_add(ret_content, piece, n);
+        if (ret_content->failed && ret_content->len + n > max)
+            code = tb_fail(&err, TB_E_TOO_LARGE, NULL, "It is longer than %zu bytes.", max);
+        else if (code == TB_OK) code = tb_buf_check(ret_content, &err);
+    }
+    feed_source_close(source);
+    if (code == TB_OK) return 0;
+    tb_buf_release(ret_content);
+    return cli_fail(call, path, &err);
+}

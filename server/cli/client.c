@@ -1,0 +1,205 @@
+/* libcurl, and what a status means to a person. */
+#include "cli/client.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#define ANSWER_MAX  ((size_t)64 << 20)
+#define CONNECT_S   10L
+#define STALLED_S   300L /* a large piece may take the server a while */
+#define TRIES       6
+#define WAIT_MOST_S 30u
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncasecmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static int bad_server(const cli_call *call)
+{
+    cli_say(call, "--server takes a URL like http://127.0.0.1:8080, and --key what `tollbook key "
+                  "create` printed.");
+    return tb_code_exit(TB_E_USAGE);
+}
+
+/* Only visible ASCII may go into a header. */
+static bool is_visible(const char *text)
+{
+    for (; *text; text++)
+        if (*text < 0x21 || *text > 0x7e) return false;
+    return true;
+}
+
+static bool is_local(const char *url)
+{
+    const char *host = strstr(url, "://") + 3;
+    return starts_with(host, "127.") || starts_with(host, "localhost") ||
+           starts_with(host, "[::1]");
+}
+
+int client_open(client *c, const cli_call *call)
+{
+    const char *server = cli_text(call, "server"), *key = cli_text(call, "key");
+    size_t len = strlen(server);
+    *c = (client){.call = call};
+    tb_buf_init(&c->answer, ANSWER_MAX, NULL);
+    bool known = starts_with(server, "http://") || starts_with(server, "https://");
+    if (!known || len >= sizeof c->url || !is_visible(server) || !is_visible(key))
+        return bad_server(call);
+    while (len > 0 && server[len - 1] == '/')
+        len--;
+    snprintf(c->url, sizeof c->url, "%.*s", (int)len, server);
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK) c->curl = curl_easy_init();
+    if (c->curl) return 0;
+    cli_say(call, "Out of memory.");
+    return tb_code_exit(TB_E_NOMEM);
+}
+
+void client_close(client *c)
+{
+    tb_buf_release(&c->answer);
+    if (!c->curl) return;
+    curl_easy_cleanup(c->curl);
+    curl_global_cleanup();
+}
+
+/* --- one exchange --- */
+
+static size_t take_answer(char *bytes, size_t size, size_t n, void *ctx)
+{
+    tb_buf *answer = ctx;
+    tb_buf_add(answer, bytes, size * n);
+    return answer->failed ? 0 : size * n;
+}
+
+/* Retry-After in seconds; a date, or anything else, is one second. */
+static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
+{
+    static const char name[] = "Retry-After:";
+    client *c = ctx;
+    size_t len = size * n, at = sizeof name - 1;
+    if (len <= at || strncasecmp(bytes, name, at) != 0) return len;
+    unsigned seconds = 0;
+    for (; at < len && bytes[at] == ' '; at++)
+        ;
+    for (; at < len && bytes[at] >= '0' && bytes[at] <= '9' && seconds < WAIT_MOST_S; at++)
+        seconds = seconds * 10 + (unsigned)(bytes[at] - '0');
+    c->retry_after = seconds < WAIT_MOST_S ? seconds : WAIT_MOST_S;
+    return len;
+}
+
+static bool add_header(struct curl_slist **headers, const char *name, const char *value)
+{
+    char line[1024];
+    if (!value) return true;
+    int n = snprintf(line, sizeof line, "%s: %s", name, value);
+    if (n < 0 || (size_t)n >= sizeof line) return false;
+    struct curl_slist *more = curl_slist_append(*headers, line);
+    if (more) *headers = more;
+    return more != NULL;
+}
+
+static struct curl_slist *make_headers(const client *c, const client_request *request)
+{
+    struct curl_slist *headers = NULL;
+    if (add_header(&headers, "AccessKey", cli_text(c->call, "key")) &&
+        add_header(&headers, "Content-Type", request->type) &&
+        add_header(&headers, "Content-Encoding", request->coding) &&
+        add_header(&headers, "Idempotency-Key", request->batch) &&
+        add_header(&headers, "Expect", "")) /* curl leaves the header out: no round trip */
+        return headers;
+    curl_slist_free_all(headers);
+    return NULL;
+}
+
+static void set_up(client *c, const client_request *request, const char *url,
+                   struct curl_slist *headers)
+{
+    CURL *curl = c->curl;
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, STALLED_S);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "tollbook/" TB_VERSION);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &c->answer);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, c);
+    if (is_local(c->url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    if (!request->type) return;
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->len);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body ? request->body : "");
+}
+
+/* *ret_status 0: no answer came; then the exit status once it said why. */
+static int exchange(client *c, const client_request *request, long *ret_status)
+{
+    char url[4096];
+    *ret_status = 0;
+    c->answer.len = 0;
+    c->retry_after = 1;
+    int n = snprintf(url, sizeof url, "%s%s", c->url, request->path);
+    struct curl_slist *headers = make_headers(c, request);
+    if (!headers || n < 0 || (size_t)n >= sizeof url) {
+        curl_slist_free_all(headers);
+        return bad_server(c->call);
+    }
+    set_up(c, request, url, headers);
+    CURLcode rc = curl_easy_perform(c->curl);
+    if (rc == CURLE_OK) curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, ret_status);
+    curl_slist_free_all(headers);
+    if (rc == CURLE_OK) return 0;
+    cli_say(c->call, "%s: %s. Check the URL and that the server runs, then run the same command "
+                     "again.",
+            c->url, curl_easy_strerror(rc));
+    return tb_code_exit(TB_E_IO);
+}
+
+/* --- what an answer says --- */
+
+json_t *client_json(client *c)
+{
+    json_t *document = json_loadb(c->answer.data ? c->answer.data : "", c->answer.len,
+                                  JSON_REJECT_DUPLICATES, NULL);
+    if (document && json_is_object(document)) return document;
+    json_decref(document);
+    cli_say(c->call, "%s: The answer is not tollbook's. Check the URL.", c->url);
+    return NULL;
+}
+
+static int refused(client *c, const client_request *request, long status)
+{
+    json_t *document = json_loadb(c->answer.data ? c->answer.data : "", c->answer.len, 0, NULL);
+    const char *message = json_string_value(json_object_get(document, "Message"));
+    const char *field = json_string_value(json_object_get(document, "Field"));
+    const char *subject = request->subject ? request->subject : c->url;
+    cli_say(c->call, "%s: %s%s%s (HTTP %ld)", subject, field ? field : "", field ? ": " : "",
+            message ? message : "The server refused it.", status);
+    json_decref(document);
+    return tb_code_exit(status >= 500 || status == 429 ? TB_E_BUSY : TB_E_BAD_INPUT);
+}
+
+static void wait_seconds(unsigned seconds)
+{
+    struct timespec left = {.tv_sec = seconds};
+    nanosleep(&left, NULL); /* a signal may cut it short */
+}
+
+int client_send(client *c, const client_request *request)
+{
+    long status = 0;
+    for (int i = 0; i < TRIES; i++) {
+        if (i > 0) wait_seconds(c->retry_after);
+        int failed = exchange(c, request, &status);
+        if (failed) return failed;
+        if (status != 429 && status != 503) break;
+    }
+    return status >= 200 && status < 300 ? 0 : refused(c, request, status);
+}

@@ -1,0 +1,39 @@
+/* A client of a running server: one request after another over one connection, with the key.
+ * Answers are bounded; redirects are not followed. A server that is busy (429, 503) is asked again
+ * a few times, as late as it wishes. */
+#ifndef TOLLBOOK_SERVER_CLI_CLIENT_H
+#define TOLLBOOK_SERVER_CLI_CLIENT_H
+
+#include <curl/curl.h>
+#include <jansson.h>
+
+#include "cli/cli.h"
+
+typedef struct client {
+    const cli_call *call; /* borrowed, for messages */
+    CURL *curl;
+    char url[2048]; /* --server without a slash at its end */
+    tb_buf answer;  /* body of the last answer */
+    unsigned retry_after;
+} client;
+
+typedef struct client_request {
+    const char *method;
+    const char *path;    /* with its query, from '/' */
+    const char *type;    /* content type; NULL: no body */
+    const char *coding;  /* content encoding; NULL: none */
+    const char *batch;   /* Idempotency-Key; NULL: none */
+    const char *body;
+    size_t len;
+    const char *subject; /* what messages name: a file, or NULL */
+} client_request;
+
+/* From --server and --key: 0, or the exit status once it said what is wrong with them. */
+int client_open(client *c, const cli_call *call);
+void client_close(client *c);
+/* 0: the server answered with a 2xx; else the exit status, once it said why. */
+int client_send(client *c, const client_request *request);
+/* The last answer as JSON; NULL once it said that it is none. The caller's to json_decref. */
+json_t *client_json(client *c);
+
+#endif

@@ -1,0 +1,178 @@
+/* tollbook key create | revoke | list. The key's text exists in this process alone, and on standard
+ * output once; the store keeps its SHA-256. */
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/remote.h"
+#include "tollbook/calendar.h"
+
+/* --- create --- */
+
+static int unknown_role(const cli_call *call, const char *name)
+{
+    cli_say(call, "There is no role \"%.64s\". See: tollbook help key create", name);
+    return tb_code_exit(TB_E_USAGE);
+}
+
+/* The roles given, a bit each; User where none is. */
+static int read_roles(const cli_call *call, uint32_t *ret_roles)
+{
+    uint32_t roles = 0;
+    tb_role role;
+    for (size_t i = 0; i < call->n_values; i++) {
+        if (strcmp(call->values[i].option->name, "role") != 0) continue;
+        if (!tb_role_parse(call->values[i].text, &role))
+            return unknown_role(call, call->values[i].text);
+        roles |= UINT32_C(1) << role;
+    }
+    *ret_roles = roles ? roles : UINT32_C(1) << TB_ROLE_USER;
+    return 0;
+}
+
+/* Account 0 has no figures of its own: its keys only work for the operator. */
+static int check_operator(const cli_call *call, uint32_t roles)
+{
+    uint32_t operators = UINT32_C(1) << TB_ROLE_INGEST | UINT32_C(1) << TB_ROLE_OPERATOR;
+    if (cli_number(call, "account", 0) != 0 || !(roles & ~operators)) return 0;
+    cli_say(call, "A key of account 0, the operator, carries Ingest or Operator alone. "
+                  "Give --role Ingest or --role Operator, or name an account of the catalogue.");
+    return tb_code_exit(TB_E_USAGE);
+}
+
+static tb_code check_account(tb_store *store, int64_t account, tb_error *err)
+{
+    bool exists = true;
+    tb_code code = account ? tb_store_account_exists(store, account, &exists, err) : TB_OK;
+    if (code || exists) return code;
+    return tb_fail(err, TB_E_NOT_FOUND, "account",
+                   "There is no account %" PRId64 ". Declare it with `tollbook apply` first.",
+                   account);
+}
+
+static tb_code make_key(tb_key *key, char text[TB_KEY_TEXT + 1], tb_error *err)
+{
+    uint8_t random[TB_KEY_RANDOM];
+    if (sodium_init() < 0)
+        return tb_fail(err, TB_E_INTERNAL, NULL, "The system gives no random bytes.");
+    randombytes_buf(random, sizeof random);
+    tb_key_format(random, text);
+    sodium_memzero(random, sizeof random);
+    tb_key_hash(text, TB_KEY_TEXT, key->hash);
+    snprintf(key->hint, sizeof key->hint, "%.6s", text);
+    return TB_OK;
+}
+
+static tb_code add_key(tb_store *store, tb_key *key, tb_error *err)
+{
+    tb_code code = tb_store_begin(store, err);
+    if (code) return code;
+    code = check_account(store, key->account, err);
+    if (code == TB_OK) code = tb_store_key_add(store, key, err);
+    if (code == TB_OK) code = tb_store_commit(store, err);
+    if (code) tb_store_rollback(store);
+    return code;
+}
+
+static int create_here(const cli_call *call, uint32_t roles)
+{
+    tb_store *store;
+    tb_error err;
+    char text[TB_KEY_TEXT + 1];
+    tb_key key = {.account = cli_number(call, "account", 0), .roles = roles,
+                  .revoked_us = INT64_MAX};
+    int status = cli_clock(call, &key.created_us);
+    if (status == 0) status = cli_open(call, true, key.created_us, &store);
+    if (status) return status;
+    tb_code code = make_key(&key, text, &err);
+    if (code == TB_OK) code = add_key(store, &key, &err);
+    tb_store_close(store);
+    if (code) return cli_fail(call, NULL, &err);
+    printf("%s\n", text);
+    sodium_memzero(text, sizeof text);
+    cli_say(call, "Key %" PRId64 " is made. It is shown this once.", key.id);
+    return cli_done(call);
+}
+
+int cli_key_create(const cli_call *call)
+{
+    uint32_t roles = 0;
+    int status = cli_check_place(call);
+    if (status == 0) status = read_roles(call, &roles);
+    if (status == 0) status = check_operator(call, roles);
+    if (status) return status;
+    if (cli_given(call, "server")) return remote_key_create(call, roles);
+    return create_here(call, roles);
+}
+
+/* --- revoke --- */
+
+static tb_code revoke(tb_store *store, int64_t id, int64_t now_us, tb_error *err)
+{
+    tb_code code = tb_store_begin(store, err);
+    if (code) return code;
+    code = tb_store_key_revoke(store, id, now_us, err);
+    if (code == TB_OK) code = tb_store_commit(store, err);
+    if (code) tb_store_rollback(store);
+    return code;
+}
+
+int cli_key_revoke(const cli_call *call)
+{
+    tb_store *store;
+    tb_error err;
+    int64_t now_us, id = cli_number(call, "id", 0);
+    int status = cli_check_place(call);
+    if (status) return status;
+    if (cli_given(call, "server")) return remote_key_revoke(call, id);
+    status = cli_clock(call, &now_us);
+    if (status == 0) status = cli_open(call, true, now_us, &store);
+    if (status) return status;
+    if (revoke(store, id, now_us, &err)) status = cli_fail(call, NULL, &err);
+    else cli_say(call, "Key %" PRId64 " is revoked.", id);
+    tb_store_close(store);
+    return status;
+}
+
+/* --- list --- */
+
+static void show_key(const tb_key *key)
+{
+    char created[20], revoked[20];
+    bool first = true;
+    tb_time_format(key->created_us, created);
+    bool valid = key->revoked_us == INT64_MAX;
+    if (!valid) tb_time_format(key->revoked_us, revoked);
+    printf("%" PRId64 "\t%" PRId64 "\t", key->id, key->account);
+    for (int role = 0; role < TB_ROLE_COUNT; role++) {
+        if (!(key->roles >> role & 1)) continue;
+        printf("%s%s", first ? "" : ",", tb_role_name((tb_role)role));
+        first = false;
+    }
+    printf("\t%.8s\t%.20s\t%.*s\n", key->hint, created, valid ? 0 : 20, valid ? "" : revoked);
+}
+
+int cli_key_list(const cli_call *call)
+{
+    tb_store *store;
+    tb_error err;
+    tb_key *keys;
+    size_t n;
+    int64_t now_us;
+    int status = cli_check_place(call);
+    if (status) return status;
+    if (cli_given(call, "server")) return remote_key_list(call);
+    status = cli_clock(call, &now_us);
+    if (status == 0) status = cli_open(call, false, now_us, &store);
+    if (status) return status;
+    tb_code code = tb_store_keys(store, &keys, &n, &err);
+    tb_store_close(store);
+    if (code) return cli_fail(call, NULL, &err);
+    puts("id\taccount\troles\tkey\tcreated\trevoked");
+    for (size_t i = 0; i < n; i++)
+        show_key(&keys[i]);
+    free(keys);
+    return cli_done(call);
+}

@@ -1,0 +1,157 @@
+/* tollbook query: read-only SQL, as a table for people or as text for programs.
+ *
+ * A table needs its columns' widths before its first row: the first rows are kept, up to a bound,
+ * and set the widths; later ones are printed as they come. */
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define TABLE_ROWS  1000                /* rows that set the widths */
+#define TABLE_BYTES ((size_t)4 << 20)   /* and how much text of them is kept */
+#define COLUMNS_MAX 2000                /* SQLite's own bound on a result */
+#define WIDEST      60
+
+typedef struct table {
+    tb_buf cells; /* kept rows: cells one after another, each ended by NUL */
+    size_t kept;
+    int n, width[COLUMNS_MAX];
+    bool streaming; /* the kept rows are printed */
+} table;
+
+/* --- for programs --- */
+
+static void put_csv_cell(const char *cell)
+{
+    if (!cell[strcspn(cell, ",\"\r\n")]) {
+        fputs(cell, stdout);
+        return;
+    }
+    putchar('"');
+    for (; *cell; cell++) {
+        if (*cell == '"') putchar('"');
+        putchar(*cell);
+    }
+    putchar('"');
+}
+
+static bool put_csv(void *ctx, int n, const char *const *cells, bool is_header)
+{
+    (void)ctx;
+    (void)is_header;
+    for (int i = 0; i < n; i++) {
+        if (i) putchar(',');
+        put_csv_cell(cells[i] ? cells[i] : "");
+    }
+    fputs("\r\n", stdout);
+    return !ferror(stdout);
+}
+
+static void put_tsv_cell(const char *cell)
+{
+    for (; *cell; cell++) {
+        switch (*cell) {
+        case '\t': fputs("\\t", stdout); break;
+        case '\n': fputs("\\n", stdout); break;
+        case '\r': fputs("\\r", stdout); break;
+        case '\\': fputs("\\\\", stdout); break;
+        default: putchar(*cell);
+        }
+    }
+}
+
+static bool put_tsv(void *ctx, int n, const char *const *cells, bool is_header)
+{
+    (void)ctx;
+    (void)is_header;
+    for (int i = 0; i < n; i++) {
+        if (i) putchar('\t');
+        put_tsv_cell(cells[i] ? cells[i] : "");
+    }
+    putchar('\n');
+    return !ferror(stdout);
+}
+
+/* --- for people --- */
+
+/* Characters, not bytes: UTF-8 continuation bytes take no room. */
+static int width_of(const char *cell)
+{
+    int width = 0;
+    for (; *cell; cell++)
+        width += (*cell & 0xc0) != 0x80;
+    return width;
+}
+
+static void print_row(const table *t, const char *const *cells)
+{
+    for (int i = 0; i < t->n; i++) {
+        int gap = t->width[i] - width_of(cells[i]);
+        for (const char *p = cells[i]; *p; p++)
+            putchar((unsigned char)*p < 0x20 || *p == 0x7f ? ' ' : *p);
+        printf("%*s", i + 1 < t->n ? (gap > 0 ? gap : 0) + 2 : 0, "");
+    }
+    putchar('\n');
+}
+
+static void print_kept(table *t)
+{
+    const char *cells[COLUMNS_MAX], *p = t->cells.data;
+    for (size_t row = 0; row < t->kept; row++) {
+        for (int i = 0; i < t->n; i++) {
+            cells[i] = p;
+            p += strlen(p) + 1;
+        }
+        print_row(t, cells);
+    }
+    tb_buf_release(&t->cells);
+    t->kept = 0;
+    t->streaming = true;
+}
+
+static bool put_table(void *ctx, int n, const char *const *given, bool is_header)
+{
+    table *t = ctx;
+    const char *cells[COLUMNS_MAX];
+    size_t bytes = 0;
+    (void)is_header;
+    t->n = n < COLUMNS_MAX ? n : COLUMNS_MAX;
+    for (int i = 0; i < t->n; i++) {
+        cells[i] = given[i] ? given[i] : "";
+        bytes += strlen(cells[i]) + 1;
+    }
+    if (!t->streaming && (t->kept == TABLE_ROWS || t->cells.len + bytes > TABLE_BYTES))
+        print_kept(t);
+    if (t->streaming) {
+        print_row(t, cells);
+        return !ferror(stdout);
+    }
+    for (int i = 0; i < t->n; i++) {
+        int width = width_of(cells[i]);
+        if (width > WIDEST) width = WIDEST;
+        if (width > t->width[i]) t->width[i] = width;
+        tb_buf_add(&t->cells, cells[i], strlen(cells[i]) + 1);
+    }
+    t->kept++;
+    return !t->cells.failed;
+}
+
+int cli_query(const cli_call *call)
+{
+    static table t; /* too large for the stack */
+    tb_store *store;
+    tb_error err;
+    int64_t now_us;
+    bool people = cli_is(call, "format", "table");
+    if (!cli_given(call, "format")) people = isatty(STDOUT_FILENO) != 0;
+    int status = cli_clock(call, &now_us);
+    if (status == 0) status = cli_open(call, false, now_us, &store);
+    if (status) return status;
+    tb_buf_init(&t.cells, 2 * TABLE_BYTES, NULL);
+    tb_row_fn put = people ? put_table : cli_is(call, "format", "csv") ? put_csv : put_tsv;
+    tb_code code = tb_store_query(store, call->operands[0], put, &t, &err);
+    if (people && !t.streaming) print_kept(&t);
+    tb_store_close(store);
+    if (code) return cli_fail(call, NULL, &err);
+    return cli_done(call);
+}

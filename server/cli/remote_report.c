@@ -1,0 +1,34 @@
+/* Members that are missing count as nothing: the server may be an older one. */
+#include "cli/remote_report.h"
+
+#include <string.h>
+
+uint64_t report_number(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    json_int_t n = json_is_integer(value) ? json_integer_value(value) : 0;
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+static tb_reject_reason reason_of(const char *name)
+{
+    for (int reason = 0; name && reason < TB_REJECT_MAX_; reason++)
+        if (strcmp(name, tb_reject_name((tb_reject_reason)reason)) == 0)
+            return (tb_reject_reason)reason;
+    return TB_REJECT_COLUMNS;
+}
+
+void report_read(const json_t *answer, feed_report *ret_report)
+{
+    const json_t *first = json_object_get(answer, "firstReject");
+    *ret_report = (feed_report){
+        .lines = report_number(answer, "lines"),
+        .accepted = report_number(answer, "accepted"),
+        .rejected = report_number(answer, "rejected"),
+        .known_lines = report_number(answer, "knownLines"),
+        .nothing_new = json_is_true(json_object_get(answer, "duplicate")),
+        .first_line = report_number(first, "line"),
+        .first_byte = report_number(first, "byte"),
+        .first_reason = reason_of(json_string_value(json_object_get(first, "reason"))),
+    };
+}

@@ -1,0 +1,13 @@
+/* The server's report of an ingest, read back into the feed's. */
+#ifndef TOLLBOOK_SERVER_CLI_REMOTE_REPORT_H
+#define TOLLBOOK_SERVER_CLI_REMOTE_REPORT_H
+
+#include <jansson.h>
+
+#include "cli/take.h"
+
+/* 0 where there is no such whole number. */
+uint64_t report_number(const json_t *object, const char *name);
+void report_read(const json_t *answer, feed_report *ret_report);
+
+#endif

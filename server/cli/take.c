@@ -1,0 +1,176 @@
+/* Inputs are taken in the order given; the first that fails ends the run, those before it stay. */
+#include "cli/take.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/meter.h"
+
+#define INTERRUPTED 3 /* exit status: the environment ended the run */
+
+atomic_bool take_stop;
+
+static void on_signal(int number)
+{
+    (void)number;
+    atomic_store_explicit(&take_stop, true, memory_order_relaxed);
+}
+
+void take_catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static int bad_batch(const cli_call *call, const char *sentence)
+{
+    cli_say(call, "%s", sentence);
+    return tb_code_exit(TB_E_USAGE);
+}
+
+int take_check_batch(const cli_call *call)
+{
+    const char *batch = cli_text(call, "batch");
+    size_t len = batch ? strlen(batch) : 0;
+    if (!batch) return 0;
+    if (call->n_operands > 1)
+        return bad_batch(call, "--batch names the bytes of one input: give one input, or no --batch.");
+    if (len > TB_BATCH_NAME_MAX) return bad_batch(call, "--batch takes at most 255 bytes.");
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)batch[i] < 0x20 || batch[i] == 0x7f)
+            return bad_batch(call, "--batch takes no control characters.");
+    if (batch[0] == ' ' || batch[len - 1] == ' ')
+        return bad_batch(call, "--batch takes no space at its ends.");
+    return 0;
+}
+
+/* --- sentences --- */
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void say_rejected(const cli_call *call, const char *path, const feed_report *report)
+{
+    if (report->rejected == 0) return;
+    cli_say(call,
+            "%s: the first rejected line is %" PRIu64 ", byte %" PRIu64 ": %s. All that were kept "
+            "are in the table `reject`.",
+            path, report->first_line, report->first_byte, tb_reject_text(report->first_reason));
+}
+
+void take_say(const cli_call *call, const char *path, const feed_report *report)
+{
+    if (report->nothing_new) {
+        cli_say(call, "%s: nothing new: its %" PRIu64 " line%s were taken before.", path,
+                report->known_lines, plural(report->known_lines));
+    } else {
+        cli_say(call, "%s: %" PRIu64 " line%s: %" PRIu64 " accepted, %" PRIu64 " rejected.", path,
+                report->lines, plural(report->lines), report->accepted, report->rejected);
+        if (report->known_lines)
+            cli_say(call, "%s: %" PRIu64 " line%s before them were taken before.", path,
+                    report->known_lines, plural(report->known_lines));
+    }
+    say_rejected(call, path, report);
+    if (report->waiting_bytes)
+        cli_say(call,
+                "%s: the last line (%" PRIu64 " byte%s) has no end yet and waits for it. Run the "
+                "same command again later, or with --final to take it as it is.",
+                path, report->waiting_bytes, plural(report->waiting_bytes));
+}
+
+/* Where a run that did not reach the end stands, and how to go on. */
+static void say_where(const cli_call *call, const char *path, const feed_options *options,
+                      const feed_report *report, const char *how)
+{
+    uint64_t lines = report->known_lines + report->lines;
+    if (options->whole || lines == 0)
+        cli_say(call, "%s: nothing of it is in the database. %s", path, how);
+    else
+        cli_say(call, "%s: its lines 1 to %" PRIu64 " are in the database. %s", path, lines, how);
+}
+
+static int say_failed(const cli_call *call, const char *path, const feed_options *options,
+                      const feed_report *report, const tb_error *err)
+{
+    const char *how = "Run the same command again to go on.";
+    if (err->code == TB_E_BAD_LINE)
+        how = options->whole
+                  ? "Correct the line and run the same command again, or set such lines aside with "
+                    "--on-error skip."
+                  : "Correct the line and run the same command again to go on, or set such lines "
+                    "aside with --on-error skip.";
+    int status = cli_fail(call, path, err);
+    if (err->code != TB_E_BATCH_CONFLICT) say_where(call, path, options, report, how);
+    return status;
+}
+
+static int say_interrupted(const cli_call *call, const char *path, const feed_options *options,
+                           const feed_report *report)
+{
+    cli_say(call, "%s: interrupted.", path);
+    say_where(call, path, options, report, "Run the same command again to go on.");
+    return INTERRUPTED;
+}
+
+/* --- taking --- */
+
+static void show(void *ctx, const feed_progress *progress)
+{
+    meter_feed(ctx, progress);
+}
+
+static int take_one(const cli_call *call, tb_store *store, const char *path, feed_options *options,
+                    feed_report *total)
+{
+    feed_report report;
+    tb_error err;
+    meter progress;
+    options->source = path;
+    if (cli_given(call, "progress")) {
+        options->progress = show;
+        options->progress_ctx = &progress;
+    }
+    meter_init(&progress, path);
+    tb_code code = feed_file(store, path, options, &report, &err);
+    meter_end(&progress);
+    total->lines += report.lines;
+    total->accepted += report.accepted;
+    total->rejected += report.rejected;
+    if (code) return say_failed(call, path, options, &report, &err);
+    if (report.interrupted) return say_interrupted(call, path, options, &report);
+    take_say(call, path, &report);
+    return 0;
+}
+
+static unsigned cores(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 && n <= 256 ? (unsigned)n : 1;
+}
+
+int take_inputs(const cli_call *call, feed_options *options)
+{
+    tb_store *store;
+    feed_report total = {0};
+    int status = cli_clock(call, &options->now_us);
+    if (status == 0) status = cli_open(call, true, options->now_us, &store);
+    if (status) return status;
+    options->batch = cli_text(call, "batch");
+    options->layout.now_ms = options->now_us / 1000;
+    options->threads = (unsigned)cli_number(call, "threads", cores());
+    options->stop = &take_stop;
+    take_catch_signals();
+    for (int i = 0; i < call->n_operands && status == 0; i++)
+        status = take_one(call, store, call->operands[i], options, &total);
+    tb_store_close(store);
+    if (call->n_operands > 1)
+        cli_say(call, "in all %" PRIu64 " line%s: %" PRIu64 " accepted, %" PRIu64 " rejected.",
+                total.lines, plural(total.lines), total.accepted, total.rejected);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* What ingest and import share: one input after another through the feed, signals, progress and
+ * the sentences that say what came of it. */
+#ifndef TOLLBOOK_SERVER_CLI_TAKE_H
+#define TOLLBOOK_SERVER_CLI_TAKE_H
+
+#include "cli/cli.h"
+#include "feed/feed.h"
+
+/* options holds everything but batch, source, threads, now, progress and stop. */
+int take_inputs(const cli_call *call, feed_options *options);
+
+/* The sentences of one input's report. */
+void take_say(const cli_call *call, const char *path, const feed_report *report);
+
+/* --batch is one name of one input: 0, or the exit status. */
+int take_check_batch(const cli_call *call);
+
+/* Set by SIGINT and SIGTERM once take_catch_signals was called; a second signal ends the process
+ * at once, which is safe too. */
+extern atomic_bool take_stop;
+void take_catch_signals(void);
+
+#endif
