@@ -153,10 +153,23 @@ static tb_code run(tb_store *store, sqlite3_stmt *s, tb_row_fn fn, void *ctx, tb
     return code;
 }
 
+/* SQLite declares a virtual table when a statement first names it, and the declaration looks to the
+ * authorizer like a write. So they are named once before it is there. */
+static int make_tables(sqlite3 *db)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = tb__buckets_register(db);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v2(db, "SELECT 1 FROM buckets,balancer_buckets,countries", -1, &s,
+                                NULL);
+    sqlite3_finalize(s);
+    return rc;
+}
+
 tb_code tb_store_query(tb_store *store, const char *sql, tb_row_fn fn, void *ctx, tb_error *err)
 {
     sqlite3_stmt *s = NULL;
-    int rc = tb__buckets_register(store->db);
+    int rc = make_tables(store->db);
     if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
     sqlite3_set_authorizer(store->db, authorize, NULL);
     tb_code code = prepare(store, sql, &s, err);

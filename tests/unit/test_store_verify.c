@@ -1,0 +1,512 @@
+/* Verify: what is stored twice must agree; each kind of disagreement is found and named. */
+#include "store_fixture.h"
+
+#include "store/country.h"
+#include "store/internal.h"
+
+#define HOUR  498600 /* 2026-11-18T00:00 */
+#define DAY   (HOUR / 24)
+#define MONTH 682 /* November 2026 */
+
+static const char catalog[] =
+    "{\"accounts\":[{\"id\":1,\"name\":\"acme\"}],\"zones\":[{\"id\":101,\"account\":1,\"name\":"
+    "\"a\"},{\"id\":102,\"account\":1,\"name\":\"b\"}],\"load_balancers\":[{\"id\":7,\"account\":1,"
+    "\"zones\":[101]}]}";
+
+typedef struct sentences {
+    char text[16384];
+    uint64_t n;
+} sentences;
+
+static void on_sentence(void *ctx, const char *sentence)
+{
+    sentences *all = ctx;
+    size_t len = strlen(all->text);
+    ck_assert_uint_gt(strlen(sentence), 10);
+    snprintf(all->text + len, sizeof all->text - len, "%s\n", sentence);
+    all->n++;
+}
+
+static sentences found;
+
+static uint64_t verify(fixture *f)
+{
+    tb_error err = {0};
+    uint64_t differences = 99;
+    found = (sentences){.n = 0};
+    ok(tb_store_verify(f->store, on_sentence, &found, &differences, &err));
+    ck_assert_uint_eq(differences, found.n);
+    return differences;
+}
+
+static void sql(fixture *f, const char *text)
+{
+    char *message = NULL;
+    ck_assert_msg(sqlite3_exec(f->store->db, text, NULL, NULL, &message) == SQLITE_OK, "%s: %s",
+                  text, message);
+}
+
+static int64_t number(fixture *f, const char *text)
+{
+    sqlite3_stmt *s;
+    ck_assert_int_eq(sqlite3_prepare_v2(f->store->db, text, -1, &s, NULL), SQLITE_OK);
+    ck_assert_msg(sqlite3_step(s) == SQLITE_ROW, "%s", text);
+    int64_t value = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return value;
+}
+
+/* Two zones at three locations, two months, countries, a balancer, two segments. */
+static void fill(fixture *f)
+{
+    static const tb_hit hits[] = {{.zone = 101,
+                                   .bytes = 10,
+                                   .edge = "DE",
+                                   .edge_len = 2,
+                                   .hour = HOUR,
+                                   .status = 200,
+                                   .country = 'D' << 8 | 'E'},
+                                  {.zone = 101,
+                                   .bytes = 20,
+                                   .edge = "UK",
+                                   .edge_len = 2,
+                                   .hour = HOUR + 30,
+                                   .status = 404,
+                                   .country = 'G' << 8 | 'B',
+                                   .cache = TB_CACHE_SERVED}};
+    tb_error err = {0};
+    fixture_init(f);
+    fixture_apply(f, catalog, NOW_US, NULL);
+    tb_row rows[] = {
+        row_of(101, "DE", HOUR + 24 * 20, TB_M_REQUESTS, 3),
+        row_of(101, "DE", HOUR + 1, TB_M_QUEUED_MAX, 5),
+        row_of(101, "UK", HOUR + 1, TB_M_QUEUED_MAX, 9),
+        row_of(102, "DE", HOUR + 2, TB_M_ORIGIN_BYTES, 1000),
+        row_of(999, "ZZ", HOUR + 2, TB_M_REQUESTS, 1),
+        {.balancer = true, .id = 7, .hour = HOUR + 5, .metrics = TB_METRIC_BIT(TB_M_REQUESTS)}};
+    rows[5].value[TB_M_REQUESTS] = 500;
+    fixture_add(f, rows, sizeof rows / sizeof *rows, 1);
+    tb_rollup *rollup = tb_rollup_new(1 << 10, NULL);
+    ok(tb_rollup_add_hits(rollup, hits, 2, &err));
+    tb_rollup_cursor *cursor = tb_rollup_cursor_new(&rollup, 1, NULL);
+    tb_segment s = {.kind = TB_BATCH_LOG,
+                    .name = "night",
+                    .source = "test",
+                    .length = 200,
+                    .accepted = 2,
+                    .rejected = 2,
+                    .now_us = NOW_US};
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_add_usage(f->store, cursor, &err));
+    ok(tb_store_add_reject(f->store, 2, 1, "blank line", "", 0, &err));
+    ok(tb_store_add_reject(f->store, 4, 1, "blank line", "", 0, &err));
+    ok(tb_store_add_segment(f->store, &s, NULL, &err));
+    ok(tb_store_commit(f->store, &err));
+    s = (tb_segment){.kind = TB_BATCH_LOG,
+                     .name = "night",
+                     .source = "test",
+                     .start = 200,
+                     .length = 300,
+                     .lines_before = 4,
+                     .final = true,
+                     .now_us = NOW_US};
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_add_segment(f->store, &s, NULL, &err));
+    ok(tb_store_commit(f->store, &err));
+    tb_rollup_cursor_free(cursor);
+    tb_rollup_free(rollup);
+}
+
+/* --- changing a chunk behind the store's back, checksum and all --- */
+
+static int64_t series_of(fixture *f, int scope, int64_t owner, const char *edge)
+{
+    char text[200];
+    snprintf(text, sizeof text,
+             "SELECT id FROM series WHERE scope=%d AND owner=%lld AND edge=coalesce("
+             "(SELECT id FROM edge WHERE code='%s'),0)",
+             scope, (long long)owner, edge);
+    return number(f, text);
+}
+
+static void load(fixture *f, int64_t key, tb_grid *grid)
+{
+    sqlite3_stmt *s;
+    tb_error err = {0};
+    ck_assert_int_eq(
+        sqlite3_prepare_v2(f->store->db, "SELECT data FROM chunk WHERE key=?", -1, &s, NULL),
+        SQLITE_OK);
+    sqlite3_bind_int64(s, 1, key);
+    tb_grid_clear(grid);
+    if (sqlite3_step(s) == SQLITE_ROW)
+        ok(tb__chunk_decode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), key,
+                            grid, &err));
+    sqlite3_finalize(s);
+}
+
+static void put_blob(fixture *f, const char *text, const int64_t *ids, int n, const uint8_t *bytes,
+                     size_t len)
+{
+    sqlite3_stmt *s;
+    ck_assert_int_eq(sqlite3_prepare_v2(f->store->db, text, -1, &s, NULL), SQLITE_OK);
+    for (int i = 0; i < n; i++)
+        sqlite3_bind_int64(s, i + 1, ids[i]);
+    sqlite3_bind_blob(s, n + 1, bytes, (int)len, SQLITE_TRANSIENT);
+    ck_assert_int_eq(sqlite3_step(s), SQLITE_DONE);
+    sqlite3_finalize(s);
+}
+
+static void save(fixture *f, int64_t key, const tb_grid *grid)
+{
+    uint8_t bytes[TB__CHUNK_MAX];
+    size_t len = tb__chunk_encode(grid, key, bytes);
+    put_blob(f, "INSERT OR REPLACE INTO chunk VALUES(?1,?2)", &key, 1, bytes, len);
+}
+
+static void change(fixture *f, int64_t key, tb_metric metric, unsigned slot, uint64_t more)
+{
+    tb_grid g;
+    tb_error err = {0};
+    load(f, key, &g);
+    ok(tb_grid_add(&g, metric, slot, more, &err));
+    save(f, key, &g);
+}
+
+static void expect(const char *part)
+{
+    ck_assert_msg(strstr(found.text, part) != NULL, "not found: %s\nin:\n%s", part, found.text);
+}
+
+static void expect_only(const char *sentence)
+{
+    char line[600];
+    snprintf(line, sizeof line, "%s\n", sentence);
+    ck_assert_str_eq(found.text, line);
+}
+
+#define OPEN(f)                                                                                    \
+    fixture f;                                                                                     \
+    fill(&f);                                                                                      \
+    ck_assert_msg(verify(&f) == 0, "%s", found.text)
+
+START_TEST(a_store_that_only_the_store_wrote_agrees)
+{
+    OPEN(f);
+    tb_store_close(f.store);
+    fixture_open(&f, false);
+    ck_assert_uint_eq(verify(&f), 0);
+    ck_assert_int_eq(sqlite3_get_autocommit(f.store->db), 1);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(an_empty_store_agrees)
+{
+    fixture f;
+    fixture_init(&f);
+    ck_assert_uint_eq(verify(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_month_that_is_not_the_sum_of_its_hours_is_named)
+{
+    OPEN(f);
+    int64_t series = series_of(&f, TB__SCOPE_ZONE, 101, "DE");
+    change(&f, tb__chunk_key(series, TB__GRAIN_DAYS, MONTH), TB_M_BYTES, 17, 1);
+    verify(&f);
+    expect_only("Pull zone 101, DE, 2026-11-18: bytes is 11; its hours make 10.");
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_missing_month_is_named)
+{
+    OPEN(f);
+    int64_t series = series_of(&f, TB__SCOPE_BALANCER, 7, "");
+    char text[100];
+    snprintf(text, sizeof text, "DELETE FROM chunk WHERE key=%lld",
+             (long long)tb__chunk_key(series, TB__GRAIN_DAYS, MONTH));
+    sql(&f, text);
+    verify(&f);
+    expect_only("Load balancer 7, 2026-11-18: requests is 0; its hours make 500.");
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_zone_that_is_not_the_sum_of_its_locations_is_named)
+{
+    OPEN(f);
+    int64_t series = series_of(&f, TB__SCOPE_ZONE, 101, "");
+    change(&f, tb__chunk_key(series, TB__GRAIN_HOURS, DAY), TB_M_BYTES, 0, 5);
+    verify(&f);
+    expect(
+        "Pull zone 101, all locations, 2026-11-18T00:00:00Z: bytes is 15; its locations make 10.");
+    expect("Pull zone 101, all locations, 2026-11-18: bytes is 10; its hours make 15.");
+    ck_assert_uint_eq(found.n, 2);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_maximum_is_the_larger_not_the_sum)
+{
+    OPEN(f);
+    int64_t series = series_of(&f, TB__SCOPE_ACCOUNT, 1, "");
+    tb_grid g;
+    load(&f, tb__chunk_key(series, TB__GRAIN_HOURS, DAY), &g);
+    ck_assert_uint_eq(g.v[TB_M_QUEUED_MAX][1], 9);
+    g.v[TB_M_QUEUED_MAX][1] = 14;
+    save(&f, tb__chunk_key(series, TB__GRAIN_HOURS, DAY), &g);
+    verify(&f);
+    expect(
+        "Account 1, all locations, 2026-11-18T01:00:00Z: queued_max is 14; its locations make 9.");
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(an_account_that_is_not_the_sum_of_its_zones_is_named)
+{
+    OPEN(f);
+    int64_t series = series_of(&f, TB__SCOPE_ACCOUNT, 1, "DE");
+    change(&f, tb__chunk_key(series, TB__GRAIN_HOURS, DAY), TB_M_ORIGIN_BYTES, 2, 24);
+    verify(&f);
+    expect("Account 1, DE, 2026-11-18T02:00:00Z: origin_bytes is 1024; its pull zones make 1000.");
+    fixture_release(&f);
+}
+END_TEST
+
+/* Everything above agrees with itself: only the batches know better. */
+START_TEST(usage_that_no_batch_added_is_found)
+{
+    OPEN(f);
+    int64_t series = series_of(&f, TB__SCOPE_ZONE, 999, "ZZ");
+    change(&f, tb__chunk_key(series, TB__GRAIN_HOURS, DAY), TB_M_REQUESTS, 2, 41);
+    change(&f, tb__chunk_key(series, TB__GRAIN_DAYS, MONTH), TB_M_REQUESTS, 17, 41);
+    verify(&f);
+    expect_only("All batches together added 506 of requests; the hours sum to 547.");
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_lost_day_is_found)
+{
+    OPEN(f);
+    char text[200];
+    int64_t series = series_of(&f, TB__SCOPE_ZONE, 999, "ZZ");
+    snprintf(text, sizeof text, "DELETE FROM chunk WHERE key>>18=%lld", (long long)series);
+    sql(&f, text);
+    verify(&f);
+    expect_only("All batches together added 506 of requests; the hours sum to 505.");
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_damaged_chunk_is_named_once_and_does_not_hide_the_rest)
+{
+    OPEN(f);
+    int64_t series = series_of(&f, TB__SCOPE_ZONE, 101, "DE");
+    int64_t key = tb__chunk_key(series, TB__GRAIN_HOURS, DAY);
+    put_blob(&f, "UPDATE chunk SET data=?2 WHERE key=?1", &key, 1, (const uint8_t *)"nonsense", 8);
+    change(&f, tb__chunk_key(series, TB__GRAIN_DAYS, MONTH + 1), TB_M_REQUESTS, 7, 1);
+    verify(&f);
+    expect("Pull zone 101, DE, 2026-11-18: its hours are damaged.");
+    expect("Pull zone 101, DE, 2026-12-08: requests is 4; its hours make 3.");
+    ck_assert_uint_eq(found.n, 2);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_damaged_month_is_named)
+{
+    OPEN(f);
+    int64_t series = series_of(&f, TB__SCOPE_ZONE, 102, "DE");
+    int64_t key = tb__chunk_key(series, TB__GRAIN_DAYS, MONTH);
+    put_blob(&f, "UPDATE chunk SET data=?2 WHERE key=?1", &key, 1, (const uint8_t *)"", 0);
+    verify(&f);
+    expect_only("Pull zone 102, DE, 2026-11: its days are damaged.");
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(hours_past_23_and_days_past_the_month_are_found)
+{
+    OPEN(f);
+    int64_t series = series_of(&f, TB__SCOPE_ZONE, 102, "DE");
+    change(&f, tb__chunk_key(series, TB__GRAIN_HOURS, DAY), TB_M_BYTES, 24, 0);
+    verify(&f);
+    expect("Pull zone 102, DE, 2026-11-18: it has more than 24 hours.");
+    fixture_release(&f);
+    fill(&f);
+    series = series_of(&f, TB__SCOPE_ZONE, 102, "DE");
+    change(&f, tb__chunk_key(series, TB__GRAIN_DAYS, MONTH), TB_M_BYTES, 30, 0);
+    verify(&f);
+    expect_only("Pull zone 102, DE, 2026-11: it has more days than the month.");
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(an_all_locations_series_is_there_exactly_where_needed)
+{
+    OPEN(f);
+    sql(&f, "DELETE FROM series WHERE scope=1 AND owner=101 AND edge=0");
+    verify(&f);
+    expect("Pull zone 101, all locations: the series is missing, with 2 locations.");
+    expect("which does not exist."); /* its chunks have no series now */
+    sql(&f,
+        "INSERT INTO series VALUES(1,102,0,50); UPDATE meta SET value=50 WHERE name='series_id'");
+    verify(&f);
+    expect("Pull zone 102, all locations: the series is there, with 1 location.");
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(series_of_the_account_and_of_its_zones_go_together)
+{
+    OPEN(f);
+    sql(&f, "DELETE FROM series WHERE scope=2 AND owner=1"
+            " AND edge=(SELECT id FROM edge WHERE code='UK')");
+    verify(&f);
+    expect("Account 1, UK: the account has no series; its pull zones have usage there.");
+    sql(&f, "INSERT INTO series SELECT 2,1,id,60 FROM edge WHERE code='ZZ'");
+    verify(&f);
+    expect("Account 1, ZZ: the account has a series; no pull zone of it does.");
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(countries_stay_within_the_day)
+{
+    OPEN(f);
+    tb__country list[] = {{'D' << 8 | 'E', 1, 999}};
+    uint8_t bytes[TB__COUNTRY_BYTES];
+    const int64_t ids[2] = {101, DAY};
+    size_t len = tb__country_encode(list, 1, tb__country_seed(101, DAY), bytes);
+    put_blob(&f, "UPDATE country_day SET data=?3 WHERE zone=?1 AND day=?2", ids, 2, bytes, len);
+    verify(&f);
+    expect_only("Pull zone 101, 2026-11-18: its countries have more bytes than the day.");
+    bytes[0] ^= 1;
+    put_blob(&f, "UPDATE country_day SET data=?3 WHERE zone=?1 AND day=?2", ids, 2, bytes, len);
+    verify(&f);
+    expect_only("Pull zone 101, 2026-11-18: its countries are damaged.");
+    fixture_release(&f);
+}
+END_TEST
+
+/* Each statement breaks one reference; the text is part of the sentence that tells. */
+START_TEST(each_broken_reference_is_named)
+{
+    static const struct {
+        const char *sql, *part;
+    } broken[] = {
+        {"INSERT INTO chunk VALUES((900<<18)+5,x'00')", "series 900, which does not exist"},
+        {"INSERT INTO chunk VALUES(-5,x'00')", "series -1, which does not exist"},
+        {"DELETE FROM edge WHERE code='ZZ'", "edge location"},
+        {"INSERT INTO series VALUES(2,55,1,2)", "account 55, which does not exist"},
+        {"INSERT INTO series VALUES(3,8,1,2)", "has an edge location"},
+        {"INSERT INTO series VALUES(3,8,0,1)", "Series 1 is used 2 times"},
+        {"UPDATE meta SET value=1 WHERE name='series_id'", "newer than the last one given"},
+        {"UPDATE meta SET value=value+1 WHERE name='newest_hour'", "The newest hour is noted"},
+        {"DELETE FROM attachment; INSERT INTO attachment VALUES(5,7,0,1)",
+         "attached to pull zone 5, which does not exist"},
+        {"INSERT INTO attachment VALUES(101,9,0,1)",
+         "attached to load balancer 9, which does not exist"},
+        {"INSERT INTO account SELECT 2,'o',document,declared_us,deleted_us FROM account;"
+         "UPDATE balancer SET account=2",
+         "Pull zone 101 of account 1 is attached to load balancer 7 of account 2"},
+        {"PRAGMA foreign_keys=OFF; UPDATE balancer SET account=77", "names a row of table account"},
+        {"INSERT INTO country_day VALUES(4444,20000,x'00')",
+         "Pull zone 4444 has countries and no usage"},
+        {"INSERT INTO segment SELECT 50,kind,'night','',400,500,hash,head,4,0,0,1,0,sums"
+         " FROM segment WHERE id=3",
+         "Batch night: segment 50 begins at byte 400; the one before ends at 300"},
+        {"INSERT INTO segment SELECT 50,kind,'night','',300,500,hash,head,9,0,0,1,0,sums"
+         " FROM segment WHERE id=3",
+         "Batch night: segment 50 begins after line 9; 4 lines are before it"},
+        {"INSERT INTO segment SELECT 50,kind,'morning','',5,500,hash,head,0,0,0,1,0,sums"
+         " FROM segment WHERE id=3",
+         "Batch morning: segment 50 begins at byte 5; the one before ends at 0"},
+        {"INSERT INTO segment SELECT 50,kind,NULL,'',7,500,hash,head,0,0,0,1,0,sums"
+         " FROM segment WHERE id=3",
+         "Segment 50 begins at byte 7, where no other one ends"},
+        {"INSERT INTO segment SELECT 50,kind,NULL,'',0,500,hash,head,3,0,0,1,0,sums"
+         " FROM segment WHERE id=3",
+         "Segment 50 begins at byte 0 after 3 lines"},
+        {"INSERT INTO reject VALUES(2,3,1,'x',x'')", "Segment 2 keeps 3 refused lines of 2"},
+        {"INSERT INTO reject VALUES(3,9,1,'x',x'')", "refused line 9, which is not one of its"},
+        {"INSERT INTO segment SELECT 50,kind,NULL,'',0,5,hash,head,0,0,0,1,0,'{\"bytes\":\"1x\"}'"
+         " FROM segment WHERE id=3",
+         "Segment 50: its sum of bytes cannot be read"},
+        {"INSERT INTO segment SELECT 50,kind,NULL,'',0,5,hash,head,0,0,0,1,0,'{\"byte\":\"1\"}'"
+         " FROM segment WHERE id=3",
+         "Segment 50: its sum of byte cannot be read"},
+        {"INSERT INTO segment SELECT 50,kind,NULL,'',0,5,hash,head,0,0,0,1,0,"
+         "'{\"bytes\":\"340282366920938463463374607431768211456\"}' FROM segment WHERE id=3",
+         "Segment 50: its sum of bytes cannot be read"},
+        {"INSERT INTO segment SELECT 50,kind,NULL,'',0,5,hash,head,0,0,0,1,0,"
+         "'{\"bytes\":\"20000000000000000000\"}' FROM segment WHERE id=3",
+         "All batches together added 20000000000000000030 of bytes; the hours sum to 30"},
+    };
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        OPEN(f);
+        sql(&f, broken[i].sql);
+        ck_assert_msg(verify(&f) > 0, "%s", broken[i].sql);
+        expect(broken[i].part);
+        fixture_release(&f);
+    }
+}
+END_TEST
+
+START_TEST(it_reads_one_snapshot_also_inside_a_transaction_of_the_caller)
+{
+    OPEN(f);
+    tb_error err = {0};
+    ok(tb_store_read_begin(f.store, &err));
+    ck_assert_uint_eq(verify(&f), 0);
+    ck_assert_int_eq(sqlite3_get_autocommit(f.store->db), 0);
+    tb_store_read_end(f.store);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(the_count_needs_no_listener)
+{
+    OPEN(f);
+    tb_error err = {0};
+    uint64_t differences = 0;
+    sql(&f, "UPDATE meta SET value=0 WHERE name IN('series_id','newest_hour')");
+    ok(tb_store_verify(f.store, NULL, NULL, &differences, &err));
+    ck_assert_uint_eq(differences, 2);
+    fixture_release(&f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("store verify");
+    TCase *t = tcase_create("verify");
+    tcase_add_test(t, a_store_that_only_the_store_wrote_agrees);
+    tcase_add_test(t, an_empty_store_agrees);
+    tcase_add_test(t, a_month_that_is_not_the_sum_of_its_hours_is_named);
+    tcase_add_test(t, a_missing_month_is_named);
+    tcase_add_test(t, a_zone_that_is_not_the_sum_of_its_locations_is_named);
+    tcase_add_test(t, a_maximum_is_the_larger_not_the_sum);
+    tcase_add_test(t, an_account_that_is_not_the_sum_of_its_zones_is_named);
+    tcase_add_test(t, usage_that_no_batch_added_is_found);
+    tcase_add_test(t, a_lost_day_is_found);
+    tcase_add_test(t, a_damaged_chunk_is_named_once_and_does_not_hide_the_rest);
+    tcase_add_test(t, a_damaged_month_is_named);
+    tcase_add_test(t, hours_past_23_and_days_past_the_month_are_found);
+    tcase_add_test(t, an_all_locations_series_is_there_exactly_where_needed);
+    tcase_add_test(t, series_of_the_account_and_of_its_zones_go_together);
+    tcase_add_test(t, countries_stay_within_the_day);
+    tcase_add_test(t, each_broken_reference_is_named);
+    tcase_add_test(t, it_reads_one_snapshot_also_inside_a_transaction_of_the_caller);
+    tcase_add_test(t, the_count_needs_no_listener);
+    tcase_set_timeout(t, 120);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
