@@ -8,6 +8,8 @@
 #include "api/handlers.h"
 #include "http/query.h"
 
+#define SCRATCH_KEPT ((size_t)4 << 20) /* of a worker's scratch, between answers */
+
 typedef struct params {
     tb_text from, to;
     bool hourly, exact, latest;
@@ -62,26 +64,31 @@ static tb_hash128 hash_of(const cache_key *key)
     return (tb_hash128){.high = h.high64, .low = h.low64};
 }
 
-static size_t *hint_of(worker *w, const question *q)
+/* Encoded into the worker's scratch, which is warm and large enough for the encoder's worst case,
+ * then copied to memory of just its length. */
+static tb_code compute(worker *w, const question *q, uint64_t *ret_version, tb_error *err)
 {
-    return &w->size_hint[(size_t)q->kind * 2 + q->range.hourly];
-}
-
-/* Room for an answer as long as the last of its kind, so that the buffer does not grow by steps. */
-static tb_code compute(worker *w, const question *q, tb_buf *out, uint64_t *ret_version,
-                       tb_error *err)
-{
-    size_t *hint = hint_of(w, q);
-    if (*hint && !tb_buf_room(out, *hint)) return tb_buf_check(out, err);
+    w->scratch.len = 0;
+    w->scratch.failed = false;
     tb_code code = tb_store_read_begin(w->store, err);
     if (code) return code;
     code = tb_store_version(w->store, ret_version, err);
     if (code == TB_OK)
         code = answer_stats_in(w->store, &q->view, q->range, q->kind,
-                               pool_alloc(w->server->pool), out, err);
+                               pool_alloc(w->server->pool), &w->scratch, err);
     tb_store_read_end(w->store);
-    if (code == TB_OK) *hint = out->len + 64;
     return code;
+}
+
+static answer *keep_scratch(worker *w)
+{
+    answer *a = answer_new(w->server->pool);
+    if (!a) return NULL;
+    bool kept = answer_set(a, w->scratch.data, w->scratch.len);
+    if (w->scratch.cap > SCRATCH_KEPT) tb_buf_release(&w->scratch);
+    if (kept) return a;
+    answer_drop(a);
+    return NULL;
 }
 
 static void answer_anew(request *r, const question *q)
@@ -89,21 +96,20 @@ static void answer_anew(request *r, const question *q)
     worker *w = r->worker;
     tb_error err;
     uint64_t version = 0;
-    answer *a = answer_new(w->server->pool);
-    if (!a) {
-        request_fail(r, TB_E_NOMEM, NULL, NULL);
+    if (compute(w, q, &version, &err) != TB_OK) {
+        request_fail_as(r, &err);
         return;
     }
-    if (compute(w, q, answer_body(a), &version, &err) != TB_OK) {
-        answer_drop(a);
-        request_fail_as(r, &err);
+    answer *a = keep_scratch(w);
+    if (!a) {
+        request_fail(r, TB_E_NOMEM, NULL, NULL);
         return;
     }
     cache_key key = key_of(q, version);
     cache_put(w->server->cache, &key, a);
     r->tag_hash = hash_of(&key);
     metrics_add(&w->metrics.cache_misses, 1);
-    request_answer(r, a);
+    request_answer(r, a, false);
 }
 
 static void answer_question(request *r, const question *q)
@@ -118,7 +124,7 @@ static void answer_question(request *r, const question *q)
         return;
     }
     metrics_add(&w->metrics.cache_hits, 1);
-    request_answer(r, a);
+    request_answer(r, a, true);
 }
 
 /* Ids are positive; -1 in a query is "all". No other number is anybody's zone. */

@@ -12,11 +12,18 @@
 #define SHARDS 16
 #define CHAINS 1024
 
+typedef struct places {
+    unsigned n;
+    void (*drop)(void *thing);
+    void *thing[];
+} places;
+
 struct answer {
     atomic_uint refs;
     tb_buf body;
     const pool *memory;
     _Atomic(tb_buf *) gzip;
+    _Atomic(places *) places;
 };
 
 typedef struct entry {
@@ -54,9 +61,17 @@ void answer_hold(answer *a)
     atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
 }
 
+static void free_places(places *p)
+{
+    for (unsigned i = 0; p && i < p->n; i++)
+        if (p->thing[i]) p->drop(p->thing[i]);
+    free(p);
+}
+
 void answer_drop(answer *a)
 {
     if (!a || atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1) return;
+    free_places(atomic_load_explicit(&a->places, memory_order_acquire));
     tb_buf *gz = atomic_load_explicit(&a->gzip, memory_order_acquire);
     if (gz) tb_buf_release(gz);
     free(gz);
@@ -67,6 +82,17 @@ void answer_drop(answer *a)
 tb_buf *answer_body(answer *a)
 {
     return &a->body;
+}
+
+bool answer_set(answer *a, const void *bytes, size_t len)
+{
+    char *data = tb_alloc_resize(a->body.alloc, NULL, 0, len);
+    if (!data) return false;
+    tb_buf_release(&a->body);
+    memcpy(data, bytes, len);
+    a->body.data = data;
+    a->body.len = a->body.cap = len;
+    return true;
 }
 
 const tb_buf *answer_gzip(answer *a, gzip *gz)
@@ -85,6 +111,19 @@ const tb_buf *answer_gzip(answer *a, gzip *gz)
     tb_buf_release(made); /* another thread was first */
     free(made);
     return have;
+}
+
+void **answer_place(answer *a, unsigned place, unsigned n_places, void (*drop)(void *thing))
+{
+    places *have = atomic_load_explicit(&a->places, memory_order_acquire);
+    if (have) return &have->thing[place];
+    places *made = calloc(1, sizeof *made + n_places * sizeof made->thing[0]);
+    if (!made) return NULL;
+    made->n = n_places;
+    made->drop = drop;
+    if (atomic_compare_exchange_strong(&a->places, &have, made)) return &made->thing[place];
+    free(made); /* another thread was first */
+    return &have->thing[place];
 }
 
 cache *cache_new(size_t max_bytes)

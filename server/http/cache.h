@@ -26,8 +26,14 @@ void answer_hold(answer *a);
 void answer_drop(answer *a); /* NULL is fine */
 /* The bytes, to be written before the answer is shared and only read afterwards. */
 tb_buf *answer_body(answer *a);
+/* The bytes at once, in memory of just their length. false: out of memory. */
+bool answer_set(answer *a, const void *bytes, size_t len);
 /* The gzip form; made with gz when it is not there yet. NULL: it could not be made. */
 const tb_buf *answer_gzip(answer *a, gzip *gz);
+
+/* Things that go with an answer, a place for each thread and form, freed with it by drop. Only the
+ * thread that `place` belongs to may touch it. NULL: out of memory; *place NULL: nothing yet. */
+void **answer_place(answer *a, unsigned place, unsigned n_places, void (*drop)(void *thing));
 
 typedef struct cache cache;
 

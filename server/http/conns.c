@@ -160,7 +160,7 @@ static int64_t worth(const conns *c, uint64_t bytes)
     return (int64_t)(bytes * 1000000 / (uint64_t)c->limits.bytes_per_s);
 }
 
-void conns_phase(const conns *c, conn *k, conn_phase phase, uint64_t bytes)
+void conns_phase(const conns *c, conn *k, conn_phase phase, uint64_t bytes, int64_t now_us)
 {
     int64_t allowed = INT64_MAX;
     switch (phase) {
@@ -170,7 +170,7 @@ void conns_phase(const conns *c, conn *k, conn_phase phase, uint64_t bytes)
     case CONN_SEND: allowed = c->limits.body_us + worth(c, bytes); break;
     default: break;
     }
-    set_deadline(k, phase, allowed == INT64_MAX ? allowed : clock_coarse_us() + allowed);
+    set_deadline(k, phase, allowed == INT64_MAX ? allowed : now_us + allowed);
 }
 
 void conns_extend(const conns *c, conn *k, uint64_t bytes_before, uint64_t bytes_now)

@@ -70,8 +70,8 @@ void conns_rejected(conns *c, conn *k);
 conn *conns_opened(conns *c, int fd);
 void conns_closed(conns *c, conn *k);
 
-/* What the connection does from now on. bytes: how long its body or answer is, so far. */
-void conns_phase(const conns *c, conn *k, conn_phase phase, uint64_t bytes);
+/* What the connection does from now_us (monotonic) on. bytes: how long its answer is. */
+void conns_phase(const conns *c, conn *k, conn_phase phase, uint64_t bytes, int64_t now_us);
 /* More of a body has arrived: its deadline moves by the time that these bytes are worth. */
 void conns_extend(const conns *c, conn *k, uint64_t bytes_before, uint64_t bytes_now);
 

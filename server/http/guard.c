@@ -175,6 +175,7 @@ static int next_byte(const char *text, size_t len, size_t *at)
 static const char *check_path(const char *path, size_t len)
 {
     unsigned dots = 0, others = 0;
+    if (!memchr(path, '.', len) && !memchr(path, '%', len)) return NULL;
     for (size_t i = 1; i < len;) {
         bool escaped = path[i] == '%';
         int c = next_byte(path, len, &i);
@@ -192,12 +193,17 @@ static const char *check_path(const char *path, size_t len)
     return NULL;
 }
 
+/* 1: may stand in a request target. */
+static const bool visible[256] = {[0x21 ... 0x22] = 1, [0x24 ... 0x7e] = 1};
+
 static const char *check_bytes(const char *target, size_t len)
 {
+    bool good = true;
     for (size_t i = 0; i < len; i++)
-        if (target[i] < 0x21 || target[i] > 0x7e || target[i] == '#')
-            return "The request target holds a byte that must be escaped.";
-    for (size_t i = 0; i < len;) {
+        good &= visible[(unsigned char)target[i]];
+    if (!good) return "The request target holds a byte that must be escaped.";
+    const char *at = memchr(target, '%', len);
+    for (size_t i = at ? (size_t)(at - target) : len; i < len;) {
         int c = next_byte(target, len, &i);
         if (c < 0) return "The request target holds a broken escape.";
         if (c == 0) return "The request target holds a NUL byte.";

@@ -22,6 +22,9 @@
 
 #define TEXT_MAX ((size_t)4 << 20)    /* longest small answer, bytes */
 #define TEXT_KEPT ((size_t)64 << 10)  /* of that, kept for a connection's next answer */
+/* The library's memory of a connection, set to zero for each request: the guard's 4 KiB of target
+ * and 16 KiB of headers, the entries of 64 headers, and the answer's head. */
+#define POOL_BYTES 32768
 #define THROWN_MAX ((uint64_t)8 << 20) /* of a body that is too large: read on so far, to say so */
 
 /* --- the request line --- */
@@ -41,16 +44,25 @@ static request *fresh_request(conn *k)
         if (!r) return NULL;
         tb_buf_init(&r->text, TEXT_MAX, NULL);
     }
-    memset(r, 0, offsetof(request, text));
+    memset(r, 0, offsetof(request, last));
     r->conn = k;
     return r;
+}
+
+/* Ends the query where it begins, in the library's own copy of the line: it would otherwise decode
+ * every parameter into its pool for nobody, and has no answer at all where there are a thousand of
+ * them. It has found the '?' already and goes on behind it. */
+static void spare_query(const char *uri)
+{
+    char *mark = strchr((char *)(uintptr_t)uri, '?');
+    if (mark) mark[1] = 0;
 }
 
 static void *log_uri(void *cls, const char *uri, struct MHD_Connection *mhd)
 {
     worker *w = cls;
     conn *k = conn_of(mhd);
-    request *r = k ? fresh_request(k) : NULL;
+    request *r = k && uri ? fresh_request(k) : NULL;
     if (!r) return NULL;
     r->worker = w;
     r->mhd = mhd;
@@ -62,9 +74,10 @@ static void *log_uri(void *cls, const char *uri, struct MHD_Connection *mhd)
     }
     memcpy(r->target, uri, r->target_len);
     r->target[r->target_len] = 0;
+    spare_query(uri);
     /* The first request's time began when the connection was accepted. */
     if (atomic_load_explicit(&k->phase, memory_order_relaxed) != CONN_HEAD)
-        conns_phase(w->server->conns, k, CONN_HEAD, 0);
+        conns_phase(w->server->conns, k, CONN_HEAD, 0, clock_coarse_us());
     return r;
 }
 
@@ -134,21 +147,43 @@ static bool find_route(request *r)
     return false;
 }
 
+/* The connection's last key once more, and the table has not changed: then its hash need not be
+ * computed again. */
+static bool same_as_last(const request *r, tb_text text)
+{
+    return r->last.generation == r->worker->keys_generation && text.len == TB_KEY_TEXT &&
+           sodium_memcmp(text.data, r->last.text, TB_KEY_TEXT) == 0;
+}
+
+static bool find_key(request *r, tb_text text)
+{
+    if (same_as_last(r, text)) return true;
+    const tb_key *key = key_table_find(r->worker->keys, text.data ? text.data : "", text.len);
+    if (!key) return false;
+    r->last.generation = 0;
+    if (text.len == TB_KEY_TEXT) {
+        memcpy(r->last.text, text.data, TB_KEY_TEXT);
+        r->last.generation = r->worker->keys_generation;
+    }
+    r->last.account = key->account;
+    r->last.key = key->id;
+    r->last.roles = key->roles;
+    return true;
+}
+
 /* The same sentence for a missing, an unknown and a revoked key. */
 static bool authenticate(request *r)
 {
     worker *w = r->worker;
     if (r->route->access == TB_ACCESS_NONE) return true;
     keys_refresh(w->server->keys, &w->keys, &w->keys_generation);
-    tb_text text = request_header(r, GUARD_ACCESS_KEY);
-    const tb_key *key = key_table_find(w->keys, text.data ? text.data : "", text.len);
-    if (!key) {
+    if (!find_key(r, request_header(r, GUARD_ACCESS_KEY))) {
         refuse(r, TB_E_UNAUTHORIZED, NULL, NULL);
         return false;
     }
-    r->key = key->id;
-    r->account = key->account;
-    r->roles = key->roles;
+    r->key = r->last.key;
+    r->account = r->last.account;
+    r->roles = r->last.roles;
     if (tb_roles_open(r->roles, r->route->access)) return true;
     refuse(r, TB_E_FORBIDDEN, NULL, NULL);
     return false;
@@ -208,7 +243,8 @@ static enum MHD_Result first_call(request *r, const char *method, const char *ve
         r->reply.close = true;
         return reply_send(r) ? MHD_YES : MHD_NO;
     }
-    if (guard_has_body(&r->guard)) conns_phase(r->worker->server->conns, r->conn, CONN_BODY, 0);
+    if (guard_has_body(&r->guard))
+        conns_phase(r->worker->server->conns, r->conn, CONN_BODY, 0, r->start_us);
     return MHD_YES;
 }
 
@@ -310,7 +346,7 @@ static enum MHD_Result last_call(request *r)
         r->route->finish(r);
     } else if (!r->refused && !r->handled) {
         r->handled = true;
-        conns_phase(r->worker->server->conns, r->conn, CONN_WORK, 0);
+        conns_phase(r->worker->server->conns, r->conn, CONN_WORK, 0, r->start_us);
         r->route->handle(r);
         if (r->waiting) return MHD_YES;
     }
@@ -369,10 +405,11 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     if (!r) return;
     worker *w = r->worker;
     const server *s = w->server;
+    int64_t now_us = clock_mono_us();
     if (r->begun) {
         bool answered = how == MHD_REQUEST_TERMINATED_COMPLETED_OK;
         unsigned status = answered || r->sent ? r->reply.status : 0;
-        uint64_t took = (uint64_t)(clock_mono_us() - r->start_us);
+        uint64_t took = (uint64_t)(now_us - r->start_us);
         size_t index = r->route ? (size_t)(r->route - s->routes) : s->n_routes;
         metrics_count(&w->metrics, (unsigned)index, status, took);
         if (answered) metrics_add(&w->metrics.sent_bytes, r->sent);
@@ -381,7 +418,9 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     drop_body(r);
     if (r->reply.secret && r->text.data) sodium_memzero(r->text.data, r->text.cap);
     if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
-    conns_phase(s->conns, r->conn, CONN_IDLE, 0);
+    answer_drop(r->reply.what);
+    r->reply.what = NULL;
+    conns_phase(s->conns, r->conn, CONN_IDLE, 0, now_us);
 }
 
 static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_context,
@@ -393,6 +432,8 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_c
             MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
         *socket_context = info ? conns_opened(w->server->conns, info->connect_fd) : NULL;
     } else if (*socket_context) {
+        request *r = ((conn *)*socket_context)->request;
+        if (r) sodium_memzero(&r->last, sizeof r->last);
         conns_closed(w->server->conns, *socket_context);
         *socket_context = NULL;
     }
@@ -418,7 +459,7 @@ struct MHD_Daemon *handler_start(worker *w)
             MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
         0, NULL, NULL, on_request, w, MHD_OPTION_EXTERNAL_LOGGER, on_message, w,
         MHD_OPTION_CONNECTION_LIMIT, o->limits.most + 64, MHD_OPTION_CONNECTION_TIMEOUT, 0u,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)65536, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
         (size_t)4096, MHD_OPTION_NOTIFY_CONNECTION, on_connection, w,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, w, MHD_OPTION_URI_LOG_CALLBACK, log_uri, w,
         MHD_OPTION_END);

@@ -76,14 +76,12 @@ const tb_key *key_table_find(const key_table *table, const char *text, size_t le
 {
     uint8_t hash[TB_KEY_HASH];
     tb_key_hash(text, len, hash);
-    const tb_key *found = NULL;
-    size_t at = place(hash) & table->mask;
-    do {
-        if (tb_key_equal(table->slots[at].hash, hash) & (table->slots[at].id != 0))
-            found = &table->slots[at];
-        at = (at + 1) & table->mask;
-    } while (table->slots[(at - 1) & table->mask].id != 0);
-    return found;
+    for (size_t at = place(hash) & table->mask;; at = (at + 1) & table->mask) {
+        const tb_key *key = &table->slots[at];
+        bool same = tb_key_equal(key->hash, hash); /* an empty slot too, so that one is compared */
+        if (key->id == 0) return NULL;
+        if (same) return key;
+    }
 }
 
 keys *keys_new(void)

@@ -1,4 +1,4 @@
-/* One list of free blocks a class. A block's class follows from its size, which the allocator
+/* One list of free blocks a class; the last block freed is the first taken, being the warmest. A block's class follows from its size, which the allocator
  * interface hands back at every call, so blocks carry no header. */
 #include "http/pool.h"
 
@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define SMALL ((size_t)32 << 10) /* below: malloc */
-#define CLASSES 12               /* 32 KiB .. 64 MiB; above: malloc */
+#define STEPS 32                 /* up to 1 MiB in steps of 32 KiB, then by doubling */
+#define CLASSES (STEPS + 6)      /* up to 64 MiB; above: malloc */
 
 typedef struct block {
     struct block *next;
@@ -22,19 +23,25 @@ struct pool {
     tb_alloc alloc;
 };
 
+static size_t class_bytes(int c)
+{
+    return c < STEPS ? SMALL * (size_t)(c + 1) : (SMALL * STEPS) << (c - STEPS + 1);
+}
+
 /* -1: not a pooled size. */
 static int class_of(size_t size)
 {
     if (size < SMALL) return -1;
-    for (int c = 0; c < CLASSES; c++)
-        if (size <= SMALL << c) return c;
-    return -1;
+    int c = size <= SMALL * STEPS ? (int)((size - 1) / SMALL) : STEPS;
+    while (c < CLASSES && class_bytes(c) < size)
+        c++;
+    return c < CLASSES ? c : -1;
 }
 
 size_t pool_block(size_t size)
 {
     int c = class_of(size);
-    return c < 0 ? size : SMALL << c;
+    return c < 0 ? size : class_bytes(c);
 }
 
 static void *take(pool *p, size_t size)
@@ -45,10 +52,10 @@ static void *take(pool *p, size_t size)
     block *b = p->kept[c];
     if (b) {
         p->kept[c] = b->next;
-        p->kept_bytes -= SMALL << c;
+        p->kept_bytes -= class_bytes(c);
     }
     pthread_mutex_unlock(&p->lock);
-    return b ? (void *)b : malloc(SMALL << c);
+    return b ? (void *)b : malloc(class_bytes(c));
 }
 
 static void give(pool *p, void *ptr, size_t size)
@@ -59,12 +66,12 @@ static void give(pool *p, void *ptr, size_t size)
         return;
     }
     pthread_mutex_lock(&p->lock);
-    bool keep = p->kept_bytes + (SMALL << c) <= p->keep_bytes;
+    bool keep = p->kept_bytes + class_bytes(c) <= p->keep_bytes;
     if (keep) {
         block *b = ptr;
         b->next = p->kept[c];
         p->kept[c] = b;
-        p->kept_bytes += SMALL << c;
+        p->kept_bytes += class_bytes(c);
     }
     pthread_mutex_unlock(&p->lock);
     if (!keep) free(ptr);

@@ -1,49 +1,53 @@
 /* From a noted reply to libmicrohttpd's response object: the body, perhaps its gzip form, and the
- * headers. Bodies are never copied: the library borrows them and gives them back through a
- * callback when the last byte is sent. */
+ * headers. Bodies are never copied: the library borrows them until the last byte is sent.
+ *
+ * Making a response object costs two dozen allocations, most of them for headers that are the same
+ * each time. So a cached answer keeps one for each worker and form; of its headers only the request
+ * id is new, and it is written over the old one, which has the same length. That is sound because
+ * the library copies the headers out when the handler returns, on the same thread. */
 #include "http/reply.h"
 
 #include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "http/clock.h"
 #include "http/query.h"
 #include "http/server.h"
+
+#define ID "X-Request-Id"
+#define ID_DIGITS 16
 
 typedef struct body {
     const char *bytes;
     size_t len;
-    answer *owner; /* NULL: the request or the process owns the bytes */
     bool zipped;
 } body;
 
-static void release(void *owner)
-{
-    answer_drop(owner);
-}
+/* --- the body --- */
 
 static body plain_body(request *r)
 {
     switch (r->reply.kind) {
-    case REPLY_TEXT: return (body){r->text.data, r->text.len, NULL, false};
-    case REPLY_STATIC: return (body){r->reply.bytes, r->reply.len, NULL, false};
-    case REPLY_NOT_MODIFIED: return (body){"", r->reply.len, NULL, false};
+    case REPLY_TEXT: return (body){r->text.data, r->text.len, false};
+    case REPLY_STATIC: return (body){r->reply.bytes, r->reply.len, false};
+    case REPLY_NOT_MODIFIED: return (body){"", r->reply.len, false};
     case REPLY_ANSWER: {
         const tb_buf *b = answer_body(r->reply.what);
-        return (body){b->data, b->len, r->reply.what, false};
+        return (body){b->data, b->len, false};
     }
-    default: return (body){"", 0, NULL, false};
+    default: return (body){"", 0, false};
     }
 }
 
-/* An answer keeps its gzip form; of other bodies it is made for this once. Where it cannot be made
- * the body goes out plain. */
+/* An answer keeps its gzip form; of other bodies it is made into an answer for this once. Where it
+ * cannot be made the body goes out plain. */
 static body zip(request *r, body plain)
 {
     worker *w = r->worker;
-    if (plain.owner) {
-        const tb_buf *z = answer_gzip(plain.owner, w->gzip);
-        return z ? (body){z->data, z->len, plain.owner, true} : plain;
+    if (r->reply.what) {
+        const tb_buf *z = answer_gzip(r->reply.what, w->gzip);
+        return z ? (body){z->data, z->len, true} : plain;
     }
     answer *once = answer_new(w->server->pool);
     if (!once) return plain;
@@ -52,7 +56,8 @@ static body zip(request *r, body plain)
         answer_drop(once);
         return plain;
     }
-    return (body){z->data, z->len, once, true};
+    r->reply.what = once;
+    return (body){z->data, z->len, true};
 }
 
 static body choose_body(request *r)
@@ -64,30 +69,29 @@ static body choose_body(request *r)
     return zip(r, b);
 }
 
-static struct MHD_Response *make_response(const body *b)
-{
-    /* The library's interface wants bytes that it could write to, and never does. */
-    void *bytes = (void *)(uintptr_t)b->bytes;
-    if (!b->owner)
-        return MHD_create_response_from_buffer(b->len, bytes, MHD_RESPMEM_PERSISTENT);
-    return MHD_create_response_from_buffer_with_free_callback_cls(b->len, bytes, release,
-                                                                  b->owner);
-}
+/* --- the head --- */
 
-static void put_hex(char *out, uint64_t value)
+static char *put_hex(char *out, uint64_t value, int digits)
 {
-    static const char digits[] = "0123456789abcdef";
-    for (int i = 15; i >= 0; i--, value >>= 4)
-        out[i] = digits[value & 15];
+    for (int i = digits - 1; i >= 0; i--, value >>= 4)
+        out[i] = "0123456789abcdef"[value & 15];
+    return out + digits;
 }
 
 static void make_tag(request *r, const body *b)
 {
+    int digits = 1;
+    while (digits < 16 && b->len >> (4 * digits))
+        digits++;
     char *t = r->tag;
     *t++ = '"';
-    put_hex(t, r->tag_hash.high);
-    put_hex(t + 16, r->tag_hash.low);
-    snprintf(t + 32, sizeof r->tag - 33, "-%zx%s\"", b->len, b->zipped ? "g" : "");
+    t = put_hex(t, r->tag_hash.high, 16);
+    t = put_hex(t, r->tag_hash.low, 16);
+    *t++ = '-';
+    t = put_hex(t, b->len, digits);
+    if (b->zipped) *t++ = 'g';
+    *t++ = '"';
+    *t = 0;
 }
 
 /* Headers that only some answers carry. */
@@ -111,14 +115,14 @@ static bool add_special(request *r, struct MHD_Response *m)
 
 static bool add_headers(request *r, struct MHD_Response *m, const body *b)
 {
-    char id[17] = {0};
-    put_hex(id, r->number);
+    char id[ID_DIGITS + 1] = {0};
+    put_hex(id, r->number, ID_DIGITS);
     bool ok = true;
 #define ADD(name, value) ok &= MHD_add_response_header(m, name, value) == MHD_YES
     if (r->reply.content_type) ADD("Content-Type", r->reply.content_type);
     ADD("X-Content-Type-Options", "nosniff");
     ADD("Cache-Control", r->reply.tagged ? "private, no-cache" : "no-store");
-    ADD("X-Request-Id", id);
+    ADD(ID, id);
     if (r->reply.tagged) ADD("ETag", r->tag);
     if (r->reply.compressible) ADD("Vary", "Accept-Encoding");
     if (b->zipped) ADD("Content-Encoding", "gzip");
@@ -127,23 +131,60 @@ static bool add_headers(request *r, struct MHD_Response *m, const body *b)
     return ok && (r->reply.status < 400 || add_special(r, m));
 }
 
+/* --- the response object --- */
+
+static struct MHD_Response *make_response(request *r, const body *b)
+{
+    /* The library's interface wants bytes that it could write to, and never does. */
+    void *bytes = (void *)(uintptr_t)b->bytes;
+    struct MHD_Response *m = MHD_create_response_from_buffer(b->len, bytes, MHD_RESPMEM_PERSISTENT);
+    if (!m) return NULL;
+    if (r->reply.tagged && r->reply.kind != REPLY_NOT_MODIFIED) make_tag(r, b);
+    if (add_headers(r, m, b)) return m;
+    MHD_destroy_response(m);
+    return NULL;
+}
+
+static void drop_response(void *response)
+{
+    MHD_destroy_response(response);
+}
+
+static void renew_id(struct MHD_Response *m, const request *r)
+{
+    char *id = (char *)(uintptr_t)MHD_get_response_header(m, ID);
+    put_hex(id, r->number, ID_DIGITS);
+}
+
+/* The one that the answer keeps for this worker and form, made where it is not there yet. */
+static struct MHD_Response *kept_response(request *r, const body *b)
+{
+    const worker *w = r->worker;
+    void **place = answer_place(r->reply.what, w->index * 2 + b->zipped,
+                                w->server->options.threads * 2, drop_response);
+    if (!place) return NULL;
+    if (*place) renew_id(*place, r);
+    else *place = make_response(r, b);
+    return *place;
+}
+
+static bool queue(request *r, struct MHD_Response *m)
+{
+    return m && MHD_queue_response(r->mhd, r->reply.status, m) == MHD_YES;
+}
+
 bool reply_send(request *r)
 {
     server *s = r->worker->server;
     if (r->reply.kind == REPLY_NONE) request_fail(r, TB_E_INTERNAL, NULL, NULL);
     if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) r->reply.close = true;
     body b = choose_body(r);
-    struct MHD_Response *m = make_response(&b);
-    if (!m) {
-        answer_drop(b.owner);
-        return false;
-    }
-    if (r->reply.tagged && r->reply.kind != REPLY_NOT_MODIFIED) make_tag(r, &b);
     bool bodiless = r->method == HTTP_HEAD || r->reply.kind == REPLY_NOT_MODIFIED;
     r->sent = bodiless ? 0 : b.len;
-    bool ok = add_headers(r, m, &b);
-    conns_phase(s->conns, r->conn, CONN_SEND, r->sent);
-    ok = ok && MHD_queue_response(r->mhd, r->reply.status, m) == MHD_YES;
+    conns_phase(s->conns, r->conn, CONN_SEND, r->sent, clock_coarse_us());
+    if (r->reply.again && !r->reply.close) return queue(r, kept_response(r, &b));
+    struct MHD_Response *m = make_response(r, &b);
+    bool ok = queue(r, m);
     MHD_destroy_response(m);
     return ok;
 }

@@ -65,10 +65,11 @@ void request_answer_empty(request *r, unsigned status)
     r->reply = (reply){.kind = REPLY_EMPTY, .status = status};
 }
 
-void request_answer(request *r, answer *what)
+void request_answer(request *r, answer *what, bool again)
 {
     r->reply = (reply){.kind = REPLY_ANSWER, .status = 200, .content_type = REPLY_JSON,
-                       .what = what, .compressible = true, .tagged = true};
+                       .what = what, .compressible = true, .tagged = true,
+                       .again = again};
 }
 
 void request_fail_as(request *r, const tb_error *err)

@@ -33,10 +33,11 @@ typedef struct reply {
     const char *content_type;
     const char *bytes; /* STATIC */
     size_t len;        /* STATIC; NOT_MODIFIED: what the 200 would have had */
-    answer *what;      /* ANSWER, owned */
+    answer *what;      /* ANSWER, owned until the answer is sent */
     bool compressible;
     bool tagged; /* carries an ETag from request.tag_hash */
     bool close;  /* close the connection after it */
+    bool again;  /* ANSWER: likely to be sent once more */
     bool secret; /* request.text holds a key: wipe it afterwards */
     unsigned retry_after;
 } reply;
@@ -72,6 +73,12 @@ typedef struct request {
     tb_hash128 tag_hash;
     char tag[REQUEST_TAG_MAX]; /* the ETag, quoted */
     /* Not reset between requests of a connection: */
+    struct {
+        char text[TB_KEY_TEXT]; /* wiped when the connection ends */
+        uint64_t generation;    /* of the key table that it was found in; 0: none */
+        int64_t account, key;
+        uint32_t roles;
+    } last; /* the key that the connection's last request had */
     tb_buf text;                                  /* small answers; kept for the next one */
     _Alignas(16) unsigned char work[1024];        /* the handler's own */
     char scratch[GUARD_TARGET_MAX];               /* decoded parameters */
@@ -98,8 +105,9 @@ tb_buf *request_text(request *r);
 void request_answer_text(request *r, unsigned status, const char *content_type);
 void request_answer_static(request *r, const char *bytes, size_t len, const char *content_type);
 void request_answer_empty(request *r, unsigned status);
-/* 200 with the answer, which is moved in; its ETag comes from r->tag_hash. */
-void request_answer(request *r, answer *what);
+/* 200 with the answer, which is moved in; its ETag comes from r->tag_hash. again: it is from the
+ * cache, so what is made for sending it is worth keeping with it. */
+void request_answer(request *r, answer *what, bool again);
 
 /* Whether If-None-Match names the answer that `hash` stands for: then 304 is answered and true
  * returned, before any work. "*" never does: whether anything exists is not known yet, and no

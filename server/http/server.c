@@ -70,6 +70,7 @@ static tb_code open_workers(server *s, tb_error *err)
         w->server = s;
         w->index = i;
         w->gzip = gzip_new();
+        tb_buf_init(&w->scratch, ANSWER_MAX, NULL);
         if (!w->gzip) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
         tb_code code = tb_store_open(s->options.db, &options, &w->store, err);
         if (code != TB_OK) return code;
@@ -223,6 +224,7 @@ void server_free(server *s)
         worker *w = &s->workers[i];
         tb_store_close(w->store);
         gzip_free(w->gzip);
+        tb_buf_release(&w->scratch);
         key_table_drop(w->keys);
     }
     conns_free(s->conns, drop_request);

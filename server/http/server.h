@@ -47,7 +47,7 @@ typedef struct worker {
     key_table *keys;
     uint64_t keys_generation;
     uint64_t requests; /* for request ids */
-    size_t size_hint[8]; /* of the last answer of a kind: the next one's first allocation */
+    tb_buf scratch; /* where answers are encoded, before their length is known */
     metrics metrics;
 } worker;
 
