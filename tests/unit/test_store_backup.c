@@ -1,0 +1,265 @@
+/* Backup: the copy is the snapshot, whole, checked, and has its name only then. */
+#include "store_fixture.h"
+
+#include "store/internal.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#define HOUR 498600 /* 2026-11-18T00:00 */
+#define DAY  (HOUR / 24)
+
+static const tb_range one_day = {DAY, 1, false};
+static const tb_view all_of_1 = {1, TB_ALL, TB_ALL};
+
+typedef struct copy {
+    fixture from, to;
+    char path[128];
+} copy;
+
+static void fill(copy *c)
+{
+    static const char catalog[] = "{\"accounts\":[{\"id\":1,\"name\":\"acme\"}],"
+                                  "\"zones\":[{\"id\":101,\"account\":1,\"name\":\"a\"}]}";
+    fixture_init(&c->from);
+    fixture_apply(&c->from, catalog, NOW_US, NULL);
+    tb_row row = row_of(101, "DE", HOUR, TB_M_BYTES, 1000);
+    fixture_add(&c->from, &row, 1, 1);
+    snprintf(c->path, sizeof c->path, "%s/copy.db", c->from.folder);
+    c->to = c->from;
+    c->to.store = NULL;
+    snprintf(c->to.path, sizeof c->to.path, "%.90s", c->path);
+}
+
+static void release(copy *c)
+{
+    static const char *const ends[] = {"", "-wal", "-shm", ".lock", ".partial"};
+    char name[160];
+    tb_store_close(c->to.store);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        snprintf(name, sizeof name, "%s%s", c->path, ends[i]);
+        unlink(name);
+    }
+    fixture_release(&c->from);
+}
+
+/* Names in the folder that begin with "copy.db", their number. */
+static int files_of_copy(const copy *c)
+{
+    DIR *folder = opendir(c->from.folder);
+    int n = 0;
+    ck_assert_ptr_nonnull(folder);
+    for (struct dirent *e; (e = readdir(folder));)
+        n += strncmp(e->d_name, "copy.db", 7) == 0;
+    closedir(folder);
+    return n;
+}
+
+typedef struct seen {
+    uint64_t calls, done, total;
+    fixture *adds; /* during the first call: the writer goes on */
+} seen;
+
+static void on_progress(void *ctx, uint64_t done, uint64_t total)
+{
+    seen *s = ctx;
+    ck_assert_uint_ge(done, s->done);
+    ck_assert_uint_le(done, total);
+    s->done = done;
+    s->total = total;
+    s->calls++;
+    if (!s->adds) return;
+    tb_row row = row_of(101, "DE", HOUR, TB_M_BYTES, 7);
+    fixture_add(s->adds, &row, 1, 50 + s->calls);
+}
+
+START_TEST(the_copy_holds_what_the_store_held)
+{
+    copy c;
+    seen s = {0};
+    struct stat st;
+    tb_error err = {0};
+    fill(&c);
+    ok(tb_store_backup(c.from.store, c.path, on_progress, &s, &err));
+    ck_assert_uint_gt(s.calls, 0);
+    ck_assert_uint_eq(s.done, s.total);
+    ck_assert_int_eq(files_of_copy(&c), 1);
+    ck_assert_int_eq(stat(c.path, &st), 0);
+    ck_assert_int_eq(st.st_mode & 0777, 0600);
+    fixture_open(&c.to, false);
+    ck_assert_uint_eq(total_of(&c.to, all_of_1, one_day, TB_M_BYTES), 1000);
+    fixture_verify(&c.to);
+    release(&c);
+}
+END_TEST
+
+START_TEST(the_copy_can_be_served_and_written)
+{
+    copy c;
+    tb_error err = {0};
+    fill(&c);
+    ok(tb_store_backup(c.from.store, c.path, NULL, NULL, &err));
+    fixture_open(&c.to, true);
+    sqlite3_stmt *s;
+    ck_assert_int_eq(sqlite3_prepare_v2(c.to.store->db, "PRAGMA journal_mode", -1, &s, NULL), 0);
+    ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
+    ck_assert_str_eq((const char *)sqlite3_column_text(s, 0), "wal");
+    sqlite3_finalize(s);
+    tb_row row = row_of(101, "DE", HOUR, TB_M_BYTES, 5);
+    fixture_add(&c.to, &row, 1, 2);
+    ck_assert_uint_eq(total_of(&c.to, all_of_1, one_day, TB_M_BYTES), 1005);
+    ck_assert_uint_eq(total_of(&c.from, all_of_1, one_day, TB_M_BYTES), 1000);
+    fixture_verify(&c.to);
+    release(&c);
+}
+END_TEST
+
+START_TEST(the_writer_goes_on_and_the_copy_stays_at_its_moment)
+{
+    copy c;
+    tb_error err = {0};
+    fill(&c);
+    ck_assert_int_eq(sqlite3_exec(c.from.store->db, /* more than one step's pages */
+                                  "INSERT INTO extra VALUES('big',hex(zeroblob(1000000)))", NULL,
+                                  NULL, NULL),
+                     SQLITE_OK);
+    fixture reader = c.from;
+    fixture_open(&reader, false);
+    seen s = {.adds = &c.from};
+    ok(tb_store_backup(reader.store, c.path, on_progress, &s, &err));
+    ck_assert_uint_gt(s.calls, 1);
+    tb_store_close(reader.store);
+    ck_assert_uint_eq(total_of(&c.from, all_of_1, one_day, TB_M_BYTES), 1000 + 7 * s.calls);
+    fixture_open(&c.to, false);
+    ck_assert_uint_eq(total_of(&c.to, all_of_1, one_day, TB_M_BYTES), 1000);
+    release(&c);
+}
+END_TEST
+
+START_TEST(what_is_still_in_the_wal_is_copied)
+{
+    copy c;
+    tb_error err = {0};
+    fill(&c);
+    struct stat st;
+    char wal[160];
+    snprintf(wal, sizeof wal, "%s-wal", c.from.path);
+    ck_assert_int_eq(stat(wal, &st), 0);
+    ck_assert_int_gt(st.st_size, 0);
+    fixture reader = c.from;
+    fixture_open(&reader, false);
+    ok(tb_store_backup(reader.store, c.path, NULL, NULL, &err));
+    tb_store_close(reader.store);
+    fixture_open(&c.to, false);
+    ck_assert_uint_eq(total_of(&c.to, all_of_1, one_day, TB_M_BYTES), 1000);
+    release(&c);
+}
+END_TEST
+
+START_TEST(an_existing_file_is_not_touched)
+{
+    copy c;
+    tb_error err = {0};
+    fill(&c);
+    int fd = open(c.path, O_CREAT | O_WRONLY, 0600);
+    ck_assert_int_eq((int)write(fd, "mine", 4), 4);
+    close(fd);
+    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, NULL, &err), TB_E_IO);
+    ck_assert_ptr_nonnull(strstr(err.message, "exists already"));
+    struct stat st;
+    ck_assert_int_eq(stat(c.path, &st), 0);
+    ck_assert_int_eq(st.st_size, 4);
+    ck_assert_int_eq(tb_store_backup(c.from.store, c.from.path, NULL, NULL, &err), TB_E_IO);
+    ck_assert_int_eq(files_of_copy(&c), 1);
+    release(&c);
+}
+END_TEST
+
+START_TEST(the_remains_of_a_killed_backup_are_no_hindrance)
+{
+    copy c;
+    tb_error err = {0};
+    char name[160];
+    static const char *const ends[] = {".partial", ".partial-wal"};
+    fill(&c);
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(name, sizeof name, "%s%s", c.path, ends[i]);
+        int fd = open(name, O_CREAT | O_WRONLY, 0644);
+        for (int k = 0; k < 5000; k++)
+            ck_assert_int_eq((int)write(fd, "remains of another run", 22), 22);
+        close(fd);
+    }
+    ok(tb_store_backup(c.from.store, c.path, NULL, NULL, &err));
+    ck_assert_int_eq(files_of_copy(&c), 1);
+    fixture_open(&c.to, false);
+    fixture_verify(&c.to);
+    release(&c);
+}
+END_TEST
+
+START_TEST(two_backups_to_one_name_do_not_mix)
+{
+    copy c;
+    tb_error err = {0};
+    char name[160];
+    fill(&c);
+    snprintf(name, sizeof name, "%s.partial", c.path);
+    int fd = open(name, O_CREAT | O_WRONLY, 0600);
+    ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, NULL, &err), TB_E_BUSY);
+    ck_assert_ptr_nonnull(strstr(err.message, "another backup"));
+    close(fd);
+    ok(tb_store_backup(c.from.store, c.path, NULL, NULL, &err));
+    release(&c);
+}
+END_TEST
+
+START_TEST(a_folder_that_is_not_there_is_named)
+{
+    copy c;
+    tb_error err = {0};
+    fill(&c);
+    ck_assert_int_eq(tb_store_backup(c.from.store, "/nonexistent/x.db", NULL, NULL, &err), TB_E_IO);
+    ck_assert_ptr_nonnull(strstr(err.message, "/nonexistent/x.db"));
+    ck_assert_int_eq(sqlite3_get_autocommit(c.from.store->db), 1);
+    release(&c);
+}
+END_TEST
+
+START_TEST(a_copy_that_does_not_agree_with_itself_gets_no_name)
+{
+    copy c;
+    tb_error err = {0};
+    fill(&c);
+    sqlite3_exec(c.from.store->db, "UPDATE meta SET value=0 WHERE name='series_id'", NULL, NULL,
+                 NULL);
+    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, NULL, &err), TB_E_DIFFERENT);
+    ck_assert_ptr_nonnull(strstr(err.message, "newer than the last one given"));
+    ck_assert_int_eq(files_of_copy(&c), 0);
+    release(&c);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("store backup");
+    TCase *t = tcase_create("backup");
+    tcase_add_test(t, the_copy_holds_what_the_store_held);
+    tcase_add_test(t, the_copy_can_be_served_and_written);
+    tcase_add_test(t, the_writer_goes_on_and_the_copy_stays_at_its_moment);
+    tcase_add_test(t, what_is_still_in_the_wal_is_copied);
+    tcase_add_test(t, an_existing_file_is_not_touched);
+    tcase_add_test(t, the_remains_of_a_killed_backup_are_no_hindrance);
+    tcase_add_test(t, two_backups_to_one_name_do_not_mix);
+    tcase_add_test(t, a_folder_that_is_not_there_is_named);
+    tcase_add_test(t, a_copy_that_does_not_agree_with_itself_gets_no_name);
+    tcase_set_timeout(t, 120);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
