@@ -3,6 +3,7 @@
  * continuation bytes. */
 #include "base/jsontext.h"
 
+#include <stdint.h>
 #include <string.h>
 
 static int is_continuation(unsigned char byte)
@@ -33,6 +34,30 @@ size_t tb__utf8_step(const char *text, size_t len)
     for (size_t i = 2; i < need; i++)
         if (!is_continuation(s[i])) return 0;
     return need;
+}
+
+/* Eight bytes at once: bit 7 of a byte of the mask is set where the byte is a control character, a
+ * quote, a backslash or not ASCII. A borrow can only mark bytes behind one that is marked rightly,
+ * so a zero mask is always right, and the first marked byte is found byte by byte. */
+static int all_plain(uint64_t word)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+    uint64_t quote = word ^ (ones * '"'), slash = word ^ (ones * '\\');
+    return (((word - ones * 0x20) | (quote - ones) | (slash - ones) | word) & tops) == 0;
+}
+
+size_t tb__plain_run(const char *text, size_t len)
+{
+    size_t n = 0;
+    for (; len - n >= 8; n += 8) {
+        uint64_t word;
+        memcpy(&word, text + n, 8);
+        if (!all_plain(word)) break;
+    }
+    while (n < len && (unsigned char)text[n] >= 0x20 && (unsigned char)text[n] < 0x80 &&
+           text[n] != '"' && text[n] != '\\')
+        n++;
+    return n;
 }
 
 /* The letter of a short escape, or 0. */
@@ -69,6 +94,11 @@ char *tb__quote(char *out, const char *text, size_t len)
 {
     *out++ = '"';
     for (size_t i = 0; i < len;) {
+        size_t run = tb__plain_run(text + i, len - i);
+        memcpy(out, text + i, run);
+        out += run;
+        i += run;
+        if (i == len) break;
         unsigned char byte = (unsigned char)text[i];
         if (byte < 0x20 || byte == '"' || byte == '\\') {
             out = put_escape(out, byte);

@@ -9,6 +9,9 @@
  * U+10FFFF) that starts text, 1..4; 0 where there is none. len > 0. */
 size_t tb__utf8_step(const char *text, size_t len);
 
+/* How many of the first bytes are ASCII that stands in a JSON string as it is. */
+size_t tb__plain_run(const char *text, size_t len);
+
 /* Most bytes that tb__quote writes for len bytes of text. */
 #define TB__QUOTED_MAX(len) (6 * (size_t)(len) + 2)
 

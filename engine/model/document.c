@@ -140,7 +140,9 @@ static tb_code read_number(reader *r)
 static tb_code scan_string(reader *r, bool *ret_escaped)
 {
     bool escaped = false;
-    while (r->at < r->len) {
+    for (;;) {
+        r->at += tb__plain_run(r->text + r->at, r->len - r->at);
+        if (r->at == r->len) break;
         unsigned char byte = (unsigned char)r->text[r->at];
         if (byte == '"') {
             *ret_escaped = escaped;

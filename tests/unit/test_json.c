@@ -231,6 +231,21 @@ START_TEST(utf8_limits)
 }
 END_TEST
 
+/* Every byte value at every place of two words. */
+START_TEST(plain_runs_end_at_the_first_byte_that_is_not)
+{
+    char text[16];
+    for (size_t at = 0; at < sizeof text; at++)
+        for (int byte = 0; byte < 256; byte++) {
+            memset(text, 'x', sizeof text);
+            text[at] = (char)byte;
+            bool plain = byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+            ck_assert_uint_eq(tb__plain_run(text, sizeof text), plain ? sizeof text : at);
+            ck_assert_uint_eq(tb__plain_run(text, at), at);
+        }
+}
+END_TEST
+
 START_TEST(a_string_past_the_buffers_maximum_is_left_out)
 {
     tb_buf out;
@@ -270,6 +285,7 @@ int main(void)
     tcase_add_test(t, strings_escape_only_what_must_be);
     tcase_add_test(t, each_byte_that_is_not_utf8_becomes_the_replacement_character);
     tcase_add_test(t, utf8_limits);
+    tcase_add_test(t, plain_runs_end_at_the_first_byte_that_is_not);
     tcase_add_test(t, a_string_past_the_buffers_maximum_is_left_out);
     tcase_add_test(t, a_length_whose_worst_case_overflows_is_refused);
     suite_add_tcase(suite, t);
