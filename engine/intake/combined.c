@@ -54,22 +54,19 @@ static bool take_quoted(reader *r, const char **ret_text, size_t *ret_len)
     return true;
 }
 
-/* host, ident and user up to the bracket; a user name may hold spaces. */
+/* host, ident and user up to the bracket. A user name is the client's to choose and may hold spaces
+ * and brackets, but no bare quote: the time is what stands right before the first one. */
 static bool take_client(reader *r)
 {
+    enum { TIME_LEN = sizeof "[17/May/2015:10:05:03 +0000] " - 1 };
     const char *word;
     size_t len;
     if (!take_word(r, &word, &len) || !take_char(r, ' ')) return false;
     if (!take_word(r, &word, &len) || !take_char(r, ' ')) return false;
-    const char *from = r->at;
-    for (const char *at = from; at < r->end; at++) {
-        at = memchr(at, '[', (size_t)(r->end - at));
-        if (!at) break;
-        if (at - from < 2 || at[-1] != ' ') continue;
-        r->at = at;
-        return true;
-    }
-    return false;
+    const char *quote = memchr(r->at, '"', (size_t)(r->end - r->at));
+    if (!quote || quote - r->at < TIME_LEN + 2 || quote[-TIME_LEN - 1] != ' ') return false;
+    r->at = quote - TIME_LEN;
+    return true;
 }
 
 /* Exactly n digits. */
