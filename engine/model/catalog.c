@@ -712,6 +712,41 @@ static tb_code check_balancer_zones(parser *p, size_t index, const id_ref *zones
     return TB_OK;
 }
 
+/* A zone attached to a balancer while that balancer exists. */
+typedef struct attachment {
+    int64_t zone, from_us, to_us;
+    size_t balancer;
+} attachment;
+
+static int compare_attachments(const void *a, const void *b)
+{
+    const attachment *x = a, *y = b;
+    if (x->zone != y->zone) return x->zone < y->zone ? -1 : 1;
+    if (x->from_us != y->from_us) return x->from_us < y->from_us ? -1 : 1;
+    return x->balancer < y->balancer ? -1 : x->balancer > y->balancer;
+}
+
+/* A request counts for one balancer: a zone has at most one at a time. */
+static tb_code check_attachments(parser *p)
+{
+    const tb_catalog *c = p->out;
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < c->n_balancers; i++)
+        n += c->balancers[i].n_zones;
+    attachment *all = tb__arena_take(&p->scratch, n * sizeof *all);
+    if (!all) return no_memory(p);
+    for (size_t i = 0; i < c->n_balancers; i++)
+        for (size_t z = 0; z < c->balancers[i].n_zones; z++)
+            all[at++] = (attachment){c->balancers[i].zones[z], c->balancers[i].created_us,
+                                     c->balancers[i].deleted_us, i};
+    qsort(all, n, sizeof *all, compare_attachments);
+    for (size_t i = 1; i < n; i++)
+        if (all[i].zone == all[i - 1].zone && all[i].from_us < all[i - 1].to_us)
+            return refuse_about(p, "load_balancers", all[i].balancer, "zones",
+                                "Another load balancer has at the same time the zone", all[i].zone);
+    return TB_OK;
+}
+
 static tb_code check_balancers(parser *p, const id_ref *accounts, const id_ref *zones)
 {
     id_ref *ids;
@@ -727,7 +762,7 @@ static tb_code check_balancers(parser *p, const id_ref *accounts, const id_ref *
                                 "Deleted before it was created: balancer", b->id);
         code = check_balancer_zones(p, i, zones);
     }
-    return code;
+    return code ? code : check_attachments(p);
 }
 
 static tb_code check_all(parser *p)

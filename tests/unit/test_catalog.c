@@ -320,6 +320,22 @@ START_TEST(a_balancer_is_not_deleted_before_it_is_created)
 }
 END_TEST
 
+START_TEST(a_zone_has_one_balancer_at_a_time)
+{
+    refused(BALANCER("\"id\":8,\"account\":1,\"zones\":[101]},"
+                     "{\"id\":9,\"account\":1,\"zones\":[101]"),
+            "load_balancers[1].zones",
+            "Another load balancer has at the same time the zone 101.");
+    tb_catalog c = take(BALANCER("\"id\":9,\"account\":1,\"zones\":[101],"
+                                 "\"created\":\"2026-01-10T00:00:00Z\"},"
+                                 "{\"id\":8,\"account\":1,\"zones\":[101],"
+                                 "\"created\":\"2026-01-05T00:00:00Z\","
+                                 "\"deleted\":\"2026-01-10T00:00:00Z\""));
+    ck_assert_uint_eq(c.n_balancers, 2);
+    tb_catalog_release(&c);
+}
+END_TEST
+
 START_TEST(regions_carry_all_their_fields)
 {
     tb_catalog c = take(REGION("\"price\":0.0450,\"continent\":\"OC\",\"country\":\"AU\","
@@ -561,6 +577,7 @@ int main(void)
     tcase_add_test(t, lists_may_come_in_any_order);
     tcase_add_test(t, documents_keep_number_texts);
     tcase_add_test(t, further_kinds_are_kept_as_text);
+    tcase_add_test(t, a_zone_has_one_balancer_at_a_time);
     tcase_add_test(t, regions_carry_all_their_fields);
     tcase_add_test(t, regions_take_continent_and_price_from_their_billing_region);
     tcase_add_test(t, an_empty_region_list_is_a_list);
