@@ -162,11 +162,43 @@ static uint64_t read_range(tb_store *store, int64_t zone, tb_range range)
     return total;
 }
 
+/* The whole answer of GET /statistics without HTTP: check, series, bytes by region, JSON. */
+static uint64_t answer_range(tb_store *store, int64_t zone, tb_range range)
+{
+    static tb_buf out = {.max = (size_t)16 << 20};
+    tb_error err;
+    tb_series series;
+    tb_geo *geo = NULL;
+    size_t n_geo = 0;
+    tb_view view = {ACCOUNT, zone, TB_ALL};
+    must(tb_store_read_begin(store, &err), &err);
+    must(tb_store_view_check(store, &view, &err), &err);
+    must(tb_series_init(&series, range, tb_answer_metrics(TB_ANSWER_STATISTICS), NULL, &err), &err);
+    must(tb_store_read_series(store, &view, &series, &err), &err);
+    must(tb_store_read_geo(store, &view, range, &geo, &n_geo, &err), &err);
+    tb_store_read_end(store);
+    tb_answer answer = {
+        .kind = TB_ANSWER_STATISTICS, .series = &series, .geo = geo, .n_geo = n_geo};
+    out.len = 0;
+    must(tb_answer_encode(&answer, &out, &err), &err);
+    tb_series_release(&series);
+    free(geo);
+    return out.len;
+}
+
 static uint64_t query(void *ctx, int query, int zone)
 {
     hours_span span = hours_query(query);
     tb_range range = {span.first, (uint32_t)span.count, query == 1};
     return read_range(ctx, query == 3 ? TB_ALL : zone, range);
+}
+
+/* 1: a zone's 30 days by the hour, 2: by the day; 3: the account's by the day. */
+static uint64_t answer(void *ctx, int query, int zone)
+{
+    hours_span span = hours_query(query == 1 ? 1 : 3);
+    tb_range range = {span.first, (uint32_t)span.count, query == 1};
+    return answer_range(ctx, query == 3 ? TB_ALL : zone, range);
 }
 
 static void measure(const char *path, int quick, int cache_kib)
@@ -176,6 +208,8 @@ static void measure(const char *path, int quick, int cache_kib)
     bench_latency(name, 1, 5000 / quick, query, store);
     bench_latency(name, 2, 5000 / quick, query, store);
     bench_latency(name, 3, 5000 / quick, query, store);
+    for (int q = 1; q <= 3 && cache_kib; q++)
+        bench_latency("answer", q, 5000 / quick, answer, store);
     tb_store_close(store);
 }
 
@@ -188,22 +222,40 @@ typedef struct grown {
 
 /* 1: a zone by the hour, 2: a zone by the day, 3: the account by the day; over all days stored.
  * The thousand zones of the plan are spread over all there are. */
+static int64_t grown_place(const grown *g, int query, int zone, tb_range *ret_range)
+{
+    tb_range days = {HOURS_END / 24 - g->days, (uint32_t)g->days, false};
+    tb_range hours = {days.first * 24, (uint32_t)g->days * 24, true};
+    *ret_range = query == 1 ? hours : days;
+    return query == 3 ? TB_ALL : (int64_t)zone * g->zones / HOURS_ZONES;
+}
+
 static uint64_t grown_query(void *ctx, int query, int zone)
 {
     const grown *g = ctx;
-    int64_t which = query == 3 ? TB_ALL : (int64_t)zone * g->zones / HOURS_ZONES;
-    tb_range days = {HOURS_END / 24 - g->days, (uint32_t)g->days, false};
-    tb_range hours = {days.first * 24, (uint32_t)g->days * 24, true};
-    return read_range(g->store, which, query == 1 ? hours : days);
+    tb_range range;
+    int64_t which = grown_place(g, query, zone, &range);
+    return read_range(g->store, which, range);
+}
+
+static uint64_t grown_answer(void *ctx, int query, int zone)
+{
+    const grown *g = ctx;
+    tb_range range;
+    int64_t which = grown_place(g, query, zone, &range);
+    return answer_range(g->store, which, range);
 }
 
 static void measure_grown(const char *path, int zones, int days)
 {
-    char name[40];
+    char series[40], answers[40];
     grown g = {open_store(path, false, PEERS_CACHE_KIB), zones, days};
-    snprintf(name, sizeof name, "zones-%d", zones);
-    for (int q = 1; q <= 3; q++)
-        bench_latency(name, q, 5000, grown_query, &g);
+    snprintf(series, sizeof series, "series-%d", zones);
+    snprintf(answers, sizeof answers, "answer-%d", zones);
+    for (int q = 1; q <= 3; q++) {
+        bench_latency(series, q, 5000, grown_query, &g);
+        bench_latency(answers, q, 5000, grown_answer, &g);
+    }
     tb_store_close(g.store);
 }
 
