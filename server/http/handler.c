@@ -373,10 +373,8 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const c
 static void log_request(const request *r, unsigned status, uint64_t duration_us)
 {
     worker *w = r->worker;
-    char id[17], peer[INET6_ADDRSTRLEN] = "";
-    for (int i = 0; i < 16; i++)
-        id[i] = "0123456789abcdef"[r->number >> (60 - 4 * i) & 15];
-    id[16] = 0;
+    char id[REQUEST_ID_TEXT + 1] = {0}, peer[INET6_ADDRSTRLEN] = "";
+    request_id_text(r, id);
     const struct in6_addr *a = &r->conn->peer;
     if (IN6_IS_ADDR_V4MAPPED(a)) inet_ntop(AF_INET, a->s6_addr + 12, peer, sizeof peer);
     else inet_ntop(AF_INET6, a, peer, sizeof peer);

@@ -16,7 +16,6 @@
 #include "http/server.h"
 
 #define ID "X-Request-Id"
-#define ID_DIGITS 16
 
 typedef struct body {
     const char *bytes;
@@ -71,29 +70,6 @@ static body choose_body(request *r)
 
 /* --- the head --- */
 
-static char *put_hex(char *out, uint64_t value, int digits)
-{
-    for (int i = digits - 1; i >= 0; i--, value >>= 4)
-        out[i] = "0123456789abcdef"[value & 15];
-    return out + digits;
-}
-
-static void make_tag(request *r, const body *b)
-{
-    int digits = 1;
-    while (digits < 16 && b->len >> (4 * digits))
-        digits++;
-    char *t = r->tag;
-    *t++ = '"';
-    t = put_hex(t, r->tag_hash.high, 16);
-    t = put_hex(t, r->tag_hash.low, 16);
-    *t++ = '-';
-    t = put_hex(t, b->len, digits);
-    if (b->zipped) *t++ = 'g';
-    *t++ = '"';
-    *t = 0;
-}
-
 /* Headers that only some answers carry. */
 static bool add_special(request *r, struct MHD_Response *m)
 {
@@ -115,8 +91,8 @@ static bool add_special(request *r, struct MHD_Response *m)
 
 static bool add_headers(request *r, struct MHD_Response *m, const body *b)
 {
-    char id[ID_DIGITS + 1] = {0};
-    put_hex(id, r->number, ID_DIGITS);
+    char id[REQUEST_ID_TEXT + 1] = {0};
+    request_id_text(r, id);
     bool ok = true;
 #define ADD(name, value) ok &= MHD_add_response_header(m, name, value) == MHD_YES
     if (r->reply.content_type) ADD("Content-Type", r->reply.content_type);
@@ -139,7 +115,8 @@ static struct MHD_Response *make_response(request *r, const body *b)
     void *bytes = (void *)(uintptr_t)b->bytes;
     struct MHD_Response *m = MHD_create_response_from_buffer(b->len, bytes, MHD_RESPMEM_PERSISTENT);
     if (!m) return NULL;
-    if (r->reply.tagged && r->reply.kind != REPLY_NOT_MODIFIED) make_tag(r, b);
+    if (r->reply.tagged && r->reply.kind != REPLY_NOT_MODIFIED)
+        request_tag_text(r->tag_hash, b->len, b->zipped, r->tag);
     if (add_headers(r, m, b)) return m;
     MHD_destroy_response(m);
     return NULL;
@@ -152,8 +129,7 @@ static void drop_response(void *response)
 
 static void renew_id(struct MHD_Response *m, const request *r)
 {
-    char *id = (char *)(uintptr_t)MHD_get_response_header(m, ID);
-    put_hex(id, r->number, ID_DIGITS);
+    request_id_text(r, (char *)(uintptr_t)MHD_get_response_header(m, ID));
 }
 
 /* The one that the answer keeps for this worker and form, made where it is not there yet. */

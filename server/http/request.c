@@ -1,14 +1,15 @@
 /* The answering calls only note what the answer is; reply.c sends it. An ETag is
- *     "<32 hex digits of the hash>-<length in hex>[g]"
- * with g for the gzip form. The hash stands for who asks what at which version of the store, so it
- * can be compared before any work; the length travels with it so that a 304 can carry the
- * Content-Length that the 200 would have had, as RFC 9110 8.6 wants, also before any work. */
+ *     "<32 hex digits of a hash>-<length in hex>[g]"
+ * with g for the gzip form. The hash covers who asks what at which version of the store, and that
+ * length and form; so a tag can be checked before any work, and a 304 can carry the Content-Length
+ * that the 200 would have had, as RFC 9110 8.6 wants, also before any work. */
 #include "http/request.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "http/clock.h"
 #include "http/query.h"
@@ -112,37 +113,60 @@ void request_fail_at(request *r, const tb_error *err)
     request_fail_as(r, &placed);
 }
 
-static bool hex_number(const char *text, size_t len, uint64_t *ret_value)
+static char *put_hex(char *out, uint64_t value, int digits)
 {
-    uint64_t n = 0;
-    if (len == 0 || len > 16) return false;
-    for (size_t i = 0; i < len; i++) {
-        char c = text[i];
-        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
-                                                : 16;
-        if (digit == 16) return false;
-        n = n << 4 | digit;
+    for (int i = digits - 1; i >= 0; i--, value >>= 4)
+        out[i] = "0123456789abcdef"[value & 15];
+    return out + digits;
+}
+
+void request_id_text(const request *r, char out[REQUEST_ID_TEXT])
+{
+    put_hex(out, r->number, REQUEST_ID_TEXT);
+}
+
+size_t request_tag_text(tb_hash128 hash, size_t len, bool zipped, char out[REQUEST_TAG_MAX])
+{
+    XXH128_hash_t h = XXH3_128bits_withSeed(&hash, sizeof hash, (uint64_t)len << 1 | zipped);
+    int digits = 1;
+    while (digits < 16 && len >> (4 * digits))
+        digits++;
+    char *t = out;
+    *t++ = '"';
+    t = put_hex(t, h.high64, 16);
+    t = put_hex(t, h.low64, 16);
+    *t++ = '-';
+    t = put_hex(t, len, digits);
+    if (zipped) *t++ = 'g';
+    *t++ = '"';
+    *t = 0;
+    return (size_t)(t - out);
+}
+
+/* The length that a tag claims: behind its '-', up to 8 digits. */
+static bool claimed_length(tb_text tag, bool zipped, size_t *ret_len)
+{
+    size_t len = 0, end = tag.len - zipped;
+    if (end < 34 || end > 33 + 8 || tag.data[32] != '-') return false;
+    for (size_t i = 33; i < end; i++) {
+        char c = tag.data[i];
+        if ((c < '0' || c > '9') && (c < 'a' || c > 'f')) return false;
+        len = len << 4 | (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
     }
-    *ret_value = n;
+    *ret_len = len;
     return true;
 }
 
-/* Whether the tag is the one that a 200 to this request would carry; then its length. */
-static bool tag_stands(const request *r, tb_text tag, tb_hash128 hash, size_t *ret_len)
+/* Whether the tag, without its quotes, is the one that a 200 to this request would carry. */
+static bool tag_stands(request *r, tb_text tag, tb_hash128 hash, size_t *ret_len)
 {
-    uint64_t high, low, len;
-    if (tag.len < 34 || tag.len > 32 + 1 + 8 + 1 || tag.data[32] != '-') return false;
-    bool zipped = tag.data[tag.len - 1] == 'g';
-    if (!hex_number(tag.data, 16, &high) || !hex_number(tag.data + 16, 16, &low) ||
-        !hex_number(tag.data + 33, tag.len - 33 - zipped, &len))
-        return false;
-    if (high != hash.high || low != hash.low) return false;
-    bool takes = query_accepts_gzip(request_header(r, GUARD_ACCEPT_ENCODING));
+    bool zipped = tag.len > 0 && tag.data[tag.len - 1] == 'g';
+    if (!claimed_length(tag, zipped, ret_len)) return false;
+    size_t n = request_tag_text(hash, *ret_len, zipped, r->tag);
+    if (n != tag.len + 2 || memcmp(r->tag + 1, tag.data, tag.len) != 0) return false;
     /* Without 'g' to a client that takes gzip: only where the answer was too small for it. */
-    if (zipped != takes && (zipped || len >= REPLY_GZIP_MIN)) return false;
-    *ret_len = len;
-    return true;
+    bool takes = query_accepts_gzip(request_header(r, GUARD_ACCEPT_ENCODING));
+    return zipped == takes || (takes && *ret_len < REPLY_GZIP_MIN);
 }
 
 bool request_not_modified(request *r, tb_hash128 hash)
@@ -153,7 +177,6 @@ bool request_not_modified(request *r, tb_hash128 hash)
     r->tag_hash = hash;
     while (tags.data && query_next_tag(tags, &at, &tag, &star)) {
         if (star || !tag_stands(r, tag, hash, &len)) continue;
-        snprintf(r->tag, sizeof r->tag, "\"%.*s\"", (int)tag.len, tag.data);
         r->reply = (reply){.kind = REPLY_NOT_MODIFIED, .status = 304, .len = len,
                            .compressible = true, .tagged = true};
         metrics_add(&r->worker->metrics.not_modified, 1);

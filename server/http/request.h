@@ -114,6 +114,12 @@ void request_answer(request *r, answer *what, bool again);
  * client of statistics asks so. Remembers the hash for the ETag of a full answer. */
 bool request_not_modified(request *r, tb_hash128 hash);
 
+/* The ETag, quoted and terminated, of an answer of this length and form; returns its length. */
+size_t request_tag_text(tb_hash128 hash, size_t len, bool zipped, char out[REQUEST_TAG_MAX]);
+/* What X-Request-Id says; not terminated. */
+#define REQUEST_ID_TEXT 16
+void request_id_text(const request *r, char out[REQUEST_ID_TEXT]);
+
 /* Hands r->job (run, bytes set) to the writer; `finish` is called when it is done. Where the writer
  * refuses, the error is answered. */
 void request_submit(request *r);

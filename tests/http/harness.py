@@ -1,0 +1,277 @@
+"""What the HTTP tests share: a database made through the command line, the real server on a port of
+the system's choosing, a client that parses little (so that it hides nothing), and a judgement of
+how the server ended.
+
+The clock is fixed by TOLLBOOK_NOW; deadlines under test are made short with options; nothing sleeps
+for a guessed time, waiting always ends with an event and a generous bound.
+"""
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
+BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
+TOLLBOOK = BUILD / "tollbook"
+NOW = "2026-11-04T09:00:00Z"
+PATIENCE = 60  # seconds; sanitizers and a shared machine are slow
+ENVIRONMENT = {**os.environ, "TOLLBOOK_NOW": NOW}
+
+CATALOG = {
+    "accounts": [{"id": 1, "name": "acme"}, {"id": 2, "name": "borealis"}],
+    "zones": [
+        {"id": 101, "account": 1, "name": "acme-video", "created": "2026-01-05T00:00:00Z"},
+        {"id": 102, "account": 1, "name": "acme-static", "created": "2026-01-05T00:00:00Z"},
+        {"id": 201, "account": 2, "name": "borealis-live", "created": "2026-01-05T00:00:00Z"},
+    ],
+}
+
+
+def hit(zone, second=0, bytes_sent=1000, cache="HIT", status=200, edge="DE"):
+    """A request log line on 3 November 2026, 12:00 and `second` seconds."""
+    moment = 1793707200000 + second * 1000
+    return (f"{cache}|{status}|{moment}|{bytes_sent}|{zone}|192.0.2.1|-|https://z/x|{edge}|agent|"
+            f"{'0' * 32}|DE\n").encode()
+
+
+LOG = b"".join(hit(zone, i, 1000 + i, dict(enumerate(["HIT", "MISS"])).get(i % 3, "STALE"),
+                   [200, 304, 404, 503][i % 4], ["DE", "NY", "SG"][i % 3])
+               for zone in (101, 102, 201) for i in range(40))
+
+
+def run(*arguments, expect=0, stdin=None):
+    done = subprocess.run([TOLLBOOK, *map(str, arguments)], input=stdin, capture_output=True,
+                          env=ENVIRONMENT, check=False, timeout=PATIENCE)
+    if done.returncode != expect:
+        raise AssertionError(f"tollbook {arguments}: exit {done.returncode}, not {expect}\n"
+                             f"{done.stderr.decode(errors='replace')}")
+    return done
+
+
+class Answer:
+    def __init__(self, head, body, method="GET"):
+        lines = head.split(b"\r\n")
+        self.version, status, _ = (lines[0].split(b" ", 2) + [b""])[:3]
+        self.status = int(status)
+        self.fields = [(k.decode().lower(), v.strip().decode("latin-1"))
+                       for k, v in (line.split(b":", 1) for line in lines[1:])]
+        self.headers = dict(self.fields)
+        self.body = body
+        self.method = method
+
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def error(self):
+        return self.json()["ErrorKey"]
+
+
+class Wire:
+    """One connection. Reads exactly what the headers announce."""
+
+    def __init__(self, port, host="127.0.0.1"):
+        self.sock = socket.create_connection((host, port), timeout=PATIENCE)
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.buffer = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.sock.close()
+
+    def send(self, data):
+        self.sock.sendall(data)
+
+    def fill(self):
+        try:
+            piece = self.sock.recv(1 << 16)
+        except ConnectionError:
+            piece = b""
+        self.buffer += piece
+        return bool(piece)
+
+    def read(self, method="GET"):
+        """The next answer, or None where the connection ends instead."""
+        while b"\r\n\r\n" not in self.buffer:
+            if not self.fill():
+                return None
+        head, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
+        answer = Answer(head, b"", method)
+        length = int(answer.headers.get("content-length", 0))
+        if method == "HEAD" or answer.status in (204, 304):
+            length = 0
+        while len(self.buffer) < length:
+            if not self.fill():
+                raise AssertionError(f"cut after {len(self.buffer)} of {length} bytes")
+        answer.body, self.buffer = self.buffer[:length], self.buffer[length:]
+        return answer
+
+    def ended(self):
+        """Whether the peer closes without sending more. Waits for it."""
+        while self.fill():
+            pass
+        return self.buffer == b""
+
+    def ask(self, method, target, headers=None, body=None):
+        fields = {"Host": "test", **(headers or {})}
+        if body is not None and "Transfer-Encoding" not in fields:
+            fields.setdefault("Content-Length", str(len(body)))
+        lines = [f"{method} {target} HTTP/1.1"] + [f"{k}: {v}" for k, v in fields.items()]
+        self.send("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + (body or b""))
+        return self.read(method)
+
+
+class Server:
+    """`tollbook serve` on a fresh database with CATALOG, LOG and one key of each use."""
+
+    def __init__(self, *options, log=LOG, db=None):
+        self.folder = tempfile.TemporaryDirectory(prefix="tollbook-http-")
+        self.path = Path(self.folder.name)
+        self.db = db or self.path / "t.db"
+        self.keys = {}
+        if not db:
+            self.make(log)
+        self.start(*options)
+
+    def make(self, log):
+        run("init", "--db", self.db)
+        catalog = self.path / "catalog.json"
+        catalog.write_text(json.dumps(CATALOG))
+        run("apply", "--db", self.db, catalog)
+        if log:
+            run("ingest", "--db", self.db, "-", stdin=log)
+        for name, account, role in (("user", 1, "User"), ("other", 2, "User"),
+                                    ("ingest", 1, "Ingest"), ("operator", 0, "Operator")):
+            self.keys[name] = self.make_key(account, role)
+
+    def make_key(self, account, *roles):
+        words = [word for role in roles for word in ("--role", role)]
+        done = run("key", "create", "--db", self.db, "--account", account, *words)
+        return done.stdout.decode().strip()
+
+    def start(self, *options):
+        port_file = self.path / "port"
+        port_file.unlink(missing_ok=True)
+        self.log_path = self.path / "stderr"
+        self.log_file = open(self.log_path, "ab")
+        self.process = subprocess.Popen(
+            [TOLLBOOK, "serve", "--db", self.db, "--listen", "127.0.0.1:0", "--port-file",
+             port_file, "--threads", "2", *map(str, options)],
+            stderr=self.log_file, env=ENVIRONMENT)
+        end = time.monotonic() + PATIENCE
+        while not port_file.exists():
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise AssertionError("the server did not start:\n" + self.messages())
+            time.sleep(0.005)
+        self.port = int(port_file.read_text())
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def messages(self):
+        return self.log_path.read_text(errors="replace")
+
+    def wire(self):
+        return Wire(self.port)
+
+    def ask(self, method, target, key=None, body=None, **headers):
+        """One request on a connection of its own. key: a name of self.keys, or a key's text."""
+        fields = {name.replace("_", "-"): value for name, value in headers.items()}
+        if key:
+            fields["AccessKey"] = self.keys.get(key, key)
+        with self.wire() as wire:
+            return wire.ask(method, target, fields, body)
+
+    def get(self, target, key="user", **headers):
+        return self.ask("GET", target, key, **headers)
+
+    def metric(self, name):
+        text = self.ask("GET", "/metrics").body.decode()
+        found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.M)
+        return float(found.group(1)) if found else 0
+
+    def stop(self, number=signal.SIGTERM):
+        """Asks it to end; returns its exit status. A sanitizer's finding is a failure."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            status = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError("the server did not stop:\n" + self.messages()) from None
+        self.log_file.close()
+        if re.search(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:",
+                     self.messages()):
+            raise AssertionError(self.messages())
+        return status
+
+    def close(self):
+        try:
+            status = self.stop()
+            if status != 0:
+                raise AssertionError(f"exit {status}\n{self.messages()}")
+            run("verify", "--db", self.db)
+        finally:
+            self.folder.cleanup()
+
+
+class Case(unittest.TestCase):
+    """Tests that share one server. It must end well and leave a database that verifies."""
+
+    options = ()
+    longMessage = True
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(*cls.options)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+
+    def refused(self, answer, status, key, field=None):
+        """An error with the right status and an ApiErrorData body, whatever it was."""
+        self.assertIsNotNone(answer, "closed without an answer")
+        self.assertEqual(answer.status, status, answer.body)
+        self.assertEqual(answer.headers["content-type"], "application/json")
+        self.assertEqual(answer.headers["cache-control"], "no-store")
+        self.assertEqual(answer.headers["x-content-type-options"], "nosniff")
+        self.assertNotIn("server", answer.headers)
+        if answer.method == "HEAD":
+            return
+        error = answer.json()
+        self.assertEqual(list(error), ["ErrorKey", "Field", "Message"])
+        self.assertEqual(error["ErrorKey"], key)
+        self.assertTrue(error["Message"])
+        if field is not None:
+            self.assertEqual(error["Field"], field)
+
+
+def together(n, work):
+    """work(i) in n threads that start at once; their results, in order."""
+    gate, results = threading.Barrier(n), [None] * n
+
+    def body(i):
+        gate.wait()
+        try:
+            results[i] = work(i)
+        except BaseException as problem:  # shown by the caller
+            results[i] = problem
+
+    threads = [threading.Thread(target=body, args=(i,)) for i in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return results

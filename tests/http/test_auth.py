@@ -1,0 +1,150 @@
+"""Who may do what: every route x every role, every zone x every account, and keys that are none."""
+import re
+import unittest
+
+from harness import SOURCE, Case
+
+PULL_ZONE = ("optimizer/statistics", "originshield/queuestatistics", "safehop/statistics")
+ROUTES = [("GET", "/statistics", "statistics")] + \
+         [("GET", f"/pullzone/101/{path}", "zones") for path in PULL_ZONE] + \
+         [("POST", "/ingest/logs", "ingest"), ("POST", "/ingest/buckets", "ingest"),
+          ("POST", "/catalog", "operator"), ("GET", "/keys", "operator"),
+          ("POST", "/keys", "operator"), ("DELETE", "/keys/999", "operator")]
+OPEN = ["/region", "/healthz", "/readyz", "/metrics", "/openapi.json"]
+
+
+def roles():
+    """The columns of the table in key.h: name -> what it opens."""
+    text = (SOURCE / "include/tollbook/key.h").read_text()
+    rows = re.findall(r'X\(\w+, "(\w+)", ([01]), ([01]), ([01]), ([01]), ([01])\)', text)
+    names = ("statistics", "zones", "billing", "ingest", "operator")
+    return {row[0]: {n for n, bit in zip(names, row[1:]) if bit == "1"} for row in rows}
+
+
+class Auth(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server.stop()  # keys of every role are made while nothing holds the lock
+        for role in roles():
+            cls.server.keys[role] = cls.server.make_key(1, role)
+        cls.server.keys["several"] = cls.server.make_key(1, "SubuserStatistics", "Ingest")
+        cls.server.start()
+
+    def test_every_route_and_role(self):
+        table = roles()
+        self.assertEqual(len(table), 12)
+        with self.server.wire() as wire:
+            for method, target, access in ROUTES:
+                for role, opens in table.items():
+                    body = b"" if method == "POST" else None
+                    answer = wire.ask(method, target, {"AccessKey": self.server.keys[role]}, body)
+                    if access in opens:
+                        self.assertNotIn(answer.status, (401, 403), (method, target, role))
+                    else:
+                        self.refused(answer, 403, "authorization.forbidden")
+
+    def test_roles_add_up(self):
+        self.assertEqual(self.server.get("/statistics", "several").status, 200)
+        self.assertEqual(self.server.ask("POST", "/ingest/logs", "several", b"").status, 200)
+        self.assertEqual(self.server.get("/keys", "several").status, 403)
+
+    def test_no_key_is_401_on_every_closed_route(self):
+        user = self.server.keys["user"]
+        wrong = ["", "x", user[:-1], user + "0", user[:-1] + "g", user.upper(), "0" * 48,
+                 user + " " + user, "Bearer " + user, "ä"]
+        for method, target, _ in ROUTES:
+            answer = self.server.ask(method, target)
+            self.refused(answer, 401, "authentication.failed")
+            self.assertIn("AccessKey", answer.headers["www-authenticate"])
+        with self.server.wire() as wire:
+            for key in wrong:
+                self.refused(wire.ask("GET", "/statistics", {"AccessKey": key}), 401,
+                             "authentication.failed")
+            self.refused(wire.ask("GET", "/statistics", {"Authorization": user}), 401,
+                         "authentication.failed")
+
+    def test_the_header_has_any_case(self):
+        with self.server.wire() as wire:
+            for name in ("AccessKey", "accesskey", "Accesskey", "ACCESSKEY"):
+                answer = wire.ask("GET", "/statistics", {name: self.server.keys["user"]})
+                self.assertEqual(answer.status, 200)
+
+    def test_open_routes_need_none_and_ignore_a_wrong_one(self):
+        for target in OPEN:
+            self.assertEqual(self.server.ask("GET", target).status, 200)
+            self.assertEqual(self.server.ask("GET", target, "wrong").status, 200)
+
+    def test_another_accounts_zone_is_one_that_does_not_exist(self):
+        own = {"user": ("101", "102"), "other": ("201",)}
+        ids = ["101", "102", "201", "999", "0", "-1", "+101", "0101", "101.0", "1e2", "0x65",
+               "9223372036854775807", "9223372036854775808", "99999999999999999999", "%31%30%31",
+               "101;x", "abc", "%D9%A1"]
+        for key, zones in own.items():
+            for zone in ids:
+                for path in PULL_ZONE:
+                    answer = self.server.get(f"/pullzone/{zone}/{path}", key)
+                    if zone in zones:
+                        self.assertEqual(answer.status, 200)
+                    else:
+                        self.refused(answer, 404, "pullZone.not_found", "PullZone")
+                        self.assertNotIn("etag", answer.headers)
+        for key, foreign in (("user", 201), ("other", 101)):
+            hidden = self.server.get(f"/statistics?pullZone={foreign}", key)
+            absent = self.server.get("/statistics?pullZone=999", key)
+            self.refused(hidden, 404, "pullZone.not_found", "PullZone")
+            self.assertEqual(hidden.body, absent.body)
+            for zone in (0, -2, -9223372036854775808):
+                self.refused(self.server.get(f"/statistics?pullZone={zone}", key), 404,
+                             "pullZone.not_found")
+
+    def test_accounts_answers_do_not_mix_in_the_cache(self):
+        first = {key: self.server.get("/statistics", key) for key in ("user", "other")}
+        for _ in range(3):
+            for key, answer in first.items():
+                again = self.server.get("/statistics", key)
+                self.assertEqual(again.body, answer.body)
+        self.assertEqual(first["user"].json()["TotalRequestsServed"], 80)
+        self.assertEqual(first["other"].json()["TotalRequestsServed"], 40)
+        stolen = self.server.get("/statistics", "other", If_None_Match=first["user"].headers["etag"])
+        self.assertEqual(stolen.status, 200)
+        self.assertEqual(stolen.body, first["other"].body)
+
+    def test_keys_on_one_connection_do_not_mix(self):
+        with self.server.wire() as wire:
+            for key, requests in (("user", 80), ("other", 40), ("user", 80), ("wrong", None),
+                                  ("other", 40)):
+                header = {"AccessKey": self.server.keys.get(key, "0" * 48)}
+                answer = wire.ask("GET", "/statistics", header)
+                if requests is None:
+                    self.assertEqual(answer.status, 401)
+                else:
+                    self.assertEqual(answer.json()["TotalRequestsServed"], requests)
+
+
+class AccessLog(Case):
+    options = ("--access-log", "-")
+
+    def test_the_log_says_who_and_what_and_never_a_key(self):
+        import json
+        made = self.server.ask("POST", "/keys", "operator", b'{"Account":1}').json()["Key"]
+        answer = self.server.get("/statistics?dateFrom=2026-11-01&secret=hush", made)
+        with self.server.wire() as wire:
+            wire.send(b'GET /a"b\\c\x01 HTTP/1.1\r\nHost: x\r\n\r\n')
+            wire.read()
+        self.server.stop()
+        messages = self.server.messages()
+        lines = [json.loads(line) for line in messages.splitlines() if line.startswith("{")]
+        entry = next(e for e in lines if e["path"] == "/statistics")
+        self.assertEqual(entry["id"], answer.headers["x-request-id"])
+        self.assertEqual((entry["method"], entry["status"], entry["account"], entry["ip"]),
+                         ("GET", 200, 1, "127.0.0.1"))
+        self.assertEqual(entry["bytes"], len(answer.body))
+        self.assertGreater(entry["key"], 0)
+        self.assertEqual(len(lines), 3)
+        for secret in (made, "hush", *self.server.keys.values()):
+            self.assertNotIn(secret, messages)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,235 @@
+"""Bodies into the store: forms, compression, batches, refusals, and everybody at once."""
+import gzip
+import json
+import shutil
+import subprocess
+import unittest
+
+from harness import Case, hit, run, together
+
+
+def chunks(data, size):
+    parts = [data[i:i + size] for i in range(0, len(data), size)]
+    return b"".join(b"%x\r\n%s\r\n" % (len(p), p) for p in parts) + b"0\r\n\r\n"
+
+
+class Ingest(Case):
+    serial = 5000
+
+    def lines(self, n, **fields):
+        """n lines that no other test sends."""
+        first, Ingest.serial = Ingest.serial, Ingest.serial + n
+        return b"".join(hit(101, first + i, **fields) for i in range(n))
+
+    def post(self, body, target="/ingest/logs", key="ingest", **headers):
+        return self.server.ask("POST", target, key, body, **headers)
+
+    def total(self):
+        return self.server.get("/statistics").json()["TotalRequestsServed"]
+
+    def taken(self, answer, accepted, rejected=0, known=0, duplicate=False):
+        self.assertEqual(answer.status, 200, answer.body)
+        self.assertEqual(answer.headers["cache-control"], "no-store")
+        report = answer.json()
+        first = report.pop("firstReject")
+        self.assertEqual(first is not None, rejected > 0)
+        self.assertEqual(report, {"lines": accepted + rejected, "accepted": accepted,
+                                  "rejected": rejected, "knownLines": known,
+                                  "duplicate": duplicate})
+        return first
+
+    def test_every_form_of_a_body(self):
+        forms = [("plain", lambda b: (b, {})), ("identity", lambda b: (b, {"Content_Encoding": "identity"})),
+                 ("gzip", lambda b: (gzip.compress(b), {"Content_Encoding": "gzip"})),
+                 ("GZIP", lambda b: (gzip.compress(b), {"Content_Encoding": "GZip"})),
+                 ("gzip unsaid", lambda b: (gzip.compress(b), {})),
+                 ("form", lambda b: (b, {"Content_Type": "application/x-www-form-urlencoded"})),
+                 ("text", lambda b: (b, {"Content_Type": "text/plain; charset=utf-8"}))]
+        if shutil.which("zstd"):
+            forms.append(("zstd", lambda b: (subprocess.run(["zstd", "-q"], input=b, check=True,
+                          capture_output=True).stdout, {"Content_Encoding": "zstd"})))
+        for name, make in forms:
+            with self.subTest(name):
+                before = self.total()
+                body, headers = make(self.lines(7))
+                self.taken(self.post(body, **headers), 7)
+                self.assertEqual(self.total(), before + 7)
+
+    def test_an_empty_body_is_nothing_new(self):
+        self.assertEqual(self.post(b"").json()["lines"], 0)
+
+    def test_the_last_line_needs_no_end(self):
+        self.taken(self.post(self.lines(3)[:-1]), 3)
+
+    def test_chunked_bodies_of_any_cut(self):
+        header = {"AccessKey": self.server.keys["ingest"], "Transfer-Encoding": "chunked"}
+        with self.server.wire() as wire:
+            for size in (1, 2, 7, 64, 100000):
+                body = self.lines(5)
+                self.taken(wire.ask("POST", "/ingest/logs", header, chunks(body, size)), 5)
+
+    def test_a_body_cut_in_two_segments_anywhere(self):
+        body = self.lines(2)
+        with self.server.wire() as wire:
+            for at in range(0, len(body) + 1, 3):
+                head = (f"POST /ingest/logs HTTP/1.1\r\nHost: x\r\nAccessKey: "
+                        f"{self.server.keys['ingest']}\r\nContent-Length: {len(body)}\r\n\r\n")
+                wire.send(head.encode() + body[:at])
+                wire.send(body[at:])
+                if at == 0:
+                    self.taken(wire.read("POST"), 2)
+                else:
+                    self.taken(wire.read("POST"), 0, known=2, duplicate=True)
+
+    def test_expect_100_continue(self):
+        body = self.lines(4)
+        with self.server.wire() as wire:
+            wire.send((f"POST /ingest/logs HTTP/1.1\r\nHost: x\r\nAccessKey: "
+                       f"{self.server.keys['ingest']}\r\nContent-Length: {len(body)}\r\n"
+                       "Expect: 100-continue\r\n\r\n").encode())
+            self.assertEqual(wire.read().status, 100)
+            wire.send(body)
+            self.taken(wire.read("POST"), 4)
+        with self.server.wire() as wire:  # without a key: no body is asked for
+            wire.send(b"POST /ingest/logs HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n"
+                      b"Expect: 100-continue\r\n\r\n")
+            self.assertEqual(wire.read().status, 401)
+            self.assertTrue(wire.ended())
+
+    def test_a_grown_log_adds_its_new_lines(self):
+        old, new = self.lines(5), self.lines(3)
+        self.taken(self.post(old), 5)
+        self.taken(self.post(old + new), 3, known=5)
+        self.taken(self.post(old + new), 0, known=8, duplicate=True)
+
+    def test_refused_lines_are_counted_and_the_first_is_shown(self):
+        bad = hit(101, 1).replace(b"|200|", b"|abc|")
+        first = self.taken(self.post(self.lines(2) + bad + self.lines(1) + b"\n"), 3, 2)
+        self.assertEqual((first["line"], first["byte"], first["reason"]), (3, 5, "STATUS"))
+        self.assertTrue(first["message"])
+
+    def test_on_error_stop_takes_nothing(self):
+        before = self.total()
+        bad = hit(101, 1).replace(b"|200|", b"|abc|")
+        answer = self.post(self.lines(2) + bad + self.lines(1), "/ingest/logs?onError=stop")
+        self.refused(answer, 400, "ingest.line_rejected")
+        self.assertIn("Line 3, byte 5", answer.json()["Message"])
+        self.assertEqual(self.total(), before)
+
+    def test_a_batch_id_names_its_bytes(self):
+        body, other = self.lines(4), self.lines(4)
+        before = self.total()
+        self.taken(self.post(body, Idempotency_Key="b-1"), 4)
+        for _ in range(3):
+            self.taken(self.post(body, Idempotency_Key="b-1"), 0, known=4, duplicate=True)
+        self.taken(self.post(gzip.compress(body), Idempotency_Key="b-1", Content_Encoding="gzip"), 0,
+                   known=4, duplicate=True)
+        for wrong in (other, body + other, body[:-10], b""):
+            self.refused(self.post(wrong, Idempotency_Key="b-1"), 409, "batch.conflict")
+        self.assertEqual(self.total(), before + 4)
+
+    def test_bad_parameters(self):
+        for query, field in (("format=xml", "format"), ("zone=1", "zone"), ("region=DE", "region"),
+                             ("format=combined", "zone"), ("format=combined&zone=0&region=DE", "zone"),
+                             ("format=combined&zone=101", "region"), ("onError=panic", "onError"),
+                             ("format=combined&zone=101&region=D%20E", "region"),
+                             ("format=combined&zone=101&region=" + "D" * 17, "region"),
+                             ("format=combined&zone=x&region=DE", "zone")):
+            self.refused(self.post(self.lines(1), "/ingest/logs?" + query), 400, "validation_error",
+                         field)
+        for batch in ("", "b" * 256):
+            self.refused(self.post(self.lines(1), Idempotency_Key=batch), 400, "validation_error",
+                         "Idempotency-Key")
+        self.taken(self.post(self.lines(1), Idempotency_Key="b" * 255), 1)
+
+    def test_combined_lines(self):
+        line = ('192.0.2.1 - - [03/Nov/2026:12:00:00 +0000] "GET /%d HTTP/1.1" 200 512 "-" "a" HIT\n')
+        body = "".join(line % i for i in range(3)).encode()
+        before = self.total()
+        self.taken(self.post(body, "/ingest/logs?format=combined&zone=101&region=DE"), 3)
+        self.assertEqual(self.total(), before + 3)
+
+    def test_usage_rows_whole_or_not_at_all(self):
+        def row(hour, **more):
+            return json.dumps({"zone": 102, "hour": f"2026-11-02T{hour:02}:00:00Z", "region": "DE",
+                               "requests": 5, "bytes": 50, **more}).encode() + b"\n"
+        before = self.total()
+        self.taken(self.post(row(1) + row(2), "/ingest/buckets"), 2)
+        self.assertEqual(self.total(), before + 10)
+        for bad, place in ((row(3) + b"{}\n", "Line 2, byte "), (row(3) + row(4, typo=1), "Line 2, byte "),
+                           (b"\n" + row(3), "Line 1, byte 1"),
+                           (row(3) + row(4)[:-3], "Line 2, byte ")):
+            answer = self.post(bad, "/ingest/buckets")
+            self.refused(answer, 400, "ingest.line_rejected")
+            self.assertTrue(answer.json()["Message"].startswith(place), answer.body)
+        self.assertEqual(self.total(), before + 10)
+        self.taken(self.post(row(3) + b"{}\n", "/ingest/buckets?onError=skip"), 1, 1)
+        self.taken(self.post(row(1) + row(2), "/ingest/buckets"), 0, known=2, duplicate=True)
+
+    def test_a_broken_compressed_body_takes_nothing(self):
+        before = self.total()
+        whole = gzip.compress(self.lines(50))
+        for body in (whole[:-9], whole[:40], b"\x1f\x8b junk"):
+            answer = self.post(body, Content_Encoding="gzip")
+            self.refused(answer, 400, "ingest.invalid")
+        self.assertEqual(self.total(), before)
+
+    def test_types_and_codings_that_are_not_known(self):
+        for headers, field in (({"Content_Type": "multipart/form-data; boundary=x"}, "Content-Type"),
+                               ({"Content_Type": "image/png"}, "Content-Type"),
+                               ({"Content_Encoding": "br"}, "Content-Encoding"),
+                               ({"Content_Encoding": "gzip, zstd"}, "Content-Encoding"),
+                               ({"Content_Encoding": ""}, "Content-Encoding")):
+            self.refused(self.post(self.lines(1), **headers), 415, "request.media_type", field)
+        for target in ("/catalog", "/keys"):
+            for headers in ({"Content_Type": "text/plain"}, {"Content_Encoding": "gzip"}):
+                self.refused(self.post(b"{}", target, "operator", **headers), 415,
+                             "request.media_type")
+
+    def test_the_same_batch_from_eight_clients_counts_once(self):
+        for headers in ({}, {"Idempotency_Key": "eight"}):
+            body, before = self.lines(200), self.total()
+            reports = [a.json() for a in together(8, lambda _: self.post(body, **headers))]
+            self.assertEqual(sum(r["accepted"] for r in reports), 200)
+            self.assertEqual([r["duplicate"] for r in reports].count(False), 1)
+            self.assertEqual(self.total(), before + 200)
+
+    def test_different_batches_at_once_all_count(self):
+        bodies, before = [self.lines(20) for _ in range(24)], self.total()
+        bad = hit(101, 1).replace(b"|200|", b"|abc|")
+
+        def work(i):
+            with self.server.wire() as wire:
+                header = {"AccessKey": self.server.keys["ingest"]}
+                for j in range(3):
+                    self.taken(wire.ask("POST", "/ingest/logs", header, bodies[i * 3 + j]), 20)
+                    # A refused one among those that are committed together takes only itself out.
+                    self.refused(wire.ask("POST", "/ingest/logs?onError=stop", header, bad), 400,
+                                 "ingest.line_rejected")
+
+        together(8, work)
+        self.assertEqual(self.total(), before + 480)
+
+    def test_readers_beside_the_writer_see_whole_batches(self):
+        bodies, before = [self.lines(50) for _ in range(10)], self.total()
+
+        def work(i):
+            if i == 0:
+                for body in bodies:
+                    self.taken(self.post(body), 50)
+                return []
+            return [self.total() for _ in range(30)]
+
+        for seen in together(4, work):
+            self.assertEqual(seen, sorted(seen))
+            for value in seen:
+                self.assertEqual((value - before) % 50, 0)
+        self.assertEqual(self.total(), before + 500)
+
+    def test_it_agrees_with_the_command_line(self):
+        self.assertEqual(run("stats", "--db", self.server.db, "--account", 1).stdout,
+                         self.server.get("/statistics").body)
+
+
+if __name__ == "__main__":
+    unittest.main()
