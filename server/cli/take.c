@@ -106,7 +106,8 @@ static int say_failed(const cli_call *call, const char *path, const feed_options
                   : "Correct the line and run the same command again to go on, or set such lines "
                     "aside with --on-error skip.";
     int status = cli_fail(call, path, err);
-    if (err->code != TB_E_BATCH_CONFLICT) say_where(call, path, options, report, how);
+    bool begun = report->lines + report->known_lines > 0 || err->code == TB_E_BAD_LINE;
+    if (begun && err->code != TB_E_BATCH_CONFLICT) say_where(call, path, options, report, how);
     return status;
 }
 

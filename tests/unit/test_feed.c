@@ -223,7 +223,7 @@ START_TEST(any_block_and_segment_size_and_thread_count_give_the_same_store)
     ck_assert_uint_eq(whole.accepted + whole.rejected, whole.lines);
     ck_assert_uint_eq(whole.first_line, 13);
     uint64_t usage = usage_hash(), rejects = reject_hash(NULL);
-    static const size_t blocks[] = {1, 2, 7, 64, 117, 118, 500, 4096, 100000};
+    static const size_t blocks[] = {1, 7, 117, 118, 500, 100000};
     static const uint64_t parts[] = {1, 300, 5000, 0};
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
         for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
@@ -279,7 +279,15 @@ START_TEST(the_same_file_again_changes_nothing)
 }
 END_TEST
 
-/* A run that ended at every line end in turn, then the whole file: as if it never ended. */
+/* Every place near a line's end, and some inside lines. */
+static bool worth_a_cut(const text *t, size_t at)
+{
+    for (size_t i = at > 2 ? at - 2 : 0; i < at + 2 && i < t->len; i++)
+        if (t->bytes[i] == '\n') return true;
+    return at % 29 == 0;
+}
+
+/* A run that saw a beginning, then one that sees the whole: as if there had been one. */
 START_TEST(a_log_cut_anywhere_and_fed_again_whole_equals_one_clean_run)
 {
     make_log(&log_text, 0, 6, 4);
@@ -287,6 +295,7 @@ START_TEST(a_log_cut_anywhere_and_fed_again_whole_equals_one_clean_run)
     feed_ok(log_text.bytes, log_text.len, &options);
     uint64_t usage = usage_hash(), rejects = reject_hash(NULL);
     for (size_t cut = 0; cut <= log_text.len; cut++) {
+        if (!worth_a_cut(&log_text, cut)) continue;
         again();
         feed_report first = feed_ok(log_text.bytes, cut, &options);
         feed_report second = feed_ok(log_text.bytes, log_text.len, &options);

@@ -1,0 +1,190 @@
+"""tollbook ingest: accounts of what was taken, repeats, growth, kills, names, refusals."""
+import gzip
+import random
+import os
+import shutil
+import signal
+import subprocess
+import unittest
+from tool import Case, line, lines
+
+SEED = int(os.environ.get("TB_SEED") or random.randrange(1 << 32))
+
+
+class Ingest(Case):
+    def ingest(self, *words, db="t.db", **more):
+        return self.run_tool("ingest", "--db", db, *words, **more)
+
+    def test_counts_are_on_standard_error_and_add_up(self):
+        log = self.write("a.log", lines(0, 10) + b"bad\n\n" + lines(10, 20))
+        done = self.ingest(log)
+        self.assertEqual(done.out, "")
+        self.assertIn("a.log: 22 lines: 20 accepted, 2 rejected", done.err)
+        self.assertIn("line is 11, byte ", done.err)
+        self.assertEqual(self.total(), 20)
+        self.assertEqual([r[0] for r in self.query("SELECT line FROM reject ORDER BY 1")],
+                         ["11", "12"])
+        self.verify()
+
+    def test_the_same_log_again_in_any_wrapping_changes_nothing(self):
+        content = lines(0, 500)
+        self.ingest(self.write("a.log", content))
+        before = self.usage()
+        again = [self.ingest("a.log"), self.ingest("-", stdin=content),
+                 self.ingest(self.write("a.gz", gzip.compress(content))),
+                 self.ingest("-", stdin=gzip.compress(content)),
+                 self.ingest("--threads", "1", "a.log", "a.log")]
+        if shutil.which("zstd"):
+            packed = subprocess.run(["zstd", "-qc"], input=content, capture_output=True).stdout
+            again.append(self.ingest(self.write("a.zst", packed)))
+            again.append(self.ingest("-", stdin=packed))
+        for done in again:
+            self.assertIn("nothing new: its 500 lines", done.err)
+        self.assertEqual(self.usage(), before)
+
+    def test_a_grown_log_adds_only_its_new_lines(self):
+        log = self.write("a.log", lines(0, 300))
+        self.ingest(log)
+        self.write("a.log", lines(0, 400))
+        done = self.ingest(log)
+        self.assertIn("100 lines: 100 accepted", done.err)
+        self.assertIn("300 lines before them", done.err)
+        self.assertEqual(self.total(), 400)
+        self.assertIn("100 accepted", self.ingest("-", stdin=lines(0, 500)).err)
+        self.assertEqual(self.total(), 500)
+
+    def test_an_unterminated_last_line_waits_or_is_taken(self):
+        log = self.write("a.log", lines(0, 5)[:-1])
+        done = self.ingest(log)
+        self.assertIn("4 accepted", done.err)
+        self.assertIn("waits", done.err)
+        self.assertIn("--final", done.err)
+        self.assertIn("1 accepted", self.ingest("--final", log).err)
+        self.write("a.log", lines(0, 6))
+        self.assertIn("1 line: 1 accepted", self.ingest(log).err)
+        self.assertEqual(self.total(), 6)
+        self.run_tool("init", "--db", "u.db")
+        self.assertIn("5 accepted", self.ingest("-", db="u.db", stdin=lines(0, 5)[:-1]).err)
+
+    def test_a_killed_run_again_completes_to_the_clean_result(self):
+        print("TB_SEED", SEED)
+        rng = random.Random(SEED)
+        content = b"".join(line(n, zone=100 + n % 300, edge=f"E{n % 7}").encode()
+                           for n in range(60000)) + b"bad\n"
+        log = self.write("a.log", content)
+        self.ingest(log)
+        clean, wal = self.usage(), "k.db-wal"
+        for round_ in range(6):
+            for name in self.folder.glob("k.db*"):
+                name.unlink()
+            self.run_tool("init", "--db", "k.db")
+            if round_ % 2:
+                process = self.start("ingest", "--db", "k.db", "--threads", 2, log)
+            else:  # a stream that never ends by itself: killed while it reads
+                process = self.start("ingest", "--db", "k.db", "-", stdin=subprocess.PIPE)
+                process.stdin.write(content[:rng.randrange(len(content))])
+            size = rng.randrange(1 << 20)
+            self.wait_for(lambda: process.poll() is not None or round_ % 2 == 0 or
+                          (self.folder / wal).exists() and (self.folder / wal).stat().st_size > size)
+            process.kill()
+            process.wait()
+            done = self.ingest(log, db="k.db")
+            self.assertRegex(done.err, "60001 lines")
+            self.assertEqual(self.usage("k.db"), clean)
+            self.assertEqual(len(self.query("SELECT 1 FROM reject", "k.db")), 1)
+            self.verify("k.db")
+
+    def test_a_signal_ends_the_run_and_the_same_command_goes_on(self):
+        process = self.start("ingest", "--db", "t.db", "-", stdin=subprocess.PIPE)
+        process.stdin.write(lines(0, 5000) + b"HIT|2")  # more than a pipe holds: it is reading
+        process.stdin.flush()
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(60), 3)
+        said = process.stderr.read().decode()
+        self.assertIn("interrupted", said)
+        self.assertIn("Run the same command again", said)
+        self.ingest("-", stdin=lines(0, 6000))
+        self.assertEqual(self.total(), 6000)
+        self.assertEqual(self.query("SELECT * FROM reject"), [])
+
+    def test_a_batch_name_names_exactly_its_bytes(self):
+        log = self.write("a.log", lines(0, 50))
+        self.ingest("--batch", "b 1", log)
+        self.assertIn("nothing new", self.ingest("--batch", "b 1", log).err)
+        self.write("a.log", lines(0, 49))
+        done = self.ingest("--batch", "b 1", log, status=2)
+        self.assertIn('"b 1" is known with other bytes', done.err)
+        self.assertEqual(self.total(), 50)
+        self.assertIn("49 accepted", self.ingest("--batch", "b 2", log).err)
+
+    def test_stop_says_where_it_stands_and_goes_on_once_corrected(self):
+        good = lines(0, 100)
+        self.ingest(self.write("a.log", good))
+        self.write("a.log", good + lines(100, 150) + b"bad|line\n" + lines(151, 200))
+        done = self.ingest("--on-error", "stop", "a.log", status=2)
+        self.assertRegex(done.err, r"a\.log: line 151, byte \d+: ")
+        self.assertIn("lines 1 to 100 are in the database", done.err)
+        self.assertIn("--on-error skip", done.err)
+        self.assertEqual(self.total(), 100)
+        self.write("a.log", lines(0, 200))
+        self.assertIn("100 accepted", self.ingest("--on-error", "stop", "a.log").err)
+        self.assertEqual(self.total(), 200)
+
+    def test_several_logs_are_taken_in_order_and_the_first_failure_ends(self):
+        self.write("a.log", lines(0, 10))
+        self.write("b.log", lines(10, 30))
+        done = self.ingest("a.log", "b.log")
+        self.assertIn("in all 30 lines: 30 accepted, 0 rejected", done.err)
+        self.write("c.log", lines(30, 40))
+        done = self.ingest("a.log", "missing.log", "c.log", status=2)
+        self.assertIn("missing.log: It cannot be opened", done.err)
+        self.assertEqual(self.total(), 30)
+
+    def test_damaged_compressed_input_names_the_byte(self):
+        packed = gzip.compress(lines(0, 1000))
+        done = self.ingest(self.write("a.gz", packed[:-20]), status=2)
+        self.assertRegex(done.err, rf"a\.gz: byte {len(packed) - 19}: The gzip data is cut off")
+        self.assertEqual(self.total(), 0)
+
+    def test_combined_lines_take_zone_and_edge_from_the_call(self):
+        text = ('192.0.2.7 - - [20/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 51 "-" "agent"\n'
+                '192.0.2.7 - - [20/Nov/2026:10:00:01 +0000] "GET /b HTTP/1.1" 404 9 "-" "agent"\n')
+        words = ["--format", "combined", "--zone", "7", "--region", "NY", self.write("a.log", text)]
+        self.assertIn("2 accepted", self.ingest(*words).err)
+        self.assertIn("nothing new", self.ingest(*words).err)
+        words[3] = "8"
+        self.assertIn("2 accepted", self.ingest(*words).err)
+        self.assertEqual(self.query("SELECT zone, region, sum(requests), sum(bytes) FROM buckets "
+                                    "GROUP BY 1, 2 ORDER BY 1"),
+                         [["7", "NY", "2", "60"], ["8", "NY", "2", "60"]])
+
+    def test_the_lock_names_its_holder_and_the_form_that_works_beside_it(self):
+        first = self.start("ingest", "--db", "t.db", "-", stdin=subprocess.PIPE)
+        self.wait_for(lambda: (self.folder / "t.db.lock").exists() and
+                      str(first.pid) in (self.folder / "t.db.lock").read_text())
+        self.write("it's.log", lines(0, 10))
+        done = self.ingest("--on-error", "stop", "it's.log", status=3)
+        self.assertIn(str(first.pid), done.err)
+        self.assertIn("tollbook ingest --server http://HOST:PORT --key KEY --on-error stop "
+                      "'it'\\''s.log'", done.err)
+
+    def test_progress_is_shown_on_standard_error_alone(self):
+        self.write("a.log", lines(0, 10))
+        self.assertEqual(self.ingest("--progress", "a.log").out, "")
+
+    @unittest.skipIf(os.environ.get("TB_VARIANT"), "a sanitizer takes memory of its own")
+    def test_memory_is_bounded_whatever_the_log(self):
+        block = lines(0, 20000)
+        process = self.start("ingest", "--db", "t.db", "--threads", 2, "-", stdin=subprocess.PIPE)
+        for _ in range(64):
+            process.stdin.write(block)
+        process.stdin.close()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = status
+        self.assertEqual(status, 0)
+        self.assertEqual(self.total(), 64 * 20000)
+        self.assertLess(used.ru_maxrss, 64 << 10)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,107 @@
+"""apply, key, stats, query, verify and backup on a small database."""
+import json
+import sqlite3
+import unittest
+from tool import Case, lines
+
+
+class Reading(Case):
+    def setUp(self):
+        super().setUp()
+        self.apply()
+        self.run_tool("ingest", "--db", "t.db", self.write("a.log", lines(0, 100)))
+
+    def stats(self, *words, **more):
+        return self.run_tool("stats", "--db", "t.db", "--account", 1, *words, **more)
+
+    def test_stats_is_one_json_document_and_nothing_else(self):
+        done = self.stats("--from", "2026-11-20", "--to", "2026-11-20")
+        self.assertEqual(done.err, "")
+        self.assertFalse(done.out.endswith("\n"))
+        answer = json.loads(done.out)
+        self.assertEqual(answer["TotalRequestsServed"], 100)
+        self.assertEqual(answer["TotalBandwidthUsed"], sum(1000 + n for n in range(100)))
+        self.assertEqual(list(answer["RequestsServedChart"]), ["2026-11-20T00:00:00Z"])
+        hourly = json.loads(self.stats("--zone", 101, "--hourly", "--exact", "--from",
+                                       "2026-11-20T01:00", "--to", "2026-11-20T03:00").out)
+        self.assertEqual(hourly["RequestsServedChart"],
+                         {"2026-11-20T01:00:00Z": 10, "2026-11-20T02:00:00Z": 10})
+
+    def test_each_kind_answers(self):
+        for kind in ("optimizer", "queue", "safehop"):
+            self.assertIn("Chart", self.stats("--zone", 101, "--kind", kind).out)
+
+    def test_what_stats_refuses_is_named(self):
+        self.assertIn("--from: ", self.stats("--from", "2024-01-01", status=2).err)
+        self.assertIn("--to: ", self.stats("--to", "yesterday", status=2).err)
+        self.assertIn("Pull Zone", self.stats("--zone", 999, status=2).err)
+        done = self.run_tool("stats", "--db", "t.db", "--account", 9, status=2)
+        self.assertIn("tollbook apply", done.err)
+
+    def test_apply_is_idempotent_and_refuses_whole(self):
+        self.assertIn("nothing changed", self.run_tool("apply", "--db", "t.db", "c.json").err)
+        bad = '{"accounts":[{"id":1,"name":"a"}],"zones":[{"id":5,"account":2,"name":"z"}]}'
+        done = self.run_tool("apply", "--db", "t.db", "-", stdin=bad.encode(), status=2)
+        self.assertIn("zones[0]", done.err)
+        self.assertIn("nothing changed", self.run_tool("apply", "--db", "t.db", "c.json").err)
+
+    def test_a_key_is_printed_once_and_only_its_hash_is_kept(self):
+        done = self.run_tool("key", "create", "--db", "t.db", "--account", 1, "--role", "UserApi")
+        self.assertRegex(done.out, r"^[0-9a-f]{48}\n$")
+        key = done.out.strip()
+        for name in self.folder.glob("t.db*"):
+            self.assertNotIn(key.encode(), name.read_bytes())
+        listed = self.run_tool("key", "list", "--db", "t.db").out
+        self.assertIn("UserApi", listed)
+        self.assertNotIn(key, listed)
+        self.run_tool("key", "revoke", "--db", "t.db", "--id", 1)
+        self.assertRegex(self.run_tool("key", "list", "--db", "t.db").out,
+                         r"\n1\t1\tUserApi\t\S+\t2026-11-20T12:00:00Z\t2026-11-20T12:00:00Z\n")
+        self.assertIn("key list",
+                      self.run_tool("key", "revoke", "--db", "t.db", "--id", 7, status=2).err)
+
+    def test_whose_keys_there_can_be(self):
+        self.run_tool("key", "create", "--db", "t.db", "--account", 2, status=2)
+        self.run_tool("key", "create", "--db", "t.db", "--account", 0, status=2)
+        self.run_tool("key", "create", "--db", "t.db", "--account", 0, "--role", "User", "--role",
+                      "Ingest", status=2)
+        self.run_tool("key", "create", "--db", "t.db", "--account", 0, "--role", "Ingest")
+        self.run_tool("key", "create", "--db", "t.db", "--account", 1)
+        self.assertIn("\t1\tUser\t", self.run_tool("key", "list", "--db", "t.db").out)
+
+    def test_query_prints_rows_for_programs_and_for_people(self):
+        sql = "SELECT 'a,b' AS one, 'c\"d' AS two, NULL AS three, 'x\ty\\' AS four"
+        self.assertEqual(self.run_tool("query", "--db", "t.db", sql).out,
+                         "one\ttwo\tthree\tfour\na,b\tc\"d\t\tx\\ty\\\\\n")
+        done = self.run_tool("query", "--db", "t.db", "--format", "csv", sql)
+        self.assertEqual(done.stdout, b'one,two,three,four\r\n"a,b","c""d",,x\ty\\\r\n')
+        table = self.run_tool("query", "--db", "t.db", "--format", "table",
+                              "SELECT 1 AS a, 'long text' AS b UNION SELECT 22, 'z'").out
+        self.assertEqual(table, "a   b\n1   long text\n22  z\n")
+        self.assertEqual(self.total(), 100)
+
+    def test_a_long_table_is_printed_whole(self):
+        sql = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) "
+               "SELECT i FROM n")
+        out = self.run_tool("query", "--db", "t.db", "--format", "table", sql).out
+        self.assertEqual(out.split(), ["i", *map(str, range(1, 5001))])
+
+    def test_backup_is_a_database_of_its_own(self):
+        self.run_tool("backup", "--db", "t.db", "--to", "b.db")
+        self.assertEqual(self.usage("b.db"), self.usage())
+        self.verify("b.db")
+        self.assertIn("exists", self.run_tool("backup", "--db", "t.db", "--to", "b.db", status=3).err)
+
+    def test_verify_finds_a_difference_and_exits_1(self):
+        self.run_tool("backup", "--db", "t.db", "--to", "b.db")
+        db = sqlite3.connect(self.folder / "b.db")
+        db.execute("DELETE FROM chunk WHERE rowid = (SELECT min(rowid) FROM chunk)")
+        db.commit()
+        db.close()
+        done = self.run_tool("verify", "--db", "b.db", status=1)
+        self.assertNotEqual(done.out, "")
+        self.assertIn("Restore a backup", done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,112 @@
+"""--server: the same work through a running server."""
+import json
+import signal
+import subprocess
+import unittest
+from tool import Case, lines
+
+
+class Remote(Case):
+    def setUp(self):
+        super().setUp()
+        key = self.run_tool("key", "create", "--db", "t.db", "--account", 0, "--role", "Operator")
+        self.server = self.start("serve", "--db", "t.db", "--listen", "127.0.0.1:0", "--port-file",
+                                 "port", "--threads", 2)
+        port = self.folder / "port"
+        self.wait_for(lambda: port.exists() and port.read_text().strip())
+        self.url = f"http://127.0.0.1:{port.read_text().strip()}"
+        self.place = ["--server", self.url + "/", "--key", key.out.strip()]
+
+    def remote(self, *words, **more):
+        return self.run_tool(*words, *self.place, **more)
+
+    def test_logs_whole_repeated_grown_and_named(self):
+        log = self.write("a.log", lines(0, 100) + b"bad\n")
+        done = self.remote("ingest", log)
+        self.assertIn("101 lines: 100 accepted, 1 rejected", done.err)
+        self.assertIn("rejected line is 101", done.err)
+        self.assertIn("nothing new: its 101 lines", self.remote("ingest", log).err)
+        self.assertIn("nothing new", self.remote("ingest", "-", stdin=lines(0, 100) + b"bad\n").err)
+        self.write("a.log", lines(0, 100) + b"bad\n" + lines(100, 150) + b"HIT|")
+        done = self.remote("ingest", log)
+        self.assertIn("50 accepted", done.err)
+        self.assertIn("waits", done.err)
+        self.assertEqual(self.total(), 150)
+        self.write("b.log", lines(200, 220))
+        self.remote("ingest", "--batch", "b", "b.log")
+        self.assertIn("nothing new", self.remote("ingest", "--batch", "b", "b.log").err)
+        self.write("b.log", lines(200, 221))
+        self.assertIn("409", self.remote("ingest", "--batch", "b", "b.log", status=2).err)
+        self.assertEqual(self.total(), 170)
+
+    def test_a_log_longer_than_a_piece(self):
+        block = lines(0, 20000)  # pieces must differ in content: the edge does
+        log = self.write("a.log", b"".join(block.replace(b"|DE|agent", b"|E%02d|agent" % n)
+                                           for n in range(16)))
+        self.assertGreater((self.folder / "a.log").stat().st_size, 32 << 20)
+        self.assertIn("320000 accepted", self.remote("ingest", log).err)
+        self.assertIn("nothing new: its 320000 lines", self.remote("ingest", log).err)
+        self.assertIn("320000 accepted", self.remote("ingest", "--batch", "big", log).err)
+        self.assertIn("nothing new", self.remote("ingest", "--batch", "big", log).err)
+        self.assertEqual(self.total(), 640000)
+
+    def test_stop_and_combined_and_import(self):
+        self.write("a.log", lines(0, 10) + b"bad\n")
+        done = self.remote("ingest", "--on-error", "stop", "a.log", status=2)
+        self.assertIn("ine 11", done.err)
+        self.write("c.log", '192.0.2.7 - - [20/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 51 '
+                            '"-" "agent"\n')
+        self.assertIn("1 accepted", self.remote("ingest", "--format", "combined", "--zone", 7,
+                                                "--region", "NY", "c.log").err)
+        good = '{"zone":101,"hour":"2026-11-20T10:00:00Z","region":"DE","requests":5}\n'
+        self.write("a.ndjson", good * 3)
+        self.assertIn("3 accepted", self.remote("import", "a.ndjson").err)
+        self.assertIn("nothing new", self.remote("import", "a.ndjson").err)
+        self.write("b.ndjson", good + "{}\n")
+        self.remote("import", "b.ndjson", status=2)
+        self.assertIn("1 accepted, 1 rejected",
+                      self.remote("import", "--on-error", "skip", "b.ndjson").err)
+        self.assertEqual(self.total(), 1 + 15 + 5)
+
+    def test_catalogue_and_keys(self):
+        self.write("c.json", '{"accounts":[{"id":1,"name":"acme"}]}')
+        self.assertIn("1 accounts", self.remote("apply", "c.json").err)
+        self.remote("apply", "-", stdin=b'{"acounts":[]}', status=2)
+        made = self.remote("key", "create", "--account", 1)
+        self.assertRegex(made.out, r"^[0-9a-f]{48}\n$")
+        self.assertIn("\n2\t1\tUser\t", self.remote("key", "list").out)
+        self.remote("key", "revoke", "--id", 2)
+        self.remote("key", "revoke", "--id", 9, status=2)
+        self.remote("key", "create", "--account", 5, status=2)
+        self.place[3] = made.out.strip()
+        self.assertIn("401", self.remote("key", "list", status=2).err)
+
+    def test_a_writing_command_beside_the_server_is_told_its_address(self):
+        self.write("a.log", lines(0, 10))
+        done = self.run_tool("ingest", "--db", "t.db", "a.log", status=3)
+        self.assertIn(f"tollbook ingest --server {self.url} --key KEY a.log", done.err)
+        self.run_tool("verify", "--db", "t.db")
+
+    def test_no_server_is_status_3(self):
+        self.server.send_signal(signal.SIGTERM)
+        self.assertEqual(self.server.wait(60), 0)
+        self.write("a.log", lines(0, 10))
+        self.assertIn(self.url, self.remote("ingest", "a.log", status=3).err)
+
+    def test_stats_prints_the_bytes_that_the_server_answers(self):
+        self.write("c.json", '{"accounts":[{"id":1,"name":"acme"}],"zones":[{"id":101,"account":1,'
+                             '"name":"video","type":"premium"}]}')
+        self.remote("apply", "c.json")
+        self.write("a.log", lines(0, 100))
+        self.remote("ingest", "a.log")
+        key = self.remote("key", "create", "--account", 1).out.strip()
+        here = self.run_tool("stats", "--db", "t.db", "--account", 1, "--zone", 101, "--hourly")
+        there = subprocess.run(
+            ["curl", "-s", "--noproxy", "*", "-H", f"AccessKey: {key}",
+             f"{self.url}/statistics?pullZone=101&hourly=true"], capture_output=True).stdout
+        self.assertEqual(here.stdout, there)
+        self.assertEqual(json.loads(there)["TotalRequestsServed"], 100)
+
+
+if __name__ == "__main__":
+    unittest.main()
