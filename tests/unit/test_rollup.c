@@ -112,7 +112,7 @@ END_TEST
 
 START_TEST(days_come_by_scope_id_edge_and_day)
 {
-    static const char *const edges[] = {"D", "DE", "DEX", "LA", "eu-central-1.a_b"};
+    static const char *const edges[] = {"D", "DE", "LA", "eu-central-1.a", "eu-central-1.b"};
     static const int64_t ids[] = {1, 9, 10, 256, INT64_MAX};
     tb_rollup *parts[2] = {tb_rollup_new(1000, NULL), tb_rollup_new(1000, NULL)};
     for (unsigned i = 0; i < 5; i++)
@@ -256,9 +256,50 @@ START_TEST(full_at_65000_edge_codes_and_goes_on)
         add(rollup, a_hit(1, codes[i], 5));
         ck_assert(tb_rollup_full(rollup) == (i + 1 >= 65000));
     }
+    add(rollup, a_hit(1, "zz", 5));
+    add(rollup, a_hit(1, "zz", 5));
     tb_rollup_cursor *cursor = tb_rollup_cursor_new(&rollup, 1, NULL);
     for (unsigned i = 0; i < EDGES; i++)
         ck_assert_mem_eq(next(cursor).edge, codes[i], 5);
+    ck_assert_mem_eq(next(cursor).edge, "zz", 2);
+    ck_assert_uint_eq(value(TB_M_REQUESTS, 5), 2);
+    is_end(cursor);
+    tb_rollup_cursor_free(cursor);
+    tb_rollup_free(rollup);
+}
+END_TEST
+
+START_TEST(a_group_is_one_however_its_index_grows)
+{
+    enum { ZONES = 30000 };
+    tb_rollup *rollup = tb_rollup_new(1000000, NULL);
+    for (unsigned round = 0; round < 2; round++)
+        for (int64_t zone = 1; zone <= ZONES; zone++) {
+            add(rollup, a_hit(zone * 7919, "DE", 5));
+            if (zone % 64 == 0) ck_assert_uint_eq(tb_rollup_groups(rollup), round ? ZONES : zone);
+        }
+    tb_rollup_free(rollup);
+}
+END_TEST
+
+START_TEST(records_keep_their_counters_over_many_blocks)
+{
+    enum { ZONES = 30000 };
+    tb_rollup *rollup = tb_rollup_new(1000000, NULL);
+    for (int64_t zone = ZONES; zone >= 1; zone--) {
+        tb_row row = a_row(zone, "DE", 5, TB_M_SAVED, (uint64_t)zone);
+        row.metrics |= TB_METRIC_BIT(TB_M_BYTES) | TB_METRIC_BIT(TB_M_RETRIED);
+        row.value[TB_M_BYTES] = (uint64_t)zone * 2;
+        row.value[TB_M_RETRIED] = (uint64_t)zone * 3;
+        add_row(rollup, row);
+    }
+    tb_rollup_cursor *cursor = tb_rollup_cursor_new(&rollup, 1, NULL);
+    for (int64_t zone = 1; zone <= ZONES; zone++) {
+        ck_assert_int_eq(next(cursor).id, zone);
+        ck_assert_uint_eq(value(TB_M_SAVED, 5), (uint64_t)zone);
+        ck_assert_uint_eq(value(TB_M_BYTES, 5), (uint64_t)zone * 2);
+        ck_assert_uint_eq(value(TB_M_RETRIED, 5), (uint64_t)zone * 3);
+    }
     is_end(cursor);
     tb_rollup_cursor_free(cursor);
     tb_rollup_free(rollup);
@@ -434,6 +475,8 @@ int main(void)
     tcase_add_test(t, an_empty_rollup_has_no_days);
     tcase_add_test(t, full_at_max_groups_and_goes_on);
     tcase_add_test(t, full_at_65000_edge_codes_and_goes_on);
+    tcase_add_test(t, a_group_is_one_however_its_index_grows);
+    tcase_add_test(t, records_keep_their_counters_over_many_blocks);
     tcase_add_test(t, a_cleared_rollup_counts_from_nothing);
     tcase_add_test(t, bytes_past_the_greatest_counter_overflow);
     tcase_add_test(t, rows_past_the_greatest_counter_overflow);
