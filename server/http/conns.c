@@ -26,7 +26,7 @@ struct conns {
 
 const char *conn_phase_name(conn_phase phase)
 {
-    static const char *const names[] = {"head", "body", "work", "send", "idle"};
+    static const char *const names[] = {"new", "head", "body", "work", "send", "idle"};
     return (unsigned)phase < CONN_PHASES ? names[phase] : "-";
 }
 
@@ -123,7 +123,7 @@ conns_verdict conns_admit(conns *c, int fd, const struct sockaddr *peer, conn **
         k->worker = least;
         c->per_worker[least]++;
         c->open++;
-        set_deadline(k, CONN_HEAD, clock_mono_us() + c->limits.head_us);
+        set_deadline(k, CONN_NEW, clock_mono_us() + c->limits.head_us);
         *ret_conn = k;
     }
     pthread_mutex_unlock(&c->lock);
@@ -164,6 +164,7 @@ void conns_phase(const conns *c, conn *k, conn_phase phase, uint64_t bytes, int6
 {
     int64_t allowed = INT64_MAX;
     switch (phase) {
+    case CONN_NEW:
     case CONN_HEAD: allowed = c->limits.head_us; break;
     case CONN_IDLE: allowed = c->limits.idle_us; break;
     case CONN_BODY:
@@ -171,6 +172,14 @@ void conns_phase(const conns *c, conn *k, conn_phase phase, uint64_t bytes, int6
     default: break;
     }
     set_deadline(k, phase, allowed == INT64_MAX ? allowed : now_us + allowed);
+}
+
+void conns_begin(const conns *c, conn *k, int64_t now_us)
+{
+    if (atomic_load_explicit(&k->phase, memory_order_relaxed) == CONN_NEW)
+        atomic_store_explicit(&k->phase, CONN_HEAD, memory_order_relaxed);
+    else
+        conns_phase(c, k, CONN_HEAD, 0, now_us);
 }
 
 void conns_extend(const conns *c, conn *k, uint64_t bytes_before, uint64_t bytes_now)
@@ -191,7 +200,7 @@ static void shut(conns *c, conn *k, int how)
     shutdown(k->fd, how);
 }
 
-/* A connection that waits for its next request is let go by closing its reading half: a request
+/* A connection that waits for a request is let go by closing its reading half: a request
  * that arrived just before is still read and answered. */
 static void sweep(conns *c, int64_t now_us)
 {
@@ -201,7 +210,7 @@ static void sweep(conns *c, int64_t now_us)
         int phase = atomic_load_explicit(&k->phase, memory_order_relaxed);
         if (atomic_load_explicit(&k->deadline_us, memory_order_relaxed) <= now_us)
             shut(c, k, SHUT_RDWR);
-        else if (c->draining && phase == CONN_IDLE)
+        else if (c->draining && (phase == CONN_IDLE || phase == CONN_NEW))
             shut(c, k, SHUT_RD);
     }
 }

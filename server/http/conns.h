@@ -21,7 +21,8 @@
 struct request;
 
 typedef enum conn_phase {
-    CONN_HEAD, /* a request's head is on its way, or awaited for the first time */
+    CONN_NEW,  /* waiting for its first request; the deadline is that of a head */
+    CONN_HEAD, /* a request's head is on its way */
     CONN_BODY,
     CONN_WORK, /* the server is at it: no deadline */
     CONN_SEND,
@@ -70,6 +71,8 @@ void conns_rejected(conns *c, conn *k);
 conn *conns_opened(conns *c, int fd);
 void conns_closed(conns *c, conn *k);
 
+/* A request's line has come. Its head's time runs from here, or, of the first, from the start. */
+void conns_begin(const conns *c, conn *k, int64_t now_us);
 /* What the connection does from now_us (monotonic) on. bytes: how long its answer is. */
 void conns_phase(const conns *c, conn *k, conn_phase phase, uint64_t bytes, int64_t now_us);
 /* More of a body has arrived: its deadline moves by the time that these bytes are worth. */

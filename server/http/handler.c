@@ -8,7 +8,7 @@
  *   on_completed, whatever happened
  *
  * An answer queued in the first call makes the library close the connection, so a refusal waits for
- * the last call, unless a body is announced that nobody wants to read. */
+ * the last call, unless the request is malformed or a body follows that nobody wants to read. */
 #include "http/handler.h"
 
 #include <arpa/inet.h>
@@ -75,9 +75,7 @@ static void *log_uri(void *cls, const char *uri, struct MHD_Connection *mhd)
     memcpy(r->target, uri, r->target_len);
     r->target[r->target_len] = 0;
     spare_query(uri);
-    /* The first request's time began when the connection was accepted. */
-    if (atomic_load_explicit(&k->phase, memory_order_relaxed) != CONN_HEAD)
-        conns_phase(w->server->conns, k, CONN_HEAD, 0, clock_coarse_us());
+    conns_begin(w->server->conns, k, clock_coarse_us());
     return r;
 }
 

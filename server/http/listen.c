@@ -52,6 +52,10 @@ static bool split(const char *text, char host[64], char port[8])
     }
     if (host_len > 63 || port_len < 1 || port_len > 5) return false;
     if (strspn(colon + 1, "0123456789") != port_len) return false;
+    unsigned number = 0;
+    for (size_t i = 0; i < port_len; i++)
+        number = number * 10 + (unsigned)(colon[1 + i] - '0');
+    if (number > 65535) return false;
     memcpy(host, from, host_len);
     host[host_len] = 0;
     memcpy(port, colon + 1, port_len + 1);

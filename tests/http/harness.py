@@ -91,6 +91,9 @@ class Wire:
     def send(self, data):
         self.sock.sendall(data)
 
+    def shut(self):
+        self.sock.shutdown(socket.SHUT_WR)
+
     def fill(self):
         try:
             piece = self.sock.recv(1 << 16)
@@ -126,7 +129,10 @@ class Wire:
         if body is not None and "Transfer-Encoding" not in fields:
             fields.setdefault("Content-Length", str(len(body)))
         lines = [f"{method} {target} HTTP/1.1"] + [f"{k}: {v}" for k, v in fields.items()]
-        self.send("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + (body or b""))
+        try:
+            self.send("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + (body or b""))
+        except ConnectionError:
+            pass  # refused before its end was sent: the answer is there to be read
         return self.read(method)
 
 
@@ -198,8 +204,9 @@ class Server:
         return float(found.group(1)) if found else 0
 
     def stop(self, number=signal.SIGTERM):
-        """Asks it to end; returns its exit status. A sanitizer's finding is a failure."""
-        if self.process.poll() is None:
+        """Asks it to end (number 0: it was asked already); returns its exit status. A sanitizer's
+        finding is a failure."""
+        if number and self.process.poll() is None:
             self.process.send_signal(number)
         try:
             status = self.process.wait(PATIENCE)

@@ -1,0 +1,252 @@
+"""Sizes and numbers at their limits, and deadlines that a drip cannot move."""
+import os
+import socket
+import struct
+import time
+import unittest
+
+from harness import PATIENCE, Case, Wire, hit
+
+MIB = 1 << 20
+
+
+class Sizes(Case):
+    options = ("--body-mb", "1", "--body-timeout-ms", "2000")
+
+    def head(self, length, target="/ingest/logs", extra=""):
+        return (f"POST {target} HTTP/1.1\r\nHost: x\r\nAccessKey: {self.server.keys['ingest']}\r\n"
+                f"{extra}Content-Length: {length}\r\n\r\n").encode()
+
+    def test_a_body_of_the_limit_is_taken_and_one_byte_more_is_not(self):
+        for length, status in ((MIB - 1, 200), (MIB, 200), (MIB + 1, 413)):
+            answer = self.server.ask("POST", "/ingest/logs", "ingest", b"x" * (length - 1) + b"\n")
+            self.assertEqual(answer.status, status, length)
+
+    def test_an_announced_giant_is_refused_before_it_is_sent(self):
+        for length in (MIB + 1, 1 << 40, 10 ** 18 - 1):
+            with self.server.wire() as wire:
+                wire.send(self.head(length))
+                self.refused(wire.read(), 413, "request.body_too_large")
+                self.assertTrue(wire.ended())
+
+    def test_a_chunked_body_that_outgrows_the_limit_is_refused(self):
+        with self.server.wire() as wire:
+            wire.send(b"POST /ingest/logs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+                      b"AccessKey: " + self.server.keys["ingest"].encode() + b"\r\n\r\n")
+            for _ in range(17):
+                wire.send(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+            wire.send(b"0\r\n\r\n")
+            self.refused(wire.read(), 413, "request.body_too_large")
+            self.assertTrue(wire.ended())
+
+    def test_an_endless_chunked_body_is_cut(self):
+        with self.server.wire() as wire:
+            wire.send(b"POST /ingest/logs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+                      b"AccessKey: " + self.server.keys["ingest"].encode() + b"\r\n\r\n")
+            try:
+                for _ in range(1000):
+                    wire.send(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+                self.fail("64 MiB were taken")
+            except ConnectionError:
+                pass
+
+    def test_a_body_that_unpacks_to_more_than_four_times_the_limit_is_refused(self):
+        import gzip
+        for size, status in ((4 * MIB, 200), (4 * MIB + 100, 413)):
+            line = b"x" * 99 + b"\n"
+            body = gzip.compress(line * (size // 100) + b"y" * (size % 100), 1)
+            self.assertLess(len(body), MIB)
+            answer = self.server.ask("POST", "/ingest/logs", "ingest", body, Content_Encoding="gzip")
+            self.assertEqual(answer.status, status, answer.body)
+
+    def test_refusals_before_the_body_reach_clients_that_send_it_anyway(self):
+        for target, key, status in (("/ingest/logs", "wrong", 401), ("/ingest/logs", "user", 403),
+                                    ("/nope", "ingest", 404), ("/healthz", "ingest", 405)):
+            answer = self.server.ask("POST", target, key, b"x" * MIB)
+            self.assertIsNotNone(answer, target)
+            self.assertEqual(answer.status, status)
+            self.assertEqual(answer.headers["connection"], "close")
+
+    def test_bodies_leave_no_memory_behind(self):
+        for _ in range(3):
+            with self.server.wire() as wire:  # given up half way
+                wire.send(self.head(MIB) + b"x" * 500000)
+        self.server.ask("POST", "/ingest/logs", "ingest", hit(101, 9999))
+        end = time.monotonic() + PATIENCE
+        while self.server.metric("tollbook_body_bytes") and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertEqual(self.server.metric("tollbook_body_bytes"), 0)
+
+
+class Connections(Case):
+    options = ("--connections", "8")
+
+    def test_above_the_limit_503_and_below_it_service(self):
+        held = [self.server.wire() for _ in range(8)]
+        for wire in held:
+            self.assertEqual(wire.ask("GET", "/healthz").status, 200)
+        with self.server.wire() as wire:
+            answer = wire.read()
+            self.refused(answer, 503, "server.busy")
+            self.assertEqual(answer.headers["retry-after"], "1")
+            self.assertTrue(wire.ended())
+        self.assertEqual(held[0].ask("GET", "/healthz").status, 200)
+        for wire in held:
+            wire.sock.close()
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            with self.server.wire() as wire:
+                answer = wire.ask("GET", "/healthz")
+                if answer is not None and answer.status == 200:
+                    break
+        self.assertEqual(answer.status, 200)
+        self.assertGreaterEqual(
+            self.server.metric('tollbook_connections_refused_total{reason="full"}'), 1)
+
+    def test_connections_are_spread_over_the_workers(self):
+        held = [self.server.wire() for _ in range(6)]
+        for wire in held:
+            wire.ask("GET", "/healthz")
+        text = held[0].ask("GET", "/metrics").body.decode()
+        counts = [int(line.rsplit(" ", 1)[1]) for line in text.splitlines()
+                  if line.startswith("tollbook_connections{")]
+        self.assertEqual(len(counts), 2)
+        self.assertLessEqual(max(counts) - min(counts), 1, counts)
+        for wire in held:
+            wire.sock.close()
+
+
+class Deadlines(Case):
+    options = ("--header-timeout-ms", "400", "--body-timeout-ms", "600", "--idle-timeout-ms", "800")
+
+    def drip(self, wire, data, pause=0.02):
+        """Sends byte by byte until the connection is cut; returns the seconds it lived."""
+        begin = time.monotonic()
+        wire.sock.setblocking(False)
+        try:
+            for byte in data * 10000:
+                wire.sock.send(bytes([byte]))
+                time.sleep(pause)
+                try:
+                    if wire.sock.recv(100) == b"":
+                        break
+                except BlockingIOError:
+                    pass
+                if time.monotonic() - begin > PATIENCE:
+                    break
+        except ConnectionError:
+            pass
+        return time.monotonic() - begin
+
+    def within(self, seconds, least):
+        self.assertGreater(seconds, least * 0.8)
+        self.assertLess(seconds, PATIENCE / 2)
+
+    def test_a_dripping_head_is_cut(self):
+        for start in (b"", b"GET /healthz HTTP/1.1\r\n", b"GET /healthz HTTP/1.1\r\nHost: x\r\n"):
+            with self.server.wire() as wire:
+                wire.send(start)
+                self.within(self.drip(wire, b"X-A: b\r\n" if start else b"GET /"), 0.4)
+
+    def test_silence_is_cut(self):
+        begin = time.monotonic()
+        with self.server.wire() as wire:
+            self.assertTrue(wire.ended())
+        self.within(time.monotonic() - begin, 0.4)
+
+    def test_an_idle_connection_is_cut_and_a_busy_one_is_not(self):
+        with self.server.wire() as wire:
+            begin = time.monotonic()
+            while time.monotonic() - begin < 1.5:
+                self.assertEqual(wire.ask("GET", "/healthz").status, 200)
+                time.sleep(0.1)
+            last = time.monotonic()
+            self.assertTrue(wire.ended())
+        self.within(time.monotonic() - last, 0.8)
+
+    def test_a_dripping_body_is_cut(self):
+        key = self.server.keys["ingest"].encode()
+        for framing, drip in ((b"Content-Length: 10000\r\n\r\n", b"x"),
+                              (b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+                              (b"Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFF\r\n", b"x")):
+            with self.server.wire() as wire:
+                wire.send(b"POST /ingest/logs HTTP/1.1\r\nHost: x\r\nAccessKey: " + key + b"\r\n" +
+                          framing)
+                self.within(self.drip(wire, drip), 0.6)
+
+    def test_a_client_that_does_not_read_is_cut(self):
+        with self.server.wire() as wire:
+            wire.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            one = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
+            try:
+                for _ in range(300):
+                    wire.send(one)
+            except ConnectionError:
+                return
+            late = 'tollbook_deadline_closes_total{phase="send"}'
+            end = time.monotonic() + PATIENCE
+            while self.server.metric(late) == 0 and time.monotonic() < end:
+                time.sleep(0.05)
+            self.assertGreaterEqual(self.server.metric(late), 1)
+
+    def test_it_serves_while_many_are_slow(self):
+        slow = [Wire(self.server.port) for _ in range(60)]
+        for wire in slow:
+            wire.send(b"GET /he")
+        for _ in range(20):
+            self.assertEqual(self.server.get("/healthz", None).status, 200)
+        for wire in slow:
+            self.assertTrue(wire.ended())
+            wire.sock.close()
+        self.assertGreaterEqual(
+            self.server.metric('tollbook_deadline_closes_total{phase="new"}'), 60)
+
+    def test_resets_at_every_moment_do_no_harm(self):
+        key = self.server.keys["ingest"].encode()
+        whole = (b"POST /ingest/logs HTTP/1.1\r\nHost: x\r\nAccessKey: " + key +
+                 b"\r\nContent-Length: 20\r\n\r\n" + b"x" * 20)
+        for at in range(0, len(whole) + 1, 5):
+            with self.server.wire() as wire:
+                wire.send(whole[:at])
+                wire.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.assertEqual(self.server.get("/statistics").status, 200)
+
+
+class Descriptors(Case):
+    def test_no_descriptor_is_left_open(self):
+        folder = f"/proc/{self.server.process.pid}/fd"
+        self.server.get("/statistics")
+        before = len(os.listdir(folder))
+        for _ in range(50):
+            self.server.get("/statistics")
+            with self.server.wire() as wire:
+                wire.send(b"GET /nope HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n")
+                wire.read()
+        end = time.monotonic() + PATIENCE
+        while len(os.listdir(folder)) > before and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertLessEqual(len(os.listdir(folder)), before)
+
+
+class Rate(Case):
+    options = ("--rate-limit", "3")
+
+    def test_above_the_rate_429_for_that_account_alone(self):
+        with self.server.wire() as wire:
+            header = {"AccessKey": self.server.keys["user"]}
+            answers = [wire.ask("GET", "/statistics", header) for _ in range(20)]
+            limited = [a for a in answers if a.status == 429]
+            self.assertGreaterEqual([a.status for a in answers].count(200), 3)
+            self.assertTrue(limited)
+            self.refused(limited[0], 429, "request.rate_limited")
+            self.assertTrue(limited[0].headers["retry-after"].isdigit())
+            self.assertEqual(self.server.get("/statistics", "other").status, 200)
+            self.assertEqual(self.server.get("/healthz", None).status, 200)
+            end = time.monotonic() + PATIENCE
+            while wire.ask("GET", "/statistics", header).status == 429:
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    unittest.main()

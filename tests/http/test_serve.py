@@ -1,0 +1,232 @@
+"""The process: how it starts, refuses to start, and stops."""
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+from harness import ENVIRONMENT, LOG, PATIENCE, TOLLBOOK, Case, Server, Wire, hit, run
+
+
+def refuse(*options):
+    """serve with options that it must refuse: exit status and message."""
+    done = subprocess.run([TOLLBOOK, "serve", *map(str, options)], capture_output=True, text=True,
+                          env=ENVIRONMENT, timeout=PATIENCE, check=False)
+    return done.returncode, done.stderr
+
+
+class Start(Case):
+    def test_a_second_server_on_the_file_names_the_first(self):
+        status, message = refuse("--db", self.server.db, "--listen", "127.0.0.1:0")
+        self.assertEqual(status, 3, message)
+        self.assertIn(f"serve 127.0.0.1:{self.server.port}", message)
+        self.assertEqual(self.server.get("/statistics").status, 200)
+
+    def test_a_writing_command_beside_it_is_told_where_to_go(self):
+        done = run("ingest", "--db", self.server.db, "-", stdin=hit(101, 1), expect=3)
+        self.assertIn(f"--server http://127.0.0.1:{self.server.port}", done.stderr.decode())
+
+    def test_a_taken_port_and_bad_options(self):
+        status, message = refuse("--db", self.server.db, "--listen", f"127.0.0.1:{self.server.port}")
+        self.assertEqual(status, 3)
+        self.assertIn("--listen", message)
+        for option in (("--listen", "example.org:80"), ("--listen", "127.0.0.1"),
+                       ("--listen", "::1:80"), ("--listen", "127.0.0.1:99999"),
+                       ("--listen", "[::1:80"), ("--rate-limit", "0"), ("--rate-limit", "9x"),
+                       ("--cache-mb", "-1"), ("--threads", "0")):
+            status, message = refuse("--db", self.server.db, *option)
+            self.assertEqual(status, 2, (option, message))
+            self.assertTrue(message)
+
+    def test_a_missing_database_is_an_error(self):
+        status, message = refuse("--db", self.server.path / "none.db", "--listen", "127.0.0.1:0")
+        self.assertIn(status, (2, 3), message)
+        self.assertIn("none.db", message)
+
+    def test_it_says_where_it_listens(self):
+        self.assertIn(f"listening on http://127.0.0.1:{self.server.port}", self.server.messages())
+
+
+class Addresses(unittest.TestCase):
+    def test_several_addresses_and_ipv6(self):
+        try:
+            with socket.socket(socket.AF_INET6) as probe:
+                probe.bind(("::1", 0))
+        except OSError:
+            self.skipTest("no IPv6 here")
+        server = Server("--listen", "[::1]:0")
+        try:
+            text = server.messages()
+            port = int(text.split("http://[::1]:")[1].split()[0])
+            with Wire(port, "::1") as wire:
+                self.assertEqual(wire.ask("GET", "/healthz").status, 200)
+            self.assertEqual(server.get("/healthz", None).status, 200)
+        finally:
+            server.close()
+
+
+class Stop(unittest.TestCase):
+    def setUp(self):
+        self.server = None
+
+    def start(self, *options, log=LOG):
+        self.server = Server(*options, log=log)
+        self.addCleanup(self.server.folder.cleanup)
+        return self.server
+
+    def verify(self):
+        wal = self.server.path / "t.db-wal"
+        self.assertEqual(wal.stat().st_size if wal.exists() else 0, 0, "not checkpointed")
+        run("verify", "--db", self.server.db)
+
+    def test_both_signals_end_it_well(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            server = self.start()
+            self.assertEqual(server.get("/statistics").status, 200)
+            self.assertEqual(server.stop(number), 0)
+            self.verify()
+
+    def test_idle_connections_do_not_hold_it_up(self):
+        server = self.start()
+        idle = [server.wire() for _ in range(10)]
+        for wire in idle[:5]:
+            wire.ask("GET", "/healthz")
+        begin = time.monotonic()
+        used = idle[:5]
+        status = server.stop()
+        self.assertEqual(status, 0)
+        self.assertLess(time.monotonic() - begin, PATIENCE / 2)
+        for wire in used:
+            self.assertTrue(wire.ended())
+
+    def test_no_answer_is_cut_and_no_acknowledged_batch_lost(self):
+        server = self.start(log=None)
+        acknowledged, problems, begun = [], [], threading.Event()
+
+        def reader():
+            try:
+                while True:
+                    with server.wire() as wire:
+                        while (answer := wire.ask("GET", "/statistics?dateFrom=2026-10-04", {
+                                "AccessKey": server.keys["user"], "Accept-Encoding": "gzip"})):
+                            if answer.status != 200:
+                                problems.append(answer.status)
+                            begun.set()
+            except OSError:
+                pass  # no more connections
+            except AssertionError as cut:
+                problems.append(str(cut))
+
+        def sender(i):
+            n = 0
+            try:
+                with server.wire() as wire:
+                    while True:
+                        body = hit(101, i * 10000 + n)
+                        answer = wire.ask("POST", "/ingest/logs",
+                                          {"AccessKey": server.keys["ingest"]}, body)
+                        if answer is None or answer.status != 200:
+                            if answer is not None and answer.status != 503:
+                                problems.append(answer.body)
+                            return
+                        acknowledged.append(body)
+                        n += 1
+            except OSError:
+                pass
+            except AssertionError as cut:
+                problems.append(str(cut))
+
+        threads = [threading.Thread(target=reader) for _ in range(4)] + \
+                  [threading.Thread(target=sender, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        begun.wait(PATIENCE)
+        while len(acknowledged) < 50:
+            time.sleep(0.001)
+        self.assertEqual(server.stop(), 0)
+        for thread in threads:
+            thread.join(PATIENCE)
+        self.assertEqual(problems, [])
+        self.verify()
+        # Every acknowledged line is there: each is known when it is sent again.
+        lines = run("query", "--db", server.db, "--format", "tsv",
+                    "SELECT sum(requests) FROM buckets WHERE zone = 101").stdout.split()
+        self.assertGreaterEqual(int(lines[-1]), len(acknowledged))
+
+    def test_a_request_under_way_is_finished(self):
+        server = self.start()
+        body = hit(101, 77)
+        with server.wire() as wire:
+            wire.send((f"POST /ingest/logs HTTP/1.1\r\nHost: x\r\nAccessKey: {server.keys['ingest']}"
+                       f"\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body[:10])
+            while server.metric("tollbook_received_bytes_total") < 10:
+                time.sleep(0.005)
+            server.process.send_signal(signal.SIGTERM)
+            while True:  # until nobody is let in any more
+                try:
+                    with server.wire() as late:
+                        late.ask("GET", "/healthz")
+                except OSError:
+                    break
+            wire.send(body[10:])
+            answer = wire.read("POST")
+            self.assertEqual(answer.status, 200)
+            self.assertEqual(answer.headers["connection"], "close")
+            self.assertTrue(wire.ended())
+        self.assertEqual(server.stop(0), 0)
+        self.verify()
+
+    def test_a_request_that_never_ends_is_waited_for_only_so_long(self):
+        server = self.start("--stop-timeout-ms", "200")
+        with server.wire() as wire:
+            wire.send(b"GET /healthz HTTP/1.1\r\nHost")
+            with server.wire() as other:
+                other.ask("GET", "/healthz")
+            begin = time.monotonic()
+            self.assertEqual(server.stop(), 0)
+            self.assertLess(time.monotonic() - begin, PATIENCE / 2)
+            self.assertTrue(wire.ended())
+        self.verify()
+
+    def test_a_second_signal_ends_it_at_once(self):
+        server = self.start("--stop-timeout-ms", "600000", "--header-timeout-ms", "600000")
+        with server.wire() as wire:
+            wire.send(b"GET /healthz HTTP/1.1\r\nHost")
+            with server.wire() as other:
+                other.ask("GET", "/healthz")
+            server.process.send_signal(signal.SIGTERM)
+            while "stopping" not in server.messages():
+                time.sleep(0.005)
+            status = None
+            while status is None:  # the second may come before the first one's handling has ended
+                server.process.send_signal(signal.SIGTERM)
+                try:
+                    status = server.process.wait(0.05)
+                except subprocess.TimeoutExpired:
+                    pass
+            self.assertEqual(status, -signal.SIGTERM)
+        server.log_file.close()
+        run("verify", "--db", server.db)
+
+
+class AfterAKill(unittest.TestCase):
+    def test_what_was_acknowledged_is_there(self):
+        server = Server(log=None)
+        try:
+            with server.wire() as wire:
+                header = {"AccessKey": server.keys["ingest"]}
+                for i in range(30):
+                    self.assertEqual(wire.ask("POST", "/ingest/logs", header, hit(101, i)).status, 200)
+            server.process.kill()
+            server.process.wait()
+            server.log_file.close()
+            run("verify", "--db", server.db)
+            server.start()
+            self.assertEqual(server.get("/statistics").json()["TotalRequestsServed"], 30)
+        finally:
+            server.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
