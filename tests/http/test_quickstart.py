@@ -34,9 +34,9 @@ def once():
 
 def suggested(text, word):
     """The suggested command that has this word, as a user would copy it."""
-    found = re.search(rf"^  (\S.*{word}.*)$", text, re.M)
+    found = [line for line in re.findall(r"^  ([^# ].*)$", text, re.M) if word in line]
     need(found, f"no suggestion with {word}", text)
-    return subprocess.run(["bash", "-c", found[1]], cwd=SOURCE, capture_output=True, text=True,
+    return subprocess.run(["bash", "-c", found[0]], cwd=SOURCE, capture_output=True, text=True,
                           check=False)
 
 
