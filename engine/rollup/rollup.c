@@ -167,6 +167,13 @@ TB__INLINE uint32_t likely_item(const tb__index *index, uint64_t hash)
     return slots[__builtin_ctz(match | 8) & 3] & 0xffffff;
 }
 
+/* A group may lie across two cache lines. */
+TB__INLINE void prefetch_group(const tb__group *group)
+{
+    __builtin_prefetch(group, 1);
+    __builtin_prefetch(&group->count[TB__COUNTS - 1], 1);
+}
+
 #define COUNT(pulled, balancer, s3, s4, s5)                                                        \
     {                                                                                              \
         [TB__COUNT_REQUESTS] = 1, [TB__COUNT_PULLED] = pulled, [TB__COUNT_BALANCER] = balancer,    \
@@ -212,7 +219,7 @@ static bool add_block(tb_rollup *r, const tb_hit *hits, size_t n, uint64_t *watc
         if (!plan_line(r, &hits[i], &plans[i])) return false;
     for (size_t i = 0; i < n; i++) {
         const uint32_t item = likely_item(&plans[i].hour->groups, plans[i].hash);
-        if (item) __builtin_prefetch(tb__group_at(&r->groups, item - 1), 1);
+        if (item) prefetch_group(tb__group_at(&r->groups, item - 1));
         if (!plans[i].day) continue;
         const uint32_t country = likely_item(&plans[i].day->countries, plans[i].country_hash);
         if (country) __builtin_prefetch(tb__country_at(&r->countries, country - 1), 1);
