@@ -387,6 +387,31 @@ END_TEST
 
 /* --- the last line --- */
 
+/* What was flushed on the way to a known end is rolled back. */
+START_TEST(a_known_stream_that_does_not_fit_the_rollup_changes_nothing)
+{
+    make_log(&log_text, 0, 60, 9);
+    make_log(&other_text, 0, 45, 9);
+    feed_options options = plain_options();
+    feed_report report;
+    tb_error err = {0};
+    feed_ok(log_text.bytes, log_text.len, &options);
+    uint64_t usage = usage_hash(), rejects = reject_hash(NULL);
+    again();
+    ok(feed_pipe(other_text.bytes, other_text.len, &options, &report, &err));
+    ck_assert_uint_eq(segments(), 1);
+    options.block_bytes = 500;
+    options.max_groups = 3;
+    ok(feed_pipe(other_text.bytes, other_text.len, &options, &report, &err));
+    ck_assert(report.nothing_new);
+    ok(feed_pipe(log_text.bytes, log_text.len, &options, &report, &err));
+    ck_assert_uint_eq(report.known_lines, 45);
+    ck_assert_uint_eq(usage_hash(), usage);
+    ck_assert_uint_eq(reject_hash(NULL), rejects);
+    fixture_verify(&f);
+}
+END_TEST
+
 START_TEST(an_unterminated_last_line_of_a_plain_file_waits)
 {
     make_log(&log_text, 0, 3, 0);
@@ -699,6 +724,44 @@ START_TEST(refused_lines_keep_their_number_across_segments_and_runs)
 }
 END_TEST
 
+/* 6000 long and 6000 short ones in turn: more text than a segment may keep, twice. */
+static void write_refused_lines(void)
+{
+    static char line[2002];
+    memset(line, 'x', sizeof line);
+    line[2000] = '\n';
+    line[2001] = '\n';
+    int fd = open(input, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    for (int i = 0; i < 12000; i++)
+        ck_assert_int_eq(write(fd, line, sizeof line), sizeof line);
+    close(fd);
+}
+
+START_TEST(of_too_many_refused_lines_the_first_of_each_segment_are_kept)
+{
+    feed_options options = plain_options();
+    feed_report report;
+    tb_error err = {0};
+    uint64_t kept = 0;
+    for (unsigned threads = 1; threads <= 3; threads += 2) {
+        again();
+        write_refused_lines();
+        options.threads = threads;
+        options.segment_bytes = 12 << 20;
+        ok(feed_file(f.store, input, &options, &report, &err));
+        ck_assert_uint_eq(report.rejected, 24000);
+        ck_assert_uint_eq(segments(), 2);
+        ck_assert_uint_eq(count_of("SELECT 1 FROM segment JOIN reject ON segment.id = segment "
+                                   "GROUP BY segment.id HAVING min(line) = lines_before + 1 "
+                                   "AND max(line) - min(line) + 1 = count(*)"),
+                          2);
+        ck_assert_uint_lt(count_of("SELECT 1 FROM reject"), 24000);
+        if (threads == 1) kept = reject_hash(NULL);
+        ck_assert_uint_eq(reject_hash(NULL), kept);
+    }
+}
+END_TEST
+
 /* --- bucket rows --- */
 
 static const char two_rows[] =
@@ -876,6 +939,7 @@ int main(void)
     tcase_add_test(tc, a_grown_stream_adds_only_its_new_lines);
     tcase_add_test(tc, an_input_that_only_begins_alike_is_new);
     tcase_add_test(tc, the_same_bytes_of_another_zone_or_edge_are_new);
+    tcase_add_test(tc, a_known_stream_that_does_not_fit_the_rollup_changes_nothing);
     tcase_add_test(tc, an_unterminated_last_line_of_a_plain_file_waits);
     tcase_add_test(tc, final_takes_an_unterminated_last_line_and_its_end_is_no_line);
     tcase_add_test(tc, streams_and_compressed_files_take_an_unterminated_last_line);
@@ -890,6 +954,7 @@ int main(void)
     tcase_add_test(tc, an_empty_input_is_no_line_and_an_empty_named_one_is_a_batch);
     tcase_add_test(tc, stop_ends_at_the_first_refused_line_in_input_order);
     tcase_add_test(tc, refused_lines_keep_their_number_across_segments_and_runs);
+    tcase_add_test(tc, of_too_many_refused_lines_the_first_of_each_segment_are_kept);
     tcase_add_test(tc, an_import_is_whole_or_nothing);
     tcase_add_test(tc, a_row_that_overflows_a_counter_is_named);
     tcase_add_test(tc, memory_is_fed_inside_the_callers_transaction);
