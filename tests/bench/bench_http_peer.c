@@ -1,8 +1,8 @@
 /* Two minimal servers on libmicrohttpd (epoll, two threads), the limits that the statistics
  * endpoint is measured against over HTTP:
  *
- * usage: bench_http_peer memory FILE [KEY]   the file's bytes, whatever is asked; with KEY only for
- *                                            requests whose header AccessKey is that, 401 otherwise
+ * usage: bench_http_peer memory FILE [KEY]   the file's bytes, whatever is asked; with KEY only
+ *                                            where the header AccessKey is that, 401 otherwise
  *        bench_http_peer naive DATABASE      GET /statistics?pullZone=Z&hourly=B as most would write
  *                                            it: SQLite rows, jansson objects, json_dumps
  *

@@ -59,7 +59,8 @@ static void apply_catalog(tb_store *store, int zones)
     size_t size = 200 + (size_t)zones * 60, used;
     char *text = malloc(size);
     if (!text) bench_fail("out of memory");
-    used = (size_t)snprintf(text, size, "{\"accounts\":[{\"id\":1,\"name\":\"bench\"}],\"zones\":[");
+    used = (size_t)snprintf(text, size,
+                            "{\"accounts\":[{\"id\":1,\"name\":\"bench\"}],\"zones\":[");
     for (int z = 1; z <= zones; z++)
         used += (size_t)snprintf(text + used, size - used,
                                  "%s{\"id\":%d,\"account\":1,\"name\":\"zone-%d\"}",
