@@ -96,6 +96,14 @@ static const char *const references[] = {
     " WHERE r.line<=s.lines_before OR r.line>s.lines_before+s.accepted+s.rejected",
 };
 
+/* SQLite's check reports a page that it had no memory for as if the page were damaged. */
+static bool lacks_memory(const char *sentence)
+{
+    static const char code[] = "error code=7"; /* SQLITE_NOMEM */
+    const char *at = strstr(sentence, code);
+    return at && (at[sizeof code - 1] < '0' || at[sizeof code - 1] > '9');
+}
+
 /* Table-valued pragmas are how the file's own checks become rows; a reader may use them. */
 static tb_code verify_one_reference(tb__verify *v, const char *sql, tb_error *err)
 {
@@ -104,7 +112,11 @@ static tb_code verify_one_reference(tb__verify *v, const char *sql, tb_error *er
     if (rc != SQLITE_OK) return tb__sqlite_fail(v->store->db, rc, v->store->path, err);
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
         const char *sentence = (const char *)sqlite3_column_text(s, 0);
-        tb__differs(v, "%s", sentence ? sentence : "A row without a text.");
+        if (!sentence || lacks_memory(sentence)) {
+            rc = SQLITE_NOMEM;
+            break;
+        }
+        tb__differs(v, "%s", sentence);
     }
     tb_code code =
         rc == SQLITE_DONE ? TB_OK : tb__sqlite_fail(v->store->db, rc, v->store->path, err);
@@ -146,7 +158,7 @@ static bool parse_sum(const char *digits, int len, tb_u128 *ret)
 
 static int metric_named(const char *name)
 {
-    for (int m = 0; name && m < TB_METRIC_COUNT; m++)
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
         if (strcmp(tb_metric_table[m].name, name) == 0) return m;
     return -1;
 }
@@ -157,14 +169,16 @@ static tb_code add_segments(tb__verify *v, tb_u128 sums[TB_METRIC_COUNT], tb_err
     bool row = true;
     tb_code code = tb__verify_sql(v, TB__V_SUMS, NULL, 0, &s, err);
     while (!code && !(code = tb__step(v->store, s, &row, err)) && row) {
+        bool null = sqlite3_column_type(s, 2) == SQLITE_NULL;
         const char *name = (const char *)sqlite3_column_text(s, 1);
         const char *digits = (const char *)sqlite3_column_text(s, 2);
+        if (!name || (!digits && !null)) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
         int m = metric_named(name);
         tb_u128 sum;
         if (m < 0 || tb_metric_table[m].how != TB_HOW_SUM ||
             !parse_sum(digits, sqlite3_column_bytes(s, 2), &sum))
             tb__differs(v, "Segment %lld: its sum of %s cannot be read.",
-                        (long long)sqlite3_column_int64(s, 0), name ? name : "?");
+                        (long long)sqlite3_column_int64(s, 0), name);
         else
             sums[m] += sum;
     }

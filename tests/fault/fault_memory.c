@@ -1,0 +1,326 @@
+/* Lack of memory: every allocation of every operation of the store fails, once and from then on.
+ * The answer is TB_E_NOMEM or a right one, nothing leaks (the sanitizer's build), and the next try
+ * on the same connection works.
+ *
+ * One count for all: SQLite's allocator is replaced, and the linker leads the engine's own malloc,
+ * calloc, realloc and strdup here (--wrap). */
+#include "fault/faultvfs.h"
+#include "fault/workload.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the allocator --- */
+
+static struct {
+    uint64_t count, at;
+    bool from_then_on, failed;
+} memory;
+
+static bool fails(void)
+{
+    memory.count++;
+    if (!memory.at || memory.count < memory.at) return false;
+    if (memory.count > memory.at && !memory.from_then_on) return false;
+    memory.failed = true;
+    return true;
+}
+
+static void arm(uint64_t at, bool from_then_on)
+{
+    memory.count = 0;
+    memory.at = at;
+    memory.from_then_on = from_then_on;
+    memory.failed = false;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+char *__real_strdup(const char *text);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+char *__wrap_strdup(const char *text);
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+    return fails() ? NULL : __real_realloc(p, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return fails() ? NULL : __real_strdup(text);
+}
+
+static sqlite3_mem_methods real;
+
+static void *on_malloc(int size)
+{
+    return fails() ? NULL : real.xMalloc(size);
+}
+
+static void *on_realloc(void *p, int size)
+{
+    return fails() ? NULL : real.xRealloc(p, size);
+}
+
+static void replace_allocator(void)
+{
+    sqlite3_mem_methods ours;
+    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real) != SQLITE_OK) abort();
+    ours = real;
+    ours.xMalloc = on_malloc;
+    ours.xRealloc = on_realloc;
+    if (sqlite3_config(SQLITE_CONFIG_MALLOC, &ours) != SQLITE_OK) abort();
+    /* No cache of pages beside the allocator: each page is an allocation that may fail. */
+    if (sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0) != SQLITE_OK) abort();
+    if (sqlite3_initialize() != SQLITE_OK) abort();
+}
+
+/* --- operations --- */
+
+static char path[64], copy_path[80];
+static tb_store *store;
+static bool as_writer;
+
+static tb_code op_open(tb_error *err)
+{
+    const tb_store_options options = {.write = as_writer, .owner = "test", .vfs = FAULT_VFS};
+    tb_store *another = NULL;
+    tb_code code = tb_store_open(path, &options, &another, err);
+    tb_store_close(another);
+    return code;
+}
+
+static tb_code op_write(tb_error *err)
+{
+    static uint64_t number = 100;
+    tb_hit hits[12];
+    for (unsigned i = 0; i < 12; i++)
+        hits[i] = (tb_hit){.zone = 101 + i % 2,
+                           .bytes = 5,
+                           .edge = i % 3 ? "DE" : "FR",
+                           .edge_len = 2,
+                           .hour = 500000 + (int32_t)i * 11,
+                           .status = 200,
+                           .country = 'D' << 8 | 'E'};
+    number++;
+    tb_segment s = {.kind = TB_BATCH_LOG,
+                    .source = "memory",
+                    .length = 10,
+                    .accepted = 12,
+                    .rejected = 1,
+                    .hash = {number, 1},
+                    .head = {number, 2},
+                    .final = true};
+    tb_rollup *rollup = tb_rollup_new(1 << 8, NULL);
+    tb_rollup_cursor *cursor = NULL;
+    tb_code code =
+        rollup ? tb_rollup_add_hits(rollup, hits, 12, err) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!code && !(cursor = tb_rollup_cursor_new(&rollup, 1, NULL)))
+        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!code) code = tb_store_begin(store, err);
+    if (!code) code = tb_store_mark(store, err);
+    if (!code) code = tb_store_add_usage(store, cursor, err);
+    if (!code) code = tb_store_add_reject(store, 5, 1, "blank line", "", 0, err);
+    if (!code) code = tb_store_add_segment(store, &s, NULL, err);
+    if (!code) code = tb_store_keep_mark(store, err);
+    if (!code) code = tb_store_commit(store, err);
+    if (code) tb_store_rollback(store);
+    tb_rollup_cursor_free(cursor);
+    tb_rollup_free(rollup);
+    return code;
+}
+
+static tb_code op_apply(tb_error *err)
+{
+    static const char text[] =
+        "{\"accounts\":[{\"id\":1,\"name\":\"acme\"},{\"id\":3,\"name\":\"new\"}],"
+        "\"zones\":[{\"id\":101,\"account\":1,\"name\":\"renamed\"},"
+        "{\"id\":999,\"account\":3,\"name\":\"adopted\"}]}";
+    tb_catalog catalog;
+    tb_applied applied;
+    uint64_t at = memory.at; /* parsing is another piece's: it is not made to fail here */
+    arm(0, memory.from_then_on);
+    tb_code code = tb_catalog_parse(text, sizeof text - 1, &catalog, err);
+    arm(at, memory.from_then_on);
+    if (code) return code;
+    code = tb_store_begin(store, err);
+    if (!code) code = tb_store_apply_catalog(store, &catalog, 1795046400000000, &applied, err);
+    if (!code) code = tb_store_commit(store, err);
+    if (code) tb_store_rollback(store);
+    tb_catalog_release(&catalog);
+    return code;
+}
+
+static tb_code op_read(tb_error *err)
+{
+    const tb_view view = {1, TB_ALL, TB_ALL}, zone = {1, 101, 1};
+    const tb_range range = {498600, 100, true};
+    tb_series series;
+    tb_geo *geo = NULL;
+    size_t n;
+    tb_code code = tb_series_init(&series, range, TB_METRIC_ALL, NULL, err);
+    if (code) return code;
+    code = tb_store_read_begin(store, err);
+    if (!code) code = tb_store_view_check(store, &zone, err);
+    if (!code) code = tb_store_read_series(store, &view, &series, err);
+    if (!code) code = tb_store_read_series(store, &zone, &series, err);
+    if (!code) code = tb_store_read_geo(store, &view, range, &geo, &n, err);
+    tb_store_read_end(store);
+    free(geo);
+    tb_series_release(&series);
+    return code;
+}
+
+static tb_code op_lists(tb_error *err)
+{
+    tb_key *keys = NULL;
+    tb_region *regions = NULL;
+    tb_known *known = NULL;
+    tb_store_figures figures;
+    size_t n;
+    tb_code code = tb_store_keys(store, &keys, &n, err);
+    if (!code) code = tb_store_regions(store, &regions, &n, err);
+    if (!code)
+        code = tb_store_known_by_head(store, TB_BATCH_LOG, (tb_hash128){1, 1}, &known, &n, err);
+    if (!code) code = tb_store_read_figures(store, &figures, err);
+    free(keys);
+    free(regions);
+    free(known);
+    return code;
+}
+
+static void on_difference(void *ctx, const char *sentence)
+{
+    (void)ctx;
+    workload_fail(__FILE__, __LINE__, "verify finds nothing for lack of memory", "%s", sentence);
+}
+
+static tb_code op_verify(tb_error *err)
+{
+    uint64_t differences = 0;
+    return tb_store_verify(store, on_difference, NULL, &differences, err);
+}
+
+static bool on_row(void *ctx, int n, const char *const *cells, bool is_header)
+{
+    (void)n, (void)cells;
+    *(unsigned *)ctx += !is_header;
+    return true;
+}
+
+static tb_code op_query(tb_error *err)
+{
+    unsigned rows = 0;
+    tb_code code = tb_store_query(
+        store, "SELECT region,sum(requests),x'00ff' FROM buckets WHERE zone=101 GROUP BY 1", on_row,
+        &rows, err);
+    REQUIRE(code || rows > 0, "no rows for lack of memory");
+    if (!code) code = tb_store_query(store, "SELECT * FROM countries", on_row, &rows, err);
+    return code;
+}
+
+static tb_code op_backup(tb_error *err)
+{
+    remove(copy_path);
+    tb_code code = tb_store_backup(store, copy_path, NULL, NULL, err);
+    remove(copy_path);
+    return code;
+}
+
+static const struct {
+    const char *name;
+    tb_code (*run)(tb_error *err);
+    bool writes;    /* needs the writer, and changes what the next run finds */
+    unsigned every; /* the quick form tries each n-th allocation */
+} operations[] = {
+    {"open", op_open, false, 2},      {"open to write", op_open, true, 2},
+    {"ingest", op_write, true, 1},    {"apply", op_apply, true, 1},
+    {"read", op_read, false, 1},      {"lists", op_lists, false, 2},
+    {"verify", op_verify, false, 11}, {"query", op_query, false, 3},
+    {"backup", op_backup, false, 19},
+};
+
+static void open_store(bool write)
+{
+    const tb_store_options options = {.write = write, .owner = "test", .vfs = FAULT_VFS};
+    tb_error err = {0};
+    REQUIRE(!tb_store_open(path, &options, &store, &err), "%s", err.message);
+}
+
+static void fresh(void)
+{
+    volatile int acked = 0;
+    workload w = {.path = path, .acked = &acked};
+    tb_error err = {0};
+    workload_remove(path);
+    REQUIRE(!workload_run(&w, &err), "%s", err.message);
+}
+
+/* One operation with its n-th allocation failing. Returns whether there was such an allocation. */
+static bool run(size_t i, uint64_t at, bool from_then_on)
+{
+    tb_error err = {0};
+    bool opens = operations[i].run == op_open;
+    as_writer = operations[i].writes;
+    if (!opens) open_store(as_writer);
+    arm(at, from_then_on);
+    tb_code code = operations[i].run(&err);
+    bool failed = memory.failed;
+    arm(0, false);
+    REQUIRE(!code || (failed && code == TB_E_NOMEM), "%s, allocation %llu: %s: %s",
+            operations[i].name, (unsigned long long)at, tb_code_name(code), err.message);
+    if (failed && code) {
+        /* Ending the transaction may itself have found no memory. */
+        if (!opens && as_writer)
+            tb_store_rollback(store);
+        else if (!opens)
+            tb_store_read_end(store);
+        code = operations[i].run(&err);
+        REQUIRE(!code, "%s after allocation %llu failed%s, again: %s", operations[i].name,
+                (unsigned long long)at, from_then_on ? " and all after it" : "", err.message);
+    }
+    tb_store_close(opens ? NULL : store);
+    return failed;
+}
+
+int main(void)
+{
+    replace_allocator();
+    fault_register();
+    workload_folder(path);
+    snprintf(copy_path, sizeof copy_path, "%s.copy", path);
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+        uint64_t points = 0;
+        unsigned every = workload_long() ? 1 : operations[i].every * workload_stride();
+        fresh();
+        for (int on = 0; on < 2; on++) {
+            for (uint64_t at = 1; run(i, at, on); at += every)
+                points++;
+        }
+        open_store(false);
+        tb_error err = {0};
+        tb_code code = op_verify(&err);
+        REQUIRE(!code, "%s", err.message);
+        tb_store_close(store);
+        printf("%s: %llu allocations failed, no harm done\n", operations[i].name,
+               (unsigned long long)points);
+        fflush(stdout);
+    }
+    workload_remove_folder(path);
+    return 0;
+}

@@ -1,0 +1,309 @@
+/* Small on purpose: every operation of it is made to fail, one after the other. Still it has each
+ * kind of write: new rows and changed ones, a second location (whose all-locations series comes
+ * into being), an unknown zone, a balancer, countries, refused lines, a checkpoint in the middle.
+ */
+#include "fault/workload.h"
+
+#include "fault/faultvfs.h"
+#include "store/internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HOUR   498600 /* 2026-11-18T00:00 */
+#define NOW_US INT64_C(1795046400000000)
+
+void workload_fail(const char *file, int line, const char *condition, const char *fmt, ...)
+{
+    va_list args;
+    fprintf(stderr, "%s:%d: not so: %s\n", file, line, condition);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+    exit(1);
+}
+
+uint64_t workload_seed(void)
+{
+    const char *text = getenv("TB_SEED");
+    uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
+    printf("TB_SEED=%llu\n", (unsigned long long)seed);
+    fflush(stdout);
+    return seed;
+}
+
+bool workload_long(void)
+{
+    const char *text = getenv("TB_LONG");
+    return text && text[0] == '1';
+}
+
+unsigned workload_stride(void)
+{
+    const char *variant = getenv("TB_VARIANT");
+    return variant && variant[0] && !workload_long() ? 7 : 1;
+}
+
+/* --- files --- */
+
+void workload_folder(char path[64])
+{
+    char folder[] = "/tmp/tollbook-fault-XXXXXX";
+    REQUIRE(mkdtemp(folder), "%s", folder);
+    snprintf(path, 64, "%s/t.db", folder);
+}
+
+void workload_remove(const char *path)
+{
+    static const char *const ends[] = {"", "-wal", "-shm", "-journal", ".lock"};
+    char name[128];
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        snprintf(name, sizeof name, "%s%s", path, ends[i]);
+        unlink(name);
+    }
+}
+
+void workload_remove_folder(const char *path)
+{
+    char folder[64];
+    workload_remove(path);
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    rmdir(folder);
+}
+
+/* --- steps --- */
+
+static const char catalog_text[] =
+    "{\"accounts\":[{\"id\":1,\"name\":\"acme\"},{\"id\":2,\"name\":\"other\"}],"
+    "\"zones\":[{\"id\":101,\"account\":1,\"name\":\"a\"},{\"id\":102,\"account\":1,\"name\":\"b\"}"
+    ","
+    "{\"id\":201,\"account\":2,\"name\":\"c\"}],"
+    "\"load_balancers\":[{\"id\":7,\"account\":1,\"zones\":[101]}]}";
+
+static tb_code apply(tb_store *store, tb_error *err)
+{
+    tb_catalog catalog;
+    tb_applied applied;
+    tb_code code = tb_catalog_parse(catalog_text, sizeof catalog_text - 1, &catalog, err);
+    if (code) return code;
+    code = tb_store_begin(store, err);
+    if (!code) code = tb_store_apply_catalog(store, &catalog, NOW_US, &applied, err);
+    if (!code) code = tb_store_commit(store, err);
+    tb_catalog_release(&catalog);
+    return code;
+}
+
+/* Segment 1 knows one location of zone 101; segment 2 brings the others and an unknown zone. */
+static tb_code roll_up(tb_rollup *rollup, int number, tb_error *err)
+{
+    static const char *const edges[] = {"DE", "UK", "ZZ"};
+    static const int64_t zones[] = {101, 102, 201, 999};
+    tb_code code = TB_OK;
+    for (unsigned i = 0; !code && i < 40u * (unsigned)number; i++) {
+        const char *edge = edges[number == 1 ? 0 : i % 3];
+        tb_hit hit = {.zone = zones[i % (number == 1 ? 3 : 4)],
+                      .bytes = 1000 + i,
+                      .edge = edge,
+                      .edge_len = 2,
+                      .hour = HOUR + (int32_t)(i * 5 % 60),
+                      .status = i % 7 ? 200 : 503,
+                      .country = i % 3 ? 'D' << 8 | 'E' : 0,
+                      .cache = (uint8_t)(i % 3)};
+        code = tb_rollup_add_hits(rollup, &hit, 1, err);
+    }
+    tb_row row = {
+        .balancer = true, .id = 7, .hour = HOUR + number, .metrics = TB_METRIC_BIT(TB_M_REQUESTS)};
+    row.value[TB_M_REQUESTS] = 77;
+    return code ? code : tb_rollup_add_row(rollup, &row, err);
+}
+
+static tb_code add_segment(tb_store *store, int number, tb_error *err)
+{
+    tb_segment s = {.kind = TB_BATCH_LOG,
+                    .source = "night.log",
+                    .start = number == 1 ? 0 : 5000,
+                    .length = number == 1 ? 5000 : 15000,
+                    .hash = {(uint64_t)number, 9},
+                    .head = {1, 1},
+                    .lines_before = number == 1 ? 0 : 43,
+                    .accepted = 40 * (uint64_t)number + 1,
+                    .rejected = 2,
+                    .final = number == 2,
+                    .now_us = NOW_US};
+    tb_code code = TB_OK;
+    for (uint64_t i = 1; !code && i <= s.rejected; i++)
+        code = tb_store_add_reject(store, s.lines_before + i, 1, "blank line", "", 0, err);
+    return code ? code : tb_store_add_segment(store, &s, NULL, err);
+}
+
+static tb_code ingest(tb_store *store, int number, tb_error *err)
+{
+    tb_rollup *rollup = tb_rollup_new(1 << 12, NULL);
+    tb_rollup_cursor *cursor = NULL;
+    tb_code code = rollup ? roll_up(rollup, number, err) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!code && !(cursor = tb_rollup_cursor_new(&rollup, 1, NULL)))
+        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!code) code = tb_store_begin(store, err);
+    if (!code) code = tb_store_add_usage(store, cursor, err);
+    if (!code) code = add_segment(store, number, err);
+    if (!code) code = tb_store_commit(store, err);
+    tb_rollup_cursor_free(cursor);
+    tb_rollup_free(rollup);
+    return code;
+}
+
+static tb_code steps_done(tb_store *store, int *ret_steps, tb_error *err)
+{
+    bool applied = false;
+    tb_known *known = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_account_exists(store, 1, &applied, err);
+    if (!code)
+        code = tb_store_known_by_head(store, TB_BATCH_LOG, (tb_hash128){1, 1}, &known, &n, err);
+    free(known);
+    if (!code) *ret_steps = 1 + applied + (int)n;
+    return code;
+}
+
+static tb_code run_step(tb_store *store, int done, tb_error *err)
+{
+    tb_code code = done == 1 ? apply(store, err) : ingest(store, done - 1, err);
+    if (code) tb_store_rollback(store);
+    return code;
+}
+
+static tb_code run_steps(const workload *w, tb_store *store, tb_error *err)
+{
+    int done = 1;
+    char text[64];
+    snprintf(text, sizeof text, "PRAGMA synchronous=%s", w->synchronous ? w->synchronous : "");
+    if (w->synchronous) sqlite3_exec(store->db, text, NULL, NULL, NULL);
+    tb_code code = steps_done(store, &done, err);
+    for (; !code && done < STEPS; done++) {
+        if (done > *w->acked) *w->acked = done;
+        code = run_step(store, done, err);
+        if (code && w->retry) {
+            fault_arm(FAULT_NONE, 0, 0);
+            code = run_step(store, done, err);
+            REQUIRE(!code, "step %d does not work after the fault is over: %s", done, err->message);
+        }
+        if (!code && done == 2) tb_store_checkpoint(store, true);
+    }
+    if (!code && done > *w->acked) *w->acked = done;
+    return code;
+}
+
+tb_code workload_run(const workload *w, tb_error *err)
+{
+    tb_store_options options = {.write = true, .owner = "test", .vfs = FAULT_VFS, .now_us = NOW_US};
+    tb_store *store = NULL;
+    tb_code code = TB_OK;
+    if (*w->acked == 0) code = tb_store_create(w->path, &options, err);
+    if (!code) code = tb_store_open(w->path, &options, &store, err);
+    if (!code && *w->acked == 0) *w->acked = 1;
+    if (!code) code = run_steps(w, store, err);
+    tb_store_close(store);
+    return code;
+}
+
+/* --- looking --- */
+
+static const char *const everything[] = {
+    "SELECT * FROM buckets ORDER BY zone,region,hour",
+    "SELECT * FROM balancer_buckets",
+    "SELECT * FROM countries",
+    "SELECT "
+    "id,kind,name,source,start,length,hash,head,lines_before,accepted,rejected,final,added_us,"
+    "sums FROM segment",
+    "SELECT * FROM reject",
+    "SELECT * FROM account",
+    "SELECT * FROM zone",
+    "SELECT * FROM balancer",
+    "SELECT * FROM attachment",
+    "SELECT * FROM declaration",
+    "SELECT count(*) FROM region",
+};
+
+static bool on_row(void *ctx, int n, const char *const *cells, bool is_header)
+{
+    uint64_t *digest = ctx; /* FNV-1a */
+    (void)is_header;
+    for (int i = 0; i < n; i++)
+        for (const char *p = cells[i] ? cells[i] : "\1";; p++) {
+            *digest = (*digest ^ (unsigned char)*p) * UINT64_C(1099511628211);
+            if (!*p) break;
+        }
+    return true;
+}
+
+static void on_difference(void *ctx, const char *sentence)
+{
+    workload_state *state = ctx;
+    if (!state->first[0]) snprintf(state->first, sizeof state->first, "%s", sentence);
+}
+
+tb_code workload_look(const char *path, workload_state *ret_state, tb_error *err)
+{
+    tb_store_options options = {.vfs = FAULT_VFS};
+    tb_store *store = NULL;
+    *ret_state = (workload_state){.digest = UINT64_C(14695981039346656037)};
+    tb_code code = tb_store_open(path, &options, &store, err);
+    if (!code) code = steps_done(store, &ret_state->steps, err);
+    if (!code)
+        code = tb_store_verify(store, on_difference, ret_state, &ret_state->differences, err);
+    for (size_t i = 0; !code && i < sizeof everything / sizeof *everything; i++)
+        code = tb_store_query(store, everything[i], on_row, &ret_state->digest, err);
+    tb_store_close(store);
+    return code;
+}
+
+workload_state workload_clean(void)
+{
+    char path[64];
+    volatile int acked = 0;
+    workload w = {.path = path, .acked = &acked};
+    workload_state state;
+    tb_error err = {0};
+    workload_folder(path);
+    fault_arm(FAULT_NONE, 0, 0);
+    REQUIRE(!workload_run(&w, &err), "%s", err.message);
+    REQUIRE(!workload_look(path, &state, &err), "%s", err.message);
+    REQUIRE(state.steps == STEPS && state.differences == 0, "%d steps; %s", state.steps,
+            state.first);
+    workload_remove_folder(path);
+    return state;
+}
+
+void workload_check_after(const workload *w, const workload_state *clean, const char *what,
+                          uint64_t at, uint64_t seed)
+{
+    workload_state state;
+    tb_error err = {0};
+    workload again = {.path = w->path, .acked = w->acked};
+    int acked = *w->acked;
+    unsigned long long n = at, s = seed;
+    fault_arm(FAULT_NONE, 0, 0);
+    tb_code code = workload_look(w->path, &state, &err);
+    REQUIRE(!code || acked == 0, "%s at operation %llu (seed %llu): %s", what, n, s, err.message);
+    if (code)
+        workload_remove(w->path); /* a database that was never promised */
+    else {
+        REQUIRE(state.differences == 0, "%s at operation %llu (seed %llu): %s", what, n, s,
+                state.first);
+        REQUIRE(state.steps >= acked && state.steps <= acked + 1,
+                "%s at operation %llu (seed %llu): %d acknowledged, %d there", what, n, s, acked,
+                state.steps);
+        if (*w->acked < 1) *w->acked = 1;
+    }
+    code = workload_run(&again, &err);
+    REQUIRE(!code, "%s at operation %llu (seed %llu), run again: %s", what, n, s, err.message);
+    code = workload_look(w->path, &state, &err);
+    REQUIRE(!code && state.differences == 0 && state.digest == clean->digest,
+            "%s at operation %llu (seed %llu): the second run ends otherwise: %s%s", what, n, s,
+            code ? err.message : "", state.first);
+}

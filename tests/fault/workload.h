@@ -1,0 +1,58 @@
+/* What the fault tests do to a store: the four steps of a database's first day, each with its
+ * acknowledgement, and the questions asked afterwards. */
+#ifndef TOLLBOOK_TESTS_WORKLOAD_H
+#define TOLLBOOK_TESTS_WORKLOAD_H
+
+#include "tollbook/store.h"
+
+/* Steps: the file is made, the catalogue applied, segment 1 and segment 2 ingested. */
+#define STEPS 4
+
+typedef struct workload {
+    const char *path;
+    const char *synchronous; /* NULL: as the store sets it */
+    bool retry;          /* a failed step is rolled back and tried once more, without the fault */
+    volatile int *acked; /* steps acknowledged; only grows */
+} workload;
+
+/* A folder for one database; path holds "FOLDER/t.db". */
+void workload_folder(char path[64]);
+void workload_remove(const char *path);        /* the database and all files beside it */
+void workload_remove_folder(const char *path); /* and the folder */
+
+/* Does what is not done yet. What is done already is found by asking the store. */
+tb_code workload_run(const workload *w, tb_error *err);
+
+typedef struct workload_state {
+    int steps;            /* that are in the store */
+    uint64_t differences; /* that verify found */
+    uint64_t digest;      /* of everything that can be read */
+    char first[300];      /* the first difference */
+} workload_state;
+
+/* TB_E_NOT_OURS, TB_E_IO where the file is not a database (yet). */
+tb_code workload_look(const char *path, workload_state *ret_state, tb_error *err);
+
+/* The state after an undisturbed run. */
+workload_state workload_clean(void);
+
+/* After a fault: acknowledged steps are there and at most one more, verify is clean, and running
+ * again ends as an undisturbed run does. Ends the program with a message otherwise. */
+void workload_check_after(const workload *w, const workload_state *clean, const char *what,
+                          uint64_t at, uint64_t seed);
+
+#define REQUIRE(condition, ...)                                                                    \
+    do {                                                                                           \
+        if (!(condition)) workload_fail(__FILE__, __LINE__, #condition, __VA_ARGS__);              \
+    } while (0)
+void workload_fail(const char *file, int line, const char *condition, const char *fmt, ...)
+    TB_PRINTF(4, 5) __attribute__((noreturn));
+
+/* TB_SEED, or one from the clock; printed. */
+uint64_t workload_seed(void);
+/* Whether the long form was asked for: TB_LONG=1. */
+bool workload_long(void);
+/* How many of the points a build with a sanitizer leaves out: 1 of them all. */
+unsigned workload_stride(void);
+
+#endif
