@@ -56,8 +56,7 @@ typedef struct tb_hit {
     X(COMBINED, "not a combined log line")                                                         \
     X(JSON, "not a JSON object of known counters")                                                 \
     X(COUNTER, "counter is not a whole number from 0 to 2^63-1")                                   \
-    X(HOUR, "hour is not an RFC 3339 time on the hour")                                            \
-    X(TOO_MANY_EDGES, "more than 65000 different edge locations")
+    X(HOUR, "hour is not an RFC 3339 time on the hour")
 
 typedef enum tb_reject_reason {
 #define TB_X(name, text) TB_REJECT_##name,
