@@ -387,6 +387,19 @@ END_TEST
 
 /* --- the last line --- */
 
+START_TEST(a_blank_line_after_a_known_end_is_a_line)
+{
+    make_log(&log_text, 0, 3, 0);
+    feed_options options = plain_options();
+    feed_ok(log_text.bytes, log_text.len, &options);
+    put_str(&log_text, "\n");
+    feed_report report = feed_ok(log_text.bytes, log_text.len, &options);
+    ck_assert_uint_eq(report.lines, 1);
+    ck_assert_int_eq(report.first_reason, TB_REJECT_BLANK);
+    ck_assert_uint_eq(report.first_line, 4);
+}
+END_TEST
+
 /* What was flushed on the way to a known end is rolled back. */
 START_TEST(a_known_stream_that_does_not_fit_the_rollup_changes_nothing)
 {
@@ -939,6 +952,7 @@ int main(void)
     tcase_add_test(tc, a_grown_stream_adds_only_its_new_lines);
     tcase_add_test(tc, an_input_that_only_begins_alike_is_new);
     tcase_add_test(tc, the_same_bytes_of_another_zone_or_edge_are_new);
+    tcase_add_test(tc, a_blank_line_after_a_known_end_is_a_line);
     tcase_add_test(tc, a_known_stream_that_does_not_fit_the_rollup_changes_nothing);
     tcase_add_test(tc, an_unterminated_last_line_of_a_plain_file_waits);
     tcase_add_test(tc, final_takes_an_unterminated_last_line_and_its_end_is_no_line);
