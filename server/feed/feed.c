@@ -18,7 +18,9 @@
 
 #define BLOCK_BYTES    ((size_t)256 << 10) /* a block stays in a core's second cache */
 #define SEGMENT_BYTES  ((uint64_t)2 << 30) /* at most this much is read again after a kill */
-#define MAX_GROUPS     ((size_t)1500000)   /* of all workers: bounds the memory */
+/* Groups in memory. Workers meet many of the same groups, so two of them need more in all. */
+#define MAX_GROUPS_ONE ((size_t)1500000)
+#define MAX_GROUPS_ALL ((size_t)2500000)
 #define THREADS_MAX    256
 #define PROGRESS_BYTES ((uint64_t)4 << 20)
 
@@ -512,7 +514,8 @@ static tb_code run_all(feed_run *run, tb_error *err)
 
 static size_t groups_each(const feed_options *options, size_t n_workers)
 {
-    size_t all = options->max_groups ? options->max_groups : MAX_GROUPS;
+    size_t all = options->max_groups;
+    if (all == 0) all = n_workers == 1 ? MAX_GROUPS_ONE : MAX_GROUPS_ALL;
     return all > n_workers ? all / n_workers : 1;
 }
 
