@@ -176,20 +176,24 @@ tb_code server_start(server *s, tb_error *err)
 
 /* --- stopping --- */
 
-/* Waits until every connection is gone, or the time is up. A writer at work gets three times it and
- * is then told to give its input up; one that does not even do that is left behind. */
+#define GIVE_UP_US INT64_C(5000000) /* what a running ingest has to end when it is told to */
+
+/* Waits until every connection is gone, or nothing was written for as long as a stop may take. A
+ * writer at work gets three times that, is then told to give its input up, and is left behind where
+ * it does not even do that. */
 static bool wait_for_clients(server *s)
 {
-    int64_t start_us = clock_mono_us();
-    for (;;) {
-        if (conns_open(s->conns) == 0) return true;
-        int64_t waited = clock_mono_us() - start_us;
-        bool working = !writer_idle(s->writer);
-        if (!working && waited > s->options.stop_us) return true;
-        if (waited > s->options.stop_us * 3) atomic_store(&s->abort_writes, true);
-        if (waited > s->options.stop_us * 4) return false;
+    const int64_t patience_us = s->options.stop_us, start_us = clock_mono_us();
+    int64_t worked_us = start_us;
+    while (conns_open(s->conns) > 0) {
+        int64_t now_us = clock_mono_us();
+        if (!writer_idle(s->writer)) worked_us = now_us;
+        if (now_us - worked_us > patience_us) return true;
+        if (worked_us - start_us > patience_us * 3) atomic_store(&s->abort_writes, true);
+        if (worked_us - start_us > patience_us * 3 + GIVE_UP_US) return false;
         usleep(5000);
     }
+    return true;
 }
 
 bool server_stop(server *s)

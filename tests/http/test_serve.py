@@ -189,6 +189,24 @@ class Stop(unittest.TestCase):
             self.assertTrue(wire.ended())
         self.verify()
 
+    def test_a_long_ingest_is_told_to_end_and_takes_nothing(self):
+        server = self.start("--stop-timeout-ms", "100", log=None)
+        body = b"".join(hit(z, second) for z in range(1000, 1400) for second in range(1000))
+        with server.wire() as wire:
+            wire.send((f"POST /ingest/logs HTTP/1.1\r\nHost: x\r\nAccessKey: {server.keys['ingest']}"
+                       f"\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body)
+            server.process.send_signal(signal.SIGTERM)
+            answer = wire.read("POST")
+        self.assertIsNotNone(answer)
+        self.assertIn(answer.status, (200, 503))  # 200: the machine was faster than the signal
+        if answer.status == 503:
+            self.assertEqual(answer.error, "server.busy")
+        self.assertEqual(server.stop(0), 0)
+        self.verify()
+        count = run("query", "--db", server.db, "--format", "tsv",
+                    "SELECT count(*) FROM buckets").stdout.split()[-1]
+        self.assertEqual(count == b"0", answer.status == 503)
+
     def test_a_second_signal_ends_it_at_once(self):
         server = self.start("--stop-timeout-ms", "600000", "--header-timeout-ms", "600000")
         with server.wire() as wire:
