@@ -4,17 +4,17 @@
 
 #define DB                                                                                         \
     {                                                                                              \
-        .name = "db", .value = "FILE", .kind = CLI_TEXT, .required = true,                         \
-        .help = "the database"                                                                     \
+        .name = "db", .value = "FILE", .kind = CLI_TEXT, .required = true, .help = "the database"  \
     }
 /* --db, or --server and --key: cli_remote_check says which is missing. */
 #define DB_OR_SERVER                                                                               \
     {.name = "db", .value = "FILE", .kind = CLI_TEXT, .help = "the database"},                     \
-        {.name = "server", .value = "URL", .kind = CLI_TEXT,                                       \
+        {.name = "server",                                                                         \
+         .value = "URL",                                                                           \
+         .kind = CLI_TEXT,                                                                         \
          .help = "send the work to this running server instead of --db"},                          \
     {                                                                                              \
-        .name = "key", .value = "KEY", .kind = CLI_TEXT,                                           \
-        .help = "the API key for --server"                                                         \
+        .name = "key", .value = "KEY", .kind = CLI_TEXT, .help = "the API key for --server"        \
     }
 #define BATCH                                                                                      \
     {                                                                                              \
@@ -48,30 +48,47 @@ static const cli_option apply_options[] = {DB_OR_SERVER};
 
 static const cli_option key_create_options[] = {
     DB_OR_SERVER,
-    {.name = "account", .value = "ID", .kind = CLI_NUMBER, .required = true, .min = 0,
+    {.name = "account",
+     .value = "ID",
+     .kind = CLI_NUMBER,
+     .required = true,
+     .min = 0,
      .max = INT64_MAX,
      .help = "whose key: an account of the catalogue, 0 for the operator's own"},
-    {.name = "role", .value = "ROLE", .kind = CLI_TEXT, .repeats = true,
+    {.name = "role",
+     .value = "ROLE",
+     .kind = CLI_TEXT,
+     .repeats = true,
      .help = "what it opens; default User"},
 };
 static const cli_option key_revoke_options[] = {
     DB_OR_SERVER,
-    {.name = "id", .value = "ID", .kind = CLI_NUMBER, .required = true, .min = 1,
-     .max = INT64_MAX, .help = "the key's id as `tollbook key list` shows it"},
+    {.name = "id",
+     .value = "ID",
+     .kind = CLI_NUMBER,
+     .required = true,
+     .min = 1,
+     .max = INT64_MAX,
+     .help = "the key's id as `tollbook key list` shows it"},
 };
 static const cli_option key_list_options[] = {DB_OR_SERVER};
 
 static const cli_option ingest_options[] = {
     DB_OR_SERVER,
     BATCH,
-    {.name = "format", .value = "pipe|combined", .kind = CLI_CHOICE,
+    {.name = "format",
+     .value = "pipe|combined",
+     .kind = CLI_CHOICE,
      .help = "the lines' format; default pipe"},
     ID("zone", "ID", "whose lines these are, for combined logs"),
-    {.name = "region", .value = "CODE", .kind = CLI_TEXT,
+    {.name = "region",
+     .value = "CODE",
+     .kind = CLI_TEXT,
      .help = "edge location that wrote them, for combined logs"},
     ON_ERROR("skip"),
     THREADS,
-    {.name = "final", .kind = CLI_FLAG,
+    {.name = "final",
+     .kind = CLI_FLAG,
      .help = "take an unterminated last line of a plain file too"},
     PROGRESS,
 };
@@ -83,15 +100,22 @@ static const cli_option serve_options[] = {DB, THREADS, SERVE_OPTION_ROWS};
 
 static const cli_option stats_options[] = {
     DB,
-    {.name = "account", .value = "ID", .kind = CLI_NUMBER, .required = true, .min = 1,
-     .max = INT64_MAX, .help = "whose figures"},
+    {.name = "account",
+     .value = "ID",
+     .kind = CLI_NUMBER,
+     .required = true,
+     .min = 1,
+     .max = INT64_MAX,
+     .help = "whose figures"},
     ID("zone", "ID", "one of its pull zones; default all"),
     {.name = "from", .value = "D", .kind = CLI_TEXT, .help = "first day or moment, UTC"},
     {.name = "to", .value = "D", .kind = CLI_TEXT, .help = "last day or moment, UTC"},
     {.name = "hourly", .kind = CLI_FLAG, .help = "buckets of an hour instead of a day"},
     {.name = "exact", .kind = CLI_FLAG, .help = "with --hourly: the hours given, not whole days"},
     {.name = "latest", .kind = CLI_FLAG, .help = "at most 24 hours, of any age"},
-    {.name = "kind", .value = "statistics|optimizer|queue|safehop", .kind = CLI_CHOICE,
+    {.name = "kind",
+     .value = "statistics|optimizer|queue|safehop",
+     .kind = CLI_CHOICE,
      .help = "which figures; all but the first need --zone; default statistics"},
 };
 
@@ -99,62 +123,115 @@ static const cli_option verify_options[] = {DB};
 
 static const cli_option backup_options[] = {
     DB,
-    {.name = "to", .value = "FILE", .kind = CLI_TEXT, .required = true,
+    {.name = "to",
+     .value = "FILE",
+     .kind = CLI_TEXT,
+     .required = true,
      .help = "the copy, which must not exist yet"},
     PROGRESS,
 };
 
 static const cli_option query_options[] = {
     DB,
-    {.name = "format", .value = "table|csv|tsv", .kind = CLI_CHOICE,
+    {.name = "format",
+     .value = "table|csv|tsv",
+     .kind = CLI_CHOICE,
      .help = "default: table on a terminal, tab-separated otherwise"},
 };
 
 #define OPTIONS(table) .options = table, .n_options = sizeof table / sizeof *table
 
 const cli_command cli_commands[] = {
-    {.name = "init", .operands = "", .summary = "Create an empty database",
-     .details = "The file must not exist yet.", OPTIONS(init_options), .run = cli_init},
-    {.name = "apply", .operands = "CATALOG.json", .min_operands = 1, .max_operands = 1,
+    {.name = "init",
+     .operands = "",
+     .summary = "Create an empty database",
+     .details = "The file must not exist yet.",
+     OPTIONS(init_options),
+     .run = cli_init},
+    {.name = "apply",
+     .operands = "CATALOG.json",
+     .min_operands = 1,
+     .max_operands = 1,
      .summary = "Declare accounts, pull zones, load balancers and regions",
-     .details = "The document is the whole declared state: the same again changes nothing, and what\n"
-                "it no longer names is marked deleted. \"-\" reads standard input.",
-     OPTIONS(apply_options), .run = cli_apply},
-    {.name = "key create", .operands = "", .summary = "Make an API key and print it, once",
+     .details =
+         "The document is the whole declared state: the same again changes nothing, and what\n"
+         "it no longer names is marked deleted. \"-\" reads standard input.",
+     OPTIONS(apply_options),
+     .run = cli_apply},
+    {.name = "key create",
+     .operands = "",
+     .summary = "Make an API key and print it, once",
      .details = "Only the key's SHA-256 is stored. Roles: User, UserApi, SubuserAPIStatistics,\n"
                 "SubuserStatistics, SubuserManage, SubuserAPIManage, SubuserAPIPullZones,\n"
                 "SubuserPullZones, SubuserAPIBilling, SubuserBilling, Ingest, Operator.\n"
                 "Account 0 is the operator itself: its keys carry Ingest or Operator alone.",
-     OPTIONS(key_create_options), .run = cli_key_create},
-    {.name = "key revoke", .operands = "", .summary = "Make an API key invalid from now on",
-     .details = "", OPTIONS(key_revoke_options), .run = cli_key_revoke},
-    {.name = "key list", .operands = "", .summary = "List the API keys, never their text",
-     .details = "", OPTIONS(key_list_options), .run = cli_key_list},
-    {.name = "ingest", .operands = "LOG...|-", .min_operands = 1, .max_operands = 1 << 20,
+     OPTIONS(key_create_options),
+     .run = cli_key_create},
+    {.name = "key revoke",
+     .operands = "",
+     .summary = "Make an API key invalid from now on",
+     .details = "",
+     OPTIONS(key_revoke_options),
+     .run = cli_key_revoke},
+    {.name = "key list",
+     .operands = "",
+     .summary = "List the API keys, never their text",
+     .details = "",
+     OPTIONS(key_list_options),
+     .run = cli_key_list},
+    {.name = "ingest",
+     .operands = "LOG...|-",
+     .min_operands = 1,
+     .max_operands = 1 << 20,
      .summary = "Take in request logs, plain, gzip or zstd",
      .details =
          "The same log again changes nothing, a killed run goes on where it stopped, and a log\n"
          "that has grown adds only its new lines. Memory is bounded whatever the log's size.\n"
          "\"-\" is standard input. An unterminated last line of a plain file waits for its end;\n"
-         "from standard input or a compressed file it is taken.",
-     OPTIONS(ingest_options), .run = cli_ingest},
-    {.name = "import", .operands = "BUCKETS.ndjson|-", .min_operands = 1, .max_operands = 1,
+         "from standard input or a compressed file it is taken.\n"
+         "With --server a log longer than 32 MiB is sent, and remembered, in pieces: keep to --db\n"
+         "or to --server for the same log.",
+     OPTIONS(ingest_options),
+     .run = cli_ingest},
+    {.name = "import",
+     .operands = "BUCKETS.ndjson|-",
+     .min_operands = 1,
+     .max_operands = 1,
      .summary = "Add usage counters, one JSON object a line, whole or not at all",
      .details = "Plain, gzip or zstd. The same file again changes nothing.",
-     OPTIONS(import_options), .run = cli_import},
-    {.name = "serve", .operands = "", .summary = "Answer over HTTP",
+     OPTIONS(import_options),
+     .run = cli_import},
+    {.name = "serve",
+     .operands = "",
+     .summary = "Answer over HTTP",
      .details = "Holds the database's writer lock: send work to it with --server URL --key KEY.",
-     OPTIONS(serve_options), .run = cli_serve},
-    {.name = "stats", .operands = "", .summary = "Print what the statistics endpoint answers",
-     .details = "", OPTIONS(stats_options), .run = cli_stats},
-    {.name = "verify", .operands = "", .summary = "Check everything stored against itself",
+     OPTIONS(serve_options),
+     .run = cli_serve},
+    {.name = "stats",
+     .operands = "",
+     .summary = "Print what the statistics endpoint answers",
+     .details = "",
+     OPTIONS(stats_options),
+     .run = cli_stats},
+    {.name = "verify",
+     .operands = "",
+     .summary = "Check everything stored against itself",
      .details = "Prints a sentence for each difference; exit status 1 if there was one.",
-     OPTIONS(verify_options), .run = cli_verify},
-    {.name = "backup", .operands = "", .summary = "Copy a consistent, verified snapshot",
-     .details = "Beside a running server too.", OPTIONS(backup_options), .run = cli_backup},
-    {.name = "query", .operands = "SQL", .min_operands = 1, .max_operands = 1,
+     OPTIONS(verify_options),
+     .run = cli_verify},
+    {.name = "backup",
+     .operands = "",
+     .summary = "Copy a consistent, verified snapshot",
+     .details = "Beside a running server too.",
+     OPTIONS(backup_options),
+     .run = cli_backup},
+    {.name = "query",
+     .operands = "SQL",
+     .min_operands = 1,
+     .max_operands = 1,
      .summary = "Run read-only SQL over the database",
-     .details = "The virtual table `buckets` shows the counters as rows.", OPTIONS(query_options),
+     .details = "The virtual table `buckets` shows the counters as rows.",
+     OPTIONS(query_options),
      .run = cli_query},
 };
 const size_t cli_n_commands = sizeof cli_commands / sizeof *cli_commands;

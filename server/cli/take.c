@@ -126,19 +126,18 @@ static void show(void *ctx, const feed_progress *progress)
     meter_feed(ctx, progress);
 }
 
-static int take_one(const cli_call *call, tb_store *store, const char *path, feed_options *options,
-                    feed_report *total)
+static int take_one(const cli_call *call, tb_store *store, const char *path,
+                    const feed_options *options, feed_report *total)
 {
     feed_report report;
     tb_error err;
     meter progress;
-    options->source = path;
-    if (cli_given(call, "progress")) {
-        options->progress = show;
-        options->progress_ctx = &progress;
-    }
+    feed_options one = *options;
+    one.source = path;
+    one.progress = cli_given(call, "progress") ? show : NULL;
+    one.progress_ctx = &progress;
     meter_init(&progress, path);
-    tb_code code = feed_file(store, path, options, &report, &err);
+    tb_code code = feed_file(store, path, &one, &report, &err);
     meter_end(&progress);
     total->lines += report.lines;
     total->accepted += report.accepted;

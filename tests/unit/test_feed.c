@@ -70,8 +70,10 @@ static void make_log(text *t, unsigned from, unsigned to, unsigned bad_every)
 {
     t->len = 0;
     for (unsigned n = from; n < to; n++) {
-        if (bad_every && n % bad_every == bad_every - 1) put_str(t, "not a line\n");
-        else put_line(t, n);
+        if (bad_every && n % bad_every == bad_every - 1)
+            put_str(t, "not a line\n");
+        else
+            put_line(t, n);
     }
 }
 
@@ -101,8 +103,11 @@ static size_t pack_gzip(const char *bytes, size_t len, char *out, size_t size)
 
 static feed_options plain_options(void)
 {
-    return (feed_options){.kind = TB_BATCH_LOG, .layout = {.now_ms = NOW_MS}, .source = "input",
-                          .threads = 1, .now_us = NOW_US};
+    return (feed_options){.kind = TB_BATCH_LOG,
+                          .layout = {.now_ms = NOW_MS},
+                          .source = "input",
+                          .threads = 1,
+                          .now_us = NOW_US};
 }
 
 static feed_report feed_ok(const char *bytes, size_t len, const feed_options *options)
@@ -309,7 +314,8 @@ START_TEST(a_log_cut_anywhere_and_fed_again_whole_equals_one_clean_run)
 }
 END_TEST
 
-/* The same through a pipe, where nothing can be read twice: parsed first, thrown away when known. */
+/* The same through a pipe, where nothing can be read twice: parsed first, thrown away when known.
+ */
 START_TEST(a_grown_stream_adds_only_its_new_lines)
 {
     make_log(&log_text, 0, 40, 9);
@@ -357,8 +363,10 @@ START_TEST(an_input_that_only_begins_alike_is_new)
             options.max_groups = few ? 4 : 0;
             feed_ok(log_text.bytes, log_text.len, &options);
             uint64_t n = segments();
-            if (pipe) ok(feed_pipe(other_text.bytes, other_text.len, &options, &report, &err));
-            else report = feed_ok(other_text.bytes, other_text.len, &options);
+            if (pipe)
+                ok(feed_pipe(other_text.bytes, other_text.len, &options, &report, &err));
+            else
+                report = feed_ok(other_text.bytes, other_text.len, &options);
             ck_assert_uint_eq(report.known_lines + report.lines, 21);
             ck_assert((report.known_lines > 0) == (few == 1));
             ck_assert_uint_ge(report.lines, 1);
@@ -370,11 +378,12 @@ END_TEST
 
 START_TEST(the_same_bytes_of_another_zone_or_edge_are_new)
 {
-    static const char line[] = "192.0.2.7 - - [17/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 51 "
-                               "\"-\" \"agent\"\n";
+    static const char line[] =
+        "192.0.2.7 - - [17/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 51 "
+        "\"-\" \"agent\"\n";
     feed_options options = plain_options();
-    options.layout = (tb_log_layout){.format = TB_FORMAT_COMBINED, .now_ms = NOW_MS, .zone = 1,
-                                     .edge = "DE", .edge_len = 2};
+    options.layout = (tb_log_layout){
+        .format = TB_FORMAT_COMBINED, .now_ms = NOW_MS, .zone = 1, .edge = "DE", .edge_len = 2};
     ck_assert_uint_eq(feed_ok(line, sizeof line - 1, &options).accepted, 1);
     ck_assert(feed_ok(line, sizeof line - 1, &options).nothing_new);
     options.layout.zone = 2;
@@ -495,8 +504,8 @@ static void make_long(size_t len)
 
 START_TEST(a_line_longer_than_the_limit_is_one_rejected_line)
 {
-    static const size_t lengths[] = {TB_LINE_MAX - 1, TB_LINE_MAX, TB_LINE_MAX + 1, TB_LINE_MAX + 2,
-                                     TB_LINE_MAX + 3, 3 * TB_LINE_MAX};
+    static const size_t lengths[] = {TB_LINE_MAX - 1, TB_LINE_MAX,     TB_LINE_MAX + 1,
+                                     TB_LINE_MAX + 2, TB_LINE_MAX + 3, 3 * TB_LINE_MAX};
     static const size_t blocks[] = {0, 4096, TB_LINE_MAX + 3};
     feed_options options = plain_options();
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
@@ -554,8 +563,8 @@ START_TEST(gzip_members_and_zstd_frames_one_after_another_are_one_input)
     memset(packed + n, 0, 512);
     ck_assert(feed_ok(packed, n + 512, &options).nothing_new);
     n = ZSTD_compress(packed, sizeof packed, log_text.bytes, half, 3);
-    n += ZSTD_compress(packed + n, sizeof packed - n, log_text.bytes + half, log_text.len - half,
-                       3);
+    n +=
+        ZSTD_compress(packed + n, sizeof packed - n, log_text.bytes + half, log_text.len - half, 3);
     ck_assert(feed_ok(packed, n, &options).nothing_new);
     again();
     ck_assert_uint_eq(feed_ok(packed, n, &options).accepted, 60);
@@ -731,7 +740,8 @@ START_TEST(refused_lines_keep_their_number_across_segments_and_runs)
     feed_ok(log_text.bytes, log_text.len / 2, &options);
     feed_ok(log_text.bytes, log_text.len, &options);
     ck_assert_uint_eq(
-        count_of("SELECT 1 FROM reject WHERE line IN (10,20,30) AND text=CAST('not a line' AS BLOB)"),
+        count_of(
+            "SELECT 1 FROM reject WHERE line IN (10,20,30) AND text=CAST('not a line' AS BLOB)"),
         3);
     ck_assert_uint_eq(count_of("SELECT 1 FROM reject"), 3);
 }
@@ -876,9 +886,9 @@ START_TEST(memory_that_decompresses_to_more_than_allowed_is_refused)
     feed_report report;
     tb_error err = {0};
     ok(tb_store_begin(f.store, &err));
-    ck_assert_int_eq(feed_memory(f.store, packed, n, FEED_GZIP, log_text.len - 1, &options, &report,
-                                 &err),
-                     TB_E_TOO_LARGE);
+    ck_assert_int_eq(
+        feed_memory(f.store, packed, n, FEED_GZIP, log_text.len - 1, &options, &report, &err),
+        TB_E_TOO_LARGE);
     ck_assert_int_eq(feed_memory(f.store, log_text.bytes, log_text.len, FEED_GZIP, 1 << 20,
                                  &options, &report, &err),
                      TB_E_BAD_INPUT);

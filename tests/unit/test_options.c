@@ -11,7 +11,11 @@ static const cli_option options[] = {
     {.name = "way", .value = "skip|stop", .help = "which", .kind = CLI_CHOICE},
     {.name = "loud", .help = "say more", .kind = CLI_FLAG},
     {.name = "role", .value = "ROLE", .help = "what", .kind = CLI_TEXT, .repeats = true},
-    {.name = "big", .value = "N", .help = "any", .kind = CLI_NUMBER, .min = INT64_MIN,
+    {.name = "big",
+     .value = "N",
+     .help = "any",
+     .kind = CLI_NUMBER,
+     .min = INT64_MIN,
      .max = INT64_MAX},
 };
 
@@ -22,13 +26,21 @@ static int run_nothing(const cli_call *call)
 }
 
 static const cli_command commands[] = {
-    {.name = "take", .operands = "LOG...", .summary = "Take logs", .details = "At length.",
-     .min_operands = 1, .max_operands = 3, .options = options,
-     .n_options = sizeof options / sizeof *options, .run = run_nothing},
-    {.name = "key create", .operands = "", .summary = "Make a key", .details = "",
+    {.name = "take",
+     .operands = "LOG...",
+     .summary = "Take logs",
+     .details = "At length.",
+     .min_operands = 1,
+     .max_operands = 3,
+     .options = options,
+     .n_options = sizeof options / sizeof *options,
      .run = run_nothing},
-    {.name = "key list", .operands = "", .summary = "List keys", .details = "",
+    {.name = "key create",
+     .operands = "",
+     .summary = "Make a key",
+     .details = "",
      .run = run_nothing},
+    {.name = "key list", .operands = "", .summary = "List keys", .details = "", .run = run_nothing},
 };
 #define N_COMMANDS (sizeof commands / sizeof *commands)
 
