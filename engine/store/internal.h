@@ -15,6 +15,19 @@
 extern const char *const tb__migrations[];
 extern const int tb__schema_version;
 
+/* What an edge location is called, and its region's id (0: none). */
+typedef struct tb__place {
+    int64_t edge, region;
+    char name[TB_REGION_NAME_MAX];
+} tb__place;
+
+/* One location's series of a zone or account. */
+typedef struct tb__located {
+    int64_t edge, series;
+    const tb__place *place;
+    tb_u128 bytes;
+} tb__located;
+
 struct tb_store {
     sqlite3 *db;
     sqlite3_stmt *statement[TB__SQL_COUNT]; /* prepared at first use */
@@ -28,6 +41,12 @@ struct tb_store {
     int64_t next_segment;   /* id of the segment that add_segment will insert, 0: not known */
     uint64_t rejects_kept;  /* of the running segment */
     tb_u128 sums[TB_METRIC_COUNT]; /* of the running segment */
+
+    tb__place *places; /* ascending by edge; good while the file's data version is the same */
+    size_t n_places, cap_places;
+    uint32_t places_version;
+    tb__located *located; /* scratch: the locations of the view being read */
+    size_t n_located, cap_located;
 };
 
 /* --- statements --- */
@@ -70,6 +89,12 @@ TB_MUST_USE tb_code tb__chunk_merge(tb_store *store, int64_t key, const tb_grid 
                                     tb_error *err);
 /* Adds all that a zone holds to its account: a zone with usage found its account. */
 TB_MUST_USE tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err);
+
+/* --- reading --- */
+
+int64_t tb__floor_div(int64_t a, int64_t b);
+/* Fills the columns of an initialised series from the chunks of one series id; 0: zeros. */
+TB_MUST_USE tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error *err);
 
 /* --- buckets.c: the virtual tables `buckets` and `balancer_buckets` --- */
 int tb__buckets_register(sqlite3 *db);

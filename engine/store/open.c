@@ -270,6 +270,8 @@ void tb_store_close(tb_store *store)
         sqlite3_finalize(store->statement[i]);
     sqlite3_close_v2(store->db);
     if (store->lock_fd >= 0) close(store->lock_fd);
+    free(store->places);
+    free(store->located);
     free(store->path);
     free(store);
 }

@@ -1,5 +1,5 @@
-/* Reading: a view (account, zone, region) resolves to one series, a range to its chunks, and the
- * chunks unpack straight into the caller's columns. Every statement binds the account. */
+/* Reading a series: a range resolves to its chunks, and the chunks unpack straight into the caller's
+ * columns. Beside it, the few figures an operator asks for. */
 #include "store/internal.h"
 
 #include <stdlib.h>
@@ -22,28 +22,6 @@ tb_code tb_store_account_exists(tb_store *store, int64_t account, bool *ret_exis
     return code;
 }
 
-tb_code tb_store_view_check(tb_store *store, const tb_view *view, tb_error *err)
-{
-    if (view->zone == TB_ALL) return TB_OK;
-    const int64_t values[2] = {view->account, view->zone};
-    int64_t found = 0;
-    tb_code code = tb__int_of(store, TB__SQL_ZONE_OF_ACCOUNT, values, 2, 0, &found, err);
-    return code || found ? code : tb_fail(err, TB_E_ZONE_NOT_FOUND, "PullZone", NULL);
-}
-
-/* The series of a view; 0 where nothing was ever counted for it. */
-static tb_code view_series(tb_store *store, const tb_view *view, int64_t *ret_series, tb_error *err)
-{
-    const int64_t values[3] = {view->account, view->zone, view->region};
-    static const tb__statement by[2][2] = {
-        {TB__SQL_ACCOUNT_SERIES_ALL, TB__SQL_ACCOUNT_SERIES_REGION},
-        {TB__SQL_ZONE_SERIES_ALL, TB__SQL_ZONE_SERIES_REGION},
-    };
-    bool zone = view->zone != TB_ALL, region = view->region != TB_ALL;
-    return tb__int_of(store, by[zone][region], values, region ? 3 : zone ? 2 : 1, 0, ret_series,
-                      err);
-}
-
 /* Unpacks one chunk's part of the range. `start` is the chunk's first bucket, `slots` its length. */
 static tb_code unpack(sqlite3_stmt *s, int64_t key, uint32_t metrics, int64_t start, int64_t slots,
                       tb_series *series, tb_error *err)
@@ -57,7 +35,7 @@ static tb_code unpack(sqlite3_stmt *s, int64_t key, uint32_t metrics, int64_t st
                              series->value, (size_t)(from - series->range.first), err);
 }
 
-static int64_t floor_div(int64_t a, int64_t b)
+int64_t tb__floor_div(int64_t a, int64_t b)
 {
     return a / b - (a % b < 0);
 }
@@ -66,14 +44,14 @@ static int64_t floor_div(int64_t a, int64_t b)
 static bool chunk_span(const tb_range *range, int64_t *first, int64_t *last)
 {
     int64_t end = range->first + range->count - 1;
-    *first = range->hourly ? floor_div(range->first, 24) : tb_month_from_day(range->first);
-    *last = range->hourly ? floor_div(end, 24) : tb_month_from_day(end);
+    *first = range->hourly ? tb__floor_div(range->first, 24) : tb_month_from_day(range->first);
+    *last = range->hourly ? tb__floor_div(end, 24) : tb_month_from_day(end);
     if (*first < 0) *first = 0;
     if (*last > TB__INDEX_MAX) *last = TB__INDEX_MAX;
     return *first <= *last;
 }
 
-static tb_code read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error *err)
+tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error *err)
 {
     int64_t first, last;
     if (!id || !chunk_span(&series->range, &first, &last)) return TB_OK;
@@ -93,113 +71,6 @@ static tb_code read_chunks(tb_store *store, int64_t id, tb_series *series, tb_er
         code = unpack(s, key, metrics, start, slots, series, err);
         if (code) sqlite3_reset(s);
     }
-    return code;
-}
-
-tb_code tb_store_read_series(tb_store *store, const tb_view *view, tb_series *series, tb_error *err)
-{
-    int64_t id = 0;
-    tb_code code = view_series(store, view, &id, err);
-    return code ? code : read_chunks(store, id, series, err);
-}
-
-/* --- bytes per region --- */
-
-static tb_code bytes_in(tb_store *store, int64_t id, tb_range range, tb_u128 *sum, tb_error *err)
-{
-    tb_series series;
-    if (range.count == 0) return TB_OK;
-    tb_code code = tb_series_init(&series, range, TB_METRIC_BIT(TB_M_BYTES), NULL, err);
-    if (code) return code;
-    code = read_chunks(store, id, &series, err);
-    *sum += tb_series_total(&series, TB_M_BYTES);
-    tb_series_release(&series);
-    return code;
-}
-
-/* Whole days of an hourly range are read from the days' chunks: a twentieth of the rows. */
-static tb_code bytes_over(tb_store *store, int64_t id, tb_range range, tb_u128 *sum, tb_error *err)
-{
-    int64_t end = range.first + range.count;
-    int64_t day = floor_div(range.first + 23, 24), last = floor_div(end, 24);
-    if (!range.hourly || day >= last) return bytes_in(store, id, range, sum, err);
-    tb_range before = {range.first, (uint32_t)(day * 24 - range.first), true};
-    tb_range days = {day, (uint32_t)(last - day), false};
-    tb_range after = {last * 24, (uint32_t)(end - last * 24), true};
-    tb_code code = bytes_in(store, id, before, sum, err);
-    if (!code) code = bytes_in(store, id, days, sum, err);
-    return code ? code : bytes_in(store, id, after, sum, err);
-}
-
-typedef struct location {
-    int64_t series;
-    char name[TB_REGION_NAME_MAX];
-    tb_u128 bytes;
-} location;
-
-/* The view's locations, ascending by name. */
-static tb_code list_locations(tb_store *store, const tb_view *view, location **ret, size_t *ret_n,
-                              tb_error *err)
-{
-    const int64_t values[3] = {view->account, view->zone, view->region};
-    sqlite3_stmt *s;
-    bool row = true;
-    size_t cap = 0;
-    tb_code code = tb__sql_ints(
-        store, view->zone == TB_ALL ? TB__SQL_ACCOUNT_LOCATIONS : TB__SQL_ZONE_LOCATIONS, values, 3,
-        &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        if (*ret_n == cap) {
-            cap = cap ? cap * 2 : 64;
-            location *more = realloc(*ret, cap * sizeof *more);
-            if (!more) {
-                sqlite3_reset(s);
-                return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-            }
-            *ret = more;
-        }
-        location *l = &(*ret)[(*ret_n)++];
-        memset(l, 0, sizeof *l);
-        l->series = sqlite3_column_int64(s, 0);
-        const char *name = (const char *)sqlite3_column_text(s, 1);
-        memcpy(l->name, name ? name : "",
-               name ? strnlen(name, sizeof l->name - 1) : 0);
-    }
-    return code;
-}
-
-/* One block: the array, then the names. Locations of one region are added up. */
-static tb_code pack_geo(const location *list, size_t n, tb_geo **ret_geo, size_t *ret_n,
-                        tb_error *err)
-{
-    tb_geo *geo = calloc(n + 1, sizeof *geo + TB_REGION_NAME_MAX);
-    if (!geo) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    char *names = (char *)(geo + n);
-    size_t out = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (out && strcmp(geo[out - 1].name, list[i].name) == 0) {
-            geo[out - 1].bytes += list[i].bytes;
-            continue;
-        }
-        char *name = names + out * TB_REGION_NAME_MAX;
-        memcpy(name, list[i].name, TB_REGION_NAME_MAX);
-        geo[out++] = (tb_geo){name, list[i].bytes};
-    }
-    *ret_geo = geo;
-    *ret_n = out;
-    return TB_OK;
-}
-
-tb_code tb_store_read_geo(tb_store *store, const tb_view *view, tb_range range, tb_geo **ret_geo,
-                          size_t *ret_n, tb_error *err)
-{
-    location *list = NULL;
-    size_t n = 0;
-    tb_code code = list_locations(store, view, &list, &n, err);
-    for (size_t i = 0; !code && i < n; i++)
-        code = bytes_over(store, list[i].series, range, &list[i].bytes, err);
-    if (!code) code = pack_geo(list, n, ret_geo, ret_n, err);
-    free(list);
     return code;
 }
 

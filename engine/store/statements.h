@@ -40,27 +40,13 @@
     /* reading: the tenant's account is ?1 in each */                                              \
     X(ZONE_OF_ACCOUNT, "SELECT 1 FROM zone WHERE account=?1 AND id=?2")                            \
     X(ACCOUNT_EXISTS, "SELECT 1 FROM account WHERE id=?1")                                         \
-    X(ZONE_SERIES_ALL,                                                                             \
-      "SELECT id FROM series WHERE scope=1 AND owner=?2"                                           \
-      " AND EXISTS(SELECT 1 FROM zone WHERE account=?1 AND zone.id=?2) ORDER BY edge LIMIT 1")     \
-    X(ZONE_SERIES_REGION,                                                                          \
-      "SELECT s.id FROM region r JOIN edge e ON e.code=r.code"                                     \
-      " JOIN series s ON s.scope=1 AND s.owner=?2 AND s.edge=e.id WHERE r.id=?3"                   \
-      " AND EXISTS(SELECT 1 FROM zone WHERE account=?1 AND zone.id=?2)")                           \
-    X(ACCOUNT_SERIES_ALL,                                                                          \
-      "SELECT id FROM series WHERE scope=2 AND owner=?1 ORDER BY edge LIMIT 1")                    \
-    X(ACCOUNT_SERIES_REGION,                                                                       \
-      "SELECT s.id FROM region r JOIN edge e ON e.code=r.code"                                     \
-      " JOIN series s ON s.scope=2 AND s.owner=?1 AND s.edge=e.id WHERE r.id=?3")                  \
-    X(ZONE_LOCATIONS,                                                                              \
-      "SELECT s.id,coalesce(r.name,'Other: '||e.code) FROM series s JOIN edge e ON e.id=s.edge"    \
-      " LEFT JOIN region r ON r.code=e.code WHERE s.scope=1 AND s.owner=?2"                        \
-      " AND (?3=-1 OR r.id=?3)"                                                                    \
-      " AND EXISTS(SELECT 1 FROM zone WHERE account=?1 AND zone.id=?2) ORDER BY 2")                \
-    X(ACCOUNT_LOCATIONS,                                                                           \
-      "SELECT s.id,coalesce(r.name,'Other: '||e.code) FROM series s JOIN edge e ON e.id=s.edge"    \
-      " LEFT JOIN region r ON r.code=e.code WHERE s.scope=2 AND s.owner=?1"                        \
-      " AND (?3=-1 OR r.id=?3) ORDER BY 2")                                                        \
+    X(ZONE_SERIES,                                                                                 \
+      "SELECT edge,id FROM series WHERE scope=1 AND owner=?2"                                      \
+      " AND EXISTS(SELECT 1 FROM zone WHERE account=?1 AND zone.id=?2) ORDER BY edge")             \
+    X(ACCOUNT_SERIES, "SELECT edge,id FROM series WHERE scope=2 AND owner=?1 ORDER BY edge")       \
+    X(PLACES,                                                                                      \
+      "SELECT e.id,coalesce(r.id,0),coalesce(r.name,'Other: '||e.code)"                            \
+      " FROM edge e LEFT JOIN region r ON r.code=e.code ORDER BY e.id")                            \
     X(REGIONS,                                                                                     \
       "SELECT id,code,name,billing,continent,country,price,latitude,longitude,latency_routing"     \
       " FROM region ORDER BY id")                                                                  \

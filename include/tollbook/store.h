@@ -146,13 +146,15 @@ typedef struct tb_view {
 /* TB_E_ZONE_NOT_FOUND where view->zone is not a zone of view->account (deleted zones are still
  * its own). An unknown region is an empty one: zeros. */
 TB_MUST_USE tb_code tb_store_view_check(tb_store *store, const tb_view *view, tb_error *err);
-/* Fills the columns of an initialised series. Costs its points, not the stored history. */
+/* Fills the columns of an initialised series; TB_E_ZONE_NOT_FOUND as above. Costs its points, not
+ * the stored history. */
 TB_MUST_USE tb_code tb_store_read_series(tb_store *store, const tb_view *view, tb_series *series,
                                          tb_error *err);
-/* Bytes per region over the range, ascending by region name, names in *ret_geo's own memory (one
- * free() releases all). Edge locations that no region names are "Other: CODE". */
-TB_MUST_USE tb_code tb_store_read_geo(tb_store *store, const tb_view *view, tb_range range,
-                                      tb_geo **ret_geo, size_t *ret_n, tb_error *err);
+/* The same, and the bytes per region over the series' range, ascending by region name, names in
+ * *ret_geo's own memory (one free() releases all). Edge locations that no region names are
+ * "Other: CODE". ret_geo may be NULL. */
+TB_MUST_USE tb_code tb_store_read_view(tb_store *store, const tb_view *view, tb_series *series,
+                                       tb_geo **ret_geo, size_t *ret_n_geo, tb_error *err);
 TB_MUST_USE tb_code tb_store_regions(tb_store *store, tb_region **ret_regions, size_t *ret_n,
                                      tb_error *err); /* ascending by id; free() */
 TB_MUST_USE tb_code tb_store_keys(tb_store *store, tb_key **ret_keys, size_t *ret_n,

@@ -1,33 +1,21 @@
-/* View and range to JSON: check, read, encode. */
+/* View and range to JSON: read, encode. */
 #include "api/answer_stats.h"
 
 #include <stdlib.h>
-
-static tb_code encode(tb_store *store, const tb_view *view, const tb_series *series,
-                      tb_answer_kind kind, tb_buf *out, tb_error *err)
-{
-    tb_geo *geo = NULL;
-    tb_answer answer = {.kind = kind, .series = series};
-    tb_code code = TB_OK;
-    if (kind == TB_ANSWER_STATISTICS)
-        code = tb_store_read_geo(store, view, series->range, &geo, &answer.n_geo, err);
-    if (code) return code;
-    answer.geo = geo;
-    code = tb_answer_encode(&answer, out, err);
-    free(geo);
-    return code;
-}
 
 tb_code answer_stats_in(tb_store *store, const tb_view *view, tb_range range,
                         tb_answer_kind kind, const tb_alloc *alloc, tb_buf *out, tb_error *err)
 {
     tb_series series;
-    tb_code code = tb_store_view_check(store, view, err);
+    tb_geo *geo = NULL;
+    tb_answer answer = {.kind = kind, .series = &series};
+    bool wants_geo = kind == TB_ANSWER_STATISTICS;
+    tb_code code = tb_series_init(&series, range, tb_answer_metrics(kind), alloc, err);
     if (code) return code;
-    code = tb_series_init(&series, range, tb_answer_metrics(kind), alloc, err);
-    if (code) return code;
-    code = tb_store_read_series(store, view, &series, err);
-    if (code == TB_OK) code = encode(store, view, &series, kind, out, err);
+    code = tb_store_read_view(store, view, &series, wants_geo ? &geo : NULL, &answer.n_geo, err);
+    answer.geo = geo;
+    if (code == TB_OK) code = tb_answer_encode(&answer, out, err);
+    free(geo);
     tb_series_release(&series);
     return code;
 }

@@ -14,6 +14,7 @@
 #include "http/handler.h"
 
 #define POOL_KEPT ((size_t)32 << 20)
+#define READER_CACHE_KIB 32768 /* of each HTTP thread: the pages of a few thousand daily answers */
 
 void server_defaults(server_options *o)
 {
@@ -64,7 +65,8 @@ static tb_code publish_keys(server *s, tb_store *store, tb_error *err)
 
 static tb_code open_workers(server *s, tb_error *err)
 {
-    tb_store_options options = {.write = false, .now_us = clock_wall_us()};
+    tb_store_options options = {
+        .write = false, .now_us = clock_wall_us(), .cache_kib = READER_CACHE_KIB};
     for (unsigned i = 0; i < s->options.threads; i++) {
         worker *w = &s->workers[i];
         w->server = s;

@@ -163,7 +163,7 @@ static uint64_t read_range(tb_store *store, int64_t zone, tb_range range)
     return total;
 }
 
-/* The whole answer of GET /statistics without HTTP: check, series, bytes by region, JSON. */
+/* The whole answer of GET /statistics without HTTP: series, bytes by region, JSON. */
 static uint64_t answer_range(tb_store *store, int64_t zone, tb_range range)
 {
     static tb_buf out = {.max = (size_t)16 << 20};
@@ -173,10 +173,8 @@ static uint64_t answer_range(tb_store *store, int64_t zone, tb_range range)
     size_t n_geo = 0;
     tb_view view = {ACCOUNT, zone, TB_ALL};
     must(tb_store_read_begin(store, &err), &err);
-    must(tb_store_view_check(store, &view, &err), &err);
     must(tb_series_init(&series, range, tb_answer_metrics(TB_ANSWER_STATISTICS), NULL, &err), &err);
-    must(tb_store_read_series(store, &view, &series, &err), &err);
-    must(tb_store_read_geo(store, &view, range, &geo, &n_geo, &err), &err);
+    must(tb_store_read_view(store, &view, &series, &geo, &n_geo, &err), &err);
     tb_store_read_end(store);
     tb_answer answer = {
         .kind = TB_ANSWER_STATISTICS, .series = &series, .geo = geo, .n_geo = n_geo};

@@ -40,7 +40,12 @@ START_TEST(a_row_shows_in_every_view_of_its_account)
         ck_assert_uint_eq(total_of(&f, views[i], (tb_range){HOUR - 50, 55, true}, TB_M_BYTES), 0);
     }
     ck_assert_uint_eq(total_of(&f, (tb_view){2, TB_ALL, TB_ALL}, one_day, TB_M_BYTES), 0);
-    ck_assert_uint_eq(total_of(&f, (tb_view){2, 101, TB_ALL}, one_day, TB_M_BYTES), 0);
+    tb_series series;
+    tb_error err = {0};
+    ok(tb_series_init(&series, one_day, TB_METRIC_BIT(TB_M_BYTES), NULL, &err));
+    ck_assert_int_eq(tb_store_read_series(f.store, &(tb_view){2, 101, TB_ALL}, &series, &err),
+                     TB_E_ZONE_NOT_FOUND);
+    tb_series_release(&series);
     fixture_verify(&f);
     fixture_release(&f);
 }
@@ -128,6 +133,19 @@ START_TEST(usage_of_an_unknown_zone_joins_its_account_later)
 }
 END_TEST
 
+static void read_geo(fixture *f, tb_view view, tb_range range, tb_geo **geo, size_t *n)
+{
+    tb_error err = {0};
+    tb_series series;
+    ok(tb_series_init(&series, range, TB_METRIC_BIT(TB_M_BYTES), NULL, &err));
+    ok(tb_store_read_view(f->store, &view, &series, geo, n, &err));
+    tb_u128 sum = 0;
+    for (size_t i = 0; i < *n; i++)
+        sum += (*geo)[i].bytes;
+    ck_assert(sum == tb_series_total(&series, TB_M_BYTES));
+    tb_series_release(&series);
+}
+
 START_TEST(bytes_per_region_carry_names_and_unknown_codes)
 {
     fixture f;
@@ -137,11 +155,10 @@ START_TEST(bytes_per_region_carry_names_and_unknown_codes)
                      row_of(102, "DE", HOUR + 25, TB_M_BYTES, 5),
                      row_of(101, "QQ9", HOUR + 1, TB_M_BYTES, 3)};
     fixture_add(&f, rows, 3, 1);
-    tb_error err = {0};
     tb_geo *geo;
     size_t n;
     tb_view account = {1, TB_ALL, TB_ALL};
-    ok(tb_store_read_geo(f.store, &account, (tb_range){HOUR, 48, true}, &geo, &n, &err));
+    read_geo(&f, account, (tb_range){HOUR, 48, true}, &geo, &n);
     ck_assert_uint_eq(n, 2);
     ck_assert_str_eq(geo[0].name, "EU: Frankfurt, DE");
     ck_assert_uint_eq((uint64_t)geo[0].bytes, 15);
@@ -149,9 +166,17 @@ START_TEST(bytes_per_region_carry_names_and_unknown_codes)
     ck_assert_uint_eq((uint64_t)geo[1].bytes, 3);
     free(geo);
     /* Hours that begin and end inside days: days between are read from the days' chunks. */
-    ok(tb_store_read_geo(f.store, &account, (tb_range){HOUR - 30, 31, true}, &geo, &n, &err));
+    read_geo(&f, account, (tb_range){HOUR - 30, 31, true}, &geo, &n);
     ck_assert_uint_eq((uint64_t)geo[0].bytes, 10);
     ck_assert_uint_eq((uint64_t)geo[1].bytes, 0);
+    free(geo);
+    /* One location, and a region nobody has. */
+    read_geo(&f, (tb_view){1, 102, TB_ALL}, (tb_range){HOUR, 48, true}, &geo, &n);
+    ck_assert_uint_eq(n, 1);
+    ck_assert_uint_eq((uint64_t)geo[0].bytes, 5);
+    free(geo);
+    read_geo(&f, (tb_view){1, 101, 999999}, (tb_range){HOUR, 48, true}, &geo, &n);
+    ck_assert_uint_eq(n, 0);
     free(geo);
     fixture_release(&f);
 }
