@@ -179,7 +179,7 @@ static tb_code op_read(tb_error *err)
     if (!code) code = tb_store_view_check(store, &zone, err);
     if (!code) code = tb_store_read_series(store, &view, &series, err);
     if (!code) code = tb_store_read_series(store, &zone, &series, err);
-    if (!code) code = tb_store_read_geo(store, &view, range, &geo, &n, err);
+    if (!code) code = tb_store_read_view(store, &view, &series, &geo, &n, err);
     tb_store_read_end(store);
     free(geo);
     tb_series_release(&series);

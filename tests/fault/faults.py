@@ -1,0 +1,102 @@
+"""What the fault scripts share: the real executable, databases, logs at random, and answers to compare.
+
+Random tests print their seed; TB_SEED reruns one. TB_LONG=1 asks for the long form.
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
+BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
+TOLLBOOK = BUILD / "tollbook"
+NOW = "2026-11-04T09:00:00Z"
+FIRST_MS = 1793664000000  # 2026-11-03T00:00:00Z
+PATIENCE = 120
+ENVIRONMENT = {**os.environ, "TOLLBOOK_NOW": NOW}
+LONG = os.environ.get("TB_LONG") == "1"
+ZONES = {101: 1, 102: 1, 201: 2, 999: None}  # the last is nobody's
+CATALOG = {
+    "accounts": [{"id": 1, "name": "acme"}, {"id": 2, "name": "borealis"}],
+    "zones": [{"id": zone, "account": account, "name": f"zone-{zone}"}
+              for zone, account in ZONES.items() if account],
+}
+
+
+def seed():
+    value = int(os.environ.get("TB_SEED") or time.time())
+    print(f"TB_SEED={value}", flush=True)
+    return random.Random(value)
+
+
+def require(condition, *what):
+    if not condition:
+        print("not so:", *what)
+        sys.exit(1)
+
+
+def start(*arguments, **options):
+    return subprocess.Popen([TOLLBOOK, *map(str, arguments)], env=ENVIRONMENT,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+def run(*arguments, expect=(0,), stdin=None, **options):
+    """Exit status and outputs. A signal, or a status that was not expected, ends the test."""
+    done = subprocess.run([options.pop("program", TOLLBOOK), *map(str, arguments)], input=stdin,
+                          env=ENVIRONMENT, capture_output=True, check=False, timeout=PATIENCE,
+                          **options)
+    require(done.returncode >= 0, f"tollbook {arguments} ended by signal {-done.returncode}",
+            done.stderr.decode(errors="replace"))
+    require(expect is None or done.returncode in expect,
+            f"tollbook {arguments}: exit {done.returncode}", done.stderr.decode(errors="replace"))
+    return done
+
+
+def folder():
+    return tempfile.TemporaryDirectory(prefix="tollbook-fault-")
+
+
+def make(db):
+    """An empty database with CATALOG."""
+    run("init", "--db", db)
+    catalog = db.with_suffix(".json")
+    catalog.write_text(json.dumps(CATALOG))
+    run("apply", "--db", db, catalog)
+    return db
+
+
+def lines(rng, count):
+    """Request log lines, some of them not to be parsed."""
+    out = []
+    for _ in range(count):
+        if rng.random() < 0.001:
+            out.append("no line of ours\n")
+            continue
+        out.append(f"{rng.choice(['HIT', 'MISS', 'REVALIDATED', 'BYPASS'])}|"
+                   f"{rng.choice([200, 200, 206, 304, 404, 503])}|"
+                   f"{FIRST_MS + rng.randrange(86400000)}|{rng.randrange(10 ** 6)}|"
+                   f"{rng.choice(list(ZONES))}|192.0.2.{rng.randrange(256)}|-|https://z/x|"
+                   f"{rng.choice(['DE', 'NY', 'SG', 'QQ'])}|agent|{rng.getrandbits(128):032x}|"
+                   f"{rng.choice(['DE', 'AT', '-'])}\n")
+    return "".join(out).encode()
+
+
+def counters(db):
+    """Every counter that the database holds, as rows."""
+    return b"".join(run("query", "--db", db, f"SELECT * FROM {table}").stdout
+                    for table in ("buckets", "balancer_buckets", "countries"))
+
+
+def statistics(db):
+    return b"".join(run("stats", "--db", db, "--account", account, *more).stdout
+                    for account in (1, 2)
+                    for more in ((), ("--hourly",)))
+
+
+def verify(db):
+    done = run("verify", "--db", db, expect=(0, 1))
+    require(done.returncode == 0, "verify:", (done.stdout + done.stderr).decode())

@@ -1,0 +1,221 @@
+"""What a database file can meet: another program's, a newer one, cut short, a folder, a pipe, no
+permission, a second writer, no room. Each is named in one sentence with exit status 3, and nothing
+that was there is harmed.
+"""
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from faults import (ENVIRONMENT, TOLLBOOK, counters, folder, lines, make, require, run, seed,
+                    start, verify)
+
+rng = seed()
+NOBODY = 65534
+
+
+def refused(*arguments, says, **options):
+    done = run(*arguments, expect=(3,), **options)
+    text = done.stderr.decode()
+    require(done.stdout == b"", arguments, "prints a result", done.stdout)
+    require(all(part in text for part in says), arguments, "says", text, "and not", says)
+
+
+def every_command(db, says):
+    log = db.parent / "one.log"
+    log.write_bytes(lines(rng, 10))
+    for words in (("stats", "--account", 1), ("verify",), ("query", "SELECT 1"), ("ingest", log),
+                  ("key", "list"), ("backup", "--to", db.parent / "copy.db"),
+                  ("apply", db.parent / "t.json"), ("serve", "--listen", "127.0.0.1:0")):
+        count = 2 if words[0] == "key" else 1
+        refused(*words[:count], "--db", db, *words[count:], says=[str(db), *says])
+
+
+def foreign(path):
+    make(path / "t.db")
+    db = path / "other.db"
+    other = sqlite3.connect(db)
+    other.execute("CREATE TABLE t(x)")
+    other.commit()
+    other.close()
+    before = db.read_bytes()
+    every_command(db, ["another program"])
+    require(db.read_bytes() == before, "another program's file was changed")
+    db.write_bytes(b"a text of some length, no database at all\n" * 50)
+    every_command(db, [])
+    refused("init", "--db", db, says=[str(db), "exists"])
+
+
+def newer(path):
+    db = make(path / "t.db")
+    own = sqlite3.connect(db)
+    own.execute("PRAGMA user_version=1000")
+    own.close()
+    every_command(db, ["newer"])
+
+
+def cut_short(path):
+    db = make(path / "t.db")
+    for i in range(3):
+        run("ingest", "--db", db, "-", stdin=lines(rng, 2000))
+    content = db.read_bytes()
+    for size in range(len(content) - 8192, 0, -len(content) // 12):
+        short = path / "short.db"
+        for end in ("", "-wal", "-shm", ".lock"):
+            Path(str(short) + end).unlink(missing_ok=True)
+        short.write_bytes(content[:size])
+        done = run("verify", "--db", short, expect=(1, 3))
+        require(done.stdout or done.stderr, "verify is silent at", size)
+        run("stats", "--db", short, "--account", 1, expect=(0, 2, 3))
+
+
+def no_files(path):
+    make(path / "t.db")
+    (path / "folder").mkdir()
+    os.mkfifo(path / "pipe")
+    every_command(path / "folder", ["regular file"])
+    every_command(path / "pipe", ["regular file"])
+    every_command(path / "nothing.db", ["tollbook init"])
+    require(not (path / "nothing.db").exists(), "a command made the file that was not there")
+
+
+def permissions(path):
+    """As a user who may not write. The superuser may always, so it becomes nobody."""
+    db = make(path / "t.db")
+    run("ingest", "--db", db, "-", stdin=lines(rng, 100))
+    program = path / "tollbook"
+    shutil.copy(TOLLBOOK, program)
+    user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+    os.chmod(path, 0o755)
+    for file in path.iterdir():
+        os.chmod(file, 0o755 if file == program else 0o444)
+    os.chmod(path, 0o555)
+    try:
+        try:
+            subprocess.run([program, "--version"], capture_output=True, check=True, **user)
+        except (OSError, subprocess.CalledProcessError):
+            print("skipped: another user cannot run a program here")
+            return
+        for words in (("ingest", "--db", db, "-"), ("apply", "--db", db, db.with_suffix(".json"))):
+            refused(*words, says=[str(db)], program=program, stdin=b"", **user)
+        refused("init", "--db", path / "new.db", says=[str(path)], program=program, **user)
+        refused("backup", "--db", db, "--to", path / "b.db", says=[str(path)], program=program,
+                **user)
+    finally:
+        os.chmod(path, 0o755)
+
+
+def second_writer(path):
+    db = make(path / "t.db")
+    log = path / "one.log"
+    log.write_bytes(lines(rng, 100))
+    pipe = path / "pipe"
+    os.mkfifo(pipe)
+    first = start("ingest", "--db", db, pipe)
+    with open(pipe, "wb") as feed:  # opens when the first one reads: it holds the lock then
+        feed.write(lines(rng, 10))
+        feed.flush()
+        wait = 0
+        while run("ingest", "--db", db, log, expect=(0, 3)).returncode == 0 and wait < 1000:
+            wait += 1
+        refused("ingest", "--db", db, log, says=[str(db), "ingest", f"process {first.pid}"])
+        run("stats", "--db", db, "--account", 1)  # readers do not mind
+        verify(db)
+    _, errors = first.communicate()
+    require(first.returncode == 0, errors)
+    run("ingest", "--db", db, log)
+    verify(db)
+
+
+def growing_log(path):
+    """Counters find their rows again, refused lines are kept: those make a database grow."""
+    log = path / "one.log"
+    log.write_bytes(lines(rng, 1000) + b"".join(b"%d" % i * 500 + b"\n" for i in range(100)))
+    return log
+
+
+def fill(db, log, limit=None):
+    """Ingests the same log under new names until there is no room. Returns the batches taken."""
+    taken = 0
+    options = {"preexec_fn": limit} if limit else {}
+    for number in range(100):
+        done = run("ingest", "--db", db, "--batch", f"b{number}", log, expect=None, **options)
+        if done.returncode:
+            text = done.stderr.decode()
+            require(done.returncode == 3 and str(db) in text, "no room:", done.returncode, text)
+            return taken, text
+        taken += 1
+    require(False, "the disk never became full")
+
+
+def check_full(db, taken):
+    require(taken > 0, "there was no room from the start")
+    there = run("query", "--db", db, "SELECT count(DISTINCT name) FROM segment").stdout.split()[-1]
+    require(int(there) == taken, f"{taken} batches were acknowledged, {there.decode()} are there")
+    run("stats", "--db", db, "--account", 1)
+    verify(db)
+    return counters(db)
+
+
+def file_limit(path):
+    """The file may not grow past a size: what a quota does."""
+    db = make(path / "t.db")
+    log = growing_log(path)
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+    taken, _ = fill(db, log, limit)
+    before = check_full(db, taken)
+    run("ingest", "--db", db, "--batch", "after", log)
+    require(counters(db) != before, "nothing was added after the limit was gone")
+    verify(db)
+
+
+def full_disk(path):
+    """A file system of 2 MiB, in a mount namespace of its own (this script again, inside)."""
+    if os.geteuid() != 0:
+        print("skipped: mounting a small file system needs the superuser; a file size limit stood in")
+        return
+    done = subprocess.run(["unshare", "-m", sys.executable, __file__, "inside", path],
+                          env=ENVIRONMENT, capture_output=True, check=False)
+    if done.returncode == 77:
+        print("skipped: this machine lets nobody mount; a file size limit stood in")
+        return
+    require(done.returncode == 0, done.stdout.decode(), done.stderr.decode())
+    print(done.stdout.decode().splitlines()[-1])
+
+
+def inside(path):
+    small = path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", small],
+                      capture_output=True, check=False).returncode:
+        sys.exit(77)
+    db = make(small / "t.db")
+    log = growing_log(path)
+    ballast = small / "ballast"
+    ballast.write_bytes(bytes(256 << 10))
+    taken, text = fill(db, log)
+    require("full" in text, "a full disk is called", text)
+    ballast.unlink()
+    before = check_full(db, taken)
+    require(before, "nothing is there")
+    subprocess.run(["mount", "-o", "remount,size=20m", small], check=True)
+    run("ingest", "--db", db, "--batch", "after", log)
+    verify(db)
+    print(f"a disk of 2 MiB took {taken} batches, and more when it grew")
+
+
+if sys.argv[1:2] == ["inside"]:
+    inside(Path(sys.argv[2]))
+    sys.exit(0)
+
+for case in (foreign, newer, cut_short, no_files, permissions, second_writer, file_limit, full_disk):
+    with folder() as name:
+        case(Path(name))
+    print(f"{case.__name__}: as it should be")
