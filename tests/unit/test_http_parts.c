@@ -1,0 +1,402 @@
+/* The server's parts that need no socket: pool, cache, keys, rate limits, connections' books. */
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "http/cache.h"
+#include "http/conns.h"
+#include "http/keys.h"
+#include "http/limit.h"
+#include "http/pool.h"
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+
+/* --- pool --- */
+
+START_TEST(a_block_is_taken_again_and_keeps_its_bytes_when_it_grows)
+{
+    pool *p = pool_new(4 * MIB);
+    const tb_alloc *a = pool_alloc(p);
+    char *first = tb_alloc_resize(a, NULL, 0, 100 * KIB);
+    memset(first, 7, 100 * KIB);
+    tb_alloc_resize(a, first, 100 * KIB, 0);
+    char *again = tb_alloc_resize(a, NULL, 0, 110 * KIB);
+    ck_assert_ptr_eq(first, again);
+    again[0] = 1;
+    again[110 * KIB - 1] = 2;
+    char *grown = tb_alloc_resize(a, again, 110 * KIB, 3 * MIB);
+    ck_assert(grown[0] == 1 && grown[110 * KIB - 1] == 2);
+    char *small = tb_alloc_resize(a, grown, 3 * MIB, 10);
+    ck_assert(small[0] == 1);
+    tb_alloc_resize(a, small, 10, 0);
+    pool_free(p);
+}
+END_TEST
+
+START_TEST(blocks_have_the_next_size_up)
+{
+    ck_assert_uint_eq(pool_block(1), 1);
+    ck_assert_uint_eq(pool_block(32 * KIB - 1), 32 * KIB - 1);
+    ck_assert_uint_eq(pool_block(32 * KIB), 32 * KIB);
+    ck_assert_uint_eq(pool_block(32 * KIB + 1), 64 * KIB);
+    ck_assert_uint_eq(pool_block(MIB), MIB);
+    ck_assert_uint_eq(pool_block(MIB + 1), 2 * MIB);
+    ck_assert_uint_eq(pool_block(64 * MIB), 64 * MIB);
+    ck_assert_uint_eq(pool_block(64 * MIB + 1), 64 * MIB + 1);
+}
+END_TEST
+
+/* --- cache --- */
+
+static answer *make(pool *p, size_t len, char fill)
+{
+    char *bytes = malloc(len);
+    memset(bytes, fill, len);
+    answer *a = answer_new(p);
+    ck_assert(answer_set(a, bytes, len));
+    free(bytes);
+    return a;
+}
+
+static void put(cache *c, pool *p, uint64_t id, size_t len, char fill)
+{
+    cache_key key = {{id}};
+    answer *a = make(p, len, fill);
+    cache_put(c, &key, a);
+    answer_drop(a);
+}
+
+/* The first byte of what is found; 0: nothing. */
+static char look(cache *c, uint64_t id)
+{
+    cache_key key = {{id}};
+    answer *a = cache_get(c, &key);
+    char found = a ? answer_body(a)->data[0] : 0;
+    answer_drop(a);
+    return found;
+}
+
+START_TEST(what_is_put_is_found_by_its_whole_key)
+{
+    pool *p = pool_new(MIB);
+    cache *c = cache_new(16 * MIB);
+    for (uint64_t i = 1; i <= 200; i++)
+        put(c, p, i, 10, (char)i);
+    for (uint64_t i = 1; i <= 200; i++)
+        ck_assert_int_eq(look(c, i), (char)i);
+    ck_assert_int_eq(look(c, 201), 0);
+    for (int word = 0; word < CACHE_KEY_WORDS; word++) {
+        cache_key key = {{1}};
+        key.word[word] += 1u << 20;
+        ck_assert_ptr_null(cache_get(c, &key));
+    }
+    put(c, p, 1, 10, 'x'); /* the first stays */
+    ck_assert_int_eq(look(c, 1), 1);
+    ck_assert_uint_eq(cache_entries(c), 200);
+    cache_free(c);
+    pool_free(p);
+}
+END_TEST
+
+START_TEST(it_never_passes_its_bound_and_the_unused_leave_first)
+{
+    pool *p = pool_new(MIB);
+    cache *c = cache_new(16 * 64 * KIB);
+    put(c, p, 1, KIB, 'k');
+    for (uint64_t i = 2; i < 5000; i++) {
+        put(c, p, i, KIB, 'x');
+        ck_assert_int_eq(look(c, 1), 'k'); /* used all the time */
+        ck_assert_uint_le(cache_bytes(c), 16 * 64 * KIB);
+    }
+    ck_assert_int_eq(look(c, 2), 0);
+    ck_assert_int_eq(look(c, 4999), 'x');
+    put(c, p, 9999, 64 * KIB, 'y'); /* larger than a shard */
+    ck_assert_int_eq(look(c, 9999), 0);
+    cache_free(c);
+    pool_free(p);
+}
+END_TEST
+
+START_TEST(a_cache_of_nothing_keeps_nothing)
+{
+    pool *p = pool_new(MIB);
+    cache *c = cache_new(0);
+    put(c, p, 1, 1, 'a');
+    ck_assert_int_eq(look(c, 1), 0);
+    cache_free(c);
+    pool_free(p);
+}
+END_TEST
+
+START_TEST(an_answer_in_use_outlives_its_eviction)
+{
+    pool *p = pool_new(MIB);
+    cache *c = cache_new(16 * 64 * KIB);
+    put(c, p, 1, KIB, 'k');
+    cache_key key = {{1}};
+    answer *held = cache_get(c, &key);
+    cache_free(c);
+    ck_assert_int_eq(answer_body(held)->data[KIB - 1], 'k');
+    answer_drop(held);
+    pool_free(p);
+}
+END_TEST
+
+static int dropped;
+
+static void count_drop(void *thing)
+{
+    dropped += *(int *)thing;
+}
+
+START_TEST(what_goes_with_an_answer_goes_when_it_goes)
+{
+    pool *p = pool_new(MIB);
+    answer *a = make(p, 10, 'a');
+    int one = 1, two = 2;
+    dropped = 0;
+    *answer_place(a, 0, 4, count_drop) = &one;
+    *answer_place(a, 3, 4, count_drop) = &two;
+    ck_assert_ptr_eq(*answer_place(a, 0, 4, count_drop), &one);
+    ck_assert_ptr_null(*answer_place(a, 1, 4, count_drop));
+    answer_hold(a);
+    answer_drop(a);
+    ck_assert_int_eq(dropped, 0);
+    answer_drop(a);
+    ck_assert_int_eq(dropped, 3);
+    pool_free(p);
+}
+END_TEST
+
+typedef struct shared {
+    cache *c;
+    pool *p;
+    answer *a;
+} shared;
+
+static void *hammer(void *arg)
+{
+    shared *s = arg;
+    gzip *gz = gzip_new();
+    for (uint64_t i = 0; i < 2000; i++) {
+        put(s->c, s->p, i % 50, 40 * KIB, 'h');
+        char found = look(s->c, (i * 7) % 50);
+        ck_assert(found == 0 || found == 'h');
+        ck_assert_ptr_nonnull(answer_gzip(s->a, gz));
+    }
+    gzip_free(gz);
+    return NULL;
+}
+
+START_TEST(threads_share_it)
+{
+    pool *p = pool_new(MIB);
+    shared s = {cache_new(4 * MIB), p, make(p, 100 * KIB, 'z')};
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, hammer, &s);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    answer_drop(s.a);
+    cache_free(s.c);
+    pool_free(p);
+}
+END_TEST
+
+/* --- keys --- */
+
+static tb_key key_of(int64_t id, const char *text)
+{
+    tb_key key = {.id = id, .account = id * 10, .roles = 1, .revoked_us = INT64_MAX};
+    tb_key_hash(text, strlen(text), key.hash);
+    return key;
+}
+
+START_TEST(keys_are_found_by_their_text_alone)
+{
+    tb_key all[300];
+    char text[16];
+    for (int i = 0; i < 300; i++) {
+        snprintf(text, sizeof text, "key %d", i);
+        all[i] = key_of(i + 1, text);
+        if (i % 3 == 0) all[i].revoked_us = 5;
+    }
+    key_table *table = key_table_new(all, 300);
+    for (int i = 0; i < 600; i++) {
+        snprintf(text, sizeof text, "key %d", i);
+        const tb_key *found = key_table_find(table, text, strlen(text));
+        ck_assert_int_eq(found != NULL, i < 300 && i % 3 != 0);
+        if (found) ck_assert_int_eq(found->id, i + 1);
+    }
+    ck_assert_ptr_null(key_table_find(table, "", 0));
+    key_table_drop(table);
+}
+END_TEST
+
+START_TEST(an_empty_table_knows_nobody)
+{
+    key_table *table = key_table_new(NULL, 0);
+    ck_assert_ptr_null(key_table_find(table, "x", 1));
+    key_table_drop(table);
+}
+END_TEST
+
+START_TEST(a_new_generation_is_taken_over_once)
+{
+    keys *k = keys_new();
+    tb_key one = key_of(1, "one");
+    key_table *mine = NULL;
+    uint64_t generation = 0;
+    keys_publish(k, key_table_new(&one, 1));
+    keys_refresh(k, &mine, &generation);
+    const key_table *first = mine;
+    ck_assert_ptr_nonnull(key_table_find(mine, "one", 3));
+    keys_refresh(k, &mine, &generation);
+    ck_assert_ptr_eq(mine, first);
+    keys_publish(k, key_table_new(NULL, 0));
+    ck_assert_ptr_nonnull(key_table_find(mine, "one", 3)); /* still whole until it is refreshed */
+    keys_refresh(k, &mine, &generation);
+    ck_assert_ptr_null(key_table_find(mine, "one", 3));
+    key_table_drop(mine);
+    keys_free(k);
+}
+END_TEST
+
+/* --- rate limits --- */
+
+START_TEST(a_bucket_holds_a_second_and_fills_in_one)
+{
+    limit *l = limit_new(10);
+    unsigned wait = 0;
+    int64_t now = 1000000;
+    for (int i = 0; i < 10; i++)
+        ck_assert(limit_take(l, 1, now, &wait));
+    ck_assert(!limit_take(l, 1, now, &wait));
+    ck_assert_uint_eq(wait, 1);
+    ck_assert(limit_take(l, 2, now, &wait)); /* another account */
+    ck_assert(!limit_take(l, 1, now + 99999, &wait));
+    ck_assert(limit_take(l, 1, now + 100000, &wait));
+    ck_assert(!limit_take(l, 1, now + 100001, &wait));
+    ck_assert(!limit_take(l, 1, now - 5000000, &wait)); /* a clock that goes back gives nothing */
+    now += INT64_C(3600) * 1000000;
+    for (int i = 0; i < 10; i++)
+        ck_assert(limit_take(l, 1, now, &wait));
+    ck_assert(!limit_take(l, 1, now, &wait));
+    limit_free(l);
+}
+END_TEST
+
+START_TEST(any_number_of_accounts_fits)
+{
+    limit *l = limit_new(1);
+    unsigned wait;
+    for (int64_t account = -50000; account < 50000; account++)
+        ck_assert(limit_take(l, account * 7919, 1, &wait));
+    limit_free(l);
+}
+END_TEST
+
+/* --- connections --- */
+
+static conns *books(unsigned most, unsigned per_ip, unsigned workers)
+{
+    conns_limits limits = {.most = most, .per_ip = per_ip, .head_us = 1, .body_us = 1,
+                           .idle_us = 1, .bytes_per_s = 1};
+    return conns_new(&limits, workers);
+}
+
+static conns_verdict admit(conns *c, int fd, const char *address, conn **k)
+{
+    struct sockaddr_in peer = {.sin_family = AF_INET};
+    uint8_t ip[4] = {(uint8_t)address[0], 0, 0, (uint8_t)address[1]};
+    memcpy(&peer.sin_addr, ip, 4);
+    return conns_admit(c, fd, (struct sockaddr *)&peer, k);
+}
+
+static void no_request(struct request *r)
+{
+    ck_assert_ptr_null(r);
+}
+
+START_TEST(connections_are_dealt_out_evenly_and_counted)
+{
+    conns *c = books(10, 0, 3);
+    conn *k[10];
+    for (int i = 0; i < 9; i++)
+        ck_assert_int_eq(admit(c, 100 + i, "\x0a\x01", &k[i]), CONNS_OK);
+    for (unsigned w = 0; w < 3; w++)
+        ck_assert_uint_eq(conns_open_of(c, w), 3);
+    conns_closed(c, k[4]);
+    ck_assert_int_eq(admit(c, 200, "\x0a\x01", &k[4]), CONNS_OK);
+    for (unsigned w = 0; w < 3; w++)
+        ck_assert_uint_eq(conns_open_of(c, w), 3);
+    ck_assert_int_eq(admit(c, 201, "\x0a\x01", &k[9]), CONNS_OK);
+    ck_assert_int_eq(admit(c, 202, "\x0a\x01", &k[9]), CONNS_FULL);
+    ck_assert_uint_eq(conns_open(c), 10);
+    conns_free(c, no_request);
+}
+END_TEST
+
+START_TEST(an_address_has_its_share_and_loopback_any)
+{
+    conns *c = books(100, 2, 1);
+    conn *k, *first;
+    ck_assert_int_eq(admit(c, 1, "\x0a\x01", &first), CONNS_OK);
+    ck_assert_int_eq(admit(c, 2, "\x0a\x01", &k), CONNS_OK);
+    ck_assert_int_eq(admit(c, 3, "\x0a\x01", &k), CONNS_PER_IP);
+    ck_assert_int_eq(admit(c, 3, "\x0a\x02", &k), CONNS_OK);
+    conns_closed(c, first);
+    ck_assert_int_eq(admit(c, 4, "\x0a\x01", &k), CONNS_OK);
+    for (int i = 10; i < 20; i++)
+        ck_assert_int_eq(admit(c, i, "\x7f\x01", &k), CONNS_OK);
+    conns_free(c, no_request);
+}
+END_TEST
+
+START_TEST(a_connection_that_the_library_lost_is_noticed)
+{
+    conns *c = books(2, 0, 1);
+    conn *k;
+    ck_assert_int_eq(admit(c, 7, "\x0a\x01", &k), CONNS_OK);
+    ck_assert_int_eq(admit(c, 7, "\x0a\x01", &k), CONNS_OK); /* the number came again */
+    ck_assert_uint_eq(conns_open(c), 1);
+    conns_rejected(c, k);
+    ck_assert_uint_eq(conns_open(c), 0);
+    ck_assert_int_eq(admit(c, CONNS_FD_MAX, "\x0a\x01", &k), CONNS_FULL);
+    ck_assert_ptr_null(conns_opened(c, CONNS_FD_MAX));
+    ck_assert_ptr_null(conns_opened(c, -1));
+    conns_free(c, no_request);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("http parts");
+    TCase *tc = tcase_create("parts");
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, a_block_is_taken_again_and_keeps_its_bytes_when_it_grows);
+    tcase_add_test(tc, blocks_have_the_next_size_up);
+    tcase_add_test(tc, what_is_put_is_found_by_its_whole_key);
+    tcase_add_test(tc, it_never_passes_its_bound_and_the_unused_leave_first);
+    tcase_add_test(tc, a_cache_of_nothing_keeps_nothing);
+    tcase_add_test(tc, an_answer_in_use_outlives_its_eviction);
+    tcase_add_test(tc, what_goes_with_an_answer_goes_when_it_goes);
+    tcase_add_test(tc, threads_share_it);
+    tcase_add_test(tc, keys_are_found_by_their_text_alone);
+    tcase_add_test(tc, an_empty_table_knows_nobody);
+    tcase_add_test(tc, a_new_generation_is_taken_over_once);
+    tcase_add_test(tc, a_bucket_holds_a_second_and_fills_in_one);
+    tcase_add_test(tc, any_number_of_accounts_fits);
+    tcase_add_test(tc, connections_are_dealt_out_evenly_and_counted);
+    tcase_add_test(tc, an_address_has_its_share_and_loopback_any);
+    tcase_add_test(tc, a_connection_that_the_library_lost_is_noticed);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,120 @@
+/* The router over a small table, and the rules that the real table keeps. */
+#include <check.h>
+#include <string.h>
+
+#include "api/routes.h"
+
+static const route table[] = {
+    {.method = HTTP_GET, .pattern = "/a", .name = "a"},
+    {.method = HTTP_POST, .pattern = "/a", .name = "a_post"},
+    {.method = HTTP_GET, .pattern = "/z/{id}/b", .name = "zb"},
+    {.method = HTTP_DELETE, .pattern = "/z/{id}", .name = "z"},
+};
+#define N (sizeof table / sizeof *table)
+
+static const route *find(http_method method, const char *path, tb_text *id, unsigned *allow)
+{
+    *allow = 0;
+    return router_match(table, N, method, path, strlen(path), id, allow);
+}
+
+START_TEST(a_row_is_its_method_and_path)
+{
+    tb_text id;
+    unsigned allow;
+    ck_assert_ptr_eq(find(HTTP_GET, "/a", &id, &allow), &table[0]);
+    ck_assert_ptr_null(id.data);
+    ck_assert_ptr_eq(find(HTTP_HEAD, "/a", &id, &allow), &table[0]);
+    ck_assert_ptr_eq(find(HTTP_POST, "/a", &id, &allow), &table[1]);
+    ck_assert_ptr_eq(find(HTTP_GET, "/z/12/b", &id, &allow), &table[2]);
+    ck_assert_uint_eq(id.len, 2);
+    ck_assert_int_eq(memcmp(id.data, "12", 2), 0);
+    ck_assert_ptr_eq(find(HTTP_DELETE, "/z/x", &id, &allow), &table[3]);
+}
+END_TEST
+
+START_TEST(nothing_else_is)
+{
+    static const char *const no[] = {"", "/", "/A", "/a/", "//a", "/aa", "/z", "/z/", "/z//b", "/z/1/",
+                                     "/z/1/b/", "/z/1/bb", "/z/1/2/b", "/z/1/B", "a"};
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
+        tb_text id;
+        unsigned allow;
+        ck_assert_ptr_null(find(HTTP_GET, no[i], &id, &allow));
+        ck_assert_msg(allow == 0, "%s", no[i]);
+    }
+}
+END_TEST
+
+START_TEST(another_method_is_told_what_is_allowed)
+{
+    tb_text id;
+    unsigned allow;
+    char text[ROUTER_ALLOW_MAX];
+    ck_assert_ptr_null(find(HTTP_PUT, "/a", &id, &allow));
+    router_allow(allow, text);
+    ck_assert_str_eq(text, "GET, HEAD, POST");
+    ck_assert_ptr_null(find(HTTP_HEAD, "/z/1", &id, &allow));
+    router_allow(allow, text);
+    ck_assert_str_eq(text, "DELETE");
+    router_allow(~0u, text);
+    ck_assert_str_eq(text, "GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS, TRACE, CONNECT");
+}
+END_TEST
+
+START_TEST(ids_are_positive_and_have_one_spelling)
+{
+    static const char *const bad[] = {"", "0", "-1", "+1", "01", "1a", "1.0", " 1", "1 ",
+                                      "9223372036854775808", "18446744073709551617"};
+    int64_t id = 0;
+    ck_assert(router_id((tb_text){"1", 1}, &id) && id == 1);
+    ck_assert(router_id((tb_text){"9223372036854775807", 19}, &id) && id == INT64_MAX);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(!router_id((tb_text){bad[i], strlen(bad[i])}, &id), "%s", bad[i]);
+    ck_assert(!router_id((tb_text){0}, &id));
+}
+END_TEST
+
+/* Only what says nothing about an account may be open, and only it. */
+START_TEST(the_real_table_opens_what_it_should)
+{
+    static const char *const open[] = {"/region", "/healthz", "/readyz", "/metrics", "/openapi.json"};
+    size_t n_open = 0;
+    for (size_t i = 0; i < api_n_routes; i++) {
+        const route *r = &api_routes[i];
+        ck_assert_ptr_nonnull(r->handle);
+        ck_assert(r->method == HTTP_GET || r->method == HTTP_POST || r->method == HTTP_DELETE);
+        ck_assert_int_eq(r->body != ROUTE_NO_BODY, r->method == HTTP_POST);
+        ck_assert_int_eq(r->finish != NULL, r->method != HTTP_GET);
+        for (size_t j = 0; j < i; j++) {
+            ck_assert_str_ne(r->name, api_routes[j].name);
+            ck_assert(r->method != api_routes[j].method ||
+                      strcmp(r->pattern, api_routes[j].pattern) != 0);
+        }
+        if (r->access != TB_ACCESS_NONE) continue;
+        bool known = false;
+        for (size_t j = 0; j < sizeof open / sizeof *open; j++)
+            known |= strcmp(r->pattern, open[j]) == 0;
+        ck_assert_msg(known && r->method == HTTP_GET, "%s", r->pattern);
+        n_open++;
+    }
+    ck_assert_uint_eq(n_open, sizeof open / sizeof *open);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("router");
+    TCase *tc = tcase_create("rules");
+    tcase_add_test(tc, a_row_is_its_method_and_path);
+    tcase_add_test(tc, nothing_else_is);
+    tcase_add_test(tc, another_method_is_told_what_is_allowed);
+    tcase_add_test(tc, ids_are_positive_and_have_one_spelling);
+    tcase_add_test(tc, the_real_table_opens_what_it_should);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

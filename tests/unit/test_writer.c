@@ -1,0 +1,184 @@
+/* The writer: what is committed together, what a bad job takes with it, and how it ends. */
+#include "http/writer.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "unit/store_fixture.h"
+
+typedef struct task {
+    write_job job;
+    tb_code answer;   /* what run returns */
+    bool adds;        /* whether run adds a key */
+    sem_t *hold;      /* run waits for it */
+    sem_t *finished;  /* posted by done */
+    atomic_int ran, was_done;
+} task;
+
+static atomic_uint commits;
+static atomic_bool keys_seen;
+
+static void on_commit(void *ctx, tb_store *store, bool changed_keys)
+{
+    (void)ctx;
+    (void)store;
+    atomic_fetch_add(&commits, 1);
+    if (changed_keys) atomic_store(&keys_seen, true);
+}
+
+static tb_code run(write_job *job, tb_store *store, tb_error *err)
+{
+    task *t = job->owner;
+    if (t->hold) sem_wait(t->hold);
+    atomic_fetch_add(&t->ran, 1);
+    if (t->adds) {
+        static atomic_int serial;
+        tb_key key = {.account = 0, .roles = 1, .revoked_us = INT64_MAX};
+        key.hash[0] = (uint8_t)(1 + atomic_fetch_add(&serial, 1));
+        tb_code code = tb_store_key_add(store, &key, err);
+        if (code) return code;
+        job->changed_keys = true;
+    }
+    return t->answer == TB_OK ? TB_OK : tb_fail(err, t->answer, "field", "no");
+}
+
+static void done(write_job *job)
+{
+    task *t = job->owner;
+    atomic_fetch_add(&t->was_done, 1);
+    if (t->finished) sem_post(t->finished);
+}
+
+static tb_code submit(writer *w, task *t)
+{
+    t->job.run = run;
+    t->job.done = done;
+    t->job.owner = t;
+    return writer_submit(w, &t->job, NULL);
+}
+
+static size_t count_keys(tb_store *store)
+{
+    tb_key *keys;
+    size_t n;
+    ck_assert_int_eq(tb_store_keys(store, &keys, &n, NULL), TB_OK);
+    free(keys);
+    return n;
+}
+
+static fixture database;
+
+static tb_store *open_store(void)
+{
+    atomic_store(&commits, 0);
+    atomic_store(&keys_seen, false);
+    fixture_init(&database);
+    return database.store;
+}
+
+START_TEST(those_that_wait_are_committed_together_and_a_bad_one_loses_itself_alone)
+{
+    tb_store *store = open_store();
+    writer *w = writer_start(store, (writer_hooks){on_commit, NULL});
+    sem_t hold, finished;
+    sem_init(&hold, 0, 0);
+    sem_init(&finished, 0, 0);
+    task first = {.hold = &hold, .finished = &finished};
+    ck_assert_int_eq(submit(w, &first), TB_OK);
+    while (writer_queued(w) > 0)
+        usleep(100); /* until it holds the thread */
+    task tasks[10] = {{.finished = &finished}};
+    for (int i = 0; i < 10; i++) {
+        tasks[i].finished = &finished;
+        tasks[i].adds = true;
+        tasks[i].answer = i == 4 ? TB_E_BAD_LINE : TB_OK;
+        ck_assert_int_eq(submit(w, &tasks[i]), TB_OK);
+    }
+    ck_assert_uint_eq(writer_queued(w), 10);
+    ck_assert(!writer_idle(w));
+    sem_post(&hold);
+    for (int i = 0; i < 11; i++)
+        sem_wait(&finished);
+    ck_assert_uint_eq(atomic_load(&commits), 2);
+    ck_assert(atomic_load(&keys_seen));
+    for (int i = 0; i < 10; i++) {
+        ck_assert_int_eq(tasks[i].job.code, i == 4 ? TB_E_BAD_LINE : TB_OK);
+        ck_assert_int_eq(atomic_load(&tasks[i].was_done), 1);
+    }
+    ck_assert_str_eq(tasks[4].job.err.field, "field");
+    ck_assert(!tasks[4].job.changed_keys);
+    writer_stop(w);
+    writer_free(w);
+    ck_assert_uint_eq(count_keys(store), 9);
+    fixture_release(&database);
+}
+END_TEST
+
+START_TEST(the_queue_is_bounded_and_a_stop_finishes_it)
+{
+    tb_store *store = open_store();
+    writer *w = writer_start(store, (writer_hooks){on_commit, NULL});
+    static task tasks[WRITER_JOBS_MAX + 2];
+    sem_t hold;
+    sem_init(&hold, 0, 0);
+    memset(tasks, 0, sizeof tasks);
+    tasks[0].hold = &hold;
+    ck_assert_int_eq(submit(w, &tasks[0]), TB_OK);
+    while (writer_queued(w) > 0)
+        usleep(100);
+    for (int i = 1; i <= WRITER_JOBS_MAX; i++)
+        ck_assert_int_eq(submit(w, &tasks[i]), TB_OK);
+    ck_assert_int_eq(submit(w, &tasks[WRITER_JOBS_MAX + 1]), TB_E_BUSY);
+    sem_post(&hold);
+    writer_stop(w);
+    for (int i = 0; i <= WRITER_JOBS_MAX; i++)
+        ck_assert_int_eq(atomic_load(&tasks[i].was_done), 1);
+    ck_assert_int_eq(atomic_load(&tasks[WRITER_JOBS_MAX + 1].ran), 0);
+    ck_assert(!writer_alive(w));
+    ck_assert(writer_idle(w));
+    ck_assert_int_eq(submit(w, &tasks[0]), TB_E_BUSY);
+    writer_free(w);
+    fixture_release(&database);
+}
+END_TEST
+
+START_TEST(bytes_that_wait_are_bounded_but_one_job_always_may)
+{
+    tb_store *store = open_store();
+    writer *w = writer_start(store, (writer_hooks){on_commit, NULL});
+    sem_t hold;
+    sem_init(&hold, 0, 0);
+    task first = {.hold = &hold}, large = {.job = {.bytes = WRITER_BYTES_MAX + 1}},
+         small = {.job = {.bytes = 1}};
+    ck_assert_int_eq(submit(w, &first), TB_OK);
+    while (writer_queued(w) > 0)
+        usleep(100);
+    ck_assert_int_eq(submit(w, &large), TB_OK);
+    ck_assert_int_eq(submit(w, &small), TB_E_BUSY);
+    sem_post(&hold);
+    writer_stop(w);
+    ck_assert_int_eq(atomic_load(&large.was_done), 1);
+    writer_free(w);
+    fixture_release(&database);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("writer");
+    TCase *tc = tcase_create("rules");
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, those_that_wait_are_committed_together_and_a_bad_one_loses_itself_alone);
+    tcase_add_test(tc, the_queue_is_bounded_and_a_stop_finishes_it);
+    tcase_add_test(tc, bytes_that_wait_are_bounded_but_one_job_always_may);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
