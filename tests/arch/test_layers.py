@@ -13,8 +13,8 @@ SEES = {
     "rollup": {"base", "model", "intake"},
     "stats": {"base", "model"},
     "encode": {"base", "model", "stats"},
-    "billing": {"base", "model", "stats"},
-    "store": {"base", "model", "intake", "rollup", "stats", "encode"},
+    "billing": {"base", "model", "stats", "encode"},
+    "store": {"base", "model", "intake", "rollup", "stats", "encode", "billing"},
     "feed": {"base", "model", "intake", "rollup", "store"},
     "http": {"base", "model", "stats", "encode", "store"},
     "api": {"base", "model", "intake", "stats", "encode", "billing", "store", "feed", "http"},
@@ -24,13 +24,14 @@ SEES = {
 SERVER = {"feed", "http", "api", "cli", "main"}
 
 PUBLIC = {
-    "alloc": "base", "buf": "base", "calendar": "base", "error": "base",
+    "alloc": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",
     "metrics": "model", "region": "model", "catalog": "model", "key": "model", "edge": "model",
     "intake": "intake",
     "grid": "rollup", "rollup": "rollup",
     "range": "stats", "series": "stats",
     "json": "encode", "answer": "encode",
-    "store": "store",
+    "book": "billing", "bill": "billing",
+    "store": "store", "charges": "store",
 }
 
 # Libraries and system faces, and the only places that may include them.
