@@ -1,0 +1,443 @@
+/* Decimals as sign and magnitude: arithmetic is done on unsigned 128-bit magnitudes, where a carry
+ * out is detected without undefined behaviour, and the sign is put back at the end. (Unsigned also
+ * because clang calls a function of its own runtime for checked signed 128-bit products.)
+ *
+ * Division needs more: value x num has up to 254 bits. It is taken apart so that no number passes
+ * 256 bits and rounding still happens once:
+ *   more digits wanted:  q1, r1 = product / den;  q2, r2 = r1 x 10^k / den;  q1 x 10^k + q2, r2
+ * rounds fewer digits wanted: q1, r1 = product / den;  q, r = q1 / 10^k;  r rounds, r1 breaks its
+ * ties */
+#include "tollbook/decimal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+__extension__ typedef unsigned __int128 u128;
+
+#define MAGNITUDE_MAX ((u128)-1 >> 1) /* 2^127 - 1 */
+
+#define E19 ((u128)UINT64_C(10000000000000000000))
+static const u128 powers[] = {
+    UINT64_C(1),
+    UINT64_C(10),
+    UINT64_C(100),
+    UINT64_C(1000),
+    UINT64_C(10000),
+    UINT64_C(100000),
+    UINT64_C(1000000),
+    UINT64_C(10000000),
+    UINT64_C(100000000),
+    UINT64_C(1000000000),
+    UINT64_C(10000000000),
+    UINT64_C(100000000000),
+    UINT64_C(1000000000000),
+    UINT64_C(10000000000000),
+    UINT64_C(100000000000000),
+    UINT64_C(1000000000000000),
+    UINT64_C(10000000000000000),
+    UINT64_C(100000000000000000),
+    UINT64_C(1000000000000000000),
+    E19,
+    E19 *UINT64_C(10),
+    E19 *UINT64_C(100),
+    E19 *UINT64_C(1000),
+    E19 *UINT64_C(10000),
+    E19 *UINT64_C(100000),
+    E19 *UINT64_C(1000000),
+    E19 *UINT64_C(10000000),
+    E19 *UINT64_C(100000000),
+    E19 *UINT64_C(1000000000),
+    E19 *UINT64_C(10000000000),
+    E19 *UINT64_C(100000000000),
+    E19 *UINT64_C(1000000000000),
+    E19 *UINT64_C(10000000000000),
+    E19 *UINT64_C(100000000000000),
+    E19 *UINT64_C(1000000000000000),
+    E19 *UINT64_C(10000000000000000),
+    E19 *UINT64_C(100000000000000000),
+    E19 *UINT64_C(1000000000000000000),
+    E19 *E19,
+};
+/* More than scales have: a unit change may multiply by them. */
+#define POWER_MAX 38
+/* A change by more fails for every value but zero. */
+#define PLACES_MAX (TB_DECIMAL_SCALE_MAX + POWER_MAX + 1)
+_Static_assert(sizeof powers / sizeof *powers == POWER_MAX + 1, "all powers of ten below 2^127");
+
+/* --- magnitudes --- */
+
+static u128 magnitude(tb_i128 n)
+{
+    return n < 0 ? -(u128)n : (u128)n;
+}
+
+static bool with_sign(u128 size, bool negative, tb_i128 *ret)
+{
+    if (size > MAGNITUDE_MAX) return false;
+    *ret = negative ? -(tb_i128)size : (tb_i128)size;
+    return true;
+}
+
+static bool times(tb_i128 n, u128 factor, tb_i128 *ret)
+{
+    u128 size;
+    if (__builtin_mul_overflow(magnitude(n), factor, &size)) return false;
+    return with_sign(size, n < 0, ret);
+}
+
+static tb_code overflow(tb_error *err, const char *what, int scale)
+{
+    return tb_fail(err, TB_E_OVERFLOW, NULL, "The %s passes 2^127-1 units of 10^-%d.", what, scale);
+}
+
+static tb_code too_fine(tb_error *err, const char *what)
+{
+    return tb_fail(err, TB_E_OVERFLOW, NULL, "The %s has more than %d digits after the point.",
+                   what, TB_DECIMAL_SCALE_MAX);
+}
+
+/* --- 256 bits --- */
+
+typedef struct wide {
+    u128 high, low;
+} wide;
+
+static wide multiply(u128 a, u128 b)
+{
+    const u128 mask = UINT64_MAX;
+    u128 low = (a & mask) * (b & mask);
+    u128 left = (a >> 64) * (b & mask);
+    u128 right = (a & mask) * (b >> 64);
+    u128 middle = (low >> 64) + (left & mask) + (right & mask);
+    return (wide){.high = (a >> 64) * (b >> 64) + (left >> 64) + (right >> 64) + (middle >> 64),
+                  .low = middle << 64 | (low & mask)};
+}
+
+/* d in 1..2^127, so that a rest doubled still fits. */
+static wide divide(wide n, u128 d, u128 *ret_rest)
+{
+    wide q = {.high = n.high / d};
+    u128 rest = n.high % d;
+    if (rest == 0) {
+        q.low = n.low / d;
+        *ret_rest = n.low % d;
+        return q;
+    }
+    for (int bit = 127; bit >= 0; bit--) {
+        rest = rest << 1 | (n.low >> bit & 1);
+        q.low <<= 1;
+        if (rest < d) continue;
+        rest -= d;
+        q.low |= 1;
+    }
+    *ret_rest = rest;
+    return q;
+}
+
+/* Whether q + (rest + something below 1)/d goes up to q + 1; `more`: that something is not zero
+ * (only where d is even, or it could carry a rest just below the half over it). */
+static bool rounds_up(u128 q, u128 rest, u128 d, bool more, tb_rounding mode)
+{
+    u128 other = d - rest;
+    if (rest != other) return rest > other;
+    return more || mode == TB_HALF_UP || (q & 1);
+}
+
+tb_i128 tb_div_round(tb_i128 n, tb_i128 d, tb_rounding mode)
+{
+    u128 size = magnitude(n), by = (u128)d;
+    u128 q = size / by;
+    q += rounds_up(q, size % by, by, false, mode);
+    return n < 0 ? (tb_i128)-q : (tb_i128)q;
+}
+
+/* --- text --- */
+
+tb_decimal tb_decimal_from_int(tb_i128 n)
+{
+    return (tb_decimal){n, 0};
+}
+
+typedef struct cursor {
+    const char *text;
+    size_t len, at;
+    u128 size;
+} cursor;
+
+static bool at_digit(const cursor *c)
+{
+    return c->at < c->len && c->text[c->at] >= '0' && c->text[c->at] <= '9';
+}
+
+static tb_code refuse(const cursor *c, tb_error *err, const char *message)
+{
+    tb_fail(err, TB_E_VALIDATION, NULL, "%s", message);
+    if (err) err->byte = c->at + 1;
+    return TB_E_VALIDATION;
+}
+
+static tb_code refuse_size(const cursor *c, int scale, tb_error *err)
+{
+    char message[64];
+    snprintf(message, sizeof message, "The number passes 2^127-1 units of 10^-%d.", scale);
+    return refuse(c, err, message);
+}
+
+static tb_code refuse_digits(const cursor *c, int max_scale, tb_error *err)
+{
+    char message[64];
+    snprintf(message, sizeof message, "At most %d digits may follow the point.", max_scale);
+    return refuse(c, err, message);
+}
+
+/* Takes the digit it stands at. */
+static bool take_digit(cursor *c)
+{
+    u128 size;
+    if (__builtin_mul_overflow(c->size, (u128)10, &size)) return false;
+    size += (unsigned)(c->text[c->at] - '0');
+    if (size > MAGNITUDE_MAX) return false;
+    c->size = size;
+    c->at++;
+    return true;
+}
+
+static tb_code parse_whole(cursor *c, tb_error *err)
+{
+    size_t first = c->at;
+    if (!at_digit(c)) return refuse(c, err, "A digit must come here.");
+    while (at_digit(c)) {
+        if (c->at == first + 1 && c->text[first] == '0')
+            return refuse(c, err, "No digit may follow a zero at the start.");
+        if (!take_digit(c)) return refuse_size(c, 0, err);
+    }
+    return TB_OK;
+}
+
+static tb_code parse_fraction(cursor *c, int max_scale, int *ret_scale, tb_error *err)
+{
+    int scale = 0;
+    c->at++;
+    if (!at_digit(c)) return refuse(c, err, "A digit must follow the point.");
+    for (; at_digit(c); scale++) {
+        if (scale == max_scale) return refuse_digits(c, max_scale, err);
+        if (!take_digit(c)) return refuse_size(c, scale + 1, err);
+    }
+    *ret_scale = scale;
+    return TB_OK;
+}
+
+tb_code tb_decimal_parse(const char *text, size_t len, int max_scale, tb_decimal *ret,
+                         tb_error *err)
+{
+    cursor c = {.text = text, .len = len};
+    bool negative = len > 0 && text[0] == '-';
+    int scale = 0;
+    c.at = negative;
+    if (max_scale > TB_DECIMAL_SCALE_MAX) max_scale = TB_DECIMAL_SCALE_MAX;
+    tb_code code = parse_whole(&c, err);
+    if (!code && c.at < len && text[c.at] == '.') code = parse_fraction(&c, max_scale, &scale, err);
+    if (code) return code;
+    if (c.at < len) return refuse(&c, err, "Only digits and one point make a decimal.");
+    tb_i128 mantissa = (tb_i128)c.size;
+    *ret = (tb_decimal){negative ? -mantissa : mantissa, scale};
+    return TB_OK;
+}
+
+#define DIGITS_MAX 39
+
+/* The digits of n, at least one. Returns how many, `to` has room for DIGITS_MAX. */
+static size_t put_digits(char *to, u128 n)
+{
+    char reversed[DIGITS_MAX];
+    size_t len = 0;
+    do {
+        uint64_t part = (uint64_t)(n % E19);
+        n /= E19;
+        /* All digits of a part that others stand before, else only as far as they go. */
+        for (size_t i = 0; n ? i < 19 : part || len == 0; i++, part /= 10)
+            reversed[len++] = (char)('0' + part % 10);
+    } while (n);
+    for (size_t i = 0; i < len; i++)
+        to[i] = reversed[len - 1 - i];
+    return len;
+}
+
+char *tb_decimal_put_fixed(char *out, tb_decimal value, int scale)
+{
+    char digits[DIGITS_MAX];
+    tb_decimal normal = tb_decimal_normal(value);
+    size_t len = put_digits(digits, magnitude(normal.mantissa)), fraction = (size_t)normal.scale;
+    size_t wanted = scale > TB_DECIMAL_SCALE_MAX ? TB_DECIMAL_SCALE_MAX
+                    : scale > normal.scale       ? (size_t)scale
+                                                 : fraction;
+    size_t whole = len > fraction ? len - fraction : 0;
+    if (normal.mantissa < 0) *out++ = '-';
+    if (whole == 0) *out++ = '0';
+    memcpy(out, digits, whole);
+    out += whole;
+    if (wanted == 0) return out;
+    *out++ = '.';
+    memset(out, '0', wanted);
+    size_t zeros = whole ? 0 : fraction - len;
+    memcpy(out + zeros, digits + whole, len - whole);
+    return out + wanted;
+}
+
+char *tb_decimal_put(char *out, tb_decimal value)
+{
+    return tb_decimal_put_fixed(out, value, 0);
+}
+
+/* --- values --- */
+
+tb_decimal tb_decimal_normal(tb_decimal value)
+{
+    if (value.mantissa == 0) return TB_DECIMAL_ZERO;
+    u128 size = magnitude(value.mantissa);
+    for (int step = 16; step > 0; step /= 2)
+        while (value.scale >= step && size % powers[step] == 0) {
+            size /= powers[step];
+            value.scale -= step;
+        }
+    value.mantissa = value.mantissa < 0 ? -(tb_i128)size : (tb_i128)size;
+    return value;
+}
+
+int tb_decimal_sign(tb_decimal value)
+{
+    return (value.mantissa > 0) - (value.mantissa < 0);
+}
+
+int tb_decimal_compare(tb_decimal a, tb_decimal b)
+{
+    int sign = tb_decimal_sign(a);
+    if (sign != tb_decimal_sign(b)) return sign > tb_decimal_sign(b) ? 1 : -1;
+    int scale = a.scale > b.scale ? a.scale : b.scale;
+    wide x = multiply(magnitude(a.mantissa), powers[scale - a.scale]);
+    wide y = multiply(magnitude(b.mantissa), powers[scale - b.scale]);
+    if (x.high != y.high) return x.high > y.high ? sign : -sign;
+    if (x.low != y.low) return x.low > y.low ? sign : -sign;
+    return 0;
+}
+
+/* --- operations --- */
+
+static tb_code add_named(tb_decimal a, tb_decimal b, const char *what, tb_decimal *ret,
+                         tb_error *err)
+{
+    int scale = a.scale > b.scale ? a.scale : b.scale;
+    tb_i128 x, y, sum;
+    if (!times(a.mantissa, powers[scale - a.scale], &x) ||
+        !times(b.mantissa, powers[scale - b.scale], &y) || __builtin_add_overflow(x, y, &sum) ||
+        magnitude(sum) > MAGNITUDE_MAX)
+        return overflow(err, what, scale);
+    *ret = (tb_decimal){sum, scale};
+    return TB_OK;
+}
+
+tb_code tb_decimal_add(tb_decimal a, tb_decimal b, tb_decimal *ret, tb_error *err)
+{
+    return add_named(a, b, "sum", ret, err);
+}
+
+tb_code tb_decimal_sub(tb_decimal a, tb_decimal b, tb_decimal *ret, tb_error *err)
+{
+    b.mantissa = -b.mantissa;
+    return add_named(a, b, "difference", ret, err);
+}
+
+tb_code tb_decimal_mul(tb_decimal a, tb_decimal b, tb_decimal *ret, tb_error *err)
+{
+    int scale = a.scale + b.scale;
+    u128 size;
+    tb_i128 product;
+    if (scale > TB_DECIMAL_SCALE_MAX) return too_fine(err, "product");
+    if (__builtin_mul_overflow(magnitude(a.mantissa), magnitude(b.mantissa), &size) ||
+        !with_sign(size, (a.mantissa < 0) != (b.mantissa < 0), &product))
+        return overflow(err, "product", scale);
+    *ret = (tb_decimal){product, scale};
+    return TB_OK;
+}
+
+tb_code tb_decimal_mul_int(tb_decimal a, tb_i128 n, tb_decimal *ret, tb_error *err)
+{
+    return tb_decimal_mul(a, tb_decimal_from_int(n), ret, err);
+}
+
+/* Cuts `excess` zeros off the end. */
+static bool cut_zeros(tb_i128 *n, int excess)
+{
+    if (*n == 0) return true;
+    u128 size = magnitude(*n);
+    if (excess > POWER_MAX || size % powers[excess]) return false;
+    return with_sign(size / powers[excess], *n < 0, n);
+}
+
+tb_code tb_decimal_shift(tb_decimal value, int places, tb_decimal *ret, tb_error *err)
+{
+    static const char what[] = "result of a unit change";
+    if (places > PLACES_MAX) places = PLACES_MAX;
+    if (places < -PLACES_MAX) places = -PLACES_MAX;
+    value.scale += places;
+    if (value.scale > TB_DECIMAL_SCALE_MAX) {
+        if (!cut_zeros(&value.mantissa, value.scale - TB_DECIMAL_SCALE_MAX))
+            return too_fine(err, what);
+        value.scale = TB_DECIMAL_SCALE_MAX;
+    }
+    if (value.scale < 0) {
+        if (value.mantissa != 0 && (-value.scale > POWER_MAX ||
+                                    !times(value.mantissa, powers[-value.scale], &value.mantissa)))
+            return overflow(err, what, 0);
+        value.scale = 0;
+    }
+    *ret = value;
+    return TB_OK;
+}
+
+tb_code tb_decimal_round(tb_decimal value, int scale, tb_rounding mode, tb_decimal *ret,
+                         tb_error *err)
+{
+    return tb_decimal_divide(value, 1, 1, scale, mode, ret, err);
+}
+
+/* n / (d x 10^places), rounded once. False where it does not fit. */
+static bool quotient_coarser(wide n, u128 d, int places, tb_rounding mode, u128 *ret)
+{
+    u128 first_rest, rest;
+    wide q = divide(divide(n, d, &first_rest), powers[places], &rest);
+    if (q.high || q.low > MAGNITUDE_MAX) return false;
+    *ret = q.low + rounds_up(q.low, rest, powers[places], first_rest > 0, mode);
+    return true;
+}
+
+/* n x 10^places / d, rounded once. False where it does not fit. */
+static bool quotient_finer(wide n, u128 d, int places, tb_rounding mode, u128 *ret)
+{
+    u128 rest, whole;
+    wide first = divide(n, d, &rest);
+    wide second = divide(multiply(rest, powers[places]), d, &rest);
+    if (first.high || __builtin_mul_overflow(first.low, powers[places], &whole) ||
+        whole > MAGNITUDE_MAX)
+        return false;
+    whole += second.low; /* below 10^36 */
+    *ret = whole + rounds_up(whole, rest, d, false, mode);
+    return true;
+}
+
+tb_code tb_decimal_divide(tb_decimal value, tb_i128 num, tb_i128 den, int scale, tb_rounding mode,
+                          tb_decimal *ret, tb_error *err)
+{
+    if (den <= 0) return tb_fail(err, TB_E_VALIDATION, NULL, "A divisor must be above zero.");
+    if (scale < 0 || scale > TB_DECIMAL_SCALE_MAX) return too_fine(err, "quotient");
+    wide product = multiply(magnitude(value.mantissa), magnitude(num));
+    int places = scale - value.scale;
+    u128 size;
+    tb_i128 mantissa;
+    bool fits = places < 0 ? quotient_coarser(product, (u128)den, -places, mode, &size)
+                           : quotient_finer(product, (u128)den, places, mode, &size);
+    if (!fits || !with_sign(size, (value.mantissa < 0) != (num < 0), &mantissa))
+        return overflow(err, "quotient", scale);
+    *ret = (tb_decimal){mantissa, scale};
+    return TB_OK;
+}
