@@ -74,14 +74,16 @@ void api_readyz(request *r)
     const server *s = r->worker->server;
     uint64_t version;
     tb_error err;
-    if (tb_store_version(r->worker->store, &version, &err) != TB_OK)
-        request_fail(r, TB_E_BUSY, NULL, "The store cannot be read: %s", err.message);
-    else if (!writer_alive(s->writer))
+    if (tb_store_version(r->worker->store, &version, &err) != TB_OK) {
+        request_fail_as(r, &err); /* for the operator's eyes; then what the prober is told */
+        request_fail(r, TB_E_BUSY, NULL, "The store cannot be read.");
+    } else if (!writer_alive(s->writer)) {
         request_fail(r, TB_E_BUSY, NULL, "The writer is not at work.");
-    else if (atomic_load_explicit(&s->stopping, memory_order_relaxed))
+    } else if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) {
         request_fail(r, TB_E_BUSY, NULL, "The server is stopping.");
-    else
+    } else {
         say_status(r, "ready");
+    }
 }
 
 /* --- GET /metrics --- */

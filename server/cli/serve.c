@@ -164,6 +164,7 @@ int cli_serve(const cli_call *call)
     sigaddset(&signals, SIGINT);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the write, not the end */
     raise_file_limit(&options);
     api_start();
     if (server_open(&options, api_routes, api_n_routes, &s, &err) != TB_OK)

@@ -73,10 +73,26 @@ void request_answer(request *r, answer *what, bool again)
                        .again = again};
 }
 
+/* A failure of the server's own: its sentence, which may name files, is for the operator, the
+ * client gets the code's standing one. A few a second are said. */
+static const char *keep_to_ourselves(request *r, const tb_error *err)
+{
+    char id[REQUEST_ID_TEXT];
+    unsigned wait_s;
+    request_id_text(r, id);
+    if (limit_take(r->worker->server->complaints, err->code, clock_mono_us(), &wait_s))
+        fprintf(stderr, "tollbook serve: request %.16s: %s: %s\n", id, tb_code_key(err->code),
+                err->message);
+    return tb_code_text(err->code);
+}
+
 void request_fail_as(request *r, const tb_error *err)
 {
     tb_buf *text = request_text(r);
-    tb_answer_error(err, text);
+    tb_error shown = *err;
+    if (tb_code_exit(err->code) == 3 && err->code != TB_E_BUSY)
+        snprintf(shown.message, sizeof shown.message, "%s", keep_to_ourselves(r, err));
+    tb_answer_error(&shown, text);
     bool close = r->reply.close;
     r->err = *err;
     r->reply = (reply){.kind = text->failed ? REPLY_EMPTY : REPLY_TEXT,

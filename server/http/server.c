@@ -88,7 +88,9 @@ static tb_code open_parts(server *s, tb_error *err)
     s->keys = keys_new();
     s->conns = conns_new(&o->limits, o->threads);
     if (o->rate_limit) s->limit = limit_new(o->rate_limit);
-    if (!s->pool || !s->cache || !s->keys || !s->conns || (o->rate_limit && !s->limit))
+    s->complaints = limit_new(5);
+    if (!s->pool || !s->cache || !s->keys || !s->conns || !s->complaints ||
+        (o->rate_limit && !s->limit))
         return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     if (o->access_log) return accesslog_open(o->access_log, o->threads, &s->log, err);
     return TB_OK;
@@ -237,6 +239,7 @@ void server_free(server *s)
     cache_free(s->cache);
     keys_free(s->keys);
     limit_free(s->limit);
+    limit_free(s->complaints);
     pool_free(s->pool);
     if (s->store) tb_store_checkpoint(s->store, true);
     tb_store_close(s->store);

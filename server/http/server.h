@@ -61,6 +61,7 @@ typedef struct server {
     cache *cache;
     keys *keys;
     limit *limit;
+    limit *complaints; /* how many of the server's own failures are said, by code */
     conns *conns;
     writer *writer;
     listener *listener;

@@ -164,7 +164,7 @@ class Server:
         done = run("key", "create", "--db", self.db, "--account", account, *words)
         return done.stdout.decode().strip()
 
-    def start(self, *options):
+    def start(self, *options, before=None):
         port_file = self.path / "port"
         port_file.unlink(missing_ok=True)
         self.log_path = self.path / "stderr"
@@ -172,7 +172,7 @@ class Server:
         self.process = subprocess.Popen(
             [TOLLBOOK, "serve", "--db", self.db, "--listen", "127.0.0.1:0", "--port-file",
              port_file, "--threads", "2", *map(str, options)],
-            stderr=self.log_file, env=ENVIRONMENT)
+            stderr=self.log_file, env=ENVIRONMENT, preexec_fn=before)
         end = time.monotonic() + PATIENCE
         while not port_file.exists():
             if self.process.poll() is not None or time.monotonic() > end:

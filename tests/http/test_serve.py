@@ -1,4 +1,5 @@
 """The process: how it starts, refuses to start, and stops."""
+import resource
 import signal
 import socket
 import subprocess
@@ -242,6 +243,40 @@ class AfterAKill(unittest.TestCase):
             run("verify", "--db", server.db)
             server.start()
             self.assertEqual(server.get("/statistics").json()["TotalRequestsServed"], 30)
+        finally:
+            server.close()
+
+
+class FullDisk(unittest.TestCase):
+    """A file that may not grow stands for the disk: writing is refused, reading goes on."""
+
+    def body(self, i):
+        return b"".join(hit(1000 + i * 2000 + z, z % 600) for z in range(2000))
+
+    def test_writes_fail_with_a_standing_text_and_a_restart_writes_again(self):
+        server = Server()
+        try:
+            server.stop()
+            server.start(before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
+                                                           (1500000, 1500000)))
+            for i in range(100):
+                answer = server.ask("POST", "/ingest/logs", "ingest", self.body(i))
+                if answer.status != 200:
+                    break
+                taken = i + 1
+            self.assertIn(answer.status, (500, 503))
+            self.assertIn(answer.error, ("server.io", "server.disk_full"))
+            self.assertNotIn(b".db", answer.body)
+            self.assertIn(answer.error, server.messages())
+            self.assertEqual(server.get("/statistics").json()["TotalRequestsServed"], 80)
+            self.assertEqual(server.get("/healthz", None).status, 200)
+            server.stop()
+            run("verify", "--db", server.db)
+            server.start()
+            for i in range(taken + 1):
+                answer = server.ask("POST", "/ingest/logs", "ingest", self.body(i))
+                self.assertEqual(answer.status, 200, answer.body)
+                self.assertEqual(answer.json()["duplicate"], i < taken, i)
         finally:
             server.close()
 
