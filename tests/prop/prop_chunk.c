@@ -42,6 +42,7 @@ static void a_grid(tb_grid *grid)
 {
     uint32_t metrics = (uint32_t)next() & (uint32_t)next() & TB_METRIC_ALL;
     uint32_t slots = below(3) ? (uint32_t)next() : below(2) ? 0xffffff : (uint32_t)next() & 0xff;
+    unsigned failures = 0;
     tb_grid_clear(grid);
     for (unsigned m = 0; m < TB_METRIC_COUNT; m++) {
         if (!(metrics >> m & 1)) continue;
@@ -49,9 +50,9 @@ static void a_grid(tb_grid *grid)
         uint64_t base = below(2) ? next() >> (1 + below(63)) : 0;
         for (unsigned i = 0; i < TB_GRID_SLOTS; i++)
             if (slots >> i & 1)
-                ck_assert_int_eq(tb_grid_add(grid, (tb_metric)m, i, a_value(base, bits), NULL),
-                                 TB_OK);
+                failures += tb_grid_add(grid, (tb_metric)m, i, a_value(base, bits), NULL) != TB_OK;
     }
+    ck_assert_uint_eq(failures, 0);
 }
 
 static uint64_t at(const tb_grid *grid, unsigned metric, unsigned slot)
@@ -59,11 +60,13 @@ static uint64_t at(const tb_grid *grid, unsigned metric, unsigned slot)
     return grid->metrics & TB_METRIC_BIT(metric) ? grid->v[metric][slot] : 0;
 }
 
-static void expect_equal(const tb_grid *a, const tb_grid *b)
+/* One assertion a grid: the check library's own take most of the time otherwise. */
+static bool equal(const tb_grid *a, const tb_grid *b)
 {
     for (unsigned m = 0; m < TB_METRIC_COUNT; m++)
         for (unsigned i = 0; i < TB_GRID_SLOTS; i++)
-            ck_assert_uint_eq(at(a, m, i), at(b, m, i));
+            if (at(a, m, i) != at(b, m, i)) return false;
+    return true;
 }
 
 static int64_t a_key(void)
@@ -84,7 +87,7 @@ START_TEST(packing_loses_nothing)
         uint8_t *exact = malloc(len);
         memcpy(exact, bytes, len);
         ck_assert_int_eq(tb__chunk_decode(exact, len, key, &back, NULL), TB_OK);
-        expect_equal(&g, &back);
+        ck_assert(equal(&g, &back));
         ck_assert_uint_eq(back.slots, g.slots);
         free(exact);
     }
@@ -109,11 +112,13 @@ START_TEST(a_part_is_that_part_of_the_whole)
             columns[m] = wanted >> m & 1 ? out[m] : NULL;
         ck_assert_int_eq(tb__chunk_columns(bytes, len, key, wanted, first, count, columns, 3, NULL),
                          TB_OK);
+        unsigned wrong = 0;
         for (unsigned m = 0; m < TB_METRIC_COUNT; m++)
             for (unsigned i = 0; i < TB_GRID_SLOTS + 8; i++) {
                 bool inside = (wanted >> m & 1) && i >= 3 && i < 3 + count;
-                ck_assert_uint_eq(out[m][i], inside ? at(&g, m, first + i - 3) : 0);
+                wrong += out[m][i] != (inside ? at(&g, m, first + i - 3) : 0);
             }
+        ck_assert_uint_eq(wrong, 0);
     }
 }
 END_TEST
