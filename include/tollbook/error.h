@@ -27,6 +27,7 @@
     X(BAD_LINE, 2, 400, "ingest.line_rejected", "A line of the input does not parse.")             \
     X(BAD_INPUT, 2, 400, "ingest.invalid", "The input does not parse.")                            \
     X(CATALOG, 2, 400, "catalog.invalid", "The catalogue is not valid.")                           \
+    X(BOOK, 2, 400, "book.invalid", "The price book is not valid.")                                \
     X(OVERFLOW, 2, 400, "counter.overflow", "A counter would pass 2^63 - 1.")                      \
     X(UNAUTHORIZED, 2, 401, "authentication.failed", "The request authorization failed.")          \
     X(FORBIDDEN, 2, 403, "authorization.forbidden", "The key lacks the role for this request.")    \

@@ -30,7 +30,7 @@ PUBLIC = {
     "grid": "rollup", "rollup": "rollup",
     "range": "stats", "series": "stats",
     "json": "encode", "answer": "encode",
-    "book": "billing", "bill": "billing",
+    "book": "billing", "tariff": "billing", "bill": "billing",
     "store": "store", "charges": "store",
 }
 
@@ -42,7 +42,7 @@ ONLY = {
     "zlib.h": ["server/feed/", "server/http/"],
     "zstd.h": ["server/feed/", "server/cli/"],
     "jansson.h": ["engine/model/", "engine/intake/", "server/api/", "server/cli/"],
-    "sodium.h": ["engine/model/", "server/"],
+    "sodium.h": ["engine/model/", "engine/billing/", "server/"],
     "xxhash.h": ["engine/base/hash.h", "engine/store/", "engine/rollup/", "server/"],
     "pthread.h": ["server/", "engine/store/open.c"],
     "time.h": ["server/"],

@@ -1,0 +1,105 @@
+/* Price books: what a unit costs, from when on (billing.md 2). A book is a JSON document, validated
+ * as a whole: TB_E_BOOK with the JSON path in err->field and the reason in err->message, nothing
+ * taken. Immutable; its SHA-256 is over the canonical text (sorted keys, no space, numbers and
+ * strings as written). Prices are JSON strings or numbers, read from their text.
+ *
+ *   book            1 to 64 letters, digits, '.', '_', '-'                             required
+ *   currency        three capital letters                                              required
+ *   effective_from  RFC 3339, on an hour                                               required
+ *   rounding        "half_up" (default) or "half_even"
+ *   minimum_monthly a fee; "0" where absent
+ *   bandwidth.premium    per "GB", regions {EU NA ASIA SA AF: price}; one left out is unpriced
+ *   bandwidth.volume     per "GB", scope "account" (default), tiers of {from, to, price, flat}
+ *   optimizer       monthly: a fee
+ *   load_balancer   monthly_fee, tiers of {from_millions, to_millions, price_per_million, flat}
+ *
+ * Beside `tiers` stand mode ("graduated" by default, "volume", "package"), included_axis
+ * ("absolute", "net") and the free units: `included`, in GB, of volume bandwidth,
+ * `included_requests`, in requests, of load balancers. Tiers of mode package have price_per_block
+ * in the place of the other price, and `block`, in the unit of the thresholds, beside `tiers`.
+ *
+ * Tiers touch, rise strictly and start at 0 (or, on the absolute axis, where the free units end);
+ * exactly the last is open ("to": null). A first tier at 0 with free units must name its axis.
+ * Thresholds are whole base units (bytes, requests), at most TB_UNITS_MAX of them, and
+ * TB_UNITS_MAX units at any price of a list must fit a decimal: the safe price. */
+#ifndef TOLLBOOK_BOOK_H
+#define TOLLBOOK_BOOK_H
+
+#include "tollbook/alloc.h"
+#include "tollbook/decimal.h"
+
+#define TB_BOOK_MAX  ((size_t)1 << 20)            /* bytes of a document */
+#define TB_UNITS_MAX INT64_C(1000000000000000000) /* 10^18: a month's units a book is made for */
+
+#define TB_BILLING_REGIONS(X) X(EU) X(NA) X(ASIA) X(SA) X(AF)
+typedef enum tb_billing_region {
+#define TB_X(name) TB_REGION_##name,
+    TB_BILLING_REGIONS(TB_X)
+#undef TB_X
+        TB_BILLING_REGION_COUNT
+} tb_billing_region;
+/* "EU", ...; "" for no region. */
+const char *tb_billing_region_name(tb_billing_region region);
+/* name is terminated. False where it is none; *ret is written on success only. */
+bool tb_billing_region_parse(const char *name, tb_billing_region *ret);
+
+typedef enum tb_tier_mode {
+    TB_GRADUATED, /* each unit at its own tier's price */
+    TB_VOLUME,    /* all units at the tier reached; a boundary belongs to the lower tier */
+    TB_PACKAGE,   /* per started block of `block` units in each tier */
+} tb_tier_mode;
+const char *tb_tier_mode_name(tb_tier_mode mode);
+
+/* Covers (from, to] in base units (bytes, requests); open: no end, to is 0. Prices are per base
+ * unit. */
+typedef struct tb_tier {
+    tb_i128 from, to;
+    bool open;
+    tb_decimal price; /* per base unit; package: per block */
+    tb_decimal flat;  /* charged once where the tier is entered; zero where absent */
+    tb_decimal shown; /* the price as written in the book, per its own unit */
+} tb_tier;
+
+#define TB_TIERS_MAX 64
+typedef struct tb_tiers {
+    tb_tier_mode mode;
+    tb_i128 included;       /* base units free of charge */
+    bool included_absolute; /* positions on the whole usage; else subtracted first */
+    tb_i128 block;          /* package: base units of a block */
+    size_t n;
+    tb_tier tier[TB_TIERS_MAX];
+} tb_tiers;
+
+typedef struct tb_book {
+    char id[65];
+    char currency[4];
+    int minor_digits;     /* of the currency: 2, 0 for JPY and its like, 3 for KWD and its like */
+    int64_t effective_us; /* on an hour */
+    tb_rounding rounding;
+    tb_decimal minimum_monthly; /* zero where absent */
+    bool has_premium, has_volume, has_optimizer, has_balancer;
+    bool region_priced[TB_BILLING_REGION_COUNT];
+    tb_decimal region_price[TB_BILLING_REGION_COUNT]; /* premium, per byte */
+    tb_decimal region_shown[TB_BILLING_REGION_COUNT]; /* as written, per GB */
+    tb_tiers volume;                                  /* per account and month, in bytes */
+    tb_decimal optimizer_monthly;
+    tb_decimal balancer_fee;
+    tb_tiers balancer; /* per balancer and month, in requests */
+    char *canonical;   /* terminated; owned */
+    size_t canonical_len;
+    char sha256[65]; /* lower-case hex, terminated */
+    const tb_alloc *alloc;
+} tb_book;
+
+/* alloc must outlive the book. Nothing in the book points into text. Errors: TB_E_BOOK,
+ * TB_E_TOO_LARGE past TB_BOOK_MAX, TB_E_NOMEM. */
+TB_MUST_USE tb_code tb_book_parse(const char *text, size_t len, const tb_alloc *alloc,
+                                  tb_book *ret_book, tb_error *err);
+/* A book that is all zeros is allowed. */
+void tb_book_release(tb_book *book);
+
+/* Digits of a currency's minor unit (ISO 4217): 2 where it is not one of the exceptions. currency
+ * has three letters, terminated. */
+int tb_currency_minor_digits(const char *currency);
+
+#endif
