@@ -201,17 +201,39 @@ static tb_code new_store(const char *path, const tb_store_options *options, tb_s
     return code;
 }
 
-tb_code tb_store_create(const char *path, const tb_store_options *options, tb_error *err)
+static tb_code exists_already(const char *path, tb_error *err)
+{
+    return tb_fail(err, TB_E_IO, NULL, "%s exists already; remove it or name another file.", path);
+}
+
+/* An earlier creation that a crash cut off leaves a file without a schema: nobody's work. Looked at
+ * as a reader, so that a file of somebody else's is not touched. */
+static tb_code check_blank(const char *path, const tb_store_options *options, tb_error *err)
 {
     struct stat st;
-    if (stat(path, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_size > 0))
-        return tb_fail(err, TB_E_IO, NULL, "%s exists already; remove it or name another file.",
-                       path);
+    if (stat(path, &st) != 0 || (S_ISREG(st.st_mode) && st.st_size == 0)) return TB_OK;
+    int64_t application = -1, tables = -1;
+    tb_store_options reader = *options;
+    tb_store *store = NULL;
+    tb_error ignored;
+    reader.write = false;
+    bool blank = S_ISREG(st.st_mode) && !new_store(path, &reader, &store, &ignored) &&
+                 !connect(store, &reader, SQLITE_OPEN_READONLY, &ignored) &&
+                 !pragma_int(store, "PRAGMA application_id", &application, &ignored) &&
+                 !pragma_int(store, "SELECT count(*) FROM sqlite_schema", &tables, &ignored);
+    tb_store_close(store);
+    if (blank && application == 0 && tables == 0) return TB_OK;
+    return exists_already(path, err);
+}
+
+tb_code tb_store_create(const char *path, const tb_store_options *options, tb_error *err)
+{
     tb_store_options writer = *options;
     writer.write = true;
     if (!writer.owner) writer.owner = "init";
     tb_store *store = NULL;
-    tb_code code = new_store(path, &writer, &store, err);
+    tb_code code = check_blank(path, options, err);
+    if (!code) code = new_store(path, &writer, &store, err);
     if (code) return code;
     code = connect(store, &writer, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
     char sql[100];
@@ -219,6 +241,19 @@ tb_code tb_store_create(const char *path, const tb_store_options *options, tb_er
     if (!code) code = tb__exec(store->db, path, sql, err);
     if (!code) code = migrate(store, 0, err);
     tb_store_close(store);
+    return code;
+}
+
+/* What ends a transaction is prepared while there is memory, so that it can end without. */
+static tb_code prepare_ends(tb_store *store, tb_error *err)
+{
+    static const tb__statement ends[] = {TB__SQL_COMMIT, TB__SQL_ROLLBACK, TB__SQL_KEEP_MARK,
+                                         TB__SQL_BACK_TO_MARK};
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < sizeof ends / sizeof *ends; i++) {
+        sqlite3_stmt *s;
+        code = tb__sql(store, ends[i], &s, err);
+    }
     return code;
 }
 
@@ -254,6 +289,7 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
                            "%s has the older schema %lld; any writing command upgrades it.", path,
                            (long long)version);
     }
+    if (!code) code = prepare_ends(store, err);
     if (code) tb_store_close(store);
     else *ret_store = store;
     return code;

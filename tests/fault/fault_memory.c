@@ -285,11 +285,6 @@ static bool run(size_t i, uint64_t at, bool from_then_on)
     REQUIRE(!code || (failed && code == TB_E_NOMEM), "%s, allocation %llu: %s: %s",
             operations[i].name, (unsigned long long)at, tb_code_name(code), err.message);
     if (failed && code) {
-        /* Ending the transaction may itself have found no memory. */
-        if (!opens && as_writer)
-            tb_store_rollback(store);
-        else if (!opens)
-            tb_store_read_end(store);
         code = operations[i].run(&err);
         REQUIRE(!code, "%s after allocation %llu failed%s, again: %s", operations[i].name,
                 (unsigned long long)at, from_then_on ? " and all after it" : "", err.message);

@@ -107,6 +107,25 @@ START_TEST(creating_over_an_existing_file_is_refused)
 }
 END_TEST
 
+START_TEST(what_a_cut_off_creation_left_is_created_anew)
+{
+    fixture f;
+    tb_error err = {0};
+    sqlite3 *db;
+    fixture_init(&f);
+    tb_store_close(f.store);
+    ck_assert_int_eq(unlink(f.path), 0);
+    ck_assert_int_eq(sqlite3_open(f.path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; VACUUM", 0, 0, 0),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    ok(tb_store_create(f.path, &writer, &err));
+    fixture_open(&f, true);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(a_second_writer_is_refused_and_told_who_writes)
 {
     fixture f;
@@ -373,6 +392,7 @@ int main(void)
     tcase_add_test(t, the_writer_is_durable_and_strict);
     tcase_add_test(t, a_reader_cannot_write_and_does_not_checkpoint);
     tcase_add_test(t, creating_over_an_existing_file_is_refused);
+    tcase_add_test(t, what_a_cut_off_creation_left_is_created_anew);
     tcase_add_test(t, a_second_writer_is_refused_and_told_who_writes);
     tcase_add_test(t, the_lock_ends_with_its_process_however_that_ends);
     tcase_add_test(t, a_file_that_is_not_there_is_an_error_with_a_remedy);
