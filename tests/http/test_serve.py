@@ -89,7 +89,8 @@ class Stop(unittest.TestCase):
             self.verify()
 
     def test_idle_connections_do_not_hold_it_up(self):
-        server = self.start()
+        server = self.start(*(word for name in ("idle", "header", "stop")
+                              for word in (f"--{name}-timeout-ms", "600000")))
         idle = [server.wire() for _ in range(10)]
         for wire in idle[:5]:
             wire.ask("GET", "/healthz")
