@@ -52,11 +52,18 @@ static const char v1[] =
     " hint TEXT NOT NULL, created_us INTEGER NOT NULL, revoked_us INTEGER NOT NULL) STRICT;"
 
     /* Edge location codes as numbers. 0 stands for all locations. */
-    "CREATE TABLE edge(id INTEGER PRIMARY KEY CHECK(id>0), code TEXT NOT NULL UNIQUE) STRICT;"
+    "CREATE TABLE edge(id INTEGER PRIMARY KEY CHECK(id>0), code TEXT NOT NULL UNIQUE,"
+    " seal INTEGER NOT NULL) STRICT;"
     /* scope: 1 zone, 2 account, 3 balancer. */
     "CREATE TABLE series(scope INTEGER NOT NULL CHECK(scope IN(1,2,3)), owner INTEGER NOT NULL,"
     " edge INTEGER NOT NULL CHECK(edge>=0), id INTEGER NOT NULL CHECK(id>0),"
+    " seal INTEGER NOT NULL,"
     " PRIMARY KEY(scope,owner,edge)) STRICT, WITHOUT ROWID;"
+    /* Usage that no account pays for yet, and locations that no region names. */
+    "CREATE VIEW unassigned AS SELECT DISTINCT owner AS zone FROM series"
+    " WHERE scope=1 AND NOT EXISTS(SELECT 1 FROM zone WHERE zone.id=series.owner);"
+    "CREATE VIEW unpriced AS SELECT code FROM edge"
+    " WHERE NOT EXISTS(SELECT 1 FROM region WHERE region.code=edge.code);"
     /* key: series id, grain and day or month: see chunk.h. */
     "CREATE TABLE chunk(key INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;"
     "CREATE TABLE country_day(zone INTEGER NOT NULL, day INTEGER NOT NULL, data BLOB NOT NULL,"

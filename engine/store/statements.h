@@ -20,9 +20,10 @@
     X(CHUNK_UPDATE, "UPDATE chunk SET data=?2 WHERE key=?1")                                       \
     X(CHUNK_SPAN, "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key")           \
     X(SERIES_OF_OWNER, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 ORDER BY edge")     \
-    X(SERIES_INSERT, "INSERT INTO series VALUES(?1,?2,?3,?4)")                                     \
+    X(SERIES_INSERT, "INSERT INTO series VALUES(?1,?2,?3,?4,?5)")                                  \
     X(EDGE_BY_CODE, "SELECT id FROM edge WHERE code=?1")                                           \
-    X(EDGE_INSERT, "INSERT INTO edge(code) VALUES(?1)")                                            \
+    X(EDGE_NEXT, "SELECT coalesce(max(id),0)+1 FROM edge")                                         \
+    X(EDGE_INSERT, "INSERT INTO edge(code,id,seal) VALUES(?1,?2,?3)")                              \
     X(ZONE_ACCOUNT, "SELECT account FROM zone WHERE id=?1")                                        \
     X(COUNTRY_GET, "SELECT data FROM country_day WHERE zone=?1 AND day=?2")                        \
     X(COUNTRY_PUT, "INSERT OR REPLACE INTO country_day VALUES(?1,?2,?3)")                          \

@@ -8,6 +8,7 @@
  * chunks are copied under a new series id, and from there on both are kept. */
 #include "store/country.h"
 #include "store/internal.h"
+#include "store/seal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -232,8 +233,10 @@ static tb_code new_series(stream *st, int64_t edge, int64_t *ret_series, tb_erro
     if (!store->next_series) code = tb__meta_get(store, "series_id", &last, err);
     if (code) return code;
     store->next_series = last + 1;
-    const int64_t values[4] = {st->scope, st->owner, edge, store->next_series};
-    code = tb__run_ints(store, TB__SQL_SERIES_INSERT, values, 4, err);
+    const int64_t values[5] = {
+        st->scope, st->owner, edge, store->next_series,
+        tb__seal_series(st->scope, st->owner, edge, store->next_series)};
+    code = tb__run_ints(store, TB__SQL_SERIES_INSERT, values, 5, err);
     if (!code) *ret_series = store->next_series++;
     return code;
 }
@@ -422,11 +425,13 @@ static tb_code edge_store_id(tb_store *store, const char *code, size_t len, int6
         sqlite3_reset(s);
         return TB_OK;
     }
-    rc = tb__sql(store, TB__SQL_EDGE_INSERT, &s, err);
-    if (!rc) sqlite3_bind_text(s, 1, code, (int)len, SQLITE_STATIC);
-    if (!rc) rc = tb__run(store, s, err);
-    if (!rc) *ret = sqlite3_last_insert_rowid(store->db);
-    return rc;
+    rc = tb__int_of(store, TB__SQL_EDGE_NEXT, NULL, 0, 1, ret, err);
+    if (!rc) rc = tb__sql(store, TB__SQL_EDGE_INSERT, &s, err);
+    if (rc) return rc;
+    sqlite3_bind_text(s, 1, code, (int)len, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, *ret);
+    sqlite3_bind_int64(s, 3, tb__seal_edge(*ret, code, len));
+    return tb__run(store, s, err);
 }
 
 static tb_code edge_id(edge_cache *cache, tb_store *store, const char *code, size_t len,

@@ -353,7 +353,7 @@ START_TEST(an_all_locations_series_is_there_exactly_where_needed)
     expect("Pull zone 101, all locations: the series is missing, with 2 locations.");
     expect("which does not exist."); /* its chunks have no series now */
     sql(&f,
-        "INSERT INTO series VALUES(1,102,0,50); UPDATE meta SET value=50 WHERE name='series_id'");
+        "INSERT INTO series VALUES(1,102,0,50,0); UPDATE meta SET value=50 WHERE name='series_id'");
     verify(&f);
     expect("Pull zone 102, all locations: the series is there, with 1 location.");
     fixture_release(&f);
@@ -367,7 +367,7 @@ START_TEST(series_of_the_account_and_of_its_zones_go_together)
             " AND edge=(SELECT id FROM edge WHERE code='UK')");
     verify(&f);
     expect("Account 1, UK: the account has no series; its pull zones have usage there.");
-    sql(&f, "INSERT INTO series SELECT 2,1,id,60 FROM edge WHERE code='ZZ'");
+    sql(&f, "INSERT INTO series SELECT 2,1,id,60,0 FROM edge WHERE code='ZZ'");
     verify(&f);
     expect("Account 1, ZZ: the account has a series; no pull zone of it does.");
     fixture_release(&f);
@@ -401,9 +401,9 @@ START_TEST(each_broken_reference_is_named)
         {"INSERT INTO chunk VALUES((900<<18)+5,x'00')", "series 900, which does not exist"},
         {"INSERT INTO chunk VALUES(-5,x'00')", "series -1, which does not exist"},
         {"DELETE FROM edge WHERE code='ZZ'", "edge location"},
-        {"INSERT INTO series VALUES(2,55,1,2)", "account 55, which does not exist"},
-        {"INSERT INTO series VALUES(3,8,1,2)", "has an edge location"},
-        {"INSERT INTO series VALUES(3,8,0,1)", "Series 1 is used 2 times"},
+        {"INSERT INTO series VALUES(2,55,1,2,0)", "account 55, which does not exist"},
+        {"INSERT INTO series VALUES(3,8,1,2,0)", "has an edge location"},
+        {"INSERT INTO series VALUES(3,8,0,1,0)", "Series 1 is used 2 times"},
         {"UPDATE meta SET value=1 WHERE name='series_id'", "newer than the last one given"},
         {"UPDATE meta SET value=value+1 WHERE name='newest_hour'", "The newest hour is noted"},
         {"DELETE FROM attachment; INSERT INTO attachment VALUES(5,7,0,1)",
