@@ -1,0 +1,139 @@
+/* One function rates (billing.md 6). It checks the input, lists what has no price, makes the lines
+ * kind by kind in the table's order, and sums them. Input comes sorted by zone or balancer, so
+ * every kind is one walk over it and nothing is sorted again. All memory is one arena. */
+#include "billing/draft.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Enough lines for every entry to make its own. */
+static tb_code make_room(tb__draft *d)
+{
+    size_t max = d->in->n_bytes + d->in->n_optimizers + 2 * d->in->n_balancers + 2;
+    d->bill.lines = tb__arena_take(&d->arena, max * sizeof *d->bill.lines);
+    return d->bill.lines ? TB_OK : tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
+}
+
+static tb_code make_lines(tb__draft *d)
+{
+    tb_code code = tb__bill_bandwidth(d, TB_CHARGE_PREMIUM);
+    if (!code) code = tb__bill_volume(d);
+    if (!code) code = tb__bill_bandwidth(d, TB_CHARGE_OVERRIDE);
+    if (!code) code = tb__bill_optimizers(d);
+    if (!code) code = tb__bill_balancer_fees(d);
+    if (!code) code = tb__bill_requests(d);
+    if (!code) code = tb__bill_minimum(d);
+    return code;
+}
+
+/* An overflow names its line. */
+static tb_code name_line(const tb__draft *d, tb_code code)
+{
+    char inner[sizeof d->err->message];
+    const tb_bill_line *line = d->line;
+    if (code != TB_E_OVERFLOW || !line || !d->err) return code;
+    memcpy(inner, d->err->message, sizeof inner);
+    return tb_fail(d->err, code, line->resource, "%s%s%s of %s: %s", tb_line_kind_name(line->kind),
+                   line->region[0] ? " in " : "", line->region, line->resource, inner);
+}
+
+static tb_code rate(tb__draft *d)
+{
+    tb_code code = tb__bill_check(d);
+    if (!code) code = make_room(d);
+    if (!code) code = tb__bill_gaps(d);
+    if (!code) code = name_line(d, make_lines(d));
+    if (!code) code = tb_bill_sum(&d->bill, d->in, d->err);
+    return code;
+}
+
+/* The arena goes along in its own memory. */
+static tb_code keep_arena(tb__draft *d)
+{
+    tb__arena *arena = tb__arena_take(&d->arena, sizeof *arena);
+    if (!arena) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
+    *arena = d->arena;
+    d->bill.memory = arena;
+    return TB_OK;
+}
+
+tb_code tb_bill_rate(const tb_bill_input *input, const tb_alloc *alloc, tb_bill *ret_bill,
+                     tb_error *err)
+{
+    tb__draft d = {.in = input, .err = err, .bill.alloc = alloc};
+    tb__arena_init(&d.arena, alloc);
+    tb_code code = rate(&d);
+    if (!code) code = keep_arena(&d);
+    if (code)
+        tb__arena_release(&d.arena);
+    else
+        *ret_bill = d.bill;
+    return code;
+}
+
+void tb_bill_release(tb_bill *bill)
+{
+    if (bill->memory) {
+        tb__arena arena = *(tb__arena *)bill->memory;
+        tb__arena_release(&arena);
+    }
+    *bill = (tb_bill){.alloc = NULL};
+}
+
+/* --- what one zone costs --- */
+
+/* The first line of this kind whose id is not below `id`; lines of a kind stand together. */
+static size_t find_line(const tb_bill *bill, tb_line_kind kind, int64_t id)
+{
+    size_t low = 0, high = bill->n_lines;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const tb_bill_line *line = &bill->lines[middle];
+        if (line->kind < kind || (line->kind == kind && line->id < id))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static tb_code add_own(const tb_bill *bill, tb_line_kind kind, int64_t zone, tb_decimal *sum,
+                       tb_error *err)
+{
+    for (size_t i = find_line(bill, kind, zone); i < bill->n_lines; i++) {
+        const tb_bill_line *line = &bill->lines[i];
+        if (line->kind != kind || line->id != zone) break;
+        tb_code code = tb_decimal_add(*sum, line->exact, sum, err);
+        if (code) return code;
+    }
+    return TB_OK;
+}
+
+static tb_code add_share(const tb_bill *bill, int64_t zone, tb_decimal *sum, tb_error *err)
+{
+    size_t at = find_line(bill, TB_LINE_VOLUME, INT64_MIN);
+    if (at == bill->n_lines || bill->lines[at].kind != TB_LINE_VOLUME) return TB_OK;
+    const tb_bill_share *shares = bill->lines[at].shares;
+    size_t low = 0, high = bill->lines[at].n_shares;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (shares[middle].zone < zone)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == bill->lines[at].n_shares || shares[low].zone != zone) return TB_OK;
+    return tb_decimal_add(*sum, shares[low].exact, sum, err);
+}
+
+tb_code tb_bill_zone_charges(const tb_bill *bill, int64_t zone, tb_decimal *ret, tb_error *err)
+{
+    tb_decimal sum = TB_DECIMAL_ZERO;
+    tb_code code = add_own(bill, TB_LINE_BANDWIDTH, zone, &sum, err);
+    if (!code) code = add_share(bill, zone, &sum, err);
+    if (!code) code = add_own(bill, TB_LINE_OVERRIDE, zone, &sum, err);
+    if (!code) code = add_own(bill, TB_LINE_OPTIMIZER, zone, &sum, err);
+    if (code) return code;
+    *ret = sum;
+    return TB_OK;
+}

@@ -1,0 +1,155 @@
+/* Whether an input is what bill.h says it is. The store makes inputs from what it validated, and
+ * simulations change them: an error here is a fault of the caller, but money is not counted on a
+ * promise. A negative sum of usage is different: the stored data is wrong. */
+#include "billing/draft.h"
+#include "tollbook/calendar.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static tb_code refuse(tb__draft *d, const char *field, size_t at, const char *what)
+{
+    return tb_fail(d->err, TB_E_VALIDATION, field, "Entry %zu of the input: %s.", at, what);
+}
+
+static tb_code refuse_negative(tb__draft *d, tb_line_kind kind, int64_t id, const char *unit)
+{
+    char resource[TB_BILL_RESOURCE_MAX];
+    tb__resource_put(resource, kind, id);
+    return tb_fail(d->err, TB_E_DIFFERENT, resource,
+                   "A sum of %ss is negative, so nothing is billed: run verify.", unit);
+}
+
+/* --- the month and its parts --- */
+
+static tb_code check_currency(tb__draft *d)
+{
+    const char *currency = d->in->currency;
+    for (int i = 0; i < 3; i++)
+        if (currency[i] < 'A' || currency[i] > 'Z')
+            return tb_fail(d->err, TB_E_VALIDATION, "currency", "Three capital letters name it.");
+    if (currency[3]) return tb_fail(d->err, TB_E_VALIDATION, "currency", "It has three letters.");
+    d->bill.minor_digits = tb_currency_minor_digits(currency);
+    return TB_OK;
+}
+
+static tb_code check_book(tb__draft *d, const tb_book *book)
+{
+    if (memcmp(book->currency, d->in->currency, 3) != 0)
+        return tb_fail(d->err, TB_E_BOOK, "currency",
+                       "Book %s is in %s, but account %" PRId64 " pays in %s.", book->id,
+                       book->currency, d->in->account, d->in->currency);
+    d->bill.minor_digits = book->minor_digits;
+    d->bill.rounding = book->rounding;
+    return TB_OK;
+}
+
+/* Months of the years that dates can have. */
+#define MONTH_FIRST (-(INT64_C(1970) - 1) * 12)
+#define MONTH_LAST  ((INT64_C(9999) - 1970) * 12 + 11)
+
+static tb_code check_parts(tb__draft *d)
+{
+    const tb_bill_input *in = d->in;
+    if (in->month < MONTH_FIRST || in->month > MONTH_LAST)
+        return tb_fail(d->err, TB_E_VALIDATION, "month", "The year must be within 1..9999.");
+    int64_t at = tb_month_first_day(in->month) * TB_US_PER_DAY;
+    int64_t end = tb_month_first_day(in->month + 1) * TB_US_PER_DAY;
+    d->month_seconds = (end - at) / TB_US_PER_S;
+    for (size_t i = 0; i < in->n_parts; at = in->parts[i++].to_us) {
+        const tb_bill_part *part = &in->parts[i];
+        if (part->from_us != at || part->to_us <= at || (part->to_us - at) % TB_US_PER_S)
+            return refuse(d, "parts", i, "parts touch and last whole seconds");
+        tb_code code = part->book ? check_book(d, part->book) : TB_OK;
+        if (code) return code;
+    }
+    if (at != end)
+        return tb_fail(d->err, TB_E_VALIDATION, "parts", "The parts must cover the month.");
+    return TB_OK;
+}
+
+/* --- entries --- */
+
+/* Entries ascend by (id, part). */
+static bool in_order(int64_t before_id, uint32_t before_part, int64_t id, uint32_t part)
+{
+    return before_id < id || (before_id == id && before_part <= part);
+}
+
+static tb_code check_bytes(tb__draft *d, size_t at)
+{
+    const tb_bill_bytes *e = &d->in->bytes[at];
+    if (e->part >= d->in->n_parts) return refuse(d, "bytes", at, "no such part");
+    if (at > 0 && !in_order(e[-1].zone, e[-1].part, e->zone, e->part))
+        return refuse(d, "bytes", at, "not ascending by zone and part");
+    if ((unsigned)e->charge > TB_CHARGE_OVERRIDE) return refuse(d, "bytes", at, "no such charge");
+    if (e->priced && (unsigned)e->region >= TB_BILLING_REGION_COUNT)
+        return refuse(d, "bytes", at, "no such region");
+    if (e->charge == TB_CHARGE_PREMIUM && (e->discount < 0 || e->discount > 100))
+        return refuse(d, "bytes", at, "a discount is 0 to 100 percent");
+    if (e->charge == TB_CHARGE_OVERRIDE && tb_decimal_sign(e->override_price) <= 0)
+        return refuse(d, "bytes", at, "a price that overrides is above zero");
+    if (e->bytes < 0) return refuse_negative(d, TB_LINE_BANDWIDTH, e->zone, "byte");
+    return TB_OK;
+}
+
+static bool seconds_fit(const tb__draft *d, uint32_t part, int64_t seconds)
+{
+    return seconds >= 0 && seconds <= tb__part_seconds(&d->in->parts[part]);
+}
+
+static tb_code check_optimizer(tb__draft *d, size_t at)
+{
+    const tb_bill_optimizer *e = &d->in->optimizers[at];
+    if (e->part >= d->in->n_parts) return refuse(d, "optimizers", at, "no such part");
+    if (at > 0 && !in_order(e[-1].zone, e[-1].part, e->zone, e->part))
+        return refuse(d, "optimizers", at, "not ascending by zone and part");
+    if (!seconds_fit(d, e->part, e->seconds))
+        return refuse(d, "optimizers", at, "more seconds than its part has");
+    if (e->own_price && tb_decimal_sign(e->monthly) < 0)
+        return refuse(d, "optimizers", at, "a price is not negative");
+    return TB_OK;
+}
+
+static tb_code check_balancer(tb__draft *d, size_t at)
+{
+    const tb_bill_balancer *e = &d->in->balancers[at];
+    if (e->part >= d->in->n_parts) return refuse(d, "balancers", at, "no such part");
+    if (at > 0 && !in_order(e[-1].balancer, e[-1].part, e->balancer, e->part))
+        return refuse(d, "balancers", at, "not ascending by balancer and part");
+    if (!seconds_fit(d, e->part, e->seconds))
+        return refuse(d, "balancers", at, "more seconds than its part has");
+    if (e->requests < 0)
+        return refuse_negative(d, TB_LINE_BALANCER_REQUESTS, e->balancer, "request");
+    return TB_OK;
+}
+
+static tb_code check_tax(tb__draft *d)
+{
+    if (d->in->n_tax > TB_BILL_TAXES_MAX)
+        return tb_fail(d->err, TB_E_VALIDATION, "tax", "At most %d rates.", TB_BILL_TAXES_MAX);
+    for (size_t i = 0; i < d->in->n_tax; i++)
+        if (tb_decimal_sign(d->in->tax[i].percent) < 0)
+            return refuse(d, "tax", i, "a rate is not negative");
+    return TB_OK;
+}
+
+static tb_code each(tb__draft *d, size_t n, tb_code (*check)(tb__draft *, size_t))
+{
+    for (size_t i = 0; i < n; i++) {
+        tb_code code = check(d, i);
+        if (code) return code;
+    }
+    return TB_OK;
+}
+
+tb_code tb__bill_check(tb__draft *d)
+{
+    tb_code code = check_currency(d);
+    if (!code) code = check_parts(d);
+    if (!code) code = each(d, d->in->n_bytes, check_bytes);
+    if (!code) code = each(d, d->in->n_optimizers, check_optimizer);
+    if (!code) code = each(d, d->in->n_balancers, check_balancer);
+    if (!code) code = check_tax(d);
+    return code;
+}

@@ -1,0 +1,99 @@
+/* A bill in the making: what the parts of tb_bill_rate hand to one another. */
+#ifndef TOLLBOOK_BILLING_DRAFT_H
+#define TOLLBOOK_BILLING_DRAFT_H
+
+#include "base/arena.h"
+#include "tollbook/bill.h"
+
+/* Why something has no price. */
+typedef enum tb__gap {
+    TB__PRICED,
+    TB__NO_BOOK,   /* the part has none */
+    TB__NO_REGION, /* the location has no billing region */
+    TB__NO_PRICE,  /* the book has no such section, or no price for the region */
+} tb__gap;
+
+typedef struct tb__gap_entry tb__gap_entry;
+
+typedef struct tb__draft {
+    const tb_bill_input *in;
+    tb_bill bill;
+    tb__arena arena;
+    int64_t month_seconds;
+    const uint8_t *byte_gaps; /* a tb__gap for each of in->bytes */
+    tb__gap_entry *gaps;      /* of unpriced usage, in the order found */
+    size_t n_gaps;
+    tb_error *err;
+    tb_bill_line *line; /* the newest; what an error names */
+    tb_bill_tier *rows; /* of the newest line */
+    size_t n_rows, rows_max;
+} tb__draft;
+
+/* --- check.c --- */
+
+/* Whether the input is what bill.h says; settles the bill's minor digits and rounding. */
+TB_MUST_USE tb_code tb__bill_check(tb__draft *d);
+
+/* --- gaps.c --- */
+
+/* Finds all usage without a price and lists it in the bill; sets byte_gaps. */
+TB_MUST_USE tb_code tb__bill_gaps(tb__draft *d);
+tb__gap tb__optimizer_gap(const tb__draft *d, const tb_bill_optimizer *entry);
+tb__gap tb__balancer_gap(const tb__draft *d, const tb_bill_balancer *entry);
+
+/* --- lines.c --- */
+
+/* "zone:101"; out has room for TB_BILL_RESOURCE_MAX. */
+void tb__resource_put(char *out, tb_line_kind kind, int64_t id);
+/* Begins a line with room for so many rows; it is the newest from then on. region NULL: none. */
+TB_MUST_USE tb_code tb__line_open(tb__draft *d, tb_line_kind kind, int64_t id, const char *region,
+                                  size_t rows_max);
+/* Adds a row as it is. */
+TB_MUST_USE tb_code tb__line_row(tb__draft *d, const tb_bill_tier *row);
+/* Adds units to the row of this part and price, or a new one. Positions and amounts come later. */
+TB_MUST_USE tb_code tb__line_units(tb__draft *d, uint32_t part, tb_i128 units, tb_decimal price,
+                                   tb_decimal shown);
+void tb__line_evidence(tb_bill_line *line, const tb_evidence *more);
+/* Lays rows of tb__line_units one behind the other on the line's axis. */
+TB_MUST_USE tb_code tb__line_place(tb__draft *d);
+/* Sums units and amounts of the rows, rounds, numbers the line. */
+TB_MUST_USE tb_code tb__line_close(tb__draft *d);
+
+/* --- one concept each --- */
+
+TB_MUST_USE tb_code tb__bill_bandwidth(tb__draft *d, tb_charge charge); /* bandwidth.c */
+TB_MUST_USE tb_code tb__bill_volume(tb__draft *d);                      /* volume.c */
+TB_MUST_USE tb_code tb__bill_optimizers(tb__draft *d);                  /* fees.c */
+TB_MUST_USE tb_code tb__bill_balancer_fees(tb__draft *d);               /* fees.c */
+TB_MUST_USE tb_code tb__bill_minimum(tb__draft *d);                     /* fees.c */
+TB_MUST_USE tb_code tb__bill_requests(tb__draft *d);                    /* requests.c */
+
+/* Gives rows of seconds at a monthly price their amounts (prorate.c). */
+TB_MUST_USE tb_code tb__prorate(tb_bill_tier *rows, size_t n, int64_t month_seconds, tb_error *err);
+
+/* Shares of a volume line among zones (share.c): `bytes` of each share are set, their sum is the
+ * line's quantity, which is above 0. */
+TB_MUST_USE tb_code tb__share_out(tb__draft *d, const tb_bill_line *line, tb_bill_share *shares,
+                                  size_t n);
+
+/* Units of one part on a month's axis, under that part's tiers. */
+typedef struct tb__span {
+    uint32_t part;
+    const tb_tiers *tiers;
+    tb_i128 units; /* > 0 */
+} tb__span;
+/* Rows the spans may need, and the rows themselves (axis.c). */
+size_t tb__axis_rows(const tb__span *spans, size_t n);
+TB_MUST_USE tb_code tb__axis_rate(tb__draft *d, const tb__span *spans, size_t n);
+
+static inline const tb_book *tb__book(const tb__draft *d, uint32_t part)
+{
+    return d->in->parts[part].book;
+}
+
+static inline int64_t tb__part_seconds(const tb_bill_part *part)
+{
+    return (part->to_us - part->from_us) / 1000000;
+}
+
+#endif

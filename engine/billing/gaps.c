@@ -1,0 +1,183 @@
+/* Usage without a price: never dropped, never free, but listed with what has to be added before it
+ * can be billed (billing.md 3). Everything is looked at once, before any line is made; the lines
+ * then take what has a price, and ask the same functions. */
+#include "billing/draft.h"
+#include "tollbook/calendar.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tb__gap_entry {
+    tb_line_kind
+        kind; /* whose: bandwidth a zone's, balancer_fee a balancer's, minimum the account's */
+    int64_t id;
+    tb_unpriced shown;
+};
+
+/* --- what has a price --- */
+
+static tb__gap bytes_gap(const tb__draft *d, const tb_bill_bytes *e)
+{
+    const tb_book *book = tb__book(d, e->part);
+    if (!e->priced) return TB__NO_REGION;
+    if (!book) return TB__NO_BOOK;
+    switch (e->charge) {
+    case TB_CHARGE_PREMIUM:
+        return book->has_premium && book->region_priced[e->region] ? TB__PRICED : TB__NO_PRICE;
+    case TB_CHARGE_VOLUME: return book->has_volume ? TB__PRICED : TB__NO_PRICE;
+    default: return TB__PRICED;
+    }
+}
+
+tb__gap tb__optimizer_gap(const tb__draft *d, const tb_bill_optimizer *entry)
+{
+    const tb_book *book = tb__book(d, entry->part);
+    if (!book) return TB__NO_BOOK;
+    return entry->own_price || book->has_optimizer ? TB__PRICED : TB__NO_PRICE;
+}
+
+tb__gap tb__balancer_gap(const tb__draft *d, const tb_bill_balancer *entry)
+{
+    const tb_book *book = tb__book(d, entry->part);
+    if (!book) return TB__NO_BOOK;
+    return book->has_balancer ? TB__PRICED : TB__NO_PRICE;
+}
+
+/* --- the list --- */
+
+/* path: what the book lacks, under NO_PRICE. */
+static void put_reason(char *out, size_t size, const tb_bill_part *part, tb__gap gap,
+                       const char *path)
+{
+    char from[21] = "", to[21] = "";
+    tb_time_format(part->from_us, from);
+    tb_time_format(part->to_us, to);
+    if (gap == TB__NO_REGION)
+        snprintf(out, size,
+                 "The location has no billing region: name it, with its billing, in "
+                 "the catalogue's regions.");
+    else if (gap == TB__NO_BOOK)
+        snprintf(out, size, "No price book is in force from %s to %s: add one.", from, to);
+    else
+        snprintf(out, size, "Book %s has no %s: add a book that has it.", part->book->id, path);
+}
+
+static void add(tb__draft *d, tb_line_kind kind, int64_t id, const char *what, tb_i128 quantity,
+                const char *unit, uint32_t part, tb__gap gap, const char *path)
+{
+    tb__gap_entry *e = &d->gaps[d->n_gaps++];
+    *e = (tb__gap_entry){.kind = kind, .id = id};
+    tb__resource_put(e->shown.resource, kind, id);
+    snprintf(e->shown.what, sizeof e->shown.what, "%s", what);
+    e->shown.quantity = quantity;
+    e->shown.unit = unit;
+    put_reason(e->shown.reason, sizeof e->shown.reason, &d->in->parts[part], gap, path);
+}
+
+static void list_bytes(tb__draft *d)
+{
+    for (size_t i = 0; i < d->in->n_bytes; i++) {
+        const tb_bill_bytes *e = &d->in->bytes[i];
+        tb__gap gap = d->byte_gaps[i];
+        if (gap == TB__PRICED || e->bytes == 0) continue;
+        const char *what = gap == TB__NO_REGION            ? e->location
+                           : e->charge == TB_CHARGE_VOLUME ? "volume"
+                                                           : tb_billing_region_name(e->region);
+        char path[64];
+        if (e->charge == TB_CHARGE_VOLUME)
+            snprintf(path, sizeof path, "bandwidth.volume");
+        else
+            snprintf(path, sizeof path, "bandwidth.premium.regions.%s", what);
+        add(d, TB_LINE_BANDWIDTH, e->zone, what, e->bytes, "byte", e->part, gap, path);
+    }
+}
+
+static void list_optimizers(tb__draft *d)
+{
+    for (size_t i = 0; i < d->in->n_optimizers; i++) {
+        const tb_bill_optimizer *e = &d->in->optimizers[i];
+        tb__gap gap = tb__optimizer_gap(d, e);
+        if (gap != TB__PRICED && e->seconds > 0)
+            add(d, TB_LINE_BANDWIDTH, e->zone, "optimizer", e->seconds, "second", e->part, gap,
+                "optimizer");
+    }
+}
+
+static void list_balancers(tb__draft *d)
+{
+    static const char what[] = "load_balancer";
+    for (size_t i = 0; i < d->in->n_balancers; i++) {
+        const tb_bill_balancer *e = &d->in->balancers[i];
+        tb__gap gap = tb__balancer_gap(d, e);
+        if (gap == TB__PRICED) continue;
+        if (e->seconds > 0)
+            add(d, TB_LINE_BALANCER_FEE, e->balancer, what, e->seconds, "second", e->part, gap,
+                what);
+        if (e->requests > 0)
+            add(d, TB_LINE_BALANCER_FEE, e->balancer, what, e->requests, "request", e->part, gap,
+                what);
+    }
+}
+
+/* Where no book is in force nobody knows the minimum. */
+static void list_minimum(tb__draft *d)
+{
+    if (d->in->running || !d->in->active_zone) return;
+    for (uint32_t i = 0; i < d->in->n_parts; i++)
+        if (!tb__book(d, i))
+            add(d, TB_LINE_MINIMUM, d->in->account, "minimum", tb__part_seconds(&d->in->parts[i]),
+                "second", i, TB__NO_BOOK, "");
+}
+
+/* --- in order, one of each --- */
+
+static int compare(const void *left, const void *right)
+{
+    const tb__gap_entry *a = left, *b = right;
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    if (a->id != b->id) return a->id < b->id ? -1 : 1;
+    int order = strcmp(a->shown.what, b->shown.what);
+    if (!order) order = strcmp(a->shown.unit, b->shown.unit);
+    return order ? order : strcmp(a->shown.reason, b->shown.reason);
+}
+
+static tb_code merge(tb__draft *d)
+{
+    tb_unpriced *list = tb__arena_take(&d->arena, d->n_gaps * sizeof *list);
+    if (!list) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
+    size_t n = 0;
+    qsort(d->gaps, d->n_gaps, sizeof *d->gaps, compare);
+    for (size_t i = 0; i < d->n_gaps; i++) {
+        const tb_unpriced *found = &d->gaps[i].shown;
+        if (i == 0 || compare(&d->gaps[i - 1], &d->gaps[i]) != 0)
+            list[n++] = *found;
+        else if (__builtin_add_overflow(list[n - 1].quantity, found->quantity,
+                                        &list[n - 1].quantity))
+            return tb_fail(d->err, TB_E_OVERFLOW, found->resource,
+                           "Unpriced usage passes 2^127-1.");
+    }
+    d->bill.unpriced = list;
+    d->bill.n_unpriced = n;
+    return TB_OK;
+}
+
+tb_code tb__bill_gaps(tb__draft *d)
+{
+    const tb_bill_input *in = d->in;
+    size_t max = in->n_optimizers + 2 * in->n_balancers + in->n_parts;
+    uint8_t *gaps = tb__arena_take(&d->arena, in->n_bytes);
+    if (!gaps) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
+    for (size_t i = 0; i < in->n_bytes; i++) {
+        gaps[i] = (uint8_t)bytes_gap(d, &in->bytes[i]);
+        max += gaps[i] != TB__PRICED;
+    }
+    d->byte_gaps = gaps;
+    d->gaps = tb__arena_take(&d->arena, max * sizeof *d->gaps);
+    if (!d->gaps) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
+    list_bytes(d);
+    list_optimizers(d);
+    list_balancers(d);
+    list_minimum(d);
+    return d->n_gaps ? merge(d) : TB_OK;
+}

@@ -1,0 +1,68 @@
+/* Shares of an account's volume line among its zones, in proportion to bytes.
+ *
+ * The rounded amount goes out by largest remainder: each zone gets the whole minor units of its
+ * proportion, and what is left goes, one unit each, to the largest remainders, ties by zone id. The
+ * exact amount is divided half_up at 18 digits (or its own, where it has more); the last zone takes
+ * the rest. Both sum to the line. */
+#include "billing/draft.h"
+
+#include <stdlib.h>
+
+__extension__ typedef unsigned __int128 u128;
+
+typedef struct remainder {
+    u128 rest;
+    size_t share;
+} remainder;
+
+static int larger_first(const void *left, const void *right)
+{
+    const remainder *a = left, *b = right;
+    if (a->rest != b->rest) return a->rest > b->rest ? -1 : 1;
+    return a->share < b->share ? -1 : a->share > b->share; /* shares ascend by zone */
+}
+
+static tb_code whole_units(const tb_bill_line *line, tb_bill_share *shares, size_t n,
+                           remainder *rests, tb_i128 *ret_left, tb_error *err)
+{
+    u128 total = (u128)line->quantity, amount = (u128)line->amount.mantissa;
+    tb_i128 left = line->amount.mantissa;
+    for (size_t i = 0; i < n; i++) {
+        u128 product;
+        if (__builtin_mul_overflow(amount, (u128)shares[i].bytes, &product))
+            return tb_fail(err, TB_E_OVERFLOW, NULL, "Amount x bytes of a share pass 2^128-1.");
+        shares[i].amount = (tb_decimal){(tb_i128)(product / total), line->amount.scale};
+        left -= shares[i].amount.mantissa;
+        rests[i] = (remainder){product % total, i};
+    }
+    *ret_left = left;
+    return TB_OK;
+}
+
+static tb_code share_exact(const tb_bill_line *line, tb_bill_share *shares, size_t n, tb_error *err)
+{
+    tb_decimal rest = line->exact;
+    int scale = tb_decimal_normal(rest).scale;
+    if (scale < TB_PRORATE_SCALE) scale = TB_PRORATE_SCALE;
+    for (size_t i = 0; i + 1 < n; i++) {
+        tb_code code = tb_decimal_divide(line->exact, shares[i].bytes, line->quantity, scale,
+                                         TB_HALF_UP, &shares[i].exact, err);
+        if (!code) code = tb_decimal_sub(rest, shares[i].exact, &rest, err);
+        if (code) return code;
+    }
+    shares[n - 1].exact = rest;
+    return TB_OK;
+}
+
+tb_code tb__share_out(tb__draft *d, const tb_bill_line *line, tb_bill_share *shares, size_t n)
+{
+    tb_i128 left = 0;
+    remainder *rests = tb__arena_take(&d->arena, n * sizeof *rests);
+    if (!rests) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
+    tb_code code = whole_units(line, shares, n, rests, &left, d->err);
+    if (code) return code;
+    qsort(rests, n, sizeof *rests, larger_first);
+    for (size_t i = 0; i < (size_t)left; i++)
+        shares[rests[i].share].amount.mantissa++;
+    return share_exact(line, shares, n, d->err);
+}

@@ -1,0 +1,216 @@
+/* Bills: one account's month, from usage to lines. Pure: usage, books and settings in, lines out;
+ * the invoice run, the preview of the running month, MonthlyCharges, the usage endpoints and every
+ * simulation call tb_bill_rate, and no second copy of any rule exists (billing.md 3, 4, 6).
+ *
+ * A month is cut into parts where another book comes into force. Usage of one thing under constant
+ * settings within one part is one tb_bill_bytes (or optimizer, or balancer) entry. Exact amounts
+ * are never rounded but where billing.md says so; each line is rounded once, to the currency's
+ * minor unit, and totals are sums of rounded lines.
+ *
+ * What billing.md leaves open is decided here:
+ * - Bandwidth and override: one line per (zone, region). Its tiers are its prices: one row per part
+ *   and price. Volume: one line per account, balancer requests: one per balancer; their tiers are
+ *   the segments of the month's axis.
+ * - A part without a book prices nothing, overrides and own optimizer prices included: no currency
+ *   and no rounding is agreed there. A location without billing region is unpriced under every
+ *   charge. Unpriced usage takes no position on an axis.
+ * - Seconds at one price are one whole: round(price x seconds / seconds of the month, 18), half_up;
+ *   its rows are rounded likewise and the last of them takes the rest. So a book boundary at which
+ *   nothing changes changes nothing.
+ * - Volume mode: all units of a part cost the price, in its book, of the tier that the whole month
+ *   reaches. Package: a block is charged in the part in which it is started. Flat: in the part in
+ *   which the tier is entered.
+ * - Rounding of lines and tax: as the last book of the month says.
+ * - A line whose usage is free is there with 0.00; nothing used and nothing on gives no line. */
+#ifndef TOLLBOOK_BILL_H
+#define TOLLBOOK_BILL_H
+
+#include "tollbook/book.h"
+#include "tollbook/buf.h"
+
+/* What a line rests on: the buckets it sums. hash is XXH3-128 (hex) over the day sums in order,
+ * each as 16 bytes little-endian, empty days left out but their day numbers (8 bytes) mixed in.
+ * A line of several entries: from the first to the last moment, the sum of their counts, and their
+ * hashes folded from the left, in the order of the input: XXH3-128 (hex, canonical) over the texts
+ * of two. Fees and the minimum rest on no bucket: 0 of them, hash "". */
+typedef struct tb_evidence {
+    int64_t from_us, to_us; /* the buckets lie in [from, to) */
+    uint64_t buckets;       /* days that hold something */
+    char hash[33];
+} tb_evidence;
+
+/* [from, to) of the month under one book. book NULL: none is in force; usage is unpriced. */
+typedef struct tb_bill_part {
+    const tb_book *book;
+    int64_t from_us, to_us;
+} tb_bill_part;
+
+typedef enum tb_charge {
+    TB_CHARGE_PREMIUM,  /* per region, with discounts */
+    TB_CHARGE_VOLUME,   /* the account's tiers */
+    TB_CHARGE_OVERRIDE, /* the zone's own price per byte */
+} tb_charge;
+
+/* Bytes of one zone at the locations of one billing region. Where a setting changes within a part,
+ * there are several of the same zone, part, charge and region. */
+typedef struct tb_bill_bytes {
+    int64_t zone;
+    uint32_t part;
+    tb_charge charge;
+    bool priced;              /* false: `location` has no region, or the region no billing region */
+    tb_billing_region region; /* where priced */
+    char location[24];        /* where not: the edge location code */
+    int discount; /* percent 0..100: the larger of zone's and account's; premium alone */
+    tb_decimal override_price; /* per byte; override alone */
+    tb_i128 bytes;             /* 0 is passed over */
+    tb_evidence evidence;
+} tb_bill_bytes;
+
+typedef struct tb_bill_optimizer {
+    int64_t zone;
+    uint32_t part;
+    int64_t seconds;    /* it was on, in this part, at this price */
+    bool own_price;     /* the zone's OptimizerPricing; else the part's book's */
+    tb_decimal monthly; /* where own_price */
+} tb_bill_optimizer;
+
+typedef struct tb_bill_balancer {
+    int64_t balancer;
+    uint32_t part;
+    int64_t seconds;  /* it existed in this part */
+    tb_i128 requests; /* that reached it in this part */
+    tb_evidence evidence;
+} tb_bill_balancer;
+
+/* A tax rate of the account: name and percent as decimal. */
+typedef struct tb_bill_tax {
+    char name[40];
+    tb_decimal percent;
+} tb_bill_tax;
+#define TB_BILL_TAXES_MAX 8
+
+typedef struct tb_bill_input {
+    int64_t account;
+    int64_t month; /* months since January 1970 */
+    char currency[4];
+    bool running;              /* the month is not over: no minimum line */
+    bool active_zone;          /* a zone existed and was enabled at some moment of the month */
+    const tb_bill_part *parts; /* ascending, touching, covering the month */
+    size_t n_parts;
+    const tb_bill_bytes *bytes; /* ascending by (zone, part, charge, region) */
+    size_t n_bytes;
+    const tb_bill_optimizer *optimizers; /* ascending by (zone, part) */
+    size_t n_optimizers;
+    const tb_bill_balancer *balancers; /* ascending by (balancer, part) */
+    size_t n_balancers;
+    tb_bill_tax tax[TB_BILL_TAXES_MAX];
+    size_t n_tax;
+} tb_bill_input;
+
+#define TB_LINE_KINDS(X)                                                                           \
+    X(BANDWIDTH, "bandwidth", "byte")                                                              \
+    X(VOLUME, "volume", "byte")                                                                    \
+    X(OVERRIDE, "override", "byte")                                                                \
+    X(OPTIMIZER, "optimizer", "second")                                                            \
+    X(BALANCER_FEE, "balancer_fee", "second")                                                      \
+    X(BALANCER_REQUESTS, "balancer_requests", "request")                                           \
+    X(MINIMUM, "minimum", "month")                                                                 \
+    X(CORRECTION, "correction", "byte")
+typedef enum tb_line_kind {
+#define TB_X(e, name, unit) TB_LINE_##e,
+    TB_LINE_KINDS(TB_X)
+#undef TB_X
+        TB_LINE_KIND_COUNT
+} tb_line_kind;
+const char *tb_line_kind_name(tb_line_kind kind);
+const char *tb_line_kind_unit(tb_line_kind kind);
+
+/* A line's amount, taken apart: the rows' amounts sum to the line's exact amount.
+ * Optimizer, balancer fee, minimum: units are seconds, price is per month. The minimum's last row
+ * (no units, no price) takes off the month's rounded lines. */
+typedef struct tb_bill_tier {
+    uint32_t part;
+    tb_i128 from, to; /* position on the line's axis; open: to is the position reached */
+    tb_i128 units;
+    tb_decimal price;  /* per base unit, discount included; package: per block */
+    tb_decimal shown;  /* as the book writes it */
+    tb_decimal amount; /* exact, flat included */
+} tb_bill_tier;
+
+/* A zone's share of the account's volume line. */
+typedef struct tb_bill_share {
+    int64_t zone;
+    tb_i128 bytes;
+    tb_decimal amount; /* of the rounded line, by largest remainder */
+    tb_decimal
+        exact; /* of the exact amount, by bytes, half_up at 18 digits; the last has the rest */
+} tb_bill_share;
+
+#define TB_BILL_RESOURCE_MAX 40 /* "load_balancer:" and 19 digits */
+
+typedef struct tb_bill_line {
+    uint32_t number; /* from 1 */
+    tb_line_kind kind;
+    int64_t id;                          /* zone or balancer; account for volume and minimum */
+    char resource[TB_BILL_RESOURCE_MAX]; /* "zone:101", "load_balancer:7", "account:1" */
+    char region[8];                      /* billing region; "" where it does not apply */
+    tb_i128 quantity;
+    tb_decimal exact;
+    tb_decimal amount; /* rounded to the minor unit */
+    const tb_bill_tier *tiers;
+    size_t n_tiers;
+    const tb_bill_share *shares;
+    size_t n_shares;
+    tb_evidence evidence;
+    int64_t period_month; /* the month it is for; corrections: the earlier one */
+} tb_bill_line;
+
+/* Sorted by (resource's kind, id, what, unit, reason), one entry of each. */
+typedef struct tb_unpriced {
+    char resource[TB_BILL_RESOURCE_MAX];
+    char what[24]; /* region, location code, or "volume", "optimizer", "load_balancer", "minimum" */
+    tb_i128 quantity;
+    const char *unit; /* static */
+    char reason[192]; /* what to fix */
+} tb_unpriced;
+
+typedef struct tb_bill_taxed {
+    tb_bill_tax rate;
+    tb_decimal base, amount; /* rounded once */
+} tb_bill_taxed;
+
+typedef struct tb_bill {
+    tb_bill_line *lines;
+    size_t n_lines;
+    tb_unpriced *unpriced;
+    size_t n_unpriced;
+    tb_decimal subtotal, total; /* sums of rounded lines, and with tax */
+    tb_decimal exact;           /* sum of exact amounts */
+    tb_decimal residual;        /* subtotal - exact */
+    tb_bill_taxed tax[TB_BILL_TAXES_MAX];
+    size_t n_tax;
+    int minor_digits;
+    tb_rounding rounding; /* of lines and tax */
+    void *memory;         /* everything above; tb_bill_release */
+    const tb_alloc *alloc;
+} tb_bill;
+
+/* Errors: OVERFLOW naming the line; BOOK where a part's currency is not the account's; DIFFERENT
+ * where a sum of usage is negative (an alarm that stops the invoice, never a zero); VALIDATION
+ * where the input is not as written above; NOMEM. A month without anything gives no lines. Lines
+ * stand by kind in the table's order, then id, then region. Deterministic: same input, same bytes.
+ */
+TB_MUST_USE tb_code tb_bill_rate(const tb_bill_input *input, const tb_alloc *alloc,
+                                 tb_bill *ret_bill, tb_error *err);
+void tb_bill_release(tb_bill *bill);
+
+/* Subtotal, tax, totals and residual anew, from bill->lines: for whoever adds correction lines to a
+ * bill (in memory of their own, which bill->lines may be set to). Tax rates are the input's. */
+TB_MUST_USE tb_code tb_bill_sum(tb_bill *bill, const tb_bill_input *input, tb_error *err);
+
+/* The exact charges of one zone within a bill (its own lines and its part of the volume line's
+ * exact amount, by bytes): MonthlyCharges, unrounded. */
+TB_MUST_USE tb_code tb_bill_zone_charges(const tb_bill *bill, int64_t zone, tb_decimal *ret,
+                                         tb_error *err);
+
+#endif

@@ -1,0 +1,608 @@
+#!/usr/bin/env python3
+"""A second opinion on bills: whole random months rated with Python's decimal, text compared.
+
+Written from the billing rules and tollbook/bill.h, not from the engine. A month has up to five
+parts under random books (one part in eight has none), zones under every charge with discounts that
+change within a part, volume and request tiers of all modes and both axes, optimizers, load
+balancers created and deleted within the month, taxes. Half of the months have usage on thresholds
+and beside them. Every line, row, share, gap, tax and total is compared.
+
+    bill_oracle.py --runner build/tests/oracle/bill_runner [--count 500] [--seed N]
+                   [--other RUNNER]...
+
+--other names a runner of another build, whose answers must have the same digest. The seed is
+printed and also taken from TB_SEED; TB_LONG=1 asks for 24,000 months. Exit status 0: no difference.
+"""
+import argparse
+import calendar
+import datetime
+import json
+import os
+import random
+import subprocess
+import sys
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, Inexact, setcontext
+
+# Nothing may be rounded unless a rule says so.
+setcontext(Context(prec=400, Emin=-9999, Emax=9999, traps=[Inexact]))
+ROUNDING = Context(prec=400, Emin=-9999, Emax=9999)
+MODES = {"half_up": ROUND_HALF_UP, "half_even": ROUND_HALF_EVEN}
+MINOR = {"USD": 2, "EUR": 2, "JPY": 0, "KWD": 3}
+REGIONS = ["EU", "NA", "ASIA", "SA", "AF"]
+GB, MILLION = 10 ** 9, 10 ** 6
+ZERO = Decimal(0)
+BATCH = 200
+
+
+def rounded(value, digits, mode=ROUND_HALF_UP):
+    return value.quantize(Decimal(1).scaleb(-digits), rounding=mode, context=ROUNDING)
+
+
+def quotient(value, numerator, denominator, digits):
+    """value x numerator / denominator, half up. 400 digits hold every tie."""
+    return rounded(ROUNDING.divide(value * numerator, Decimal(denominator)), digits)
+
+
+def plain(value):
+    if not value:
+        return "0"
+    text = format(value, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def fixed(value, digits):
+    return format(rounded(value, digits) if value else ZERO.scaleb(-digits), "f")
+
+
+def places(value):
+    text = plain(value)
+    return len(text) - text.index(".") - 1 if "." in text else 0
+
+
+# --- random months ---------------------------------------------------------------------------
+
+def any_price(rng, small=False):
+    kind = rng.random()
+    if kind < 0.1:
+        return "0"
+    if kind < 0.5:
+        return rng.choice(["0.01", "0.03", "0.045", "0.06", "0.005", "0.65", "9.50", "1.00"])
+    if kind < 0.8:
+        digits = rng.randrange(1, 16)
+        return "0." + str(rng.randrange(10 ** digits)).rjust(digits, "0")
+    return f"{rng.randrange(2 if small else 60)}.{rng.randrange(1000):03d}"
+
+
+def any_units(rng):
+    """All lengths up to 10^18 alike, with round numbers among them."""
+    size = 10 ** rng.randrange(19)
+    if rng.random() < 0.2:
+        return size
+    return min(10 ** 18, rng.randrange(1, 10 * size))
+
+
+def any_tiers(rng, unit, names):
+    """A list of tiers as the document has it; thresholds are near what months use."""
+    mode = rng.choice(["graduated", "graduated", "volume", "package"])
+    scale = 10 ** rng.randrange(17)
+    cuts = sorted({rng.randrange(1, 20 * scale) for _ in range(rng.randrange(5))})
+    included = rng.choice([0, 0, rng.randrange(1, 20 * scale)])
+    section = {"mode": mode}
+    first = 0
+    if included:
+        axis = rng.choice(["absolute", "net"])
+        section["included_axis"] = axis
+        if axis == "absolute" and rng.random() < 0.4:
+            first = included
+            cuts = [c for c in cuts if c > included]
+            if rng.random() < 0.5:
+                del section["included_axis"]
+    bounds = [first] + [c for c in cuts if c > first]
+    shown = [plain(Decimal(b).scaleb(-(len(str(unit)) - 1))) for b in bounds] + [None]
+    tiers = []
+    for low, high in zip(shown, shown[1:]):
+        tier = {names[0]: low, names[1]: high}
+        tier["price_per_block" if mode == "package" else names[2]] = any_price(rng)
+        if rng.random() < 0.3:
+            tier["flat"] = any_price(rng)
+        tiers.append(tier)
+    section["tiers"] = tiers
+    if mode == "package":
+        block = max(1, scale // rng.choice([1, 2, 3, 10]))
+        section["block"] = plain(Decimal(block).scaleb(-(len(str(unit)) - 1)))
+    return section, included
+
+
+def any_book(rng, name, currency):
+    book = {"book": name, "currency": currency, "effective_from": "2020-01-01T00:00:00Z",
+            "rounding": rng.choice(list(MODES))}
+    if rng.random() < 0.8:
+        book["minimum_monthly"] = rng.choice(["1.00", "1", "0", "25", any_price(rng), "1000000"])
+    book["bandwidth"] = {}
+    if rng.random() < 0.95:
+        regions = {r: any_price(rng) for r in REGIONS if rng.random() < 0.95}
+        book["bandwidth"]["premium"] = {"per": "GB", "regions": regions}
+    if rng.random() < 0.95:
+        section, included = any_tiers(rng, GB, ("from", "to", "price"))
+        section["per"] = "GB"
+        if included:
+            section["included"] = plain(Decimal(included) / GB)
+        book["bandwidth"]["volume"] = section
+    if rng.random() < 0.95:
+        book["optimizer"] = {"monthly": any_price(rng)}
+    if rng.random() < 0.95:
+        section, included = any_tiers(rng, MILLION,
+                                      ("from_millions", "to_millions", "price_per_million"))
+        section["monthly_fee"] = any_price(rng)
+        if included:
+            section["included_requests"] = included
+        book["load_balancer"] = section
+    return book
+
+
+def any_parts(rng, begin, end, n_books):
+    hours = (end - begin) // 3600
+    cuts = sorted(rng.sample(range(1, hours), rng.choice([0, 0, 1, 1, 2, 4])))
+    at = [begin] + [begin + 3600 * h for h in cuts] + [end]
+    parts = []
+    for low, high in zip(at, at[1:]):
+        parts.append((low, high, -1 if rng.random() < 0.12 else rng.randrange(n_books)))
+    return parts
+
+
+def any_bytes(rng, n_parts):
+    entries = []
+    own = [any_price(rng, small=True) for _ in range(2)]
+    own = [plain(Decimal(p).scaleb(-9)) if Decimal(p) and places(Decimal(p)) <= 6 else "0.00000001"
+           for p in own]
+    for zone in sorted(rng.sample(range(1, 1000), rng.randrange(7))):
+        charges = rng.sample("pvo", rng.choice([1, 1, 1, 2, 3]))
+        for part in range(n_parts):
+            for charge in sorted(charges, key="pvo".index):
+                for region in REGIONS + ["?X1", "?QQ"]:
+                    if rng.random() > (0.6 if region[0] != "?" else 0.06):
+                        continue
+                    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+                        discount = rng.choice([0, 0, 10, 33, 50, 100, rng.randrange(101)])
+                        price = rng.choice(own) if charge == "o" else "0"
+                        entries.append((zone, part, charge, region, discount, price,
+                                        any_units(rng)))
+    return entries
+
+
+def any_month(rng):
+    year, month = 2026, rng.randrange(1, 13)
+    begin = calendar.timegm((year, month, 1, 0, 0, 0))
+    next_month = (year, month + 1) if month < 12 else (year + 1, 1)
+    end = calendar.timegm((*next_month, 1, 0, 0, 0))
+    m = {"number": (year - 1970) * 12 + month - 1, "seconds": end - begin,
+         "currency": rng.choice(["USD", "USD", "USD", "EUR", "JPY", "KWD"]),
+         "running": rng.random() < 0.15, "active": rng.random() < 0.85}
+    m["books"] = [any_book(rng, f"book-{i}", m["currency"]) for i in range(rng.randrange(1, 5))]
+    m["parts"] = any_parts(rng, begin, end, len(m["books"]))
+    m["bytes"] = any_bytes(rng, len(m["parts"]))
+    lengths = [high - low for low, high, _ in m["parts"]]
+    prices = ["-", "-", any_price(rng), any_price(rng)]
+    m["optimizers"] = []
+    for zone in sorted(rng.sample(range(1, 1000), rng.randrange(4))):
+        for part, length in enumerate(lengths):
+            left = length
+            for _ in range(rng.choice([1, 1, 2, 3])):
+                seconds = rng.choice([left, left, rng.randrange(left + 1)])
+                left -= seconds
+                m["optimizers"].append((zone, part, seconds, rng.choice(prices)))
+    m["balancers"] = []
+    for balancer in sorted(rng.sample(range(1, 100), rng.randrange(4))):
+        for part, length in enumerate(lengths):
+            if rng.random() < 0.8:
+                seconds = rng.choice([length, length, rng.randrange(length + 1)])
+                requests = rng.choice([0, any_units(rng), any_units(rng)])
+                m["balancers"].append((balancer, part, seconds, requests))
+    m["tax"] = [(f"tax{i}", rng.choice(["19", "7.7", "0", "20.123", "8.875"]))
+                for i in range(rng.choice([0, 1, 1, 2, 8]))]
+    m["asked"] = sorted({e[0] for e in m["bytes"]} | {e[0] for e in m["optimizers"]} | {1000})
+    return m
+
+
+def marks(m, section):
+    """Positions where something changes on the axes of the month's books."""
+    found = {0}
+    for document in m["books"]:
+        book = Book(document)
+        tiers = book.volume if section == "bytes" else book.balancer
+        if tiers:
+            found |= {tiers.included} | {t["begin"] for t in tiers.tiers}
+    return sorted(found)
+
+
+def snap(rng, m):
+    """Moves sums of usage onto the marks and beside them, and makes zones' volumes equal."""
+    volume = [i for i, e in enumerate(m["bytes"]) if e[2] == "v" and e[3][0] != "?"]
+    if rng.random() < 0.3:
+        same, kept, zones = any_units(rng), [], set()
+        for e in m["bytes"]:
+            if e[2] == "v":
+                if e[3][0] == "?" or e[0] in zones:
+                    continue
+                zones.add(e[0])
+                e = e[:6] + (same,)
+            kept.append(e)
+        m["bytes"] = kept
+    elif volume:
+        last = volume[-1]
+        others = sum(m["bytes"][i][6] for i in volume[:-1])
+        wanted = [w for mark in marks(m, "bytes") for w in (mark - 1, mark, mark + 1) if w > others]
+        if wanted:
+            m["bytes"][last] = m["bytes"][last][:6] + (rng.choice(wanted) - others,)
+    for i, (balancer, part, seconds, _) in enumerate(m["balancers"]):
+        others = sum(e[3] for e in m["balancers"][:i] if e[0] == balancer)
+        wanted = [w for mark in marks(m, "requests") for w in (mark - 1, mark, mark + 1)
+                  if w >= others]
+        if wanted and rng.random() < 0.7:
+            m["balancers"][i] = (balancer, part, seconds, rng.choice(wanted) - others)
+
+
+def written(m):
+    """The month as the runner reads it."""
+    out = [f"month {m['number']} {m['currency']} {int(m['running'])} {int(m['active'])}"]
+    out += ["book " + json.dumps(b) for b in m["books"]]
+    for name, key in (("part", "parts"), ("bytes", "bytes"), ("optimizer", "optimizers"),
+                      ("balancer", "balancers"), ("tax", "tax")):
+        out += [" ".join([name, *map(str, record)]) for record in m[key]]
+    out += [f"charges {zone}" for zone in m["asked"]]
+    return "\n".join(out + ["rate", ""])
+
+
+# --- the twin --------------------------------------------------------------------------------
+
+class Tiers:
+    """A section's tiers in base units. `begin` is the last position before a tier on the month's
+    usage, `before` the last position before its first charged unit."""
+
+    def __init__(self, section, unit, names, included):
+        self.mode = section.get("mode", "graduated")
+        self.included = included
+        self.block = int(Decimal(section["block"]) * unit) if "block" in section else None
+        net = section.get("included_axis") == "net"
+        shift = included if net else 0
+        self.tiers = []
+        for t in section["tiers"]:
+            begin = int(Decimal(str(t[names[0]])) * unit) + shift
+            package = self.mode == "package"
+            shown = Decimal(t["price_per_block" if package else names[2]])
+            self.tiers.append({"begin": begin, "before": max(begin, included), "shown": shown,
+                               "price": shown if package else shown / unit,
+                               "flat": Decimal(t.get("flat", "0"))})
+
+    def of(self, position):
+        return [t for t in self.tiers if t["begin"] < position][-1]
+
+    def rows(self, used, units, whole):
+        """(from, to, price, shown, amount) of units at positions (used, used + units]."""
+        end, rows = used + units, []
+        if used < self.included:
+            rows.append((used, min(end, self.included), ZERO, ZERO, ZERO))
+        start = max(used, self.included)
+        if start >= end:
+            return rows
+        cuts = {start, end}
+        if self.mode != "volume":
+            cuts |= {t["begin"] for t in self.tiers if start < t["begin"] < end}
+        cuts = sorted(cuts)
+        for low, high in zip(cuts, cuts[1:]):
+            tier = self.of(whole if self.mode == "volume" else high)
+            amount = tier["price"] * self.count(tier, low, high)
+            if low < tier["before"] + 1 <= high:
+                amount += tier["flat"]
+            rows.append((low, high, tier["price"], tier["shown"], amount))
+        return rows
+
+    def count(self, tier, low, high):
+        if self.mode != "package":
+            return high - low
+        # The first unit and every block-th after it begin a block.
+        low, high = low - tier["before"], high - tier["before"]
+        return (high - 1) // self.block - (low - 1) // self.block
+
+
+class Book:
+    def __init__(self, document):
+        self.id = document["book"]
+        self.mode = MODES[document["rounding"]]
+        self.minimum = Decimal(document.get("minimum_monthly", "0"))
+        bandwidth = document["bandwidth"]
+        self.premium = {r: Decimal(p) for r, p in
+                        bandwidth.get("premium", {"regions": {}})["regions"].items()}
+        self.volume = self.balancer = self.optimizer = None
+        if "volume" in bandwidth:
+            v = bandwidth["volume"]
+            self.volume = Tiers(v, GB, ("from", "to", "price"),
+                                int(Decimal(v.get("included", "0")) * GB))
+        if "optimizer" in document:
+            self.optimizer = Decimal(document["optimizer"]["monthly"])
+        if "load_balancer" in document:
+            b = document["load_balancer"]
+            self.fee = Decimal(b["monthly_fee"])
+            self.balancer = Tiers(b, MILLION, ("from_millions", "to_millions", "price_per_million"),
+                                  b.get("included_requests", 0))
+
+
+class Bill:
+    def __init__(self, m):
+        self.m = m
+        books = [Book(b) for b in m["books"]]
+        self.books = [None if i < 0 else books[i] for _, _, i in m["parts"]]
+        self.minor = MINOR[m["currency"]]
+        in_force = [b for b in self.books if b]
+        self.mode = in_force[-1].mode if in_force else ROUND_HALF_UP
+        self.lines, self.gaps, self.charges = [], {}, {}
+        self.bandwidth("p", "bandwidth")
+        self.volume()
+        self.bandwidth("o", "override")
+        self.optimizers()
+        self.balancer_fees()
+        self.requests()
+        self.minimum()
+
+    # rows are [part, from, to, units, price, shown, amount]
+    def line(self, kind, resource, region, rows, quantity=None, shares=()):
+        exact = sum((r[6] for r in rows), ZERO)
+        amount = rounded(exact, self.minor, self.mode)
+        if quantity is None:
+            quantity = sum(r[3] for r in rows)
+        self.lines.append((kind, resource, region, quantity, exact, amount, rows, shares))
+        if resource.startswith("zone:"):
+            self.charge(int(resource[5:]), exact)
+        return exact, amount
+
+    def charge(self, zone, amount):
+        self.charges[zone] = self.charges.get(zone, ZERO) + amount
+
+    def gap(self, rank, resource, what, quantity, unit, part, region_known=True):
+        book = self.books[part]
+        begin = datetime.datetime.fromtimestamp(self.m["parts"][part][0], datetime.timezone.utc)
+        reason = ("The location" if not region_known else f"Book {book.id} " if book
+                  else f"No {begin:%Y-%m-%dT%H}")
+        number = int(resource.split(":")[1])
+        key = (rank, number, what, unit, reason, resource)
+        self.gaps[key] = self.gaps.get(key, 0) + quantity
+
+    @staticmethod
+    def gathered(found):
+        """Units by part and price, laid one behind the other."""
+        sums, rows, at = {}, [], 0
+        for part, units, price, shown in found:
+            before = sums.get((part, price), (0, shown))
+            sums[part, price] = (before[0] + units, before[1])
+        for (part, price), (units, shown) in sums.items():
+            rows.append([part, at, at + units, units, price, shown, None])
+            at += units
+        return rows
+
+    def prorated(self, rows):
+        """Seconds at one price are one whole; the last of its rows takes the rest."""
+        for price in {r[4] for r in rows}:
+            mine = [r for r in rows if r[4] == price]
+            left = quotient(price, sum(r[3] for r in mine), self.m["seconds"], 18)
+            for r in mine[:-1]:
+                r[6] = quotient(price, r[3], self.m["seconds"], 18)
+                left -= r[6]
+            mine[-1][6] = left
+        return rows
+
+    def bandwidth(self, charge, kind):
+        groups = {}
+        for zone, part, c, region, discount, price, units in self.m["bytes"]:
+            if c != charge:
+                continue
+            book = self.books[part]
+            if region[0] == "?":
+                self.gap(0, f"zone:{zone}", region[1:], units, "byte", part, False)
+            elif book is None or (charge == "p" and region not in book.premium):
+                self.gap(0, f"zone:{zone}", region, units, "byte", part)
+            else:
+                shown = unit_price = Decimal(price)
+                if charge == "p":
+                    shown = book.premium[region]
+                    unit_price = shown / GB * (100 - discount) / 100
+                groups.setdefault((zone, REGIONS.index(region)), []).append(
+                    (part, units, unit_price, shown))
+        for (zone, region), found in sorted(groups.items(), key=lambda item: item[0]):
+            rows = self.gathered(found)
+            for r in rows:
+                r[6] = r[3] * r[4]
+            self.line(kind, f"zone:{zone}", REGIONS[region], rows)
+
+    def volume(self):
+        by_part, by_zone = {}, {}
+        for zone, part, c, region, _, _, units in self.m["bytes"]:
+            if c != "v":
+                continue
+            book = self.books[part]
+            if region[0] == "?":
+                self.gap(0, f"zone:{zone}", region[1:], units, "byte", part, False)
+            elif book is None or not book.volume:
+                self.gap(0, f"zone:{zone}", "volume", units, "byte", part)
+            else:
+                by_part[part] = by_part.get(part, 0) + units
+                by_zone[zone] = by_zone.get(zone, 0) + units
+        if not by_part:
+            return
+        rows = self.on_axis({p: (self.books[p].volume, u) for p, u in by_part.items()})
+        exact = sum((r[6] for r in rows), ZERO)
+        self.line("volume", "account:1", "-", rows, None, self.shares(by_zone, exact))
+
+    def shares(self, by_zone, exact):
+        minor_units = int(rounded(exact, self.minor, self.mode).scaleb(self.minor))
+        total = sum(by_zone.values())
+        zones = sorted(by_zone)
+        floors = {z: minor_units * by_zone[z] // total for z in zones}
+        order = sorted(zones, key=lambda z: (-(minor_units * by_zone[z] % total), z))
+        for z in order[:minor_units - sum(floors.values())]:
+            floors[z] += 1
+        digits, left, shares = max(18, places(exact)), exact, []
+        for z in zones:
+            mine = left if z == zones[-1] else quotient(exact, by_zone[z], total, digits)
+            left -= mine
+            self.charge(z, mine)
+            shares.append((z, by_zone[z], Decimal(floors[z]).scaleb(-self.minor), mine))
+        return shares
+
+    @staticmethod
+    def on_axis(spans):
+        used, rows = 0, []
+        whole = sum(units for _, units in spans.values())
+        for part in sorted(spans):
+            tiers, units = spans[part]
+            for low, high, price, shown, amount in tiers.rows(used, units, whole):
+                rows.append([part, low, high, high - low, price, shown, amount])
+            used += units
+        return rows
+
+    def optimizers(self):
+        groups = {}
+        for zone, part, seconds, price in self.m["optimizers"]:
+            book = self.books[part]
+            if seconds == 0:
+                continue
+            if book is None or (price == "-" and book.optimizer is None):
+                self.gap(0, f"zone:{zone}", "optimizer", seconds, "second", part)
+                continue
+            fee = book.optimizer if price == "-" else Decimal(price)
+            groups.setdefault(zone, []).append((part, seconds, fee, fee))
+        for zone, found in groups.items():
+            self.line("optimizer", f"zone:{zone}", "-", self.prorated(self.gathered(found)))
+
+    def balancer_fees(self):
+        groups = {}
+        for balancer, part, seconds, _ in self.m["balancers"]:
+            book = self.books[part]
+            if seconds == 0:
+                continue
+            if book is None or not book.balancer:
+                self.gap(1, f"load_balancer:{balancer}", "load_balancer", seconds, "second", part)
+                continue
+            groups.setdefault(balancer, []).append((part, seconds, book.fee, book.fee))
+        for balancer, found in groups.items():
+            self.line("balancer_fee", f"load_balancer:{balancer}", "-",
+                      self.prorated(self.gathered(found)))
+
+    def requests(self):
+        groups = {}
+        for balancer, part, _, requests in self.m["balancers"]:
+            book = self.books[part]
+            if requests == 0:
+                continue
+            if book is None or not book.balancer:
+                self.gap(1, f"load_balancer:{balancer}", "load_balancer", requests, "request", part)
+                continue
+            groups.setdefault(balancer, {})[part] = (book.balancer, requests)
+        for balancer, spans in groups.items():
+            self.line("balancer_requests", f"load_balancer:{balancer}", "-", self.on_axis(spans))
+
+    def minimum(self):
+        if self.m["running"] or not self.m["active"]:
+            return
+        found = []
+        for part, (low, high, _) in enumerate(self.m["parts"]):
+            book = self.books[part]
+            if book is None:
+                self.gap(2, "account:1", "minimum", high - low, "second", part)
+            else:
+                found.append((part, high - low, book.minimum, book.minimum))
+        if not found:
+            return
+        rows = self.prorated(self.gathered(found))
+        billed = sum((line[5] for line in self.lines), ZERO)
+        end = rows[-1][2]
+        rows.append([rows[-1][0], end, end, 0, ZERO, ZERO, -billed])
+        if sum(r[6] for r in rows) > 0:
+            self.line("minimum", "account:1", "-", rows, 1)
+
+    def text(self):
+        out = []
+        for number, (kind, resource, region, quantity, exact, amount, rows, shares) in \
+                enumerate(self.lines, 1):
+            out.append(f"line {number} {kind} {resource} {region} {quantity} {plain(exact)} "
+                       f"{fixed(amount, self.minor)}")
+            out += [" ".join(["tier", *map(str, r[:4]), *map(plain, r[4:])]) for r in rows]
+            out += [f"share {z} {b} {fixed(a, self.minor)} {plain(e)}" for z, b, a, e in shares]
+        for (_, _, what, unit, _, resource), quantity in sorted(self.gaps.items()):
+            out.append(f"unpriced {resource} {what} {quantity} {unit}")
+        exact = sum((line[4] for line in self.lines), ZERO)
+        subtotal = total = sum((line[5] for line in self.lines), ZERO)
+        for name, percent in self.m["tax"]:
+            tax = rounded(subtotal * Decimal(percent) / 100, self.minor, self.mode)
+            out.append(f"tax {name} {fixed(subtotal, self.minor)} {fixed(tax, self.minor)}")
+            total += tax
+        self.exact = exact
+        out.append(f"total {fixed(subtotal, self.minor)} {fixed(total, self.minor)} {plain(exact)} "
+                   f"{plain(subtotal - exact)}")
+        out += [f"charges {z} {plain(self.charges.get(z, ZERO))}" for z in self.m["asked"]]
+        return "\n".join(out + ["end", ""])
+
+
+# --- comparing -------------------------------------------------------------------------------
+
+def fitting_month(rng):
+    """A month whose sums fit 2^127 - 1 at the finest scale that prices with discounts can have."""
+    while True:
+        m = any_month(rng)
+        if rng.random() < 0.5:
+            snap(rng, m)
+        expected = Bill(m)
+        text = expected.text()
+        finest = max([26 if any(e[2] == "p" for e in m["bytes"]) else 24]
+                     + [places(r[6]) for line in expected.lines for r in line[6]])
+        if abs(expected.exact).scaleb(finest) < 2 ** 127:
+            return m, text
+
+
+def difference(m, expected, answer):
+    print("months differ; the input:")
+    print(written(m))
+    for number, (want, have) in enumerate(zip(expected.splitlines(), answer.splitlines()), 1):
+        if want != have:
+            print(f"line {number} of the answer\n  twin   {want}\n  engine {have}")
+            return
+    print("one answer is longer than the other")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runner", required=True)
+    parser.add_argument("--other", action="append", default=[],
+                        help="another build's runner: its answers must have the same digest")
+    parser.add_argument("--count", type=int,
+                        default=24000 if os.environ.get("TB_LONG") == "1" else 500)
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("TB_SEED") or 0))
+    options = parser.parse_args()
+    seed = options.seed or random.SystemRandom().randrange(1, 10 ** 9)
+    print(f"TB_SEED={seed}", flush=True)
+    rng = random.Random(seed)
+    lines = 0
+    for first in range(0, options.count, BATCH):
+        months = [fitting_month(rng) for _ in range(min(BATCH, options.count - first))]
+        text = "".join(written(m) for m, _ in months)
+        run = subprocess.run([options.runner], input=text, text=True, capture_output=True)
+        if run.returncode:
+            sys.exit(f"the runner ended with {run.returncode}: {run.stderr[-2000:]}")
+        answers = [a + "end\n" for a in run.stdout.split("end\n")[:-1]]
+        if len(answers) != len(months):
+            sys.exit(f"{len(months)} months asked, {len(answers)} answered")
+        for (m, expected), answer in zip(months, answers):
+            if expected != answer:
+                difference(m, expected, answer)
+                return 1
+            lines += answer.count("line ")
+        digests = {subprocess.run([runner, "--digest"], input=text, text=True, check=True,
+                                  capture_output=True).stdout
+                   for runner in [options.runner, *options.other] if options.other}
+        if len(digests) > 1:
+            sys.exit(f"builds differ: {digests}")
+    print(f"{options.count} months, {lines} lines, no difference")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
