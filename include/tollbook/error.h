@@ -28,11 +28,18 @@
     X(BAD_INPUT, 2, 400, "ingest.invalid", "The input does not parse.")                            \
     X(CATALOG, 2, 400, "catalog.invalid", "The catalogue is not valid.")                           \
     X(BOOK, 2, 400, "book.invalid", "The price book is not valid.")                                \
+    X(PERIOD, 2, 400, "loadBalancer.invalid_period", "The month is not valid.")                    \
+    X(UNPRICED, 1, 409, "invoice.unpriced", "The month has usage without a price.")                \
+    X(NOT_OVER, 1, 409, "invoice.not_over", "The month is not over.")                              \
+    X(NOTHING_DUE, 1, 404, "invoice.nothing_due", "There is nothing to invoice.")                  \
     X(OVERFLOW, 2, 400, "counter.overflow", "A counter would pass 2^63 - 1.")                      \
     X(UNAUTHORIZED, 2, 401, "authentication.failed", "The request authorization failed.")          \
     X(FORBIDDEN, 2, 403, "authorization.forbidden", "The key lacks the role for this request.")    \
     X(NOT_FOUND, 2, 404, "resource.not_found", "The requested resource was not found.")            \
     X(ZONE_NOT_FOUND, 2, 404, "pullZone.not_found", "The requested Pull Zone was not found.")      \
+    X(BALANCER_NOT_FOUND, 2, 404, "loadBalancer.not_found",                                        \
+      "The requested Load Balancer was not found.")                                                \
+    X(INVOICE_NOT_FOUND, 2, 404, "invoice.not_found", "The requested invoice was not found.")      \
     X(METHOD, 2, 405, "request.method_not_allowed", "The method is not allowed here.")             \
     X(BATCH_CONFLICT, 2, 409, "batch.conflict", "The batch id is known with other bytes.")         \
     X(TOO_LARGE, 2, 413, "request.body_too_large", "The body is larger than allowed.")             \

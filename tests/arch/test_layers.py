@@ -14,11 +14,14 @@ SEES = {
     "stats": {"base", "model"},
     "encode": {"base", "model", "stats"},
     "billing": {"base", "model", "stats", "encode"},
-    "store": {"base", "model", "intake", "rollup", "stats", "encode", "billing"},
+    "invoice": {"base", "model", "encode", "billing"},
+    "store": {"base", "model", "intake", "rollup", "stats", "encode", "billing", "invoice"},
     "feed": {"base", "model", "intake", "rollup", "store"},
     "http": {"base", "model", "stats", "encode", "store"},
-    "api": {"base", "model", "intake", "stats", "encode", "billing", "store", "feed", "http"},
-    "cli": {"base", "model", "intake", "stats", "encode", "billing", "store", "feed", "http", "api"},
+    "api": {"base", "model", "intake", "stats", "encode", "billing", "invoice", "store", "feed",
+            "http"},
+    "cli": {"base", "model", "intake", "stats", "encode", "billing", "invoice", "store", "feed",
+            "http", "api"},
     "main": {"cli"},
 }
 SERVER = {"feed", "http", "api", "cli", "main"}
@@ -31,6 +34,7 @@ PUBLIC = {
     "range": "stats", "series": "stats",
     "json": "encode", "answer": "encode",
     "book": "billing", "tariff": "billing", "bill": "billing",
+    "invoice": "invoice", "correction": "invoice", "usage": "invoice",
     "store": "store", "charges": "store",
 }
 
@@ -42,7 +46,7 @@ ONLY = {
     "zlib.h": ["server/feed/", "server/http/"],
     "zstd.h": ["server/feed/", "server/cli/"],
     "jansson.h": ["engine/model/", "engine/intake/", "server/api/", "server/cli/"],
-    "sodium.h": ["engine/model/", "engine/billing/", "server/"],
+    "sodium.h": ["engine/model/", "engine/billing/", "engine/invoice/", "server/"],
     "xxhash.h": ["engine/base/hash.h", "engine/store/", "engine/rollup/", "server/"],
     "pthread.h": ["server/", "engine/store/open.c"],
     "time.h": ["server/"],

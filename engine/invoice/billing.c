@@ -1,0 +1,195 @@
+/* GET /billing as a table: every field of the model in its order, with where its value comes from;
+ * what tollbook cannot know has its neutral value in the same place. */
+#include "tollbook/usage.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "invoice/text.h"
+#include "tollbook/json.h"
+
+typedef enum shape {
+    FIXED,    /* `text` as it is */
+    DECIMAL,  /* a tb_decimal at `offset` */
+    BYTES,    /* a tb_i128 */
+    DISCOUNT, /* an int */
+    RECORDS,
+} shape;
+
+typedef struct field {
+    const char *name;
+    shape shape;
+    size_t offset;
+    const char *text;
+} field;
+
+#define NEUTRAL(name, text)                                                                        \
+    {                                                                                              \
+        name, FIXED, 0, text                                                                       \
+    }
+#define FROM(name, shape, member)                                                                  \
+    {                                                                                              \
+        name, shape, offsetof(tb_billing, member), NULL                                            \
+    }
+
+static const field fields[] = {
+    FROM("Balance", DECIMAL, balance),
+    FROM("ThisMonthCharges", DECIMAL, this_month),
+    FROM("LastRechargeBalance", DECIMAL, last_recharge),
+    FROM("AvailableBalance", DECIMAL, balance),
+    NEUTRAL("CouponBalance", "0"),
+    NEUTRAL("MonthlyCouponUsage", "0"),
+    FROM("BillingRecords", RECORDS, records),
+    NEUTRAL("BillingHistoryChart", "null"),
+    FROM("MonthlyChargesEUTraffic", DECIMAL, traffic[TB_REGION_EU]),
+    FROM("MonthlyChargesUSTraffic", DECIMAL, traffic[TB_REGION_NA]),
+    FROM("MonthlyChargesASIATraffic", DECIMAL, traffic[TB_REGION_ASIA]),
+    FROM("MonthlyChargesAFTraffic", DECIMAL, traffic[TB_REGION_AF]),
+    FROM("MonthlyChargesSATraffic", DECIMAL, traffic[TB_REGION_SA]),
+    NEUTRAL("MonthlyChargesStorage", "0"),
+    NEUTRAL("MonthlyChargesDNS", "0"),
+    FROM("MonthlyChargesOptimizer", DECIMAL, optimizer),
+    NEUTRAL("MonthlyChargesTranscribe", "0"),
+    NEUTRAL("MonthlyChargesPremiumEncoding", "0"),
+    NEUTRAL("MonthlyChargesLiveEncoding", "0"),
+    NEUTRAL("MonthlyChargesExtraPullZones", "0"),
+    NEUTRAL("MonthlyChargesExtraStorageZones", "0"),
+    NEUTRAL("MonthlyChargesExtraDnsZones", "0"),
+    NEUTRAL("MonthlyChargesExtraVideoLibraries", "0"),
+    NEUTRAL("MonthlyChargesScripting", "0"),
+    NEUTRAL("MonthlyChargesScriptingRequests", "0"),
+    NEUTRAL("MonthlyChargesScriptingCpu", "0"),
+    NEUTRAL("MonthlyChargesDrm", "0"),
+    NEUTRAL("MonthlyChargesMagicContainers", "0"),
+    NEUTRAL("MonthlyMcCpu", "null"),
+    NEUTRAL("MonthlyMcMemory", "null"),
+    NEUTRAL("MonthlyMcIp", "null"),
+    NEUTRAL("MonthlyMcIngressTraffic", "null"),
+    NEUTRAL("MonthlyMcEgressTraffic", "null"),
+    NEUTRAL("MonthlyMcVolumes", "null"),
+    NEUTRAL("MonthlyChargesShield", "0"),
+    FROM("MonthlyChargesTaxes", DECIMAL, taxes),
+    NEUTRAL("MonthlyChargesWebSockets", "0"),
+    NEUTRAL("MonthlyChargesDB", "0"),
+    FROM("MonthlyChargesLoadBalancer", DECIMAL, balancers),
+    NEUTRAL("MonthlyDBWrites", "null"),
+    NEUTRAL("MonthlyDBReads", "null"),
+    NEUTRAL("MonthlyDBStorage", "null"),
+    NEUTRAL("MonthlyDBReplica", "null"),
+    FROM("MonthlyBandwidthUsed", BYTES, bandwidth),
+    NEUTRAL("MonthlyDnsSmartQueriesServed", "0"),
+    NEUTRAL("MonthlyDnsNormalQueriesServed", "0"),
+    NEUTRAL("MonthlyTranscriptionMinutes", "0"),
+    NEUTRAL("MonthlyPremiumEncodingBillableMinutes", "0"),
+    NEUTRAL("MonthlyLiveEncodingSDSeconds", "0"),
+    NEUTRAL("MonthlyLiveEncodingHDSeconds", "0"),
+    NEUTRAL("MonthlyLiveEncoding4KSeconds", "0"),
+    NEUTRAL("MonthlyDRMLicensesIssued", "0"),
+    NEUTRAL("MonthlyScriptingRequests", "0"),
+    NEUTRAL("MonthlyScriptingCpuTime", "0"),
+    NEUTRAL("BillingEnabled", "true"),
+    FROM("MinimumMonthlyCommit", DECIMAL, minimum),
+    FROM("VATRate", DECIMAL, tax_percent),
+    FROM("NextMonthVATRate", DECIMAL, next_tax_percent),
+    NEUTRAL("AutomaticPaymentImageUrl", "null"),
+    NEUTRAL("AutomaticPaymentCardType", "null"),
+    NEUTRAL("AutomaticPaymentIdentifier", "null"),
+    NEUTRAL("AutomaticPaymentAmount", "0"),
+    NEUTRAL("AutomaticRechargeTreshold", "0"), /* spelled as clients know it */
+    NEUTRAL("AutomaticRechargeEnabled", "false"),
+    NEUTRAL("AutomaticPaymentFailureCount", "0"),
+    NEUTRAL("SavedPaymentMethods", "[]"),
+    FROM("EUUSDiscount", DISCOUNT, discount[TB_REGION_EU]),
+    FROM("SouthAmericaDiscount", DISCOUNT, discount[TB_REGION_SA]),
+    FROM("AfricaDiscount", DISCOUNT, discount[TB_REGION_AF]),
+    FROM("AsiaOceaniaDiscount", DISCOUNT, discount[TB_REGION_ASIA]),
+    FROM("OptimizerMonthlyPrice", DECIMAL, optimizer_monthly),
+    NEUTRAL("DrmBaseMonthlyPrice", "0"),
+    NEUTRAL("DrmCostPerLicense", "null"),
+};
+
+/* --- records --- */
+
+static void put_text(tb_buf *out, const char *name, const char *value)
+{
+    tb_buf_fmt(out, ",\"%s\":", name);
+    if (*value)
+        tb_json_string(out, value, strlen(value));
+    else
+        tb_buf_str(out, "null");
+}
+
+static void put_record(tb_buf *out, const tb_billing_record *record)
+{
+    bool document = record->invoice[0] != 0;
+    tb_buf_fmt(out, "{\"Id\":%" PRId64, record->id);
+    put_text(out, "PaymentId", record->payment);
+    tb_buf_str(out, ",\"Amount\":");
+    tb__add_decimal(out, record->amount);
+    tb_buf_str(out, ",\"Payer\":null,\"Timestamp\":\"");
+    tb__add_time(out, record->at_us);
+    if (!out->failed) out->len--; /* without the Z, as clients know it */
+    tb_buf_fmt(out, "\",\"Type\":%d,\"InvoiceAvailable\":%s", (int)record->type,
+               document ? "true" : "false");
+    if (document)
+        tb_buf_fmt(out, ",\"DocumentDownloadUrl\":\"/billing/invoices/%s\"", record->invoice);
+    else
+        tb_buf_str(out, ",\"DocumentDownloadUrl\":null");
+    tb_buf_str(out, ",\"DetailedDocumentDownloadUrl\":null}");
+}
+
+static void put_records(tb_buf *out, const tb_billing *billing)
+{
+    tb_buf_str(out, "[");
+    for (size_t i = 0; i < billing->n_records; i++) {
+        if (i) tb_buf_str(out, ",");
+        put_record(out, &billing->records[i]);
+    }
+    tb_buf_str(out, "]");
+}
+
+static void put_field(tb_buf *out, const tb_billing *billing, const field *f)
+{
+    const void *at = (const char *)billing + f->offset;
+    switch (f->shape) {
+    case FIXED: tb_buf_str(out, f->text); break;
+    case DECIMAL: tb__add_decimal(out, *(const tb_decimal *)at); break;
+    case BYTES: tb__add_i128(out, *(const tb_i128 *)at); break;
+    case DISCOUNT: tb_buf_fmt(out, "%d", *(const int *)at); break;
+    case RECORDS: put_records(out, billing); break;
+    }
+}
+
+tb_code tb_billing_encode(const tb_billing *billing, tb_buf *out, tb_error *err)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        tb_buf_fmt(out, "%s\"%s\":", i ? "," : "{", fields[i].name);
+        put_field(out, billing, &fields[i]);
+    }
+    tb_buf_str(out, "}");
+    return tb_buf_check(out, err);
+}
+
+/* --- the summary --- */
+
+tb_code tb_billing_summary_encode(const tb_zone_month *zones, size_t n, tb_buf *out, tb_error *err)
+{
+    tb_buf_str(out, "[");
+    for (size_t i = 0; i < n; i++) {
+        tb_buf_fmt(out, "%s{\"PullZoneId\":%" PRId64 ",\"MonthlyUsage\":", i ? "," : "",
+                   zones[i].zone);
+        tb__add_decimal(out, zones[i].charges);
+        tb_buf_str(out, ",\"MonthlyBandwidthUsed\":");
+        tb__add_i128(out, zones[i].bytes);
+        tb_buf_fmt(out, ",\"Enabled\":%s}", zones[i].enabled ? "true" : "false");
+    }
+    tb_buf_str(out, "]");
+    return tb_buf_check(out, err);
+}
+
+bool tb_zone_enabled(bool set, tb_i128 limit, tb_i128 used, bool prepaid, tb_decimal balance)
+{
+    if (!set || (limit > 0 && used >= limit)) return false;
+    return !prepaid || tb_decimal_sign(balance) > 0;
+}

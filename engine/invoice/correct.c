@@ -1,0 +1,330 @@
+/* Both bills stand by kind, then id, then region; so a line's counterpart is found by bisection to
+ * the first of its kind and id, and a step or two among regions. */
+#include "tollbook/correction.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+typedef struct memory {
+    tb__arena arena;
+    const tb_alloc *alloc;
+} memory;
+
+typedef struct work {
+    const tb_late_month *late;
+    tb_corrections out;
+    memory *mem;
+    tb_error *err;
+} work;
+
+static tb_code no_memory(tb_error *err)
+{
+    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+}
+
+static memory *new_memory(const tb_alloc *alloc)
+{
+    memory *mem = tb_alloc_zero(alloc, 1, sizeof *mem);
+    if (!mem) return NULL;
+    mem->alloc = alloc;
+    tb__arena_init(&mem->arena, alloc);
+    return mem;
+}
+
+static void free_memory(memory *mem)
+{
+    if (!mem) return;
+    const tb_alloc *alloc = mem->alloc;
+    tb__arena_release(&mem->arena);
+    tb_alloc_free(alloc, mem, sizeof *mem);
+}
+
+/* --- finding counterparts --- */
+
+static bool before_thing(const tb_bill_line *line, const tb_bill_line *wanted)
+{
+    return line->kind < wanted->kind || (line->kind == wanted->kind && line->id < wanted->id);
+}
+
+static const tb_bill_line *counterpart(const tb_bill *bill, const tb_bill_line *wanted)
+{
+    size_t low = 0, high = bill->n_lines;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (before_thing(&bill->lines[middle], wanted))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < bill->n_lines; low++) {
+        const tb_bill_line *line = &bill->lines[low];
+        if (line->kind != wanted->kind || line->id != wanted->id) return NULL;
+        if (strcmp(line->region, wanted->region) == 0) return line;
+    }
+    return NULL;
+}
+
+static const tb_bill_tier *same_tier(const tb_bill_line *line, const tb_bill_tier *wanted)
+{
+    for (size_t i = 0; i < line->n_tiers; i++)
+        if (line->tiers[i].part == wanted->part && line->tiers[i].from == wanted->from &&
+            tb_decimal_compare(line->tiers[i].price, wanted->price) == 0)
+            return &line->tiers[i];
+    return NULL;
+}
+
+/* Every stretch that was billed is there still, at its price. */
+static bool same_prices(const tb_bill_line *before, const tb_bill_line *after)
+{
+    for (size_t i = 0; i < before->n_tiers; i++)
+        if (!same_tier(after, &before->tiers[i])) return false;
+    return true;
+}
+
+static bool unchanged(const tb_bill_line *before, const tb_bill_line *after)
+{
+    return before->quantity == after->quantity &&
+           tb_decimal_compare(before->exact, after->exact) == 0 &&
+           tb_decimal_compare(before->amount, after->amount) == 0;
+}
+
+/* --- lines --- */
+
+static tb_decimal negative(tb_decimal value)
+{
+    return (tb_decimal){-value.mantissa, value.scale};
+}
+
+/* A new line like this one, without tiers. Room for two a line was taken beforehand. */
+static tb_bill_line *add_line(work *w, const tb_bill_line *like)
+{
+    tb_bill_line *line = &w->out.lines[w->out.n];
+    tb_correction *c = &w->out.what[w->out.n];
+    *line = *like;
+    line->number = (uint32_t)++w->out.n;
+    line->kind = TB_LINE_CORRECTION;
+    line->period_month = w->late->month;
+    line->tiers = NULL;
+    line->shares = NULL;
+    line->n_tiers = line->n_shares = 0;
+    *c = (tb_correction){.kind = like->kind, .since = w->late->since};
+    snprintf(c->invoice, sizeof c->invoice, "%s", w->late->invoice);
+    return line;
+}
+
+static tb_bill_tier *take_tiers(work *w, size_t n)
+{
+    tb_bill_tier *tiers = tb__arena_take(&w->mem->arena, n * sizeof *tiers);
+    return tiers;
+}
+
+static tb_bill_tier reversed(tb_bill_tier tier)
+{
+    tier.units = -tier.units;
+    tier.amount = negative(tier.amount);
+    return tier;
+}
+
+/* The line itself (sign 1), or taken back. */
+static tb_code add_whole(work *w, const tb_bill_line *like, int sign)
+{
+    tb_bill_tier *tiers = take_tiers(w, like->n_tiers);
+    if (!tiers) return no_memory(w->err);
+    tb_bill_line *line = add_line(w, like);
+    for (size_t i = 0; i < like->n_tiers; i++)
+        tiers[i] = sign < 0 ? reversed(like->tiers[i]) : like->tiers[i];
+    line->tiers = tiers;
+    line->n_tiers = like->n_tiers;
+    if (sign > 0) return TB_OK;
+    line->quantity = -like->quantity;
+    line->exact = negative(like->exact);
+    line->amount = negative(like->amount);
+    return TB_OK;
+}
+
+/* What a stretch has more than before. */
+static tb_code grow_tier(const tb_bill_tier *before, const tb_bill_tier *after, tb_bill_tier *ret,
+                         tb_error *err)
+{
+    *ret = *after;
+    if (!before) return TB_OK;
+    ret->from = before->to;
+    ret->units = after->units - before->units;
+    return tb_decimal_sub(after->amount, before->amount, &ret->amount, err);
+}
+
+static tb_code grow_tiers(work *w, const tb_bill_line *before, const tb_bill_line *after,
+                          tb_bill_line *line)
+{
+    tb_bill_tier *tiers = take_tiers(w, after->n_tiers);
+    if (!tiers) return no_memory(w->err);
+    for (size_t i = 0; i < after->n_tiers; i++) {
+        tb_bill_tier *tier = &tiers[line->n_tiers];
+        tb_code code =
+            grow_tier(same_tier(before, &after->tiers[i]), &after->tiers[i], tier, w->err);
+        if (code) return code;
+        line->n_tiers += tier->units != 0 || tb_decimal_sign(tier->amount) != 0;
+    }
+    line->tiers = tiers;
+    return TB_OK;
+}
+
+/* The minimum has no unit price that could differ: what it was is taken off what it is. */
+static tb_code net_tiers(work *w, const tb_bill_line *before, const tb_bill_line *after,
+                         tb_bill_line *line)
+{
+    tb_bill_tier *tiers = take_tiers(w, before->n_tiers + after->n_tiers);
+    if (!tiers) return no_memory(w->err);
+    for (size_t i = 0; i < before->n_tiers; i++)
+        tiers[line->n_tiers++] = reversed(before->tiers[i]);
+    for (size_t i = 0; i < after->n_tiers; i++)
+        tiers[line->n_tiers++] = after->tiers[i];
+    line->tiers = tiers;
+    return TB_OK;
+}
+
+static tb_code add_difference(work *w, const tb_bill_line *before, const tb_bill_line *after)
+{
+    bool net = after->kind == TB_LINE_MINIMUM;
+    if (!net && !same_prices(before, after)) {
+        tb_code code = add_whole(w, before, -1);
+        return code ? code : add_whole(w, after, 1);
+    }
+    tb_bill_line *line = add_line(w, after);
+    line->quantity = net ? 0 : after->quantity - before->quantity;
+    tb_code code = tb_decimal_sub(after->exact, before->exact, &line->exact, w->err);
+    if (!code) code = tb_decimal_sub(after->amount, before->amount, &line->amount, w->err);
+    if (code) return code;
+    return net ? net_tiers(w, before, after, line) : grow_tiers(w, before, after, line);
+}
+
+static tb_code walk(work *w)
+{
+    const tb_bill *before = w->late->before, *after = w->late->after;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < after->n_lines; i++) {
+        const tb_bill_line *now = &after->lines[i], *was = counterpart(before, now);
+        if (!was)
+            code = add_whole(w, now, 1);
+        else if (!unchanged(was, now))
+            code = add_difference(w, was, now);
+    }
+    for (size_t i = 0; !code && i < before->n_lines; i++)
+        if (!counterpart(after, &before->lines[i])) code = add_whole(w, &before->lines[i], -1);
+    return code;
+}
+
+static tb_code sum_amounts(tb_corrections *c, int digits, tb_error *err)
+{
+    tb_code code = TB_OK;
+    c->amount = (tb_decimal){0, digits};
+    for (size_t i = 0; !code && i < c->n; i++)
+        code = tb_decimal_add(c->amount, c->lines[i].amount, &c->amount, err);
+    return code;
+}
+
+/* Two for each line, one for the limit. */
+static tb_code take_room(work *w)
+{
+    size_t most = 2 * (w->late->before->n_lines + w->late->after->n_lines) + 1;
+    w->out.lines = tb__arena_take(&w->mem->arena, most * sizeof *w->out.lines);
+    w->out.what = tb__arena_take(&w->mem->arena, most * sizeof *w->out.what);
+    return w->out.lines && w->out.what ? TB_OK : no_memory(w->err);
+}
+
+tb_code tb_correct(const tb_late_month *late, const tb_alloc *alloc,
+                   tb_corrections *ret_corrections, tb_error *err)
+{
+    work w = {.late = late, .err = err, .mem = new_memory(alloc)};
+    if (!w.mem) return no_memory(err);
+    tb_code code = take_room(&w);
+    if (!code) code = walk(&w);
+    if (!code) code = sum_amounts(&w.out, late->after->minor_digits, err);
+    w.out.memory = w.mem;
+    if (code)
+        free_memory(w.mem);
+    else
+        *ret_corrections = w.out;
+    return code;
+}
+
+void tb_corrections_release(tb_corrections *corrections)
+{
+    free_memory(corrections->memory);
+    *corrections = (tb_corrections){0};
+}
+
+tb_code tb_corrections_limit(tb_corrections *corrections, int64_t account, tb_decimal remaining,
+                             tb_error *err)
+{
+    tb_decimal over;
+    tb_code code = tb_decimal_add(corrections->amount, remaining, &over, err);
+    if (code || corrections->n == 0 || tb_decimal_sign(over) >= 0) return code;
+    size_t last = corrections->n;
+    tb_bill_line *line = &corrections->lines[last];
+    *line = (tb_bill_line){.number = (uint32_t)last + 1,
+                           .kind = TB_LINE_CORRECTION,
+                           .id = account,
+                           .exact = negative(over),
+                           .amount = negative(over),
+                           .period_month = corrections->lines[0].period_month};
+    snprintf(line->resource, sizeof line->resource, "account:%lld", (long long)account);
+    corrections->what[last] = corrections->what[0];
+    corrections->what[last].kind = TB_LINE_CORRECTION;
+    corrections->n++;
+    return tb_decimal_sub(corrections->amount, over, &corrections->amount, err);
+}
+
+/* --- joining --- */
+
+static void append(tb_corrected *out, const tb_corrections *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        tb_bill_line *line = &out->bill.lines[out->bill.n_lines];
+        *line = list->lines[i];
+        out->what[out->bill.n_lines++] = list->what[i];
+        line->number = (uint32_t)out->bill.n_lines;
+    }
+}
+
+static tb_code join(tb_corrected *out, memory *mem, const tb_bill *bill,
+                    const tb_corrections *lists, size_t n_lists, tb_error *err)
+{
+    size_t n = bill->n_lines;
+    for (size_t i = 0; i < n_lists; i++)
+        n += lists[i].n;
+    out->bill = *bill;
+    out->bill.memory = NULL;
+    out->bill.lines = tb__arena_take(&mem->arena, n * sizeof *out->bill.lines);
+    out->what = tb__arena_take(&mem->arena, n * sizeof *out->what);
+    if (!out->bill.lines || !out->what) return no_memory(err);
+    memset(out->what, 0, n * sizeof *out->what);
+    if (bill->n_lines) memcpy(out->bill.lines, bill->lines, bill->n_lines * sizeof *bill->lines);
+    for (size_t i = 0; i < n_lists; i++)
+        append(out, &lists[i]);
+    return TB_OK;
+}
+
+tb_code tb_bill_with(const tb_bill *bill, const tb_bill_input *input, const tb_corrections *lists,
+                     size_t n_lists, const tb_alloc *alloc, tb_corrected *ret, tb_error *err)
+{
+    tb_corrected out = {0};
+    memory *mem = new_memory(alloc);
+    if (!mem) return no_memory(err);
+    tb_code code = join(&out, mem, bill, lists, n_lists, err);
+    if (!code) code = tb_bill_sum(&out.bill, input, err);
+    out.memory = mem;
+    if (code)
+        free_memory(mem);
+    else
+        *ret = out;
+    return code;
+}
+
+void tb_corrected_release(tb_corrected *corrected)
+{
+    free_memory(corrected->memory);
+    *corrected = (tb_corrected){0};
+}

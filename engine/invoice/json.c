@@ -1,0 +1,318 @@
+/* The canonical text of an invoice. Its keys are known, so they are simply written in sorted order.
+ * The text is written without its sha256 member, hashed, and the member is put in its place. */
+#include "tollbook/invoice.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "invoice/text.h"
+#include "tollbook/json.h"
+
+/* --- pieces: each writes `,"name":value`, or without the comma where it is the first --- */
+
+static void key(tb_buf *out, const char *name)
+{
+    size_t len = strlen(name);
+    char *at = tb_buf_room(out, len + 4);
+    if (!at) return;
+    if (at[-1] != '{') *at++ = ','; /* there is always something before: the brace */
+    *at++ = '"';
+    memcpy(at, name, len);
+    memcpy(at + len, "\":", 2);
+    out->len = (size_t)(at + len + 2 - out->data);
+}
+
+static void text(tb_buf *out, const char *name, const char *value)
+{
+    key(out, name);
+    if (*value)
+        tb_json_string(out, value, strlen(value));
+    else
+        tb_buf_str(out, "null");
+}
+
+static void decimal(tb_buf *out, const char *name, tb_decimal value)
+{
+    key(out, name);
+    tb_buf_str(out, "\"");
+    tb__add_decimal(out, value);
+    tb_buf_str(out, "\"");
+}
+
+static void money(tb_buf *out, const char *name, tb_decimal value, int digits)
+{
+    key(out, name);
+    tb_buf_str(out, "\"");
+    tb__add_money(out, value, digits);
+    tb_buf_str(out, "\"");
+}
+
+static void units(tb_buf *out, const char *name, tb_i128 value)
+{
+    decimal(out, name, tb_decimal_from_int(value));
+}
+
+static void moment(tb_buf *out, const char *name, int64_t us)
+{
+    key(out, name);
+    tb_buf_str(out, "\"");
+    tb__add_time(out, us);
+    tb_buf_str(out, "\"");
+}
+
+static void number(tb_buf *out, const char *name, int64_t value)
+{
+    key(out, name);
+    tb_buf_fmt(out, "%" PRId64, value);
+}
+
+static void period(tb_buf *out, int64_t month)
+{
+    key(out, "period");
+    tb_buf_str(out, "{");
+    moment(out, "end", tb__month_start_us(month + 1));
+    moment(out, "start", tb__month_start_us(month));
+    tb_buf_str(out, "}");
+}
+
+/* --- a line --- */
+
+static void put_evidence(tb_buf *out, const tb_bill_line *line)
+{
+    const tb_evidence *e = &line->evidence;
+    key(out, "evidence");
+    if (!e->hash[0]) {
+        tb_buf_str(out, "null");
+        return;
+    }
+    tb_buf_str(out, "{");
+    key(out, "buckets");
+    tb_buf_fmt(out, "%" PRIu64, e->buckets);
+    moment(out, "from", e->from_us);
+    text(out, "hash", e->hash);
+    units(out, "sum", line->quantity);
+    moment(out, "to", e->to_us);
+    tb_buf_str(out, "}");
+}
+
+static void put_tiers(tb_buf *out, const tb_bill_line *line)
+{
+    key(out, "tiers");
+    tb_buf_str(out, "[");
+    for (size_t i = 0; i < line->n_tiers; i++) {
+        const tb_bill_tier *tier = &line->tiers[i];
+        tb_buf_str(out, i ? ",{" : "{");
+        decimal(out, "amount", tier->amount);
+        units(out, "from", tier->from);
+        decimal(out, "list_price", tier->shown);
+        number(out, "part", tier->part);
+        decimal(out, "price", tier->price);
+        units(out, "to", tier->to);
+        units(out, "units", tier->units);
+        tb_buf_str(out, "}");
+    }
+    tb_buf_str(out, "]");
+}
+
+static void put_shares(tb_buf *out, const tb_bill_line *line, int digits)
+{
+    if (line->n_shares == 0) return;
+    key(out, "shares");
+    tb_buf_str(out, "[");
+    for (size_t i = 0; i < line->n_shares; i++) {
+        const tb_bill_share *share = &line->shares[i];
+        tb_buf_str(out, i ? ",{" : "{");
+        money(out, "amount", share->amount, digits);
+        units(out, "bytes", share->bytes);
+        decimal(out, "exact", share->exact);
+        number(out, "zone", share->zone);
+        tb_buf_str(out, "}");
+    }
+    tb_buf_str(out, "]");
+}
+
+static void put_correction(tb_buf *out, const tb_correction *c)
+{
+    key(out, "corrects");
+    tb_buf_str(out, "{");
+    text(out, "invoice", c->invoice);
+    text(out, "kind", tb_line_kind_name(c->kind));
+    key(out, "since");
+    tb_buf_fmt(out, "%" PRIu64 "}", c->since);
+}
+
+static void put_line(tb_buf *out, const tb_bill_line *line, const tb_correction *c, int digits)
+{
+    bool corrects = c && c->invoice[0];
+    tb_buf_str(out, "{");
+    money(out, "amount", line->amount, digits);
+    if (corrects) put_correction(out, c);
+    put_evidence(out, line);
+    decimal(out, "exact", line->exact);
+    text(out, "kind", tb_line_kind_name(line->kind));
+    number(out, "line", line->number);
+    if (corrects) period(out, line->period_month);
+    units(out, "quantity", line->quantity);
+    text(out, "region", line->region);
+    text(out, "resource", line->resource);
+    put_shares(out, line, digits);
+    put_tiers(out, line);
+    text(out, "unit", tb_line_kind_unit(corrects ? c->kind : line->kind));
+    tb_buf_str(out, "}");
+}
+
+/* --- the whole --- */
+
+static void put_books(tb_buf *out, const tb_statement *s)
+{
+    key(out, "book");
+    if (s->n_books == 0 || !s->books[s->n_books - 1].id[0]) {
+        tb_buf_str(out, "null");
+    } else {
+        tb_buf_str(out, "{");
+        text(out, "id", s->books[s->n_books - 1].id);
+        text(out, "sha256", s->books[s->n_books - 1].sha256);
+        tb_buf_str(out, "}");
+    }
+    if (s->n_books < 2) return;
+    key(out, "books");
+    tb_buf_str(out, "[");
+    for (size_t i = 0; i < s->n_books; i++) {
+        tb_buf_str(out, i ? ",{" : "{");
+        moment(out, "from", s->books[i].from_us);
+        text(out, "id", s->books[i].id);
+        text(out, "sha256", s->books[i].sha256);
+        tb_buf_str(out, "}");
+    }
+    tb_buf_str(out, "]");
+}
+
+static void put_lines(tb_buf *out, const tb_statement *s)
+{
+    const tb_bill *bill = s->bill;
+    key(out, "lines");
+    tb_buf_str(out, "[");
+    for (size_t i = 0; i < bill->n_lines; i++) {
+        if (i) tb_buf_str(out, ",");
+        put_line(out, &bill->lines[i], s->corrections ? &s->corrections[i] : NULL,
+                 bill->minor_digits);
+    }
+    tb_buf_str(out, "]");
+}
+
+static void put_tax(tb_buf *out, const tb_bill *bill)
+{
+    key(out, "tax");
+    tb_buf_str(out, "[");
+    for (size_t i = 0; i < bill->n_tax; i++) {
+        const tb_bill_taxed *tax = &bill->tax[i];
+        tb_buf_str(out, i ? ",{" : "{");
+        money(out, "amount", tax->amount, bill->minor_digits);
+        money(out, "base", tax->base, bill->minor_digits);
+        text(out, "name", tax->rate.name);
+        decimal(out, "percent", tax->rate.percent);
+        tb_buf_str(out, "}");
+    }
+    tb_buf_str(out, "]");
+}
+
+static void put_unpriced(tb_buf *out, const tb_bill *bill)
+{
+    key(out, "unpriced");
+    tb_buf_str(out, "[");
+    for (size_t i = 0; i < bill->n_unpriced; i++) {
+        const tb_unpriced *u = &bill->unpriced[i];
+        tb_buf_str(out, i ? ",{" : "{");
+        units(out, "quantity", u->quantity);
+        text(out, "reason", u->reason);
+        text(out, "resource", u->resource);
+        text(out, "unit", u->unit);
+        text(out, "what", u->what);
+        tb_buf_str(out, "}");
+    }
+    tb_buf_str(out, "]");
+}
+
+/* Everything but the sha256 member, which belongs behind `residual`: *ret_place. */
+static void put_statement(tb_buf *out, const tb_statement *s, size_t *ret_place)
+{
+    const tb_bill *bill = s->bill;
+    tb_buf_str(out, "{");
+    number(out, "account", s->account);
+    put_books(out, s);
+    if (s->corrects[0]) text(out, "corrects", s->corrects);
+    text(out, "currency", s->currency);
+    text(out, "kind", s->kind);
+    put_lines(out, s);
+    text(out, "number", s->number);
+    period(out, s->month);
+    text(out, "previous", s->previous);
+    if (s->replaces[0]) text(out, "replaces", s->replaces);
+    decimal(out, "residual", bill->residual);
+    *ret_place = out->len;
+    text(out, "state", s->state);
+    money(out, "subtotal", bill->subtotal, bill->minor_digits);
+    put_tax(out, bill);
+    money(out, "total", bill->total, bill->minor_digits);
+    put_unpriced(out, bill);
+    key(out, "watermark");
+    tb_buf_fmt(out, "%" PRIu64 "}", s->watermark);
+}
+
+void tb_statement_init(tb_statement *statement, const tb_bill_input *input, const tb_bill *bill,
+                       tb_statement_book *books)
+{
+    *statement = (tb_statement){.kind = "invoice",
+                                .state = "draft",
+                                .account = input->account,
+                                .month = input->month,
+                                .books = books,
+                                .n_books = input->n_parts,
+                                .bill = bill};
+    memcpy(statement->currency, input->currency, sizeof statement->currency);
+    for (size_t i = 0; i < input->n_parts; i++) {
+        const tb_book *book = input->parts[i].book;
+        memset(&books[i], 0, sizeof books[i]);
+        books[i].from_us = input->parts[i].from_us;
+        if (!book) continue;
+        memcpy(books[i].id, book->id, sizeof books[i].id);
+        memcpy(books[i].sha256, book->sha256, sizeof books[i].sha256);
+    }
+}
+
+#define MEMBER ",\"sha256\":\"" /* and 64 digits and a quote */
+
+tb_code tb_statement_json(const tb_statement *statement, tb_buf *out, char ret_sha256[65],
+                          tb_error *err)
+{
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    char member[sizeof MEMBER - 1 + 65 + 1] = MEMBER;
+    size_t start = out->len, place = 0, size = sizeof member - 1;
+    put_statement(out, statement, &place);
+    if (out->failed || !tb_buf_room(out, size)) return tb_buf_check(out, err);
+    crypto_hash_sha256(hash, (const unsigned char *)out->data + start, out->len - start);
+    sodium_bin2hex(member + sizeof MEMBER - 1, 65, hash, sizeof hash);
+    if (ret_sha256) memcpy(ret_sha256, member + sizeof MEMBER - 1, 65);
+    member[size - 1] = '"';
+    memmove(out->data + place + size, out->data + place, out->len - place);
+    memcpy(out->data + place, member, size);
+    out->len += size;
+    return TB_OK;
+}
+
+/* Quotes inside strings are escaped, and no inner object has a `state`: the member is found as
+ * text. */
+void tb_invoice_text_void(const char *canonical, size_t len, tb_buf *out)
+{
+    static const char final[] = ",\"state\":\"final\",", shown[] = ",\"state\":\"void\",";
+    const char *at = memmem(canonical, len, final, sizeof final - 1);
+    if (!at) {
+        tb_buf_add(out, canonical, len);
+        return;
+    }
+    size_t before = (size_t)(at - canonical), after = before + sizeof final - 1;
+    tb_buf_add(out, canonical, before);
+    tb_buf_str(out, shown);
+    tb_buf_add(out, canonical + after, len - after);
+}

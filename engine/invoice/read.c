@@ -1,0 +1,493 @@
+/* A statement read back from its canonical text. Everything the writer writes is read, in whatever
+ * order it stands; what it never writes is refused, so that no stored figure can be dropped on the
+ * way to a page. All memory is one arena; strings are copied into the structs' own fields.
+ *
+ * A reader carries the first failure: after it every further read does nothing, and the parents
+ * look once, at their end. */
+#include "tollbook/invoice.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "model/document.h"
+#include "tollbook/calendar.h"
+
+#define LINES_MAX 10000000 /* of anything in one list; the text's length bounds them further */
+
+typedef struct memory {
+    tb__arena arena;
+    const tb_alloc *alloc;
+} memory;
+
+typedef struct reader {
+    tb__document doc;
+    memory *mem;
+    const char *text;
+    size_t len;
+    tb_code code;
+    tb_error *err;
+} reader;
+
+/* --- failing, finding --- */
+
+static void TB_PRINTF(3, 4) bad(reader *r, uint32_t node, const char *fmt, ...)
+{
+    char why[160];
+    va_list args;
+    if (r->code) return;
+    va_start(args, fmt);
+    vsnprintf(why, sizeof why, fmt, args);
+    va_end(args);
+    r->code =
+        tb_fail(r->err, TB_E_VALIDATION, NULL, "The invoice's text is not as written: %s", why);
+    if (r->err) r->err->byte = r->doc.nodes[node].at + 1;
+}
+
+static const tb__node *node_at(const reader *r, uint32_t i)
+{
+    return &r->doc.nodes[i];
+}
+
+/* The value of a member, 0 where it is absent (a member is never the whole). */
+static uint32_t find(const reader *r, uint32_t object, const char *name)
+{
+    uint32_t at = object + 1;
+    if (r->code || node_at(r, object)->type != TB__OBJECT) return 0;
+    for (uint32_t i = 0; i < node_at(r, object)->len; i++) {
+        if (tb__node_is(node_at(r, at), name, strlen(name))) return at + 1;
+        at = node_at(r, at + 1)->next;
+    }
+    return 0;
+}
+
+static uint32_t need(reader *r, uint32_t object, const char *name, uint32_t type)
+{
+    uint32_t at = find(r, object, name);
+    if (at && node_at(r, at)->type == type) return at;
+    bad(r, object, "\"%s\" is missing or no %s.", name, tb__node_type_name(type));
+    return 0;
+}
+
+/* An object has exactly these members: names is a list separated by spaces, '?' before one that may
+ * be absent. */
+static void only(reader *r, uint32_t object, const char *names)
+{
+    uint32_t known = 0;
+    if (r->code) return;
+    if (node_at(r, object)->type != TB__OBJECT) {
+        bad(r, object, "an object is expected.");
+        return;
+    }
+    for (const char *p = names; *p;) {
+        char name[24];
+        bool may_lack = *p == '?';
+        size_t len = strcspn(p + may_lack, " ");
+        snprintf(name, sizeof name, "%.*s", (int)len, p + may_lack);
+        bool there = find(r, object, name) != 0;
+        if (!there && !may_lack) bad(r, object, "\"%s\" is missing.", name);
+        known += there;
+        p += may_lack + len;
+        p += *p == ' ';
+    }
+    if (known != node_at(r, object)->len) bad(r, object, "a member is unknown.");
+}
+
+static void *take(reader *r, size_t n, size_t size)
+{
+    void *at = tb__arena_take(&r->mem->arena, n * size);
+    if (at) return memset(at, 0, n * size);
+    r->code = tb_fail(r->err, TB_E_NOMEM, NULL, NULL);
+    return NULL;
+}
+
+/* --- values --- */
+
+/* A string or null (""), into an array of its own size. */
+static void read_text(reader *r, uint32_t object, const char *name, char *out, size_t size)
+{
+    uint32_t at = find(r, object, name);
+    out[0] = 0;
+    if (!at || node_at(r, at)->type == TB__NULL) return;
+    const tb__node *node = node_at(r, at);
+    if (node->type != TB__STRING || node->len == 0 || node->len >= size) {
+        bad(r, at, "\"%s\" is no text of 1 to %zu bytes.", name, size - 1);
+        return;
+    }
+    memcpy(out, node->text, node->len);
+    out[node->len] = 0;
+}
+
+static tb_decimal read_decimal(reader *r, uint32_t object, const char *name)
+{
+    tb_decimal value = TB_DECIMAL_ZERO;
+    uint32_t at = need(r, object, name, TB__STRING);
+    if (!at) return value;
+    const tb__node *node = node_at(r, at);
+    if (tb_decimal_parse(node->text, node->len, TB_DECIMAL_SCALE_MAX, &value, NULL))
+        bad(r, at, "\"%s\" is no decimal.", name);
+    return value;
+}
+
+static tb_i128 read_units(reader *r, uint32_t object, const char *name)
+{
+    tb_decimal value = read_decimal(r, object, name);
+    if (value.scale) bad(r, object, "\"%s\" is no whole number.", name);
+    return value.mantissa;
+}
+
+static int64_t read_number(reader *r, uint32_t object, const char *name)
+{
+    tb_decimal value = TB_DECIMAL_ZERO;
+    uint32_t at = need(r, object, name, TB__NUMBER);
+    if (!at) return 0;
+    const tb__node *node = node_at(r, at);
+    if (tb_decimal_parse(node->text, node->len, 0, &value, NULL) || value.mantissa > INT64_MAX ||
+        value.mantissa < INT64_MIN)
+        bad(r, at, "\"%s\" is no whole number.", name);
+    return (int64_t)value.mantissa;
+}
+
+static uint64_t read_count(reader *r, uint32_t object, const char *name)
+{
+    tb_decimal value = TB_DECIMAL_ZERO;
+    uint32_t at = need(r, object, name, TB__NUMBER);
+    if (!at) return 0;
+    const tb__node *node = node_at(r, at);
+    if (tb_decimal_parse(node->text, node->len, 0, &value, NULL) || value.mantissa < 0 ||
+        value.mantissa > UINT64_MAX)
+        bad(r, at, "\"%s\" is no count.", name);
+    return (uint64_t)value.mantissa;
+}
+
+static int64_t read_time(reader *r, uint32_t object, const char *name)
+{
+    int64_t us = 0;
+    uint32_t at = need(r, object, name, TB__STRING);
+    if (at && tb_rfc3339_parse(node_at(r, at)->text, node_at(r, at)->len, &us, NULL))
+        bad(r, at, "\"%s\" is no time.", name);
+    return us;
+}
+
+static int64_t read_period(reader *r, uint32_t object)
+{
+    uint32_t at = need(r, object, "period", TB__OBJECT);
+    if (!at) return 0;
+    only(r, at, "end start");
+    int64_t day = tb_day_from_us(read_time(r, at, "start"));
+    return tb_month_from_day(day);
+}
+
+/* Enters a list: how many elements, and their zeroed memory; *ret_first is the first one's node. */
+static void *read_list(reader *r, uint32_t object, const char *name, size_t size, size_t *ret_n,
+                       uint32_t *ret_first)
+{
+    uint32_t at = need(r, object, name, TB__ARRAY);
+    *ret_n = at ? node_at(r, at)->len : 0;
+    *ret_first = at + 1;
+    if (*ret_n > LINES_MAX) bad(r, at, "\"%s\" is too long.", name);
+    return r->code || *ret_n == 0 ? NULL : take(r, *ret_n, size);
+}
+
+/* --- lines --- */
+
+static tb_line_kind read_kind(reader *r, uint32_t object)
+{
+    uint32_t at = need(r, object, "kind", TB__STRING);
+    for (int kind = 0; at && kind < TB_LINE_KIND_COUNT; kind++) {
+        const char *name = tb_line_kind_name((tb_line_kind)kind);
+        if (tb__node_is(node_at(r, at), name, strlen(name))) return (tb_line_kind)kind;
+    }
+    bad(r, object, "its kind is unknown.");
+    return TB_LINE_CORRECTION;
+}
+
+static void read_tiers(reader *r, uint32_t object, tb_bill_line *line)
+{
+    uint32_t at;
+    tb_bill_tier *tiers = read_list(r, object, "tiers", sizeof *tiers, &line->n_tiers, &at);
+    for (size_t i = 0; !r->code && i < line->n_tiers; i++, at = node_at(r, at)->next) {
+        only(r, at, "amount from list_price part price to units");
+        tiers[i] = (tb_bill_tier){.part = (uint32_t)read_number(r, at, "part"),
+                                  .from = read_units(r, at, "from"),
+                                  .to = read_units(r, at, "to"),
+                                  .units = read_units(r, at, "units"),
+                                  .price = read_decimal(r, at, "price"),
+                                  .shown = read_decimal(r, at, "list_price"),
+                                  .amount = read_decimal(r, at, "amount")};
+    }
+    line->tiers = tiers;
+}
+
+static void read_shares(reader *r, uint32_t object, tb_bill_line *line)
+{
+    uint32_t at;
+    if (!find(r, object, "shares")) return;
+    tb_bill_share *shares = read_list(r, object, "shares", sizeof *shares, &line->n_shares, &at);
+    for (size_t i = 0; !r->code && i < line->n_shares; i++, at = node_at(r, at)->next) {
+        only(r, at, "amount bytes exact zone");
+        shares[i] = (tb_bill_share){.zone = read_number(r, at, "zone"),
+                                    .bytes = read_units(r, at, "bytes"),
+                                    .amount = read_decimal(r, at, "amount"),
+                                    .exact = read_decimal(r, at, "exact")};
+    }
+    line->shares = shares;
+}
+
+static void read_evidence(reader *r, uint32_t object, tb_evidence *e)
+{
+    uint32_t at = find(r, object, "evidence");
+    if (!at || node_at(r, at)->type == TB__NULL) return;
+    only(r, at, "buckets from hash sum to");
+    e->buckets = read_count(r, at, "buckets");
+    e->from_us = read_time(r, at, "from");
+    e->to_us = read_time(r, at, "to");
+    read_text(r, at, "hash", e->hash, sizeof e->hash);
+}
+
+static void read_correction(reader *r, uint32_t object, tb_bill_line *line, tb_correction *c)
+{
+    uint32_t at = find(r, object, "corrects");
+    if (!at) return;
+    only(r, at, "invoice kind since");
+    read_text(r, at, "invoice", c->invoice, sizeof c->invoice);
+    c->kind = read_kind(r, at);
+    c->since = read_count(r, at, "since");
+    line->period_month = read_period(r, object);
+}
+
+/* "zone:101": what stands behind the colon. */
+static int64_t id_of(reader *r, uint32_t object, const char *resource)
+{
+    tb_decimal id;
+    const char *colon = strchr(resource, ':');
+    if (colon && tb_decimal_parse(colon + 1, strlen(colon + 1), 0, &id, NULL) == TB_OK &&
+        id.mantissa >= 0 && id.mantissa <= INT64_MAX)
+        return (int64_t)id.mantissa;
+    bad(r, object, "its resource has no id.");
+    return 0;
+}
+
+static void read_line(reader *r, uint32_t at, int64_t month, tb_bill_line *line, tb_correction *c)
+{
+    only(r, at,
+         "amount ?corrects evidence exact kind line ?period quantity region resource ?shares tiers "
+         "unit");
+    if (r->code) return;
+    line->period_month = month;
+    line->number = (uint32_t)read_number(r, at, "line");
+    line->kind = read_kind(r, at);
+    line->quantity = read_units(r, at, "quantity");
+    line->exact = read_decimal(r, at, "exact");
+    line->amount = read_decimal(r, at, "amount");
+    read_text(r, at, "region", line->region, sizeof line->region);
+    read_text(r, at, "resource", line->resource, sizeof line->resource);
+    line->id = id_of(r, at, line->resource);
+    read_tiers(r, at, line);
+    read_shares(r, at, line);
+    read_evidence(r, at, &line->evidence);
+    read_correction(r, at, line, c);
+}
+
+static void read_lines(reader *r, tb_statement *s, tb_bill *bill)
+{
+    uint32_t at;
+    bill->lines = read_list(r, 0, "lines", sizeof *bill->lines, &bill->n_lines, &at);
+    tb_correction *corrections = bill->lines ? take(r, bill->n_lines, sizeof *corrections) : NULL;
+    for (size_t i = 0; !r->code && i < bill->n_lines; i++, at = node_at(r, at)->next)
+        read_line(r, at, s->month, &bill->lines[i], &corrections[i]);
+    s->corrections = corrections;
+}
+
+/* --- the rest --- */
+
+static const char *unit_named(reader *r, uint32_t object)
+{
+    uint32_t at = need(r, object, "unit", TB__STRING);
+    for (int kind = 0; at && kind < TB_LINE_KIND_COUNT; kind++) {
+        const char *unit = tb_line_kind_unit((tb_line_kind)kind);
+        if (tb__node_is(node_at(r, at), unit, strlen(unit))) return unit;
+    }
+    bad(r, object, "its unit is unknown.");
+    return "";
+}
+
+static void read_unpriced(reader *r, tb_bill *bill)
+{
+    uint32_t at;
+    bill->unpriced = read_list(r, 0, "unpriced", sizeof *bill->unpriced, &bill->n_unpriced, &at);
+    for (size_t i = 0; !r->code && i < bill->n_unpriced; i++, at = node_at(r, at)->next) {
+        tb_unpriced *u = &bill->unpriced[i];
+        only(r, at, "quantity reason resource unit what");
+        u->quantity = read_units(r, at, "quantity");
+        u->unit = unit_named(r, at);
+        read_text(r, at, "reason", u->reason, sizeof u->reason);
+        read_text(r, at, "resource", u->resource, sizeof u->resource);
+        read_text(r, at, "what", u->what, sizeof u->what);
+    }
+}
+
+static void read_tax(reader *r, tb_bill *bill)
+{
+    uint32_t list = need(r, 0, "tax", TB__ARRAY), at = list + 1;
+    if (r->code) return;
+    bill->n_tax = node_at(r, list)->len;
+    if (bill->n_tax > TB_BILL_TAXES_MAX) bad(r, list, "there are too many tax rates.");
+    for (size_t i = 0; !r->code && i < bill->n_tax; i++, at = node_at(r, at)->next) {
+        tb_bill_taxed *tax = &bill->tax[i];
+        only(r, at, "amount base name percent");
+        tax->amount = read_decimal(r, at, "amount");
+        tax->base = read_decimal(r, at, "base");
+        tax->rate.percent = read_decimal(r, at, "percent");
+        read_text(r, at, "name", tax->rate.name, sizeof tax->rate.name);
+    }
+}
+
+static void read_book(reader *r, uint32_t at, tb_statement_book *book)
+{
+    read_text(r, at, "id", book->id, sizeof book->id);
+    read_text(r, at, "sha256", book->sha256, sizeof book->sha256);
+}
+
+/* The list where there is one, else the one book, else none: an empty one. */
+static void read_books(reader *r, tb_statement *s)
+{
+    uint32_t at, one = find(r, 0, "book");
+    tb_statement_book *books;
+    if (find(r, 0, "books")) {
+        books = read_list(r, 0, "books", sizeof *books, &s->n_books, &at);
+        for (size_t i = 0; !r->code && i < s->n_books; i++, at = node_at(r, at)->next) {
+            only(r, at, "from id sha256");
+            books[i].from_us = read_time(r, at, "from");
+            read_book(r, at, &books[i]);
+        }
+    } else {
+        books = take(r, 1, sizeof *books);
+        if (!books) return;
+        s->n_books = 1;
+        books->from_us = tb_month_first_day(s->month) * TB_US_PER_DAY;
+        if (one && node_at(r, one)->type != TB__NULL) {
+            only(r, one, "id sha256");
+            read_book(r, one, books);
+        }
+    }
+    s->books = books;
+}
+
+/* Minor digits are not a member: money shows them, "12.50". The subtotal is always there. */
+static int digits_of(const reader *r)
+{
+    uint32_t at = find(r, 0, "subtotal");
+    const char *point = at ? memchr(node_at(r, at)->text, '.', node_at(r, at)->len) : NULL;
+    return point ? (int)(node_at(r, at)->text + node_at(r, at)->len - point) - 1 : 0;
+}
+
+static tb_decimal sum_exact(reader *r, const tb_bill *bill)
+{
+    tb_decimal sum = TB_DECIMAL_ZERO;
+    if (r->code) return sum;
+    r->code = tb_decimal_sub(bill->subtotal, bill->residual, &sum, r->err);
+    return sum;
+}
+
+static void read_head(reader *r, tb_statement *s)
+{
+    only(r, 0,
+         "account book ?books ?corrects currency kind lines number period previous ?replaces "
+         "residual sha256 state subtotal tax total unpriced watermark");
+    s->account = read_number(r, 0, "account");
+    s->month = read_period(r, 0);
+    s->watermark = read_count(r, 0, "watermark");
+    read_text(r, 0, "currency", s->currency, sizeof s->currency);
+    read_text(r, 0, "kind", s->kind, sizeof s->kind);
+    read_text(r, 0, "number", s->number, sizeof s->number);
+    read_text(r, 0, "state", s->state, sizeof s->state);
+    read_text(r, 0, "previous", s->previous, sizeof s->previous);
+    read_text(r, 0, "replaces", s->replaces, sizeof s->replaces);
+    read_text(r, 0, "corrects", s->corrects, sizeof s->corrects);
+}
+
+static void read_bill(reader *r, tb_statement *s, tb_bill *bill)
+{
+    bill->minor_digits = digits_of(r);
+    bill->subtotal = read_decimal(r, 0, "subtotal");
+    bill->total = read_decimal(r, 0, "total");
+    bill->residual = read_decimal(r, 0, "residual");
+    bill->exact = sum_exact(r, bill);
+    read_books(r, s);
+    read_lines(r, s, bill);
+    read_tax(r, bill);
+    read_unpriced(r, bill);
+    s->bill = bill;
+}
+
+/* Hashes the text around its own member: from the comma before the key to the value's last quote.
+ */
+static void check_hash(reader *r, tb_paper *paper)
+{
+    crypto_hash_sha256_state state;
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    char hex[65];
+    uint32_t at = need(r, 0, "sha256", TB__STRING);
+    read_text(r, 0, "sha256", paper->sha256, sizeof paper->sha256);
+    if (r->code) return;
+    size_t from = node_at(r, at - 1)->at, to = node_at(r, at)->at + 66;
+    if (from == 0 || to > r->len) {
+        bad(r, at, "its sha256 is cut off.");
+        return;
+    }
+    crypto_hash_sha256_init(&state);
+    crypto_hash_sha256_update(&state, (const unsigned char *)r->text, from - 1);
+    crypto_hash_sha256_update(&state, (const unsigned char *)r->text + to, r->len - to);
+    crypto_hash_sha256_final(&state, hash);
+    sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+    paper->sha256_true = memcmp(hex, paper->sha256, 65) == 0;
+}
+
+static memory *new_memory(const tb_alloc *alloc)
+{
+    memory *mem = tb_alloc_zero(alloc, 1, sizeof *mem);
+    if (!mem) return NULL;
+    mem->alloc = alloc;
+    tb__arena_init(&mem->arena, alloc);
+    return mem;
+}
+
+tb_code tb_paper_parse(const char *text, size_t len, const tb_alloc *alloc, tb_paper *ret_paper,
+                       tb_error *err)
+{
+    tb_paper paper = {0};
+    reader r = {.text = text, .len = len, .err = err, .mem = new_memory(alloc)};
+    if (!r.mem) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    paper.memory = r.mem;
+    r.code = tb__document_parse(text, len, TB_E_VALIDATION, &r.mem->arena, alloc, &r.doc, err);
+    if (r.code) {
+        tb_paper_release(&paper);
+        return r.code;
+    }
+    read_head(&r, &paper.statement);
+    read_bill(&r, &paper.statement, &paper.bill);
+    check_hash(&r, &paper);
+    tb__document_release(&r.doc);
+    if (r.code) {
+        tb_paper_release(&paper);
+        return r.code;
+    }
+    *ret_paper = paper;
+    ret_paper->statement.bill = &ret_paper->bill;
+    return TB_OK;
+}
+
+void tb_paper_release(tb_paper *paper)
+{
+    memory *mem = paper->memory;
+    if (mem) {
+        const tb_alloc *alloc = mem->alloc;
+        tb__arena_release(&mem->arena);
+        tb_alloc_free(alloc, mem, sizeof *mem);
+    }
+    *paper = (tb_paper){0};
+}

@@ -1,0 +1,25 @@
+/* Decimals, quantities and times appended to a buffer: what all forms of an invoice share. */
+#ifndef TOLLBOOK_INVOICE_TEXT_H
+#define TOLLBOOK_INVOICE_TEXT_H
+
+#include "tollbook/buf.h"
+#include "tollbook/invoice.h"
+
+void tb__add_decimal(tb_buf *out, tb_decimal value); /* plain, no zeros at the end */
+/* With `digits` after the point: money. */
+void tb__add_money(tb_buf *out, tb_decimal value, int digits);
+void tb__add_i128(tb_buf *out, tb_i128 value);
+void tb__add_time(tb_buf *out, int64_t us); /* 2026-10-01T00:00:00Z */
+void tb__add_month_start(tb_buf *out, int64_t month);
+int64_t tb__month_start_us(int64_t month);
+
+/* The line's correction, NULL where it is none; the kind of the line, or of the one it corrects. */
+const tb_correction *tb__correction_of(const tb_statement *statement, size_t line);
+tb_line_kind tb__line_origin(const tb_statement *statement, size_t line);
+
+/* What the line is for, in words: "Bandwidth". */
+const char *tb__line_title(const tb_statement *statement, size_t line);
+/* "zone:101" as "zone 101". */
+void tb__add_resource(tb_buf *out, const char *resource);
+
+#endif

@@ -1,0 +1,50 @@
+/* What late usage changes: a finalised month's bill as it was billed and as it is now, taken apart
+ * into correction lines (billing.md 5). Pure.
+ *
+ * A line whose unit prices are the same in both gives one line of what was added. Where a unit
+ * price differs there are two, the old line reversed and the new one, never their silent net.
+ * Amounts are differences of rounded amounts, so that a month billed in any number of steps comes
+ * to the same total as in one. */
+#ifndef TOLLBOOK_CORRECTION_H
+#define TOLLBOOK_CORRECTION_H
+
+#include "tollbook/invoice.h"
+
+typedef struct tb_late_month {
+    int64_t month;
+    const char *invoice; /* the number of the invoice that is corrected */
+    uint64_t since;      /* the watermark of `before` */
+    const tb_bill *before, *after;
+} tb_late_month;
+
+typedef struct tb_corrections {
+    tb_bill_line *lines; /* all of kind correction, numbered from 1 */
+    tb_correction *what; /* one for each line */
+    size_t n;
+    tb_decimal amount; /* the sum of the lines' amounts */
+    void *memory;
+} tb_corrections;
+
+/* Lines' texts and figures are copied: before and after may go. n 0: nothing has changed. */
+TB_MUST_USE tb_code tb_correct(const tb_late_month *late, const tb_alloc *alloc,
+                               tb_corrections *ret_corrections, tb_error *err);
+void tb_corrections_release(tb_corrections *corrections);
+
+/* Holds a credit to what is left of the invoice: where the lines take off more than `remaining`, a
+ * last line gives the rest back. remaining: positive, or zero. */
+TB_MUST_USE tb_code tb_corrections_limit(tb_corrections *corrections, int64_t account,
+                                         tb_decimal remaining, tb_error *err);
+
+/* A bill's lines with corrections behind them, numbered through; the totals anew. Borrows all it is
+ * made of. For a credit note the bill is one without lines, its digits and rounding alone. */
+typedef struct tb_corrected {
+    tb_bill bill;        /* not to be released */
+    tb_correction *what; /* one for each line */
+    void *memory;
+} tb_corrected;
+TB_MUST_USE tb_code tb_bill_with(const tb_bill *bill, const tb_bill_input *input,
+                                 const tb_corrections *lists, size_t n_lists, const tb_alloc *alloc,
+                                 tb_corrected *ret, tb_error *err);
+void tb_corrected_release(tb_corrected *corrected);
+
+#endif

@@ -1,0 +1,101 @@
+/* Invoices as bytes: a statement (a bill and what identifies it) to canonical JSON and back, and to
+ * CSV, FOCUS and HTML. Pure: no store, no clock, no locale.
+ *
+ * The canonical JSON is what is issued, stored and hashed (billing.md 5): keys sorted, no spaces,
+ * quantities and money as decimal text, no doubles, times in UTC. Members:
+ *
+ *   account, book {id, sha256}, currency, kind, lines [...], number, period {end, start}, previous,
+ *   residual, sha256, state, subtotal, tax [{amount, base, name, percent}], total, unpriced [...],
+ *   watermark
+ *
+ * and, only where they apply: books [{from, id, sha256}] (the month was priced by more than one;
+ * `book` is the last of them), corrects (a credit note's original), replaces (the void invoice
+ * whose place this one takes). A line: amount, evidence {buckets, from, hash, sum, to}, exact,
+ * kind, line, quantity, region, resource, tiers [{amount, from, list_price, part, price, to,
+ * units}], unit; on a volume line shares [{amount, bytes, exact, zone}]; on a correction corrects
+ * {invoice, kind, since} and period. What does not apply is null.
+ *
+ * sha256 is over the canonical text without its own member; previous is the sha256 of the invoice
+ * before it in the chain. A void invoice's text stays as issued: only `state` is shown as "void",
+ * so its sha256 is checked with "final" in that place. */
+#ifndef TOLLBOOK_INVOICE_H
+#define TOLLBOOK_INVOICE_H
+
+#include "tollbook/bill.h"
+#include "tollbook/buf.h"
+
+#define TB_INVOICE_TEXT_MAX ((size_t)64 << 20) /* longest canonical text, bytes */
+
+/* What a correction line corrects. */
+typedef struct tb_correction {
+    char invoice[24];  /* "" on lines that are no corrections */
+    tb_line_kind kind; /* of the line it corrects */
+    uint64_t since;    /* watermark up to which that line had been billed */
+} tb_correction;
+
+typedef struct tb_statement_book {
+    char id[65], sha256[65];
+    int64_t from_us; /* where its part of the month begins */
+} tb_statement_book;
+
+typedef struct tb_statement {
+    char number[24]; /* "": none, a draft */
+    char kind[16];   /* "invoice", "credit_note" */
+    char state[8];   /* "draft", "final", "void" */
+    int64_t account, month;
+    char currency[4];
+    const tb_statement_book *books; /* those in force, by part of the month */
+    size_t n_books;                 /* 0: none is */
+    uint64_t watermark;
+    char previous[65]; /* "": the first of its chain, or a draft */
+    char replaces[24]; /* "" where it takes no void invoice's place */
+    char corrects[24]; /* a credit note's original; else "" */
+    const tb_bill *bill;
+    const tb_correction *corrections; /* one for each line of the bill, or NULL: none is one */
+} tb_statement;
+
+/* The statement of a bill: account, month, currency and books from the input, kind "invoice", state
+ * "draft". books has room for input->n_parts. Borrows the bill and books. */
+void tb_statement_init(tb_statement *statement, const tb_bill_input *input, const tb_bill *bill,
+                       tb_statement_book *books);
+
+/* Appends the canonical text. ret_sha256 may be NULL. */
+TB_MUST_USE tb_code tb_statement_json(const tb_statement *statement, tb_buf *out,
+                                      char ret_sha256[65], tb_error *err);
+
+/* A statement read back from its text, and the memory it lies in. */
+typedef struct tb_paper {
+    tb_statement statement;
+    tb_bill bill;
+    char sha256[65];  /* as the text says */
+    bool sha256_true; /* and as its bytes are */
+    void *memory;
+} tb_paper;
+
+/* Reads what tb_statement_json wrote; encoding it again gives the same bytes. Unknown members and
+ * other forms are TB_E_VALIDATION, err->field the path. Release on success. */
+TB_MUST_USE tb_code tb_paper_parse(const char *text, size_t len, const tb_alloc *alloc,
+                                   tb_paper *ret_paper, tb_error *err);
+void tb_paper_release(tb_paper *paper);
+
+/* Appends a stored text with its state shown as "void". */
+void tb_invoice_text_void(const char *text, size_t len, tb_buf *out);
+
+/* One row a line, one a tax rate and, in drafts, one for each thing without a price; RFC 4180,
+ * CRLF. Text cells that a spreadsheet would take for a
+ * formula begin with an apostrophe. The head is a row of names. */
+void tb_invoice_csv_head(tb_buf *out);
+void tb_invoice_csv(const tb_statement *statement, tb_buf *out);
+
+/* Lines and tax as columns of the FinOps Open Cost and Usage Specification 1.2, the account's
+ * volume line by zone. BilledCost summed over an invoice is its total. */
+void tb_focus_csv_head(tb_buf *out);
+TB_MUST_USE tb_code tb_focus_csv(const tb_statement *statement, tb_buf *out, tb_error *err);
+
+/* One page, for screen and paper, that loads nothing: head, any number of statements, tail. */
+void tb_invoice_html_head(const char *title, tb_buf *out);
+TB_MUST_USE tb_code tb_invoice_html(const tb_statement *statement, const char *sha256, tb_buf *out,
+                                    tb_error *err);
+void tb_invoice_html_tail(tb_buf *out);
+
+#endif

@@ -1,0 +1,222 @@
+/* correction.h: what late usage changes (billing.md 5). */
+#include "invoice_fixture.h"
+#include "tollbook/correction.h"
+
+static tb_corrections correct(const tb_bill *before, const tb_bill *after)
+{
+    tb_corrections c;
+    tb_error err = {0};
+    tb_late_month late = {FIXTURE_MONTH, "2026-000007", 123, before, after};
+    ck_assert_msg(tb_correct(&late, NULL, &c, &err) == TB_OK, "%s", err.message);
+    return c;
+}
+
+static void assert_sums_to(const tb_corrections *c, const tb_bill *before, const tb_bill *after)
+{
+    tb_decimal was = TB_DECIMAL_ZERO, now = TB_DECIMAL_ZERO, difference;
+    for (size_t i = 0; i < before->n_lines; i++)
+        ck_assert_int_eq(tb_decimal_add(was, before->lines[i].amount, &was, NULL), TB_OK);
+    for (size_t i = 0; i < after->n_lines; i++)
+        ck_assert_int_eq(tb_decimal_add(now, after->lines[i].amount, &now, NULL), TB_OK);
+    ck_assert_int_eq(tb_decimal_sub(now, was, &difference, NULL), TB_OK);
+    ck_assert_int_eq(tb_decimal_compare(difference, c->amount), 0);
+    for (size_t i = 0; i < c->n; i++) {
+        tb_decimal sum = TB_DECIMAL_ZERO;
+        const tb_bill_line *line = &c->lines[i];
+        for (size_t k = 0; k < line->n_tiers; k++)
+            ck_assert_int_eq(tb_decimal_add(sum, line->tiers[k].amount, &sum, NULL), TB_OK);
+        if (line->n_tiers) ck_assert_int_eq(tb_decimal_compare(sum, line->exact), 0);
+        ck_assert_int_eq(line->kind, TB_LINE_CORRECTION);
+        ck_assert_uint_eq(line->number, i + 1);
+        ck_assert_int_eq(line->period_month, FIXTURE_MONTH);
+        ck_assert_str_eq(c->what[i].invoice, "2026-000007");
+        ck_assert_uint_eq(c->what[i].since, 123);
+    }
+}
+
+START_TEST(nothing_late_gives_nothing)
+{
+    fixture before, after;
+    fixture_make(&before);
+    fixture_make(&after);
+    tb_corrections c = correct(&before.bill, &after.bill);
+    ck_assert_uint_eq(c.n, 0);
+    ck_assert_int_eq(tb_decimal_sign(c.amount), 0);
+    tb_corrections_release(&c);
+}
+END_TEST
+
+START_TEST(more_at_the_same_price_is_one_line_of_what_was_added)
+{
+    fixture before, after;
+    fixture_make(&before);
+    fixture_make(&after);
+    after.lines[0].quantity = 1000123456;
+    after.lines[0].exact = dec("0.01000123456");
+    after.lines[0].amount = dec("0.01");
+    after.premium[0] = make_tier(0, 1000123456, "0.00000000001", "0.01", "0.01000123456");
+    tb_corrections c = correct(&before.bill, &after.bill);
+    ck_assert_uint_eq(c.n, 1);
+    ck_assert_int_eq((int64_t)c.lines[0].quantity, 1000000000);
+    ck_assert_int_eq(tb_decimal_compare(c.lines[0].exact, dec("0.01")), 0);
+    ck_assert_uint_eq(c.lines[0].n_tiers, 1);
+    ck_assert_int_eq((int64_t)c.lines[0].tiers[0].from, 123456);
+    ck_assert_int_eq(c.what[0].kind, TB_LINE_BANDWIDTH);
+    assert_sums_to(&c, &before.bill, &after.bill);
+    tb_corrections_release(&c);
+}
+END_TEST
+
+START_TEST(growth_into_the_next_tier_names_the_new_stretch_alone)
+{
+    fixture before, after;
+    fixture_make(&before);
+    fixture_make(&after);
+    after.lines[1].quantity = 500000000000010;
+    after.volume[1] =
+        make_tier(500000000000000, 500000000000010, "0.000000000004", "0.004", "0.00000000004");
+    after.lines[1].exact = dec("2500.00000000004");
+    tb_corrections c = correct(&before.bill, &after.bill);
+    ck_assert_uint_eq(c.n, 1);
+    ck_assert_uint_eq(c.lines[0].n_tiers, 1);
+    ck_assert_int_eq((int64_t)c.lines[0].tiers[0].units, 7);
+    ck_assert_uint_eq(c.lines[0].n_shares, 0);
+    assert_sums_to(&c, &before.bill, &after.bill);
+    tb_corrections_release(&c);
+}
+END_TEST
+
+START_TEST(another_unit_price_is_a_reversal_and_a_new_line)
+{
+    fixture before, after;
+    fixture_make(&before);
+    fixture_make(&after);
+    after.lines[4].quantity = 60000000;
+    after.lines[4].exact = dec("4");
+    after.lines[4].amount = dec("4.00");
+    after.requests[0] = make_tier(50000000, 60000000, "0.0000004", "0.40", "4");
+    tb_corrections c = correct(&before.bill, &after.bill);
+    ck_assert_uint_eq(c.n, 2);
+    ck_assert_int_eq((int64_t)c.lines[0].quantity, -51500000);
+    ck_assert_int_eq(tb_decimal_compare(c.lines[0].amount, dec("-0.98")), 0);
+    ck_assert_int_eq((int64_t)c.lines[1].quantity, 60000000);
+    ck_assert_int_eq(tb_decimal_compare(c.lines[1].amount, dec("4")), 0);
+    assert_sums_to(&c, &before.bill, &after.bill);
+    tb_corrections_release(&c);
+}
+END_TEST
+
+START_TEST(lines_that_come_or_go_are_whole)
+{
+    fixture before, after;
+    fixture_make(&before);
+    fixture_make(&after);
+    strcpy(after.lines[0].region, "NA"); /* the same bytes, elsewhere */
+    tb_corrections c = correct(&before.bill, &after.bill);
+    ck_assert_uint_eq(c.n, 2);
+    ck_assert_str_eq(c.lines[0].region, "NA");
+    ck_assert_str_eq(c.lines[1].region, "EU");
+    ck_assert_int_eq((int64_t)c.lines[1].quantity, -123456);
+    assert_sums_to(&c, &before.bill, &after.bill);
+    tb_corrections_release(&c);
+    after.bill.n_lines = 5; /* the minimum went */
+    c = correct(&before.bill, &after.bill);
+    ck_assert_uint_eq(c.n, 3);
+    assert_sums_to(&c, &before.bill, &after.bill);
+    tb_corrections_release(&c);
+}
+END_TEST
+
+START_TEST(the_minimum_shrinks_by_what_the_lines_grow)
+{
+    fixture before, after;
+    fixture_make(&before);
+    fixture_make(&after);
+    tb_bill_tier was[2] = {make_tier(0, 2678400, "1", "1", "1"),
+                           make_tier(0, 0, "0", "0", "-0.25")};
+    tb_bill_tier is[2] = {make_tier(0, 2678400, "1", "1", "1"), make_tier(0, 0, "0", "0", "-0.75")};
+    before.lines[5].exact = before.lines[5].amount = dec("0.75");
+    after.lines[5].exact = after.lines[5].amount = dec("0.25");
+    before.lines[5].tiers = was;
+    after.lines[5].tiers = is;
+    before.lines[5].n_tiers = after.lines[5].n_tiers = 2;
+    tb_corrections c = correct(&before.bill, &after.bill);
+    ck_assert_uint_eq(c.n, 1);
+    ck_assert_int_eq(tb_decimal_compare(c.lines[0].amount, dec("-0.5")), 0);
+    ck_assert_uint_eq(c.lines[0].n_tiers, 4);
+    assert_sums_to(&c, &before.bill, &after.bill);
+    tb_corrections_release(&c);
+}
+END_TEST
+
+START_TEST(a_credit_takes_off_at_most_what_is_left)
+{
+    fixture before, after;
+    fixture_make(&before);
+    fixture_make(&after);
+    after.bill.n_lines = 0;
+    tb_corrections c = correct(&before.bill, &after.bill);
+    ck_assert_uint_eq(c.n, 6);
+    ck_assert_int_eq(tb_decimal_compare(c.amount, dec("-2519.98")), 0);
+    ck_assert_int_eq(tb_corrections_limit(&c, 1, dec("2519.98"), NULL), TB_OK);
+    ck_assert_uint_eq(c.n, 6);
+    ck_assert_int_eq(tb_corrections_limit(&c, 1, dec("2519.97"), NULL), TB_OK);
+    ck_assert_uint_eq(c.n, 7);
+    ck_assert_int_eq(tb_decimal_compare(c.amount, dec("-2519.97")), 0);
+    ck_assert_int_eq(tb_decimal_compare(c.lines[6].amount, dec("0.01")), 0);
+    ck_assert_str_eq(c.lines[6].resource, "account:1");
+    tb_corrections_release(&c);
+}
+END_TEST
+
+START_TEST(corrections_join_the_next_bill_and_its_totals)
+{
+    fixture before, after, next;
+    tb_corrected joined;
+    tb_error err = {0};
+    fixture_make(&before);
+    fixture_make(&after);
+    fixture_make(&next);
+    after.lines[2].exact = dec("10");
+    after.lines[2].amount = dec("10.00");
+    after.lines[2].quantity++;
+    tb_corrections lists[2] = {correct(&before.bill, &after.bill),
+                               correct(&after.bill, &after.bill)};
+    tb_bill_input input = {.account = 1, .n_tax = 1};
+    input.tax[0] = (tb_bill_tax){.name = "VAT", .percent = dec("10")};
+    next.lines[5].amount = dec("1.00");
+    next.lines[5].exact = dec("1");
+    ck_assert_msg(tb_bill_with(&next.bill, &input, lists, 2, NULL, &joined, &err) == TB_OK, "%s",
+                  err.message);
+    ck_assert_uint_eq(joined.bill.n_lines, 7);
+    ck_assert_uint_eq(joined.bill.lines[6].number, 7);
+    ck_assert_str_eq(joined.what[5].invoice, "");
+    ck_assert_str_eq(joined.what[6].invoice, "2026-000007");
+    ck_assert_int_eq(tb_decimal_compare(joined.bill.subtotal, dec("2521.48")), 0);
+    ck_assert_int_eq(tb_decimal_compare(joined.bill.tax[0].amount, dec("252.15")), 0);
+    ck_assert_int_eq(tb_decimal_compare(joined.bill.total, dec("2773.63")), 0);
+    tb_corrected_release(&joined);
+    tb_corrections_release(&lists[0]);
+    tb_corrections_release(&lists[1]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("invoice_correct");
+    TCase *test = tcase_create("invoice_correct");
+    tcase_add_test(test, nothing_late_gives_nothing);
+    tcase_add_test(test, more_at_the_same_price_is_one_line_of_what_was_added);
+    tcase_add_test(test, growth_into_the_next_tier_names_the_new_stretch_alone);
+    tcase_add_test(test, another_unit_price_is_a_reversal_and_a_new_line);
+    tcase_add_test(test, lines_that_come_or_go_are_whole);
+    tcase_add_test(test, the_minimum_shrinks_by_what_the_lines_grow);
+    tcase_add_test(test, a_credit_takes_off_at_most_what_is_left);
+    tcase_add_test(test, corrections_join_the_next_bill_and_its_totals);
+    suite_add_tcase(suite, test);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

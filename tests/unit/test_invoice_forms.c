@@ -1,0 +1,271 @@
+/* invoice.h: CSV, FOCUS and HTML. */
+#include "invoice_fixture.h"
+
+static char *csv_of(const tb_statement *s)
+{
+    tb_buf out;
+    tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
+    tb_invoice_csv_head(&out);
+    tb_invoice_csv(s, &out);
+    return text_of(&out);
+}
+
+static char *focus_of(const tb_statement *s)
+{
+    tb_buf out;
+    tb_error err = {0};
+    tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
+    tb_focus_csv_head(&out);
+    ck_assert_msg(tb_focus_csv(s, &out, &err) == TB_OK, "%s", err.message);
+    return text_of(&out);
+}
+
+static char *html_of(const tb_statement *s)
+{
+    tb_buf out;
+    tb_error err = {0};
+    tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
+    tb_invoice_html_head("Invoices", &out);
+    ck_assert_msg(tb_invoice_html(s, "cafe", &out, &err) == TB_OK, "%s", err.message);
+    tb_invoice_html_tail(&out);
+    return text_of(&out);
+}
+
+/* Reads the cell at *at (RFC 4180) into cell; returns what ended it: ',' or '\n', 0 at the end. */
+static char next_cell(const char **at, char *cell, size_t size)
+{
+    size_t n = 0;
+    const char *p = *at;
+    bool quoted = *p == '"';
+    p += quoted;
+    for (;; p++) {
+        if (quoted && p[0] == '"' && p[1] == '"')
+            p++;
+        else if (quoted ? *p == '"' : *p == ',' || *p == '\r' || !*p)
+            break;
+        ck_assert_uint_lt(n, size - 1);
+        cell[n++] = *p;
+    }
+    cell[n] = 0;
+    p += quoted;
+    char end = *p;
+    if (end == '\r') {
+        ck_assert_int_eq(p[1], '\n');
+        p++;
+        end = '\n';
+    }
+    *at = end ? p + 1 : p;
+    return end;
+}
+
+/* Cell of a row (0: the head) by its column's name. */
+static const char *cell_of(const char *csv, size_t row, const char *column)
+{
+    static char cell[1024];
+    const char *at = csv;
+    size_t wanted = 0, i = 0;
+    while (next_cell(&at, cell, sizeof cell) == ',' && strcmp(cell, column) != 0)
+        wanted++;
+    ck_assert_str_eq(cell, column);
+    for (at = csv; row > 0; row--)
+        at = strstr(at, "\r\n") + 2;
+    while (i++ < wanted)
+        ck_assert_int_eq(next_cell(&at, cell, sizeof cell), ',');
+    next_cell(&at, cell, sizeof cell);
+    return cell;
+}
+
+/* How many rows, the head too; all have as many cells as it. */
+static size_t assert_rectangle(const char *csv)
+{
+    char cell[1024];
+    size_t rows = 0, columns = 0, n = 0;
+    for (const char *at = csv; *at;) {
+        n++;
+        if (next_cell(&at, cell, sizeof cell) != '\n') continue;
+        if (rows++ == 0) columns = n;
+        ck_assert_msg(n == columns, "row %zu has %zu cells, not %zu", rows, n, columns);
+        n = 0;
+    }
+    ck_assert_uint_eq(n, 0);
+    return rows;
+}
+
+START_TEST(csv_has_a_row_for_each_line_tax_and_gap)
+{
+    fixture f;
+    fixture_make(&f);
+    char *csv = csv_of(&f.s);
+    ck_assert_uint_eq(assert_rectangle(csv), 1 + 6 + 1 + 1);
+    ck_assert_ptr_nonnull(
+        strstr(csv, "\r\n1,,invoice,draft,2026-10-01T00:00:00Z,2026-11-01T00:00:00Z,USD,1,"
+                    "bandwidth,zone:101,EU,123456,byte,0.00000000001,0.00000123456,0.00,\r\n"));
+    ck_assert_str_eq(cell_of(csv, 2, "unit_price"), "");
+    ck_assert_str_eq(cell_of(csv, 7, "line_kind"), "tax");
+    ck_assert_str_eq(cell_of(csv, 7, "resource"), "VAT, 22 %");
+    ck_assert_str_eq(cell_of(csv, 7, "amount"), "554.40");
+    ck_assert_str_eq(cell_of(csv, 8, "line_kind"), "unpriced");
+    ck_assert_str_eq(cell_of(csv, 8, "amount"), "");
+    free(csv);
+}
+END_TEST
+
+START_TEST(csv_never_hands_a_formula_to_a_spreadsheet)
+{
+    static const char *const names[][2] = {
+        {"=1+2", "'=1+2"}, {"+1", "'+1"},
+        {"-1", "'-1"},     {"@SUM(A1)", "'@SUM(A1)"},
+        {"\tx", "'\tx"},   {"=\"a\",b", "'=\"a\",b"},
+        {"a=b", "a=b"},    {"say \"hi\"", "say \"hi\""},
+    };
+    fixture f;
+    fixture_make(&f);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        strcpy(f.bill.tax[0].rate.name, names[i][0]);
+        char *csv = csv_of(&f.s);
+        assert_rectangle(csv);
+        ck_assert_str_eq(cell_of(csv, 7, "resource"), names[i][1]);
+        free(csv);
+    }
+}
+END_TEST
+
+START_TEST(csv_numbers_stay_numbers)
+{
+    fixture f;
+    fixture_make(&f);
+    f.lines[0].amount = dec("-1.50");
+    char *csv = csv_of(&f.s);
+    ck_assert_str_eq(cell_of(csv, 1, "amount"), "-1.50");
+    free(csv);
+}
+END_TEST
+
+START_TEST(focus_rows_sum_to_the_invoices_total)
+{
+    fixture f;
+    tb_decimal sum = TB_DECIMAL_ZERO;
+    fixture_make(&f);
+    fixture_final(&f);
+    char *csv = focus_of(&f.s);
+    size_t rows = assert_rectangle(csv);
+    ck_assert_uint_eq(rows, 1 + 7 + 1); /* the volume line is two zones */
+    for (size_t i = 1; i < rows; i++)
+        ck_assert_int_eq(tb_decimal_add(sum, dec(cell_of(csv, i, "BilledCost")), &sum, NULL), 0);
+    ck_assert_int_eq(tb_decimal_compare(sum, f.bill.total), 0);
+    free(csv);
+}
+END_TEST
+
+START_TEST(focus_prices_times_quantities_are_costs)
+{
+    fixture f;
+    fixture_make(&f);
+    char *csv = focus_of(&f.s);
+    size_t rows = assert_rectangle(csv), priced = 0;
+    for (size_t i = 1; i < rows; i++) {
+        tb_decimal product;
+        if (!*cell_of(csv, i, "ContractedUnitPrice")) continue;
+        tb_decimal price = dec(cell_of(csv, i, "ContractedUnitPrice"));
+        ck_assert_int_eq(
+            tb_decimal_mul(price, dec(cell_of(csv, i, "PricingQuantity")), &product, NULL), TB_OK);
+        ck_assert_int_eq(tb_decimal_compare(product, dec(cell_of(csv, i, "ContractedCost"))), 0);
+        priced++;
+    }
+    ck_assert_uint_eq(priced, 1); /* the others have free units, several tiers or none */
+    ck_assert_str_eq(cell_of(csv, 1, "ListUnitPrice"), "0.01");
+    ck_assert_str_eq(cell_of(csv, 1, "PricingQuantity"), "0.000123456");
+    ck_assert_str_eq(cell_of(csv, 1, "SkuPriceId"), "standard-2026/bandwidth-EU");
+    ck_assert_str_eq(cell_of(csv, 1, "ChargeDescription"), "Bandwidth, zone 101, EU");
+    free(csv);
+}
+END_TEST
+
+START_TEST(focus_nulls_stand_where_the_specification_wants_them)
+{
+    fixture f;
+    tb_correction what[6] = {{{0}, 0, 0}};
+    fixture_make(&f);
+    f.lines[0].kind = TB_LINE_CORRECTION;
+    f.lines[0].period_month--;
+    what[0] = (tb_correction){"2026-000001", TB_LINE_BANDWIDTH, 9};
+    f.s.corrections = what;
+    char *csv = focus_of(&f.s);
+    ck_assert_str_eq(cell_of(csv, 1, "ChargeClass"), "Correction");
+    ck_assert_str_eq(cell_of(csv, 1, "ChargePeriodStart"), "2026-09-01T00:00:00Z");
+    ck_assert_str_eq(cell_of(csv, 1, "BillingPeriodStart"), "2026-10-01T00:00:00Z");
+    ck_assert_str_eq(cell_of(csv, 2, "ChargeClass"), "");
+    ck_assert_str_eq(cell_of(csv, 4, "ChargeCategory"), "Purchase");
+    ck_assert_str_eq(cell_of(csv, 4, "ConsumedQuantity"), "");
+    ck_assert_str_eq(cell_of(csv, 8, "ChargeCategory"), "Tax");
+    ck_assert_str_eq(cell_of(csv, 8, "PricingQuantity"), "");
+    ck_assert_str_eq(cell_of(csv, 8, "PricingCategory"), "");
+    ck_assert_str_eq(cell_of(csv, 8, "ServiceCategory"), "Other");
+    free(csv);
+}
+END_TEST
+
+START_TEST(html_loads_nothing_and_escapes_everything)
+{
+    static const char *const banned[] = {"http",    "src=",  "url(", "@import",
+                                         "<script", "<link", "<img", "javascript"};
+    fixture f;
+    fixture_make(&f);
+    strcpy(f.bill.tax[0].rate.name, "<script>&\"");
+    char *html = html_of(&f.s);
+    for (size_t i = 0; i < sizeof banned / sizeof *banned; i++)
+        ck_assert_msg(!strstr(html, banned[i]), "%s", banned[i]);
+    ck_assert_ptr_nonnull(strstr(html, "&lt;script&gt;&amp;&quot; 22 % on 2,519.98"));
+    ck_assert_ptr_nonnull(strstr(html, "Name &quot;QQ&quot; in a region."));
+    free(html);
+}
+END_TEST
+
+START_TEST(html_shows_figures_as_people_read_them)
+{
+    fixture f;
+    fixture_make(&f);
+    f.premium[0].price = dec("0.000000000008");
+    char *html = html_of(&f.s);
+    ck_assert_ptr_nonnull(strstr(html, "0.000123456 GB"));
+    ck_assert_ptr_nonnull(strstr(html, "0.008 / GB<span class=\"note\">list 0.01</span>"));
+    ck_assert_ptr_nonnull(strstr(html, "from 0 GB to 500,000 GB"));
+    ck_assert_ptr_nonnull(strstr(html, "51.5 million"));
+    ck_assert_ptr_nonnull(strstr(html, "from 50 million to 51.5 million"));
+    ck_assert_ptr_nonnull(strstr(html, "31 days</td><td class=\"n\">9.5 / month"));
+    ck_assert_ptr_nonnull(strstr(html, "USD 3,074.38"));
+    ck_assert_ptr_nonnull(strstr(html, "1 October 2026 \xE2\x80\x93 31 October 2026"));
+    ck_assert_ptr_nonnull(strstr(html, "cannot be made final"));
+    free(html);
+    fixture_final(&f);
+    strcpy(f.s.kind, "credit_note");
+    strcpy(f.s.corrects, "2026-000003");
+    f.bill.total = dec("-1234.50");
+    html = html_of(&f.s);
+    ck_assert_ptr_nonnull(strstr(html, "<h1>Credit note</h1>"));
+    ck_assert_ptr_nonnull(strstr(html, "USD \xE2\x88\x92"
+                                       "1,234.50"));
+    ck_assert_ptr_null(strstr(html, "cannot be made final"));
+    free(html);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("invoice_forms");
+    TCase *test = tcase_create("invoice_forms");
+    tcase_add_test(test, csv_has_a_row_for_each_line_tax_and_gap);
+    tcase_add_test(test, csv_never_hands_a_formula_to_a_spreadsheet);
+    tcase_add_test(test, csv_numbers_stay_numbers);
+    tcase_add_test(test, focus_rows_sum_to_the_invoices_total);
+    tcase_add_test(test, focus_prices_times_quantities_are_costs);
+    tcase_add_test(test, focus_nulls_stand_where_the_specification_wants_them);
+    tcase_add_test(test, html_loads_nothing_and_escapes_everything);
+    tcase_add_test(test, html_shows_figures_as_people_read_them);
+    suite_add_tcase(suite, test);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,244 @@
+/* invoice.h: the canonical text and its way back (billing.md 5). */
+#include "invoice_fixture.h"
+
+static char *json_of(const tb_statement *s, char sha[65])
+{
+    tb_buf out;
+    tb_error err = {0};
+    tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
+    ck_assert_msg(tb_statement_json(s, &out, sha, &err) == TB_OK, "%s", err.message);
+    return text_of(&out);
+}
+
+static const char draft_text[] =
+    "{\"account\":1,\"book\":{\"id\":\"standard-2026\",\"sha256\":"
+    "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"},\"currency\":\"USD\","
+    "\"kind\":\"invoice\",\"lines\":["
+    "{\"amount\":\"0.00\",\"evidence\":{\"buckets\":2,\"from\":\"2026-10-01T00:00:00Z\",\"hash\":"
+    "\"0123456789abcdef0123456789abcdef\",\"sum\":\"123456\",\"to\":\"2026-11-01T00:00:00Z\"},"
+    "\"exact\":\"0.00000123456\",\"kind\":\"bandwidth\",\"line\":1,\"quantity\":\"123456\","
+    "\"region\":\"EU\",\"resource\":\"zone:101\",\"tiers\":[{\"amount\":\"0.00000123456\",\"from\":"
+    "\"0\",\"list_price\":\"0.01\",\"part\":0,\"price\":\"0.00000000001\",\"to\":\"123456\","
+    "\"units\":\"123456\"}],\"unit\":\"byte\"},"
+    "{\"amount\":\"2500.00\",\"evidence\":null,\"exact\":\"2500.000000000012\",\"kind\":\"volume\","
+    "\"line\":2,\"quantity\":\"500000000000003\",\"region\":null,\"resource\":\"account:1\","
+    "\"shares\":[{\"amount\":\"2000.00\",\"bytes\":\"400000000000000\",\"exact\":"
+    "\"2000.0000000000095\",\"zone\":102},{\"amount\":\"500.00\",\"bytes\":\"100000000000003\","
+    "\"exact\":\"500.0000000000025\",\"zone\":104}],\"tiers\":[{\"amount\":\"2500\",\"from\":\"0\","
+    "\"list_price\":\"0.005\",\"part\":0,\"price\":\"0.000000000005\",\"to\":\"500000000000000\","
+    "\"units\":\"500000000000000\"},{\"amount\":\"0.000000000012\",\"from\":\"500000000000000\","
+    "\"list_price\":\"0.004\",\"part\":0,\"price\":\"0.000000000004\",\"to\":\"500000000000003\","
+    "\"units\":\"3\"}],\"unit\":\"byte\"},"
+    "{\"amount\":\"9.50\",\"evidence\":null,\"exact\":\"9.5\",\"kind\":\"optimizer\",\"line\":3,"
+    "\"quantity\":\"2678400\",\"region\":null,\"resource\":\"zone:103\",\"tiers\":[],\"unit\":"
+    "\"second\"},"
+    "{\"amount\":\"9.50\",\"evidence\":null,\"exact\":\"9.5\",\"kind\":\"balancer_fee\",\"line\":4,"
+    "\"quantity\":\"2678400\",\"region\":null,\"resource\":\"load_balancer:7\",\"tiers\":["
+    "{\"amount\":\"9.5\",\"from\":\"0\",\"list_price\":\"9.5\",\"part\":0,\"price\":\"9.5\","
+    "\"to\":\"2678400\",\"units\":\"2678400\"}],\"unit\":\"second\"},"
+    "{\"amount\":\"0.98\",\"evidence\":null,\"exact\":\"0.975\",\"kind\":\"balancer_requests\","
+    "\"line\":5,\"quantity\":\"51500000\",\"region\":null,\"resource\":\"load_balancer:7\","
+    "\"tiers\":[{\"amount\":\"0.975\",\"from\":\"50000000\",\"list_price\":\"0.65\",\"part\":0,"
+    "\"price\":\"0.00000065\",\"to\":\"51500000\",\"units\":\"1500000\"}],\"unit\":\"request\"},"
+    "{\"amount\":\"0.00\",\"evidence\":null,\"exact\":\"0\",\"kind\":\"minimum\",\"line\":6,"
+    "\"quantity\":\"1\",\"region\":null,\"resource\":\"account:1\",\"tiers\":[],\"unit\":\"month\"}"
+    "],"
+    "\"number\":null,\"period\":{\"end\":\"2026-11-01T00:00:00Z\",\"start\":"
+    "\"2026-10-01T00:00:00Z\"},\"previous\":null,\"residual\":\"0.004998765428\",\"sha256\":"
+    "\"%s\",\"state\":\"draft\",\"subtotal\":\"2519.98\",\"tax\":[{\"amount\":\"554.40\",\"base\":"
+    "\"2519.98\",\"name\":\"VAT, 22 %%\",\"percent\":\"22\"}],\"total\":\"3074.38\",\"unpriced\":["
+    "{\"quantity\":\"77\",\"reason\":\"Name \\\"QQ\\\" in a region.\",\"resource\":\"zone:105\","
+    "\"unit\":\"byte\",\"what\":\"QQ\"}],\"watermark\":123}";
+
+START_TEST(a_draft_is_these_bytes)
+{
+    fixture f;
+    char sha[65], expected[sizeof draft_text + 65];
+    fixture_make(&f);
+    char *text = json_of(&f.s, sha);
+    snprintf(expected, sizeof expected, draft_text, sha);
+    ck_assert_str_eq(text, expected);
+    free(text);
+}
+END_TEST
+
+static void assert_same_again(const tb_statement *s)
+{
+    tb_paper paper;
+    tb_error err = {0};
+    char sha[65];
+    char *text = json_of(s, sha);
+    ck_assert_msg(tb_paper_parse(text, strlen(text), NULL, &paper, &err) == TB_OK, "%s at %lu",
+                  err.message, (unsigned long)err.byte);
+    ck_assert(paper.sha256_true);
+    ck_assert_str_eq(paper.sha256, sha);
+    char *again = json_of(&paper.statement, NULL);
+    ck_assert_str_eq(again, text);
+    tb_paper_release(&paper);
+    free(again);
+    free(text);
+}
+
+START_TEST(what_is_read_back_encodes_to_the_same_bytes)
+{
+    fixture f;
+    fixture_make(&f);
+    assert_same_again(&f.s);
+    fixture_final(&f);
+    assert_same_again(&f.s);
+    strcpy(f.s.replaces, "2026-000003");
+    f.books[1] = f.books[0];
+    strcpy(f.books[1].id, "later");
+    f.books[1].from_us += INT64_C(3600000000);
+    f.s.n_books = 2;
+    assert_same_again(&f.s);
+    f.books[0].id[0] = 0; /* no book before the later one */
+    f.books[0].sha256[0] = 0;
+    assert_same_again(&f.s);
+    f.bill.n_lines = 0;
+    f.bill.n_tax = 0;
+    assert_same_again(&f.s);
+}
+END_TEST
+
+START_TEST(a_correction_carries_what_it_corrects)
+{
+    fixture f;
+    tb_correction what[6] = {{{0}, 0, 0}};
+    fixture_make(&f);
+    f.lines[4].kind = TB_LINE_CORRECTION;
+    f.lines[4].period_month = FIXTURE_MONTH - 10;
+    f.lines[4].quantity = -5;
+    f.lines[4].amount = dec("-0.98");
+    what[4] = (tb_correction){"2026-000001", TB_LINE_BALANCER_REQUESTS, 99};
+    f.s.corrections = what;
+    char *text = json_of(&f.s, NULL);
+    ck_assert_ptr_nonnull(strstr(
+        text, "{\"amount\":\"-0.98\",\"corrects\":{\"invoice\":\"2026-000001\",\"kind\":"
+              "\"balancer_requests\",\"since\":99},\"evidence\":null,\"exact\":\"0.975\",\"kind\":"
+              "\"correction\",\"line\":5,\"period\":{\"end\":\"2026-01-01T00:00:00Z\",\"start\":"
+              "\"2025-12-01T00:00:00Z\"},\"quantity\":\"-5\","));
+    ck_assert_ptr_nonnull(strstr(text, "\"unit\":\"request\"},{\"amount\":\"0.00\""));
+    free(text);
+    assert_same_again(&f.s);
+}
+END_TEST
+
+START_TEST(currencies_without_minor_units_come_back_too)
+{
+    fixture f;
+    fixture_make(&f);
+    f.bill.minor_digits = 0;
+    f.bill.n_lines = 0;
+    f.bill.n_tax = 0;
+    f.bill.subtotal = f.bill.total = f.bill.exact = dec("12");
+    f.bill.residual = dec("0");
+    assert_same_again(&f.s);
+    f.bill.minor_digits = 3;
+    assert_same_again(&f.s);
+}
+END_TEST
+
+/* Every byte of a final text, changed, is found: by the reader or by the hash. */
+START_TEST(any_changed_byte_is_found)
+{
+    fixture f;
+    tb_paper paper;
+    fixture_make(&f);
+    fixture_final(&f);
+    char *text = json_of(&f.s, NULL);
+    size_t len = strlen(text);
+    for (size_t i = 0; i < len; i++) {
+        char was = text[i];
+        text[i] = was == '1' ? '2' : '1';
+        if (tb_paper_parse(text, len, NULL, &paper, NULL) == TB_OK) {
+            ck_assert_msg(!paper.sha256_true, "byte %zu", i);
+            tb_paper_release(&paper);
+        }
+        text[i] = was;
+    }
+    free(text);
+}
+END_TEST
+
+static void assert_refused(const char *text, const char *why)
+{
+    tb_paper paper;
+    tb_error err = {0};
+    ck_assert_int_eq(tb_paper_parse(text, strlen(text), NULL, &paper, &err), TB_E_VALIDATION);
+    ck_assert_msg(strstr(err.message, why) != NULL, "%s", err.message);
+}
+
+START_TEST(what_no_writer_writes_is_refused)
+{
+    fixture f;
+    fixture_make(&f);
+    char *text = json_of(&f.s, NULL), other[8192];
+    assert_refused("", "");
+    assert_refused("[]", "object");
+    snprintf(other, sizeof other, "{\"colour\":1,%s", text + 1);
+    assert_refused(other, "unknown");
+    snprintf(other, sizeof other, "{\"watermark\":1}");
+    assert_refused(other, "missing");
+    text[strlen(text) - 2] = 'x';
+    assert_refused(text, "");
+    free(text);
+}
+END_TEST
+
+START_TEST(a_void_invoice_shows_its_state_and_keeps_the_rest)
+{
+    fixture f;
+    tb_buf out;
+    fixture_make(&f);
+    fixture_final(&f);
+    strcpy(f.bill.tax[0].rate.name, "\",\"state\":\"final\",\"");
+    char *text = json_of(&f.s, NULL);
+    tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
+    tb_invoice_text_void(text, strlen(text), &out);
+    char *shown = text_of(&out);
+    char *at = strstr(shown, ",\"state\":\"void\",\"subtotal\"");
+    ck_assert_ptr_nonnull(at);
+    ck_assert_int_eq(strlen(shown) + 1, strlen(text));
+    ck_assert_int_eq(memcmp(shown, text, (size_t)(at - shown)), 0);
+    ck_assert_str_eq(at + 15, text + (at - shown) + 16);
+    free(shown);
+    free(text);
+}
+END_TEST
+
+START_TEST(a_buffer_that_is_too_small_is_an_error)
+{
+    fixture f;
+    tb_buf out;
+    fixture_make(&f);
+    char *text = json_of(&f.s, NULL);
+    size_t len = strlen(text);
+    free(text);
+    for (size_t max = 0; max < len; max += 97) {
+        tb_buf_init(&out, max, NULL);
+        ck_assert_int_eq(tb_statement_json(&f.s, &out, NULL, NULL), TB_E_NOMEM);
+        tb_buf_release(&out);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("invoice_json");
+    TCase *test = tcase_create("invoice_json");
+    tcase_add_test(test, a_draft_is_these_bytes);
+    tcase_add_test(test, what_is_read_back_encodes_to_the_same_bytes);
+    tcase_add_test(test, a_correction_carries_what_it_corrects);
+    tcase_add_test(test, currencies_without_minor_units_come_back_too);
+    tcase_add_test(test, any_changed_byte_is_found);
+    tcase_add_test(test, what_no_writer_writes_is_refused);
+    tcase_add_test(test, a_void_invoice_shows_its_state_and_keeps_the_rest);
+    tcase_add_test(test, a_buffer_that_is_too_small_is_an_error);
+    suite_add_tcase(suite, test);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,139 @@
+/* usage.h: load balancer usage, billing and its summary (contract 3 and 9.4). */
+#include "invoice_fixture.h"
+#include "tollbook/usage.h"
+
+static void assert_usage(const tb_balancer_usage *usage, const char *expected)
+{
+    tb_buf out;
+    tb_error err = {0};
+    tb_buf_init(&out, 1 << 20, NULL);
+    ck_assert_msg(tb_usage_encode(usage, &out, &err) == TB_OK, "%s", err.message);
+    char *text = text_of(&out);
+    ck_assert_str_eq(text, expected);
+    free(text);
+}
+
+#define PERIOD                                                                                     \
+    "\"PeriodStart\":\"2026-10-01T00:00:00Z\",\"PeriodEnd\":\"2026-11-01T00:00:00Z\","             \
+    "\"ResetsAt\":\"2026-11-01T00:00:00Z\""
+
+START_TEST(usage_shows_price_allowance_and_an_open_last_tier)
+{
+    tb_book book = {.has_balancer = true, .balancer_fee = dec("9.50")};
+    book.balancer = (tb_tiers){.included = 50000000, .n = 2};
+    book.balancer.tier[0] = (tb_tier){.from = 50000000, .to = 100000000, .shown = dec("0.65")};
+    book.balancer.tier[1] = (tb_tier){.from = 100000000, .open = true, .shown = dec("0.00000001")};
+    assert_usage(&(tb_balancer_usage){7, FIXTURE_MONTH, 1234, &book},
+                 "{\"LoadBalancerId\":7," PERIOD ",\"CurrentRequests\":1234,\"IncludedRequests\":"
+                 "50000000,\"MonthlyFee\":9.5,\"Tiers\":[{\"ThresholdFromMillions\":50,"
+                 "\"ThresholdToMillions\":100,\"PricePerMillion\":0.65},{\"ThresholdFromMillions\":"
+                 "100,\"ThresholdToMillions\":null,\"PricePerMillion\":0.00000001}]}");
+}
+END_TEST
+
+START_TEST(usage_without_a_price_has_null_fee_and_no_tiers)
+{
+    static const char expected[] =
+        "{\"LoadBalancerId\":7," PERIOD ",\"CurrentRequests\":9223372036854775808,"
+        "\"IncludedRequests\":0,\"MonthlyFee\":null,\"Tiers\":[]}";
+    tb_book book = {.has_balancer = false};
+    tb_i128 requests = (tb_i128)INT64_MAX + 1;
+    assert_usage(&(tb_balancer_usage){7, FIXTURE_MONTH, requests, NULL}, expected);
+    assert_usage(&(tb_balancer_usage){7, FIXTURE_MONTH, requests, &book}, expected);
+}
+END_TEST
+
+START_TEST(billing_has_every_field_in_order)
+{
+    tb_billing_record records[2] = {{.id = 9,
+                                     .at_us = INT64_C(1793491200000000),
+                                     .type = TB_RECORD_MONTHLY_USAGE,
+                                     .amount = dec("-12.50"),
+                                     .payment = "",
+                                     .invoice = "2026-000007"},
+                                    {.id = 8,
+                                     .at_us = INT64_C(1790812803000000),
+                                     .type = TB_RECORD_BANK_TRANSFER,
+                                     .amount = dec("100"),
+                                     .payment = "pay \"1\"",
+                                     .invoice = ""}};
+    tb_billing b = {.balance = dec("87.50"),
+                    .this_month = dec("0.00089716735"),
+                    .bandwidth = 89716735,
+                    .records = records,
+                    .n_records = 2,
+                    .minimum = dec("1.00"),
+                    .optimizer_monthly = dec("9.50"),
+                    .tax_percent = dec("22"),
+                    .next_tax_percent = dec("22")};
+    tb_buf out;
+    b.traffic[TB_REGION_NA] = dec("0.5");
+    b.discount[TB_REGION_EU] = 5;
+    tb_buf_init(&out, 1 << 20, NULL);
+    ck_assert_int_eq(tb_billing_encode(&b, &out, NULL), TB_OK);
+    char *text = text_of(&out);
+    ck_assert_ptr_eq(strstr(text, "{\"Balance\":87.5,\"ThisMonthCharges\":0.00089716735,"), text);
+    ck_assert_ptr_nonnull(strstr(
+        text, "\"BillingRecords\":[{\"Id\":9,\"PaymentId\":null,\"Amount\":-12.5,\"Payer\":null,"
+              "\"Timestamp\":\"2026-11-01T00:00:00\",\"Type\":3,\"InvoiceAvailable\":true,"
+              "\"DocumentDownloadUrl\":\"/billing/invoices/2026-000007\","
+              "\"DetailedDocumentDownloadUrl\":null},{\"Id\":8,\"PaymentId\":\"pay \\\"1\\\"\","));
+    ck_assert_ptr_nonnull(strstr(text, "\"MonthlyChargesUSTraffic\":0.5,"));
+    ck_assert_ptr_nonnull(strstr(text, "\"MonthlyBandwidthUsed\":89716735,"));
+    ck_assert_ptr_nonnull(strstr(text, "\"EUUSDiscount\":5,"));
+    ck_assert_ptr_nonnull(strstr(text, "\"SavedPaymentMethods\":[],"));
+    size_t fields = 0;
+    for (const char *at = text; (at = strstr(at, "\":")); at++)
+        fields++;
+    ck_assert_uint_eq(fields, 73 + 2 * 9);
+    free(text);
+}
+END_TEST
+
+START_TEST(summary_lists_zones)
+{
+    tb_zone_month zones[2] = {{101, dec("0.00089716735"), 89716735, true},
+                              {102, dec("0"), 0, false}};
+    tb_buf out;
+    tb_buf_init(&out, 1 << 20, NULL);
+    ck_assert_int_eq(tb_billing_summary_encode(zones, 2, &out, NULL), TB_OK);
+    char *text = text_of(&out);
+    ck_assert_str_eq(text,
+                     "[{\"PullZoneId\":101,\"MonthlyUsage\":0.00089716735,"
+                     "\"MonthlyBandwidthUsed\":89716735,\"Enabled\":true},{\"PullZoneId\":102,"
+                     "\"MonthlyUsage\":0,\"MonthlyBandwidthUsed\":0,\"Enabled\":false}]");
+    free(text);
+}
+END_TEST
+
+START_TEST(a_zone_is_enabled_below_its_limit_and_while_prepaid_money_lasts)
+{
+    tb_decimal some = dec("0.01"), none = dec("0.00"), owed = dec("-1");
+    ck_assert(tb_zone_enabled(true, 0, 1000, false, none));
+    ck_assert(!tb_zone_enabled(false, 0, 0, false, some));
+    ck_assert(tb_zone_enabled(true, 1000, 999, false, none));
+    ck_assert(!tb_zone_enabled(true, 1000, 1000, false, some));
+    ck_assert(!tb_zone_enabled(true, 1000, 1001, false, some));
+    ck_assert(tb_zone_enabled(true, 0, 0, true, some));
+    ck_assert(!tb_zone_enabled(true, 0, 0, true, none));
+    ck_assert(!tb_zone_enabled(true, 0, 0, true, owed));
+    ck_assert(tb_zone_enabled(true, 0, 0, false, owed));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("invoice_usage");
+    TCase *test = tcase_create("invoice_usage");
+    tcase_add_test(test, usage_shows_price_allowance_and_an_open_last_tier);
+    tcase_add_test(test, usage_without_a_price_has_null_fee_and_no_tiers);
+    tcase_add_test(test, billing_has_every_field_in_order);
+    tcase_add_test(test, summary_lists_zones);
+    tcase_add_test(test, a_zone_is_enabled_below_its_limit_and_while_prepaid_money_lasts);
+    suite_add_tcase(suite, test);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
