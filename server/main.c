@@ -1,5 +1,6 @@
 /* tollbook: finds the subcommand in the table, parses its options and runs it. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
@@ -56,6 +57,7 @@ int main(int argc, char **argv)
     int words;
     tb_error err;
     argc--, argv++;
+    umask(077); /* databases hold hashes of keys and everybody's figures */
     if (argc > 0 && (strcmp(argv[0], "help") == 0 || strcmp(argv[0], "--help") == 0 ||
                      strcmp(argv[0], "-h") == 0))
         return help(argc - 1, argv + 1);

@@ -40,6 +40,17 @@ bool tb_roles_open(uint32_t roles, tb_access access)
     return (unsigned)access < TB_ACCESS_COUNT && opens >> access & 1;
 }
 
+const char *tb_roles_refusal(int64_t account, uint32_t roles)
+{
+    const uint32_t own = UINT32_C(1) << TB_ROLE_OPERATOR;
+    const uint32_t operators = own | UINT32_C(1) << TB_ROLE_INGEST;
+    if (account == 0 && (roles & ~operators))
+        return "A key of account 0, the operator, carries Ingest or Operator alone.";
+    if (account != 0 && (roles & own))
+        return "Operator is a role of account 0 alone: it makes keys for every account.";
+    return NULL;
+}
+
 void tb_key_format(const uint8_t random[TB_KEY_RANDOM], char out[TB_KEY_TEXT + 1])
 {
     sodium_bin2hex(out, TB_KEY_TEXT + 1, random, TB_KEY_RANDOM);

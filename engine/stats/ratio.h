@@ -5,9 +5,10 @@
 
 #include "tollbook/series.h"
 
+/* In 0..100, also where imported rows claim more pulled than served. */
 static inline double tb__hit_rate_of(double pulled, double requests)
 {
-    return requests == 0 ? 0 : 100.0 * (1.0 - pulled / requests);
+    return requests == 0 || pulled > requests ? 0 : 100.0 * (1.0 - pulled / requests);
 }
 
 static inline double tb__mean_of(double sum, double count)
@@ -27,10 +28,10 @@ static inline tb_u128 tb__mean_rounded(tb_u128 sum, tb_u128 count)
     return count == 0 ? 0 : (2 * sum + count) / (2 * count);
 }
 
-/* 100 x part/whole rounded half up, 0 when whole is 0. part <= 2^119. */
+/* 100 x part/whole rounded half up, in 0..100, 0 when whole is 0. part <= 2^119. */
 static inline tb_u128 tb__percent_rounded(tb_u128 part, tb_u128 whole)
 {
-    return tb__mean_rounded(100 * part, whole);
+    return part > whole ? (whole ? 100 : 0) : tb__mean_rounded(100 * part, whole);
 }
 
 #endif

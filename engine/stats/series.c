@@ -63,5 +63,6 @@ double tb_mean(tb_u128 sum, tb_u128 count)
 
 double tb_reduction(tb_u128 saved, tb_u128 input)
 {
-    return input == 0 ? 0 : 100.0 * (double)saved / (double)input;
+    if (input == 0) return 0;
+    return saved > input ? 100 : 100.0 * (double)saved / (double)input;
 }

@@ -42,8 +42,9 @@
     X(ZONE_OF_ACCOUNT, "SELECT 1 FROM zone WHERE account=?1 AND id=?2")                            \
     X(ACCOUNT_EXISTS, "SELECT 1 FROM account WHERE id=?1")                                         \
     X(ZONE_SERIES,                                                                                 \
-      "SELECT edge,id FROM series WHERE scope=1 AND owner=?2"                                      \
-      " AND EXISTS(SELECT 1 FROM zone WHERE account=?1 AND zone.id=?2) ORDER BY edge")             \
+      "SELECT s.edge,s.id,z.created_us FROM zone z"                                                \
+      " JOIN series s ON s.scope=1 AND s.owner=z.id"                                               \
+      " WHERE z.account=?1 AND z.id=?2 ORDER BY s.edge")                                           \
     X(ACCOUNT_SERIES, "SELECT edge,id FROM series WHERE scope=2 AND owner=?1 ORDER BY edge")       \
     X(PLACES,                                                                                      \
       "SELECT e.id,coalesce(r.id,0),coalesce(r.name,'Other: '||e.code)"                            \

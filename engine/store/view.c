@@ -95,12 +95,19 @@ static void keep_region(tb_store *store, int64_t region)
     store->n_located = n;
 }
 
-/* *ret_series: the series that holds the whole view, 0 where nothing was ever counted for it.
+static int64_t end_us(tb_range range)
+{
+    return (range.first + range.count) * (range.hourly ? TB_US_PER_HOUR : TB_US_PER_DAY);
+}
+
+/* *ret_series: the series that holds the whole view, 0 where nothing was ever counted for it, or
+ * where the zone is declared to exist only after the range (contract 1.6, architecture 5).
  * store->located: the view's locations. */
-static tb_code resolve(tb_store *store, const tb_view *view, int64_t *ret_series, tb_error *err)
+static tb_code resolve(tb_store *store, const tb_view *view, tb_range range, int64_t *ret_series,
+                       tb_error *err)
 {
     const int64_t values[2] = {view->account, view->zone};
-    bool zone = view->zone != TB_ALL, row = true;
+    bool zone = view->zone != TB_ALL, row = true, exists = true;
     sqlite3_stmt *s;
     int64_t all = 0;
     store->n_located = 0;
@@ -110,12 +117,14 @@ static tb_code resolve(tb_store *store, const tb_view *view, int64_t *ret_series
                             zone ? 2 : 1, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         int64_t edge = sqlite3_column_int64(s, 0), series = sqlite3_column_int64(s, 1);
+        if (zone) exists = sqlite3_column_int64(s, 2) < end_us(range);
         if (edge == 0) all = series;
         else code = add_located(store, edge, series, err);
         if (code) sqlite3_reset(s);
     }
     if (!code && store->n_located == 0) code = tb_store_view_check(store, view, err);
     if (code) return code;
+    if (!exists) all = 0, store->n_located = 0;
     if (view->region != TB_ALL) keep_region(store, view->region);
     bool one = store->n_located == 1 && (!all || view->region != TB_ALL);
     *ret_series = one ? store->located[0].series : view->region == TB_ALL ? all : 0;
@@ -201,7 +210,7 @@ tb_code tb_store_read_view(tb_store *store, const tb_view *view, tb_series *seri
                            tb_geo **ret_geo, size_t *ret_n_geo, tb_error *err)
 {
     int64_t id = 0;
-    tb_code code = resolve(store, view, &id, err);
+    tb_code code = resolve(store, view, series->range, &id, err);
     if (!code) code = tb__read_chunks(store, id, series, err);
     return code || !ret_geo ? code : read_geo(store, series, ret_geo, ret_n_geo, err);
 }

@@ -45,6 +45,11 @@ bool tb_role_parse(const char *name, tb_role *ret_role);
 /* Whether a set of roles (bit r = role r) opens `access`. */
 bool tb_roles_open(uint32_t roles, tb_access access);
 
+/* Account 0 is the operator: its keys carry Ingest or Operator alone, and Operator, which makes keys
+ * for every account, is for account 0 alone. NULL where the roles suit the account, else a sentence
+ * that says what does. */
+const char *tb_roles_refusal(int64_t account, uint32_t roles);
+
 #define TB_KEY_HASH 32
 #define TB_KEY_TEXT 48 /* characters of a key, terminator not counted */
 #define TB_KEY_RANDOM 24 /* random bytes it is made from: 192 bits */

@@ -146,8 +146,8 @@ typedef struct tb_view {
 /* TB_E_ZONE_NOT_FOUND where view->zone is not a zone of view->account (deleted zones are still
  * its own). An unknown region is an empty one: zeros. */
 TB_MUST_USE tb_code tb_store_view_check(tb_store *store, const tb_view *view, tb_error *err);
-/* Fills the columns of an initialised series; TB_E_ZONE_NOT_FOUND as above. Costs its points, not
- * the stored history. */
+/* Fills the columns of an initialised series; TB_E_ZONE_NOT_FOUND as above. A range that ends before
+ * the zone's `created` is zeros. Costs its points, not the stored history. */
 TB_MUST_USE tb_code tb_store_read_series(tb_store *store, const tb_view *view, tb_series *series,
                                          tb_error *err);
 /* The same, and the bytes per region over the series' range, ascending by region name, names in

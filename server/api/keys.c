@@ -91,14 +91,6 @@ static tb_code read_roles(const json_t *list, uint32_t *ret_roles, tb_error *err
     return TB_OK;
 }
 
-/* Account 0, the operator, has no figures: its keys carry Ingest or Operator alone. */
-static tb_code check_operator(const tb_key *key, tb_error *err)
-{
-    uint32_t operators = UINT32_C(1) << TB_ROLE_INGEST | UINT32_C(1) << TB_ROLE_OPERATOR;
-    if (key->account != 0 || !(key->roles & ~operators)) return TB_OK;
-    return bad(err, "Roles", "A key of account 0 carries Ingest or Operator alone.");
-}
-
 static tb_code read_key(json_t *document, tb_key *key, tb_error *err)
 {
     const char *name;
@@ -122,7 +114,8 @@ static tb_code read_key(json_t *document, tb_key *key, tb_error *err)
     if (!account) return bad(err, "Account", "Account is missing.");
     key->roles = UINT32_C(1) << TB_ROLE_USER;
     tb_code code = roles ? read_roles(roles, &key->roles, err) : TB_OK;
-    return code ? code : check_operator(key, err);
+    const char *refusal = tb_roles_refusal(key->account, key->roles);
+    return code || !refusal ? code : bad(err, "Roles", refusal);
 }
 
 static tb_code parse_key(const request *r, tb_key *key, tb_error *err)

@@ -56,11 +56,11 @@ static cache_key key_of(const question *q, uint64_t version)
                             q->range.hourly}};
 }
 
-/* The executable's version is part of what an ETag stands for: the next one may write other bytes. */
-static tb_hash128 hash_of(const cache_key *key)
+/* This run of the server is part of what an ETag stands for: the next one may be another version, or
+ * stand on a restored database whose data version counts the same again. */
+static tb_hash128 hash_of(const worker *w, const cache_key *key)
 {
-    XXH128_hash_t program = XXH3_128bits(TB_VERSION, sizeof TB_VERSION - 1);
-    XXH128_hash_t h = XXH3_128bits_withSeed(key, sizeof *key, program.low64);
+    XXH128_hash_t h = XXH3_128bits_withSeed(key, sizeof *key, w->server->id_seed);
     return (tb_hash128){.high = h.high64, .low = h.low64};
 }
 
@@ -107,7 +107,7 @@ static void answer_anew(request *r, const question *q)
     }
     cache_key key = key_of(q, version);
     cache_put(w->server->cache, &key, a);
-    r->tag_hash = hash_of(&key);
+    r->tag_hash = hash_of(w, &key);
     metrics_add(&w->metrics.cache_misses, 1);
     request_answer(r, a, false);
 }
@@ -117,7 +117,7 @@ static void answer_question(request *r, const question *q)
     worker *w = r->worker;
     uint64_t version = atomic_load_explicit(&w->server->version, memory_order_acquire);
     cache_key key = key_of(q, version);
-    if (request_not_modified(r, hash_of(&key))) return;
+    if (request_not_modified(r, hash_of(r->worker, &key))) return;
     answer *a = cache_get(w->server->cache, &key);
     if (!a) {
         answer_anew(r, q);

@@ -32,13 +32,11 @@ static int read_roles(const cli_call *call, uint32_t *ret_roles)
     return 0;
 }
 
-/* Account 0 has no figures of its own: its keys only work for the operator. */
 static int check_operator(const cli_call *call, uint32_t roles)
 {
-    uint32_t operators = UINT32_C(1) << TB_ROLE_INGEST | UINT32_C(1) << TB_ROLE_OPERATOR;
-    if (cli_number(call, "account", 0) != 0 || !(roles & ~operators)) return 0;
-    cli_say(call, "A key of account 0, the operator, carries Ingest or Operator alone. "
-                  "Give --role Ingest or --role Operator, or name an account of the catalogue.");
+    const char *refusal = tb_roles_refusal(cli_number(call, "account", 0), roles);
+    if (!refusal) return 0;
+    cli_say(call, "%s", refusal);
     return tb_code_exit(TB_E_USAGE);
 }
 

@@ -277,7 +277,7 @@ START_TEST(rounding_is_half_up_and_zero_over_zero_is_zero)
     ck_assert(tb__percent_rounded(1, 200) == 1);
     ck_assert(tb__percent_rounded(1, 201) == 0);
     ck_assert(tb__percent_rounded(INT64_MAX, INT64_MAX) == 100);
-    ck_assert(tb__percent_rounded(INT64_MAX, 1) == (tb_u128)INT64_MAX * 100);
+    ck_assert(tb__percent_rounded(INT64_MAX, 1) == 100);
     ck_assert(tb__mean_rounded(1, 2) == 1);
     ck_assert(tb__mean_rounded(1, 3) == 0);
     ck_assert(tb__mean_rounded(2, 3) == 1);

@@ -10,6 +10,18 @@ static uint32_t bit(tb_role role)
     return UINT32_C(1) << role;
 }
 
+START_TEST(operator_keys_belong_to_account_0_alone)
+{
+    const uint32_t user = 1u << TB_ROLE_USER, ingest = 1u << TB_ROLE_INGEST,
+                   operators = 1u << TB_ROLE_OPERATOR;
+    ck_assert_ptr_null(tb_roles_refusal(0, ingest | operators));
+    ck_assert_ptr_null(tb_roles_refusal(1, user | ingest));
+    ck_assert_ptr_nonnull(tb_roles_refusal(0, user));
+    ck_assert_ptr_nonnull(tb_roles_refusal(1, operators));
+    ck_assert_ptr_nonnull(tb_roles_refusal(1, user | operators));
+}
+END_TEST
+
 START_TEST(every_role_is_found_by_its_name)
 {
     for (int r = 0; r < TB_ROLE_COUNT; r++) {
@@ -146,6 +158,7 @@ int main(void)
 {
     Suite *suite = suite_create("key");
     TCase *t = tcase_create("key");
+    tcase_add_test(t, operator_keys_belong_to_account_0_alone);
     tcase_add_test(t, every_role_is_found_by_its_name);
     tcase_add_test(t, role_names_are_case_sensitive_and_whole);
     tcase_add_test(t, roles_open_what_the_contract_says);

@@ -120,6 +120,15 @@ START_TEST(the_total_of_an_absent_column_is_zero)
 END_TEST
 
 /* Contract 1.2: the sample of a real client. */
+START_TEST(ratios_stay_within_0_and_100_whatever_was_imported)
+{
+    ck_assert_double_eq(tb_hit_rate(100, 1), 0);
+    ck_assert_double_eq(tb_hit_rate(1, 0), 0);
+    ck_assert_double_eq(tb_reduction(INT64_MAX, 1), 100);
+    ck_assert_double_eq(tb_reduction(1, 0), 0);
+}
+END_TEST
+
 START_TEST(hit_rate_is_percent_of_what_was_not_pulled)
 {
     ck_assert_double_eq(tb_hit_rate(166, 2983), 94.43513241702983);
@@ -160,6 +169,7 @@ int main(void)
     tcase_add_test(t, sum_columns_add_past_64_bits);
     tcase_add_test(t, max_columns_take_the_largest);
     tcase_add_test(t, the_total_of_an_absent_column_is_zero);
+    tcase_add_test(t, ratios_stay_within_0_and_100_whatever_was_imported);
     tcase_add_test(t, hit_rate_is_percent_of_what_was_not_pulled);
     tcase_add_test(t, ratios_of_nothing_are_zero);
     tcase_add_test(t, means_and_reductions);

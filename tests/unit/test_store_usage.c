@@ -182,6 +182,25 @@ START_TEST(bytes_per_region_carry_names_and_unknown_codes)
 }
 END_TEST
 
+START_TEST(a_range_before_the_zone_was_created_is_zeros)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f,
+                  "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":[{\"id\":101,\"account\":1,"
+                  "\"name\":\"z\",\"created\":\"2026-11-20T12:00:00Z\"}]}",
+                  NOW_US, NULL);
+    tb_row row = row_of(101, "DE", HOUR, TB_M_BYTES, 10);
+    fixture_add(&f, &row, 1, 1);
+    tb_view zone = {1, 101, TB_ALL};
+    ck_assert_uint_eq(total_of(&f, zone, (tb_range){DAY, 2, false}, TB_M_BYTES), 0);
+    ck_assert_uint_eq(total_of(&f, zone, (tb_range){HOUR, 60, true}, TB_M_BYTES), 0);
+    ck_assert_uint_eq(total_of(&f, zone, (tb_range){HOUR, 61, true}, TB_M_BYTES), 10);
+    ck_assert_uint_eq(total_of(&f, zone, (tb_range){DAY, 3, false}, TB_M_BYTES), 10);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(a_rolled_back_batch_leaves_nothing)
 {
     fixture f;
@@ -360,6 +379,7 @@ int main(void)
     tcase_add_test(tests, a_maximum_keeps_the_larger_over_hours_days_and_locations);
     tcase_add_test(tests, usage_of_an_unknown_zone_joins_its_account_later);
     tcase_add_test(tests, bytes_per_region_carry_names_and_unknown_codes);
+    tcase_add_test(tests, a_range_before_the_zone_was_created_is_zeros);
     tcase_add_test(tests, a_rolled_back_batch_leaves_nothing);
     tcase_add_test(tests, going_back_to_a_mark_keeps_what_stood_before_it);
     tcase_add_test(tests, a_counter_that_would_overflow_is_refused);

@@ -26,6 +26,11 @@ class Usage(Case):
         self.assertIn("key revoke", text)
         self.assertNotIn("  ingest", text)
 
+    def test_files_are_their_owners_alone(self):
+        self.run_tool("init", "--db", "own.db")
+        for path in self.folder.glob("own.db*"):
+            self.assertEqual(path.stat().st_mode & 0o077, 0, path)
+
     def test_version(self):
         self.assertRegex(self.run_tool("--version").out, r"^tollbook \d+\.\d+\.\d+\n$")
 
