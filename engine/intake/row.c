@@ -175,19 +175,29 @@ static bool number_byte(char c)
     return tb__digit(c) || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E';
 }
 
-/* A whole number from min to 2^63-1, written plainly. */
-static bool take_whole(reader *r, unsigned key, uint64_t min, tb_reject_reason reason,
-                       uint64_t *ret)
+/* A whole number from min to max, written plainly; the sentence says which. */
+static bool take_whole(reader *r, unsigned key, uint64_t min, uint64_t max,
+                       tb_reject_reason reason, const char *sentence, uint64_t *ret)
 {
     skip_space(r);
     const char *from = r->at, *stop;
     while (r->at < r->end && number_byte(*r->at))
         r->at++;
     const bool zeros = r->at - from > 1 && *from == '0';
-    if (!zeros && tb__number(from, r->at, TB_COUNTER_MAX, ret, &stop) && *ret >= min) return true;
-    return refuse(r, from, reason, keys[key].name,
-                  min ? "must be a whole number from 1 to 2^63-1."
-                      : "must be a whole number from 0 to 2^63-1.");
+    if (!zeros && tb__number(from, r->at, max, ret, &stop) && *ret >= min) return true;
+    return refuse(r, from, reason, keys[key].name, sentence);
+}
+
+static bool take_id(reader *r, unsigned key, uint64_t *ret)
+{
+    return take_whole(r, key, 1, INT64_MAX, key == KEY_ZONE ? TB_REJECT_ZONE : TB_REJECT_JSON,
+                      "must be a whole number from 1 to 2^63-1.", ret);
+}
+
+static bool take_counter(reader *r, unsigned key, uint64_t *ret)
+{
+    return take_whole(r, key, 0, TB_ROW_COUNTER_MAX, TB_REJECT_COUNTER,
+                      "must be a whole number from 0 to 10^18.", ret);
 }
 
 static bool take_hour(reader *r)
@@ -236,14 +246,13 @@ static bool take_value(reader *r, unsigned key)
     case KEY_REGION: return take_region(r);
     case KEY_ZONE:
     case KEY_BALANCER:
-        if (!take_whole(r, key, 1, key == KEY_ZONE ? TB_REJECT_ZONE : TB_REJECT_JSON, &id))
-            return false;
+        if (!take_id(r, key, &id)) return false;
         r->row.id = (int64_t)id;
         r->row.balancer = key == KEY_BALANCER;
         return true;
     default:
         r->row.metrics |= TB_METRIC_BIT(key);
-        return take_whole(r, key, 0, TB_REJECT_COUNTER, &r->row.value[key]);
+        return take_counter(r, key, &r->row.value[key]);
     }
 }
 

@@ -22,6 +22,9 @@ typedef enum tb_cache {
 } tb_cache;
 
 #define TB_HIT_BYTES_MAX (UINT64_C(1) << 44)         /* most bytes of one answer: 16 TiB */
+/* Most of one counter of a usage row: more than anything answers in an hour, and so little of a
+ * counter's 2^63-1 that one absurd row cannot fill it. */
+#define TB_ROW_COUNTER_MAX UINT64_C(1000000000000000000)
 #define TB_LINE_MAX (1u << 20)                       /* longest line, bytes */
 #define TB_OLDEST_MS INT64_C(1420070400000)          /* 2015-01-01T00:00:00Z */
 #define TB_AHEAD_MS (INT64_C(48) * 3600 * 1000)      /* how far ahead of now a line may be */
@@ -55,7 +58,7 @@ typedef struct tb_hit {
     X(NUL, "line holds a NUL byte")                                                                \
     X(COMBINED, "not a combined log line")                                                         \
     X(JSON, "not a JSON object of known counters")                                                 \
-    X(COUNTER, "counter is not a whole number from 0 to 2^63-1")                                   \
+    X(COUNTER, "counter is not a whole number from 0 to 10^18")                                    \
     X(HOUR, "hour is not an RFC 3339 time on the hour")
 
 typedef enum tb_reject_reason {
@@ -111,7 +114,7 @@ typedef struct tb_row {
 } tb_row;
 
 /* Parses one line (no LF). Unknown keys, duplicate keys, keys of request logs alone and values
- * outside 0 .. 2^63-1 are refused: returns false and fills *ret_reject (line = 1) and, in
+ * outside 0 .. TB_ROW_COUNTER_MAX are refused: returns false and fills *ret_reject (line = 1) and, in
  * err->message, the sentence that names the key. "region" is the edge location code. */
 bool tb_row_parse(const char *line, size_t len, int64_t now_ms, tb_row *ret_row,
                   tb_reject *ret_reject, tb_error *err);

@@ -24,7 +24,7 @@ static void check_accepted(const tb_row *row)
     MUST(!row->balancer || row->metrics == TB_METRIC_BIT(TB_M_REQUESTS));
     MUST(row->hour >= TB_OLDEST_MS / 3600000 && row->hour <= (NOW_MS + TB_AHEAD_MS) / 3600000);
     for (unsigned i = 0; i < TB_METRIC_COUNT; i++)
-        MUST(row->value[i] <= TB_COUNTER_MAX);
+        MUST(row->value[i] <= TB_ROW_COUNTER_MAX);
     tb_rollup *rollup = tb_rollup_new(10, NULL);
     MUST(rollup && tb_rollup_add_row(rollup, row, NULL) == TB_OK);
     MUST(tb_rollup_groups(rollup) == 1);

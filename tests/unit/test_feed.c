@@ -483,6 +483,103 @@ START_TEST(streams_and_compressed_files_take_an_unterminated_last_line)
 }
 END_TEST
 
+/* Feeds bytes as a body, in a transaction of its own. */
+static feed_report feed_body(const char *bytes, size_t len, const feed_options *options)
+{
+    feed_report report;
+    tb_error err = {0};
+    ok(tb_store_begin(f.store, &err));
+    ok(feed_memory(f.store, bytes, len, FEED_PLAIN, 1 << 24, options, &report, &err));
+    ok(tb_store_commit(f.store, &err));
+    return report;
+}
+
+/* Feeds the log's first `len` bytes in one of the ways that take an unterminated last line. */
+static feed_report feed_cut(int way, size_t len, feed_options options)
+{
+    static char packed[1 << 16];
+    feed_report report;
+    tb_error err = {0};
+    if (way == 0) {
+        ok(feed_pipe(log_text.bytes, len, &options, &report, &err));
+        return report;
+    }
+    if (way == 1) return feed_body(log_text.bytes, len, &options);
+    if (way == 2)
+        return feed_ok(packed, pack_gzip(log_text.bytes, len, packed, sizeof packed), &options);
+    options.take_partial_line = true;
+    return feed_ok(log_text.bytes, len, &options);
+}
+
+/* A cut line was refused; whole it is read once, however either came. */
+START_TEST(a_refused_last_line_without_end_is_read_anew_once_it_has_grown)
+{
+    make_log(&log_text, 0, 6, 4);
+    feed_options options = plain_options();
+    feed_ok(log_text.bytes, log_text.len, &options);
+    uint64_t usage = usage_hash();
+    options.block_bytes = 300;
+    for (size_t cut = 0; cut <= log_text.len; cut++)
+        for (int way = 0; way < 16; way++) {
+            if (!worth_a_cut(&log_text, cut)) continue;
+            again();
+            feed_cut(way % 4, cut, options);
+            uint64_t n = segments();
+            ck_assert(feed_cut(way / 4, cut, options).nothing_new == (cut > 0));
+            ck_assert_uint_eq(segments(), n);
+            feed_report report = feed_cut(way / 4, log_text.len, options);
+            ck_assert_uint_eq(report.known_lines + report.lines, 6);
+            ck_assert_uint_eq(usage_hash(), usage);
+            ck_assert(feed_ok(log_text.bytes, log_text.len, &options).nothing_new);
+            if (cut % 50 == 0) fixture_verify(&f);
+        }
+}
+END_TEST
+
+START_TEST(a_live_log_posted_whole_again_and_again_counts_each_line_once)
+{
+    make_log(&log_text, 0, 60, 0);
+    feed_options options = plain_options();
+    feed_ok(log_text.bytes, log_text.len, &options);
+    uint64_t usage = usage_hash();
+    for (size_t step = 1; step < log_text.len; step = step * 3 + 1) {
+        again();
+        uint64_t accepted = 0;
+        for (size_t len = step; len < log_text.len; len += step * 7 % 611 + step / 5 + 1)
+            accepted += feed_body(log_text.bytes, len, &options).accepted;
+        accepted += feed_body(log_text.bytes, log_text.len, &options).accepted;
+        ck_assert_uint_eq(accepted, 60);
+        ck_assert_uint_eq(usage_hash(), usage);
+    }
+    fixture_verify(&f);
+}
+END_TEST
+
+/* Its end alone makes it no other line: with CR LF too, and with more after it. */
+START_TEST(a_refused_last_line_that_only_gets_its_end_stays_known)
+{
+    static const char *const ends[] = {"\n", "\r\n"};
+    feed_options options = plain_options();
+    for (int way = 0; way < 4; way++)
+        for (int end = 0; end < 2; end++) {
+            again();
+            make_log(&log_text, 0, 3, 0);
+            put_str(&log_text, "not a line");
+            ck_assert_uint_eq(feed_cut(way, log_text.len, options).rejected, 1);
+            put_str(&log_text, ends[end]);
+            ck_assert(feed_cut(way, log_text.len, options).nothing_new);
+            put_line(&log_text, 3);
+            feed_report report = feed_cut(way, log_text.len, options);
+            ck_assert_uint_eq(report.known_lines, 4);
+            ck_assert_uint_eq(report.lines, 1);
+            ck_assert_uint_eq(report.accepted, 1);
+            ck_assert(feed_cut(way, log_text.len, options).nothing_new);
+            ck_assert_uint_eq(count_of("SELECT 1 FROM reject"), 1);
+            fixture_verify(&f);
+        }
+}
+END_TEST
+
 /* --- long lines --- */
 
 static void make_long(size_t len)
@@ -544,6 +641,34 @@ START_TEST(a_too_long_last_line_without_end_waits_too)
     ck_assert_uint_eq(report.known_lines, 2);
     ck_assert_uint_eq(report.lines, 3);
     ck_assert_uint_eq(report.rejected, 1);
+}
+END_TEST
+
+START_TEST(a_too_long_last_line_without_end_that_was_refused_may_grow_too)
+{
+    feed_options options = plain_options();
+    feed_report report;
+    tb_error err = {0};
+    struct stat st;
+    static const size_t blocks[] = {0, 1, TB_LINE_MAX + 3};
+    for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
+        again();
+        options.block_bytes = blocks[b];
+        options.take_partial_line = true;
+        make_long(2 * TB_LINE_MAX);
+        ck_assert_int_eq(stat(input, &st), 0);
+        ck_assert_int_eq(truncate(input, st.st_size - (off_t)log_text.len - 9), 0);
+        ok(feed_file(f.store, input, &options, &report, &err));
+        ck_assert_uint_eq(report.lines, 3);
+        ck_assert_uint_eq(report.rejected, 1);
+        ok(feed_file(f.store, input, &options, &report, &err));
+        ck_assert(report.nothing_new);
+        make_long(2 * TB_LINE_MAX);
+        ok(feed_file(f.store, input, &options, &report, &err));
+        ck_assert_uint_eq(report.known_lines, 2);
+        ck_assert_uint_eq(report.lines, 3);
+        ck_assert_uint_eq(report.rejected, 1);
+    }
 }
 END_TEST
 
@@ -835,13 +960,13 @@ START_TEST(a_row_that_overflows_a_counter_is_named)
     tb_error err = {0};
     log_text.len = 0;
     put_str(&log_text, two_rows);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 10; i++)
         put_str(&log_text, "{\"zone\":101,\"hour\":\"2026-11-17T14:00:00Z\",\"region\":\"DE\","
-                           "\"bytes\":9223372036854775807}\n");
+                           "\"bytes\":1000000000000000000}\n");
     options.block_bytes = 90;
     ck_assert_int_eq(feed_code(log_text.bytes, log_text.len, &options, &report, &err),
                      TB_E_OVERFLOW);
-    ck_assert_uint_eq(err.line, 4);
+    ck_assert_uint_eq(err.line, 12);
     ck_assert_uint_eq(segments(), 0);
 }
 END_TEST
@@ -967,8 +1092,12 @@ int main(void)
     tcase_add_test(tc, an_unterminated_last_line_of_a_plain_file_waits);
     tcase_add_test(tc, final_takes_an_unterminated_last_line_and_its_end_is_no_line);
     tcase_add_test(tc, streams_and_compressed_files_take_an_unterminated_last_line);
+    tcase_add_test(tc, a_refused_last_line_without_end_is_read_anew_once_it_has_grown);
+    tcase_add_test(tc, a_live_log_posted_whole_again_and_again_counts_each_line_once);
+    tcase_add_test(tc, a_refused_last_line_that_only_gets_its_end_stays_known);
     tcase_add_test(tc, a_line_longer_than_the_limit_is_one_rejected_line);
     tcase_add_test(tc, a_too_long_last_line_without_end_waits_too);
+    tcase_add_test(tc, a_too_long_last_line_without_end_that_was_refused_may_grow_too);
     tcase_add_test(tc, gzip_members_and_zstd_frames_one_after_another_are_one_input);
     tcase_add_test(tc, a_grown_compressed_log_adds_only_its_new_lines);
     tcase_add_test(tc, compressed_input_cut_anywhere_is_an_error_that_names_the_byte);
