@@ -1,0 +1,699 @@
+/* Properties of bills that hold for every month, asked of random ones: a bill can be added up again
+ * from what it shows, more usage never costs less, a book boundary at which nothing changes changes
+ * nothing, prorated parts sum to the whole, and every compiler makes the same bytes.
+ *
+ * TB_SEED reruns a failing run; the seed is printed at the start. */
+#include "base/hash.h"
+#include "tollbook/bill.h"
+#include "tollbook/calendar.h"
+
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROUNDS (2000 / TB_PART)
+#define BOOKS  3
+#define PARTS  6
+#define MOST   256
+#define MONTH  681 /* October 2026 */
+#define HOURS  744
+
+static uint64_t seed, state;
+
+static uint64_t random_bits(void)
+{
+    uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64 */
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static int64_t below(int64_t n)
+{
+    return (int64_t)(random_bits() % (uint64_t)n);
+}
+
+static bool one_in(int n)
+{
+    return below(n) == 0;
+}
+
+/* All lengths up to 10^16 alike. */
+static int64_t any_units(void)
+{
+    int64_t size = 10;
+    for (int64_t digits = below(16); digits > 0; digits--)
+        size *= 10;
+    return 1 + below(size);
+}
+
+static void begin(void)
+{
+    state = seed;
+}
+
+/* --- random books --- */
+
+/* Which modes of tiers a book may have. */
+typedef enum modes { GRADUATED_ONLY, ANY_MODE } modes;
+
+static void put_price(tb_buf *out)
+{
+    int whole = (int)below(30), cents = (int)below(100), fine = (int)below(1000000000);
+    if (one_in(8))
+        tb_buf_str(out, "\"0\"");
+    else if (one_in(2))
+        tb_buf_fmt(out, "\"%d.%02d\"", whole, cents);
+    else
+        tb_buf_fmt(out, "\"0.%09d\"", fine);
+}
+
+/* Thresholds are whole millions of the unit, so they read alike in GB and in millions. */
+static void put_tiers(tb_buf *out, tb_tier_mode mode, const char *const names[3])
+{
+    int64_t from = 0;
+    size_t n = 1 + (size_t)below(4);
+    tb_buf_fmt(out, "\"mode\":\"%s\",", tb_tier_mode_name(mode));
+    if (mode == TB_PACKAGE) tb_buf_fmt(out, "\"block\":\"%d\",", 1 + (int)below(1000));
+    tb_buf_str(out, "\"tiers\":[");
+    for (size_t i = 0; i < n; i++) {
+        int64_t to = from + 1 + below(one_in(2) ? 100 : 1000000);
+        tb_buf_fmt(out, "{\"%s\":\"%" PRId64 "\",\"%s\":", names[0], from, names[1]);
+        if (i + 1 < n)
+            tb_buf_fmt(out, "\"%" PRId64 "\"", to);
+        else
+            tb_buf_str(out, "null");
+        tb_buf_fmt(out, ",\"%s\":", mode == TB_PACKAGE ? "price_per_block" : names[2]);
+        put_price(out);
+        if (one_in(4)) {
+            tb_buf_str(out, ",\"flat\":");
+            put_price(out);
+        }
+        tb_buf_str(out, i + 1 < n ? "}," : "}]");
+        from = to;
+    }
+}
+
+static const char *any_axis(void)
+{
+    return one_in(2) ? "net" : "absolute";
+}
+
+static void put_bandwidth(tb_buf *out, tb_tier_mode mode)
+{
+    static const char *const names[3] = {"from", "to", "price"};
+    tb_buf_str(out, "\"bandwidth\":{\"premium\":{\"per\":\"GB\",\"regions\":{\"EU\":");
+    put_price(out);
+    for (int r = TB_REGION_NA; r < TB_BILLING_REGION_COUNT; r++) {
+        if (one_in(12)) continue;
+        tb_buf_fmt(out, ",\"%s\":", tb_billing_region_name((tb_billing_region)r));
+        put_price(out);
+    }
+    int included = one_in(2) ? 0 : (int)below(1000);
+    tb_buf_fmt(out, "}},\"volume\":{\"per\":\"GB\",\"included\":\"%d\",\"included_axis\":\"%s\",",
+               included, any_axis());
+    put_tiers(out, mode, names);
+    tb_buf_str(out, "}}");
+}
+
+static void put_balancer(tb_buf *out, tb_tier_mode mode)
+{
+    static const char *const names[3] = {"from_millions", "to_millions", "price_per_million"};
+    tb_buf_str(out, "\"load_balancer\":{\"monthly_fee\":");
+    put_price(out);
+    int included = one_in(2) ? 0 : (int)below(100000000);
+    tb_buf_fmt(out, ",\"included_requests\":%d,\"included_axis\":\"%s\",", included, any_axis());
+    put_tiers(out, mode, names);
+    tb_buf_str(out, "}");
+}
+
+static tb_tier_mode any_mode(modes m)
+{
+    return m == GRADUATED_ONLY ? TB_GRADUATED : (tb_tier_mode)below(TB_PACKAGE + 1);
+}
+
+static void any_book(int number, modes m, tb_book *book)
+{
+    tb_buf out;
+    tb_error err = {0};
+    tb_buf_init(&out, 65536, NULL);
+    tb_buf_fmt(&out, "{\"book\":\"book-%d\",\"currency\":\"USD\",", number);
+    tb_buf_fmt(&out, "\"rounding\":\"%s\",", one_in(2) ? "half_even" : "half_up");
+    tb_buf_str(&out, "\"effective_from\":\"2026-01-01T00:00:00Z\",\"minimum_monthly\":");
+    put_price(&out);
+    tb_buf_str(&out, ",");
+    put_bandwidth(&out, any_mode(m));
+    if (!one_in(10)) {
+        tb_buf_str(&out, ",\"optimizer\":{\"monthly\":");
+        put_price(&out);
+        tb_buf_str(&out, "}");
+    }
+    tb_buf_str(&out, ",");
+    put_balancer(&out, any_mode(m));
+    tb_buf_str(&out, "}");
+    ck_assert(!out.failed);
+    ck_assert_msg(!tb_book_parse(out.data, out.len, NULL, book, &err), "%s: %s in %.*s", err.field,
+                  err.message, (int)out.len, out.data);
+    tb_buf_release(&out);
+}
+
+/* --- random months --- */
+
+typedef struct month {
+    tb_bill_input in;
+    tb_bill_part parts[PARTS];
+    tb_bill_bytes bytes[MOST];
+    tb_bill_optimizer optimizers[MOST];
+    tb_bill_balancer balancers[MOST];
+} month;
+
+static tb_book books[BOOKS];
+
+static void any_books(modes m)
+{
+    for (int i = 0; i < BOOKS; i++)
+        any_book(i, m, &books[i]);
+}
+
+static void release_books(void)
+{
+    for (int i = 0; i < BOOKS; i++)
+        tb_book_release(&books[i]);
+}
+
+/* Points the input at its own month's arrays. */
+static void tie(month *m)
+{
+    m->in.parts = m->parts;
+    m->in.bytes = m->bytes;
+    m->in.optimizers = m->optimizers;
+    m->in.balancers = m->balancers;
+}
+
+static void any_parts(month *m)
+{
+    int64_t at = tb_month_first_day(MONTH) * TB_US_PER_DAY;
+    int64_t end = at + HOURS * TB_US_PER_HOUR;
+    size_t n = 1 + (size_t)below(PARTS - 2);
+    for (size_t i = 0; i < n; i++) {
+        int64_t to = i + 1 < n ? at + (1 + below(HOURS / PARTS)) * TB_US_PER_HOUR : end;
+        const tb_book *book = &books[below(BOOKS)];
+        m->parts[i] = (tb_bill_part){one_in(10) ? NULL : book, at, to};
+        at = to;
+    }
+    m->in.n_parts = n;
+}
+
+static int64_t seconds_of(const tb_bill_part *part)
+{
+    return (part->to_us - part->from_us) / TB_US_PER_S;
+}
+
+/* Random numbers are drawn one statement each: the order of initializers is the compiler's. */
+static void any_entry(month *m, int64_t zone, uint32_t part, tb_charge charge)
+{
+    tb_bill_bytes *e = &m->bytes[m->in.n_bytes++];
+    *e = (tb_bill_bytes){.zone = zone, .part = part, .charge = charge, .location = "XX"};
+    e->priced = !one_in(20);
+    e->region = (tb_billing_region)below(TB_BILLING_REGION_COUNT);
+    if (one_in(2)) e->discount = (int)below(101);
+    e->override_price = (tb_decimal){1 + below(100), 11};
+    e->bytes = any_units();
+    e->evidence = (tb_evidence){.buckets = 1, .hash = "0123456789abcdef0123456789abcdef"};
+}
+
+static void any_optimizer(month *m, int64_t zone, uint32_t part)
+{
+    tb_bill_optimizer *e = &m->optimizers[m->in.n_optimizers++];
+    *e = (tb_bill_optimizer){.zone = zone, .part = part, .monthly = {950, 2}};
+    e->seconds = below(seconds_of(&m->parts[part]) + 1);
+    e->own_price = one_in(3);
+}
+
+static void any_balancer(month *m, int64_t id, uint32_t part)
+{
+    tb_bill_balancer *e = &m->balancers[m->in.n_balancers++];
+    *e = (tb_bill_balancer){.balancer = id, .part = part};
+    e->seconds = below(seconds_of(&m->parts[part]) + 1);
+    if (!one_in(4)) e->requests = any_units();
+}
+
+static void any_zones(month *m)
+{
+    int64_t zone = 0;
+    for (int64_t zones = below(6); zones > 0; zones--) {
+        zone += 1 + below(100);
+        tb_charge charge = (tb_charge)below(3);
+        for (uint32_t part = 0; part < m->in.n_parts; part++)
+            for (int64_t entries = below(6); entries > 0; entries--) {
+                tb_charge other = (tb_charge)below(3);
+                any_entry(m, zone, part, one_in(5) ? other : charge);
+            }
+        if (one_in(2)) continue;
+        for (uint32_t part = 0; part < m->in.n_parts; part++)
+            any_optimizer(m, zone, part);
+    }
+}
+
+static void any_month(month *m)
+{
+    m->in = (tb_bill_input){.account = 1, .month = MONTH, .currency = "USD"};
+    tie(m);
+    m->in.running = one_in(3);
+    m->in.active_zone = !one_in(3);
+    any_parts(m);
+    any_zones(m);
+    for (int64_t id = 1; id < 4; id++)
+        for (uint32_t part = 0; part < m->in.n_parts; part++)
+            if (one_in(2)) any_balancer(m, id, part);
+    for (int64_t n = below(3); n > 0; n--)
+        m->in.tax[m->in.n_tax++] = (tb_bill_tax){.name = "tax", .percent = {below(3000), 2}};
+}
+
+static void rate(const month *m, tb_bill *bill)
+{
+    tb_error err = {0};
+    tb_code code = tb_bill_rate(&m->in, NULL, bill, &err);
+    ck_assert_msg(code == TB_OK, "%s: %s", err.field, err.message);
+}
+
+static bool same(tb_decimal a, tb_decimal b)
+{
+    return tb_decimal_compare(a, b) == 0;
+}
+
+static tb_decimal plus(tb_decimal a, tb_decimal b)
+{
+    ck_assert_int_eq(tb_decimal_add(a, b, &a, NULL), TB_OK);
+    return a;
+}
+
+/* --- the properties --- */
+
+static void line_adds_up(const tb_bill *bill, const tb_bill_line *line)
+{
+    tb_decimal exact = TB_DECIMAL_ZERO, shared = TB_DECIMAL_ZERO, amount = TB_DECIMAL_ZERO;
+    tb_i128 units = 0, bytes = 0;
+    for (size_t i = 0; i < line->n_tiers; i++) {
+        exact = plus(exact, line->tiers[i].amount);
+        ck_assert(line->tiers[i].from == units);
+        units += line->tiers[i].units;
+        ck_assert(line->tiers[i].to == units);
+    }
+    for (size_t i = 0; i < line->n_shares; i++) {
+        amount = plus(amount, line->shares[i].amount);
+        shared = plus(shared, line->shares[i].exact);
+        bytes += line->shares[i].bytes;
+    }
+    ck_assert(line->n_tiers > 0 && same(exact, line->exact));
+    ck_assert(line->kind == TB_LINE_MINIMUM || units == line->quantity);
+    ck_assert((line->kind == TB_LINE_VOLUME) == (line->n_shares > 0));
+    if (line->n_shares)
+        ck_assert(bytes == line->quantity && same(amount, line->amount) && same(shared, exact));
+    ck_assert_int_eq(tb_decimal_round(exact, bill->minor_digits, bill->rounding, &exact, NULL),
+                     TB_OK);
+    ck_assert(same(exact, line->amount));
+}
+
+static void stands_behind(const tb_bill_line *before, const tb_bill_line *line)
+{
+    ck_assert_uint_eq(line->number, before->number + 1);
+    ck_assert(before->kind < line->kind || (before->kind == line->kind && before->id <= line->id));
+}
+
+START_TEST(a_bill_can_be_added_up_again)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        month m;
+        tb_bill bill;
+        any_books(ANY_MODE);
+        any_month(&m);
+        rate(&m, &bill);
+        tb_decimal subtotal = TB_DECIMAL_ZERO, exact = TB_DECIMAL_ZERO;
+        for (size_t i = 0; i < bill.n_lines; i++) {
+            line_adds_up(&bill, &bill.lines[i]);
+            if (i > 0) stands_behind(&bill.lines[i - 1], &bill.lines[i]);
+            subtotal = plus(subtotal, bill.lines[i].amount);
+            exact = plus(exact, bill.lines[i].exact);
+        }
+        ck_assert(same(subtotal, bill.subtotal) && same(exact, bill.exact));
+        ck_assert(same(plus(bill.exact, bill.residual), bill.subtotal));
+        for (size_t i = 0; i < bill.n_tax; i++)
+            subtotal = plus(subtotal, bill.tax[i].amount);
+        ck_assert(same(subtotal, bill.total));
+        tb_bill_release(&bill);
+        release_books();
+    }
+}
+END_TEST
+
+/* Everything that came in is on a line or in the list of what has no price. */
+START_TEST(no_usage_is_lost)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        month m;
+        tb_bill bill;
+        tb_i128 in[3] = {0}, out[3] = {0};
+        any_books(ANY_MODE);
+        any_month(&m);
+        m.in.running = true;
+        rate(&m, &bill);
+        for (size_t i = 0; i < m.in.n_bytes; i++)
+            in[0] += m.bytes[i].bytes;
+        for (size_t i = 0; i < m.in.n_optimizers; i++)
+            in[1] += m.optimizers[i].seconds;
+        for (size_t i = 0; i < m.in.n_balancers; i++) {
+            in[1] += m.balancers[i].seconds;
+            in[2] += m.balancers[i].requests;
+        }
+        for (size_t i = 0; i < bill.n_lines + bill.n_unpriced; i++) {
+            bool line = i < bill.n_lines;
+            const tb_unpriced *gap = line ? NULL : &bill.unpriced[i - bill.n_lines];
+            char unit = line ? *tb_line_kind_unit(bill.lines[i].kind) : *gap->unit;
+            out[unit == 'b'   ? 0
+                : unit == 's' ? 1
+                              : 2] += line ? bill.lines[i].quantity : gap->quantity;
+        }
+        for (int i = 0; i < 3; i++)
+            ck_assert(in[i] == out[i]);
+        tb_bill_release(&bill);
+        release_books();
+    }
+}
+END_TEST
+
+START_TEST(charges_of_zones_and_balancers_are_the_whole)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        month m;
+        tb_bill bill;
+        any_books(ANY_MODE);
+        any_month(&m);
+        rate(&m, &bill);
+        tb_decimal sum = TB_DECIMAL_ZERO, charges;
+        for (int64_t zone = 0; zone < 700; zone++) {
+            ck_assert_int_eq(tb_bill_zone_charges(&bill, zone, &charges, NULL), TB_OK);
+            sum = plus(sum, charges);
+        }
+        for (size_t i = 0; i < bill.n_lines; i++)
+            if (bill.lines[i].kind >= TB_LINE_BALANCER_FEE) sum = plus(sum, bill.lines[i].exact);
+        ck_assert(same(sum, bill.exact));
+        tb_bill_release(&bill);
+        release_books();
+    }
+}
+END_TEST
+
+/* Adds to one number of the usage. False where there is none. */
+static bool use_more(month *m)
+{
+    size_t n = m->in.n_bytes + m->in.n_balancers;
+    if (n == 0) return false;
+    size_t i = (size_t)below((int64_t)n);
+    if (i < m->in.n_bytes)
+        m->bytes[i].bytes += any_units();
+    else
+        m->balancers[i - m->in.n_bytes].requests += any_units();
+    return true;
+}
+
+START_TEST(more_usage_never_costs_less)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        month m;
+        tb_bill less, more;
+        any_books(GRADUATED_ONLY);
+        any_month(&m);
+        /* One book's tiers: where a later book is cheaper, usage that moves the rest of the month
+         * into other tiers may well make the rest cheaper. */
+        for (size_t i = 0; i < m.in.n_parts; i++)
+            if (m.parts[i].book) m.parts[i].book = &books[0];
+        rate(&m, &less);
+        if (use_more(&m)) {
+            rate(&m, &more);
+            ck_assert_int_ge(tb_decimal_compare(more.total, less.total), 0);
+            if (m.in.running) ck_assert_int_ge(tb_decimal_compare(more.exact, less.exact), 0);
+            tb_bill_release(&more);
+        }
+        tb_bill_release(&less);
+        release_books();
+    }
+}
+END_TEST
+
+/* Cuts part `cut` after `hours` in two under the same book, its entries along. */
+typedef struct cut {
+    uint32_t part;
+    int64_t seconds; /* of the first half */
+} cut;
+
+static uint32_t later(const cut *c, uint32_t part)
+{
+    return part > c->part ? part + 1 : part;
+}
+
+static void cut_parts(const month *from, const cut *c, month *to)
+{
+    for (size_t i = from->in.n_parts; i-- > 0;)
+        to->parts[i > c->part ? i + 1 : i] = from->parts[i];
+    to->parts[c->part + 1] = from->parts[c->part];
+    to->parts[c->part].to_us = to->parts[c->part + 1].from_us =
+        from->parts[c->part].from_us + c->seconds * TB_US_PER_S;
+    to->in.n_parts = from->in.n_parts + 1;
+}
+
+/* Of `whole` seconds within part c->part, those that fall into the first half: enough for the
+ * others to fit the second. */
+static int64_t first_seconds(const month *from, const cut *c, int64_t whole)
+{
+    int64_t second = seconds_of(&from->parts[c->part]) - c->seconds;
+    int64_t least = whole > second ? whole - second : 0;
+    int64_t most = whole < c->seconds ? whole : c->seconds;
+    return least + below(most - least + 1);
+}
+
+/* Entries of one zone in the cut part: all first halves, then all second ones. */
+static void cut_bytes(const month *from, const cut *c, month *to)
+{
+    size_t n = 0;
+    for (size_t i = 0, end; i < from->in.n_bytes; i = end) {
+        const tb_bill_bytes *e = from->bytes;
+        for (end = i;
+             end < from->in.n_bytes && e[end].zone == e[i].zone && e[end].part == e[i].part;)
+            end++;
+        for (size_t k = i; k < end; k++) {
+            to->bytes[n] = e[k];
+            to->bytes[n].part = later(c, e[k].part);
+            to->bytes[n].bytes = e[k].part == c->part ? below((int64_t)e[k].bytes + 1) : e[k].bytes;
+            n++;
+        }
+        for (size_t k = i; k < end && e[k].part == c->part; k++) {
+            to->bytes[n] = e[k];
+            to->bytes[n].part = c->part + 1;
+            to->bytes[n].bytes = e[k].bytes - to->bytes[n - (end - i)].bytes;
+            n++;
+        }
+    }
+    to->in.n_bytes = n;
+}
+
+static void cut_fees(const month *from, const cut *c, month *to)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < from->in.n_optimizers; i++) {
+        tb_bill_optimizer e = from->optimizers[i];
+        to->optimizers[n] = e;
+        to->optimizers[n++].part = later(c, e.part);
+        if (e.part != c->part) continue;
+        to->optimizers[n - 1].seconds = first_seconds(from, c, e.seconds);
+        to->optimizers[n] = e;
+        to->optimizers[n].part = c->part + 1;
+        to->optimizers[n].seconds -= to->optimizers[n - 1].seconds;
+        n++;
+    }
+    to->in.n_optimizers = n;
+}
+
+static void cut_balancers(const month *from, const cut *c, month *to)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < from->in.n_balancers; i++) {
+        tb_bill_balancer e = from->balancers[i];
+        to->balancers[n] = e;
+        to->balancers[n++].part = later(c, e.part);
+        if (e.part != c->part) continue;
+        tb_bill_balancer *first = &to->balancers[n - 1];
+        first->seconds = first_seconds(from, c, e.seconds);
+        first->requests = below((int64_t)e.requests + 1);
+        to->balancers[n] = e;
+        to->balancers[n].part = c->part + 1;
+        to->balancers[n].seconds -= first->seconds;
+        to->balancers[n].requests -= first->requests;
+        n++;
+    }
+    to->in.n_balancers = n;
+}
+
+static void cut_month(const month *from, month *to)
+{
+    cut c = {.part = (uint32_t)below((int64_t)from->in.n_parts)};
+    int64_t hours = seconds_of(&from->parts[c.part]) / 3600;
+    to->in = from->in;
+    tie(to);
+    if (hours < 2) {
+        memcpy(to->parts, from->parts, sizeof to->parts);
+        memcpy(to->bytes, from->bytes, sizeof to->bytes);
+        memcpy(to->optimizers, from->optimizers, sizeof to->optimizers);
+        memcpy(to->balancers, from->balancers, sizeof to->balancers);
+        return;
+    }
+    c.seconds = 3600 * (1 + below(hours - 1));
+    cut_parts(from, &c, to);
+    cut_bytes(from, &c, to);
+    cut_fees(from, &c, to);
+    cut_balancers(from, &c, to);
+}
+
+START_TEST(a_boundary_at_which_nothing_changes_changes_nothing)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        month whole, halves;
+        tb_bill a, b;
+        any_books(ANY_MODE);
+        any_month(&whole);
+        cut_month(&whole, &halves);
+        rate(&whole, &a);
+        rate(&halves, &b);
+        ck_assert_uint_eq(a.n_lines, b.n_lines);
+        for (size_t i = 0; i < a.n_lines; i++) {
+            const tb_bill_line *x = &a.lines[i], *y = &b.lines[i];
+            ck_assert(x->kind == y->kind && x->id == y->id && x->quantity == y->quantity);
+            ck_assert_str_eq(x->region, y->region);
+            ck_assert(same(x->exact, y->exact) && same(x->amount, y->amount));
+            for (size_t k = 0; k < x->n_shares; k++)
+                ck_assert(same(x->shares[k].exact, y->shares[k].exact) &&
+                          same(x->shares[k].amount, y->shares[k].amount));
+        }
+        ck_assert(same(a.total, b.total) && same(a.exact, b.exact));
+        tb_bill_release(&a);
+        tb_bill_release(&b);
+        release_books();
+    }
+}
+END_TEST
+
+START_TEST(prorated_parts_sum_to_the_whole)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        month m;
+        tb_bill bill;
+        any_books(ANY_MODE);
+        m.in = (tb_bill_input){.account = 1, .month = MONTH, .currency = "USD"};
+        tie(&m);
+        any_parts(&m);
+        for (uint32_t part = 0; part < m.in.n_parts; part++) {
+            m.parts[part].book = &books[0];
+            int64_t seconds = seconds_of(&m.parts[part]);
+            m.optimizers[m.in.n_optimizers++] = (tb_bill_optimizer){
+                .part = part, .seconds = seconds, .own_price = true, .monthly = {any_units(), 15}};
+            m.optimizers[part].monthly = m.optimizers[0].monthly;
+            m.balancers[m.in.n_balancers++] = (tb_bill_balancer){.part = part, .seconds = seconds};
+        }
+        rate(&m, &bill);
+        ck_assert_uint_eq(bill.n_lines, 2);
+        ck_assert(same(bill.lines[0].exact, m.optimizers[0].monthly));
+        ck_assert(same(bill.lines[1].exact, books[0].balancer_fee));
+        tb_bill_release(&bill);
+        release_books();
+    }
+}
+END_TEST
+
+/* --- the same bytes --- */
+
+static void put(tb_buf *out, tb_decimal value)
+{
+    char text[TB_DECIMAL_TEXT_MAX];
+    tb_buf_add(out, text, (size_t)(tb_decimal_put_fixed(text, value, 2) - text));
+    tb_buf_str(out, " ");
+}
+
+static void put_bill(tb_buf *out, const tb_bill *bill)
+{
+    for (size_t i = 0; i < bill->n_lines; i++) {
+        const tb_bill_line *line = &bill->lines[i];
+        tb_buf_fmt(out, "%u %s %s ", line->number, line->resource, line->region);
+        tb_buf_fmt(out, "%s ", line->evidence.hash);
+        put(out, line->exact);
+        put(out, line->amount);
+        for (size_t k = 0; k < line->n_tiers; k++) {
+            put(out, tb_decimal_from_int(line->tiers[k].to));
+            put(out, line->tiers[k].price);
+            put(out, line->tiers[k].amount);
+        }
+        for (size_t k = 0; k < line->n_shares; k++) {
+            put(out, line->shares[k].exact);
+            put(out, line->shares[k].amount);
+        }
+    }
+    for (size_t i = 0; i < bill->n_unpriced; i++)
+        tb_buf_fmt(out, "%s %s %s ", bill->unpriced[i].resource, bill->unpriced[i].what,
+                   bill->unpriced[i].reason);
+    put(out, bill->total);
+    put(out, bill->residual);
+}
+
+/* The number below is of the rules, not of this machine: every compiler and every setting must come
+ * to it. It changes only with a rule or with this file's random months. */
+#define DIGEST UINT64_C(0x17af43f624aed5bc)
+
+START_TEST(every_build_makes_the_same_bytes)
+{
+    tb_buf out;
+    state = 1;
+    uint64_t digest = 0;
+    tb_buf_init(&out, (size_t)1 << 20, NULL);
+    for (int round = 0; round < 300; round++) {
+        month m;
+        tb_bill bill;
+        any_books(ANY_MODE);
+        any_month(&m);
+        rate(&m, &bill);
+        put_bill(&out, &bill);
+        ck_assert(!out.failed);
+        digest = XXH3_64bits_withSeed(out.data, out.len, digest);
+        out.len = 0;
+        tb_bill_release(&bill);
+        release_books();
+    }
+    tb_buf_release(&out);
+    ck_assert_msg(digest == DIGEST, "digest %#" PRIx64, digest);
+}
+END_TEST
+
+int main(void)
+{
+    const char *text = getenv("TB_SEED");
+    seed = text ? strtoull(text, NULL, 10) : (uint64_t)getpid() * UINT64_C(0x9e3779b9);
+    printf("seed %" PRIu64 "\n", seed);
+    Suite *suite = suite_create("bill properties");
+    TCase *t = tcase_create("bill");
+    tcase_add_checked_fixture(t, begin, NULL);
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, a_bill_can_be_added_up_again);
+    tcase_add_test(t, no_usage_is_lost);
+    tcase_add_test(t, charges_of_zones_and_balancers_are_the_whole);
+    tcase_add_test(t, more_usage_never_costs_less);
+    tcase_add_test(t, a_boundary_at_which_nothing_changes_changes_nothing);
+    tcase_add_test(t, prorated_parts_sum_to_the_whole);
+    tcase_add_test(t, every_build_makes_the_same_bytes);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
