@@ -10,6 +10,7 @@
  * in the order of their creation, all over the place. */
 #include "rollup/intern.h"
 #include "rollup/order.h"
+#include "rollup/overflow.h"
 #include "rollup/record.h"
 
 #include <string.h>
@@ -38,7 +39,8 @@ struct tb_rollup_cursor {
     uint64_t days; /* from the first to the last */
     tb__ranked groups, countries;
     tb_code failed;
-    const char *failed_metric;
+    tb_metric failed_metric;
+    tb__spot failed_at; /* kind NULL: a country's counter */
 };
 
 /* The shared end of both rankings: items sorted by key become ranks; equal(a, b) says whether two
@@ -283,7 +285,7 @@ static inline uint64_t *grid_slot(tb_grid *grid, unsigned metric, unsigned slot)
 static bool overflow(tb_rollup_cursor *c, unsigned metric)
 {
     c->failed = TB_E_OVERFLOW;
-    c->failed_metric = tb_metric_table[metric].name;
+    c->failed_metric = (tb_metric)metric;
     return false;
 }
 
@@ -378,6 +380,27 @@ TB__INLINE void prefetch(const tb_rollup_cursor *c, const tb__ranked *list)
     __builtin_prefetch(memory + items->size - 1);
 }
 
+static tb_rollup_day day_of(const tb_rollup_cursor *c, uint32_t rank, uint64_t key)
+{
+    const tb__edge *edge = c->edge[key / c->days];
+    return (tb_rollup_day){.scope = rank < c->zones ? TB_ROLLUP_ZONE : TB_ROLLUP_BALANCER,
+                           .id = c->id[rank],
+                           .edge = edge->code,
+                           .edge_len = edge->len,
+                           .day = c->first_day + (int64_t)(key % c->days)};
+}
+
+/* Remembers where a counter was full; returns false. */
+static bool full_at(tb_rollup_cursor *c, tb_rollup_day day, unsigned slot)
+{
+    c->failed_at = (tb__spot){.kind = day.scope == TB_ROLLUP_ZONE ? "Pull zone" : "Load balancer",
+                              .id = day.id,
+                              .edge = day.edge,
+                              .edge_len = day.edge_len,
+                              .hour = day.day * 24 + slot};
+    return false;
+}
+
 bool tb_rollup_next_day(tb_rollup_cursor *c, tb_rollup_day *ret_day, tb_grid *grid)
 {
     if (c->failed) return false;
@@ -389,17 +412,13 @@ bool tb_rollup_next_day(tb_rollup_cursor *c, tb_rollup_day *ret_day, tb_grid *gr
     grid->metrics = grid->slots = 0;
     do {
         prefetch(c, &c->groups);
-        if (!put_item(c, item, grid, &day)) return false;
+        if (!put_item(c, item, grid, &day))
+            return full_at(c, day_of(c, rank, key), item->source % SLOTS);
         tb__ranked_take(&c->groups);
         item = tb__ranked_peek(&c->groups);
     } while (item && c->groups.rank == rank && item->key == key);
     drop_empty(grid, &day);
-    const tb__edge *edge = c->edge[key / c->days];
-    *ret_day = (tb_rollup_day){.scope = rank < c->zones ? TB_ROLLUP_ZONE : TB_ROLLUP_BALANCER,
-                               .id = c->id[rank],
-                               .edge = edge->code,
-                               .edge_len = edge->len,
-                               .day = c->first_day + (int64_t)(key % c->days)};
+    *ret_day = day_of(c, rank, key);
     return true;
 }
 
@@ -410,9 +429,7 @@ static bool add_country(tb_rollup_cursor *c, const tb__item *item, tb_rollup_cou
     if (tb__metric_add(TB_M_REQUESTS, &sum->requests, country->requests) &&
         tb__metric_add(TB_M_BYTES, &sum->bytes, country->bytes))
         return true;
-    c->failed = TB_E_OVERFLOW;
-    c->failed_metric = "bytes";
-    return false;
+    return overflow(c, TB_M_BYTES);
 }
 
 bool tb_rollup_next_country(tb_rollup_cursor *c, tb_rollup_country *ret_country)
@@ -436,5 +453,6 @@ bool tb_rollup_next_country(tb_rollup_cursor *c, tb_rollup_country *ret_country)
 tb_code tb_rollup_cursor_check(const tb_rollup_cursor *c, tb_error *err)
 {
     if (!c->failed) return TB_OK;
-    return tb_fail(err, c->failed, c->failed_metric, NULL);
+    if (c->failed_at.kind) return tb__overflow(&c->failed_at, c->failed_metric, err);
+    return tb_fail(err, c->failed, tb_metric_table[c->failed_metric].name, NULL);
 }

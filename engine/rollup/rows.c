@@ -2,6 +2,7 @@
  * met; one that meets a new counter moves to a larger place and its old place is lost until the
  * rollup is cleared, which at most happens once for each counter. */
 #include "rollup/intern.h"
+#include "rollup/overflow.h"
 #include "rollup/record.h"
 
 #include <string.h>
@@ -54,13 +55,23 @@ static bool widen(tb_rollup *r, tb__record *record, uint32_t metrics)
     return true;
 }
 
+static tb_code full(const tb_row *row, tb_metric metric, tb_error *err)
+{
+    const tb__spot spot = {.kind = row->balancer ? "Load balancer" : "Pull zone",
+                           .id = row->id,
+                           .edge = row->edge,
+                           .edge_len = row->edge_len,
+                           .hour = row->hour};
+    return tb__overflow(&spot, metric, err);
+}
+
 static tb_code add_values(tb__record *record, const tb_row *row, tb_error *err)
 {
     for (uint32_t left = row->metrics; left; left &= left - 1) {
         const unsigned metric = (unsigned)__builtin_ctz(left);
         uint64_t *value = &record->values[tb__record_place(record, metric)];
         if (!tb__metric_add(metric, value, row->value[metric]))
-            return tb_fail(err, TB_E_OVERFLOW, tb_metric_table[metric].name, NULL);
+            return full(row, (tb_metric)metric, err);
     }
     return TB_OK;
 }

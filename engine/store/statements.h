@@ -21,6 +21,8 @@
     X(CHUNK_SPAN, "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key")           \
     X(SERIES_OF_OWNER, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 ORDER BY edge")     \
     X(SERIES_INSERT, "INSERT INTO series VALUES(?1,?2,?3,?4,?5)")                                  \
+    X(SERIES_WHOSE, "SELECT scope,owner,edge FROM series WHERE id=?1")                             \
+    X(EDGE_CODE, "SELECT code FROM edge WHERE id=?1")                                              \
     X(EDGE_BY_CODE, "SELECT id FROM edge WHERE code=?1")                                           \
     X(EDGE_NEXT, "SELECT coalesce(max(id),0)+1 FROM edge")                                         \
     X(EDGE_INSERT, "INSERT INTO edge(code,id,seal) VALUES(?1,?2,?3)")                              \

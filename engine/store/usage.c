@@ -8,6 +8,7 @@
  * chunks are copied under a new series id, and from there on both are kept. */
 #include "store/country.h"
 #include "store/internal.h"
+#include "store/overflow.h"
 #include "store/seal.h"
 
 #include <stdlib.h>
@@ -65,7 +66,7 @@ tb_code tb__chunk_merge(tb_store *store, int64_t key, const tb_grid *grid, tb_er
     store->chunk_exists = there;
     if (code) return code;
     if (!there) return chunk_insert(store, key, grid, &done, err);
-    code = tb_grid_merge(&stored, grid, err);
+    code = tb__full_chunk(store, tb_grid_merge(&stored, grid, err), key, &stored, err);
     uint8_t bytes[TB__CHUNK_MAX];
     sqlite3_stmt *s;
     if (!code) code = chunk_bind(store, TB__SQL_CHUNK_UPDATE, key, &stored, bytes, &s, err);
@@ -120,11 +121,11 @@ static tb_code put_series_day(stream *st, int64_t series, int64_t day, const tb_
         st->series = series;
         st->month = month;
     }
-    if (!code)
-        code = tb__chunk_merge(st->store, tb__chunk_key(series, TB__GRAIN_HOURS, day), hours, err);
-    if (!code)
-        code = tb_grid_fold(&st->month_days, (unsigned)tb_day_of_month(day), hours, err);
-    return code;
+    int64_t key = tb__chunk_key(series, TB__GRAIN_HOURS, day);
+    if (!code) code = tb__chunk_merge(st->store, key, hours, err);
+    if (code) return code;
+    code = tb_grid_fold(&st->month_days, (unsigned)tb_day_of_month(day), hours, err);
+    return tb__full_chunk(st->store, code, key, NULL, err);
 }
 
 static tb_code flush_all_days(stream *st, tb_error *err)
@@ -181,7 +182,9 @@ static tb_code put_all_day(stream *st, int64_t day, const tb_grid *hours, tb_err
     tb_grid *sum = NULL;
     tb_code code = st->all_days.n >= WAITING_MAX ? flush_all_days(st, err) : TB_OK;
     if (!code) code = waiting_day(&st->all_days, day, &sum, err);
-    return code ? code : tb_grid_merge(sum, hours, err);
+    if (code) return code;
+    return tb__full_chunk(st->store, tb_grid_merge(sum, hours, err),
+                          tb__chunk_key(st->all, TB__GRAIN_HOURS, day), sum, err);
 }
 
 static tb_code finish_owner(stream *st, tb_error *err)
@@ -374,7 +377,8 @@ static tb_code account_put(account_days *a, int64_t account, int64_t edge, int64
         *d = (account_day){account, edge, day, grid};
         a->n++;
     }
-    return tb_grid_merge(d->grid, hours, err);
+    return tb__full_account(a->stream.store, tb_grid_merge(d->grid, hours, err), account, edge, day,
+                            d->grid, err);
 }
 
 static tb_code account_days_init(account_days *a, tb_store *store, tb_error *err)

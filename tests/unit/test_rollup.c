@@ -368,12 +368,14 @@ START_TEST(rows_past_the_greatest_counter_overflow)
     row.value[TB_M_BYTES] = 1;
     ck_assert_int_eq(tb_rollup_add_row(parts[0], &row, &err), TB_E_OVERFLOW);
     ck_assert_str_eq(err.field, "bytes");
+    ck_assert_ptr_nonnull(strstr(err.message, "Pull zone 1, region DE, "));
     for (unsigned i = 0; i < 2; i++) {
         if (i) add(parts[1], a_hit(1, "DE", 0));
         tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, 2, NULL);
         tb_rollup_day day;
         ck_assert(tb_rollup_next_day(cursor, &day, &grid) == !i);
         ck_assert_int_eq(tb_rollup_cursor_check(cursor, &err), i ? TB_E_OVERFLOW : TB_OK);
+        if (i) ck_assert_ptr_nonnull(strstr(err.message, "Pull zone 1, region DE, "));
         ck_assert(!tb_rollup_next_day(cursor, &day, &grid));
         tb_rollup_cursor_free(cursor);
     }

@@ -261,6 +261,60 @@ START_TEST(a_counter_that_would_overflow_is_refused)
 }
 END_TEST
 
+#define HALF (TB_COUNTER_MAX / 2 + 1)
+
+/* Each case: two rows of which the second is too much, and what the error calls the place. */
+START_TEST(a_full_counter_is_named_with_its_place_and_time)
+{
+    static const struct {
+        tb_row rows[2];
+        const char *place;
+    } cases[] = {
+        {{{.id = 101, .edge = "DE", .edge_len = 2, .hour = HOUR},
+          {.id = 101, .edge = "DE", .edge_len = 2, .hour = HOUR}},
+         "Pull zone 101, region DE, 2026-11-18T00:00:00Z: requests would pass 2^63 - 1; "},
+        {{{.id = 101, .edge = "DE", .edge_len = 2, .hour = HOUR},
+          {.id = 101, .edge = "DE", .edge_len = 2, .hour = HOUR + 23}},
+         "Pull zone 101, region DE, 2026-11-18: requests would pass 2^63 - 1; "},
+        {{{.id = 101, .edge = "DE", .edge_len = 2, .hour = HOUR},
+          {.id = 101, .edge = "UK", .edge_len = 2, .hour = HOUR}},
+         "Pull zone 101, all regions, 2026-11-18T00:00:00Z: requests would pass 2^63 - 1; "},
+        {{{.id = 101, .edge = "DE", .edge_len = 2, .hour = HOUR + 1},
+          {.id = 102, .edge = "DE", .edge_len = 2, .hour = HOUR + 1}},
+         "Account 1, region DE, 2026-11-18T01:00:00Z: requests would pass 2^63 - 1; "},
+        {{{.id = 101, .edge = "DE", .edge_len = 2, .hour = HOUR + 1},
+          {.id = 102, .edge = "UK", .edge_len = 2, .hour = HOUR + 1}},
+         "Account 1, all regions, 2026-11-18T01:00:00Z: requests would pass 2^63 - 1; "},
+        {{{.balancer = true, .id = 7, .hour = HOUR + 2},
+          {.balancer = true, .id = 7, .hour = HOUR + 2}},
+         "Load balancer 7, 2026-11-18T02:00:00Z: requests would pass 2^63 - 1; "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (unsigned together = 0; together < 2; together++) {
+            fixture f;
+            tb_error err = {0};
+            tb_row rows[2] = {cases[i].rows[0], cases[i].rows[1]};
+            for (int j = 0; j < 2; j++) {
+                rows[j].metrics = TB_METRIC_BIT(TB_M_REQUESTS);
+                rows[j].value[TB_M_REQUESTS] = HALF;
+            }
+            fixture_init(&f);
+            fixture_apply(&f, two_accounts, NOW_US, NULL);
+            if (!together) fixture_add(&f, rows, 1, 1);
+            ok(tb_store_begin(f.store, &err));
+            ck_assert_int_eq(add_rows(&f, rows + !together, 1 + together, &err), TB_E_OVERFLOW);
+            ck_assert_str_eq(err.field, "requests");
+            ck_assert_msg(strncmp(err.message, cases[i].place, strlen(cases[i].place)) == 0,
+                          "%s: %s", cases[i].place, err.message);
+            ck_assert_ptr_nonnull(strstr(err.message, "correct it and send the input again"));
+            tb_store_rollback(f.store);
+            fixture_verify(&f);
+            fixture_release(&f);
+        }
+    }
+}
+END_TEST
+
 START_TEST(balancer_hours_belong_to_the_balancer_alone)
 {
     fixture f;
@@ -383,6 +437,7 @@ int main(void)
     tcase_add_test(tests, a_rolled_back_batch_leaves_nothing);
     tcase_add_test(tests, going_back_to_a_mark_keeps_what_stood_before_it);
     tcase_add_test(tests, a_counter_that_would_overflow_is_refused);
+    tcase_add_test(tests, a_full_counter_is_named_with_its_place_and_time);
     tcase_add_test(tests, balancer_hours_belong_to_the_balancer_alone);
     tcase_add_test(tests, random_batches_agree_with_a_plain_model);
     suite_add_tcase(suite, tests);
