@@ -3,6 +3,8 @@
  * Workers take turns at the reader under one lock and parse outside it. A segment ends at the end
  * of the input, when a rollup is full, or after segment_bytes; then all workers have come to the
  * same line end, their rollups go into the store in one transaction, and the next segment starts.
+ * An unterminated last line that is refused becomes a segment of its own, so that the input's next
+ * copy, which may hold the whole of it, does not find it known.
  *
  * What cannot be committed yet is flushed into the open transaction instead, which is the spill
  * that keeps memory bounded: the whole of an import, and lines of a stream that may still turn out
@@ -27,6 +29,7 @@
 /* Why a segment ended; a later one in this list outranks an earlier one. */
 typedef enum ending {
     NOT_ENDED,
+    ENDED_BEFORE_TAIL, /* the next line may be the unterminated last one: it is parsed alone */
     ENDED_FULL,
     ENDED_BYTES,
     ENDED_INPUT,
@@ -61,6 +64,8 @@ typedef struct feed_run {
     bool final_known;    /* the batch's last segment is in the store */
     uint64_t start;      /* where the running segment starts */
     uint64_t flushed_at; /* where the last flush was */
+    uint64_t tail_at;   /* where the line stands that was announced last, and the hash up to it */
+    tb_hash128 tail_hash;
     uint64_t lines_before;       /* lines of the input before the running segment */
     uint64_t accepted, rejected; /* of the running segment, flushed */
     size_t rejects_stored;
@@ -149,6 +154,11 @@ static ending next_block(feed_run *run, feed_worker *worker)
         return ENDED_FAILED;
     }
     if (turn == FEED_TURN_KNOWN) return ENDED_KNOWN;
+    if (turn == FEED_TURN_TAIL) {
+        run->tail_at = run->reader.at;
+        run->tail_hash = feed_hash_value(run->reader.hash);
+        return ENDED_BEFORE_TAIL;
+    }
     if (turn == FEED_TURN_END) return stopped(run) ? ENDED_STOPPED : ENDED_INPUT;
     return NOT_ENDED;
 }
@@ -299,15 +309,15 @@ static tb_code flush(feed_run *run, tb_error *err)
     return TB_OK;
 }
 
-static void start_segment(feed_run *run, uint64_t lines_before)
+static void start_segment(feed_run *run, uint64_t at, uint64_t lines_before)
 {
-    run->start = run->reader.at;
+    run->start = at;
     run->lines_before = lines_before;
     run->accepted = run->rejected = run->rejects_stored = 0;
     run->first = (tb_error){0};
 }
 
-static void report_segment(feed_run *run)
+static void report_segment(feed_run *run, uint64_t end)
 {
     feed_report *report = &run->report;
     if (run->first.line && !report->first_line) {
@@ -318,7 +328,7 @@ static void report_segment(feed_run *run)
     report->accepted += run->accepted;
     report->rejected += run->rejected;
     report->lines += run->accepted + run->rejected;
-    report->bytes = run->reader.at;
+    report->bytes = end;
     run->segments++;
 }
 
@@ -332,8 +342,8 @@ static tb_code refuse(feed_run *run, tb_error *err)
     return TB_E_BAD_LINE;
 }
 
-/* The running segment becomes part of the store. */
-static tb_code commit(feed_run *run, bool final, tb_error *err)
+/* The running segment, as far as `end`, is recorded in the open transaction. */
+static tb_code record(feed_run *run, uint64_t end, tb_hash128 hash, bool final, tb_error *err)
 {
     int64_t id;
     const feed_options *options = run->options;
@@ -341,8 +351,8 @@ static tb_code commit(feed_run *run, bool final, tb_error *err)
                           .name = options->batch,
                           .source = options->source,
                           .start = run->start,
-                          .length = run->reader.at,
-                          .hash = feed_hash_value(run->reader.hash),
+                          .length = end,
+                          .hash = hash,
                           .head = run->head,
                           .lines_before = run->lines_before,
                           .accepted = run->accepted,
@@ -351,14 +361,25 @@ static tb_code commit(feed_run *run, bool final, tb_error *err)
                           .now_us = options->now_us};
     if (options->stop_on_error && run->rejected) return refuse(run, err);
     tb_code code = begin(run, err);
-    if (code == TB_OK) code = tb_store_add_segment(run->store, &segment, &id, err);
+    return code ? code : tb_store_add_segment(run->store, &segment, &id, err);
+}
+
+/* The running segment, as far as `end`, becomes part of the store and the next one starts. */
+static tb_code commit(feed_run *run, uint64_t end, tb_hash128 hash, bool final, tb_error *err)
+{
+    tb_code code = record(run, end, hash, final, err);
     if (code == TB_OK && run->own) code = tb_store_commit(run->store, err);
     if (code) return code;
     run->open = false;
     if (run->own) tb_store_checkpoint(run->store, false);
-    report_segment(run);
-    start_segment(run, run->lines_before + run->accepted + run->rejected);
+    report_segment(run, end);
+    start_segment(run, end, run->lines_before + run->accepted + run->rejected);
     return TB_OK;
+}
+
+static tb_code commit_here(feed_run *run, bool final, tb_error *err)
+{
+    return commit(run, run->reader.at, feed_hash_value(run->reader.hash), final, err);
 }
 
 /* --- what is known --- */
@@ -415,7 +436,7 @@ static tb_code after_known(feed_run *run, tb_error *err)
     const feed_known *known = &run->reader.known;
     run->report.known_bytes = run->report.bytes = known->bytes;
     run->report.known_lines = known->lines;
-    start_segment(run, known->lines);
+    start_segment(run, run->reader.at, known->lines);
     run->flushed_at = run->start;
     return feed_reader_skip_line_end(&run->reader, err);
 }
@@ -443,14 +464,14 @@ static tb_code end_input(feed_run *run, tb_error *err)
     bool completes = run->options->batch && !run->final_known && !waiting;
     run->report.waiting_bytes = run->reader.waiting;
     if (!lines && !completes) return TB_OK;
-    return commit(run, !waiting, err);
+    return commit_here(run, !waiting, err);
 }
 
 static tb_code interrupt(feed_run *run, tb_error *err)
 {
     run->report.interrupted = true;
     if (!may_commit(run) || run->accepted + run->rejected == 0) return TB_OK;
-    return commit(run, false, err);
+    return commit_here(run, false, err);
 }
 
 /* At a full rollup or a long segment: commits, unless the input happens to end here. */
@@ -461,7 +482,22 @@ static tb_code pause_input(feed_run *run, tb_error *err)
     if (!may_commit(run)) return TB_OK;
     code = feed_reader_at_end(&run->reader, &end, err);
     if (code || end) return code;
-    return commit(run, false, err);
+    return commit_here(run, false, err);
+}
+
+/* The part that has ended is the input's unterminated last line. Where it was refused the segment
+ * ends before it. An import stays one transaction. */
+static tb_code end_tail(feed_run *run, tb_error *err)
+{
+    bool refused = run->refused > 0 && !run->options->stop_on_error;
+    if (run->ended == ENDED_STOPPED) run->ended = ENDED_INPUT; /* it came after all was read */
+    if (!refused || run->accepted + run->rejected == 0) return TB_OK;
+    if (!run->options->whole) return commit(run, run->tail_at, run->tail_hash, false, err);
+    tb_code code = record(run, run->tail_at, run->tail_hash, false, err);
+    if (code) return code;
+    report_segment(run, run->tail_at);
+    start_segment(run, run->tail_at, run->lines_before + run->accepted + run->rejected);
+    return TB_OK;
 }
 
 static tb_code throw_away(feed_run *run, tb_error *err)
@@ -484,16 +520,20 @@ static tb_code give_up(feed_run *run, tb_error *err)
 static tb_code run_segment(feed_run *run, bool *ret_more, tb_error *err)
 {
     run_workers(run);
-    *ret_more = run->ended != ENDED_INPUT && run->ended != ENDED_STOPPED;
+    *ret_more = true;
     if (run->ended == ENDED_KNOWN) return throw_away(run, err);
     if (run->ended == ENDED_FAILED) return give_up(run, err);
+    tb_code code = run->reader.tail && run->lines > 0 ? end_tail(run, err) : TB_OK;
+    if (code) return code;
     note_first(run);
     if (run->ended == ENDED_BAD_LINE) return refuse(run, err);
-    tb_code code = flush(run, err);
+    code = flush(run, err);
     if (code) return code;
+    *ret_more = run->ended != ENDED_INPUT && run->ended != ENDED_STOPPED;
     switch (run->ended) {
     case ENDED_INPUT: return end_input(run, err);
     case ENDED_STOPPED: return interrupt(run, err);
+    case ENDED_BEFORE_TAIL: return TB_OK;
     default: return pause_input(run, err);
     }
 }

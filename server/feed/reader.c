@@ -117,14 +117,35 @@ static bool equal(tb_hash128 a, tb_hash128 b)
     return a.high == b.high && a.low == b.low;
 }
 
-/* Whether a candidate ends here with this hash; then the known prefix does too. */
-static bool met(feed_reader *reader)
+typedef struct span {
+    const char *bytes;
+    size_t len;
+} span;
+
+/* Whether what follows, in two parts, begins with a line end or is nothing at all. */
+static bool line_ends(span here, span ahead)
+{
+    char two[2];
+    size_t n = 0;
+    while (n < 2 && n < here.len) {
+        two[n] = here.bytes[n];
+        n++;
+    }
+    for (size_t i = 0; n < 2 && i < ahead.len; i++)
+        two[n++] = ahead.bytes[i];
+    return n == 0 || two[0] == '\n' || (n == 2 && two[0] == '\r' && two[1] == '\n');
+}
+
+/* Whether a candidate ends here with this hash; then the known prefix does too. whole: the line
+ * ends here as well. */
+static bool met(feed_reader *reader, bool whole)
 {
     feed_known *known = &reader->known;
     tb_hash128 hash = feed_hash_value(reader->hash);
     for (size_t i = 0; i < known->n && known->list[i].start <= known->bytes; i++) {
         const tb_known *one = &known->list[i];
         if (one->length != reader->at || !equal(one->hash, hash)) continue;
+        if (one->accepted == 0 && reader->last != '\n' && !whole) continue;
         known->bytes = one->length;
         known->lines = one->lines;
         known->final = one->final;
@@ -134,8 +155,9 @@ static bool met(feed_reader *reader)
     return false;
 }
 
-/* Passes over bytes, hashing; stops where a candidate is met. Returns how many it passed. */
-static size_t pass(feed_reader *reader, const char *bytes, size_t len, bool *ret_met)
+/* Passes over bytes, hashing; stops where a candidate is met. Returns how many it passed. ahead is
+ * what follows them: at least two bytes, unless the input ends before. */
+static size_t pass(feed_reader *reader, const char *bytes, size_t len, span ahead, bool *ret_met)
 {
     size_t done = 0;
     *ret_met = false;
@@ -148,7 +170,7 @@ static size_t pass(feed_reader *reader, const char *bytes, size_t len, bool *ret
         reader->at += n;
         done += n;
         reader->last = bytes[done - 1];
-        if (there) *ret_met = met(reader);
+        if (there) *ret_met = met(reader, line_ends((span){bytes + done, len - done}, ahead));
     }
     return done;
 }
@@ -201,7 +223,10 @@ tb_code feed_reader_skip_known(feed_reader *reader, tb_error *err)
         size_t n = rest_size(reader);
         if (n == 0) break;
         if (next - reader->at < n) n = (size_t)(next - reader->at);
-        reader->rest_at += pass(reader, reader->rest + reader->rest_at, n, &is_met);
+        code = fill_rest(reader, n + 2, err);
+        if (code) return code;
+        const char *p = reader->rest + reader->rest_at;
+        reader->rest_at += pass(reader, p, n, (span){p + n, rest_size(reader) - n}, &is_met);
     }
     reader->known.n = 0; /* all candidates have been met or refuted */
     if (reader->at == reader->known.bytes || !feed_source_seekable(reader->source)) return TB_OK;
@@ -212,12 +237,12 @@ tb_code feed_reader_skip_line_end(feed_reader *reader, tb_error *err)
 {
     bool is_met;
     if (reader->at == 0 || reader->last == '\n') return TB_OK;
-    tb_code code = fill_rest(reader, 2, err);
+    tb_code code = fill_rest(reader, 4, err);
     if (code) return code;
     const char *p = reader->rest + reader->rest_at;
     size_t n = rest_size(reader), end = n >= 1 && p[0] == '\n';
     if (n >= 2 && p[0] == '\r' && p[1] == '\n') end = 2;
-    reader->rest_at += pass(reader, p, end, &is_met);
+    reader->rest_at += pass(reader, p, end, (span){p + end, n - end}, &is_met);
     return TB_OK;
 }
 
@@ -265,30 +290,60 @@ static bool input_over(const feed_reader *reader)
     return reader->end && rest_size(reader) == 0;
 }
 
+/* Puts bytes that were the block's back in front of the rest. */
+static tb_code give_back(feed_reader *reader, const char *bytes, size_t len, tb_error *err)
+{
+    if (rest_size(reader) == 0) return keep_rest(reader, bytes, len, err);
+    reader->rest_at -= len; /* the block came from there alone, and still lies before it */
+    return TB_OK;
+}
+
+static span rest_of(const feed_reader *reader)
+{
+    return (span){reader->rest + reader->rest_at, rest_size(reader)};
+}
+
+/* Passes over what there is of the rest, up to the line's end. *ret_end: it came, or the input's. */
+static tb_code pass_line(feed_reader *reader, size_t *ret_n, bool *ret_end, bool *ret_met,
+                         tb_error *err)
+{
+    tb_code code = fill_rest(reader, reader->block_bytes + 2, err);
+    if (code) return code;
+    span rest = rest_of(reader);
+    size_t n = rest.len;
+    const char *end = n ? memchr(rest.bytes, '\n', n) : NULL;
+    if (end) n = (size_t)(end - rest.bytes) + 1;
+    else if (!reader->end) n -= 2;
+    reader->rest_at += pass(reader, rest.bytes, n, (span){rest.bytes + n, rest.len - n}, ret_met);
+    *ret_n = n;
+    *ret_end = end != NULL;
+    return TB_OK;
+}
+
 /* Passes over the rest of a line that is too long: the block keeps its beginning. Where the input
  * ends inside it and the end may still come, nothing is passed and the line waits. */
 static tb_code pass_overlong(feed_reader *reader, feed_block *block, bool *ret_met, tb_error *err)
 {
     uint64_t from = reader->at;
     char last = reader->last;
+    size_t n = 1;
+    bool end = false;
+    tb_code code = fill_rest(reader, 2, err);
+    if (code) return code;
     feed_hash_copy(reader->spare, reader->hash);
-    pass(reader, block->bytes, block->len, ret_met);
-    while (!*ret_met) {
-        tb_code code = fill_rest(reader, reader->block_bytes, err);
+    pass(reader, block->bytes, block->len, rest_of(reader), ret_met);
+    while (!*ret_met && !end && n > 0) {
+        code = pass_line(reader, &n, &end, ret_met, err);
         if (code) return code;
-        size_t n = rest_size(reader);
-        const char *p = reader->rest + reader->rest_at, *end = n ? memchr(p, '\n', n) : NULL;
-        if (end) n = (size_t)(end - p) + 1;
-        reader->rest_at += pass(reader, p, n, ret_met);
-        if (end || (n == 0 && takes_partial(reader))) return TB_OK;
-        if (n > 0) continue;
-        reader->waiting = reader->at - from;
-        feed_hash_copy(reader->hash, reader->spare);
-        reader->at = from;
-        reader->last = last;
-        block->len = 0;
-        return TB_OK;
     }
+    if (*ret_met || end) return TB_OK;
+    reader->tail = takes_partial(reader);
+    if (reader->tail) return TB_OK;
+    reader->waiting = reader->at - from;
+    feed_hash_copy(reader->hash, reader->spare);
+    reader->at = from;
+    reader->last = last;
+    block->len = 0;
     return TB_OK;
 }
 
@@ -296,20 +351,14 @@ static tb_code pass_overlong(feed_reader *reader, feed_block *block, bool *ret_m
 static tb_code cut_block(feed_reader *reader, feed_block *block, size_t lines, bool *ret_met,
                          tb_error *err)
 {
-    size_t left = block->len - lines;
-    const char *from = block->bytes + lines;
-    if (rest_size(reader) > 0) {
-        reader->rest_at -= left; /* the block came from there alone, and still lies before it */
-    } else {
-        tb_code code = keep_rest(reader, from, left, err);
-        if (code) return code;
-    }
+    tb_code code = give_back(reader, block->bytes + lines, block->len - lines, err);
+    if (code) return code;
     block->len = lines;
-    size_t passed = pass(reader, block->bytes, lines, ret_met);
+    size_t passed = pass(reader, block->bytes, lines, rest_of(reader), ret_met);
     if (!*ret_met || passed == lines) return TB_OK;
     feed_block tail = {.bytes = block->bytes + passed, .len = lines - passed};
     size_t after = rest_size(reader);
-    tb_code code = make_room(&reader->rest, &reader->rest_cap, tail.len + after, err);
+    code = make_room(&reader->rest, &reader->rest_cap, tail.len + after, err);
     if (code) return code;
     memmove(reader->rest + tail.len, reader->rest + reader->rest_at, after);
     memcpy(reader->rest, tail.bytes, tail.len);
@@ -318,33 +367,53 @@ static tb_code cut_block(feed_reader *reader, feed_block *block, size_t lines, b
     return TB_OK;
 }
 
-/* The end of the input: takes an unterminated last line, or leaves it. */
-static size_t last_lines(feed_reader *reader, const feed_block *block, size_t lines)
+/* Fills the block until it holds a whole line, too much of one, or what is left. */
+static tb_code fill_lines(feed_reader *reader, feed_block *block, size_t *ret_lines, tb_error *err)
 {
-    if (!input_over(reader)) return lines;
-    if (takes_partial(reader)) return block->len;
-    reader->waiting = block->len - lines;
-    return lines;
+    size_t want = reader->block_bytes;
+    block->len = 0;
+    for (;;) {
+        tb_code code = fill_block(reader, block, want, err);
+        if (code) return code;
+        *ret_lines = whole_lines(block);
+        if (*ret_lines > 0 || input_over(reader) || block->len >= OVERLONG) return TB_OK;
+        want = want * 2 < OVERLONG ? want * 2 : OVERLONG;
+    }
+}
+
+/* A line without an end in sight: announced first, then taken, or left where its end may come. */
+static tb_code take_line(feed_reader *reader, feed_block *block, feed_turn *ret_turn, bool *ret_met,
+                         tb_error *err)
+{
+    bool over = input_over(reader);
+    if ((!over || takes_partial(reader)) && !reader->announced) {
+        tb_code code = give_back(reader, block->bytes, block->len, err);
+        reader->announced = true;
+        block->len = 0;
+        *ret_turn = FEED_TURN_TAIL;
+        return code;
+    }
+    if (!over) return pass_overlong(reader, block, ret_met, err);
+    reader->tail = takes_partial(reader);
+    if (!reader->tail) reader->waiting = block->len;
+    return cut_block(reader, block, reader->tail ? block->len : 0, ret_met, err);
 }
 
 tb_code feed_reader_next(feed_reader *reader, feed_block *block, feed_turn *ret_turn, tb_error *err)
 {
-    size_t want = reader->block_bytes, lines;
+    size_t lines;
     bool is_met = false;
-    tb_code code;
-    block->len = 0;
-    for (;;) {
-        code = fill_block(reader, block, want, err);
-        if (code) return code;
-        lines = last_lines(reader, block, whole_lines(block));
-        if (lines > 0 || input_over(reader) || block->len >= OVERLONG) break;
-        want = want * 2 < OVERLONG ? want * 2 : OVERLONG;
-    }
-    if (lines == 0 && block->len >= OVERLONG && !input_over(reader))
-        code = pass_overlong(reader, block, &is_met, err);
+    feed_turn turn = FEED_TURN_BLOCK;
+    tb_code code = fill_lines(reader, block, &lines, err);
+    if (code) return code;
+    if (block->len > 0 && lines == 0) code = take_line(reader, block, &turn, &is_met, err);
     else code = cut_block(reader, block, lines, &is_met, err);
     if (code) return code;
-    *ret_turn = is_met ? FEED_TURN_KNOWN : block->len ? FEED_TURN_BLOCK : FEED_TURN_END;
-    if (*ret_turn != FEED_TURN_BLOCK) block->len = 0;
+    if (is_met) turn = FEED_TURN_KNOWN;
+    else if (turn == FEED_TURN_BLOCK && block->len == 0) turn = FEED_TURN_END;
+    if (turn != FEED_TURN_TAIL) reader->announced = false;
+    if (turn == FEED_TURN_KNOWN) reader->tail = false;
+    if (turn != FEED_TURN_BLOCK) block->len = 0;
+    *ret_turn = turn;
     return TB_OK;
 }

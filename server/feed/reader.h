@@ -2,8 +2,10 @@
  * handed out or skipped, and the search for the longest prefix that the store knows.
  *
  * A known segment [start, length) counts for this input once its start is not past what is known
- * so far and the running hash at `length` equals its hash. A reader belongs to one thread at a
- * time; the feed's workers take turns under a lock. */
+ * so far and the running hash at `length` equals its hash. One that is a refused last line without
+ * its end counts only where this input ends there too, or the line gets its end there: a line that
+ * was cut is read anew once there is more of it. A reader belongs to one thread at a time; the
+ * feed's workers take turns under a lock. */
 #ifndef TOLLBOOK_SERVER_FEED_READER_H
 #define TOLLBOOK_SERVER_FEED_READER_H
 
@@ -36,6 +38,8 @@ typedef struct feed_reader {
     size_t block_bytes;
     bool take_partial;
     uint64_t waiting; /* unterminated last line that was left, set at the end of the input */
+    bool announced;   /* the last call said FEED_TURN_TAIL */
+    bool tail;        /* the last block handed out is the input's unterminated last line */
     feed_known known;
     char *rest; /* bytes read and not handed out: rest_at .. rest_len */
     size_t rest_at, rest_len, rest_cap;
@@ -63,6 +67,9 @@ TB_MUST_USE tb_code feed_reader_skip_line_end(feed_reader *reader, tb_error *err
 typedef enum feed_turn {
     FEED_TURN_BLOCK, /* the block holds lines */
     FEED_TURN_KNOWN, /* everything up to reader->at turned out to be known: block is empty */
+    /* The next block is one line alone, which may be the input's unterminated last one: block is
+     * empty. */
+    FEED_TURN_TAIL,
     FEED_TURN_END,   /* the end of the input: block is empty */
 } feed_turn;
 TB_MUST_USE tb_code feed_reader_next(feed_reader *reader, feed_block *block, feed_turn *ret_turn,

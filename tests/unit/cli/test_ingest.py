@@ -66,6 +66,24 @@ class Ingest(Case):
         self.run_tool("init", "--db", "u.db")
         self.assertIn("5 accepted", self.ingest("-", db="u.db", stdin=lines(0, 5)[:-1]).err)
 
+    def test_a_last_line_cut_and_refused_is_read_once_it_is_whole(self):
+        content = lines(0, 30)
+        log = self.write("a.log", content)
+        for way, cut in enumerate((700, 1000, 1300, 1600)):
+            db = f"{way}.db"
+            self.run_tool("init", "--db", db)
+            part = self.write("part", content[:cut])
+            packed = self.write("part.gz", gzip.compress(content[:cut]))
+            first = [self.ingest("-", db=db, stdin=content[:cut]), self.ingest(packed, db=db),
+                     self.ingest("--final", part, db=db), self.ingest("-", db=db, stdin=content[:cut])]
+            self.assertIn(", 1 rejected", first[0].err)
+            for again in first[1:]:
+                self.assertIn("nothing new", again.err)
+            done = self.ingest(log, db=db)
+            self.assertIn(f"{30 - content[:cut].count(10)} accepted, 0 rejected", done.err)
+            self.assertEqual(self.total(db), 30)
+            self.verify(db)
+
     def test_a_killed_run_again_completes_to_the_clean_result(self):
         print("TB_SEED", SEED)
         rng = random.Random(SEED)
