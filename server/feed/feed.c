@@ -13,10 +13,12 @@
 #include "feed/feed.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "feed/worker.h"
+#include "tollbook/calendar.h"
 
 #define BLOCK_BYTES    ((size_t)256 << 10) /* a block stays in a core's second cache */
 #define SEGMENT_BYTES  ((uint64_t)2 << 30) /* at most this much is read again after a kill */
@@ -68,9 +70,10 @@ typedef struct feed_run {
     tb_hash128 tail_hash;
     uint64_t lines_before;       /* lines of the input before the running segment */
     uint64_t accepted, rejected; /* of the running segment, flushed */
+    uint64_t too_new;            /* of rejected: because of the clock */
     size_t rejects_stored;
     uint64_t segments;
-    uint64_t refused; /* lines of blocks since the last flush that were refused */
+    uint64_t refused, refused_too_new; /* lines of blocks since the last flush */
     tb_error first;   /* the running segment's first refused line: place and sentence */
     tb_reject_reason first_reason;
     feed_report report;
@@ -122,6 +125,7 @@ static void block_done(feed_run *run, const feed_worker *worker, tb_code code, c
     run->counts[worker->number] = (uint32_t)worker->lines;
     run->lines += worker->lines;
     run->refused += worker->n_rejects;
+    run->refused_too_new += worker->n_too_new;
     if (code && run->code == TB_OK) {
         run->code = code;
         run->err = *err;
@@ -216,7 +220,7 @@ static void clear_workers(feed_run *run)
     for (size_t i = 0; i < run->n_workers; i++)
         feed_worker_clear(&run->workers[i]);
     run->n_counts = 0;
-    run->lines = run->refused = 0;
+    run->lines = run->refused = run->refused_too_new = 0;
     run->flushed_at = run->reader.at;
 }
 
@@ -304,6 +308,7 @@ static tb_code flush(feed_run *run, tb_error *err)
         if (code) return code;
         run->accepted += run->lines - run->refused;
         run->rejected += run->refused;
+        run->too_new += run->refused_too_new;
     }
     clear_workers(run);
     return TB_OK;
@@ -313,7 +318,7 @@ static void start_segment(feed_run *run, uint64_t at, uint64_t lines_before)
 {
     run->start = at;
     run->lines_before = lines_before;
-    run->accepted = run->rejected = run->rejects_stored = 0;
+    run->accepted = run->rejected = run->rejects_stored = run->too_new = 0;
     run->first = (tb_error){0};
 }
 
@@ -342,6 +347,27 @@ static tb_code refuse(feed_run *run, tb_error *err)
     return TB_E_BAD_LINE;
 }
 
+/* A segment of nothing but lines from the future says that the clock is wrong. Recorded, it would
+ * keep them out for ever. A last line without its end is read anew anyway once it has grown. */
+static bool clock_is_behind(const feed_run *run)
+{
+    bool tail = run->reader.tail && run->report.lines > 0;
+    return run->accepted == 0 && run->rejected > 0 && run->too_new == run->rejected && !tail;
+}
+
+static tb_code refuse_clock(const feed_run *run, tb_error *err)
+{
+    char now[20], from[48] = "";
+    tb_time_format(run->options->layout.now_ms * 1000, now);
+    if (run->lines_before)
+        snprintf(from, sizeof from, " from line %llu on",
+                 (unsigned long long)run->lines_before + 1);
+    return tb_fail(err, TB_E_BAD_INPUT, NULL,
+                   "Every line%s lies more than 48 hours after this machine's clock (%.20s): set "
+                   "the clock, or TOLLBOOK_NOW, and run the same command again.",
+                   from, now);
+}
+
 /* The running segment, as far as `end`, is recorded in the open transaction. */
 static tb_code record(feed_run *run, uint64_t end, tb_hash128 hash, bool final, tb_error *err)
 {
@@ -360,6 +386,7 @@ static tb_code record(feed_run *run, uint64_t end, tb_hash128 hash, bool final, 
                           .final = final,
                           .now_us = options->now_us};
     if (options->stop_on_error && run->rejected) return refuse(run, err);
+    if (clock_is_behind(run)) return refuse_clock(run, err);
     tb_code code = begin(run, err);
     return code ? code : tb_store_add_segment(run->store, &segment, &id, err);
 }

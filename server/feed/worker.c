@@ -35,6 +35,7 @@ void feed_worker_clear(feed_worker *worker)
 static tb_code keep(feed_worker *worker, const tb_reject *reject, const char *why, tb_error *err)
 {
     worker->n_rejects++;
+    worker->n_too_new += reject->reason == TB_REJECT_TOO_NEW;
     return feed_rejects_add(&worker->rejects, worker->number, worker->lines + reject->line, reject,
                             why, err);
 }
@@ -98,7 +99,7 @@ static tb_code parse_rows(feed_worker *worker, const feed_options *options, tb_e
 
 tb_code feed_worker_parse(feed_worker *worker, const feed_options *options, tb_error *err)
 {
-    worker->lines = worker->n_rejects = 0;
+    worker->lines = worker->n_rejects = worker->n_too_new = 0;
     bool log = options->kind == TB_BATCH_LOG;
     return log ? parse_log(worker, options, err) : parse_rows(worker, options, err);
 }

@@ -16,6 +16,7 @@ typedef struct feed_worker {
     tb_reject *refused;
     feed_rejects rejects;
     uint64_t lines, n_rejects; /* of the block parsed last */
+    uint64_t n_too_new;        /* of n_rejects: refused because of the clock */
 } feed_worker;
 
 TB_MUST_USE tb_code feed_worker_init(feed_worker *worker, size_t max_groups, tb_error *err);

@@ -863,6 +863,63 @@ START_TEST(stop_ends_at_the_first_refused_line_in_input_order)
 }
 END_TEST
 
+/* By a wrong clock alone: then nothing is recorded, or the right one could not take them. */
+START_TEST(lines_that_are_all_too_new_are_no_input)
+{
+    make_log(&log_text, 0, 40, 0);
+    feed_options options = plain_options(), early = options;
+    early.layout.now_ms = NOW_MS - 100LL * 24 * 3600000;
+    for (int way = 0; way < 4; way++) {
+        feed_report report;
+        tb_error err = {0};
+        again();
+        early.segment_bytes = options.segment_bytes = way == 3 ? 900 : 0;
+        early.block_bytes = options.block_bytes = way == 3 ? 300 : 0;
+        early.take_partial_line = way == 0;
+        if (way == 1)
+            ck_assert_int_eq(feed_pipe(log_text.bytes, log_text.len, &early, &report, &err),
+                             TB_E_BAD_INPUT);
+        else
+            ck_assert_int_eq(feed_code(log_text.bytes, log_text.len - (way % 2 == 0), &early, &report,
+                                       &err),
+                             TB_E_BAD_INPUT);
+        ck_assert_ptr_nonnull(strstr(err.message, "TOLLBOOK_NOW"));
+        ck_assert_ptr_nonnull(strstr(err.message, "very line"));
+        ck_assert_ptr_nonnull(strstr(err.message, "-08-"));
+        ck_assert_uint_eq(report.lines, 0);
+        ck_assert_uint_eq(segments(), 0);
+        ck_assert_uint_eq(count_of("SELECT 1 FROM reject"), 0);
+        ck_assert_uint_eq(feed_ok(log_text.bytes, log_text.len, &options).accepted, 40);
+    }
+}
+END_TEST
+
+START_TEST(lines_that_are_too_new_beside_others_are_refused_alone)
+{
+    feed_options options = plain_options(), early = options;
+    feed_report report;
+    tb_error err = {0};
+    early.layout.now_ms = NOW_MS - 72LL * 3600000 + 1 - TB_AHEAD_MS; /* line 0 and few more fit */
+    make_log(&log_text, 0, 40, 0);
+    report = feed_ok(log_text.bytes, log_text.len, &early);
+    ck_assert_uint_gt(report.accepted, 0);
+    ck_assert_uint_gt(report.rejected, 0);
+    ck_assert_int_eq(report.first_reason, TB_REJECT_TOO_NEW);
+    ck_assert(feed_ok(log_text.bytes, log_text.len, &options).nothing_new);
+    uint64_t known = segments();
+    make_log(&other_text, 1, 20, 0); /* after what is known all is too new */
+    put(&log_text, other_text.bytes, other_text.len);
+    ck_assert_int_eq(feed_code(log_text.bytes, log_text.len, &early, &report, &err),
+                     TB_E_BAD_INPUT);
+    ck_assert_ptr_nonnull(strstr(err.message, "from line 41 on"));
+    ck_assert_uint_eq(segments(), known);
+    ck_assert_uint_eq(feed_ok(log_text.bytes, log_text.len, &options).accepted, 19);
+    again();
+    make_log(&log_text, 1, 20, 4); /* one refused for itself: not the clock alone */
+    ck_assert_uint_eq(feed_ok(log_text.bytes, log_text.len, &early).rejected, 19);
+}
+END_TEST
+
 START_TEST(refused_lines_keep_their_number_across_segments_and_runs)
 {
     make_log(&log_text, 0, 30, 10);
@@ -1113,6 +1170,8 @@ int main(void)
     tcase_add_test(tc, a_named_batch_that_was_cut_short_goes_on);
     tcase_add_test(tc, an_empty_input_is_no_line_and_an_empty_named_one_is_a_batch);
     tcase_add_test(tc, stop_ends_at_the_first_refused_line_in_input_order);
+    tcase_add_test(tc, lines_that_are_all_too_new_are_no_input);
+    tcase_add_test(tc, lines_that_are_too_new_beside_others_are_refused_alone);
     tcase_add_test(tc, refused_lines_keep_their_number_across_segments_and_runs);
     tcase_add_test(tc, of_too_many_refused_lines_the_first_of_each_segment_are_kept);
     tcase_add_test(tc, an_import_is_whole_or_nothing);
