@@ -23,6 +23,7 @@
     X(CONTENT_ENCODING, "content-encoding", 1)                                                     \
     X(TRANSFER_ENCODING, "transfer-encoding", 1)                                                   \
     X(IDEMPOTENCY_KEY, "idempotency-key", 1)                                                       \
+    X(ACCEPT, "accept", 0)                                                                         \
     X(ACCEPT_ENCODING, "accept-encoding", 0)                                                       \
     X(IF_NONE_MATCH, "if-none-match", 0)
 

@@ -190,6 +190,54 @@ bool query_accepts_gzip(tb_text accept)
     return gzip > 0 && gzip >= identity;
 }
 
+/* How exactly a media range names a type: 3 itself, 2 its first half and a star, 1 two stars, 0
+ * not. */
+static int range_names(tb_text range, const char *type)
+{
+    const char *slash = strchr(type, '/');
+    size_t half = (size_t)(slash - type) + 1;
+    if (same_word(range.data, range.len, type)) return 3;
+    if (range.len == 3 && memcmp(range.data, "*/*", 3) == 0) return 1;
+    if (range.len != half + 1 || range.data[half] != '*') return 0;
+    for (size_t i = 0; i < half; i++)
+        if (lower(range.data[i]) != type[i]) return 0;
+    return 2;
+}
+
+/* The weight that the list gives a type: that of the range that names it most exactly. */
+static int type_weight(tb_text accept, const char *type)
+{
+    int best = 0, value = 0;
+    for (size_t at = 0; at < accept.len;) {
+        at = skip_space(accept, at);
+        const char *comma = memchr(accept.data + at, ',', accept.len - at);
+        size_t end = comma ? (size_t)(comma - accept.data) : accept.len;
+        tb_text range;
+        int q = element_weight((tb_text){accept.data + at, end - at}, &range);
+        int names = range_names(range, type);
+        if (names > best) {
+            best = names;
+            value = q;
+        }
+        at = end + 1;
+    }
+    return value;
+}
+
+size_t query_choose_type(tb_text accept, const char *const *types, size_t n)
+{
+    size_t chosen = n;
+    int most = 0;
+    if (!accept.data) return 0;
+    for (size_t i = 0; i < n; i++) {
+        int value = type_weight(accept, types[i]);
+        if (value <= most) continue;
+        most = value;
+        chosen = i;
+    }
+    return chosen;
+}
+
 bool query_next_tag(tb_text tags, size_t *at, tb_text *ret_tag, bool *ret_star)
 {
     size_t i = *at;

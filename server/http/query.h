@@ -31,6 +31,11 @@ bool query_bool(const char *text, size_t len, bool *ret_value);
  * (RFC 9110, 12.5.3). data NULL: absent, so no. */
 bool query_accepts_gzip(tb_text accept_encoding);
 
+/* Which of the media types, in their order of preference, the value of an Accept header likes best
+ * (RFC 9110, 12.5.1; an exact type counts before "text/" and a star, that before two stars). n:
+ * none of them. data NULL: absent, so the first. */
+size_t query_choose_type(tb_text accept, const char *const *types, size_t n);
+
 /* Walks the entity tags of an If-None-Match header. A weak mark is skipped: the comparison is weak.
  * *at starts at 0. Returns false at the end or at the first syntax error; *ret_tag has no quotes.
  * The tag "*" without quotes is reported as ret_star. */

@@ -190,11 +190,36 @@ START_TEST(codings_and_types)
 }
 END_TEST
 
+static void chooses(const char *accept, size_t index)
+{
+    static const char *const types[] = {"application/json", "text/csv", "text/html"};
+    tb_text text = {accept, accept ? strlen(accept) : 0};
+    ck_assert_msg(query_choose_type(text, types, 3) == index, "%s", accept ? accept : "(none)");
+}
+
+START_TEST(media_types_are_chosen_by_weight_then_exactness)
+{
+    chooses(NULL, 0);
+    chooses("*/*", 0);
+    chooses("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", 2);
+    chooses("TEXT/CSV", 1);
+    chooses("text/*", 1);
+    chooses("text/*;q=0.5, text/csv;q=0.1", 2);
+    chooses("application/json;q=0.2 , text/html;q=0.3", 2);
+    chooses("application/json;q=0, */*", 1);
+    chooses("image/png", 3);
+    chooses("", 3);
+    chooses("text", 3);
+    chooses("application/json;q=x", 3);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("query");
     TCase *tc = tcase_create("rules");
     tcase_add_test(tc, texts_are_decoded);
+    tcase_add_test(tc, media_types_are_chosen_by_weight_then_exactness);
     tcase_add_test(tc, unknown_and_empty_are_absent_and_the_last_wins);
     tcase_add_test(tc, several_texts_do_not_overlap);
     tcase_add_test(tc, errors_name_the_parameter_as_documented);
