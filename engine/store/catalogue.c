@@ -192,10 +192,11 @@ static tb_code list_ids(tb_store *store, tb__statement id, const int64_t *values
 
 /* --- balancers and the zones attached to them --- */
 
+/* A balancer that is declared first has had its zones since ever, unless another one had them. */
 static tb_code attach(applying *a, int64_t zone, int64_t balancer, bool first, tb_error *err)
 {
-    const int64_t values[3] = {zone, balancer, first ? SINCE_EVER : a->now_us};
-    return tb__run_ints(a->store, TB__SQL_ATTACH, values, 3, err);
+    const int64_t values[4] = {zone, balancer, first ? SINCE_EVER : a->now_us, a->now_us};
+    return tb__run_ints(a->store, TB__SQL_ATTACH, values, 4, err);
 }
 
 static tb_code detach(applying *a, int64_t zone, int64_t balancer, tb_error *err)

@@ -41,6 +41,7 @@ struct tb_store {
     int64_t next_segment;   /* id of the segment that add_segment will insert, 0: not known */
     uint64_t rejects_kept;  /* of the running segment */
     tb_u128 sums[TB_METRIC_COUNT]; /* of the running segment */
+    tb_u128 country_requests, country_bytes; /* of the running segment's lines with a country */
 
     tb__place *places; /* ascending by edge; good while the file's data version is the same */
     size_t n_places, cap_places;

@@ -1,6 +1,6 @@
-/* A merge that fails leaves the sums in place, and the one that is too large has its top bit set: so
- * the slot is found after the fact, and merging itself stays a plain loop. Whose the series is gets
- * looked up only here; nobody waits for a refusal. */
+/* A merge that fails leaves the sums in place, and the one that is too large has its top bit set:
+ * so the slot is found after the fact, and merging itself stays a plain loop. Whose the series is
+ * gets looked up only here; nobody waits for a refusal. */
 #include "store/overflow.h"
 
 #include "rollup/overflow.h"

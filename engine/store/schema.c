@@ -75,7 +75,7 @@ static const char v1[] =
     " head BLOB NOT NULL CHECK(length(head)=16), lines_before INTEGER NOT NULL,"
     " accepted INTEGER NOT NULL CHECK(accepted>=0), rejected INTEGER NOT NULL CHECK(rejected>=0),"
     " final INTEGER NOT NULL CHECK(final IN(0,1)), added_us INTEGER NOT NULL,"
-    " sums TEXT NOT NULL) STRICT;"
+    " sums TEXT NOT NULL, seal INTEGER NOT NULL) STRICT;"
     "CREATE UNIQUE INDEX segment_by_name ON segment(name,start) WHERE name IS NOT NULL;"
     "CREATE INDEX segment_by_head ON segment(head,kind,start,length);"
     "CREATE TRIGGER segment_no_update BEFORE UPDATE ON segment BEGIN"

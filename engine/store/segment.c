@@ -1,7 +1,8 @@
 /* Segments: which bytes of which input are in the store, and the lines that were refused. A
  * segment's row is written in the transaction that holds its effect, so an input is never half
  * remembered. */
-#include "store/internal.h"
+#include "store/seal.h"
+#include "store/segment.h"
 #include "tollbook/json.h"
 
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 void tb__segment_reset(tb_store *store)
 {
     memset(store->sums, 0, sizeof store->sums);
+    store->country_requests = store->country_bytes = 0;
     store->rejects_kept = 0;
     store->next_segment = 0;
 }
@@ -40,20 +42,58 @@ tb_code tb_store_add_reject(tb_store *store, uint64_t line, uint32_t byte, const
     return code;
 }
 
-/* {"requests":"123",…}: decimal text, for sums may pass 2^63. Zero sums are left out. */
-static void sums_json(const tb_u128 *sums, tb_buf *out)
+static void sum_json(tb_buf *out, const char *name, tb_u128 sum)
 {
     char digits[TB_U128_TEXT_MAX];
-    const char *before = "{\"";
-    for (int m = 0; m < TB_METRIC_COUNT; m++) {
-        if (!sums[m]) continue;
-        tb_buf_str(out, before);
-        tb_buf_str(out, tb_metric_table[m].name);
-        tb_buf_str(out, "\":\"");
-        tb_buf_add(out, digits, (size_t)(tb_put_u128(digits, sums[m]) - digits));
-        before = "\",\"";
-    }
+    if (!sum) return;
+    tb_buf_str(out, out->len ? "\",\"" : "{\"");
+    tb_buf_str(out, name);
+    tb_buf_str(out, "\":\"");
+    tb_buf_add(out, digits, (size_t)(tb_put_u128(digits, sum) - digits));
+}
+
+/* {"requests":"123",…}: decimal text, for sums may pass 2^63. Zero sums are left out. */
+static void sums_json(const tb_store *store, tb_buf *out)
+{
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        sum_json(out, tb_metric_table[m].name, store->sums[m]);
+    sum_json(out, TB__COUNTRY_REQUESTS, store->country_requests);
+    sum_json(out, TB__COUNTRY_BYTES, store->country_bytes);
+    sum_json(out, TB__REJECTS_KEPT, store->rejects_kept);
     tb_buf_str(out, out->len ? "\"}" : "{}");
+}
+
+int64_t tb__seal_segment(const tb__segment_row *row)
+{
+    const int64_t numbers[] = {row->id,           row->kind,     row->start,    row->length,
+                               row->lines_before, row->accepted, row->rejected, row->final,
+                               row->added_us,     row->named};
+    int64_t seal = tb__seal(numbers, sizeof numbers, 0);
+    for (int i = 0; i < TB__SEGMENT_TEXTS; i++) /* each seeds the next: none can move to another */
+        seal = tb__seal(row->text[i].bytes, row->text[i].len, seal);
+    return seal;
+}
+
+static int64_t seal_of(int64_t id, const tb_segment *g, const uint8_t *hash, const uint8_t *head,
+                       const tb_buf *sums)
+{
+    const char *name = g->name ? g->name : "", *source = g->source ? g->source : "";
+    const tb__segment_row row = {.id = id,
+                                 .kind = g->kind,
+                                 .start = (int64_t)g->start,
+                                 .length = (int64_t)g->length,
+                                 .lines_before = (int64_t)g->lines_before,
+                                 .accepted = (int64_t)g->accepted,
+                                 .rejected = (int64_t)g->rejected,
+                                 .final = g->final,
+                                 .added_us = g->now_us,
+                                 .named = g->name != NULL,
+                                 .text = {{name, strlen(name)},
+                                          {source, strlen(source)},
+                                          {hash, 16},
+                                          {head, 16},
+                                          {sums->data, sums->len}}};
+    return tb__seal_segment(&row);
 }
 
 /* Big-endian, so that the bytes read like the number. */
@@ -98,6 +138,7 @@ static tb_code insert_segment(tb_store *store, const tb_segment *g, const tb_buf
     sqlite3_bind_int64(s, 12, g->final);
     sqlite3_bind_int64(s, 13, g->now_us);
     sqlite3_bind_text(s, 14, sums->data, (int)sums->len, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 15, seal_of(store->next_segment, g, hash, head, sums));
     return tb__run(store, s, err);
 }
 
@@ -106,7 +147,7 @@ tb_code tb_store_add_segment(tb_store *store, const tb_segment *segment, int64_t
 {
     tb_buf sums;
     tb_buf_init(&sums, 4096, NULL);
-    sums_json(store->sums, &sums);
+    sums_json(store, &sums);
     tb_code code = tb_buf_check(&sums, err);
     if (!code) code = segment_id(store, err);
     if (!code) code = insert_segment(store, segment, &sums, err);

@@ -31,7 +31,7 @@
     X(COUNTRY_PUT, "INSERT OR REPLACE INTO country_day VALUES(?1,?2,?3)")                          \
     /* segments */                                                                                 \
     X(SEGMENT_INSERT,                                                                              \
-      "INSERT INTO segment VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)")                \
+      "INSERT INTO segment VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)")            \
     X(SEGMENTS_BY_HEAD,                                                                            \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
       " FROM segment WHERE head=?1 AND kind=?2 ORDER BY start,length")                             \
@@ -78,8 +78,11 @@
       "INSERT OR REPLACE INTO declaration VALUES(?1,?2,?3,9223372036854775807,?4)")                \
     X(ATTACHED, "SELECT zone FROM attachment WHERE balancer=?1 AND to_us=9223372036854775807"      \
                 " ORDER BY zone")                                                                  \
-    X(ATTACH, "INSERT OR REPLACE INTO attachment VALUES(?1,?2,?3,9223372036854775807)")            \
-    X(DETACH, "UPDATE attachment SET to_us=?3 WHERE zone=?1 AND balancer=?2"                       \
+    /* a zone's first one from ?3; a later one from ?4, now, when the others have ended */         \
+    X(ATTACH, "INSERT OR REPLACE INTO attachment SELECT ?1,?2,iif(count(*)=0,?3,max(?4,"           \
+              "max(iif(to_us=9223372036854775807,?4,to_us)))),9223372036854775807"                 \
+              " FROM attachment WHERE zone=?1")                                                    \
+    X(DETACH, "UPDATE attachment SET to_us=max(from_us,?3) WHERE zone=?1 AND balancer=?2"          \
               " AND to_us=9223372036854775807")                                                    \
     X(LIVE_ACCOUNTS, "SELECT id FROM account WHERE deleted_us=9223372036854775807")                \
     X(LIVE_ZONES, "SELECT id FROM zone WHERE deleted_us=9223372036854775807")                      \

@@ -511,6 +511,8 @@ static tb_code add_countries(tb_store *store, tb_rollup_cursor *cursor, tb_error
         zone = c.zone;
         day = c.day;
         list[n++] = (tb__country){c.country, c.requests, c.bytes};
+        store->country_requests += c.requests;
+        store->country_bytes += c.bytes;
     }
     return !code && n ? country_put(store, zone, day, list, n, err) : code;
 }

@@ -1,9 +1,10 @@
 /* Verify: everything that is stored twice must agree, and everything that names another thing must
  * find it. In one read transaction, so a running server does not matter.
  *
- * SQLite's own check comes first, then references (a list of queries whose rows are the
- * differences), then the usage (verify_usage.c), then what the segments say they added against what
- * is there. A part that runs into damage is a difference, and the next part goes on. */
+ * The schema comes first (verify_rows.c), then SQLite's own check and references (a list of queries
+ * whose rows are the differences), then seals, then the usage (verify_usage.c), then what the
+ * segments say they added against what is there. A part that runs into damage is a difference, and the next part goes on. */
+#include "store/segment.h"
 #include "store/verify.h"
 
 #include "tollbook/json.h"
@@ -47,6 +48,16 @@ tb_code tb__verify_sql(tb__verify *v, tb__verify_statement id, const int64_t *va
 }
 
 /* --- the file, and references --- */
+
+#define FOR_EVER "9223372036854775807"
+/* A member of a segment's sums, as text. */
+#define SUM_OF(name) "iif(json_valid(sums),sums->>'$." name "','?')"
+/* Everything that a catalogue declares: t. */
+#define THINGS                                                                                     \
+    "WITH t(kind,name,id,account,document,live) AS (SELECT 'account','Account',id,id,document,"    \
+    "deleted_us=" FOR_EVER " FROM account UNION ALL SELECT 'zone','Pull zone',id,account,"         \
+    "document,deleted_us=" FOR_EVER " FROM zone UNION ALL SELECT 'balancer','Load balancer',id,"   \
+    "account,document,deleted_us=" FOR_EVER " FROM balancer) "
 
 /* Each row of a query is a sentence: what is not as it should be. */
 static const char *const references[] = {
@@ -94,6 +105,40 @@ static const char *const references[] = {
     "SELECT format('Segment %d keeps refused line %d, which is not one of its lines.',s.id,r.line)"
     " FROM reject r JOIN segment s ON s.id=r.segment"
     " WHERE r.line<=s.lines_before OR r.line>s.lines_before+s.accepted+s.rejected",
+    "SELECT format('Segment %d kept %s refused lines; %d are there.',id,kept,there) FROM"
+    " (SELECT id,coalesce(" SUM_OF("rejects_kept") ",'0') AS kept,(SELECT count(*) FROM reject"
+    " WHERE segment=segment.id) AS there FROM segment) WHERE kept<>CAST(there AS TEXT)",
+    "SELECT format('Segment %d accepted %d lines and added %s requests.',id,accepted,added) FROM"
+    " (SELECT id,accepted,coalesce(" SUM_OF("requests") ",'0') AS added FROM segment WHERE kind=1)"
+    " WHERE added<>CAST(accepted AS TEXT)",
+    "SELECT format('Segment %d is missing: segment %d follows segment %d.',before+1,id,before) FROM"
+    " (SELECT id,coalesce(lag(id) OVER (ORDER BY id),0) AS before FROM segment) WHERE id<>before+1",
+    /* the catalogue: what stands is what was declared last */
+    THINGS "SELECT format('%s %d has %d declarations in force.',t.name,t.id,count(d.id)) FROM t"
+    " LEFT JOIN declaration d ON d.kind=t.kind AND d.id=t.id AND d.to_us=" FOR_EVER
+    " GROUP BY t.kind,t.id HAVING count(d.id)<>t.live",
+    THINGS "SELECT format('%s %d is not what it was declared to be.',t.name,t.id) FROM t"
+    " JOIN declaration d ON d.kind=t.kind AND d.id=t.id AND d.to_us=" FOR_EVER
+    " WHERE t.live AND d.document<>t.document",
+    THINGS "SELECT format('%s %d has no declaration since its beginning.',t.name,t.id) FROM t"
+    " WHERE NOT EXISTS(SELECT 1 FROM declaration d WHERE d.kind=t.kind AND d.id=t.id"
+    " AND d.from_us=-9223372036854775807-1)",
+    THINGS "SELECT format('A declaration is of the %s %d, which does not exist.',kind,id) FROM"
+    " declaration d WHERE NOT EXISTS(SELECT 1 FROM t WHERE t.kind=d.kind AND t.id=d.id)"
+    " GROUP BY kind,id",
+    THINGS "SELECT format('%s %d is not of the account that its document names.',name,id) FROM t"
+    " WHERE account IS NOT iif(json_valid(document),document->>'$.account',-1)"
+    " AND kind<>'account'",
+    "SELECT format('Pull zone %d has two load balancers at once: %d and another.',zone,balancer)"
+    " FROM (SELECT zone,balancer,from_us,max(to_us) OVER (PARTITION BY zone ORDER BY from_us"
+    " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until FROM attachment"
+    " WHERE to_us>from_us) WHERE until>from_us",
+    "SELECT format('Load balancer %d is declared with %d pull zones; %d are attached.',id,n,m) FROM"
+    " (SELECT id,iif(json_valid(document),json_array_length(document,'$.zones'),-1) AS n,"
+    "(SELECT count(*) FROM attachment WHERE balancer=balancer.id AND to_us=" FOR_EVER ") AS m"
+    " FROM balancer WHERE deleted_us=" FOR_EVER ") WHERE n<>m",
+    "SELECT format('Key %d is of account %d, which does not exist.',id,account) FROM key"
+    " WHERE account>0 AND account NOT IN(SELECT id FROM account)",
 };
 
 /* SQLite's check reports a page that it had no memory for as if the page were damaged. */
@@ -124,10 +169,11 @@ static tb_code verify_one_reference(tb__verify *v, const char *sql, tb_error *er
     return code;
 }
 
-/* Damage is what verify looks for; everything else stops it. */
+/* Damage is what verify looks for; everything else stops it. SQLite calls a statement of ours an
+ * error (ours: internal) only where a table or column is not there. */
 static tb_code note_damage(tb__verify *v, tb_code code, const tb_error *err)
 {
-    if (code != TB_E_CORRUPT && code != TB_E_NOT_OURS) return code;
+    if (code != TB_E_CORRUPT && code != TB_E_NOT_OURS && code != TB_E_INTERNAL) return code;
     v->damaged = true;
     tb__differs(v, "%s", err->message);
     return TB_OK;
@@ -156,6 +202,12 @@ static bool parse_sum(const char *digits, int len, tb_u128 *ret)
     return true;
 }
 
+/* What all segments together say they added. */
+typedef struct added {
+    tb_u128 metric[TB_METRIC_COUNT];
+    tb_u128 country_requests, country_bytes, rejects_kept;
+} added;
+
 static int metric_named(const char *name)
 {
     for (int m = 0; m < TB_METRIC_COUNT; m++)
@@ -163,7 +215,17 @@ static int metric_named(const char *name)
     return -1;
 }
 
-static tb_code add_segments(tb__verify *v, tb_u128 sums[TB_METRIC_COUNT], tb_error *err)
+/* Where a segment's sum of this name goes; NULL: there is no such sum. */
+static tb_u128 *sum_named(added *sums, const char *name)
+{
+    if (strcmp(name, TB__COUNTRY_REQUESTS) == 0) return &sums->country_requests;
+    if (strcmp(name, TB__COUNTRY_BYTES) == 0) return &sums->country_bytes;
+    if (strcmp(name, TB__REJECTS_KEPT) == 0) return &sums->rejects_kept;
+    int m = metric_named(name);
+    return m >= 0 && tb_metric_table[m].how == TB_HOW_SUM ? &sums->metric[m] : NULL;
+}
+
+static tb_code add_segments(tb__verify *v, added *sums, tb_error *err)
 {
     sqlite3_stmt *s = NULL;
     bool row = true;
@@ -173,31 +235,39 @@ static tb_code add_segments(tb__verify *v, tb_u128 sums[TB_METRIC_COUNT], tb_err
         const char *name = (const char *)sqlite3_column_text(s, 1);
         const char *digits = (const char *)sqlite3_column_text(s, 2);
         if (!name || (!digits && !null)) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        int m = metric_named(name);
-        tb_u128 sum;
-        if (m < 0 || tb_metric_table[m].how != TB_HOW_SUM ||
-            !parse_sum(digits, sqlite3_column_bytes(s, 2), &sum))
+        tb_u128 sum, *to = sum_named(sums, name);
+        if (!to || !parse_sum(digits, sqlite3_column_bytes(s, 2), &sum))
             tb__differs(v, "Segment %lld: its sum of %s cannot be read.",
                         (long long)sqlite3_column_int64(s, 0), name);
         else
-            sums[m] += sum;
+            *to += sum;
     }
     return code;
 }
 
+static void compare_sum(tb__verify *v, const char *what, const char *parts, tb_u128 expected,
+                        tb_u128 found)
+{
+    char said[TB_U128_TEXT_MAX + 1], there[TB_U128_TEXT_MAX + 1];
+    if (expected == found) return;
+    *tb_put_u128(said, expected) = 0;
+    *tb_put_u128(there, found) = 0;
+    tb__differs(v, "All batches together added %s of %s; the %s sum to %s.", said, what, parts,
+                there);
+}
+
 static tb_code verify_sums(tb__verify *v, tb_error *err)
 {
-    tb_u128 added[TB_METRIC_COUNT] = {0};
-    tb_code code = add_segments(v, added, err);
-    for (int m = 0; !code && !v->damaged && m < TB_METRIC_COUNT; m++) {
-        if (tb_metric_table[m].how != TB_HOW_SUM || added[m] == v->sums[m]) continue;
-        char expected[TB_U128_TEXT_MAX + 1], found[TB_U128_TEXT_MAX + 1];
-        *tb_put_u128(expected, added[m]) = 0;
-        *tb_put_u128(found, v->sums[m]) = 0;
-        tb__differs(v, "All batches together added %s of %s; the hours sum to %s.", expected,
-                    tb_metric_table[m].name, found);
-    }
-    return code;
+    added sums = {{0}, 0, 0, 0};
+    tb_code code = add_segments(v, &sums, err);
+    if (code || v->damaged) return code;
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        if (tb_metric_table[m].how == TB_HOW_SUM)
+            compare_sum(v, tb_metric_table[m].name, "hours", sums.metric[m], v->sums[m]);
+    if (v->countries_damaged) return TB_OK;
+    compare_sum(v, "countries' requests", "days", sums.country_requests, v->country_requests);
+    compare_sum(v, "countries' bytes", "days", sums.country_bytes, v->country_bytes);
+    return TB_OK;
 }
 
 static tb_code verify_newest(tb__verify *v, tb_error *err)
@@ -215,8 +285,9 @@ static tb_code verify_newest(tb__verify *v, tb_error *err)
 static tb_code verify_all(tb__verify *v, tb_error *err)
 {
     static tb_code (*const parts[])(tb__verify *, tb_error *) = {
-        verify_references,    tb__verify_zones, tb__verify_accounts,
-        tb__verify_balancers, verify_sums,      verify_newest,
+        tb__verify_schema, verify_references,   tb__verify_seals,     tb__verify_roles,
+        tb__verify_zones,  tb__verify_accounts, tb__verify_balancers, verify_sums,
+        verify_newest,
     };
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < sizeof parts / sizeof *parts; i++)

@@ -23,7 +23,13 @@
     X(COUNTRIES,                                                                                   \
       "SELECT day,data FROM country_day WHERE zone=?1 AND day BETWEEN ?2 AND ?3 ORDER BY day")     \
     X(EDGE_CODE, "SELECT code FROM edge WHERE id=?1")                                              \
-    X(SUMS, "SELECT segment.id,j.key,j.value FROM segment,json_each(segment.sums) AS j")
+    X(SUMS, "SELECT segment.id,j.key,j.value FROM segment,"                                        \
+            "json_each(CASE WHEN json_valid(sums) THEN sums ELSE '{\"?\":0}' END) AS j")           \
+    X(SERIES_SEALS, "SELECT scope,owner,edge,id,seal FROM series")                                 \
+    X(EDGE_SEALS, "SELECT id,code,seal FROM edge")                                                 \
+    X(SEGMENT_SEALS, "SELECT id,kind,start,length,lines_before,accepted,rejected,final,added_us,"  \
+                     "name IS NOT NULL,name,source,hash,head,sums,seal FROM segment")              \
+    X(ROLES, "SELECT id FROM key WHERE roles&~?1")
 
 typedef enum tb__verify_statement {
 #define TB_X(name, sql) TB__V_##name,
@@ -41,8 +47,10 @@ typedef struct tb__verify {
     void *ctx;
     uint64_t differences;
     tb_u128 sums[TB_METRIC_COUNT]; /* over the hours of all zones and load balancers */
-    int64_t newest_hour;           /* of them */
-    bool damaged;                  /* a base chunk could not be read: the sums mean nothing */
+    tb_u128 country_requests, country_bytes; /* over the days of all zones */
+    int64_t newest_hour;                     /* of the hours */
+    bool damaged;           /* a base chunk could not be read: the sums mean nothing */
+    bool countries_damaged; /* the same of countries */
 } tb__verify;
 
 /* A difference: counted, and said as one sentence. */
@@ -50,6 +58,11 @@ void tb__differs(tb__verify *v, const char *fmt, ...) TB_PRINTF(2, 3);
 /* A statement with n integers bound. Each is used by one loop at a time. */
 TB_MUST_USE tb_code tb__verify_sql(tb__verify *v, tb__verify_statement id, const int64_t *values,
                                    int n, sqlite3_stmt **ret, tb_error *err);
+
+/* verify_rows.c: seals, roles, and that the tables and triggers are those that the store made. */
+TB_MUST_USE tb_code tb__verify_schema(tb__verify *v, tb_error *err);
+TB_MUST_USE tb_code tb__verify_seals(tb__verify *v, tb_error *err);
+TB_MUST_USE tb_code tb__verify_roles(tb__verify *v, tb_error *err);
 
 /* verify_usage.c: every chunk and every day of countries; fills sums and newest_hour. */
 TB_MUST_USE tb_code tb__verify_zones(tb__verify *v, tb_error *err);

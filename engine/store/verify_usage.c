@@ -361,34 +361,35 @@ static const member *all_of(const members *own)
 
 /* --- zones and load balancers --- */
 
-static tb_code check_country_day(pass *p, int64_t day, const tb_grid *hours, sqlite3_stmt *s,
-                                 tb_error *err)
+static void check_country_day(pass *p, int64_t day, const tb_grid *hours, bool unsure,
+                              sqlite3_stmt *s)
 {
     tb__country list[TB__COUNTRY_MAX];
     size_t n;
     tb_u128 sums[2] = {0, 0}, whole[2] = {0, 0};
     char when[21];
-    (void)err;
     name_time(day, -1, when);
     if (tb__country_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1),
                            tb__country_seed(p->owner.id, day), list, &n, NULL)) {
         tb__differs(p->v, "Pull zone %lld, %s: its countries are damaged.", (long long)p->owner.id,
                     when);
-        return TB_OK;
+        p->v->countries_damaged = true;
+        return;
     }
     for (size_t i = 0; i < n; i++) {
         sums[0] += list[i].requests;
         sums[1] += list[i].bytes;
     }
+    p->v->country_requests += sums[0];
+    p->v->country_bytes += sums[1];
     for (unsigned h = 0; h < HOURS; h++) {
         whole[0] += value_of(hours, TB_M_REQUESTS, h);
         whole[1] += value_of(hours, TB_M_BYTES, h);
     }
     for (int i = 0; i < 2; i++)
-        if (sums[i] > whole[i])
+        if (sums[i] > whole[i] && !unsure)
             tb__differs(p->v, "Pull zone %lld, %s: its countries have more %s than the day.",
                         (long long)p->owner.id, when, i ? "bytes" : "requests");
-    return TB_OK;
 }
 
 static tb_code check_countries(pass *p, int64_t index, tb_error *err)
@@ -401,8 +402,8 @@ static tb_code check_countries(pass *p, int64_t index, tb_error *err)
     tb_code code = tb__verify_sql(p->v, TB__V_COUNTRIES, values, 3, &s, err);
     while (!code && !(code = tb__step(p->v->store, s, &row, err)) && row) {
         int64_t day = sqlite3_column_int64(s, 0);
-        if (p->parts.unsure >> (day - first) & 1) continue;
-        code = check_country_day(p, day, &p->parts.day[day - first], s, err);
+        bool unsure = p->parts.unsure >> (day - first) & 1;
+        check_country_day(p, day, &p->parts.day[day - first], unsure, s);
     }
     return code;
 }

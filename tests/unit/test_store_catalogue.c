@@ -126,6 +126,44 @@ START_TEST(a_list_of_regions_replaces_the_built_in_one_and_its_absence_brings_it
 }
 END_TEST
 
+/* Who has zone 101 is listed first, so that it is attached before the other one lets go. */
+START_TEST(a_zone_never_has_two_balancers_at_once)
+{
+    static const struct {
+        const char *balancers;
+        int64_t at, has;
+    } steps[] = {
+        {"{\"id\":7,\"account\":1,\"zones\":[101]}", 100, 7},
+        {"{\"id\":8,\"account\":1,\"zones\":[101]},{\"id\":7,\"account\":1,\"zones\":[]}", 200, 8},
+        {"{\"id\":7,\"account\":1,\"zones\":[101]},{\"id\":8,\"account\":1,\"zones\":[]}", 300, 7},
+        {"{\"id\":8,\"account\":1,\"zones\":[101]},{\"id\":7,\"account\":1,\"zones\":[]}", 250, 8}, /* the clock */
+        {"{\"id\":7,\"account\":1,\"zones\":[101]}", 251, 7},
+        {"{\"id\":9,\"account\":1,\"zones\":[101]}", 400, 9},
+    };
+    fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        char catalog[400];
+        snprintf(catalog, sizeof catalog,
+                 "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":[{\"id\":101,\"account\":1,"
+                 "\"name\":\"a\"}],\"load_balancers\":[%s]}",
+                 steps[i].balancers);
+        fixture_apply(&f, catalog, NOW_US + steps[i].at, NULL);
+        ck_assert_int_eq(count(&f, "SELECT count(*) FROM attachment a JOIN attachment b ON"
+                                   " a.zone=b.zone AND (a.balancer,a.from_us)<(b.balancer,b.from_us)"
+                                   " AND max(a.from_us,b.from_us)<min(a.to_us,b.to_us)"),
+                         0);
+        ck_assert_int_eq(
+            count(&f, "SELECT balancer FROM attachment WHERE to_us=9223372036854775807"),
+            steps[i].has);
+        fixture_verify(&f);
+    }
+    ck_assert_int_eq(count(&f, "SELECT min(from_us) FROM attachment WHERE balancer=8"), NOW_US + 200);
+    ck_assert_int_eq(count(&f, "SELECT max(from_us) FROM attachment WHERE balancer=9"), NOW_US + 400);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(another_accounts_zone_is_like_one_that_does_not_exist)
 {
     fixture f;
@@ -209,6 +247,7 @@ int main(void)
     tcase_add_test(tests, what_is_declared_first_holds_since_ever_and_changes_from_their_moment);
     tcase_add_test(tests, a_zone_cannot_move_to_another_account);
     tcase_add_test(tests, a_list_of_regions_replaces_the_built_in_one_and_its_absence_brings_it_back);
+    tcase_add_test(tests, a_zone_never_has_two_balancers_at_once);
     tcase_add_test(tests, another_accounts_zone_is_like_one_that_does_not_exist);
     tcase_add_test(tests, a_key_is_found_by_its_hash_and_revoked_once);
     tcase_add_test(tests, segments_are_known_by_head_and_by_name_and_cannot_be_changed);

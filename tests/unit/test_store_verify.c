@@ -383,7 +383,9 @@ START_TEST(countries_stay_within_the_day)
     size_t len = tb__country_encode(list, 1, tb__country_seed(101, DAY), bytes);
     put_blob(&f, "UPDATE country_day SET data=?3 WHERE zone=?1 AND day=?2", ids, 2, bytes, len);
     verify(&f);
-    expect_only("Pull zone 101, 2026-11-18: its countries have more bytes than the day.");
+    expect("Pull zone 101, 2026-11-18: its countries have more bytes than the day.");
+    expect("All batches together added 30 of countries' bytes; the days sum to 1019.");
+    ck_assert_uint_eq(found.n, 2);
     bytes[0] ^= 1;
     put_blob(&f, "UPDATE country_day SET data=?3 WHERE zone=?1 AND day=?2", ids, 2, bytes, len);
     verify(&f);
@@ -416,35 +418,69 @@ START_TEST(each_broken_reference_is_named)
         {"PRAGMA foreign_keys=OFF; UPDATE balancer SET account=77", "names a row of table account"},
         {"INSERT INTO country_day VALUES(4444,20000,x'00')",
          "Pull zone 4444 has countries and no usage"},
-        {"INSERT INTO segment SELECT 50,kind,'night','',400,500,hash,head,4,0,0,1,0,sums"
+        {"INSERT INTO segment SELECT 50,kind,'night','',400,500,hash,head,4,0,0,1,0,sums,0"
          " FROM segment WHERE id=3",
          "Batch night: segment 50 begins at byte 400; the one before ends at 300"},
-        {"INSERT INTO segment SELECT 50,kind,'night','',300,500,hash,head,9,0,0,1,0,sums"
+        {"INSERT INTO segment SELECT 50,kind,'night','',300,500,hash,head,9,0,0,1,0,sums,0"
          " FROM segment WHERE id=3",
          "Batch night: segment 50 begins after line 9; 4 lines are before it"},
-        {"INSERT INTO segment SELECT 50,kind,'morning','',5,500,hash,head,0,0,0,1,0,sums"
+        {"INSERT INTO segment SELECT 50,kind,'morning','',5,500,hash,head,0,0,0,1,0,sums,0"
          " FROM segment WHERE id=3",
          "Batch morning: segment 50 begins at byte 5; the one before ends at 0"},
-        {"INSERT INTO segment SELECT 50,kind,NULL,'',7,500,hash,head,0,0,0,1,0,sums"
+        {"INSERT INTO segment SELECT 50,kind,NULL,'',7,500,hash,head,0,0,0,1,0,sums,0"
          " FROM segment WHERE id=3",
          "Segment 50 begins at byte 7, where no other one ends"},
-        {"INSERT INTO segment SELECT 50,kind,NULL,'',0,500,hash,head,3,0,0,1,0,sums"
+        {"INSERT INTO segment SELECT 50,kind,NULL,'',0,500,hash,head,3,0,0,1,0,sums,0"
          " FROM segment WHERE id=3",
          "Segment 50 begins at byte 0 after 3 lines"},
         {"INSERT INTO reject VALUES(2,3,1,'x',x'')", "Segment 2 keeps 3 refused lines of 2"},
         {"INSERT INTO reject VALUES(3,9,1,'x',x'')", "refused line 9, which is not one of its"},
-        {"INSERT INTO segment SELECT 50,kind,NULL,'',0,5,hash,head,0,0,0,1,0,'{\"bytes\":\"1x\"}'"
+        {"INSERT INTO segment SELECT 50,kind,NULL,'',0,5,hash,head,0,0,0,1,0,'{\"bytes\":\"1x\"}',0"
          " FROM segment WHERE id=3",
          "Segment 50: its sum of bytes cannot be read"},
-        {"INSERT INTO segment SELECT 50,kind,NULL,'',0,5,hash,head,0,0,0,1,0,'{\"byte\":\"1\"}'"
+        {"INSERT INTO segment SELECT 50,kind,NULL,'',0,5,hash,head,0,0,0,1,0,'{\"byte\":\"1\"}',0"
          " FROM segment WHERE id=3",
          "Segment 50: its sum of byte cannot be read"},
         {"INSERT INTO segment SELECT 50,kind,NULL,'',0,5,hash,head,0,0,0,1,0,"
-         "'{\"bytes\":\"340282366920938463463374607431768211456\"}' FROM segment WHERE id=3",
+         "'{\"bytes\":\"340282366920938463463374607431768211456\"}',0 FROM segment WHERE id=3",
          "Segment 50: its sum of bytes cannot be read"},
         {"INSERT INTO segment SELECT 50,kind,NULL,'',0,5,hash,head,0,0,0,1,0,"
-         "'{\"bytes\":\"20000000000000000000\"}' FROM segment WHERE id=3",
+         "'{\"bytes\":\"20000000000000000000\"}',0 FROM segment WHERE id=3",
          "All batches together added 20000000000000000030 of bytes; the hours sum to 30"},
+        {"DELETE FROM declaration WHERE kind='zone' AND id=101",
+         "Pull zone 101 has 0 declarations in force"},
+        {"UPDATE declaration SET from_us=5 WHERE kind='zone' AND id=101",
+         "Pull zone 101 has no declaration since its beginning"},
+        {"UPDATE declaration SET document='{}' WHERE kind='account'",
+         "Account 1 is not what it was declared to be"},
+        {"UPDATE zone SET document=replace(document,'\"b\"','\"c\"') WHERE id=102",
+         "Pull zone 102 is not what it was declared to be"},
+        {"UPDATE balancer SET deleted_us=5", "Load balancer 7 has 1 declarations in force"},
+        {"INSERT INTO declaration VALUES('zone',555,0,1,'{}')",
+         "A declaration is of the zone 555, which does not exist"},
+        {"INSERT INTO account SELECT 2,'o',document,declared_us,deleted_us FROM account;"
+         "UPDATE zone SET account=2 WHERE id=102",
+         "Pull zone 102 is not of the account that its document names"},
+        {"UPDATE zone SET document='nonsense' WHERE id=102",
+         "Pull zone 102 is not of the account that its document names"},
+        {"INSERT INTO attachment VALUES(101,8,5,10)",
+         "Pull zone 101 has two load balancers at once"},
+        {"DELETE FROM attachment", "Load balancer 7 is declared with 1 pull zones; 0 are attached"},
+        {"INSERT INTO key VALUES(5,44,1,zeroblob(32),'hint',0,0)",
+         "Key 5 is of account 44, which does not exist"},
+        {"INSERT INTO key VALUES(5,1,1<<30,zeroblob(32),'hint',0,0)",
+         "Key 5 has roles that do not exist"},
+        {"DELETE FROM reject WHERE line=4", "Segment 2 kept 2 refused lines; 1 are there"},
+        {"DROP TRIGGER segment_no_update", "The trigger segment_no_update is missing"},
+        {"DROP TRIGGER segment_no_delete; CREATE TRIGGER segment_no_delete BEFORE DELETE ON segment"
+         " BEGIN SELECT 1; END",
+         "The trigger segment_no_delete is not declared as it should be"},
+        {"CREATE TRIGGER mine AFTER INSERT ON chunk BEGIN SELECT 1; END",
+         "The trigger mine is not the store's"},
+        {"DROP INDEX zone_by_account", "The index zone_by_account is missing"},
+        {"DROP TABLE extra", "The table extra is missing"},
+        {"DROP TABLE attachment", "The table attachment is missing"},
+        {"ALTER TABLE region ADD COLUMN more TEXT", "The table region is not declared as it should be"},
     };
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         OPEN(f);
@@ -453,6 +489,144 @@ START_TEST(each_broken_reference_is_named)
         expect(broken[i].part);
         fixture_release(&f);
     }
+}
+END_TEST
+
+/* Only seals know: both series hold what they held, and every sum is right. */
+START_TEST(series_that_were_swapped_are_found)
+{
+    static const char swap[] =
+        "UPDATE series SET owner=-1 WHERE scope=1 AND owner=999;"
+        "UPDATE series SET owner=999 WHERE scope=1 AND owner=998;"
+        "UPDATE series SET owner=998 WHERE scope=1 AND owner=-1";
+    OPEN(f);
+    tb_row row = row_of(998, "ZZ", HOUR + 2, TB_M_REQUESTS, 7);
+    fixture_add(&f, &row, 1, 9);
+    ck_assert_uint_eq(verify(&f), 0);
+    sql(&f, swap);
+    verify(&f);
+    expect("is kept as pull zone 999's at edge location");
+    expect("is kept as pull zone 998's at edge location");
+    ck_assert_uint_eq(found.n, 2);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(edge_locations_that_were_swapped_are_found)
+{
+    OPEN(f);
+    sql(&f, "UPDATE edge SET code='?' WHERE code='DE'; UPDATE edge SET code='DE' WHERE code='UK';"
+            "UPDATE edge SET code='UK' WHERE code='?'");
+    verify(&f);
+    expect("is called DE; its seal says otherwise.");
+    expect("is called UK; its seal says otherwise.");
+    ck_assert_uint_eq(found.n, 2);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(lost_and_moved_countries_are_found)
+{
+    OPEN(f);
+    char text[200];
+    snprintf(text, sizeof text, "DELETE FROM country_day WHERE zone=101 AND day=%d", DAY);
+    sql(&f, text);
+    verify(&f);
+    expect("All batches together added 2 of countries' requests; the days sum to 1.");
+    expect("All batches together added 30 of countries' bytes; the days sum to 20.");
+    ck_assert_uint_eq(found.n, 2);
+    fixture_release(&f);
+    fill(&f);
+    snprintf(text, sizeof text, "UPDATE country_day SET zone=102 WHERE zone=101 AND day=%d", DAY);
+    sql(&f, text);
+    verify(&f);
+    expect_only("Pull zone 102, 2026-11-18: its countries are damaged.");
+    fixture_release(&f);
+}
+END_TEST
+
+/* The trigger that keeps segments is taken away and put back, so that its absence says nothing. */
+static void change_segments(fixture *f, const char *change)
+{
+    static const char *const triggers[] = {"segment_no_update", "segment_no_delete"};
+    char *create[2], drop[100];
+    for (int i = 0; i < 2; i++) {
+        sqlite3_stmt *s;
+        snprintf(drop, sizeof drop, "SELECT sql FROM sqlite_schema WHERE name='%s'", triggers[i]);
+        ck_assert_int_eq(sqlite3_prepare_v2(f->store->db, drop, -1, &s, NULL), SQLITE_OK);
+        ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
+        create[i] = strdup((const char *)sqlite3_column_text(s, 0));
+        sqlite3_finalize(s);
+        snprintf(drop, sizeof drop, "DROP TRIGGER %s", triggers[i]);
+        sql(f, drop);
+    }
+    sql(f, change);
+    for (int i = 0; i < 2; i++) {
+        sql(f, create[i]);
+        free(create[i]);
+    }
+}
+
+START_TEST(a_changed_segment_is_found)
+{
+    static const struct {
+        const char *sql, *part;
+    } changes[] = {
+        {"UPDATE segment SET hash=zeroblob(16) WHERE id=1", "Segment 1 is not as it was written"},
+        {"UPDATE segment SET head=zeroblob(16) WHERE id=1", "Segment 1 is not as it was written"},
+        {"UPDATE segment SET source='other' WHERE id=1", "Segment 1 is not as it was written"},
+        {"UPDATE segment SET name='' WHERE id=1", "Segment 1 is not as it was written"},
+        {"UPDATE segment SET name=source,source=name WHERE id=2",
+         "Segment 2 is not as it was written"},
+        {"UPDATE segment SET added_us=1 WHERE id=3", "Segment 3 is not as it was written"},
+        {"UPDATE segment SET final=0 WHERE id=3", "Segment 3 is not as it was written"},
+        {"UPDATE segment SET accepted=3,rejected=1 WHERE id=2",
+         "Segment 2 accepted 3 lines and added 2 requests"},
+        {"UPDATE segment SET sums='{' WHERE id=1", "Segment 1: its sum of ? cannot be read"},
+        {"DELETE FROM segment WHERE id=1", "Segment 1 is missing: segment 2 follows segment 0"},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        OPEN(f);
+        change_segments(&f, "SELECT 1");
+        ck_assert_uint_eq(verify(&f), 0);
+        change_segments(&f, changes[i].sql);
+        ck_assert_msg(verify(&f) > 0, "%s", changes[i].sql);
+        expect(changes[i].part);
+        fixture_release(&f);
+    }
+}
+END_TEST
+
+START_TEST(refused_lines_that_were_not_kept_are_no_difference)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_segment s = {.kind = TB_BATCH_LOG, .source = "t", .length = 9, .rejected = 7, .final = true};
+    fixture_init(&f);
+    ok(tb_store_begin(f.store, &err));
+    for (uint64_t line = 1; line < 4; line++) /* the feed's room for their text was full then */
+        ok(tb_store_add_reject(f.store, line, 1, "blank line", "", 0, &err));
+    ok(tb_store_add_segment(f.store, &s, NULL, &err));
+    ok(tb_store_commit(f.store, &err));
+    ck_assert_msg(verify(&f) == 0, "%s", found.text);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(what_was_declared_changed_deleted_and_restored_agrees)
+{
+    static const char *const catalogs[] = {
+        catalog,
+        "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":[{\"id\":101,\"account\":1,\"name\":"
+        "\"x\"}],\"load_balancers\":[{\"id\":8,\"account\":1,\"zones\":[101]}]}",
+        "{\"accounts\":[]}", catalog, catalog};
+    fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < sizeof catalogs / sizeof *catalogs; i++) {
+        fixture_apply(&f, catalogs[i], NOW_US + (i == 3 ? -5 : (int64_t)i), NULL);
+        ck_assert_msg(verify(&f) == 0, "%zu: %s", i, found.text);
+    }
+    fixture_release(&f);
 }
 END_TEST
 
@@ -500,6 +674,12 @@ int main(void)
     tcase_add_test(t, series_of_the_account_and_of_its_zones_go_together);
     tcase_add_test(t, countries_stay_within_the_day);
     tcase_add_test(t, each_broken_reference_is_named);
+    tcase_add_test(t, series_that_were_swapped_are_found);
+    tcase_add_test(t, edge_locations_that_were_swapped_are_found);
+    tcase_add_test(t, lost_and_moved_countries_are_found);
+    tcase_add_test(t, a_changed_segment_is_found);
+    tcase_add_test(t, refused_lines_that_were_not_kept_are_no_difference);
+    tcase_add_test(t, what_was_declared_changed_deleted_and_restored_agrees);
     tcase_add_test(t, it_reads_one_snapshot_also_inside_a_transaction_of_the_caller);
     tcase_add_test(t, the_count_needs_no_listener);
     tcase_set_timeout(t, 120);

@@ -1,0 +1,27 @@
+/* A row of the table segment as its seal covers it, for who writes it and who verifies it. */
+#ifndef TOLLBOOK_STORE_SEGMENT_H
+#define TOLLBOOK_STORE_SEGMENT_H
+
+#include "store/internal.h"
+
+/* What a segment's sums say beside its metrics. */
+#define TB__COUNTRY_REQUESTS "country_requests"
+#define TB__COUNTRY_BYTES    "country_bytes"
+#define TB__REJECTS_KEPT     "rejects_kept"
+
+#define TB__SEGMENT_TEXTS 5
+
+typedef struct tb__text {
+    const void *bytes;
+    size_t len;
+} tb__text;
+
+typedef struct tb__segment_row {
+    int64_t id, kind, start, length, lines_before, accepted, rejected, final, added_us;
+    bool named;
+    tb__text text[TB__SEGMENT_TEXTS]; /* name, source, hash, head, sums */
+} tb__segment_row;
+
+int64_t tb__seal_segment(const tb__segment_row *row);
+
+#endif
