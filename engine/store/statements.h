@@ -96,6 +96,16 @@
     X(EXTRA_NAMES, "SELECT name FROM extra ORDER BY name")                                         \
     X(EXTRA_PUT, "INSERT OR REPLACE INTO extra VALUES(?1,?2)")                                     \
     X(EXTRA_DELETE, "DELETE FROM extra WHERE name=?1")                                             \
+    /* terms */                                                                                    \
+    X(ACCOUNT_TERMS,                                                                               \
+      "SELECT coalesce(document->>'$.prepaid',0),coalesce(document->>'$.discounts.EUUSDiscount',0),"\
+      "coalesce(document->>'$.discounts.AsiaOceaniaDiscount',0),"                                  \
+      "coalesce(document->>'$.discounts.SouthAmericaDiscount',0),"                                 \
+      "coalesce(document->>'$.discounts.AfricaDiscount',0) FROM account WHERE id=?1")              \
+    X(ZONE_TERMS,                                                                                  \
+      "SELECT id,coalesce(settings->>'$.Enabled',1),"                                              \
+      "coalesce(settings->>'$.MonthlyBandwidthLimit',0) FROM zone"                                 \
+      " WHERE account=?1 AND created_us<=?2 AND deleted_us>?2 ORDER BY id")                        \
     /* operator's figures */                                                                       \
     X(FIGURES_SEGMENTS,                                                                            \
       "SELECT count(*),coalesce(sum(accepted),0),coalesce(sum(rejected),0) FROM segment")          \

@@ -1,0 +1,65 @@
+/* Terms out of the catalogue's documents, which are JSON that was checked when it was applied: SQLite
+ * picks the members. */
+#include "tollbook/terms.h"
+
+#include "store/internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+tb_code tb_store_account_terms(tb_store *store, int64_t account, tb_account_terms *ret_terms,
+                               tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row;
+    tb_code code = tb__sql_ints(store, TB__SQL_ACCOUNT_TERMS, &account, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    if (!row)
+        return tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".", account);
+    *ret_terms = (tb_account_terms){
+        .prepaid = sqlite3_column_int(s, 0) != 0,
+        .discount = {[TB_REGION_EU] = sqlite3_column_int(s, 1),
+                     [TB_REGION_NA] = sqlite3_column_int(s, 1),
+                     [TB_REGION_ASIA] = sqlite3_column_int(s, 2),
+                     [TB_REGION_SA] = sqlite3_column_int(s, 3),
+                     [TB_REGION_AF] = sqlite3_column_int(s, 4)}};
+    sqlite3_reset(s);
+    return TB_OK;
+}
+
+static tb_zone_terms *room_for(tb_zone_terms *zones, size_t n)
+{
+    if (n > 0 && (n < 16 || (n & (n - 1)) != 0)) return zones; /* grows at 16, 32, 64, ... */
+    return realloc(zones, (n ? n * 2 : 16) * sizeof *zones);
+}
+
+tb_code tb_store_zone_terms(tb_store *store, int64_t account, int64_t now_us,
+                            tb_zone_terms **ret_zones, size_t *ret_n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_zone_terms *zones = NULL;
+    size_t n = 0;
+    bool row = true;
+    const int64_t values[2] = {account, now_us};
+    tb_code code = tb__sql_ints(store, TB__SQL_ZONE_TERMS, values, 2, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        tb_zone_terms *more = room_for(zones, n);
+        if (!more) {
+            sqlite3_reset(s);
+            code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+            break;
+        }
+        zones = more;
+        zones[n++] = (tb_zone_terms){.zone = sqlite3_column_int64(s, 0),
+                                     .enabled = sqlite3_column_int(s, 1) != 0,
+                                     .limit = sqlite3_column_int64(s, 2)};
+    }
+    if (code) {
+        free(zones);
+        return code;
+    }
+    *ret_zones = zones;
+    *ret_n = n;
+    return TB_OK;
+}

@@ -1,0 +1,26 @@
+/* What the catalogue says of an account and its pull zones beside prices: prepaid, discounts, limits.
+ * As declared now; bills take what was declared at the time (charges.h). */
+#ifndef TOLLBOOK_TERMS_H
+#define TOLLBOOK_TERMS_H
+
+#include "tollbook/book.h"
+#include "tollbook/store.h"
+
+typedef struct tb_account_terms {
+    bool prepaid;
+    int discount[TB_BILLING_REGION_COUNT]; /* percent; EUUSDiscount is both EU's and NA's */
+} tb_account_terms;
+/* TB_E_NOT_FOUND: no such account. */
+TB_MUST_USE tb_code tb_store_account_terms(tb_store *store, int64_t account,
+                                           tb_account_terms *ret_terms, tb_error *err);
+
+typedef struct tb_zone_terms {
+    int64_t zone;
+    bool enabled;  /* the setting; true where it is not set */
+    int64_t limit; /* MonthlyBandwidthLimit, bytes; 0: none */
+} tb_zone_terms;
+/* The account's zones that exist at now_us, ascending by id. free(). */
+TB_MUST_USE tb_code tb_store_zone_terms(tb_store *store, int64_t account, int64_t now_us,
+                                        tb_zone_terms **ret_zones, size_t *ret_n, tb_error *err);
+
+#endif
