@@ -82,6 +82,10 @@ static const char v1[] =
     " SELECT raise(ABORT,'segments are append-only'); END;"
     "CREATE TRIGGER segment_no_delete BEFORE DELETE ON segment BEGIN"
     " SELECT raise(ABORT,'segments are append-only'); END;"
+    /* Hashes of prefixes between segment ends: see store.h. */
+    "CREATE TABLE rung(head BLOB NOT NULL CHECK(length(head)=16), length INTEGER NOT NULL"
+    " CHECK(length>0), hash BLOB NOT NULL CHECK(length(hash)=16), PRIMARY KEY(head,length,hash))"
+    " STRICT, WITHOUT ROWID;"
     "CREATE TABLE reject(segment INTEGER NOT NULL"
     " REFERENCES segment(id) DEFERRABLE INITIALLY DEFERRED, line INTEGER NOT NULL,"
     " byte INTEGER NOT NULL, reason TEXT NOT NULL, text BLOB NOT NULL, PRIMARY KEY(segment,line))"

@@ -1,6 +1,6 @@
-/* Segments: which bytes of which input are in the store, and the lines that were refused. A
- * segment's row is written in the transaction that holds its effect, so an input is never half
- * remembered. */
+/* Segments: which bytes of which input are in the store, the rungs between their ends, and the lines
+ * that were refused. A segment's row is written in the transaction that holds its effect, so an
+ * input is never half remembered. */
 #include "store/seal.h"
 #include "store/segment.h"
 #include "tollbook/json.h"
@@ -221,4 +221,65 @@ tb_code tb_store_known_by_name(tb_store *store, const char *name, tb_known **ret
     if (code) return code;
     sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
     return known_list(store, s, ret_known, ret_n, err);
+}
+
+/* --- rungs --- */
+
+tb_code tb_store_add_rungs(tb_store *store, tb_hash128 head, const tb_rung *rungs, size_t n,
+                           tb_error *err)
+{
+    uint8_t head_bytes[16], hash[16];
+    hash_bytes(head, head_bytes);
+    for (size_t i = 0; i < n; i++) {
+        sqlite3_stmt *s;
+        tb_code code = tb__sql(store, TB__SQL_RUNG_INSERT, &s, err);
+        if (code) return code;
+        hash_bytes(rungs[i].hash, hash);
+        sqlite3_bind_blob(s, 1, head_bytes, 16, SQLITE_STATIC);
+        sqlite3_bind_int64(s, 2, (int64_t)rungs[i].length);
+        sqlite3_bind_blob(s, 3, hash, 16, SQLITE_STATIC);
+        code = tb__run(store, s, err);
+        if (code) return code;
+    }
+    return TB_OK;
+}
+
+static bool add_rung(tb_rung **list, size_t *n, size_t *cap, tb_rung one)
+{
+    if (*n == *cap) {
+        size_t more = *cap ? *cap * 2 : 32;
+        tb_rung *p = realloc(*list, more * sizeof *p);
+        if (!p) return false;
+        *list = p;
+        *cap = more;
+    }
+    (*list)[(*n)++] = one;
+    return true;
+}
+
+tb_code tb_store_rungs_by_head(tb_store *store, tb_hash128 head, tb_rung **ret_rungs, size_t *ret_n,
+                               tb_error *err)
+{
+    sqlite3_stmt *s;
+    uint8_t bytes[16];
+    tb_rung *list = NULL;
+    size_t n = 0, cap = 0;
+    bool row = true;
+    tb_code code = tb__sql(store, TB__SQL_RUNGS_BY_HEAD, &s, err);
+    if (code) return code;
+    hash_bytes(head, bytes);
+    sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        tb_rung one = {.length = (uint64_t)sqlite3_column_int64(s, 0),
+                       .hash = hash_from(sqlite3_column_blob(s, 1))};
+        if (!add_rung(&list, &n, &cap, one)) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    }
+    sqlite3_reset(s);
+    if (code) {
+        free(list);
+        return code;
+    }
+    *ret_rungs = list;
+    *ret_n = n;
+    return TB_OK;
 }

@@ -38,6 +38,8 @@
     X(SEGMENTS_BY_NAME,                                                                            \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
       " FROM segment WHERE name=?1 ORDER BY start,length")                                         \
+    X(RUNG_INSERT, "INSERT OR IGNORE INTO rung VALUES(?1,?2,?3)")                                  \
+    X(RUNGS_BY_HEAD, "SELECT length,hash FROM rung WHERE head=?1 ORDER BY length")                 \
     X(REJECT_INSERT, "INSERT INTO reject VALUES(?1,?2,?3,?4,?5)")                                  \
     X(SEGMENT_NEXT, "SELECT coalesce(max(id),0)+1 FROM segment")                                   \
     /* reading: the tenant's account is ?1 in each */                                              \

@@ -108,6 +108,19 @@ TB_MUST_USE tb_code tb_store_known_by_head(tb_store *store, tb_batch_kind kind, 
 TB_MUST_USE tb_code tb_store_known_by_name(tb_store *store, const char *name, tb_known **ret_known,
                                            size_t *ret_n, tb_error *err);
 
+/* Rungs: hashes of an input's prefixes, at the first line end at or past 512 bytes and each doubling
+ * of it. A shorter copy of a known log that ends between two segment ends is told by them. */
+typedef struct tb_rung {
+    uint64_t length;
+    tb_hash128 hash; /* of the first `length` bytes, as a segment's */
+} tb_rung;
+/* In the caller's transaction, beside the segment that covers them. What is there already stays. */
+TB_MUST_USE tb_code tb_store_add_rungs(tb_store *store, tb_hash128 head, const tb_rung *rungs,
+                                       size_t n, tb_error *err);
+/* Ascending by length. Free the array with free(). */
+TB_MUST_USE tb_code tb_store_rungs_by_head(tb_store *store, tb_hash128 head, tb_rung **ret_rungs,
+                                           size_t *ret_n, tb_error *err);
+
 typedef struct tb_applied {
     size_t accounts_added, zones_added, balancers_added, regions;
     size_t changed;  /* things whose document differs from the stored one */

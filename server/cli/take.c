@@ -66,7 +66,10 @@ static void say_rejected(const cli_call *call, const char *path, const feed_repo
 
 void take_say(const cli_call *call, const char *path, const feed_report *report)
 {
-    if (report->nothing_new) {
+    if (report->earlier_copy) {
+        cli_say(call, "%s: nothing new: an earlier copy of a log that was taken further before.",
+                path);
+    } else if (report->nothing_new) {
         cli_say(call, "%s: nothing new: its %" PRIu64 " line%s were taken before.", path,
                 report->known_lines, plural(report->known_lines));
     } else {

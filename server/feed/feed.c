@@ -368,6 +368,18 @@ static tb_code refuse_clock(const feed_run *run, tb_error *err)
                    from, now);
 }
 
+/* Stores the rungs that stand in the running segment; those before it are there. */
+static tb_code add_rungs(feed_run *run, uint64_t end, tb_error *err)
+{
+    const feed_rungs *rungs = &run->reader.rungs;
+    size_t from = 0, to = rungs->n_own;
+    while (from < to && rungs->own[from].length <= run->start)
+        from++;
+    while (to > from && rungs->own[to - 1].length > end)
+        to--;
+    return tb_store_add_rungs(run->store, run->head, rungs->own + from, to - from, err);
+}
+
 /* The running segment, as far as `end`, is recorded in the open transaction. */
 static tb_code record(feed_run *run, uint64_t end, tb_hash128 hash, bool final, tb_error *err)
 {
@@ -388,6 +400,7 @@ static tb_code record(feed_run *run, uint64_t end, tb_hash128 hash, bool final, 
     if (options->stop_on_error && run->rejected) return refuse(run, err);
     if (clock_is_behind(run)) return refuse_clock(run, err);
     tb_code code = begin(run, err);
+    if (code == TB_OK) code = add_rungs(run, end, err);
     return code ? code : tb_store_add_segment(run->store, &segment, &id, err);
 }
 
@@ -445,6 +458,17 @@ static tb_code find_named(feed_run *run, tb_error *err)
     return TB_OK;
 }
 
+/* An import's rows say nothing of when they were made: two may well begin alike. */
+static tb_code expect_rungs(feed_run *run, tb_error *err)
+{
+    tb_rung *rungs;
+    size_t n;
+    if (run->options->kind != TB_BATCH_LOG || run->reader.known.n == 0) return TB_OK;
+    tb_code code = tb_store_rungs_by_head(run->store, run->head, &rungs, &n, err);
+    if (code == TB_OK) feed_reader_expect_rungs(&run->reader, rungs, n);
+    return code;
+}
+
 static tb_code find_by_content(feed_run *run, bool empty, tb_error *err)
 {
     tb_known *list;
@@ -454,7 +478,9 @@ static tb_code find_by_content(feed_run *run, bool empty, tb_error *err)
         tb_store_known_by_head(run->store, run->options->kind, run->head, &list, &n, err);
     if (code) return code;
     feed_reader_expect(&run->reader, list, n);
-    return feed_source_seekable(run->source) ? feed_reader_skip_known(&run->reader, err) : TB_OK;
+    code = expect_rungs(run, err);
+    if (code || !feed_source_seekable(run->source)) return code;
+    return feed_reader_skip_known(&run->reader, err);
 }
 
 /* The running segment starts after a known prefix. */
@@ -468,13 +494,25 @@ static tb_code after_known(feed_run *run, tb_error *err)
     return feed_reader_skip_line_end(&run->reader, err);
 }
 
+/* The input is an earlier copy of a known log: nothing of it is taken. */
+static void leave_earlier(feed_run *run)
+{
+    roll_back(run);
+    clear_workers(run);
+    run->report.earlier_copy = true;
+    run->report.known_bytes = run->report.bytes = run->reader.at + run->reader.waiting;
+    run->report.known_lines = run->reader.known.lines;
+}
+
 static tb_code find_known(feed_run *run, tb_error *err)
 {
     bool empty;
     tb_code code = feed_reader_head(&run->reader, &run->head, &empty, err);
     if (code) return code;
     code = run->options->batch ? find_named(run, err) : find_by_content(run, empty, err);
-    return code ? code : after_known(run, err);
+    if (code || !run->reader.earlier) return code ? code : after_known(run, err);
+    leave_earlier(run);
+    return TB_OK;
 }
 
 /* --- segments --- */
@@ -543,11 +581,23 @@ static tb_code give_up(feed_run *run, tb_error *err)
     return run->code;
 }
 
+/* A stream is parsed before its end shows that it is an earlier copy. */
+static bool ends_earlier(const feed_run *run)
+{
+    bool over = run->ended == ENDED_INPUT || run->reader.tail;
+    return over && run->segments == 0 && run->ended < ENDED_BAD_LINE &&
+           feed_reader_earlier(&run->reader);
+}
+
 /* One segment, or the part of one that fits the rollups. */
 static tb_code run_segment(feed_run *run, bool *ret_more, tb_error *err)
 {
     run_workers(run);
-    *ret_more = true;
+    *ret_more = !ends_earlier(run);
+    if (!*ret_more) {
+        leave_earlier(run);
+        return TB_OK;
+    }
     if (run->ended == ENDED_KNOWN) return throw_away(run, err);
     if (run->ended == ENDED_FAILED) return give_up(run, err);
     tb_code code = run->reader.tail && run->lines > 0 ? end_tail(run, err) : TB_OK;
@@ -569,7 +619,7 @@ static tb_code run_all(feed_run *run, tb_error *err)
 {
     bool more = true;
     tb_code code = find_known(run, err);
-    if (code == TB_OK && run->final_known) more = false;
+    if (run->final_known || run->report.earlier_copy) more = false;
     while (code == TB_OK && more)
         code = run_segment(run, &more, err);
     if (code || run->report.interrupted) roll_back(run);

@@ -5,6 +5,10 @@
  * the store knows. So the same file again is nothing new, a killed run goes on where it stopped,
  * and a log that has grown adds only its new lines (architecture section 3).
  *
+ * Between segment ends the store knows rungs, hashes of prefixes at doubling lengths. A log that
+ * agrees with a known one up to a rung and ends before the next one, while the known one goes on, is
+ * an earlier copy of it and nothing new.
+ *
  * Where a batch id is given it names exactly these bytes: the same again changes nothing, other
  * bytes are TB_E_BATCH_CONFLICT and change nothing. */
 #ifndef TOLLBOOK_SERVER_FEED_H
@@ -52,6 +56,7 @@ typedef struct feed_report {
     uint64_t bytes;                     /* decompressed bytes of the input taken or skipped */
     uint64_t waiting_bytes;             /* unterminated last line left for later; 0 if none */
     bool nothing_new;                   /* every byte was known: a duplicate */
+    bool earlier_copy;                  /* and the input a shorter copy of a log known further */
     bool interrupted;                   /* options->stop ended the run: run it again to go on */
     uint64_t stop_line, stop_byte;      /* with stop_on_error: where it stands; 0 if not */
     tb_reject_reason first_reason;      /* of the first refused line of this run */

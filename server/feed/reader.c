@@ -43,6 +43,7 @@ tb_code feed_reader_init(feed_reader *reader, feed_source *source, uint64_t seed
     *reader = (feed_reader){.source = source,
                             .seed = seed,
                             .block_bytes = block_bytes,
+                            .rungs = {.next = FEED_RUNG_FIRST},
                             .take_partial = take_partial || !feed_source_grows(source)};
     reader->hash = feed_hash_new(seed);
     reader->mark = feed_hash_new(seed);
@@ -58,6 +59,7 @@ void feed_reader_release(feed_reader *reader)
     feed_hash_free(reader->mark);
     feed_hash_free(reader->spare);
     free(reader->known.list);
+    free(reader->rungs.known);
     free(reader->rest);
     *reader = (feed_reader){0};
 }
@@ -117,6 +119,110 @@ static bool equal(tb_hash128 a, tb_hash128 b)
     return a.high == b.high && a.low == b.low;
 }
 
+/* --- rungs --- */
+
+/* Where the next rung stands in these bytes, which come next: its distance; 0: not in them. */
+static size_t next_rung(const feed_reader *reader, const char *bytes, size_t len)
+{
+    const feed_rungs *rungs = &reader->rungs;
+    uint64_t skip = rungs->next > reader->at ? rungs->next - reader->at - 1 : 0;
+    if (rungs->n_own == FEED_RUNGS_MAX || skip >= len) return 0;
+    const char *end = memchr(bytes + skip, '\n', len - (size_t)skip);
+    return end ? (size_t)(end - bytes) + 1 : 0;
+}
+
+static void pass_rungs(feed_rungs *rungs, uint64_t at)
+{
+    while (rungs->next <= at && rungs->next <= UINT64_MAX / 4)
+        rungs->next *= 2;
+}
+
+/* The bytes passed so far end at a rung. */
+static void add_rung(feed_reader *reader)
+{
+    feed_rungs *rungs = &reader->rungs;
+    rungs->own[rungs->n_own++] = (tb_rung){reader->at, feed_hash_value(reader->hash)};
+    pass_rungs(rungs, reader->at);
+}
+
+/* Forgets the rungs past `at`, which will be passed again. */
+static void drop_rungs(feed_rungs *rungs, uint64_t at)
+{
+    while (rungs->n_own > 0 && rungs->own[rungs->n_own - 1].length > at)
+        rungs->n_own--;
+    rungs->next = FEED_RUNG_FIRST;
+    if (rungs->n_own > 0) pass_rungs(rungs, rungs->own[rungs->n_own - 1].length);
+}
+
+static const tb_rung *last_rung(const feed_reader *reader)
+{
+    return reader->rungs.n_own ? &reader->rungs.own[reader->rungs.n_own - 1] : NULL;
+}
+
+static bool is_known_rung(const feed_reader *reader, const tb_rung *rung)
+{
+    for (size_t i = 0; i < reader->rungs.n_known; i++) {
+        const tb_rung *one = &reader->rungs.known[i];
+        if (one->length == rung->length && equal(one->hash, rung->hash)) return true;
+    }
+    return false;
+}
+
+/* Whether a known log, as far as this input agrees with it, goes on past `at`. */
+static bool goes_on(const feed_reader *reader, uint64_t at)
+{
+    const feed_known *known = &reader->known;
+    for (size_t i = 0; i < known->n && known->list[i].start <= known->bytes; i++)
+        if (known->list[i].length > at) return true;
+    return false;
+}
+
+/* Whether a known point lies past `from` and not past `to`. Refused last lines are none. */
+static bool point_between(const feed_reader *reader, uint64_t from, uint64_t to)
+{
+    const feed_known *known = &reader->known;
+    for (size_t i = 0; i < known->n; i++)
+        if (known->list[i].length > from && known->list[i].length <= to &&
+            known->list[i].accepted > 0)
+            return true;
+    for (size_t i = 0; i < reader->rungs.n_known; i++)
+        if (reader->rungs.known[i].length > from && reader->rungs.known[i].length <= to)
+            return true;
+    return false;
+}
+
+/* Whether a known segment starts at the end of what is known and goes past `at`. */
+static bool follows(const feed_reader *reader, uint64_t at)
+{
+    const feed_known *known = &reader->known;
+    for (size_t i = 0; i < known->n; i++)
+        if (known->list[i].start == known->bytes && known->list[i].length > at) return true;
+    return false;
+}
+
+bool feed_reader_earlier(const feed_reader *reader)
+{
+    uint64_t end = reader->at + reader->waiting, from = reader->known.bytes;
+    const tb_rung *last = last_rung(reader);
+    if (end == from || !goes_on(reader, end)) return false;
+    if (last && last->length > from) {
+        if (!is_known_rung(reader, last)) return false;
+        from = last->length;
+    } else if (from == 0 || !follows(reader, end)) {
+        return false;
+    }
+    return !point_between(reader, from, end);
+}
+
+/* Whether hashing on to the end may show an earlier copy: there is a known log that goes on, and
+ * the last rung passed is one of its. */
+static bool may_be_earlier(const feed_reader *reader)
+{
+    const tb_rung *last = last_rung(reader);
+    if (reader->rungs.n_known == 0 || !goes_on(reader, reader->at)) return false;
+    return !last || last->length <= reader->known.bytes || is_known_rung(reader, last);
+}
+
 typedef struct span {
     const char *bytes;
     size_t len;
@@ -166,10 +272,14 @@ static size_t pass(feed_reader *reader, const char *bytes, size_t len, span ahea
         size_t n = len - done;
         bool there = next && next - reader->at <= n;
         if (there) n = (size_t)(next - reader->at);
+        size_t rung = next_rung(reader, bytes + done, n);
+        if (rung) n = rung;
+        there = there && next - reader->at == n;
         feed_hash_add(reader->hash, bytes + done, n);
         reader->at += n;
         done += n;
         reader->last = bytes[done - 1];
+        if (rung) add_rung(reader);
         if (there) *ret_met = met(reader, line_ends((span){bytes + done, len - done}, ahead));
     }
     return done;
@@ -191,6 +301,13 @@ void feed_reader_expect(feed_reader *reader, tb_known *list, size_t n)
     reader->known.n = n;
 }
 
+void feed_reader_expect_rungs(feed_reader *reader, tb_rung *list, size_t n)
+{
+    free(reader->rungs.known);
+    reader->rungs.known = list;
+    reader->rungs.n_known = n;
+}
+
 bool feed_reader_hopes(const feed_reader *reader)
 {
     return next_length(reader) != 0;
@@ -201,6 +318,7 @@ static tb_code go_back(feed_reader *reader, tb_error *err)
 {
     uint64_t to = reader->known.bytes;
     feed_hash_copy(reader->hash, reader->mark);
+    drop_rungs(&reader->rungs, to);
     tb_code code = feed_source_seek(reader->source, to > 0 ? to - 1 : 0, err);
     reader->rest_at = reader->rest_len = 0;
     reader->end = false;
@@ -217,18 +335,20 @@ tb_code feed_reader_skip_known(feed_reader *reader, tb_error *err)
 {
     uint64_t next;
     bool is_met;
-    while ((next = next_length(reader)) != 0) {
+    while ((next = next_length(reader)) != 0 || may_be_earlier(reader)) {
         tb_code code = fill_rest(reader, reader->block_bytes, err);
         if (code) return code;
         size_t n = rest_size(reader);
         if (n == 0) break;
-        if (next - reader->at < n) n = (size_t)(next - reader->at);
+        if (next && next - reader->at < n) n = (size_t)(next - reader->at);
         code = fill_rest(reader, n + 2, err);
         if (code) return code;
         const char *p = reader->rest + reader->rest_at;
         reader->rest_at += pass(reader, p, n, (span){p + n, rest_size(reader) - n}, &is_met);
     }
+    reader->earlier = reader->end && rest_size(reader) == 0 && feed_reader_earlier(reader);
     reader->known.n = 0; /* all candidates have been met or refuted */
+    if (reader->earlier) return TB_OK;
     if (reader->at == reader->known.bytes || !feed_source_seekable(reader->source)) return TB_OK;
     return go_back(reader, err);
 }
@@ -340,6 +460,7 @@ static tb_code pass_overlong(feed_reader *reader, feed_block *block, bool *ret_m
     reader->tail = takes_partial(reader);
     if (reader->tail) return TB_OK;
     reader->waiting = reader->at - from;
+    drop_rungs(&reader->rungs, from);
     feed_hash_copy(reader->hash, reader->spare);
     reader->at = from;
     reader->last = last;

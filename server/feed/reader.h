@@ -27,6 +27,18 @@ typedef struct feed_known {
     bool final;            /* the segment that ends there is its input's last */
 } feed_known;
 
+#define FEED_RUNG_FIRST 512u
+#define FEED_RUNGS_MAX  56 /* more than doublings fit 64 bits */
+
+/* The rungs of this input up to `at`, and those of the known logs with its head. */
+typedef struct feed_rungs {
+    tb_rung own[FEED_RUNGS_MAX];
+    size_t n_own;
+    uint64_t next; /* the next own one is at the first line end at or past this many bytes */
+    tb_rung *known; /* ascending by length; owned */
+    size_t n_known;
+} feed_rungs;
+
 typedef struct feed_reader {
     feed_source *source; /* borrowed */
     feed_hash *hash;  /* of the bytes up to `at` */
@@ -41,6 +53,8 @@ typedef struct feed_reader {
     bool announced;   /* the last call said FEED_TURN_TAIL */
     bool tail;        /* the last block handed out is the input's unterminated last line */
     feed_known known;
+    feed_rungs rungs;
+    bool earlier; /* feed_reader_skip_known found an earlier copy */
     char *rest; /* bytes read and not handed out: rest_at .. rest_len */
     size_t rest_at, rest_len, rest_cap;
     bool end; /* the source has no more */
@@ -53,13 +67,17 @@ void feed_reader_release(feed_reader *reader);
 /* The head of the input (tb_segment.head). *ret_empty: there is not a byte. Before any other. */
 TB_MUST_USE tb_code feed_reader_head(feed_reader *reader, tb_hash128 *ret_head, bool *ret_empty,
                                      tb_error *err);
-/* Takes over the candidates. */
+/* Takes over the candidates, and the rungs of the logs they are of. */
 void feed_reader_expect(feed_reader *reader, tb_known *list, size_t n);
+void feed_reader_expect_rungs(feed_reader *reader, tb_rung *list, size_t n);
+/* At the end of the input: whether it is an earlier copy of a known log (feed.h). */
+bool feed_reader_earlier(const feed_reader *reader);
 /* Whether a candidate could still be met further on. */
 bool feed_reader_hopes(const feed_reader *reader);
 /* Hashes on while a candidate may be met, without handing anything out, forgets the candidates and
  * goes (back) to the end of the longest known prefix: reader->known says how much. On a source that
- * cannot seek it stays where the last candidate was refuted. */
+ * cannot seek it stays where the last candidate was refuted. After an earlier copy it stays at the
+ * end, and reader->earlier is set. */
 TB_MUST_USE tb_code feed_reader_skip_known(feed_reader *reader, tb_error *err);
 /* Passes over the line end that a known, unterminated last line has got since. */
 TB_MUST_USE tb_code feed_reader_skip_line_end(feed_reader *reader, tb_error *err);

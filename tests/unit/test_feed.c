@@ -162,6 +162,34 @@ static tb_code feed_pipe(const char *bytes, size_t len, const feed_options *opti
     return code;
 }
 
+/* Feeds bytes as a body, in a transaction of its own. */
+static feed_report feed_body(const char *bytes, size_t len, const feed_options *options)
+{
+    feed_report report;
+    tb_error err = {0};
+    ok(tb_store_begin(f.store, &err));
+    ok(feed_memory(f.store, bytes, len, FEED_PLAIN, 1 << 24, options, &report, &err));
+    ok(tb_store_commit(f.store, &err));
+    return report;
+}
+
+/* Feeds the log's first `len` bytes in one of the ways that take an unterminated last line. */
+static feed_report feed_cut(int way, size_t len, feed_options options)
+{
+    static char packed[1 << 16];
+    feed_report report;
+    tb_error err = {0};
+    if (way == 0) {
+        ok(feed_pipe(log_text.bytes, len, &options, &report, &err));
+        return report;
+    }
+    if (way == 1) return feed_body(log_text.bytes, len, &options);
+    if (way == 2)
+        return feed_ok(packed, pack_gzip(log_text.bytes, len, packed, sizeof packed), &options);
+    options.take_partial_line = true;
+    return feed_ok(log_text.bytes, len, &options);
+}
+
 /* --- what the store holds --- */
 
 typedef struct sink {
@@ -352,7 +380,8 @@ START_TEST(an_input_that_only_begins_alike_is_new)
 {
     make_log(&log_text, 0, 30, 0);
     make_log(&other_text, 0, 20, 0);
-    put_line(&other_text, 999);
+    for (unsigned n = 999; n < 1007; n++) /* past the next rung */
+        put_line(&other_text, n);
     feed_options options = plain_options();
     feed_report report;
     tb_error err = {0};
@@ -367,12 +396,105 @@ START_TEST(an_input_that_only_begins_alike_is_new)
                 ok(feed_pipe(other_text.bytes, other_text.len, &options, &report, &err));
             else
                 report = feed_ok(other_text.bytes, other_text.len, &options);
-            ck_assert_uint_eq(report.known_lines + report.lines, 21);
+            ck_assert_uint_eq(report.known_lines + report.lines, 28);
             ck_assert((report.known_lines > 0) == (few == 1));
-            ck_assert_uint_ge(report.lines, 1);
+            ck_assert_uint_ge(report.lines, 8);
             ck_assert_uint_gt(segments(), n);
         }
     fixture_verify(&f);
+}
+END_TEST
+
+/* The length of the log's first line end at or past `least`. */
+static size_t line_end_from(const text *t, size_t least)
+{
+    const char *end = memchr(t->bytes + least - 1, '\n', t->len - least + 1);
+    return (size_t)(end - t->bytes) + 1;
+}
+
+/* Told by the prefix hashes at 512, 1024, ... bytes. way: see feed_cut; 4 is a plain file. */
+START_TEST(an_earlier_copy_of_a_known_log_is_nothing_new)
+{
+    make_log(&log_text, 0, 200, 30);
+    feed_options options = plain_options();
+    options.block_bytes = 900;
+    for (int known = 0; known < 3; known++) {
+        again();
+        options.segment_bytes = known == 1 ? 3000 : 0;
+        if (known == 2) { /* grown, and cut in a line when it was taken first */
+            feed_cut(1, 1500, options);
+            feed_cut(0, 7001, options);
+        }
+        feed_ok(log_text.bytes, log_text.len, &options);
+        uint64_t usage = usage_hash(), n = segments();
+        size_t first = line_end_from(&log_text, 512);
+        for (size_t cut = first; cut <= log_text.len; cut += cut < 2200 ? 7 : 777)
+            for (int way = 0; way < 5; way++) {
+                feed_report report = way < 4 ? feed_cut(way, cut, options)
+                                             : feed_ok(log_text.bytes, cut, &options);
+                ck_assert_msg(report.nothing_new, "known %d cut %zu way %d", known, cut, way);
+                ck_assert_uint_eq(report.lines, 0);
+                ck_assert_uint_eq(report.waiting_bytes, 0);
+                ck_assert(report.earlier_copy || cut == report.known_bytes);
+                ck_assert_uint_eq(report.known_bytes, cut);
+            }
+        ck_assert_uint_eq(usage_hash(), usage);
+        ck_assert_uint_eq(segments(), n);
+        fixture_verify(&f);
+    }
+}
+END_TEST
+
+/* Shorter than the first rung it cannot be told; after a rung that differs it is another log. */
+START_TEST(a_short_copy_and_one_that_diverges_are_new)
+{
+    make_log(&log_text, 0, 200, 0);
+    feed_options options = plain_options();
+    for (int way = 0; way < 5; way++) {
+        again();
+        feed_ok(log_text.bytes, log_text.len, &options);
+        size_t first = line_end_from(&log_text, 512), second = line_end_from(&log_text, 1024);
+        feed_report report = way < 4 ? feed_cut(way, first - 1, options)
+                                     : feed_ok(log_text.bytes, first - 1, &options);
+        ck_assert(!report.nothing_new);
+        log_text.bytes[second - 3] = 'Z'; /* a country, before the second rung */
+        report = way < 4 ? feed_cut(way, second + 10, options)
+                         : feed_ok(log_text.bytes, second + 10, &options);
+        ck_assert(!report.nothing_new);
+        ck_assert_uint_gt(report.known_lines + report.accepted, 10);
+        log_text.bytes[second - 3] = 'U';
+    }
+}
+END_TEST
+
+/* The known part ends at a rung and the log has grown by less than reaches the next. */
+START_TEST(a_log_that_has_grown_by_little_is_no_earlier_copy)
+{
+    make_log(&log_text, 0, 200, 0);
+    feed_options options = plain_options();
+    for (int way = 0; way < 5; way++)
+        for (size_t rung = 512; rung < 5000; rung *= 2) {
+            again();
+            size_t at = line_end_from(&log_text, rung), more = line_end_from(&log_text, at + 1);
+            feed_ok(log_text.bytes, at, &options);
+            feed_report report = way < 4 ? feed_cut(way, more, options)
+                                         : feed_ok(log_text.bytes, more, &options);
+            ck_assert_uint_eq(report.accepted, 1);
+            ck_assert(feed_cut(way % 4, at, options).nothing_new);
+            ck_assert_uint_eq(feed_ok(log_text.bytes, log_text.len, &options).known_bytes, more);
+        }
+}
+END_TEST
+
+/* A name names exactly its bytes: what looks like an earlier copy is its own batch. */
+START_TEST(a_named_batch_is_never_an_earlier_copy)
+{
+    make_log(&log_text, 0, 60, 0);
+    feed_options options = plain_options();
+    feed_ok(log_text.bytes, log_text.len, &options);
+    options.batch = "x";
+    ck_assert_uint_eq(feed_ok(log_text.bytes, line_end_from(&log_text, 1200), &options).accepted,
+                      line_end_from(&log_text, 1200) / 84);
 }
 END_TEST
 
@@ -482,34 +604,6 @@ START_TEST(streams_and_compressed_files_take_an_unterminated_last_line)
     ck_assert_uint_eq(feed_ok(packed, n, &options).lines, 3);
 }
 END_TEST
-
-/* Feeds bytes as a body, in a transaction of its own. */
-static feed_report feed_body(const char *bytes, size_t len, const feed_options *options)
-{
-    feed_report report;
-    tb_error err = {0};
-    ok(tb_store_begin(f.store, &err));
-    ok(feed_memory(f.store, bytes, len, FEED_PLAIN, 1 << 24, options, &report, &err));
-    ok(tb_store_commit(f.store, &err));
-    return report;
-}
-
-/* Feeds the log's first `len` bytes in one of the ways that take an unterminated last line. */
-static feed_report feed_cut(int way, size_t len, feed_options options)
-{
-    static char packed[1 << 16];
-    feed_report report;
-    tb_error err = {0};
-    if (way == 0) {
-        ok(feed_pipe(log_text.bytes, len, &options, &report, &err));
-        return report;
-    }
-    if (way == 1) return feed_body(log_text.bytes, len, &options);
-    if (way == 2)
-        return feed_ok(packed, pack_gzip(log_text.bytes, len, packed, sizeof packed), &options);
-    options.take_partial_line = true;
-    return feed_ok(log_text.bytes, len, &options);
-}
 
 /* Whether the cut leaves a line that parses as it is: all but its country, which may be empty. */
 static bool cut_parses(size_t cut)
@@ -1150,6 +1244,10 @@ int main(void)
     tcase_add_test(tc, a_log_cut_anywhere_and_fed_again_whole_equals_one_clean_run);
     tcase_add_test(tc, a_grown_stream_adds_only_its_new_lines);
     tcase_add_test(tc, an_input_that_only_begins_alike_is_new);
+    tcase_add_test(tc, an_earlier_copy_of_a_known_log_is_nothing_new);
+    tcase_add_test(tc, a_short_copy_and_one_that_diverges_are_new);
+    tcase_add_test(tc, a_log_that_has_grown_by_little_is_no_earlier_copy);
+    tcase_add_test(tc, a_named_batch_is_never_an_earlier_copy);
     tcase_add_test(tc, the_same_bytes_of_another_zone_or_edge_are_new);
     tcase_add_test(tc, a_blank_line_after_a_known_end_is_a_line);
     tcase_add_test(tc, a_known_stream_that_does_not_fit_the_rollup_changes_nothing);

@@ -238,6 +238,33 @@ START_TEST(segments_are_known_by_head_and_by_name_and_cannot_be_changed)
 }
 END_TEST
 
+START_TEST(rungs_are_kept_once_and_found_by_head)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_rung *list;
+    size_t n;
+    fixture_init(&f);
+    const tb_rung rungs[] = {{1024, {7, 8}}, {512, {UINT64_MAX, 6}}, {512, {1, 2}}};
+    for (int i = 0; i < 2; i++) {
+        ok(tb_store_begin(f.store, &err));
+        ok(tb_store_add_rungs(f.store, (tb_hash128){3, 4}, rungs, 3, &err));
+        ok(tb_store_commit(f.store, &err));
+    }
+    ok(tb_store_rungs_by_head(f.store, (tb_hash128){3, 4}, &list, &n, &err));
+    ck_assert_uint_eq(n, 3);
+    ck_assert_uint_eq(list[1].length, 512);
+    ck_assert_uint_eq(list[1].hash.high, UINT64_MAX);
+    ck_assert_uint_eq(list[1].hash.low, 6);
+    ck_assert_uint_eq(list[2].length, 1024);
+    free(list);
+    ok(tb_store_rungs_by_head(f.store, (tb_hash128){3, 5}, &list, &n, &err));
+    ck_assert_uint_eq(n, 0);
+    free(list);
+    fixture_release(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("store catalogue");
@@ -251,6 +278,7 @@ int main(void)
     tcase_add_test(tests, another_accounts_zone_is_like_one_that_does_not_exist);
     tcase_add_test(tests, a_key_is_found_by_its_hash_and_revoked_once);
     tcase_add_test(tests, segments_are_known_by_head_and_by_name_and_cannot_be_changed);
+    tcase_add_test(tests, rungs_are_kept_once_and_found_by_head);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

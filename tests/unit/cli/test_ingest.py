@@ -84,6 +84,25 @@ class Ingest(Case):
             self.assertEqual(self.total(db), 30)
             self.verify(db)
 
+    def test_an_earlier_copy_of_a_known_log_is_nothing_new(self):
+        content = lines(0, 200)
+        self.ingest(self.write("a.log", content))
+        for size in (1000, 2000, 9999):
+            for done in (self.ingest(self.write("part", content[:size])),
+                         self.ingest("-", stdin=content[:size]),
+                         self.ingest(self.write("part.gz", gzip.compress(content[:size])))):
+                self.assertIn("nothing new: an earlier copy", done.err)
+        self.assertEqual(self.total(), 200)
+        part = self.write("part", content[:1000])
+        self.assertIn("9 accepted", self.ingest("--batch", "b", part).err)
+        self.verify()
+
+    def test_a_wrong_clock_leaves_the_lines_to_the_right_one(self):
+        log = self.write("a.log", lines(0, 20))
+        done = self.ingest(log, now="2026-03-15T12:00:00Z", status=2)
+        self.assertIn("48 hours after this machine's clock (2026-03-15T12:00:00Z)", done.err)
+        self.assertIn("20 accepted", self.ingest(log).err)
+
     def test_a_killed_run_again_completes_to_the_clean_result(self):
         print("TB_SEED", SEED)
         rng = random.Random(SEED)
