@@ -5,9 +5,11 @@
  * writer in between transactions; with 3.40.1 two connections that write or checkpoint at the same
  * instant can damage the WAL, so one connection in one process does both. */
 #include "store/internal.h"
+#include "tollbook/buf.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,14 +114,21 @@ static void quieten(void)
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
-static tb_code connect(tb_store *store, const tb_store_options *options, int flags, tb_error *err)
+/* name: the path, or with SQLITE_OPEN_URI among the flags a URI. */
+static tb_code connect_as(tb_store *store, const char *name, const tb_store_options *options,
+                          int flags, tb_error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, quieten); /* refused, harmlessly, where the program has begun to use SQLite */
-    int rc = sqlite3_open_v2(store->path, &store->db,
-                             flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, options->vfs);
+    int rc = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+                             options->vfs);
     if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
     return configure(store, options, err);
+}
+
+static tb_code connect(tb_store *store, const tb_store_options *options, int flags, tb_error *err)
+{
+    return connect_as(store, store->path, options, flags, err);
 }
 
 static tb_code pragma_int(tb_store *store, const char *sql, int64_t *ret, tb_error *err)
@@ -257,6 +266,65 @@ static tb_code prepare_ends(tb_store *store, tb_error *err)
     return code;
 }
 
+/* --- a folder that may not be written ---
+ *
+ * A reader of a WAL database makes -wal and -shm beside it, and cannot where the folder or the
+ * medium may not be written. Such a file is read as it lies, without locks, if nobody has it open:
+ * whoever had would have made both. */
+
+static off_t size_beside(const char *path, const char *suffix)
+{
+    char name[PATH_MAX + 8];
+    struct stat st;
+    if ((size_t)snprintf(name, sizeof name, "%s%s", path, suffix) >= sizeof name) return -1;
+    return stat(name, &st) == 0 ? st.st_size : -1;
+}
+
+static bool folder_is_closed(const char *path)
+{
+    char folder[PATH_MAX];
+    const size_t len = (size_t)(strrchr(path, '/') + 1 - path);
+    memcpy(folder, path, len);
+    folder[len] = 0;
+    return access(folder, W_OK) != 0;
+}
+
+/* path is absolute, as realpath gives it. */
+static bool lies_still(const char *path)
+{
+    return folder_is_closed(path) && size_beside(path, "-shm") < 0 && size_beside(path, "-wal") <= 0;
+}
+
+static void put_uri(tb_buf *out, const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-";
+    tb_buf_str(out, "file://");
+    for (const char *p = path; *p; p++) {
+        if (strchr(plain, *p)) tb_buf_add(out, p, 1);
+        else tb_buf_fmt(out, "%%%02X", (unsigned char)*p);
+    }
+    tb_buf_add(out, "?immutable=1", sizeof "?immutable=1");
+}
+
+/* Opens again, as it lies, what could not be read the usual way; `code` where that is no help. */
+static tb_code read_as_it_lies(tb_store *store, const tb_store_options *options, tb_code code,
+                               int64_t *ret_version, tb_error *err)
+{
+    char path[PATH_MAX];
+    tb_buf uri;
+    if (options->write || (code != TB_E_READ_ONLY && code != TB_E_IO) ||
+        !realpath(store->path, path) || !lies_still(path))
+        return code;
+    sqlite3_close(store->db);
+    store->db = NULL;
+    tb_buf_init(&uri, 3 * sizeof path + 64, NULL);
+    put_uri(&uri, path);
+    code = tb_buf_check(&uri, err);
+    if (!code) code = connect_as(store, uri.data, options, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
+    tb_buf_release(&uri);
+    return code ? code : check_identity(store, ret_version, err);
+}
+
 static tb_code check_file(const char *path, tb_error *err)
 {
     struct stat st;
@@ -282,6 +350,7 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
         code = tb_fail(err, TB_E_READ_ONLY, NULL, "%s is read-only; give this user write permission.",
                        path);
     if (!code) code = check_identity(store, &version, err);
+    if (code) code = read_as_it_lies(store, options, code, &version, err);
     if (!code && version < tb__schema_version) {
         if (options->write) code = migrate(store, (int)version, err);
         else

@@ -10,8 +10,9 @@
     X(OWN_MEMBERS, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 ORDER BY edge")         \
     X(ACCOUNTS, "SELECT owner FROM series WHERE scope=2 UNION SELECT account FROM zone"            \
                 " WHERE EXISTS(SELECT 1 FROM series WHERE scope=1 AND owner=zone.id) ORDER BY 1")  \
+    /* CROSS: the account's zones first, else all series are walked for each account */            \
     X(ZONES_OF_ACCOUNT,                                                                            \
-      "SELECT s.edge,s.id FROM zone z JOIN series s ON s.scope=1 AND s.owner=z.id"                 \
+      "SELECT s.edge,s.id FROM zone z CROSS JOIN series s ON s.scope=1 AND s.owner=z.id"           \
       " WHERE z.account=?1 AND s.edge>0 ORDER BY s.edge,s.id")                                     \
     X(SERIES_IDS, "SELECT id FROM series ORDER BY id")                                             \
     X(NEXT_KEY, "SELECT min(key) FROM chunk WHERE key>=?1")                                        \

@@ -67,9 +67,33 @@ def cut_short(path):
         for end in ("", "-wal", "-shm", ".lock"):
             Path(str(short) + end).unlink(missing_ok=True)
         short.write_bytes(content[:size])
-        done = run("verify", "--db", short, expect=(1, 3))
-        require(done.stdout or done.stderr, "verify is silent at", size)
+        found_damaged(short)
         run("stats", "--db", short, "--account", 1, expect=(0, 2, 3))
+
+
+def found_damaged(db):
+    """Damage is what verify is asked for: the answer is no, and standard output names it."""
+    done = run("verify", "--db", db, expect=(1,))
+    require(done.stdout.endswith(b"\n") and b"difference" in done.stderr, "verify says",
+            done.stdout, done.stderr)
+
+
+def damaged(path):
+    """Pages of nothing, from the schema's on; and a file of which nothing is left."""
+    db = make(path / "t.db")
+    for i in range(3):
+        run("ingest", "--db", db, "-", stdin=lines(rng, 2000))
+    content = db.read_bytes()
+    for page in range(0, len(content), 8192):
+        start_at = page or 100  # the header itself makes the file somebody else's
+        db.write_bytes(content[:start_at] + bytes(page + 8192 - start_at) + content[page + 8192:])
+        found_damaged(db)
+    db.write_bytes(content[:7])
+    refused("verify", "--db", db, says=[str(db)])
+    db.write_bytes(b"")
+    refused("verify", "--db", db, says=[str(db), "another program"])
+    db.unlink()
+    refused("verify", "--db", db, says=[str(db)])
 
 
 def no_files(path):
@@ -84,7 +108,7 @@ def no_files(path):
 
 def permissions(path):
     """As a user who may not write. The superuser may always, so it becomes nobody."""
-    db = make(path / "t.db")
+    db = make(path / "t %41?b#c=d&.db")  # a name that a URI cannot hold as it is
     run("ingest", "--db", db, "-", stdin=lines(rng, 100))
     program = path / "tollbook"
     shutil.copy(TOLLBOOK, program)
@@ -104,8 +128,29 @@ def permissions(path):
         refused("init", "--db", path / "new.db", says=[str(path)], program=program, **user)
         refused("backup", "--db", db, "--to", path / "b.db", says=[str(path)], program=program,
                 **user)
+        os.chmod(path, 0o755)
+        expected = reading(db, TOLLBOOK)
+        wal, shm = Path(str(db) + "-wal"), Path(str(db) + "-shm")
+        for left in ((wal, shm), (wal,), ()):  # by readers or writers before
+            os.chmod(path, 0o755)
+            for file in {wal, shm} - set(left):
+                file.unlink(missing_ok=True)
+            for file in left:
+                require(file.exists() and (file == shm or file.stat().st_size == 0), file)
+                os.chmod(file, 0o444)
+            os.chmod(path, 0o555)
+            beside = sorted(file.name for file in path.iterdir())
+            require(reading(db, program, **user) == expected, "another answer beside", left)
+            require(sorted(file.name for file in path.iterdir()) == beside, "a reader wrote a file")
     finally:
         os.chmod(path, 0o755)
+
+
+def reading(db, program, **options):
+    """What the commands that only read make of it."""
+    return [run(*words, program=program, **options).stdout
+            for words in (("stats", "--db", db, "--account", 1), ("verify", "--db", db),
+                          ("query", "--db", db, "SELECT * FROM buckets"), ("key", "list", "--db", db))]
 
 
 def second_writer(path):
@@ -215,7 +260,7 @@ if sys.argv[1:2] == ["inside"]:
     inside(Path(sys.argv[2]))
     sys.exit(0)
 
-for case in (foreign, newer, cut_short, no_files, permissions, second_writer, file_limit, full_disk):
+for case in (foreign, newer, cut_short, damaged, no_files, permissions, second_writer, file_limit, full_disk):
     with folder() as name:
         case(Path(name))
     print(f"{case.__name__}: as it should be")
