@@ -94,13 +94,15 @@ static void grouped(tb_buf *out, const char *text, size_t len)
 static void figure(tb_buf *out, tb_decimal value)
 {
     char text[TB_DECIMAL_TEXT_MAX];
-    grouped(out, text, (size_t)(tb_decimal_put(text, value) - text));
+    const char *end = tb_decimal_put(text, value);
+    grouped(out, text, (size_t)(end - text));
 }
 
 static void money(tb_buf *out, tb_decimal value, int digits)
 {
     char text[TB_DECIMAL_TEXT_MAX];
-    grouped(out, text, (size_t)(tb_decimal_put_fixed(text, value, digits) - text));
+    const char *end = tb_decimal_put_fixed(text, value, digits);
+    grouped(out, text, (size_t)(end - text));
 }
 
 /* "31 October 2026" */

@@ -281,6 +281,13 @@ void tb_statement_init(tb_statement *statement, const tb_bill_input *input, cons
     }
 }
 
+void tb_line_json(const tb_statement *statement, size_t line, tb_buf *out)
+{
+    put_line(out, &statement->bill->lines[line],
+             statement->corrections ? &statement->corrections[line] : NULL,
+             statement->bill->minor_digits);
+}
+
 #define MEMBER ",\"sha256\":\"" /* and 64 digits and a quote */
 
 tb_code tb_statement_json(const tb_statement *statement, tb_buf *out, char ret_sha256[65],

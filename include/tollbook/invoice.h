@@ -63,6 +63,9 @@ void tb_statement_init(tb_statement *statement, const tb_bill_input *input, cons
 TB_MUST_USE tb_code tb_statement_json(const tb_statement *statement, tb_buf *out,
                                       char ret_sha256[65], tb_error *err);
 
+/* Appends one line of it (counted from 0), as it stands in the canonical text. */
+void tb_line_json(const tb_statement *statement, size_t line, tb_buf *out);
+
 /* A statement read back from its text, and the memory it lies in. */
 typedef struct tb_paper {
     tb_statement statement;
