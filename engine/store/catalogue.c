@@ -248,6 +248,8 @@ static tb_code put_balancer(applying *a, const tb_catalog_balancer *balancer, tb
     code = declare(a, &balancers, balancer->id, balancer->document, &before, err);
     if (!code) code = store_balancer(a, balancer, err);
     if (!code) code = put_attachments(a, balancer, !before.known, err);
+    if (!code && !before.known)
+        code = tb__adopt_balancer(a->store, balancer->id, balancer->account, err);
     a->counts->balancers_added += !before.known;
     return code;
 }
@@ -363,6 +365,7 @@ tb_code tb_store_apply_catalog(tb_store *store, const tb_catalog *catalog, int64
     tb_applied counts = {0};
     applying a = {store, now_us, &counts};
     bool regions_changed = false;
+    store->billing_stale = true;
     tb_code code = tb__regions_replace(
         store, catalog->has_regions ? catalog->regions : tb_region_default,
         catalog->has_regions ? catalog->n_regions : tb_region_default_count, &regions_changed, err);

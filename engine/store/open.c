@@ -4,7 +4,7 @@
  * The writer holds flock on FILE.lock for its whole life. SQLite's own locks would let a second
  * writer in between transactions; with 3.40.1 two connections that write or checkpoint at the same
  * instant can damage the WAL, so one connection in one process does both. */
-#include "store/internal.h"
+#include "store/billing.h"
 #include "tollbook/buf.h"
 
 #include <errno.h>
@@ -377,6 +377,7 @@ void tb_store_close(tb_store *store)
     if (store->lock_fd >= 0) close(store->lock_fd);
     free(store->places);
     free(store->located);
+    tb__billing_free(store->billing);
     free(store->path);
     free(store);
 }
@@ -385,7 +386,7 @@ void tb_store_close(tb_store *store)
 
 tb_code tb_store_begin(tb_store *store, tb_error *err)
 {
-    store->dirty = false;
+    store->dirty = store->billing_stale = false;
     tb__segment_reset(store);
     return tb__run_ints(store, TB__SQL_BEGIN_WRITE, NULL, 0, err);
 }
@@ -395,7 +396,7 @@ tb_code tb_store_commit(tb_store *store, tb_error *err)
     tb_code code = TB_OK;
     if (store->dirty) code = tb__run_ints(store, TB__SQL_BUMP_VERSION, NULL, 0, err);
     if (!code) code = tb__run_ints(store, TB__SQL_COMMIT, NULL, 0, err);
-    if (!code) store->dirty = false;
+    if (!code) store->dirty = store->billing_stale = false;
     return code;
 }
 
@@ -404,12 +405,13 @@ static void forget(tb_store *store)
 {
     store->next_series = 0;
     tb__segment_reset(store);
+    tb__late_forget(store);
 }
 
 void tb_store_rollback(tb_store *store)
 {
     forget(store);
-    store->dirty = false;
+    store->dirty = store->billing_stale = false;
     tb_error ignored;
     /* After a failed COMMIT the transaction may be over already: nothing to roll back then. */
     if (!sqlite3_get_autocommit(store->db) &&

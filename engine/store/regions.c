@@ -108,6 +108,7 @@ tb_code tb__regions_replace(tb_store *store, const tb_region *regions, size_t n,
     if (*ret_changed) code = tb__run_ints(store, TB__SQL_REGIONS_CLEAR, NULL, 0, err);
     for (size_t i = 0; !code && *ret_changed && i < n; i++)
         code = tb__region_insert(store, &sorted[i], err);
+    if (!code && *ret_changed) code = tb__run_ints(store, TB__SQL_REGION_REMEMBER, NULL, 0, err);
     free(stored);
     free(sorted);
     return code;

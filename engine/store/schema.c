@@ -1,9 +1,9 @@
 /* The schema, as the list of migrations that lead to it: entry n brings user_version n to n+1, in
  * one transaction. A fresh database runs them all. Never edit an entry that has shipped; add one.
  *
- * Usage plane: series, chunk, country_day. Control plane: everything else. Times are integers,
+ * Usage plane: series, chunk, country_day, late. Control plane: everything else. Times are integers,
  * microseconds since 1970 UTC (_us) or days; INT64_MIN and INT64_MAX stand for "since ever" and
- * "for ever". segment is append-only: triggers hold it. */
+ * "for ever". What is append-only is held so by triggers. */
 #include "store/internal.h"
 
 static const char v1[] =
@@ -91,5 +91,100 @@ static const char v1[] =
     " byte INTEGER NOT NULL, reason TEXT NOT NULL, text BLOB NOT NULL, PRIMARY KEY(segment,line))"
     " STRICT, WITHOUT ROWID;";
 
-const char *const tb__migrations[] = {v1};
+/* The money side. What a catalogue said and what a region meant at a data version can be read for
+ * ever, so that a final invoice can be rated again: declaration and attachment rows carry the
+ * version that opened and the one that closed them (0: before this schema), region_billing gets a
+ * row whenever a code changes its billing region ('': no region any more). The two R*Trees index
+ * hours since 1970, both ends included; book and invoice are their truth. */
+static const char v2[] =
+    "ALTER TABLE declaration ADD COLUMN version INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE declaration ADD COLUMN closed_version INTEGER NOT NULL"
+    " DEFAULT 9223372036854775807;"
+    "UPDATE declaration SET closed_version=0 WHERE to_us<9223372036854775807;"
+    "ALTER TABLE attachment ADD COLUMN version INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE attachment ADD COLUMN closed_version INTEGER NOT NULL"
+    " DEFAULT 9223372036854775807;"
+    "UPDATE attachment SET closed_version=0 WHERE to_us<9223372036854775807;"
+    "CREATE TABLE region_billing(code TEXT NOT NULL, version INTEGER NOT NULL,"
+    " billing TEXT NOT NULL, PRIMARY KEY(code,version)) STRICT, WITHOUT ROWID;"
+    "INSERT INTO region_billing SELECT code,0,billing FROM region;"
+
+    "CREATE TABLE book(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
+    " currency TEXT NOT NULL CHECK(length(currency)=3), effective_us INTEGER NOT NULL"
+    " CHECK(effective_us%3600000000=0), sha256 TEXT NOT NULL UNIQUE CHECK(length(sha256)=64),"
+    " version INTEGER NOT NULL, added_us INTEGER NOT NULL, document TEXT NOT NULL,"
+    " UNIQUE(currency,effective_us)) STRICT;"
+    "CREATE TRIGGER book_no_update BEFORE UPDATE ON book BEGIN"
+    " SELECT raise(ABORT,'price books are append-only'); END;"
+    "CREATE TRIGGER book_no_delete BEFORE DELETE ON book BEGIN"
+    " SELECT raise(ABORT,'price books are append-only'); END;"
+    "CREATE VIRTUAL TABLE book_span USING rtree_i32(id,first_hour,last_hour);"
+
+    /* A final invoice changes in one way: it becomes void. since: credit notes, the watermark from
+     * which they credit; 0 for invoices. */
+    "CREATE TABLE invoice(id INTEGER PRIMARY KEY, year INTEGER NOT NULL,"
+    " serial INTEGER NOT NULL CHECK(serial>0), number TEXT NOT NULL UNIQUE,"
+    " kind TEXT NOT NULL CHECK(kind IN('invoice','credit_note')),"
+    " state TEXT NOT NULL CHECK(state IN('final','void')),"
+    " account INTEGER NOT NULL REFERENCES account(id), month INTEGER NOT NULL,"
+    " watermark INTEGER NOT NULL, since INTEGER NOT NULL,"
+    " currency TEXT NOT NULL CHECK(length(currency)=3), total TEXT NOT NULL,"
+    " sha256 TEXT NOT NULL CHECK(length(sha256)=64), previous TEXT NOT NULL,"
+    " replaces TEXT NOT NULL, finalized_us INTEGER NOT NULL, voided_us INTEGER NOT NULL,"
+    " document TEXT NOT NULL, UNIQUE(year,serial)) STRICT;"
+    "CREATE UNIQUE INDEX invoice_live ON invoice(account,month,kind,since) WHERE state='final';"
+    "CREATE INDEX invoice_by_account ON invoice(account,month,id);"
+    "CREATE INDEX invoice_by_month ON invoice(month,id);"
+    "CREATE INDEX invoice_replaces ON invoice(replaces) WHERE replaces<>'';"
+    "CREATE TRIGGER invoice_in_turn BEFORE INSERT ON invoice"
+    " WHEN NEW.serial<>(SELECT coalesce(max(serial),0)+1 FROM invoice WHERE year=NEW.year)"
+    " OR NEW.previous<>coalesce((SELECT sha256 FROM invoice ORDER BY id DESC LIMIT 1),'')"
+    " OR NEW.state<>'final' OR NEW.id<>(SELECT coalesce(max(id),0)+1 FROM invoice) BEGIN"
+    " SELECT raise(ABORT,'invoices are numbered and chained without gaps'); END;"
+    "CREATE TRIGGER invoice_no_update BEFORE UPDATE ON invoice WHEN NOT(OLD.state='final'"
+    " AND NEW.state='void' AND NEW.id=OLD.id AND NEW.year=OLD.year AND NEW.serial=OLD.serial"
+    " AND NEW.number=OLD.number AND NEW.kind=OLD.kind AND NEW.account=OLD.account"
+    " AND NEW.month=OLD.month AND NEW.watermark=OLD.watermark AND NEW.since=OLD.since"
+    " AND NEW.currency=OLD.currency AND NEW.total=OLD.total AND NEW.sha256=OLD.sha256"
+    " AND NEW.previous=OLD.previous AND NEW.replaces=OLD.replaces"
+    " AND NEW.finalized_us=OLD.finalized_us AND NEW.document=OLD.document) BEGIN"
+    " SELECT raise(ABORT,'final invoices do not change'); END;"
+    "CREATE TRIGGER invoice_no_delete BEFORE DELETE ON invoice BEGIN"
+    " SELECT raise(ABORT,'final invoices do not change'); END;"
+    "CREATE VIRTUAL TABLE invoice_span USING rtree_i32(id,first_hour,last_hour);"
+    /* Whose late usage from `since` on an invoice or credit note bills, up to its watermark. */
+    "CREATE TABLE correction(invoice INTEGER NOT NULL REFERENCES invoice(id),"
+    " account INTEGER NOT NULL, month INTEGER NOT NULL, since INTEGER NOT NULL,"
+    " PRIMARY KEY(account,month,invoice)) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX correction_by_invoice ON correction(invoice,month);"
+    "CREATE TRIGGER correction_no_update BEFORE UPDATE ON correction BEGIN"
+    " SELECT raise(ABORT,'corrections are append-only'); END;"
+    "CREATE TRIGGER correction_no_delete BEFORE DELETE ON correction BEGIN"
+    " SELECT raise(ABORT,'corrections are append-only'); END;"
+
+    /* What came for a month after an invoice of it: see late.c. */
+    "CREATE TABLE late(id INTEGER PRIMARY KEY, version INTEGER NOT NULL, account INTEGER NOT NULL,"
+    " month INTEGER NOT NULL, scope INTEGER NOT NULL CHECK(scope IN(1,3)), owner INTEGER NOT NULL,"
+    " edge INTEGER NOT NULL, day INTEGER NOT NULL, data BLOB NOT NULL) STRICT;"
+    "CREATE INDEX late_by_month ON late(account,month,version);"
+    "CREATE TRIGGER late_no_update BEFORE UPDATE ON late BEGIN"
+    " SELECT raise(ABORT,'late usage is append-only'); END;"
+    "CREATE TRIGGER late_no_delete BEFORE DELETE ON late BEGIN"
+    " SELECT raise(ABORT,'late usage is append-only'); END;"
+
+    /* chain: SHA-256 over the entry and the chain before it: see ledger.c. */
+    "CREATE TABLE ledger(id INTEGER PRIMARY KEY, account INTEGER NOT NULL REFERENCES account(id),"
+    " at_us INTEGER NOT NULL, kind TEXT NOT NULL CHECK(kind IN"
+    "('invoice','void','credit_note','payment','adjustment')),"
+    " currency TEXT NOT NULL CHECK(length(currency)=3), amount TEXT NOT NULL,"
+    " reference TEXT NOT NULL, note TEXT NOT NULL,"
+    " chain BLOB NOT NULL CHECK(length(chain)=32)) STRICT;"
+    "CREATE INDEX ledger_by_account ON ledger(account,id);"
+    "CREATE UNIQUE INDEX ledger_reference ON ledger(kind,reference) WHERE reference<>'';"
+    "CREATE TRIGGER ledger_no_update BEFORE UPDATE ON ledger BEGIN"
+    " SELECT raise(ABORT,'the ledger is append-only'); END;"
+    "CREATE TRIGGER ledger_no_delete BEFORE DELETE ON ledger BEGIN"
+    " SELECT raise(ABORT,'the ledger is append-only'); END;";
+
+const char *const tb__migrations[] = {v1, v2};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;

@@ -3,6 +3,15 @@
 #ifndef TOLLBOOK_STORE_STATEMENTS_H
 #define TOLLBOOK_STORE_STATEMENTS_H
 
+/* The data version that the running transaction will commit. */
+#define TB__NEXT_VERSION "(SELECT value+1 FROM meta WHERE name='data_version')"
+
+/* What an invoice is read by. */
+#define TB__INVOICE_COLUMNS                                                                        \
+    "SELECT id,number,kind,state,account,month,watermark,since,currency,total,sha256,previous,"    \
+    "replaces,coalesce((SELECT r.number FROM invoice r WHERE r.replaces=i.number"                  \
+    " AND r.replaces<>''),''),finalized_us,document FROM invoice i"
+
 #define TB__STATEMENTS(X)                                                                          \
     X(BEGIN_WRITE, "BEGIN IMMEDIATE")                                                              \
     X(BEGIN_READ, "BEGIN")                                                                         \
@@ -75,17 +84,20 @@
       " DO UPDATE SET created_us=excluded.created_us,ended_us=excluded.ended_us,"                  \
       "document=excluded.document,deleted_us=excluded.deleted_us")                                 \
     X(DECLARATION_CLOSE,                                                                           \
-      "UPDATE declaration SET to_us=?3 WHERE kind=?1 AND id=?2 AND to_us=9223372036854775807")     \
+      "UPDATE declaration SET to_us=?3,closed_version=" TB__NEXT_VERSION                           \
+      " WHERE kind=?1 AND id=?2 AND to_us=9223372036854775807")                                    \
     X(DECLARATION_OPEN,                                                                            \
-      "INSERT OR REPLACE INTO declaration VALUES(?1,?2,?3,9223372036854775807,?4)")                \
+      "INSERT OR REPLACE INTO declaration(kind,id,from_us,to_us,document,version)"                 \
+      "VALUES(?1,?2,?3,9223372036854775807,?4," TB__NEXT_VERSION ")")                              \
     X(ATTACHED, "SELECT zone FROM attachment WHERE balancer=?1 AND to_us=9223372036854775807"      \
                 " ORDER BY zone")                                                                  \
     /* a zone's first one from ?3; a later one from ?4, now, when the others have ended */         \
-    X(ATTACH, "INSERT OR REPLACE INTO attachment SELECT ?1,?2,iif(count(*)=0,?3,max(?4,"           \
-              "max(iif(to_us=9223372036854775807,?4,to_us)))),9223372036854775807"                 \
-              " FROM attachment WHERE zone=?1")                                                    \
-    X(DETACH, "UPDATE attachment SET to_us=max(from_us,?3) WHERE zone=?1 AND balancer=?2"          \
-              " AND to_us=9223372036854775807")                                                    \
+    X(ATTACH, "INSERT OR REPLACE INTO attachment(zone,balancer,from_us,to_us,version)"             \
+              " SELECT ?1,?2,iif(count(*)=0,?3,max(?4,"                                            \
+              "max(iif(to_us=9223372036854775807,?4,to_us)))),9223372036854775807,"                \
+              TB__NEXT_VERSION " FROM attachment WHERE zone=?1")                                   \
+    X(DETACH, "UPDATE attachment SET to_us=max(from_us,?3),closed_version=" TB__NEXT_VERSION       \
+              " WHERE zone=?1 AND balancer=?2 AND to_us=9223372036854775807")                      \
     X(LIVE_ACCOUNTS, "SELECT id FROM account WHERE deleted_us=9223372036854775807")                \
     X(LIVE_ZONES, "SELECT id FROM zone WHERE deleted_us=9223372036854775807")                      \
     X(LIVE_BALANCERS, "SELECT id FROM balancer WHERE deleted_us=9223372036854775807")              \
@@ -116,7 +128,131 @@
       "SELECT count(DISTINCT owner) FROM series WHERE scope=1"                                     \
       " AND NOT EXISTS(SELECT 1 FROM zone WHERE zone.id=series.owner)")                            \
     X(FIGURES_UNPRICED,                                                                            \
-      "SELECT count(*) FROM edge WHERE NOT EXISTS(SELECT 1 FROM region WHERE region.code=edge.code)")
+      "SELECT count(*) FROM edge WHERE NOT EXISTS"                                                 \
+      "(SELECT 1 FROM region WHERE region.code=edge.code)")                                        \
+    /* price books */                                                                              \
+    X(BOOK_INSERT, "INSERT INTO book(name,currency,effective_us,sha256,version,added_us,document)" \
+                   "VALUES(?1,?2,?3,?4," TB__NEXT_VERSION ",?5,?6)")                               \
+    X(BOOK_BY_NAME, "SELECT sha256 FROM book WHERE name=?1")                                       \
+    X(BOOK_VERSION, "SELECT version FROM book WHERE sha256=?1")                                    \
+    X(BOOKS, "SELECT document FROM book ORDER BY currency,effective_us")                           \
+    X(BOOK_SPAN_PUT, "INSERT OR REPLACE INTO book_span VALUES(?1,?2,?3)")                          \
+    X(BOOK_SPAN_CLEAR, "DELETE FROM book_span")                                                    \
+    X(BOOK_SPANS,                                                                                  \
+      "SELECT b.id,b.name,b.effective_us,coalesce((SELECT min(n.effective_us) FROM book n"         \
+      " WHERE n.currency=b.currency AND n.effective_us>b.effective_us),9223372036854775807),"      \
+      "b.currency FROM book_span s JOIN book b ON b.id=s.id"                                       \
+      " WHERE s.first_hour<=?2 AND s.last_hour>=?1 ORDER BY b.currency,b.effective_us")            \
+    X(BOOK_TRUTH,                                                                                  \
+      "SELECT b.id,b.effective_us,coalesce((SELECT min(n.effective_us) FROM book n"                \
+      " WHERE n.currency=b.currency AND n.effective_us>b.effective_us),9223372036854775807)"       \
+      " FROM book b ORDER BY b.id")                                                                \
+    X(INVOICE_SPAN_PUT, "INSERT OR REPLACE INTO invoice_span VALUES(?1,?2,?3)")                    \
+    X(INVOICE_SPAN_CLEAR, "DELETE FROM invoice_span")                                              \
+    X(INVOICE_SPANS,                                                                               \
+      "SELECT i.id,i.number,i.month,i.account FROM invoice_span s JOIN invoice i ON i.id=s.id"     \
+      " WHERE s.first_hour<=?2 AND s.last_hour>=?1 AND i.state='final' ORDER BY i.id")             \
+    X(INVOICE_TRUTH, "SELECT id,month FROM invoice ORDER BY id")                                   \
+    /* inputs of bills: the tenant's account is ?1 in each; what is known at version ?2 */         \
+    X(BILLED_ACCOUNT,                                                                              \
+      "SELECT from_us,to_us,closed_version,document FROM declaration"                              \
+      " WHERE kind='account' AND id=?1 AND version<=?2 ORDER BY from_us")                          \
+    X(BILLED_ZONES,                                                                                \
+      "SELECT d.from_us,d.to_us,d.closed_version,d.document,z.id FROM zone z CROSS JOIN"           \
+      " declaration d ON d.kind='zone' AND d.id=z.id WHERE z.account=?1 AND d.version<=?2"         \
+      " ORDER BY z.id,d.from_us")                                                                  \
+    X(BILLED_SERIES,                                                                               \
+      "SELECT z.id,s.edge,s.id FROM zone z CROSS JOIN series s ON s.scope=1 AND s.owner=z.id"      \
+      " WHERE z.account=?1 ORDER BY z.id,s.edge")                                                  \
+    X(BILLED_BALANCERS,                                                                            \
+      "SELECT d.from_us,d.to_us,d.closed_version,d.document,b.id FROM balancer b CROSS JOIN"       \
+      " declaration d ON d.kind='balancer' AND d.id=b.id WHERE b.account=?1 AND d.version<=?2"     \
+      " ORDER BY b.id,d.from_us")                                                                  \
+    X(BILLED_TIES,                                                                                 \
+      "SELECT b.id,a.zone,a.from_us,a.to_us,a.closed_version,coalesce("                            \
+      "(SELECT s.id FROM series s WHERE s.scope=1 AND s.owner=a.zone ORDER BY s.edge LIMIT 1),0)"  \
+      " FROM balancer b CROSS JOIN attachment a ON a.balancer=b.id"                                \
+      " WHERE b.account=?1 AND a.version<=?2 ORDER BY b.id,a.from_us,a.zone")                      \
+    X(BALANCER_SERIES, "SELECT id FROM series WHERE scope=3 AND owner=?1")                         \
+    X(BILLED_PLACES,                                                                               \
+      "SELECT e.id,e.code,coalesce((SELECT r.billing FROM region_billing r WHERE r.code=e.code"    \
+      " AND r.version<=?1 ORDER BY r.version DESC LIMIT 1),'') FROM edge e ORDER BY e.id")         \
+    X(PLACES_VERSION, "SELECT coalesce(max(version),0) FROM region_billing WHERE version<=?1")     \
+    X(BILLED_ACCOUNTS,                                                                             \
+      "SELECT id FROM account WHERE EXISTS(SELECT 1 FROM zone z WHERE z.account=account.id"        \
+      " AND z.created_us<?2 AND z.deleted_us>?1) OR EXISTS(SELECT 1 FROM balancer b"               \
+      " WHERE b.account=account.id AND b.created_us<?2 AND min(b.deleted_us,b.ended_us)>?1)"       \
+      " OR EXISTS(SELECT 1 FROM series s JOIN chunk c ON c.key=(s.id<<18)+131072+?3"               \
+      " WHERE s.scope=2 AND s.owner=account.id) OR EXISTS(SELECT 1 FROM balancer b"                \
+      " CROSS JOIN series s ON s.scope=3 AND s.owner=b.id JOIN chunk c"                            \
+      " ON c.key=(s.id<<18)+131072+?3 WHERE b.account=account.id) ORDER BY id")                    \
+    X(REGION_REMEMBER,                                                                             \
+      "INSERT INTO region_billing SELECT n.code," TB__NEXT_VERSION ",n.billing FROM"               \
+      " (SELECT code,billing FROM region UNION ALL SELECT DISTINCT code,'' FROM region_billing"    \
+      " WHERE code NOT IN(SELECT code FROM region)) AS n WHERE n.billing<>coalesce("               \
+      "(SELECT b.billing FROM region_billing b WHERE b.code=n.code ORDER BY b.version DESC"        \
+      " LIMIT 1),'') ON CONFLICT(code,version) DO UPDATE SET billing=excluded.billing")            \
+    /* late usage */                                                                               \
+    X(LAST_INVOICED, "SELECT coalesce(max(month),-1) FROM invoice")                                \
+    X(INVOICED, "SELECT 1 FROM invoice WHERE account=?1 AND month=?2 AND kind='invoice' LIMIT 1")  \
+    X(BALANCER_ACCOUNT, "SELECT account FROM balancer WHERE id=?1")                                \
+    X(LATE_NEXT, "SELECT coalesce(max(id),0)+1 FROM late")                                         \
+    X(LATE_INSERT, "INSERT INTO late VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")                          \
+    X(LATE_OF_MONTH,                                                                               \
+      "SELECT id,version,scope,owner,edge,day,data FROM late WHERE account=?1 AND month=?2"        \
+      " AND version>?3 ORDER BY scope,owner,edge,day,id")                                          \
+    X(LATE_WAITING,                                                                                \
+      "SELECT w.account,w.month,w.number,w.since,w.invoiced,(SELECT count(*) FROM late l"          \
+      " WHERE l.account=w.account AND l.month=w.month AND l.version>w.since) AS n FROM"            \
+      " (SELECT i.account,i.month,i.number,i.watermark AS invoiced,max(i.watermark,coalesce("      \
+      "(SELECT max(j.watermark) FROM correction c JOIN invoice j ON j.id=c.invoice"                \
+      " WHERE c.account=i.account AND c.month=i.month AND j.state='final'),0)) AS since"           \
+      " FROM (SELECT DISTINCT account,month FROM late WHERE ?1 IN(0,account)) AS d JOIN invoice i" \
+      " ON i.account=d.account AND i.month=d.month AND i.kind='invoice' AND i.state='final') AS w" \
+      " WHERE n>0 ORDER BY w.account,w.month")                                                     \
+    /* invoices */                                                                                 \
+    X(INVOICE_LIVE,                                                                                \
+      "SELECT watermark,id FROM invoice WHERE account=?1 AND month=?2 AND kind='invoice'"          \
+      " AND state='final'")                                                                        \
+    X(INVOICE_KNOWN,                                                                               \
+      "SELECT number FROM invoice WHERE account=?1 AND month=?2 AND kind=?3 AND since=?4"          \
+      " AND state='final'")                                                                        \
+    X(INVOICE_REPLACED,                                                                            \
+      "SELECT number FROM invoice v WHERE account=?1 AND month=?2 AND kind=?3 AND since=?4"        \
+      " AND state='void' AND NOT EXISTS(SELECT 1 FROM invoice r WHERE r.replaces=v.number)"        \
+      " ORDER BY id DESC LIMIT 1")                                                                 \
+    X(INVOICE_NEXT,                                                                                \
+      "SELECT coalesce(max(serial),0)+1,(SELECT coalesce(max(id),0)+1 FROM invoice),"              \
+      "coalesce((SELECT sha256 FROM invoice ORDER BY id DESC LIMIT 1),'')"                         \
+      " FROM invoice WHERE year=?1")                                                               \
+    X(INVOICE_INSERT,                                                                              \
+      "INSERT INTO invoice VALUES(?1,?2,?3,?4,?5,'final',?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,"     \
+      "9223372036854775807,?16)")                                                                  \
+    X(INVOICE_VOID, "UPDATE invoice SET state='void',voided_us=?2 WHERE id=?1")                    \
+    X(INVOICE_BY_NUMBER, TB__INVOICE_COLUMNS " WHERE number=?1 AND ?2 IN(0,account)")              \
+    X(INVOICES, TB__INVOICE_COLUMNS " ORDER BY year,serial")                                       \
+    X(INVOICES_OF_ACCOUNT,                                                                         \
+      TB__INVOICE_COLUMNS " WHERE account=?1 AND ?2 IN(-9223372036854775807-1,month)"              \
+      " ORDER BY year,serial")                                                                     \
+    X(INVOICES_OF_MONTH, TB__INVOICE_COLUMNS " WHERE month=?2 AND ?1=0 ORDER BY year,serial")      \
+    X(BILLED_UP_TO,                                                                                \
+      "SELECT max(watermark) FROM (SELECT watermark FROM invoice WHERE account=?1 AND month=?2"    \
+      " AND kind='invoice' AND state='final' UNION ALL SELECT j.watermark FROM correction c"       \
+      " JOIN invoice j ON j.id=c.invoice WHERE c.account=?1 AND c.month=?2 AND j.state='final')")  \
+    X(CORRECTION_INSERT, "INSERT INTO correction VALUES(?1,?2,?3,?4)")                             \
+    X(CORRECTED_BY,                                                                                \
+      "SELECT j.number FROM correction c JOIN invoice j ON j.id=c.invoice WHERE c.account=?1"      \
+      " AND c.month=?2 AND c.since>=?3 AND j.state='final' ORDER BY j.id DESC LIMIT 1")            \
+    X(CORRECTIONS_OF,                                                                              \
+      "SELECT month,since FROM correction WHERE invoice=?1 ORDER BY month")                        \
+    /* ledger */                                                                                   \
+    X(LEDGER_LAST, "SELECT id,chain FROM ledger ORDER BY id DESC LIMIT 1")                         \
+    X(LEDGER_CURRENCY, "SELECT currency FROM ledger WHERE account=?1 ORDER BY id LIMIT 1")         \
+    X(LEDGER_KNOWN, "SELECT id,account,at_us,currency,amount,note FROM ledger"                     \
+                    " WHERE kind=?1 AND reference=?2 AND reference<>''")                           \
+    X(LEDGER_INSERT, "INSERT INTO ledger VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")                      \
+    X(LEDGER, "SELECT id,account,at_us,kind,currency,amount,reference,note FROM ledger"            \
+              " WHERE account=?1 ORDER BY id")
 
 typedef enum tb__statement {
 #define TB_X(name, sql) TB__SQL_##name,

@@ -544,19 +544,28 @@ static void count_newest(adding *a, const tb_rollup_day *day, const tb_grid *hou
     if (hour > a->newest) a->newest = hour;
 }
 
+static tb_code add_balancer_day(adding *a, tb_store *store, const tb_rollup_day *day,
+                                const tb_grid *hours, tb_error *err)
+{
+    tb_code code = put_day(&a->balancers, day->id, 0, day->day, hours, err);
+    return code ? code
+                : tb__late_note(store, TB__SCOPE_BALANCER, day->id, 0, 0, day->day, hours, err);
+}
+
 static tb_code add_day(adding *a, tb_store *store, const tb_rollup_day *day, const tb_grid *hours,
                        tb_error *err)
 {
     count_sums(store, hours);
     count_newest(a, day, hours);
-    if (day->scope == TB_ROLLUP_BALANCER)
-        return put_day(&a->balancers, day->id, 0, day->day, hours, err);
+    if (day->scope == TB_ROLLUP_BALANCER) return add_balancer_day(a, store, day, hours, err);
     int64_t edge = 0;
     tb_code code = edge_id(&a->edges, store, day->edge, day->edge_len, &edge, err);
     if (!code) code = put_day(&a->zones, day->id, edge, day->day, hours, err);
-    if (!code && a->zones.account)
-        code = account_put(&a->accounts, a->zones.account, edge, day->day, hours, err);
-    return code;
+    if (code || !a->zones.account) return code;
+    code = account_put(&a->accounts, a->zones.account, edge, day->day, hours, err);
+    return code ? code
+                : tb__late_note(store, TB__SCOPE_ZONE, day->id, a->zones.account, edge, day->day,
+                                hours, err);
 }
 
 static tb_code save_series_id(tb_store *store, tb_error *err)
@@ -579,7 +588,7 @@ tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *
                 .newest = INT64_MIN};
     tb_rollup_day day;
     tb_grid hours;
-    store->dirty = true;
+    store->dirty = store->billing_stale = true;
     store->chunk_exists = false;
     tb_code code = account_days_init(&a.accounts, store, err);
     while (!code && tb_rollup_next_day(cursor, &day, &hours))
@@ -599,19 +608,34 @@ tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *
     return code;
 }
 
-/* All days of one of the zone's locations, into its account. */
-static tb_code adopt_series(account_days *accounts, tb_store *store, int64_t account, member from,
-                            tb_error *err)
+/* What is done with each day that a series holds already. */
+typedef struct adoption {
+    tb_store *store;
+    account_days *accounts; /* NULL: a balancer's, which no account sums up */
+    int scope;
+    int64_t owner, account;
+} adoption;
+
+/* A day joins its account: late where its month has an invoice. */
+static tb_code adopt_day(const adoption *a, int64_t edge, int64_t day, const tb_grid *hours,
+                         tb_error *err)
 {
-    const int64_t span[2] = {tb__chunk_key(from.series, TB__GRAIN_HOURS, 0),
-                             tb__chunk_key(from.series, TB__GRAIN_HOURS, CHUNK_SPAN_END)};
+    tb_code code = TB_OK;
+    if (a->accounts) code = account_put(a->accounts, a->account, edge, day, hours, err);
+    return code ? code
+                : tb__late_note(a->store, a->scope, a->owner, a->account, edge, day, hours, err);
+}
+
+static tb_code adopt_series(const adoption *a, member from, tb_error *err)
+{
+    tb_store *store = a->store;
     sqlite3_stmt *s;
     int rc = sqlite3_prepare_v2(store->db,
                                 "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY 1",
                                 -1, &s, NULL);
     if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
-    sqlite3_bind_int64(s, 1, span[0]);
-    sqlite3_bind_int64(s, 2, span[1]);
+    sqlite3_bind_int64(s, 1, tb__chunk_key(from.series, TB__GRAIN_HOURS, 0));
+    sqlite3_bind_int64(s, 2, tb__chunk_key(from.series, TB__GRAIN_HOURS, CHUNK_SPAN_END));
     bool row = true;
     tb_code code = TB_OK;
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
@@ -619,8 +643,7 @@ static tb_code adopt_series(account_days *accounts, tb_store *store, int64_t acc
         tb_grid grid;
         code = tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), key,
                                 &grid, err);
-        if (!code)
-            code = account_put(accounts, account, from.edge, tb__key_index(key), &grid, err);
+        if (!code) code = adopt_day(a, from.edge, tb__key_index(key), &grid, err);
     }
     sqlite3_finalize(s);
     return code;
@@ -630,14 +653,24 @@ tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error 
 {
     stream from = {.store = store, .scope = TB__SCOPE_ZONE};
     account_days accounts;
-    store->dirty = true;
+    const adoption a = {store, &accounts, TB__SCOPE_ZONE, zone, account};
+    store->dirty = store->billing_stale = true;
     tb_code code = account_days_init(&accounts, store, err);
     if (!code) code = load_owner(&from, zone, err);
     for (size_t i = 0; !code && i < from.n; i++)
-        code = adopt_series(&accounts, store, account, from.members[i], err);
+        code = adopt_series(&a, from.members[i], err);
     if (!code) code = flush_accounts(&accounts, err);
     if (!code) code = save_series_id(store, err);
     stream_release(&from);
     account_days_release(&accounts);
     return code;
+}
+
+tb_code tb__adopt_balancer(tb_store *store, int64_t balancer, int64_t account, tb_error *err)
+{
+    const adoption a = {store, NULL, TB__SCOPE_BALANCER, balancer, account};
+    member from = {0, 0};
+    tb_code code =
+        tb__int_of(store, TB__SQL_BALANCER_SERIES, &balancer, 1, 0, &from.series, err);
+    return code || !from.series ? code : adopt_series(&a, from, err);
 }

@@ -3,7 +3,8 @@
  *
  * The schema comes first (verify_rows.c), then SQLite's own check and references (a list of queries
  * whose rows are the differences), then seals, then the usage (verify_usage.c), then what the
- * segments say they added against what is there. A part that runs into damage is a difference, and the next part goes on. */
+ * segments say they added against what is there, then the money side (verify_billing.c). A part that
+ * runs into damage is a difference, and the next part goes on. */
 #include "store/segment.h"
 #include "store/verify.h"
 
@@ -150,7 +151,7 @@ static bool lacks_memory(const char *sentence)
 }
 
 /* Table-valued pragmas are how the file's own checks become rows; a reader may use them. */
-static tb_code verify_one_reference(tb__verify *v, const char *sql, tb_error *err)
+tb_code tb__verify_reference(tb__verify *v, const char *sql, tb_error *err)
 {
     sqlite3_stmt *s;
     int rc = sqlite3_prepare_v2(v->store->db, sql, -1, &s, NULL);
@@ -171,7 +172,7 @@ static tb_code verify_one_reference(tb__verify *v, const char *sql, tb_error *er
 
 /* Damage is what verify looks for; everything else stops it. SQLite calls a statement of ours an
  * error (ours: internal) only where a table or column is not there. */
-static tb_code note_damage(tb__verify *v, tb_code code, const tb_error *err)
+tb_code tb__verify_note(tb__verify *v, tb_code code, const tb_error *err)
 {
     if (code != TB_E_CORRUPT && code != TB_E_NOT_OURS && code != TB_E_INTERNAL) return code;
     v->damaged = true;
@@ -183,7 +184,7 @@ static tb_code verify_references(tb__verify *v, tb_error *err)
 {
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < sizeof references / sizeof *references; i++)
-        code = note_damage(v, verify_one_reference(v, references[i], err), err);
+        code = tb__verify_note(v, tb__verify_reference(v, references[i], err), err);
     return code;
 }
 
@@ -287,11 +288,11 @@ static tb_code verify_all(tb__verify *v, tb_error *err)
     static tb_code (*const parts[])(tb__verify *, tb_error *) = {
         tb__verify_schema, verify_references,   tb__verify_seals,     tb__verify_roles,
         tb__verify_zones,  tb__verify_accounts, tb__verify_balancers, verify_sums,
-        verify_newest,
+        verify_newest,     tb__verify_billing,
     };
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < sizeof parts / sizeof *parts; i++)
-        code = note_damage(v, parts[i](v, err), err);
+        code = tb__verify_note(v, parts[i](v, err), err);
     return code;
 }
 

@@ -30,7 +30,23 @@
     X(EDGE_SEALS, "SELECT id,code,seal FROM edge")                                                 \
     X(SEGMENT_SEALS, "SELECT id,kind,start,length,lines_before,accepted,rejected,final,added_us,"  \
                      "name IS NOT NULL,name,source,hash,head,sums,seal FROM segment")              \
-    X(ROLES, "SELECT id FROM key WHERE roles&~?1")
+    X(ROLES, "SELECT id FROM key WHERE roles&~?1")                                                 \
+    X(BOOKS,                                                                                       \
+      "SELECT b.name,b.currency,b.effective_us,b.sha256,b.document,coalesce((SELECT"               \
+      " min(n.effective_us) FROM book n WHERE n.currency=b.currency AND"                           \
+      " n.effective_us>b.effective_us),9223372036854775807),s.first_hour,s.last_hour"              \
+      " FROM book b LEFT JOIN book_span s ON s.id=b.id ORDER BY b.id")                             \
+    X(INVOICES,                                                                                    \
+      "SELECT i.number,i.month,i.sha256,i.total,i.document,(SELECT amount FROM ledger l WHERE"     \
+      " l.kind=i.kind AND l.reference=i.number),(SELECT amount FROM ledger l WHERE l.kind='void'"  \
+      " AND l.reference=i.number),s.first_hour,s.last_hour FROM invoice i"                         \
+      " LEFT JOIN invoice_span s ON s.id=i.id ORDER BY i.id")                                      \
+    X(LEDGER, "SELECT id,account,at_us,kind,currency,amount,reference,note,chain FROM ledger"      \
+              " ORDER BY id")                                                                      \
+    X(LATE, "SELECT id,version,scope,owner,edge,day,data,account,month FROM late"                  \
+            " ORDER BY scope,owner,edge,day,id")                                                   \
+    X(HOURS, "SELECT c.key,c.data FROM series s JOIN chunk c ON c.key=(s.id<<18)+?4"               \
+             " WHERE s.scope=?1 AND s.owner=?2 AND s.edge=?3")
 
 typedef enum tb__verify_statement {
 #define TB_X(name, sql) TB__V_##name,
@@ -69,5 +85,14 @@ TB_MUST_USE tb_code tb__verify_roles(tb__verify *v, tb_error *err);
 TB_MUST_USE tb_code tb__verify_zones(tb__verify *v, tb_error *err);
 TB_MUST_USE tb_code tb__verify_accounts(tb__verify *v, tb_error *err);
 TB_MUST_USE tb_code tb__verify_balancers(tb__verify *v, tb_error *err);
+
+/* A query of which each row is a sentence about a difference. */
+TB_MUST_USE tb_code tb__verify_reference(tb__verify *v, const char *sql, tb_error *err);
+
+/* Damage is what verify looks for: a difference, and the next part goes on. All else stops it. */
+TB_MUST_USE tb_code tb__verify_note(tb__verify *v, tb_code code, const tb_error *err);
+
+/* verify_billing.c: books, invoices, ledger, late usage. */
+TB_MUST_USE tb_code tb__verify_billing(tb__verify *v, tb_error *err);
 
 #endif

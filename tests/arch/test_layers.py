@@ -46,7 +46,7 @@ ONLY = {
     "zlib.h": ["server/feed/", "server/http/"],
     "zstd.h": ["server/feed/", "server/cli/"],
     "jansson.h": ["engine/model/", "engine/intake/", "server/api/", "server/cli/"],
-    "sodium.h": ["engine/model/", "engine/billing/", "engine/invoice/", "server/"],
+    "sodium.h": ["engine/model/", "engine/billing/", "engine/invoice/", "engine/store/", "server/"],
     "xxhash.h": ["engine/base/hash.h", "engine/store/", "engine/rollup/", "server/"],
     "pthread.h": ["server/", "engine/store/open.c"],
     "time.h": ["server/"],

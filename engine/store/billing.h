@@ -1,0 +1,220 @@
+/* What the money side's files share: what an account was declared to be, where its usage lies, and
+ * how much of it came late. */
+#ifndef TOLLBOOK_STORE_BILLING_H
+#define TOLLBOOK_STORE_BILLING_H
+
+#include "store/internal.h"
+#include "tollbook/calendar.h"
+#include "tollbook/charges.h"
+
+/* A list's memory grows by doubling. list points at the list's pointer. */
+TB_MUST_USE tb_code tb__grow(void *list, size_t n, size_t *cap, size_t size, tb_error *err);
+/* For lists that are members: name, n_name, cap_name. */
+#define TB__GROW(b, name, err)                                                                     \
+    tb__grow(&(b)->name, (b)->n_##name, &(b)->cap_##name, sizeof *(b)->name, err)
+
+/* December 2299: days after 2328 have no key. */
+#define TB__BILL_MONTH_LAST 3959
+
+/* --- declared.c: declarations as values --- */
+
+/* What a zone is billed by, from a moment on until the next one's. */
+typedef struct tb__terms {
+    int64_t from_us;
+    bool volume, enabled, optimizer;
+    bool own_optimizer; /* optimizer_price is set */
+    int discount[TB_BILLING_REGION_COUNT];
+    tb_decimal override_price; /* per byte; zero: none */
+    tb_decimal optimizer_price;
+} tb__terms;
+
+/* The same of an account. */
+typedef struct tb__account_terms {
+    int64_t from_us;
+    char currency[4];
+    int discount[TB_BILLING_REGION_COUNT];
+    tb_bill_tax tax[TB_BILL_TAXES_MAX];
+    size_t n_tax;
+} tb__account_terms;
+
+/* A thing existed from then to then. */
+typedef struct tb__spell {
+    int64_t from_us, to_us;
+} tb__spell;
+
+typedef struct tb__slice {
+    size_t first, n;
+} tb__slice;
+
+typedef struct tb__placed {
+    int64_t edge, series;
+} tb__placed;
+
+typedef struct tb__billed_zone {
+    int64_t id;
+    tb__slice terms, spells, series;
+} tb__billed_zone;
+
+/* A zone attached to a balancer. series: the one that holds all its locations, 0: none. */
+typedef struct tb__tie {
+    int64_t zone, series, from_us, to_us;
+} tb__tie;
+
+typedef struct tb__billed_balancer {
+    int64_t id, series; /* 0: no imported rows */
+    int64_t created_us, ended_us;
+    tb__slice spells, ties;
+} tb__billed_balancer;
+
+/* Where an edge location is billed. */
+typedef struct tb__billed_place {
+    int64_t edge;
+    bool priced;
+    tb_billing_region region;
+    char code[24];
+} tb__billed_place;
+
+/* A day's usage that came after a watermark. value: bytes and balancer requests of a zone's edge
+ * location; requests of a balancer in the first. */
+typedef struct tb__late_day {
+    int64_t owner, edge, day;
+    int scope;
+    uint64_t value[2][24];
+} tb__late_day;
+
+/* An account as known at a data version, and the lists that inputs are built in. The account is
+ * kept from one call to the next: the months of a year cost one reading. */
+typedef struct tb__billing {
+    int64_t account;
+    int64_t file_version; /* of the last call */
+    int64_t version;      /* the file's when the account was read; -1: it must not be kept */
+    int64_t known;        /* declarations up to this version */
+    bool has_zones;
+    tb__account_terms *account_terms;
+    tb__billed_zone *zones;
+    tb__terms *terms;
+    tb__spell *spells;
+    tb__placed *series;
+    tb__billed_balancer *balancers;
+    tb__tie *ties;
+    size_t n_account_terms, n_zones, n_terms, n_spells, n_series, n_balancers, n_ties;
+    size_t cap_account_terms, cap_zones, cap_terms, cap_spells, cap_series, cap_balancers, cap_ties;
+
+    tb__billed_place *places; /* ascending by edge */
+    size_t n_places, cap_places;
+    int64_t places_version, places_known;
+
+    tb__late_day *late; /* ascending by scope, owner, edge, day */
+    size_t n_late, cap_late;
+
+    tb_bill_part *parts;
+    tb_bill_bytes *bytes;
+    tb_bill_optimizer *optimizers;
+    tb_bill_balancer *bill_balancers;
+    size_t n_parts, n_bytes, n_optimizers, n_bill_balancers;
+    size_t cap_parts, cap_bytes, cap_optimizers, cap_bill_balancers;
+    int64_t *cuts; /* hours where something changes */
+    size_t n_cuts, cap_cuts;
+    uint64_t (*days)[32]; /* of a zone's series */
+    size_t n_days, cap_days;
+} tb__billing;
+
+/* The store's, with this account as known at a version; zones only where wanted. An account that
+ * was not known has no account_terms. */
+TB_MUST_USE tb_code tb__billed_load(tb_store *store, int64_t account, int64_t known, bool zones,
+                                    tb__billing **ret, tb_error *err);
+/* Where edge locations were billed at a version, in store->billing->places. */
+TB_MUST_USE tb_code tb__places_load(tb_store *store, int64_t known, tb_error *err);
+void tb__billing_free(tb__billing *billing);
+
+/* One declaration's document. who names the thing in messages ("Pull zone", 101). */
+TB_MUST_USE tb_code tb__zone_terms(const char *text, size_t len, int64_t id, tb__terms *ret,
+                                   int64_t *ret_created_us, tb_error *err);
+TB_MUST_USE tb_code tb__account_terms_of(const char *text, size_t len, int64_t id,
+                                         tb__account_terms *ret, tb_error *err);
+TB_MUST_USE tb_code tb__balancer_span(const char *text, size_t len, int64_t id,
+                                      int64_t *ret_created_us, int64_t *ret_ended_us,
+                                      tb_error *err);
+
+/* --- late.c --- */
+
+/* Fills store->billing->late with what came for an account's month after a version. */
+TB_MUST_USE tb_code tb__late_load(tb_store *store, int64_t account, int64_t month, int64_t version,
+                                  tb_error *err);
+/* The late usage of hours first..first+n-1 of a day. edge TB_ALL: of all locations. */
+tb_u128 tb__late_sum(const tb__billing *billing, int scope, int64_t owner, int64_t edge, int which,
+                     int64_t day, int first, int n);
+/* One late row's day: its data checked and unpacked. */
+TB_MUST_USE tb_code tb__late_decode(sqlite3_stmt *s, int64_t account, int64_t month,
+                                    tb__late_day *ret, tb_error *err);
+
+/* --- days.c: sums of days --- */
+
+#define TB__MONTH_DAYS 31
+
+typedef struct tb__day_sums {
+    tb_i128 day[TB__MONTH_DAYS];
+} tb__day_sums;
+
+/* Hours [from, to) of one month of one series. */
+typedef struct tb__day_span {
+    int64_t month, from_hour, to_hour;
+} tb__day_span;
+
+/* The month's days of one counter of a series. */
+TB_MUST_USE tb_code tb__days_read(tb_store *store, int64_t series, tb_metric metric, int64_t month,
+                                  uint64_t days[32], tb_error *err);
+/* Adds a span to sums: whole days from `days`, parts of days from the day's hours. */
+TB_MUST_USE tb_code tb__days_add(tb_store *store, int64_t series, tb_metric metric,
+                                 const uint64_t days[32], tb__day_span span, tb__day_sums *sums,
+                                 tb_error *err);
+/* Takes late usage off. TB_E_CORRUPT where less was there. */
+TB_MUST_USE tb_code tb__days_take_late(const tb__billing *billing, int scope, int64_t owner,
+                                       int64_t edge, int which, tb__day_span span,
+                                       tb__day_sums *sums, tb_error *err);
+/* The whole sum, and its evidence. */
+tb_i128 tb__days_total(const tb__day_sums *sums, tb__day_span span, tb_evidence *ret_evidence);
+
+/* --- spans.c: the R*Trees --- */
+
+/* [from, to) in hours as what an R*Tree holds; false where nothing lies within or it would wrap. */
+bool tb__span_hours(int64_t from_us, int64_t to_us, int32_t *ret_first, int32_t *ret_last);
+TB_MUST_USE tb_code tb__span_put(tb_store *store, tb__statement put, int64_t id, int64_t from_us,
+                                 int64_t to_us, tb_error *err);
+TB_MUST_USE tb_code tb__book_spans_rebuild(tb_store *store, tb_error *err);
+
+/* --- invoices.c, ledger.c --- */
+
+/* The chain value of an entry after `before` (32 zero bytes at the beginning). */
+void tb__ledger_chain(const uint8_t before[32], const tb_ledger_entry *entry, const char *amount,
+                      uint8_t ret_chain[32]);
+/* SHA-256 (hex) of an invoice's text without its own member; false where the text does not hold
+ * that hash. */
+bool tb__invoice_hash(const char *text, size_t len, const char *sha256, char ret_hex[65]);
+TB_MUST_USE tb_code tb__invoice_from(sqlite3_stmt *s, tb_invoice *ret, tb_error *err);
+TB_MUST_USE tb_code tb__ledger_from(sqlite3_stmt *s, tb_ledger_entry *ret, tb_error *err);
+
+static inline int64_t tb__month_start_us(int64_t month)
+{
+    return tb_month_first_day(month) * TB_US_PER_DAY;
+}
+
+/* The first hour that starts at this moment or later; since ever and for ever stay what they are.
+ */
+static inline int64_t tb__hour_after(int64_t us)
+{
+    if (us == INT64_MIN || us == INT64_MAX) return us;
+    return tb__floor_div(us - 1, TB_US_PER_HOUR) + 1;
+}
+
+static inline int64_t tb__later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t tb__earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+#endif

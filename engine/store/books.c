@@ -1,0 +1,107 @@
+/* Price books: append-only rows that hold the canonical text. A book is in force from its moment to
+ * that of the next book of its currency; the last one for ever. What a new book would overlap is
+ * asked of the R*Tree: a book that begins at the same moment refuses it, the one before it ends
+ * where it begins. */
+#include "store/billing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static tb_code same_book(tb_store *store, const tb_book *book, bool *ret_known, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql(store, TB__SQL_BOOK_BY_NAME, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, book->id, -1, SQLITE_STATIC);
+    code = tb__step(store, s, &row, err);
+    *ret_known = row;
+    if (code || !row) return code;
+    const char *stored = (const char *)sqlite3_column_text(s, 0);
+    bool same = stored && strcmp(stored, book->sha256) == 0;
+    sqlite3_reset(s);
+    if (same) return TB_OK;
+    return tb_fail(err, TB_E_BOOK, "book",
+                   "Book %s is known with other content; books do not change, so give the new one"
+                   " another id.",
+                   book->id);
+}
+
+/* No other book of this currency begins when this one does. */
+static tb_code check_overlap(tb_store *store, const tb_book *book, tb_error *err)
+{
+    tb_touched *hits = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_touched(store, book->effective_us, book->effective_us + TB_US_PER_HOUR,
+                                    &hits, &n, err);
+    for (size_t i = 0; !code && i < n; i++)
+        if (!hits[i].invoice && hits[i].from_us == book->effective_us &&
+            strcmp(hits[i].currency, book->currency) == 0)
+            code = tb_fail(err, TB_E_BOOK, "effective_from",
+                           "Book %s of %s takes effect at this moment already.", hits[i].name,
+                           book->currency);
+    free(hits);
+    return code;
+}
+
+static tb_code insert(tb_store *store, const tb_book *book, int64_t now_us, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_BOOK_INSERT, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, book->id, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 2, book->currency, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 3, book->effective_us);
+    sqlite3_bind_text(s, 4, book->sha256, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 5, now_us);
+    sqlite3_bind_text(s, 6, book->canonical, (int)book->canonical_len, SQLITE_STATIC);
+    return tb__run(store, s, err);
+}
+
+tb_code tb_store_add_book(tb_store *store, const tb_book *book, int64_t now_us, bool *ret_known,
+                          tb_error *err)
+{
+    bool known = false;
+    tb_code code = same_book(store, book, &known, err);
+    if (!code && !known) code = check_overlap(store, book, err);
+    if (!code && !known) code = insert(store, book, now_us, err);
+    if (!code && !known) code = tb__book_spans_rebuild(store, err);
+    if (code) return code;
+    if (!known) store->dirty = true;
+    *ret_known = known;
+    return TB_OK;
+}
+
+void tb_books_release(tb_book *books, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        tb_book_release(&books[i]);
+}
+
+tb_code tb_store_books(tb_store *store, tb_book **ret_books, size_t *ret_n, tb_error *err)
+{
+    tb_book *list = NULL;
+    size_t n = 0, cap = 0;
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql(store, TB__SQL_BOOKS, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        const char *text = (const char *)sqlite3_column_text(s, 0);
+        code = tb__grow(&list, n, &cap, sizeof *list, err);
+        if (!code && !text) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!code)
+            code = tb_book_parse(text, (size_t)sqlite3_column_bytes(s, 0), NULL, &list[n], err);
+        if (code)
+            sqlite3_reset(s);
+        else
+            n++;
+    }
+    if (code) {
+        tb_books_release(list, n);
+        free(list);
+        return code;
+    }
+    *ret_books = list;
+    *ret_n = n;
+    return TB_OK;
+}

@@ -1,0 +1,191 @@
+/* The money side of the store: price books, the inputs of bills, invoices and the ledger.
+ *
+ * Append-only: a book, an invoice's bytes, a number and a ledger entry never change; triggers in
+ * the file hold it. What a later batch adds to a finalised month is kept as late deltas too, so
+ * that the month can be read as it stood at any watermark (architecture 3, billing.md 5). */
+#ifndef TOLLBOOK_CHARGES_H
+#define TOLLBOOK_CHARGES_H
+
+#include "tollbook/bill.h"
+#include "tollbook/store.h"
+
+/* --- books --- */
+
+/* The same book again (same id, same bytes) changes nothing and sets *ret_known. TB_E_BOOK: the id
+ * is known with other bytes, or another book of this currency takes effect at the same moment. */
+TB_MUST_USE tb_code tb_store_add_book(tb_store *store, const tb_book *book, int64_t now_us,
+                                      bool *ret_known, tb_error *err);
+/* All books, ascending by (currency, effective_us). Release each, then free() the array. */
+TB_MUST_USE tb_code tb_store_books(tb_store *store, tb_book **ret_books, size_t *ret_n,
+                                   tb_error *err);
+void tb_books_release(tb_book *books, size_t n);
+
+/* Books and final invoices whose time touches [from, to): an index asked, every hit checked. Books
+ * in force from from_us to to_us (INT64_MAX: still), then invoices by number. free(). */
+typedef struct tb_touched {
+    bool invoice;
+    char name[65];    /* book id, or invoice number */
+    char currency[4]; /* books */
+    int64_t account;  /* invoices */
+    int64_t from_us, to_us;
+} tb_touched;
+TB_MUST_USE tb_code tb_store_touched(tb_store *store, int64_t from_us, int64_t to_us,
+                                     tb_touched **ret_touched, size_t *ret_n, tb_error *err);
+/* Makes those indexes anew from the books and invoices, where verify found them damaged. */
+TB_MUST_USE tb_code tb_store_rebuild_spans(tb_store *store, tb_error *err);
+
+/* --- inputs of bills --- */
+
+/* An input and the memory it lies in. The books must outlive it. */
+typedef struct tb_bill_source {
+    tb_bill_input input;
+    uint64_t watermark; /* the data version it was read at */
+    void *memory;
+} tb_bill_source;
+
+/* What account's month holds, as it stands now (watermark TB_NOW) or as it stood at an earlier
+ * watermark: late deltas after it taken off, the catalogue and the regions as they were declared
+ * then. Where the month has a final invoice, books added after it do not count: the month stays
+ * with the books that were in force. Books that are not in the store (a scenario's) always count.
+ *
+ * now_us: the month is running when it is not over, and nothing has existed past now yet (fees of a
+ * running month are those so far). An hour belongs to the settings and attachments in force at its
+ * start; currency, and tax rates, are those declared at the month's end. Evidence: see bill.h; the
+ * hash takes for each day that holds something its number since 1970 as 8 bytes and its sum as 16.
+ *
+ * Months of one account in a row are cheapest: the account is read once. TB_E_NOT_FOUND: no such
+ * account (at that watermark). TB_E_CATALOG: a setting that billing cannot use, by name. */
+#define TB_NOW UINT64_MAX
+TB_MUST_USE tb_code tb_store_bill_input(tb_store *store, int64_t account, int64_t month,
+                                        uint64_t watermark, const tb_book *books, size_t n_books,
+                                        int64_t now_us, tb_bill_source *ret_source, tb_error *err);
+void tb_bill_source_release(tb_bill_source *source);
+
+/* Accounts that have anything in a month: a zone or balancer that existed, or usage. free(). */
+TB_MUST_USE tb_code tb_store_billed_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
+                                             size_t *ret_n, tb_error *err);
+
+/* --- load balancers --- */
+
+typedef struct tb_balancer_month {
+    int64_t account;
+    int64_t created_us, ended_us; /* INT64_MIN and INT64_MAX where open */
+    tb_i128 requests; /* that reached it: imported rows, and log lines of zones attached then */
+} tb_balancer_month;
+/* TB_E_NOT_FOUND where it is no balancer of this account. */
+TB_MUST_USE tb_code tb_store_balancer_month(tb_store *store, int64_t account, int64_t balancer,
+                                            int64_t month, tb_balancer_month *ret, tb_error *err);
+
+/* --- invoices --- */
+
+typedef enum tb_invoice_state {
+    TB_INVOICE_DRAFT,
+    TB_INVOICE_FINAL,
+    TB_INVOICE_VOID
+} tb_invoice_state;
+
+/* Months of an account that were finalised and have late deltas after the last watermark that
+ * billed them (the invoice's, or a later correction's). */
+typedef struct tb_late {
+    int64_t account, month;
+    char invoice[24];  /* the month's invoice */
+    uint64_t invoiced; /* its watermark */
+    uint64_t since;    /* watermark from which deltas wait */
+    uint64_t deltas;   /* days of zones' edge locations and of balancers */
+} tb_late;
+/* account 0: any. Ascending by account and month. free(). */
+TB_MUST_USE tb_code tb_store_late(tb_store *store, int64_t account, tb_late **ret_late,
+                                  size_t *ret_n, tb_error *err);
+
+/* A credit note is for its original's month; its total is not above 0. */
+typedef struct tb_invoice {
+    char number[24]; /* "2026-000123": year of issue, and a series without gaps */
+    char kind[16];   /* "invoice", "credit_note" */
+    tb_invoice_state state;
+    int64_t account, month;
+    uint64_t watermark; /* data version it was made at: tb_bill_source's */
+    uint64_t since;     /* credit notes: tb_late's, from which it credits; else 0 */
+    char currency[4];
+    char total[TB_DECIMAL_TEXT_MAX];
+    char sha256[65];   /* of its canonical text without its own member `,"sha256":"..."` */
+    char previous[65]; /* sha256 of the invoice before it in the chain, "" for the first */
+    char replaces[24], replaced_by[24]; /* numbers, "" where none */
+    int64_t finalized_us;
+    const tb_late *corrects; /* to tb_store_finalize alone: earlier months whose late usage it */
+    size_t n_corrects;       /* bills, also where that changes no amount; not owned */
+    char *text;              /* canonical JSON as issued, terminated; owned */
+    size_t text_len;
+} tb_invoice;
+void tb_invoice_release(tb_invoice *invoice);
+
+/* Makes an invoice final in the caller's transaction. In: kind, account, month, watermark, since,
+ * currency, total, finalized_us, corrects. Takes the next number of the year's series and the
+ * chain's last hash, names the void invoice that it replaces, then lets `finish` write the
+ * canonical text with them (invoice->replaces is set by then) and its sha256; stores it and its
+ * ledger entry. Where (account, month, kind, since) is final already and not void, gives that one
+ * and sets *ret_known. The caller releases *invoice on success; its corrects are forgotten.
+ *
+ * TB_E_VALIDATION, with the field: a month that is not over; a watermark that is not the file's
+ * data version (read and finalise in one transaction, with no catalogue or usage written in
+ * between); corrections of late usage that waits since another watermark; a total of the wrong
+ * sign; a text whose sha256 is not its own. After any error roll back (to a mark). */
+typedef tb_code (*tb_invoice_finish)(void *ctx, const char *number, const char *previous,
+                                     tb_buf *text, char sha256[65], tb_error *err);
+TB_MUST_USE tb_code tb_store_finalize(tb_store *store, tb_invoice *invoice,
+                                      tb_invoice_finish finish, void *ctx, bool *ret_known,
+                                      tb_error *err);
+/* TB_E_NOT_FOUND; TB_E_VALIDATION where it is void already, or where a later invoice or credit note
+ * corrects it (that one goes first). Adds the reversing ledger entry. What it corrected waits
+ * again. */
+TB_MUST_USE tb_code tb_store_void(tb_store *store, const char *number, int64_t now_us,
+                                  tb_error *err);
+/* account 0: any. month INT64_MIN: any. Ascending by number. Release each, free() the array. */
+TB_MUST_USE tb_code tb_store_invoices(tb_store *store, int64_t account, int64_t month,
+                                      tb_invoice **ret_invoices, size_t *ret_n, tb_error *err);
+/* account 0: any. TB_E_NOT_FOUND. */
+TB_MUST_USE tb_code tb_store_invoice(tb_store *store, int64_t account, const char *number,
+                                     tb_invoice *ret_invoice, tb_error *err);
+
+/* --- ledger --- */
+
+#define TB_LEDGER_KINDS(X)                                                                         \
+    X(INVOICE, "invoice")                                                                          \
+    X(VOID, "void") X(CREDIT_NOTE, "credit_note") X(PAYMENT, "payment")                            \
+        X(ADJUSTMENT, "adjustment")
+typedef enum tb_ledger_kind {
+#define TB_X(e, name) TB_LEDGER_##e,
+    TB_LEDGER_KINDS(TB_X)
+#undef TB_X
+        TB_LEDGER_KIND_COUNT
+} tb_ledger_kind;
+
+const char *tb_ledger_kind_name(tb_ledger_kind kind);
+
+/* amount: what it adds to the account's balance (payments positive, invoices negative). */
+typedef struct tb_ledger_entry {
+    int64_t id, account, at_us;
+    tb_ledger_kind kind;
+    char currency[4];
+    tb_decimal amount;
+    char reference[64]; /* invoice number, payment id */
+    char note[128];
+} tb_ledger_entry;
+/* Sets entry->id. A second entry with the same kind and reference changes nothing and sets
+ * *ret_known (id and at_us are the first one's); with another account, currency or amount it is
+ * TB_E_VALIDATION, as is another currency than the account's earlier entries'. TB_E_NOT_FOUND: no
+ * such account. */
+TB_MUST_USE tb_code tb_store_ledger_add(tb_store *store, tb_ledger_entry *entry, bool *ret_known,
+                                        tb_error *err);
+/* Ascending by id; free(). */
+TB_MUST_USE tb_code tb_store_ledger(tb_store *store, int64_t account, tb_ledger_entry **ret_entries,
+                                    size_t *ret_n, tb_error *err);
+TB_MUST_USE tb_code tb_store_balance(tb_store *store, int64_t account, tb_decimal *ret_balance,
+                                     tb_error *err);
+/* UserBalanceHistoryChart: the balance at 00:05:00 UTC of each day that the range touches, as far
+ * as that moment has come; none where the ledger has no entry of the account. One free() releases
+ * all. */
+TB_MUST_USE tb_code tb_store_balance_history(tb_store *store, int64_t account, tb_range range,
+                                             int64_t now_us, tb_balance **ret_balances,
+                                             size_t *ret_n, tb_error *err);
+
+#endif

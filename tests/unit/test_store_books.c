@@ -1,0 +1,206 @@
+/* Price books in the store: append-only, one at a time, found by the time they touch. */
+#include "billing_fixture.h"
+
+START_TEST(a_book_is_stored_once_and_known_again)
+{
+    fixture f;
+    tb_error err = {0};
+    bool known = false;
+    uint64_t before, after;
+    fixture_init(&f);
+    add_book(&f, "a", "2026-01-01T00:00:00Z");
+    ok(tb_store_version(f.store, &before, &err));
+    ok(try_book(&f, "a", "USD", "2026-01-01T00:00:00Z", "1.00", &known, &err));
+    ok(tb_store_version(f.store, &after, &err));
+    ck_assert(known);
+    ck_assert_uint_eq(before, after);
+    verify_finds(&f, NULL);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(the_same_id_with_other_content_is_refused)
+{
+    fixture f;
+    tb_error err = {0};
+    bool known = false;
+    fixture_init(&f);
+    add_book(&f, "a", "2026-01-01T00:00:00Z");
+    ck_assert_int_eq(try_book(&f, "a", "USD", "2026-01-01T00:00:00Z", "2.00", &known, &err),
+                     TB_E_BOOK);
+    ck_assert_str_eq(err.field, "book");
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM book"), 1);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(two_books_of_a_currency_never_begin_at_once)
+{
+    fixture f;
+    tb_error err = {0};
+    bool known = false;
+    fixture_init(&f);
+    add_book(&f, "a", "2026-01-01T00:00:00Z");
+    ck_assert_int_eq(try_book(&f, "b", "USD", "2026-01-01T00:00:00Z", "2.00", &known, &err),
+                     TB_E_BOOK);
+    ck_assert_str_eq(err.field, "effective_from");
+    ck_assert_ptr_nonnull(strstr(err.message, "Book a of USD"));
+    ok(try_book(&f, "b", "EUR", "2026-01-01T00:00:00Z", "2.00", &known, &err));
+    ok(try_book(&f, "c", "USD", "2026-01-01T01:00:00Z", "2.00", &known, &err));
+    verify_finds(&f, NULL);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(books_are_listed_by_currency_and_beginning)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_book *books;
+    size_t n;
+    bool known;
+    fixture_init(&f);
+    add_book(&f, "late", "2026-07-01T00:00:00Z");
+    add_book(&f, "early", "2025-07-01T00:00:00Z");
+    ok(try_book(&f, "euro", "EUR", "2026-01-01T00:00:00Z", "2.00", &known, &err));
+    ok(tb_store_books(f.store, &books, &n, &err));
+    ck_assert_uint_eq(n, 3);
+    ck_assert_str_eq(books[0].id, "euro");
+    ck_assert_str_eq(books[1].id, "early");
+    ck_assert_str_eq(books[2].id, "late");
+    tb_books_release(books, n);
+    free(books);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(books_do_not_change_or_go)
+{
+    fixture f;
+    fixture_init(&f);
+    add_book(&f, "a", "2026-01-01T00:00:00Z");
+    sql_refused(&f, "UPDATE book SET currency='EUR'", "append-only");
+    sql_refused(&f, "DELETE FROM book", "append-only");
+    fixture_release(&f);
+}
+END_TEST
+
+/* --- what a span touches --- */
+
+static size_t touched(fixture *f, int64_t from_us, int64_t to_us, char names[200])
+{
+    tb_error err = {0};
+    tb_touched *list;
+    size_t n;
+    ok(tb_store_touched(f->store, from_us, to_us, &list, &n, &err));
+    names[0] = 0;
+    for (size_t i = 0; i < n; i++)
+        snprintf(names + strlen(names), 200 - strlen(names), "%s ", list[i].name);
+    free(list);
+    return n;
+}
+
+START_TEST(a_book_is_in_force_until_the_next_one_begins)
+{
+    fixture f;
+    char names[200];
+    fixture_init(&f);
+    add_book(&f, "b", "2026-03-10T07:00:00Z");
+    add_book(&f, "a", "2026-01-01T00:00:00Z");
+    int64_t cut = us_at(3, 10, 7);
+    touched(&f, cut - 1, cut, names);
+    ck_assert_str_eq(names, "a ");
+    touched(&f, cut, cut + 1, names);
+    ck_assert_str_eq(names, "b ");
+    touched(&f, cut - 1, cut + 1, names);
+    ck_assert_str_eq(names, "a b ");
+    /* the hour is the index's grain, the exact moment decides */
+    touched(&f, us_at(1, 1, 0) - 1, us_at(1, 1, 0), names);
+    ck_assert_str_eq(names, "");
+    touched(&f, INT64_MIN, INT64_MAX, names);
+    ck_assert_str_eq(names, "a b ");
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_span_past_all_hours_is_refused_before_it_wraps)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_touched *list;
+    size_t n;
+    fixture_init(&f);
+    int64_t far = (INT64_C(1) << 31) * TB_US_PER_HOUR;
+    ck_assert_int_eq(tb_store_touched(f.store, far, far + 1, &list, &n, &err), TB_E_VALIDATION);
+    ck_assert_int_eq(tb_store_touched(f.store, -far - 1, 0, &list, &n, &err), TB_E_VALIDATION);
+    ck_assert_int_eq(tb_store_touched(f.store, 5, 5, &list, &n, &err), TB_E_VALIDATION);
+    ok(tb_store_touched(f.store, far - 1, far, &list, &n, &err));
+    free(list);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_lost_index_is_found_and_made_anew)
+{
+    fixture f;
+    tb_error err = {0};
+    fixture_init(&f);
+    add_book(&f, "a", "2026-01-01T00:00:00Z");
+    add_book(&f, "b", "2026-03-10T07:00:00Z");
+    fixture_apply(&f, "{\"accounts\":[{\"id\":1,\"name\":\"a\"}]}", NOW_US, NULL);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
+    tb_invoice_release(&i);
+    verify_finds(&f, NULL);
+    sql(&f, "DELETE FROM book_span WHERE id=1");
+    verify_finds(&f, "The index of books lacks a.");
+    sql(&f, "INSERT INTO book_span VALUES(1,5,6)");
+    verify_finds(&f, "The index of books has a from hour 5 to 6");
+    sql(&f, "INSERT INTO book_span VALUES(9,5,6)");
+    verify_finds(&f, "holds book 9");
+    sql(&f, "DELETE FROM invoice_span");
+    verify_finds(&f, "The index of invoices lacks 2026-000001.");
+    ok(tb_store_begin(f.store, &err));
+    ok(tb_store_rebuild_spans(f.store, &err));
+    ok(tb_store_commit(f.store, &err));
+    verify_finds(&f, NULL);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(verify_finds_a_changed_price)
+{
+    fixture f;
+    fixture_init(&f);
+    add_book(&f, "a", "2026-01-01T00:00:00Z");
+    sql(&f, "DROP TRIGGER book_no_update;"
+            "UPDATE book SET document=replace(document,'0.01','0.02')");
+    verify_finds(&f, "Book a: its text has the SHA-256");
+    sql(&f, "UPDATE book SET document=replace(document,'0.02','0.01'),"
+            "effective_us=effective_us+3600000000");
+    verify_finds(&f, "Book a: its text says otherwise of its id, currency or beginning.");
+    sql(&f, "UPDATE book SET document='{'");
+    verify_finds(&f, "Book a cannot be read");
+    fixture_release(&f);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("books");
+    tcase_add_test(t, a_book_is_stored_once_and_known_again);
+    tcase_add_test(t, the_same_id_with_other_content_is_refused);
+    tcase_add_test(t, two_books_of_a_currency_never_begin_at_once);
+    tcase_add_test(t, books_are_listed_by_currency_and_beginning);
+    tcase_add_test(t, books_do_not_change_or_go);
+    tcase_add_test(t, a_book_is_in_force_until_the_next_one_begins);
+    tcase_add_test(t, a_span_past_all_hours_is_refused_before_it_wraps);
+    tcase_add_test(t, a_lost_index_is_found_and_made_anew);
+    tcase_add_test(t, verify_finds_a_changed_price);
+    Suite *s = suite_create("store_books");
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
