@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/handlers.h"
+#include "http/clock.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 
@@ -98,10 +99,23 @@ static void put_counter(tb_buf *out, const char *name, const char *help, uint64_
     metrics_sample(out, name, "counter", help, value);
 }
 
+static const tb_store_figures *count_figures(worker *w)
+{
+    uint64_t version = atomic_load_explicit(&w->server->version, memory_order_acquire);
+    int64_t from_us = clock_mono_us();
+    tb_store_figures values;
+    if (figures_due(&w->figures, version, from_us)) {
+        if (tb_store_read_figures(w->store, &values, NULL) != TB_OK) return NULL;
+        figures_keep(&w->figures, &values, version, from_us, clock_mono_us());
+    }
+    return &w->figures.values;
+}
+
 static void put_store(request *r, tb_buf *out)
 {
-    tb_store_figures f;
-    if (tb_store_read_figures(r->worker->store, &f, NULL) != TB_OK) return;
+    const tb_store_figures *counted = count_figures(r->worker);
+    if (!counted) return;
+    const tb_store_figures f = *counted;
     put_gauge(out, "tollbook_store_bytes", "Size of the database file.", f.file_bytes);
     put_gauge(out, "tollbook_wal_bytes", "Size of the write-ahead log.", f.wal_bytes);
     put_gauge(out, "tollbook_store_segments", "Inputs' segments in the store.", f.segments);

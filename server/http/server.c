@@ -120,14 +120,15 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
 
 /* On the writer's thread, before any client hears of the commit: whoever has its answer and asks
  * again must not be shown what was before. */
-static void on_committed(void *ctx, tb_store *store, bool changed_keys)
+static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
 {
     server *s = ctx;
     uint64_t version;
-    if (tb_store_version(store, &version, NULL) == TB_OK)
-        atomic_store_explicit(&s->version, version, memory_order_release);
-    /* Where the new keys cannot be read the old ones stay; the next change tries again. */
-    if (changed_keys && publish_keys(s, store, NULL) != TB_OK) return;
+    /* Where the version cannot be read, one that nothing is filed under yet: answers are computed,
+     * and filed under the version that they really have. */
+    if (tb_store_version(store, &version, NULL) != TB_OK) version = atomic_load(&s->version) + 1;
+    atomic_store_explicit(&s->version, version, memory_order_release);
+    return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
 }
 
 /* A full server says so, as far as one packet goes, and hangs up. */

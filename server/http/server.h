@@ -10,6 +10,7 @@
 #include "http/accesslog.h"
 #include "http/cache.h"
 #include "http/conns.h"
+#include "http/figures.h"
 #include "http/keys.h"
 #include "http/limit.h"
 #include "http/listen.h"
@@ -49,6 +50,7 @@ typedef struct worker {
     uint64_t requests; /* for request ids */
     tb_buf scratch; /* where answers are encoded, before their length is known */
     metrics metrics;
+    figures figures; /* the store's, as /metrics last counted them */
 } worker;
 
 typedef struct server {

@@ -18,6 +18,7 @@ struct writer {
     unsigned queued;
     size_t queued_bytes;
     bool stop, running, broken;
+    bool owes_keys; /* the writer's thread alone: a change of keys is not in force yet */
 };
 
 typedef struct group {
@@ -71,6 +72,25 @@ static void note_failure(writer *w, tb_code code)
     pthread_mutex_unlock(&w->lock);
 }
 
+/* After a commit, and while keys are owed. */
+static bool publish(writer *w, bool changed_keys)
+{
+    w->owes_keys |= changed_keys;
+    if (w->hooks.committed(w->hooks.ctx, w->store, w->owes_keys)) w->owes_keys = false;
+    return !w->owes_keys;
+}
+
+/* Who changed a key must not believe that it holds. */
+static void fail_key_jobs(group *g)
+{
+    static const tb_error owed = {
+        .code = TB_E_BUSY,
+        .message = "The change of keys is stored and not in force yet, try again later.",
+    };
+    for (write_job *job = g->first; job; job = job->next)
+        if (job->code == TB_OK && job->changed_keys) fail_job(job, &owed);
+}
+
 static void finish_group(group *g, const tb_error *failed)
 {
     for (write_job *job = g->first, *next; job; job = next) {
@@ -100,7 +120,7 @@ static write_job *commit_group(writer *w, write_job *jobs)
         finish_group(&g, &err);
         return jobs;
     }
-    w->hooks.committed(w->hooks.ctx, w->store, g.changed_keys);
+    if (!publish(w, g.changed_keys)) fail_key_jobs(&g);
     finish_group(&g, NULL);
     tb_store_checkpoint(w->store, false);
     return jobs;
@@ -127,13 +147,32 @@ static void run_all(writer *w, write_job *jobs)
     }
 }
 
+/* Waits until there is work or a stop; the lock is held, but not while keys are published. */
+static void wait_for_work(writer *w)
+{
+    while (!w->first && !w->stop) {
+        if (!w->owes_keys) {
+            pthread_cond_wait(&w->wake, &w->lock);
+            continue;
+        }
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += WRITER_AGAIN_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        if (pthread_cond_timedwait(&w->wake, &w->lock, &until) == 0) continue;
+        pthread_mutex_unlock(&w->lock);
+        publish(w, false);
+        pthread_mutex_lock(&w->lock);
+    }
+}
+
 static void *run_writer(void *arg)
 {
     writer *w = arg;
     pthread_mutex_lock(&w->lock);
     for (;;) {
-        while (!w->first && !w->stop)
-            pthread_cond_wait(&w->wake, &w->lock);
+        wait_for_work(w);
         if (!w->first) break;
         write_job *jobs = w->first;
         w->first = NULL;
@@ -155,7 +194,11 @@ writer *writer_start(tb_store *store, writer_hooks hooks)
     writer *w = calloc(1, sizeof *w);
     if (!w) return NULL;
     pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->wake, NULL);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->wake, &attr);
+    pthread_condattr_destroy(&attr);
     w->store = store;
     w->hooks = hooks;
     w->last = &w->first;

@@ -30,9 +30,12 @@ typedef struct write_job {
 
 typedef struct writer writer;
 
-/* committed is called on the writer's thread after every commit, before any done. */
+/* committed is called on the writer's thread after every commit, before any done. false: the keys in
+ * force are still the old ones. The jobs that changed them then end with TB_E_BUSY, and it is called
+ * again, with changed_keys, after WRITER_AGAIN_MS and after every commit, until it says true. */
+#define WRITER_AGAIN_MS 100
 typedef struct writer_hooks {
-    void (*committed)(void *ctx, tb_store *store, bool changed_keys);
+    bool (*committed)(void *ctx, tb_store *store, bool changed_keys);
     void *ctx;
 } writer_hooks;
 

@@ -2,6 +2,7 @@
 #include "http/writer.h"
 
 #include <check.h>
+#include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -22,12 +23,26 @@ typedef struct task {
 static atomic_uint commits;
 static atomic_bool keys_seen;
 
-static void on_commit(void *ctx, tb_store *store, bool changed_keys)
+static bool on_commit(void *ctx, tb_store *store, bool changed_keys)
 {
     (void)ctx;
     (void)store;
     atomic_fetch_add(&commits, 1);
     if (changed_keys) atomic_store(&keys_seen, true);
+    return true;
+}
+
+static atomic_int failures; /* publishing keys fails so many times more */
+static sem_t published;
+
+static bool on_commit_that_fails(void *ctx, tb_store *store, bool changed_keys)
+{
+    (void)ctx;
+    (void)store;
+    if (!changed_keys) return true;
+    if (atomic_fetch_sub(&failures, 1) > 0) return false;
+    sem_post(&published);
+    return true;
 }
 
 static tb_code run(write_job *job, tb_store *store, tb_error *err)
@@ -118,6 +133,59 @@ START_TEST(those_that_wait_are_committed_together_and_a_bad_one_loses_itself_alo
 }
 END_TEST
 
+START_TEST(a_change_of_keys_is_acknowledged_when_it_is_in_force_and_not_before)
+{
+    tb_store *store = open_store();
+    sem_t hold, finished;
+    sem_init(&hold, 0, 0);
+    sem_init(&finished, 0, 0);
+    sem_init(&published, 0, 0);
+    atomic_store(&failures, 3);
+    writer *w = writer_start(store, (writer_hooks){on_commit_that_fails, NULL});
+    task first = {.hold = &hold, .finished = &finished};
+    task key = {.adds = true, .finished = &finished}, other = {.finished = &finished};
+    ck_assert_int_eq(submit(w, &first), TB_OK);
+    while (writer_queued(w) > 0)
+        usleep(100);
+    ck_assert_int_eq(submit(w, &key), TB_OK);
+    ck_assert_int_eq(submit(w, &other), TB_OK);
+    sem_post(&hold);
+    for (int i = 0; i < 3; i++)
+        sem_wait(&finished);
+    ck_assert_int_eq(first.job.code, TB_OK);
+    ck_assert_int_eq(other.job.code, TB_OK); /* committed beside it, and not its business */
+    ck_assert_int_eq(key.job.code, TB_E_BUSY);
+    ck_assert_ptr_nonnull(strstr(key.job.err.message, "not in force yet"));
+    sem_wait(&published); /* nobody submits anything: the writer tries by itself */
+    task again = {.adds = true, .finished = &finished};
+    ck_assert_int_eq(submit(w, &again), TB_OK);
+    sem_wait(&finished);
+    ck_assert_int_eq(again.job.code, TB_OK);
+    writer_stop(w);
+    ck_assert_int_eq(atomic_load(&failures), -2); /* three failed, two were published, none more */
+    writer_free(w);
+    ck_assert_uint_eq(count_keys(store), 2);
+    fixture_release(&database);
+}
+END_TEST
+
+START_TEST(a_writer_that_owes_keys_stops_all_the_same)
+{
+    tb_store *store = open_store();
+    sem_t finished;
+    sem_init(&finished, 0, 0);
+    atomic_store(&failures, INT_MAX);
+    writer *w = writer_start(store, (writer_hooks){on_commit_that_fails, NULL});
+    task key = {.adds = true, .finished = &finished};
+    ck_assert_int_eq(submit(w, &key), TB_OK);
+    sem_wait(&finished);
+    ck_assert_int_eq(key.job.code, TB_E_BUSY);
+    writer_stop(w);
+    writer_free(w);
+    fixture_release(&database);
+}
+END_TEST
+
 START_TEST(the_queue_is_bounded_and_a_stop_finishes_it)
 {
     tb_store *store = open_store();
@@ -173,6 +241,8 @@ int main(void)
     TCase *tc = tcase_create("rules");
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, those_that_wait_are_committed_together_and_a_bad_one_loses_itself_alone);
+    tcase_add_test(tc, a_change_of_keys_is_acknowledged_when_it_is_in_force_and_not_before);
+    tcase_add_test(tc, a_writer_that_owes_keys_stops_all_the_same);
     tcase_add_test(tc, the_queue_is_bounded_and_a_stop_finishes_it);
     tcase_add_test(tc, bytes_that_wait_are_bounded_but_one_job_always_may);
     suite_add_tcase(suite, tc);
