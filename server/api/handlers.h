@@ -16,6 +16,9 @@ void api_ingest_logs(request *r);
 void api_ingest_buckets(request *r);
 void api_ingest_done(request *r);
 
+/* segments.c */
+void api_ingest_segments(request *r);
+
 /* catalog.c */
 void api_catalog(request *r);
 void api_catalog_done(request *r);

@@ -5,14 +5,15 @@
 #include <string.h>
 
 #include "api/handlers.h"
-#include "feed/feed.h"
+#include "api/pieces.h"
 #include "http/media.h"
-#include "http/query.h"
 #include "tollbook/json.h"
 
 typedef struct ingest {
     feed_options options;
     feed_encoding encoding;
+    feed_piece piece; /* its rungs are parsed where they are needed: they take too much room */
+    tb_text rungs;
     char batch[TB_BATCH_NAME_MAX + 1];
     char edge[TB_EDGE_MAX + 1];
     feed_report report;
@@ -28,6 +29,7 @@ static ingest *ingest_of(request *r)
 typedef struct params {
     tb_text format, region, on_error;
     int64_t zone;
+    piece_params piece;
 } params;
 
 static const query_spec specs[] = {
@@ -35,6 +37,14 @@ static const query_spec specs[] = {
     {"region", QUERY_TEXT, offsetof(params, region)},
     {"onError", QUERY_TEXT, offsetof(params, on_error)},
     {"zone", QUERY_INT, offsetof(params, zone)},
+    {"start", QUERY_INT, offsetof(params, piece.start)},
+    {"length", QUERY_INT, offsetof(params, piece.length)},
+    {"linesBefore", QUERY_INT, offsetof(params, piece.lines_before)},
+    {"known", QUERY_INT, offsetof(params, piece.known)},
+    {"head", QUERY_TEXT, offsetof(params, piece.head)},
+    {"hash", QUERY_TEXT, offsetof(params, piece.hash)},
+    {"rungs", QUERY_TEXT, offsetof(params, piece.rungs)},
+    {"final", QUERY_BOOL, offsetof(params, piece.final)},
 };
 
 static bool is(tb_text text, const char *word)
@@ -95,11 +105,24 @@ static tb_code read_batch(const request *r, ingest *in, tb_error *err)
 {
     tb_text id = request_header(r, GUARD_IDEMPOTENCY_KEY);
     if (!id.data) return TB_OK;
-    if (id.len < 1 || id.len > TB_BATCH_NAME_MAX)
-        return bad(err, "Idempotency-Key", "Idempotency-Key is 1 to 255 bytes.");
+    if (!feed_batch_name(id.data, id.len))
+        return bad(err, "Idempotency-Key",
+                   "Idempotency-Key is 1 to 255 printable ASCII characters without a space at "
+                   "either end.");
     memcpy(in->batch, id.data, id.len);
     in->batch[id.len] = 0;
     in->options.batch = in->batch;
+    return TB_OK;
+}
+
+/* A log's body is an input of its own, or the piece of one that these parameters name. */
+static tb_code read_piece(ingest *in, const piece_params *p, tb_error *err)
+{
+    if (p->start < 0 && !p->head.len && !p->hash.len) return TB_OK;
+    tb_code code = piece_read(p, &in->piece, err);
+    if (code) return code;
+    in->rungs = p->rungs;
+    in->options.piece = &in->piece;
     return TB_OK;
 }
 
@@ -118,7 +141,7 @@ static tb_code prepare(request *r, tb_batch_kind kind, tb_error *err)
     ingest *in = ingest_of(r);
     const server_options *o = &r->worker->server->options;
     int64_t now_us = request_now_us(r);
-    params p = {0};
+    params p = {.piece = PIECE_PARAMS_NONE};
     tb_text query = request_query(r);
     memset(in, 0, sizeof *in);
     in->encoding = encoding_of(r);
@@ -131,6 +154,7 @@ static tb_code prepare(request *r, tb_batch_kind kind, tb_error *err)
     if (code == TB_OK && kind == TB_BATCH_LOG) code = read_layout(in, &p, err);
     if (code == TB_OK) code = read_policy(in, p.on_error, err);
     if (code == TB_OK) code = read_batch(r, in, err);
+    if (code == TB_OK && kind == TB_BATCH_LOG) code = read_piece(in, &p.piece, err);
     return code;
 }
 
@@ -140,9 +164,14 @@ static tb_code run(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
     ingest *in = ingest_of(r);
-    tb_code code = feed_memory(store, r->body ? r->body : "", r->body_len, in->encoding,
+    tb_rung rungs[FEED_RUNGS_MAX];
+    tb_code code = piece_rungs(in->rungs, rungs, &in->piece.n_rungs, err);
+    if (code) return code;
+    in->piece.rungs = rungs;
+    code = feed_memory(store, r->body ? r->body : "", r->body_len, in->encoding,
                                r->worker->server->options.plain_max, &in->options, &in->report,
                                err);
+    in->piece.rungs = NULL;
     if (code == TB_OK && in->report.interrupted)
         return tb_fail(err, TB_E_BUSY, NULL, "The server is stopping; nothing was taken.");
     return code;

@@ -20,6 +20,7 @@ const route api_routes[] = {
     ROW(GET, "/pullzone/{id}/safehop/statistics", PULL_ZONES, NO_BODY, "safehop", api_safehop,
         NULL),
     ROW(POST, "/ingest/logs", INGEST, BYTES, "ingest_logs", api_ingest_logs, api_ingest_done),
+    ROW(GET, "/ingest/segments", INGEST, NO_BODY, "ingest_segments", api_ingest_segments, NULL),
     ROW(POST, "/ingest/buckets", INGEST, BYTES, "ingest_buckets", api_ingest_buckets,
         api_ingest_done),
     ROW(GET, "/region", NONE, NO_BODY, "region", api_region, NULL),

@@ -176,6 +176,10 @@ json_t *client_json(client *c)
 
 static int refused(client *c, const client_request *request, long status)
 {
+    if (status == 409 && request->conflict) {
+        *request->conflict = true;
+        return tb_code_exit(TB_E_BATCH_CONFLICT);
+    }
     json_t *document = json_loadb(c->answer.data ? c->answer.data : "", c->answer.len, 0, NULL);
     const char *message = json_string_value(json_object_get(document, "Message"));
     const char *field = json_string_value(json_object_get(document, "Field"));

@@ -1,10 +1,12 @@
 /* ingest --server: a log in pieces of whole lines, each one request.
  *
- * Pieces are cut by content alone (as many whole lines as fit PIECE_MAX), so the same log is cut
- * the same way again, and one that has grown differs from its last piece on. Without --batch a
- * piece carries no name and the server decides by its content: known pieces are nothing new, and
- * of a grown last piece only the new lines are taken. With --batch ID the pieces are the batches
- * ID, ID/2, ID/3 and so on. */
+ * The client reads and hashes the log exactly as a local run does, asks the server what it knows of
+ * it, skips that here, and sends the rest in pieces that say which bytes of the log they are. So one
+ * chain of segments stands for a log whichever way its parts came, and what is known is never sent.
+ *
+ * A piece is kept until the next block shows that it is full, or that the log ends: the last one
+ * says so. An unterminated last line goes alone, for the server to judge. Where another sender has
+ * taken in a part of the same log meanwhile the server refuses the piece, and all begins anew. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,54 +14,83 @@
 #include "cli/client.h"
 #include "cli/meter.h"
 #include "cli/remote.h"
+#include "cli/remote_known.h"
 #include "cli/remote_report.h"
-#include "feed/source.h"
+#include "feed/reader.h"
 
-#define PIECE_MAX ((size_t)32 << 20)
+#define PIECE_MAX   ((size_t)32 << 20)
+#define BLOCK_BYTES ((size_t)256 << 10)
+#define ATTEMPTS    8 /* how often a log is begun anew because another sender was faster */
+#define PATH_MAX_   4000
 
 typedef struct sending {
     const cli_call *call;
+    const feed_options *options;
     client client;
-    char path[160];
-    const char *subject;
-    feed_source *source;
+    const char *subject, *batch;
     meter meter;
-    bool take_partial, end;
-    char *piece;
-    size_t have;     /* bytes in piece */
-    unsigned number; /* pieces sent */
-    uint64_t bytes;
-    feed_report report; /* of all pieces */
+    feed_source *source;
+    feed_reader reader;
+    feed_block block;
+    tb_hash128 head;
+    size_t known;       /* segments that the server has of this log or batch */
+    bool complete;      /* the batch's final segment is among them */
+    bool begin_anew;    /* the server's knowledge has changed */
+    tb_buf piece;       /* whole lines from `start` to `end` */
+    uint64_t start, end, lines_before;
+    tb_hash128 hash;    /* of the log up to `end` */
+    feed_report report;
 } sending;
 
-static int fill(sending *s)
+static int fail(const sending *s, const tb_error *err)
 {
-    size_t n;
-    tb_error err;
-    tb_code code = feed_source_read(s->source, s->piece + s->have, PIECE_MAX - s->have, &n, &err);
-    if (code) return cli_fail(s->call, s->subject, &err);
-    s->end = n < PIECE_MAX - s->have;
-    s->have += n;
-    return 0;
+    return cli_fail(s->call, s->subject, err);
 }
 
-/* How many bytes of the piece are whole lines; at the end of the input the last one may lack its
- * end, and then it is taken or waits. */
-static size_t whole_lines(sending *s)
+/* --- a piece's request --- */
+
+/* Zone and region were checked to need no escaping. */
+static void put_layout(const sending *s, tb_buf *path)
 {
-    if (s->end && s->take_partial) return s->have;
-    const char *last = s->have ? memrchr(s->piece, '\n', s->have) : NULL;
-    size_t lines = last ? (size_t)(last - s->piece) + 1 : 0;
-    if (s->end) s->report.waiting_bytes = s->have - lines;
-    return lines;
+    const tb_log_layout *layout = &s->options->layout;
+    tb_buf_fmt(path, "/ingest/logs?onError=%s", s->options->stop_on_error ? "stop" : "skip");
+    if (layout->format == TB_FORMAT_COMBINED)
+        tb_buf_fmt(path, "&format=combined&zone=%" PRId64 "&region=%.*s", layout->zone,
+                   layout->edge_len, layout->edge);
+}
+
+static void put_rungs(const sending *s, tb_buf *path)
+{
+    char hash[REMOTE_HASH_TEXT];
+    const char *before = "&rungs=";
+    for (size_t i = 0; i < s->reader.rungs.n_own; i++) {
+        const tb_rung *one = &s->reader.rungs.own[i];
+        if (one->length <= s->start || one->length > s->end) continue;
+        remote_hash_text(one->hash, hash);
+        tb_buf_fmt(path, "%s%" PRIu64 ":%s", before, one->length, hash);
+        before = ",";
+    }
+}
+
+static void put_path(const sending *s, bool final, tb_buf *path)
+{
+    char head[REMOTE_HASH_TEXT], hash[REMOTE_HASH_TEXT];
+    remote_hash_text(s->head, head);
+    remote_hash_text(s->hash, hash);
+    put_layout(s, path);
+    tb_buf_fmt(path,
+               "&start=%" PRIu64 "&length=%" PRIu64 "&linesBefore=%" PRIu64
+               "&head=%s&hash=%s&final=%s&known=%zu",
+               s->start, s->end, s->lines_before, head, hash, final ? "true" : "false", s->known);
+    put_rungs(s, path);
+    tb_buf_add(path, "", 1);
 }
 
 static void add_report(sending *s, const feed_report *piece)
 {
     feed_report *all = &s->report;
-    uint64_t before = all->lines + all->known_lines;
     if (piece->first_line && !all->first_line) {
-        all->first_line = before + piece->first_line;
+        all->first_line = piece->first_line;
         all->first_byte = piece->first_byte;
         all->first_reason = piece->first_reason;
     }
@@ -67,116 +98,207 @@ static void add_report(sending *s, const feed_report *piece)
     all->accepted += piece->accepted;
     all->rejected += piece->rejected;
     all->known_lines += piece->known_lines;
-}
-
-/* The piece's own name in *name, or NULL where it has none. */
-static const char *batch_name(const sending *s, char *name, size_t size)
-{
-    const char *batch = cli_text(s->call, "batch");
-    if (!batch || s->number == 0) return batch;
-    snprintf(name, size, "%s/%u", batch, s->number + 1);
-    return name;
+    s->lines_before += piece->lines + piece->known_lines;
 }
 
 static void show_progress(sending *s)
 {
-    feed_progress progress = {.lines = s->report.lines + s->report.known_lines,
-                              .bytes = s->bytes,
+    feed_progress progress = {.lines = s->lines_before,
+                              .bytes = s->reader.at,
                               .read = feed_source_stored_read(s->source),
                               .total_read = feed_source_stored_size(s->source)};
     if (cli_given(s->call, "progress")) meter_feed(&s->meter, &progress);
 }
 
-static int send_piece(sending *s, size_t len)
+static int take_answer(sending *s)
 {
-    char name[TB_BATCH_NAME_MAX + 16];
     feed_report piece;
-    client_request request = {.method = "POST", .path = s->path, .type = "text/plain",
-                              .body = s->piece, .len = len, .subject = s->subject,
-                              .batch = batch_name(s, name, sizeof name)};
-    int status = client_send(&s->client, &request);
-    if (status) {
-        meter_end(&s->meter);
-        cli_say(s->call,
-                "%s: that was the piece after line %" PRIu64 "; the lines up to there are in the "
-                "database. %s the same command again to go on.",
-                s->subject, s->report.lines + s->report.known_lines,
-                status == tb_code_exit(TB_E_BUSY) ? "Run" : "Correct it and run");
-        return status;
-    }
     json_t *answer = client_json(&s->client);
     if (!answer) return tb_code_exit(TB_E_BAD_INPUT);
     report_read(answer, &piece);
     json_decref(answer);
     add_report(s, &piece);
-    s->number++;
-    s->bytes += len;
+    s->known++;
+    s->start = s->end;
+    s->piece.len = 0;
     show_progress(s);
     return 0;
 }
 
-static int send_all(sending *s)
+/* Sends what the piece holds. */
+static int send_piece(sending *s, bool final)
+{
+    tb_buf path;
+    tb_error err;
+    tb_buf_init(&path, PATH_MAX_, NULL);
+    put_path(s, final, &path);
+    if (tb_buf_check(&path, &err)) {
+        tb_buf_release(&path);
+        return fail(s, &err);
+    }
+    client_request request = {.method = "POST", .path = path.data, .type = "text/plain",
+                              .body = s->piece.data, .len = s->piece.len, .subject = s->subject,
+                              .batch = s->batch, .conflict = &s->begin_anew};
+    int status = client_send(&s->client, &request);
+    tb_buf_release(&path);
+    return status ? status : take_answer(s);
+}
+
+/* --- the log --- */
+
+static bool is_empty(const sending *s)
+{
+    return s->end == s->start;
+}
+
+static int add_block(sending *s)
+{
+    tb_error err;
+    const feed_block *block = &s->block;
+    bool whole = block->len > 0 && block->bytes[block->len - 1] == '\n';
+    int status = 0;
+    if (!is_empty(s) && s->piece.len + block->len >= PIECE_MAX) status = send_piece(s, false);
+    if (status) return status;
+    tb_buf_add(&s->piece, block->bytes, block->len);
+    if (!whole && !s->reader.tail) tb_buf_str(&s->piece, "\n"); /* cut: too long a line */
+    s->end = s->reader.at;
+    s->hash = feed_hash_value(s->reader.hash);
+    return tb_buf_check(&s->piece, &err) ? fail(s, &err) : 0;
+}
+
+/* After the last line; a batch is complete once a final segment says so. */
+static int end_log(sending *s)
+{
+    bool waiting = s->reader.waiting > 0;
+    s->report.waiting_bytes = s->reader.waiting;
+    if (is_empty(s) && (waiting || !s->batch || s->complete)) return 0;
+    return send_piece(s, !waiting);
+}
+
+static int send_rest(sending *s)
 {
     for (;;) {
-        int status = fill(s);
+        tb_error err;
+        feed_turn turn;
+        int status = 0;
+        if (feed_reader_next(&s->reader, &s->block, &turn, &err)) return fail(s, &err);
+        if (turn == FEED_TURN_END) return end_log(s);
+        if (turn == FEED_TURN_BLOCK) status = add_block(s);
+        else if (!is_empty(s)) status = send_piece(s, false); /* before the last line */
         if (status) return status;
-        size_t len = whole_lines(s);
-        if (len == 0 && !s->end) {
-            cli_say(s->call, "%s: a line is longer than %zu MiB. Ingest this log with --db.",
-                    s->subject, PIECE_MAX >> 20);
-            return tb_code_exit(TB_E_BAD_INPUT);
-        }
-        if (len > 0) status = send_piece(s, len);
-        if (status || s->end) return status;
-        s->have -= len;
-        memmove(s->piece, s->piece + len, s->have);
     }
+}
+
+/* Skips what is known. Only what can seek can be read twice, so a stream is copied first. */
+static int skip_known(sending *s, remote_known *known)
+{
+    tb_error err;
+    bool same = true;
+    const char *folder = getenv("TMPDIR");
+    tb_code code = TB_OK;
+    if (known->n > 0 && !feed_source_seekable(s->source))
+        code = feed_reader_spool(&s->reader, folder && *folder ? folder : "/tmp", &err);
+    if (code) {
+        remote_known_release(known);
+        return fail(s, &err);
+    }
+    if (s->batch) {
+        free(known->rungs);
+        code = feed_reader_skip_named(&s->reader, TB_BATCH_LOG, known->list, known->n, &same,
+                                      &s->complete, &err);
+    } else {
+        feed_reader_expect(&s->reader, known->list, known->n);
+        feed_reader_expect_rungs(&s->reader, known->rungs, known->n_rungs);
+        code = feed_reader_skip_known(&s->reader, &err);
+    }
+    if (code == TB_OK && !same) code = feed_conflict(s->batch, &err);
+    if (code == TB_OK && !s->reader.earlier) {
+        s->start = s->end = s->reader.at;
+        code = feed_reader_skip_line_end(&s->reader, &err);
+    }
+    return code ? fail(s, &err) : 0;
+}
+
+/* From the reader's beginning. */
+static int send_new(sending *s)
+{
+    tb_error err;
+    bool empty;
+    remote_known known = {0};
+    if (feed_reader_head(&s->reader, &s->head, &empty, &err)) return fail(s, &err);
+    if (empty && !s->batch) return 0;
+    int status = remote_known_read(&s->client, s->subject, s->batch, s->head, &known);
+    if (status) return status;
+    s->known = known.n;
+    status = skip_known(s, &known);
+    if (status) return status;
+    s->report.known_bytes = s->reader.known.bytes;
+    s->report.known_lines = s->lines_before = s->reader.known.lines;
+    s->report.earlier_copy = s->reader.earlier;
+    s->hash = feed_hash_value(s->reader.hash);
+    if (s->reader.earlier || (s->batch && s->complete)) return 0;
+    return send_rest(s);
+}
+
+static int attempt(sending *s)
+{
+    tb_error err;
+    const feed_options *options = s->options;
+    uint64_t seed = feed_hash_seed(TB_BATCH_LOG, &options->layout);
+    s->report = (feed_report){0};
+    s->start = s->end = s->lines_before = 0;
+    s->complete = s->begin_anew = false;
+    s->piece.len = 0;
+    if (feed_source_open(s->subject, NULL, &s->source, &err)) return fail(s, &err);
+    int status = 0;
+    if (feed_reader_init(&s->reader, s->source, seed, BLOCK_BYTES, options->take_partial_line, &err))
+        status = fail(s, &err);
+    else status = send_new(s);
+    feed_reader_release(&s->reader);
+    feed_source_close(s->source);
+    return status;
+}
+
+/* How far the log is in the database, where a part of it is. */
+static void say_where(const sending *s)
+{
+    uint64_t lines = s->report.known_lines + s->report.lines;
+    if (lines)
+        cli_say(s->call,
+                "%s: its lines 1 to %" PRIu64 " are in the database. Run the same command again "
+                "to go on.",
+                s->subject, lines);
 }
 
 static int send_log(sending *s, const char *path)
 {
-    tb_error err;
     s->subject = path;
-    s->number = 0;
-    s->bytes = s->have = 0;
-    s->report = (feed_report){0};
-    if (feed_source_open(path, NULL, &s->source, &err)) return cli_fail(s->call, path, &err);
-    s->take_partial = cli_given(s->call, "final") || !feed_source_grows(s->source);
     meter_init(&s->meter, path);
-    int status = send_all(s);
+    int status = attempt(s);
+    for (int i = 1; s->begin_anew && i < ATTEMPTS && strcmp(path, "-") != 0; i++)
+        status = attempt(s);
     meter_end(&s->meter);
-    feed_source_close(s->source);
-    if (status) return status;
-    s->report.nothing_new = s->report.lines == 0 && s->report.known_lines > 0;
+    if (status) {
+        if (s->begin_anew) cli_say(s->call, "%s: another sender takes in the same log. Run the same "
+                                   "command again once it has ended.", path);
+        else say_where(s);
+        return status;
+    }
+    s->report.nothing_new = s->report.lines == 0 && (s->report.known_lines || s->complete ||
+                                                     s->report.earlier_copy);
     take_say(s->call, path, &s->report);
     return 0;
 }
 
-/* Zone and region were checked to need no escaping. */
-static void make_path(sending *s, const feed_options *options)
-{
-    const tb_log_layout *layout = &options->layout;
-    const char *on_error = options->stop_on_error ? "stop" : "skip";
-    if (layout->format == TB_FORMAT_PIPE)
-        snprintf(s->path, sizeof s->path, "/ingest/logs?format=pipe&onError=%s", on_error);
-    else
-        snprintf(s->path, sizeof s->path,
-                 "/ingest/logs?format=combined&onError=%s&zone=%" PRId64 "&region=%.*s", on_error,
-                 layout->zone, layout->edge_len, layout->edge);
-}
-
 int remote_ingest(const cli_call *call, const feed_options *options)
 {
-    sending s = {.call = call, .piece = malloc(PIECE_MAX)};
+    sending s = {.call = call, .options = options, .batch = cli_text(call, "batch")};
     int status = client_open(&s.client, call);
-    if (status == 0 && !s.piece) {
-        cli_say(call, "Out of memory.");
-        status = tb_code_exit(TB_E_NOMEM);
-    }
-    make_path(&s, options);
+    tb_buf_init(&s.piece, PIECE_MAX + TB_LINE_MAX * 2, NULL);
     for (int i = 0; i < call->n_operands && status == 0; i++)
         status = send_log(&s, call->operands[i]);
     client_close(&s.client);
-    free(s.piece);
+    feed_block_release(&s.block);
+    tb_buf_release(&s.piece);
     return status;
 }

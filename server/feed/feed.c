@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "feed/piece.h"
 #include "feed/worker.h"
 #include "tollbook/calendar.h"
 
@@ -371,13 +372,15 @@ static tb_code refuse_clock(const feed_run *run, tb_error *err)
 /* Stores the rungs that stand in the running segment; those before it are there. */
 static tb_code add_rungs(feed_run *run, uint64_t end, tb_error *err)
 {
-    const feed_rungs *rungs = &run->reader.rungs;
-    size_t from = 0, to = rungs->n_own;
-    while (from < to && rungs->own[from].length <= run->start)
+    const feed_piece *piece = run->options->piece;
+    const tb_rung *rungs = piece ? piece->rungs : run->reader.rungs.own;
+    size_t from = 0, to = piece ? piece->n_rungs : run->reader.rungs.n_own;
+    while (from < to && rungs[from].length <= run->start)
         from++;
-    while (to > from && rungs->own[to - 1].length > end)
+    while (to > from && rungs[to - 1].length > end)
         to--;
-    return tb_store_add_rungs(run->store, run->head, rungs->own + from, to - from, err);
+    return from == to ? TB_OK
+                      : tb_store_add_rungs(run->store, run->head, rungs + from, to - from, err);
 }
 
 /* The running segment, as far as `end`, is recorded in the open transaction. */
@@ -417,19 +420,31 @@ static tb_code commit(feed_run *run, uint64_t end, tb_hash128 hash, bool final, 
     return TB_OK;
 }
 
+/* What starts an input can be checked against what its sender says of it. */
+static tb_code commit_piece(feed_run *run, const feed_piece *piece, tb_error *err)
+{
+    tb_hash128 hash = feed_hash_value(run->reader.hash);
+    bool whole = piece->start == 0 && run->reader.at == piece->length;
+    if (whole && (hash.high != piece->hash.high || hash.low != piece->hash.low))
+        return tb_fail(err, TB_E_BAD_INPUT, "hash",
+                       "The bytes are not those that the hash names. Send them again.");
+    return commit(run, piece->length, piece->hash, piece->final, err);
+}
+
 static tb_code commit_here(feed_run *run, bool final, tb_error *err)
 {
+    if (run->options->piece) return commit_piece(run, run->options->piece, err);
     return commit(run, run->reader.at, feed_hash_value(run->reader.hash), final, err);
 }
 
 /* --- what is known --- */
 
-static tb_code conflict(const feed_run *run, tb_error *err)
+tb_code feed_conflict(const char *batch, tb_error *err)
 {
     return tb_fail(err, TB_E_BATCH_CONFLICT, NULL,
                    "The batch id \"%.80s\" is known with other bytes. Nothing of the rest was "
                    "taken. Give these bytes another id, or none: then the content decides.",
-                   run->options->batch);
+                   batch);
 }
 
 /* A named batch: what is known of it must be how this input begins, and all of it where the batch
@@ -438,24 +453,12 @@ static tb_code find_named(feed_run *run, tb_error *err)
 {
     tb_known *list;
     size_t n;
-    bool end = true;
+    bool same;
     tb_code code = tb_store_known_by_name(run->store, run->options->batch, &list, &n, err);
     if (code) return code;
-    if (n == 0) {
-        free(list);
-        return TB_OK;
-    }
-    const tb_known last = list[n - 1];
-    feed_reader_expect(&run->reader, list, n);
-    if (last.kind != run->options->kind) return conflict(run, err);
-    code = feed_reader_skip_known(&run->reader, err);
-    if (code == TB_OK && last.final) code = feed_reader_at_end(&run->reader, &end, err);
-    if (code) return code;
-    if (run->reader.at != last.length || run->reader.known.bytes != last.length || !end)
-        return conflict(run, err);
-    run->final_known = last.final;
-    run->reader.known.lines = last.lines;
-    return TB_OK;
+    code = feed_reader_skip_named(&run->reader, run->options->kind, list, n, &same,
+                                  &run->final_known, err);
+    return code || same ? code : feed_conflict(run->options->batch, err);
 }
 
 /* An import's rows say nothing of when they were made: two may well begin alike. */
@@ -525,8 +528,10 @@ static bool may_commit(const feed_run *run)
 /* After the last line: a segment where there is something to record. */
 static tb_code end_input(feed_run *run, tb_error *err)
 {
+    const feed_piece *piece = run->options->piece;
     bool lines = run->accepted + run->rejected > 0, waiting = run->reader.waiting > 0;
     bool completes = run->options->batch && !run->final_known && !waiting;
+    if (piece && !piece->final) completes = false;
     run->report.waiting_bytes = run->reader.waiting;
     if (!lines && !completes) return TB_OK;
     return commit_here(run, !waiting, err);
@@ -554,7 +559,7 @@ static tb_code pause_input(feed_run *run, tb_error *err)
  * ends before it. An import stays one transaction. */
 static tb_code end_tail(feed_run *run, tb_error *err)
 {
-    bool refused = run->refused > 0 && !run->options->stop_on_error;
+    bool refused = run->refused > 0 && !run->options->stop_on_error && !run->options->piece;
     if (run->ended == ENDED_STOPPED) run->ended = ENDED_INPUT; /* it came after all was read */
     if (!refused || run->accepted + run->rejected == 0) return TB_OK;
     if (!run->options->whole) return commit(run, run->tail_at, run->tail_hash, false, err);
@@ -615,10 +620,27 @@ static tb_code run_segment(feed_run *run, bool *ret_more, tb_error *err)
     }
 }
 
+/* The running segment is the piece, unless it is known. */
+static tb_code find_piece(feed_run *run, const feed_piece *piece, tb_error *err)
+{
+    uint64_t lines = 0;
+    bool known;
+    tb_code code = feed_piece_check(run->store, run->options, &known, &lines, err);
+    if (code) return code;
+    run->head = piece->head;
+    start_segment(run, piece->start, piece->lines_before);
+    if (!known) return TB_OK;
+    run->final_known = true; /* nothing of it is left */
+    run->report.known_bytes = piece->length - piece->start;
+    run->report.known_lines = lines;
+    return TB_OK;
+}
+
 static tb_code run_all(feed_run *run, tb_error *err)
 {
     bool more = true;
-    tb_code code = find_known(run, err);
+    const feed_piece *piece = run->options->piece;
+    tb_code code = piece ? find_piece(run, piece, err) : find_known(run, err);
     if (run->final_known || run->report.earlier_copy) more = false;
     while (code == TB_OK && more)
         code = run_segment(run, &more, err);

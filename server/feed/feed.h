@@ -30,11 +30,23 @@ typedef struct feed_progress {
     uint64_t read, total_read; /* as stored: bytes of the file read, and its size (0: unknown) */
 } feed_progress;
 
+/* A piece of an input, hashed by whoever cut it: the bytes start..length of it, whole lines or the
+ * unterminated last one alone. It is recorded as the segment that it names, not as an input. */
+typedef struct feed_piece {
+    uint64_t start, length, lines_before;
+    tb_hash128 head, hash; /* as a segment's */
+    bool final;            /* the input ends here */
+    int64_t known;         /* segments that its sender knows of this log or batch; -1: any number */
+    const tb_rung *rungs;  /* ascending; those of the input between start and length at least */
+    size_t n_rungs;
+} feed_piece;
+
 typedef struct feed_options {
     tb_batch_kind kind;
     tb_log_layout layout;   /* logs: format, zone, edge, now_ms. Buckets: now_ms alone */
     const char *batch;      /* explicit batch id, or NULL */
     const char *source;     /* name for people: the file's */
+    const feed_piece *piece; /* the bytes are only this; NULL: they are an input of their own */
     bool stop_on_error;     /* end at the first refused line, else count and keep it */
     bool whole;             /* one transaction for the whole input, or nothing (import) */
     bool take_partial_line; /* an unterminated last line of a plain file is taken (--final) */
@@ -67,6 +79,11 @@ typedef struct feed_report {
  * was committed before; err->line and err->byte say where it stands. */
 TB_MUST_USE tb_code feed_file(tb_store *store, const char *path, const feed_options *options,
                               feed_report *ret_report, tb_error *err);
+
+/* Whether this may be a batch's name: 1 to 255 printable ASCII characters, no space at the ends. */
+bool feed_batch_name(const char *name, size_t len);
+/* TB_E_BATCH_CONFLICT, with its sentence. */
+tb_code feed_conflict(const char *batch, tb_error *err);
 
 /* Feeds bytes in memory inside the caller's transaction (nothing is committed here; on failure
  * the caller goes back to its mark). The last line needs no end. plain_max bounds the decompressed

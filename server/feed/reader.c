@@ -353,6 +353,37 @@ tb_code feed_reader_skip_known(feed_reader *reader, tb_error *err)
     return go_back(reader, err);
 }
 
+tb_code feed_reader_skip_named(feed_reader *reader, tb_batch_kind kind, tb_known *list, size_t n,
+                               bool *ret_same, bool *ret_complete, tb_error *err)
+{
+    bool end = true;
+    if (n == 0) {
+        free(list);
+        *ret_same = true;
+        *ret_complete = false;
+        return TB_OK;
+    }
+    const tb_known last = list[n - 1];
+    feed_reader_expect(reader, list, n);
+    *ret_complete = last.final;
+    *ret_same = last.kind == kind;
+    if (!*ret_same) return TB_OK;
+    tb_code code = feed_reader_skip_known(reader, err);
+    if (code == TB_OK && last.final) code = feed_reader_at_end(reader, &end, err);
+    *ret_same = reader->at == last.length && reader->known.bytes == last.length && end;
+    reader->known.lines = last.lines;
+    return code;
+}
+
+tb_code feed_reader_spool(feed_reader *reader, const char *folder, tb_error *err)
+{
+    tb_code code = feed_source_spool(reader->source, folder,
+                                     reader->rest + reader->rest_at, rest_size(reader), err);
+    reader->rest_at = reader->rest_len = 0;
+    reader->end = false;
+    return code;
+}
+
 tb_code feed_reader_skip_line_end(feed_reader *reader, tb_error *err)
 {
     bool is_met;

@@ -79,6 +79,14 @@ bool feed_reader_hopes(const feed_reader *reader);
  * cannot seek it stays where the last candidate was refuted. After an earlier copy it stays at the
  * end, and reader->earlier is set. */
 TB_MUST_USE tb_code feed_reader_skip_known(feed_reader *reader, tb_error *err);
+/* The same for a named batch, whose segments these are: *ret_same: they are how this input begins,
+ * and all of it where the last one is final (*ret_complete). */
+TB_MUST_USE tb_code feed_reader_skip_named(feed_reader *reader, tb_batch_kind kind, tb_known *list,
+                                           size_t n, bool *ret_same, bool *ret_complete,
+                                           tb_error *err);
+/* Copies what is left of a source that cannot seek to a file without a name in this folder and
+ * reads on from there. Only after feed_reader_head. */
+TB_MUST_USE tb_code feed_reader_spool(feed_reader *reader, const char *folder, tb_error *err);
 /* Passes over the line end that a known, unterminated last line has got since. */
 TB_MUST_USE tb_code feed_reader_skip_line_end(feed_reader *reader, tb_error *err);
 

@@ -405,6 +405,65 @@ tb_code feed_source_seek(feed_source *source, uint64_t byte, tb_error *err)
     return code ? code : read_again(source, byte, err);
 }
 
+/* --- spooling --- */
+
+static tb_code spool_failed(tb_error *err)
+{
+    return tb_fail(err, errno == ENOSPC ? TB_E_DISK_FULL : TB_E_IO, NULL,
+                   "A temporary copy of the input failed: %s. TMPDIR names where it is made.",
+                   strerror(errno));
+}
+
+static bool write_all(int fd, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, bytes, len);
+        if (n < 0 && errno != EINTR) return false;
+        if (n <= 0) continue;
+        bytes += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+static tb_code copy_rest(feed_source *source, int fd, uint64_t *size, tb_error *err)
+{
+    char buf[1 << 16];
+    for (size_t n = sizeof buf; n == sizeof buf; *size += n) {
+        tb_code code = feed_source_read(source, buf, sizeof buf, &n, err);
+        if (code) return code;
+        if (!write_all(fd, buf, n)) return spool_failed(err);
+    }
+    return TB_OK;
+}
+
+/* The file takes the place of what was read. */
+static tb_code become(feed_source *source, int fd, uint64_t size, tb_error *err)
+{
+    if (source->fd >= 0 && !source->is_stdin) close(source->fd);
+    if (source->codec_ready && source->encoding == FEED_GZIP) inflateEnd(&source->gzip);
+    source->codec_ready = false;
+    source->encoding = FEED_PLAIN;
+    source->fd = fd;
+    source->regular = true;
+    source->is_stdin = false;
+    source->stored_size = size;
+    return feed_source_seek(source, 0, err);
+}
+
+tb_code feed_source_spool(feed_source *source, const char *folder, const char *ahead, size_t len,
+                          tb_error *err)
+{
+    uint64_t size = len;
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0) return spool_failed(err);
+    tb_code code = write_all(fd, ahead, len) ? TB_OK : spool_failed(err);
+    if (code == TB_OK) code = copy_rest(source, fd, &size, err);
+    if (code == TB_OK) return become(source, fd, size, err);
+    close(fd);
+    return code;
+}
+
 bool feed_source_grows(const feed_source *source)
 {
     return source->encoding == FEED_PLAIN && source->regular && !source->is_stdin;

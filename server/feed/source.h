@@ -33,6 +33,11 @@ bool feed_source_seekable(const feed_source *source);
 /* Goes to that byte of the decompressed input. Compressed input is read again up to there. */
 TB_MUST_USE tb_code feed_source_seek(feed_source *source, uint64_t byte, tb_error *err);
 
+/* Copies `ahead` and everything that is left to a file without a name in this folder, and becomes
+ * that file, at its start: plain and seekable. */
+TB_MUST_USE tb_code feed_source_spool(feed_source *source, const char *folder, const char *ahead,
+                                      size_t len, tb_error *err);
+
 /* Whether it may grow at its end: a plain regular file, whose last line may not be complete. */
 bool feed_source_grows(const feed_source *source);
 /* Decompressed size where it is known beforehand, else UINT64_MAX. */

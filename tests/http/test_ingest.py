@@ -128,16 +128,126 @@ class Ingest(Case):
             self.refused(self.post(wrong, Idempotency_Key="b-1"), 409, "batch.conflict")
         self.assertEqual(self.total(), before + 4)
 
+    def segments(self, **query):
+        text = "&".join(f"{k}={v}" for k, v in query.items())
+        answer = self.server.get("/ingest/segments?" + text, "ingest")
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.json()
+
+    def head_of(self, body):
+        """The hash of the first line without its end: a batch of just these bytes has it."""
+        Ingest.serial += 1
+        name = f"head-{Ingest.serial}"
+        self.post(body[:body.index(b"\n")], Idempotency_Key=name)
+        return self.segments(batch=name)["segments"][0]["hash"]
+
+    def test_a_log_s_segments_and_rungs_are_told(self):
+        body = self.lines(20)
+        self.taken(self.post(body), 20)
+        known = self.segments(head=self.head_of(body), kind="log")
+        one, = (s for s in known["segments"] if s["length"] == len(body))
+        self.assertEqual((one["start"], one["lines"], one["accepted"], one["rejected"], one["kind"],
+                          one["final"]), (0, 20, 20, 0, "log", True))
+        self.assertEqual(known["total"], len(known["segments"]))
+        ends = [i + 1 for i, c in enumerate(body) if c == 10]
+        self.assertEqual([r["length"] for r in known["rungs"]],
+                         [min(e for e in ends if e >= 512 << i) for i in range(2)])
+        self.assertEqual(self.segments(head="0" * 32), {"total": 0, "segments": [], "rungs": []})
+        self.assertEqual(self.segments(head="0" * 32, skip=5)["segments"], [])
+
+    def test_segments_need_a_role_and_a_name(self):
+        for query, field in (("", "head"), ("head=12", "head"), ("head=" + "G" * 32, "head"),
+                             ("head=" + "0" * 32 + "&batch=b", "head"), ("batch=b&skip=-1", "skip"),
+                             ("batch=" + "b" * 256, "batch"), ("batch=b&kind=buckets", "kind")):
+            self.refused(self.server.get("/ingest/segments?" + query, "ingest"), 400,
+                         "validation_error", field)
+        self.refused(self.server.get("/ingest/segments?batch=b", "user"), 403,
+                     "authorization.forbidden")
+
+    def piece(self, body, query, **headers):
+        return self.post(body, "/ingest/logs?" + "&".join(f"{k}={v}" for k, v in query.items()),
+                         **headers)
+
+    def test_pieces_make_one_chain(self):
+        first, second = self.lines(6), self.lines(4)
+        head, before = self.head_of(first), self.total()
+        self.post(first)
+        one, = (s for s in self.segments(head=head)["segments"] if s["length"] == len(first))
+        total = self.segments(head=head)["total"]
+        query = {"start": len(first), "length": len(first + second), "linesBefore": 6, "head": head,
+                 "hash": "1" * 32, "final": "true", "known": total,
+                 "rungs": f"{len(first) + 90}:{'2' * 32}"}
+        for wrong in ({"start": 1}, {"linesBefore": 5}, {"known": total + 1}, {"head": "3" * 32}):
+            self.refused(self.piece(second, {**query, **wrong}), 409, "batch.conflict")
+        self.taken(self.piece(second, query), 4)
+        self.taken(self.piece(second, query), 0, known=4, duplicate=True)
+        self.taken(self.piece(first, {"start": one["start"], "length": len(first), "linesBefore": 1,
+                                      "head": head, "hash": one["hash"]}), 0, known=5, duplicate=True)
+        self.refused(self.piece(second, {**query, "hash": "4" * 32}), 409, "batch.conflict")
+        known = self.segments(head=head)
+        self.assertEqual([s["hash"] for s in known["segments"] if s["start"] == len(first)],
+                         ["1" * 32])
+        self.assertIn({"length": len(first) + 90, "hash": "2" * 32}, known["rungs"])
+        self.assertEqual(self.total(), before + 5 + 4)
+
+    def test_a_piece_s_refused_lines_are_numbered_over_the_log(self):
+        first, bad = self.lines(3), hit(101, 1).replace(b"|200|", b"|abc|")
+        self.post(first)
+        query = {"start": len(first), "length": len(first + bad), "linesBefore": 3, "hash": "5" * 32,
+                 "head": self.head_of(first)}
+        refused = self.taken(self.piece(bad, query), 0, 1)
+        self.assertEqual(refused["line"], 4)
+
+    def test_a_piece_that_starts_a_log_must_be_what_its_hash_says(self):
+        body = self.lines(3)
+        before = self.total()
+        answer = self.piece(body, {"start": 0, "length": len(body), "head": "6" * 32, "hash": "7" * 32})
+        self.refused(answer, 400, "ingest.invalid", "hash")
+        self.assertEqual(self.total(), before)
+
+    def test_pieces_of_a_batch_are_its_segments(self):
+        first, second = self.lines(2), self.lines(2)
+        def query(start, length, before, final):
+            return {"start": start, "length": length, "linesBefore": before, "head": "8" * 32,
+                    "hash": f"{start:032x}", "final": final, "known": before // 2}
+        named = {"Idempotency_Key": "chain"}
+        end = 1000 + len(second)
+        self.taken(self.piece(first, query(0, 1000, 0, "false"), **named), 2)
+        self.refused(self.piece(second, query(999, end, 2, "true"), **named), 409, "batch.conflict")
+        self.taken(self.piece(second, query(1000, end, 2, "true"), **named), 2)
+        self.taken(self.piece(second, query(1000, end, 2, "true"), **named), 0, known=2, duplicate=True)
+        self.refused(self.piece(second, query(end, end + 9, 4, "true"), **named), 409,
+                     "batch.conflict")
+        self.assertEqual([(s["start"], s["final"]) for s in self.segments(batch="chain")["segments"]],
+                         [(0, False), (1000, True)])
+
+    def test_one_sender_of_a_log_at_a_time(self):
+        """Two that both knew nothing of it: one piece is taken, the other is told to look again."""
+        body = self.lines(4)
+        head = self.head_of(body)
+        known = self.segments(head=head)["total"]
+        two = [body[:body.index(b"\n", 200) + 1], body]
+        answers = together(2, lambda i: self.piece(two[i], {
+            "start": 0, "length": len(two[i]) + 1, "linesBefore": 0, "head": head, "hash": f"{i:032x}",
+            "known": known}))
+        self.assertEqual(sorted(a.status for a in answers), [200, 409])
+
     def test_bad_parameters(self):
         for query, field in (("format=xml", "format"), ("zone=1", "zone"), ("region=DE", "region"),
                              ("format=combined", "zone"), ("format=combined&zone=0&region=DE", "zone"),
                              ("format=combined&zone=101", "region"), ("onError=panic", "onError"),
                              ("format=combined&zone=101&region=D%20E", "region"),
                              ("format=combined&zone=101&region=" + "D" * 17, "region"),
-                             ("format=combined&zone=x&region=DE", "zone")):
+                             ("format=combined&zone=x&region=DE", "zone"),
+                             ("start=-1&head=" + "0" * 32, "start"), ("start=5&length=4", "length"),
+                             ("start=0&length=4&linesBefore=-1", "linesBefore"),
+                             ("start=0&length=4", "head"),
+                             ("start=0&length=4&head=" + "0" * 32, "hash"),
+                             ("start=0&length=4&head=" + "0" * 32 + "&hash=" + "0" * 32 + "&rungs=1:2",
+                              "rungs")):
             self.refused(self.post(self.lines(1), "/ingest/logs?" + query), 400, "validation_error",
                          field)
-        for batch in ("", "b" * 256):
+        for batch in ("", "b" * 256, "b\xe4"):
             self.refused(self.post(self.lines(1), Idempotency_Key=batch), 400, "validation_error",
                          "Idempotency-Key")
         self.taken(self.post(self.lines(1), Idempotency_Key="b" * 255), 1)

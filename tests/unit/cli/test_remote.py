@@ -10,12 +10,29 @@ class Remote(Case):
     def setUp(self):
         super().setUp()
         key = self.run_tool("key", "create", "--db", "t.db", "--account", 0, "--role", "Operator")
+        self.key = key.out.strip()
+        self.serve()
+
+    def serve(self):
+        port = self.folder / "port"
+        port.unlink(missing_ok=True)
         self.server = self.start("serve", "--db", "t.db", "--listen", "127.0.0.1:0", "--port-file",
                                  "port", "--threads", 2)
-        port = self.folder / "port"
         self.wait_for(lambda: port.exists() and port.read_text().strip())
         self.url = f"http://127.0.0.1:{port.read_text().strip()}"
-        self.place = ["--server", self.url + "/", "--key", key.out.strip()]
+        self.place = ["--server", self.url + "/", "--key", self.key]
+
+    def stop(self):
+        self.server.send_signal(signal.SIGTERM)
+        self.assertEqual(self.server.wait(60), 0)
+
+    def local(self, *words, **more):
+        """The same command with --db, while no server runs."""
+        self.stop()
+        done = self.run_tool(*words, "--db", "t.db", **more)
+        self.verify()
+        self.serve()
+        return done
 
     def remote(self, *words, **more):
         return self.run_tool(*words, *self.place, **more)
@@ -36,7 +53,8 @@ class Remote(Case):
         self.remote("ingest", "--batch", "b", "b.log")
         self.assertIn("nothing new", self.remote("ingest", "--batch", "b", "b.log").err)
         self.write("b.log", lines(200, 221))
-        self.assertIn("409", self.remote("ingest", "--batch", "b", "b.log", status=2).err)
+        self.assertIn('"b" is known with other bytes',
+                      self.remote("ingest", "--batch", "b", "b.log", status=2).err)
         self.assertEqual(self.total(), 170)
 
     def test_a_log_longer_than_a_piece(self):
@@ -49,6 +67,66 @@ class Remote(Case):
         self.assertIn("320000 accepted", self.remote("ingest", "--batch", "big", log).err)
         self.assertIn("nothing new", self.remote("ingest", "--batch", "big", log).err)
         self.assertEqual(self.total(), 640000)
+
+    def test_one_log_by_both_ways_is_one_log(self):
+        block = lines(0, 20000)
+        parts = [block.replace(b"|DE|agent", b"|E%02d|agent" % n) for n in range(20)]
+        log = self.write("a.log", b"".join(parts[:16]))
+        for words, sum_ in ((["ingest"], 400000), (["ingest", "--batch", "big 1/2?&"], 800000)):
+            self.write("a.log", b"".join(parts[:16]))
+            self.remote(*words, log)
+            if len(words) == 1:
+                self.assertIn("nothing new: its 320000 lines", self.local(*words, log).err)
+                self.write("a.log", b"".join(parts[:18]))
+                self.assertIn("40000 accepted", self.local(*words, log).err)
+                self.assertIn("nothing new: its 360000 lines", self.remote(*words, log).err)
+                self.assertIn("nothing new", self.remote(*words, "-",
+                                                         stdin=b"".join(parts[:18])).err)
+                self.write("a.log", b"".join(parts))
+                self.assertIn("40000 accepted", self.remote(*words, "-",
+                                                            stdin=b"".join(parts)).err)
+                self.assertIn("nothing new: its 400000 lines", self.local(*words, log).err)
+            else:
+                self.assertIn("nothing new: its 320000 lines", self.local(*words, log).err)
+                self.write("a.log", b"".join(parts[:18]))
+                self.remote(*words, log, status=2)
+                self.write("a.log", b"".join(parts[16:]))
+                self.local(*words[:1], "--batch", "other", log)
+                self.assertIn("nothing new: its 80000 lines",
+                              self.remote(*words[:1], "--batch", "other", log).err)
+            self.assertEqual(self.total(), sum_)
+
+    def test_a_cut_last_line_and_an_earlier_copy_are_told_too(self):
+        content = lines(0, 100)
+        done = self.remote("ingest", "-", stdin=content[:3333])
+        self.assertIn("30 accepted, 1 rejected", done.err)
+        self.assertIn("nothing new", self.remote("ingest", "-", stdin=content[:3333]).err)
+        part = self.write("part", content[:3333])
+        self.assertIn("nothing new", self.local("ingest", part).err)
+        self.assertIn("nothing new", self.remote("ingest", part).err)
+        log = self.write("a.log", content)
+        self.assertIn("70 accepted, 0 rejected", self.remote("ingest", log).err)
+        self.assertIn("nothing new", self.local("ingest", log).err)
+        for size in (1000, 2000, 4000):
+            for words in (["-"], [self.write("part", content[:size])]):
+                done = self.remote("ingest", *words, stdin=content[:size])
+                self.assertIn("nothing new", done.err)
+        self.write("a.log", content + b"HIT|2")
+        self.assertIn("1 rejected", self.remote("ingest", "--final", log).err)
+        self.write("a.log", lines(0, 101))
+        self.assertIn("1 accepted", self.local("ingest", log).err)
+        self.assertEqual(self.total(), 101)
+        self.stop()
+        self.verify()
+
+    def test_a_line_too_long_and_an_empty_batch(self):
+        log = self.write("a.log", lines(0, 3) + b"x" * (3 << 20) + b"\n" + lines(3, 6))
+        self.assertIn("6 accepted, 1 rejected", self.remote("ingest", log).err)
+        self.assertIn("nothing new: its 7 lines", self.local("ingest", log).err)
+        empty = self.write("e.log", b"")
+        self.assertIn("0 lines", self.remote("ingest", "--batch", "e", empty).err)
+        self.assertIn("nothing new", self.local("ingest", "--batch", "e", empty).err)
+        self.assertIn("nothing new", self.remote("ingest", "--batch", "e", empty).err)
 
     def test_stop_and_combined_and_import(self):
         self.write("a.log", lines(0, 10) + b"bad\n")
@@ -88,8 +166,7 @@ class Remote(Case):
         self.run_tool("verify", "--db", "t.db")
 
     def test_no_server_is_status_3(self):
-        self.server.send_signal(signal.SIGTERM)
-        self.assertEqual(self.server.wait(60), 0)
+        self.stop()
         self.write("a.log", lines(0, 10))
         self.assertIn(self.url, self.remote("ingest", "a.log", status=3).err)
 

@@ -1,0 +1,117 @@
+/* GET /ingest/segments: what is known of a log or of a named batch, for a client that hashes its input
+ * as the feed does and sends only what is new. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/handlers.h"
+#include "api/pieces.h"
+#include "tollbook/json.h"
+
+#define PAGE_MAX 10000 /* segments and rungs in one answer */
+
+typedef struct asked {
+    tb_text head, batch, kind;
+    int64_t skip;
+    tb_hash128 hash;
+    char name[TB_BATCH_NAME_MAX + 1];
+} asked;
+
+static const query_spec specs[] = {
+    {"head", QUERY_TEXT, offsetof(asked, head)},
+    {"batch", QUERY_TEXT, offsetof(asked, batch)},
+    {"kind", QUERY_TEXT, offsetof(asked, kind)},
+    {"skip", QUERY_INT, offsetof(asked, skip)},
+};
+
+static tb_code bad(tb_error *err, const char *field, const char *sentence)
+{
+    return tb_fail(err, TB_E_VALIDATION, field, "%s", sentence);
+}
+
+static tb_code read_asked(request *r, asked *a, tb_error *err)
+{
+    tb_text query = request_query(r);
+    tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, a,
+                               r->scratch, err);
+    if (code) return code;
+    if (a->kind.len && (a->kind.len != 3 || memcmp(a->kind.data, "log", 3) != 0))
+        return bad(err, "kind", "kind is log.");
+    if (a->skip < 0) return bad(err, "skip", "skip is 0 or more.");
+    if ((a->head.len > 0) == (a->batch.len > 0))
+        return bad(err, "head", "Give head, or batch: one of them.");
+    if (a->head.len && !piece_hash(a->head, &a->hash))
+        return bad(err, "head", "head is 32 hexadecimal digits.");
+    if (a->batch.len > TB_BATCH_NAME_MAX || (a->batch.len && memchr(a->batch.data, 0, a->batch.len)))
+        return bad(err, "batch", "batch is 1 to 255 bytes.");
+    if (a->batch.len) memcpy(a->name, a->batch.data, a->batch.len);
+    return TB_OK;
+}
+
+static void put_segment(tb_buf *out, const tb_known *one)
+{
+    tb_buf_fmt(out,
+               "{\"kind\":\"%s\",\"start\":%" PRIu64 ",\"length\":%" PRIu64 ",\"hash\":\"",
+               one->kind == TB_BATCH_LOG ? "log" : "buckets", one->start, one->length);
+    piece_put_hash(out, one->hash);
+    tb_buf_fmt(out,
+               "\",\"lines\":%" PRIu64 ",\"accepted\":%" PRIu64 ",\"rejected\":%" PRIu64
+               ",\"final\":%s}",
+               one->lines, one->accepted, one->rejected, one->final ? "true" : "false");
+}
+
+static void put_page(tb_buf *out, const tb_known *list, size_t n, size_t skip)
+{
+    tb_buf_fmt(out, "{\"total\":%zu,\"segments\":[", n);
+    for (size_t i = skip; i < n && i - skip < PAGE_MAX; i++) {
+        if (i > skip) tb_buf_str(out, ",");
+        put_segment(out, &list[i]);
+    }
+    tb_buf_str(out, "],\"rungs\":[");
+}
+
+static void put_rungs(tb_buf *out, const tb_rung *rungs, size_t n)
+{
+    for (size_t i = 0; i < n && i < PAGE_MAX; i++) {
+        tb_buf_fmt(out, "%s{\"length\":%" PRIu64 ",\"hash\":\"", i ? "," : "", rungs[i].length);
+        piece_put_hash(out, rungs[i].hash);
+        tb_buf_str(out, "\"}");
+    }
+    tb_buf_str(out, "]}");
+}
+
+static tb_code read_known(tb_store *store, const asked *a, tb_buf *out, tb_error *err)
+{
+    tb_known *list = NULL;
+    tb_rung *rungs = NULL;
+    size_t n = 0, n_rungs = 0, skip;
+    tb_code code = a->batch.len
+                       ? tb_store_known_by_name(store, a->name, &list, &n, err)
+                       : tb_store_known_by_head(store, TB_BATCH_LOG, a->hash, &list, &n, err);
+    if (code) return code;
+    if (a->head.len && a->skip == 0)
+        code = tb_store_rungs_by_head(store, a->hash, &rungs, &n_rungs, err);
+    skip = (uint64_t)a->skip < n ? (size_t)a->skip : n;
+    if (code == TB_OK) put_page(out, list, n, skip);
+    if (code == TB_OK) put_rungs(out, rungs, n_rungs);
+    free(rungs);
+    free(list);
+    return code;
+}
+
+void api_ingest_segments(request *r)
+{
+    asked a = {0};
+    tb_error err;
+    tb_store *store = r->worker->store;
+    tb_code code = read_asked(r, &a, &err);
+    if (code == TB_OK) code = tb_store_read_begin(store, &err);
+    if (code) {
+        request_fail_as(r, &err);
+        return;
+    }
+    code = read_known(store, &a, request_text(r), &err);
+    tb_store_read_end(store);
+    if (code) request_fail_as(r, &err);
+    else request_answer_text(r, 200, "application/json");
+}

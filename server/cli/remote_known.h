@@ -1,0 +1,24 @@
+/* What a server knows of a log or of a named batch (GET /ingest/segments). */
+#ifndef TOLLBOOK_SERVER_CLI_REMOTE_KNOWN_H
+#define TOLLBOOK_SERVER_CLI_REMOTE_KNOWN_H
+
+#include "cli/client.h"
+#include "tollbook/store.h"
+
+typedef struct remote_known {
+    tb_known *list; /* ascending by (start, length) */
+    size_t n;
+    tb_rung *rungs; /* ascending by length */
+    size_t n_rungs;
+} remote_known;
+
+/* batch NULL: by head. 0, or the exit status once it said what is wrong. The caller frees both
+ * arrays. */
+int remote_known_read(client *c, const char *subject, const char *batch, tb_hash128 head,
+                      remote_known *ret_known);
+void remote_known_release(remote_known *known);
+
+#define REMOTE_HASH_TEXT 33
+void remote_hash_text(tb_hash128 hash, char out[REMOTE_HASH_TEXT]);
+
+#endif

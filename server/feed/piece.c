@@ -1,0 +1,78 @@
+/* The checks that keep a chain of pieces a chain: the sender read what is known, skipped it, and
+ * sends the rest one piece after another. Between its reading and the piece another sender may have
+ * been here; the number of known segments tells. */
+#include "feed/piece.h"
+
+#include <stdlib.h>
+
+bool feed_batch_name(const char *name, size_t len)
+{
+    if (len < 1 || len > TB_BATCH_NAME_MAX || name[0] == ' ' || name[len - 1] == ' ') return false;
+    for (size_t i = 0; i < len; i++)
+        if (name[i] < 0x20 || name[i] > 0x7e) return false;
+    return true;
+}
+
+static bool equal(tb_hash128 a, tb_hash128 b)
+{
+    return a.high == b.high && a.low == b.low;
+}
+
+static const tb_known *find(const tb_known *list, size_t n, const feed_piece *piece)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i].start == piece->start && list[i].length == piece->length &&
+            equal(list[i].hash, piece->hash))
+            return &list[i];
+    return NULL;
+}
+
+static bool follows(const tb_known *list, size_t n, const feed_piece *piece)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i].length == piece->start && list[i].lines == piece->lines_before) return true;
+    return piece->start == 0 && piece->lines_before == 0;
+}
+
+/* A batch is one chain, and nothing follows its final segment. */
+static bool fits_batch(const tb_known *list, size_t n, const feed_options *options)
+{
+    if (n == 0) return options->piece->start == 0;
+    const tb_known *last = &list[n - 1];
+    return last->kind == options->kind && !last->final && last->length == options->piece->start;
+}
+
+static tb_code check(const tb_known *list, size_t n, const feed_options *options, tb_error *err)
+{
+    const feed_piece *piece = options->piece;
+    if (options->batch && !fits_batch(list, n, options)) return feed_conflict(options->batch, err);
+    if (piece->known >= 0 && (uint64_t)piece->known != n)
+        return tb_fail(err, TB_E_BATCH_CONFLICT, NULL,
+                       "Another sender has taken in a part of this log since its segments were "
+                       "read. Nothing of this piece was taken. Read them again and go on from "
+                       "there.");
+    if (!follows(list, n, piece))
+        return tb_fail(err, TB_E_BATCH_CONFLICT, NULL,
+                       "No known segment of this log ends at byte %llu after %llu lines. Nothing "
+                       "of this piece was taken. Send what is before it first.",
+                       (unsigned long long)piece->start, (unsigned long long)piece->lines_before);
+    return TB_OK;
+}
+
+tb_code feed_piece_check(tb_store *store, const feed_options *options, bool *ret_known,
+                         uint64_t *ret_lines, tb_error *err)
+{
+    tb_known *list;
+    size_t n;
+    tb_code code =
+        options->batch
+            ? tb_store_known_by_name(store, options->batch, &list, &n, err)
+            : tb_store_known_by_head(store, options->kind, options->piece->head, &list, &n, err);
+    if (code) return code;
+    const tb_known *same = find(list, n, options->piece);
+    *ret_known = same != NULL && same->kind == options->kind;
+    if (*ret_known) *ret_lines = same->accepted + same->rejected;
+    else code = check(list, n, options, err);
+    free(list);
+    return code;
+}
