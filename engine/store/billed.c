@@ -277,25 +277,37 @@ static tb_code add_place(struct tb__billing *b, sqlite3_stmt *s, tb_error *err)
     return TB_OK;
 }
 
+/* The versions between which nothing changed about regions, around `known`. */
+static tb_code load_changes(tb_store *store, int64_t known, tb_error *err)
+{
+    tb__billing *b = store->billing;
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_PLACES_CHANGES, &known, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    b->places_from = sqlite3_column_int64(s, 0);
+    b->places_to = sqlite3_column_int64(s, 1);
+    sqlite3_reset(s);
+    return TB_OK;
+}
+
 tb_code tb__places_load(tb_store *store, int64_t known, tb_error *err)
 {
-    struct tb__billing *b = store->billing;
-    int64_t changed = 0;
+    tb__billing *b = store->billing;
     sqlite3_stmt *s;
     bool row = true;
-    tb_code code = tb__int_of(store, TB__SQL_PLACES_VERSION, &known, 1, 0, &changed, err);
-    if (code) return code;
-    if (b->n_places && b->places_version == b->file_version && b->places_known == changed &&
-        !store->billing_stale)
+    if (b->n_places && b->places_version == b->file_version && known >= b->places_from &&
+        (known < b->places_to || b->places_to == INT64_MAX) && !store->billing_stale)
         return TB_OK;
     b->n_places = 0;
-    code = tb__sql_ints(store, TB__SQL_BILLED_PLACES, &known, 1, &s, err);
+    tb_code code = load_changes(store, known, err);
+    if (!code) code = tb__sql_ints(store, TB__SQL_BILLED_PLACES, &known, 1, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         code = add_place(b, s, err);
         if (code) sqlite3_reset(s);
     }
     if (code) b->n_places = 0;
     b->places_version = store->billing_stale ? -1 : b->file_version;
-    b->places_known = changed;
     return code;
 }

@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "store/billing.h"
 
-#include <stdio.h>
+#include <endian.h>
 #include <string.h>
 
 /* Reads the slots of one counter of one chunk into out, which stays zero where there is no row. */
@@ -87,11 +87,17 @@ tb_code tb__days_take_late(const struct tb__billing *billing, int scope, int64_t
 }
 
 /* The lowest byte first, whatever the machine. */
-static uint8_t *put_bytes(uint8_t *out, tb_u128 value, int bytes)
+static uint8_t *put_64(uint8_t *out, uint64_t value)
 {
-    for (int i = 0; i < bytes; i++, value >>= 8)
-        *out++ = (uint8_t)value;
-    return out;
+    value = htole64(value);
+    memcpy(out, &value, sizeof value);
+    return out + sizeof value;
+}
+
+static void put_hex(char *out, uint64_t value)
+{
+    for (int i = 0; i < 16; i++)
+        out[i] = "0123456789abcdef"[value >> (60 - 4 * i) & 15];
 }
 
 tb_i128 tb__days_total(const tb__day_sums *sums, tb__day_span span, tb_evidence *ret_evidence)
@@ -105,12 +111,13 @@ tb_i128 tb__days_total(const tb__day_sums *sums, tb__day_span span, tb_evidence 
         if (!sums->day[i]) continue;
         total += sums->day[i];
         e.buckets++;
-        end = put_bytes(end, (tb_u128)(base + i), 8);
-        end = put_bytes(end, (tb_u128)sums->day[i], 16);
+        end = put_64(end, (uint64_t)(base + i));
+        end = put_64(end, (uint64_t)sums->day[i]);
+        end = put_64(end, (uint64_t)(sums->day[i] >> 64));
     }
     XXH128_hash_t hash = XXH3_128bits(bytes, (size_t)(end - bytes));
-    snprintf(e.hash, sizeof e.hash, "%016llx%016llx", (unsigned long long)hash.high64,
-             (unsigned long long)hash.low64);
+    put_hex(e.hash, hash.high64);
+    put_hex(e.hash + 16, hash.low64);
     *ret_evidence = e;
     return total;
 }

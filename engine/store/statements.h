@@ -177,7 +177,9 @@
     X(BILLED_PLACES,                                                                               \
       "SELECT e.id,e.code,coalesce((SELECT r.billing FROM region_billing r WHERE r.code=e.code"    \
       " AND r.version<=?1 ORDER BY r.version DESC LIMIT 1),'') FROM edge e ORDER BY e.id")         \
-    X(PLACES_VERSION, "SELECT coalesce(max(version),0) FROM region_billing WHERE version<=?1")     \
+    X(PLACES_CHANGES,                                                                              \
+      "SELECT coalesce(max(iif(version<=?1,version,0)),0),"                                        \
+      "coalesce(min(iif(version>?1,version,NULL)),9223372036854775807) FROM region_billing")       \
     X(BILLED_ACCOUNTS,                                                                             \
       "SELECT id FROM account WHERE EXISTS(SELECT 1 FROM zone z WHERE z.account=account.id"        \
       " AND z.created_us<?2 AND z.deleted_us>?1) OR EXISTS(SELECT 1 FROM balancer b"               \

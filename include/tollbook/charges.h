@@ -150,8 +150,10 @@ TB_MUST_USE tb_code tb_store_invoice(tb_store *store, int64_t account, const cha
 
 #define TB_LEDGER_KINDS(X)                                                                         \
     X(INVOICE, "invoice")                                                                          \
-    X(VOID, "void") X(CREDIT_NOTE, "credit_note") X(PAYMENT, "payment")                            \
-        X(ADJUSTMENT, "adjustment")
+    X(VOID, "void")                                                                                \
+    X(CREDIT_NOTE, "credit_note")                                                                  \
+    X(PAYMENT, "payment")                                                                          \
+    X(ADJUSTMENT, "adjustment")
 typedef enum tb_ledger_kind {
 #define TB_X(e, name) TB_LEDGER_##e,
     TB_LEDGER_KINDS(TB_X)

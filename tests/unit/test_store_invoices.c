@@ -435,6 +435,31 @@ START_TEST(a_final_month_reads_as_it_was_known_then)
 }
 END_TEST
 
+START_TEST(what_was_ended_afterwards_was_there_then)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f,
+                  "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":[{\"id\":101,\"account\":1,"
+                  "\"name\":\"a\",\"settings\":{\"OptimizerEnabled\":true}}],\"load_balancers\":["
+                  "{\"id\":7,\"account\":1,\"zones\":[101]}]}",
+                  NOW_US, NULL);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
+    /* a clock that was set back */
+    fixture_apply(&f, "{\"accounts\":[{\"id\":1,\"name\":\"a\"}]}", us_at(10, 20, 0), NULL);
+    source then = input_at(&f, 1, OCTOBER, i.watermark, NOW_US);
+    ck_assert_int_eq(then.s.input.balancers[0].seconds, 31 * 86400);
+    ck_assert_int_eq(then.s.input.optimizers[0].seconds, 31 * 86400);
+    source_release(&then);
+    source now = input_of(&f, 1, OCTOBER);
+    ck_assert_int_eq(now.s.input.balancers[0].seconds, 19 * 86400);
+    ck_assert_int_eq(now.s.input.optimizers[0].seconds, 19 * 86400);
+    source_release(&now);
+    tb_invoice_release(&i);
+    fixture_release(&f);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("invoices");
@@ -452,6 +477,7 @@ int main(void)
     tcase_add_test(t, final_rows_do_not_change);
     tcase_add_test(t, verify_finds_one_changed_byte);
     tcase_add_test(t, a_final_month_reads_as_it_was_known_then);
+    tcase_add_test(t, what_was_ended_afterwards_was_there_then);
     Suite *s = suite_create("store_invoices");
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
