@@ -1,5 +1,5 @@
-/* Terms out of the catalogue's documents, which are JSON that was checked when it was applied: SQLite
- * picks the members. */
+/* Terms out of the catalogue's documents, which are JSON that was checked when it was applied:
+ * SQLite picks the members. */
 #include "tollbook/terms.h"
 
 #include "store/internal.h"
@@ -17,13 +17,12 @@ tb_code tb_store_account_terms(tb_store *store, int64_t account, tb_account_term
     if (code) return code;
     if (!row)
         return tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".", account);
-    *ret_terms = (tb_account_terms){
-        .prepaid = sqlite3_column_int(s, 0) != 0,
-        .discount = {[TB_REGION_EU] = sqlite3_column_int(s, 1),
-                     [TB_REGION_NA] = sqlite3_column_int(s, 1),
-                     [TB_REGION_ASIA] = sqlite3_column_int(s, 2),
-                     [TB_REGION_SA] = sqlite3_column_int(s, 3),
-                     [TB_REGION_AF] = sqlite3_column_int(s, 4)}};
+    *ret_terms = (tb_account_terms){.prepaid = sqlite3_column_int(s, 0) != 0,
+                                    .discount = {[TB_REGION_EU] = sqlite3_column_int(s, 1),
+                                                 [TB_REGION_NA] = sqlite3_column_int(s, 1),
+                                                 [TB_REGION_ASIA] = sqlite3_column_int(s, 2),
+                                                 [TB_REGION_SA] = sqlite3_column_int(s, 3),
+                                                 [TB_REGION_AF] = sqlite3_column_int(s, 4)}};
     sqlite3_reset(s);
     return TB_OK;
 }
@@ -61,5 +60,18 @@ tb_code tb_store_zone_terms(tb_store *store, int64_t account, int64_t now_us,
     }
     *ret_zones = zones;
     *ret_n = n;
+    return TB_OK;
+}
+
+tb_code tb_store_balancer_account(tb_store *store, int64_t balancer, int64_t *ret_account,
+                                  tb_error *err)
+{
+    int64_t account = 0;
+    tb_code code = tb__int_of(store, TB__SQL_BALANCER_ACCOUNT, &balancer, 1, 0, &account, err);
+    if (code) return code;
+    if (account == 0)
+        return tb_fail(err, TB_E_NOT_FOUND, "LoadBalancer",
+                       "There is no load balancer %" PRId64 ".", balancer);
+    *ret_account = account;
     return TB_OK;
 }

@@ -23,4 +23,8 @@ typedef struct tb_zone_terms {
 TB_MUST_USE tb_code tb_store_zone_terms(tb_store *store, int64_t account, int64_t now_us,
                                         tb_zone_terms **ret_zones, size_t *ret_n, tb_error *err);
 
+/* Whose balancer it is. TB_E_NOT_FOUND: nobody's. */
+TB_MUST_USE tb_code tb_store_balancer_account(tb_store *store, int64_t balancer,
+                                              int64_t *ret_account, tb_error *err);
+
 #endif

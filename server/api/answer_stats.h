@@ -8,14 +8,18 @@
 #define ANSWER_STATS_MAX ((size_t)16 << 20)
 
 /* Appends to out the JSON that answers for this view and range, read in one snapshot of the store
- * (begun and ended here). TB_E_ZONE_NOT_FOUND where the view's zone is not its account's. */
+ * (begun and ended here). now_us: as far as the balance history has come. TB_E_ZONE_NOT_FOUND where
+ * the view's zone is not its account's. */
 TB_MUST_USE tb_code answer_stats(tb_store *store, const tb_view *view, tb_range range,
-                                 tb_answer_kind kind, tb_buf *out, tb_error *err);
+                                 tb_answer_kind kind, int64_t now_us, tb_buf *out, tb_error *err);
+
+/* The day of the newest balance that the history can hold: answers of different days differ. */
+int64_t answer_stats_balance_day(int64_t now_us);
 
 /* The same inside the caller's snapshot, with the columns' memory from alloc (NULL: the C
  * library's). */
 TB_MUST_USE tb_code answer_stats_in(tb_store *store, const tb_view *view, tb_range range,
-                                    tb_answer_kind kind, const tb_alloc *alloc, tb_buf *out,
-                                    tb_error *err);
+                                    tb_answer_kind kind, int64_t now_us, const tb_alloc *alloc,
+                                    tb_buf *out, tb_error *err);
 
 #endif

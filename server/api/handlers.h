@@ -11,6 +11,18 @@ void api_optimizer(request *r);
 void api_queue(request *r);
 void api_safehop(request *r);
 
+/* balancer_usage.c */
+void api_balancer_usage(request *r);
+
+/* billing.c */
+void api_billing(request *r);
+void api_billing_summary(request *r);
+
+/* invoices.c */
+void api_invoices(request *r);
+void api_invoice(request *r);
+void api_invoice_explain(request *r);
+
 /* ingest.c */
 void api_ingest_logs(request *r);
 void api_ingest_buckets(request *r);

@@ -46,14 +46,21 @@ typedef struct question {
     tb_answer_kind kind;
     tb_view view;
     tb_range range;
+    int64_t now_us;
 } question;
+
+/* 13 bits: two days that are 22 years apart may share a number. */
+static uint64_t balance_day(const question *q)
+{
+    return (uint64_t)answer_stats_balance_day(q->now_us) & 0x1fff;
+}
 
 static cache_key key_of(const question *q, uint64_t version)
 {
     return (cache_key){{version, (uint64_t)q->view.account, (uint64_t)q->view.zone,
                         (uint64_t)q->view.region, (uint64_t)q->range.first,
-                        (uint64_t)q->range.count << 16 | (uint64_t)q->kind << 1 |
-                            q->range.hourly}};
+                        (uint64_t)q->range.count << 16 | balance_day(q) << 3 |
+                            (uint64_t)q->kind << 1 | q->range.hourly}};
 }
 
 /* This run of the server is part of what an ETag stands for: the next one may be another version, or
@@ -74,7 +81,7 @@ static tb_code compute(worker *w, const question *q, uint64_t *ret_version, tb_e
     if (code) return code;
     code = tb_store_version(w->store, ret_version, err);
     if (code == TB_OK)
-        code = answer_stats_in(w->store, &q->view, q->range, q->kind,
+        code = answer_stats_in(w->store, &q->view, q->range, q->kind, q->now_us,
                                pool_alloc(w->server->pool), &w->scratch, err);
     tb_store_read_end(w->store);
     return code;
@@ -151,11 +158,12 @@ static void answer_kind(request *r, tb_answer_kind kind)
     params p = {.zone = TB_ALL, .region = TB_ALL};
     if (!statistics && !router_id(r->id, &p.zone)) p.zone = 0;
     if (!read_params(r, statistics ? sizeof specs / sizeof *specs : ZONE_SPECS, &p)) return;
-    question q = {.kind = kind, .view = {r->account, p.zone, p.region}};
+    question q = {.kind = kind, .view = {r->account, p.zone, p.region},
+                  .now_us = request_now_us(r)};
     tb_range_query range = {.from = p.from, .to = p.to, .hourly = p.hourly, .exact = p.exact,
                             .latest = p.latest, .statistics = statistics};
     tb_error err;
-    if (tb_range_resolve(&range, request_now_us(r), &q.range, &err) != TB_OK) {
+    if (tb_range_resolve(&range, q.now_us, &q.range, &err) != TB_OK) {
         request_fail_as(r, &err);
         return;
     }

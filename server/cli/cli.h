@@ -21,6 +21,15 @@ int cli_stats(const cli_call *call);
 int cli_verify(const cli_call *call);
 int cli_backup(const cli_call *call);
 int cli_query(const cli_call *call);
+int cli_book_add(const cli_call *call);
+int cli_book_list(const cli_call *call);
+int cli_book_show(const cli_call *call);
+int cli_book_diff(const cli_call *call);
+int cli_usage(const cli_call *call);
+int cli_invoice(const cli_call *call);
+int cli_ledger(const cli_call *call);
+int cli_ledger_pay(const cli_call *call);
+int cli_ledger_adjust(const cli_call *call);
 
 extern const cli_command cli_commands[];
 extern const size_t cli_n_commands;

@@ -51,7 +51,7 @@ static int read_range(const cli_call *call, tb_answer_kind kind, int64_t now_us,
 }
 
 static tb_code answer(tb_store *store, const tb_view *view, tb_range range, tb_answer_kind kind,
-                      tb_buf *out, tb_error *err)
+                      int64_t now_us, tb_buf *out, tb_error *err)
 {
     bool exists;
     tb_code code = tb_store_account_exists(store, view->account, &exists, err);
@@ -60,7 +60,7 @@ static tb_code answer(tb_store *store, const tb_view *view, tb_range range, tb_a
         return tb_fail(err, TB_E_NOT_FOUND, "account",
                        "There is no account %" PRId64 ". Declare it with `tollbook apply` first.",
                        view->account);
-    return answer_stats(store, view, range, kind, out, err);
+    return answer_stats(store, view, range, kind, now_us, out, err);
 }
 
 int cli_stats(const cli_call *call)
@@ -80,7 +80,7 @@ int cli_stats(const cli_call *call)
     if (status == 0) status = cli_open(call, false, now_us, &store);
     if (status) return status;
     tb_buf_init(&out, ANSWER_STATS_MAX, NULL);
-    if (answer(store, &view, range, kind, &out, &err)) {
+    if (answer(store, &view, range, kind, now_us, &out, &err)) {
         status = cli_fail(call, NULL, &err);
     } else {
         fwrite(out.data, 1, out.len, stdout);

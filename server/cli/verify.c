@@ -1,12 +1,22 @@
 /* tollbook verify: a sentence for each difference, or one that there is none. */
 #include <inttypes.h>
 
+#include "api/issue.h"
 #include "cli/cli.h"
 
 static void say_difference(void *ctx, const char *sentence)
 {
     (void)ctx;
     puts(sentence);
+}
+
+static tb_code verify_invoices(tb_store *store, uint64_t *differences, tb_error *err)
+{
+    tb_code code = tb_store_read_begin(store, err);
+    if (code) return code;
+    code = issue_verify(store, say_difference, NULL, differences, err);
+    tb_store_read_end(store);
+    return code;
 }
 
 /* A file that is too damaged to be opened, or to be read to its end, is one more difference: it is
@@ -19,6 +29,7 @@ static tb_code look(const tb_store_options *options, const char *db, uint64_t *r
     tb_code code = tb_store_open(db, options, &store, err);
     if (code == TB_OK) {
         code = tb_store_verify(store, say_difference, NULL, &differences, err);
+        if (!code) code = verify_invoices(store, &differences, err);
         tb_store_close(store);
     }
     if (code == TB_E_CORRUPT) {

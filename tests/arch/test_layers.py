@@ -35,7 +35,7 @@ PUBLIC = {
     "json": "encode", "answer": "encode",
     "book": "billing", "tariff": "billing", "bill": "billing",
     "invoice": "invoice", "correction": "invoice", "usage": "invoice",
-    "store": "store", "charges": "store", "terms": "store", "hours": "store",
+    "store": "store", "charges": "store", "terms": "store",
 }
 
 # Libraries and system faces, and the only places that may include them.

@@ -1,0 +1,147 @@
+/* GET /billing/invoices, one invoice in the form that Accept asks for, and a line of one taken
+ * apart. Another account's invoice is answered like one that does not exist. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/explain.h"
+#include "api/handlers.h"
+#include "api/shown.h"
+#include "http/query.h"
+#include "tollbook/json.h"
+
+/* --- the list --- */
+
+static void put_word(tb_buf *out, const char *name, const char *value)
+{
+    tb_buf_fmt(out, ",\"%s\":", name);
+    if (*value)
+        tb_json_string(out, value, strlen(value));
+    else
+        tb_buf_str(out, "null");
+}
+
+static void put_invoice(tb_buf *out, const tb_invoice *i)
+{
+    char month[8];
+    month_format(i->month, month);
+    tb_buf_str(out, "{\"number\":");
+    tb_json_string(out, i->number, strlen(i->number));
+    put_word(out, "kind", i->kind);
+    put_word(out, "state", i->state == TB_INVOICE_VOID ? "void" : "final");
+    tb_buf_fmt(out, ",\"account\":%" PRId64, i->account);
+    put_word(out, "month", month);
+    put_word(out, "currency", i->currency);
+    put_word(out, "total", i->total);
+    put_word(out, "replaces", i->replaces);
+    put_word(out, "replacedBy", i->replaced_by);
+    put_word(out, "sha256", i->sha256);
+    tb_buf_str(out, "}");
+}
+
+void api_invoices(request *r)
+{
+    tb_invoice *all = NULL;
+    size_t n = 0;
+    tb_error err;
+    if (tb_store_invoices(r->worker->store, r->account, INT64_MIN, &all, &n, &err) != TB_OK) {
+        request_fail_as(r, &err);
+        return;
+    }
+    tb_buf *out = request_text(r);
+    tb_buf_str(out, "{\"invoices\":[");
+    for (size_t i = 0; i < n; i++) {
+        if (i) tb_buf_str(out, ",");
+        put_invoice(out, &all[i]);
+        tb_invoice_release(&all[i]);
+    }
+    free(all);
+    tb_buf_str(out, "]}");
+    request_answer_text(r, 200, "application/json");
+}
+
+/* --- one --- */
+
+/* The path's segment after /billing/invoices/. */
+#define PREFIX "/billing/invoices/"
+static bool number_of(const request *r, char number[24])
+{
+    tb_text path = request_path(r);
+    const char *from = path.data + sizeof PREFIX - 1;
+    size_t left = path.len - (sizeof PREFIX - 1);
+    const char *end = memchr(from, '/', left);
+    size_t len = end ? (size_t)(end - from) : left;
+    if (len == 0 || len >= 24) return false;
+    memcpy(number, from, len);
+    number[len] = 0;
+    return true;
+}
+
+static bool fail(request *r, tb_error *err)
+{
+    if (err->code == TB_E_NOT_FOUND) tb_fail(err, TB_E_INVOICE_NOT_FOUND, "number", NULL);
+    request_fail_as(r, err);
+    return false;
+}
+
+static bool find(request *r, tb_invoice *ret_invoice)
+{
+    char number[24];
+    tb_error err = {.code = TB_E_NOT_FOUND};
+    if (!number_of(r, number)) return fail(r, &err);
+    if (tb_store_invoice(r->worker->store, r->account, number, ret_invoice, &err) == TB_OK)
+        return true;
+    return fail(r, &err);
+}
+
+/* Invoices can be longer than what a connection keeps for small answers. */
+static void answer_form(request *r, const tb_invoice *invoice, shown_form form)
+{
+    tb_error err;
+    answer *a = answer_new(r->worker->server->pool);
+    if (!a) {
+        request_fail(r, TB_E_NOMEM, NULL, NULL);
+        return;
+    }
+    if (shown_one(form, invoice, answer_body(a), &err) != TB_OK) {
+        answer_drop(a);
+        request_fail_as(r, &err);
+        return;
+    }
+    request_answer(r, a, false);
+    r->reply.content_type = shown_media_type(form);
+    r->reply.tagged = false;
+}
+
+void api_invoice(request *r)
+{
+    static const char *const types[] = {"application/json", "text/csv", "text/html"};
+    static const shown_form forms[] = {SHOWN_JSON, SHOWN_CSV, SHOWN_HTML, SHOWN_JSON};
+    tb_invoice invoice;
+    if (!find(r, &invoice)) return;
+    answer_form(r, &invoice, forms[query_choose_type(request_header(r, GUARD_ACCEPT), types, 3)]);
+    tb_invoice_release(&invoice);
+}
+
+/* --- a line --- */
+
+void api_invoice_explain(request *r)
+{
+    char number[24];
+    int64_t line;
+    tb_error err = {.code = TB_E_NOT_FOUND};
+    tb_store *store = r->worker->store;
+    if (!number_of(r, number) || !router_id(r->id, &line) || line > UINT32_MAX) {
+        fail(r, &err);
+        return;
+    }
+    tb_code code = tb_store_read_begin(store, &err);
+    if (!code) {
+        code = explain_invoice(store, r->account, number, (uint32_t)line, request_text(r), &err);
+        tb_store_read_end(store);
+    }
+    if (code)
+        fail(r, &err);
+    else
+        request_answer_text(r, 200, "application/json");
+}

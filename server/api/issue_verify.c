@@ -1,0 +1,232 @@
+/* Every stored invoice again: its hash, its place in the chain and in the series, and its bytes,
+ * rated anew from the books it names and the usage as it stood at its watermark. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/issue_parts.h"
+
+typedef struct check {
+    tb_store *store;
+    month_books books;
+    tb_say say;
+    void *ctx;
+    uint64_t *differences;
+    tb_error *err;
+    const tb_invoice *invoice;
+} check;
+
+static void TB_PRINTF(2, 3) differs(check *c, const char *fmt, ...)
+{
+    char what[400], sentence[460];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(what, sizeof what, fmt, args);
+    va_end(args);
+    snprintf(sentence, sizeof sentence, "Invoice %s: %s", c->invoice->number, what);
+    ++*c->differences;
+    if (c->say) c->say(c->ctx, sentence);
+}
+
+/* --- one text against what it says of itself and what its row says --- */
+
+static void check_paper(check *c, const tb_paper *paper)
+{
+    const tb_statement *s = &paper->statement;
+    const tb_invoice *i = c->invoice;
+    char total[TB_DECIMAL_TEXT_MAX + 1];
+    *tb_decimal_put_fixed(total, paper->bill.total, paper->bill.minor_digits) = 0;
+    if (!paper->sha256_true) differs(c, "its text does not have the SHA-256 that it names.");
+    if (strcmp(paper->sha256, i->sha256) != 0) differs(c, "its row names another SHA-256.");
+    if (strcmp(s->number, i->number) != 0) differs(c, "its text has number %s.", s->number);
+    if (strcmp(s->previous, i->previous) != 0) differs(c, "its row names another previous one.");
+    if (s->account != i->account || s->month != i->month || strcmp(s->kind, i->kind) != 0 ||
+        s->watermark != i->watermark || strcmp(s->currency, i->currency) != 0)
+        differs(c, "account, period, kind, currency or watermark of its row are not its text's.");
+    if (strcmp(total, i->total) != 0)
+        differs(c, "its row's total is %s, its text's %s.", i->total, total);
+}
+
+static void check_order(check *c, const tb_invoice *before)
+{
+    const tb_invoice *i = c->invoice;
+    if (strcmp(i->previous, before ? before->sha256 : "") != 0)
+        differs(c, "it does not follow %s in the chain of hashes.",
+                before ? before->number : "nothing");
+    if (!before || strncmp(before->number, i->number, 5) != 0) return;
+    unsigned long was = strtoul(before->number + 5, NULL, 10);
+    unsigned long is = strtoul(i->number + 5, NULL, 10);
+    if (is != was + 1) differs(c, "its number does not follow %s.", before->number);
+}
+
+/* --- rating it again --- */
+
+static void compare(check *c, const tb_buf *again)
+{
+    const tb_invoice *i = c->invoice;
+    size_t at = 0, least = again->len < i->text_len ? again->len : i->text_len;
+    while (at < least && again->data[at] == i->text[at])
+        at++;
+    if (at == again->len && at == i->text_len) return;
+    size_t from = at > 40 ? at - 40 : 0;
+    size_t left = i->text_len - from, anew = again->len - from;
+    differs(c, "rated again it differs from byte %zu on: stored \"%.*s\", now \"%.*s\".", at + 1,
+            (int)(left > 80 ? 80 : left), i->text + from, (int)(anew > 80 ? 80 : anew),
+            again->data + from);
+}
+
+/* The text of s as it would be issued in the place of the stored one. */
+static tb_code compare_statement(check *c, tb_statement *s, const tb_statement *stored)
+{
+    tb_buf again;
+    tb_buf_init(&again, TB_INVOICE_TEXT_MAX, NULL);
+    memcpy(s->number, stored->number, sizeof s->number);
+    memcpy(s->previous, stored->previous, sizeof s->previous);
+    memcpy(s->replaces, stored->replaces, sizeof s->replaces);
+    snprintf(s->state, sizeof s->state, "final");
+    tb_code code = tb_statement_json(s, &again, NULL, c->err);
+    if (!code) compare(c, &again);
+    tb_buf_release(&again);
+    return code;
+}
+
+static tb_late late_of(const tb_statement *s, size_t line)
+{
+    tb_late late = {.account = s->account,
+                    .month = s->bill->lines[line].period_month,
+                    .since = s->corrections[line].since};
+    memcpy(late.invoice, s->corrections[line].invoice, sizeof late.invoice);
+    return late;
+}
+
+static tb_code late_again(check *c, const tb_late *late, uint64_t until, issue_late *ret)
+{
+    tb_invoice original;
+    tb_paper paper;
+    month_books chosen = {0};
+    tb_code code = tb_store_invoice(c->store, late->account, late->invoice, &original, c->err);
+    if (code) return code;
+    code = tb_paper_parse(original.text, original.text_len, NULL, &paper, c->err);
+    if (!code) {
+        code = issue_books_of(&c->books, &paper.statement, &chosen, c->err);
+        tb_paper_release(&paper);
+    }
+    if (!code) {
+        code =
+            issue_difference(c->store, late, until, &chosen, c->invoice->finalized_us, ret, c->err);
+        if (code) free(chosen.list);
+    }
+    tb_invoice_release(&original);
+    return code;
+}
+
+/* Corrections of one month stand together, under one invoice and watermark. */
+static tb_code lates_again(check *c, const tb_statement *stored, issue *d)
+{
+    tb_code code = TB_OK;
+    size_t n = stored->bill->n_lines;
+    d->late = calloc(n ? n : 1, sizeof *d->late);
+    if (!d->late) return tb_fail(c->err, TB_E_NOMEM, NULL, NULL);
+    for (size_t i = 0; !code && i < n; i++) {
+        if (!stored->corrections[i].invoice[0]) continue;
+        tb_late late = late_of(stored, i);
+        const tb_late *last = d->n_late ? &d->late[d->n_late - 1].late : NULL;
+        if (last && strcmp(last->invoice, late.invoice) == 0 && last->since == late.since) continue;
+        code = late_again(c, &late, stored->watermark, &d->late[d->n_late]);
+        if (!code) d->n_late++;
+    }
+    return code;
+}
+
+static tb_code invoice_again(check *c, const tb_statement *stored)
+{
+    month_books chosen;
+    issue d = {0};
+    tb_code code = issue_books_of(&c->books, stored, &chosen, c->err);
+    if (code) return code;
+    code = month_bill_read(c->store, stored->account, stored->month, stored->watermark, chosen.list,
+                           chosen.n, c->invoice->finalized_us, &d.month, c->err);
+    if (!code) {
+        code = lates_again(c, stored, &d);
+        if (!code) code = issue_state(&d, stored->watermark, c->err);
+        if (!code) code = compare_statement(c, &d.statement, stored);
+        issue_release(&d);
+    }
+    free(chosen.list);
+    return code;
+}
+
+static tb_code credit_again(check *c, const tb_statement *stored)
+{
+    issue d = {0};
+    issue_credit credit;
+    tb_decimal remaining;
+    tb_code code = lates_again(c, stored, &d);
+    if (!code && d.n_late != 1) differs(c, "it is a credit note without a month that it corrects.");
+    if (!code && d.n_late == 1) {
+        issue_late *late = &d.late[0];
+        code = issue_remaining(c->store, &late->late, stored->number, &remaining, c->err);
+        if (!code) code = issue_credit_note(late, stored->watermark, remaining, &credit, c->err);
+        if (!code) {
+            code = compare_statement(c, &credit.statement, stored);
+            issue_credit_release(&credit);
+        }
+    }
+    issue_release(&d);
+    return code;
+}
+
+/* A month that cannot be rated any more is a difference, not a failure of the check. */
+static tb_code rate_again(check *c, const tb_paper *paper)
+{
+    bool credit = strcmp(paper->statement.kind, "credit_note") == 0;
+    tb_error why = {0}, *err = c->err;
+    c->err = &why;
+    tb_code code =
+        credit ? credit_again(c, &paper->statement) : invoice_again(c, &paper->statement);
+    c->err = err;
+    if (code == TB_OK) return TB_OK;
+    if (tb_code_exit(code) == tb_code_exit(TB_E_IO)) {
+        if (err) *err = why;
+        return code;
+    }
+    differs(c, "it cannot be rated again: %s", why.message);
+    return TB_OK;
+}
+
+static tb_code check_one(check *c, const tb_invoice *before)
+{
+    tb_paper paper;
+    tb_error why = {0};
+    tb_code code = tb_paper_parse(c->invoice->text, c->invoice->text_len, NULL, &paper, &why);
+    check_order(c, before);
+    if (code == TB_E_NOMEM) return tb_fail(c->err, code, NULL, NULL);
+    if (code) {
+        differs(c, "%s", why.message);
+        return TB_OK;
+    }
+    check_paper(c, &paper);
+    code = rate_again(c, &paper);
+    tb_paper_release(&paper);
+    return code;
+}
+
+tb_code issue_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences, tb_error *err)
+{
+    check c = {.store = store, .say = say, .ctx = ctx, .differences = differences, .err = err};
+    tb_invoice *all = NULL;
+    size_t n = 0;
+    tb_code code = month_books_read(store, &c.books, err);
+    if (code) return code;
+    code = tb_store_invoices(store, 0, INT64_MIN, &all, &n, err);
+    for (size_t i = 0; !code && i < n; i++) {
+        c.invoice = &all[i];
+        code = check_one(&c, i ? &all[i - 1] : NULL);
+    }
+    for (size_t i = 0; i < n; i++)
+        tb_invoice_release(&all[i]);
+    free(all);
+    month_books_release(&c.books);
+    return code;
+}

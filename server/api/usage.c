@@ -1,0 +1,37 @@
+/* Requests from the store, the price from the book in force. */
+#include "api/usage.h"
+
+#include <inttypes.h>
+
+#include "tollbook/terms.h"
+#include "tollbook/usage.h"
+
+static tb_code answer(tb_store *store, const tb_balancer_month *found, tb_balancer_usage *usage,
+                      int64_t now_us, tb_buf *out, tb_error *err)
+{
+    month_books books;
+    char currency[4];
+    int64_t end_us = month_start_us(usage->month + 1) - 1;
+    tb_code code = month_currency(store, found->account, usage->month, now_us, currency, err);
+    if (!code) code = month_books_read(store, &books, err);
+    if (code) return code;
+    usage->book = month_book_at(&books, currency, end_us < now_us ? end_us : now_us);
+    code = tb_usage_encode(usage, out, err);
+    month_books_release(&books);
+    return code;
+}
+
+tb_code usage_answer(tb_store *store, int64_t account, int64_t balancer, int64_t month,
+                     int64_t now_us, tb_buf *out, tb_error *err)
+{
+    tb_balancer_month found;
+    tb_code code = TB_OK;
+    if (account == 0) code = tb_store_balancer_account(store, balancer, &account, err);
+    if (!code) code = tb_store_balancer_month(store, account, balancer, month, &found, err);
+    if (code == TB_E_NOT_FOUND) return tb_fail(err, TB_E_BALANCER_NOT_FOUND, "LoadBalancer", NULL);
+    if (code) return code;
+    if (month > month_of_us(now_us))
+        return tb_fail(err, TB_E_PERIOD, "month", "The month lies in the future.");
+    tb_balancer_usage usage = {.balancer = balancer, .month = month, .requests = found.requests};
+    return answer(store, &found, &usage, now_us, out, err);
+}

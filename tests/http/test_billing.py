@@ -1,0 +1,175 @@
+"""Load balancer usage, billing, its summary, invoices and their lines, over the wire."""
+import json
+import unittest
+from harness import CATALOG, Case, run
+
+BOOK = {
+    "book": "standard-2026", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
+    "rounding": "half_up", "minimum_monthly": "1.00",
+    "bandwidth": {
+        "premium": {"per": "GB", "regions": {"EU": "0.01", "NA": "0.01", "ASIA": "0.03",
+                                             "SA": "0.045", "AF": "0.06"}},
+        "volume": {"per": "GB", "scope": "account", "mode": "graduated",
+                   "tiers": [{"from": "0", "to": None, "price": "0.005"}]}},
+    "optimizer": {"monthly": "9.50"},
+    "load_balancer": {
+        "monthly_fee": "9.50", "included_requests": 50000000, "included_axis": "absolute",
+        "mode": "graduated",
+        "tiers": [{"from_millions": 50, "to_millions": None, "price_per_million": "0.65"}]}}
+
+MODEL = ["Balance", "ThisMonthCharges", "LastRechargeBalance", "AvailableBalance", "CouponBalance",
+         "MonthlyCouponUsage", "BillingRecords", "BillingHistoryChart", "MonthlyChargesEUTraffic",
+         "MonthlyChargesUSTraffic", "MonthlyChargesASIATraffic", "MonthlyChargesAFTraffic",
+         "MonthlyChargesSATraffic"]
+
+
+class Billing(Case):
+    """October is final; November runs. Account 1 has balancer 7, account 2 is prepaid."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        server = cls.server
+        server.stop()
+        catalog = json.loads(json.dumps(CATALOG))
+        catalog["accounts"][1]["prepaid"] = True
+        catalog["accounts"][0]["discounts"] = {"AsiaOceaniaDiscount": 10}
+        catalog["zones"][1]["settings"] = {"MonthlyBandwidthLimit": 5000}
+        catalog["load_balancers"] = [{"id": 7, "account": 1, "created": "2026-01-10T00:00:00Z",
+                                      "deleted": None, "zones": [101]}]
+        db = server.db
+        run("apply", "--db", db, "-", stdin=json.dumps(catalog).encode())
+        run("book", "--db", db, "-", stdin=json.dumps(BOOK).encode())
+        rows = [{"zone": 101, "hour": "2026-10-03T05:00:00Z", "region": "DE", "bytes": 3 * 10**11},
+                {"zone": 101, "hour": "2026-11-02T05:00:00Z", "region": "SG", "bytes": 10**9},
+                {"load_balancer": 7, "hour": "2026-10-03T05:00:00Z", "requests": 51500000},
+                {"zone": 201, "hour": "2026-10-03T05:00:00Z", "region": "NY", "bytes": 10**11}]
+        run("import", "--db", db, "-", stdin="".join(json.dumps(r) + "\n" for r in rows).encode())
+        run("invoice", "--db", db, "--month", "2026-10", "--finalize")
+        run("ledger", "pay", "--db", db, "--account", 1, "--amount", "100", "--reference", "wire 1")
+        server.keys["billing"] = server.make_key(1, "SubuserBilling")
+        server.keys["zones"] = server.make_key(1, "SubuserPullZones")
+        server.start()
+
+    def usage(self, query="", key="user", balancer=7):
+        return self.server.get(f"/loadbalancer/{balancer}/usage{query}", key)
+
+    def test_usage_is_what_the_command_line_prints(self):
+        answer = self.usage("?year=2026&month=10")
+        self.assertEqual(answer.status, 200, answer.body)
+        done = run("usage", "--db", self.server.db, "--balancer", 7, "--month", "2026-10")
+        self.assertEqual(answer.body, done.stdout)
+        self.assertEqual(list(answer.json()), ["LoadBalancerId", "PeriodStart", "PeriodEnd",
+                                               "ResetsAt", "CurrentRequests", "IncludedRequests",
+                                               "MonthlyFee", "Tiers"])
+        self.assertIn(b'"MonthlyFee":9.5,', answer.body)
+        self.assertEqual(self.usage().body,
+                         run("usage", "--db", self.server.db, "--balancer", 7).stdout)
+        self.assertEqual(self.usage("?year=2025&month=1").json()["CurrentRequests"], 0)
+
+    def test_usage_refuses_half_a_month_no_month_and_the_future(self):
+        for query in ("?year=2026", "?month=10", "?year=2026&month=0", "?year=2026&month=13",
+                      "?year=2026&month=12", "?year=2027&month=1", "?year=0&month=1",
+                      "?year=x&month=1", "?year=2026&month=1.5", "?year=10000&month=1"):
+            self.refused(self.usage(query), 400, "loadBalancer.invalid_period")
+        self.refused(self.usage("?year=2026"), 400, "loadBalancer.invalid_period", "month")
+
+    def test_usage_of_another_account_is_like_none(self):
+        for balancer in (8, 0, "x", "07"):
+            self.refused(self.usage(balancer=balancer), 404, "loadBalancer.not_found",
+                         "LoadBalancer")
+        self.refused(self.usage(key="other"), 404, "loadBalancer.not_found", "LoadBalancer")
+
+    def test_usage_carries_an_etag(self):
+        first = self.usage("?year=2026&month=10")
+        again = self.server.get("/loadbalancer/7/usage?year=2026&month=10", "user",
+                                If_None_Match=first.headers["etag"])
+        self.assertEqual(again.status, 304)
+
+    def test_roles(self):
+        self.assertEqual(self.usage(key="zones").status, 200)
+        self.refused(self.usage(key="billing"), 403, "authorization.forbidden")
+        for path in ("/billing", "/billing/summary", "/billing/invoices",
+                     "/billing/invoices/2026-000001",
+                     "/billing/invoices/2026-000001/lines/1/explain"):
+            self.assertEqual(self.server.get(path, "billing").status, 200, path)
+            self.refused(self.server.get(path, "zones"), 403, "authorization.forbidden")
+            self.refused(self.server.get(path, None), 401, "authentication.failed")
+
+    def test_billing_has_its_fields_and_figures(self):
+        answer = self.server.get("/billing")
+        model = answer.json()
+        self.assertEqual(list(model)[:len(MODEL)], MODEL)
+        self.assertIn(b'"MonthlyChargesASIATraffic":0.0300007956,', answer.body)
+        self.assertEqual(model["AsiaOceaniaDiscount"], 10)
+        self.assertEqual(model["OptimizerMonthlyPrice"], 9.5)
+        self.assertEqual(model["LastRechargeBalance"], 100)
+        payment, invoice = model["BillingRecords"]
+        self.assertEqual((payment["Type"], payment["Amount"], payment["PaymentId"]),
+                         (6, 100, "wire 1"))
+        self.assertEqual((invoice["Type"], invoice["InvoiceAvailable"]), (3, True))
+        self.assertEqual(invoice["DocumentDownloadUrl"], "/billing/invoices/2026-000001")
+        self.assertEqual(model["Balance"], 100 + invoice["Amount"])
+        self.assertGreater(model["MonthlyBandwidthUsed"], 10**9)
+
+    def test_summary_shows_charges_bytes_and_enabled(self):
+        zones = {z["PullZoneId"]: z for z in self.server.get("/billing/summary").json()}
+        self.assertEqual(list(zones), [101, 102])
+        self.assertTrue(zones[101]["Enabled"])
+        self.assertFalse(zones[102]["Enabled"])  # its limit is reached
+        self.assertGreaterEqual(zones[101]["MonthlyBandwidthUsed"], 10**9)
+        other = self.server.get("/billing/summary", "other").json()
+        self.assertEqual([(z["PullZoneId"], z["Enabled"]) for z in other], [(201, False)])
+
+    def test_an_invoice_is_the_stored_text(self):
+        listed = self.server.get("/billing/invoices").json()["invoices"]
+        self.assertEqual([(i["number"], i["state"], i["month"]) for i in listed],
+                         [("2026-000001", "final", "2026-10")])
+        answer = self.server.get("/billing/invoices/2026-000001")
+        done = run("invoice", "--db", self.server.db, "--month", "2026-10", "--account", 1)
+        self.assertEqual(b'{"invoices":[' + answer.body + b"]}\n", done.stdout)
+        self.assertEqual(answer.json()["sha256"], listed[0]["sha256"])
+
+    def test_accept_decides_the_form(self):
+        path = "/billing/invoices/2026-000001"
+        for accept, kind, start in (
+                ("text/csv", "text/csv; charset=utf-8", b"account,number,"),
+                ("text/html,*/*;q=0.8", "text/html; charset=utf-8", b"<!DOCTYPE html>"),
+                ("*/*", "application/json", b'{"account":1'),
+                ("image/png", "application/json", b'{"account":1')):
+            answer = self.server.get(path, Accept=accept)
+            self.assertEqual(answer.headers["content-type"], kind)
+            self.assertTrue(answer.body.startswith(start), answer.body[:40])
+
+    def test_another_accounts_invoice_is_like_none(self):
+        for path in ("/billing/invoices/2026-000002", "/billing/invoices/2026-000009",
+                     "/billing/invoices/x", "/billing/invoices/" + "9" * 60,
+                     "/billing/invoices/2026-000002/lines/1/explain",
+                     "/billing/invoices/2026-000001/lines/99/explain",
+                     "/billing/invoices/2026-000001/lines/0/explain",
+                     "/billing/invoices/2026-000001/lines/x/explain"):
+            self.refused(self.server.get(path), 404, "invoice.not_found")
+        self.assertEqual(self.server.get("/billing/invoices/2026-000002", "other").status, 200)
+        self.assertEqual([i["number"] for i in
+                          self.server.get("/billing/invoices", "other").json()["invoices"]],
+                         ["2026-000002"])
+
+    def test_a_line_is_explained_as_the_command_line_does(self):
+        lines = self.server.get("/billing/invoices/2026-000001").json()["lines"]
+        number = next(l["line"] for l in lines if l["kind"] == "balancer_requests")
+        answer = self.server.get(f"/billing/invoices/2026-000001/lines/{number}/explain")
+        done = run("invoice", "--db", self.server.db, "--month", "2026-10", "--account", 1,
+                   "--explain", number)
+        self.assertEqual(answer.body + b"\n", done.stdout)
+        explained = answer.json()
+        self.assertEqual(explained["crossings"][0]["threshold"], "50000000")
+        self.assertTrue(explained["agrees"])
+
+    def test_the_balance_history_is_in_the_statistics(self):
+        chart = self.server.get("/statistics?dateFrom=2026-11-01&dateTo=2026-11-04").json()[
+            "UserBalanceHistoryChart"]
+        self.assertEqual(list(chart), [f"2026-11-0{day}T00:05:00" for day in range(1, 5)])
+
+
+if __name__ == "__main__":
+    unittest.main()
