@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/client.h"
 #include "feed/source.h"
 #include "tollbook/calendar.h"
 
@@ -144,11 +145,12 @@ int cli_check_place(const cli_call *call)
     bool db = cli_given(call, "db"), server = cli_given(call, "server");
     bool key = cli_given(call, "key");
     if (db && !server && !key) return 0;
-    if (!db && server && key) return 0;
+    if (!db && server && client_key(call)) return 0;
     cli_say(call, db && server ? "--db and --server exclude each other. Give one of them."
-            : server           ? "--server needs --key KEY beside it."
+            : server           ? "--server needs a key beside it: in the variable TOLLBOOK_KEY, or "
+                                 "--key KEY."
             : key              ? "--key goes with --server URL alone."
-                               : "--db FILE is missing (or --server URL --key KEY).");
+                               : "--db FILE is missing (or --server URL with a key).");
     return tb_code_exit(TB_E_USAGE);
 }
 

@@ -19,8 +19,8 @@ static bool starts_with(const char *text, const char *prefix)
 
 static int bad_server(const cli_call *call)
 {
-    cli_say(call, "--server takes a URL like http://127.0.0.1:8080, and --key what `tollbook key "
-                  "create` printed.");
+    cli_say(call, "--server takes a URL like http://127.0.0.1:8080, and TOLLBOOK_KEY or --key what "
+                  "`tollbook key create` printed.");
     return tb_code_exit(TB_E_USAGE);
 }
 
@@ -39,14 +39,21 @@ static bool is_local(const char *url)
            starts_with(host, "[::1]");
 }
 
+const char *client_key(const cli_call *call)
+{
+    const char *key = cli_text(call, "key");
+    if (!key) key = getenv("TOLLBOOK_KEY");
+    return key && *key ? key : NULL;
+}
+
 int client_open(client *c, const cli_call *call)
 {
-    const char *server = cli_text(call, "server"), *key = cli_text(call, "key");
+    const char *server = cli_text(call, "server"), *key = client_key(call);
     size_t len = strlen(server);
-    *c = (client){.call = call};
+    *c = (client){.call = call, .key = key ? key : ""};
     tb_buf_init(&c->answer, ANSWER_MAX, NULL);
     bool known = starts_with(server, "http://") || starts_with(server, "https://");
-    if (!known || len >= sizeof c->url || !is_visible(server) || !is_visible(key))
+    if (!known || len >= sizeof c->url || !is_visible(server) || !is_visible(c->key))
         return bad_server(call);
     while (len > 0 && server[len - 1] == '/')
         len--;
@@ -104,7 +111,7 @@ static bool add_header(struct curl_slist **headers, const char *name, const char
 static struct curl_slist *make_headers(const client *c, const client_request *request)
 {
     struct curl_slist *headers = NULL;
-    if (add_header(&headers, "AccessKey", cli_text(c->call, "key")) &&
+    if (add_header(&headers, "AccessKey", c->key) &&
         add_header(&headers, "Content-Type", request->type) &&
         add_header(&headers, "Content-Encoding", request->coding) &&
         add_header(&headers, "Idempotency-Key", request->batch) &&

@@ -13,6 +13,7 @@ typedef struct client {
     const cli_call *call; /* borrowed, for messages */
     CURL *curl;
     char url[2048]; /* --server without a slash at its end */
+    const char *key;
     tb_buf answer;  /* body of the last answer */
     unsigned retry_after;
 } client;
@@ -29,7 +30,9 @@ typedef struct client_request {
     bool *conflict;      /* not NULL: a 409 sets it, and says nothing */
 } client_request;
 
-/* From --server and --key: 0, or the exit status once it said what is wrong with them. */
+/* --key, or else the environment's TOLLBOOK_KEY; NULL: neither. */
+const char *client_key(const cli_call *call);
+/* From --server and the key: 0, or the exit status once it said what is wrong with them. */
 int client_open(client *c, const cli_call *call);
 void client_close(client *c);
 /* 0: the server answered with a 2xx; else the exit status, once it said why. */

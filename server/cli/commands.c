@@ -14,7 +14,8 @@
          .kind = CLI_TEXT,                                                                         \
          .help = "send the work to this running server instead of --db"},                          \
     {                                                                                              \
-        .name = "key", .value = "KEY", .kind = CLI_TEXT, .help = "the API key for --server"        \
+        .name = "key", .value = "KEY", .kind = CLI_TEXT, .secret = true,                           \
+        .help = "the API key for --server; default: the environment's TOLLBOOK_KEY"                \
     }
 #define BATCH                                                                                      \
     {                                                                                              \
@@ -253,8 +254,8 @@ const cli_command cli_commands[] = {
          "that has grown adds only its new lines. Memory is bounded whatever the log's size.\n"
          "\"-\" is standard input. An unterminated last line of a plain file waits for its end;\n"
          "from standard input or a compressed file it is taken.\n"
-         "With --server a log longer than 32 MiB is sent, and remembered, in pieces: keep to --db\n"
-         "or to --server for the same log.",
+         "With --server the same log is known whichever way its parts came, and what is known is\n"
+         "not sent. Standard input that begins like a known log is copied to TMPDIR first.",
      OPTIONS(ingest_options),
      .run = cli_ingest},
     {.name = "import",

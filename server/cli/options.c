@@ -211,6 +211,20 @@ static tb_code check_value(const cli_option *option, const char *text, int64_t *
     return TB_OK;
 }
 
+/* Keeps the secret and blanks the argument, which everybody's process list shows. */
+static tb_code hide(const cli_option *option, char *word, const char **text, tb_error *err)
+{
+    static char kept[CLI_SECRET_MAX + 1];
+    size_t len = strlen(word);
+    if (len > CLI_SECRET_MAX)
+        return tb_fail(err, TB_E_USAGE, option->name, "--%s takes at most %d bytes.", option->name,
+                       CLI_SECRET_MAX);
+    memcpy(kept, word, len + 1);
+    memset(word, 'x', len);
+    *text = kept;
+    return TB_OK;
+}
+
 static tb_code add_value(cli_call *call, const cli_option *option, const char *text, tb_error *err)
 {
     int64_t number = 0;
@@ -231,19 +245,20 @@ static tb_code add_value(cli_call *call, const cli_option *option, const char *t
 /* Takes the option at argv[*at], and its value from the next word where it needs one. */
 static tb_code take_option(cli_call *call, int argc, char **argv, int *at, tb_error *err)
 {
-    const char *name = argv[*at] + 2;
+    char *name = argv[*at] + 2;
     size_t len = strcspn(name, "=");
-    const char *text = name[len] ? name + len + 1 : NULL;
+    char *word = name[len] ? name + len + 1 : NULL;
     const cli_option *option = find_option(call->command, name, len);
     if (!option) return unknown_option(call->command, name, len, err);
     if (option->kind == CLI_FLAG) {
-        if (text)
+        if (word)
             return tb_fail(err, TB_E_USAGE, option->name, "--%s takes no value.", option->name);
         return add_value(call, option, "", err);
     }
-    if (!text && *at + 1 < argc) text = argv[++*at];
-    if (!text) text = "";
-    return add_value(call, option, text, err);
+    if (!word && *at + 1 < argc) word = argv[++*at];
+    const char *text = word ? word : "";
+    tb_code code = option->secret && word ? hide(option, word, &text, err) : TB_OK;
+    return code ? code : add_value(call, option, text, err);
 }
 
 static bool asks_for_help(const char *word)

@@ -24,6 +24,7 @@ typedef struct cli_option {
     const char *help;  /* one sentence without its point */
     cli_kind kind;
     bool required, repeats;
+    bool secret; /* TEXT: the argument's bytes are blanked, so that the process list hides it */
     int64_t min, max; /* NUMBER */
 } cli_option;
 
@@ -40,6 +41,7 @@ typedef struct cli_command {
     int (*run)(const struct cli_call *call); /* returns the exit status */
 } cli_command;
 
+#define CLI_SECRET_MAX 255 /* longest secret value, bytes; one in a call */
 #define CLI_VALUES_MAX 64 /* options given in one call; more is a usage error */
 
 typedef struct cli_value {

@@ -38,13 +38,13 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.run_tool("init", "--db", "t.db")
 
-    def environment(self, now=NOW):
-        return {**os.environ, "TOLLBOOK_NOW": now}
+    def environment(self, now=NOW, key=None):
+        return {**os.environ, "TOLLBOOK_NOW": now, **({"TOLLBOOK_KEY": key} if key else {})}
 
-    def run_tool(self, *words, status=0, stdin=b"", now=NOW):
+    def run_tool(self, *words, status=0, stdin=b"", now=NOW, key=None):
         """Runs to the end; the status must be as given. Both outputs come as text."""
         done = subprocess.run([TOOL, *map(str, words)], input=stdin, capture_output=True,
-                              cwd=self.folder, env=self.environment(now), timeout=120)
+                              cwd=self.folder, env=self.environment(now, key), timeout=120)
         done.out, done.err = done.stdout.decode(), done.stderr.decode()
         self.assertEqual(done.returncode, status, f"{words}: {done.out}{done.err}")
         return done
