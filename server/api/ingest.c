@@ -209,8 +209,7 @@ static void put_first_reject(tb_buf *out, const feed_report *report)
     }
     tb_buf_fmt(out, "{\"line\":%" PRIu64 ",\"byte\":%" PRIu64 ",\"reason\":\"%s\",\"message\":",
                report->first_line, report->first_byte, tb_reject_name(report->first_reason));
-    const char *text = tb_reject_text(report->first_reason);
-    tb_json_string(out, text, strlen(text));
+    tb_json_string(out, report->first_why, strlen(report->first_why));
     tb_buf_str(out, "}");
 }
 

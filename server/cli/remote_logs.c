@@ -93,6 +93,7 @@ static void add_report(sending *s, const feed_report *piece)
         all->first_line = piece->first_line;
         all->first_byte = piece->first_byte;
         all->first_reason = piece->first_reason;
+        memcpy(all->first_why, piece->first_why, sizeof all->first_why);
     }
     all->lines += piece->lines;
     all->accepted += piece->accepted;

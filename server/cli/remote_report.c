@@ -1,6 +1,7 @@
 /* Members that are missing count as nothing: the server may be an older one. */
 #include "cli/remote_report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 uint64_t report_number(const json_t *object, const char *name)
@@ -31,4 +32,6 @@ void report_read(const json_t *answer, feed_report *ret_report)
         .first_byte = report_number(first, "byte"),
         .first_reason = reason_of(json_string_value(json_object_get(first, "reason"))),
     };
+    const char *why = json_string_value(json_object_get(first, "message"));
+    snprintf(ret_report->first_why, sizeof ret_report->first_why, "%s", why ? why : "");
 }

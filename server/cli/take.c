@@ -39,12 +39,9 @@ int take_check_batch(const cli_call *call)
     if (!batch) return 0;
     if (call->n_operands > 1)
         return bad_batch(call, "--batch names the bytes of one input: give one input, or no --batch.");
-    if (len > TB_BATCH_NAME_MAX) return bad_batch(call, "--batch takes at most 255 bytes.");
-    for (size_t i = 0; i < len; i++)
-        if ((unsigned char)batch[i] < 0x20 || batch[i] == 0x7f)
-            return bad_batch(call, "--batch takes no control characters.");
-    if (batch[0] == ' ' || batch[len - 1] == ' ')
-        return bad_batch(call, "--batch takes no space at its ends.");
+    if (!feed_batch_name(batch, len))
+        return bad_batch(call, "--batch takes 1 to 255 printable ASCII characters without a space at "
+                               "either end.");
     return 0;
 }
 
@@ -58,10 +55,15 @@ static const char *plural(uint64_t n)
 static void say_rejected(const cli_call *call, const char *path, const feed_report *report)
 {
     if (report->rejected == 0) return;
+    size_t len = strlen(report->first_why);
+    const char *db = cli_text(call, "db");
+    if (len > 0 && report->first_why[len - 1] == '.') len--;
     cli_say(call,
-            "%s: the first rejected line is %" PRIu64 ", byte %" PRIu64 ": %s. All that were kept "
-            "are in the table `reject`.",
-            path, report->first_line, report->first_byte, tb_reject_text(report->first_reason));
+            "%s: the first rejected line is %" PRIu64 ", byte %" PRIu64 ": %.*s. Those that were "
+            "kept: tollbook query --db %s \"SELECT line, byte, reason, CAST(text AS TEXT) FROM "
+            "reject\"",
+            path, report->first_line, report->first_byte, (int)len, report->first_why,
+            db ? db : "FILE");
 }
 
 void take_say(const cli_call *call, const char *path, const feed_report *report)

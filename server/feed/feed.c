@@ -323,14 +323,21 @@ static void start_segment(feed_run *run, uint64_t at, uint64_t lines_before)
     run->first = (tb_error){0};
 }
 
+/* The running segment's first refused line, if any, is the run's. */
+static void report_first(feed_run *run)
+{
+    feed_report *report = &run->report;
+    report->first_line = run->first.line;
+    report->first_byte = run->first.byte;
+    report->first_reason = run->first_reason;
+    snprintf(report->first_why, sizeof report->first_why, "%.*s", FEED_WHY_MAX - 1,
+             run->first.line ? run->first.message : "");
+}
+
 static void report_segment(feed_run *run, uint64_t end)
 {
     feed_report *report = &run->report;
-    if (run->first.line && !report->first_line) {
-        report->first_reason = run->first_reason;
-        report->first_line = run->first.line;
-        report->first_byte = run->first.byte;
-    }
+    if (!report->first_line) report_first(run);
     report->accepted += run->accepted;
     report->rejected += run->rejected;
     report->lines += run->accepted + run->rejected;
@@ -341,9 +348,9 @@ static void report_segment(feed_run *run, uint64_t end)
 static tb_code refuse(feed_run *run, tb_error *err)
 {
     feed_report *report = &run->report;
-    report->stop_line = report->first_line = run->first.line;
-    report->stop_byte = report->first_byte = run->first.byte;
-    report->first_reason = run->first_reason;
+    report_first(run);
+    report->stop_line = run->first.line;
+    report->stop_byte = run->first.byte;
     if (err) *err = run->first;
     return TB_E_BAD_LINE;
 }

@@ -62,6 +62,8 @@ typedef struct feed_options {
     const atomic_bool *stop;
 } feed_options;
 
+#define FEED_WHY_MAX 200
+
 typedef struct feed_report {
     uint64_t lines, accepted, rejected; /* of the new part of the input */
     uint64_t known_lines, known_bytes;  /* skipped: the store had them */
@@ -73,6 +75,7 @@ typedef struct feed_report {
     uint64_t stop_line, stop_byte;      /* with stop_on_error: where it stands; 0 if not */
     tb_reject_reason first_reason;      /* of the first refused line of this run */
     uint64_t first_line, first_byte;    /* its place; 0 where none */
+    char first_why[FEED_WHY_MAX];       /* its own sentence, cut */
 } feed_report;
 
 /* Feeds a file ("-": standard input) in transactions of its own. On failure *ret_report says what

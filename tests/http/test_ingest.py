@@ -273,7 +273,8 @@ class Ingest(Case):
             self.refused(answer, 400, "ingest.line_rejected")
             self.assertTrue(answer.json()["Message"].startswith(place), answer.body)
         self.assertEqual(self.total(), before + 10)
-        self.taken(self.post(row(3) + b"{}\n", "/ingest/buckets?onError=skip"), 1, 1)
+        refused = self.taken(self.post(row(3) + row(4, typo=1), "/ingest/buckets?onError=skip"), 1, 1)
+        self.assertIn('"typo"', refused["message"])
         self.taken(self.post(row(1) + row(2), "/ingest/buckets"), 0, known=2, duplicate=True)
 
     def test_a_broken_compressed_body_takes_nothing(self):

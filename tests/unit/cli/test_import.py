@@ -41,15 +41,27 @@ class Import(Case):
         self.assertIn("2 accepted, 1 rejected", self.take("--on-error", "skip", "a").err)
         self.assertEqual(self.sums()[0], "8")
 
+    def test_a_refused_row_is_shown_with_its_own_sentence(self):
+        self.write("a", row(requests=5) + row(requests=1, colour=2))
+        done = self.take("--on-error", "skip", "a")
+        self.assertRegex(done.err, r'rejected line is 2, byte \d+: [^.]*"colour"')
+        self.assertNotIn("..", done.err)
+        self.assertIn('tollbook query --db t.db "SELECT line, byte, reason, CAST(text AS TEXT) FROM '
+                      'reject"', done.err)
+        self.assertIn("colour", self.query("SELECT reason FROM reject")[0][0])
+
+    def test_a_file_that_cannot_be_opened_is_one_sentence(self):
+        self.assertEqual(self.take("nope", status=2).err.count("\n"), 1)
+
     def test_an_overflow_refuses_the_file_and_names_the_row(self):
-        self.write("a", row(bytes=1) + row(bytes=2**63 - 1))
-        self.assertIn("a: line 2", self.take("a", status=2).err)
+        self.write("a", row(bytes=10**18) * 10)
+        self.assertIn("a: line 10", self.take("a", status=2).err)
         self.assertEqual(self.usage(), [])
 
     def test_an_overflow_with_what_is_stored_refuses_the_file(self):
-        self.take(self.write("a", row(bytes=2**63 - 1)))
-        self.assertIn("b: ", self.take(self.write("b", row(9) + row(bytes=1)), status=2).err)
-        self.assertEqual(self.sums()[1], str(2**63 - 1))
+        self.take(self.write("a", row(bytes=10**18) * 9))
+        self.assertIn("b: ", self.take(self.write("b", row(9) + row(bytes=10**18)), status=2).err)
+        self.assertEqual(self.sums()[1], str(9 * 10**18))
         self.verify()
 
     def test_a_batch_name_names_exactly_its_bytes(self):

@@ -3,6 +3,7 @@ import json
 import signal
 import subprocess
 import unittest
+from pathlib import Path
 from tool import Case, lines
 
 
@@ -145,6 +146,49 @@ class Remote(Case):
         self.assertIn("1 accepted, 1 rejected",
                       self.remote("import", "--on-error", "skip", "b.ndjson").err)
         self.assertEqual(self.total(), 1 + 15 + 5)
+
+    def test_refused_rows_are_shown_with_their_own_sentence(self):
+        self.write("b.ndjson", '{"zone":101,"colour":5}\n')
+        done = self.remote("import", "--on-error", "skip", "b.ndjson")
+        self.assertRegex(done.err, r'rejected line is 1, byte \d+: [^.]*"colour"')
+
+    def test_a_failure_says_where_the_log_stands_only_where_a_part_is_stored(self):
+        self.write("a.log", lines(0, 10))
+        self.write("b.log", lines(0, 10) + b"bad\n")
+        key, self.place[3] = self.place[3], "0" * 48
+        done = self.remote("ingest", "a.log", status=2)
+        self.assertIn("401", done.err)
+        self.assertEqual(done.err.count("\n"), 1)
+        self.place[3] = self.remote_key("Ingest", key)
+        self.remote("ingest", "a.log")
+        done = self.remote("ingest", "--on-error", "stop", "b.log", status=2)
+        self.assertIn("b.log: its lines 1 to 10 are in the database", done.err)
+        self.assertEqual(self.remote("ingest", "nope.log", status=2).err.count("\n"), 1)
+        self.assertIn("403", self.remote("key", "list", status=2).err)
+        self.stop()
+        self.assertEqual(self.remote("ingest", "a.log", status=3).err.count("\n"), 1)
+
+    def remote_key(self, role, key):
+        return self.run_tool("key", "create", "--account", 0, "--role", role, "--server", self.url,
+                             "--key", key).out.strip()
+
+    def test_the_key_comes_from_the_environment_too_and_is_hidden_from_the_process_list(self):
+        server = ["--server", self.url]
+        done = self.run_tool("key", "list", *server, key=self.key)
+        self.assertIn("Operator", done.out)
+        self.run_tool("key", "list", *server, "--key", self.key, key="0" * 48)
+        self.assertIn("401", self.run_tool("key", "list", *server, key="0" * 48, status=2).err)
+        self.assertIn("TOLLBOOK_KEY", self.run_tool("help", "ingest").out)
+        for words in (["--key", self.key], ["--key=" + self.key]):
+            process = self.start("ingest", *server, *words, "-", stdin=subprocess.PIPE)
+            shown = Path(f"/proc/{process.pid}/cmdline")
+            self.wait_for(lambda: b"ingest" in shown.read_bytes() and
+                          self.key.encode() not in shown.read_bytes())
+            self.assertIn(self.url.encode(), shown.read_bytes())
+            process.stdin.write(lines(300, 310))
+            process.stdin.close()
+            self.assertEqual(process.wait(60), 0)
+        self.assertEqual(self.total(), 10)
 
     def test_catalogue_and_keys(self):
         self.write("c.json", '{"accounts":[{"id":1,"name":"acme"}]}')
