@@ -136,9 +136,9 @@ static int run(const cli_call *call, server *s, const sigset_t *signals)
         cli_fail(call, NULL, &err);
         _exit(tb_code_exit(err.code)); /* some threads may run: nothing of theirs may be freed */
     }
-    int status = write_port(call, s);
+    say_where(call, s);
+    int status = write_port(call, s); /* last: who waits for the file finds the rest said */
     if (status == 0) {
-        say_where(call, s);
         wait_for_signal(signals);
         cli_say(call, "stopping: requests under way are finished first");
     }
