@@ -57,6 +57,8 @@ static const char style[] =
     "@page{size:A4;margin:16mm 14mm}"
     "@media print{body{background:#fff;font-size:10.5pt}.page{max-width:none;margin:0;padding:0;"
     "border:0;break-after:page}.page:last-child{break-after:auto}thead{display:table-header-group}"
+    "td{padding-top:.28rem;padding-bottom:.28rem}tr.part td{padding-top:.08rem;padding-bottom:"
+    ".08rem}footer{margin-top:1.25rem}"
     "tr,.totals,.alert,footer{break-inside:avoid}tr.open,tr.part{break-after:avoid}"
     "tr.last{break-after:auto}.state{-webkit-print-color-adjust:exact;print-color-adjust:exact}}";
 
@@ -161,6 +163,18 @@ static tb_code put_units(tb_buf *out, tb_i128 units, scale in, tb_error *err)
     return TB_OK;
 }
 
+/* The same with all places shown, so that the points of a column stand below one another. */
+static tb_code put_quantity(tb_buf *out, tb_i128 units, scale in, tb_error *err)
+{
+    tb_decimal shown;
+    if (in.places == 0) return put_units(out, units, in, err);
+    tb_code code = tb_decimal_shift(tb_decimal_from_int(units), in.places, &shown, err);
+    if (code) return code;
+    money(out, shown, in.places);
+    tb_buf_str(out, in.name);
+    return TB_OK;
+}
+
 static tb_code put_price(tb_buf *out, tb_decimal price, scale in, tb_error *err)
 {
     tb_decimal shown;
@@ -183,14 +197,18 @@ typedef struct page {
  */
 static tb_code put_tier(page *p, const tb_bill_tier *tier, scale in, bool last)
 {
-    tb_buf_fmt(p->out, "<tr class=\"part%s\"><td></td><td>from ", last ? " last" : "");
+    tb_buf_fmt(p->out, "<tr class=\"part%s\"><td></td><td colspan=\"2\">from ",
+               last ? " last" : "");
     tb_code code = put_units(p->out, tier->from, in, p->err);
     tb_buf_str(p->out, " to ");
     if (!code) code = put_units(p->out, tier->to, in, p->err);
-    tb_buf_str(p->out, "</td><td></td><td class=\"n\">");
+    tb_buf_str(p->out, "</td><td class=\"n\">");
     if (!code) code = put_units(p->out, tier->units, in, p->err);
     tb_buf_str(p->out, "</td><td class=\"n\">");
-    if (!code) code = put_price(p->out, tier->price, in, p->err);
+    if (tb_decimal_sign(tier->price) == 0)
+        tb_buf_str(p->out, "included");
+    else if (!code)
+        code = put_price(p->out, tier->price, in, p->err);
     tb_buf_str(p->out, "</td><td class=\"n\">");
     figure(p->out, tier->amount);
     tb_buf_str(p->out, "</td></tr>");
@@ -272,7 +290,7 @@ static tb_code put_line(page *p, size_t i)
     escaped(p->out, line->region);
     tb_buf_str(p->out, "</td><td class=\"n\">");
     tb_code code =
-        origin == TB_LINE_MINIMUM ? TB_OK : put_units(p->out, line->quantity, in, p->err);
+        origin == TB_LINE_MINIMUM ? TB_OK : put_quantity(p->out, line->quantity, in, p->err);
     tb_buf_str(p->out, "</td><td class=\"n\">");
     if (!code) code = put_line_price(p, line, origin, in);
     tb_buf_str(p->out, "</td><td class=\"n\">");

@@ -355,9 +355,8 @@ static tb_code check_priced(const tb_statement *s, tb_error *err)
     char month[8];
     if (s->bill->n_unpriced == 0) return TB_OK;
     month_format(s->month, month);
-    return tb_fail(err, TB_E_UNPRICED, NULL,
-                   "Account %" PRId64 " has usage without a price in %s; it is not made final.",
-                   s->account, month);
+    return tb_fail(err, TB_E_UNPRICED, NULL, "Usage without a price in %s: it is not made final.",
+                   month);
 }
 
 tb_code issue_finalize(tb_store *store, issue *draft, int64_t now_us, bool empty, issue_said said,

@@ -3,6 +3,8 @@ import csv
 import hashlib
 import io
 import json
+import os
+import random
 import re
 import signal
 import sqlite3
@@ -38,6 +40,7 @@ CATALOG = {
     "load_balancers": [{"id": 7, "account": 1, "created": "2026-01-10T00:00:00Z", "deleted": None,
                         "zones": [101]}]}
 
+SEED = int(os.environ.get("TB_SEED") or random.randrange(1 << 32))
 NOVEMBER, DECEMBER = "2026-11-20T12:00:00Z", "2026-12-20T12:00:00Z"
 
 
@@ -252,6 +255,64 @@ class Billing(Case):
                          ("credit_note", "2026-000001", "-1.30"))
         self.assertEqual([l["amount"] for l in note["lines"]], ["-2.50", "1.20"])
         self.verify()
+
+    def cheaper_by_volume(self):
+        """All units at the price of the tier reached: more usage can cost less."""
+        book = json.loads(json.dumps(BOOK))
+        book.update(book="all-units", effective_from="2026-02-01T00:00:00Z")
+        book["bandwidth"]["volume"].update(mode="volume", tiers=[
+            {"from": "0", "to": "500", "price": "0.005"},
+            {"from": "500", "to": "900", "price": "0.004"},
+            {"from": "900", "to": None, "price": "0.003"}])
+        self.run_tool("book", "--db", "t.db", "-", stdin=json.dumps(book).encode())
+
+    def batches(self, rng, n):
+        rows = []
+        for _ in range(n):
+            hour = f"2026-07-{rng.randrange(1, 32):02}T{rng.randrange(24):02}:00:00Z"
+            rows.append(rng.choice((
+                row(101, hour, rng.choice(("DE", "NY", "SG")), bytes=rng.randrange(1, 10**11)),
+                row(102, hour, rng.choice(("DE", "NY")), bytes=rng.randrange(1, 3 * 10**11)),
+                balancer(rng.randrange(1, 3 * 10**7), hour))))
+        return rows
+
+    def billed(self, month):
+        """What has been billed for a month: its lines, and what corrects them elsewhere."""
+        sums = {"exact": Decimal(0), "amount": Decimal(0)}
+        for later in range(7, 12):
+            for issued in self.invoices(month=f"2026-{later:02}", now=DECEMBER):
+                for line in issued["lines"] if issued["state"] == "final" else []:
+                    if line.get("period", issued["period"])["start"][:7] == month:
+                        for key in sums:
+                            sums[key] += Decimal(line[key])
+        return sums
+
+    def test_usage_in_any_order_and_any_steps_is_billed_the_same(self):
+        rng = random.Random(SEED)
+        self.cheaper_by_volume()
+        rows = self.batches(rng, 40)
+        with self.subTest(seed=SEED):
+            steps = []
+            for whole in (True, False, False):
+                self.run_tool("init", "--db", "n.db")
+                (self.folder / "n.db").replace(self.folder / "t.db")
+                for left in ("t.db-wal", "t.db-shm"):
+                    (self.folder / left).unlink(missing_ok=True)
+                self.setUp_again()
+                rng.shuffle(rows)
+                cuts = [] if whole else sorted(rng.sample(range(1, len(rows)), 4))
+                for month, first, last in zip(range(7, 12), [0] + cuts, cuts + [len(rows)]):
+                    self.take(*rows[first:last])
+                    self.invoice("--account", 1, "--finalize", month=f"2026-{month:02}",
+                                 now=DECEMBER)
+                self.verify()
+                steps.append(self.billed("2026-07"))
+            self.assertEqual(steps[1:], steps[:1] * 2)
+
+    def setUp_again(self):
+        self.apply(json.dumps(CATALOG))
+        self.run_tool("book", "--db", "t.db", "book.json")
+        self.cheaper_by_volume()
 
     # --- forms ---
 
