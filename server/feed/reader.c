@@ -98,6 +98,18 @@ static tb_code keep_rest(feed_reader *reader, const char *bytes, size_t len, tb_
     return TB_OK;
 }
 
+typedef struct span {
+    const char *bytes;
+    size_t len;
+} span;
+
+/* bytes is never NULL. */
+static span rest_of(const feed_reader *reader)
+{
+    if (!reader->rest) return (span){"", 0};
+    return (span){reader->rest + reader->rest_at, rest_size(reader)};
+}
+
 /* --- the known prefix --- */
 
 /* Where the next candidate could be met: the least length past `at` of those whose start is known.
@@ -223,11 +235,6 @@ static bool may_be_earlier(const feed_reader *reader)
     return !last || last->length <= reader->known.bytes || is_known_rung(reader, last);
 }
 
-typedef struct span {
-    const char *bytes;
-    size_t len;
-} span;
-
 /* Whether what follows, in two parts, begins with a line end or is nothing at all. */
 static bool line_ends(span here, span ahead)
 {
@@ -343,8 +350,9 @@ tb_code feed_reader_skip_known(feed_reader *reader, tb_error *err)
         if (next && next - reader->at < n) n = (size_t)(next - reader->at);
         code = fill_rest(reader, n + 2, err);
         if (code) return code;
-        const char *p = reader->rest + reader->rest_at;
-        reader->rest_at += pass(reader, p, n, (span){p + n, rest_size(reader) - n}, &is_met);
+        span rest = rest_of(reader);
+        reader->rest_at +=
+            pass(reader, rest.bytes, n, (span){rest.bytes + n, rest.len - n}, &is_met);
     }
     reader->earlier = reader->end && rest_size(reader) == 0 && feed_reader_earlier(reader);
     reader->known.n = 0; /* all candidates have been met or refuted */
@@ -377,8 +385,8 @@ tb_code feed_reader_skip_named(feed_reader *reader, tb_batch_kind kind, tb_known
 
 tb_code feed_reader_spool(feed_reader *reader, const char *folder, tb_error *err)
 {
-    tb_code code = feed_source_spool(reader->source, folder,
-                                     reader->rest + reader->rest_at, rest_size(reader), err);
+    span rest = rest_of(reader);
+    tb_code code = feed_source_spool(reader->source, folder, rest.bytes, rest.len, err);
     reader->rest_at = reader->rest_len = 0;
     reader->end = false;
     return code;
@@ -390,10 +398,11 @@ tb_code feed_reader_skip_line_end(feed_reader *reader, tb_error *err)
     if (reader->at == 0 || reader->last == '\n') return TB_OK;
     tb_code code = fill_rest(reader, 4, err);
     if (code) return code;
-    const char *p = reader->rest + reader->rest_at;
-    size_t n = rest_size(reader), end = n >= 1 && p[0] == '\n';
-    if (n >= 2 && p[0] == '\r' && p[1] == '\n') end = 2;
-    reader->rest_at += pass(reader, p, end, (span){p + end, n - end}, &is_met);
+    span rest = rest_of(reader);
+    size_t end = rest.len >= 1 && rest.bytes[0] == '\n';
+    if (rest.len >= 2 && rest.bytes[0] == '\r' && rest.bytes[1] == '\n') end = 2;
+    reader->rest_at +=
+        pass(reader, rest.bytes, end, (span){rest.bytes + end, rest.len - end}, &is_met);
     return TB_OK;
 }
 
@@ -447,11 +456,6 @@ static tb_code give_back(feed_reader *reader, const char *bytes, size_t len, tb_
     if (rest_size(reader) == 0) return keep_rest(reader, bytes, len, err);
     reader->rest_at -= len; /* the block came from there alone, and still lies before it */
     return TB_OK;
-}
-
-static span rest_of(const feed_reader *reader)
-{
-    return (span){reader->rest + reader->rest_at, rest_size(reader)};
 }
 
 /* Passes over what there is of the rest, up to the line's end. *ret_end: it came, or the input's. */
