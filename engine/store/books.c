@@ -18,7 +18,8 @@ static tb_code same_book(tb_store *store, const tb_book *book, bool *ret_known, 
     *ret_known = row;
     if (code || !row) return code;
     const char *stored = (const char *)sqlite3_column_text(s, 0);
-    bool same = stored && strcmp(stored, book->sha256) == 0;
+    if (!stored) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    bool same = strcmp(stored, book->sha256) == 0;
     sqlite3_reset(s);
     if (same) return TB_OK;
     return tb_fail(err, TB_E_BOOK, "book",

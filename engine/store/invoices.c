@@ -47,12 +47,15 @@ bool tb__invoice_hash(const char *text, size_t len, const char *sha256, char ret
 
 /* --- reading --- */
 
-static void copy_text(sqlite3_stmt *s, int column, char *out, size_t size)
+/* A column that is never NULL comes as NULL for lack of memory alone. */
+static tb_code copy_text(sqlite3_stmt *s, int column, char *out, size_t size, tb_error *err)
 {
     const char *text = (const char *)sqlite3_column_text(s, column);
     size_t len = text ? strnlen(text, size - 1) : 0;
-    memcpy(out, text ? text : "", len);
+    if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    memcpy(out, text, len);
     out[len] = 0;
+    return TB_OK;
 }
 
 /* Columns: see TB__INVOICE_COLUMNS. */
@@ -64,15 +67,25 @@ tb_code tb__invoice_from(sqlite3_stmt *s, tb_invoice *ret, tb_error *err)
                     .since = (uint64_t)sqlite3_column_int64(s, 7),
                     .finalized_us = sqlite3_column_int64(s, 14)};
     char state[8];
-    copy_text(s, 1, i.number, sizeof i.number);
-    copy_text(s, 2, i.kind, sizeof i.kind);
-    copy_text(s, 3, state, sizeof state);
-    copy_text(s, 8, i.currency, sizeof i.currency);
-    copy_text(s, 9, i.total, sizeof i.total);
-    copy_text(s, 10, i.sha256, sizeof i.sha256);
-    copy_text(s, 11, i.previous, sizeof i.previous);
-    copy_text(s, 12, i.replaces, sizeof i.replaces);
-    copy_text(s, 13, i.replaced_by, sizeof i.replaced_by);
+    const struct {
+        int column;
+        char *to;
+        size_t size;
+    } texts[] = {
+        {1, i.number, sizeof i.number},
+        {2, i.kind, sizeof i.kind},
+        {3, state, sizeof state},
+        {8, i.currency, sizeof i.currency},
+        {9, i.total, sizeof i.total},
+        {10, i.sha256, sizeof i.sha256},
+        {11, i.previous, sizeof i.previous},
+        {12, i.replaces, sizeof i.replaces},
+        {13, i.replaced_by, sizeof i.replaced_by},
+    };
+    tb_code code = TB_OK;
+    for (size_t n = 0; !code && n < sizeof texts / sizeof *texts; n++)
+        code = copy_text(s, texts[n].column, texts[n].to, texts[n].size, err);
+    if (code) return code;
     i.state = strcmp(state, "final") == 0 ? TB_INVOICE_FINAL : TB_INVOICE_VOID;
     const char *text = (const char *)sqlite3_column_text(s, 15);
     i.text_len = (size_t)sqlite3_column_bytes(s, 15);
@@ -166,9 +179,9 @@ static tb_code number_of(tb_store *store, tb__statement id, const tb_invoice *in
     sqlite3_bind_int64(s, 4, (int64_t)invoice->since);
     code = tb__step(store, s, &row, err);
     if (code || !row) return code;
-    copy_text(s, 0, number, 24);
+    code = copy_text(s, 0, number, 24, err);
     sqlite3_reset(s);
-    return TB_OK;
+    return code;
 }
 
 static bool is_credit_note(const tb_invoice *invoice)
@@ -251,8 +264,9 @@ static tb_code next_place(tb_store *store, tb_invoice *invoice, place *ret, tb_e
     if (code) return code;
     ret->serial = sqlite3_column_int64(s, 0);
     ret->id = sqlite3_column_int64(s, 1);
-    copy_text(s, 2, invoice->previous, sizeof invoice->previous);
+    code = copy_text(s, 2, invoice->previous, sizeof invoice->previous, err);
     sqlite3_reset(s);
+    if (code) return code;
     snprintf(invoice->number, sizeof invoice->number, "%04d-%06" PRId64, (int)ret->year,
              ret->serial);
     return TB_OK;
@@ -399,8 +413,9 @@ static tb_code check_corrected(tb_store *store, const tb_invoice *invoice, int64
     tb_code code = tb__sql_ints(store, TB__SQL_CORRECTED_BY, values, 3, &s, err);
     if (!code) code = tb__step(store, s, &row, err);
     if (code || !row) return code;
-    copy_text(s, 0, number, sizeof number);
+    code = copy_text(s, 0, number, sizeof number, err);
     sqlite3_reset(s);
+    if (code) return code;
     snprintf(why, sizeof why, "%s corrects what %s billed; void %s first", number, invoice->number,
              number);
     return refuse("number", invoice, why, err);

@@ -189,7 +189,8 @@ tb_u128 tb__late_sum(const struct tb__billing *b, int scope, int64_t owner, int6
 
 /* --- what is waiting --- */
 
-static void late_from(sqlite3_stmt *s, tb_late *ret)
+/* false: no memory. */
+static bool late_from(sqlite3_stmt *s, tb_late *ret)
 {
     const char *number = (const char *)sqlite3_column_text(s, 2);
     *ret = (tb_late){.account = sqlite3_column_int64(s, 0),
@@ -197,7 +198,9 @@ static void late_from(sqlite3_stmt *s, tb_late *ret)
                      .since = (uint64_t)sqlite3_column_int64(s, 3),
                      .invoiced = (uint64_t)sqlite3_column_int64(s, 4),
                      .deltas = (uint64_t)sqlite3_column_int64(s, 5)};
-    if (number) memcpy(ret->invoice, number, strnlen(number, sizeof ret->invoice - 1));
+    if (!number) return false;
+    memcpy(ret->invoice, number, strnlen(number, sizeof ret->invoice - 1));
+    return true;
 }
 
 tb_code tb_store_late(tb_store *store, int64_t account, tb_late **ret_late, size_t *ret_n,
@@ -210,10 +213,8 @@ tb_code tb_store_late(tb_store *store, int64_t account, tb_late **ret_late, size
     tb_code code = tb__sql_ints(store, TB__SQL_LATE_WAITING, &account, 1, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (code)
-            sqlite3_reset(s);
-        else
-            late_from(s, &list[n++]);
+        if (!code && !late_from(s, &list[n++])) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (code) sqlite3_reset(s);
     }
     if (code) {
         free(list);

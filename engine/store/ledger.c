@@ -55,12 +55,15 @@ void tb__ledger_chain(const uint8_t before[32], const tb_ledger_entry *entry, co
 
 /* --- reading --- */
 
-static void copy_text(sqlite3_stmt *s, int column, char *out, size_t size)
+/* A column that is never NULL comes as NULL for lack of memory alone. */
+static tb_code copy_text(sqlite3_stmt *s, int column, char *out, size_t size, tb_error *err)
 {
     const char *text = (const char *)sqlite3_column_text(s, column);
     size_t len = text ? strnlen(text, size - 1) : 0;
-    memcpy(out, text ? text : "", len);
+    if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    memcpy(out, text, len);
     out[len] = 0;
+    return TB_OK;
 }
 
 static tb_code damaged(int64_t id, const char *what, tb_error *err)
@@ -79,17 +82,18 @@ tb_code tb__ledger_from(sqlite3_stmt *s, tb_ledger_entry *ret, tb_error *err)
     const char *kind = (const char *)sqlite3_column_text(s, 3);
     for (int i = 0; kind && i < TB_LEDGER_KIND_COUNT; i++)
         if (strcmp(kind, kinds[i]) == 0) e.kind = (tb_ledger_kind)i;
+    if (!kind) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     if (e.kind == TB_LEDGER_KIND_COUNT) return damaged(e.id, "kind", err);
     const char *amount = (const char *)sqlite3_column_text(s, 5);
     if (!amount) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     if (tb_decimal_parse(amount, (size_t)sqlite3_column_bytes(s, 5), TB_DECIMAL_SCALE_MAX,
                          &e.amount, NULL))
         return damaged(e.id, "amount", err);
-    copy_text(s, 4, e.currency, sizeof e.currency);
-    copy_text(s, 6, e.reference, sizeof e.reference);
-    copy_text(s, 7, e.note, sizeof e.note);
-    *ret = e;
-    return TB_OK;
+    tb_code code = copy_text(s, 4, e.currency, sizeof e.currency, err);
+    if (!code) code = copy_text(s, 6, e.reference, sizeof e.reference, err);
+    if (!code) code = copy_text(s, 7, e.note, sizeof e.note, err);
+    if (!code) *ret = e;
+    return code;
 }
 
 tb_code tb_store_ledger(tb_store *store, int64_t account, tb_ledger_entry **ret_entries,
@@ -236,8 +240,8 @@ static tb_code find_known(tb_store *store, tb_ledger_entry *entry, const char *a
     if (code || !row) return code;
     const char *stored = (const char *)sqlite3_column_text(s, 4);
     const char *currency = (const char *)sqlite3_column_text(s, 3);
-    bool same = stored && currency && strcmp(stored, amount) == 0 &&
-                strcmp(currency, entry->currency) == 0 &&
+    if (!stored || !currency) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    bool same = strcmp(stored, amount) == 0 && strcmp(currency, entry->currency) == 0 &&
                 sqlite3_column_int64(s, 1) == entry->account;
     entry->id = sqlite3_column_int64(s, 0);
     entry->at_us = sqlite3_column_int64(s, 2);

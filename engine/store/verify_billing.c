@@ -99,24 +99,36 @@ static tb_code verify_references(tb__verify *v, tb_error *err)
 
 /* --- books --- */
 
-static void verify_book_row(tb__verify *v, sqlite3_stmt *s)
+/* Columns that are never NULL come as NULL for lack of memory alone. */
+static tb_code text_at(sqlite3_stmt *s, int column, const char **ret, tb_error *err)
 {
-    const char *name = (const char *)sqlite3_column_text(s, 0);
-    const char *currency = (const char *)sqlite3_column_text(s, 1);
-    const char *sha256 = (const char *)sqlite3_column_text(s, 3);
-    const char *text = (const char *)sqlite3_column_text(s, 4);
+    *ret = (const char *)sqlite3_column_text(s, column);
+    return *ret ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+}
+
+static tb_code verify_book_row(tb__verify *v, sqlite3_stmt *s, tb_error *err)
+{
+    const char *name, *currency, *sha256, *text;
     tb_book book;
     tb_error why = {0};
-    if (!text || tb_book_parse(text, (size_t)sqlite3_column_bytes(s, 4), NULL, &book, &why)) {
+    tb_code code = text_at(s, 0, &name, err);
+    if (!code) code = text_at(s, 1, &currency, err);
+    if (!code) code = text_at(s, 3, &sha256, err);
+    if (!code) code = text_at(s, 4, &text, err);
+    if (code) return code;
+    code = tb_book_parse(text, (size_t)sqlite3_column_bytes(s, 4), NULL, &book, &why);
+    if (code == TB_E_NOMEM) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (code) {
         tb__differs(v, "Book %s cannot be read: %s", name, why.message);
-        return;
+        return TB_OK;
     }
-    if (!sha256 || strcmp(book.sha256, sha256) != 0)
+    if (strcmp(book.sha256, sha256) != 0)
         tb__differs(v, "Book %s: its text has the SHA-256 %s, not %s.", name, book.sha256, sha256);
-    if (!name || strcmp(book.id, name) != 0 || !currency || strcmp(book.currency, currency) != 0 ||
+    if (strcmp(book.id, name) != 0 || strcmp(book.currency, currency) != 0 ||
         book.effective_us != sqlite3_column_int64(s, 2))
         tb__differs(v, "Book %s: its text says otherwise of its id, currency or beginning.", name);
     tb_book_release(&book);
+    return TB_OK;
 }
 
 /* A row of an index against its truth. */
@@ -142,27 +154,50 @@ static tb_code verify_books(tb__verify *v, tb_error *err)
     bool row = true;
     tb_code code = tb__verify_sql(v, TB__V_BOOKS, NULL, 0, &s, err);
     while (!code && !(code = tb__step(v->store, s, &row, err)) && row) {
-        verify_book_row(v, s);
-        verify_span(v, "books", s, 6, sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 5));
+        code = verify_book_row(v, s, err);
+        if (!code)
+            verify_span(v, "books", s, 6, sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 5));
     }
     return code;
 }
 
 /* --- invoices --- */
 
-static void verify_amount(tb__verify *v, sqlite3_stmt *s, int column, int sign)
+/* The ledger's amount is the total times sign. */
+static tb_code verify_amount(tb__verify *v, sqlite3_stmt *s, int column, int sign, tb_error *err)
 {
-    const char *number = (const char *)sqlite3_column_text(s, 0);
-    const char *total = (const char *)sqlite3_column_text(s, 3);
-    const char *amount = (const char *)sqlite3_column_text(s, column);
+    const char *total, *amount;
     tb_decimal a, b;
-    if (!amount) return; /* a missing entry has been told already */
-    if (total && !tb_decimal_parse(total, strlen(total), TB_DECIMAL_SCALE_MAX, &a, NULL) &&
+    if (sqlite3_column_type(s, column) == SQLITE_NULL) return TB_OK; /* told by the references */
+    tb_code code = text_at(s, 3, &total, err);
+    if (!code) code = text_at(s, column, &amount, err);
+    if (code) return code;
+    if (!tb_decimal_parse(total, strlen(total), TB_DECIMAL_SCALE_MAX, &a, NULL) &&
         !tb_decimal_parse(amount, strlen(amount), TB_DECIMAL_SCALE_MAX, &b, NULL) &&
         !tb_decimal_mul_int(a, sign, &a, NULL) && tb_decimal_compare(a, b) == 0)
-        return;
-    tb__differs(v, "Invoice %s has the total %s; its ledger entry %s has %s.", number, total,
+        return TB_OK;
+    tb__differs(v, "Invoice %s has the total %s; its ledger entry %s has %s.",
+                (const char *)sqlite3_column_text(s, 0), total,
                 sign < 0 ? "of issue" : "of voiding", amount);
+    return TB_OK;
+}
+
+static tb_code verify_invoice_row(tb__verify *v, sqlite3_stmt *s, tb_error *err)
+{
+    const char *number, *sha256, *text;
+    char hex[65] = "";
+    tb_code code = text_at(s, 0, &number, err);
+    if (!code) code = text_at(s, 2, &sha256, err);
+    if (!code) code = text_at(s, 4, &text, err);
+    if (code) return code;
+    if (!tb__invoice_hash(text, (size_t)sqlite3_column_bytes(s, 4), sha256, hex))
+        tb__differs(v, "Invoice %s: its text does not hold its SHA-256.", number);
+    else if (strcmp(hex, sha256) != 0)
+        tb__differs(v, "Invoice %s: its text has the SHA-256 %s, not %s.", number, hex, sha256);
+    int64_t month = sqlite3_column_int64(s, 1);
+    verify_span(v, "invoices", s, 7, tb__month_start_us(month), tb__month_start_us(month + 1));
+    code = verify_amount(v, s, 5, -1, err);
+    return code ? code : verify_amount(v, s, 6, 1, err);
 }
 
 static tb_code verify_invoices(tb__verify *v, tb_error *err)
@@ -170,21 +205,8 @@ static tb_code verify_invoices(tb__verify *v, tb_error *err)
     sqlite3_stmt *s;
     bool row = true;
     tb_code code = tb__verify_sql(v, TB__V_INVOICES, NULL, 0, &s, err);
-    while (!code && !(code = tb__step(v->store, s, &row, err)) && row) {
-        const char *number = (const char *)sqlite3_column_text(s, 0);
-        const char *sha256 = (const char *)sqlite3_column_text(s, 2);
-        const char *text = (const char *)sqlite3_column_text(s, 4);
-        char hex[65] = "";
-        if (!text || !sha256) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        if (!tb__invoice_hash(text, (size_t)sqlite3_column_bytes(s, 4), sha256, hex))
-            tb__differs(v, "Invoice %s: its text does not hold its SHA-256.", number);
-        else if (strcmp(hex, sha256) != 0)
-            tb__differs(v, "Invoice %s: its text has the SHA-256 %s, not %s.", number, hex, sha256);
-        verify_amount(v, s, 5, -1);
-        verify_amount(v, s, 6, 1);
-        int64_t month = sqlite3_column_int64(s, 1);
-        verify_span(v, "invoices", s, 7, tb__month_start_us(month), tb__month_start_us(month + 1));
-    }
+    while (!code && !(code = tb__step(v->store, s, &row, err)) && row)
+        code = verify_invoice_row(v, s, err);
     return code;
 }
 
