@@ -108,10 +108,10 @@ static const char *const references[] = {
     " WHERE r.line<=s.lines_before OR r.line>s.lines_before+s.accepted+s.rejected",
     "SELECT format('Segment %d kept %s refused lines; %d are there.',id,kept,there) FROM"
     " (SELECT id,coalesce(" SUM_OF("rejects_kept") ",'0') AS kept,(SELECT count(*) FROM reject"
-    " WHERE segment=segment.id) AS there FROM segment) WHERE kept<>CAST(there AS TEXT)",
+    " WHERE segment=segment.id) AS there FROM segment) WHERE CAST(kept AS INTEGER)<>there",
     "SELECT format('Segment %d accepted %d lines and added %s requests.',id,accepted,added) FROM"
     " (SELECT id,accepted,coalesce(" SUM_OF("requests") ",'0') AS added FROM segment WHERE kind=1)"
-    " WHERE added<>CAST(accepted AS TEXT)",
+    " WHERE CAST(added AS INTEGER)<>accepted",
     "SELECT format('Segment %d is missing: segment %d follows segment %d.',before+1,id,before) FROM"
     " (SELECT id,coalesce(lag(id) OVER (ORDER BY id),0) AS before FROM segment) WHERE id<>before+1",
     /* the catalogue: what stands is what was declared last */
@@ -150,13 +150,21 @@ static bool lacks_memory(const char *sentence)
     return at && (at[sizeof code - 1] < '0' || at[sizeof code - 1] > '9');
 }
 
-/* Table-valued pragmas are how the file's own checks become rows; a reader may use them. */
+/* Table-valued pragmas are how the file's own checks become rows; a reader may use them. What is
+ * found is looked for a second time before it is said: a function of SQLite's that lacked memory for
+ * a moment may have answered NULL. */
 tb_code tb__verify_reference(tb__verify *v, const char *sql, tb_error *err)
 {
     sqlite3_stmt *s;
+    bool again = false;
     int rc = sqlite3_prepare_v2(v->store->db, sql, -1, &s, NULL);
     if (rc != SQLITE_OK) return tb__sqlite_fail(v->store->db, rc, v->store->path, err);
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+        if (!again) {
+            again = true;
+            sqlite3_reset(s);
+            continue;
+        }
         const char *sentence = (const char *)sqlite3_column_text(s, 0);
         if (!sentence || lacks_memory(sentence)) {
             rc = SQLITE_NOMEM;

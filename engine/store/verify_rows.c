@@ -119,12 +119,14 @@ static tb_code open_pattern(tb__verify *v, sqlite3 **ret, tb_error *err)
 static int compare_object(sqlite3_stmt *of, sqlite3_stmt *in, int *ret_rc)
 {
     sqlite3_reset(in);
-    sqlite3_bind_value(in, 1, sqlite3_column_value(of, 0));
-    sqlite3_bind_value(in, 2, sqlite3_column_value(of, 1));
+    *ret_rc = sqlite3_bind_value(in, 1, sqlite3_column_value(of, 0));
+    if (*ret_rc == SQLITE_OK) *ret_rc = sqlite3_bind_value(in, 2, sqlite3_column_value(of, 1));
+    if (*ret_rc != SQLITE_OK) return -1;
     *ret_rc = sqlite3_step(in);
     if (*ret_rc != SQLITE_ROW) return -1;
     const char *made = (const char *)sqlite3_column_text(of, 2);
     const char *there = (const char *)sqlite3_column_text(in, 0);
+    if (!made || !there) *ret_rc = SQLITE_NOMEM;
     return made && there && strcmp(made, there) == 0;
 }
 
