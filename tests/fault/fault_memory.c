@@ -249,10 +249,10 @@ static const struct {
     unsigned every; /* the quick form tries each n-th allocation */
 } operations[] = {
     {"open", op_open, false, 2},      {"open to write", op_open, true, 2},
-    {"ingest", op_write, true, 1},    {"apply", op_apply, true, 1},
+    {"ingest", op_write, true, 1},    {"apply", op_apply, true, 2},
     {"read", op_read, false, 1},      {"lists", op_lists, false, 2},
-    {"verify", op_verify, false, 11}, {"query", op_query, false, 3},
-    {"backup", op_backup, false, 19},
+    {"verify", op_verify, false, 97}, {"query", op_query, false, 5},
+    {"backup", op_backup, false, 211},
 };
 
 static void open_store(bool write)
