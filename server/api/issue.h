@@ -61,8 +61,8 @@ TB_MUST_USE tb_code issue_check_over(int64_t month, int64_t now_us, tb_error *er
 TB_MUST_USE tb_code issue_standing(tb_store *store, int64_t account, int64_t month,
                                    tb_invoice *ret_invoice, bool *ret_found, tb_error *err);
 
-/* Re-rates every stored invoice and credit note and compares the bytes; checks hashes, the chain
- * and the numbers. Calls say with a sentence for each difference and adds them to *differences. */
+/* Re-rates every stored invoice and credit note and compares the bytes. Calls say with a sentence
+ * for each difference and adds them to *differences. */
 TB_MUST_USE tb_code issue_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
                                  tb_error *err);
 

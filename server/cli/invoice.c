@@ -127,13 +127,47 @@ static tb_code check_account(tb_store *store, int64_t account, tb_error *err)
                    account);
 }
 
+static int by_id(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Accounts that have an invoice of the month, whatever else they have now. */
+static tb_code add_invoiced(invoice_run *run, tb_error *err)
+{
+    tb_invoice *all = NULL;
+    size_t n = 0, kept = 0;
+    tb_code code = tb_store_invoices(run->store, 0, run->month, &all, &n, err);
+    if (code) return code;
+    int64_t *list = realloc(run->accounts, (run->n_accounts + n + 1) * sizeof *list);
+    if (list)
+        run->accounts = list;
+    else
+        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    for (size_t i = 0; i < n; i++) {
+        if (!code) list[run->n_accounts++] = all[i].account;
+        tb_invoice_release(&all[i]);
+    }
+    free(all);
+    if (code) return code;
+    if (run->n_accounts) qsort(list, run->n_accounts, sizeof *list, by_id);
+    for (size_t i = 0; i < run->n_accounts; i++)
+        if (kept == 0 || list[kept - 1] != list[i]) list[kept++] = list[i];
+    run->n_accounts = kept;
+    return TB_OK;
+}
+
 static tb_code read_accounts(invoice_run *run, tb_error *err)
 {
-    if (!cli_given(run->call, "account"))
-        return tb_store_billed_accounts(run->store, run->month, &run->accounts, &run->n_accounts,
-                                        err);
     int64_t account = cli_number(run->call, "account", 0);
-    tb_code code = check_account(run->store, account, err);
+    tb_code code;
+    if (account == 0) {
+        code =
+            tb_store_billed_accounts(run->store, run->month, &run->accounts, &run->n_accounts, err);
+        return code ? code : add_invoiced(run, err);
+    }
+    code = check_account(run->store, account, err);
     if (code) return code;
     run->accounts = malloc(sizeof *run->accounts);
     if (!run->accounts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);

@@ -174,6 +174,7 @@ class Billing(Case):
         self.invoice("--account", 3, "--finalize", status=1)
         asked = self.invoices("--account", 3, "--finalize", "--empty")
         self.assertEqual((asked[0]["number"], asked[0]["total"]), ("2026-000001", "0.00"))
+        self.assertIn(asked[0], self.invoices())
         self.verify()
 
     def test_a_running_month_has_a_draft_and_no_invoice(self):
