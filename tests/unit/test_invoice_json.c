@@ -101,6 +101,33 @@ START_TEST(what_is_read_back_encodes_to_the_same_bytes)
 }
 END_TEST
 
+START_TEST(what_applies_to_few_is_there_where_it_applies)
+{
+    fixture f;
+    fixture_make(&f);
+    fixture_final(&f);
+    char *text = json_of(&f.s, NULL);
+    ck_assert_ptr_null(strstr(text, "\"replaces\""));
+    ck_assert_ptr_null(strstr(text, "\"books\""));
+    ck_assert_ptr_null(strstr(text, "\"corrects\""));
+    free(text);
+    strcpy(f.s.replaces, "2026-000003");
+    strcpy(f.s.corrects, "2026-000002");
+    f.books[1] = f.books[0];
+    strcpy(f.books[1].id, "later");
+    f.books[1].from_us += INT64_C(3600000000);
+    f.s.n_books = 2;
+    text = json_of(&f.s, NULL);
+    ck_assert_ptr_nonnull(strstr(text, ",\"replaces\":\"2026-000003\",\"residual\""));
+    ck_assert_ptr_nonnull(strstr(text, ",\"corrects\":\"2026-000002\",\"currency\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"book\":{\"id\":\"later\","));
+    ck_assert_ptr_nonnull(
+        strstr(text, "\"books\":[{\"from\":\"2026-10-01T00:00:00Z\",\"id\":\"standard-2026\","));
+    ck_assert_ptr_nonnull(strstr(text, "{\"from\":\"2026-10-01T01:00:00Z\",\"id\":\"later\","));
+    free(text);
+}
+END_TEST
+
 START_TEST(a_correction_carries_what_it_corrects)
 {
     fixture f;
@@ -229,6 +256,7 @@ int main(void)
     TCase *test = tcase_create("invoice_json");
     tcase_add_test(test, a_draft_is_these_bytes);
     tcase_add_test(test, what_is_read_back_encodes_to_the_same_bytes);
+    tcase_add_test(test, what_applies_to_few_is_there_where_it_applies);
     tcase_add_test(test, a_correction_carries_what_it_corrects);
     tcase_add_test(test, currencies_without_minor_units_come_back_too);
     tcase_add_test(test, any_changed_byte_is_found);
