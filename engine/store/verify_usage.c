@@ -144,6 +144,16 @@ static void month_clear(month *m)
     m->unsure = 0;
 }
 
+/* SQLite finds its way by the order of keys; where a damaged tree has lost it, rows come that the
+ * statement did not ask for. */
+static tb_code out_of_order(pass *p, member from, int64_t first, bool loud, sqlite3_stmt *s)
+{
+    if (loud) say_chunk(p, from.edge, first, true, "its days stand out of order");
+    p->v->damaged = true;
+    sqlite3_reset(s);
+    return TB_OK;
+}
+
 static tb_code read_days(pass *p, member from, int64_t first, int64_t days, bool loud, month *out,
                          tb_error *err)
 {
@@ -154,6 +164,7 @@ static tb_code read_days(pass *p, member from, int64_t first, int64_t days, bool
     tb_code code = tb__verify_sql(p->v, TB__V_DAYS, span, 2, &s, err);
     while (!code && !(code = tb__step(p->v->store, s, &row, err)) && row) {
         int64_t key = sqlite3_column_int64(s, 0), day = tb__key_index(key);
+        if (key < span[0] || key > span[1]) return out_of_order(p, from, first, loud, s);
         tb_grid *grid = &out->day[day - first];
         const char *wrong = NULL;
         if (tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), key,
@@ -402,6 +413,13 @@ static tb_code check_countries(pass *p, int64_t index, tb_error *err)
     tb_code code = tb__verify_sql(p->v, TB__V_COUNTRIES, values, 3, &s, err);
     while (!code && !(code = tb__step(p->v->store, s, &row, err)) && row) {
         int64_t day = sqlite3_column_int64(s, 0);
+        if (day < values[1] || day > values[2]) {
+            tb__differs(p->v, "Pull zone %lld: its countries' days stand out of order.",
+                        (long long)p->owner.id);
+            p->v->countries_damaged = true;
+            sqlite3_reset(s);
+            return TB_OK;
+        }
         bool unsure = p->parts.unsure >> (day - first) & 1;
         check_country_day(p, day, &p->parts.day[day - first], unsure, s);
     }
@@ -548,8 +566,13 @@ static tb_code verify_owned(tb__verify *v, tb_error *err)
         code = tb__verify_sql(v, TB__V_NEXT_KEY, &from, 1, &keys, err);
         if (!code) code = tb__step(v->store, keys, &row, err);
         if (code || sqlite3_column_type(keys, 0) == SQLITE_NULL) break;
-        int64_t series = tb__key_series(sqlite3_column_int64(keys, 0));
+        int64_t key = sqlite3_column_int64(keys, 0), series = tb__key_series(key);
         sqlite3_reset(keys);
+        if (key < from) { /* a damaged tree: this would never end */
+            tb__differs(v, "Chunks stand out of order after series %lld.",
+                        (long long)tb__key_series(from));
+            break;
+        }
         while (!code && more && id < series)
             if (!(code = tb__step(v->store, ids, &more, err)) && more)
                 id = sqlite3_column_int64(ids, 0);

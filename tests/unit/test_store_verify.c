@@ -492,6 +492,56 @@ START_TEST(each_broken_reference_is_named)
 }
 END_TEST
 
+/* A rowid as SQLite keeps it: 7 bits a byte, the first ones first; numbers of up to 28 bits. */
+static size_t varint(int64_t value, uint8_t out[4])
+{
+    size_t n = value >> 21 ? 4 : value >> 14 ? 3 : 2;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (uint8_t)((value >> 7 * (n - 1 - i) & 0x7f) | (i + 1 < n ? 0x80 : 0));
+    return n;
+}
+
+/* Puts another key where one stands in the file, which is then out of order. */
+static void change_key(fixture *f, int64_t from, int64_t to)
+{
+    static uint8_t file[1 << 20];
+    uint8_t before[4], after[4];
+    size_t n = varint(from, before), changed = 0;
+    ck_assert_uint_eq(varint(to, after), n);
+    FILE *db = fopen(f->path, "r+b");
+    ck_assert_ptr_nonnull(db);
+    size_t len = fread(file, 1, sizeof file, db);
+    for (size_t at = 0; at + n <= len; at++) {
+        if (memcmp(file + at, before, n) != 0) continue;
+        memcpy(file + at, after, n);
+        changed++;
+    }
+    rewind(db);
+    ck_assert_uint_eq(fwrite(file, 1, len, db), len);
+    ck_assert_int_eq(fclose(db), 0);
+    ck_assert_uint_eq(changed, 1);
+}
+
+/* SQLite gives rows of a damaged tree that the statement does not ask for. */
+START_TEST(keys_out_of_order_are_found)
+{
+    OPEN(f);
+    tb_row rows[4];
+    for (int i = 0; i < 4; i++)
+        rows[i] = row_of(31, "DE", HOUR + 24 * i, TB_M_REQUESTS, 7);
+    fixture_add(&f, rows, 4, 11);
+    int64_t series = series_of(&f, TB__SCOPE_ZONE, 31, "DE");
+    tb_store_close(f.store);
+    change_key(&f, tb__chunk_key(series, TB__GRAIN_HOURS, DAY + 2),
+               tb__chunk_key(series, TB__GRAIN_HOURS, 1));
+    fixture_open(&f, false);
+    verify(&f);
+    expect("Pull zone 31, DE, 2026-11: its days stand out of order.");
+    expect("out of order");
+    fixture_release(&f);
+}
+END_TEST
+
 /* Only seals know: both series hold what they held, and every sum is right. */
 START_TEST(series_that_were_swapped_are_found)
 {
@@ -674,6 +724,7 @@ int main(void)
     tcase_add_test(t, series_of_the_account_and_of_its_zones_go_together);
     tcase_add_test(t, countries_stay_within_the_day);
     tcase_add_test(t, each_broken_reference_is_named);
+    tcase_add_test(t, keys_out_of_order_are_found);
     tcase_add_test(t, series_that_were_swapped_are_found);
     tcase_add_test(t, edge_locations_that_were_swapped_are_found);
     tcase_add_test(t, lost_and_moved_countries_are_found);
