@@ -12,7 +12,7 @@ size_t tb__axis_rows(const tb__span *spans, size_t n)
     return rows;
 }
 
-static tb_code add_segment(tb__draft *d, const tb__span *span, const tb_segment *s)
+static tb_code add_segment(tb__draft *d, const tb__span *span, const tb_tier_segment *s)
 {
     return tb__line_row(d, &(tb_bill_tier){.part = span->part,
                                            .from = s->from,

@@ -57,7 +57,7 @@ static tb_code add_segment(const tb_tiers *t, size_t k, tb_i128 from, tb_i128 to
 {
     const tb_tier *tier = &t->tier[k];
     tb_i128 anchor = anchor_of(t, tier);
-    tb_segment s = {.tier = k, .from = from, .to = to, .units = to - from, .price = tier->price};
+    tb_tier_segment s = {.tier = k, .from = from, .to = to, .units = to - from, .price = tier->price};
     if (t->mode == TB_PACKAGE)
         s.blocks = blocks_of(to - anchor, t->block) - blocks_of(from - anchor, t->block);
     if (anchor >= from && anchor < to) s.flat = tier->flat;

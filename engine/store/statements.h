@@ -111,6 +111,10 @@
     X(EXTRA_PUT, "INSERT OR REPLACE INTO extra VALUES(?1,?2)")                                     \
     X(EXTRA_DELETE, "DELETE FROM extra WHERE name=?1")                                             \
     /* terms */                                                                                    \
+    /* the last declaration that holds at ?2, or the first of all */                               \
+    X(ACCOUNT_DECLARED,                                                                            \
+      "SELECT document FROM declaration WHERE kind='account' AND id=?1 ORDER BY from_us>?2,"       \
+      "CASE WHEN from_us>?2 THEN from_us ELSE -from_us END LIMIT 1")                               \
     X(ACCOUNT_TERMS,                                                                               \
       "SELECT coalesce(document->>'$.prepaid',0),coalesce(document->>'$.discounts.EUUSDiscount',0),"\
       "coalesce(document->>'$.discounts.AsiaOceaniaDiscount',0),"                                  \

@@ -2,10 +2,12 @@
  * SQLite picks the members. */
 #include "tollbook/terms.h"
 
+#include "store/billing.h"
 #include "store/internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 tb_code tb_store_account_terms(tb_store *store, int64_t account, tb_account_terms *ret_terms,
                                tb_error *err)
@@ -25,6 +27,30 @@ tb_code tb_store_account_terms(tb_store *store, int64_t account, tb_account_term
                                                  [TB_REGION_AF] = sqlite3_column_int(s, 4)}};
     sqlite3_reset(s);
     return TB_OK;
+}
+
+tb_code tb_store_month_currency(tb_store *store, int64_t account, int64_t month,
+                                char ret_currency[4], tb_error *err)
+{
+    int64_t last_hour = tb_month_first_day(month + 1) * 24 - 1;
+    const int64_t values[2] = {account, last_hour * TB_US_PER_HOUR};
+    sqlite3_stmt *s;
+    bool row;
+    tb__account_terms terms;
+    tb_code code = tb__sql_ints(store, TB__SQL_ACCOUNT_DECLARED, values, 2, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    if (!row)
+        return tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".", account);
+    const char *document = (const char *)sqlite3_column_text(s, 0);
+    if (document)
+        code = tb__account_terms_of(document, (size_t)sqlite3_column_bytes(s, 0), account, &terms,
+                                    err);
+    else
+        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    sqlite3_reset(s);
+    if (!code) memcpy(ret_currency, terms.currency, sizeof terms.currency);
+    return code;
 }
 
 static tb_zone_terms *room_for(tb_zone_terms *zones, size_t n)

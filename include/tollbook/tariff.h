@@ -28,7 +28,7 @@ typedef struct tb_stretch {
 } tb_stretch;
 
 /* The charged units of a stretch in one tier. */
-typedef struct tb_segment {
+typedef struct tb_tier_segment {
     size_t tier;       /* index in tb_tiers */
     tb_i128 from, to;  /* positions (from, to] on the month's usage, included units counted */
     tb_i128 units;     /* to - from */
@@ -36,13 +36,13 @@ typedef struct tb_segment {
     tb_decimal price;  /* per base unit, or per block */
     tb_decimal flat;   /* where the tier is entered here; else zero */
     tb_decimal amount; /* exact: units or blocks x price + flat */
-} tb_segment;
+} tb_tier_segment;
 
 typedef struct tb_rating {
     tb_i128 free;      /* units that cost nothing because they are included */
     tb_decimal amount; /* exact: the sum of the segments' */
     size_t n;          /* ascending; tiers without charged units in the stretch are left out */
-    tb_segment segment[TB_TIERS_MAX];
+    tb_tier_segment segment[TB_TIERS_MAX];
 } tb_rating;
 
 /* tiers: of a book. Errors: TB_E_OVERFLOW (not for up to TB_UNITS_MAX units and a book's prices);

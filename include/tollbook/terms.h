@@ -14,6 +14,11 @@ typedef struct tb_account_terms {
 TB_MUST_USE tb_code tb_store_account_terms(tb_store *store, int64_t account,
                                            tb_account_terms *ret_terms, tb_error *err);
 
+/* The currency an account's month is billed in: the one declared at the month's end, as in its bill.
+ * TB_E_NOT_FOUND: no such account. */
+TB_MUST_USE tb_code tb_store_month_currency(tb_store *store, int64_t account, int64_t month,
+                                            char ret_currency[4], tb_error *err);
+
 typedef struct tb_zone_terms {
     int64_t zone;
     bool enabled;  /* the setting; true where it is not set */

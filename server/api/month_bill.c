@@ -41,18 +41,6 @@ void month_bill_release(month_bill *bill)
     tb_bill_source_release(&bill->source);
 }
 
-tb_code month_currency(tb_store *store, int64_t account, int64_t month, int64_t now_us,
-                       char ret_currency[4], tb_error *err)
-{
-    tb_bill_source source;
-    tb_code code =
-        tb_store_bill_input(store, account, month, TB_NOW, NULL, 0, now_us, &source, err);
-    if (code) return code;
-    memcpy(ret_currency, source.input.currency, sizeof source.input.currency);
-    tb_bill_source_release(&source);
-    return TB_OK;
-}
-
 int64_t month_of_us(int64_t us)
 {
     return tb_month_from_day(tb_day_from_us(us));

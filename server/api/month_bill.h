@@ -26,10 +26,6 @@ TB_MUST_USE tb_code month_bill_read(tb_store *store, int64_t account, int64_t mo
                                     int64_t now_us, month_bill *ret_bill, tb_error *err);
 void month_bill_release(month_bill *bill);
 
-/* What the account pays in, as declared for the month. */
-TB_MUST_USE tb_code month_currency(tb_store *store, int64_t account, int64_t month, int64_t now_us,
-                                   char ret_currency[4], tb_error *err);
-
 int64_t month_of_us(int64_t us); /* months since January 1970 */
 int64_t month_start_us(int64_t month);
 

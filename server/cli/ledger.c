@@ -7,6 +7,7 @@
 #include "api/month_bill.h"
 #include "cli/cli.h"
 #include "tollbook/calendar.h"
+#include "tollbook/terms.h"
 
 static tb_code check_account(tb_store *store, int64_t account, tb_error *err)
 {
@@ -105,8 +106,8 @@ static tb_code add(tb_store *store, tb_ledger_entry *entry, bool *ret_known, tb_
     if (code) return code;
     code = check_account(store, entry->account, err);
     if (!code)
-        code = month_currency(store, entry->account, month_of_us(entry->at_us), entry->at_us,
-                              entry->currency, err);
+        code = tb_store_month_currency(store, entry->account, month_of_us(entry->at_us),
+                                       entry->currency, err);
     if (!code) code = tb_store_ledger_add(store, entry, ret_known, err);
     if (!code) code = tb_store_commit(store, err);
     if (code) tb_store_rollback(store);

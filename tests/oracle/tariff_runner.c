@@ -56,7 +56,7 @@ static void answer(const tb_tiers *tiers, const char *line)
     put(rating.amount);
     put_units(rating.free);
     for (size_t i = 0; i < rating.n; i++) {
-        const tb_segment *s = &rating.segment[i];
+        const tb_tier_segment *s = &rating.segment[i];
         printf(" %zu", s->tier);
         put_units(s->from);
         put_units(s->to);

@@ -105,7 +105,7 @@ START_TEST(a_loop_over_units_agrees)
         tb_decimal sum = TB_DECIMAL_ZERO;
         tb_i128 charged = 0;
         for (size_t s = 0; s < rating.n; s++) {
-            const tb_segment *segment = &rating.segment[s];
+            const tb_tier_segment *segment = &rating.segment[s];
             ck_assert(segment->units == segment->to - segment->from && segment->units > 0);
             ck_assert(s == 0 || segment->from == segment[-1].to);
             sum = add(sum, segment->amount);

@@ -63,7 +63,7 @@ static void costs(const tb_tiers *t, int64_t units, const char *expected)
     is(amount, expected);
 }
 
-static void segment_is(const tb_segment *s, size_t tier, int64_t from, int64_t to,
+static void segment_is(const tb_tier_segment *s, size_t tier, int64_t from, int64_t to,
                        const char *amount)
 {
     ck_assert_uint_eq(s->tier, tier);
