@@ -42,6 +42,7 @@ struct tb_store {
     uint64_t rejects_kept;  /* of the running segment */
     tb_u128 sums[TB_METRIC_COUNT]; /* of the running segment */
     tb_u128 country_requests, country_bytes; /* of the running segment's lines with a country */
+    tb_u128 rung_seals;                      /* of the running segment's rungs */
 
     tb__place *places; /* ascending by edge; good while the file's data version is the same */
     size_t n_places, cap_places;

@@ -11,7 +11,7 @@
 void tb__segment_reset(tb_store *store)
 {
     memset(store->sums, 0, sizeof store->sums);
-    store->country_requests = store->country_bytes = 0;
+    store->country_requests = store->country_bytes = store->rung_seals = 0;
     store->rejects_kept = 0;
     store->next_segment = 0;
 }
@@ -60,6 +60,7 @@ static void sums_json(const tb_store *store, tb_buf *out)
     sum_json(out, TB__COUNTRY_REQUESTS, store->country_requests);
     sum_json(out, TB__COUNTRY_BYTES, store->country_bytes);
     sum_json(out, TB__REJECTS_KEPT, store->rejects_kept);
+    sum_json(out, TB__RUNG_SEALS, store->rung_seals);
     tb_buf_str(out, out->len ? "\"}" : "{}");
 }
 
@@ -225,6 +226,11 @@ tb_code tb_store_known_by_name(tb_store *store, const char *name, tb_known **ret
 
 /* --- rungs --- */
 
+int64_t tb__seal_rung(const void *head, int64_t length, const void *hash)
+{
+    return tb__seal(hash, 16, tb__seal(head, 16, length));
+}
+
 tb_code tb_store_add_rungs(tb_store *store, tb_hash128 head, const tb_rung *rungs, size_t n,
                            tb_error *err)
 {
@@ -240,6 +246,8 @@ tb_code tb_store_add_rungs(tb_store *store, tb_hash128 head, const tb_rung *rung
         sqlite3_bind_blob(s, 3, hash, 16, SQLITE_STATIC);
         code = tb__run(store, s, err);
         if (code) return code;
+        if (sqlite3_changes(store->db) == 1)
+            store->rung_seals += (uint64_t)tb__seal_rung(head_bytes, (int64_t)rungs[i].length, hash);
     }
     return TB_OK;
 }

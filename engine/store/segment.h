@@ -8,6 +8,7 @@
 #define TB__COUNTRY_REQUESTS "country_requests"
 #define TB__COUNTRY_BYTES    "country_bytes"
 #define TB__REJECTS_KEPT     "rejects_kept"
+#define TB__RUNG_SEALS       "rung_seals"
 
 #define TB__SEGMENT_TEXTS 5
 
@@ -23,5 +24,7 @@ typedef struct tb__segment_row {
 } tb__segment_row;
 
 int64_t tb__seal_segment(const tb__segment_row *row);
+/* head and hash are 16 bytes each. */
+int64_t tb__seal_rung(const void *head, int64_t length, const void *hash);
 
 #endif

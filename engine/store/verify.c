@@ -214,7 +214,7 @@ static bool parse_sum(const char *digits, int len, tb_u128 *ret)
 /* What all segments together say they added. */
 typedef struct added {
     tb_u128 metric[TB_METRIC_COUNT];
-    tb_u128 country_requests, country_bytes, rejects_kept;
+    tb_u128 country_requests, country_bytes, rejects_kept, rung_seals;
 } added;
 
 static int metric_named(const char *name)
@@ -230,6 +230,7 @@ static tb_u128 *sum_named(added *sums, const char *name)
     if (strcmp(name, TB__COUNTRY_REQUESTS) == 0) return &sums->country_requests;
     if (strcmp(name, TB__COUNTRY_BYTES) == 0) return &sums->country_bytes;
     if (strcmp(name, TB__REJECTS_KEPT) == 0) return &sums->rejects_kept;
+    if (strcmp(name, TB__RUNG_SEALS) == 0) return &sums->rung_seals;
     int m = metric_named(name);
     return m >= 0 && tb_metric_table[m].how == TB_HOW_SUM ? &sums->metric[m] : NULL;
 }
@@ -267,9 +268,14 @@ static void compare_sum(tb__verify *v, const char *what, const char *parts, tb_u
 
 static tb_code verify_sums(tb__verify *v, tb_error *err)
 {
-    added sums = {{0}, 0, 0, 0};
+    added sums = {.rung_seals = 0};
+    tb_u128 rungs = 0;
     tb_code code = add_segments(v, &sums, err);
-    if (code || v->damaged) return code;
+    if (!code) code = tb__sum_rungs(v, &rungs, err);
+    if (code) return code;
+    if (rungs != sums.rung_seals)
+        tb__differs(v, "The hashes of inputs' beginnings (rungs) are not those that were written.");
+    if (v->damaged) return TB_OK;
     for (int m = 0; m < TB_METRIC_COUNT; m++)
         if (tb_metric_table[m].how == TB_HOW_SUM)
             compare_sum(v, tb_metric_table[m].name, "hours", sums.metric[m], v->sums[m]);

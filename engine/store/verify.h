@@ -30,6 +30,7 @@
     X(EDGE_SEALS, "SELECT id,code,seal FROM edge")                                                 \
     X(SEGMENT_SEALS, "SELECT id,kind,start,length,lines_before,accepted,rejected,final,added_us,"  \
                      "name IS NOT NULL,name,source,hash,head,sums,seal FROM segment")              \
+    X(RUNGS, "SELECT head,length,hash FROM rung")                                                  \
     X(ROLES, "SELECT id FROM key WHERE roles&~?1")                                                 \
     X(BOOKS,                                                                                       \
       "SELECT b.name,b.currency,b.effective_us,b.sha256,b.document,coalesce((SELECT"               \
@@ -80,6 +81,8 @@ TB_MUST_USE tb_code tb__verify_sql(tb__verify *v, tb__verify_statement id, const
 TB_MUST_USE tb_code tb__verify_schema(tb__verify *v, tb_error *err);
 TB_MUST_USE tb_code tb__verify_seals(tb__verify *v, tb_error *err);
 TB_MUST_USE tb_code tb__verify_roles(tb__verify *v, tb_error *err);
+/* The seals of all rungs together. */
+TB_MUST_USE tb_code tb__sum_rungs(tb__verify *v, tb_u128 *ret_sum, tb_error *err);
 
 /* verify_usage.c: every chunk and every day of countries; fills sums and newest_hour. */
 TB_MUST_USE tb_code tb__verify_zones(tb__verify *v, tb_error *err);

@@ -647,6 +647,33 @@ START_TEST(a_changed_segment_is_found)
 }
 END_TEST
 
+START_TEST(lost_changed_and_added_rungs_are_found)
+{
+    static const char *const changes[] = {
+        "DELETE FROM rung WHERE length=512", "UPDATE rung SET hash=zeroblob(16) WHERE length=512",
+        "UPDATE rung SET length=513 WHERE length=512",
+        "INSERT INTO rung VALUES(zeroblob(16),700,zeroblob(16))"};
+    static const tb_rung rungs[] = {{512, {1, 2}}, {1024, {3, 4}}};
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        fixture f;
+        tb_error err = {0};
+        fixture_init(&f);
+        for (unsigned known = 0; known < 2; known++) { /* the second time nothing is added */
+            tb_segment s = {.kind = TB_BATCH_LOG, .source = "t", .length = 2000, .head = {9, known}};
+            ok(tb_store_begin(f.store, &err));
+            ok(tb_store_add_rungs(f.store, (tb_hash128){9, 0}, rungs, 2, &err));
+            ok(tb_store_add_segment(f.store, &s, NULL, &err));
+            ok(tb_store_commit(f.store, &err));
+        }
+        ck_assert_msg(verify(&f) == 0, "%s", found.text);
+        sql(&f, changes[i]);
+        verify(&f);
+        expect_only("The hashes of inputs' beginnings (rungs) are not those that were written.");
+        fixture_release(&f);
+    }
+}
+END_TEST
+
 START_TEST(refused_lines_that_were_not_kept_are_no_difference)
 {
     fixture f;
@@ -729,6 +756,7 @@ int main(void)
     tcase_add_test(t, edge_locations_that_were_swapped_are_found);
     tcase_add_test(t, lost_and_moved_countries_are_found);
     tcase_add_test(t, a_changed_segment_is_found);
+    tcase_add_test(t, lost_changed_and_added_rungs_are_found);
     tcase_add_test(t, refused_lines_that_were_not_kept_are_no_difference);
     tcase_add_test(t, what_was_declared_changed_deleted_and_restored_agrees);
     tcase_add_test(t, it_reads_one_snapshot_also_inside_a_transaction_of_the_caller);
