@@ -15,13 +15,15 @@ SEES = {
     "encode": {"base", "model", "stats"},
     "billing": {"base", "model", "stats", "encode"},
     "invoice": {"base", "model", "encode", "billing"},
-    "store": {"base", "model", "intake", "rollup", "stats", "encode", "billing", "invoice"},
+    "whatif": {"base", "model", "billing"},
+    "store": {"base", "model", "intake", "rollup", "stats", "encode", "billing", "invoice",
+              "whatif"},
     "feed": {"base", "model", "intake", "rollup", "store"},
     "http": {"base", "model", "stats", "encode", "store"},
-    "api": {"base", "model", "intake", "stats", "encode", "billing", "invoice", "store", "feed",
-            "http"},
-    "cli": {"base", "model", "intake", "stats", "encode", "billing", "invoice", "store", "feed",
-            "http", "api"},
+    "api": {"base", "model", "intake", "stats", "encode", "billing", "invoice", "whatif",
+            "store", "feed", "http"},
+    "cli": {"base", "model", "intake", "stats", "encode", "billing", "invoice", "whatif",
+            "store", "feed", "http", "api"},
     "main": {"cli"},
 }
 SERVER = {"feed", "http", "api", "cli", "main"}
@@ -35,6 +37,7 @@ PUBLIC = {
     "json": "encode", "answer": "encode",
     "book": "billing", "tariff": "billing", "bill": "billing",
     "invoice": "invoice", "correction": "invoice", "usage": "invoice",
+    "whatif": "whatif",
     "store": "store", "charges": "store", "terms": "store",
 }
 
@@ -46,7 +49,8 @@ ONLY = {
     "zlib.h": ["server/feed/", "server/http/"],
     "zstd.h": ["server/feed/", "server/cli/"],
     "jansson.h": ["engine/model/", "engine/intake/", "server/api/", "server/cli/"],
-    "sodium.h": ["engine/model/", "engine/billing/", "engine/invoice/", "engine/store/", "server/"],
+    "sodium.h": ["engine/model/", "engine/billing/", "engine/invoice/", "engine/whatif/",
+                 "engine/store/", "server/"],
     "xxhash.h": ["engine/base/hash.h", "engine/store/", "engine/rollup/", "server/"],
     "pthread.h": ["server/", "engine/store/open.c"],
     "time.h": ["server/"],
