@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "cli/cli.h"
+#include "tollbook/advice.h"
 
 static int usage_error(const char *command, const tb_error *err)
 {
@@ -57,6 +58,7 @@ int main(int argc, char **argv)
     int words;
     tb_error err;
     argc--, argv++;
+    tb_advice_start();
     umask(077); /* databases hold hashes of keys and everybody's figures */
     if (argc > 0 && (strcmp(argv[0], "help") == 0 || strcmp(argv[0], "--help") == 0 ||
                      strcmp(argv[0], "-h") == 0))
