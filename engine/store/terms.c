@@ -89,6 +89,20 @@ tb_code tb_store_zone_terms(tb_store *store, int64_t account, int64_t now_us,
     return TB_OK;
 }
 
+tb_code tb_store_zone_account(tb_store *store, int64_t zone, int64_t *ret_account, tb_error *err)
+{
+    int64_t account = 0;
+    tb_code code = tb__int_of(store, TB__SQL_ZONE_ACCOUNT, &zone, 1, 0, &account, err);
+    if (code) return code;
+    if (account == 0)
+        return tb_fail(err, TB_E_ZONE_NOT_FOUND, "zone",
+                       "No account has a pull zone %" PRId64 ". See: tollbook query --db FILE "
+                       "'SELECT id, account, name FROM zone'",
+                       zone);
+    *ret_account = account;
+    return TB_OK;
+}
+
 tb_code tb_store_balancer_account(tb_store *store, int64_t balancer, int64_t *ret_account,
                                   tb_error *err)
 {

@@ -28,6 +28,10 @@ typedef struct tb_zone_terms {
 TB_MUST_USE tb_code tb_store_zone_terms(tb_store *store, int64_t account, int64_t now_us,
                                         tb_zone_terms **ret_zones, size_t *ret_n, tb_error *err);
 
+/* Whose zone it is, deleted ones too. TB_E_ZONE_NOT_FOUND: nobody's. */
+TB_MUST_USE tb_code tb_store_zone_account(tb_store *store, int64_t zone, int64_t *ret_account,
+                                          tb_error *err);
+
 /* Whose balancer it is. TB_E_NOT_FOUND: nobody's. */
 TB_MUST_USE tb_code tb_store_balancer_account(tb_store *store, int64_t balancer,
                                               int64_t *ret_account, tb_error *err);

@@ -120,6 +120,22 @@ static const cli_option stats_options[] = {
      .help = "which figures; all but the first need --zone; default statistics"},
 };
 
+static const cli_option percentile_options[] = {
+    DB,
+    ID("zone", "ID", "a pull zone's traffic"),
+    ID("account", "ID", "an account's traffic, all its pull zones together"),
+    {.name = "month", .value = "YYYY-MM", .kind = CLI_TEXT, .help = "UTC; default the running one"},
+    {.name = "percentile", .value = "P", .kind = CLI_TEXT, .help = "default 95"},
+    {.name = "commit",
+     .value = "MBIT",
+     .kind = CLI_TEXT,
+     .help = "Mbit/s agreed: how many buckets are above it, and how many more may come"},
+    {.name = "format",
+     .value = "table|json",
+     .kind = CLI_CHOICE,
+     .help = "default: table on a terminal, json otherwise"},
+};
+
 static const cli_option verify_options[] = {DB};
 
 static const cli_option book_options[] = {DB};
@@ -350,6 +366,14 @@ const cli_command cli_commands[] = {
      .details = "See also: ledger pay, ledger adjust.",
      OPTIONS(ledger_options),
      .run = cli_ledger},
+    {.name = "percentile",
+     .operands = "",
+     .summary = "Bill a month's traffic by its 95th percentile (95/5)",
+     .details = "Of a month's n hourly byte sums the floor(5 % of n) largest are discarded; the next\n"
+                "one, as Mbit/s, is the answer. Exact selection, nothing interpolated; hours that\n"
+                "hold nothing count as zero and are counted.",
+     OPTIONS(percentile_options),
+     .run = cli_percentile},
     {.name = "verify",
      .operands = "",
      .summary = "Check everything stored against itself",
