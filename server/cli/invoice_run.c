@@ -113,13 +113,25 @@ int invoice_show(invoice_run *run)
 
 /* --- finalising --- */
 
-static void say_credit(void *ctx, const tb_invoice *note)
+/* A credit note is said once it is committed: until then its number may go to another. */
+static void note_credit(void *ctx, const tb_invoice *note)
 {
-    const invoice_run *run = ctx;
+    invoice_run *run = ctx;
     char month[8];
     month_format(note->month, month);
-    cli_say(run->call, "account %" PRId64 ": credit note %s over %s %s for %s.", note->account,
-            note->number, note->total, note->currency, month);
+    tb_buf_fmt(&run->credits, "account %" PRId64 ": credit note %s over %s %s for %s.\n",
+               note->account, note->number, note->total, note->currency, month);
+}
+
+static void say_credits(const invoice_run *run)
+{
+    const char *line = run->credits.data;
+    for (size_t left = run->credits.len; left > 0;) {
+        size_t len = (size_t)((const char *)memchr(line, '\n', left) - line);
+        cli_say(run->call, "%.*s", (int)len, line);
+        line += len + 1;
+        left -= len + 1;
+    }
 }
 
 /* In a transaction. *ret_invoice is set where *ret_outcome is not NOTHING. */
@@ -134,31 +146,44 @@ static tb_code make_final(invoice_run *run, int64_t account, tb_invoice *ret_inv
     code = issue_draft(run->store, account, run->month, &run->books, run->now_us, &draft, err);
     if (code) return code;
     code = issue_finalize(run->store, &draft, run->now_us, cli_given(run->call, "empty"),
-                          say_credit, run, ret_invoice, ret_outcome, err);
+                          note_credit, run, ret_invoice, ret_outcome, err);
     if (code == TB_E_UNPRICED) say_unpriced(run->call, &draft.statement);
     issue_release(&draft);
     return code;
 }
 
+static tb_code commit_account(invoice_run *run, int64_t account, tb_invoice *ret_invoice,
+                              issue_outcome *ret_outcome, tb_error *err)
+{
+    tb_code code = tb_store_begin(run->store, err);
+    if (code) return code;
+    run->credits.len = 0;
+    code = make_final(run, account, ret_invoice, ret_outcome, err);
+    if (code == TB_OK) {
+        code = tb_buf_check(&run->credits, err);
+        if (!code) code = tb_store_commit(run->store, err);
+        if (code && *ret_outcome != ISSUE_NOTHING) tb_invoice_release(ret_invoice);
+    }
+    if (code) tb_store_rollback(run->store);
+    return code;
+}
+
+/* The log is moved into the file now and then, so that a long run needs no disk of its own. */
 static tb_code finalize_account(invoice_run *run, int64_t account, tb_error *err)
 {
     tb_invoice invoice;
     issue_outcome outcome;
-    tb_code code = tb_store_begin(run->store, err);
+    tb_code code = commit_account(run, account, &invoice, &outcome, err);
     if (code) return code;
-    code = make_final(run, account, &invoice, &outcome, err);
-    if (code) {
-        tb_store_rollback(run->store);
-        return code;
-    }
-    code = tb_store_commit(run->store, err);
-    if (code) tb_store_rollback(run->store);
+    say_credits(run);
     run->made += outcome == ISSUE_MADE;
     run->known += outcome == ISSUE_KNOWN;
     run->nothing += outcome == ISSUE_NOTHING;
-    if (outcome == ISSUE_NOTHING) return code;
-    if (!code) code = print_stored(run, &invoice, err);
-    tb_invoice_release(&invoice);
+    if (outcome != ISSUE_NOTHING) {
+        code = print_stored(run, &invoice, err);
+        tb_invoice_release(&invoice);
+    }
+    tb_store_checkpoint(run->store, false);
     return code;
 }
 

@@ -42,7 +42,7 @@ static struct {
     fault_mode mode;
     uint64_t at, count, random;
     uint64_t groups; /* given so far */
-    bool happened;
+    bool happened, deaf;
 } state;
 
 static uint64_t next_random(void)
@@ -202,6 +202,7 @@ static int on_sync(sqlite3_file *p, int flags)
     int rc = operation(SQLITE_IOERR_FSYNC, false, false);
     if (rc != SQLITE_OK) return rc;
     may_cut();
+    if (state.deaf) return SQLITE_OK;
     forget(f);
     f->created = false;
     return REAL(p)->pMethods->xFileSize(REAL(p), &f->durable);
@@ -375,6 +376,16 @@ void fault_register(void)
         .xGetLastError = on_last_error,
     };
     if (sqlite3_vfs_register(&state.vfs, 0) != SQLITE_OK) abort();
+}
+
+void fault_make_default(void)
+{
+    if (sqlite3_vfs_register(&state.vfs, 1) != SQLITE_OK) abort();
+}
+
+void fault_set_deaf(bool deaf)
+{
+    state.deaf = deaf;
 }
 
 void fault_arm(fault_mode mode, uint64_t at, uint64_t seed)

@@ -28,8 +28,12 @@ typedef enum fault_mode {
 
 /* Registers FAULT_VFS. */
 void fault_register(void);
+/* Whoever opens a file without naming a file system gets this one. */
+void fault_make_default(void);
 /* Counting starts at 1 with the next operation. */
 void fault_arm(fault_mode mode, uint64_t at, uint64_t seed);
+/* From now on syncs say that all is well and do nothing: a drive that lies. */
+void fault_set_deaf(bool deaf);
 /* Operations since fault_arm. */
 uint64_t fault_operations(void);
 /* Whether the fault came about since fault_arm. */
