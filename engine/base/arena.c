@@ -28,6 +28,17 @@ void tb__arena_release(tb__arena *arena)
     }
 }
 
+void tb__arena_reset(tb__arena *arena)
+{
+    tb__arena_block *kept = arena->blocks;
+    if (!kept) return;
+    arena->blocks = kept->next;
+    tb__arena_release(arena);
+    kept->next = NULL;
+    kept->used = 0;
+    arena->blocks = kept;
+}
+
 static size_t round_up(size_t size)
 {
     return (size + ALIGN - 1) / ALIGN * ALIGN;

@@ -78,10 +78,22 @@ static bool with_sign(u128 size, bool negative, tb_i128 *ret)
     return true;
 }
 
+/* a x b; the usual sizes need one multiplication. */
+static bool product_of(u128 a, u128 b, u128 *ret)
+{
+    if (((a | b) >> 64) != 0) return !__builtin_mul_overflow(a, b, ret);
+    *ret = (u128)(uint64_t)a * (uint64_t)b;
+    return true;
+}
+
 static bool times(tb_i128 n, u128 factor, tb_i128 *ret)
 {
     u128 size;
-    if (__builtin_mul_overflow(magnitude(n), factor, &size)) return false;
+    if (factor == 1) {
+        *ret = n;
+        return true;
+    }
+    if (!product_of(magnitude(n), factor, &size)) return false;
     return with_sign(size, n < 0, ret);
 }
 
@@ -104,6 +116,7 @@ typedef struct wide {
 
 static wide multiply(u128 a, u128 b)
 {
+    if (((a | b) >> 64) == 0) return (wide){.low = (u128)(uint64_t)a * (uint64_t)b};
     const u128 mask = UINT64_MAX;
     u128 low = (a & mask) * (b & mask);
     u128 left = (a >> 64) * (b & mask);
@@ -116,6 +129,15 @@ static wide multiply(u128 a, u128 b)
 /* d in 1..2^127, so that a rest doubled still fits. */
 static wide divide(wide n, u128 d, u128 *ret_rest)
 {
+    if (n.high == 0 && ((n.low | d) >> 64) == 0) {
+        *ret_rest = (uint64_t)n.low % (uint64_t)d;
+        return (wide){.low = (uint64_t)n.low / (uint64_t)d};
+    }
+    if (n.high == 0) {
+        wide small = {.low = n.low / d};
+        *ret_rest = n.low - small.low * d;
+        return small;
+    }
     wide q = {.high = n.high / d};
     u128 rest = n.high % d;
     if (rest == 0) {
@@ -311,6 +333,7 @@ int tb_decimal_sign(tb_decimal value)
 
 int tb_decimal_compare(tb_decimal a, tb_decimal b)
 {
+    if (a.scale == b.scale) return (a.mantissa > b.mantissa) - (a.mantissa < b.mantissa);
     int sign = tb_decimal_sign(a);
     if (sign != tb_decimal_sign(b)) return sign > tb_decimal_sign(b) ? 1 : -1;
     int scale = a.scale > b.scale ? a.scale : b.scale;
@@ -328,6 +351,10 @@ static tb_code add_named(tb_decimal a, tb_decimal b, const char *what, tb_decima
 {
     int scale = a.scale > b.scale ? a.scale : b.scale;
     tb_i128 x, y, sum;
+    if (a.mantissa == 0 && b.scale == scale) {
+        *ret = b;
+        return TB_OK;
+    }
     if (!times(a.mantissa, powers[scale - a.scale], &x) ||
         !times(b.mantissa, powers[scale - b.scale], &y) || __builtin_add_overflow(x, y, &sum) ||
         magnitude(sum) > MAGNITUDE_MAX)
@@ -353,7 +380,7 @@ tb_code tb_decimal_mul(tb_decimal a, tb_decimal b, tb_decimal *ret, tb_error *er
     u128 size;
     tb_i128 product;
     if (scale > TB_DECIMAL_SCALE_MAX) return too_fine(err, "product");
-    if (__builtin_mul_overflow(magnitude(a.mantissa), magnitude(b.mantissa), &size) ||
+    if (!product_of(magnitude(a.mantissa), magnitude(b.mantissa), &size) ||
         !with_sign(size, (a.mantissa < 0) != (b.mantissa < 0), &product))
         return overflow(err, "product", scale);
     *ret = (tb_decimal){product, scale};
@@ -398,7 +425,19 @@ tb_code tb_decimal_shift(tb_decimal value, int places, tb_decimal *ret, tb_error
 tb_code tb_decimal_round(tb_decimal value, int scale, tb_rounding mode, tb_decimal *ret,
                          tb_error *err)
 {
-    return tb_decimal_divide(value, 1, 1, scale, mode, ret, err);
+    int places = value.scale - scale;
+    if (places >= 0 && scale >= 0) { /* a division by a power of ten: it always fits */
+        u128 size = magnitude(value.mantissa), rest;
+        u128 q = divide((wide){.low = size}, powers[places], &rest).low;
+        q += rounds_up(q, rest, powers[places], false, mode);
+        *ret = (tb_decimal){value.mantissa < 0 ? -(tb_i128)q : (tb_i128)q, scale};
+        return TB_OK;
+    }
+    if (scale < 0 || scale > TB_DECIMAL_SCALE_MAX) return too_fine(err, "quotient");
+    tb_i128 finer;
+    if (!times(value.mantissa, powers[-places], &finer)) return overflow(err, "quotient", scale);
+    *ret = (tb_decimal){finer, scale};
+    return TB_OK;
 }
 
 /* n / (d x 10^places), rounded once. False where it does not fit. */
@@ -430,6 +469,7 @@ tb_code tb_decimal_divide(tb_decimal value, tb_i128 num, tb_i128 den, int scale,
 {
     if (den <= 0) return tb_fail(err, TB_E_VALIDATION, NULL, "A divisor must be above zero.");
     if (scale < 0 || scale > TB_DECIMAL_SCALE_MAX) return too_fine(err, "quotient");
+    if (num == den) return tb_decimal_round(value, scale, mode, ret, err);
     wide product = multiply(magnitude(value.mantissa), magnitude(num));
     int places = scale - value.scale;
     u128 size;

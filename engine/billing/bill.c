@@ -14,7 +14,7 @@ static tb_code make_room(tb__draft *d)
     return d->bill.lines ? TB_OK : tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
 }
 
-static tb_code make_lines(tb__draft *d)
+tb_code tb__bill_lines(tb__draft *d)
 {
     tb_code code = tb__bill_bandwidth(d, TB_CHARGE_PREMIUM);
     if (!code) code = tb__bill_volume(d);
@@ -42,7 +42,7 @@ static tb_code rate(tb__draft *d)
     tb_code code = tb__bill_check(d);
     if (!code) code = make_room(d);
     if (!code) code = tb__bill_gaps(d);
-    if (!code) code = name_line(d, make_lines(d));
+    if (!code) code = name_line(d, tb__bill_lines(d));
     if (!code) code = tb_bill_sum(&d->bill, d->in, d->err);
     return code;
 }

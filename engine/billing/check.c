@@ -29,7 +29,6 @@ static tb_code check_currency(tb__draft *d)
         if (currency[i] < 'A' || currency[i] > 'Z')
             return tb_fail(d->err, TB_E_VALIDATION, "currency", "Three capital letters name it.");
     if (currency[3]) return tb_fail(d->err, TB_E_VALIDATION, "currency", "It has three letters.");
-    d->bill.minor_digits = tb_currency_minor_digits(currency);
     return TB_OK;
 }
 
@@ -41,6 +40,19 @@ static tb_code check_book(tb__draft *d, const tb_book *book)
                        book->currency, d->in->account, d->in->currency);
     d->bill.minor_digits = book->minor_digits;
     d->bill.rounding = book->rounding;
+    return TB_OK;
+}
+
+tb_code tb__bill_check_books(tb__draft *d)
+{
+    bool booked = false;
+    for (size_t i = 0; i < d->in->n_parts; i++) {
+        const tb_book *book = d->in->parts[i].book;
+        tb_code code = book ? check_book(d, book) : TB_OK;
+        if (code) return code;
+        booked = booked || book;
+    }
+    if (!booked) d->bill.minor_digits = tb_currency_minor_digits(d->in->currency);
     return TB_OK;
 }
 
@@ -60,8 +72,6 @@ static tb_code check_parts(tb__draft *d)
         const tb_bill_part *part = &in->parts[i];
         if (part->from_us != at || part->to_us <= at || (part->to_us - at) % TB_US_PER_S)
             return refuse(d, "parts", i, "parts touch and last whole seconds");
-        tb_code code = part->book ? check_book(d, part->book) : TB_OK;
-        if (code) return code;
     }
     if (at != end)
         return tb_fail(d->err, TB_E_VALIDATION, "parts", "The parts must cover the month.");
@@ -147,6 +157,7 @@ tb_code tb__bill_check(tb__draft *d)
 {
     tb_code code = check_currency(d);
     if (!code) code = check_parts(d);
+    if (!code) code = tb__bill_check_books(d);
     if (!code) code = each(d, d->in->n_bytes, check_bytes);
     if (!code) code = each(d, d->in->n_optimizers, check_optimizer);
     if (!code) code = each(d, d->in->n_balancers, check_balancer);

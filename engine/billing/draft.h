@@ -1,4 +1,8 @@
-/* A bill in the making: what the parts of tb_bill_rate hand to one another. */
+/* A bill in the making: what the parts of tb_bill_rate hand to one another.
+ *
+ * The same functions make whole bills and, `bare`, amounts alone: a bare draft has one line at a
+ * time, which knows its rows and amounts, and the sum of rounded lines. What only says what an
+ * amount is for (texts, evidence, shares, the list of what has no price) is left out there. */
 #ifndef TOLLBOOK_BILLING_DRAFT_H
 #define TOLLBOOK_BILLING_DRAFT_H
 
@@ -17,12 +21,15 @@ typedef struct tb__gap_entry tb__gap_entry;
 
 typedef struct tb__draft {
     const tb_bill_input *in;
+    bool bare;
+    tb_decimal sum; /* bare: of the rounded lines so far */
     tb_bill bill;
     tb__arena arena;
     int64_t month_seconds;
     const uint8_t *byte_gaps; /* a tb__gap for each of in->bytes */
+    unsigned charges;         /* 1 << tb_charge, of those that a line will be made of */
     tb__gap_entry *gaps;      /* of unpriced usage, in the order found */
-    size_t n_gaps;
+    size_t n_gaps;            /* bare: not listed, but counted */
     tb_error *err;
     tb_bill_line *line; /* the newest; what an error names */
     tb_bill_tier *rows; /* of the newest line */
@@ -33,6 +40,9 @@ typedef struct tb__draft {
 
 /* Whether the input is what bill.h says; settles the bill's minor digits and rounding. */
 TB_MUST_USE tb_code tb__bill_check(tb__draft *d);
+/* The same of an input that differs from a checked one in its parts' books and in sizes of usage,
+ * which are not negative. month_seconds is set already. */
+TB_MUST_USE tb_code tb__bill_check_books(tb__draft *d);
 
 /* --- gaps.c --- */
 
@@ -53,14 +63,21 @@ TB_MUST_USE tb_code tb__line_row(tb__draft *d, const tb_bill_tier *row);
 /* Adds units to the row of this part and price, or a new one. Positions and amounts come later. */
 TB_MUST_USE tb_code tb__line_units(tb__draft *d, uint32_t part, tb_i128 units, tb_decimal price,
                                    tb_decimal shown);
-void tb__line_evidence(tb_bill_line *line, const tb_evidence *more);
+/* Units that cost price x units: the same; bare, the amount alone. */
+TB_MUST_USE tb_code tb__line_charge(tb__draft *d, uint32_t part, tb_i128 units, tb_decimal price,
+                                    tb_decimal shown);
+void tb__line_evidence(tb__draft *d, const tb_evidence *more);
 /* Lays rows of tb__line_units one behind the other on the line's axis. */
 TB_MUST_USE tb_code tb__line_place(tb__draft *d);
 /* Sums units and amounts of the rows, rounds, numbers the line. */
 TB_MUST_USE tb_code tb__line_close(tb__draft *d);
+/* The newest line, closed, is no line after all. */
+void tb__line_drop(tb__draft *d);
 
 /* --- one concept each --- */
 
+/* All lines, kind by kind (bill.c). */
+TB_MUST_USE tb_code tb__bill_lines(tb__draft *d);
 TB_MUST_USE tb_code tb__bill_bandwidth(tb__draft *d, tb_charge charge); /* bandwidth.c */
 TB_MUST_USE tb_code tb__bill_volume(tb__draft *d);                      /* volume.c */
 TB_MUST_USE tb_code tb__bill_optimizers(tb__draft *d);                  /* fees.c */

@@ -84,7 +84,7 @@ tb_code tb__bill_balancer_fees(tb__draft *d)
 
 static tb_code sum_rounded(const tb__draft *d, tb_decimal *ret)
 {
-    tb_decimal sum = TB_DECIMAL_ZERO;
+    tb_decimal sum = d->sum;
     for (size_t i = 0; i < d->bill.n_lines; i++) {
         tb_code code = tb_decimal_add(sum, d->bill.lines[i].amount, &sum, d->err);
         if (code) return code;
@@ -116,12 +116,6 @@ static tb_code take_off(tb__draft *d)
     return code ? code : tb__line_row(d, &row);
 }
 
-/* The newest line, closed, is no line after all. */
-static void drop(tb__draft *d)
-{
-    d->bill.n_lines--;
-}
-
 tb_code tb__bill_minimum(tb__draft *d)
 {
     if (d->in->running || !d->in->active_zone) return TB_OK;
@@ -136,6 +130,6 @@ tb_code tb__bill_minimum(tb__draft *d)
     d->line->quantity = 1;
     d->line->evidence.from_us = d->in->parts[0].from_us;
     d->line->evidence.to_us = d->in->parts[d->in->n_parts - 1].to_us;
-    if (tb_decimal_sign(d->line->exact) <= 0) drop(d);
+    if (tb_decimal_sign(d->line->exact) <= 0) tb__line_drop(d);
     return TB_OK;
 }

@@ -66,7 +66,9 @@ static void put_reason(char *out, size_t size, const tb_bill_part *part, tb__gap
 static void add(tb__draft *d, tb_line_kind kind, int64_t id, const char *what, tb_i128 quantity,
                 const char *unit, uint32_t part, tb__gap gap, const char *path)
 {
-    tb__gap_entry *e = &d->gaps[d->n_gaps++];
+    size_t at = d->n_gaps++;
+    if (d->bare) return;
+    tb__gap_entry *e = &d->gaps[at];
     *e = (tb__gap_entry){.kind = kind, .id = id};
     tb__resource_put(e->shown.resource, kind, id);
     snprintf(e->shown.what, sizeof e->shown.what, "%s", what);
@@ -85,7 +87,9 @@ static void list_bytes(tb__draft *d)
                            : e->charge == TB_CHARGE_VOLUME ? "volume"
                                                            : tb_billing_region_name(e->region);
         char path[64];
-        if (e->charge == TB_CHARGE_VOLUME)
+        if (d->bare)
+            path[0] = '\0';
+        else if (e->charge == TB_CHARGE_VOLUME)
             snprintf(path, sizeof path, "bandwidth.volume");
         else
             snprintf(path, sizeof path, "bandwidth.premium.regions.%s", what);
@@ -171,13 +175,15 @@ tb_code tb__bill_gaps(tb__draft *d)
     for (size_t i = 0; i < in->n_bytes; i++) {
         gaps[i] = (uint8_t)bytes_gap(d, &in->bytes[i]);
         max += gaps[i] != TB__PRICED;
+        if (gaps[i] == TB__PRICED && in->bytes[i].bytes > 0)
+            d->charges |= 1U << in->bytes[i].charge;
     }
     d->byte_gaps = gaps;
-    d->gaps = tb__arena_take(&d->arena, max * sizeof *d->gaps);
+    d->gaps = tb__arena_take(&d->arena, d->bare ? 0 : max * sizeof *d->gaps);
     if (!d->gaps) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
     list_bytes(d);
     list_optimizers(d);
     list_balancers(d);
     list_minimum(d);
-    return d->n_gaps ? merge(d) : TB_OK;
+    return d->n_gaps && !d->bare ? merge(d) : TB_OK;
 }

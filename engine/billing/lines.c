@@ -58,7 +58,11 @@ tb_code tb__line_open(tb__draft *d, tb_line_kind kind, int64_t id, const char *r
     if (!d->rows) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
     d->n_rows = 0;
     d->rows_max = rows_max;
-    d->line = &d->bill.lines[d->bill.n_lines];
+    d->line = &d->bill.lines[d->bare ? 0 : d->bill.n_lines];
+    if (d->bare) {
+        d->line->exact = TB_DECIMAL_ZERO;
+        return TB_OK;
+    }
     *d->line = (tb_bill_line){.kind = kind, .id = id, .period_month = d->in->month};
     tb__resource_put(d->line->resource, kind, id);
     if (region) memccpy(d->line->region, region, '\0', sizeof d->line->region);
@@ -68,7 +72,7 @@ tb_code tb__line_open(tb__draft *d, tb_line_kind kind, int64_t id, const char *r
 tb_code tb__line_row(tb__draft *d, const tb_bill_tier *row)
 {
     if (d->n_rows == d->rows_max)
-        return tb_fail(d->err, TB_E_INTERNAL, d->line->resource, "A line has too many rows.");
+        return tb_fail(d->err, TB_E_INTERNAL, NULL, "A line has too many rows.");
     d->rows[d->n_rows++] = *row;
     return TB_OK;
 }
@@ -105,9 +109,10 @@ static void fold(char hash[33], const char more[33])
     hash[32] = '\0';
 }
 
-void tb__line_evidence(tb_bill_line *line, const tb_evidence *more)
+void tb__line_evidence(tb__draft *d, const tb_evidence *more)
 {
-    tb_evidence *own = &line->evidence;
+    tb_evidence *own = &d->line->evidence;
+    if (d->bare) return;
     if (own->buckets == 0 && own->hash[0] == '\0') {
         *own = *more;
         return;
@@ -130,19 +135,43 @@ tb_code tb__line_place(tb__draft *d)
     return TB_OK;
 }
 
+tb_code tb__line_charge(tb__draft *d, uint32_t part, tb_i128 units, tb_decimal price,
+                        tb_decimal shown)
+{
+    tb_decimal amount;
+    if (!d->bare) return tb__line_units(d, part, units, price, shown);
+    tb_code code = tb_decimal_mul_int(price, units, &amount, d->err);
+    return code ? code : tb_decimal_add(d->line->exact, amount, &d->line->exact, d->err);
+}
+
+static tb_code sum_rows(tb__draft *d)
+{
+    tb_bill_line *line = d->line;
+    for (size_t i = 0; i < d->n_rows; i++) {
+        tb_code code = tb_decimal_add(line->exact, d->rows[i].amount, &line->exact, d->err);
+        if (code) return code;
+    }
+    return tb_decimal_round(line->exact, d->bill.minor_digits, d->bill.rounding, &line->amount,
+                            d->err);
+}
+
 tb_code tb__line_close(tb__draft *d)
 {
     tb_bill_line *line = d->line;
-    line->exact = d->n_rows ? d->rows[0].amount : TB_DECIMAL_ZERO;
-    for (size_t i = 0; i < d->n_rows; i++) {
-        tb_code code = add_units(&line->quantity, d->rows[i].units, d->err);
-        if (!code && i > 0)
-            code = tb_decimal_add(line->exact, d->rows[i].amount, &line->exact, d->err);
-        if (code) return code;
-    }
+    tb_code code = sum_rows(d);
+    if (d->bare) return code ? code : tb_decimal_add(d->sum, line->amount, &d->sum, d->err);
+    for (size_t i = 0; i < d->n_rows && !code; i++)
+        code = add_units(&line->quantity, d->rows[i].units, d->err);
     line->tiers = d->rows;
     line->n_tiers = d->n_rows;
     line->number = (uint32_t)++d->bill.n_lines;
-    return tb_decimal_round(line->exact, d->bill.minor_digits, d->bill.rounding, &line->amount,
-                            d->err);
+    return code;
+}
+
+void tb__line_drop(tb__draft *d)
+{
+    if (d->bare)
+        d->sum.mantissa -= d->line->amount.mantissa;
+    else
+        d->bill.n_lines--;
 }

@@ -27,7 +27,7 @@ static tb_code balancer_line(tb__draft *d, const tb_bill_balancer *e, size_t n, 
     code = tb__line_open(d, TB_LINE_BALANCER_REQUESTS, e->balancer, NULL,
                          tb__axis_rows(spans, n_spans));
     for (size_t i = 0; i < n && !code; i++)
-        if (belongs(d, &e[i])) tb__line_evidence(d->line, &e[i].evidence);
+        if (belongs(d, &e[i])) tb__line_evidence(d, &e[i].evidence);
     if (!code) code = tb__axis_rate(d, spans, n_spans);
     return code ? code : tb__line_close(d);
 }

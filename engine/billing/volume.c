@@ -24,6 +24,7 @@ static tb_code add_bytes(tb_i128 *to, tb_i128 bytes, tb_error *err)
 /* Zones ascend in the input, so a zone's share is the newest or a new one. */
 static tb_code gather_entry(const tb__draft *d, gathered *g, const tb_bill_bytes *e)
 {
+    if (d->bare) return add_bytes(&g->spans[e->part].units, e->bytes, d->err);
     if (g->n_shares == 0 || g->shares[g->n_shares - 1].zone != e->zone)
         g->shares[g->n_shares++] = (tb_bill_share){.zone = e->zone};
     tb_code code = add_bytes(&g->spans[e->part].units, e->bytes, d->err);
@@ -35,7 +36,7 @@ static tb_code make_room(tb__draft *d, size_t entries, gathered *ret)
 {
     size_t n = d->in->n_parts;
     ret->spans = tb__arena_take(&d->arena, n * sizeof *ret->spans);
-    ret->shares = tb__arena_take(&d->arena, entries * sizeof *ret->shares);
+    ret->shares = tb__arena_take(&d->arena, d->bare ? 0 : entries * sizeof *ret->shares);
     if (!ret->spans || !ret->shares) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
     for (uint32_t i = 0; i < n; i++) {
         const tb_book *book = tb__book(d, i);
@@ -59,10 +60,11 @@ static tb_code volume_line(tb__draft *d, gathered *g)
     tb_code code =
         tb__line_open(d, TB_LINE_VOLUME, d->in->account, NULL, tb__axis_rows(g->spans, n));
     for (size_t i = 0; i < d->in->n_bytes && !code; i++)
-        if (belongs(d, i)) tb__line_evidence(d->line, &d->in->bytes[i].evidence);
+        if (belongs(d, i)) tb__line_evidence(d, &d->in->bytes[i].evidence);
     if (!code) code = tb__axis_rate(d, g->spans, n);
     if (!code) code = tb__line_close(d);
-    if (!code) code = tb__share_out(d, d->line, g->shares, g->n_shares);
+    if (code || d->bare) return code;
+    code = tb__share_out(d, d->line, g->shares, g->n_shares);
     if (code) return code;
     d->line->shares = g->shares;
     d->line->n_shares = g->n_shares;
@@ -73,9 +75,9 @@ tb_code tb__bill_volume(tb__draft *d)
 {
     size_t entries = 0;
     gathered g = {.n_shares = 0};
+    if (!(d->charges & 1U << TB_CHARGE_VOLUME)) return TB_OK;
     for (size_t i = 0; i < d->in->n_bytes; i++)
         entries += belongs(d, i);
-    if (entries == 0) return TB_OK;
     tb_code code = make_room(d, entries, &g);
     for (size_t i = 0; i < d->in->n_bytes && !code; i++)
         if (belongs(d, i)) code = gather_entry(d, &g, &d->in->bytes[i]);

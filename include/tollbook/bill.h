@@ -208,6 +208,21 @@ void tb_bill_release(tb_bill *bill);
  * bill (in memory of their own, which bill->lines may be set to). Tax rates are the input's. */
 TB_MUST_USE tb_code tb_bill_sum(tb_bill *bill, const tb_bill_input *input, tb_error *err);
 
+/* --- amounts alone --- */
+
+/* A bill's subtotal by tb_bill_rate's own functions, without what only explains it: for replays and
+ * forecasts, which rate a month many times. It takes memory once, not for each bill. One thread. */
+typedef struct tb_bill_rater tb_bill_rater;
+TB_MUST_USE tb_code tb_bill_rater_new(const tb_alloc *alloc, tb_bill_rater **ret_rater,
+                                      tb_error *err);
+void tb_bill_rater_free(tb_bill_rater *rater); /* NULL is allowed */
+/* Wherever tb_bill_rate gives a bill, the same subtotal, and whether anything is unpriced; its
+ * errors (what comes after the lines, taxes and shares, is not computed and cannot fail here). */
+TB_MUST_USE tb_code tb_bill_subtotal(tb_bill_rater *rater, const tb_bill_input *input,
+                                     tb_decimal *ret_subtotal, bool *ret_unpriced, tb_error *err);
+
+/* --- */
+
 /* The exact charges of one zone within a bill (its own lines and its part of the volume line's
  * exact amount, by bytes): MonthlyCharges, unrounded. */
 TB_MUST_USE tb_code tb_bill_zone_charges(const tb_bill *bill, int64_t zone, tb_decimal *ret,

@@ -4,6 +4,7 @@
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "base/hash.h"
+#include "billing/amounts.h"
 #include "tollbook/bill.h"
 #include "tollbook/calendar.h"
 
@@ -646,6 +647,43 @@ static void put_bill(tb_buf *out, const tb_bill *bill)
     put(out, bill->residual);
 }
 
+static void same_amount(const month *m, tb_decimal subtotal, bool unpriced)
+{
+    tb_bill bill;
+    rate(m, &bill);
+    ck_assert(same(subtotal, bill.subtotal));
+    ck_assert_int_eq(subtotal.scale, bill.minor_digits);
+    ck_assert_int_eq(unpriced, bill.n_unpriced > 0);
+    tb_bill_release(&bill);
+}
+
+/* One rater for all months; then each month again with other books and other usage, unchecked. */
+START_TEST(amounts_alone_are_the_bills_subtotal)
+{
+    tb_bill_rater *rater;
+    tb_decimal subtotal;
+    bool unpriced;
+    ck_assert_int_eq(tb_bill_rater_new(NULL, &rater, NULL), TB_OK);
+    for (int round = 0; round < ROUNDS; round++) {
+        month m;
+        any_books(ANY_MODE);
+        any_month(&m);
+        ck_assert_int_eq(tb_bill_subtotal(rater, &m.in, &subtotal, &unpriced, NULL), TB_OK);
+        same_amount(&m, subtotal, unpriced);
+        for (size_t i = 0; i < m.in.n_parts; i++)
+            m.parts[i].book = one_in(10) ? NULL : &books[below(BOOKS)];
+        for (size_t i = 0; i < m.in.n_bytes; i++)
+            if (one_in(2)) m.bytes[i].bytes = one_in(4) ? 0 : any_units();
+        for (size_t i = 0; i < m.in.n_balancers; i++)
+            if (one_in(2)) m.balancers[i].requests = one_in(4) ? 0 : any_units();
+        ck_assert_int_eq(tb__bill_subtotal_again(rater, &m.in, &subtotal, &unpriced, NULL), TB_OK);
+        same_amount(&m, subtotal, unpriced);
+        release_books();
+    }
+    tb_bill_rater_free(rater);
+}
+END_TEST
+
 /* The number below is of the rules, not of this machine: every compiler and every setting must come
  * to it. It changes only with a rule or with this file's random months. */
 #define DIGEST UINT64_C(0x17af43f624aed5bc)
@@ -689,6 +727,7 @@ int main(void)
     tcase_add_test(t, more_usage_never_costs_less);
     tcase_add_test(t, a_boundary_at_which_nothing_changes_changes_nothing);
     tcase_add_test(t, prorated_parts_sum_to_the_whole);
+    tcase_add_test(t, amounts_alone_are_the_bills_subtotal);
     tcase_add_test(t, every_build_makes_the_same_bytes);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

@@ -1,0 +1,13 @@
+/* Amounts of the same month again and again, for rooms that replay (bill.h, tb_bill_rater). */
+#ifndef TOLLBOOK_BILLING_AMOUNTS_H
+#define TOLLBOOK_BILLING_AMOUNTS_H
+
+#include "tollbook/bill.h"
+
+/* tb_bill_subtotal of an input that differs from the one rated last by it (which it took) in its
+ * parts' books and in sizes of usage alone; those are not negative. Not checked again. */
+TB_MUST_USE tb_code tb__bill_subtotal_again(tb_bill_rater *rater, const tb_bill_input *input,
+                                            tb_decimal *ret_subtotal, bool *ret_unpriced,
+                                            tb_error *err);
+
+#endif
