@@ -1,10 +1,14 @@
-/* The catalogue parser with an allocator, for tests that let allocations fail. */
+/* The parts of the catalogue parser; with an allocator, for tests that let allocations fail. */
 #ifndef TOLLBOOK_MODEL_CATALOG_PRIVATE_H
 #define TOLLBOOK_MODEL_CATALOG_PRIVATE_H
 
+#include "base/arena.h"
 #include "tollbook/catalog.h"
 
 TB_MUST_USE tb_code tb__catalog_parse(const char *text, size_t len, const tb_alloc *alloc,
                                       tb_catalog *ret_catalog, tb_error *err);
+
+/* The whole against itself: ids, owners, attachments. TB_E_CATALOG, err->field the JSON path. */
+TB_MUST_USE tb_code tb__catalog_check(const tb_catalog *catalog, tb__arena *scratch, tb_error *err);
 
 #endif

@@ -34,6 +34,46 @@ const char *tb__node_type_name(uint32_t type)
     return names[type];
 }
 
+/* --- decimals --- */
+
+#define EXPONENT_MAX 36
+
+/* The digits of an exponent after 'e', with their sign; false past EXPONENT_MAX. */
+static bool parse_exponent(const char *text, size_t len, int *ret)
+{
+    bool negative = len && text[0] == '-';
+    int value = 0;
+    if (len && (text[0] == '-' || text[0] == '+')) text++, len--;
+    for (size_t i = 0; i < len; i++) {
+        value = value * 10 + (text[i] - '0');
+        if (value > EXPONENT_MAX) return false;
+    }
+    *ret = negative ? -value : value;
+    return true;
+}
+
+bool tb__node_decimal(const tb__node *node, int max_scale, tb_decimal *ret)
+{
+    if (node->type != TB__NUMBER && node->type != TB__STRING) return false;
+    size_t len = node->len;
+    int exponent = 0;
+    if (node->type == TB__NUMBER) {
+        const char *e = memchr(node->text, 'e', len);
+        if (!e) e = memchr(node->text, 'E', len);
+        if (e && !parse_exponent(e + 1, (size_t)(node->text + len - e - 1), &exponent))
+            return false;
+        if (e) len = (size_t)(e - node->text);
+    }
+    tb_decimal value;
+    if (tb_decimal_parse(node->text, len, TB_DECIMAL_SCALE_MAX, &value, NULL) ||
+        tb_decimal_shift(value, -exponent, &value, NULL))
+        return false;
+    value = tb_decimal_normal(value);
+    if (value.scale > max_scale) return false;
+    *ret = value;
+    return true;
+}
+
 /* --- members of an object, sorted --- */
 
 typedef struct member {

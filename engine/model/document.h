@@ -9,7 +9,7 @@
 #define TOLLBOOK_MODEL_DOCUMENT_H
 
 #include "base/arena.h"
-#include "tollbook/error.h"
+#include "tollbook/decimal.h"
 
 #define TB__DOCUMENT_DEPTH 64                /* nested objects and arrays */
 #define TB__DOCUMENT_NODES ((size_t)1 << 24) /* of 24 bytes each */
@@ -60,6 +60,10 @@ static inline bool tb__node_is(const tb__node *node, const char *text, size_t le
 {
     return node->len == len && __builtin_memcmp(node->text, text, len) == 0;
 }
+
+/* A JSON number, or a string that holds a plain decimal, of at most max_scale digits after the
+ * point. Programs write small prices as 1e-08: the exponent only moves the point. */
+bool tb__node_decimal(const tb__node *node, int max_scale, tb_decimal *ret);
 
 /* "an object", "a number", ... for messages. */
 const char *tb__node_type_name(uint32_t type);

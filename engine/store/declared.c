@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define SETTING_SCALE_MAX 15 /* digits after the point of a price in settings */
-#define EXPONENT_MAX      36
 
 /* Where a reader stands: whose document, and which member, for messages. */
 typedef struct reader {
@@ -44,44 +43,6 @@ static uint32_t member(const reader *r, uint32_t object, const char *name)
 
 /* --- values --- */
 
-/* The digits of an exponent after 'e', with their sign; false past EXPONENT_MAX. */
-static bool parse_exponent(const char *text, size_t len, int *ret)
-{
-    bool negative = len && text[0] == '-';
-    int value = 0;
-    if (len && (text[0] == '-' || text[0] == '+')) text++, len--;
-    for (size_t i = 0; i < len; i++) {
-        value = value * 10 + (text[i] - '0');
-        if (value > EXPONENT_MAX) return false;
-    }
-    *ret = negative ? -value : value;
-    return true;
-}
-
-/* A JSON number, or a string that holds a plain decimal. Programs write small prices as 1e-08: the
- * exponent only moves the point. */
-static bool parse_decimal(const tb__node *node, int max_scale, tb_decimal *ret)
-{
-    if (node->type != TB__NUMBER && node->type != TB__STRING) return false;
-    size_t len = node->len;
-    int exponent = 0;
-    if (node->type == TB__NUMBER) {
-        const char *e = memchr(node->text, 'e', len);
-        if (!e) e = memchr(node->text, 'E', len);
-        if (e && !parse_exponent(e + 1, (size_t)(node->text + len - e - 1), &exponent))
-            return false;
-        if (e) len = (size_t)(e - node->text);
-    }
-    tb_decimal value;
-    if (tb_decimal_parse(node->text, len, TB_DECIMAL_SCALE_MAX, &value, NULL) ||
-        tb_decimal_shift(value, -exponent, &value, NULL))
-        return false;
-    value = tb_decimal_normal(value);
-    if (value.scale > max_scale) return false;
-    *ret = value;
-    return true;
-}
-
 /* A price at `member`: 0 or more. *ret_there tells whether it is set. */
 static tb_code read_price(const reader *r, uint32_t object, const char *name, tb_decimal *ret,
                           bool *ret_there)
@@ -89,7 +50,7 @@ static tb_code read_price(const reader *r, uint32_t object, const char *name, tb
     uint32_t at = member(r, object, name);
     *ret_there = at != 0;
     if (!at) return TB_OK;
-    if (!parse_decimal(node_at(r, at), SETTING_SCALE_MAX, ret) || tb_decimal_sign(*ret) < 0)
+    if (!tb__node_decimal(node_at(r, at), SETTING_SCALE_MAX, ret) || tb_decimal_sign(*ret) < 0)
         return refuse(r, name, "a decimal of 0 or more with at most 15 digits after the point");
     return TB_OK;
 }
@@ -123,7 +84,7 @@ static tb_code read_discounts(const reader *r, uint32_t object,
         uint32_t at = member(r, object, discounts[i].name);
         tb_decimal value;
         if (!at) continue;
-        if (!parse_decimal(node_at(r, at), 0, &value) || value.mantissa < 0 || value.mantissa > 100)
+        if (!tb__node_decimal(node_at(r, at), 0, &value) || value.mantissa < 0 || value.mantissa > 100)
             return refuse(r, discounts[i].name, "a whole number from 0 to 100");
         percent[discounts[i].regions[0]] = (int)value.mantissa;
         percent[discounts[i].regions[1]] = (int)value.mantissa;
@@ -168,7 +129,7 @@ static tb_code add_tax(const reader *r, tb__account_terms *terms, const char *na
     if (terms->n_tax == TB_BILL_TAXES_MAX) return refuse(r, "tax", tax_wanted);
     tb_bill_tax *tax = &terms->tax[terms->n_tax];
     if (len < 1 || len >= sizeof tax->name || !percent ||
-        !parse_decimal(node_at(r, percent), SETTING_SCALE_MAX, &tax->percent) ||
+        !tb__node_decimal(node_at(r, percent), SETTING_SCALE_MAX, &tax->percent) ||
         tb_decimal_sign(tax->percent) < 0 ||
         tb_decimal_compare(tax->percent, tb_decimal_from_int(100)) > 0)
         return refuse(r, "tax", tax_wanted);

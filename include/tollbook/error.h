@@ -71,7 +71,7 @@ typedef enum tb_code {
 /* What went wrong and where. line and byte count from 1; 0 means "no such place". */
 typedef struct tb_error {
     tb_code code;
-    char field[48];    /* parameter, JSON path or column; "" if none */
+    char field[80];    /* parameter, JSON path or column; "" if none */
     char message[360]; /* one sentence, no line end */
     uint64_t line;
     uint64_t byte;

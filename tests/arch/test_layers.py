@@ -32,7 +32,7 @@ SERVER = {"feed", "http", "api", "cli", "main"}
 
 PUBLIC = {
     "alloc": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",
-    "metrics": "model", "region": "model", "catalog": "model", "key": "model", "edge": "model",
+    "metrics": "model", "region": "model", "catalog": "model", "pullzone": "model", "key": "model", "edge": "model",
     "intake": "intake",
     "grid": "rollup", "rollup": "rollup",
     "range": "stats", "series": "stats",

@@ -253,17 +253,19 @@ END_TEST
 
 START_TEST(paths_are_cut_inside_no_character)
 {
-    char text[200], field[48];
+    char text[200], field[sizeof((tb_error *)NULL)->field];
     memset(field, 'x', sizeof field);
-    field[47] = 0;
+    field[sizeof field - 1] = 0;
     snprintf(text, sizeof text, "{\"%sxx\":1}", field);
     refused(text, field, "Unknown key.");
-    /* 46 bytes and a character of two, of which only one would fit. */
-    field[46] = 0;
+    /* A character of two bytes, of which only one would fit. */
+    field[sizeof field - 2] = 0;
     snprintf(text, sizeof text, "{\"%s\xc3\xa9\":1}", field);
     refused(text, field, "Unknown key.");
     snprintf(text, sizeof text, "{%s,\"bandwidth\":{\"%sx\":1}}", HEAD, field);
-    snprintf(field, sizeof field, "bandwidth.%.37s", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+    memcpy(field, "bandwidth.", 10);
+    memset(field + 10, 'x', sizeof field - 11);
+    field[sizeof field - 1] = 0;
     refused(text, field, "Unknown key.");
 }
 END_TEST

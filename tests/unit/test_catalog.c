@@ -1,5 +1,6 @@
 /* catalog.h: what a catalogue may say, and every way to be refused, with the path. */
 #include "model/catalog_private.h"
+#include "tollbook/pullzone.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -125,14 +126,16 @@ START_TEST(documents_keep_number_texts)
     tb_catalog c = take("{\"accounts\":[{\"id\":1,\"name\":\"a\",\"currency\":\"EUR\","
                         "\"tax\":{\"rate\":0.10},\"discounts\":{\"EUUSDiscount\":1e1},"
                         "\"prepaid\":true}],\"zones\":[{\"id\":1,\"account\":1,\"name\":\"z\","
-                        "\"settings\":{\"PriceOverride\":0.000000000004699383,\"B\":[0.1]}}]}");
+                        "\"settings\":{\"PriceOverride\":0.000000004699383,\"BlockedIps\":[\"a\"]}}]}");
     ck_assert_str_eq(c.accounts[0].document,
                      "{\"currency\":\"EUR\",\"discounts\":{\"EUUSDiscount\":1e1},\"id\":1,"
                      "\"name\":\"a\",\"prepaid\":true,\"tax\":{\"rate\":0.10}}");
-    ck_assert_str_eq(c.zones[0].settings, "{\"B\":[0.1],\"PriceOverride\":0.000000000004699383}");
+    ck_assert_str_eq(c.zones[0].settings,
+                     "{\"BlockedIps\":[\"a\"],\"PriceOverride\":0.000000004699383}");
     ck_assert_str_eq(c.zones[0].document,
                      "{\"account\":1,\"id\":1,\"name\":\"z\","
-                     "\"settings\":{\"B\":[0.1],\"PriceOverride\":0.000000000004699383}}");
+                     "\"settings\":{\"BlockedIps\":[\"a\"],"
+                     "\"PriceOverride\":0.000000004699383}}");
     tb_catalog_release(&c);
 }
 END_TEST
@@ -503,8 +506,10 @@ START_TEST(every_allocation_may_fail)
     int n = snprintf(text, sizeof text,
                      "{\"accounts\":[{\"id\":1,\"name\":\"\\u0061\"}],\"zones\":[{\"id\":1,"
                      "\"account\":1,\"name\":\"z\",\"settings\":{");
-    for (int i = 0; i < 40; i++)
-        n += snprintf(text + n, sizeof text - (size_t)n, "%s\"k%d\":[{}]", i ? "," : "", i);
+    for (size_t i = 0; i < TB_PULLZONE_FIELD_COUNT; i++)
+        if (tb_pullzone_fields[i].type == TB_FIELD_INT)
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s\"%s\":7",
+                          text[n - 1] == '{' ? "" : ",", tb_pullzone_fields[i].name);
     n += snprintf(text + n, sizeof text - (size_t)n,
                   "}}],\"load_balancers\":[{\"id\":1,\"account\":1,\"zones\":[1]}],"
                   "\"registries\":[],\"regions\":[]}");
