@@ -210,7 +210,8 @@ tb_code tb_store_late(tb_store *store, int64_t account, tb_late **ret_late, size
     size_t n = 0, cap = 0;
     sqlite3_stmt *s;
     bool row = true;
-    tb_code code = tb__sql_ints(store, TB__SQL_LATE_WAITING, &account, 1, &s, err);
+    const int64_t between[2] = {account, account ? account : INT64_MAX};
+    tb_code code = tb__sql_ints(store, TB__SQL_LATE_WAITING, between, 2, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         code = tb__grow(&list, n, &cap, sizeof *list, err);
         if (!code && !late_from(s, &list[n++])) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);

@@ -213,7 +213,8 @@
       " (SELECT i.account,i.month,i.number,i.watermark AS invoiced,max(i.watermark,coalesce("      \
       "(SELECT max(j.watermark) FROM correction c JOIN invoice j ON j.id=c.invoice"                \
       " WHERE c.account=i.account AND c.month=i.month AND j.state='final'),0)) AS since"           \
-      " FROM (SELECT DISTINCT account,month FROM late WHERE ?1 IN(0,account)) AS d JOIN invoice i" \
+      " FROM (SELECT DISTINCT account,month FROM late WHERE account BETWEEN ?1 AND ?2) AS d"       \
+      " CROSS JOIN invoice i" /* in this order: by account, never through all invoices */          \
       " ON i.account=d.account AND i.month=d.month AND i.kind='invoice' AND i.state='final') AS w" \
       " WHERE n>0 ORDER BY w.account,w.month")                                                     \
     /* invoices */                                                                                 \
@@ -225,7 +226,8 @@
       " AND state='final'")                                                                        \
     X(INVOICE_REPLACED,                                                                            \
       "SELECT number FROM invoice v WHERE account=?1 AND month=?2 AND kind=?3 AND since=?4"        \
-      " AND state='void' AND NOT EXISTS(SELECT 1 FROM invoice r WHERE r.replaces=v.number)"        \
+      " AND state='void' AND NOT EXISTS(SELECT 1 FROM invoice r WHERE r.replaces=v.number"         \
+      " AND r.replaces<>'')"                                                                       \
       " ORDER BY id DESC LIMIT 1")                                                                 \
     X(INVOICE_NEXT,                                                                                \
       "SELECT coalesce(max(serial),0)+1,(SELECT coalesce(max(id),0)+1 FROM invoice),"              \

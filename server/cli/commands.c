@@ -343,9 +343,9 @@ const cli_command cli_commands[] = {
      .operands = "",
      .summary = "Show a month's invoices, and make them final",
      .details = "Prints stored final invoices as they were issued and drafts otherwise. --finalize\n"
-                "takes each account in a transaction of its own: a run that was killed is completed\n"
-                "by the same command. Usage without a price refuses it, with the list of what to\n"
-                "mend.",
+                "commits whole accounts, some dozens at a time: a run that was killed is completed by\n"
+                "the same command. An account with usage without a price is refused, with the list of\n"
+                "what to mend; the others are done.",
      OPTIONS(invoice_options),
      .run = cli_invoice},
     {.name = "ledger pay",

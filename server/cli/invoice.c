@@ -213,10 +213,8 @@ int cli_invoice(const cli_call *call)
     if (status == 0) status = read_month(call, run.now_us, &run.month);
     if (status == 0) status = cli_open(call, cli_given(call, "finalize"), run.now_us, &run.store);
     if (status) return status;
-    tb_buf_init(&run.out, TB_INVOICE_TEXT_MAX, NULL);
-    tb_buf_init(&run.credits, TB_INVOICE_TEXT_MAX, NULL);
+    tb_buf_init(&run.out, 2 * TB_INVOICE_TEXT_MAX, NULL);
     status = month_of(&run);
-    tb_buf_release(&run.credits);
     tb_buf_release(&run.out);
     free(run.accounts);
     month_books_release(&run.books);

@@ -13,8 +13,7 @@ typedef struct invoice_run {
     month_books books;
     int64_t *accounts;
     size_t n_accounts;
-    tb_buf out;                           /* one invoice's bytes at a time */
-    tb_buf credits;                       /* an account's credit notes, a sentence and '\n' each */
+    tb_buf out;                           /* invoices that are not printed yet */
     size_t shown;                         /* invoices printed */
     size_t made, known, nothing, refused; /* accounts */
 } invoice_run;

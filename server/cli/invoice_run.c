@@ -1,6 +1,8 @@
-/* The two runs over a month's accounts. Showing reads one snapshot. Finalising takes a transaction
- * for each account and prints its invoice after the commit: a run that is killed leaves whole
- * accounts, and the same command again completes it. */
+/* The two runs over a month's accounts. Showing reads one snapshot. Finalising commits accounts in
+ * groups, for a commit waits for the disk, and prints their invoices after it: a run that is killed
+ * leaves whole groups, and the same command again completes it. A group's end depends on the
+ * accounts alone, never on the clock, so that such a completed run has the watermarks, hence the
+ * bytes, of one that nothing disturbed. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +19,11 @@ static void print(invoice_run *run)
     run->out.len = 0;
 }
 
-static tb_code print_stored(invoice_run *run, const tb_invoice *invoice, tb_error *err)
+static tb_code put_stored(invoice_run *run, const tb_invoice *invoice, tb_error *err)
 {
     tb_code code = shown_stored(run->form, invoice, run->shown == 0, &run->out, err);
-    if (code) return code;
-    print(run);
-    run->shown++;
-    return TB_OK;
+    if (code == TB_OK) run->shown++;
+    return code;
 }
 
 static tb_code print_draft(invoice_run *run, const issue *draft, tb_error *err)
@@ -57,7 +57,8 @@ static tb_code show_stored(invoice_run *run, int64_t account, bool *ret_stands, 
     if (code) return code;
     *ret_stands = false;
     for (size_t i = 0; i < n; i++) {
-        if (!code) code = print_stored(run, &all[i], err);
+        if (!code) code = put_stored(run, &all[i], err);
+        if (!code) print(run);
         if (strcmp(all[i].kind, "invoice") == 0 && all[i].state == TB_INVOICE_FINAL)
             *ret_stands = true;
         tb_invoice_release(&all[i]);
@@ -113,31 +114,33 @@ int invoice_show(invoice_run *run)
 
 /* --- finalising --- */
 
-/* A credit note is said once it is committed: until then its number may go to another. */
+#define GROUP_ACCOUNTS 50
+#define GROUP_BYTES    ((size_t)1 << 20) /* of invoices' texts */
+
+/* Accounts that are committed together. What there is to print and to say waits for the commit, and
+ * so does the count. */
+typedef struct group {
+    invoice_run *run;
+    size_t n, made, known, nothing;
+    size_t bytes;
+    tb_buf said; /* lines */
+} group;
+
+/* Said once it is committed: until then its number may go to another. */
 static void note_credit(void *ctx, const tb_invoice *note)
 {
-    invoice_run *run = ctx;
+    group *g = ctx;
     char month[8];
     month_format(note->month, month);
-    tb_buf_fmt(&run->credits, "account %" PRId64 ": credit note %s over %s %s for %s.\n",
-               note->account, note->number, note->total, note->currency, month);
+    tb_buf_fmt(&g->said, "account %" PRId64 ": credit note %s over %s %s for %s.\n", note->account,
+               note->number, note->total, note->currency, month);
 }
 
-static void say_credits(const invoice_run *run)
-{
-    const char *line = run->credits.data;
-    for (size_t left = run->credits.len; left > 0;) {
-        size_t len = (size_t)((const char *)memchr(line, '\n', left) - line);
-        cli_say(run->call, "%.*s", (int)len, line);
-        line += len + 1;
-        left -= len + 1;
-    }
-}
-
-/* In a transaction. *ret_invoice is set where *ret_outcome is not NOTHING. */
-static tb_code make_final(invoice_run *run, int64_t account, tb_invoice *ret_invoice,
+/* *ret_invoice is set where *ret_outcome is not NOTHING. */
+static tb_code make_final(group *g, int64_t account, tb_invoice *ret_invoice,
                           issue_outcome *ret_outcome, tb_error *err)
 {
+    invoice_run *run = g->run;
     issue draft;
     bool known = false;
     tb_code code = issue_standing(run->store, account, run->month, ret_invoice, &known, err);
@@ -146,45 +149,70 @@ static tb_code make_final(invoice_run *run, int64_t account, tb_invoice *ret_inv
     code = issue_draft(run->store, account, run->month, &run->books, run->now_us, &draft, err);
     if (code) return code;
     code = issue_finalize(run->store, &draft, run->now_us, cli_given(run->call, "empty"),
-                          note_credit, run, ret_invoice, ret_outcome, err);
+                          note_credit, g, ret_invoice, ret_outcome, err);
     if (code == TB_E_UNPRICED) say_unpriced(run->call, &draft.statement);
     issue_release(&draft);
     return code;
 }
 
-static tb_code commit_account(invoice_run *run, int64_t account, tb_invoice *ret_invoice,
-                              issue_outcome *ret_outcome, tb_error *err)
-{
-    tb_code code = tb_store_begin(run->store, err);
-    if (code) return code;
-    run->credits.len = 0;
-    code = make_final(run, account, ret_invoice, ret_outcome, err);
-    if (code == TB_OK) {
-        code = tb_buf_check(&run->credits, err);
-        if (!code) code = tb_store_commit(run->store, err);
-        if (code && *ret_outcome != ISSUE_NOTHING) tb_invoice_release(ret_invoice);
-    }
-    if (code) tb_store_rollback(run->store);
-    return code;
-}
-
-/* The log is moved into the file now and then, so that a long run needs no disk of its own. */
-static tb_code finalize_account(invoice_run *run, int64_t account, tb_error *err)
+static tb_code add_account(group *g, int64_t account, tb_error *err)
 {
     tb_invoice invoice;
     issue_outcome outcome;
-    tb_code code = commit_account(run, account, &invoice, &outcome, err);
+    tb_code code = make_final(g, account, &invoice, &outcome, err);
     if (code) return code;
-    say_credits(run);
-    run->made += outcome == ISSUE_MADE;
-    run->known += outcome == ISSUE_KNOWN;
-    run->nothing += outcome == ISSUE_NOTHING;
     if (outcome != ISSUE_NOTHING) {
-        code = print_stored(run, &invoice, err);
+        g->bytes += invoice.text_len;
+        code = put_stored(g->run, &invoice, err);
         tb_invoice_release(&invoice);
     }
-    tb_store_checkpoint(run->store, false);
+    if (!code) code = tb_buf_check(&g->said, err);
+    g->made += outcome == ISSUE_MADE;
+    g->known += outcome == ISSUE_KNOWN;
+    g->nothing += outcome == ISSUE_NOTHING;
     return code;
+}
+
+/* All of the account or, after an error, nothing of it. */
+static tb_code finalize_account(group *g, int64_t account, tb_error *err)
+{
+    tb_store *store = g->run->store;
+    size_t said = g->said.len;
+    tb_code code = TB_OK;
+    if (g->n == 0) code = tb_store_begin(store, err);
+    if (!code) code = tb_store_mark(store, err);
+    if (code) return code;
+    g->n++;
+    code = add_account(g, account, err);
+    if (code) {
+        tb_store_back_to_mark(store);
+        g->said.len = said;
+        return code;
+    }
+    return tb_store_keep_mark(store, err);
+}
+
+static void say_lines(const cli_call *call, const tb_buf *lines)
+{
+    const char *at = lines->data, *end = at + lines->len, *next;
+    for (; at < end && (next = memchr(at, '\n', (size_t)(end - at))); at = next + 1)
+        cli_say(call, "%.*s", (int)(next - at), at);
+}
+
+static tb_code end_group(group *g, tb_error *err)
+{
+    invoice_run *run = g->run;
+    if (g->n == 0) return TB_OK;
+    tb_code code = tb_store_commit(run->store, err);
+    if (code) return code;
+    run->made += g->made;
+    run->known += g->known;
+    run->nothing += g->nothing;
+    print(run);
+    if (g->said.len) say_lines(run->call, &g->said);
+    tb_store_checkpoint(run->store, false); /* so that a long run needs no disk twice */
+    g->n = g->made = g->known = g->nothing = g->bytes = g->said.len = 0;
+    return TB_OK;
 }
 
 /* What is one account's trouble does not end the run: it is said, and the others go on. */
@@ -194,21 +222,42 @@ static bool is_its_own(tb_code code)
            code == TB_E_CATALOG || code == TB_E_BOOK;
 }
 
-static tb_code finalize_all(invoice_run *run, meter *progress, tb_error *err)
+static void refuse(invoice_run *run, int64_t account, const tb_error *err)
 {
-    for (size_t i = 0; i < run->n_accounts; i++) {
-        if (atomic_load_explicit(&take_stop, memory_order_relaxed)) return TB_OK;
-        tb_code code = finalize_account(run, run->accounts[i], err);
-        if (code && !is_its_own(code)) return code;
-        if (code) {
-            char account[32];
-            snprintf(account, sizeof account, "account %" PRId64, run->accounts[i]);
-            cli_fail(run->call, account, err);
-            run->refused++;
+    char name[32];
+    snprintf(name, sizeof name, "account %" PRId64, account);
+    cli_fail(run->call, name, err);
+    run->refused++;
+}
+
+static tb_code finalize_all(group *g, meter *progress, tb_error *err)
+{
+    invoice_run *run = g->run;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < run->n_accounts; i++) {
+        if (atomic_load_explicit(&take_stop, memory_order_relaxed)) break;
+        code = finalize_account(g, run->accounts[i], err);
+        if (is_its_own(code)) {
+            refuse(run, run->accounts[i], err);
+            code = TB_OK;
         }
-        if (progress) meter_share(progress, i + 1, run->n_accounts);
+        if (code || (g->n < GROUP_ACCOUNTS && g->bytes < GROUP_BYTES)) continue;
+        code = end_group(g, err);
+        if (progress && !code) meter_share(progress, i + 1, run->n_accounts);
     }
-    return TB_OK;
+    if (!code) code = end_group(g, err);
+    if (code) tb_store_rollback(run->store);
+    return code;
+}
+
+static tb_code finalize_groups(invoice_run *run, meter *progress, tb_error *err)
+{
+    group g = {.run = run};
+    tb_buf_init(&g.said, GROUP_BYTES, NULL);
+    tb_code code = finalize_all(&g, progress, err);
+    if (code) run->out.len = 0; /* what was not committed is not printed */
+    tb_buf_release(&g.said);
+    return code;
 }
 
 static int say_outcome(const invoice_run *run)
@@ -236,7 +285,7 @@ int invoice_finalize(invoice_run *run)
     meter_init(&progress, cli_text(run->call, "month"));
     shown_open(run->form, &run->out);
     print(run);
-    code = finalize_all(run, shows ? &progress : NULL, &err);
+    code = finalize_groups(run, shows ? &progress : NULL, &err);
     meter_end(&progress);
     shown_close(run->form, &run->out);
     print(run);

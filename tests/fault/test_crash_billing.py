@@ -12,7 +12,7 @@ from pathlib import Path
 from faults import LONG, SOURCE, folder, require, run, seed, start, verify
 
 KILLS = 200 if LONG else 20
-ACCOUNTS = 60
+ACCOUNTS = 130  # three groups of the commits of a run
 FINALIZE = ("--month", "2026-10", "--finalize")
 rng = seed()
 
