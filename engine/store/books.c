@@ -2,10 +2,10 @@
  * that of the next book of its currency; the last one for ever. What a new book would overlap is
  * asked of the R*Tree: a book that begins at the same moment refuses it, the one before it ends
  * where it begins. */
-#include "store/billing.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/shadows.h"
 
 static tb_code same_book(tb_store *store, const tb_book *book, bool *ret_known, tb_error *err)
 {
@@ -45,6 +45,19 @@ static tb_code check_overlap(tb_store *store, const tb_book *book, tb_error *err
     return code;
 }
 
+/* An id is a shadow's or a book's: what is kept as a shadow becomes a book by being activated. */
+static tb_code check_shadow(tb_store *store, const tb_book *book, tb_error *err)
+{
+    int64_t id;
+    char sha256[65];
+    tb_code code = tb__shadow_live(store, book->id, &id, sha256, err);
+    if (code || !id) return code;
+    return tb_fail(err, TB_E_BOOK, "book",
+                   "%s is kept as a shadow book: `tollbook book activate` makes it a book, `tollbook"
+                   " book drop` forgets it.",
+                   book->id);
+}
+
 static tb_code insert(tb_store *store, const tb_book *book, int64_t now_us, tb_error *err)
 {
     sqlite3_stmt *s;
@@ -64,6 +77,7 @@ tb_code tb_store_add_book(tb_store *store, const tb_book *book, int64_t now_us, 
 {
     bool known = false;
     tb_code code = same_book(store, book, &known, err);
+    if (!code && !known) code = check_shadow(store, book, err);
     if (!code && !known) code = check_overlap(store, book, err);
     if (!code && !known) code = insert(store, book, now_us, err);
     if (!code && !known) code = tb__book_spans_rebuild(store, err);

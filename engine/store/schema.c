@@ -186,5 +186,46 @@ static const char v2[] =
     "CREATE TRIGGER ledger_no_delete BEFORE DELETE ON ledger BEGIN"
     " SELECT raise(ABORT,'the ledger is append-only'); END;";
 
-const char *const tb__migrations[] = {v1, v2};
+/* Plans: shadow books and what they would have billed, scenarios. None of it bills. seal: a hash over
+ * the row's other columns, for a row without a text of its own. */
+static const char v3[] =
+    "CREATE TABLE shadow_book(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+    " currency TEXT NOT NULL CHECK(length(currency)=3), effective_us INTEGER NOT NULL"
+    " CHECK(effective_us%3600000000=0), sha256 TEXT NOT NULL CHECK(length(sha256)=64),"
+    " added_us INTEGER NOT NULL, state TEXT NOT NULL CHECK(state IN('live','dropped','activated')),"
+    " closed_us INTEGER NOT NULL, document TEXT NOT NULL) STRICT;"
+    "CREATE UNIQUE INDEX shadow_book_live ON shadow_book(name) WHERE state='live';"
+    "CREATE TRIGGER shadow_book_no_update BEFORE UPDATE ON shadow_book WHEN NOT(OLD.state='live'"
+    " AND NEW.state<>'live' AND NEW.id=OLD.id AND NEW.name=OLD.name AND NEW.currency=OLD.currency"
+    " AND NEW.effective_us=OLD.effective_us AND NEW.sha256=OLD.sha256"
+    " AND NEW.added_us=OLD.added_us AND NEW.document=OLD.document) BEGIN"
+    " SELECT raise(ABORT,'price books are append-only'); END;"
+    "CREATE TRIGGER shadow_book_no_delete BEFORE DELETE ON shadow_book BEGIN"
+    " SELECT raise(ABORT,'price books are append-only'); END;"
+    "CREATE TABLE shadow_bill(shadow INTEGER NOT NULL REFERENCES shadow_book(id),"
+    " account INTEGER NOT NULL REFERENCES account(id), month INTEGER NOT NULL,"
+    " watermark INTEGER NOT NULL, currency TEXT NOT NULL CHECK(length(currency)=3),"
+    " invoice TEXT NOT NULL, billed TEXT NOT NULL, would TEXT NOT NULL,"
+    " unpriced INTEGER NOT NULL CHECK(unpriced>=0), made_us INTEGER NOT NULL,"
+    " seal INTEGER NOT NULL, PRIMARY KEY(shadow,month,account,watermark)) STRICT, WITHOUT ROWID;"
+    "CREATE TRIGGER shadow_bill_no_update BEFORE UPDATE ON shadow_bill BEGIN"
+    " SELECT raise(ABORT,'shadow bills are append-only'); END;"
+    "CREATE TRIGGER shadow_bill_no_delete BEFORE DELETE ON shadow_bill BEGIN"
+    " SELECT raise(ABORT,'shadow bills are append-only'); END;"
+    /* For people. */
+    "CREATE VIEW shadow_report AS SELECT s.name AS book, s.state,"
+    " format('%04d-%02d',1970+b.month/12,b.month%12+1) AS month, b.account, b.currency, b.billed,"
+    " b.would, b.unpriced, b.invoice FROM shadow_bill b JOIN shadow_book s ON s.id=b.shadow"
+    " ORDER BY s.id, b.month, b.account, b.watermark;"
+
+    "CREATE TABLE scenario(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+    " sha256 TEXT NOT NULL CHECK(length(sha256)=64), added_us INTEGER NOT NULL,"
+    " document TEXT NOT NULL) STRICT;"
+    "CREATE INDEX scenario_by_name ON scenario(name,id);"
+    "CREATE TRIGGER scenario_no_update BEFORE UPDATE ON scenario BEGIN"
+    " SELECT raise(ABORT,'scenarios are append-only'); END;"
+    "CREATE TRIGGER scenario_no_delete BEFORE DELETE ON scenario BEGIN"
+    " SELECT raise(ABORT,'scenarios are append-only'); END;";
+
+const char *const tb__migrations[] = {v1, v2, v3};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;

@@ -260,7 +260,32 @@
                     " WHERE kind=?1 AND reference=?2 AND reference<>''")                           \
     X(LEDGER_INSERT, "INSERT INTO ledger VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")                      \
     X(LEDGER, "SELECT id,account,at_us,kind,currency,amount,reference,note FROM ledger"            \
-              " WHERE account=?1 ORDER BY id")
+              " WHERE account=?1 ORDER BY id")                                                     \
+    X(BILLED_MONTHS,                                                                               \
+      "SELECT i.account,i.month,i.number,max(i.watermark,coalesce((SELECT max(j.watermark)"        \
+      " FROM correction c JOIN invoice j ON j.id=c.invoice WHERE c.account=i.account"              \
+      " AND c.month=i.month AND j.state='final'),0)),i.currency FROM invoice i"                    \
+      " WHERE i.kind='invoice' AND i.state='final' AND ?1 IN(0,i.account)"                         \
+      " AND i.month BETWEEN ?2 AND ?3 ORDER BY i.account,i.month")                                 \
+    /* shadow books, scenarios */                                                                  \
+    X(SHADOW_INSERT, "INSERT INTO shadow_book VALUES(NULL,?1,?2,?3,?4,?5,'live',"                  \
+                     "9223372036854775807,?6)")                                                    \
+    X(SHADOW_BY_NAME, "SELECT sha256,id FROM shadow_book WHERE name=?1 AND state='live'")          \
+    X(SHADOW_CLOSE, "UPDATE shadow_book SET state=?2,closed_us=?3 WHERE id=?1")                    \
+    X(SHADOWS, "SELECT id,added_us,document FROM shadow_book WHERE state='live' ORDER BY id")      \
+    X(SHADOW, "SELECT id,added_us,document FROM shadow_book WHERE id=?1")                          \
+    X(SHADOW_BILL_INSERT,                                                                          \
+      "INSERT INTO shadow_bill VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")                        \
+    X(SHADOW_BILLS,                                                                                \
+      "SELECT b.shadow,b.account,b.month,b.watermark,b.currency,b.invoice,b.billed,b.would,"       \
+      "b.unpriced,s.name FROM shadow_bill b JOIN shadow_book s ON s.id=b.shadow"                   \
+      " WHERE ?1 IN(-9223372036854775807-1,b.month)"                                               \
+      " ORDER BY b.shadow,b.month,b.account,b.watermark")                                          \
+    X(SCENARIO_LAST, "SELECT sha256 FROM scenario WHERE name=?1 ORDER BY id DESC LIMIT 1")         \
+    X(SCENARIO_INSERT, "INSERT INTO scenario VALUES(NULL,?1,?2,?3,?4)")                            \
+    X(SCENARIO_NAMED, "SELECT name,sha256,added_us,document FROM scenario WHERE name=?1"           \
+                      " AND substr(sha256,1,length(?2))=?2 ORDER BY id DESC")                      \
+    X(SCENARIOS, "SELECT name,sha256,added_us,document FROM scenario ORDER BY id")
 
 typedef enum tb__statement {
 #define TB_X(name, sql) TB__SQL_##name,

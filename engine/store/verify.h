@@ -46,6 +46,13 @@
               " ORDER BY id")                                                                      \
     X(LATE, "SELECT id,version,scope,owner,edge,day,data,account,month FROM late"                  \
             " ORDER BY scope,owner,edge,day,id")                                                   \
+    X(SHADOWS, "SELECT name,currency,effective_us,sha256,document FROM shadow_book ORDER BY id")    \
+    X(SHADOW_BILLS,                                                                                \
+      "SELECT b.shadow,b.account,b.month,b.watermark,b.currency,b.invoice,b.billed,b.would,"       \
+      "b.unpriced,coalesce(s.name,'?'),b.made_us,b.seal FROM shadow_bill b LEFT JOIN shadow_book s"\
+      " ON s.id=b.shadow ORDER BY b.shadow,b.month,b.account,b.watermark")                         \
+    X(SCENARIOS, "SELECT id,name,sha256,document,json_valid(document) AND"                         \
+                 " json_extract(document,'$.scenario') IS name FROM scenario ORDER BY id")         \
     X(HOURS, "SELECT c.key,c.data FROM series s JOIN chunk c ON c.key=(s.id<<18)+?4"               \
              " WHERE s.scope=?1 AND s.owner=?2 AND s.edge=?3")
 
@@ -97,5 +104,11 @@ TB_MUST_USE tb_code tb__verify_note(tb__verify *v, tb_code code, const tb_error 
 
 /* verify_billing.c: books, invoices, ledger, late usage. */
 TB_MUST_USE tb_code tb__verify_billing(tb__verify *v, tb_error *err);
+/* A price book's text against its columns. what: "Book", "Shadow book". TB_E_NOMEM, or TB_OK. */
+TB_MUST_USE tb_code tb__verify_book_text(tb__verify *v, const char *what, sqlite3_stmt *s,
+                                         tb_error *err);
+
+/* verify_plans.c: shadow books and what they would have billed, scenarios. */
+TB_MUST_USE tb_code tb__verify_plans(tb__verify *v, tb_error *err);
 
 #endif

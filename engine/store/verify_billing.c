@@ -106,7 +106,8 @@ static tb_code text_at(sqlite3_stmt *s, int column, const char **ret, tb_error *
     return *ret ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
 }
 
-static tb_code verify_book_row(tb__verify *v, sqlite3_stmt *s, tb_error *err)
+/* Columns: name, currency, effective_us, sha256, document. */
+tb_code tb__verify_book_text(tb__verify *v, const char *what, sqlite3_stmt *s, tb_error *err)
 {
     const char *name, *currency, *sha256, *text;
     tb_book book;
@@ -119,14 +120,16 @@ static tb_code verify_book_row(tb__verify *v, sqlite3_stmt *s, tb_error *err)
     code = tb_book_parse(text, (size_t)sqlite3_column_bytes(s, 4), NULL, &book, &why);
     if (code == TB_E_NOMEM) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     if (code) {
-        tb__differs(v, "Book %s cannot be read: %s", name, why.message);
+        tb__differs(v, "%s %s cannot be read: %s", what, name, why.message);
         return TB_OK;
     }
     if (strcmp(book.sha256, sha256) != 0)
-        tb__differs(v, "Book %s: its text has the SHA-256 %s, not %s.", name, book.sha256, sha256);
+        tb__differs(v, "%s %s: its text has the SHA-256 %s, not %s.", what, name, book.sha256,
+                    sha256);
     if (strcmp(book.id, name) != 0 || strcmp(book.currency, currency) != 0 ||
         book.effective_us != sqlite3_column_int64(s, 2))
-        tb__differs(v, "Book %s: its text says otherwise of its id, currency or beginning.", name);
+        tb__differs(v, "%s %s: its text says otherwise of its id, currency or beginning.", what,
+                    name);
     tb_book_release(&book);
     return TB_OK;
 }
@@ -154,7 +157,7 @@ static tb_code verify_books(tb__verify *v, tb_error *err)
     bool row = true;
     tb_code code = tb__verify_sql(v, TB__V_BOOKS, NULL, 0, &s, err);
     while (!code && !(code = tb__step(v->store, s, &row, err)) && row) {
-        code = verify_book_row(v, s, err);
+        code = tb__verify_book_text(v, "Book", s, err);
         if (!code)
             verify_span(v, "books", s, 6, sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 5));
     }

@@ -146,6 +146,19 @@ TB_MUST_USE tb_code tb_store_invoices(tb_store *store, int64_t account, int64_t 
 TB_MUST_USE tb_code tb_store_invoice(tb_store *store, int64_t account, const char *number,
                                      tb_invoice *ret_invoice, tb_error *err);
 
+/* A month that has an invoice, and the watermark up to which it has been billed: the invoice's, or
+ * the last correction's. */
+typedef struct tb_billed_month {
+    int64_t account, month;
+    uint64_t watermark;
+    char invoice[24];
+    char currency[4];
+} tb_billed_month;
+/* Of months first to last, both included. account 0: any. Ascending by account and month. free(). */
+TB_MUST_USE tb_code tb_store_billed_months(tb_store *store, int64_t account, int64_t first,
+                                           int64_t last, tb_billed_month **ret_months,
+                                           size_t *ret_n, tb_error *err);
+
 /* --- ledger --- */
 
 #define TB_LEDGER_KINDS(X)                                                                         \

@@ -144,7 +144,7 @@ TB_MUST_USE tb_code tb_store_key_revoke(tb_store *store, int64_t id, int64_t now
 TB_MUST_USE tb_code tb_store_read_begin(tb_store *store, tb_error *err);
 void tb_store_read_end(tb_store *store);
 
-/* Grows with every commit that changed something; survives restarts. */
+/* Grows with every commit that changed what answers and bills are made of; survives restarts. */
 TB_MUST_USE tb_code tb_store_version(tb_store *store, uint64_t *ret_version, tb_error *err);
 
 TB_MUST_USE tb_code tb_store_account_exists(tb_store *store, int64_t account, bool *ret_exists,

@@ -1,9 +1,9 @@
 /* tollbook book add | list | show | diff. A book is checked before the database is opened, so that
- * a document can be tried on any file. */
+ * a document can be tried on any file. What only shadow books have is in shadow.c. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/month_bill.h"
+#include "api/shadow.h"
 #include "cli/cli.h"
 #include "tollbook/calendar.h"
 
@@ -11,12 +11,13 @@
 
 /* --- add --- */
 
-static tb_code add(tb_store *store, const tb_book *book, int64_t now_us, bool *ret_known,
-                   tb_error *err)
+static tb_code add(tb_store *store, const tb_book *book, bool shadow, int64_t now_us,
+                   bool *ret_known, tb_error *err)
 {
     tb_code code = tb_store_begin(store, err);
     if (code) return code;
-    code = tb_store_add_book(store, book, now_us, ret_known, err);
+    code = shadow ? tb_store_add_shadow(store, book, now_us, ret_known, err)
+                  : tb_store_add_book(store, book, now_us, ret_known, err);
     if (code == TB_OK) code = tb_store_commit(store, err);
     if (code) tb_store_rollback(store);
     return code;
@@ -26,18 +27,21 @@ static int add_here(const cli_call *call, const tb_book *book)
 {
     tb_store *store;
     tb_error err;
-    bool known = false;
+    bool known = false, shadow = cli_given(call, "shadow");
     int64_t now_us;
     char from[20];
     int status = cli_clock(call, &now_us);
     if (status == 0) status = cli_open(call, true, now_us, &store);
     if (status) return status;
-    tb_code code = add(store, book, now_us, &known, &err);
+    tb_code code = add(store, book, shadow, now_us, &known, &err);
     tb_store_close(store);
     if (code) return cli_fail(call, call->operands[0], &err);
     tb_time_format(book->effective_us, from);
-    cli_say(call, "%s: book \"%s\" (%s, from %.20s on) %s.", call->operands[0], book->id,
-            book->currency, from, known ? "was there already: nothing changed" : "is added");
+    cli_say(call, "%s: %s \"%s\" (%s, from %.20s on) %s.", call->operands[0],
+            shadow ? "shadow book" : "book", book->id, book->currency, from,
+            known    ? "was there already: nothing changed"
+            : shadow ? "is kept; it bills nothing"
+                     : "is added");
     return 0;
 }
 
@@ -58,7 +62,29 @@ int cli_book_add(const cli_call *call)
 
 /* --- list, show --- */
 
-static int read_books(const cli_call *call, month_books *ret_books)
+typedef struct both {
+    month_books real;
+    shadow_books shadows;
+} both;
+
+static void both_release(both *books)
+{
+    month_books_release(&books->real);
+    shadow_books_release(&books->shadows);
+}
+
+static tb_code both_read(tb_store *store, both *ret, tb_error *err)
+{
+    tb_code code = tb_store_read_begin(store, err);
+    if (code) return code;
+    code = month_books_read(store, &ret->real, err);
+    if (!code) code = shadow_books_read(store, &ret->shadows, err);
+    tb_store_read_end(store);
+    if (code) both_release(ret);
+    return code;
+}
+
+static int read_books(const cli_call *call, both *ret_books)
 {
     tb_store *store;
     tb_error err;
@@ -66,44 +92,52 @@ static int read_books(const cli_call *call, month_books *ret_books)
     int status = cli_clock(call, &now_us);
     if (status == 0) status = cli_open(call, false, now_us, &store);
     if (status) return status;
-    tb_code code = month_books_read(store, ret_books, &err);
+    *ret_books = (both){.real = {0}};
+    tb_code code = both_read(store, ret_books, &err);
     tb_store_close(store);
     return code ? cli_fail(call, NULL, &err) : 0;
 }
 
+static void list_one(const tb_book *book, const char *state)
+{
+    char from[20];
+    tb_time_format(book->effective_us, from);
+    printf("%s\t%s\t%.20s\t%s\t%s\n", book->id, book->currency, from, book->sha256, state);
+}
+
 int cli_book_list(const cli_call *call)
 {
-    month_books books;
-    char from[20];
+    both books;
     int status = read_books(call, &books);
     if (status) return status;
-    puts("book\tcurrency\teffective_from\tsha256");
-    for (size_t i = 0; i < books.n; i++) {
-        tb_time_format(books.list[i].effective_us, from);
-        printf("%s\t%s\t%.20s\t%s\n", books.list[i].id, books.list[i].currency, from,
-               books.list[i].sha256);
-    }
-    month_books_release(&books);
+    puts("book\tcurrency\teffective_from\tsha256\tstate");
+    for (size_t i = 0; i < books.real.n; i++)
+        list_one(&books.real.list[i], "book");
+    for (size_t i = 0; i < books.shadows.n; i++)
+        list_one(&books.shadows.list[i].book, "shadow");
+    both_release(&books);
     return cli_done(call);
 }
 
-static const tb_book *find(const cli_call *call, const month_books *books, const char *id)
+static const tb_book *find(const cli_call *call, const both *books, const char *id)
 {
-    for (size_t i = 0; i < books->n; i++)
-        if (strcmp(books->list[i].id, id) == 0) return &books->list[i];
+    for (size_t i = 0; i < books->real.n; i++)
+        if (strcmp(books->real.list[i].id, id) == 0) return &books->real.list[i];
+    for (size_t i = 0; i < books->shadows.n; i++)
+        if (strcmp(books->shadows.list[i].book.id, id) == 0) return &books->shadows.list[i].book;
     cli_say(call, "There is no book \"%.64s\". See: tollbook book list --db FILE", id);
     return NULL;
 }
 
 int cli_book_show(const cli_call *call)
 {
-    month_books books;
+    both books;
     int status = read_books(call, &books);
     if (status) return status;
     const tb_book *book = find(call, &books, call->operands[0]);
     if (book) printf("%s\n", book->canonical);
     status = book ? cli_done(call) : tb_code_exit(TB_E_NOT_FOUND);
-    month_books_release(&books);
+    both_release(&books);
     return status;
 }
 
@@ -231,12 +265,12 @@ static int diff(const cli_call *call, const tb_book *a, const tb_book *b)
 
 int cli_book_diff(const cli_call *call)
 {
-    month_books books;
+    both books;
     int status = read_books(call, &books);
     if (status) return status;
     const tb_book *a = find(call, &books, call->operands[0]);
     const tb_book *b = a ? find(call, &books, call->operands[1]) : NULL;
     status = b ? diff(call, a, b) : tb_code_exit(TB_E_NOT_FOUND);
-    month_books_release(&books);
+    both_release(&books);
     return status;
 }

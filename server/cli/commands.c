@@ -140,6 +140,32 @@ static const cli_option verify_options[] = {DB};
 
 static const cli_option book_options[] = {DB};
 
+static const cli_option book_add_options[] = {
+    DB,
+    {.name = "shadow",
+     .kind = CLI_FLAG,
+     .help = "keep it beside the books in force: it bills nothing, each month says what it would"},
+};
+static const cli_option book_activate_options[] = {
+    DB,
+    {.name = "max-change",
+     .value = "PERCENT",
+     .kind = CLI_TEXT,
+     .help = "refuse where an account's billed month would change by more; default 10"},
+    {.name = "months",
+     .value = "N",
+     .kind = CLI_NUMBER,
+     .min = 1,
+     .max = 120,
+     .help = "how many of each account's last billed months are compared; default 1"},
+    {.name = "anyway", .kind = CLI_FLAG, .help = "activate it also where that is exceeded"},
+    PROGRESS,
+};
+static const cli_option book_report_options[] = {
+    DB,
+    {.name = "month", .value = "YYYY-MM", .kind = CLI_TEXT, .help = "one month; default all"},
+};
+
 static const cli_option usage_options[] = {
     DB,
     {.name = "balancer",
@@ -300,12 +326,14 @@ const cli_command cli_commands[] = {
      .max_operands = 1,
      .summary = "Add a price book",
      .details = "Refused as a whole with the JSON path and the reason. The same again changes\n"
-                "nothing; books are never changed or removed. \"-\" reads standard input.",
-     OPTIONS(book_options),
+                "nothing; books are never changed or removed. \"-\" reads standard input.\n"
+                "With --shadow the book is kept and bills nothing: `invoice --finalize` says what it\n"
+                "would have billed, `book activate` makes it a book, `book drop` forgets it.",
+     OPTIONS(book_add_options),
      .run = cli_book_add},
     {.name = "book list",
      .operands = "",
-     .summary = "List the price books",
+     .summary = "List the price books, shadow books last",
      .details = "",
      OPTIONS(book_options),
      .run = cli_book_list},
@@ -325,13 +353,41 @@ const cli_command cli_commands[] = {
      .details = "",
      OPTIONS(book_options),
      .run = cli_book_diff},
+    {.name = "book activate",
+     .operands = "BOOK",
+     .min_operands = 1,
+     .max_operands = 1,
+     .summary = "Make a shadow book a real one",
+     .details = "Rates the last billed month of every account of its currency under it, as a whole.\n"
+                "Where one would change by more than --max-change, up or down, or have usage without\n"
+                "a price, the book stays a shadow, and the accounts are named (exit status 1).",
+     OPTIONS(book_activate_options),
+     .run = cli_book_activate},
+    {.name = "book drop",
+     .operands = "BOOK",
+     .min_operands = 1,
+     .max_operands = 1,
+     .summary = "Forget a shadow book",
+     .details = "What it would have billed stays in `book report`. A real book is never dropped.",
+     OPTIONS(book_options),
+     .run = cli_book_drop},
+    {.name = "book report",
+     .operands = "[BOOK]",
+     .min_operands = 0,
+     .max_operands = 1,
+     .summary = "Show what shadow books would have billed, month by month",
+     .details = "Noted by `invoice --finalize`, of dropped and activated ones too. The same as\n"
+                "`tollbook query --db FILE 'SELECT * FROM shadow_report'`, with the difference.",
+     OPTIONS(book_report_options),
+     .run = cli_book_report},
     {.name = "book",
      .operands = "BOOK.json",
      .min_operands = 1,
      .max_operands = 1,
      .summary = "Add a price book: short for book add",
-     .details = "See also: book add, book list, book show, book diff.",
-     OPTIONS(book_options),
+     .details = "See also: book add, book list, book show, book diff, book activate, book drop,\n"
+                "book report.",
+     OPTIONS(book_add_options),
      .run = cli_book_add},
     {.name = "usage",
      .operands = "",

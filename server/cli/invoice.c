@@ -218,6 +218,7 @@ int cli_invoice(const cli_call *call)
     tb_buf_release(&run.out);
     free(run.accounts);
     month_books_release(&run.books);
+    shadow_books_release(&run.shadows);
     tb_store_close(run.store);
     return status;
 }

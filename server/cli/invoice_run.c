@@ -136,6 +136,12 @@ static void note_credit(void *ctx, const tb_invoice *note)
                note->number, note->total, note->currency, month);
 }
 
+static void note_shadow(void *ctx, const tb_shadow *shadow, const tb_error *why)
+{
+    group *g = ctx;
+    tb_buf_fmt(&g->said, "shadow book %s: %s\n", shadow->book.id, why->message);
+}
+
 /* *ret_invoice is set where *ret_outcome is not NOTHING. */
 static tb_code make_final(group *g, int64_t account, tb_invoice *ret_invoice,
                           issue_outcome *ret_outcome, tb_error *err)
@@ -151,6 +157,11 @@ static tb_code make_final(group *g, int64_t account, tb_invoice *ret_invoice,
     code = issue_finalize(run->store, &draft, run->now_us, cli_given(run->call, "empty"),
                           note_credit, g, ret_invoice, ret_outcome, err);
     if (code == TB_E_UNPRICED) say_unpriced(run->call, &draft.statement);
+    bool issued = !code && *ret_outcome == ISSUE_MADE;
+    if (!code && *ret_outcome != ISSUE_KNOWN)
+        code = shadow_note(run->store, &run->shadows, &draft, issued ? ret_invoice->number : "",
+                           run->now_us, note_shadow, g, err);
+    if (code && issued) tb_invoice_release(ret_invoice);
     issue_release(&draft);
     return code;
 }
@@ -280,6 +291,7 @@ int invoice_finalize(invoice_run *run)
     meter progress;
     bool shows = cli_given(run->call, "progress");
     tb_code code = issue_check_over(run->month, run->now_us, &err);
+    if (!code) code = shadow_books_read(run->store, &run->shadows, &err);
     if (code) return cli_fail(run->call, NULL, &err);
     take_catch_signals();
     meter_init(&progress, cli_text(run->call, "month"));
@@ -289,6 +301,7 @@ int invoice_finalize(invoice_run *run)
     meter_end(&progress);
     shown_close(run->form, &run->out);
     print(run);
+    if (!code && run->shadows.n) code = invoice_say_shadows(run, &err);
     if (code) return cli_fail(run->call, NULL, &err);
     int status = cli_done(run->call);
     return status ? status : say_outcome(run);

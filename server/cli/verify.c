@@ -1,7 +1,7 @@
 /* tollbook verify: a sentence for each difference, or one that there is none. */
 #include <inttypes.h>
 
-#include "api/issue.h"
+#include "api/shadow.h"
 #include "cli/cli.h"
 
 static void say_difference(void *ctx, const char *sentence)
@@ -10,11 +10,12 @@ static void say_difference(void *ctx, const char *sentence)
     puts(sentence);
 }
 
-static tb_code verify_invoices(tb_store *store, uint64_t *differences, tb_error *err)
+static tb_code verify_bills(tb_store *store, uint64_t *differences, tb_error *err)
 {
     tb_code code = tb_store_read_begin(store, err);
     if (code) return code;
     code = issue_verify(store, say_difference, NULL, differences, err);
+    if (!code) code = shadow_verify(store, say_difference, NULL, differences, err);
     tb_store_read_end(store);
     return code;
 }
@@ -29,7 +30,7 @@ static tb_code look(const tb_store_options *options, const char *db, uint64_t *r
     tb_code code = tb_store_open(db, options, &store, err);
     if (code == TB_OK) {
         code = tb_store_verify(store, say_difference, NULL, &differences, err);
-        if (!code) code = verify_invoices(store, &differences, err);
+        if (!code) code = verify_bills(store, &differences, err);
         tb_store_close(store);
     }
     if (code == TB_E_CORRUPT) {

@@ -42,6 +42,7 @@ PUBLIC = {
     "whatif": "whatif",
     "advice": "advice", "forecast": "advice", "percentile": "advice", "solve": "advice",
     "store": "store", "charges": "store", "terms": "store",
+    "shadow": "store", "scenarios": "store",
 }
 
 # Libraries and system faces, and the only places that may include them. "gsl/" is all of GSL.
