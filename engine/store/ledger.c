@@ -240,7 +240,10 @@ static tb_code find_known(tb_store *store, tb_ledger_entry *entry, const char *a
     if (code || !row) return code;
     const char *stored = (const char *)sqlite3_column_text(s, 4);
     const char *currency = (const char *)sqlite3_column_text(s, 3);
-    if (!stored || !currency) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!stored || !currency) {
+        sqlite3_reset(s);
+        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    }
     bool same = strcmp(stored, amount) == 0 && strcmp(currency, entry->currency) == 0 &&
                 sqlite3_column_int64(s, 1) == entry->account;
     entry->id = sqlite3_column_int64(s, 0);
@@ -273,6 +276,7 @@ static tb_code check_entry(tb_store *store, const tb_ledger_entry *entry, tb_err
     const char *currency = (const char *)sqlite3_column_text(s, 0);
     same = currency && strcmp(currency, entry->currency) == 0;
     sqlite3_reset(s);
+    if (!currency) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     return same ? TB_OK
                 : refuse("currency", entry, "its earlier entries are of another currency", err);
 }

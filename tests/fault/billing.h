@@ -47,4 +47,7 @@ billing_run billing_step(size_t step, const billing_fault *fault);
 void billing_check(size_t step, const billing_run *run, bool done, const char *what,
                    bool *ret_lost);
 
+/* Of everything that the database holds; ends the program where it cannot be read. */
+uint64_t billing_digest(void);
+
 #endif

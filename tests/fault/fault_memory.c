@@ -1,94 +1,13 @@
 /* Lack of memory: every allocation of every operation of the store fails, once and from then on.
  * The answer is TB_E_NOMEM or a right one, nothing leaks (the sanitizer's build), and the next try
- * on the same connection works.
- *
- * One count for all: SQLite's allocator is replaced, and the linker leads the engine's own malloc,
- * calloc, realloc and strdup here (--wrap). */
+ * on the same connection works. */
 #include "fault/faultvfs.h"
+#include "fault/scarce.h"
 #include "fault/workload.h"
 
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- the allocator --- */
-
-static struct {
-    uint64_t count, at;
-    bool from_then_on, failed;
-} memory;
-
-static bool fails(void)
-{
-    memory.count++;
-    if (!memory.at || memory.count < memory.at) return false;
-    if (memory.count > memory.at && !memory.from_then_on) return false;
-    memory.failed = true;
-    return true;
-}
-
-static void arm(uint64_t at, bool from_then_on)
-{
-    memory.count = 0;
-    memory.at = at;
-    memory.from_then_on = from_then_on;
-    memory.failed = false;
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-char *__real_strdup(const char *text);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-char *__wrap_strdup(const char *text);
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-    return fails() ? NULL : __real_realloc(p, size);
-}
-
-char *__wrap_strdup(const char *text)
-{
-    return fails() ? NULL : __real_strdup(text);
-}
-
-static sqlite3_mem_methods real;
-
-static void *on_malloc(int size)
-{
-    return fails() ? NULL : real.xMalloc(size);
-}
-
-static void *on_realloc(void *p, int size)
-{
-    return fails() ? NULL : real.xRealloc(p, size);
-}
-
-static void replace_allocator(void)
-{
-    sqlite3_mem_methods ours;
-    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real) != SQLITE_OK) abort();
-    ours = real;
-    ours.xMalloc = on_malloc;
-    ours.xRealloc = on_realloc;
-    if (sqlite3_config(SQLITE_CONFIG_MALLOC, &ours) != SQLITE_OK) abort();
-    /* No cache of pages beside the allocator: each page is an allocation that may fail. */
-    if (sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0) != SQLITE_OK) abort();
-    if (sqlite3_initialize() != SQLITE_OK) abort();
-}
 
 /* --- operations --- */
 
@@ -153,10 +72,9 @@ static tb_code op_apply(tb_error *err)
         "{\"id\":999,\"account\":3,\"name\":\"adopted\"}]}";
     tb_catalog catalog;
     tb_applied applied;
-    uint64_t at = memory.at; /* parsing is another piece's: it is not made to fail here */
-    arm(0, memory.from_then_on);
+    scarce_pause(true); /* parsing is another piece's: it is not made to fail here */
     tb_code code = tb_catalog_parse(text, sizeof text - 1, &catalog, err);
-    arm(at, memory.from_then_on);
+    scarce_pause(false);
     if (code) return code;
     code = tb_store_begin(store, err);
     if (!code) code = tb_store_apply_catalog(store, &catalog, 1795046400000000, &applied, err);
@@ -278,10 +196,10 @@ static bool run(size_t i, uint64_t at, bool from_then_on)
     bool opens = operations[i].run == op_open;
     as_writer = operations[i].writes;
     if (!opens) open_store(as_writer);
-    arm(at, from_then_on);
+    scarce_arm(at, from_then_on);
     tb_code code = operations[i].run(&err);
-    bool failed = memory.failed;
-    arm(0, false);
+    bool failed = scarce_failed();
+    scarce_arm(0, false);
     REQUIRE(!code || (failed && code == TB_E_NOMEM), "%s, allocation %llu: %s: %s",
             operations[i].name, (unsigned long long)at, tb_code_name(code), err.message);
     if (failed && code) {
@@ -295,7 +213,7 @@ static bool run(size_t i, uint64_t at, bool from_then_on)
 
 int main(void)
 {
-    replace_allocator();
+    scarce_init();
     fault_register();
     workload_folder(path);
     snprintf(copy_path, sizeof copy_path, "%s.copy", path);
