@@ -34,7 +34,10 @@ static const struct {
 tb_code tb__sqlite_fail(sqlite3 *db, int rc, const char *path, tb_error *err)
 {
     const char *why = db ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
-    if ((rc & 0xff) == SQLITE_IOERR && db && sqlite3_system_errno(db) == ENOSPC) rc = SQLITE_FULL;
+    if ((rc & 0xff) == SQLITE_IOERR && db && sqlite3_system_errno(db) == ENOSPC) {
+        rc = SQLITE_FULL; /* which the message must say too */
+        why = sqlite3_errstr(rc);
+    }
     for (size_t i = 0; i < sizeof mapping / sizeof *mapping; i++)
         if (mapping[i].rc == (rc & 0xff))
             return tb_fail(err, mapping[i].code, NULL, "%s: %s (SQLite %d); %s.", path, why, rc,

@@ -10,8 +10,8 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from faults import (ENVIRONMENT, TOLLBOOK, counters, folder, lines, make, require, run, seed,
-                    start, verify)
+from faults import (TOLLBOOK, counters, folder, in_own_mounts, lines, make, mount_small, require,
+                    run, seed, start, verify)
 
 rng = seed()
 NOBODY = 65534
@@ -223,24 +223,13 @@ def file_limit(path):
 
 def full_disk(path):
     """A file system of 2 MiB, in a mount namespace of its own (this script again, inside)."""
-    if os.geteuid() != 0:
-        print("skipped: mounting a small file system needs the superuser; a file size limit stood in")
-        return
-    done = subprocess.run(["unshare", "-m", sys.executable, __file__, "inside", path],
-                          env=ENVIRONMENT, capture_output=True, check=False)
-    if done.returncode == 77 or done.stderr.startswith(b"unshare:"):
-        print("skipped: this machine lets nobody mount; a file size limit stood in")
-        return
-    require(done.returncode == 0, done.stdout.decode(), done.stderr.decode())
-    print(done.stdout.decode().splitlines()[-1])
+    said = in_own_mounts(__file__, path)
+    print(said or "skipped: this machine lets nobody mount; a file size limit stood in")
 
 
 def inside(path):
     small = path / "small"
-    small.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", small],
-                      capture_output=True, check=False).returncode:
-        sys.exit(77)
+    mount_small(small, "2m")
     db = make(small / "t.db")
     log = growing_log(path)
     ballast = small / "ballast"
