@@ -136,6 +136,31 @@ static const cli_option percentile_options[] = {
      .help = "default: table on a terminal, json otherwise"},
 };
 
+static const cli_option breakeven_options[] = {
+    {.name = "db", .value = "FILE", .kind = CLI_TEXT, .help = "the database, for books by their id"},
+    {.name = "of",
+     .value = "load_balancer|volume|premium",
+     .kind = CLI_CHOICE,
+     .help = "what usage: a load balancer's requests (default), or bytes"},
+    {.name = "against",
+     .value = "load_balancer|volume|premium",
+     .kind = CLI_CHOICE,
+     .help = "what the second book is asked for, where that is something else"},
+    {.name = "mix",
+     .value = "EU=60,NA=40",
+     .kind = CLI_TEXT,
+     .help = "premium: regions' shares of the bytes in percent; default EU=100"},
+    {.name = "discount", .value = "PERCENT", .kind = CLI_TEXT, .help = "premium: default 0"},
+    {.name = "minimum",
+     .kind = CLI_FLAG,
+     .help = "at least the book's monthly minimum, as if nothing else were billed"},
+    {.name = "up-to", .value = "UNITS", .kind = CLI_TEXT, .help = "requests or bytes; default 10^18"},
+    {.name = "format",
+     .value = "table|json",
+     .kind = CLI_CHOICE,
+     .help = "default: sentences on a terminal, json otherwise"},
+};
+
 static const cli_option verify_options[] = {DB};
 
 static const cli_option book_options[] = {DB};
@@ -430,6 +455,16 @@ const cli_command cli_commands[] = {
                 "hold nothing count as zero and are counted.",
      OPTIONS(percentile_options),
      .run = cli_percentile},
+    {.name = "solve break-even",
+     .operands = "BOOK [BOOK]",
+     .min_operands = 1,
+     .max_operands = 2,
+     .summary = "Find the usage at which two price books cost the same",
+     .details = "A BOOK is a stored book's id or a file that holds one. All crossings from 0 units on,\n"
+                "exact; where both cost the same over a stretch, or the order changes at a tier, a\n"
+                "flat or a block without their ever costing the same, the answer says so.",
+     OPTIONS(breakeven_options),
+     .run = cli_solve_breakeven},
     {.name = "verify",
      .operands = "",
      .summary = "Check everything stored against itself",

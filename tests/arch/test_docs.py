@@ -37,7 +37,7 @@ for key in meanings:
     if key not in keys:
         violations.append(f"docs/operations.md: `{key}` is no error of include/tollbook/error.h")
 
-offered = re.findall(r'\.name = "([a-z ]+)",\s*\.operands', text("server/cli/commands.c"))
+offered = re.findall(r'\.name = "([a-z -]+)",\s*\.operands', text("server/cli/commands.c"))
 if not offered:
     violations.append("server/cli/commands.c: no subcommand found")
 for command in offered:

@@ -40,7 +40,7 @@ PUBLIC = {
     "book": "billing", "tariff": "billing", "bill": "billing",
     "invoice": "invoice", "correction": "invoice", "usage": "invoice",
     "whatif": "whatif",
-    "advice": "advice", "forecast": "advice", "percentile": "advice", "solve": "advice",
+    "advice": "advice", "forecast": "advice", "percentile": "advice", "breakeven": "advice", "solve": "advice",
     "store": "store", "charges": "store", "terms": "store",
     "shadow": "store", "scenarios": "store",
 }
