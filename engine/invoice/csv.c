@@ -101,6 +101,16 @@ static void put_start(tb_buf *out, const tb_statement *s, int64_t month)
     tb__csv_plain(out, s->currency);
 }
 
+static void put_price(tb_buf *out, const tb_bill_line *line)
+{
+    tb_bill_tier tier;
+    bool one = false;
+    if (tb__tiers_one(line, &one, &tier, NULL) == TB_OK && one)
+        tb__csv_decimal(out, tier.price);
+    else
+        tb__csv_plain(out, "");
+}
+
 static void put_line(tb_buf *out, const tb_statement *s, size_t i)
 {
     const tb_bill_line *line = &s->bill->lines[i];
@@ -112,10 +122,7 @@ static void put_line(tb_buf *out, const tb_statement *s, size_t i)
     tb__csv_text(out, line->region);
     tb__csv_decimal(out, tb_decimal_from_int(line->quantity));
     tb__csv_plain(out, tb_line_kind_unit(tb__line_origin(s, i)));
-    if (line->n_tiers == 1)
-        tb__csv_decimal(out, line->tiers[0].price);
-    else
-        tb__csv_plain(out, "");
+    put_price(out, line);
     tb__csv_decimal(out, line->exact);
     tb__csv_money(out, line->amount, s->bill->minor_digits);
     tb__csv_plain(out, c ? c->invoice : s->corrects);

@@ -1,12 +1,18 @@
 /* FOCUS 1.2 (FinOps Open Cost and Usage Specification): which values a kind of line has is a table;
  * the columns stand in the specification's order, that of the alphabet. Columns that can have no
  * value here (commitments, capacity, availability zones, sub-accounts) are left out, as the
- * specification allows. Where quantity times unit price cannot give the cost, because a line has
- * several tiers, the unit price is null and the list cost the billed one. */
+ * specification allows.
+ *
+ * A row has one unit price, and quantity times unit price is its cost. So a line of several tiers
+ * has a row for each of its prices, its amount shared out among them by largest remainder; monthly
+ * fees are quantities of months, to 18 digits. An account's volume line has a row for each zone;
+ * where it has several tiers too, no zone has one price: then the unit prices are null and the list
+ * cost is the billed one. */
 #include "tollbook/invoice.h"
 
 #include "invoice/csv.h"
 #include "invoice/text.h"
+#include "tollbook/calendar.h"
 
 #include <string.h>
 
@@ -16,27 +22,28 @@ typedef struct shape {
     const char *category, *frequency, *service, *subcategory, *meter;
     const char *unit; /* that prices are written in; NULL: the line's own */
     int places;       /* from the line's unit to it, powers of ten */
-    bool list;        /* tiers show the book's price in that unit */
+    bool list;    /* tiers show the book's price in that unit; else the own price is the list's */
+    bool monthly; /* the line's unit is seconds, that of prices a month */
 } shape;
 
 static const shape shapes[TB_LINE_KIND_COUNT] = {
     [TB_LINE_BANDWIDTH] = {"Usage", "Usage-Based", "Content Delivery Network", "Content Delivery",
-                           "Bandwidth", "GB", 9, true},
+                           "Bandwidth", "GB", 9, true, false},
     [TB_LINE_VOLUME] = {"Usage", "Usage-Based", "Content Delivery Network", "Content Delivery",
-                        "Volume Bandwidth", "GB", 9, true},
+                        "Volume Bandwidth", "GB", 9, true, false},
     [TB_LINE_OVERRIDE] = {"Usage", "Usage-Based", "Content Delivery Network", "Content Delivery",
-                          "Bandwidth", "GB", 9, false},
+                          "Bandwidth", "GB", 9, false, false},
     [TB_LINE_OPTIMIZER] = {"Purchase", "Recurring", "Optimizer", "Content Delivery", "Optimizer",
-                           NULL, 0, false},
+                           "Months", 0, true, true},
     [TB_LINE_BALANCER_FEE] = {"Purchase", "Recurring", "Load Balancer", "Application Networking",
-                              "Load Balancer", NULL, 0, false},
+                              "Load Balancer", "Months", 0, true, true},
     [TB_LINE_BALANCER_REQUESTS] = {"Usage", "Usage-Based", "Load Balancer",
                                    "Application Networking", "Requests", "1000000 Requests", 6,
-                                   true},
+                                   true, false},
     [TB_LINE_MINIMUM] = {"Adjustment", "Recurring", "Content Delivery Network", "Content Delivery",
-                         "Monthly Minimum", NULL, 0, false},
+                         "Monthly Minimum", NULL, 0, false, false},
     [TB_LINE_CORRECTION] = {"Adjustment", "One-Time", "Content Delivery Network",
-                            "Content Delivery", "Correction", NULL, 0, false},
+                            "Content Delivery", "Correction", NULL, 0, false, false},
 };
 
 static const char *unit_name(tb_line_kind kind)
@@ -60,7 +67,7 @@ void tb_focus_csv_head(tb_buf *out)
                  "ServiceCategory,ServiceName,ServiceSubcategory,SkuId,SkuMeter,SkuPriceId");
 }
 
-/* One row's figures: a line's own, or a zone's part of it. */
+/* One row's figures: a line's own, or a part of it, by zone or by price. */
 typedef struct charge {
     const tb_statement *s;
     const tb_bill_line *line;
@@ -68,39 +75,49 @@ typedef struct charge {
     const tb_correction *correction;
     tb_line_kind origin;
     const shape *shape;
+    int64_t month;            /* that it is charged for */
+    const tb_bill_tier *tier; /* of its price; NULL where it has none, or several */
+    bool split;               /* one of several rows of its line, one a price */
     char resource[TB_BILL_RESOURCE_MAX];
     tb_i128 quantity;
     tb_decimal billed, contracted, list;
     tb_decimal quantity_priced; /* in the row's pricing unit */
-    bool one_price;             /* contracted_price is valid */
-    bool one_list;              /* list_price is */
+    bool one_price;             /* contracted_price and list_price are valid */
     tb_decimal contracted_price, list_price;
 } charge;
 
-/* A line of one tier has one price, unless more than units times it is in the amount. */
+static tb_code find_quantity(charge *c, tb_error *err)
+{
+    tb_decimal quantity = tb_decimal_from_int(c->quantity);
+    int64_t days = tb_month_first_day(c->month + 1) - tb_month_first_day(c->month);
+    if (!c->shape->monthly)
+        return tb_decimal_shift(quantity, c->shape->places, &c->quantity_priced, err);
+    return tb_decimal_divide(quantity, 1, days * 86400, TB_PRORATE_SCALE, TB_HALF_UP,
+                             &c->quantity_priced, err);
+}
+
+/* No price is shown where more than units times it is in the amount (a flat part, a package). */
 static tb_code find_price(charge *c, tb_error *err)
 {
     const shape *as = c->shape;
     tb_decimal product;
-    if (!as->unit || c->line->n_tiers != 1) return TB_OK;
-    tb_code code = tb_decimal_shift(c->line->tiers->price, -as->places, &c->contracted_price, err);
+    if (!as->unit || !c->tier) return TB_OK;
+    tb_code code = tb_decimal_shift(c->tier->price, -as->places, &c->contracted_price, err);
     if (!code) code = tb_decimal_mul(c->contracted_price, c->quantity_priced, &product, err);
     if (code) return code;
-    c->one_price = c->line->n_shares > 0 || tb_decimal_compare(product, c->contracted) == 0;
-    if (c->one_price) c->contracted = product;
-    return TB_OK;
+    c->one_price =
+        as->monthly || c->line->n_shares > 0 || tb_decimal_compare(product, c->contracted) == 0;
+    if (!c->one_price) return TB_OK;
+    c->contracted = product;
+    c->list_price = as->list ? c->tier->shown : c->contracted_price;
+    return tb_decimal_mul(c->list_price, c->quantity_priced, &c->list, err);
 }
 
 static tb_code find_prices(charge *c, tb_error *err)
 {
-    tb_code code = tb_decimal_shift(tb_decimal_from_int(c->quantity), c->shape->places,
-                                    &c->quantity_priced, err);
-    if (!code) code = find_price(c, err);
-    c->one_list = c->one_price && c->shape->list;
+    tb_code code = find_quantity(c, err);
     c->list = c->billed;
-    if (code || !c->one_list) return code;
-    c->list_price = c->line->tiers->shown;
-    return tb_decimal_mul(c->list_price, c->quantity_priced, &c->list, err);
+    return code ? code : find_price(c, err);
 }
 
 static void put_text_of(const charge *c, tb_buf *out)
@@ -128,15 +145,15 @@ static void put_if(bool there, tb_decimal value, tb_buf *out)
 }
 
 /* BilledCost to ChargePeriodStart; category and words differ. */
-static void put_period(const charge *c, int64_t month, tb_buf *out)
+static void put_period(const charge *c, tb_buf *out)
 {
     const shape *as = c->shape;
     tb__csv_plain(out, as->category);
     tb__csv_plain(out, c->correction ? "Correction" : "");
     put_text_of(c, out);
     tb__csv_plain(out, c->correction ? "One-Time" : as->frequency);
-    tb__csv_time(out, tb__month_start_us(month + 1));
-    tb__csv_time(out, tb__month_start_us(month));
+    tb__csv_time(out, tb__month_start_us(c->month + 1));
+    tb__csv_time(out, tb__month_start_us(c->month));
 }
 
 static void put_account(const tb_statement *s, tb_decimal billed, tb_buf *out)
@@ -160,26 +177,37 @@ static void put_costs(const charge *c, tb_buf *out)
     tb__csv_plain(out, c->s->number);
     tb__csv_plain(out, PROVIDER);
     tb__csv_decimal(out, c->list);
-    put_if(c->one_list, c->list_price, out);
+    put_if(c->one_price, c->list_price, out);
     tb__csv_plain(out, "Standard");
     tb__csv_decimal(out, c->quantity_priced);
     tb__csv_plain(out, c->shape->unit ? c->shape->unit : unit_name(c->origin));
 }
 
-static void put_sku(const charge *c, tb_buf *out)
+/* The book of the price, or the month's last. */
+static const char *book_of(const charge *c)
 {
     const tb_statement *s = c->s;
+    size_t last = s->n_books ? s->n_books - 1 : 0;
+    size_t at = c->tier && c->tier->part < last ? c->tier->part : last;
+    return s->n_books ? s->books[at].id : "";
+}
+
+/* A price's id: book, kind and region; with the price where tiers give it several. */
+static void put_sku(const charge *c, tb_buf *out)
+{
     const char *kind = tb_line_kind_name(c->origin), *region = c->line->region;
-    const char *book = s->n_books ? s->books[s->n_books - 1].id : "";
-    const char *dash = *region ? "-" : "";
+    const char *book = book_of(c), *dash = *region ? "-" : "";
     tb_buf_fmt(out, ",%s%s%s", kind, dash, region);
     tb__csv_plain(out, c->shape->meter);
-    if (*book) {
-        tb__csv_text(out, book);
-        tb_buf_fmt(out, "/%s%s%s", kind, dash, region);
-    } else {
+    if (!*book) {
         tb__csv_plain(out, "");
+        return;
     }
+    tb__csv_text(out, book);
+    tb_buf_fmt(out, "/%s%s%s", kind, dash, region);
+    if (!c->split || !c->one_price) return;
+    tb_buf_str(out, "@");
+    tb__add_decimal(out, c->list_price);
 }
 
 static void put_things(const charge *c, tb_buf *out)
@@ -204,31 +232,85 @@ static tb_code put_charge(charge *c, tb_buf *out, tb_error *err)
     tb_code code = find_prices(c, err);
     if (code) return code;
     put_account(c->s, c->billed, out);
-    put_period(c, c->correction ? c->line->period_month : c->s->month, out);
+    put_period(c, out);
     put_costs(c, out);
     put_things(c, out);
     tb__csv_end(out);
     return TB_OK;
 }
 
-static tb_code put_line(const tb_statement *s, size_t i, tb_buf *out, tb_error *err)
+/* --- a line of several prices --- */
+
+#define PRICES_MAX 128 /* more are left in one row without a price */
+
+typedef struct prices {
+    tb_bill_tier tier[PRICES_MAX];
+    tb_decimal billed[PRICES_MAX], rest[PRICES_MAX];
+    size_t n;
+} prices;
+
+/* *ret: the line is made of several prices, which hold all its units and its amount. */
+static tb_code read_prices(const tb_bill_line *line, prices *p, bool *ret, tb_error *err)
 {
-    const tb_bill_line *line = &s->bill->lines[i];
-    tb_line_kind origin = tb__line_origin(s, i);
-    charge c = {.s = s,
-                .line = line,
-                .index = i,
-                .correction = tb__correction_of(s, i),
-                .origin = origin,
-                .shape = &shapes[origin],
-                .quantity = line->quantity,
-                .billed = line->amount,
-                .contracted = line->exact};
-    memcpy(c.resource, line->resource, sizeof c.resource);
-    if (line->n_shares == 0) return put_charge(&c, out, err);
+    tb_i128 units = 0;
     tb_code code = TB_OK;
-    for (size_t k = 0; !code && k < line->n_shares; k++) {
-        const tb_bill_share *share = &line->shares[k];
+    p->n = 0;
+    for (size_t i = 0; !code && i < line->n_tiers && p->n < PRICES_MAX; p->n++) {
+        code = tb__tiers_join(line, &i, &p->tier[p->n], err);
+        if (!code) units += p->tier[p->n].units;
+    }
+    *ret = p->n > 1 && units == line->quantity && tb_decimal_sign(line->amount) >= 0;
+    return code;
+}
+
+/* Each its whole minor units; what is left, one each, to the largest rests, the first of equals. */
+static tb_code share_out(const tb_bill_line *line, int digits, prices *p, tb_error *err)
+{
+    const tb_decimal unit = {1, digits};
+    tb_decimal left = line->amount;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < p->n; i++) {
+        tb_decimal exact = p->tier[i].amount, *whole = &p->billed[i];
+        code = tb_decimal_round(exact, digits, TB_HALF_UP, whole, err);
+        if (!code && tb_decimal_compare(*whole, exact) > 0)
+            code = tb_decimal_sub(*whole, unit, whole, err);
+        if (!code) code = tb_decimal_sub(exact, *whole, &p->rest[i], err);
+        if (!code) code = tb_decimal_sub(left, *whole, &left, err);
+    }
+    for (size_t given = 0; !code && tb_decimal_sign(left) > 0 && given < p->n; given++) {
+        size_t best = 0;
+        for (size_t i = 1; i < p->n; i++)
+            if (tb_decimal_compare(p->rest[i], p->rest[best]) > 0) best = i;
+        p->rest[best] = (tb_decimal){-1, 0};
+        code = tb_decimal_add(p->billed[best], unit, &p->billed[best], err);
+        if (!code) code = tb_decimal_sub(left, unit, &left, err);
+    }
+    return code;
+}
+
+static tb_code put_prices(const charge *whole, prices *p, tb_buf *out, tb_error *err)
+{
+    tb_code code = share_out(whole->line, whole->s->bill->minor_digits, p, err);
+    for (size_t i = 0; !code && i < p->n; i++) {
+        charge c = *whole;
+        c.tier = &p->tier[i];
+        c.split = true;
+        c.quantity = p->tier[i].units;
+        c.contracted = p->tier[i].amount;
+        c.billed = p->billed[i];
+        code = put_charge(&c, out, err);
+    }
+    return code;
+}
+
+/* --- lines --- */
+
+static tb_code put_shares(const charge *whole, tb_buf *out, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < whole->line->n_shares; i++) {
+        const tb_bill_share *share = &whole->line->shares[i];
+        charge c = *whole;
         tb_buf name = {.data = c.resource, .cap = sizeof c.resource, .max = sizeof c.resource};
         tb_buf_fmt(&name, "zone:%lld", (long long)share->zone);
         c.quantity = share->bytes;
@@ -237,6 +319,32 @@ static tb_code put_line(const tb_statement *s, size_t i, tb_buf *out, tb_error *
         code = put_charge(&c, out, err);
     }
     return code;
+}
+
+static tb_code put_line(const tb_statement *s, size_t i, tb_buf *out, tb_error *err)
+{
+    const tb_bill_line *line = &s->bill->lines[i];
+    tb_bill_tier tier;
+    prices several;
+    bool one = false, split = false;
+    charge c = {.s = s,
+                .line = line,
+                .index = i,
+                .correction = tb__correction_of(s, i),
+                .origin = tb__line_origin(s, i),
+                .quantity = line->quantity,
+                .billed = line->amount,
+                .contracted = line->exact};
+    c.shape = &shapes[c.origin];
+    c.month = c.correction ? line->period_month : s->month;
+    memcpy(c.resource, line->resource, sizeof c.resource);
+    tb_code code = tb__tiers_one(line, &one, &tier, err);
+    if (!code && c.shape->unit && !one && !c.correction) /* the specification frees corrections */
+        code = read_prices(line, &several, &split, err);
+    if (code) return code;
+    if (one) c.tier = &tier;
+    if (line->n_shares) return put_shares(&c, out, err);
+    return split ? put_prices(&c, &several, out, err) : put_charge(&c, out, err);
 }
 
 static void put_tax(const tb_statement *s, const tb_bill_taxed *tax, tb_buf *out)

@@ -35,12 +35,12 @@ static const char style[] =
     "border-bottom:1px solid var(--line)}"
     "td{padding:.55rem .5rem;vertical-align:top;border-bottom:1px solid var(--line)}"
     "th:first-child,td:first-child{padding-left:0}th:last-child,td:last-child{padding-right:0}"
-    ".n{text-align:right;white-space:nowrap}"
+    ".n{text-align:right;white-space:nowrap}.w{white-space:nowrap}"
     ".no{color:var(--soft);width:2.2rem}"
     "tr.part td{padding-top:.15rem;padding-bottom:.15rem;border-bottom:0;color:var(--soft);"
     "font-size:.82rem}"
     "tr.last td{padding-bottom:.6rem;border-bottom:1px solid var(--line)}"
-    "tr.open>td{border-bottom:0;padding-bottom:.1rem}"
+    "tr.open>td{border-bottom:0;padding-bottom:.1rem}tr.run{display:none}"
     ".note{display:block;color:var(--soft);font-size:.82rem}"
     ".totals{display:flex;justify-content:flex-end;margin-top:1rem}"
     ".totals table{width:24rem}.totals td{border-bottom:0;padding:.3rem 0}"
@@ -59,8 +59,10 @@ static const char style[] =
     "border:0;break-after:page}.page:last-child{break-after:auto}thead{display:table-header-group}"
     "td{padding-top:.28rem;padding-bottom:.28rem}tr.part td{padding-top:.08rem;padding-bottom:"
     ".08rem}footer{margin-top:1.25rem}"
-    "tr,.totals,.alert,footer{break-inside:avoid}tr.open,tr.part{break-after:avoid}"
-    "tr.last{break-after:auto}.state{-webkit-print-color-adjust:exact;print-color-adjust:exact}}";
+    "tr,.totals,.alert,footer{break-inside:avoid}tr.open{break-after:avoid}"
+    "tr.last{break-before:avoid}tr.run{display:table-row}tr.run th{padding:0 0 .3rem;border:0;"
+    "font-weight:400}"
+    ".state{-webkit-print-color-adjust:exact;print-color-adjust:exact}}";
 
 /* --- words and figures --- */
 
@@ -193,15 +195,22 @@ typedef struct page {
     tb_error *err;
 } page;
 
-/* Rows below the line's own: its tiers where there are several, its zones where it is shared out.
- */
+/* "from 50 to 51.5 million", "from 0 days to 14 days" */
+static tb_code put_range(page *p, const tb_bill_tier *tier, scale in)
+{
+    scale bare = {in.places ? "" : in.name, "", in.places};
+    tb_buf_str(p->out, "from ");
+    tb_code code = put_units(p->out, tier->from, bare, p->err);
+    tb_buf_str(p->out, " to ");
+    return code ? code : put_units(p->out, tier->to, in, p->err);
+}
+
+/* Rows below the line's own: its tiers where it has several prices, its zones where it is shared
+ * out. */
 static tb_code put_tier(page *p, const tb_bill_tier *tier, scale in, bool last)
 {
-    tb_buf_fmt(p->out, "<tr class=\"part%s\"><td></td><td colspan=\"2\">from ",
-               last ? " last" : "");
-    tb_code code = put_units(p->out, tier->from, in, p->err);
-    tb_buf_str(p->out, " to ");
-    if (!code) code = put_units(p->out, tier->to, in, p->err);
+    tb_buf_fmt(p->out, "<tr class=\"part%s\"><td></td><td colspan=\"2\">", last ? " last" : "");
+    tb_code code = put_range(p, tier, in);
     tb_buf_str(p->out, "</td><td class=\"n\">");
     if (!code) code = put_units(p->out, tier->units, in, p->err);
     tb_buf_str(p->out, "</td><td class=\"n\">");
@@ -228,11 +237,14 @@ static tb_code put_share(page *p, const tb_bill_share *share, bool last)
     return code;
 }
 
-static tb_code put_parts(page *p, const tb_bill_line *line, scale in, size_t tiers)
+static tb_code put_parts(page *p, const tb_bill_line *line, scale in, bool tiers)
 {
     tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < tiers; i++)
-        code = put_tier(p, &line->tiers[i], in, i + 1 == tiers && line->n_shares == 0);
+    tb_bill_tier tier;
+    for (size_t i = 0; tiers && !code && i < line->n_tiers;) {
+        code = tb__tiers_join(line, &i, &tier, p->err);
+        if (!code) code = put_tier(p, &tier, in, i == line->n_tiers && line->n_shares == 0);
+    }
     for (size_t i = 0; !code && i < line->n_shares; i++)
         code = put_share(p, &line->shares[i], i + 1 == line->n_shares);
     return code;
@@ -244,8 +256,9 @@ static void put_what(page *p, size_t i)
     const tb_correction *c = tb__correction_of(p->s, i);
     tb_buf_str(p->out, tb__line_title(p->s, i));
     if (line->kind != TB_LINE_VOLUME && line->kind != TB_LINE_MINIMUM) {
-        tb_buf_str(p->out, " \xC2\xB7 ");
+        tb_buf_str(p->out, " \xC2\xB7 <span class=\"w\">");
         tb__add_resource(p->out, line->resource);
+        tb_buf_str(p->out, "</span>");
     }
     if (!c) return;
     tb_buf_str(p->out, "<span class=\"note\">Correction of invoice ");
@@ -255,48 +268,70 @@ static void put_what(page *p, size_t i)
     tb_buf_str(p->out, "</span>");
 }
 
-/* Whether the line's price says it all: one tier that holds every unit. */
-static bool one_price(const tb_bill_line *line)
-{
-    return line->n_tiers == 1 && line->tiers->units == line->quantity;
-}
-
 /* One price is shown in the line itself; a discount shows the book's price beside it. */
-static tb_code put_line_price(page *p, const tb_bill_line *line, tb_line_kind origin, scale in)
+static tb_code put_line_price(page *p, const tb_bill_tier *tier, tb_line_kind origin, scale in)
 {
     tb_decimal shown;
-    if (!one_price(line) || origin == TB_LINE_MINIMUM) return TB_OK;
-    tb_code code = put_price(p->out, line->tiers->price, in, p->err);
+    tb_code code = put_price(p->out, tier->price, in, p->err);
     if (code || origin != TB_LINE_BANDWIDTH) return code;
-    code = tb_decimal_shift(line->tiers->price, -in.places, &shown, p->err);
-    if (code || tb_decimal_compare(shown, line->tiers->shown) == 0) return code;
+    code = tb_decimal_shift(tier->price, -in.places, &shown, p->err);
+    if (code || tb_decimal_compare(shown, tier->shown) == 0) return code;
     tb_buf_str(p->out, "<span class=\"note\">list ");
-    figure(p->out, line->tiers->shown);
+    figure(p->out, tier->shown);
     tb_buf_str(p->out, "</span>");
     return TB_OK;
 }
 
-static tb_code put_line(page *p, size_t i)
+/* one: the tier of all the line's units, NULL where they have several prices. */
+static tb_code put_own_row(page *p, size_t i, const tb_bill_tier *one, bool open)
 {
     const tb_bill_line *line = &p->s->bill->lines[i];
     tb_line_kind origin = tb__line_origin(p->s, i);
+    bool minimum = origin == TB_LINE_MINIMUM;
     scale in = scale_of(origin);
-    size_t tiers = one_price(line) || origin == TB_LINE_MINIMUM ? 0 : line->n_tiers;
-    bool open = tiers + line->n_shares > 0;
+    tb_code code = TB_OK;
     tb_buf_fmt(p->out, "<tr%s><td class=\"no\">%" PRIu32 "</td><td>", open ? " class=\"open\"" : "",
                line->number);
     put_what(p, i);
     tb_buf_str(p->out, "</td><td>");
     escaped(p->out, line->region);
     tb_buf_str(p->out, "</td><td class=\"n\">");
-    tb_code code =
-        origin == TB_LINE_MINIMUM ? TB_OK : put_quantity(p->out, line->quantity, in, p->err);
+    if (!minimum) code = put_quantity(p->out, line->quantity, in, p->err);
     tb_buf_str(p->out, "</td><td class=\"n\">");
-    if (!code) code = put_line_price(p, line, origin, in);
+    if (!code && one && !minimum) code = put_line_price(p, one, origin, in);
     tb_buf_str(p->out, "</td><td class=\"n\">");
     money(p->out, line->amount, p->s->bill->minor_digits);
     tb_buf_str(p->out, "</td></tr>");
-    return code ? code : put_parts(p, line, in, tiers);
+    return code;
+}
+
+static tb_code put_line(page *p, size_t i)
+{
+    const tb_bill_line *line = &p->s->bill->lines[i];
+    tb_line_kind origin = tb__line_origin(p->s, i);
+    tb_bill_tier tier;
+    bool one = false;
+    tb_code code = tb__tiers_one(line, &one, &tier, p->err);
+    if (code) return code;
+    bool tiers = !one && origin != TB_LINE_MINIMUM && line->n_tiers > 0;
+    code = put_own_row(p, i, one ? &tier : NULL, tiers || line->n_shares > 0);
+    return code ? code : put_parts(p, line, scale_of(origin), tiers);
+}
+
+/* On paper, above each page's lines: a loose page says whose it is. */
+static void put_running_head(page *p)
+{
+    const tb_statement *s = p->s;
+    tb_buf_str(p->out, "<tr class=\"run\"><th colspan=\"6\">");
+    tb_buf_str(p->out, strcmp(s->kind, "credit_note") == 0 ? "Credit note " : "Invoice ");
+    escaped(p->out, s->number[0] ? s->number : "not issued");
+    if (!s->number[0] || strcmp(s->state, "void") == 0) {
+        tb_buf_str(p->out, ", ");
+        escaped(p->out, s->state);
+    }
+    tb_buf_fmt(p->out, " \xC2\xB7 account %" PRId64 " \xC2\xB7 ", s->account);
+    month_words(p->out, s->month);
+    tb_buf_str(p->out, "</th></tr>");
 }
 
 static tb_code put_lines(page *p)
@@ -308,7 +343,9 @@ static tb_code put_lines(page *p)
         tb_buf_str(p->out, "<p>Nothing is charged for this month.</p>");
         return TB_OK;
     }
-    tb_buf_str(p->out, "<table><thead><tr><th>#</th><th>Description</th><th>Region</th>"
+    tb_buf_str(p->out, "<table class=\"lines\"><thead>");
+    put_running_head(p);
+    tb_buf_str(p->out, "<tr><th class=\"no\">#</th><th>Description</th><th>Region</th>"
                        "<th class=\"n\">Quantity</th><th class=\"n\">Unit price</th>"
                        "<th class=\"n\">Amount (");
     escaped(p->out, p->s->currency);
@@ -352,6 +389,13 @@ static void put_header(page *p)
         tb_buf_str(p->out, "</dd>");
     }
     tb_buf_str(p->out, "</dl></header>");
+}
+
+static void put_void(page *p)
+{
+    if (is(p->s->state, "void"))
+        tb_buf_str(p->out, "<div class=\"alert\"><strong>Void.</strong> Nothing is owed for this "
+                           "document; it is kept for its number.</div>");
 }
 
 static void put_unpriced(page *p)
@@ -451,6 +495,7 @@ tb_code tb_invoice_html(const tb_statement *statement, const char *sha256, tb_bu
     page p = {.s = statement, .out = out, .err = err};
     tb_buf_str(out, "<article class=\"page\">");
     put_header(&p);
+    put_void(&p);
     put_unpriced(&p);
     tb_code code = put_lines(&p);
     put_totals(&p);

@@ -72,3 +72,35 @@ void tb__add_resource(tb_buf *out, const char *resource)
     for (; *resource; resource++)
         tb_buf_add(out, *resource == ':' || *resource == '_' ? " " : resource, 1);
 }
+
+static bool continues(const tb_bill_tier *before, const tb_bill_tier *next)
+{
+    return next->from == before->to && tb_decimal_compare(next->price, before->price) == 0 &&
+           tb_decimal_compare(next->shown, before->shown) == 0;
+}
+
+tb_code tb__tiers_join(const tb_bill_line *line, size_t *i, tb_bill_tier *ret, tb_error *err)
+{
+    tb_bill_tier joined = line->tiers[(*i)++];
+    tb_code code = TB_OK;
+    for (; !code && *i < line->n_tiers && continues(&joined, &line->tiers[*i]); ++*i) {
+        const tb_bill_tier *next = &line->tiers[*i];
+        joined.to = next->to;
+        joined.units += next->units;
+        joined.part = next->part;
+        code = tb_decimal_add(joined.amount, next->amount, &joined.amount, err);
+    }
+    if (code == TB_OK) *ret = joined;
+    return code;
+}
+
+tb_code tb__tiers_one(const tb_bill_line *line, bool *ret_one, tb_bill_tier *ret, tb_error *err)
+{
+    size_t i = 0;
+    tb_code code = TB_OK;
+    *ret_one = false;
+    if (line->n_tiers == 0) return TB_OK;
+    code = tb__tiers_join(line, &i, ret, err);
+    *ret_one = !code && i == line->n_tiers && ret->units == line->quantity;
+    return code;
+}

@@ -22,4 +22,12 @@ const char *tb__line_title(const tb_statement *statement, size_t line);
 /* "zone:101" as "zone 101". */
 void tb__add_resource(tb_buf *out, const char *resource);
 
+/* A month that a book cut in two repeats its prices. From *i on, the tiers that continue one
+ * another at one price, as one; *i moves behind them. */
+TB_MUST_USE tb_code tb__tiers_join(const tb_bill_line *line, size_t *i, tb_bill_tier *ret,
+                                   tb_error *err);
+/* *ret_one: all of the line's units have one price; then *ret is that tier. */
+TB_MUST_USE tb_code tb__tiers_one(const tb_bill_line *line, bool *ret_one, tb_bill_tier *ret,
+                                  tb_error *err);
+
 #endif

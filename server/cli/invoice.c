@@ -51,6 +51,8 @@ static int check_options(const cli_call *call)
     if (line && !cli_given(call, "account"))
         return usage(call, "--explain LINE needs --account ID: a line is one invoice's.");
     if (cli_given(call, "empty") && !final) return usage(call, "--empty goes with --finalize.");
+    if (cli_given(call, "format") && (line || is_void || late))
+        return usage(call, "--format is for invoices; --explain prints JSON, --late a table.");
     return 0;
 }
 

@@ -100,6 +100,22 @@ static int read_amount(const cli_call *call, tb_ledger_entry *entry)
     return 0;
 }
 
+#define AMOUNT_MAX INT64_C(1000000000000000) /* so that balances can always be summed */
+
+/* What nobody can have paid: more than there is, or less than a cent. */
+static tb_code check_amount(const tb_ledger_entry *entry, tb_error *err)
+{
+    tb_decimal size = entry->amount, most = tb_decimal_from_int(AMOUNT_MAX);
+    int digits = tb_currency_minor_digits(entry->currency);
+    if (size.mantissa < 0) size.mantissa = -size.mantissa;
+    if (tb_decimal_compare(size, most) > 0)
+        return tb_fail(err, TB_E_VALIDATION, "--amount", "At most 10^15 at a time.");
+    if (tb_decimal_normal(size).scale > digits)
+        return tb_fail(err, TB_E_VALIDATION, "--amount", "%s has %d digits after the point.",
+                       entry->currency, digits);
+    return TB_OK;
+}
+
 static tb_code add(tb_store *store, tb_ledger_entry *entry, bool *ret_known, tb_error *err)
 {
     tb_code code = tb_store_begin(store, err);
@@ -108,6 +124,7 @@ static tb_code add(tb_store *store, tb_ledger_entry *entry, bool *ret_known, tb_
     if (!code)
         code = tb_store_month_currency(store, entry->account, month_of_us(entry->at_us),
                                        entry->currency, err);
+    if (!code) code = check_amount(entry, err);
     if (!code) code = tb_store_ledger_add(store, entry, ret_known, err);
     if (!code) code = tb_store_commit(store, err);
     if (code) tb_store_rollback(store);

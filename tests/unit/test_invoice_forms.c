@@ -172,11 +172,63 @@ START_TEST(focus_prices_times_quantities_are_costs)
         ck_assert_int_eq(tb_decimal_compare(product, dec(cell_of(csv, i, "ContractedCost"))), 0);
         priced++;
     }
-    ck_assert_uint_eq(priced, 1); /* the others have free units, several tiers or none */
+    ck_assert_uint_eq(priced,
+                      2); /* the others have units outside their tiers, shares, or no tier */
     ck_assert_str_eq(cell_of(csv, 1, "ListUnitPrice"), "0.01");
     ck_assert_str_eq(cell_of(csv, 1, "PricingQuantity"), "0.000123456");
     ck_assert_str_eq(cell_of(csv, 1, "SkuPriceId"), "standard-2026/bandwidth-EU");
     ck_assert_str_eq(cell_of(csv, 1, "ChargeDescription"), "Bandwidth, zone 101, EU");
+    free(csv);
+}
+END_TEST
+
+START_TEST(focus_has_a_row_for_each_price_of_a_line)
+{
+    fixture f;
+    fixture_make(&f);
+    tb_bill_tier tiers[3] = {make_tier(0, 50000000, "0", "0", "0"),
+                             make_tier(50000000, 51000000, "0.00000065", "0.65", "0.65"),
+                             make_tier(51000000, 51500000, "0.0000005", "0.5", "0.25")};
+    f.lines[4].tiers = tiers;
+    f.lines[4].n_tiers = 3;
+    f.lines[4].exact = dec("0.905"); /* as after rounding down: 0.90, and the largest rest loses */
+    tiers[1].amount = dec("0.652");
+    tiers[2].amount = dec("0.253");
+    f.lines[4].amount = dec("0.91");
+    char *csv = focus_of(&f.s);
+    ck_assert_uint_eq(assert_rectangle(csv), 1 + 9 + 1);
+    ck_assert_str_eq(cell_of(csv, 6, "BilledCost"), "0.00");
+    ck_assert_str_eq(cell_of(csv, 6, "ConsumedQuantity"), "50000000");
+    ck_assert_str_eq(cell_of(csv, 6, "ContractedUnitPrice"), "0");
+    ck_assert_str_eq(cell_of(csv, 7, "BilledCost"), "0.65");
+    ck_assert_str_eq(cell_of(csv, 7, "ContractedUnitPrice"), ""); /* a flat part is in it */
+    ck_assert_str_eq(cell_of(csv, 8, "BilledCost"), "0.26");
+    free(csv);
+    tiers[1].amount = dec("0.65");
+    csv = focus_of(&f.s);
+    ck_assert_str_eq(cell_of(csv, 7, "ContractedUnitPrice"), "0.65");
+    ck_assert_str_eq(cell_of(csv, 7, "PricingQuantity"), "1");
+    ck_assert_str_eq(cell_of(csv, 7, "ContractedCost"), "0.65");
+    ck_assert_str_eq(cell_of(csv, 7, "SkuPriceId"), "standard-2026/balancer_requests@0.65");
+    free(csv);
+}
+END_TEST
+
+START_TEST(focus_fees_are_months_at_their_monthly_price)
+{
+    fixture f;
+    fixture_make(&f);
+    char *csv = focus_of(&f.s);
+    ck_assert_str_eq(cell_of(csv, 5, "PricingQuantity"), "1");
+    ck_assert_str_eq(cell_of(csv, 5, "PricingUnit"), "Months");
+    ck_assert_str_eq(cell_of(csv, 5, "ListUnitPrice"), "9.5");
+    free(csv);
+    f.fee[0] = make_tier(0, 864000, "9.5", "9.5", "3.064516129032258065");
+    f.lines[3].quantity = 864000;
+    f.lines[3].exact = f.fee[0].amount;
+    csv = focus_of(&f.s);
+    ck_assert_str_eq(cell_of(csv, 5, "PricingQuantity"), "0.322580645161290323");
+    ck_assert_str_eq(cell_of(csv, 5, "ContractedCost"), "3.0645161290322580685");
     free(csv);
 }
 END_TEST
@@ -229,9 +281,9 @@ START_TEST(html_shows_figures_as_people_read_them)
     char *html = html_of(&f.s);
     ck_assert_ptr_nonnull(strstr(html, "0.000123456 GB"));
     ck_assert_ptr_nonnull(strstr(html, "0.008 / GB<span class=\"note\">list 0.01</span>"));
-    ck_assert_ptr_nonnull(strstr(html, "from 0 GB to 500,000 GB"));
+    ck_assert_ptr_nonnull(strstr(html, "from 0 to 500,000 GB"));
     ck_assert_ptr_nonnull(strstr(html, "51.500000 million"));
-    ck_assert_ptr_nonnull(strstr(html, "from 50 million to 51.5 million"));
+    ck_assert_ptr_nonnull(strstr(html, "from 50 to 51.5 million"));
     ck_assert_ptr_nonnull(strstr(html, "31 days</td><td class=\"n\">9.5 / month"));
     ck_assert_ptr_nonnull(strstr(html, "USD 3,074.38"));
     ck_assert_ptr_nonnull(strstr(html, "1 October 2026 \xE2\x80\x93 31 October 2026"));
@@ -250,6 +302,48 @@ START_TEST(html_shows_figures_as_people_read_them)
 }
 END_TEST
 
+/* A book that begins within the month cuts its tiers; where the price stays they are shown as one.
+ */
+START_TEST(a_month_cut_in_two_at_one_price_is_shown_as_one)
+{
+    fixture f;
+    fixture_make(&f);
+    tb_bill_tier cut[3] = {make_tier(0, 1000, "0.00000000001", "0.01", "0.00000001"),
+                           make_tier(1000, 123456, "0.00000000001", "0.01", "0.00000122456")};
+    f.lines[0].tiers = cut;
+    f.lines[0].n_tiers = 2;
+    char *html = html_of(&f.s), *csv = csv_of(&f.s), *focus = focus_of(&f.s);
+    ck_assert_ptr_nonnull(strstr(html, "0.000123456 GB</td><td class=\"n\">0.01 / GB</td>"));
+    ck_assert_ptr_null(strstr(html, "from 0 to 0.000001"));
+    ck_assert_str_eq(cell_of(csv, 1, "unit_price"), "0.00000000001");
+    ck_assert_str_eq(cell_of(focus, 1, "ContractedUnitPrice"), "0.01");
+    free(html);
+    free(csv);
+    free(focus);
+    cut[1].shown = dec("0.02"); /* another list price: a row of its own */
+    html = html_of(&f.s);
+    ck_assert_ptr_nonnull(strstr(html, "from 0 to 0.000001 GB"));
+    ck_assert_ptr_nonnull(strstr(html, "from 0.000001 to 0.000123456 GB"));
+    free(html);
+}
+END_TEST
+
+START_TEST(html_of_a_void_invoice_says_so)
+{
+    fixture f;
+    fixture_make(&f);
+    fixture_final(&f);
+    char *html = html_of(&f.s);
+    ck_assert_ptr_null(strstr(html, "Nothing is owed"));
+    free(html);
+    strcpy(f.s.state, "void");
+    html = html_of(&f.s);
+    ck_assert_ptr_nonnull(strstr(html, "Nothing is owed"));
+    ck_assert_ptr_nonnull(strstr(html, "Invoice 2026-000007, void \xC2\xB7 account 1"));
+    free(html);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("invoice_forms");
@@ -259,9 +353,13 @@ int main(void)
     tcase_add_test(test, csv_numbers_stay_numbers);
     tcase_add_test(test, focus_rows_sum_to_the_invoices_total);
     tcase_add_test(test, focus_prices_times_quantities_are_costs);
+    tcase_add_test(test, focus_has_a_row_for_each_price_of_a_line);
+    tcase_add_test(test, focus_fees_are_months_at_their_monthly_price);
     tcase_add_test(test, focus_nulls_stand_where_the_specification_wants_them);
     tcase_add_test(test, html_loads_nothing_and_escapes_everything);
     tcase_add_test(test, html_shows_figures_as_people_read_them);
+    tcase_add_test(test, a_month_cut_in_two_at_one_price_is_shown_as_one);
+    tcase_add_test(test, html_of_a_void_invoice_says_so);
     suite_add_tcase(suite, test);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

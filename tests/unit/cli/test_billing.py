@@ -389,6 +389,7 @@ class Billing(Case):
 
     def test_what_the_ledger_refuses(self):
         for words in (["--amount", "0"], ["--amount", "1e3"], ["--amount", "-5"],
+                      ["--amount", "0.005"], ["--amount", "1000000000000000.01"],
                       ["--amount", "5", "--reference", "x" * 64]):
             if "--reference" not in words:
                 words = words + ["--reference", "r"]
@@ -424,7 +425,8 @@ class Billing(Case):
             return [r[0] for r in db.execute("SELECT number FROM invoice ORDER BY 1")]
 
     def test_options_that_exclude_each_other_are_named(self):
-        for words in (["--finalize", "--explain", 1], ["--empty"], ["--void", "x", "--late"]):
+        for words in (["--finalize", "--explain", 1], ["--empty"], ["--void", "x", "--late"],
+                      ["--account", 1, "--explain", 1, "--format", "csv"]):
             self.invoice(*words, status=2)
         self.run_tool("invoice", "--db", "t.db", "--void", "2026-000001", "--account", 1, status=2)
 
