@@ -601,6 +601,7 @@ static const key_rule book_rules[] = {
     {"book", true, set_id, offsetof(tb_book, id)},
     {"currency", true, set_currency, offsetof(tb_book, currency)},
     {"effective_from", true, set_effective, offsetof(tb_book, effective_us)},
+    {"supersedes", false, set_id, offsetof(tb_book, supersedes)},
     {"rounding", false, set_rounding, offsetof(tb_book, rounding)},
     {"minimum_monthly", false, set_price, offsetof(tb_book, minimum_monthly)},
     {"bandwidth", false, set_bandwidth, 0},

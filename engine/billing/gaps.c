@@ -60,7 +60,7 @@ static void put_reason(char *out, size_t size, const tb_bill_part *part, tb__gap
     else if (gap == TB__NO_BOOK)
         snprintf(out, size, "No price book is in force from %s to %s: add one.", from, to);
     else
-        snprintf(out, size, "Book %s has no %s: add a book that has it.", part->book->id, path);
+        snprintf(out, size, "Book %s has no %s: add a book that supersedes it and has it.", part->book->id, path);
 }
 
 static void add(tb__draft *d, tb_line_kind kind, int64_t id, const char *what, tb_i128 quantity,

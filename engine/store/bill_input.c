@@ -16,8 +16,8 @@ typedef struct making {
     struct tb__billing *b;
     int64_t month, from_hour, to_hour; /* the month */
     int64_t from_us, to_us;
-    int64_t until_us;    /* what exists now has existed until then: now, or the month's end */
-    int64_t books_known; /* books up to this version count */
+    int64_t until_us; /* what exists now has existed until then: now, or the month's end */
+    int64_t priced;   /* books up to this version count */
     bool active;
     tb_error *err;
 } making;
@@ -31,14 +31,14 @@ static tb_code book_counts(making *m, const tb_book *book, bool *ret, tb_error *
     sqlite3_stmt *s;
     bool row = false;
     *ret = true;
-    if (m->books_known == INT64_MAX) return TB_OK;
+    if (m->priced == INT64_MAX) return TB_OK;
     tb_code code = tb__sql(m->store, TB__SQL_BOOK_VERSION, &s, err);
     if (code) return code;
     sqlite3_bind_text(s, 1, book->sha256, -1, SQLITE_STATIC);
     code = tb__step(m->store, s, &row, err);
     if (row) version = sqlite3_column_int64(s, 0);
     if (!code) sqlite3_reset(s);
-    *ret = version <= m->books_known;
+    *ret = version <= m->priced;
     return code;
 }
 
@@ -497,13 +497,17 @@ static tb_code begin(making *m, tb_store *store, int64_t account, int64_t month,
     return known < m->b->file_version ? tb__late_load(store, account, month, known, err) : TB_OK;
 }
 
-/* A month with an invoice stays with the books that were known when it was made. */
-static tb_code books_known(making *m, uint64_t watermark, tb_error *err)
+/* A month with an invoice stays with the prices that were known when it was made: *ret_priced. The
+ * invoice is the one that stands or, looking back, the one that stood. */
+static tb_code prices_known(making *m, int64_t *ret_priced, tb_error *err)
 {
-    const int64_t values[2] = {m->b->account, m->month};
+    struct tb__billing *b = m->b;
+    const int64_t values[3] = {b->account, m->month, b->known};
+    bool back = b->known < b->file_version;
     int64_t invoiced = INT64_MAX;
-    tb_code code = tb__int_of(m->store, TB__SQL_INVOICE_LIVE, values, 2, INT64_MAX, &invoiced, err);
-    m->books_known = watermark < (uint64_t)invoiced ? (int64_t)watermark : invoiced;
+    tb_code code = tb__int_of(m->store, back ? TB__SQL_INVOICE_THEN : TB__SQL_INVOICE_LIVE, values,
+                              back ? 3 : 2, INT64_MAX, &invoiced, err);
+    *ret_priced = tb__earlier(b->known, invoiced);
     return code;
 }
 
@@ -513,8 +517,8 @@ static tb_code make(tb_store *store, int64_t account, int64_t month, uint64_t wa
 {
     making m;
     tb_code code = begin(&m, store, account, month, watermark, true, err);
-    if (!code) code = tb__places_load(store, m.b->known, err);
-    if (!code) code = books_known(&m, watermark, err);
+    if (!code) code = prices_known(&m, &m.priced, err);
+    if (!code) code = tb__places_load(store, m.priced, m.b->known, err);
     if (code) return code;
     const tb__account_terms *terms = account_terms_at(&m, m.to_hour - 1);
     m.until_us = tb__earlier(m.to_us, tb__later(now_us, m.from_us));

@@ -292,17 +292,26 @@ static tb_code load_changes(tb_store *store, int64_t known, tb_error *err)
     return TB_OK;
 }
 
-tb_code tb__places_load(tb_store *store, int64_t known, tb_error *err)
+/* Between places_from and places_to nothing changed, so it does not matter what was asked there. */
+static bool places_kept(const tb__billing *b, int64_t priced, int64_t known)
+{
+    return b->n_places && b->places_version == b->file_version && known >= b->places_from &&
+           (known < b->places_to || b->places_to == INT64_MAX) &&
+           (priced == b->places_priced ||
+            (priced >= b->places_from && b->places_priced >= b->places_from));
+}
+
+tb_code tb__places_load(tb_store *store, int64_t priced, int64_t known, tb_error *err)
 {
     tb__billing *b = store->billing;
+    const int64_t values[2] = {priced, known};
     sqlite3_stmt *s;
     bool row = true;
-    if (b->n_places && b->places_version == b->file_version && known >= b->places_from &&
-        (known < b->places_to || b->places_to == INT64_MAX) && !store->billing_stale)
-        return TB_OK;
+    if (places_kept(b, priced, known) && !store->billing_stale) return TB_OK;
     b->n_places = 0;
+    b->places_priced = priced;
     tb_code code = load_changes(store, known, err);
-    if (!code) code = tb__sql_ints(store, TB__SQL_BILLED_PLACES, &known, 1, &s, err);
+    if (!code) code = tb__sql_ints(store, TB__SQL_BILLED_PLACES, values, 2, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         code = add_place(b, s, err);
         if (code) sqlite3_reset(s);

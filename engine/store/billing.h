@@ -102,7 +102,8 @@ typedef struct tb__billing {
 
     tb__billed_place *places; /* ascending by edge */
     size_t n_places, cap_places;
-    int64_t places_version;        /* the file's when they were read */
+    int64_t places_version;         /* the file's when they were read */
+    int64_t places_priced;          /* what they were read for */
     int64_t places_from, places_to; /* good for what was known at versions [from, to) */
 
     tb__late_day *late; /* ascending by scope, owner, edge, day */
@@ -124,9 +125,10 @@ typedef struct tb__billing {
  * was not known has no account_terms. */
 TB_MUST_USE tb_code tb__billed_load(tb_store *store, int64_t account, int64_t known, bool zones,
                                     tb__billing **ret, tb_error *err);
-/* Where edge locations were billed at a version, in store->billing->places. After tb__billed_load.
- */
-TB_MUST_USE tb_code tb__places_load(tb_store *store, int64_t known, tb_error *err);
+/* Where edge locations were billed at version `priced` or, where they had no region then, by the
+ * first they got until `known` (not below priced): in store->billing->places. After
+ * tb__billed_load. */
+TB_MUST_USE tb_code tb__places_load(tb_store *store, int64_t priced, int64_t known, tb_error *err);
 void tb__billing_free(tb__billing *billing);
 
 /* One declaration's document. who names the thing in messages ("Pull zone", 101). */

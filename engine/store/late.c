@@ -187,45 +187,6 @@ tb_u128 tb__late_sum(const struct tb__billing *b, int scope, int64_t owner, int6
     return sum;
 }
 
-/* --- what is waiting --- */
-
-/* false: no memory. */
-static bool late_from(sqlite3_stmt *s, tb_late *ret)
-{
-    const char *number = (const char *)sqlite3_column_text(s, 2);
-    *ret = (tb_late){.account = sqlite3_column_int64(s, 0),
-                     .month = sqlite3_column_int64(s, 1),
-                     .since = (uint64_t)sqlite3_column_int64(s, 3),
-                     .invoiced = (uint64_t)sqlite3_column_int64(s, 4),
-                     .deltas = (uint64_t)sqlite3_column_int64(s, 5)};
-    if (!number) return false;
-    memcpy(ret->invoice, number, strnlen(number, sizeof ret->invoice - 1));
-    return true;
-}
-
-tb_code tb_store_late(tb_store *store, int64_t account, tb_late **ret_late, size_t *ret_n,
-                      tb_error *err)
-{
-    tb_late *list = NULL;
-    size_t n = 0, cap = 0;
-    sqlite3_stmt *s;
-    bool row = true;
-    const int64_t between[2] = {account, account ? account : INT64_MAX};
-    tb_code code = tb__sql_ints(store, TB__SQL_LATE_WAITING, between, 2, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (!code && !late_from(s, &list[n++])) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        if (code) sqlite3_reset(s);
-    }
-    if (code) {
-        free(list);
-        return code;
-    }
-    *ret_late = list;
-    *ret_n = n;
-    return TB_OK;
-}
-
 /* --- what has been billed --- */
 
 static tb_code billed_from(sqlite3_stmt *s, tb_billed_month *ret, tb_error *err)

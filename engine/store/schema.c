@@ -227,5 +227,25 @@ static const char v3[] =
     "CREATE TRIGGER scenario_no_delete BEFORE DELETE ON scenario BEGIN"
     " SELECT raise(ABORT,'scenarios are append-only'); END;";
 
-const char *const tb__migrations[] = {v1, v2, v3};
+/* A book may take the place of another of the same moment, in months that are not final: then it
+ * names it. So of each moment there is one chain of books, and the last of it holds. */
+static const char v4[] =
+    "CREATE TABLE book_v4(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
+    " currency TEXT NOT NULL CHECK(length(currency)=3), effective_us INTEGER NOT NULL"
+    " CHECK(effective_us%3600000000=0), sha256 TEXT NOT NULL UNIQUE CHECK(length(sha256)=64),"
+    " version INTEGER NOT NULL, added_us INTEGER NOT NULL, supersedes TEXT NOT NULL,"
+    " document TEXT NOT NULL) STRICT;"
+    "INSERT INTO book_v4 SELECT id,name,currency,effective_us,sha256,version,added_us,'',document"
+    " FROM book;"
+    "DROP TABLE book;"
+    "ALTER TABLE book_v4 RENAME TO book;"
+    "CREATE INDEX book_by_moment ON book(currency,effective_us,id);"
+    "CREATE UNIQUE INDEX book_moment ON book(currency,effective_us) WHERE supersedes='';"
+    "CREATE UNIQUE INDEX book_supersedes ON book(supersedes) WHERE supersedes<>'';"
+    "CREATE TRIGGER book_no_update BEFORE UPDATE ON book BEGIN"
+    " SELECT raise(ABORT,'price books are append-only'); END;"
+    "CREATE TRIGGER book_no_delete BEFORE DELETE ON book BEGIN"
+    " SELECT raise(ABORT,'price books are append-only'); END;";
+
+const char *const tb__migrations[] = {v1, v2, v3, v4};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;

@@ -12,6 +12,50 @@
     "replaces,coalesce((SELECT r.number FROM invoice r WHERE r.replaces=i.number"                  \
     " AND r.replaces<>''),''),finalized_us,document FROM invoice i"
 
+/* When a waiting month w begins, and when it is over. */
+#define TB__MONTH_US(m)                                                                            \
+    "unixepoch(format('%04d-%02d-01',1970+(" m ")/12,(" m ")%12+1))*1000000"
+#define TB__SAID(d, member) "coalesce(" d ".document->>'$." member "','')"
+/* What was declared of one thing as it was known when month w was billed last. */
+#define TB__SAID_THEN(kind, id, what)                                                              \
+    "(SELECT " what " FROM declaration p WHERE p.kind='" kind "' AND p.id=" id                     \
+    " AND p.version<=w.since ORDER BY p.from_us DESC LIMIT 1)"
+
+#define TB__FOR_EVER "9223372036854775807"
+#define TB__CLOSED   "iif(d.closed_version<" TB__FOR_EVER ",d.closed_version,0)"
+/* Declaration d is later than what month w was billed by and reaches into it: from the thing's
+ * created on, or until it was ended then, or by another beginning or end (`said`) than before. */
+#define TB__REACHES(kind, id, created, said_now, said_then)                                        \
+    "((d.version>w.since AND (max(d.from_us," created ")<" TB__MONTH_US("w.month+1") " OR "        \
+    said_now "<>" TB__SAID_THEN(kind, id, said_then) ")) OR (" TB__CLOSED ">w.since"               \
+    " AND d.to_us<" TB__MONTH_US("w.month+1") "))"
+#define TB__DECLARED(kind) " CROSS JOIN declaration d ON d.kind='" kind "' AND d.id=" kind ".id"
+#define TB__LIFE(d) TB__SAID(d, "created") "||" TB__SAID(d, "deleted")
+#define TB__NEWEST(kind, of)                                                                       \
+    "SELECT account,max(max(d.version," TB__CLOSED ")) AS newest FROM " kind TB__DECLARED(kind)    \
+    " WHERE " of " GROUP BY account"
+
+/* Final months whose account has late usage, or later declarations that reach into them: whether
+ * the month comes to something else by these, the caller looks. */
+#define TB__WAITING(of)                                                                            \
+    "SELECT w.account,w.month,w.number,w.since,w.invoiced,(SELECT count(*) FROM late l"            \
+    " WHERE l.account=w.account AND l.month=w.month AND l.version>w.since) AS n,"                  \
+    "(SELECT count(*) FROM zone" TB__DECLARED("zone") " WHERE zone.account=w.account AND "         \
+    TB__REACHES("zone", "zone.id", "zone.created_us", TB__SAID("d", "created"),                    \
+                TB__SAID("p", "created")) ")"                                                      \
+    "+(SELECT count(*) FROM balancer" TB__DECLARED("balancer") " WHERE balancer.account=w.account" \
+    " AND " TB__REACHES("balancer", "balancer.id", "balancer.created_us", TB__LIFE("d"),           \
+                        TB__LIFE("p")) ") AS m FROM"                                               \
+    " (SELECT i.account,i.month,i.number,i.watermark AS invoiced,max(i.watermark,coalesce("        \
+    "(SELECT max(j.watermark) FROM correction c JOIN invoice j ON j.id=c.invoice"                  \
+    " WHERE c.account=i.account AND c.month=i.month AND j.state='final'),0)) AS since"             \
+    " FROM (SELECT account,month FROM late WHERE " of " UNION SELECT y.account,v.month FROM"       \
+    " (" TB__NEWEST("zone", of) " UNION ALL " TB__NEWEST("balancer", of) ") AS y"                  \
+    " CROSS JOIN invoice v ON v.account=y.account AND v.watermark<y.newest) AS c"                  \
+    " CROSS JOIN invoice i" /* in this order: by account, never through all invoices */            \
+    " ON i.account=c.account AND i.month=c.month AND i.kind='invoice' AND i.state='final') AS w"   \
+    " WHERE n>0 OR m>0 ORDER BY w.account,w.month"
+
 #define TB__STATEMENTS(X)                                                                          \
     X(BEGIN_WRITE, "BEGIN IMMEDIATE")                                                              \
     X(BEGIN_READ, "BEGIN")                                                                         \
@@ -135,18 +179,19 @@
       "SELECT count(*) FROM edge WHERE NOT EXISTS"                                                 \
       "(SELECT 1 FROM region WHERE region.code=edge.code)")                                        \
     /* price books */                                                                              \
-    X(BOOK_INSERT, "INSERT INTO book(name,currency,effective_us,sha256,version,added_us,document)" \
-                   "VALUES(?1,?2,?3,?4," TB__NEXT_VERSION ",?5,?6)")                               \
+    X(BOOK_INSERT, "INSERT INTO book(name,currency,effective_us,sha256,version,added_us,document," \
+                   "supersedes)VALUES(?1,?2,?3,?4," TB__NEXT_VERSION ",?5,?6,?7)")                 \
     X(BOOK_BY_NAME, "SELECT sha256 FROM book WHERE name=?1")                                       \
     X(BOOK_VERSION, "SELECT version FROM book WHERE sha256=?1")                                    \
-    X(BOOKS, "SELECT document FROM book ORDER BY currency,effective_us")                           \
+    X(BOOKS, "SELECT document FROM book WHERE version<=?1 ORDER BY currency,effective_us,id")      \
     X(BOOK_SPAN_PUT, "INSERT OR REPLACE INTO book_span VALUES(?1,?2,?3)")                          \
     X(BOOK_SPAN_CLEAR, "DELETE FROM book_span")                                                    \
     X(BOOK_SPANS,                                                                                  \
       "SELECT b.id,b.name,b.effective_us,coalesce((SELECT min(n.effective_us) FROM book n"         \
       " WHERE n.currency=b.currency AND n.effective_us>b.effective_us),9223372036854775807),"      \
-      "b.currency FROM book_span s JOIN book b ON b.id=s.id"                                       \
-      " WHERE s.first_hour<=?2 AND s.last_hour>=?1 ORDER BY b.currency,b.effective_us")            \
+      "b.currency,EXISTS(SELECT 1 FROM book n WHERE n.supersedes=b.name AND n.supersedes<>'')"     \
+      " FROM book_span s JOIN book b ON b.id=s.id"                                                 \
+      " WHERE s.first_hour<=?2 AND s.last_hour>=?1 ORDER BY b.currency,b.effective_us,b.id")       \
     X(BOOK_TRUTH,                                                                                  \
       "SELECT b.id,b.effective_us,coalesce((SELECT min(n.effective_us) FROM book n"                \
       " WHERE n.currency=b.currency AND n.effective_us>b.effective_us),9223372036854775807)"       \
@@ -178,9 +223,13 @@
       " FROM balancer b CROSS JOIN attachment a ON a.balancer=b.id"                                \
       " WHERE b.account=?1 AND a.version<=?2 ORDER BY b.id,a.from_us,a.zone")                      \
     X(BALANCER_SERIES, "SELECT id FROM series WHERE scope=3 AND owner=?1")                         \
+    /* the region of version ?1 or, where there was none, the first that came until ?2 */          \
     X(BILLED_PLACES,                                                                               \
-      "SELECT e.id,e.code,coalesce((SELECT r.billing FROM region_billing r WHERE r.code=e.code"    \
-      " AND r.version<=?1 ORDER BY r.version DESC LIMIT 1),'') FROM edge e ORDER BY e.id")         \
+      "SELECT e.id,e.code,coalesce(nullif((SELECT r.billing FROM region_billing r WHERE"           \
+      " r.code=e.code AND r.version<=?1 ORDER BY r.version DESC LIMIT 1),''),"                     \
+      "(SELECT r.billing FROM region_billing r WHERE r.code=e.code AND r.version>?1"               \
+      " AND r.version<=?2 AND r.billing<>'' ORDER BY r.version LIMIT 1),'')"                       \
+      " FROM edge e ORDER BY e.id")                                                                \
     X(PLACES_CHANGES,                                                                              \
       "SELECT coalesce(max(iif(version<=?1,version,0)),0),"                                        \
       "coalesce(min(iif(version>?1,version,NULL)),9223372036854775807) FROM region_billing")       \
@@ -207,20 +256,14 @@
     X(LATE_OF_MONTH,                                                                               \
       "SELECT id,version,scope,owner,edge,day,data FROM late WHERE account=?1 AND month=?2"        \
       " AND version>?3 ORDER BY scope,owner,edge,day,id")                                          \
-    X(LATE_WAITING,                                                                                \
-      "SELECT w.account,w.month,w.number,w.since,w.invoiced,(SELECT count(*) FROM late l"          \
-      " WHERE l.account=w.account AND l.month=w.month AND l.version>w.since) AS n FROM"            \
-      " (SELECT i.account,i.month,i.number,i.watermark AS invoiced,max(i.watermark,coalesce("      \
-      "(SELECT max(j.watermark) FROM correction c JOIN invoice j ON j.id=c.invoice"                \
-      " WHERE c.account=i.account AND c.month=i.month AND j.state='final'),0)) AS since"           \
-      " FROM (SELECT DISTINCT account,month FROM late WHERE account BETWEEN ?1 AND ?2) AS d"       \
-      " CROSS JOIN invoice i" /* in this order: by account, never through all invoices */          \
-      " ON i.account=d.account AND i.month=d.month AND i.kind='invoice' AND i.state='final') AS w" \
-      " WHERE n>0 ORDER BY w.account,w.month")                                                     \
+    X(LATE_WAITING, TB__WAITING("account BETWEEN ?1 AND ?2"))                                      \
     /* invoices */                                                                                 \
     X(INVOICE_LIVE,                                                                                \
       "SELECT watermark,id FROM invoice WHERE account=?1 AND month=?2 AND kind='invoice'"          \
       " AND state='final'")                                                                        \
+    /* the one that billed the month when the data was at ?3 */                                    \
+    X(INVOICE_THEN, "SELECT max(watermark) FROM invoice WHERE account=?1 AND month=?2"             \
+                    " AND kind='invoice' AND watermark<=?3")                                       \
     X(INVOICE_KNOWN,                                                                               \
       "SELECT number FROM invoice WHERE account=?1 AND month=?2 AND kind=?3 AND since=?4"          \
       " AND state='final'")                                                                        \

@@ -54,6 +54,14 @@ static const char *const references[] = {
     "1970+c.month/12,c.month%12+1,c.since) FROM correction c JOIN invoice i ON i.id=c.invoice"
     " WHERE c.since>=i.watermark OR c.account<>i.account OR NOT EXISTS(SELECT 1 FROM invoice p"
     " WHERE p.watermark=c.since AND p.account=c.account AND p.id<i.id)",
+    "SELECT format('Book %s: its text says otherwise of the book that it supersedes.',name) FROM "
+    "book"
+    " WHERE json_valid(document) AND "
+    "coalesce(json_extract(document,'$.supersedes'),'')<>supersedes",
+    "SELECT format('Book %s supersedes %s, which is no earlier book of its currency and moment.',"
+    "b.name,b.supersedes) FROM book b WHERE b.supersedes<>'' AND NOT EXISTS(SELECT 1 FROM book o"
+    " WHERE o.name=b.supersedes AND o.currency=b.currency AND o.effective_us=b.effective_us"
+    " AND o.id<b.id)",
     /* ledger */
     "SELECT format('Invoice %s is not in the ledger.',number) FROM invoice i WHERE NOT EXISTS"
     "(SELECT 1 FROM ledger l WHERE l.kind=i.kind AND l.reference=i.number)",

@@ -6,6 +6,7 @@
  *   book            1 to 64 letters, digits, '.', '_', '-'                             required
  *   currency        three capital letters                                              required
  *   effective_from  RFC 3339, on an hour                                               required
+ *   supersedes      id of the book of this currency and moment whose place it takes (charges.h)
  *   rounding        "half_up" (default) or "half_even"
  *   minimum_monthly a fee; "0" where absent
  *   bandwidth.premium    per "GB", regions {EU NA ASIA SA AF: price}; one left out is unpriced
@@ -72,6 +73,7 @@ typedef struct tb_tiers {
 
 typedef struct tb_book {
     char id[65];
+    char supersedes[65]; /* a book's id; "": none */
     char currency[4];
     int minor_digits;     /* of the currency: 2, 0 for JPY and its like, 3 for KWD and its like */
     int64_t effective_us; /* on an hour */

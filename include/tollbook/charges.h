@@ -11,13 +11,21 @@
 
 /* --- books --- */
 
-/* The same book again (same id, same bytes) changes nothing and sets *ret_known. TB_E_BOOK: the id
- * is known with other bytes, or another book of this currency takes effect at the same moment. */
+/* The same book again (same id, same bytes) changes nothing and sets *ret_known. A book that begins
+ * when another of its currency does must name that one in `supersedes`: it takes its place in months
+ * that are not final; final months stay with the books they were made with. TB_E_BOOK: the id is
+ * known with other bytes; another book of this currency takes effect at the same moment and is not
+ * named; the named one does not, or is superseded already. */
 TB_MUST_USE tb_code tb_store_add_book(tb_store *store, const tb_book *book, int64_t now_us,
                                       bool *ret_known, tb_error *err);
-/* All books, ascending by (currency, effective_us). Release each, then free() the array. */
+/* All books, ascending by (currency, effective_us); of one moment the last holds. Release each, then
+ * free() the array. */
 TB_MUST_USE tb_code tb_store_books(tb_store *store, tb_book **ret_books, size_t *ret_n,
                                    tb_error *err);
+/* Those of them that count for an account's month: all, but for those that were added after its
+ * invoice. */
+TB_MUST_USE tb_code tb_store_month_books(tb_store *store, int64_t account, int64_t month,
+                                         tb_book **ret_books, size_t *ret_n, tb_error *err);
 void tb_books_release(tb_book *books, size_t n);
 
 /* Books and final invoices whose time touches [from, to): an index asked, every hit checked. Books
@@ -26,6 +34,7 @@ typedef struct tb_touched {
     bool invoice;
     char name[65];    /* book id, or invoice number */
     char currency[4]; /* books */
+    bool superseded;  /* books: in force in earlier invoices alone */
     int64_t account;  /* invoices */
     int64_t from_us, to_us;
 } tb_touched;
@@ -45,8 +54,9 @@ typedef struct tb_bill_source {
 
 /* What account's month holds, as it stands now (watermark TB_NOW) or as it stood at an earlier
  * watermark: late deltas after it taken off, the catalogue and the regions as they were declared
- * then. Where the month has a final invoice, books added after it do not count: the month stays
- * with the books that were in force. Books that are not in the store (a scenario's) always count.
+ * then. Where the month has a final invoice, it stays with the prices it was made with: books added
+ * after it do not count, and a location keeps the billing region it had then; one that had none has
+ * the first it got. Books that are not in the store (a scenario's) always count.
  *
  * now_us: the month is running when it is not over, and nothing has existed past now yet (fees of a
  * running month are those so far). An hour belongs to the settings and attachments in force at its
@@ -84,14 +94,16 @@ typedef enum tb_invoice_state {
     TB_INVOICE_VOID
 } tb_invoice_state;
 
-/* Months of an account that were finalised and have late deltas after the last watermark that
- * billed them (the invoice's, or a later correction's). */
+/* Months of an account that were finalised and hold something else since the last watermark that
+ * billed them (the invoice's, or a later correction's): late usage, or zones and load balancers that
+ * were declared afterwards and existed then, or whose beginning or end was declared anew. */
 typedef struct tb_late {
     int64_t account, month;
     char invoice[24];  /* the month's invoice */
     uint64_t invoiced; /* its watermark */
     uint64_t since;    /* watermark from which deltas wait */
-    uint64_t deltas;   /* days of zones' edge locations and of balancers */
+    uint64_t deltas;   /* days of zones' edge locations and of balancers that came late */
+    uint64_t declared; /* later declarations that reach into the month; deltas 0: they change it */
 } tb_late;
 /* account 0: any. Ascending by account and month. free(). */
 TB_MUST_USE tb_code tb_store_late(tb_store *store, int64_t account, tb_late **ret_late,

@@ -1,6 +1,8 @@
 /* Drafts and what makes them final. A late month is billed twice, as its invoice (or the last
  * correction) saw it and as it stands, under the books its invoice was made with, and the
- * difference goes on the draft or, where it is negative, into a credit note of its own. */
+ * difference goes on the draft or, where it is negative, into a credit note of its own. A credit
+ * note takes off at most what the month has come to, corrections on later invoices included: were
+ * it held to the invoice alone, what a later drop leaves over would be lost to the customer. */
 #include "api/issue.h"
 
 #include <inttypes.h>
@@ -233,24 +235,47 @@ static tb_code store_invoice(tb_store *store, issue *draft, int64_t now_us, tb_i
     return code;
 }
 
-/* What is left of an invoice: its lines less what credit notes have taken off already. Those with a
- * number from `before` on do not count ("" : all do). */
+/* Numbers are a year and a serial that may outgrow its six digits. */
+static bool numbered_before(const char *a, const char *b)
+{
+    int order = strncmp(a, b, 4);
+    size_t len_a = strlen(a), len_b = strlen(b);
+    if (order) return order < 0;
+    return len_a != len_b ? len_a < len_b : strcmp(a, b) < 0;
+}
+
+/* What a paper billed for the late month: the lines of its invoice, or corrections of it. */
+static tb_code add_billed(const tb_paper *paper, const tb_late *late, tb_decimal *sum,
+                          tb_error *err)
+{
+    const tb_statement *s = &paper->statement;
+    bool own = strcmp(s->number, late->invoice) == 0;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < s->bill->n_lines; i++) {
+        const char *corrects = s->corrections ? s->corrections[i].invoice : "";
+        if (*corrects ? strcmp(corrects, late->invoice) == 0 : own)
+            code = tb_decimal_add(*sum, s->bill->lines[i].amount, sum, err);
+    }
+    return code;
+}
+
+/* What is left of a month: what its invoice and later ones have billed for it, less what credit
+ * notes have taken off. Those with a number from `before` on do not count ("": all do). */
 tb_code issue_remaining(tb_store *store, const tb_late *late, const char *before,
                         tb_decimal *ret_remaining, tb_error *err)
 {
     tb_invoice *all = NULL;
     size_t n = 0;
     tb_decimal left = TB_DECIMAL_ZERO;
-    tb_code code = tb_store_invoices(store, late->account, late->month, &all, &n, err);
+    tb_code code = tb_store_invoices(store, late->account, INT64_MIN, &all, &n, err);
     if (code) return code;
     for (size_t i = 0; i < n; i++) {
         tb_paper paper;
         bool original = strcmp(all[i].number, late->invoice) == 0;
-        bool later = *before && strcmp(all[i].number, before) >= 0;
-        if (!code && !later && (original || all[i].state == TB_INVOICE_FINAL)) {
+        bool earlier = !*before || numbered_before(all[i].number, before);
+        if (!code && earlier && (original || all[i].state == TB_INVOICE_FINAL)) {
             code = tb_paper_parse(all[i].text, all[i].text_len, NULL, &paper, err);
-            if (!code && (original || strcmp(paper.statement.corrects, late->invoice) == 0))
-                code = tb_decimal_add(left, paper.bill.subtotal, &left, err);
+            if (!code) code = add_billed(&paper, late, &left, err);
             if (!code) tb_paper_release(&paper);
         }
         tb_invoice_release(&all[i]);

@@ -18,8 +18,8 @@ TB_MUST_USE tb_code issue_difference(tb_store *store, const tb_late *late, uint6
 /* The statement of d->month and d->late. */
 TB_MUST_USE tb_code issue_state(issue *d, uint64_t watermark, tb_error *err);
 
-/* What is left of an invoice: its lines less what credit notes with a number below `before` have
- * taken off ("": all of them). */
+/* What is left of a month: what its invoice and corrections of it have billed, less what credit
+ * notes took off; those with a number from `before` on do not count ("": all do). */
 TB_MUST_USE tb_code issue_remaining(tb_store *store, const tb_late *late, const char *before,
                                     tb_decimal *ret_remaining, tb_error *err);
 

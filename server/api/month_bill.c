@@ -57,7 +57,7 @@ const tb_book *month_book_at(const month_books *books, const char currency[4], i
     for (size_t i = 0; i < books->n; i++) {
         const tb_book *book = &books->list[i];
         if (strncmp(book->currency, currency, sizeof book->currency) != 0) continue;
-        if (book->effective_us <= at_us && (!found || book->effective_us > found->effective_us))
+        if (book->effective_us <= at_us && (!found || book->effective_us >= found->effective_us))
             found = book;
     }
     return found;

@@ -13,7 +13,9 @@ static tb_code answer(tb_store *store, const tb_balancer_month *found, tb_balanc
     char currency[4];
     int64_t end_us = month_start_us(usage->month + 1) - 1;
     tb_code code = tb_store_month_currency(store, found->account, usage->month, currency, err);
-    if (!code) code = month_books_read(store, &books, err);
+    if (!code)
+        code =
+            tb_store_month_books(store, found->account, usage->month, &books.list, &books.n, err);
     if (code) return code;
     usage->book = month_book_at(&books, currency, end_us < now_us ? end_us : now_us);
     code = tb_usage_encode(usage, out, err);

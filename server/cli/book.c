@@ -98,11 +98,20 @@ static int read_books(const cli_call *call, both *ret_books)
     return code ? cli_fail(call, NULL, &err) : 0;
 }
 
-static void list_one(const tb_book *book, const char *state)
+/* The id of the book that took its place; "": it holds. */
+static const char *superseded_by(const month_books *books, const tb_book *book)
+{
+    for (size_t i = 0; i < books->n; i++)
+        if (strcmp(books->list[i].supersedes, book->id) == 0) return books->list[i].id;
+    return "";
+}
+
+static void list_one(const tb_book *book, const char *state, const char *superseded)
 {
     char from[20];
     tb_time_format(book->effective_us, from);
-    printf("%s\t%s\t%.20s\t%s\t%s\n", book->id, book->currency, from, book->sha256, state);
+    printf("%s\t%s\t%.20s\t%s\t%s\t%s\n", book->id, book->currency, from, book->sha256, state,
+           superseded);
 }
 
 int cli_book_list(const cli_call *call)
@@ -110,11 +119,13 @@ int cli_book_list(const cli_call *call)
     both books;
     int status = read_books(call, &books);
     if (status) return status;
-    puts("book\tcurrency\teffective_from\tsha256\tstate");
-    for (size_t i = 0; i < books.real.n; i++)
-        list_one(&books.real.list[i], "book");
+    puts("book\tcurrency\teffective_from\tsha256\tstate\tsuperseded_by");
+    for (size_t i = 0; i < books.real.n; i++) {
+        const char *by = superseded_by(&books.real, &books.real.list[i]);
+        list_one(&books.real.list[i], *by ? "superseded" : "book", by);
+    }
     for (size_t i = 0; i < books.shadows.n; i++)
-        list_one(&books.shadows.list[i].book, "shadow");
+        list_one(&books.shadows.list[i].book, "shadow", "");
     both_release(&books);
     return cli_done(call);
 }
@@ -203,6 +214,7 @@ static void put_book(lines *out, const tb_book *book)
     tb_time_format(book->effective_us, from);
     put_word(out, "currency", book->currency);
     put_word(out, "effective_from", from);
+    if (book->supersedes[0]) put_word(out, "supersedes", book->supersedes);
     put_word(out, "rounding", book->rounding == TB_HALF_UP ? "half_up" : "half_even");
     put_line(out, "minimum_monthly", book->minimum_monthly);
     if (book->has_premium) put_regions(out, book);

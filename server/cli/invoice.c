@@ -92,8 +92,8 @@ static void show_late(const tb_late *late)
 {
     char month[8];
     month_format(late->month, month);
-    printf("%" PRId64 "\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\n", late->account, month, late->invoice,
-           late->since, late->deltas);
+    printf("%" PRId64 "\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", late->account, month,
+           late->invoice, late->since, late->deltas, late->declared);
 }
 
 static int list_late(const cli_call *call)
@@ -109,7 +109,7 @@ static int list_late(const cli_call *call)
     tb_code code = tb_store_late(store, cli_number(call, "account", 0), &late, &n, &err);
     tb_store_close(store);
     if (code) return cli_fail(call, NULL, &err);
-    puts("account\tmonth\tinvoice\tsince\tdeltas");
+    puts("account\tmonth\tinvoice\tsince\tdeltas\tdeclared");
     for (size_t i = 0; i < n; i++)
         show_late(&late[i]);
     free(late);

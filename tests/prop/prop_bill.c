@@ -686,7 +686,7 @@ END_TEST
 
 /* The number below is of the rules, not of this machine: every compiler and every setting must come
  * to it. It changes only with a rule or with this file's random months. */
-#define DIGEST UINT64_C(0x17af43f624aed5bc)
+#define DIGEST UINT64_C(0xfbb1a41c7aea2556)
 
 START_TEST(every_build_makes_the_same_bytes)
 {

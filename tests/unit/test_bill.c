@@ -733,15 +733,12 @@ START_TEST(what_the_book_lacks_is_named)
     rate();
     lines_are("1 override zone:20 SA 1000000000 1 1.00\n"
               "2 optimizer zone:20 - 2678400 2 2.00\n");
-    unpriced_are("zone:20 SA 1 byte: Book bare has no bandwidth.premium.regions.SA: add a book "
-                 "that has it.\n"
-                 "zone:20 optimizer 3 second: Book bare has no optimizer: add a book that has it.\n"
-                 "zone:20 volume 2 byte: Book bare has no bandwidth.volume: add a book that has "
-                 "it.\n"
-                 "load_balancer:4 load_balancer 6 request: Book bare has no load_balancer: add a "
-                 "book that has it.\n"
-                 "load_balancer:4 load_balancer 5 second: Book bare has no load_balancer: add a "
-                 "book that has it.\n");
+#define REMEDY "add a book that supersedes it and has it.\n"
+    unpriced_are("zone:20 SA 1 byte: Book bare has no bandwidth.premium.regions.SA: " REMEDY
+                 "zone:20 optimizer 3 second: Book bare has no optimizer: " REMEDY
+                 "zone:20 volume 2 byte: Book bare has no bandwidth.volume: " REMEDY
+                 "load_balancer:4 load_balancer 6 request: Book bare has no load_balancer: " REMEDY
+                 "load_balancer:4 load_balancer 5 second: Book bare has no load_balancer: " REMEDY);
 }
 END_TEST
 

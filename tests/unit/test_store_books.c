@@ -52,6 +52,119 @@ START_TEST(two_books_of_a_currency_never_begin_at_once)
 }
 END_TEST
 
+/* --- a book in the place of another --- */
+
+static tb_code supersede(fixture *f, const char *id, const char *named, const char *effective,
+                         tb_error *why)
+{
+    char text[512], whole[700];
+    tb_error err = {0};
+    tb_book book;
+    bool known;
+    book_text(text, id, "USD", effective, "7.00");
+    int n = named ? snprintf(whole, sizeof whole, "{\"supersedes\":\"%s\",%s", named, text + 1)
+                  : snprintf(whole, sizeof whole, "%s", text);
+    ok(tb_book_parse(whole, (size_t)n, NULL, &book, &err));
+    ok(tb_store_begin(f->store, &err));
+    tb_code code = tb_store_add_book(f->store, &book, NOW_US, &known, why);
+    if (code)
+        tb_store_rollback(f->store);
+    else
+        ok(tb_store_commit(f->store, &err));
+    tb_book_release(&book);
+    return code;
+}
+
+#define JANUARY "2026-01-01T00:00:00Z"
+
+START_TEST(a_book_takes_the_place_of_the_one_it_names)
+{
+    static const struct {
+        const char *id, *named, *effective, *field, *says;
+    } refused[] = {
+        {"c", NULL, JANUARY, "effective_from", "say \"supersedes\": \"b\""},
+        {"c", "a", JANUARY, "supersedes", "It is book b of USD that holds"},
+        {"c", "x", JANUARY, "supersedes", "It is book b of USD that holds"},
+        {"c", "b", "2026-02-01T00:00:00Z", "supersedes", "There is no book b of USD"},
+        {"c", "c", "2026-02-01T00:00:00Z", "supersedes", "There is no book c of USD"},
+    };
+    fixture f;
+    tb_error err = {0};
+    fixture_init(&f);
+    add_book(&f, "a", JANUARY);
+    ok(supersede(&f, "b", "a", JANUARY, &err));
+    for (size_t n = 0; n < sizeof refused / sizeof *refused; n++) {
+        ck_assert_int_eq(supersede(&f, refused[n].id, refused[n].named, refused[n].effective, &err),
+                         TB_E_BOOK);
+        ck_assert_str_eq(err.field, refused[n].field);
+        ck_assert_msg(strstr(err.message, refused[n].says) != NULL, "%s", err.message);
+    }
+    ok(supersede(&f, "c", "b", JANUARY, &err));
+    verify_finds(&f, NULL);
+    sql_refused(&f,
+                "INSERT INTO book SELECT 9,'d',currency,effective_us,'0000000000000000000000000"
+                "000000000000000000000000000000000000000',1,1,'a','' FROM book WHERE id=1",
+                "UNIQUE constraint failed");
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(it_holds_in_months_that_are_not_final)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_book *books;
+    size_t n;
+    fixture_init(&f);
+    fixture_apply(&f, "{\"accounts\":[{\"id\":1,\"name\":\"a\"}]}", us_at(9, 1, 0), NULL);
+    add_book(&f, "a", JANUARY);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
+    ok(supersede(&f, "b", "a", JANUARY, &err));
+    source in = input_of(&f, 1, OCTOBER);
+    ck_assert_uint_eq(in.s.input.n_parts, 1);
+    ck_assert_str_eq(in.s.input.parts[0].book->id, "a");
+    source_release(&in);
+    in = input_of(&f, 1, NOVEMBER);
+    ck_assert_uint_eq(in.s.input.n_parts, 1);
+    ck_assert_str_eq(in.s.input.parts[0].book->id, "b");
+    source_release(&in);
+    ok(tb_store_month_books(f.store, 1, OCTOBER, &books, &n, &err));
+    ck_assert_uint_eq(n, 1);
+    tb_books_release(books, n);
+    free(books);
+    ok(tb_store_month_books(f.store, 1, NOVEMBER, &books, &n, &err));
+    ck_assert_uint_eq(n, 2);
+    ck_assert_str_eq(books[1].supersedes, "a");
+    tb_books_release(books, n);
+    free(books);
+    ok(try_void(&f, i.number, &err));
+    in = input_of(&f, 1, OCTOBER);
+    ck_assert_str_eq(in.s.input.parts[0].book->id, "b");
+    source_release(&in);
+    in = input_at(&f, 1, OCTOBER, i.watermark, NOW_US);
+    ck_assert_str_eq(in.s.input.parts[0].book->id, "a");
+    source_release(&in);
+    verify_finds(&f, NULL);
+    tb_invoice_release(&i);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(verify_finds_a_changed_chain_of_books)
+{
+    fixture f;
+    tb_error err = {0};
+    fixture_init(&f);
+    add_book(&f, "a", JANUARY);
+    add_book(&f, "z", "2026-02-01T00:00:00Z");
+    ok(supersede(&f, "b", "a", JANUARY, &err));
+    sql(&f, "DROP TRIGGER book_no_update;UPDATE book SET supersedes='z' WHERE name='b'");
+    verify_finds(&f, "Book b supersedes z, which is no earlier book of its currency and moment.");
+    verify_finds(&f, "Book b: its text says otherwise of the book that it supersedes.");
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(books_are_listed_by_currency_and_beginning)
 {
     fixture f;
@@ -190,6 +303,9 @@ int main(void)
     tcase_add_test(t, a_book_is_stored_once_and_known_again);
     tcase_add_test(t, the_same_id_with_other_content_is_refused);
     tcase_add_test(t, two_books_of_a_currency_never_begin_at_once);
+    tcase_add_test(t, a_book_takes_the_place_of_the_one_it_names);
+    tcase_add_test(t, it_holds_in_months_that_are_not_final);
+    tcase_add_test(t, verify_finds_a_changed_chain_of_books);
     tcase_add_test(t, books_are_listed_by_currency_and_beginning);
     tcase_add_test(t, books_do_not_change_or_go);
     tcase_add_test(t, a_book_is_in_force_until_the_next_one_begins);

@@ -401,6 +401,131 @@ END_TEST
 
 /* --- verify --- */
 
+/* --- what the catalogue says afterwards --- */
+
+#define WHO       "\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}]"
+#define OWN       "{\"id\":101,\"account\":1,\"name\":\"a\"}"
+#define HIS       "{\"id\":201,\"account\":2,\"name\":\"b\"}"
+#define SEVEN     "{\"id\":7,\"account\":1,\"zones\":[101]"
+#define OPTIMIZED "\"settings\":{\"OptimizerEnabled\":true}"
+#define NEW_ZONE(more)                                                                             \
+    "{" WHO ",\"zones\":[" OWN "," HIS ",{\"id\":102,\"account\":1,\"name\":\"n\"" more            \
+    "}],\"load_balancers\":[" SEVEN "}]}"
+#define BALANCERS(list)    "{" WHO ",\"zones\":[" OWN "," HIS "],\"load_balancers\":[" list "]}"
+#define NEW_BALANCER(more) BALANCERS(SEVEN "},{\"id\":8,\"account\":1,\"zones\":[]" more "}")
+
+/* deltas: 0, for no usage came late. */
+static const struct {
+    const char *catalog;
+    bool waits;
+} afterwards[] = {
+    {NEW_ZONE(",\"created\":\"2026-11-01T00:00:00Z\"," OPTIMIZED), false},
+    {NEW_ZONE(",\"created\":\"2026-10-31T23:59:59Z\"," OPTIMIZED), true},
+    {NEW_ZONE("," OPTIMIZED), true},                            /* since ever */
+    {NEW_ZONE(",\"created\":\"2026-10-15T00:00:00Z\""), false}, /* costs nothing */
+    {NEW_BALANCER(",\"created\":\"2026-10-20T00:00:00Z\""), true},
+    {NEW_BALANCER(",\"created\":\"2026-11-20T00:00:00Z\""), false},
+    {NEW_BALANCER(",\"deleted\":\"2026-10-01T00:00:00Z\""), false},
+    {NEW_BALANCER(",\"deleted\":\"2026-10-01T00:00:01Z\""), true},
+    {BALANCERS(SEVEN ",\"created\":\"2026-10-10T00:00:00Z\"}"), true},
+    {BALANCERS(SEVEN ",\"created\":\"2026-09-10T00:00:00Z\"}"), false},
+    {BALANCERS(SEVEN ",\"deleted\":\"2026-10-30T00:00:00Z\"}"), true},
+    {BALANCERS(SEVEN ",\"deleted\":null}"), false},
+    {BALANCERS(""), false}, /* gone from now on */
+    {"{\"regions\":[{\"id\":1,\"code\":\"DE\",\"name\":\"EU: X, DE\",\"billing\":\"AF\"}]," WHO
+     ",\"zones\":[" OWN "," HIS "],\"load_balancers\":[" SEVEN "}]}",
+     false},
+};
+
+START_TEST(a_month_waits_for_what_is_declared_afterwards)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_late late;
+    tb_invoice next;
+    for (size_t n = 0; n < sizeof afterwards / sizeof *afterwards; n++) {
+        fill(&f);
+        tb_invoice i = finalize(&f, 1, OCTOBER, "5.00"), other = finalize(&f, 2, OCTOBER, "1.00");
+        fixture_apply(&f, afterwards[n].catalog, NOW_US, NULL);
+        ck_assert_msg((waiting(&f, 0, &late) == 1) == afterwards[n].waits, "%s",
+                      afterwards[n].catalog);
+        ck_assert_uint_eq(waiting(&f, 2, &late), 0);
+        ck_assert_uint_eq(waiting(&f, 1, &late), afterwards[n].waits);
+        if (afterwards[n].waits) {
+            ck_assert(late.account == 1 && late.month == OCTOBER && late.deltas == 0);
+            ck_assert_uint_ge(late.declared, 1);
+            ck_assert_uint_eq(late.since, i.watermark);
+            ok(correct(&f, NOVEMBER, "6.00", &late, &next, &err));
+            tb_invoice_release(&next);
+            ck_assert_uint_eq(waiting(&f, 0, &late), 0);
+        }
+        verify_finds(&f, NULL);
+        tb_invoice_release(&i);
+        tb_invoice_release(&other);
+        fixture_release(&f);
+    }
+}
+END_TEST
+
+/* A clock that was set back: what is ended or changed then reaches into the month. */
+START_TEST(a_month_waits_for_what_is_ended_in_it_afterwards)
+{
+    fixture f;
+    tb_late late;
+    fill(&f);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
+    fixture_apply(&f, BALANCERS(""), us_at(10, 20, 0), NULL);
+    ck_assert_uint_eq(waiting(&f, 0, &late), 1);
+    ck_assert_uint_eq(late.declared, 1);
+    tb_invoice_release(&i);
+    fixture_release(&f);
+}
+END_TEST
+
+/* A region that came after the invoice prices what came to a location that had none. */
+START_TEST(a_final_month_keeps_its_regions)
+{
+    fixture f;
+    tb_late late;
+    fill(&f);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
+    add_bytes(&f, 101, "ZZ", at(10, 5, 0), 4);
+    source in = input_of(&f, 1, OCTOBER);
+    ck_assert(in.s.input.bytes[0].priced && !in.s.input.bytes[1].priced);
+    source_release(&in);
+    static const char *const said[] = {"SA", "NA", "AF"};
+    for (int n = 0; n < 3; n++) {
+        char document[600];
+        snprintf(document, sizeof document,
+                 "{\"regions\":[{\"id\":1,\"code\":\"DE\",\"name\":\"EU: X, "
+                 "DE\",\"billing\":\"%s\"},{\"id\":2,"
+                 "\"code\":\"ZZ\",\"name\":\"EU: X, ZZ\",\"billing\":\"%s\"}]," WHO
+                 ",\"zones\":[" OWN "," HIS "],\"load_balancers\":[" SEVEN "}]}",
+                 said[n], said[n]);
+        fixture_apply(&f, document, NOW_US + n, NULL);
+        in = input_of(&f, 1, OCTOBER);
+        ck_assert_uint_eq(in.s.input.n_bytes, 2);
+        ck_assert_int_eq(in.s.input.bytes[0].region, TB_REGION_EU);
+        ck_assert_int_eq(in.s.input.bytes[1].region, TB_REGION_SA);
+        source_release(&in);
+        in = input_at(&f, 1, OCTOBER, i.watermark, NOW_US);
+        ck_assert_uint_eq(in.s.input.n_bytes, 1);
+        ck_assert_int_eq(in.s.input.bytes[0].region, TB_REGION_EU);
+        source_release(&in);
+        add_bytes(&f, 101, "DE", at(11, 5, n), 4);
+        in = input_of(&f, 1, NOVEMBER); /* not final: as it is now */
+        ck_assert_int_eq(in.s.input.bytes[0].region, n == 0   ? TB_REGION_SA
+                                                     : n == 1 ? TB_REGION_NA
+                                                              : TB_REGION_AF);
+        source_release(&in);
+    }
+    ck_assert_uint_eq(waiting(&f, 0, &late), 1);
+    verify_finds(&f, NULL);
+    tb_invoice_release(&i);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(verify_finds_changed_late_usage)
 {
     static const struct {
@@ -465,6 +590,9 @@ int main(void)
     tcase_add_test(t, nothing_is_corrected_twice);
     tcase_add_test(t, a_credit_note_corrects_its_own_month);
     tcase_add_test(t, an_invoice_that_was_corrected_is_voided_last);
+    tcase_add_test(t, a_month_waits_for_what_is_declared_afterwards);
+    tcase_add_test(t, a_month_waits_for_what_is_ended_in_it_afterwards);
+    tcase_add_test(t, a_final_month_keeps_its_regions);
     tcase_add_test(t, verify_finds_changed_late_usage);
     tcase_add_test(t, more_late_than_there_is_stops_the_input);
     Suite *s = suite_create("store_late");

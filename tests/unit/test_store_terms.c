@@ -2,6 +2,8 @@
 #include "tollbook/terms.h"
 
 #include "store_fixture.h"
+#include "tollbook/calendar.h"
+#include "tollbook/charges.h"
 
 static const char catalog[] =
     "{\"accounts\":[{\"id\":1,\"name\":\"a\",\"prepaid\":true,\"discounts\":{\"EUUSDiscount\":5,"
@@ -28,6 +30,54 @@ START_TEST(terms_are_what_the_catalogue_says)
     ok(tb_store_account_terms(f.store, 2, &terms, &err));
     ck_assert(!terms.prepaid && terms.discount[TB_REGION_EU] == 0);
     ck_assert_int_eq(tb_store_account_terms(f.store, 3, &terms, &err), TB_E_NOT_FOUND);
+    fixture_release(&f);
+}
+END_TEST
+
+/* months since January 1970 */
+#define OCTOBER 681 /* 2026 */
+
+static void pays_in(fixture *f, int64_t account, int64_t month, const char *currency)
+{
+    tb_error err = {0};
+    char found[4];
+    ok(tb_store_month_currency(f->store, account, month, found, &err));
+    ck_assert_str_eq(found, currency);
+}
+
+/* As in its bill: an hour belongs to what was declared at its start, so the last hour decides. */
+START_TEST(a_month_is_billed_in_the_currency_declared_at_its_end)
+{
+    fixture f;
+    tb_error err = {0};
+    char found[4] = "abc";
+    int64_t end_us = tb_month_first_day(OCTOBER + 1) * TB_US_PER_DAY;
+    fixture_init(&f);
+    fixture_apply(&f, "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}]}",
+                  end_us - 40 * TB_US_PER_DAY, NULL);
+    fixture_apply(
+        &f,
+        "{\"accounts\":[{\"id\":1,\"name\":\"a\",\"currency\":\"EUR\"},{\"id\":2,\"name\":"
+        "\"b\",\"currency\":\"JPY\"}]}",
+        end_us - TB_US_PER_HOUR, NULL);
+    fixture_apply(
+        &f,
+        "{\"accounts\":[{\"id\":1,\"name\":\"a\",\"currency\":\"KWD\"},{\"id\":2,\"name\":"
+        "\"b\",\"currency\":\"JPY\"}]}",
+        end_us - TB_US_PER_HOUR + 1, NULL);
+    pays_in(&f, 1, 0, "USD"); /* the first declaration holds since ever */
+    pays_in(&f, 1, OCTOBER - 1, "USD");
+    pays_in(&f, 1, OCTOBER, "EUR");
+    pays_in(&f, 1, OCTOBER + 1, "KWD");
+    pays_in(&f, 2, OCTOBER, "JPY");
+    for (int64_t month = OCTOBER - 1; month <= OCTOBER + 1; month++) {
+        tb_bill_source s;
+        ok(tb_store_bill_input(f.store, 1, month, TB_NOW, NULL, 0, NOW_US, &s, &err));
+        pays_in(&f, 1, month, s.input.currency);
+        tb_bill_source_release(&s);
+    }
+    ck_assert_int_eq(tb_store_month_currency(f.store, 3, OCTOBER, found, &err), TB_E_NOT_FOUND);
+    ck_assert_str_eq(found, "abc");
     fixture_release(&f);
 }
 END_TEST
@@ -91,6 +141,7 @@ int main(void)
     Suite *suite = suite_create("store_terms");
     TCase *test = tcase_create("store_terms");
     tcase_add_test(test, terms_are_what_the_catalogue_says);
+    tcase_add_test(test, a_month_is_billed_in_the_currency_declared_at_its_end);
     tcase_add_test(test, zones_are_those_that_exist_by_id);
     tcase_add_test(test, many_zones_are_all_there);
     suite_add_tcase(suite, test);
