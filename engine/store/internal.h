@@ -35,6 +35,7 @@ struct tb_store {
     int lock_fd; /* writer: FILE.lock, held; -1 for readers */
     bool write;
     bool dirty;             /* this transaction changed something */
+    bool broken;            /* a part of this transaction could not be taken back: it is lost */
     int wal_pages;          /* pages in the WAL after the last commit */
     bool chunk_exists;      /* the last chunk written was there already: try reading first */
     int64_t next_series;    /* next series id to give, 0: read it from meta */

@@ -386,15 +386,26 @@ void tb_store_close(tb_store *store)
 
 tb_code tb_store_begin(tb_store *store, tb_error *err)
 {
-    store->dirty = store->billing_stale = false;
+    store->dirty = store->billing_stale = store->broken = false;
     tb__segment_reset(store);
     return tb__run_ints(store, TB__SQL_BEGIN_WRITE, NULL, 0, err);
 }
 
+/* SQLite itself rolls a whole transaction back after some errors (no room, no memory): its marks are
+ * gone then, and what would follow them must not be written for itself. */
+static tb_code check_whole(const tb_store *store, tb_error *err)
+{
+    if (!store->broken) return TB_OK;
+    return tb_fail(err, TB_E_IO, NULL,
+                   "%s: nothing was written, since a part that failed could not be taken back; check "
+                   "the disk and run the same again.",
+                   store->path);
+}
+
 tb_code tb_store_commit(tb_store *store, tb_error *err)
 {
-    tb_code code = TB_OK;
-    if (store->dirty) code = tb__run_ints(store, TB__SQL_BUMP_VERSION, NULL, 0, err);
+    tb_code code = check_whole(store, err);
+    if (!code && store->dirty) code = tb__run_ints(store, TB__SQL_BUMP_VERSION, NULL, 0, err);
     if (!code) code = tb__run_ints(store, TB__SQL_COMMIT, NULL, 0, err);
     if (!code) store->dirty = store->billing_stale = false;
     return code;
@@ -411,7 +422,7 @@ static void forget(tb_store *store)
 void tb_store_rollback(tb_store *store)
 {
     forget(store);
-    store->dirty = store->billing_stale = false;
+    store->dirty = store->billing_stale = store->broken = false;
     tb_error ignored;
     /* After a failed COMMIT the transaction may be over already: nothing to roll back then. */
     if (!sqlite3_get_autocommit(store->db) &&
@@ -422,21 +433,23 @@ void tb_store_rollback(tb_store *store)
 tb_code tb_store_mark(tb_store *store, tb_error *err)
 {
     tb__segment_reset(store);
-    return tb__run_ints(store, TB__SQL_MARK, NULL, 0, err);
+    tb_code code = check_whole(store, err);
+    return code ? code : tb__run_ints(store, TB__SQL_MARK, NULL, 0, err);
 }
 
 tb_code tb_store_keep_mark(tb_store *store, tb_error *err)
 {
-    return tb__run_ints(store, TB__SQL_KEEP_MARK, NULL, 0, err);
+    tb_code code = check_whole(store, err);
+    return code ? code : tb__run_ints(store, TB__SQL_KEEP_MARK, NULL, 0, err);
 }
 
 void tb_store_back_to_mark(tb_store *store)
 {
     forget(store);
     tb_error ignored;
-    if (!tb__run_ints(store, TB__SQL_BACK_TO_MARK, NULL, 0, &ignored) &&
+    if (tb__run_ints(store, TB__SQL_BACK_TO_MARK, NULL, 0, &ignored) ||
         tb__run_ints(store, TB__SQL_KEEP_MARK, NULL, 0, &ignored))
-        return;
+        store->broken = true;
 }
 
 tb_code tb_store_read_begin(tb_store *store, tb_error *err)

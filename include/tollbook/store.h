@@ -48,7 +48,9 @@ void tb_store_close(tb_store *store);
 TB_MUST_USE tb_code tb_store_begin(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb_store_commit(tb_store *store, tb_error *err);
 void tb_store_rollback(tb_store *store);
-/* A mark inside a transaction, so that one bad batch of a group does not lose the others. */
+/* A mark inside a transaction, so that one bad batch of a group does not lose the others. Where it
+ * could not be gone back to, the transaction is lost: marking and committing are TB_E_IO until it
+ * is rolled back. */
 TB_MUST_USE tb_code tb_store_mark(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb_store_keep_mark(tb_store *store, tb_error *err);
 void tb_store_back_to_mark(tb_store *store);

@@ -178,17 +178,18 @@ static tb_code add_account(group *g, int64_t account, tb_error *err)
         tb_invoice_release(&invoice);
     }
     if (!code) code = tb_buf_check(&g->said, err);
+    if (code) return code;
     g->made += outcome == ISSUE_MADE;
     g->known += outcome == ISSUE_KNOWN;
     g->nothing += outcome == ISSUE_NOTHING;
-    return code;
+    return TB_OK;
 }
 
 /* All of the account or, after an error, nothing of it. */
 static tb_code finalize_account(group *g, int64_t account, tb_error *err)
 {
     tb_store *store = g->run->store;
-    size_t said = g->said.len;
+    size_t said = g->said.len, out = g->run->out.len, shown = g->run->shown;
     tb_code code = TB_OK;
     if (g->n == 0) code = tb_store_begin(store, err);
     if (!code) code = tb_store_mark(store, err);
@@ -198,6 +199,8 @@ static tb_code finalize_account(group *g, int64_t account, tb_error *err)
     if (code) {
         tb_store_back_to_mark(store);
         g->said.len = said;
+        g->run->out.len = out;
+        g->run->shown = shown;
         return code;
     }
     return tb_store_keep_mark(store, err);

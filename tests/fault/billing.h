@@ -1,6 +1,6 @@
 /* A small company's autumn, for the fault tests: a price book, October's usage, a payment, October
- * made final, one invoice void and replaced, late usage, November made final with its corrections
- * and a credit note.
+ * made final but for an account that no book has a price for, a book for it, one invoice void and
+ * replaced, late usage, November made final with its corrections and a credit note.
  *
  * Each step is one of the tool's own commands, run by its own code in a process of its own, over
  * the file system that fails on demand. The database as it was before each step is kept: a
@@ -33,6 +33,7 @@ void billing_open(void);
 void billing_close(void);
 size_t billing_steps(void);
 const char *billing_name(size_t step);
+int billing_status(size_t step); /* undisturbed */
 const char *billing_path(void);
 
 /* The database as it is before this step. */

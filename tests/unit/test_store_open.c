@@ -356,6 +356,41 @@ START_TEST(a_mark_loses_one_batch_and_keeps_the_others)
 }
 END_TEST
 
+/* What SQLite does by itself after some errors. */
+START_TEST(a_mark_that_cannot_be_gone_back_to_loses_the_transaction)
+{
+    fixture f;
+    tb_error err = {0};
+    fixture_init(&f);
+    fixture_apply(&f,
+                  "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":[{\"id\":1,\"account\":1,"
+                  "\"name\":\"z\"}]}",
+                  NOW_US, NULL);
+    tb_row row = row_of(1, "DE", 498600, TB_M_BYTES, 5);
+    for (int i = 0; i < 2; i++) {
+        ok(tb_store_begin(f.store, &err));
+        ok(add_rows(&f, &row, 1, &err));
+        ok(tb_store_mark(f.store, &err));
+        const char *by_itself = i ? "RELEASE mark" : "ROLLBACK";
+        ck_assert_int_eq(sqlite3_exec(f.store->db, by_itself, NULL, NULL, NULL), SQLITE_OK);
+        tb_store_back_to_mark(f.store);
+        ck_assert_int_eq(tb_store_mark(f.store, &err), TB_E_IO);
+        ck_assert_ptr_nonnull(strstr(err.message, f.path));
+        ck_assert_int_eq(tb_store_keep_mark(f.store, &err), TB_E_IO);
+        ck_assert_int_eq(tb_store_commit(f.store, &err), TB_E_IO);
+        tb_store_rollback(f.store);
+        ok(tb_store_begin(f.store, &err));
+        ok(tb_store_mark(f.store, &err));
+        ok(tb_store_keep_mark(f.store, &err));
+        ok(tb_store_commit(f.store, &err));
+    }
+    ck_assert_uint_eq(
+        total_of(&f, (tb_view){1, 1, TB_ALL}, (tb_range){20775, 1, false}, TB_M_BYTES), 0);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(a_checkpoint_empties_the_wal_into_the_file)
 {
     fixture f;
@@ -404,6 +439,7 @@ int main(void)
     tcase_add_test(t, what_this_user_may_not_write_is_named);
     tcase_add_test(t, a_failed_transaction_can_be_rolled_back_and_the_next_one_works);
     tcase_add_test(t, a_mark_loses_one_batch_and_keeps_the_others);
+    tcase_add_test(t, a_mark_that_cannot_be_gone_back_to_loses_the_transaction);
     tcase_add_test(t, a_checkpoint_empties_the_wal_into_the_file);
     tcase_add_test(t, closing_nothing_is_fine);
     tcase_set_timeout(t, 120);
