@@ -207,7 +207,8 @@ typedef struct tb_whatif_result {
     size_t other_accounts, other_bills; /* billed in another currency, left out */
     const tb_whatif_unpriced *unpriced; /* in the order met; the first TB_WHATIF_UNPRICED_MAX */
     size_t n_unpriced;
-    size_t more_unpriced; /* further entries, not shown */
+    size_t unpriced_bills; /* account-months that have any */
+    size_t more_unpriced;  /* and those of which not all is shown */
     void *memory;
     const tb_alloc *alloc;
 } tb_whatif_result;
