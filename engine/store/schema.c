@@ -247,5 +247,8 @@ static const char v4[] =
     "CREATE TRIGGER book_no_delete BEFORE DELETE ON book BEGIN"
     " SELECT raise(ABORT,'price books are append-only'); END;";
 
-const char *const tb__migrations[] = {v1, v2, v3, v4};
+static const char v5[] = /* pages of an account's zones */
+    "CREATE INDEX zone_there ON zone(account,id) WHERE deleted_us=9223372036854775807;";
+
+const char *const tb__migrations[] = {v1, v2, v3, v4, v5};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;

@@ -56,6 +56,19 @@
     " ON i.account=c.account AND i.month=c.month AND i.kind='invoice' AND i.state='final') AS w"   \
     " WHERE n>0 OR m>0 ORDER BY w.account,w.month"
 
+/* Zones that are there: an index holds them. What a page shows of one, and what a search (?s, a
+ * parameter) looks at: its name and its hostnames, the system's own among them. */
+#define TB__ZONE_THERE "deleted_us=9223372036854775807"
+#define TB__ZONE_SHOWN                                                                             \
+    "SELECT z.id,z.name,z.type='volume',z.settings,z.document->'$.hostnames',"                     \
+    "coalesce((SELECT balancer FROM attachment a WHERE a.zone=z.id"                                \
+    " AND a.to_us=9223372036854775807),0),coalesce(z.settings->>'$.Enabled',1),"                   \
+    "coalesce(z.settings->>'$.MonthlyBandwidthLimit',0) FROM zone z WHERE "
+#define TB__ZONE_FOUND(s)                                                                          \
+    "(instr(lower(z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net')),lower(" s "))>0"\
+    " OR EXISTS(SELECT 1 FROM json_each(z.document,'$.hostnames') h WHERE"                         \
+    " instr(lower(iif(h.type='text',h.value,h.value->>'$.Value')),lower(" s "))>0))"
+
 #define TB__STATEMENTS(X)                                                                          \
     X(BEGIN_WRITE, "BEGIN IMMEDIATE")                                                              \
     X(BEGIN_READ, "BEGIN")                                                                         \
@@ -168,6 +181,16 @@
       "SELECT id,coalesce(settings->>'$.Enabled',1),"                                              \
       "coalesce(settings->>'$.MonthlyBandwidthLimit',0) FROM zone"                                 \
       " WHERE account=?1 AND created_us<=?2 AND deleted_us>?2 ORDER BY id")                        \
+    /* pages of zones */                                                                           \
+    X(ZONES_PAGE,                                                                                  \
+      TB__ZONE_SHOWN "z.id IN(SELECT id FROM zone WHERE account=?1 AND " TB__ZONE_THERE            \
+      " AND id>?2 ORDER BY id LIMIT ?3 OFFSET ?4) ORDER BY z.id")                                  \
+    X(ZONES_SEARCHED,                                                                              \
+      TB__ZONE_SHOWN "z.account=?1 AND " TB__ZONE_THERE " AND z.id>?2 AND " TB__ZONE_FOUND("?5")   \
+      " ORDER BY z.id LIMIT ?3 OFFSET ?4")                                                         \
+    X(ZONES_COUNT, "SELECT count(*) FROM zone WHERE account=?1 AND " TB__ZONE_THERE)               \
+    X(ZONES_FOUND, "SELECT count(*) FROM zone z WHERE z.account=?1 AND " TB__ZONE_THERE            \
+      " AND " TB__ZONE_FOUND("?2"))                                                                \
     /* operator's figures */                                                                       \
     X(FIGURES_SEGMENTS,                                                                            \
       "SELECT count(*),coalesce(sum(accepted),0),coalesce(sum(rejected),0) FROM segment")          \

@@ -292,6 +292,7 @@ typedef struct tb_pullzone {
     const char *settings;  /* JSON object of fields that differ from a fresh zone's */
     const char *hostnames; /* the catalogue's list as JSON, NULL: none */
     int64_t balancer;      /* it is attached to; 0: none */
+    int64_t limit;         /* MonthlyBandwidthLimit, bytes; 0: none */
     bool enabled;
     tb_i128 bytes;              /* of the running month */
     tb_decimal charges;         /* exact */

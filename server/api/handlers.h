@@ -11,6 +11,11 @@ void api_optimizer(request *r);
 void api_queue(request *r);
 void api_safehop(request *r);
 
+/* pullzones.c */
+void api_pullzones(request *r);
+void api_pullzone(request *r);
+void api_pullzone_count(request *r);
+
 /* balancer_usage.c */
 void api_balancer_usage(request *r);
 

@@ -31,6 +31,9 @@ int cli_serve(const cli_call *call);
          .value = "off|N",                                                                         \
          .kind = CLI_TEXT,                                                                         \
          .help = "requests a second for each account; default off"},                               \
+        {.name = "search-paged",                                                                   \
+         .kind = CLI_FLAG,                                                                         \
+         .help = "GET /pullzone?search=X without page answers a page, as some clients expect"},    \
         {.name = "access-log",                                                                     \
          .value = "FILE|-|off",                                                                    \
          .kind = CLI_TEXT,                                                                         \

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #define LEVEL 1
+#define HELD_BACK_MAX 64 /* bytes that a flush adds */
 #define WINDOW (15 + 16) /* 16: a gzip wrapper instead of zlib's */
 
 struct gzip {
@@ -30,18 +31,35 @@ void gzip_free(gzip *gz)
     free(gz);
 }
 
-tb_code gzip_encode(gzip *gz, const void *bytes, size_t len, tb_buf *out, tb_error *err)
+/* The compressor is ready for another form after each end, and after each failure. */
+static tb_code fail(gzip *gz, tb_error *err)
+{
+    deflateReset(&gz->stream);
+    return tb_fail(err, TB_E_INTERNAL, NULL, NULL);
+}
+
+tb_code gzip_more(gzip *gz, const void *bytes, size_t len, bool last, tb_buf *out, tb_error *err)
 {
     z_stream *z = &gz->stream;
-    if (len > UINT32_MAX / 2 || deflateReset(z) != Z_OK) return tb_fail(err, TB_E_INTERNAL, NULL, NULL);
-    size_t bound = deflateBound(z, (uLong)len);
+    if (len > UINT32_MAX / 2) return fail(gz, err);
+    size_t bound = deflateBound(z, (uLong)len) + HELD_BACK_MAX;
     char *at = tb_buf_room(out, bound);
-    if (!at) return tb_buf_check(out, err);
+    if (!at) {
+        deflateReset(z);
+        return tb_buf_check(out, err);
+    }
     z->next_in = (z_const Bytef *)(uintptr_t)bytes;
     z->avail_in = (uInt)len;
     z->next_out = (Bytef *)at;
     z->avail_out = (uInt)bound;
-    if (deflate(z, Z_FINISH) != Z_STREAM_END) return tb_fail(err, TB_E_INTERNAL, NULL, NULL);
+    int ended = deflate(z, last ? Z_FINISH : Z_SYNC_FLUSH);
+    if (ended != (last ? Z_STREAM_END : Z_OK) && !(ended == Z_BUF_ERROR && !last))
+        return fail(gz, err);
     out->len += bound - z->avail_out;
-    return TB_OK;
+    return last && deflateReset(z) != Z_OK ? fail(gz, err) : TB_OK;
+}
+
+tb_code gzip_encode(gzip *gz, const void *bytes, size_t len, tb_buf *out, tb_error *err)
+{
+    return gzip_more(gz, bytes, len, true, out, err);
 }

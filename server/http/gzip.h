@@ -11,5 +11,9 @@ void gzip_free(gzip *gz);
 /* Appends the gzip form of the bytes to out. */
 TB_MUST_USE tb_code gzip_encode(gzip *gz, const void *bytes, size_t len, tb_buf *out,
                                 tb_error *err);
+/* The same piece by piece: appends what has become ready. last ends the gzip form; the next call
+ * begins a new one. */
+TB_MUST_USE tb_code gzip_more(gzip *gz, const void *bytes, size_t len, bool last, tb_buf *out,
+                              tb_error *err);
 
 #endif

@@ -20,7 +20,7 @@
 #include "http/media.h"
 #include "http/reply.h"
 
-#define TEXT_MAX ((size_t)4 << 20)    /* longest small answer, bytes */
+#define TEXT_MAX ((size_t)64 << 20)   /* longest answer that is not streamed, bytes */
 #define TEXT_KEPT ((size_t)64 << 10)  /* of that, kept for a connection's next answer */
 /* The library's memory of a connection, set to zero for each request: the guard's 4 KiB of target
  * and 16 KiB of headers, the entries of 64 headers, and the answer's head. */
@@ -419,6 +419,8 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
     answer_drop(r->reply.what);
     r->reply.what = NULL;
+    if (r->reply.source.release) r->reply.source.release(r->reply.source.ctx);
+    r->reply.source = (stream_source){0};
     conns_phase(s->conns, r->conn, CONN_IDLE, 0, now_us);
 }
 

@@ -14,6 +14,7 @@
 #include "http/clock.h"
 #include "http/query.h"
 #include "http/server.h"
+#include "http/stream.h"
 
 #define ID "X-Request-Id"
 
@@ -102,6 +103,7 @@ static bool add_headers(request *r, struct MHD_Response *m, const body *b)
     if (r->reply.tagged) ADD("ETag", r->tag);
     if (r->reply.compressible) ADD("Vary", "Accept-Encoding");
     if (b->zipped) ADD("Content-Encoding", "gzip");
+    if (r->reply.disposition) ADD("Content-Disposition", r->reply.disposition);
     if (r->reply.close) ADD("Connection", "close");
 #undef ADD
     return ok && (r->reply.status < 400 || add_special(r, m));
@@ -149,11 +151,23 @@ static bool queue(request *r, struct MHD_Response *m)
     return m && MHD_queue_response(r->mhd, r->reply.status, m) == MHD_YES;
 }
 
+static bool send_stream(request *r)
+{
+    body b = {.zipped = r->reply.compressible &&
+                        query_accepts_gzip(request_header(r, GUARD_ACCEPT_ENCODING))};
+    struct MHD_Response *m = stream_response(r, b.zipped);
+    conns_phase(r->worker->server->conns, r->conn, CONN_SEND, 0, clock_coarse_us());
+    bool ok = m && add_headers(r, m, &b) && queue(r, m);
+    if (m) MHD_destroy_response(m);
+    return ok;
+}
+
 bool reply_send(request *r)
 {
     server *s = r->worker->server;
     if (r->reply.kind == REPLY_NONE) request_fail(r, TB_E_INTERNAL, NULL, NULL);
     if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) r->reply.close = true;
+    if (r->reply.kind == REPLY_STREAM) return send_stream(r);
     body b = choose_body(r);
     bool bodiless = r->method == HTTP_HEAD || r->reply.kind == REPLY_NOT_MODIFIED;
     r->sent = bodiless ? 0 : b.len;

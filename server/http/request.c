@@ -73,9 +73,13 @@ void request_answer(request *r, answer *what, bool again)
                        .again = again};
 }
 
-/* A failure of the server's own: its sentence, which may name files, is for the operator, the
- * client gets the code's standing one. A few a second are said. */
-static const char *keep_to_ourselves(request *r, const tb_error *err)
+void request_answer_stream(request *r, stream_source source, const char *content_type)
+{
+    r->reply = (reply){.kind = REPLY_STREAM, .status = 200, .content_type = content_type,
+                       .source = source, .compressible = true};
+}
+
+void request_complain(const request *r, const tb_error *err)
 {
     char id[REQUEST_ID_TEXT];
     unsigned wait_s;
@@ -83,15 +87,17 @@ static const char *keep_to_ourselves(request *r, const tb_error *err)
     if (limit_take(r->worker->server->complaints, err->code, clock_mono_us(), &wait_s))
         fprintf(stderr, "tollbook serve: request %.16s: %s: %s\n", id, tb_code_key(err->code),
                 err->message);
-    return tb_code_text(err->code);
 }
 
 void request_fail_as(request *r, const tb_error *err)
 {
     tb_buf *text = request_text(r);
     tb_error shown = *err;
-    if (tb_code_exit(err->code) == 3 && err->code != TB_E_BUSY)
-        snprintf(shown.message, sizeof shown.message, "%s", keep_to_ourselves(r, err));
+    if (tb_code_exit(err->code) == 3 && err->code != TB_E_BUSY) {
+        /* its sentence, which may name files, is for the operator, not for the client */
+        request_complain(r, err);
+        snprintf(shown.message, sizeof shown.message, "%s", tb_code_text(err->code));
+    }
     tb_answer_error(&shown, text);
     bool close = r->reply.close;
     r->err = *err;

@@ -23,7 +23,18 @@ typedef enum reply_kind {
     REPLY_STATIC,       /* bytes that live as long as the process */
     REPLY_ANSWER,       /* an encoded answer of the cache's kind */
     REPLY_NOT_MODIFIED, /* 304 for the tag in request.tag */
+    REPLY_STREAM,       /* what request.reply.source gives, piece by piece */
 } reply_kind;
+
+/* Where a long answer comes from. fill appends the next piece, of STREAM_PIECE bytes or so, and
+ * sets *ret_done with the last one; a failure cuts the answer off. Both run on the worker's thread,
+ * fill not after the request's end; each fill reads the store in a snapshot of its own. release may
+ * be NULL and is called once, whatever happened. */
+typedef struct stream_source {
+    tb_code (*fill)(void *ctx, tb_buf *out, bool *ret_done, tb_error *err);
+    void (*release)(void *ctx);
+    void *ctx;
+} stream_source;
 
 #define REQUEST_TAG_MAX 64
 
@@ -31,7 +42,9 @@ typedef struct reply {
     reply_kind kind;
     unsigned status;
     const char *content_type;
-    const char *bytes; /* STATIC */
+    const char *disposition; /* Content-Disposition, or NULL */
+    stream_source source;    /* STREAM, until the response has it */
+    const char *bytes;       /* STATIC */
     size_t len;        /* STATIC; NOT_MODIFIED: what the 200 would have had */
     answer *what;      /* ANSWER, owned until the answer is sent */
     bool compressible;
@@ -105,6 +118,10 @@ tb_buf *request_text(request *r);
 void request_answer_text(request *r, unsigned status, const char *content_type);
 void request_answer_static(request *r, const char *bytes, size_t len, const char *content_type);
 void request_answer_empty(request *r, unsigned status);
+/* 200 with what source gives, which is released when it is sent or cannot be. */
+void request_answer_stream(request *r, stream_source source, const char *content_type);
+/* Says a failure of the server's own on standard error, a few times an interval and code. */
+void request_complain(const request *r, const tb_error *err);
 /* 200 with the answer, which is moved in; its ETag comes from r->tag_hash. again: it is from the
  * cache, so what is made for sending it is worth keeping with it. */
 void request_answer(request *r, answer *what, bool again);

@@ -28,6 +28,7 @@ typedef struct server_options {
     size_t cache_bytes;
     uint32_t rate_limit;    /* requests a second and account; 0: off */
     const char *access_log; /* a file, "-", or NULL: off */
+    bool search_paged;      /* GET /pullzone?search=X without page is a page */
     int64_t fixed_now_us;   /* INT64_MIN: the clock's */
     conns_limits limits;
     size_t body_max;   /* longest body as sent */

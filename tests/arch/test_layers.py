@@ -41,7 +41,7 @@ PUBLIC = {
     "invoice": "invoice", "correction": "invoice", "usage": "invoice",
     "whatif": "whatif",
     "advice": "advice", "forecast": "advice", "percentile": "advice", "breakeven": "advice", "solve": "advice",
-    "store": "store", "charges": "store", "terms": "store",
+    "store": "store", "zones": "store", "charges": "store", "terms": "store",
     "shadow": "store", "scenarios": "store",
 }
 

@@ -109,6 +109,9 @@ class Wire:
                 return None
         head, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
         answer = Answer(head, b"", method)
+        if answer.headers.get("transfer-encoding") == "chunked" and method != "HEAD":
+            answer.body = b"".join(iter(self.chunk, b""))
+            return answer
         length = int(answer.headers.get("content-length", 0))
         if method == "HEAD" or answer.status in (204, 304):
             length = 0
@@ -117,6 +120,22 @@ class Wire:
                 raise AssertionError(f"cut after {len(self.buffer)} of {length} bytes")
         answer.body, self.buffer = self.buffer[:length], self.buffer[length:]
         return answer
+
+    def line(self):
+        while b"\r\n" not in self.buffer:
+            if not self.fill():
+                raise AssertionError("cut within a chunked body")
+        line, self.buffer = self.buffer.split(b"\r\n", 1)
+        return line
+
+    def chunk(self):
+        """The next piece of a chunked body; empty at its end."""
+        length = int(self.line(), 16)
+        while len(self.buffer) < length + 2:
+            if not self.fill():
+                raise AssertionError("cut within a chunk")
+        piece, self.buffer = self.buffer[:length], self.buffer[length + 2:]
+        return piece
 
     def ended(self):
         """Whether the peer closes without sending more. Waits for it."""

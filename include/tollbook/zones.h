@@ -1,0 +1,37 @@
+/* Pull zones of an account, as the catalogue declares them now, page by page: a page costs its own
+ * zones, whatever the account has beside them. */
+#ifndef TOLLBOOK_ZONES_H
+#define TOLLBOOK_ZONES_H
+
+#include "tollbook/pullzone.h"
+#include "tollbook/store.h"
+
+typedef struct tb_zone_query {
+    int64_t account;
+    const char *search; /* within the name or a hostname, whatever the ASCII case; len 0: all */
+    size_t search_len;
+    int64_t after; /* ids above this one */
+    int64_t skip;  /* of those, this many are passed over */
+    int64_t limit;
+} tb_zone_query;
+
+/* Zones ascending by id, with what the catalogue knows of them: bytes, charges and the optimizer's
+ * price are not set, enabled is as declared. */
+typedef struct tb_zone_page {
+    tb_pullzone *zones;
+    size_t n;
+    void *memory; /* everything above; tb_zone_page_release */
+} tb_zone_page;
+
+TB_MUST_USE tb_code tb_store_zones(tb_store *store, const tb_zone_query *query,
+                                   tb_zone_page *ret_page, tb_error *err);
+/* One zone; TB_E_ZONE_NOT_FOUND where it is not the account's, or gone. */
+TB_MUST_USE tb_code tb_store_zone(tb_store *store, int64_t account, int64_t zone,
+                                  tb_zone_page *ret_page, tb_error *err);
+void tb_zone_page_release(tb_zone_page *page);
+
+/* How many there are in all; after, skip and limit do not count. */
+TB_MUST_USE tb_code tb_store_count_zones(tb_store *store, const tb_zone_query *query,
+                                         int64_t *ret_n, tb_error *err);
+
+#endif

@@ -1,0 +1,202 @@
+/* GET /pullzone, /pullzone/{id} and /pullzone/count (contract 4.1). Whether the answer is a bare
+ * list or a page: a page where `page` is 1 or more, or, with --search-paged, where there is a
+ * search and no page. The bare list is streamed, since an account may have any number of zones. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/handlers.h"
+#include "api/zone_month.h"
+#include "http/query.h"
+
+#define ABSENT       INT64_MIN
+#define PER_PAGE_MIN 5
+#define PER_PAGE_MAX 1000
+#define TOGETHER     200 /* zones of a piece of the bare list */
+
+typedef struct params {
+    int64_t page, per_page;
+    tb_text search;
+    bool certificates;
+} params;
+
+static const query_spec specs[] = {
+    {"page", QUERY_INT, offsetof(params, page)},
+    {"perPage", QUERY_INT, offsetof(params, per_page)},
+    {"search", QUERY_TEXT, offsetof(params, search)},
+    {"includeCertificate", QUERY_BOOL, offsetof(params, certificates)},
+};
+
+static tb_code read_params(request *r, params *p, tb_error *err)
+{
+    tb_text query = request_query(r);
+    *p = (params){.page = ABSENT, .per_page = PER_PAGE_MAX};
+    tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, p,
+                               r->scratch, err);
+    if (code) return code;
+    if (p->page == ABSENT)
+        p->page = p->search.len && r->worker->server->options.search_paged ? 1 : 0;
+    if (p->page < 0 || p->page > INT32_MAX)
+        return tb_fail(err, TB_E_VALIDATION, "page", "page is 0 to 2147483647.");
+    if (p->per_page < PER_PAGE_MIN || p->per_page > PER_PAGE_MAX)
+        return tb_fail(err, TB_E_VALIDATION, "perPage", "perPage is 5 to 1000.");
+    return TB_OK;
+}
+
+/* Appends a page's zones, separated by commas. */
+static tb_code put_zones(tb_store *store, int64_t now_us, bool certificates, tb_zone_page *page,
+                         bool first, tb_buf *out, tb_error *err)
+{
+    tb_code code = page->n ? zones_month(store, page->zones[0].account, now_us, page->zones,
+                                         page->n, err)
+                           : TB_OK;
+    for (size_t i = 0; !code && i < page->n; i++) {
+        if (!first || i) tb_buf_str(out, ",");
+        code = tb_pullzone_encode(&page->zones[i], certificates, out, err);
+    }
+    return code;
+}
+
+/* --- a page --- */
+
+static tb_code put_page(request *r, const params *p, tb_buf *out, tb_error *err)
+{
+    tb_store *store = r->worker->store;
+    const tb_zone_query q = {.account = r->account,
+                             .search = p->search.data,
+                             .search_len = p->search.len,
+                             .skip = (p->page - 1) * p->per_page,
+                             .limit = p->per_page};
+    tb_zone_page page;
+    int64_t total = 0;
+    tb_code code = tb_store_count_zones(store, &q, &total, err);
+    if (!code) code = tb_store_zones(store, &q, &page, err);
+    if (code) return code;
+    tb_buf_str(out, "{\"Items\":[");
+    code = put_zones(store, request_now_us(r), p->certificates, &page, true, out, err);
+    tb_buf_fmt(out, "],\"CurrentPage\":%" PRId64 ",\"TotalItems\":%" PRId64 ",\"HasMoreItems\":%s}",
+               p->page, total, q.skip + (int64_t)page.n < total && page.n ? "true" : "false");
+    tb_zone_page_release(&page);
+    return code ? code : tb_buf_check(out, err);
+}
+
+/* Runs put in one snapshot and answers with what it wrote. */
+static void answer_with(request *r, const params *p,
+                        tb_code (*put)(request *r, const params *p, tb_buf *out, tb_error *err))
+{
+    tb_error err;
+    tb_buf *out = request_text(r);
+    tb_code code = tb_store_read_begin(r->worker->store, &err);
+    if (!code) {
+        code = put(r, p, out, &err);
+        tb_store_read_end(r->worker->store);
+    }
+    if (code)
+        request_fail_as(r, &err);
+    else
+        request_answer_text(r, 200, "application/json");
+}
+
+/* --- the bare list --- */
+
+typedef struct listing {
+    tb_store *store;
+    tb_zone_query query;
+    int64_t now_us;
+    bool certificates, begun;
+    char search[]; /* the query's */
+} listing;
+
+static tb_code fill_list(void *ctx, tb_buf *out, bool *ret_done, tb_error *err)
+{
+    listing *l = ctx;
+    tb_zone_page page;
+    tb_code code = tb_store_read_begin(l->store, err);
+    if (code) return code;
+    code = tb_store_zones(l->store, &l->query, &page, err);
+    if (!code) {
+        if (!l->begun) tb_buf_str(out, "[");
+        code = put_zones(l->store, l->now_us, l->certificates, &page, !l->begun, out, err);
+        l->begun = true;
+        *ret_done = (int64_t)page.n < l->query.limit;
+        if (page.n) l->query.after = page.zones[page.n - 1].id;
+        if (*ret_done) tb_buf_str(out, "]");
+        tb_zone_page_release(&page);
+    }
+    tb_store_read_end(l->store);
+    return code;
+}
+
+static void answer_list(request *r, const params *p)
+{
+    listing *l = calloc(1, sizeof *l + p->search.len);
+    if (!l) {
+        request_fail(r, TB_E_NOMEM, NULL, NULL);
+        return;
+    }
+    if (p->search.len) memcpy(l->search, p->search.data, p->search.len);
+    l->store = r->worker->store;
+    l->query = (tb_zone_query){.account = r->account,
+                               .search = l->search,
+                               .search_len = p->search.len,
+                               .limit = TOGETHER};
+    l->now_us = request_now_us(r);
+    l->certificates = p->certificates;
+    request_answer_stream(r, (stream_source){fill_list, free, l}, "application/json");
+}
+
+void api_pullzones(request *r)
+{
+    params p;
+    tb_error err;
+    if (read_params(r, &p, &err))
+        request_fail_as(r, &err);
+    else if (p.page > 0)
+        answer_with(r, &p, put_page);
+    else
+        answer_list(r, &p);
+}
+
+/* --- one zone, and how many --- */
+
+static tb_code put_zone(request *r, const params *p, tb_buf *out, tb_error *err)
+{
+    tb_zone_page page;
+    int64_t id;
+    if (!router_id(r->id, &id)) return tb_fail(err, TB_E_ZONE_NOT_FOUND, "PullZone", NULL);
+    tb_code code = tb_store_zone(r->worker->store, r->account, id, &page, err);
+    if (code) return code;
+    code = put_zones(r->worker->store, request_now_us(r), p->certificates, &page, true, out, err);
+    tb_zone_page_release(&page);
+    return code ? code : tb_buf_check(out, err);
+}
+
+void api_pullzone(request *r)
+{
+    params p;
+    tb_error err;
+    if (read_params(r, &p, &err))
+        request_fail_as(r, &err);
+    else
+        answer_with(r, &p, put_zone);
+}
+
+static tb_code put_count(request *r, const params *p, tb_buf *out, tb_error *err)
+{
+    const tb_zone_query q = {
+        .account = r->account, .search = p->search.data, .search_len = p->search.len};
+    int64_t n;
+    tb_code code = tb_store_count_zones(r->worker->store, &q, &n, err);
+    if (!code) tb_buf_fmt(out, "{\"Count\":%" PRId64 "}", n);
+    return code;
+}
+
+void api_pullzone_count(request *r)
+{
+    params p;
+    tb_error err;
+    if (read_params(r, &p, &err))
+        request_fail_as(r, &err);
+    else
+        answer_with(r, &p, put_count);
+}

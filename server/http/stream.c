@@ -1,0 +1,82 @@
+/* libmicrohttpd asks for bytes when the socket has room; when the last piece is used up the source
+ * is asked for the next one. So at most one piece, and its gzip form, is in memory for each
+ * connection, and a slow client slows its own source alone. */
+#include "http/stream.h"
+
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "http/clock.h"
+#include "http/server.h"
+
+#define BLOCK ((size_t)32 << 10) /* of libmicrohttpd's, bytes */
+
+typedef struct stream {
+    stream_source source;
+    request *r;
+    gzip *gz; /* NULL: plain */
+    tb_buf plain, zipped;
+    const tb_buf *piece; /* the one that is being sent */
+    size_t at;
+    bool done;
+} stream;
+
+static tb_code next_piece(stream *s, tb_error *err)
+{
+    s->at = 0;
+    s->plain.len = s->zipped.len = 0;
+    tb_code code = s->source.fill(s->source.ctx, &s->plain, &s->done, err);
+    if (!code) code = tb_buf_check(&s->plain, err);
+    if (!code && s->gz)
+        code = gzip_more(s->gz, s->plain.data, s->plain.len, s->done, &s->zipped, err);
+    return code;
+}
+
+static ssize_t on_read(void *cls, uint64_t position, char *out, size_t room)
+{
+    stream *s = cls;
+    (void)position;
+    while (s->at == s->piece->len) {
+        tb_error err;
+        if (s->done) return MHD_CONTENT_READER_END_OF_STREAM;
+        if (next_piece(s, &err)) {
+            request_complain(s->r, &err);
+            return MHD_CONTENT_READER_END_WITH_ERROR;
+        }
+        conns_phase(s->r->worker->server->conns, s->r->conn, CONN_SEND, s->piece->len,
+                    clock_mono_us());
+    }
+    size_t n = s->piece->len - s->at < room ? s->piece->len - s->at : room;
+    memcpy(out, s->piece->data + s->at, n);
+    s->at += n;
+    s->r->sent += n;
+    return (ssize_t)n;
+}
+
+static void on_end(void *cls)
+{
+    stream *s = cls;
+    if (s->source.release) s->source.release(s->source.ctx);
+    gzip_free(s->gz);
+    tb_buf_release(&s->plain);
+    tb_buf_release(&s->zipped);
+    free(s);
+}
+
+struct MHD_Response *stream_response(request *r, bool zipped)
+{
+    stream *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    *s = (stream){.source = r->reply.source, .r = r};
+    r->reply.source = (stream_source){0};
+    tb_buf_init(&s->plain, STREAM_BUF_MAX, NULL);
+    tb_buf_init(&s->zipped, STREAM_BUF_MAX, NULL);
+    s->piece = zipped ? &s->zipped : &s->plain;
+    if (zipped) s->gz = gzip_new();
+    struct MHD_Response *m = NULL;
+    if (!zipped || s->gz)
+        m = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, on_read, s, on_end);
+    if (!m) on_end(s);
+    return m;
+}
