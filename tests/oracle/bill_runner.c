@@ -1,159 +1,15 @@
 /* Reads months, a record a line, and prints their bills as text. Amounts have no zeros at the end
  * of the fraction, rounded ones the digits of the currency.
  *
- *   month N CURRENCY RUNNING ACTIVE          begins a month
- *   book JSON                                books count from 0, anew for each month
- *   part FROM_S TO_S BOOK                    BOOK -1: none
- *   bytes ZONE PART p|v|o REGION|?LOCATION DISCOUNT PRICE BYTES
- *   optimizer ZONE PART SECONDS PRICE|-
- *   balancer ID PART SECONDS REQUESTS
- *   tax NAME PERCENT
+ *   records of records.h; a month's books come after it
  *   charges ZONE                             asks for the zone's exact charges
  *   rate                                     ends the month: the answer follows, then "end"
  *
  *   bill_runner [--digest]    with --digest: only a hash of everything printed */
 #include "base/hash.h"
-#include "tollbook/bill.h"
+#include "records.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define MOST 4096
-
-typedef struct month {
-    tb_bill_input in;
-    tb_book books[64];
-    size_t n_books;
-    tb_bill_part parts[MOST];
-    tb_bill_bytes bytes[MOST];
-    tb_bill_optimizer optimizers[MOST];
-    tb_bill_balancer balancers[MOST];
-    int64_t asked[MOST];
-    size_t n_asked;
-} month;
-
-static month m;
 static tb_buf out;
-
-static void stop(const char *what, const char *detail)
-{
-    fprintf(stderr, "bill_runner: %s: %s\n", what, detail);
-    exit(1);
-}
-
-/* --- reading --- */
-
-static char *rest; /* of the line */
-
-static char *word(void)
-{
-    char *found = strtok_r(NULL, " \n", &rest);
-    if (!found) stop("a word is missing", "end of line");
-    return found;
-}
-
-static tb_decimal decimal(const char *text)
-{
-    tb_decimal value;
-    tb_error err;
-    if (tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, &value, &err))
-        stop(text, err.message);
-    return value;
-}
-
-static int64_t number(void)
-{
-    return (int64_t)decimal(word()).mantissa;
-}
-
-static size_t next(size_t *n)
-{
-    if (*n == MOST) stop("too many", "records");
-    return (*n)++;
-}
-
-static void read_month(void)
-{
-    for (size_t i = 0; i < m.n_books; i++)
-        tb_book_release(&m.books[i]);
-    memset(&m, 0, sizeof m);
-    m.in = (tb_bill_input){.account = 1,
-                           .parts = m.parts,
-                           .bytes = m.bytes,
-                           .optimizers = m.optimizers,
-                           .balancers = m.balancers};
-    m.in.month = number();
-    memcpy(m.in.currency, word(), 4);
-    m.in.running = number() != 0;
-    m.in.active_zone = number() != 0;
-}
-
-static void read_book(void)
-{
-    tb_error err;
-    if (m.n_books == sizeof m.books / sizeof *m.books) stop("too many", "books");
-    if (tb_book_parse(rest, strcspn(rest, "\n"), NULL, &m.books[m.n_books++], &err)) {
-        fprintf(stderr, "%s", rest);
-        stop(err.field, err.message);
-    }
-}
-
-static void read_part(void)
-{
-    tb_bill_part *part = &m.parts[next(&m.in.n_parts)];
-    part->from_us = number() * 1000000;
-    part->to_us = number() * 1000000;
-    int64_t book = number();
-    part->book = book < 0 ? NULL : &m.books[book];
-}
-
-static void read_bytes(void)
-{
-    tb_bill_bytes *e = &m.bytes[next(&m.in.n_bytes)];
-    e->zone = number();
-    e->part = (uint32_t)number();
-    char charge = *word();
-    e->charge = charge == 'p'   ? TB_CHARGE_PREMIUM
-                : charge == 'v' ? TB_CHARGE_VOLUME
-                                : TB_CHARGE_OVERRIDE;
-    const char *region = word();
-    e->priced = *region != '?';
-    if (e->priced && !tb_billing_region_parse(region, &e->region)) stop("region", region);
-    if (!e->priced) snprintf(e->location, sizeof e->location, "%s", region + 1);
-    e->discount = (int)number();
-    e->override_price = decimal(word());
-    e->bytes = decimal(word()).mantissa;
-}
-
-static void read_optimizer(void)
-{
-    tb_bill_optimizer *e = &m.optimizers[next(&m.in.n_optimizers)];
-    e->zone = number();
-    e->part = (uint32_t)number();
-    e->seconds = number();
-    const char *price = word();
-    e->own_price = *price != '-';
-    if (e->own_price) e->monthly = decimal(price);
-}
-
-static void read_balancer(void)
-{
-    tb_bill_balancer *e = &m.balancers[next(&m.in.n_balancers)];
-    e->balancer = number();
-    e->part = (uint32_t)number();
-    e->seconds = number();
-    e->requests = decimal(word()).mantissa;
-}
-
-static void read_tax(void)
-{
-    if (m.in.n_tax == TB_BILL_TAXES_MAX) stop("too many", "taxes");
-    tb_bill_tax *tax = &m.in.tax[m.in.n_tax++];
-    snprintf(tax->name, sizeof tax->name, "%s", word());
-    tax->percent = decimal(word());
-}
 
 /* --- printing --- */
 
@@ -238,21 +94,9 @@ static void take(char *line)
 {
     const char *what = strtok_r(line, " \n", &rest);
     if (!what) return;
-    if (strcmp(what, "month") == 0)
-        read_month();
-    else if (strcmp(what, "book") == 0)
-        read_book();
-    else if (strcmp(what, "part") == 0)
-        read_part();
-    else if (strcmp(what, "bytes") == 0)
-        read_bytes();
-    else if (strcmp(what, "optimizer") == 0)
-        read_optimizer();
-    else if (strcmp(what, "balancer") == 0)
-        read_balancer();
-    else if (strcmp(what, "tax") == 0)
-        read_tax();
-    else if (strcmp(what, "charges") == 0)
+    if (strcmp(what, "month") == 0) forget_books();
+    if (read_record(what)) return;
+    if (strcmp(what, "charges") == 0)
         m.asked[next(&m.n_asked)] = number();
     else if (strcmp(what, "rate") == 0)
         rate_month();
@@ -284,8 +128,7 @@ int main(int argc, char **argv)
     }
     if (digest) printf("%016llx\n", (unsigned long long)hash);
     free(line);
-    for (size_t i = 0; i < m.n_books; i++)
-        tb_book_release(&m.books[i]);
+    forget_books();
     tb_buf_release(&out);
     return 0;
 }

@@ -1,0 +1,179 @@
+/* Records that describe an account's month, one a line, for the runners of bills and of what-ifs:
+ *
+ *   book JSON                                books count from 0
+ *   month N CURRENCY RUNNING ACTIVE          begins a month
+ *   part FROM_S TO_S BOOK                    BOOK -1: none
+ *   bytes ZONE PART p|v|o REGION|?LOCATION DISCOUNT PRICE BYTES
+ *   optimizer ZONE PART SECONDS PRICE|-
+ *   balancer ID PART SECONDS REQUESTS
+ *   tax NAME PERCENT */
+#ifndef TB_TESTS_ORACLE_RECORDS_H
+#define TB_TESTS_ORACLE_RECORDS_H
+
+#include "tollbook/bill.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST 4096
+
+typedef struct month {
+    tb_bill_input in;
+    tb_book books[64];
+    size_t n_books;
+    tb_bill_part parts[MOST];
+    tb_bill_bytes bytes[MOST];
+    tb_bill_optimizer optimizers[MOST];
+    tb_bill_balancer balancers[MOST];
+    int64_t asked[MOST];
+    size_t n_asked;
+} month;
+
+static month m;
+
+static inline void stop(const char *what, const char *detail)
+{
+    fprintf(stderr, "runner: %s: %s\n", what, detail);
+    exit(1);
+}
+
+/* --- reading --- */
+
+static char *rest; /* of the line */
+
+static inline char *word(void)
+{
+    char *found = strtok_r(NULL, " \n", &rest);
+    if (!found) stop("a word is missing", "end of line");
+    return found;
+}
+
+static inline tb_decimal decimal(const char *text)
+{
+    tb_decimal value;
+    tb_error err;
+    if (tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, &value, &err))
+        stop(text, err.message);
+    return value;
+}
+
+static inline int64_t number(void)
+{
+    return (int64_t)decimal(word()).mantissa;
+}
+
+static inline size_t next(size_t *n)
+{
+    if (*n == MOST) stop("too many", "records");
+    return (*n)++;
+}
+
+static inline void forget_books(void)
+{
+    for (size_t i = 0; i < m.n_books; i++)
+        tb_book_release(&m.books[i]);
+    m.n_books = 0;
+}
+
+/* The books stay. */
+static inline void read_month(void)
+{
+    m.n_asked = 0;
+    m.in = (tb_bill_input){.account = 1,
+                           .parts = m.parts,
+                           .bytes = m.bytes,
+                           .optimizers = m.optimizers,
+                           .balancers = m.balancers};
+    m.in.month = number();
+    memcpy(m.in.currency, word(), 4);
+    m.in.running = number() != 0;
+    m.in.active_zone = number() != 0;
+}
+
+static inline void read_book(void)
+{
+    tb_error err;
+    if (m.n_books == sizeof m.books / sizeof *m.books) stop("too many", "books");
+    if (tb_book_parse(rest, strcspn(rest, "\n"), NULL, &m.books[m.n_books++], &err)) {
+        fprintf(stderr, "%s", rest);
+        stop(err.field, err.message);
+    }
+}
+
+static inline void read_part(void)
+{
+    tb_bill_part *part = &m.parts[next(&m.in.n_parts)];
+    part->from_us = number() * 1000000;
+    part->to_us = number() * 1000000;
+    int64_t book = number();
+    part->book = book < 0 ? NULL : &m.books[book];
+}
+
+static inline void read_bytes(void)
+{
+    tb_bill_bytes *e = &m.bytes[next(&m.in.n_bytes)];
+    *e = (tb_bill_bytes){.zone = number()};
+    e->part = (uint32_t)number();
+    char charge = *word();
+    e->charge = charge == 'p'   ? TB_CHARGE_PREMIUM
+                : charge == 'v' ? TB_CHARGE_VOLUME
+                                : TB_CHARGE_OVERRIDE;
+    const char *region = word();
+    e->priced = *region != '?';
+    if (e->priced && !tb_billing_region_parse(region, &e->region)) stop("region", region);
+    if (!e->priced) snprintf(e->location, sizeof e->location, "%s", region + 1);
+    e->discount = (int)number();
+    e->override_price = decimal(word());
+    e->bytes = decimal(word()).mantissa;
+}
+
+static inline void read_optimizer(void)
+{
+    tb_bill_optimizer *e = &m.optimizers[next(&m.in.n_optimizers)];
+    *e = (tb_bill_optimizer){.zone = number()};
+    e->part = (uint32_t)number();
+    e->seconds = number();
+    const char *price = word();
+    e->own_price = *price != '-';
+    if (e->own_price) e->monthly = decimal(price);
+}
+
+static inline void read_balancer(void)
+{
+    tb_bill_balancer *e = &m.balancers[next(&m.in.n_balancers)];
+    *e = (tb_bill_balancer){.balancer = number()};
+    e->part = (uint32_t)number();
+    e->seconds = number();
+    e->requests = decimal(word()).mantissa;
+}
+
+static inline void read_tax(void)
+{
+    if (m.in.n_tax == TB_BILL_TAXES_MAX) stop("too many", "taxes");
+    tb_bill_tax *tax = &m.in.tax[m.in.n_tax++];
+    snprintf(tax->name, sizeof tax->name, "%s", word());
+    tax->percent = decimal(word());
+}
+
+static const struct {
+    const char *name;
+    void (*read)(void);
+} records[] = {
+    {"month", read_month}, {"book", read_book},           {"part", read_part},
+    {"bytes", read_bytes}, {"optimizer", read_optimizer}, {"balancer", read_balancer},
+    {"tax", read_tax},
+};
+
+/* Reads a record of this name; false where it is none of them. */
+static inline bool read_record(const char *name)
+{
+    for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
+        if (strcmp(records[i].name, name) != 0) continue;
+        records[i].read();
+        return true;
+    }
+    return false;
+}
+
+#endif
