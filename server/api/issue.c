@@ -91,7 +91,8 @@ static tb_code read_late(tb_store *store, const tb_late *late, const month_books
     return code;
 }
 
-static tb_code read_lates(tb_store *store, int64_t account, const month_books *books,
+/* Months after the draft's own, where that is made again, wait for the next one. */
+static tb_code read_lates(tb_store *store, int64_t account, int64_t month, const month_books *books,
                           int64_t now_us, issue *d, tb_error *err)
 {
     tb_late *waiting = NULL;
@@ -100,7 +101,7 @@ static tb_code read_lates(tb_store *store, int64_t account, const month_books *b
     if (code) return code;
     d->late = calloc(n ? n : 1, sizeof *d->late);
     if (!d->late) code = no_memory(err);
-    for (size_t i = 0; !code && i < n; i++) {
+    for (size_t i = 0; !code && i < n && waiting[i].month < month; i++) {
         code = read_late(store, &waiting[i], books, now_us, &d->late[d->n_late], err);
         if (!code) d->n_late++;
     }
@@ -158,7 +159,7 @@ tb_code issue_draft(tb_store *store, int64_t account, int64_t month, const month
     tb_code code = month_bill_read(store, account, month, TB_NOW, books->list, books->n, now_us,
                                    &ret_issue->month, err);
     if (code) return code;
-    code = read_lates(store, account, books, now_us, ret_issue, err);
+    code = read_lates(store, account, month, books, now_us, ret_issue, err);
     if (!code) code = issue_state(ret_issue, ret_issue->month.source.watermark, err);
     if (code) issue_release(ret_issue);
     return code;
