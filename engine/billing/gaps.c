@@ -47,8 +47,8 @@ tb__gap tb__balancer_gap(const tb__draft *d, const tb_bill_balancer *entry)
 /* --- the list --- */
 
 /* path: what the book lacks, under NO_PRICE. */
-static void put_reason(char *out, size_t size, const tb_bill_part *part, tb__gap gap,
-                       const char *path)
+static void put_reason(char *out, size_t size, const char *currency, const tb_bill_part *part,
+                       tb__gap gap, const char *path)
 {
     char from[21] = "", to[21] = "";
     tb_time_format(part->from_us, from);
@@ -58,7 +58,8 @@ static void put_reason(char *out, size_t size, const tb_bill_part *part, tb__gap
                  "The location has no billing region: name it, with its billing, in "
                  "the catalogue's regions.");
     else if (gap == TB__NO_BOOK)
-        snprintf(out, size, "No price book is in force from %s to %s: add one.", from, to);
+        snprintf(out, size, "No %.3s price book is in force from %s to %s: add one.", currency,
+                 from, to);
     else
         snprintf(out, size, "Book %s has no %s: add a book that supersedes it and has it.", part->book->id, path);
 }
@@ -74,7 +75,8 @@ static void add(tb__draft *d, tb_line_kind kind, int64_t id, const char *what, t
     snprintf(e->shown.what, sizeof e->shown.what, "%s", what);
     e->shown.quantity = quantity;
     e->shown.unit = unit;
-    put_reason(e->shown.reason, sizeof e->shown.reason, &d->in->parts[part], gap, path);
+    put_reason(e->shown.reason, sizeof e->shown.reason, d->in->currency, &d->in->parts[part], gap,
+               path);
 }
 
 static void list_bytes(tb__draft *d)

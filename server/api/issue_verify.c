@@ -170,7 +170,7 @@ static tb_code check_one(check *c)
     tb_code code = tb_paper_parse(c->invoice->text, c->invoice->text_len, NULL, &paper, &why);
     if (code == TB_E_NOMEM) return tb_fail(c->err, code, NULL, NULL);
     if (code) {
-        differs(c, "%s", why.message);
+        differs(c, "it cannot be read: %s", why.message);
         return TB_OK;
     }
     code = rate_again(c, &paper);

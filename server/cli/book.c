@@ -7,8 +7,6 @@
 #include "cli/cli.h"
 #include "tollbook/calendar.h"
 
-#define BOOK_MAX ((size_t)1 << 20) /* longest document, bytes */
-
 /* --- add --- */
 
 static tb_code add(tb_store *store, const tb_book *book, bool shadow, int64_t now_us,
@@ -50,7 +48,7 @@ int cli_book_add(const cli_call *call)
     tb_buf text;
     tb_error err;
     tb_book book;
-    int status = cli_read_file(call, call->operands[0], BOOK_MAX, &text);
+    int status = cli_read_file(call, call->operands[0], TB_BOOK_MAX, &text);
     if (status) return status;
     tb_code code = tb_book_parse(text.data ? text.data : "", text.len, NULL, &book, &err);
     tb_buf_release(&text);
@@ -256,8 +254,8 @@ static int diff(const cli_call *call, const tb_book *a, const tb_book *b)
 {
     lines la = {0}, lb = {0};
     tb_error err;
-    tb_buf_init(&la.text, BOOK_MAX, NULL);
-    tb_buf_init(&lb.text, BOOK_MAX, NULL);
+    tb_buf_init(&la.text, TB_BOOK_MAX, NULL);
+    tb_buf_init(&lb.text, TB_BOOK_MAX, NULL);
     put_book(&la, a);
     put_book(&lb, b);
     tb_code code = tb_buf_check(&la.text, &err);

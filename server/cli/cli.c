@@ -137,6 +137,9 @@ int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_st
     if (code == TB_OK) return 0;
     int status = cli_fail(call, NULL, &err);
     if (code == TB_E_LOCKED && takes(call->command, "server")) show_remote_form(call, &err);
+    else if (code == TB_E_LOCKED)
+        cli_say(call, "Stop that process or wait for it to end, then run this again. Commands that "
+                      "only read work beside it.");
     return status;
 }
 

@@ -638,7 +638,7 @@ START_TEST(the_minimum_of_a_part_without_book_is_listed)
     part_until(HOURS, BARE);
     rate();
     lines_are("1 minimum account:1 - 1 4.838709677419354839 4.84\n");
-    unpriced_are("account:1 minimum 86400 second: No price book is in force from "
+    unpriced_are("account:1 minimum 86400 second: No USD price book is in force from "
                  "2026-10-01T00:00:00Z to 2026-10-02T00:00:00Z: add one.\n");
 }
 END_TEST
@@ -755,7 +755,7 @@ START_TEST(a_part_without_book_prices_nothing)
     rate();
     lines_are("1 bandwidth zone:1 EU 1000000000 0.01 0.01\n");
 #define NO_BOOK                                                                                    \
-    "No price book is in force from 2026-10-01T00:00:00Z to 2026-10-02T00:00:00Z: add one.\n"
+    "No USD price book is in force from 2026-10-01T00:00:00Z to 2026-10-02T00:00:00Z: add one.\n"
     unpriced_are("zone:1 EU 1 byte: " NO_BOOK "zone:1 SA 1 byte: " NO_BOOK
                  "zone:1 optimizer 1 second: " NO_BOOK "zone:3 EU 1 byte: " NO_BOOK
                  "load_balancer:2 load_balancer 1 request: " NO_BOOK
