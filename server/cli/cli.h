@@ -35,6 +35,8 @@ int cli_ledger_pay(const cli_call *call);
 int cli_ledger_adjust(const cli_call *call);
 int cli_percentile(const cli_call *call);
 int cli_solve_breakeven(const cli_call *call);
+int cli_solve_price(const cli_call *call);
+int cli_solve_commit(const cli_call *call);
 
 extern const cli_command cli_commands[];
 extern const size_t cli_n_commands;

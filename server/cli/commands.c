@@ -161,6 +161,84 @@ static const cli_option breakeven_options[] = {
      .help = "default: sentences on a terminal, json otherwise"},
 };
 
+#define SOLVE_SPAN                                                                                 \
+    DB,                                                                                            \
+        {.name = "from",                                                                           \
+         .value = "YYYY-MM",                                                                       \
+         .kind = CLI_TEXT,                                                                         \
+         .required = true,                                                                         \
+         .help = "first month, UTC"},                                                              \
+        {.name = "to",                                                                             \
+         .value = "YYYY-MM",                                                                       \
+         .kind = CLI_TEXT,                                                                         \
+         .required = true,                                                                         \
+         .help = "last month, itself included"},                                                   \
+        {.name = "currency",                                                                       \
+         .value = "USD",                                                                           \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "whose bills, where the span has several"},                                       \
+        {.name = "book",                                                                           \
+         .value = "BOOK",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "prices of this book (an id or a file) all over; default: the books in force"}
+static const cli_option price_options[] = {
+    SOLVE_SPAN,
+    ID("account", "ID", "one account; default all"),
+    {.name = "price",
+     .value = "PATH",
+     .kind = CLI_TEXT,
+     .required = true,
+     .repeats = true,
+     .help = "a price of the book, or what holds several: bandwidth.premium.regions.EU, bandwidth"},
+    {.name = "target",
+     .value = "AMOUNT",
+     .kind = CLI_TEXT,
+     .help = "what the span is to earn; default what it was billed"},
+    {.name = "change", .value = "PERCENT", .kind = CLI_TEXT, .help = "the same as a change"},
+    {.name = "digits",
+     .value = "N",
+     .kind = CLI_NUMBER,
+     .min = 0,
+     .max = 15,
+     .help = "of the answer's prices; default one more than they are written with, at least 4"},
+    {.name = "format",
+     .value = "table|json",
+     .kind = CLI_CHOICE,
+     .help = "default: table on a terminal, json otherwise"},
+    PROGRESS,
+};
+static const cli_option commit_options[] = {
+    SOLVE_SPAN,
+    {.name = "account",
+     .value = "ID",
+     .kind = CLI_NUMBER,
+     .required = true,
+     .min = 1,
+     .max = INT64_MAX,
+     .help = "whose bills"},
+    {.name = "offer",
+     .value = "COMMIT=PERCENT",
+     .kind = CLI_TEXT,
+     .required = true,
+     .repeats = true,
+     .help = "a monthly commit and what it takes off the prices; ascending"},
+    {.name = "between",
+     .value = "step|linear",
+     .kind = CLI_CHOICE,
+     .help = "between two offers: the lower one's discount, or in proportion; default step"},
+    {.name = "price",
+     .value = "PATH",
+     .kind = CLI_TEXT,
+     .repeats = true,
+     .help = "what the discount is on; default bandwidth, load_balancer and optimizer"},
+    {.name = "step", .value = "AMOUNT", .kind = CLI_TEXT, .help = "of commits sought; default 1"},
+    {.name = "format",
+     .value = "table|json",
+     .kind = CLI_CHOICE,
+     .help = "default: table on a terminal, json otherwise"},
+    PROGRESS,
+};
+
 static const cli_option verify_options[] = {DB};
 
 static const cli_option book_options[] = {DB};
@@ -465,6 +543,22 @@ const cli_command cli_commands[] = {
                 "flat or a block without their ever costing the same, the answer says so.",
      OPTIONS(breakeven_options),
      .run = cli_solve_breakeven},
+    {.name = "solve price",
+     .operands = "",
+     .summary = "Find the factor on named prices that earns a given sum over a stored span",
+     .details = "Searched over the portfolio, put on the price grid and rated again exactly, with the\n"
+                "residual. Exit status 1 where there is none: the prices bill nothing, or everything\n"
+                "else alone earns more. Advice: nothing is changed. Try the prices with whatif.",
+     OPTIONS(price_options),
+     .run = cli_solve_price},
+    {.name = "solve commit",
+     .operands = "",
+     .summary = "Find the monthly commit that would have cost an account least",
+     .details = "Each offer is a monthly minimum and the percent that it takes off the prices:\n"
+                "--offer 0=0 --offer 500=10 --offer 2000=18. The span is billed again under all of\n"
+                "them, and under what lies between with --between linear.",
+     OPTIONS(commit_options),
+     .run = cli_solve_commit},
     {.name = "verify",
      .operands = "",
      .summary = "Check everything stored against itself",

@@ -184,5 +184,177 @@ class BreakEven(Case):
             self.assertIn(text, done.err)
 
 
+NOW = "2026-12-02T00:00:00Z"
+MONTHS = [f"2026-{m:02}" for m in range(1, 12)]
+REGIONS = {"DE": "EU", "NY": "NA", "SG": "ASIA"}
+PRICES = {"EU": Fraction("0.01"), "NA": Fraction("0.012"), "ASIA": Fraction("0.03")}
+
+
+def cents(value):
+    """Half up, in hundredths."""
+    return Fraction((value * 100 + Fraction(1, 2)).__floor__(), 100)
+
+
+class Portfolio(Case):
+    """Premium traffic of random accounts, billed by a few lines of Python as well."""
+
+    def setUp(self):
+        super().setUp()
+        print("seed", SEED)
+        self.rng = random.Random(SEED)
+        self.minimum = Fraction(self.rng.choice((0, 1, 25)))
+        book = {"book": "standard", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
+                "minimum_monthly": decimal(self.minimum), "bandwidth": {"premium": {
+                    "per": "GB", "regions": {r: decimal(p) for r, p in PRICES.items()}}},
+                "load_balancer": {"monthly_fee": "9.50", "tiers": [
+                    {"from_millions": 0, "to_millions": None, "price_per_million": "0.65"}]}}
+        accounts = range(1, 6)
+        catalog = {"accounts": [{"id": a, "name": f"a{a}"} for a in accounts],
+                   "zones": [{"id": 100 + a, "account": a, "name": f"z{a}", "type": "premium",
+                              "created": "2026-01-01T00:00:00Z"} for a in accounts]}
+        self.run_tool("book", "--db", "t.db", self.write("b.json", json.dumps(book)))
+        self.apply(json.dumps(catalog))
+        self.used, rows = {}, []
+        for account in accounts:
+            for month in MONTHS:
+                for place, region in REGIONS.items():
+                    if self.rng.random() < 0.2:
+                        continue
+                    sent = self.rng.randrange(10 ** self.rng.randint(8, 14))
+                    self.used[account, month, region] = sent
+                    rows.append({"zone": 100 + account, "hour": f"{month}-03T05:00:00Z",
+                                 "region": place, "requests": 1, "bytes": sent})
+        self.run_tool("import", "--db", "t.db", "-", now=NOW,
+                      stdin="".join(json.dumps(r) + "\n" for r in rows).encode())
+
+    def revenue(self, prices, minimum=None, account=None):
+        minimum = self.minimum if minimum is None else max(minimum, self.minimum)
+        total = Fraction(0)
+        for a in range(1, 6):
+            for month in MONTHS if account in (None, a) else ():
+                lines = sum(cents(self.used.get((a, month, r), 0) * price / 10 ** 9)
+                            for r, price in prices.items())
+                total += max(lines, cents(minimum))
+        return total
+
+    def ask(self, *words, status=0):
+        done = self.run_tool("solve", *words[:1], "--db", "t.db", "--from", MONTHS[0], "--to",
+                             MONTHS[-1], *words[1:], status=status, now=NOW)
+        return json.loads(done.out)
+
+    def test_no_price_of_the_grid_is_nearer(self):
+        before = self.revenue(PRICES)
+        for change in ("0", "10", str(self.rng.randint(-8, 40))):
+            region = self.rng.choice(list(PRICES))
+            status = int(self.revenue(PRICES | {region: Fraction(0)}) >
+                         cents(before * (100 + Fraction(change)) / 100))
+            answer = self.ask("price", "--price", f"bandwidth.premium.regions.{region}",
+                              "--change", change, "--digits", "4", status=status)
+            self.assertEqual(Fraction(answer["span"]["before"]), before)
+            target = cents(before * (100 + Fraction(change)) / 100)
+            self.assertEqual(Fraction(answer["target"]), target)
+            if answer["outcome"] == "always_above":
+                self.assertGreater(self.revenue(PRICES | {region: Fraction(0)}), target)
+                continue
+            price = Fraction(answer["prices"][0]["after"])
+            earned = self.revenue(PRICES | {region: price})
+            self.assertEqual(Fraction(answer["after"]), earned)
+            self.assertEqual(Fraction(answer["residual"]), earned - target)
+            for n in range(-8, 9):
+                other = price + Fraction(n, 10 ** 4)
+                if other >= 0:
+                    there = self.revenue(PRICES | {region: other})
+                    self.assertGreaterEqual(abs(there - target), abs(earned - target))
+            self.assertEqual(answer["outcome"], "found" if earned == target else "nearest")
+
+    def test_a_group_and_its_scenario(self):
+        answer = self.ask("price", "--price", "bandwidth", "--change", "25", "--digits", "6")
+        prices = {p["path"].rsplit(".", 1)[1]: Fraction(p["after"]) for p in answer["prices"]}
+        self.assertEqual(Fraction(answer["after"]), self.revenue(prices))
+        factor = Fraction(answer["factor"])
+        for region, price in prices.items():
+            self.assertLess(abs(price - PRICES[region] * factor), Fraction(3, 10 ** 6))
+        patch = answer["scenarios"][0]["patch"]["bandwidth"]["premium"]["regions"]
+        self.assertEqual({r: Fraction(p) for r, p in patch.items()}, prices)
+        self.assertEqual(answer["scenarios"][0]["base"], "standard")
+
+    def test_where_there_is_no_price_the_answer_is_words(self):
+        flat = self.ask("price", "--price", "load_balancer", "--change", "5", status=1)
+        self.assertEqual(flat["outcome"], "flat")
+        self.assertIn("No factor changes the revenue", flat["words"])
+        self.assertNotIn("prices", flat)
+        low = self.ask("price", "--price", "bandwidth.premium.regions.EU", "--target", "0.01",
+                       status=1)
+        self.assertEqual(low["outcome"], "always_above")
+        self.assertIn("There is no such price", low["words"])
+        high = self.ask("price", "--price", "bandwidth", "--target", "1" + 25 * "0", status=1)
+        self.assertEqual(high["outcome"], "always_below")
+
+    def test_another_book_all_over(self):
+        book = {"book": "other", "currency": "USD", "effective_from": "2027-01-01T00:00:00Z",
+                "bandwidth": {"premium": {"per": "GB", "regions": {
+                    "EU": "0.005", "NA": "0.005", "ASIA": "0.005"}}}}
+        self.minimum, before = 0, self.revenue(PRICES)
+        answer = self.ask("price", "--price", "bandwidth", "--digits", "7", "--book",
+                          self.write("o.json", json.dumps(book)))
+        prices = {p["path"].rsplit(".", 1)[1]: Fraction(p["after"]) for p in answer["prices"]}
+        self.assertEqual(Fraction(answer["after"]), self.revenue(prices))
+        self.assertEqual(len(set(prices.values())), 1)
+        self.assertGreaterEqual(Fraction(answer["span"]["before"]), before)
+
+    def commit_cost(self, account, commit, discount):
+        prices = {r: p * (100 - discount) / 100 for r, p in PRICES.items()}
+        return self.revenue(prices, commit, account)
+
+    def test_offers_cost_what_python_says_and_the_least_is_chosen(self):
+        for between in ("step", "linear"):
+            account = self.rng.randint(1, 5)
+            offers = sorted({(self.rng.randrange(3000), 0) for _ in range(4)})
+            offers = [(c, 6 * k) for k, (c, _) in enumerate(offers)]
+            words = [w for c, d in offers for w in ("--offer", f"{c}={d}")]
+            answer = self.ask("commit", "--account", account, "--between", between, *words)
+            costs = [self.commit_cost(account, c, d) for c, d in offers]
+            self.assertEqual([Fraction(o["cost"]) for o in answer["offers"]], costs)
+            self.assertLessEqual(Fraction(answer["best"]["cost"]),
+                                 min([*costs, Fraction(answer["grid"]["cost"])]))
+            best = answer["best"]
+            self.assertEqual(Fraction(best["cost"]), self.commit_cost(
+                account, Fraction(best["commit"]), Fraction(best["discount"])))
+            self.assertEqual(Fraction(best["shortfall"]), Fraction(best["cost"]) - self.commit_cost(
+                account, Fraction(0), Fraction(best["discount"])))
+            if between == "step":
+                self.assertEqual(Fraction(best["cost"]), min(costs))
+                continue
+            for (low, less), (high, more) in zip(offers, offers[1:]):
+                for commit in range(low, high + 1, max(1, (high - low) // 40)):
+                    discount = less + Fraction(commit - low, high - low) * (more - less)
+                    self.assertGreaterEqual(
+                        self.commit_cost(account, commit, discount) * Fraction(1001, 1000),
+                        Fraction(best["cost"]))
+
+    def test_refusals(self):
+        span = ("--db", "t.db", "--from", "2026-01", "--to", "2026-11")
+        for words, status, text in (
+                (("price", *span, "--price", "bandwidth.x"), 2, "bandwidth.premium.regions.EU"),
+                (("price", *span), 2, "--price"),
+                (("price", *span, "--price", "bandwidth", "--target", "1", "--change", "1"), 2,
+                 "not both"),
+                (("price", "--db", "t.db", "--from", "2026-11", "--to", "2026-01", "--price",
+                  "bandwidth"), 2, "before --from"),
+                (("price", "--db", "t.db", "--from", "2026-11", "--to", "2027-01", "--price",
+                  "bandwidth"), 2, "future"),
+                (("price", "--db", "t.db", "--from", "2026-1", "--to", "2026-11", "--price",
+                  "bandwidth"), 2, "write it like"),
+                (("price", *span, "--price", "bandwidth", "--currency", "EUR"), 1, "nothing"),
+                (("price", *span, "--price", "bandwidth", "--account", "77"), 1, "nothing"),
+                (("commit", *span, "--account", "1", "--offer", "5"), 2, "500=10"),
+                (("commit", *span, "--account", "1", "--offer", "5=1", "--offer", "5=2"), 2,
+                 "above the one before"),
+                (("commit", *span, "--account", "1", "--offer", "5=101"), 2, "0 to 100"),
+                (("commit", *span, "--offer", "5=1"), 2, "--account")):
+            done = self.run_tool("solve", *words, status=status, now=NOW)
+            self.assertIn(text, done.err)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,196 @@
+/* tollbook solve commit: the monthly commit that would have cost an account least. */
+#include <string.h>
+
+#include "cli/solve_span.h"
+
+/* One question and its answer. */
+typedef struct commit_solve {
+    solve_span span;
+    tb_commit_offer offers[TB_COMMIT_OFFERS_MAX];
+    size_t n_offers;
+    bool between;
+    tb_decimal step;
+    tb_commit_answer answer;
+} commit_solve;
+
+/* What a discount is on where --price does not say: all usage and fees, not the minimum. */
+static const char *const all_prices[] = {"bandwidth", "load_balancer", "optimizer"};
+
+/* --- options --- */
+
+/* "500=10" */
+static bool read_offer(const char *text, tb_commit_offer *ret)
+{
+    const char *equals = strchr(text, '=');
+    return equals && !tb_decimal_parse(text, (size_t)(equals - text), 6, &ret->commit, NULL) &&
+           !tb_decimal_parse(equals + 1, strlen(equals + 1), 6, &ret->discount, NULL);
+}
+
+static int read_offers(const cli_call *call, commit_solve *c)
+{
+    c->n_offers = 0;
+    for (size_t i = 0; i < call->n_values; i++) {
+        if (strcmp(call->values[i].option->name, "offer") != 0) continue;
+        if (c->n_offers == TB_COMMIT_OFFERS_MAX) break;
+        if (!read_offer(call->values[i].text, &c->offers[c->n_offers++])) {
+            cli_say(
+                call,
+                "--offer does not take \"%.40s\": write a monthly commit and the percent that it "
+                "takes off, like 500=10.",
+                call->values[i].text);
+            return tb_code_exit(TB_E_USAGE);
+        }
+    }
+    c->between = cli_is(call, "between", "linear");
+    c->step = tb_decimal_from_int(1);
+    return solve_decimal(call, "step", 6, &c->step);
+}
+
+static int find(const cli_call *call, commit_solve *c)
+{
+    tb_error err;
+    tb_commit_ask ask = {.portfolio = c->span.asked,
+                         .under = c->span.under,
+                         .n_under = c->span.n_under,
+                         .list = &c->span.list,
+                         .offers = c->offers,
+                         .n_offers = c->n_offers,
+                         .between = c->between,
+                         .step = c->step};
+    return tb_solve_commit(&ask, &c->answer, &err) ? cli_fail(call, NULL, &err) : 0;
+}
+
+/* --- words --- */
+
+/* before - cost; above 0: the commit saves it. */
+static tb_decimal saved(const commit_solve *c)
+{
+    tb_decimal saving = TB_DECIMAL_ZERO;
+    if (tb_decimal_sub(c->span.before.total, c->answer.best.cost, &saving, NULL))
+        return TB_DECIMAL_ZERO;
+    return saving;
+}
+
+static void put_words(tb_buf *out, const commit_solve *c)
+{
+    const tb_commit_point *best = &c->answer.best;
+    tb_decimal saving = saved(c);
+    if (tb_decimal_sign(saving) <= 0) {
+        tb_buf_str(out, "No commit would have cost less than what was billed, ");
+        solve_put_money(out, &c->span, c->span.before.total);
+        tb_buf_fmt(out, " %s; the least costly one, ", c->span.currency);
+        solve_put(out, best->commit);
+        tb_buf_str(out, " a month, comes to ");
+        solve_put_money(out, &c->span, best->cost);
+        tb_buf_str(out, ".");
+        return;
+    }
+    tb_buf_str(out, "A commit of ");
+    solve_put(out, best->commit);
+    tb_buf_fmt(out, " %s a month (", c->span.currency);
+    solve_put(out, best->discount);
+    tb_buf_str(out, " % off) would have cost ");
+    solve_put_money(out, &c->span, best->cost);
+    tb_buf_str(out, ", which is ");
+    solve_put_money(out, &c->span, saving);
+    tb_buf_str(out, " less than what was billed.");
+}
+
+/* --- JSON --- */
+
+static void json_point(tb_buf *out, const commit_solve *c, const tb_commit_point *p)
+{
+    tb_buf_str(out, "{\"commit\":\"");
+    solve_put(out, p->commit);
+    tb_buf_str(out, "\",\"cost\":\"");
+    solve_put_money(out, &c->span, p->cost);
+    tb_buf_str(out, "\",\"discount\":\"");
+    solve_put(out, p->discount);
+    tb_buf_str(out, "\",\"shortfall\":\"");
+    solve_put_money(out, &c->span, p->shortfall);
+    tb_buf_str(out, "\"}");
+}
+
+static void put_json(tb_buf *out, const commit_solve *c)
+{
+    const tb_commit_answer *a = &c->answer;
+    tb_buf_str(out, "{\"best\":");
+    json_point(out, c, &a->best);
+    tb_buf_fmt(out, ",\"between\":\"%s\",\"grid\":", c->between ? "linear" : "step");
+    json_point(out, c, &a->grid);
+    tb_buf_str(out, ",\"offers\":[");
+    for (size_t i = 0; i < c->n_offers; i++) {
+        if (i) tb_buf_str(out, ",");
+        json_point(out, c, &a->offer[i]);
+    }
+    tb_buf_fmt(out, "],\"ratings\":%u,\"saving\":\"", a->ratings);
+    solve_put_money(out, &c->span, saved(c));
+    tb_buf_fmt(out, "\",\"searched\":%s,\"solver\":\"gsl_min_fminimizer_brent\",",
+               a->searched ? "true" : "false");
+    solve_json_span(out, &c->span);
+    tb_buf_str(out, ",\"step\":\"");
+    solve_put(out, c->step);
+    tb_buf_str(out, "\",\"words\":\"");
+    put_words(out, c); /* plain words and figures: nothing to escape */
+    tb_buf_str(out, "\"}\n");
+}
+
+/* --- table --- */
+
+/* A cell of a column, right aligned. */
+static void cell(tb_buf *out, const commit_solve *c, tb_decimal value, bool money, int width)
+{
+    tb_buf text;
+    tb_buf_init(&text, 128, NULL);
+    (money ? solve_put_money(&text, &c->span, value) : solve_put(&text, value));
+    tb_buf_fmt(out, "%*.*s", width, (int)text.len, text.data ? text.data : "");
+    tb_buf_release(&text);
+}
+
+static void table_point(tb_buf *out, const commit_solve *c, const tb_commit_point *p,
+                        const char *note)
+{
+    cell(out, c, p->commit, false, 14);
+    cell(out, c, p->discount, false, 12);
+    cell(out, c, p->cost, true, 18);
+    cell(out, c, p->shortfall, true, 18);
+    tb_buf_fmt(out, "%s\n", note);
+}
+
+static void put_table(tb_buf *out, const commit_solve *c)
+{
+    const tb_commit_answer *a = &c->answer;
+    bool shown = false;
+    solve_put_span(out, &c->span);
+    tb_buf_str(out, "\nbilled ");
+    solve_put_money(out, &c->span, c->span.before.total);
+    tb_buf_fmt(out, " %s\n%14s%12s%18s%18s\n", c->span.currency, "commit", "% off", "cost",
+               "of it unused");
+    for (size_t i = 0; i < c->n_offers; i++) {
+        bool best = tb_decimal_compare(a->offer[i].commit, a->best.commit) == 0;
+        shown |= best;
+        table_point(out, c, &a->offer[i], best ? "  least" : "");
+    }
+    if (!shown) table_point(out, c, &a->best, "  least, between offers");
+    put_words(out, c);
+    tb_buf_str(out, "\n");
+    solve_notes(out, &c->span, NULL);
+}
+
+int cli_solve_commit(const cli_call *call)
+{
+    static commit_solve c; /* too large for the stack */
+    tb_buf out;
+    tb_error err;
+    int status = read_offers(call, &c);
+    if (status) return status;
+    status = solve_span_read(call, all_prices, sizeof all_prices / sizeof *all_prices, &c.span);
+    if (status == 0) status = find(call, &c);
+    if (status == 0) {
+        tb_buf_init(&out, SOLVE_OUT_MAX, NULL);
+        (solve_for_people(call) ? put_table : put_json)(&out, &c);
+        status = solve_print(call, tb_buf_check(&out, &err), &out, &err);
+    }
+    solve_span_release(&c.span);
+    return status;
+}
