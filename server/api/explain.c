@@ -183,6 +183,13 @@ static tb_code put_crossing(const explained *e, tb_i128 threshold, bool *first)
     return TB_OK;
 }
 
+/* A tier also starts where a book came into force, and a correction's where the month stood. */
+static bool starts_at_threshold(const tb_bill_line *line, size_t i)
+{
+    if (i == 0) return line->kind != TB_LINE_CORRECTION;
+    return line->tiers[i].part == line->tiers[i - 1].part;
+}
+
 static tb_code put_crossings(const explained *e)
 {
     bool first = true;
@@ -191,7 +198,7 @@ static tb_code put_crossings(const explained *e)
     tb_buf_str(e->out, ",\"crossings\":[");
     for (size_t i = 0; !code && has_usage(e->kind) && i < e->line->n_tiers; i++) {
         tb_i128 threshold = e->line->tiers[i].from;
-        if (threshold <= last) continue;
+        if (threshold <= last || !starts_at_threshold(e->line, i)) continue;
         last = threshold;
         code = put_crossing(e, threshold, &first);
     }

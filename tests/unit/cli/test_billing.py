@@ -352,6 +352,24 @@ class Billing(Case):
         self.invoice("--account", 1, "--explain", 99, status=2)
         self.invoice("--explain", 1, status=2)
 
+    def crossings(self, kind, *words, **more):
+        shown = self.invoices("--account", 1, *words, **more)[0]
+        number = next(l["line"] for l in shown["lines"]
+                      if kind in (l["kind"], l.get("corrects", {}).get("kind")))
+        explained = json.loads(self.invoice("--account", 1, "--explain", number, **more).out)
+        return [c["threshold"] for c in explained["crossings"]]
+
+    def test_a_book_within_the_month_and_what_was_billed_are_no_thresholds(self):
+        later = {**BOOK, "book": "mid", "effective_from": "2026-10-06T00:00:00Z"}
+        self.run_tool("book", "--db", "t.db", "-", stdin=json.dumps(later).encode())
+        self.october()
+        self.assertEqual(self.crossings("volume"), ["500000000000"])
+        self.assertEqual(self.crossings("bandwidth"), [])
+        self.invoice("--finalize", "--account", 1)
+        self.take(row(102, "2026-10-30T00:00:00Z", bytes=10**9), balancer(10**6))
+        for kind in ("volume", "balancer_requests"):
+            self.assertEqual(self.crossings(kind, month="2026-11"), [])
+
     def test_a_final_line_is_explained_as_it_stood(self):
         self.october()
         final = self.invoices("--finalize", "--account", 1)[0]
