@@ -43,9 +43,9 @@ static tb_code discount_of(const search *s, tb_decimal commit, tb_decimal *ret)
     tb_code code = tb_decimal_sub(commit, o[i].commit, &way, s->err);
     if (!code) code = tb_decimal_sub(o[i + 1].commit, o[i].commit, &whole, s->err);
     if (!code) code = tb_decimal_sub(o[i + 1].discount, o[i].discount, &rise, s->err);
-    int scale = way.scale > whole.scale ? way.scale : whole.scale;
-    tb_decimal at_scale = {0, scale};
-    if (!code) code = tb_decimal_add(way, at_scale, &way, s->err);
+    if (code) return code;
+    tb_decimal at_scale = {0, way.scale > whole.scale ? way.scale : whole.scale};
+    code = tb_decimal_add(way, at_scale, &way, s->err);
     if (!code) code = tb_decimal_add(whole, at_scale, &whole, s->err);
     if (!code)
         code = tb_decimal_divide(rise, way.mantissa, whole.mantissa, DISCOUNT_DIGITS, TB_HALF_UP,
@@ -146,7 +146,7 @@ static tb_code look(search *s, gsl_min_fminimizer *minimizer)
 /* The middle one of three neighbours of the grid costs least. */
 static tb_code search_valley(search *s, const tb_commit_point three[3])
 {
-    gsl_function function = {.function = cost_at, .params = s};
+    gsl_function function;
     double x[3], y[3];
     gsl_min_fminimizer *minimizer = gsl_min_fminimizer_alloc(gsl_min_fminimizer_brent);
     if (!minimizer) return tb_fail(s->err, TB_E_NOMEM, NULL, NULL);
@@ -154,6 +154,8 @@ static tb_code search_valley(search *s, const tb_commit_point three[3])
         x[i] = tb__decimal_to_double(three[i].commit);
         y[i] = tb__decimal_to_double(three[i].cost);
     }
+    function.function = cost_at;
+    function.params = s;
     tb_code code = TB_OK;
     s->answer->searched = true;
     /* Where doubles do not tell the three apart GSL refuses, and the grid's point stands. */

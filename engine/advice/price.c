@@ -112,9 +112,11 @@ static tb_code iterate(search *s, gsl_root_fsolver *solver, double *ret_factor)
 
 static tb_code find_root(search *s, int64_t high, double *ret_factor)
 {
-    gsl_function function = {.function = distance, .params = s};
+    gsl_function function;
     gsl_root_fsolver *solver = gsl_root_fsolver_alloc(gsl_root_fsolver_brent);
     if (!solver) return tb_fail(s->err, TB_E_NOMEM, NULL, NULL);
+    function.function = distance;
+    function.params = s;
     int status = gsl_root_fsolver_set(solver, &function, 0, (double)high);
     tb_code code = status == GSL_SUCCESS && !s->code ? iterate(s, solver, ret_factor)
                                                      : search_failed(s, gsl_strerror(status));

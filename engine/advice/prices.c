@@ -18,7 +18,6 @@ static const char *const price_keys[] = {"price",          "flat",        "price
 
 /* One book's walk. */
 typedef struct walk {
-    const tb__document *doc;
     tb_price_list *list;
     const char *const *paths;
     size_t n_paths;
@@ -77,13 +76,13 @@ typedef struct level {
     size_t path_len;
 } level;
 
-static tb_code visit(walk *w)
+static tb_code visit(walk *w, const tb__document *doc)
 {
-    const tb__node *nodes = w->doc->nodes;
+    const tb__node *nodes = doc->nodes;
     level stack[DEPTH_MAX];
     char path[64] = "";
     size_t depth = 0;
-    for (uint32_t i = 0; i < w->doc->n;) {
+    for (uint32_t i = 0; i < doc->n;) {
         while (depth > 0 && i >= stack[depth - 1].end)
             depth--;
         level *in = depth ? &stack[depth - 1] : NULL;
@@ -117,8 +116,7 @@ static tb_code visit_book(walk *w, const tb_book *book)
     tb_code code = tb__document_parse(book->canonical, book->canonical_len, TB_E_BOOK, &strings,
                                       w->list->alloc, &doc, w->err);
     if (!code) {
-        w->doc = &doc;
-        code = visit(w);
+        code = visit(w, &doc);
         tb__document_release(&doc);
     }
     tb__arena_release(&strings);

@@ -180,7 +180,7 @@ static const cli_option breakeven_options[] = {
         {.name = "book",                                                                           \
          .value = "BOOK",                                                                          \
          .kind = CLI_TEXT,                                                                         \
-         .help = "prices of this book (an id or a file) all over; default: the books in force"}
+         .help = "prices of this book (id, file or scenario file) all over; default: the books in force"}
 static const cli_option price_options[] = {
     SOLVE_SPAN,
     ID("account", "ID", "one account; default all"),
@@ -538,9 +538,10 @@ const cli_command cli_commands[] = {
      .min_operands = 1,
      .max_operands = 2,
      .summary = "Find the usage at which two price books cost the same",
-     .details = "A BOOK is a stored book's id or a file that holds one. All crossings from 0 units on,\n"
-                "exact; where both cost the same over a stretch, or the order changes at a tier, a\n"
-                "flat or a block without their ever costing the same, the answer says so.",
+     .details = "A BOOK is a stored book's id, or a file that holds one or a what-if scenario (its base,\n"
+                "patched; without one, the first BOOK). All crossings from 0 units on, exact; where\n"
+                "both cost the same over a stretch, or the order changes at a tier, a flat or a block\n"
+                "without their ever costing the same, the answer says so.",
      OPTIONS(breakeven_options),
      .run = cli_solve_breakeven},
     {.name = "solve price",

@@ -16,9 +16,10 @@ typedef struct solve_books {
     size_t n_own;
 } solve_books;
 
-/* word: a stored book's id, else a file that holds a book. 0 or the exit status, once it said why;
+/* word: a stored book's id, else a file that holds a book, or a what-if scenario: its base, patched
+ * (where it names none, `base`, which may be NULL). 0 or the exit status, once it said why;
  * *ret_book is borrowed. */
-int solve_book(const cli_call *call, solve_books *books, const char *word,
+int solve_book(const cli_call *call, solve_books *books, const char *word, const tb_book *base,
                const tb_book **ret_book);
 void solve_books_release(solve_books *books);
 

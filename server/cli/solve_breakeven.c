@@ -99,7 +99,7 @@ static int read_stored(const cli_call *call, solve_books *books)
 static int answer(const cli_call *call, const tb_breakeven_of *of)
 {
     tb_buf out;
-    tb_error err;
+    tb_error err = {.code = TB_OK};
     tb_buf_init(&out, SOLVE_OUT_MAX, NULL);
     tb_code code = (solve_for_people(call) ? tb_breakeven_text : tb_breakeven_json)(of, &out, &err);
     return solve_print(call, code, &out, &err);
@@ -111,10 +111,10 @@ int cli_solve_breakeven(const cli_call *call)
     tb_breakeven_of of = {.top = 0};
     int status = read_options(call, &of);
     if (status == 0) status = read_stored(call, &books);
-    if (status == 0) status = solve_book(call, &books, call->operands[0], &of.a.book);
+    if (status == 0) status = solve_book(call, &books, call->operands[0], NULL, &of.a.book);
     of.b.book = of.a.book;
     if (status == 0 && call->n_operands > 1)
-        status = solve_book(call, &books, call->operands[1], &of.b.book);
+        status = solve_book(call, &books, call->operands[1], of.a.book, &of.b.book);
     if (status == 0) status = answer(call, &of);
     solve_books_release(&books);
     return status;

@@ -181,7 +181,7 @@ int cli_solve_commit(const cli_call *call)
 {
     static commit_solve c; /* too large for the stack */
     tb_buf out;
-    tb_error err;
+    tb_error err = {.code = TB_OK};
     int status = read_offers(call, &c);
     if (status) return status;
     status = solve_span_read(call, all_prices, sizeof all_prices / sizeof *all_prices, &c.span);

@@ -249,7 +249,7 @@ int cli_solve_price(const cli_call *call)
 {
     static price_solve p; /* too large for the stack */
     tb_buf out;
-    tb_error err;
+    tb_error err = {.code = TB_OK};
     int status = solve_span_read(call, NULL, 0, &p.span);
     if (status == 0) status = find(call, &p);
     if (status == 0) {

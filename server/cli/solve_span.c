@@ -249,7 +249,7 @@ static int read_all(const cli_call *call, tb_store *store, int64_t now_us, solve
     int status = 0;
     tb_code code = month_books_read(store, &span->books.stored, &err);
     if (!code && cli_given(call, "book")) {
-        status = solve_book(call, &span->books, cli_text(call, "book"), &span->instead);
+        status = solve_book(call, &span->books, cli_text(call, "book"), NULL, &span->instead);
         if (status) return status;
         memcpy(span->currency, span->instead->currency, sizeof span->currency);
     }

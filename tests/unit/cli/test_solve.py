@@ -154,6 +154,26 @@ class BreakEven(Case):
         self.assertEqual(mixed["breaks"][0]["kind"], "overlap")
         self.assertEqual(mixed["breaks"][0]["costs"][-1]["units"], str(500 * 10 ** 9))
 
+    def test_a_scenario_stands_for_its_patched_base(self):
+        rows = [{"from_millions": 0, "to_millions": None, "price_per_million": "0.5"}]
+        book = {"book": "net", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
+                "load_balancer": {"monthly_fee": "3", "tiers": rows}}
+        rows = [rows[0] | {"price_per_million": "0.25"}]
+        scenario = {"scenario": "s", "patch": {"load_balancer": {"monthly_fee": "4", "tiers": rows}}}
+        self.write("n.json", json.dumps(book))
+        self.write("s.json", json.dumps(scenario))
+        answer = self.ask("n.json", "s.json")
+        self.assertEqual([(x["kind"], x["costs"][0]["units"]) for x in answer["breaks"]],
+                         [("equal", "4000000")])
+        self.write("b.json", json.dumps(scenario | {"base": "net"}))
+        done = self.run_tool("solve", "break-even", "n.json", "b.json", status=2)
+        self.assertIn("not in the database", done.err)
+        self.run_tool("book", "--db", "t.db", "n.json")
+        self.assertEqual(self.ask("--db", "t.db", "net", "b.json"), answer)
+        self.write("u.json", json.dumps(scenario | {"usage": [{"factor": "2"}]}))
+        done = self.run_tool("solve", "break-even", "n.json", "u.json", status=2)
+        self.assertIn("take `usage` out", done.err)
+
     def test_no_break_even_is_said_in_words(self):
         rows = [{"from_millions": 0, "to_millions": None, "price_per_million": "0.5"}]
         for name, fee in (("low", "1"), ("high", "2")):
@@ -301,6 +321,14 @@ class Portfolio(Case):
         self.assertEqual(Fraction(answer["after"]), self.revenue(prices))
         self.assertEqual(len(set(prices.values())), 1)
         self.assertGreaterEqual(Fraction(answer["span"]["before"]), before)
+
+    def test_the_answers_scenario_can_be_asked_about_again(self):
+        answer = self.ask("price", "--price", "bandwidth", "--change", "10", "--digits", "5")
+        scenario = self.write("s.json", json.dumps(answer["scenarios"][0]))
+        again = self.ask("price", "--price", "bandwidth", "--digits", "5", "--book", scenario,
+                         "--target", answer["after"])
+        self.assertEqual(again["after"], answer["after"])
+        self.assertEqual(again["outcome"], "found")
 
     def commit_cost(self, account, commit, discount):
         prices = {r: p * (100 - discount) / 100 for r, p in PRICES.items()}
