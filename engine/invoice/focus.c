@@ -257,7 +257,8 @@ static tb_code read_prices(const tb_bill_line *line, prices *p, bool *ret, tb_er
     p->n = 0;
     for (size_t i = 0; !code && i < line->n_tiers && p->n < PRICES_MAX; p->n++) {
         code = tb__tiers_join(line, &i, &p->tier[p->n], err);
-        if (!code) units += p->tier[p->n].units;
+        if (!code && __builtin_add_overflow(units, p->tier[p->n].units, &units))
+            code = tb_fail(err, TB_E_OVERFLOW, line->resource, "The units of its tiers overflow.");
     }
     *ret = p->n > 1 && units == line->quantity && tb_decimal_sign(line->amount) >= 0;
     return code;

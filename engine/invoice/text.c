@@ -86,7 +86,8 @@ tb_code tb__tiers_join(const tb_bill_line *line, size_t *i, tb_bill_tier *ret, t
     for (; !code && *i < line->n_tiers && continues(&joined, &line->tiers[*i]); ++*i) {
         const tb_bill_tier *next = &line->tiers[*i];
         joined.to = next->to;
-        joined.units += next->units;
+        if (__builtin_add_overflow(joined.units, next->units, &joined.units))
+            return tb_fail(err, TB_E_OVERFLOW, line->resource, "The units of its tiers overflow.");
         joined.part = next->part;
         code = tb_decimal_add(joined.amount, next->amount, &joined.amount, err);
     }

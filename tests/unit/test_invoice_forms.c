@@ -328,6 +328,29 @@ START_TEST(a_month_cut_in_two_at_one_price_is_shown_as_one)
 }
 END_TEST
 
+/* No bill has such units; a damaged text can. */
+START_TEST(units_that_overflow_are_an_error)
+{
+    fixture f;
+    tb_buf out;
+    tb_error err = {0};
+    tb_i128 most = ((tb_i128)1 << 126) - 1 + ((tb_i128)1 << 126);
+    fixture_make(&f);
+    tb_bill_tier cut[2] = {make_tier(0, most, "0.1", "0.1", "0"),
+                           make_tier(0, most, "0.1", "0.1", "0")};
+    cut[1].from = most;
+    f.lines[0].tiers = cut;
+    f.lines[0].n_tiers = 2;
+    tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
+    ck_assert_int_eq(tb_invoice_html(&f.s, "", &out, &err), TB_E_OVERFLOW);
+    ck_assert_int_eq(tb_focus_csv(&f.s, &out, &err), TB_E_OVERFLOW);
+    cut[1].price = dec("0.2"); /* not one: the sum of both */
+    ck_assert_int_eq(tb_focus_csv(&f.s, &out, &err), TB_E_OVERFLOW);
+    tb_invoice_csv(&f.s, &out);
+    tb_buf_release(&out);
+}
+END_TEST
+
 START_TEST(html_of_a_void_invoice_says_so)
 {
     fixture f;
@@ -359,6 +382,7 @@ int main(void)
     tcase_add_test(test, html_loads_nothing_and_escapes_everything);
     tcase_add_test(test, html_shows_figures_as_people_read_them);
     tcase_add_test(test, a_month_cut_in_two_at_one_price_is_shown_as_one);
+    tcase_add_test(test, units_that_overflow_are_an_error);
     tcase_add_test(test, html_of_a_void_invoice_says_so);
     suite_add_tcase(suite, test);
     SRunner *runner = srunner_create(suite);
