@@ -1,10 +1,11 @@
 """Whole months through the tool, against a twin: random catalogues that change within the months,
-price books that begin within them, usage rows and log lines; `tollbook invoice` drafts every account.
+price books that begin within them, usage rows and log lines; `tollbook invoice` drafts each account.
 
 The twin works out from the documents what a bill is made of (which book, charge, discount and
-region an hour falls under, how long optimizers and load balancers were there, which balancer a zone
-was attached to) and rates that with bill_oracle's decimals. Every line's quantity, exact and rounded
-amount, every gap, tax and total is compared. TB_LONG=1 asks for 21,600 months; TB_SEED repeats one.
+region an hour falls under, how long optimizers and load balancers were there, which balancer a
+zone was attached to) and rates that with bill_oracle's decimals. Every line's quantity, exact and
+rounded amount, every gap, tax and total is compared. TB_LONG=1 asks for 21,600 months; TB_SEED
+repeats one.
 """
 import calendar
 import json
@@ -323,9 +324,9 @@ class Twin:
 
 # --- running and comparing -------------------------------------------------------------------
 
-def run(folder, now, *words, stdin=""):
+def run(folder, now, *words, stdin="", **more):
     done = subprocess.run([TOOL, *words], input=stdin.encode(), capture_output=True, cwd=folder,
-                          env={**os.environ, "TOLLBOOK_NOW": now})
+                          env={**os.environ, "TOLLBOOK_NOW": now, **more})
     if done.returncode:
         sys.exit(f"{words}: exit {done.returncode}: {done.stderr.decode()[-1500:]}")
     return done.stdout.decode()
@@ -359,10 +360,11 @@ def expected_of(m, account):
              for kind, resource, region, quantity, exact, amount, _, _ in bill.lines]
     gaps = sorted([own(resource), what, str(quantity), unit]
                   for (_, _, what, unit, _, resource), quantity in bill.gaps.items())
-    bill.text()
-    subtotal = sum((line[5] for line in bill.lines), Decimal(0))
+    said = [record.split(" ") for record in bill.text().splitlines()]
+    total = next(words for words in said if words[0] == "total")
     return {"currency": m["currency"], "lines": lines, "gaps": gaps,
-            "subtotal": fixed(subtotal, minor), "residual": plain(subtotal - bill.exact)}
+            "tax": [words[1:] for words in said if words[0] == "tax"],
+            "subtotal": total[1], "total": total[2], "residual": total[4]}
 
 
 def answered(draft):
@@ -371,7 +373,20 @@ def answered(draft):
                        x["amount"]] for x in draft["lines"]],
             "gaps": sorted([x["resource"], x["what"], x["quantity"], x["unit"]]
                            for x in draft["unpriced"]),
-            "subtotal": draft["subtotal"], "residual": draft["residual"]}
+            "tax": [[t["name"], t["base"], t["amount"]] for t in draft["tax"]],
+            "subtotal": draft["subtotal"], "total": draft["total"], "residual": draft["residual"]}
+
+
+def same_elsewhere(rng, folder, year, month):
+    """A month has the same bytes in any form, wherever the machine stands and whatever it speaks."""
+    words = ("invoice", "--db", "t.db", "--month", f"{year}-{month:02d}", "--format",
+             rng.choice(["json", "csv", "html", "focus"]))
+    now = stamp(END + 4 * 86400)
+    here = run(folder, now, *words, TZ="UTC", LC_ALL="C")
+    there = run(folder, now, *words, TZ=rng.choice(["Pacific/Chatham", "America/St_Johns"]),
+                LC_ALL=rng.choice(["de_DE.UTF-8", "ar_EG.UTF-8", "tr_TR.UTF-8"]), LANG="fr_FR.UTF-8")
+    if here != there:
+        sys.exit(f"{words}: other bytes under another locale and time zone")
 
 
 def one_file(rng, folder):
@@ -391,6 +406,7 @@ def one_file(rng, folder):
     for year, month in MONTHS:
         text = run(folder, stamp(END + 4 * 86400), "invoice", "--db", "t.db", "--month",
                    f"{year}-{month:02d}")
+        same_elsewhere(rng, folder, year, month)
         drafts = {d["account"]: d for d in json.loads(text)["invoices"]}
         for account in range(1, ACCOUNTS + 1):
             want = expected_of(twin.month(account, year, month), account)
