@@ -4,14 +4,21 @@
 #include <sodium.h>
 #include <string.h>
 
+#define HINT 6 /* characters of a key that a list shows */
+
+_Static_assert(TB_KEY_SECRET == crypto_secretbox_KEYBYTES &&
+                   TB_KEY_NONCE == crypto_secretbox_NONCEBYTES &&
+                   TB_KEY_SEALED == TB_KEY_NONCE + crypto_secretbox_MACBYTES + TB_KEY_TEXT,
+               "as the library has them");
+
 static const struct {
     const char *name;
     uint32_t opens; /* bit a: tb_access a */
 } table[TB_ROLE_COUNT] = {
-#define TB_X(e, name, stats, zones, billing, ingest, op)                                           \
+#define TB_X(e, name, stats, zones, billing, ingest, op, keys)                                     \
     [TB_ROLE_##e] = {name, (stats) << TB_ACCESS_STATISTICS | (zones) << TB_ACCESS_PULL_ZONES |     \
                                (billing) << TB_ACCESS_BILLING | (ingest) << TB_ACCESS_INGEST |     \
-                               (op) << TB_ACCESS_OPERATOR},
+                               (op) << TB_ACCESS_OPERATOR | (keys) << TB_ACCESS_KEYS},
     TB_ROLES(TB_X)
 #undef TB_X
 };
@@ -59,6 +66,43 @@ void tb_key_format(const uint8_t random[TB_KEY_RANDOM], char out[TB_KEY_TEXT + 1
 void tb_key_hash(const char *text, size_t len, uint8_t out[TB_KEY_HASH])
 {
     crypto_hash_sha256(out, (const unsigned char *)text, len);
+}
+
+void tb_key_take(tb_key *key, const char text[TB_KEY_TEXT + 1])
+{
+    tb_key_hash(text, TB_KEY_TEXT, key->hash);
+    memset(key->hint, 0, sizeof key->hint);
+    memcpy(key->hint, text, HINT);
+}
+
+void tb_key_seal(tb_key *key, const char text[TB_KEY_TEXT + 1],
+                 const uint8_t secret[TB_KEY_SECRET], const uint8_t nonce[TB_KEY_NONCE])
+{
+    memcpy(key->sealed, nonce, TB_KEY_NONCE);
+    crypto_secretbox_easy(key->sealed + TB_KEY_NONCE, (const unsigned char *)text, TB_KEY_TEXT,
+                          nonce, secret);
+    key->has_sealed = true;
+}
+
+bool tb_key_unseal(const tb_key *key, const uint8_t secret[TB_KEY_SECRET],
+                   char out[TB_KEY_TEXT + 1])
+{
+    uint8_t hash[TB_KEY_HASH];
+    if (!key->has_sealed ||
+        crypto_secretbox_open_easy((unsigned char *)out, key->sealed + TB_KEY_NONCE,
+                                   TB_KEY_SEALED - TB_KEY_NONCE, key->sealed, secret))
+        return false;
+    out[TB_KEY_TEXT] = 0;
+    tb_key_hash(out, TB_KEY_TEXT, hash);
+    return tb_key_equal(hash, key->hash);
+}
+
+void tb_key_mask(const tb_key *key, char out[TB_KEY_TEXT + 1])
+{
+    size_t n = strnlen(key->hint, sizeof key->hint);
+    memset(out, '*', TB_KEY_TEXT);
+    memcpy(out, key->hint, n);
+    out[TB_KEY_TEXT] = 0;
 }
 
 bool tb_key_equal(const uint8_t a[TB_KEY_HASH], const uint8_t b[TB_KEY_HASH])

@@ -1,4 +1,4 @@
-/* API keys: only their SHA-256 is stored. */
+/* API keys: their SHA-256, and their text sealed where the operator holds a secret. */
 #include "store/internal.h"
 
 #include <stdlib.h>
@@ -15,6 +15,7 @@ tb_code tb_store_key_add(tb_store *store, tb_key *key, tb_error *err)
     sqlite3_bind_text(s, 4, key->hint, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 5, key->created_us);
     sqlite3_bind_int64(s, 6, key->revoked_us);
+    if (key->has_sealed) sqlite3_bind_blob(s, 7, key->sealed, TB_KEY_SEALED, SQLITE_STATIC);
     code = tb__run(store, s, err);
     if (code) return code;
     key->id = sqlite3_last_insert_rowid(store->db);
@@ -44,17 +45,20 @@ static void key_from(sqlite3_stmt *s, tb_key *key)
     const void *hash = sqlite3_column_blob(s, 3);
     const unsigned char *hint = sqlite3_column_text(s, 4);
     if (hash && sqlite3_column_bytes(s, 3) == TB_KEY_HASH) memcpy(key->hash, hash, TB_KEY_HASH);
+    const void *sealed = sqlite3_column_blob(s, 7);
+    key->has_sealed = sealed && sqlite3_column_bytes(s, 7) == TB_KEY_SEALED;
+    if (key->has_sealed) memcpy(key->sealed, sealed, TB_KEY_SEALED);
     for (size_t i = 0; hint && hint[i] && i + 1 < sizeof key->hint; i++)
         key->hint[i] = (char)hint[i];
 }
 
-tb_code tb_store_keys(tb_store *store, tb_key **ret_keys, size_t *ret_n, tb_error *err)
+static tb_code read_keys(tb_store *store, sqlite3_stmt *s, tb_key **ret_keys, size_t *ret_n,
+                         tb_error *err)
 {
-    sqlite3_stmt *s;
     tb_key *keys = NULL;
     size_t n = 0, cap = 0;
     bool row = true;
-    tb_code code = tb__sql(store, TB__SQL_KEYS, &s, err);
+    tb_code code = TB_OK;
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         if (n == cap) {
             cap = cap ? cap * 2 : 16;
@@ -75,4 +79,21 @@ tb_code tb_store_keys(tb_store *store, tb_key **ret_keys, size_t *ret_n, tb_erro
     *ret_keys = keys;
     *ret_n = n;
     return TB_OK;
+}
+
+tb_code tb_store_keys(tb_store *store, tb_key **ret_keys, size_t *ret_n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_KEYS, &s, err);
+    return code ? code : read_keys(store, s, ret_keys, ret_n, err);
+}
+
+tb_code tb_store_account_keys(tb_store *store, int64_t account, int64_t skip, int64_t limit,
+                              tb_key **ret_keys, size_t *ret_n, int64_t *ret_total, tb_error *err)
+{
+    const int64_t values[3] = {account, limit, skip};
+    sqlite3_stmt *s;
+    tb_code code = tb__int_of(store, TB__SQL_KEYS_COUNT, &account, 1, 0, ret_total, err);
+    if (!code) code = tb__sql_ints(store, TB__SQL_KEYS_PAGE, values, 3, &s, err);
+    return code ? code : read_keys(store, s, ret_keys, ret_n, err);
 }

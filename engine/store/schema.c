@@ -250,5 +250,9 @@ static const char v4[] =
 static const char v5[] = /* pages of an account's zones */
     "CREATE INDEX zone_there ON zone(account,id) WHERE deleted_us=9223372036854775807;";
 
-const char *const tb__migrations[] = {v1, v2, v3, v4, v5};
+static const char v6[] = /* the text of keys, sealed: see tb_key_seal */
+    "ALTER TABLE key ADD COLUMN sealed BLOB CHECK(sealed IS NULL OR length(sealed)=88);"
+    "CREATE INDEX key_valid ON key(account,id) WHERE revoked_us=9223372036854775807;";
+
+const char *const tb__migrations[] = {v1, v2, v3, v4, v5, v6};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;

@@ -56,6 +56,9 @@
     " ON i.account=c.account AND i.month=c.month AND i.kind='invoice' AND i.state='final') AS w"   \
     " WHERE n>0 OR m>0 ORDER BY w.account,w.month"
 
+#define TB__KEY_COLUMNS "SELECT id,account,roles,hash,hint,created_us,revoked_us,sealed"
+#define TB__KEY_VALID   "revoked_us=9223372036854775807"
+
 /* Zones that are there: an index holds them. What a page shows of one, and what a search (?s, a
  * parameter) looks at: its name and its hostnames, the system's own among them. */
 #define TB__ZONE_THERE "deleted_us=9223372036854775807"
@@ -122,8 +125,11 @@
     X(REGIONS,                                                                                     \
       "SELECT id,code,name,billing,continent,country,price,latitude,longitude,latency_routing"     \
       " FROM region ORDER BY id")                                                                  \
-    X(KEYS, "SELECT id,account,roles,hash,hint,created_us,revoked_us FROM key ORDER BY id")        \
-    X(KEY_INSERT, "INSERT INTO key VALUES(NULL,?1,?2,?3,?4,?5,?6)")                                \
+    X(KEYS, TB__KEY_COLUMNS " FROM key ORDER BY id")                                               \
+    X(KEYS_PAGE, TB__KEY_COLUMNS " FROM key WHERE account=?1 AND " TB__KEY_VALID                   \
+      " ORDER BY id LIMIT ?2 OFFSET ?3")                                                           \
+    X(KEYS_COUNT, "SELECT count(*) FROM key WHERE account=?1 AND " TB__KEY_VALID)                  \
+    X(KEY_INSERT, "INSERT INTO key VALUES(NULL,?1,?2,?3,?4,?5,?6,?7)")                             \
     X(KEY_REVOKE, "UPDATE key SET revoked_us=min(revoked_us,?2) WHERE id=?1")                      \
     /* catalogue */                                                                                \
     X(ACCOUNT_GET, "SELECT document,deleted_us FROM account WHERE id=?1")                          \

@@ -1,27 +1,28 @@
-/* API keys and roles. A key is shown once, at its creation; only its SHA-256 is stored and found.
- * Keys carry 192 random bits. Roles and what they open: contract 0.1. */
+/* API keys and roles. A key is found by its SHA-256. Its text is shown once, at its creation, and
+ * kept only where the operator holds a secret: sealed under it, so that the account's own keys can
+ * be listed (contract 5). Keys carry 192 random bits. Roles and what they open: contract 0.1. */
 #ifndef TOLLBOOK_KEY_H
 #define TOLLBOOK_KEY_H
 
 #include "tollbook/error.h"
 
-/* X(ENUM, name, opens statistics, opens pull zones, opens billing, opens ingest, is operator's) */
+/* X(ENUM, name, opens statistics, opens pull zones, opens billing, opens ingest, is operator's,
+ * opens keys) */
 #define TB_ROLES(X)                                                                                \
-    X(USER, "User", 1, 1, 1, 0, 0)                                                                 \
-    X(USER_API, "UserApi", 1, 1, 1, 0, 0)                                                          \
-    X(SUB_API_STATISTICS, "SubuserAPIStatistics", 1, 0, 0, 0, 0)                                   \
-    X(SUB_STATISTICS, "SubuserStatistics", 1, 0, 0, 0, 0)                                          \
-    X(SUB_MANAGE, "SubuserManage", 1, 1, 0, 0, 0)                                                  \
-    X(SUB_API_MANAGE, "SubuserAPIManage", 1, 1, 0, 0, 0)                                           \
-    X(SUB_API_PULL_ZONES, "SubuserAPIPullZones", 0, 1, 0, 0, 0)                                    \
-    X(SUB_PULL_ZONES, "SubuserPullZones", 0, 1, 0, 0, 0)                                           \
-    X(SUB_API_BILLING, "SubuserAPIBilling", 0, 0, 1, 0, 0)                                         \
-    X(SUB_BILLING, "SubuserBilling", 0, 0, 1, 0, 0)                                                \
-    X(INGEST, "Ingest", 0, 0, 0, 1, 0)                                                             \
-    X(OPERATOR, "Operator", 0, 0, 0, 1, 1)
-
+    X(USER, "User", 1, 1, 1, 0, 0, 1)                                                              \
+    X(USER_API, "UserApi", 1, 1, 1, 0, 0, 1)                                                       \
+    X(SUB_API_STATISTICS, "SubuserAPIStatistics", 1, 0, 0, 0, 0, 0)                                \
+    X(SUB_STATISTICS, "SubuserStatistics", 1, 0, 0, 0, 0, 0)                                       \
+    X(SUB_MANAGE, "SubuserManage", 1, 1, 0, 0, 0, 0)                                               \
+    X(SUB_API_MANAGE, "SubuserAPIManage", 1, 1, 0, 0, 0, 0)                                        \
+    X(SUB_API_PULL_ZONES, "SubuserAPIPullZones", 0, 1, 0, 0, 0, 0)                                 \
+    X(SUB_PULL_ZONES, "SubuserPullZones", 0, 1, 0, 0, 0, 0)                                        \
+    X(SUB_API_BILLING, "SubuserAPIBilling", 0, 0, 1, 0, 0, 0)                                      \
+    X(SUB_BILLING, "SubuserBilling", 0, 0, 1, 0, 0, 0)                                             \
+    X(INGEST, "Ingest", 0, 0, 0, 1, 0, 0)                                                          \
+    X(OPERATOR, "Operator", 0, 0, 0, 1, 1, 0)                                                      
 typedef enum tb_role {
-#define TB_X(e, name, stats, zones, billing, ingest, op) TB_ROLE_##e,
+#define TB_X(e, name, stats, zones, billing, ingest, op, keys) TB_ROLE_##e,
     TB_ROLES(TB_X)
 #undef TB_X
         TB_ROLE_COUNT
@@ -36,6 +37,7 @@ typedef enum tb_access {
     TB_ACCESS_BILLING,
     TB_ACCESS_INGEST,
     TB_ACCESS_OPERATOR,
+    TB_ACCESS_KEYS,
     TB_ACCESS_COUNT
 } tb_access;
 
@@ -53,6 +55,9 @@ const char *tb_roles_refusal(int64_t account, uint32_t roles);
 #define TB_KEY_HASH 32
 #define TB_KEY_TEXT 48 /* characters of a key, terminator not counted */
 #define TB_KEY_RANDOM 24 /* random bytes it is made from: 192 bits */
+#define TB_KEY_SECRET 32 /* bytes of what keys are sealed under */
+#define TB_KEY_NONCE  24 /* random bytes a seal is made with */
+#define TB_KEY_SEALED (TB_KEY_NONCE + 16 + TB_KEY_TEXT)
 
 typedef struct tb_key {
     int64_t id;
@@ -62,10 +67,22 @@ typedef struct tb_key {
     char hint[8];       /* the first characters, to tell keys apart in lists */
     int64_t created_us;
     int64_t revoked_us; /* INT64_MAX while it is valid */
+    bool has_sealed;
+    uint8_t sealed[TB_KEY_SEALED]; /* nonce and secretbox of its text */
 } tb_key;
 
 /* The key's text from random bytes of the caller's: lower-case hex. out is terminated. */
 void tb_key_format(const uint8_t random[TB_KEY_RANDOM], char out[TB_KEY_TEXT + 1]);
+/* Sets what a new key of this text is found and shown by: hash and hint. */
+void tb_key_take(tb_key *key, const char text[TB_KEY_TEXT + 1]);
+/* Seals a key's text under a secret (XSalsa20-Poly1305). nonce: random bytes of the caller's. */
+void tb_key_seal(tb_key *key, const char text[TB_KEY_TEXT + 1],
+                 const uint8_t secret[TB_KEY_SECRET], const uint8_t nonce[TB_KEY_NONCE]);
+/* Its text again; false where it is not sealed, under another secret, or not this key's. */
+bool tb_key_unseal(const tb_key *key, const uint8_t secret[TB_KEY_SECRET],
+                   char out[TB_KEY_TEXT + 1]);
+/* What is shown in its place: its first characters, and stars. */
+void tb_key_mask(const tb_key *key, char out[TB_KEY_TEXT + 1]);
 /* SHA-256 of the presented text, any length. */
 void tb_key_hash(const char *text, size_t len, uint8_t out[TB_KEY_HASH]);
 /* Constant time. */

@@ -174,6 +174,11 @@ TB_MUST_USE tb_code tb_store_regions(tb_store *store, tb_region **ret_regions, s
                                      tb_error *err); /* ascending by id; free() */
 TB_MUST_USE tb_code tb_store_keys(tb_store *store, tb_key **ret_keys, size_t *ret_n,
                                   tb_error *err); /* ascending by id, revoked too; free() */
+/* An account's valid keys, ascending by id: `limit` of them past the first `skip`, and how many there
+ * are. free(). */
+TB_MUST_USE tb_code tb_store_account_keys(tb_store *store, int64_t account, int64_t skip,
+                                          int64_t limit, tb_key **ret_keys, size_t *ret_n,
+                                          int64_t *ret_total, tb_error *err);
 
 /* Figures for an operator. */
 typedef struct tb_store_figures {

@@ -47,6 +47,9 @@ void api_keys_created(request *r);
 void api_keys_revoke(request *r);
 void api_keys_revoked(request *r);
 
+/* apikey.c */
+void api_apikey(request *r);
+
 /* info.c */
 void api_region(request *r);
 void api_healthz(request *r);

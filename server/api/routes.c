@@ -40,6 +40,7 @@ const route api_routes[] = {
     ROW(GET, "/metrics", NONE, NO_BODY, "metrics", api_metrics, NULL),
     ROW(GET, "/openapi.json", NONE, NO_BODY, "openapi", api_openapi, NULL),
     ROW(POST, "/catalog", OPERATOR, JSON, "catalog", api_catalog, api_catalog_done),
+    ROW(GET, "/apikey", KEYS, NO_BODY, "apikey", api_apikey, NULL),
     ROW(GET, "/keys", OPERATOR, NO_BODY, "keys_list", api_keys_list, NULL),
     ROW(POST, "/keys", OPERATOR, JSON, "keys_create", api_keys_create, api_keys_created),
     ROW(DELETE, "/keys/{id}", OPERATOR, NO_BODY, "keys_revoke", api_keys_revoke, api_keys_revoked),

@@ -61,6 +61,7 @@ static const cli_option key_create_options[] = {
      .kind = CLI_TEXT,
      .repeats = true,
      .help = "what it opens; default User"},
+    SECRET_FILE,
 };
 static const cli_option key_revoke_options[] = {
     DB_OR_SERVER,
@@ -73,6 +74,7 @@ static const cli_option key_revoke_options[] = {
      .help = "the key's id as `tollbook key list` shows it"},
 };
 static const cli_option key_list_options[] = {DB_OR_SERVER};
+static const cli_option key_secret_options[] = {};
 
 static const cli_option ingest_options[] = {
     DB_OR_SERVER,
@@ -371,7 +373,8 @@ const cli_command cli_commands[] = {
     {.name = "key create",
      .operands = "",
      .summary = "Make an API key and print it, once",
-     .details = "Only the key's SHA-256 is stored. Roles: User, UserApi, SubuserAPIStatistics,\n"
+     .details = "Only the key's SHA-256 is stored, and its text sealed under the secret of\n"
+                "--secret-file, where one is given. Roles: User, UserApi, SubuserAPIStatistics,\n"
                 "SubuserStatistics, SubuserManage, SubuserAPIManage, SubuserAPIPullZones,\n"
                 "SubuserPullZones, SubuserAPIBilling, SubuserBilling, Ingest, Operator.\n"
                 "Account 0 is the operator itself: its keys carry Ingest or Operator alone.",
@@ -389,6 +392,14 @@ const cli_command cli_commands[] = {
      .details = "",
      OPTIONS(key_list_options),
      .run = cli_key_list},
+    {.name = "key secret",
+     .operands = "",
+     .summary = "Print a new secret to seal the texts of keys under",
+     .details = "Keep it in a file that only you can read, and give that file to `key create` and\n"
+                "`serve` with --secret-file: (umask 077; tollbook key secret > FILE)\n"
+                "Without it keys work the same, and GET /apikey shows them masked.",
+     OPTIONS(key_secret_options),
+     .run = cli_key_secret},
     {.name = "ingest",
      .operands = "LOG...|-",
      .min_operands = 1,

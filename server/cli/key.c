@@ -1,5 +1,6 @@
-/* tollbook key create | revoke | list. The key's text exists in this process alone, and on standard
- * output once; the store keeps its SHA-256. */
+/* tollbook key create | revoke | list | secret. The key's text exists in this process alone, and on
+ * standard output once; the store keeps its SHA-256, and its text only sealed under a secret that
+ * the operator holds in a file. */
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/remote.h"
+#include "cli/secret.h"
 #include "tollbook/calendar.h"
 
 /* --- create --- */
@@ -50,16 +52,17 @@ static tb_code check_account(tb_store *store, int64_t account, tb_error *err)
                    account);
 }
 
-static tb_code make_key(tb_key *key, char text[TB_KEY_TEXT + 1], tb_error *err)
+static tb_code make_key(const cli_secret *secret, tb_key *key, char text[TB_KEY_TEXT + 1],
+                        tb_error *err)
 {
-    uint8_t random[TB_KEY_RANDOM];
+    uint8_t random[TB_KEY_RANDOM + TB_KEY_NONCE];
     if (sodium_init() < 0)
         return tb_fail(err, TB_E_INTERNAL, NULL, "The system gives no random bytes.");
     randombytes_buf(random, sizeof random);
     tb_key_format(random, text);
+    tb_key_take(key, text);
+    if (secret->there) tb_key_seal(key, text, secret->bytes, random + TB_KEY_RANDOM);
     sodium_memzero(random, sizeof random);
-    tb_key_hash(text, TB_KEY_TEXT, key->hash);
-    snprintf(key->hint, sizeof key->hint, "%.6s", text);
     return TB_OK;
 }
 
@@ -81,16 +84,20 @@ static int create_here(const cli_call *call, uint32_t roles)
     char text[TB_KEY_TEXT + 1];
     tb_key key = {.account = cli_number(call, "account", 0), .roles = roles,
                   .revoked_us = INT64_MAX};
-    int status = cli_clock(call, &key.created_us);
+    cli_secret secret;
+    int status = cli_read_secret(call, &secret);
+    if (status == 0) status = cli_clock(call, &key.created_us);
     if (status == 0) status = cli_open(call, true, key.created_us, &store);
     if (status) return status;
-    tb_code code = make_key(&key, text, &err);
+    tb_code code = make_key(&secret, &key, text, &err);
+    sodium_memzero(&secret, sizeof secret);
     if (code == TB_OK) code = add_key(store, &key, &err);
     tb_store_close(store);
     if (code) return cli_fail(call, NULL, &err);
     printf("%s\n", text);
     sodium_memzero(text, sizeof text);
-    cli_say(call, "Key %" PRId64 " is made. It is shown this once.", key.id);
+    cli_say(call, "Key %" PRId64 " is made. It is shown this once%s.", key.id,
+            key.has_sealed ? ", and by GET /apikey" : "");
     return cli_done(call);
 }
 
@@ -172,5 +179,23 @@ int cli_key_list(const cli_call *call)
     for (size_t i = 0; i < n; i++)
         show_key(&keys[i]);
     free(keys);
+    return cli_done(call);
+}
+
+/* --- secret --- */
+
+int cli_key_secret(const cli_call *call)
+{
+    uint8_t random[TB_KEY_SECRET];
+    char text[TB_KEY_SECRET * 2 + 1];
+    if (sodium_init() < 0) {
+        cli_say(call, "The system gives no random bytes.");
+        return tb_code_exit(TB_E_INTERNAL);
+    }
+    randombytes_buf(random, sizeof random);
+    sodium_bin2hex(text, sizeof text, random, sizeof random);
+    puts(text);
+    sodium_memzero(random, sizeof random);
+    sodium_memzero(text, sizeof text);
     return cli_done(call);
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -67,6 +68,16 @@ static void read_numbers(const cli_call *call, server_options *o)
     if (o->bodies_max < o->body_max * 2) o->bodies_max = o->body_max * 2;
 }
 
+static int read_secret(const cli_call *call, server_options *o)
+{
+    cli_secret secret;
+    int status = cli_read_secret(call, &secret);
+    o->has_secret = secret.there;
+    memcpy(o->secret, secret.bytes, sizeof o->secret);
+    sodium_memzero(&secret, sizeof secret);
+    return status;
+}
+
 static int read_options(const cli_call *call, server_options *o)
 {
     tb_error err;
@@ -82,6 +93,7 @@ static int read_options(const cli_call *call, server_options *o)
     }
     read_numbers(call, o);
     int status = read_listen(call, o);
+    if (status == 0) status = read_secret(call, o);
     return status ? status : read_rate(call, o);
 }
 

@@ -4,6 +4,7 @@
 #define TOLLBOOK_SERVER_CLI_SERVE_H
 
 #include "cli/cli.h"
+#include "cli/secret.h"
 
 /* Serves until SIGTERM or SIGINT; returns the exit status. */
 int cli_serve(const cli_call *call);
@@ -31,6 +32,7 @@ int cli_serve(const cli_call *call);
          .value = "off|N",                                                                         \
          .kind = CLI_TEXT,                                                                         \
          .help = "requests a second for each account; default off"},                               \
+        SECRET_FILE,                                                                               \
         {.name = "search-paged",                                                                   \
          .kind = CLI_FLAG,                                                                         \
          .help = "GET /pullzone?search=X without page answers a page, as some clients expect"},    \

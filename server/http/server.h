@@ -29,6 +29,8 @@ typedef struct server_options {
     uint32_t rate_limit;    /* requests a second and account; 0: off */
     const char *access_log; /* a file, "-", or NULL: off */
     bool search_paged;      /* GET /pullzone?search=X without page is a page */
+    bool has_secret;        /* the texts of keys are sealed, and shown by GET /apikey */
+    uint8_t secret[TB_KEY_SECRET];
     int64_t fixed_now_us;   /* INT64_MIN: the clock's */
     conns_limits limits;
     size_t body_max;   /* longest body as sent */

@@ -22,6 +22,43 @@ START_TEST(operator_keys_belong_to_account_0_alone)
 }
 END_TEST
 
+START_TEST(a_sealed_key_opens_under_its_secret_alone)
+{
+    static const uint8_t secret[TB_KEY_SECRET] = "s", other[TB_KEY_SECRET] = "t",
+                         random[TB_KEY_RANDOM] = {7}, nonce[TB_KEY_NONCE] = "n";
+    char text[TB_KEY_TEXT + 1], found[TB_KEY_TEXT + 1];
+    tb_key key = {0};
+    tb_key_format(random, text);
+    tb_key_take(&key, text);
+    ck_assert(!tb_key_unseal(&key, secret, found));
+    tb_key_seal(&key, text, secret, nonce);
+    ck_assert(tb_key_unseal(&key, secret, found));
+    ck_assert_str_eq(found, text);
+    ck_assert(!tb_key_unseal(&key, other, found));
+    for (size_t i = 0; i < TB_KEY_SEALED; i++) {
+        key.sealed[i] ^= 1;
+        ck_assert(!tb_key_unseal(&key, secret, found));
+        key.sealed[i] ^= 1;
+    }
+    key.hash[3] ^= 1; /* another key's row */
+    ck_assert(!tb_key_unseal(&key, secret, found));
+}
+END_TEST
+
+START_TEST(a_masked_key_shows_its_beginning)
+{
+    static const uint8_t random[TB_KEY_RANDOM] = {0xab, 0xcd, 0xef, 0x12};
+    char text[TB_KEY_TEXT + 1], mask[TB_KEY_TEXT + 1];
+    tb_key key = {0};
+    tb_key_format(random, text);
+    tb_key_take(&key, text);
+    tb_key_mask(&key, mask);
+    ck_assert_uint_eq(strlen(mask), TB_KEY_TEXT);
+    ck_assert_int_eq(memcmp(mask, "abcdef*", 7), 0);
+    ck_assert_uint_eq(strspn(mask + 6, "*"), TB_KEY_TEXT - 6);
+}
+END_TEST
+
 START_TEST(every_role_is_found_by_its_name)
 {
     for (int r = 0; r < TB_ROLE_COUNT; r++) {
@@ -49,20 +86,20 @@ START_TEST(roles_open_what_the_contract_says)
 {
     static const struct {
         const char *name;
-        bool statistics, zones, billing, ingest, operator_;
+        bool statistics, zones, billing, ingest, operator_, keys;
     } rows[] = {
-        {"User", 1, 1, 1, 0, 0},
-        {"UserApi", 1, 1, 1, 0, 0},
-        {"SubuserAPIStatistics", 1, 0, 0, 0, 0},
-        {"SubuserStatistics", 1, 0, 0, 0, 0},
-        {"SubuserManage", 1, 1, 0, 0, 0},
-        {"SubuserAPIManage", 1, 1, 0, 0, 0},
-        {"SubuserAPIPullZones", 0, 1, 0, 0, 0},
-        {"SubuserPullZones", 0, 1, 0, 0, 0},
-        {"SubuserAPIBilling", 0, 0, 1, 0, 0},
-        {"SubuserBilling", 0, 0, 1, 0, 0},
-        {"Ingest", 0, 0, 0, 1, 0},
-        {"Operator", 0, 0, 0, 1, 1},
+        {"User", 1, 1, 1, 0, 0, 1},
+        {"UserApi", 1, 1, 1, 0, 0, 1},
+        {"SubuserAPIStatistics", 1, 0, 0, 0, 0, 0},
+        {"SubuserStatistics", 1, 0, 0, 0, 0, 0},
+        {"SubuserManage", 1, 1, 0, 0, 0, 0},
+        {"SubuserAPIManage", 1, 1, 0, 0, 0, 0},
+        {"SubuserAPIPullZones", 0, 1, 0, 0, 0, 0},
+        {"SubuserPullZones", 0, 1, 0, 0, 0, 0},
+        {"SubuserAPIBilling", 0, 0, 1, 0, 0, 0},
+        {"SubuserBilling", 0, 0, 1, 0, 0, 0},
+        {"Ingest", 0, 0, 0, 1, 0, 0},
+        {"Operator", 0, 0, 0, 1, 1, 0},
     };
     ck_assert_uint_eq(sizeof rows / sizeof *rows, TB_ROLE_COUNT);
     for (size_t i = 0; i < TB_ROLE_COUNT; i++) {
@@ -73,6 +110,7 @@ START_TEST(roles_open_what_the_contract_says)
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_BILLING), rows[i].billing);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_INGEST), rows[i].ingest);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_OPERATOR), rows[i].operator_);
+        ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_KEYS), rows[i].keys);
     }
 }
 END_TEST
@@ -159,6 +197,8 @@ int main(void)
     Suite *suite = suite_create("key");
     TCase *t = tcase_create("key");
     tcase_add_test(t, operator_keys_belong_to_account_0_alone);
+    tcase_add_test(t, a_sealed_key_opens_under_its_secret_alone);
+    tcase_add_test(t, a_masked_key_shows_its_beginning);
     tcase_add_test(t, every_role_is_found_by_its_name);
     tcase_add_test(t, role_names_are_case_sensitive_and_whole);
     tcase_add_test(t, roles_open_what_the_contract_says);

@@ -1,0 +1,46 @@
+/* A secret file holds 64 hexadecimal digits and perhaps a line end: text, so that it can be looked at,
+ * copied and kept with other secrets. */
+#include "cli/secret.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DIGITS (TB_KEY_SECRET * 2)
+
+static int unusable(const cli_call *call, const char *path, const char *why)
+{
+    cli_say(call, "The secret file %s %s. Make one: (umask 077; tollbook key secret > FILE)", path,
+            why);
+    return tb_code_exit(TB_E_READ_ONLY);
+}
+
+static bool parse(const char *text, size_t len, uint8_t out[TB_KEY_SECRET])
+{
+    size_t n = 0;
+    while (len && (text[len - 1] == '\n' || text[len - 1] == '\r'))
+        len--;
+    return len == DIGITS && sodium_hex2bin(out, TB_KEY_SECRET, text, len, NULL, &n, NULL) == 0 &&
+           n == TB_KEY_SECRET;
+}
+
+int cli_read_secret(const cli_call *call, cli_secret *ret_secret)
+{
+    const char *path = cli_text(call, "secret-file");
+    char text[DIGITS + 8];
+    struct stat about;
+    *ret_secret = (cli_secret){.there = path != NULL};
+    if (!path) return 0;
+    FILE *f = fopen(path, "rbe");
+    if (!f) return unusable(call, path, errno == ENOENT ? "is not there" : strerror(errno));
+    size_t len = fread(text, 1, sizeof text, f);
+    bool open_to_others = fstat(fileno(f), &about) == 0 && (about.st_mode & 077);
+    fclose(f);
+    bool ok = parse(text, len, ret_secret->bytes);
+    sodium_memzero(text, sizeof text);
+    if (!ok) return unusable(call, path, "does not hold 64 hexadecimal digits");
+    if (open_to_others)
+        cli_say(call, "Warning: others may read the secret file %s: chmod 600 %s", path, path);
+    return 0;
+}

@@ -1,0 +1,23 @@
+/* --secret-file: what the texts of keys are sealed under. */
+#ifndef TOLLBOOK_SERVER_CLI_SECRET_H
+#define TOLLBOOK_SERVER_CLI_SECRET_H
+
+#include "cli/cli.h"
+#include "tollbook/key.h"
+
+#define SECRET_FILE                                                                                \
+    {                                                                                              \
+        .name = "secret-file", .value = "FILE", .kind = CLI_TEXT,                                  \
+        .help = "seal the texts of keys under this secret, so that GET /apikey can show them; "    \
+                "`tollbook key secret` makes one"                                                  \
+    }
+
+typedef struct cli_secret {
+    bool there; /* the option was given */
+    uint8_t bytes[TB_KEY_SECRET];
+} cli_secret;
+
+/* An exit status; what is wrong has been said. */
+TB_MUST_USE int cli_read_secret(const cli_call *call, cli_secret *ret_secret);
+
+#endif
