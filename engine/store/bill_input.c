@@ -16,6 +16,7 @@ typedef struct making {
     struct tb__billing *b;
     int64_t month, from_hour, to_hour; /* the month */
     int64_t from_us, to_us;
+    int64_t usage_hour;  /* usage of hours before it counts */
     int64_t until_us; /* what exists now has existed until then: now, or the month's end */
     int64_t priced;   /* books up to this version count */
     bool active;
@@ -92,37 +93,29 @@ static tb_code make_parts(making *m, const tb_book *books, size_t n_books, const
 /* --- terms in force --- */
 
 /* The last of n terms whose first hour is not after `hour`; the first holds since ever. */
-static const tb__terms *terms_at(const making *m, const tb__billed_zone *zone, int64_t hour)
+static const tb__terms *terms_at(const tb__billing *b, const tb__billed_zone *zone, int64_t hour)
 {
-    const tb__terms *list = m->b->terms + zone->terms.first;
+    const tb__terms *list = b->terms + zone->terms.first;
     size_t i = zone->terms.n - 1;
     while (i > 0 && tb__hour_after(list[i].from_us) > hour)
         i--;
     return &list[i];
 }
 
-static const tb__account_terms *account_terms_at(const making *m, int64_t hour)
+static const tb__account_terms *account_terms_at(const tb__billing *b, int64_t hour)
 {
-    size_t i = m->b->n_account_terms - 1;
-    while (i > 0 && tb__hour_after(m->b->account_terms[i].from_us) > hour)
+    size_t i = b->n_account_terms - 1;
+    while (i > 0 && tb__hour_after(b->account_terms[i].from_us) > hour)
         i--;
-    return &m->b->account_terms[i];
+    return &b->account_terms[i];
 }
 
-/* What the bytes of a span are billed by. */
-typedef struct rate {
-    uint32_t part;
-    tb_charge charge;
-    int discount[TB_BILLING_REGION_COUNT];
-    tb_decimal override_price;
-} rate;
-
-static rate rate_at(const making *m, const tb__billed_zone *zone, int64_t hour)
+tb__rate tb__rate_at(const tb__billing *b, const tb__billed_zone *zone, int64_t hour)
 {
-    const tb__terms *own = terms_at(m, zone, hour);
-    const tb__account_terms *account = account_terms_at(m, hour);
-    rate r = {.charge = own->volume ? TB_CHARGE_VOLUME : TB_CHARGE_PREMIUM};
-    while (r.part + 1 < m->b->n_parts && m->b->parts[r.part + 1].from_us <= hour * TB_US_PER_HOUR)
+    const tb__terms *own = terms_at(b, zone, hour);
+    const tb__account_terms *account = account_terms_at(b, hour);
+    tb__rate r = {.charge = own->volume ? TB_CHARGE_VOLUME : TB_CHARGE_PREMIUM};
+    while (r.part + 1 < b->n_parts && b->parts[r.part + 1].from_us <= hour * TB_US_PER_HOUR)
         r.part++;
     if (tb_decimal_sign(own->override_price) > 0) {
         r.charge = TB_CHARGE_OVERRIDE;
@@ -133,7 +126,7 @@ static rate rate_at(const making *m, const tb__billed_zone *zone, int64_t hour)
     return r;
 }
 
-static bool same_rate(const rate *a, const rate *b)
+static bool same_rate(const tb__rate *a, const tb__rate *b)
 {
     return a->part == b->part && a->charge == b->charge &&
            memcmp(a->discount, b->discount, sizeof a->discount) == 0 &&
@@ -145,7 +138,7 @@ static bool same_rate(const rate *a, const rate *b)
 static tb_code add_cut(making *m, int64_t hour, tb_error *err)
 {
     struct tb__billing *b = m->b;
-    if (hour <= m->from_hour || hour >= m->to_hour) return TB_OK;
+    if (hour <= m->from_hour || hour >= m->usage_hour) return TB_OK;
     tb_code code = TB__GROW(b, cuts, err);
     if (!code) b->cuts[b->n_cuts++] = hour;
     return code;
@@ -157,7 +150,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The hours at which something may change for a zone, and the month's end last. */
+/* The hours at which something may change for a zone, and the end of usage last. */
 static tb_code make_cuts(making *m, const tb__billed_zone *zone, tb_error *err)
 {
     struct tb__billing *b = m->b;
@@ -171,29 +164,29 @@ static tb_code make_cuts(making *m, const tb__billed_zone *zone, tb_error *err)
         code = add_cut(m, tb__hour_after(b->account_terms[i].from_us), err);
     if (!code) code = TB__GROW(b, cuts, err);
     if (code) return code;
-    b->cuts[b->n_cuts++] = m->to_hour;
+    b->cuts[b->n_cuts++] = m->usage_hour;
     if (b->n_cuts > 1) qsort(b->cuts, b->n_cuts, sizeof *b->cuts, by_value);
     return TB_OK;
 }
 
 /* --- bytes --- */
 
-static const tb__billed_place *place_of(const making *m, int64_t edge, tb_error *err)
+const tb__billed_place *tb__place_of(const tb__billing *b, int64_t edge, tb_error *err)
 {
-    size_t lo = 0, hi = m->b->n_places;
+    size_t lo = 0, hi = b->n_places;
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        if (m->b->places[mid].edge < edge)
+        if (b->places[mid].edge < edge)
             lo = mid + 1;
         else
             hi = mid;
     }
-    if (lo < m->b->n_places && m->b->places[lo].edge == edge) return &m->b->places[lo];
+    if (lo < b->n_places && b->places[lo].edge == edge) return &b->places[lo];
     tb_fail(err, TB_E_CORRUPT, "series", "Edge location %lld has no code.", (long long)edge);
     return NULL;
 }
 
-static tb_code add_bytes(making *m, const tb__billed_zone *zone, const rate *r,
+static tb_code add_bytes(making *m, const tb__billed_zone *zone, const tb__rate *r,
                          const tb__billed_place *place, const tb__day_sums *sums, tb__day_span span,
                          tb_error *err)
 {
@@ -226,14 +219,14 @@ static tb_code add_location(making *m, const tb__billed_zone *zone, size_t i, tb
 }
 
 /* A span's bytes: an entry for each billing region, and one for each location without. */
-static tb_code make_span(making *m, const tb__billed_zone *zone, const rate *r, tb__day_span span,
+static tb_code make_span(making *m, const tb__billed_zone *zone, const tb__rate *r, tb__day_span span,
                          tb_error *err)
 {
     tb__day_sums regions[TB_BILLING_REGION_COUNT];
     const tb__billed_place *seen[TB_BILLING_REGION_COUNT] = {NULL};
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < zone->series.n; i++) {
-        const tb__billed_place *place = place_of(m, m->b->series[zone->series.first + i].edge, err);
+        const tb__billed_place *place = tb__place_of(m->b, m->b->series[zone->series.first + i].edge, err);
         if (!place) return TB_E_CORRUPT;
         tb__day_sums own = {{0}}, *sums = place->priced ? &regions[place->region] : &own;
         if (place->priced && !seen[place->region]) memset(sums, 0, sizeof *sums);
@@ -278,9 +271,9 @@ static tb_code make_bytes(making *m, const tb__billed_zone *zone, tb_error *err)
     int64_t from = m->from_hour;
     if (!zone->series.n) return TB_OK;
     tb_code code = read_days(m, zone, err);
-    rate now = rate_at(m, zone, from);
+    tb__rate now = tb__rate_at(b, zone, from);
     for (size_t i = 0; !code && i < b->n_cuts; i++) {
-        rate next = i + 1 < b->n_cuts ? rate_at(m, zone, b->cuts[i]) : now;
+        tb__rate next = i + 1 < b->n_cuts ? tb__rate_at(b, zone, b->cuts[i]) : now;
         if (b->cuts[i] == from || (i + 1 < b->n_cuts && same_rate(&now, &next))) continue;
         code = make_span(m, zone, &now, (tb__day_span){m->month, from, b->cuts[i]}, err);
         from = b->cuts[i];
@@ -365,33 +358,32 @@ static tb_code make_zones(making *m, tb_error *err)
 /* --- balancers --- */
 
 /* Adds a span of one counter of a series, late usage taken off. */
-static tb_code add_counter(making *m, int64_t series, tb_metric metric, int scope, int64_t owner,
-                           tb__day_span span, tb__day_sums *sums, tb_error *err)
+static tb_code add_counter(tb_store *store, int64_t series, tb_metric metric, int scope,
+                           int64_t owner, tb__day_span span, tb__day_sums *sums, tb_error *err)
 {
     uint64_t days[32];
     tb__day_sums own = {{0}};
     if (!series || span.from_hour >= span.to_hour) return TB_OK;
-    tb_code code = tb__days_read(m->store, series, metric, m->month, days, err);
-    if (!code) code = tb__days_add(m->store, series, metric, days, span, &own, err);
+    tb_code code = tb__days_read(store, series, metric, span.month, days, err);
+    if (!code) code = tb__days_add(store, series, metric, days, span, &own, err);
     if (!code)
-        code = tb__days_take_late(m->b, scope, owner, TB_ALL, scope == TB__SCOPE_ZONE, span, &own,
+        code = tb__days_take_late(store->billing, scope, owner, TB_ALL, scope == TB__SCOPE_ZONE, span, &own,
                                   err);
     for (int i = 0; i < TB__MONTH_DAYS; i++)
         sums->day[i] += own.day[i];
     return code;
 }
 
-/* Requests that reached a balancer: imported rows, and those of zones attached at that hour. */
-static tb_code requests_of(making *m, const tb__billed_balancer *own, tb__day_span span,
-                           tb__day_sums *sums, tb_error *err)
+tb_code tb__requests_of(tb_store *store, const tb__billed_balancer *own, tb__day_span span,
+                        tb__day_sums *sums, tb_error *err)
 {
     tb_code code =
-        add_counter(m, own->series, TB_M_REQUESTS, TB__SCOPE_BALANCER, own->id, span, sums, err);
+        add_counter(store, own->series, TB_M_REQUESTS, TB__SCOPE_BALANCER, own->id, span, sums, err);
     for (size_t i = own->ties.first; !code && i < own->ties.first + own->ties.n; i++) {
-        const tb__tie *tie = &m->b->ties[i];
-        tb__day_span tied = {m->month, tb__later(span.from_hour, tb__hour_after(tie->from_us)),
+        const tb__tie *tie = &store->billing->ties[i];
+        tb__day_span tied = {span.month, tb__later(span.from_hour, tb__hour_after(tie->from_us)),
                              tb__earlier(span.to_hour, tb__hour_after(tie->to_us))};
-        code = add_counter(m, tie->series, TB_M_BALANCER_REQUESTS, TB__SCOPE_ZONE, tie->zone, tied,
+        code = add_counter(store, tie->series, TB_M_BALANCER_REQUESTS, TB__SCOPE_ZONE, tie->zone, tied,
                            sums, err);
     }
     return code;
@@ -402,9 +394,10 @@ static tb_code make_balancer(making *m, const tb__billed_balancer *own, uint32_t
 {
     const tb_bill_part *p = &m->b->parts[part];
     tb__day_sums sums = {{0}};
-    tb__day_span span = {m->month, p->from_us / TB_US_PER_HOUR, p->to_us / TB_US_PER_HOUR};
+    tb__day_span span = {m->month, p->from_us / TB_US_PER_HOUR,
+                         tb__earlier(p->to_us / TB_US_PER_HOUR, m->usage_hour)};
     tb_bill_balancer entry = {.balancer = own->id, .part = part};
-    tb_code code = requests_of(m, own, span, &sums, err);
+    tb_code code = tb__requests_of(m->store, own, span, &sums, err);
     if (!code) code = TB__GROW(m->b, bill_balancers, err);
     if (code) return code;
     int64_t before = *existed_us;
@@ -487,6 +480,7 @@ static tb_code begin(making *m, tb_store *store, int64_t account, int64_t month,
                   .to_us = tb__month_start_us(month + 1)};
     m->from_hour = m->from_us / TB_US_PER_HOUR;
     m->to_hour = m->to_us / TB_US_PER_HOUR;
+    m->usage_hour = m->to_hour;
     m->until_us = m->to_us;
     tb_code code = tb__billed_load(store, account, known, zones, &m->b, err);
     if (code) return code;
@@ -512,16 +506,17 @@ static tb_code prices_known(making *m, int64_t *ret_priced, tb_error *err)
 }
 
 static tb_code make(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
-                    const tb_book *books, size_t n_books, int64_t now_us, tb_bill_source *ret,
-                    tb_error *err)
+                    const tb_book *books, size_t n_books, int64_t now_us, int64_t usage_us,
+                    tb_bill_source *ret, tb_error *err)
 {
     making m;
     tb_code code = begin(&m, store, account, month, watermark, true, err);
     if (!code) code = prices_known(&m, &m.priced, err);
     if (!code) code = tb__places_load(store, m.priced, m.b->known, err);
     if (code) return code;
-    const tb__account_terms *terms = account_terms_at(&m, m.to_hour - 1);
+    const tb__account_terms *terms = account_terms_at(m.b, m.to_hour - 1);
     m.until_us = tb__earlier(m.to_us, tb__later(now_us, m.from_us));
+    m.usage_hour = tb__earlier(m.to_hour, tb__later(tb_hour_from_us(usage_us), m.from_hour));
     code = make_parts(&m, books, n_books, terms->currency, err);
     if (!code) code = make_zones(&m, err);
     if (!code) code = make_balancers(&m, err);
@@ -538,12 +533,22 @@ tb_code tb_store_bill_input(tb_store *store, int64_t account, int64_t month, uin
                             const tb_book *books, size_t n_books, int64_t now_us,
                             tb_bill_source *ret_source, tb_error *err)
 {
+    return tb_store_bill_input_until(store, account, month, watermark, books, n_books, now_us,
+                                     TB_US_LAST, ret_source, err);
+}
+
+tb_code tb_store_bill_input_until(tb_store *store, int64_t account, int64_t month,
+                                  uint64_t watermark, const tb_book *books, size_t n_books,
+                                  int64_t now_us, int64_t usage_us, tb_bill_source *ret_source,
+                                  tb_error *err)
+{
     tb_code code = check_month(month, err);
     if (code) return code;
     bool own_snapshot = sqlite3_get_autocommit(store->db);
     if (own_snapshot) code = tb_store_read_begin(store, err);
     if (!code)
-        code = make(store, account, month, watermark, books, n_books, now_us, ret_source, err);
+        code = make(store, account, month, watermark, books, n_books, now_us, usage_us, ret_source,
+                    err);
     if (own_snapshot) tb_store_read_end(store);
     return code;
 }
@@ -562,7 +567,7 @@ static tb_code balancer_month(tb_store *store, int64_t account, int64_t balancer
         const tb__billed_balancer *own = &m.b->balancers[i];
         tb__day_span span = {month, m.from_hour, m.to_hour};
         if (own->id != balancer) continue;
-        code = requests_of(&m, own, span, &sums, err);
+        code = tb__requests_of(store, own, span, &sums, err);
         if (code) return code;
         const tb__spell *last = &m.b->spells[own->spells.first + own->spells.n - 1];
         *ret = (tb_balancer_month){account, own->created_us, last->to_us,

@@ -187,6 +187,23 @@ TB_MUST_USE tb_code tb__span_put(tb_store *store, tb__statement put, int64_t id,
                                  int64_t to_us, tb_error *err);
 TB_MUST_USE tb_code tb__book_spans_rebuild(tb_store *store, tb_error *err);
 
+/* --- bill_input.c --- */
+
+/* What the bytes of a span are billed by. */
+typedef struct tb__rate {
+    uint32_t part;
+    tb_charge charge;
+    int discount[TB_BILLING_REGION_COUNT];
+    tb_decimal override_price;
+} tb__rate;
+/* In force for a zone at an hour. */
+tb__rate tb__rate_at(const tb__billing *billing, const tb__billed_zone *zone, int64_t hour);
+/* NULL: TB_E_CORRUPT. */
+const tb__billed_place *tb__place_of(const tb__billing *billing, int64_t edge, tb_error *err);
+/* Requests that reached a balancer: imported rows, and those of zones attached at that hour. */
+TB_MUST_USE tb_code tb__requests_of(tb_store *store, const tb__billed_balancer *own,
+                                    tb__day_span span, tb__day_sums *sums, tb_error *err);
+
 /* --- invoices.c, ledger.c --- */
 
 /* The chain value of an entry after `before` (32 zero bytes at the beginning). */

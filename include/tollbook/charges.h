@@ -7,6 +7,7 @@
 #define TOLLBOOK_CHARGES_H
 
 #include "tollbook/bill.h"
+#include "tollbook/history.h"
 #include "tollbook/store.h"
 
 /* --- books --- */
@@ -69,7 +70,23 @@ typedef struct tb_bill_source {
 TB_MUST_USE tb_code tb_store_bill_input(tb_store *store, int64_t account, int64_t month,
                                         uint64_t watermark, const tb_book *books, size_t n_books,
                                         int64_t now_us, tb_bill_source *ret_source, tb_error *err);
+/* The same with usage of the hours before usage_us's alone: a month as far as it had come, while
+ * fees go on to now_us. For forecasts, and for trying them on months that are over. */
+TB_MUST_USE tb_code tb_store_bill_input_until(tb_store *store, int64_t account, int64_t month,
+                                              uint64_t watermark, const tb_book *books,
+                                              size_t n_books, int64_t now_us, int64_t usage_us,
+                                              tb_bill_source *ret_source, tb_error *err);
 void tb_bill_source_release(tb_bill_source *source);
+
+/* Daily usage of the days [from_day, to_day) (numbers since 1970), sorted by how each zone is billed
+ * at at_us: what has changed its type has its whole past with the new one. Late usage and deleted
+ * zones are in it. tb_usage_history_release. TB_E_NOT_FOUND: no such account. */
+TB_MUST_USE tb_code tb_store_usage_history(tb_store *store, int64_t account, int64_t from_day,
+                                           int64_t to_day, int64_t at_us,
+                                           tb_usage_history *ret_history, tb_error *err);
+void tb_usage_history_release(tb_usage_history *history);
+/* Hours since 1970 of the newest bucket of any account; INT64_MIN where there is none. */
+TB_MUST_USE tb_code tb_store_newest_hour(tb_store *store, int64_t *ret_hour, tb_error *err);
 
 /* Accounts that have anything in a month: a zone or balancer that existed, or usage. free(). */
 TB_MUST_USE tb_code tb_store_billed_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,

@@ -38,6 +38,7 @@ PUBLIC = {
     "range": "stats", "series": "stats",
     "json": "encode", "answer": "encode",
     "book": "billing", "tariff": "billing", "bill": "billing",
+    "history": "billing",
     "invoice": "invoice", "correction": "invoice", "usage": "invoice",
     "whatif": "whatif",
     "advice": "advice", "forecast": "advice", "percentile": "advice", "breakeven": "advice", "solve": "advice",
