@@ -23,6 +23,9 @@ void api_balancer_usage(request *r);
 void api_billing(request *r);
 void api_billing_summary(request *r);
 
+/* forecast.c */
+void api_forecast(request *r);
+
 /* invoices.c */
 void api_invoices(request *r);
 void api_invoice(request *r);

@@ -31,6 +31,7 @@ int cli_book_drop(const cli_call *call);
 int cli_book_report(const cli_call *call);
 int cli_usage(const cli_call *call);
 int cli_invoice(const cli_call *call);
+int cli_forecast(const cli_call *call);
 int cli_ledger(const cli_call *call);
 int cli_ledger_pay(const cli_call *call);
 int cli_ledger_adjust(const cli_call *call);

@@ -311,6 +311,31 @@ static const cli_option invoice_options[] = {
     PROGRESS,
 };
 
+static const cli_option forecast_options[] = {
+    DB,
+    ID("account", "ID", "whose month"),
+    {.name = "seed",
+     .value = "N",
+     .kind = CLI_NUMBER,
+     .min = 0,
+     .max = UINT32_MAX,
+     .help = "where the generator begins; the same gives the same answer; default 1"},
+    {.name = "paths",
+     .value = "N",
+     .kind = CLI_NUMBER,
+     .min = 100,
+     .max = 100000,
+     .help = "rests of the month to draw; default 10000, with --backtest 1000"},
+    {.name = "backtest",
+     .kind = CLI_FLAG,
+     .help = "forecast months that are over, and say how often they came out within p5 to p95"},
+    {.name = "format",
+     .value = "table|json",
+     .kind = CLI_CHOICE,
+     .help = "default: table on a terminal, json otherwise"},
+    PROGRESS,
+};
+
 #define ACCOUNT                                                                                    \
     {                                                                                              \
         .name = "account", .value = "ID", .kind = CLI_NUMBER, .required = true, .min = 1,          \
@@ -518,6 +543,15 @@ const cli_command cli_commands[] = {
                 "what to mend; the others are done.",
      OPTIONS(invoice_options),
      .run = cli_invoice},
+    {.name = "forecast",
+     .operands = "",
+     .summary = "Forecast an account's running month: usage and money, with a 90 % interval",
+     .details = "Advice, never a bill. From up to 26 weeks of daily usage: a robust trend and weekly\n"
+                "season, and 10,000 possible rests of the month, each rated with the prices in\n"
+                "force. With --backtest, --account is optional; the last 12 months are forecast as\n"
+                "they stood at the start of their 1st, 6th, 11th, 16th and 21st day.",
+     OPTIONS(forecast_options),
+     .run = cli_forecast},
     {.name = "ledger pay",
      .operands = "",
      .summary = "Enter a payment",

@@ -89,7 +89,7 @@ class Billing(Case):
     def test_roles(self):
         self.assertEqual(self.usage(key="zones").status, 200)
         self.refused(self.usage(key="billing"), 403, "authorization.forbidden")
-        for path in ("/billing", "/billing/summary", "/billing/invoices",
+        for path in ("/billing", "/billing/summary", "/billing/forecast", "/billing/invoices",
                      "/billing/invoices/2026-000001",
                      "/billing/invoices/2026-000001/lines/1/explain"):
             self.assertEqual(self.server.get(path, "billing").status, 200, path)
@@ -111,6 +111,23 @@ class Billing(Case):
         self.assertEqual(invoice["DocumentDownloadUrl"], "/billing/invoices/2026-000001")
         self.assertEqual(model["Balance"], 100 + invoice["Amount"])
         self.assertGreater(model["MonthlyBandwidthUsed"], 10**9)
+
+    def test_forecast_is_what_the_command_prints(self):
+        answer = self.server.get("/billing/forecast")
+        self.assertEqual(answer.body, run("forecast", "--db", self.server.db, "--account", 1).stdout)
+        again = self.server.get("/billing/forecast", "user", If_None_Match=answer.headers["etag"])
+        self.assertEqual(again.status, 304)
+        query = "/billing/forecast?seed=7&paths=500"
+        self.assertEqual(self.server.get(query).body,
+                         run("forecast", "--db", self.server.db, "--account", 1, "--seed", 7,
+                             "--paths", 500).stdout)
+        self.assertEqual(self.server.get("/billing/forecast", "other").json()["account"], 2)
+
+    def test_forecast_refuses_what_it_cannot_draw(self):
+        for query, field in (("seed=-1", "seed"), ("seed=4294967296", "seed"), ("seed=x", "seed"),
+                             ("paths=99", "paths"), ("paths=10001", "paths")):
+            self.refused(self.server.get("/billing/forecast?" + query), 400, "validation_error",
+                         field)
 
     def test_summary_shows_charges_bytes_and_enabled(self):
         zones = {z["PullZoneId"]: z for z in self.server.get("/billing/summary").json()}

@@ -5,7 +5,7 @@ from tool import TOOL, Case
 
 COMMANDS = ["init", "apply", "key create", "key revoke", "key list", "ingest", "import", "serve",
             "stats", "book add", "book list", "book show", "book diff", "book", "usage", "invoice",
-            "ledger pay", "ledger adjust", "ledger", "verify", "backup", "query"]
+            "forecast", "ledger pay", "ledger adjust", "ledger", "verify", "backup", "query"]
 
 
 class Usage(Case):
@@ -18,7 +18,7 @@ class Usage(Case):
             self.assertEqual(own, self.run_tool("help", *command.split()).out)
             self.assertTrue(own.startswith(f"usage: tollbook {command} "))
             self.assertIn("  --db FILE", own)
-        for later in ("whatif", "forecast"):
+        for later in ("whatif",):
             self.assertNotIn(f"\n  {later} ", text)
 
     def test_help_of_a_group_lists_its_words(self):

@@ -1,0 +1,116 @@
+/* Forecasts of the running month: usage and money, as a mean and as quantiles (billing.md 6).
+ *
+ * Method. Each product and region (premium EU, volume, requests of load balancers...) is a series of
+ * daily sums. A robust regression (bisquare, gsl_multifit_robust) gives its level, its weekly season
+ * and, with 8 weeks of history, its trend. Then come `paths` possible rests of the month: each takes
+ * blocks of 7 residuals in a row, drawn at the same places for all series so that what moves together
+ * stays together, and moves the whole rest of the month by what blocks drawn for the past would have
+ * moved the fit. Usage so far is a fact and stays; only what is left of the month is drawn. Each
+ * path's month is rated by tb_bill_rate, so the interval is right where tiers end.
+ *
+ * Figures stay within bounds: no day is negative, a residual counts up to 6 robust deviations (or the
+ * 95th percentile of all, where that is more), a fitted day up to twice the largest day so bounded.
+ *
+ * A level that has changed: where the newest 14 days lie off the fit of 26 weeks, 12 weeks are fitted,
+ * then 4.
+ *
+ * Short histories take a plainer rule, and say so: methods and reasons stand with each series.
+ *
+ * What is promised: the same input, seed and paths give the same forecast, whatever the compiler and
+ * its optimisation, for one version of tollbook and of GSL. The fit is rounded to whole units;
+ * everything after it is arithmetic on integers.
+ *
+ * Rated like the invoice, with three differences: bytes of zones that are billed alike are one line;
+ * zones with prices of their own share the mean of them; and what rounding each zone's line gave or
+ * took in the month before is given or taken again. Fees run to the month's end as they are on now. */
+#ifndef TOLLBOOK_FORECAST_H
+#define TOLLBOOK_FORECAST_H
+
+#include "tollbook/advice.h"
+#include "tollbook/history.h"
+
+#define TB_FORECAST_GENERATOR   "mt19937" /* gsl_rng_mt19937 */
+#define TB_FORECAST_DAYS        182 /* of history: 26 weeks */
+#define TB_FORECAST_PATHS       10000
+#define TB_FORECAST_PATHS_MAX   100000
+#define TB_FORECAST_SEED        1
+#define TB_FORECAST_AHEAD_MAX   38 /* days: a month and a week in which nothing came in */
+#define TB_FORECAST_DAY_MAX     INT64_C(100000000000000000) /* 10^17 units a day of a series */
+#define TB_FORECAST_LINES       256 /* with more lines there are fewer paths, at least 500 */
+
+/* From the most to the least able. X(NAME, text, days of history, reason) */
+#define TB_FORECAST_METHODS(X)                                                                     \
+    X(TREND, "trend_and_season", 56, "")                                                           \
+    X(SEASON, "season", 28, "Fewer than 56 days of history: no trend is taken from them.")         \
+    X(PLAIN, "plain_days", 1,                                                                      \
+      "Fewer than 28 days of history: each day to come is drawn from the days there are.")         \
+    X(UNFIT, "plain_days", 1,                                                                      \
+      "The regression does not settle: each day to come is drawn from the last 28 days.")          \
+    X(ENDED, "ended", 28, "No usage in the last 28 days: none is expected.")                       \
+    X(SO_FAR, "so_far", 0, "No complete day of history: the month stays as it is so far.")
+typedef enum tb_forecast_method {
+#define TB_X(name, text, days, reason) TB_FORECAST_##name,
+    TB_FORECAST_METHODS(TB_X)
+#undef TB_X
+        TB_FORECAST_METHOD_COUNT
+} tb_forecast_method;
+const char *tb_forecast_method_name(tb_forecast_method method);
+const char *tb_forecast_method_reason(tb_forecast_method method);
+
+typedef struct tb_forecast_input {
+    const tb_bill_input *month;      /* the whole month, not running; usage before from_us alone */
+    const tb_usage_history *history; /* complete days; the last ends where from_us's day begins */
+    int64_t from_us;                 /* on an hour, within a week before the month or in it */
+    tb_decimal rounding;             /* lines' rounded less exact amounts, in the month before */
+    uint64_t seed;                   /* below 2^32 */
+    uint32_t paths;                  /* 1..TB_FORECAST_PATHS_MAX */
+} tb_forecast_input;
+
+/* Quantiles are nearest rank: of n paths in ascending order the ceil(p n / 100)-th. The mean is
+ * rounded half up. */
+typedef struct tb_forecast_spread {
+    tb_i128 mean, p5, p50, p95;
+} tb_forecast_spread;
+
+typedef struct tb_forecast_usage {
+    bool used; /* false: none ever, the rest is zero */
+    tb_forecast_method method;
+    size_t days;    /* of history the method looked at */
+    size_t bounded; /* of these, days that counted less than they were */
+    tb_i128 so_far;
+    tb_forecast_spread month; /* so_far included */
+} tb_forecast_usage;
+
+#define TB_FORECAST_UNPRICED_MAX 8
+
+typedef struct tb_forecast {
+    int64_t account, month, from_us;
+    char currency[4], book[65]; /* book in force at the month's end, "": none */
+    int minor_digits;
+    uint64_t seed;
+    uint32_t paths;
+    tb_forecast_method method; /* the least able one of series with usage to come */
+    tb_forecast_usage usage[TB_USAGE_COLUMNS];
+    tb_i128 bytes_so_far;
+    tb_forecast_spread bytes;
+    /* Mantissas with minor_digits: net of tax, and with it. */
+    tb_forecast_spread net, gross;
+    bool complete; /* false: some usage has no price and is not in the money */
+    tb_unpriced unpriced[TB_FORECAST_UNPRICED_MAX]; /* of the usage so far */
+    size_t n_unpriced;
+} tb_forecast;
+
+/* Errors: those of tb_bill_rate; VALIDATION where the input is not as written above; OVERFLOW where
+ * a day is past TB_FORECAST_DAY_MAX; INTERNAL without tb_advice_start; NOMEM. Memory: 16 bytes for
+ * each path and series, and a megabyte. */
+TB_MUST_USE tb_code tb_forecast_make(const tb_forecast_input *input, const tb_alloc *alloc,
+                                     tb_forecast *ret_forecast, tb_error *err);
+
+/* Amounts and quantities are decimal text. One object, no line end. */
+TB_MUST_USE tb_code tb_forecast_json(const tb_forecast *forecast, tb_buf *out, tb_error *err);
+/* "premium", "volume", "override", "unpriced", "load_balancer". */
+const char *tb_usage_product_name(int column);
+/* The billing region's name, "" where it does not apply. */
+const char *tb_usage_region_name(int column);
+
+#endif

@@ -1,0 +1,57 @@
+/* An account's forecast from the store, and how well such forecasts would have done on months that
+ * are over: for the command line and for HTTP. In the caller's snapshot. */
+#ifndef TOLLBOOK_SERVER_API_ACCOUNT_FORECAST_H
+#define TOLLBOOK_SERVER_API_ACCOUNT_FORECAST_H
+
+#include "api/month_bill.h"
+#include "tollbook/forecast.h"
+
+/* Longest answer: some 300 bytes a series. */
+#define FORECAST_MAX ((size_t)64 << 10)
+
+/* Where what is known ends: now, or the newest hour of usage where that is at most a week behind
+ * (logs that come late would otherwise pass for days without usage). On an hour. */
+TB_MUST_USE tb_code forecast_from(tb_store *store, int64_t now_us, int64_t *ret_from_us,
+                                  tb_error *err);
+
+/* What is asked: the month, from a moment in it (or up to a week before) on. */
+typedef struct forecast_question {
+    int64_t account, month, from_us;
+    uint64_t seed;
+    uint32_t paths;
+} forecast_question;
+/* TB_E_NOT_FOUND: no such account. */
+TB_MUST_USE tb_code account_forecast(tb_store *store, const month_books *books,
+                                     const forecast_question *question, tb_forecast *ret_forecast,
+                                     tb_error *err);
+
+/* --- backtest --- */
+
+#define BACKTEST_PATHS  1000
+#define BACKTEST_MONTHS 12
+#define BACKTEST_DAYS   5 /* of each month: the starts of its 1st, 6th, 11th, 16th and 21st day */
+
+/* Forecasts whose outcome is known. A hit lies within p5 to p95. error: of the median from the
+ * outcome, in tenths of a percent of it, without sign, summed (outcomes of 0 left out). */
+typedef struct backtest_count {
+    size_t n, money_hits, bytes_hits;
+    size_t errors;
+    uint64_t error_permille;
+} backtest_count;
+
+typedef struct backtest_result {
+    backtest_count all, by_day[BACKTEST_DAYS];
+    size_t months; /* account-months with a fitted history */
+    size_t skipped; /* account-months that were over before 28 days of usage were known */
+} backtest_result;
+
+extern const int backtest_days[BACKTEST_DAYS];
+
+/* Adds the account's last BACKTEST_MONTHS complete months before now to *result: each as it stood at
+ * those days, against the month as it came out. Months with fewer than 28 days of history before
+ * them are skipped. */
+TB_MUST_USE tb_code account_backtest(tb_store *store, const month_books *books, int64_t account,
+                                     int64_t now_us, uint64_t seed, uint32_t paths,
+                                     backtest_result *result, tb_error *err);
+
+#endif

@@ -1,0 +1,329 @@
+/* tollbook forecast: the running month of an account, as a table for people or as the bytes that
+ * GET /billing/forecast answers; --backtest: how well forecasts of past months would have done. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/account_forecast.h"
+#include "cli/cli.h"
+#include "tollbook/calendar.h"
+
+static bool wants_table(const cli_call *call)
+{
+    return cli_given(call, "format") ? cli_is(call, "format", "table") : isatty(STDOUT_FILENO) != 0;
+}
+
+/* --- the table --- */
+
+#define CELL 24
+
+/* Bytes as GB with three digits, requests as they are. */
+static void put_units(tb_i128 value, bool bytes)
+{
+    char text[TB_DECIMAL_TEXT_MAX + 1];
+    tb_decimal shown = {value, 0};
+    tb_error err;
+    if (bytes && (tb_decimal_shift(shown, 9, &shown, &err) ||
+                  tb_decimal_round(shown, 3, TB_HALF_UP, &shown, &err)))
+        shown = (tb_decimal){value, 0};
+    *tb_decimal_put_fixed(text, shown, bytes ? 3 : 0) = 0;
+    printf(" %16s", text);
+}
+
+static void put_spread(const tb_forecast_spread *s, bool bytes)
+{
+    put_units(s->mean, bytes);
+    put_units(s->p5, bytes);
+    put_units(s->p50, bytes);
+    put_units(s->p95, bytes);
+}
+
+static void put_usage(const tb_forecast *f)
+{
+    printf("%-*s %16s %16s %16s %16s %16s  %s\n", CELL, "usage", "so far", "mean", "p5", "p50",
+           "p95", "method");
+    for (int c = 0; c < TB_USAGE_COLUMNS; c++) {
+        const tb_forecast_usage *u = &f->usage[c];
+        char name[64];
+        bool bytes = c != TB_USAGE_REQUESTS;
+        if (!u->used) continue;
+        snprintf(name, sizeof name, "%s%s%s, %s", tb_usage_product_name(c),
+                 *tb_usage_region_name(c) ? " " : "", tb_usage_region_name(c),
+                 bytes ? "GB" : "requests");
+        printf("%-*s", CELL, name);
+        put_units(u->so_far, bytes);
+        put_spread(&u->month, bytes);
+        printf("  %s, %zu days\n", tb_forecast_method_name(u->method), u->days);
+    }
+    printf("%-*s", CELL, "all bytes, GB");
+    put_units(f->bytes_so_far, true);
+    put_spread(&f->bytes, true);
+    putchar('\n');
+}
+
+static void put_amount(const tb_forecast *f, const char *name, const tb_forecast_spread *s)
+{
+    const tb_i128 values[] = {s->mean, s->p5, s->p50, s->p95};
+    printf("%-*s %16s", CELL, name, "");
+    for (size_t i = 0; i < 4; i++) {
+        char text[TB_DECIMAL_TEXT_MAX + 1];
+        *tb_decimal_put_fixed(text, (tb_decimal){values[i], f->minor_digits}, f->minor_digits) = 0;
+        printf(" %16s", text);
+    }
+    putchar('\n');
+}
+
+/* Each reason once. */
+static void put_reasons(const tb_forecast *f)
+{
+    bool said[TB_FORECAST_METHOD_COUNT] = {false};
+    for (int c = 0; c < TB_USAGE_COLUMNS; c++) {
+        tb_forecast_method method = f->usage[c].method;
+        const char *reason = tb_forecast_method_reason(method);
+        if (!f->usage[c].used || said[method] || !*reason) continue;
+        said[method] = true;
+        printf("%s: %s\n", tb_forecast_method_name(method), reason);
+    }
+}
+
+static void put_table(const tb_forecast *f)
+{
+    char month[8], until[20], net[32], gross[32];
+    month_format(f->month, month);
+    tb_time_format(f->from_us, until);
+    printf("Account %" PRId64 ", %s: forecast, not a bill. Usage until %.20s is known; book %s.\n\n",
+           f->account, month, until, *f->book ? f->book : "none");
+    snprintf(net, sizeof net, "net, %s", f->currency);
+    snprintf(gross, sizeof gross, "with tax, %s", f->currency);
+    put_usage(f);
+    putchar('\n');
+    put_amount(f, net, &f->net);
+    put_amount(f, gross, &f->gross);
+    putchar('\n');
+    put_reasons(f);
+    if (!f->complete)
+        printf("Some usage has no price and is not in the amounts: see `tollbook invoice`.\n");
+    printf("%" PRIu32 " paths, generator " TB_FORECAST_GENERATOR ", seed %" PRIu64 ".\n", f->paths,
+           f->seed);
+}
+
+static tb_code put_json(const tb_forecast *f, tb_error *err)
+{
+    tb_buf out;
+    tb_buf_init(&out, FORECAST_MAX, NULL);
+    tb_code code = tb_forecast_json(f, &out, err);
+    if (!code) fwrite(out.data, 1, out.len, stdout);
+    tb_buf_release(&out);
+    return code;
+}
+
+static tb_code forecast(const cli_call *call, tb_store *store, const month_books *books,
+                        int64_t now_us, tb_error *err)
+{
+    tb_forecast f;
+    forecast_question q = {.account = cli_number(call, "account", 0),
+                           .month = month_of_us(now_us),
+                           .seed = (uint64_t)cli_number(call, "seed", TB_FORECAST_SEED),
+                           .paths = (uint32_t)cli_number(call, "paths", TB_FORECAST_PATHS)};
+    tb_code code = forecast_from(store, now_us, &q.from_us, err);
+    if (!code) code = account_forecast(store, books, &q, &f, err);
+    if (code) return code;
+    if (!wants_table(call)) return put_json(&f, err);
+    put_table(&f);
+    return TB_OK;
+}
+
+/* --- backtest --- */
+
+/* A share in tenths of a percent, as text: "91.3". */
+static void percent(char out[24], uint64_t part, size_t n)
+{
+    uint64_t permille = n ? (part * 1000 + n / 2) / n : 0;
+    snprintf(out, 24, "%" PRIu64 ".%" PRIu64, permille / 10, permille % 10);
+}
+
+typedef struct shares {
+    char money[24], bytes[24], error[24];
+} shares;
+
+static shares shares_of(const backtest_count *c)
+{
+    shares s;
+    percent(s.money, c->money_hits, c->n);
+    percent(s.bytes, c->bytes_hits, c->n);
+    uint64_t mean = c->errors ? (c->error_permille + c->errors / 2) / c->errors : 0;
+    snprintf(s.error, sizeof s.error, "%" PRIu64 ".%" PRIu64, mean / 10, mean % 10);
+    return s;
+}
+
+static void put_count_table(const char *name, const backtest_count *c)
+{
+    shares s = shares_of(c);
+    printf("%-16s %10zu", name, c->n);
+    if (c->n)
+        printf(" %16s %16s %16s\n", s.money, s.bytes, s.error);
+    else
+        printf(" %16s %16s %16s\n", "-", "-", "-");
+}
+
+static void put_count_json(const backtest_count *c)
+{
+    shares s = shares_of(c);
+    printf("\"forecasts\":%zu,\"money_hits\":%zu,\"bytes_hits\":%zu", c->n, c->money_hits,
+           c->bytes_hits);
+    if (c->n)
+        printf(",\"money_coverage\":\"%s\",\"bytes_coverage\":\"%s\",\"median_error\":\"%s\"",
+               s.money, s.bytes, s.error);
+    else
+        printf(",\"money_coverage\":null,\"bytes_coverage\":null,\"median_error\":null");
+}
+
+static void put_result_json(const backtest_result *r)
+{
+    printf("\"months\":%zu,\"months_skipped\":%zu,", r->months, r->skipped);
+    put_count_json(&r->all);
+    printf(",\"from_day\":[");
+    for (int i = 0; i < BACKTEST_DAYS; i++) {
+        printf("%s{\"day\":%d,", i ? "," : "", backtest_days[i]);
+        put_count_json(&r->by_day[i]);
+        putchar('}');
+    }
+    printf("]");
+}
+
+static void put_result_table(const backtest_result *total)
+{
+    char name[32];
+    put_count_table("all", &total->all);
+    for (int i = 0; i < BACKTEST_DAYS; i++) {
+        snprintf(name, sizeof name, "from day %d", backtest_days[i]);
+        put_count_table(name, &total->by_day[i]);
+    }
+    printf("\nOf %zu months, at %d days of each; %zu months had too short a history.\n"
+           "Coverage: percent of outcomes within p5 to p95, which should be about 90.\n"
+           "Error: of the median amount, percent of the outcome, on average.\n",
+           total->months, BACKTEST_DAYS, total->skipped);
+}
+
+static void add_count(backtest_count *to, const backtest_count *c)
+{
+    to->n += c->n;
+    to->money_hits += c->money_hits;
+    to->bytes_hits += c->bytes_hits;
+    to->errors += c->errors;
+    to->error_permille += c->error_permille;
+}
+
+static void add_result(backtest_result *to, const backtest_result *r)
+{
+    add_count(&to->all, &r->all);
+    for (int i = 0; i < BACKTEST_DAYS; i++)
+        add_count(&to->by_day[i], &r->by_day[i]);
+    to->months += r->months;
+    to->skipped += r->skipped;
+}
+
+/* The account asked for, or all that had anything in the last complete month. */
+static tb_code accounts_of(const cli_call *call, tb_store *store, int64_t now_us,
+                           int64_t **ret_accounts, size_t *ret_n, tb_error *err)
+{
+    if (!cli_given(call, "account"))
+        return tb_store_billed_accounts(store, month_of_us(now_us) - 1, ret_accounts, ret_n, err);
+    int64_t *one = malloc(sizeof *one);
+    if (!one) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    *one = cli_number(call, "account", 0);
+    *ret_accounts = one;
+    *ret_n = 1;
+    return TB_OK;
+}
+
+static void put_account(bool table, size_t i, int64_t account, const backtest_result *r)
+{
+    char name[32];
+    if (table) {
+        snprintf(name, sizeof name, "account %" PRId64, account);
+        put_count_table(name, &r->all);
+        return;
+    }
+    printf("%s{\"account\":%" PRId64 ",", i ? "," : "", account);
+    put_result_json(r);
+    putchar('}');
+}
+
+static void begin_backtest(bool table, uint64_t seed, uint32_t paths)
+{
+    if (table)
+        printf("%-16s %10s %16s %16s %16s\n", "", "forecasts", "money coverage", "bytes coverage",
+               "error");
+    else
+        printf("{\"seed\":%" PRIu64 ",\"generator\":\"" TB_FORECAST_GENERATOR "\",\"paths\":%" PRIu32
+               ",\"interval\":\"p5 to p95\",\"accounts\":[",
+               seed, paths);
+}
+
+static tb_code backtest(const cli_call *call, tb_store *store, const month_books *books,
+                        int64_t now_us, tb_error *err)
+{
+    backtest_result total = {.months = 0};
+    int64_t *accounts = NULL;
+    size_t n = 0;
+    bool table = wants_table(call), progress = cli_given(call, "progress");
+    uint64_t seed = (uint64_t)cli_number(call, "seed", TB_FORECAST_SEED);
+    uint32_t paths = (uint32_t)cli_number(call, "paths", BACKTEST_PATHS);
+    tb_code code = accounts_of(call, store, now_us, &accounts, &n, err);
+    if (code) return code;
+    begin_backtest(table, seed, paths);
+    for (size_t i = 0; !code && i < n; i++) {
+        backtest_result r = {.months = 0};
+        code = account_backtest(store, books, accounts[i], now_us, seed, paths, &r, err);
+        if (code) break;
+        put_account(table, i, accounts[i], &r);
+        add_result(&total, &r);
+        if (progress) cli_say(call, "%zu of %zu accounts", i + 1, n);
+    }
+    free(accounts);
+    if (code) return code;
+    if (table) {
+        put_result_table(&total);
+        return TB_OK;
+    }
+    printf("],\"total\":{");
+    put_result_json(&total);
+    printf("}}\n");
+    return TB_OK;
+}
+
+/* --- the whole --- */
+
+static tb_code run(const cli_call *call, tb_store *store, int64_t now_us, tb_error *err)
+{
+    month_books books;
+    tb_code code = tb_store_read_begin(store, err);
+    if (code) return code;
+    code = month_books_read(store, &books, err);
+    if (!code) {
+        code = (cli_given(call, "backtest") ? backtest : forecast)(call, store, &books, now_us, err);
+        month_books_release(&books);
+    }
+    tb_store_read_end(store);
+    return code;
+}
+
+int cli_forecast(const cli_call *call)
+{
+    tb_store *store;
+    tb_error err;
+    int64_t now_us;
+    if (!cli_given(call, "account") && !cli_given(call, "backtest")) {
+        cli_say(call, "Give --account ID. --backtest alone takes all accounts.");
+        return tb_code_exit(TB_E_USAGE);
+    }
+    int status = cli_clock(call, &now_us);
+    if (status == 0) status = cli_open(call, false, now_us, &store);
+    if (status) return status;
+    tb_code code = run(call, store, now_us, &err);
+    status = code ? cli_fail(call, NULL, &err) : cli_done(call);
+    tb_store_close(store);
+    return status;
+}

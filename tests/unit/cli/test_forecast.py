@@ -1,0 +1,137 @@
+"""tollbook forecast: its table, its JSON, short histories, and the backtest whose figure the docs give."""
+import json
+import os
+import re
+import subprocess
+import sys
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from tool import Case, unittest
+
+ROOT = Path(__file__).resolve().parents[3]
+NOW = "2026-11-20T12:00:00Z"
+GB = 10**9
+
+
+class History(Case):
+    """Twelve accounts and a year and a half, made by fixtures/history.py, once."""
+    made = None
+
+    def setUp(self):
+        super().setUp()
+        if History.made:
+            (self.folder / "t.db").write_bytes(History.made)
+            return
+        subprocess.run([sys.executable, ROOT / "fixtures/history.py", self.folder], check=True)
+        self.run_tool("apply", "--db", "t.db", "catalog.json")
+        self.run_tool("book", "add", "--db", "t.db", "book.json")
+        self.run_tool("import", "--db", "t.db", "history.ndjson")
+        History.made = (self.folder / "t.db").read_bytes()
+
+    @unittest.skipIf(os.environ.get("TB_VARIANT"), "it is about figures, not about memory")
+    def test_the_docs_give_what_the_backtest_says(self):
+        said = self.run_tool("forecast", "--db", "t.db", "--backtest", "--format", "table").out
+        docs = (ROOT / "docs/operations.md").read_text()
+        for row in said.splitlines()[:19]:
+            self.assertIn(row.rstrip() + "\n", docs)
+        total = re.search(r"^all +680 +([\d.]+)", said, re.M)
+        self.assertTrue(85 <= float(total.group(1)) <= 95, said)
+        one = json.loads(self.run_tool("forecast", "--db", "t.db", "--backtest", "--account", 9,
+                                       "--paths", 200).out)
+        self.assertEqual([one["total"]["forecasts"], one["total"]["months"], one["paths"]],
+                         [60, 12, 200])
+        self.assertEqual(one["accounts"][0]["from_day"][4]["day"], 21)
+
+    def test_a_forecast_is_ordered_repeatable_and_apart_from_the_bill(self):
+        before = self.run_tool("invoice", "--db", "t.db", "--month", "2026-11").out
+        first = self.run_tool("forecast", "--db", "t.db", "--account", 9).out
+        self.assertEqual(self.run_tool("forecast", "--db", "t.db", "--account", 9).out, first)
+        other = self.run_tool("forecast", "--db", "t.db", "--account", 9, "--seed", 2).out
+        self.assertNotEqual(other, first)
+        f = json.loads(first)
+        self.assertEqual([f["month"], f["generator"], f["seed"], f["paths"], f["method"]],
+                         ["2026-11", "mt19937", 1, 10000, "trend_and_season"])
+        for row in [*f["usage"], f["bytes"]]:
+            low = [int(row[k]) for k in ("so_far", "p5", "p50", "p95")]
+            self.assertEqual(low, sorted(low))
+        net, gross = f["money"]["net"], f["money"]["gross"]
+        self.assertAlmostEqual(float(gross["p50"]), 1.2 * float(net["p50"]), delta=0.01)
+        self.assertAlmostEqual(float(net["p50"]), 93.7, delta=2)
+        self.assertEqual({(u["product"], u["region"]) for u in f["usage"]},
+                         {("premium", "EU"), ("premium", "NA"), ("premium", "ASIA"),
+                          ("volume", "EU"), ("volume", "NA"), ("override", "EU")})
+        self.assertEqual(self.run_tool("invoice", "--db", "t.db", "--month", "2026-11").out, before)
+
+    def test_the_table_names_methods_reasons_and_the_seed(self):
+        table = self.run_tool("forecast", "--db", "t.db", "--account", 10, "--format", "table").out
+        self.assertIn("forecast, not a bill", table)
+        self.assertIn("ended: No usage in the last 28 days", table)
+        self.assertIn("10000 paths, generator mt19937, seed 1.", table)
+        self.assertRegex(table, r"net, USD +\d")
+        lb = json.loads(self.run_tool("forecast", "--db", "t.db", "--account", 12).out)["usage"]
+        self.assertEqual([u["unit"] for u in lb], ["byte", "request"])
+
+
+class Short(Case):
+    def setUp(self):
+        super().setUp()
+        self.run_tool("apply", "--db", "t.db", ROOT / "fixtures/catalog.json")
+        self.run_tool("book", "add", "--db", "t.db", ROOT / "fixtures/book.json")
+
+    def add(self, days, until="2026-11-20", zone=102, size=GB, region="DE"):
+        end = datetime.fromisoformat(until).replace(tzinfo=timezone.utc)
+        rows = [{"zone": zone, "hour": (end - timedelta(days=d)).strftime("%Y-%m-%dT10:00:00Z"),
+                 "region": region, "bytes": size} for d in range(1, days + 1)]
+        self.run_tool("import", "--db", "t.db",
+                      self.write("h.ndjson", "".join(json.dumps(r) + "\n" for r in rows)))
+
+    def forecast(self, *words, **more):
+        return json.loads(self.run_tool("forecast", "--db", "t.db", "--account", 1, *words,
+                                        **more).out)
+
+    def test_no_history_says_so(self):
+        f = self.forecast()
+        self.assertEqual([f["method"], f["usage"], f["bytes"]["p95"]], ["so_far", [], "0"])
+        self.assertIn("No complete day", f["reason"])
+        self.assertEqual(f["money"]["net"]["p5"], f["money"]["net"]["p95"])
+        with_fees = self.run_tool("invoice", "--db", "t.db", "--month", "2026-11",
+                                  "--account", 1, now="2026-12-01T00:00:00Z").out
+        self.assertEqual(json.loads(with_fees)["invoices"][0]["subtotal"],
+                         f["money"]["net"]["p50"])
+
+    def test_a_few_days_are_a_plain_rule(self):
+        self.add(10)
+        f = self.forecast()
+        self.assertEqual(f["method"], "plain_days")
+        self.assertIn("Fewer than 28 days", f["reason"])
+        # the newest hour is 10:00 of the 19th: 9 days known whole, 11 days and 13 hours to come
+        self.assertEqual(f["usage_until"], "2026-11-19T11:00:00Z")
+        self.assertEqual(int(f["bytes"]["p50"]), 10 * GB + 11 * GB + GB * 13 // 24)
+
+    def test_what_stops_coming_is_waited_for_a_week(self):
+        self.add(40, until="2026-11-16")
+        self.assertEqual(self.forecast()["usage_until"], "2026-11-15T11:00:00Z")
+        self.assertEqual(self.forecast(now="2026-11-23T12:00:00Z")["usage_until"],
+                         "2026-11-23T12:00:00Z")
+
+    def test_usage_without_a_price_is_named(self):
+        self.add(5, region="QX7")
+        f = self.forecast()
+        self.assertFalse(f["complete"])
+        self.assertEqual([f["unpriced"][0]["resource"], f["usage"][0]["product"]],
+                         ["zone:102", "unpriced"])
+        table = self.run_tool("forecast", "--db", "t.db", "--account", 1, "--format", "table").out
+        self.assertIn("Some usage has no price", table)
+
+    def test_refusals(self):
+        self.assertIn("no account 9", self.run_tool("forecast", "--db", "t.db", "--account", 9,
+                                                    status=2).err)
+        self.assertIn("Give --account", self.run_tool("forecast", "--db", "t.db", status=2).err)
+        for option, value in (("--seed", "4294967296"), ("--paths", "99"), ("--format", "csv")):
+            self.assertIn(option, self.run_tool("forecast", "--db", "t.db", "--account", 1, option,
+                                                value, status=2).err)
+
+
+if __name__ == "__main__":
+    unittest.main()
