@@ -80,12 +80,13 @@ static tb_code find_high(search *s, int64_t *ret_high, tb_portfolio_sum *ret_sum
     return TB_OK;
 }
 
-/* Whether there is anything to search between `free` (all for nothing) and high. */
+/* Whether there is anything to search between `free` (all for nothing) and high, which goes as far
+ * as books do where the target is not below `free`. */
 static tb_price_outcome judge(const search *s, const tb_portfolio_sum *free,
                               const tb_portfolio_sum *high)
 {
-    if (tb_decimal_compare(free->total, high->total) == 0) return TB_PRICE_FLAT;
     if (tb_decimal_compare(free->total, s->ask->target) > 0) return TB_PRICE_ABOVE;
+    if (tb_decimal_compare(free->total, high->total) == 0) return TB_PRICE_FLAT;
     if (tb_decimal_compare(high->total, s->ask->target) < 0) return TB_PRICE_BELOW;
     return TB_PRICE_FOUND;
 }

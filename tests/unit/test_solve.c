@@ -256,6 +256,13 @@ START_TEST(what_else_is_billed_may_be_more_already)
 }
 END_TEST
 
+START_TEST(below_the_minimum_there_is_no_price)
+{
+    month_of(1, TB_REGION_EU, 10 * GB); /* 0.10, and the minimum 1.00 */
+    ck_assert_int_eq(solve("bandwidth.premium.regions.EU", "0.5", 4).outcome, TB_PRICE_ABOVE);
+}
+END_TEST
+
 START_TEST(a_target_out_of_reach_is_said)
 {
     month_of(1, TB_REGION_EU, 1000 * GB);
@@ -447,6 +454,7 @@ int main(void)
     tcase_add_test(t, a_group_keeps_one_factor);
     tcase_add_test(t, prices_that_bill_nothing_are_flat);
     tcase_add_test(t, what_else_is_billed_may_be_more_already);
+    tcase_add_test(t, below_the_minimum_there_is_no_price);
     tcase_add_test(t, a_target_out_of_reach_is_said);
     tcase_add_test(t, a_minimum_makes_many_prices_right);
     tcase_add_test(t, digits_are_checked);
