@@ -61,7 +61,8 @@ static void put_reason(char *out, size_t size, const char *currency, const tb_bi
         snprintf(out, size, "No %.3s price book is in force from %s to %s: add one.", currency,
                  from, to);
     else
-        snprintf(out, size, "Book %s has no %s: add a book that supersedes it and has it.", part->book->id, path);
+        snprintf(out, size, "Book %s has no %s: add a book that supersedes it and has it.",
+                 part->book->id, path);
 }
 
 static void add(tb__draft *d, tb_line_kind kind, int64_t id, const char *what, tb_i128 quantity,
