@@ -9,7 +9,7 @@
  * wait. A list of spans, leftmost last, stands in for recursion. After a bound of work the
  * right-hand end is decided backwards, in strides as long as the bounds allow, and what is left
  * between is MANY. */
-#include "tollbook/breakeven.h"
+#include "advice/curve.h"
 
 #define BLOCKS_LISTED 16    /* blocks with several signs at a time, before MANY; and the last */
 #define SPANS_MAX     160   /* waiting at once: two per halving of 2^60 */
@@ -31,21 +31,10 @@ typedef struct finder {
 
 /* --- pieces --- */
 
-static tb_i128 blocks_at(const tb_curve_piece *p, tb_i128 units)
-{
-    tb_i128 behind = units - p->anchor;
-    return p->block == 0 || behind <= 0 ? 0 : (behind - 1) / p->block + 1;
-}
-
-static tb_i128 at(const tb_curve_piece *p, tb_i128 units)
-{
-    return p->price * units + p->offset + p->step * blocks_at(p, units);
-}
-
 /* No step lies between the span's positions. */
 static bool straight(const tb_curve_piece *p, span s)
 {
-    return p->step == 0 || p->block == 0 || blocks_at(p, s.from + 1) == blocks_at(p, s.to);
+    return p->step == 0 || p->block == 0 || tb__blocks_at(p, s.from + 1) == tb__blocks_at(p, s.to);
 }
 
 /* The piece at the common scale; curves leave room for one difference, scaling may not. */
@@ -56,8 +45,9 @@ static tb_curve_piece scaled(finder *f, tb_curve_piece p, tb_i128 unit)
                    __builtin_mul_overflow(p.offset, unit, &p.offset) ||
                    __builtin_mul_overflow(p.step, unit, &p.step) ||
                    __builtin_mul_overflow(p.price, p.to, &line) ||
-                   __builtin_mul_overflow(p.step, blocks_at(&p, p.to), &steps) || line > limit ||
-                   steps > limit - line || p.offset > limit - line - steps || p.offset < -limit;
+                   __builtin_mul_overflow(p.step, tb__blocks_at(&p, p.to), &steps) ||
+                   line > limit || steps > limit - line || p.offset > limit - line - steps ||
+                   p.offset < -limit;
     return p;
 }
 
@@ -111,7 +101,7 @@ static void mark_crossing(finder *f, tb_i128 whole, tb_i128 above, tb_i128 slope
 
 static tb_i128 difference(const finder *f, tb_i128 units)
 {
-    return at(&f->a, units) - at(&f->b, units);
+    return tb__piece_at(&f->a, units) - tb__piece_at(&f->b, units);
 }
 
 /* A span of one sign. The lines may have met between its begin, where another formula held, and its
@@ -129,8 +119,9 @@ static void one_sign(finder *f, span s, tb_breakeven_sign sign)
 static void solve(finder *f, span s)
 {
     tb_i128 slope = f->a.price - f->b.price;
-    tb_i128 low = at(&f->a, s.from + 1) - at(&f->b, s.from + 1); /* at the first unit */
-    tb_i128 high = at(&f->a, s.to) - at(&f->b, s.to);
+    tb_i128 low =
+        tb__piece_at(&f->a, s.from + 1) - tb__piece_at(&f->b, s.from + 1); /* at the first unit */
+    tb_i128 high = tb__piece_at(&f->a, s.to) - tb__piece_at(&f->b, s.to);
     if (slope == 0 || sign_of(low) == sign_of(high)) {
         one_sign(f, s, sign_of(low));
         return;
@@ -223,8 +214,8 @@ static void find_by_block(finder *f, span s, tb_i128 end, tb_i128 size)
 static bool decided(const finder *f, span s, tb_breakeven_sign *ret_sign)
 {
     tb_i128 first = difference(f, s.from + 1), last = difference(f, s.to), steps;
-    tb_i128 least = at(&f->a, s.from + 1) - at(&f->b, s.to);
-    tb_i128 most = at(&f->a, s.to) - at(&f->b, s.from + 1), low, high;
+    tb_i128 least = tb__piece_at(&f->a, s.from + 1) - tb__piece_at(&f->b, s.to);
+    tb_i128 most = tb__piece_at(&f->a, s.to) - tb__piece_at(&f->b, s.from + 1), low, high;
     if (!__builtin_add_overflow(f->a.step, f->b.step, &steps) &&
         !__builtin_sub_overflow(first < last ? first : last, steps, &low) &&
         !__builtin_add_overflow(first < last ? last : first, steps, &high)) {
@@ -306,7 +297,7 @@ static void find_within(finder *f, span s)
     else if (stepped(a) && stepped(b) && !together)
         find_by_halves(f, s);
     else
-        find_by_block(f, s, p->anchor + blocks_at(p, s.from + 1) * p->block, p->block);
+        find_by_block(f, s, p->anchor + tb__blocks_at(p, s.from + 1) * p->block, p->block);
 }
 
 static tb_code common_scale(finder *f, const tb_curve *a, const tb_curve *b, tb_error *err)

@@ -2,7 +2,7 @@
  * tariff that bills use; package tiers are laid out here, a step a block, with what lower tiers
  * cost asked of tb_tariff_rate. Everything is brought to one scale of its own, finest last, checked
  * at the far end of each piece: amounts rise within a piece, so what fits there fits everywhere. */
-#include "tollbook/breakeven.h"
+#include "advice/curve.h"
 
 #include <stddef.h>
 
@@ -113,24 +113,13 @@ static tb_i128 larger(tb_i128 a, tb_i128 b)
     return a > b ? a : b;
 }
 
-static tb_i128 blocks_at(const tb_curve_piece *p, tb_i128 units)
-{
-    tb_i128 behind = units - p->anchor;
-    return p->block == 0 || behind <= 0 ? 0 : (behind - 1) / p->block + 1;
-}
-
-static tb_i128 piece_at(const tb_curve_piece *p, tb_i128 units)
-{
-    return p->price * units + p->offset + p->step * blocks_at(p, units);
-}
-
 /* Whether all within the piece fits 127 bits, and room is left to take one from another. */
 static bool fits(const tb_curve_piece *p)
 {
     tb_i128 line, steps, sum;
     tb_i128 limit = ((tb_i128)1 << 126) - 1;
     if (__builtin_mul_overflow(p->price, p->to, &line) ||
-        __builtin_mul_overflow(p->step, blocks_at(p, p->to), &steps) ||
+        __builtin_mul_overflow(p->step, tb__blocks_at(p, p->to), &steps) ||
         __builtin_add_overflow(line, steps, &sum) || line > limit || p->offset > limit ||
         p->offset < -limit || __builtin_add_overflow(sum, p->offset, &sum))
         return false;
@@ -280,7 +269,7 @@ static tb_i128 last_within(const tb_curve_piece *p, tb_i128 floor)
     tb_i128 low = p->from, high = p->to; /* low costs no more (or is outside), above high: more */
     while (low < high) {
         tb_i128 middle = low + (high - low + 1) / 2;
-        if (piece_at(p, middle) <= floor)
+        if (tb__piece_at(p, middle) <= floor)
             low = middle;
         else
             high = middle - 1;
@@ -329,5 +318,5 @@ tb_i128 tb_curve_at(const tb_curve *curve, tb_i128 units)
         else
             high = middle;
     }
-    return piece_at(&curve->piece[low], units);
+    return tb__piece_at(&curve->piece[low], units);
 }

@@ -65,6 +65,10 @@ START_TEST(lines_cross_between_two_units)
     run_is(0, 0, 3, TB_BREAKEVEN_B);
     const tb_breakeven_run *r = run_is(1, 4, 100, TB_BREAKEVEN_A);
     ck_assert(r->crossed && r->exact && r->num == 10 && r->den == 3);
+    b.balancer.tier[0].price = dec("4");
+    find(&a, &b, 100);
+    r = run_is(1, 3, 100, TB_BREAKEVEN_A);
+    ck_assert(r->num == 5 && r->den == 2); /* in lowest terms */
 }
 END_TEST
 

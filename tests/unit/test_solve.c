@@ -177,7 +177,7 @@ START_TEST(new_prices_make_a_book)
     ck_assert_int_eq(tb_price_list_book(&list, 0, NULL, &made, NULL), TB_OK);
     is(made.region_shown[TB_REGION_EU], "0.015");
     is(made.region_shown[TB_REGION_NA], "0.03");
-    is(made.volume.tier[0].shown, "0.008"); /* 0.0075, half up */
+    is(made.volume.tier[0].shown, "0.008");
     is(made.volume.tier[1].flat, "3");
     is(made.balancer_fee, "9.5");
     tb_book_release(&made);
@@ -190,6 +190,8 @@ START_TEST(new_prices_make_a_book)
                      "\"price\":\"0.008\",\"to\":\"100\"},{\"flat\":\"3\",\"from\":\"100\","
                      "\"price\":\"0.006\",\"to\":null}]}}}");
     tb_buf_release(&patch);
+    ck_assert_int_eq(tb_price_list_scale(&list, dec("0.5"), 3, NULL), TB_OK);
+    is(list.price[2].after, "0.003"); /* 0.0025, half up */
 }
 END_TEST
 
@@ -205,6 +207,7 @@ START_TEST(a_price_that_earns_the_target_exactly)
     is(a.after.total, "50");
     is(a.residual, "0");
     ck_assert(a.has_below && a.has_above && a.alone);
+    ck_assert_uint_lt(a.ratings, 60);
     is(a.below, "49.6");
     is(a.above, "50.4");
 }
@@ -216,6 +219,7 @@ START_TEST(the_nearest_of_the_grid_and_its_residual)
     tb_price_answer a = solve("bandwidth.premium.regions.EU", "12.37", 3);
     ck_assert_int_eq(a.outcome, TB_PRICE_NEAREST);
     is(list.price[0].after, "0.012");
+    ck_assert_uint_lt(a.ratings, 60); /* it stops behind the target */
     is(a.residual, "-0.37");
     is(a.above, "13");
     tb_price_list_release(&list);
