@@ -106,4 +106,17 @@ TB_MUST_USE tb_code tb_tariff_amounts_sorted(const tb_tariff *tariff, const uint
                                              size_t n, int64_t *ret_amounts, tb_i128 *ret_total,
                                              tb_error *err);
 
+/* --- totals alone, of the same months under many tariffs --- */
+
+/* Sorts ascending; scratch has room for as many. */
+void tb_units_sort(uint64_t *units, size_t n, uint64_t *scratch);
+/* ret_before[i]: the sum of the first i units, i from 0 to n; room for n + 1. */
+void tb_units_sum(const uint64_t *units, size_t n, tb_i128 *ret_before);
+/* The sum of the months' exact amounts at tariff->scale, piece by piece: units ascend, before is of
+ * tb_units_sum. Right only where nothing is rounded month by month, and no minimum applies. Errors
+ * as of tb_tariff_amounts_wide. */
+TB_MUST_USE tb_code tb_tariff_total_sorted(const tb_tariff *tariff, const uint64_t *units,
+                                           const tb_i128 *before, size_t n, tb_i128 *ret_total,
+                                           tb_error *err);
+
 #endif

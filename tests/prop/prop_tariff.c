@@ -179,14 +179,6 @@ START_TEST(prepared_tariffs_agree_with_segments)
 }
 END_TEST
 
-static int compare_units(const void *a, const void *b)
-{
-    uint64_t x, y;
-    __builtin_memcpy(&x, a, sizeof x);
-    __builtin_memcpy(&y, b, sizeof y);
-    return (x > y) - (x < y);
-}
-
 #define BATCH 64
 
 START_TEST(batches_agree_with_single_months)
@@ -195,15 +187,19 @@ START_TEST(batches_agree_with_single_months)
         int64_t span = INT64_C(1) << (3 + below(14));
         tb_tiers t = any_tiers(below(3) ? TB_GRADUATED : TB_VOLUME, span);
         tb_tariff tariff;
-        uint64_t units[BATCH];
+        uint64_t units[BATCH], scratch[BATCH];
         int64_t small[BATCH], sorted[BATCH];
-        tb_i128 wide[BATCH], small_total, wide_total, sorted_total, sum = 0;
+        tb_i128 wide[BATCH], before[BATCH + 1], small_total, wide_total, sorted_total, alone;
+        tb_i128 sum = 0;
         ck_assert_int_eq(tb_tariff_prepare(&t, &tariff, NULL), TB_OK);
         for (int j = 0; j < BATCH; j++) {
             uint64_t some = (uint64_t)any_units(&t, span);
             units[j] = some < tariff.most_small ? some : tariff.most_small;
         }
-        qsort(units, BATCH, sizeof *units, compare_units);
+        tb_units_sort(units, BATCH, scratch);
+        tb_units_sum(units, BATCH, before);
+        ck_assert_int_eq(tb_tariff_total_sorted(&tariff, units, before, BATCH, &alone, NULL),
+                         TB_OK);
         ck_assert_int_eq(tb_tariff_amounts(&tariff, units, BATCH, small, &small_total, NULL),
                          TB_OK);
         ck_assert_int_eq(tb_tariff_amounts_wide(&tariff, units, BATCH, wide, &wide_total, NULL),
@@ -217,7 +213,7 @@ START_TEST(batches_agree_with_single_months)
             ck_assert_int_eq(tb_tariff_small(&tariff, units[j]), small[j]);
             sum += small[j];
         }
-        ck_assert(sum == small_total && sum == wide_total && sum == sorted_total);
+        ck_assert(sum == small_total && sum == wide_total && sum == sorted_total && sum == alone);
     }
 }
 END_TEST
