@@ -7,12 +7,12 @@
  *   more digits wanted:  q1, r1 = product / den;  q2, r2 = r1 x 10^k / den;  q1 x 10^k + q2, r2
  * rounds fewer digits wanted: q1, r1 = product / den;  q, r = q1 / 10^k;  r rounds, r1 breaks its
  * ties */
-#include "tollbook/decimal.h"
+#include "base/quick.h"
 
 #include <stdio.h>
 #include <string.h>
 
-__extension__ typedef unsigned __int128 u128;
+typedef tb__u128 u128;
 
 #define MAGNITUDE_MAX ((u128)-1 >> 1) /* 2^127 - 1 */
 
@@ -156,20 +156,11 @@ static wide divide(wide n, u128 d, u128 *ret_rest)
     return q;
 }
 
-/* Whether q + (rest + something below 1)/d goes up to q + 1; `more`: that something is not zero
- * (only where d is even, or it could carry a rest just below the half over it). */
-static bool rounds_up(u128 q, u128 rest, u128 d, bool more, tb_rounding mode)
-{
-    u128 other = d - rest;
-    if (rest != other) return rest > other;
-    return more || mode == TB_HALF_UP || (q & 1);
-}
-
 tb_i128 tb_div_round(tb_i128 n, tb_i128 d, tb_rounding mode)
 {
     u128 size = magnitude(n), by = (u128)d;
     u128 q = size / by;
-    q += rounds_up(q, size % by, by, false, mode);
+    q += tb__rounds_up(q, size % by, by, false, mode);
     return n < 0 ? (tb_i128)-q : (tb_i128)q;
 }
 
@@ -425,11 +416,12 @@ tb_code tb_decimal_shift(tb_decimal value, int places, tb_decimal *ret, tb_error
 tb_code tb_decimal_round(tb_decimal value, int scale, tb_rounding mode, tb_decimal *ret,
                          tb_error *err)
 {
+    if (tb__round_quick(value, scale, mode, ret)) return TB_OK;
     int places = value.scale - scale;
     if (places >= 0 && scale >= 0) { /* a division by a power of ten: it always fits */
         u128 size = magnitude(value.mantissa), rest;
         u128 q = divide((wide){.low = size}, powers[places], &rest).low;
-        q += rounds_up(q, rest, powers[places], false, mode);
+        q += tb__rounds_up(q, rest, powers[places], false, mode);
         *ret = (tb_decimal){value.mantissa < 0 ? -(tb_i128)q : (tb_i128)q, scale};
         return TB_OK;
     }
@@ -446,7 +438,7 @@ static bool quotient_coarser(wide n, u128 d, int places, tb_rounding mode, u128 
     u128 first_rest, rest;
     wide q = divide(divide(n, d, &first_rest), powers[places], &rest);
     if (q.high || q.low > MAGNITUDE_MAX) return false;
-    *ret = q.low + rounds_up(q.low, rest, powers[places], first_rest > 0, mode);
+    *ret = q.low + tb__rounds_up(q.low, rest, powers[places], first_rest > 0, mode);
     return true;
 }
 
@@ -460,7 +452,7 @@ static bool quotient_finer(wide n, u128 d, int places, tb_rounding mode, u128 *r
         whole > MAGNITUDE_MAX)
         return false;
     whole += second.low; /* below 10^36 */
-    *ret = whole + rounds_up(whole, rest, d, false, mode);
+    *ret = whole + tb__rounds_up(whole, rest, d, false, mode);
     return true;
 }
 

@@ -116,9 +116,20 @@ static tb_code take_off(tb__draft *d)
     return code ? code : tb__line_row(d, &row);
 }
 
+/* Whether the lines come to the largest minimum in force, so that the line's amount, if there is
+ * one, is 0.00: what is rounded at 18 digits cannot lift it. */
+static bool is_reached(const tb__draft *d)
+{
+    for (uint32_t i = 0; i < d->in->n_parts; i++)
+        if (tb__book(d, i) && tb_decimal_compare(tb__book(d, i)->minimum_monthly, d->sum) > 0)
+            return false;
+    return true;
+}
+
 tb_code tb__bill_minimum(tb__draft *d)
 {
     if (d->in->running || !d->in->active_zone) return TB_OK;
+    if (d->bare && is_reached(d)) return TB_OK;
     tb_code code = tb__line_open(d, TB_LINE_MINIMUM, d->in->account, NULL, d->in->n_parts + 1);
     if (!code) code = add_minimums(d);
     if (code || d->n_rows == 0) return code;

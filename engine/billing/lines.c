@@ -2,6 +2,7 @@
  * and of nothing else, so that whoever reads the rows can do the sum again; it is rounded once,
  * when the line is closed. */
 #include "base/hash.h"
+#include "base/quick.h"
 #include "billing/draft.h"
 #include "encode/number.h"
 
@@ -140,6 +141,8 @@ tb_code tb__line_charge(tb__draft *d, uint32_t part, tb_i128 units, tb_decimal p
 {
     tb_decimal amount;
     if (!d->bare) return tb__line_units(d, part, units, price, shown);
+    if (tb__multiply_quick(price, units, &amount) && tb__add_quick(&d->line->exact, amount))
+        return TB_OK;
     tb_code code = tb_decimal_mul_int(price, units, &amount, d->err);
     return code ? code : tb_decimal_add(d->line->exact, amount, &d->line->exact, d->err);
 }
@@ -151,6 +154,8 @@ static tb_code sum_rows(tb__draft *d)
         tb_code code = tb_decimal_add(line->exact, d->rows[i].amount, &line->exact, d->err);
         if (code) return code;
     }
+    if (tb__round_quick(line->exact, d->bill.minor_digits, d->bill.rounding, &line->amount))
+        return TB_OK;
     return tb_decimal_round(line->exact, d->bill.minor_digits, d->bill.rounding, &line->amount,
                             d->err);
 }
@@ -159,6 +164,7 @@ tb_code tb__line_close(tb__draft *d)
 {
     tb_bill_line *line = d->line;
     tb_code code = sum_rows(d);
+    if (d->bare && !code && tb__add_quick(&d->sum, line->amount)) return TB_OK;
     if (d->bare) return code ? code : tb_decimal_add(d->sum, line->amount, &d->sum, d->err);
     for (size_t i = 0; i < d->n_rows && !code; i++)
         code = add_units(&line->quantity, d->rows[i].units, d->err);

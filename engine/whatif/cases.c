@@ -7,7 +7,7 @@
 
 bool tb__case_takes(const tb__case *c, const char *currency)
 {
-    return !c->currency || strcmp(c->currency, currency) == 0;
+    return !c->currency || memcmp(c->currency, currency, 4) == 0;
 }
 
 /* --- making --- */

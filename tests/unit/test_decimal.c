@@ -2,6 +2,8 @@
  * tests/oracle/decimal_oracle.py and tests/prop/prop_decimal.c. */
 #include "tollbook/decimal.h"
 
+#include "base/quick.h"
+
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -427,6 +429,30 @@ START_TEST(integers_divide_symmetrically)
 }
 END_TEST
 
+/* Division by multiplication, at every power's edges and at the end of 64 bits. */
+START_TEST(dividing_by_a_power_of_ten_is_exact)
+{
+    uint64_t power = 1;
+    for (unsigned k = 1; k <= 19; k++) {
+        power *= 10;
+        for (uint64_t times = 0; times < 2000; times++) {
+            uint64_t some = times * UINT64_C(0x9e3779b97f4a7c15);
+            const uint64_t edges[] = {some / power * power,
+                                      some / power * power - 1,
+                                      some / power * power + power / 2,
+                                      some,
+                                      UINT64_MAX - times,
+                                      times};
+            for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+                uint64_t rest;
+                ck_assert_uint_eq(tb__divide_power(edges[i], k, &rest), edges[i] / power);
+                ck_assert_uint_eq(rest, edges[i] % power);
+            }
+        }
+    }
+}
+END_TEST
+
 static void add_text(TCase *t)
 {
     tcase_add_test(t, text_becomes_mantissa_and_scale);
@@ -450,6 +476,7 @@ int main(void)
     tcase_add_test(t, products_are_exact_or_refused);
     tcase_add_test(t, a_safe_price_times_10_to_the_18_fits);
     tcase_add_test(t, a_unit_change_moves_the_point);
+    tcase_add_test(t, dividing_by_a_power_of_ten_is_exact);
     tcase_add_test(t, half_up_goes_away_from_zero);
     tcase_add_test(t, half_even_goes_to_the_even_neighbour);
     tcase_add_test(t, rounding_checks_its_limits);
