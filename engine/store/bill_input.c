@@ -471,7 +471,7 @@ void tb_bill_source_release(tb_bill_source *source)
 /* --- the whole --- */
 
 static tb_code begin(making *m, tb_store *store, int64_t account, int64_t month, uint64_t watermark,
-                     bool zones, tb_error *err)
+                     tb__zone_range zones, tb_error *err)
 {
     int64_t known = watermark > INT64_MAX ? INT64_MAX : (int64_t)watermark;
     *m = (making){.store = store,
@@ -505,22 +505,61 @@ static tb_code prices_known(making *m, int64_t *ret_priced, tb_error *err)
     return code;
 }
 
-static tb_code make(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
-                    const tb_book *books, size_t n_books, int64_t now_us, int64_t usage_us,
-                    tb_bill_source *ret, tb_error *err)
+/* What is asked for. usage_us: usage of earlier hours alone. */
+typedef struct asked {
+    int64_t account, month;
+    uint64_t watermark;
+    tb__zone_range zones;
+    const tb_book *books;
+    size_t n_books;
+    int64_t now_us, usage_us;
+} asked;
+
+/* The account and the month's parts; of what lies in them, what the caller then makes. */
+static tb_code make_start(making *m, tb_store *store, const asked *q,
+                          const tb__account_terms **ret_terms, tb_error *err)
+{
+    tb_code code = begin(m, store, q->account, q->month, q->watermark, q->zones, err);
+    if (!code) code = prices_known(m, &m->priced, err);
+    if (!code) code = tb__places_load(store, m->priced, m->b->known, err);
+    if (code) return code;
+    *ret_terms = account_terms_at(m->b, m->to_hour - 1);
+    m->until_us = tb__earlier(m->to_us, tb__later(q->now_us, m->from_us));
+    m->usage_hour =
+        tb__earlier(m->to_hour, tb__later(tb_hour_from_us(q->usage_us), m->from_hour));
+    return make_parts(m, q->books, q->n_books, (*ret_terms)->currency, err);
+}
+
+static tb_code make(tb_store *store, const asked *q, tb_bill_source *ret, tb_error *err)
 {
     making m;
-    tb_code code = begin(&m, store, account, month, watermark, true, err);
-    if (!code) code = prices_known(&m, &m.priced, err);
-    if (!code) code = tb__places_load(store, m.priced, m.b->known, err);
-    if (code) return code;
-    const tb__account_terms *terms = account_terms_at(m.b, m.to_hour - 1);
-    m.until_us = tb__earlier(m.to_us, tb__later(now_us, m.from_us));
-    m.usage_hour = tb__earlier(m.to_hour, tb__later(tb_hour_from_us(usage_us), m.from_hour));
-    code = make_parts(&m, books, n_books, terms->currency, err);
+    const tb__account_terms *terms;
+    tb_code code = make_start(&m, store, q, &terms, err);
     if (!code) code = make_zones(&m, err);
     if (!code) code = make_balancers(&m, err);
-    return code ? code : pack(&m, terms, now_us < m.to_us, ret, err);
+    return code ? code : pack(&m, terms, q->now_us < m.to_us, ret, err);
+}
+
+/* Volume bandwidth of one zone costs what all of the account's makes it cost. */
+static bool is_shared(const struct tb__billing *b)
+{
+    for (size_t i = 0; i < b->n_bytes; i++)
+        if (b->bytes[i].charge == TB_CHARGE_VOLUME) return true;
+    return false;
+}
+
+tb_code tb_store_zones_input(tb_store *store, int64_t account, int64_t month, int64_t first,
+                             int64_t last, const tb_book *books, size_t n_books, int64_t now_us,
+                             bool *ret_shared, tb_bill_source *ret_source, tb_error *err)
+{
+    const asked q = {account, month, TB_NOW, {first, last}, books, n_books, now_us, TB_US_LAST};
+    making m;
+    const tb__account_terms *terms;
+    tb_code code = make_start(&m, store, &q, &terms, err);
+    if (!code) code = make_zones(&m, err);
+    if (code) return code;
+    *ret_shared = is_shared(m.b);
+    return pack(&m, terms, now_us < m.to_us, ret_source, err);
 }
 
 static tb_code check_month(int64_t month, tb_error *err)
@@ -544,11 +583,10 @@ tb_code tb_store_bill_input_until(tb_store *store, int64_t account, int64_t mont
 {
     tb_code code = check_month(month, err);
     if (code) return code;
+    const asked q = {account, month, watermark, TB__ALL_ZONES, books, n_books, now_us, usage_us};
     bool own_snapshot = sqlite3_get_autocommit(store->db);
     if (own_snapshot) code = tb_store_read_begin(store, err);
-    if (!code)
-        code = make(store, account, month, watermark, books, n_books, now_us, usage_us, ret_source,
-                    err);
+    if (!code) code = make(store, &q, ret_source, err);
     if (own_snapshot) tb_store_read_end(store);
     return code;
 }
@@ -561,7 +599,7 @@ static tb_code balancer_month(tb_store *store, int64_t account, int64_t balancer
     making m;
     tb__day_sums sums = {{0}};
     tb_evidence evidence;
-    tb_code code = begin(&m, store, account, month, TB_NOW, false, err);
+    tb_code code = begin(&m, store, account, month, TB_NOW, TB__NO_ZONES, err);
     if (code && code != TB_E_NOT_FOUND) return code;
     for (size_t i = 0; !code && i < m.b->n_balancers; i++) {
         const tb__billed_balancer *own = &m.b->balancers[i];

@@ -111,11 +111,11 @@ static tb_code add_zone_row(struct tb__billing *b, const declared *d, int64_t *c
 
 static tb_code load_zones(tb_store *store, struct tb__billing *b, tb_error *err)
 {
-    const int64_t values[2] = {b->account, b->known};
+    const int64_t values[4] = {b->account, b->known, b->zones_of.first, b->zones_of.last};
     int64_t created_us = INT64_MIN;
     sqlite3_stmt *s;
     bool row = true;
-    tb_code code = tb__sql_ints(store, TB__SQL_BILLED_ZONES, values, 2, &s, err);
+    tb_code code = tb__sql_ints(store, TB__SQL_BILLED_ZONES, values, 4, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         declared d = declared_from(s, b->known);
         if (b->n_zones && b->zones[b->n_zones - 1].id != d.id)
@@ -130,10 +130,11 @@ static tb_code load_zones(tb_store *store, struct tb__billing *b, tb_error *err)
 /* Both lists ascend by zone. Zones that were not known yet are passed over. */
 static tb_code load_series(tb_store *store, struct tb__billing *b, tb_error *err)
 {
+    const int64_t values[3] = {b->account, b->zones_of.first, b->zones_of.last};
     sqlite3_stmt *s;
     bool row = true;
     size_t at = 0;
-    tb_code code = tb__sql_ints(store, TB__SQL_BILLED_SERIES, &b->account, 1, &s, err);
+    tb_code code = tb__sql_ints(store, TB__SQL_BILLED_SERIES, values, 3, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         int64_t zone = sqlite3_column_int64(s, 0), edge = sqlite3_column_int64(s, 1);
         while (at < b->n_zones && b->zones[at].id < zone)
@@ -230,13 +231,25 @@ static tb_code load_base(tb_store *store, struct tb__billing *b, tb_error *err)
 {
     b->n_account_terms = b->n_zones = b->n_terms = b->n_spells = b->n_series = 0;
     b->n_balancers = b->n_ties = 0;
-    b->has_zones = false;
+    b->zones_of = TB__NO_ZONES;
     tb_code code = load_account(store, b, err);
     if (!code) code = load_balancers(store, b, err);
+    b->n_base_spells = b->n_spells;
     return code || !b->n_balancers ? code : load_ties(store, b, err);
 }
 
-tb_code tb__billed_load(tb_store *store, int64_t account, int64_t known, bool zones,
+/* In the place of those that were loaded. */
+static tb_code load_range(tb_store *store, struct tb__billing *b, tb__zone_range zones,
+                          tb_error *err)
+{
+    b->n_zones = b->n_terms = b->n_series = 0;
+    b->n_spells = b->n_base_spells;
+    b->zones_of = zones;
+    tb_code code = load_zones(store, b, err);
+    return code ? code : load_series(store, b, err);
+}
+
+tb_code tb__billed_load(tb_store *store, int64_t account, int64_t known, tb__zone_range zones,
                         struct tb__billing **ret, tb_error *err)
 {
     struct tb__billing *b;
@@ -251,11 +264,8 @@ tb_code tb__billed_load(tb_store *store, int64_t account, int64_t known, bool zo
     b->version = b->file_version = version;
     b->known = known;
     if (!kept) code = load_base(store, b, err);
-    if (!code && zones && !b->has_zones) {
-        code = load_zones(store, b, err);
-        if (!code) code = load_series(store, b, err);
-        b->has_zones = true;
-    }
+    bool there = b->zones_of.first == zones.first && b->zones_of.last == zones.last;
+    if (!code && zones.first <= zones.last && !there) code = load_range(store, b, zones, err);
     if (code || store->billing_stale) b->version = -1;
     *ret = b;
     return code;

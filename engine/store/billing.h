@@ -82,6 +82,13 @@ typedef struct tb__late_day {
     uint64_t value[2][24];
 } tb__late_day;
 
+/* Zones first..last of an account; first > last: none. */
+typedef struct tb__zone_range {
+    int64_t first, last;
+} tb__zone_range;
+#define TB__NO_ZONES  ((tb__zone_range){1, 0})
+#define TB__ALL_ZONES ((tb__zone_range){INT64_MIN, INT64_MAX})
+
 /* An account as known at a data version, and the lists that inputs are built in. The account is
  * kept from one call to the next: the months of a year cost one reading. */
 typedef struct tb__billing {
@@ -89,7 +96,8 @@ typedef struct tb__billing {
     int64_t file_version; /* of the last call */
     int64_t version;      /* the file's when the account was read; -1: it must not be kept */
     int64_t known;        /* declarations up to this version */
-    bool has_zones;
+    tb__zone_range zones_of; /* which zones are loaded */
+    size_t n_base_spells;    /* spells that are not zones' */
     tb__account_terms *account_terms;
     tb__billed_zone *zones;
     tb__terms *terms;
@@ -121,10 +129,10 @@ typedef struct tb__billing {
     size_t n_days, cap_days;
 } tb__billing;
 
-/* The store's, with this account as known at a version; zones only where wanted. An account that
- * was not known has no account_terms. */
-TB_MUST_USE tb_code tb__billed_load(tb_store *store, int64_t account, int64_t known, bool zones,
-                                    tb__billing **ret, tb_error *err);
+/* The store's, with this account as known at a version, and of its zones those in the range. An
+ * account that was not known has no account_terms. */
+TB_MUST_USE tb_code tb__billed_load(tb_store *store, int64_t account, int64_t known,
+                                    tb__zone_range zones, tb__billing **ret, tb_error *err);
 /* Where edge locations were billed at version `priced` or, where they had no region then, by the
  * first they got until `known` (not below priced): in store->billing->places. After
  * tb__billed_load. */

@@ -238,10 +238,10 @@
     X(BILLED_ZONES,                                                                                \
       "SELECT d.from_us,d.to_us,d.closed_version,d.document,z.id FROM zone z CROSS JOIN"           \
       " declaration d ON d.kind='zone' AND d.id=z.id WHERE z.account=?1 AND d.version<=?2"         \
-      " ORDER BY z.id,d.from_us")                                                                  \
+      " AND z.id BETWEEN ?3 AND ?4 ORDER BY z.id,d.from_us")                                       \
     X(BILLED_SERIES,                                                                               \
       "SELECT z.id,s.edge,s.id FROM zone z CROSS JOIN series s ON s.scope=1 AND s.owner=z.id"      \
-      " WHERE z.account=?1 ORDER BY z.id,s.edge")                                                  \
+      " WHERE z.account=?1 AND z.id BETWEEN ?2 AND ?3 ORDER BY z.id,s.edge")                       \
     X(BILLED_BALANCERS,                                                                            \
       "SELECT d.from_us,d.to_us,d.closed_version,d.document,b.id FROM balancer b CROSS JOIN"       \
       " declaration d ON d.kind='balancer' AND d.id=b.id WHERE b.account=?1 AND d.version<=?2"     \

@@ -118,7 +118,7 @@ static tb_code add_balancers(filling *f, tb_error *err)
 static tb_code fill(filling *f, int64_t account, tb_error *err)
 {
     int64_t last = tb_month_from_day(f->to_day - 1);
-    tb_code code = tb__billed_load(f->store, account, INT64_MAX, true, &f->b, err);
+    tb_code code = tb__billed_load(f->store, account, INT64_MAX, TB__ALL_ZONES, &f->b, err);
     if (code) return code;
     if (f->b->n_account_terms == 0)
         return tb_fail(err, TB_E_NOT_FOUND, "Account", "There is no account %lld.",

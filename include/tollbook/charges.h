@@ -76,6 +76,13 @@ TB_MUST_USE tb_code tb_store_bill_input_until(tb_store *store, int64_t account, 
                                               uint64_t watermark, const tb_book *books,
                                               size_t n_books, int64_t now_us, int64_t usage_us,
                                               tb_bill_source *ret_source, tb_error *err);
+/* The same of zones first..last alone, as it stands now, in the caller's snapshot: enough for what
+ * each of these zones comes to, unless *ret_shared: then one of them has volume bandwidth, whose price
+ * the whole account's input tells. */
+TB_MUST_USE tb_code tb_store_zones_input(tb_store *store, int64_t account, int64_t month,
+                                         int64_t first, int64_t last, const tb_book *books,
+                                         size_t n_books, int64_t now_us, bool *ret_shared,
+                                         tb_bill_source *ret_source, tb_error *err);
 void tb_bill_source_release(tb_bill_source *source);
 
 /* Daily usage of the days [from_day, to_day) (numbers since 1970), sorted by how each zone is billed

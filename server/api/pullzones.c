@@ -44,16 +44,26 @@ static tb_code read_params(request *r, params *p, tb_error *err)
 }
 
 /* Appends a page's zones, separated by commas. */
-static tb_code put_zones(tb_store *store, int64_t now_us, bool certificates, tb_zone_page *page,
-                         bool first, tb_buf *out, tb_error *err)
+static tb_code put_zones(tb_store *store, int64_t now_us, bool certificates, zones_memo *memo,
+                         tb_zone_page *page, bool first, tb_buf *out, tb_error *err)
 {
-    tb_code code = page->n ? zones_month(store, page->zones[0].account, now_us, page->zones,
+    tb_code code = page->n ? zones_month(store, page->zones[0].account, now_us, memo, page->zones,
                                          page->n, err)
                            : TB_OK;
     for (size_t i = 0; !code && i < page->n; i++) {
         if (!first || i) tb_buf_str(out, ",");
         code = tb_pullzone_encode(&page->zones[i], certificates, out, err);
     }
+    return code;
+}
+
+static tb_code put_zones_once(request *r, bool certificates, tb_zone_page *page, tb_buf *out,
+                              tb_error *err)
+{
+    zones_memo memo = {0};
+    tb_code code = put_zones(r->worker->store, request_now_us(r), certificates, &memo, page, true,
+                             out, err);
+    zones_memo_release(&memo);
     return code;
 }
 
@@ -73,7 +83,7 @@ static tb_code put_page(request *r, const params *p, tb_buf *out, tb_error *err)
     if (!code) code = tb_store_zones(store, &q, &page, err);
     if (code) return code;
     tb_buf_str(out, "{\"Items\":[");
-    code = put_zones(store, request_now_us(r), p->certificates, &page, true, out, err);
+    code = put_zones_once(r, p->certificates, &page, out, err);
     tb_buf_fmt(out, "],\"CurrentPage\":%" PRId64 ",\"TotalItems\":%" PRId64 ",\"HasMoreItems\":%s}",
                p->page, total, q.skip + (int64_t)page.n < total && page.n ? "true" : "false");
     tb_zone_page_release(&page);
@@ -104,6 +114,7 @@ typedef struct listing {
     tb_zone_query query;
     int64_t now_us;
     bool certificates, begun;
+    zones_memo memo; /* as it was at the first piece that needed it */
     char search[]; /* the query's */
 } listing;
 
@@ -116,7 +127,8 @@ static tb_code fill_list(void *ctx, tb_buf *out, bool *ret_done, tb_error *err)
     code = tb_store_zones(l->store, &l->query, &page, err);
     if (!code) {
         if (!l->begun) tb_buf_str(out, "[");
-        code = put_zones(l->store, l->now_us, l->certificates, &page, !l->begun, out, err);
+        code = put_zones(l->store, l->now_us, l->certificates, &l->memo, &page, !l->begun, out,
+                         err);
         l->begun = true;
         *ret_done = (int64_t)page.n < l->query.limit;
         if (page.n) l->query.after = page.zones[page.n - 1].id;
@@ -125,6 +137,13 @@ static tb_code fill_list(void *ctx, tb_buf *out, bool *ret_done, tb_error *err)
     }
     tb_store_read_end(l->store);
     return code;
+}
+
+static void drop_list(void *ctx)
+{
+    listing *l = ctx;
+    zones_memo_release(&l->memo);
+    free(l);
 }
 
 static void answer_list(request *r, const params *p)
@@ -142,7 +161,7 @@ static void answer_list(request *r, const params *p)
                                .limit = TOGETHER};
     l->now_us = request_now_us(r);
     l->certificates = p->certificates;
-    request_answer_stream(r, (stream_source){fill_list, free, l}, "application/json");
+    request_answer_stream(r, (stream_source){fill_list, drop_list, l}, "application/json");
     // cppcheck-suppress memleak ; the stream frees it
 }
 
@@ -167,7 +186,7 @@ static tb_code put_zone(request *r, const params *p, tb_buf *out, tb_error *err)
     if (!router_id(r->id, &id)) return tb_fail(err, TB_E_ZONE_NOT_FOUND, "PullZone", NULL);
     tb_code code = tb_store_zone(r->worker->store, r->account, id, &page, err);
     if (code) return code;
-    code = put_zones(r->worker->store, request_now_us(r), p->certificates, &page, true, out, err);
+    code = put_zones_once(r, p->certificates, &page, out, err);
     tb_zone_page_release(&page);
     return code ? code : tb_buf_check(out, err);
 }

@@ -1,9 +1,11 @@
-/* One bill for all of a page's zones, by the one rating function. */
+/* One bill for all of a page's zones, by the one rating function; of the whole account where volume
+ * bandwidth is among it. */
 #include "api/zone_month.h"
 
-#include "api/month_bill.h"
+#include <stdlib.h>
+
+#include "api/account_month.h"
 #include "tollbook/terms.h"
-#include "tollbook/usage.h"
 
 /* What of the account concerns all of its zones. */
 typedef struct owner {
@@ -20,11 +22,18 @@ static tb_code read_owner(tb_store *store, int64_t account, int64_t now_us,
     return code ? code : tb_store_balance(store, account, &o->balance, err);
 }
 
-/* Bytes come ascending by zone, zones too: one walk over both. */
-static tb_code fill(const month_bill *month, const owner *o, tb_pullzone *zones, size_t n,
-                    tb_error *err)
+static void set_optimizer(const owner *o, tb_pullzone *zone)
 {
-    const tb_bill_input *input = &month->source.input;
+    zone->has_optimizer_price = o->book && o->book->has_optimizer;
+    if (zone->has_optimizer_price) zone->optimizer_price = o->book->optimizer_monthly;
+}
+
+/* --- of these zones alone --- */
+
+/* Bytes come ascending by zone, zones too: one walk over both. */
+static tb_code fill_alone(const tb_bill_input *input, const tb_bill *bill, const owner *o,
+                          tb_pullzone *zones, size_t n, tb_error *err)
+{
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
         tb_pullzone *zone = &zones[i];
@@ -32,32 +41,85 @@ static tb_code fill(const month_bill *month, const owner *o, tb_pullzone *zones,
             at++;
         for (; at < input->n_bytes && input->bytes[at].zone == zone->id; at++)
             zone->bytes += input->bytes[at].bytes;
-        tb_code code = tb_bill_zone_charges(&month->bill, zone->id, &zone->charges, err);
+        tb_code code = tb_bill_zone_charges(bill, zone->id, &zone->charges, err);
         if (code) return code;
         zone->enabled =
             tb_zone_enabled(zone->enabled, zone->limit, zone->bytes, o->terms.prepaid, o->balance);
-        zone->has_optimizer_price = o->book && o->book->has_optimizer;
-        if (zone->has_optimizer_price) zone->optimizer_price = o->book->optimizer_monthly;
+        set_optimizer(o, zone);
     }
     return TB_OK;
 }
 
-tb_code zones_month(tb_store *store, int64_t account, int64_t now_us, tb_pullzone *zones, size_t n,
-                    tb_error *err)
+static tb_code rate_alone(const tb_bill_input *input, const owner *o, tb_pullzone *zones, size_t n,
+                          tb_error *err)
+{
+    tb_bill bill;
+    tb_code code = tb_bill_rate(input, NULL, &bill, err);
+    if (code) return code;
+    code = fill_alone(input, &bill, o, zones, n, err);
+    tb_bill_release(&bill);
+    return code;
+}
+
+/* --- of the whole account --- */
+
+void zones_memo_release(zones_memo *memo)
+{
+    free(memo->all);
+    *memo = (zones_memo){0};
+}
+
+/* Both ascend by zone. A zone that does not exist yet is not among the account's. */
+static void fill_from(const zones_memo *memo, const owner *o, tb_pullzone *zones, size_t n)
+{
+    size_t low = 0, high = memo->n;
+    while (n && low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (memo->all[middle].zone < zones[0].id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = 0; i < n; i++) {
+        while (low < memo->n && memo->all[low].zone < zones[i].id)
+            low++;
+        set_optimizer(o, &zones[i]);
+        if (low == memo->n || memo->all[low].zone != zones[i].id) continue;
+        zones[i].bytes = memo->all[low].bytes;
+        zones[i].charges = memo->all[low].charges;
+        zones[i].enabled = memo->all[low].enabled;
+    }
+}
+
+static tb_code fill(tb_store *store, int64_t account, int64_t now_us, const month_books *books,
+                    zones_memo *memo, tb_pullzone *zones, size_t n, tb_error *err)
+{
+    tb_bill_source source;
+    owner o;
+    bool shared = false;
+    tb_code code = tb_store_zones_input(store, account, month_of_us(now_us), zones[0].id,
+                                        zones[n - 1].id, books->list, books->n, now_us, &shared,
+                                        &source, err);
+    if (code) return code;
+    code = read_owner(store, account, now_us, books, source.input.currency, &o, err);
+    if (!code && shared && !memo->all)
+        code = account_zones(store, account, now_us, &memo->all, &memo->n, err);
+    if (!code && shared)
+        fill_from(memo, &o, zones, n);
+    else if (!code)
+        code = rate_alone(&source.input, &o, zones, n, err);
+    tb_bill_source_release(&source);
+    return code;
+}
+
+tb_code zones_month(tb_store *store, int64_t account, int64_t now_us, zones_memo *memo,
+                    tb_pullzone *zones, size_t n, tb_error *err)
 {
     month_books books;
-    month_bill month;
-    owner o;
     if (n == 0) return TB_OK;
     tb_code code = month_books_read(store, &books, err);
     if (code) return code;
-    code = month_bill_read(store, account, month_of_us(now_us), TB_NOW, books.list, books.n, now_us,
-                           &month, err);
-    if (!code) {
-        code = read_owner(store, account, now_us, &books, month.source.input.currency, &o, err);
-        if (!code) code = fill(&month, &o, zones, n, err);
-        month_bill_release(&month);
-    }
+    code = fill(store, account, now_us, &books, memo, zones, n, err);
     month_books_release(&books);
     return code;
 }
