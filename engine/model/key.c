@@ -17,7 +17,9 @@ static const struct {
 } table[TB_ROLE_COUNT] = {
 #define TB_X(e, name, stats, zones, billing, ingest, op, keys)                                     \
     [TB_ROLE_##e] = {name, (stats) << TB_ACCESS_STATISTICS | (zones) << TB_ACCESS_PULL_ZONES |     \
-                               (billing) << TB_ACCESS_BILLING | (ingest) << TB_ACCESS_INGEST |     \
+                               (billing) << TB_ACCESS_BILLING |                                    \
+                               ((billing) | (op)) << TB_ACCESS_WHAT_IF |                           \
+                               (ingest) << TB_ACCESS_INGEST |                                      \
                                (op) << TB_ACCESS_OPERATOR | (keys) << TB_ACCESS_KEYS},
     TB_ROLES(TB_X)
 #undef TB_X

@@ -32,6 +32,8 @@
     X(UNPRICED, 1, 409, "invoice.unpriced", "The month has usage without a price.")                \
     X(NOT_OVER, 1, 409, "invoice.not_over", "The month is not over.")                              \
     X(NOTHING_DUE, 1, 404, "invoice.nothing_due", "There is nothing to invoice.")                  \
+    X(NO_DATA, 1, 404, "whatif.no_data", "Nothing is stored there that could be billed.")          \
+    X(TOO_MUCH, 2, 400, "whatif.too_much", "That is more than is computed at once.")               \
     X(OVERFLOW, 2, 400, "counter.overflow", "A counter would pass 2^63 - 1.")                      \
     X(UNAUTHORIZED, 2, 401, "authentication.failed", "The request authorization failed.")          \
     X(FORBIDDEN, 2, 403, "authorization.forbidden", "The key lacks the role for this request.")    \

@@ -35,6 +35,7 @@ typedef enum tb_access {
     TB_ACCESS_STATISTICS,
     TB_ACCESS_PULL_ZONES,
     TB_ACCESS_BILLING,
+    TB_ACCESS_WHAT_IF, /* billing's roles, and the operator for all accounts */
     TB_ACCESS_INGEST,
     TB_ACCESS_OPERATOR,
     TB_ACCESS_KEYS,

@@ -31,6 +31,10 @@ void api_invoices(request *r);
 void api_invoice(request *r);
 void api_invoice_explain(request *r);
 
+/* whatif.c */
+void api_whatif(request *r);
+void api_whatif_done(request *r);
+
 /* ingest.c */
 void api_ingest_logs(request *r);
 void api_ingest_buckets(request *r);

@@ -31,6 +31,7 @@ const route api_routes[] = {
     ROW(GET, "/billing/invoices/{id}", BILLING, NO_BODY, "invoice", api_invoice, NULL),
     ROW(GET, "/billing/invoices/{id}/lines/{id}/explain", BILLING, NO_BODY, "invoice_explain",
         api_invoice_explain, NULL),
+    ROW(POST, "/billing/what-if", WHAT_IF, JSON, "what_if", api_whatif, api_whatif_done),
     ROW(POST, "/ingest/logs", INGEST, BYTES, "ingest_logs", api_ingest_logs, api_ingest_done),
     ROW(GET, "/ingest/segments", INGEST, NO_BODY, "ingest_segments", api_ingest_segments, NULL),
     ROW(POST, "/ingest/buckets", INGEST, BYTES, "ingest_buckets", api_ingest_buckets,

@@ -37,7 +37,9 @@ int cli_fail(const cli_call *call, const char *subject, const tb_error *err)
     char where[300];
     place(subject, err, where, sizeof where);
     /* Sentences mostly name their field; a JSON path they cannot know. */
-    bool path = (err->code == TB_E_CATALOG || err->code == TB_E_BOOK) && err->field[0];
+    bool in_document = err->code == TB_E_CATALOG || err->code == TB_E_BOOK ||
+                       (err->code == TB_E_VALIDATION && err->byte);
+    bool path = in_document && err->field[0];
     cli_say(call, "%s%s%s%s", where, path ? err->field : "", path ? ": " : "", err->message);
     return tb_code_exit(err->code);
 }

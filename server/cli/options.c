@@ -389,7 +389,7 @@ void cli_help_all(FILE *out, const cli_command *commands, size_t n, const char *
           out);
     for (size_t i = 0; i < n; i++)
         if (strncmp(commands[i].name, prefix, len) == 0)
-            fprintf(out, "  %-12s  %s\n", commands[i].name, commands[i].summary);
+            fprintf(out, "  %-16s  %s\n", commands[i].name, commands[i].summary);
     fputs("\nmore: tollbook help SUBCOMMAND, tollbook --version\n"
           "Exit status: 0 done, 1 the answer is no, 2 usage or bad input, 3 environment.\n"
           "TOLLBOOK_NOW (RFC 3339) fixes the clock of every subcommand.\n",

@@ -327,17 +327,34 @@ static void job_done(write_job *job)
     MHD_resume_connection(r->mhd);
 }
 
-void request_submit(request *r)
+/* Suspended first: the job may be done before its submission returns. */
+static void wait_for_job(request *r)
 {
     r->waiting = true;
     r->job.owner = r;
     r->job.done = job_done;
     MHD_suspend_connection(r->mhd);
-    tb_error err;
-    if (writer_submit(r->worker->server->writer, &r->job, &err) == TB_OK) return;
-    r->job.code = err.code;
-    r->job.err = err;
+}
+
+static void go_on_without(request *r, const tb_error *err)
+{
+    r->job.code = err->code;
+    r->job.err = *err;
     MHD_resume_connection(r->mhd);
+}
+
+void request_submit(request *r)
+{
+    tb_error err;
+    wait_for_job(r);
+    if (writer_submit(r->worker->server->writer, &r->job, &err)) go_on_without(r, &err);
+}
+
+void request_submit_long(request *r)
+{
+    tb_error err;
+    wait_for_job(r);
+    if (desk_submit(r->worker->server->desk, &r->job, &err)) go_on_without(r, &err);
 }
 
 static enum MHD_Result last_call(request *r)

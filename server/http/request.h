@@ -140,5 +140,7 @@ void request_id_text(const request *r, char out[REQUEST_ID_TEXT]);
 /* Hands r->job (run, bytes set) to the writer; `finish` is called when it is done. Where the writer
  * refuses, the error is answered. */
 void request_submit(request *r);
+/* The same to the desk, for an answer that takes long. */
+void request_submit_long(request *r);
 
 #endif

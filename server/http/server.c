@@ -1,7 +1,8 @@
 /* Start and stop. The order of a stop is what makes it graceful: nobody new comes in; idle
  * connections are let go and requests under way get their answer with "Connection: close"; then
- * the writer finishes its queue, which resumes every suspended connection (the library aborts the
- * process where one is left); then the event loops end; then the file is checkpointed. */
+ * the desk gives up and the writer finishes its queue, which resumes every suspended connection (the
+ * library aborts the process where one is left); then the event loops end; then the file is
+ * checkpointed. */
 #include "http/server.h"
 
 #include <sodium.h>
@@ -77,7 +78,7 @@ static tb_code open_workers(server *s, tb_error *err)
         tb_code code = tb_store_open(s->options.db, &options, &w->store, err);
         if (code != TB_OK) return code;
     }
-    return TB_OK;
+    return tb_store_open(s->options.db, &options, &s->desk_store, err);
 }
 
 static tb_code open_parts(server *s, tb_error *err)
@@ -170,7 +171,8 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *peer, socklen_
 tb_code server_start(server *s, tb_error *err)
 {
     s->writer = writer_start(s->store, (writer_hooks){on_committed, s});
-    bool ok = s->writer && conns_start(s->conns) == 0;
+    s->desk = desk_start(s->desk_store);
+    bool ok = s->writer && s->desk && conns_start(s->conns) == 0;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
         ok = s->workers[i].daemon != NULL;
@@ -206,6 +208,7 @@ bool server_stop(server *s)
     atomic_store(&s->stopping, true);
     listen_stop(s->listener);
     conns_drain(s->conns);
+    desk_stop(s->desk);
     if (!wait_for_clients(s)) return false;
     writer_stop(s->writer);
     for (unsigned i = 0; i < s->options.threads; i++) {
@@ -215,6 +218,8 @@ bool server_stop(server *s)
     conns_stop(s->conns);
     writer_free(s->writer);
     s->writer = NULL;
+    desk_free(s->desk);
+    s->desk = NULL;
     return true;
 }
 
@@ -242,6 +247,7 @@ void server_free(server *s)
     limit_free(s->limit);
     limit_free(s->complaints);
     pool_free(s->pool);
+    tb_store_close(s->desk_store);
     if (s->store) tb_store_checkpoint(s->store, true);
     tb_store_close(s->store);
     free(s);

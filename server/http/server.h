@@ -1,6 +1,7 @@
 /* The server: workers with an event loop each, a writer, an acceptor, a sweeper, a logger.
  *
  *     acceptor --hands sockets--> worker 1..N --jobs--> writer --commit--> version, keys
+ *                                            '--long reads--> desk
  *
  * server_open makes everything that can fail with a sentence; server_run serves until server_stop
  * is asked for; server_free lets go. One server a process is what signals assume, not this. */
@@ -10,6 +11,7 @@
 #include "http/accesslog.h"
 #include "http/cache.h"
 #include "http/conns.h"
+#include "http/desk.h"
 #include "http/figures.h"
 #include "http/keys.h"
 #include "http/limit.h"
@@ -69,6 +71,8 @@ typedef struct server {
     limit *complaints; /* how many of the server's own failures are said, by code */
     conns *conns;
     writer *writer;
+    tb_store *desk_store; /* a reader: the desk's */
+    desk *desk;
     listener *listener;
     accesslog *log;
     uint64_t id_seed;

@@ -4,8 +4,9 @@ import unittest
 from tool import TOOL, Case
 
 COMMANDS = ["init", "apply", "key create", "key revoke", "key list", "ingest", "import", "serve",
-            "stats", "book add", "book list", "book show", "book diff", "book", "usage", "invoice",
-            "forecast", "ledger pay", "ledger adjust", "ledger", "verify", "backup", "query"]
+            "stats", "book add", "book list", "book show", "book diff", "book activate", "book drop",
+            "book report", "book", "whatif", "scenario add", "scenario list", "scenario show", "usage",
+            "invoice", "forecast", "ledger pay", "ledger adjust", "ledger", "verify", "backup", "query"]
 
 
 class Usage(Case):
@@ -18,8 +19,6 @@ class Usage(Case):
             self.assertEqual(own, self.run_tool("help", *command.split()).out)
             self.assertTrue(own.startswith(f"usage: tollbook {command} "))
             self.assertIn("  --db FILE", own)
-        for later in ("whatif",):
-            self.assertNotIn(f"\n  {later} ", text)
 
     def test_help_of_a_group_lists_its_words(self):
         text = self.run_tool("help", "key").out

@@ -1,0 +1,259 @@
+/* First the list of what is to be billed, ascending by account and month, then one pass over it.
+ * The list is small: an account's month is two numbers and a watermark, whatever it holds. */
+#include "api/whatif_run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- what is to be billed --- */
+
+typedef struct pair {
+    int64_t account, month;
+    uint64_t watermark; /* TB_NOW: not billed yet */
+} pair;
+
+typedef struct pairs {
+    pair *list;
+    size_t n, cap;
+} pairs;
+
+static tb_code add_pair(pairs *p, pair added, tb_error *err)
+{
+    if (p->n == p->cap) {
+        size_t cap = p->cap ? p->cap * 2 : 256;
+        pair *grown = realloc(p->list, cap * sizeof *grown);
+        if (!grown) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        p->list = grown;
+        p->cap = cap;
+    }
+    p->list[p->n++] = added;
+    return TB_OK;
+}
+
+/* Billed months first among equals. */
+static int by_account_month(const void *left, const void *right)
+{
+    const pair *a = left, *b = right;
+    if (a->account != b->account) return a->account < b->account ? -1 : 1;
+    if (a->month != b->month) return a->month < b->month ? -1 : 1;
+    return a->watermark < b->watermark ? -1 : a->watermark > b->watermark;
+}
+
+static tb_code add_billed(tb_store *store, const whatif_question *q, pairs *p, tb_error *err)
+{
+    tb_billed_month *billed = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_billed_months(store, q->account, q->from, q->to, &billed, &n, err);
+    for (size_t i = 0; !code && i < n; i++)
+        code = add_pair(p, (pair){billed[i].account, billed[i].month, billed[i].watermark}, err);
+    free(billed);
+    return code;
+}
+
+static tb_code add_month(tb_store *store, const whatif_question *q, int64_t month, pairs *p,
+                         tb_error *err)
+{
+    int64_t *accounts = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_billed_accounts(store, month, &accounts, &n, err);
+    for (size_t i = 0; !code && i < n; i++)
+        if (q->account == 0 || q->account == accounts[i])
+            code = add_pair(p, (pair){accounts[i], month, TB_NOW}, err);
+    free(accounts);
+    return code;
+}
+
+/* Every account's months that have an invoice or anything to be billed. */
+static tb_code list_pairs(tb_store *store, const whatif_question *q, pairs *p, tb_error *err)
+{
+    size_t kept = 0;
+    tb_code code = add_billed(store, q, p, err);
+    for (int64_t month = q->from; !code && month <= q->to; month++)
+        code = add_month(store, q, month, p, err);
+    if (code || p->n == 0) return code;
+    qsort(p->list, p->n, sizeof *p->list, by_account_month);
+    for (size_t i = 0; i < p->n; i++)
+        if (kept == 0 || p->list[kept - 1].account != p->list[i].account ||
+            p->list[kept - 1].month != p->list[i].month)
+            p->list[kept++] = p->list[i];
+    p->n = kept;
+    return TB_OK;
+}
+
+/* --- the pass --- */
+
+static bool holds_something(const tb_bill_input *in)
+{
+    return in->n_bytes + in->n_optimizers + in->n_balancers > 0;
+}
+
+/* Which account's month failed, where the message does not say so. */
+static tb_code fail_at(const pair *p, tb_code code, const tb_error *why, tb_error *err)
+{
+    char month[8];
+    month_format(p->month, month);
+    return tb_fail(err, code, why->field, "Account %" PRId64 ", %s: %s", p->account, month,
+                   why->message);
+}
+
+static tb_code add_bill(tb_store *store, const whatif_question *q, const pair *p, whatif_answer *a,
+                        tb_error *err)
+{
+    tb_bill_source source;
+    tb_error why = {0};
+    tb_code code = tb_store_bill_input(store, p->account, p->month, p->watermark, a->books.list,
+                                       a->books.n, q->now_us, &source, &why);
+    if (code) return fail_at(p, code, &why, err);
+    a->bills += holds_something(&source.input) || p->watermark != TB_NOW;
+    code = tb_whatif_add(a->whatif, &source.input, err);
+    tb_bill_source_release(&source);
+    return code;
+}
+
+static tb_code add_bills(tb_store *store, const whatif_question *q, const pairs *p,
+                         whatif_answer *a, tb_error *err)
+{
+    int64_t last = 0; /* account that held something */
+    for (size_t i = 0; i < p->n; i++) {
+        size_t before = a->bills;
+        if (q->step && !q->step(q->ctx, i, p->n))
+            return tb_fail(err, TB_E_BUSY, NULL, "Interrupted: nothing was written.");
+        tb_code code = add_bill(store, q, &p->list[i], a, err);
+        if (code) return code;
+        if (a->bills > before && last != p->list[i].account) a->accounts++;
+        if (a->bills > before) last = p->list[i].account;
+    }
+    return tb_whatif_finish(a->whatif, err);
+}
+
+/* --- what is said beside it --- */
+
+static tb_code read_late(tb_store *store, const whatif_question *q, whatif_answer *a, tb_error *err)
+{
+    size_t n = 0;
+    tb_code code = tb_store_late(store, q->account, &a->late, &n, err);
+    if (code) return code;
+    for (size_t i = 0; i < n; i++)
+        if (a->late[i].month >= q->from && a->late[i].month <= q->to)
+            a->late[a->n_late++] = a->late[i];
+    return TB_OK;
+}
+
+static tb_code make_results(const whatif_question *q, whatif_answer *a, tb_error *err)
+{
+    a->results = calloc(q->n_scenarios ? q->n_scenarios : 1, sizeof *a->results);
+    if (!a->results) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    tb_code code = TB_OK;
+    while (!code && a->n_results < q->n_scenarios) {
+        code = tb_whatif_result_make(a->whatif, a->n_results, &a->results[a->n_results], err);
+        if (!code) a->n_results++;
+    }
+    return code;
+}
+
+/* Accounts that did nothing and owe nothing, as a zone without a date of birth does before it was
+ * born, are no data. */
+static bool is_empty(const whatif_answer *a)
+{
+    if (a->bills) return false;
+    for (size_t i = 0; i < a->n_results; i++) {
+        if (a->results[i].n_unpriced || a->results[i].other_bills) return false;
+        for (size_t g = 0; g < a->results[i].n_groups; g++)
+            if (tb_decimal_sign(a->results[i].groups[g].total.before) ||
+                tb_decimal_sign(a->results[i].groups[g].total.after))
+                return false;
+    }
+    return true;
+}
+
+static tb_code no_data(const whatif_question *q, tb_error *err)
+{
+    char from[8], to[8];
+    month_format(q->from, from);
+    month_format(q->to, to);
+    return tb_fail(err, TB_E_NO_DATA, "from",
+                   "Nothing is stored from %s to %s that could be billed.", from, to);
+}
+
+static tb_code check_size(const whatif_question *q, size_t n, tb_error *err)
+{
+    uint64_t bills = (uint64_t)n * q->n_scenarios;
+    if (q->bills_max == 0 || bills <= q->bills_max) return TB_OK;
+    return tb_fail(err, TB_E_TOO_MUCH, "scenarios",
+                   "%zu accounts' months under %zu scenarios are %" PRIu64
+                   " bills; at most %" PRIu64
+                   " are made at once. Ask for fewer months or scenarios.",
+                   n, q->n_scenarios, bills, q->bills_max);
+}
+
+/* --- the whole --- */
+
+static tb_code run(tb_store *store, const whatif_question *q, whatif_answer *a, tb_error *err)
+{
+    pairs p = {0};
+    tb_code code = month_books_read(store, &a->books, err);
+    if (!code)
+        code = tb_whatif_new(q->scenarios, q->n_scenarios, a->books.list, a->books.n, NULL,
+                             &a->whatif, err);
+    if (!code) code = list_pairs(store, q, &p, err);
+    if (!code) code = check_size(q, p.n, err);
+    if (!code) code = add_bills(store, q, &p, a, err);
+    if (!code) code = make_results(q, a, err);
+    if (!code) code = read_late(store, q, a, err);
+    free(p.list);
+    if (!code && is_empty(a)) code = no_data(q, err);
+    return code;
+}
+
+tb_code whatif_run(tb_store *store, const whatif_question *question, whatif_answer *ret_answer,
+                   tb_error *err)
+{
+    whatif_answer a = {.from = question->from, .to = question->to};
+    a.running = question->now_us < month_start_us(question->to + 1);
+    tb_code code = tb_store_read_begin(store, err);
+    if (code) return code;
+    code = run(store, question, &a, err);
+    tb_store_read_end(store);
+    if (code)
+        whatif_answer_release(&a);
+    else
+        *ret_answer = a;
+    return code;
+}
+
+void whatif_answer_release(whatif_answer *a)
+{
+    for (size_t i = 0; i < a->n_results; i++)
+        tb_whatif_result_release(&a->results[i]);
+    free(a->results);
+    free(a->late);
+    tb_whatif_free(a->whatif);
+    month_books_release(&a->books);
+    *a = (whatif_answer){.from = 0};
+}
+
+/* --- the span --- */
+
+static tb_code read_month(const char *name, const char *text, int64_t *ret_month, tb_error *err)
+{
+    if (text && month_parse(text, strlen(text), ret_month)) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, name, "%s is a month, written like 2026-10.", name);
+}
+
+tb_code whatif_span(const char *from, const char *to, int64_t now_us, whatif_question *question,
+                    tb_error *err)
+{
+    tb_code code = read_month("from", from, &question->from, err);
+    if (!code) code = read_month("to", to, &question->to, err);
+    if (code) return code;
+    if (question->from > question->to)
+        return tb_fail(err, TB_E_VALIDATION, "from", "from (%s) lies after to (%s).", from, to);
+    if (question->to > month_of_us(now_us))
+        return tb_fail(err, TB_E_VALIDATION, "to", "to (%s) lies in the future.", to);
+    if (question->to - question->from >= WHATIF_MONTHS_MAX)
+        return tb_fail(err, TB_E_VALIDATION, "from", "A span has at most %d months.",
+                       WHATIF_MONTHS_MAX);
+    return TB_OK;
+}
