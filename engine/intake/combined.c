@@ -56,12 +56,13 @@ static bool take_quoted(reader *r, const char **ret_text, size_t *ret_len)
 
 /* host, ident and user up to the bracket. A user name is the client's to choose and may hold spaces
  * and brackets, but no bare quote: the time is what stands right before the first one. */
-static bool take_client(reader *r)
+static bool take_client(reader *r, tb__combined_parts *parts)
 {
     enum { TIME_LEN = sizeof "[17/May/2015:10:05:03 +0000] " - 1 };
     const char *word;
     size_t len;
     if (!take_word(r, &word, &len) || !take_char(r, ' ')) return false;
+    parts->client = (tb__part){word, len};
     if (!take_word(r, &word, &len) || !take_char(r, ' ')) return false;
     const char *quote = memchr(r->at, '"', (size_t)(r->end - r->at));
     if (!quote || quote - r->at < TIME_LEN + 2 || quote[-TIME_LEN - 1] != ' ') return false;
@@ -129,7 +130,8 @@ static bool take_time(reader *r, int64_t *ret_ms)
 }
 
 /* Status and bytes sent, each a word. */
-static bool take_counts(reader *r, tb_hit *hit, tb_reject_reason *ret_reason)
+static bool take_counts(reader *r, tb_hit *hit, tb__combined_parts *parts,
+                        tb_reject_reason *ret_reason)
 {
     const char *word;
     size_t len;
@@ -143,6 +145,7 @@ static bool take_counts(reader *r, tb_hit *hit, tb_reject_reason *ret_reason)
         return false;
     }
     hit->status = (uint16_t)status;
+    parts->status = (tb__part){word, len};
     *ret_reason = TB_REJECT_COMBINED;
     if (!take_char(r, ' ') || !take_word(r, &word, &len)) return false;
     hit->bytes = 0;
@@ -154,7 +157,8 @@ static bool take_counts(reader *r, tb_hit *hit, tb_reject_reason *ret_reason)
 }
 
 /* What may stand after the agent. */
-static bool take_cache(reader *r, tb_hit *hit, tb_reject_reason *ret_reason)
+static bool take_cache(reader *r, tb_hit *hit, tb__combined_parts *parts,
+                       tb_reject_reason *ret_reason)
 {
     const char *token;
     size_t len;
@@ -165,47 +169,56 @@ static bool take_cache(reader *r, tb_hit *hit, tb_reject_reason *ret_reason)
     const bool quoted = from < r->end && *from == '"';
     if (!(quoted ? take_quoted(r, &token, &len) : take_word(r, &token, &len))) return false;
     if (r->at != r->end) return false;
-    if (!tb__cache_parse(token, len, &cache) && !quoted) {
+    const bool good = tb__cache_parse(token, len, &cache);
+    if (!good && !quoted) {
         r->at = from;
         *ret_reason = TB_REJECT_CACHE;
         return false;
     }
+    if (good) parts->cache = (tb__part){token, len};
     hit->cache = (uint8_t)cache;
     return true;
 }
 
 /* Everything behind the counts. */
-static bool take_rest(reader *r, tb_hit *hit, tb_reject_reason *ret_reason)
+static bool take_rest(reader *r, tb_hit *hit, tb__combined_parts *parts,
+                      tb_reject_reason *ret_reason)
 {
-    const char *text;
-    size_t len;
     hit->cache = TB_CACHE_OTHER;
     *ret_reason = TB_REJECT_COMBINED;
     if (r->at == r->end) return true;
-    if (!take_char(r, ' ') || !take_quoted(r, &text, &len)) return false;
-    if (!take_char(r, ' ') || !take_quoted(r, &text, &len)) return false;
-    return r->at == r->end || take_cache(r, hit, ret_reason);
+    if (!take_char(r, ' ') || !take_quoted(r, &parts->referer.at, &parts->referer.len))
+        return false;
+    if (!take_char(r, ' ') || !take_quoted(r, &parts->agent.at, &parts->agent.len)) return false;
+    return r->at == r->end || take_cache(r, hit, parts, ret_reason);
 }
 
-bool tb__combined_line(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
-                       tb_reject *ret_reject)
+bool tb__combined_read(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
+                       tb__combined_parts *ret_parts, tb_reject *ret_reject)
 {
     if (!tb__line_sane(line, len, ret_reject)) return false;
     reader r = {line, line + len};
     tb_hit hit = {.zone = layout->zone, .edge = layout->edge, .edge_len = layout->edge_len};
     tb_reject_reason reason = TB_REJECT_COMBINED;
-    const char *text;
-    size_t text_len;
-    int64_t time_ms;
-    if (!take_client(&r)) return tb__reject(ret_reject, line, len, r.at, reason);
+    tb__combined_parts parts = {0};
+    if (!take_client(&r, &parts)) return tb__reject(ret_reject, line, len, r.at, reason);
     const char *time_at = r.at;
-    if (!take_time(&r, &time_ms) || !take_char(&r, ' ') || !take_quoted(&r, &text, &text_len))
+    if (!take_time(&r, &parts.time_ms) || !take_char(&r, ' ') || 
+        !take_quoted(&r, &parts.request.at, &parts.request.len))
         return tb__reject(ret_reject, line, len, r.at, reason);
-    if (!tb__time_sane(time_ms, layout->now_ms, &reason))
+    if (!tb__time_sane(parts.time_ms, layout->now_ms, &reason))
         return tb__reject(ret_reject, line, len, time_at, reason);
-    if (!take_counts(&r, &hit, &reason) || !take_rest(&r, &hit, &reason))
+    if (!take_counts(&r, &hit, &parts, &reason) || !take_rest(&r, &hit, &parts, &reason))
         return tb__reject(ret_reject, line, len, r.at, reason);
-    hit.hour = (int32_t)(time_ms / 3600000);
+    hit.hour = (int32_t)(parts.time_ms / 3600000);
     *ret_hit = hit;
+    *ret_parts = parts;
     return true;
+}
+
+bool tb__combined_line(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
+                       tb_reject *ret_reject)
+{
+    tb__combined_parts parts;
+    return tb__combined_read(layout, line, len, ret_hit, &parts, ret_reject);
 }

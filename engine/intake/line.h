@@ -15,6 +15,18 @@ bool tb__pipe_line(const tb_log_layout *layout, const char *line, size_t len, tb
 bool tb__combined_line(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
                        tb_reject *ret_reject);
 
+/* The same, and the columns that are not counted; what the line lacks has len 0. */
+typedef struct tb__part {
+    const char *at;
+    size_t len;
+} tb__part;
+typedef struct tb__combined_parts {
+    int64_t time_ms;
+    tb__part client, request, status, referer, agent, cache;
+} tb__combined_parts;
+bool tb__combined_read(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
+                       tb__combined_parts *ret_parts, tb_reject *ret_reject);
+
 /* Cache status of a token of 1 .. TB__CACHE_TOKEN_MAX bytes; false where it is no token. */
 #define TB__CACHE_TOKEN_MAX 32
 bool tb__cache_parse(const char *token, size_t len, tb_cache *ret_cache);

@@ -51,6 +51,10 @@ struct tb_store {
     tb__located *located; /* scratch: the locations of the view being read */
     size_t n_located, cap_located;
 
+    struct tb_logged_zones *logged; /* NULL: not read yet */
+    bool logged_stale;              /* this transaction changed the catalogue */
+    struct tb__log_joiner *joiner;  /* logs.c; NULL until a block is joined */
+
     struct tb__billing *billing; /* billing.h; NULL until something is billed */
     bool billing_stale;          /* this transaction changed usage or the catalogue */
     bool late_known;             /* writer: late_end is good */
@@ -109,6 +113,14 @@ TB_MUST_USE tb_code tb__late_note(tb_store *store, int scope, int64_t owner, int
                                   int64_t edge, int64_t day, const tb_grid *hours, tb_error *err);
 /* Invoices changed, or a transaction was undone: what is remembered of them is asked anew. */
 void tb__late_forget(tb_store *store);
+
+/* The catalogue changed, or what was changed in it was undone. */
+void tb__logged_forget(tb_store *store);
+void tb__log_joiner_free(struct tb__log_joiner *joiner);
+/* A zone's place in the R*Tree of request logs: 31 bits. */
+int64_t tb__log_fold_zone(int64_t zone);
+int64_t tb__seal_log(int64_t id, int64_t zone, int64_t first_ms, int64_t last_ms, int64_t lines,
+                     const void *data, size_t len);
 
 /* --- reading --- */
 

@@ -1,7 +1,7 @@
 /* The schema, as the list of migrations that lead to it: entry n brings user_version n to n+1, in
  * one transaction. A fresh database runs them all. Never edit an entry that has shipped; add one.
  *
- * Usage plane: series, chunk, country_day, late. Control plane: everything else. Times are integers,
+ * Usage plane: series, chunk, country_day, late, log_block. Control plane: everything else. Times are integers,
  * microseconds since 1970 UTC (_us) or days; INT64_MIN and INT64_MAX stand for "since ever" and
  * "for ever". What is append-only is held so by triggers. */
 #include "store/internal.h"
@@ -254,5 +254,18 @@ static const char v6[] = /* the text of keys, sealed: see tb_key_seal */
     "ALTER TABLE key ADD COLUMN sealed BLOB CHECK(sealed IS NULL OR length(sealed)=88);"
     "CREATE INDEX key_valid ON key(account,id) WHERE revoked_us=9223372036854775807;";
 
-const char *const tb__migrations[] = {v1, v2, v3, v4, v5, v6};
+/* Request logs, see logs.c. meta.log_seals is the sum of the seals of all blocks, so that one that is
+ * lost is missed. log_span's zone is folded into 31 bits; log_block is its truth. */
+static const char v7[] =
+    "INSERT INTO meta VALUES('log_seals',0);"
+    "CREATE TABLE log_block(id INTEGER PRIMARY KEY, zone INTEGER NOT NULL CHECK(zone>0),"
+    " first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL CHECK(last_ms>=first_ms),"
+    " lines INTEGER NOT NULL CHECK(lines>0), seal INTEGER NOT NULL, data BLOB NOT NULL) STRICT;"
+    "CREATE INDEX log_block_by_zone ON log_block(zone,id,lines,first_ms,last_ms);"
+    "CREATE INDEX log_block_by_end ON log_block(last_ms);"
+    "CREATE TRIGGER log_block_no_update BEFORE UPDATE ON log_block BEGIN"
+    " SELECT raise(ABORT,'blocks of request logs do not change'); END;"
+    "CREATE VIRTUAL TABLE log_span USING rtree_i32(id,zone,zone_too,first_hour,last_hour);";
+
+const char *const tb__migrations[] = {v1, v2, v3, v4, v5, v6, v7};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;

@@ -131,6 +131,32 @@
     X(KEYS_COUNT, "SELECT count(*) FROM key WHERE account=?1 AND " TB__KEY_VALID)                  \
     X(KEY_INSERT, "INSERT INTO key VALUES(NULL,?1,?2,?3,?4,?5,?6,?7)")                             \
     X(KEY_REVOKE, "UPDATE key SET revoked_us=min(revoked_us,?2) WHERE id=?1")                      \
+    /* request logs */                                                                             \
+    X(LOGGED_ZONES,                                                                                \
+      "SELECT id,coalesce(settings->>'$.EnableExtendedLogging',0) FROM zone"                       \
+      " WHERE deleted_us=9223372036854775807 AND coalesce(settings->>'$.EnableLogging',1)")        \
+    X(LOG_ZONE,                                                                                    \
+      "SELECT coalesce(settings->>'$.EnableLogging',1),coalesce(settings->>'$.Enabled',1)"         \
+      " AND NOT coalesce(settings->>'$.Suspended',0),"                                             \
+      "coalesce(settings->>'$.EnableExtendedLogging',0),"                                          \
+      "coalesce(settings->>'$.LoggingIPAnonymizationEnabled',1),"                                  \
+      "coalesce(settings->>'$.LogAnonymizationType',0) IN(1,'Drop') FROM zone"                     \
+      " WHERE account=?1 AND id=?2 AND deleted_us=9223372036854775807")                            \
+    X(LOG_INSERT, "INSERT INTO log_block(id,zone,first_ms,last_ms,lines,seal,data)"                \
+                  "VALUES(?1,?2,?3,?4,?5,?6,?7)")                                                  \
+    X(LOG_NEXT, "SELECT coalesce(max(id),0)+1 FROM log_block")                                     \
+    X(LOG_SPAN_INSERT, "INSERT INTO log_span VALUES(?1,?2,?2,?3,?4)")                              \
+    X(LOG_DELETE, "DELETE FROM log_block WHERE id=?1")                                             \
+    X(LOG_SPAN_DELETE, "DELETE FROM log_span WHERE id=?1")                                         \
+    X(LOG_NEWEST, "SELECT id,lines,first_ms,last_ms FROM log_block WHERE zone=?1"                  \
+                  " ORDER BY id DESC LIMIT 1")                                                     \
+    X(LOG_GET, "SELECT zone,seal,data FROM log_block WHERE id=?1")                                 \
+    X(LOG_OLD, "SELECT id,seal FROM log_block WHERE last_ms<?1")                                   \
+    /* hits of the R*Tree are looked at again: its zone is folded, its hours are whole */          \
+    X(LOG_BLOCKS,                                                                                  \
+      "SELECT b.id,b.first_ms,b.last_ms FROM log_span s CROSS JOIN log_block b ON b.id=s.id"       \
+      " WHERE s.zone<=?1 AND s.zone_too>=?1 AND s.first_hour<=?3 AND s.last_hour>=?2"              \
+      " AND b.zone=?4 AND b.last_ms>=?5 AND b.first_ms<?6")                                        \
     /* catalogue */                                                                                \
     X(ACCOUNT_GET, "SELECT document,deleted_us FROM account WHERE id=?1")                          \
     X(ACCOUNT_PUT,                                                                                 \

@@ -53,6 +53,9 @@
       " ON s.id=b.shadow ORDER BY b.shadow,b.month,b.account,b.watermark")                         \
     X(SCENARIOS, "SELECT id,name,sha256,document,json_valid(document) AND"                         \
                  " json_extract(document,'$.scenario') IS name FROM scenario ORDER BY id")         \
+    X(LOG_BLOCKS,                                                                                  \
+      "SELECT b.id,b.zone,b.first_ms,b.last_ms,b.lines,b.seal,b.data,s.zone,s.zone_too,"           \
+      "s.first_hour,s.last_hour FROM log_block b LEFT JOIN log_span s ON s.id=b.id ORDER BY b.id") \
     X(HOURS, "SELECT c.key,c.data FROM series s JOIN chunk c ON c.key=(s.id<<18)+?4"               \
              " WHERE s.scope=?1 AND s.owner=?2 AND s.edge=?3")
 
@@ -101,6 +104,9 @@ TB_MUST_USE tb_code tb__verify_reference(tb__verify *v, const char *sql, tb_erro
 
 /* Damage is what verify looks for: a difference, and the next part goes on. All else stops it. */
 TB_MUST_USE tb_code tb__verify_note(tb__verify *v, tb_code code, const tb_error *err);
+
+/* verify_logs.c: blocks of request logs and their R*Tree. */
+TB_MUST_USE tb_code tb__verify_logs(tb__verify *v, tb_error *err);
 
 /* verify_billing.c: books, invoices, ledger, late usage. */
 TB_MUST_USE tb_code tb__verify_billing(tb__verify *v, tb_error *err);

@@ -43,6 +43,10 @@ void api_ingest_done(request *r);
 /* segments.c */
 void api_ingest_segments(request *r);
 
+/* logs_v2.c, logs_v1.c */
+void api_logs_v2(request *r);
+void api_logs_v1(request *r);
+
 /* catalog.c */
 void api_catalog(request *r);
 void api_catalog_done(request *r);

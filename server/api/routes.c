@@ -11,6 +11,12 @@
         .name = name_, .handle = handle_, .finish = finish_                                        \
     }
 
+#define LOGS(path, name_, handle_)                                                                 \
+    {                                                                                              \
+        .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_PULL_ZONES,                       \
+        .name = name_, .handle = handle_, .logging = true                                          \
+    }
+
 const route api_routes[] = {
     ROW(GET, "/statistics", STATISTICS, NO_BODY, "statistics", api_statistics, NULL),
     ROW(GET, "/pullzone", PULL_ZONES, NO_BODY, "pullzones", api_pullzones, NULL),
@@ -36,6 +42,8 @@ const route api_routes[] = {
     ROW(GET, "/ingest/segments", INGEST, NO_BODY, "ingest_segments", api_ingest_segments, NULL),
     ROW(POST, "/ingest/buckets", INGEST, BYTES, "ingest_buckets", api_ingest_buckets,
         api_ingest_done),
+    LOGS("/v2/pullzones/{id}/logs", "logs_v2", api_logs_v2),
+    LOGS("/{id}/{id}.log", "logs_v1", api_logs_v1),
     ROW(GET, "/region", NONE, NO_BODY, "region", api_region, NULL),
     ROW(GET, "/healthz", NONE, NO_BODY, "healthz", api_healthz, NULL),
     ROW(GET, "/readyz", NONE, NO_BODY, "readyz", api_readyz, NULL),

@@ -52,6 +52,7 @@ typedef struct feed_run {
     feed_worker *workers;
     size_t n_workers;
     uint64_t segment_bytes;
+    feed_keeper keeper; /* of raw lines; keeper.zones NULL: none are kept */
 
     pthread_mutex_t lock; /* of everything below while workers run */
     ending ended;
@@ -135,7 +136,7 @@ static void block_done(feed_run *run, const feed_worker *worker, tb_code code, c
     if (code) end_segment(run, ENDED_FAILED);
     if (worker->n_rejects && run->options->stop_on_error && !feed_reader_hopes(&run->reader))
         end_segment(run, ENDED_BAD_LINE);
-    if (tb_rollup_full(worker->rollup)) end_segment(run, ENDED_FULL);
+    if (feed_worker_full(worker)) end_segment(run, ENDED_FULL);
     show_progress(run);
 }
 
@@ -168,6 +169,19 @@ static ending next_block(feed_run *run, feed_worker *worker)
     return NOT_ENDED;
 }
 
+/* The last blocks of the part that has ended: each worker packs its own, outside the lock. */
+static void pack_logs(feed_run *run, feed_worker *worker)
+{
+    tb_error err;
+    if (!worker->logs || run->ended >= ENDED_BAD_LINE) return;
+    pthread_mutex_unlock(&run->lock);
+    tb_code code = feed_logs_pack(worker->logs, &run->options->layout, &err);
+    pthread_mutex_lock(&run->lock);
+    if (code == TB_OK) return;
+    if (run->code == TB_OK) run->code = code, run->err = err;
+    end_segment(run, ENDED_FAILED);
+}
+
 static void *work(void *arg)
 {
     feed_worker *worker = arg;
@@ -183,6 +197,7 @@ static void *work(void *arg)
         pthread_mutex_lock(&run->lock);
         block_done(run, worker, code, &err);
     }
+    pack_logs(run, worker);
     pthread_mutex_unlock(&run->lock);
     return NULL;
 }
@@ -235,6 +250,14 @@ static tb_code add_usage(feed_run *run, tb_error *err)
     tb_code code = tb_store_add_usage(run->store, cursor, err);
     if (code == TB_OK) code = tb_rollup_cursor_check(cursor, err);
     tb_rollup_cursor_free(cursor);
+    return code;
+}
+
+static tb_code add_logs(feed_run *run, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < run->n_workers; i++)
+        if (run->workers[i].logs) code = feed_logs_store(run->workers[i].logs, run->store, err);
     return code;
 }
 
@@ -305,6 +328,7 @@ static tb_code flush(feed_run *run, tb_error *err)
     if (run->lines > 0) {
         code = begin(run, err);
         if (code == TB_OK) code = add_usage(run, err);
+        if (code == TB_OK) code = add_logs(run, err);
         if (code == TB_OK) code = add_rejects(run, err);
         if (code) return code;
         run->accepted += run->lines - run->refused;
@@ -411,6 +435,8 @@ static tb_code record(feed_run *run, uint64_t end, tb_hash128 hash, bool final, 
     if (clock_is_behind(run)) return refuse_clock(run, err);
     tb_code code = begin(run, err);
     if (code == TB_OK) code = add_rungs(run, end, err);
+    if (code == TB_OK)
+        code = tb_store_drop_logs(run->store, options->layout.now_ms, NULL, err);
     return code ? code : tb_store_add_segment(run->store, &segment, &id, err);
 }
 
@@ -676,11 +702,15 @@ static tb_code init_run(feed_run *run, size_t threads, tb_error *err)
     tb_code code = feed_reader_init(&run->reader, run->source, seed, block,
                                     options->take_partial_line, err);
     if (code) return code;
+    if (options->kind == TB_BATCH_LOG)
+        code = feed_keeper_init(&run->keeper, run->store, options->layout.now_ms, threads, err);
+    if (code) return code;
     run->workers = calloc(threads, sizeof *run->workers);
     if (!run->workers) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     for (; run->n_workers < threads; run->n_workers++) {
         feed_worker *worker = &run->workers[run->n_workers];
-        code = feed_worker_init(worker, groups_each(options, threads), err);
+        code = feed_worker_init(worker, groups_each(options, threads),
+                                run->keeper.zones ? &run->keeper : NULL, err);
         if (code) return code;
         worker->run = run;
     }

@@ -6,12 +6,15 @@
 
 #define ROOM 2048
 
-tb_code feed_worker_init(feed_worker *worker, size_t max_groups, tb_error *err)
+tb_code feed_worker_init(feed_worker *worker, size_t max_groups, const feed_keeper *keeper,
+                         tb_error *err)
 {
     *worker = (feed_worker){.rollup = tb_rollup_new(max_groups, NULL),
                             .hits = malloc(ROOM * sizeof *worker->hits),
                             .refused = malloc(ROOM * sizeof *worker->refused)};
-    if (worker->rollup && worker->hits && worker->refused) return TB_OK;
+    if (keeper) worker->logs = feed_logs_new(keeper);
+    if (worker->rollup && worker->hits && worker->refused && (worker->logs || !keeper))
+        return TB_OK;
     feed_worker_release(worker);
     return tb_fail(err, TB_E_NOMEM, NULL, NULL);
 }
@@ -23,6 +26,7 @@ void feed_worker_release(feed_worker *worker)
     free(worker->hits);
     free(worker->refused);
     feed_rejects_release(&worker->rejects);
+    feed_logs_free(worker->logs);
     *worker = (feed_worker){0};
 }
 
@@ -30,6 +34,12 @@ void feed_worker_clear(feed_worker *worker)
 {
     tb_rollup_clear(worker->rollup);
     feed_rejects_clear(&worker->rejects);
+    if (worker->logs) feed_logs_clear(worker->logs);
+}
+
+bool feed_worker_full(const feed_worker *worker)
+{
+    return tb_rollup_full(worker->rollup) || (worker->logs && feed_logs_full(worker->logs));
 }
 
 static tb_code keep(feed_worker *worker, const tb_reject *reject, const char *why, tb_error *err)
@@ -45,8 +55,12 @@ static tb_code parse_log(feed_worker *worker, const feed_options *options, tb_er
     const feed_block *block = &worker->block;
     for (size_t at = 0; at < block->len;) {
         tb_intake got = {.hits = worker->hits, .rejects = worker->refused, .room = ROOM};
-        at += tb_intake_lines(&options->layout, block->bytes + at, block->len - at, &got);
+        const char *from = block->bytes + at;
+        const size_t n = tb_intake_lines(&options->layout, from, block->len - at, &got);
+        at += n;
         tb_code code = tb_rollup_add_hits(worker->rollup, got.hits, got.n_hits, err);
+        if (code == TB_OK && worker->logs)
+            code = feed_logs_take(worker->logs, &options->layout, from, n, &got, err);
         for (size_t i = 0; i < got.n_rejects && code == TB_OK; i++)
             code = keep(worker, &got.rejects[i], tb_reject_text(got.rejects[i].reason), err);
         if (code) return code;

@@ -4,6 +4,7 @@
 #define TOLLBOOK_SERVER_FEED_WORKER_H
 
 #include "feed/feed.h"
+#include "feed/logs.h"
 #include "feed/reader.h"
 #include "feed/rejects.h"
 
@@ -17,12 +18,17 @@ typedef struct feed_worker {
     feed_rejects rejects;
     uint64_t lines, n_rejects; /* of the block parsed last */
     uint64_t n_too_new;        /* of n_rejects: refused because of the clock */
+    feed_logs *logs;           /* the lines that are kept; NULL: none is */
 } feed_worker;
 
-TB_MUST_USE tb_code feed_worker_init(feed_worker *worker, size_t max_groups, tb_error *err);
+/* keeper: NULL where no zone keeps its lines. */
+TB_MUST_USE tb_code feed_worker_init(feed_worker *worker, size_t max_groups,
+                                     const feed_keeper *keeper, tb_error *err);
 void feed_worker_release(feed_worker *worker);
-/* Forgets rollup and rejects. */
+/* Forgets rollup, rejects and kept lines. */
 void feed_worker_clear(feed_worker *worker);
+/* Whether it holds as much as it may. */
+bool feed_worker_full(const feed_worker *worker);
 /* Parses worker->block into the rollup. Where stop_on_error it may end at a refused line. */
 TB_MUST_USE tb_code feed_worker_parse(feed_worker *worker, const feed_options *options,
                                       tb_error *err);

@@ -27,7 +27,8 @@ typedef enum reply_kind {
 } reply_kind;
 
 /* Where a long answer comes from. fill appends the next piece, of STREAM_PIECE bytes or so, and
- * sets *ret_done with the last one; a failure cuts the answer off. Both run on the worker's thread,
+ * sets *ret_done with the last one; one that took its time may append nothing. A failure cuts the
+ * answer off. Both run on the worker's thread,
  * fill not after the request's end; each fill reads the store in a snapshot of its own. release may
  * be NULL and is called once, whatever happened. */
 typedef struct stream_source {
@@ -107,7 +108,8 @@ int64_t request_now_us(const request *r);
 
 /* --- answers --- */
 
-/* ApiErrorData with the code's HTTP status. request_fail_as copies *err. */
+/* ApiErrorData with the code's HTTP status, or the shape of the request logging API where the route
+ * is of it. request_fail_as copies *err. */
 void request_fail(request *r, tb_code code, const char *field, const char *fmt, ...)
     TB_PRINTF(4, 5);
 void request_fail_as(request *r, const tb_error *err);

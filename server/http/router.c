@@ -15,9 +15,11 @@ static bool matches(const char *pattern, const char *path, size_t len, tb_text *
             size_t start = i;
             while (i < len && path[i] != '/')
                 i++;
-            if (i == start) return false;
-            *ret_id = (tb_text){path + start, i - start};
             pattern = strchr(pattern, '}') + 1;
+            const size_t tail = strcspn(pattern, "/"); /* ".log": of the run, not of the id */
+            if (i - start <= tail) return false;
+            i -= tail;
+            *ret_id = (tb_text){path + start, i - start};
             continue;
         }
         if (i == len || path[i] != *pattern) return false;

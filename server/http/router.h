@@ -18,10 +18,12 @@ typedef enum route_body {
 
 typedef struct route {
     http_method method;  /* a GET row answers HEAD too */
-    const char *pattern; /* "/pullzone/{id}/optimizer/statistics": at most one {id} */
+    const char *pattern; /* "/pullzone/{id}/optimizer/statistics": {id} is a run without '/',
+                          * before a literal tail; of several, the last one is the request's */
     tb_access access;
     route_body body;
     const char *name; /* for metrics: lower case and '_' */
+    bool logging;     /* of the request logging API: its errors, bearer tokens, its own address */
     /* Answers the request, or submits a job and returns; then `finish` answers after it. */
     void (*handle)(struct request *request);
     void (*finish)(struct request *request); /* NULL where handle always answers */

@@ -15,6 +15,10 @@
 #include "http/handler.h"
 
 #define POOL_KEPT ((size_t)32 << 20)
+#define STREAM_CACHE_KIB 2048 /* of a reader that goes over much once */
+/* Seed, "Limits": requests for a pull zone's logs. */
+#define LOG_REQUESTS 30
+#define LOG_SECONDS  10
 #define READER_CACHE_KIB 32768 /* of each HTTP thread: the pages of a few thousand daily answers */
 
 void server_defaults(server_options *o)
@@ -81,6 +85,35 @@ static tb_code open_workers(server *s, tb_error *err)
     return tb_store_open(s->options.db, &options, &s->desk_store, err);
 }
 
+tb_code worker_lend_reader(worker *w, tb_store **ret_store, tb_error *err)
+{
+    server *s = w->server;
+    const tb_store_options options = {.now_us = clock_wall_us(), .cache_kib = STREAM_CACHE_KIB};
+    tb_code code = TB_OK;
+    *ret_store = NULL;
+    if (atomic_fetch_add(&s->streams, 1) >= SERVER_STREAMS_MAX)
+        code = tb_fail(err, TB_E_RATE_LIMITED, NULL, "Too many answers are being read at once.");
+    for (int i = 0; i < WORKER_IDLE_READERS && !code && !*ret_store; i++) {
+        *ret_store = w->idle_reader[i];
+        w->idle_reader[i] = NULL;
+    }
+    if (!code && !*ret_store) code = tb_store_open(s->options.db, &options, ret_store, err);
+    if (code) atomic_fetch_sub(&s->streams, 1);
+    return code;
+}
+
+void worker_take_back(worker *w, tb_store *store)
+{
+    atomic_fetch_sub(&w->server->streams, 1);
+    tb_store_read_end(store);
+    for (int i = 0; i < WORKER_IDLE_READERS; i++) {
+        if (w->idle_reader[i]) continue;
+        w->idle_reader[i] = store;
+        return;
+    }
+    tb_store_close(store);
+}
+
 static tb_code open_parts(server *s, tb_error *err)
 {
     const server_options *o = &s->options;
@@ -90,6 +123,8 @@ static tb_code open_parts(server *s, tb_error *err)
     s->conns = conns_new(&o->limits, o->threads);
     if (o->rate_limit) s->limit = limit_new(o->rate_limit);
     s->complaints = limit_new(5);
+    s->log_window = window_new(LOG_REQUESTS, LOG_SECONDS);
+    if (!s->log_window) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     if (!s->pool || !s->cache || !s->keys || !s->conns || !s->complaints ||
         (o->rate_limit && !s->limit))
         return tb_fail(err, TB_E_NOMEM, NULL, NULL);
@@ -237,6 +272,8 @@ void server_free(server *s)
     for (unsigned i = 0; i < SERVER_WORKERS_MAX; i++) {
         worker *w = &s->workers[i];
         tb_store_close(w->store);
+        for (int k = 0; k < WORKER_IDLE_READERS; k++)
+            tb_store_close(w->idle_reader[k]);
         gzip_free(w->gzip);
         tb_buf_release(&w->scratch);
         key_table_drop(w->keys);
@@ -246,6 +283,7 @@ void server_free(server *s)
     keys_free(s->keys);
     limit_free(s->limit);
     limit_free(s->complaints);
+    window_free(s->log_window);
     pool_free(s->pool);
     tb_store_close(s->desk_store);
     if (s->store) tb_store_checkpoint(s->store, true);

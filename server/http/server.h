@@ -18,6 +18,7 @@
 #include "http/listen.h"
 #include "http/metrics.h"
 #include "http/request.h"
+#include "http/window.h"
 #include "http/writer.h"
 
 #define SERVER_WORKERS_MAX 64
@@ -44,6 +45,10 @@ typedef struct server_options {
 /* The defaults; db stays NULL. */
 void server_defaults(server_options *options);
 
+/* Readers of its own that a worker keeps for the next streamed answer. */
+#define WORKER_IDLE_READERS 2
+#define SERVER_STREAMS_MAX  64 /* answers streamed from the store at once: each holds a snapshot */
+
 typedef struct worker {
     struct server *server;
     unsigned index;
@@ -56,6 +61,7 @@ typedef struct worker {
     tb_buf scratch; /* where answers are encoded, before their length is known */
     metrics metrics;
     figures figures; /* the store's, as /metrics last counted them */
+    tb_store *idle_reader[WORKER_IDLE_READERS]; /* for answers that outlast a request; NULL: none */
 } worker;
 
 typedef struct server {
@@ -78,10 +84,17 @@ typedef struct server {
     uint64_t id_seed;
     _Atomic uint64_t version; /* the store's, as of the last commit */
     _Atomic size_t bodies;    /* bytes of bodies held */
+    _Atomic unsigned streams; /* readers lent out */
+    window *log_window;       /* requests for logs, by pull zone */
     _Atomic bool stopping;
     atomic_bool abort_writes; /* a running ingest must end and take nothing */
     _Atomic uint64_t refused_full, refused_peer; /* connections */
 } server;
+
+/* A reader for an answer that is sent over many calls, and back. The worker's own thread alone.
+ * TB_E_RATE_LIMITED: too many at once. */
+TB_MUST_USE tb_code worker_lend_reader(worker *w, tb_store **ret_store, tb_error *err);
+void worker_take_back(worker *w, tb_store *store);
 
 /* Opens the store and the sockets. The exit status of a failure is tb_code_exit of the code. */
 TB_MUST_USE tb_code server_open(const server_options *options, const route *routes,

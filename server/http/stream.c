@@ -33,13 +33,22 @@ static tb_code next_piece(stream *s, tb_error *err)
     return code;
 }
 
+/* A piece that is empty took its time all the same: others have their turn before the next one. */
+static ssize_t let_others(const stream *s)
+{
+    MHD_suspend_connection(s->r->mhd);
+    MHD_resume_connection(s->r->mhd);
+    return 0;
+}
+
 static ssize_t on_read(void *cls, uint64_t position, char *out, size_t room)
 {
     stream *s = cls;
     (void)position;
-    while (s->at == s->piece->len) {
+    for (int made = 0; s->at == s->piece->len; made++) {
         tb_error err;
         if (s->done) return MHD_CONTENT_READER_END_OF_STREAM;
+        if (made > 0) return let_others(s);
         if (next_piece(s, &err)) {
             request_complain(s->r, &err);
             return MHD_CONTENT_READER_END_WITH_ERROR;

@@ -1,0 +1,437 @@
+/* Packing lines into a block.
+ *
+ * The lines are put in the order of their times first (they mostly are), by a radix sort of
+ * (time, place) that costs a few passes over small numbers. Then one pass takes each line apart and
+ * hands its columns to their builders, so that a line is touched while it is in the cache. Texts are
+ * looked up by their hash in a small table for each column; a column whose texts hardly repeat gives
+ * its dictionary up and keeps one entry a row. */
+#include "base/hash.h"
+#include "logs/format.h"
+
+#include <stdlib.h>
+#include <zstd.h>
+
+#define LEVEL  1
+#define SLOTS  ((size_t)TB_LOGBLOCK_LINES * 2)
+#define CODES8 255 /* entries that codes of one byte can name */
+
+static const uint8_t kinds[TB__LOG_COUNT] = {
+#define TB_X(name, kind, member) [TB__LOG_##name] = TB__LOG_KIND_##kind,
+    TB__LOG_COLUMNS(TB_X)
+#undef TB_X
+};
+
+static const size_t members[TB__LOG_COUNT] = {
+#define TB_X(name, kind, member) [TB__LOG_##name] = offsetof(tb_logline, member),
+    TB__LOG_COLUMNS(TB_X)
+#undef TB_X
+};
+
+/* A TEXT column in the making. */
+typedef struct texts {
+    uint16_t slot[SLOTS]; /* entry + 1 */
+    uint64_t hash[TB_LOGBLOCK_LINES];
+    tb_text entry[TB_LOGBLOCK_LINES];
+    uint16_t code[TB_LOGBLOCK_LINES]; /* as stored */
+    size_t n, mask;
+    bool any; /* some row has text */
+} texts;
+
+/* A BINARY column in the making. */
+typedef struct binaries {
+    uint8_t width[TB_LOGBLOCK_LINES];
+    uint8_t narrow[4][TB_LOGBLOCK_LINES]; /* planes */
+    uint8_t wide[16 * TB_LOGBLOCK_LINES];
+    size_t n_narrow, n_wide, n_texts;
+    tb_buf lengths, text;
+} binaries;
+
+typedef struct numbers {
+    uint64_t value[TB_LOGBLOCK_LINES];
+    bool any;
+} numbers;
+
+struct tb_logpack {
+    ZSTD_CCtx *zstd;
+    uint64_t key[TB_LOGBLOCK_LINES], spare[TB_LOGBLOCK_LINES]; /* time, place */
+    texts *text[TB__LOG_COUNT];
+    binaries *binary[TB__LOG_COUNT];
+    numbers *number[TB__LOG_COUNT];
+    tb_buf plain; /* a column before compression */
+};
+
+static bool make_builder(tb_logpack *pack, int c)
+{
+    switch ((tb__log_kind)kinds[c]) {
+    case TB__LOG_KIND_TEXT: return (pack->text[c] = calloc(1, sizeof *pack->text[c])) != NULL;
+    case TB__LOG_KIND_BINARY:
+        pack->binary[c] = calloc(1, sizeof *pack->binary[c]);
+        if (!pack->binary[c]) return false;
+        tb_buf_init(&pack->binary[c]->lengths, TB_LOGBLOCK_COLUMN, NULL);
+        tb_buf_init(&pack->binary[c]->text, TB_LOGBLOCK_COLUMN, NULL);
+        return true;
+    case TB__LOG_KIND_NUMBER: return (pack->number[c] = calloc(1, sizeof *pack->number[c])) != NULL;
+    default: return true;
+    }
+}
+
+tb_logpack *tb_logpack_new(void)
+{
+    tb_logpack *pack = calloc(1, sizeof *pack);
+    if (!pack) return NULL;
+    tb_buf_init(&pack->plain, TB_LOGBLOCK_COLUMN, NULL);
+    bool ok = (pack->zstd = ZSTD_createCCtx()) != NULL;
+    for (int c = 0; c < TB__LOG_COUNT && ok; c++)
+        ok = make_builder(pack, c);
+    if (ok) return pack;
+    tb_logpack_free(pack);
+    return NULL;
+}
+
+void tb_logpack_free(tb_logpack *pack)
+{
+    if (!pack) return;
+    ZSTD_freeCCtx(pack->zstd);
+    for (int c = 0; c < TB__LOG_COUNT; c++) {
+        free(pack->text[c]);
+        free(pack->number[c]);
+        if (!pack->binary[c]) continue;
+        tb_buf_release(&pack->binary[c]->lengths);
+        tb_buf_release(&pack->binary[c]->text);
+        free(pack->binary[c]);
+    }
+    tb_buf_release(&pack->plain);
+    free(pack);
+}
+
+/* --- order --- */
+
+#define PLACE_BITS 13
+_Static_assert(TB_LOGBLOCK_LINES == 1 << PLACE_BITS, "a place fits its bits");
+
+/* Sorts keys by the bits from PLACE_BITS up; the places, in order already, make it stable. */
+static void sort_keys(tb_logpack *pack, size_t n, uint64_t most)
+{
+    enum { DIGIT = 11, SIZE = 1 << DIGIT };
+    uint64_t *from = pack->key, *to = pack->spare;
+    for (unsigned shift = PLACE_BITS; shift < 64 && most >> shift; shift += DIGIT) {
+        uint32_t start[SIZE] = {0};
+        for (size_t i = 0; i < n; i++)
+            start[from[i] >> shift & (SIZE - 1)]++;
+        for (uint32_t d = 0, sum = 0; d < SIZE; d++) {
+            const uint32_t count = start[d];
+            start[d] = sum;
+            sum += count;
+        }
+        for (size_t i = 0; i < n; i++)
+            to[start[from[i] >> shift & (SIZE - 1)]++] = from[i];
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != pack->key) memcpy(pack->key, from, n * sizeof *from);
+}
+
+/* Keys in order; false: the times lie further apart than a key can hold. */
+static bool order(tb_logpack *pack, const int64_t *times, size_t n, tb_loginfo *info)
+{
+    bool sorted = true;
+    info->first_ms = info->last_ms = times[0];
+    for (size_t i = 1; i < n; i++) {
+        sorted &= times[i] >= times[i - 1];
+        if (times[i] < info->first_ms) info->first_ms = times[i];
+        if (times[i] > info->last_ms) info->last_ms = times[i];
+    }
+    int64_t span;
+    if (__builtin_sub_overflow(info->last_ms, info->first_ms, &span) || span >> 48) return false;
+    for (size_t i = 0; i < n; i++)
+        pack->key[i] = (uint64_t)(times[i] - info->first_ms) << PLACE_BITS | i;
+    if (!sorted) sort_keys(pack, n, (uint64_t)span << PLACE_BITS);
+    return true;
+}
+
+/* --- builders --- */
+
+static void start_builders(tb_logpack *pack, size_t lines)
+{
+    size_t slots = 16;
+    while (slots < 2 * lines)
+        slots *= 2;
+    for (int c = 0; c < TB__LOG_COUNT; c++) {
+        texts *t = pack->text[c];
+        binaries *b = pack->binary[c];
+        if (t) {
+            memset(t->slot, 0, slots * sizeof *t->slot);
+            t->mask = slots - 1;
+            t->n = 0;
+            t->any = false;
+        }
+        if (b) {
+            b->n_narrow = b->n_wide = b->n_texts = b->lengths.len = b->text.len = 0;
+            b->lengths.failed = b->text.failed = false;
+        }
+        if (pack->number[c]) pack->number[c]->any = false;
+    }
+}
+
+static uint64_t hash_of(tb_text text)
+{
+    if (text.len > 8) return XXH3_64bits(text.data, text.len);
+    uint64_t word = 0;
+    if (text.len) memcpy(&word, text.data, text.len);
+    word = (word ^ text.len << 56) * UINT64_C(0x9E3779B97F4A7C15);
+    return word ^ word >> 29;
+}
+
+static void add_text(texts *t, size_t row, tb_text text)
+{
+    const uint64_t hash = hash_of(text);
+    size_t at = hash & t->mask;
+    t->any |= text.len > 0;
+    for (; t->slot[at]; at = (at + 1) & t->mask) {
+        const size_t e = t->slot[at] - 1u;
+        if (t->hash[e] != hash || t->entry[e].len != text.len ||
+            (text.len && memcmp(t->entry[e].data, text.data, text.len) != 0))
+            continue;
+        t->code[row] = t->slot[at];
+        return;
+    }
+    t->hash[t->n] = hash;
+    t->entry[t->n] = text;
+    t->slot[at] = (uint16_t)++t->n;
+    t->code[row] = 0;
+}
+
+static void add_binary(binaries *b, size_t row, tb_text text, unsigned width,
+                       const uint8_t bytes[16])
+{
+    b->width[row] = (uint8_t)width;
+    if (width == 4) {
+        for (int i = 0; i < 4; i++)
+            b->narrow[i][b->n_narrow] = bytes[i];
+        b->n_narrow++;
+    } else if (width == 16) {
+        memcpy(b->wide + 16 * b->n_wide++, bytes, 16);
+    } else if (width == TB__LOG_TEXT_WIDTH) {
+        uint8_t leb[TB__LEB_MAX];
+        tb_buf_add(&b->lengths, leb, (size_t)(tb__put_leb(leb, text.len) - leb));
+        tb_buf_add(&b->text, text.data, text.len);
+        b->n_texts++;
+    }
+}
+
+static void add_ip(binaries *b, size_t row, tb_text text)
+{
+    static const unsigned widths[] = {[0] = TB__LOG_TEXT_WIDTH, [4] = 4, [6] = 16};
+    uint8_t bytes[16] = {0};
+    unsigned width = text.len ? widths[tb__log_ip_parse(text, bytes)] : 0;
+    add_binary(b, row, text, width, bytes);
+}
+
+static void add_id(binaries *b, size_t row, tb_text text)
+{
+    uint8_t bytes[16] = {0};
+    unsigned width = 0;
+    if (text.len) width = tb_log_id_parse(text, bytes) ? 16 : TB__LOG_TEXT_WIDTH;
+    add_binary(b, row, text, width, bytes);
+}
+
+static void add_number(numbers *v, size_t row, uint64_t value)
+{
+    v->value[row] = value + 1; /* UINT64_MAX, absent, becomes 0 */
+    v->any |= value != UINT64_MAX;
+}
+
+static void add_line(tb_logpack *pack, size_t row, const tb_logline *line)
+{
+    for (int c = 0; c < TB__LOG_COUNT; c++) {
+        const void *member = (const char *)line + members[c];
+        if (pack->text[c]) add_text(pack->text[c], row, *(const tb_text *)member);
+        if (pack->number[c]) add_number(pack->number[c], row, *(const uint64_t *)member);
+    }
+    add_ip(pack->binary[TB__LOG_IP], row, line->ip);
+    add_id(pack->binary[TB__LOG_ID], row, line->id);
+}
+
+/* --- columns to bytes --- */
+
+static void put_times(tb_logpack *pack, size_t n)
+{
+    tb_buf *out = &pack->plain;
+    uint8_t *p = (uint8_t *)tb_buf_room(out, n * TB__LEB_MAX), *from = p;
+    if (!p) return;
+    uint64_t before = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t at = pack->key[i] >> PLACE_BITS;
+        p = tb__put_leb(p, at - before);
+        before = at;
+    }
+    out->len += (size_t)(p - from);
+}
+
+static void put_numbers(tb_logpack *pack, const numbers *v, size_t n)
+{
+    tb_buf *out = &pack->plain;
+    if (!v->any) return;
+    uint8_t *p = (uint8_t *)tb_buf_room(out, n * TB__LEB_MAX), *from = p;
+    if (!p) return;
+    for (size_t i = 0; i < n; i++)
+        p = tb__put_leb(p, v->value[i]);
+    out->len += (size_t)(p - from);
+}
+
+/* One entry a row: the texts in the order of the rows. */
+static void spread(texts *t, size_t n)
+{
+    size_t next = t->n;
+    if (t->n == n) return;
+    /* Backwards: a row's entry never stands behind the row, so it is read before it is written
+     * over. */
+    for (size_t row = n; row-- > 0;)
+        t->entry[row] = t->entry[t->code[row] ? t->code[row] - 1u : --next];
+    t->n = n;
+}
+
+static void put_entries(tb_buf *out, const texts *t, uint8_t *header)
+{
+    uint8_t *p = (uint8_t *)tb_buf_room(out, t->n * 5), *from = p;
+    if (!p) return;
+    size_t total = 0;
+    for (size_t e = 0; e < t->n; e++) {
+        p = tb__put_leb(p, t->entry[e].len);
+        total += t->entry[e].len;
+    }
+    tb__put32(header + 5, (uint32_t)(p - from));
+    out->len += (size_t)(p - from);
+    char *text = tb_buf_room(out, total);
+    for (size_t e = 0; text && e < t->n; e++) {
+        if (t->entry[e].len) memcpy(text, t->entry[e].data, t->entry[e].len);
+        text += t->entry[e].len;
+    }
+    if (text) out->len += total;
+}
+
+static void put_codes(tb_buf *out, const texts *t, size_t n, int planes)
+{
+    for (int plane = 0; plane < planes; plane++) {
+        uint8_t *p = (uint8_t *)tb_buf_room(out, n);
+        if (!p) return;
+        for (size_t i = 0; i < n; i++)
+            p[i] = (uint8_t)(t->code[i] >> 8 * plane);
+        out->len += n;
+    }
+}
+
+static void put_texts(tb_logpack *pack, texts *t, size_t n)
+{
+    tb_buf *out = &pack->plain;
+    uint8_t header[TB__LOG_TEXT_HEADER] = {0};
+    if (!t->any) return;
+    header[0] = t->n > n - n / 8 && n > 16 ? 0 : t->n <= CODES8 ? 1 : 2;
+    if (header[0] == 0) spread(t, n);
+    tb__put32(header + 1, (uint32_t)t->n);
+    tb_buf_add(out, header, sizeof header);
+    put_codes(out, t, n, header[0]);
+    put_entries(out, t, header);
+    if (!out->failed) memcpy(out->data, header, sizeof header);
+}
+
+static void put_binaries(tb_logpack *pack, const binaries *b, size_t n)
+{
+    tb_buf *out = &pack->plain;
+    uint8_t first = b->width[0];
+    bool uniform = b->n_narrow == n || b->n_wide == n || b->n_texts == n;
+    if (b->n_narrow + b->n_wide + b->n_texts == 0) return;
+    if (!uniform) first = TB__LOG_MIXED;
+    tb_buf_add(out, &first, 1);
+    if (!uniform) tb_buf_add(out, b->width, n);
+    for (int i = 0; i < 4; i++)
+        tb_buf_add(out, b->narrow[i], b->n_narrow);
+    tb_buf_add(out, b->wide, 16 * b->n_wide);
+    tb_buf_add(out, b->lengths.data, b->lengths.len);
+    tb_buf_add(out, b->text.data, b->text.len);
+    out->failed |= b->lengths.failed | b->text.failed;
+}
+
+static void put_column(tb_logpack *pack, int c, size_t n)
+{
+    pack->plain.len = 0;
+    switch ((tb__log_kind)kinds[c]) {
+    case TB__LOG_KIND_TIME: put_times(pack, n); break;
+    case TB__LOG_KIND_NUMBER: put_numbers(pack, pack->number[c], n); break;
+    case TB__LOG_KIND_TEXT: put_texts(pack, pack->text[c], n); break;
+    case TB__LOG_KIND_BINARY: put_binaries(pack, pack->binary[c], n); break;
+    }
+}
+
+/* Random bytes: compressing them only costs time. */
+static bool incompressible(int c)
+{
+    return c == TB__LOG_ID;
+}
+
+/* Appends the plain column compressed, or as it is where that is not shorter by an eighth. */
+static void store_column(tb_logpack *pack, int c, size_t header_at, tb_buf *out)
+{
+    const tb_buf *plain = &pack->plain;
+    size_t stored = plain->len;
+    if (plain->len > 32 && !incompressible(c)) {
+        size_t room = ZSTD_compressBound(plain->len);
+        char *to = tb_buf_room(out, room);
+        if (!to) return;
+        size_t n = ZSTD_compressCCtx(pack->zstd, to, room, plain->data, plain->len, LEVEL);
+        if (!ZSTD_isError(n) && n < plain->len - plain->len / 8) stored = n;
+        if (stored < plain->len) out->len += stored;
+    }
+    if (stored == plain->len) tb_buf_add(out, plain->data, plain->len);
+    if (out->failed) return;
+    uint8_t *entry = (uint8_t *)out->data + header_at + 24 + 8 * c;
+    tb__put32(entry, (uint32_t)plain->len);
+    tb__put32(entry + 4, (uint32_t)stored);
+}
+
+static void put_header(const tb_loginfo *info, tb_buf *out)
+{
+    uint8_t header[TB__LOG_HEADER] = {0};
+    tb__put32(header, TB__LOG_MARK);
+    tb__put32(header + 4, info->lines);
+    tb__put64(header + 8, (uint64_t)info->first_ms);
+    tb__put64(header + 16, (uint64_t)info->last_ms);
+    tb_buf_add(out, header, sizeof header);
+}
+
+static void put_checksum(int64_t zone, size_t from, tb_buf *out)
+{
+    uint8_t sum[8];
+    if (out->failed) return;
+    tb__put64(sum, XXH3_64bits_withSeed(out->data + from, out->len - from, (uint64_t)zone));
+    tb_buf_add(out, sum, sizeof sum);
+}
+
+tb_code tb_logpack_block(tb_logpack *pack, int64_t zone, const int64_t *times, size_t n,
+                         tb_logline_fn line, void *ctx, tb_buf *out, tb_loginfo *ret_info,
+                         tb_error *err)
+{
+    tb_loginfo info = {.zone = zone, .lines = (uint32_t)n};
+    const size_t from = out->len;
+    if (n < 1 || n > TB_LOGBLOCK_LINES || !order(pack, times, n, &info))
+        return tb_fail(err, TB_E_INTERNAL, NULL, "A block of request logs cannot hold its lines.");
+    start_builders(pack, n);
+    for (size_t row = 0; row < n; row++) {
+        tb_logline one;
+        line(ctx, pack->key[row] & (TB_LOGBLOCK_LINES - 1), &one);
+        add_line(pack, row, &one);
+    }
+    put_header(&info, out);
+    pack->plain.failed = false;
+    for (int c = 0; c < TB__LOG_COUNT; c++) {
+        put_column(pack, c, n);
+        store_column(pack, c, from, out);
+    }
+    put_checksum(zone, from, out);
+    tb_code code = tb_buf_check(&pack->plain, err);
+    if (!code) code = tb_buf_check(out, err);
+    if (code) out->len = from;
+    else *ret_info = info;
+    return code;
+}

@@ -1,0 +1,159 @@
+/* The bytes of a block, little-endian, for who writes them and who reads them.
+ *
+ *   mark:u32 lines:u32 first_ms:i64 last_ms:i64  {plain:u32 stored:u32} for each column
+ *   the columns' stored bytes, one after another
+ *   checksum:u64  XXH3-64 over all before it, seeded with the zone
+ *
+ * A column is zstd where stored < plain, as it is where they are equal, and absent (no row has
+ * anything there) where both are 0. Plain bytes by the column's kind:
+ *
+ *   TIME    LEB128 difference to the row before; the first to first_ms
+ *   NUMBER  LEB128 of the value + 1; 0: absent
+ *   TEXT    form:u8 entries:u32 lengths:u32, codes, LEB128 lengths, the entries' text.
+ *           form 0: one entry a row, no codes. 1, 2: a dictionary; a row's code, in 1 or 2 planes
+ *           of bytes, low first, is 0 for the next new entry, else an entry's number + 1
+ *   BINARY  width:u8, or MIXED and a width for each row: 0 absent, 4, 16, or TEXT_WIDTH; then the
+ *           4-byte values in four planes, the 16-byte ones, and for texts LEB128 lengths and text */
+#ifndef TB__LOGS_FORMAT_H
+#define TB__LOGS_FORMAT_H
+
+#include "tollbook/requestlog.h"
+
+#include <string.h>
+
+#define TB__LOG_MARK UINT32_C(0x314c4254) /* "TBL1" */
+
+/* X(NAME, kind, member of tb_logline) */
+#define TB__LOG_COLUMNS(X)                                                                         \
+    X(TIME, TIME, time_ms)                                                                         \
+    X(BYTES, NUMBER, bytes)                                                                        \
+    X(CACHE, TEXT, cache)                                                                          \
+    X(STATUS, TEXT, status)                                                                        \
+    X(IP, BINARY, ip)                                                                              \
+    X(REFERER, TEXT, referer)                                                                      \
+    X(ORIGIN, TEXT, origin)                                                                        \
+    X(PATH, TEXT, path)                                                                            \
+    X(EDGE, TEXT, edge)                                                                            \
+    X(AGENT, TEXT, agent)                                                                          \
+    X(ID, BINARY, id)                                                                              \
+    X(COUNTRY, TEXT, country)                                                                      \
+    X(BODY, NUMBER, body_bytes)                                                                    \
+    X(RANGE, TEXT, range)                                                                          \
+    X(AUTHORIZATION, TEXT, authorization)
+
+typedef enum tb__log_column {
+#define TB_X(name, kind, member) TB__LOG_##name,
+    TB__LOG_COLUMNS(TB_X)
+#undef TB_X
+        TB__LOG_COUNT
+} tb__log_column;
+
+typedef enum tb__log_kind {
+    TB__LOG_KIND_TIME,
+    TB__LOG_KIND_NUMBER,
+    TB__LOG_KIND_TEXT,
+    TB__LOG_KIND_BINARY
+} tb__log_kind;
+
+#define TB__LOG_HEADER ((size_t)24 + 8 * TB__LOG_COUNT)
+#define TB__LOG_TRAILER 8
+#define TB__LOG_TEXT_HEADER 9
+#define TB__LOG_MIXED 254
+#define TB__LOG_TEXT_WIDTH 255
+
+static inline void tb__put32(uint8_t *out, uint32_t v)
+{
+    for (int i = 0; i < 4; i++)
+        out[i] = (uint8_t)(v >> 8 * i);
+}
+
+static inline void tb__put64(uint8_t *out, uint64_t v)
+{
+    for (int i = 0; i < 8; i++)
+        out[i] = (uint8_t)(v >> 8 * i);
+}
+
+static inline uint32_t tb__get32(const uint8_t *in)
+{
+    return in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
+}
+
+static inline uint64_t tb__get64(const uint8_t *in)
+{
+    return tb__get32(in) | (uint64_t)tb__get32(in + 4) << 32;
+}
+
+#define TB__LEB_MAX 10
+
+static inline uint8_t *tb__put_leb(uint8_t *out, uint64_t v)
+{
+    while (v >= 0x80) {
+        *out++ = (uint8_t)(v | 0x80);
+        v >>= 7;
+    }
+    *out++ = (uint8_t)v;
+    return out;
+}
+
+/* NULL: the bytes end inside the number, or it is longer than 64 bits. */
+static inline const uint8_t *tb__get_leb(const uint8_t *in, const uint8_t *end, uint64_t *ret)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0; in < end && shift < 64; shift += 7) {
+        const uint8_t byte = *in++;
+        if (shift == 63 && byte > 1) return NULL;
+        v |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *ret = v;
+            return in;
+        }
+    }
+    return NULL;
+}
+
+/* The texts of a column: entry e is bytes[at[e] .. at[e+1]). */
+typedef struct tb__log_texts {
+    const char *bytes;
+    uint32_t *at;
+    size_t n; /* entries */
+    uint16_t *code; /* of each row; NULL: row r is entry r */
+} tb__log_texts;
+
+static inline tb_text tb__log_entry(const tb__log_texts *t, size_t e)
+{
+    return (tb_text){t->bytes + t->at[e], t->at[e + 1] - t->at[e]};
+}
+
+static inline size_t tb__log_entry_of(const tb__log_texts *t, size_t row)
+{
+    return t->code ? t->code[row] : row;
+}
+
+/* Binary values: row r has `width[r]` bytes (4: in planes) of rank `rank[r]` among its width. */
+typedef struct tb__log_binaries {
+    uint8_t *width;
+    uint16_t *rank;
+    const uint8_t *planes, *wide;
+    size_t n_short;
+    tb__log_texts texts;
+} tb__log_binaries;
+
+/* --- block.c, for select and row --- */
+
+/* The column's rows, read at first use. NULL in *ret: the column is absent. */
+TB_MUST_USE tb_code tb__log_texts_of(tb_logblock *block, tb__log_column column,
+                                     const tb__log_texts **ret, tb_error *err);
+TB_MUST_USE tb_code tb__log_binaries_of(tb_logblock *block, tb__log_column column,
+                                        const tb__log_binaries **ret, tb_error *err);
+TB_MUST_USE tb_code tb__log_numbers_of(tb_logblock *block, tb__log_column column,
+                                       const uint64_t **ret, tb_error *err);
+TB_MUST_USE tb_code tb__log_times_of(tb_logblock *block, const int64_t **ret, tb_error *err);
+size_t tb__log_lines(const tb_logblock *block);
+/* Room of the block's for select: a byte a row or entry, and `size` bytes of text. */
+uint8_t *tb__log_marks(tb_logblock *block, int which);
+char *tb__log_fold(tb_logblock *block, size_t size);
+
+/* An address as its bytes: 4, 6, or 0 where the text is none, or not as inet_ntop would write it. */
+unsigned tb__log_ip_parse(tb_text text, uint8_t out[16]);
+
+#endif

@@ -1,0 +1,150 @@
+/* A line's columns. The line was accepted by intake, so nothing is judged here: columns are where
+ * intake found them, and a text that says nothing ("-") becomes an absent one. */
+#include "intake/line.h"
+#include "tollbook/requestlog.h"
+
+#include <string.h>
+
+#define PIPES 14
+
+static tb_text between(const char *from, const char *to)
+{
+    return (tb_text){from, (size_t)(to - from)};
+}
+
+static tb_text of_part(tb__part part)
+{
+    return (tb_text){part.at, part.len};
+}
+
+static tb_text or_absent(tb_text text)
+{
+    if (text.len == 1 && text.data[0] == '-') text.len = 0;
+    return text;
+}
+
+/* Digits that intake has checked, or free bytes: UINT64_MAX where they are no number of 1 to 18
+ * digits. */
+static uint64_t number(tb_text text)
+{
+    uint64_t value = 0;
+    if (text.len < 1 || text.len > 18) return UINT64_MAX;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9') return UINT64_MAX;
+        value = value * 10 + (uint64_t)(text.data[i] - '0');
+    }
+    return value;
+}
+
+/* Leading zeros, of which a number may have any count. */
+static tb_text significant(tb_text text)
+{
+    while (text.len > 1 && text.data[0] == '0') {
+        text.data++;
+        text.len--;
+    }
+    return text;
+}
+
+/* "https://host/path?query": origin up to the host's end. */
+static void split_url(tb_text url, tb_logline *line)
+{
+    line->origin = (tb_text){url.data, 0};
+    line->path = url;
+    const char *colon = url.len ? memchr(url.data, ':', url.len < 16 ? url.len : 16) : NULL;
+    const char *end = url.data + url.len;
+    if (!colon || end - colon < 3 || colon[1] != '/' || colon[2] != '/') return;
+    const char *host = colon + 3, *slash = memchr(host, '/', (size_t)(end - host));
+    line->origin = between(url.data, slash ? slash : end);
+    line->path = between(slash ? slash : end, end);
+}
+
+/* Where the pipes are; returns how many, at most PIPES. */
+static unsigned find_pipes(const char *line, size_t len, const char *at[PIPES])
+{
+    unsigned n = 0;
+    const char *p = line, *end = line + len;
+    while (n < PIPES && (p = memchr(p, '|', (size_t)(end - p))) != NULL)
+        at[n++] = p++;
+    return n;
+}
+
+static void read_pipe(const char *line, size_t len, tb_logline *ret)
+{
+    const char *p[PIPES];
+    const char *end = line + len;
+    bool extended = find_pipes(line, len, p) == PIPES;
+    *ret = (tb_logline){
+        .time_ms = (int64_t)number(significant(between(p[1] + 1, p[2]))),
+        .bytes = number(significant(between(p[2] + 1, p[3]))),
+        .body_bytes = UINT64_MAX,
+        .cache = or_absent(between(line, p[0])),
+        .status = between(p[0] + 1, p[1]),
+        .ip = or_absent(between(p[4] + 1, p[5])),
+        .referer = or_absent(between(p[5] + 1, p[6])),
+        .edge = between(p[7] + 1, p[8]),
+        .agent = or_absent(between(p[8] + 1, p[9])),
+        .id = or_absent(between(p[9] + 1, p[10])),
+        .country = or_absent(between(p[10] + 1, extended ? p[11] : end)),
+    };
+    split_url(between(p[6] + 1, p[7]), ret);
+    if (!extended) return;
+    ret->body_bytes = number(between(p[11] + 1, p[12]));
+    ret->range = or_absent(between(p[12] + 1, p[13]));
+    ret->authorization = or_absent(between(p[13] + 1, end));
+}
+
+/* "GET /path HTTP/1.1": what stands between the method and the version. */
+static tb_text target_of(tb_text request)
+{
+    const char *end = request.data + request.len;
+    const char *space = memchr(request.data, ' ', request.len);
+    const char *last = memrchr(request.data, ' ', request.len);
+    if (!space) return request;
+    return between(space + 1, last > space && end - last > 5 && memcmp(last, " HTTP/", 6) == 0
+                                  ? last
+                                  : end);
+}
+
+static void read_combined(const tb_log_layout *layout, const char *line, size_t len,
+                          tb_logline *ret)
+{
+    tb_hit hit;
+    tb_reject reject;
+    tb__combined_parts parts = {0};
+    if (!tb__combined_read(layout, line, len, &hit, &parts, &reject)) return;
+    *ret = (tb_logline){
+        .time_ms = parts.time_ms,
+        .bytes = hit.bytes,
+        .body_bytes = UINT64_MAX,
+        .cache = or_absent(of_part(parts.cache)),
+        .status = of_part(parts.status),
+        .ip = or_absent(of_part(parts.client)),
+        .referer = or_absent(of_part(parts.referer)),
+        .edge = {layout->edge, layout->edge_len},
+        .agent = or_absent(of_part(parts.agent)),
+    };
+    split_url(target_of(of_part(parts.request)), ret);
+}
+
+void tb_logline_read(const tb_log_layout *layout, const char *line, size_t len,
+                     tb_logline *ret_line)
+{
+    *ret_line = (tb_logline){.body_bytes = UINT64_MAX};
+    if (layout->format == TB_FORMAT_COMBINED) read_combined(layout, line, len, ret_line);
+    else read_pipe(line, len, ret_line);
+}
+
+int64_t tb_logline_time(const tb_log_layout *layout, const char *line, size_t len)
+{
+    if (layout->format == TB_FORMAT_COMBINED) {
+        tb_logline whole;
+        tb_logline_read(layout, line, len, &whole);
+        return whole.time_ms;
+    }
+    const char *end = line + len;
+    const char *status = memchr(line, '|', len);
+    const char *time = status ? memchr(status + 1, '|', (size_t)(end - status - 1)) : NULL;
+    const char *stop = time ? memchr(time + 1, '|', (size_t)(end - time - 1)) : NULL;
+    return stop ? (int64_t)number(significant(between(time + 1, stop))) : 0;
+}

@@ -1,0 +1,55 @@
+/* Request logs in the store: blocks (requestlog.h) by pull zone and time, found through an R*Tree
+ * over zone and hour, dropped as wholes once their last line is TB_LOG_KEPT_MS old.
+ *
+ * Blocks are written in the transaction of the segment that their lines came in, so what is counted
+ * and what is kept are one. Lines of zones that no catalogue names, or whose logging is off, are
+ * counted and not kept. */
+#ifndef TOLLBOOK_LOGSTORE_H
+#define TOLLBOOK_LOGSTORE_H
+
+#include "tollbook/requestlog.h"
+#include "tollbook/store.h"
+
+/* A live zone of the catalogue with logging on. */
+typedef struct tb_logged {
+    int64_t zone;
+    uint32_t number; /* 0 .. n-1 among them */
+    bool extended;
+} tb_logged;
+typedef struct tb_logged_zones tb_logged_zones;
+/* Borrowed: good until the catalogue changes or the transaction is undone. Finding in it may be done
+ * by any thread meanwhile. NULL in *ret: there is none. */
+TB_MUST_USE tb_code tb_store_logged_zones(tb_store *store, const tb_logged_zones **ret,
+                                          tb_error *err);
+size_t tb_logged_count(const tb_logged_zones *zones);
+const tb_logged *tb_logged_find(const tb_logged_zones *zones, int64_t zone); /* NULL: no */
+
+/* How a zone's logs stand. TB_E_ZONE_NOT_FOUND where it is not a live zone of the account. */
+TB_MUST_USE tb_code tb_store_log_zone(tb_store *store, int64_t account, int64_t zone,
+                                      tb_log_zone *ret_zone, tb_error *err);
+
+/* Adds a block in the caller's transaction. A small one may be joined with one that lies beside it. */
+TB_MUST_USE tb_code tb_store_add_logs(tb_store *store, const tb_loginfo *info, const void *bytes,
+                                      size_t len, tb_error *err);
+/* Drops the blocks whose last line is older than TB_LOG_KEPT_MS at now_ms, in the caller's
+ * transaction. */
+TB_MUST_USE tb_code tb_store_drop_logs(tb_store *store, int64_t now_ms, uint64_t *ret_dropped,
+                                       tb_error *err);
+
+/* Lines of a zone that pass a filter, in order of time; of one time in the order of their storing
+ * (backwards where descending). The caller holds a snapshot (tb_store_read_begin) as long as the
+ * cursor lives; the filter is borrowed. */
+typedef struct tb_log_cursor tb_log_cursor;
+TB_MUST_USE tb_code tb_store_logs(tb_store *store, int64_t zone, const tb_log_filter *filter,
+                                  bool descending, tb_log_cursor **ret_cursor, tb_error *err);
+void tb_log_cursor_free(tb_log_cursor *cursor); /* NULL is fine */
+typedef enum tb_log_step {
+    TB_LOG_END,
+    TB_LOG_LINE,  /* it stands on a line */
+    TB_LOG_PAUSE, /* a block was read without an answer yet: call again, or see to others first */
+} tb_log_step;
+TB_MUST_USE tb_code tb_log_next(tb_log_cursor *cursor, tb_log_step *ret_step, tb_error *err);
+/* The line it stands on. Texts live until the next call of tb_log_next. */
+TB_MUST_USE tb_code tb_log_line(tb_log_cursor *cursor, tb_logrow *ret_row, tb_error *err);
+
+#endif

@@ -1,0 +1,141 @@
+/* Request logs: accepted log lines kept as compressed blocks of columns, found again by filters.
+ *
+ * A block holds up to TB_LOGBLOCK_LINES lines of one pull zone, ascending by time, column by column:
+ * times as differences, addresses and request ids as bytes, texts that repeat as a dictionary and
+ * its codes; each column compressed by itself (zstd), so that a filter reads what it asks about. A
+ * checksum seeded with the zone covers the whole: a damaged block, or another zone's, is an error.
+ *
+ * What a block gives back is what the line said, with three exceptions: a request id of 32 hex digits
+ * or of a UUID's form comes back as 32 lower-case digits, a country in upper case, and columns that
+ * hold nothing ("-" or empty) as absent.
+ *
+ * Life cycle: tb_logpack_new, tb_logpack_block for each block, tb_logpack_free. tb_logblock_new,
+ * then for each block tb_logblock_open, tb_logblock_select, tb_logblock_row; tb_logblock_free. Each
+ * belongs to one thread. */
+#ifndef TOLLBOOK_REQUESTLOG_H
+#define TOLLBOOK_REQUESTLOG_H
+
+#include "tollbook/buf.h"
+#include "tollbook/intake.h"
+#include "tollbook/range.h"
+
+#define TB_LOG_KEPT_MS    (INT64_C(72) * 3600 * 1000) /* how long a line can be asked for */
+#define TB_LOGBLOCK_LINES 8192
+#define TB_LOGBLOCK_TEXT  ((size_t)2 << 20) /* lines are packed once they have so many bytes */
+/* Most bytes of a column before compression: the text of a block and the longest line after it. */
+#define TB_LOGBLOCK_COLUMN ((size_t)8 << 20)
+#define TB_LOGBLOCK_MAX    ((size_t)32 << 20) /* a whole block */
+
+/* A line by its columns. Texts that are absent have len 0. They point into the line, or into the
+ * block and the row that it was read from. */
+typedef struct tb_logline {
+    int64_t time_ms;
+    uint64_t bytes;
+    uint64_t body_bytes; /* UINT64_MAX: absent */
+    tb_text cache, status, ip, referer, origin, path, edge, agent, id, country;
+    tb_text range, authorization; /* of extended logging */
+} tb_logline;
+
+/* Splits a line that tb_intake_lines accepted under this layout. origin is "scheme://host", or empty
+ * where the URL has none; path is the rest of the URL. */
+void tb_logline_read(const tb_log_layout *layout, const char *line, size_t len,
+                     tb_logline *ret_line);
+/* Its time alone, ms. */
+int64_t tb_logline_time(const tb_log_layout *layout, const char *line, size_t len);
+
+/* --- packing --- */
+
+typedef struct tb_logpack tb_logpack;
+tb_logpack *tb_logpack_new(void); /* NULL: out of memory */
+void tb_logpack_free(tb_logpack *pack);
+
+/* Line i of those to pack. */
+typedef void (*tb_logline_fn)(void *ctx, size_t i, tb_logline *ret_line);
+typedef struct tb_loginfo {
+    int64_t zone, first_ms, last_ms;
+    uint32_t lines;
+} tb_loginfo;
+/* Appends the block of n lines (1 .. TB_LOGBLOCK_LINES) whose times are times[]. Lines of one time
+ * keep their order. */
+TB_MUST_USE tb_code tb_logpack_block(tb_logpack *pack, int64_t zone, const int64_t *times, size_t n,
+                                     tb_logline_fn line, void *ctx, tb_buf *out,
+                                     tb_loginfo *ret_info, tb_error *err);
+
+/* --- filters --- */
+
+/* What is done to addresses before they are shown or compared. */
+typedef enum tb_log_privacy {
+    TB_LOG_IP_WHOLE,
+    TB_LOG_IP_SHORT, /* the last octet of IPv4, the last 64 bits of IPv6 are zero */
+    TB_LOG_IP_NONE,  /* 0.0.0.0 or :: */
+} tb_log_privacy;
+
+/* How a zone's logs stand, by its settings. */
+typedef struct tb_log_zone {
+    bool logging, active; /* EnableLogging; Enabled and not Suspended */
+    bool extended;        /* EnableExtendedLogging */
+    tb_log_privacy privacy;
+} tb_log_zone;
+
+#define TB_LOG_TOKENS    16
+#define TB_LOG_TOKEN_MAX 128
+#define TB_LOG_LIST_MAX  64
+
+typedef struct tb_log_list {
+    size_t n;
+    tb_text item[TB_LOG_LIST_MAX];
+} tb_log_list;
+
+/* All that are set must hold. Texts are borrowed; those compared without regard to case
+ * (url, agent, referer, tokens) are lower case already. */
+typedef struct tb_log_filter {
+    int64_t from_ms, to_ms; /* to is exclusive */
+    uint8_t status[600 / 8]; /* bit s: status s passes; all where !by_status */
+    bool by_status;
+    tb_log_list cache, country;
+    tb_text edge, url, agent, referer;
+    tb_log_list tokens;
+    bool by_ip, by_id, extended;
+    unsigned ip_bits; /* of ip that count: 24, 32, 64 or 128 */
+    bool ip_is_v4;
+    uint8_t ip[16], id[16];
+} tb_log_filter;
+
+/* A request id of 32 hex digits or of a UUID's form, as its bytes. */
+bool tb_log_id_parse(tb_text text, uint8_t out[16]);
+
+/* --- reading --- */
+
+typedef struct tb_logblock tb_logblock;
+tb_logblock *tb_logblock_new(void); /* NULL: out of memory */
+void tb_logblock_free(tb_logblock *block);
+/* Checks the block and takes its bytes over by copy. TB_E_CORRUPT. */
+TB_MUST_USE tb_code tb_logblock_open(tb_logblock *block, const void *bytes, size_t len,
+                                     int64_t zone, tb_error *err);
+void tb_logblock_info(const tb_logblock *block, tb_loginfo *ret_info);
+size_t tb_logblock_plain(const tb_logblock *block); /* bytes of its columns, decompressed */
+/* The rows that pass, ascending: rows has room for TB_LOGBLOCK_LINES. */
+TB_MUST_USE tb_code tb_logblock_select(tb_logblock *block, const tb_log_filter *filter,
+                                       uint16_t *rows, size_t *ret_n, tb_error *err);
+int64_t tb_logblock_time(const tb_logblock *block, size_t row); /* after a select or row */
+
+/* One row; texts live as long as the block is open and the row stays. */
+typedef struct tb_logrow {
+    tb_logline line;
+    unsigned ip_family; /* 4, 6, or 0: line.ip is no address */
+    uint8_t ip[16];
+    char ip_text[48], id_text[33];
+} tb_logrow;
+TB_MUST_USE tb_code tb_logblock_row(tb_logblock *block, size_t row, tb_logrow *ret_row,
+                                    tb_error *err);
+
+/* --- showing --- */
+
+/* The row's address as it may be shown. */
+void tb_logrow_hide(tb_logrow *row, tb_log_privacy privacy);
+/* An entry of the v2 answer. */
+void tb_logrow_json(const tb_logrow *row, int64_t zone, bool extended, tb_buf *out);
+/* A line of the v1 file, LF included; pipes inside columns are left out. */
+void tb_logrow_pipe(const tb_logrow *row, int64_t zone, bool extended, tb_buf *out);
+
+#endif

@@ -1,0 +1,189 @@
+/* Lines out of the store's cursor into a body. A body that is done within a few blocks and a little
+ * memory is answered whole, with its length; a longer one is streamed, from a reader and a snapshot
+ * of its own, so that a slow client holds nothing of its worker's. */
+#include "api/logs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tollbook/json.h"
+
+#define FIRST_MAX   ((size_t)256 << 10) /* made before sending begins */
+#define FIRST_STEPS 64                  /* blocks read before sending begins */
+#define PART_BYTES  ((size_t)32 << 10)
+#define BUFFER_MAX  ((size_t)64 << 20)
+
+void logs_free(log_answer *a)
+{
+    if (!a) return;
+    tb_log_cursor_free(a->cursor);
+    if (a->store) worker_take_back(a->worker, a->store);
+    tb_buf_release(&a->first);
+    free(a);
+}
+
+static void free_answer(void *ctx)
+{
+    logs_free(ctx);
+}
+
+/* --- who may, and how often --- */
+
+static bool may_read(request *r, int64_t zone, tb_log_zone *how)
+{
+    tb_error err;
+    tb_code code = tb_store_log_zone(r->worker->store, r->account, zone, how, &err);
+    if (code == TB_E_ZONE_NOT_FOUND)
+        request_fail(r, TB_E_FORBIDDEN, NULL, "The key does not open this pull zone.");
+    else if (code) request_fail_as(r, &err);
+    else if (!how->active)
+        request_fail(r, TB_E_FORBIDDEN, NULL, "The pull zone is suspended or disabled.");
+    else if (!how->logging)
+        request_fail(r, TB_E_NOT_FOUND, NULL, "Logging is not enabled for this pull zone.");
+    else return true;
+    return false;
+}
+
+static bool within_rate(request *r, int64_t zone)
+{
+    unsigned wait_s = 0;
+    if (window_take(r->worker->server->log_window, zone, r->start_us, &wait_s)) return true;
+    request_fail(r, TB_E_RATE_LIMITED, NULL,
+                 "More than 30 requests in 10 seconds for this pull zone. Try again in %u s.",
+                 wait_s);
+    r->reply.retry_after = wait_s;
+    return false;
+}
+
+log_answer *logs_begin(request *r, int64_t zone)
+{
+    tb_log_zone how;
+    if (!may_read(r, zone, &how) || !within_rate(r, zone)) return NULL;
+    log_answer *a = calloc(1, sizeof *a);
+    if (!a) {
+        request_fail(r, TB_E_NOMEM, NULL, NULL);
+        return NULL;
+    }
+    a->zone = zone;
+    a->how = how;
+    a->worker = r->worker;
+    a->filter.extended = how.extended;
+    tb_buf_init(&a->first, BUFFER_MAX, NULL);
+    return a;
+}
+
+tb_text logs_keep(log_answer *a, tb_text text, bool fold)
+{
+    char *to = a->text + a->text_len;
+    if (text.len > sizeof a->text - a->text_len) return (tb_text){to, 0}; /* cannot be: targets */
+    for (size_t i = 0; i < text.len; i++) {
+        const char c = text.data[i];
+        to[i] = fold && c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+    }
+    a->text_len += text.len;
+    return (tb_text){to, text.len};
+}
+
+/* --- wrong parameters --- */
+
+void logs_wrong(log_details *d, const char *sentence)
+{
+    if (d->n < LOG_DETAILS_MAX) d->sentence[d->n++] = sentence;
+}
+
+bool logs_refused(request *r, const log_details *d)
+{
+    if (d->n == 0) return false;
+    tb_buf *out = request_text(r);
+    tb_buf_str(out, "{\"error\":{\"code\":\"invalid_request\","
+                    "\"message\":\"One or more query parameters are invalid.\",\"details\":[");
+    for (size_t i = 0; i < d->n; i++) {
+        if (i) tb_buf_str(out, ",");
+        tb_json_string(out, d->sentence[i], strlen(d->sentence[i]));
+    }
+    tb_buf_str(out, "]}}");
+    request_answer_text(r, 400, "application/json");
+    return true;
+}
+
+/* --- lines --- */
+
+/* One step: a line, or a block in which nothing was found. *ret_end: the body is closed. */
+static tb_code step(log_answer *a, tb_buf *out, bool *ret_paused, tb_error *err)
+{
+    tb_log_step where;
+    tb_logrow row;
+    log_verdict verdict = LOG_ENOUGH;
+    tb_code code = tb_log_next(a->cursor, &where, err);
+    if (code) return code;
+    *ret_paused = where == TB_LOG_PAUSE;
+    if (*ret_paused) return TB_OK;
+    if (where == TB_LOG_LINE) {
+        if (a->skip > 0) {
+            a->skip--;
+            return TB_OK;
+        }
+        code = tb_log_line(a->cursor, &row, err);
+        if (code) return code;
+        tb_logrow_hide(&row, a->how.privacy);
+        verdict = a->line(a, &row, out);
+    }
+    a->ended = where == TB_LOG_END || verdict == LOG_ENOUGH;
+    if (a->ended) a->end(a, out);
+    return TB_OK;
+}
+
+/* Steps until there are `bytes` more, so many blocks were read, or the end. */
+static tb_code steps(log_answer *a, tb_buf *out, size_t bytes, int blocks, tb_error *err)
+{
+    const size_t enough = out->len + bytes;
+    bool paused = false;
+    tb_code code = TB_OK;
+    for (uint64_t n = 0; !code && !a->ended && out->len < enough && n < UINT32_MAX; n++) {
+        code = step(a, out, &paused, err);
+        if (paused && --blocks <= 0) break;
+    }
+    return code ? code : tb_buf_check(out, err);
+}
+
+static tb_code more(void *ctx, tb_buf *out, bool *ret_end, tb_error *err)
+{
+    log_answer *a = ctx;
+    if (!a->first_sent) {
+        tb_buf_add(out, a->first.data, a->first.len);
+        tb_buf_release(&a->first);
+        a->first_sent = true;
+        *ret_end = a->ended;
+        return tb_buf_check(out, err);
+    }
+    tb_code code = steps(a, out, PART_BYTES, 1, err);
+    *ret_end = a->ended;
+    return code;
+}
+
+static tb_code start(request *r, log_answer *a, tb_error *err)
+{
+    tb_code code = worker_lend_reader(r->worker, &a->store, err);
+    if (!code) code = tb_store_read_begin(a->store, err);
+    if (!code)
+        code = tb_store_logs(a->store, a->zone, &a->filter, a->descending, &a->cursor, err);
+    return code ? code : steps(a, &a->first, FIRST_MAX, FIRST_STEPS, err);
+}
+
+void logs_answer(request *r, log_answer *a)
+{
+    tb_error err;
+    if (start(r, a, &err) != TB_OK) {
+        request_fail_as(r, &err);
+        logs_free(a);
+        return;
+    }
+    if (a->ended && a->first.len <= 2 * FIRST_MAX) {
+        tb_buf_add(request_text(r), a->first.data, a->first.len);
+        request_answer_text(r, 200, a->content_type);
+        logs_free(a);
+    } else {
+        request_answer_stream(r, (stream_source){.fill = more, .release = free_answer, .ctx = a},
+                              a->content_type);
+    }
+}

@@ -1,0 +1,84 @@
+/* For each id the moments of its last `count` requests, in a ring: one more fits when the oldest of
+ * them has left the window. The table is of fixed size, in sets of eight under a lock each; where a
+ * set is full, the id not seen for longest gives its place up. */
+#include "http/window.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define SETS 256
+#define WAYS 8
+
+typedef struct ring {
+    int64_t id; /* 0: free */
+    int64_t seen_us;
+    unsigned n, next; /* moments held, and where the next one goes: the oldest, once n is count */
+    int64_t at_us[WINDOW_COUNT_MAX];
+} ring;
+
+typedef struct set {
+    pthread_mutex_t lock;
+    ring ways[WAYS];
+} set;
+
+struct window {
+    unsigned count;
+    int64_t span_us;
+    set sets[SETS];
+};
+
+window *window_new(unsigned count, unsigned seconds)
+{
+    window *w = calloc(1, sizeof *w);
+    if (!w) return NULL;
+    w->count = count < 1 ? 1 : count > WINDOW_COUNT_MAX ? WINDOW_COUNT_MAX : count;
+    w->span_us = (int64_t)seconds * 1000000;
+    for (int i = 0; i < SETS; i++)
+        pthread_mutex_init(&w->sets[i].lock, NULL);
+    return w;
+}
+
+void window_free(window *w)
+{
+    if (!w) return;
+    for (int i = 0; i < SETS; i++)
+        pthread_mutex_destroy(&w->sets[i].lock);
+    free(w);
+}
+
+static ring *find(set *s, int64_t id)
+{
+    ring *oldest = &s->ways[0];
+    for (int i = 0; i < WAYS; i++) {
+        ring *r = &s->ways[i];
+        if (r->id == id) return r;
+        if (r->id == 0 || (oldest->id != 0 && r->seen_us < oldest->seen_us)) oldest = r;
+    }
+    oldest->id = id;
+    oldest->n = oldest->next = 0;
+    return oldest;
+}
+
+/* How long until one more fits; 0 or less: it does. */
+static int64_t wait_of(const window *w, const ring *r, int64_t now_us)
+{
+    if (r->n < w->count) return 0;
+    return r->at_us[r->next] + w->span_us - now_us;
+}
+
+bool window_take(window *w, int64_t id, int64_t mono_us, unsigned *ret_wait_s)
+{
+    set *s = &w->sets[(uint64_t)id * UINT64_C(0x9E3779B97F4A7C15) >> 56];
+    pthread_mutex_lock(&s->lock);
+    ring *r = find(s, id);
+    const int64_t wait_us = wait_of(w, r, mono_us);
+    r->seen_us = mono_us;
+    if (wait_us <= 0) {
+        r->at_us[r->next] = mono_us;
+        r->next = (r->next + 1) % w->count;
+        if (r->n < w->count) r->n++;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (wait_us > 0) *ret_wait_s = (unsigned)((wait_us + 999999) / 1000000);
+    return wait_us <= 0;
+}
