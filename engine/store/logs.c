@@ -246,7 +246,8 @@ static void line_of(void *ctx, size_t i, tb_logline *ret_line)
         j->code = code;
         j->err = err;
     }
-    *ret_line = code ? (tb_logline){.body_bytes = UINT64_MAX} : j->row[0].line;
+    if (code) *ret_line = (tb_logline){.body_bytes = UINT64_MAX};
+    else *ret_line = j->row[0].line;
 }
 
 static tb_code take_times(struct tb__log_joiner *j, int part, size_t from, size_t n, tb_error *err)
