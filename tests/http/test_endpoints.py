@@ -159,7 +159,8 @@ class Information(Case):
             target = path.replace("{pullZoneId}", "101").replace("{keyId}", "999")
             answer = self.server.ask(method, target, None, b"" if method == "POST" else None)
             self.assertIn(answer.status, (200, 401), (method, path))
-        rows = (SOURCE / "server/api/routes.c").read_text().count("ROW(") - 1
+        rows = (SOURCE / "server/api/routes.c").read_text()
+        rows = rows.count("    ROW(") + rows.count("    LOGS(")
         self.assertEqual(rows, len(documented))
 
     def test_answers_have_the_documented_members(self):
