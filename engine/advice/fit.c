@@ -1,5 +1,5 @@
-/* The regression. Columns: 1, six contrasts of weekdays (each against Sunday, so that the season sums
- * to zero over a week), and weeks before the end of history for the trend.
+/* The regression. Columns: 1, six contrasts of weekdays (each against Sunday, so that the season
+ * sums to zero over a week), and weeks before the end of history for the trend.
  *
  * Days are divided by the largest, for GSL's bounds are not relative. The pull of a past day on the
  * days to come is that of the weighted least squares at which the robust fit ended: row g of the
@@ -159,8 +159,8 @@ static bool find_pull(fitting *f, double *pull)
         gsl_linalg_cholesky_svx(f->covariance, g) == GSL_SUCCESS) {
         settled = true;
         for (size_t t = 0; t < f->n; t++) {
-            pull[t] = gsl_vector_get(stats.weights, t) *
-                      dot(gsl_matrix_ptr(f->x, t, 0), g->data, f->p);
+            pull[t] =
+                gsl_vector_get(stats.weights, t) * dot(gsl_matrix_ptr(f->x, t, 0), g->data, f->p);
             settled = settled && isfinite(pull[t]);
         }
     }

@@ -36,9 +36,9 @@ typedef struct making {
     tb__ahead ahead;
     tb__outlook outlook[TB_USAGE_COLUMNS];
     tb__rater *rater;
-    tb_i128 *more;                     /* of one path, by part and column */
-    tb_i128 *come[TB_USAGE_COLUMNS];   /* by path; NULL: nothing comes */
-    tb_i128 *bytes, *net, *gross;      /* by path */
+    tb_i128 *more;                   /* of one path, by part and column */
+    tb_i128 *come[TB_USAGE_COLUMNS]; /* by path; NULL: nothing comes */
+    tb_i128 *bytes, *net, *gross;    /* by path */
     tb_error *err;
 } making;
 
@@ -135,8 +135,7 @@ static tb_i128 *column_of(making *m)
 static tb_code make_room(making *m)
 {
     bool room = true;
-    m->more = tb__arena_take(&m->arena,
-                             m->in->month->n_parts * TB_USAGE_COLUMNS * sizeof *m->more);
+    m->more = tb__arena_take(&m->arena, m->in->month->n_parts * TB_USAGE_COLUMNS * sizeof *m->more);
     m->bytes = column_of(m);
     m->net = column_of(m);
     m->gross = column_of(m);
@@ -169,8 +168,8 @@ static tb_i128 spend(making *m, int c, const int64_t *days)
         for (size_t p = 0; p < month->n_parts; p++) {
             int64_t us = overlap(from, to, month->parts[p].from_us, month->parts[p].to_us);
             if (!us) continue;
-            tb_i128 units = us == TB_US_PER_DAY ? (tb_i128)days[d]
-                                                : (tb_i128)days[d] * us / TB_US_PER_DAY;
+            tb_i128 units =
+                us == TB_US_PER_DAY ? (tb_i128)days[d] : (tb_i128)days[d] * us / TB_US_PER_DAY;
             m->more[p * TB_USAGE_COLUMNS + (size_t)c] += units;
             sum += units;
         }

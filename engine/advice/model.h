@@ -10,7 +10,8 @@
 #define TB__BLOCKS_NEXT ((TB_FORECAST_AHEAD_MAX + TB__BLOCK - 1) / TB__BLOCK)
 #define TB__RANDOM_BITS 30
 
-/* The days to come: day d is day `first_day + d`, of which `share` microseconds are still to come. */
+/* The days to come: day d is day `first_day + d`, of which `share` microseconds are still to come.
+ */
 typedef struct tb__ahead {
     int64_t first_day;
     size_t n;

@@ -1,8 +1,8 @@
 /* One series: which method its history allows, and what a path makes of it.
  *
  * A path's draws are shared by all series. A number below 2^30 becomes a place among those that a
- * series has, in proportion, so that series of the same length take the same days and others days of
- * about the same age. */
+ * series has, in proportion, so that series of the same length take the same days and others days
+ * of about the same age. */
 #include "advice/model.h"
 
 #include <stdlib.h>
@@ -101,8 +101,8 @@ static tb_code fit_window(tb__outlook *o, const int64_t *day, size_t n, const tb
 }
 
 /* Whether the newest days lie where the fit says: their median is off it by no more than residuals
- * usually change from one day to the next. (Their size would not do: a step makes all of them large.)
- * What has changed its level for good fails this until the old level is forgotten. */
+ * usually change from one day to the next. (Their size would not do: a step makes all of them
+ * large.) What has changed its level for good fails this until the old level is forgotten. */
 static bool still_holds(const tb__outlook *o)
 {
     int64_t change[TB_FORECAST_DAYS] = {0}, last[LEVEL_DAYS];
@@ -117,8 +117,8 @@ static bool still_holds(const tb__outlook *o)
     return (middle < 0 ? -middle : middle) <= usual;
 }
 
-static tb_code fit(tb__outlook *o, int64_t *day, size_t n, const tb__ahead *ahead,
-                   tb__arena *arena, tb_error *err)
+static tb_code fit(tb__outlook *o, int64_t *day, size_t n, const tb__ahead *ahead, tb__arena *arena,
+                   tb_error *err)
 {
     static const size_t windows[] = {TB_FORECAST_DAYS, 84, FIT_DAYS};
     bool settled = false;

@@ -1,9 +1,9 @@
 /* What a path's usage costs: tb_bill_subtotal, tb_bill_rate's own functions, on the month's usage,
  * with all bytes that are billed alike in one entry, and one entry for each load balancer and part.
  *
- * What does not depend on the path is rated once, with every line on its own: fees, and the minimum.
- * The bill of a path is then the lines of its usage, the fees and the rounding of the month before,
- * raised to the minimum; taxes are tb_bill_sum's on that sum. */
+ * What does not depend on the path is rated once, with every line on its own: fees, and the
+ * minimum. The bill of a path is then the lines of its usage, the fees and the rounding of the
+ * month before, raised to the minimum; taxes are tb_bill_sum's on that sum. */
 #include "advice/model.h"
 
 #include <string.h>
@@ -11,9 +11,9 @@
 /* An entry's usage is what there is, and its part of what comes. */
 typedef struct share {
     tb_i128 there;
-    int column;          /* of what comes */
-    tb_i128 from, to;    /* from/whole to to/whole of it are this entry's */
-    tb_i128 whole;       /* 0: nothing comes here */
+    int column;       /* of what comes */
+    tb_i128 from, to; /* from/whole to to/whole of it are this entry's */
+    tb_i128 whole;    /* 0: nothing comes here */
     uint32_t part;
 } share;
 
@@ -72,10 +72,9 @@ static void entry(building *b, tb_charge charge, int region, tb_i128 there)
                                      .charge = charge,
                                      .priced = true,
                                      .region = (tb_billing_region)region};
-    b->r->byte_shares[i] =
-        (share){.there = there,
-                .column = tb_usage_column(charge, (tb_billing_region)region),
-                .part = b->part};
+    b->r->byte_shares[i] = (share){.there = there,
+                                   .column = tb_usage_column(charge, (tb_billing_region)region),
+                                   .part = b->part};
 }
 
 static bool to_come(const building *b)
@@ -271,7 +270,8 @@ tb_code tb__rater_new(const tb_forecast_input *input, tb__arena *arena, const tb
 {
     tb__rater *r = tb__arena_take(arena, sizeof *r);
     if (!r) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    *r = (tb__rater){.input = *input->month, .month = input->month, .alloc = alloc, .forecast = forecast};
+    *r = (tb__rater){
+        .input = *input->month, .month = input->month, .alloc = alloc, .forecast = forecast};
     r->input.n_bytes = r->input.n_optimizers = r->input.n_balancers = 0;
     r->input.running = true; /* the minimum is ours */
     r->input.n_tax = 0;      /* and tax is on the whole */

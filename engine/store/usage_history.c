@@ -1,5 +1,5 @@
-/* Daily usage for forecasts: one row read for each series and month, as bills do, but kept by day and
- * sorted by the settings of one moment. Regions are those declared now. */
+/* Daily usage for forecasts: one row read for each series and month, as bills do, but kept by day
+ * and sorted by the settings of one moment. Regions are those declared now. */
 #include "store/billing.h"
 
 #include <stdlib.h>

@@ -1,42 +1,44 @@
 /* Forecasts of the running month: usage and money, as a mean and as quantiles (billing.md 6).
  *
- * Method. Each product and region (premium EU, volume, requests of load balancers...) is a series of
- * daily sums. A robust regression (bisquare, gsl_multifit_robust) gives its level, its weekly season
- * and, with 8 weeks of history, its trend. Then come `paths` possible rests of the month: each takes
- * blocks of 7 residuals in a row, drawn at the same places for all series so that what moves together
- * stays together, and moves the whole rest of the month by what blocks drawn for the past would have
- * moved the fit. Usage so far is a fact and stays; only what is left of the month is drawn. Each
- * path's month is rated by tb_bill_rate, so the interval is right where tiers end.
+ * Method. Each product and region (premium EU, volume, requests of load balancers...) is a series
+ * of daily sums. A robust regression (bisquare, gsl_multifit_robust) gives its level, its weekly
+ * season and, with 8 weeks of history, its trend. Then come `paths` possible rests of the month:
+ * each takes blocks of 7 residuals in a row, drawn at the same places for all series so that what
+ * moves together stays together, and moves the whole rest of the month by what blocks drawn for the
+ * past would have moved the fit. Usage so far is a fact and stays; only what is left of the month
+ * is drawn. Each path's month is rated by tb_bill_rate, so the interval is right where tiers end.
  *
- * Figures stay within bounds: no day is negative, a residual counts up to 6 robust deviations (or the
- * 95th percentile of all, where that is more), a fitted day up to twice the largest day so bounded.
+ * Figures stay within bounds: no day is negative, a residual counts up to 6 robust deviations (or
+ * the 95th percentile of all, where that is more), a fitted day up to twice the largest day so
+ * bounded.
  *
- * A level that has changed: where the newest 14 days lie off the fit of 26 weeks, 12 weeks are fitted,
- * then 4.
+ * A level that has changed: where the newest 14 days lie off the fit of 26 weeks, 12 weeks are
+ * fitted, then 4.
  *
  * Short histories take a plainer rule, and say so: methods and reasons stand with each series.
  *
- * What is promised: the same input, seed and paths give the same forecast, whatever the compiler and
- * its optimisation, for one version of tollbook and of GSL. The fit is rounded to whole units;
+ * What is promised: the same input, seed and paths give the same forecast, whatever the compiler
+ * and its optimisation, for one version of tollbook and of GSL. The fit is rounded to whole units;
  * everything after it is arithmetic on integers.
  *
- * Rated like the invoice, with three differences: bytes of zones that are billed alike are one line;
- * zones with prices of their own share the mean of them; and what rounding each zone's line gave or
- * took in the month before is given or taken again. Fees run to the month's end as they are on now. */
+ * Rated like the invoice, with three differences: bytes of zones that are billed alike are one
+ * line; zones with prices of their own share the mean of them; and what rounding each zone's line
+ * gave or took in the month before is given or taken again. Fees run to the month's end as they are
+ * on now. */
 #ifndef TOLLBOOK_FORECAST_H
 #define TOLLBOOK_FORECAST_H
 
 #include "tollbook/advice.h"
 #include "tollbook/history.h"
 
-#define TB_FORECAST_GENERATOR   "mt19937" /* gsl_rng_mt19937 */
-#define TB_FORECAST_DAYS        182 /* of history: 26 weeks */
-#define TB_FORECAST_PATHS       10000
-#define TB_FORECAST_PATHS_MAX   100000
-#define TB_FORECAST_SEED        1
-#define TB_FORECAST_AHEAD_MAX   38 /* days: a month and a week in which nothing came in */
-#define TB_FORECAST_DAY_MAX     INT64_C(100000000000000000) /* 10^17 units a day of a series */
-#define TB_FORECAST_LINES       256 /* with more lines there are fewer paths, at least 500 */
+#define TB_FORECAST_GENERATOR "mt19937" /* gsl_rng_mt19937 */
+#define TB_FORECAST_DAYS      182       /* of history: 26 weeks */
+#define TB_FORECAST_PATHS     10000
+#define TB_FORECAST_PATHS_MAX 100000
+#define TB_FORECAST_SEED      1
+#define TB_FORECAST_AHEAD_MAX 38 /* days: a month and a week in which nothing came in */
+#define TB_FORECAST_DAY_MAX   INT64_C(100000000000000000) /* 10^17 units a day of a series */
+#define TB_FORECAST_LINES     256 /* with more lines there are fewer paths, at least 500 */
 
 /* From the most to the least able. X(NAME, text, days of history, reason) */
 #define TB_FORECAST_METHODS(X)                                                                     \

@@ -65,7 +65,7 @@ static tb_code read_history(tb_store *store, const forecast_question *q, tb_usag
                             tb_error *err)
 {
     int64_t end = tb_day_from_us(q->from_us);
-    return tb_store_usage_history(store, q->account, end - TB_FORECAST_DAYS, end, q->from_us, ret,
+    return tb_store_usage_history(store, q->account, end - TB_FORECAST_DAYS, end, q->at_us, ret,
                                   err);
 }
 
@@ -79,9 +79,8 @@ tb_code account_forecast(tb_store *store, const month_books *books, const foreca
     if (code) return code;
     code = rounding_before(store, books, q, &rounding, err);
     if (!code)
-        code = tb_store_bill_input_until(store, q->account, q->month, TB_NOW, books->list,
-                                         books->n, month_start_us(q->month + 1), q->from_us,
-                                         &month, err);
+        code = tb_store_bill_input_until(store, q->account, q->month, TB_NOW, books->list, books->n,
+                                         month_start_us(q->month + 1), q->from_us, &month, err);
     if (!code) {
         code = forecast_with(q, &month.input, &history, rounding, ret_forecast, err);
         tb_bill_source_release(&month);
@@ -144,6 +143,7 @@ static tb_code try_month(tb_store *store, const month_books *books, forecast_que
     tb_code code = read_outcome(store, books, q->account, q->month, &out, err);
     for (int i = 0; !code && i < BACKTEST_DAYS; i++) {
         q->from_us = month_start_us(q->month) + (backtest_days[i] - 1) * TB_US_PER_DAY;
+        q->at_us = q->from_us;
         code = account_forecast(store, books, q, &f, err);
         if (code) return code;
         count(&result->all, &f, &out);
@@ -158,8 +158,9 @@ static tb_code known_before(tb_store *store, const forecast_question *q, bool *r
     tb_usage_history h;
     int64_t end = tb_day_from_us(month_start_us(q->month));
     *ret = false;
-    tb_code code = tb_store_usage_history(store, q->account, end - TB_FORECAST_DAYS,
-                                          end - TB_HISTORY_RECENT + 1, end * TB_US_PER_DAY, &h, err);
+    tb_code code =
+        tb_store_usage_history(store, q->account, end - TB_FORECAST_DAYS,
+                               end - TB_HISTORY_RECENT + 1, end * TB_US_PER_DAY, &h, err);
     if (code) return code;
     for (int c = 0; c < TB_USAGE_COLUMNS; c++)
         for (size_t d = 0; d < h.n_days; d++)

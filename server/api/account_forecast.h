@@ -17,6 +17,7 @@ TB_MUST_USE tb_code forecast_from(tb_store *store, int64_t now_us, int64_t *ret_
 /* What is asked: the month, from a moment in it (or up to a week before) on. */
 typedef struct forecast_question {
     int64_t account, month, from_us;
+    int64_t at_us; /* zones are taken as they are billed then */
     uint64_t seed;
     uint32_t paths;
 } forecast_question;
@@ -41,14 +42,14 @@ typedef struct backtest_count {
 
 typedef struct backtest_result {
     backtest_count all, by_day[BACKTEST_DAYS];
-    size_t months; /* account-months with a fitted history */
+    size_t months;  /* account-months with a fitted history */
     size_t skipped; /* account-months that were over before 28 days of usage were known */
 } backtest_result;
 
 extern const int backtest_days[BACKTEST_DAYS];
 
-/* Adds the account's last BACKTEST_MONTHS complete months before now to *result: each as it stood at
- * those days, against the month as it came out. Months with fewer than 28 days of history before
+/* Adds the account's last BACKTEST_MONTHS complete months before now to *result: each as it stood
+ * at those days, against the month as it came out. Months with fewer than 28 days of history before
  * them are skipped. */
 TB_MUST_USE tb_code account_backtest(tb_store *store, const month_books *books, int64_t account,
                                      int64_t now_us, uint64_t seed, uint32_t paths,

@@ -36,6 +36,7 @@ static tb_code read_question(request *r, question *q, tb_error *err)
     q->now_us = request_now_us(r);
     q->forecast = (forecast_question){.account = r->account,
                                       .month = month_of_us(q->now_us),
+                                      .at_us = q->now_us,
                                       .seed = (uint64_t)p.seed,
                                       .paths = (uint32_t)p.paths};
     return TB_OK;
@@ -45,8 +46,9 @@ static tb_code read_question(request *r, question *q, tb_error *err)
 
 static cache_key key_of(const question *q, uint64_t version)
 {
-    return (cache_key){{version, (uint64_t)q->forecast.account, (uint64_t)tb_hour_from_us(q->now_us),
-                        q->forecast.seed, q->forecast.paths, TAG}};
+    return (cache_key){{version, (uint64_t)q->forecast.account,
+                        (uint64_t)tb_hour_from_us(q->now_us), q->forecast.seed, q->forecast.paths,
+                        TAG}};
 }
 
 static tb_hash128 hash_of(const worker *w, const cache_key *key)

@@ -92,7 +92,8 @@ static void put_table(const tb_forecast *f)
     char month[8], until[20], net[32], gross[32];
     month_format(f->month, month);
     tb_time_format(f->from_us, until);
-    printf("Account %" PRId64 ", %s: forecast, not a bill. Usage until %.20s is known; book %s.\n\n",
+    printf("Account %" PRId64
+           ", %s: forecast, not a bill. Usage until %.20s is known; book %s.\n\n",
            f->account, month, until, *f->book ? f->book : "none");
     snprintf(net, sizeof net, "net, %s", f->currency);
     snprintf(gross, sizeof gross, "with tax, %s", f->currency);
@@ -124,6 +125,7 @@ static tb_code forecast(const cli_call *call, tb_store *store, const month_books
     tb_forecast f;
     forecast_question q = {.account = cli_number(call, "account", 0),
                            .month = month_of_us(now_us),
+                           .at_us = now_us,
                            .seed = (uint64_t)cli_number(call, "seed", TB_FORECAST_SEED),
                            .paths = (uint32_t)cli_number(call, "paths", TB_FORECAST_PATHS)};
     tb_code code = forecast_from(store, now_us, &q.from_us, err);
@@ -257,8 +259,8 @@ static void begin_backtest(bool table, uint64_t seed, uint32_t paths)
         printf("%-16s %10s %16s %16s %16s\n", "", "forecasts", "money coverage", "bytes coverage",
                "error");
     else
-        printf("{\"seed\":%" PRIu64 ",\"generator\":\"" TB_FORECAST_GENERATOR "\",\"paths\":%" PRIu32
-               ",\"interval\":\"p5 to p95\",\"accounts\":[",
+        printf("{\"seed\":%" PRIu64 ",\"generator\":\"" TB_FORECAST_GENERATOR
+               "\",\"paths\":%" PRIu32 ",\"interval\":\"p5 to p95\",\"accounts\":[",
                seed, paths);
 }
 
@@ -303,7 +305,8 @@ static tb_code run(const cli_call *call, tb_store *store, int64_t now_us, tb_err
     if (code) return code;
     code = month_books_read(store, &books, err);
     if (!code) {
-        code = (cli_given(call, "backtest") ? backtest : forecast)(call, store, &books, now_us, err);
+        code =
+            (cli_given(call, "backtest") ? backtest : forecast)(call, store, &books, now_us, err);
         month_books_release(&books);
     }
     tb_store_read_end(store);

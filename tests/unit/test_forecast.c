@@ -1,5 +1,6 @@
-/* forecast.h: what is known of a series is found again, intervals hold what they say, short histories
- * say so, and money is what the rating functions make of the usage. The month is October 2026. */
+/* forecast.h: what is known of a series is found again, intervals hold what they say, short
+ * histories say so, and money is what the rating functions make of the usage. The month is October
+ * 2026. */
 #include "tollbook/forecast.h"
 
 #include "advice/model.h"
@@ -203,8 +204,10 @@ START_TEST(the_interval_holds_what_it_says)
                 sum += gsl_rng_uniform(rng);
             noise = 0.4 * noise + 30 * sum;
             int64_t value = known_shape(t) + (int64_t)(noise * (double)GB);
-            if (t < MOST) columns[EU][t] = (uint64_t)value;
-            else truth += value;
+            if (t < MOST)
+                columns[EU][t] = (uint64_t)value;
+            else
+                truth += value;
         }
         know(MOST);
         make();
@@ -481,7 +484,8 @@ START_TEST(the_json_is_one_object_of_text_amounts)
     ck_assert_str_eq(
         out.data,
         "{\"account\":1,\"month\":\"2026-10\",\"currency\":\"USD\",\"book\":\"standard\","
-        "\"usage_until\":\"2026-10-01T00:00:00Z\",\"method\":\"so_far\",\"reason\":\"No complete day "
+        "\"usage_until\":\"2026-10-01T00:00:00Z\",\"method\":\"so_far\",\"reason\":\"No complete "
+        "day "
         "of history: the month stays as it is so far.\",\"seed\":1,\"generator\":\"mt19937\","
         "\"paths\":1000,\"money\":{\"net\":{\"mean\":\"1.00\",\"p5\":\"1.00\",\"p50\":\"1.00\","
         "\"p95\":\"1.00\"},\"gross\":{\"mean\":\"1.00\",\"p5\":\"1.00\",\"p50\":\"1.00\",\"p95\":"

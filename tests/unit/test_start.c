@@ -1,7 +1,7 @@
 /* tests for advice/start.c */
 #include <check.h>
-#include <gsl/gsl_vector.h>
 #include <gsl/gsl_errno.h>
+#include <gsl/gsl_vector.h>
 #include <stdlib.h>
 
 #include "tollbook/advice.h"

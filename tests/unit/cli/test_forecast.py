@@ -115,6 +115,29 @@ class Short(Case):
         self.assertEqual(self.forecast(now="2026-11-23T12:00:00Z")["usage_until"],
                          "2026-11-23T12:00:00Z")
 
+    def test_a_zone_that_changed_its_type_has_its_past_with_the_new_one(self):
+        self.add(60)
+        before = {u["product"]: u for u in self.forecast()["usage"]}
+        catalog = json.loads((ROOT / "fixtures/catalog.json").read_text())
+        next(z for z in catalog["zones"] if z["id"] == 102)["type"] = "volume"
+        self.run_tool("apply", "--db", "t.db", self.write("c2.json", json.dumps(catalog)))
+        after = {u["product"]: u for u in self.forecast()["usage"]}
+        self.assertEqual([before["premium"]["days"], after["volume"]["days"]], [59, 59])
+        self.assertEqual(after["premium"]["so_far"], after["premium"]["p95"])
+        self.assertEqual([after["premium"]["so_far"], after["volume"]["so_far"]],
+                         [before["premium"]["so_far"], "0"])
+        self.assertEqual(int(after["volume"]["p50"]) + int(after["premium"]["p50"]),
+                         int(before["premium"]["p50"]))
+
+    def test_requests_of_a_balancer_go_on(self):
+        end = datetime(2026, 11, 20, tzinfo=timezone.utc)
+        rows = [{"load_balancer": 7, "hour": (end - timedelta(days=d)).strftime("%Y-%m-%dT23:00:00Z"),
+                 "requests": 3000000} for d in range(1, 40)]
+        self.run_tool("import", "--db", "t.db",
+                      self.write("h.ndjson", "".join(json.dumps(r) + "\n" for r in rows)))
+        row = next(u for u in self.forecast()["usage"] if u["product"] == "load_balancer")
+        self.assertEqual([row["so_far"], row["p50"]], ["57000000", "90000000"])
+
     def test_usage_without_a_price_is_named(self):
         self.add(5, region="QX7")
         f = self.forecast()
