@@ -14,7 +14,7 @@
 #define LOGS(path, name_, handle_)                                                                 \
     {                                                                                              \
         .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_PULL_ZONES,                       \
-        .name = name_, .handle = handle_, .logging = true                                          \
+        .name = name_, .handle = handle_, .errors = ERRORS_LOGGING, .logging = true                \
     }
 
 const route api_routes[] = {

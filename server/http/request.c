@@ -90,24 +90,11 @@ void request_complain(const request *r, const tb_error *err)
                 err->message);
 }
 
-/* The request logging API's codes (seed, "Logging API errors"). */
-static const char *logging_code(int status)
+/* Where it was asked, for the shapes that say so; id holds REQUEST_ID_TEXT bytes. */
+static error_place place_of(const request *r, char *id)
 {
-    switch (status) {
-    case 401: return "unauthorized";
-    case 403: return "forbidden";
-    case 404: return "logging_disabled";
-    case 429: return "rate_limited";
-    default: return status < 500 ? "invalid_request" : "internal_error";
-    }
-}
-
-static void put_logging_error(const tb_error *err, tb_buf *out)
-{
-    tb_buf_fmt(out, "{\"error\":{\"code\":\"%s\",\"message\":",
-               logging_code(tb_code_http(err->code)));
-    tb_json_string(out, err->message, strlen(err->message));
-    tb_buf_str(out, ",\"details\":[]}}");
+    request_id_text(r, id);
+    return (error_place){request_path(r), {id, REQUEST_ID_TEXT}};
 }
 
 void request_fail_as(request *r, const tb_error *err)
@@ -119,8 +106,8 @@ void request_fail_as(request *r, const tb_error *err)
         request_complain(r, err);
         snprintf(shown.message, sizeof shown.message, "%s", tb_code_text(err->code));
     }
-    if (r->route && r->route->logging) put_logging_error(&shown, text);
-    else tb_answer_error(&shown, text);
+    char id[REQUEST_ID_TEXT];
+    errors_put(r->route ? r->route->errors : ERRORS_CORE, &shown, place_of(r, id), text);
     bool close = r->reply.close;
     r->err = *err;
     r->reply = (reply){.kind = text->failed ? REPLY_EMPTY : REPLY_TEXT,

@@ -108,8 +108,8 @@ int64_t request_now_us(const request *r);
 
 /* --- answers --- */
 
-/* ApiErrorData with the code's HTTP status, or the shape of the request logging API where the route
- * is of it. request_fail_as copies *err. */
+/* A refusal with the code's HTTP status, in the shape of the route's family (errors.h).
+ * request_fail_as copies *err. */
 void request_fail(request *r, tb_code code, const char *field, const char *fmt, ...)
     TB_PRINTF(4, 5);
 void request_fail_as(request *r, const tb_error *err);

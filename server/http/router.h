@@ -3,6 +3,7 @@
 #ifndef TOLLBOOK_SERVER_HTTP_ROUTER_H
 #define TOLLBOOK_SERVER_HTTP_ROUTER_H
 
+#include "http/errors.h"
 #include "http/methods.h"
 #include "tollbook/key.h"
 #include "tollbook/range.h"
@@ -23,7 +24,8 @@ typedef struct route {
     tb_access access;
     route_body body;
     const char *name; /* for metrics: lower case and '_' */
-    bool logging;     /* of the request logging API: its errors, bearer tokens, its own address */
+    error_family errors;
+    bool logging; /* of the request logging API: bearer tokens, its own address */
     /* Answers the request, or submits a job and returns; then `finish` answers after it. */
     void (*handle)(struct request *request);
     void (*finish)(struct request *request); /* NULL where handle always answers */

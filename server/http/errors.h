@@ -1,0 +1,36 @@
+/* What a refusal looks like on the wire. Each route says which family of the interface it belongs
+ * to; a table says which body that family has at which status. */
+#ifndef TOLLBOOK_SERVER_HTTP_ERRORS_H
+#define TOLLBOOK_SERVER_HTTP_ERRORS_H
+
+#include "tollbook/buf.h"
+#include "tollbook/error.h"
+#include "tollbook/range.h"
+
+typedef enum error_family {
+    ERRORS_CORE,      /* ApiErrorData */
+    ERRORS_LOGGING,   /* {"error":{"code",...}} */
+    ERRORS_CONTAINER, /* ErrorDetails, but ProblemDetails at 401 */
+    ERRORS_REGISTRY,  /* ErrorDetails */
+    ERRORS_SHIELD,    /* ProblemDetails */
+    ERRORS_FAMILIES
+} error_family;
+
+/* The place where a refusal happened: what the shapes name beside the error itself. */
+typedef struct error_place {
+    tb_text path; /* instance */
+    tb_text id;   /* the request's */
+} error_place;
+
+/* Appends the body. The error's field, where it has one, and its message are the one entry of
+ * ErrorDetails' errors. */
+void errors_put(error_family family, const tb_error *err, error_place place, tb_buf *out);
+
+/* ErrorDetails with several entries. */
+typedef struct error_entry {
+    const char *field, *message;
+} error_entry;
+void errors_put_details(tb_code code, const char *detail, const error_entry *entries, size_t n,
+                        error_place place, tb_buf *out);
+
+#endif
