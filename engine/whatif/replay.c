@@ -295,7 +295,7 @@ static tb_code check_order(const tb_whatif *w, const tb_bill_input *input, tb_er
 
 tb_code tb_whatif_add(tb_whatif *w, const tb_bill_input *input, tb_error *err)
 {
-    tb_decimal before;
+    tb_decimal before = TB_DECIMAL_ZERO;
     tb_code code = check_order(w, input, err);
     if (!code) code = rate_all(w, input, &before, err);
     if (!code) code = check_sizes(w, before.mantissa, err);
