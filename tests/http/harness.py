@@ -1,6 +1,7 @@
 """What the HTTP tests share: a database made through the command line, the real server on a port of
 the system's choosing, a client that parses little (so that it hides nothing), and a judgement of
-how the server ended.
+how the server ended. Every answer to Wire.ask is held against docs/openapi.yaml (contract.py): one
+that the document does not promise fails the test that asked.
 
 The clock is fixed by TOLLBOOK_NOW; deadlines under test are made short with options; nothing sleeps
 for a guessed time, waiting always ends with an event and a generous bound.
@@ -17,9 +18,12 @@ import time
 import unittest
 from pathlib import Path
 
+from contract import Contract
+
 SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
 BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
 TOLLBOOK = BUILD / "tollbook"
+CONTRACT = Contract(SOURCE / "docs/openapi.yaml")
 NOW = "2026-11-04T09:00:00Z"
 PATIENCE = 60  # seconds; sanitizers and a shared machine are slow
 ENVIRONMENT = {**os.environ, "TOLLBOOK_NOW": NOW}
@@ -152,7 +156,10 @@ class Wire:
             self.send("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + (body or b""))
         except ConnectionError:
             pass  # refused before its end was sent: the answer is there to be read
-        return self.read(method)
+        answer = self.read(method)
+        if answer is not None:
+            CONTRACT.check(method, target, answer)
+        return answer
 
 
 class Server:
