@@ -248,7 +248,17 @@ static const char v4[] =
     " SELECT raise(ABORT,'price books are append-only'); END;";
 
 static const char v5[] = /* pages of an account's zones */
-    "CREATE INDEX zone_there ON zone(account,id) WHERE deleted_us=9223372036854775807;";
+    "CREATE INDEX zone_there ON zone(account,id) WHERE deleted_us=9223372036854775807;"
+    "CREATE TABLE zone_count(account INTEGER PRIMARY KEY, n INTEGER NOT NULL CHECK(n>=0)) STRICT;"
+    "INSERT INTO zone_count SELECT account,count(*) FROM zone"
+    " WHERE deleted_us=9223372036854775807 GROUP BY account;"
+    "CREATE TRIGGER zone_counted AFTER INSERT ON zone WHEN NEW.deleted_us=9223372036854775807 BEGIN"
+    " INSERT INTO zone_count VALUES(NEW.account,1) ON CONFLICT(account) DO UPDATE SET n=n+1; END;"
+    "CREATE TRIGGER zone_recounted AFTER UPDATE OF deleted_us,account ON zone"
+    " WHEN OLD.deleted_us<>NEW.deleted_us OR OLD.account<>NEW.account BEGIN"
+    " UPDATE zone_count SET n=n-1 WHERE account=OLD.account AND OLD.deleted_us=9223372036854775807;"
+    " INSERT INTO zone_count SELECT NEW.account,1 WHERE NEW.deleted_us=9223372036854775807"
+    " ON CONFLICT(account) DO UPDATE SET n=n+1; END;";
 
 static const char v6[] = /* the text of keys, sealed: see tb_key_seal */
     "ALTER TABLE key ADD COLUMN sealed BLOB CHECK(sealed IS NULL OR length(sealed)=88);"

@@ -220,7 +220,7 @@
     X(ZONES_SEARCHED,                                                                              \
       TB__ZONE_SHOWN "z.account=?1 AND " TB__ZONE_THERE " AND z.id>?2 AND " TB__ZONE_FOUND("?5")   \
       " ORDER BY z.id LIMIT ?3 OFFSET ?4")                                                         \
-    X(ZONES_COUNT, "SELECT count(*) FROM zone WHERE account=?1 AND " TB__ZONE_THERE)               \
+    X(ZONES_COUNT, "SELECT coalesce((SELECT n FROM zone_count WHERE account=?1),0)")               \
     X(ZONES_FOUND, "SELECT count(*) FROM zone z WHERE z.account=?1 AND " TB__ZONE_THERE            \
       " AND " TB__ZONE_FOUND("?2"))                                                                \
     /* operator's figures */                                                                       \

@@ -127,6 +127,10 @@ static const char *const references[] = {
     THINGS "SELECT format('A declaration is of the %s %d, which does not exist.',kind,id) FROM"
     " declaration d WHERE NOT EXISTS(SELECT 1 FROM t WHERE t.kind=d.kind AND t.id=d.id)"
     " GROUP BY kind,id",
+    "SELECT format('Account %d has %d pull zones; %d are counted.',a.id,(SELECT count(*) FROM zone"
+    " WHERE account=a.id AND deleted_us=" FOR_EVER "),coalesce(c.n,0)) FROM account a"
+    " LEFT JOIN zone_count c ON c.account=a.id WHERE coalesce(c.n,0)<>(SELECT count(*) FROM zone"
+    " WHERE account=a.id AND deleted_us=" FOR_EVER ")",
     THINGS "SELECT format('%s %d is not of the account that its document names.',name,id) FROM t"
     " WHERE account IS NOT iif(json_valid(document),document->>'$.account',-1)"
     " AND kind<>'account'",

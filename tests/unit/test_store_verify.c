@@ -416,6 +416,7 @@ START_TEST(each_broken_reference_is_named)
          "UPDATE balancer SET account=2",
          "Pull zone 101 of account 1 is attached to load balancer 7 of account 2"},
         {"PRAGMA foreign_keys=OFF; UPDATE balancer SET account=77", "names a row of table account"},
+        {"UPDATE zone_count SET n=n+1", "are counted"},
         {"INSERT INTO country_day VALUES(4444,20000,x'00')",
          "Pull zone 4444 has countries and no usage"},
         {"INSERT INTO segment SELECT 50,kind,'night','',400,500,hash,head,4,0,0,1,0,sums,0"
