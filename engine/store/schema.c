@@ -248,7 +248,7 @@ static const char v4[] =
     " SELECT raise(ABORT,'price books are append-only'); END;";
 
 static const char v5[] = /* pages of an account's zones */
-    "CREATE INDEX zone_there ON zone(account,id) WHERE deleted_us=9223372036854775807;"
+    "CREATE INDEX zone_there ON zone(account,deleted_us,id);"
     "CREATE TABLE zone_count(account INTEGER PRIMARY KEY, n INTEGER NOT NULL CHECK(n>=0)) STRICT;"
     "INSERT INTO zone_count SELECT account,count(*) FROM zone"
     " WHERE deleted_us=9223372036854775807 GROUP BY account;"

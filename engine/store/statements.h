@@ -261,12 +261,13 @@
     X(BILLED_ACCOUNT,                                                                              \
       "SELECT from_us,to_us,closed_version,document FROM declaration"                              \
       " WHERE kind='account' AND id=?1 AND version<=?2 ORDER BY from_us")                          \
+    /* +z.id: a zone's own rows are looked up, not those of the whole range */                     \
     X(BILLED_ZONES,                                                                                \
       "SELECT d.from_us,d.to_us,d.closed_version,d.document,z.id FROM zone z CROSS JOIN"           \
-      " declaration d ON d.kind='zone' AND d.id=z.id WHERE z.account=?1 AND d.version<=?2"         \
+      " declaration d ON d.kind='zone' AND d.id=+z.id WHERE z.account=?1 AND d.version<=?2"        \
       " AND z.id BETWEEN ?3 AND ?4 ORDER BY z.id,d.from_us")                                       \
     X(BILLED_SERIES,                                                                               \
-      "SELECT z.id,s.edge,s.id FROM zone z CROSS JOIN series s ON s.scope=1 AND s.owner=z.id"      \
+      "SELECT z.id,s.edge,s.id FROM zone z CROSS JOIN series s ON s.scope=1 AND s.owner=+z.id"     \
       " WHERE z.account=?1 AND z.id BETWEEN ?2 AND ?3 ORDER BY z.id,s.edge")                       \
     X(BILLED_BALANCERS,                                                                            \
       "SELECT d.from_us,d.to_us,d.closed_version,d.document,b.id FROM balancer b CROSS JOIN"       \
