@@ -248,8 +248,8 @@ static tb_code explain_line(tb_store *store, const tb_statement *s, uint64_t wat
 {
     const tb_bill *bill = s->bill;
     if (number < 1 || number > bill->n_lines)
-        return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "line", "There is no line %u; it has %zu.",
-                       number, bill->n_lines);
+        return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "line",
+                       "There is no such line; the last is %zu.", bill->n_lines);
     const tb_bill_line *line = &bill->lines[number - 1];
     bool corrects = s->corrections && s->corrections[number - 1].invoice[0];
     explained e = {.store = store,

@@ -131,10 +131,11 @@ void api_invoice_explain(request *r)
     int64_t line;
     tb_error err = {.code = TB_E_NOT_FOUND};
     tb_store *store = r->worker->store;
-    if (!number_of(r, number) || !router_id(r->id, &line) || line > UINT32_MAX) {
+    if (!number_of(r, number)) {
         fail(r, &err);
         return;
     }
+    if (!router_id(r->id, &line) || line > UINT32_MAX) line = 0; /* which no invoice has */
     tb_code code = tb_store_read_begin(store, &err);
     if (!code) {
         code = explain_invoice(store, r->account, number, (uint32_t)line, request_text(r), &err);

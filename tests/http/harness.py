@@ -12,6 +12,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -21,6 +22,8 @@ from pathlib import Path
 from contract import Contract
 
 SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
+sys.path.insert(0, str(SOURCE / "tests/seed"))
+import seed  # noqa: E402
 BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
 TOLLBOOK = BUILD / "tollbook"
 CONTRACT = Contract(SOURCE / "docs/openapi.yaml")
@@ -269,6 +272,13 @@ class Case(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.server.close()
+
+    def has_fields(self, group, value):
+        """The object has every field of a group of tests/seed/fields.txt, each of its type."""
+        for field, kind in seed.fields()[group][4].items():
+            self.assertIn(field, value, group)
+            self.assertTrue(seed.of_type(value[field], kind),
+                            f"{group}: {field} is {value[field]!r}, not {kind}")
 
     def refused(self, answer, status, key, field=None):
         """An error with the right status and an ApiErrorData body, whatever it was."""

@@ -2,20 +2,22 @@
 import re
 import unittest
 
-from harness import SOURCE, Case
+from harness import SOURCE, Case, seed
 
 
 
 def routes():
-    """(method, a target, what it asks for) of every row of the route table."""
-    text = (SOURCE / "server/api/routes.c").read_text()
-    rows = re.findall(r'ROW\((\w+),\s*"([^"]+)",\s*(\w+),', text)
-    return [(method, path.replace("{id}", "999" if path.startswith("/keys") else "101"),
-             {"PULL_ZONES": "zones"}.get(access, access.lower())) for method, path, access in rows]
+    """(method, a target, what it asks for, its errors' family) of every row of the route table."""
+    for row in seed.routes():
+        own = {"/keys/{id}": "/keys/999"}.get(row["path"], row["path"].replace("{id}", "101"))
+        access = {"pull_zones": "zones"}.get(row["access"], row["access"])
+        yield row["method"], own, access, row["errors"]
 
 
 ROUTES = [row for row in routes() if row[2] not in ("none", "any")]
-OPEN = [target for _, target, access in routes() if access == "none"]
+OPEN = [target for _, target, access, _ in routes() if access == "none"]
+WORDS = {401: ("authentication.failed", "unauthorized"),
+         403: ("authorization.forbidden", "forbidden")}
 PULL_ZONE = ("optimizer/statistics", "originshield/queuestatistics", "safehop/statistics")
 
 
@@ -42,20 +44,35 @@ class Auth(Case):
         cls.server.keys["several"] = cls.server.make_key(1, "SubuserStatistics", "Ingest")
         cls.server.start()
 
+    def turned_away(self, answer, status, family):
+        """Refused for its credentials, in the shape of the route's errors."""
+        if family == "core":
+            self.refused(answer, status, WORDS[status][0])
+            return
+        self.assertEqual(answer.status, status, answer.body)
+        body = answer.json()
+        if family == "logging":
+            self.assertEqual(list(body), ["error"])
+            self.assertEqual(list(body["error"]), ["code", "message", "details"])
+            self.assertEqual(body["error"]["code"], WORDS[status][1])
+        else:
+            self.assertEqual(body["status"], status)
+            self.has_fields("problem" if "type" in body else "problem.errors", body)
+
     def test_every_route_and_role(self):
         table = roles()
         self.assertEqual(len(table), 12)
-        self.assertGreater(len(ROUTES), 20)
-        self.assertLessEqual({access for *_, access in ROUTES}, set.union(*table.values()))
+        self.assertGreater(len(ROUTES), 24)
+        self.assertLessEqual({access for _, _, access, _ in ROUTES}, set.union(*table.values()))
         with self.server.wire() as wire:
-            for method, target, access in ROUTES:
+            for method, target, access, family in ROUTES:
                 for role, opens in table.items():
                     body = b"" if method == "POST" else None
                     answer = wire.ask(method, target, {"AccessKey": self.server.keys[role]}, body)
-                    if access in opens:
-                        self.assertNotIn(answer.status, (401, 403), (method, target, role))
+                    if access not in opens:
+                        self.turned_away(answer, 403, family)
                     else:
-                        self.refused(answer, 403, "authorization.forbidden")
+                        self.assertNotIn(answer.status, (401, 403), (method, target, role))
 
     def test_roles_add_up(self):
         self.assertEqual(self.server.get("/statistics", "several").status, 200)
@@ -66,9 +83,9 @@ class Auth(Case):
         user = self.server.keys["user"]
         wrong = ["", "x", user[:-1], user + "0", user[:-1] + "g", user.upper(), "0" * 48,
                  user + " " + user, "Bearer " + user, "ä"]
-        for method, target, _ in ROUTES:
+        for method, target, _, family in ROUTES:
             answer = self.server.ask(method, target)
-            self.refused(answer, 401, "authentication.failed")
+            self.turned_away(answer, 401, family)
             self.assertIn("AccessKey", answer.headers["www-authenticate"])
         with self.server.wire() as wire:
             for key in wrong:
