@@ -30,7 +30,7 @@ tb_code tb_store_key_revoke(tb_store *store, int64_t id, int64_t now_us, tb_erro
     if (code) return code;
     if (sqlite3_changes(store->db) == 0)
         return tb_fail(err, TB_E_NOT_FOUND, "id",
-                       "There is no key %lld; `tollbook key list` shows them.", (long long)id);
+                       "There is no such key; `tollbook key list` shows them.");
     store->dirty = true;
     return TB_OK;
 }

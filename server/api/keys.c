@@ -192,7 +192,7 @@ static tb_code revoke(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
     int64_t id;
-    if (!router_id(r->id, &id)) return tb_fail(err, TB_E_NOT_FOUND, "Key", NULL);
+    if (!router_id(r->id, &id)) id = 0; /* which no key has */
     tb_code code = tb_store_key_revoke(store, id, request_now_us(r), err);
     job->changed_keys = code == TB_OK;
     return code;
