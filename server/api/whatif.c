@@ -32,9 +32,9 @@ static whatif_work *work_of(request *r)
 /* Where in the body it is wrong. */
 static tb_code fail_in(size_t number, const tb_error *why, tb_error *err)
 {
-    char field[sizeof err->field];
-    snprintf(field, sizeof field, "scenarios[%zu]%s%.*s", number, why->field[0] ? "." : "",
-             (int)sizeof field - 24, why->field);
+    char field[sizeof why->field + 40]; /* tb_fail cuts it where a character ends */
+    snprintf(field, sizeof field, "scenarios[%zu]%s%s", number, why->field[0] ? "." : "",
+             why->field);
     return tb_fail(err, why->code, field, "%s", why->message);
 }
 
