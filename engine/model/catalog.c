@@ -104,6 +104,17 @@ static tb_code set_id(parser *p, uint32_t value, void *to)
     return TB_OK;
 }
 
+/* 32 bits, as the interface that shows them has it (contract 7.1). */
+static tb_code set_shield_id(parser *p, uint32_t value, void *to)
+{
+    int64_t id;
+    tb_code code = set_id(p, value, &id);
+    if (code) return code;
+    if (id > INT32_MAX) return refuse(p, node_at(p, value), "Must be at most 2147483647.");
+    *(int64_t *)to = id;
+    return TB_OK;
+}
+
 static char *keep_text(parser *p, const char *text, size_t len)
 {
     char *copy = tb__arena_take(p->kept, len + 1);
@@ -474,12 +485,21 @@ static const key_rule balancer_rules[] = {
     {"zones", true, set_zones, 0},
 };
 
+static const key_rule shield_rules[] = {
+    {"id", true, set_shield_id, offsetof(tb_catalog_shield, id)},
+    {"account", true, set_id, offsetof(tb_catalog_shield, account)},
+    {"zone", false, set_id, offsetof(tb_catalog_shield, zone)},
+    {"name", false, set_name, offsetof(tb_catalog_shield, name)},
+};
+
 static const tb_catalog_account blank_account;
 static const tb_region blank_region;
 static const tb_catalog_zone blank_zone = {
     .type = "premium", .created_us = INT64_MIN, .settings = "{}"};
 static const tb_catalog_balancer blank_balancer = {.created_us = INT64_MIN,
                                                    .deleted_us = INT64_MAX};
+
+static const tb_catalog_shield blank_shield;
 
 #define NO_DOCUMENT SIZE_MAX
 
@@ -507,10 +527,12 @@ static const listing lists[] = {
     {"load_balancers", RULES(balancer_rules), sizeof(tb_catalog_balancer), &blank_balancer,
      offsetof(tb_catalog_balancer, document), offsetof(tb_catalog, balancers),
      offsetof(tb_catalog, n_balancers)},
+    {"shield_zones", RULES(shield_rules), sizeof(tb_catalog_shield), &blank_shield,
+     offsetof(tb_catalog_shield, document), offsetof(tb_catalog, shields),
+     offsetof(tb_catalog, n_shields)},
 };
 
-static const char *const extras[] = {"registries", "container_apps", "container_limits",
-                                     "shield_zones"};
+static const char *const extras[] = {"registries", "container_apps", "container_limits"};
 #define EXTRAS (sizeof extras / sizeof *extras)
 
 /* --- walking --- */

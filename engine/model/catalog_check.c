@@ -193,6 +193,26 @@ static tb_code check_balancers(checker *p, const id_ref *accounts, const id_ref 
     return code ? code : check_attachments(p);
 }
 
+/* What a shield zone shows is its account's alone: so must its pull zone be. */
+static tb_code check_shields(checker *p, const id_ref *accounts, const id_ref *zones)
+{
+    id_ref *ids;
+    const tb_catalog *c = p->out;
+    tb_code code = sort_ids(p, "shield_zones", c->shields, c->n_shields, sizeof *c->shields, &ids);
+    for (size_t i = 0; i < c->n_shields && !code; i++) {
+        const tb_catalog_shield *s = &c->shields[i];
+        if (!find_id(accounts, c->n_accounts, s->account))
+            return refuse_about(p, "shield_zones", i, "account", "No such account:", s->account);
+        const id_ref *zone = s->zone ? find_id(zones, c->n_zones, s->zone) : NULL;
+        if (s->zone && !zone)
+            return refuse_about(p, "shield_zones", i, "zone", "No such zone:", s->zone);
+        if (zone && c->zones[zone->index].account != s->account)
+            return refuse_about(p, "shield_zones", i, "zone", "Another account owns the zone",
+                                s->zone);
+    }
+    return code;
+}
+
 tb_code tb__catalog_check(const tb_catalog *c, tb__arena *scratch, tb_error *err)
 {
     checker all = {c, scratch, NO_ELEMENT, err}, *p = &all;
@@ -205,5 +225,6 @@ tb_code tb__catalog_check(const tb_catalog *c, tb__arena *scratch, tb_error *err
     for (size_t i = 0; i < c->n_zones; i++)
         if (!find_id(accounts, c->n_accounts, c->zones[i].account))
             return refuse_about(p, "zones", i, "account", "No such account:", c->zones[i].account);
-    return check_balancers(p, accounts, zones);
+    code = check_balancers(p, accounts, zones);
+    return code ? code : check_shields(p, accounts, zones);
 }

@@ -24,6 +24,8 @@ static const kind accounts = {"account", TB__SQL_ACCOUNT_GET, TB__SQL_LIVE_ACCOU
 static const kind zones = {"zone", TB__SQL_ZONE_GET, TB__SQL_LIVE_ZONES, TB__SQL_ZONE_DELETE};
 static const kind balancers = {"balancer", TB__SQL_BALANCER_GET, TB__SQL_LIVE_BALANCERS,
                                TB__SQL_BALANCER_DELETE};
+static const kind shields = {"shield_zone", TB__SQL_SHIELD_ZONE_GET, TB__SQL_LIVE_SHIELD_ZONES,
+                             TB__SQL_SHIELD_ZONE_DELETE};
 
 typedef struct applying {
     tb_store *store;
@@ -254,6 +256,29 @@ static tb_code put_balancer(applying *a, const tb_catalog_balancer *balancer, tb
     return code;
 }
 
+/* --- shield zones: their events are theirs by id, so nothing has to be adopted --- */
+
+static tb_code put_shield(applying *a, const tb_catalog_shield *shield, tb_error *err)
+{
+    standing before;
+    sqlite3_stmt *s;
+    tb_code code = stand(a, &shields, shield->id, shield->document, &before, err);
+    if (code || stands_as_said(&before)) return code;
+    if (before.known && before.account != shield->account)
+        return refuse_move(&shields, shield->id, before.account, shield->account, err);
+    code = declare(a, &shields, shield->id, shield->document, &before, err);
+    if (!code) code = tb__sql(a->store, TB__SQL_SHIELD_ZONE_PUT, &s, err);
+    if (code) return code;
+    sqlite3_bind_int64(s, 1, shield->id);
+    sqlite3_bind_int64(s, 2, shield->account);
+    sqlite3_bind_text(s, 3, shield->name ? shield->name : "", -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 4, shield->zone);
+    sqlite3_bind_text(s, 5, shield->document, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 6, a->now_us);
+    a->counts->shields_added += !before.known;
+    return tb__run(a->store, s, err);
+}
+
 /* --- what the document no longer names --- */
 
 static tb_code delete_one(applying *a, const kind *k, int64_t id, tb_error *err)
@@ -344,6 +369,8 @@ static tb_code put_all(applying *a, const tb_catalog *c, tb_error *err)
         code = put_zone(a, &c->zones[i], err);
     for (size_t i = 0; !code && i < c->n_balancers; i++)
         code = put_balancer(a, &c->balancers[i], err);
+    for (size_t i = 0; !code && i < c->n_shields; i++)
+        code = put_shield(a, &c->shields[i], err);
     for (size_t i = 0; !code && i < c->n_extras; i++)
         code = put_extra(a, &c->extras[i], err);
     return code;
@@ -353,6 +380,7 @@ static tb_code delete_all_absent(applying *a, const tb_catalog *c, tb_error *err
 {
     tb_code code =
         delete_absent(a, &balancers, c->balancers, c->n_balancers, sizeof *c->balancers, err);
+    if (!code) code = delete_absent(a, &shields, c->shields, c->n_shields, sizeof *c->shields, err);
     if (!code) code = delete_absent(a, &zones, c->zones, c->n_zones, sizeof *c->zones, err);
     if (!code)
         code = delete_absent(a, &accounts, c->accounts, c->n_accounts, sizeof *c->accounts, err);

@@ -1,7 +1,7 @@
 /* The schema, as the list of migrations that lead to it: entry n brings user_version n to n+1, in
  * one transaction. A fresh database runs them all. Never edit an entry that has shipped; add one.
  *
- * Usage plane: series, chunk, country_day, late, log_block. Control plane: everything else. Times are integers,
+ * Usage plane: series, chunk, country_day, late, log_block, event_block. Control plane: everything else. Times are integers,
  * microseconds since 1970 UTC (_us) or days; INT64_MIN and INT64_MAX stand for "since ever" and
  * "for ever". What is append-only is held so by triggers. */
 #include "store/internal.h"
@@ -277,5 +277,26 @@ static const char v7[] =
     " SELECT raise(ABORT,'blocks of request logs do not change'); END;"
     "CREATE VIRTUAL TABLE log_span USING rtree_i32(id,zone,zone_too,first_hour,last_hour);";
 
-const char *const tb__migrations[] = {v1, v2, v3, v4, v5, v6, v7};
+/* Shield zones and their events, see events.c. Until v8 a catalogue's shield zones were kept as text
+ * and meant nothing: they are declared by the next catalogue applied. An event_block's first is the
+ * key of its first event; meta.event_seals is the sum of the seals of all blocks, so that one that is
+ * lost is missed. secret: random bytes that tokens are hashed under. */
+static const char v8[] =
+    "DELETE FROM extra WHERE name='shield_zones';"
+    "CREATE TABLE shield_zone(id INTEGER PRIMARY KEY CHECK(id BETWEEN 1 AND 2147483647),"
+    " account INTEGER NOT NULL REFERENCES account(id), name TEXT NOT NULL, zone INTEGER NOT NULL,"
+    " document TEXT NOT NULL, declared_us INTEGER NOT NULL, deleted_us INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX shield_zone_by_account ON shield_zone(account,id);"
+    "INSERT INTO meta VALUES('event_seals',0);"
+    "CREATE TABLE event_block(id INTEGER PRIMARY KEY, zone INTEGER NOT NULL CHECK(zone>0),"
+    " day INTEGER NOT NULL, first BLOB NOT NULL CHECK(length(first)>8),"
+    " events INTEGER NOT NULL CHECK(events>0), seal INTEGER NOT NULL, data BLOB NOT NULL) STRICT;"
+    "CREATE UNIQUE INDEX event_block_by_zone ON event_block(zone,first);"
+    "CREATE INDEX event_block_by_day ON event_block(day,id,seal);"
+    "CREATE TRIGGER event_block_no_update BEFORE UPDATE ON event_block BEGIN"
+    " SELECT raise(ABORT,'blocks of shield events do not change'); END;"
+    "CREATE TABLE secret(name TEXT PRIMARY KEY, value BLOB NOT NULL CHECK(length(value)=32),"
+    " seal INTEGER NOT NULL) STRICT, WITHOUT ROWID;";
+
+const char *const tb__migrations[] = {v1, v2, v3, v4, v5, v6, v7, v8};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;

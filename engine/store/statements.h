@@ -157,6 +157,23 @@
       "SELECT b.id,b.first_ms,b.last_ms FROM log_span s CROSS JOIN log_block b ON b.id=s.id"       \
       " WHERE s.zone<=?1 AND s.zone_too>=?1 AND s.first_hour<=?3 AND s.last_hour>=?2"              \
       " AND b.zone=?4 AND b.last_ms>=?5 AND b.first_ms<?6")                                        \
+    /* shield zones and their events; what a client asks binds the account first */                \
+    X(SHIELD_ZONE, "SELECT 1 FROM shield_zone WHERE account=?1 AND id=?2")                         \
+    X(EVENTS_AT, "SELECT id,seal,first,data,day FROM event_block WHERE zone=?1 AND first<=?2"      \
+                 " ORDER BY first DESC LIMIT 1")                                                   \
+    X(EVENTS_AFTER, "SELECT id,seal,first,data,day FROM event_block WHERE zone=?1 AND first>?2"    \
+                    " ORDER BY first LIMIT 1")                                                     \
+    X(EVENTS_UP, "SELECT id,zone,day,first,events,seal,data FROM event_block WHERE zone=?1"        \
+                 " AND first>=coalesce((SELECT max(first) FROM event_block WHERE zone=?1"          \
+                 " AND first<=?2),?2) ORDER BY first")                                             \
+    X(EVENTS_DOWN, "SELECT id,zone,day,first,events,seal,data FROM event_block WHERE zone=?1"      \
+                   " AND first<=?2 ORDER BY first DESC")                                           \
+    X(EVENTS_NEXT, "SELECT coalesce(max(id),0)+1 FROM event_block")                                \
+    X(EVENTS_INSERT, "INSERT INTO event_block VALUES(?1,?2,?3,?4,?5,?6,?7)")                       \
+    X(EVENTS_DELETE, "DELETE FROM event_block WHERE id=?1")                                        \
+    X(EVENTS_OLD, "SELECT id,seal FROM event_block WHERE day<?1 LIMIT 1")                          \
+    X(SECRET_GET, "SELECT value FROM secret WHERE name=?1")                                        \
+    X(SECRET_PUT, "INSERT INTO secret VALUES(?1,?2,?3)")                                           \
     /* catalogue */                                                                                \
     X(ACCOUNT_GET, "SELECT document,deleted_us FROM account WHERE id=?1")                          \
     X(ACCOUNT_PUT,                                                                                 \
@@ -172,6 +189,11 @@
       "INSERT INTO balancer VALUES(?1,?2,?3,?4,?5,?6,9223372036854775807) ON CONFLICT(id)"         \
       " DO UPDATE SET created_us=excluded.created_us,ended_us=excluded.ended_us,"                  \
       "document=excluded.document,deleted_us=excluded.deleted_us")                                 \
+    X(SHIELD_ZONE_GET, "SELECT document,deleted_us,account FROM shield_zone WHERE id=?1")          \
+    X(SHIELD_ZONE_PUT,                                                                             \
+      "INSERT INTO shield_zone VALUES(?1,?2,?3,?4,?5,?6,9223372036854775807) ON CONFLICT(id)"      \
+      " DO UPDATE SET name=excluded.name,zone=excluded.zone,document=excluded.document,"           \
+      "deleted_us=excluded.deleted_us")                                                            \
     X(DECLARATION_CLOSE,                                                                           \
       "UPDATE declaration SET to_us=?3,closed_version=" TB__NEXT_VERSION                           \
       " WHERE kind=?1 AND id=?2 AND to_us=9223372036854775807")                                    \
@@ -190,6 +212,8 @@
     X(LIVE_ACCOUNTS, "SELECT id FROM account WHERE deleted_us=9223372036854775807")                \
     X(LIVE_ZONES, "SELECT id FROM zone WHERE deleted_us=9223372036854775807")                      \
     X(LIVE_BALANCERS, "SELECT id FROM balancer WHERE deleted_us=9223372036854775807")              \
+    X(LIVE_SHIELD_ZONES, "SELECT id FROM shield_zone WHERE deleted_us=9223372036854775807")        \
+    X(SHIELD_ZONE_DELETE, "UPDATE shield_zone SET deleted_us=?2 WHERE id=?1")                      \
     X(ACCOUNT_DELETE, "UPDATE account SET deleted_us=?2 WHERE id=?1")                              \
     X(ZONE_DELETE, "UPDATE zone SET deleted_us=?2 WHERE id=?1")                                    \
     X(BALANCER_DELETE, "UPDATE balancer SET deleted_us=?2 WHERE id=?1")                            \

@@ -58,7 +58,8 @@ tb_code tb__verify_sql(tb__verify *v, tb__verify_statement id, const int64_t *va
     "WITH t(kind,name,id,account,document,live) AS (SELECT 'account','Account',id,id,document,"    \
     "deleted_us=" FOR_EVER " FROM account UNION ALL SELECT 'zone','Pull zone',id,account,"         \
     "document,deleted_us=" FOR_EVER " FROM zone UNION ALL SELECT 'balancer','Load balancer',id,"   \
-    "account,document,deleted_us=" FOR_EVER " FROM balancer) "
+    "account,document,deleted_us=" FOR_EVER " FROM balancer UNION ALL SELECT 'shield_zone',"       \
+    "'Shield zone',id,account,document,deleted_us=" FOR_EVER " FROM shield_zone) "
 
 /* Each row of a query is a sentence: what is not as it should be. */
 static const char *const references[] = {
@@ -307,7 +308,7 @@ static tb_code verify_all(tb__verify *v, tb_error *err)
         tb__verify_schema, verify_references,   tb__verify_seals,     tb__verify_roles,
         tb__verify_zones,  tb__verify_accounts, tb__verify_balancers, verify_sums,
         verify_newest,     tb__verify_billing,  tb__verify_plans,
-        tb__verify_logs,
+        tb__verify_logs,   tb__verify_events,
     };
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < sizeof parts / sizeof *parts; i++)

@@ -53,6 +53,9 @@
       " ON s.id=b.shadow ORDER BY b.shadow,b.month,b.account,b.watermark")                         \
     X(SCENARIOS, "SELECT id,name,sha256,document,json_valid(document) AND"                         \
                  " json_extract(document,'$.scenario') IS name FROM scenario ORDER BY id")         \
+    X(EVENT_BLOCKS, "SELECT id,zone,day,first,events,seal,data FROM event_block"                   \
+                    " ORDER BY zone,first")                                                        \
+    X(SECRETS, "SELECT name,value,seal FROM secret")                                               \
     X(LOG_BLOCKS,                                                                                  \
       "SELECT b.id,b.zone,b.first_ms,b.last_ms,b.lines,b.seal,b.data,s.zone,s.zone_too,"           \
       "s.first_hour,s.last_hour FROM log_block b LEFT JOIN log_span s ON s.id=b.id ORDER BY b.id") \
@@ -116,5 +119,8 @@ TB_MUST_USE tb_code tb__verify_book_text(tb__verify *v, const char *what, sqlite
 
 /* verify_plans.c: shadow books and what they would have billed, scenarios. */
 TB_MUST_USE tb_code tb__verify_plans(tb__verify *v, tb_error *err);
+
+/* verify_events.c: shield events, and the secret of their tokens. */
+TB_MUST_USE tb_code tb__verify_events(tb__verify *v, tb_error *err);
 
 #endif

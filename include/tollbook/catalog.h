@@ -3,7 +3,8 @@
  *
  * Refused with the JSON path and the reason, nothing taken: unknown keys, duplicate keys, wrong
  * types, duplicate ids, ids outside 1..2^63-1, a zone or balancer of an account that the document
- * does not declare, a balancer's zone that it does not declare or of another account. */
+ * does not declare, a balancer's or shield zone's pull zone that it does not declare or of another
+ * account. */
 #ifndef TOLLBOOK_CATALOG_H
 #define TOLLBOOK_CATALOG_H
 
@@ -35,7 +36,15 @@ typedef struct tb_catalog_balancer {
     const char *document;
 } tb_catalog_balancer;
 
-/* Lists of further kinds (registries, container_apps, container_limits, shield_zones): checked to
+/* {"id":42,"account":1,"zone":101,"name":"acme"}: whose the events of a shield zone are. */
+typedef struct tb_catalog_shield {
+    int64_t id, account;
+    int64_t zone; /* the pull zone that it shields, of the same account; 0 where absent */
+    const char *name; /* NULL where absent */
+    const char *document;
+} tb_catalog_shield;
+
+/* Lists of further kinds (registries, container_apps, container_limits): checked to
  * be arrays or objects of JSON here, kept as canonical text. */
 typedef struct tb_catalog_extra {
     const char *name;
@@ -52,6 +61,8 @@ typedef struct tb_catalog {
     size_t n_zones;
     tb_catalog_balancer *balancers;
     size_t n_balancers;
+    tb_catalog_shield *shields;
+    size_t n_shields;
     tb_catalog_extra *extras;
     size_t n_extras;
     void *memory; /* everything above lives in it */

@@ -41,6 +41,13 @@
     X(ZONE_NOT_FOUND, 2, 404, "pullZone.not_found", "The requested Pull Zone was not found.")      \
     X(BALANCER_NOT_FOUND, 2, 404, "loadBalancer.not_found",                                        \
       "The requested Load Balancer was not found.")                                                \
+    X(SHIELD_NOT_FOUND, 2, 404, "shieldzone.not_found",                                            \
+      "The requested Shield Zone was not found.")                                                  \
+    X(EVENT_WINDOW, 2, 400, "invalid_datetime_window.event_logs",                                  \
+      "Event logs are kept for today and the two days before it, UTC.")                            \
+    X(EVENT_DATE, 2, 400, "invalid_date.event_logs", "The date must be MM-dd-yyyy.")               \
+    X(EVENT_TOKEN, 2, 400, "invalid_token.event_logs",                                             \
+      "The continuation token is not one of this shield zone and date.")                           \
     X(INVOICE_NOT_FOUND, 2, 404, "invoice.not_found", "The requested invoice was not found.")      \
     X(METHOD, 2, 405, "request.method_not_allowed", "The method is not allowed here.")             \
     X(BATCH_CONFLICT, 2, 409, "batch.conflict", "The batch id is known with other bytes.")         \

@@ -59,7 +59,8 @@ typedef struct tb_hit {
     X(COMBINED, "not a combined log line")                                                         \
     X(JSON, "not a JSON object of known counters")                                                 \
     X(COUNTER, "counter is not a whole number from 0 to 10^18")                                    \
-    X(HOUR, "hour is not an RFC 3339 time on the hour")
+    X(HOUR, "hour is not an RFC 3339 time on the hour")                                            \
+    X(EVENT, "not a shield event: a JSON object of known keys")
 
 typedef enum tb_reject_reason {
 #define TB_X(name, text) TB_REJECT_##name,

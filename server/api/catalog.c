@@ -37,8 +37,9 @@ void api_catalog_done(request *r)
     }
     tb_buf_fmt(request_text(r),
                "{\"accountsAdded\":%zu,\"zonesAdded\":%zu,\"loadBalancersAdded\":%zu,"
-               "\"regions\":%zu,\"changed\":%zu,\"deleted\":%zu,\"restored\":%zu,\"adopted\":%zu}",
-               a->accounts_added, a->zones_added, a->balancers_added, a->regions, a->changed,
-               a->deleted, a->restored, a->adopted);
+               "\"shieldZonesAdded\":%zu,\"regions\":%zu,\"changed\":%zu,\"deleted\":%zu,"
+               "\"restored\":%zu,\"adopted\":%zu}",
+               a->accounts_added, a->zones_added, a->balancers_added, a->shields_added, a->regions,
+               a->changed, a->deleted, a->restored, a->adopted);
     request_answer_text(r, 200, "application/json");
 }

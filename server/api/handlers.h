@@ -61,6 +61,10 @@ void api_keys_revoked(request *r);
 /* apikey.c */
 void api_apikey(request *r);
 
+/* shield.c, shield_export.c */
+void api_shield_events(request *r);
+void api_shield_export(request *r);
+
 /* info.c */
 void api_region(request *r);
 void api_healthz(request *r);

@@ -17,6 +17,12 @@
         .name = name_, .handle = handle_, .errors = ERRORS_LOGGING, .logging = true                \
     }
 
+#define SHIELD(m, path, body_, name_, handle_)                                                     \
+    {                                                                                              \
+        .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_PULL_ZONES,                       \
+        .body = ROUTE_##body_, .name = name_, .handle = handle_, .errors = ERRORS_SHIELD          \
+    }
+
 const route api_routes[] = {
     ROW(GET, "/statistics", STATISTICS, NO_BODY, "statistics", api_statistics, NULL),
     ROW(GET, "/pullzone", PULL_ZONES, NO_BODY, "pullzones", api_pullzones, NULL),
@@ -44,6 +50,12 @@ const route api_routes[] = {
         api_ingest_done),
     LOGS("/v2/pullzones/{id}/logs", "logs_v2", api_logs_v2),
     LOGS("/{id}/{id}.log", "logs_v1", api_logs_v1),
+    SHIELD(POST, "/shield/event-logs/{id}/export", JSON, "shield_export", api_shield_export),
+    SHIELD(GET, "/shield/event-logs/{id}/{date}", NO_BODY, "shield_events", api_shield_events),
+    SHIELD(GET, "/shield/event-logs/{id}/{date}/", NO_BODY, "shield_events_first",
+           api_shield_events),
+    SHIELD(GET, "/shield/event-logs/{id}/{date}/{token}", NO_BODY, "shield_events_next",
+           api_shield_events),
     ROW(GET, "/region", NONE, NO_BODY, "region", api_region, NULL),
     ROW(GET, "/healthz", NONE, NO_BODY, "healthz", api_healthz, NULL),
     ROW(GET, "/readyz", NONE, NO_BODY, "readyz", api_readyz, NULL),

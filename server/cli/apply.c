@@ -4,16 +4,17 @@
 
 static void report(const cli_call *call, const tb_applied *done)
 {
-    size_t added = done->accounts_added + done->zones_added + done->balancers_added;
+    size_t added = done->accounts_added + done->zones_added + done->balancers_added +
+                   done->shields_added;
     if (added + done->changed + done->deleted + done->restored + done->adopted == 0) {
         cli_say(call, "%s: nothing changed.", call->operands[0]);
         return;
     }
     cli_say(call,
-            "%s: %zu accounts, %zu zones and %zu load balancers added; %zu changed, %zu deleted, "
-            "%zu restored; %zu zones with usage joined their account.",
+            "%s: %zu accounts, %zu zones, %zu load balancers and %zu shield zones added; %zu "
+            "changed, %zu deleted, %zu restored; %zu zones with usage joined their account.",
             call->operands[0], done->accounts_added, done->zones_added, done->balancers_added,
-            done->changed, done->deleted, done->restored, done->adopted);
+            done->shields_added, done->changed, done->deleted, done->restored, done->adopted);
 }
 
 static tb_code apply(tb_store *store, const tb_catalog *catalog, int64_t now_us, tb_applied *done,

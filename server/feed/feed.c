@@ -261,6 +261,14 @@ static tb_code add_logs(feed_run *run, tb_error *err)
     return code;
 }
 
+static tb_code add_events(feed_run *run, tb_error *err)
+{
+    feed_events *parts[THREADS_MAX];
+    for (size_t i = 0; i < run->n_workers; i++)
+        parts[i] = &run->workers[i].events;
+    return feed_events_store(parts, run->n_workers, run->store, err);
+}
+
 /* The worker whose next refused line comes first in the input; NULL: none has one left. */
 static feed_worker *first_in_order(feed_run *run, const size_t *next)
 {
@@ -329,6 +337,7 @@ static tb_code flush(feed_run *run, tb_error *err)
         code = begin(run, err);
         if (code == TB_OK) code = add_usage(run, err);
         if (code == TB_OK) code = add_logs(run, err);
+        if (code == TB_OK) code = add_events(run, err);
         if (code == TB_OK) code = add_rejects(run, err);
         if (code) return code;
         run->accepted += run->lines - run->refused;
@@ -437,6 +446,8 @@ static tb_code record(feed_run *run, uint64_t end, tb_hash128 hash, bool final, 
     if (code == TB_OK) code = add_rungs(run, end, err);
     if (code == TB_OK)
         code = tb_store_drop_logs(run->store, options->layout.now_ms, NULL, err);
+    if (code == TB_OK)
+        code = tb_store_drop_events(run->store, options->layout.now_ms, NULL, err);
     return code ? code : tb_store_add_segment(run->store, &segment, &id, err);
 }
 

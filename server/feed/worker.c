@@ -12,6 +12,7 @@ tb_code feed_worker_init(feed_worker *worker, size_t max_groups, const feed_keep
     *worker = (feed_worker){.rollup = tb_rollup_new(max_groups, NULL),
                             .hits = malloc(ROOM * sizeof *worker->hits),
                             .refused = malloc(ROOM * sizeof *worker->refused)};
+    feed_events_init(&worker->events);
     if (keeper) worker->logs = feed_logs_new(keeper);
     if (worker->rollup && worker->hits && worker->refused && (worker->logs || !keeper))
         return TB_OK;
@@ -27,6 +28,7 @@ void feed_worker_release(feed_worker *worker)
     free(worker->refused);
     feed_rejects_release(&worker->rejects);
     feed_logs_free(worker->logs);
+    feed_events_release(&worker->events);
     *worker = (feed_worker){0};
 }
 
@@ -34,12 +36,14 @@ void feed_worker_clear(feed_worker *worker)
 {
     tb_rollup_clear(worker->rollup);
     feed_rejects_clear(&worker->rejects);
+    feed_events_clear(&worker->events);
     if (worker->logs) feed_logs_clear(worker->logs);
 }
 
 bool feed_worker_full(const feed_worker *worker)
 {
-    return tb_rollup_full(worker->rollup) || (worker->logs && feed_logs_full(worker->logs));
+    return tb_rollup_full(worker->rollup) || (worker->logs && feed_logs_full(worker->logs)) ||
+           feed_events_full(&worker->events);
 }
 
 static tb_code keep(feed_worker *worker, const tb_reject *reject, const char *why, tb_error *err)
@@ -71,6 +75,19 @@ static tb_code parse_log(feed_worker *worker, const feed_options *options, tb_er
     return TB_OK;
 }
 
+/* A shield event: gathered, or kept as refused. */
+static tb_code parse_event(feed_worker *worker, const char *line, size_t len, int64_t now_ms,
+                           tb_error *err)
+{
+    tb_reject reject;
+    tb_error why;
+    bool good;
+    const uint64_t order = (uint64_t)worker->number << 32 | (worker->lines & UINT32_MAX);
+    tb_code code = feed_events_take(&worker->events, line, len, now_ms, order, &good, &reject, &why,
+                                    err);
+    return code || good ? code : keep(worker, &reject, why.message, err);
+}
+
 /* One row: added, or kept as refused. */
 static tb_code parse_row(feed_worker *worker, const char *line, size_t len, int64_t now_ms,
                          tb_error *err)
@@ -86,6 +103,7 @@ static tb_code parse_row(feed_worker *worker, const char *line, size_t len, int6
                              .reason = TB_REJECT_TOO_LONG};
         return keep(worker, &reject, tb_reject_text(reject.reason), err);
     }
+    if (tb_event_line(line, len)) return parse_event(worker, line, len, now_ms, err);
     if (tb_row_parse(line, len, now_ms, &row, &reject, &why))
         return tb_rollup_add_row(worker->rollup, &row, err);
     return keep(worker, &reject, why.message[0] ? why.message : tb_reject_text(reject.reason),

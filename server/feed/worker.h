@@ -3,6 +3,7 @@
 #ifndef TOLLBOOK_SERVER_FEED_WORKER_H
 #define TOLLBOOK_SERVER_FEED_WORKER_H
 
+#include "feed/events.h"
 #include "feed/feed.h"
 #include "feed/logs.h"
 #include "feed/reader.h"
@@ -18,6 +19,7 @@ typedef struct feed_worker {
     feed_rejects rejects;
     uint64_t lines, n_rejects; /* of the block parsed last */
     uint64_t n_too_new;        /* of n_rejects: refused because of the clock */
+    feed_events events;        /* of shield zones, among the rows of an import */
     feed_logs *logs;           /* the lines that are kept; NULL: none is */
 } feed_worker;
 

@@ -101,16 +101,21 @@ static void put_details(const tb_error *err, error_place place, tb_buf *out)
     errors_put_details(err->code, err->message, &only, listed, place, out);
 }
 
-static void put_problem(const tb_error *err, error_place place, tb_buf *out)
+void errors_put_problem(const tb_error *err, error_place place, tb_buf *out)
 {
     int status = tb_code_http(err->code);
-    tb_buf_str(out, "{");
     put_member(out, "type", statuses[row_of(status)].type);
     tb_buf_str(out, ",");
     put_member(out, "title", statuses[row_of(status)].title);
     tb_buf_fmt(out, ",\"status\":%d,", status);
     put_member(out, "detail", err->message);
     put_place(out, "instance", place.path);
+}
+
+static void put_problem(const tb_error *err, error_place place, tb_buf *out)
+{
+    tb_buf_str(out, "{");
+    errors_put_problem(err, place, out);
     tb_buf_str(out, "}");
 }
 

@@ -33,4 +33,7 @@ typedef struct error_entry {
 void errors_put_details(tb_code code, const char *detail, const error_entry *entries, size_t n,
                         error_place place, tb_buf *out);
 
+/* The members of ProblemDetails without braces, for a body that has others too. */
+void errors_put_problem(const tb_error *err, error_place place, tb_buf *out);
+
 #endif

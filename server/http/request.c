@@ -28,6 +28,11 @@ tb_text request_query(const request *r)
     return (tb_text){r->target + r->path_len + 1, r->target_len - r->path_len - 1};
 }
 
+tb_text request_part(const request *r, unsigned n)
+{
+    return router_part(r->route, r->target, r->path_len, n);
+}
+
 tb_text request_header(const request *r, guard_name name)
 {
     return r->guard.value[name];
@@ -95,6 +100,12 @@ static error_place place_of(const request *r, char *id)
 {
     request_id_text(r, id);
     return (error_place){request_path(r), {id, REQUEST_ID_TEXT}};
+}
+
+void request_put_problem(const request *r, const tb_error *err, tb_buf *out)
+{
+    char id[REQUEST_ID_TEXT];
+    errors_put_problem(err, place_of(r, id), out);
 }
 
 void request_fail_as(request *r, const tb_error *err)

@@ -102,6 +102,8 @@ typedef struct request {
 /* What is asked: the path and, after its '?', the query. */
 tb_text request_path(const request *r);
 tb_text request_query(const request *r);
+/* The path's n-th {}, from 0. */
+tb_text request_part(const request *r, unsigned n);
 tb_text request_header(const request *r, guard_name name);
 /* The moment that answers call now: the clock's, or the fixed one of TOLLBOOK_NOW. */
 int64_t request_now_us(const request *r);
@@ -113,6 +115,8 @@ int64_t request_now_us(const request *r);
 void request_fail(request *r, tb_code code, const char *field, const char *fmt, ...)
     TB_PRINTF(4, 5);
 void request_fail_as(request *r, const tb_error *err);
+/* Appends the members of a plain problem (errors.h), without braces. */
+void request_put_problem(const request *r, const tb_error *err, tb_buf *out);
 /* The same with the place in the input, where there is one: "Line 3, byte 7: ...". */
 void request_fail_at(request *r, const tb_error *err);
 /* r->text, cleared first by request_text(), is the body. */

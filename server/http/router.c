@@ -2,14 +2,17 @@
  * cheaper at this size than any structure to keep in step with the table. */
 #include "http/router.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "http/query.h"
 
-static bool matches(const char *pattern, const char *path, size_t len, tb_text *ret_id)
+/* *ret: the text in the place of the n-th {}; of fewer, of the last. */
+static bool matches(const char *pattern, const char *path, size_t len, unsigned n, tb_text *ret)
 {
     size_t i = 0;
-    *ret_id = (tb_text){0};
+    unsigned part = 0;
+    *ret = (tb_text){0};
     while (*pattern) {
         if (*pattern == '{') {
             size_t start = i;
@@ -19,7 +22,7 @@ static bool matches(const char *pattern, const char *path, size_t len, tb_text *
             const size_t tail = strcspn(pattern, "/"); /* ".log": of the run, not of the id */
             if (i - start <= tail) return false;
             i -= tail;
-            *ret_id = (tb_text){path + start, i - start};
+            if (part++ <= n) *ret = (tb_text){path + start, i - start};
             continue;
         }
         if (i == len || path[i] != *pattern) return false;
@@ -36,7 +39,7 @@ const route *router_match(const route *routes, size_t n, http_method method, con
     unsigned allow = 0;
     for (size_t i = 0; i < n; i++) {
         tb_text id;
-        if (!matches(routes[i].pattern, path, len, &id)) continue;
+        if (!matches(routes[i].pattern, path, len, UINT_MAX, &id)) continue;
         if (routes[i].method == wanted) {
             *ret_id = id;
             return &routes[i];
@@ -46,6 +49,16 @@ const route *router_match(const route *routes, size_t n, http_method method, con
     }
     *ret_allow = allow;
     return NULL;
+}
+
+tb_text router_part(const route *row, const char *path, size_t len, unsigned n)
+{
+    tb_text part;
+    unsigned parts = 0;
+    for (const char *p = row->pattern; (p = strchr(p, '{')); p++)
+        parts++;
+    if (n >= parts || !matches(row->pattern, path, len, n, &part)) return (tb_text){0};
+    return part;
 }
 
 void router_allow(unsigned allow, char out[ROUTER_ALLOW_MAX])

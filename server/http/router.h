@@ -37,6 +37,9 @@ typedef struct route {
 const route *router_match(const route *routes, size_t n, http_method method, const char *path,
                           size_t len, tb_text *ret_id, unsigned *ret_allow);
 
+/* The path's n-th {}, from 0; data NULL where the row has no such one. */
+tb_text router_part(const route *row, const char *path, size_t len, unsigned n);
+
 /* "GET, HEAD" from a set of methods. out is terminated. */
 #define ROUTER_ALLOW_MAX 80
 void router_allow(unsigned allow, char out[ROUTER_ALLOW_MAX]);

@@ -13,6 +13,7 @@
 
 #include "http/clock.h"
 #include "http/handler.h"
+#include "tollbook/eventstore.h"
 
 #define POOL_KEPT ((size_t)32 << 20)
 #define STREAM_CACHE_KIB 2048 /* of a reader that goes over much once */
@@ -55,6 +56,9 @@ static tb_code open_writing(server *s, tb_error *err)
                                 .now_us = now_us == INT64_MIN ? clock_wall_us() : now_us};
     tb_code code = tb_store_open(s->options.db, &options, &s->store, err);
     uint64_t version = 0;
+    uint8_t random[TB_EVENT_SECRET];
+    randombytes_buf(random, sizeof random);
+    if (code == TB_OK) code = tb_store_event_secret(s->store, random, s->event_secret, err);
     if (code == TB_OK) code = tb_store_version(s->store, &version, err);
     atomic_init(&s->version, version);
     return code;

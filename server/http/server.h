@@ -20,6 +20,7 @@
 #include "http/request.h"
 #include "http/window.h"
 #include "http/writer.h"
+#include "tollbook/event.h"
 
 #define SERVER_WORKERS_MAX 64
 
@@ -81,6 +82,7 @@ typedef struct server {
     desk *desk;
     listener *listener;
     accesslog *log;
+    uint8_t event_secret[TB_EVENT_SECRET]; /* of the continuation tokens of shield events */
     uint64_t id_seed;
     _Atomic uint64_t version; /* the store's, as of the last commit */
     _Atomic size_t bodies;    /* bytes of bodies held */

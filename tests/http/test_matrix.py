@@ -14,6 +14,7 @@ from test_billing import BOOK
 NONE = ("-1", "+1", "01", "1e3", "0x1", "9223372036854775808", "0")
 ABSENT = "999999"
 DATE = "11-03-26"
+DAY = "11-03-2026"
 
 # Path, where "?" is the id under test: an id of account 1, of account 2; the body of a POST.
 IDS = {
@@ -27,9 +28,14 @@ IDS = {
     "/billing/invoices/2026-000001/lines/?/explain": ("1", None),
     "/v2/pullzones/?/logs": ("101", "201"),
     f"/{DATE}/?.log": ("101", "201"),
+    f"/shield/event-logs/?/{DAY}": ("41", "42"),
+    f"/shield/event-logs/?/{DAY}/": ("41", "42"),
+    f"/shield/event-logs/?/{DAY}/0": ("41", "42"),
+    "/shield/event-logs/?/export": ("41", "42"),
     "/keys/?": (None, None),
 }
-BODIES = {}
+# The last 24 hours before the harness's clock.
+BODIES = {"/shield/event-logs/?/export": b'{"from":1793696400000,"to":1793782800000}'}
 OPERATORS = ("/keys/?",)
 
 
@@ -45,6 +51,7 @@ class Matrix(Case):
         catalog["load_balancers"] = [
             {"id": 7, "account": 1, "created": "2026-01-10T00:00:00Z", "deleted": None, "zones": [101]},
             {"id": 8, "account": 2, "created": "2026-01-10T00:00:00Z", "deleted": None, "zones": [201]}]
+        catalog["shield_zones"] = [{"id": 41, "account": 1}, {"id": 42, "account": 2}]
         cls.more(catalog)
         db = server.db
         run("apply", "--db", db, "-", stdin=json.dumps(catalog).encode())

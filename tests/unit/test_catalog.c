@@ -142,10 +142,10 @@ END_TEST
 
 START_TEST(further_kinds_are_kept_as_text)
 {
-    tb_catalog c = take("{\"accounts\":[],\"shield_zones\":[{\"b\":1, \"a\":2}],"
-                        "\"registries\":{},\"container_apps\":[],\"container_limits\":{}}");
-    ck_assert_uint_eq(c.n_extras, 4);
-    ck_assert_str_eq(c.extras[0].name, "shield_zones");
+    tb_catalog c = take("{\"accounts\":[],\"registries\":[{\"b\":1, \"a\":2}],"
+                        "\"container_apps\":[],\"container_limits\":{}}");
+    ck_assert_uint_eq(c.n_extras, 3);
+    ck_assert_str_eq(c.extras[0].name, "registries");
     ck_assert_str_eq(c.extras[0].document, "[{\"a\":2,\"b\":1}]");
     tb_catalog_release(&c);
     refused("{\"accounts\":[],\"registries\":3}", "registries",

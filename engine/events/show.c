@@ -1,0 +1,115 @@
+/* Events as clients read them: entries of a page, rows of a CSV. */
+#include "events/events.h"
+
+#include "encode/number.h"
+#include "tollbook/json.h"
+
+/* --- JSON --- */
+
+/* The order of the contract, which is not the CSV's. */
+static const tb_event_field labels[] = {
+    TB_EVENT_ASN,    TB_EVENT_COUNTRY,    TB_EVENT_RULE_ID, TB_EVENT_SEVERITY,
+    TB_EVENT_METHOD, TB_EVENT_RULE_GROUP, TB_EVENT_STATUS,  TB_EVENT_SERVER_ZONE,
+};
+
+static void put_member(tb_buf *out, const char *before, tb_event_field f, const tb_event *e)
+{
+    tb_buf_str(out, before);
+    tb_buf_str(out, tb_event_fields[f].key);
+    tb_buf_str(out, "\":");
+    tb_json_string(out, e->field[f].data, e->field[f].len);
+}
+
+void tb_event_json(const tb_event_record *record, tb_buf *out)
+{
+    tb_event e;
+    char time[TB_U64_TEXT_MAX];
+    tb_event_unpack(record, &e);
+    put_member(out, "{\"", TB_EVENT_ID, &e);
+    tb_buf_str(out, ",\"timestamp\":");
+    tb_buf_add(out, time, (size_t)(tb_put_u64(time, (uint64_t)e.time_ms) - time));
+    put_member(out, ",\"", TB_EVENT_LOG, &e);
+    tb_buf_str(out, ",\"labels\":");
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        put_member(out, i ? ",\"" : "{\"", labels[i], &e);
+    tb_buf_str(out, "}}");
+}
+
+/* --- CSV --- */
+
+static bool runs(char c)
+{
+    return c == '=' || c == '+' || c == '-' || c == '@' || c == '\t' || c == '\r';
+}
+
+static bool needs_quotes(tb_text text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.data[i] == ',' || text.data[i] == '"' || text.data[i] == '\r' ||
+            text.data[i] == '\n')
+            return true;
+    return false;
+}
+
+bool tb__event_cell_plain(tb_text text)
+{
+    return text.len == 0 || !(runs(text.data[0]) || needs_quotes(text));
+}
+
+void tb__event_cell(tb_buf *out, tb_text text)
+{
+    const char *guard = text.len && runs(text.data[0]) ? "'" : "";
+    const bool quoted = needs_quotes(text);
+    if (quoted) tb_buf_str(out, "\"");
+    tb_buf_str(out, guard);
+    const char *p = text.data, *end = p + text.len;
+    for (const char *q; quoted && (q = memchr(p, '"', (size_t)(end - p))); p = q + 1) {
+        tb_buf_add(out, p, (size_t)(q - p));
+        tb_buf_str(out, "\"\"");
+    }
+    tb_buf_add(out, p, (size_t)(end - p));
+    if (quoted) tb_buf_str(out, "\"");
+}
+
+void tb_event_csv_head(tb_buf *out)
+{
+    tb_buf_str(out, "timestamp");
+    for (int f = 0; f < TB_EVENT_COLUMNS; f++) {
+        tb_buf_str(out, ",");
+        tb_buf_str(out, tb_event_fields[f].key);
+    }
+    tb_buf_str(out, "\r\n");
+}
+
+#define TIME_TEXT 25 /* 2026-11-01T13:00:00.123Z and a comma */
+
+static void put_time(char out[TIME_TEXT], int64_t ms)
+{
+    tb_time_format(ms * 1000, out);
+    const uint32_t part = (uint32_t)(ms % 1000);
+    memcpy(out + 19, ".", 1);
+    out[20] = (char)('0' + part / 100);
+    out[21] = (char)('0' + part / 10 % 10);
+    out[22] = (char)('0' + part % 10);
+    memcpy(out + 23, "Z,", 2);
+}
+
+void tb_event_csv(const tb_event_record *record, tb_buf *out)
+{
+    tb_event e;
+    char *to = tb_buf_room(out, TIME_TEXT + record->row.len);
+    if (!to) return;
+    put_time(to, record->time_ms);
+    out->len += TIME_TEXT;
+    if (record->plain) {
+        memcpy(to + TIME_TEXT, record->row.data, record->row.len);
+        out->len += record->row.len;
+        return;
+    }
+    tb_event_unpack(record, &e);
+    for (int f = 0; f < TB_EVENT_COLUMNS; f++) {
+        if (f) tb_buf_str(out, ",");
+        tb__event_cell(out, e.field[f]);
+    }
+    tb_buf_str(out, "\r\n");
+}

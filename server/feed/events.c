@@ -1,0 +1,91 @@
+/* Gathering events, and handing them over sorted: the store merges them block by block. */
+#include "feed/events.h"
+
+#include <stdlib.h>
+
+#define BYTES_FULL ((size_t)32 << 20)
+#define BYTES_MAX  (BYTES_FULL + ((size_t)16 << 20)) /* a block of lines more */
+
+void feed_events_init(feed_events *events)
+{
+    *events = (feed_events){.n = 0};
+    tb_buf_init(&events->bytes, BYTES_MAX, NULL);
+}
+
+void feed_events_release(feed_events *events)
+{
+    tb_event_reader_free(events->reader);
+    free(events->list);
+    tb_buf_release(&events->bytes);
+    *events = (feed_events){.n = 0};
+}
+
+void feed_events_clear(feed_events *events)
+{
+    events->n = 0;
+    events->bytes.len = 0;
+    events->bytes.failed = false;
+}
+
+bool feed_events_full(const feed_events *events)
+{
+    return events->bytes.len >= BYTES_FULL;
+}
+
+static tb_code no_memory(tb_error *err)
+{
+    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+}
+
+static tb_code keep(feed_events *events, const tb_event *event, uint64_t order, tb_error *err)
+{
+    if (events->n == events->cap) {
+        const size_t cap = events->cap ? events->cap * 2 : 1024;
+        feed_event *more = realloc(events->list, cap * sizeof *more);
+        if (!more) return no_memory(err);
+        events->list = more;
+        events->cap = cap;
+    }
+    const size_t at = events->bytes.len;
+    tb_event_pack(event, &events->bytes);
+    tb_code code = tb_buf_check(&events->bytes, err);
+    if (code) return code;
+    events->list[events->n++] = (feed_event){event->zone, order, at, events->bytes.len - at};
+    return TB_OK;
+}
+
+tb_code feed_events_take(feed_events *events, const char *line, size_t len, int64_t now_ms,
+                         uint64_t order, bool *ret_good, tb_reject *ret_reject, tb_error *ret_why,
+                         tb_error *err)
+{
+    tb_event event;
+    if (!events->reader) events->reader = tb_event_reader_new();
+    if (!events->reader) return no_memory(err);
+    *ret_good = tb_event_parse(events->reader, line, len, now_ms, &event, ret_reject, ret_why);
+    if (!*ret_good) return ret_why->code == TB_E_NOMEM ? no_memory(err) : TB_OK;
+    if (event.time_ms / TB_EVENT_MS_PER_DAY < tb_event_first_day(now_ms)) return TB_OK;
+    return keep(events, &event, order, err);
+}
+
+tb_code feed_events_store(feed_events *const *parts, size_t n, tb_store *store, tb_error *err)
+{
+    size_t all = 0, at = 0;
+    uint64_t added;
+    for (size_t i = 0; i < n; i++)
+        all += parts[i]->n;
+    if (all == 0) return TB_OK;
+    tb_event_ref *refs = malloc(all * sizeof *refs);
+    if (!refs) return no_memory(err);
+    bool sound = true;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < parts[i]->n && sound; k++) {
+            const feed_event *e = &parts[i]->list[k];
+            sound = tb_event_ref_set(&refs[at++], e->zone, e->order, parts[i]->bytes.data + e->at,
+                                     e->size);
+        }
+    tb_code code = sound ? TB_OK : tb_fail(err, TB_E_INTERNAL, NULL, "A packed event is none.");
+    if (sound) qsort(refs, all, sizeof *refs, tb_event_ref_compare);
+    if (!code) code = tb_store_add_events(store, refs, all, &added, err);
+    free(refs);
+    return code;
+}
