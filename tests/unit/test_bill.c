@@ -1023,6 +1023,33 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+/* Random months are asked by tests/prop/prop_bill.c; here errors, which are the whole bill's. */
+START_TEST(amounts_alone_have_the_bills_errors)
+{
+    tb_bill_rater *rater;
+    tb_decimal subtotal = {42, 0};
+    bool unpriced = true;
+    tb_error err = {0};
+    ck_assert_int_eq(tb_bill_rater_new(NULL, &rater, &err), TB_OK);
+    part_until(HOURS, FINE);
+    discounted(1, 0, 1, TB_UNITS_MAX);
+    ck_assert_int_eq(tb_bill_rate(&in, NULL, &bill, &err), TB_E_OVERFLOW);
+    char message[sizeof err.message];
+    memcpy(message, err.message, sizeof message);
+    ck_assert_int_eq(tb_bill_subtotal(rater, &in, &subtotal, &unpriced, &err), TB_E_OVERFLOW);
+    ck_assert_str_eq(err.message, message);
+    ck_assert_str_eq(err.field, "zone:1");
+    bytes[0].bytes = -1;
+    ck_assert_int_eq(tb_bill_subtotal(rater, &in, &subtotal, &unpriced, &err), TB_E_DIFFERENT);
+    ck_assert(subtotal.mantissa == 42 && unpriced);
+    bytes[0].bytes = 1000000000;
+    ck_assert_int_eq(tb_bill_subtotal(rater, &in, &subtotal, &unpriced, &err), TB_OK);
+    ck_assert(subtotal.mantissa == 9899901 && subtotal.scale == 2 && !unpriced);
+    tb_bill_rater_free(rater);
+    tb_bill_rater_free(NULL);
+}
+END_TEST
+
 START_TEST(a_bill_may_be_released_twice)
 {
     rate();
@@ -1086,6 +1113,7 @@ static void add_refusals(TCase *t)
     tcase_add_test(t, balancers_that_make_no_sense_are_refused);
     tcase_add_test(t, taxes_are_few_and_not_negative);
     tcase_add_test(t, every_allocation_may_fail);
+    tcase_add_test(t, amounts_alone_have_the_bills_errors);
     tcase_add_test(t, a_bill_may_be_released_twice);
 }
 

@@ -411,9 +411,9 @@ START_TEST(scaled_usage_is_rounded_half_up_to_whole_units)
              "\"patch\":{\"bandwidth\":{\"premium\":{\"regions\":{\"EU\":\"10000000\"}}}}");
     start();
     month(1, 0, &books[USD]);
-    add_bytes(1, TB_CHARGE_PREMIUM, TB_REGION_EU, 3); /* 1.5: 2 bytes at 0.01 */
+    add_bytes(1, TB_CHARGE_PREMIUM, TB_REGION_EU, 5); /* 2.5: 3 bytes at 0.01 */
     feed();
-    is(group_of(0)->total.after, "0.02");
+    is(group_of(0)->total.after, "0.03");
 }
 END_TEST
 
@@ -490,13 +490,13 @@ START_TEST(spreads_are_nearest_ranks)
 {
     scenario(EU_PLUS_10);
     start();
-    for (int64_t account = 1; account <= 40; account++)
-        feed_gb(account, 0, (int)(41 - account), 0);
+    for (int64_t account = 1; account <= 41; account++)
+        feed_gb(account, 0, (int)(42 - account), 0);
     const tb_whatif_group *g = group_of(0);
-    ck_assert(g->delta.n == 40 && g->percent.n == 40);
-    is(g->delta.p5, "2");
-    is(g->delta.p50, "20");
-    is(g->delta.p95, "38");
+    ck_assert(g->delta.n == 41 && g->percent.n == 41);
+    is(g->delta.p5, "3"); /* the 2.05th, 20.5th and 38.95th, rounded up */
+    is(g->delta.p50, "21");
+    is(g->delta.p95, "39");
     is(g->percent.p5, "10");
 }
 END_TEST
@@ -547,6 +547,25 @@ START_TEST(usage_without_a_price_is_listed)
     ck_assert_str_eq(u[0].usage.what, "EU");
     ck_assert(u[0].usage.quantity == 9 * GB);
     ck_assert(u[1].account == 2 && u[1].before && u[1].usage.quantity == 15);
+}
+END_TEST
+
+/* Only what has no price today in any of its months is nothing new. */
+START_TEST(what_has_a_price_today_in_one_month_is_new)
+{
+    scenario("\"base\":\"usd\",\"replaces\":\"all\","
+             "\"patch\":{\"bandwidth\":{\"premium\":{\"regions\":{\"EU\":null}}}}");
+    start();
+    for (int64_t account = 1; account <= 2; account++)
+        for (int at = 0; at < 2; at++) {
+            month(account, at, at || account == 2 ? NULL : &books[USD]);
+            add_bytes(1, TB_CHARGE_PREMIUM, TB_REGION_EU, 1);
+            feed();
+        }
+    group_of(0);
+    ck_assert_uint_eq(result.n_unpriced, 2);
+    ck_assert(!result.unpriced[0].before && result.unpriced[0].usage.quantity == 2);
+    ck_assert(result.unpriced[1].before && result.unpriced[1].usage.quantity == 2);
 }
 END_TEST
 
@@ -705,6 +724,7 @@ static void add_answers(TCase *t)
     tcase_add_test(t, spreads_are_nearest_ranks);
     tcase_add_test(t, selection_is_exact_in_any_order);
     tcase_add_test(t, usage_without_a_price_is_listed);
+    tcase_add_test(t, what_has_a_price_today_in_one_month_is_new);
     tcase_add_test(t, the_list_of_what_has_no_price_is_bounded);
     tcase_add_test(t, bills_ascend_by_account_and_month);
     tcase_add_test(t, an_input_that_fails_leaves_no_trace);
