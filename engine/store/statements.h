@@ -321,6 +321,8 @@
       " WHERE s.scope=2 AND s.owner=account.id) OR EXISTS(SELECT 1 FROM balancer b"                \
       " CROSS JOIN series s ON s.scope=3 AND s.owner=b.id JOIN chunk c"                            \
       " ON c.key=(s.id<<18)+131072+?3 WHERE b.account=account.id) ORDER BY id")                    \
+    X(INVOICED_ACCOUNTS,                                                                           \
+      "SELECT DISTINCT account FROM invoice WHERE month=?1 ORDER BY account")                      \
     X(REGION_REMEMBER,                                                                             \
       "INSERT INTO region_billing SELECT n.code," TB__NEXT_VERSION ",n.billing FROM"               \
       " (SELECT code,billing FROM region UNION ALL SELECT DISTINCT code,'' FROM region_billing"    \

@@ -98,6 +98,10 @@ TB_MUST_USE tb_code tb_store_newest_hour(tb_store *store, int64_t *ret_hour, tb_
 /* Accounts that have anything in a month: a zone or balancer that existed, or usage. free(). */
 TB_MUST_USE tb_code tb_store_billed_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
                                              size_t *ret_n, tb_error *err);
+/* Accounts that have an invoice or credit note of the month, void ones too. free(). */
+TB_MUST_USE tb_code tb_store_invoiced_accounts(tb_store *store, int64_t month,
+                                               int64_t **ret_accounts, size_t *ret_n,
+                                               tb_error *err);
 
 /* --- load balancers --- */
 

@@ -58,6 +58,27 @@ void api_keys_created(request *r);
 void api_keys_revoke(request *r);
 void api_keys_revoked(request *r);
 
+/* books.c */
+void api_books_add(request *r);
+void api_books_added(request *r);
+void api_books_drop(request *r);
+void api_books_dropped(request *r);
+void api_books_activate(request *r);
+void api_books_activated(request *r);
+
+/* issue_run.c */
+void api_invoices_run(request *r);
+void api_invoices_accounts(request *r);
+void api_invoices_late(request *r);
+void api_invoices_shadows(request *r);
+void api_invoices_answered(request *r);
+void api_invoices_void(request *r);
+void api_invoices_voided(request *r);
+
+/* ledger.c */
+void api_ledger(request *r);
+void api_ledger_done(request *r);
+
 /* apikey.c */
 void api_apikey(request *r);
 

@@ -135,15 +135,22 @@ static tb_code changes_of(tb_store *store, const tb_shadow *shadow, tb_decimal l
     return code;
 }
 
+tb_code shadow_months(tb_store *store, const tb_shadow *shadow, int64_t months,
+                      tb_billed_month **ret_months, size_t *ret_n, tb_error *err)
+{
+    tb_code code = tb_store_billed_months(store, 0, INT64_MIN, INT64_MAX, ret_months, ret_n, err);
+    if (!code && *ret_n) *ret_n = keep_last(*ret_months, *ret_n, shadow->book.currency, months);
+    return code;
+}
+
 tb_code shadow_changes(tb_store *store, const tb_shadow *shadow, int64_t months, tb_decimal limit,
                        int64_t now_us, shadow_step step, void *ctx, shadow_change **ret_changes,
                        size_t *ret_n, tb_error *err)
 {
     tb_billed_month *billed = NULL;
     size_t n = 0;
-    tb_code code = tb_store_billed_months(store, 0, INT64_MIN, INT64_MAX, &billed, &n, err);
+    tb_code code = shadow_months(store, shadow, months, &billed, &n, err);
     if (code) return code;
-    n = n ? keep_last(billed, n, shadow->book.currency, months) : 0;
     shadow_change *list = calloc(n ? n : 1, sizeof *list);
     if (!list) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
     for (size_t i = 0; !code && i < n; i++)

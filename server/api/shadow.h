@@ -30,7 +30,10 @@ typedef struct shadow_change {
     bool over;         /* it changes by more than the limit, or something has no price */
 } shadow_change;
 
-/* The last `months` billed months of each account of the shadow's currency. limit: percent of what
+/* The last `months` billed months of each account of the shadow's currency, by account. free(). */
+TB_MUST_USE tb_code shadow_months(tb_store *store, const tb_shadow *shadow, int64_t months,
+                                  tb_billed_month **ret_months, size_t *ret_n, tb_error *err);
+/* What they would change by. limit: percent of what
  * was billed, up or down. step (may be NULL) is told how far it is and ends the work by returning
  * false: TB_E_BUSY then. free() the list. */
 typedef bool (*shadow_step)(void *ctx, size_t done, size_t total);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/shadow.h"
-#include "cli/cli.h"
+#include "cli/remote.h"
 #include "tollbook/calendar.h"
 
 /* --- add --- */
@@ -21,25 +21,31 @@ static tb_code add(tb_store *store, const tb_book *book, bool shadow, int64_t no
     return code;
 }
 
-static int add_here(const cli_call *call, const tb_book *book)
+void book_say(const cli_call *call, const tb_book *book, bool known)
 {
-    tb_store *store;
-    tb_error err;
-    bool known = false, shadow = cli_given(call, "shadow");
-    int64_t now_us;
+    bool shadow = cli_given(call, "shadow");
     char from[20];
-    int status = cli_clock(call, &now_us);
-    if (status == 0) status = cli_open(call, true, now_us, &store);
-    if (status) return status;
-    tb_code code = add(store, book, shadow, now_us, &known, &err);
-    tb_store_close(store);
-    if (code) return cli_fail(call, call->operands[0], &err);
     tb_time_format(book->effective_us, from);
     cli_say(call, "%s: %s \"%s\" (%s, from %.20s on) %s.", call->operands[0],
             shadow ? "shadow book" : "book", book->id, book->currency, from,
             known    ? "was there already: nothing changed"
             : shadow ? "is kept; it bills nothing"
                      : "is added");
+}
+
+static int add_here(const cli_call *call, const tb_book *book)
+{
+    tb_store *store;
+    tb_error err;
+    bool known = false;
+    int64_t now_us;
+    int status = cli_clock(call, &now_us);
+    if (status == 0) status = cli_open(call, true, now_us, &store);
+    if (status) return status;
+    tb_code code = add(store, book, cli_given(call, "shadow"), now_us, &known, &err);
+    tb_store_close(store);
+    if (code) return cli_fail(call, call->operands[0], &err);
+    book_say(call, book, known);
     return 0;
 }
 
@@ -48,14 +54,18 @@ int cli_book_add(const cli_call *call)
     tb_buf text;
     tb_error err;
     tb_book book;
-    int status = cli_read_file(call, call->operands[0], TB_BOOK_MAX, &text);
+    int status = cli_check_place(call);
+    if (status == 0) status = cli_read_file(call, call->operands[0], TB_BOOK_MAX, &text);
     if (status) return status;
-    tb_code code = tb_book_parse(text.data ? text.data : "", text.len, NULL, &book, &err);
+    const char *bytes = text.data ? text.data : "";
+    tb_code code = tb_book_parse(bytes, text.len, NULL, &book, &err);
+    if (!code) {
+        status = cli_given(call, "server") ? remote_book_add(call, &book, bytes, text.len)
+                                           : add_here(call, &book);
+        tb_book_release(&book);
+    }
     tb_buf_release(&text);
-    if (code) return cli_fail(call, call->operands[0], &err);
-    status = add_here(call, &book);
-    tb_book_release(&book);
-    return status;
+    return code ? cli_fail(call, call->operands[0], &err) : status;
 }
 
 /* --- list, show --- */

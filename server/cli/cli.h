@@ -7,6 +7,7 @@
 #define TOLLBOOK_SERVER_CLI_CLI_H
 
 #include "cli/options.h"
+#include "tollbook/book.h"
 #include "tollbook/buf.h"
 #include "tollbook/store.h"
 
@@ -66,6 +67,11 @@ int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_st
 /* For commands that take --db, or --server with a key: 0, or the exit status once it said which is
  * missing or one too many. */
 int cli_check_place(const cli_call *call);
+
+/* ledger.c: an entry's sentence. */
+void ledger_say(const cli_call *call, int64_t account, const char *balance, bool known);
+/* book.c: a book's. */
+void book_say(const cli_call *call, const tb_book *book, bool known);
 
 /* A whole file ("-": standard input; gzip and zstd too) of at most max bytes: 0, or the exit status
  * once it said why not. The caller releases *ret_content. */

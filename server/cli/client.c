@@ -181,6 +181,14 @@ json_t *client_json(client *c)
     return NULL;
 }
 
+/* What the server's code exits with here; an answer without one, by its status. */
+static int exit_of(const char *key, long status)
+{
+    for (int code = 1; key && code < TB_E_MAX_; code++)
+        if (strcmp(tb_code_key((tb_code)code), key) == 0) return tb_code_exit((tb_code)code);
+    return tb_code_exit(status >= 500 || status == 429 ? TB_E_BUSY : TB_E_BAD_INPUT);
+}
+
 static int refused(client *c, const client_request *request, long status)
 {
     if (status == 409 && request->conflict) {
@@ -193,8 +201,9 @@ static int refused(client *c, const client_request *request, long status)
     const char *subject = request->subject ? request->subject : c->url;
     cli_say(c->call, "%s: %s%s%s (HTTP %ld)", subject, field ? field : "", field ? ": " : "",
             message ? message : "The server refused it.", status);
+    int exit = exit_of(json_string_value(json_object_get(document, "ErrorKey")), status);
     json_decref(document);
-    return tb_code_exit(status >= 500 || status == 429 ? TB_E_BUSY : TB_E_BAD_INPUT);
+    return status == 429 ? tb_code_exit(TB_E_BUSY) : exit;
 }
 
 static void wait_seconds(unsigned seconds)
@@ -213,4 +222,50 @@ int client_send(client *c, const client_request *request)
         if (status != 429 && status != 503) break;
     }
     return status >= 200 && status < 300 ? 0 : refused(c, request, status);
+}
+
+int client_ask(const cli_call *call, const client_request *request, json_t **ret_answer)
+{
+    client c;
+    *ret_answer = NULL;
+    int status = client_open(&c, call);
+    if (status == 0) status = client_send(&c, request);
+    if (status == 0 && c.answer.len > 0) {
+        *ret_answer = client_json(&c);
+        if (!*ret_answer) status = tb_code_exit(TB_E_BAD_INPUT);
+    }
+    client_close(&c);
+    return status;
+}
+
+void client_say_lines(const cli_call *call, const json_t *answer)
+{
+    size_t i;
+    json_t *line;
+    json_array_foreach(json_object_get(answer, "said"), i, line)
+    {
+        if (json_is_string(line)) cli_say(call, "%s", json_string_value(line));
+    }
+}
+
+bool client_escape(const char *text, char *out, size_t size)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    size_t n = 0;
+    out[0] = 0;
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                     strchr("-._~", c);
+        if (n + 4 > size) return false;
+        if (plain) {
+            out[n++] = (char)c;
+        } else {
+            out[n++] = '%';
+            out[n++] = hex[c >> 4];
+            out[n++] = hex[c & 15];
+        }
+        out[n] = 0;
+    }
+    return true;
 }

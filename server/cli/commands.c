@@ -244,15 +244,16 @@ static const cli_option commit_options[] = {
 static const cli_option verify_options[] = {DB};
 
 static const cli_option book_options[] = {DB};
+static const cli_option book_drop_options[] = {DB_OR_SERVER};
 
 static const cli_option book_add_options[] = {
-    DB,
+    DB_OR_SERVER,
     {.name = "shadow",
      .kind = CLI_FLAG,
      .help = "keep it beside the books in force: it bills nothing, each month says what it would"},
 };
 static const cli_option book_activate_options[] = {
-    DB,
+    DB_OR_SERVER,
     {.name = "max-change",
      .value = "PERCENT",
      .kind = CLI_TEXT,
@@ -308,7 +309,7 @@ static const cli_option usage_options[] = {
 };
 
 static const cli_option invoice_options[] = {
-    DB,
+    DB_OR_SERVER,
     {.name = "month", .value = "YYYY-MM", .kind = CLI_TEXT, .help = "the month, UTC"},
     ID("account", "ID", "one account; default all that have anything in the month"),
     {.name = "finalize",
@@ -367,7 +368,7 @@ static const cli_option forecast_options[] = {
     }
 static const cli_option ledger_options[] = {DB, ACCOUNT};
 static const cli_option ledger_entry_options[] = {
-    DB,
+    DB_OR_SERVER,
     ACCOUNT,
     {.name = "amount",
      .value = "DECIMAL",
@@ -532,7 +533,7 @@ const cli_command cli_commands[] = {
      .max_operands = 1,
      .summary = "Forget a shadow book",
      .details = "What it would have billed stays in `book report`. A real book is never dropped.",
-     OPTIONS(book_options),
+     OPTIONS(book_drop_options),
      .run = cli_book_drop},
     {.name = "book report",
      .operands = "[BOOK]",
@@ -602,7 +603,8 @@ const cli_command cli_commands[] = {
      .details = "Prints stored final invoices as they were issued and drafts otherwise. --finalize\n"
                 "commits whole accounts, some dozens at a time: a run that was killed is completed by\n"
                 "the same command. An account with usage without a price is refused, with the list of\n"
-                "what to mend; the others are done.",
+                "what to mend; the others are done. With --server the running server does the work,\n"
+                "one group of accounts after the other, and the same is printed.",
      OPTIONS(invoice_options),
      .run = cli_invoice},
     {.name = "forecast",

@@ -1,6 +1,6 @@
 /* tollbook invoice: drafts and stored invoices of a month, making them final, voiding one, and what
  * waits to be corrected. */
-#include "cli/invoice.h"
+#include "cli/remote.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -50,10 +50,12 @@ static int check_options(const cli_call *call)
         return usage(call, "--late lists all months that wait; --account ID narrows it.");
     if (line && !cli_given(call, "account"))
         return usage(call, "--explain LINE needs --account ID: a line is one invoice's.");
+    if (line && cli_given(call, "server"))
+        return usage(call, "--explain reads alone: give it --db FILE, it works beside a server.");
     if (cli_given(call, "empty") && !final) return usage(call, "--empty goes with --finalize.");
     if (cli_given(call, "format") && (line || is_void || late))
         return usage(call, "--format is for invoices; --explain prints JSON, --late a table.");
-    return 0;
+    return cli_check_place(call);
 }
 
 /* --- void --- */
@@ -68,6 +70,12 @@ static tb_code void_one(tb_store *store, const char *number, int64_t now_us, tb_
     return code;
 }
 
+void invoice_say_void(const cli_call *call, const char *number)
+{
+    cli_say(call, "Invoice %s is void. It keeps its number; the month can be made final again.",
+            number);
+}
+
 static int void_invoice(const cli_call *call)
 {
     tb_store *store;
@@ -80,15 +88,14 @@ static int void_invoice(const cli_call *call)
     if (void_one(store, number, now_us, &err))
         status = cli_fail(call, number, &err);
     else
-        cli_say(call, "Invoice %s is void. It keeps its number; the month can be made final again.",
-                number);
+        invoice_say_void(call, number);
     tb_store_close(store);
     return status;
 }
 
 /* --- late --- */
 
-static void show_late(const tb_late *late)
+void invoice_show_late(const tb_late *late)
 {
     char month[8];
     month_format(late->month, month);
@@ -109,74 +116,20 @@ static int list_late(const cli_call *call)
     tb_code code = tb_store_late(store, cli_number(call, "account", 0), &late, &n, &err);
     tb_store_close(store);
     if (code) return cli_fail(call, NULL, &err);
-    puts("account\tmonth\tinvoice\tsince\tdeltas\tdeclared");
+    puts(INVOICE_LATE_HEAD);
     for (size_t i = 0; i < n; i++)
-        show_late(&late[i]);
+        invoice_show_late(&late[i]);
     free(late);
+    return invoice_end_late(call, n);
+}
+
+int invoice_end_late(const cli_call *call, size_t n)
+{
     if (n) cli_say(call, "%zu finalised months wait for their account's next invoice.", n);
     return cli_done(call);
 }
 
 /* --- a month --- */
-
-static tb_code check_account(tb_store *store, int64_t account, tb_error *err)
-{
-    bool exists;
-    tb_code code = tb_store_account_exists(store, account, &exists, err);
-    if (code || exists) return code;
-    return tb_fail(err, TB_E_NOT_FOUND, "account",
-                   "There is no account %" PRId64 ". Declare it with `tollbook apply` first.",
-                   account);
-}
-
-static int by_id(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
-/* Accounts that have an invoice of the month, whatever else they have now. */
-static tb_code add_invoiced(invoice_run *run, tb_error *err)
-{
-    tb_invoice *all = NULL;
-    size_t n = 0, kept = 0;
-    tb_code code = tb_store_invoices(run->store, 0, run->month, &all, &n, err);
-    if (code) return code;
-    int64_t *list = realloc(run->accounts, (run->n_accounts + n + 1) * sizeof *list);
-    if (list)
-        run->accounts = list;
-    else
-        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    for (size_t i = 0; i < n; i++) {
-        if (!code) list[run->n_accounts++] = all[i].account;
-        tb_invoice_release(&all[i]);
-    }
-    free(all);
-    if (code) return code;
-    if (run->n_accounts) qsort(list, run->n_accounts, sizeof *list, by_id);
-    for (size_t i = 0; i < run->n_accounts; i++)
-        if (kept == 0 || list[kept - 1] != list[i]) list[kept++] = list[i];
-    run->n_accounts = kept;
-    return TB_OK;
-}
-
-static tb_code read_accounts(invoice_run *run, tb_error *err)
-{
-    int64_t account = cli_number(run->call, "account", 0);
-    tb_code code;
-    if (account == 0) {
-        code =
-            tb_store_billed_accounts(run->store, run->month, &run->accounts, &run->n_accounts, err);
-        return code ? code : add_invoiced(run, err);
-    }
-    code = check_account(run->store, account, err);
-    if (code) return code;
-    run->accounts = malloc(sizeof *run->accounts);
-    if (!run->accounts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    run->accounts[0] = account;
-    run->n_accounts = 1;
-    return TB_OK;
-}
 
 static int explain(invoice_run *run)
 {
@@ -198,7 +151,9 @@ static int month_of(invoice_run *run)
 {
     tb_error err;
     tb_code code = month_books_read(run->store, &run->books, &err);
-    if (!code) code = read_accounts(run, &err);
+    if (!code)
+        code = issue_accounts(run->store, run->month, cli_number(run->call, "account", 0),
+                              &run->accounts, &run->n_accounts, &err);
     if (code) return cli_fail(run->call, NULL, &err);
     if (cli_given(run->call, "explain")) return explain(run);
     return cli_given(run->call, "finalize") ? invoice_finalize(run) : invoice_show(run);
@@ -207,12 +162,14 @@ static int month_of(invoice_run *run)
 int cli_invoice(const cli_call *call)
 {
     invoice_run run = {.call = call, .form = form_of(call)};
+    bool there = cli_given(call, "server");
     int status = check_options(call);
     if (status) return status;
-    if (cli_given(call, "void")) return void_invoice(call);
-    if (cli_given(call, "late")) return list_late(call);
+    if (cli_given(call, "void")) return there ? remote_invoice_void(call) : void_invoice(call);
+    if (cli_given(call, "late")) return there ? remote_invoice_late(call) : list_late(call);
     status = cli_clock(call, &run.now_us);
     if (status == 0) status = read_month(call, run.now_us, &run.month);
+    if (status == 0 && there) return remote_invoice(&run);
     if (status == 0) status = cli_open(call, cli_given(call, "finalize"), run.now_us, &run.store);
     if (status) return status;
     tb_buf_init(&run.out, 2 * TB_INVOICE_TEXT_MAX, NULL);

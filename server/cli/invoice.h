@@ -2,7 +2,8 @@
 #ifndef TOLLBOOK_SERVER_CLI_INVOICE_H
 #define TOLLBOOK_SERVER_CLI_INVOICE_H
 
-#include "api/shadow.h"
+#include "api/issue_group.h"
+#include "api/shadow_say.h"
 #include "api/shown.h"
 #include "cli/cli.h"
 
@@ -24,8 +25,14 @@ typedef struct invoice_run {
 int invoice_show(invoice_run *run);
 int invoice_finalize(invoice_run *run);
 
-/* What the month's invoices would have come to under each shadow book, on standard error. Whatever
- * was noted of the month counts, by this run or an earlier one. */
-TB_MUST_USE tb_code invoice_say_shadows(const invoice_run *run, tb_error *err);
+/* What those share with their twins on a server. */
+void invoice_print(invoice_run *run); /* and empties run->out */
+void invoice_say_lines(const cli_call *call, const char *lines, size_t len);
+int invoice_end_show(const invoice_run *run);
+int invoice_end_finalize(const invoice_run *run);
+#define INVOICE_LATE_HEAD "account\tmonth\tinvoice\tsince\tdeltas\tdeclared"
+void invoice_show_late(const tb_late *late);
+int invoice_end_late(const cli_call *call, size_t n);
+void invoice_say_void(const cli_call *call, const char *number);
 
 #endif

@@ -13,20 +13,6 @@
 #define ROWS_MAX   ((size_t)256 << 20) /* what the server takes decompressed */
 #define PLAIN_MOST ((size_t)8 << 20)   /* rows beyond this are sent compressed */
 
-static int send_once(const cli_call *call, const client_request *request, json_t **ret_answer)
-{
-    client c;
-    *ret_answer = NULL;
-    int status = client_open(&c, call);
-    if (status == 0) status = client_send(&c, request);
-    if (status == 0 && c.answer.len > 0) {
-        *ret_answer = client_json(&c);
-        if (!*ret_answer) status = tb_code_exit(TB_E_BAD_INPUT);
-    }
-    client_close(&c);
-    return status;
-}
-
 /* --- the catalogue --- */
 
 int remote_apply(const cli_call *call, const char *document, size_t len)
@@ -34,7 +20,7 @@ int remote_apply(const cli_call *call, const char *document, size_t len)
     json_t *answer;
     client_request request = {.method = "POST", .path = "/catalog", .type = "application/json",
                               .body = document, .len = len, .subject = call->operands[0]};
-    int status = send_once(call, &request, &answer);
+    int status = client_ask(call, &request, &answer);
     if (status) return status;
     cli_say(call,
             "%s: %" PRIu64 " accounts, %" PRIu64 " zones, %" PRIu64 " load balancers and %" PRIu64
@@ -73,7 +59,7 @@ int remote_key_create(const cli_call *call, uint32_t roles)
     }
     client_request request = {.method = "POST", .path = "/keys", .type = "application/json",
                               .body = body, .len = strlen(body)};
-    int status = send_once(call, &request, &answer);
+    int status = client_ask(call, &request, &answer);
     free(body);
     if (status) return status;
     const char *key = json_string_value(json_object_get(answer, "Key"));
@@ -95,7 +81,7 @@ int remote_key_revoke(const cli_call *call, int64_t id)
     char path[48];
     snprintf(path, sizeof path, "/keys/%" PRId64, id);
     client_request request = {.method = "DELETE", .path = path};
-    int status = send_once(call, &request, &answer);
+    int status = client_ask(call, &request, &answer);
     json_decref(answer);
     if (status == 0) cli_say(call, "Key %" PRId64 " is revoked.", id);
     return status;
@@ -125,7 +111,7 @@ int remote_key_list(const cli_call *call)
     json_t *answer, *item;
     size_t i;
     client_request request = {.method = "GET", .path = "/keys"};
-    int status = send_once(call, &request, &answer);
+    int status = client_ask(call, &request, &answer);
     if (status) return status;
     puts("id\taccount\troles\tkey\tcreated\trevoked");
     json_array_foreach(json_object_get(answer, "Items"), i, item)
@@ -148,7 +134,7 @@ static int send_rows(const cli_call *call, const feed_options *options, client_r
     request->type = "application/x-ndjson";
     request->batch = cli_text(call, "batch");
     request->subject = call->operands[0];
-    int status = send_once(call, request, &answer);
+    int status = client_ask(call, request, &answer);
     if (status) return status;
     report_read(answer, &report);
     take_say(call, call->operands[0], &report);

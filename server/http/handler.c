@@ -368,6 +368,7 @@ static enum MHD_Result last_call(request *r)
     if (r->waiting) {
         r->waiting = false;
         r->route->finish(r);
+        if (r->waiting) return MHD_YES; /* for a second job: what the desk read, the writer writes */
     } else if (!r->refused && !r->handled) {
         r->handled = true;
         conns_phase(r->worker->server->conns, r->conn, CONN_WORK, 0, r->start_us);

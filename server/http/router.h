@@ -28,7 +28,7 @@ typedef struct route {
     bool logging; /* of the request logging API: bearer tokens, its own address */
     /* Answers the request, or submits a job and returns; then `finish` answers after it. */
     void (*handle)(struct request *request);
-    void (*finish)(struct request *request); /* NULL where handle always answers */
+    void (*finish)(struct request *request); /* NULL where handle always answers; may submit again */
 } route;
 
 /* The row for (method, path). On success *ret_id is the text in {id}'s place (data NULL where the

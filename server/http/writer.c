@@ -46,12 +46,14 @@ static bool run_job(tb_store *store, write_job *job, tb_error *err)
     return true;
 }
 
-/* Runs jobs until the group is large or old enough; what is left stays in *rest. */
+/* Runs jobs until the group is large or old enough, or one is to be alone; what is left stays in
+ * *rest. */
 static bool run_jobs(tb_store *store, write_job **rest, group *g, tb_error *err)
 {
     int64_t start_us = clock_mono_us();
+    write_job *job;
     do {
-        write_job *job = *rest;
+        job = *rest;
         *rest = job->next;
         job->next = NULL;
         *g->last = job;
@@ -59,7 +61,8 @@ static bool run_jobs(tb_store *store, write_job **rest, group *g, tb_error *err)
         g->bytes += job->bytes;
         if (!run_job(store, job, err)) return false;
         g->changed_keys |= job->changed_keys;
-    } while (*rest && g->bytes < WRITER_GROUP_BYTES && clock_mono_us() - start_us < WRITER_GROUP_US);
+    } while (*rest && !job->alone && !(*rest)->alone && g->bytes < WRITER_GROUP_BYTES &&
+             clock_mono_us() - start_us < WRITER_GROUP_US);
     return true;
 }
 

@@ -20,6 +20,7 @@ typedef struct write_job {
     void (*done)(struct write_job *job);
     void *owner;
     size_t bytes; /* what it weighs in the queue */
+    bool alone;   /* nothing else is in its transaction: it reads what the last commit left */
     /* Set by the writer before done. */
     tb_code code;
     tb_error err; /* where code is not TB_OK */

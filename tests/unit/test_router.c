@@ -96,10 +96,10 @@ START_TEST(the_real_table_opens_what_it_should)
         const route *r = &api_routes[i];
         ck_assert_ptr_nonnull(r->handle);
         ck_assert(r->method == HTTP_GET || r->method == HTTP_POST || r->method == HTTP_DELETE);
-        ck_assert_int_eq(r->body != ROUTE_NO_BODY, r->method == HTTP_POST);
+        ck_assert(r->body == ROUTE_NO_BODY || r->method == HTTP_POST);
         /* whatever changes something is the writer's work; an export only asks with a body */
         const bool asks = r->method == HTTP_GET || strcmp(r->name, "shield_export") == 0;
-        ck_assert_int_eq(r->finish == NULL, asks);
+        ck_assert(r->finish != NULL || asks);
         for (size_t j = 0; j < i; j++) {
             ck_assert_str_ne(r->name, api_routes[j].name);
             ck_assert(r->method != api_routes[j].method ||

@@ -133,6 +133,38 @@ START_TEST(those_that_wait_are_committed_together_and_a_bad_one_loses_itself_alo
 }
 END_TEST
 
+START_TEST(a_job_that_is_to_be_alone_has_a_commit_of_its_own)
+{
+    tb_store *store = open_store();
+    writer *w = writer_start(store, (writer_hooks){on_commit, NULL});
+    sem_t hold, finished;
+    sem_init(&hold, 0, 0);
+    sem_init(&finished, 0, 0);
+    task first = {.hold = &hold, .finished = &finished}, tasks[6] = {{.finished = &finished}};
+    ck_assert_int_eq(submit(w, &first), TB_OK);
+    while (writer_queued(w) > 0)
+        usleep(100); /* until it holds the thread */
+    for (int i = 0; i < 6; i++) {
+        tasks[i].finished = &finished;
+        tasks[i].adds = true;
+        tasks[i].job.alone = i == 2 || i == 3;
+        ck_assert_int_eq(submit(w, &tasks[i]), TB_OK);
+    }
+    unsigned before = atomic_load(&commits);
+    sem_post(&hold);
+    for (int i = 0; i < 7; i++)
+        sem_wait(&finished);
+    /* The first; 0 and 1; 2; 3; 4 and 5. */
+    ck_assert_uint_eq(atomic_load(&commits) - before, 5);
+    for (int i = 0; i < 6; i++)
+        ck_assert_int_eq(tasks[i].job.code, TB_OK);
+    writer_stop(w);
+    writer_free(w);
+    ck_assert_uint_eq(count_keys(store), 6);
+    fixture_release(&database);
+}
+END_TEST
+
 START_TEST(a_change_of_keys_is_acknowledged_when_it_is_in_force_and_not_before)
 {
     tb_store *store = open_store();
@@ -241,6 +273,7 @@ int main(void)
     TCase *tc = tcase_create("rules");
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, those_that_wait_are_committed_together_and_a_bad_one_loses_itself_alone);
+    tcase_add_test(tc, a_job_that_is_to_be_alone_has_a_commit_of_its_own);
     tcase_add_test(tc, a_change_of_keys_is_acknowledged_when_it_is_in_force_and_not_before);
     tcase_add_test(tc, a_writer_that_owes_keys_stops_all_the_same);
     tcase_add_test(tc, the_queue_is_bounded_and_a_stop_finishes_it);

@@ -1,0 +1,248 @@
+/* Each account of a group lies behind a mark, so that one that is refused leaves the others. Its
+ * number may go to another until the commit, hence nothing of a group is shown or said before. */
+#include "api/issue_group.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void issue_group_init(issue_group *g)
+{
+    tb_buf_init(&g->said, ISSUE_SAID_MAX, NULL);
+}
+
+void issue_group_release(issue_group *g)
+{
+    tb_buf_release(&g->said);
+}
+
+bool issue_group_full(const issue_group *g)
+{
+    return g->n >= ISSUE_GROUP_ACCOUNTS || g->bytes >= ISSUE_GROUP_BYTES;
+}
+
+void issue_group_next(issue_group *g)
+{
+    g->n = g->made = g->known = g->nothing = g->refused = g->bytes = g->said.len = 0;
+}
+
+/* --- what is said --- */
+
+static void note_credit(void *ctx, const tb_invoice *note)
+{
+    issue_group *g = ctx;
+    char month[8];
+    month_format(note->month, month);
+    tb_buf_fmt(&g->said, "account %" PRId64 ": credit note %s over %s %s for %s.\n", note->account,
+               note->number, note->total, note->currency, month);
+}
+
+static void note_shadow(void *ctx, const tb_shadow *shadow, const tb_error *why)
+{
+    issue_group *g = ctx;
+    tb_buf_fmt(&g->said, "shadow book %s: %s\n", shadow->book.id, why->message);
+}
+
+/* The list of what to mend before the month can be final. */
+static void say_unpriced(tb_buf *said, const tb_statement *s)
+{
+    size_t n = s->bill->n_unpriced;
+    for (size_t i = 0; i < n && i < ISSUE_UNPRICED_MAX; i++) {
+        const tb_unpriced *u = &s->bill->unpriced[i];
+        char quantity[TB_DECIMAL_TEXT_MAX + 1];
+        *tb_decimal_put(quantity, tb_decimal_from_int(u->quantity)) = 0;
+        tb_buf_fmt(said, "account %" PRId64 ": %s, %s: %s %s%s without a price: %s\n", s->account,
+                   u->resource, u->what, quantity, u->unit, u->quantity == 1 ? "" : "s", u->reason);
+    }
+    if (n > ISSUE_UNPRICED_MAX)
+        tb_buf_fmt(said, "account %" PRId64 ": and %zu more; its draft lists them all.\n",
+                   s->account, n - ISSUE_UNPRICED_MAX);
+}
+
+/* Its sentence may not name a JSON path. */
+static void say_refused(tb_buf *said, int64_t account, const tb_error *why)
+{
+    bool path = (why->code == TB_E_CATALOG || why->code == TB_E_BOOK) && why->field[0];
+    tb_buf_fmt(said, "account %" PRId64 ": %s%s%s\n", account, path ? why->field : "",
+               path ? ": " : "", why->message);
+}
+
+/* --- making final --- */
+
+/* *ret_invoice is set where *ret_outcome is not NOTHING. */
+static tb_code make_final(issue_group *g, int64_t account, tb_invoice *ret_invoice,
+                          issue_outcome *ret_outcome, tb_buf *unpriced, tb_error *err)
+{
+    issue draft;
+    bool known = false;
+    tb_code code = issue_standing(g->store, account, g->month, ret_invoice, &known, err);
+    *ret_outcome = ISSUE_KNOWN;
+    if (code || known) return code;
+    code = issue_draft(g->store, account, g->month, g->books, g->now_us, &draft, err);
+    if (code) return code;
+    code = issue_finalize(g->store, &draft, g->now_us, g->empty, note_credit, g, ret_invoice,
+                          ret_outcome, err);
+    if (code == TB_E_UNPRICED) say_unpriced(unpriced, &draft.statement);
+    bool issued = !code && *ret_outcome == ISSUE_MADE;
+    if (!code && *ret_outcome != ISSUE_KNOWN)
+        code = shadow_note(g->store, g->shadows, &draft, issued ? ret_invoice->number : "",
+                           g->now_us, note_shadow, g, err);
+    if (code && issued) tb_invoice_release(ret_invoice);
+    issue_release(&draft);
+    return code;
+}
+
+static tb_code add_account(issue_group *g, int64_t account, tb_buf *unpriced, tb_error *err)
+{
+    tb_invoice invoice;
+    issue_outcome outcome;
+    tb_code code = make_final(g, account, &invoice, &outcome, unpriced, err);
+    if (code) return code;
+    if (outcome != ISSUE_NOTHING) {
+        size_t len = invoice.text_len;
+        code = g->put(g->ctx, &invoice, NULL, g->shown, g->out, err);
+        tb_invoice_release(&invoice);
+        if (code) return code;
+        g->bytes += len;
+        g->shown++;
+    }
+    g->made += outcome == ISSUE_MADE;
+    g->known += outcome == ISSUE_KNOWN;
+    g->nothing += outcome == ISSUE_NOTHING;
+    return TB_OK;
+}
+
+/* What is one account's trouble does not end the run: it is said, and the others go on. */
+static bool is_its_own(tb_code code)
+{
+    return code == TB_E_UNPRICED || code == TB_E_DIFFERENT || code == TB_E_OVERFLOW ||
+           code == TB_E_CATALOG || code == TB_E_BOOK;
+}
+
+tb_code issue_group_finalize(issue_group *g, int64_t account, tb_error *err)
+{
+    tb_error why = {0};
+    tb_buf unpriced;
+    size_t said = g->said.len, out = g->out->len;
+    tb_code code = tb_store_mark(g->store, err);
+    if (code) return code;
+    tb_buf_init(&unpriced, ISSUE_SAID_MAX, NULL);
+    g->n++;
+    code = add_account(g, account, &unpriced, &why);
+    if (!code) {
+        code = tb_store_keep_mark(g->store, err);
+    } else {
+        tb_store_back_to_mark(g->store);
+        g->said.len = said;
+        g->out->len = out;
+        if (!is_its_own(code)) code = tb_fail(err, code, why.field, "%s", why.message);
+        else {
+            tb_buf_add(&g->said, unpriced.data, unpriced.len);
+            say_refused(&g->said, account, &why);
+            g->refused++;
+            code = TB_OK;
+        }
+    }
+    tb_buf_release(&unpriced);
+    return code ? code : tb_buf_check(&g->said, err);
+}
+
+/* --- showing --- */
+
+static tb_code show_stored(issue_group *g, int64_t account, bool *ret_stands, tb_error *err)
+{
+    tb_invoice *all = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_invoices(g->store, account, g->month, &all, &n, err);
+    if (code) return code;
+    *ret_stands = false;
+    for (size_t i = 0; i < n; i++) {
+        if (!code) code = g->put(g->ctx, &all[i], NULL, g->shown, g->out, err);
+        if (!code) g->shown++;
+        g->bytes += all[i].text_len;
+        if (strcmp(all[i].kind, "invoice") == 0 && all[i].state == TB_INVOICE_FINAL)
+            *ret_stands = true;
+        tb_invoice_release(&all[i]);
+    }
+    free(all);
+    return code;
+}
+
+static tb_code show_draft(issue_group *g, int64_t account, tb_error *err)
+{
+    issue draft;
+    size_t before = g->out->len;
+    tb_code code = issue_draft(g->store, account, g->month, g->books, g->now_us, &draft, err);
+    if (code) return code;
+    if (draft.joined.bill.n_lines + draft.joined.bill.n_unpriced > 0) {
+        code = g->put(g->ctx, NULL, &draft.statement, g->shown, g->out, err);
+        if (!code) g->shown++;
+        g->bytes += g->out->len - before;
+        say_unpriced(&g->said, &draft.statement);
+    }
+    issue_release(&draft);
+    return code ? code : tb_buf_check(&g->said, err);
+}
+
+tb_code issue_group_show(issue_group *g, int64_t account, tb_error *err)
+{
+    bool stands = false;
+    g->n++;
+    tb_code code = show_stored(g, account, &stands, err);
+    return code || stands ? code : show_draft(g, account, err);
+}
+
+/* --- whose month it is --- */
+
+static tb_code one_account(tb_store *store, int64_t account, int64_t **ret_accounts, size_t *ret_n,
+                           tb_error *err)
+{
+    bool exists;
+    tb_code code = tb_store_account_exists(store, account, &exists, err);
+    if (code) return code;
+    if (!exists)
+        return tb_fail(err, TB_E_NOT_FOUND, "account",
+                       "There is no account %" PRId64 ". Declare it with `tollbook apply` first.",
+                       account);
+    *ret_accounts = malloc(sizeof **ret_accounts);
+    if (!*ret_accounts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    (*ret_accounts)[0] = account;
+    *ret_n = 1;
+    return TB_OK;
+}
+
+/* Two ascending lists as one, each account once. */
+static size_t merge(const int64_t *a, size_t n_a, const int64_t *b, size_t n_b, int64_t *out)
+{
+    size_t n = 0, i = 0, k = 0;
+    while (i < n_a || k < n_b) {
+        bool first = k == n_b || (i < n_a && a[i] <= b[k]);
+        int64_t next = first ? a[i] : b[k];
+        i += i < n_a && a[i] == next;
+        k += k < n_b && b[k] == next;
+        out[n++] = next;
+    }
+    return n;
+}
+
+tb_code issue_accounts(tb_store *store, int64_t month, int64_t account, int64_t **ret_accounts,
+                       size_t *ret_n, tb_error *err)
+{
+    int64_t *billed = NULL, *invoiced = NULL;
+    size_t n_billed = 0, n_invoiced = 0;
+    if (account) return one_account(store, account, ret_accounts, ret_n, err);
+    tb_code code = tb_store_billed_accounts(store, month, &billed, &n_billed, err);
+    if (!code) code = tb_store_invoiced_accounts(store, month, &invoiced, &n_invoiced, err);
+    if (!code) {
+        int64_t *both = malloc((n_billed + n_invoiced + 1) * sizeof *both);
+        if (both) {
+            *ret_n = merge(billed, n_billed, invoiced, n_invoiced, both);
+            *ret_accounts = both;
+        } else {
+            code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        }
+    }
+    free(billed);
+    free(invoiced);
+    return code;
+}

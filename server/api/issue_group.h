@@ -1,0 +1,56 @@
+/* A month's accounts made final together, or shown: what the command line and the server do alike.
+ * A commit waits for the disk, so accounts share one; a group's end depends on the accounts alone,
+ * never on the clock, so that a run that was killed and completed has the watermarks, hence the
+ * bytes, of one that nothing disturbed, whichever of the two did which part of it. */
+#ifndef TOLLBOOK_SERVER_API_ISSUE_GROUP_H
+#define TOLLBOOK_SERVER_API_ISSUE_GROUP_H
+
+#include "api/issue.h"
+#include "api/shadow.h"
+
+#define ISSUE_GROUP_ACCOUNTS 50
+#define ISSUE_GROUP_BYTES    ((size_t)1 << 20) /* of invoices' texts */
+#define ISSUE_SAID_MAX       ((size_t)16 << 20)
+#define ISSUE_UNPRICED_MAX   1000 /* lines that are said of one account; the rest is counted */
+
+/* A stored invoice or, where invoice is NULL, a draft. shown: how many came before it. */
+typedef tb_code (*issue_put)(void *ctx, const tb_invoice *invoice, const tb_statement *draft,
+                             size_t shown, tb_buf *out, tb_error *err);
+
+typedef struct issue_group {
+    /* What is asked. */
+    tb_store *store;
+    int64_t month, now_us;
+    bool empty; /* also where nothing is due */
+    const month_books *books;
+    const shadow_books *shadows; /* finalising alone */
+    issue_put put;
+    void *ctx;
+    tb_buf *out; /* where put writes; what it wrote of a refused account is taken back */
+    /* What became of it. */
+    size_t n, made, known, nothing, refused; /* accounts of this group */
+    size_t shown;                            /* by put, over all groups */
+    size_t bytes;                            /* of this group's texts */
+    tb_buf said; /* lines for people, to be said once the group is committed */
+} issue_group;
+
+/* group: what is asked is set, the rest is zero. */
+void issue_group_init(issue_group *group);
+void issue_group_release(issue_group *group);
+/* In the caller's transaction: all of the account or nothing of it. What is the account's own
+ * trouble (usage without a price, say) is said and counted, and the group goes on. After any error
+ * roll back. */
+TB_MUST_USE tb_code issue_group_finalize(issue_group *group, int64_t account, tb_error *err);
+/* In the caller's snapshot: what is stored of the month and, where no invoice stands, its draft. */
+TB_MUST_USE tb_code issue_group_show(issue_group *group, int64_t account, tb_error *err);
+/* Whether it is to be committed. */
+bool issue_group_full(const issue_group *group);
+/* After that: the next group begins. */
+void issue_group_next(issue_group *group);
+
+/* The accounts of a month, ascending: those that have anything in it, or an invoice of it; or the
+ * one that is asked for (0: all). TB_E_NOT_FOUND: there is no such account. free(). */
+TB_MUST_USE tb_code issue_accounts(tb_store *store, int64_t month, int64_t account,
+                                   int64_t **ret_accounts, size_t *ret_n, tb_error *err);
+
+#endif

@@ -1,0 +1,261 @@
+/* tollbook invoice on a running server. A month goes group by group: the server says which accounts
+ * it has, then each request names some of them and is told how many it took into one commit. What
+ * was answered is printed at once, so a client that is killed has printed what is final, and the
+ * same command again prints all of it. The texts come as they were issued; every other form is made
+ * of them here. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/client.h"
+#include "cli/meter.h"
+#include "cli/remote.h"
+#include "cli/remote_report.h"
+#include "cli/take.h"
+
+static int not_ours(const client *c)
+{
+    cli_say(c->call, "%s: The answer is not tollbook's. Check the URL.", c->url);
+    return tb_code_exit(TB_E_BAD_INPUT);
+}
+
+static int ask(client *c, const client_request *request, json_t **ret_answer)
+{
+    int status = client_send(c, request);
+    *ret_answer = status == 0 ? client_json(c) : NULL;
+    return status == 0 && !*ret_answer ? tb_code_exit(TB_E_BAD_INPUT) : status;
+}
+
+/* --- which accounts --- */
+
+static int read_accounts(client *c, invoice_run *run)
+{
+    char path[96], month[8];
+    json_t *answer;
+    client_request request = {.method = "GET", .path = path};
+    month_format(run->month, month);
+    snprintf(path, sizeof path, "/invoices/accounts?month=%s&account=%" PRId64, month,
+             cli_number(run->call, "account", 0));
+    int status = ask(c, &request, &answer);
+    if (status) return status;
+    const json_t *list = json_object_get(answer, "accounts");
+    size_t n = json_array_size(list);
+    run->accounts = malloc((n + 1) * sizeof *run->accounts);
+    if (!run->accounts || !json_is_array(list)) {
+        status = run->accounts ? not_ours(c) : tb_code_exit(TB_E_NOMEM);
+        n = 0;
+    }
+    for (; run->n_accounts < n; run->n_accounts++)
+        run->accounts[run->n_accounts] = json_integer_value(json_array_get(list, run->n_accounts));
+    json_decref(answer);
+    return status;
+}
+
+/* --- printing --- */
+
+static tb_code put_draft(invoice_run *run, const char *text, size_t len, tb_error *err)
+{
+    tb_paper paper;
+    tb_code code = tb_paper_parse(text, len, NULL, &paper, err);
+    if (code) return code;
+    code = shown_draft(run->form, &paper.statement, run->shown == 0, &run->out, err);
+    tb_paper_release(&paper);
+    return code;
+}
+
+static tb_code put_text(invoice_run *run, const json_t *item, const json_t *text, tb_error *err)
+{
+    const char *state = json_string_value(json_object_get(item, "state"));
+    tb_invoice invoice = {.state = TB_INVOICE_FINAL, .text_len = json_string_length(text)};
+    char *bytes = malloc(invoice.text_len + 1);
+    if (!bytes) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    memcpy(bytes, json_string_value(text), invoice.text_len + 1);
+    invoice.text = bytes;
+    if (state && strcmp(state, "void") == 0) invoice.state = TB_INVOICE_VOID;
+    tb_code code = state && strcmp(state, "draft") == 0
+                       ? put_draft(run, bytes, invoice.text_len, err)
+                       : shown_stored(run->form, &invoice, run->shown == 0, &run->out, err);
+    free(bytes);
+    return code;
+}
+
+static int put_one(invoice_run *run, const json_t *item)
+{
+    tb_error err;
+    const json_t *text = json_object_get(item, "text");
+    if (!json_is_string(text)) {
+        cli_say(run->call, "account %" PRIu64 ": Its invoice is too long to be sent. Print it with:"
+                           " tollbook invoice --db FILE --month %s --account %" PRIu64,
+                report_number(item, "account"), cli_text(run->call, "month"),
+                report_number(item, "account"));
+        run->shown++;
+        return 0;
+    }
+    if (put_text(run, item, text, &err)) return cli_fail(run->call, NULL, &err);
+    run->shown++;
+    invoice_print(run);
+    return 0;
+}
+
+static int print_group(invoice_run *run, const json_t *answer)
+{
+    size_t i;
+    int status = 0;
+    json_t *item;
+    run->made += report_number(answer, "made");
+    run->known += report_number(answer, "known");
+    run->nothing += report_number(answer, "nothing");
+    run->refused += report_number(answer, "refused");
+    json_array_foreach(json_object_get(answer, "invoices"), i, item)
+    {
+        if (status == 0) status = put_one(run, item);
+    }
+    client_say_lines(run->call, answer);
+    return status;
+}
+
+/* --- group by group --- */
+
+static char *group_body(const invoice_run *run, size_t from)
+{
+    char month[8];
+    size_t end = run->n_accounts - from > ISSUE_GROUP_ACCOUNTS ? from + ISSUE_GROUP_ACCOUNTS
+                                                               : run->n_accounts;
+    json_t *list = json_array();
+    for (size_t i = from; i < end; i++)
+        json_array_append_new(list, json_integer(run->accounts[i]));
+    month_format(run->month, month);
+    json_t *body = json_pack("{s:s,s:o,s:b,s:b}", "month", month, "accounts", list, "finalize",
+                             cli_given(run->call, "finalize"), "empty",
+                             cli_given(run->call, "empty"));
+    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    json_decref(body);
+    return text;
+}
+
+static int run_group(client *c, invoice_run *run, size_t from, size_t *ret_done)
+{
+    json_t *answer;
+    char *body = group_body(run, from);
+    if (!body) return tb_code_exit(TB_E_NOMEM);
+    client_request request = {.method = "POST", .path = "/invoices/run", .body = body,
+                              .type = "application/json", .len = strlen(body)};
+    int status = ask(c, &request, &answer);
+    free(body);
+    if (status) return status;
+    *ret_done = report_number(answer, "done");
+    status = *ret_done == 0 || *ret_done > run->n_accounts - from ? not_ours(c)
+                                                                  : print_group(run, answer);
+    json_decref(answer);
+    return status;
+}
+
+static int run_groups(client *c, invoice_run *run)
+{
+    meter progress;
+    int status = 0;
+    size_t done = 0;
+    meter_init(&progress, cli_text(run->call, "month"));
+    for (size_t at = 0; status == 0 && at < run->n_accounts; at += done) {
+        if (atomic_load_explicit(&take_stop, memory_order_relaxed)) break;
+        status = run_group(c, run, at, &done);
+        if (status == 0 && cli_given(run->call, "progress"))
+            meter_share(&progress, at + done, run->n_accounts);
+    }
+    meter_end(&progress);
+    return status;
+}
+
+static int say_shadows(client *c, const invoice_run *run)
+{
+    char path[48], month[8];
+    json_t *answer;
+    client_request request = {.method = "GET", .path = path};
+    month_format(run->month, month);
+    snprintf(path, sizeof path, "/invoices/shadows?month=%s", month);
+    int status = ask(c, &request, &answer);
+    if (status) return status;
+    client_say_lines(run->call, answer);
+    json_decref(answer);
+    return 0;
+}
+
+static int run_month(client *c, invoice_run *run)
+{
+    bool final = cli_given(run->call, "finalize");
+    int status = read_accounts(c, run);
+    if (status) return status;
+    take_catch_signals();
+    shown_open(run->form, &run->out); /* waits for the first invoice: the server may refuse */
+    status = run_groups(c, run);
+    if (status && run->shown == 0) return status;
+    shown_close(run->form, &run->out);
+    invoice_print(run);
+    if (status == 0 && final) status = say_shadows(c, run);
+    if (status) return status;
+    return final ? invoice_end_finalize(run) : invoice_end_show(run);
+}
+
+int remote_invoice(invoice_run *run)
+{
+    client c;
+    int status = client_open(&c, run->call);
+    tb_buf_init(&run->out, 2 * TB_INVOICE_TEXT_MAX, NULL);
+    if (status == 0) status = run_month(&c, run);
+    tb_buf_release(&run->out);
+    free(run->accounts);
+    client_close(&c);
+    return status;
+}
+
+/* --- void, late --- */
+
+int remote_invoice_void(const cli_call *call)
+{
+    json_t *answer;
+    char path[128], escaped[80];
+    const char *number = cli_text(call, "void");
+    client_request request = {.method = "POST", .path = path, .subject = number};
+    if (!*number || strlen(number) >= 24 || !client_escape(number, escaped, sizeof escaped)) {
+        cli_say(call, "%.64s: %s", number, tb_code_text(TB_E_INVOICE_NOT_FOUND));
+        return tb_code_exit(TB_E_INVOICE_NOT_FOUND);
+    }
+    snprintf(path, sizeof path, "/invoices/%s/void", escaped);
+    int status = client_ask(call, &request, &answer);
+    json_decref(answer);
+    if (status == 0) invoice_say_void(call, number);
+    return status;
+}
+
+static void show_late(const json_t *item)
+{
+    tb_late late = {.account = (int64_t)report_number(item, "account"),
+                    .since = report_number(item, "since"),
+                    .deltas = report_number(item, "deltas"),
+                    .declared = report_number(item, "declared")};
+    const char *month = json_string_value(json_object_get(item, "month"));
+    const char *invoice = json_string_value(json_object_get(item, "invoice"));
+    if (!month || !month_parse(month, strlen(month), &late.month)) late.month = 0;
+    snprintf(late.invoice, sizeof late.invoice, "%s", invoice ? invoice : "");
+    invoice_show_late(&late);
+}
+
+int remote_invoice_late(const cli_call *call)
+{
+    json_t *answer, *item;
+    size_t i;
+    char path[64];
+    client_request request = {.method = "GET", .path = path};
+    snprintf(path, sizeof path, "/invoices/late?account=%" PRId64, cli_number(call, "account", 0));
+    int status = client_ask(call, &request, &answer);
+    if (status) return status;
+    const json_t *list = json_object_get(answer, "late");
+    puts(INVOICE_LATE_HEAD);
+    json_array_foreach(list, i, item)
+    {
+        show_late(item);
+    }
+    status = invoice_end_late(call, json_array_size(list));
+    json_decref(answer);
+    return status;
+}

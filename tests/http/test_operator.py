@@ -1,0 +1,143 @@
+"""The operator's routes over the wire: books, a month's groups, void, late and the ledger."""
+import json
+import unittest
+from harness import CATALOG, Case, run
+from test_billing import BOOK
+
+MONTH = "2026-10"
+
+
+class Operator(Case):
+    """October waits to be made final; nothing has a price yet."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        rows = [{"zone": zone, "hour": "2026-10-03T05:00:00Z", "region": "DE", "bytes": 10**11}
+                for zone in (101, 201)]
+        cls.send("POST", "/catalog", CATALOG)
+        cls.server.ask("POST", "/ingest/buckets", "ingest",
+                       "".join(json.dumps(row) + "\n" for row in rows).encode())
+
+    @classmethod
+    def send(cls, method, target, document=None):
+        body = None if method != "POST" else b"" if document is None \
+            else json.dumps(document).encode()
+        return cls.server.ask(method, target, "operator", body)
+
+    def group(self, *accounts, **more):
+        return self.send("POST", "/invoices/run", {"month": MONTH, "accounts": accounts, **more})
+
+    def test_1_without_prices_an_account_is_refused_and_said(self):
+        self.assertEqual(self.send("GET", f"/invoices/accounts?month={MONTH}").json(),
+                         {"month": MONTH, "accounts": [1, 2]})
+        one = self.send("GET", f"/invoices/accounts?month={MONTH}&account=2")
+        self.assertEqual(one.json()["accounts"], [2])
+        answer = self.group(1, 2, finalize=True).json()
+        self.assertEqual((answer["done"], answer["refused"], answer["invoices"]), (2, 2, []))
+        self.assertIn("without a price", answer["said"][0])
+
+    def test_2_a_book_is_added_once(self):
+        answer = self.send("POST", "/books", BOOK)
+        self.assertEqual((answer.status, answer.json()["known"]), (201, False))
+        answer = self.send("POST", "/books", BOOK)
+        self.assertEqual((answer.status, answer.json()["known"]), (200, True))
+        self.refused(self.send("POST", "/books", {**BOOK, "minimum_monthly": "7"}), 400,
+                     "book.invalid")
+        bad = self.send("POST", "/books", {**BOOK, "colour": 1})
+        self.refused(bad, 400, "book.invalid", "colour")
+        self.assertRegex(bad.json()["Message"], r"^Byte \d+: colour: ")
+
+    def test_3_a_month_in_groups_and_the_same_group_again(self):
+        draft = self.group(1, 2).json()
+        self.assertEqual([i["state"] for i in draft["invoices"]], ["draft", "draft"])
+        first = self.group(1, finalize=True).json()
+        self.assertEqual((first["made"], first["invoices"][0]["number"]), (1, "2026-000001"))
+        both = self.group(1, 2, finalize=True).json()
+        self.assertEqual((both["made"], both["known"], both["done"]), (1, 1, 2))
+        self.assertEqual(both["invoices"][0], first["invoices"][0])
+        again = self.group(1, 2, finalize=True).json()
+        self.assertEqual((again["made"], again["known"]), (0, 2))
+        self.assertEqual(again["invoices"], both["invoices"])
+        own = self.server.get("/billing/invoices/2026-000001").body.decode()
+        self.assertEqual(first["invoices"][0]["text"], own)
+        stored = run("invoice", "--db", self.server.db, "--month", MONTH).stdout.decode()
+        self.assertEqual('{"invoices":[' + ",".join(i["text"] for i in again["invoices"]) + "]}\n",
+                         stored)
+
+    def test_4_void_late_and_shadows(self):
+        self.assertEqual(self.send("POST", "/invoices/2026-000002/void").json(),
+                         {"number": "2026-000002", "state": "void"})
+        self.refused(self.send("POST", "/invoices/2026-000002/void"), 400, "validation_error")
+        for number in ("2026-000099", "x", "2026-00000000000000000001", "%31"):
+            self.refused(self.send("POST", f"/invoices/{number}/void"), 404, "invoice.not_found")
+        self.assertEqual(self.group(2, finalize=True).json()["invoices"][0]["number"],
+                         "2026-000003")
+        self.assertEqual(self.send("GET", "/invoices/late").json(), {"late": []})
+        row = {"zone": 101, "hour": "2026-10-04T05:00:00Z", "region": "DE", "bytes": 10**9}
+        self.server.ask("POST", "/ingest/buckets", "ingest", json.dumps(row).encode() + b"\n")
+        late = self.send("GET", "/invoices/late?account=1").json()["late"]
+        self.assertEqual([(m["account"], m["month"], m["invoice"]) for m in late],
+                         [(1, MONTH, "2026-000001")])
+        self.assertEqual(self.send("GET", "/invoices/late?account=2").json(), {"late": []})
+        self.assertEqual(self.send("GET", f"/invoices/shadows?month={MONTH}").json(), {"said": []})
+
+    def test_5_the_ledger(self):
+        entry = {"account": 1, "kind": "payment", "amount": "3.00", "reference": "w1"}
+        first = self.send("POST", "/ledger", entry).json()
+        self.assertFalse(first["known"])
+        again = self.send("POST", "/ledger", entry).json()
+        self.assertEqual(again, {**first, "known": True})
+        for change, field in (({"amount": "4.00"}, "reference"), ({"amount": 3}, "amount"),
+                              ({"amount": "3.001", "reference": "n"}, "amount"),
+                              ({"amount": "-1", "reference": "n"}, "amount"),
+                              ({"kind": "invoice"}, "kind"), ({"reference": ""}, "reference"),
+                              ({"reference": "a\n"}, "reference"), ({"note": "x" * 128}, "note"),
+                              ({"account": -1}, "account")):
+            self.refused(self.send("POST", "/ledger", {**entry, **change}), 400, "validation_error",
+                         field)
+        self.refused(self.send("POST", "/ledger", {**entry, "account": 9, "reference": "n"}), 404,
+                     "resource.not_found", "account")
+
+    def test_6_shadow_books(self):
+        shadow = json.loads(json.dumps({**BOOK, "book": "next",
+                                        "effective_from": "2027-01-01T00:00:00Z"}))
+        shadow["bandwidth"]["premium"]["regions"]["EU"] = "0.02"
+        self.assertTrue(self.send("POST", "/books?shadow=true", shadow).json()["shadow"])
+        answer = self.send("POST", "/books/next/activate").json()
+        self.assertEqual((answer["active"], answer["over"], answer["maxChange"]), (False, 2, "10"))
+        self.assertEqual(len(answer["said"]), 3)
+        for query in ("maxChange=x", "maxChange=-1", "months=0", "months=121", "anyway=2"):
+            self.refused(self.send("POST", "/books/next/activate?" + query), 400,
+                         "validation_error", query.split("=")[0])
+        answer = self.send("POST", "/books/next/activate?maxChange=500").json()
+        self.assertEqual((answer["active"], answer["over"], answer["months"]), (True, 0, 2))
+        for method, target in (("POST", "/books/next/activate"), ("DELETE", "/books/next"),
+                               ("DELETE", "/books/" + "x" * 65)):
+            self.refused(self.send(method, target), 404, "resource.not_found")
+
+    def test_7_bodies_that_are_refused(self):
+        for document, field in (({}, "month"), ({"month": MONTH}, "accounts"),
+                                ({"month": "2026-13", "accounts": [1]}, "month"),
+                                ({"month": "2027-01", "accounts": [1]}, "month"),
+                                ({"month": MONTH, "accounts": []}, "accounts"),
+                                ({"month": MONTH, "accounts": [0]}, "accounts"),
+                                ({"month": MONTH, "accounts": ["1"]}, "accounts"),
+                                ({"month": MONTH, "accounts": [1] * 51}, "accounts"),
+                                ({"month": MONTH, "accounts": [1], "finalize": 1}, "finalize"),
+                                ({"month": MONTH, "accounts": [1], "empty": True}, "empty"),
+                                ({"month": MONTH, "accounts": [1], "x": 1}, None), ([], None)):
+            answer = self.send("POST", "/invoices/run", document)
+            self.refused(answer, 400, "validation_error", field)
+        self.refused(self.server.ask("POST", "/invoices/run", "operator", b"{"), 400,
+                     "validation_error")
+        self.refused(self.server.ask("POST", "/invoices/run", "operator", b" " * 65537), 413,
+                     "request.body_too_large")
+        self.refused(self.group(1, 9, finalize=True), 404, "resource.not_found", "accounts")
+        self.refused(self.send("POST", "/invoices/run",
+                               {"month": "2026-11", "accounts": [1], "finalize": True}), 409,
+                     "invoice.not_over", "month")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,177 @@
+"""Books, invoices and payments through a running server: what the same commands with --db say, print
+and leave behind, on a copy of the same database.
+"""
+import copy
+import json
+import shutil
+import signal
+import unittest
+from tool import Case
+
+BOOK = {"book": "standard", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
+        "minimum_monthly": "1.00",
+        "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01", "NA": "0.01"}}}}
+CATALOG = {"accounts": [{"id": i, "name": f"a{i}"} for i in (1, 2, 3)],
+           "zones": [{"id": 100 + i, "account": i, "name": f"z{i}",
+                      "created": "2026-01-05T00:00:00Z"} for i in (1, 2, 3)]}
+MONTH = ("--month", "2026-10")
+
+
+class RemoteMoney(Case):
+    """Each command is given to the server on t.db and to l.db, a copy without one."""
+
+    def setUp(self):
+        super().setUp()
+        self.key = self.run_tool("key", "create", "--db", "t.db", "--account", 0, "--role",
+                                 "Operator").out.strip()
+        self.user = None
+        self.apply(json.dumps(CATALOG))
+        self.user = self.run_tool("key", "create", "--db", "t.db", "--account", 1).out.strip()
+        self.run_tool("import", "--db", "t.db", "-", stdin=self.rows({101: 1000, 102: 500}))
+        shutil.copy(self.folder / "t.db", self.folder / "l.db")
+        self.serve()
+
+    @staticmethod
+    def rows(gigabytes, hour="2026-10-03T05:00:00Z", region="DE"):
+        return "".join(json.dumps({"zone": zone, "hour": hour, "region": region,
+                                   "bytes": gb * 10**9}) + "\n"
+                       for zone, gb in gigabytes.items()).encode()
+
+    def serve(self):
+        port = self.folder / "port"
+        port.unlink(missing_ok=True)
+        self.server = self.start("serve", "--db", "t.db", "--listen", "127.0.0.1:0", "--port-file",
+                                 "port", "--threads", 2)
+        self.wait_for(lambda: port.exists() and port.read_text().strip())
+        self.url = f"http://127.0.0.1:{port.read_text().strip()}"
+        self.place = ["--server", self.url, "--key", self.key]
+
+    def stop(self):
+        self.server.send_signal(signal.SIGTERM)
+        self.assertEqual(self.server.wait(60), 0)
+
+    def both(self, *words, status=0, alike=True, **more):
+        here = self.run_tool(*words, "--db", "l.db", status=status, **more)
+        there = self.run_tool(*words, *self.place, status=status, **more)
+        self.assertEqual(there.out, here.out)
+        if alike:
+            self.assertEqual(there.err, here.err)
+        return there
+
+    def same(self):
+        """Both databases hold the same money."""
+        for table in ("book", "invoice", "ledger", "shadow_report"):
+            sql = f"SELECT * FROM {table}"
+            self.assertEqual(self.query(sql), self.query(sql, "l.db"), table)
+
+    def book(self, book, *words, **more):
+        return self.both("book", "add", self.write("b.json", json.dumps(book)), *words, **more)
+
+    def shadow(self, price, name="next", **more):
+        book = copy.deepcopy({**BOOK, "book": name, "effective_from": "2027-01-01T00:00:00Z"})
+        book["bandwidth"]["premium"]["regions"]["EU"] = price
+        return self.book(book, "--shadow", **more)
+
+    def test_a_month_beside_a_running_server(self):
+        self.assertIn("without a price", self.both("invoice", *MONTH).err)
+        self.assertIn("is added", self.book(BOOK).err)
+        self.assertIn("nothing changed", self.book(BOOK).err)
+        self.both("invoice", *MONTH)
+        done = self.both("invoice", *MONTH, "--finalize", "--progress", alike=False)
+        self.assertIn("3 accounts: 3 made final", done.err)
+        self.assertIn("3 final before", self.both("invoice", *MONTH, "--finalize").err)
+        self.both("invoice", *MONTH, "--account", 2, "--finalize", "--format", "csv")
+        self.assertIn("is void", self.both("invoice", "--void", "2026-000002").err)
+        self.assertIn("void already", self.both("invoice", "--void", "2026-000002", status=2,
+                                                alike=False).err)
+        self.both("invoice", "--void", "2026-000099", status=2, alike=False)
+        for form in ("json", "csv", "html", "focus"):
+            self.both("invoice", *MONTH, "--format", form)
+        self.assertIn("1 made final, 2 final before", self.both("invoice", *MONTH, "--finalize").err)
+        rows = self.rows({101: 7}, "2026-10-09T00:00:00Z")
+        self.both("import", "--batch", "late", "-", stdin=rows)
+        self.assertIn("1 finalised months wait", self.both("invoice", "--late").err)
+        self.assertEqual(self.both("invoice", "--late", "--account", 3).out.count("\n"), 1)
+        pay = ("ledger", "pay", "--account", 1, "--amount", "10.00", "--reference", "wire 1/2 ä")
+        self.assertIn("balance of 0", self.both(*pay, "--note", 'a "note"').err)
+        self.assertIn("nothing changed", self.both(*pay).err)
+        self.both("ledger", "adjust", "--account", 1, "--amount", "-0.50", "--reference", "a")
+        self.same()
+        self.stop()
+        self.verify()
+
+    def test_what_is_refused_exits_alike_and_changes_nothing(self):
+        self.book(BOOK)
+        self.same()
+        pay = ("ledger", "pay", "--reference", "r")
+        for words, status in (
+                (("invoice", "--month", "2026-11", "--finalize"), 1),  # not over
+                (("invoice", "--month", "2027-01", "--finalize"), 2),
+                (("invoice", *MONTH, "--account", 9, "--finalize"), 2),
+                (("invoice", "--month", "2025-01"), 1),  # nothing
+                (("book", "activate", "none"), 2),
+                (("book", "activate", "none", "--max-change", "x"), 2),
+                (("book", "drop", "none"), 2),
+                ((*pay, "--account", 1, "--amount", "0"), 2),
+                ((*pay, "--account", 1, "--amount", "-1"), 2),
+                ((*pay, "--account", 1, "--amount", "0.001"), 2),
+                ((*pay, "--account", 9, "--amount", "1"), 2)):
+            self.both(*words, status=status, alike=False)
+        other = {**BOOK, "minimum_monthly": "2.00"}
+        self.assertIn("known with other", self.book(other, status=2, alike=False).err)
+        self.assertIn("minimum_monthly", self.book({**BOOK, "minimum_monthly": -1}, status=2).err)
+        self.same()
+
+    def test_an_account_that_lacks_a_price_is_refused_and_named_alike(self):
+        self.book(BOOK)
+        rows = self.rows({102: 3}, region="SG")
+        self.both("import", "--batch", "sg", "-", stdin=rows)
+        done = self.both("invoice", *MONTH, "--finalize", status=1)
+        self.assertIn("account 2: ", done.err)
+        self.assertIn("2 made final, 0 final before, 0 with nothing due, 1 refused", done.err)
+        self.same()
+
+    def test_shadow_books(self):
+        self.book(BOOK)
+        self.shadow("0.012")
+        done = self.both("invoice", *MONTH, "--finalize")
+        self.assertIn("shadow book next: 2026-10 would have come to", done.err)
+        self.assertIn("stays a shadow", self.both("book", "activate", "next", status=1).err)
+        self.both("book", "activate", "next", "--max-change", "5.5", "--months", 3, status=1)
+        self.assertIn("is a book now", self.both("book", "activate", "next", "--anyway").err)
+        self.shadow("0.0101", "small")
+        self.assertIn("supersedes", self.both("book", "activate", "small", status=2,
+                                              alike=False).err)
+        self.shadow("0.5", "gone")
+        self.assertIn("is dropped", self.both("book", "drop", "gone").err)
+        self.same()
+        self.stop()
+        self.verify()
+
+    def test_only_an_operator_may(self):
+        self.place = ["--server", self.url, "--key", self.user]
+        self.write("b.json", json.dumps(BOOK))
+        for words in (("book", "add", "b.json"), ("invoice", *MONTH, "--finalize"),
+                      ("invoice", *MONTH), ("invoice", "--late"), ("book", "drop", "x"),
+                      ("ledger", "pay", "--account", 1, "--amount", 1, "--reference", "r")):
+            self.assertIn("403", self.run_tool(*words, *self.place, status=2).err)
+
+    def test_the_locked_error_names_the_servers_form(self):
+        self.write("b.json", json.dumps(BOOK))
+        for words in (("book add", "--shadow", "b.json"), ("book activate", "x"), ("book drop", "x"),
+                      ("invoice", *MONTH, "--finalize"), ("invoice", "--void", "2026-000001"),
+                      ("ledger pay", "--account", 1, "--amount", 1, "--reference", "r")):
+            done = self.run_tool(*words[0].split(), "--db", "t.db", *words[1:], status=3)
+            self.assertIn(f"tollbook {words[0]} --server {self.url} --key KEY", done.err)
+
+    def test_places_and_what_only_reads(self):
+        self.assertIn("exclude each other",
+                      self.run_tool("invoice", *MONTH, "--db", "t.db", *self.place, status=2).err)
+        self.assertIn("--db FILE is missing", self.run_tool("invoice", *MONTH, status=2).err)
+        done = self.run_tool("invoice", *MONTH, "--account", 1, "--explain", 1, *self.place,
+                             status=2)
+        self.assertIn("works beside a server", done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
