@@ -28,10 +28,14 @@ class Sealed(Case):
         self.assertEqual(list(found), ["Items", "CurrentPage", "TotalItems", "HasMoreItems"])
         return found
 
+    # holds: apikey.endpoint, apikey.key, apikey.roles
     def test_sealed_keys_are_shown_and_others_masked(self):
         found = self.page()
         self.assertEqual((found["CurrentPage"], found["TotalItems"], found["HasMoreItems"]),
                          (1, 13, False))
+        self.has_fields("apikey.page", found)
+        for item in found["Items"]:
+            self.has_fields("apikey.item", item)
         first, *rest = found["Items"]
         self.assertEqual(first["Key"], self.server.keys["other"][:6] + "*" * 42)
         self.assertEqual(first["Roles"], ["User"])
@@ -48,6 +52,7 @@ class Sealed(Case):
             self.assertEqual((found["CurrentPage"], found["TotalItems"], found["HasMoreItems"]),
                              (page, 13, more))
 
+    # holds: apikey.page-bounds, apikey.per-page-bounds
     def test_bounds(self):
         for query, field in (("page=0", "page"), ("page=2147483648", "page"), ("page=-1", "page"),
                              ("perPage=4", "perPage"), ("perPage=1001", "perPage")):

@@ -59,6 +59,7 @@ class Auth(Case):
             self.assertEqual(body["status"], status)
             self.has_fields("problem" if "type" in body else "problem.errors", body)
 
+    # holds: auth.access-key, auth.balancer, auth.containers
     def test_every_route_and_role(self):
         table = roles()
         self.assertEqual(len(table), 12)
@@ -79,6 +80,7 @@ class Auth(Case):
         self.assertEqual(self.server.ask("POST", "/ingest/logs", "several", b"").status, 200)
         self.assertEqual(self.server.get("/keys", "several").status, 403)
 
+    # holds: auth.access-key, auth.core-401, auth.logs-none, pullzone.401
     def test_no_key_is_401_on_every_closed_route(self):
         user = self.server.keys["user"]
         wrong = ["", "x", user[:-1], user + "0", user[:-1] + "g", user.upper(), "0" * 48,

@@ -54,6 +54,7 @@ class Billing(Case):
     def usage(self, query="", key="user", balancer=7):
         return self.server.get(f"/loadbalancer/{balancer}/usage{query}", key)
 
+    # holds: balancer.endpoint, balancer.year-month
     def test_usage_is_what_the_command_line_prints(self):
         answer = self.usage("?year=2026&month=10")
         self.assertEqual(answer.status, 200, answer.body)
@@ -67,6 +68,7 @@ class Billing(Case):
                          run("usage", "--db", self.server.db, "--balancer", 7).stdout)
         self.assertEqual(self.usage("?year=2025&month=1").json()["CurrentRequests"], 0)
 
+    # holds: balancer.month-bounds
     def test_usage_refuses_half_a_month_no_month_and_the_future(self):
         for query in ("?year=2026", "?month=10", "?year=2026&month=0", "?year=2026&month=13",
                       "?year=2026&month=12", "?year=2027&month=1", "?year=0&month=1",
@@ -129,6 +131,7 @@ class Billing(Case):
             self.refused(self.server.get("/billing/forecast?" + query), 400, "validation_error",
                          field)
 
+    # holds: pullzone.enabled
     def test_summary_shows_charges_bytes_and_enabled(self):
         zones = {z["PullZoneId"]: z for z in self.server.get("/billing/summary").json()}
         self.assertEqual(list(zones), [101, 102])

@@ -56,6 +56,7 @@ class PullZones(Case):
         found = self.zones(query, key)
         return [zone["Id"] for zone in (found["Items"] if isinstance(found, dict) else found)]
 
+    # holds: pullzone.endpoint, pullzone.page-default, pullzone.page-zero
     def test_without_a_page_it_is_a_bare_list_of_the_accounts_zones(self):
         for query in ("", "?page=0", "?page=&perPage=5", "?search="):
             found = self.zones(query)
@@ -63,11 +64,13 @@ class PullZones(Case):
             self.assertEqual([z["Id"] for z in found], [101, 102])
         self.assertEqual(self.ids(key="other"), [201])
 
+    # holds: pullzone.page-above-zero
     def test_a_page_says_where_it_is(self):
         for page, count, more in ((1, 500, True), (2, 500, True), (3, 234, False), (4, 0, False),
                                   (2147483647, 0, False)):
             found = self.zones(f"?page={page}&perPage=500", "3")
             self.assertEqual(list(found), ["Items", "CurrentPage", "TotalItems", "HasMoreItems"])
+            self.has_fields("page", found)
             self.assertEqual((found["CurrentPage"], found["TotalItems"], found["HasMoreItems"]),
                              (page, MANY, more))
             self.assertEqual([z["Id"] for z in found["Items"]],
@@ -94,6 +97,7 @@ class PullZones(Case):
                 wire.fill()
         self.assertEqual(len(self.zones(key="3")), MANY)
 
+    # holds: pullzone.search
     def test_search_looks_at_names_and_hostnames(self):
         for text, ids in (("STATIC", [102]), ("acme", [101, 102]), ("www.ACME", [102]),
                           ("b.example", [102]), ("acme-video.b-cdn.net", [101]), ("%25", []),
@@ -103,6 +107,7 @@ class PullZones(Case):
         self.assertEqual([z["Id"] for z in found["Items"]], list(range(10060, 10100)))
         self.assertEqual((found["TotalItems"], found["HasMoreItems"]), (100, False))
 
+    # holds: pullzone.page-bounds, pullzone.per-page-bounds
     def test_bounds(self):
         for query, field in (("page=-1", "page"), ("page=2147483648", "page"), ("page=x", "page"),
                              ("perPage=4", "perPage"), ("perPage=1001", "perPage"),
@@ -121,11 +126,13 @@ class PullZones(Case):
         self.assertEqual(self.zones("/count"), {"Count": 2})
         self.assertEqual(self.zones("/count", "3"), {"Count": MANY})
 
+    # holds: pullzone.401
     def test_keys_and_roles(self):
         for path in ("/pullzone", "/pullzone/101", "/pullzone/count"):
             self.refused(self.server.get(path, None), 401, "authentication.failed")
             self.refused(self.server.get(path, "statistics"), 403, "authorization.forbidden")
 
+    # holds: pullzone.hostnames, pullzone.certificate, pullzone.certificate-default
     def test_settings_show(self):
         zone = self.zones("/102")
         self.assertEqual(len(zone), 170)
@@ -136,8 +143,11 @@ class PullZones(Case):
         self.assertIsNone(zone["Hostnames"][2]["Certificate"])
         zone = self.zones("/102?includeCertificate=True")
         self.assertEqual(zone["Hostnames"][2]["Certificate"], "TUlJ")
+        for hostname in zone["Hostnames"]:
+            self.has_fields("pullzone.hostname", hostname)
         self.assertEqual(self.zones("/101")["LoadBalancerId"], 7)
 
+    # holds: pullzone.enabled, pullzone.used, pullzone.charges
     def test_what_is_live(self):
         first, second = self.zones()
         self.assertEqual(first["MonthlyBandwidthUsed"], 3 * 10**11 + sum(range(1000, 1040)))

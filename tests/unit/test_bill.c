@@ -410,6 +410,7 @@ END_TEST
 
 /* --- override --- */
 
+/* holds: pullzone.override */
 START_TEST(an_override_replaces_every_rate_and_leaves_the_volume_sum)
 {
     override(1, 0, "0.00000000002", 500000 * GB);

@@ -268,6 +268,7 @@ START_TEST(settings_that_are_none_are_refused_by_path)
 }
 END_TEST
 
+/* holds: pullzone.widths, pullzone.qualities */
 START_TEST(bounds_are_within)
 {
     stores(CATALOG("\"OptimizerImageQuality\":1,\"OptimizerMobileImageQuality\":100,"

@@ -134,6 +134,7 @@ END_TEST
 
 /* --- rule 1: defaults -------------------------------------------------------------------- */
 
+/* holds: statistics.default-daily */
 START_TEST(daily_without_dates_starts_on_the_same_day_of_the_preceding_month)
 {
     now_gives(D, NULL, NULL, "2026-06-15", "2026-07-16");
@@ -154,6 +155,7 @@ START_TEST(a_day_the_preceding_month_lacks_becomes_its_last)
 }
 END_TEST
 
+/* holds: statistics.default-hourly */
 START_TEST(hourly_without_dates_is_30_days_and_today)
 {
     now_gives(H, NULL, NULL, "2026-06-15", "2026-07-16");
@@ -161,6 +163,7 @@ START_TEST(hourly_without_dates_is_30_days_and_today)
 }
 END_TEST
 
+/* holds: statistics.from-alone */
 START_TEST(date_from_alone_runs_to_now)
 {
     now_gives(D, "2026-07-01T22:00Z", NULL, "2026-07-01", "2026-07-16");
@@ -179,6 +182,7 @@ START_TEST(date_to_alone_mirrors_the_default)
 }
 END_TEST
 
+/* holds: statistics.latest-no-default */
 START_TEST(latest_has_no_default_range)
 {
     refused(LATEST, NULL, NULL, "dateFrom", NO_DATES);
@@ -268,6 +272,7 @@ END_TEST
 
 /* --- rule 4: age ------------------------------------------------------------------------- */
 
+/* holds: statistics.hourly-30-days */
 START_TEST(hourly_older_than_30_days_is_an_error)
 {
     now_gives(H, "2026-06-16", NULL, "2026-06-16", "2026-07-16");
@@ -278,6 +283,7 @@ START_TEST(hourly_older_than_30_days_is_an_error)
 }
 END_TEST
 
+/* holds: statistics.daily-1-year */
 START_TEST(daily_older_than_one_year_is_an_error)
 {
     now_gives(D, "2025-07-16", "2025-07-20", "2025-07-16", "2025-07-21");
@@ -304,6 +310,7 @@ START_TEST(the_whole_year_of_a_leap_year_is_367_days)
 }
 END_TEST
 
+/* holds: statistics.latest-no-age */
 START_TEST(latest_has_no_age_limit)
 {
     now_gives(LATEST, "2001-02-03", NULL, "2001-02-03", "2001-02-05");
@@ -320,6 +327,7 @@ END_TEST
 
 /* --- rule 5: width ----------------------------------------------------------------------- */
 
+/* holds: statistics.40-days */
 START_TEST(wider_than_40_days_is_an_error)
 {
     now_gives(D, "2026-05-01", "2026-06-09", "2026-05-01", "2026-06-10");
@@ -337,6 +345,7 @@ START_TEST(a_far_end_is_refused_for_its_width_before_it_is_clamped)
 }
 END_TEST
 
+/* holds: statistics.others-no-width */
 START_TEST(the_other_endpoints_have_no_width_limit)
 {
     now_gives(D | OTHER, "2025-08-01", "2026-07-01", "2025-08-01", "2026-07-02");
@@ -345,6 +354,7 @@ START_TEST(the_other_endpoints_have_no_width_limit)
 }
 END_TEST
 
+/* holds: statistics.latest-1-day */
 START_TEST(latest_is_limited_to_24_hours_as_sent)
 {
     now_gives(LATEST, "2026-07-01T10:00Z", "2026-07-02T09:59:59.999999Z", "2026-07-01",
@@ -357,6 +367,7 @@ END_TEST
 
 /* --- rule 6: rounding -------------------------------------------------------------------- */
 
+/* holds: statistics.rounding */
 START_TEST(days_are_rounded_outwards)
 {
     now_gives(D, "2026-07-01T18:00", "2026-07-03T00:00", "2026-07-01", "2026-07-04");
@@ -365,6 +376,7 @@ START_TEST(days_are_rounded_outwards)
 }
 END_TEST
 
+/* holds: statistics.exact */
 START_TEST(exact_keeps_the_hours_as_sent)
 {
     now_gives(H | EXACT, "2026-07-01T10:20", "2026-07-01T12:40", "2026-07-01T10:00",
@@ -398,6 +410,7 @@ START_TEST(an_exact_instant_is_the_hour_that_holds_it)
 }
 END_TEST
 
+/* holds: statistics.exact-needs-hourly */
 START_TEST(exact_needs_hourly_and_statistics)
 {
     now_gives(D | EXACT, "2026-07-01T10:00", "2026-07-01T12:00", "2026-07-01", "2026-07-02");
