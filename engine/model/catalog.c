@@ -6,6 +6,7 @@
  * Two arenas: one lives in the catalogue, the other holds what only the parse needs. */
 #include "model/catalog_private.h"
 
+#include "model/containers.h"
 #include "model/settings.h"
 #include "tollbook/calendar.h"
 
@@ -532,9 +533,6 @@ static const listing lists[] = {
      offsetof(tb_catalog, n_shields)},
 };
 
-static const char *const extras[] = {"registries", "container_apps", "container_limits"};
-#define EXTRAS (sizeof extras / sizeof *extras)
-
 /* --- walking --- */
 
 static const key_rule *find_rule(const listing *list, const tb__node *key)
@@ -599,15 +597,17 @@ static tb_code read_list(parser *p, const listing *list, uint32_t node)
     return TB_OK;
 }
 
-static tb_code read_extra(parser *p, const char *name, uint32_t node)
+/* The three lists about containers share one array: it grows by each of them. */
+static tb_code read_containers(parser *p, tb_container_kind kind, uint32_t node)
 {
-    uint32_t type = node_at(p, node)->type;
-    if (type != TB__ARRAY && type != TB__OBJECT)
-        return refuse_type(p, node_at(p, node), "an array or an object");
-    const char *text = tb__document_canonical(&p->doc, node, p->kept, NULL);
-    if (!text) return no_memory(p);
-    p->out->extras[p->out->n_extras++] = (tb_catalog_extra){name, text};
-    return TB_OK;
+    if (node_at(p, node)->type != TB__ARRAY) return refuse_type(p, node_at(p, node), "an array");
+    const size_t before = p->out->n_containers, n = node_at(p, node)->len;
+    tb_container *all = tb__arena_take(p->kept, (before + n) * sizeof *all);
+    if (!all) return no_memory(p);
+    if (before) memcpy(all, p->out->containers, before * sizeof *all);
+    p->out->containers = all;
+    p->out->n_containers = before + n;
+    return tb__containers_read(&p->doc, kind, node, p->kept, all + before, p->err);
 }
 
 static tb_code read_top(parser *p, uint32_t key)
@@ -618,9 +618,8 @@ static tb_code read_top(parser *p, uint32_t key)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (tb__node_is(name, lists[i].name, strlen(lists[i].name)))
             return read_list(p, &lists[i], key + 1);
-    for (size_t i = 0; i < EXTRAS; i++)
-        if (tb__node_is(name, extras[i], strlen(extras[i])))
-            return read_extra(p, extras[i], key + 1);
+    const tb_container_kind kind = tb__container_list(name);
+    if (kind != TB_CONTAINER_KINDS) return read_containers(p, kind, key + 1);
     return refuse(p, name, "Unknown key.");
 }
 
@@ -629,8 +628,6 @@ static tb_code read_top(parser *p, uint32_t key)
 static tb_code read_document(parser *p)
 {
     if (node_at(p, 0)->type != TB__OBJECT) return refuse_type(p, node_at(p, 0), "an object");
-    p->out->extras = tb__arena_take(p->kept, EXTRAS * sizeof *p->out->extras);
-    if (!p->out->extras) return no_memory(p);
     for (uint32_t key = 1; key != node_at(p, 0)->next; key = node_at(p, key + 1)->next) {
         tb_code code = read_top(p, key);
         if (code) return code;

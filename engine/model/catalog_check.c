@@ -213,6 +213,44 @@ static tb_code check_shields(checker *p, const id_ref *accounts, const id_ref *z
     return code;
 }
 
+/* --- containers --- */
+
+/* Applications are found by their id alone, the others by account and id. */
+static int compare_containers(const void *a, const void *b)
+{
+    const tb_container *x = *(const tb_container *const *)a, *y = *(const tb_container *const *)b;
+    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+    if (x->kind != TB_CONTAINER_APP && x->account != y->account)
+        return x->account < y->account ? -1 : 1;
+    int order = strcmp(x->id, y->id);
+    return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+static bool same_container(const tb_container *x, const tb_container *y)
+{
+    return x->kind == y->kind && strcmp(x->id, y->id) == 0 &&
+           (x->kind == TB_CONTAINER_APP || x->account == y->account);
+}
+
+static tb_code check_containers(checker *p, const id_ref *accounts)
+{
+    const tb_catalog *c = p->out;
+    const tb_container **all = tb__arena_take(p->scratch, c->n_containers * sizeof *all);
+    if (!all) return no_memory(p);
+    for (size_t i = 0; i < c->n_containers; i++) {
+        const tb_container *one = all[i] = &c->containers[i];
+        if (one->account && !find_id(accounts, c->n_accounts, one->account))
+            return refuse_about(p, tb_container_list_name(one->kind), one->index, "account",
+                                "No such account:", one->account);
+    }
+    if (c->n_containers) qsort(all, c->n_containers, sizeof *all, compare_containers);
+    for (size_t i = 1; i < c->n_containers; i++)
+        if (same_container(all[i - 1], all[i]))
+            return refuse(p, tb_container_list_name(all[i]->kind), all[i]->index,
+                          all[i]->id[0] ? "id" : "account", "An earlier one has the same.");
+    return TB_OK;
+}
+
 tb_code tb__catalog_check(const tb_catalog *c, tb__arena *scratch, tb_error *err)
 {
     checker all = {c, scratch, NO_ELEMENT, err}, *p = &all;
@@ -226,5 +264,6 @@ tb_code tb__catalog_check(const tb_catalog *c, tb__arena *scratch, tb_error *err
         if (!find_id(accounts, c->n_accounts, c->zones[i].account))
             return refuse_about(p, "zones", i, "account", "No such account:", c->zones[i].account);
     code = check_balancers(p, accounts, zones);
-    return code ? code : check_shields(p, accounts, zones);
+    if (!code) code = check_shields(p, accounts, zones);
+    return code ? code : check_containers(p, accounts);
 }

@@ -4,7 +4,7 @@
  * later change holds from the moment it is applied; the declaration table keeps who said what from
  * when to when. What the document no longer names is marked deleted at that moment, its usage
  * stays. A zone that has usage and gets its account is adopted: its history joins the account's. */
-#include "store/internal.h"
+#include "store/containers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -311,55 +311,6 @@ static tb_code delete_absent(applying *a, const kind *k, const void *first, size
     return code;
 }
 
-/* --- further kinds, kept as text --- */
-
-static tb_code put_extra(applying *a, const tb_catalog_extra *extra, tb_error *err)
-{
-    sqlite3_stmt *s;
-    bool row = false, same = false;
-    tb_code code = tb__sql(a->store, TB__SQL_EXTRA_GET, &s, err);
-    if (!code) sqlite3_bind_text(s, 1, extra->name, -1, SQLITE_STATIC);
-    if (!code) code = tb__step(a->store, s, &row, err);
-    if (code) return code;
-    if (row) {
-        const char *stored = (const char *)sqlite3_column_text(s, 0);
-        same = stored && strcmp(stored, extra->document) == 0;
-        sqlite3_reset(s);
-    }
-    if (same) return TB_OK;
-    code = tb__sql(a->store, TB__SQL_EXTRA_PUT, &s, err);
-    if (code) return code;
-    sqlite3_bind_text(s, 1, extra->name, -1, SQLITE_STATIC);
-    sqlite3_bind_text(s, 2, extra->document, -1, SQLITE_STATIC);
-    a->counts->changed += row;
-    a->store->dirty = true;
-    return tb__run(a->store, s, err);
-}
-
-static bool names_extra(const tb_catalog *catalog, const char *name)
-{
-    for (size_t i = 0; i < catalog->n_extras; i++)
-        if (name && strcmp(catalog->extras[i].name, name) == 0) return true;
-    return false;
-}
-
-static tb_code delete_extras(applying *a, const tb_catalog *catalog, tb_error *err)
-{
-    sqlite3_stmt *names, *s;
-    bool row = true;
-    tb_code code = tb__sql(a->store, TB__SQL_EXTRA_NAMES, &names, err);
-    while (!code && !(code = tb__step(a->store, names, &row, err)) && row) {
-        const char *name = (const char *)sqlite3_column_text(names, 0);
-        if (names_extra(catalog, name)) continue;
-        code = tb__sql(a->store, TB__SQL_EXTRA_DELETE, &s, err);
-        if (!code) sqlite3_bind_text(s, 1, name, -1, SQLITE_TRANSIENT);
-        if (!code) code = tb__run(a->store, s, err);
-        a->counts->deleted++;
-        a->store->dirty = true;
-    }
-    return code;
-}
-
 static tb_code put_all(applying *a, const tb_catalog *c, tb_error *err)
 {
     tb_code code = TB_OK;
@@ -371,8 +322,6 @@ static tb_code put_all(applying *a, const tb_catalog *c, tb_error *err)
         code = put_balancer(a, &c->balancers[i], err);
     for (size_t i = 0; !code && i < c->n_shields; i++)
         code = put_shield(a, &c->shields[i], err);
-    for (size_t i = 0; !code && i < c->n_extras; i++)
-        code = put_extra(a, &c->extras[i], err);
     return code;
 }
 
@@ -384,7 +333,7 @@ static tb_code delete_all_absent(applying *a, const tb_catalog *c, tb_error *err
     if (!code) code = delete_absent(a, &zones, c->zones, c->n_zones, sizeof *c->zones, err);
     if (!code)
         code = delete_absent(a, &accounts, c->accounts, c->n_accounts, sizeof *c->accounts, err);
-    return code ? code : delete_extras(a, c, err);
+    return code;
 }
 
 tb_code tb_store_apply_catalog(tb_store *store, const tb_catalog *catalog, int64_t now_us,
@@ -400,6 +349,7 @@ tb_code tb_store_apply_catalog(tb_store *store, const tb_catalog *catalog, int64
         catalog->has_regions ? catalog->n_regions : tb_region_default_count, &regions_changed, err);
     if (!code) code = put_all(&a, catalog, err);
     if (!code) code = delete_all_absent(&a, catalog, err);
+    if (!code) code = tb__containers_apply(store, catalog, now_us, &counts, err);
     if (code) return code;
     counts.regions = catalog->has_regions ? catalog->n_regions : tb_region_default_count;
     counts.changed += regions_changed;

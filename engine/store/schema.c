@@ -298,5 +298,18 @@ static const char v8[] =
     "CREATE TABLE secret(name TEXT PRIMARY KEY, value BLOB NOT NULL CHECK(length(value)=32),"
     " seal INTEGER NOT NULL) STRICT, WITHOUT ROWID;";
 
-const char *const tb__migrations[] = {v1, v2, v3, v4, v5, v6, v7, v8};
+/* Containers, see containers.c. kind: 0 registries, 1 applications, 2 limits of an account. What an
+ * earlier catalogue said of them is text that nobody judged: the next one declares them. */
+static const char v9[] =
+    "DELETE FROM extra WHERE name IN('registries','container_apps','container_limits');"
+    "CREATE TABLE container(kind INTEGER NOT NULL CHECK(kind IN(0,1,2)), account INTEGER NOT NULL"
+    " CHECK(account>=0), id TEXT NOT NULL, document TEXT NOT NULL, seal INTEGER NOT NULL,"
+    " PRIMARY KEY(kind,account,id)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE deployment(account INTEGER NOT NULL, app TEXT NOT NULL, status TEXT NOT NULL"
+    " CHECK(status IN('unknown','active','progressing','inactive','failing','suspended')),"
+    " asked INTEGER NOT NULL, changed_us INTEGER NOT NULL, seal INTEGER NOT NULL,"
+    " PRIMARY KEY(account,app)) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX deployment_waiting ON deployment(changed_us) WHERE status='progressing';";
+
+const char *const tb__migrations[] = {v1, v2, v3, v4, v5, v6, v7, v8, v9};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;

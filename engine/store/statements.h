@@ -72,6 +72,10 @@
     " OR EXISTS(SELECT 1 FROM json_each(z.document,'$.hostnames') h WHERE"                         \
     " instr(lower(iif(h.type='text',h.value,h.value->>'$.Value')),lower(" s "))>0))"
 
+/* A member of an account's limits: -1 where it says null, the usual where it says nothing. */
+#define TB__LIMIT(name, usual)                                                                     \
+    "iif(json_type(document,'$." name "')='null',-1,coalesce(document->>'$." name "'," usual "))"
+
 #define TB__STATEMENTS(X)                                                                          \
     X(BEGIN_WRITE, "BEGIN IMMEDIATE")                                                              \
     X(BEGIN_READ, "BEGIN")                                                                         \
@@ -219,10 +223,40 @@
     X(BALANCER_DELETE, "UPDATE balancer SET deleted_us=?2 WHERE id=?1")                            \
     X(REGIONS_CLEAR, "DELETE FROM region")                                                         \
     X(REGION_INSERT, "INSERT INTO region VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")                  \
-    X(EXTRA_GET, "SELECT document FROM extra WHERE name=?1")                                       \
-    X(EXTRA_NAMES, "SELECT name FROM extra ORDER BY name")                                         \
-    X(EXTRA_PUT, "INSERT OR REPLACE INTO extra VALUES(?1,?2)")                                     \
-    X(EXTRA_DELETE, "DELETE FROM extra WHERE name=?1")                                             \
+    /* containers: kind 0 registries, 1 applications, 2 limits */                                  \
+    X(CONTAINER_GET, "SELECT document FROM container WHERE kind=?1 AND account=?2 AND id=?3")      \
+    X(CONTAINER_PUT, "INSERT OR REPLACE INTO container VALUES(?1,?2,?3,?4,?5)")                    \
+    X(CONTAINER_DELETE, "DELETE FROM container WHERE kind=?1 AND account=?2 AND id=?3")            \
+    X(CONTAINERS, "SELECT kind,account,id FROM container")                                         \
+    X(STATUS_SAID, "SELECT ?1->>'$.status'")                                                       \
+    X(APPS_PAGE,                                                                                   \
+      "SELECT c.id,c.document->>'$.name',coalesce(c.document->>'$.description',''),d.status,"      \
+      "c.document->>'$.displayEndpoint.id',c.document->>'$.displayEndpoint.address',"              \
+      "c.document->>'$.displayEndpoint.type' FROM container c CROSS JOIN deployment d"             \
+      " ON d.account=c.account AND d.app=c.id WHERE c.kind=1 AND c.account=?1 AND c.id>?3"         \
+      " ORDER BY c.id LIMIT ?2")                                                                   \
+    X(APPS_COUNT, "SELECT count(*) FROM container WHERE kind=1 AND account=?1")                    \
+    X(LIMITS_GET,                                                                                  \
+      "SELECT " TB__LIMIT("maxNumberOfApplications", "20") ",(SELECT count(*) FROM container"      \
+      " WHERE kind=1 AND account=?1)," TB__LIMIT("maxNumberOfRegionsPerApplication", "-1") ","     \
+      TB__LIMIT("maxCpuMilliCoresPerPod", "8000") ","                                              \
+      TB__LIMIT("maxMemoryBytesPerPod", "34359738368") ","                                         \
+      TB__LIMIT("maxNumberOfInstancesPerRegion", "10") ","                                         \
+      TB__LIMIT("maxNumberOfInstancesPerApplication", "-1") ","                                    \
+      TB__LIMIT("maxNumberOfVolumesPerApplication", "2") ","                                       \
+      TB__LIMIT("maxVolumeSize", "100")                                                            \
+      " FROM container WHERE kind=2 AND account=?1 AND id=''")                                     \
+    X(REGISTRY_GET,                                                                                \
+      "SELECT document->>'$.url',coalesce(document->>'$.token_realm',''),"                         \
+      "coalesce(document->>'$.username',''),coalesce(document->>'$.secret','') FROM container"     \
+      " WHERE kind=0 AND account IN(0,?1) AND id=?2 ORDER BY account DESC LIMIT 1")                \
+    X(DEPLOYMENT_GET, "SELECT status,asked FROM deployment WHERE account=?1 AND app=?2")           \
+    X(DEPLOYMENT_PUT, "INSERT OR REPLACE INTO deployment VALUES(?1,?2,?3,?4,?5,?6)")               \
+    X(DEPLOYMENT_DELETE, "DELETE FROM deployment WHERE account=?1 AND app=?2")                     \
+    X(DEPLOYMENTS_WAITING,                                                                         \
+      "SELECT d.account,d.app,d.asked,c.document->>'$.name' FROM deployment d JOIN container c"    \
+      " ON c.kind=1 AND c.account=d.account AND c.id=d.app WHERE d.status='progressing'"           \
+      " ORDER BY d.changed_us,d.account,d.app LIMIT ?1")                                           \
     /* terms */                                                                                    \
     /* the last declaration that holds at ?2, or the first of all */                               \
     X(ACCOUNT_DECLARED,                                                                            \

@@ -59,6 +59,8 @@
     X(LOG_BLOCKS,                                                                                  \
       "SELECT b.id,b.zone,b.first_ms,b.last_ms,b.lines,b.seal,b.data,s.zone,s.zone_too,"           \
       "s.first_hour,s.last_hour FROM log_block b LEFT JOIN log_span s ON s.id=b.id ORDER BY b.id") \
+    X(CONTAINERS, "SELECT kind,account,id,document,seal FROM container")                           \
+    X(DEPLOYMENTS, "SELECT account,app,status,asked,changed_us,seal FROM deployment")              \
     X(HOURS, "SELECT c.key,c.data FROM series s JOIN chunk c ON c.key=(s.id<<18)+?4"               \
              " WHERE s.scope=?1 AND s.owner=?2 AND s.edge=?3")
 
@@ -110,6 +112,9 @@ TB_MUST_USE tb_code tb__verify_note(tb__verify *v, tb_code code, const tb_error 
 
 /* verify_logs.c: blocks of request logs and their R*Tree. */
 TB_MUST_USE tb_code tb__verify_logs(tb__verify *v, tb_error *err);
+
+/* verify_containers.c: registries, container applications, limits, deployments. */
+TB_MUST_USE tb_code tb__verify_containers(tb__verify *v, tb_error *err);
 
 /* verify_billing.c: books, invoices, ledger, late usage. */
 TB_MUST_USE tb_code tb__verify_billing(tb__verify *v, tb_error *err);

@@ -9,6 +9,7 @@
 #define TOLLBOOK_CATALOG_H
 
 #include "tollbook/alloc.h"
+#include "tollbook/container.h"
 #include "tollbook/error.h"
 #include "tollbook/region.h"
 
@@ -44,13 +45,6 @@ typedef struct tb_catalog_shield {
     const char *document;
 } tb_catalog_shield;
 
-/* Lists of further kinds (registries, container_apps, container_limits): checked to
- * be arrays or objects of JSON here, kept as canonical text. */
-typedef struct tb_catalog_extra {
-    const char *name;
-    const char *document;
-} tb_catalog_extra;
-
 typedef struct tb_catalog {
     tb_catalog_account *accounts;
     size_t n_accounts;
@@ -63,8 +57,8 @@ typedef struct tb_catalog {
     size_t n_balancers;
     tb_catalog_shield *shields;
     size_t n_shields;
-    tb_catalog_extra *extras;
-    size_t n_extras;
+    tb_container *containers; /* of all kinds */
+    size_t n_containers;
     void *memory; /* everything above lives in it */
 } tb_catalog;
 

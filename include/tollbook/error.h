@@ -49,6 +49,10 @@
     X(EVENT_TOKEN, 2, 400, "invalid_token.event_logs",                                             \
       "The continuation token is not one of this shield zone and date.")                           \
     X(INVOICE_NOT_FOUND, 2, 404, "invoice.not_found", "The requested invoice was not found.")      \
+    X(APP_NOT_FOUND, 2, 404, "container.not_found", "Application not found.")                      \
+    X(APP_SUSPENDED, 1, 409, "container.suspended", "The application is suspended.")               \
+    X(LIMITS_NOT_FOUND, 2, 404, "container.limits_not_found", "User limits not found.")            \
+    X(IMAGE, 2, 422, "registry.image_invalid", "The image cannot be found like this.")             \
     X(METHOD, 2, 405, "request.method_not_allowed", "The method is not allowed here.")             \
     X(BATCH_CONFLICT, 2, 409, "batch.conflict", "The batch id is known with other bytes.")         \
     X(TOO_LARGE, 2, 413, "request.body_too_large", "The body is larger than allowed.")             \
@@ -67,6 +71,7 @@
     X(NOT_OURS, 3, 500, "store.not_ours", "The file is not a tollbook database.")                  \
     X(NEWER, 3, 500, "store.newer", "The database was written by a newer tollbook.")               \
     X(CORRUPT, 3, 500, "store.corrupt", "The database is damaged.")                                \
+    X(REGISTRY, 3, 500, "registry.failed", "The registry did not answer as it should.")            \
     X(INTERNAL, 3, 500, "server.internal", "Internal error.")
 
 typedef enum tb_code {

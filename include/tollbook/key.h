@@ -38,7 +38,7 @@ typedef enum tb_access {
     TB_ACCESS_WHAT_IF, /* billing's roles, and the operator for all accounts */
     TB_ACCESS_INGEST,
     TB_ACCESS_OPERATOR,
-    TB_ACCESS_KEYS,
+    TB_ACCESS_KEYS, /* and the account's containers */
     TB_ACCESS_COUNT
 } tb_access;
 

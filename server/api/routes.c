@@ -23,6 +23,13 @@
         .body = ROUTE_##body_, .name = name_, .handle = handle_, .errors = ERRORS_SHIELD          \
     }
 
+#define MC(m, path, family, body_, name_, handle_, finish_)                                        \
+    {                                                                                              \
+        .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_KEYS,                             \
+        .body = ROUTE_##body_, .name = name_, .handle = handle_, .finish = finish_,                \
+        .errors = ERRORS_##family                                                                  \
+    }
+
 const route api_routes[] = {
     ROW(GET, "/statistics", STATISTICS, NO_BODY, "statistics", api_statistics, NULL),
     ROW(GET, "/pullzone", PULL_ZONES, NO_BODY, "pullzones", api_pullzones, NULL),
@@ -56,6 +63,10 @@ const route api_routes[] = {
            api_shield_events),
     SHIELD(GET, "/shield/event-logs/{id}/{date}/{token}", NO_BODY, "shield_events_next",
            api_shield_events),
+    MC(GET, "/mc/apps", CONTAINER, NO_BODY, "mc_apps", api_mc_apps, NULL),
+    MC(POST, "/mc/apps/{id}/deploy", CONTAINER, NO_BODY, "mc_deploy", api_mc_deploy,
+       api_mc_deployed),
+    MC(GET, "/mc/limits", CONTAINER, NO_BODY, "mc_limits", api_mc_limits, NULL),
     ROW(GET, "/region", NONE, NO_BODY, "region", api_region, NULL),
     ROW(GET, "/healthz", NONE, NO_BODY, "healthz", api_healthz, NULL),
     ROW(GET, "/readyz", NONE, NO_BODY, "readyz", api_readyz, NULL),

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/routes.h"
@@ -62,6 +63,7 @@ static void read_numbers(const cli_call *call, server_options *o)
     l->head_us = cli_number(call, "header-timeout-ms", l->head_us / 1000) * 1000;
     l->body_us = cli_number(call, "body-timeout-ms", l->body_us / 1000) * 1000;
     l->idle_us = cli_number(call, "idle-timeout-ms", l->idle_us / 1000) * 1000;
+    o->deploy_us = cli_number(call, "deploy-timeout-ms", o->deploy_us / 1000) * 1000;
     o->stop_us = cli_number(call, "stop-timeout-ms", o->stop_us / 1000) * 1000;
     o->body_max = (size_t)cli_number(call, "body-mb", (int64_t)(o->body_max / MIB)) * MIB;
     o->plain_max = o->body_max * 4;
@@ -76,6 +78,20 @@ static int read_secret(const cli_call *call, server_options *o)
     memcpy(o->secret, secret.bytes, sizeof o->secret);
     sodium_memzero(&secret, sizeof secret);
     return status;
+}
+
+/* Found wanting now, not when the first customer deploys. */
+static int read_hook(const cli_call *call, server_options *o)
+{
+    struct stat is;
+    o->deploy_hook = cli_text(call, "deploy-hook");
+    if (!o->deploy_hook) return 0;
+    if (strchr(o->deploy_hook, '/') && stat(o->deploy_hook, &is) == 0 && S_ISREG(is.st_mode) &&
+        access(o->deploy_hook, X_OK) == 0)
+        return 0;
+    cli_say(call, "--deploy-hook %s: must be the path, with a '/', of a program that can be run; "
+                  "no shell is started for it.", o->deploy_hook);
+    return tb_code_exit(TB_E_USAGE);
 }
 
 static int read_options(const cli_call *call, server_options *o)
@@ -94,6 +110,7 @@ static int read_options(const cli_call *call, server_options *o)
     read_numbers(call, o);
     int status = read_listen(call, o);
     if (status == 0) status = read_secret(call, o);
+    if (status == 0) status = read_hook(call, o);
     return status ? status : read_rate(call, o);
 }
 

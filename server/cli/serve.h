@@ -40,6 +40,13 @@ int cli_serve(const cli_call *call);
          .value = "FILE|-|off",                                                                    \
          .kind = CLI_TEXT,                                                                         \
          .help = "one JSON line a request, \"-\" for standard error; default off"},                \
+        {.name = "deploy-hook",                                                                    \
+         .value = "PROGRAM",                                                                       \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "run to deploy a container application: PROGRAM APP ACCOUNT; without it, "        \
+                 "deploying succeeds at once"},                                                    \
+        SERVE_NUMBER("deploy-timeout-ms", "N", 10, 86400000,                                       \
+                     "how long the hook may take before it is ended; default 300000"),             \
         SERVE_NUMBER("connections", "N", 1, 4000, "most connections at once; default 512"),        \
         SERVE_NUMBER("per-ip", "N", 0, 4000,                                                       \
                      "most connections of one address, loopback apart; 0: any; default 64"),       \

@@ -29,6 +29,7 @@ void server_defaults(server_options *o)
         .n_listen = 1,
         .threads = 1,
         .cache_bytes = (size_t)64 << 20,
+        .deploy_us = 300000000,
         .fixed_now_us = INT64_MIN,
         .limits = {.most = 512,
                    .per_ip = 64,
@@ -86,7 +87,8 @@ static tb_code open_workers(server *s, tb_error *err)
         tb_code code = tb_store_open(s->options.db, &options, &w->store, err);
         if (code != TB_OK) return code;
     }
-    return tb_store_open(s->options.db, &options, &s->desk_store, err);
+    tb_code code = tb_store_open(s->options.db, &options, &s->desk_store, err);
+    return code ? code : tb_store_open(s->options.db, &options, &s->deployer_store, err);
 }
 
 tb_code worker_lend_reader(worker *w, tb_store **ret_store, tb_error *err)
@@ -211,7 +213,10 @@ tb_code server_start(server *s, tb_error *err)
 {
     s->writer = writer_start(s->store, (writer_hooks){on_committed, s});
     s->desk = desk_start(s->desk_store);
-    bool ok = s->writer && s->desk && conns_start(s->conns) == 0;
+    const deployer_options deploys = {s->options.deploy_hook, s->options.deploy_us,
+                                      s->options.fixed_now_us};
+    if (s->writer) s->deployer = deployer_start(&deploys, s->deployer_store, s->writer);
+    bool ok = s->writer && s->desk && s->deployer && conns_start(s->conns) == 0;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
         ok = s->workers[i].daemon != NULL;
@@ -248,7 +253,9 @@ bool server_stop(server *s)
     listen_stop(s->listener);
     conns_drain(s->conns);
     desk_stop(s->desk);
+    deployer_halt(s->deployer);
     if (!wait_for_clients(s)) return false;
+    deployer_join(s->deployer);
     writer_stop(s->writer);
     for (unsigned i = 0; i < s->options.threads; i++) {
         MHD_stop_daemon(s->workers[i].daemon);
@@ -259,6 +266,8 @@ bool server_stop(server *s)
     s->writer = NULL;
     desk_free(s->desk);
     s->desk = NULL;
+    deployer_free(s->deployer);
+    s->deployer = NULL;
     return true;
 }
 
@@ -290,6 +299,7 @@ void server_free(server *s)
     window_free(s->log_window);
     pool_free(s->pool);
     tb_store_close(s->desk_store);
+    tb_store_close(s->deployer_store);
     if (s->store) tb_store_checkpoint(s->store, true);
     tb_store_close(s->store);
     free(s);

@@ -2,6 +2,7 @@
  *
  *     acceptor --hands sockets--> worker 1..N --jobs--> writer --commit--> version, keys
  *                                            '--long reads--> desk
+ *     deployer --runs the hook for what waits in the store, notes how it ended--> writer
  *
  * server_open makes everything that can fail with a sentence; server_run serves until server_stop
  * is asked for; server_free lets go. One server a process is what signals assume, not this. */
@@ -11,6 +12,7 @@
 #include "http/accesslog.h"
 #include "http/cache.h"
 #include "http/conns.h"
+#include "http/deployer.h"
 #include "http/desk.h"
 #include "http/figures.h"
 #include "http/keys.h"
@@ -35,6 +37,8 @@ typedef struct server_options {
     bool search_paged;      /* GET /pullzone?search=X without page is a page */
     bool has_secret;        /* the texts of keys are sealed, and shown by GET /apikey */
     uint8_t secret[TB_KEY_SECRET];
+    const char *deploy_hook; /* a program that deploys container applications, or NULL */
+    int64_t deploy_us;       /* how long one deployment may take */
     int64_t fixed_now_us;   /* INT64_MIN: the clock's */
     conns_limits limits;
     size_t body_max;   /* longest body as sent */
@@ -80,6 +84,8 @@ typedef struct server {
     writer *writer;
     tb_store *desk_store; /* a reader: the desk's */
     desk *desk;
+    tb_store *deployer_store; /* a reader: the deployer's */
+    deployer *deployer;
     listener *listener;
     accesslog *log;
     uint8_t event_secret[TB_EVENT_SECRET]; /* of the continuation tokens of shield events */

@@ -34,7 +34,7 @@ SERVER = {"feed", "http", "api", "cli", "main"}
 
 PUBLIC = {
     "alloc": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",
-    "metrics": "model", "region": "model", "catalog": "model", "pullzone": "model", "key": "model", "edge": "model",
+    "metrics": "model", "region": "model", "catalog": "model", "container": "model", "pullzone": "model", "key": "model", "edge": "model",
     "intake": "intake",
     "grid": "rollup", "rollup": "rollup",
     "range": "stats", "series": "stats",
@@ -45,6 +45,7 @@ PUBLIC = {
     "whatif": "whatif",
     "advice": "advice", "forecast": "advice", "percentile": "advice", "breakeven": "advice", "solve": "advice",
     "requestlog": "logs", "logstore": "store", "event": "events", "eventstore": "store",
+    "containerstore": "store",
     "store": "store", "zones": "store", "charges": "store", "terms": "store",
     "shadow": "store", "scenarios": "store",
 }

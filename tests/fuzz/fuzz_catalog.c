@@ -86,8 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (size_t i = 0; i < c.n_accounts; i++)
         check_document(c.accounts[i].document);
-    for (size_t i = 0; i < c.n_extras; i++)
-        check_document(c.extras[i].document);
+    for (size_t i = 0; i < c.n_containers; i++)
+        check_document(c.containers[i].document);
     check_zones(&c);
     check_balancers(&c);
     check_regions(&c);

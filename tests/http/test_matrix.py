@@ -32,6 +32,7 @@ IDS = {
     f"/shield/event-logs/?/{DAY}/": ("41", "42"),
     f"/shield/event-logs/?/{DAY}/0": ("41", "42"),
     "/shield/event-logs/?/export": ("41", "42"),
+    "/mc/apps/?/deploy": ("shop", "desk"),
     "/keys/?": (None, None),
 }
 # The last 24 hours before the harness's clock.
@@ -52,6 +53,8 @@ class Matrix(Case):
             {"id": 7, "account": 1, "created": "2026-01-10T00:00:00Z", "deleted": None, "zones": [101]},
             {"id": 8, "account": 2, "created": "2026-01-10T00:00:00Z", "deleted": None, "zones": [201]}]
         catalog["shield_zones"] = [{"id": 41, "account": 1}, {"id": 42, "account": 2}]
+        catalog["container_apps"] = [{"id": "shop", "account": 1, "name": "shop"},
+                                     {"id": "desk", "account": 2, "name": "desk"}]
         cls.more(catalog)
         db = server.db
         run("apply", "--db", db, "-", stdin=json.dumps(catalog).encode())

@@ -105,7 +105,7 @@ START_TEST(what_is_absent_has_its_default)
     ck_assert_uint_eq(c.balancers[0].n_zones, 0);
     ck_assert(!c.has_regions);
     ck_assert_uint_eq(c.n_regions, 0);
-    ck_assert_uint_eq(c.n_extras, 0);
+    ck_assert_uint_eq(c.n_containers, 0);
     tb_catalog_release(&c);
 }
 END_TEST
@@ -137,19 +137,6 @@ START_TEST(documents_keep_number_texts)
                      "\"settings\":{\"BlockedIps\":[\"a\"],"
                      "\"PriceOverride\":0.000000004699383}}");
     tb_catalog_release(&c);
-}
-END_TEST
-
-START_TEST(further_kinds_are_kept_as_text)
-{
-    tb_catalog c = take("{\"accounts\":[],\"registries\":[{\"b\":1, \"a\":2}],"
-                        "\"container_apps\":[],\"container_limits\":{}}");
-    ck_assert_uint_eq(c.n_extras, 3);
-    ck_assert_str_eq(c.extras[0].name, "registries");
-    ck_assert_str_eq(c.extras[0].document, "[{\"a\":2,\"b\":1}]");
-    tb_catalog_release(&c);
-    refused("{\"accounts\":[],\"registries\":3}", "registries",
-            "Must be an array or an object, is a number.");
 }
 END_TEST
 
@@ -581,7 +568,6 @@ int main(void)
     tcase_add_test(t, what_is_absent_has_its_default);
     tcase_add_test(t, lists_may_come_in_any_order);
     tcase_add_test(t, documents_keep_number_texts);
-    tcase_add_test(t, further_kinds_are_kept_as_text);
     tcase_add_test(t, a_zone_has_one_balancer_at_a_time);
     tcase_add_test(t, regions_carry_all_their_fields);
     tcase_add_test(t, regions_take_continent_and_price_from_their_billing_region);

@@ -1,0 +1,82 @@
+/* Containers in the store: what a catalogue declared, and how the deployments of applications
+ * stand. Whatever is read is asked for with its account: another's is as one that is not there.
+ *
+ * An application's status is declared first; deployments change it from then on, and a catalogue
+ * again where it says another status than before. A deployment that is asked for makes it
+ * `progressing`, and is one that waits until tb_store_deployed tells how it ended. One that was
+ * asked for meanwhile waits on. */
+#ifndef TOLLBOOK_CONTAINERSTORE_H
+#define TOLLBOOK_CONTAINERSTORE_H
+
+#include "tollbook/container.h"
+#include "tollbook/range.h"
+#include "tollbook/store.h"
+
+typedef struct tb_app {
+    const char *id, *name, *description, *status;
+    const char *endpoint_id, *endpoint_address, *endpoint_type; /* all NULL: it has none */
+} tb_app;
+
+/* Applications of an account, ascending by id. */
+typedef struct tb_app_page {
+    tb_app *apps;
+    size_t n;
+    void *memory; /* everything above; tb_app_page_release */
+} tb_app_page;
+
+/* The first `limit` ids above `after` ("": from the beginning). */
+TB_MUST_USE tb_code tb_store_apps(tb_store *store, int64_t account, tb_text after, int64_t limit,
+                                  tb_app_page *ret_page, tb_error *err);
+void tb_app_page_release(tb_app_page *page);
+TB_MUST_USE tb_code tb_store_count_apps(tb_store *store, int64_t account, int64_t *ret_n,
+                                        tb_error *err);
+
+/* Limits as they are answered, in this order. -1: none. */
+typedef enum tb_limit {
+    TB_LIMIT_APPS,
+    TB_LIMIT_EXISTING_APPS, /* counted */
+    TB_LIMIT_REGIONS,
+    TB_LIMIT_CPU,
+    TB_LIMIT_MEMORY,
+    TB_LIMIT_INSTANCES_PER_REGION,
+    TB_LIMIT_INSTANCES,
+    TB_LIMIT_VOLUMES,
+    TB_LIMIT_VOLUME_SIZE,
+    TB_LIMIT_COUNT
+} tb_limit;
+const char *tb_limit_name(tb_limit limit);
+/* What the account's declaration leaves out has the public default. TB_E_LIMITS_NOT_FOUND: it has
+ * no declaration. */
+TB_MUST_USE tb_code tb_store_limits(tb_store *store, int64_t account,
+                                    int64_t ret_limits[TB_LIMIT_COUNT], tb_error *err);
+
+typedef struct tb_registry {
+    char url[TB_CONTAINER_ORIGIN_MAX + 1];
+    char realm[TB_CONTAINER_REALM_MAX + 1];     /* "": none declared */
+    char username[TB_CONTAINER_USER_MAX + 1];   /* "": none */
+    char secret[TB_CONTAINER_SECRET_MAX + 1];   /* the name of its password */
+} tb_registry;
+/* The account's registry of this id, else the one that is every account's. *ret_found. */
+TB_MUST_USE tb_code tb_store_registry(tb_store *store, int64_t account, tb_text id,
+                                      tb_registry *ret_registry, bool *ret_found, tb_error *err);
+
+/* --- deployments --- */
+
+typedef struct tb_deployment {
+    int64_t account, asked; /* asked: the how manieth of the application */
+    char app[TB_CONTAINER_ID_MAX + 1];
+    char name[256];
+} tb_deployment;
+
+/* Asks for one, in the caller's transaction; at_once: it is done with that. TB_E_APP_NOT_FOUND,
+ * TB_E_APP_SUSPENDED. */
+TB_MUST_USE tb_code tb_store_deploy(tb_store *store, int64_t account, tb_text app, bool at_once,
+                                    int64_t now_us, tb_error *err);
+/* Those that wait, longest first; at most `cap`. */
+TB_MUST_USE tb_code tb_store_deployments(tb_store *store, tb_deployment *ret, size_t cap,
+                                         size_t *ret_n, tb_error *err);
+/* How one ended, in the caller's transaction. One that is not the last asked for changes nothing. */
+TB_MUST_USE tb_code tb_store_deployed(tb_store *store, const tb_deployment *deployment,
+                                      bool succeeded, int64_t now_us, tb_error *err);
+
+#endif

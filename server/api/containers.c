@@ -1,0 +1,165 @@
+/* GET /mc/apps and /mc/limits (contract 6). A cursor is the last id of a page, with a check over it
+ * and the account, so that one that was made up, cut or is another account's is refused. */
+#include <inttypes.h>
+#include <sodium.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "api/handlers.h"
+#include "http/query.h"
+#include "tollbook/containerstore.h"
+#include "tollbook/json.h"
+
+#define LIMIT_USUAL 20
+#define LIMIT_MAX   1000
+
+/* --- cursors --- */
+
+#define CURSOR_CHECK 8
+#define CURSOR_BYTES (CURSOR_CHECK + TB_CONTAINER_ID_MAX)
+#define CURSOR_TEXT  sodium_base64_ENCODED_LEN(CURSOR_BYTES, sodium_base64_VARIANT_URLSAFE_NO_PADDING)
+
+static void check_of(int64_t account, tb_text id, unsigned char out[CURSOR_CHECK])
+{
+    const uint64_t hash = XXH3_64bits_withSeed(id.data, id.len, (uint64_t)account);
+    memcpy(out, &hash, CURSOR_CHECK);
+}
+
+static void put_cursor(int64_t account, const char *id, tb_buf *out)
+{
+    unsigned char bytes[CURSOR_BYTES];
+    char text[CURSOR_TEXT];
+    const size_t len = strnlen(id, TB_CONTAINER_ID_MAX);
+    check_of(account, (tb_text){id, len}, bytes);
+    memcpy(bytes + CURSOR_CHECK, id, len);
+    sodium_bin2base64(text, sizeof text, bytes, CURSOR_CHECK + len,
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    tb_buf_fmt(out, "\"%s\"", text);
+}
+
+/* The id in a cursor, within `bytes`. */
+static bool read_cursor(int64_t account, tb_text cursor, unsigned char bytes[CURSOR_BYTES],
+                        tb_text *ret_id)
+{
+    unsigned char check[CURSOR_CHECK];
+    size_t len = 0;
+    if (sodium_base642bin(bytes, CURSOR_BYTES, cursor.data, cursor.len, NULL, &len, NULL,
+                          sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0 ||
+        len <= CURSOR_CHECK)
+        return false;
+    *ret_id = (tb_text){(const char *)bytes + CURSOR_CHECK, len - CURSOR_CHECK};
+    check_of(account, *ret_id, check);
+    return memcmp(check, bytes, CURSOR_CHECK) == 0;
+}
+
+/* --- the list --- */
+
+typedef struct params {
+    int64_t limit;
+    tb_text cursor;
+    unsigned char bytes[CURSOR_BYTES];
+    tb_text after;
+} params;
+
+static const query_spec specs[] = {
+    {"limit", QUERY_INT, offsetof(params, limit)},
+    {"nextCursor", QUERY_TEXT, offsetof(params, cursor)},
+};
+
+static tb_code read_params(request *r, params *p, tb_error *err)
+{
+    tb_text query = request_query(r);
+    *p = (params){.limit = LIMIT_USUAL};
+    tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, p,
+                               r->scratch, err);
+    if (code) return code;
+    if (p->limit < 1 || p->limit > LIMIT_MAX)
+        return tb_fail(err, TB_E_VALIDATION, "limit", "limit is 1 to 1000.");
+    if (p->cursor.len && !read_cursor(r->account, p->cursor, p->bytes, &p->after))
+        return tb_fail(err, TB_E_VALIDATION, "nextCursor",
+                       "nextCursor is the cursor of an earlier page, as it was answered.");
+    return TB_OK;
+}
+
+static void put_text(tb_buf *out, const char *before, const char *text)
+{
+    tb_buf_str(out, before);
+    tb_json_string(out, text, strlen(text));
+}
+
+static void put_app(tb_buf *out, const tb_app *app)
+{
+    put_text(out, "{\"id\":", app->id);
+    put_text(out, ",\"name\":", app->name);
+    put_text(out, ",\"description\":", app->description);
+    tb_buf_str(out, ",\"displayEndpoint\":");
+    if (app->endpoint_id) {
+        put_text(out, "{\"id\":", app->endpoint_id);
+        put_text(out, ",\"address\":", app->endpoint_address);
+        put_text(out, ",\"type\":", app->endpoint_type);
+        tb_buf_str(out, "}");
+    } else {
+        tb_buf_str(out, "null");
+    }
+    put_text(out, ",\"status\":", app->status);
+    tb_buf_str(out, "}");
+}
+
+/* One more is read than is shown: whether there is a next page. */
+static tb_code put_page(request *r, const params *p, tb_error *err)
+{
+    tb_app_page page;
+    int64_t total = 0;
+    tb_store *store = r->worker->store;
+    tb_code code = tb_store_count_apps(store, r->account, &total, err);
+    if (!code) code = tb_store_apps(store, r->account, p->after, p->limit + 1, &page, err);
+    if (code) return code;
+    tb_buf *out = request_text(r);
+    const bool more = page.n > (size_t)p->limit;
+    const size_t shown = page.n - more;
+    tb_buf_str(out, "{\"items\":[");
+    for (size_t i = 0; i < shown; i++) {
+        if (i) tb_buf_str(out, ",");
+        put_app(out, &page.apps[i]);
+    }
+    tb_buf_fmt(out, "],\"meta\":{\"totalItems\":%" PRId64 "},\"cursor\":", total);
+    if (more) put_cursor(r->account, page.apps[shown - 1].id, out);
+    else tb_buf_str(out, "null");
+    tb_buf_str(out, "}");
+    tb_app_page_release(&page);
+    return tb_buf_check(out, err);
+}
+
+void api_mc_apps(request *r)
+{
+    params p;
+    tb_error err;
+    tb_code code = read_params(r, &p, &err);
+    if (!code) code = tb_store_read_begin(r->worker->store, &err);
+    if (!code) {
+        code = put_page(r, &p, &err);
+        tb_store_read_end(r->worker->store);
+    }
+    if (code) request_fail_as(r, &err);
+    else request_answer_text(r, 200, "application/json");
+}
+
+/* --- limits --- */
+
+void api_mc_limits(request *r)
+{
+    int64_t limits[TB_LIMIT_COUNT];
+    tb_error err;
+    if (tb_store_limits(r->worker->store, r->account, limits, &err) != TB_OK) {
+        request_fail_as(r, &err);
+        return;
+    }
+    tb_buf *out = request_text(r);
+    for (int i = 0; i < TB_LIMIT_COUNT; i++) {
+        tb_buf_fmt(out, "%c\"%s\":", i ? ',' : '{', tb_limit_name((tb_limit)i));
+        if (limits[i] < 0) tb_buf_str(out, "null");
+        else tb_buf_fmt(out, "%" PRId64, limits[i]);
+    }
+    tb_buf_str(out, "}");
+    request_answer_text(r, 200, "application/json");
+}

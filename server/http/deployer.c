@@ -1,0 +1,227 @@
+/* Threads over one reader under one lock. What each is at is listed, so that nobody else takes it;
+ * what was asked for again meanwhile is found by the same look that finds the next. */
+#include "http/deployer.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "http/clock.h"
+#include "http/hook.h"
+#include "tollbook/containerstore.h"
+
+#define AGAIN_S 1 /* after a failure of the store's */
+
+typedef struct deployer_thread {
+    deployer *all;
+    pthread_t thread;
+    bool busy;
+    tb_deployment at;
+    write_job job;
+    bool succeeded, noted;
+} deployer_thread;
+
+struct deployer {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    deployer_options options;
+    tb_store *store;
+    writer *writer;
+    bool stop;
+    int stop_fd;
+    uint64_t woken; /* counts calls, so that none is missed while threads look */
+    unsigned running;
+    deployer_thread threads[DEPLOYER_THREADS];
+};
+
+/* --- one deployment --- */
+
+static void say_line(void *ctx, const char *text)
+{
+    const tb_deployment *at = ctx;
+    fprintf(stderr, "tollbook serve: deploying %s of account %" PRId64 ": %s\n", at->app,
+            at->account, text);
+}
+
+static hook_end run_hook(deployer_thread *t)
+{
+    const deployer *d = t->all;
+    char account[24], app_is[128], account_is[64], name_is[300], reason[HOOK_REASON], line[256];
+    snprintf(account, sizeof account, "%" PRId64, t->at.account);
+    snprintf(app_is, sizeof app_is, "TOLLBOOK_APP_ID=%s", t->at.app);
+    snprintf(account_is, sizeof account_is, "TOLLBOOK_APP_ACCOUNT=%s", account);
+    snprintf(name_is, sizeof name_is, "TOLLBOOK_APP_NAME=%s", t->at.name);
+    char *program = (char *)(uintptr_t)d->options.hook;
+    char *const arguments[] = {program, t->at.app, account, NULL};
+    char *const environment[] = {app_is, account_is, name_is, NULL};
+    const hook_call call = {.arguments = arguments, .environment = environment,
+                            .limit_us = d->options.limit_us, .stop_fd = d->stop_fd,
+                            .line = say_line, .ctx = &t->at};
+    hook_end end = hook_run(&call, reason);
+    snprintf(line, sizeof line, end == HOOK_FAILED ? "failed: the hook: %s" : "done", reason);
+    if (end != HOOK_STOPPED) say_line(&t->at, line);
+    return end;
+}
+
+/* --- noting its end --- */
+
+static tb_code note(write_job *job, tb_store *store, tb_error *err)
+{
+    const deployer_thread *t = job->owner;
+    const int64_t fixed_us = t->all->options.fixed_now_us;
+    return tb_store_deployed(store, &t->at, t->succeeded,
+                             fixed_us == INT64_MIN ? clock_wall_us() : fixed_us, err);
+}
+
+static void noted(write_job *job)
+{
+    deployer_thread *t = job->owner;
+    pthread_mutex_lock(&t->all->lock);
+    t->noted = true;
+    pthread_cond_broadcast(&t->all->wake);
+    pthread_mutex_unlock(&t->all->lock);
+}
+
+/* Until it is durable: what was deployed must not be deployed again because a disk was full. The
+ * lock is held, but not while the writer is at it. */
+static void note_end(deployer_thread *t)
+{
+    deployer *d = t->all;
+    tb_error err;
+    for (;;) {
+        t->noted = false;
+        t->job = (write_job){.run = note, .done = noted, .owner = t};
+        pthread_mutex_unlock(&d->lock);
+        tb_code code = writer_submit(d->writer, &t->job, &err);
+        pthread_mutex_lock(&d->lock);
+        while (!code && !t->noted)
+            pthread_cond_wait(&d->wake, &d->lock);
+        if (!code) code = t->job.code;
+        if (!code || d->stop) return;
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec += AGAIN_S;
+        pthread_cond_timedwait(&d->wake, &d->lock, &until);
+    }
+}
+
+/* --- the threads --- */
+
+static bool is_taken(const deployer *d, const tb_deployment *one)
+{
+    for (int i = 0; i < DEPLOYER_THREADS; i++)
+        if (d->threads[i].busy && d->threads[i].at.account == one->account &&
+            strcmp(d->threads[i].at.app, one->app) == 0)
+            return true;
+    return false;
+}
+
+/* The first that waits and nobody is at. One more is read than there are threads at work. */
+static bool take_next(deployer_thread *t)
+{
+    deployer *d = t->all;
+    tb_deployment waiting[DEPLOYER_THREADS];
+    size_t n = 0;
+    if (tb_store_deployments(d->store, waiting, DEPLOYER_THREADS, &n, NULL) != TB_OK) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (is_taken(d, &waiting[i])) continue;
+        t->at = waiting[i];
+        t->busy = true;
+        return true;
+    }
+    return false;
+}
+
+static void work(deployer_thread *t)
+{
+    deployer *d = t->all;
+    pthread_mutex_unlock(&d->lock);
+    const hook_end end = d->options.hook ? run_hook(t) : HOOK_DONE;
+    pthread_mutex_lock(&d->lock);
+    t->succeeded = end == HOOK_DONE;
+    if (end != HOOK_STOPPED) note_end(t);
+    t->busy = false;
+}
+
+static void *run(void *arg)
+{
+    deployer_thread *t = arg;
+    deployer *d = t->all;
+    pthread_mutex_lock(&d->lock);
+    while (!d->stop) {
+        const uint64_t seen = d->woken;
+        if (take_next(t)) {
+            work(t);
+            continue;
+        }
+        while (!d->stop && d->woken == seen)
+            pthread_cond_wait(&d->wake, &d->lock);
+    }
+    pthread_mutex_unlock(&d->lock);
+    return NULL;
+}
+
+deployer *deployer_start(const deployer_options *options, tb_store *store, writer *to)
+{
+    deployer *d = calloc(1, sizeof *d);
+    if (!d) return NULL;
+    pthread_condattr_t attr;
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&d->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    d->options = *options;
+    d->store = store;
+    d->writer = to;
+    d->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    bool ok = d->stop_fd >= 0;
+    for (int i = 0; ok && i < DEPLOYER_THREADS; i++) {
+        d->threads[i].all = d;
+        ok = pthread_create(&d->threads[i].thread, NULL, run, &d->threads[i]) == 0;
+        d->running += ok;
+    }
+    if (ok) return d;
+    deployer_halt(d);
+    deployer_join(d);
+    deployer_free(d);
+    return NULL;
+}
+
+void deployer_wake(deployer *d)
+{
+    pthread_mutex_lock(&d->lock);
+    d->woken++;
+    pthread_cond_broadcast(&d->wake);
+    pthread_mutex_unlock(&d->lock);
+}
+
+void deployer_halt(deployer *d)
+{
+    const uint64_t one = 1;
+    pthread_mutex_lock(&d->lock);
+    d->stop = true;
+    pthread_cond_broadcast(&d->wake);
+    pthread_mutex_unlock(&d->lock);
+    if (d->stop_fd >= 0 && write(d->stop_fd, &one, sizeof one) < 0)
+        return; /* cannot be: the counter is far from full */
+}
+
+void deployer_join(deployer *d)
+{
+    for (unsigned i = 0; i < d->running; i++)
+        pthread_join(d->threads[i].thread, NULL);
+}
+
+void deployer_free(deployer *d)
+{
+    if (!d) return;
+    if (d->stop_fd >= 0) close(d->stop_fd);
+    pthread_cond_destroy(&d->wake);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+}
