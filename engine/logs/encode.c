@@ -21,19 +21,15 @@ static const uint8_t kinds[TB__LOG_COUNT] = {
 #undef TB_X
 };
 
-static const size_t members[TB__LOG_COUNT] = {
-#define TB_X(name, kind, member) [TB__LOG_##name] = offsetof(tb_logline, member),
-    TB__LOG_COLUMNS(TB_X)
-#undef TB_X
-};
-
 /* A TEXT column in the making. */
 typedef struct texts {
     uint16_t slot[SLOTS]; /* entry + 1 */
-    uint64_t hash[TB_LOGBLOCK_LINES];
+    uint64_t key[TB_LOGBLOCK_LINES];
     tb_text entry[TB_LOGBLOCK_LINES];
     uint16_t code[TB_LOGBLOCK_LINES]; /* as stored */
     size_t n, mask;
+    uint64_t last;      /* key of the row before, and its entry + 1: rows often agree */
+    uint16_t last_code; /* 0: there is none */
     bool any; /* some row has text */
 } texts;
 
@@ -164,6 +160,7 @@ static void start_builders(tb_logpack *pack, size_t lines)
             memset(t->slot, 0, slots * sizeof *t->slot);
             t->mask = slots - 1;
             t->n = 0;
+            t->last_code = 0;
             t->any = false;
         }
         if (b) {
@@ -174,31 +171,52 @@ static void start_builders(tb_logpack *pack, size_t lines)
     }
 }
 
-static uint64_t hash_of(tb_text text)
+/* What a text is known by: a short one by its bytes and length, with no doubt; a longer one by its
+ * hash, whose top byte is LONG, and then by its bytes. */
+#define LONG (UINT64_C(0xff) << 56)
+
+static uint64_t key_of(tb_text text)
 {
-    if (text.len > 8) return XXH3_64bits(text.data, text.len);
-    uint64_t word = 0;
-    if (text.len) memcpy(&word, text.data, text.len);
-    word = (word ^ text.len << 56) * UINT64_C(0x9E3779B97F4A7C15);
-    return word ^ word >> 29;
+    const char *p = text.data;
+    const size_t len = text.len;
+    if (len > 7) return XXH3_64bits(p, len) | LONG;
+    uint64_t key = (uint64_t)len << 56;
+    if (len >= 4) {
+        uint32_t first, last; /* they overlap where both say the same */
+        memcpy(&first, p, 4);
+        memcpy(&last, p + len - 4, 4);
+        return key | first | (uint64_t)last << 8 * (len - 4);
+    }
+    for (size_t i = 0; i < len; i++)
+        key |= (uint64_t)(unsigned char)p[i] << 8 * i;
+    return key;
+}
+
+static bool is_entry(const texts *t, size_t e, uint64_t key, tb_text text)
+{
+    if (t->key[e] != key) return false;
+    return key < LONG || (t->entry[e].len == text.len &&
+                          memcmp(t->entry[e].data, text.data, text.len) == 0);
 }
 
 static void add_text(texts *t, size_t row, tb_text text)
 {
-    const uint64_t hash = hash_of(text);
-    size_t at = hash & t->mask;
-    t->any |= text.len > 0;
-    for (; t->slot[at]; at = (at + 1) & t->mask) {
-        const size_t e = t->slot[at] - 1u;
-        if (t->hash[e] != hash || t->entry[e].len != text.len ||
-            (text.len && memcmp(t->entry[e].data, text.data, text.len) != 0))
-            continue;
-        t->code[row] = t->slot[at];
+    const uint64_t key = key_of(text);
+    if (t->last_code && key == t->last && is_entry(t, t->last_code - 1u, key, text)) {
+        t->code[row] = t->last_code;
         return;
     }
-    t->hash[t->n] = hash;
+    size_t at = key * UINT64_C(0x9E3779B97F4A7C15) >> 40 & t->mask;
+    t->last = key;
+    for (; t->slot[at]; at = (at + 1) & t->mask) {
+        if (!is_entry(t, t->slot[at] - 1u, key, text)) continue;
+        t->code[row] = t->last_code = t->slot[at];
+        return;
+    }
+    t->any |= text.len > 0;
+    t->key[t->n] = key;
     t->entry[t->n] = text;
-    t->slot[at] = (uint16_t)++t->n;
+    t->slot[at] = t->last_code = (uint16_t)++t->n;
     t->code[row] = 0;
 }
 
@@ -244,11 +262,13 @@ static void add_number(numbers *v, size_t row, uint64_t value)
 
 static void add_line(tb_logpack *pack, size_t row, const tb_logline *line)
 {
-    for (int c = 0; c < TB__LOG_COUNT; c++) {
-        const void *member = (const char *)line + members[c];
-        if (pack->text[c]) add_text(pack->text[c], row, *(const tb_text *)member);
-        if (pack->number[c]) add_number(pack->number[c], row, *(const uint64_t *)member);
-    }
+#define TB_X(name, kind, member) ADD_##kind(TB__LOG_##name, member)
+#define ADD_TEXT(c, member) add_text(pack->text[c], row, line->member);
+#define ADD_NUMBER(c, member) add_number(pack->number[c], row, line->member);
+#define ADD_BINARY(c, member)
+#define ADD_TIME(c, member)
+    TB__LOG_COLUMNS(TB_X)
+#undef TB_X
     add_ip(pack->binary[TB__LOG_IP], row, line->ip);
     add_id(pack->binary[TB__LOG_ID], row, line->id);
 }

@@ -1,11 +1,16 @@
 /* A line's columns. The line was accepted by intake, so nothing is judged here: columns are where
  * intake found them, and a text that says nothing ("-") becomes an absent one. */
+#include "intake/chars.h"
 #include "intake/line.h"
 #include "tollbook/requestlog.h"
 
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
-#define PIPES 14
+#define PIPES      14
+#define SCHEME_MAX 16
 
 static tb_text between(const char *from, const char *to)
 {
@@ -51,22 +56,53 @@ static void split_url(tb_text url, tb_logline *line)
 {
     line->origin = (tb_text){url.data, 0};
     line->path = url;
-    const char *colon = url.len ? memchr(url.data, ':', url.len < 16 ? url.len : 16) : NULL;
-    const char *end = url.data + url.len;
-    if (!colon || end - colon < 3 || colon[1] != '/' || colon[2] != '/') return;
+    const char *end = url.data + url.len, *colon = url.data;
+    while (colon < end && colon - url.data < SCHEME_MAX && *colon != ':')
+        colon++;
+    if (end - colon < 3 || colon[0] != ':' || colon[1] != '/' || colon[2] != '/') return;
     const char *host = colon + 3, *slash = memchr(host, '/', (size_t)(end - host));
     line->origin = between(url.data, slash ? slash : end);
     line->path = between(slash ? slash : end, end);
 }
 
-/* Where the pipes are; returns how many, at most PIPES. */
+#if defined(__SSE2__)
+/* The pipes among 64 bytes, as bits. */
+static uint64_t pipes_of(const char *p)
+{
+    const __m128i pipe = _mm_set1_epi8('|');
+    uint64_t set = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        const __m128i here = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
+        set |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(here, pipe)) << 16 * i;
+    }
+    return set;
+}
+#endif
+
+/* Where the pipes are; returns how many, at most PIPES. 64 bytes are compared at once where the
+ * processor is known to do that. */
 static unsigned find_pipes(const char *line, size_t len, const char *at[PIPES])
 {
     unsigned n = 0;
     const char *p = line, *end = line + len;
+#if defined(__SSE2__)
+    for (; end - p >= 64; p += 64)
+        for (uint64_t set = pipes_of(p); set; set &= set - 1) {
+            at[n++] = p + __builtin_ctzll(set);
+            if (n == PIPES) return n;
+        }
+#endif
     while (n < PIPES && (p = memchr(p, '|', (size_t)(end - p))) != NULL)
         at[n++] = p++;
     return n;
+}
+
+/* The thirteen digits that every time from 2001 to 2286 has, which end here; else what they say. */
+static int64_t read_time(const char *from, const char *end)
+{
+    if (end - from != 13) return (int64_t)number(significant(between(from, end)));
+    return (int64_t)(tb__digits_value(tb__digits_before(end - 8, 5)) * 100000000 +
+                     tb__digits_value(tb__digits_before(end, 8)));
 }
 
 static void read_pipe(const char *line, size_t len, tb_logline *ret)
@@ -75,7 +111,7 @@ static void read_pipe(const char *line, size_t len, tb_logline *ret)
     const char *end = line + len;
     bool extended = find_pipes(line, len, p) == PIPES;
     *ret = (tb_logline){
-        .time_ms = (int64_t)number(significant(between(p[1] + 1, p[2]))),
+        .time_ms = read_time(p[1] + 1, p[2]),
         .bytes = number(significant(between(p[2] + 1, p[3]))),
         .body_bytes = UINT64_MAX,
         .cache = or_absent(between(line, p[0])),
@@ -142,9 +178,13 @@ int64_t tb_logline_time(const tb_log_layout *layout, const char *line, size_t le
         tb_logline_read(layout, line, len, &whole);
         return whole.time_ms;
     }
-    const char *end = line + len;
-    const char *status = memchr(line, '|', len);
-    const char *time = status ? memchr(status + 1, '|', (size_t)(end - status - 1)) : NULL;
-    const char *stop = time ? memchr(time + 1, '|', (size_t)(end - time - 1)) : NULL;
-    return stop ? (int64_t)number(significant(between(time + 1, stop))) : 0;
+    const char *end = line + len, *status = line;
+    while (status < end && *status != '|')
+        status++;
+    if (end - status < 6) return 0;
+    const char *time = status + 5; /* a status has three digits */
+    const char *stop = end - time > 13 && time[13] == '|'
+                           ? time + 13
+                           : memchr(time, '|', (size_t)(end - time));
+    return stop ? read_time(time, stop) : 0;
 }

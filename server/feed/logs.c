@@ -1,6 +1,6 @@
 /* Gathering lines by zone, and packing them.
  *
- * A line is copied once, behind the others of its zone, as the block that it came in is overwritten
+ * A line is copied once, to the others of its zone, as the block that it came in is overwritten
  * by the next. A zone's lines are packed when they fill a block; all are packed when together they
  * take the room there is, and at the end of a segment. Packed blocks wait for the segment's
  * transaction; when they too have become many, the worker says that it is full, and its segment
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_ALL   ((size_t)192 << 20) /* gathered lines of all workers together */
+#define ROOM_ALL   ((size_t)128 << 20) /* gathered lines of all workers together */
 #define PACKED_MAX ((size_t)64 << 20)  /* packed blocks of a worker: its segment ends */
 #define HOUR_MS    INT64_C(3600000)
 
@@ -20,10 +20,21 @@ typedef struct head {
     uint32_t len;
 } head;
 
+/* A zone's memory is a list of chunks, which are used again: a small one first, for most zones have
+ * few lines, then larger ones; a line that fits none has one of its own. */
+enum { SMALL, LARGE, SIZES };
+static const size_t sizes[SIZES] = {4096, 32768};
+
+typedef struct chunk {
+    struct chunk *next;
+    size_t len, cap;
+    char bytes[];
+} chunk;
+
 typedef struct gathered {
     int64_t zone;
-    char *bytes;
-    size_t len, cap;
+    chunk *first, *last;
+    size_t bytes; /* of its lines */
     uint32_t lines;
     bool extended;
 } gathered;
@@ -39,6 +50,7 @@ struct feed_logs {
     gathered *zones;    /* by tb_logged.number */
     uint32_t *touched;  /* numbers of the zones that hold memory */
     size_t n_touched, used; /* used: bytes of their memory */
+    chunk *spare[SIZES];
     packed *list;
     size_t n_list, cap_list;
     tb_buf blocks;
@@ -80,13 +92,49 @@ feed_logs *feed_logs_new(const feed_keeper *keeper)
     return NULL;
 }
 
+/* --- chunks --- */
+
+static chunk *take_chunk(feed_logs *l, int size, size_t need)
+{
+    const size_t cap = need > sizes[size] ? need : sizes[size];
+    chunk *c = cap == sizes[size] ? l->spare[size] : NULL;
+    if (c) l->spare[size] = c->next;
+    else c = malloc(sizeof *c + cap);
+    if (!c) return NULL;
+    c->next = NULL;
+    c->len = 0;
+    c->cap = cap;
+    l->used += cap;
+    return c;
+}
+
+/* Forgets a zone's lines; their memory is for others. */
+static void give_up(feed_logs *l, gathered *g)
+{
+    for (chunk *c = g->first, *next; c; c = next) {
+        next = c->next;
+        l->used -= c->cap;
+        int size = 0;
+        while (size < SIZES && sizes[size] != c->cap)
+            size++;
+        if (size == SIZES) {
+            free(c);
+            continue;
+        }
+        c->next = l->spare[size];
+        l->spare[size] = c;
+    }
+    g->first = g->last = NULL;
+    g->bytes = g->lines = 0;
+}
+
 void feed_logs_clear(feed_logs *l)
 {
     for (size_t i = 0; i < l->n_touched; i++) {
-        free(l->zones[l->touched[i]].bytes);
+        give_up(l, &l->zones[l->touched[i]]);
         l->zones[l->touched[i]] = (gathered){0};
     }
-    l->n_touched = l->used = l->n_list = l->blocks.len = 0;
+    l->n_touched = l->n_list = l->blocks.len = 0;
     l->blocks.failed = false;
 }
 
@@ -94,6 +142,11 @@ void feed_logs_free(feed_logs *l)
 {
     if (!l) return;
     feed_logs_clear(l);
+    for (int i = 0; i < SIZES; i++)
+        for (chunk *c = l->spare[i], *next; c; c = next) {
+            next = c->next;
+            free(c);
+        }
     tb_logpack_free(l->pack);
     tb_buf_release(&l->blocks);
     free(l->zones);
@@ -138,19 +191,20 @@ static tb_code pack_zone(feed_logs *l, const tb_log_layout *layout, gathered *g,
     if (!g->lines) return TB_OK;
     l->layout = layout;
     l->extended = g->extended;
-    for (const char *p = g->bytes; n < g->lines; n++) {
-        head h;
-        memcpy(&h, p, sizeof h);
-        l->times[n] = h.time_ms;
-        l->line[n] = p + sizeof h;
-        l->line_len[n] = h.len;
-        p += sizeof h + h.len;
-    }
+    for (const chunk *c = g->first; c; c = c->next)
+        for (size_t at = 0; at < c->len; n++) {
+            head h;
+            memcpy(&h, c->bytes + at, sizeof h);
+            l->times[n] = h.time_ms;
+            l->line[n] = c->bytes + at + sizeof h;
+            l->line_len[n] = h.len;
+            at += sizeof h + h.len;
+        }
     const size_t at = l->blocks.len;
     tb_code code = tb_logpack_block(l->pack, g->zone, l->times, n, line_of, l, &l->blocks, &info,
                                     err);
     if (!code) code = note_block(l, &info, at, err);
-    g->len = g->lines = 0;
+    give_up(l, g);
     return code;
 }
 
@@ -160,29 +214,28 @@ tb_code feed_logs_pack(feed_logs *l, const tb_log_layout *layout, tb_error *err)
     for (size_t i = 0; !code && i < l->n_touched; i++) {
         gathered *g = &l->zones[l->touched[i]];
         code = pack_zone(l, layout, g, err);
-        free(g->bytes);
-        *g = (gathered){0};
+        if (!code) *g = (gathered){0};
     }
-    l->n_touched = l->used = 0;
+    if (!code) l->n_touched = 0;
     return code;
 }
 
 /* --- gathering --- */
 
+/* Room for so many bytes at the end of the zone's memory. */
 static tb_code make_room(feed_logs *l, const tb_logged *zone, gathered *g, size_t need,
                          tb_error *err)
 {
-    size_t cap = g->cap ? g->cap * 2 : 1024;
-    while (cap < need)
-        cap *= 2;
-    char *bytes = realloc(g->bytes, cap);
-    if (!bytes) return no_memory(err);
-    l->used += cap - g->cap;
-    if (!g->cap) l->touched[l->n_touched++] = zone->number;
-    g->bytes = bytes;
-    g->cap = cap;
-    g->zone = zone->zone;
-    g->extended = zone->extended;
+    chunk *c = take_chunk(l, g->first ? LARGE : SMALL, need);
+    if (!c) return no_memory(err);
+    if (g->zone != zone->zone) { /* its first line since all were packed */
+        l->touched[l->n_touched++] = zone->number;
+        g->zone = zone->zone;
+        g->extended = zone->extended;
+    }
+    if (g->first) g->last->next = c;
+    else g->first = c;
+    g->last = c;
     return TB_OK;
 }
 
@@ -191,14 +244,17 @@ static tb_code gather(feed_logs *l, const tb_log_layout *layout, const tb_logged
 {
     gathered *g = &l->zones[zone->number];
     const head h = {tb_logline_time(layout, line, len), (uint32_t)len};
-    const size_t need = g->len + sizeof h + len;
-    tb_code code = need > g->cap ? make_room(l, zone, g, need, err) : TB_OK;
+    const size_t need = sizeof h + len;
+    tb_code code = TB_OK;
+    if (!g->last || need > g->last->cap - g->last->len) code = make_room(l, zone, g, need, err);
     if (code) return code;
-    memcpy(g->bytes + g->len, &h, sizeof h);
-    memcpy(g->bytes + g->len + sizeof h, line, len);
-    g->len = need;
+    char *to = g->last->bytes + g->last->len;
+    memcpy(to, &h, sizeof h);
+    memcpy(to + sizeof h, line, len);
+    g->last->len += need;
+    g->bytes += need;
     g->lines++;
-    if (g->lines == TB_LOGBLOCK_LINES || g->len >= TB_LOGBLOCK_TEXT)
+    if (g->lines == TB_LOGBLOCK_LINES || g->bytes >= TB_LOGBLOCK_TEXT)
         return pack_zone(l, layout, g, err);
     return l->used > l->keeper->room ? feed_logs_pack(l, layout, err) : TB_OK;
 }
