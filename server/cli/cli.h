@@ -20,6 +20,7 @@ int cli_key_secret(const cli_call *call);
 int cli_ingest(const cli_call *call);
 int cli_import(const cli_call *call);
 int cli_stats(const cli_call *call);
+int cli_token(const cli_call *call);
 int cli_verify(const cli_call *call);
 int cli_backup(const cli_call *call);
 int cli_query(const cli_call *call);

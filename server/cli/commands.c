@@ -76,6 +76,36 @@ static const cli_option key_revoke_options[] = {
 static const cli_option key_list_options[] = {DB_OR_SERVER};
 static const cli_option key_secret_options[] = {};
 
+static const cli_option token_options[] = {
+    {.name = "token-key",
+     .value = "FILE",
+     .kind = CLI_TEXT,
+     .required = true,
+     .help = "the secret, or the private key in PEM form, that `serve --token-key` trusts"},
+    {.name = "token-alg",
+     .value = TOKEN_ALGORITHMS,
+     .kind = CLI_CHOICE,
+     .help = "the algorithm; default HS256"},
+    {.name = "account",
+     .value = "ID",
+     .kind = CLI_NUMBER,
+     .required = true,
+     .min = 1,
+     .max = INT64_MAX,
+     .help = "whose token"},
+    {.name = "role",
+     .value = "ROLE",
+     .kind = CLI_TEXT,
+     .repeats = true,
+     .help = "what it opens; default User"},
+    {.name = "hours",
+     .value = "N",
+     .kind = CLI_NUMBER,
+     .min = 1,
+     .max = 8784,
+     .help = "how long it holds; default 24"},
+};
+
 static const cli_option ingest_options[] = {
     DB_OR_SERVER,
     BATCH,
@@ -450,6 +480,15 @@ const cli_command cli_commands[] = {
                 "Without it keys work the same, and GET /apikey shows them masked.",
      OPTIONS(key_secret_options),
      .run = cli_key_secret},
+    {.name = "token",
+     .operands = "",
+     .summary = "Print a bearer token (JWT) for an account",
+     .details = "For `Authorization: Bearer TOKEN`, which `serve --token-key FILE` takes beside keys.\n"
+                "A secret for HS256: (umask 077; openssl rand -hex 32 > FILE). With RS256 or ES256\n"
+                "tokens are issued with the private key and checked with the public one. Nothing is\n"
+                "stored: a token cannot be revoked, only the key be changed.",
+     OPTIONS(token_options),
+     .run = cli_token},
     {.name = "ingest",
      .operands = "LOG...|-",
      .min_operands = 1,

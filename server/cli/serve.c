@@ -35,6 +35,9 @@ static int read_listen(const cli_call *call, server_options *o)
         o->listen[n++] = call->values[i].text;
     }
     if (n) o->n_listen = n;
+    o->logging_listen = cli_text(call, "logging-listen");
+    if (o->logging_listen && o->n_listen == LISTEN_MAX)
+        return bad_option(call, "--listen may be given seven times beside --logging-listen.");
     return 0;
 }
 
@@ -145,7 +148,8 @@ static void say_where(const cli_call *call, const server *s)
     char text[LISTEN_TEXT_MAX];
     for (size_t i = 0; i < listen_count(s->listener); i++) {
         listen_text(s->listener, i, text);
-        cli_say(call, "listening on http://%s", text);
+        bool logs = i >= s->options.n_listen;
+        cli_say(call, "listening on http://%s%s", text, logs ? " for request logs" : "");
     }
 }
 
@@ -180,6 +184,18 @@ static int run(const cli_call *call, server *s, const sigset_t *signals)
     return status;
 }
 
+/* Read once, before anything listens. */
+static int read_token_key(const cli_call *call, token_key **ret_key)
+{
+    tb_error err;
+    const char *path = cli_text(call, "token-key"), *algorithm = cli_text(call, "token-alg");
+    *ret_key = NULL;
+    if (!path && algorithm) return bad_option(call, "--token-alg needs --token-key.");
+    if (!path) return 0;
+    tb_code code = token_key_load(path, algorithm ? algorithm : "HS256", ret_key, &err);
+    return code ? cli_fail(call, NULL, &err) : 0;
+}
+
 int cli_serve(const cli_call *call)
 {
     server_options options;
@@ -197,7 +213,13 @@ int cli_serve(const cli_call *call)
     signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the write, not the end */
     raise_file_limit(&options);
     api_start();
+    token_key *token;
+    status = read_token_key(call, &token);
+    if (status) return status;
+    options.token = token;
     if (server_open(&options, api_routes, api_n_routes, &s, &err) != TB_OK)
-        return cli_fail(call, NULL, &err);
-    return run(call, s, &signals);
+        status = cli_fail(call, NULL, &err);
+    else status = run(call, s, &signals);
+    token_key_free(token);
+    return status;
 }

@@ -4,6 +4,7 @@
 #define TOLLBOOK_SERVER_CLI_SERVE_H
 
 #include "cli/cli.h"
+#include "http/token.h"
 #include "cli/secret.h"
 
 /* Serves until SIGTERM or SIGINT; returns the exit status. */
@@ -22,6 +23,18 @@ int cli_serve(const cli_call *call);
      .kind = CLI_TEXT,                                                                             \
      .repeats = true,                                                                              \
      .help = "where to listen; port 0 picks one; default 127.0.0.1:8080"},                         \
+        {.name = "logging-listen",                                                                 \
+         .value = "ADDR:PORT",                                                                     \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "also answer the request logging API, and nothing else, there"},                  \
+        {.name = "token-key",                                                                      \
+         .value = "FILE",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "take bearer tokens signed with this secret or key; default none"},               \
+        {.name = "token-alg",                                                                      \
+         .value = TOKEN_ALGORITHMS,                                                                \
+         .kind = CLI_CHOICE,                                                                       \
+         .help = "the one algorithm of those tokens; default HS256"},                              \
         {.name = "port-file",                                                                      \
          .value = "FILE",                                                                          \
          .kind = CLI_TEXT,                                                                         \

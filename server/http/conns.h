@@ -38,6 +38,7 @@ typedef struct conn {
     int fd;                      /* -1: the slot is free */
     bool opened;                 /* the library has it */
     bool shut;                   /* the sweeper has shut it */
+    bool logging;                /* came to the address of the request logging API alone */
     unsigned worker;
     struct in6_addr peer; /* IPv4 mapped */
     struct request *request;

@@ -15,6 +15,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "http/clock.h"
 #include "http/media.h"
@@ -140,6 +141,7 @@ static bool find_route(request *r)
     }
     r->route = router_match(s->routes, s->n_routes, r->method, r->target, r->path_len, &r->id,
                             &r->allow);
+    if (r->route && r->conn->logging && !r->route->logging) r->route = NULL;
     if (r->route) return true;
     refuse(r, r->allow ? TB_E_METHOD : TB_E_NOT_FOUND, NULL, NULL);
     return false;
@@ -176,10 +178,31 @@ static bool find_key(request *r, tb_text text)
  * from a wrong one (seed, "Authentication", 3). */
 static bool refuse_key(request *r)
 {
-    const bool given = request_header(r, GUARD_ACCESS_KEY).len > 0;
+    const bool given = request_header(r, GUARD_ACCESS_KEY).len > 0 ||
+                       request_header(r, GUARD_AUTHORIZATION).len > 0;
     if (r->route->logging && given) refuse(r, TB_E_FORBIDDEN, NULL, "The credentials are not valid.");
     else refuse(r, TB_E_UNAUTHORIZED, NULL, NULL);
     return false;
+}
+
+/* "Bearer TOKEN", where no key was sent. */
+static bool find_token(request *r)
+{
+    static const char scheme[] = "bearer ";
+    const size_t n = sizeof scheme - 1;
+    tb_text text = request_header(r, GUARD_AUTHORIZATION);
+    token_claims claims;
+    if (request_header(r, GUARD_ACCESS_KEY).data || text.len <= n ||
+        strncasecmp(text.data, scheme, n) != 0)
+        return false;
+    text = (tb_text){text.data + n, text.len - n};
+    const int64_t now_us = request_now_us(r);
+    if (!token_check(r->worker->server->options.token, text, now_us / 1000000, &claims))
+        return false;
+    r->key = REQUEST_KEY_TOKEN;
+    r->account = claims.account;
+    r->roles = claims.roles;
+    return true;
 }
 
 static bool authenticate(request *r)
@@ -187,10 +210,13 @@ static bool authenticate(request *r)
     worker *w = r->worker;
     if (r->route->access == TB_ACCESS_NONE) return true;
     keys_refresh(w->server->keys, &w->keys, &w->keys_generation);
-    if (!find_key(r, request_header(r, GUARD_ACCESS_KEY))) return refuse_key(r);
-    r->key = r->last.key;
-    r->account = r->last.account;
-    r->roles = r->last.roles;
+    if (find_key(r, request_header(r, GUARD_ACCESS_KEY))) {
+        r->key = r->last.key;
+        r->account = r->last.account;
+        r->roles = r->last.roles;
+    } else if (!find_token(r)) {
+        return refuse_key(r);
+    }
     if (tb_roles_open(r->roles, r->route->access)) return true;
     refuse(r, TB_E_FORBIDDEN, NULL, NULL);
     return false;

@@ -158,13 +158,14 @@ size_t listen_count(const listener *l)
 }
 
 /* false: nothing more to accept here now. */
-static bool accept_one(listener *l, int fd)
+static bool accept_one(listener *l, size_t which)
 {
+    const int fd = l->fd[which];
     struct sockaddr_storage peer;
     socklen_t len = sizeof peer;
     int s = accept4(fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (s >= 0) {
-        l->accepted(l->ctx, s, (struct sockaddr *)&peer, len);
+        l->accepted(l->ctx, which, s, (struct sockaddr *)&peer, len);
         return true;
     }
     if (errno == EINTR || errno == ECONNABORTED) return true;
@@ -184,7 +185,7 @@ static void *run_acceptor(void *arg)
         if (poll(p, l->n + 1, -1) < 0) continue;
         bool last = p[l->n].revents != 0; /* who is in the backlog already is still let in */
         for (size_t i = 0; i < l->n; i++)
-            for (int k = 0; (last || p[i].revents) && k < BURST && accept_one(l, l->fd[i]); k++)
+            for (int k = 0; (last || p[i].revents) && k < BURST && accept_one(l, i); k++)
                 ;
         if (last) return NULL;
     }

@@ -11,8 +11,9 @@
 typedef struct listener listener;
 
 /* Called on the acceptor's thread for each accepted socket (non-blocking, close-on-exec, no delay),
- * which is the callee's from then on. */
-typedef void (*listen_accepted)(void *ctx, int fd, const struct sockaddr *peer, socklen_t len);
+ * which is the callee's from then on. which: the address it came to. */
+typedef void (*listen_accepted)(void *ctx, size_t which, int fd, const struct sockaddr *peer,
+                                socklen_t len);
 
 /* Binds to each text: 127.0.0.1:8080, [::1]:8080, localhost:8080, :8080 (all addresses), port 0
  * for any. TB_E_USAGE: not an address. TB_E_IO: cannot be bound. */

@@ -37,7 +37,8 @@ typedef struct stream_source {
     void *ctx;
 } stream_source;
 
-#define REQUEST_TAG_MAX 64
+#define REQUEST_TAG_MAX   64
+#define REQUEST_KEY_TOKEN (-1)
 
 typedef struct reply {
     reply_kind kind;
@@ -73,7 +74,7 @@ typedef struct request {
     size_t target_len, path_len;
     tb_text id; /* the path's {id} */
     unsigned allow;
-    int64_t account, key; /* who asks; key 0: nobody */
+    int64_t account, key; /* who asks; key 0: nobody, REQUEST_KEY_TOKEN: the bearer of a token */
     uint32_t roles;
     int64_t start_us; /* monotonic */
     uint64_t number;  /* X-Request-Id */

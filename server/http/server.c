@@ -14,6 +14,7 @@
 #include "http/clock.h"
 #include "http/handler.h"
 #include "tollbook/eventstore.h"
+#include "tollbook/logstore.h"
 
 #define POOL_KEPT ((size_t)32 << 20)
 #define STREAM_CACHE_KIB 2048 /* of a reader that goes over much once */
@@ -148,7 +149,12 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
     s->routes = routes;
     s->n_routes = n_routes;
     randombytes_buf(&s->id_seed, sizeof s->id_seed);
-    tb_code code = listen_open(options->listen, options->n_listen, &s->listener, err);
+    const char *listen[LISTEN_MAX];
+    size_t n_listen = options->n_listen;
+    memcpy(listen, options->listen, sizeof listen);
+    if (options->logging_listen && n_listen < LISTEN_MAX)
+        listen[n_listen++] = options->logging_listen; /* the last one */
+    tb_code code = listen_open(listen, n_listen, &s->listener, err);
     if (code == TB_OK) code = open_writing(s, err);
     if (code == TB_OK) code = open_parts(s, err);
     if (code == TB_OK) code = publish_keys(s, s->store, err);
@@ -173,6 +179,22 @@ static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
     return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
 }
 
+/* Request logs that have become too old go, also where nothing new comes in. What fails is tried again
+ * the next time. */
+static void on_idle(void *ctx, tb_store *store)
+{
+    server *s = ctx;
+    const int64_t fixed_us = s->options.fixed_now_us;
+    const int64_t now_us = fixed_us == INT64_MIN ? clock_wall_us() : fixed_us;
+    uint64_t dropped = 0;
+    tb_error err;
+    tb_code code = tb_store_begin(store, &err);
+    if (code == TB_OK) code = tb_store_drop_logs(store, now_us / 1000, &dropped, &err);
+    if (code == TB_OK && dropped > 0) code = tb_store_commit(store, &err);
+    if (code || dropped == 0) tb_store_rollback(store);
+    else on_committed(s, store, false);
+}
+
 /* A full server says so, as far as one packet goes, and hangs up. */
 static void turn_away(int fd)
 {
@@ -193,12 +215,13 @@ static void turn_away(int fd)
     close(fd);
 }
 
-static void on_accepted(void *ctx, int fd, const struct sockaddr *peer, socklen_t len)
+static void on_accepted(void *ctx, size_t which, int fd, const struct sockaddr *peer, socklen_t len)
 {
     server *s = ctx;
     conn *k;
     conns_verdict verdict = conns_admit(s->conns, fd, peer, &k);
     if (verdict == CONNS_OK) {
+        k->logging = which >= s->options.n_listen;
         if (MHD_add_connection(s->workers[k->worker].daemon, fd, peer, len) != MHD_YES)
             conns_rejected(s->conns, k);
         return;
@@ -211,7 +234,8 @@ static void on_accepted(void *ctx, int fd, const struct sockaddr *peer, socklen_
 
 tb_code server_start(server *s, tb_error *err)
 {
-    s->writer = writer_start(s->store, (writer_hooks){on_committed, s});
+    on_idle(s, s->store);
+    s->writer = writer_start(s->store, (writer_hooks){on_committed, s, on_idle});
     s->desk = desk_start(s->desk_store);
     const deployer_options deploys = {s->options.deploy_hook, s->options.deploy_us,
                                       s->options.fixed_now_us};

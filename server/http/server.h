@@ -20,6 +20,7 @@
 #include "http/listen.h"
 #include "http/metrics.h"
 #include "http/request.h"
+#include "http/token.h"
 #include "http/window.h"
 #include "http/writer.h"
 #include "tollbook/event.h"
@@ -30,6 +31,8 @@ typedef struct server_options {
     const char *db;
     const char *listen[LISTEN_MAX];
     size_t n_listen;
+    const char *logging_listen; /* where the request logging API alone is answered, or NULL */
+    const token_key *token;     /* of bearer tokens; NULL: none are taken */
     unsigned threads;
     size_t cache_bytes;
     uint32_t rate_limit;    /* requests a second and account; 0: off */

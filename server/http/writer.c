@@ -150,22 +150,32 @@ static void run_all(writer *w, write_job *jobs)
     }
 }
 
+static struct timespec later(int64_t ms)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += ms / 1000;
+    t.tv_nsec += ms % 1000 * 1000000L;
+    t.tv_sec += t.tv_nsec / 1000000000L;
+    t.tv_nsec %= 1000000000L;
+    return t;
+}
+
+/* What is done while nobody asks for anything. */
+static void be_idle(writer *w)
+{
+    if (w->owes_keys) publish(w, false);
+    else if (w->hooks.idle) w->hooks.idle(w->hooks.ctx, w->store);
+}
+
 /* Waits until there is work or a stop; the lock is held, but not while keys are published. */
 static void wait_for_work(writer *w)
 {
     while (!w->first && !w->stop) {
-        if (!w->owes_keys) {
-            pthread_cond_wait(&w->wake, &w->lock);
-            continue;
-        }
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += WRITER_AGAIN_MS * 1000000L;
-        until.tv_sec += until.tv_nsec / 1000000000L;
-        until.tv_nsec %= 1000000000L;
-        if (pthread_cond_timedwait(&w->wake, &w->lock, &until) == 0) continue;
+        const struct timespec until = later(w->owes_keys ? WRITER_AGAIN_MS : WRITER_IDLE_MS);
+        if (pthread_cond_timedwait(&w->wake, &w->lock, &until) == 0 || w->broken) continue;
         pthread_mutex_unlock(&w->lock);
-        publish(w, false);
+        be_idle(w);
         pthread_mutex_lock(&w->lock);
     }
 }

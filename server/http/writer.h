@@ -35,9 +35,13 @@ typedef struct writer writer;
  * force are still the old ones. The jobs that changed them then end with TB_E_BUSY, and it is called
  * again, with changed_keys, after WRITER_AGAIN_MS and after every commit, until it says true. */
 #define WRITER_AGAIN_MS 100
+#define WRITER_IDLE_MS  60000
 typedef struct writer_hooks {
     bool (*committed)(void *ctx, tb_store *store, bool changed_keys);
     void *ctx;
+    /* Called on the writer's thread when it had nothing to do for WRITER_IDLE_MS; may write, in a
+     * transaction of its own. NULL: nothing. */
+    void (*idle)(void *ctx, tb_store *store);
 } writer_hooks;
 
 /* The store stays the caller's, who must not touch it until writer_stop. NULL: no thread. */

@@ -55,6 +55,7 @@ ONLY = {
     "sqlite3.h": ["engine/store/", "tests/"],
     "microhttpd.h": ["server/http/", "server/cli/serve.c"],
     "curl/curl.h": ["server/cli/"],
+    "jwt.h": ["server/http/token.c"],
     "gsl/": ["engine/advice/", "tests/"],
     "zlib.h": ["server/feed/", "server/http/"],
     "zstd.h": ["engine/logs/", "server/feed/", "server/cli/"],
