@@ -1,5 +1,5 @@
 """kill -9 at random moments: of `ingest` over a list of logs and over a log that grows, and of
-`serve` while clients post batches. What was acknowledged is there, what is repeated counts once, and
+`serve` while clients post batches. Raw lines are kept beside the counters. What was acknowledged is there, what is repeated counts once, and
 the end is that of an undisturbed run.
 """
 import http.client
@@ -17,10 +17,17 @@ KILLS = 200 if LONG else 20
 SERVER_KILLS = 50 if LONG else 5
 
 
+def kept(db):
+    """How many raw lines of each zone are kept; verify has read every block."""
+    return run("query", "--db", db,
+               "SELECT zone, sum(lines) FROM log_block GROUP BY zone").stdout
+
+
 def same_as(db, clean):
     verify(db)
     require(counters(db) == counters(clean), "the counters differ from an undisturbed run's")
     require(statistics(db) == statistics(clean), "the statistics differ from an undisturbed run's")
+    require(kept(db) == kept(clean), "the request logs differ from an undisturbed run's")
 
 
 def kill_soon(process, longest):

@@ -98,7 +98,7 @@ static tb_store *open_store(void)
 START_TEST(those_that_wait_are_committed_together_and_a_bad_one_loses_itself_alone)
 {
     tb_store *store = open_store();
-    writer *w = writer_start(store, (writer_hooks){on_commit, NULL});
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit});
     sem_t hold, finished;
     sem_init(&hold, 0, 0);
     sem_init(&finished, 0, 0);
@@ -173,7 +173,7 @@ START_TEST(a_change_of_keys_is_acknowledged_when_it_is_in_force_and_not_before)
     sem_init(&finished, 0, 0);
     sem_init(&published, 0, 0);
     atomic_store(&failures, 3);
-    writer *w = writer_start(store, (writer_hooks){on_commit_that_fails, NULL});
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit_that_fails});
     task first = {.hold = &hold, .finished = &finished};
     task key = {.adds = true, .finished = &finished}, other = {.finished = &finished};
     ck_assert_int_eq(submit(w, &first), TB_OK);
@@ -207,7 +207,7 @@ START_TEST(a_writer_that_owes_keys_stops_all_the_same)
     sem_t finished;
     sem_init(&finished, 0, 0);
     atomic_store(&failures, INT_MAX);
-    writer *w = writer_start(store, (writer_hooks){on_commit_that_fails, NULL});
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit_that_fails});
     task key = {.adds = true, .finished = &finished};
     ck_assert_int_eq(submit(w, &key), TB_OK);
     sem_wait(&finished);
@@ -221,7 +221,7 @@ END_TEST
 START_TEST(the_queue_is_bounded_and_a_stop_finishes_it)
 {
     tb_store *store = open_store();
-    writer *w = writer_start(store, (writer_hooks){on_commit, NULL});
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit});
     static task tasks[WRITER_JOBS_MAX + 2];
     sem_t hold;
     sem_init(&hold, 0, 0);
@@ -249,7 +249,7 @@ END_TEST
 START_TEST(bytes_that_wait_are_bounded_but_one_job_always_may)
 {
     tb_store *store = open_store();
-    writer *w = writer_start(store, (writer_hooks){on_commit, NULL});
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit});
     sem_t hold;
     sem_init(&hold, 0, 0);
     task first = {.hold = &hold}, large = {.job = {.bytes = WRITER_BYTES_MAX + 1}},

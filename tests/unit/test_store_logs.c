@@ -1,0 +1,327 @@
+/* Request logs in the store: whose are kept, small blocks are joined, old ones go as wholes while others
+ * read, the index agrees, and verify sees what is changed or lost. */
+#include "store_fixture.h"
+
+#include "tollbook/logstore.h"
+
+#include <sqlite3.h>
+
+#define HOUR INT64_C(3600000)
+static const tb_log_layout layout = {.now_ms = NOW_MS};
+
+typedef struct batch {
+    char text[TB_LOGBLOCK_LINES][96];
+    int64_t time[TB_LOGBLOCK_LINES];
+    size_t n;
+} batch;
+
+static batch B;
+
+static void line_of(void *ctx, size_t i, tb_logline *ret)
+{
+    const batch *b = ctx;
+    tb_logline_read(&layout, b->text[i], strlen(b->text[i]), ret);
+}
+
+/* A block of n lines of a zone from first_ms on, step_ms apart, whose bytes count from `number`. */
+static void put(fixture *f, int64_t zone, int64_t first_ms, int64_t step_ms, size_t n, int number)
+{
+    tb_error err = {0};
+    tb_loginfo info;
+    tb_buf out;
+    tb_logpack *pack = tb_logpack_new();
+    tb_buf_init(&out, TB_LOGBLOCK_MAX, NULL);
+    B.n = n;
+    for (size_t i = 0; i < n; i++) {
+        B.time[i] = first_ms + (int64_t)i * step_ms;
+        snprintf(B.text[i], sizeof B.text[i], "HIT|200|%lld|%d|%lld|1.2.3.4|-|/x|DE|-|-|-",
+                 (long long)B.time[i], number + (int)i, (long long)zone);
+    }
+    ok(tb_logpack_block(pack, zone, B.time, n, line_of, &B, &out, &info, &err));
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_add_logs(f->store, &info, out.data, out.len, &err));
+    ok(tb_store_commit(f->store, &err));
+    tb_buf_release(&out);
+    tb_logpack_free(pack);
+}
+
+static const tb_log_filter everything = {.from_ms = 0, .to_ms = INT64_MAX};
+
+/* Lines that a cursor still gives; *ret_sum: of their bytes. Asserts their order. */
+static size_t drain(tb_log_cursor *cursor, bool descending, uint64_t *ret_sum)
+{
+    tb_error err = {0};
+    tb_log_step step = TB_LOG_PAUSE;
+    tb_logrow row;
+    size_t n = 0;
+    int64_t before = descending ? INT64_MAX : INT64_MIN;
+    *ret_sum = 0;
+    for (;;) {
+        ok(tb_log_next(cursor, &step, &err));
+        if (step == TB_LOG_END) return n;
+        if (step == TB_LOG_PAUSE) continue;
+        ok(tb_log_line(cursor, &row, &err));
+        ck_assert(descending ? row.line.time_ms <= before : row.line.time_ms >= before);
+        before = row.line.time_ms;
+        *ret_sum += row.line.bytes;
+        n++;
+    }
+}
+
+static size_t count(fixture *f, int64_t zone, const tb_log_filter *filter, bool descending,
+                    uint64_t *ret_sum)
+{
+    tb_error err = {0};
+    tb_log_cursor *cursor;
+    ok(tb_store_read_begin(f->store, &err));
+    ok(tb_store_logs(f->store, zone, filter, descending, &cursor, &err));
+    size_t n = drain(cursor, descending, ret_sum);
+    tb_log_cursor_free(cursor);
+    tb_store_read_end(f->store);
+    return n;
+}
+
+static size_t lines(fixture *f, int64_t zone)
+{
+    uint64_t sum, other;
+    size_t n = count(f, zone, &everything, false, &sum);
+    ck_assert_uint_eq(count(f, zone, &everything, true, &other), n);
+    ck_assert_uint_eq(sum, other);
+    return n;
+}
+
+static int64_t ask(fixture *f, const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *s;
+    ck_assert_int_eq(sqlite3_open(f->path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
+    int rc = sqlite3_step(s);
+    int64_t value = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+    ck_assert(rc == SQLITE_ROW || rc == SQLITE_DONE);
+    sqlite3_finalize(s);
+    sqlite3_close(db);
+    return value;
+}
+
+static uint64_t differences(fixture *f)
+{
+    uint64_t n;
+    tb_error err = {0};
+    ok(tb_store_verify(f->store, NULL, NULL, &n, &err));
+    return n;
+}
+
+/* --- whose --- */
+
+#define CATALOG                                                                                    \
+    "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"zones\":["               \
+    "{\"id\":1,\"account\":1,\"name\":\"x\"},"                                                      \
+    "{\"id\":2,\"account\":1,\"name\":\"y\",\"settings\":{\"EnableLogging\":false}},"               \
+    "{\"id\":3,\"account\":2,\"name\":\"z\",\"settings\":{\"EnableExtendedLogging\":true,"          \
+    "\"LoggingIPAnonymizationEnabled\":false,\"Suspended\":true}}]}"
+
+START_TEST(zones_of_the_catalogue_with_logging_on_are_kept)
+{
+    fixture f;
+    tb_error err = {0};
+    const tb_logged_zones *zones;
+    fixture_init(&f);
+    ok(tb_store_logged_zones(f.store, &zones, &err));
+    ck_assert_ptr_null(zones);
+    fixture_apply(&f, CATALOG, NOW_US, NULL);
+    ok(tb_store_logged_zones(f.store, &zones, &err));
+    ck_assert_uint_eq(tb_logged_count(zones), 2);
+    ck_assert(!tb_logged_find(zones, 1)->extended);
+    ck_assert(tb_logged_find(zones, 3)->extended);
+    ck_assert_ptr_null(tb_logged_find(zones, 2));
+    ck_assert_ptr_null(tb_logged_find(zones, 4));
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_zone_says_how_its_logs_stand_to_its_account_alone)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_log_zone zone;
+    fixture_init(&f);
+    fixture_apply(&f, CATALOG, NOW_US, NULL);
+    ok(tb_store_log_zone(f.store, 1, 1, &zone, &err));
+    ck_assert(zone.logging && zone.active && !zone.extended && zone.privacy == TB_LOG_IP_SHORT);
+    ok(tb_store_log_zone(f.store, 1, 2, &zone, &err));
+    ck_assert(!zone.logging);
+    ok(tb_store_log_zone(f.store, 2, 3, &zone, &err));
+    ck_assert(zone.logging && !zone.active && zone.extended && zone.privacy == TB_LOG_IP_WHOLE);
+    ck_assert_int_eq(tb_store_log_zone(f.store, 1, 3, &zone, &err), TB_E_ZONE_NOT_FOUND);
+    ck_assert_int_eq(tb_store_log_zone(f.store, 1, 9, &zone, &err), TB_E_ZONE_NOT_FOUND);
+    fixture_release(&f);
+}
+END_TEST
+
+/* --- blocks --- */
+
+START_TEST(small_blocks_are_joined_and_nothing_is_lost)
+{
+    fixture f;
+    uint64_t sum;
+    fixture_init(&f);
+    for (int i = 0; i < 300; i++)
+        put(&f, 7, NOW_MS - 2 * HOUR + i % 17, 3, 10, 10 * i);
+    ck_assert_int_le(ask(&f, "SELECT count(*) FROM log_block"), 12);
+    ck_assert_uint_eq(lines(&f, 7), 3000);
+    ck_assert_uint_eq(count(&f, 7, &everything, false, &sum), 3000);
+    ck_assert_uint_eq(sum, 2999 * 3000 / 2);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(blocks_far_apart_stay_apart)
+{
+    fixture f;
+    fixture_init(&f);
+    put(&f, 7, NOW_MS - 60 * HOUR, 1, 10, 0);
+    put(&f, 7, NOW_MS - 2 * HOUR, 1, 10, 0);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_block"), 2);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(zones_that_share_a_place_in_the_index_are_told_apart)
+{
+    fixture f;
+    const int64_t far = INT64_C(0x7fffffff) * 5 + 7;
+    fixture_init(&f);
+    put(&f, 7, NOW_MS - 2 * HOUR, 1, 10, 0);
+    put(&f, far, NOW_MS - 2 * HOUR, 1, 20, 0);
+    put(&f, INT64_MAX, NOW_MS - 2 * HOUR, 1, 30, 0);
+    ck_assert_uint_eq(lines(&f, 7), 10);
+    ck_assert_uint_eq(lines(&f, far), 20);
+    ck_assert_uint_eq(lines(&f, INT64_MAX), 30);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_window_reads_what_lies_in_it)
+{
+    fixture f;
+    uint64_t sum;
+    fixture_init(&f);
+    for (int h = 0; h < 10; h++)
+        put(&f, 7, NOW_MS - (20 - h) * HOUR, 1000, 3000, 0);
+    const tb_log_filter filter = {.from_ms = NOW_MS - 18 * HOUR + 500, .to_ms = NOW_MS - 17 * HOUR};
+    ck_assert_uint_eq(count(&f, 7, &filter, true, &sum), 2999);
+    const tb_log_filter empty = {.from_ms = NOW_MS, .to_ms = NOW_MS};
+    ck_assert_uint_eq(count(&f, 7, &empty, true, &sum), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+/* --- retention --- */
+
+static uint64_t drop(fixture *f, int64_t now_ms)
+{
+    uint64_t n;
+    tb_error err = {0};
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_drop_logs(f->store, now_ms, &n, &err));
+    ok(tb_store_commit(f->store, &err));
+    return n;
+}
+
+START_TEST(a_block_goes_when_its_last_line_is_three_days_old)
+{
+    fixture f;
+    fixture_init(&f);
+    put(&f, 7, NOW_MS - 60, 10, 7, 0); /* the last one at NOW_MS, midnight */
+    ck_assert_uint_eq(drop(&f, NOW_MS + TB_LOG_KEPT_MS - 1), 0);
+    ck_assert_uint_eq(drop(&f, NOW_MS + TB_LOG_KEPT_MS), 0);
+    ck_assert_uint_eq(lines(&f, 7), 7);
+    ck_assert_uint_eq(drop(&f, NOW_MS + TB_LOG_KEPT_MS + 1), 1);
+    ck_assert_uint_eq(lines(&f, 7), 0);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_span"), 0);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_reader_goes_on_reading_what_is_dropped_meanwhile)
+{
+    fixture f, reader;
+    tb_error err = {0};
+    tb_log_cursor *cursor;
+    tb_log_step step = TB_LOG_PAUSE;
+    uint64_t sum;
+    fixture_init(&f);
+    for (int i = 0; i < 600; i++)
+        put(&f, 7, NOW_MS - 600 * HOUR + i * 7 * HOUR, 1, 5, 0);
+    reader = f;
+    fixture_open(&reader, false);
+    ok(tb_store_read_begin(reader.store, &err));
+    ok(tb_store_logs(reader.store, 7, &everything, false, &cursor, &err));
+    while (step != TB_LOG_LINE)
+        ok(tb_log_next(cursor, &step, &err));
+    ck_assert_uint_eq(drop(&f, NOW_MS * 2), 600);
+    ck_assert_uint_eq(drain(cursor, false, &sum), 2999);
+    tb_log_cursor_free(cursor);
+    tb_store_read_end(reader.store);
+    ck_assert_uint_eq(lines(&reader, 7), 0);
+    tb_store_close(reader.store);
+    fixture_release(&f);
+}
+END_TEST
+
+/* --- verify --- */
+
+START_TEST(verify_finds_what_was_done_to_a_block)
+{
+    static const char *const damage[] = {
+        "DELETE FROM log_block WHERE id=1",
+        "DELETE FROM log_span WHERE id=1",
+        "UPDATE log_span SET last_hour=last_hour+1 WHERE id=1",
+        "UPDATE log_block SET zone=8 WHERE id=1",
+        "UPDATE log_block SET lines=lines+1 WHERE id=1",
+        "UPDATE log_block SET seal=seal+1 WHERE id=1",
+        "UPDATE log_block SET data=(SELECT data FROM log_block WHERE id=2) WHERE id=1",
+        "UPDATE log_block SET data=zeroblob(length(data)) WHERE id=1",
+        "UPDATE log_block SET data=X'' WHERE id=1",
+        "UPDATE meta SET value=value+1 WHERE name='log_seals'",
+        "INSERT INTO log_span VALUES(99,7,7,1,1)",
+    };
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+        fixture f;
+        fixture_init(&f);
+        put(&f, 7, NOW_MS - 20 * HOUR, 1, 10, 0);
+        put(&f, 7, NOW_MS - 2 * HOUR, 1, 11, 0);
+        ck_assert_uint_eq(differences(&f), 0);
+        ask(&f, "DROP TRIGGER log_block_no_update");
+        ask(&f, damage[i]);
+        ck_assert_msg(differences(&f) >= 2, "%s", damage[i]); /* the trigger is one */
+        fixture_release(&f);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("store_logs");
+    TCase *t = tcase_create("store_logs");
+    tcase_set_timeout(t, 240);
+    tcase_add_test(t, zones_of_the_catalogue_with_logging_on_are_kept);
+    tcase_add_test(t, a_zone_says_how_its_logs_stand_to_its_account_alone);
+    tcase_add_test(t, small_blocks_are_joined_and_nothing_is_lost);
+    tcase_add_test(t, blocks_far_apart_stay_apart);
+    tcase_add_test(t, zones_that_share_a_place_in_the_index_are_told_apart);
+    tcase_add_test(t, a_window_reads_what_lies_in_it);
+    tcase_add_test(t, a_block_goes_when_its_last_line_is_three_days_old);
+    tcase_add_test(t, a_reader_goes_on_reading_what_is_dropped_meanwhile);
+    tcase_add_test(t, verify_finds_what_was_done_to_a_block);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
