@@ -1,0 +1,408 @@
+/* Shield events in the store: blocks that stay sorted and apart, events once each, whatever the order
+ * of batches; reading from any key; days dropped; owners; damage found. */
+#include "store_fixture.h"
+
+#include "store/internal.h"
+#include "tollbook/eventstore.h"
+
+#define DAY_MS  TB_EVENT_MS_PER_DAY
+#define TODAY   (NOW_MS / DAY_MS)
+#define MODEL   20000
+
+/* What should be there: an event is its zone, time and number; alike ones count up. */
+typedef struct said {
+    int64_t zone, time_ms;
+    int id;    /* of a given logId; -1: none */
+    int count; /* without one: how many are alike */
+} said;
+
+static said model[MODEL];
+static size_t n_model;
+static uint64_t seed;
+
+static uint64_t next_random(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+/* --- a batch --- */
+
+typedef struct batch {
+    tb_buf bytes;
+    size_t at[4096];
+    int64_t zone[4096];
+    size_t n;
+} batch;
+
+static void batch_init(batch *b)
+{
+    b->n = 0;
+    tb_buf_init(&b->bytes, 64 << 20, NULL);
+}
+
+static void batch_line(batch *b, tb_event_reader *reader, const char *line)
+{
+    tb_event event;
+    tb_reject reject;
+    tb_error err = {0};
+    ck_assert_msg(tb_event_parse(reader, line, strlen(line), NOW_MS, &event, &reject, &err), "%s: %s",
+                  line, err.message);
+    b->at[b->n] = b->bytes.len;
+    b->zone[b->n++] = event.zone;
+    tb_event_pack(&event, &b->bytes);
+    ck_assert(!b->bytes.failed);
+}
+
+static uint64_t batch_store(batch *b, tb_store *store)
+{
+    tb_error err = {0};
+    uint64_t added = 0;
+    tb_event_ref *refs = malloc((b->n + 1) * sizeof *refs);
+    for (size_t i = 0; i < b->n; i++) {
+        const size_t end = i + 1 < b->n ? b->at[i + 1] : b->bytes.len;
+        ck_assert(tb_event_ref_set(&refs[i], b->zone[i], i, b->bytes.data + b->at[i],
+                                   end - b->at[i]));
+    }
+    qsort(refs, b->n, sizeof *refs, tb_event_ref_compare);
+    ok(tb_store_begin(store, &err));
+    ok(tb_store_add_events(store, refs, b->n, &added, &err));
+    ok(tb_store_commit(store, &err));
+    free(refs);
+    tb_buf_release(&b->bytes);
+    return added;
+}
+
+static uint64_t store_line(fixture *f, tb_event_reader *reader, const char *line)
+{
+    batch b;
+    batch_init(&b);
+    batch_line(&b, reader, line);
+    return batch_store(&b, f->store);
+}
+
+/* --- reading --- */
+
+typedef struct walk {
+    size_t n, bytes;
+    tb_event_key last;
+    bool down;
+    tb_event_key keys[256]; /* of a block, backwards */
+} walk;
+
+static void see(walk *w, const tb_event_key *key)
+{
+    if (w->n++) {
+        const int order = tb_event_key_compare(key, &w->last);
+        ck_assert(w->down ? order < 0 : order > 0);
+    }
+    w->last = *key;
+}
+
+static bool on_block(void *ctx, const void *block, size_t len)
+{
+    walk *w = ctx;
+    tb_event_record record;
+    tb_event_key keys[TB_EVENT_BLOCK / 32];
+    size_t n = 0;
+    w->bytes += len;
+    for (size_t at = 0; at < len;) {
+        ck_assert(tb_event_next(block, len, &at, &record));
+        ck_assert(!record.made);
+        tb_event_record_key(&record, &keys[n++]);
+    }
+    ck_assert(n == 1 || len <= TB_EVENT_BLOCK);
+    for (size_t i = 0; i < n; i++)
+        see(w, &keys[w->down ? n - 1 - i : i]);
+    return true;
+}
+
+static size_t count_zone(fixture *f, int64_t zone)
+{
+    tb_error err = {0};
+    walk up = {.down = false}, down = {.down = true};
+    tb_event_key low, high;
+    char highest[TB_EVENT_ID_MAX];
+    memset(highest, 0xff, sizeof highest);
+    tb_event_key_set(&low, 0, "", 0);
+    tb_event_key_set(&high, INT64_MAX, highest, sizeof highest);
+    ok(tb_store_events_up(f->store, zone, &low, on_block, &up, &err));
+    ok(tb_store_events_down(f->store, zone, &high, on_block, &down, &err));
+    ck_assert_uint_eq(up.n, down.n);
+    return up.n;
+}
+
+/* --- the model --- */
+
+static void say(int64_t zone, int64_t time_ms, int id)
+{
+    for (size_t i = 0; i < n_model; i++) {
+        said *s = &model[i];
+        if (s->zone != zone || s->time_ms != time_ms || s->id != id) continue;
+        if (id < 0) s->count++;
+        return;
+    }
+    ck_assert_uint_lt(n_model, MODEL);
+    model[n_model++] = (said){zone, time_ms, id, 1};
+}
+
+static size_t said_of(int64_t zone)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < n_model; i++)
+        if (model[i].zone == zone) n += (size_t)model[i].count;
+    return n;
+}
+
+/* Times that crowd, so that keys meet; texts long enough for blocks to split. */
+static void random_line(batch *b, tb_event_reader *reader)
+{
+    char line[1200], id[40] = "";
+    const int64_t zone = 1 + (int64_t)(next_random() % 2);
+    const int64_t time_ms = (TODAY - (int64_t)(next_random() % 3)) * DAY_MS +
+                            (int64_t)(next_random() % 300) * 1000;
+    const int given = next_random() % 2 ? (int)(next_random() % 3) : -1;
+    if (given >= 0) snprintf(id, sizeof id, ",\"logId\":\"id-%d\"", given);
+    snprintf(line, sizeof line,
+             "{\"shield_zone\":%d,\"timestamp\":%lld%s,\"url\":\"%0800d\"}", (int)zone,
+             (long long)time_ms, id, 0);
+    say(zone, time_ms, given);
+    batch_line(b, reader, line);
+}
+
+START_TEST(batches_in_any_order_hold_each_event_once)
+{
+    fixture f;
+    const char *given = getenv("TB_SEED");
+    seed = (given ? strtoull(given, NULL, 10) : (uint64_t)getpid()) * 2654435761u + 1;
+    printf("TB_SEED=%s%d\n", given ? given : "", given ? 0 : (int)getpid());
+    tb_event_reader *reader = tb_event_reader_new();
+    fixture_init(&f);
+    n_model = 0;
+    for (int i = 0; i < 40; i++) {
+        batch b;
+        batch_init(&b);
+        for (uint64_t k = next_random() % 200 + 1; k; k--)
+            random_line(&b, reader);
+        batch_store(&b, f.store);
+        for (int64_t zone = 1; zone <= 2; zone++)
+            if (i % 8 == 7) ck_assert_uint_eq(count_zone(&f, zone), said_of(zone));
+    }
+    fixture_verify(&f);
+    tb_event_reader_free(reader);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(the_same_again_is_nothing_new_where_ids_are_given)
+{
+    fixture f;
+    fixture_init(&f);
+    tb_event_reader *reader = tb_event_reader_new();
+    static const char line[] = "{\"shield_zone\":1,\"timestamp\":1794950000000,\"logId\":\"a\"}";
+    static const char other[] =
+        "{\"shield_zone\":1,\"timestamp\":1794950000000,\"logId\":\"a\",\"ip\":\"1\"}";
+    static const char none[] = "{\"shield_zone\":1,\"timestamp\":1794950000000}";
+    ck_assert_uint_eq(store_line(&f, reader, line), 1);
+    ck_assert_uint_eq(store_line(&f, reader, line), 0);
+    ck_assert_uint_eq(store_line(&f, reader, other), 0); /* the first one stays */
+    ck_assert_uint_eq(store_line(&f, reader, none), 1);
+    ck_assert_uint_eq(store_line(&f, reader, none), 1); /* another one that is alike */
+    ck_assert_uint_eq(count_zone(&f, 1), 3);
+    fixture_verify(&f);
+    tb_event_reader_free(reader);
+    fixture_release(&f);
+}
+END_TEST
+
+static size_t count_blocks(fixture *f)
+{
+    sqlite3_stmt *s;
+    ck_assert_int_eq(sqlite3_prepare_v2(f->store->db, "SELECT count(*) FROM event_block", -1, &s, NULL),
+                     SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
+    const size_t n = (size_t)sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return n;
+}
+
+/* Events that come in order, one at a time, fill blocks up. */
+START_TEST(what_comes_in_order_fills_blocks)
+{
+    fixture f;
+    fixture_init(&f);
+    tb_event_reader *reader = tb_event_reader_new();
+    for (int i = 0; i < 300; i++) {
+        char line[1200];
+        snprintf(line, sizeof line, "{\"shield_zone\":1,\"timestamp\":%lld,\"url\":\"%01000d\"}",
+                 (long long)(TODAY * DAY_MS + i), 0);
+        store_line(&f, reader, line);
+    }
+    ck_assert_uint_eq(count_zone(&f, 1), 300);
+    ck_assert_uint_le(count_blocks(&f), 300 * 1100 / TB_EVENT_BLOCK + 1);
+    fixture_verify(&f);
+    tb_event_reader_free(reader);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(days_are_dropped_whole)
+{
+    fixture f;
+    tb_error err = {0};
+    uint64_t dropped = 0;
+    fixture_init(&f);
+    tb_event_reader *reader = tb_event_reader_new();
+    for (int64_t day = TODAY - 2; day <= TODAY; day++)
+        for (int64_t ms = 0; ms < DAY_MS; ms += DAY_MS - 1) { /* the day's first and last */
+            char line[200];
+            snprintf(line, sizeof line, "{\"shield_zone\":1,\"timestamp\":%lld}",
+                     (long long)(day * DAY_MS + ms));
+            store_line(&f, reader, line);
+        }
+    static const struct {
+        int64_t now_ms;
+        size_t left;
+    } steps[] = {{NOW_MS, 6},
+                 {(TODAY + 1) * DAY_MS - 1, 6},
+                 {(TODAY + 1) * DAY_MS, 4},
+                 {(TODAY + 2) * DAY_MS, 2},
+                 {(TODAY + 9) * DAY_MS, 0}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        ok(tb_store_begin(f.store, &err));
+        ok(tb_store_drop_events(f.store, steps[i].now_ms, &dropped, &err));
+        ok(tb_store_commit(f.store, &err));
+        ck_assert_uint_eq(count_zone(&f, 1), steps[i].left);
+        fixture_verify(&f);
+    }
+    tb_event_reader_free(reader);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(the_catalogue_says_whose_they_are)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_applied applied;
+    static const char two[] =
+        "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"zones\":[{\"id\":101,"
+        "\"account\":1,\"name\":\"z\"}],\"shield_zones\":[{\"id\":42,\"account\":1,\"zone\":101,"
+        "\"name\":\"s\"},{\"id\":43,\"account\":2}]}";
+    fixture_init(&f);
+    ck_assert_int_eq(tb_store_shield_check(f.store, 1, 42, &err), TB_E_SHIELD_NOT_FOUND);
+    fixture_apply(&f, two, NOW_US, &applied);
+    ck_assert_uint_eq(applied.shields_added, 2);
+    ok(tb_store_shield_check(f.store, 1, 42, &err));
+    ok(tb_store_shield_check(f.store, 2, 43, &err));
+    ck_assert_int_eq(tb_store_shield_check(f.store, 2, 42, &err), TB_E_SHIELD_NOT_FOUND);
+    ck_assert_int_eq(tb_store_shield_check(f.store, 0, 42, &err), TB_E_SHIELD_NOT_FOUND);
+    ck_assert_int_eq(tb_store_shield_check(f.store, 1, 44, &err), TB_E_SHIELD_NOT_FOUND);
+    fixture_apply(&f, two, NOW_US, &applied);
+    ck_assert_uint_eq(applied.shields_added + applied.changed + applied.deleted, 0);
+    /* what a catalogue leaves out stays its account's */
+    fixture_apply(&f, "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}]}", NOW_US + 1,
+                  &applied);
+    ok(tb_store_shield_check(f.store, 1, 42, &err));
+    tb_catalog c;
+    static const char moved[] =
+        "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],"
+        "\"shield_zones\":[{\"id\":42,\"account\":2}]}";
+    ok(tb_catalog_parse(moved, strlen(moved), &c, &err));
+    ok(tb_store_begin(f.store, &err));
+    ck_assert_int_eq(tb_store_apply_catalog(f.store, &c, NOW_US + 2, &applied, &err), TB_E_CATALOG);
+    tb_store_rollback(f.store);
+    tb_catalog_release(&c);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(the_secret_is_made_once)
+{
+    fixture f;
+    tb_error err = {0};
+    uint8_t got[TB_EVENT_SECRET], again[TB_EVENT_SECRET];
+    const uint8_t first[TB_EVENT_SECRET] = {1}, second[TB_EVENT_SECRET] = {2};
+    fixture_init(&f);
+    ok(tb_store_event_secret(f.store, first, got, &err));
+    ck_assert_int_eq(memcmp(got, first, sizeof got), 0);
+    ok(tb_store_event_secret(f.store, second, again, &err));
+    ck_assert_int_eq(memcmp(again, first, sizeof got), 0);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+/* --- damage --- */
+
+static char said_text[400];
+
+static void hear(void *ctx, const char *sentence)
+{
+    (void)ctx;
+    snprintf(said_text, sizeof said_text, "%s", sentence);
+}
+
+static void finds(fixture *f, const char *sql, const char *sentence)
+{
+    tb_error err = {0};
+    uint64_t n = 0;
+    char *text;
+    sqlite3 *db = f->store->db;
+    ck_assert_int_eq(sqlite3_exec(db, "SAVEPOINT damage; DROP TRIGGER event_block_no_update", NULL, NULL,
+                                  NULL), SQLITE_OK);
+    ck_assert_msg(sqlite3_exec(db, sql, NULL, NULL, &text) == SQLITE_OK, "%s: %s", sql, text);
+    *said_text = 0;
+    ok(tb_store_verify(f->store, hear, NULL, &n, &err));
+    ck_assert_msg(n > 1 && strstr(said_text, sentence), "%s: %s", sql, said_text);
+    sqlite3_exec(db, "ROLLBACK TO damage; RELEASE damage", NULL, NULL, NULL);
+}
+
+START_TEST(damage_is_found)
+{
+    fixture f;
+    tb_error err = {0};
+    uint8_t got[TB_EVENT_SECRET];
+    const uint8_t random[TB_EVENT_SECRET] = {1};
+    fixture_init(&f);
+    tb_event_reader *reader = tb_event_reader_new();
+    store_line(&f, reader, "{\"shield_zone\":1,\"timestamp\":1794950000000,\"logId\":\"a\"}");
+    store_line(&f, reader, "{\"shield_zone\":2,\"timestamp\":1794950000000,\"logId\":\"b\"}");
+    ok(tb_store_event_secret(f.store, random, got, &err));
+    fixture_verify(&f);
+    finds(&f, "DELETE FROM event_block WHERE id=1", "not all those that were written");
+    finds(&f, "UPDATE event_block SET zone=3 WHERE id=2", "not as it was sealed");
+    finds(&f, "UPDATE event_block SET day=day+1 WHERE id=2", "not as it was sealed");
+    finds(&f, "UPDATE event_block SET events=2 WHERE id=2", "not as it was sealed");
+    finds(&f, "UPDATE event_block SET data=CAST(replace(data,x'62',x'63') AS BLOB) WHERE id=2",
+          "not as it was sealed");
+    finds(&f, "UPDATE event_block SET seal=seal+1 WHERE id=2", "not all those that were written");
+    finds(&f, "UPDATE secret SET value=zeroblob(32)", "secret of shield event tokens");
+    fixture_verify(&f);
+    tb_event_reader_free(reader);
+    fixture_release(&f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("store events");
+    TCase *tc = tcase_create("events");
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, batches_in_any_order_hold_each_event_once);
+    tcase_add_test(tc, the_same_again_is_nothing_new_where_ids_are_given);
+    tcase_add_test(tc, what_comes_in_order_fills_blocks);
+    tcase_add_test(tc, days_are_dropped_whole);
+    tcase_add_test(tc, the_catalogue_says_whose_they_are);
+    tcase_add_test(tc, the_secret_is_made_once);
+    tcase_add_test(tc, damage_is_found);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
