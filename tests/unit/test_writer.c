@@ -136,7 +136,7 @@ END_TEST
 START_TEST(a_job_that_is_to_be_alone_has_a_commit_of_its_own)
 {
     tb_store *store = open_store();
-    writer *w = writer_start(store, (writer_hooks){on_commit, NULL});
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit});
     sem_t hold, finished;
     sem_init(&hold, 0, 0);
     sem_init(&finished, 0, 0);
