@@ -654,6 +654,22 @@ tb_code tb_book_parse(const char *text, size_t len, const tb_alloc *alloc, tb_bo
     return TB_OK;
 }
 
+tb_code tb_book_check_shown(const tb_book *book, tb_error *err)
+{
+    const tb_i128 million = 1000000;
+    for (size_t i = 0; book->has_balancer && i < book->balancer.n; i++) {
+        const tb_tier *tier = &book->balancer.tier[i];
+        char field[64];
+        bool from = tier->from % million != 0;
+        if (!from && (tier->open || tier->to % million == 0)) continue;
+        snprintf(field, sizeof field, "load_balancer.tiers[%zu].%s", i,
+                 from ? "from_millions" : "to_millions");
+        return tb_fail(err, TB_E_BOOK, field,
+                       "Must be whole millions: a load balancer's usage is answered so.");
+    }
+    return TB_OK;
+}
+
 void tb_book_release(tb_book *book)
 {
     if (book->canonical) tb_alloc_free(book->alloc, book->canonical, book->canonical_len + 1);

@@ -96,6 +96,7 @@ tb_code tb_store_add_book(tb_store *store, const tb_book *book, int64_t now_us, 
 {
     bool known = false;
     tb_code code = same_book(store, book, &known, err);
+    if (!code && !known) code = tb_book_check_shown(book, err);
     if (!code && !known) code = check_shadow(store, book, err);
     if (!code && !known) code = check_overlap(store, book, err);
     if (!code && !known) code = insert(store, book, now_us, err);

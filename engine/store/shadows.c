@@ -70,6 +70,7 @@ tb_code tb_store_add_shadow(tb_store *store, const tb_book *book, int64_t now_us
     if (!code && real)
         return tb_fail(err, TB_E_BOOK, "book",
                        "Book %s bills already; give the shadow an id of its own.", book->id);
+    if (!code && !known) code = tb_book_check_shown(book, err);
     if (!code && !known) code = insert(store, book, now_us, err);
     if (!code) *ret_known = known;
     return code;

@@ -97,6 +97,10 @@ typedef struct tb_book {
  * TB_E_TOO_LARGE past TB_BOOK_MAX, TB_E_NOMEM. */
 TB_MUST_USE tb_code tb_book_parse(const char *text, size_t len, const tb_alloc *alloc,
                                   tb_book *ret_book, tb_error *err);
+/* What the store asks of a book before it bills or is kept as a shadow: the load balancer's
+ * thresholds are whole millions, for GET /loadbalancer/{id}/usage answers them as integers
+ * (contract 3). Scenarios and files that are only compared may be finer. TB_E_BOOK. */
+TB_MUST_USE tb_code tb_book_check_shown(const tb_book *book, tb_error *err);
 /* A book that is all zeros is allowed. */
 void tb_book_release(tb_book *book);
 

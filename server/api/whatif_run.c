@@ -1,5 +1,4 @@
-/* First the list of what is to be billed, ascending by account and month, then one pass over it.
- * The list is small: an account's month is two numbers and a watermark, whatever it holds. */
+/* First the list of what is to be billed, ascending by account and month, then one pass over it. */
 #include "api/whatif_run.h"
 
 #include <inttypes.h>
@@ -7,80 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what is to be billed --- */
-
-typedef struct pair {
-    int64_t account, month;
-    uint64_t watermark; /* TB_NOW: not billed yet */
-} pair;
-
-typedef struct pairs {
-    pair *list;
-    size_t n, cap;
-} pairs;
-
-static tb_code add_pair(pairs *p, pair added, tb_error *err)
-{
-    if (p->n == p->cap) {
-        size_t cap = p->cap ? p->cap * 2 : 256;
-        pair *grown = realloc(p->list, cap * sizeof *grown);
-        if (!grown) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        p->list = grown;
-        p->cap = cap;
-    }
-    p->list[p->n++] = added;
-    return TB_OK;
-}
-
-/* Billed months first among equals. */
-static int by_account_month(const void *left, const void *right)
-{
-    const pair *a = left, *b = right;
-    if (a->account != b->account) return a->account < b->account ? -1 : 1;
-    if (a->month != b->month) return a->month < b->month ? -1 : 1;
-    return a->watermark < b->watermark ? -1 : a->watermark > b->watermark;
-}
-
-static tb_code add_billed(tb_store *store, const whatif_question *q, pairs *p, tb_error *err)
-{
-    tb_billed_month *billed = NULL;
-    size_t n = 0;
-    tb_code code = tb_store_billed_months(store, q->account, q->from, q->to, &billed, &n, err);
-    for (size_t i = 0; !code && i < n; i++)
-        code = add_pair(p, (pair){billed[i].account, billed[i].month, billed[i].watermark}, err);
-    free(billed);
-    return code;
-}
-
-static tb_code add_month(tb_store *store, const whatif_question *q, int64_t month, pairs *p,
-                         tb_error *err)
-{
-    int64_t *accounts = NULL;
-    size_t n = 0;
-    tb_code code = tb_store_billed_accounts(store, month, &accounts, &n, err);
-    for (size_t i = 0; !code && i < n; i++)
-        if (q->account == 0 || q->account == accounts[i])
-            code = add_pair(p, (pair){accounts[i], month, TB_NOW}, err);
-    free(accounts);
-    return code;
-}
-
-/* Every account's months that have an invoice or anything to be billed. */
-static tb_code list_pairs(tb_store *store, const whatif_question *q, pairs *p, tb_error *err)
-{
-    size_t kept = 0;
-    tb_code code = add_billed(store, q, p, err);
-    for (int64_t month = q->from; !code && month <= q->to; month++)
-        code = add_month(store, q, month, p, err);
-    if (code || p->n == 0) return code;
-    qsort(p->list, p->n, sizeof *p->list, by_account_month);
-    for (size_t i = 0; i < p->n; i++)
-        if (kept == 0 || p->list[kept - 1].account != p->list[i].account ||
-            p->list[kept - 1].month != p->list[i].month)
-            p->list[kept++] = p->list[i];
-    p->n = kept;
-    return TB_OK;
-}
+#include "api/month_pairs.h"
 
 /* --- the pass --- */
 
@@ -90,7 +16,7 @@ static bool holds_something(const tb_bill_input *in)
 }
 
 /* Which account's month failed, where the message does not say so. */
-static tb_code fail_at(const pair *p, tb_code code, const tb_error *why, tb_error *err)
+static tb_code fail_at(const month_pair *p, tb_code code, const tb_error *why, tb_error *err)
 {
     char month[8];
     month_format(p->month, month);
@@ -98,7 +24,7 @@ static tb_code fail_at(const pair *p, tb_code code, const tb_error *why, tb_erro
                    why->message);
 }
 
-static tb_code add_bill(tb_store *store, const whatif_question *q, const pair *p, whatif_answer *a,
+static tb_code add_bill(tb_store *store, const whatif_question *q, const month_pair *p, whatif_answer *a,
                         tb_error *err)
 {
     tb_bill_source source;
@@ -112,7 +38,7 @@ static tb_code add_bill(tb_store *store, const whatif_question *q, const pair *p
     return code;
 }
 
-static tb_code add_bills(tb_store *store, const whatif_question *q, const pairs *p,
+static tb_code add_bills(tb_store *store, const whatif_question *q, const month_pairs *p,
                          whatif_answer *a, tb_error *err)
 {
     int64_t last = 0; /* account that held something */
@@ -192,17 +118,17 @@ static tb_code check_size(const whatif_question *q, size_t n, tb_error *err)
 
 static tb_code run(tb_store *store, const whatif_question *q, whatif_answer *a, tb_error *err)
 {
-    pairs p = {0};
+    month_pairs p = {0};
     tb_code code = month_books_read(store, &a->books, err);
     if (!code)
         code = tb_whatif_new(q->scenarios, q->n_scenarios, a->books.list, a->books.n, NULL,
                              &a->whatif, err);
-    if (!code) code = list_pairs(store, q, &p, err);
+    if (!code) code = month_pairs_read(store, q->account, q->from, q->to, &p, err);
     if (!code) code = check_size(q, p.n, err);
     if (!code) code = add_bills(store, q, &p, a, err);
     if (!code) code = make_results(q, a, err);
     if (!code) code = read_late(store, q, a, err);
-    free(p.list);
+    month_pairs_release(&p);
     if (!code && is_empty(a)) code = no_data(q, err);
     return code;
 }

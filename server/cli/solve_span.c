@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/month_pairs.h"
+
 /* --- options --- */
 
 static int usage(const cli_call *call, const char *sentence)
@@ -38,81 +40,6 @@ static int read_options(const cli_call *call, int64_t now_us, solve_span *span)
     if (currency) memcpy(span->currency, currency, 3);
     span->running = span->to == month_of_us(now_us);
     return 0;
-}
-
-/* --- what is to be billed --- */
-
-typedef struct pair {
-    int64_t account, month;
-    uint64_t watermark; /* TB_NOW: not billed yet */
-} pair;
-
-typedef struct pairs {
-    pair *list;
-    size_t n, cap;
-} pairs;
-
-static tb_code add_pair(pairs *p, pair added, tb_error *err)
-{
-    if (p->n == p->cap) {
-        size_t cap = p->cap ? p->cap * 2 : 256;
-        pair *grown = realloc(p->list, cap * sizeof *grown);
-        if (!grown) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        p->list = grown;
-        p->cap = cap;
-    }
-    p->list[p->n++] = added;
-    return TB_OK;
-}
-
-static tb_code add_billed(tb_store *store, const solve_span *span, pairs *p, tb_error *err)
-{
-    tb_billed_month *billed = NULL;
-    size_t n = 0;
-    tb_code code =
-        tb_store_billed_months(store, span->account, span->from, span->to, &billed, &n, err);
-    for (size_t i = 0; !code && i < n; i++)
-        code = add_pair(p, (pair){billed[i].account, billed[i].month, billed[i].watermark}, err);
-    free(billed);
-    return code;
-}
-
-static tb_code add_month(tb_store *store, const solve_span *span, int64_t month, pairs *p,
-                         tb_error *err)
-{
-    int64_t *accounts = NULL;
-    size_t n = 0;
-    tb_code code = tb_store_billed_accounts(store, month, &accounts, &n, err);
-    for (size_t i = 0; !code && i < n; i++)
-        if (span->account == 0 || span->account == accounts[i])
-            code = add_pair(p, (pair){accounts[i], month, TB_NOW}, err);
-    free(accounts);
-    return code;
-}
-
-/* Billed months first among equals. */
-static int by_account_month(const void *left, const void *right)
-{
-    const pair *a = left, *b = right;
-    if (a->account != b->account) return a->account < b->account ? -1 : 1;
-    if (a->month != b->month) return a->month < b->month ? -1 : 1;
-    return a->watermark < b->watermark ? -1 : a->watermark > b->watermark;
-}
-
-static tb_code list_pairs(tb_store *store, const solve_span *span, pairs *p, tb_error *err)
-{
-    size_t kept = 0;
-    tb_code code = add_billed(store, span, p, err);
-    for (int64_t month = span->from; !code && month <= span->to; month++)
-        code = add_month(store, span, month, p, err);
-    if (code || p->n == 0) return code;
-    qsort(p->list, p->n, sizeof *p->list, by_account_month);
-    for (size_t i = 0; i < p->n; i++)
-        if (kept == 0 || p->list[kept - 1].account != p->list[i].account ||
-            p->list[kept - 1].month != p->list[i].month)
-            p->list[kept++] = p->list[i];
-    p->n = kept;
-    return TB_OK;
 }
 
 /* --- the pass --- */
@@ -148,7 +75,7 @@ static tb_code add_instead(solve_span *span, const tb_bill_input *in, tb_error *
     return code;
 }
 
-static tb_code add_bill(tb_store *store, const pair *p, int64_t now_us, solve_span *span,
+static tb_code add_bill(tb_store *store, const month_pair *p, int64_t now_us, solve_span *span,
                         int64_t *last_account, bool mixed_is_fine, tb_error *err)
 {
     tb_bill_source source;
@@ -192,17 +119,17 @@ static tb_code make_portfolios(solve_span *span, tb_error *err)
 static tb_code read_bills(const cli_call *call, tb_store *store, int64_t now_us, solve_span *span,
                           tb_error *err)
 {
-    pairs p = {.n = 0};
+    month_pairs p = {.n = 0};
     int64_t last = 0;
     bool said = cli_given(call, "currency") || span->instead;
     tb_code code = make_portfolios(span, err);
-    if (!code) code = list_pairs(store, span, &p, err);
+    if (!code) code = month_pairs_read(store, span->account, span->from, span->to, &p, err);
     for (size_t i = 0; !code && i < p.n; i++) {
         code = add_bill(store, &p.list[i], now_us, span, &last, said, err);
         if (cli_given(call, "progress") && (i + 1) % 1000 == 0)
             cli_say(call, "%zu of %zu months read.", i + 1, p.n);
     }
-    free(p.list);
+    month_pairs_release(&p);
     if (!code && tb_portfolio_bills(span->billed) == 0)
         code = tb_fail(err, TB_E_NOTHING_DUE, "from",
                        "The span holds nothing that could be billed%s%s.",

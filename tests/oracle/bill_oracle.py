@@ -81,12 +81,13 @@ def any_units(rng):
     return min(10 ** 18, rng.randrange(1, 10 * size))
 
 
-def any_tiers(rng, unit, names):
-    """A list of tiers as the document has it; thresholds are near what months use."""
+def any_tiers(rng, unit, names, step=1):
+    """A list of tiers as the document has it; thresholds are near what months use, and multiples of
+    step."""
     mode = rng.choice(["graduated", "graduated", "volume", "package"])
     scale = 10 ** rng.randrange(17)
-    cuts = sorted({rng.randrange(1, 20 * scale) for _ in range(rng.randrange(5))})
-    included = rng.choice([0, 0, rng.randrange(1, 20 * scale)])
+    cuts = sorted({-(-rng.randrange(1, 20 * scale) // step) * step for _ in range(rng.randrange(5))})
+    included = -(-rng.choice([0, 0, rng.randrange(1, 20 * scale)]) // step) * step
     section = {"mode": mode}
     first = 0
     if included:
@@ -113,7 +114,7 @@ def any_tiers(rng, unit, names):
     return section, included
 
 
-def any_book(rng, name, currency):
+def any_book(rng, name, currency, stored=False):
     book = {"book": name, "currency": currency, "effective_from": "2020-01-01T00:00:00Z",
             "rounding": rng.choice(list(MODES))}
     if rng.random() < 0.8:
@@ -132,7 +133,8 @@ def any_book(rng, name, currency):
         book["optimizer"] = {"monthly": any_price(rng)}
     if rng.random() < 0.95:
         section, included = any_tiers(rng, MILLION,
-                                      ("from_millions", "to_millions", "price_per_million"))
+                                      ("from_millions", "to_millions", "price_per_million"),
+                                      MILLION if stored else 1)
         section["monthly_fee"] = any_price(rng)
         if included:
             section["included_requests"] = included

@@ -138,7 +138,7 @@ def any_books(rng):
             at = rng.randrange(BEGIN, END)
             moments.add(at - at % 3600)
         for i, at in enumerate(sorted(moments)):
-            book = any_book(rng, f"{currency}-{i}", currency)
+            book = any_book(rng, f"{currency}-{i}", currency, stored=True)
             book["effective_from"] = stamp(at)
             books.append((at, book))
     return books

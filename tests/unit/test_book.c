@@ -426,6 +426,32 @@ START_TEST(the_first_tier_starts_at_0_without_included_units)
 }
 END_TEST
 
+/* What is shown to strict clients is an integer; what is only compared may be finer. */
+START_TEST(a_book_that_bills_has_balancer_thresholds_of_whole_millions)
+{
+#define AT(n)    "{\"from_millions\":" n ",\"to_millions\":null,\"price_per_million\":1}"
+#define UP_TO(n) "{\"from_millions\":0,\"to_millions\":" n ",\"price_per_million\":1}"
+    static const struct {
+        const char *text, *field;
+    } cases[] = {
+        {BALANCER("\"tiers\":[" UP_TO("2") "," AT("2.0") "]"), NULL},
+        {BALANCER("\"included_requests\":500000,\"included_axis\":\"absolute\",\"tiers\":[" AT(
+             "0.5") "]"),
+         "load_balancer.tiers[0].from_millions"},
+        {BALANCER("\"tiers\":[" UP_TO("0.999999") "," AT("0.999999") "]"),
+         "load_balancer.tiers[0].to_millions"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tb_error err = {0};
+        tb_book book = take(cases[i].text);
+        tb_code code = tb_book_check_shown(&book, &err);
+        ck_assert_int_eq(code, cases[i].field ? TB_E_BOOK : TB_OK);
+        if (cases[i].field) ck_assert_str_eq(err.field, cases[i].field);
+        tb_book_release(&book);
+    }
+}
+END_TEST
+
 START_TEST(thresholds_are_whole_base_units)
 {
     refused(TIERS(TIER("0", "\"0.0000000001\"") "," TIER("1", "null")),
@@ -669,6 +695,7 @@ static void add_tiers(TCase *t)
     tcase_add_test(t, exactly_the_last_tier_is_open);
     tcase_add_test(t, the_first_tier_starts_at_0_without_included_units);
     tcase_add_test(t, thresholds_are_whole_base_units);
+    tcase_add_test(t, a_book_that_bills_has_balancer_thresholds_of_whole_millions);
     tcase_add_test(t, thresholds_end_at_10_to_the_18_units);
     tcase_add_test(t, a_list_has_at_most_64_tiers);
     tcase_add_test(t, included_units_name_their_axis);

@@ -120,6 +120,12 @@ class RemoteMoney(Case):
         other = {**BOOK, "minimum_monthly": "2.00"}
         self.assertIn("known with other", self.book(other, status=2, alike=False).err)
         self.assertIn("minimum_monthly", self.book({**BOOK, "minimum_monthly": -1}, status=2).err)
+        half = {**BOOK, "load_balancer": {"monthly_fee": "1", "tiers": [
+            {"from_millions": 0, "to_millions": 0.5, "price_per_million": 1},
+            {"from_millions": 0.5, "to_millions": None, "price_per_million": 1}]}}
+        for words in ((), ("--shadow",)):
+            self.assertIn("whole millions", self.book({**half, "book": "half"}, *words, status=2,
+                                                      alike=False).err)
         self.same()
 
     def test_an_account_that_lacks_a_price_is_refused_and_named_alike(self):

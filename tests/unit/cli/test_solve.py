@@ -330,6 +330,19 @@ class Portfolio(Case):
         self.assertEqual(again["after"], answer["after"])
         self.assertEqual(again["outcome"], "found")
 
+    def test_whatif_bills_the_answers_scenario_at_the_same_total(self):
+        """Two ways over the same months: the solver's portfolio, and every month billed again."""
+        for paths, change in ((("bandwidth",), "10"), (("bandwidth",), "-7.5"),
+                              (("bandwidth.premium.regions.EU",), "3")):
+            words = [word for path in paths for word in ("--price", path)]
+            answer = self.ask("price", *words, "--change", change, "--digits", "6")
+            scenario = self.write("s.json", json.dumps(answer["scenarios"][0]))
+            done = self.run_tool("whatif", "--db", "t.db", "--from", MONTHS[0], "--to", MONTHS[-1],
+                                 "--format", "json", scenario, now=NOW)
+            found = json.loads(done.out)["scenarios"][0]
+            self.assertEqual(Fraction(found["after"]), Fraction(answer["after"]))
+            self.assertEqual(Fraction(found["before"]), Fraction(answer["span"]["before"]))
+
     def commit_cost(self, account, commit, discount):
         prices = {r: p * (100 - discount) / 100 for r, p in PRICES.items()}
         return self.revenue(prices, commit, account)
