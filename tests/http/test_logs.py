@@ -242,6 +242,7 @@ class Logs(Case):
             self.refuses(ask(path % zone), 400, "invalid_request")
             self.refuses(ask(f"/11-04-26/{zone}.log"), 400, "invalid_request")
 
+    # holds: logs.rate, logs.429
     def test_thirty_requests_in_ten_seconds_for_a_zone_both_versions_together(self):
         for i in range(30):
             target = f"/v2/pullzones/{BURST}/logs" if i % 2 else f"/11-04-26/{BURST}.log"
@@ -409,6 +410,7 @@ class Tokens(Case):
         with Wire(port or self.server.port) as wire:
             return wire.ask("GET", target, {"Authorization": f"Bearer {token}", **headers}).status
 
+    # holds: auth.logs-bearer
     def test_a_token_opens_what_its_roles_open(self):
         self.assertEqual(self.status(self.token()), 200)
         self.assertEqual(self.status(self.token(), "/statistics"), 200)
