@@ -22,6 +22,7 @@ static const query_spec specs[] = {
 
 typedef struct question {
     int64_t account, balancer, month, now_us;
+    bool running; /* the month is now_us's */
 } question;
 
 static tb_code bad(tb_error *err, const char *field, const char *sentence)
@@ -29,9 +30,9 @@ static tb_code bad(tb_error *err, const char *field, const char *sentence)
     return tb_fail(err, TB_E_PERIOD, field, "%s", sentence);
 }
 
-static tb_code read_month(const params *p, int64_t now_us, int64_t *ret_month, tb_error *err)
+/* *ret_month: the running one; where another is asked for, that. */
+static tb_code read_month(const params *p, int64_t *ret_month, tb_error *err)
 {
-    *ret_month = month_of_us(now_us);
     if (p->year == ABSENT && p->month == ABSENT) return TB_OK;
     if (p->year == ABSENT) return bad(err, "year", "month is given without year.");
     if (p->month == ABSENT) return bad(err, "month", "year is given without month.");
@@ -58,16 +59,19 @@ static tb_code read_question(request *r, question *q, tb_error *err)
         if (err) err->code = TB_E_PERIOD;
         return TB_E_PERIOD;
     }
-    return code ? code : read_month(&p, q->now_us, &q->month, err);
+    const int64_t this_month = month_of_us(q->now_us);
+    q->month = this_month;
+    if (!code) code = read_month(&p, &q->month, err);
+    q->running = q->month == this_month;
+    return code;
 }
 
 #define TAG UINT64_C(0x75736167652d6c62) /* tells these keys from those of statistics */
 
 static cache_key key_of(const question *q, uint64_t version)
 {
-    bool running = q->month == month_of_us(q->now_us);
     return (cache_key){{version, (uint64_t)q->account, (uint64_t)q->balancer, (uint64_t)q->month,
-                        running ? (uint64_t)tb_hour_from_us(q->now_us) : 0, TAG}};
+                        q->running ? (uint64_t)tb_hour_from_us(q->now_us) : 0, TAG}};
 }
 
 static tb_hash128 hash_of(const worker *w, const cache_key *key)

@@ -139,5 +139,42 @@ class Operator(Case):
                      "invoice.not_over", "month")
 
 
+class Together(Case):
+    """A catalogue and a group of invoices that wait for the writer together."""
+
+    def test_an_invoice_is_made_at_a_version_that_a_commit_ended(self):
+        self.server.stop()
+        db = self.server.db
+        run("book", "--db", db, "-", stdin=json.dumps(BOOK).encode())
+        rows = [{"zone": zone, "hour": "2026-10-03T05:00:00Z", "region": "DE", "bytes": 10**11}
+                for zone in (101, 201)]
+        run("import", "--db", db, "-",
+            stdin="".join(json.dumps(row) + "\n" for row in rows).encode())
+        self.server.start()
+        catalog = json.loads(json.dumps(CATALOG))
+        catalog["zones"].append({"id": 202, "account": 2, "name": "borealis-new",
+                                 "created": "2026-10-01T00:00:00Z",
+                                 "settings": {"OptimizerEnabled": True}})
+        many = "".join(json.dumps({"zone": 102, "hour": f"2026-11-0{d}T{h:02}:00:00Z",
+                                   "region": f"R{n}", "requests": 1}) + "\n"
+                       for n in range(300) for d in (1, 2, 3) for h in range(24)).encode()
+        run_body = json.dumps({"month": MONTH, "accounts": [2], "finalize": True}).encode()
+        keys = self.server.keys
+        # The first holds the writer for a while; the others wait for it together.
+        asked = (("/ingest/buckets", "ingest", many), ("/catalog", "operator",
+                                                       json.dumps(catalog).encode()),
+                 ("/invoices/run", "operator", run_body))
+        wires = [self.server.wire() for _ in asked]
+        for wire, (target, who, body) in zip(wires, asked):
+            wire.send(f"POST {target} HTTP/1.1\r\nHost: x\r\nAccessKey: {keys[who]}\r\n"
+                      f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+                      .encode() + body)
+        for wire in wires:
+            self.assertEqual(wire.read("POST").status, 200)
+            wire.sock.close()
+        self.server.stop()
+        self.assertIn(b"no differences", run("verify", "--db", db).stdout)
+
+
 if __name__ == "__main__":
     unittest.main()
