@@ -239,8 +239,8 @@ class Logs(Case):
         self.refuses(ask(path % OFF), 404, "logging_disabled")
         self.refuses(ask(f"/11-04-26/{OFF}.log"), 404, "logging_disabled")
         for zone in ("-1", "%2B1", "01", "1e3", "0x1", "9223372036854775808", "0"):
-            self.refuses(ask(path % zone), 400, "invalid_request")
-            self.refuses(ask(f"/11-04-26/{zone}.log"), 400, "invalid_request")
+            self.refuses(ask(path % zone), 403, "forbidden")
+            self.refuses(ask(f"/11-04-26/{zone}.log"), 403, "forbidden")
 
     # holds: logs.rate, logs.429
     def test_thirty_requests_in_ten_seconds_for_a_zone_both_versions_together(self):
