@@ -17,6 +17,8 @@ static const char *const price_keys[] = {"price",          "flat",        "price
 #define REGIONS "bandwidth.premium.regions."
 
 /* One book's walk. */
+#define NAMES_SHOWN ((size_t)230) /* bytes of them in a message */
+
 typedef struct walk {
     tb_price_list *list;
     const char *const *paths;
@@ -123,14 +125,25 @@ static tb_code visit_book(walk *w, const tb_book *book)
     return code;
 }
 
+/* How much of the names fits into a message: whole ones. */
+static size_t names_shown(const tb_buf *names)
+{
+    size_t len = names->len;
+    if (len <= NAMES_SHOWN) return len;
+    for (len = NAMES_SHOWN; len > 0 && names->data[len] != ',';)
+        len--;
+    return len;
+}
+
 static tb_code check_named(const walk *w)
 {
+    size_t shown = names_shown(w->names);
     for (size_t i = 0; i < w->n_paths; i++)
         if (!w->named[i])
             return tb_fail(w->err, TB_E_VALIDATION, "price",
-                           "No price is called \"%.60s\". There are: %.*s.", w->paths[i],
-                           (int)(w->names->len < 250 ? w->names->len : 250),
-                           w->names->len ? w->names->data : "");
+                           "No price is called \"%.60s\". There are: %.*s%s.", w->paths[i],
+                           (int)shown, shown ? w->names->data : "",
+                           shown < w->names->len ? " and more, see `tollbook book show`" : "");
     return TB_OK;
 }
 

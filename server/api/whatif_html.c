@@ -127,7 +127,9 @@ static void put_header(const whatif_answer *a, const whatif_part *part, tb_buf *
     escaped(out, s->base[0] ? s->base : "every price book");
     tb_buf_str(out, strcmp(s->patch, "{}") == 0 ? "" : " with other prices");
     if (s->everywhere) tb_buf_str(out, " in the place of all others");
-    if (s->n_factors) tb_buf_fmt(out, ", usage changed by %zu factors", s->n_factors);
+    if (s->n_factors)
+        tb_buf_fmt(out, ", usage changed by %zu factor%s", s->n_factors,
+                   s->n_factors == 1 ? "" : "s");
     tb_buf_str(out, ". Sums of invoice lines, without tax.</p></header>");
 }
 

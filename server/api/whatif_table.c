@@ -79,7 +79,9 @@ static void put_title(tb_buf *out, const whatif_part *part)
     tb_buf_fmt(out, "\n%s: %s%s", s->name, s->base[0] ? s->base : "every book",
                strcmp(s->patch, "{}") == 0 ? "" : " with other prices");
     if (s->everywhere) tb_buf_str(out, ", in the place of all others");
-    if (s->n_factors) tb_buf_fmt(out, ", usage changed by %zu factors", s->n_factors);
+    if (s->n_factors)
+        tb_buf_fmt(out, ", usage changed by %zu factor%s", s->n_factors,
+                   s->n_factors == 1 ? "" : "s");
     tb_buf_fmt(out, " (sha256 %.12s)\n", s->sha256);
 }
 
@@ -210,9 +212,10 @@ void whatif_table(const whatif_answer *a, whatif_sink *sink)
     month_format(a->from, from);
     month_format(a->to, to);
     tb_buf_fmt(out,
-               "%s to %s: %zu accounts, %zu account-months. Amounts are sums of invoice lines,"
+               "%s to %s: %zu account%s, %zu account-month%s. Amounts are sums of invoice lines,"
                " without tax.\n",
-               from, to, a->accounts, a->bills);
+               from, to, a->accounts, a->accounts == 1 ? "" : "s", a->bills,
+               a->bills == 1 ? "" : "s");
     if (whatif_n_parts(a) > 1) put_summary(a, out);
     for (size_t i = 0; i < whatif_n_parts(a); i++) {
         whatif_part part = whatif_part_of(a, i);

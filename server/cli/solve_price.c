@@ -234,7 +234,7 @@ static tb_code put_table(tb_buf *out, const price_solve *p, tb_error *err)
         row(out, p, "residual", a->residual);
         tb_buf_str(out, "factor      ");
         solve_put(out, a->factor);
-        tb_buf_fmt(out, ", prices to %d digits:\n", p->digits);
+        tb_buf_fmt(out, ", prices to %d digit%s:\n", p->digits, p->digits == 1 ? "" : "s");
         table_prices(out, p);
         if (a->has_below) row(out, p, "a step down", a->below);
         if (a->has_above) row(out, p, "a step up", a->above);

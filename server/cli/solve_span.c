@@ -170,11 +170,20 @@ static int find_prices(const cli_call *call, const char *const *otherwise, size_
 
 /* --- the whole --- */
 
+static tb_code check_account(tb_store *store, int64_t account, tb_error *err)
+{
+    bool exists = true;
+    tb_code code = account ? tb_store_account_exists(store, account, &exists, err) : TB_OK;
+    if (code || exists) return code;
+    return tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".", account);
+}
+
 static int read_all(const cli_call *call, tb_store *store, int64_t now_us, solve_span *span)
 {
     tb_error err;
     int status = 0;
-    tb_code code = month_books_read(store, &span->books.stored, &err);
+    tb_code code = check_account(store, span->account, &err);
+    if (!code) code = month_books_read(store, &span->books.stored, &err);
     if (!code && cli_given(call, "book")) {
         status = solve_book(call, &span->books, cli_text(call, "book"), NULL, &span->instead);
         if (status) return status;

@@ -387,7 +387,9 @@ class Portfolio(Case):
                 (("price", "--db", "t.db", "--from", "2026-1", "--to", "2026-11", "--price",
                   "bandwidth"), 2, "write it like"),
                 (("price", *span, "--price", "bandwidth", "--currency", "EUR"), 1, "nothing"),
-                (("price", *span, "--price", "bandwidth", "--account", "77"), 1, "nothing"),
+                (("price", *span, "--price", "bandwidth", "--account", "77"), 2,
+                 "no account 77"),
+                (("commit", *span, "--account", "77", "--offer", "0=0"), 2, "no account 77"),
                 (("commit", *span, "--account", "1", "--offer", "5"), 2, "500=10"),
                 (("commit", *span, "--account", "1", "--offer", "5=1", "--offer", "5=2"), 2,
                  "above the one before"),
@@ -395,6 +397,20 @@ class Portfolio(Case):
                 (("commit", *span, "--offer", "5=1"), 2, "--account")):
             done = self.run_tool("solve", *words, status=status, now=NOW)
             self.assertIn(text, done.err)
+
+    def test_a_long_list_of_prices_ends_with_a_whole_name(self):
+        tiers = [{"from": str(i), "to": str(i + 1) if i < 30 else None, "price": "0.01"}
+                 for i in range(31)]
+        self.run_tool("book", "--db", "t.db", self.write("long.json", json.dumps({
+            "book": "long", "currency": "USD", "effective_from": "2026-02-01T00:00:00Z",
+            "bandwidth": {"volume": {"per": "GB", "tiers": tiers}}})))
+        said = self.run_tool("solve", "price", "--db", "t.db", "--from", "2026-01", "--to",
+                             "2026-11", "--price", "nope", status=2, now=NOW).err
+        names = said.split("There are: ")[1].split(" and more, see `tollbook book show`.")[0]
+        for name in names.split(", "):
+            self.assertRegex(name, r"^(minimum_monthly|load_balancer\.[a-z_]+(\[\d+\]\.[a-z_]+)?|"
+                             r"bandwidth\.premium\.regions\.[A-Z]+|"
+                             r"bandwidth\.volume\.tiers\[\d+\]\.price)$")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import pty
 import random
 import signal
 import subprocess
+import sys
 import unittest
 from decimal import Decimal
 from pathlib import Path
@@ -222,6 +223,27 @@ class WhatIf(Case):
         self.assertEqual(compared, len(invoices))
         self.verify(db)
 
+    def test_the_empty_patch_gives_each_invoice_of_the_history(self):
+        """Month by month, so that no difference of one invoice is made up for by another's."""
+        subprocess.run([sys.executable, SOURCE / "fixtures" / "history.py", self.folder], check=True)
+        self.run_tool("init", "--db", "h.db")
+        for words in (("apply", "catalog.json"), ("book", "book.json"), ("import", "history.ndjson")):
+            self.run_tool(words[0], "--db", "h.db", words[1])
+        same, compared = self.write("same.json", json.dumps(SAME)), 0
+        for n in range(17):
+            month = f"{2025 + (n + 5) // 12}-{(n + 5) % 12 + 1:02}"
+            invoices = json.loads(self.run_tool("invoice", "--db", "h.db", "--month", month,
+                                                "--finalize").out)["invoices"]
+            answer = json.loads(self.run_tool("whatif", "--db", "h.db", "--from", month, "--to",
+                                              month, same).out)["scenarios"]
+            billed = [(i["account"], i["subtotal"], i["subtotal"]) for i in invoices]
+            self.assertEqual([(a["account"], a["before"], a["after"]) for s in answer
+                              for a in s["accounts"]], billed, month)
+            self.assertEqual({b["sha256"] for s in answer for b in s["books"]},
+                             {i["book"]["sha256"] for i in invoices})
+            compared += len(billed)
+        self.assertEqual(compared, 204)
+
     def test_the_empty_patch_over_random_months(self):
         seed = int(os.environ.get("TB_SEED") or random.randrange(1 << 32))
         rng = random.Random(seed)
@@ -345,6 +367,10 @@ class WhatIf(Case):
 
     def test_one_account(self):
         s = self.one(EU, words=(*SPAN, "--account", "2"))
+        table = self.whatif({**EU, "usage": [{"factor": 2}]}, words=(
+            "--from", "2026-10", "--to", "2026-10", "--account", "2", "--format", "table")).out
+        self.assertIn(": 1 account, 1 account-month.", table)
+        self.assertIn("usage changed by 1 factor ", table)
         self.assertEqual([a["account"] for a in s["accounts"]], [2])
         self.assertEqual(s["before"], "24.30")
 
