@@ -7,6 +7,8 @@
 #include "fault/faultvfs.h"
 #include "store/internal.h"
 
+#include "../folder.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,8 +55,8 @@ unsigned workload_stride(void)
 
 void workload_folder(char path[64])
 {
-    char folder[] = "/tmp/tollbook-fault-XXXXXX";
-    REQUIRE(mkdtemp(folder), "%s", folder);
+    char folder[TEST_FOLDER_MAX];
+    REQUIRE(test_folder(folder), "%s", folder);
     snprintf(path, 64, "%s/t.db", folder);
 }
 

@@ -2,6 +2,7 @@
 #ifndef TOLLBOOK_TESTS_STORE_FIXTURE_H
 #define TOLLBOOK_TESTS_STORE_FIXTURE_H
 
+#include "../folder.h"
 #include "tollbook/store.h"
 
 #include <check.h>
@@ -14,7 +15,7 @@
 #define NOW_MS (NOW_US / 1000)
 
 typedef struct fixture {
-    char folder[64], path[96];
+    char folder[TEST_FOLDER_MAX], path[96];
     tb_store *store;
 } fixture;
 
@@ -37,8 +38,7 @@ static inline void fixture_init(fixture *f)
 {
     tb_error err = {0};
     tb_store_options options = {.write = true, .now_us = NOW_US, .owner = "test"};
-    snprintf(f->folder, sizeof f->folder, "%s", "/tmp/tollbook-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(f->folder));
+    ck_assert(test_folder(f->folder));
     snprintf(f->path, sizeof f->path, "%s/t.db", f->folder);
     ok(tb_store_create(f->path, &options, &err));
     fixture_open(f, true);

@@ -5,8 +5,7 @@
 static void make_v1(fixture *f)
 {
     char head[200];
-    snprintf(f->folder, sizeof f->folder, "%s", "/tmp/tollbook-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(f->folder));
+    ck_assert(test_folder(f->folder));
     snprintf(f->path, sizeof f->path, "%s/t.db", f->folder);
     sqlite3 *db;
     ck_assert_int_eq(sqlite3_open(f->path, &db), SQLITE_OK);
