@@ -191,15 +191,15 @@ class Arrival(Shield):
         self.assertEqual(len(self.walk(44)), 4)
 
     def test_a_bad_line_is_refused_with_its_place(self):
-        good, bad = lines([event(10, 44)]), b'{"shield_zone":44,"timestamp":1,"colour":1}\n'
+        good, bad = lines([event(10, 43)]), b'{"shield_zone":43,"timestamp":1,"colour":1}\n'
         answer = self.server.ask("POST", "/ingest/buckets", "ingest", good + bad)
         self.refused(answer, 400, "ingest.line_rejected")
         self.assertIn("Line 2, byte 31", answer.json()["Message"])
-        self.assertNotIn("e000010", self.walk(44))
+        self.assertNotIn("e000010", self.walk(43))
         answer = self.server.ask("POST", "/ingest/buckets?onError=skip", "ingest", good + bad).json()
         self.assertEqual((answer["accepted"], answer["rejected"]), (1, 1))
         self.assertEqual(answer["firstReject"]["reason"], "TOO_OLD")
-        self.assertIn("e000010", self.walk(44))
+        self.assertIn("e000010", self.walk(43))
 
     def test_events_wait_for_their_zone_and_old_ones_are_gone(self):
         self.add([event(0, 77), event(1, 77, at=NOW_MS - 3 * DAY_MS)])
