@@ -179,19 +179,21 @@ static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
     return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
 }
 
-/* Request logs that have become too old go, also where nothing new comes in. What fails is tried again
+/* Request logs and shield events that have become too old go, also where nothing new comes in. What fails is tried again
  * the next time. */
 static void on_idle(void *ctx, tb_store *store)
 {
     server *s = ctx;
     const int64_t fixed_us = s->options.fixed_now_us;
     const int64_t now_us = fixed_us == INT64_MIN ? clock_wall_us() : fixed_us;
-    uint64_t dropped = 0;
+    uint64_t logs = 0, events = 0;
     tb_error err;
     tb_code code = tb_store_begin(store, &err);
-    if (code == TB_OK) code = tb_store_drop_logs(store, now_us / 1000, &dropped, &err);
-    if (code == TB_OK && dropped > 0) code = tb_store_commit(store, &err);
-    if (code || dropped == 0) tb_store_rollback(store);
+    if (code == TB_OK) code = tb_store_drop_logs(store, now_us / 1000, &logs, &err);
+    if (code == TB_OK) code = tb_store_drop_events(store, now_us / 1000, &events, &err);
+    const bool dropped = logs + events > 0;
+    if (code == TB_OK && dropped) code = tb_store_commit(store, &err);
+    if (code || !dropped) tb_store_rollback(store);
     else on_committed(s, store, false);
 }
 

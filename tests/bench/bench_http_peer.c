@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define THREADS 2
-#define FILE_MAX ((size_t)4 << 20)
+#define FILE_MAX ((size_t)512 << 20)
 #define DAYS 30
 
 typedef struct server {
