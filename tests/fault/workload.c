@@ -57,7 +57,7 @@ void workload_folder(char path[64])
 {
     char folder[TEST_FOLDER_MAX];
     REQUIRE(test_folder(folder), "%s", folder);
-    snprintf(path, 64, "%s/t.db", folder);
+    REQUIRE(snprintf(path, 64, "%s/t.db", folder) < 64, "%s: too long", folder);
 }
 
 void workload_remove(const char *path)
