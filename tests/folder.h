@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEST_FOLDER_MAX 64
+#define TEST_FOLDER_MAX 56
 
 /* Makes a new folder whose name has room for a few more characters. */
 static inline bool test_folder(char out[TEST_FOLDER_MAX])
