@@ -10,24 +10,26 @@
 #include <stdlib.h>
 #include <zstd.h>
 
+#define CODE_SLACK 8
+
 typedef struct memory {
     void *at;
     size_t cap;
 } memory;
 
 typedef struct column {
-    const uint8_t *stored; /* in the block's bytes */
-    uint32_t plain_len, stored_len;
+    const uint8_t *stored, *codes; /* in the block's bytes */
+    uint32_t plain_len, stored_len, codes_len;
     bool read; /* and the three below are good */
     const uint8_t *plain;
     tb__log_texts texts;
     tb__log_binaries binaries;
-    memory plain_memory, at, code, width, rank, number;
+    memory plain_memory, at, width, rank, number;
 } column;
 
 struct tb_logblock {
     ZSTD_DCtx *zstd;
-    memory bytes, fold, marks[3];
+    memory bytes, marks[3];
     tb_loginfo info;
     column columns[TB__LOG_COUNT];
 };
@@ -62,7 +64,6 @@ void tb_logblock_free(tb_logblock *b)
         column *o = &b->columns[c];
         free(o->plain_memory.at);
         free(o->at.at);
-        free(o->code.at);
         free(o->width.at);
         free(o->rank.at);
         free(o->number.at);
@@ -70,7 +71,6 @@ void tb_logblock_free(tb_logblock *b)
     for (int i = 0; i < 3; i++)
         free(b->marks[i].at);
     free(b->bytes.at);
-    free(b->fold.at);
     ZSTD_freeDCtx(b->zstd);
     free(b);
 }
@@ -101,13 +101,18 @@ static bool read_header(tb_logblock *b, const uint8_t *bytes, size_t len)
     for (int c = 0; c < TB__LOG_COUNT; c++) {
         column *o = &b->columns[c];
         o->read = false;
-        o->plain_len = tb__get32(bytes + 24 + 8 * c);
-        o->stored_len = tb__get32(bytes + 28 + 8 * c);
+        const uint8_t *entry = bytes + 24 + TB__LOG_ENTRY * c;
+        o->plain_len = tb__get32(entry);
+        o->stored_len = tb__get32(entry + 4);
+        o->codes_len = tb__get32(entry + 8);
         o->stored = bytes + at;
         if (o->stored_len > o->plain_len || o->plain_len > TB_LOGBLOCK_COLUMN ||
             o->stored_len > end - at || (o->plain_len > 0 && o->stored_len == 0))
             return false;
         at += o->stored_len;
+        o->codes = bytes + at;
+        if (o->codes_len > end - at) return false;
+        at += o->codes_len;
     }
     return at == end;
 }
@@ -116,7 +121,7 @@ tb_code tb_logblock_open(tb_logblock *b, const void *bytes, size_t len, int64_t 
 {
     b->info = (tb_loginfo){.zone = zone};
     if (len < TB__LOG_HEADER + TB__LOG_TRAILER || len > TB_LOGBLOCK_MAX) return damaged(b, err);
-    if (!claim(&b->bytes, len)) return no_memory(err);
+    if (!claim(&b->bytes, len + CODE_SLACK)) return no_memory(err);
     memcpy(b->bytes.at, bytes, len);
     const uint8_t *own = b->bytes.at;
     const size_t body = len - TB__LOG_TRAILER;
@@ -147,11 +152,6 @@ size_t tb__log_lines(const tb_logblock *b)
 uint8_t *tb__log_marks(tb_logblock *b, int which)
 {
     return b->marks[which].at;
-}
-
-char *tb__log_fold(tb_logblock *b, size_t size)
-{
-    return claim(&b->fold, size + 1) ? b->fold.at : NULL;
 }
 
 /* --- columns --- */
@@ -188,21 +188,6 @@ static bool read_lengths(const uint8_t *lengths, const uint8_t *end, size_t n, s
     return lengths == end && sum == total;
 }
 
-/* Codes from their planes: 0 is the next new entry. */
-static bool read_codes(const uint8_t *planes, int n_planes, size_t rows, size_t entries,
-                       uint16_t *code)
-{
-    size_t next = 0;
-    for (size_t i = 0; i < rows; i++) {
-        size_t v = planes[i];
-        if (n_planes == 2) v |= (size_t)planes[rows + i] << 8;
-        if (v > next) return false;
-        if (v == 0) v = ++next;
-        code[i] = (uint16_t)(v - 1);
-    }
-    return next == entries;
-}
-
 static tb_code read_texts(tb_logblock *b, column *o, tb_error *err)
 {
     const size_t rows = b->info.lines;
@@ -210,21 +195,22 @@ static tb_code read_texts(tb_logblock *b, column *o, tb_error *err)
     if (o->plain_len < TB__LOG_TEXT_HEADER) return damaged(b, err);
     const unsigned form = p[0];
     const size_t n = tb__get32(p + 1), lengths = tb__get32(p + 5);
-    const size_t head = TB__LOG_TEXT_HEADER + form * rows;
-    if (form > 2 || n > rows || (form == 0 && n != rows) || head > o->plain_len ||
+    const size_t head = TB__LOG_TEXT_HEADER;
+    const unsigned width = tb__log_width(n);
+    if (form > 1 || n < 1 || n > rows || (form == 0 && n != rows) || head > o->plain_len ||
         lengths > o->plain_len - head)
         return damaged(b, err);
-    if (!claim(&o->at, (n + 1) * sizeof(uint32_t)) || !claim(&o->code, rows * sizeof(uint16_t)))
-        return no_memory(err);
+    if (o->codes_len != (form ? (rows * width + 7) / 8 : 0)) return damaged(b, err);
+    if (!claim(&o->at, (n + 1) * sizeof(uint32_t))) return no_memory(err);
     const uint8_t *text = p + head + lengths;
     o->texts = (tb__log_texts){.bytes = (const char *)text,
                                .at = o->at.at,
                                .n = n,
-                               .code = form ? o->code.at : NULL};
-    if (!read_lengths(p + head, text, n, o->plain_len - head - lengths, o->at.at) ||
-        (form && !read_codes(p + TB__LOG_TEXT_HEADER, (int)form, rows, n, o->code.at)))
-        return damaged(b, err);
-    return TB_OK;
+                               .codes = form ? o->codes : NULL,
+                               .width = width,
+                               .mask = (UINT64_C(1) << width) - 1};
+    if (read_lengths(p + head, text, n, o->plain_len - head - lengths, o->at.at)) return TB_OK;
+    return damaged(b, err);
 }
 
 /* Ranks of each row among those of its width; false where a width is none. */

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-#define LEVEL  1
-#define SLOTS  ((size_t)TB_LOGBLOCK_LINES * 2)
-#define CODES8 255 /* entries that codes of one byte can name */
+#define LEVEL 1
+#define SLOTS ((size_t)TB_LOGBLOCK_LINES * 2)
+#define TRIES 16 /* blocks for which a column that did not shrink is left alone */
 
 static const uint8_t kinds[TB__LOG_COUNT] = {
 #define TB_X(name, kind, member) [TB__LOG_##name] = TB__LOG_KIND_##kind,
@@ -26,7 +26,7 @@ typedef struct texts {
     uint16_t slot[SLOTS]; /* entry + 1 */
     uint64_t key[TB_LOGBLOCK_LINES];
     tb_text entry[TB_LOGBLOCK_LINES];
-    uint16_t code[TB_LOGBLOCK_LINES]; /* as stored */
+    uint16_t code[TB_LOGBLOCK_LINES]; /* the row's entry */
     size_t n, mask;
     uint64_t last;      /* key of the row before, and its entry + 1: rows often agree */
     uint16_t last_code; /* 0: there is none */
@@ -54,6 +54,8 @@ struct tb_logpack {
     binaries *binary[TB__LOG_COUNT];
     numbers *number[TB__LOG_COUNT];
     tb_buf plain; /* a column before compression */
+    tb_buf codes; /* and its codes */
+    uint8_t alone[TB__LOG_COUNT]; /* blocks left for which it is not compressed */
 };
 
 static bool make_builder(tb_logpack *pack, int c)
@@ -76,6 +78,7 @@ tb_logpack *tb_logpack_new(void)
     tb_logpack *pack = calloc(1, sizeof *pack);
     if (!pack) return NULL;
     tb_buf_init(&pack->plain, TB_LOGBLOCK_COLUMN, NULL);
+    tb_buf_init(&pack->codes, TB_LOGBLOCK_COLUMN, NULL);
     bool ok = (pack->zstd = ZSTD_createCCtx()) != NULL;
     for (int c = 0; c < TB__LOG_COUNT && ok; c++)
         ok = make_builder(pack, c);
@@ -97,6 +100,7 @@ void tb_logpack_free(tb_logpack *pack)
         free(pack->binary[c]);
     }
     tb_buf_release(&pack->plain);
+    tb_buf_release(&pack->codes);
     free(pack);
 }
 
@@ -203,21 +207,22 @@ static void add_text(texts *t, size_t row, tb_text text)
 {
     const uint64_t key = key_of(text);
     if (t->last_code && key == t->last && is_entry(t, t->last_code - 1u, key, text)) {
-        t->code[row] = t->last_code;
+        t->code[row] = (uint16_t)(t->last_code - 1);
         return;
     }
     size_t at = key * UINT64_C(0x9E3779B97F4A7C15) >> 40 & t->mask;
     t->last = key;
     for (; t->slot[at]; at = (at + 1) & t->mask) {
         if (!is_entry(t, t->slot[at] - 1u, key, text)) continue;
-        t->code[row] = t->last_code = t->slot[at];
+        t->last_code = t->slot[at];
+        t->code[row] = (uint16_t)(t->last_code - 1);
         return;
     }
     t->any |= text.len > 0;
     t->key[t->n] = key;
     t->entry[t->n] = text;
+    t->code[row] = (uint16_t)t->n;
     t->slot[at] = t->last_code = (uint16_t)++t->n;
-    t->code[row] = 0;
 }
 
 static void add_binary(binaries *b, size_t row, tb_text text, unsigned width,
@@ -303,12 +308,11 @@ static void put_numbers(tb_logpack *pack, const numbers *v, size_t n)
 /* One entry a row: the texts in the order of the rows. */
 static void spread(texts *t, size_t n)
 {
-    size_t next = t->n;
     if (t->n == n) return;
     /* Backwards: a row's entry never stands behind the row, so it is read before it is written
      * over. */
     for (size_t row = n; row-- > 0;)
-        t->entry[row] = t->entry[t->code[row] ? t->code[row] - 1u : --next];
+        t->entry[row] = t->entry[t->code[row]];
     t->n = n;
 }
 
@@ -331,15 +335,22 @@ static void put_entries(tb_buf *out, const texts *t, uint8_t *header)
     if (text) out->len += total;
 }
 
-static void put_codes(tb_buf *out, const texts *t, size_t n, int planes)
+/* Codes of at most 13 bits. */
+static void put_codes(tb_buf *out, const texts *t, size_t n)
 {
-    for (int plane = 0; plane < planes; plane++) {
-        uint8_t *p = (uint8_t *)tb_buf_room(out, n);
-        if (!p) return;
-        for (size_t i = 0; i < n; i++)
-            p[i] = (uint8_t)(t->code[i] >> 8 * plane);
-        out->len += n;
+    const unsigned width = tb__log_width(t->n);
+    uint8_t *p = (uint8_t *)tb_buf_room(out, n * width / 8 + 16), *from = p;
+    uint64_t word = 0;
+    unsigned held = 0;
+    if (!p) return;
+    for (size_t i = 0; i < n; i++) {
+        word |= (uint64_t)t->code[i] << held;
+        held += width;
+        for (; held >= 32; held -= 32, word >>= 32, p += 4)
+            tb__put32(p, (uint32_t)word);
     }
+    tb__put32(p, (uint32_t)word);
+    out->len += (size_t)(p - from) + (held + 7) / 8;
 }
 
 static void put_texts(tb_logpack *pack, texts *t, size_t n)
@@ -347,11 +358,11 @@ static void put_texts(tb_logpack *pack, texts *t, size_t n)
     tb_buf *out = &pack->plain;
     uint8_t header[TB__LOG_TEXT_HEADER] = {0};
     if (!t->any) return;
-    header[0] = t->n > n - n / 8 && n > 16 ? 0 : t->n <= CODES8 ? 1 : 2;
+    header[0] = t->n <= n - n / 8 || n <= 16;
     if (header[0] == 0) spread(t, n);
+    else put_codes(&pack->codes, t, n);
     tb__put32(header + 1, (uint32_t)t->n);
     tb_buf_add(out, header, sizeof header);
-    put_codes(out, t, n, header[0]);
     put_entries(out, t, header);
     if (!out->failed) memcpy(out->data, header, sizeof header);
 }
@@ -375,7 +386,7 @@ static void put_binaries(tb_logpack *pack, const binaries *b, size_t n)
 
 static void put_column(tb_logpack *pack, int c, size_t n)
 {
-    pack->plain.len = 0;
+    pack->plain.len = pack->codes.len = 0;
     switch ((tb__log_kind)kinds[c]) {
     case TB__LOG_KIND_TIME: put_times(pack, n); break;
     case TB__LOG_KIND_NUMBER: put_numbers(pack, pack->number[c], n); break;
@@ -384,30 +395,37 @@ static void put_column(tb_logpack *pack, int c, size_t n)
     }
 }
 
-/* Random bytes: compressing them only costs time. */
-static bool incompressible(int c)
-{
-    return c == TB__LOG_ID;
-}
-
-/* Appends the plain column compressed, or as it is where that is not shorter by an eighth. */
-static void store_column(tb_logpack *pack, int c, size_t header_at, tb_buf *out)
+/* The plain column compressed, behind out's end: its length there; 0 where that is not shorter by a
+ * quarter. Such a column (random ids, addresses) is left alone for some blocks. */
+static size_t shrink(tb_logpack *pack, int c, tb_buf *out)
 {
     const tb_buf *plain = &pack->plain;
-    size_t stored = plain->len;
-    if (plain->len > 32 && !incompressible(c)) {
-        size_t room = ZSTD_compressBound(plain->len);
-        char *to = tb_buf_room(out, room);
-        if (!to) return;
-        size_t n = ZSTD_compressCCtx(pack->zstd, to, room, plain->data, plain->len, LEVEL);
-        if (!ZSTD_isError(n) && n < plain->len - plain->len / 8) stored = n;
-        if (stored < plain->len) out->len += stored;
+    if (plain->len <= 64) return 0;
+    if (pack->alone[c]) {
+        pack->alone[c]--;
+        return 0;
     }
-    if (stored == plain->len) tb_buf_add(out, plain->data, plain->len);
+    const size_t room = ZSTD_compressBound(plain->len);
+    char *to = tb_buf_room(out, room);
+    if (!to) return 0;
+    const size_t n = ZSTD_compressCCtx(pack->zstd, to, room, plain->data, plain->len, LEVEL);
+    if (!ZSTD_isError(n) && n < plain->len - plain->len / 4) return n;
+    pack->alone[c] = TRIES;
+    return 0;
+}
+
+/* Appends the column and its codes. */
+static void store_column(tb_logpack *pack, int c, size_t header_at, tb_buf *out)
+{
+    const size_t small = shrink(pack, c, out);
+    if (small) out->len += small;
+    else tb_buf_add(out, pack->plain.data, pack->plain.len);
+    tb_buf_add(out, pack->codes.data, pack->codes.len);
     if (out->failed) return;
-    uint8_t *entry = (uint8_t *)out->data + header_at + 24 + 8 * c;
-    tb__put32(entry, (uint32_t)plain->len);
-    tb__put32(entry + 4, (uint32_t)stored);
+    uint8_t *entry = (uint8_t *)out->data + header_at + 24 + TB__LOG_ENTRY * c;
+    tb__put32(entry, (uint32_t)pack->plain.len);
+    tb__put32(entry + 4, (uint32_t)(small ? small : pack->plain.len));
+    tb__put32(entry + 8, (uint32_t)pack->codes.len);
 }
 
 static void put_header(const tb_loginfo *info, tb_buf *out)
@@ -443,13 +461,14 @@ tb_code tb_logpack_block(tb_logpack *pack, int64_t zone, const int64_t *times, s
         add_line(pack, row, &one);
     }
     put_header(&info, out);
-    pack->plain.failed = false;
+    pack->plain.failed = pack->codes.failed = false;
     for (int c = 0; c < TB__LOG_COUNT; c++) {
         put_column(pack, c, n);
         store_column(pack, c, from, out);
     }
     put_checksum(zone, from, out);
     tb_code code = tb_buf_check(&pack->plain, err);
+    if (!code) code = tb_buf_check(&pack->codes, err);
     if (!code) code = tb_buf_check(out, err);
     if (code) out->len = from;
     else *ret_info = info;

@@ -1,7 +1,7 @@
 /* The bytes of a block, little-endian, for who writes them and who reads them.
  *
- *   mark:u32 lines:u32 first_ms:i64 last_ms:i64  {plain:u32 stored:u32} for each column
- *   the columns' stored bytes, one after another
+ *   mark:u32 lines:u32 first_ms:i64 last_ms:i64  {plain:u32 stored:u32 codes:u32} for each column
+ *   for each column its stored bytes, and its codes, which are never compressed
  *   checksum:u64  XXH3-64 over all before it, seeded with the zone
  *
  * A column is zstd where stored < plain, as it is where they are equal, and absent (no row has
@@ -9,9 +9,9 @@
  *
  *   TIME    LEB128 difference to the row before; the first to first_ms
  *   NUMBER  LEB128 of the value + 1; 0: absent
- *   TEXT    form:u8 entries:u32 lengths:u32, codes, LEB128 lengths, the entries' text.
- *           form 0: one entry a row, no codes. 1, 2: a dictionary; a row's code, in 1 or 2 planes
- *           of bytes, low first, is 0 for the next new entry, else an entry's number + 1
+ *   TEXT    form:u8 entries:u32 lengths:u32, LEB128 lengths, the entries' text. form 0: one entry a
+ *           row, no codes. 1: a dictionary; a row's code is its entry's number, in as many bits as
+ *           the greatest needs, low bits first
  *   BINARY  width:u8, or MIXED and a width for each row: 0 absent, 4, 16, or TEXT_WIDTH; then the
  *           4-byte values in four planes, the 16-byte ones, and for texts LEB128 lengths and text */
 #ifndef TB__LOGS_FORMAT_H
@@ -55,7 +55,8 @@ typedef enum tb__log_kind {
     TB__LOG_KIND_BINARY
 } tb__log_kind;
 
-#define TB__LOG_HEADER ((size_t)24 + 8 * TB__LOG_COUNT)
+#define TB__LOG_ENTRY  12 /* a column's in the header */
+#define TB__LOG_HEADER ((size_t)24 + TB__LOG_ENTRY * TB__LOG_COUNT)
 #define TB__LOG_TRAILER 8
 #define TB__LOG_TEXT_HEADER 9
 #define TB__LOG_MIXED 254
@@ -81,6 +82,12 @@ static inline uint32_t tb__get32(const uint8_t *in)
 static inline uint64_t tb__get64(const uint8_t *in)
 {
     return tb__get32(in) | (uint64_t)tb__get32(in + 4) << 32;
+}
+
+/* Bits of a code where there are so many entries. */
+static inline unsigned tb__log_width(size_t entries)
+{
+    return entries > 1 ? 64u - (unsigned)__builtin_clzll(entries - 1) : 0;
 }
 
 #define TB__LEB_MAX 10
@@ -115,8 +122,10 @@ static inline const uint8_t *tb__get_leb(const uint8_t *in, const uint8_t *end, 
 typedef struct tb__log_texts {
     const char *bytes;
     uint32_t *at;
-    size_t n; /* entries */
-    uint16_t *code; /* of each row; NULL: row r is entry r */
+    size_t n; /* entries, at least 1 */
+    const uint8_t *codes; /* of the rows; NULL: row r is entry r. 8 bytes past them are readable */
+    unsigned width;       /* bits of a code */
+    uint64_t mask;
 } tb__log_texts;
 
 static inline tb_text tb__log_entry(const tb__log_texts *t, size_t e)
@@ -124,9 +133,13 @@ static inline tb_text tb__log_entry(const tb__log_texts *t, size_t e)
     return (tb_text){t->bytes + t->at[e], t->at[e + 1] - t->at[e]};
 }
 
+/* A code past the entries cannot come from a block that is whole; it reads as the last one. */
 static inline size_t tb__log_entry_of(const tb__log_texts *t, size_t row)
 {
-    return t->code ? t->code[row] : row;
+    if (!t->codes) return row;
+    const size_t bit = row * t->width;
+    const size_t e = tb__get64(t->codes + bit / 8) >> bit % 8 & t->mask;
+    return e < t->n ? e : t->n - 1;
 }
 
 /* Binary values: row r has `width[r]` bytes (4: in planes) of rank `rank[r]` among its width. */
@@ -149,9 +162,8 @@ TB_MUST_USE tb_code tb__log_numbers_of(tb_logblock *block, tb__log_column column
                                        const uint64_t **ret, tb_error *err);
 TB_MUST_USE tb_code tb__log_times_of(tb_logblock *block, const int64_t **ret, tb_error *err);
 size_t tb__log_lines(const tb_logblock *block);
-/* Room of the block's for select: a byte a row or entry, and `size` bytes of text. */
+/* Room of the block's for select: a byte a row or entry. */
 uint8_t *tb__log_marks(tb_logblock *block, int which);
-char *tb__log_fold(tb_logblock *block, size_t size);
 
 /* An address as its bytes: 4, 6, or 0 where the text is none, or not as inet_ntop would write it. */
 unsigned tb__log_ip_parse(tb_text text, uint8_t out[16]);

@@ -5,6 +5,10 @@
  * run of bytes over all entries; a hit that reaches over an entry's end is none. */
 #include "logs/format.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 typedef struct selection {
     tb_logblock *block;
     const tb_log_filter *filter;
@@ -46,34 +50,47 @@ static void keep_none(selection *s)
     memset(s->alive + s->first, 0, s->end - s->first);
 }
 
-/* All entries in lower case, one after another; NULL: out of memory. */
-static const char *fold(tb_logblock *block, const tb__log_texts *t)
+/* Where the needle, which is in lower case, begins in n bytes of any case; NULL: nowhere. Sixteen
+ * places are tried at once, by the needle's first and last byte without their case bit. */
+static const char *find_folded(const char *hay, size_t n, tb_text needle)
 {
-    const size_t len = t->at[t->n];
-    char *out = tb__log_fold(block, len);
-    for (size_t i = 0; out && i < len; i++)
-        out[i] = lower(t->bytes[i]);
-    return out;
+    size_t at = 0;
+    if (needle.len > n) return NULL;
+    const size_t places = n - needle.len + 1;
+#if defined(__SSE2__)
+    const __m128i bit = _mm_set1_epi8(0x20);
+    const __m128i first = _mm_set1_epi8((char)(needle.data[0] | 0x20));
+    const __m128i last = _mm_set1_epi8((char)(needle.data[needle.len - 1] | 0x20));
+    for (; at + 16 <= places; at += 16) {
+        const char *p = hay + at;
+        const __m128i a = _mm_loadu_si128((const __m128i *)(const void *)p);
+        const __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(p + needle.len - 1));
+        const __m128i hit = _mm_and_si128(_mm_cmpeq_epi8(_mm_or_si128(a, bit), first),
+                                          _mm_cmpeq_epi8(_mm_or_si128(b, bit), last));
+        for (unsigned set = (unsigned)_mm_movemask_epi8(hit); set; set &= set - 1) {
+            const char *here = p + __builtin_ctz(set);
+            if (equal_folded(here, needle.data, needle.len)) return here;
+        }
+    }
+#endif
+    for (; at < places; at++)
+        if (equal_folded(hay + at, needle.data, needle.len)) return hay + at;
+    return NULL;
 }
 
-/* Marks the entries that hold the needle; bytes are t's, or their lower case. */
-static void mark_holding(const char *bytes, const tb__log_texts *t, tb_text needle, uint8_t *ok)
+/* Marks the entries that hold the needle. */
+static void mark_holding(const tb__log_texts *t, tb_text needle, uint8_t *ok)
 {
     const size_t total = t->at[t->n];
     size_t at = 0, e = 0;
     const char *hit;
-    while (at < total && (hit = memmem(bytes + at, total - at, needle.data, needle.len)) != NULL) {
-        const size_t from = (size_t)(hit - bytes);
+    while ((hit = find_folded(t->bytes + at, total - at, needle)) != NULL) {
+        const size_t from = (size_t)(hit - t->bytes);
         while (t->at[e + 1] <= from)
             e++;
         if (from + needle.len <= t->at[e + 1]) ok[e] = 1;
         at = t->at[e + 1];
     }
-}
-
-static tb_code no_memory(tb_error *err)
-{
-    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
 }
 
 /* --- conditions over a TEXT column --- */
@@ -142,9 +159,7 @@ static tb_code keep_holding(selection *s, tb__log_column c, tb_text needle, tb_e
     }
     uint8_t *ok = tb__log_marks(s->block, 1);
     memset(ok, 0, t->n);
-    const char *bytes = fold(s->block, t);
-    if (!bytes) return no_memory(err);
-    mark_holding(bytes, t, needle, ok);
+    mark_holding(t, needle, ok);
     keep_marked(s, t, ok);
     return TB_OK;
 }
@@ -162,9 +177,7 @@ static tb_text host_of(tb_text origin)
 
 static bool holds_folded(tb_text text, tb_text needle)
 {
-    for (size_t i = 0; i + needle.len <= text.len; i++)
-        if (equal_folded(text.data + i, needle.data, needle.len)) return true;
-    return false;
+    return find_folded(text.data, text.len, needle) != NULL;
 }
 
 /* Whether the needle's first k bytes end the host. */
@@ -173,17 +186,19 @@ static bool ends_host(tb_text host, tb_text needle, size_t k)
     return k <= host.len && equal_folded(host.data + host.len - k, needle.data, k);
 }
 
+/* A path behind a host begins with '/'. */
 static bool may_span(tb_text host, tb_text needle)
 {
     for (size_t k = 1; k < needle.len; k++)
-        if (ends_host(host, needle, k)) return true;
+        if (needle.data[k] == '/' && ends_host(host, needle, k)) return true;
     return false;
 }
 
 static bool spans(tb_text host, tb_text path, tb_text needle)
 {
     for (size_t k = 1; k < needle.len; k++)
-        if (needle.len - k <= path.len && equal_folded(path.data, needle.data + k, needle.len - k) &&
+        if (needle.data[k] == '/' && needle.len - k <= path.len &&
+            equal_folded(path.data, needle.data + k, needle.len - k) &&
             ends_host(host, needle, k))
             return true;
     return false;
@@ -209,10 +224,8 @@ static tb_code keep_url(selection *s, tb_error *err)
     if (code) return code;
     uint8_t *ok = tb__log_marks(s->block, 1), *host = tb__log_marks(s->block, 2);
     if (paths) {
-        const char *bytes = fold(s->block, paths);
-        if (!bytes) return no_memory(err);
         memset(ok, 0, paths->n);
-        mark_holding(bytes, paths, needle, ok);
+        mark_holding(paths, needle, ok);
     }
     if (origins) mark_hosts(origins, needle, host);
     for (size_t row = s->first; row < s->end; row++) {
@@ -280,15 +293,11 @@ static tb_code search_texts(selection *s, tb__log_column c, uint8_t *found, tb_e
     if (code || !t) return code;
     uint8_t *ok = tb__log_marks(s->block, 1);
     memset(ok, 0, t->n);
-    if (c == TB__LOG_ORIGIN) {
-        for (size_t e = 0; e < t->n; e++)
-            for (size_t i = 0; i < s->filter->tokens.n; i++)
-                ok[e] |= holds_folded(host_of(tb__log_entry(t, e)), s->filter->tokens.item[i]);
-    } else {
-        const char *bytes = fold(s->block, t);
-        if (!bytes) return no_memory(err);
-        for (size_t i = 0; i < s->filter->tokens.n; i++)
-            mark_holding(bytes, t, s->filter->tokens.item[i], ok);
+    for (size_t i = 0; i < s->filter->tokens.n; i++) {
+        const tb_text token = s->filter->tokens.item[i];
+        if (c != TB__LOG_ORIGIN) mark_holding(t, token, ok);
+        for (size_t e = 0; c == TB__LOG_ORIGIN && e < t->n; e++)
+            ok[e] |= holds_folded(host_of(tb__log_entry(t, e)), token);
     }
     for (size_t row = s->first; row < s->end; row++)
         found[row] |= ok[tb__log_entry_of(t, row)];
@@ -304,29 +313,37 @@ static void put_hex(const uint8_t bytes[16], char out[32])
     }
 }
 
-static bool id_found(const tb__log_binaries *b, size_t row, const tb_log_list *tokens)
+/* Whether the token may be part of 32 lower-case hex digits. */
+static bool is_hex(tb_text token)
+{
+    for (size_t i = 0; i < token.len; i++) {
+        const char c = token.data[i];
+        if ((c < '0' || c > '9') && (c < 'a' || c > 'f')) return false;
+    }
+    return token.len <= 32;
+}
+
+static bool id_found(const tb__log_binaries *b, size_t row, tb_text token, bool hex)
 {
     char digits[32];
-    if (b->width[row] == TB__LOG_TEXT_WIDTH) {
-        for (size_t i = 0; i < tokens->n; i++)
-            if (holds_folded(tb__log_entry(&b->texts, b->rank[row]), tokens->item[i])) return true;
-        return false;
-    }
-    if (b->width[row] != 16) return false;
+    if (b->width[row] == TB__LOG_TEXT_WIDTH)
+        return holds_folded(tb__log_entry(&b->texts, b->rank[row]), token);
+    if (b->width[row] != 16 || !hex) return false;
     put_hex(b->wide + 16 * (size_t)b->rank[row], digits);
-    for (size_t i = 0; i < tokens->n; i++)
-        if (tokens->item[i].len <= 32 &&
-            memmem(digits, 32, tokens->item[i].data, tokens->item[i].len))
-            return true;
-    return false;
+    return memmem(digits, 32, token.data, token.len) != NULL;
 }
 
 static tb_code search_ids(selection *s, uint8_t *found, tb_error *err)
 {
     const tb__log_binaries *b;
     tb_code code = tb__log_binaries_of(s->block, TB__LOG_ID, &b, err);
-    for (size_t row = s->first; !code && b && row < s->end; row++)
-        if (s->alive[row] && !found[row]) found[row] = id_found(b, row, &s->filter->tokens);
+    for (size_t i = 0; !code && b && i < s->filter->tokens.n; i++) {
+        const tb_text token = s->filter->tokens.item[i];
+        const bool hex = is_hex(token);
+        if (!hex && b->texts.n == 0) continue; /* all ids are hex digits */
+        for (size_t row = s->first; row < s->end; row++)
+            if (s->alive[row] && !found[row]) found[row] = id_found(b, row, token, hex);
+    }
     return code;
 }
 

@@ -218,10 +218,11 @@ static size_t decompress(ZSTD_DCtx *zstd, const uint8_t *block, uint8_t *out)
     const uint8_t *stored = block + TB__LOG_HEADER;
     size_t sum = 0;
     for (int c = 0; c < TB__LOG_COUNT; c++) {
-        const uint32_t plain = tb__get32(block + 24 + 8 * c), len = tb__get32(block + 28 + 8 * c);
+        const uint8_t *entry = block + 24 + TB__LOG_ENTRY * c;
+        const uint32_t plain = tb__get32(entry), len = tb__get32(entry + 4);
         if (len < plain) ZSTD_decompressDCtx(zstd, out, plain, stored, len);
         else memcpy(out, stored, len);
-        stored += len;
+        stored += len + tb__get32(entry + 8);
         sum += plain;
     }
     return sum;
