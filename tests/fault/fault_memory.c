@@ -4,6 +4,7 @@
 #include "fault/faultvfs.h"
 #include "fault/scarce.h"
 #include "fault/workload.h"
+#include "tollbook/eventstore.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +123,54 @@ static tb_code op_lists(tb_error *err)
     return code;
 }
 
+static tb_code op_add_events(tb_error *err)
+{
+    static int number = 100;
+    static const uint8_t random[TB_EVENT_SECRET] = {1};
+    uint8_t secret[TB_EVENT_SECRET];
+    number += 7;
+    tb_code code = tb_store_begin(store, err);
+    if (!code) code = workload_add_events(store, number, err);
+    if (!code) code = tb_store_commit(store, err);
+    if (code) tb_store_rollback(store);
+    return code ? code : tb_store_event_secret(store, random, secret, err);
+}
+
+static bool count_block(void *ctx, const void *block, size_t len)
+{
+    tb_event_record record;
+    bool ok = true;
+    for (size_t at = 0; ok && at < len;) {
+        REQUIRE(tb_event_next(block, len, &at, &record), "a block is damaged for lack of memory");
+        *(unsigned *)ctx += 1;
+    }
+    return true;
+}
+
+static tb_code op_events(tb_error *err)
+{
+    static const char body[] = "{\"from\":1,\"to\":1000,\"query\":\"x\",\"filters\":[{\"field\":\"url\","
+                               "\"op\":\"wildcard\",\"value\":[\"*a\"]}]}";
+    static const char line[] = "{\"shield_zone\":42,\"timestamp\":1795046400000,\"log\":\"\\n\"}";
+    unsigned n = 0;
+    tb_event event;
+    tb_reject reject;
+    tb_event_query *query = NULL;
+    tb_event_key low;
+    tb_event_key_set(&low, 0, NULL, 0);
+    tb_code code = tb_store_shield_check(store, 1, 42, err);
+    if (!code) code = tb_store_events_up(store, 42, &low, count_block, &n, err);
+    REQUIRE(code || n > 0, "no events for lack of memory");
+    if (!code) code = tb_event_query_parse(body, sizeof body - 1, 1000, &query, err);
+    tb_event_query_free(query);
+    tb_event_reader *reader = code ? NULL : tb_event_reader_new();
+    if (!code && !reader) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!code && !tb_event_parse(reader, line, sizeof line - 1, 1795046400000, &event, &reject, err))
+        code = err->code;
+    tb_event_reader_free(reader);
+    return code;
+}
+
 static void on_difference(void *ctx, const char *sentence)
 {
     (void)ctx;
@@ -169,6 +218,7 @@ static const struct {
     {"open", op_open, false, 2},      {"open to write", op_open, true, 2},
     {"ingest", op_write, true, 1},    {"apply", op_apply, true, 2},
     {"read", op_read, false, 1},      {"lists", op_lists, false, 2},
+    {"add events", op_add_events, true, 9}, {"events", op_events, false, 1},
     {"verify", op_verify, false, 97}, {"query", op_query, false, 5},
     {"backup", op_backup, false, 211},
 };

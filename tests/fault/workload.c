@@ -4,6 +4,8 @@
  */
 #include "fault/workload.h"
 
+#include "tollbook/eventstore.h"
+
 #include "fault/faultvfs.h"
 #include "store/internal.h"
 
@@ -85,7 +87,8 @@ static const char catalog_text[] =
     "\"zones\":[{\"id\":101,\"account\":1,\"name\":\"a\"},{\"id\":102,\"account\":1,\"name\":\"b\"}"
     ","
     "{\"id\":201,\"account\":2,\"name\":\"c\"}],"
-    "\"load_balancers\":[{\"id\":7,\"account\":1,\"zones\":[101]}]}";
+    "\"load_balancers\":[{\"id\":7,\"account\":1,\"zones\":[101]}],"
+    "\"shield_zones\":[{\"id\":42,\"account\":1,\"zone\":101}]}";
 
 static tb_code apply(tb_store *store, tb_error *err)
 {
@@ -124,6 +127,38 @@ static tb_code roll_up(tb_rollup *rollup, int number, tb_error *err)
     return code ? code : tb_rollup_add_row(rollup, &row, err);
 }
 
+/* Shield events of two zones, some of them alike; the second time merged with the first. */
+tb_code workload_add_events(tb_store *store, int number, tb_error *err)
+{
+    enum { N = 16 };
+    static const char text[100];
+    tb_event_ref refs[N];
+    size_t at[N + 1] = {0};
+    uint64_t added;
+    tb_buf bytes;
+    tb_code code = TB_OK;
+    tb_buf_init(&bytes, 1 << 20, NULL);
+    for (int i = 0; i < N; i++) {
+        char id[33];
+        snprintf(id, sizeof id, "%024d%08d", i % 12, 0);
+        tb_event e = {.zone = 42 + i % 2, .time_ms = NOW_US / 1000 - i % 6 * 40 - number, .made = true};
+        e.field[TB_EVENT_ID] = (tb_text){id, 32};
+        e.field[TB_EVENT_URL] = (tb_text){text, sizeof text};
+        tb_event_pack(&e, &bytes);
+        at[i + 1] = bytes.len;
+    }
+    code = tb_buf_check(&bytes, err);
+    for (int i = 0; !code && i < N; i++)
+        REQUIRE(tb_event_ref_set(&refs[i], 42 + i % 2, (uint64_t)i, bytes.data + at[i],
+                                 at[i + 1] - at[i]),
+                "a packed event is none");
+    if (!code) qsort(refs, N, sizeof *refs, tb_event_ref_compare);
+    if (!code) code = tb_store_add_events(store, refs, N, &added, err);
+    if (!code) code = tb_store_drop_events(store, NOW_US / 1000, NULL, err);
+    tb_buf_release(&bytes);
+    return code;
+}
+
 static tb_code add_segment(tb_store *store, int number, tb_error *err)
 {
     tb_segment s = {.kind = TB_BATCH_LOG,
@@ -152,6 +187,7 @@ static tb_code ingest(tb_store *store, int number, tb_error *err)
         code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
     if (!code) code = tb_store_begin(store, err);
     if (!code) code = tb_store_add_usage(store, cursor, err);
+    if (!code) code = workload_add_events(store, number, err);
     if (!code) code = add_segment(store, number, err);
     if (!code) code = tb_store_commit(store, err);
     tb_rollup_cursor_free(cursor);
@@ -227,6 +263,8 @@ static const char *const everything[] = {
     "SELECT * FROM zone",
     "SELECT * FROM balancer",
     "SELECT * FROM attachment",
+    "SELECT * FROM shield_zone",
+    "SELECT zone,day,first,events,data FROM event_block ORDER BY zone,first",
     "SELECT * FROM declaration",
     "SELECT count(*) FROM region",
 };

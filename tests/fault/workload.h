@@ -16,6 +16,8 @@ typedef struct workload {
 } workload;
 
 /* A folder for one database; path holds "FOLDER/t.db". */
+/* In the open transaction: shield events that differ with the number. */
+tb_code workload_add_events(tb_store *store, int number, tb_error *err);
 void workload_folder(char path[64]);
 void workload_remove(const char *path);        /* the database and all files beside it */
 void workload_remove_folder(const char *path); /* and the folder */
