@@ -213,6 +213,14 @@ static tb_code read_texts(tb_logblock *b, column *o, tb_error *err)
     return damaged(b, err);
 }
 
+/* The ranks where all rows have one width. */
+static void rank_alike(uint8_t width, size_t rows, uint16_t *rank, size_t count[256])
+{
+    for (size_t i = 0; i < rows; i++)
+        rank[i] = (uint16_t)i;
+    count[width] = rows;
+}
+
 /* Ranks of each row among those of its width; false where a width is none. */
 static bool rank_rows(const uint8_t *width, size_t rows, uint16_t *rank, size_t count[256])
 {
@@ -236,7 +244,8 @@ static tb_code read_binaries(tb_logblock *b, column *o, tb_error *err)
     } else {
         memset(o->width.at, first, rows);
     }
-    if (!rank_rows(o->width.at, rows, o->rank.at, count)) return damaged(b, err);
+    if (first == 4 || first == 16) rank_alike(first, rows, o->rank.at, count);
+    else if (!rank_rows(o->width.at, rows, o->rank.at, count)) return damaged(b, err);
     const size_t fixed = 4 * count[4] + 16 * count[16], n = count[TB__LOG_TEXT_WIDTH];
     if ((size_t)(end - p) < fixed) return damaged(b, err);
     const uint8_t *lengths = p + fixed, *text = lengths;
@@ -267,17 +276,17 @@ static tb_code read_times(tb_logblock *b, column *o, tb_error *err)
     return p == end && at == b->info.last_ms ? TB_OK : damaged(b, err);
 }
 
+/* Numbers lie ready to be read, with eight bytes behind the last one. */
 static tb_code read_numbers(tb_logblock *b, column *o, tb_error *err)
 {
-    const uint8_t *p = o->plain, *end = p + o->plain_len;
-    if (!claim(&o->number, b->info.lines * sizeof(uint64_t))) return no_memory(err);
-    uint64_t *out = o->number.at, value = 0;
-    for (size_t i = 0; i < b->info.lines; i++) {
-        p = tb__get_leb(p, end, &value);
-        if (!p) return damaged(b, err);
-        out[i] = value - 1;
-    }
-    return p == end ? TB_OK : damaged(b, err);
+    const size_t rows = b->info.lines;
+    const unsigned width = o->plain[0];
+    if (width < 1 || (width > 57 && width != 64) || o->plain_len != 1 + (rows * width + 7) / 8)
+        return damaged(b, err);
+    if (!claim(&o->number, o->plain_len + 8)) return no_memory(err);
+    memcpy(o->number.at, o->plain, o->plain_len);
+    memset((char *)o->number.at + o->plain_len, 0, 8);
+    return TB_OK;
 }
 
 /* The column, its plain bytes read by `how` at first use; *ret NULL where it is absent. */
@@ -311,12 +320,19 @@ tb_code tb__log_binaries_of(tb_logblock *b, tb__log_column c, const tb__log_bina
     return code;
 }
 
-tb_code tb__log_numbers_of(tb_logblock *b, tb__log_column c, const uint64_t **ret, tb_error *err)
+tb_code tb__log_number_of(tb_logblock *b, tb__log_column c, size_t row, uint64_t *ret, tb_error *err)
 {
     column *o;
     tb_code code = column_of(b, c, read_numbers, &o, err);
-    if (code == TB_OK) *ret = o ? o->number.at : NULL;
-    return code;
+    if (code) return code;
+    *ret = UINT64_MAX;
+    if (!o) return TB_OK;
+    const uint8_t *p = o->number.at;
+    const unsigned width = p[0];
+    const size_t bit = row * width;
+    const uint64_t mask = width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX;
+    *ret = (tb__get64(p + 1 + bit / 8) >> bit % 8 & mask) - 1;
+    return TB_OK;
 }
 
 tb_code tb__log_times_of(tb_logblock *b, const int64_t **ret, tb_error *err)

@@ -294,15 +294,26 @@ static void put_times(tb_logpack *pack, size_t n)
     out->len += (size_t)(p - from);
 }
 
+/* `count` numbers of `width` bits, low bits first. */
+static void put_bits(tb_buf *out, const uint64_t *values, size_t count, unsigned width)
+{
+    uint8_t *from = (uint8_t *)tb_buf_room(out, count * width / 8 + 16);
+    if (!from) return;
+    memset(from, 0, count * width / 8 + 16);
+    for (size_t i = 0, bit = 0; i < count; i++, bit += width)
+        tb__put64(from + bit / 8, tb__get64(from + bit / 8) | values[i] << bit % 8);
+    out->len += (count * width + 7) / 8;
+}
+
 static void put_numbers(tb_logpack *pack, const numbers *v, size_t n)
 {
-    tb_buf *out = &pack->plain;
+    uint64_t most = 0;
     if (!v->any) return;
-    uint8_t *p = (uint8_t *)tb_buf_room(out, n * TB__LEB_MAX), *from = p;
-    if (!p) return;
     for (size_t i = 0; i < n; i++)
-        p = tb__put_leb(p, v->value[i]);
-    out->len += (size_t)(p - from);
+        if (v->value[i] > most) most = v->value[i];
+    const uint8_t width = (uint8_t)tb__log_number_width(most);
+    tb_buf_add(&pack->plain, &width, 1);
+    put_bits(&pack->plain, v->value, n, width);
 }
 
 /* One entry a row: the texts in the order of the rows. */

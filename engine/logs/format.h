@@ -8,7 +8,8 @@
  * anything there) where both are 0. Plain bytes by the column's kind:
  *
  *   TIME    LEB128 difference to the row before; the first to first_ms
- *   NUMBER  LEB128 of the value + 1; 0: absent
+ *   NUMBER  width:u8, the value + 1 of each row in so many bits, low bits first; 0: absent. Width is
+ *           at most 57, or 64
  *   TEXT    form:u8 entries:u32 lengths:u32, LEB128 lengths, the entries' text. form 0: one entry a
  *           row, no codes. 1: a dictionary; a row's code is its entry's number, in as many bits as
  *           the greatest needs, low bits first
@@ -90,6 +91,13 @@ static inline unsigned tb__log_width(size_t entries)
     return entries > 1 ? 64u - (unsigned)__builtin_clzll(entries - 1) : 0;
 }
 
+/* Bits of a number where the greatest is `most`: such that 8 bytes from its first one hold it. */
+static inline unsigned tb__log_number_width(uint64_t most)
+{
+    const unsigned width = most ? 64u - (unsigned)__builtin_clzll(most) : 1;
+    return width > 57 ? 64 : width;
+}
+
 #define TB__LEB_MAX 10
 
 static inline uint8_t *tb__put_leb(uint8_t *out, uint64_t v)
@@ -158,8 +166,9 @@ TB_MUST_USE tb_code tb__log_texts_of(tb_logblock *block, tb__log_column column,
                                      const tb__log_texts **ret, tb_error *err);
 TB_MUST_USE tb_code tb__log_binaries_of(tb_logblock *block, tb__log_column column,
                                         const tb__log_binaries **ret, tb_error *err);
-TB_MUST_USE tb_code tb__log_numbers_of(tb_logblock *block, tb__log_column column,
-                                       const uint64_t **ret, tb_error *err);
+/* One row's; UINT64_MAX where it is absent. */
+TB_MUST_USE tb_code tb__log_number_of(tb_logblock *block, tb__log_column column, size_t row,
+                                      uint64_t *ret, tb_error *err);
 TB_MUST_USE tb_code tb__log_times_of(tb_logblock *block, const int64_t **ret, tb_error *err);
 size_t tb__log_lines(const tb_logblock *block);
 /* Room of the block's for select: a byte a row or entry. */

@@ -147,6 +147,31 @@ static tb_code keep_passing(selection *s, tb__log_column c, passes pass, tb_erro
     return TB_OK;
 }
 
+/* Whether so few rows are left that their texts are looked at one by one. */
+static bool few_left(const selection *s)
+{
+    size_t n = 0;
+    for (size_t row = s->first; row < s->end; row++)
+        n += s->alive[row];
+    return n < (s->end - s->first) / 16;
+}
+
+/* Marks the entries that hold the needle, or at least those of them that a row left has. */
+static void mark_needed(const selection *s, const tb__log_texts *t, tb_text needle, uint8_t *ok)
+{
+    memset(ok, 0, t->n);
+    if (!few_left(s)) {
+        mark_holding(t, needle, ok);
+        return;
+    }
+    for (size_t row = s->first; row < s->end; row++) {
+        if (!s->alive[row]) continue;
+        const size_t e = tb__log_entry_of(t, row);
+        const tb_text text = tb__log_entry(t, e);
+        ok[e] = find_folded(text.data, text.len, needle) != NULL;
+    }
+}
+
 static tb_code keep_holding(selection *s, tb__log_column c, tb_text needle, tb_error *err)
 {
     const tb__log_texts *t;
@@ -158,8 +183,7 @@ static tb_code keep_holding(selection *s, tb__log_column c, tb_text needle, tb_e
         return TB_OK;
     }
     uint8_t *ok = tb__log_marks(s->block, 1);
-    memset(ok, 0, t->n);
-    mark_holding(t, needle, ok);
+    mark_needed(s, t, needle, ok);
     keep_marked(s, t, ok);
     return TB_OK;
 }
@@ -223,10 +247,7 @@ static tb_code keep_url(selection *s, tb_error *err)
     if (!code) code = tb__log_texts_of(s->block, TB__LOG_PATH, &paths, err);
     if (code) return code;
     uint8_t *ok = tb__log_marks(s->block, 1), *host = tb__log_marks(s->block, 2);
-    if (paths) {
-        memset(ok, 0, paths->n);
-        mark_holding(paths, needle, ok);
-    }
+    if (paths) mark_needed(s, paths, needle, ok);
     if (origins) mark_hosts(origins, needle, host);
     for (size_t row = s->first; row < s->end; row++) {
         if (!s->alive[row]) continue;

@@ -17,15 +17,6 @@ static tb_code text_of(tb_logblock *block, tb__log_column c, size_t row, tb_text
     return code;
 }
 
-static tb_code number_of(tb_logblock *block, tb__log_column c, size_t row, uint64_t *ret,
-                         tb_error *err)
-{
-    const uint64_t *values;
-    tb_code code = tb__log_numbers_of(block, c, &values, err);
-    if (!code) *ret = values ? values[row] : UINT64_MAX;
-    return code;
-}
-
 /* The bytes of a binary value and their count, or 0 and its text. */
 static unsigned binary_at(const tb__log_binaries *b, size_t row, uint8_t out[16], tb_text *ret_text)
 {
@@ -100,8 +91,8 @@ tb_code tb_logblock_row(tb_logblock *block, size_t at, tb_logrow *ret_row, tb_er
     for (size_t i = 0; !code && i < sizeof texts / sizeof *texts; i++)
         code = text_of(block, texts[i].column, at,
                        (tb_text *)(void *)((char *)line + texts[i].offset), err);
-    if (!code) code = number_of(block, TB__LOG_BYTES, at, &line->bytes, err);
-    if (!code) code = number_of(block, TB__LOG_BODY, at, &line->body_bytes, err);
+    if (!code) code = tb__log_number_of(block, TB__LOG_BYTES, at, &line->bytes, err);
+    if (!code) code = tb__log_number_of(block, TB__LOG_BODY, at, &line->body_bytes, err);
     if (!code) code = read_ip(block, at, ret_row, err);
     if (!code) code = read_id(block, at, ret_row, err);
     if (!code) line->time_ms = times[at];
