@@ -39,7 +39,7 @@ def two_at_once(base, db, clean, printed):
     second = run("invoice", "--db", db, *FINALIZE, expect=(3,))
     require(second.stdout == b"" and f"process {first.pid}".encode() in second.stderr,
             "the second run says", second.stderr)
-    require(b"then run this again" in second.stderr, "the remedy is missing:", second.stderr)
+    require(b"Wait for it to end" in second.stderr, "the remedy is missing:", second.stderr)
     rest, errors = first.communicate()
     require(first.returncode == 0 and begin + rest == printed, "the first run:", errors)
     completes(db, clean, printed)
