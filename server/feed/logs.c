@@ -1,8 +1,8 @@
 /* Gathering lines by zone, and packing them.
  *
  * A line is copied once, to the others of its zone, as the block that it came in is overwritten
- * by the next. A zone's lines are packed when they fill a block; all are packed when together they
- * take the room there is, and at the end of a segment. Packed blocks wait for the segment's
+ * by the next. A zone's lines are packed when they fill a block; when all together take the room there
+ * is, those of the zones that have most; and all at the end of a segment. Packed blocks wait for the segment's
  * transaction; when they too have become many, the worker says that it is full, and its segment
  * ends. So memory is bounded whatever the log. */
 #include "feed/logs.h"
@@ -214,16 +214,37 @@ static tb_code pack_zone(feed_logs *l, const tb_log_layout *layout, gathered *g,
     return code;
 }
 
-tb_code feed_logs_pack(feed_logs *l, const tb_log_layout *layout, tb_error *err)
+/* Packs the zones that have gathered at least so many bytes. */
+static tb_code pack_from(feed_logs *l, const tb_log_layout *layout, size_t least, tb_error *err)
 {
+    size_t kept = 0;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < l->n_touched; i++) {
         gathered *g = &l->zones[l->touched[i]];
+        if (g->bytes < least) {
+            l->touched[kept++] = l->touched[i];
+            continue;
+        }
         code = pack_zone(l, layout, g, err);
         if (!code) *g = (gathered){0};
     }
-    if (!code) l->n_touched = 0;
+    if (!code) l->n_touched = kept;
     return code;
+}
+
+tb_code feed_logs_pack(feed_logs *l, const tb_log_layout *layout, tb_error *err)
+{
+    return pack_from(l, layout, 0, err);
+}
+
+/* Makes room: zones with more than their share are packed, which are few and hold most of it; the
+ * others go on gathering, so that their blocks are not small ones. */
+static tb_code pack_large(feed_logs *l, const tb_log_layout *layout, tb_error *err)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < l->n_touched; i++)
+        sum += l->zones[l->touched[i]].bytes;
+    return pack_from(l, layout, sum / l->n_touched, err);
 }
 
 /* --- gathering --- */
@@ -262,7 +283,7 @@ static tb_code gather(feed_logs *l, const tb_log_layout *layout, const tb_logged
     g->lines++;
     if (g->lines == TB_LOGBLOCK_LINES || g->bytes >= TB_LOGBLOCK_TEXT)
         return pack_zone(l, layout, g, err);
-    return l->used > l->keeper->room ? feed_logs_pack(l, layout, err) : TB_OK;
+    return l->used > l->keeper->room ? pack_large(l, layout, err) : TB_OK;
 }
 
 tb_code feed_logs_take(feed_logs *l, const tb_log_layout *layout, const char *bytes, size_t len,
