@@ -86,11 +86,13 @@ void api_apikey(request *r);
 void api_shield_events(request *r);
 void api_shield_export(request *r);
 
-/* containers.c, deploy.c */
+/* containers.c, deploy.c, digest.c */
 void api_mc_apps(request *r);
 void api_mc_limits(request *r);
 void api_mc_deploy(request *r);
 void api_mc_deployed(request *r);
+void api_mc_digest(request *r);
+void api_mc_digested(request *r);
 
 /* info.c */
 void api_region(request *r);

@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "api/handlers.h"
+#include "registry/registry.h"
 
 #define ROW(m, path, who, body_, name_, handle_, finish_)                                          \
     {                                                                                              \
@@ -67,6 +68,7 @@ const route api_routes[] = {
     MC(POST, "/mc/apps/{id}/deploy", CONTAINER, NO_BODY, "mc_deploy", api_mc_deploy,
        api_mc_deployed),
     MC(GET, "/mc/limits", CONTAINER, NO_BODY, "mc_limits", api_mc_limits, NULL),
+    MC(POST, "/mc/registries/digest", REGISTRY, JSON, "mc_digest", api_mc_digest, api_mc_digested),
     ROW(GET, "/region", NONE, NO_BODY, "region", api_region, NULL),
     ROW(GET, "/healthz", NONE, NO_BODY, "healthz", api_healthz, NULL),
     ROW(GET, "/readyz", NONE, NO_BODY, "readyz", api_readyz, NULL),
@@ -101,4 +103,5 @@ _Static_assert(sizeof api_routes / sizeof *api_routes < METRICS_ROUTES_MAX,
 void api_start(void)
 {
     json_object_seed(0);
+    registry_start();
 }

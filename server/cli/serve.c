@@ -67,6 +67,7 @@ static void read_numbers(const cli_call *call, server_options *o)
     l->body_us = cli_number(call, "body-timeout-ms", l->body_us / 1000) * 1000;
     l->idle_us = cli_number(call, "idle-timeout-ms", l->idle_us / 1000) * 1000;
     o->deploy_us = cli_number(call, "deploy-timeout-ms", o->deploy_us / 1000) * 1000;
+    o->registry_us = cli_number(call, "registry-timeout-ms", o->registry_us / 1000) * 1000;
     o->stop_us = cli_number(call, "stop-timeout-ms", o->stop_us / 1000) * 1000;
     o->body_max = (size_t)cli_number(call, "body-mb", (int64_t)(o->body_max / MIB)) * MIB;
     o->plain_max = o->body_max * 4;
@@ -105,6 +106,7 @@ static int read_options(const cli_call *call, server_options *o)
     server_defaults(o);
     o->db = cli_text(call, "db");
     if (log && strcmp(log, "off") != 0) o->access_log = log;
+    o->registry_secrets = cli_text(call, "registry-secrets");
     o->search_paged = cli_given(call, "search-paged");
     if (fixed && *fixed) {
         if (cli_now(&now_us, &err) != TB_OK) return cli_fail(call, NULL, &err);

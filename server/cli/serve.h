@@ -60,6 +60,12 @@ int cli_serve(const cli_call *call);
                  "deploying succeeds at once"},                                                    \
         SERVE_NUMBER("deploy-timeout-ms", "N", 10, 86400000,                                       \
                      "how long the hook may take before it is ended; default 300000"),             \
+        {.name = "registry-secrets",                                                               \
+         .value = "FOLDER",                                                                        \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "files with the passwords of image registries, named as the catalogue does"},     \
+        SERVE_NUMBER("registry-timeout-ms", "N", 10, 600000,                                       \
+                     "how long looking up an image's digest may take; default 10000"),             \
         SERVE_NUMBER("connections", "N", 1, 4000, "most connections at once; default 512"),        \
         SERVE_NUMBER("per-ip", "N", 0, 4000,                                                       \
                      "most connections of one address, loopback apart; 0: any; default 64"),       \

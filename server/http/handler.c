@@ -389,6 +389,13 @@ void request_submit_long(request *r)
     if (desk_submit(r->worker->server->desk, &r->job, &err)) go_on_without(r, &err);
 }
 
+void request_submit_errand(request *r)
+{
+    tb_error err;
+    wait_for_job(r);
+    if (errands_submit(r->worker->server->errands, &r->job, &err)) go_on_without(r, &err);
+}
+
 static enum MHD_Result last_call(request *r)
 {
     if (r->waiting) {

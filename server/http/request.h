@@ -149,5 +149,7 @@ void request_id_text(const request *r, char out[REQUEST_ID_TEXT]);
 void request_submit(request *r);
 /* The same to the desk, for an answer that takes long. */
 void request_submit_long(request *r);
+/* The same to the errands, for what waits on somebody else's computer. */
+void request_submit_errand(request *r);
 
 #endif

@@ -31,6 +31,7 @@ void server_defaults(server_options *o)
         .threads = 1,
         .cache_bytes = (size_t)64 << 20,
         .deploy_us = 300000000,
+        .registry_us = 10000000,
         .fixed_now_us = INT64_MIN,
         .limits = {.most = 512,
                    .per_ip = 64,
@@ -242,7 +243,8 @@ tb_code server_start(server *s, tb_error *err)
     const deployer_options deploys = {s->options.deploy_hook, s->options.deploy_us,
                                       s->options.fixed_now_us};
     if (s->writer) s->deployer = deployer_start(&deploys, s->deployer_store, s->writer);
-    bool ok = s->writer && s->desk && s->deployer && conns_start(s->conns) == 0;
+    s->errands = errands_start();
+    bool ok = s->writer && s->desk && s->deployer && s->errands && conns_start(s->conns) == 0;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
         ok = s->workers[i].daemon != NULL;
@@ -279,6 +281,7 @@ bool server_stop(server *s)
     listen_stop(s->listener);
     conns_drain(s->conns);
     desk_stop(s->desk);
+    errands_stop(s->errands);
     deployer_halt(s->deployer);
     if (!wait_for_clients(s)) return false;
     deployer_join(s->deployer);
@@ -292,6 +295,8 @@ bool server_stop(server *s)
     s->writer = NULL;
     desk_free(s->desk);
     s->desk = NULL;
+    errands_free(s->errands);
+    s->errands = NULL;
     deployer_free(s->deployer);
     s->deployer = NULL;
     return true;

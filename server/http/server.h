@@ -2,6 +2,7 @@
  *
  *     acceptor --hands sockets--> worker 1..N --jobs--> writer --commit--> version, keys
  *                                            '--long reads--> desk
+ *                                            '--others' computers--> errands
  *     deployer --runs the hook for what waits in the store, notes how it ended--> writer
  *
  * server_open makes everything that can fail with a sentence; server_run serves until server_stop
@@ -14,6 +15,7 @@
 #include "http/conns.h"
 #include "http/deployer.h"
 #include "http/desk.h"
+#include "http/errands.h"
 #include "http/figures.h"
 #include "http/keys.h"
 #include "http/limit.h"
@@ -42,6 +44,8 @@ typedef struct server_options {
     uint8_t secret[TB_KEY_SECRET];
     const char *deploy_hook; /* a program that deploys container applications, or NULL */
     int64_t deploy_us;       /* how long one deployment may take */
+    const char *registry_secrets; /* a folder of registries' passwords, or NULL */
+    int64_t registry_us;     /* how long a look-up in a registry may take */
     int64_t fixed_now_us;   /* INT64_MIN: the clock's */
     conns_limits limits;
     size_t body_max;   /* longest body as sent */
@@ -89,6 +93,7 @@ typedef struct server {
     desk *desk;
     tb_store *deployer_store; /* a reader: the deployer's */
     deployer *deployer;
+    errands *errands;
     listener *listener;
     accesslog *log;
     uint8_t event_secret[TB_EVENT_SECRET]; /* of the continuation tokens of shield events */

@@ -1,0 +1,163 @@
+/* libcurl, held short: http and https alone, no signal, nothing remembered from one exchange to the
+ * next but its connections. A proxy of the environment is the operator's, but not for this machine.
+ */
+#include "registry/fetch.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#define CONNECT_MS 5000L
+#define LINE_MAX_BYTES ((size_t)18 << 10) /* of a header that is sent: a token in it */
+
+static int64_t mono_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+tb_code fetch_open(fetch *f, size_t body_max, tb_error *err)
+{
+    tb_buf_init(&f->body, body_max, NULL);
+    f->curl = curl_easy_init();
+    return f->curl ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+}
+
+void fetch_close(fetch *f)
+{
+    tb_buf_release(&f->body);
+    if (f->curl) curl_easy_cleanup(f->curl);
+}
+
+/* --- what comes back --- */
+
+static size_t take_body(char *bytes, size_t size, size_t n, void *ctx)
+{
+    tb_buf *body = ctx;
+    tb_buf_add(body, bytes, size * n);
+    return body->failed ? 0 : size * n;
+}
+
+/* A header's value, where the line is of that name, without the space around it. */
+static bool value_of(const char *line, size_t len, const char *name, char *out, size_t size)
+{
+    const size_t at = strlen(name);
+    if (len <= at || strncasecmp(line, name, at) != 0 || line[at] != ':') return false;
+    const char *from = line + at + 1, *to = line + len;
+    while (from < to && (*from == ' ' || *from == '\t'))
+        from++;
+    while (to > from && (to[-1] == '\r' || to[-1] == '\n' || to[-1] == ' ' || to[-1] == '\t'))
+        to--;
+    const size_t n = (size_t)(to - from);
+    out[0] = 0;
+    if (n >= size || memchr(from, 0, n)) return true; /* too long to be of use */
+    memcpy(out, from, n);
+    out[n] = 0;
+    return true;
+}
+
+static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
+{
+    fetch *f = ctx;
+    char value[FETCH_HEADER_MAX];
+    const size_t len = size * n;
+    if (value_of(bytes, len, "Docker-Content-Digest", f->digest, sizeof f->digest)) f->digests++;
+    else if (value_of(bytes, len, "WWW-Authenticate", value, sizeof value) &&
+             strncasecmp(value, "Bearer ", 7) == 0)
+        memcpy(f->challenge, value, strlen(value) + 1);
+    return len;
+}
+
+static int look_up(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    const fetch *f = ctx;
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)d;
+    return f->stop && f->stop(f->ctx);
+}
+
+/* --- one exchange --- */
+
+static bool add_line(struct curl_slist **lines, const char *name, const char *value)
+{
+    char line[LINE_MAX_BYTES];
+    int n = snprintf(line, sizeof line, "%s%s", name, value);
+    struct curl_slist *more =
+        n > 0 && (size_t)n < sizeof line ? curl_slist_append(*lines, line) : NULL;
+    explicit_bzero(line, sizeof line);
+    if (more) *lines = more;
+    return more != NULL;
+}
+
+static bool is_local(const char *url)
+{
+    const char *host = strstr(url, "://");
+    host = host ? host + 3 : url;
+    return strncmp(host, "127.", 4) == 0 || strncasecmp(host, "localhost", 9) == 0 ||
+           strncmp(host, "[::1]", 5) == 0;
+}
+
+static void set_up(fetch *f, const fetch_request *request, struct curl_slist *lines, long left_ms)
+{
+    CURL *curl = f->curl;
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_URL, request->url);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, left_ms);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, left_ms < CONNECT_MS ? left_ms : CONNECT_MS);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "tollbook/" TB_VERSION);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, lines);
+    curl_easy_setopt(curl, CURLOPT_NOBODY, request->head ? 1L : 0L);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &f->body);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, f);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_up);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, f);
+    if (is_local(request->url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    if (!request->username) return;
+    curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+    curl_easy_setopt(curl, CURLOPT_USERNAME, request->username);
+    curl_easy_setopt(curl, CURLOPT_PASSWORD, request->password);
+}
+
+/* The address up to its path: what a sentence names. */
+static tb_code no_answer(const fetch *f, const char *url, CURLcode rc, tb_error *err)
+{
+    const char *host = strstr(url, "://");
+    const size_t len = host ? (size_t)(host - url) + 3 + strcspn(host + 3, "/?") : strcspn(url, "?");
+    if (f->body.failed)
+        return tb_fail(err, TB_E_REGISTRY, NULL, "%.*s answers more than %zu bytes.", (int)len, url,
+                       f->body.max);
+    return tb_fail(err, TB_E_REGISTRY, NULL, "%.*s: %s.", (int)len, url, curl_easy_strerror(rc));
+}
+
+tb_code fetch_ask(fetch *f, const fetch_request *request, tb_error *err)
+{
+    struct curl_slist *lines = NULL;
+    const int64_t left_us = f->until_us - mono_us();
+    f->body.len = 0;
+    f->status = 0;
+    f->challenge[0] = f->digest[0] = 0;
+    f->digests = 0;
+    if (left_us < 1000) return no_answer(f, request->url, CURLE_OPERATION_TIMEDOUT, err);
+    bool ok = !request->accept || add_line(&lines, "Accept: ", request->accept);
+    ok = ok && (!request->bearer || add_line(&lines, "Authorization: Bearer ", request->bearer));
+    CURLcode rc = CURLE_OUT_OF_MEMORY;
+    if (ok) {
+        set_up(f, request, lines, (long)(left_us / 1000));
+        rc = curl_easy_perform(f->curl);
+    }
+    curl_slist_free_all(lines);
+    if (rc == CURLE_OUT_OF_MEMORY) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (rc != CURLE_OK) return no_answer(f, request->url, rc, err);
+    curl_easy_getinfo(f->curl, CURLINFO_RESPONSE_CODE, &f->status);
+    return TB_OK;
+}

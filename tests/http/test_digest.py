@@ -1,0 +1,276 @@
+"""POST /mc/registries/digest: against Debian's docker-registry, open and behind tokens, and against
+registries that lie, hang, redirect, and answer too much."""
+import json
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from harness import CATALOG, PATIENCE, Case, Server, together
+from registries import (DOCKER_LIST, DOCKER_MANIFEST, MANIFEST, OCI_INDEX, OCI_MANIFEST, Odd, Python,
+                        Registry, Tokens, digest_of)
+
+PASSWORD = "only the registry knows"
+
+
+def image(registry, name="shop", tag="1", **more):
+    return {"registryId": registry, "imageNamespace": "acme", "imageName": name, "tag": tag, **more}
+
+
+class Digest(Case):
+    TIMEOUT = "20000"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.TemporaryDirectory()
+        folder = Path(cls.place.name)
+        cls.parts = []
+        try:
+            cls.start_all(folder)
+        except BaseException:
+            cls.tearDownParts()
+            raise
+
+    @classmethod
+    def start_all(cls, folder):
+        cls.start_registries(folder)
+        (folder / "secrets").mkdir()
+        (folder / "secrets/reader").write_text(PASSWORD + "\n")
+        (folder / "secrets/wrong").write_text("guessed\n")
+        cls.server = Server("--registry-secrets", folder / "secrets", "--registry-timeout-ms",
+                            cls.TIMEOUT)
+        answer = cls.server.ask("POST", "/catalog", "operator", json.dumps(cls.catalog()).encode())
+        assert answer.status == 200, answer.body
+
+    @classmethod
+    def part(cls, part):
+        cls.parts.append(part)
+        return part
+
+    @classmethod
+    def start_registries(cls, folder):
+        cls.open = cls.part(Registry(folder))
+        cls.tokens = cls.part(Tokens(folder, "reader", PASSWORD))
+        cls.closed = cls.part(Registry(folder, cls.tokens.realm, cls.tokens.certificate))
+        cls.other = cls.part(Python())
+        cls.other.answer = lambda handler: handler.reply(200, MANIFEST)
+        cls.odd = cls.part(Odd(cls.other.url))
+        cls.pushed = {
+            "1": cls.open.push("acme/shop", "1")[0],
+            "docker": cls.open.push("acme/shop", "docker", DOCKER_MANIFEST)[0],
+            "index": cls.open.push_index("acme/shop", "index", OCI_INDEX, OCI_MANIFEST)[0],
+            "list": cls.open.push_index("acme/shop", "list", DOCKER_LIST, DOCKER_MANIFEST)[0],
+        }
+
+    @classmethod
+    def catalog(cls):
+        with_user = {"username": "reader", "secret": "reader"}
+        return {**CATALOG, "registries": [
+            {"id": "open", "url": cls.open.url},
+            {"id": "closed", "account": 1, "url": cls.closed.url, "token_realm": cls.tokens.realm,
+             **with_user},
+            {"id": "closed", "account": 2, "url": cls.closed.url, "token_realm": cls.tokens.realm,
+             "username": "reader", "secret": "wrong"},
+            {"id": "anonymous", "url": cls.closed.url, "token_realm": cls.tokens.realm},
+            {"id": "undeclared", "url": cls.closed.url},
+            {"id": "unread", "url": cls.closed.url, "username": "reader", "secret": "missing"},
+            {"id": "odd", "url": cls.odd.url},
+            {"id": "basic", "url": cls.odd.url, **with_user},
+            {"id": "away", "url": "http://127.0.0.1:1"},
+            {"id": "others", "account": 2, "url": cls.open.url},
+        ]}
+
+    @classmethod
+    def tearDownParts(cls):
+        for part in cls.parts:
+            part.close()
+        cls.place.cleanup()
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        cls.tearDownParts()
+
+    def ask(self, body, key="user", media="application/json"):
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return self.server.ask("POST", "/mc/registries/digest", key, data, Content_Type=media)
+
+    def found(self, digest, body, **more):
+        answer = self.ask(body, **more)
+        self.assertEqual(answer.status, 200, answer.body)
+        self.assertEqual(answer.json(), {"imageNamespace": body["imageNamespace"],
+                                         "image": body["imageName"], "tag": body["tag"],
+                                         "digest": digest})
+
+    def not_found(self, body, *wrong, **more):
+        """422 with these fields in its errors."""
+        answer = self.ask(body, **more)
+        self.assertEqual(answer.status, 422, answer.body)
+        self.assertEqual(answer.json()["title"], "Validation Error")
+        self.assertEqual([entry["field"] for entry in answer.json()["errors"]], list(wrong))
+        self.assertTrue(all(entry["message"] for entry in answer.json()["errors"]))
+
+    def failed(self, body, said, key="user"):
+        """500 that tells the client nothing of addresses; the operator's log says why."""
+        before, end = len(self.server.messages()), time.monotonic() + PATIENCE
+        while True:  # of one kind of failure few are said a second
+            answer = self.ask(body, key)
+            self.assertEqual(answer.status, 500, answer.body)
+            self.assertEqual(answer.json()["detail"], "The registry did not answer as it should.")
+            self.assertEqual(answer.json()["errors"], [])
+            messages = self.server.messages()[before:]
+            if messages or time.monotonic() > end:
+                break
+        self.assertIn(said, messages)
+
+
+class RealRegistry(Digest):
+    def test_images_indexes_and_lists(self):
+        for tag, digest in self.pushed.items():
+            self.found(digest, image("open", tag=tag))
+
+    def test_bodies_of_every_json_type(self):
+        for media in ("application/json", "text/json", "application/vnd.acme+json",
+                      "application/json; charset=utf-8"):
+            self.found(self.pushed["1"], image("open"), media=media)
+        answer = self.ask(image("open"), media="text/plain")
+        self.assertEqual(answer.status, 415)
+        self.assertEqual(answer.json()["status"], 415)
+
+    def test_tokens(self):
+        self.found(self.pushed["index"], image("closed", tag="index"))
+        method, target, _ = self.tokens.asked[-1]
+        self.assertEqual(method, "GET")
+        self.assertIn("scope=repository%3Aacme%2Fshop%3Apull&service=tollbook%27s%20test%20registry",
+                      target)
+        self.not_found(image("closed", tag="nope"), "tag")
+
+    def test_a_token_is_refused_to_whom_the_password_is_unknown(self):
+        self.failed(image("closed"), "HTTP 401 when asked for a token as reader", "other")
+        self.failed(image("anonymous"), "HTTP 401 when asked for a token.")
+
+    def test_tokens_come_from_the_declared_realm_alone(self):
+        asked = len(self.tokens.asked)
+        self.failed(image("undeclared"), "is not the token_realm that the catalogue declares")
+        self.assertEqual(len(self.tokens.asked), asked)
+
+    def test_a_secret_that_is_not_there(self):
+        self.failed(image("unread"), "The secret missing of")
+
+    def test_what_is_not_there(self):
+        self.not_found(image("open", tag="nope"), "tag")
+        self.not_found(image("open", "nope"), "tag")
+        self.not_found(image("dockerhub"), "registryId")
+        self.not_found(image("others"), "registryId")
+        self.found(self.pushed["1"], image("others"), key="other")
+
+    def test_bodies_that_are_wrong(self):
+        whole = image("open")
+        for name in whole:
+            self.not_found({k: v for k, v in whole.items() if k != name}, name)
+            for value in (None, "", " \t", 5, True, ["x"], {}, "x" * 101, "\u00e9" * 100):
+                self.not_found({**whole, name: value}, name)
+        self.not_found({}, *whole_order())
+        for name in ("../../x", "a//b", "A", "a/../b", "a?b", "a%2fb", "a#b", "a b", "-a", "a.", "a..b"):
+            self.not_found({**whole, "imageName": name}, "imageName")
+            self.not_found({**whole, "imageNamespace": name}, "imageNamespace")
+        for tag in ("../x", "a/b", ".a", "-a", "a?b", "a b", "a:b"):
+            self.not_found({**whole, "tag": tag}, "tag")
+        for body in (b"", b"{", b"[]", b"null", b'"x"', b"{}x", b"\xff", b'{"tag":"a","tag":"b"}'):
+            self.not_found(body, None)
+        self.found(self.pushed["1"], {**whole, "more": [1]})
+
+    def test_the_body_of_401_has_errors(self):
+        answer = self.ask(image("open"), "nobody")
+        self.assertEqual(answer.status, 401)
+        self.assertEqual(list(answer.json()),
+                         ["title", "status", "detail", "instance", "errors", "id"])
+
+
+def whole_order():
+    return ("registryId", "imageName", "imageNamespace", "tag")
+
+
+class OddRegistries(Digest):
+    def test_without_a_digest_the_manifest_is_hashed(self):
+        for name in ("nodigest", "nohead", "oddheader", "sha512", "two"):
+            self.found(digest_of(MANIFEST), image("odd", name))
+
+    def test_a_digest_that_is_not_the_manifests(self):
+        self.failed(image("odd", "liar"), "says that the manifest's digest is sha256:000")
+
+    def test_ten_megabytes(self):
+        self.failed(image("odd", "big"), "answers more than 4194304 bytes")
+
+    def test_no_redirection_is_followed_and_nobody_else_asked(self):
+        self.failed(image("odd", "redirect"), "HTTP 307; a redirection is not followed")
+        self.failed(image("odd", "elsewhere_token"), "is not the token_realm")
+        self.assertEqual(self.other.asked, [])
+
+    def test_no_manifest_no_answer_no_server(self):
+        self.failed(image("odd", "page"), "answers no manifest")
+        self.failed(image("odd", "failing"), "HTTP 500")
+        self.failed(image("odd", "closing"), self.odd.url)
+        self.failed(image("away"), "http://127.0.0.1:1: ")
+
+    def test_an_image_that_is_not_open(self):
+        self.not_found(image("odd", "forbidden"), "imageName")
+
+    def test_basic_credentials_go_to_the_registry_that_declares_them(self):
+        self.found(digest_of(MANIFEST), image("basic", "nodigest"))
+        self.assertTrue(self.odd.asked[-1][2]["Authorization"].startswith("Basic "))
+        self.found(digest_of(MANIFEST), image("odd", "nodigest"))
+        self.assertNotIn("Authorization", self.odd.asked[-1][2])
+        self.assertNotIn(PASSWORD, self.server.messages())
+
+
+class Slow(Digest):
+    @classmethod
+    def start_registries(cls, folder):
+        cls.open = cls.closed = cls.tokens = cls.other = cls.part(Python())
+        cls.tokens.realm = cls.tokens.url
+        cls.odd = cls.part(Odd(cls.other.url))
+
+
+class Hanging(Slow):
+    TIMEOUT = "500"
+
+    def test_one_that_hangs_is_given_up(self):
+        self.failed(image("odd", "hang"), "Timeout was reached")
+        self.failed(image("odd", "drip"), "Timeout was reached")
+
+    def test_those_who_wait_hold_up_nobody_and_are_not_too_many(self):
+        """50 look-ups at once, and meanwhile everything else is answered."""
+        def work(i):
+            if i < 50:
+                return self.ask(image("odd", "hang")).status
+            return self.server.get("/mc/apps").status
+        answers = together(54, work)
+        self.assertEqual(answers[50:], [200] * 4)
+        self.assertLessEqual(set(answers[:50]), {500, 503})
+        self.assertGreaterEqual(answers[:50].count(503), 50 - 32 - 2 * 4)
+        self.assertGreaterEqual(answers[:50].count(500), 32)
+
+
+class Stopping(Slow):
+    """The server stops while a registry hangs."""
+
+    TIMEOUT = "600000"
+
+    def test_a_stop_does_not_wait_for_the_registry(self):
+        with self.server.wire() as wire:
+            body = json.dumps(image("odd", "hang")).encode()
+            wire.send(b"POST /mc/registries/digest HTTP/1.1\r\nHost: x\r\nAccessKey: "
+                      + self.server.keys["user"].encode()
+                      + b"\r\nContent-Type: application/json\r\nContent-Length: "
+                      + str(len(body)).encode() + b"\r\n\r\n" + body)
+            while not self.odd.asked:
+                self.server.get("/healthz")
+            self.server.stop()
+            answer = wire.read("POST")
+        self.assertIn(answer.status, (500, 503))
+        self.server.start()
+
+
+if __name__ == "__main__":
+    unittest.main()
