@@ -133,8 +133,10 @@ static tb_code token_url(asking *a, tb_error *err)
     snprintf(a->url, sizeof a->url, "%s?scope=", realm);
     bool ok = put_escaped(a->url, sizeof a->url, scope);
     if (ok && service[0]) {
-        ok = strlen(a->url) + 16 < sizeof a->url;
-        if (ok) strcat(a->url, "&service=");
+        static const char name[] = "&service=";
+        size_t len = strlen(a->url);
+        ok = len + sizeof name <= sizeof a->url;
+        if (ok) memcpy(a->url + len, name, sizeof name);
         ok = ok && put_escaped(a->url, sizeof a->url, service);
     }
     return ok ? TB_OK : tb_fail(err, TB_E_REGISTRY, NULL, "%s: its challenge is too long.", a->q->url);

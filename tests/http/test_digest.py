@@ -125,10 +125,13 @@ class Digest(Case):
 
 
 class RealRegistry(Digest):
+    # holds: digest.endpoint, digest.body
     def test_images_indexes_and_lists(self):
         for tag, digest in self.pushed.items():
             self.found(digest, image("open", tag=tag))
+            self.has_fields("digest", self.ask(image("open", tag=tag)).json())
 
+    # holds: digest.body-types
     def test_bodies_of_every_json_type(self):
         for media in ("application/json", "text/json", "application/vnd.acme+json",
                       "application/json; charset=utf-8"):
@@ -164,6 +167,7 @@ class RealRegistry(Digest):
         self.not_found(image("others"), "registryId")
         self.found(self.pushed["1"], image("others"), key="other")
 
+    # holds: digest.errors
     def test_bodies_that_are_wrong(self):
         whole = image("open")
         for name in whole:
