@@ -55,7 +55,7 @@ static double seconds(void)
 
 static void must(tb_code code, const tb_error *err)
 {
-    if (code != TB_OK) bench_fail(err->message);
+    if (code != TB_OK) bench_fail("%s", err->message);
 }
 
 /* --- loading --- */
@@ -139,7 +139,7 @@ static tb_store *load_ours(const char *path, const char *log, size_t size)
 
 static void run_sql(sqlite3 *db, const char *sql)
 {
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) bench_fail(sqlite3_errmsg(db));
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) bench_fail("%s", sqlite3_errmsg(db));
 }
 
 static void bind(sqlite3_stmt *s, int at, tb_text text)
@@ -173,7 +173,7 @@ static sqlite3 *load_plain(const char *path, const char *log, size_t size)
     sqlite3 *db;
     sqlite3_stmt *s;
     tb_logline l;
-    if (sqlite3_open(path, &db) != SQLITE_OK) bench_fail(path);
+    if (sqlite3_open(path, &db) != SQLITE_OK) bench_fail("%s", path);
     run_sql(db, "PRAGMA journal_mode=off;PRAGMA synchronous=off;PRAGMA cache_size=-65536;"
                 "CREATE TABLE line(zone INTEGER,ms INTEGER,status INTEGER,bytes INTEGER,cache TEXT,"
                 "ip TEXT,referer TEXT,host TEXT,path TEXT,edge TEXT,agent TEXT,id TEXT,country TEXT);"
@@ -222,7 +222,7 @@ static double ask_plain(sqlite3 *db, const query *q, size_t *ret_n, uint64_t *re
              "SELECT * FROM line WHERE zone=1 AND ms>=?1 AND ms<?2 AND %s ORDER BY ms DESC", q->sql);
     *ret_n = *ret_sum = 0;
     const double begin = seconds();
-    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK) bench_fail(sqlite3_errmsg(db));
+    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK) bench_fail("%s", sqlite3_errmsg(db));
     sqlite3_bind_int64(s, 1, q->filter.from_ms);
     sqlite3_bind_int64(s, 2, q->filter.to_ms);
     while (sqlite3_step(s) == SQLITE_ROW) {
@@ -304,15 +304,15 @@ int main(int argc, char **argv)
     if (argc != 4) bench_fail("usage: bench_logs LOG FOLDER ROUNDS");
     const int rounds = (int)bench_number(argv[3], 1, ROUNDS_MAX);
     int fd = open(argv[1], O_RDONLY);
-    if (fd < 0 || fstat(fd, &st) != 0) bench_fail(argv[1]);
+    if (fd < 0 || fstat(fd, &st) != 0) bench_fail("%s", argv[1]);
     const size_t size = (size_t)st.st_size;
     const char *log = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (log == MAP_FAILED) bench_fail(argv[1]);
+    if (log == MAP_FAILED) bench_fail("%s", argv[1]);
     snprintf(ours, sizeof ours, "%s/logs.db", argv[2]);
     snprintf(theirs, sizeof theirs, "%s/logs-plain.db", argv[2]);
     tb_store *store = load_ours(ours, log, size);
     sqlite3 *plain = load_plain(theirs, log, size), *raw;
-    if (sqlite3_open_v2(ours, &raw, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) bench_fail(ours);
+    if (sqlite3_open_v2(ours, &raw, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) bench_fail("%s", ours);
     run_sql(raw, "PRAGMA cache_size=-65536");
     stat(ours, &st);
     printf("stored %.1f MB of %.1f MB text: 1/%.2f\n", (double)st.st_size / 1e6, (double)size / 1e6,
