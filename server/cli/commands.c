@@ -507,8 +507,9 @@ const cli_command cli_commands[] = {
      .operands = "BUCKETS.ndjson|-",
      .min_operands = 1,
      .max_operands = 1,
-     .summary = "Add usage counters, one JSON object a line, whole or not at all",
-     .details = "Plain, gzip or zstd. The same file again changes nothing.",
+     .summary = "Add usage counters and shield events, one JSON object a line, whole or not at all",
+     .details = "Plain, gzip or zstd. The same file again changes nothing. A line with \"shield_zone\" "
+                "is an event (docs/operations.md).",
      OPTIONS(import_options),
      .run = cli_import},
     {.name = "serve",
