@@ -1,4 +1,5 @@
 /* tollbook: finds the subcommand in the table, parses its options and runs it. */
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -59,6 +60,7 @@ int main(int argc, char **argv)
     tb_error err;
     argc--, argv++;
     tb_advice_start();
+    signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the write, not the end */
     umask(077); /* databases hold hashes of keys and everybody's figures */
     if (argc > 0 && (strcmp(argv[0], "help") == 0 || strcmp(argv[0], "--help") == 0 ||
                      strcmp(argv[0], "-h") == 0))

@@ -45,6 +45,8 @@ static const char v1[] =
     " name TEXT NOT NULL, billing TEXT NOT NULL, continent TEXT NOT NULL, country TEXT NOT NULL,"
     " price TEXT NOT NULL, latitude REAL NOT NULL, longitude REAL NOT NULL,"
     " latency_routing INTEGER NOT NULL CHECK(latency_routing IN(0,1))) STRICT;"
+    /* Nobody reads or fills it any more: it held the lists of a catalogue that v8 and v9 gave tables
+     * of their own. It stays, empty, for files are told from damaged ones by their schema. */
     "CREATE TABLE extra(name TEXT PRIMARY KEY, document TEXT NOT NULL) STRICT, WITHOUT ROWID;"
 
     "CREATE TABLE key(id INTEGER PRIMARY KEY, account INTEGER NOT NULL CHECK(account>=0),"

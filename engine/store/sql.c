@@ -31,13 +31,51 @@ static const struct {
     {SQLITE_AUTH, TB_E_READ_ONLY, "only reading is allowed here"},
 };
 
+/* What SQLite calls an I/O error, although the system said that it is a bound that was reached. */
+static const struct {
+    int number;
+    tb_code code;
+    const char *why, *remedy;
+} bounds[] = {
+    {ENOSPC, TB_E_DISK_FULL, "database or disk is full",
+     "free space on its disk and run the same again"},
+    {EDQUOT, TB_E_DISK_FULL, "the disk quota of this user is used up",
+     "free space, or have the quota raised, and run the same again"},
+    {EFBIG, TB_E_IO, "a file would pass the limit on the size of files",
+     "raise it (ulimit -f, or LimitFSIZE= of the service) or move to a file system that takes larger"
+     " files, and start again"},
+};
+
+/* The last errno of the WAL. A COMMIT that fails leaves none with the connection
+ * (sqlite3_system_errno), only with the file. */
+static int wal_errno(sqlite3 *db)
+{
+    sqlite3_file *wal = NULL;
+    int number = 0;
+    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal) == SQLITE_OK && wal &&
+        wal->pMethods)
+        wal->pMethods->xFileControl(wal, SQLITE_FCNTL_LAST_ERRNO, &number);
+    return number;
+}
+
+/* The bound that was behind an I/O error; -1: none. */
+static int find_bound(sqlite3 *db)
+{
+    int found[3] = {sqlite3_system_errno(db), 0, wal_errno(db)};
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &found[1]);
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < (int)(sizeof bounds / sizeof *bounds); i++)
+            if (bounds[i].number == found[k]) return i;
+    return -1;
+}
+
 tb_code tb__sqlite_fail(sqlite3 *db, int rc, const char *path, tb_error *err)
 {
     const char *why = db ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
-    if ((rc & 0xff) == SQLITE_IOERR && db && sqlite3_system_errno(db) == ENOSPC) {
-        rc = SQLITE_FULL; /* which the message must say too */
-        why = sqlite3_errstr(rc);
-    }
+    const int bound = db && (rc & 0xff) == SQLITE_IOERR ? find_bound(db) : -1;
+    if (bound >= 0)
+        return tb_fail(err, bounds[bound].code, NULL, "%s: %s (SQLite %d); %s.", path,
+                       bounds[bound].why, rc, bounds[bound].remedy);
     for (size_t i = 0; i < sizeof mapping / sizeof *mapping; i++)
         if (mapping[i].rc == (rc & 0xff))
             return tb_fail(err, mapping[i].code, NULL, "%s: %s (SQLite %d); %s.", path, why, rc,

@@ -212,7 +212,6 @@ int cli_serve(const cli_call *call)
     sigaddset(&signals, SIGINT);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the write, not the end */
     raise_file_limit(&options);
     api_start();
     token_key *token;

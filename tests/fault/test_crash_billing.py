@@ -53,7 +53,6 @@ def file_limit(base, db, clean, printed):
         room = step * (64 << 10)
 
         def limit():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 
         done = run("invoice", "--db", db, *FINALIZE, expect=(0, 3), preexec_fn=limit)

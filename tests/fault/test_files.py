@@ -5,7 +5,6 @@ that was there is harmed.
 import os
 import resource
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -211,10 +210,11 @@ def file_limit(path):
     log = growing_log(path)
 
     def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
-    taken, _ = fill(db, log, limit)
+    taken, text = fill(db, log, limit)
+    require("limit on the size of files" in text and "ulimit -f" in text and str(db) in text,
+            "a limit on the size of files is named with its remedy", text)
     before = check_full(db, taken)
     run("ingest", "--db", db, "--batch", "after", log)
     require(counters(db) != before, "nothing was added after the limit was gone")

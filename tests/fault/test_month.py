@@ -60,7 +60,6 @@ def small_log(path):
     """The log beside the database stays small, however long the month is: files may not grow past 14
     MiB here, and the pages written come to more."""
     def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (14 << 20, 14 << 20))
 
     ids = range(1, 6001)
