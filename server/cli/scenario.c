@@ -1,5 +1,6 @@
 /* tollbook scenario add | list | show, and reading a scenario from wherever its operand says. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "cli/scenarios.h"
 #include "tollbook/calendar.h"
 #include "tollbook/scenarios.h"
+#include "tollbook/terms.h"
 
 /* --- reading --- */
 
@@ -54,6 +56,49 @@ int scenario_read(const cli_call *call, tb_store *store, const char *operand, tb
     return read_stored(call, store, operand, ret);
 }
 
+/* --- factors that name what is not there --- */
+
+typedef struct named {
+    bool is;
+    int64_t id;
+    const char *what;
+    tb_code (*account_of)(tb_store *store, int64_t id, int64_t *ret_account, tb_error *err);
+} named;
+
+static tb_code account_itself(tb_store *store, int64_t id, int64_t *ret_account, tb_error *err)
+{
+    bool exists = false;
+    tb_code code = tb_store_account_exists(store, id, &exists, err);
+    if (code) return code;
+    *ret_account = id;
+    return exists ? TB_OK : TB_E_NOT_FOUND;
+}
+
+void scenario_warn(const cli_call *call, tb_store *store, const tb_scenario *s)
+{
+    for (size_t i = 0; i < s->n_factors; i++) {
+        const tb_usage_factor *f = &s->factors[i];
+        const named all[] = {
+            {f->has_account, f->account, "account", account_itself},
+            {f->has_zone, f->zone, "pull zone", tb_store_zone_account},
+            {f->has_balancer, f->balancer, "load balancer", tb_store_balancer_account},
+        };
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+            int64_t account = 0;
+            if (!all[k].is) continue;
+            const tb_code code = all[k].account_of(store, all[k].id, &account, NULL);
+            if (code == TB_E_NOT_FOUND || code == TB_E_ZONE_NOT_FOUND)
+                cli_say(call, "Warning: %s: usage[%zu] changes nothing: there is no %s %" PRId64 ".",
+                        s->name, i, all[k].what, all[k].id);
+            else if (!code && f->has_account && account != f->account)
+                cli_say(call,
+                        "Warning: %s: usage[%zu] changes nothing: %s %" PRId64 " is account %" PRId64
+                        "'s, not account %" PRId64 "'s.",
+                        s->name, i, all[k].what, all[k].id, account, f->account);
+        }
+    }
+}
+
 /* --- keeping --- */
 
 tb_code scenario_keep(tb_store *store, const tb_scenario *s, int64_t now_us, bool *ret_known,
@@ -88,6 +133,7 @@ static int add(const cli_call *call, tb_store *store, const tb_scenario *s, int6
     tb_code code = check(store, s, &err);
     if (!code) code = scenario_keep(store, s, now_us, &known, &err);
     if (code) return cli_fail(call, call->operands[0], &err);
+    scenario_warn(call, store, s);
     cli_say(call, "%s: scenario \"%s\" (sha256 %.12s) %s.", call->operands[0], s->name, s->sha256,
             known ? "was there already: nothing changed" : "is kept");
     return 0;

@@ -11,6 +11,9 @@
 int scenario_read(const cli_call *call, tb_store *store, const char *operand,
                   tb_scenario *ret_scenario);
 
+/* Warns of usage factors that can match nothing, for what they name is not there. */
+void scenario_warn(const cli_call *call, tb_store *store, const tb_scenario *scenario);
+
 /* In a transaction of its own. */
 TB_MUST_USE tb_code scenario_keep(tb_store *store, const tb_scenario *scenario, int64_t now_us,
                                   bool *ret_known, tb_error *err);

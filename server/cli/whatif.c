@@ -114,6 +114,8 @@ static int print(const whatif_call *w, const whatif_answer *answer)
  */
 static void say_warnings(const whatif_call *w, const whatif_answer *a)
 {
+    for (size_t i = 0; i < w->question.n_scenarios; i++)
+        scenario_warn(w->call, w->store, &w->scenarios[i]);
     if (is_form(w, "table")) return;
     for (size_t i = 0; i < a->n_results; i++)
         if (a->results[i].unpriced_bills)

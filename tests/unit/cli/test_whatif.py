@@ -69,6 +69,25 @@ class WhatIf(Case):
 
     # --- the answer ---
 
+    def test_factors_that_name_what_is_not_there_are_warned_of(self):
+        idle = {"scenario": "idle", "usage": [
+            {"zone": 101, "factor": "2"}, {"zone": 999, "factor": "2"},
+            {"load_balancer": 5, "factor": "2"}, {"account": 9, "zone": 998, "factor": "2"},
+            {"account": 1, "zone": 102, "factor": "2"}, {"account": 1, "zone": 101, "factor": "2"}]}
+        named = ["usage[1] changes nothing: there is no pull zone 999.",
+                 "usage[2] changes nothing: there is no load balancer 5.",
+                 "usage[3] changes nothing: there is no account 9.",
+                 "usage[3] changes nothing: there is no pull zone 998.",
+                 "usage[4] changes nothing: pull zone 102 is account 2's, not account 1's."]
+        for form in ("json", "table"):
+            said = self.whatif(idle, words=(*SPAN, "--format", form)).err
+            self.assertEqual([line.split("idle: ")[1] for line in said.splitlines()
+                              if "Warning" in line], named)
+        said = self.run_tool("scenario", "add", "--db", "t.db", self.write(
+            "idle.json", json.dumps(idle))).err
+        self.assertEqual(said.count("Warning: idle: "), len(named))
+        self.assertNotIn("Warning", self.whatif({**idle, "usage": idle["usage"][:1]}).err)
+
     def test_the_answer_has_the_documented_shape_and_sums_up(self):
         answer = self.answer(EU)
         self.assertEqual(list(answer), ["from", "to", "running", "scenarios", "late"])
