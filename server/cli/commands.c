@@ -81,7 +81,7 @@ static const cli_option token_options[] = {
      .value = "FILE",
      .kind = CLI_TEXT,
      .required = true,
-     .help = "the secret, or the private key in PEM form, that `serve --token-key` trusts"},
+     .help = "the secret, or the private key in PEM form, that signs"},
     {.name = "token-alg",
      .value = TOKEN_ALGORITHMS,
      .kind = CLI_CHOICE,
@@ -484,9 +484,10 @@ const cli_command cli_commands[] = {
      .operands = "",
      .summary = "Print a bearer token (JWT) for an account",
      .details = "For `Authorization: Bearer TOKEN`, which `serve --token-key FILE` takes beside keys.\n"
-                "A secret for HS256: (umask 077; openssl rand -hex 32 > FILE). With RS256 or ES256\n"
-                "tokens are issued with the private key and checked with the public one. Nothing is\n"
-                "stored: a token cannot be revoked, only the key be changed.",
+                "A secret for HS256: (umask 077; openssl rand -hex 32 > FILE). With RS256 (an RSA key of\n"
+                "2048 bits or more) or ES256 (a key on P-256) tokens are signed with the private key and\n"
+                "`serve` checks them with the public one: openssl pkey -in FILE -pubout -out OTHER.\n"
+                "Nothing is stored: a token cannot be revoked, only the key be changed.",
      OPTIONS(token_options),
      .run = cli_token},
     {.name = "ingest",

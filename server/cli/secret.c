@@ -44,3 +44,20 @@ int cli_read_secret(const cli_call *call, cli_secret *ret_secret)
         cli_say(call, "Warning: others may read the secret file %s: chmod 600 %s", path, path);
     return 0;
 }
+
+int cli_read_token_key(const cli_call *call, token_use use, token_key **ret_key)
+{
+    tb_error err;
+    const char *path = cli_text(call, "token-key"), *algorithm = cli_text(call, "token-alg");
+    *ret_key = NULL;
+    if (!path && algorithm) {
+        cli_say(call, "--token-alg needs --token-key.");
+        return tb_code_exit(TB_E_USAGE);
+    }
+    if (!path) return 0;
+    if (token_key_load(path, algorithm ? algorithm : "HS256", use, ret_key, &err) != TB_OK)
+        return cli_fail(call, NULL, &err);
+    if (token_key_exposed(*ret_key))
+        cli_say(call, "Warning: others may read the token key %s: chmod 600 %s", path, path);
+    return 0;
+}

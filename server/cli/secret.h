@@ -1,8 +1,9 @@
-/* --secret-file: what the texts of keys are sealed under. */
+/* Files with secrets: --secret-file, what the texts of keys are sealed under, and --token-key. */
 #ifndef TOLLBOOK_SERVER_CLI_SECRET_H
 #define TOLLBOOK_SERVER_CLI_SECRET_H
 
 #include "cli/cli.h"
+#include "http/token.h"
 #include "tollbook/key.h"
 
 #define SECRET_FILE                                                                                \
@@ -19,5 +20,9 @@ typedef struct cli_secret {
 
 /* An exit status; what is wrong has been said. */
 TB_MUST_USE int cli_read_secret(const cli_call *call, cli_secret *ret_secret);
+
+/* The key of --token-key under --token-alg; NULL where none is given. An exit status; what is wrong
+ * has been said. */
+TB_MUST_USE int cli_read_token_key(const cli_call *call, token_use use, token_key **ret_key);
 
 #endif

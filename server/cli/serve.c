@@ -186,18 +186,6 @@ static int run(const cli_call *call, server *s, const sigset_t *signals)
     return status;
 }
 
-/* Read once, before anything listens. */
-static int read_token_key(const cli_call *call, token_key **ret_key)
-{
-    tb_error err;
-    const char *path = cli_text(call, "token-key"), *algorithm = cli_text(call, "token-alg");
-    *ret_key = NULL;
-    if (!path && algorithm) return bad_option(call, "--token-alg needs --token-key.");
-    if (!path) return 0;
-    tb_code code = token_key_load(path, algorithm ? algorithm : "HS256", ret_key, &err);
-    return code ? cli_fail(call, NULL, &err) : 0;
-}
-
 int cli_serve(const cli_call *call)
 {
     server_options options;
@@ -215,7 +203,7 @@ int cli_serve(const cli_call *call)
     raise_file_limit(&options);
     api_start();
     token_key *token;
-    status = read_token_key(call, &token);
+    status = cli_read_token_key(call, TOKEN_CHECKS, &token); /* once, before anything listens */
     if (status) return status;
     options.token = token;
     if (server_open(&options, api_routes, api_n_routes, &s, &err) != TB_OK)

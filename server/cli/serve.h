@@ -30,7 +30,8 @@ int cli_serve(const cli_call *call);
         {.name = "token-key",                                                                      \
          .value = "FILE",                                                                          \
          .kind = CLI_TEXT,                                                                         \
-         .help = "take bearer tokens signed with this secret or key; default none"},               \
+         .help = "take bearer tokens that this secret, or public key in PEM form, "                \
+                 "checks; default none"},                                                          \
         {.name = "token-alg",                                                                      \
          .value = TOKEN_ALGORITHMS,                                                                \
          .kind = CLI_CHOICE,                                                                       \

@@ -2,8 +2,7 @@
  * key file can issue tokens, and a token holds until its time is over. */
 #include <string.h>
 
-#include "cli/cli.h"
-#include "http/token.h"
+#include "cli/secret.h"
 
 static int read_roles(const cli_call *call, token_claims *claims)
 {
@@ -31,17 +30,15 @@ int cli_token(const cli_call *call)
     tb_buf text;
     int64_t now_us;
     token_claims claims = {.account = cli_number(call, "account", 0)};
-    const char *algorithm = cli_text(call, "token-alg");
     int status = cli_clock(call, &now_us);
     if (!status) status = read_roles(call, &claims);
     if (status) return status;
     claims.from_s = now_us / 1000000;
     claims.until_s = claims.from_s + cli_number(call, "hours", 24) * 3600;
+    status = cli_read_token_key(call, TOKEN_SIGNS, &key);
+    if (status) return status;
     tb_buf_init(&text, TOKEN_TEXT_MAX, NULL);
-    tb_code code = token_key_load(cli_text(call, "token-key"), algorithm ? algorithm : "HS256",
-                                  &key, &err);
-    if (code) return cli_fail(call, NULL, &err);
-    code = token_issue(key, &claims, &text, &err);
+    tb_code code = token_issue(key, &claims, &text, &err);
     token_key_free(key);
     if (!code) printf("%.*s\n", (int)text.len, text.data);
     tb_buf_release(&text);

@@ -192,7 +192,7 @@ static bool find_token(request *r)
     const size_t n = sizeof scheme - 1;
     tb_text text = request_header(r, GUARD_AUTHORIZATION);
     token_claims claims;
-    if (request_header(r, GUARD_ACCESS_KEY).data || text.len <= n ||
+    if (request_header(r, GUARD_ACCESS_KEY).len > 0 || text.len <= n ||
         strncasecmp(text.data, scheme, n) != 0)
         return false;
     text = (tb_text){text.data + n, text.len - n};

@@ -71,6 +71,14 @@ static body choose_body(request *r)
 
 /* --- the head --- */
 
+/* What may be sent to be let in. */
+static const char *challenge(const request *r)
+{
+    return r->worker->server->options.token
+               ? "AccessKey realm=\"tollbook\", Bearer realm=\"tollbook\""
+               : "AccessKey realm=\"tollbook\"";
+}
+
 /* Headers that only some answers carry. */
 static bool add_special(request *r, struct MHD_Response *m)
 {
@@ -81,8 +89,7 @@ static bool add_special(request *r, struct MHD_Response *m)
         ok &= MHD_add_response_header(m, "Allow", text) == MHD_YES;
     }
     if (r->reply.status == 401)
-        ok &= MHD_add_response_header(m, "WWW-Authenticate", "AccessKey realm=\"tollbook\"") ==
-              MHD_YES;
+        ok &= MHD_add_response_header(m, "WWW-Authenticate", challenge(r)) == MHD_YES;
     if (r->reply.retry_after) {
         snprintf(text, sizeof text, "%u", r->reply.retry_after);
         ok &= MHD_add_response_header(m, "Retry-After", text) == MHD_YES;

@@ -3,61 +3,22 @@
  * with the configured one, before and after. And time is the caller's. */
 #include "http/token.h"
 
-#include <errno.h>
+#include <jansson.h>
 #include <jwt.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct token_key {
-    jwt_alg_t algorithm;
-    int len;
-    unsigned char bytes[]; /* terminated */
+#include "http/router.h"
+#include "http/token_key.h"
+
+static const jwt_alg_t algorithms[TOKEN_ALGORITHM_COUNT] = {
+    [TOKEN_HS256] = JWT_ALG_HS256,
+    [TOKEN_RS256] = JWT_ALG_RS256,
+    [TOKEN_ES256] = JWT_ALG_ES256,
 };
 
-static tb_code read_key(FILE *f, const char *path, jwt_alg_t algorithm, token_key **ret_key,
-                        tb_error *err)
-{
-    token_key *k = calloc(1, sizeof *k + TOKEN_FILE_MAX + 1);
-    if (!k) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    size_t n = fread(k->bytes, 1, TOKEN_FILE_MAX, f);
-    if (algorithm == JWT_ALG_HS256)
-        while (n > 0 && (k->bytes[n - 1] == '\n' || k->bytes[n - 1] == '\r'))
-            n--;
-    k->bytes[n] = 0;
-    k->algorithm = algorithm;
-    k->len = (int)n;
-    tb_code code = TB_OK;
-    if (ferror(f)) code = tb_fail(err, TB_E_IO, NULL, "%s: %s.", path, strerror(errno));
-    else if (algorithm == JWT_ALG_HS256 && n < TOKEN_SECRET_MIN)
-        code = tb_fail(err, TB_E_USAGE, "token-key",
-                       "%s: a secret has at least %d bytes. Make one: openssl rand -hex 32 > FILE",
-                       path, TOKEN_SECRET_MIN);
-    else if (algorithm != JWT_ALG_HS256 && !strstr((char *)k->bytes, "-----BEGIN"))
-        code = tb_fail(err, TB_E_USAGE, "token-key", "%s: not a key in PEM form.", path);
-    if (code) token_key_free(k);
-    else *ret_key = k;
-    return code;
-}
-
-tb_code token_key_load(const char *path, const char *algorithm, token_key **ret_key, tb_error *err)
-{
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return tb_fail(err, TB_E_IO, "token-key", "%s: %s. Name a readable file with --token-key.",
-                       path, strerror(errno));
-    tb_code code = read_key(f, path, jwt_str_alg(algorithm), ret_key, err);
-    fclose(f);
-    return code;
-}
-
-void token_key_free(token_key *key)
-{
-    if (!key) return;
-    sodium_memzero(key->bytes, (size_t)key->len);
-    free(key);
-}
+/* --- claims --- */
 
 /* "User SubuserPullZones"; false: a name is no role. */
 static bool read_roles(const char *scope, uint32_t *ret_roles)
@@ -78,33 +39,45 @@ static bool read_roles(const char *scope, uint32_t *ret_roles)
     return roles != 0;
 }
 
-/* Decimal, from 1 up, without leading zeros. */
-static bool read_account(const char *text, int64_t *ret_account)
+/* A text without NULs; NULL: it is none. */
+static const char *text_of(const json_t *claims, const char *name)
 {
-    int64_t value = 0;
-    const size_t n = strnlen(text, 20);
-    if (n < 1 || n > 18 || text[0] == '0') return false;
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] < '0' || text[i] > '9') return false;
-        value = value * 10 + (text[i] - '0');
-    }
-    *ret_account = value;
+    const json_t *value = json_object_get(claims, name);
+    const char *text = json_string_value(value);
+    return text && strlen(text) == json_string_length(value) ? text : NULL;
+}
+
+/* Seconds since 1970. Asked of libjwt, anything that is no integer would be 0. */
+static bool read_seconds(const json_t *claims, const char *name, int64_t *ret_s)
+{
+    const json_t *value = json_object_get(claims, name);
+    if (!json_is_integer(value)) return false;
+    *ret_s = json_integer_value(value);
     return true;
 }
 
-static bool read_claims(jwt_t *jwt, token_claims *claims)
+static bool read_claims(const json_t *all, token_claims *claims)
 {
-    const char *sub = jwt_get_grant(jwt, "sub"), *scope = jwt_get_grant(jwt, "scope");
-    errno = 0;
-    claims->until_s = jwt_get_grant_int(jwt, "exp");
-    if (errno) return false;
-    claims->from_s = jwt_get_grant_int(jwt, "nbf");
-    if (errno == ENOENT) claims->from_s = INT64_MIN;
-    else if (errno) return false;
-    return sub && scope && read_account(sub, &claims->account) &&
+    const char *sub = text_of(all, "sub"), *scope = text_of(all, "scope");
+    claims->from_s = INT64_MIN;
+    if (!read_seconds(all, "exp", &claims->until_s)) return false;
+    if (json_object_get(all, "nbf") && !read_seconds(all, "nbf", &claims->from_s)) return false;
+    return sub && scope && router_id((tb_text){sub, strlen(sub)}, &claims->account) &&
            read_roles(scope, &claims->roles) &&
            tb_roles_refusal(claims->account, claims->roles) == NULL;
 }
+
+static bool claims_of(jwt_t *jwt, token_claims *claims)
+{
+    char *text = jwt_get_grants_json(jwt, NULL);
+    json_t *all = text ? json_loads(text, 0, NULL) : NULL;
+    const bool good = json_is_object(all) && read_claims(all, claims);
+    json_decref(all);
+    free(text);
+    return good;
+}
+
+/* --- tokens --- */
 
 bool token_check(const token_key *key, tb_text text, int64_t now_s, token_claims *ret_claims)
 {
@@ -115,7 +88,7 @@ bool token_check(const token_key *key, tb_text text, int64_t now_s, token_claims
     memcpy(copy, text.data, text.len);
     copy[text.len] = 0;
     bool good = jwt_decode(&jwt, copy, key->bytes, key->len) == 0 && jwt &&
-                jwt_get_alg(jwt) == key->algorithm && read_claims(jwt, &claims) &&
+                jwt_get_alg(jwt) == algorithms[key->algorithm] && claims_of(jwt, &claims) &&
                 claims.from_s <= now_s && now_s < claims.until_s;
     jwt_free(jwt);
     if (good) *ret_claims = claims;
@@ -145,11 +118,11 @@ tb_code token_issue(const token_key *key, const token_claims *claims, tb_buf *ou
         jwt_free(jwt);
         return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     }
-    if (jwt_set_alg(jwt, key->algorithm, key->bytes, key->len) == 0) text = jwt_encode_str(jwt);
+    if (jwt_set_alg(jwt, algorithms[key->algorithm], key->bytes, key->len) == 0)
+        text = jwt_encode_str(jwt);
     jwt_free(jwt);
     if (!text)
-        return tb_fail(err, TB_E_USAGE, "token-key",
-                       "The key does not sign under this algorithm: give the private key.");
+        return tb_fail(err, TB_E_USAGE, "token-key", "The key does not sign under this algorithm.");
     tb_buf_str(out, text);
     free(text);
     return tb_buf_check(out, err);

@@ -19,10 +19,15 @@
 
 typedef struct token_key token_key;
 
+typedef enum token_use { TOKEN_CHECKS, TOKEN_SIGNS } token_use;
+
 /* Reads a secret (HS256: the file's bytes without a line end) or a PEM key: the public one checks,
- * the private one issues. algorithm: one of TOKEN_ALGORITHMS. TB_E_IO, TB_E_USAGE. */
-TB_MUST_USE tb_code token_key_load(const char *path, const char *algorithm, token_key **ret_key,
-                                   tb_error *err);
+ * the private one signs. algorithm: one of TOKEN_ALGORITHMS. TB_E_IO; TB_E_USAGE where the file holds
+ * no key that the algorithm takes for this use. */
+TB_MUST_USE tb_code token_key_load(const char *path, const char *algorithm, token_use use,
+                                   token_key **ret_key, tb_error *err);
+/* Whether others than its owner may read the file, though it holds a secret or a private key. */
+bool token_key_exposed(const token_key *key);
 void token_key_free(token_key *key); /* NULL is fine */
 
 typedef struct token_claims {
