@@ -41,6 +41,16 @@ unsigned tb__log_ip_parse(tb_text text, uint8_t out[16])
     return 0;
 }
 
+unsigned tb__log_ip_read(tb_text text, uint8_t out[16])
+{
+    char copy[INET6_ADDRSTRLEN];
+    if (text.len >= sizeof copy || text.len < 2) return 0;
+    if (parse_v4(text, out)) return 4;
+    memcpy(copy, text.data, text.len);
+    copy[text.len] = 0;
+    return inet_pton(AF_INET6, copy, out) == 1 ? 6 : 0;
+}
+
 static const uint8_t hex[256] = {
     ['0'] = 0x10, ['1'] = 0x11, ['2'] = 0x12, ['3'] = 0x13, ['4'] = 0x14, ['5'] = 0x15,
     ['6'] = 0x16, ['7'] = 0x17, ['8'] = 0x18, ['9'] = 0x19, ['a'] = 0x1a, ['b'] = 0x1b,

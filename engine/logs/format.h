@@ -176,5 +176,7 @@ uint8_t *tb__log_marks(tb_logblock *block, int which);
 
 /* An address as its bytes: 4, 6, or 0 where the text is none, or not as inet_ntop would write it. */
 unsigned tb__log_ip_parse(tb_text text, uint8_t out[16]);
+/* The same, however it is written. */
+unsigned tb__log_ip_read(tb_text text, uint8_t out[16]);
 
 #endif

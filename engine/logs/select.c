@@ -271,6 +271,19 @@ static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
     return memcmp(a, b, bits / 8) == 0;
 }
 
+/* The bytes of a row's address where it is of the filter's family. */
+static bool ip_of(const tb__log_binaries *b, size_t row, bool v4, uint8_t out[16])
+{
+    const unsigned width = v4 ? 4 : 16;
+    const size_t rank = b->rank[row];
+    if (b->width[row] == TB__LOG_TEXT_WIDTH) /* written otherwise than it would be printed */
+        return tb__log_ip_read(tb__log_entry(&b->texts, rank), out) == (v4 ? 4u : 6u);
+    if (b->width[row] != width) return false;
+    for (unsigned i = 0; i < width; i++)
+        out[i] = v4 ? b->planes[i * b->n_short + rank] : b->wide[16 * rank + i];
+    return true;
+}
+
 static tb_code keep_ip(selection *s, tb_error *err)
 {
     const tb__log_binaries *b;
@@ -278,16 +291,11 @@ static tb_code keep_ip(selection *s, tb_error *err)
     if (!f->by_ip || !any_left(s)) return TB_OK;
     tb_code code = tb__log_binaries_of(s->block, TB__LOG_IP, &b, err);
     if (code) return code;
-    const unsigned width = f->ip_is_v4 ? 4 : 16;
     for (size_t row = s->first; row < s->end; row++) {
         uint8_t value[16];
-        if (!s->alive[row]) continue;
-        s->alive[row] = 0;
-        if (!b || b->width[row] != width) continue;
-        const size_t rank = b->rank[row];
-        for (unsigned i = 0; i < width; i++)
-            value[i] = f->ip_is_v4 ? b->planes[i * b->n_short + rank] : b->wide[16 * rank + i];
-        s->alive[row] = same_bits(value, f->ip, f->ip_bits);
+        if (s->alive[row])
+            s->alive[row] = b && ip_of(b, row, f->ip_is_v4, value) &&
+                            same_bits(value, f->ip, f->ip_bits);
     }
     return TB_OK;
 }
@@ -307,13 +315,24 @@ static tb_code keep_id(selection *s, tb_error *err)
 
 /* --- search: any token in any of these columns --- */
 
+/* Whether a token is "-", which is shown as the cache status of rows that have none. */
+static bool asks_for_none(const tb_log_filter *f)
+{
+    for (size_t i = 0; i < f->tokens.n; i++)
+        if (f->tokens.item[i].len == 1 && *f->tokens.item[i].data == '-') return true;
+    return false;
+}
+
 static tb_code search_texts(selection *s, tb__log_column c, uint8_t *found, tb_error *err)
 {
     const tb__log_texts *t;
+    const bool none = c == TB__LOG_CACHE && asks_for_none(s->filter);
     tb_code code = tb__log_texts_of(s->block, c, &t, err);
+    if (!code && !t && none) memset(found + s->first, 1, s->end - s->first);
     if (code || !t) return code;
     uint8_t *ok = tb__log_marks(s->block, 1);
-    memset(ok, 0, t->n);
+    for (size_t e = 0; e < t->n; e++)
+        ok[e] = none && t->at[e] == t->at[e + 1];
     for (size_t i = 0; i < s->filter->tokens.n; i++) {
         const tb_text token = s->filter->tokens.item[i];
         if (c != TB__LOG_ORIGIN) mark_holding(t, token, ok);

@@ -104,6 +104,7 @@ tb_code tb_logblock_row(tb_logblock *block, size_t at, tb_logrow *ret_row, tb_er
 void tb_logrow_hide(tb_logrow *row, tb_log_privacy privacy)
 {
     if (privacy == TB_LOG_IP_WHOLE) return;
+    if (row->ip_family == 0) row->ip_family = tb__log_ip_read(row->line.ip, row->ip);
     if (row->ip_family == 0) { /* no address: nothing of it may be shown */
         row->line.ip.len = 0;
         return;

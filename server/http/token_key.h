@@ -4,7 +4,12 @@
 
 #include "http/token.h"
 
-typedef enum token_algorithm { TOKEN_HS256, TOKEN_RS256, TOKEN_ES256, TOKEN_ALGORITHM_COUNT } token_algorithm;
+typedef enum token_algorithm {
+    TOKEN_HS256,
+    TOKEN_RS256,
+    TOKEN_ES256,
+    TOKEN_ALGORITHM_COUNT
+} token_algorithm;
 
 struct token_key {
     token_algorithm algorithm;

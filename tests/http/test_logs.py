@@ -18,7 +18,7 @@ DAY_MS = 24 * HOUR
 # Zones of account 1 from 300 up, by how their logs stand.
 # WHOLE's logs are there five times, so that the tests stay within the rate of a zone.
 WHOLE, SHORT, DROPPED, OFF, DISABLED, SUSPENDED, EXTENDED, BIG, BURST = range(300, 309)
-FILTERS, WRONG, DAYS, PARAMETERS = range(310, 314)
+FILTERS, WRONG, DAYS, PARAMETERS, WRITTEN, WRITTEN_SHORT, WRITTEN_DROPPED = range(310, 317)
 ALIKE = (WHOLE, FILTERS, WRONG, DAYS, PARAMETERS)
 SETTINGS = {
     **{zone: {"LoggingIPAnonymizationEnabled": False} for zone in ALIKE},
@@ -30,6 +30,9 @@ SETTINGS = {
     EXTENDED: {"EnableExtendedLogging": True, "LoggingIPAnonymizationEnabled": False},
     BIG: {},
     BURST: {},
+    WRITTEN: {"LoggingIPAnonymizationEnabled": False},
+    WRITTEN_SHORT: {},
+    WRITTEN_DROPPED: {"LogAnonymizationType": 1},
 }
 
 
@@ -187,6 +190,33 @@ class Logs(Case):
         self.assertEqual({e["remoteIp"] for e in dropped}, {"0.0.0.0", "::"})
         same = self.logs(DROPPED, f"?limit=500&remoteIp=9.9.9.9&{self.WINDOW}")["data"]
         self.assertEqual(same, dropped)
+
+    def test_addresses_are_addresses_however_they_are_written(self):
+        written = ["2001:DB8:1:2::A", "2001:0db8:0001:0002:0000:0000:0000:000a", "2001:db8:1:2::a",
+                   "2001:db8:1:2:0:0:0:b", "::FFFF:192.0.2.1", "192.0.2.1", "[2001:db8:1:2::a]",
+                   "192.0.2.1:80", "unknown"]
+        zones = (WRITTEN, WRITTEN_SHORT, WRITTEN_DROPPED)
+        text = "\n".join(line(zone, NOW_MS - HOUR + i,
+                              "-" if i or zone == WRITTEN_DROPPED else "HIT", size=i, ip=ip)
+                         for zone in zones for i, ip in enumerate(written)) + "\n"
+        self.assertEqual(self.server.ask("POST", "/ingest/logs", "ingest", text.encode()).status, 200)
+
+        def shown(zone, query="", what="bytesSent"):
+            return [e.get(what) for e in self.logs(zone, f"?order=asc&limit=500{query}")["data"]]
+
+        self.assertEqual(shown(WRITTEN, what="remoteIp"), written)
+        for query, rows in (("2001:db8:1:2::a", [0, 1, 2]), ("2001:DB8:1:2:0::A", [0, 1, 2]),
+                            ("2001:db8:1:2::b", [3]), ("192.0.2.1", [5]), ("::ffff:192.0.2.1", [4])):
+            self.assertEqual(shown(WRITTEN, f"&remoteIp={query}"), rows, query)
+        self.assertEqual(shown(WRITTEN_SHORT, what="remoteIp"),
+                         ["2001:db8:1:2::"] * 4 + ["::", "192.0.2.0"] + [None] * 3)
+        self.assertEqual(shown(WRITTEN_SHORT, "&remoteIp=2001:db8:1:2:ffff::"), [0, 1, 2, 3])
+        self.assertEqual(shown(WRITTEN_DROPPED, what="remoteIp"),
+                         ["::"] * 5 + ["0.0.0.0"] + [None] * 3)
+        # "-" is what the cache status of the others is shown as; agent and the rest have none
+        self.assertEqual(shown(WRITTEN, "&search=-"), list(range(1, len(written))))
+        self.assertEqual(shown(WRITTEN_DROPPED, "&search=-+hit"), list(range(len(written))))
+        self.assertEqual(shown(WRITTEN_SHORT, "&search=hit"), [0])
 
     def test_extended_fields_where_the_zone_logs_them(self):
         entry = self.logs(EXTENDED)["data"][0]
