@@ -17,7 +17,7 @@ void logs_free(log_answer *a)
 {
     if (!a) return;
     tb_log_cursor_free(a->cursor);
-    if (a->store) worker_take_back(a->worker, a->store);
+    if (a->store) worker_take_back(a->worker, a->account, a->store);
     tb_buf_release(&a->first);
     free(a);
 }
@@ -64,6 +64,7 @@ log_answer *logs_begin(request *r, int64_t zone)
         request_fail(r, TB_E_NOMEM, NULL, NULL);
         return NULL;
     }
+    a->account = r->account;
     a->zone = zone;
     a->how = how;
     a->worker = r->worker;
@@ -163,7 +164,7 @@ static tb_code more(void *ctx, tb_buf *out, bool *ret_end, tb_error *err)
 
 static tb_code start(request *r, log_answer *a, tb_error *err)
 {
-    tb_code code = worker_lend_reader(r->worker, &a->store, err);
+    tb_code code = worker_lend_reader(r->worker, a->account, &a->store, err);
     if (!code) code = tb_store_read_begin(a->store, err);
     if (!code)
         code = tb_store_logs(a->store, a->zone, &a->filter, a->descending, &a->cursor, err);

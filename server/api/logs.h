@@ -10,7 +10,7 @@ typedef enum log_verdict { LOG_SKIP, LOG_TAKE, LOG_ENOUGH } log_verdict;
 
 /* An answer in the making. `line` is asked for each line in turn; `end` closes the body. */
 typedef struct log_answer {
-    int64_t zone;
+    int64_t account, zone;
     tb_log_zone how;
     tb_log_filter filter;
     bool descending;

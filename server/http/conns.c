@@ -174,6 +174,14 @@ void conns_phase(const conns *c, conn *k, conn_phase phase, uint64_t bytes, int6
     set_deadline(k, phase, allowed == INT64_MAX ? allowed : now_us + allowed);
 }
 
+void conns_piece(const conns *c, conn *k, uint64_t bytes, int64_t began_us, int64_t now_us)
+{
+    const int64_t most = now_us + c->limits.body_us;
+    int64_t deadline = atomic_load_explicit(&k->deadline_us, memory_order_relaxed);
+    deadline = deadline < INT64_MAX ? deadline + (now_us - began_us) : most;
+    set_deadline(k, CONN_SEND, (deadline < most ? deadline : most) + worth(c, 4 * bytes));
+}
+
 void conns_begin(const conns *c, conn *k, int64_t now_us)
 {
     if (atomic_load_explicit(&k->phase, memory_order_relaxed) == CONN_NEW)

@@ -76,6 +76,10 @@ void conns_closed(conns *c, conn *k);
 void conns_begin(const conns *c, conn *k, int64_t now_us);
 /* What the connection does from now_us (monotonic) on. bytes: how long its answer is. */
 void conns_phase(const conns *c, conn *k, conn_phase phase, uint64_t bytes, int64_t now_us);
+/* A stream has its next piece, which took from began_us to now_us: the server's time, and not the
+ * client's. The client has body_us in hand at most, and what the bytes are worth at a fourth of
+ * bytes_per_s, for many may share its line: so one that takes a little now and then is let go. */
+void conns_piece(const conns *c, conn *k, uint64_t bytes, int64_t began_us, int64_t now_us);
 /* More of a body has arrived: its deadline moves by the time that these bytes are worth. */
 void conns_extend(const conns *c, conn *k, uint64_t bytes_before, uint64_t bytes_now);
 

@@ -93,26 +93,25 @@ static tb_code open_workers(server *s, tb_error *err)
     return code ? code : tb_store_open(s->options.db, &options, &s->deployer_store, err);
 }
 
-tb_code worker_lend_reader(worker *w, tb_store **ret_store, tb_error *err)
+tb_code worker_lend_reader(worker *w, int64_t account, tb_store **ret_store, tb_error *err)
 {
     server *s = w->server;
     const tb_store_options options = {.now_us = clock_wall_us(), .cache_kib = STREAM_CACHE_KIB};
-    tb_code code = TB_OK;
+    tb_code code = places_take(s->places, account, err);
     *ret_store = NULL;
-    if (atomic_fetch_add(&s->streams, 1) >= SERVER_STREAMS_MAX)
-        code = tb_fail(err, TB_E_RATE_LIMITED, NULL, "Too many answers are being read at once.");
-    for (int i = 0; i < WORKER_IDLE_READERS && !code && !*ret_store; i++) {
+    if (code) return code;
+    for (int i = 0; i < WORKER_IDLE_READERS && !*ret_store; i++) {
         *ret_store = w->idle_reader[i];
         w->idle_reader[i] = NULL;
     }
-    if (!code && !*ret_store) code = tb_store_open(s->options.db, &options, ret_store, err);
-    if (code) atomic_fetch_sub(&s->streams, 1);
+    if (!*ret_store) code = tb_store_open(s->options.db, &options, ret_store, err);
+    if (code) places_give(s->places, account);
     return code;
 }
 
-void worker_take_back(worker *w, tb_store *store)
+void worker_take_back(worker *w, int64_t account, tb_store *store)
 {
-    atomic_fetch_sub(&w->server->streams, 1);
+    places_give(w->server->places, account);
     tb_store_read_end(store);
     for (int i = 0; i < WORKER_IDLE_READERS; i++) {
         if (w->idle_reader[i]) continue;
@@ -132,7 +131,8 @@ static tb_code open_parts(server *s, tb_error *err)
     if (o->rate_limit) s->limit = limit_new(o->rate_limit);
     s->complaints = limit_new(5);
     s->log_window = window_new(LOG_REQUESTS, LOG_SECONDS);
-    if (!s->log_window) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    s->places = places_new();
+    if (!s->log_window || !s->places) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     if (!s->pool || !s->cache || !s->keys || !s->conns || !s->complaints ||
         (o->rate_limit && !s->limit))
         return tb_fail(err, TB_E_NOMEM, NULL, NULL);
@@ -328,6 +328,7 @@ void server_free(server *s)
     limit_free(s->limit);
     limit_free(s->complaints);
     window_free(s->log_window);
+    places_free(s->places);
     pool_free(s->pool);
     tb_store_close(s->desk_store);
     tb_store_close(s->deployer_store);

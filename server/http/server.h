@@ -22,6 +22,7 @@
 #include "http/listen.h"
 #include "http/metrics.h"
 #include "http/request.h"
+#include "http/places.h"
 #include "http/token.h"
 #include "http/window.h"
 #include "http/writer.h"
@@ -59,7 +60,6 @@ void server_defaults(server_options *options);
 
 /* Readers of its own that a worker keeps for the next streamed answer. */
 #define WORKER_IDLE_READERS 2
-#define SERVER_STREAMS_MAX  64 /* answers streamed from the store at once: each holds a snapshot */
 
 typedef struct worker {
     struct server *server;
@@ -100,17 +100,18 @@ typedef struct server {
     uint64_t id_seed;
     _Atomic uint64_t version; /* the store's, as of the last commit */
     _Atomic size_t bodies;    /* bytes of bodies held */
-    _Atomic unsigned streams; /* readers lent out */
+    places *places;           /* of readers lent out */
     window *log_window;       /* requests for logs, by pull zone */
     _Atomic bool stopping;
     atomic_bool abort_writes; /* a running ingest must end and take nothing */
     _Atomic uint64_t refused_full, refused_peer; /* connections */
 } server;
 
-/* A reader for an answer that is sent over many calls, and back. The worker's own thread alone.
- * TB_E_RATE_LIMITED: too many at once. */
-TB_MUST_USE tb_code worker_lend_reader(worker *w, tb_store **ret_store, tb_error *err);
-void worker_take_back(worker *w, tb_store *store);
+/* A reader for an account's answer that is sent over many calls, and back. The worker's own thread
+ * alone. TB_E_RATE_LIMITED: too many at once. */
+TB_MUST_USE tb_code worker_lend_reader(worker *w, int64_t account, tb_store **ret_store,
+                                       tb_error *err);
+void worker_take_back(worker *w, int64_t account, tb_store *store);
 
 /* Opens the store and the sockets. The exit status of a failure is tb_code_exit of the code. */
 TB_MUST_USE tb_code server_open(const server_options *options, const route *routes,

@@ -19,6 +19,7 @@ typedef struct stream {
     tb_buf plain, zipped;
     const tb_buf *piece; /* the one that is being sent */
     size_t at;
+    int64_t paused_us; /* since when others have their turn; 0: they have not */
     bool done;
 } stream;
 
@@ -34,8 +35,9 @@ static tb_code next_piece(stream *s, tb_error *err)
 }
 
 /* A piece that is empty took its time all the same: others have their turn before the next one. */
-static ssize_t let_others(const stream *s)
+static ssize_t let_others(stream *s)
 {
+    s->paused_us = clock_mono_us();
     MHD_suspend_connection(s->r->mhd);
     MHD_resume_connection(s->r->mhd);
     return 0;
@@ -44,16 +46,19 @@ static ssize_t let_others(const stream *s)
 static ssize_t on_read(void *cls, uint64_t position, char *out, size_t room)
 {
     stream *s = cls;
+    int64_t began_us = s->paused_us;
     (void)position;
+    s->paused_us = 0;
     for (int made = 0; s->at == s->piece->len; made++) {
         tb_error err;
         if (s->done) return MHD_CONTENT_READER_END_OF_STREAM;
         if (made > 0) return let_others(s);
+        if (!began_us) began_us = clock_mono_us();
         if (next_piece(s, &err)) {
             request_complain(s->r, &err);
             return MHD_CONTENT_READER_END_WITH_ERROR;
         }
-        conns_phase(s->r->worker->server->conns, s->r->conn, CONN_SEND, s->piece->len,
+        conns_piece(s->r->worker->server->conns, s->r->conn, s->piece->len, began_us,
                     clock_mono_us());
     }
     size_t n = s->piece->len - s->at < room ? s->piece->len - s->at : room;

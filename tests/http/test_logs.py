@@ -416,6 +416,34 @@ class Slow(Case):
         self.assertEqual(self.server.get("/v2/pullzones/101/logs?limit=1").status, 200)
 
 
+class Shares(Case):
+    """Clients of one account that do not read keep nobody else's answers away."""
+
+    def test_an_account_has_its_share_of_streams(self):
+        for zone in (101, 201):
+            text = "\n".join(line(zone, NOW_MS - HOUR + i, url="https://h/" + "%x" % (i * 7919) * 30)
+                             for i in range(60000)) + "\n"
+            answer = self.server.ask("POST", "/ingest/logs", "ingest", text.encode())
+            self.assertEqual(answer.status, 200)
+        wires = []
+        for _ in range(16):
+            wires.append(self.server.wire())
+            wires[-1].send(f"GET /11-04-26/101.log HTTP/1.1\r\nHost: t\r\nAccessKey: "
+                           f"{self.server.keys['user']}\r\n\r\n".encode())
+            self.assertTrue(wires[-1].fill())
+        answer = self.server.get("/v2/pullzones/101/logs?limit=1")
+        self.assertEqual((answer.status, answer.headers["retry-after"]), (429, "1"))
+        self.assertIn("of this account", answer.json()["error"]["message"])
+        whole = self.server.get("/11-04-26/201.log", "other")
+        self.assertEqual((whole.status, whole.body.count(b"\n")), (200, 60000))
+        for wire in wires:
+            wire.sock.close()
+        end = time.monotonic() + PATIENCE
+        while self.server.get("/v2/pullzones/101/logs?limit=1").status == 429:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+
+
 class Tokens(Case):
     """Bearer tokens, and the logging API on an address of its own."""
 

@@ -9,6 +9,7 @@
 #include "http/conns.h"
 #include "http/keys.h"
 #include "http/limit.h"
+#include "http/places.h"
 #include "http/pool.h"
 
 #define KIB ((size_t)1 << 10)
@@ -356,6 +357,57 @@ START_TEST(an_address_has_its_share_and_loopback_any)
 }
 END_TEST
 
+/* The sweeper's seconds are those that a stream's client takes: 1 s in hand, and 1 s for 32 KiB. */
+START_TEST(a_stream_s_client_must_keep_reading)
+{
+    const int64_t s = 1000000;
+    conns_limits limits = {.most = 10, .head_us = s, .body_us = s, .idle_us = s,
+                           .bytes_per_s = 128 * (int64_t)KIB};
+    conns *c = conns_new(&limits, 1);
+    conn *k;
+    ck_assert_int_eq(admit(c, 3, "1.1.1.1", &k), CONNS_OK);
+    conns_phase(c, k, CONN_SEND, 0, 10 * s);
+    ck_assert_int_eq(k->deadline_us, 11 * s);
+    /* made at once, and taken at once: nothing is saved up */
+    for (int i = 0; i < 100; i++)
+        conns_piece(c, k, 32 * KIB, 10 * s, 10 * s);
+    ck_assert_int_eq(k->deadline_us, 12 * s);
+    /* the server's own time is not the client's */
+    conns_piece(c, k, 0, 10 * s, 500 * s);
+    ck_assert_int_eq(k->deadline_us, 501 * s);
+    /* slower than 32 KiB a second: what is in hand runs out */
+    int64_t now = 500 * s, pieces = 0;
+    while (k->deadline_us > now) {
+        conns_piece(c, k, 32 * KIB, now, now);
+        now += s + s / 8;
+        pieces++;
+    }
+    ck_assert_int_eq(pieces, 8);
+    conns_closed(c, k);
+    conns_free(c, no_request);
+}
+END_TEST
+
+START_TEST(an_account_has_its_share_of_places)
+{
+    places *p = places_new();
+    tb_error err;
+    for (int account = 1; account <= PLACES_MAX / PLACES_SHARE; account++) {
+        for (int i = 0; i < PLACES_SHARE; i++)
+            ck_assert_int_eq(places_take(p, account, &err), TB_OK);
+        ck_assert_int_eq(places_take(p, account, &err), TB_E_RATE_LIMITED);
+    }
+    ck_assert_int_eq(places_take(p, 99, &err), TB_E_RATE_LIMITED);
+    ck_assert_str_eq(err.message, "Too many answers are being read at once.");
+    places_give(p, 2);
+    ck_assert_int_eq(places_take(p, 1, &err), TB_E_RATE_LIMITED);
+    ck_assert_ptr_nonnull(strstr(err.message, "of this account"));
+    ck_assert_int_eq(places_take(p, 99, &err), TB_OK);
+    places_free(p);
+    places_free(NULL);
+}
+END_TEST
+
 START_TEST(a_connection_that_the_library_lost_is_noticed)
 {
     conns *c = books(2, 0, 1);
@@ -393,6 +445,8 @@ int main(void)
     tcase_add_test(tc, connections_are_dealt_out_evenly_and_counted);
     tcase_add_test(tc, an_address_has_its_share_and_loopback_any);
     tcase_add_test(tc, a_connection_that_the_library_lost_is_noticed);
+    tcase_add_test(tc, a_stream_s_client_must_keep_reading);
+    tcase_add_test(tc, an_account_has_its_share_of_places);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

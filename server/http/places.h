@@ -1,0 +1,20 @@
+/* Places for answers that hold a snapshot of the store until they are sent. There are so many, and one
+ * account has at most its share, so that clients of one which do not read keep no other's answers
+ * away. Any thread. */
+#ifndef TOLLBOOK_SERVER_HTTP_PLACES_H
+#define TOLLBOOK_SERVER_HTTP_PLACES_H
+
+#include "tollbook/error.h"
+
+#define PLACES_MAX   64
+#define PLACES_SHARE 16
+
+typedef struct places places;
+
+places *places_new(void); /* NULL: out of memory */
+void places_free(places *p); /* NULL is fine */
+/* TB_E_RATE_LIMITED: none is left, or none for this account. */
+TB_MUST_USE tb_code places_take(places *p, int64_t account, tb_error *err);
+void places_give(places *p, int64_t account); /* one that it took */
+
+#endif
