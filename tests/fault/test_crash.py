@@ -1,14 +1,16 @@
-"""kill -9 at random moments: of `ingest` over a list of logs and over a log that grows, and of
-`serve` while clients post batches. Raw lines are kept beside the counters. What was acknowledged is there, what is repeated counts once, and
+"""kill -9 at random moments: of `ingest` over a list of logs and over a log that grows, of `import`
+over shield events that join those that are there, and of `serve` while clients post batches. Raw
+lines are kept beside the counters. What was acknowledged is there, what is repeated counts once, and
 the end is that of an undisturbed run.
 """
 import http.client
+import json
 import queue
 import signal
 import threading
 import time
 from pathlib import Path
-from faults import (ENVIRONMENT, LONG, PATIENCE, TOLLBOOK, counters, folder, lines, make, require,
+from faults import (ENVIRONMENT, FIRST_MS, LONG, PATIENCE, TOLLBOOK, counters, folder, lines, make, require,
                     run, seed, start, statistics, verify)
 import subprocess
 
@@ -69,6 +71,53 @@ def crash_ingest(path, growing):
         same_as(db, clean)
     print(f"ingest of {'a growing log' if growing else 'a list of logs'}: "
           f"{killed} of {kills} runs killed, each ended as the undisturbed one")
+
+
+def events(count):
+    """Shield events at random times; half of them say who they are."""
+    out = []
+    for i in range(count):
+        event = {"shield_zone": rng.choice([42, 43]), "timestamp": FIRST_MS + rng.randrange(90000000),
+                 "log": "x" * rng.randrange(200), "ip": f"192.0.2.{i % 256}"}
+        if i % 2:
+            event["logId"] = f"e{rng.getrandbits(64):x}"
+        out.append(json.dumps(event) + "\n")
+    return "".join(out).encode()
+
+
+def stored_events(db):
+    return run("query", "--db", db, "SELECT zone, day, events, hex(first), hex(data) FROM event_block"
+                                    " ORDER BY zone, first").stdout
+
+
+def crash_import(path):
+    """All of an import is there, or nothing, and a retry makes it whole."""
+    first, second = path / "first", path / "second"
+    first.write_bytes(events(5000))
+    second.write_bytes(events(60000))
+    clean = make(path / "clean.db")
+    run("import", "--db", clean, first)
+    before = stored_events(clean)
+    begin = time.monotonic()
+    run("import", "--db", clean, second)
+    longest = 1.1 * (time.monotonic() - begin)
+    after = stored_events(clean)
+    db = make(path / "t.db")
+    run("import", "--db", db, first)
+    killed = kills = 0
+    while killed < KILLS // 2 and kills < 5 * KILLS:
+        kills += 1
+        killed += kill_soon(start("import", "--db", db, second), longest)
+        verify(db)
+        now = stored_events(db)
+        require(now in (before, after), "part of an import is there")
+        if now == after:
+            db = make(path / f"t{kills}.db")
+            run("import", "--db", db, first)
+    run("import", "--db", db, second)
+    require(stored_events(db) == after, "the shield events differ from an undisturbed run's")
+    verify(db)
+    print(f"import of shield events: {killed} of {kills} runs killed, each left all or nothing")
 
 
 class Service:
@@ -169,5 +218,7 @@ with folder() as name:
     crash_ingest(Path(name), growing=False)
 with folder() as name:
     crash_ingest(Path(name), growing=True)
+with folder() as name:
+    crash_import(Path(name))
 with folder() as name:
     crash_serve(Path(name))
