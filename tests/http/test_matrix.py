@@ -1,13 +1,18 @@
 """Every route that takes an id, with every kind of id: one's own, another account's, and ids that
-are none. What is another account's is answered exactly like what does not exist.
+are none, asked with a key and with a bearer token of every role. What is another account's is
+answered exactly like what does not exist; a role that does not open a route hears the same of every
+id.
 
 The routes are those of server/api/routes.c; a new one must be given its ids here.
 """
 import json
+import os
 import re
+import subprocess
 import unittest
 
-from harness import CATALOG, Case, run, seed
+from harness import CATALOG, ENVIRONMENT, PATIENCE, TOLLBOOK, Case, run, seed
+from test_auth import roles
 from test_billing import BOOK
 
 NONE = ("-1", "+1", "01", "1e3", "0x1", "9223372036854775808", "0")
@@ -66,18 +71,42 @@ class Matrix(Case):
                 for zone in (101, 201)]
         run("import", "--db", db, "-", stdin="".join(json.dumps(r) + "\n" for r in rows).encode())
         run("invoice", "--db", db, "--month", "2026-10", "--finalize")
-        server.start()
+        cls.asking = cls.credentials()
+        server.start("--token-key", cls.secret)
+
+    @classmethod
+    def credentials(cls):
+        """(role, how, header) of a key and a token of every role; the operator's has no tokens."""
+        cls.secret = cls.server.path / "secret"
+        cls.secret.touch(0o600)
+        cls.secret.write_bytes(os.urandom(16).hex().encode())
+        found = []
+        for role in roles():
+            account = 0 if role == "Operator" else 1
+            found.append((role, "key", {"AccessKey": cls.server.make_key(account, role)}))
+            if account:
+                done = subprocess.run(
+                    [TOLLBOOK, "token", "--token-key", cls.secret, "--account", "1", "--role", role],
+                    env=ENVIRONMENT, check=True, capture_output=True, timeout=PATIENCE)
+                found.append((role, "token", {"Authorization": f"Bearer {done.stdout.decode().strip()}"}))
+        return found
 
     @classmethod
     def more(cls, catalog):
         """What further routes need of the catalogue."""
 
-    def judged(self, path, text):
+    def judged(self, path, text, wire=None, header=None):
         """Status, headers and body of an answer about an id, without what names id and request."""
-        key = "operator" if path in OPERATORS else "user"
-        method = next(row["method"] for row in seed.routes() if row["path"] == template(path))
-        answer = self.server.ask(method, path.replace("?", text), key, BODIES.get(path),
-                                 **({"Content_Type": "application/json"} if path in BODIES else {}))
+        method = row_of(path)["method"]
+        fields = dict(header or {"AccessKey": self.server.keys[
+            "operator" if path in OPERATORS else "user"]})
+        if path in BODIES:
+            fields["Content-Type"] = "application/json"
+        if wire and path not in BODIES:  # a refused body ends its connection
+            answer = wire.ask(method, path.replace("?", text), fields, BODIES.get(path))
+        else:
+            with self.server.wire() as own:
+                answer = own.ask(method, path.replace("?", text), fields, BODIES.get(path))
         fixed = {k: v for k, v in answer.headers.items() if k not in ("x-request-id", "date")}
         body = answer.body.decode()
         for named in (path.replace("?", text), f'\\"{text}\\"', answer.headers["x-request-id"]):
@@ -102,6 +131,66 @@ class Matrix(Case):
             self.assertIn(absent[0], (403, 404), path)
             for text in NONE + ((foreign,) if foreign else ()):
                 self.assertEqual(self.judged(path, text), absent, (path, text))
+
+
+    def ids_alike(self, path, ids, wire, header):
+        """What is said of all these ids, once it is seen to be one answer."""
+        answers = [self.judged(path, text, wire, header) for text in ids]
+        for text, answer in zip(ids, answers):
+            self.assertEqual(answer, answers[0], (path, text))
+        return answers[0]
+
+    def test_every_role_with_key_and_token_and_every_id(self):
+        opens = roles()
+        for path, (own, foreign) in IDS.items():
+            access = {"pull_zones": "zones"}.get(row_of(path)["access"], row_of(path)["access"])
+            others = [ABSENT, *NONE, *([foreign] if foreign else [])]
+            with self.server.wire() as wire:
+                for role, how, header in self.asking:
+                    asked = (path, role, how)
+                    if access not in opens[role]:
+                        ids = others + ([own] if own else [])
+                        self.assertEqual(self.ids_alike(path, ids, wire, header)[0], 403, asked)
+                    else:
+                        status, _, body = self.ids_alike(path, others, wire, header)
+                        self.assertIn(status, (403, 404), asked)
+                        self.assertNotIn("borealis", body)
+
+    def test_no_credentials_and_wrong_ones_hear_the_same_of_every_id(self):
+        for path, (own, foreign) in IDS.items():
+            ids = [ABSENT, *NONE, *filter(None, (own, foreign))]
+            with self.server.wire() as wire:
+                for header in ({"Accept": "*/*"}, {"AccessKey": "0" * 48},
+                               {"Authorization": "Bearer a.b.c"}):
+                    self.assertIn(self.ids_alike(path, ids, wire, header)[0], (401, 403), path)
+
+    def test_ids_in_queries(self):
+        for role, how, header in self.asking:
+            if "statistics" not in roles()[role]:
+                continue
+            with self.server.wire() as wire:
+                absent = self.ids_alike("/statistics?pullZone=?", [ABSENT, "201", "0"], wire, header)
+                self.assertEqual(absent[0], 404, (role, how))
+
+    def test_lists_name_nothing_of_another_account(self):
+        listed = [row for row in seed.routes()
+                  if row["method"] == "GET" and "{id}" not in row["path"] and row["errors"] != "logging"
+                  and row["access"] not in ("none", "operator", "ingest")]
+        self.assertGreater(len(listed), 8)
+        for row in listed:
+            for role, how, header in self.asking:
+                with self.server.wire() as wire:
+                    answer = wire.ask("GET", row["path"], header)
+                self.assertIn(answer.status, (200, 400, 403, 404), (row["path"], role, how))
+                for word in (b"borealis", b"desk", b"2026-000002"):
+                    self.assertNotIn(word, answer.body, (row["path"], role, how))
+
+
+def row_of(path):
+    """The row of the route table that a path of IDS belongs to, or of one with a query."""
+    path = path.split("?pullZone")[0]
+    return next(row for row in seed.routes()
+                if row["path"] == (path if "?" not in path else template(path)))
 
 
 def template(path):
