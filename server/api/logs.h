@@ -24,7 +24,7 @@ typedef struct log_answer {
     uint64_t left;      /* lines that may still be written */
     uint64_t offset, limit, returned;
     bool more;          /* there are lines past the last one written */
-    int64_t asked_ms;   /* v2: the window's beginning as it was asked for */
+    int64_t from_us, to_us; /* v2: the window as it was asked for */
     tb_text search;     /* v1 */
     const char *content_type;
     /* logs.c's own: */

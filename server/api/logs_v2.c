@@ -43,12 +43,14 @@ static const query_spec specs[] = {
 
 /* --- the window of time --- */
 
-static bool read_time(tb_text text, int64_t *ret_ms)
+/* Lines have whole milliseconds: those from 0.0001 s on are those from 0.001 s on, and those before
+ * it are those before 0.001 s. So a client that goes on a microsecond behind a line does not get it
+ * again. */
+static bool read_time(tb_text text, int64_t *ret_us, int64_t *ret_ms)
 {
-    int64_t us;
     tb_error err;
-    if (tb_date_parse(text.data, text.len, &us, &err) != TB_OK) return false;
-    *ret_ms = us / 1000;
+    if (tb_date_parse(text.data, text.len, ret_us, &err) != TB_OK) return false;
+    *ret_ms = *ret_us / 1000 + (*ret_us % 1000 > 0);
     return true;
 }
 
@@ -57,13 +59,15 @@ static void read_window(log_answer *a, const params *p, int64_t now_ms, log_deta
     tb_log_filter *f = &a->filter;
     const int64_t oldest_ms = now_ms - TB_LOG_KEPT_MS;
     f->to_ms = now_ms;
-    if (p->to.len && !read_time(p->to, &f->to_ms)) {
+    a->to_us = now_ms * 1000;
+    if (p->to.len && !read_time(p->to, &a->to_us, &f->to_ms)) {
         logs_wrong(d, "to must be an ISO 8601 time.");
         return;
     }
     f->from_ms = f->to_ms - MS_PER_DAY;
     if (f->from_ms < oldest_ms && f->to_ms > oldest_ms) f->from_ms = oldest_ms;
-    if (p->from.len && !read_time(p->from, &f->from_ms)) {
+    a->from_us = f->from_ms * 1000;
+    if (p->from.len && !read_time(p->from, &a->from_us, &f->from_ms)) {
         logs_wrong(d, "from must be an ISO 8601 time.");
         return;
     }
@@ -72,7 +76,6 @@ static void read_window(log_answer *a, const params *p, int64_t now_ms, log_deta
         logs_wrong(d, "Time range cannot exceed 3 days (log retention window).");
     else if (f->from_ms < oldest_ms - LATE_MS)
         logs_wrong(d, "from must be within the last 3 days (log retention window).");
-    a->asked_ms = f->from_ms;
     if (f->from_ms < oldest_ms) f->from_ms = oldest_ms;
 }
 
@@ -259,8 +262,8 @@ static void put_number(tb_buf *out, const char *name, uint64_t value)
 static void put_end(log_answer *a, tb_buf *out)
 {
     char from[20], to[20];
-    tb_time_format(a->asked_ms * 1000, from);
-    tb_time_format(a->filter.to_ms * 1000, to);
+    tb_time_format(a->from_us, from);
+    tb_time_format(a->to_us, to);
     put_number(out, "],\"pagination\":{\"offset\":", a->offset);
     put_number(out, ",\"limit\":", a->limit);
     put_number(out, ",\"returned\":", a->returned);

@@ -108,6 +108,17 @@ void request_put_problem(const request *r, const tb_error *err, tb_buf *out)
     errors_put_problem(err, place_of(r, id), out);
 }
 
+/* That of the route; before there is one, because the request is malformed or its method another, of
+ * the path's. */
+static error_family family_of(const request *r)
+{
+    const server *s = r->worker->server;
+    const route *row = r->route;
+    if (!row) row = router_near(s->routes, s->n_routes, r->target, strcspn(r->target, "?"));
+    if (!row || (r->conn->logging && !row->logging)) return ERRORS_CORE;
+    return row->errors;
+}
+
 void request_fail_as(request *r, const tb_error *err)
 {
     tb_buf *text = request_text(r);
@@ -118,7 +129,7 @@ void request_fail_as(request *r, const tb_error *err)
         snprintf(shown.message, sizeof shown.message, "%s", tb_code_text(err->code));
     }
     char id[REQUEST_ID_TEXT];
-    errors_put(r->route ? r->route->errors : ERRORS_CORE, &shown, place_of(r, id), text);
+    errors_put(family_of(r), &shown, place_of(r, id), text);
     bool close = r->reply.close;
     r->err = *err;
     r->reply = (reply){.kind = text->failed ? REPLY_EMPTY : REPLY_TEXT,

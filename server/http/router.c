@@ -51,6 +51,14 @@ const route *router_match(const route *routes, size_t n, http_method method, con
     return NULL;
 }
 
+const route *router_near(const route *routes, size_t n, const char *path, size_t len)
+{
+    tb_text id;
+    for (size_t i = 0; i < n; i++)
+        if (matches(routes[i].pattern, path, len, UINT_MAX, &id)) return &routes[i];
+    return NULL;
+}
+
 tb_text router_part(const route *row, const char *path, size_t len, unsigned n)
 {
     tb_text part;

@@ -37,6 +37,9 @@ typedef struct route {
 const route *router_match(const route *routes, size_t n, http_method method, const char *path,
                           size_t len, tb_text *ret_id, unsigned *ret_allow);
 
+/* A row of the path, whatever its method: whose shape of errors it has. NULL: no such path. */
+const route *router_near(const route *routes, size_t n, const char *path, size_t len);
+
 /* The path's n-th {}, from 0; data NULL where the row has no such one. */
 tb_text router_part(const route *row, const char *path, size_t len, unsigned n);
 

@@ -180,6 +180,12 @@ class Logs(Case):
         for start, end, n in ((at, at + 1, 1), (at - 1, at, 0), (at + 1, at + 2, 0)):
             got = self.logs(WHOLE, f"?from={iso(start)}&to={iso(end)}")
             self.assertEqual(len(got["data"]), n, (start, end))
+        micro = iso(at)[:-1] + "001Z"  # a microsecond later
+        for start, end, n in ((micro, iso(at + 1), 0), (iso(at), micro, 1), (micro, micro, None)):
+            got = self.logs(WHOLE, f"?from={start}&to={end}", expect=400 if n is None else 200)
+            if n is not None:
+                self.assertEqual(len(got["data"]), n, (start, end))
+                self.assertEqual(got["query"]["from"], iso(at)[:19] + "Z")
 
     def test_addresses_are_hidden_and_compared_as_the_zone_wants(self):
         short = {e["remoteIp"] for e in self.logs(SHORT, f"?limit=500&{self.WINDOW}")["data"]}
@@ -271,6 +277,18 @@ class Logs(Case):
         for zone in ("-1", "%2B1", "01", "1e3", "0x1", "9223372036854775808", "0"):
             self.refuses(ask(path % zone), 403, "forbidden")
             self.refuses(ask(f"/11-04-26/{zone}.log"), 403, "forbidden")
+
+    def test_refusals_before_a_route_have_its_shape_too(self):
+        for path in (f"/v2/pullzones/{WHOLE}/logs", f"/11-04-26/{WHOLE}.log"):
+            for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+                self.refuses(self.server.ask(method, path, "user"), 405, "invalid_request")
+            self.refuses(self.server.get(f"{path}?search=%00"), 400, "invalid_request")
+            self.refuses(self.server.get(f"{path}?search=%zz"), 400, "invalid_request")
+            self.refuses(self.server.get(f"{path}?search={'a' * 4096}"), 414, "invalid_request")
+            self.refuses(self.server.get(path, X="y" * 17000), 431, "invalid_request")
+        self.assertEqual(self.server.get("/v2/pullzones/1").json()["ErrorKey"], "resource.not_found")
+        shield = self.server.ask("DELETE", "/shield/event-logs/1/11-04-2026", "user")
+        self.assertEqual((shield.status, shield.json()["title"]), (405, "Method Not Allowed"))
 
     # holds: logs.rate, logs.429
     def test_thirty_requests_in_ten_seconds_for_a_zone_both_versions_together(self):
