@@ -71,7 +71,7 @@ static void read_window(log_answer *a, const params *p, int64_t now_ms, log_deta
         logs_wrong(d, "from must be an ISO 8601 time.");
         return;
     }
-    if (f->to_ms <= f->from_ms) logs_wrong(d, "to must be after from.");
+    if (a->to_us <= a->from_us) logs_wrong(d, "to must be after from.");
     else if (f->to_ms - f->from_ms > TB_LOG_KEPT_MS + LATE_MS)
         logs_wrong(d, "Time range cannot exceed 3 days (log retention window).");
     else if (f->from_ms < oldest_ms - LATE_MS)
