@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "api/handlers.h"
+#include "http/clock.h"
 #include "registry/registry.h"
 #include "tollbook/containerstore.h"
 #include "tollbook/json.h"
@@ -24,13 +25,9 @@ static const char *const fields[FIELDS] = {"registryId", "imageName", "imageName
 typedef struct digest_work {
     char text[FIELDS][TEXT_MAX + 1];
     tb_registry registry;
+    int64_t until_us; /* monotonic: whoever asks waits no longer, in the queue or for the registry */
     char digest[REGISTRY_DIGEST + 1];
 } digest_work;
-
-static digest_work **work_of(request *r)
-{
-    return (digest_work **)(void *)r->work;
-}
 
 /* --- the body --- */
 
@@ -138,15 +135,18 @@ static tb_code run(write_job *job, tb_store *store, tb_error *err)
 {
     (void)store;
     request *r = job->owner;
-    digest_work *work = *work_of(r);
+    digest_work *work = r->kept;
     const server *s = r->worker->server;
+    const int64_t left_us = work->until_us - clock_mono_us();
+    if (left_us < s->options.registry_us / 4) /* no registry is asked for an answer in no time */
+        return tb_fail(err, TB_E_BUSY, NULL, "Too many look-ups wait already, try again later.");
     char password[SECRET_MAX + 2], repository[2 * TEXT_MAX + 2];
     snprintf(repository, sizeof repository, "%s/%s", work->text[NAMESPACE], work->text[NAME]);
     tb_code code = read_secret(&s->options, &work->registry, password, err);
     const registry_question question = {.url = work->registry.url, .realm = work->registry.realm,
                                         .username = work->registry.username, .password = password,
                                         .repository = repository, .tag = work->text[TAG],
-                                        .limit_us = s->options.registry_us, .stop = stopping,
+                                        .limit_us = left_us, .stop = stopping,
                                         .ctx = s->errands};
     if (!code) code = registry_digest(&question, work->digest, err);
     sodium_memzero(password, sizeof password);
@@ -162,11 +162,9 @@ void api_mc_digest(request *r)
         request_fail(r, TB_E_NOMEM, NULL, NULL);
         return;
     }
-    if (!read_body(r, work) || !find_registry(r, work)) {
-        free(work);
-        return;
-    }
-    *work_of(r) = work;
+    r->kept = work;
+    if (!read_body(r, work) || !find_registry(r, work)) return;
+    work->until_us = clock_mono_us() + r->worker->server->options.registry_us;
     r->job.run = run;
     request_submit_errand(r);
 }
@@ -177,7 +175,7 @@ void api_mc_digested(request *r)
         const char *name;
         int field;
     } shown[] = {{"imageNamespace", NAMESPACE}, {"image", NAME}, {"tag", TAG}};
-    digest_work *work = *work_of(r);
+    const digest_work *work = r->kept;
     if (r->job.code != TB_OK) {
         request_fail_as(r, &r->job.err);
     } else {
@@ -190,5 +188,4 @@ void api_mc_digested(request *r)
         tb_buf_fmt(out, ",\"digest\":\"%s\"}", work->digest);
         request_answer_text(r, 200, "application/json");
     }
-    free(work);
 }

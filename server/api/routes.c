@@ -12,23 +12,29 @@
         .name = name_, .handle = handle_, .finish = finish_                                        \
     }
 
+/* Longest bodies where the largest that makes sense is known: a document of JSON takes many times its
+ * text while it is read, on the thread that serves others too. */
+#define EXPORT_BODY ((size_t)4 << 20)
+#define DIGEST_BODY ((size_t)64 << 10)
+
 #define LOGS(path, name_, handle_)                                                                 \
     {                                                                                              \
         .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_PULL_ZONES,                       \
         .name = name_, .handle = handle_, .errors = ERRORS_LOGGING, .logging = true                \
     }
 
-#define SHIELD(m, path, body_, name_, handle_)                                                     \
+#define SHIELD(m, path, body_, max_, name_, handle_)                                                     \
     {                                                                                              \
         .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_PULL_ZONES,                       \
-        .body = ROUTE_##body_, .name = name_, .handle = handle_, .errors = ERRORS_SHIELD          \
+        .body = ROUTE_##body_, .body_max = (max_), .name = name_, .handle = handle_,              \
+        .errors = ERRORS_SHIELD                                                                   \
     }
 
-#define MC(m, path, family, body_, name_, handle_, finish_)                                        \
+#define MC(m, path, family, body_, max_, name_, handle_, finish_)                                  \
     {                                                                                              \
         .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_KEYS,                             \
-        .body = ROUTE_##body_, .name = name_, .handle = handle_, .finish = finish_,                \
-        .errors = ERRORS_##family                                                                  \
+        .body = ROUTE_##body_, .body_max = (max_), .name = name_, .handle = handle_,               \
+        .finish = finish_, .errors = ERRORS_##family                                               \
     }
 
 const route api_routes[] = {
@@ -58,17 +64,19 @@ const route api_routes[] = {
         api_ingest_done),
     LOGS("/v2/pullzones/{id}/logs", "logs_v2", api_logs_v2),
     LOGS("/{id}/{id}.log", "logs_v1", api_logs_v1),
-    SHIELD(POST, "/shield/event-logs/{id}/export", JSON, "shield_export", api_shield_export),
-    SHIELD(GET, "/shield/event-logs/{id}/{date}", NO_BODY, "shield_events", api_shield_events),
-    SHIELD(GET, "/shield/event-logs/{id}/{date}/", NO_BODY, "shield_events_first",
+    SHIELD(POST, "/shield/event-logs/{id}/export", JSON, EXPORT_BODY, "shield_export",
+           api_shield_export),
+    SHIELD(GET, "/shield/event-logs/{id}/{date}", NO_BODY, 0, "shield_events", api_shield_events),
+    SHIELD(GET, "/shield/event-logs/{id}/{date}/", NO_BODY, 0, "shield_events_first",
            api_shield_events),
-    SHIELD(GET, "/shield/event-logs/{id}/{date}/{token}", NO_BODY, "shield_events_next",
+    SHIELD(GET, "/shield/event-logs/{id}/{date}/{token}", NO_BODY, 0, "shield_events_next",
            api_shield_events),
-    MC(GET, "/mc/apps", CONTAINER, NO_BODY, "mc_apps", api_mc_apps, NULL),
-    MC(POST, "/mc/apps/{id}/deploy", CONTAINER, NO_BODY, "mc_deploy", api_mc_deploy,
+    MC(GET, "/mc/apps", CONTAINER, NO_BODY, 0, "mc_apps", api_mc_apps, NULL),
+    MC(POST, "/mc/apps/{id}/deploy", CONTAINER, NO_BODY, 0, "mc_deploy", api_mc_deploy,
        api_mc_deployed),
-    MC(GET, "/mc/limits", CONTAINER, NO_BODY, "mc_limits", api_mc_limits, NULL),
-    MC(POST, "/mc/registries/digest", REGISTRY, JSON, "mc_digest", api_mc_digest, api_mc_digested),
+    MC(GET, "/mc/limits", CONTAINER, NO_BODY, 0, "mc_limits", api_mc_limits, NULL),
+    MC(POST, "/mc/registries/digest", REGISTRY, JSON, DIGEST_BODY, "mc_digest", api_mc_digest,
+       api_mc_digested),
     ROW(GET, "/region", NONE, NO_BODY, "region", api_region, NULL),
     ROW(GET, "/healthz", NONE, NO_BODY, "healthz", api_healthz, NULL),
     ROW(GET, "/readyz", NONE, NO_BODY, "readyz", api_readyz, NULL),

@@ -25,23 +25,27 @@ static bool parse(const char *text, size_t len, uint8_t out[TB_KEY_SECRET])
            n == TB_KEY_SECRET;
 }
 
+void cli_warn_open(const cli_call *call, const char *what, const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) == 0 && S_ISREG(about.st_mode) && (about.st_mode & 077))
+        cli_say(call, "Warning: others may read %s %s: chmod 600 %s", what, path, path);
+}
+
 int cli_read_secret(const cli_call *call, cli_secret *ret_secret)
 {
     const char *path = cli_text(call, "secret-file");
     char text[DIGITS + 8];
-    struct stat about;
     *ret_secret = (cli_secret){.there = path != NULL};
     if (!path) return 0;
     FILE *f = fopen(path, "rbe");
     if (!f) return unusable(call, path, errno == ENOENT ? "is not there" : strerror(errno));
     size_t len = fread(text, 1, sizeof text, f);
-    bool open_to_others = fstat(fileno(f), &about) == 0 && (about.st_mode & 077);
     fclose(f);
     bool ok = parse(text, len, ret_secret->bytes);
     sodium_memzero(text, sizeof text);
     if (!ok) return unusable(call, path, "does not hold 64 hexadecimal digits");
-    if (open_to_others)
-        cli_say(call, "Warning: others may read the secret file %s: chmod 600 %s", path, path);
+    cli_warn_open(call, "the secret file", path);
     return 0;
 }
 

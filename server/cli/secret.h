@@ -25,4 +25,7 @@ TB_MUST_USE int cli_read_secret(const cli_call *call, cli_secret *ret_secret);
  * has been said. */
 TB_MUST_USE int cli_read_token_key(const cli_call *call, token_use use, token_key **ret_key);
 
+/* Warns where others may read, or write, a file that should be the operator's alone. */
+void cli_warn_open(const cli_call *call, const char *what, const char *path);
+
 #endif

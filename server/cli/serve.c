@@ -3,6 +3,7 @@
  * loses nothing that was acknowledged. */
 #include "cli/serve.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <sodium.h>
@@ -98,6 +99,27 @@ static int read_hook(const cli_call *call, server_options *o)
     return tb_code_exit(TB_E_USAGE);
 }
 
+/* The folder is found wanting now; passwords are read when they are needed. */
+static int read_registry_secrets(const cli_call *call, server_options *o)
+{
+    char path[4096];
+    o->registry_secrets = cli_text(call, "registry-secrets");
+    if (!o->registry_secrets) return 0;
+    DIR *folder = opendir(o->registry_secrets);
+    if (!folder) {
+        cli_say(call, "--registry-secrets %s: %s; it is a folder with a file for each password.",
+                o->registry_secrets, strerror(errno));
+        return tb_code_exit(TB_E_USAGE);
+    }
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        int n = snprintf(path, sizeof path, "%s/%s", o->registry_secrets, entry->d_name);
+        if (n > 0 && (size_t)n < sizeof path)
+            cli_warn_open(call, "the password of a registry", path);
+    }
+    closedir(folder);
+    return 0;
+}
+
 static int read_options(const cli_call *call, server_options *o)
 {
     tb_error err;
@@ -106,7 +128,6 @@ static int read_options(const cli_call *call, server_options *o)
     server_defaults(o);
     o->db = cli_text(call, "db");
     if (log && strcmp(log, "off") != 0) o->access_log = log;
-    o->registry_secrets = cli_text(call, "registry-secrets");
     o->search_paged = cli_given(call, "search-paged");
     if (fixed && *fixed) {
         if (cli_now(&now_us, &err) != TB_OK) return cli_fail(call, NULL, &err);
@@ -116,6 +137,7 @@ static int read_options(const cli_call *call, server_options *o)
     int status = read_listen(call, o);
     if (status == 0) status = read_secret(call, o);
     if (status == 0) status = read_hook(call, o);
+    if (status == 0) status = read_registry_secrets(call, o);
     return status ? status : read_rate(call, o);
 }
 

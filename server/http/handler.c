@@ -232,15 +232,20 @@ static bool within_rate(request *r)
     return false;
 }
 
+static size_t body_max(const request *r)
+{
+    const size_t any = r->worker->server->options.body_max, own = r->route->body_max;
+    return own && own < any ? own : any;
+}
+
 static void accept_body(request *r)
 {
-    const server *s = r->worker->server;
     if (!guard_has_body(&r->guard)) return;
     if (r->route->body == ROUTE_NO_BODY) {
         refuse(r, TB_E_TOO_LARGE, NULL, "This request takes no body.");
         return;
     }
-    if (r->guard.content_length > s->options.body_max) {
+    if (r->guard.content_length > body_max(r)) {
         refuse(r, TB_E_TOO_LARGE, NULL, NULL);
         return;
     }
@@ -325,10 +330,9 @@ static void give_up_body(request *r, tb_code code)
 
 static enum MHD_Result take_body(request *r, const char *data, size_t *size)
 {
-    const server *s = r->worker->server;
     size_t n = *size;
     *size = 0;
-    if (!r->over && n > s->options.body_max - r->body_len) give_up_body(r, TB_E_TOO_LARGE);
+    if (!r->over && n > body_max(r) - r->body_len) give_up_body(r, TB_E_TOO_LARGE);
     if (!r->over && r->body_len + n > r->body_cap && !grow_body(r, r->body_len + n))
         give_up_body(r, TB_E_BUSY);
     if (r->over) {
@@ -476,6 +480,8 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
     answer_drop(r->reply.what);
     r->reply.what = NULL;
+    free(r->kept);
+    r->kept = NULL;
     if (r->reply.source.release) r->reply.source.release(r->reply.source.ctx);
     r->reply.source = (stream_source){0};
     conns_phase(s->conns, r->conn, CONN_IDLE, 0, now_us);

@@ -78,6 +78,7 @@ typedef struct request {
     uint32_t roles;
     int64_t start_us; /* monotonic */
     uint64_t number;  /* X-Request-Id */
+    void *kept; /* the handler's, from malloc: goes with the request, whatever becomes of it */
     char *body;
     size_t body_len, body_cap;
     uint64_t thrown; /* bytes of a body that outgrew its limit */

@@ -25,6 +25,7 @@ typedef struct route {
     route_body body;
     const char *name; /* for metrics: lower case and '_' */
     error_family errors;
+    size_t body_max; /* longest body, bytes; 0: what --body-mb says */
     bool logging; /* of the request logging API: bearer tokens, its own address */
     /* Answers the request, or submits a job and returns; then `finish` answers after it. */
     void (*handle)(struct request *request);

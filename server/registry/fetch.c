@@ -58,15 +58,40 @@ static bool value_of(const char *line, size_t len, const char *name, char *out, 
     return true;
 }
 
+/* Where the challenge "Bearer" begins among those of one header: outside quotes, at the start or
+ * after a comma. NULL: there is none. */
+static const char *bearer_in(const char *value)
+{
+    bool quoted = false, start = true;
+    for (const char *at = value; *at; at++) {
+        if (!quoted && start && strncasecmp(at, "Bearer ", 7) == 0) return at;
+        if (quoted && *at == '\\' && at[1]) at++;
+        else if (*at == '"') quoted = !quoted;
+        start = !quoted && (*at == ',' || (start && *at == ' '));
+    }
+    return NULL;
+}
+
+static void forget_head(fetch *f)
+{
+    f->challenge[0] = f->digest[0] = 0;
+    f->digests = 0;
+}
+
+/* The library itself keeps what it is given, so their sum is bounded, not only what is kept here. */
 static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
 {
     fetch *f = ctx;
     char value[FETCH_HEADER_MAX];
     const size_t len = size * n;
+    f->head += len;
+    if (f->head > FETCH_HEAD_MAX) return 0;
+    if (len > 5 && memcmp(bytes, "HTTP/", 5) == 0) forget_head(f); /* what came before was interim */
     if (value_of(bytes, len, "Docker-Content-Digest", f->digest, sizeof f->digest)) f->digests++;
-    else if (value_of(bytes, len, "WWW-Authenticate", value, sizeof value) &&
-             strncasecmp(value, "Bearer ", 7) == 0)
-        memcpy(f->challenge, value, strlen(value) + 1);
+    else if (value_of(bytes, len, "WWW-Authenticate", value, sizeof value)) {
+        const char *bearer = bearer_in(value);
+        if (bearer) memcpy(f->challenge, bearer, strlen(bearer) + 1);
+    }
     return len;
 }
 
@@ -93,11 +118,14 @@ static bool add_line(struct curl_slist **lines, const char *name, const char *va
     return more != NULL;
 }
 
+/* Whether the host is this machine, by its address alone: a name that begins like one is not. */
 static bool is_local(const char *url)
 {
     const char *host = strstr(url, "://");
     host = host ? host + 3 : url;
-    return strncmp(host, "127.", 4) == 0 || strncasecmp(host, "localhost", 9) == 0 ||
+    const size_t len = strcspn(host, ":/?");
+    return (len == 9 && strncasecmp(host, "localhost", 9) == 0) ||
+           (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == len) ||
            strncmp(host, "[::1]", 5) == 0;
 }
 
@@ -118,6 +146,7 @@ static void set_up(fetch *f, const fetch_request *request, struct curl_slist *li
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &f->body);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, f);
+    curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_up);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, f);
@@ -136,6 +165,9 @@ static tb_code no_answer(const fetch *f, const char *url, CURLcode rc, tb_error 
     if (f->body.failed)
         return tb_fail(err, TB_E_REGISTRY, NULL, "%.*s answers more than %zu bytes.", (int)len, url,
                        f->body.max);
+    if (f->head > FETCH_HEAD_MAX)
+        return tb_fail(err, TB_E_REGISTRY, NULL, "%.*s answers more than %zu bytes of headers.",
+                       (int)len, url, FETCH_HEAD_MAX);
     return tb_fail(err, TB_E_REGISTRY, NULL, "%.*s: %s.", (int)len, url, curl_easy_strerror(rc));
 }
 
@@ -144,9 +176,10 @@ tb_code fetch_ask(fetch *f, const fetch_request *request, tb_error *err)
     struct curl_slist *lines = NULL;
     const int64_t left_us = f->until_us - mono_us();
     f->body.len = 0;
+    f->body.failed = false;
     f->status = 0;
-    f->challenge[0] = f->digest[0] = 0;
-    f->digests = 0;
+    f->head = 0;
+    forget_head(f);
     if (left_us < 1000) return no_answer(f, request->url, CURLE_OPERATION_TIMEDOUT, err);
     bool ok = !request->accept || add_line(&lines, "Accept: ", request->accept);
     ok = ok && (!request->bearer || add_line(&lines, "Authorization: Bearer ", request->bearer));

@@ -9,7 +9,8 @@
 #include "tollbook/buf.h"
 #include "tollbook/error.h"
 
-#define FETCH_HEADER_MAX 2048
+#define FETCH_HEADER_MAX 2048            /* of a value that is kept */
+#define FETCH_HEAD_MAX   ((size_t)64 << 10) /* of all of an answer's headers */
 
 typedef struct fetch {
     CURL *curl;
@@ -19,7 +20,8 @@ typedef struct fetch {
     /* The last exchange's answer: */
     long status;
     tb_buf body; /* its limit is the most that is taken */
-    char challenge[FETCH_HEADER_MAX]; /* WWW-Authenticate with Bearer; "": none, or too long */
+    size_t head;                      /* bytes of headers */
+    char challenge[FETCH_HEADER_MAX]; /* from "Bearer" on, of WWW-Authenticate; "": none, or too long */
     char digest[128];                 /* Docker-Content-Digest; "": none */
     unsigned digests;                 /* how many of it */
 } fetch;

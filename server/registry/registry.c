@@ -218,7 +218,8 @@ static tb_code hash_manifest(asking *a, char digest[REGISTRY_DIGEST + 1], tb_err
                        "%s says that the manifest's digest is %s; it is %s.", a->q->url,
                        a->f.digest, digest);
     json_t *document = json_loadb(body, a->f.body.len, 0, NULL);
-    const bool manifest = json_is_integer(json_object_get(document, "schemaVersion"));
+    /* Of version 1 the hash is not that of the bytes: signatures lie among them. */
+    const bool manifest = json_integer_value(json_object_get(document, "schemaVersion")) == 2;
     json_decref(document);
     return manifest ? TB_OK : tb_fail(err, TB_E_REGISTRY, NULL, "%s answers no manifest.", a->q->url);
 }

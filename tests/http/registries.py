@@ -196,6 +196,9 @@ class Odd(Python):
         super().__init__()
 
     def answer(self, handler):
+        if handler.path.startswith("/token?"):
+            handler.reply(200, b'{"access_token":"t"}')
+            return
         found = re.match(r"/v2/acme/(\w+)/manifests/", handler.path)
         getattr(self, found.group(1) if found else "absent")(handler)
 
@@ -260,6 +263,34 @@ class Odd(Python):
             handler.reply(200, MANIFEST)
         else:
             handler.reply(200, MANIFEST, Docker_Content_Digest=LIE)
+
+    @staticmethod
+    def old(handler):
+        handler.reply(200, b'{"schemaVersion":1,"signatures":[]}')
+
+    @staticmethod
+    def interim(handler):
+        """An interim answer's headers are not the answer's."""
+        handler.send_response_only(103)
+        handler.send_header("Docker-Content-Digest", LIE)
+        handler.end_headers()
+        handler.reply(200, MANIFEST, Docker_Content_Digest=digest_of(MANIFEST))
+
+    @staticmethod
+    def flood(handler):
+        """Headers without an end."""
+        handler.send_response_only(200)
+        while True:
+            handler.send_header("X-More", "x" * 10000)
+            handler.flush_headers()
+
+    def mixed(self, handler):
+        """Two challenges in one header; the first one's parameter only looks like the second."""
+        if handler.headers.get("Authorization") == "Bearer t":
+            handler.reply(200, MANIFEST)
+        else:
+            handler.reply(401, WWW_Authenticate='Basic realm="a, Bearer realm=\\"b\\"", '
+                          f'Bearer realm="{self.url}/token",service="s"')
 
     @staticmethod
     def page(handler):

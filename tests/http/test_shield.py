@@ -288,6 +288,10 @@ class Export(Shield):
             self.assertEqual(problem["instance"], "/shield/event-logs/42/export")
             self.assertIn(word.lower(), problem["detail"].lower())
 
+    def test_a_body_that_is_long_is_not_read_as_json(self):
+        self.assertEqual(self.export(status=413, raw=b" " * ((4 << 20) + 1)).json()["status"], 413)
+        self.export(status=400, raw=b" " * (4 << 20))
+
     def test_another_accounts_zone_is_none(self):
         for zone in NONE + ("50", "49"):
             self.assertEqual(self.export(zone=zone, status=404).json()["detail"],
