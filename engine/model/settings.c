@@ -363,6 +363,14 @@ static bool is_certificate(const tb_field *field)
     return strcmp(field->name, "Certificate") == 0;
 }
 
+/* Whether it is the system's own, declared all the same. */
+static bool is_named(const writer *w, uint32_t node, const tb__hostnames *with)
+{
+    if (node_at(w, node)->type == TB__OBJECT) node = member(w, node, "Value");
+    return node && node_at(w, node)->type == TB__STRING &&
+           tb__node_is(node_at(w, node), with->first, with->first_len);
+}
+
 /* One field of a hostname whose object may be a mere string, or absent (node 0: the system's). */
 static tb_code write_hostname_field(const writer *w, const tb__hostnames *with, uint32_t node,
                                     size_t nth, const tb_field *field)
@@ -376,8 +384,8 @@ static tb_code write_hostname_field(const writer *w, const tb__hostnames *with, 
     if (strcmp(field->name, "Value") == 0 && !object)
         return node ? put_quoted(w, node_at(w, node)->text, node_at(w, node)->len)
                     : put_quoted(w, with->first, with->first_len);
-    if (strcmp(field->name, "IsSystemHostname") == 0 && !node) {
-        tb_buf_str(w->out, "true");
+    if (strcmp(field->name, "IsSystemHostname") == 0 && !value) {
+        tb_buf_str(w->out, !node || is_named(w, node, with) ? "true" : "false");
         return TB_OK;
     }
     if (strcmp(field->name, "HasCertificate") == 0 && object && !value) {
@@ -409,13 +417,6 @@ static tb_code write_hostname(const writer *w, const tb__hostnames *with, uint32
     }
     tb_buf_str(w->out, "}");
     return code;
-}
-
-static bool is_named(const writer *w, uint32_t node, const tb__hostnames *with)
-{
-    if (node_at(w, node)->type == TB__OBJECT) node = member(w, node, "Value");
-    return node && node_at(w, node)->type == TB__STRING &&
-           tb__node_is(node_at(w, node), with->first, with->first_len);
 }
 
 tb_code tb__hostnames_write(const tb__hostnames *with, const tb__document *doc, uint32_t node,

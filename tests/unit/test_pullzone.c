@@ -178,6 +178,12 @@ START_TEST(the_systems_hostname_comes_first)
     json = answer(&zone, false);
     ck_assert_uint_eq(json_array_size(json_object_get(json, "Hostnames")), 1);
     json_decref(json);
+    zone.hostnames = "[\"www.acme.example\",\"acme.b-cdn.net\"]"; /* declared, and still the system's */
+    json = answer(&zone, false);
+    ck_assert_uint_eq(json_array_size(json_object_get(json, "Hostnames")), 2);
+    check_hostname(json_object_get(json, "Hostnames"), 0, "www.acme.example", false);
+    check_hostname(json_object_get(json, "Hostnames"), 1, "acme.b-cdn.net", true);
+    json_decref(json);
 }
 END_TEST
 
