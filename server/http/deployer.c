@@ -86,6 +86,14 @@ static void noted(write_job *job)
     pthread_mutex_unlock(&t->all->lock);
 }
 
+static void wait_a_while(deployer *d)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += AGAIN_S;
+    pthread_cond_timedwait(&d->wake, &d->lock, &until);
+}
+
 /* Until it is durable: what was deployed must not be deployed again because a disk was full. The
  * lock is held, but not while the writer is at it. */
 static void note_end(deployer_thread *t)
@@ -102,10 +110,7 @@ static void note_end(deployer_thread *t)
             pthread_cond_wait(&d->wake, &d->lock);
         if (!code) code = t->job.code;
         if (!code || d->stop) return;
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += AGAIN_S;
-        pthread_cond_timedwait(&d->wake, &d->lock, &until);
+        wait_a_while(d);
     }
 }
 
@@ -120,13 +125,15 @@ static bool is_taken(const deployer *d, const tb_deployment *one)
     return false;
 }
 
-/* The first that waits and nobody is at. One more is read than there are threads at work. */
-static bool take_next(deployer_thread *t)
+/* The first that waits and nobody is at. One more is read than there are threads at work. *ret_failed:
+ * the store could not be read, so that some may wait all the same. */
+static bool take_next(deployer_thread *t, bool *ret_failed)
 {
     deployer *d = t->all;
     tb_deployment waiting[DEPLOYER_THREADS];
     size_t n = 0;
-    if (tb_store_deployments(d->store, waiting, DEPLOYER_THREADS, &n, NULL) != TB_OK) return false;
+    *ret_failed = tb_store_deployments(d->store, waiting, DEPLOYER_THREADS, &n, NULL) != TB_OK;
+    if (*ret_failed) return false;
     for (size_t i = 0; i < n; i++) {
         if (is_taken(d, &waiting[i])) continue;
         t->at = waiting[i];
@@ -154,12 +161,12 @@ static void *run(void *arg)
     pthread_mutex_lock(&d->lock);
     while (!d->stop) {
         const uint64_t seen = d->woken;
-        if (take_next(t)) {
-            work(t);
-            continue;
-        }
-        while (!d->stop && d->woken == seen)
-            pthread_cond_wait(&d->wake, &d->lock);
+        bool failed;
+        if (take_next(t, &failed)) work(t);
+        else if (failed) wait_a_while(d);
+        else
+            while (!d->stop && d->woken == seen)
+                pthread_cond_wait(&d->wake, &d->lock);
     }
     pthread_mutex_unlock(&d->lock);
     return NULL;
