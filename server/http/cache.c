@@ -1,6 +1,8 @@
-/* Sixteen shards, each a mutex, chains by hash, and a list in order of use whose tail leaves first.
- * A shard is held for a look-up and two pointer swaps only; memory is freed outside it. The gzip
- * form is charged beforehand at an eighth of the body, about what these answers compress to. */
+/* Sixteen shards, each a mutex, chains by hash, and a list in order of arrival. Its tail leaves
+ * first, or becomes the head once more if it was used meanwhile: a hit writes to its own entry
+ * only, not to two neighbours that no processor has at hand. A shard is held for that alone; memory
+ * is freed outside it. The gzip form is charged beforehand at an eighth of the body, about what
+ * these answers compress to. */
 #include "http/cache.h"
 
 #include <pthread.h>
@@ -32,6 +34,7 @@ typedef struct entry {
     uint64_t hash;
     answer *what;
     size_t charge;
+    bool used; /* since it became the newest */
 } entry;
 
 typedef struct shard {
@@ -197,19 +200,22 @@ answer *cache_get(cache *c, const cache_key *key)
     answer *a = e ? e->what : NULL;
     if (e) {
         answer_hold(a);
-        if (s->newest != e) {
-            leave_order(s, e);
-            become_newest(s, e);
-        }
+        e->used = true;
     }
     pthread_mutex_unlock(&s->lock);
     return a;
 }
 
-/* Takes the oldest out of the shard; the caller frees it. */
+/* Takes out the oldest that was not used since it was last looked at; the caller frees it. Each one
+ * that was used is looked at once, as it is unused afterwards. */
 static entry *detach_oldest(shard *s)
 {
     entry *e = s->oldest;
+    for (; e->used; e = s->oldest) {
+        e->used = false;
+        leave_order(s, e);
+        become_newest(s, e);
+    }
     entry **at = chain_of(s, e->hash);
     while (*at != e)
         at = &(*at)->chain;

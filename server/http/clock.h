@@ -24,6 +24,13 @@ static inline int64_t clock_coarse_us(void)
     return clock_read_us(CLOCK_MONOTONIC_COARSE);
 }
 
+static inline int64_t clock_wall_coarse_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME_COARSE, &t);
+    return (int64_t)t.tv_sec;
+}
+
 static inline int64_t clock_wall_us(void)
 {
     return clock_read_us(CLOCK_REALTIME);

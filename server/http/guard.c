@@ -8,14 +8,9 @@
 
 /* 1: may stand in a header's name (RFC 9110 token). */
 static const bool token[256] = {
-    ['!'] = 1, ['#'] = 1, ['$'] = 1, ['%'] = 1, ['&'] = 1, ['\''] = 1, ['*'] = 1, ['+'] = 1,
-    ['-'] = 1, ['.'] = 1, ['^'] = 1, ['_'] = 1, ['`'] = 1, ['|'] = 1,  ['~'] = 1,
-    ['0' ... '9'] = 1, ['A' ... 'Z'] = 1, ['a' ... 'z'] = 1,
-};
-
-/* 1: may not stand in a header's value: controls other than the tab. */
-static const bool control[256] = {
-    [0 ... 8] = 1, [10 ... 31] = 1, [127] = 1,
+    ['!'] = 1, ['#'] = 1, ['$'] = 1, ['%'] = 1,         ['&'] = 1,         ['\''] = 1,
+    ['*'] = 1, ['+'] = 1, ['-'] = 1, ['.'] = 1,         ['^'] = 1,         ['_'] = 1,
+    ['`'] = 1, ['|'] = 1, ['~'] = 1, ['0' ... '9'] = 1, ['A' ... 'Z'] = 1, ['a' ... 'z'] = 1,
 };
 
 static const struct {
@@ -71,13 +66,21 @@ static guard_name find_name(const char *name, size_t len)
     return GUARD_OTHER;
 }
 
+/* 1: may not stand in a header's value: controls other than the tab. Arithmetic and no table, so
+ * that the compiler takes sixteen bytes at a time. */
+static unsigned char control(unsigned char c)
+{
+    return (unsigned char)(((c < 32) & (c != '\t')) | (c == 127));
+}
+
 static bool clean(const char *name, size_t name_len, const char *value, size_t value_len)
 {
-    bool good = true, bad = false;
+    bool good = true;
+    unsigned char bad = 0;
     for (size_t i = 0; i < name_len; i++)
         good &= token[(unsigned char)name[i]];
     for (size_t i = 0; i < value_len; i++)
-        bad |= control[(unsigned char)value[i]];
+        bad |= control((unsigned char)value[i]);
     return good && !bad;
 }
 

@@ -3,20 +3,25 @@
  *
  * Making a response object costs two dozen allocations, most of them for headers that are the same
  * each time. So a cached answer keeps one for each worker and form; of its headers only the request
- * id is new, and it is written over the old one, which has the same length. That is sound because
- * the library copies the headers out when the handler returns, on the same thread. */
+ * id and the date are new, and they are written over the old ones, which have the same length. That
+ * is sound because the library copies the headers out when the handler returns, on the same thread.
+ * The library adds a date itself where none is given; it works it out anew for each answer. */
 #include "http/reply.h"
 
 #include <microhttpd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "http/clock.h"
 #include "http/query.h"
 #include "http/server.h"
 #include "http/stream.h"
 
-#define ID "X-Request-Id"
+#define ID        "X-Request-Id"
+#define DATE      "Date"
+#define DATE_TEXT 29 /* "Sun, 06 Nov 1994 08:49:37 GMT" */
 
 typedef struct body {
     const char *bytes;
@@ -131,26 +136,72 @@ static struct MHD_Response *make_response(request *r, const body *b)
     return NULL;
 }
 
-static void drop_response(void *response)
+/* What an answer keeps for one worker and form. */
+typedef struct kept {
+    struct MHD_Response *response;
+    char *id, *date; /* the values of its headers */
+    int64_t second;  /* that date says, since 1970 */
+} kept;
+
+static void drop_kept(void *thing)
 {
-    MHD_destroy_response(response);
+    kept *k = thing;
+    MHD_destroy_response(k->response);
+    free(k);
 }
 
-static void renew_id(struct MHD_Response *m, const request *r)
+/* RFC 9110 5.6.7, which wants English names; strftime's are the locale's. */
+static void write_date(int64_t second, char out[DATE_TEXT + 1])
 {
-    request_id_text(r, (char *)(uintptr_t)MHD_get_response_header(m, ID));
+    static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    struct tm t;
+    const time_t at = (time_t)second;
+    gmtime_r(&at, &t);
+    snprintf(out, DATE_TEXT + 1, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[t.tm_wday % 7],
+             t.tm_mday % 32, months[t.tm_mon % 12], (t.tm_year + 1900) % 10000, t.tm_hour % 24,
+             t.tm_min % 60, t.tm_sec % 61);
+}
+
+static void renew_date(kept *k, worker *w)
+{
+    const int64_t second = clock_wall_coarse_s();
+    if (second == k->second) return;
+    if (second != w->date_second) write_date(w->date_second = second, w->date);
+    memcpy(k->date, w->date, DATE_TEXT);
+    k->second = second;
+}
+
+static kept *make_kept(request *r, const body *b)
+{
+    kept *k = calloc(1, sizeof *k);
+    struct MHD_Response *m = k ? make_response(r, b) : NULL;
+    char blank[DATE_TEXT + 1] = {0};
+    memset(blank, ' ', DATE_TEXT);
+    if (m && MHD_add_response_header(m, DATE, blank) == MHD_YES) {
+        k->response = m;
+        k->id = (char *)(uintptr_t)MHD_get_response_header(m, ID);
+        k->date = (char *)(uintptr_t)MHD_get_response_header(m, DATE);
+        k->second = INT64_MIN;
+        return k;
+    }
+    if (m) MHD_destroy_response(m);
+    free(k);
+    return NULL;
 }
 
 /* The one that the answer keeps for this worker and form, made where it is not there yet. */
 static struct MHD_Response *kept_response(request *r, const body *b)
 {
-    const worker *w = r->worker;
+    worker *w = r->worker;
     void **place = answer_place(r->reply.what, w->index * 2 + b->zipped,
-                                w->server->options.threads * 2, drop_response);
-    if (!place) return NULL;
-    if (*place) renew_id(*place, r);
-    else *place = make_response(r, b);
-    return *place;
+                                w->server->options.threads * 2, drop_kept);
+    if (!place || (!*place && !(*place = make_kept(r, b)))) return NULL;
+    kept *k = *place;
+    request_id_text(r, k->id);
+    renew_date(k, w);
+    return k->response;
 }
 
 static bool queue(request *r, struct MHD_Response *m)

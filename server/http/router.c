@@ -1,5 +1,6 @@
-/* Two dozen rows are compared in order: a comparison ends at the first byte that differs, which is
- * cheaper at this size than any structure to keep in step with the table. */
+/* Four dozen rows are compared in order: nearly all differ in the byte after the slash, which is
+ * looked at first, and that is cheaper at this size than any structure to keep in step with the
+ * table. */
 #include "http/router.h"
 
 #include <limits.h>
@@ -39,6 +40,8 @@ const route *router_match(const route *routes, size_t n, http_method method, con
     unsigned allow = 0;
     for (size_t i = 0; i < n; i++) {
         tb_text id;
+        const char first = routes[i].pattern[1];
+        if (len > 1 && first != path[1] && first != '{') continue;
         if (!matches(routes[i].pattern, path, len, UINT_MAX, &id)) continue;
         if (routes[i].method == wanted) {
             *ret_id = id;

@@ -71,6 +71,8 @@ typedef struct worker {
     uint64_t keys_generation;
     uint64_t requests; /* for request ids */
     tb_buf scratch; /* where answers are encoded, before their length is known */
+    int64_t date_second; /* that date says, since 1970 */
+    char date[32];       /* of the header, once it was needed */
     metrics metrics;
     figures figures; /* the store's, as /metrics last counted them */
     tb_store *idle_reader[WORKER_IDLE_READERS]; /* for answers that outlast a request; NULL: none */

@@ -1,12 +1,15 @@
-/* Two minimal servers on libmicrohttpd (epoll, two threads), the limits that the statistics
- * endpoint is measured against over HTTP:
+/* Two minimal servers on libmicrohttpd (epoll), the limits that answers over HTTP are measured
+ * against:
  *
- * usage: bench_http_peer memory FILE [KEY]   the file's bytes, whatever is asked; with KEY only
- *                                            where the header AccessKey is that, 401 otherwise
- *        bench_http_peer naive DATABASE      GET /statistics?pullZone=Z&hourly=B as most would write
- *                                            it: SQLite rows, jansson objects, json_dumps
+ * usage: bench_http_peer memory FILE [KEY [THREADS]]
+ *            the file's bytes, whatever is asked; with KEY only where the header AccessKey is that,
+ *            401 otherwise
+ *        bench_http_peer naive DATABASE
+ *            GET /statistics?pullZone=Z&hourly=B as most would write it: SQLite rows, jansson
+ *            objects, json_dumps
  *
- * Prints its port and serves until it is killed. DATABASE is bench_w2_sqlite's. */
+ * Of two threads where THREADS is not given. Prints its port and serves until it is killed.
+ * DATABASE is bench_w2_sqlite's. */
 #include "hours.h"
 #include "measure.h"
 
@@ -20,14 +23,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define THREADS 2
 #define FILE_MAX ((size_t)512 << 20)
-#define DAYS 30
+#define DAYS     30
 
 typedef struct server {
     struct MHD_Response *fixed, *denied; /* memory */
     const char *key;
     const char *database; /* naive */
+    unsigned threads;
 } server;
 
 static struct MHD_Response *json_response(void *text, size_t len, enum MHD_ResponseMemoryMode mode)
@@ -154,8 +157,8 @@ static enum MHD_Result answer_naive(const server *s, struct MHD_Connection *c)
 {
     const char *zone = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "pullZone");
     const char *hourly = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "hourly");
-    char *text = naive(s, zone ? (int)strtol(zone, NULL, 10) : 1,
-                       hourly && strcmp(hourly, "true") == 0);
+    char *text =
+        naive(s, zone ? (int)strtol(zone, NULL, 10) : 1, hourly && strcmp(hourly, "true") == 0);
     struct MHD_Response *r = json_response(text, strlen(text), MHD_RESPMEM_MUST_FREE);
     enum MHD_Result result = MHD_queue_response(c, 200, r);
     MHD_destroy_response(r);
@@ -181,9 +184,9 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
 static void serve(server *s)
 {
     signal(SIGPIPE, SIG_IGN);
-    struct MHD_Daemon *d = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, handle, s, MHD_OPTION_THREAD_POOL_SIZE,
-        (unsigned)THREADS, MHD_OPTION_CONNECTION_TIMEOUT, 30u, MHD_OPTION_END);
+    struct MHD_Daemon *d = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, handle, s,
+                                            MHD_OPTION_THREAD_POOL_SIZE, s->threads,
+                                            MHD_OPTION_CONNECTION_TIMEOUT, 30u, MHD_OPTION_END);
     if (!d) bench_fail("no port to listen on");
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(d, MHD_DAEMON_INFO_BIND_PORT);
     printf("%u\n", info->port);
@@ -193,15 +196,16 @@ static void serve(server *s)
 
 int main(int argc, char **argv)
 {
-    server s = {0};
+    server s = {.threads = 2};
     if (argc >= 3 && strcmp(argv[1], "memory") == 0) {
         s.fixed = slurp(argv[2]);
         s.denied = json_response(strdup("{}"), 2, MHD_RESPMEM_PERSISTENT);
         s.key = argc > 3 ? argv[3] : NULL;
+        if (argc > 4) s.threads = (unsigned)strtoul(argv[4], NULL, 10);
     } else if (argc == 3 && strcmp(argv[1], "naive") == 0) {
         s.database = argv[2];
     } else {
-        bench_fail("usage: bench_http_peer memory FILE [KEY] | naive DATABASE");
+        bench_fail("usage: bench_http_peer memory FILE [KEY [THREADS]] | naive DATABASE");
     }
     serve(&s);
     return 0;

@@ -1,7 +1,9 @@
 """Compression, entity tags and the answer cache: exact, and exact again after every commit."""
 import gzip
 import re
+import time
 import unittest
+from email.utils import formatdate, parsedate_to_datetime
 
 from harness import Case, hit, together
 
@@ -140,6 +142,18 @@ class Freshness(Case):
             self.server.get(ask)
         gained = self.server.metric("tollbook_answer_cache_hits_total") - hits
         self.assertEqual(gained, 5 if self.cached else 0)
+
+    def test_every_answer_has_the_date_of_its_second(self):
+        self.server.get(ASK)
+        dates, until = set(), time.monotonic() + 30
+        while len(dates) < 2 and time.monotonic() < until:
+            before = int(time.time())
+            text = self.server.get(ASK).headers["date"]
+            moment = parsedate_to_datetime(text)
+            self.assertEqual(formatdate(moment.timestamp(), usegmt=True), text)
+            self.assertTrue(before - 1 <= moment.timestamp() <= time.time(), text)
+            dates.add(text)
+        self.assertEqual(len(dates), 2, "the same date for seconds")
 
     def test_many_clients_get_the_same_bytes(self):
         want = {a: self.server.get(ASK, Accept_Encoding=a).body for a in ("gzip", "identity")}
