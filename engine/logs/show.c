@@ -212,6 +212,7 @@ static void put_column(tb_buf *out, tb_text text)
         tb_buf_str(out, "-");
         return;
     }
+    const size_t before = out->len;
     while (text.len) {
         const char *pipe = memchr(text.data, '|', text.len);
         const size_t n = pipe ? (size_t)(pipe - text.data) : text.len;
@@ -219,6 +220,7 @@ static void put_column(tb_buf *out, tb_text text)
         text.data += n + (pipe != NULL);
         text.len -= n + (pipe != NULL);
     }
+    if (out->len == before) tb_buf_str(out, "-"); /* nothing but pipes */
 }
 
 static void put_url_column(tb_buf *out, const tb_logline *l)

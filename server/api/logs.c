@@ -9,7 +9,8 @@
 #include "tollbook/json.h"
 
 #define FIRST_MAX   ((size_t)256 << 10) /* made before sending begins */
-#define FIRST_STEPS 64                  /* blocks read before sending begins */
+#define FIRST_TURNS 64                  /* blocks read before sending begins, or lines passed over */
+#define TURN_LINES  512                 /* passed over, take as long as a block without an answer */
 #define PART_BYTES  ((size_t)32 << 10)
 #define BUFFER_MAX  ((size_t)64 << 20)
 
@@ -134,15 +135,16 @@ static tb_code step(log_answer *a, tb_buf *out, bool *ret_paused, tb_error *err)
     return TB_OK;
 }
 
-/* Steps until there are `bytes` more, so many blocks were read, or the end. */
-static tb_code steps(log_answer *a, tb_buf *out, size_t bytes, int blocks, tb_error *err)
+/* Steps until there are `bytes` more, so many turns were used up, or the end. Lines that are passed
+ * over use turns up too: there may be millions, and others wait. */
+static tb_code steps(log_answer *a, tb_buf *out, size_t bytes, unsigned turns, tb_error *err)
 {
     const size_t enough = out->len + bytes;
     bool paused = false;
     tb_code code = TB_OK;
-    for (uint64_t n = 0; !code && !a->ended && out->len < enough && n < UINT32_MAX; n++) {
+    for (unsigned used = 0; !code && !a->ended && out->len < enough && used < turns * TURN_LINES;) {
         code = step(a, out, &paused, err);
-        if (paused && --blocks <= 0) break;
+        used += paused ? TURN_LINES : 1;
     }
     return code ? code : tb_buf_check(out, err);
 }
@@ -168,7 +170,7 @@ static tb_code start(request *r, log_answer *a, tb_error *err)
     if (!code) code = tb_store_read_begin(a->store, err);
     if (!code)
         code = tb_store_logs(a->store, a->zone, &a->filter, a->descending, &a->cursor, err);
-    return code ? code : steps(a, &a->first, FIRST_MAX, FIRST_STEPS, err);
+    return code ? code : steps(a, &a->first, FIRST_MAX, FIRST_TURNS, err);
 }
 
 void logs_answer(request *r, log_answer *a)

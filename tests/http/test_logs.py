@@ -384,6 +384,17 @@ class Logs(Case):
         body = self.server.get(f"/11-04-26/{zone}.log?sort=asc&end=3").body
         self.assertIn(b"\xff\xc3\x28\xed\xa0\x80", body)
 
+    def test_pipes_within_columns_come_back_in_json_and_are_left_out_of_lines(self):
+        text = ('192.0.2.1 - u|v [04/Nov/2026:08:00:00 +0000] "GET /a|b?x=| HTTP/1.1" 200 10 "|" "u|a"\n')
+        answer = self.server.ask("POST", "/ingest/logs?format=combined&zone=101&region=DE", "ingest",
+                                 text.encode())
+        self.assertEqual(answer.json()["accepted"], 1, answer.body)
+        entry = self.logs(101, "?search=a%7Cb")["data"][0]
+        self.assertEqual([entry[name] for name in ("path", "url", "userAgent", "referer")],
+                         ["/a|b?x=|", "/a|b?x=|", "u|a", "|"])
+        line_ = self.server.get("/11-04-26/101.log?search=/ab").body
+        self.assertEqual(line_, b"-|200|1793779200000|10|101|192.0.2.0|-|/ab?x=|DE|ua|-|-\n")
+
     # --- much, and clients that do not read it ---
 
     def test_long_answers_are_streamed_and_may_be_left(self):
@@ -405,6 +416,11 @@ class Logs(Case):
         bodies = together(3, lambda i: self.server.get(path, Accept_Encoding="gzip"))
         for answer in bodies:
             self.assertEqual(gzip.decompress(answer.body).decode().splitlines(), body)
+        # many lines that are passed over are passed over in turns with other requests
+        for query in ("?search=nowhere", "?start=1000000"):
+            answer = self.server.get(path.split("?")[0] + query)
+            self.assertEqual((answer.status, answer.body), (200, b""))
+            self.assertEqual(answer.headers.get("transfer-encoding"), "chunked", query)
         got = self.logs(zone, f"?limit=10000&offset=3&order=asc&to={iso(NOW_MS - 20 * HOUR)}")
         self.assertEqual([e["path"] for e in got["data"]], [f"/{i}" for i in range(3, 10003)])
         self.assertEqual(self.server.get("/healthz", None).status, 200)
