@@ -444,7 +444,7 @@ const cli_command cli_commands[] = {
      .operands = "CATALOG.json",
      .min_operands = 1,
      .max_operands = 1,
-     .summary = "Declare accounts, pull zones, load balancers and regions",
+     .summary = "Declare accounts, pull zones, load balancers, shield zones, containers and regions",
      .details =
          "The document is the whole declared state: the same again changes nothing, and what\n"
          "it no longer names is marked deleted. \"-\" reads standard input.",

@@ -82,6 +82,26 @@ class Sealed(Case):
         self.assertEqual(sizes.fetchall(), [(88,)])
         db.close()
 
+    def test_under_another_secret_keys_are_masked_and_valid(self):
+        server, old = self.server, self.shown[0]
+        other = server.path / "other-secret"
+        other.write_bytes(run("key", "secret").stdout)
+        server.stop()
+        try:
+            server.start("--secret-file", other)
+            made = server.ask("POST", "/keys", "operator", b'{"Account":1}',
+                              Content_Type="application/json").json()["Key"]
+            self.assertIn(made, [item["Key"] for item in self.page(key=made)["Items"]])
+            masked = [item["Key"] for item in self.page(key=old)["Items"]]
+            self.assertIn(old[:6] + "*" * 42, masked)
+            self.assertFalse(set(masked) & set(self.shown))
+            self.assertIn(f"Warning: others may read the secret file {other}", server.messages())
+            server.stop()
+        finally:
+            server.start("--secret-file", self.secret)
+        self.assertIn(old, [item["Key"] for item in self.page(key=old)["Items"]])
+        self.assertNotIn(made, [item["Key"] for item in self.page(key=made)["Items"]])
+
 
 class Masked(Case):
     def test_without_a_secret_keys_are_masked(self):
