@@ -534,6 +534,7 @@ class Tokens(Case):
                                   timeout=PATIENCE)
             self.assertEqual((done.returncode, done.stdout), (2, b""))
 
+    # holds: logs.address
     def test_the_logging_address_answers_logs_alone(self):
         token = self.token()
         self.assertEqual(self.status(token, port=self.logging), 200)
