@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define WORK_OF_VALUE 16 /* what a value costs beside the text's bytes */
+
 typedef enum op { OP_EQ, OP_IN, OP_CONTAINS, OP_CIDR, OP_WILDCARD, OP_COUNT } op;
 static const char *const op_names[OP_COUNT] = {"eq", "in", "contains", "cidr", "wildcard"};
 
@@ -35,6 +37,7 @@ struct tb_event_query {
     filter *filters;
     size_t n;
     tb_buf folded;
+    uint64_t work;
 };
 
 typedef struct parser {
@@ -317,6 +320,11 @@ int64_t tb_event_query_to(const tb_event_query *query)
     return query->to_ms;
 }
 
+uint64_t tb_event_query_work(const tb_event_query *query)
+{
+    return query->work;
+}
+
 bool tb_event_query_all(const tb_event_query *query)
 {
     return query->n == 0 && query->search.len == 0;
@@ -393,11 +401,15 @@ static bool passes_ip(const filter *f, tb_text text)
 
 static bool passes(tb_event_query *q, const filter *f, tb_text text, bool *ret_ok)
 {
-    if (f->networks) return passes_ip(f, text);
+    if (f->networks) {
+        q->work += f->n * WORK_OF_VALUE;
+        return passes_ip(f, text);
+    }
     const bool exact = f->op == OP_EQ || f->op == OP_IN;
     if (!exact && !fold_text(q, text, &text)) return *ret_ok = false;
     for (size_t i = 0; i < f->n; i++) {
         const tb_text value = f->values[i];
+        q->work += WORK_OF_VALUE + (exact ? 0 : text.len);
         if (exact ? same(text, value)
                   : f->op == OP_CONTAINS ? contains(text, value) : matches_wildcard(text, value))
             return true;
@@ -411,6 +423,7 @@ static bool found(tb_event_query *q, const tb_event *e, bool *ret_ok)
         tb_text text;
         if (!tb_event_fields[f].searched || e->field[f].len < q->search.len) continue;
         if (!fold_text(q, e->field[f], &text)) return *ret_ok = false;
+        q->work += WORK_OF_VALUE + text.len;
         if (contains(text, q->search)) return true;
     }
     return false;

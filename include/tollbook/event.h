@@ -191,6 +191,8 @@ int64_t tb_event_query_from(const tb_event_query *query); /* ms, inclusive */
 int64_t tb_event_query_to(const tb_event_query *query);   /* ms, exclusive */
 /* Whether the record passes; its time is not looked at. *ret_ok false: out of memory. */
 bool tb_event_query_match(tb_event_query *query, const tb_event_record *record, bool *ret_ok);
+/* How much matching has been done, in bytes compared, roughly. */
+uint64_t tb_event_query_work(const tb_event_query *query);
 bool tb_event_query_all(const tb_event_query *query); /* nothing but time is asked */
 
 #endif

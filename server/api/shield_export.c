@@ -10,7 +10,8 @@
 #include "api/shield.h"
 #include "http/stream.h"
 
-#define BLOCKS_AT_ONCE 64 /* read without an answer */
+#define BLOCKS_AT_ONCE 64                  /* read without an answer */
+#define WORK_AT_ONCE   (UINT64_C(16) << 20) /* bytes that filters compare before others have a turn */
 
 typedef struct export {
     tb_store *store;
@@ -21,6 +22,7 @@ typedef struct export {
     /* of the piece being made */
     tb_buf *out;
     int blocks;
+    uint64_t work; /* the query's, when the piece was begun */
     bool caught_up, ended, stopped;
     tb_code code;
 } export;
@@ -43,6 +45,13 @@ static bool passed_over(export *e, const tb_event_record *record)
     return !e->caught_up;
 }
 
+/* The next piece begins behind this record. */
+static void note_place(export *e, const tb_event_record *record)
+{
+    tb_event_record_key(record, &e->next);
+    e->behind = true;
+}
+
 static bool put_block(void *ctx, const void *block, size_t len)
 {
     export *e = ctx;
@@ -62,12 +71,12 @@ static bool put_block(void *ctx, const void *block, size_t len)
         if (passed_over(e, &record)) continue;
         if (all || tb_event_query_match(e->query, &record, &fits)) tb_event_csv(&record, e->out);
         if (!fits) e->code = TB_E_NOMEM;
-        if (!fits) return false;
+        e->stopped = !fits || tb_event_query_work(e->query) - e->work > WORK_AT_ONCE;
+        if (!e->stopped) continue;
+        note_place(e, &record);
+        return false;
     }
-    if (e->caught_up) {
-        tb_event_record_key(&record, &e->next);
-        e->behind = true;
-    }
+    if (e->caught_up) note_place(e, &record);
     e->stopped = e->out->len >= STREAM_PIECE || ++e->blocks == BLOCKS_AT_ONCE;
     return !e->stopped;
 }
@@ -79,6 +88,7 @@ static tb_code fill(void *ctx, tb_buf *out, bool *ret_done, tb_error *err)
     if (code) return code;
     e->out = out;
     e->blocks = 0;
+    e->work = tb_event_query_work(e->query);
     e->caught_up = e->stopped = false;
     if (!e->begun) tb_event_csv_head(out);
     e->begun = true;

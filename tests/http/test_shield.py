@@ -342,6 +342,17 @@ class Long(Shield):
             stop.set()
             thread.join()
 
+    def test_filters_that_are_much_work_are_done_in_turns_with_other_requests(self):
+        window = {"from": NOW_MS - DAY_MS, "to": NOW_MS - 3600000 + 1500}
+        plain = self.export(zone=43, **window).body
+        self.assertGreater(plain.count(b"\r\n"), 10000)
+        values = [f"xx{i}" for i in range(99)] + ["EXAMPLE.com/xx"]
+        answer = self.export(zone=43, filters=[{"field": "url", "op": "contains", "value": values}],
+                             **window)
+        self.assertEqual(answer.body, plain)
+        answer = self.export(zone=43, query="xxxxy", **window)
+        self.assertEqual(answer.body.count(b"\r\n"), 1)
+
     def test_gzip_holds_the_same(self):
         import gzip
         body = {"from": NOW_MS - DAY_MS, "to": NOW_MS - 3500000}
