@@ -9,8 +9,8 @@
 #include "tollbook/json.h"
 
 #define FIRST_MAX   ((size_t)256 << 10) /* made before sending begins */
-#define FIRST_TURNS 64                  /* blocks read before sending begins, or lines passed over */
-#define TURN_LINES  512                 /* passed over, take as long as a block without an answer */
+#define FIRST_TURNS 8                   /* blocks read before sending begins, or lines passed over */
+#define TURN_LINES  4096                /* passed over, take as long as a block without an answer */
 #define PART_BYTES  ((size_t)32 << 10)
 #define BUFFER_MAX  ((size_t)64 << 20)
 
