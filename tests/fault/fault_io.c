@@ -1,11 +1,14 @@
-/* Errors of the file system: every operation of a database's first day fails, once, from then on,
- * or for lack of room. The error reaches the caller, nothing acknowledged is lost, a retry on the
- * same connection works once the fault is over, and so does a second run. */
+/* Errors of the file system: the operations of a database's first day fail, once, from then on, or
+ * for lack of room; in the long form each of them, else every third one, from one drawn by the
+ * seed. The error reaches the caller, nothing acknowledged is lost, a retry on the same connection
+ * works once the fault is over, and so does a second run. */
 #include "fault/faultvfs.h"
 #include "fault/workload.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define SHORT_STRIDE 3
 
 typedef struct kind {
     const char *what;
@@ -54,12 +57,14 @@ static uint64_t count(const kind *k, const char *path)
 int main(void)
 {
     char path[64];
+    const uint64_t stride = workload_stride() * (workload_long() ? 1 : SHORT_STRIDE);
+    const uint64_t first = 1 + workload_seed() % stride;
     fault_register();
     workload_state clean = workload_clean();
     workload_folder(path);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         uint64_t total = count(&kinds[i], path), points = 0;
-        for (uint64_t at = 1; at <= total; at += workload_stride(), points++)
+        for (uint64_t at = first; at <= total; at += stride, points++)
             run(&kinds[i], at, path, &clean);
         printf("%s: %llu of %llu operations, nothing lost\n", kinds[i].what,
                (unsigned long long)points, (unsigned long long)total);

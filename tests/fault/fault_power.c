@@ -109,7 +109,7 @@ int main(void)
     uint64_t total = count_operations();
     must_lose("NORMAL", total, seed);
     must_lose("OFF", total, seed);
-    every_cut(total, seed, workload_long() ? 20 : 3);
+    every_cut(total, seed, workload_long() ? 20 : 1);
     workload_remove_folder(path);
     return 0;
 }
