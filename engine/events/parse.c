@@ -78,9 +78,9 @@ static bool refuse(parser *p, uint32_t node, const char *key, const char *senten
 
 static bool whole(const tb__node *node, uint64_t max, uint64_t *ret)
 {
-    const char *stop, *end = node->text + node->len;
+    const char *stop;
     return node->type == TB__NUMBER && !(node->len > 1 && *node->text == '0') &&
-           tb__number(node->text, end, max, ret, &stop);
+           tb__number(node->text, node->text + node->len, max, ret, &stop);
 }
 
 static bool take_zone(parser *p, uint32_t value)

@@ -47,10 +47,10 @@ static tb_code write_bool(const writer *w, const tb_field *field, uint32_t at)
 
 static bool parse_int(const tb__node *node, int64_t *ret)
 {
-    bool negative = node->len && node->text[0] == '-';
+    if (node->type != TB__NUMBER) return false; /* lists have a length and no text */
+    bool negative = node->text[0] == '-';
     uint32_t i = negative;
     int64_t value = 0;
-    if (node->type != TB__NUMBER || i == node->len) return false;
     for (; i < node->len; i++) {
         int digit = node->text[i] - '0';
         if (digit < 0 || digit > 9 || __builtin_mul_overflow(value, 10, &value) ||

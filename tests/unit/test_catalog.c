@@ -473,6 +473,34 @@ typedef struct chaos {
     int held;
 } chaos;
 
+/* Whatever stands where a value is expected: it is taken or refused at its place. */
+START_TEST(every_setting_meets_every_kind_of_value)
+{
+    static const char *const values[] = {
+        "null", "true", "-1", "0", "1.5", "1e2", "9223372036854775808", "\"\"", "\"x\"", "[]",
+        "[\"\"]", "[null]", "[1,\"a\"]", "[[]]", "[{}]", "[{\"Value\":[\"\"]}]", "{}",
+        "{\"a\":\"b\"}", "{\"Name\":{\"a\":[1]}}"};
+    char text[400], path[120];
+    for (size_t f = 0; f < TB_PULLZONE_FIELD_COUNT; f++)
+        for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+            tb_catalog catalog;
+            tb_error err = {0};
+            int n = snprintf(text, sizeof text, ZONE("\"id\":1,\"account\":1,\"name\":\"z\","
+                                                     "\"settings\":{\"%s\":%s}"),
+                             tb_pullzone_fields[f].name, values[v]);
+            snprintf(path, sizeof path, "zones[0].settings.%s", tb_pullzone_fields[f].name);
+            if (tb_catalog_parse(text, (size_t)n, &catalog, &err) == TB_OK) {
+                tb_catalog_release(&catalog);
+                continue;
+            }
+            ck_assert_int_eq(err.code, TB_E_CATALOG);
+            ck_assert_msg(strncmp(err.field, path, strlen(err.field)) == 0, "%s: %s", err.field,
+                          text);
+            ck_assert_uint_gt(err.byte, 0);
+        }
+}
+END_TEST
+
 static void *chaos_resize(void *ctx, void *ptr, size_t old, size_t size)
 {
     (void)old;
@@ -556,6 +584,7 @@ static void add_refusals(TCase *t)
     tcase_add_test(t, region_ids_codes_and_names_are_unique);
     tcase_add_test(t, syntax_errors_name_their_byte);
     tcase_add_test(t, a_document_past_the_limit_is_too_large);
+    tcase_add_test(t, every_setting_meets_every_kind_of_value);
     tcase_add_test(t, every_allocation_may_fail);
 }
 
