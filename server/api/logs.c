@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/zone_month.h"
 #include "tollbook/json.h"
 
 #define FIRST_MAX   ((size_t)256 << 10) /* made before sending begins */
@@ -30,10 +31,23 @@ static void free_answer(void *ctx)
 
 /* --- who may, and how often --- */
 
+/* How the zone's logs stand, and whether it is enabled now, in one snapshot. */
+static tb_code look_up(request *r, int64_t zone, tb_log_zone *how, tb_error *err)
+{
+    tb_store *store = r->worker->store;
+    tb_code code = tb_store_read_begin(store, err);
+    if (code) return code;
+    code = tb_store_log_zone(store, r->account, zone, how, err);
+    if (!code && how->active)
+        code = zone_enabled(store, r->account, zone, request_now_us(r), &how->active, err);
+    tb_store_read_end(store);
+    return code;
+}
+
 static bool may_read(request *r, int64_t zone, tb_log_zone *how)
 {
     tb_error err;
-    tb_code code = tb_store_log_zone(r->worker->store, r->account, zone, how, &err);
+    tb_code code = look_up(r, zone, how, &err);
     if (code == TB_E_ZONE_NOT_FOUND)
         request_fail(r, TB_E_FORBIDDEN, NULL, "The key does not open this pull zone.");
     else if (code) request_fail_as(r, &err);

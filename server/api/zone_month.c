@@ -123,3 +123,31 @@ tb_code zones_month(tb_store *store, int64_t account, int64_t now_us, zones_memo
     month_books_release(&books);
     return code;
 }
+
+/* --- one zone --- */
+
+static tb_code funds_enable(tb_store *store, int64_t account, tb_pullzone *zone, tb_error *err)
+{
+    tb_account_terms terms;
+    tb_decimal balance;
+    tb_code code = tb_store_account_terms(store, account, &terms, err);
+    if (code || !terms.prepaid) return code;
+    code = tb_store_balance(store, account, &balance, err);
+    if (!code) zone->enabled = tb_zone_enabled(zone->enabled, 0, 0, true, balance);
+    return code;
+}
+
+tb_code zone_enabled(tb_store *store, int64_t account, int64_t zone, int64_t now_us,
+                     bool *ret_enabled, tb_error *err)
+{
+    tb_zone_page page;
+    zones_memo memo = {0};
+    tb_code code = tb_store_zone(store, account, zone, &page, err);
+    if (code) return code;
+    if (page.zones[0].limit > 0) code = zones_month(store, account, now_us, &memo, page.zones, 1, err);
+    else code = funds_enable(store, account, &page.zones[0], err);
+    *ret_enabled = page.zones[0].enabled;
+    zones_memo_release(&memo);
+    tb_zone_page_release(&page);
+    return code;
+}

@@ -27,11 +27,17 @@ class Logs(Case):
         catalog = json.loads(json.dumps(CATALOG))
         catalog["zones"][1]["settings"] = {"EnableLogging": False}
         for zone, settings in ((103, {"Suspended": True}), (104, {"Enabled": False}), (105, {}),
-                               (106, {}), (107, {})):
+                               (106, {}), (107, {}), (108, {"MonthlyBandwidthLimit": 900}),
+                               (109, {"MonthlyBandwidthLimit": 1100})):
             catalog["zones"].append({"id": zone, "account": 1, "name": f"z{zone}",
                                      "created": "2026-01-05T00:00:00Z", "settings": settings})
+        catalog["accounts"].append({"id": 3, "name": "broke", "prepaid": True})
+        catalog["zones"].append({"id": 202, "account": 3, "name": "z202",
+                                 "created": "2026-01-05T00:00:00Z"})
         run("apply", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
+        server.keys["broke"] = server.make_key(3, "User")
         lines = b"".join(hit(105, i, 1000, cache) for i, cache in enumerate(STATUSES))
+        lines += hit(108) + hit(109)
         lines += b"".join(hit(106, DAYS_AGO_3 + s) for s in (-1, 0, 1))
         run("ingest", "--db", server.db, "-", stdin=lines)
         server.start()
@@ -69,6 +75,15 @@ class Logs(Case):
             self.assertEqual(codes(self.server.get(path.format(101), "0" * 48)), (403, "forbidden"))
             for zone in (103, 104):
                 self.assertEqual(codes(self.server.get(path.format(zone))), (403, "forbidden"))
+
+    # holds: auth.logs-suspended
+    def test_zones_that_their_limit_or_their_funds_disable_are_403(self):
+        for zone, key in ((108, "user"), (202, "broke")):
+            self.assertFalse(self.server.get(f"/pullzone/{zone}", key).json()["Enabled"])
+            for path in (V2, V1):
+                self.assertEqual(codes(self.server.get(path.format(zone), key)), (403, "forbidden"))
+        self.assertTrue(self.server.get("/pullzone/109").json()["Enabled"])
+        self.assertEqual(self.server.get(V2.format(109)).status, 200)
 
     # holds: logs.404, logs.enabled
     def test_a_zone_without_logging_is_404(self):
