@@ -35,6 +35,21 @@ static tb_code put_quoted(const writer *w, const char *text, size_t len)
     return TB_OK;
 }
 
+/* A name to be shown: its beginning, whole characters of it, none of them a control character. */
+#define NAME_SHOWN 40
+static const char *shown_name(const tb__node *name, char shown[NAME_SHOWN])
+{
+    size_t n = name->len < NAME_SHOWN - 1 ? name->len : NAME_SHOWN - 1;
+    while (n < name->len && n > 0 && ((unsigned char)name->text[n] & 0xc0) == 0x80)
+        n--;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)name->text[i];
+        shown[i] = c < 0x20 || c == 0x7f ? '?' : name->text[i];
+    }
+    shown[n] = 0;
+    return shown;
+}
+
 /* --- values --- */
 
 static tb_code write_bool(const writer *w, const tb_field *field, uint32_t at)
@@ -182,11 +197,9 @@ static tb_code check_names(const writer *w, const tb_field *field, uint32_t obje
         while (i < n && !tb__node_is(node_at(w, key), fields[i].name, strlen(fields[i].name)))
             i++;
         if (i < n) continue;
-        char wanted[120];
-        uint32_t len = node_at(w, key)->len;
-        snprintf(wanted, sizeof wanted, "made of the fields of %s; \"%.*s\" is none",
-                 tb_model_name((tb_model)field->lo), (int)(len < 40 ? len : 40),
-                 node_at(w, key)->text);
+        char wanted[120], shown[NAME_SHOWN];
+        snprintf(wanted, sizeof wanted, "made of the fields of %s; \"%s\" is none",
+                 tb_model_name((tb_model)field->lo), shown_name(node_at(w, key), shown));
         return refuse(w, field, key, wanted);
     }
     return TB_OK;
@@ -276,11 +289,8 @@ static bool is_fresh(const tb_field *field, const char *text, size_t len)
 
 static void refuse_name(const writer *w, const tb__node *name)
 {
-    char shown[40];
-    size_t n = name->len < sizeof shown - 1 ? name->len : sizeof shown - 1;
-    for (size_t i = 0; i < n; i++)
-        shown[i] = (unsigned char)name->text[i] < 0x20 ? '?' : name->text[i];
-    shown[n] = 0;
+    char shown[NAME_SHOWN];
+    shown_name(name, shown);
     tb_fail(w->err, TB_E_CATALOG, shown, "Unknown field: a pull zone has no \"%s\".", shown);
 }
 

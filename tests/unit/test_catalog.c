@@ -157,6 +157,11 @@ END_TEST
 START_TEST(paths_are_printable_and_short)
 {
     refused("{\"a\\nb\\u007f\":1}", "a?b?", "Unknown key.");
+    refused(ZONE("\"settings\":{\"\\u001b[2J\\u007f345678901234567890123456789012345\u00e9\":1}"),
+            "zones[0].settings.?[2J?345678901234567890123456789012345",
+            "Unknown field: a pull zone has no \"?[2J?345678901234567890123456789012345\".");
+    refused(ZONE("\"settings\":{\"EdgeRules\":[{\"\\u001b]0;\":1}]}"), "zones[0].settings.EdgeRules",
+            "EdgeRules must be made of the fields of EdgeRuleV2Model; \"?]0;\" is none.");
     refused("{\"0123456789012345678901234567890123456789012345678901234567890\":1}",
             "01234567890123456789012345678901234567890123456", "Unknown key.");
 }
