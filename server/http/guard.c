@@ -95,7 +95,7 @@ void guard_header(guard *g, const char *name, size_t name_len, const char *value
     g->lines++;
     g->bytes += name_len + value_len;
     if (g->lines > GUARD_HEADERS_MAX || g->bytes > GUARD_BYTES_MAX) {
-        refuse(g, TB_E_HEADERS_TOO_LARGE, "More than 64 header lines, or 16 KiB of them.");
+        refuse(g, TB_E_HEADERS_TOO_LARGE, "More than 64 header lines, or 12 KiB of them.");
         return;
     }
     if (name_len == 0 || !clean(name, name_len, value, value_len)) {

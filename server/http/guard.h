@@ -8,9 +8,9 @@
 
 #include "tollbook/range.h"
 
-#define GUARD_TARGET_MAX 4096  /* longest request target, bytes: longer is 414 */
-#define GUARD_HEADERS_MAX 64   /* most header lines: more is 431 */
-#define GUARD_BYTES_MAX 16384  /* most bytes of names and values together: more is 431 */
+#define GUARD_TARGET_MAX  4096  /* longest request target, bytes: longer is 414 */
+#define GUARD_HEADERS_MAX 64    /* most header lines: more is 431 */
+#define GUARD_BYTES_MAX   12288 /* most bytes of names and values together: more is 431 */
 
 /* Headers that mean something here. At most one line of each that is marked ONE: a second is the
  * stuff of request smuggling or of confused clients. X(ENUM, lower-case name, ONE) */

@@ -21,12 +21,13 @@
 #include "http/media.h"
 #include "http/reply.h"
 
-#define TEXT_MAX ((size_t)64 << 20)   /* longest answer that is not streamed, bytes */
-#define TEXT_KEPT ((size_t)64 << 10)  /* of that, kept for a connection's next answer */
+#define TEXT_MAX  ((size_t)64 << 20) /* longest answer that is not streamed, bytes */
+#define TEXT_KEPT ((size_t)64 << 10) /* of that, kept for a connection's next answer */
 /* The library's memory of a connection, set to zero for each request: the guard's 4 KiB of target
- * and 16 KiB of headers, the entries of 64 headers, and the answer's head. */
-#define POOL_BYTES 32768
-#define THROWN_MAX ((uint64_t)8 << 20) /* of a body that is too large: read on so far, to say so */
+ * and 12 KiB of headers, the entries of 64 headers, and the answer's head. */
+#define POOL_BYTES 24576
+#define THROWN_MAX ((uint64_t)8 << 20) /* of a body that is too large: read on so far, to say so   \
+                                        */
 
 /* --- the request line --- */
 
@@ -139,8 +140,8 @@ static bool find_route(request *r)
         refuse(r, TB_E_NOT_IMPLEMENTED, NULL, NULL);
         return false;
     }
-    r->route = router_match(s->routes, s->n_routes, r->method, r->target, r->path_len, &r->id,
-                            &r->allow);
+    r->route =
+        router_match(s->routes, s->n_routes, r->method, r->target, r->path_len, &r->id, &r->allow);
     if (r->route && r->conn->logging && !r->route->logging) r->route = NULL;
     if (r->route) return true;
     refuse(r, r->allow ? TB_E_METHOD : TB_E_NOT_FOUND, NULL, NULL);
@@ -180,8 +181,10 @@ static bool refuse_key(request *r)
 {
     const bool given = request_header(r, GUARD_ACCESS_KEY).len > 0 ||
                        request_header(r, GUARD_AUTHORIZATION).len > 0;
-    if (r->route->logging && given) refuse(r, TB_E_FORBIDDEN, NULL, "The credentials are not valid.");
-    else refuse(r, TB_E_UNAUTHORIZED, NULL, NULL);
+    if (r->route->logging && given)
+        refuse(r, TB_E_FORBIDDEN, NULL, "The credentials are not valid.");
+    else
+        refuse(r, TB_E_UNAUTHORIZED, NULL, NULL);
     return false;
 }
 
@@ -405,7 +408,8 @@ static enum MHD_Result last_call(request *r)
     if (r->waiting) {
         r->waiting = false;
         r->route->finish(r);
-        if (r->waiting) return MHD_YES; /* for a second job: what the desk read, the writer writes */
+        if (r->waiting)
+            return MHD_YES; /* for a second job: what the desk read, the writer writes */
     } else if (!r->refused && !r->handled) {
         r->handled = true;
         conns_phase(r->worker->server->conns, r->conn, CONN_WORK, 0, r->start_us);
@@ -438,8 +442,10 @@ static void log_request(const request *r, unsigned status, uint64_t duration_us)
     char id[REQUEST_ID_TEXT + 1] = {0}, peer[INET6_ADDRSTRLEN] = "";
     request_id_text(r, id);
     const struct in6_addr *a = &r->conn->peer;
-    if (IN6_IS_ADDR_V4MAPPED(a)) inet_ntop(AF_INET, a->s6_addr + 12, peer, sizeof peer);
-    else inet_ntop(AF_INET6, a, peer, sizeof peer);
+    if (IN6_IS_ADDR_V4MAPPED(a))
+        inet_ntop(AF_INET, a->s6_addr + 12, peer, sizeof peer);
+    else
+        inet_ntop(AF_INET6, a, peer, sizeof peer);
     accesslog_line line = {
         .method = http_method_name(r->method),
         .path = r->target,
@@ -518,13 +524,13 @@ struct MHD_Daemon *handler_start(worker *w)
     /* No inactivity timeout of the library's: the sweeper's deadlines cover every phase, and the
      * library's would take a lock and a clock reading for each piece read or sent. Not its strict
      * mode either: the guard refuses the same requests, with an answer that says why. */
-    return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
-            MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
-        0, NULL, NULL, on_request, w, MHD_OPTION_EXTERNAL_LOGGER, on_message, w,
-        MHD_OPTION_CONNECTION_LIMIT, o->limits.most + 64, MHD_OPTION_CONNECTION_TIMEOUT, 0u,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
-        (size_t)4096, MHD_OPTION_NOTIFY_CONNECTION, on_connection, w,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, w, MHD_OPTION_URI_LOG_CALLBACK, log_uri, w,
-        MHD_OPTION_END);
+    return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
+                                MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
+                            0, NULL, NULL, on_request, w, MHD_OPTION_EXTERNAL_LOGGER, on_message, w,
+                            MHD_OPTION_CONNECTION_LIMIT, o->limits.most + 64,
+                            MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                            (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+                            (size_t)4096, MHD_OPTION_NOTIFY_CONNECTION, on_connection, w,
+                            MHD_OPTION_NOTIFY_COMPLETED, on_completed, w,
+                            MHD_OPTION_URI_LOG_CALLBACK, log_uri, w, MHD_OPTION_END);
 }

@@ -114,11 +114,27 @@ class Guard(Case):
         def lines(n):
             return HEAD + b"".join(b"X-%d: y\r\n" % i for i in range(n - 1)) + b"\r\n"
         self.check("65 lines", lines(65), 431)
-        self.check("16 KiB of headers", HEAD + b"X: " + b"a" * (16384 - 5) + b"\r\n\r\n", 431)
+        self.check("12 KiB of headers", HEAD + b"X: " + b"a" * (12288 - 5) + b"\r\n\r\n", 431)
         self.check("4097 bytes", b"GET /" + b"a" * 4096 + b" HTTP/1.1\r\nHost: x\r\n\r\n", 414)
         with self.server.wire() as wire:
-            wire.send(HEAD + b"X: " + b"a" * (16384 - 6) + b"\r\n\r\n")
+            wire.send(HEAD + b"X: " + b"a" * (12288 - 6) + b"\r\n\r\n")
             self.assertEqual(wire.read().status, 200)
+
+    def test_the_largest_head_has_room(self):
+        target = b"/healthz?" + b"a=b&" * 1021 + b"abc"
+        self.assertEqual(len(target), 4096)
+        names = [b"X-%d" % i for i in range(63)]
+        room = 12288 - len(b"HostX") - sum(map(len, names))
+        values = [b"v" * (room // 63) for _ in names]
+        values[0] += b"v" * (room % 63)
+        head = b"GET " + target + b" HTTP/1.1\r\nHost: X\r\n" + b"".join(
+            name + b": " + value + b"\r\n" for name, value in zip(names, values)) + b"\r\n"
+        with self.server.wire() as wire:
+            for _ in range(2):
+                wire.send(head)
+                self.assertEqual(wire.read().status, 200)
+            wire.send(head.replace(b"vv", b"vvv", 1))
+            self.assertEqual(wire.read().status, 431)
 
     def test_what_is_fine(self):
         for name, data in FINE:
