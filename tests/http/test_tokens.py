@@ -181,7 +181,7 @@ class Algorithm:
     def test_garbage(self):
         deep = "[" * 3000
         for token in ("", " ", ".", "..", "...", "a", "a.b", "a.b.c", "=.=.=", "A" * 4096, "A" * 4097,
-                      "A" * 15000, "." * 4000, f"{b64(deep.encode())}.e30.x", "\xff.\xfe.\xfd",
+                      "A" * 10000, "." * 4000, f"{b64(deep.encode())}.e30.x", "\xff.\xfe.\xfd",
                       f"{b64(b'{')}.{b64(CLAIMS)}.x", f"{b64(b'null')}.{b64(b'null')}.x"):
             self.assertEqual(self.status(token), 403, token[:50])
         long = self.signed({**CLAIMS, "note": "x" * 4000})
