@@ -1,16 +1,24 @@
-/* A short list under a mutex, and threads that take from its head. */
+/* A short list under a mutex, in the order of arrival. A thread takes the first job of an account that
+ * is not at its share of the threads yet, so that one whose registry hangs leaves the others some. */
 #include "http/errands.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+
+typedef struct waiting {
+    write_job *job;
+    int64_t account;
+} waiting;
 
 struct errands {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_t thread[ERRANDS_THREADS];
-    unsigned running, queued;
-    write_job *first, **last;
+    unsigned started, queued, running;
+    waiting queue[ERRANDS_JOBS_MAX];
+    int64_t at_work[ERRANDS_THREADS]; /* accounts of the jobs that run, in no order */
     _Atomic bool stop;
 };
 
@@ -23,28 +31,68 @@ static void run_job(errands *e, write_job *job)
     job->done(job);
 }
 
-/* The next job, waiting for it; NULL: there is none and the thread is to end. */
-static write_job *take(errands *e)
+static unsigned count_running(const errands *e, int64_t account)
 {
+    unsigned n = 0;
+    for (unsigned i = 0; i < e->running; i++)
+        n += e->at_work[i] == account;
+    return n;
+}
+
+static unsigned count_queued(const errands *e, int64_t account)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < e->queued; i++)
+        n += e->queue[i].account == account;
+    return n;
+}
+
+/* The place of the next job to run; while stopping any, for it is refused. */
+static bool find_next(const errands *e, unsigned *ret_at)
+{
+    for (unsigned i = 0; i < e->queued; i++) {
+        *ret_at = i;
+        if (errands_stopping(e) || count_running(e, e->queue[i].account) < ERRANDS_THREADS_SHARE)
+            return true;
+    }
+    return false;
+}
+
+/* The next job, waiting for it; false: there is none and the thread is to end. */
+static bool take(errands *e, waiting *ret)
+{
+    unsigned at = 0;
     pthread_mutex_lock(&e->lock);
-    while (!e->first && !errands_stopping(e))
+    while (!find_next(e, &at) && !errands_stopping(e))
         pthread_cond_wait(&e->wake, &e->lock);
-    write_job *job = e->first;
-    if (job) {
-        e->first = job->next;
-        if (!e->first) e->last = &e->first;
-        job->next = NULL;
-        e->queued--;
+    const bool found = e->queued > 0;
+    if (found) {
+        *ret = e->queue[at];
+        memmove(e->queue + at, e->queue + at + 1, (--e->queued - at) * sizeof *e->queue);
+        e->at_work[e->running++] = ret->account;
     }
     pthread_mutex_unlock(&e->lock);
-    return job;
+    return found;
+}
+
+static void leave(errands *e, int64_t account)
+{
+    unsigned i = 0;
+    pthread_mutex_lock(&e->lock);
+    while (e->at_work[i] != account)
+        i++;
+    e->at_work[i] = e->at_work[--e->running];
+    pthread_cond_broadcast(&e->wake); /* one of its account may have waited for that */
+    pthread_mutex_unlock(&e->lock);
 }
 
 static void *run(void *arg)
 {
     errands *e = arg;
-    for (write_job *job; (job = take(e));)
-        run_job(e, job);
+    for (waiting one; take(e, &one);) {
+        run_job(e, one.job);
+        leave(e, one.account);
+    }
     return NULL;
 }
 
@@ -54,33 +102,29 @@ errands *errands_start(void)
     if (!e) return NULL;
     pthread_mutex_init(&e->lock, NULL);
     pthread_cond_init(&e->wake, NULL);
-    e->last = &e->first;
-    while (e->running < ERRANDS_THREADS &&
-           pthread_create(&e->thread[e->running], NULL, run, e) == 0)
-        e->running++;
-    if (e->running == ERRANDS_THREADS) return e;
+    while (e->started < ERRANDS_THREADS &&
+           pthread_create(&e->thread[e->started], NULL, run, e) == 0)
+        e->started++;
+    if (e->started == ERRANDS_THREADS) return e;
     errands_stop(e);
     errands_free(e);
     return NULL;
 }
 
-tb_code errands_submit(errands *e, write_job *job, tb_error *err)
+tb_code errands_submit(errands *e, int64_t account, write_job *job, tb_error *err)
 {
-    bool taken = false;
     job->code = TB_OK;
-    job->next = NULL;
     pthread_mutex_lock(&e->lock);
-    if (!errands_stopping(e) && e->queued < ERRANDS_JOBS_MAX) {
-        *e->last = job;
-        e->last = &job->next;
-        e->queued++;
-        taken = true;
-        pthread_cond_signal(&e->wake);
+    const bool full = errands_stopping(e) || e->queued == ERRANDS_JOBS_MAX;
+    const bool taken = !full && count_queued(e, account) < ERRANDS_JOBS_SHARE;
+    if (taken) {
+        e->queue[e->queued++] = (waiting){job, account};
+        pthread_cond_broadcast(&e->wake);
     }
     pthread_mutex_unlock(&e->lock);
     if (taken) return TB_OK;
-    return tb_fail(err, TB_E_BUSY, NULL, "%d look-ups wait already, try again later.",
-                   ERRANDS_JOBS_MAX);
+    return tb_fail(err, TB_E_BUSY, NULL, "%d look-ups %swait already, try again later.",
+                   full ? ERRANDS_JOBS_MAX : ERRANDS_JOBS_SHARE, full ? "" : "of this account ");
 }
 
 bool errands_stopping(const errands *e)
@@ -94,7 +138,7 @@ void errands_stop(errands *e)
     atomic_store(&e->stop, true);
     pthread_cond_broadcast(&e->wake);
     pthread_mutex_unlock(&e->lock);
-    for (unsigned i = 0; i < e->running; i++)
+    for (unsigned i = 0; i < e->started; i++)
         pthread_join(e->thread[i], NULL);
 }
 

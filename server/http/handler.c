@@ -400,7 +400,7 @@ void request_submit_errand(request *r)
 {
     tb_error err;
     wait_for_job(r);
-    if (errands_submit(r->worker->server->errands, &r->job, &err)) go_on_without(r, &err);
+    if (errands_submit(r->worker->server->errands, r->account, &r->job, &err)) go_on_without(r, &err);
 }
 
 static enum MHD_Result last_call(request *r)

@@ -9,6 +9,8 @@ import http.client
 import json
 import re
 import shutil
+import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -105,6 +107,7 @@ class Python(ThreadingHTTPServer):
 
     daemon_threads = True
     request_queue_size = 64
+    place = "127.0.0.1"
 
     def __init__(self):
         outer = self
@@ -133,8 +136,9 @@ class Python(ThreadingHTTPServer):
                 if self.command != "HEAD":
                     self.wfile.write(body)
 
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        super().__init__((self.place, 0), Handler)
+        host = f"[{self.place}]" if ":" in self.place else self.place
+        self.url = f"http://{host}:{self.server_address[1]}"
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def handle_error(self, request, client_address):
@@ -299,3 +303,23 @@ class Odd(Python):
     @staticmethod
     def closing(handler):
         handler.close_connection = True
+
+
+class Secure(Python):
+    """Speaks TLS, with a certificate of its own making."""
+
+    def __init__(self, made):
+        super().__init__()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(made.certificate, made.key)
+        self.socket = context.wrap_socket(self.socket, server_side=True)
+        self.url = self.url.replace("http:", "https:")
+
+    @staticmethod
+    def answer(handler):
+        handler.reply(200, MANIFEST)
+
+
+class Six(Odd):
+    address_family = socket.AF_INET6
+    place = "::1"
