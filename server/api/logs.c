@@ -100,6 +100,41 @@ tb_text logs_keep(log_answer *a, tb_text text, bool fold)
     return (tb_text){to, text.len};
 }
 
+/* --- parameters --- */
+
+bool logs_next_item(tb_text *rest, tb_text *ret_item)
+{
+    if (!rest->data) return false;
+    const char *comma = rest->len ? memchr(rest->data, ',', rest->len) : NULL;
+    const size_t n = comma ? (size_t)(comma - rest->data) : rest->len;
+    *ret_item = (tb_text){rest->data, n};
+    *rest = comma ? (tb_text){comma + 1, rest->len - n - 1} : (tb_text){0};
+    return true;
+}
+
+static void pass_status(tb_log_filter *f, unsigned first, unsigned count)
+{
+    for (unsigned s = first; s < first + count; s++)
+        f->status[s / 8] |= (uint8_t)(1u << s % 8);
+    f->by_status = true;
+}
+
+bool logs_status(tb_log_filter *f, tb_text text)
+{
+    unsigned value = 0;
+    if (text.len != 3 || text.data[0] < '1' || text.data[0] > '5') return false;
+    if ((text.data[1] | 32) == 'x' && (text.data[2] | 32) == 'x') {
+        pass_status(f, (unsigned)(text.data[0] - '0') * 100, 100);
+        return true;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9') return false;
+        value = value * 10 + (unsigned)(text.data[i] - '0');
+    }
+    pass_status(f, value, 1);
+    return true;
+}
+
 /* --- wrong parameters --- */
 
 void logs_wrong(log_details *d, const char *sentence)

@@ -45,6 +45,11 @@ void logs_free(log_answer *a);
 /* A copy of the text in the answer's own memory, in lower case where fold. */
 tb_text logs_keep(log_answer *a, tb_text text, bool fold);
 
+/* The next item of a comma list, which is moved behind it; false: there is none. */
+bool logs_next_item(tb_text *rest, tb_text *ret_item);
+/* Lets a status pass: "404", or "5xx" for a class. false: it is none. */
+bool logs_status(tb_log_filter *filter, tb_text text);
+
 /* What is wrong with a request's parameters. */
 #define LOG_DETAILS_MAX 16
 typedef struct log_details {

@@ -58,20 +58,22 @@ static void read_window(log_answer *a, tb_text path, int64_t now_ms, log_details
     if (a->filter.from_ms < oldest_ms) a->filter.from_ms = oldest_ms;
 }
 
-/* "2,3": classes. */
-static void read_status(log_answer *a, tb_text text, log_details *d)
+/* "2,3": classes; older clients write them as 200,300. Codes and 4xx as in v2. */
+static bool read_class(tb_log_filter *f, tb_text item)
 {
+    char of[3] = {0, 'x', 'x'};
+    if (item.len != 1 && !(item.len == 3 && item.data[1] == '0' && item.data[2] == '0'))
+        return logs_status(f, item);
+    of[0] = item.data[0];
+    return logs_status(f, (tb_text){of, sizeof of});
+}
+
+static void read_status(log_answer *a, tb_text list, log_details *d)
+{
+    tb_text item;
     bool ok = true;
-    if (!text.len) return;
-    a->filter.by_status = true;
-    for (size_t i = 0; i < text.len && ok; i++) {
-        const char c = text.data[i];
-        ok = i % 2 ? c == ',' && i + 1 < text.len : c >= '1' && c <= '5';
-        for (unsigned s = 0; ok && i % 2 == 0 && s < 100; s++) {
-            const unsigned code = (unsigned)(c - '0') * 100 + s;
-            a->filter.status[code / 8] |= (uint8_t)(1u << code % 8);
-        }
-    }
+    for (tb_text rest = list.len ? list : (tb_text){0}; logs_next_item(&rest, &item);)
+        ok &= read_class(&a->filter, item);
     if (!ok) logs_wrong(d, "status must be digits from 1 to 5 with commas between them.");
 }
 

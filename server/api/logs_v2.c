@@ -81,47 +81,12 @@ static void read_window(log_answer *a, const params *p, int64_t now_ms, log_deta
 
 /* --- lists --- */
 
-/* The next item of a comma list; false: there is none. */
-static bool next_item(tb_text *rest, tb_text *ret_item)
-{
-    if (!rest->data) return false;
-    const char *comma = rest->len ? memchr(rest->data, ',', rest->len) : NULL;
-    const size_t n = comma ? (size_t)(comma - rest->data) : rest->len;
-    *ret_item = (tb_text){rest->data, n};
-    *rest = comma ? (tb_text){comma + 1, rest->len - n - 1} : (tb_text){0};
-    return true;
-}
-
-static void pass_status(tb_log_filter *f, unsigned first, unsigned count)
-{
-    for (unsigned s = first; s < first + count; s++)
-        f->status[s / 8] |= (uint8_t)(1u << s % 8);
-    f->by_status = true;
-}
-
-/* "404", "5xx" */
-static bool read_status(tb_log_filter *f, tb_text item)
-{
-    unsigned value = 0;
-    if (item.len != 3 || item.data[0] < '1' || item.data[0] > '5') return false;
-    if ((item.data[1] | 32) == 'x' && (item.data[2] | 32) == 'x') {
-        pass_status(f, (unsigned)(item.data[0] - '0') * 100, 100);
-        return true;
-    }
-    for (int i = 0; i < 3; i++) {
-        if (item.data[i] < '0' || item.data[i] > '9') return false;
-        value = value * 10 + (unsigned)(item.data[i] - '0');
-    }
-    pass_status(f, value, 1);
-    return true;
-}
-
 static void read_statuses(log_answer *a, tb_text list, log_details *d)
 {
     tb_text item;
     bool ok = true;
-    for (tb_text rest = list.len ? list : (tb_text){0}; next_item(&rest, &item);)
-        ok &= read_status(&a->filter, item);
+    for (tb_text rest = list.len ? list : (tb_text){0}; logs_next_item(&rest, &item);)
+        ok &= logs_status(&a->filter, item);
     if (!ok) logs_wrong(d, "status must be codes from 100 to 599 or classes such as 4xx.");
 }
 
@@ -135,7 +100,7 @@ static bool read_list(log_answer *a, tb_text list, size_t least, size_t most, bo
 {
     tb_text item;
     bool ok = true;
-    for (tb_text rest = list.len ? list : (tb_text){0}; next_item(&rest, &item);) {
+    for (tb_text rest = list.len ? list : (tb_text){0}; logs_next_item(&rest, &item);) {
         ok &= item.len >= least && item.len <= most && out->n < TB_LOG_LIST_MAX;
         for (size_t i = 0; ok && letters && i < item.len; i++)
             ok &= is_letter(item.data[i]);

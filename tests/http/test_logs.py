@@ -336,6 +336,9 @@ class Logs(Case):
             "?sort=asc": lines[::-1], "?order=asc": lines[::-1], "?sort=desc": lines,
             "?start=5": lines[5:], "?end=5": lines[:6], "?start=5&end=9": lines[5:10],
             "?start=9&end=5": [], "?start=100000": [],
+            "?status=100,200,300,400,500": lines, "?status=400,500": [
+                o for o in lines if o.split("|")[1][0] in "45"],
+            "?status=404,3xx": [o for o in lines if o.split("|")[1] in ("404", "301")],
             "?status=4,5": [o for o in lines if o.split("|")[1][0] in "45"],
             "?search=Assets": [o for o in lines if "Assets" in o],
             "?search=Assets&start=1&end=3": [o for o in lines if "Assets" in o][1:4],
@@ -343,7 +346,8 @@ class Logs(Case):
         }
         for query, wanted in cases.items():
             self.assertEqual(self.day("11-02-26", query, zone).body, self.shown(wanted), query)
-        for query in ("?start=-1", "?end=x", "?sort=up", "?status=6", "?status=45", "?status=4,",
+        for query in ("?start=-1", "?end=x", "?sort=up", "?status=6", "?status=45", "?status=4,", "?status=,4",
+                      "?status=600", "?status=000", "?status=0",
                       "?download=perhaps"):
             details = self.refuses(self.day("11-02-26", query, zone, expect=400), 400, "invalid_request")
             self.assertEqual(len(details), 1)
