@@ -262,6 +262,19 @@ class Logs(Case):
         self.logs(WRONG, "?search=" + "a" * 128)
         self.logs(WRONG, "?search=" + "%C3%A9" * 128)  # characters, not bytes
 
+    def test_lists_and_words_at_their_limits(self):
+        for query, status in (("country=" + ",".join(["DE"] * 64), 200),
+                              ("country=" + ",".join(["DE"] * 65), 400),
+                              ("cacheStatus=" + ",".join(["HIT"] * 64), 200),
+                              ("cacheStatus=" + ",".join(["HIT"] * 65), 400),
+                              ("cacheStatus=" + "x" * 32, 200), ("cacheStatus=" + "x" * 33, 400),
+                              ("status=" + ",".join(map(str, range(100, 600))), 200),
+                              ("search=" + "+".join("a" * 128 for _ in range(16)), 200),
+                              ("search=" + "+" * 500, 200), ("offset=9223372036854775807", 200),
+                              ("offset=9223372036854775808", 400), ("limit=10000", 200),
+                              ("limit=010", 400), ("limit=%2B1", 400)):
+            self.logs(WRITTEN, "?" + query, expect=status)
+
     def test_who_may_read(self):
         path = "/v2/pullzones/%s/logs"
         ask = self.server.get
