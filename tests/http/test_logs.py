@@ -467,6 +467,49 @@ class Slow(Case):
         self.assertEqual(self.server.get("/v2/pullzones/101/logs?limit=1").status, 200)
 
 
+class Settings(Case):
+    """A zone's settings hold from the moment they are applied: for what is kept, and for what is shown."""
+
+    def apply(self, settings):
+        catalog = json.loads(json.dumps(CATALOG))
+        if settings is None:
+            del catalog["zones"][0]
+        else:
+            catalog["zones"][0]["settings"] = settings
+        answer = self.server.ask("POST", "/catalog", "operator", json.dumps(catalog).encode(),
+                                 Content_Type="application/json")
+        self.assertEqual(answer.status, 200, answer.body)
+
+    def send(self, n):
+        text = line(101, NOW_MS - HOUR + n, "HIT", 200, n, "1.2.3.4", "-", "/", "DE", "a",
+                    f"{n:032x}", "DE", 5, "bytes=2-6", "Bearer secret") + "\n"
+        self.assertEqual(self.server.ask("POST", "/ingest/logs", "ingest", text.encode()).status, 200)
+
+    def shown(self, status=200):
+        answer = self.server.get(f"/v2/pullzones/101/logs?order=asc&from={iso(NOW_MS - HOUR)}")
+        self.assertEqual(answer.status, status, answer.body)
+        return [(e["bytesSent"], "contentRange" in e) for e in answer.json().get("data", ())]
+
+    def test_what_is_kept_and_shown_follows_the_settings(self):
+        extended = {"EnableExtendedLogging": True}
+        self.apply({})
+        self.send(1)
+        self.apply({"EnableLogging": False})
+        self.send(2)
+        self.shown(404)
+        self.apply(extended)
+        self.send(3)
+        self.assertEqual(self.shown(), [(1, False), (3, True)])
+        self.apply({})
+        self.send(4)
+        self.assertEqual(self.shown(), [(1, False), (3, False), (4, False)])
+        self.apply(None)
+        self.shown(403)
+        self.send(5)
+        self.apply(extended)
+        self.assertEqual(self.shown(), [(1, False), (3, True), (4, False)])
+
+
 class Shares(Case):
     """Clients of one account that do not read keep nobody else's answers away."""
 
