@@ -212,7 +212,7 @@ static void write_answer(const differing *d, tb_buf *out)
 tb_code tb_pullzone_encode(const tb_pullzone *zone, bool certificates, tb_buf *out, tb_error *err)
 {
     differing d = {0};
-    tb_buf_init(&d.scratch, 2 * TB__SETTINGS_MAX, out->alloc);
+    tb_buf_init(&d.scratch, 2 * TB__SETTINGS_ROOM, out->alloc);
     put_own(zone, &d);
     tb_code code = with_document(zone->settings, put_settings, &d, NULL, err);
     if (!code) code = put_all_hostnames(zone, certificates, &d, err);

@@ -188,13 +188,21 @@ static tb_code refuse_within(const parser *p, tb_code code)
     return code;
 }
 
+/* How writing a normal form ended: a path of its own, or that it became too long. */
+static tb_code judge_form(const parser *p, uint32_t value, const tb_buf *form, tb_code code)
+{
+    if (code == TB_E_TOO_LARGE || (!code && form->len > TB__SETTINGS_MAX))
+        return refuse(p, node_at(p, value), "Must have at most 4194304 bytes as JSON.");
+    return refuse_within(p, code);
+}
+
 static tb_code set_settings(parser *p, uint32_t value, void *to)
 {
     tb_buf out;
     if (node_at(p, value)->type != TB__OBJECT)
         return refuse_type(p, node_at(p, value), "an object");
-    tb_buf_init(&out, TB__SETTINGS_MAX, p->doc.alloc);
-    tb_code code = refuse_within(p, tb__settings_write(&p->doc, value, &out, p->err));
+    tb_buf_init(&out, TB__SETTINGS_ROOM, p->doc.alloc);
+    tb_code code = judge_form(p, value, &out, tb__settings_write(&p->doc, value, &out, p->err));
     if (!code) {
         const char *text = keep_text(p, out.data, out.len);
         *(const char **)to = text;
@@ -258,8 +266,9 @@ static tb_code check_hostnames(parser *p, uint32_t value, void *to)
             return refuse(p, node, "Must have 1 to 253 bytes.");
     }
     p->element = NO_ELEMENT;
-    tb_buf_init(&ignored, TB__SETTINGS_MAX, p->doc.alloc);
-    tb_code code = refuse_within(p, tb__hostnames_write(&with, &p->doc, value, &ignored, p->err));
+    tb_buf_init(&ignored, TB__SETTINGS_ROOM, p->doc.alloc);
+    tb_code code = judge_form(p, value, &ignored,
+                              tb__hostnames_write(&with, &p->doc, value, &ignored, p->err));
     tb_buf_release(&ignored);
     return code;
 }

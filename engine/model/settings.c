@@ -28,8 +28,11 @@ static tb_code refuse(const writer *w, const tb_field *field, uint32_t at, const
     return TB_E_CATALOG;
 }
 
+/* TB_E_TOO_LARGE: there is no room for it, whatever memory there is. */
 static tb_code put_quoted(const writer *w, const char *text, size_t len)
 {
+    if (TB__QUOTED_MAX(len) > w->out->max - w->out->len)
+        return tb_fail(w->err, TB_E_TOO_LARGE, NULL, NULL);
     char *room = tb_buf_room(w->out, TB__QUOTED_MAX(len));
     if (room) w->out->len += (size_t)(tb__quote(room, text, len) - room);
     return TB_OK;
@@ -119,7 +122,8 @@ static tb_code write_strings(const writer *w, const tb_field *field, uint32_t at
     for (uint32_t i = at + 1; i != list->next; i = node_at(w, i)->next) {
         if (node_at(w, i)->type != TB__STRING) return refuse(w, field, i, "a list of strings");
         if (i != at + 1) tb_buf_str(w->out, ",");
-        put_quoted(w, node_at(w, i)->text, node_at(w, i)->len);
+        tb_code code = put_quoted(w, node_at(w, i)->text, node_at(w, i)->len);
+        if (code) return code;
     }
     tb_buf_str(w->out, "]");
     return TB_OK;
@@ -134,9 +138,10 @@ static tb_code write_map(const writer *w, const tb_field *field, uint32_t at)
         const tb__node *value = node_at(w, key + 1);
         if (value->type != TB__STRING) return refuse(w, field, key + 1, "an object of strings");
         if (key != at + 1) tb_buf_str(w->out, ",");
-        put_quoted(w, node_at(w, key)->text, node_at(w, key)->len);
+        tb_code code = put_quoted(w, node_at(w, key)->text, node_at(w, key)->len);
         tb_buf_str(w->out, ":");
-        put_quoted(w, value->text, value->len);
+        if (!code) code = put_quoted(w, value->text, value->len);
+        if (code) return code;
     }
     tb_buf_str(w->out, "}");
     return TB_OK;

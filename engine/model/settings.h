@@ -6,6 +6,8 @@
 #include "tollbook/pullzone.h"
 
 #define TB__SETTINGS_MAX ((size_t)4 << 20) /* bytes of one zone's normal form */
+/* Of a buffer that it is written to: a string takes six times its length until it is written. */
+#define TB__SETTINGS_ROOM (8 * TB__SETTINGS_MAX)
 
 /* Appends the normal form of a field's value: enums as numbers, decimals without exponent, objects
  * with all their fields in order, null lists as []. TB_E_CATALOG: err->field is the field's name,

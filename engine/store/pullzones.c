@@ -49,26 +49,28 @@ static tb_pullzone *room_for(tb__arena *memory, tb_pullzone *zones, size_t n, si
     return grown;
 }
 
-static tb_code read_rows(tb_store *store, sqlite3_stmt *s, int64_t account, tb_zone_page *page,
-                         tb_error *err)
+static tb_code read_rows(tb_store *store, sqlite3_stmt *s, const tb_zone_query *q,
+                         tb_zone_page *page, tb_error *err)
 {
     tb__arena *memory = page->memory;
-    size_t cap = 0;
+    size_t cap = 0, bytes = 0;
     bool row = true;
     tb_code code = TB_OK;
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+    while (!code && !page->cut && !(code = tb__step(store, s, &row, err)) && row) {
         tb_pullzone *zones = room_for(memory, page->zones, page->n, &cap);
         if (zones) page->zones = zones;
-        code = zones ? take_zone(s, account, memory, &zones[page->n], err)
+        code = zones ? take_zone(s, q->account, memory, &zones[page->n], err)
                      : tb_fail(err, TB_E_NOMEM, NULL, NULL);
         page->n += !code;
-        if (code) sqlite3_reset(s);
+        bytes += (size_t)sqlite3_column_bytes(s, 3) + (size_t)sqlite3_column_bytes(s, 4);
+        page->cut = q->bytes && bytes > q->bytes;
+        if (code || page->cut) sqlite3_reset(s);
     }
     return code;
 }
 
-static tb_code read_page(tb_store *store, sqlite3_stmt *s, int64_t account, tb_zone_page *ret_page,
-                         tb_error *err)
+static tb_code read_page(tb_store *store, sqlite3_stmt *s, const tb_zone_query *q,
+                         tb_zone_page *ret_page, tb_error *err)
 {
     tb_zone_page page = {.memory = calloc(1, sizeof(tb__arena))};
     if (!page.memory) {
@@ -76,7 +78,7 @@ static tb_code read_page(tb_store *store, sqlite3_stmt *s, int64_t account, tb_z
         return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     }
     tb__arena_init(page.memory, NULL);
-    tb_code code = read_rows(store, s, account, &page, err);
+    tb_code code = read_rows(store, s, q, &page, err);
     if (code)
         tb_zone_page_release(&page);
     else
@@ -106,7 +108,7 @@ tb_code tb_store_zones(tb_store *store, const tb_zone_query *query, tb_zone_page
                                 4, &s, err);
     if (code) return code;
     if (search) bind_search(s, 5, query);
-    return read_page(store, s, query->account, ret_page, err);
+    return read_page(store, s, query, ret_page, err);
 }
 
 tb_code tb_store_zone(tb_store *store, int64_t account, int64_t zone, tb_zone_page *ret_page,

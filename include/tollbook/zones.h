@@ -13,6 +13,7 @@ typedef struct tb_zone_query {
     int64_t after; /* ids above this one */
     int64_t skip;  /* of those, this many are passed over */
     int64_t limit;
+    size_t bytes; /* of settings and hostnames, once past them the page ends; 0: any number */
 } tb_zone_query;
 
 /* Zones ascending by id, with what the catalogue knows of them: bytes, charges and the optimizer's
@@ -20,6 +21,7 @@ typedef struct tb_zone_query {
 typedef struct tb_zone_page {
     tb_pullzone *zones;
     size_t n;
+    bool cut;     /* it ended for query->bytes: there may be more, up to the limit */
     void *memory; /* everything above; tb_zone_page_release */
 } tb_zone_page;
 

@@ -1,6 +1,7 @@
 /* GET /pullzone, /pullzone/{id} and /pullzone/count (contract 4.1). Whether the answer is a bare
  * list or a page: a page where `page` is 1 or more, or, with --search-paged, where there is a
- * search and no page. The bare list is streamed, since an account may have any number of zones. */
+ * search and no page. The bare list is streamed, since an account may have any number of zones; so is
+ * a page whose zones have settings of many megabytes. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,9 @@
 #define ABSENT       INT64_MIN
 #define PER_PAGE_MIN 5
 #define PER_PAGE_MAX 1000
-#define TOGETHER     200 /* zones of a piece of the bare list */
+#define TOGETHER     200 /* zones of a piece of what is streamed */
+#define PIECE_BYTES  ((size_t)1 << 20)  /* of settings and hostnames, about, in it */
+#define PAGE_BYTES   ((size_t)32 << 20) /* in a page that is not streamed */
 
 typedef struct params {
     int64_t page, per_page;
@@ -69,6 +72,13 @@ static tb_code put_zones_once(request *r, bool certificates, tb_zone_page *page,
 
 /* --- a page --- */
 
+static void put_page_end(tb_buf *out, int64_t page, int64_t total, bool more)
+{
+    tb_buf_fmt(out, "],\"CurrentPage\":%" PRId64 ",\"TotalItems\":%" PRId64 ",\"HasMoreItems\":%s}",
+               page, total, more ? "true" : "false");
+}
+
+/* TB_E_TOO_MUCH: to be streamed. */
 static tb_code put_page(request *r, const params *p, tb_buf *out, tb_error *err)
 {
     tb_store *store = r->worker->store;
@@ -76,19 +86,22 @@ static tb_code put_page(request *r, const params *p, tb_buf *out, tb_error *err)
                              .search = p->search.data,
                              .search_len = p->search.len,
                              .skip = (p->page - 1) * p->per_page,
-                             .limit = p->per_page};
+                             .limit = p->per_page,
+                             .bytes = PAGE_BYTES};
     tb_zone_page page;
     int64_t total = 0;
     tb_code code = tb_store_count_zones(store, &q, &total, err);
     if (!code) code = tb_store_zones(store, &q, &page, err);
     if (code) return code;
     tb_buf_str(out, "{\"Items\":[");
-    code = put_zones_once(r, p->certificates, &page, out, err);
-    tb_buf_fmt(out, "],\"CurrentPage\":%" PRId64 ",\"TotalItems\":%" PRId64 ",\"HasMoreItems\":%s}",
-               p->page, total, q.skip + (int64_t)page.n < total && page.n ? "true" : "false");
+    code = page.cut ? tb_fail(err, TB_E_TOO_MUCH, NULL, NULL)
+                    : put_zones_once(r, p->certificates, &page, out, err);
+    put_page_end(out, p->page, total, page.n && q.skip + (int64_t)page.n < total);
     tb_zone_page_release(&page);
     return code ? code : tb_buf_check(out, err);
 }
+
+static void stream(request *r, const params *p);
 
 /* Runs put in one snapshot and answers with what it wrote. */
 static void answer_with(request *r, const params *p,
@@ -101,40 +114,67 @@ static void answer_with(request *r, const params *p,
         code = put(r, p, out, &err);
         tb_store_read_end(r->worker->store);
     }
-    if (code)
+    if (code == TB_E_TOO_MUCH)
+        stream(r, p);
+    else if (code)
         request_fail_as(r, &err);
     else
         request_answer_text(r, 200, "application/json");
 }
 
-/* --- the bare list --- */
+/* --- the bare list, and long pages --- */
 
 typedef struct listing {
     tb_store *store;
     tb_zone_query query;
+    int64_t page;               /* 0: the bare list */
+    int64_t left, total, after; /* of a page: zones to come, of all pages, that follow it */
     int64_t now_us;
     bool certificates, begun;
     zones_memo memo; /* as it was at the first piece that needed it */
     char search[]; /* the query's */
 } listing;
 
+/* Where a page stands among all is what the first piece found. */
+static tb_code begin_list(listing *l, tb_buf *out, tb_error *err)
+{
+    tb_buf_str(out, l->page ? "{\"Items\":[" : "[");
+    tb_code code = l->page ? tb_store_count_zones(l->store, &l->query, &l->total, err) : TB_OK;
+    l->after = l->total - l->query.skip - l->left;
+    return code;
+}
+
+static void end_list(const listing *l, tb_buf *out)
+{
+    if (l->page) put_page_end(out, l->page, l->total, l->after > 0);
+    else tb_buf_str(out, "]");
+}
+
+/* The next zones begin behind the last of these. */
+static tb_code put_some(listing *l, tb_buf *out, bool *ret_done, tb_error *err)
+{
+    tb_zone_page page;
+    l->query.limit = l->left < TOGETHER ? l->left : TOGETHER;
+    tb_code code = tb_store_zones(l->store, &l->query, &page, err);
+    if (code) return code;
+    code = put_zones(l->store, l->now_us, l->certificates, &l->memo, &page, !l->begun, out, err);
+    l->begun = true;
+    l->left -= (int64_t)page.n;
+    l->query.skip = 0;
+    if (page.n) l->query.after = page.zones[page.n - 1].id;
+    *ret_done = l->left == 0 || (!page.cut && (int64_t)page.n < l->query.limit);
+    tb_zone_page_release(&page);
+    return code;
+}
+
 static tb_code fill_list(void *ctx, tb_buf *out, bool *ret_done, tb_error *err)
 {
     listing *l = ctx;
-    tb_zone_page page;
     tb_code code = tb_store_read_begin(l->store, err);
     if (code) return code;
-    code = tb_store_zones(l->store, &l->query, &page, err);
-    if (!code) {
-        if (!l->begun) tb_buf_str(out, "[");
-        code = put_zones(l->store, l->now_us, l->certificates, &l->memo, &page, !l->begun, out,
-                         err);
-        l->begun = true;
-        *ret_done = (int64_t)page.n < l->query.limit;
-        if (page.n) l->query.after = page.zones[page.n - 1].id;
-        if (*ret_done) tb_buf_str(out, "]");
-        tb_zone_page_release(&page);
-    }
+    if (!l->begun) code = begin_list(l, out, err);
+    if (!code) code = put_some(l, out, ret_done, err);
+    if (!code && *ret_done) end_list(l, out);
     tb_store_read_end(l->store);
     return code;
 }
@@ -146,7 +186,7 @@ static void drop_list(void *ctx)
     free(l);
 }
 
-static void answer_list(request *r, const params *p)
+static void stream(request *r, const params *p)
 {
     listing *l = calloc(1, sizeof *l + p->search.len);
     if (!l) {
@@ -158,7 +198,10 @@ static void answer_list(request *r, const params *p)
     l->query = (tb_zone_query){.account = r->account,
                                .search = l->search,
                                .search_len = p->search.len,
-                               .limit = TOGETHER};
+                               .skip = p->page ? (p->page - 1) * p->per_page : 0,
+                               .bytes = PIECE_BYTES};
+    l->page = p->page;
+    l->left = p->page ? p->per_page : INT64_MAX;
     l->now_us = request_now_us(r);
     l->certificates = p->certificates;
     request_answer_stream(r, (stream_source){fill_list, drop_list, l}, "application/json");
@@ -174,7 +217,7 @@ void api_pullzones(request *r)
     else if (p.page > 0)
         answer_with(r, &p, put_page);
     else
-        answer_list(r, &p);
+        stream(r, &p);
 }
 
 /* --- one zone, and how many --- */

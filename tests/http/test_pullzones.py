@@ -2,7 +2,7 @@
 import gzip
 import json
 import unittest
-from harness import CATALOG, Case, run
+from harness import CATALOG, Case, Server, run
 
 BOOK = {"book": "b", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
         "bandwidth": {"premium": {"per": "GB", "regions": {r: "0.01" for r in
@@ -98,6 +98,30 @@ class PullZones(Case):
         self.assertEqual(len(self.zones(key="3")), MANY)
 
     # holds: pullzone.search
+    def test_settings_of_megabytes_are_streamed_piece_by_piece(self):
+        """More than an answer's buffer holds, as a list and as a page; nothing is lost or cut."""
+        server = Server(log=None)
+        try:
+            big = "x" * (2 << 20)
+            catalog = json.loads(json.dumps(CATALOG))
+            catalog["zones"] = [{"id": i, "account": 1, "name": f"z{i}",
+                                 "settings": {"ErrorPageCustomCode": big} if i % 9 else {}}
+                                for i in range(1, 40)]
+            server.stop()
+            run("apply", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
+            server.start()
+            whole = server.get("/pullzone").json()
+            self.assertEqual([zone["Id"] for zone in whole], list(range(1, 40)))
+            self.assertEqual({zone["ErrorPageCustomCode"] for zone in whole}, {None, big})
+            for target, page, more in (("page=1&perPage=38", whole[:38], True),
+                                       ("page=2&perPage=20", whole[20:], False)):
+                answer = server.get(f"/pullzone?{target}").json()
+                self.assertEqual(list(answer), ["Items", "CurrentPage", "TotalItems", "HasMoreItems"])
+                self.assertTrue(answer["Items"] == page, target)
+                self.assertEqual((answer["TotalItems"], answer["HasMoreItems"]), (39, more))
+        finally:
+            server.close()
+
     def test_search_looks_at_names_and_hostnames(self):
         for text, ids in (("STATIC", [102]), ("acme", [101, 102]), ("www.ACME", [102]),
                           ("b.example", [102]), ("acme-video.b-cdn.net", [101]), ("%25", []),

@@ -506,6 +506,42 @@ START_TEST(every_setting_meets_every_kind_of_value)
 }
 END_TEST
 
+/* 4 MiB of normal form, whatever the text took: n - 1, n, n + 1, and far more. */
+START_TEST(settings_and_hostnames_have_at_most_4_mebibytes)
+{
+    static const struct {
+        const char *before, *after, *field;
+        size_t around; /* bytes of the normal form beside the text */
+    } forms[] = {
+        {"\"settings\":{\"ErrorPageCustomCode\":\"", "\"}", "zones[0].settings", 26},
+        {"\"settings\":{\"BlockedIps\":[\"", "\"]}", "zones[0].settings", 19},
+    };
+    const size_t most = (size_t)4 << 20, lengths[] = {most - 1, most, most + 1, 8 * most};
+    char *text = malloc(9 * most);
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+            const size_t len = lengths[i] - forms[f].around;
+            int at = sprintf(text, "{" ACCOUNT ",\"zones\":[{\"id\":1,\"account\":1,\"name\":\"z\",%s",
+                             forms[f].before);
+            memset(text + at, 'x', len);
+            sprintf(text + at + len, "%s}]}", forms[f].after);
+            if (lengths[i] > most) {
+                refused(text, forms[f].field, "Must have at most 4194304 bytes as JSON.");
+                continue;
+            }
+            tb_catalog c = take(text);
+            ck_assert_uint_eq(strlen(c.zones[0].settings), lengths[i]);
+            tb_catalog_release(&c);
+        }
+    int at = sprintf(text, "{" ACCOUNT ",\"zones\":[{\"id\":1,\"account\":1,\"name\":\"z\",\"hostnames\":[");
+    for (int i = 0; i < 30000; i++)
+        at += sprintf(text + at, "%s\"h%d\"", i ? "," : "", i);
+    sprintf(text + at, "]}]}");
+    refused(text, "zones[0].hostnames", "Must have at most 4194304 bytes as JSON.");
+    free(text);
+}
+END_TEST
+
 static void *chaos_resize(void *ctx, void *ptr, size_t old, size_t size)
 {
     (void)old;
@@ -590,6 +626,7 @@ static void add_refusals(TCase *t)
     tcase_add_test(t, syntax_errors_name_their_byte);
     tcase_add_test(t, a_document_past_the_limit_is_too_large);
     tcase_add_test(t, every_setting_meets_every_kind_of_value);
+    tcase_add_test(t, settings_and_hostnames_have_at_most_4_mebibytes);
     tcase_add_test(t, every_allocation_may_fail);
 }
 
