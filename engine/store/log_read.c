@@ -114,6 +114,14 @@ static void free_block(open_block *o)
     free(o);
 }
 
+size_t tb_log_cursor_bytes(const tb_log_cursor *c)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < c->n_heap; i++)
+        sum += tb_logblock_plain(c->heap[i]->block);
+    return sum;
+}
+
 void tb_log_cursor_free(tb_log_cursor *c)
 {
     if (!c) return;

@@ -42,6 +42,8 @@ TB_MUST_USE tb_code tb_store_drop_logs(tb_store *store, int64_t now_ms, uint64_t
 typedef struct tb_log_cursor tb_log_cursor;
 TB_MUST_USE tb_code tb_store_logs(tb_store *store, int64_t zone, const tb_log_filter *filter,
                                   bool descending, tb_log_cursor **ret_cursor, tb_error *err);
+/* Bytes of the blocks that are open, decompressed: what lies over one moment of the answer. */
+size_t tb_log_cursor_bytes(const tb_log_cursor *cursor);
 void tb_log_cursor_free(tb_log_cursor *cursor); /* NULL is fine */
 typedef enum tb_log_step {
     TB_LOG_END,

@@ -19,7 +19,7 @@ void logs_free(log_answer *a)
 {
     if (!a) return;
     tb_log_cursor_free(a->cursor);
-    if (a->store) worker_take_back(a->worker, a->account, a->store);
+    if (a->store) worker_take_back(a->worker, a->account, a->held, a->store);
     tb_buf_release(&a->first);
     free(a);
 }
@@ -222,15 +222,31 @@ static tb_code start(request *r, log_answer *a, tb_error *err)
     return code ? code : steps(a, &a->first, FIRST_MAX, FIRST_TURNS, err);
 }
 
+static bool is_whole(const log_answer *a)
+{
+    return a->ended && a->first.len <= 2 * FIRST_MAX;
+}
+
+/* What a stream holds is known once it has begun. */
+static tb_code hold(request *r, log_answer *a, tb_error *err)
+{
+    const size_t bytes = is_whole(a) ? 0 : tb_log_cursor_bytes(a->cursor);
+    tb_code code = bytes ? places_hold(r->worker->server->places, a->account, bytes, err) : TB_OK;
+    if (!code) a->held = bytes;
+    return code;
+}
+
 void logs_answer(request *r, log_answer *a)
 {
     tb_error err;
-    if (start(r, a, &err) != TB_OK) {
+    tb_code code = start(r, a, &err);
+    if (!code) code = hold(r, a, &err);
+    if (code) {
         request_fail_as(r, &err);
         logs_free(a);
         return;
     }
-    if (a->ended && a->first.len <= 2 * FIRST_MAX) {
+    if (is_whole(a)) {
         tb_buf_add(request_text(r), a->first.data, a->first.len);
         request_answer_text(r, 200, a->content_type);
         logs_free(a);

@@ -30,6 +30,7 @@ typedef struct log_answer {
     /* logs.c's own: */
     worker *worker;
     tb_store *store;
+    size_t held; /* by the place that the store took */
     tb_log_cursor *cursor;
     tb_buf first; /* what was made before sending began */
     bool first_sent, ended;

@@ -105,13 +105,13 @@ tb_code worker_lend_reader(worker *w, int64_t account, tb_store **ret_store, tb_
         w->idle_reader[i] = NULL;
     }
     if (!*ret_store) code = tb_store_open(s->options.db, &options, ret_store, err);
-    if (code) places_give(s->places, account);
+    if (code) places_give(s->places, account, 0);
     return code;
 }
 
-void worker_take_back(worker *w, int64_t account, tb_store *store)
+void worker_take_back(worker *w, int64_t account, size_t bytes, tb_store *store)
 {
-    places_give(w->server->places, account);
+    places_give(w->server->places, account, bytes);
     tb_store_read_end(store);
     for (int i = 0; i < WORKER_IDLE_READERS; i++) {
         if (w->idle_reader[i]) continue;

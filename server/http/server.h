@@ -113,7 +113,8 @@ typedef struct server {
  * alone. TB_E_RATE_LIMITED: too many at once. */
 TB_MUST_USE tb_code worker_lend_reader(worker *w, int64_t account, tb_store **ret_store,
                                        tb_error *err);
-void worker_take_back(worker *w, int64_t account, tb_store *store);
+/* bytes: what its place holds (places_hold), or 0. */
+void worker_take_back(worker *w, int64_t account, size_t bytes, tb_store *store);
 
 /* Opens the store and the sockets. The exit status of a failure is tb_code_exit of the code. */
 TB_MUST_USE tb_code server_open(const server_options *options, const route *routes,

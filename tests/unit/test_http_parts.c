@@ -399,12 +399,31 @@ START_TEST(an_account_has_its_share_of_places)
     }
     ck_assert_int_eq(places_take(p, 99, &err), TB_E_RATE_LIMITED);
     ck_assert_str_eq(err.message, "Too many answers are being read at once.");
-    places_give(p, 2);
+    places_give(p, 2, 0);
     ck_assert_int_eq(places_take(p, 1, &err), TB_E_RATE_LIMITED);
     ck_assert_ptr_nonnull(strstr(err.message, "of this account"));
     ck_assert_int_eq(places_take(p, 99, &err), TB_OK);
     places_free(p);
     places_free(NULL);
+}
+END_TEST
+
+START_TEST(an_accounts_answers_hold_so_much_memory_and_one_alone_any)
+{
+    places *p = places_new();
+    tb_error err;
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(places_take(p, 7, &err), TB_OK);
+    ck_assert_int_eq(places_hold(p, 7, 2 * PLACES_BYTES, &err), TB_OK);
+    ck_assert_int_eq(places_hold(p, 7, 1, &err), TB_E_RATE_LIMITED);
+    ck_assert_int_eq(places_take(p, 8, &err), TB_OK);
+    ck_assert_int_eq(places_hold(p, 8, PLACES_BYTES, &err), TB_OK);
+    places_give(p, 7, 2 * PLACES_BYTES);
+    ck_assert_int_eq(places_hold(p, 7, PLACES_BYTES - 5, &err), TB_OK);
+    ck_assert_int_eq(places_hold(p, 7, 6, &err), TB_E_RATE_LIMITED);
+    ck_assert_int_eq(places_hold(p, 7, SIZE_MAX, &err), TB_E_RATE_LIMITED);
+    ck_assert_int_eq(places_hold(p, 7, 5, &err), TB_OK);
+    places_free(p);
 }
 END_TEST
 
@@ -447,6 +466,7 @@ int main(void)
     tcase_add_test(tc, a_connection_that_the_library_lost_is_noticed);
     tcase_add_test(tc, a_stream_s_client_must_keep_reading);
     tcase_add_test(tc, an_account_has_its_share_of_places);
+    tcase_add_test(tc, an_accounts_answers_hold_so_much_memory_and_one_alone_any);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
