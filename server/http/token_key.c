@@ -69,6 +69,9 @@ static tb_code wrong_half(const token_key *k, const char *path, token_use use, b
     if (there)
         return refuse(err, path, "holds a private key; tokens are checked with the public one: "
                                  "openssl pkey -in FILE -pubout -out OTHER");
+    if (use == TOKEN_CHECKS && strstr((const char *)k->bytes, "BEGIN CERTIFICATE"))
+        return refuse(err, path, "holds a certificate. Its key: openssl x509 -in FILE -noout "
+                                 "-pubkey");
     return refuse(err, path, use == TOKEN_SIGNS ? "not a private key in PEM form."
                                                 : "not a public key in PEM form.");
 }

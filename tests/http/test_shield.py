@@ -132,9 +132,13 @@ class Pages(Shield):
     def test_a_token_outlives_the_server(self):
         token = self.page(f"42/{TODAY}")["continuationToken"]
         page = self.page(f"42/{TODAY}/{token}")
-        self.server.stop()
-        self.server.start()
-        self.assertEqual(self.page(f"42/{TODAY}/{token}"), page)
+        copy = self.server.path / "copy.db"
+        run("backup", "--db", self.server.db, "--to", copy)
+        for db in (self.server.db, copy, self.server.db):
+            self.server.stop()
+            self.server.db = db
+            self.server.start()
+            self.assertEqual(self.page(f"42/{TODAY}/{token}"), page)
 
     def no_page(self, path, status, key, who="user"):
         page = self.page(path, who, status)

@@ -47,6 +47,8 @@ class Keys:
             openssl("genpkey", "-algorithm", options[0], "-pkeyopt", options[1], "-out",
                     self.path / name)
             openssl("pkey", "-in", self.path / name, "-pubout", "-out", self.path / f"{name}.pub")
+        openssl("req", "-x509", "-new", "-key", self.path / "rsa", "-subj", "/CN=x", "-out",
+                self.path / "certificate")
         openssl("pkey", "-in", self.path / "rsa", "-aes128", "-passout", "pass:x", "-out",
                 self.path / "locked")
         for name, text in (("secret", b"s" * 32 + b"\n"), ("short", b"s" * 31 + b"\n"),
@@ -241,6 +243,7 @@ class Files(unittest.TestCase):
             (self.serve, "ec.pub", "RS256", "RS256 takes an RSA key of at least 2048 bits."),
             (self.serve, "weak.pub", "RS256", "RS256 takes an RSA key of at least 2048 bits."),
             (self.serve, "p384.pub", "ES256", "ES256 takes a key on the curve P-256."),
+            (self.serve, "certificate", "RS256", "openssl x509 -in FILE -noout -pubkey"),
             (self.serve, "half", "ES256", "not a public key in PEM form."),
             (self.serve, "rsa.pub", "HS256", "no secret for HS256"),
             (self.serve, "short", "HS256", "a secret has at least 32 bytes."),
