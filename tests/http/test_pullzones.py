@@ -97,7 +97,6 @@ class PullZones(Case):
                 wire.fill()
         self.assertEqual(len(self.zones(key="3")), MANY)
 
-    # holds: pullzone.search
     def test_settings_of_megabytes_are_streamed_piece_by_piece(self):
         """More than an answer's buffer holds, as a list and as a page; nothing is lost or cut."""
         server = Server(log=None)
@@ -122,6 +121,7 @@ class PullZones(Case):
         finally:
             server.close()
 
+    # holds: pullzone.search
     def test_search_looks_at_names_and_hostnames(self):
         for text, ids in (("STATIC", [102]), ("acme", [101, 102]), ("www.ACME", [102]),
                           ("b.example", [102]), ("acme-video.b-cdn.net", [101]), ("%25", []),
