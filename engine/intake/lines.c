@@ -13,6 +13,8 @@ void tb__line_take(const tb_log_layout *layout, const char *line, size_t len, tb
                               ? tb__combined_line(layout, line, len, hit, reject)
                               : tb__pipe_line(layout, line, len, hit, reject);
     if (accepted) {
+        if (out->spans)
+            out->spans[out->n_hits] = (tb_span){.line = line, .len = (uint32_t)len};
         out->n_hits++;
         return;
     }

@@ -283,6 +283,17 @@ TB__INLINE bool plain_line(const char *base, unsigned start, unsigned end, const
     return hit->bytes <= TB_HIT_BYTES_MAX && zone != 0;
 }
 
+/* The same for who keeps lines: `end` is where the line does, less its CR. */
+TB__INLINE void note_span(tb_span *span, const char *base, unsigned start, unsigned end,
+                          const uint16_t *p, unsigned pipes)
+{
+    span->line = base + start;
+    span->len = end - start - (base[end - 1] == '\r');
+    span->pipes = (uint16_t)pipes;
+    for (unsigned i = 0; i < TB_SPAN_PIPES; i++) /* those of the next line mean nothing */
+        span->at[i] = (uint16_t)(p[i] - start);
+}
+
 /* Reads the window's whole lines and returns the bytes they take. */
 TB__INLINE size_t take_lines(const tb_log_layout *layout, const char *base, const marks *m,
                              const clock_window *window, tb_intake *out)
@@ -296,6 +307,8 @@ TB__INLINE size_t take_lines(const tb_log_layout *layout, const char *base, cons
                 plain_line(base, start, end, pipe, window, &out->hits[out->n_hits], &pipes) &&
                     !m->nul,
                 1)) {
+            if (out->spans)
+                note_span(&out->spans[out->n_hits], base, start, end, pipe, pipes);
             out->n_hits++;
             pipe += pipes;
         } else {

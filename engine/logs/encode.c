@@ -6,7 +6,7 @@
  * looked up by their hash in a small table for each column; a column whose texts hardly repeat gives
  * its dictionary up and keeps one entry a row. */
 #include "base/hash.h"
-#include "logs/format.h"
+#include "logs/record.h"
 
 #include <stdlib.h>
 #include <zstd.h>
@@ -27,10 +27,12 @@ typedef struct texts {
     uint64_t key[TB_LOGBLOCK_LINES];
     tb_text entry[TB_LOGBLOCK_LINES];
     uint16_t code[TB_LOGBLOCK_LINES]; /* the row's entry */
+    uint16_t word[TB_LOGBLOCK_LINES]; /* the entry's; 0: it is none */
     size_t n, mask;
     uint64_t last;      /* key of the row before, and its entry + 1: rows often agree */
     uint16_t last_code; /* 0: there is none */
-    bool any; /* some row has text */
+    uint16_t none; /* the entry + 1 of the empty word; 0: there is none */
+    bool any;      /* some row has text */
 } texts;
 
 /* A BINARY column in the making. */
@@ -50,6 +52,7 @@ typedef struct numbers {
 struct tb_logpack {
     ZSTD_CCtx *zstd;
     uint64_t key[TB_LOGBLOCK_LINES], spare[TB_LOGBLOCK_LINES]; /* time, place */
+    int64_t times[TB_LOGBLOCK_LINES];
     texts *text[TB__LOG_COUNT];
     binaries *binary[TB__LOG_COUNT];
     numbers *number[TB__LOG_COUNT];
@@ -132,6 +135,26 @@ static void sort_keys(tb_logpack *pack, size_t n, uint64_t most)
     if (from != pack->key) memcpy(pack->key, from, n * sizeof *from);
 }
 
+/* Sorts keys that are nearly in order already, as a log's are, by moving each to its place; gives up
+ * where that takes more than MOVES steps a key. */
+#define MOVES 16
+static bool sort_nearly(uint64_t *key, size_t n)
+{
+    size_t left = n * MOVES;
+    for (size_t i = 1; i < n; i++) {
+        const uint64_t one = key[i];
+        size_t to = i;
+        while (to > 0 && key[to - 1] > one && left > 0) {
+            key[to] = key[to - 1];
+            to--;
+            left--;
+        }
+        key[to] = one;
+        if (left == 0) return false;
+    }
+    return true;
+}
+
 /* Keys in order; false: the times lie further apart than a key can hold. */
 static bool order(tb_logpack *pack, const int64_t *times, size_t n, tb_loginfo *info)
 {
@@ -146,7 +169,7 @@ static bool order(tb_logpack *pack, const int64_t *times, size_t n, tb_loginfo *
     if (__builtin_sub_overflow(info->last_ms, info->first_ms, &span) || span >> 48) return false;
     for (size_t i = 0; i < n; i++)
         pack->key[i] = (uint64_t)(times[i] - info->first_ms) << PLACE_BITS | i;
-    if (!sorted) sort_keys(pack, n, (uint64_t)span << PLACE_BITS);
+    if (!sorted && !sort_nearly(pack->key, n)) sort_keys(pack, n, (uint64_t)span << PLACE_BITS);
     return true;
 }
 
@@ -164,7 +187,7 @@ static void start_builders(tb_logpack *pack, size_t lines)
             memset(t->slot, 0, slots * sizeof *t->slot);
             t->mask = slots - 1;
             t->n = 0;
-            t->last_code = 0;
+            t->last_code = t->none = 0;
             t->any = false;
         }
         if (b) {
@@ -175,42 +198,31 @@ static void start_builders(tb_logpack *pack, size_t lines)
     }
 }
 
-/* What a text is known by: a short one by its bytes and length, with no doubt; a longer one by its
- * hash, whose top byte is LONG, and then by its bytes. */
-#define LONG (UINT64_C(0xff) << 56)
-
-static uint64_t key_of(tb_text text)
-{
-    const char *p = text.data;
-    const size_t len = text.len;
-    if (len > 7) return XXH3_64bits(p, len) | LONG;
-    uint64_t key = (uint64_t)len << 56;
-    if (len >= 4) {
-        uint32_t first, last; /* they overlap where both say the same */
-        memcpy(&first, p, 4);
-        memcpy(&last, p + len - 4, 4);
-        return key | first | (uint64_t)last << 8 * (len - 4);
-    }
-    for (size_t i = 0; i < len; i++)
-        key |= (uint64_t)(unsigned char)p[i] << 8 * i;
-    return key;
-}
-
 static bool is_entry(const texts *t, size_t e, uint64_t key, tb_text text)
 {
     if (t->key[e] != key) return false;
-    return key < LONG || (t->entry[e].len == text.len &&
-                          memcmp(t->entry[e].data, text.data, text.len) == 0);
+    return key < TB__KEY_LONG || (t->entry[e].len == text.len &&
+                                  memcmp(t->entry[e].data, text.data, text.len) == 0);
+}
+
+/* A new entry, the row's. */
+static void add_entry(texts *t, size_t row, tb_text text, uint64_t key, uint16_t word)
+{
+    t->any |= text.len > 0;
+    t->key[t->n] = key;
+    t->entry[t->n] = text;
+    t->word[t->n] = word;
+    t->code[row] = (uint16_t)t->n++;
 }
 
 static void add_text(texts *t, size_t row, tb_text text)
 {
-    const uint64_t key = key_of(text);
+    const uint64_t key = tb__text_key(text);
     if (t->last_code && key == t->last && is_entry(t, t->last_code - 1u, key, text)) {
         t->code[row] = (uint16_t)(t->last_code - 1);
         return;
     }
-    size_t at = key * UINT64_C(0x9E3779B97F4A7C15) >> 40 & t->mask;
+    size_t at = tb__key_place(key) & t->mask;
     t->last = key;
     for (; t->slot[at]; at = (at + 1) & t->mask) {
         if (!is_entry(t, t->slot[at] - 1u, key, text)) continue;
@@ -218,11 +230,21 @@ static void add_text(texts *t, size_t row, tb_text text)
         t->code[row] = (uint16_t)(t->last_code - 1);
         return;
     }
-    t->any |= text.len > 0;
-    t->key[t->n] = key;
-    t->entry[t->n] = text;
-    t->code[row] = (uint16_t)t->n;
-    t->slot[at] = t->last_code = (uint16_t)++t->n;
+    add_entry(t, row, text, key, 0);
+    t->slot[at] = t->last_code = (uint16_t)t->n;
+}
+
+/* A word knows its entry; the empty one is a word without a place. */
+static void add_word(texts *t, tb__words *words, size_t row, uint16_t word)
+{
+    uint16_t *code = word ? &words->code[word] : &t->none;
+    if (*code) {
+        t->code[row] = (uint16_t)(*code - 1);
+        return;
+    }
+    if (word) add_entry(t, row, tb__word_text(words, word), 0, word);
+    else add_entry(t, row, (tb_text){"", 0}, 0, 0);
+    *code = (uint16_t)t->n;
 }
 
 static void add_binary(binaries *b, size_t row, tb_text text, unsigned width,
@@ -265,6 +287,14 @@ static void add_number(numbers *v, size_t row, uint64_t value)
     v->any |= value != UINT64_MAX;
 }
 
+/* The same where most rows have none: those before the first are made up for. */
+static void add_rare(numbers *v, size_t row, uint64_t value)
+{
+    if (!v->any && value == UINT64_MAX) return;
+    if (!v->any) memset(v->value, 0, row * sizeof *v->value);
+    add_number(v, row, value);
+}
+
 static void add_line(tb_logpack *pack, size_t row, const tb_logline *line)
 {
 #define TB_X(name, kind, member) ADD_##kind(TB__LOG_##name, member)
@@ -276,6 +306,63 @@ static void add_line(tb_logpack *pack, size_t row, const tb_logline *line)
 #undef TB_X
     add_ip(pack->binary[TB__LOG_IP], row, line->ip);
     add_id(pack->binary[TB__LOG_ID], row, line->id);
+}
+
+/* The text at *p, which is moved behind it. */
+static tb_text take_text(const char **p)
+{
+    uint32_t len;
+    memcpy(&len, *p, sizeof len);
+    const tb_text text = {*p + sizeof len, len};
+    *p = text.data + len;
+    return text;
+}
+
+/* Its address and id; returns what follows their bytes. */
+static const char *add_binaries(tb_logpack *pack, size_t row, const tb__logrecord *r)
+{
+    const char *id = (const char *)(r + 1), *ip = id + (r->id == 16 ? 16 : 0);
+    const tb_text none = {"", 0};
+    if (r->id != TB__LOG_TEXT_WIDTH)
+        add_binary(pack->binary[TB__LOG_ID], row, none, r->id, (const uint8_t *)id);
+    if (r->ip == TB__LOG_TEXT_WIDTH) return ip;
+    add_binary(pack->binary[TB__LOG_IP], row, none, r->ip, (const uint8_t *)ip);
+    return ip + r->ip;
+}
+
+static void add_record(tb_logpack *pack, tb_logwords *words, size_t row, const tb__logrecord *r)
+{
+    const char *p = add_binaries(pack, row, r);
+    uint64_t body = UINT64_MAX;
+    if (r->body) {
+        memcpy(&body, p, sizeof body);
+        p += sizeof body;
+    }
+    add_number(pack->number[TB__LOG_BYTES], row, r->bytes);
+    add_rare(pack->number[TB__LOG_BODY], row, body);
+#define TB_X(name, member)                                                                         \
+    if (r->word[TB__LOG_TEXTED_##name] == TB__WORD_NONE)                                           \
+        add_text(pack->text[TB__LOG_##name], row, take_text(&p));                                  \
+    else                                                                                           \
+        add_word(pack->text[TB__LOG_##name], &words->of[TB__LOG_TEXTED_##name], row,               \
+                 r->word[TB__LOG_TEXTED_##name]);
+    TB__LOG_TEXTED(TB_X)
+#undef TB_X
+    if (r->ip == TB__LOG_TEXT_WIDTH)
+        add_binary(pack->binary[TB__LOG_IP], row, take_text(&p), r->ip, NULL);
+    if (r->id == TB__LOG_TEXT_WIDTH)
+        add_binary(pack->binary[TB__LOG_ID], row, take_text(&p), r->id, NULL);
+}
+
+/* The words are in no block any more. */
+static void leave_words(tb_logpack *pack, tb_logwords *words)
+{
+#define TB_X(name, member)                                                                         \
+    for (size_t e = 0; e < pack->text[TB__LOG_##name]->n; e++)                                     \
+        if (pack->text[TB__LOG_##name]->word[e])                                                   \
+            words->of[TB__LOG_TEXTED_##name].code[pack->text[TB__LOG_##name]->word[e]] = 0;
+    TB__LOG_TEXTED(TB_X)
+#undef TB_X
 }
 
 /* --- columns to bytes --- */
@@ -297,12 +384,19 @@ static void put_times(tb_logpack *pack, size_t n)
 /* `count` numbers of `width` bits, low bits first. */
 static void put_bits(tb_buf *out, const uint64_t *values, size_t count, unsigned width)
 {
-    uint8_t *from = (uint8_t *)tb_buf_room(out, count * width / 8 + 16);
-    if (!from) return;
-    memset(from, 0, count * width / 8 + 16);
-    for (size_t i = 0, bit = 0; i < count; i++, bit += width)
-        tb__put64(from + bit / 8, tb__get64(from + bit / 8) | values[i] << bit % 8);
-    out->len += (count * width + 7) / 8;
+    uint8_t *p = (uint8_t *)tb_buf_room(out, count * width / 8 + 16), *from = p;
+    uint64_t word = 0;
+    unsigned held = 0; /* bits of word, below 8 */
+    if (!p) return;
+    for (size_t i = 0; i < count; i++) {
+        word |= values[i] << held;
+        tb__put64(p, word);
+        held += width;
+        p += held / 8;
+        word = held < 64 ? word >> (held & ~7u) : 0; /* at most 64: width is at most 57, or 64 */
+        held &= 7;
+    }
+    out->len += (size_t)(p - from) + (held + 7) / 8;
 }
 
 static void put_numbers(tb_logpack *pack, const numbers *v, size_t n)
@@ -352,15 +446,16 @@ static void put_codes(tb_buf *out, const texts *t, size_t n)
     const unsigned width = tb__log_width(t->n);
     uint8_t *p = (uint8_t *)tb_buf_room(out, n * width / 8 + 16), *from = p;
     uint64_t word = 0;
-    unsigned held = 0;
+    unsigned held = 0; /* bits of word, below 8 */
     if (!p) return;
     for (size_t i = 0; i < n; i++) {
         word |= (uint64_t)t->code[i] << held;
+        tb__put64(p, word);
         held += width;
-        for (; held >= 32; held -= 32, word >>= 32, p += 4)
-            tb__put32(p, (uint32_t)word);
+        p += held / 8;
+        word >>= held & ~7u;
+        held &= 7;
     }
-    tb__put32(p, (uint32_t)word);
     out->len += (size_t)(p - from) + (held + 7) / 8;
 }
 
@@ -457,31 +552,65 @@ static void put_checksum(int64_t zone, size_t from, tb_buf *out)
     tb_buf_add(out, sum, sizeof sum);
 }
 
+/* The builders' lines as a block. */
+static tb_code put_block(tb_logpack *pack, const tb_loginfo *info, tb_buf *out, tb_error *err)
+{
+    const size_t from = out->len;
+    put_header(info, out);
+    pack->plain.failed = pack->codes.failed = false;
+    for (int c = 0; c < TB__LOG_COUNT; c++) {
+        put_column(pack, c, info->lines);
+        store_column(pack, c, from, out);
+    }
+    put_checksum(info->zone, from, out);
+    tb_code code = tb_buf_check(&pack->plain, err);
+    if (!code) code = tb_buf_check(&pack->codes, err);
+    if (!code) code = tb_buf_check(out, err);
+    if (code) out->len = from;
+    return code;
+}
+
+static tb_code start(tb_logpack *pack, const int64_t *times, size_t n, tb_loginfo *info,
+                     tb_error *err)
+{
+    if (n < 1 || n > TB_LOGBLOCK_LINES || !order(pack, times, n, info))
+        return tb_fail(err, TB_E_INTERNAL, NULL, "A block of request logs cannot hold its lines.");
+    start_builders(pack, n);
+    return TB_OK;
+}
+
+#define PLACE_OF(key) ((key) & (TB_LOGBLOCK_LINES - 1))
+
 tb_code tb_logpack_block(tb_logpack *pack, int64_t zone, const int64_t *times, size_t n,
                          tb_logline_fn line, void *ctx, tb_buf *out, tb_loginfo *ret_info,
                          tb_error *err)
 {
     tb_loginfo info = {.zone = zone, .lines = (uint32_t)n};
-    const size_t from = out->len;
-    if (n < 1 || n > TB_LOGBLOCK_LINES || !order(pack, times, n, &info))
-        return tb_fail(err, TB_E_INTERNAL, NULL, "A block of request logs cannot hold its lines.");
-    start_builders(pack, n);
+    tb_code code = start(pack, times, n, &info, err);
+    if (code) return code;
     for (size_t row = 0; row < n; row++) {
         tb_logline one;
-        line(ctx, pack->key[row] & (TB_LOGBLOCK_LINES - 1), &one);
+        line(ctx, PLACE_OF(pack->key[row]), &one);
         add_line(pack, row, &one);
     }
-    put_header(&info, out);
-    pack->plain.failed = pack->codes.failed = false;
-    for (int c = 0; c < TB__LOG_COUNT; c++) {
-        put_column(pack, c, n);
-        store_column(pack, c, from, out);
-    }
-    put_checksum(zone, from, out);
-    tb_code code = tb_buf_check(&pack->plain, err);
-    if (!code) code = tb_buf_check(&pack->codes, err);
-    if (!code) code = tb_buf_check(out, err);
-    if (code) out->len = from;
-    else *ret_info = info;
+    code = put_block(pack, &info, out, err);
+    if (!code) *ret_info = info;
+    return code;
+}
+
+tb_code tb_logpack_records(tb_logpack *pack, tb_logwords *words, int64_t zone,
+                           const void *const *records, size_t n, tb_buf *out,
+                           tb_loginfo *ret_info, tb_error *err)
+{
+    tb_loginfo info = {.zone = zone, .lines = (uint32_t)n};
+    for (size_t i = 0; i < n && i < TB_LOGBLOCK_LINES; i++)
+        pack->times[i] = ((const tb__logrecord *)records[i])->time_ms;
+    tb_code code = start(pack, pack->times, n, &info, err);
+    if (code) return code;
+    for (size_t row = 0; row < n; row++)
+        add_record(pack, words, row, records[PLACE_OF(pack->key[row])]);
+    leave_words(pack, words);
+    code = put_block(pack, &info, out, err);
+    if (!code) *ret_info = info;
     return code;
 }

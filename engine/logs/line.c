@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #endif
 
-#define PIPES      14
+#define PIPES      TB_SPAN_PIPES
 #define SCHEME_MAX 16
 
 static tb_text between(const char *from, const char *to)
@@ -105,29 +105,34 @@ static int64_t read_time(const char *from, const char *end)
                      tb__digits_value(tb__digits_before(end, 8)));
 }
 
-static void read_pipe(const char *line, size_t len, tb_logline *ret)
+/* All but the numbers of a line whose pipes are at p, 11 or 14 of them. */
+static void take_columns(const char *line, const char *end, const char *const p[PIPES],
+                         bool extended, tb_logline *ret)
 {
-    const char *p[PIPES];
-    const char *end = line + len;
-    bool extended = find_pipes(line, len, p) == PIPES;
-    *ret = (tb_logline){
-        .time_ms = read_time(p[1] + 1, p[2]),
-        .bytes = number(significant(between(p[2] + 1, p[3]))),
-        .body_bytes = UINT64_MAX,
-        .cache = or_absent(between(line, p[0])),
-        .status = between(p[0] + 1, p[1]),
-        .ip = or_absent(between(p[4] + 1, p[5])),
-        .referer = or_absent(between(p[5] + 1, p[6])),
-        .edge = between(p[7] + 1, p[8]),
-        .agent = or_absent(between(p[8] + 1, p[9])),
-        .id = or_absent(between(p[9] + 1, p[10])),
-        .country = or_absent(between(p[10] + 1, extended ? p[11] : end)),
-    };
+    ret->cache = or_absent(between(line, p[0]));
+    ret->status = between(p[0] + 1, p[1]);
+    ret->ip = or_absent(between(p[4] + 1, p[5]));
+    ret->referer = or_absent(between(p[5] + 1, p[6]));
     split_url(between(p[6] + 1, p[7]), ret);
+    ret->edge = between(p[7] + 1, p[8]);
+    ret->agent = or_absent(between(p[8] + 1, p[9]));
+    ret->id = or_absent(between(p[9] + 1, p[10]));
+    ret->country = or_absent(between(p[10] + 1, extended ? p[11] : end));
+    ret->body_bytes = UINT64_MAX;
+    ret->range = ret->authorization = (tb_text){line, 0};
     if (!extended) return;
     ret->body_bytes = number(between(p[11] + 1, p[12]));
     ret->range = or_absent(between(p[12] + 1, p[13]));
     ret->authorization = or_absent(between(p[13] + 1, end));
+}
+
+static void read_pipe(const char *line, size_t len, tb_logline *ret)
+{
+    const char *p[PIPES];
+    const bool extended = find_pipes(line, len, p) == PIPES;
+    take_columns(line, line + len, p, extended, ret);
+    ret->time_ms = read_time(p[1] + 1, p[2]);
+    ret->bytes = number(significant(between(p[2] + 1, p[3])));
 }
 
 /* "GET /path HTTP/1.1": what stands between the method and the version. */
@@ -169,6 +174,21 @@ void tb_logline_read(const tb_log_layout *layout, const char *line, size_t len,
     *ret_line = (tb_logline){.body_bytes = UINT64_MAX};
     if (layout->format == TB_FORMAT_COMBINED) read_combined(layout, line, len, ret_line);
     else read_pipe(line, len, ret_line);
+}
+
+void tb_logline_of(const tb_log_layout *layout, const tb_hit *hit, const tb_span *span,
+                   tb_logline *ret_line)
+{
+    const char *p[PIPES], *line = span->line;
+    if (!span->pipes) {
+        tb_logline_read(layout, line, span->len, ret_line);
+        return;
+    }
+    for (unsigned i = 0; i < span->pipes; i++)
+        p[i] = line + span->at[i];
+    take_columns(line, line + span->len, p, span->pipes == PIPES, ret_line);
+    ret_line->time_ms = read_time(p[1] + 1, p[2]);
+    ret_line->bytes = hit->bytes;
 }
 
 int64_t tb_logline_time(const tb_log_layout *layout, const char *line, size_t len)

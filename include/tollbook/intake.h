@@ -89,10 +89,21 @@ typedef struct tb_log_layout {
     uint8_t edge_len;
 } tb_log_layout;
 
-/* What one call read. hits and rejects are arrays of the caller's, each of at least `room`. */
+/* Where an accepted line and its columns lie in the input, for who wants more of it than is counted. */
+#define TB_SPAN_PIPES 14
+typedef struct tb_span {
+    const char *line;
+    uint32_t len;               /* without the line's end */
+    uint16_t pipes;             /* 11 or 14; 0: at[] says nothing, the line was read the long way */
+    uint16_t at[TB_SPAN_PIPES]; /* of each pipe, from the line's start */
+} tb_span;
+
+/* What one call read. hits and rejects are arrays of the caller's, each of at least `room`; so is
+ * spans, where it is not NULL: spans[i] is the line of hits[i]. */
 typedef struct tb_intake {
     tb_hit *hits;
     tb_reject *rejects;
+    tb_span *spans;
     size_t room;
     size_t n_hits, n_rejects; /* set by the call; their sum is the lines read */
 } tb_intake;

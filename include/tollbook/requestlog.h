@@ -40,6 +40,9 @@ typedef struct tb_logline {
  * where the URL has none; path is the rest of the URL. */
 void tb_logline_read(const tb_log_layout *layout, const char *line, size_t len,
                      tb_logline *ret_line);
+/* The same of a line whose span and hit tb_intake_lines has noted: its columns are found already. */
+void tb_logline_of(const tb_log_layout *layout, const tb_hit *hit, const tb_span *span,
+                   tb_logline *ret_line);
 /* Its time alone, ms. */
 int64_t tb_logline_time(const tb_log_layout *layout, const char *line, size_t len);
 
@@ -60,6 +63,34 @@ typedef struct tb_loginfo {
 TB_MUST_USE tb_code tb_logpack_block(tb_logpack *pack, int64_t zone, const int64_t *times, size_t n,
                                      tb_logline_fn line, void *ctx, tb_buf *out,
                                      tb_loginfo *ret_info, tb_error *err);
+
+/* --- waiting to be packed ---
+ *
+ * Who gathers lines of many zones keeps records of them: a line's columns, without the texts that
+ * repeat, which stay with the words. Records belong to the words that made them, and to one thread. */
+
+typedef struct tb_logwords tb_logwords;
+tb_logwords *tb_logwords_new(void); /* NULL: out of memory */
+void tb_logwords_free(tb_logwords *words);
+/* Starts anew: no record made so far is good any more. */
+void tb_logwords_forget(tb_logwords *words);
+/* A line's texts are looked up in three steps, each best taken for some lines before the next one:
+ * their keys; fetching what they lead to into the processor's cache (may be left out); the record. */
+typedef struct tb_logkeys {
+    uint64_t of[10];
+} tb_logkeys;
+void tb_logwords_keys(const tb_logwords *words, const tb_logline *line, tb_logkeys *ret_keys);
+void tb_logwords_fetch(const tb_logwords *words, const tb_logkeys *keys);
+size_t tb_logline_room(const tb_logline *line); /* most bytes that its record takes */
+/* Writes the line's record to `to`, which is aligned to 8 bytes and has its room; returns its size, a
+ * multiple of 8. */
+size_t tb_logwords_record(tb_logwords *words, const tb_logline *line, const tb_logkeys *keys,
+                          void *to);
+size_t tb_logrecord_size(const void *record);
+/* tb_logpack_block of n records. */
+TB_MUST_USE tb_code tb_logpack_records(tb_logpack *pack, tb_logwords *words, int64_t zone,
+                                       const void *const *records, size_t n, tb_buf *out,
+                                       tb_loginfo *ret_info, tb_error *err);
 
 /* --- filters --- */
 

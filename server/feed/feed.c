@@ -54,6 +54,10 @@ typedef struct feed_run {
     uint64_t segment_bytes;
     feed_keeper keeper; /* of raw lines; keeper.zones NULL: none are kept */
 
+    pthread_mutex_t writing; /* whose of the workers may use the store; `lock` is never waited for under
+                                it, nor it under `lock` */
+    bool open;               /* a transaction of ours is open; guarded by `writing` while workers run */
+
     pthread_mutex_t lock; /* of everything below while workers run */
     ending ended;
     tb_code code;
@@ -64,7 +68,6 @@ typedef struct feed_run {
     uint64_t lines; /* sum of counts */
     uint64_t progress_at;
 
-    bool open;           /* a transaction of ours is open */
     bool final_known;    /* the batch's last segment is in the store */
     uint64_t start;      /* where the running segment starts */
     uint64_t flushed_at; /* where the last flush was */
@@ -169,13 +172,39 @@ static ending next_block(feed_run *run, feed_worker *worker)
     return NOT_ENDED;
 }
 
-/* The last blocks of the part that has ended: each worker packs its own, outside the lock. */
+static tb_code begin(feed_run *run, tb_error *err)
+{
+    if (!run->own || run->open) return TB_OK;
+    tb_code code = tb_store_begin(run->store, err);
+    run->open = code == TB_OK;
+    return code;
+}
+
+/* Writes the worker's packed blocks into the transaction, while others go on parsing. */
+static tb_code write_logs(feed_run *run, feed_worker *worker, tb_error *err)
+{
+    pthread_mutex_lock(&run->writing);
+    tb_code code = begin(run, err);
+    if (code == TB_OK) code = feed_logs_store(worker->logs, run->store, err);
+    pthread_mutex_unlock(&run->writing);
+    return code;
+}
+
+/* The worker's block: parsed, and its packed lines written where they have become many. */
+static tb_code take_block(feed_run *run, feed_worker *worker, tb_error *err)
+{
+    tb_code code = feed_worker_parse(worker, run->options, err);
+    if (code || !worker->logs || !feed_logs_full(worker->logs)) return code;
+    return write_logs(run, worker, err);
+}
+
+/* The last lines of the part that has ended: each worker packs its own, outside the lock. */
 static void pack_logs(feed_run *run, feed_worker *worker)
 {
     tb_error err;
     if (!worker->logs || run->ended >= ENDED_BAD_LINE) return;
     pthread_mutex_unlock(&run->lock);
-    tb_code code = feed_logs_pack(worker->logs, &run->options->layout, &err);
+    tb_code code = feed_logs_pack(worker->logs, &err);
     pthread_mutex_lock(&run->lock);
     if (code == TB_OK) return;
     if (run->code == TB_OK) run->code = code, run->err = err;
@@ -193,7 +222,7 @@ static void *work(void *arg)
         end_segment(run, next_block(run, worker));
         if (run->ended != NOT_ENDED) break;
         pthread_mutex_unlock(&run->lock);
-        code = feed_worker_parse(worker, run->options, &err);
+        code = take_block(run, worker, &err);
         pthread_mutex_lock(&run->lock);
         block_done(run, worker, code, &err);
     }
@@ -216,14 +245,6 @@ static void run_workers(feed_run *run)
 }
 
 /* --- into the store --- */
-
-static tb_code begin(feed_run *run, tb_error *err)
-{
-    if (!run->own || run->open) return TB_OK;
-    tb_code code = tb_store_begin(run->store, err);
-    run->open = code == TB_OK;
-    return code;
-}
 
 static void roll_back(feed_run *run)
 {
@@ -714,7 +735,7 @@ static tb_code init_run(feed_run *run, size_t threads, tb_error *err)
                                     options->take_partial_line, err);
     if (code) return code;
     if (options->kind == TB_BATCH_LOG)
-        code = feed_keeper_init(&run->keeper, run->store, options->layout.now_ms, threads, err);
+        code = feed_keeper_init(&run->keeper, run->store, options, threads, err);
     if (code) return code;
     run->workers = calloc(threads, sizeof *run->workers);
     if (!run->workers) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
@@ -731,6 +752,7 @@ static tb_code init_run(feed_run *run, size_t threads, tb_error *err)
 static tb_code run_feed(feed_run *run, size_t threads, feed_report *ret_report, tb_error *err)
 {
     pthread_mutex_init(&run->lock, NULL);
+    pthread_mutex_init(&run->writing, NULL);
     tb_code code = init_run(run, threads, err);
     if (code == TB_OK) code = run_all(run, err);
     for (size_t i = 0; i < run->n_workers; i++)
@@ -739,6 +761,7 @@ static tb_code run_feed(feed_run *run, size_t threads, feed_report *ret_report, 
     free(run->counts);
     feed_reader_release(&run->reader);
     feed_source_close(run->source);
+    pthread_mutex_destroy(&run->writing);
     pthread_mutex_destroy(&run->lock);
     *ret_report = run->report;
     return code;

@@ -54,6 +54,8 @@ typedef struct feed_options {
     uint64_t segment_bytes; /* 0: the default */
     size_t max_groups;      /* 0: the default */
     size_t block_bytes;     /* 0: the default: what a worker reads at once */
+    size_t log_room;        /* 0: the default: bytes of request logs that may wait to be packed */
+    size_t log_packed;      /* 0: the default: packed bytes at which a worker writes its blocks */
     int64_t now_us;
     void (*progress)(void *ctx, const feed_progress *progress); /* may be NULL; seldom called */
     void *progress_ctx;

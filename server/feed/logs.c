@@ -1,43 +1,44 @@
 /* Gathering lines by zone, and packing them.
  *
- * A line is copied once, to the others of its zone, as the block that it came in is overwritten
- * by the next. A zone's lines are packed when they fill a block; when all together take the room there
- * is, those of the zones that have most; and all at the end of a segment. Packed blocks wait for the segment's
- * transaction; when they too have become many, the worker says that it is full, and its segment
- * ends. So memory is bounded whatever the log. */
+ * A line is taken apart while it is in the cache, as the block that it came in is overwritten by the
+ * next, and becomes a record (requestlog.h) beside the others of its zone. A zone's records are packed
+ * when they fill a block; when all together take the room there is, those of the zones that have
+ * most; and all at the end of a segment. Packed blocks wait for the segment's transaction; when they
+ * too have become many the worker says that it is full, and they are written. So memory is bounded
+ * whatever the log. */
 #include "feed/logs.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define ROOM_ALL   ((size_t)128 << 20) /* gathered lines of all workers together */
-#define PACKED_MAX ((size_t)64 << 20)  /* packed blocks of a worker: its segment ends */
+#define PACKED_MAX ((size_t)8 << 20)  /* packed blocks of a worker: they are written */
 #define HOUR_MS    INT64_C(3600000)
-#define AHEAD      1024 /* bytes read ahead while lines are listed */
+#define SLAB       ((size_t)2 << 20)
+#define SLAB_FIRST ((size_t)128 << 10)
+#define SLABS_MAX  (ROOM_ALL / SLAB + 8)
+#define GROUP      32
+#define AHEAD      512 /* bytes read ahead while records are listed */
 
-/* A line in a zone's memory is its head, then its text. */
-typedef struct head {
-    int64_t time_ms;
-    uint32_t len;
-} head;
-
-/* A zone's memory is a list of chunks, which are used again: a small one first, for most zones have
- * few lines, then larger ones; a line that fits none has one of its own. */
-enum { SMALL, LARGE, SIZES };
-static const size_t sizes[SIZES] = {4096, 32768};
-
+/* A zone's memory is a list of chunks, which are used again; a record that fits none has one of its
+ * own. */
 typedef struct chunk {
     struct chunk *next;
     size_t len, cap;
-    char bytes[];
+    char bytes[]; /* records */
 } chunk;
+
+#define CHUNK     ((size_t)4096) /* with its head */
+#define CHUNK_CAP (CHUNK - sizeof(chunk))
 
 typedef struct gathered {
     int64_t zone;
     chunk *first, *last;
-    size_t bytes; /* of its lines */
+    char *at;     /* where its next record goes, in the last chunk; NULL: it has none */
+    size_t left;  /* bytes there; the last chunk's own len is not kept */
+    size_t bytes; /* of its records */
     uint32_t lines;
-    bool extended;
 } gathered;
 
 typedef struct packed {
@@ -48,18 +49,17 @@ typedef struct packed {
 struct feed_logs {
     const feed_keeper *keeper;
     tb_logpack *pack;
+    tb_logwords *words;
     gathered *zones;    /* by tb_logged.number */
     uint32_t *touched;  /* numbers of the zones that hold memory */
     size_t n_touched, used; /* used: bytes of their memory */
-    chunk *spare[SIZES];
+    chunk *spare;
+    char *slabs[SLABS_MAX], *slab_at; /* the newest one's rest */
+    size_t n_slabs, slab_left;
     packed *list;
     size_t n_list, cap_list;
     tb_buf blocks;
-    int64_t times[TB_LOGBLOCK_LINES];
-    const char *line[TB_LOGBLOCK_LINES]; /* of the zone being packed */
-    uint32_t line_len[TB_LOGBLOCK_LINES];
-    const tb_log_layout *layout;
-    bool extended;
+    const void *record[TB_LOGBLOCK_LINES]; /* of the zone being packed */
 };
 
 static tb_code no_memory(tb_error *err)
@@ -67,14 +67,17 @@ static tb_code no_memory(tb_error *err)
     return tb_fail(err, TB_E_NOMEM, NULL, NULL);
 }
 
-tb_code feed_keeper_init(feed_keeper *keeper, tb_store *store, int64_t now_ms, size_t workers,
-                         tb_error *err)
+tb_code feed_keeper_init(feed_keeper *keeper, tb_store *store, const feed_options *options,
+                         size_t workers, tb_error *err)
 {
+    const size_t room = options->log_room ? options->log_room : ROOM_ALL;
     int64_t oldest;
-    if (__builtin_sub_overflow(now_ms, TB_LOG_KEPT_MS, &oldest) || oldest < 0) oldest = 0;
+    if (__builtin_sub_overflow(options->layout.now_ms, TB_LOG_KEPT_MS, &oldest) || oldest < 0)
+        oldest = 0;
     oldest /= HOUR_MS;
     keeper->oldest_hour = oldest > INT32_MAX ? INT32_MAX : (int32_t)oldest;
-    keeper->room = ROOM_ALL / workers;
+    keeper->room = (room < ROOM_ALL ? room : ROOM_ALL) / workers;
+    keeper->packed = options->log_packed ? options->log_packed : PACKED_MAX;
     return tb_store_logged_zones(store, &keeper->zones, err);
 }
 
@@ -86,25 +89,48 @@ feed_logs *feed_logs_new(const feed_keeper *keeper)
     l->keeper = keeper;
     tb_buf_init(&l->blocks, PACKED_MAX + 2 * TB_LOGBLOCK_MAX + ROOM_ALL, NULL);
     l->pack = tb_logpack_new();
+    l->words = tb_logwords_new();
     l->zones = calloc(n, sizeof *l->zones);
     l->touched = calloc(n, sizeof *l->touched);
-    if (l->pack && l->zones && l->touched) return l;
+    if (l->pack && l->words && l->zones && l->touched) return l;
     feed_logs_free(l);
     return NULL;
 }
 
 /* --- chunks --- */
 
-static chunk *take_chunk(feed_logs *l, int size, size_t need)
+/* Chunks are cut from slabs and go back with them all. The first slab is small, for a batch may be;
+ * the others are what a processor can address as one page, for chunks are written and read in no
+ * order. */
+static void *cut(feed_logs *l)
 {
-    const size_t cap = need > sizes[size] ? need : sizes[size];
-    chunk *c = cap == sizes[size] ? l->spare[size] : NULL;
-    if (c) l->spare[size] = c->next;
-    else c = malloc(sizeof *c + cap);
+    if (l->slab_left == 0) {
+        const size_t size = l->n_slabs ? SLAB : SLAB_FIRST;
+        char *slab = l->n_slabs < SLABS_MAX ? aligned_alloc(size, size) : NULL;
+        if (!slab) return NULL;
+        if (size == SLAB) (void)madvise(slab, SLAB, MADV_HUGEPAGE); /* or not: it is only slower */
+        l->slabs[l->n_slabs++] = l->slab_at = slab;
+        l->slab_left = size;
+    }
+    void *at = l->slab_at;
+    l->slab_at += CHUNK;
+    l->slab_left -= CHUNK;
+    return at;
+}
+
+static chunk *take_chunk(feed_logs *l, size_t need)
+{
+    const size_t cap = need > CHUNK_CAP ? need : CHUNK_CAP;
+    chunk *c;
+    if (cap > CHUNK_CAP) {
+        c = malloc(sizeof *c + cap);
+    } else if ((c = l->spare) != NULL) {
+        l->spare = c->next;
+    } else {
+        c = cut(l);
+    }
     if (!c) return NULL;
-    c->next = NULL;
-    c->len = 0;
-    c->cap = cap;
+    *c = (chunk){.cap = cap};
     l->used += cap;
     return c;
 }
@@ -115,18 +141,22 @@ static void give_up(feed_logs *l, gathered *g)
     for (chunk *c = g->first, *next; c; c = next) {
         next = c->next;
         l->used -= c->cap;
-        int size = 0;
-        while (size < SIZES && sizes[size] != c->cap)
-            size++;
-        if (size == SIZES) {
+        if (c->cap > CHUNK_CAP) {
             free(c);
             continue;
         }
-        c->next = l->spare[size];
-        l->spare[size] = c;
+        c->next = l->spare;
+        l->spare = c;
     }
     g->first = g->last = NULL;
-    g->bytes = g->lines = 0;
+    g->at = NULL;
+    g->bytes = g->left = g->lines = 0;
+}
+
+static void drop_packed(feed_logs *l)
+{
+    l->n_list = l->blocks.len = 0;
+    l->blocks.failed = false;
 }
 
 void feed_logs_clear(feed_logs *l)
@@ -135,20 +165,20 @@ void feed_logs_clear(feed_logs *l)
         give_up(l, &l->zones[l->touched[i]]);
         l->zones[l->touched[i]] = (gathered){0};
     }
-    l->n_touched = l->n_list = l->blocks.len = 0;
-    l->blocks.failed = false;
+    tb_logwords_forget(l->words);
+    l->n_touched = 0;
+    drop_packed(l);
 }
 
 void feed_logs_free(feed_logs *l)
 {
     if (!l) return;
-    feed_logs_clear(l);
-    for (int i = 0; i < SIZES; i++)
-        for (chunk *c = l->spare[i], *next; c; c = next) {
-            next = c->next;
-            free(c);
-        }
+    for (size_t i = 0; i < l->n_touched; i++)
+        give_up(l, &l->zones[l->touched[i]]);
+    for (size_t i = 0; i < l->n_slabs; i++)
+        free(l->slabs[i]);
     tb_logpack_free(l->pack);
+    tb_logwords_free(l->words);
     tb_buf_release(&l->blocks);
     free(l->zones);
     free(l->touched);
@@ -158,19 +188,10 @@ void feed_logs_free(feed_logs *l)
 
 bool feed_logs_full(const feed_logs *l)
 {
-    return l->blocks.len >= PACKED_MAX;
+    return l->blocks.len >= l->keeper->packed;
 }
 
 /* --- packing --- */
-
-static void line_of(void *ctx, size_t i, tb_logline *ret_line)
-{
-    const feed_logs *l = ctx;
-    tb_logline_read(l->layout, l->line[i], l->line_len[i], ret_line);
-    if (l->extended) return;
-    ret_line->body_bytes = UINT64_MAX; /* what the zone does not log is not kept */
-    ret_line->range.len = ret_line->authorization.len = 0;
-}
 
 static tb_code note_block(feed_logs *l, const tb_loginfo *info, size_t at, tb_error *err)
 {
@@ -185,37 +206,31 @@ static tb_code note_block(feed_logs *l, const tb_loginfo *info, size_t at, tb_er
     return TB_OK;
 }
 
-static tb_code pack_zone(feed_logs *l, const tb_log_layout *layout, gathered *g, tb_error *err)
+static tb_code pack_zone(feed_logs *l, gathered *g, tb_error *err)
 {
     tb_loginfo info;
     size_t n = 0;
     if (!g->lines) return TB_OK;
-    l->layout = layout;
-    l->extended = g->extended;
+    g->last->len = (size_t)(g->at - g->last->bytes);
     for (const chunk *c = g->first; c; c = c->next)
         for (size_t at = 0; at < c->len; n++) {
-            head h;
-            memcpy(&h, c->bytes + at, sizeof h);
-            __builtin_prefetch(c->bytes + at + AHEAD); /* long out of the cache */
-            __builtin_prefetch(c->bytes + at + AHEAD + 64);
-            __builtin_prefetch(c->bytes + at + AHEAD + 128);
-            __builtin_prefetch(c->bytes + at + AHEAD + 192);
-            __builtin_prefetch(c->bytes + at + AHEAD + 256);
-            l->times[n] = h.time_ms;
-            l->line[n] = c->bytes + at + sizeof h;
-            l->line_len[n] = h.len;
-            at += sizeof h + h.len;
+            const char *ahead = c->bytes + at + AHEAD; /* long out of the cache */
+            if (at + AHEAD > c->len && c->next) ahead = c->next->bytes + (at + AHEAD - c->len);
+            __builtin_prefetch(ahead);
+            __builtin_prefetch(ahead + 64);
+            l->record[n] = c->bytes + at;
+            at += tb_logrecord_size(l->record[n]);
         }
     const size_t at = l->blocks.len;
-    tb_code code = tb_logpack_block(l->pack, g->zone, l->times, n, line_of, l, &l->blocks, &info,
-                                    err);
+    tb_code code = tb_logpack_records(l->pack, l->words, g->zone, l->record, n, &l->blocks, &info,
+                                      err);
     if (!code) code = note_block(l, &info, at, err);
     give_up(l, g);
     return code;
 }
 
 /* Packs the zones that have gathered at least so many bytes. */
-static tb_code pack_from(feed_logs *l, const tb_log_layout *layout, size_t least, tb_error *err)
+static tb_code pack_from(feed_logs *l, size_t least, tb_error *err)
 {
     size_t kept = 0;
     tb_code code = TB_OK;
@@ -225,26 +240,28 @@ static tb_code pack_from(feed_logs *l, const tb_log_layout *layout, size_t least
             l->touched[kept++] = l->touched[i];
             continue;
         }
-        code = pack_zone(l, layout, g, err);
+        code = pack_zone(l, g, err);
         if (!code) *g = (gathered){0};
     }
     if (!code) l->n_touched = kept;
     return code;
 }
 
-tb_code feed_logs_pack(feed_logs *l, const tb_log_layout *layout, tb_error *err)
+tb_code feed_logs_pack(feed_logs *l, tb_error *err)
 {
-    return pack_from(l, layout, 0, err);
+    tb_code code = pack_from(l, 0, err);
+    if (!code) tb_logwords_forget(l->words);
+    return code;
 }
 
 /* Makes room: zones with more than their share are packed, which are few and hold most of it; the
  * others go on gathering, so that their blocks are not small ones. */
-static tb_code pack_large(feed_logs *l, const tb_log_layout *layout, tb_error *err)
+static tb_code pack_large(feed_logs *l, tb_error *err)
 {
     size_t sum = 0;
     for (size_t i = 0; i < l->n_touched; i++)
         sum += l->zones[l->touched[i]].bytes;
-    return pack_from(l, layout, sum / l->n_touched, err);
+    return pack_from(l, sum / l->n_touched, err);
 }
 
 /* --- gathering --- */
@@ -253,60 +270,95 @@ static tb_code pack_large(feed_logs *l, const tb_log_layout *layout, tb_error *e
 static tb_code make_room(feed_logs *l, const tb_logged *zone, gathered *g, size_t need,
                          tb_error *err)
 {
-    chunk *c = take_chunk(l, g->first ? LARGE : SMALL, need);
+    chunk *c = take_chunk(l, need);
     if (!c) return no_memory(err);
     if (g->zone != zone->zone) { /* its first line since all were packed */
         l->touched[l->n_touched++] = zone->number;
         g->zone = zone->zone;
-        g->extended = zone->extended;
     }
-    if (g->first) g->last->next = c;
-    else g->first = c;
+    if (g->first) {
+        g->last->len = (size_t)(g->at - g->last->bytes);
+        g->last->next = c;
+    } else {
+        g->first = c;
+    }
     g->last = c;
+    g->at = c->bytes;
+    g->left = c->cap;
     return TB_OK;
 }
 
-static tb_code gather(feed_logs *l, const tb_log_layout *layout, const tb_logged *zone,
-                      const char *line, size_t len, tb_error *err)
+/* A line on its way to its zone. */
+typedef struct coming {
+    const tb_logged *zone; /* NULL: it is not kept */
+    tb_logline line;
+    tb_logkeys keys;
+} coming;
+
+static tb_code gather(feed_logs *l, const coming *c, tb_error *err)
 {
-    gathered *g = &l->zones[zone->number];
-    const head h = {tb_logline_time(layout, line, len), (uint32_t)len};
-    const size_t need = sizeof h + len;
-    tb_code code = TB_OK;
-    if (!g->last || need > g->last->cap - g->last->len) code = make_room(l, zone, g, need, err);
-    if (code) return code;
-    char *to = g->last->bytes + g->last->len;
-    memcpy(to, &h, sizeof h);
-    memcpy(to + sizeof h, line, len);
-    g->last->len += need;
-    g->bytes += need;
+    gathered *g = &l->zones[c->zone->number];
+    const size_t need = tb_logline_room(&c->line);
+    if (need > g->left) {
+        tb_code code = make_room(l, c->zone, g, need, err);
+        if (code) return code;
+    }
+    const size_t size = tb_logwords_record(l->words, &c->line, &c->keys, g->at);
+    g->at += size;
+    g->left -= size;
+    g->bytes += size;
     g->lines++;
-    if (g->lines == TB_LOGBLOCK_LINES || g->bytes >= TB_LOGBLOCK_TEXT)
-        return pack_zone(l, layout, g, err);
-    return l->used > l->keeper->room ? pack_large(l, layout, err) : TB_OK;
+    if (g->lines == TB_LOGBLOCK_LINES || g->bytes >= TB_LOGBLOCK_TEXT) return pack_zone(l, g, err);
+    return l->used > l->keeper->room ? pack_large(l, err) : TB_OK;
 }
 
-tb_code feed_logs_take(feed_logs *l, const tb_log_layout *layout, const char *bytes, size_t len,
-                       const tb_intake *got, tb_error *err)
+/* Whose the line is. Where the zone's next record will be, long out of the cache, is fetched. */
+static void find_zone(const feed_logs *l, const tb_hit *hit, coming *c)
 {
-    const char *p = bytes, *stop = bytes + len;
-    size_t rejects = 0;
+    c->zone = NULL;
+    if (hit->hour >= l->keeper->oldest_hour) c->zone = tb_logged_find(l->keeper->zones, hit->zone);
+    const gathered *g = c->zone ? &l->zones[c->zone->number] : NULL;
+    if (!g || !g->at) return;
+    __builtin_prefetch(g->at, 1);
+    __builtin_prefetch(g->at + 64, 1);
+    __builtin_prefetch(g->at + 128, 1);
+}
+
+static void take_apart(const feed_logs *l, const tb_log_layout *layout, const tb_hit *hit,
+                       const tb_span *span, coming *c)
+{
+    tb_logline_of(layout, hit, span, &c->line);
+    if (!c->zone->extended) { /* what the zone does not log is not kept */
+        c->line.body_bytes = UINT64_MAX;
+        c->line.range.len = c->line.authorization.len = 0;
+    }
+    tb_logwords_keys(l->words, &c->line, &c->keys);
+}
+
+/* Some lines go step by step together, so that what one waits for comes while others are seen to. */
+static tb_code take_group(feed_logs *l, const tb_log_layout *layout, const tb_hit *hits,
+                          const tb_span *spans, size_t n, tb_error *err)
+{
+    coming group[GROUP];
     tb_code code = TB_OK;
-    for (size_t i = 0; i < got->n_hits && !code && p < stop; p++) {
-        const char *end = memchr(p, '\n', (size_t)(stop - p));
-        if (!end) end = stop;
-        const size_t line = i + rejects + 1;
-        if (rejects < got->n_rejects && got->rejects[rejects].line == line) {
-            rejects++;
-        } else {
-            const tb_hit *hit = &got->hits[i++];
-            const tb_logged *zone = hit->hour >= l->keeper->oldest_hour
-                                        ? tb_logged_find(l->keeper->zones, hit->zone)
-                                        : NULL;
-            const size_t n = (size_t)(end - p);
-            if (zone) code = gather(l, layout, zone, p, n - (n > 0 && end[-1] == '\r'), err);
-        }
-        p = end;
+    for (size_t i = 0; i < n; i++)
+        find_zone(l, &hits[i], &group[i]);
+    for (size_t i = 0; i < n; i++)
+        if (group[i].zone) take_apart(l, layout, &hits[i], &spans[i], &group[i]);
+    for (size_t i = 0; i < n; i++)
+        if (group[i].zone) tb_logwords_fetch(l->words, &group[i].keys);
+    for (size_t i = 0; i < n && !code; i++)
+        if (group[i].zone) code = gather(l, &group[i], err);
+    return code;
+}
+
+tb_code feed_logs_take(feed_logs *l, const tb_log_layout *layout, const tb_intake *got,
+                       tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t at = 0, n; at < got->n_hits && !code; at += n) {
+        n = got->n_hits - at < GROUP ? got->n_hits - at : GROUP;
+        code = take_group(l, layout, &got->hits[at], &got->spans[at], n, err);
     }
     return code;
 }
@@ -319,5 +371,6 @@ tb_code feed_logs_store(feed_logs *l, tb_store *store, tb_error *err)
     for (size_t i = 0; !code && i < l->n_list; i++)
         code = tb_store_add_logs(store, &l->list[i].info, l->blocks.data + l->list[i].at,
                                  l->list[i].len, err);
+    if (!code) drop_packed(l);
     return code;
 }

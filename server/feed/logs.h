@@ -4,6 +4,7 @@
 #ifndef TOLLBOOK_SERVER_FEED_LOGS_H
 #define TOLLBOOK_SERVER_FEED_LOGS_H
 
+#include "feed/feed.h"
 #include "tollbook/logstore.h"
 
 /* Whose lines are kept, and from when on. */
@@ -11,23 +12,24 @@ typedef struct feed_keeper {
     const tb_logged_zones *zones; /* NULL: nobody's */
     int32_t oldest_hour;          /* lines of earlier hours are too old to be asked for */
     size_t room;                  /* bytes that one worker may gather */
+    size_t packed;                /* bytes of its packed blocks at which they are written */
 } feed_keeper;
 
-TB_MUST_USE tb_code feed_keeper_init(feed_keeper *keeper, tb_store *store, int64_t now_ms,
-                                     size_t workers, tb_error *err);
+TB_MUST_USE tb_code feed_keeper_init(feed_keeper *keeper, tb_store *store,
+                                     const feed_options *options, size_t workers, tb_error *err);
 
 typedef struct feed_logs feed_logs;
 feed_logs *feed_logs_new(const feed_keeper *keeper); /* borrowed; NULL: out of memory */
 void feed_logs_free(feed_logs *logs);                /* NULL is fine */
 void feed_logs_clear(feed_logs *logs);
-bool feed_logs_full(const feed_logs *logs);
+bool feed_logs_full(const feed_logs *logs); /* its packed blocks are to be written */
 
-/* Keeps those of the lines in bytes (len of them, what intake has just read) that are to be kept. */
-TB_MUST_USE tb_code feed_logs_take(feed_logs *logs, const tb_log_layout *layout, const char *bytes,
-                                   size_t len, const tb_intake *got, tb_error *err);
+/* Keeps those of the lines that intake has just read (with their spans) that are to be kept. */
+TB_MUST_USE tb_code feed_logs_take(feed_logs *logs, const tb_log_layout *layout,
+                                   const tb_intake *got, tb_error *err);
 /* Packs what is gathered. */
-TB_MUST_USE tb_code feed_logs_pack(feed_logs *logs, const tb_log_layout *layout, tb_error *err);
-/* Writes the packed blocks in the open transaction. */
+TB_MUST_USE tb_code feed_logs_pack(feed_logs *logs, tb_error *err);
+/* Writes the packed blocks in the open transaction, and forgets them. */
 TB_MUST_USE tb_code feed_logs_store(feed_logs *logs, tb_store *store, tb_error *err);
 
 #endif

@@ -13,8 +13,12 @@ tb_code feed_worker_init(feed_worker *worker, size_t max_groups, const feed_keep
                             .hits = malloc(ROOM * sizeof *worker->hits),
                             .refused = malloc(ROOM * sizeof *worker->refused)};
     feed_events_init(&worker->events);
-    if (keeper) worker->logs = feed_logs_new(keeper);
-    if (worker->rollup && worker->hits && worker->refused && (worker->logs || !keeper))
+    if (keeper) {
+        worker->logs = feed_logs_new(keeper);
+        worker->spans = malloc(ROOM * sizeof *worker->spans);
+    }
+    if (worker->rollup && worker->hits && worker->refused &&
+        (!keeper || (worker->logs && worker->spans)))
         return TB_OK;
     feed_worker_release(worker);
     return tb_fail(err, TB_E_NOMEM, NULL, NULL);
@@ -26,6 +30,7 @@ void feed_worker_release(feed_worker *worker)
     feed_block_release(&worker->block);
     free(worker->hits);
     free(worker->refused);
+    free(worker->spans);
     feed_rejects_release(&worker->rejects);
     feed_logs_free(worker->logs);
     feed_events_release(&worker->events);
@@ -42,8 +47,7 @@ void feed_worker_clear(feed_worker *worker)
 
 bool feed_worker_full(const feed_worker *worker)
 {
-    return tb_rollup_full(worker->rollup) || (worker->logs && feed_logs_full(worker->logs)) ||
-           feed_events_full(&worker->events);
+    return tb_rollup_full(worker->rollup) || feed_events_full(&worker->events);
 }
 
 static tb_code keep(feed_worker *worker, const tb_reject *reject, const char *why, tb_error *err)
@@ -58,13 +62,16 @@ static tb_code parse_log(feed_worker *worker, const feed_options *options, tb_er
 {
     const feed_block *block = &worker->block;
     for (size_t at = 0; at < block->len;) {
-        tb_intake got = {.hits = worker->hits, .rejects = worker->refused, .room = ROOM};
+        tb_intake got = {.hits = worker->hits,
+                         .rejects = worker->refused,
+                         .spans = worker->spans,
+                         .room = ROOM};
         const char *from = block->bytes + at;
         const size_t n = tb_intake_lines(&options->layout, from, block->len - at, &got);
         at += n;
         tb_code code = tb_rollup_add_hits(worker->rollup, got.hits, got.n_hits, err);
         if (code == TB_OK && worker->logs)
-            code = feed_logs_take(worker->logs, &options->layout, from, n, &got, err);
+            code = feed_logs_take(worker->logs, &options->layout, &got, err);
         for (size_t i = 0; i < got.n_rejects && code == TB_OK; i++)
             code = keep(worker, &got.rejects[i], tb_reject_text(got.rejects[i].reason), err);
         if (code) return code;

@@ -16,6 +16,7 @@ typedef struct feed_worker {
     size_t number; /* the block's in the segment */
     tb_hit *hits;
     tb_reject *refused;
+    tb_span *spans; /* NULL: no line is kept */
     feed_rejects rejects;
     uint64_t lines, n_rejects; /* of the block parsed last */
     uint64_t n_too_new;        /* of n_rejects: refused because of the clock */

@@ -4,7 +4,8 @@
  *   - records hold to the limits that intake.h promises;
  *   - every vector unit reads what the careful parser of one line reads;
  *   - reading in two calls, cut at any line's end, gives the same records;
- *   - what lies behind the input changes nothing.
+ *   - what lies behind the input changes nothing;
+ *   - a line's columns are the same where the reading noted them and where they are looked for.
  *
  * Each check names what it found wrong, or is NULL. */
 #ifndef TB_TESTS_INTAKE_CHECK_H
@@ -12,6 +13,7 @@
 
 #include "intake/line.h"
 #include "intake/reject.h"
+#include "tollbook/requestlog.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 typedef struct intake_run {
     tb_hit *hits;
     tb_reject *rejects;
+    tb_span *spans;
     size_t n_hits, n_rejects, cap;
 } intake_run;
 
@@ -70,6 +73,7 @@ static void intake_run_all(intake_run *run, intake_reader *reader, const tb_log_
     while (at < len) {
         tb_intake out = {.hits = run->hits + run->n_hits,
                          .rejects = run->rejects + run->n_rejects,
+                         .spans = run->spans + run->n_hits,
                          .room = room};
         const uint64_t before = run->n_hits + run->n_rejects;
         if (run->cap - before < room) out.room = run->cap - before;
@@ -86,13 +90,15 @@ static void intake_run_make(intake_run *run, size_t lines)
     *run = (intake_run){.cap = lines + 1};
     run->hits = calloc(run->cap, sizeof *run->hits);
     run->rejects = calloc(run->cap, sizeof *run->rejects);
-    if (!run->hits || !run->rejects) abort();
+    run->spans = calloc(run->cap, sizeof *run->spans);
+    if (!run->hits || !run->rejects || !run->spans) abort();
 }
 
 static void intake_run_free(intake_run *run)
 {
     free(run->hits);
     free(run->rejects);
+    free(run->spans);
 }
 
 static bool same_hit(const tb_hit *a, const tb_hit *b)
@@ -106,6 +112,35 @@ static bool same_reject(const tb_reject *a, const tb_reject *b)
 {
     return a->line == b->line && a->byte == b->byte && a->len == b->len && a->reason == b->reason &&
            memcmp(a->text, b->text, a->len) == 0;
+}
+
+static bool same_text(tb_text a, tb_text b)
+{
+    return a.len == b.len && (a.len == 0 || a.data == b.data);
+}
+
+/* An accepted line by its span and by itself. */
+static bool same_columns(const tb_log_layout *layout, const tb_hit *hit, const tb_span *span)
+{
+    tb_logline a, b;
+    tb_logline_of(layout, hit, span, &a);
+    tb_logline_read(layout, span->line, span->len, &b);
+    return a.time_ms == b.time_ms && a.time_ms / 3600000 == hit->hour && a.bytes == b.bytes &&
+           a.bytes == hit->bytes && a.body_bytes == b.body_bytes && same_text(a.cache, b.cache) &&
+           same_text(a.status, b.status) && same_text(a.ip, b.ip) &&
+           same_text(a.referer, b.referer) && same_text(a.origin, b.origin) &&
+           same_text(a.path, b.path) && same_text(a.edge, b.edge) &&
+           a.edge.len == hit->edge_len && a.edge.data == hit->edge &&
+           same_text(a.agent, b.agent) && same_text(a.id, b.id) &&
+           same_text(a.country, b.country) && same_text(a.range, b.range) &&
+           same_text(a.authorization, b.authorization);
+}
+
+static bool same_spans(const tb_log_layout *layout, const intake_run *run)
+{
+    for (size_t i = 0; i < run->n_hits; i++)
+        if (!same_columns(layout, &run->hits[i], &run->spans[i])) return false;
+    return true;
 }
 
 static bool same_run(const intake_run *a, const intake_run *b)
@@ -173,11 +208,12 @@ static const char *check_same(const intake_run *want, intake_reader *reader,
     char *second = with_slack(bytes + cut, len - cut, behind);
     intake_run_all(&run, reader, layout, first, cut, room);
     intake_run_all(&run, reader, layout, second, len - cut, room);
-    const bool same = same_run(want, &run);
+    const bool same = same_run(want, &run), spans = same_spans(layout, &run);
     intake_run_free(&run);
     free(first);
     free(second);
-    return same ? NULL : "another way of reading gives other records";
+    if (!same) return "another way of reading gives other records";
+    return spans ? NULL : "a line's span gives other columns";
 }
 
 /* The end of a line, anywhere from `from` on, or 0. */

@@ -56,6 +56,49 @@ static void line_of(void *ctx, size_t i, tb_logline *ret)
     tb_logline_read(l->layout, l->line[i].data, l->line[i].len, ret);
 }
 
+/* Lines that have waited as records make the same block, byte for byte. */
+static void check_records(tb_logpack *pack, tb_logwords *words, const tb_buf *wanted)
+{
+    static const void *records[TB_LOGBLOCK_LINES];
+    tb_buf out;
+    tb_error err;
+    tb_loginfo info;
+    for (size_t i = 0; i < L.n; i++) {
+        tb_logline line;
+        tb_logkeys keys;
+        line_of(&L, i, &line);
+        void *to = malloc(tb_logline_room(&line));
+        tb_logwords_keys(words, &line, &keys);
+        if (i % 2) tb_logwords_fetch(words, &keys);
+        const size_t size = tb_logwords_record(words, &line, &keys, to);
+        ck_assert_uint_le(size, tb_logline_room(&line));
+        ck_assert_uint_eq(size, tb_logrecord_size(to));
+        ck_assert_uint_eq(size % 8, 0);
+        records[i] = to;
+    }
+    tb_buf_init(&out, TB_LOGBLOCK_MAX, NULL);
+    ck_assert_int_eq(tb_logpack_records(pack, words, ZONE, records, L.n, &out, &info, &err), TB_OK);
+    ck_assert_uint_eq(info.lines, L.n);
+    ck_assert_uint_eq(out.len, wanted->len);
+    ck_assert_mem_eq(out.data, wanted->data, out.len);
+    tb_buf_release(&out);
+    for (size_t i = 0; i < L.n; i++)
+        free((void *)(uintptr_t)records[i]);
+}
+
+/* Twice: the words are known the second time; and once more after they were forgotten. */
+static void check_all_records(const tb_buf *wanted)
+{
+    tb_logwords *words = tb_logwords_new();
+    for (int i = 0; i < 3; i++) {
+        tb_logpack *pack = tb_logpack_new();
+        check_records(pack, words, wanted);
+        tb_logpack_free(pack);
+        if (i == 1) tb_logwords_forget(words);
+    }
+    tb_logwords_free(words);
+}
+
 static tb_logblock *pack_into(tb_buf *out)
 {
     tb_error err;
@@ -66,6 +109,7 @@ static tb_logblock *pack_into(tb_buf *out)
                      TB_OK);
     ck_assert_uint_eq(info.lines, L.n);
     tb_logpack_free(pack);
+    check_all_records(out);
     tb_logblock *block = tb_logblock_new();
     ck_assert_int_eq(tb_logblock_open(block, out->data, out->len, ZONE, &err), TB_OK);
     return block;
@@ -245,6 +289,51 @@ START_TEST(a_url_of_64_kib_is_kept)
 }
 END_TEST
 
+/* More of them than are kept as words, and longer ones: what finds no room stays with its line. */
+START_TEST(texts_that_are_too_many_or_too_long_for_words_are_kept)
+{
+    static char line[2048], text[2048];
+    tb_buf bytes;
+    start();
+    for (int i = 0; i < 6000; i++) {
+        const int n = i % 5 ? 400 + i % 100 : 700;
+        snprintf(line, sizeof line, "HIT|200|%" PRId64 "|1|101|1.2.3.4|%d/%0*d|/%d|DE|agent %d|-|US",
+                 NOON + i, i, n, 0, i % 7, i % 3000);
+        add(line);
+    }
+    tb_logblock *block = pack_into(&bytes);
+    for (size_t row = 0; row < L.n; row += 499) {
+        shown(block, row, TB_LOG_IP_WHOLE, false, false, text, sizeof text);
+        ck_assert_uint_eq(strlen(text), L.line[row].len + 1);
+        ck_assert_mem_eq(text, L.line[row].data, L.line[row].len);
+    }
+    tb_logblock_free(block);
+    tb_buf_release(&bytes);
+    stop();
+}
+END_TEST
+
+START_TEST(more_words_than_have_numbers_are_kept)
+{
+    char text[64];
+    tb_logwords *words = tb_logwords_new();
+    for (int i = 0; i < 40000; i++) {
+        struct {
+            _Alignas(8) char bytes[512];
+        } to;
+        tb_logline line = {.body_bytes = UINT64_MAX};
+        tb_logkeys keys;
+        const int n = snprintf(text, sizeof text, "agent number %d", i);
+        line.agent = (tb_text){text, (size_t)n};
+        tb_logwords_keys(words, &line, &keys);
+        const size_t size = tb_logwords_record(words, &line, &keys, to.bytes);
+        if (i == 0) ck_assert_uint_lt(size, 64); /* a word */
+        if (i == 39999) ck_assert_uint_gt(size, 64);
+    }
+    tb_logwords_free(words);
+}
+END_TEST
+
 /* --- order --- */
 
 START_TEST(lines_are_in_the_order_of_their_times_and_stable)
@@ -406,6 +495,8 @@ int main(void)
     tcase_add_test(t, addresses_are_hidden_as_the_zone_wants_it);
     tcase_add_test(t, a_combined_line_is_taken_apart);
     tcase_add_test(t, a_url_of_64_kib_is_kept);
+    tcase_add_test(t, texts_that_are_too_many_or_too_long_for_words_are_kept);
+    tcase_add_test(t, more_words_than_have_numbers_are_kept);
     tcase_add_test(t, lines_are_in_the_order_of_their_times_and_stable);
     tcase_add_test(t, filters_keep_what_they_say);
     tcase_add_test(t, every_flipped_bit_and_every_cut_is_an_error);

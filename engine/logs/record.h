@@ -1,0 +1,47 @@
+/* A line as it waits to be packed: its columns, in some 120 bytes instead of 300.
+ *
+ * The head, then what the line has, without gaps: the id's 16 bytes, the address's 4 or 16, the body
+ * bytes; then, each with its length before it, the texts that are not words in the order of
+ * tb__log_texted, the address and the id where they are texts. It ends at a multiple of 8. */
+#ifndef TB__LOGS_RECORD_H
+#define TB__LOGS_RECORD_H
+
+#include "logs/format.h"
+#include "logs/words.h"
+
+/* X(NAME, member of tb_logline): the TEXT columns. PATH is never a word. */
+#define TB__LOG_TEXTED(X)                                                                          \
+    X(CACHE, cache)                                                                                \
+    X(STATUS, status)                                                                              \
+    X(REFERER, referer)                                                                            \
+    X(ORIGIN, origin)                                                                              \
+    X(PATH, path)                                                                                  \
+    X(EDGE, edge)                                                                                  \
+    X(AGENT, agent)                                                                                \
+    X(COUNTRY, country)                                                                            \
+    X(RANGE, range)                                                                                \
+    X(AUTHORIZATION, authorization)
+
+enum {
+#define TB_X(name, member) TB__LOG_TEXTED_##name,
+    TB__LOG_TEXTED(TB_X)
+#undef TB_X
+        TB__LOG_TEXTED_COUNT
+};
+
+_Static_assert(TB__LOG_TEXTED_COUNT == sizeof(tb_logkeys) / 8, "a key for each");
+
+typedef struct tb__logrecord {
+    int64_t time_ms;
+    uint64_t bytes;
+    uint32_t size; /* of the whole record */
+    uint16_t word[TB__LOG_TEXTED_COUNT];
+    uint8_t ip, id; /* width: 0 absent, 4, 16, or TB__LOG_TEXT_WIDTH */
+    bool body;
+} tb__logrecord;
+
+struct tb_logwords {
+    tb__words of[TB__LOG_TEXTED_COUNT];
+};
+
+#endif

@@ -1,0 +1,212 @@
+/* The lines that the feed keeps: whatever the room they wait in, the threads, the segments and what was
+ * stopped or refused, each line of a logging zone is kept exactly once, in the order of time. */
+#include "feed/feed.h"
+#include "store_fixture.h"
+
+#include "tollbook/logstore.h"
+
+#include <fcntl.h>
+
+#define LINES 6000
+#define ZONES 5
+
+static fixture f;
+static char input[128];
+static char text[LINES * 300];
+static size_t text_len;
+/* By zone 101 .. 105: how many lines, and the sum of their bytes. */
+static size_t want_n[ZONES];
+static uint64_t want_sum[ZONES];
+
+static void set_up(void)
+{
+    fixture_init(&f);
+    snprintf(input, sizeof input, "%s/input", f.folder);
+}
+
+static void tear_down(void)
+{
+    unlink(input);
+    fixture_release(&f);
+}
+
+/* Zone 101 has half the lines, 105 few; ids, addresses and texts of all kinds. */
+static void make_line(unsigned n)
+{
+    static const char *const ips[] = {"192.0.2.", "2001:db8::", "no address ", "::ffff:1.2.3."};
+    char ip[64];
+    const unsigned zone = n % 2 ? 0 : n % 97 == 0 ? 4 : 1 + n / 2 % 3;
+    const long long ms = NOW_MS - 70LL * 3600000 + (long long)n * 40000 - n % 7 * 90000;
+    snprintf(ip, sizeof ip, "%s%u", ips[n % 16 ? 0 : n / 16 % 4], n % 250 + 1);
+    text_len += (size_t)snprintf(text + text_len, sizeof text - text_len,
+                                 "%s|%u|%lld|%u|%u|%s|%s|https://z%u.example/%0*u/%u|%s|agent %u|%08x|%s\n",
+                                 n % 3 ? "HIT" : "MISS", n % 7 ? 200 : 404, ms, n * 17, 101 + zone,
+                                 ip, n % 5 ? "https://r.example/" : "-", zone, n % 50 + 1, 0u, n / 3,
+                                 n % 2 ? "DE" : "NY", n % 40, n, n % 4 ? "US" : "-");
+    want_n[zone]++;
+    want_sum[zone] += n * 17;
+}
+
+static void make_log(void)
+{
+    text_len = 0;
+    memset(want_n, 0, sizeof want_n);
+    memset(want_sum, 0, sizeof want_sum);
+    for (unsigned n = 0; n < LINES; n++)
+        make_line(n);
+}
+
+#define Z(id) "{\"id\":" #id ",\"account\":1,\"name\":\"z" #id "\"}"
+#define CATALOG                                                                                    \
+    "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":[" Z(101) "," Z(102) "," Z(103) "," Z(104) \
+    "," Z(105) "]}"
+
+/* What is kept of a zone: its lines, each told by its bytes, in the order of time. */
+static void check_zone(unsigned zone)
+{
+    static const tb_log_filter everything = {.from_ms = 0, .to_ms = INT64_MAX};
+    tb_error err = {0};
+    tb_log_cursor *cursor;
+    tb_log_step step;
+    tb_logrow row;
+    size_t n = 0;
+    uint64_t sum = 0;
+    int64_t before = 0;
+    ok(tb_store_read_begin(f.store, &err));
+    ok(tb_store_logs(f.store, 101 + zone, &everything, false, &cursor, &err));
+    do {
+        ok(tb_log_next(cursor, &step, &err));
+        if (step != TB_LOG_LINE) continue;
+        ok(tb_log_line(cursor, &row, &err));
+        ck_assert_int_ge(row.line.time_ms, before);
+        before = row.line.time_ms;
+        sum += row.line.bytes;
+        n++;
+    } while (step != TB_LOG_END);
+    tb_log_cursor_free(cursor);
+    tb_store_read_end(f.store);
+    ck_assert_uint_eq(n, want_n[zone]);
+    ck_assert_uint_eq(sum, want_sum[zone]);
+}
+
+static void check_all(void)
+{
+    for (unsigned zone = 0; zone < ZONES; zone++)
+        check_zone(zone);
+    fixture_verify(&f);
+}
+
+static void check_none(void)
+{
+    memset(want_n, 0, sizeof want_n);
+    memset(want_sum, 0, sizeof want_sum);
+    check_all();
+}
+
+static feed_options plain_options(void)
+{
+    return (feed_options){.kind = TB_BATCH_LOG,
+                          .layout = {.now_ms = NOW_MS},
+                          .source = "input",
+                          .threads = 1,
+                          .block_bytes = 7000,
+                          .now_us = NOW_US};
+}
+
+static tb_code feed(const feed_options *options, feed_report *report, tb_error *err)
+{
+    int fd = open(input, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, text_len), (ssize_t)text_len);
+    close(fd);
+    return feed_file(f.store, input, options, report, err);
+}
+
+START_TEST(any_room_any_threads_and_any_segments_keep_each_line_once)
+{
+    static const size_t rooms[] = {0, 100000, 1}, packed[] = {0, 20000, 1};
+    static const uint64_t segments[] = {0, 200000};
+    make_log();
+    for (unsigned way = 0; way < 3 * 3 * 2 * 2; way++) {
+        feed_options options = plain_options();
+        feed_report report;
+        tb_error err = {0};
+        options.log_room = rooms[way % 3];
+        options.log_packed = packed[way / 3 % 3];
+        options.segment_bytes = segments[way / 9 % 2];
+        options.threads = 1 + way / 18 * 2;
+        set_up();
+        fixture_apply(&f, CATALOG, NOW_US, NULL);
+        ok(feed(&options, &report, &err));
+        ck_assert_uint_eq(report.accepted, LINES);
+        check_all();
+        ok(feed(&options, &report, &err)); /* again: nothing new */
+        ck_assert(report.nothing_new);
+        check_all();
+        tear_down();
+    }
+}
+END_TEST
+
+/* Blocks that a worker has written go with the segment that is undone. */
+START_TEST(a_refused_line_leaves_nothing_of_its_segment)
+{
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        feed_options options = plain_options();
+        feed_report report;
+        tb_error err = {0};
+        options.threads = threads;
+        options.log_room = options.log_packed = 1;
+        options.stop_on_error = true;
+        make_log();
+        memcpy(text + text_len, "not a line\n", 11);
+        text_len += 11;
+        set_up();
+        fixture_apply(&f, CATALOG, NOW_US, NULL);
+        ck_assert_int_eq(feed(&options, &report, &err), TB_E_BAD_LINE);
+        check_none();
+        tear_down();
+    }
+}
+END_TEST
+
+/* A log that has grown, posted whole. */
+START_TEST(a_log_that_has_grown_keeps_its_lines_once)
+{
+    feed_options options = plain_options();
+    feed_report report;
+    tb_error err = {0};
+    options.log_room = options.log_packed = 1;
+    make_log();
+    set_up();
+    fixture_apply(&f, CATALOG, NOW_US, NULL);
+    const size_t whole = text_len;
+    while (text_len > whole / 2 || text[text_len - 1] != '\n')
+        text_len--;
+    ok(feed(&options, &report, &err));
+    text_len = whole;
+    ok(tb_store_begin(f.store, &err));
+    ok(feed_memory(f.store, text, text_len, FEED_PLAIN, 1 << 30, &options, &report, &err));
+    ok(tb_store_commit(f.store, &err));
+    ck_assert_uint_gt(report.known_lines, 0);
+    ck_assert_uint_eq(report.known_lines + report.lines, LINES);
+    check_all();
+    tear_down();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("feed_logs");
+    TCase *t = tcase_create("feed_logs");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, any_room_any_threads_and_any_segments_keep_each_line_once);
+    tcase_add_test(t, a_refused_line_leaves_nothing_of_its_segment);
+    tcase_add_test(t, a_log_that_has_grown_keeps_its_lines_once);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
