@@ -9,6 +9,7 @@
 
 #include "invoice/text.h"
 #include "tollbook/calendar.h"
+#include "tollbook/html.h"
 
 static const char style[] =
     ":root{--ink:#1b2430;--soft:#5b6675;--line:#dfe4ea;--tint:#f5f7f9;--mark:#1f5f8b;--warn:#"
@@ -65,19 +66,6 @@ static const char style[] =
     ".state{-webkit-print-color-adjust:exact;print-color-adjust:exact}}";
 
 /* --- words and figures --- */
-
-static void escaped(tb_buf *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '&': tb_buf_str(out, "&amp;"); break;
-        case '<': tb_buf_str(out, "&lt;"); break;
-        case '>': tb_buf_str(out, "&gt;"); break;
-        case '"': tb_buf_str(out, "&quot;"); break;
-        default: tb_buf_add(out, text, 1);
-        }
-    }
-}
 
 /* Decimal text with commas between thousands and a true minus. */
 static void grouped(tb_buf *out, const char *text, size_t len)
@@ -262,7 +250,7 @@ static void put_what(page *p, size_t i)
     }
     if (!c) return;
     tb_buf_str(p->out, "<span class=\"note\">Correction of invoice ");
-    escaped(p->out, c->invoice);
+    tb_html_text(p->out, c->invoice);
     tb_buf_str(p->out, ", ");
     month_words(p->out, line->period_month);
     tb_buf_str(p->out, "</span>");
@@ -294,7 +282,7 @@ static tb_code put_own_row(page *p, size_t i, const tb_bill_tier *one, bool open
                line->number);
     put_what(p, i);
     tb_buf_str(p->out, "</td><td>");
-    escaped(p->out, line->region);
+    tb_html_text(p->out, line->region);
     tb_buf_str(p->out, "</td><td class=\"n\">");
     if (!minimum) code = put_quantity(p->out, line->quantity, in, p->err);
     tb_buf_str(p->out, "</td><td class=\"n\">");
@@ -324,10 +312,10 @@ static void put_running_head(page *p)
     const tb_statement *s = p->s;
     tb_buf_str(p->out, "<tr class=\"run\"><th colspan=\"6\">");
     tb_buf_str(p->out, strcmp(s->kind, "credit_note") == 0 ? "Credit note " : "Invoice ");
-    escaped(p->out, s->number[0] ? s->number : "not issued");
+    tb_html_text(p->out, s->number[0] ? s->number : "not issued");
     if (!s->number[0] || strcmp(s->state, "void") == 0) {
         tb_buf_str(p->out, ", ");
-        escaped(p->out, s->state);
+        tb_html_text(p->out, s->state);
     }
     tb_buf_fmt(p->out, " \xC2\xB7 account %" PRId64 " \xC2\xB7 ", s->account);
     month_words(p->out, s->month);
@@ -348,7 +336,7 @@ static tb_code put_lines(page *p)
     tb_buf_str(p->out, "<tr><th class=\"no\">#</th><th>Description</th><th>Region</th>"
                        "<th class=\"n\">Quantity</th><th class=\"n\">Unit price</th>"
                        "<th class=\"n\">Amount (");
-    escaped(p->out, p->s->currency);
+    tb_html_text(p->out, p->s->currency);
     tb_buf_str(p->out, ")</th></tr></thead><tbody>");
     for (size_t i = 0; !code && i < bill->n_lines; i++)
         code = put_line(p, i);
@@ -369,23 +357,23 @@ static void put_header(page *p)
     bool credit = is(s->kind, "credit_note");
     tb_buf_fmt(p->out, "<header><div><h1>%s</h1><div class=\"number\">",
                credit ? "Credit note" : "Invoice");
-    escaped(p->out, s->number[0] ? s->number : "Not issued");
+    tb_html_text(p->out, s->number[0] ? s->number : "Not issued");
     tb_buf_fmt(p->out, "</div><span class=\"state %s\">%s</span></div><dl class=\"facts\">",
                is(s->state, "draft") || is(s->state, "void") ? s->state : "final",
                is(s->state, "draft") || is(s->state, "void") ? s->state : "final");
     tb_buf_fmt(p->out, "<dt>Account</dt><dd>%" PRId64 "</dd><dt>Period (UTC)</dt><dd>", s->account);
     month_words(p->out, s->month);
     tb_buf_str(p->out, "</dd><dt>Currency</dt><dd>");
-    escaped(p->out, s->currency);
+    tb_html_text(p->out, s->currency);
     tb_buf_str(p->out, "</dd>");
     if (s->corrects[0]) {
         tb_buf_str(p->out, "<dt>Credits invoice</dt><dd>");
-        escaped(p->out, s->corrects);
+        tb_html_text(p->out, s->corrects);
         tb_buf_str(p->out, "</dd>");
     }
     if (s->replaces[0]) {
         tb_buf_str(p->out, "<dt>Replaces</dt><dd>");
-        escaped(p->out, s->replaces);
+        tb_html_text(p->out, s->replaces);
         tb_buf_str(p->out, "</dd>");
     }
     tb_buf_str(p->out, "</dl></header>");
@@ -409,11 +397,11 @@ static void put_unpriced(page *p)
         tb_buf_str(p->out, "<li>");
         tb__add_resource(p->out, u->resource);
         tb_buf_str(p->out, ", ");
-        escaped(p->out, u->what);
+        tb_html_text(p->out, u->what);
         tb_buf_str(p->out, ": ");
         figure(p->out, tb_decimal_from_int(u->quantity));
         tb_buf_fmt(p->out, " %s%s. ", u->unit, u->quantity == 1 ? "" : "s");
-        escaped(p->out, u->reason);
+        tb_html_text(p->out, u->reason);
         tb_buf_str(p->out, "</li>");
     }
     tb_buf_str(p->out, "</ul></div>");
@@ -423,7 +411,7 @@ static void put_total(page *p, const char *name, tb_decimal value, bool due)
 {
     tb_buf_fmt(p->out, "<tr%s><td>%s</td><td class=\"n\">", due ? " class=\"due\"" : "", name);
     if (due) {
-        escaped(p->out, p->s->currency);
+        tb_html_text(p->out, p->s->currency);
         tb_buf_str(p->out, " ");
     }
     money(p->out, value, p->s->bill->minor_digits);
@@ -439,7 +427,7 @@ static void put_totals(page *p)
     for (size_t i = 0; i < bill->n_tax; i++) {
         const tb_bill_taxed *tax = &bill->tax[i];
         tb_buf_str(p->out, "<tr><td>");
-        escaped(p->out, tax->rate.name);
+        tb_html_text(p->out, tax->rate.name);
         tb_buf_str(p->out, " ");
         figure(p->out, tax->rate.percent);
         tb_buf_str(p->out, " % on ");
@@ -456,7 +444,7 @@ static void put_fact(page *p, const char *name, const char *value)
 {
     if (!*value) return;
     tb_buf_fmt(p->out, "<dt>%s</dt><dd><code>", name);
-    escaped(p->out, value);
+    tb_html_text(p->out, value);
     tb_buf_str(p->out, "</code></dd>");
 }
 
@@ -483,7 +471,7 @@ void tb_invoice_html_head(const char *title, tb_buf *out)
 {
     tb_buf_str(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
                     "name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>");
-    escaped(out, title);
+    tb_html_text(out, title);
     tb_buf_str(out, "</title><style>");
     tb_buf_str(out, style);
     tb_buf_str(out, "</style></head><body>\n");

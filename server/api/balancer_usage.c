@@ -2,8 +2,8 @@
  * balancer, the month and, while the month runs, the hour, since a book may come into force at its
  * start. */
 #include <string.h>
-#include <xxhash.h>
 
+#include "api/cached.h"
 #include "api/handlers.h"
 #include "api/usage.h"
 #include "http/query.h"
@@ -68,70 +68,27 @@ static tb_code read_question(request *r, question *q, tb_error *err)
 
 #define TAG UINT64_C(0x75736167652d6c62) /* tells these keys from those of statistics */
 
-static cache_key key_of(const question *q, uint64_t version)
+static cache_key key_of(const void *asked, uint64_t version)
 {
+    const question *q = asked;
     return (cache_key){{version, (uint64_t)q->account, (uint64_t)q->balancer, (uint64_t)q->month,
                         q->running ? (uint64_t)tb_hour_from_us(q->now_us) : 0, TAG}};
 }
 
-static tb_hash128 hash_of(const worker *w, const cache_key *key)
+static tb_code fill(worker *w, void *asked, tb_error *err)
 {
-    XXH128_hash_t h = XXH3_128bits_withSeed(key, sizeof *key, w->server->id_seed);
-    return (tb_hash128){.high = h.high64, .low = h.low64};
+    const question *q = asked;
+    return usage_answer(w->store, q->account, q->balancer, q->month, q->now_us, &w->scratch, err);
 }
 
-static tb_code compute(worker *w, const question *q, uint64_t *ret_version, tb_error *err)
-{
-    w->scratch.len = 0;
-    w->scratch.failed = false;
-    tb_code code = tb_store_read_begin(w->store, err);
-    if (code) return code;
-    code = tb_store_version(w->store, ret_version, err);
-    if (!code)
-        code =
-            usage_answer(w->store, q->account, q->balancer, q->month, q->now_us, &w->scratch, err);
-    tb_store_read_end(w->store);
-    return code;
-}
-
-static void answer_anew(request *r, const question *q)
-{
-    worker *w = r->worker;
-    uint64_t version = 0;
-    tb_error err;
-    if (compute(w, q, &version, &err) != TB_OK) {
-        request_fail_as(r, &err);
-        return;
-    }
-    answer *a = answer_new(w->server->pool);
-    if (!a || !answer_set(a, w->scratch.data, w->scratch.len)) {
-        answer_drop(a);
-        request_fail(r, TB_E_NOMEM, NULL, NULL);
-        return;
-    }
-    cache_key key = key_of(q, version);
-    cache_put(w->server->cache, &key, a);
-    r->tag_hash = hash_of(w, &key);
-    metrics_add(&w->metrics.cache_misses, 1);
-    request_answer(r, a, false);
-}
+static const cached_kind kind = {key_of, fill};
 
 void api_balancer_usage(request *r)
 {
-    worker *w = r->worker;
     question q;
     tb_error err;
-    if (read_question(r, &q, &err) != TB_OK) {
+    if (read_question(r, &q, &err) == TB_OK)
+        cached_answer(r, &kind, &q);
+    else
         request_fail_as(r, &err);
-        return;
-    }
-    cache_key key = key_of(&q, atomic_load_explicit(&w->server->version, memory_order_acquire));
-    if (request_not_modified(r, hash_of(w, &key))) return;
-    answer *a = cache_get(w->server->cache, &key);
-    if (!a) {
-        answer_anew(r, &q);
-        return;
-    }
-    metrics_add(&w->metrics.cache_hits, 1);
-    request_answer(r, a, true);
 }

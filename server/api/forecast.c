@@ -1,9 +1,9 @@
 /* GET /billing/forecast: the running month of the key's account. Answers are cached by the store's
  * version, the account, the hour, the seed and the paths: the same question is drawn once. */
 #include <string.h>
-#include <xxhash.h>
 
 #include "api/account_forecast.h"
+#include "api/cached.h"
 #include "api/handlers.h"
 #include "http/query.h"
 #include "tollbook/calendar.h"
@@ -44,25 +44,18 @@ static tb_code read_question(request *r, question *q, tb_error *err)
 
 #define TAG UINT64_C(0x666f726563617374) /* tells these keys from those of others */
 
-static cache_key key_of(const question *q, uint64_t version)
+static cache_key key_of(const void *asked, uint64_t version)
 {
+    const question *q = asked;
     return (cache_key){{version, (uint64_t)q->forecast.account,
                         (uint64_t)tb_hour_from_us(q->now_us), q->forecast.seed, q->forecast.paths,
                         TAG}};
 }
 
-static tb_hash128 hash_of(const worker *w, const cache_key *key)
-{
-    XXH128_hash_t h = XXH3_128bits_withSeed(key, sizeof *key, w->server->id_seed);
-    return (tb_hash128){.high = h.high64, .low = h.low64};
-}
-
-static tb_code read_forecast(tb_store *store, question *q, tb_forecast *ret, uint64_t *ret_version,
-                             tb_error *err)
+static tb_code read_forecast(tb_store *store, question *q, tb_forecast *ret, tb_error *err)
 {
     month_books books;
-    tb_code code = tb_store_version(store, ret_version, err);
-    if (!code) code = forecast_from(store, q->now_us, &q->forecast.from_us, err);
+    tb_code code = forecast_from(store, q->now_us, &q->forecast.from_us, err);
     if (!code) code = month_books_read(store, &books, err);
     if (code) return code;
     code = account_forecast(store, &books, &q->forecast, ret, err);
@@ -70,56 +63,21 @@ static tb_code read_forecast(tb_store *store, question *q, tb_forecast *ret, uin
     return code;
 }
 
-static tb_code compute(worker *w, question *q, uint64_t *ret_version, tb_error *err)
+static tb_code fill(worker *w, void *asked, tb_error *err)
 {
     tb_forecast forecast;
-    w->scratch.len = 0;
-    w->scratch.failed = false;
-    tb_code code = tb_store_read_begin(w->store, err);
-    if (code) return code;
-    code = read_forecast(w->store, q, &forecast, ret_version, err);
-    tb_store_read_end(w->store);
+    tb_code code = read_forecast(w->store, asked, &forecast, err);
     return code ? code : tb_forecast_json(&forecast, &w->scratch, err);
 }
 
-static void answer_anew(request *r, question *q)
-{
-    worker *w = r->worker;
-    uint64_t version = 0;
-    tb_error err;
-    if (compute(w, q, &version, &err) != TB_OK) {
-        request_fail_as(r, &err);
-        return;
-    }
-    answer *a = answer_new(w->server->pool);
-    if (!a || !answer_set(a, w->scratch.data, w->scratch.len)) {
-        answer_drop(a);
-        request_fail(r, TB_E_NOMEM, NULL, NULL);
-        return;
-    }
-    cache_key key = key_of(q, version);
-    cache_put(w->server->cache, &key, a);
-    r->tag_hash = hash_of(w, &key);
-    metrics_add(&w->metrics.cache_misses, 1);
-    request_answer(r, a, false);
-}
+static const cached_kind kind = {key_of, fill};
 
 void api_forecast(request *r)
 {
-    worker *w = r->worker;
     question q;
     tb_error err;
-    if (read_question(r, &q, &err) != TB_OK) {
+    if (read_question(r, &q, &err) == TB_OK)
+        cached_answer(r, &kind, &q);
+    else
         request_fail_as(r, &err);
-        return;
-    }
-    cache_key key = key_of(&q, atomic_load_explicit(&w->server->version, memory_order_acquire));
-    if (request_not_modified(r, hash_of(w, &key))) return;
-    answer *a = cache_get(w->server->cache, &key);
-    if (!a) {
-        answer_anew(r, &q);
-        return;
-    }
-    metrics_add(&w->metrics.cache_hits, 1);
-    request_answer(r, a, true);
 }

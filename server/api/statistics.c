@@ -1,14 +1,11 @@
 /* The four statistics endpoints. One request: parameters -> view and range, by the engine's rules
- * -> the store's version as of the last commit -> ETag and cache, before any work -> the answer,
- * computed in one snapshot and filed under the version that this snapshot really has. */
+ * -> the answer, from the cache where it is there (cached.c). */
 #include <string.h>
-#include <xxhash.h>
 
 #include "api/answer_stats.h"
+#include "api/cached.h"
 #include "api/handlers.h"
 #include "http/query.h"
-
-#define SCRATCH_KEPT ((size_t)4 << 20) /* of a worker's scratch, between answers */
 
 typedef struct params {
     tb_text from, to;
@@ -55,84 +52,23 @@ static uint64_t balance_day(const question *q)
     return (uint64_t)answer_stats_balance_day(q->now_us) & 0x1fff;
 }
 
-static cache_key key_of(const question *q, uint64_t version)
+static cache_key key_of(const void *asked, uint64_t version)
 {
+    const question *q = asked;
     return (cache_key){{version, (uint64_t)q->view.account, (uint64_t)q->view.zone,
                         (uint64_t)q->view.region, (uint64_t)q->range.first,
                         (uint64_t)q->range.count << 16 | balance_day(q) << 3 |
                             (uint64_t)q->kind << 1 | q->range.hourly}};
 }
 
-/* This run of the server is part of what an ETag stands for: the next one may be another version, or
- * stand on a restored database whose data version counts the same again. */
-static tb_hash128 hash_of(const worker *w, const cache_key *key)
+static tb_code fill(worker *w, void *asked, tb_error *err)
 {
-    XXH128_hash_t h = XXH3_128bits_withSeed(key, sizeof *key, w->server->id_seed);
-    return (tb_hash128){.high = h.high64, .low = h.low64};
+    const question *q = asked;
+    return answer_stats_in(w->store, &q->view, q->range, q->kind, q->now_us,
+                           pool_alloc(w->server->pool), &w->scratch, err);
 }
 
-/* Encoded into the worker's scratch, which is warm and large enough for the encoder's worst case,
- * then copied to memory of just its length. */
-static tb_code compute(worker *w, const question *q, uint64_t *ret_version, tb_error *err)
-{
-    w->scratch.len = 0;
-    w->scratch.failed = false;
-    tb_code code = tb_store_read_begin(w->store, err);
-    if (code) return code;
-    code = tb_store_version(w->store, ret_version, err);
-    if (code == TB_OK)
-        code = answer_stats_in(w->store, &q->view, q->range, q->kind, q->now_us,
-                               pool_alloc(w->server->pool), &w->scratch, err);
-    tb_store_read_end(w->store);
-    return code;
-}
-
-static answer *keep_scratch(worker *w)
-{
-    answer *a = answer_new(w->server->pool);
-    if (!a) return NULL;
-    bool kept = answer_set(a, w->scratch.data, w->scratch.len);
-    if (w->scratch.cap > SCRATCH_KEPT) tb_buf_release(&w->scratch);
-    if (kept) return a;
-    answer_drop(a);
-    return NULL;
-}
-
-static void answer_anew(request *r, const question *q)
-{
-    worker *w = r->worker;
-    tb_error err;
-    uint64_t version = 0;
-    if (compute(w, q, &version, &err) != TB_OK) {
-        request_fail_as(r, &err);
-        return;
-    }
-    answer *a = keep_scratch(w);
-    if (!a) {
-        request_fail(r, TB_E_NOMEM, NULL, NULL);
-        return;
-    }
-    cache_key key = key_of(q, version);
-    cache_put(w->server->cache, &key, a);
-    r->tag_hash = hash_of(w, &key);
-    metrics_add(&w->metrics.cache_misses, 1);
-    request_answer(r, a, false);
-}
-
-static void answer_question(request *r, const question *q)
-{
-    worker *w = r->worker;
-    uint64_t version = atomic_load_explicit(&w->server->version, memory_order_acquire);
-    cache_key key = key_of(q, version);
-    if (request_not_modified(r, hash_of(r->worker, &key))) return;
-    answer *a = cache_get(w->server->cache, &key);
-    if (!a) {
-        answer_anew(r, q);
-        return;
-    }
-    metrics_add(&w->metrics.cache_hits, 1);
-    request_answer(r, a, true);
-}
+static const cached_kind cached = {key_of, fill};
 
 /* Ids are positive; -1 in a query is "all". No other number is anybody's zone. */
 static bool check_zone(request *r, int64_t zone)
@@ -158,17 +94,21 @@ static void answer_kind(request *r, tb_answer_kind kind)
     params p = {.zone = TB_ALL, .region = TB_ALL};
     if (!statistics && !router_id(r->id, &p.zone)) p.zone = 0;
     if (!read_params(r, statistics ? sizeof specs / sizeof *specs : ZONE_SPECS, &p)) return;
-    question q = {.kind = kind, .view = {r->account, p.zone, p.region},
-                  .now_us = request_now_us(r)};
-    tb_range_query range = {.from = p.from, .to = p.to, .hourly = p.hourly, .exact = p.exact,
-                            .latest = p.latest, .statistics = statistics};
+    question q = {
+        .kind = kind, .view = {r->account, p.zone, p.region}, .now_us = request_now_us(r)};
+    tb_range_query range = {.from = p.from,
+                            .to = p.to,
+                            .hourly = p.hourly,
+                            .exact = p.exact,
+                            .latest = p.latest,
+                            .statistics = statistics};
     tb_error err;
     if (tb_range_resolve(&range, q.now_us, &q.range, &err) != TB_OK) {
         request_fail_as(r, &err);
         return;
     }
     if ((!statistics || p.zone != TB_ALL) && !check_zone(r, p.zone)) return;
-    answer_question(r, &q);
+    cached_answer(r, &cached, &q);
 }
 
 void api_statistics(request *r)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/whatif_chart.h"
+#include "tollbook/html.h"
 
 static const char style[] =
     ":root{--ink:#1b2430;--soft:#5b6675;--line:#dfe4ea;--mark:#1f5f8b;--pale:#b9c4d0;"
@@ -58,19 +59,6 @@ static const char style[] =
 
 /* --- words and figures --- */
 
-static void escaped(tb_buf *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '&': tb_buf_str(out, "&amp;"); break;
-        case '<': tb_buf_str(out, "&lt;"); break;
-        case '>': tb_buf_str(out, "&gt;"); break;
-        case '"': tb_buf_str(out, "&quot;"); break;
-        default: tb_buf_add(out, text, 1);
-        }
-    }
-}
-
 static const char *side(tb_decimal delta)
 {
     int sign = tb_decimal_sign(delta);
@@ -122,9 +110,9 @@ static void put_header(const whatif_answer *a, const whatif_part *part, tb_buf *
     month_format(a->from, from);
     month_format(a->to, to);
     tb_buf_str(out, "<header><h1>What if: ");
-    escaped(out, s->name);
+    tb_html_text(out, s->name);
     tb_buf_fmt(out, "</h1><p>%s to %s, ", from, to);
-    escaped(out, s->base[0] ? s->base : "every price book");
+    tb_html_text(out, s->base[0] ? s->base : "every price book");
     tb_buf_str(out, strcmp(s->patch, "{}") == 0 ? "" : " with other prices");
     if (s->everywhere) tb_buf_str(out, " in the place of all others");
     if (s->n_factors)
@@ -161,9 +149,9 @@ static void put_unpriced(const tb_whatif_result *r, tb_buf *out)
         char month[8];
         month_format(r->unpriced[i].month, month);
         tb_buf_fmt(out, "<li>account %" PRId64 ", %s: ", r->unpriced[i].account, month);
-        escaped(out, r->unpriced[i].usage.resource);
+        tb_html_text(out, r->unpriced[i].usage.resource);
         tb_buf_str(out, " ");
-        escaped(out, r->unpriced[i].usage.what);
+        tb_html_text(out, r->unpriced[i].usage.what);
         tb_buf_str(out, r->unpriced[i].before ? ", which has no price today either</li>" : "</li>");
     }
     tb_buf_str(out, "</ul></div>");
@@ -246,9 +234,9 @@ static void put_charts(const whatif_part *part, tb_buf *out)
 static void put_line(const tb_whatif_line *line, int minor, tb_buf *out)
 {
     tb_buf_fmt(out, "<tr class=\"part\"><td>%s ", tb_line_kind_name(line->kind));
-    escaped(out, line->resource);
+    tb_html_text(out, line->resource);
     tb_buf_str(out, line->region[0] ? " " : "");
-    escaped(out, line->region);
+    tb_html_text(out, line->region);
     tb_buf_str(out, "</td>");
     put_change(out, &line->change, minor);
 }

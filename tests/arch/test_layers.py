@@ -39,7 +39,7 @@ PUBLIC = {
     "intake": "intake",
     "grid": "rollup", "rollup": "rollup",
     "range": "stats", "series": "stats",
-    "json": "encode", "answer": "encode",
+    "json": "encode", "html": "encode", "answer": "encode",
     "book": "billing", "tariff": "billing", "bill": "billing",
     "history": "billing",
     "invoice": "invoice", "correction": "invoice", "usage": "invoice",
