@@ -1,7 +1,7 @@
 /* A token key's file, judged before anything relies on it. libjwt refuses every token under a key
- * that it cannot use and does not say why, so the file must hold what its algorithm takes: a secret,
- * or a PEM key of the right half, kind and strength. And a PEM key is never a secret: under HS256
- * whoever knows the public half could sign. */
+ * that it cannot use and does not say why, so the file must hold what its algorithm takes: a
+ * secret, or a PEM key of the right half, kind and strength. And a PEM key is never a secret: under
+ * HS256 whoever knows the public half could sign. */
 #include "http/token_key.h"
 
 #include <errno.h>
@@ -46,8 +46,10 @@ static EVP_PKEY *read_half(const token_key *k, token_use half, bool *ret_locked)
     BIO *in = BIO_new_mem_buf(k->bytes, k->len);
     EVP_PKEY *key = NULL;
     *ret_locked = false;
-    if (in && half == TOKEN_SIGNS) key = PEM_read_bio_PrivateKey(in, NULL, no_passphrase, ret_locked);
-    else if (in) key = PEM_read_bio_PUBKEY(in, NULL, no_passphrase, ret_locked);
+    if (in && half == TOKEN_SIGNS)
+        key = PEM_read_bio_PrivateKey(in, NULL, no_passphrase, ret_locked);
+    else if (in)
+        key = PEM_read_bio_PUBKEY(in, NULL, no_passphrase, ret_locked);
     BIO_free(in);
     ERR_clear_error();
     return key;
@@ -62,18 +64,22 @@ static tb_code wrong_half(const token_key *k, const char *path, token_use use, b
     const bool there = other != NULL || other_locked;
     EVP_PKEY_free(other);
     if (locked)
-        return refuse(err, path, "its key has a passphrase. Write it without one: openssl pkey "
-                                 "-in FILE -out OTHER");
+        return refuse(err, path,
+                      "its key has a passphrase. Write it without one: openssl pkey "
+                      "-in FILE -out OTHER");
     if (there && use == TOKEN_SIGNS)
         return refuse(err, path, "holds a public key; tokens are signed with the private one.");
     if (there)
-        return refuse(err, path, "holds a private key; tokens are checked with the public one: "
-                                 "openssl pkey -in FILE -pubout -out OTHER");
+        return refuse(err, path,
+                      "holds a private key; tokens are checked with the public one: "
+                      "openssl pkey -in FILE -pubout -out OTHER");
     if (use == TOKEN_CHECKS && strstr((const char *)k->bytes, "BEGIN CERTIFICATE"))
-        return refuse(err, path, "holds a certificate. Its key: openssl x509 -in FILE -noout "
-                                 "-pubkey");
-    return refuse(err, path, use == TOKEN_SIGNS ? "not a private key in PEM form."
-                                                : "not a public key in PEM form.");
+        return refuse(err, path,
+                      "holds a certificate. Its key: openssl x509 -in FILE -noout "
+                      "-pubkey");
+    return refuse(err, path,
+                  use == TOKEN_SIGNS ? "not a private key in PEM form."
+                                     : "not a public key in PEM form.");
 }
 
 static bool suits(token_algorithm algorithm, const EVP_PKEY *key)
@@ -107,12 +113,14 @@ static tb_code check_secret(token_key *k, const char *path, tb_error *err)
     while (k->len > 0 && (k->bytes[k->len - 1] == '\n' || k->bytes[k->len - 1] == '\r'))
         k->bytes[--k->len] = 0;
     if (memmem(k->bytes, (size_t)k->len, "-----BEGIN", 10))
-        return refuse(err, path, "a key in PEM form is no secret for HS256: who knows its public "
-                                 "half could sign. Name its algorithm with --token-alg.");
+        return refuse(err, path,
+                      "a key in PEM form is no secret for HS256: who knows its public "
+                      "half could sign. Name its algorithm with --token-alg.");
     if (k->len >= TOKEN_SECRET_MIN) return TB_OK;
     return tb_fail(err, TB_E_USAGE, "token-key",
                    "%s: a secret has at least %d bytes. Make one: (umask 077; openssl rand -hex 32 "
-                   "> FILE)", path, TOKEN_SECRET_MIN);
+                   "> FILE)",
+                   path, TOKEN_SECRET_MIN);
 }
 
 /* --- files --- */
@@ -152,8 +160,10 @@ tb_code token_key_load(const char *path, const char *algorithm, token_use use, t
     fclose(f);
     if (!code) code = a == TOKEN_HS256 ? check_secret(k, path, err) : check_pem(k, path, use, err);
     if (!code && a != TOKEN_HS256 && use == TOKEN_CHECKS) k->exposed = false; /* public anyway */
-    if (code) token_key_free(k);
-    else *ret_key = k;
+    if (code)
+        token_key_free(k);
+    else
+        *ret_key = k;
     return code;
 }
 
