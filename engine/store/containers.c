@@ -130,6 +130,7 @@ static tb_code put_one(tb_store *store, const tb_container *c, tb__arena *memory
                                                 text_of(c->document)));
     code = tb__run(store, s, err);
     counts->changed += before != NULL;
+    counts->containers_added += before == NULL;
     if (code || c->kind != TB_CONTAINER_APP) return code;
     return put_status(store, c, before, now_us, err);
 }

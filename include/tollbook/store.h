@@ -125,6 +125,7 @@ TB_MUST_USE tb_code tb_store_rungs_by_head(tb_store *store, tb_hash128 head, tb_
 
 typedef struct tb_applied {
     size_t accounts_added, zones_added, balancers_added, shields_added, regions;
+    size_t containers_added; /* container applications, limits and registries */
     size_t changed;  /* things whose document differs from the stored one */
     size_t deleted;  /* things that the catalogue no longer names */
     size_t restored; /* things marked deleted that it names again */

@@ -37,9 +37,9 @@ void api_catalog_done(request *r)
     }
     tb_buf_fmt(request_text(r),
                "{\"accountsAdded\":%zu,\"zonesAdded\":%zu,\"loadBalancersAdded\":%zu,"
-               "\"shieldZonesAdded\":%zu,\"regions\":%zu,\"changed\":%zu,\"deleted\":%zu,"
-               "\"restored\":%zu,\"adopted\":%zu}",
-               a->accounts_added, a->zones_added, a->balancers_added, a->shields_added, a->regions,
-               a->changed, a->deleted, a->restored, a->adopted);
+               "\"shieldZonesAdded\":%zu,\"containersAdded\":%zu,\"regions\":%zu,\"changed\":%zu,"
+               "\"deleted\":%zu,\"restored\":%zu,\"adopted\":%zu}",
+               a->accounts_added, a->zones_added, a->balancers_added, a->shields_added,
+               a->containers_added, a->regions, a->changed, a->deleted, a->restored, a->adopted);
     request_answer_text(r, 200, "application/json");
 }

@@ -1,21 +1,7 @@
 /* tollbook apply: the catalogue, parsed first and applied whole, in one transaction. */
 #include "cli/cli.h"
 #include "cli/remote.h"
-
-static void report(const cli_call *call, const tb_applied *done)
-{
-    size_t added = done->accounts_added + done->zones_added + done->balancers_added +
-                   done->shields_added;
-    if (added + done->changed + done->deleted + done->restored + done->adopted == 0) {
-        cli_say(call, "%s: nothing changed.", call->operands[0]);
-        return;
-    }
-    cli_say(call,
-            "%s: %zu accounts, %zu zones, %zu load balancers and %zu shield zones added; %zu "
-            "changed, %zu deleted, %zu restored; %zu zones with usage joined their account.",
-            call->operands[0], done->accounts_added, done->zones_added, done->balancers_added,
-            done->shields_added, done->changed, done->deleted, done->restored, done->adopted);
-}
+#include "cli/remote_report.h"
 
 static tb_code apply(tb_store *store, const tb_catalog *catalog, int64_t now_us, tb_applied *done,
                      tb_error *err)
@@ -38,7 +24,7 @@ static int apply_here(const cli_call *call, const tb_catalog *catalog)
     if (status == 0) status = cli_open(call, true, now_us, &store);
     if (status) return status;
     if (apply(store, catalog, now_us, &done, &err)) status = cli_fail(call, call->operands[0], &err);
-    else report(call, &done);
+    else report_applied(call, &done);
     tb_store_close(store);
     return status;
 }

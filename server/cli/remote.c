@@ -22,15 +22,9 @@ int remote_apply(const cli_call *call, const char *document, size_t len)
                               .body = document, .len = len, .subject = call->operands[0]};
     int status = client_ask(call, &request, &answer);
     if (status) return status;
-    cli_say(call,
-            "%s: %" PRIu64 " accounts, %" PRIu64 " zones, %" PRIu64 " load balancers and %" PRIu64
-            " shield zones added; %" PRIu64 " changed, %" PRIu64 " deleted, %" PRIu64 " restored; %" PRIu64
-            " zones with usage joined their account.",
-            call->operands[0], report_number(answer, "accountsAdded"),
-            report_number(answer, "zonesAdded"), report_number(answer, "loadBalancersAdded"),
-            report_number(answer, "shieldZonesAdded"),
-            report_number(answer, "changed"), report_number(answer, "deleted"),
-            report_number(answer, "restored"), report_number(answer, "adopted"));
+    tb_applied done;
+    report_read_applied(answer, &done);
+    report_applied(call, &done);
     json_decref(answer);
     return 0;
 }

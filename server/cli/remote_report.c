@@ -35,3 +35,38 @@ void report_read(const json_t *answer, feed_report *ret_report)
     const char *why = json_string_value(json_object_get(first, "message"));
     snprintf(ret_report->first_why, sizeof ret_report->first_why, "%s", why ? why : "");
 }
+
+void report_read_applied(const json_t *answer, tb_applied *ret_applied)
+{
+    *ret_applied = (tb_applied){
+        .accounts_added = report_number(answer, "accountsAdded"),
+        .zones_added = report_number(answer, "zonesAdded"),
+        .balancers_added = report_number(answer, "loadBalancersAdded"),
+        .shields_added = report_number(answer, "shieldZonesAdded"),
+        .containers_added = report_number(answer, "containersAdded"),
+        .changed = report_number(answer, "changed"),
+        .deleted = report_number(answer, "deleted"),
+        .restored = report_number(answer, "restored"),
+        .adopted = report_number(answer, "adopted"),
+    };
+}
+
+void report_applied(const cli_call *call, const tb_applied *done)
+{
+    const size_t added = done->accounts_added + done->zones_added + done->balancers_added +
+                         done->shields_added + done->containers_added;
+    char containers[100] = "";
+    if (added + done->changed + done->deleted + done->restored + done->adopted == 0) {
+        cli_say(call, "%s: nothing changed.", call->operands[0]);
+        return;
+    }
+    if (done->containers_added)
+        snprintf(containers, sizeof containers,
+                 ", and %zu container applications, limits and registries", done->containers_added);
+    cli_say(call,
+            "%s: %zu accounts, %zu zones, %zu load balancers and %zu shield zones added%s; %zu "
+            "changed, %zu deleted, %zu restored; %zu zones with usage joined their account.",
+            call->operands[0], done->accounts_added, done->zones_added, done->balancers_added,
+            done->shields_added, containers, done->changed, done->deleted, done->restored,
+            done->adopted);
+}

@@ -45,6 +45,15 @@ class Reading(Case):
         self.assertIn("zones[0]", done.err)
         self.assertIn("nothing changed", self.run_tool("apply", "--db", "t.db", "c.json").err)
 
+    def test_containers_that_are_added_are_said(self):
+        catalog = {"accounts": [{"id": 1, "name": "acme"}],
+                   "registries": [{"id": "r", "url": "https://registry.example"}],
+                   "container_apps": [{"id": "a", "account": 1, "name": "a"}]}
+        self.write("d.json", json.dumps(catalog))
+        said = self.run_tool("apply", "--db", "t.db", "d.json").err
+        self.assertIn("and 2 container applications, limits and registries;", said)
+        self.assertIn("nothing changed", self.run_tool("apply", "--db", "t.db", "d.json").err)
+
     def test_a_key_is_printed_once_and_only_its_hash_is_kept(self):
         done = self.run_tool("key", "create", "--db", "t.db", "--account", 1, "--role", "UserApi")
         self.assertRegex(done.out, r"^[0-9a-f]{48}\n$")
