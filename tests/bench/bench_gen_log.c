@@ -1,6 +1,7 @@
 /* Writes the request log of the ingest workload, in the pipe format, the same bytes everywhere:
  *
- * usage: bench_gen_log [LINES [FIRST]] > LOG     default 5,000,000 lines; only the FIRST of them
+ * usage: bench_gen_log [LINES [FIRST [ZONE]]] > LOG
+ *        default 5,000,000 lines; only the FIRST of them; all of that one pull zone
  *
  * 72 hours from 2026-11-18T00:00Z, 1,000 zones and 40 edge locations by Zipf's law, 60 countries,
  * some 293 bytes a line. Lines ascend in time but for 15 in 100, which come up to a minute late. */
@@ -282,9 +283,10 @@ typedef struct laws {
     alias zones, edges, countries, files, caches, codes, agents;
 } laws;
 
-static void put_line(text *t, const laws *l, uint64_t line, uint64_t lines)
+static void put_line(text *t, const laws *l, uint64_t line, uint64_t lines, uint32_t only)
 {
-    uint32_t zone = (uint32_t)((draw(&l->zones) + UINT64_C(1)) * 7919 % 1000003);
+    const uint32_t drawn = (uint32_t)((draw(&l->zones) + UINT64_C(1)) * 7919 % 1000003);
+    const uint32_t zone = only ? only : drawn;
     unsigned code = codes[draw(&l->codes)];
     uint64_t random = next();
     uint64_t bytes = bytes_sent(code, random);
@@ -311,6 +313,7 @@ int main(int argc, char **argv)
     static char block[(1 << 20) + LINE_MAX_];
     uint64_t lines = argc > 1 ? (uint64_t)bench_number(argv[1], 1, INT64_C(1) << 40) : 5000000;
     uint64_t first = argc > 2 ? (uint64_t)bench_number(argv[2], 1, (int64_t)lines) : lines;
+    const uint32_t only = argc > 3 ? (uint32_t)bench_number(argv[3], 1, UINT32_MAX) : 0;
     laws l = {zipf(ZONES, 1.0),
               zipf(COUNT(edges), 0.7),
               zipf(COUNT(countries), 0.9),
@@ -320,7 +323,7 @@ int main(int argc, char **argv)
               alias_of(COUNT(agents), agent_weights)};
     text t = {block};
     for (uint64_t i = 0; i < first; i++) {
-        put_line(&t, &l, i, lines);
+        put_line(&t, &l, i, lines, only);
         if (t.at - block < 1 << 20 && i + 1 < first) continue;
         if (fwrite(block, 1, (size_t)(t.at - block), stdout) != (size_t)(t.at - block))
             bench_fail("the log cannot be written");

@@ -1,10 +1,12 @@
 /* Request logs of one zone: queries over a window of an hour, by the store, by a plain indexed SQLite
  * table of the same lines, and what it costs just to decompress the blocks of that hour.
  *
- * usage: bench_logs LOG FOLDER ROUNDS      LOG as bench_gen_log writes it: all lines are made one zone's
+ * usage: bench_logs plain LOG PLAIN              makes the table of a log of one zone
+ *        bench_logs time STORE PLAIN ZONE ROUNDS [FROM_MS]   default: the hour 30 hours before the end
  *
- * Prints a line a query: name, lines found, milliseconds of the three (medians), and the sizes. The
- * answers of the first two are compared: a wrong one is no fast one. */
+ * Prints a line a query: name, lines found, and medians in milliseconds: the store's, the table's, and
+ * that of decompressing; separated by tabs. The answers of the first two are compared: a wrong one is
+ * no fast one. */
 #include "logs/format.h"
 #include "measure.h"
 #include "tollbook/logstore.h"
@@ -19,7 +21,6 @@
 #include <time.h>
 #include <zstd.h>
 
-#define ZONE       1
 #define HOUR_MS    INT64_C(3600000)
 #define ROUNDS_MAX 101
 
@@ -60,83 +61,6 @@ static void must(tb_code code, const tb_error *err)
 
 /* --- loading --- */
 
-typedef struct loading {
-    const char *line[TB_LOGBLOCK_LINES];
-    size_t len[TB_LOGBLOCK_LINES];
-    int64_t time[TB_LOGBLOCK_LINES];
-    size_t n;
-} loading;
-
-/* The referers of a zone: one site, and the word that the line names. */
-static tb_text referer_of(tb_text referer)
-{
-    static char known[32][64];
-    const char *slash = referer.len ? memrchr(referer.data, '/', referer.len) : NULL;
-    if (!slash) return referer;
-    const size_t n = referer.len - (size_t)(slash - referer.data);
-    for (int i = 0; i < 32; i++) {
-        char *one = known[i];
-        if (!*one) snprintf(one, sizeof known[i], "https://www.customer-7919.com%.*s", (int)n, slash);
-        const size_t len = strlen(one);
-        if (len > n && memcmp(one + len - n, slash, n) == 0) return (tb_text){one, len};
-    }
-    return referer;
-}
-
-static void read_line(const char *line, size_t len, tb_logline *ret)
-{
-    tb_logline_read(&layout, line, len, ret);
-    ret->origin = (tb_text)T("https://customer-7919.b-cdn.net");
-    ret->referer = referer_of(ret->referer);
-}
-
-static void line_of(void *ctx, size_t i, tb_logline *ret)
-{
-    const loading *l = ctx;
-    read_line(l->line[i], l->len[i], ret);
-}
-
-static void pack(tb_store *store, tb_logpack *p, loading *l)
-{
-    static tb_buf out = {.max = TB_LOGBLOCK_MAX};
-    tb_loginfo info;
-    tb_error err;
-    if (!l->n) return;
-    out.len = 0;
-    must(tb_logpack_block(p, ZONE, l->time, l->n, line_of, l, &out, &info, &err), &err);
-    must(tb_store_add_logs(store, &info, out.data, out.len, &err), &err);
-    l->n = 0;
-}
-
-static tb_store *load_ours(const char *path, const char *log, size_t size)
-{
-    static loading l;
-    tb_store *store;
-    tb_error err;
-    const tb_store_options options = {.write = true, .owner = "bench"};
-    must(tb_store_create(path, &options, &err), &err);
-    must(tb_store_open(path, &options, &store, &err), &err);
-    must(tb_store_begin(store, &err), &err);
-    tb_logpack *p = tb_logpack_new();
-    size_t text = 0;
-    for (const char *at = log, *end = log + size; at < end;) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        l.line[l.n] = at;
-        l.len[l.n] = (size_t)(stop - at);
-        l.time[l.n] = tb_logline_time(&layout, at, l.len[l.n]);
-        text += l.len[l.n++];
-        at = stop + 1;
-        if (l.n < TB_LOGBLOCK_LINES && text < TB_LOGBLOCK_TEXT) continue;
-        pack(store, p, &l);
-        text = 0;
-    }
-    pack(store, p, &l);
-    tb_logpack_free(p);
-    must(tb_store_commit(store, &err), &err);
-    tb_store_checkpoint(store, true);
-    return store;
-}
-
 static void run_sql(sqlite3 *db, const char *sql)
 {
     if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) bench_fail("%s", sqlite3_errmsg(db));
@@ -168,7 +92,7 @@ static void insert(sqlite3_stmt *s, const tb_logline *l)
     sqlite3_reset(s);
 }
 
-static sqlite3 *load_plain(const char *path, const char *log, size_t size)
+static void load_plain(const char *path, const char *log, size_t size)
 {
     sqlite3 *db;
     sqlite3_stmt *s;
@@ -181,18 +105,18 @@ static sqlite3 *load_plain(const char *path, const char *log, size_t size)
     sqlite3_prepare_v2(db, "INSERT INTO line VALUES(1,?,?,?,?,?,?,?,?,?,?,?,?)", -1, &s, NULL);
     for (const char *at = log, *end = log + size; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
-        read_line(at, (size_t)(stop - at), &l);
+        tb_logline_read(&layout, at, (size_t)(stop - at), &l);
         insert(s, &l);
         at = stop + 1;
     }
     sqlite3_finalize(s);
     run_sql(db, "COMMIT;CREATE INDEX line_by_time ON line(zone,ms)");
-    return db;
+    sqlite3_close(db);
 }
 
 /* --- asking --- */
 
-static double ask_ours(tb_store *store, const query *q, size_t *ret_n, uint64_t *ret_sum)
+static double ask_ours(tb_store *store, int64_t zone, const query *q, size_t *ret_n, uint64_t *ret_sum)
 {
     tb_error err;
     tb_log_cursor *cursor;
@@ -201,7 +125,7 @@ static double ask_ours(tb_store *store, const query *q, size_t *ret_n, uint64_t 
     *ret_n = *ret_sum = 0;
     const double begin = seconds();
     must(tb_store_read_begin(store, &err), &err);
-    must(tb_store_logs(store, ZONE, &q->filter, true, &cursor, &err), &err);
+    must(tb_store_logs(store, zone, &q->filter, true, &cursor, &err), &err);
     do {
         must(tb_log_next(cursor, &step, &err), &err);
         if (step != TB_LOG_LINE) continue;
@@ -251,16 +175,17 @@ static size_t decompress(ZSTD_DCtx *zstd, const uint8_t *block, uint8_t *out)
     return sum;
 }
 
-static double ask_blocks(sqlite3 *db, const query *q)
+static double ask_blocks(sqlite3 *db, int64_t zone, const query *q)
 {
     static uint8_t out[TB_LOGBLOCK_COLUMN];
     sqlite3_stmt *s;
     ZSTD_DCtx *zstd = ZSTD_createDCtx();
     const double begin = seconds();
-    sqlite3_prepare_v2(db, "SELECT data FROM log_block WHERE zone=1 AND last_ms>=? AND first_ms<?", -1,
+    sqlite3_prepare_v2(db, "SELECT data FROM log_block WHERE zone=?3 AND last_ms>=?1 AND first_ms<?2", -1,
                        &s, NULL);
     sqlite3_bind_int64(s, 1, q->filter.from_ms);
     sqlite3_bind_int64(s, 2, q->filter.to_ms);
+    sqlite3_bind_int64(s, 3, zone);
     while (sqlite3_step(s) == SQLITE_ROW)
         decompress(zstd, sqlite3_column_blob(s, 0), out);
     sqlite3_finalize(s);
@@ -281,51 +206,77 @@ static double median(double *values, int n)
     return values[n / 2] * 1e3;
 }
 
-static void measure(const query *q, tb_store *store, sqlite3 *ours, sqlite3 *plain, int rounds)
+static void measure(const query *q, int64_t zone, tb_store *store, sqlite3 *ours, sqlite3 *plain,
+                    int rounds)
 {
     double t[3][ROUNDS_MAX];
     size_t n = 0, other = 0;
     uint64_t sum = 0, other_sum = 0;
     for (int i = 0; i < rounds; i++) {
-        t[0][i] = ask_ours(store, q, &n, &sum);
+        t[0][i] = ask_ours(store, zone, q, &n, &sum);
         t[1][i] = ask_plain(plain, q, &other, &other_sum);
-        t[2][i] = ask_blocks(ours, q);
+        t[2][i] = ask_blocks(ours, zone, q);
         if (n != other || sum != other_sum) bench_fail("the answers differ");
     }
-    const double a = median(t[0], rounds), b = median(t[1], rounds), c = median(t[2], rounds);
-    printf("%-26s %6zu lines  %8.2f ms  sqlite %8.2f ms: %5.1fx  decompressing %7.2f ms: %4.2fx\n",
-           q->name, n, a, b, b / a, c, a / c);
+    printf("%s\t%zu\t%.3f\t%.3f\t%.3f\n", q->name, n, median(t[0], rounds), median(t[1], rounds),
+           median(t[2], rounds));
+}
+
+static sqlite3 *open_raw(const char *path)
+{
+    sqlite3 *db;
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) bench_fail("%s", path);
+    run_sql(db, "PRAGMA cache_size=-65536");
+    return db;
+}
+
+static int64_t newest(sqlite3 *plain)
+{
+    sqlite3_stmt *s;
+    sqlite3_prepare_v2(plain, "SELECT max(ms) FROM line WHERE zone=1", -1, &s, NULL);
+    if (sqlite3_step(s) != SQLITE_ROW) bench_fail("no line");
+    const int64_t ms = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return ms;
+}
+
+static void time_all(const char *path, const char *plain_path, int64_t zone, int rounds,
+                     const char *from)
+{
+    tb_store *store;
+    tb_error err;
+    const tb_store_options options = {.write = false};
+    must(tb_store_open(path, &options, &store, &err), &err);
+    sqlite3 *ours = open_raw(path), *plain = open_raw(plain_path);
+    const int64_t begin = from ? bench_number(from, 0, INT64_MAX) : newest(plain) - 30 * HOUR_MS;
+    for (size_t i = 0; i < QUERIES; i++) {
+        queries[i].filter.from_ms = begin;
+        queries[i].filter.to_ms = begin + HOUR_MS;
+        if (queries[i].filter.by_status) memset(queries[i].filter.status + 50, 0xff, 25);
+        measure(&queries[i], zone, store, ours, plain, rounds);
+    }
+    tb_store_close(store);
+    sqlite3_close(plain);
+    sqlite3_close(ours);
+}
+
+static void make_plain(const char *log, const char *path)
+{
+    struct stat st;
+    int fd = open(log, O_RDONLY);
+    if (fd < 0 || fstat(fd, &st) != 0) bench_fail("%s", log);
+    const char *bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED) bench_fail("%s", log);
+    load_plain(path, bytes, (size_t)st.st_size);
 }
 
 int main(int argc, char **argv)
 {
-    char ours[4096], theirs[4096];
-    struct stat st;
-    if (argc != 4) bench_fail("usage: bench_logs LOG FOLDER ROUNDS");
-    const int rounds = (int)bench_number(argv[3], 1, ROUNDS_MAX);
-    int fd = open(argv[1], O_RDONLY);
-    if (fd < 0 || fstat(fd, &st) != 0) bench_fail("%s", argv[1]);
-    const size_t size = (size_t)st.st_size;
-    const char *log = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (log == MAP_FAILED) bench_fail("%s", argv[1]);
-    snprintf(ours, sizeof ours, "%s/logs.db", argv[2]);
-    snprintf(theirs, sizeof theirs, "%s/logs-plain.db", argv[2]);
-    tb_store *store = load_ours(ours, log, size);
-    sqlite3 *plain = load_plain(theirs, log, size), *raw;
-    if (sqlite3_open_v2(ours, &raw, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) bench_fail("%s", ours);
-    run_sql(raw, "PRAGMA cache_size=-65536");
-    stat(ours, &st);
-    printf("stored %.1f MB of %.1f MB text: 1/%.2f\n", (double)st.st_size / 1e6, (double)size / 1e6,
-           (double)size / (double)st.st_size);
-    const int64_t middle = tb_logline_time(&layout, log, 1024) + 5 * HOUR_MS;
-    for (size_t i = 0; i < QUERIES; i++) {
-        queries[i].filter.from_ms = middle;
-        queries[i].filter.to_ms = middle + HOUR_MS;
-        if (queries[i].filter.by_status) memset(queries[i].filter.status + 50, 0xff, 25);
-        measure(&queries[i], store, raw, plain, rounds);
-    }
-    tb_store_close(store);
-    sqlite3_close(plain);
-    sqlite3_close(raw);
+    if (argc == 4 && strcmp(argv[1], "plain") == 0) make_plain(argv[2], argv[3]);
+    else if ((argc == 6 || argc == 7) && strcmp(argv[1], "time") == 0)
+        time_all(argv[2], argv[3], bench_number(argv[4], 1, INT64_MAX),
+                 (int)bench_number(argv[5], 1, ROUNDS_MAX), argc == 7 ? argv[6] : NULL);
+    else
+        bench_fail("usage: bench_logs plain LOG PLAIN | time STORE PLAIN ZONE ROUNDS [FROM_MS]");
     return 0;
 }
