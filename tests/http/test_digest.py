@@ -2,15 +2,17 @@
 registries that lie, hang, redirect, and answer too much."""
 import contextlib
 import json
+import re
 import select
 import socket
 import struct
+import subprocess
 import tempfile
 import time
 import unittest
 from pathlib import Path
 
-from harness import CATALOG, ENVIRONMENT, PATIENCE, Case, Server, run, together
+from harness import CATALOG, ENVIRONMENT, PATIENCE, TOLLBOOK, Case, Server, run, together
 from registries import (DOCKER_LIST, DOCKER_MANIFEST, MANIFEST, OCI_INDEX, OCI_MANIFEST, Odd, Python,
                         Registry, Secure, Six, Tokens, digest_of)
 
@@ -362,6 +364,48 @@ class Sharing(Slow):
             self.found(digest_of(MANIFEST), image("odd", "nodigest"), key="other")
             self.assertEqual([target for _, target, _ in self.odd.asked].count(
                 "/v2/acme/hang/manifests/1"), 3)
+
+
+# Stands before the C library: names of .invalid are never found, and never not found.
+LOST_NAMES = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <netdb.h>
+#include <string.h>
+#include <unistd.h>
+typedef int look(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+                struct addrinfo **found)
+{
+    while (name && strstr(name, ".invalid"))
+        pause();
+    return ((look *)dlsym(RTLD_NEXT, "getaddrinfo"))(name, service, hints, found);
+}
+"""
+
+
+@unittest.skipIf(re.search(rb"__(asan|tsan)_init", TOLLBOOK.read_bytes()),
+                 "a sanitizer wants to be the first library")
+class LostNames(Slow):
+    """A name server that is away holds up neither look-ups nor a stop."""
+
+    TIMEOUT = "300"
+
+    @classmethod
+    def start_all(cls, folder):
+        (folder / "lost.c").write_text(LOST_NAMES)
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", folder / "lost.so", folder / "lost.c"],
+                       check=True)
+        ENVIRONMENT["LD_PRELOAD"] = str(folder / "lost.so")
+        try:
+            super().start_all(folder)
+        finally:
+            del ENVIRONMENT["LD_PRELOAD"]
+
+    def test_a_name_that_is_never_found_is_given_up(self):
+        for _ in range(5):  # more than there are threads
+            self.failed(image("name"), "Timeout was reached")
+        self.found(digest_of(MANIFEST), image("odd", "nodigest"))
 
 
 class Stopping(Slow):
