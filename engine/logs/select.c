@@ -331,8 +331,9 @@ static tb_code search_texts(selection *s, tb__log_column c, uint8_t *found, tb_e
     if (!code && !t && none) memset(found + s->first, 1, s->end - s->first);
     if (code || !t) return code;
     uint8_t *ok = tb__log_marks(s->block, 1);
-    for (size_t e = 0; e < t->n; e++)
-        ok[e] = none && t->at[e] == t->at[e + 1];
+    memset(ok, 0, t->n);
+    for (size_t e = 0; none && e < t->n; e++)
+        ok[e] = t->at[e] == t->at[e + 1];
     for (size_t i = 0; i < s->filter->tokens.n; i++) {
         const tb_text token = s->filter->tokens.item[i];
         if (c != TB__LOG_ORIGIN) mark_holding(t, token, ok);
