@@ -78,7 +78,7 @@ static tb_code copy_to(tb_store *store, const char *path, tb_progress progress, 
         int end = sqlite3_backup_finish(backup);
         if (rc == SQLITE_OK) rc = end;
     }
-    tb_code code = rc == SQLITE_OK ? TB_OK : tb__sqlite_fail(NULL, rc, path, err);
+    tb_code code = rc == SQLITE_OK ? TB_OK : tb__sqlite_fail(db, rc, path, err);
     sqlite3_close(db);
     return code;
 }

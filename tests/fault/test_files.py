@@ -212,9 +212,16 @@ def file_limit(path):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
+    def less():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 17, 1 << 17))
+
     taken, text = fill(db, log, limit)
     require("limit on the size of files" in text and "ulimit -f" in text and str(db) in text,
             "a limit on the size of files is named with its remedy", text)
+    done = run("backup", "--db", db, "--to", path / "copy.db", expect=(3,), preexec_fn=less)
+    text = done.stderr.decode()
+    require("copy.db" in text and "limit on the size of files" in text, "a backup's file is named", text)
+    require(not list(path.glob("copy.db*")), "a part of a backup is left")
     before = check_full(db, taken)
     run("ingest", "--db", db, "--batch", "after", log)
     require(counters(db) != before, "nothing was added after the limit was gone")
