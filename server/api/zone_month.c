@@ -126,14 +126,22 @@ tb_code zones_month(tb_store *store, int64_t account, int64_t now_us, zones_memo
 
 /* --- one zone --- */
 
-static tb_code funds_enable(tb_store *store, int64_t account, tb_pullzone *zone, tb_error *err)
+/* The running month's bytes of one zone. Nothing is rated, so volume bandwidth needs no other zone. */
+static tb_code read_bytes(tb_store *store, int64_t account, int64_t zone, int64_t now_us,
+                          tb_i128 *ret_bytes, tb_error *err)
 {
-    tb_account_terms terms;
-    tb_decimal balance;
-    tb_code code = tb_store_account_terms(store, account, &terms, err);
-    if (code || !terms.prepaid) return code;
-    code = tb_store_balance(store, account, &balance, err);
-    if (!code) zone->enabled = tb_zone_enabled(zone->enabled, 0, 0, true, balance);
+    month_books books;
+    tb_bill_source source;
+    bool shared;
+    *ret_bytes = 0;
+    tb_code code = month_books_read(store, &books, err);
+    if (code) return code;
+    code = tb_store_zones_input(store, account, month_of_us(now_us), zone, zone, books.list, books.n,
+                                now_us, &shared, &source, err);
+    for (size_t i = 0; !code && i < source.input.n_bytes; i++)
+        if (source.input.bytes[i].zone == zone) *ret_bytes += source.input.bytes[i].bytes;
+    if (!code) tb_bill_source_release(&source);
+    month_books_release(&books);
     return code;
 }
 
@@ -141,13 +149,17 @@ tb_code zone_enabled(tb_store *store, int64_t account, int64_t zone, int64_t now
                      bool *ret_enabled, tb_error *err)
 {
     tb_zone_page page;
-    zones_memo memo = {0};
+    tb_account_terms terms = {.prepaid = false};
+    tb_decimal balance = {0};
+    tb_i128 bytes = 0;
     tb_code code = tb_store_zone(store, account, zone, &page, err);
     if (code) return code;
-    if (page.zones[0].limit > 0) code = zones_month(store, account, now_us, &memo, page.zones, 1, err);
-    else code = funds_enable(store, account, &page.zones[0], err);
-    *ret_enabled = page.zones[0].enabled;
-    zones_memo_release(&memo);
+    const bool set = page.zones[0].enabled;
+    const tb_i128 limit = page.zones[0].limit;
     tb_zone_page_release(&page);
+    code = tb_store_account_terms(store, account, &terms, err);
+    if (!code && terms.prepaid) code = tb_store_balance(store, account, &balance, err);
+    if (!code && limit > 0) code = read_bytes(store, account, zone, now_us, &bytes, err);
+    if (!code) *ret_enabled = tb_zone_enabled(set, limit, bytes, terms.prepaid, balance);
     return code;
 }

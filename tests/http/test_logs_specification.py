@@ -28,16 +28,18 @@ class Logs(Case):
         catalog["zones"][1]["settings"] = {"EnableLogging": False}
         for zone, settings in ((103, {"Suspended": True}), (104, {"Enabled": False}), (105, {}),
                                (106, {}), (107, {}), (108, {"MonthlyBandwidthLimit": 900}),
-                               (109, {"MonthlyBandwidthLimit": 1100})):
+                               (109, {"MonthlyBandwidthLimit": 1100}),
+                               (110, {"MonthlyBandwidthLimit": 900})):
             catalog["zones"].append({"id": zone, "account": 1, "name": f"z{zone}",
                                      "created": "2026-01-05T00:00:00Z", "settings": settings})
+        catalog["zones"][-1]["type"] = "volume"
         catalog["accounts"].append({"id": 3, "name": "broke", "prepaid": True})
         catalog["zones"].append({"id": 202, "account": 3, "name": "z202",
                                  "created": "2026-01-05T00:00:00Z"})
         run("apply", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
         server.keys["broke"] = server.make_key(3, "User")
         lines = b"".join(hit(105, i, 1000, cache) for i, cache in enumerate(STATUSES))
-        lines += hit(108) + hit(109)
+        lines += hit(108) + hit(109) + hit(110)
         lines += b"".join(hit(106, DAYS_AGO_3 + s) for s in (-1, 0, 1))
         run("ingest", "--db", server.db, "-", stdin=lines)
         server.start()
@@ -78,7 +80,7 @@ class Logs(Case):
 
     # holds: auth.logs-suspended
     def test_zones_that_their_limit_or_their_funds_disable_are_403(self):
-        for zone, key in ((108, "user"), (202, "broke")):
+        for zone, key in ((108, "user"), (110, "user"), (202, "broke")):
             self.assertFalse(self.server.get(f"/pullzone/{zone}", key).json()["Enabled"])
             for path in (V2, V1):
                 self.assertEqual(codes(self.server.get(path.format(zone), key)), (403, "forbidden"))
