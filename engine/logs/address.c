@@ -18,15 +18,13 @@ static bool prints_back(int family, const uint8_t *bytes, tb_text text)
 /* --- IPv4: four numbers of 0 to 255 without leading zeros --- */
 
 #if defined(__SSE2__)
-/* The value of the 1 to 3 digits that end at `end`, 4 bytes after something that can be read; more than
- * 255 where it is none. Without a branch, for how many digits a number has cannot be foretold. */
-static unsigned octet(const char *end, unsigned digits)
+/* The value of 1 to 3 digits, the last bytes of `last`; more than 255 where it is none. Without a branch,
+ * for how many digits a number has cannot be foretold. */
+static unsigned octet(uint32_t last, unsigned digits)
 {
     static const uint32_t keep[] = {0, 0x0f000000, 0x0f0f0000, 0x0f0f0f00};
     static const unsigned least[] = {1000, 0, 10, 100}; /* of so many digits, without leading zeros */
     const unsigned n = digits < 4 ? digits : 0;
-    uint32_t last;
-    memcpy(&last, end - 4, 4);
     last &= keep[n];
     const unsigned value = (last >> 24) + (last >> 16 & 15) * 10 + (last >> 8 & 15) * 100;
     return value | (unsigned)(value < least[n]) << 8;
@@ -47,10 +45,9 @@ static bool parse_v4(tb_text text, uint8_t out[16])
         memcpy(&high, text.data + len - 8, 8);
         high = len > 8 ? high >> 8 * (16 - len) : 0;
     }
-    char copy[4 + 16] = {0}, *const at = copy + 4;
-    memcpy(at, &low, 8);
-    memcpy(at + 8, &high, 8);
     const __m128i v = _mm_set_epi64x((long long)high, (long long)low);
+    /* Kept in registers: a load over what two stores wrote waits for both. */
+    __extension__ const unsigned __int128 whole = (unsigned __int128)high << 64 | low;
     const __m128i digit = _mm_and_si128(_mm_cmpgt_epi8(v, _mm_set1_epi8('0' - 1)),
                                         _mm_cmplt_epi8(v, _mm_set1_epi8('9' + 1)));
     const unsigned all = (1u << len) - 1, digits = (unsigned)_mm_movemask_epi8(digit) & all;
@@ -59,7 +56,10 @@ static bool parse_v4(tb_text text, uint8_t out[16])
     unsigned from = 0, wrong = 0;
     for (int i = 0; i < 4; i++) {
         const unsigned end = i < 3 ? (unsigned)__builtin_ctz(dots) : (unsigned)len;
-        const unsigned value = octet(at + end, end - from);
+        /* The first two end within 8 bytes, the others behind 4; or one of them is wrong anyway. */
+        const uint32_t last = i < 2 ? (uint32_t)(low << (64 - 8 * end) % 64 >> 32)
+                                    : (uint32_t)(whole >> 8 * (end > 4 ? end - 4 : 0));
+        const unsigned value = octet(last, end - from);
         wrong |= value;
         out[i] = (uint8_t)value;
         from = end + 1;

@@ -13,6 +13,7 @@
 
 #define LEVEL 1
 #define SLOTS ((size_t)TB_LOGBLOCK_LINES * 2)
+#define SMALL 256 /* bytes of a column that is not worth it */
 #define TRIES 16 /* blocks for which a column that did not shrink is left alone */
 
 static const uint8_t kinds[TB__LOG_COUNT] = {
@@ -205,9 +206,20 @@ static bool is_entry(const texts *t, size_t e, uint64_t key, tb_text text)
                                   memcmp(t->entry[e].data, text.data, text.len) == 0);
 }
 
+/* The rows before this one have nothing in this column, and were passed over. */
+static void make_up(texts *t, size_t rows)
+{
+    memset(t->code, 0, rows * sizeof *t->code);
+    t->key[0] = 0;
+    t->entry[0] = (tb_text){"", 0};
+    t->word[0] = 0;
+    t->n = t->none = 1;
+}
+
 /* A new entry, the row's. */
 static void add_entry(texts *t, size_t row, tb_text text, uint64_t key, uint16_t word)
 {
+    if (t->n == 0 && row > 0) make_up(t, row);
     t->any |= text.len > 0;
     t->key[t->n] = key;
     t->entry[t->n] = text;
@@ -234,17 +246,23 @@ static void add_text(texts *t, size_t row, tb_text text)
     t->slot[at] = t->last_code = (uint16_t)t->n;
 }
 
-/* A word knows its entry; the empty one is a word without a place. */
-static void add_word(texts *t, tb__words *words, size_t row, uint16_t word)
+static __attribute__((noinline)) void first_of_word(texts *t, tb__words *words, size_t row,
+                                                    uint16_t word)
 {
-    uint16_t *code = word ? &words->code[word] : &t->none;
-    if (*code) {
-        t->code[row] = (uint16_t)(*code - 1);
-        return;
-    }
     if (word) add_entry(t, row, tb__word_text(words, word), 0, word);
     else add_entry(t, row, (tb_text){"", 0}, 0, 0);
-    *code = (uint16_t)t->n;
+    *(word ? &words->code[word] : &t->none) = (uint16_t)t->n;
+}
+
+/* A word knows its entry; the empty one is a word without a place, and nothing at all where no row so far
+ * has another. */
+static inline __attribute__((always_inline)) void add_word(texts *t, tb__words *words, size_t row,
+                                                            uint16_t word)
+{
+    if (word == 0 && t->n == 0) return;
+    uint16_t *code = word ? &words->code[word] : &t->none;
+    if (*code) t->code[row] = (uint16_t)(*code - 1);
+    else first_of_word(t, words, row, word);
 }
 
 static void add_binary(binaries *b, size_t row, tb_text text, unsigned width,
@@ -421,6 +439,20 @@ static void spread(texts *t, size_t n)
     t->n = n;
 }
 
+/* memcpy of a text, which is mostly short: whole words, the last one over the one before. */
+static void put_text(char *to, tb_text text)
+{
+    const char *from = text.data;
+    const size_t len = text.len;
+    if (len < 16) {
+        if (len) memcpy(to, from, len);
+        return;
+    }
+    for (size_t at = 0; at + 16 < len; at += 16)
+        memcpy(to + at, from + at, 16);
+    memcpy(to + len - 16, from + len - 16, 16);
+}
+
 static void put_entries(tb_buf *out, const texts *t, uint8_t *header)
 {
     uint8_t *p = (uint8_t *)tb_buf_room(out, t->n * 5), *from = p;
@@ -434,7 +466,7 @@ static void put_entries(tb_buf *out, const texts *t, uint8_t *header)
     out->len += (size_t)(p - from);
     char *text = tb_buf_room(out, total);
     for (size_t e = 0; text && e < t->n; e++) {
-        if (t->entry[e].len) memcpy(text, t->entry[e].data, t->entry[e].len);
+        put_text(text, t->entry[e]);
         text += t->entry[e].len;
     }
     if (text) out->len += total;
@@ -447,7 +479,7 @@ static void put_codes(tb_buf *out, const texts *t, size_t n)
     uint8_t *p = (uint8_t *)tb_buf_room(out, n * width / 8 + 16), *from = p;
     uint64_t word = 0;
     unsigned held = 0; /* bits of word, below 8 */
-    if (!p) return;
+    if (!p || !width) return;
     for (size_t i = 0; i < n; i++) {
         word |= (uint64_t)t->code[i] << held;
         tb__put64(p, word);
@@ -506,7 +538,7 @@ static void put_column(tb_logpack *pack, int c, size_t n)
 static size_t shrink(tb_logpack *pack, int c, tb_buf *out)
 {
     const tb_buf *plain = &pack->plain;
-    if (plain->len <= 64) return 0;
+    if (plain->len <= SMALL) return 0;
     if (pack->alone[c]) {
         pack->alone[c]--;
         return 0;

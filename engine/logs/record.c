@@ -25,15 +25,12 @@ void tb_logwords_forget(tb_logwords *w)
         tb__words_forget(&w->of[i]);
 }
 
-size_t tb_logline_room(const tb_logline *line)
-{
-    size_t sum = sizeof(tb__logrecord) + 16 + 16 + 8 + line->ip.len + line->id.len + 8 +
-                 4 * TB__LOG_TEXTED_COUNT + 8;
-#define TB_X(name, member) sum += line->member.len;
-    TB__LOG_TEXTED(TB_X)
-#undef TB_X
-    return sum;
-}
+/* Beside the texts: the head, the id, the address and the body bytes, a length for each text, an edge
+ * location that is not in the line, and up to 7 bytes at the end. */
+_Static_assert(sizeof(tb__logrecord) + 16 + 16 + 8 + 4 * (TB__LOG_TEXTED_COUNT + 2) + TB_EDGE_MAX +
+                       8 <=
+                   TB_LOGRECORD_MORE,
+               "a record has its room");
 
 static char *put(char *to, const void *bytes, size_t len)
 {
@@ -45,7 +42,11 @@ static char *put_text(char *to, tb_text text)
 {
     const uint32_t len = (uint32_t)text.len;
     to = put(to, &len, sizeof len);
-    return len ? put(to, text.data, len) : to;
+    if (len < 16) return len ? put(to, text.data, len) : to;
+    for (size_t at = 0; at + 16 < len; at += 16) /* the last 16 over those before */
+        memcpy(to + at, text.data + at, 16);
+    memcpy(to + len - 16, text.data + len - 16, 16);
+    return to + len;
 }
 
 static char *put_binaries(char *to, tb__logrecord *r, const tb_logline *line)

@@ -81,7 +81,8 @@ typedef struct tb_logkeys {
 } tb_logkeys;
 void tb_logwords_keys(const tb_logwords *words, const tb_logline *line, tb_logkeys *ret_keys);
 void tb_logwords_fetch(const tb_logwords *words, const tb_logkeys *keys);
-size_t tb_logline_room(const tb_logline *line); /* most bytes that its record takes */
+/* A record is at most so many bytes longer than its line. */
+#define TB_LOGRECORD_MORE 192
 /* Writes the line's record to `to`, which is aligned to 8 bytes and has its room; returns its size, a
  * multiple of 8. */
 size_t tb_logwords_record(tb_logwords *words, const tb_logline *line, const tb_logkeys *keys,

@@ -295,10 +295,10 @@ typedef struct coming {
     tb_logkeys keys;
 } coming;
 
-static tb_code gather(feed_logs *l, const coming *c, tb_error *err)
+static tb_code gather(feed_logs *l, const coming *c, size_t len, tb_error *err)
 {
     gathered *g = &l->zones[c->zone->number];
-    const size_t need = tb_logline_room(&c->line);
+    const size_t need = len + TB_LOGRECORD_MORE;
     if (need > g->left) {
         tb_code code = make_room(l, c->zone, g, need, err);
         if (code) return code;
@@ -348,7 +348,7 @@ static tb_code take_group(feed_logs *l, const tb_log_layout *layout, const tb_hi
     for (size_t i = 0; i < n; i++)
         if (group[i].zone) tb_logwords_fetch(l->words, &group[i].keys);
     for (size_t i = 0; i < n && !code; i++)
-        if (group[i].zone) code = gather(l, &group[i], err);
+        if (group[i].zone) code = gather(l, &group[i], spans[i].len, err);
     return code;
 }
 
