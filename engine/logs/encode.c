@@ -13,7 +13,7 @@
 
 #define LEVEL 1
 #define SLOTS ((size_t)TB_LOGBLOCK_LINES * 2)
-#define SMALL 256 /* bytes of a column that is not worth it */
+#define SMALL 1024 /* bytes of a column that would not be worth the call */
 #define TRIES 16 /* blocks for which a column that did not shrink is left alone */
 
 static const uint8_t kinds[TB__LOG_COUNT] = {
