@@ -6,7 +6,9 @@
  * of them needs quotes they are the row, and an export copies them. The others follow bare. */
 #include "events/events.h"
 
-#define HEAD      17
+#include <endian.h>
+
+#define HEAD       17
 #define FLAG_PLAIN 1u
 #define FLAG_MADE  2u
 
@@ -101,9 +103,8 @@ void tb_event_pack(const tb_event *event, tb_buf *out)
 static uint64_t get_number(const uint8_t *in, int bytes)
 {
     uint64_t value = 0;
-    for (int i = bytes - 1; i >= 0; i--)
-        value = value << 8 | in[i];
-    return value;
+    memcpy(&value, in, (size_t)bytes);
+    return le64toh(value);
 }
 
 /* NULL: the bytes end before the length does, or it is too large. */
@@ -120,12 +121,30 @@ static const uint8_t *get_length(const uint8_t *in, const uint8_t *end, size_t *
     return NULL;
 }
 
+/* Lengths of a byte each, as nearly all are: added up without a branch for each. The end of them;
+ * where they are not such, their beginning, and nothing is added. */
+static const uint8_t *add_short_lengths(const uint8_t *p, const uint8_t *end, size_t *all,
+                                        size_t *columns)
+{
+    unsigned sum = 0, more = 0, any = 0;
+    if (end - p < TB_EVENT_FIELD_COUNT || p[TB_EVENT_ID] > TB_EVENT_ID_MAX) return p;
+    for (int f = 0; f < TB_EVENT_COLUMNS; f++)
+        sum += p[f], any |= p[f];
+    for (int f = TB_EVENT_COLUMNS; f < TB_EVENT_FIELD_COUNT; f++)
+        more += p[f], any |= p[f];
+    if (any & 128) return p;
+    *columns += sum;
+    *all += sum + more;
+    return p + TB_EVENT_FIELD_COUNT;
+}
+
 /* The lengths against the size: so unpacking need not look again. */
 static bool lengths_fit(tb_event_record *r, size_t row)
 {
-    const uint8_t *p = r->lengths, *end = r->bytes + r->size;
+    const uint8_t *end = r->bytes + r->size;
     size_t all = 0, columns = 1 + (size_t)TB_EVENT_COLUMNS;
-    for (int f = 0; f < TB_EVENT_FIELD_COUNT; f++) {
+    const uint8_t *p = add_short_lengths(r->lengths, end, &all, &columns);
+    for (int f = p == r->lengths ? 0 : TB_EVENT_FIELD_COUNT; f < TB_EVENT_FIELD_COUNT; f++) {
         size_t len = 0;
         p = get_length(p, end, &len);
         if (!p) return false;

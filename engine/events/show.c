@@ -83,23 +83,32 @@ void tb_event_csv_head(tb_buf *out)
 
 #define TIME_TEXT 25 /* 2026-11-01T13:00:00.123Z and a comma */
 
-static void put_time(char out[TIME_TEXT], int64_t ms)
+#define MINUTE_TEXT 17 /* 2026-11-01T13:00: */
+
+static void put_time(char out[TIME_TEXT], int64_t ms, tb_event_minute *minute)
 {
-    tb_time_format(ms * 1000, out);
-    const uint32_t part = (uint32_t)(ms % 1000);
-    memcpy(out + 19, ".", 1);
+    const int64_t number = ms / 60000;
+    const uint32_t rest = (uint32_t)(ms - number * 60000), part = rest % 1000;
+    if (number != minute->number || !minute->text[0]) {
+        tb_time_format(number * 60000000, minute->text);
+        minute->number = number;
+    }
+    memcpy(out, minute->text, MINUTE_TEXT);
+    out[17] = (char)('0' + rest / 10000);
+    out[18] = (char)('0' + rest / 1000 % 10);
+    out[19] = '.';
     out[20] = (char)('0' + part / 100);
     out[21] = (char)('0' + part / 10 % 10);
     out[22] = (char)('0' + part % 10);
     memcpy(out + 23, "Z,", 2);
 }
 
-void tb_event_csv(const tb_event_record *record, tb_buf *out)
+void tb_event_csv(const tb_event_record *record, tb_event_minute *minute, tb_buf *out)
 {
     tb_event e;
     char *to = tb_buf_room(out, TIME_TEXT + record->row.len);
     if (!to) return;
-    put_time(to, record->time_ms);
+    put_time(to, record->time_ms, minute);
     out->len += TIME_TEXT;
     if (record->plain) {
         memcpy(to + TIME_TEXT, record->row.data, record->row.len);

@@ -172,8 +172,15 @@ bool tb_event_token_read(const uint8_t secret[TB_EVENT_SECRET], const tb_event_s
 
 /* "timestamp,logId,…" and its CRLF. */
 void tb_event_csv_head(tb_buf *out);
+/* The minute of the row before, as text, so that it is worked out once for the many rows of a minute.
+ * All zero before the first one. */
+typedef struct tb_event_minute {
+    int64_t number; /* since 1970 */
+    char text[20];  /* "2026-11-01T13:00:" and what is written over */
+} tb_event_minute;
+
 /* A row of the CSV (RFC 4180). Cells that a spreadsheet would run begin with an apostrophe. */
-void tb_event_csv(const tb_event_record *record, tb_buf *out);
+void tb_event_csv(const tb_event_record *record, tb_event_minute *minute, tb_buf *out);
 
 #define TB_EVENT_EXPORT_MS   (INT64_C(72) * 3600 * 1000) /* how old the end of an export may be */
 #define TB_EVENT_AHEAD_MS    INT64_C(60000) /* how far ahead it may be: clocks differ */

@@ -19,6 +19,7 @@ typedef struct export {
     int64_t zone;
     tb_event_key next; /* begin here, or behind it */
     bool begun, behind;
+    tb_event_minute minute;
     /* of the piece being made */
     tb_buf *out;
     int blocks;
@@ -69,7 +70,8 @@ static bool put_block(void *ctx, const void *block, size_t len)
             return false;
         }
         if (passed_over(e, &record)) continue;
-        if (all || tb_event_query_match(e->query, &record, &fits)) tb_event_csv(&record, e->out);
+        if (all || tb_event_query_match(e->query, &record, &fits))
+            tb_event_csv(&record, &e->minute, e->out);
         if (!fits) e->code = TB_E_NOMEM;
         e->stopped = !fits || tb_event_query_work(e->query) - e->work > WORK_AT_ONCE;
         if (!e->stopped) continue;

@@ -10,7 +10,7 @@
 #include "http/clock.h"
 #include "http/server.h"
 
-#define BLOCK ((size_t)32 << 10) /* of libmicrohttpd's, bytes */
+#define BLOCK ((size_t)128 << 10) /* of libmicrohttpd's, bytes */
 
 typedef struct stream {
     stream_source source;

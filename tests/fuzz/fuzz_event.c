@@ -22,7 +22,7 @@ static void check_shown(const tb_event_record *record)
     tb_event_json(record, &out);
     MUST(!out.failed && out.data[0] == '{' && out.data[out.len - 1] == '}');
     out.len = 0;
-    tb_event_csv(record, &out);
+    tb_event_csv(record, &(tb_event_minute){0}, &out);
     MUST(!out.failed && memcmp(out.data + out.len - 2, "\r\n", 2) == 0);
     tb_buf_release(&out);
 }
