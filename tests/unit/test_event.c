@@ -153,8 +153,7 @@ static void shows(const char *line, const char *json, const char *csv)
     ck_assert_msg(out.len == strlen(json) && memcmp(out.data, json, out.len) == 0, "%.*s",
                   (int)out.len, out.data);
     out.len = 0;
-    static tb_event_minute minute; /* of the row before, whatever that was */
-    tb_event_csv(&record, &minute, &out);
+    tb_event_csv(&record, &(tb_event_minute){0}, &out);
     ck_assert_msg(out.len == strlen(csv) && memcmp(out.data, csv, out.len) == 0, "%.*s",
                   (int)out.len, out.data);
     tb_buf_release(&packed);
@@ -210,6 +209,38 @@ START_TEST(cells_are_quoted_and_guarded)
 }
 END_TEST
 
+/* One minute's text after another, as an export's rows have them, and not in order. */
+START_TEST(each_row_has_its_own_time)
+{
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } rows[] = {
+        {1795172400123, "2026-11-20T11:00:00.123Z,"}, {1795172459999, "2026-11-20T11:00:59.999Z,"},
+        {1795172460000, "2026-11-20T11:01:00.000Z,"}, {1795175999009, "2026-11-20T11:59:59.009Z,"},
+        {1795176000010, "2026-11-20T12:00:00.010Z,"}, {1795219199999, "2026-11-20T23:59:59.999Z,"},
+        {1795219200000, "2026-11-21T00:00:00.000Z,"}, {1795172400123, "2026-11-20T11:00:00.123Z,"},
+        {0, "1970-01-01T00:00:00.000Z,"},
+    };
+    tb_event_minute minute = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tb_buf packed, out;
+        tb_event_record record;
+        size_t at = 0;
+        tb_buf_init(&packed, 1 << 12, NULL);
+        tb_buf_init(&out, 1 << 12, NULL);
+        ck_assert(parse(BASE ",\"logId\":\"i\"}"));
+        event.time_ms = rows[i].ms;
+        tb_event_pack(&event, &packed);
+        ck_assert(tb_event_next(packed.data, packed.len, &at, &record));
+        tb_event_csv(&record, &minute, &out);
+        ck_assert_msg(memcmp(out.data, rows[i].text, strlen(rows[i].text)) == 0, "%.26s", out.data);
+        tb_buf_release(&packed);
+        tb_buf_release(&out);
+    }
+}
+END_TEST
+
 START_TEST(days_are_utc_and_three)
 {
     ck_assert_int_eq(tb_event_first_day(NOW_MS), NOW_MS / TB_EVENT_MS_PER_DAY - 2);
@@ -248,6 +279,40 @@ START_TEST(damaged_records_are_told)
 }
 END_TEST
 
+/* An id may have 64 characters, whether all lengths are of a byte or not. */
+START_TEST(records_with_longer_ids_are_none)
+{
+    static const char text[200] = {[0 ... 199] = 'x'};
+    for (int i = 0; i < 4; i++) {
+        tb_buf packed;
+        tb_event_record record;
+        size_t at = 0;
+        tb_buf_init(&packed, 1 << 12, NULL);
+        ck_assert(parse(BASE ",\"logId\":\"i\"}"));
+        event.field[TB_EVENT_ID] = (tb_text){text, TB_EVENT_ID_MAX + (size_t)(i & 1)};
+        event.field[TB_EVENT_URL] = (tb_text){text, i & 2 ? sizeof text : 1};
+        tb_event_pack(&event, &packed);
+        ck_assert_int_eq(tb_event_next(packed.data, packed.len, &at, &record), !(i & 1));
+        tb_buf_release(&packed);
+    }
+}
+END_TEST
+
+/* A record that says it ends within its lengths, in memory that ends there too. */
+START_TEST(records_without_all_lengths_are_none)
+{
+    for (size_t size = 17; size <= 17 + TB_EVENT_FIELD_COUNT; size++) {
+        size_t at = 0;
+        tb_event_record record;
+        char *bytes = calloc(1, size);
+        bytes[0] = (char)size;
+        bytes[4] = 1 + TB_EVENT_COLUMNS;
+        ck_assert(!tb_event_next(bytes, size, &at, &record));
+        free(bytes);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("event");
@@ -258,8 +323,11 @@ int main(void)
     tcase_add_test(tc, a_made_id_is_the_events_own);
     tcase_add_test(tc, labels_are_texts_and_all_there);
     tcase_add_test(tc, cells_are_quoted_and_guarded);
+    tcase_add_test(tc, each_row_has_its_own_time);
     tcase_add_test(tc, days_are_utc_and_three);
     tcase_add_test(tc, damaged_records_are_told);
+    tcase_add_test(tc, records_with_longer_ids_are_none);
+    tcase_add_test(tc, records_without_all_lengths_are_none);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
