@@ -201,8 +201,9 @@ static void put_lines(tb_buf *out, const tb_statement *s)
     tb_buf_str(out, "]");
 }
 
-static void put_tax(tb_buf *out, const tb_bill *bill)
+static void put_tax(tb_buf *out, const tb_statement *s)
 {
+    const tb_bill *bill = s->bill;
     key(out, "tax");
     tb_buf_str(out, "[");
     for (size_t i = 0; i < bill->n_tax; i++) {
@@ -210,8 +211,13 @@ static void put_tax(tb_buf *out, const tb_bill *bill)
         tb_buf_str(out, i ? ",{" : "{");
         money(out, "amount", tax->amount, bill->minor_digits);
         money(out, "base", tax->base, bill->minor_digits);
+        if (s->version > 1) text(out, "category", tb__tax_category(tax->rate.percent));
         text(out, "name", tax->rate.name);
         decimal(out, "percent", tax->rate.percent);
+        if (s->version > 1) {
+            text(out, "reason", "");
+            text(out, "reason_code", "");
+        }
         tb_buf_str(out, "}");
     }
     tb_buf_str(out, "]");
@@ -234,28 +240,53 @@ static void put_unpriced(tb_buf *out, const tb_bill *bill)
     tb_buf_str(out, "]");
 }
 
-/* Everything but the sha256 member, which belongs behind `residual`: *ret_place. */
-static void put_statement(tb_buf *out, const tb_statement *s, size_t *ret_place)
+static void put_ledger(tb_buf *out, const tb_statement *s)
+{
+    key(out, "ledger");
+    if (!s->in_ledger) {
+        tb_buf_str(out, "null");
+        return;
+    }
+    tb_buf_str(out, "{");
+    key(out, "count");
+    tb_buf_fmt(out, "%" PRIu64, s->ledger.count);
+    text(out, "head", s->ledger.head);
+    tb_buf_str(out, "}");
+}
+
+/* Everything but the sha256 member, which belongs before `state`: *ret_place. The members that
+ * version 1 lacks are told by `later`. */
+static void put_statement(tb_buf *out, const tb_statement *s, tb_decimal payable,
+                          size_t *ret_place)
 {
     const tb_bill *bill = s->bill;
+    const bool later = s->version > 1;
     tb_buf_str(out, "{");
     number(out, "account", s->account);
     put_books(out, s);
+    if (later) text(out, "buyer", "");
     if (s->corrects[0]) text(out, "corrects", s->corrects);
     text(out, "currency", s->currency);
+    if (later) text(out, "due", s->due);
+    if (later) text(out, "issued", s->issued);
     text(out, "kind", s->kind);
+    if (later) put_ledger(out, s);
     put_lines(out, s);
     text(out, "number", s->number);
+    if (later) money(out, "paid", s->paid, bill->minor_digits);
+    if (later) money(out, "payable", payable, bill->minor_digits);
     period(out, s->month);
     text(out, "previous", s->previous);
     if (s->replaces[0]) text(out, "replaces", s->replaces);
     decimal(out, "residual", bill->residual);
+    if (later) text(out, "seller", "");
     *ret_place = out->len;
     text(out, "state", s->state);
     money(out, "subtotal", bill->subtotal, bill->minor_digits);
-    put_tax(out, bill);
+    put_tax(out, s);
     money(out, "total", bill->total, bill->minor_digits);
     put_unpriced(out, bill);
+    if (later) number(out, "version", s->version);
     key(out, "watermark");
     tb_buf_fmt(out, "%" PRIu64 "}", s->watermark);
 }
@@ -263,7 +294,8 @@ static void put_statement(tb_buf *out, const tb_statement *s, size_t *ret_place)
 void tb_statement_init(tb_statement *statement, const tb_bill_input *input, const tb_bill *bill,
                        tb_statement_book *books)
 {
-    *statement = (tb_statement){.kind = "invoice",
+    *statement = (tb_statement){.version = TB_INVOICE_VERSION,
+                                .kind = "invoice",
                                 .state = "draft",
                                 .account = input->account,
                                 .month = input->month,
@@ -281,6 +313,20 @@ void tb_statement_init(tb_statement *statement, const tb_bill_input *input, cons
     }
 }
 
+void tb_statement_dress(tb_statement *statement, const tb_statement *stored)
+{
+    statement->version = stored->version;
+    memcpy(statement->number, stored->number, sizeof statement->number);
+    memcpy(statement->state, stored->state, sizeof statement->state);
+    memcpy(statement->previous, stored->previous, sizeof statement->previous);
+    memcpy(statement->replaces, stored->replaces, sizeof statement->replaces);
+    memcpy(statement->issued, stored->issued, sizeof statement->issued);
+    memcpy(statement->due, stored->due, sizeof statement->due);
+    statement->paid = stored->paid;
+    statement->in_ledger = stored->in_ledger;
+    statement->ledger = stored->ledger;
+}
+
 void tb_line_json(const tb_statement *statement, size_t line, tb_buf *out)
 {
     put_line(out, &statement->bill->lines[line],
@@ -296,7 +342,10 @@ tb_code tb_statement_json(const tb_statement *statement, tb_buf *out, char ret_s
     unsigned char hash[crypto_hash_sha256_BYTES];
     char member[sizeof MEMBER - 1 + 65 + 1] = MEMBER;
     size_t start = out->len, place = 0, size = sizeof member - 1;
-    put_statement(out, statement, &place);
+    tb_decimal payable;
+    tb_code code = tb_decimal_sub(statement->bill->total, statement->paid, &payable, err);
+    if (code) return code;
+    put_statement(out, statement, payable, &place);
     if (out->failed || !tb_buf_room(out, size)) return tb_buf_check(out, err);
     crypto_hash_sha256(hash, (const unsigned char *)out->data + start, out->len - start);
     sodium_bin2hex(member + sizeof MEMBER - 1, 65, hash, sizeof hash);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "invoice/text.h"
 #include "model/document.h"
 #include "tollbook/calendar.h"
 
@@ -330,7 +331,15 @@ static void read_unpriced(reader *r, tb_bill *bill)
     }
 }
 
-static void read_tax(reader *r, tb_bill *bill)
+/* A member whose value follows from others. */
+static void check_text(reader *r, uint32_t object, const char *name, const char *expected)
+{
+    char value[8];
+    read_text(r, object, name, value, sizeof value);
+    if (strcmp(value, expected) != 0) bad(r, object, "\"%s\" is not \"%s\".", name, expected);
+}
+
+static void read_tax(reader *r, const tb_statement *s, tb_bill *bill)
 {
     uint32_t list = need(r, 0, "tax", TB__ARRAY), at = list + 1;
     if (r->code) return;
@@ -338,11 +347,16 @@ static void read_tax(reader *r, tb_bill *bill)
     if (bill->n_tax > TB_BILL_TAXES_MAX) bad(r, list, "there are too many tax rates.");
     for (size_t i = 0; !r->code && i < bill->n_tax; i++, at = node_at(r, at)->next) {
         tb_bill_taxed *tax = &bill->tax[i];
-        only(r, at, "amount base name percent");
+        only(r, at, s->version > 1 ? "amount base category name percent reason reason_code"
+                                   : "amount base name percent");
         tax->amount = read_decimal(r, at, "amount");
         tax->base = read_decimal(r, at, "base");
         tax->rate.percent = read_decimal(r, at, "percent");
         read_text(r, at, "name", tax->rate.name, sizeof tax->rate.name);
+        if (s->version < 2) continue;
+        check_text(r, at, "category", tb__tax_category(tax->rate.percent));
+        check_text(r, at, "reason", "");
+        check_text(r, at, "reason_code", "");
     }
 }
 
@@ -393,11 +407,64 @@ static tb_decimal sum_exact(reader *r, const tb_bill *bill)
     return sum;
 }
 
+/* What a ledger was when the invoice was issued; null in drafts. */
+static void read_ledger(reader *r, tb_statement *s)
+{
+    uint32_t at = find(r, 0, "ledger");
+    if (!at || node_at(r, at)->type == TB__NULL) return;
+    only(r, at, "count head");
+    s->in_ledger = true;
+    s->ledger.count = read_count(r, at, "count");
+    read_text(r, at, "head", s->ledger.head, sizeof s->ledger.head);
+}
+
+static void read_date(reader *r, const char *name, char date[TB_DATE_TEXT_MAX])
+{
+    char text[TB_DATE_TEXT_MAX + 10];
+    int64_t us;
+    read_text(r, 0, name, date, TB_DATE_TEXT_MAX);
+    if (r->code || !date[0]) return;
+    int len = snprintf(text, sizeof text, "%sT00:00:00Z", date);
+    if (tb_rfc3339_parse(text, (size_t)len, &us, NULL)) bad(r, 0, "\"%s\" is no date.", name);
+}
+
+/* What version 1 lacks. */
+static void read_issue(reader *r, tb_statement *s)
+{
+    read_date(r, "issued", s->issued);
+    read_date(r, "due", s->due);
+    check_text(r, 0, "buyer", "");
+    check_text(r, 0, "seller", "");
+    s->paid = read_decimal(r, 0, "paid");
+    read_ledger(r, s);
+}
+
+static void check_payable(reader *r, const tb_statement *s, const tb_bill *bill)
+{
+    tb_decimal expected, payable = read_decimal(r, 0, "payable");
+    if (r->code) return;
+    r->code = tb_decimal_sub(bill->total, s->paid, &expected, r->err);
+    if (!r->code && tb_decimal_compare(payable, expected) != 0)
+        bad(r, 0, "\"payable\" is not the total less what is paid.");
+}
+
+static void read_version(reader *r, tb_statement *s)
+{
+    uint32_t at = find(r, 0, "version");
+    s->version = at ? (int)read_number(r, 0, "version") : 1;
+    if (at && s->version != TB_INVOICE_VERSION) bad(r, at, "its version is unknown.");
+    only(r, 0,
+         s->version > 1
+             ? "account book ?books buyer ?corrects currency due issued kind ledger lines number "
+               "paid payable period previous ?replaces residual seller sha256 state subtotal tax "
+               "total unpriced version watermark"
+             : "account book ?books ?corrects currency kind lines number period previous "
+               "?replaces residual sha256 state subtotal tax total unpriced watermark");
+}
+
 static void read_head(reader *r, tb_statement *s)
 {
-    only(r, 0,
-         "account book ?books ?corrects currency kind lines number period previous ?replaces "
-         "residual sha256 state subtotal tax total unpriced watermark");
+    read_version(r, s);
     s->account = read_number(r, 0, "account");
     s->month = read_period(r, 0);
     s->watermark = read_count(r, 0, "watermark");
@@ -408,6 +475,7 @@ static void read_head(reader *r, tb_statement *s)
     read_text(r, 0, "previous", s->previous, sizeof s->previous);
     read_text(r, 0, "replaces", s->replaces, sizeof s->replaces);
     read_text(r, 0, "corrects", s->corrects, sizeof s->corrects);
+    if (s->version > 1) read_issue(r, s);
 }
 
 static void read_bill(reader *r, tb_statement *s, tb_bill *bill)
@@ -419,8 +487,9 @@ static void read_bill(reader *r, tb_statement *s, tb_bill *bill)
     bill->exact = sum_exact(r, bill);
     read_books(r, s);
     read_lines(r, s, bill);
-    read_tax(r, bill);
+    read_tax(r, s, bill);
     read_unpriced(r, bill);
+    if (s->version > 1) check_payable(r, s, bill);
     s->bill = bill;
 }
 

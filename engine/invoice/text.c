@@ -33,6 +33,11 @@ int64_t tb__month_start_us(int64_t month)
     return tb_month_first_day(month) * TB_US_PER_DAY;
 }
 
+const char *tb__tax_category(tb_decimal percent)
+{
+    return tb_decimal_sign(percent) ? "S" : "Z";
+}
+
 void tb__add_month_start(tb_buf *out, int64_t month)
 {
     tb__add_time(out, tb__month_start_us(month));

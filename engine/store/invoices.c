@@ -388,6 +388,7 @@ tb_code tb_store_finalize(tb_store *store, tb_invoice *invoice, tb_invoice_finis
     }
     if (!code) code = check_all(store, invoice, err);
     if (!code) code = next_place(store, invoice, &at, err);
+    if (!code) code = tb_store_ledger_head(store, &invoice->ledger, err);
     if (!code) code = write_text(invoice, finish, ctx, err);
     if (!code) code = insert_all(store, invoice, &at, err);
     if (code) {

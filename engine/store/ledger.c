@@ -297,6 +297,17 @@ static tb_code last_chain(tb_store *store, int64_t *ret_id, uint8_t chain[32], t
     return TB_OK;
 }
 
+tb_code tb_store_ledger_head(tb_store *store, tb_ledger_head *ret_head, tb_error *err)
+{
+    uint8_t chain[32];
+    int64_t last = 0;
+    tb_code code = last_chain(store, &last, chain, err);
+    if (code) return code;
+    *ret_head = (tb_ledger_head){.count = (uint64_t)last};
+    if (last) sodium_bin2hex(ret_head->head, sizeof ret_head->head, chain, sizeof chain);
+    return TB_OK;
+}
+
 static tb_code insert(tb_store *store, tb_ledger_entry *entry, const char *amount, tb_error *err)
 {
     uint8_t before[32], chain[32];

@@ -44,6 +44,18 @@ static const char *const references[] = {
     " number,month,json_extract(document,'$.period.start') AS start FROM invoice"
     " WHERE json_valid(document)) WHERE start IS NOT format('%04d-%02d-01T00:00:00Z',"
     "1970+month/12,month%12+1)",
+    /* what version 2 says besides; version 1 says nothing of it */
+    "SELECT format('Invoice %s: its text says that it was issued on %s; the row says %s.',number,"
+    "issued,day) FROM (SELECT number,document->>'$.issued' AS issued,"
+    "date(finalized_us/1000000,'unixepoch') AS day FROM invoice WHERE json_valid(document)"
+    " AND document->>'$.version'=2) WHERE issued IS NOT day",
+    "SELECT format('Invoice %s: its text says that it followed ledger entry %s with the hash %s;"
+    " the ledger says otherwise.',number,count,coalesce(head,'none')) FROM (SELECT number,kind,"
+    "document->>'$.ledger.count' AS count,document->>'$.ledger.head' AS head FROM invoice"
+    " WHERE json_valid(document) AND document->>'$.version'=2) AS i"
+    " WHERE coalesce(head,'') IS NOT coalesce((SELECT lower(hex(chain)) FROM ledger"
+    " WHERE id=i.count),'') OR NOT EXISTS(SELECT 1 FROM ledger l WHERE l.id=i.count+1"
+    " AND l.kind=i.kind AND l.reference=i.number)",
     "SELECT format('Invoice %s replaces %s, which is not a void invoice of the same month.',"
     "i.number,i.replaces) FROM invoice i LEFT JOIN invoice v ON v.number=i.replaces AND"
     " v.account=i.account AND v.month=i.month AND v.kind=i.kind AND v.state='void' AND v.id<i.id"

@@ -8,6 +8,7 @@
 
 #include "tollbook/bill.h"
 #include "tollbook/history.h"
+#include "tollbook/invoice.h"
 #include "tollbook/store.h"
 
 /* --- books --- */
@@ -151,6 +152,7 @@ typedef struct tb_invoice {
     char previous[65]; /* sha256 of the invoice before it in the chain, "" for the first */
     char replaces[24], replaced_by[24]; /* numbers, "" where none */
     int64_t finalized_us;
+    tb_ledger_head ledger; /* while it is made final: the ledger before its own entry */
     const tb_late *corrects; /* to tb_store_finalize alone: earlier months whose late usage it */
     size_t n_corrects;       /* bills, also where that changes no amount; not owned */
     char *text;              /* canonical JSON as issued, terminated; owned */
@@ -160,9 +162,9 @@ void tb_invoice_release(tb_invoice *invoice);
 
 /* Makes an invoice final in the caller's transaction. In: kind, account, month, watermark, since,
  * currency, total, finalized_us, corrects. Takes the next number of the year's series and the
- * chain's last hash, names the void invoice that it replaces, then lets `finish` write the
- * canonical text with them (invoice->replaces is set by then) and its sha256; stores it and its
- * ledger entry. Where (account, month, kind, since) is final already and not void, gives that one
+ * chain's last hash, names the void invoice that it replaces, looks where the ledger stands, then
+ * lets `finish` write the canonical text with them (invoice->replaces and ->ledger are set by then)
+ * and its sha256; stores it and its ledger entry. Where (account, month, kind, since) is final already and not void, gives that one
  * and sets *ret_known. The caller releases *invoice on success; its corrects are forgotten.
  *
  * TB_E_VALIDATION, with the field: a month that is not over; a watermark that is not the file's
@@ -231,6 +233,8 @@ typedef struct tb_ledger_entry {
  * such account. */
 TB_MUST_USE tb_code tb_store_ledger_add(tb_store *store, tb_ledger_entry *entry, bool *ret_known,
                                         tb_error *err);
+/* How many entries there are, of all accounts, and the hash of the last. */
+TB_MUST_USE tb_code tb_store_ledger_head(tb_store *store, tb_ledger_head *ret_head, tb_error *err);
 /* Ascending by id; free(). */
 TB_MUST_USE tb_code tb_store_ledger(tb_store *store, int64_t account, tb_ledger_entry **ret_entries,
                                     size_t *ret_n, tb_error *err);

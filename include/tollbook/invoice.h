@@ -4,16 +4,27 @@
  * The canonical JSON is what is issued, stored and hashed (billing.md 5): keys sorted, no spaces,
  * quantities and money as decimal text, no doubles, times in UTC. Members:
  *
- *   account, book {id, sha256}, currency, kind, lines [...], number, period {end, start}, previous,
- *   residual, sha256, state, subtotal, tax [{amount, base, name, percent}], total, unpriced [...],
- *   watermark
+ *   account, book {id, sha256}, buyer, currency, due, issued, kind, ledger {count, head},
+ *   lines [...], number, paid, payable, period {end, start}, previous, residual, seller, sha256,
+ *   state, subtotal, tax [{amount, base, category, name, percent, reason, reason_code}], total,
+ *   unpriced [...], version, watermark
  *
  * and, only where they apply: books [{from, id, sha256}] (the month was priced by more than one;
  * `book` is the last of them), corrects (a credit note's original), replaces (the void invoice
  * whose place this one takes). A line: amount, evidence {buckets, from, hash, sum, to}, exact,
  * kind, line, quantity, region, resource, tiers [{amount, from, list_price, part, price, to,
  * units}], unit; on a volume line shares [{amount, bytes, exact, zone}]; on a correction corrects
- * {invoice, kind, since} and period. What does not apply is null.
+ * {invoice, kind, since} and period. What does not apply, or is not known yet, is null.
+ *
+ * version is 2. Texts without a version are of version 1: they lack buyer, due, issued, ledger,
+ * paid, payable, seller and the tax rows' category, reason and reason_code. They are read, and
+ * written again byte for byte.
+ *
+ * Rating gives the amounts. What it cannot give is stored with the invoice and taken over when the
+ * invoice is rated again: issued (the day, UTC, on which it was made final), due, paid (what credit
+ * has paid of it), the parties, and ledger: how many entries the ledger had before the invoice's
+ * own, and the hash of the last of them, so that entries that are cut off later are missed.
+ * payable = total - paid.
  *
  * sha256 is over the canonical text without its own member; previous is the sha256 of the invoice
  * before it in the chain. A void invoice's text stays as issued: only `state` is shown as "void",
@@ -38,7 +49,18 @@ typedef struct tb_statement_book {
     int64_t from_us; /* where its part of the month begins */
 } tb_statement_book;
 
+#define TB_INVOICE_VERSION 2 /* of the canonical text that is written now */
+#define TB_DATE_TEXT_MAX 11 /* "2026-11-01", terminated */
+
+/* Where the ledger stood: its number of entries, and the hash of the last one in lower-case hex,
+ * "" where there is none. */
+typedef struct tb_ledger_head {
+    uint64_t count;
+    char head[65];
+} tb_ledger_head;
+
 typedef struct tb_statement {
+    int version;     /* 1 or 2: which members the text has */
     char number[24]; /* "": none, a draft */
     char kind[16];   /* "invoice", "credit_note" */
     char state[8];   /* "draft", "final", "void" */
@@ -50,16 +72,24 @@ typedef struct tb_statement {
     char previous[65]; /* "": the first of its chain, or a draft */
     char replaces[24]; /* "" where it takes no void invoice's place */
     char corrects[24]; /* a credit note's original; else "" */
+    char issued[TB_DATE_TEXT_MAX], due[TB_DATE_TEXT_MAX]; /* "": not yet, or not agreed */
+    tb_decimal paid;
+    bool in_ledger; /* false in drafts: `ledger` is not known yet */
+    tb_ledger_head ledger;
     const tb_bill *bill;
     const tb_correction *corrections; /* one for each line of the bill, or NULL: none is one */
 } tb_statement;
 
 /* The statement of a bill: account, month, currency and books from the input, kind "invoice", state
- * "draft". books has room for input->n_parts. Borrows the bill and books. */
+ * "draft", the newest version. books has room for input->n_parts. Borrows the bill and books. */
 void tb_statement_init(tb_statement *statement, const tb_bill_input *input, const tb_bill *bill,
                        tb_statement_book *books);
 
-/* Appends the canonical text. ret_sha256 may be NULL. */
+/* Takes over what rating does not give: version, number, state, previous, replaces, issued, due,
+ * paid and ledger. Then the text of a statement that is rated again is the stored one's. */
+void tb_statement_dress(tb_statement *statement, const tb_statement *stored);
+
+/* Appends the canonical text. TB_E_OVERFLOW: total - paid. ret_sha256 may be NULL. */
 TB_MUST_USE tb_code tb_statement_json(const tb_statement *statement, tb_buf *out,
                                       char ret_sha256[65], tb_error *err);
 

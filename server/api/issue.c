@@ -197,6 +197,11 @@ static tb_code finish(void *ctx, const char *number, const char *previous, tb_bu
 {
     const finishing *f = ctx;
     tb_statement *s = f->statement;
+    char issued[21] = "";
+    tb_time_format(f->invoice->finalized_us, issued);
+    memcpy(s->issued, issued, sizeof s->issued - 1);
+    s->in_ledger = true;
+    s->ledger = f->invoice->ledger;
     snprintf(s->number, sizeof s->number, "%s", number);
     snprintf(s->previous, sizeof s->previous, "%s", previous);
     snprintf(s->state, sizeof s->state, "final");

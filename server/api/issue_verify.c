@@ -49,10 +49,7 @@ static tb_code compare_statement(check *c, tb_statement *s, const tb_statement *
 {
     tb_buf again;
     tb_buf_init(&again, TB_INVOICE_TEXT_MAX, NULL);
-    memcpy(s->number, stored->number, sizeof s->number);
-    memcpy(s->previous, stored->previous, sizeof s->previous);
-    memcpy(s->replaces, stored->replaces, sizeof s->replaces);
-    snprintf(s->state, sizeof s->state, "final");
+    tb_statement_dress(s, stored);
     tb_code code = tb_statement_json(s, &again, NULL, c->err);
     if (!code) compare(c, &again);
     tb_buf_release(&again);

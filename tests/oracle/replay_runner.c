@@ -39,15 +39,6 @@ static void swap_books(tb_bill_source *source, const tb_book *books, const tb_bo
     source->input.parts = parts;
 }
 
-/* What the chain and the series gave it. */
-static void dress(tb_statement *statement, const tb_statement *stored)
-{
-    memcpy(statement->number, stored->number, sizeof statement->number);
-    memcpy(statement->state, stored->state, sizeof statement->state);
-    memcpy(statement->previous, stored->previous, sizeof statement->previous);
-    statement->watermark = stored->watermark;
-}
-
 static bool same(tb_store *store, const tb_invoice *invoice, const tb_book *books,
                  const tb_book *made, size_t n)
 {
@@ -64,7 +55,8 @@ static bool same(tb_store *store, const tb_invoice *invoice, const tb_book *book
     swap_books(&source, books, made, parts);
     must(tb_bill_rate(&source.input, NULL, &bill, &err));
     tb_statement_init(&statement, &source.input, &bill, in_force);
-    dress(&statement, &paper.statement);
+    tb_statement_dress(&statement, &paper.statement);
+    statement.watermark = paper.statement.watermark;
     tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
     must(tb_statement_json(&statement, &out, NULL, &err));
     bool equal = out.len == invoice->text_len && memcmp(out.data, invoice->text, out.len) == 0;

@@ -123,7 +123,8 @@ static inline void fixture_make(fixture *f)
                                      .amount = dec("554.40")};
     f->books[0] = (tb_statement_book){.id = "standard-2026", .from_us = INT64_C(1790812800000000)};
     memset(f->books[0].sha256, 'a', 64);
-    f->s = (tb_statement){.kind = "invoice",
+    f->s = (tb_statement){.version = TB_INVOICE_VERSION,
+                          .kind = "invoice",
                           .state = "draft",
                           .account = 1,
                           .month = FIXTURE_MONTH,
@@ -139,6 +140,10 @@ static inline void fixture_final(fixture *f)
     strcpy(f->s.number, "2026-000007");
     strcpy(f->s.state, "final");
     memset(f->s.previous, 'b', 64);
+    strcpy(f->s.issued, "2026-11-04");
+    f->s.in_ledger = true;
+    f->s.ledger.count = 12;
+    memset(f->s.ledger.head, 'c', 64);
     f->bill.n_unpriced = 0;
 }
 

@@ -10,55 +10,87 @@ static char *json_of(const tb_statement *s, char sha[65])
     return text_of(&out);
 }
 
-static const char draft_text[] =
-    "{\"account\":1,\"book\":{\"id\":\"standard-2026\",\"sha256\":"
-    "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"},\"currency\":\"USD\","
-    "\"kind\":\"invoice\",\"lines\":["
-    "{\"amount\":\"0.00\",\"evidence\":{\"buckets\":2,\"from\":\"2026-10-01T00:00:00Z\",\"hash\":"
-    "\"0123456789abcdef0123456789abcdef\",\"sum\":\"123456\",\"to\":\"2026-11-01T00:00:00Z\"},"
-    "\"exact\":\"0.00000123456\",\"kind\":\"bandwidth\",\"line\":1,\"quantity\":\"123456\","
-    "\"region\":\"EU\",\"resource\":\"zone:101\",\"tiers\":[{\"amount\":\"0.00000123456\",\"from\":"
-    "\"0\",\"list_price\":\"0.01\",\"part\":0,\"price\":\"0.00000000001\",\"to\":\"123456\","
-    "\"units\":\"123456\"}],\"unit\":\"byte\"},"
-    "{\"amount\":\"2500.00\",\"evidence\":null,\"exact\":\"2500.000000000012\",\"kind\":\"volume\","
-    "\"line\":2,\"quantity\":\"500000000000003\",\"region\":null,\"resource\":\"account:1\","
-    "\"shares\":[{\"amount\":\"2000.00\",\"bytes\":\"400000000000000\",\"exact\":"
-    "\"2000.0000000000095\",\"zone\":102},{\"amount\":\"500.00\",\"bytes\":\"100000000000003\","
-    "\"exact\":\"500.0000000000025\",\"zone\":104}],\"tiers\":[{\"amount\":\"2500\",\"from\":\"0\","
-    "\"list_price\":\"0.005\",\"part\":0,\"price\":\"0.000000000005\",\"to\":\"500000000000000\","
-    "\"units\":\"500000000000000\"},{\"amount\":\"0.000000000012\",\"from\":\"500000000000000\","
-    "\"list_price\":\"0.004\",\"part\":0,\"price\":\"0.000000000004\",\"to\":\"500000000000003\","
-    "\"units\":\"3\"}],\"unit\":\"byte\"},"
-    "{\"amount\":\"9.50\",\"evidence\":null,\"exact\":\"9.5\",\"kind\":\"optimizer\",\"line\":3,"
-    "\"quantity\":\"2678400\",\"region\":null,\"resource\":\"zone:103\",\"tiers\":[],\"unit\":"
-    "\"second\"},"
-    "{\"amount\":\"9.50\",\"evidence\":null,\"exact\":\"9.5\",\"kind\":\"balancer_fee\",\"line\":4,"
-    "\"quantity\":\"2678400\",\"region\":null,\"resource\":\"load_balancer:7\",\"tiers\":["
-    "{\"amount\":\"9.5\",\"from\":\"0\",\"list_price\":\"9.5\",\"part\":0,\"price\":\"9.5\","
-    "\"to\":\"2678400\",\"units\":\"2678400\"}],\"unit\":\"second\"},"
-    "{\"amount\":\"0.98\",\"evidence\":null,\"exact\":\"0.975\",\"kind\":\"balancer_requests\","
-    "\"line\":5,\"quantity\":\"51500000\",\"region\":null,\"resource\":\"load_balancer:7\","
-    "\"tiers\":[{\"amount\":\"0.975\",\"from\":\"50000000\",\"list_price\":\"0.65\",\"part\":0,"
-    "\"price\":\"0.00000065\",\"to\":\"51500000\",\"units\":\"1500000\"}],\"unit\":\"request\"},"
-    "{\"amount\":\"0.00\",\"evidence\":null,\"exact\":\"0\",\"kind\":\"minimum\",\"line\":6,"
-    "\"quantity\":\"1\",\"region\":null,\"resource\":\"account:1\",\"tiers\":[],\"unit\":\"month\"}"
+/* Stands for the hash. */
+#define HASH "0000000000000000000000000000000000000000000000000000000000000000"
+
+/* The lines are the same in every version. */
+#define DRAFT_LINES                                                                                \
+    "\"lines\":["                                                                                  \
+    "{\"amount\":\"0.00\",\"evidence\":{\"buckets\":2,\"from\":\"2026-10-01T00:00:00Z\",\"hash\":" \
+    "\"0123456789abcdef0123456789abcdef\",\"sum\":\"123456\",\"to\":\"2026-11-01T00:00:00Z\"},"    \
+    "\"exact\":\"0.00000123456\",\"kind\":\"bandwidth\",\"line\":1,\"quantity\":\"123456\","       \
+    "\"region\":\"EU\",\"resource\":\"zone:101\",\"tiers\":[{\"amount\":\"0.00000123456\",\"from\":" \
+    "\"0\",\"list_price\":\"0.01\",\"part\":0,\"price\":\"0.00000000001\",\"to\":\"123456\","      \
+    "\"units\":\"123456\"}],\"unit\":\"byte\"},"                                                   \
+    "{\"amount\":\"2500.00\",\"evidence\":null,\"exact\":\"2500.000000000012\",\"kind\":\"volume\"," \
+    "\"line\":2,\"quantity\":\"500000000000003\",\"region\":null,\"resource\":\"account:1\","      \
+    "\"shares\":[{\"amount\":\"2000.00\",\"bytes\":\"400000000000000\",\"exact\":"                 \
+    "\"2000.0000000000095\",\"zone\":102},{\"amount\":\"500.00\",\"bytes\":\"100000000000003\","   \
+    "\"exact\":\"500.0000000000025\",\"zone\":104}],\"tiers\":[{\"amount\":\"2500\",\"from\":\"0\"," \
+    "\"list_price\":\"0.005\",\"part\":0,\"price\":\"0.000000000005\",\"to\":\"500000000000000\"," \
+    "\"units\":\"500000000000000\"},{\"amount\":\"0.000000000012\",\"from\":\"500000000000000\","  \
+    "\"list_price\":\"0.004\",\"part\":0,\"price\":\"0.000000000004\",\"to\":\"500000000000003\"," \
+    "\"units\":\"3\"}],\"unit\":\"byte\"},"                                                        \
+    "{\"amount\":\"9.50\",\"evidence\":null,\"exact\":\"9.5\",\"kind\":\"optimizer\",\"line\":3,"  \
+    "\"quantity\":\"2678400\",\"region\":null,\"resource\":\"zone:103\",\"tiers\":[],\"unit\":"    \
+    "\"second\"},"                                                                                 \
+    "{\"amount\":\"9.50\",\"evidence\":null,\"exact\":\"9.5\",\"kind\":\"balancer_fee\",\"line\":4," \
+    "\"quantity\":\"2678400\",\"region\":null,\"resource\":\"load_balancer:7\",\"tiers\":["        \
+    "{\"amount\":\"9.5\",\"from\":\"0\",\"list_price\":\"9.5\",\"part\":0,\"price\":\"9.5\","      \
+    "\"to\":\"2678400\",\"units\":\"2678400\"}],\"unit\":\"second\"},"                             \
+    "{\"amount\":\"0.98\",\"evidence\":null,\"exact\":\"0.975\",\"kind\":\"balancer_requests\","   \
+    "\"line\":5,\"quantity\":\"51500000\",\"region\":null,\"resource\":\"load_balancer:7\","       \
+    "\"tiers\":[{\"amount\":\"0.975\",\"from\":\"50000000\",\"list_price\":\"0.65\",\"part\":0,"   \
+    "\"price\":\"0.00000065\",\"to\":\"51500000\",\"units\":\"1500000\"}],\"unit\":\"request\"},"  \
+    "{\"amount\":\"0.00\",\"evidence\":null,\"exact\":\"0\",\"kind\":\"minimum\",\"line\":6,"      \
+    "\"quantity\":\"1\",\"region\":null,\"resource\":\"account:1\",\"tiers\":[],\"unit\":\"month\"}" \
     "],"
-    "\"number\":null,\"period\":{\"end\":\"2026-11-01T00:00:00Z\",\"start\":"
-    "\"2026-10-01T00:00:00Z\"},\"previous\":null,\"residual\":\"0.004998765428\",\"sha256\":"
-    "\"%s\",\"state\":\"draft\",\"subtotal\":\"2519.98\",\"tax\":[{\"amount\":\"554.40\",\"base\":"
-    "\"2519.98\",\"name\":\"VAT, 22 %%\",\"percent\":\"22\"}],\"total\":\"3074.38\",\"unpriced\":["
-    "{\"quantity\":\"77\",\"reason\":\"Name \\\"QQ\\\" in a region.\",\"resource\":\"zone:105\","
-    "\"unit\":\"byte\",\"what\":\"QQ\"}],\"watermark\":123}";
+
+#define DRAFT_UNPRICED                                                                             \
+    "\"unpriced\":[{\"quantity\":\"77\",\"reason\":\"Name \\\"QQ\\\" in a region.\",\"resource\":"       \
+    "\"zone:105\",\"unit\":\"byte\",\"what\":\"QQ\"}]"
+
+#define DRAFT_BEGIN                                                                                \
+    "{\"account\":1,\"book\":{\"id\":\"standard-2026\",\"sha256\":"                                   \
+    "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"},"
+
+#define DRAFT_PERIOD                                                                               \
+    "\"period\":{\"end\":\"2026-11-01T00:00:00Z\",\"start\":\"2026-10-01T00:00:00Z\"},"               \
+    "\"previous\":null,\"residual\":\"0.004998765428\","
+
+static const char draft_text[] =
+    DRAFT_BEGIN "\"buyer\":null,\"currency\":\"USD\",\"due\":null,\"issued\":null,"
+                "\"kind\":\"invoice\",\"ledger\":null," DRAFT_LINES
+                "\"number\":null,\"paid\":\"0.00\",\"payable\":\"3074.38\"," DRAFT_PERIOD
+                "\"seller\":null,\"sha256\":\"" HASH "\",\"state\":\"draft\",\"subtotal\":\"2519.98\","
+                "\"tax\":[{\"amount\":\"554.40\",\"base\":\"2519.98\",\"category\":\"S\","
+                "\"name\":\"VAT, 22 %\",\"percent\":\"22\",\"reason\":null,"
+                "\"reason_code\":null}],\"total\":\"3074.38\"," DRAFT_UNPRICED
+                ",\"version\":2,\"watermark\":123}";
+
+/* Before texts had a version. What was stored so stays so. */
+static const char first_text[] =
+    DRAFT_BEGIN "\"currency\":\"USD\",\"kind\":\"invoice\"," DRAFT_LINES
+                "\"number\":null," DRAFT_PERIOD
+                "\"sha256\":\"" HASH "\",\"state\":\"draft\",\"subtotal\":\"2519.98\",\"tax\":[{"
+                "\"amount\":\"554.40\",\"base\":\"2519.98\",\"name\":\"VAT, 22 %\","
+                "\"percent\":\"22\"}],\"total\":\"3074.38\"," DRAFT_UNPRICED
+                ",\"watermark\":123}";
+
+static void assert_text(const tb_statement *s, const char *expected)
+{
+    char sha[65];
+    char *text = json_of(s, sha);
+    memset(strstr(text, sha), '0', 64);
+    ck_assert_str_eq(text, expected);
+    free(text);
+}
 
 START_TEST(a_draft_is_these_bytes)
 {
     fixture f;
-    char sha[65], expected[sizeof draft_text + 65];
     fixture_make(&f);
-    char *text = json_of(&f.s, sha);
-    snprintf(expected, sizeof expected, draft_text, sha);
-    ck_assert_str_eq(text, expected);
-    free(text);
+    assert_text(&f.s, draft_text);
 }
 END_TEST
 
@@ -98,6 +130,61 @@ START_TEST(what_is_read_back_encodes_to_the_same_bytes)
     f.bill.n_lines = 0;
     f.bill.n_tax = 0;
     assert_same_again(&f.s);
+}
+END_TEST
+
+START_TEST(a_text_of_version_1_stays_as_it_was)
+{
+    fixture f;
+    fixture_make(&f);
+    f.s.version = 1;
+    assert_text(&f.s, first_text);
+    assert_same_again(&f.s);
+    fixture_final(&f); /* what version 1 cannot say is not said */
+    char *text = json_of(&f.s, NULL);
+    ck_assert_ptr_null(strstr(text, "issued"));
+    ck_assert_ptr_null(strstr(text, "ledger"));
+    free(text);
+}
+END_TEST
+
+START_TEST(version_2_says_when_it_was_issued_and_where_the_ledger_stood)
+{
+    fixture f;
+    fixture_make(&f);
+    fixture_final(&f);
+    strcpy(f.s.due, "2026-11-18");
+    f.s.paid = dec("74.38");
+    assert_same_again(&f.s);
+    char *text = json_of(&f.s, NULL);
+    ck_assert_ptr_nonnull(strstr(text, ",\"due\":\"2026-11-18\",\"issued\":\"2026-11-04\","));
+    ck_assert_ptr_nonnull(strstr(text, ",\"ledger\":{\"count\":12,\"head\":\"cccc"));
+    ck_assert_ptr_nonnull(strstr(text, ",\"paid\":\"74.38\",\"payable\":\"3000.00\","));
+    free(text);
+    f.s.ledger = (tb_ledger_head){.count = 0}; /* the first entry is its own */
+    assert_same_again(&f.s);
+    text = json_of(&f.s, NULL);
+    ck_assert_ptr_nonnull(strstr(text, ",\"ledger\":{\"count\":0,\"head\":null},"));
+    free(text);
+}
+END_TEST
+
+START_TEST(a_statement_rated_again_takes_over_what_was_issued)
+{
+    fixture f, again;
+    fixture_make(&f);
+    fixture_final(&f);
+    strcpy(f.s.replaces, "2026-000003");
+    f.s.paid = dec("1.00");
+    for (f.s.version = 1; f.s.version <= TB_INVOICE_VERSION; f.s.version++) {
+        fixture_make(&again);
+        again.bill.n_unpriced = 0;
+        tb_statement_dress(&again.s, &f.s);
+        char *text = json_of(&f.s, NULL), *same = json_of(&again.s, NULL);
+        ck_assert_str_eq(text, same);
+        free(same);
+        free(text);
+    }
 }
 END_TEST
 
@@ -213,6 +300,34 @@ START_TEST(what_no_writer_writes_is_refused)
 }
 END_TEST
 
+/* One member of a final text in another form. */
+static void assert_refused_with(const char *from, const char *to, const char *why)
+{
+    fixture f;
+    char other[8192];
+    fixture_make(&f);
+    fixture_final(&f);
+    char *text = json_of(&f.s, NULL), *at = strstr(text, from);
+    ck_assert_msg(at != NULL, "%s", from);
+    snprintf(other, sizeof other, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    assert_refused(other, why);
+    free(text);
+}
+
+START_TEST(what_follows_from_other_members_must_do_so)
+{
+    assert_refused_with("\"version\":2", "\"version\":3", "version is unknown");
+    assert_refused_with("\"version\":2", "\"version\":1", "version is unknown");
+    assert_refused_with(",\"version\":2", "", "unknown");
+    assert_refused_with("\"payable\":\"3074.38\"", "\"payable\":\"3074.37\"", "payable");
+    assert_refused_with("\"category\":\"S\"", "\"category\":\"Z\"", "category");
+    assert_refused_with("\"reason\":null", "\"reason\":\"x\"", "reason");
+    assert_refused_with("\"buyer\":null", "\"buyer\":\"x\"", "buyer");
+    assert_refused_with("\"issued\":\"2026-11-04\"", "\"issued\":\"2026-11-34\"", "no date");
+    assert_refused_with("\"count\":12", "\"count\":-1", "no count");
+}
+END_TEST
+
 START_TEST(a_void_invoice_shows_its_state_and_keeps_the_rest)
 {
     fixture f;
@@ -255,6 +370,10 @@ int main(void)
     Suite *suite = suite_create("invoice_json");
     TCase *test = tcase_create("invoice_json");
     tcase_add_test(test, a_draft_is_these_bytes);
+    tcase_add_test(test, a_text_of_version_1_stays_as_it_was);
+    tcase_add_test(test, version_2_says_when_it_was_issued_and_where_the_ledger_stood);
+    tcase_add_test(test, a_statement_rated_again_takes_over_what_was_issued);
+    tcase_add_test(test, what_follows_from_other_members_must_do_so);
     tcase_add_test(test, what_is_read_back_encodes_to_the_same_bytes);
     tcase_add_test(test, what_applies_to_few_is_there_where_it_applies);
     tcase_add_test(test, a_correction_carries_what_it_corrects);

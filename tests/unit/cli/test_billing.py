@@ -147,8 +147,15 @@ class Billing(Case):
         final = json.loads(text)["invoices"]
         self.assertEqual([i["number"] for i in final], ["2026-000001", "2026-000002"])
         for draft, issued in zip(drafts, final):
-            for key in set(draft) - {"number", "state", "sha256", "previous", "watermark"}:
+            for key in set(draft) - {"number", "state", "sha256", "previous", "watermark", "issued",
+                                     "ledger"}:
                 self.assertEqual(draft[key], issued[key], key)
+            self.assertEqual((draft["version"], draft["issued"], draft["ledger"]), (2, None, None))
+            self.assertEqual((issued["issued"], issued["due"]), (NOVEMBER[:10], None))
+            self.assertEqual((issued["paid"], issued["payable"]), ("0.00", issued["total"]))
+        self.assertEqual(final[0]["ledger"], {"count": 0, "head": None})
+        ((chain,), _) = self.query("SELECT lower(hex(chain)) FROM ledger")
+        self.assertEqual(final[1]["ledger"], {"count": 1, "head": chain})
         self.assertEqual(self.invoice().out, text)
         self.assertEqual(self.invoice("--finalize").out, text)
         self.assertEqual(final[1]["previous"], final[0]["sha256"])

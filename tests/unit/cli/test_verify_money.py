@@ -34,14 +34,17 @@ def another_price(db):
                (text, hashlib.sha256(text.encode()).hexdigest()))
 
 
-def another_invoice(db):
-    """With a hash that fits its text."""
-    (text, old) = db.execute("SELECT document,sha256 FROM invoice WHERE number=?",
-                             (FIRST,)).fetchone()
-    text = text.replace('"amount":"2.70"', '"amount":"2.60"', 1)
-    new = hashlib.sha256(text.replace(f',"sha256":"{old}"', "").encode()).hexdigest()
-    db.execute("UPDATE invoice SET document=?,sha256=? WHERE number=?",
-               (text.replace(old, new), new, FIRST))
+def rewritten(before, after):
+    """An invoice's text, with a hash that fits it."""
+    def change(db):
+        (text, old) = db.execute("SELECT document,sha256 FROM invoice WHERE number=?",
+                                 (FIRST,)).fetchone()
+        assert before in text, text
+        text = text.replace(before, after, 1)
+        new = hashlib.sha256(text.replace(f',"sha256":"{old}"', "").encode()).hexdigest()
+        db.execute("UPDATE invoice SET document=?,sha256=? WHERE number=?",
+                   (text.replace(old, new), new, FIRST))
+    return change
 
 
 LAST = "key=(SELECT max(key) FROM chunk WHERE (key&131072){})"
@@ -65,7 +68,16 @@ CHANGES = {
     "a byte of an invoice": (said("UPDATE invoice SET document=replace(document,"
                                   "'\"amount\":\"2.70\"','\"amount\":\"2.60\"')"),
                              f"Invoice {FIRST}: its text has the SHA-256"),
-    "an invoice and its hash": (another_invoice, f"Invoice {FIRST}: rated again it differs"),
+    "an invoice and its hash": (rewritten('"amount":"2.70"', '"amount":"2.60"'),
+                                f"Invoice {FIRST}: rated again it differs"),
+    "the day of issue": (said("UPDATE invoice SET finalized_us=finalized_us+86400000000"),
+                         f"Invoice {FIRST}: its text says that it was issued on 2026-11-20"),
+    "the day of issue in the text": (rewritten('"issued":"2026-11-20"', '"issued":"2026-11-21"'),
+                                     f"Invoice {FIRST}: its text says that it was issued"),
+    "where the ledger stood": (rewritten('"ledger":{"count":0', '"ledger":{"count":1'),
+                               f"Invoice {FIRST}: its text says that it followed ledger entry 1 "),
+    "what was paid": (rewritten('"paid":"0.00"', '"paid":"1.00"'),
+                      f"Invoice {FIRST}: it cannot be read"),
     "an invoice's total": (said(f"UPDATE invoice SET total='9' WHERE number='{FIRST}'"),
                            f"Invoice {FIRST}: its text says otherwise"),
     "an invoice's watermark": (said("UPDATE invoice SET watermark=watermark-1 WHERE id=1"),
