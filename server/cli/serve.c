@@ -222,6 +222,9 @@ int cli_serve(const cli_call *call)
     sigaddset(&signals, SIGINT);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN); /* a terminal that closes, or logrotate, ends no service */
+    signal(SIGUSR1, SIG_IGN);
+    signal(SIGUSR2, SIG_IGN);
     raise_file_limit(&options);
     api_start();
     token_key *token;

@@ -88,6 +88,14 @@ class Stop(unittest.TestCase):
             self.assertEqual(server.stop(number), 0)
             self.verify()
 
+    def test_other_signals_end_nothing(self):
+        server = self.start()
+        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE):
+            server.process.send_signal(number)
+            self.assertEqual(server.get("/statistics").status, 200)
+        self.assertEqual(server.stop(), 0)
+        self.verify()
+
     def test_idle_connections_do_not_hold_it_up(self):
         server = self.start(*(word for name in ("idle", "header", "stop")
                               for word in (f"--{name}-timeout-ms", "600000")))

@@ -172,6 +172,34 @@ class Algorithm:
             self.assertEqual(self.status(token, "/statistics"), 401, token)
         self.assertEqual(self.status(good), 200)
 
+    def test_one_spelling_of_a_token(self):
+        good = self.signed(CLAIMS)
+        head, claims, signature = good.split(".")
+        digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+        other = signature[:-1] + digits[digits.index(signature[-1]) ^ 1]  # the same bytes
+        twice = b64(b'{"alg":"none","alg":"%s"}' % self.name.encode())
+        claimed = b64(b'{"sub":"2",' + json.dumps(CLAIMS).encode()[1:])
+        for token in (f"{good}=", f"{good}==", f"{head}=.{claims}.{signature}",
+                      f"{head}.{claims}==.{signature}", f"{head}.{claims}.{other}",
+                      f"{head}.{claims}.{signature[:9]}\t{signature[9:]}", f" {good}", f"{good} x",
+                      self.raw(twice, claims), self.raw(head, claimed)):
+            self.assertEqual(self.status(token), 403, token)
+            self.assertEqual(self.status(token, "/statistics"), 401, token)
+        for header in ({"crit": ["b64"], "b64": False}, {"crit": ["exp"]}, {"crit": []},
+                       {"crit": None}, {"crit": "b64", "b64": True}):
+            self.assertEqual(self.status(self.signed(CLAIMS, header)), 403, header)
+        self.assertEqual(self.status(self.signed(CLAIMS, {"kid": "1", "b64": True})), 200)
+
+    def raw(self, head, claims):
+        """Signed as it stands."""
+        text = f"{head}.{claims}".encode()
+        if self.name == "HS256":
+            done = hmac.new(self.key(), text, hashlib.sha256).digest()
+        else:
+            done = openssl("dgst", "-sha256", "-sign", KEYS.path / self.private, stdin=text)
+            done = raw_signature(done) if self.name == "ES256" else done
+        return f"{text.decode()}.{b64(done)}"
+
     def known_bytes(self):
         """What an outsider knows of the key, and could try as a secret."""
         if self.name == "HS256":
