@@ -4,6 +4,7 @@
  * A read transaction holds the snapshot: writers go on meanwhile and the copy never starts again.
  * The copy's own pages need no journal, since a half-made copy is thrown away; they are flushed
  * once, before the check. */
+#include "store/held.h"
 #include "store/internal.h"
 
 #include <errno.h>
@@ -25,6 +26,25 @@ static tb_code io_failed(tb_error *err, const char *path)
                    strerror(errno));
 }
 
+/* What lies there is emptied, so it must be nobody's: not the database itself, nor a file of another
+ * name too. Looked at before it is opened: closing a database drops SQLite's locks on it. */
+static tb_code check_free(const tb_store *store, const char *partial, tb_error *err)
+{
+    struct stat st;
+    if (lstat(partial, &st) != 0) return TB_OK;
+    if (S_ISREG(st.st_mode) && st.st_nlink == 1 && !tb__is_held(store->held, &st)) return TB_OK;
+    return tb_fail(err, TB_E_IO, NULL, "%s is in the way; remove it or name another file.", partial);
+}
+
+/* Whether what is locked still lies there: the backup that had the lock before may have given it its
+ * name, and then it is whole and no longer ours to write. */
+static bool lies_there(int fd, const char *path)
+{
+    struct stat own, there;
+    return fstat(fd, &own) == 0 && lstat(path, &there) == 0 && own.st_ino == there.st_ino &&
+           own.st_dev == there.st_dev;
+}
+
 /* A place for the copy that nobody else writes: the file is ours while the lock is held. */
 static tb_code open_partial(const char *path, int *ret_fd, tb_error *err)
 {
@@ -33,6 +53,8 @@ static tb_code open_partial(const char *path, int *ret_fd, tb_error *err)
     tb_code code = TB_OK;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
         code = tb_fail(err, TB_E_BUSY, NULL, "%s: another backup writes it.", path);
+    else if (!lies_there(fd, path))
+        code = tb_fail(err, TB_E_BUSY, NULL, "%s: another backup has just written it.", path);
     else if (fchmod(fd, 0600) != 0 || ftruncate(fd, 0) != 0)
         code = io_failed(err, path);
     if (code)
@@ -167,7 +189,8 @@ tb_code tb_store_backup(tb_store *store, const char *to, tb_progress progress, v
         return tb_fail(err, TB_E_IO, NULL, "%s exists already; remove it or name another file.",
                        to);
     bool own_snapshot = sqlite3_get_autocommit(store->db);
-    tb_code code = open_partial(partial, &fd, err);
+    tb_code code = check_free(store, partial, err);
+    if (!code) code = open_partial(partial, &fd, err);
     if (code) return code;
     remove_beside(partial); /* of a backup that was killed while it checked its copy */
     if (own_snapshot) code = begin_snapshot(store, err);
@@ -175,6 +198,7 @@ tb_code tb_store_backup(tb_store *store, const char *to, tb_progress progress, v
     if (own_snapshot) tb_store_read_end(store);
     if (!code && fsync(fd) != 0) code = io_failed(err, partial);
     if (!code) code = check_copy(partial, err);
+    if (!code) code = tb__still_there(store->held, NULL, err); /* a copy of what is gone is none */
     remove_beside(partial);
     if (!code) code = give_name(partial, to, err);
     if (code) unlink(partial);

@@ -31,8 +31,9 @@ typedef struct tb__located {
 struct tb_store {
     sqlite3 *db;
     sqlite3_stmt *statement[TB__SQL_COUNT]; /* prepared at first use */
-    char *path;
-    int lock_fd; /* writer: FILE.lock, held; -1 for readers */
+    char *path; /* as it was given, for messages */
+    struct tb__held *held; /* the file: held.h */
+    unsigned links; /* names of the file, when it was opened or at the last commit */
     bool write;
     bool dirty;             /* this transaction changed something */
     bool broken;            /* a part of this transaction could not be taken back: it is lost */

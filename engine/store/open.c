@@ -1,10 +1,13 @@
-/* Opening: the lock that makes one process the writer, the connection's settings (reliability (c)),
- * the checks that the file is ours, creation and migrations.
+/* Opening: the connection's settings (reliability (c)), the checks that the file is ours, creation
+ * and migrations; transactions.
  *
- * The writer holds flock on FILE.lock for its whole life. SQLite's own locks would let a second
+ * The writer holds the file for its whole life (held.h). SQLite's own locks would let a second
  * writer in between transactions; with 3.40.1 two connections that write or checkpoint at the same
- * instant can damage the WAL, so one connection in one process does both. */
+ * instant can damage the WAL, so one connection in one process does both. Before each COMMIT and
+ * after it the writer looks whether what it holds is what lies there: nothing is acknowledged into a
+ * file that is gone. */
 #include "store/billing.h"
+#include "store/held.h"
 #include "tollbook/buf.h"
 
 #include <errno.h>
@@ -14,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,41 +26,6 @@
 #define WRITER_WAIT_MS 2000
 #define READER_WAIT_MS 250
 #define CHECKPOINT_PAGES 1000
-#define OWNER_MAX 200
-
-/* --- the lock file --- */
-
-static tb_code locked(int fd, const char *path, tb_error *err)
-{
-    char owner[OWNER_MAX + 1];
-    ssize_t n = pread(fd, owner, OWNER_MAX, 0);
-    owner[n > 0 ? n : 0] = 0;
-    owner[strcspn(owner, "\n")] = 0;
-    return tb_fail(err, TB_E_LOCKED, NULL, "%s is being written by %s.", path,
-                   owner[0] ? owner : "another process");
-}
-
-static tb_code take_lock(const char *path, const char *owner, int *ret_fd, tb_error *err)
-{
-    char name[4096], text[OWNER_MAX];
-    if ((size_t)snprintf(name, sizeof name, "%s.lock", path) >= sizeof name)
-        return tb_fail(err, TB_E_IO, NULL, "%.200s...: the path is too long.", path);
-    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return tb_fail(err, errno == ENOSPC ? TB_E_DISK_FULL : TB_E_READ_ONLY, NULL,
-                       "%s: %s; its folder must be writable by this user.", name, strerror(errno));
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        tb_code code = locked(fd, path, err);
-        close(fd);
-        return code;
-    }
-    int n = snprintf(text, sizeof text, "%.150s (process %ld)\n", owner ? owner : "a writer",
-                     (long)getpid());
-    /* The text only serves people; a full disk must not keep the writer out. */
-    if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)n, 0) < 0) errno = 0;
-    *ret_fd = fd;
-    return TB_OK;
-}
 
 /* --- the connection --- */
 
@@ -128,7 +95,7 @@ static tb_code connect_as(tb_store *store, const char *name, const tb_store_opti
 
 static tb_code connect(tb_store *store, const tb_store_options *options, int flags, tb_error *err)
 {
-    return connect_as(store, store->path, options, flags, err);
+    return connect_as(store, tb__held_path(store->held), options, flags, err);
 }
 
 static tb_code pragma_int(tb_store *store, const char *sql, int64_t *ret, tb_error *err)
@@ -202,11 +169,26 @@ static tb_code new_store(const char *path, const tb_store_options *options, tb_s
         free(store);
         return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     }
-    store->lock_fd = -1;
     store->write = options->write;
-    tb_code code = options->write ? take_lock(path, options->owner, &store->lock_fd, err) : TB_OK;
+    const char *owner = options->owner ? options->owner : "a writer";
+    tb_code code = tb__hold(path, options->write ? owner : NULL, &store->held, err);
     if (code) tb_store_close(store);
     else *ret = store;
+    return code;
+}
+
+/* After the first read, which opens the WAL: SQLite opened what is held. */
+static tb_code check_held(tb_store *store, tb_error *err)
+{
+    int moved = 0;
+    tb_code code = tb__hold_wal(store->held, err);
+    sqlite3_file_control(store->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (!code && moved)
+        code = tb_fail(err, TB_E_GONE, NULL, "%s was just replaced, try again.", store->path);
+    if (!code) code = tb__still_there(store->held, &store->links, err);
+    if (!code) return TB_OK;
+    store->write = false; /* another file's WAL is not moved into this one, nor removed */
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     return code;
 }
 
@@ -235,19 +217,47 @@ static tb_code check_blank(const char *path, const tb_store_options *options, tb
     return exists_already(path, err);
 }
 
+/* Empty, for its lock: a file that is there is left alone. */
+static tb_code make_file(const char *path, tb_error *err)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 || errno != ENOENT) return TB_OK;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644);
+    if (fd < 0)
+        return tb_fail(err, errno == ENOSPC || errno == EDQUOT ? TB_E_DISK_FULL : TB_E_READ_ONLY, NULL,
+                       "%s: %s; its folder must be there and writable by this user.", path,
+                       strerror(errno));
+    close(fd);
+    return TB_OK;
+}
+
+/* Behind the lock: another creation may have been faster. */
+static tb_code check_still_blank(tb_store *store, tb_error *err)
+{
+    int64_t application = 0, tables = 0;
+    tb_code code = pragma_int(store, "PRAGMA application_id", &application, err);
+    if (!code) code = pragma_int(store, "SELECT count(*) FROM sqlite_schema", &tables, err);
+    return !code && (application || tables) ? exists_already(store->path, err) : code;
+}
+
+static const tb_store_options defaults = {0};
+
 tb_code tb_store_create(const char *path, const tb_store_options *options, tb_error *err)
 {
-    tb_store_options writer = *options;
+    tb_store_options writer = options ? *options : defaults;
     writer.write = true;
     if (!writer.owner) writer.owner = "init";
     tb_store *store = NULL;
-    tb_code code = check_blank(path, options, err);
+    tb_code code = check_blank(path, &writer, err);
+    if (!code) code = make_file(path, err);
     if (!code) code = new_store(path, &writer, &store, err);
     if (code) return code;
-    code = connect(store, &writer, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+    code = connect(store, &writer, SQLITE_OPEN_READWRITE, err);
+    if (!code) code = check_still_blank(store, err);
     char sql[100];
     snprintf(sql, sizeof sql, "PRAGMA page_size=%d; PRAGMA journal_mode=WAL;", PAGE_SIZE);
     if (!code) code = tb__exec(store->db, path, sql, err);
+    if (!code) code = check_held(store, err);
     if (!code) code = migrate(store, 0, err);
     tb_store_close(store);
     return code;
@@ -289,7 +299,7 @@ static bool folder_is_closed(const char *path)
     return access(folder, W_OK) != 0;
 }
 
-/* path is absolute, as realpath gives it. */
+/* path is absolute, without symbolic links. */
 static bool lies_still(const char *path)
 {
     return folder_is_closed(path) && size_beside(path, "-shm") < 0 && size_beside(path, "-wal") <= 0;
@@ -310,14 +320,13 @@ static void put_uri(tb_buf *out, const char *path)
 static tb_code read_as_it_lies(tb_store *store, const tb_store_options *options, tb_code code,
                                int64_t *ret_version, tb_error *err)
 {
-    char path[PATH_MAX];
+    const char *path = tb__held_path(store->held);
     tb_buf uri;
-    if (options->write || (code != TB_E_READ_ONLY && code != TB_E_IO) ||
-        !realpath(store->path, path) || !lies_still(path))
+    if (options->write || (code != TB_E_READ_ONLY && code != TB_E_IO) || !lies_still(path))
         return code;
     sqlite3_close(store->db);
     store->db = NULL;
-    tb_buf_init(&uri, 3 * sizeof path + 64, NULL);
+    tb_buf_init(&uri, 3 * strlen(path) + 64, NULL);
     put_uri(&uri, path);
     code = tb_buf_check(&uri, err);
     if (!code) code = connect_as(store, uri.data, options, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
@@ -325,24 +334,13 @@ static tb_code read_as_it_lies(tb_store *store, const tb_store_options *options,
     return code ? code : check_identity(store, ret_version, err);
 }
 
-static tb_code check_file(const char *path, tb_error *err)
-{
-    struct stat st;
-    if (stat(path, &st) != 0)
-        return tb_fail(err, TB_E_IO, NULL, "%s: %s; `tollbook init --db FILE` makes a database.",
-                       path, strerror(errno));
-    if (!S_ISREG(st.st_mode))
-        return tb_fail(err, TB_E_NOT_OURS, NULL, "%s is not a regular file.", path);
-    return TB_OK;
-}
-
 tb_code tb_store_open(const char *path, const tb_store_options *options, tb_store **ret_store,
                       tb_error *err)
 {
     tb_store *store = NULL;
     int64_t version = 0;
-    tb_code code = check_file(path, err);
-    if (!code) code = new_store(path, options, &store, err);
+    if (!options) options = &defaults;
+    tb_code code = new_store(path, options, &store, err);
     if (code) return code;
     code = connect(store, options,
                    options->write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, err);
@@ -351,6 +349,7 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
                        path);
     if (!code) code = check_identity(store, &version, err);
     if (code) code = read_as_it_lies(store, options, code, &version, err);
+    if (!code) code = check_held(store, err);
     if (!code && version < tb__schema_version) {
         if (options->write) code = migrate(store, (int)version, err);
         else
@@ -373,8 +372,9 @@ void tb_store_close(tb_store *store)
     }
     for (int i = 0; i < TB__SQL_COUNT; i++)
         sqlite3_finalize(store->statement[i]);
+    if (store->held) tb__release_wal(store->held);
     sqlite3_close_v2(store->db);
-    if (store->lock_fd >= 0) close(store->lock_fd);
+    tb__let_go(store->held);
     free(store->places);
     free(store->located);
     tb__billing_free(store->billing);
@@ -408,9 +408,12 @@ tb_code tb_store_commit(tb_store *store, tb_error *err)
 {
     tb_code code = check_whole(store, err);
     if (!code && store->dirty) code = tb__run_ints(store, TB__SQL_BUMP_VERSION, NULL, 0, err);
+    if (!code) code = tb__still_there(store->held, NULL, err);
     if (!code) code = tb__run_ints(store, TB__SQL_COMMIT, NULL, 0, err);
-    if (!code) store->dirty = store->billing_stale = false;
-    return code;
+    if (code) return code;
+    store->dirty = store->billing_stale = false;
+    /* It may have gone between the look and the end of the commit. */
+    return tb__still_there(store->held, &store->links, err);
 }
 
 /* What is remembered from inside a transaction is forgotten with it. */
@@ -431,6 +434,16 @@ void tb_store_rollback(tb_store *store)
     if (!sqlite3_get_autocommit(store->db) &&
         tb__run_ints(store, TB__SQL_ROLLBACK, NULL, 0, &ignored))
         return;
+}
+
+tb_code tb_store_still_there(const tb_store *store, unsigned *ret_links, tb_error *err)
+{
+    return tb__still_there(store->held, ret_links, err);
+}
+
+unsigned tb_store_links(const tb_store *store)
+{
+    return store->links;
 }
 
 tb_code tb_store_mark(tb_store *store, tb_error *err)

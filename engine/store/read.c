@@ -1,5 +1,6 @@
 /* Reading a series: a range resolves to its chunks, and the chunks unpack straight into the caller's
  * columns. Beside it, the few figures an operator asks for. */
+#include "store/held.h"
 #include "store/internal.h"
 
 #include <stdlib.h>
@@ -89,8 +90,8 @@ static uint64_t size_of(const char *path, const char *suffix)
 
 tb_code tb_store_read_figures(tb_store *store, tb_store_figures *ret_figures, tb_error *err)
 {
-    tb_store_figures f = {.file_bytes = size_of(store->path, ""),
-                          .wal_bytes = size_of(store->path, "-wal")};
+    tb_store_figures f = {.file_bytes = size_of(tb__held_path(store->held), ""),
+                          .wal_bytes = size_of(tb__held_path(store->held), "-wal")};
     int64_t newest = 0, zones = 0, unassigned = 0, unpriced = 0;
     sqlite3_stmt *s;
     bool row;

@@ -67,6 +67,8 @@
     X(DISK_FULL, 3, 503, "server.disk_full", "The disk is full.")                                  \
     X(BUSY, 3, 503, "server.busy", "The server is busy, try again later.")                         \
     X(LOCKED, 3, 503, "store.locked", "Another process writes this database.")                     \
+    X(GONE, 3, 503, "store.gone", "The database is not where it was opened.")                      \
+    X(LINKED, 3, 500, "store.linked", "The database has more than one name.")                      \
     X(READ_ONLY, 3, 500, "store.read_only", "The database cannot be written.")                     \
     X(NOT_OURS, 3, 500, "store.not_ours", "The file is not a tollbook database.")                  \
     X(NEWER, 3, 500, "store.newer", "The database was written by a newer tollbook.")               \

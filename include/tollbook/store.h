@@ -1,11 +1,12 @@
 /* The store: one SQLite file, the only place that knows SQL (architecture section 3).
  *
  * Life cycle: tb_store_create makes an empty database; tb_store_open gives a reader (read-only,
- * any number, one thread each) or the writer (one in all processes: it holds FILE.lock, commits and
- * checkpoints). A failed write leaves the transaction open: tb_store_rollback, then go on.
+ * any number, one thread each) or the writer (one in all processes: it holds a lock on the file
+ * itself, commits and checkpoints). A failed write leaves the transaction open: tb_store_rollback, then go on.
  *
  * Everything between tb_store_begin and tb_store_commit is atomic and durable once commit returned
- * TB_OK (WAL, synchronous=FULL).
+ * TB_OK (WAL, synchronous=FULL). TB_E_GONE: the file is not where it was opened any more, and what the
+ * transaction held may have gone with it; once the same file is back, writing goes on.
  *
  * Usage is kept per series: (scope, id, edge location), as chunks of 24 hours and of a month's
  * days. Scopes: a zone at one edge location, a zone, an account at one edge location, an account,
@@ -31,15 +32,22 @@ typedef struct tb_store_options {
     int cache_kib;     /* page cache; 0: 32 MiB for the writer, 8 MiB for a reader */
     const char *vfs;   /* SQLite VFS name; NULL: the default. Tests inject faults here */
     int64_t now_us;    /* recorded by migrations */
-} tb_store_options;
+} tb_store_options; /* NULL in its place: all zero */
 
 /* TB_E_IO where the file exists already. Makes FILE with the newest schema. */
 TB_MUST_USE tb_code tb_store_create(const char *path, const tb_store_options *options,
                                     tb_error *err);
-/* TB_E_NOT_OURS, TB_E_NEWER, TB_E_CORRUPT, TB_E_LOCKED (message names the holder),
- * TB_E_READ_ONLY, TB_E_IO. The writer migrates an older schema, in one transaction. */
+/* TB_E_NOT_OURS, TB_E_NEWER, TB_E_CORRUPT, TB_E_LOCKED (message names the holder), TB_E_LINKED (a
+ * writer's file has a second name), TB_E_READ_ONLY, TB_E_IO. The writer migrates an older schema, in
+ * one transaction. */
 TB_MUST_USE tb_code tb_store_open(const char *path, const tb_store_options *options,
                                   tb_store **ret_store, tb_error *err);
+/* TB_E_GONE where the path leads to another file than the one that is open, or to none; for a writer
+ * its -wal and -shm count too. *ret_links (may be NULL): how many names the file has, 1 as a rule. Costs
+ * three stats; any thread, as long as the store is open. */
+TB_MUST_USE tb_code tb_store_still_there(const tb_store *store, unsigned *ret_links, tb_error *err);
+/* How many names the file had when it was opened, or at the writer's last commit; 1 as a rule. */
+unsigned tb_store_links(const tb_store *store);
 /* The writer checkpoints. NULL is fine. */
 void tb_store_close(tb_store *store);
 

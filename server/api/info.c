@@ -69,13 +69,16 @@ void api_healthz(request *r)
     say_status(r, "alive");
 }
 
-/* Ready: this worker's store answers, the writer can write, and no stop is under way. */
+/* Ready: the database lies where it was opened, this worker's store answers, the writer can write, and
+ * no stop is under way. */
 void api_readyz(request *r)
 {
-    const server *s = r->worker->server;
+    server *s = r->worker->server;
     uint64_t version;
     tb_error err;
-    if (tb_store_version(r->worker->store, &version, &err) != TB_OK) {
+    if (!server_look(s)) {
+        request_fail(r, TB_E_GONE, NULL, NULL);
+    } else if (tb_store_version(r->worker->store, &version, &err) != TB_OK) {
         request_fail_as(r, &err); /* for the operator's eyes; then what the prober is told */
         request_fail(r, TB_E_BUSY, NULL, "The store cannot be read.");
     } else if (!writer_alive(s->writer)) {

@@ -131,15 +131,29 @@ static void show_remote_form(const cli_call *call, const tb_error *err)
     tb_buf_release(&line);
 }
 
+void cli_warn_links(const cli_call *call, const tb_store *store)
+{
+    unsigned links = tb_store_links(store);
+    if (links > 1)
+        cli_say(call,
+                "%s has %u names (hard links). What waits in the -wal beside another of them is not "
+                "seen here.",
+                cli_text(call, "db"), links);
+}
+
 int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store)
 {
     tb_error err;
     tb_store_options options = {.write = write, .owner = call->command->name, .now_us = now_us};
     tb_code code = tb_store_open(cli_text(call, "db"), &options, ret_store, &err);
-    if (code == TB_OK) return 0;
+    if (code == TB_OK) {
+        if (!write) cli_warn_links(call, *ret_store);
+        return 0;
+    }
     int status = cli_fail(call, NULL, &err);
-    if (code == TB_E_LOCKED && takes(call->command, "server")) show_remote_form(call, &err);
-    else if (code == TB_E_LOCKED)
+    if (code != TB_E_LOCKED || !write) return status;
+    if (takes(call->command, "server")) show_remote_form(call, &err);
+    else
         cli_say(call, "Stop that process or wait for it to end, then run this again. Commands that "
                       "only read work beside it.");
     return status;

@@ -65,6 +65,8 @@ int cli_clock(const cli_call *call, int64_t *ret_now_us);
 /* Opens --db. On failure says why and returns the exit status; 0: *ret_store is open. Where another
  * process holds the writer's lock and the command has a --server form, the message shows it. */
 int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store);
+/* Says where a reader's file has a second name. cli_open does. */
+void cli_warn_links(const cli_call *call, const tb_store *store);
 /* For commands that take --db, or --server with a key: 0, or the exit status once it said which is
  * missing or one too many. */
 int cli_check_place(const cli_call *call);

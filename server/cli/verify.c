@@ -22,13 +22,14 @@ static tb_code verify_bills(tb_store *store, uint64_t *differences, tb_error *er
 
 /* A file that is too damaged to be opened, or to be read to its end, is one more difference: it is
  * what was asked for. */
-static tb_code look(const tb_store_options *options, const char *db, uint64_t *ret_differences,
+static tb_code look(const cli_call *call, const tb_store_options *options, uint64_t *ret_differences,
                     tb_error *err)
 {
     tb_store *store;
     uint64_t differences = 0;
-    tb_code code = tb_store_open(db, options, &store, err);
+    tb_code code = tb_store_open(cli_text(call, "db"), options, &store, err);
     if (code == TB_OK) {
+        cli_warn_links(call, store);
         code = tb_store_verify(store, say_difference, NULL, &differences, err);
         if (!code) code = verify_bills(store, &differences, err);
         tb_store_close(store);
@@ -50,7 +51,7 @@ int cli_verify(const cli_call *call)
     tb_store_options options = {.owner = call->command->name};
     int status = cli_clock(call, &options.now_us);
     if (status) return status;
-    if (look(&options, db, &differences, &err)) return cli_fail(call, NULL, &err);
+    if (look(call, &options, &differences, &err)) return cli_fail(call, NULL, &err);
     if (differences == 0) {
         printf("%s: no differences.\n", db);
         return cli_done(call);

@@ -235,6 +235,18 @@ static bool within_rate(request *r)
     return false;
 }
 
+/* What lies elsewhere now may be an old state, or nobody's: no figures of it are given. The look is
+ * taken by those who write, by /readyz and when idle; here only whether the file is back. */
+static bool has_store(request *r)
+{
+    server *s = r->worker->server;
+    if (!atomic_load_explicit(&s->gone, memory_order_relaxed) || r->route->access == TB_ACCESS_NONE ||
+        server_look(s))
+        return true;
+    refuse(r, TB_E_GONE, NULL, NULL);
+    return false;
+}
+
 static size_t body_max(const request *r)
 {
     const size_t any = r->worker->server->options.body_max, own = r->route->body_max;
@@ -273,7 +285,7 @@ static void judge(request *r, const char *method, const char *version)
     r->start_us = clock_mono_us();
     r->number = scramble(w->server->id_seed + ((uint64_t)w->index << 56) + ++w->requests);
     r->method = http_method_parse(method);
-    if (pass_guard(r, method, version) && find_route(r) && authenticate(r) && within_rate(r))
+    if (pass_guard(r, method, version) && find_route(r) && authenticate(r) && within_rate(r) && has_store(r))
         accept_body(r);
 }
 

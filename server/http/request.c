@@ -125,7 +125,7 @@ void request_fail_as(request *r, const tb_error *err)
     tb_error shown = *err;
     if (tb_code_exit(err->code) == 3 && err->code != TB_E_BUSY) {
         /* its sentence, which may name files, is for the operator, not for the client */
-        request_complain(r, err);
+        if (err->code != TB_E_GONE) request_complain(r, err); /* that was said when it was met */
         snprintf(shown.message, sizeof shown.message, "%s", tb_code_text(err->code));
     }
     char id[REQUEST_ID_TEXT];
@@ -137,7 +137,7 @@ void request_fail_as(request *r, const tb_error *err)
                        .content_type = REPLY_JSON,
                        .close = close};
     if (r->reply.status == 503 || r->reply.status == 429)
-        r->reply.retry_after = err->code == TB_E_DISK_FULL ? 30 : 1;
+        r->reply.retry_after = err->code == TB_E_DISK_FULL || err->code == TB_E_GONE ? 30 : 1;
 }
 
 void request_fail(request *r, tb_code code, const char *field, const char *fmt, ...)

@@ -165,6 +165,37 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
     return code;
 }
 
+/* --- is the database still there --- */
+
+void server_lost(server *s, const tb_error *err)
+{
+    if (atomic_exchange(&s->gone, true)) return;
+    fprintf(stderr, "tollbook serve: %s: %s\n", tb_code_key(err->code), err->message);
+}
+
+static void note_links(server *s, unsigned links)
+{
+    if (links < 2 || atomic_exchange(&s->linked, true)) return;
+    fprintf(stderr,
+            "tollbook serve: %s has %u names (hard links) now. A hard link is no backup, and the next "
+            "start is refused until the others are removed: `tollbook backup` makes a copy.\n",
+            s->options.db, links);
+}
+
+bool server_look(server *s)
+{
+    tb_error err;
+    unsigned links = 0;
+    if (tb_store_still_there(s->store, &links, &err) != TB_OK) {
+        server_lost(s, &err);
+        return false;
+    }
+    if (atomic_load_explicit(&s->gone, memory_order_relaxed) && atomic_exchange(&s->gone, false))
+        fprintf(stderr, "tollbook serve: %s is back where it was; it is written again.\n", s->options.db);
+    note_links(s, links);
+    return true;
+}
+
 /* --- starting --- */
 
 /* On the writer's thread, before any client hears of the commit: whoever has its answer and asks
@@ -177,6 +208,7 @@ static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
      * and filed under the version that they really have. */
     if (tb_store_version(store, &version, NULL) != TB_OK) version = atomic_load(&s->version) + 1;
     atomic_store_explicit(&s->version, version, memory_order_release);
+    note_links(s, tb_store_links(store));
     return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
 }
 
@@ -189,6 +221,10 @@ static void on_idle(void *ctx, tb_store *store)
     const int64_t now_us = fixed_us == INT64_MIN ? clock_wall_us() : fixed_us;
     uint64_t logs = 0, events = 0;
     tb_error err;
+    if (!server_look(s)) {
+        tb_store_checkpoint(store, true);
+        return;
+    }
     tb_code code = tb_store_begin(store, &err);
     if (code == TB_OK) code = tb_store_drop_logs(store, now_us / 1000, &logs, &err);
     if (code == TB_OK) code = tb_store_drop_events(store, now_us / 1000, &events, &err);
@@ -196,6 +232,12 @@ static void on_idle(void *ctx, tb_store *store)
     if (code == TB_OK && dropped) code = tb_store_commit(store, &err);
     if (code || !dropped) tb_store_rollback(store);
     else on_committed(s, store, false);
+    if (code == TB_E_GONE) server_lost(s, &err);
+}
+
+static void on_lost(void *ctx, const tb_error *err)
+{
+    server_lost(ctx, err);
 }
 
 /* A full server says so, as far as one packet goes, and hangs up. */
@@ -238,7 +280,7 @@ static void on_accepted(void *ctx, size_t which, int fd, const struct sockaddr *
 tb_code server_start(server *s, tb_error *err)
 {
     on_idle(s, s->store);
-    s->writer = writer_start(s->store, (writer_hooks){on_committed, s, on_idle});
+    s->writer = writer_start(s->store, (writer_hooks){on_committed, s, on_idle, on_lost});
     s->desk = desk_start(s->desk_store);
     const deployer_options deploys = {s->options.deploy_hook, s->options.deploy_us,
                                       s->options.fixed_now_us};

@@ -105,6 +105,8 @@ typedef struct server {
     places *places;           /* of readers lent out */
     window *log_window;       /* requests for logs, by pull zone */
     _Atomic bool stopping;
+    _Atomic bool gone;        /* the database is not where it was opened */
+    _Atomic bool linked;      /* it was said that it has another name */
     atomic_bool abort_writes; /* a running ingest must end and take nothing */
     _Atomic uint64_t refused_full, refused_peer; /* connections */
 } server;
@@ -115,6 +117,12 @@ TB_MUST_USE tb_code worker_lend_reader(worker *w, int64_t account, tb_store **re
                                        tb_error *err);
 /* bytes: what its place holds (places_hold), or 0. */
 void worker_take_back(worker *w, int64_t account, size_t bytes, tb_store *store);
+
+/* Whether the database is still what was opened; says on standard error when that changes, and once
+ * when it has a second name. Any thread. */
+bool server_look(server *s);
+/* The same, as whoever has just met it says. */
+void server_lost(server *s, const tb_error *err);
 
 /* Opens the store and the sockets. The exit status of a failure is tb_code_exit of the code. */
 TB_MUST_USE tb_code server_open(const server_options *options, const route *routes,

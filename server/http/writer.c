@@ -103,6 +103,15 @@ static void finish_group(group *g, const tb_error *failed)
     }
 }
 
+/* The database is not where it was. What was committed is moved out of the WAL into it, so that
+ * whoever finds it finds all; the last commit may be in it, so what is known of it is read anew. */
+static void lose(writer *w, bool changed_keys, const tb_error *err)
+{
+    tb_store_checkpoint(w->store, true);
+    publish(w, changed_keys);
+    if (w->hooks.lost) w->hooks.lost(w->hooks.ctx, err);
+}
+
 /* One transaction with the first of the jobs; returns the others. */
 static write_job *commit_group(writer *w, write_job *jobs)
 {
@@ -120,6 +129,7 @@ static write_job *commit_group(writer *w, write_job *jobs)
     if (!run_jobs(w->store, &jobs, &g, &err) || tb_store_commit(w->store, &err) != TB_OK) {
         tb_store_rollback(w->store);
         note_failure(w, err.code);
+        if (err.code == TB_E_GONE) lose(w, g.changed_keys, &err);
         finish_group(&g, &err);
         return jobs;
     }

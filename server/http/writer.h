@@ -3,7 +3,8 @@
  * Jobs wait in a bounded queue. Those that wait together are committed together, each behind a mark
  * so that one bad job does not lose the others; done is called for each only after the commit is
  * durable, or has failed. A commit that failed for an I/O error is never retried: what the disk
- * holds is then unknown until a restart recovers it, and every later job is refused. */
+ * holds is then unknown until a restart recovers it, and every later job is refused. One that failed
+ * because the file is gone is: the file may come back. */
 #ifndef TOLLBOOK_SERVER_HTTP_WRITER_H
 #define TOLLBOOK_SERVER_HTTP_WRITER_H
 
@@ -42,6 +43,9 @@ typedef struct writer_hooks {
     /* Called on the writer's thread when it had nothing to do for WRITER_IDLE_MS; may write, in a
      * transaction of its own. NULL: nothing. */
     void (*idle)(void *ctx, tb_store *store);
+    /* Called on the writer's thread, before any done, when a commit met that the database is not where
+     * it was (TB_E_GONE). Later jobs try again. NULL: nothing. */
+    void (*lost)(void *ctx, const tb_error *err);
 } writer_hooks;
 
 /* The store stays the caller's, who must not touch it until writer_stop. NULL: no thread. */

@@ -216,6 +216,49 @@ START_TEST(two_backups_to_one_name_do_not_mix)
 }
 END_TEST
 
+/* TO.partial is emptied before it is written. */
+START_TEST(a_file_of_somebody_elses_is_not_emptied)
+{
+    copy c;
+    tb_error err = {0};
+    char name[160];
+    struct stat st;
+    fill(&c);
+    snprintf(name, sizeof name, "%s.partial", c.path);
+    ck_assert_int_eq(link(c.from.path, name), 0);
+    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, NULL, &err), TB_E_IO);
+    ck_assert_ptr_nonnull(strstr(err.message, "in the way"));
+    ck_assert_int_eq(stat(c.from.path, &st), 0);
+    ck_assert_int_gt(st.st_size, 0);
+    ck_assert_int_eq(unlink(name), 0);
+    fixture_verify(&c.from);
+    release(&c);
+}
+END_TEST
+
+static void replace_source(void *ctx, uint64_t done, uint64_t total)
+{
+    copy *c = ctx;
+    char away[160];
+    (void)done, (void)total;
+    snprintf(away, sizeof away, "%s.away", c->from.path);
+    rename(c->from.path, away);
+}
+
+START_TEST(a_copy_of_what_is_gone_is_no_backup)
+{
+    copy c;
+    tb_error err = {0};
+    char away[160];
+    fill(&c);
+    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, replace_source, &c, &err), TB_E_GONE);
+    ck_assert_int_ne(access(c.path, F_OK), 0);
+    snprintf(away, sizeof away, "%s.away", c.from.path);
+    ck_assert_int_eq(rename(away, c.from.path), 0);
+    release(&c);
+}
+END_TEST
+
 START_TEST(a_folder_that_is_not_there_is_named)
 {
     copy c;
@@ -253,6 +296,8 @@ int main(void)
     tcase_add_test(t, an_existing_file_is_not_touched);
     tcase_add_test(t, the_remains_of_a_killed_backup_are_no_hindrance);
     tcase_add_test(t, two_backups_to_one_name_do_not_mix);
+    tcase_add_test(t, a_file_of_somebody_elses_is_not_emptied);
+    tcase_add_test(t, a_copy_of_what_is_gone_is_no_backup);
     tcase_add_test(t, a_folder_that_is_not_there_is_named);
     tcase_add_test(t, a_copy_that_does_not_agree_with_itself_gets_no_name);
     tcase_set_timeout(t, 120);

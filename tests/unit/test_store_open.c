@@ -173,6 +173,231 @@ START_TEST(the_lock_ends_with_its_process_however_that_ends)
 }
 END_TEST
 
+/* The name beside the database: in its folder, with this end. */
+static const char *beside(const fixture *f, const char *end)
+{
+    static char name[2][160];
+    static unsigned turn;
+    char *out = name[turn++ % 2];
+    snprintf(out, sizeof name[0], "%s%s", f->path, end);
+    return out;
+}
+
+START_TEST(another_name_of_the_file_is_the_same_file)
+{
+    fixture f;
+    fixture_init(&f);
+    const char *link = beside(&f, ".link"), *hard = beside(&f, ".hard");
+    ck_assert_int_eq(symlink(f.path, link), 0);
+    refuse(link, &writer, TB_E_LOCKED, "is being written by test (process ");
+    ck_assert_int_eq(unlink(beside(&f, ".lock")), 0);
+    link = beside(&f, ".link");
+    refuse(link, &writer, TB_E_LOCKED, "is being written by test (process ");
+    hard = beside(&f, ".hard");
+    ck_assert_int_eq(rename(link, hard), 0);
+    ck_assert_int_eq(unlink(hard), 0);
+    ck_assert_int_eq(linkat(AT_FDCWD, f.path, AT_FDCWD, hard, 0), 0);
+    refuse(hard, &writer, TB_E_LOCKED, "is being written by test (process ");
+    refuse(hard, &reader, TB_E_LOCKED, "under another name");
+    close_store(&f);
+    refuse(f.path, &writer, TB_E_LINKED, "2 names");
+    fixture_open(&f, false); /* whoever only reads is told, and goes on */
+    ck_assert_uint_eq(tb_store_links(f.store), 2);
+    unlink(hard);
+    unlink(beside(&f, ".hard-wal"));
+    unlink(beside(&f, ".hard-shm"));
+    fixture_release(&f);
+}
+END_TEST
+
+/* Any name that a holder may have, 150 bytes of it, is told whole through the locks. */
+START_TEST(the_holder_is_named_whatever_it_is_called)
+{
+    fixture f;
+    char owner[151], expected[220];
+    fixture_init(&f);
+    close_store(&f);
+    for (size_t len = 1; len < sizeof owner; len += len < 16 ? 1 : 67) {
+        for (size_t i = 0; i < len; i++)
+            owner[i] = (char)(i % 3 ? 'a' + (char)(i % 26) : '\xc3' - (char)(i % 60));
+        owner[len] = 0;
+        const tb_store_options named = {.write = true, .owner = owner, .now_us = NOW_US};
+        int ready[2];
+        char byte;
+        ck_assert_int_eq(pipe(ready), 0);
+        pid_t child = fork();
+        ck_assert_int_ge(child, 0);
+        if (child == 0) {
+            tb_store *store;
+            tb_error err;
+            if (tb_store_open(f.path, &named, &store, &err) || write(ready[1], "x", 1) != 1) _exit(1);
+            for (;;)
+                pause();
+        }
+        ck_assert_int_eq((int)read(ready[0], &byte, 1), 1);
+        unlink(beside(&f, ".lock"));
+        snprintf(expected, sizeof expected, "is being written by %s (process %ld).", owner, (long)child);
+        refuse(f.path, &writer, TB_E_LOCKED, expected);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        close(ready[0]);
+        close(ready[1]);
+    }
+    fixture_open(&f, true);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+/* Whether this process holds a POSIX lock on the bytes by which SQLite says that it has the file open,
+ * as another process sees it. */
+static bool sqlite_has_it(const char *path)
+{
+    int status;
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        struct flock shared = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000002, .l_len = 510};
+        int fd = open(path, O_RDWR);
+        _exit(fd >= 0 && fcntl(fd, F_GETLK, &shared) == 0 && shared.l_type != F_UNLCK ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+START_TEST(no_open_and_close_drops_the_locks_of_another_store)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_store *readers[2] = {NULL, NULL};
+    fixture_init(&f);
+    ck_assert(sqlite_has_it(f.path));
+    refuse(f.path, &writer, TB_E_LOCKED, "test");
+    ck_assert(sqlite_has_it(f.path));
+    for (int i = 0; i < 2; i++)
+        ok(tb_store_open(f.path, &reader, &readers[i], &err));
+    tb_store_close(readers[0]);
+    ck_assert(sqlite_has_it(f.path));
+    ck_assert_int_eq(tb_store_create(f.path, &writer, &err), TB_E_IO);
+    ck_assert(sqlite_has_it(f.path));
+    close_store(&f); /* the writer; a reader is left */
+    ck_assert(sqlite_has_it(f.path));
+    ok(tb_store_open(f.path, &writer, &f.store, &err)); /* beside it */
+    refuse(f.path, &writer, TB_E_LOCKED, "first");
+    close_store(&f);
+    ck_assert(sqlite_has_it(f.path));
+    tb_store_close(readers[1]);
+    ck_assert(!sqlite_has_it(f.path));
+    fixture_release(&f);
+}
+END_TEST
+
+static int move_away(void *ctx)
+{
+    const fixture *f = ctx;
+    return rename(f->path, beside(f, ".away"));
+}
+
+/* Between the look before the COMMIT and its end. */
+START_TEST(a_file_that_goes_during_the_commit_is_not_acknowledged)
+{
+    fixture f;
+    tb_error err = {0};
+    fixture_init(&f);
+    tb_key key = {.roles = 1, .revoked_us = INT64_MAX, .hash = {1}};
+    ok(tb_store_begin(f.store, &err));
+    ok(tb_store_key_add(f.store, &key, &err));
+    sqlite3_commit_hook(f.store->db, move_away, &f);
+    ck_assert_int_eq(tb_store_commit(f.store, &err), TB_E_GONE);
+    ck_assert_ptr_nonnull(strstr(err.message, "removed or renamed"));
+    sqlite3_commit_hook(f.store->db, NULL, NULL);
+    tb_store_rollback(f.store);
+    ck_assert_int_eq(rename(beside(&f, ".away"), f.path), 0);
+    tb_row row = row_of(1, "DE", 498600, TB_M_BYTES, 5);
+    fixture_add(&f, &row, 1, 1); /* it goes on where it was put back */
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(nothing_is_written_into_a_file_that_is_gone)
+{
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    fixture f;
+    tb_error err = {0};
+    char name[160];
+    fixture_init(&f);
+    tb_row row = row_of(1, "DE", 498600, TB_M_BYTES, 5);
+    fixture_add(&f, &row, 1, 1);
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "%s", beside(&f, ends[i]));
+        ck_assert_int_eq(rename(name, beside(&f, ".away")), 0);
+        for (int other = 0; other < 2; other++) { /* none, then another of that name */
+            if (other) put_file(name, "x", 1);
+            uint64_t before, after;
+            ok(tb_store_version(f.store, &before, &err));
+            ok(tb_store_begin(f.store, &err));
+            ok(add_rows(&f, &row, 1, &err));
+            ck_assert_int_eq(tb_store_commit(f.store, &err), TB_E_GONE);
+            ck_assert_ptr_nonnull(strstr(err.message, name));
+            ck_assert_ptr_nonnull(strstr(err.message, "nothing is written any more"));
+            tb_store_rollback(f.store);
+            ok(tb_store_version(f.store, &after, &err));
+            ck_assert_uint_eq(after, before);
+            ck_assert_int_eq(tb_store_still_there(f.store, NULL, &err), TB_E_GONE);
+        }
+        ck_assert_int_eq(rename(beside(&f, ".away"), name), 0);
+        ok(tb_store_still_there(f.store, NULL, &err));
+        fixture_add(&f, &row, 1, 2 + i);
+    }
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+/* It would be read with the -wal of the one that is written. */
+START_TEST(a_reader_does_not_open_what_took_the_place_of_what_is_written)
+{
+    fixture f, other;
+    tb_error err = {0};
+    fixture_init(&f);
+    fixture_init(&other);
+    tb_row row = row_of(1, "DE", 498600, TB_M_BYTES, 5);
+    fixture_add(&f, &row, 1, 1);
+    close_store(&other);
+    ck_assert_int_eq(rename(f.path, beside(&f, ".away")), 0);
+    ck_assert_int_eq(rename(other.path, f.path), 0);
+    refuse(f.path, &reader, TB_E_GONE, "another file");
+    ck_assert_int_eq(rename(f.path, other.path), 0);
+    ck_assert_int_eq(rename(beside(&f, ".away"), f.path), 0);
+    tb_store *store = NULL;
+    ok(tb_store_open(f.path, &reader, &store, &err));
+    tb_store_close(store);
+    fixture_release(&other);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(without_options_the_defaults_hold)
+{
+    fixture f;
+    tb_error err = {0};
+    fixture_init(&f);
+    close_store(&f);
+    ok(tb_store_open(f.path, NULL, &f.store, &err));
+    ck_assert_int_eq(tb_store_begin(f.store, &err), TB_E_READ_ONLY);
+    fixture_verify(&f);
+    close_store(&f);
+    unlink(f.path);
+    ok(tb_store_create(f.path, NULL, &err));
+    fixture_open(&f, true);
+    ck_assert_int_eq(pragma(&f, "PRAGMA page_size"), 8192);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(a_file_that_is_not_there_is_an_error_with_a_remedy)
 {
     refuse("/tmp/tollbook-no-such-file.db", &reader, TB_E_IO, "tollbook init");
@@ -430,6 +655,13 @@ int main(void)
     tcase_add_test(t, what_a_cut_off_creation_left_is_created_anew);
     tcase_add_test(t, a_second_writer_is_refused_and_told_who_writes);
     tcase_add_test(t, the_lock_ends_with_its_process_however_that_ends);
+    tcase_add_test(t, another_name_of_the_file_is_the_same_file);
+    tcase_add_test(t, the_holder_is_named_whatever_it_is_called);
+    tcase_add_test(t, no_open_and_close_drops_the_locks_of_another_store);
+    tcase_add_test(t, a_file_that_goes_during_the_commit_is_not_acknowledged);
+    tcase_add_test(t, nothing_is_written_into_a_file_that_is_gone);
+    tcase_add_test(t, a_reader_does_not_open_what_took_the_place_of_what_is_written);
+    tcase_add_test(t, without_options_the_defaults_hold);
     tcase_add_test(t, a_file_that_is_not_there_is_an_error_with_a_remedy);
     tcase_add_test(t, what_is_not_a_file_is_refused_without_waiting);
     tcase_add_test(t, other_programs_files_are_refused_and_left_alone);

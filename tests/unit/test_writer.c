@@ -267,6 +267,49 @@ START_TEST(bytes_that_wait_are_bounded_but_one_job_always_may)
 }
 END_TEST
 
+static atomic_int losses;
+
+static void on_lost(void *ctx, const tb_error *err)
+{
+    (void)ctx;
+    if (err->code == TB_E_GONE) atomic_fetch_add(&losses, 1);
+}
+
+/* The file goes while a job runs, and comes back. */
+START_TEST(a_file_that_is_gone_fails_the_jobs_of_its_commit_and_those_after_it_try_again)
+{
+    tb_store *store = open_store();
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit, .lost = on_lost});
+    sem_t hold, finished;
+    char away[128];
+    sem_init(&hold, 0, 0);
+    sem_init(&finished, 0, 0);
+    atomic_store(&losses, 0);
+    snprintf(away, sizeof away, "%s.away", database.path);
+    task first = {.hold = &hold, .adds = true, .finished = &finished};
+    task again = {.adds = true, .finished = &finished};
+    ck_assert_int_eq(submit(w, &first), TB_OK);
+    while (writer_queued(w) > 0)
+        usleep(100);
+    ck_assert_int_eq(rename(database.path, away), 0);
+    sem_post(&hold);
+    sem_wait(&finished);
+    ck_assert_int_eq(first.job.code, TB_E_GONE);
+    ck_assert_int_eq(atomic_load(&losses), 1);
+    ck_assert(atomic_load(&keys_seen)); /* its commit may have been done: keys are read anew */
+    ck_assert(writer_alive(w));
+    ck_assert_int_eq(rename(away, database.path), 0);
+    ck_assert_int_eq(submit(w, &again), TB_OK);
+    sem_wait(&finished);
+    ck_assert_int_eq(again.job.code, TB_OK);
+    writer_stop(w);
+    writer_free(w);
+    ck_assert_int_eq(atomic_load(&losses), 1);
+    ck_assert_uint_eq(count_keys(store), 1);
+    fixture_release(&database);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("writer");
@@ -278,6 +321,7 @@ int main(void)
     tcase_add_test(tc, a_writer_that_owes_keys_stops_all_the_same);
     tcase_add_test(tc, the_queue_is_bounded_and_a_stop_finishes_it);
     tcase_add_test(tc, bytes_that_wait_are_bounded_but_one_job_always_may);
+    tcase_add_test(tc, a_file_that_is_gone_fails_the_jobs_of_its_commit_and_those_after_it_try_again);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
