@@ -54,8 +54,8 @@ static bool take_quoted(reader *r, const char **ret_text, size_t *ret_len)
     return true;
 }
 
-/* host, ident and user up to the bracket. A user name is the client's to choose and may hold spaces
- * and brackets, but no bare quote: the time is what stands right before the first one. */
+/* host, ident and user up to the bracket. A user name is the client's to choose: it may be empty, or hold
+ * spaces and brackets, but no bare quote: the time is what stands right before the first one. */
 static bool take_client(reader *r, tb__combined_parts *parts)
 {
     enum { TIME_LEN = sizeof "[17/May/2015:10:05:03 +0000] " - 1 };
@@ -65,7 +65,7 @@ static bool take_client(reader *r, tb__combined_parts *parts)
     parts->client = (tb__part){word, len};
     if (!take_word(r, &word, &len) || !take_char(r, ' ')) return false;
     const char *quote = memchr(r->at, '"', (size_t)(r->end - r->at));
-    if (!quote || quote - r->at < TIME_LEN + 2 || quote[-TIME_LEN - 1] != ' ') return false;
+    if (!quote || quote - r->at < TIME_LEN + 1 || quote[-TIME_LEN - 1] != ' ') return false;
     r->at = quote - TIME_LEN;
     return true;
 }

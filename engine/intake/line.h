@@ -1,25 +1,39 @@
 /* The line parsers behind tb_intake_lines.
  *
- * tb__pipe_line and tb__combined_line each read one line by the book, column after column: they
+ * tb__pipe_read and tb__combined_line each read one line by the book, column after column: they
  * decide what is accepted and name every reason. tb__pipe_scan reads many pipe lines with vector
- * scans and hands each line it is not sure of to tb__pipe_line, so it can only be faster, never
+ * scans and hands each line it is not sure of to tb__pipe_read, so it can only be faster, never
  * different. */
 #ifndef TB__INTAKE_LINE_H
 #define TB__INTAKE_LINE_H
 
 #include "tollbook/intake.h"
 
-/* Readable memory must extend TB_INTAKE_SLACK bytes past the line in none of the two. */
-bool tb__pipe_line(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
-                   tb_reject *ret_reject);
-bool tb__combined_line(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
-                       tb_reject *ret_reject);
-
-/* The same, and the columns that are not counted; what the line lacks has len 0. */
+/* A column; what the line lacks, or does not tell, has len 0. */
 typedef struct tb__part {
     const char *at;
     size_t len;
 } tb__part;
+
+/* Readable memory must extend TB_INTAKE_SLACK bytes past the line in none of these. */
+typedef struct tb__pipe_parts {
+    int64_t time_ms;
+    tb__part cache, status, ip, referer, url, edge, agent, id, country, body, range, authorization;
+    bool ambiguous; /* some of them could not be told apart */
+} tb__pipe_parts;
+bool tb__pipe_read(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
+                   tb__pipe_parts *ret_parts, tb_reject *ret_reject);
+/* The columns from the referer on of a line with more pipes than columns have, from both its ends.
+ * False where no reading of them is possible. */
+bool tb__ends_read(const tb_log_layout *layout, const char *line, size_t len,
+                   tb__pipe_parts *parts);
+/* Whether a column may be a request id that nothing else looks like: 32 hexadecimal digits or a UUID. */
+bool tb__ends_id(tb__part part);
+
+bool tb__combined_line(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
+                       tb_reject *ret_reject);
+
+/* The same, and the columns that are not counted. */
 typedef struct tb__combined_parts {
     int64_t time_ms;
     tb__part client, request, status, referer, agent, cache;

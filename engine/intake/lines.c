@@ -9,10 +9,12 @@ void tb__line_take(const tb_log_layout *layout, const char *line, size_t len, tb
 {
     tb_hit *hit = &out->hits[out->n_hits];
     tb_reject *reject = &out->rejects[out->n_rejects];
+    tb__pipe_parts parts = {.ambiguous = false};
     const bool accepted = layout->format == TB_FORMAT_COMBINED
                               ? tb__combined_line(layout, line, len, hit, reject)
-                              : tb__pipe_line(layout, line, len, hit, reject);
+                              : tb__pipe_read(layout, line, len, hit, &parts, reject);
     if (accepted) {
+        out->n_ambiguous += parts.ambiguous;
         if (out->spans)
             out->spans[out->n_hits] = (tb_span){.line = line, .len = (uint32_t)len};
         out->n_hits++;
@@ -45,7 +47,7 @@ static tb__unit best_unit(void)
 
 size_t tb_intake_lines(const tb_log_layout *layout, const char *bytes, size_t len, tb_intake *out)
 {
-    out->n_hits = out->n_rejects = 0;
+    out->n_hits = out->n_rejects = out->n_ambiguous = 0;
     if (layout->format == TB_FORMAT_COMBINED) return take_each(layout, bytes, len, out);
     return tb__pipe_scan(best_unit(), layout, bytes, len, out);
 }

@@ -1,7 +1,7 @@
 /* One line of the pipe format, by the book (contract 8.2): first the columns are counted, then each
  * one that matters is read from left to right, and the first that is wrong names the reason. The
  * columns in between (address, referer, URL, user agent, request id, and the three of extended
- * logging) are free bytes. */
+ * logging) are free bytes. A line with more pipes than its columns have is read from both ends. */
 #include "intake/chars.h"
 #include "intake/line.h"
 #include "intake/reject.h"
@@ -64,8 +64,8 @@ bool tb__time_sane(int64_t time_ms, int64_t now_ms, tb_reject_reason *ret_reason
 }
 
 /* Reads the columns that are numbers; false with the reason and the place. */
-static bool read_numbers(const column *c, int64_t now_ms, tb_hit *hit, const char **ret_stop,
-                         tb_reject_reason *ret_reason)
+static bool read_numbers(const column *c, int64_t now_ms, tb_hit *hit, int64_t *ret_time_ms,
+                         const char **ret_stop, tb_reject_reason *ret_reason)
 {
     uint64_t status, time_ms, zone;
     *ret_reason = TB_REJECT_STATUS;
@@ -85,6 +85,7 @@ static bool read_numbers(const column *c, int64_t now_ms, tb_hit *hit, const cha
     hit->status = (uint16_t)status;
     hit->hour = (int32_t)(time_ms / 3600000);
     hit->zone = (int64_t)zone;
+    *ret_time_ms = (int64_t)time_ms;
     return true;
 }
 
@@ -118,31 +119,97 @@ static const char *wrong_columns(const column *c, size_t n, const char *end)
     return n > PIPES_EXTENDED + 1 ? c[PIPES_EXTENDED].end : end;
 }
 
-bool tb__pipe_line(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
-                   tb_reject *ret_reject)
+static tb__part part(const column *c)
+{
+    return (tb__part){c->at, (size_t)(c->end - c->at)};
+}
+
+/* All columns at their places. */
+static void take_places(const column *c, size_t n, tb__pipe_parts *parts)
+{
+    parts->referer = part(&c[6]);
+    parts->url = part(&c[7]);
+    parts->edge = part(&c[8]);
+    parts->agent = part(&c[9]);
+    parts->id = part(&c[10]);
+    parts->country = part(&c[11]);
+    if (n == PIPES + 1) return;
+    parts->body = part(&c[12]);
+    parts->range = part(&c[13]);
+    parts->authorization = part(&c[14]);
+}
+
+/* Whether fifteen columns are not twelve, three pipes being a client's. */
+static bool looks_extended(const column *c)
+{
+    tb_hit ignored;
+    const char *stop;
+    if (c[12].at == c[12].end || !tb__digit(*c[12].at)) return false;
+    if (!read_edge(&c[8], &ignored, &stop) || !read_country(&c[11], &ignored, &stop)) return false;
+    return !tb__ends_id(part(&c[13])) || !read_country(&c[14], &ignored, &stop);
+}
+
+/* The columns before those that a client may choose. */
+static bool read_left(int64_t now_ms, const column *c, tb_hit *hit, tb__pipe_parts *parts,
+                      const char **ret_stop, tb_reject_reason *ret_reason)
+{
+    tb_cache cache;
+    if (!tb__cache_parse(c[0].at, (size_t)(c[0].end - c[0].at), &cache)) {
+        const size_t good = tb__char_span(c[0].at, c[0].end, TB__CHAR_TOKEN);
+        *ret_stop = c[0].at + (good <= TB__CACHE_TOKEN_MAX ? good : 0);
+        *ret_reason = TB_REJECT_CACHE;
+        return false;
+    }
+    hit->cache = (uint8_t)cache;
+    parts->cache = part(&c[0]);
+    parts->status = part(&c[1]);
+    parts->ip = part(&c[5]);
+    return read_numbers(c, now_ms, hit, &parts->time_ms, ret_stop, ret_reason);
+}
+
+/* Whether all columns are found: by their number, or from both ends. */
+static bool find_columns(const tb_log_layout *layout, const char *line, size_t len, const column *c,
+                         size_t n, tb__pipe_parts *parts)
+{
+    const bool extended = n == PIPES_EXTENDED + 1;
+    if (n <= PIPES) return false;
+    const bool placed = n == PIPES + 1 || (extended && looks_extended(c));
+    if (!placed && tb__ends_read(layout, line, len, parts)) return true;
+    if (!placed && !extended) return false;
+    take_places(c, n, parts);
+    return true;
+}
+
+bool tb__pipe_read(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
+                   tb__pipe_parts *ret_parts, tb_reject *ret_reject)
 {
     if (!tb__line_sane(line, len, ret_reject)) return false;
     column c[PIPES_EXTENDED + 2];
     const size_t n = split(line, line + len, c);
-    if (n != PIPES + 1 && n != PIPES_EXTENDED + 1)
-        return tb__reject(ret_reject, line, len, wrong_columns(c, n, line + len),
-                          TB_REJECT_COLUMNS);
+    tb__pipe_parts parts = {0};
     tb_hit hit = {0};
-    tb_cache cache;
-    if (!tb__cache_parse(c[0].at, (size_t)(c[0].end - c[0].at), &cache)) {
-        const size_t good = tb__char_span(c[0].at, c[0].end, TB__CHAR_TOKEN);
-        const bool inside = good <= TB__CACHE_TOKEN_MAX;
-        return tb__reject(ret_reject, line, len, line + (inside ? good : 0), TB_REJECT_CACHE);
-    }
+    const char *stop = wrong_columns(c, n, line + len);
+    tb_reject_reason reason = TB_REJECT_COLUMNS;
+    if (!find_columns(layout, line, len, c, n, &parts) ||
+        !read_left(layout->now_ms, c, &hit, &parts, &stop, &reason))
+        return tb__reject(ret_reject, line, len, stop, reason);
+    if (!read_edge(&(column){parts.edge.at, parts.edge.at + parts.edge.len}, &hit, &stop))
+        return tb__reject(ret_reject, line, len, stop, TB_REJECT_EDGE);
+    if (!read_country(&(column){parts.country.at, parts.country.at + parts.country.len}, &hit, &stop))
+        return tb__reject(ret_reject, line, len, stop, TB_REJECT_COUNTRY);
+    *ret_hit = hit;
+    *ret_parts = parts;
+    return true;
+}
+
+int64_t tb_intake_zone(const tb_log_layout *layout, const char *line, size_t len)
+{
+    column c[PIPES_EXTENDED + 2];
+    tb_hit hit = {0};
+    tb__pipe_parts ignored;
     const char *stop;
     tb_reject_reason reason;
-    if (!read_numbers(c, layout->now_ms, &hit, &stop, &reason))
-        return tb__reject(ret_reject, line, len, stop, reason);
-    if (!read_edge(&c[8], &hit, &stop))
-        return tb__reject(ret_reject, line, len, stop, TB_REJECT_EDGE);
-    if (!read_country(&c[11], &hit, &stop))
-        return tb__reject(ret_reject, line, len, stop, TB_REJECT_COUNTRY);
-    hit.cache = (uint8_t)cache;
-    *ret_hit = hit;
-    return true;
+    if (layout->format == TB_FORMAT_COMBINED) return layout->zone;
+    if (split(line, line + len, c) < 6) return 0; /* the zone may be cut off */
+    return read_left(INT64_MAX, c, &hit, &ignored, &stop, &reason) ? hit.zone : 0;
 }

@@ -7,8 +7,9 @@
  * numbers eight digits at a time, the cache status as one word.
  *
  * A line that is not plain (an unusual length, a wrong byte, anything at all) goes to
- * tb__pipe_line, which alone decides about it. A line that reaches over the window's end begins the
- * next window; one longer than a window goes to tb__pipe_line too.
+ * tb__pipe_read, which alone decides about it. So does one of fifteen columns whose last but one is as
+ * long as a request id, or that has no body bytes: it may be one of twelve with three pipes of a
+ * client's. A line that reaches over the window's end begins the next window; one longer than a window goes to tb__pipe_read too.
  *
  * The pass is written three times (AVX-512, AVX2, plain 64-bit words) and all that follows once;
  * each unit gets its own copy of the whole, compiled for it. */
@@ -256,6 +257,12 @@ TB__INLINE bool plain_country(const char *p, unsigned len, tb_hit *hit)
     return len == 0 || (len == 1 && *p == '-');
 }
 
+/* 32 digits, or those of a UUID. */
+TB__INLINE bool id_long(unsigned len)
+{
+    return len == 32 || len == 36;
+}
+
 /* Reads the line from `start` to `end` whose pipes begin at p; *ret_pipes says how many it has.
  * False where it is not plain: then *hit is undefined. */
 TB__INLINE bool plain_line(const char *base, unsigned start, unsigned end, const uint16_t *p,
@@ -265,6 +272,7 @@ TB__INLINE bool plain_line(const char *base, unsigned start, unsigned end, const
     *ret_pipes = 11;
     if (__builtin_expect(p[11] < end, 0)) {
         if (p[13] >= end || p[14] < end) return false;
+        if (id_long(p[13] - p[12] - 1u) || !tb__digit(base[p[11] + 1])) return false;
         *ret_pipes = 14;
         country_end = p[11];
     } else if (p[10] >= end) {

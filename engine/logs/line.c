@@ -88,38 +88,6 @@ static inline void split_url(tb_text url, tb_logline *line)
     line->path = between(slash, end);
 }
 
-#if defined(__SSE2__)
-/* The pipes among 64 bytes, as bits. */
-static uint64_t pipes_of(const char *p)
-{
-    const __m128i pipe = _mm_set1_epi8('|');
-    uint64_t set = 0;
-    for (unsigned i = 0; i < 4; i++) {
-        const __m128i here = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
-        set |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(here, pipe)) << 16 * i;
-    }
-    return set;
-}
-#endif
-
-/* Where the pipes are; returns how many, at most PIPES. 64 bytes are compared at once where the
- * processor is known to do that. */
-static unsigned find_pipes(const char *line, size_t len, const char *at[PIPES])
-{
-    unsigned n = 0;
-    const char *p = line, *end = line + len;
-#if defined(__SSE2__)
-    for (; end - p >= 64; p += 64)
-        for (uint64_t set = pipes_of(p); set; set &= set - 1) {
-            at[n++] = p + __builtin_ctzll(set);
-            if (n == PIPES) return n;
-        }
-#endif
-    while (n < PIPES && (p = memchr(p, '|', (size_t)(end - p))) != NULL)
-        at[n++] = p++;
-    return n;
-}
-
 /* The thirteen digits that every time from 2001 to 2286 has, which end here; else what they say. */
 static int64_t read_time(const char *from, const char *end)
 {
@@ -151,13 +119,28 @@ static inline __attribute__((always_inline)) void take_columns(const char *line,
     ret->authorization = or_absent(between(p[13] + 1, end));
 }
 
-static void read_pipe(const char *line, size_t len, tb_logline *ret)
+static void read_pipe(const tb_log_layout *layout, const char *line, size_t len, tb_logline *ret)
 {
-    const char *p[PIPES];
-    const bool extended = find_pipes(line, len, p) == PIPES;
-    take_columns(line, line + len, p, extended, ret);
-    ret->time_ms = read_time(p[1] + 1, p[2]);
-    ret->bytes = number(significant(between(p[2] + 1, p[3])));
+    tb_hit hit;
+    tb_reject reject;
+    tb__pipe_parts parts;
+    if (!tb__pipe_read(layout, line, len, &hit, &parts, &reject)) return;
+    *ret = (tb_logline){
+        .time_ms = parts.time_ms,
+        .bytes = hit.bytes,
+        .body_bytes = number(of_part(parts.body)),
+        .cache = or_absent(of_part(parts.cache)),
+        .status = of_part(parts.status),
+        .ip = or_absent(of_part(parts.ip)),
+        .referer = or_absent(of_part(parts.referer)),
+        .edge = of_part(parts.edge),
+        .agent = or_absent(of_part(parts.agent)),
+        .id = or_absent(of_part(parts.id)),
+        .country = or_absent(of_part(parts.country)),
+        .range = or_absent(of_part(parts.range)),
+        .authorization = or_absent(of_part(parts.authorization)),
+    };
+    if (parts.url.len) split_url(of_part(parts.url), ret);
 }
 
 /* "GET /path HTTP/1.1": what stands between the method and the version. */
@@ -199,7 +182,7 @@ void tb_logline_read(const tb_log_layout *layout, const char *line, size_t len,
     if (layout->format == TB_FORMAT_COMBINED)
         read_combined(layout, line, len, ret_line);
     else
-        read_pipe(line, len, ret_line);
+        read_pipe(layout, line, len, ret_line);
 }
 
 void tb_logline_of(const tb_log_layout *layout, const tb_hit *hit, const tb_span *span,

@@ -3,6 +3,8 @@
  * Pipe format (contract 8.2), 12 columns, 15 with extended logging, LF or CRLF ended:
  *   cache status | status | timestamp ms UTC | bytes sent | pull zone id | remote IP | referer |
  *   URL | edge code | user agent | request id | country [| body bytes | range | authorization]
+ * Referer, URL, user agent, range and authorization are a client's to choose, and may hold pipes: a line
+ * with too many is read from both ends (engine/intake/ends.c).
  * Combined format (nginx, Apache): zone and edge code come from the layout; an optional trailing
  * token after the quoted user agent is $upstream_cache_status.
  *
@@ -81,12 +83,20 @@ typedef struct tb_reject {
 
 typedef enum tb_log_format { TB_FORMAT_PIPE, TB_FORMAT_COMBINED } tb_log_format;
 
+/* An edge location code that a region has. */
+typedef struct tb_known_edge {
+    char code[TB_EDGE_MAX]; /* zeros behind it */
+    uint32_t rank;          /* 0: none is dearer */
+} tb_known_edge;
+
 typedef struct tb_log_layout {
     tb_log_format format;
     int64_t now_ms;   /* the clock, for the sanity window */
     int64_t zone;     /* combined: whose lines these are */
     const char *edge; /* combined: edge location code */
     uint8_t edge_len;
+    const tb_known_edge *edges; /* pipe: ascending by code; they help where a line has too many pipes */
+    size_t n_edges;
 } tb_log_layout;
 
 /* Where an accepted line and its columns lie in the input, for who wants more of it than is counted. */
@@ -106,6 +116,7 @@ typedef struct tb_intake {
     tb_span *spans;
     size_t room;
     size_t n_hits, n_rejects; /* set by the call; their sum is the lines read */
+    size_t n_ambiguous;       /* set by the call: hits with a column that could not be told apart */
 } tb_intake;
 
 /* Reads whole lines from bytes until len, or until `room` lines are read, whichever comes first,
@@ -113,6 +124,10 @@ typedef struct tb_intake {
  * TB_INTAKE_SLACK bytes past len (vector loads). */
 #define TB_INTAKE_SLACK 64
 size_t tb_intake_lines(const tb_log_layout *layout, const char *bytes, size_t len, tb_intake *out);
+
+/* Whose a refused line is: the layout's zone, or that of a pipe line whose first five columns are
+ * right. 0 where it cannot be told. */
+int64_t tb_intake_zone(const tb_log_layout *layout, const char *line, size_t len);
 
 /* One row of BUCKETS.ndjson: a zone's or a load balancer's hour. */
 typedef struct tb_row {

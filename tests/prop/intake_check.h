@@ -23,7 +23,7 @@ typedef struct intake_run {
     tb_hit *hits;
     tb_reject *rejects;
     tb_span *spans;
-    size_t n_hits, n_rejects, cap;
+    size_t n_hits, n_rejects, n_ambiguous, cap;
 } intake_run;
 
 typedef size_t intake_reader(const tb_log_layout *layout, const char *bytes, size_t len,
@@ -32,21 +32,21 @@ typedef size_t intake_reader(const tb_log_layout *layout, const char *bytes, siz
 static size_t read_with_portable(const tb_log_layout *layout, const char *bytes, size_t len,
                                  tb_intake *out)
 {
-    out->n_hits = out->n_rejects = 0;
+    out->n_hits = out->n_rejects = out->n_ambiguous = 0;
     return tb__pipe_scan(TB__UNIT_PORTABLE, layout, bytes, len, out);
 }
 
 static size_t read_with_avx2(const tb_log_layout *layout, const char *bytes, size_t len,
                              tb_intake *out)
 {
-    out->n_hits = out->n_rejects = 0;
+    out->n_hits = out->n_rejects = out->n_ambiguous = 0;
     return tb__pipe_scan(TB__UNIT_AVX2, layout, bytes, len, out);
 }
 
 static size_t read_with_avx512(const tb_log_layout *layout, const char *bytes, size_t len,
                                tb_intake *out)
 {
-    out->n_hits = out->n_rejects = 0;
+    out->n_hits = out->n_rejects = out->n_ambiguous = 0;
     return tb__pipe_scan(TB__UNIT_AVX512, layout, bytes, len, out);
 }
 
@@ -55,7 +55,7 @@ static size_t read_carefully(const tb_log_layout *layout, const char *bytes, siz
                              tb_intake *out)
 {
     size_t at = 0;
-    out->n_hits = out->n_rejects = 0;
+    out->n_hits = out->n_rejects = out->n_ambiguous = 0;
     while (at < len && out->n_hits + out->n_rejects < out->room) {
         const char *newline = memchr(bytes + at, '\n', len - at);
         const size_t end = newline ? (size_t)(newline - bytes) : len;
@@ -82,6 +82,7 @@ static void intake_run_all(intake_run *run, intake_reader *reader, const tb_log_
             out.rejects[i].line += before;
         run->n_hits += out.n_hits;
         run->n_rejects += out.n_rejects;
+        run->n_ambiguous += out.n_ambiguous;
     }
 }
 
@@ -146,6 +147,7 @@ static bool same_spans(const tb_log_layout *layout, const intake_run *run)
 static bool same_run(const intake_run *a, const intake_run *b)
 {
     if (a->n_hits != b->n_hits || a->n_rejects != b->n_rejects) return false;
+    if (a->n_ambiguous != b->n_ambiguous) return false;
     for (size_t i = 0; i < a->n_hits; i++)
         if (!same_hit(&a->hits[i], &b->hits[i])) return false;
     for (size_t i = 0; i < a->n_rejects; i++)
@@ -236,6 +238,7 @@ static const char *intake_check(const tb_log_layout *layout, const char *bytes, 
     intake_run_all(&want, read_carefully, layout, bytes, len, lines + 1);
     const char *wrong = check_records(layout, &want);
     if (!wrong && want.n_hits + want.n_rejects != lines) wrong = "lines are lost";
+    if (!wrong && want.n_ambiguous > want.n_hits) wrong = "more is ambiguous than accepted";
     if (!wrong) wrong = check_same(&want, tb_intake_lines, layout, bytes, len, 0, lines + 1, '|');
     if (!wrong) wrong = check_same(&want, tb_intake_lines, layout, bytes, len, cut, room, '\n');
     for (unsigned u = 0; u < TB__UNIT_MAX_ && !wrong && layout->format == TB_FORMAT_PIPE; u++)
