@@ -54,6 +54,20 @@ static bool take_quoted(reader *r, const char **ret_text, size_t *ret_len)
     return true;
 }
 
+/* The first quote that no backslash takes with it; NULL: there is none. */
+static const char *bare_quote(const char *from, const char *end)
+{
+    const char *quote = memchr(from, '"', (size_t)(end - from));
+    while (quote) {
+        const char *at = quote;
+        while (at > from && at[-1] == '\\')
+            at--;
+        if ((quote - at) % 2 == 0) return quote;
+        quote = memchr(quote + 1, '"', (size_t)(end - quote - 1));
+    }
+    return NULL;
+}
+
 /* host, ident and user up to the bracket. A user name is the client's to choose: it may be empty, or hold
  * spaces and brackets, but no bare quote: the time is what stands right before the first one. */
 static bool take_client(reader *r, tb__combined_parts *parts)
@@ -64,7 +78,7 @@ static bool take_client(reader *r, tb__combined_parts *parts)
     if (!take_word(r, &word, &len) || !take_char(r, ' ')) return false;
     parts->client = (tb__part){word, len};
     if (!take_word(r, &word, &len) || !take_char(r, ' ')) return false;
-    const char *quote = memchr(r->at, '"', (size_t)(r->end - r->at));
+    const char *quote = bare_quote(r->at, r->end);
     if (!quote || quote - r->at < TIME_LEN + 1 || quote[-TIME_LEN - 1] != ' ') return false;
     r->at = quote - TIME_LEN;
     return true;

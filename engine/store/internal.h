@@ -38,6 +38,7 @@ struct tb_store {
     bool dirty;             /* this transaction changed something */
     bool broken;            /* a part of this transaction could not be taken back: it is lost */
     int wal_pages;          /* pages in the WAL after the last commit */
+    bool scrub;             /* the WAL may hold what was forgotten: it is to be emptied */
     bool chunk_exists;      /* the last chunk written was there already: try reading first */
     int64_t next_series;    /* next series id to give, 0: read it from meta */
     int64_t next_segment;   /* id of the segment that add_segment will insert, 0: not known */
@@ -54,6 +55,8 @@ struct tb_store {
 
     struct tb_logged_zones *logged; /* NULL: not read yet */
     bool logged_stale;              /* this transaction changed the catalogue */
+    tb_known_edge *edges;           /* ascending by code; NULL: not read yet */
+    size_t n_edges;
     struct tb__log_joiner *joiner;  /* logs.c; NULL until a block is joined */
 
     struct tb__billing *billing; /* billing.h; NULL until something is billed */
@@ -90,6 +93,10 @@ TB_MUST_USE tb_code tb__meta_set(tb_store *store, const char *name, int64_t valu
 tb_code tb__sqlite_fail(sqlite3 *db, int rc, const char *path, tb_error *err);
 TB_MUST_USE tb_code tb__exec(sqlite3 *db, const char *path, const char *sql, tb_error *err);
 
+/* The id that the running segment will get, into store->next_segment. */
+TB_MUST_USE tb_code tb__segment_id(tb_store *store, tb_error *err);
+/* The text of the lines that the running segment refused will be forgotten. */
+TB_MUST_USE tb_code tb__rejects_due(tb_store *store, int64_t now_us, tb_error *err);
 /* Begins a new segment's count of sums and rejects. */
 void tb__segment_reset(tb_store *store);
 TB_MUST_USE tb_code tb__region_insert(tb_store *store, const tb_region *region, tb_error *err);
@@ -115,7 +122,7 @@ TB_MUST_USE tb_code tb__late_note(tb_store *store, int scope, int64_t owner, int
 /* Invoices changed, or a transaction was undone: what is remembered of them is asked anew. */
 void tb__late_forget(tb_store *store);
 
-/* The catalogue changed, or what was changed in it was undone. */
+/* The catalogue changed, or what was changed in it was undone: zones and edge locations are read anew. */
 void tb__logged_forget(tb_store *store);
 void tb__log_joiner_free(struct tb__log_joiner *joiner);
 /* A zone's place in the R*Tree of request logs: 31 bits. */

@@ -6,6 +6,7 @@
  * transaction. */
 #include "store/internal.h"
 #include "store/seal.h"
+#include "store/segment.h"
 #include "tollbook/logstore.h"
 
 #include <stdlib.h>
@@ -99,7 +100,14 @@ tb_code tb_store_logged_zones(tb_store *store, const tb_logged_zones **ret, tb_e
 void tb__logged_forget(tb_store *store)
 {
     free(store->logged);
+    free(store->edges);
     store->logged = NULL;
+    store->edges = NULL;
+}
+
+tb_log_privacy tb__log_privacy(bool hides, bool drops)
+{
+    return !hides ? TB_LOG_IP_WHOLE : drops ? TB_LOG_IP_NONE : TB_LOG_IP_SHORT;
 }
 
 tb_code tb_store_log_zone(tb_store *store, int64_t account, int64_t zone, tb_log_zone *ret_zone,
@@ -112,13 +120,11 @@ tb_code tb_store_log_zone(tb_store *store, int64_t account, int64_t zone, tb_log
     if (!code) code = tb__step(store, s, &row, err);
     if (code) return code;
     if (!row) return tb_fail(err, TB_E_ZONE_NOT_FOUND, "PullZone", NULL);
-    const bool hides = sqlite3_column_int(s, 3), drops = sqlite3_column_int(s, 4);
     *ret_zone = (tb_log_zone){.logging = sqlite3_column_int(s, 0) != 0,
                               .active = sqlite3_column_int(s, 1) != 0,
                               .extended = sqlite3_column_int(s, 2) != 0,
-                              .privacy = !hides  ? TB_LOG_IP_WHOLE
-                                         : drops ? TB_LOG_IP_NONE
-                                                 : TB_LOG_IP_SHORT};
+                              .privacy = tb__log_privacy(sqlite3_column_int(s, 3) != 0,
+                                                         sqlite3_column_int(s, 4) != 0)};
     sqlite3_reset(s);
     return TB_OK;
 }
@@ -402,6 +408,7 @@ tb_code tb_store_drop_logs(tb_store *store, int64_t now_ms, uint64_t *ret_droppe
             code = delete_block(store, list[i][0], list[i][1], err);
         dropped += n;
     }
+    if (dropped) store->scrub = true;
     if (!code && ret_dropped) *ret_dropped = dropped;
     return code;
 }

@@ -71,7 +71,9 @@ static tb_code configure(tb_store *store, const tb_store_options *options, tb_er
              "PRAGMA cache_size=-%d; PRAGMA foreign_keys=ON; PRAGMA temp_store=MEMORY;"
              "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA journal_size_limit=67108864;"
              "%s",
-             cache, store->write ? "PRAGMA synchronous=FULL;" : "PRAGMA query_only=ON;");
+             cache,
+             store->write ? "PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
+                          : "PRAGMA query_only=ON;");
     return tb__exec(db, store->path, sql, err);
 }
 
@@ -486,5 +488,12 @@ void tb_store_checkpoint(tb_store *store, bool all)
     if (!all && store->wal_pages < CHECKPOINT_PAGES) return;
     int rc = sqlite3_wal_checkpoint_v2(
         store->db, NULL, all ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    if (rc == SQLITE_OK) store->wal_pages = 0;
+    if (rc != SQLITE_OK) return;
+    store->wal_pages = 0;
+    if (all) store->scrub = false;
+}
+
+void tb_store_scrub(tb_store *store)
+{
+    if (store->scrub) tb_store_checkpoint(store, true);
 }

@@ -313,5 +313,14 @@ static const char v9[] =
     " PRIMARY KEY(account,app)) STRICT, WITHOUT ROWID;"
     "CREATE INDEX deployment_waiting ON deployment(changed_us) WHERE status='progressing';";
 
-const char *const tb__migrations[] = {v1, v2, v3, v4, v5, v6, v7, v8, v9};
+/* When the text of refused lines was taken in, of each segment that has text left: see rejects.c. */
+static const char v10[] =
+    "CREATE TABLE reject_due(added_us INTEGER NOT NULL, segment INTEGER NOT NULL"
+    " REFERENCES segment(id) DEFERRABLE INITIALLY DEFERRED, PRIMARY KEY(added_us,segment))"
+    " STRICT, WITHOUT ROWID;"
+    "CREATE INDEX reject_due_by_segment ON reject_due(segment);"
+    "INSERT INTO reject_due SELECT added_us,id FROM segment"
+    " WHERE EXISTS(SELECT 1 FROM reject WHERE reject.segment=segment.id);";
+
+const char *const tb__migrations[] = {v1, v2, v3, v4, v5, v6, v7, v8, v9, v10};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;

@@ -1,6 +1,5 @@
-/* Segments: which bytes of which input are in the store, the rungs between their ends, and the lines
- * that were refused. A segment's row is written in the transaction that holds its effect, so an
- * input is never half remembered. */
+/* Segments: which bytes of which input are in the store, and the rungs between their ends. A segment's
+ * row is written in the transaction that holds its effect, so an input is never half remembered. */
 #include "store/seal.h"
 #include "store/segment.h"
 #include "tollbook/json.h"
@@ -16,30 +15,10 @@ void tb__segment_reset(tb_store *store)
     store->next_segment = 0;
 }
 
-/* The id that the running segment will get. */
-static tb_code segment_id(tb_store *store, tb_error *err)
+tb_code tb__segment_id(tb_store *store, tb_error *err)
 {
     if (store->next_segment) return TB_OK;
     return tb__int_of(store, TB__SQL_SEGMENT_NEXT, NULL, 0, 1, &store->next_segment, err);
-}
-
-tb_code tb_store_add_reject(tb_store *store, uint64_t line, uint32_t byte, const char *reason,
-                            const char *text, size_t len, tb_error *err)
-{
-    if (store->rejects_kept >= TB_REJECTS_KEPT) return TB_OK;
-    sqlite3_stmt *s;
-    tb_code code = segment_id(store, err);
-    if (!code) code = tb__sql(store, TB__SQL_REJECT_INSERT, &s, err);
-    if (code) return code;
-    if (len > TB_REJECT_TEXT_MAX) len = TB_REJECT_TEXT_MAX;
-    sqlite3_bind_int64(s, 1, store->next_segment);
-    sqlite3_bind_int64(s, 2, (int64_t)line);
-    sqlite3_bind_int64(s, 3, byte);
-    sqlite3_bind_text(s, 4, reason, -1, SQLITE_STATIC);
-    sqlite3_bind_blob(s, 5, len ? text : "", (int)len, SQLITE_STATIC);
-    code = tb__run(store, s, err);
-    if (!code) store->rejects_kept++;
-    return code;
 }
 
 static void sum_json(tb_buf *out, const char *name, tb_u128 sum)
@@ -53,7 +32,7 @@ static void sum_json(tb_buf *out, const char *name, tb_u128 sum)
 }
 
 /* {"requests":"123",…}: decimal text, for sums may pass 2^63. Zero sums are left out. */
-static void sums_json(const tb_store *store, tb_buf *out)
+static void sums_json(const tb_store *store, const tb_segment *segment, tb_buf *out)
 {
     for (int m = 0; m < TB_METRIC_COUNT; m++)
         sum_json(out, tb_metric_table[m].name, store->sums[m]);
@@ -61,6 +40,7 @@ static void sums_json(const tb_store *store, tb_buf *out)
     sum_json(out, TB__COUNTRY_BYTES, store->country_bytes);
     sum_json(out, TB__REJECTS_KEPT, store->rejects_kept);
     sum_json(out, TB__RUNG_SEALS, store->rung_seals);
+    sum_json(out, TB__AMBIGUOUS, segment->ambiguous);
     tb_buf_str(out, out->len ? "\"}" : "{}");
 }
 
@@ -148,10 +128,11 @@ tb_code tb_store_add_segment(tb_store *store, const tb_segment *segment, int64_t
 {
     tb_buf sums;
     tb_buf_init(&sums, 4096, NULL);
-    sums_json(store, &sums);
+    sums_json(store, segment, &sums);
     tb_code code = tb_buf_check(&sums, err);
-    if (!code) code = segment_id(store, err);
+    if (!code) code = tb__segment_id(store, err);
     if (!code) code = insert_segment(store, segment, &sums, err);
+    if (!code) code = tb__rejects_due(store, segment->now_us, err);
     tb_buf_release(&sums);
     if (code) return code;
     if (ret_segment_id) *ret_segment_id = store->next_segment;

@@ -3,12 +3,14 @@
 #define TOLLBOOK_STORE_SEGMENT_H
 
 #include "store/internal.h"
+#include "tollbook/requestlog.h"
 
 /* What a segment's sums say beside its metrics. */
 #define TB__COUNTRY_REQUESTS "country_requests"
 #define TB__COUNTRY_BYTES    "country_bytes"
 #define TB__REJECTS_KEPT     "rejects_kept"
 #define TB__RUNG_SEALS       "rung_seals"
+#define TB__AMBIGUOUS        "ambiguous"
 
 #define TB__SEGMENT_TEXTS 5
 
@@ -22,6 +24,9 @@ typedef struct tb__segment_row {
     bool named;
     tb__text text[TB__SEGMENT_TEXTS]; /* name, source, hash, head, sums */
 } tb__segment_row;
+
+/* LoggingIPAnonymizationEnabled, and LogAnonymizationType's Drop. */
+tb_log_privacy tb__log_privacy(bool hides, bool drops);
 
 int64_t tb__seal_segment(const tb__segment_row *row);
 /* head and hash are 16 bytes each. */

@@ -56,6 +56,10 @@
     " ON i.account=c.account AND i.month=c.month AND i.kind='invoice' AND i.state='final') AS w"   \
     " WHERE n>0 OR m>0 ORDER BY w.account,w.month"
 
+/* Whether addresses in a zone's logs are hidden, and whether they are hidden whole. */
+#define TB__ZONE_PRIVACY                                                                           \
+    "coalesce(settings->>'$.LoggingIPAnonymizationEnabled',1),"                                    \
+    "coalesce(settings->>'$.LogAnonymizationType',0) IN(1,'Drop')"
 #define TB__KEY_COLUMNS "SELECT id,account,roles,hash,hint,created_us,revoked_us,sealed"
 #define TB__KEY_VALID   "revoked_us=9223372036854775807"
 
@@ -114,6 +118,12 @@
     X(RUNG_INSERT, "INSERT OR IGNORE INTO rung VALUES(?1,?2,?3)")                                  \
     X(RUNGS_BY_HEAD, "SELECT length,hash FROM rung WHERE head=?1 ORDER BY length")                 \
     X(REJECT_INSERT, "INSERT INTO reject VALUES(?1,?2,?3,?4,?5)")                                  \
+    X(REJECT_DUE_INSERT, "INSERT INTO reject_due VALUES(?1,?2)")                                   \
+    X(REJECT_DUE, /* ?2: what a clock wrote that was ahead */                                      \
+      "SELECT * FROM (SELECT added_us,segment FROM reject_due WHERE added_us<=?1"                  \
+      " UNION ALL SELECT added_us,segment FROM reject_due WHERE added_us>?2) LIMIT 64")            \
+    X(REJECT_DUE_DELETE, "DELETE FROM reject_due WHERE added_us=?1 AND segment=?2")                \
+    X(REJECT_EMPTY, "UPDATE reject SET text=x'' WHERE segment=?1 AND length(text)>0")              \
     X(SEGMENT_NEXT, "SELECT coalesce(max(id),0)+1 FROM segment")                                   \
     /* reading: the tenant's account is ?1 in each */                                              \
     X(ZONE_OF_ACCOUNT, "SELECT 1 FROM zone WHERE account=?1 AND id=?2")                            \
@@ -126,6 +136,7 @@
     X(PLACES,                                                                                      \
       "SELECT e.id,coalesce(r.id,0),coalesce(r.name,'Other: '||e.code)"                            \
       " FROM edge e LEFT JOIN region r ON r.code=e.code ORDER BY e.id")                            \
+    X(KNOWN_EDGES, "SELECT code FROM region ORDER BY CAST(price AS REAL) DESC,code")               \
     X(REGIONS,                                                                                     \
       "SELECT id,code,name,billing,continent,country,price,latitude,longitude,latency_routing"     \
       " FROM region ORDER BY id")                                                                  \
@@ -143,9 +154,9 @@
       "SELECT coalesce(settings->>'$.EnableLogging',1),coalesce(settings->>'$.Enabled',1)"         \
       " AND NOT coalesce(settings->>'$.Suspended',0),"                                             \
       "coalesce(settings->>'$.EnableExtendedLogging',0),"                                          \
-      "coalesce(settings->>'$.LoggingIPAnonymizationEnabled',1),"                                  \
-      "coalesce(settings->>'$.LogAnonymizationType',0) IN(1,'Drop') FROM zone"                     \
-      " WHERE account=?1 AND id=?2 AND deleted_us=9223372036854775807")                            \
+      TB__ZONE_PRIVACY " FROM zone WHERE account=?1 AND id=?2"                                     \
+      " AND deleted_us=9223372036854775807")                                                       \
+    X(LOG_PRIVACY, "SELECT " TB__ZONE_PRIVACY " FROM zone WHERE id=?1")                            \
     X(LOG_INSERT, "INSERT INTO log_block(id,zone,first_ms,last_ms,lines,seal,data)"                \
                   "VALUES(?1,?2,?3,?4,?5,?6,?7)")                                                  \
     X(LOG_NEXT, "SELECT coalesce(max(id),0)+1 FROM log_block")                                     \

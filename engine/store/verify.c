@@ -110,6 +110,11 @@ static const char *const references[] = {
     "SELECT format('Segment %d kept %s refused lines; %d are there.',id,kept,there) FROM"
     " (SELECT id,coalesce(" SUM_OF("rejects_kept") ",'0') AS kept,(SELECT count(*) FROM reject"
     " WHERE segment=segment.id) AS there FROM segment) WHERE CAST(kept AS INTEGER)<>there",
+    "SELECT format('Segment %d has refused lines whose text would be kept for ever.',segment) FROM reject r"
+    " WHERE length(text)>0 AND NOT EXISTS(SELECT 1 FROM reject_due d JOIN segment s ON s.id=d.segment"
+    " WHERE d.segment=r.segment AND d.added_us=s.added_us) GROUP BY segment",
+    "SELECT format('Segment %d is to forget the text of refused lines, and has none.',d.segment)"
+    " FROM reject_due d WHERE NOT EXISTS(SELECT 1 FROM reject r WHERE r.segment=d.segment)",
     "SELECT format('Segment %d accepted %d lines and added %s requests.',id,accepted,added) FROM"
     " (SELECT id,accepted,coalesce(" SUM_OF("requests") ",'0') AS added FROM segment WHERE kind=1)"
     " WHERE CAST(added AS INTEGER)<>accepted",
@@ -220,6 +225,7 @@ static bool parse_sum(const char *digits, int len, tb_u128 *ret)
 typedef struct added {
     tb_u128 metric[TB_METRIC_COUNT];
     tb_u128 country_requests, country_bytes, rejects_kept, rung_seals;
+    tb_u128 ambiguous; /* nothing else stored says how many */
 } added;
 
 static int metric_named(const char *name)
@@ -236,6 +242,7 @@ static tb_u128 *sum_named(added *sums, const char *name)
     if (strcmp(name, TB__COUNTRY_BYTES) == 0) return &sums->country_bytes;
     if (strcmp(name, TB__REJECTS_KEPT) == 0) return &sums->rejects_kept;
     if (strcmp(name, TB__RUNG_SEALS) == 0) return &sums->rung_seals;
+    if (strcmp(name, TB__AMBIGUOUS) == 0) return &sums->ambiguous;
     int m = metric_named(name);
     return m >= 0 && tb_metric_table[m].how == TB_HOW_SUM ? &sums->metric[m] : NULL;
 }

@@ -102,6 +102,10 @@ typedef enum tb_log_privacy {
     TB_LOG_IP_NONE,  /* 0.0.0.0 or :: */
 } tb_log_privacy;
 
+/* Hides what looks like an address anywhere in a text, in its place; returns the length that is left.
+ * cut: the text goes on where it ends, maybe in the midst of an address. */
+size_t tb_log_mask(tb_log_privacy privacy, bool cut, char *text, size_t len);
+
 /* How a zone's logs stand, by its settings. */
 typedef struct tb_log_zone {
     bool logging, active; /* EnableLogging; Enabled and not Suspended */

@@ -65,6 +65,8 @@ void tb_store_back_to_mark(tb_store *store);
 /* Moves committed pages from the WAL into the file when the WAL has grown past its bound, or
  * always when `all`. Never fails the data: an error leaves the WAL as it is. */
 void tb_store_checkpoint(tb_store *store, bool all);
+/* Empties the WAL where it may still hold logs or refused lines that were dropped. */
+void tb_store_scrub(tb_store *store);
 
 typedef struct tb_hash128 {
     uint64_t high, low;
@@ -87,6 +89,7 @@ typedef struct tb_segment {
     tb_hash128 hash, head;
     uint64_t lines_before;       /* lines of the input before this segment */
     uint64_t accepted, rejected; /* lines of this segment */
+    uint64_t ambiguous;          /* of accepted: with columns that could not be told apart */
     bool final;                  /* the input ends here */
     int64_t now_us;
 } tb_segment;
@@ -95,12 +98,24 @@ typedef struct tb_segment {
  * tb_store_add_segment, which then records their sum. TB_E_OVERFLOW: a counter is full. */
 TB_MUST_USE tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *err);
 /* Keeps a refused line (text cut to TB_REJECT_TEXT_MAX bytes; at most TB_REJECTS_KEPT a segment,
- * the rest only counted). line counts from 1 over the whole input. Call before add_segment. */
+ * the rest only counted). Call before add_segment. What its zone's settings hide of addresses is
+ * hidden before it is stored; all of it where the zone cannot be told. */
 #define TB_REJECT_TEXT_MAX 2048
 #define TB_REJECTS_KEPT 100000
-TB_MUST_USE tb_code tb_store_add_reject(tb_store *store, uint64_t line, uint32_t byte,
-                                        const char *reason, const char *text, size_t len,
-                                        tb_error *err);
+typedef struct tb_refused {
+    uint64_t line; /* from 1 over the whole input */
+    uint32_t byte;
+    const char *reason;
+    const char *text;
+    size_t len;
+    int64_t zone; /* 0: it cannot be told */
+} tb_refused;
+TB_MUST_USE tb_code tb_store_add_reject(tb_store *store, const tb_refused *line, tb_error *err);
+/* Empties the text of refused lines that were taken in TB_REJECT_KEPT_US or longer before now_us, in
+ * the caller's transaction; their place and reason stay. *ret_segments: of how many segments. */
+#define TB_REJECT_KEPT_US (INT64_C(72) * 3600 * 1000000)
+TB_MUST_USE tb_code tb_store_forget_rejects(tb_store *store, int64_t now_us, uint64_t *ret_segments,
+                                            tb_error *err);
 TB_MUST_USE tb_code tb_store_add_segment(tb_store *store, const tb_segment *segment,
                                          int64_t *ret_segment_id, tb_error *err);
 
@@ -181,6 +196,10 @@ TB_MUST_USE tb_code tb_store_read_view(tb_store *store, const tb_view *view, tb_
                                        tb_geo **ret_geo, size_t *ret_n_geo, tb_error *err);
 TB_MUST_USE tb_code tb_store_regions(tb_store *store, tb_region **ret_regions, size_t *ret_n,
                                      tb_error *err); /* ascending by id; free() */
+/* The codes that regions have, ascending, ranked by their regions' prices. Borrowed: good until the
+ * catalogue changes or the transaction is undone. */
+TB_MUST_USE tb_code tb_store_known_edges(tb_store *store, const tb_known_edge **ret_edges,
+                                         size_t *ret_n, tb_error *err);
 TB_MUST_USE tb_code tb_store_keys(tb_store *store, tb_key **ret_keys, size_t *ret_n,
                                   tb_error *err); /* ascending by id, revoked too; free() */
 /* An account's valid keys, ascending by id: `limit` of them past the first `skip`, and how many there

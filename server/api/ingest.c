@@ -213,15 +213,49 @@ static void put_first_reject(tb_buf *out, const feed_report *report)
     tb_buf_str(out, "}");
 }
 
+/* What the refused lines that were looked at are. */
+static void put_fits(tb_buf *out, const feed_fits *fits)
+{
+    if (fits->looked == 0) {
+        tb_buf_str(out, "null");
+        return;
+    }
+    tb_buf_fmt(out, "{\"looked\":%" PRIu64, fits->looked);
+    for (int form = 0; form < FEED_FORM_COUNT; form++)
+        tb_buf_fmt(out, ",\"%s\":%" PRIu64, feed_form_name((feed_form)form), fits->taken[form]);
+    tb_buf_str(out, "}");
+}
+
+/* A log that was taken for another is noticed by who reads nothing else. */
+static void put_warning(tb_buf *out, const feed_report *report)
+{
+    feed_form form;
+    if (report->rejected == 0 || report->rejected * 2 < report->lines) {
+        tb_buf_str(out, "null");
+        return;
+    }
+    tb_buf_fmt(out, "\"%s refused", report->accepted ? "Most lines were" : "Every line was");
+    if (feed_fits_best(&report->fits, &form))
+        tb_buf_fmt(out, ": %" PRIu64 " of the %" PRIu64 " looked at are %s", report->fits.taken[form],
+                   report->fits.looked, feed_form_what(form));
+    tb_buf_str(out, ".\"");
+}
+
 static void answer_report(request *r, const feed_report *report)
 {
     tb_buf *out = request_text(r);
     tb_buf_fmt(out,
                "{\"lines\":%" PRIu64 ",\"accepted\":%" PRIu64 ",\"rejected\":%" PRIu64
-               ",\"knownLines\":%" PRIu64 ",\"duplicate\":%s,\"firstReject\":",
+               ",\"knownLines\":%" PRIu64 ",\"knownRefused\":%s,\"duplicate\":%s,\"ambiguous\":%" PRIu64
+               ",\"firstReject\":",
                report->lines, report->accepted, report->rejected, report->known_lines,
-               report->nothing_new ? "true" : "false");
+               report->known_refused ? "true" : "false", report->nothing_new ? "true" : "false",
+               report->ambiguous);
     put_first_reject(out, report);
+    tb_buf_str(out, ",\"fits\":");
+    put_fits(out, &report->fits);
+    tb_buf_str(out, ",\"warning\":");
+    put_warning(out, report);
     tb_buf_str(out, "}");
     request_answer_text(r, 200, "application/json");
 }
@@ -233,6 +267,7 @@ static void count(request *r, const feed_report *report)
     metrics_add(&m->duplicates, report->nothing_new);
     metrics_add(&m->lines_accepted, report->accepted);
     metrics_add(&m->lines_rejected, report->rejected);
+    metrics_add(&m->lines_ambiguous, report->ambiguous);
 }
 
 void api_ingest_done(request *r)

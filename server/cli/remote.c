@@ -131,9 +131,8 @@ static int send_rows(const cli_call *call, const feed_options *options, client_r
     int status = client_ask(call, request, &answer);
     if (status) return status;
     report_read(answer, &report);
-    take_say(call, call->operands[0], &report);
     json_decref(answer);
-    return 0;
+    return take_say(call, call->operands[0], &report);
 }
 
 int remote_import(const cli_call *call, const feed_options *options)

@@ -98,6 +98,10 @@ static void add_report(sending *s, const feed_report *piece)
     all->lines += piece->lines;
     all->accepted += piece->accepted;
     all->rejected += piece->rejected;
+    all->ambiguous += piece->ambiguous;
+    all->fits.looked += piece->fits.looked;
+    for (int form = 0; form < FEED_FORM_COUNT; form++)
+        all->fits.taken[form] += piece->fits.taken[form];
     all->known_lines += piece->known_lines;
     s->lines_before += piece->lines + piece->known_lines;
 }
@@ -235,6 +239,7 @@ static int send_new(sending *s)
     if (status) return status;
     s->report.known_bytes = s->reader.known.bytes;
     s->report.known_lines = s->lines_before = s->reader.known.lines;
+    s->report.known_refused = s->reader.known.lines > 0 && !s->reader.known.taken;
     s->report.earlier_copy = s->reader.earlier;
     s->hash = feed_hash_value(s->reader.hash);
     if (s->reader.earlier || (s->batch && s->complete)) return 0;
@@ -255,6 +260,7 @@ static int attempt(sending *s)
     if (feed_reader_init(&s->reader, s->source, seed, BLOCK_BYTES, options->take_partial_line, &err))
         status = fail(s, &err);
     else status = send_new(s);
+    s->report.unended = s->reader.tail;
     feed_reader_release(&s->reader);
     feed_source_close(s->source);
     return status;
@@ -287,8 +293,7 @@ static int send_log(sending *s, const char *path)
     }
     s->report.nothing_new = s->report.lines == 0 && (s->report.known_lines || s->complete ||
                                                      s->report.earlier_copy);
-    take_say(s->call, path, &s->report);
-    return 0;
+    return take_say(s->call, path, &s->report);
 }
 
 int remote_ingest(const cli_call *call, const feed_options *options)
@@ -296,8 +301,10 @@ int remote_ingest(const cli_call *call, const feed_options *options)
     sending s = {.call = call, .options = options, .batch = cli_text(call, "batch")};
     int status = client_open(&s.client, call);
     tb_buf_init(&s.piece, PIECE_MAX + TB_LINE_MAX * 2, NULL);
-    for (int i = 0; i < call->n_operands && status == 0; i++)
-        status = send_log(&s, call->operands[i]);
+    for (int i = 0; i < call->n_operands && status <= 1; i++) { /* 1: all of one was refused */
+        const int one = send_log(&s, call->operands[i]);
+        if (one) status = one;
+    }
     client_close(&s.client);
     feed_block_release(&s.block);
     tb_buf_release(&s.piece);

@@ -22,16 +22,22 @@ static tb_reject_reason reason_of(const char *name)
 void report_read(const json_t *answer, feed_report *ret_report)
 {
     const json_t *first = json_object_get(answer, "firstReject");
+    const json_t *fits = json_object_get(answer, "fits");
     *ret_report = (feed_report){
         .lines = report_number(answer, "lines"),
         .accepted = report_number(answer, "accepted"),
         .rejected = report_number(answer, "rejected"),
+        .ambiguous = report_number(answer, "ambiguous"),
+        .fits.looked = report_number(fits, "looked"),
         .known_lines = report_number(answer, "knownLines"),
+        .known_refused = json_is_true(json_object_get(answer, "knownRefused")),
         .nothing_new = json_is_true(json_object_get(answer, "duplicate")),
         .first_line = report_number(first, "line"),
         .first_byte = report_number(first, "byte"),
         .first_reason = reason_of(json_string_value(json_object_get(first, "reason"))),
     };
+    for (int form = 0; form < FEED_FORM_COUNT; form++)
+        ret_report->fits.taken[form] = report_number(fits, feed_form_name((feed_form)form));
     const char *why = json_string_value(json_object_get(first, "message"));
     snprintf(ret_report->first_why, sizeof ret_report->first_why, "%s", why ? why : "");
 }

@@ -1,14 +1,17 @@
-/* Inputs are taken in the order given; the first that fails ends the run, those before it stay. */
+/* Inputs are taken in the order given; the first that fails ends the run, those before it stay. One of
+ * which every line was refused ends nothing, and the run's exit status says so. */
 #include "cli/take.h"
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/meter.h"
 
 #define INTERRUPTED 3 /* exit status: the environment ended the run */
+#define ALL_REFUSED 1 /* exit status: an input was no such input */
 
 atomic_bool take_stop;
 
@@ -66,27 +69,57 @@ static void say_rejected(const cli_call *call, const char *path, const feed_repo
             db ? db : "FILE");
 }
 
-void take_say(const cli_call *call, const char *path, const feed_report *report)
+/* What the refused lines are, where they are the greater part of the input. */
+static void say_fit(const cli_call *call, const char *path, const feed_report *report)
+{
+    feed_form form;
+    const bool all = feed_all_refused(report);
+    const feed_fits *fits = &report->fits;
+    if (report->accepted == 0 && !all) return;
+    if (report->rejected == 0 || report->rejected * 2 < report->lines) return;
+    if (feed_fits_best(fits, &form))
+        cli_say(call,
+                "%s: %s. %" PRIu64 " of the %" PRIu64 " looked at are %s: %s takes them.", path,
+                all ? "every line was refused" : "most lines were refused", fits->taken[form],
+                fits->looked, feed_form_what(form), feed_form_command(form));
+    else if (all)
+        cli_say(call, "%s: every line was refused, and no other format takes most of them.", path);
+}
+
+static void say_counts(const cli_call *call, const char *path, const feed_report *report)
+{
+    char ambiguous[120] = "";
+    if (report->ambiguous)
+        snprintf(ambiguous, sizeof ambiguous,
+                 " %" PRIu64 " of them with columns that could not be told apart,",
+                 report->ambiguous);
+    cli_say(call, "%s: %" PRIu64 " line%s: %" PRIu64 " accepted,%s %" PRIu64 " rejected.", path,
+            report->lines, plural(report->lines), report->accepted, ambiguous, report->rejected);
+    if (report->known_lines)
+        cli_say(call, "%s: %" PRIu64 " line%s before them were taken before.", path,
+                report->known_lines, plural(report->known_lines));
+}
+
+int take_say(const cli_call *call, const char *path, const feed_report *report)
 {
     if (report->earlier_copy) {
         cli_say(call, "%s: nothing new: an earlier copy of a log that was taken further before.",
                 path);
     } else if (report->nothing_new) {
-        cli_say(call, "%s: nothing new: its %" PRIu64 " line%s were taken before.", path,
-                report->known_lines, plural(report->known_lines));
+        cli_say(call, "%s: nothing new: its %" PRIu64 " line%s were %s before.", path,
+                report->known_lines, plural(report->known_lines),
+                report->known_refused ? "refused" : "taken");
     } else {
-        cli_say(call, "%s: %" PRIu64 " line%s: %" PRIu64 " accepted, %" PRIu64 " rejected.", path,
-                report->lines, plural(report->lines), report->accepted, report->rejected);
-        if (report->known_lines)
-            cli_say(call, "%s: %" PRIu64 " line%s before them were taken before.", path,
-                    report->known_lines, plural(report->known_lines));
+        say_counts(call, path, report);
     }
+    say_fit(call, path, report);
     say_rejected(call, path, report);
     if (report->waiting_bytes)
         cli_say(call,
                 "%s: the last line (%" PRIu64 " byte%s) has no end yet and waits for it. Run the "
                 "same command again later, or with --final to take it as it is.",
                 path, report->waiting_bytes, plural(report->waiting_bytes));
+    return feed_all_refused(report) ? ALL_REFUSED : 0;
 }
 
 /* Where a run that did not reach the end stands, and how to go on. */
@@ -111,6 +144,10 @@ static int say_failed(const cli_call *call, const char *path, const feed_options
                   : "Correct the line and run the same command again to go on, or set such lines "
                     "aside with --on-error skip.";
     int status = cli_fail(call, path, err);
+    feed_form form;
+    if (err->code == TB_E_BAD_LINE && feed_fits_best(&report->fits, &form))
+        cli_say(call, "%s: that line is one of %s: %s takes them.", path, feed_form_what(form),
+                feed_form_command(form));
     bool begun = report->lines + report->known_lines > 0 || err->code == TB_E_BAD_LINE;
     if (begun && err->code != TB_E_BATCH_CONFLICT) say_where(call, path, options, report, how);
     return status;
@@ -149,8 +186,7 @@ static int take_one(const cli_call *call, tb_store *store, const char *path,
     total->rejected += report.rejected;
     if (code) return say_failed(call, path, options, &report, &err);
     if (report.interrupted) return say_interrupted(call, path, options, &report);
-    take_say(call, path, &report);
-    return 0;
+    return take_say(call, path, &report);
 }
 
 static unsigned cores(void)
@@ -171,8 +207,10 @@ int take_inputs(const cli_call *call, feed_options *options)
     options->threads = (unsigned)cli_number(call, "threads", cores());
     options->stop = &take_stop;
     take_catch_signals();
-    for (int i = 0; i < call->n_operands && status == 0; i++)
-        status = take_one(call, store, call->operands[i], options, &total);
+    for (int i = 0; i < call->n_operands && status <= ALL_REFUSED; i++) {
+        const int one = take_one(call, store, call->operands[i], options, &total);
+        if (one) status = one;
+    }
     tb_store_close(store);
     if (call->n_operands > 1)
         cli_say(call, "in all %" PRIu64 " line%s: %" PRIu64 " accepted, %" PRIu64 " rejected.",

@@ -9,8 +9,8 @@
 /* options holds everything but batch, source, threads, now, progress and stop. */
 int take_inputs(const cli_call *call, feed_options *options);
 
-/* The sentences of one input's report. */
-void take_say(const cli_call *call, const char *path, const feed_report *report);
+/* The sentences of one input's report; the exit status: 1 where every line was refused. */
+int take_say(const cli_call *call, const char *path, const feed_report *report);
 
 /* --batch is one name of one input: 0, or the exit status. */
 int take_check_batch(const cli_call *call);

@@ -44,7 +44,8 @@ typedef enum ending {
 
 typedef struct feed_run {
     tb_store *store;
-    const feed_options *options;
+    const feed_options *options; /* own_options, with the edges that regions have */
+    feed_options own_options;
     bool own; /* the transactions are ours */
     feed_source *source;
     feed_reader reader;
@@ -76,9 +77,10 @@ typedef struct feed_run {
     uint64_t lines_before;       /* lines of the input before the running segment */
     uint64_t accepted, rejected; /* of the running segment, flushed */
     uint64_t too_new;            /* of rejected: because of the clock */
+    uint64_t ambiguous;          /* of accepted */
     size_t rejects_stored;
     uint64_t segments;
-    uint64_t refused, refused_too_new; /* lines of blocks since the last flush */
+    uint64_t refused, refused_too_new, taken_ambiguous; /* lines of blocks since the last flush */
     tb_error first;   /* the running segment's first refused line: place and sentence */
     tb_reject_reason first_reason;
     feed_report report;
@@ -131,6 +133,7 @@ static void block_done(feed_run *run, const feed_worker *worker, tb_code code, c
     run->lines += worker->lines;
     run->refused += worker->n_rejects;
     run->refused_too_new += worker->n_too_new;
+    run->taken_ambiguous += worker->n_ambiguous;
     if (code && run->code == TB_OK) {
         run->code = code;
         run->err = *err;
@@ -257,7 +260,7 @@ static void clear_workers(feed_run *run)
     for (size_t i = 0; i < run->n_workers; i++)
         feed_worker_clear(&run->workers[i]);
     run->n_counts = 0;
-    run->lines = run->refused = run->refused_too_new = 0;
+    run->lines = run->refused = run->refused_too_new = run->taken_ambiguous = 0;
     run->flushed_at = run->reader.at;
 }
 
@@ -314,6 +317,28 @@ static uint64_t count_up(const feed_run *run, uint64_t before, size_t from, size
     return before;
 }
 
+/* Whether another form would have taken the line. */
+static void look_at(feed_run *run, const feed_worker *worker, const feed_reject *one)
+{
+    feed_fits_look(&run->report.fits, run->options->kind, &run->options->layout,
+                   feed_reject_text(&worker->rejects, one), one->text_len);
+}
+
+static tb_refused refused_line(const feed_run *run, const feed_worker *worker,
+                               const feed_reject *one, uint64_t before)
+{
+    const feed_options *options = run->options;
+    const char *text = feed_reject_text(&worker->rejects, one);
+    return (tb_refused){.line = before + one->line,
+                        .byte = one->byte,
+                        .reason = feed_reject_why(&worker->rejects, one),
+                        .text = text,
+                        .len = one->text_len,
+                        .zone = options->kind == TB_BATCH_LOG
+                                    ? tb_intake_zone(&options->layout, text, one->text_len)
+                                    : 0};
+}
+
 /* Notes the running segment's first refused line, once. */
 static void note_first(feed_run *run)
 {
@@ -326,6 +351,7 @@ static void note_first(feed_run *run)
     run->first.line = count_up(run, flushed_lines(run), 0, one->block) + one->line;
     run->first.byte = one->byte;
     run->first_reason = one->reason;
+    if (run->options->stop_on_error) look_at(run, worker, one);
 }
 
 /* Stores refused lines in input order, numbered over the whole input. */
@@ -341,10 +367,10 @@ static tb_code add_rejects(feed_run *run, tb_error *err)
         block = one->block;
         text_bytes += one->why_len + one->text_len;
         if (run->rejects_stored == TB_REJECTS_KEPT || text_bytes > FEED_REJECT_TEXT) break;
-        tb_code code = tb_store_add_reject(run->store, before + one->line, one->byte,
-                                           feed_reject_why(rejects, one),
-                                           feed_reject_text(rejects, one), one->text_len, err);
+        const tb_refused line = refused_line(run, worker, one, before);
+        tb_code code = tb_store_add_reject(run->store, &line, err);
         if (code) return code;
+        look_at(run, worker, one);
         run->rejects_stored++;
     }
     return TB_OK;
@@ -364,6 +390,7 @@ static tb_code flush(feed_run *run, tb_error *err)
         run->accepted += run->lines - run->refused;
         run->rejected += run->refused;
         run->too_new += run->refused_too_new;
+        run->ambiguous += run->taken_ambiguous;
     }
     clear_workers(run);
     return TB_OK;
@@ -373,7 +400,7 @@ static void start_segment(feed_run *run, uint64_t at, uint64_t lines_before)
 {
     run->start = at;
     run->lines_before = lines_before;
-    run->accepted = run->rejected = run->rejects_stored = run->too_new = 0;
+    run->accepted = run->rejected = run->rejects_stored = run->too_new = run->ambiguous = 0;
     run->first = (tb_error){0};
 }
 
@@ -394,6 +421,7 @@ static void report_segment(feed_run *run, uint64_t end)
     if (!report->first_line) report_first(run);
     report->accepted += run->accepted;
     report->rejected += run->rejected;
+    report->ambiguous += run->ambiguous;
     report->lines += run->accepted + run->rejected;
     report->bytes = end;
     run->segments++;
@@ -459,6 +487,7 @@ static tb_code record(feed_run *run, uint64_t end, tb_hash128 hash, bool final, 
                           .lines_before = run->lines_before,
                           .accepted = run->accepted,
                           .rejected = run->rejected,
+                          .ambiguous = run->ambiguous,
                           .final = final,
                           .now_us = options->now_us};
     if (options->stop_on_error && run->rejected) return refuse(run, err);
@@ -469,6 +498,7 @@ static tb_code record(feed_run *run, uint64_t end, tb_hash128 hash, bool final, 
         code = tb_store_drop_logs(run->store, options->layout.now_ms, NULL, err);
     if (code == TB_OK)
         code = tb_store_drop_events(run->store, options->layout.now_ms, NULL, err);
+    if (code == TB_OK) code = tb_store_forget_rejects(run->store, options->now_us, NULL, err);
     return code ? code : tb_store_add_segment(run->store, &segment, &id, err);
 }
 
@@ -557,6 +587,7 @@ static tb_code after_known(feed_run *run, tb_error *err)
     const feed_known *known = &run->reader.known;
     run->report.known_bytes = run->report.bytes = known->bytes;
     run->report.known_lines = known->lines;
+    run->report.known_refused = known->lines > 0 && !known->taken;
     start_segment(run, run->reader.at, known->lines);
     run->flushed_at = run->start;
     return feed_reader_skip_line_end(&run->reader, err);
@@ -568,6 +599,7 @@ static void leave_earlier(feed_run *run)
     roll_back(run);
     clear_workers(run);
     run->report.earlier_copy = true;
+    run->report.fits = (feed_fits){0};
     run->report.known_bytes = run->report.bytes = run->reader.at + run->reader.waiting;
     run->report.known_lines = run->reader.known.lines;
 }
@@ -638,6 +670,7 @@ static tb_code end_tail(feed_run *run, tb_error *err)
 static tb_code throw_away(feed_run *run, tb_error *err)
 {
     run->code = TB_OK;
+    run->report.fits = (feed_fits){0};
     roll_back(run);
     clear_workers(run);
     return after_known(run, err);
@@ -712,6 +745,7 @@ static tb_code run_all(feed_run *run, tb_error *err)
     if (code || run->report.interrupted) roll_back(run);
     if (code) return code;
     bool known = run->report.known_bytes > 0 || run->final_known;
+    run->report.unended = run->reader.tail;
     run->report.nothing_new = known && run->segments == 0 && !run->report.interrupted;
     return TB_OK;
 }
@@ -723,16 +757,27 @@ static size_t groups_each(const feed_options *options, size_t n_workers)
     return all > n_workers ? all / n_workers : 1;
 }
 
+/* The run's own options: a log's lines are read with the edge locations that regions have. */
+static tb_code own_options(feed_run *run, tb_error *err)
+{
+    tb_log_layout *layout = &run->own_options.layout;
+    run->own_options = *run->options;
+    run->options = &run->own_options;
+    if (run->options->kind != TB_BATCH_LOG) return TB_OK;
+    return tb_store_known_edges(run->store, &layout->edges, &layout->n_edges, err);
+}
+
 static tb_code init_run(feed_run *run, size_t threads, tb_error *err)
 {
+    tb_code code = own_options(run, err);
+    if (code) return code;
     const feed_options *options = run->options;
     size_t block = options->block_bytes ? options->block_bytes : BLOCK_BYTES;
     uint64_t seed = feed_hash_seed(options->kind, &options->layout);
     if (threads == 0) threads = 1;
     if (threads > THREADS_MAX) threads = THREADS_MAX;
     run->segment_bytes = options->segment_bytes ? options->segment_bytes : SEGMENT_BYTES;
-    tb_code code = feed_reader_init(&run->reader, run->source, seed, block,
-                                    options->take_partial_line, err);
+    code = feed_reader_init(&run->reader, run->source, seed, block, options->take_partial_line, err);
     if (code) return code;
     if (options->kind == TB_BATCH_LOG)
         code = feed_keeper_init(&run->keeper, run->store, options, threads, err);
@@ -765,6 +810,14 @@ static tb_code run_feed(feed_run *run, size_t threads, feed_report *ret_report, 
     pthread_mutex_destroy(&run->lock);
     *ret_report = run->report;
     return code;
+}
+
+bool feed_all_refused(const feed_report *report)
+{
+    if (report->accepted > 0 || report->earlier_copy) return false;
+    const bool known = report->known_lines > 0 && !report->known_refused;
+    if (report->unended && report->rejected == 1 && known) return false;
+    return report->rejected > 0 || (report->nothing_new && report->known_refused);
 }
 
 tb_code feed_file(tb_store *store, const char *path, const feed_options *options,

@@ -16,6 +16,7 @@
 
 #include <stdatomic.h>
 
+#include "feed/fit.h"
 #include "tollbook/store.h"
 
 typedef enum feed_encoding {
@@ -43,7 +44,8 @@ typedef struct feed_piece {
 
 typedef struct feed_options {
     tb_batch_kind kind;
-    tb_log_layout layout;   /* logs: format, zone, edge, now_ms. Buckets: now_ms alone */
+    tb_log_layout layout;   /* logs: format, zone, edge, now_ms. Buckets: now_ms alone. The edges that
+                             * regions have are the feed's to fill in */
     const char *batch;      /* explicit batch id, or NULL */
     const char *source;     /* name for people: the file's */
     const feed_piece *piece; /* the bytes are only this; NULL: they are an input of their own */
@@ -68,9 +70,13 @@ typedef struct feed_options {
 
 typedef struct feed_report {
     uint64_t lines, accepted, rejected; /* of the new part of the input */
+    uint64_t ambiguous;                 /* of accepted: with columns that could not be told apart */
+    feed_fits fits;                     /* of its refused lines */
     uint64_t known_lines, known_bytes;  /* skipped: the store had them */
     uint64_t bytes;                     /* decompressed bytes of the input taken or skipped */
     uint64_t waiting_bytes;             /* unterminated last line left for later; 0 if none */
+    bool known_refused;                 /* of known_lines every one was refused */
+    bool unended;                       /* the last line that was read has no end yet */
     bool nothing_new;                   /* every byte was known: a duplicate */
     bool earlier_copy;                  /* and the input a shorter copy of a log known further */
     bool interrupted;                   /* options->stop ended the run: run it again to go on */
@@ -79,6 +85,10 @@ typedef struct feed_report {
     uint64_t first_line, first_byte;    /* its place; 0 where none */
     char first_why[FEED_WHY_MAX];       /* its own sentence, cut */
 } feed_report;
+
+/* Whether every line of the input's new part, or of all of it where nothing is new, was refused. A last
+ * line without its end that follows known ones does not count: it is read anew once it has one. */
+bool feed_all_refused(const feed_report *report);
 
 /* Feeds a file ("-": standard input) in transactions of its own. On failure *ret_report says what
  * was committed before; err->line and err->byte say where it stands. */

@@ -262,6 +262,7 @@ static bool met(feed_reader *reader, bool whole)
         known->bytes = one->length;
         known->lines = one->lines;
         known->final = one->final;
+        known->taken |= one->accepted > 0;
         feed_hash_copy(reader->mark, reader->hash);
         return true;
     }

@@ -25,6 +25,7 @@ typedef struct feed_known {
     size_t n;
     uint64_t bytes, lines; /* the longest prefix found known so far */
     bool final;            /* the segment that ends there is its input's last */
+    bool taken;            /* a line of it was accepted */
 } feed_known;
 
 #define FEED_RUNG_FIRST 512u

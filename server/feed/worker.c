@@ -76,6 +76,7 @@ static tb_code parse_log(feed_worker *worker, const feed_options *options, tb_er
             code = keep(worker, &got.rejects[i], tb_reject_text(got.rejects[i].reason), err);
         if (code) return code;
         if (got.n_hits + got.n_rejects == 0) return tb_fail(err, TB_E_INTERNAL, NULL, NULL);
+        worker->n_ambiguous += got.n_ambiguous;
         worker->lines += got.n_hits + got.n_rejects;
         if (worker->n_rejects && options->stop_on_error) break;
     }
@@ -138,7 +139,7 @@ static tb_code parse_rows(feed_worker *worker, const feed_options *options, tb_e
 
 tb_code feed_worker_parse(feed_worker *worker, const feed_options *options, tb_error *err)
 {
-    worker->lines = worker->n_rejects = worker->n_too_new = 0;
+    worker->lines = worker->n_rejects = worker->n_too_new = worker->n_ambiguous = 0;
     bool log = options->kind == TB_BATCH_LOG;
     return log ? parse_log(worker, options, err) : parse_rows(worker, options, err);
 }

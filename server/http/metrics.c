@@ -121,6 +121,8 @@ void metrics_write(const metrics *const *b, size_t n, const char *const *names, 
         COUNTER(not_modified, "tollbook_not_modified_total", "Answers that were only a 304."),
         COUNTER(batches, "tollbook_ingest_batches_total", "Batches taken in over HTTP."),
         COUNTER(duplicates, "tollbook_ingest_duplicates_total", "Batches that were known."),
+        COUNTER(lines_ambiguous, "tollbook_ingest_ambiguous_lines_total",
+                "Accepted lines with columns that could not be told apart."),
         COUNTER(library_messages, "tollbook_http_library_messages_total",
                 "Malformed requests that the HTTP library refused by itself."),
 #undef COUNTER

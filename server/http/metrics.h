@@ -41,7 +41,7 @@ typedef struct metrics {
     _Atomic uint64_t latency_us[METRICS_ROUTES_MAX];
     _Atomic uint64_t sent_bytes, received_bytes, not_modified;
     _Atomic uint64_t cache_hits, cache_misses;
-    _Atomic uint64_t lines_accepted, lines_rejected, batches, duplicates;
+    _Atomic uint64_t lines_accepted, lines_rejected, lines_ambiguous, batches, duplicates;
     _Atomic uint64_t library_messages; /* libmicrohttpd's complaints about clients */
 } metrics;
 

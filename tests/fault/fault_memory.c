@@ -55,7 +55,7 @@ static tb_code op_write(tb_error *err)
     if (!code) code = tb_store_begin(store, err);
     if (!code) code = tb_store_mark(store, err);
     if (!code) code = tb_store_add_usage(store, cursor, err);
-    if (!code) code = tb_store_add_reject(store, 5, 1, "blank line", "", 0, err);
+    if (!code) code = tb_store_add_reject(store, &(tb_refused){5, 1, "blank line", "", 0, 0}, err);
     if (!code) code = tb_store_add_segment(store, &s, NULL, err);
     if (!code) code = tb_store_keep_mark(store, err);
     if (!code) code = tb_store_commit(store, err);

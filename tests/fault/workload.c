@@ -174,7 +174,8 @@ static tb_code add_segment(tb_store *store, int number, tb_error *err)
                     .now_us = NOW_US};
     tb_code code = TB_OK;
     for (uint64_t i = 1; !code && i <= s.rejected; i++)
-        code = tb_store_add_reject(store, s.lines_before + i, 1, "blank line", "", 0, err);
+        code = tb_store_add_reject(
+            store, &(tb_refused){s.lines_before + i, 1, "blank line", "", 0, 0}, err);
     return code ? code : tb_store_add_segment(store, &s, NULL, err);
 }
 

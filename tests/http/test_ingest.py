@@ -27,16 +27,45 @@ class Ingest(Case):
     def total(self):
         return self.server.get("/statistics").json()["TotalRequestsServed"]
 
-    def taken(self, answer, accepted, rejected=0, known=0, duplicate=False):
+    def taken(self, answer, accepted, rejected=0, known=0, duplicate=False, ambiguous=0):
         self.assertEqual(answer.status, 200, answer.body)
         self.assertEqual(answer.headers["cache-control"], "no-store")
         report = answer.json()
-        first = report.pop("firstReject")
+        first, fits, warning = (report.pop(name) for name in ("firstReject", "fits", "warning"))
         self.assertEqual(first is not None, rejected > 0)
+        if rejected == 0:
+            self.assertIsNone(fits)
+        self.assertEqual(warning is not None, rejected > 0 and rejected >= accepted)
         self.assertEqual(report, {"lines": accepted + rejected, "accepted": accepted,
                                   "rejected": rejected, "knownLines": known,
-                                  "duplicate": duplicate})
+                                  "knownRefused": False, "duplicate": duplicate,
+                                  "ambiguous": ambiguous})
         return first
+
+    def test_a_body_in_another_form_says_which(self):
+        combined = b'192.0.2.7 - - [03/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 51 "-" "agent"\n'
+        answer = self.post(combined * 3).json()
+        self.assertEqual((answer["accepted"], answer["rejected"]), (0, 3))
+        self.assertEqual(answer["fits"], {"looked": 3, "pipe": 0, "combined": 3, "buckets": 0})
+        self.assertIn("Every line was refused: 3 of the 3 looked at are lines of the combined format",
+                      answer["warning"])
+        again = self.post(combined * 3).json()
+        self.assertEqual((again["duplicate"], again["knownRefused"]), (True, True))
+        mostly = self.post(self.lines(1) + combined * 2).json()
+        self.assertIn("Most lines were refused: 2 of the 2", mostly["warning"])
+        rows = self.post(b'{"zone":101,"hour":"2026-11-03T10:00:00Z","region":"DE","requests":5}\n')
+        self.assertIn("usage rows", rows.json()["warning"])
+        logs = self.post(self.lines(2), "/ingest/buckets?onError=skip").json()
+        self.assertEqual(logs["fits"], {"looked": 2, "pipe": 2, "combined": 0, "buckets": 0})
+
+    def test_lines_with_pipes_of_a_client_count(self):
+        line = self.lines(1)
+        head, agent = line.split(b"|DE|", 1)
+        before = self.total()
+        self.taken(self.post(head + b"|DE|a|b " + agent), 1)
+        self.taken(self.post(head + b"|DE|a|SG|b " + agent), 1, ambiguous=1)
+        self.assertEqual(self.total(), before + 2)
+        self.assertIn(b"tollbook_ingest_ambiguous_lines_total 1", self.server.get("/metrics").body)
 
     def test_every_form_of_a_body(self):
         forms = [("plain", lambda b: (b, {})), ("identity", lambda b: (b, {"Content_Encoding": "identity"})),

@@ -168,7 +168,7 @@ static const char *check(const column c[COLUMNS], bool extended, bool *ret_ambig
 
 START_TEST(every_line_counts_and_what_is_told_is_true)
 {
-    enum { ROUNDS = 400000 / TB_PART };
+    enum { ROUNDS = 100000 / TB_PART };
     static column c[COLUMNS];
     static char line[COLUMNS * sizeof c->text];
     unsigned n_ambiguous = 0;

@@ -143,6 +143,16 @@ START_TEST(time_is_real_and_inside_the_window)
 }
 END_TEST
 
+START_TEST(a_user_name_may_hold_quotes_behind_backslashes) /* as Apache writes it */
+{
+    accepts("h - a\\\"b [17/May/2015:10:05:03 +0000] \"GET /a HTTP/1.1\" 200 51 \"-\" \"-\"");
+    ck_assert_uint_eq(hit.bytes, 51);
+    accepts("h - \\\\\\\" 200 1 \\\"- [17/May/2015:10:05:03 +0000] \"GET /a HTTP/1.1\" 200 52");
+    ck_assert_uint_eq(hit.bytes, 52);
+    refuses("h - a\\\\\" [17/May/2015:10:05:03 +0000] \"GET /a HTTP/1.1\" 200 51", TB_REJECT_COMBINED, 5);
+}
+END_TEST
+
 START_TEST(a_user_name_may_be_empty) /* as nginx writes it with escape=json */
 {
     accepts("192.0.2.7 -  [17/May/2015:10:05:03 +0000] \"GET /a HTTP/1.1\" 200 51 \"\" \"\"");
@@ -182,6 +192,7 @@ int main(void)
     tcase_add_test(t, a_quoted_field_ends_at_the_first_bare_quote);
     tcase_add_test(t, the_offset_is_honoured);
     tcase_add_test(t, time_is_real_and_inside_the_window);
+    tcase_add_test(t, a_user_name_may_hold_quotes_behind_backslashes);
     tcase_add_test(t, a_user_name_may_be_empty);
     tcase_add_test(t, a_user_name_may_hold_spaces_and_brackets);
     tcase_add_test(t, what_is_no_log_line_is_refused);

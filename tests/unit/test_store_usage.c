@@ -234,7 +234,7 @@ START_TEST(going_back_to_a_mark_keeps_what_stood_before_it)
     ok(tb_store_keep_mark(f.store, &err));
     ok(tb_store_mark(f.store, &err));
     ok(add_rows(&f, &bad, 1, &err));
-    ok(tb_store_add_reject(f.store, 1, 2, "BYTES", "x", 1, &err));
+    ok(tb_store_add_reject(f.store, &(tb_refused){1, 2, "BYTES", "x", 1, 0}, &err));
     tb_store_back_to_mark(f.store);
     ok(tb_store_commit(f.store, &err));
     ck_assert_uint_eq(total_of(&f, (tb_view){1, TB_ALL, TB_ALL}, one_day, TB_M_BYTES), 10);

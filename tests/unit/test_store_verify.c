@@ -98,8 +98,8 @@ static void fill(fixture *f)
                     .now_us = NOW_US};
     ok(tb_store_begin(f->store, &err));
     ok(tb_store_add_usage(f->store, cursor, &err));
-    ok(tb_store_add_reject(f->store, 2, 1, "blank line", "", 0, &err));
-    ok(tb_store_add_reject(f->store, 4, 1, "blank line", "", 0, &err));
+    ok(tb_store_add_reject(f->store, &(tb_refused){2, 1, "blank line", "", 0, 0}, &err));
+    ok(tb_store_add_reject(f->store, &(tb_refused){4, 1, "blank line", "", 0, 0}, &err));
     ok(tb_store_add_segment(f->store, &s, NULL, &err));
     ok(tb_store_commit(f->store, &err));
     s = (tb_segment){.kind = TB_BATCH_LOG,
@@ -683,7 +683,7 @@ START_TEST(refused_lines_that_were_not_kept_are_no_difference)
     fixture_init(&f);
     ok(tb_store_begin(f.store, &err));
     for (uint64_t line = 1; line < 4; line++) /* the feed's room for their text was full then */
-        ok(tb_store_add_reject(f.store, line, 1, "blank line", "", 0, &err));
+        ok(tb_store_add_reject(f.store, &(tb_refused){line, 1, "blank line", "", 0, 0}, &err));
     ok(tb_store_add_segment(f.store, &s, NULL, &err));
     ok(tb_store_commit(f.store, &err));
     ck_assert_msg(verify(&f) == 0, "%s", found.text);

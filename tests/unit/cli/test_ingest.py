@@ -177,6 +177,120 @@ class Ingest(Case):
         self.assertIn("missing.log: It cannot be opened", done.err)
         self.assertEqual(self.total(), 30)
 
+    COMBINED = '192.0.2.7 - - [20/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 51 "-" "agent"\n'
+
+    def test_a_log_of_which_every_line_was_refused_fails_and_names_what_fits(self):
+        combined = self.write("c.log", self.COMBINED * 1000)
+        done = self.ingest(combined, status=1)
+        self.assertIn("c.log: 1000 lines: 0 accepted, 1000 rejected", done.err)
+        self.assertIn("c.log: every line was refused. 256 of the 256 looked at are lines of the combined "
+                      "format: tollbook ingest --format combined --zone ID --region CODE takes them.",
+                      done.err)
+        self.assertIn("nothing new: its 1000 lines were refused before",
+                      self.ingest(combined, status=1).err)
+        self.assertIn("1000 accepted", self.ingest("--format", "combined", "--zone", "7", "--region",
+                                                   "NY", combined).err)
+        packed = [self.write("p.gz", gzip.compress(lines(0, 20))), self.write("p.log", lines(20, 40))]
+        for path in packed:
+            self.assertIn("tollbook ingest --format pipe takes them", self.ingest(
+                "--format", "combined", "--zone", "7", "--region", "NY", path, status=1).err)
+        rows = b'{"zone":101,"hour":"2026-11-20T10:00:00Z","region":"DE","requests":5}\n' * 3
+        self.assertIn("tollbook import takes them", self.ingest("-", stdin=rows, status=1).err)
+        done = self.ingest(self.write("garbage", b"hello\n\n"), status=1)
+        self.assertIn("every line was refused, and no other format takes most of them", done.err)
+        self.assertEqual(self.ingest(self.write("empty", b"")).returncode, 0)
+        self.verify()
+
+    def test_all_inputs_are_taken_and_the_refused_one_is_the_exit_status(self):
+        self.write("a.log", lines(0, 10))
+        self.write("bad.log", "no line\n")
+        self.write("b.log", lines(10, 30))
+        done = self.ingest("a.log", "bad.log", "b.log", status=1)
+        self.assertIn("in all 31 lines: 30 accepted, 1 rejected", done.err)
+        self.assertEqual(self.total(), 30)
+        self.ingest("bad.log", "missing.log", "a.log", status=2)
+
+    def test_what_a_log_has_grown_by_is_judged_by_itself(self):
+        self.ingest(self.write("a.log", lines(0, 10)))
+        self.write("a.log", lines(0, 10) + self.COMBINED.encode() * 5)
+        done = self.ingest("a.log", status=1)
+        self.assertIn("5 of the 5 looked at are lines of the combined format", done.err)
+        self.assertIn("nothing new: its 15 lines were taken before", self.ingest("a.log").err)
+        self.write("b.log", lines(10, 20))
+        self.ingest("b.log")
+        self.write("b.log", lines(10, 20) + b"HIT|20")
+        self.assertIn("1 rejected", self.ingest("--final", "b.log").err)  # it is read anew later
+
+    def test_most_lines_refused_are_a_warning(self):
+        done = self.ingest(self.write("a.log", lines(0, 4) + self.COMBINED.encode() * 9))
+        self.assertIn("a.log: most lines were refused. 9 of the 9 looked at", done.err)
+        done = self.ingest(self.write("b.log", lines(10, 20) + self.COMBINED.encode() * 2))
+        self.assertNotIn("looked at", done.err)
+
+    def test_stop_names_what_fits_too(self):
+        done = self.ingest("--on-error", "stop", self.write("c.log", self.COMBINED), status=2)
+        self.assertIn("that line is one of lines of the combined format", done.err)
+
+    def test_a_pipe_of_a_client_s_does_not_keep_a_line_from_being_counted(self):
+        agents = [b"a|b", b"a|SG|b", b"|", b"a\\|b", b"\\x7c", b"a|" + b"%032x" % 7 + b"|US|5"]
+        content = b"".join(lines(n, n + 1).replace(b"|agent|", b"|" + agent + b"|")
+                           for n, agent in enumerate(agents))
+        done = self.ingest(self.write("a.log", content))
+        self.assertIn("a.log: 6 lines: 6 accepted, 2 of them with columns that could not be told apart, "
+                      "0 rejected.", done.err)
+        self.assertEqual(self.query("SELECT region, sum(requests), sum(bytes) FROM buckets GROUP BY 1 "
+                                    "ORDER BY 1"), [["DE", "5", "5014"], ["SG", "1", "1001"]])
+        self.assertEqual(self.query("SELECT sums->>'$.ambiguous' FROM segment"), [["2"]])
+        self.assertIn("nothing new", self.ingest("a.log").err)
+        self.verify()
+
+    def zones(self):
+        """101 hides the end of addresses, 102 all of them, 103 nothing."""
+        self.apply('{"accounts":[{"id":1,"name":"acme"}],"zones":['
+                   '{"id":101,"account":1,"name":"a"},'
+                   '{"id":102,"account":1,"name":"b","settings":{"LogAnonymizationType":"Drop"}},'
+                   '{"id":103,"account":1,"name":"c","settings":{"LoggingIPAnonymizationEnabled":false}}]}')
+
+    def test_refused_lines_hide_addresses_as_their_zone_does(self):
+        self.zones()
+        bad = "".join(line(n, zone=zone).replace("|192.0.2.1|", f"|{address}|").replace("|DE\n", "|D?\n")
+                      for n, (zone, address) in enumerate([
+                          (101, "192.0.2.77"), (102, "192.0.2.77"), (103, "192.0.2.77"),
+                          (104, "192.0.2.77"), (101, "2001:db8:1:2:3:4:5:6"), (102, "2001:db8::6")]))
+        bad += self.COMBINED + "HIT|200|x|1|103|192.0.2.77|\n"
+        self.ingest(self.write("a.log", bad), status=1)
+        shown = [row[0] for row in self.query("SELECT CAST(text AS TEXT) FROM reject ORDER BY line")]
+        for text, address in zip(shown, ["192.0.2.0", "0.0.0.0", "192.0.2.77", "192.0.2.0",
+                                         "2001:db8:1:2::", "::"]):
+            self.assertEqual(text.split("|")[5], address)
+        self.assertTrue(shown[6].startswith("0.0.0.0 - - [20/Nov/2026:10:00:00 +0000]"), shown[6])
+        self.assertIn("|0.0.0.0|", shown[7])
+
+    def test_the_text_of_refused_lines_goes_after_72_hours(self):
+        self.ingest(self.write("a.log", "secret-one\n" + lines(0, 1).decode()), now="2026-11-20T12:00:00Z")
+        self.ingest(self.write("b.log", "secret-two\n" + lines(1, 2).decode()), now="2026-11-22T12:00:00Z")
+        kept = "SELECT segment, line, byte, reason, CAST(text AS TEXT) FROM reject ORDER BY 1"
+        why = "wrong number of columns: 12 or 15 expected"
+        self.ingest(self.write("c.log", lines(2, 3)), now="2026-11-23T11:59:59Z")
+        self.assertEqual(len([row for row in self.query(kept) if row[4]]), 2)
+        self.verify()
+        self.ingest(self.write("d.log", lines(3, 4)), now="2026-11-23T12:00:00Z")
+        self.assertEqual(self.query(kept), [["1", "1", "11", why, ""], ["2", "1", "11", why, "secret-two"]])
+        content = b"".join(path.read_bytes() for path in self.folder.glob("t.db*"))
+        self.assertNotIn(b"secret-one", content)
+        self.assertIn(b"secret-two", content)
+        self.run_tool("import", "--db", "t.db", self.write("e", b'{"zone":1,"hour":"2026-11-20T10:00:00Z",'
+                      b'"region":"DE","requests":5}\n'), now="2026-11-25T12:00:00Z")
+        self.assertEqual([row[4] for row in self.query(kept)], ["", ""])
+        self.assertEqual(self.query("SELECT * FROM reject_due"), [])
+        self.verify()
+
+    def test_a_clock_that_was_ahead_does_not_keep_text_longer(self):
+        self.ingest(self.write("a.log", "secret-one\n"), status=1, now="2031-01-01T00:00:00Z")
+        self.ingest(self.write("b.log", lines(1, 2)))
+        self.assertEqual(self.query("SELECT length(text) FROM reject"), [["0"]])
+        self.verify()
+
     def test_damaged_compressed_input_names_the_byte(self):
         packed = gzip.compress(lines(0, 1000))
         done = self.ingest(self.write("a.gz", packed[:-20]), status=2)

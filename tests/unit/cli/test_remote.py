@@ -147,9 +147,27 @@ class Remote(Case):
                       self.remote("import", "--on-error", "skip", "b.ndjson").err)
         self.assertEqual(self.total(), 1 + 15 + 5)
 
+    def test_a_log_in_another_format_fails_and_says_which(self):
+        combined = '192.0.2.7 - - [20/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 51 "-" "agent"\n'
+        self.write("c.log", combined * 40)
+        self.write("a.log", lines(0, 10))
+        done = self.remote("ingest", "c.log", "a.log", status=1)
+        self.assertIn("c.log: every line was refused. 40 of the 40 looked at are lines of the combined "
+                      "format: tollbook ingest --format combined --zone ID --region CODE takes them.",
+                      done.err)
+        self.assertIn("a.log: 10 lines: 10 accepted, 0 rejected", done.err)
+        done = self.remote("ingest", "c.log", status=1)
+        self.assertIn("nothing new: its 40 lines were refused before", done.err)
+        self.assertIn("tollbook ingest --format pipe takes them",
+                      self.remote("import", "--on-error", "skip", "a.log", status=1).err)
+        self.assertIn("were refused before",
+                      self.remote("import", "--on-error", "skip", "a.log", status=1).err)
+        self.assertIn("1 of them with columns", self.remote("ingest", "-", stdin=lines(0, 1).replace(
+            b"|agent|", b"|a|NY|b|")).err)
+
     def test_refused_rows_are_shown_with_their_own_sentence(self):
         self.write("b.ndjson", '{"zone":101,"colour":5}\n')
-        done = self.remote("import", "--on-error", "skip", "b.ndjson")
+        done = self.remote("import", "--on-error", "skip", "b.ndjson", status=1)
         self.assertRegex(done.err, r'rejected line is 1, byte \d+: [^.]*"colour"')
 
     def test_a_failure_says_where_the_log_stands_only_where_a_part_is_stored(self):

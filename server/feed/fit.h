@@ -1,0 +1,39 @@
+/* What refused lines are, where they are not what they were taken for: a sample of them is tried in the
+ * other forms that an input may have. */
+#ifndef TOLLBOOK_SERVER_FEED_FIT_H
+#define TOLLBOOK_SERVER_FEED_FIT_H
+
+#include "tollbook/store.h"
+
+/* X(NAME, name in an answer, what its lines are, command that takes them) */
+#define FEED_FORMS(X)                                                                              \
+    X(PIPE, "pipe", "lines of the pipe format", "tollbook ingest --format pipe")                   \
+    X(COMBINED, "combined", "lines of the combined format",                                        \
+      "tollbook ingest --format combined --zone ID --region CODE")                                 \
+    X(ROWS, "buckets", "usage rows or shield events", "tollbook import")
+
+typedef enum feed_form {
+#define TB_X(name, label, what, command) FEED_FORM_##name,
+    FEED_FORMS(TB_X)
+#undef TB_X
+        FEED_FORM_COUNT
+} feed_form;
+
+#define FEED_FIT_LINES 256 /* so many refused lines of a run are looked at */
+
+typedef struct feed_fits {
+    uint64_t looked;
+    uint64_t taken[FEED_FORM_COUNT]; /* of these, by each form; 0 for the form they were refused in */
+} feed_fits;
+
+const char *feed_form_name(feed_form form);
+const char *feed_form_what(feed_form form);
+const char *feed_form_command(feed_form form);
+
+/* Looks at one refused line, unless enough were. */
+void feed_fits_look(feed_fits *fits, tb_batch_kind kind, const tb_log_layout *layout,
+                    const char *line, size_t len);
+/* The form that would have taken more than half of them. */
+bool feed_fits_best(const feed_fits *fits, feed_form *ret_form);
+
+#endif
