@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define PAGES_PER_STEP 64
+#define STEPS_PER_LOOK 100000 /* of SQLite's machine: a few milliseconds */
 #define PATH_TEXT_MAX  4096
 
 static tb_code io_failed(tb_error *err, const char *path)
@@ -116,29 +117,47 @@ static void remove_beside(const char *partial)
     }
 }
 
-typedef struct first_difference {
-    char sentence[240];
-} first_difference;
+typedef struct copy_check {
+    sqlite3 *db;
+    tb_progress progress;
+    void *ctx;
+    char first[240]; /* the first difference, cut to what an error's message takes */
+} copy_check;
 
 static void keep_first(void *ctx, const char *sentence)
 {
-    first_difference *first = ctx;
-    if (!first->sentence[0]) snprintf(first->sentence, sizeof first->sentence, "%s", sentence);
+    copy_check *check = ctx;
+    if (!check->first[0]) snprintf(check->first, sizeof check->first, "%s", sentence);
 }
 
-static tb_code check_copy(const char *path, tb_error *err)
+/* Called by SQLite now and then while it works. */
+static int show_pages_read(void *ctx)
+{
+    copy_check *check = ctx;
+    int pages = 0, highest = 0;
+    if (sqlite3_db_status(check->db, SQLITE_DBSTATUS_CACHE_MISS, &pages, &highest, 0) == SQLITE_OK)
+        check->progress(check->ctx, (uint64_t)(unsigned)pages, 0);
+    return 0;
+}
+
+static tb_code check_copy(const char *path, tb_check check, copy_check *c, tb_error *err)
 {
     tb_store *copy = NULL;
-    first_difference first = {""};
     uint64_t differences = 0;
     const tb_store_options reader = {0};
     tb_code code = tb_store_open(path, &reader, &copy, err);
-    if (!code) code = tb_store_verify(copy, keep_first, &first, &differences, err);
+    if (code) return code;
+    c->db = copy->db;
+    if (c->progress) {
+        c->progress(c->ctx, 0, 0);
+        sqlite3_progress_handler(copy->db, STEPS_PER_LOOK, show_pages_read, c);
+    }
+    code = check(copy, keep_first, c, &differences, err);
     tb_store_close(copy);
     if (!code && differences)
         code = tb_fail(err, TB_E_DIFFERENT, NULL,
-                       "The copy does not agree with itself: %s Run `tollbook verify`.",
-                       first.sentence);
+                       "The copy does not agree with itself: %s Run `tollbook verify` on the database.",
+                       c->first);
     return code;
 }
 
@@ -177,10 +196,11 @@ static tb_code begin_snapshot(tb_store *store, tb_error *err)
     return code ? code : tb_store_version(store, &version, err);
 }
 
-tb_code tb_store_backup(tb_store *store, const char *to, tb_progress progress, void *ctx,
-                        tb_error *err)
+tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_progress progress,
+                        void *ctx, tb_error *err)
 {
     char partial[PATH_TEXT_MAX - 8];
+    copy_check checking = {.progress = progress, .ctx = ctx};
     struct stat st;
     int fd = -1;
     if ((size_t)snprintf(partial, sizeof partial, "%s.partial", to) >= sizeof partial)
@@ -197,7 +217,7 @@ tb_code tb_store_backup(tb_store *store, const char *to, tb_progress progress, v
     if (!code) code = copy_to(store, partial, progress, ctx, err);
     if (own_snapshot) tb_store_read_end(store);
     if (!code && fsync(fd) != 0) code = io_failed(err, partial);
-    if (!code) code = check_copy(partial, err);
+    if (!code) code = check_copy(partial, check ? check : tb_store_verify, &checking, err);
     if (!code) code = tb__still_there(store->held, NULL, err); /* a copy of what is gone is none */
     remove_beside(partial);
     if (!code) code = give_name(partial, to, err);

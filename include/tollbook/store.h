@@ -224,11 +224,17 @@ TB_MUST_USE tb_code tb_store_read_figures(tb_store *store, tb_store_figures *ret
 typedef void (*tb_say)(void *ctx, const char *sentence);
 TB_MUST_USE tb_code tb_store_verify(tb_store *store, tb_say say, void *ctx,
                                     uint64_t *ret_differences, tb_error *err);
-/* Copies a consistent snapshot to a new file (TB_E_IO where it exists), verifies the copy and
- * gives it its name last. progress may be NULL. */
+/* What a copy must pass: like tb_store_verify, or more than it (a bill can be rated again only by
+ * who knows billing). Counts differences in *ret_differences and is TB_OK also where there are some. */
+typedef tb_code (*tb_check)(tb_store *store, tb_say say, void *ctx, uint64_t *ret_differences,
+                            tb_error *err);
+/* How far it is: pages copied of all; then, while the copy is checked, pages read (total 0). */
 typedef void (*tb_progress)(void *ctx, uint64_t done, uint64_t total);
-TB_MUST_USE tb_code tb_store_backup(tb_store *store, const char *to, tb_progress progress,
-                                    void *ctx, tb_error *err);
+/* Copies a consistent snapshot to a new file (TB_E_IO where it exists), checks the copy with `check`
+ * (NULL: tb_store_verify) and gives it its name last. TB_E_DIFFERENT, naming the first difference:
+ * there is no copy then. progress may be NULL. */
+TB_MUST_USE tb_code tb_store_backup(tb_store *store, const char *to, tb_check check,
+                                    tb_progress progress, void *ctx, tb_error *err);
 
 /* Read-only SQL over the file, the virtual table `buckets` included: header first, then rows, as
  * text cells (NULL for SQL NULL). cells live until the call returns. */

@@ -719,7 +719,8 @@ const cli_command cli_commands[] = {
     {.name = "backup",
      .operands = "",
      .summary = "Copy a consistent, verified snapshot",
-     .details = "Beside a running server too.",
+     .details = "Beside a running server too. The copy passes all that `verify` checks, or there is none:\n"
+                "exit status 1.",
      OPTIONS(backup_options),
      .run = cli_backup},
     {.name = "query",

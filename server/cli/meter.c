@@ -72,6 +72,16 @@ void meter_share(meter *m, uint64_t done, uint64_t total)
     show(m, text);
 }
 
+void meter_check(meter *m, uint64_t pages)
+{
+    int64_t elapsed;
+    char text[64];
+    if (pages == 0) show(m, "written; it is being checked");
+    if (pages == 0 || !due(m, &elapsed)) return;
+    snprintf(text, sizeof text, "checking, %" PRIu64 " pages read", pages);
+    show(m, text);
+}
+
 void meter_end(meter *m)
 {
     if (m->drawn && m->terminal) fputs("\r\033[K", stderr);

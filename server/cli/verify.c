@@ -1,7 +1,7 @@
 /* tollbook verify: a sentence for each difference, or one that there is none. */
 #include <inttypes.h>
 
-#include "api/shadow.h"
+#include "api/full_check.h"
 #include "cli/cli.h"
 
 static void say_difference(void *ctx, const char *sentence)
@@ -10,18 +10,7 @@ static void say_difference(void *ctx, const char *sentence)
     puts(sentence);
 }
 
-static tb_code verify_bills(tb_store *store, uint64_t *differences, tb_error *err)
-{
-    tb_code code = tb_store_read_begin(store, err);
-    if (code) return code;
-    code = issue_verify(store, say_difference, NULL, differences, err);
-    if (!code) code = shadow_verify(store, say_difference, NULL, differences, err);
-    tb_store_read_end(store);
-    return code;
-}
-
-/* A file that is too damaged to be opened, or to be read to its end, is one more difference: it is
- * what was asked for. */
+/* A file that is too damaged to be opened is a difference: it is what was asked for. */
 static tb_code look(const cli_call *call, const tb_store_options *options, uint64_t *ret_differences,
                     tb_error *err)
 {
@@ -30,11 +19,9 @@ static tb_code look(const cli_call *call, const tb_store_options *options, uint6
     tb_code code = tb_store_open(cli_text(call, "db"), options, &store, err);
     if (code == TB_OK) {
         cli_warn_links(call, store);
-        code = tb_store_verify(store, say_difference, NULL, &differences, err);
-        if (!code) code = verify_bills(store, &differences, err);
+        code = full_check(store, say_difference, NULL, &differences, err);
         tb_store_close(store);
-    }
-    if (code == TB_E_CORRUPT) {
+    } else if (code == TB_E_CORRUPT) {
         say_difference(NULL, err->message);
         differences++;
         code = TB_OK;

@@ -204,7 +204,7 @@ static tb_code op_query(tb_error *err)
 static tb_code op_backup(tb_error *err)
 {
     remove(copy_path);
-    tb_code code = tb_store_backup(store, copy_path, NULL, NULL, err);
+    tb_code code = tb_store_backup(store, copy_path, NULL, NULL, NULL, err);
     remove(copy_path);
     return code;
 }

@@ -4,6 +4,7 @@
  * sanitizer's build), nothing half is left in the file, and the next try on the same connection
  * works. */
 #include "api/explain.h"
+#include "api/full_check.h"
 #include "api/shown.h"
 #include "fault/billing.h"
 #include "fault/scarce.h"
@@ -186,8 +187,7 @@ static void on_difference(void *ctx, const char *sentence)
 static tb_code op_verify(tb_error *err)
 {
     uint64_t differences = 0;
-    tb_code code = tb_store_verify(store, on_difference, NULL, &differences, err);
-    return code ? code : issue_verify(store, on_difference, NULL, &differences, err);
+    return full_check(store, on_difference, NULL, &differences, err);
 }
 
 /* --- writing --- */

@@ -59,12 +59,20 @@ static int files_of_copy(const copy *c)
 
 typedef struct seen {
     uint64_t calls, done, total;
+    uint64_t checked, read; /* calls while the copy is checked, pages read in the last */
     fixture *adds; /* during the first call: the writer goes on */
 } seen;
 
 static void on_progress(void *ctx, uint64_t done, uint64_t total)
 {
     seen *s = ctx;
+    if (total == 0) {
+        ck_assert_uint_ge(done, s->read);
+        s->read = done;
+        s->checked++;
+        return;
+    }
+    ck_assert_uint_eq(s->checked, 0);
     ck_assert_uint_ge(done, s->done);
     ck_assert_uint_le(done, total);
     s->done = done;
@@ -82,9 +90,10 @@ START_TEST(the_copy_holds_what_the_store_held)
     struct stat st;
     tb_error err = {0};
     fill(&c);
-    ok(tb_store_backup(c.from.store, c.path, on_progress, &s, &err));
+    ok(tb_store_backup(c.from.store, c.path, NULL, on_progress, &s, &err));
     ck_assert_uint_gt(s.calls, 0);
     ck_assert_uint_eq(s.done, s.total);
+    ck_assert_uint_gt(s.checked, 0);
     ck_assert_int_eq(files_of_copy(&c), 1);
     ck_assert_int_eq(stat(c.path, &st), 0);
     ck_assert_int_eq(st.st_mode & 0777, 0600);
@@ -100,7 +109,7 @@ START_TEST(the_copy_can_be_served_and_written)
     copy c;
     tb_error err = {0};
     fill(&c);
-    ok(tb_store_backup(c.from.store, c.path, NULL, NULL, &err));
+    ok(tb_store_backup(c.from.store, c.path, NULL, NULL, NULL, &err));
     fixture_open(&c.to, true);
     sqlite3_stmt *s;
     ck_assert_int_eq(sqlite3_prepare_v2(c.to.store->db, "PRAGMA journal_mode", -1, &s, NULL), 0);
@@ -128,7 +137,7 @@ START_TEST(the_writer_goes_on_and_the_copy_stays_at_its_moment)
     fixture reader = c.from;
     fixture_open(&reader, false);
     seen s = {.adds = &c.from};
-    ok(tb_store_backup(reader.store, c.path, on_progress, &s, &err));
+    ok(tb_store_backup(reader.store, c.path, NULL, on_progress, &s, &err));
     ck_assert_uint_gt(s.calls, 1);
     tb_store_close(reader.store);
     ck_assert_uint_eq(total_of(&c.from, all_of_1, one_day, TB_M_BYTES), 1000 + 7 * s.calls);
@@ -150,7 +159,7 @@ START_TEST(what_is_still_in_the_wal_is_copied)
     ck_assert_int_gt(st.st_size, 0);
     fixture reader = c.from;
     fixture_open(&reader, false);
-    ok(tb_store_backup(reader.store, c.path, NULL, NULL, &err));
+    ok(tb_store_backup(reader.store, c.path, NULL, NULL, NULL, &err));
     tb_store_close(reader.store);
     fixture_open(&c.to, false);
     ck_assert_uint_eq(total_of(&c.to, all_of_1, one_day, TB_M_BYTES), 1000);
@@ -166,12 +175,12 @@ START_TEST(an_existing_file_is_not_touched)
     int fd = open(c.path, O_CREAT | O_WRONLY, 0600);
     ck_assert_int_eq((int)write(fd, "mine", 4), 4);
     close(fd);
-    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, NULL, &err), TB_E_IO);
+    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, NULL, NULL, &err), TB_E_IO);
     ck_assert_ptr_nonnull(strstr(err.message, "exists already"));
     struct stat st;
     ck_assert_int_eq(stat(c.path, &st), 0);
     ck_assert_int_eq(st.st_size, 4);
-    ck_assert_int_eq(tb_store_backup(c.from.store, c.from.path, NULL, NULL, &err), TB_E_IO);
+    ck_assert_int_eq(tb_store_backup(c.from.store, c.from.path, NULL, NULL, NULL, &err), TB_E_IO);
     ck_assert_int_eq(files_of_copy(&c), 1);
     release(&c);
 }
@@ -191,7 +200,7 @@ START_TEST(the_remains_of_a_killed_backup_are_no_hindrance)
             ck_assert_int_eq((int)write(fd, "remains of another run", 22), 22);
         close(fd);
     }
-    ok(tb_store_backup(c.from.store, c.path, NULL, NULL, &err));
+    ok(tb_store_backup(c.from.store, c.path, NULL, NULL, NULL, &err));
     ck_assert_int_eq(files_of_copy(&c), 1);
     fixture_open(&c.to, false);
     fixture_verify(&c.to);
@@ -208,10 +217,10 @@ START_TEST(two_backups_to_one_name_do_not_mix)
     snprintf(name, sizeof name, "%s.partial", c.path);
     int fd = open(name, O_CREAT | O_WRONLY, 0600);
     ck_assert_int_eq(flock(fd, LOCK_EX), 0);
-    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, NULL, &err), TB_E_BUSY);
+    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, NULL, NULL, &err), TB_E_BUSY);
     ck_assert_ptr_nonnull(strstr(err.message, "another backup"));
     close(fd);
-    ok(tb_store_backup(c.from.store, c.path, NULL, NULL, &err));
+    ok(tb_store_backup(c.from.store, c.path, NULL, NULL, NULL, &err));
     release(&c);
 }
 END_TEST
@@ -264,7 +273,8 @@ START_TEST(a_folder_that_is_not_there_is_named)
     copy c;
     tb_error err = {0};
     fill(&c);
-    ck_assert_int_eq(tb_store_backup(c.from.store, "/nonexistent/x.db", NULL, NULL, &err), TB_E_IO);
+    ck_assert_int_eq(tb_store_backup(c.from.store, "/nonexistent/x.db", NULL, NULL, NULL, &err),
+                     TB_E_IO);
     ck_assert_ptr_nonnull(strstr(err.message, "/nonexistent/x.db"));
     ck_assert_int_eq(sqlite3_get_autocommit(c.from.store->db), 1);
     release(&c);
@@ -278,8 +288,40 @@ START_TEST(a_copy_that_does_not_agree_with_itself_gets_no_name)
     fill(&c);
     sqlite3_exec(c.from.store->db, "UPDATE meta SET value=0 WHERE name='series_id'", NULL, NULL,
                  NULL);
-    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, NULL, &err), TB_E_DIFFERENT);
+    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, NULL, NULL, &err), TB_E_DIFFERENT);
     ck_assert_ptr_nonnull(strstr(err.message, "newer than the last one given"));
+    ck_assert_int_eq(files_of_copy(&c), 0);
+    release(&c);
+}
+END_TEST
+
+static bool looks_away;
+
+static tb_code hard_to_please(tb_store *store, tb_say say, void *ctx, uint64_t *ret_differences,
+                              tb_error *err)
+{
+    ck_assert_ptr_nonnull(strstr(store->path, "copy.db.partial"));
+    ck_assert_ptr_nonnull(say);
+    if (looks_away) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    say(ctx, "Invoice 7 is too high.");
+    say(ctx, "Invoice 8 is too low.");
+    *ret_differences = 2;
+    return TB_OK;
+}
+
+START_TEST(a_copy_that_does_not_pass_the_given_check_gets_no_name)
+{
+    copy c;
+    tb_error err = {0};
+    fill(&c);
+    looks_away = false;
+    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, hard_to_please, NULL, NULL, &err),
+                     TB_E_DIFFERENT);
+    ck_assert_ptr_nonnull(strstr(err.message, "itself: Invoice 7 is too high. Run"));
+    ck_assert_int_eq(files_of_copy(&c), 0);
+    looks_away = true;
+    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, hard_to_please, NULL, NULL, &err),
+                     TB_E_NOMEM);
     ck_assert_int_eq(files_of_copy(&c), 0);
     release(&c);
 }
@@ -300,6 +342,7 @@ int main(void)
     tcase_add_test(t, a_copy_of_what_is_gone_is_no_backup);
     tcase_add_test(t, a_folder_that_is_not_there_is_named);
     tcase_add_test(t, a_copy_that_does_not_agree_with_itself_gets_no_name);
+    tcase_add_test(t, a_copy_that_does_not_pass_the_given_check_gets_no_name);
     tcase_set_timeout(t, 120);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

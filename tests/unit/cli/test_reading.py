@@ -96,7 +96,8 @@ class Reading(Case):
         self.assertEqual(out.split(), ["i", *map(str, range(1, 5001))])
 
     def test_backup_is_a_database_of_its_own(self):
-        self.run_tool("backup", "--db", "t.db", "--to", "b.db")
+        done = self.run_tool("backup", "--db", "t.db", "--to", "b.db", "--progress")
+        self.assertIn("b.db: written; it is being checked\n", done.err)
         self.assertEqual(self.usage("b.db"), self.usage())
         self.verify("b.db")
         self.assertIn("exists", self.run_tool("backup", "--db", "t.db", "--to", "b.db", status=3).err)

@@ -1,7 +1,9 @@
 """Shadow books: what they would have billed, and activating one only where nobody's month jumps."""
 import copy
+import hashlib
 import json
 import signal
+import sqlite3
 import unittest
 from tool import Case
 
@@ -179,7 +181,7 @@ class Shadow(Case):
                                                             status=1).err)
         self.run_tool("book", "report", "--db", "t.db", "--month", "2026-13", status=2)
 
-    def test_a_changed_amount_is_found_by_rating_again(self):
+    def test_a_backup_holds_what_was_noted(self):
         self.shadow()
         self.finalize()
         self.verify()
@@ -187,6 +189,30 @@ class Shadow(Case):
         self.verify("copy.db")
         self.assertEqual(self.run_tool("book", "report", "--db", "copy.db").out,
                          self.run_tool("book", "report", "--db", "t.db").out)
+
+    def another_price(self):
+        """In the shadow book, with a hash that fits: only what was noted remembers the old one."""
+        with sqlite3.connect(self.folder / "t.db") as db:
+            (trigger,) = db.execute("SELECT sql FROM sqlite_schema"
+                                    " WHERE name='shadow_book_no_update'").fetchone()
+            db.execute("DROP TRIGGER shadow_book_no_update")
+            (text,) = db.execute("SELECT document FROM shadow_book").fetchone()
+            text = text.replace('"EU":"0.012"', '"EU":"0.013"')
+            db.execute("UPDATE shadow_book SET document=?,sha256=?",
+                       (text, hashlib.sha256(text.encode()).hexdigest()))
+            db.execute(trigger)
+        db.close()
+
+    def test_a_changed_amount_is_found_by_rating_again_and_not_copied(self):
+        self.shadow()
+        self.finalize()
+        self.another_price()
+        said = ("Shadow book next, account 1, 2026-10: 10 would have been 12 was noted;"
+                " rated again it is 10 and 13.")
+        self.assertIn(said, self.run_tool("verify", "--db", "t.db", status=1).out)
+        done = self.run_tool("backup", "--db", "t.db", "--to", "copy.db", status=1)
+        self.assertIn(said, done.err)
+        self.assertEqual(list(self.folder.glob("copy.db*")), [])
 
     def test_interrupted_it_writes_nothing(self):
         self.shadow()

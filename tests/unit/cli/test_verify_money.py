@@ -1,4 +1,6 @@
-"""One thing changed in what money rests on, past every trigger: verify finds it and names it."""
+"""One thing changed in what money rests on, past every trigger: verify finds it and names it, and
+backup makes no copy of it.
+"""
 import hashlib
 import json
 import re
@@ -145,9 +147,16 @@ class VerifyMoney(Case):
                 db.execute(sql)
         db.close()
 
+    def refuse_to_copy(self, first):
+        """backup says what verify said first, and leaves nothing behind."""
+        done = self.run_tool("backup", "--db", "t.db", "--to", "copy.db", status=1)
+        self.assertIn(f"The copy does not agree with itself: {first[:200]}", done.err)
+        self.assertEqual(list(self.folder.glob("copy.db*")), [])
+
     def test_each_change_is_found_and_named(self):
         self.fill()
         self.run_tool("verify", "--db", "t.db")
+        self.run_tool("backup", "--db", "t.db", "--to", "kept.db")
         shutil.copy(self.folder / "t.db", self.folder / "good.db")
         for what, (change, named) in CHANGES.items():
             with self.subTest(what):
@@ -157,6 +166,7 @@ class VerifyMoney(Case):
                 self.change(change)
                 done = self.run_tool("verify", "--db", "t.db", status=1)
                 self.assertTrue(re.search(named, done.out), f"{what}: {named}\n{done.out}")
+                self.refuse_to_copy(done.out.splitlines()[0])
 
 
 if __name__ == "__main__":
