@@ -505,6 +505,11 @@ static tb_code prices_known(making *m, int64_t *ret_priced, tb_error *err)
     return code;
 }
 
+void tb_store_let_regions_move(tb_store *store, bool move)
+{
+    store->regions_move = move;
+}
+
 /* What is asked for. usage_us: usage of earlier hours alone. */
 typedef struct asked {
     int64_t account, month;
@@ -521,7 +526,8 @@ static tb_code make_start(making *m, tb_store *store, const asked *q,
 {
     tb_code code = begin(m, store, q->account, q->month, q->watermark, q->zones, err);
     if (!code) code = prices_known(m, &m->priced, err);
-    if (!code) code = tb__places_load(store, m->priced, m->b->known, err);
+    if (!code)
+        code = tb__places_load(store, store->regions_move ? m->b->known : m->priced, m->b->known, err);
     if (code) return code;
     *ret_terms = account_terms_at(m->b, m->to_hour - 1);
     m->until_us = tb__earlier(m->to_us, tb__later(q->now_us, m->from_us));

@@ -61,6 +61,7 @@ struct tb_store {
 
     struct tb__billing *billing; /* billing.h; NULL until something is billed */
     bool billing_stale;          /* this transaction changed usage or the catalogue */
+    bool regions_move;           /* see tb_store_let_regions_move */
     bool late_known;             /* writer: late_end is good */
     int64_t late_end;            /* usage of days from here on is never late */
     int64_t asked_account, asked_month; /* the last month asked about; account 0: none */

@@ -8,6 +8,7 @@
  * file that is gone. */
 #include "store/billing.h"
 #include "store/held.h"
+#include "store/segment.h"
 #include "tollbook/buf.h"
 
 #include <errno.h>
@@ -143,24 +144,29 @@ static tb_code put_default_regions(tb_store *store, tb_error *err)
     return code;
 }
 
-/* Brings the schema from `version` to the newest, each step in its own transaction. */
-static tb_code migrate(tb_store *store, int version, tb_error *err)
+static tb_code run_steps(tb_store *store, int from, tb_error *err)
 {
-    for (; version < tb__schema_version; version++) {
-        char stamp[120];
-        snprintf(stamp, sizeof stamp, "PRAGMA application_id=%d; PRAGMA user_version=%d;",
-                 TB_APPLICATION_ID, version + 1);
-        tb_code code = tb__exec(store->db, store->path, "BEGIN IMMEDIATE", err);
-        if (!code) code = tb__exec(store->db, store->path, tb__migrations[version], err);
+    char stamp[120];
+    tb_code code = TB_OK;
+    for (int version = from; !code && version < tb__schema_version; version++) {
+        code = tb__exec(store->db, store->path, tb__migrations[version], err);
         if (!code && version == 0) code = put_default_regions(store, err);
-        if (!code) code = tb__exec(store->db, store->path, stamp, err);
-        if (!code) code = tb__exec(store->db, store->path, "COMMIT", err);
-        if (code) {
-            sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-            return code;
-        }
     }
-    return TB_OK;
+    if (!code && from == 1) code = tb__rungs_adopt(store, err);
+    snprintf(stamp, sizeof stamp, "PRAGMA application_id=%d; PRAGMA user_version=%d;",
+             TB_APPLICATION_ID, tb__schema_version);
+    return code ? code : tb__exec(store->db, store->path, stamp, err);
+}
+
+/* Brings the schema from `from` to the newest: all steps or none, so that what was cut off is still
+ * the file of the tollbook that wrote it. */
+static tb_code migrate(tb_store *store, int from, tb_error *err)
+{
+    tb_code code = tb__exec(store->db, store->path, "BEGIN IMMEDIATE", err);
+    if (!code) code = run_steps(store, from, err);
+    if (!code) code = tb__exec(store->db, store->path, "COMMIT", err);
+    if (code) sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return code;
 }
 
 static tb_code new_store(const char *path, const tb_store_options *options, tb_store **ret,
@@ -356,8 +362,9 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
         if (options->write) code = migrate(store, (int)version, err);
         else
             code = tb_fail(err, TB_E_READ_ONLY, NULL,
-                           "%s has the older schema %lld; any writing command upgrades it.", path,
-                           (long long)version);
+                           "%s has the older schema %lld. Back it up with the tollbook that wrote "
+                           "it; any writing command of this one upgrades it.",
+                           path, (long long)version);
     }
     if (!code) code = prepare_ends(store, err);
     if (code) tb_store_close(store);

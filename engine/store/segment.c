@@ -233,6 +233,23 @@ tb_code tb_store_add_rungs(tb_store *store, tb_hash128 head, const tb_rung *rung
     return TB_OK;
 }
 
+tb_code tb__rungs_adopt(tb_store *store, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = true;
+    uint64_t sum = 0;
+    tb_code code = tb__sql(store, TB__SQL_RUNGS, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        const void *head = sqlite3_column_blob(s, 0), *hash = sqlite3_column_blob(s, 2);
+        if (!head || !hash) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        else if (sqlite3_column_bytes(s, 0) != 16 || sqlite3_column_bytes(s, 2) != 16)
+            code = tb_fail(err, TB_E_CORRUPT, "rung", "%s: a row of rung is damaged.", store->path);
+        else sum += (uint64_t)tb__seal_rung(head, sqlite3_column_int64(s, 1), hash);
+        if (code) sqlite3_reset(s);
+    }
+    return code ? code : tb__meta_set(store, "rungs_before", (int64_t)sum, err);
+}
+
 static bool add_rung(tb_rung **list, size_t *n, size_t *cap, tb_rung one)
 {
     if (*n == *cap) {

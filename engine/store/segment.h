@@ -31,5 +31,8 @@ tb_log_privacy tb__log_privacy(bool hides, bool drops);
 int64_t tb__seal_segment(const tb__segment_row *row);
 /* head and hash are 16 bytes each. */
 int64_t tb__seal_rung(const void *head, int64_t length, const void *hash);
+/* Segments of the first schema do not say what rungs they wrote: notes the seals of all that are there,
+ * modulo 2^64, as meta.rungs_before. */
+TB_MUST_USE tb_code tb__rungs_adopt(tb_store *store, tb_error *err);
 
 #endif

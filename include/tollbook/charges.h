@@ -71,6 +71,9 @@ typedef struct tb_bill_source {
 TB_MUST_USE tb_code tb_store_bill_input(tb_store *store, int64_t account, int64_t month,
                                         uint64_t watermark, const tb_book *books, size_t n_books,
                                         int64_t now_us, tb_bill_source *ret_source, tb_error *err);
+/* Up to schema 3 a month that was billed again took the regions that held at the asked watermark, not
+ * those it was priced by. While this is on, inputs do so: to rate again what was rated then. */
+void tb_store_let_regions_move(tb_store *store, bool move);
 /* The same with usage of the hours before usage_us's alone: a month as far as it had come, while
  * fees go on to now_us. For forecasts, and for trying them on months that are over. */
 TB_MUST_USE tb_code tb_store_bill_input_until(tb_store *store, int64_t account, int64_t month,

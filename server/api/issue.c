@@ -251,12 +251,13 @@ static bool numbered_before(const char *a, const char *b)
 }
 
 /* What a paper billed for the late month: the lines of its invoice, or corrections of it. */
-static tb_code add_billed(const tb_paper *paper, const tb_late *late, tb_decimal *sum,
-                          tb_error *err)
+static tb_code add_billed(const tb_paper *paper, const tb_late *late, bool own_alone,
+                          tb_decimal *sum, tb_error *err)
 {
     const tb_statement *s = &paper->statement;
     bool own = strcmp(s->number, late->invoice) == 0;
     tb_code code = TB_OK;
+    if (own_alone && !own && strcmp(s->corrects, late->invoice) != 0) return TB_OK;
     for (size_t i = 0; !code && i < s->bill->n_lines; i++) {
         const char *corrects = s->corrections ? s->corrections[i].invoice : "";
         if (*corrects ? strcmp(corrects, late->invoice) == 0 : own)
@@ -265,9 +266,7 @@ static tb_code add_billed(const tb_paper *paper, const tb_late *late, tb_decimal
     return code;
 }
 
-/* What is left of a month: what its invoice and later ones have billed for it, less what credit
- * notes have taken off. Those with a number from `before` on do not count ("": all do). */
-tb_code issue_remaining(tb_store *store, const tb_late *late, const char *before,
+tb_code issue_remaining(tb_store *store, const tb_late *late, const issue_limit *limit,
                         tb_decimal *ret_remaining, tb_error *err)
 {
     tb_invoice *all = NULL;
@@ -278,10 +277,10 @@ tb_code issue_remaining(tb_store *store, const tb_late *late, const char *before
     for (size_t i = 0; i < n; i++) {
         tb_paper paper;
         bool original = strcmp(all[i].number, late->invoice) == 0;
-        bool earlier = !*before || numbered_before(all[i].number, before);
+        bool earlier = !*limit->before || numbered_before(all[i].number, limit->before);
         if (!code && earlier && (original || all[i].state == TB_INVOICE_FINAL)) {
             code = tb_paper_parse(all[i].text, all[i].text_len, NULL, &paper, err);
-            if (!code) code = add_billed(&paper, late, &left, err);
+            if (!code) code = add_billed(&paper, late, limit->own, &left, err);
             if (!code) tb_paper_release(&paper);
         }
         tb_invoice_release(&all[i]);
@@ -327,7 +326,8 @@ static tb_code store_credit(tb_store *store, issue_late *late, uint64_t watermar
     tb_decimal remaining;
     tb_invoice stored = {.since = late->late.since};
     bool known = false;
-    tb_code code = issue_remaining(store, &late->late, "", &remaining, err);
+    const issue_limit all = {.before = ""};
+    tb_code code = issue_remaining(store, &late->late, &all, &remaining, err);
     if (!code) code = issue_credit_note(late, watermark, remaining, &credit, err);
     if (code) return code;
     code = store_statement(store, &credit.statement, now_us, &stored, &known, err);

@@ -18,9 +18,14 @@ TB_MUST_USE tb_code issue_difference(tb_store *store, const tb_late *late, uint6
 /* The statement of d->month and d->late. */
 TB_MUST_USE tb_code issue_state(issue *d, uint64_t watermark, tb_error *err);
 
+/* What counts of what was billed. */
+typedef struct issue_limit {
+    const char *before; /* papers with a number from this one on do not; "": all do */
+    bool own;           /* the month's own invoice and credit notes alone */
+} issue_limit;
 /* What is left of a month: what its invoice and corrections of it have billed, less what credit
- * notes took off; those with a number from `before` on do not count ("": all do). */
-TB_MUST_USE tb_code issue_remaining(tb_store *store, const tb_late *late, const char *before,
+ * notes took off. */
+TB_MUST_USE tb_code issue_remaining(tb_store *store, const tb_late *late, const issue_limit *limit,
                                     tb_decimal *ret_remaining, tb_error *err);
 
 typedef struct issue_credit {

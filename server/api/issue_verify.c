@@ -1,6 +1,11 @@
 /* Every stored invoice rated anew, from the books it names and the usage as it stood at its
  * watermark, and compared byte for byte. Rows, hashes, the chain and the series are the store's own
- * checks. */
+ * checks.
+ *
+ * Corrections were made by other rules once (up to schema 3): a corrected month took the regions that
+ * held at the correction, and a credit note was held to the month's invoice alone. A paper that
+ * corrects something and differs is rated by those rules too; it is as it was made where one of the
+ * two gives its bytes. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,16 +21,22 @@ typedef struct check {
     uint64_t *differences;
     tb_error *err;
     const tb_invoice *invoice;
+    bool early;     /* by the rules up to schema 3 */
+    char what[400]; /* how the invoice differs; "": it does not */
 } check;
 
 static void TB_PRINTF(2, 3) differs(check *c, const char *fmt, ...)
 {
-    char what[400], sentence[460];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
+    vsnprintf(c->what, sizeof c->what, fmt, args);
     va_end(args);
-    snprintf(sentence, sizeof sentence, "Invoice %s: %s", c->invoice->number, what);
+}
+
+static void report(check *c)
+{
+    char sentence[460];
+    snprintf(sentence, sizeof sentence, "Invoice %s: %s", c->invoice->number, c->what);
     ++*c->differences;
     if (c->say) c->say(c->ctx, sentence);
 }
@@ -131,7 +142,8 @@ static tb_code credit_again(check *c, const tb_statement *stored)
     if (!code && d.n_late != 1) differs(c, "it is a credit note without a month that it corrects.");
     if (!code && d.n_late == 1) {
         issue_late *late = &d.late[0];
-        code = issue_remaining(c->store, &late->late, stored->number, &remaining, c->err);
+        const issue_limit limit = {stored->number, c->early};
+        code = issue_remaining(c->store, &late->late, &limit, &remaining, c->err);
         if (!code) code = issue_credit_note(late, stored->watermark, remaining, &credit, c->err);
         if (!code) {
             code = compare_statement(c, &credit.statement, stored);
@@ -160,10 +172,32 @@ static tb_code rate_again(check *c, const tb_paper *paper)
     return TB_OK;
 }
 
+static bool corrects(const tb_statement *s)
+{
+    for (size_t i = 0; s->corrections && i < s->bill->n_lines; i++)
+        if (s->corrections[i].invoice[0]) return true;
+    return false;
+}
+
+static tb_code rate_by_early_rules(check *c, const tb_paper *paper)
+{
+    char today[sizeof c->what];
+    memcpy(today, c->what, sizeof today);
+    c->what[0] = 0;
+    c->early = true;
+    tb_store_let_regions_move(c->store, true);
+    tb_code code = rate_again(c, paper);
+    tb_store_let_regions_move(c->store, false);
+    c->early = false;
+    if (c->what[0]) memcpy(c->what, today, sizeof today);
+    return code;
+}
+
 static tb_code check_one(check *c)
 {
     tb_paper paper;
     tb_error why = {0};
+    c->what[0] = 0;
     tb_code code = tb_paper_parse(c->invoice->text, c->invoice->text_len, NULL, &paper, &why);
     if (code == TB_E_NOMEM) return tb_fail(c->err, code, NULL, NULL);
     if (code) {
@@ -171,6 +205,7 @@ static tb_code check_one(check *c)
         return TB_OK;
     }
     code = rate_again(c, &paper);
+    if (!code && c->what[0] && corrects(&paper.statement)) code = rate_by_early_rules(c, &paper);
     tb_paper_release(&paper);
     return code;
 }
@@ -186,6 +221,7 @@ tb_code issue_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differenc
     for (size_t i = 0; !code && i < n; i++) {
         c.invoice = &all[i];
         code = check_one(&c);
+        if (!code && c.what[0]) report(&c);
     }
     for (size_t i = 0; i < n; i++)
         tb_invoice_release(&all[i]);
