@@ -235,7 +235,7 @@ START_TEST(a_file_of_somebody_elses_is_not_emptied)
     fill(&c);
     snprintf(name, sizeof name, "%s.partial", c.path);
     ck_assert_int_eq(link(c.from.path, name), 0);
-    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, NULL, &err), TB_E_IO);
+    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, NULL, NULL, &err), TB_E_IO);
     ck_assert_ptr_nonnull(strstr(err.message, "in the way"));
     ck_assert_int_eq(stat(c.from.path, &st), 0);
     ck_assert_int_gt(st.st_size, 0);
@@ -260,7 +260,7 @@ START_TEST(a_copy_of_what_is_gone_is_no_backup)
     tb_error err = {0};
     char away[160];
     fill(&c);
-    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, replace_source, &c, &err), TB_E_GONE);
+    ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, replace_source, &c, &err), TB_E_GONE);
     ck_assert_int_ne(access(c.path, F_OK), 0);
     snprintf(away, sizeof away, "%s.away", c.from.path);
     ck_assert_int_eq(rename(away, c.from.path), 0);
