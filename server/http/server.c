@@ -234,7 +234,7 @@ static void on_idle(void *ctx, tb_store *store)
     if (code || !dropped) tb_store_rollback(store);
     else on_committed(s, store, false);
     if (code == TB_E_GONE) server_lost(s, &err);
-    tb_store_scrub(store);
+    else tb_store_scrub(store);
 }
 
 static void on_lost(void *ctx, const tb_error *err)
