@@ -1,14 +1,14 @@
 /* CATALOG.json to a tb_catalog: the document is read whole (document.h), then every object is
  * walked along a table of its keys, each with a setter that judges and takes the value. A zone's
- * settings and hostnames are judged in settings.c, what concerns several objects at the end, in
- * catalog_check.c.
+ * settings and hostnames are judged in settings.c, what is billed by in declared.c, by the functions
+ * that bills read it with, what concerns several objects at the end, in catalog_check.c.
  *
  * Two arenas: one lives in the catalogue, the other holds what only the parse needs. */
 #include "model/catalog_private.h"
 
 #include "model/containers.h"
+#include "model/declared.h"
 #include "model/settings.h"
-#include "tollbook/calendar.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +68,17 @@ static tb_code refuse_type(const parser *p, const tb__node *node, const char *wa
     char message[96];
     snprintf(message, sizeof message, "Must be %s, is %s.", wanted, tb__node_type_name(node->type));
     return refuse(p, node, message);
+}
+
+/* The same at a place within the value at the parser's place. */
+static tb_code refuse_fault(const parser *p, const tb__fault *fault)
+{
+    char path[48], whole[sizeof p->err->field];
+    format_path(p, path);
+    tb__fault_path(path, fault->path, whole, sizeof whole);
+    tb_fail(p->err, TB_E_CATALOG, whole, "Must be %s.", fault->wanted);
+    if (p->err) p->err->byte = (uint64_t)p->doc.nodes[fault->node].at + 1;
+    return TB_E_CATALOG;
 }
 
 static tb_code no_memory(const parser *p)
@@ -152,10 +163,9 @@ static tb_code set_type(parser *p, uint32_t value, void *to)
 static tb_code set_time(parser *p, uint32_t value, void *to)
 {
     const tb__node *node = node_at(p, value);
+    tb__fault fault;
     if (node->type != TB__STRING) return refuse_type(p, node, "a string");
-    if (tb_rfc3339_parse(node->text, node->len, to, NULL) != TB_OK)
-        return refuse(p, node, "Must be an RFC 3339 time such as 2026-01-05T00:00:00Z.");
-    return TB_OK;
+    return tb__declared_time(&p->doc, value, to, &fault) ? TB_OK : refuse_fault(p, &fault);
 }
 
 static tb_code set_time_or_null(parser *p, uint32_t value, void *to)
@@ -175,16 +185,11 @@ static tb_code set_bool(parser *p, uint32_t value, void *to)
 /* The place of a failure within a value: its name is added to the path. */
 static tb_code refuse_within(const parser *p, tb_code code)
 {
-    char path[48];
+    char path[48], inner[sizeof p->err->field];
     if (code != TB_E_CATALOG || !p->err) return code;
     format_path(p, path);
-    size_t n = strlen(path), name = strlen(p->err->field), max = sizeof p->err->field - 1;
-    if (name == 0) return code;
-    if (n + 1 + name > max) name = max - n - 1;
-    memmove(p->err->field + n + 1, p->err->field, name);
-    memcpy(p->err->field, path, n);
-    p->err->field[n] = '.';
-    p->err->field[n + 1 + name] = 0;
+    memcpy(inner, p->err->field, sizeof inner);
+    tb__fault_path(path, inner, p->err->field, sizeof p->err->field);
     return code;
 }
 
@@ -196,6 +201,15 @@ static tb_code judge_form(const parser *p, uint32_t value, const tb_buf *form, t
     return refuse_within(p, code);
 }
 
+static tb_code judge_billed(const parser *p, uint32_t value)
+{
+    tb__declared_zone zone;
+    tb__fault fault;
+    bool ok = tb__declared_settings(&p->doc, value, &zone, &fault) &&
+              tb__declared_prices_safe(&p->doc, value, &zone, &fault);
+    return ok ? TB_OK : refuse_fault(p, &fault);
+}
+
 static tb_code set_settings(parser *p, uint32_t value, void *to)
 {
     tb_buf out;
@@ -203,6 +217,7 @@ static tb_code set_settings(parser *p, uint32_t value, void *to)
         return refuse_type(p, node_at(p, value), "an object");
     tb_buf_init(&out, TB__SETTINGS_ROOM, p->doc.alloc);
     tb_code code = judge_form(p, value, &out, tb__settings_write(&p->doc, value, &out, p->err));
+    if (!code) code = judge_billed(p, value);
     if (!code) {
         const char *text = keep_text(p, out.data, out.len);
         *(const char **)to = text;
@@ -224,30 +239,27 @@ static tb_code check_bool(parser *p, uint32_t value, void *to)
 static tb_code check_currency(parser *p, uint32_t value, void *to)
 {
     (void)to;
-    const tb__node *node = node_at(p, value);
-    if (node->type != TB__STRING) return refuse_type(p, node, "a string");
-    bool ok = node->len == 3;
-    for (uint32_t i = 0; ok && i < 3; i++)
-        ok = node->text[i] >= 'A' && node->text[i] <= 'Z';
-    return ok ? TB_OK : refuse(p, node, "Must be three capital letters such as EUR.");
+    char ignored[4];
+    tb__fault fault;
+    return tb__declared_currency(&p->doc, value, ignored, &fault) ? TB_OK : refuse_fault(p, &fault);
 }
 
-static tb_code check_object(parser *p, uint32_t value, void *to)
+static tb_code check_discounts(parser *p, uint32_t value, void *to)
 {
     (void)to;
-    if (node_at(p, value)->type == TB__OBJECT) return TB_OK;
-    return refuse_type(p, node_at(p, value), "an object");
+    int ignored[TB__DISCOUNT_COUNT];
+    tb__fault fault;
+    return tb__declared_discounts(&p->doc, value, ignored, &fault) ? TB_OK
+                                                                   : refuse_fault(p, &fault);
 }
 
-/* Rates: one number, or a list or an object of them; billing reads them. */
-static tb_code check_rates(parser *p, uint32_t value, void *to)
+static tb_code check_tax(parser *p, uint32_t value, void *to)
 {
     (void)to;
-    const tb__node *node = node_at(p, value);
-    if (node->type == TB__OBJECT || node->type == TB__ARRAY || node->type == TB__NUMBER ||
-        node->type == TB__STRING)
-        return TB_OK;
-    return refuse_type(p, node, "a number, a string, an array or an object");
+    tb__tax ignored[TB__TAXES_MAX];
+    tb__fault fault;
+    size_t n;
+    return tb__declared_tax(&p->doc, value, ignored, &n, &fault) ? TB_OK : refuse_fault(p, &fault);
 }
 
 static tb_code check_hostnames(parser *p, uint32_t value, void *to)
@@ -395,7 +407,8 @@ static tb_code set_price(parser *p, uint32_t value, void *to)
     const tb__node *node = node_at(p, value);
     if (node->type != TB__NUMBER && node->type != TB__STRING)
         return refuse_type(p, node, "a number or a string");
-    if (node->len > 15 || !is_decimal(node->text, node->len))
+    bool leads = node->len > 1 && node->text[0] == '0' && node->text[1] != '.';
+    if (node->len > 15 || leads || !is_decimal(node->text, node->len))
         return refuse(p, node, "Must be a decimal of at most 15 characters such as 0.045.");
     memcpy(to, node->text, node->len);
     ((char *)to)[node->len] = 0;
@@ -459,8 +472,8 @@ static const key_rule account_rules[] = {
     {"id", true, set_id, offsetof(tb_catalog_account, id)},
     {"name", true, set_name, offsetof(tb_catalog_account, name)},
     {"currency", false, check_currency, 0},
-    {"tax", false, check_rates, 0},
-    {"discounts", false, check_object, 0},
+    {"tax", false, check_tax, 0},
+    {"discounts", false, check_discounts, 0},
     {"prepaid", false, check_bool, 0},
 };
 
@@ -647,6 +660,36 @@ static tb_code read_document(parser *p)
     if (!p->out->accounts) return refuse(p, node_at(p, 0), "This key is missing.");
     p->key = NULL;
     return TB_OK;
+}
+
+/* --- one object --- */
+
+static tb_code judge_root(parser *p, const listing *list)
+{
+    if (node_at(p, 0)->type != TB__OBJECT) return refuse_type(p, node_at(p, 0), "an object");
+    char *thing = tb__arena_take(p->kept, list->size);
+    if (!thing) return no_memory(p);
+    memcpy(thing, list->blank, list->size);
+    return read_members(p, list, 0, thing);
+}
+
+tb_code tb__catalog_judge(const char *list, const char *text, size_t len, tb_error *err)
+{
+    tb__arena kept;
+    parser p = {.kept = &kept, .err = err, .element = NO_ELEMENT};
+    size_t at = 0;
+    while (at < sizeof lists / sizeof *lists - 1 && strcmp(lists[at].name, list) != 0)
+        at++;
+    tb__arena_init(&kept, NULL);
+    tb__arena_init(&p.scratch, NULL);
+    tb_code code = tb__document_parse(text, len, TB_E_CORRUPT, &p.scratch, NULL, &p.doc, err);
+    if (!code) {
+        code = judge_root(&p, &lists[at]);
+        tb__document_release(&p.doc);
+    }
+    tb__arena_release(&p.scratch);
+    tb__arena_release(&kept);
+    return code;
 }
 
 /* --- the whole --- */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/jsontext.h"
+#include "model/declared.h"
 
 typedef struct writer {
     const tb__document *doc;
@@ -26,6 +27,26 @@ static tb_code refuse(const writer *w, const tb_field *field, uint32_t at, const
     tb_fail(w->err, TB_E_CATALOG, field->name, "%s must be %s.", field->name, wanted);
     if (w->err) w->err->byte = (uint64_t)node_at(w, at)->at + 1;
     return TB_E_CATALOG;
+}
+
+/* A failure within element `index` of the list that has this name. */
+static tb_code refuse_within(const writer *w, const char *name, size_t index, tb_code code)
+{
+    char place[64], inner[sizeof w->err->field];
+    if (code != TB_E_CATALOG || !w->err) return code;
+    snprintf(place, sizeof place, "%s[%zu]", name, index);
+    memcpy(inner, w->err->field, sizeof inner);
+    tb__fault_path(place, inner, w->err->field, sizeof w->err->field);
+    return code;
+}
+
+/* The element itself is of the wrong type. */
+static tb_code refuse_element(const writer *w, const tb_field *field, uint32_t at, size_t index,
+                              const char *wanted)
+{
+    refuse(w, field, at, wanted);
+    if (w->err) w->err->field[0] = 0;
+    return refuse_within(w, field->name, index, TB_E_CATALOG);
 }
 
 /* TB_E_TOO_LARGE: there is no room for it, whatever memory there is. */
@@ -119,8 +140,10 @@ static tb_code write_strings(const writer *w, const tb_field *field, uint32_t at
     const tb__node *list = node_at(w, at);
     if (list->type != TB__ARRAY) return refuse(w, field, at, "a list of strings");
     tb_buf_str(w->out, "[");
-    for (uint32_t i = at + 1; i != list->next; i = node_at(w, i)->next) {
-        if (node_at(w, i)->type != TB__STRING) return refuse(w, field, i, "a list of strings");
+    size_t index = 0;
+    for (uint32_t i = at + 1; i != list->next; i = node_at(w, i)->next, index++) {
+        if (node_at(w, i)->type != TB__STRING)
+            return refuse_element(w, field, i, index, "a list of strings");
         if (i != at + 1) tb_buf_str(w->out, ",");
         tb_code code = put_quoted(w, node_at(w, i)->text, node_at(w, i)->len);
         if (code) return code;
@@ -205,7 +228,9 @@ static tb_code check_names(const writer *w, const tb_field *field, uint32_t obje
         char wanted[120], shown[NAME_SHOWN];
         snprintf(wanted, sizeof wanted, "made of the fields of %s; \"%s\" is none",
                  tb_model_name((tb_model)field->lo), shown_name(node_at(w, key), shown));
-        return refuse(w, field, key, wanted);
+        refuse(w, field, key, wanted);
+        if (w->err) snprintf(w->err->field, sizeof w->err->field, "%s", shown);
+        return TB_E_CATALOG;
     }
     return TB_OK;
 }
@@ -216,7 +241,6 @@ static tb_code write_model(const writer *w, const tb_field *field, uint32_t obje
 {
     size_t n;
     const tb_field *fields = tb_model_fields((tb_model)field->lo, &n);
-    if (node_at(w, object)->type != TB__OBJECT) return refuse(w, field, object, "a list of objects");
     tb_code code = check_names(w, field, object);
     for (size_t i = 0; !code && i < n; i++) {
         uint32_t value = member(w, object, fields[i].name);
@@ -236,9 +260,12 @@ static tb_code write_models(const writer *w, const tb_field *field, uint32_t at)
     tb_code code = TB_OK;
     if (list->type != TB__ARRAY) return refuse(w, field, at, "a list of objects");
     tb_buf_str(w->out, "[");
-    for (uint32_t i = at + 1; !code && i != list->next; i = node_at(w, i)->next) {
+    size_t index = 0;
+    for (uint32_t i = at + 1; !code && i != list->next; i = node_at(w, i)->next, index++) {
+        if (node_at(w, i)->type != TB__OBJECT)
+            return refuse_element(w, field, i, index, "a list of objects");
         if (i != at + 1) tb_buf_str(w->out, ",");
-        code = write_model(w, field, i);
+        code = refuse_within(w, field->name, index, write_model(w, field, i));
     }
     tb_buf_str(w->out, "]");
     return code;
@@ -447,8 +474,9 @@ tb_code tb__hostnames_write(const tb__hostnames *with, const tb__document *doc, 
         known = is_named(&w, i, with);
     tb_buf_str(out, "[");
     tb_code code = known ? TB_OK : write_hostname(&w, with, 0, nth++);
+    size_t index = 0;
     for (uint32_t i = node + 1; doc && !code && i != end; i = node_at(&w, i)->next)
-        code = write_hostname(&w, with, i, nth++);
+        code = refuse_within(&w, "", index++, write_hostname(&w, with, i, nth++));
     tb_buf_str(out, "]");
     return code ? code : tb_buf_check(out, err);
 }

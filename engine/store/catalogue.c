@@ -7,6 +7,7 @@
 #include "store/containers.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,16 +16,16 @@
 
 /* One kind of thing: how it is read, stored and deleted. */
 typedef struct kind {
-    const char *name;
+    const char *name, *list; /* in the store, in a catalogue */
     tb__statement get, live, delete;
 } kind;
 
-static const kind accounts = {"account", TB__SQL_ACCOUNT_GET, TB__SQL_LIVE_ACCOUNTS,
+static const kind accounts = {"account", "accounts", TB__SQL_ACCOUNT_GET, TB__SQL_LIVE_ACCOUNTS,
                               TB__SQL_ACCOUNT_DELETE};
-static const kind zones = {"zone", TB__SQL_ZONE_GET, TB__SQL_LIVE_ZONES, TB__SQL_ZONE_DELETE};
-static const kind balancers = {"balancer", TB__SQL_BALANCER_GET, TB__SQL_LIVE_BALANCERS,
+static const kind zones = {"zone", "zones", TB__SQL_ZONE_GET, TB__SQL_LIVE_ZONES, TB__SQL_ZONE_DELETE};
+static const kind balancers = {"balancer", "load_balancers", TB__SQL_BALANCER_GET, TB__SQL_LIVE_BALANCERS,
                                TB__SQL_BALANCER_DELETE};
-static const kind shields = {"shield_zone", TB__SQL_SHIELD_ZONE_GET, TB__SQL_LIVE_SHIELD_ZONES,
+static const kind shields = {"shield_zone", "shield_zones", TB__SQL_SHIELD_ZONE_GET, TB__SQL_LIVE_SHIELD_ZONES,
                              TB__SQL_SHIELD_ZONE_DELETE};
 
 typedef struct applying {
@@ -107,9 +108,13 @@ static tb_code put_account(applying *a, const tb_catalog_account *account, tb_er
     return tb__run(a->store, s, err);
 }
 
-static tb_code refuse_move(const kind *k, int64_t id, int64_t from, int64_t to, tb_error *err)
+/* index: of the catalogue's list. */
+static tb_code refuse_move(const kind *k, size_t index, int64_t id, int64_t from, int64_t to,
+                           tb_error *err)
 {
-    return tb_fail(err, TB_E_CATALOG, k->name,
+    char path[48];
+    snprintf(path, sizeof path, "%s[%zu].account", k->list, index);
+    return tb_fail(err, TB_E_CATALOG, path,
                    "%s %" PRId64 " belongs to account %" PRId64 " and cannot move to account %" PRId64
                    "; give the new one another id.",
                    k->name, id, from, to);
@@ -141,13 +146,13 @@ static tb_code store_zone(applying *a, const tb_catalog_zone *zone, tb_error *er
     return tb__run(a->store, s, err);
 }
 
-static tb_code put_zone(applying *a, const tb_catalog_zone *zone, tb_error *err)
+static tb_code put_zone(applying *a, const tb_catalog_zone *zone, size_t index, tb_error *err)
 {
     standing before;
     tb_code code = stand(a, &zones, zone->id, zone->document, &before, err);
     if (code || stands_as_said(&before)) return code;
     if (before.known && before.account != zone->account)
-        return refuse_move(&zones, zone->id, before.account, zone->account, err);
+        return refuse_move(&zones, index, zone->id, before.account, zone->account, err);
     code = declare(a, &zones, zone->id, zone->document, &before, err);
     if (!code) code = store_zone(a, zone, err);
     if (code || before.known) return code;
@@ -240,13 +245,15 @@ static tb_code store_balancer(applying *a, const tb_catalog_balancer *balancer, 
     return tb__run(a->store, s, err);
 }
 
-static tb_code put_balancer(applying *a, const tb_catalog_balancer *balancer, tb_error *err)
+static tb_code put_balancer(applying *a, const tb_catalog_balancer *balancer, size_t index,
+                            tb_error *err)
 {
     standing before;
     tb_code code = stand(a, &balancers, balancer->id, balancer->document, &before, err);
     if (code || stands_as_said(&before)) return code;
     if (before.known && before.account != balancer->account)
-        return refuse_move(&balancers, balancer->id, before.account, balancer->account, err);
+        return refuse_move(&balancers, index, balancer->id, before.account, balancer->account,
+                           err);
     code = declare(a, &balancers, balancer->id, balancer->document, &before, err);
     if (!code) code = store_balancer(a, balancer, err);
     if (!code) code = put_attachments(a, balancer, !before.known, err);
@@ -258,14 +265,15 @@ static tb_code put_balancer(applying *a, const tb_catalog_balancer *balancer, tb
 
 /* --- shield zones: their events are theirs by id, so nothing has to be adopted --- */
 
-static tb_code put_shield(applying *a, const tb_catalog_shield *shield, tb_error *err)
+static tb_code put_shield(applying *a, const tb_catalog_shield *shield, size_t index,
+                          tb_error *err)
 {
     standing before;
     sqlite3_stmt *s;
     tb_code code = stand(a, &shields, shield->id, shield->document, &before, err);
     if (code || stands_as_said(&before)) return code;
     if (before.known && before.account != shield->account)
-        return refuse_move(&shields, shield->id, before.account, shield->account, err);
+        return refuse_move(&shields, index, shield->id, before.account, shield->account, err);
     code = declare(a, &shields, shield->id, shield->document, &before, err);
     if (!code) code = tb__sql(a->store, TB__SQL_SHIELD_ZONE_PUT, &s, err);
     if (code) return code;
@@ -317,11 +325,11 @@ static tb_code put_all(applying *a, const tb_catalog *c, tb_error *err)
     for (size_t i = 0; !code && i < c->n_accounts; i++)
         code = put_account(a, &c->accounts[i], err);
     for (size_t i = 0; !code && i < c->n_zones; i++)
-        code = put_zone(a, &c->zones[i], err);
+        code = put_zone(a, &c->zones[i], i, err);
     for (size_t i = 0; !code && i < c->n_balancers; i++)
-        code = put_balancer(a, &c->balancers[i], err);
+        code = put_balancer(a, &c->balancers[i], i, err);
     for (size_t i = 0; !code && i < c->n_shields; i++)
-        code = put_shield(a, &c->shields[i], err);
+        code = put_shield(a, &c->shields[i], i, err);
     return code;
 }
 

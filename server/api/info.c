@@ -25,9 +25,13 @@ static void put_degrees(tb_buf *out, const char *name, double value)
 
 static void put_region(tb_buf *out, const tb_region *region)
 {
+    /* A file of an older tollbook may hold "007.5", which is no number of JSON's. */
+    const char *price = region->price[0] ? region->price : "0";
+    while (price[0] == '0' && price[1] >= '0' && price[1] <= '9')
+        price++;
     tb_buf_fmt(out, "{\"Id\":%" PRId64, region->id);
     put_text(out, "Name", region->name, sizeof region->name);
-    tb_buf_fmt(out, ",\"PricePerGigabyte\":%.16s", region->price[0] ? region->price : "0");
+    tb_buf_fmt(out, ",\"PricePerGigabyte\":%.16s", price);
     put_text(out, "RegionCode", region->code, sizeof region->code);
     put_text(out, "ContinentCode", region->continent, sizeof region->continent);
     put_text(out, "CountryCode", region->country, sizeof region->country);

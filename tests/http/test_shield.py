@@ -217,7 +217,7 @@ class Arrival(Shield):
         wrong = {**CATALOG, "shield_zones": [{"id": 77, "account": 2}]}
         answer = self.server.ask("POST", "/catalog", "operator", json.dumps(wrong).encode(),
                                  Content_Type="application/json")
-        self.refused(answer, 400, "catalog.invalid", "shield_zone")
+        self.refused(answer, 400, "catalog.invalid", "shield_zones[0].account")
 
 
 class Export(Shield):

@@ -160,7 +160,8 @@ START_TEST(paths_are_printable_and_short)
     refused(ZONE("\"settings\":{\"\\u001b[2J\\u007f345678901234567890123456789012345\u00e9\":1}"),
             "zones[0].settings.?[2J?345678901234567890123456789012345",
             "Unknown field: a pull zone has no \"?[2J?345678901234567890123456789012345\".");
-    refused(ZONE("\"settings\":{\"EdgeRules\":[{\"\\u001b]0;\":1}]}"), "zones[0].settings.EdgeRules",
+    refused(ZONE("\"settings\":{\"EdgeRules\":[{\"\\u001b]0;\":1}]}"),
+            "zones[0].settings.EdgeRules[0].?]0;",
             "EdgeRules must be made of the fields of EdgeRuleV2Model; \"?]0;\" is none.");
     refused("{\"0123456789012345678901234567890123456789012345678901234567890\":1}",
             "01234567890123456789012345678901234567890123456", "Unknown key.");
@@ -191,9 +192,9 @@ START_TEST(wrong_types_are_refused)
     refused("{\"accounts\":[{\"id\":1,\"name\":\"a\",\"prepaid\":1}]}", "accounts[0].prepaid",
             "Must be true or false, is a number.");
     refused("{\"accounts\":[{\"id\":1,\"name\":\"a\",\"tax\":true}]}", "accounts[0].tax",
-            "Must be a number, a string, an array or an object, is true.");
+            "Must be a percent from 0 to 100, a list of rates, or an object of names and percents.");
     refused("{\"accounts\":[{\"id\":1,\"name\":\"a\",\"discounts\":[]}]}", "accounts[0].discounts",
-            "Must be an object, is an array.");
+            "Must be an object of discounts.");
     refused(ZONE("\"settings\":[]"), "zones[0].settings", "Must be an object, is an array.");
     refused(ZONE("\"created\":5"), "zones[0].created", "Must be a string, is a number.");
     refused(ZONE("\"created\":null"), "zones[0].created", "Must be a string, is null.");
@@ -238,6 +239,91 @@ START_TEST(names_have_1_to_255_bytes)
     }
     refused("{\"accounts\":[{\"id\":1,\"name\":\"\"}]}", "accounts[0].name",
             "Must have 1 to 255 bytes.");
+}
+END_TEST
+
+#define WHOLE                                                                                      \
+    "Must be a percent from 0 to 100, a list of rates, or an object of names and percents."
+#define PERCENT "Must be a percent from 0 to 100 with at most 15 digits after the point."
+#define LONG_40 "1234567890123456789012345678901234567890"
+
+/* Whatever bills would refuse is refused here, with where it stands. */
+START_TEST(tax_and_discounts_are_judged_as_bills_read_them)
+{
+    static const struct {
+        const char *member, *path, *message;
+    } bad[] = {
+        {"\"tax\":\"abc\"", "tax", WHOLE},
+        {"\"tax\":-5", "tax", WHOLE},
+        {"\"tax\":null", "tax", WHOLE},
+        {"\"tax\":1e400", "tax", WHOLE},
+        {"\"tax\":{\"VAT\":101}", "tax.VAT", PERCENT},
+        {"\"tax\":{\"VAT\":{\"a\":1}}", "tax.VAT", PERCENT},
+        {"\"tax\":{\"VAT\":0.0000000000000001}", "tax.VAT", PERCENT},
+        {"\"tax\":{\"V\\u0007\":[]}", "tax.V?", PERCENT},
+        {"\"tax\":{\"\":1}", "tax", "Must be named with 1 to 39 bytes."},
+        {"\"tax\":{\"" LONG_40 "\":1}", "tax." LONG_40, "Must be named with 1 to 39 bytes."},
+        {"\"tax\":[19,\"x\"]", "tax[1]", PERCENT},
+        {"\"tax\":[[19]]", "tax[0]", PERCENT},
+        {"\"tax\":[{\"name\":\"VAT\"}]", "tax[0]", "Must be an object with name and percent."},
+        {"\"tax\":[{\"name\":\"VAT\",\"percent\":101}]", "tax[0].percent", PERCENT},
+        {"\"tax\":[1,{\"name\":\"VAT\",\"rate\":-1}]", "tax[1].rate", PERCENT},
+        {"\"tax\":{\"name\":7,\"percent\":1}", "tax.name", "Must be a string of 1 to 39 bytes."},
+        {"\"tax\":[1,2,3,4,5,6,7,8,9]", "tax[8]",
+         "Must be among the first 8 rates: an account has no more."},
+        {"\"tax\":{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1}", "tax.i",
+         "Must be among the first 8 rates: an account has no more."},
+        {"\"discounts\":{\"EUDiscount\":10}", "discounts.EUDiscount",
+         "Must be one of EUUSDiscount, SouthAmericaDiscount, AfricaDiscount and"
+         " AsiaOceaniaDiscount."},
+        {"\"discounts\":{\"AfricaDiscount\":1000}", "discounts.AfricaDiscount",
+         "Must be a whole number from 0 to 100."},
+        {"\"discounts\":{\"EUUSDiscount\":2.5}", "discounts.EUUSDiscount",
+         "Must be a whole number from 0 to 100."},
+        {"\"discounts\":{\"EUUSDiscount\":[]}", "discounts.EUUSDiscount",
+         "Must be a whole number from 0 to 100."},
+    };
+    static const char *const good[] = {
+        "\"tax\":19", "\"tax\":\"19.5\"", "\"tax\":0", "\"tax\":[]", "\"tax\":{}", "\"tax\":1e1",
+        "\"tax\":[1,\"2\",{\"percent\":3}]", "\"tax\":{\"name\":\"x\",\"percent\":3}",
+        "\"tax\":{\"VAT\":19,\"Levy\":\"1.5\"}", "\"discounts\":{}",
+        "\"discounts\":{\"EUUSDiscount\":100,\"AfricaDiscount\":null}",
+    };
+    char text[400], path[80];
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(text, sizeof text, "{\"accounts\":[{\"id\":1,\"name\":\"a\",%s}]}", bad[i].member);
+        snprintf(path, sizeof path, "accounts[0].%s", bad[i].path);
+        refused(text, path, bad[i].message);
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        snprintf(text, sizeof text, "{\"accounts\":[{\"id\":1,\"name\":\"a\",%s}]}", good[i]);
+        tb_catalog c = take(text);
+        tb_catalog_release(&c);
+    }
+}
+END_TEST
+
+START_TEST(places_within_settings_and_hostnames_are_whole_paths)
+{
+    refused(ZONE("\"settings\":{\"EUUSDiscount\":101}"), "zones[0].settings.EUUSDiscount",
+            "EUUSDiscount must be a whole number from 0 to 100.");
+    refused(ZONE("\"settings\":{\"BlockedIps\":[\"a\",1]}"), "zones[0].settings.BlockedIps[1]",
+            "BlockedIps must be a list of strings.");
+    refused(ZONE("\"settings\":{\"EdgeRules\":[{},7]}"), "zones[0].settings.EdgeRules[1]",
+            "EdgeRules must be a list of objects.");
+    refused(ZONE("\"settings\":{\"EdgeRules\":[{},{\"Triggers\":[{\"PatternMatches\":[\"a\",2]}]}]}"),
+            "zones[0].settings.EdgeRules[1].Triggers[0].PatternMatches[1]",
+            "PatternMatches must be a list of strings.");
+    refused(ZONE("\"hostnames\":[\"a\",{\"ForceSSL\":1}]"), "zones[0].hostnames[1].ForceSSL",
+            "ForceSSL must be true or false.");
+    refused(ZONE("\"settings\":{\"PriceOverride\":1e21}"), "zones[0].settings.PriceOverride",
+            "Must be smaller: 10^18 units at this price pass 2^127-1.");
+    refused(ZONE("\"settings\":{\"OptimizerPricing\":170141183460469231732}"),
+            "zones[0].settings.OptimizerPricing",
+            "Must be smaller: 10^18 units at this price pass 2^127-1.");
+    tb_catalog c = take(ZONE("\"id\":1,\"account\":1,\"name\":\"z\",\"settings\":{\"PriceOverride\":"
+                             "170141183460469231731}"));
+    tb_catalog_release(&c);
 }
 END_TEST
 
@@ -391,6 +477,7 @@ START_TEST(region_fields_have_their_form)
         {"\"continent\":\"XX\"", "continent", "Must be EU, NA, AS, OC, SA or AF."},
         {"\"country\":\"de\"", "country", "Must be two capital letters."},
         {"\"price\":-1", "price", "Must be a decimal of at most 15 characters such as 0.045."},
+        {"\"price\":\"00.5\"", "price", "Must be a decimal of at most 15 characters such as 0.045."},
         {"\"price\":1e2", "price", "Must be a decimal of at most 15 characters such as 0.045."},
         {"\"price\":\"1.\"", "price", "Must be a decimal of at most 15 characters such as 0.045."},
         {"\"price\":\"\"", "price", "Must be a decimal of at most 15 characters such as 0.045."},
@@ -499,8 +586,7 @@ START_TEST(every_setting_meets_every_kind_of_value)
                 continue;
             }
             ck_assert_int_eq(err.code, TB_E_CATALOG);
-            ck_assert_msg(strncmp(err.field, path, strlen(err.field)) == 0, "%s: %s", err.field,
-                          text);
+            ck_assert_msg(strncmp(err.field, path, strlen(path)) == 0, "%s: %s", err.field, text);
             ck_assert_uint_gt(err.byte, 0);
         }
 }
@@ -615,6 +701,8 @@ static void add_refusals(TCase *t)
     tcase_add_test(t, wrong_types_are_refused);
     tcase_add_test(t, ids_are_1_to_2_to_the_63_minus_1);
     tcase_add_test(t, names_have_1_to_255_bytes);
+    tcase_add_test(t, tax_and_discounts_are_judged_as_bills_read_them);
+    tcase_add_test(t, places_within_settings_and_hostnames_are_whole_paths);
     tcase_add_test(t, hostnames_are_strings_or_objects);
     tcase_add_test(t, currencies_types_and_times_have_their_form);
     tcase_add_test(t, duplicate_ids_are_refused_at_the_later_one);

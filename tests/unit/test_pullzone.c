@@ -267,9 +267,9 @@ START_TEST(settings_that_are_none_are_refused_by_path)
     refused(CATALOG("\"EnableLogging\":null"), "zones[0].settings.EnableLogging", "be null");
     refused(CATALOG("\"LogFormat\":2"), "zones[0].settings.LogFormat", "Plain,JSON");
     refused(CATALOG("\"PriceOverride\":-1"), "zones[0].settings.PriceOverride", "0 or more");
-    refused(CATALOG("\"EdgeRules\":[{\"ActionType\":35}]"), "zones[0].settings.ActionType",
+    refused(CATALOG("\"EdgeRules\":[{\"ActionType\":35}]"), "zones[0].settings.EdgeRules[0].ActionType",
             "EdgeRuleActionType");
-    refused(CATALOG("\"EdgeRules\":[{\"Colour\":1}]"), "zones[0].settings.EdgeRules",
+    refused(CATALOG("\"EdgeRules\":[{\"Colour\":1}]"), "zones[0].settings.EdgeRules[0].Colour",
             "\"Colour\" is none");
 }
 END_TEST

@@ -87,6 +87,22 @@ START_TEST(what_is_declared_first_holds_since_ever_and_changes_from_their_moment
 }
 END_TEST
 
+/* A zone may stand under a balancer that has ended and under the one that it went to. */
+START_TEST(what_the_door_takes_verifies)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f,
+                  "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":[{\"id\":5,\"account\":1,"
+                  "\"name\":\"z\"}],\"load_balancers\":[{\"id\":1,\"account\":1,\"zones\":[5],"
+                  "\"created\":\"2026-01-01T00:00:00Z\",\"deleted\":\"2026-02-01T00:00:00Z\"},{\"id\":2,"
+                  "\"account\":1,\"zones\":[5],\"created\":\"2026-02-01T00:00:00Z\"}]}",
+                  NOW_US, NULL);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(a_zone_cannot_move_to_another_account)
 {
     fixture f;
@@ -101,6 +117,7 @@ START_TEST(a_zone_cannot_move_to_another_account)
     ok(tb_store_begin(f.store, &err));
     ck_assert_int_eq(tb_store_apply_catalog(f.store, &c, NOW_US, &applied, &err), TB_E_CATALOG);
     ck_assert_ptr_nonnull(strstr(err.message, "101"));
+    ck_assert_str_eq(err.field, "zones[0].account");
     tb_store_rollback(f.store);
     ck_assert_int_eq(count(&f, "SELECT count(*) FROM account"), 1);
     tb_catalog_release(&c);
@@ -273,6 +290,7 @@ int main(void)
     tcase_add_test(tests, what_a_catalogue_no_longer_names_is_marked_deleted_and_keeps_its_usage);
     tcase_add_test(tests, what_is_declared_first_holds_since_ever_and_changes_from_their_moment);
     tcase_add_test(tests, a_zone_cannot_move_to_another_account);
+    tcase_add_test(tests, what_the_door_takes_verifies);
     tcase_add_test(tests, a_list_of_regions_replaces_the_built_in_one_and_its_absence_brings_it_back);
     tcase_add_test(tests, a_zone_never_has_two_balancers_at_once);
     tcase_add_test(tests, another_accounts_zone_is_like_one_that_does_not_exist);

@@ -1,0 +1,76 @@
+/* What the catalogue's objects say that is billed by: rates, discounts, prices, times. One reading:
+ * the door refuses what does not read (catalog.c), and whoever bills meets the same rule in a file
+ * that an older tollbook filled (store/declared.c), so that no rule has a second copy.
+ *
+ * A reading is false where the value breaks a rule: *fault says where, within the value, and what it
+ * must be. No number becomes a double. */
+#ifndef TOLLBOOK_MODEL_DECLARED_H
+#define TOLLBOOK_MODEL_DECLARED_H
+
+#include "model/document.h"
+
+typedef struct tb__fault {
+    char path[48];      /* within the value: "VAT", "[2].percent", "" for the value itself */
+    const char *wanted; /* "true or false" */
+    uint32_t node;
+} tb__fault;
+
+/* path put behind `before`, as a JSON path: "tax" and "VAT" are "tax.VAT". room: of out; what is
+ * longer is cut between characters. */
+void tb__fault_path(const char *before, const char *path, char *out, size_t room);
+
+/* Which regions one covers, billing knows. */
+#define TB__DISCOUNTS(X)                                                                           \
+    X(EUUS, "EUUSDiscount")                                                                        \
+    X(SOUTH_AMERICA, "SouthAmericaDiscount")                                                       \
+    X(AFRICA, "AfricaDiscount")                                                                    \
+    X(ASIA_OCEANIA, "AsiaOceaniaDiscount")
+typedef enum tb__discount {
+#define TB_X(e, name) TB__DISCOUNT_##e,
+    TB__DISCOUNTS(TB_X)
+#undef TB_X
+        TB__DISCOUNT_COUNT
+} tb__discount;
+
+/* An account's `discounts`: an object of those above alone, each a whole percent or null; 0 where it
+ * is absent. A misspelt one would be a wrong invoice. */
+bool tb__declared_discounts(const tb__document *doc, uint32_t value, int ret[TB__DISCOUNT_COUNT],
+                            tb__fault *fault);
+
+bool tb__declared_currency(const tb__document *doc, uint32_t value, char ret[4], tb__fault *fault);
+
+#define TB__TAXES_MAX    8
+#define TB__TAX_NAME_MAX 39 /* bytes */
+typedef struct tb__tax {
+    const char *name; /* not terminated; the document's, or standing text */
+    uint32_t len;
+    tb_decimal percent;
+} tb__tax;
+
+/* An account's `tax`: a percent; {"name","percent"}, where `rate` is another word for percent; a list
+ * of these; or an object of names and percents. */
+bool tb__declared_tax(const tb__document *doc, uint32_t value, tb__tax ret[TB__TAXES_MAX],
+                      size_t *ret_n, tb__fault *fault);
+
+/* What of a zone's `settings` is billed by. */
+typedef struct tb__declared_zone {
+    bool enabled, optimizer;
+    bool own_optimizer; /* optimizer_price is set */
+    int discount[TB__DISCOUNT_COUNT];
+    tb_decimal override_price; /* per byte; zero: none */
+    tb_decimal optimizer_price;
+} tb__declared_zone;
+bool tb__declared_settings(const tb__document *doc, uint32_t value, tb__declared_zone *ret,
+                           tb__fault *fault);
+/* Whether 10^18 units at its prices fit a decimal, as a price book's must: what the door asks on top,
+ * for a bill at a larger price can only overflow. */
+bool tb__declared_prices_safe(const tb__document *doc, uint32_t value, const tb__declared_zone *zone,
+                              tb__fault *fault);
+
+/* `created`, `deleted`. */
+bool tb__declared_time(const tb__document *doc, uint32_t value, int64_t *ret_us, tb__fault *fault);
+
+/* The value of an object's member; 0 where it is absent or null, or `object` is none. */
+uint32_t tb__declared_member(const tb__document *doc, uint32_t object, const char *name);
+
+#endif
