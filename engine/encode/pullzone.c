@@ -166,6 +166,10 @@ static tb_code put_hostnames(const tb__document *doc, differing *d, void *ctx, t
 {
     size_t from = d->scratch.len;
     tb_code code = tb__hostnames_write(ctx, doc, 0, &d->scratch, err);
+    if (code == TB_E_CATALOG) {
+        d->scratch.len = from;
+        code = tb__hostnames_write(ctx, NULL, 0, &d->scratch, err);
+    }
     take(d, F_Hostnames, from);
     return code;
 }
@@ -182,6 +186,8 @@ static tb_code put_all_hostnames(const tb_pullzone *zone, bool certificates, dif
         len = d->value[F_CnameDomain].len;
     }
     if (len > 250) len = 250;
+    while (len > 2 && ((unsigned char)domain[len - 1] & 0xc0) == 0x80) /* no half character */
+        len--;
     int n = snprintf(first, sizeof first, "%.255s.%.*s", zone->name, (int)len - 2, domain + 1);
     tb__hostnames with = {.first = first,
                           .first_len = (size_t)n,

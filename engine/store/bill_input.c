@@ -114,21 +114,24 @@ tb__rate tb__rate_at(const tb__billing *b, const tb__billed_zone *zone, int64_t 
 {
     const tb__terms *own = terms_at(b, zone, hour);
     const tb__account_terms *account = account_terms_at(b, hour);
-    tb__rate r = {.charge = own->volume ? TB_CHARGE_VOLUME : TB_CHARGE_PREMIUM};
+    tb__rate r = {.charge = own->volume ? TB_CHARGE_VOLUME : TB_CHARGE_PREMIUM,
+                  .fault = own->fault};
     while (r.part + 1 < b->n_parts && b->parts[r.part + 1].from_us <= hour * TB_US_PER_HOUR)
         r.part++;
     if (tb_decimal_sign(own->override_price) > 0) {
         r.charge = TB_CHARGE_OVERRIDE;
         r.override_price = own->override_price;
     }
-    for (int i = 0; r.charge == TB_CHARGE_PREMIUM && i < TB_BILLING_REGION_COUNT; i++)
+    if (r.charge != TB_CHARGE_PREMIUM) return r;
+    for (int i = 0; i < TB_BILLING_REGION_COUNT; i++)
         r.discount[i] = (int)tb__later(own->discount[i], account->discount[i]);
+    if (!r.fault) r.fault = account->fault[TB__PART_DISCOUNTS];
     return r;
 }
 
 static bool same_rate(const tb__rate *a, const tb__rate *b)
 {
-    return a->part == b->part && a->charge == b->charge &&
+    return a->part == b->part && a->charge == b->charge && a->fault == b->fault &&
            memcmp(a->discount, b->discount, sizeof a->discount) == 0 &&
            tb_decimal_compare(a->override_price, b->override_price) == 0;
 }
@@ -197,6 +200,7 @@ static tb_code add_bytes(making *m, const tb__billed_zone *zone, const tb__rate 
                            .override_price = r->override_price};
     entry.bytes = tb__days_total(sums, span, &entry.evidence);
     if (entry.bytes == 0) return TB_OK;
+    if (r->fault) return tb__fail_by(m->b, r->fault, err);
     if (place->priced) {
         entry.region = place->region;
         entry.discount = r->discount[place->region];
@@ -332,6 +336,7 @@ static tb_code make_zone_seconds(making *m, const tb__billed_zone *zone, uint32_
         int64_t to = i + 1 < zone->terms.n ? tb__earlier(list[i + 1].from_us, end) : end;
         if (from >= to || (!list[i].enabled && !list[i].optimizer)) continue;
         int64_t span = existed(m, zone->spells, from, to);
+        if (list[i].fault && span) return tb__fail_by(m->b, list[i].fault, err);
         if (list[i].enabled && span) m->active = true;
         if (!list[i].optimizer) continue;
         int64_t seconds = (*on_us + span) / TB_US_PER_S - *on_us / TB_US_PER_S;
@@ -431,8 +436,8 @@ static void *copy_to(char **at, const void *list, size_t n, size_t size)
 }
 
 /* One block holds all lists: the input is its caller's. */
-static tb_code pack(making *m, const tb__account_terms *terms, bool running, tb_bill_source *ret,
-                    tb_error *err)
+static tb_code pack(making *m, const tb__account_terms *terms, bool running, bool net,
+                    tb_bill_source *ret, tb_error *err)
 {
     struct tb__billing *b = m->b;
     size_t size = 64 + b->n_parts * sizeof *b->parts + b->n_bytes * sizeof *b->bytes +
@@ -452,7 +457,7 @@ static tb_code pack(making *m, const tb__account_terms *terms, bool running, tb_
                           .n_bytes = b->n_bytes,
                           .n_optimizers = b->n_optimizers,
                           .n_balancers = b->n_bill_balancers,
-                          .n_tax = terms->n_tax};
+                          .n_tax = net ? 0 : terms->n_tax};
     memcpy(in->currency, terms->currency, sizeof in->currency);
     memcpy(in->tax, terms->tax, sizeof in->tax);
     in->parts = copy_to(&at, b->parts, b->n_parts, sizeof *b->parts);
@@ -512,6 +517,7 @@ void tb_store_let_regions_move(tb_store *store, bool move)
 
 /* What is asked for. usage_us: usage of earlier hours alone. */
 typedef struct asked {
+    bool net; /* without taxes */
     int64_t account, month;
     uint64_t watermark;
     tb__zone_range zones;
@@ -530,6 +536,9 @@ static tb_code make_start(making *m, tb_store *store, const asked *q,
         code = tb__places_load(store, store->regions_move ? m->b->known : m->priced, m->b->known, err);
     if (code) return code;
     *ret_terms = account_terms_at(m->b, m->to_hour - 1);
+    const uint32_t *fault = (*ret_terms)->fault;
+    if (fault[TB__PART_CURRENCY]) return tb__fail_by(m->b, fault[TB__PART_CURRENCY], err);
+    if (fault[TB__PART_TAX] && !q->net) return tb__fail_by(m->b, fault[TB__PART_TAX], err);
     m->until_us = tb__earlier(m->to_us, tb__later(q->now_us, m->from_us));
     m->usage_hour =
         tb__earlier(m->to_hour, tb__later(tb_hour_from_us(q->usage_us), m->from_hour));
@@ -543,7 +552,7 @@ static tb_code make(tb_store *store, const asked *q, tb_bill_source *ret, tb_err
     tb_code code = make_start(&m, store, q, &terms, err);
     if (!code) code = make_zones(&m, err);
     if (!code) code = make_balancers(&m, err);
-    return code ? code : pack(&m, terms, q->now_us < m.to_us, ret, err);
+    return code ? code : pack(&m, terms, q->now_us < m.to_us, q->net, ret, err);
 }
 
 /* Volume bandwidth of one zone costs what all of the account's makes it cost. */
@@ -558,20 +567,33 @@ tb_code tb_store_zones_input(tb_store *store, int64_t account, int64_t month, in
                              int64_t last, const tb_book *books, size_t n_books, int64_t now_us,
                              bool *ret_shared, tb_bill_source *ret_source, tb_error *err)
 {
-    const asked q = {account, month, TB_NOW, {first, last}, books, n_books, now_us, TB_US_LAST};
+    const asked q = {true,  account, month,  TB_NOW,    {first, last},
+                     books, n_books, now_us, TB_US_LAST};
     making m;
     const tb__account_terms *terms;
     tb_code code = make_start(&m, store, &q, &terms, err);
     if (!code) code = make_zones(&m, err);
     if (code) return code;
     *ret_shared = is_shared(m.b);
-    return pack(&m, terms, now_us < m.to_us, ret_source, err);
+    return pack(&m, terms, now_us < m.to_us, true, ret_source, err);
 }
 
 static tb_code check_month(int64_t month, tb_error *err)
 {
     if (month >= 0 && month <= TB__BILL_MONTH_LAST) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "month", "Months from 1970-01 to 2299-12 can be billed.");
+}
+
+static tb_code read_input(tb_store *store, const asked *q, tb_bill_source *ret_source,
+                          tb_error *err)
+{
+    tb_code code = check_month(q->month, err);
+    if (code) return code;
+    bool own_snapshot = sqlite3_get_autocommit(store->db);
+    if (own_snapshot) code = tb_store_read_begin(store, err);
+    if (!code) code = make(store, q, ret_source, err);
+    if (own_snapshot) tb_store_read_end(store);
+    return code;
 }
 
 tb_code tb_store_bill_input(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
@@ -582,19 +604,23 @@ tb_code tb_store_bill_input(tb_store *store, int64_t account, int64_t month, uin
                                      TB_US_LAST, ret_source, err);
 }
 
+tb_code tb_store_net_input(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
+                           const tb_book *books, size_t n_books, int64_t now_us,
+                           tb_bill_source *ret_source, tb_error *err)
+{
+    const asked q = {true,  account, month,  watermark, TB__ALL_ZONES,
+                     books, n_books, now_us, TB_US_LAST};
+    return read_input(store, &q, ret_source, err);
+}
+
 tb_code tb_store_bill_input_until(tb_store *store, int64_t account, int64_t month,
                                   uint64_t watermark, const tb_book *books, size_t n_books,
                                   int64_t now_us, int64_t usage_us, tb_bill_source *ret_source,
                                   tb_error *err)
 {
-    tb_code code = check_month(month, err);
-    if (code) return code;
-    const asked q = {account, month, watermark, TB__ALL_ZONES, books, n_books, now_us, usage_us};
-    bool own_snapshot = sqlite3_get_autocommit(store->db);
-    if (own_snapshot) code = tb_store_read_begin(store, err);
-    if (!code) code = make(store, &q, ret_source, err);
-    if (own_snapshot) tb_store_read_end(store);
-    return code;
+    const asked q = {false, account, month,  watermark, TB__ALL_ZONES,
+                     books, n_books, now_us, usage_us};
+    return read_input(store, &q, ret_source, err);
 }
 
 /* --- one balancer's month --- */

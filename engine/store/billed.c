@@ -24,7 +24,8 @@ void tb__billing_free(struct tb__billing *b)
     if (!b) return;
     void *const lists[] = {b->account_terms, b->zones,      b->terms,          b->spells, b->series,
                            b->balancers,     b->ties,       b->places,         b->late,   b->parts,
-                           b->bytes,         b->optimizers, b->bill_balancers, b->cuts,   b->days};
+                           b->bytes,         b->optimizers, b->bill_balancers, b->cuts,   b->days,
+                           b->faults};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         free(lists[i]);
     free(b);
@@ -49,6 +50,25 @@ static declared declared_from(sqlite3_stmt *s, int64_t known)
     return d;
 }
 
+/* *ret_fault: where it was noted, 0 where there is nothing to note. */
+static tb_code note_fault(struct tb__billing *b, const tb_error *why, uint32_t *ret_fault,
+                          tb_error *err)
+{
+    *ret_fault = 0;
+    if (why->code == TB_OK) return TB_OK;
+    tb_code code = TB__GROW(b, faults, err);
+    if (code) return code;
+    b->faults[b->n_faults++] = *why;
+    *ret_fault = (uint32_t)b->n_faults;
+    return TB_OK;
+}
+
+tb_code tb__fail_by(const tb__billing *b, uint32_t fault, tb_error *err)
+{
+    const tb_error *why = &b->faults[fault - 1];
+    return tb_fail(err, why->code, why->field, "%s", why->message);
+}
+
 static tb_code add_spell(struct tb__billing *b, tb__slice *slice, const declared *d, tb_error *err)
 {
     tb_code code = TB__GROW(b, spells, err);
@@ -67,6 +87,21 @@ static void clip(struct tb__billing *b, tb__slice slice, int64_t from_us, int64_
     }
 }
 
+static tb_code add_account_row(struct tb__billing *b, const declared *d, tb_error *err)
+{
+    tb_error why[TB__PARTS];
+    tb_code code = TB__GROW(b, account_terms, err);
+    if (code) return code;
+    tb__account_terms *terms = &b->account_terms[b->n_account_terms];
+    code = tb__account_terms_of(d->text, d->len, b->account, terms, why, err);
+    for (int i = 0; !code && i < TB__PARTS; i++)
+        code = note_fault(b, &why[i], &terms->fault[i], err);
+    if (code) return code;
+    terms->from_us = d->from_us;
+    b->n_account_terms++;
+    return TB_OK;
+}
+
 static tb_code load_account(tb_store *store, struct tb__billing *b, tb_error *err)
 {
     const int64_t values[2] = {b->account, b->known};
@@ -75,14 +110,8 @@ static tb_code load_account(tb_store *store, struct tb__billing *b, tb_error *er
     tb_code code = tb__sql_ints(store, TB__SQL_BILLED_ACCOUNT, values, 2, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         declared d = declared_from(s, b->known);
-        code = TB__GROW(b, account_terms, err);
-        if (!code)
-            code = tb__account_terms_of(d.text, d.len, b->account,
-                                        &b->account_terms[b->n_account_terms], err);
-        if (code)
-            sqlite3_reset(s);
-        else
-            b->account_terms[b->n_account_terms++].from_us = d.from_us;
+        code = add_account_row(b, &d, err);
+        if (code) sqlite3_reset(s);
     }
     return code;
 }
@@ -100,11 +129,15 @@ static tb_code add_zone_row(struct tb__billing *b, const declared *d, int64_t *c
             (tb__billed_zone){.id = d->id, .terms = {b->n_terms, 0}, .spells = {b->n_spells, 0}};
     }
     tb__billed_zone *zone = &b->zones[b->n_zones - 1];
+    tb_error why;
     code = TB__GROW(b, terms, err);
-    if (!code)
-        code = tb__zone_terms(d->text, d->len, d->id, &b->terms[b->n_terms], created_us, err);
     if (code) return code;
-    b->terms[b->n_terms++].from_us = d->from_us;
+    tb__terms *terms = &b->terms[b->n_terms];
+    code = tb__zone_terms(d->text, d->len, d->id, terms, created_us, &why, err);
+    if (!code) code = note_fault(b, &why, &terms->fault, err);
+    if (code) return code;
+    terms->from_us = d->from_us;
+    b->n_terms++;
     zone->terms.n++;
     return add_spell(b, &zone->spells, d, err);
 }
@@ -230,11 +263,12 @@ static tb_code billing_of(tb_store *store, struct tb__billing **ret, tb_error *e
 static tb_code load_base(tb_store *store, struct tb__billing *b, tb_error *err)
 {
     b->n_account_terms = b->n_zones = b->n_terms = b->n_spells = b->n_series = 0;
-    b->n_balancers = b->n_ties = 0;
+    b->n_balancers = b->n_ties = b->n_faults = 0;
     b->zones_of = TB__NO_ZONES;
     tb_code code = load_account(store, b, err);
     if (!code) code = load_balancers(store, b, err);
     b->n_base_spells = b->n_spells;
+    b->n_base_faults = b->n_faults;
     return code || !b->n_balancers ? code : load_ties(store, b, err);
 }
 
@@ -244,6 +278,7 @@ static tb_code load_range(tb_store *store, struct tb__billing *b, tb__zone_range
 {
     b->n_zones = b->n_terms = b->n_series = 0;
     b->n_spells = b->n_base_spells;
+    b->n_faults = b->n_base_faults;
     b->zones_of = zones;
     tb_code code = load_zones(store, b, err);
     return code ? code : load_series(store, b, err);

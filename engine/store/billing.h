@@ -26,11 +26,17 @@ typedef struct tb__terms {
     int discount[TB_BILLING_REGION_COUNT];
     tb_decimal override_price; /* per byte; zero: none */
     tb_decimal optimizer_price;
+    uint32_t fault; /* its settings cannot be read: faults[fault - 1] of tb__billing; 0: they can */
 } tb__terms;
+
+/* What of an account may be unreadable by itself. */
+typedef enum tb__part { TB__PART_DISCOUNTS, TB__PART_CURRENCY, TB__PART_TAX, TB__PARTS } tb__part;
 
 /* The same of an account. */
 typedef struct tb__account_terms {
     int64_t from_us;
+    bool prepaid;
+    uint32_t fault[TB__PARTS]; /* as in tb__terms */
     char currency[4];
     int discount[TB_BILLING_REGION_COUNT];
     tb_bill_tax tax[TB_BILL_TAXES_MAX];
@@ -98,6 +104,7 @@ typedef struct tb__billing {
     int64_t known;        /* declarations up to this version */
     tb__zone_range zones_of; /* which zones are loaded */
     size_t n_base_spells;    /* spells that are not zones' */
+    size_t n_base_faults;    /* the same of faults */
     tb__account_terms *account_terms;
     tb__billed_zone *zones;
     tb__terms *terms;
@@ -105,6 +112,8 @@ typedef struct tb__billing {
     tb__placed *series;
     tb__billed_balancer *balancers;
     tb__tie *ties;
+    tb_error *faults; /* why declarations cannot be read: whoever needs one fails by it */
+    size_t n_faults, cap_faults;
     size_t n_account_terms, n_zones, n_terms, n_spells, n_series, n_balancers, n_ties;
     size_t cap_account_terms, cap_zones, cap_terms, cap_spells, cap_series, cap_balancers, cap_ties;
 
@@ -139,11 +148,14 @@ TB_MUST_USE tb_code tb__billed_load(tb_store *store, int64_t account, int64_t kn
 TB_MUST_USE tb_code tb__places_load(tb_store *store, int64_t priced, int64_t known, tb_error *err);
 void tb__billing_free(tb__billing *billing);
 
-/* One declaration's document. who names the thing in messages ("Pull zone", 101). */
+/* One declaration's document. What cannot be read stays as if it was not said, and ret_why's code is
+ * TB_E_DECLARED (else TB_OK): of the settings, of each part of an account. A document that is none,
+ * and times that cannot be read, are errors. */
 TB_MUST_USE tb_code tb__zone_terms(const char *text, size_t len, int64_t id, tb__terms *ret,
-                                   int64_t *ret_created_us, tb_error *err);
+                                   int64_t *ret_created_us, tb_error *ret_why, tb_error *err);
 TB_MUST_USE tb_code tb__account_terms_of(const char *text, size_t len, int64_t id,
-                                         tb__account_terms *ret, tb_error *err);
+                                         tb__account_terms *ret, tb_error ret_why[TB__PARTS],
+                                         tb_error *err);
 TB_MUST_USE tb_code tb__balancer_span(const char *text, size_t len, int64_t id,
                                       int64_t *ret_created_us, int64_t *ret_ended_us,
                                       tb_error *err);
@@ -187,6 +199,12 @@ TB_MUST_USE tb_code tb__days_take_late(const tb__billing *billing, int scope, in
 /* The whole sum, and its evidence. */
 tb_i128 tb__days_total(const tb__day_sums *sums, tb__day_span span, tb_evidence *ret_evidence);
 
+/* --- books.c --- */
+
+/* The book whose text is a row's column. One that cannot be read is damage: it was read when it was
+ * added. */
+TB_MUST_USE tb_code tb__stored_book(sqlite3_stmt *s, int column, tb_book *ret_book, tb_error *err);
+
 /* --- spans.c: the R*Trees --- */
 
 /* [from, to) in hours as what an R*Tree holds; false where nothing lies within or it would wrap. */
@@ -203,9 +221,12 @@ typedef struct tb__rate {
     tb_charge charge;
     int discount[TB_BILLING_REGION_COUNT];
     tb_decimal override_price;
+    uint32_t fault; /* what it depends on cannot be read: see tb__terms */
 } tb__rate;
 /* In force for a zone at an hour. */
 tb__rate tb__rate_at(const tb__billing *billing, const tb__billed_zone *zone, int64_t hour);
+/* The fault as the caller's error. */
+TB_MUST_USE tb_code tb__fail_by(const tb__billing *billing, uint32_t fault, tb_error *err);
 /* NULL: TB_E_CORRUPT. */
 const tb__billed_place *tb__place_of(const tb__billing *billing, int64_t edge, tb_error *err);
 /* Requests that reached a balancer: imported rows, and those of zones attached at that hour. */

@@ -113,6 +113,18 @@ void tb_books_release(tb_book *books, size_t n)
         tb_book_release(&books[i]);
 }
 
+tb_code tb__stored_book(sqlite3_stmt *s, int column, tb_book *ret_book, tb_error *err)
+{
+    tb_error why = {0};
+    const char *text = (const char *)sqlite3_column_text(s, column);
+    if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    tb_code code =
+        tb_book_parse(text, (size_t)sqlite3_column_bytes(s, column), NULL, ret_book, &why);
+    if (code != TB_E_BOOK) return code ? tb_fail(err, code, why.field, "%s", why.message) : TB_OK;
+    return tb_fail(err, TB_E_CORRUPT, "book", "A stored book cannot be read: %s: %.200s Run verify.",
+                   why.field, why.message);
+}
+
 static tb_code books_until(tb_store *store, int64_t version, tb_book **ret_books, size_t *ret_n,
                            tb_error *err)
 {
@@ -122,11 +134,8 @@ static tb_code books_until(tb_store *store, int64_t version, tb_book **ret_books
     bool row = true;
     tb_code code = tb__sql_ints(store, TB__SQL_BOOKS, &version, 1, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        const char *text = (const char *)sqlite3_column_text(s, 0);
         code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (!code && !text) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        if (!code)
-            code = tb_book_parse(text, (size_t)sqlite3_column_bytes(s, 0), NULL, &list[n], err);
+        if (!code) code = tb__stored_book(s, 0, &list[n], err);
         if (code)
             sqlite3_reset(s);
         else

@@ -122,11 +122,9 @@ tb_code tb_store_activate_shadow(tb_store *store, const char *book, int64_t now_
 
 static tb_code from_row(sqlite3_stmt *s, tb_shadow *ret, tb_error *err)
 {
-    const char *text = (const char *)sqlite3_column_text(s, 2);
-    if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     ret->id = sqlite3_column_int64(s, 0);
     ret->added_us = sqlite3_column_int64(s, 1);
-    return tb_book_parse(text, (size_t)sqlite3_column_bytes(s, 2), NULL, &ret->book, err);
+    return tb__stored_book(s, 2, &ret->book, err);
 }
 
 void tb_shadows_release(tb_shadow *shadows, size_t n)

@@ -69,7 +69,7 @@
 #define TB__ZONE_SHOWN                                                                             \
     "SELECT z.id,z.name,z.type='volume',z.settings,z.document->'$.hostnames',"                     \
     "coalesce((SELECT balancer FROM attachment a WHERE a.zone=z.id"                                \
-    " AND a.to_us=9223372036854775807),0),coalesce(z.settings->>'$.Enabled',1),"                   \
+    " AND a.to_us=9223372036854775807 ORDER BY a.from_us DESC LIMIT 1),0),coalesce(z.settings->>'$.Enabled',1),"                   \
     "coalesce(z.settings->>'$.MonthlyBandwidthLimit',0) FROM zone z WHERE "
 #define TB__ZONE_FOUND(s)                                                                          \
     "(instr(lower(z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net')),lower(" s "))>0"\
@@ -274,11 +274,6 @@
     X(ACCOUNT_DECLARED,                                                                            \
       "SELECT document FROM declaration WHERE kind='account' AND id=?1 ORDER BY from_us>?2,"       \
       "CASE WHEN from_us>?2 THEN from_us ELSE -from_us END LIMIT 1")                               \
-    X(ACCOUNT_TERMS,                                                                               \
-      "SELECT coalesce(document->>'$.prepaid',0),coalesce(document->>'$.discounts.EUUSDiscount',0),"\
-      "coalesce(document->>'$.discounts.AsiaOceaniaDiscount',0),"                                  \
-      "coalesce(document->>'$.discounts.SouthAmericaDiscount',0),"                                 \
-      "coalesce(document->>'$.discounts.AfricaDiscount',0) FROM account WHERE id=?1")              \
     X(ZONE_TERMS,                                                                                  \
       "SELECT id,coalesce(settings->>'$.Enabled',1),"                                              \
       "coalesce(settings->>'$.MonthlyBandwidthLimit',0) FROM zone"                                 \

@@ -1,5 +1,5 @@
-/* Terms out of the catalogue's documents, which are JSON that was checked when it was applied:
- * SQLite picks the members. */
+/* Terms out of the catalogue's documents: an account's by the reading that bills have, of zones
+ * SQLite picks the members, which were judged when they were applied. */
 #include "tollbook/terms.h"
 
 #include "store/billing.h"
@@ -9,24 +9,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-tb_code tb_store_account_terms(tb_store *store, int64_t account, tb_account_terms *ret_terms,
-                               tb_error *err)
+/* The account's document as the statement gives it. */
+static tb_code read_account(tb_store *store, tb__statement id, const int64_t *values, int n,
+                            tb__account_terms *ret, tb_error why[TB__PARTS], tb_error *err)
 {
     sqlite3_stmt *s;
     bool row;
-    tb_code code = tb__sql_ints(store, TB__SQL_ACCOUNT_TERMS, &account, 1, &s, err);
+    tb_code code = tb__sql_ints(store, id, values, n, &s, err);
     if (!code) code = tb__step(store, s, &row, err);
     if (code) return code;
     if (!row)
-        return tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".", account);
-    *ret_terms = (tb_account_terms){.prepaid = sqlite3_column_int(s, 0) != 0,
-                                    .discount = {[TB_REGION_EU] = sqlite3_column_int(s, 1),
-                                                 [TB_REGION_NA] = sqlite3_column_int(s, 1),
-                                                 [TB_REGION_ASIA] = sqlite3_column_int(s, 2),
-                                                 [TB_REGION_SA] = sqlite3_column_int(s, 3),
-                                                 [TB_REGION_AF] = sqlite3_column_int(s, 4)}};
+        return tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".",
+                       values[0]);
+    code = tb__account_terms_of((const char *)sqlite3_column_text(s, 0),
+                                (size_t)sqlite3_column_bytes(s, 0), values[0], ret, why, err);
     sqlite3_reset(s);
+    return code;
+}
+
+static tb_code fail_as(const tb_error *why, tb_error *err)
+{
+    return why->code ? tb_fail(err, why->code, why->field, "%s", why->message) : TB_OK;
+}
+
+tb_code tb_store_account_terms(tb_store *store, int64_t account, tb_account_terms *ret_terms,
+                               tb_error *err)
+{
+    tb__account_terms terms;
+    tb_error why[TB__PARTS];
+    tb_code code = read_account(store, TB__SQL_ACCOUNT_GET, &account, 1, &terms, why, err);
+    if (!code) code = fail_as(&why[TB__PART_DISCOUNTS], err);
+    if (code) return code;
+    ret_terms->prepaid = terms.prepaid;
+    memcpy(ret_terms->discount, terms.discount, sizeof terms.discount);
     return TB_OK;
+}
+
+tb_code tb_store_account_prepaid(tb_store *store, int64_t account, bool *ret_prepaid, tb_error *err)
+{
+    tb__account_terms terms;
+    tb_error why[TB__PARTS];
+    tb_code code = read_account(store, TB__SQL_ACCOUNT_GET, &account, 1, &terms, why, err);
+    if (!code) *ret_prepaid = terms.prepaid;
+    return code;
 }
 
 tb_code tb_store_month_currency(tb_store *store, int64_t account, int64_t month,
@@ -34,21 +59,10 @@ tb_code tb_store_month_currency(tb_store *store, int64_t account, int64_t month,
 {
     int64_t last_hour = tb_month_first_day(month + 1) * 24 - 1;
     const int64_t values[2] = {account, last_hour * TB_US_PER_HOUR};
-    sqlite3_stmt *s;
-    bool row;
     tb__account_terms terms;
-    tb_code code = tb__sql_ints(store, TB__SQL_ACCOUNT_DECLARED, values, 2, &s, err);
-    if (!code) code = tb__step(store, s, &row, err);
-    if (code) return code;
-    if (!row)
-        return tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".", account);
-    const char *document = (const char *)sqlite3_column_text(s, 0);
-    if (document)
-        code = tb__account_terms_of(document, (size_t)sqlite3_column_bytes(s, 0), account, &terms,
-                                    err);
-    else
-        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    sqlite3_reset(s);
+    tb_error why[TB__PARTS];
+    tb_code code = read_account(store, TB__SQL_ACCOUNT_DECLARED, values, 2, &terms, why, err);
+    if (!code) code = fail_as(&why[TB__PART_CURRENCY], err);
     if (!code) memcpy(ret_currency, terms.currency, sizeof terms.currency);
     return code;
 }

@@ -79,6 +79,7 @@ static tb_code add_series(filling *f, const tb__rate *r, const tb__placed *at, t
     int64_t base = tb_month_first_day(f->month);
     tb_code code = tb__days_read(f->store, at->series, TB_M_BYTES, f->month, days, err);
     for (int64_t day = first_of(f); !code && day < end_of(f); day++) {
+        if (r->fault && days[day - base]) return tb__fail_by(f->b, r->fault, err);
         code = add(f, column, day, days[day - base], err);
         if (day >= f->recent_day) recent += (tb_i128)days[day - base];
     }

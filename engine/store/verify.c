@@ -27,6 +27,16 @@ void tb__differs(tb__verify *v, const char *fmt, ...)
     if (v->say) v->say(v->ctx, sentence);
 }
 
+void tb__remarks(tb__verify *v, const char *fmt, ...)
+{
+    char sentence[SENTENCE_MAX];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(sentence, sizeof sentence, fmt, args);
+    va_end(args);
+    if (v->say) v->say(v->ctx, sentence);
+}
+
 static const char *const text[TB__V_COUNT] = {
 #define TB_X(name, sql) [TB__V_##name] = sql,
     TB__VERIFY_STATEMENTS(TB_X)
@@ -140,10 +150,13 @@ static const char *const references[] = {
     THINGS "SELECT format('%s %d is not of the account that its document names.',name,id) FROM t"
     " WHERE account IS NOT iif(json_valid(document),document->>'$.account',-1)"
     " AND kind<>'account'",
+    /* while they exist: a catalogue may name a zone under one that has ended and under its next */
     "SELECT format('Pull zone %d has two load balancers at once: %d and another.',zone,balancer)"
     " FROM (SELECT zone,balancer,from_us,max(to_us) OVER (PARTITION BY zone ORDER BY from_us"
-    " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until FROM attachment"
-    " WHERE to_us>from_us) WHERE until>from_us",
+    " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until FROM (SELECT zone,balancer,"
+    "max(from_us,coalesce(created_us,from_us)) AS from_us,min(to_us,coalesce(ended_us,to_us)) AS to_us"
+    " FROM attachment LEFT JOIN balancer ON balancer.id=attachment.balancer) WHERE to_us>from_us)"
+    " WHERE until>from_us",
     "SELECT format('Load balancer %d is declared with %d pull zones; %d are attached.',id,n,m) FROM"
     " (SELECT id,iif(json_valid(document),json_array_length(document,'$.zones'),-1) AS n,"
     "(SELECT count(*) FROM attachment WHERE balancer=balancer.id AND to_us=" FOR_EVER ") AS m"
@@ -317,7 +330,7 @@ static tb_code verify_all(tb__verify *v, tb_error *err)
         tb__verify_schema, verify_references,   tb__verify_seals,     tb__verify_roles,
         tb__verify_zones,  tb__verify_accounts, tb__verify_balancers, verify_sums,
         verify_newest,     tb__verify_billing,  tb__verify_plans,
-        tb__verify_logs,   tb__verify_events,   tb__verify_containers,
+        tb__verify_logs,   tb__verify_events,   tb__verify_containers, tb__verify_declared,
     };
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < sizeof parts / sizeof *parts; i++)

@@ -59,6 +59,7 @@
     X(LOG_BLOCKS,                                                                                  \
       "SELECT b.id,b.zone,b.first_ms,b.last_ms,b.lines,b.seal,b.data,s.zone,s.zone_too,"           \
       "s.first_hour,s.last_hour FROM log_block b LEFT JOIN log_span s ON s.id=b.id ORDER BY b.id") \
+    X(DECLARED, "SELECT kind,id,document,to_us FROM declaration ORDER BY kind,id,from_us")          \
     X(CONTAINERS, "SELECT kind,account,id,document,seal FROM container")                           \
     X(DEPLOYMENTS, "SELECT account,app,status,asked,changed_us,seal FROM deployment")              \
     X(HOURS, "SELECT c.key,c.data FROM series s JOIN chunk c ON c.key=(s.id<<18)+?4"               \
@@ -88,6 +89,8 @@ typedef struct tb__verify {
 
 /* A difference: counted, and said as one sentence. */
 void tb__differs(tb__verify *v, const char *fmt, ...) TB_PRINTF(2, 3);
+/* A sentence about what is no difference. */
+void tb__remarks(tb__verify *v, const char *fmt, ...) TB_PRINTF(2, 3);
 /* A statement with n integers bound. Each is used by one loop at a time. */
 TB_MUST_USE tb_code tb__verify_sql(tb__verify *v, tb__verify_statement id, const int64_t *values,
                                    int n, sqlite3_stmt **ret, tb_error *err);
@@ -112,6 +115,9 @@ TB_MUST_USE tb_code tb__verify_note(tb__verify *v, tb_code code, const tb_error 
 
 /* verify_logs.c: blocks of request logs and their R*Tree. */
 TB_MUST_USE tb_code tb__verify_logs(tb__verify *v, tb_error *err);
+
+/* verify_declared.c: what the catalogue declares, by the rules that it is applied under. */
+TB_MUST_USE tb_code tb__verify_declared(tb__verify *v, tb_error *err);
 
 /* verify_containers.c: registries, container applications, limits, deployments. */
 TB_MUST_USE tb_code tb__verify_containers(tb__verify *v, tb_error *err);

@@ -66,7 +66,8 @@ typedef struct tb_bill_source {
  * hash takes for each day that holds something its number since 1970 as 8 bytes and its sum as 16.
  *
  * Months of one account in a row are cheapest: the account is read once. TB_E_NOT_FOUND: no such
- * account (at that watermark). TB_E_CATALOG: a setting that billing cannot use, by name. */
+ * account (at that watermark). TB_E_DECLARED: the month depends on what cannot be read of a
+ * declaration (it names it); only a file that an older tollbook filled holds such. */
 #define TB_NOW UINT64_MAX
 TB_MUST_USE tb_code tb_store_bill_input(tb_store *store, int64_t account, int64_t month,
                                         uint64_t watermark, const tb_book *books, size_t n_books,
@@ -74,13 +75,17 @@ TB_MUST_USE tb_code tb_store_bill_input(tb_store *store, int64_t account, int64_
 /* Up to schema 3 a month that was billed again took the regions that held at the asked watermark, not
  * those it was priced by. While this is on, inputs do so: to rate again what was rated then. */
 void tb_store_let_regions_move(tb_store *store, bool move);
-/* The same with usage of the hours before usage_us's alone: a month as far as it had come, while
+/* The same without tax rates, for whatever shows no tax: rates that cannot be read do not matter. */
+TB_MUST_USE tb_code tb_store_net_input(tb_store *store, int64_t account, int64_t month,
+                                       uint64_t watermark, const tb_book *books, size_t n_books,
+                                       int64_t now_us, tb_bill_source *ret_source, tb_error *err);
+/* tb_store_bill_input with usage of the hours before usage_us's alone: a month as far as it had come, while
  * fees go on to now_us. For forecasts, and for trying them on months that are over. */
 TB_MUST_USE tb_code tb_store_bill_input_until(tb_store *store, int64_t account, int64_t month,
                                               uint64_t watermark, const tb_book *books,
                                               size_t n_books, int64_t now_us, int64_t usage_us,
                                               tb_bill_source *ret_source, tb_error *err);
-/* The same of zones first..last alone, as it stands now, in the caller's snapshot: enough for what
+/* tb_store_net_input of zones first..last alone, as it stands now, in the caller's snapshot: enough for what
  * each of these zones comes to, unless *ret_shared: then one of them has volume bandwidth, whose price
  * the whole account's input tells. */
 TB_MUST_USE tb_code tb_store_zones_input(tb_store *store, int64_t account, int64_t month,

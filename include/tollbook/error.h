@@ -28,6 +28,7 @@
     X(BAD_INPUT, 2, 400, "ingest.invalid", "The input does not parse.")                            \
     X(CATALOG, 2, 400, "catalog.invalid", "The catalogue is not valid.")                           \
     X(BOOK, 2, 400, "book.invalid", "The price book is not valid.")                                \
+    X(DECLARED, 1, 500, "store.declaration", "What was declared cannot be billed by.")             \
     X(PERIOD, 2, 400, "loadBalancer.invalid_period", "The month is not valid.")                    \
     X(UNPRICED, 1, 409, "invoice.unpriced", "The month has usage without a price.")                \
     X(NOT_OVER, 1, 409, "invoice.not_over", "The month is not over.")                              \

@@ -305,8 +305,8 @@ typedef struct tb_pullzone {
  * with a load balancer; OriginLinkValue is OriginUrl; TlsSecurityLevel is 1 where neither TLS 1 nor
  * 1.1 is allowed; ZoneSecurityKey and UserId are made from the ids (they name, they protect
  * nothing): where the catalogue does not set them. Settings that the table does not take (a file
- * of an older tollbook) are passed over. Errors: NOMEM; CORRUPT where settings or hostnames are not
- * JSON. */
+ * of an older tollbook) are passed over, and so are hostnames as a whole where one of them is not
+ * taken; verify names them. Errors: NOMEM; CORRUPT where settings or hostnames are not JSON. */
 TB_MUST_USE tb_code tb_pullzone_encode(const tb_pullzone *zone, bool certificates, tb_buf *out,
                                        tb_error *err);
 

@@ -10,9 +10,12 @@ typedef struct tb_account_terms {
     bool prepaid;
     int discount[TB_BILLING_REGION_COUNT]; /* percent; EUUSDiscount is both EU's and NA's */
 } tb_account_terms;
-/* TB_E_NOT_FOUND: no such account. */
+/* TB_E_NOT_FOUND: no such account. TB_E_DECLARED: its discounts cannot be read. */
 TB_MUST_USE tb_code tb_store_account_terms(tb_store *store, int64_t account,
                                            tb_account_terms *ret_terms, tb_error *err);
+/* Of these whether it is prepaid alone, whatever the rest says. */
+TB_MUST_USE tb_code tb_store_account_prepaid(tb_store *store, int64_t account, bool *ret_prepaid,
+                                             tb_error *err);
 
 /* The currency an account's month is billed in: the one declared at the month's end, as in its bill.
  * TB_E_NOT_FOUND: no such account. */

@@ -40,7 +40,7 @@ static tb_code rounding_before(tb_store *store, const month_books *books,
     *ret = TB_DECIMAL_ZERO;
     if (q->month < 1) return TB_OK;
     int64_t end_us = month_start_us(q->month);
-    tb_code code = month_bill_read(store, q->account, q->month - 1, TB_NOW, books->list, books->n,
+    tb_code code = month_net_read(store, q->account, q->month - 1, TB_NOW, books->list, books->n,
                                    end_us, &before, err);
     if (code) return code;
     code = rounding_of(&before.bill, ret, err);
@@ -102,7 +102,7 @@ static tb_code read_outcome(tb_store *store, const month_books *books, int64_t a
                             int64_t month, outcome *ret, tb_error *err)
 {
     month_bill bill;
-    tb_code code = month_bill_read(store, account, month, TB_NOW, books->list, books->n,
+    tb_code code = month_net_read(store, account, month, TB_NOW, books->list, books->n,
                                    month_start_us(month + 1), &bill, err);
     if (code) return code;
     *ret = (outcome){.net = bill.bill.subtotal};

@@ -31,12 +31,16 @@ static tb_code fill_zones(const month_bill *month, const tb_zone_terms *terms, s
     return TB_OK;
 }
 
-static tb_code read_month(tb_store *store, int64_t account, int64_t now_us, month_books *books,
-                          month_bill *month, tb_error *err)
+typedef tb_code (*bill_reader)(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
+                               const tb_book *books, size_t n_books, int64_t now_us,
+                               month_bill *ret_bill, tb_error *err);
+
+static tb_code read_month(tb_store *store, int64_t account, int64_t now_us, bill_reader read_bill,
+                          month_books *books, month_bill *month, tb_error *err)
 {
     tb_code code = month_books_read(store, books, err);
     if (code) return code;
-    code = month_bill_read(store, account, month_of_us(now_us), TB_NOW, books->list, books->n,
+    code = read_bill(store, account, month_of_us(now_us), TB_NOW, books->list, books->n,
                            now_us, month, err);
     if (code) month_books_release(books);
     return code;
@@ -45,17 +49,17 @@ static tb_code read_month(tb_store *store, int64_t account, int64_t now_us, mont
 static tb_code zones_of(tb_store *store, int64_t account, const month_bill *month, int64_t now_us,
                         tb_zone_month **ret_zones, size_t *ret_n, tb_error *err)
 {
-    tb_account_terms terms;
+    bool prepaid = false;
     tb_zone_terms *zone_terms = NULL;
     tb_zone_month *zones = NULL;
     tb_decimal balance;
     size_t n = 0;
-    tb_code code = tb_store_account_terms(store, account, &terms, err);
+    tb_code code = tb_store_account_prepaid(store, account, &prepaid, err);
     if (!code) code = tb_store_balance(store, account, &balance, err);
     if (!code) code = tb_store_zone_terms(store, account, now_us, &zone_terms, &n, err);
     if (code) return code;
     zones = calloc(n ? n : 1, sizeof *zones);
-    code = zones ? fill_zones(month, zone_terms, n, terms.prepaid, balance, zones, err)
+    code = zones ? fill_zones(month, zone_terms, n, prepaid, balance, zones, err)
                  : tb_fail(err, TB_E_NOMEM, NULL, NULL);
     free(zone_terms);
     if (code) {
@@ -72,7 +76,7 @@ tb_code account_zones(tb_store *store, int64_t account, int64_t now_us, tb_zone_
 {
     month_books books;
     month_bill month;
-    tb_code code = read_month(store, account, now_us, &books, &month, err);
+    tb_code code = read_month(store, account, now_us, month_net_read, &books, &month, err);
     if (code) return code;
     code = zones_of(store, account, &month, now_us, ret_zones, ret_n, err);
     month_bill_release(&month);
@@ -240,7 +244,7 @@ tb_code account_billing(tb_store *store, int64_t account, int64_t now_us, tb_buf
     tb_account_terms terms;
     tb_code code = tb_store_account_terms(store, account, &terms, err);
     if (!code) code = tb_store_balance(store, account, &b.balance, err);
-    if (!code) code = read_month(store, account, now_us, &books, &month, err);
+    if (!code) code = read_month(store, account, now_us, month_bill_read, &books, &month, err);
     if (code) return code;
     memcpy(b.discount, terms.discount, sizeof b.discount);
     code = fill_month(&month, &b, err);

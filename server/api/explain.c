@@ -68,7 +68,7 @@ static tb_code usage_between(const explained *e, const int64_t *from_us, size_t 
         memcpy(cuts[i].currency, e->s->currency, sizeof cuts[i].currency);
         sums[i] = 0;
     }
-    tb_code code = tb_store_bill_input(e->store, e->s->account, e->month, e->watermark, cuts, n,
+    tb_code code = tb_store_net_input(e->store, e->s->account, e->month, e->watermark, cuts, n,
                                        e->now_us, &source, e->err);
     if (code == TB_OK) {
         if (source.input.n_parts == n)

@@ -62,7 +62,7 @@ static void say_unpriced(tb_buf *said, const tb_statement *s)
 /* Its sentence may not name a JSON path. */
 static void say_refused(tb_buf *said, int64_t account, const tb_error *why)
 {
-    bool path = (why->code == TB_E_CATALOG || why->code == TB_E_BOOK) && why->field[0];
+    bool path = why->code == TB_E_BOOK && why->field[0];
     tb_buf_fmt(said, "account %" PRId64 ": %s%s%s\n", account, path ? why->field : "",
                path ? ": " : "", why->message);
 }
@@ -116,7 +116,7 @@ static tb_code add_account(issue_group *g, int64_t account, tb_buf *unpriced, tb
 static bool is_its_own(tb_code code)
 {
     return code == TB_E_UNPRICED || code == TB_E_DIFFERENT || code == TB_E_OVERFLOW ||
-           code == TB_E_CATALOG || code == TB_E_BOOK;
+           code == TB_E_DECLARED || code == TB_E_BOOK;
 }
 
 tb_code issue_group_finalize(issue_group *g, int64_t account, tb_error *err)

@@ -19,6 +19,17 @@ void month_books_release(month_books *books)
     *books = (month_books){0};
 }
 
+static tb_code rate(tb_code code, month_bill *bill, month_bill *ret_bill, tb_error *err)
+{
+    if (code) return code;
+    code = tb_bill_rate(&bill->source.input, NULL, &bill->bill, err);
+    if (code)
+        tb_bill_source_release(&bill->source);
+    else
+        *ret_bill = *bill;
+    return code;
+}
+
 tb_code month_bill_read(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
                         const tb_book *books, size_t n_books, int64_t now_us, month_bill *ret_bill,
                         tb_error *err)
@@ -26,13 +37,17 @@ tb_code month_bill_read(tb_store *store, int64_t account, int64_t month, uint64_
     month_bill bill;
     tb_code code = tb_store_bill_input(store, account, month, watermark, books, n_books, now_us,
                                        &bill.source, err);
-    if (code) return code;
-    code = tb_bill_rate(&bill.source.input, NULL, &bill.bill, err);
-    if (code)
-        tb_bill_source_release(&bill.source);
-    else
-        *ret_bill = bill;
-    return code;
+    return rate(code, &bill, ret_bill, err);
+}
+
+tb_code month_net_read(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
+                       const tb_book *books, size_t n_books, int64_t now_us, month_bill *ret_bill,
+                       tb_error *err)
+{
+    month_bill bill;
+    tb_code code = tb_store_net_input(store, account, month, watermark, books, n_books, now_us,
+                                      &bill.source, err);
+    return rate(code, &bill, ret_bill, err);
 }
 
 void month_bill_release(month_bill *bill)

@@ -24,6 +24,10 @@ typedef struct month_bill {
 TB_MUST_USE tb_code month_bill_read(tb_store *store, int64_t account, int64_t month,
                                     uint64_t watermark, const tb_book *books, size_t n_books,
                                     int64_t now_us, month_bill *ret_bill, tb_error *err);
+/* The same without taxes, whatever their rates: for what shows none. */
+TB_MUST_USE tb_code month_net_read(tb_store *store, int64_t account, int64_t month,
+                                   uint64_t watermark, const tb_book *books, size_t n_books,
+                                   int64_t now_us, month_bill *ret_bill, tb_error *err);
 void month_bill_release(month_bill *bill);
 
 int64_t month_of_us(int64_t us); /* months since January 1970 */

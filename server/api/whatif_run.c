@@ -29,7 +29,7 @@ static tb_code add_bill(tb_store *store, const whatif_question *q, const month_p
 {
     tb_bill_source source;
     tb_error why = {0};
-    tb_code code = tb_store_bill_input(store, p->account, p->month, p->watermark, a->books.list,
+    tb_code code = tb_store_net_input(store, p->account, p->month, p->watermark, a->books.list,
                                        a->books.n, q->now_us, &source, &why);
     if (code) return fail_at(p, code, &why, err);
     a->bills += holds_something(&source.input) || p->watermark != TB_NOW;

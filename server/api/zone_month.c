@@ -9,7 +9,7 @@
 
 /* What of the account concerns all of its zones. */
 typedef struct owner {
-    tb_account_terms terms;
+    bool prepaid;
     tb_decimal balance;
     const tb_book *book; /* in force now; NULL: none */
 } owner;
@@ -17,7 +17,7 @@ typedef struct owner {
 static tb_code read_owner(tb_store *store, int64_t account, int64_t now_us,
                           const month_books *books, const char currency[4], owner *o, tb_error *err)
 {
-    tb_code code = tb_store_account_terms(store, account, &o->terms, err);
+    tb_code code = tb_store_account_prepaid(store, account, &o->prepaid, err);
     o->book = month_book_at(books, currency, now_us);
     return code ? code : tb_store_balance(store, account, &o->balance, err);
 }
@@ -44,7 +44,7 @@ static tb_code fill_alone(const tb_bill_input *input, const tb_bill *bill, const
         tb_code code = tb_bill_zone_charges(bill, zone->id, &zone->charges, err);
         if (code) return code;
         zone->enabled =
-            tb_zone_enabled(zone->enabled, zone->limit, zone->bytes, o->terms.prepaid, o->balance);
+            tb_zone_enabled(zone->enabled, zone->limit, zone->bytes, o->prepaid, o->balance);
         set_optimizer(o, zone);
     }
     return TB_OK;
@@ -149,7 +149,7 @@ tb_code zone_enabled(tb_store *store, int64_t account, int64_t zone, int64_t now
                      bool *ret_enabled, tb_error *err)
 {
     tb_zone_page page;
-    tb_account_terms terms = {.prepaid = false};
+    bool prepaid = false;
     tb_decimal balance = {0};
     tb_i128 bytes = 0;
     tb_code code = tb_store_zone(store, account, zone, &page, err);
@@ -157,9 +157,9 @@ tb_code zone_enabled(tb_store *store, int64_t account, int64_t zone, int64_t now
     const bool set = page.zones[0].enabled;
     const tb_i128 limit = page.zones[0].limit;
     tb_zone_page_release(&page);
-    code = tb_store_account_terms(store, account, &terms, err);
-    if (!code && terms.prepaid) code = tb_store_balance(store, account, &balance, err);
+    code = tb_store_account_prepaid(store, account, &prepaid, err);
+    if (!code && prepaid) code = tb_store_balance(store, account, &balance, err);
     if (!code && limit > 0) code = read_bytes(store, account, zone, now_us, &bytes, err);
-    if (!code) *ret_enabled = tb_zone_enabled(set, limit, bytes, terms.prepaid, balance);
+    if (!code) *ret_enabled = tb_zone_enabled(set, limit, bytes, prepaid, balance);
     return code;
 }

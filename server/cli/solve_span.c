@@ -80,7 +80,7 @@ static tb_code add_bill(tb_store *store, const month_pair *p, int64_t now_us, so
 {
     tb_bill_source source;
     tb_code code =
-        tb_store_bill_input(store, p->account, p->month, p->watermark, span->books.stored.list,
+        tb_store_net_input(store, p->account, p->month, p->watermark, span->books.stored.list,
                             span->books.stored.n, now_us, &source, err);
     if (code) return code;
     const tb_bill_input *in = &source.input;

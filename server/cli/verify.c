@@ -44,7 +44,9 @@ int cli_verify(const cli_call *call)
         return cli_done(call);
     }
     status = cli_done(call);
-    cli_say(call, "%s: %" PRIu64 " differences. Restore a backup and ingest what came after it.",
+    cli_say(call,
+            "%s: %" PRIu64 " differences. Where a line says what to do, do that. Restore a backup and"
+            " ingest what came after it for the others.",
             db, differences);
     return status ? status : tb_code_exit(TB_E_DIFFERENT);
 }

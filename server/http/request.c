@@ -123,9 +123,10 @@ void request_fail_as(request *r, const tb_error *err)
 {
     tb_buf *text = request_text(r);
     tb_error shown = *err;
-    if (tb_code_exit(err->code) == 3 && err->code != TB_E_BUSY) {
-        /* its sentence, which may name files, is for the operator, not for the client */
-        if (err->code != TB_E_GONE) request_complain(r, err); /* that was said when it was met */
+    const bool own = tb_code_exit(err->code) == 3 && err->code != TB_E_BUSY;
+    const bool said = err->code == TB_E_GONE; /* when it was met */
+    if (!said && (own || tb_code_http(err->code) == 500)) request_complain(r, err);
+    if (own) { /* its sentence, which may name files, is for the operator, not for the client */
         snprintf(shown.message, sizeof shown.message, "%s", tb_code_text(err->code));
     }
     char id[REQUEST_ID_TEXT];

@@ -1,6 +1,7 @@
 /* Fuzzes the catalogue parser with documents as they come. What is accepted must keep the promises
- * of catalog.h, and its canonical documents must be canonical already. */
+ * of catalog.h, its canonical documents must be canonical already, and bills must read them. */
 #include "model/document.h"
+#include "store/billing.h"
 #include "tollbook/catalog.h"
 
 #include <stdlib.h>
@@ -25,6 +26,32 @@ static void check_document(const char *text)
     MUST(again && strcmp(again, text) == 0);
     tb__document_release(&doc);
     tb__arena_release(&arena);
+}
+
+/* Whatever is taken can be billed by. */
+static void check_terms(const tb_catalog *c)
+{
+    tb_error why[TB__PARTS], err;
+    int64_t created_us, ended_us;
+    for (size_t i = 0; i < c->n_accounts; i++) {
+        const char *text = c->accounts[i].document;
+        tb__account_terms terms;
+        MUST(!tb__account_terms_of(text, strlen(text), 1, &terms, why, &err));
+        for (int part = 0; part < TB__PARTS; part++)
+            MUST(why[part].code == TB_OK);
+        MUST(terms.n_tax <= TB_BILL_TAXES_MAX && strlen(terms.currency) == 3);
+    }
+    for (size_t i = 0; i < c->n_zones; i++) {
+        const char *text = c->zones[i].document;
+        tb__terms terms;
+        MUST(!tb__zone_terms(text, strlen(text), 1, &terms, &created_us, &why[0], &err));
+        MUST(why[0].code == TB_OK && created_us == c->zones[i].created_us);
+    }
+    for (size_t i = 0; i < c->n_balancers; i++) {
+        const char *text = c->balancers[i].document;
+        MUST(!tb__balancer_span(text, strlen(text), 1, &created_us, &ended_us, &err));
+        MUST(created_us == c->balancers[i].created_us && ended_us == c->balancers[i].deleted_us);
+    }
 }
 
 static bool has_account(const tb_catalog *c, int64_t id)
@@ -88,6 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_document(c.accounts[i].document);
     for (size_t i = 0; i < c.n_containers; i++)
         check_document(c.containers[i].document);
+    check_terms(&c);
     check_zones(&c);
     check_balancers(&c);
     check_regions(&c);

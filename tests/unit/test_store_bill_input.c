@@ -4,6 +4,7 @@
 #include "billing_fixture.h"
 
 #include "base/hash.h"
+#include "tollbook/terms.h"
 
 #define BOOK "2026-01-01T00:00:00Z"
 
@@ -286,31 +287,43 @@ START_TEST(a_change_that_billing_does_not_see_cuts_nothing)
 }
 END_TEST
 
+/* --- what an older tollbook took --- */
+
+/* Catalogues with these are refused now. */
 START_TEST(terms_of_an_account_that_billing_cannot_use_are_named)
 {
     static const struct {
         const char *account, *field;
+        tb__part part;
     } cases[] = {
-        {",\"discounts\":{\"EUDiscount\":10}", "discounts"},
-        {",\"discounts\":{\"AfricaDiscount\":1000}", "AfricaDiscount"},
-        {",\"tax\":-1", "tax"},
-        {",\"tax\":101", "tax"},
-        {",\"tax\":[{\"name\":\"VAT\"}]", "tax"},
-        {",\"tax\":[1,2,3,4,5,6,7,8,9]", "tax"},
+        {"\"discounts\":{\"EUDiscount\":10}", "discounts.EUDiscount", TB__PART_DISCOUNTS},
+        {"\"discounts\":{\"AfricaDiscount\":1000}", "discounts.AfricaDiscount", TB__PART_DISCOUNTS},
+        {"\"discounts\":7", "discounts", TB__PART_DISCOUNTS},
+        {"\"currency\":\"Euro\"", "currency", TB__PART_CURRENCY},
+        {"\"currency\":[1,2,3]", "currency", TB__PART_CURRENCY},
+        {"\"tax\":-1", "tax", TB__PART_TAX},
+        {"\"tax\":101", "tax", TB__PART_TAX},
+        {"\"tax\":[{\"name\":\"VAT\"}]", "tax[0]", TB__PART_TAX},
+        {"\"tax\":[1,2,3,4,5,6,7,8,9]", "tax[8]", TB__PART_TAX},
     };
-    fixture f;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tb_error err = {0};
-        fixture_init(&f);
-        apply_with(&f, cases[i].account, "", NOW_US);
-        ck_assert_msg(try_input(&f, 1, OCTOBER, &err) == TB_E_CATALOG, "%zu", i);
-        ck_assert_str_eq(err.field, cases[i].field);
-        fixture_release(&f);
+        char document[120];
+        tb__account_terms terms;
+        tb_error why[TB__PARTS], err = {0};
+        int n = snprintf(document, sizeof document, "{\"prepaid\":true,%s}", cases[i].account);
+        ok(tb__account_terms_of(document, (size_t)n, 1, &terms, why, &err));
+        for (int part = 0; part < TB__PARTS; part++)
+            ck_assert_int_eq(why[part].code,
+                             part == (int)cases[i].part ? TB_E_DECLARED : TB_OK);
+        ck_assert_str_eq(why[cases[i].part].field, cases[i].field);
+        ck_assert_ptr_nonnull(strstr(why[cases[i].part].message, "Account 1: "));
+        ck_assert_str_eq(terms.currency, "USD");
+        ck_assert_uint_eq(terms.n_tax, 0);
+        ck_assert(terms.prepaid);
     }
 }
 END_TEST
 
-/* Catalogues with these are refused; a file of an older tollbook may hold them. */
 START_TEST(a_setting_that_billing_cannot_use_is_named)
 {
     static const struct {
@@ -327,15 +340,172 @@ START_TEST(a_setting_that_billing_cannot_use_is_named)
         {"\"OptimizerPricing\":[]", "OptimizerPricing"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char document[120];
+        char document[120], field[40];
         tb__terms terms;
         int64_t created_us;
-        tb_error err = {0};
+        tb_error why, err = {0};
         int n = snprintf(document, sizeof document, "{\"settings\":{%s}}", cases[i].setting);
-        ck_assert_int_eq(
-            tb__zone_terms(document, (size_t)n, 101, &terms, &created_us, &err), TB_E_CATALOG);
-        ck_assert_str_eq(err.field, cases[i].field);
+        ok(tb__zone_terms(document, (size_t)n, 101, &terms, &created_us, &why, &err));
+        ck_assert_int_eq(why.code, TB_E_DECLARED);
+        snprintf(field, sizeof field, "settings.%s", cases[i].field);
+        ck_assert_str_eq(why.field, field);
     }
+}
+END_TEST
+
+/* As an older tollbook would have stored it: whatever a good catalogue said of the thing last says
+ * this as well. */
+static void took(fixture *f, const char *kind, int64_t id, const char *member, const char *value)
+{
+    char text[700], set[200];
+    snprintf(set, sizeof set, "SET document=json_set(document,'$.%s',json('%s'))", member, value);
+    snprintf(text, sizeof text,
+             "UPDATE %s %s WHERE id=%lld; UPDATE declaration %s WHERE kind='%s' AND id=%lld"
+             " AND to_us=9223372036854775807; UPDATE meta SET value=value+1 WHERE name='data_version'",
+             kind, set, (long long)id, set, kind, (long long)id);
+    ck_assert_int_eq(sqlite3_exec(f->store->db, text, NULL, NULL, NULL), SQLITE_OK);
+}
+
+static tb_code try_net(fixture *f, int64_t account, int64_t month, tb_error *err)
+{
+    tb_bill_source s;
+    tb_code code = tb_store_net_input(f->store, account, month, TB_NOW, NULL, 0, NOW_US, &s, err);
+    if (!code) {
+        ck_assert_uint_eq(s.input.n_tax, 0);
+        tb_bill_source_release(&s);
+    }
+    return code;
+}
+
+#define ANOTHER "{\"id\":2,\"name\":\"b\"}"
+#define ZONES                                                                                      \
+    "\"zones\":[{\"id\":101,\"account\":1,\"name\":\"a\"},{\"id\":201,\"account\":2,\"name\":\"b\"}]"
+
+/* Tax counts at a month's end, and only where it is shown. */
+START_TEST(a_tax_that_cannot_be_read_fails_what_shows_it_in_its_months)
+{
+    fixture f;
+    tb_error err = {0};
+    char currency[4];
+    fixture_init(&f);
+    fixture_apply(&f, "{\"accounts\":[{\"id\":1,\"name\":\"a\"}," ANOTHER "]," ZONES "}",
+                  us_at(9, 1, 0), NULL);
+    add_bytes(&f, 101, "DE", at(10, 5, 0), 1000);
+    add_bytes(&f, 201, "DE", at(10, 5, 0), 1000);
+    took(&f, "account", 1, "tax", "\"abc\"");
+    ck_assert_int_eq(try_input(&f, 1, OCTOBER, &err), TB_E_DECLARED);
+    ck_assert_str_eq(err.field, "tax");
+    ck_assert_str_eq(err.message,
+                     "Account 1: tax must be a percent from 0 to 100, a list of rates, or an object"
+                     " of names and percents. Apply a catalogue that says it so.");
+    ok(try_net(&f, 1, OCTOBER, &err));
+    ok(try_input(&f, 2, OCTOBER, &err));
+    ok(tb_store_month_currency(f.store, 1, OCTOBER, currency, &err));
+    /* Mended in November: October ended under the old one and stays as it is. */
+    fixture_apply(&f,
+                  "{\"accounts\":[{\"id\":1,\"name\":\"a\",\"tax\":19}," ANOTHER "]," ZONES "}",
+                  us_at(11, 2, 0), NULL);
+    ok(try_input(&f, 1, OCTOBER + 1, &err));
+    ck_assert_int_eq(try_input(&f, 1, OCTOBER, &err), TB_E_DECLARED);
+    ok(try_net(&f, 1, OCTOBER, &err));
+    fixture_release(&f);
+}
+END_TEST
+
+/* A discount counts for the bytes of its hours. */
+START_TEST(discounts_that_cannot_be_read_fail_the_months_with_bytes_under_them)
+{
+    static const char good[] = "{\"accounts\":[{\"id\":1,\"name\":\"a\"}," ANOTHER "]," ZONES "}";
+    fixture f;
+    tb_error err = {0};
+    tb_account_terms terms;
+    bool prepaid = true;
+    fixture_init(&f);
+    fixture_apply(&f, good, us_at(9, 1, 0), NULL);
+    add_bytes(&f, 101, "DE", at(9, 5, 0), 1000);
+    add_bytes(&f, 101, "DE", at(10, 5, 0), 1000);
+    add_bytes(&f, 101, "DE", at(11, 5, 0), 1000);
+    fixture_apply(&f,
+                  "{\"accounts\":[{\"id\":1,\"name\":\"c\"}," ANOTHER "]," ZONES "}",
+                  us_at(10, 3, 0), NULL);
+    took(&f, "account", 1, "discounts", "{\"EUUSDiscount\":\"much\"}");
+    ok(try_input(&f, 1, OCTOBER - 1, &err));
+    ck_assert_int_eq(try_input(&f, 1, OCTOBER, &err), TB_E_DECLARED);
+    ck_assert_str_eq(err.field, "discounts.EUUSDiscount");
+    ck_assert_int_eq(try_net(&f, 1, OCTOBER, &err), TB_E_DECLARED);
+    ck_assert_int_eq(try_input(&f, 1, OCTOBER + 1, &err), TB_E_DECLARED);
+    ok(try_input(&f, 2, OCTOBER, &err));
+    ck_assert_int_eq(tb_store_account_terms(f.store, 1, &terms, &err), TB_E_DECLARED);
+    ok(tb_store_account_prepaid(f.store, 1, &prepaid, &err));
+    ck_assert(!prepaid);
+    fixture_apply(&f, good, us_at(10, 20, 0), NULL);
+    ok(try_input(&f, 1, OCTOBER - 1, &err));
+    ck_assert_int_eq(try_input(&f, 1, OCTOBER, &err), TB_E_DECLARED); /* its fifth day */
+    ok(try_input(&f, 1, OCTOBER + 1, &err));
+    ok(tb_store_account_terms(f.store, 1, &terms, &err));
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_zone_that_cannot_be_read_fails_its_account_while_it_exists_or_has_bytes)
+{
+    static const char good[] = "{\"accounts\":[{\"id\":1,\"name\":\"a\"}," ANOTHER "]," ZONES "}";
+    fixture f;
+    tb_error err = {0};
+    tb_bill_source s;
+    tb_usage_history history;
+    bool shared;
+    fixture_init(&f);
+    fixture_apply(&f, good, us_at(9, 1, 0), NULL);
+    add_bytes(&f, 101, "DE", at(10, 5, 0), 1000);
+    took(&f, "zone", 101, "settings", "{\"PriceOverride\":\"cheap\"}");
+    ck_assert_int_eq(try_net(&f, 1, OCTOBER, &err), TB_E_DECLARED);
+    ck_assert_str_eq(err.field, "settings.PriceOverride");
+    ck_assert_int_eq(try_net(&f, 1, OCTOBER + 1, &err), TB_E_DECLARED);
+    ok(try_net(&f, 2, OCTOBER, &err));
+    ck_assert_int_eq(tb_store_zones_input(f.store, 1, OCTOBER, 101, 101, NULL, 0, NOW_US, &shared, &s,
+                                          &err),
+                     TB_E_DECLARED);
+    ck_assert_int_eq(tb_store_usage_history(f.store, 1, at(10, 1, 0) / 24, at(10, 20, 0) / 24, NOW_US,
+                                            &history, &err),
+                     TB_E_DECLARED);
+    /* Taken out of the catalogue it is nothing to the months after. */
+    fixture_apply(&f,
+                  "{\"accounts\":[{\"id\":1,\"name\":\"a\"}," ANOTHER "],\"zones\":[{\"id\":201,"
+                  "\"account\":2,\"name\":\"b\"}]}",
+                  us_at(10, 20, 0), NULL);
+    ck_assert_int_eq(try_net(&f, 1, OCTOBER, &err), TB_E_DECLARED);
+    ok(try_input(&f, 1, OCTOBER + 1, &err));
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(verify_names_what_cannot_be_read_and_what_could_not)
+{
+    static const char good[] = "{\"accounts\":[{\"id\":1,\"name\":\"a\"}," ANOTHER "]," ZONES "}";
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f, good, us_at(9, 1, 0), NULL);
+    verify_finds(&f, NULL);
+    took(&f, "account", 1, "tax", "{\"VAT\":101}");
+    took(&f, "zone", 201, "hostnames", "[\"a\",7]");
+    verify_finds(&f, "Account 1: tax.VAT: Must be a percent from 0 to 100 with at most 15 digits after"
+                     " the point. Apply a catalogue that mends it.\n");
+    verify_finds(&f, "Pull zone 201: hostnames[1]: Must be a string or an object, is a number. Apply a"
+                     " catalogue that mends it.\n");
+    fixture_apply(&f, good, us_at(10, 20, 0), NULL);
+    tb_error err = {0};
+    sentences found = {.n = 0};
+    uint64_t differences = 99;
+    ok(tb_store_verify(f.store, on_sentence, &found, &differences, &err));
+    ck_assert_uint_eq(differences, 0);
+    ck_assert_uint_eq(found.n, 1);
+    ck_assert_str_eq(found.text,
+                     "Account 1: tax.VAT must be a percent from 0 to 100 with at most 15 digits after"
+                     " the point. Apply a catalogue that says it so. That was declared until"
+                     " 2026-10-20T00:00:00Z and has been changed since: months before that depend on"
+                     " it cannot be billed.\n");
+    fixture_release(&f);
 }
 END_TEST
 
@@ -785,6 +955,10 @@ int main(void)
     tcase_add_test(t, a_change_that_billing_does_not_see_cuts_nothing);
     tcase_add_test(t, terms_of_an_account_that_billing_cannot_use_are_named);
     tcase_add_test(t, a_setting_that_billing_cannot_use_is_named);
+    tcase_add_test(t, a_tax_that_cannot_be_read_fails_what_shows_it_in_its_months);
+    tcase_add_test(t, discounts_that_cannot_be_read_fail_the_months_with_bytes_under_them);
+    tcase_add_test(t, a_zone_that_cannot_be_read_fails_its_account_while_it_exists_or_has_bytes);
+    tcase_add_test(t, verify_names_what_cannot_be_read_and_what_could_not);
     tcase_add_test(t, tax_rates_may_be_one_a_list_or_an_object);
     tcase_add_test(t, the_optimizer_counts_the_seconds_it_was_on);
     tcase_add_test(t, a_running_month_counts_seconds_until_now);
