@@ -209,15 +209,20 @@ static bool queue(request *r, struct MHD_Response *m)
     return m && MHD_queue_response(r->mhd, r->reply.status, m) == MHD_YES;
 }
 
-static bool send_stream(request *r)
+/* false: there is nothing to stream, and the reply says why. *ret_sent is written where true. */
+static bool send_stream(request *r, bool *ret_sent)
 {
     body b = {.zipped = r->reply.compressible &&
                         query_accepts_gzip(request_header(r, GUARD_ACCEPT_ENCODING))};
-    struct MHD_Response *m = stream_response(r, b.zipped);
-    conns_phase(r->worker->server->conns, r->conn, CONN_SEND, 0, clock_coarse_us());
-    bool ok = m && add_headers(r, m, &b) && queue(r, m);
-    if (m) MHD_destroy_response(m);
-    return ok;
+    struct MHD_Response *m;
+    tb_error err;
+    if (stream_response(r, b.zipped, &m, &err)) {
+        request_fail_as(r, &err);
+        return false;
+    }
+    *ret_sent = add_headers(r, m, &b) && queue(r, m);
+    MHD_destroy_response(m);
+    return true;
 }
 
 bool reply_send(request *r)
@@ -225,7 +230,8 @@ bool reply_send(request *r)
     server *s = r->worker->server;
     if (r->reply.kind == REPLY_NONE) request_fail(r, TB_E_INTERNAL, NULL, NULL);
     if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) r->reply.close = true;
-    if (r->reply.kind == REPLY_STREAM) return send_stream(r);
+    bool sent = false;
+    if (r->reply.kind == REPLY_STREAM && send_stream(r, &sent)) return sent;
     body b = choose_body(r);
     bool bodiless = r->method == HTTP_HEAD || r->reply.kind == REPLY_NOT_MODIFIED;
     r->sent = bodiless ? 0 : b.len;

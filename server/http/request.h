@@ -27,10 +27,10 @@ typedef enum reply_kind {
 } reply_kind;
 
 /* Where a long answer comes from. fill appends the next piece, of STREAM_PIECE bytes or so, and
- * sets *ret_done with the last one; one that took its time may append nothing. A failure cuts the
- * answer off. Both run on the worker's thread, fill not after the request's end; a fill reads the
- * worker's store in a snapshot of its own. release may be NULL and is called once, whatever
- * happened. */
+ * sets *ret_done with the last one; one that took its time may append nothing. The first piece is
+ * made before the head is sent, so that its failure is the answer; a later failure cuts the answer
+ * off. Both run on the worker's thread, fill not after the request's end; a fill reads the worker's
+ * store in a snapshot of its own. release may be NULL and is called once, whatever happened. */
 typedef struct stream_source {
     tb_code (*fill)(void *ctx, tb_buf *out, bool *ret_done, tb_error *err);
     void (*release)(void *ctx);

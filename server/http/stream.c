@@ -1,11 +1,16 @@
 /* libmicrohttpd asks for bytes when the socket has room; when the last piece is used up the source
  * is asked for the next one. So at most one piece, and its gzip form, is in memory for each
- * connection, and a slow client slows its own source alone. */
+ * connection, and a slow client slows its own source alone.
+ *
+ * The first piece is made before the head is sent: a source that fails at once is answered as an
+ * error. One that fails later cuts the answer off, and the client can tell: the chunk that ends a
+ * body is not sent, and where there are no chunks (HTTP/1.0) the connection is reset. */
 #include "http/stream.h"
 
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "http/clock.h"
 #include "http/server.h"
@@ -43,6 +48,14 @@ static ssize_t let_others(stream *s)
     return 0;
 }
 
+/* Resets the connection: Linux does so where a socket is connected to nothing. The end of a body
+ * without chunks is the connection's, which must not look like one. */
+static void cut_off(const request *r)
+{
+    const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+    if (!r->http11 && r->conn->fd >= 0) (void)!connect(r->conn->fd, &nobody, sizeof nobody);
+}
+
 static ssize_t on_read(void *cls, uint64_t position, char *out, size_t room)
 {
     stream *s = cls;
@@ -56,6 +69,7 @@ static ssize_t on_read(void *cls, uint64_t position, char *out, size_t room)
         if (!began_us) began_us = clock_mono_us();
         if (next_piece(s, &err)) {
             request_complain(s->r, &err);
+            cut_off(s->r);
             return MHD_CONTENT_READER_END_WITH_ERROR;
         }
         conns_piece(s->r->worker->server->conns, s->r->conn, s->piece->len, began_us,
@@ -78,19 +92,34 @@ static void on_end(void *cls)
     free(s);
 }
 
-struct MHD_Response *stream_response(request *r, bool zipped)
+static tb_code begin(stream *s, request *r, bool zipped, struct MHD_Response **ret, tb_error *err)
 {
-    stream *s = calloc(1, sizeof *s);
-    if (!s) return NULL;
-    *s = (stream){.source = r->reply.source, .r = r};
-    r->reply.source = (stream_source){0};
+    const conns *c = r->worker->server->conns;
     tb_buf_init(&s->plain, STREAM_BUF_MAX, NULL);
     tb_buf_init(&s->zipped, STREAM_BUF_MAX, NULL);
     s->piece = zipped ? &s->zipped : &s->plain;
-    if (zipped) s->gz = gzip_new();
-    struct MHD_Response *m = NULL;
-    if (!zipped || s->gz)
-        m = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, on_read, s, on_end);
-    if (!m) on_end(s);
-    return m;
+    if (zipped && !(s->gz = gzip_new())) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    tb_code code = next_piece(s, err);
+    if (code) return code;
+    *ret = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, on_read, s, on_end);
+    if (!*ret) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    const int64_t now_us = clock_mono_us();
+    conns_phase(c, r->conn, CONN_SEND, 0, now_us);
+    conns_piece(c, r->conn, s->piece->len, now_us, now_us);
+    return TB_OK;
+}
+
+tb_code stream_response(request *r, bool zipped, struct MHD_Response **ret_response, tb_error *err)
+{
+    stream_source source = r->reply.source;
+    r->reply.source = (stream_source){0};
+    stream *s = calloc(1, sizeof *s);
+    if (!s) {
+        if (source.release) source.release(source.ctx);
+        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    }
+    *s = (stream){.source = source, .r = r};
+    tb_code code = begin(s, r, zipped, ret_response, err);
+    if (code) on_end(s);
+    return code;
 }

@@ -11,8 +11,9 @@
 
 struct MHD_Response;
 
-/* The response object for reply.source, which it takes over; NULL when out of memory. zipped: send
- * it as gzip. */
-struct MHD_Response *stream_response(request *r, bool zipped);
+/* The response object for reply.source, which it takes over, with the first piece made: what that
+ * fails by is the caller's to answer. zipped: send it as gzip. */
+TB_MUST_USE tb_code stream_response(request *r, bool zipped, struct MHD_Response **ret_response,
+                                    tb_error *err);
 
 #endif
