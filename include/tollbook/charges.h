@@ -72,9 +72,6 @@ typedef struct tb_bill_source {
 TB_MUST_USE tb_code tb_store_bill_input(tb_store *store, int64_t account, int64_t month,
                                         uint64_t watermark, const tb_book *books, size_t n_books,
                                         int64_t now_us, tb_bill_source *ret_source, tb_error *err);
-/* Up to schema 3 a month that was billed again took the regions that held at the asked watermark, not
- * those it was priced by. While this is on, inputs do so: to rate again what was rated then. */
-void tb_store_let_regions_move(tb_store *store, bool move);
 /* The same without tax rates, for whatever shows no tax: rates that cannot be read do not matter. */
 TB_MUST_USE tb_code tb_store_net_input(tb_store *store, int64_t account, int64_t month,
                                        uint64_t watermark, const tb_book *books, size_t n_books,
@@ -94,6 +91,9 @@ TB_MUST_USE tb_code tb_store_zones_input(tb_store *store, int64_t account, int64
                                          tb_bill_source *ret_source, tb_error *err);
 void tb_bill_source_release(tb_bill_source *source);
 
+/* Up to schema 3 a month that was billed again took the regions that held at the asked watermark, not
+ * those it was priced by. While this is on, inputs do so: to rate again what was rated then. */
+void tb_store_let_regions_move(tb_store *store, bool move);
 /* Daily usage of the days [from_day, to_day) (numbers since 1970), sorted by how each zone is billed
  * at at_us: what has changed its type has its whole past with the new one. Late usage and deleted
  * zones are in it. tb_usage_history_release. TB_E_NOT_FOUND: no such account. */
