@@ -8,6 +8,7 @@
  * rounds fewer digits wanted: q1, r1 = product / den;  q, r = q1 / 10^k;  r rounds, r1 breaks its
  * ties */
 #include "base/quick.h"
+#include "base/wide.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -154,6 +155,13 @@ static wide divide(wide n, u128 d, u128 *ret_rest)
     }
     *ret_rest = rest;
     return q;
+}
+
+bool tb__multiply_divide(u128 a, u128 b, u128 d, u128 *ret_quotient, u128 *ret_rest)
+{
+    wide q = divide(multiply(a, b), d, ret_rest);
+    *ret_quotient = q.low;
+    return q.high == 0 && q.low <= MAGNITUDE_MAX;
 }
 
 tb_i128 tb_div_round(tb_i128 n, tb_i128 d, tb_rounding mode)
@@ -472,4 +480,73 @@ tb_code tb_decimal_divide(tb_decimal value, tb_i128 num, tb_i128 den, int scale,
         return overflow(err, "quotient", scale);
     *ret = (tb_decimal){mantissa, scale};
     return TB_OK;
+}
+
+/* --- sums of any scales --- */
+
+int tb_decimal_scale_within(tb_decimal value, int most)
+{
+    tb_i128 finer;
+    int scale = most > TB_DECIMAL_SCALE_MAX ? TB_DECIMAL_SCALE_MAX : most;
+    while (scale > value.scale && !times(value.mantissa, powers[scale - value.scale], &finer))
+        scale--;
+    return scale > value.scale ? scale : value.scale;
+}
+
+/* Whole units and rest of the same sign, the rest below a unit. */
+static tb_sum taken_apart(tb_decimal value)
+{
+    u128 size = magnitude(value.mantissa), whole = size / powers[value.scale];
+    u128 rest = (size - whole * powers[value.scale]) * powers[TB_DECIMAL_SCALE_MAX - value.scale];
+    tb_sum sum = {(tb_i128)whole, (tb_i128)rest};
+    return value.mantissa < 0 ? (tb_sum){-sum.whole, -sum.rest} : sum;
+}
+
+/* Brings a rest of less than two units below one, and gives it the sign of the whole units. */
+static bool carry(tb_sum *sum)
+{
+    const tb_i128 unit = (tb_i128)powers[TB_DECIMAL_SCALE_MAX];
+    int over = (sum->rest >= unit) - (sum->rest <= -unit);
+    if (__builtin_add_overflow(sum->whole, (tb_i128)over, &sum->whole)) return false;
+    sum->rest -= over * unit;
+    int borrow = (sum->whole > 0 && sum->rest < 0) - (sum->whole < 0 && sum->rest > 0);
+    sum->whole -= borrow;
+    sum->rest += borrow * unit;
+    return magnitude(sum->whole) <= MAGNITUDE_MAX;
+}
+
+tb_code tb_sum_add(tb_sum *sum, tb_decimal value, tb_error *err)
+{
+    tb_sum more = taken_apart(value), out;
+    out.rest = sum->rest + more.rest;
+    if (__builtin_add_overflow(sum->whole, more.whole, &out.whole) || !carry(&out))
+        return overflow(err, "sum", 0);
+    *sum = out;
+    return TB_OK;
+}
+
+tb_code tb_sum_sub(tb_sum *sum, tb_decimal value, tb_error *err)
+{
+    value.mantissa = -value.mantissa;
+    return tb_sum_add(sum, value, err);
+}
+
+tb_code tb_sum_decimal(tb_sum sum, tb_decimal *ret, tb_error *err)
+{
+    tb_decimal rest = tb_decimal_normal((tb_decimal){sum.rest, TB_DECIMAL_SCALE_MAX});
+    return add_named((tb_decimal){sum.whole, 0}, rest, "sum", ret, err);
+}
+
+/* A rest is written as a decimal of no whole units: its digits follow those of the whole ones. */
+char *tb_sum_put(char *out, tb_sum sum)
+{
+    char text[TB_DECIMAL_TEXT_MAX];
+    tb_decimal rest = {sum.rest, TB_DECIMAL_SCALE_MAX};
+    if (sum.whole == 0) return tb_decimal_put(out, rest);
+    out = tb_decimal_put(out, tb_decimal_from_int(sum.whole));
+    if (sum.rest < 0) rest.mantissa = -rest.mantissa;
+    char *end = tb_decimal_put(text, rest);
+    size_t len = (size_t)(end - text) - 1; /* without its zero before the point */
+    memcpy(out, text + 1, len);
+    return out + len;
 }

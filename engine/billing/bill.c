@@ -3,7 +3,6 @@
  * every kind is one walk over it and nothing is sorted again. All memory is one arena. */
 #include "billing/draft.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Enough lines for every entry to make its own. */
@@ -26,23 +25,12 @@ tb_code tb__bill_lines(tb__draft *d)
     return code;
 }
 
-/* An overflow names its line. */
-static tb_code name_line(const tb__draft *d, tb_code code)
-{
-    char inner[sizeof d->err->message];
-    const tb_bill_line *line = d->line;
-    if (code != TB_E_OVERFLOW || !line || !d->err) return code;
-    memcpy(inner, d->err->message, sizeof inner);
-    return tb_fail(d->err, code, line->resource, "%s%s%s of %s: %s", tb_line_kind_name(line->kind),
-                   line->region[0] ? " in " : "", line->region, line->resource, inner);
-}
-
 static tb_code rate(tb__draft *d)
 {
     tb_code code = tb__bill_check(d);
     if (!code) code = make_room(d);
     if (!code) code = tb__bill_gaps(d);
-    if (!code) code = name_line(d, tb__bill_lines(d));
+    if (!code) code = tb__name_line(d->line, tb__bill_lines(d), d->err);
     if (!code) code = tb_bill_sum(&d->bill, d->in, d->err);
     return code;
 }
@@ -97,19 +85,19 @@ static size_t find_line(const tb_bill *bill, tb_line_kind kind, int64_t id)
     return low;
 }
 
-static tb_code add_own(const tb_bill *bill, tb_line_kind kind, int64_t zone, tb_decimal *sum,
+static tb_code add_own(const tb_bill *bill, tb_line_kind kind, int64_t zone, tb_sum *sum,
                        tb_error *err)
 {
     for (size_t i = find_line(bill, kind, zone); i < bill->n_lines; i++) {
         const tb_bill_line *line = &bill->lines[i];
         if (line->kind != kind || line->id != zone) break;
-        tb_code code = tb_decimal_add(*sum, line->exact, sum, err);
-        if (code) return code;
+        tb_code code = tb_sum_add(sum, line->exact, err);
+        if (code) return tb__name_line(line, code, err);
     }
     return TB_OK;
 }
 
-static tb_code add_share(const tb_bill *bill, int64_t zone, tb_decimal *sum, tb_error *err)
+static tb_code add_share(const tb_bill *bill, int64_t zone, tb_sum *sum, tb_error *err)
 {
     size_t at = find_line(bill, TB_LINE_VOLUME, INT64_MIN);
     if (at == bill->n_lines || bill->lines[at].kind != TB_LINE_VOLUME) return TB_OK;
@@ -123,12 +111,12 @@ static tb_code add_share(const tb_bill *bill, int64_t zone, tb_decimal *sum, tb_
             high = middle;
     }
     if (low == bill->lines[at].n_shares || shares[low].zone != zone) return TB_OK;
-    return tb_decimal_add(*sum, shares[low].exact, sum, err);
+    return tb__name_line(&bill->lines[at], tb_sum_add(sum, shares[low].exact, err), err);
 }
 
-tb_code tb_bill_zone_charges(const tb_bill *bill, int64_t zone, tb_decimal *ret, tb_error *err)
+tb_code tb_bill_zone_charges(const tb_bill *bill, int64_t zone, tb_sum *ret, tb_error *err)
 {
-    tb_decimal sum = TB_DECIMAL_ZERO;
+    tb_sum sum = TB_SUM_ZERO;
     tb_code code = add_own(bill, TB_LINE_BANDWIDTH, zone, &sum, err);
     if (!code) code = add_share(bill, zone, &sum, err);
     if (!code) code = add_own(bill, TB_LINE_OVERRIDE, zone, &sum, err);

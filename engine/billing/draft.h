@@ -71,6 +71,9 @@ void tb__line_evidence(tb__draft *d, const tb_evidence *more);
 TB_MUST_USE tb_code tb__line_place(tb__draft *d);
 /* Sums units and amounts of the rows, rounds, numbers the line. */
 TB_MUST_USE tb_code tb__line_close(tb__draft *d);
+/* An overflow names the line it is of, and what to look at, where nothing is named yet. line may be
+ * NULL: none was begun. Returns code. */
+tb_code tb__name_line(const tb_bill_line *line, tb_code code, tb_error *err);
 /* The newest line, closed, is no line after all. */
 void tb__line_drop(tb__draft *d);
 

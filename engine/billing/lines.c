@@ -78,6 +78,17 @@ tb_code tb__line_row(tb__draft *d, const tb_bill_tier *row)
     return TB_OK;
 }
 
+tb_code tb__name_line(const tb_bill_line *line, tb_code code, tb_error *err)
+{
+    char inner[sizeof err->message];
+    if (code != TB_E_OVERFLOW || !line || !err || err->field[0]) return code;
+    memcpy(inner, err->message, sizeof inner);
+    return tb_fail(err, code, line->resource,
+                   "%s%s%s of %s: %.200s Correct its price or its usage.",
+                   tb_line_kind_name(line->kind), line->region[0] ? " in " : "", line->region,
+                   line->resource, inner);
+}
+
 static tb_code add_units(tb_i128 *to, tb_i128 units, tb_error *err)
 {
     if (__builtin_add_overflow(*to, units, to))
@@ -168,10 +179,11 @@ tb_code tb__line_close(tb__draft *d)
     if (d->bare) return code ? code : tb_decimal_add(d->sum, line->amount, &d->sum, d->err);
     for (size_t i = 0; i < d->n_rows && !code; i++)
         code = add_units(&line->quantity, d->rows[i].units, d->err);
+    if (code) return code;
     line->tiers = d->rows;
     line->n_tiers = d->n_rows;
     line->number = (uint32_t)++d->bill.n_lines;
-    return code;
+    return TB_OK;
 }
 
 void tb__line_drop(tb__draft *d)

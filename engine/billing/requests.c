@@ -2,6 +2,8 @@
  * balancer. */
 #include "billing/draft.h"
 
+#include <inttypes.h>
+
 static bool belongs(const tb__draft *d, const tb_bill_balancer *e)
 {
     return e->requests > 0 && tb__balancer_gap(d, e) == TB__PRICED;
@@ -13,7 +15,9 @@ static tb_code add_span(const tb__draft *d, tb__span *spans, size_t *n, const tb
     if (*n == 0 || spans[*n - 1].part != e->part)
         spans[(*n)++] = (tb__span){.part = e->part, .tiers = &tb__book(d, e->part)->balancer};
     if (__builtin_add_overflow(spans[*n - 1].units, e->requests, &spans[*n - 1].units))
-        return tb_fail(d->err, TB_E_OVERFLOW, NULL, "The sum of requests passes 2^127-1.");
+        return tb_fail(d->err, TB_E_OVERFLOW, "requests",
+                       "load_balancer:%" PRId64 ": The sum of requests passes 2^127-1.",
+                       e->balancer);
     return TB_OK;
 }
 

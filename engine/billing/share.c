@@ -2,8 +2,10 @@
  *
  * The rounded amount goes out by largest remainder: each zone gets the whole minor units of its
  * proportion, and what is left goes, one unit each, to the largest remainders, ties by zone id. The
- * exact amount is divided half_up at 18 digits (or its own, where it has more); the last zone takes
- * the rest. Both sum to the line. */
+ * exact amount is divided half_up at 18 digits (its own, where it has more; as many as a decimal of
+ * its size has room for, where it is that large); the last zone takes the rest. Both sum to the
+ * line. Only results must fit: products are formed in 256 bits. */
+#include "base/wide.h"
 #include "billing/draft.h"
 
 #include <stdlib.h>
@@ -25,15 +27,14 @@ static int larger_first(const void *left, const void *right)
 static tb_code whole_units(const tb_bill_line *line, tb_bill_share *shares, size_t n,
                            remainder *rests, tb_i128 *ret_left, tb_error *err)
 {
-    u128 total = (u128)line->quantity, amount = (u128)line->amount.mantissa;
+    u128 total = (u128)line->quantity, amount = (u128)line->amount.mantissa, whole;
     tb_i128 left = line->amount.mantissa;
     for (size_t i = 0; i < n; i++) {
-        u128 product;
-        if (__builtin_mul_overflow(amount, (u128)shares[i].bytes, &product))
-            return tb_fail(err, TB_E_OVERFLOW, NULL, "Amount x bytes of a share pass 2^128-1.");
-        shares[i].amount = (tb_decimal){(tb_i128)(product / total), line->amount.scale};
+        rests[i].share = i;
+        if (!tb__multiply_divide(amount, (u128)shares[i].bytes, total, &whole, &rests[i].rest))
+            return tb_fail(err, TB_E_OVERFLOW, NULL, "A zone's share passes 2^127-1.");
+        shares[i].amount = (tb_decimal){(tb_i128)whole, line->amount.scale};
         left -= shares[i].amount.mantissa;
-        rests[i] = (remainder){product % total, i};
     }
     *ret_left = left;
     return TB_OK;
@@ -42,8 +43,7 @@ static tb_code whole_units(const tb_bill_line *line, tb_bill_share *shares, size
 static tb_code share_exact(const tb_bill_line *line, tb_bill_share *shares, size_t n, tb_error *err)
 {
     tb_decimal rest = line->exact;
-    int scale = tb_decimal_normal(rest).scale;
-    if (scale < TB_PRORATE_SCALE) scale = TB_PRORATE_SCALE;
+    int scale = tb_decimal_scale_within(tb_decimal_normal(rest), TB_PRORATE_SCALE);
     for (size_t i = 0; i + 1 < n; i++) {
         tb_code code = tb_decimal_divide(line->exact, shares[i].bytes, line->quantity, scale,
                                          TB_HALF_UP, &shares[i].exact, err);

@@ -2,6 +2,8 @@
  * together, on one axis for the month. One line, with each zone's share inside. */
 #include "billing/draft.h"
 
+#include <inttypes.h>
+
 static bool belongs(const tb__draft *d, size_t i)
 {
     const tb_bill_bytes *e = &d->in->bytes[i];
@@ -14,21 +16,23 @@ typedef struct gathered {
     size_t n_shares;
 } gathered;
 
-static tb_code add_bytes(tb_i128 *to, tb_i128 bytes, tb_error *err)
+static tb_code add_bytes(const tb__draft *d, tb_i128 *to, tb_i128 bytes)
 {
     if (__builtin_add_overflow(*to, bytes, to))
-        return tb_fail(err, TB_E_OVERFLOW, "volume", "The sum of bytes passes 2^127-1.");
+        return tb_fail(d->err, TB_E_OVERFLOW, "volume",
+                       "volume of account:%" PRId64 ": The sum of bytes passes 2^127-1.",
+                       d->in->account);
     return TB_OK;
 }
 
 /* Zones ascend in the input, so a zone's share is the newest or a new one. */
 static tb_code gather_entry(const tb__draft *d, gathered *g, const tb_bill_bytes *e)
 {
-    if (d->bare) return add_bytes(&g->spans[e->part].units, e->bytes, d->err);
+    if (d->bare) return add_bytes(d, &g->spans[e->part].units, e->bytes);
     if (g->n_shares == 0 || g->shares[g->n_shares - 1].zone != e->zone)
         g->shares[g->n_shares++] = (tb_bill_share){.zone = e->zone};
-    tb_code code = add_bytes(&g->spans[e->part].units, e->bytes, d->err);
-    if (!code) code = add_bytes(&g->shares[g->n_shares - 1].bytes, e->bytes, d->err);
+    tb_code code = add_bytes(d, &g->spans[e->part].units, e->bytes);
+    if (!code) code = add_bytes(d, &g->shares[g->n_shares - 1].bytes, e->bytes);
     return code;
 }
 

@@ -81,6 +81,14 @@ static void put_decimal(differing *d, int field, tb_decimal value)
     take(d, field, from);
 }
 
+static void put_sum(differing *d, int field, tb_sum value)
+{
+    size_t from = d->scratch.len;
+    char *room = tb_buf_room(&d->scratch, TB_DECIMAL_TEXT_MAX);
+    if (room) d->scratch.len += (size_t)(tb_sum_put(room, value) - room);
+    take(d, field, from);
+}
+
 /* A GUID that names a thing, the same every time. */
 static void put_guid(differing *d, int field, const char *what, int64_t id)
 {
@@ -101,7 +109,7 @@ static void put_own(const tb_pullzone *zone, differing *d)
     tb_json_string(&d->scratch, zone->name, strlen(zone->name));
     take(d, F_Name, from);
     put_decimal(d, F_MonthlyBandwidthUsed, tb_decimal_from_int(zone->bytes));
-    put_decimal(d, F_MonthlyCharges, zone->charges);
+    put_sum(d, F_MonthlyCharges, zone->charges);
     if (zone->volume) PUT(d, F_Type, "1");
     if (zone->has_optimizer_price) put_decimal(d, F_OptimizerPricing, zone->optimizer_price);
     if (zone->balancer) PUT(d, F_LoadBalancerId, "%" PRId64, zone->balancer);

@@ -12,6 +12,7 @@
 typedef enum shape {
     FIXED,    /* `text` as it is */
     DECIMAL,  /* a tb_decimal at `offset` */
+    SUM,      /* a tb_sum */
     BYTES,    /* a tb_i128 */
     DISCOUNT, /* an int */
     RECORDS,
@@ -35,21 +36,21 @@ typedef struct field {
 
 static const field fields[] = {
     FROM("Balance", DECIMAL, balance),
-    FROM("ThisMonthCharges", DECIMAL, this_month),
+    FROM("ThisMonthCharges", SUM, this_month),
     FROM("LastRechargeBalance", DECIMAL, last_recharge),
     FROM("AvailableBalance", DECIMAL, balance),
     NEUTRAL("CouponBalance", "0"),
     NEUTRAL("MonthlyCouponUsage", "0"),
     FROM("BillingRecords", RECORDS, records),
     NEUTRAL("BillingHistoryChart", "null"),
-    FROM("MonthlyChargesEUTraffic", DECIMAL, traffic[TB_REGION_EU]),
-    FROM("MonthlyChargesUSTraffic", DECIMAL, traffic[TB_REGION_NA]),
-    FROM("MonthlyChargesASIATraffic", DECIMAL, traffic[TB_REGION_ASIA]),
-    FROM("MonthlyChargesAFTraffic", DECIMAL, traffic[TB_REGION_AF]),
-    FROM("MonthlyChargesSATraffic", DECIMAL, traffic[TB_REGION_SA]),
+    FROM("MonthlyChargesEUTraffic", SUM, traffic[TB_REGION_EU]),
+    FROM("MonthlyChargesUSTraffic", SUM, traffic[TB_REGION_NA]),
+    FROM("MonthlyChargesASIATraffic", SUM, traffic[TB_REGION_ASIA]),
+    FROM("MonthlyChargesAFTraffic", SUM, traffic[TB_REGION_AF]),
+    FROM("MonthlyChargesSATraffic", SUM, traffic[TB_REGION_SA]),
     NEUTRAL("MonthlyChargesStorage", "0"),
     NEUTRAL("MonthlyChargesDNS", "0"),
-    FROM("MonthlyChargesOptimizer", DECIMAL, optimizer),
+    FROM("MonthlyChargesOptimizer", SUM, optimizer),
     NEUTRAL("MonthlyChargesTranscribe", "0"),
     NEUTRAL("MonthlyChargesPremiumEncoding", "0"),
     NEUTRAL("MonthlyChargesLiveEncoding", "0"),
@@ -72,7 +73,7 @@ static const field fields[] = {
     FROM("MonthlyChargesTaxes", DECIMAL, taxes),
     NEUTRAL("MonthlyChargesWebSockets", "0"),
     NEUTRAL("MonthlyChargesDB", "0"),
-    FROM("MonthlyChargesLoadBalancer", DECIMAL, balancers),
+    FROM("MonthlyChargesLoadBalancer", SUM, balancers),
     NEUTRAL("MonthlyDBWrites", "null"),
     NEUTRAL("MonthlyDBReads", "null"),
     NEUTRAL("MonthlyDBStorage", "null"),
@@ -155,6 +156,7 @@ static void put_field(tb_buf *out, const tb_billing *billing, const field *f)
     switch (f->shape) {
     case FIXED: tb_buf_str(out, f->text); break;
     case DECIMAL: tb__add_decimal(out, *(const tb_decimal *)at); break;
+    case SUM: tb__add_sum(out, *(const tb_sum *)at); break;
     case BYTES: tb__add_i128(out, *(const tb_i128 *)at); break;
     case DISCOUNT: tb_buf_fmt(out, "%d", *(const int *)at); break;
     case RECORDS: put_records(out, billing); break;
@@ -179,7 +181,7 @@ tb_code tb_billing_summary_encode(const tb_zone_month *zones, size_t n, tb_buf *
     for (size_t i = 0; i < n; i++) {
         tb_buf_fmt(out, "%s{\"PullZoneId\":%" PRId64 ",\"MonthlyUsage\":", i ? "," : "",
                    zones[i].zone);
-        tb__add_decimal(out, zones[i].charges);
+        tb__add_sum(out, zones[i].charges);
         tb_buf_str(out, ",\"MonthlyBandwidthUsed\":");
         tb__add_i128(out, zones[i].bytes);
         tb_buf_fmt(out, ",\"Enabled\":%s}", zones[i].enabled ? "true" : "false");

@@ -145,14 +145,13 @@ static tb_code add_whole(work *w, const tb_bill_line *like, int sign)
 }
 
 /* What a stretch has more than before. */
-static tb_code grow_tier(const tb_bill_tier *before, const tb_bill_tier *after, tb_bill_tier *ret,
-                         tb_error *err)
+static tb_code grow_tier(const tb_bill_tier *before, const tb_bill_tier *after, tb_bill_tier *ret)
 {
     *ret = *after;
     if (!before) return TB_OK;
     ret->from = before->to;
     ret->units = after->units - before->units;
-    return tb_decimal_sub(after->amount, before->amount, &ret->amount, err);
+    return tb_decimal_sub(after->amount, before->amount, &ret->amount, NULL);
 }
 
 static tb_code grow_tiers(work *w, const tb_bill_line *before, const tb_bill_line *after,
@@ -162,8 +161,7 @@ static tb_code grow_tiers(work *w, const tb_bill_line *before, const tb_bill_lin
     if (!tiers) return no_memory(w->err);
     for (size_t i = 0; i < after->n_tiers; i++) {
         tb_bill_tier *tier = &tiers[line->n_tiers];
-        tb_code code =
-            grow_tier(same_tier(before, &after->tiers[i]), &after->tiers[i], tier, w->err);
+        tb_code code = grow_tier(same_tier(before, &after->tiers[i]), &after->tiers[i], tier);
         if (code) return code;
         line->n_tiers += tier->units != 0 || tb_decimal_sign(tier->amount) != 0;
     }
@@ -185,19 +183,32 @@ static tb_code net_tiers(work *w, const tb_bill_line *before, const tb_bill_line
     return TB_OK;
 }
 
+static tb_code replace_line(work *w, const tb_bill_line *before, const tb_bill_line *after)
+{
+    tb_code code = add_whole(w, before, -1);
+    return code ? code : add_whole(w, after, 1);
+}
+
+static tb_code subtract(const tb_bill_line *before, const tb_bill_line *after, tb_bill_line *line)
+{
+    tb_code code = tb_decimal_sub(after->exact, before->exact, &line->exact, NULL);
+    return code ? code : tb_decimal_sub(after->amount, before->amount, &line->amount, NULL);
+}
+
+/* A difference with more digits than a decimal has is shown as the two that it lies between. */
 static tb_code add_difference(work *w, const tb_bill_line *before, const tb_bill_line *after)
 {
     bool net = after->kind == TB_LINE_MINIMUM;
-    if (!net && !same_prices(before, after)) {
-        tb_code code = add_whole(w, before, -1);
-        return code ? code : add_whole(w, after, 1);
-    }
+    if (!net && !same_prices(before, after)) return replace_line(w, before, after);
+    size_t n = w->out.n;
     tb_bill_line *line = add_line(w, after);
     line->quantity = net ? 0 : after->quantity - before->quantity;
-    tb_code code = tb_decimal_sub(after->exact, before->exact, &line->exact, w->err);
-    if (!code) code = tb_decimal_sub(after->amount, before->amount, &line->amount, w->err);
-    if (code) return code;
-    return net ? net_tiers(w, before, after, line) : grow_tiers(w, before, after, line);
+    tb_code code = subtract(before, after, line);
+    if (!code)
+        code = net ? net_tiers(w, before, after, line) : grow_tiers(w, before, after, line);
+    if (code != TB_E_OVERFLOW) return code;
+    w->out.n = n;
+    return replace_line(w, before, after);
 }
 
 static tb_code walk(work *w)
@@ -225,6 +236,16 @@ static tb_code sum_amounts(tb_corrections *c, int digits, tb_error *err)
     return code;
 }
 
+/* An overflow names the month whose corrections do not sum up. */
+static tb_code name_month(const tb_late_month *late, tb_code code, tb_error *err)
+{
+    char inner[sizeof err->message];
+    if (code != TB_E_OVERFLOW || !err) return code;
+    snprintf(inner, sizeof inner, "%s", err->message);
+    return tb_fail(err, code, "correction", "corrections of invoice %.23s: %.200s", late->invoice,
+                   inner);
+}
+
 /* Two for each line, one for the limit. */
 static tb_code take_room(work *w)
 {
@@ -241,7 +262,8 @@ tb_code tb_correct(const tb_late_month *late, const tb_alloc *alloc,
     if (!w.mem) return no_memory(err);
     tb_code code = take_room(&w);
     if (!code) code = walk(&w);
-    if (!code) code = sum_amounts(&w.out, late->after->minor_digits, err);
+    if (!code)
+        code = name_month(late, sum_amounts(&w.out, late->after->minor_digits, err), err);
     w.out.memory = w.mem;
     if (code)
         free_memory(w.mem);

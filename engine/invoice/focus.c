@@ -96,28 +96,32 @@ static tb_code find_quantity(charge *c, tb_error *err)
                              &c->quantity_priced, err);
 }
 
-/* No price is shown where more than units times it is in the amount (a flat part, a package). */
-static tb_code find_price(charge *c, tb_error *err)
+/* No price is shown where more than units times it is in the amount (a flat part, a package), or
+ * where a decimal cannot hold its product with the quantity. */
+static void find_price(charge *c)
 {
     const shape *as = c->shape;
-    tb_decimal product;
-    if (!as->unit || !c->tier) return TB_OK;
-    tb_code code = tb_decimal_shift(c->tier->price, -as->places, &c->contracted_price, err);
-    if (!code) code = tb_decimal_mul(c->contracted_price, c->quantity_priced, &product, err);
-    if (code) return code;
-    c->one_price =
-        as->monthly || c->line->n_shares > 0 || tb_decimal_compare(product, c->contracted) == 0;
-    if (!c->one_price) return TB_OK;
+    tb_decimal product, list, list_price;
+    if (!as->unit || !c->tier) return;
+    if (tb_decimal_shift(c->tier->price, -as->places, &c->contracted_price, NULL) ||
+        tb_decimal_mul(c->contracted_price, c->quantity_priced, &product, NULL))
+        return;
+    if (!as->monthly && c->line->n_shares == 0 && tb_decimal_compare(product, c->contracted) != 0)
+        return;
+    list_price = as->list ? c->tier->shown : c->contracted_price;
+    if (tb_decimal_mul(list_price, c->quantity_priced, &list, NULL)) return;
+    c->one_price = true;
     c->contracted = product;
-    c->list_price = as->list ? c->tier->shown : c->contracted_price;
-    return tb_decimal_mul(c->list_price, c->quantity_priced, &c->list, err);
+    c->list_price = list_price;
+    c->list = list;
 }
 
 static tb_code find_prices(charge *c, tb_error *err)
 {
     tb_code code = find_quantity(c, err);
     c->list = c->billed;
-    return code ? code : find_price(c, err);
+    if (!code) find_price(c);
+    return code;
 }
 
 static void put_text_of(const charge *c, tb_buf *out)

@@ -90,6 +90,13 @@ static void figure(tb_buf *out, tb_decimal value)
     grouped(out, text, (size_t)(end - text));
 }
 
+static void sum_figure(tb_buf *out, tb_sum value)
+{
+    char text[TB_DECIMAL_TEXT_MAX];
+    const char *end = tb_sum_put(text, value);
+    grouped(out, text, (size_t)(end - text));
+}
+
 static void money(tb_buf *out, tb_decimal value, int digits)
 {
     char text[TB_DECIMAL_TEXT_MAX];
@@ -452,7 +459,7 @@ static void put_footer(page *p, const char *sha256)
 {
     const tb_statement *s = p->s;
     tb_buf_str(p->out, "<footer><dl><dt>Exact sum</dt><dd><code>");
-    figure(p->out, s->bill->exact);
+    sum_figure(p->out, s->bill->exact);
     tb_buf_str(p->out, "</code>, rounded line by line: <code>");
     figure(p->out, s->bill->residual);
     tb_buf_str(p->out, "</code> apart</dd>");

@@ -399,11 +399,11 @@ static int digits_of(const reader *r)
     return point ? (int)(node_at(r, at)->text + node_at(r, at)->len - point) - 1 : 0;
 }
 
-static tb_decimal sum_exact(reader *r, const tb_bill *bill)
+static tb_sum sum_exact(reader *r, const tb_bill *bill)
 {
-    tb_decimal sum = TB_DECIMAL_ZERO;
-    if (r->code) return sum;
-    r->code = tb_decimal_sub(bill->subtotal, bill->residual, &sum, r->err);
+    tb_sum sum = TB_SUM_ZERO;
+    if (!r->code) r->code = tb_sum_add(&sum, bill->subtotal, r->err);
+    if (!r->code) r->code = tb_sum_sub(&sum, bill->residual, r->err);
     return sum;
 }
 

@@ -9,6 +9,12 @@ void tb__add_decimal(tb_buf *out, tb_decimal value)
     if (at) out->len += (size_t)(tb_decimal_put(at, value) - at);
 }
 
+void tb__add_sum(tb_buf *out, tb_sum value)
+{
+    char *at = tb_buf_room(out, TB_DECIMAL_TEXT_MAX);
+    if (at) out->len += (size_t)(tb_sum_put(at, value) - at);
+}
+
 void tb__add_money(tb_buf *out, tb_decimal value, int digits)
 {
     char *at = tb_buf_room(out, TB_DECIMAL_TEXT_MAX);

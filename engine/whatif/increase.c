@@ -110,7 +110,7 @@ static void merge(list *l)
     l->n = n;
 }
 
-static tb_code show_lines(list *l, int digits, tb_whatif_increase *to, tb_error *err)
+static void show_lines(list *l, int digits, tb_whatif_increase *to)
 {
     merge(l);
     qsort(l->piece, l->n, sizeof *l->piece, by_increase);
@@ -124,10 +124,8 @@ static tb_code show_lines(list *l, int digits, tb_whatif_increase *to, tb_error 
         *line = (tb_whatif_line){.kind = p->kind, .id = p->id};
         tb__resource_put(line->resource, p->kind, p->id);
         memcpy(line->region, p->region, sizeof line->region);
-        tb_code code = tb__change_of(p->before, p->after, digits, &line->change, err);
-        if (code) return code;
+        line->change = tb__change_of(p->before, p->after, digits);
     }
-    return TB_OK;
 }
 
 static tb_code make(tb_whatif *w, size_t number, size_t row, tb_whatif_increase *to, tb_error *err)
@@ -135,12 +133,12 @@ static tb_code make(tb_whatif *w, size_t number, size_t row, tb_whatif_increase 
     const tb__row *r = &w->rows[row];
     const tb__currency *currency = &w->currencies[r->currency];
     list l = {.n = 0};
-    tb_code code = tb__change_of(r->before, w->row_after[row * w->n + number],
-                                 currency->minor_digits, &to->change, err);
+    tb_code code = TB_OK;
+    to->change = tb__change_of(r->before, w->row_after[row * w->n + number], currency->minor_digits);
     for (tb__held *h = w->first; h && !code; h = h->next)
         if (strcmp(h->input.currency, currency->code) == 0)
             code = add_month(w, &w->cases[number], h, &l, err);
-    if (!code) code = show_lines(&l, currency->minor_digits, to, err);
+    if (!code) show_lines(&l, currency->minor_digits, to);
     tb_alloc_free(w->alloc, l.piece, l.room * sizeof *l.piece);
     tb__arena_reset(&w->scratch);
     return code;

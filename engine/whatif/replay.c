@@ -251,14 +251,16 @@ static tb__held *hold(tb_whatif *w, const tb_bill_input *input)
  * checked below. */
 #define BILL_MOST ((tb_i128)1 << 96)
 
-static tb_code check_sizes(const tb_whatif *w, tb_i128 before, tb_error *err)
+static tb_code check_sizes(const tb_whatif *w, const tb_bill_input *input, tb_i128 before,
+                           tb_error *err)
 {
-    bool fits = before < BILL_MOST;
+    static const char message[] = "A bill passes 2^96-1 minor units: nobody owes so much.";
+    if (before >= BILL_MOST)
+        return name(tb_fail(err, TB_E_OVERFLOW, NULL, message), NULL, input, err);
     for (size_t i = 0; i < w->n; i++)
-        fits = fits && w->after[i] < BILL_MOST;
-    return fits ? TB_OK
-                : tb_fail(err, TB_E_OVERFLOW, NULL,
-                          "A bill passes 2^96-1 minor units: nobody owes so much.");
+        if (w->after[i] >= BILL_MOST)
+            return name(tb_fail(err, TB_E_OVERFLOW, NULL, message), &w->cases[i], input, err);
+    return TB_OK;
 }
 
 static void take(tb_whatif *w, const tb_bill_input *input, tb_decimal before, tb__held *held)
@@ -298,7 +300,7 @@ tb_code tb_whatif_add(tb_whatif *w, const tb_bill_input *input, tb_error *err)
     tb_decimal before = TB_DECIMAL_ZERO;
     tb_code code = check_order(w, input, err);
     if (!code) code = rate_all(w, input, &before, err);
-    if (!code) code = check_sizes(w, before.mantissa, err);
+    if (!code) code = check_sizes(w, input, before.mantissa, err);
     if (!code && w->fed && input->account != w->account) code = tb__account_close(w, err);
     if (code) return code;
     if (input->account != w->account) w->month = INT64_MIN;

@@ -137,9 +137,8 @@ TB_MUST_USE tb_code tb__unpriced_list(tb_whatif *w, size_t number, tb_error *err
 
 /* --- result.c --- */
 
-/* Before, after and what follows from them; TB_E_OVERFLOW. */
-TB_MUST_USE tb_code tb__change_of(tb_i128 before, tb_i128 after, int minor_digits,
-                                  tb_whatif_change *ret, tb_error *err);
+/* Before, after and what follows from them. */
+tb_whatif_change tb__change_of(tb_i128 before, tb_i128 after, int minor_digits);
 
 /* --- select.c --- */
 

@@ -2,23 +2,19 @@
  * months with what changes, who wins and loses, and the spread of the changes. All in one arena. */
 #include "whatif/replay.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-tb_code tb__change_of(tb_i128 before, tb_i128 after, int minor_digits, tb_whatif_change *ret,
-                      tb_error *err)
+tb_whatif_change tb__change_of(tb_i128 before, tb_i128 after, int minor_digits)
 {
     tb_whatif_change c = {.before = {before, minor_digits}, .after = {after, minor_digits}};
     c.delta = (tb_decimal){after - before, minor_digits};
-    c.has_percent = before != 0;
-    if (c.has_percent) {
-        /* delta x 100 as delta moved by two places: both have the same digits. */
-        tb_code code = tb_decimal_divide(tb_decimal_from_int(after - before), 100, before,
-                                         TB_WHATIF_PERCENT_SCALE, TB_HALF_UP, &c.percent, err);
-        if (code) return code;
-    }
-    *ret = c;
-    return TB_OK;
+    /* delta x 100 as delta moved by two places: both have the same digits. */
+    c.has_percent = before > 0 && tb_decimal_divide(tb_decimal_from_int(after - before), 100, before,
+                                                    TB_WHATIF_PERCENT_SCALE, TB_HALF_UP, &c.percent,
+                                                    NULL) == TB_OK;
+    return c;
 }
 
 typedef struct maker {
@@ -97,16 +93,18 @@ static tb_code fill_accounts(maker *m, uint32_t currency, tb_whatif_group *g)
         tb_whatif_account *a = &accounts[g->n_accounts++];
         *a = (tb_whatif_account){.account = row->account, .months = row->months};
         tb_i128 own = w->row_after[i * w->n + m->number];
-        tb_code code = tb__change_of(row->before, own, g->minor_digits, &a->change, m->err);
-        if (!code && (__builtin_add_overflow(before, row->before, &before) ||
-                      __builtin_add_overflow(after, own, &after)))
-            code = tb_fail(m->err, TB_E_OVERFLOW, NULL, "The sum of bills passes 2^127-1.");
-        if (code) return code;
+        a->change = tb__change_of(row->before, own, g->minor_digits);
+        if (__builtin_add_overflow(before, row->before, &before) ||
+            __builtin_add_overflow(after, own, &after))
+            return tb_fail(m->err, TB_E_OVERFLOW, NULL,
+                           "The sum of all bills passes 2^127-1, at account %" PRId64 ".",
+                           row->account);
         g->bills += row->months;
         count(g, &a->change);
     }
     g->accounts = accounts;
-    return tb__change_of(before, after, g->minor_digits, &g->total, m->err);
+    g->total = tb__change_of(before, after, g->minor_digits);
+    return TB_OK;
 }
 
 static int by_month(const void *left, const void *right)
@@ -125,9 +123,8 @@ static tb_code fill_months(maker *m, uint32_t currency, tb_whatif_group *g)
         if (month->currency != currency) continue;
         tb_whatif_month *to = &months[g->n_months++];
         *to = (tb_whatif_month){.month = month->month, .accounts = month->accounts};
-        tb_code code = tb__change_of(month->before, w->month_after[i * w->n + m->number],
-                                     g->minor_digits, &to->change, m->err);
-        if (code) return code;
+        to->change = tb__change_of(month->before, w->month_after[i * w->n + m->number],
+                                   g->minor_digits);
     }
     qsort(months, g->n_months, sizeof *months, by_month);
     g->months = months;

@@ -142,8 +142,7 @@ typedef struct tb_bill_share {
     int64_t zone;
     tb_i128 bytes;
     tb_decimal amount; /* of the rounded line, by largest remainder */
-    tb_decimal
-        exact; /* of the exact amount, by bytes, half_up at 18 digits; the last has the rest */
+    tb_decimal exact;  /* of the exact amount, by bytes, half_up at 18 digits; the last has the rest */
 } tb_bill_share;
 
 #define TB_BILL_RESOURCE_MAX 40 /* "load_balancer:" and 19 digits */
@@ -185,7 +184,7 @@ typedef struct tb_bill {
     tb_unpriced *unpriced;
     size_t n_unpriced;
     tb_decimal subtotal, total; /* sums of rounded lines, and with tax */
-    tb_decimal exact;           /* sum of exact amounts */
+    tb_sum exact;               /* of exact amounts, whose scales may lie far apart */
     tb_decimal residual;        /* subtotal - exact */
     tb_bill_taxed tax[TB_BILL_TAXES_MAX];
     size_t n_tax;
@@ -195,7 +194,8 @@ typedef struct tb_bill {
     const tb_alloc *alloc;
 } tb_bill;
 
-/* Errors: OVERFLOW naming the line; BOOK where a part's currency is not the account's; DIFFERENT
+/* Wherever the lines' own amounts fit, so does the bill: sums of exact amounts, shares and tax do
+ * not overflow before the rounded total does. Errors: OVERFLOW naming the line; BOOK where a part's currency is not the account's; DIFFERENT
  * where a sum of usage is negative (an alarm that stops the invoice, never a zero); VALIDATION
  * where the input is not as written above; NOMEM. A month without anything gives no lines. Lines
  * stand by kind in the table's order, then id, then region. Deterministic: same input, same bytes.
@@ -224,8 +224,8 @@ TB_MUST_USE tb_code tb_bill_subtotal(tb_bill_rater *rater, const tb_bill_input *
 /* --- */
 
 /* The exact charges of one zone within a bill (its own lines and its part of the volume line's
- * exact amount, by bytes): MonthlyCharges, unrounded. */
-TB_MUST_USE tb_code tb_bill_zone_charges(const tb_bill *bill, int64_t zone, tb_decimal *ret,
+ * exact amount, by bytes): MonthlyCharges, unrounded. OVERFLOW names the zone. */
+TB_MUST_USE tb_code tb_bill_zone_charges(const tb_bill *bill, int64_t zone, tb_sum *ret,
                                          tb_error *err);
 
 #endif

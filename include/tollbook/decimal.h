@@ -69,6 +69,25 @@ TB_MUST_USE tb_code tb_decimal_round(tb_decimal value, int scale, tb_rounding mo
 TB_MUST_USE tb_code tb_decimal_divide(tb_decimal value, tb_i128 num, tb_i128 den, int scale,
                                       tb_rounding mode, tb_decimal *ret, tb_error *err);
 
+/* The largest scale up to `most` that value can be written at; its own, where that is finer. */
+int tb_decimal_scale_within(tb_decimal value, int most);
+
+/* A sum of decimals of any scales, exact. A decimal has one scale for all of its digits, so 10^14
+ * and 10^-24 have no sum among decimals; here whole units stand apart from the rest, and only whole
+ * units can pass 2^127 - 1. rest is in units of 10^-TB_DECIMAL_SCALE_MAX, below one whole unit, and
+ * of the sign of `whole` where that is not 0. Begins as zeros. */
+typedef struct tb_sum {
+    tb_i128 whole, rest;
+} tb_sum;
+#define TB_SUM_ZERO ((tb_sum){0, 0})
+/* On an overflow the sum is as it was. */
+TB_MUST_USE tb_code tb_sum_add(tb_sum *sum, tb_decimal value, tb_error *err);
+TB_MUST_USE tb_code tb_sum_sub(tb_sum *sum, tb_decimal value, tb_error *err);
+/* Of the smallest scale. TB_E_OVERFLOW where a decimal cannot hold it. */
+TB_MUST_USE tb_code tb_sum_decimal(tb_sum sum, tb_decimal *ret, tb_error *err);
+/* Text as of tb_decimal_put. */
+char *tb_sum_put(char *out, tb_sum sum);
+
 /* n / d to the nearest integer. d > 0. The one place where money is divided. */
 tb_i128 tb_div_round(tb_i128 n, tb_i128 d, tb_rounding mode);
 

@@ -295,7 +295,7 @@ typedef struct tb_pullzone {
     int64_t limit;         /* MonthlyBandwidthLimit, bytes; 0: none */
     bool enabled;
     tb_i128 bytes;              /* of the running month */
-    tb_decimal charges;         /* exact */
+    tb_sum charges;             /* exact */
     tb_decimal optimizer_price; /* the book's, for zones without one of their own */
     bool has_optimizer_price;
 } tb_pullzone;

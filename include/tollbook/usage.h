@@ -39,10 +39,10 @@ typedef struct tb_billing_record {
 
 typedef struct tb_billing {
     tb_decimal balance;
-    tb_decimal this_month; /* charges of the running month so far, exact, without tax */
+    tb_sum this_month; /* charges of the running month so far, exact, without tax */
     tb_decimal last_recharge;
-    tb_decimal traffic[TB_BILLING_REGION_COUNT]; /* of these: bandwidth by region */
-    tb_decimal optimizer, balancers;
+    tb_sum traffic[TB_BILLING_REGION_COUNT]; /* of these: bandwidth by region */
+    tb_sum optimizer, balancers;
     tb_decimal taxes;
     tb_i128 bandwidth; /* bytes of the running month */
     tb_decimal tax_percent, next_tax_percent;
@@ -57,8 +57,8 @@ TB_MUST_USE tb_code tb_billing_encode(const tb_billing *billing, tb_buf *out, tb
 
 typedef struct tb_zone_month {
     int64_t zone;
-    tb_decimal charges; /* MonthlyCharges: exact */
-    tb_i128 bytes;      /* MonthlyBandwidthUsed */
+    tb_sum charges; /* MonthlyCharges: exact */
+    tb_i128 bytes;  /* MonthlyBandwidthUsed */
     bool enabled;
 } tb_zone_month;
 TB_MUST_USE tb_code tb_billing_summary_encode(const tb_zone_month *zones, size_t n, tb_buf *out,

@@ -129,7 +129,7 @@ TB_MUST_USE tb_code tb_whatif_finish(tb_whatif *whatif, tb_error *err);
 /* Amounts have the currency's minor digits. */
 typedef struct tb_whatif_change {
     tb_decimal before, after, delta;
-    bool has_percent;   /* false where before is 0 */
+    bool has_percent;   /* false where before is 0, or so small beside delta that it has no percent */
     tb_decimal percent; /* delta x 100 / before */
 } tb_whatif_change;
 

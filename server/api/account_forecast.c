@@ -22,15 +22,17 @@ tb_code forecast_from(tb_store *store, int64_t now_us, int64_t *ret_from_us, tb_
 /* Rounded less exact amounts of the lines that forecasts put together. */
 static tb_code rounding_of(const tb_bill *bill, tb_decimal *ret, tb_error *err)
 {
-    tb_decimal sum = TB_DECIMAL_ZERO, one;
+    tb_sum sum = TB_SUM_ZERO;
+    tb_decimal left;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < bill->n_lines; i++) {
         const tb_bill_line *line = &bill->lines[i];
         if (line->kind != TB_LINE_BANDWIDTH && line->kind != TB_LINE_OVERRIDE) continue;
-        code = tb_decimal_sub(line->amount, line->exact, &one, err);
-        if (!code) code = tb_decimal_add(sum, one, &sum, err);
+        code = tb_sum_add(&sum, line->amount, err);
+        if (!code) code = tb_sum_sub(&sum, line->exact, err);
     }
-    return code ? code : tb_decimal_round(sum, bill->minor_digits, TB_HALF_UP, ret, err);
+    if (!code) code = tb_sum_decimal(sum, &left, err);
+    return code ? code : tb_decimal_round(left, bill->minor_digits, TB_HALF_UP, ret, err);
 }
 
 static tb_code rounding_before(tb_store *store, const month_books *books,

@@ -1,6 +1,6 @@
 /* The running month, taken apart by zone and by region. The volume line has one amount for all
- * regions: it is shared out by bytes, half up at 18 digits, the last region with the rest, for
- * display only. */
+ * regions: it is shared out by bytes, half up at 18 digits (fewer where so large an amount has no
+ * room for them), the last region with the rest, for display only. */
 #include "api/account_month.h"
 
 #include <stdlib.h>
@@ -99,11 +99,12 @@ tb_code account_summary(tb_store *store, int64_t account, int64_t now_us, tb_buf
 
 /* An amount to the regions by bytes. */
 static tb_code share_out(tb_decimal amount, const tb_i128 bytes[TB_BILLING_REGION_COUNT],
-                         tb_decimal traffic[TB_BILLING_REGION_COUNT], tb_error *err)
+                         tb_sum traffic[TB_BILLING_REGION_COUNT], tb_error *err)
 {
     tb_i128 whole = 0;
     tb_decimal left = amount;
-    int last = -1;
+    int last = -1, scale = TB_PRORATE_SCALE, room = tb_decimal_scale_within(amount, scale);
+    if (room < scale) scale = room;
     for (int r = 0; r < TB_BILLING_REGION_COUNT; r++) {
         whole += bytes[r];
         if (bytes[r] > 0) last = r;
@@ -113,10 +114,9 @@ static tb_code share_out(tb_decimal amount, const tb_i128 bytes[TB_BILLING_REGIO
         tb_code code = TB_OK;
         if (bytes[r] == 0) continue;
         if (r < last)
-            code = tb_decimal_divide(amount, bytes[r], whole, TB_PRORATE_SCALE, TB_HALF_UP, &part,
-                                     err);
+            code = tb_decimal_divide(amount, bytes[r], whole, scale, TB_HALF_UP, &part, err);
         if (!code) code = tb_decimal_sub(left, part, &left, err);
-        if (!code) code = tb_decimal_add(traffic[r], part, &traffic[r], err);
+        if (!code) code = tb_sum_add(&traffic[r], part, err);
         if (code) return code;
     }
     return TB_OK;
@@ -140,14 +140,14 @@ static tb_code add_line(const tb_bill_input *input, const tb_bill_line *line, tb
     case TB_LINE_BANDWIDTH:
     case TB_LINE_OVERRIDE:
         if (!tb_billing_region_parse(line->region, &region)) return TB_OK;
-        return tb_decimal_add(b->traffic[region], line->exact, &b->traffic[region], err);
+        return tb_sum_add(&b->traffic[region], line->exact, err);
     case TB_LINE_VOLUME:
         volume_bytes(input, bytes);
         return share_out(line->exact, bytes, b->traffic, err);
-    case TB_LINE_OPTIMIZER: return tb_decimal_add(b->optimizer, line->exact, &b->optimizer, err);
+    case TB_LINE_OPTIMIZER: return tb_sum_add(&b->optimizer, line->exact, err);
     case TB_LINE_BALANCER_FEE:
     case TB_LINE_BALANCER_REQUESTS:
-        return tb_decimal_add(b->balancers, line->exact, &b->balancers, err);
+        return tb_sum_add(&b->balancers, line->exact, err);
     default: return TB_OK;
     }
 }

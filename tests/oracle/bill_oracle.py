@@ -5,7 +5,9 @@ Written from the billing rules and tollbook/bill.h, not from the engine. A month
 parts under random books (one part in eight has none), zones under every charge with discounts that
 change within a part, volume and request tiers of all modes and both axes, optimizers, load
 balancers created and deleted within the month, taxes. Half of the months have usage on thresholds
-and beside them. Every line, row, share, gap, tax and total is compared.
+and beside them. A third have prices that no one asks for beside tiny ones: what the lines come to fits,
+their exact sum as one number of 128 bits does not. Every line, row, share, gap, tax and total is
+compared, and the amount alone, as what-ifs make it.
 
     bill_oracle.py --runner build/tests/oracle/bill_runner [--count 500] [--seed N]
                    [--other RUNNER]...
@@ -244,6 +246,26 @@ def snap(rng, m):
             m["balancers"][i] = (balancer, part, seconds, rng.choice(wanted) - others)
 
 
+def exaggerate(rng, m):
+    """Prices that no one asks for beside tiny ones: each line still fits, their sum may not."""
+    for book in m["books"]:
+        bandwidth = book["bandwidth"]
+        for region in bandwidth.get("premium", {"regions": {}})["regions"]:
+            if rng.random() < 0.3:
+                bandwidth["premium"]["regions"][region] = rng.choice(
+                    ["170000", "99999.999999999999999", "0.010000000000001", "0.000000000000001"])
+        if "volume" in bandwidth and rng.random() < 0.5:
+            bandwidth["volume"] = {"per": "GB", "mode": "graduated", "tiers": [
+                {"from": "0", "to": None,
+                 "price": rng.choice(["1" + "0" * 20, "123456789012", "0.000000000000001"])}]}
+    for i, e in enumerate(m["bytes"]):
+        if e[2] == "o":
+            price = rng.choice(["0.5", "170141", "1000000000000", "0.000000000000001"])
+            m["bytes"][i] = e[:5] + (price, e[6])
+    m["tax"] = [(name, rng.choice([percent, "19.123456789012345", "100"]))
+                for name, percent in m["tax"]]
+
+
 def written(m):
     """The month as the runner reads it."""
     out = [f"month {m['number']} {m['currency']} {int(m['running'])} {int(m['active'])}"]
@@ -442,7 +464,8 @@ class Bill:
         order = sorted(zones, key=lambda z: (-(minor_units * by_zone[z] % total), z))
         for z in order[:minor_units - sum(floors.values())]:
             floors[z] += 1
-        digits, left, shares = max(18, places(exact)), exact, []
+        fitting = max(d for d in range(19) if d == 0 or exact.scaleb(d) < 2 ** 127)
+        digits, left, shares = max(fitting, places(exact)), exact, []
         for z in zones:
             mine = left if z == zones[-1] else quotient(exact, by_zone[z], total, digits)
             left -= mine
@@ -537,27 +560,38 @@ class Bill:
             tax = rounded(subtotal * Decimal(percent) / 100, self.minor, self.mode)
             out.append(f"tax {name} {fixed(subtotal, self.minor)} {fixed(tax, self.minor)}")
             total += tax
-        self.exact = exact
         out.append(f"total {fixed(subtotal, self.minor)} {fixed(total, self.minor)} {plain(exact)} "
                    f"{plain(subtotal - exact)}")
         out += [f"charges {z} {plain(self.charges.get(z, ZERO))}" for z in self.m["asked"]]
+        out.append(f"alone {fixed(subtotal, self.minor)} {int(bool(self.gaps))}")
         return "\n".join(out + ["end", ""])
 
 
 # --- comparing -------------------------------------------------------------------------------
 
 def fitting_month(rng):
-    """A month whose sums fit 2^127 - 1 at the finest scale that prices with discounts can have."""
+    """A month each of whose lines fits 2^127 - 1 at the finest scale of its prices and amounts. The
+    bill's own sums need not: they have to come out all the same."""
     while True:
         m = any_month(rng)
         if rng.random() < 0.5:
             snap(rng, m)
+        if rng.random() < 0.3:
+            exaggerate(rng, m)
         expected = Bill(m)
-        text = expected.text()
-        finest = max([26 if any(e[2] == "p" for e in m["bytes"]) else 24]
-                     + [places(r[6]) for line in expected.lines for r in line[6]])
-        if abs(expected.exact).scaleb(finest) < 2 ** 127:
-            return m, text
+        if all(abs(line[4]).scaleb(scale_of(line)) < 2 ** 127 for line in expected.lines):
+            return m, expected.text()
+
+
+MORE_PLACES = {"bandwidth": 13, "volume": 11, "balancer_requests": 8, "override": 0}
+
+
+def scale_of(line):
+    """Seconds have 18 digits. Prices have those of their unit, of a discount, and up to two zeros at
+    their end."""
+    if line[0] not in MORE_PLACES:
+        return 18
+    return max(max(places(r[5]) + MORE_PLACES[line[0]], places(r[6])) for r in line[6])
 
 
 def difference(m, expected, answer):

@@ -22,6 +22,15 @@ static const char *plain(tb_decimal value)
     return text;
 }
 
+static const char *summed(tb_sum value)
+{
+    static char texts[2][TB_DECIMAL_TEXT_MAX + 1];
+    static unsigned turn;
+    char *text = texts[turn++ % 2];
+    *tb_sum_put(text, value) = '\0';
+    return text;
+}
+
 static const char *fixed(tb_decimal value, int digits)
 {
     static char texts[4][TB_DECIMAL_TEXT_MAX + 1];
@@ -67,13 +76,25 @@ static void print_bill(const tb_bill *bill)
         tb_buf_fmt(&out, "tax %s %s %s\n", bill->tax[i].rate.name, fixed(bill->tax[i].base, digits),
                    fixed(bill->tax[i].amount, digits));
     tb_buf_fmt(&out, "total %s %s %s %s\n", fixed(bill->subtotal, digits),
-               fixed(bill->total, digits), plain(bill->exact), plain(bill->residual));
+               fixed(bill->total, digits), summed(bill->exact), plain(bill->residual));
     for (size_t i = 0; i < m.n_asked; i++) {
-        tb_decimal charges;
+        tb_sum charges;
         tb_error err;
         if (tb_bill_zone_charges(bill, m.asked[i], &charges, &err)) stop("charges", err.message);
-        tb_buf_fmt(&out, "charges %lld %s\n", (long long)m.asked[i], plain(charges));
+        tb_buf_fmt(&out, "charges %lld %s\n", (long long)m.asked[i], summed(charges));
     }
+}
+
+/* What a what-if takes the same month to come to. */
+static void print_alone(int digits)
+{
+    static tb_bill_rater *rater;
+    tb_decimal subtotal;
+    bool unpriced;
+    tb_error err;
+    if (!rater && tb_bill_rater_new(NULL, &rater, &err)) stop("rater", err.message);
+    if (tb_bill_subtotal(rater, &m.in, &subtotal, &unpriced, &err)) stop("alone", err.message);
+    tb_buf_fmt(&out, "alone %s %d\n", fixed(subtotal, digits), unpriced);
 }
 
 static void rate_month(void)
@@ -85,6 +106,7 @@ static void rate_month(void)
         tb_buf_fmt(&out, "error %s\n", tb_code_name(code));
     } else {
         print_bill(&bill);
+        print_alone(bill.minor_digits);
         tb_bill_release(&bill);
     }
     tb_buf_str(&out, "end\n");

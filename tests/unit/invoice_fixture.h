@@ -19,6 +19,13 @@ static inline tb_decimal dec(const char *text)
     return value;
 }
 
+static inline tb_sum summed(const char *text)
+{
+    tb_sum sum = TB_SUM_ZERO;
+    ck_assert_int_eq(tb_sum_add(&sum, dec(text), NULL), TB_OK);
+    return sum;
+}
+
 static inline tb_bill_line make_line(tb_line_kind kind, int64_t id, const char *resource,
                                      const char *region, tb_i128 quantity, const char *exact,
                                      const char *amount)
@@ -114,7 +121,7 @@ static inline void fixture_make(fixture *f)
                         .n_unpriced = 1,
                         .subtotal = dec("2519.98"),
                         .total = dec("3074.38"),
-                        .exact = dec("2519.975001234572"),
+                        .exact = summed("2519.975001234572"),
                         .residual = dec("0.004998765428"),
                         .n_tax = 1,
                         .minor_digits = 2};

@@ -59,9 +59,16 @@ static const char fine[] =
     "{\"book\":\"fine\",\"currency\":\"USD\",\"effective_from\":\"2026-01-01T00:00:00Z\","
     "\"bandwidth\":{\"premium\":{\"per\":\"GB\",\"regions\":{\"EU\":\"99999.000000000000001\"}}}}";
 
+/* Book 7: a price of 24 digits a byte, and a volume price that nobody asks for. */
+static const char apart[] =
+    "{\"book\":\"apart\",\"currency\":\"USD\",\"effective_from\":\"2026-01-01T00:00:00Z\","
+    "\"minimum_monthly\":\"1.00\",\"bandwidth\":{\"premium\":{\"per\":\"GB\",\"regions\":{"
+    "\"EU\":\"0.010000000000001\"}},\"volume\":{\"per\":\"GB\",\"tiers\":[{\"from\":\"0\","
+    "\"to\":null,\"price\":\"100000000000000000000\"}]}}}";
+
 static const char *const documents[] = {
-    standard, dearer, bare, AXIS_BOOK("net"), AXIS_BOOK("absolute"), yen, fine};
-enum { STANDARD, DEARER, BARE, NET, ABSOLUTE, YEN, FINE, BOOKS, NONE = -1 };
+    standard, dearer, bare, AXIS_BOOK("net"), AXIS_BOOK("absolute"), yen, fine, apart};
+enum { STANDARD, DEARER, BARE, NET, ABSOLUTE, YEN, FINE, APART, BOOKS, NONE = -1 };
 static tb_book books[BOOKS];
 
 static tb_bill_input in;
@@ -296,6 +303,13 @@ static void unpriced_are(const char *wanted)
     is(&have, wanted);
 }
 
+static void put_sum(tb_buf *out, tb_sum sum)
+{
+    char text[TB_DECIMAL_TEXT_MAX];
+    tb_buf_add(out, text, (size_t)(tb_sum_put(text, sum) - text));
+    tb_buf_str(out, " ");
+}
+
 /* subtotal total exact residual */
 static void totals_are(const char *wanted)
 {
@@ -305,7 +319,7 @@ static void totals_are(const char *wanted)
     tb_buf_str(&have, " ");
     put_fixed(&have, bill.total);
     tb_buf_str(&have, " ");
-    put(&have, bill.exact);
+    put_sum(&have, bill.exact);
     put(&have, bill.residual);
     have.len--;
     is(&have, wanted);
@@ -810,10 +824,10 @@ END_TEST
 
 static void charges_are(int64_t zone, const char *wanted)
 {
-    tb_decimal charges;
+    tb_sum charges;
     char text[TB_DECIMAL_TEXT_MAX];
     ck_assert_int_eq(tb_bill_zone_charges(&bill, zone, &charges, NULL), TB_OK);
-    *tb_decimal_put(text, charges) = 0;
+    *tb_sum_put(text, charges) = 0;
     ck_assert_str_eq(text, wanted);
 }
 
@@ -852,7 +866,71 @@ START_TEST(an_overflow_names_its_line)
     tb_bill_release(&bill);
     discounted(2, 0, 1, 1000 * (tb_i128)1000000000 * GB);
     refused(TB_E_OVERFLOW, "zone:2",
-            "bandwidth in EU of zone:2: The product passes 2^127-1 units of 10^-26.");
+            "bandwidth in EU of zone:2: The product passes 2^127-1 units of 10^-26. "
+            "Correct its price or its usage.");
+}
+END_TEST
+
+#define EXA ((tb_i128)1000000000 * GB) /* 10^18, the most units that are rated */
+
+START_TEST(the_exact_sum_holds_amounts_of_any_scales)
+{
+    part_until(HOURS, APART);
+    premium(1, 0, TB_REGION_EU, 1);
+    override(1, 0, "0.5", 1000000 * (tb_i128)GB);
+    rate();
+    totals_are("500000000000000.00 500000000000000.00 "
+               "500000000000000.000000000010000000000001 -0.000000000010000000000001");
+    charges_are(1, "500000000000000.000000000010000000000001");
+}
+END_TEST
+
+START_TEST(shares_of_a_large_line_have_the_digits_there_is_room_for)
+{
+    part_until(HOURS, APART);
+    volume(1, 0, EXA / 4);
+    volume(2, 0, EXA / 2);
+    volume(3, 0, 1);
+    rate();
+    shares_are("1 250000000000000000 25000000000000000000000000000 "
+               "25000000000000000000000000000.00\n"
+               "2 500000000000000000 50000000000000000000000000000 "
+               "50000000000000000000000000000.00\n"
+               "3 1 100000000000 100000000000.00\n");
+}
+END_TEST
+
+START_TEST(a_minimum_that_large_lines_have_reached_is_no_line)
+{
+    part_until(HOURS, APART);
+    in.running = false;
+    override(1, 0, "1000", EXA);
+    rate();
+    lines_are("1 override zone:1 SA 1000000000000000000 1000000000000000000000 "
+              "1000000000000000000000.00\n");
+}
+END_TEST
+
+START_TEST(a_tax_of_many_digits_needs_no_more_room_than_its_amount)
+{
+    override(1, 0, "1000000", EXA);
+    tax("VAT", "19.123456789012345");
+    rate();
+    totals_are("1000000000000000000000000.00 1191234567890123450000000.00 "
+               "1000000000000000000000000 0");
+}
+END_TEST
+
+START_TEST(a_sum_of_lines_that_overflows_names_its_line)
+{
+    override(1, 0, "1000000000000000000", EXA);
+    override(2, 0, "1000000000000000000", EXA);
+    refused(TB_E_OVERFLOW, "zone:2",
+            "override in SA of zone:2: The sum passes 2^127-1 units of 10^-2. Correct its price or "
+            "its usage.");
+    in.n_bytes = 1;
+    tax("VAT", "100");
+    refused(TB_E_OVERFLOW, "tax", "tax VAT: The sum passes 2^127-1 units of 10^-2.");
 }
 END_TEST
 
@@ -862,15 +940,17 @@ START_TEST(sums_of_usage_are_checked)
 {
     volume(1, 0, I128_MAX);
     volume(2, 0, 1);
-    refused(TB_E_OVERFLOW, "volume", "The sum of bytes passes 2^127-1.");
+    refused(TB_E_OVERFLOW, "volume", "volume of account:1: The sum of bytes passes 2^127-1.");
     in.n_bytes = 0;
     premium(1, 0, TB_REGION_EU, I128_MAX);
     premium(1, 0, TB_REGION_EU, I128_MAX);
-    refused(TB_E_OVERFLOW, "zone:1", "bandwidth in EU of zone:1: The sum of usage passes 2^127-1.");
+    refused(TB_E_OVERFLOW, "zone:1",
+            "bandwidth in EU of zone:1: The sum of usage passes 2^127-1. Correct its price or its "
+            "usage.");
     in.n_bytes = 0;
     unknown(1, TB_CHARGE_PREMIUM, "XX", I128_MAX);
     unknown(1, TB_CHARGE_PREMIUM, "XX", 1);
-    refused(TB_E_OVERFLOW, "zone:1", "Unpriced usage passes 2^127-1.");
+    refused(TB_E_OVERFLOW, "zone:1", "zone:1, XX: Unpriced usage passes 2^127-1.");
 }
 END_TEST
 
@@ -1104,6 +1184,11 @@ static void add_sums(TCase *t)
 static void add_refusals(TCase *t)
 {
     tcase_add_test(t, an_overflow_names_its_line);
+    tcase_add_test(t, the_exact_sum_holds_amounts_of_any_scales);
+    tcase_add_test(t, shares_of_a_large_line_have_the_digits_there_is_room_for);
+    tcase_add_test(t, a_minimum_that_large_lines_have_reached_is_no_line);
+    tcase_add_test(t, a_tax_of_many_digits_needs_no_more_room_than_its_amount);
+    tcase_add_test(t, a_sum_of_lines_that_overflows_names_its_line);
     tcase_add_test(t, sums_of_usage_are_checked);
     tcase_add_test(t, a_negative_sum_is_an_alarm);
     tcase_add_test(t, a_book_in_another_currency_is_refused);

@@ -409,6 +409,76 @@ START_TEST(only_the_quotient_must_fit)
 }
 END_TEST
 
+/* --- sums --- */
+
+static void sum_prints(tb_sum sum, const char *expected)
+{
+    char text[TB_DECIMAL_TEXT_MAX];
+    *tb_sum_put(text, sum) = 0;
+    ck_assert_str_eq(text, expected);
+}
+
+START_TEST(a_sum_holds_values_of_any_scales)
+{
+    tb_sum sum = TB_SUM_ZERO;
+    tb_decimal value;
+    sum_prints(sum, "0");
+    ck_assert_int_eq(tb_sum_add(&sum, dec("500000000000000"), NULL), TB_OK);
+    ck_assert_int_eq(tb_sum_add(&sum, dec("0.000000000000000000000001"), NULL), TB_OK);
+    sum_prints(sum, "500000000000000.000000000000000000000001");
+    ck_assert_int_eq(tb_sum_decimal(sum, &value, NULL), TB_E_OVERFLOW);
+    ck_assert_int_eq(tb_sum_sub(&sum, dec("500000000000000"), NULL), TB_OK);
+    ck_assert_int_eq(tb_sum_decimal(sum, &value, NULL), TB_OK);
+    prints(value, "0.000000000000000000000001");
+    ck_assert_int_eq(tb_sum_sub(&sum, dec("0.000000000000000000000001"), NULL), TB_OK);
+    sum_prints(sum, "0");
+}
+END_TEST
+
+START_TEST(a_sum_carries_and_borrows)
+{
+    tb_sum sum = TB_SUM_ZERO;
+    ck_assert_int_eq(tb_sum_add(&sum, dec("0.7"), NULL), TB_OK);
+    ck_assert_int_eq(tb_sum_add(&sum, dec("0.3"), NULL), TB_OK);
+    sum_prints(sum, "1");
+    ck_assert_int_eq(tb_sum_sub(&sum, dec("1.25"), NULL), TB_OK);
+    sum_prints(sum, "-0.25");
+    ck_assert_int_eq(tb_sum_sub(&sum, dec("3.75"), NULL), TB_OK);
+    sum_prints(sum, "-4");
+    ck_assert_int_eq(tb_sum_add(&sum, dec("0.000000000000000000000000000000000001"), NULL), TB_OK);
+    sum_prints(sum, "-3.999999999999999999999999999999999999");
+    ck_assert_int_eq(tb_sum_add(&sum, dec("3.999999999999999999999999999999999999"), NULL), TB_OK);
+    ck_assert(sum.whole == 0 && sum.rest == 0);
+}
+END_TEST
+
+START_TEST(only_whole_units_overflow_and_the_sum_stays)
+{
+    tb_sum sum = TB_SUM_ZERO;
+    tb_error err = {0};
+    ck_assert_int_eq(tb_sum_add(&sum, dec(MANTISSA_MAX), NULL), TB_OK);
+    ck_assert_int_eq(tb_sum_add(&sum, dec("0.999999999999999999999999999999999999"), NULL), TB_OK);
+    ck_assert_int_eq(tb_sum_add(&sum, dec("0.000000000000000000000000000000000001"), &err),
+                     TB_E_OVERFLOW);
+    ck_assert_str_eq(err.message, "The sum passes 2^127-1 units of 10^-0.");
+    sum_prints(sum, MANTISSA_MAX ".999999999999999999999999999999999999");
+    ck_assert_int_eq(tb_sum_sub(&sum, dec(MANTISSA_MAX), NULL), TB_OK);
+    ck_assert_int_eq(tb_sum_sub(&sum, dec(MANTISSA_MAX), NULL), TB_OK);
+    ck_assert_int_eq(tb_sum_sub(&sum, dec("2"), NULL), TB_E_OVERFLOW);
+}
+END_TEST
+
+START_TEST(a_scale_is_as_fine_as_there_is_room_for)
+{
+    ck_assert_int_eq(tb_decimal_scale_within(dec("1"), 18), 18);
+    ck_assert_int_eq(tb_decimal_scale_within(dec("0"), 99), TB_DECIMAL_SCALE_MAX);
+    ck_assert_int_eq(tb_decimal_scale_within(dec("1.2345"), 2), 4);
+    ck_assert_int_eq(tb_decimal_scale_within(dec("-170141183460469231731"), 18), 18);
+    ck_assert_int_eq(tb_decimal_scale_within(dec("170141183460469231732"), 18), 17);
+    ck_assert_int_eq(tb_decimal_scale_within(dec(MANTISSA_MAX), 18), 0);
+}
+END_TEST
+
 START_TEST(integers_divide_symmetrically)
 {
     static const int cases[][4] = {/* n, d, half up, half even */
@@ -482,6 +552,10 @@ int main(void)
     tcase_add_test(t, rounding_checks_its_limits);
     tcase_add_test(t, division_rounds_once);
     tcase_add_test(t, only_the_quotient_must_fit);
+    tcase_add_test(t, a_sum_holds_values_of_any_scales);
+    tcase_add_test(t, a_sum_carries_and_borrows);
+    tcase_add_test(t, only_whole_units_overflow_and_the_sum_stays);
+    tcase_add_test(t, a_scale_is_as_fine_as_there_is_room_for);
     tcase_add_test(t, integers_divide_symmetrically);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

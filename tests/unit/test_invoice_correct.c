@@ -127,6 +127,33 @@ START_TEST(lines_that_come_or_go_are_whole)
 }
 END_TEST
 
+/* A zone at an absurd price, most of whose bytes turned out to be another's; a fine price beside. */
+START_TEST(a_difference_of_too_many_digits_is_a_reversal_and_a_new_line)
+{
+    fixture before, after;
+    fixture_make(&before);
+    fixture_make(&after);
+    tb_bill_tier finer[2] = {
+        make_tier(0, 1000, "0.5", "0.5", "500"),
+        make_tier(1000, 1001, "0.000000000000000000000001", "0.000000000000001",
+                  "0.000000000000000000000001")};
+    before.premium[0] = make_tier(0, 1000, "0.5", "0.5", "700000000000000");
+    before.lines[0].exact = dec("700000000000000");
+    before.lines[0].amount = dec("700000000000000.00");
+    after.lines[0].quantity = 1001;
+    after.lines[0].tiers = finer;
+    after.lines[0].n_tiers = 2;
+    after.lines[0].exact = dec("500.000000000000000000000001");
+    after.lines[0].amount = dec("500.00");
+    tb_corrections c = correct(&before.bill, &after.bill);
+    ck_assert_uint_eq(c.n, 2);
+    ck_assert_int_eq(tb_decimal_compare(c.lines[0].exact, dec("-700000000000000")), 0);
+    ck_assert_int_eq(tb_decimal_compare(c.lines[1].exact, after.lines[0].exact), 0);
+    assert_sums_to(&c, &before.bill, &after.bill);
+    tb_corrections_release(&c);
+}
+END_TEST
+
 START_TEST(the_minimum_shrinks_by_what_the_lines_grow)
 {
     fixture before, after;
@@ -210,6 +237,7 @@ int main(void)
     tcase_add_test(test, growth_into_the_next_tier_names_the_new_stretch_alone);
     tcase_add_test(test, another_unit_price_is_a_reversal_and_a_new_line);
     tcase_add_test(test, lines_that_come_or_go_are_whole);
+    tcase_add_test(test, a_difference_of_too_many_digits_is_a_reversal_and_a_new_line);
     tcase_add_test(test, the_minimum_shrinks_by_what_the_lines_grow);
     tcase_add_test(test, a_credit_takes_off_at_most_what_is_left);
     tcase_add_test(test, corrections_join_the_next_bill_and_its_totals);

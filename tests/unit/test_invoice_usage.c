@@ -58,7 +58,7 @@ START_TEST(billing_has_every_field_in_order)
                                      .payment = "pay \"1\"",
                                      .invoice = ""}};
     tb_billing b = {.balance = dec("87.50"),
-                    .this_month = dec("0.00089716735"),
+                    .this_month = summed("0.00089716735"),
                     .bandwidth = 89716735,
                     .records = records,
                     .n_records = 2,
@@ -67,7 +67,7 @@ START_TEST(billing_has_every_field_in_order)
                     .tax_percent = dec("22"),
                     .next_tax_percent = dec("22")};
     tb_buf out;
-    b.traffic[TB_REGION_NA] = dec("0.5");
+    b.traffic[TB_REGION_NA] = summed("0.5");
     b.discount[TB_REGION_EU] = 5;
     tb_buf_init(&out, 1 << 20, NULL);
     ck_assert_int_eq(tb_billing_encode(&b, &out, NULL), TB_OK);
@@ -92,8 +92,8 @@ END_TEST
 
 START_TEST(summary_lists_zones)
 {
-    tb_zone_month zones[2] = {{101, dec("0.00089716735"), 89716735, true},
-                              {102, dec("0"), 0, false}};
+    tb_zone_month zones[2] = {{101, summed("0.00089716735"), 89716735, true},
+                              {102, summed("0"), 0, false}};
     tb_buf out;
     tb_buf_init(&out, 1 << 20, NULL);
     ck_assert_int_eq(tb_billing_summary_encode(zones, 2, &out, NULL), TB_OK);

@@ -94,7 +94,7 @@ START_TEST(what_a_zone_is_comes_from_its_own_values)
     zone.volume = true;
     zone.enabled = false;
     zone.bytes = (tb_i128)9007199254740993;
-    zone.charges = (tb_decimal){89716735, 11};
+    ck_assert_int_eq(tb_sum_add(&zone.charges, (tb_decimal){89716735, 11}, NULL), TB_OK);
     zone.optimizer_price = (tb_decimal){1250, 2};
     zone.has_optimizer_price = true;
     has_text(&zone, "{\"Id\":101,\"Name\":\"a\\\"b\",");
