@@ -903,7 +903,7 @@ END_TEST
 START_TEST(a_minimum_that_large_lines_have_reached_is_no_line)
 {
     part_until(HOURS, APART);
-    in.running = false;
+    ended_month();
     override(1, 0, "1000", EXA);
     rate();
     lines_are("1 override zone:1 SA 1000000000000000000 1000000000000000000000 "
