@@ -97,6 +97,17 @@
     X(CHUNK_UPDATE, "UPDATE chunk SET data=?2 WHERE key=?1")                                       \
     X(CHUNK_SPAN, "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key")           \
     X(SERIES_OF_OWNER, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 ORDER BY edge")     \
+    /* From one owner to the next, without a look at each of its locations. */                     \
+    X(UNOWNED_ZONES,                                                                               \
+      "WITH RECURSIVE one(id) AS(SELECT min(owner) FROM series WHERE scope=1 UNION ALL"            \
+      " SELECT(SELECT min(owner) FROM series WHERE scope=1 AND owner>one.id) FROM one"             \
+      " WHERE one.id IS NOT NULL) SELECT id FROM one WHERE id IS NOT NULL"                         \
+      " AND NOT EXISTS(SELECT 1 FROM zone WHERE zone.id=one.id)")                                  \
+    X(UNOWNED_BALANCERS,                                                                           \
+      "WITH RECURSIVE one(id) AS(SELECT min(owner) FROM series WHERE scope=3 UNION ALL"            \
+      " SELECT(SELECT min(owner) FROM series WHERE scope=3 AND owner>one.id) FROM one"             \
+      " WHERE one.id IS NOT NULL) SELECT id FROM one WHERE id IS NOT NULL"                         \
+      " AND NOT EXISTS(SELECT 1 FROM balancer WHERE balancer.id=one.id)")                          \
     X(SERIES_INSERT, "INSERT INTO series VALUES(?1,?2,?3,?4,?5)")                                  \
     X(SERIES_WHOSE, "SELECT scope,owner,edge FROM series WHERE id=?1")                             \
     X(EDGE_CODE, "SELECT code FROM edge WHERE id=?1")                                              \

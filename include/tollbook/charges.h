@@ -112,6 +112,20 @@ TB_MUST_USE tb_code tb_store_invoiced_accounts(tb_store *store, int64_t month,
                                                int64_t **ret_accounts, size_t *ret_n,
                                                tb_error *err);
 
+/* --- usage that no account pays for --- */
+
+/* A pull zone or load balancer that has usage and that no catalogue has named. */
+typedef struct tb_unowned {
+    bool balancer;
+    int64_t id;
+    tb_i128 requests, bytes; /* of the month; a balancer has no bytes */
+} tb_unowned;
+/* Those with usage in the month: zones before balancers, then the most bytes, the most requests and
+ * the lowest id first. Costs a look at each id that has usage, and a row for each series of those
+ * that are found. free(). */
+TB_MUST_USE tb_code tb_store_unowned(tb_store *store, int64_t month, tb_unowned **ret_unowned,
+                                     size_t *ret_n, tb_error *err);
+
 /* --- load balancers --- */
 
 typedef struct tb_balancer_month {

@@ -67,6 +67,43 @@ static void say_refused(tb_buf *said, int64_t account, const tb_error *why)
                path ? ": " : "", why->message);
 }
 
+/* --- one account's trouble --- */
+
+/* It does not end the run: it is said, and the others go on. */
+static bool is_its_own(tb_code code)
+{
+    return code == TB_E_UNPRICED || code == TB_E_DIFFERENT || code == TB_E_OVERFLOW ||
+           code == TB_E_DECLARED || code == TB_E_CATALOG || code == TB_E_BOOK ||
+           code == TB_E_VALIDATION;
+}
+
+/* What the group had said and put before an account. */
+typedef struct mark {
+    size_t said, out, shown, bytes;
+} mark;
+
+static mark mark_of(const issue_group *g)
+{
+    return (mark){g->said.len, g->out->len, g->shown, g->bytes};
+}
+
+/* Nothing of the account stays but why it is refused. unpriced (may be NULL): lines that say so too.
+ * The error where it is not the account's own; that names the account as well. */
+static tb_code refuse(issue_group *g, int64_t account, mark before, const tb_buf *unpriced,
+                      tb_code code, const tb_error *why, tb_error *err)
+{
+    g->said.len = before.said;
+    g->out->len = before.out;
+    g->shown = before.shown;
+    g->bytes = before.bytes;
+    if (!is_its_own(code))
+        return tb_fail(err, code, why->field, "account %" PRId64 ": %.320s", account, why->message);
+    if (unpriced) tb_buf_add(&g->said, unpriced->data, unpriced->len);
+    say_refused(&g->said, account, why);
+    g->refused++;
+    return TB_OK;
+}
+
 /* --- making final --- */
 
 /* *ret_invoice is set where *ret_outcome is not NOTHING. */
@@ -112,18 +149,11 @@ static tb_code add_account(issue_group *g, int64_t account, tb_buf *unpriced, tb
     return TB_OK;
 }
 
-/* What is one account's trouble does not end the run: it is said, and the others go on. */
-static bool is_its_own(tb_code code)
-{
-    return code == TB_E_UNPRICED || code == TB_E_DIFFERENT || code == TB_E_OVERFLOW ||
-           code == TB_E_DECLARED || code == TB_E_BOOK;
-}
-
 tb_code issue_group_finalize(issue_group *g, int64_t account, tb_error *err)
 {
     tb_error why = {0};
     tb_buf unpriced;
-    size_t said = g->said.len, out = g->out->len;
+    mark before = mark_of(g);
     tb_code code = tb_store_mark(g->store, err);
     if (code) return code;
     tb_buf_init(&unpriced, ISSUE_SAID_MAX, NULL);
@@ -133,15 +163,7 @@ tb_code issue_group_finalize(issue_group *g, int64_t account, tb_error *err)
         code = tb_store_keep_mark(g->store, err);
     } else {
         tb_store_back_to_mark(g->store);
-        g->said.len = said;
-        g->out->len = out;
-        if (!is_its_own(code)) code = tb_fail(err, code, why.field, "%s", why.message);
-        else {
-            tb_buf_add(&g->said, unpriced.data, unpriced.len);
-            say_refused(&g->said, account, &why);
-            g->refused++;
-            code = TB_OK;
-        }
+        code = refuse(g, account, before, &unpriced, code, &why, err);
     }
     tb_buf_release(&unpriced);
     return code ? code : tb_buf_check(&g->said, err);
@@ -187,9 +209,15 @@ static tb_code show_draft(issue_group *g, int64_t account, tb_error *err)
 tb_code issue_group_show(issue_group *g, int64_t account, tb_error *err)
 {
     bool stands = false;
+    tb_error why = {0};
+    mark before = mark_of(g);
     g->n++;
-    tb_code code = show_stored(g, account, &stands, err);
-    return code || stands ? code : show_draft(g, account, err);
+    tb_code code = show_stored(g, account, &stands, &why);
+    if (!code && !stands) {
+        before = mark_of(g); /* what is stored is shown, whatever the draft comes to */
+        code = show_draft(g, account, &why);
+    }
+    return code ? refuse(g, account, before, NULL, code, &why, err) : TB_OK;
 }
 
 /* --- whose month it is --- */

@@ -41,7 +41,8 @@ void issue_group_release(issue_group *group);
  * trouble (usage without a price, say) is said and counted, and the group goes on. After any error
  * roll back. */
 TB_MUST_USE tb_code issue_group_finalize(issue_group *group, int64_t account, tb_error *err);
-/* In the caller's snapshot: what is stored of the month and, where no invoice stands, its draft. */
+/* In the caller's snapshot: what is stored of the month and, where no invoice stands, its draft. An
+ * account whose draft cannot be made is said and counted likewise, and nothing is put for it. */
 TB_MUST_USE tb_code issue_group_show(issue_group *group, int64_t account, tb_error *err);
 /* Whether it is to be committed. */
 bool issue_group_full(const issue_group *group);

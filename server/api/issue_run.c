@@ -15,6 +15,7 @@
 #include "api/issue_group.h"
 #include "api/operator_body.h"
 #include "api/shadow_say.h"
+#include "api/unowned.h"
 #include "http/query.h"
 #include "tollbook/json.h"
 
@@ -95,22 +96,42 @@ void api_invoices_answered(request *r)
 
 /* --- the accounts of a month --- */
 
-static tb_code list_accounts(write_job *job, tb_store *store, tb_error *err)
+static tb_code put_unowned(tb_store *store, int64_t month, tb_buf *out, tb_error *err)
 {
-    request *r = job->owner;
-    const run_work *w = work_of(r);
+    unowned_usage unowned;
+    tb_code code = unowned_read(store, month, &unowned, err);
+    if (code) return code;
+    tb_buf_str(out, ",\"unassigned\":");
+    unowned_json(&unowned, out);
+    return TB_OK;
+}
+
+static tb_code put_accounts(tb_store *store, const run_work *w, tb_buf *out, tb_error *err)
+{
     int64_t *accounts = NULL;
     size_t n = 0;
-    tb_buf *out = answer_of(r, err);
-    if (!out) return TB_E_NOMEM;
     tb_code code = issue_accounts(store, w->month, w->account, &accounts, &n, err);
     if (code) return code;
     tb_buf_fmt(out, "{\"month\":\"%s\",\"accounts\":[", w->month_text);
     for (size_t i = 0; i < n; i++)
         tb_buf_fmt(out, "%s%" PRId64, i ? "," : "", accounts[i]);
-    tb_buf_str(out, "]}");
+    tb_buf_str(out, "]");
     free(accounts);
-    return tb_buf_check(out, err);
+    code = put_unowned(store, w->month, out, err);
+    tb_buf_str(out, "}");
+    return code ? code : tb_buf_check(out, err);
+}
+
+static tb_code list_accounts(write_job *job, tb_store *store, tb_error *err)
+{
+    request *r = job->owner;
+    tb_buf *out = answer_of(r, err);
+    if (!out) return TB_E_NOMEM;
+    tb_code code = tb_store_read_begin(store, err);
+    if (code) return code;
+    code = put_accounts(store, work_of(r), out, err);
+    tb_store_read_end(store);
+    return code;
 }
 
 static void ask_desk(request *r, bool has_month, tb_code (*run)(write_job *, tb_store *, tb_error *))
@@ -176,7 +197,6 @@ static void put_group(const run_work *w, const issue_group *g, tb_buf *out)
                "\"refused\":%zu,\"said\":",
                w->month_text, g->n, g->made, g->known, g->nothing, g->refused);
     body_put_lines(out, &g->said);
-    tb_buf_str(out, "}");
 }
 
 static tb_code run_accounts(const run_work *w, issue_group *g, tb_error *err)
@@ -212,6 +232,10 @@ static tb_code run_group(request *r, tb_store *store, tb_buf *out, tb_error *err
     if (!code) code = run_accounts(w, &g, err);
     if (!code) {
         put_group(w, &g, out);
+        code = put_unowned(store, w->month, out, err);
+        tb_buf_str(out, "}");
+    }
+    if (!code) {
         code = tb_buf_check(out, err);
     }
     issue_group_release(&g);

@@ -173,7 +173,9 @@ int cli_invoice(const cli_call *call)
     if (status == 0) status = cli_open(call, cli_given(call, "finalize"), run.now_us, &run.store);
     if (status) return status;
     tb_buf_init(&run.out, 2 * TB_INVOICE_TEXT_MAX, NULL);
+    spool_init(&run.document);
     status = month_of(&run);
+    spool_release(&run.document);
     tb_buf_release(&run.out);
     free(run.accounts);
     month_books_release(&run.books);

@@ -5,7 +5,8 @@
 #include "api/issue_group.h"
 #include "api/shadow_say.h"
 #include "api/shown.h"
-#include "cli/cli.h"
+#include "api/unowned.h"
+#include "cli/spool.h"
 
 typedef struct invoice_run {
     const cli_call *call;
@@ -15,10 +16,13 @@ typedef struct invoice_run {
     month_books books;
     shadow_books shadows; /* finalising alone */
     int64_t *accounts;
-    size_t n_accounts;
-    tb_buf out;                           /* invoices that are not printed yet */
-    size_t shown;                         /* invoices printed */
+    size_t n_accounts, done;
+    tb_buf out;                           /* what is being put */
+    spool document;                       /* what was put, to be printed when it is whole */
+    size_t shown;                         /* invoices in it */
+    size_t left_out;                      /* invoices that are not in it */
     size_t made, known, nothing, refused; /* accounts */
+    unowned_usage unowned;                /* of the month, where all accounts were asked for */
 } invoice_run;
 
 /* Each prints what it finds and returns the exit status. */
@@ -26,10 +30,14 @@ int invoice_show(invoice_run *run);
 int invoice_finalize(invoice_run *run);
 
 /* What those share with their twins on a server. */
-void invoice_print(invoice_run *run); /* and empties run->out */
 void invoice_say_lines(const cli_call *call, const char *lines, size_t len);
-int invoice_end_show(const invoice_run *run);
-int invoice_end_finalize(const invoice_run *run);
+/* Whether the month is asked for as a whole. */
+bool invoice_of_all(const invoice_run *run);
+/* After a run that failed: what became of the accounts before. */
+void invoice_say_kept(const invoice_run *run);
+/* Prints the document, says what is in it and what is not, and returns the exit status. */
+int invoice_end_show(invoice_run *run);
+int invoice_end_finalize(invoice_run *run);
 #define INVOICE_LATE_HEAD "account\tmonth\tinvoice\tsince\tdeltas\tdeclared"
 void invoice_show_late(const tb_late *late);
 int invoice_end_late(const cli_call *call, size_t n);

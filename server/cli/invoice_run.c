@@ -1,18 +1,14 @@
 /* The two runs over a month's accounts, here; remote_invoice.c has their twins on a server. Showing
- * reads one snapshot. Finalising commits groups (api/issue_group.h) and prints their invoices after
- * it: a run that is killed leaves whole groups, and the same command again completes it. */
+ * reads one snapshot. Finalising commits groups (api/issue_group.h): a run that is killed leaves
+ * whole groups, and the same command again completes it and prints all of them. What is printed is a
+ * whole document (spool.h), without the accounts that were refused; where a run ends before the last
+ * account, nothing is printed. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "cli/invoice.h"
 #include "cli/meter.h"
 #include "cli/take.h"
-
-void invoice_print(invoice_run *run)
-{
-    fwrite(run->out.data, 1, run->out.len, stdout);
-    run->out.len = 0;
-}
 
 void invoice_say_lines(const cli_call *call, const char *lines, size_t len)
 {
@@ -40,18 +36,69 @@ static issue_group group_of(invoice_run *run)
 
 /* --- showing --- */
 
+bool invoice_of_all(const invoice_run *run)
+{
+    return !cli_given(run->call, "account");
+}
+
+/* Beside usage of no account, who has nothing is said. */
 static int nothing(const invoice_run *run)
 {
     char month[8];
     month_format(run->month, month);
-    cli_say(run->call, "There is nothing to invoice in %s.", month);
+    cli_say(run->call, "There is nothing to invoice in %s%s.", month,
+            unowned_any(&run->unowned) ? " for the accounts that there are" : "");
     return tb_code_exit(TB_E_NOTHING_DUE);
 }
 
-int invoice_end_show(const invoice_run *run)
+static void say_unowned(const invoice_run *run)
 {
-    int status = cli_done(run->call);
-    return status || run->shown ? status : nothing(run);
+    tb_buf lines;
+    tb_buf_init(&lines, ISSUE_SAID_MAX, NULL);
+    unowned_say(&run->unowned, run->month, &lines);
+    if (lines.len) invoice_say_lines(run->call, lines.data, lines.len);
+    tb_buf_release(&lines);
+}
+
+static int print_document(invoice_run *run)
+{
+    tb_error err;
+    shown_close(run->form, &run->out);
+    if (spool_take(&run->document, &run->out, &err)) return cli_fail(run->call, NULL, &err);
+    return spool_print(&run->document, run->call);
+}
+
+/* What the document lacks makes the answer a no. */
+static int end_of(const invoice_run *run)
+{
+    say_unowned(run);
+    if (run->refused || run->left_out) return tb_code_exit(TB_E_UNPRICED);
+    return run->shown ? 0 : nothing(run);
+}
+
+void invoice_say_kept(const invoice_run *run)
+{
+    if (run->made)
+        cli_say(run->call, "Nothing is printed. %zu account%s made final before and %s so: run the "
+                           "same command again to go on and to print all of them.",
+                run->made, run->made == 1 ? " was" : "s were", run->made == 1 ? "stays" : "stay");
+}
+
+static int unfinished(const invoice_run *run)
+{
+    cli_say(run->call, "Interrupted. Nothing is printed: run the same command again to go on.");
+    return tb_code_exit(TB_E_IO);
+}
+
+int invoice_end_show(invoice_run *run)
+{
+    if (run->done < run->n_accounts) return unfinished(run);
+    int status = print_document(run);
+    if (status) return status;
+    if (run->refused)
+        cli_say(run->call, "%zu account%s refused, for the reason above; the others are printed.",
+                run->refused, run->refused == 1 ? " is" : "s are");
+    return end_of(run);
 }
 
 static tb_code show_all(invoice_run *run, tb_error *err)
@@ -60,14 +107,15 @@ static tb_code show_all(invoice_run *run, tb_error *err)
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < run->n_accounts; i++) {
         code = issue_group_show(&g, run->accounts[i], err);
-        if (!code) {
-            invoice_print(run);
-            if (g.said.len) invoice_say_lines(run->call, g.said.data, g.said.len);
-        }
+        if (!code) code = spool_take(&run->document, &run->out, err);
+        if (!code && g.said.len) invoice_say_lines(run->call, g.said.data, g.said.len);
+        run->refused += g.refused;
+        run->done += g.n;
         issue_group_next(&g);
     }
     run->shown = g.shown;
     issue_group_release(&g);
+    if (!code && invoice_of_all(run)) code = unowned_read(run->store, run->month, &run->unowned, err);
     return code;
 }
 
@@ -79,10 +127,7 @@ int invoice_show(invoice_run *run)
     shown_open(run->form, &run->out);
     code = show_all(run, &err);
     tb_store_read_end(run->store);
-    if (code) return cli_fail(run->call, NULL, &err);
-    shown_close(run->form, &run->out);
-    invoice_print(run);
-    return invoice_end_show(run);
+    return code ? cli_fail(run->call, NULL, &err) : invoice_end_show(run);
 }
 
 /* --- finalising --- */
@@ -92,16 +137,17 @@ static tb_code end_group(invoice_run *run, issue_group *g, tb_error *err)
     if (g->n == 0) return TB_OK;
     tb_code code = tb_store_commit(run->store, err);
     if (code) return code;
+    run->done += g->n;
     run->made += g->made;
     run->known += g->known;
     run->nothing += g->nothing;
     run->refused += g->refused;
     run->shown = g->shown;
-    invoice_print(run);
+    code = spool_take(&run->document, &run->out, err);
     if (g->said.len) invoice_say_lines(run->call, g->said.data, g->said.len);
     tb_store_checkpoint(run->store, false); /* so that a long run needs no disk twice */
     issue_group_next(g);
-    return TB_OK;
+    return code;
 }
 
 static tb_code finalize_all(invoice_run *run, issue_group *g, meter *progress, tb_error *err)
@@ -124,8 +170,8 @@ static tb_code finalize_groups(invoice_run *run, meter *progress, tb_error *err)
 {
     issue_group g = group_of(run);
     tb_code code = finalize_all(run, &g, progress, err);
-    if (code) run->out.len = 0; /* what was not committed is not printed */
     issue_group_release(&g);
+    if (!code && invoice_of_all(run)) code = unowned_read(run->store, run->month, &run->unowned, err);
     return code;
 }
 
@@ -139,20 +185,14 @@ static tb_code say_shadows(invoice_run *run, tb_error *err)
     return code;
 }
 
-int invoice_end_finalize(const invoice_run *run)
+int invoice_end_finalize(invoice_run *run)
 {
-    size_t done = run->made + run->known + run->nothing + run->refused;
-    int status = cli_done(run->call);
+    int status = run->done < run->n_accounts ? 0 : print_document(run);
     if (status) return status;
     cli_say(run->call,
             "%zu accounts: %zu made final, %zu final before, %zu with nothing due, %zu refused.",
             run->n_accounts, run->made, run->known, run->nothing, run->refused);
-    if (done < run->n_accounts) {
-        cli_say(run->call, "Interrupted. Run the same command again to go on.");
-        return tb_code_exit(TB_E_IO);
-    }
-    if (run->refused) return tb_code_exit(TB_E_UNPRICED);
-    return run->shown ? 0 : nothing(run);
+    return run->done < run->n_accounts ? unfinished(run) : end_of(run);
 }
 
 int invoice_finalize(invoice_run *run)
@@ -166,11 +206,11 @@ int invoice_finalize(invoice_run *run)
     take_catch_signals();
     meter_init(&progress, cli_text(run->call, "month"));
     shown_open(run->form, &run->out);
-    invoice_print(run);
     code = finalize_groups(run, shows ? &progress : NULL, &err);
     meter_end(&progress);
-    shown_close(run->form, &run->out);
-    invoice_print(run);
     if (!code && run->shadows.n) code = say_shadows(run, &err);
-    return code ? cli_fail(run->call, NULL, &err) : invoice_end_finalize(run);
+    if (!code) return invoice_end_finalize(run);
+    int status = cli_fail(run->call, NULL, &err);
+    invoice_say_kept(run);
+    return status;
 }

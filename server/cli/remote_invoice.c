@@ -1,8 +1,8 @@
 /* tollbook invoice on a running server. A month goes group by group: the server says which accounts
- * it has, then each request names some of them and is told how many it took into one commit. What
- * was answered is printed at once, so a client that is killed has printed what is final, and the
- * same command again prints all of it. The texts come as they were issued; every other form is made
- * of them here. */
+ * it has, then each request names some of them and is told how many it took into one commit. What was
+ * answered is kept until all of it has come (spool.h), and the same command again prints what a
+ * client that was killed could not. The texts come as they were issued; every other form is made of
+ * them here. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +28,36 @@ static int ask(client *c, const client_request *request, json_t **ret_answer)
 
 /* --- which accounts --- */
 
+static tb_i128 amount_of(const json_t *object, const char *name)
+{
+    tb_decimal amount;
+    const char *text = json_string_value(json_object_get(object, name));
+    return text && !tb_decimal_parse(text, strlen(text), 0, &amount, NULL) ? amount.mantissa : 0;
+}
+
+static void read_kind(const json_t *object, const char *list, const char *count, const char *id,
+                      unowned_kind *kind)
+{
+    const json_t *named = json_object_get(object, list);
+    for (; kind->n < json_array_size(named) && kind->n < UNOWNED_NAMED_MAX; kind->n++) {
+        const json_t *item = json_array_get(named, kind->n);
+        kind->named[kind->n] = (tb_unowned){.id = (int64_t)report_number(item, id),
+                                            .requests = amount_of(item, "requests"),
+                                            .bytes = amount_of(item, "bytes")};
+    }
+    kind->count = report_number(object, count);
+}
+
+static void read_unowned(const json_t *answer, unowned_usage *ret)
+{
+    const json_t *u = json_object_get(answer, "unassigned");
+    read_kind(u, "zones", "zone_count", "zone", &ret->zones);
+    ret->zones.requests = amount_of(u, "requests");
+    ret->zones.bytes = amount_of(u, "bytes");
+    read_kind(u, "load_balancers", "load_balancer_count", "load_balancer", &ret->balancers);
+    ret->balancers.requests = amount_of(u, "load_balancer_requests");
+}
+
 static int read_accounts(client *c, invoice_run *run)
 {
     char path[96], month[8];
@@ -47,6 +77,7 @@ static int read_accounts(client *c, invoice_run *run)
     }
     for (; run->n_accounts < n; run->n_accounts++)
         run->accounts[run->n_accounts] = json_integer_value(json_array_get(list, run->n_accounts));
+    if (invoice_of_all(run)) read_unowned(answer, &run->unowned);
     json_decref(answer);
     return status;
 }
@@ -88,12 +119,13 @@ static int put_one(invoice_run *run, const json_t *item)
                            " tollbook invoice --db FILE --month %s --account %" PRIu64,
                 report_number(item, "account"), cli_text(run->call, "month"),
                 report_number(item, "account"));
-        run->shown++;
+        run->left_out++;
         return 0;
     }
-    if (put_text(run, item, text, &err)) return cli_fail(run->call, NULL, &err);
+    tb_code code = put_text(run, item, text, &err);
+    if (!code) code = spool_take(&run->document, &run->out, &err);
+    if (code) return cli_fail(run->call, NULL, &err);
     run->shown++;
-    invoice_print(run);
     return 0;
 }
 
@@ -144,6 +176,7 @@ static int run_group(client *c, invoice_run *run, size_t from, size_t *ret_done)
     free(body);
     if (status) return status;
     *ret_done = report_number(answer, "done");
+    run->done += *ret_done;
     status = *ret_done == 0 || *ret_done > run->n_accounts - from ? not_ours(c)
                                                                   : print_group(run, answer);
     json_decref(answer);
@@ -186,12 +219,10 @@ static int run_month(client *c, invoice_run *run)
     int status = read_accounts(c, run);
     if (status) return status;
     take_catch_signals();
-    shown_open(run->form, &run->out); /* waits for the first invoice: the server may refuse */
+    shown_open(run->form, &run->out);
     status = run_groups(c, run);
-    if (status && run->shown == 0) return status;
-    shown_close(run->form, &run->out);
-    invoice_print(run);
     if (status == 0 && final) status = say_shadows(c, run);
+    if (status) invoice_say_kept(run);
     if (status) return status;
     return final ? invoice_end_finalize(run) : invoice_end_show(run);
 }
@@ -201,7 +232,9 @@ int remote_invoice(invoice_run *run)
     client c;
     int status = client_open(&c, run->call);
     tb_buf_init(&run->out, 2 * TB_INVOICE_TEXT_MAX, NULL);
+    spool_init(&run->document);
     if (status == 0) status = run_month(&c, run);
+    spool_release(&run->document);
     tb_buf_release(&run->out);
     free(run->accounts);
     client_close(&c);

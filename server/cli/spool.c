@@ -1,0 +1,84 @@
+/* The file has no name from its first moment, so nothing is left of it however the process ends. */
+#include "cli/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void spool_init(spool *s)
+{
+    tb_buf_init(&s->held, SIZE_MAX / 2, NULL);
+    s->fd = -1;
+}
+
+void spool_release(spool *s)
+{
+    tb_buf_release(&s->held);
+    if (s->fd >= 0) close(s->fd);
+    s->fd = -1;
+}
+
+static tb_code failed(tb_error *err)
+{
+    return tb_fail(err, errno == ENOSPC ? TB_E_DISK_FULL : TB_E_IO, NULL,
+                   "A temporary copy of the output failed: %s. TMPDIR names where it is made.",
+                   strerror(errno));
+}
+
+static tb_code open_file(spool *s, tb_error *err)
+{
+    const char *folder = getenv("TMPDIR");
+    if (s->fd >= 0) return TB_OK;
+    s->fd = open(folder && *folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    return s->fd < 0 ? failed(err) : TB_OK;
+}
+
+static bool write_all(int fd, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, bytes, len);
+        if (n < 0 && errno != EINTR) return false;
+        if (n <= 0) continue;
+        bytes += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+tb_code spool_take(spool *s, tb_buf *part, tb_error *err)
+{
+    tb_buf_add(&s->held, part->data, part->len);
+    part->len = 0;
+    tb_code code = tb_buf_check(&s->held, err);
+    if (code || s->held.len <= SPOOL_MEMORY) return code;
+    code = open_file(s, err);
+    if (!code && !write_all(s->fd, s->held.data, s->held.len)) code = failed(err);
+    s->held.len = 0;
+    return code;
+}
+
+/* What a broken standard output does not take shows in ferror. */
+static tb_code copy_file(const spool *s, tb_error *err)
+{
+    char piece[1 << 16];
+    ssize_t n;
+    if (lseek(s->fd, 0, SEEK_SET) != 0) return failed(err);
+    while ((n = read(s->fd, piece, sizeof piece)) != 0 && !ferror(stdout)) {
+        if (n < 0 && errno != EINTR) return failed(err);
+        if (n > 0) fwrite(piece, 1, (size_t)n, stdout);
+    }
+    return TB_OK;
+}
+
+int spool_print(spool *s, const cli_call *call)
+{
+    tb_error err;
+    signal(SIGPIPE, SIG_IGN);
+    if (s->fd >= 0 && copy_file(s, &err)) return cli_fail(call, NULL, &err);
+    if (s->held.len && !ferror(stdout)) fwrite(s->held.data, 1, s->held.len, stdout);
+    return cli_done(call);
+}
