@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-#define SPOOL_MEMORY ((size_t)4 << 20) /* more of a document lies in TMPDIR */
+#define SPOOL_MEMORY ((size_t)1 << 20) /* more of a document lies in TMPDIR */
 
 typedef struct spool {
     tb_buf held; /* what comes behind the file's content */

@@ -1,6 +1,8 @@
 """The operator's routes over the wire: books, a month's groups, void, late and the ledger."""
 import json
+import re
 import unittest
+from decimal import Decimal, localcontext
 from harness import CATALOG, Case, run
 from test_billing import BOOK
 
@@ -29,8 +31,8 @@ class Operator(Case):
         return self.send("POST", "/invoices/run", {"month": MONTH, "accounts": accounts, **more})
 
     def test_1_without_prices_an_account_is_refused_and_said(self):
-        self.assertEqual(self.send("GET", f"/invoices/accounts?month={MONTH}").json(),
-                         {"month": MONTH, "accounts": [1, 2]})
+        listed = self.send("GET", f"/invoices/accounts?month={MONTH}").json()
+        self.assertEqual((listed["month"], listed["accounts"]), (MONTH, [1, 2]))
         one = self.send("GET", f"/invoices/accounts?month={MONTH}&account=2")
         self.assertEqual(one.json()["accounts"], [2])
         answer = self.group(1, 2, finalize=True).json()
@@ -137,6 +139,67 @@ class Operator(Case):
         self.refused(self.send("POST", "/invoices/run",
                                {"month": "2026-11", "accounts": [1], "finalize": True}), 409,
                      "invoice.not_over", "month")
+
+
+class Absurd(Case):
+    """Account 1 has amounts whose exact sum has 39 digits, account 2 a price that no amount can hold;
+    zone 999 and load balancer 8 belong to nobody."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        catalog = json.loads(json.dumps(CATALOG))
+        catalog["zones"] += [{"id": zone, "account": account, "name": str(zone),
+                              "created": "2026-01-05T00:00:00Z", "settings": settings}
+                             for zone, account, settings in (
+                                 (111, 1, {"PriceOverride": 0.5}), (112, 1, {}),
+                                 (211, 2, {"PriceOverride": 10**20}))]
+        book = json.loads(json.dumps(BOOK))
+        book["bandwidth"]["premium"]["regions"]["EU"] = "0.010000000000001"
+        rows = [{"zone": zone, "hour": f"2026-{month}-03T05:00:00Z", "region": "DE", "requests": 2,
+                 "bytes": amount} for month in (10, 11)
+                for zone, amount in ((111, 10**15), (112, 1), (211, 10**18), (999, 5))]
+        rows.append({"load_balancer": 8, "hour": "2026-10-03T05:00:00Z", "requests": 12})
+        for target, document in (("/catalog", catalog), ("/books", book)):
+            cls.server.ask("POST", target, "operator", json.dumps(document).encode())
+        cls.server.ask("POST", "/ingest/buckets", "ingest",
+                       "".join(json.dumps(row) + "\n" for row in rows).encode())
+
+    def run_month(self, **more):
+        body = {"month": MONTH, "accounts": [1, 2], **more}
+        return self.server.ask("POST", "/invoices/run", "operator", json.dumps(body).encode()).json()
+
+    def test_1_a_refused_account_leaves_the_others(self):
+        for more in ({}, {"finalize": True}):
+            answer = self.run_month(**more)
+            self.assertEqual([i["account"] for i in answer["invoices"]], [1])
+            self.assertEqual((answer["done"], answer["refused"]), (2, 1))
+            self.assertIn("account 2: override in EU of zone:211: ", answer["said"][0])
+            text = json.loads(answer["invoices"][0]["text"])
+            self.assertEqual(text["subtotal"], "500000000000000.00")
+
+    def test_2_usage_of_no_account_is_answered(self):
+        expected = {"zones": [{"zone": 999, "requests": "2", "bytes": "5"}], "zone_count": 1,
+                    "requests": "2", "bytes": "5",
+                    "load_balancers": [{"load_balancer": 8, "requests": "12"}],
+                    "load_balancer_count": 1, "load_balancer_requests": "12"}
+        listed = self.server.ask("GET", f"/invoices/accounts?month={MONTH}", "operator").json()
+        self.assertEqual(listed["unassigned"], expected)
+        self.assertEqual(self.run_month()["unassigned"], expected)
+        listed = self.server.ask("GET", "/invoices/accounts?month=2026-09", "operator").json()
+        self.assertEqual((listed["unassigned"]["zone_count"], listed["unassigned"]["bytes"]),
+                         (0, "0"))
+
+    def test_3_the_running_month_is_shown_exactly(self):
+        def numbers(target, name):
+            return re.findall(rb'"%s":([0-9.]+)' % name, self.server.get(target).body)
+        charges = numbers("/billing/summary", b"MonthlyUsage")
+        self.assertEqual(charges[-2:], [b"500000000000000", b"0.000000000010000000000001"])
+        total = numbers("/billing", b"ThisMonthCharges")[0].decode()
+        self.assertGreaterEqual(len(total), 15 + 1 + 24)
+        with localcontext(prec=60):
+            self.assertEqual(sum(Decimal(c.decode()) for c in charges), Decimal(total))
+        self.assertIn(b"500000000000000", numbers("/pullzone", b"MonthlyCharges"))
 
 
 class Together(Case):

@@ -2,6 +2,8 @@
 #include "store_fixture.h"
 
 #include "store/internal.h"
+#include "tollbook/calendar.h"
+#include "tollbook/charges.h"
 
 static const char two_accounts[] =
     "{\"accounts\":[{\"id\":1,\"name\":\"acme\"},{\"id\":2,\"name\":\"other\"}],"
@@ -315,6 +317,49 @@ START_TEST(a_full_counter_is_named_with_its_place_and_time)
 }
 END_TEST
 
+/* A row of some requests too. */
+static tb_row unowned_row(int64_t zone, const char *edge, int32_t hour, uint64_t bytes)
+{
+    tb_row row = row_of(zone, edge, hour, TB_M_BYTES, bytes);
+    row.metrics |= TB_METRIC_BIT(TB_M_REQUESTS);
+    row.value[TB_M_REQUESTS] = 2;
+    return row;
+}
+
+START_TEST(a_months_usage_without_an_owner_is_summed_by_id)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f, two_accounts, NOW_US, NULL);
+    int64_t november = tb_month_from_day(DAY);
+    tb_row balancer = {
+        .balancer = true, .id = 7, .hour = HOUR, .metrics = TB_METRIC_BIT(TB_M_REQUESTS)};
+    balancer.value[TB_M_REQUESTS] = 12;
+    tb_row rows[] = {unowned_row(101, "DE", HOUR, 10),       unowned_row(998, "DE", HOUR, 4),
+                     unowned_row(999, "DE", HOUR, 40),       unowned_row(999, "UK", HOUR + 30, 2),
+                     unowned_row(999, "UK", HOUR - 720, 70), balancer};
+    fixture_add(&f, rows, 6, 1);
+    tb_error err = {0};
+    tb_unowned *list;
+    size_t n;
+    ok(tb_store_unowned(f.store, november, &list, &n, &err));
+    ck_assert_uint_eq(n, 3);
+    ck_assert(!list[0].balancer && list[0].id == 999 && list[0].bytes == 42);
+    ck_assert(list[0].requests == 4);
+    ck_assert(!list[1].balancer && list[1].id == 998 && list[1].bytes == 4);
+    ck_assert(list[2].balancer && list[2].id == 7 && list[2].requests == 12);
+    free(list);
+    ok(tb_store_unowned(f.store, november - 1, &list, &n, &err));
+    ck_assert_uint_eq(n, 1);
+    ck_assert(list[0].id == 999 && list[0].bytes == 70);
+    free(list);
+    ok(tb_store_unowned(f.store, november - 2, &list, &n, &err));
+    ck_assert_uint_eq(n, 0);
+    free(list);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(balancer_hours_belong_to_the_balancer_alone)
 {
     fixture f;
@@ -438,6 +483,7 @@ int main(void)
     tcase_add_test(tests, going_back_to_a_mark_keeps_what_stood_before_it);
     tcase_add_test(tests, a_counter_that_would_overflow_is_refused);
     tcase_add_test(tests, a_full_counter_is_named_with_its_place_and_time);
+    tcase_add_test(tests, a_months_usage_without_an_owner_is_summed_by_id);
     tcase_add_test(tests, balancer_hours_belong_to_the_balancer_alone);
     tcase_add_test(tests, random_batches_agree_with_a_plain_model);
     suite_add_tcase(suite, tests);

@@ -137,6 +137,21 @@ class RemoteMoney(Case):
         self.assertIn("2 made final, 0 final before, 0 with nothing due, 1 refused", done.err)
         self.same()
 
+    def test_an_absurd_account_and_usage_of_no_account_are_named_alike(self):
+        self.book(BOOK)
+        catalog = copy.deepcopy(CATALOG)
+        catalog["zones"].append({"id": 112, "account": 2, "name": "z", "settings": {
+            "PriceOverride": 10 ** 20}, "created": "2026-01-05T00:00:00Z"})
+        self.both("apply", self.write("absurd.json", json.dumps(catalog)), alike=False)
+        rows = self.rows({112: 10 ** 9, 999: 4})
+        self.both("import", "--batch", "absurd", "-", stdin=rows)
+        for words in ((), ("--format", "html"), ("--finalize",)):
+            done = self.both("invoice", *MONTH, *words, status=1)
+            self.assertIn("account 2: override in EU of zone:112: ", done.err)
+            self.assertIn("Pull zone 999 belongs to no account", done.err)
+        self.both("invoice", *MONTH, "--account", 2, status=1)
+        self.same()
+
     def test_shadow_books(self):
         self.book(BOOK)
         self.shadow("0.012")
