@@ -130,6 +130,8 @@ static void put_text_of(const charge *c, tb_buf *out)
     tb_buf words = {.data = text, .cap = sizeof text, .max = sizeof text - 1};
     if (c->correction) tb_buf_str(&words, "Correction: ");
     tb_buf_str(&words, tb__line_title(c->s, c->index));
+    const char *note = tb_line_note(c->s, c->index);
+    if (note) tb_buf_fmt(&words, " (%s)", note);
     tb_buf_str(&words, ", ");
     tb__add_resource(&words, c->resource);
     if (c->line->region[0]) {

@@ -255,6 +255,11 @@ static void put_what(page *p, size_t i)
         tb__add_resource(p->out, line->resource);
         tb_buf_str(p->out, "</span>");
     }
+    if (tb_line_note(p->s, i)) {
+        tb_buf_str(p->out, "<span class=\"note\">");
+        tb_html_text(p->out, tb_line_note(p->s, i));
+        tb_buf_str(p->out, "</span>");
+    }
     if (!c) return;
     tb_buf_str(p->out, "<span class=\"note\">Correction of invoice ");
     tb_html_text(p->out, c->invoice);

@@ -77,6 +77,16 @@ const char *tb__line_title(const tb_statement *statement, size_t line)
     return titles[tb__line_origin(statement, line)];
 }
 
+/* What a line's title leaves open. The minimum is a price for having a zone, not a rent by the day. */
+static const char *const notes[TB_LINE_KIND_COUNT] = {
+    [TB_LINE_MINIMUM] = "whole for any month with an active zone, not prorated by days",
+};
+
+const char *tb_line_note(const tb_statement *statement, size_t line)
+{
+    return notes[tb__line_origin(statement, line)];
+}
+
 /* "load_balancer:7" -> "load balancer 7" */
 void tb__add_resource(tb_buf *out, const char *resource)
 {

@@ -121,6 +121,16 @@ tb_code tb_store_ledger(tb_store *store, int64_t account, tb_ledger_entry **ret_
     return TB_OK;
 }
 
+/* A balance that overflows names its account and the entry that does it. */
+static tb_code add_entry(const tb_ledger_entry *entry, tb_decimal *sum, tb_error *err)
+{
+    if (tb_decimal_add(*sum, entry->amount, sum, NULL) == TB_OK) return TB_OK;
+    return tb_fail(err, TB_E_OVERFLOW, "ledger",
+                   "The balance of account %" PRId64 " passes 2^127-1 of its smallest units at "
+                   "entry %" PRId64 ", %s.",
+                   entry->account, entry->id, entry->reference);
+}
+
 tb_code tb_store_balance(tb_store *store, int64_t account, tb_decimal *ret_balance, tb_error *err)
 {
     tb_decimal sum = TB_DECIMAL_ZERO;
@@ -130,7 +140,7 @@ tb_code tb_store_balance(tb_store *store, int64_t account, tb_decimal *ret_balan
     tb_code code = tb__sql_ints(store, TB__SQL_LEDGER, &account, 1, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         code = tb__ledger_from(s, &entry, err);
-        if (!code) code = tb_decimal_add(sum, entry.amount, &sum, err);
+        if (!code) code = add_entry(&entry, &sum, err);
         if (code) sqlite3_reset(s);
     }
     if (!code) *ret_balance = sum;
@@ -177,7 +187,7 @@ static tb_code sum_up(history *h, tb_ledger_entry *entries, size_t n, tb_error *
     if (n > 1) qsort(entries, n, sizeof *entries, by_time);
     for (size_t i = 0; !code && i < n; i++) {
         fill_until(h, entries[i].at_us);
-        code = tb_decimal_add(h->sum, entries[i].amount, &h->sum, err);
+        code = add_entry(&entries[i], &h->sum, err);
     }
     fill_until(h, INT64_MAX);
     return code;

@@ -17,6 +17,9 @@
  * - Seconds at one price are one whole: round(price x seconds / seconds of the month, 18), half_up;
  *   its rows are rounded likewise and the last of them takes the rest. So a book boundary at which
  *   nothing changes changes nothing.
+ * - The minimum is the price of having an active zone in a month, not a rent: it is whole however few
+ *   days the zone lived. Where books change within the month, each book's minimum counts for the
+ *   seconds of its part.
  * - Volume mode: all units of a part cost the price, in its book, of the tier that the whole month
  *   reaches. Package: a block is charged in the part in which it is started. Flat: in the part in
  *   which the tier is entered.

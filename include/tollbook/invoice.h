@@ -96,6 +96,9 @@ TB_MUST_USE tb_code tb_statement_json(const tb_statement *statement, tb_buf *out
 /* Appends one line of it (counted from 0), as it stands in the canonical text. */
 void tb_line_json(const tb_statement *statement, size_t line, tb_buf *out);
 
+/* What people have to know of the line beside its title; NULL: nothing. Static. */
+const char *tb_line_note(const tb_statement *statement, size_t line);
+
 /* A statement read back from its text, and the memory it lies in. */
 typedef struct tb_paper {
     tb_statement statement;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "tollbook/calendar.h"
+#include "tollbook/json.h"
 
 #define DAYS  31
 #define HOURS 24
@@ -208,6 +209,16 @@ static tb_code put_crossings(const explained *e)
 
 /* --- the whole --- */
 
+static void put_note(const explained *e)
+{
+    const char *note = tb_line_note(e->s, e->index);
+    tb_buf_str(e->out, ",\"note\":");
+    if (note)
+        tb_json_string(e->out, note, strlen(note));
+    else
+        tb_buf_str(e->out, "null");
+}
+
 static void put_sum(const explained *e)
 {
     tb_i128 sum = 0;
@@ -236,6 +247,7 @@ static tb_code put_explained(const explained *e)
     put_moment(e->out, "end", month_start_us(e->month + 1));
     tb_buf_fmt(e->out, "},\"watermark\":%" PRIu64 ",\"line\":", s->watermark);
     tb_line_json(s, e->index, e->out);
+    put_note(e);
     put_sum(e);
     put_days(e);
     tb_code code = put_crossings(e);

@@ -80,6 +80,16 @@ static tb_code books_of_invoice(tb_store *store, const tb_late *late, const mont
     return code;
 }
 
+/* An overflow says which month it is of: not the draft's own. */
+static tb_code name_late(const tb_late *late, tb_code code, tb_error *err)
+{
+    char month[8], inner[sizeof err->message];
+    if (code != TB_E_OVERFLOW || !err) return code;
+    month_format(late->month, month);
+    memcpy(inner, err->message, sizeof inner);
+    return tb_fail(err, code, "late", "late usage of %s: %.300s", month, inner);
+}
+
 static tb_code read_late(tb_store *store, const tb_late *late, const month_books *books,
                          int64_t now_us, issue_late *ret, tb_error *err)
 {
@@ -88,7 +98,7 @@ static tb_code read_late(tb_store *store, const tb_late *late, const month_books
     if (code) return code;
     code = issue_difference(store, late, TB_NOW, &chosen, now_us, ret, err);
     if (code) free(chosen.list);
-    return code;
+    return name_late(late, code, err);
 }
 
 /* Months after the draft's own, where that is made again, wait for the next one. */

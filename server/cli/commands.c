@@ -643,8 +643,10 @@ const cli_command cli_commands[] = {
      .summary = "Show a month's invoices, and make them final",
      .details = "Prints stored final invoices as they were issued and drafts otherwise. --finalize\n"
                 "commits whole accounts, some dozens at a time: a run that was killed is completed by\n"
-                "the same command. An account with usage without a price is refused, with the list of\n"
-                "what to mend; the others are done. With --server the running server does the work,\n"
+                "the same command. An account with usage without a price, or with figures that pass\n"
+                "all limits, is refused and named; the others are done, and the status is 1. What is\n"
+                "printed is a whole document or nothing. Usage that no account owns is named on\n"
+                "standard error. With --server the running server does the work,\n"
                 "one group of accounts after the other, and the same is printed.",
      OPTIONS(invoice_options),
      .run = cli_invoice},

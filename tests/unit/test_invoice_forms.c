@@ -91,6 +91,8 @@ static size_t assert_rectangle(const char *csv)
     return rows;
 }
 
+#define WHOLE "whole for any month with an active zone, not prorated by days"
+
 START_TEST(csv_has_a_row_for_each_line_tax_and_gap)
 {
     fixture f;
@@ -233,6 +235,35 @@ START_TEST(focus_fees_are_months_at_their_monthly_price)
 }
 END_TEST
 
+START_TEST(focus_says_that_the_minimum_is_whole)
+{
+    fixture f;
+    fixture_make(&f);
+    char *csv = focus_of(&f.s);
+    ck_assert_ptr_nonnull(strstr(csv, "\"Monthly minimum (" WHOLE "), account 1\""));
+    free(csv);
+}
+END_TEST
+
+/* 10^18 bytes at 10^12 each: a price per GB has no room beside them. */
+START_TEST(focus_leaves_out_a_price_whose_product_no_decimal_holds)
+{
+    fixture f;
+    fixture_make(&f);
+    f.lines[0].quantity = (tb_i128)INT64_C(1000000000000000000);
+    f.lines[0].exact = dec("1000000000000000000000000000000");
+    f.lines[0].amount = dec("1000000000000000000000000000000.00");
+    f.premium[0] = make_tier(0, f.lines[0].quantity, "1000000000000", "0.01",
+                             "1000000000000000000000000000000");
+    char *csv = focus_of(&f.s);
+    ck_assert_str_eq(cell_of(csv, 1, "BilledCost"), "1000000000000000000000000000000.00");
+    ck_assert_str_eq(cell_of(csv, 1, "ContractedCost"), "1000000000000000000000000000000");
+    ck_assert_str_eq(cell_of(csv, 1, "ContractedUnitPrice"), "");
+    ck_assert_str_eq(cell_of(csv, 1, "ListUnitPrice"), "");
+    free(csv);
+}
+END_TEST
+
 START_TEST(focus_nulls_stand_where_the_specification_wants_them)
 {
     fixture f;
@@ -288,6 +319,7 @@ START_TEST(html_shows_figures_as_people_read_them)
     ck_assert_ptr_nonnull(strstr(html, "USD 3,074.38"));
     ck_assert_ptr_nonnull(strstr(html, "1 October 2026 \xE2\x80\x93 31 October 2026"));
     ck_assert_ptr_nonnull(strstr(html, "cannot be made final"));
+    ck_assert_ptr_nonnull(strstr(html, "Monthly minimum<span class=\"note\">" WHOLE "</span>"));
     free(html);
     fixture_final(&f);
     strcpy(f.s.kind, "credit_note");
@@ -378,6 +410,8 @@ int main(void)
     tcase_add_test(test, focus_prices_times_quantities_are_costs);
     tcase_add_test(test, focus_has_a_row_for_each_price_of_a_line);
     tcase_add_test(test, focus_fees_are_months_at_their_monthly_price);
+    tcase_add_test(test, focus_says_that_the_minimum_is_whole);
+    tcase_add_test(test, focus_leaves_out_a_price_whose_product_no_decimal_holds);
     tcase_add_test(test, focus_nulls_stand_where_the_specification_wants_them);
     tcase_add_test(test, html_loads_nothing_and_escapes_everything);
     tcase_add_test(test, html_shows_figures_as_people_read_them);

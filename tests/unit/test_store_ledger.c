@@ -78,6 +78,23 @@ START_TEST(a_balance_is_the_sum_of_its_accounts_entries)
 }
 END_TEST
 
+START_TEST(a_balance_that_overflows_names_account_and_entry)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_decimal sum;
+    fill(&f);
+    add(&f, 1, "1700000000000000000000000000000000000.01", "p1", NOW_US);
+    add(&f, 1, "1700000000000000000000000000000000000.01", "p2", NOW_US);
+    add(&f, 2, "7", "p3", NOW_US);
+    ck_assert_int_eq(tb_store_balance(f.store, 1, &sum, &err), TB_E_OVERFLOW);
+    ck_assert_str_eq(err.message, "The balance of account 1 passes 2^127-1 of its smallest units at "
+                                  "entry 2, p2.");
+    ck_assert_str_eq(balance(&f, 2), "7");
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(the_same_reference_is_entered_once)
 {
     fixture f;
@@ -210,6 +227,7 @@ int main(void)
 {
     TCase *t = tcase_create("ledger");
     tcase_add_test(t, a_balance_is_the_sum_of_its_accounts_entries);
+    tcase_add_test(t, a_balance_that_overflows_names_account_and_entry);
     tcase_add_test(t, the_same_reference_is_entered_once);
     tcase_add_test(t, entries_that_say_nothing_or_mix_currencies_are_refused);
     tcase_add_test(t, entries_do_not_change_and_a_change_shows);

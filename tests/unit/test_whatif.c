@@ -429,6 +429,31 @@ START_TEST(too_many_digits_of_factors_are_refused_not_cut)
 }
 END_TEST
 
+START_TEST(a_bill_too_large_for_sums_names_its_account_and_month)
+{
+    scenario(EU_PLUS_10);
+    start();
+    month(7, 0, &books[USD]);
+    add_bytes(1, TB_CHARGE_OVERRIDE, TB_REGION_EU, (tb_i128)1000000000 * GB)->override_price =
+        (tb_decimal){(tb_i128)1000000000 * GB, 0};
+    ck_assert_int_eq(tb_whatif_add(replay, &in, &err), TB_E_OVERFLOW);
+    ck_assert_str_eq(err.message, "Account 7, 2026-01: A bill passes 2^96-1 minor units: nobody owes "
+                                  "so much.");
+    feed_gb(8, 0, 1, 0); /* it goes on without */
+    ck_assert_uint_eq(group_of(0)->n_accounts, 1);
+}
+END_TEST
+
+START_TEST(a_percentage_that_no_decimal_holds_is_none)
+{
+    ck_assert(!tb__change_of(1, (tb_i128)1 << 120, 2).has_percent);
+    ck_assert(!tb__change_of(0, 1, 2).has_percent);
+    tb_whatif_change less = tb__change_of(3, 1, 2);
+    ck_assert(less.has_percent);
+    is(less.percent, "-66.6667");
+}
+END_TEST
+
 /* --- who --- */
 
 START_TEST(the_largest_increases_come_first)
@@ -714,6 +739,8 @@ static void add_usage(TCase *t)
     tcase_add_test(t, a_factor_may_be_zero);
     tcase_add_test(t, scaled_usage_is_rounded_half_up_to_whole_units);
     tcase_add_test(t, too_many_digits_of_factors_are_refused_not_cut);
+    tcase_add_test(t, a_bill_too_large_for_sums_names_its_account_and_month);
+    tcase_add_test(t, a_percentage_that_no_decimal_holds_is_none);
 }
 
 static void add_answers(TCase *t)

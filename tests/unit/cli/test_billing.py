@@ -184,6 +184,23 @@ class Billing(Case):
         self.assertIn(asked[0], self.invoices())
         self.verify()
 
+    def test_the_minimum_is_whole_and_says_so(self):
+        catalog = json.loads(json.dumps(CATALOG))
+        catalog["accounts"].append({"id": 4, "name": "new"})
+        catalog["zones"].append({"id": 401, "account": 4, "name": "young", "type": "premium",
+                                 "created": "2026-10-12T00:00:00Z"})
+        self.apply(json.dumps(catalog))
+        line = self.invoices("--account", 4)[0]["lines"][0]
+        self.assertEqual((line["kind"], line["amount"]), ("minimum", "1.00"))
+        self.assertNotIn("note", line)
+        note = "whole for any month with an active zone, not prorated by days"
+        self.assertIn(f">{note}<", self.invoice("--account", 4, "--format", "html").out)
+        self.assertIn(f"({note})", self.invoice("--account", 4, "--format", "focus").out)
+        explained = json.loads(self.invoice("--account", 4, "--explain", 1).out)
+        self.assertEqual(explained["note"], note)
+        self.october()
+        self.assertIsNone(json.loads(self.invoice("--account", 1, "--explain", 1).out)["note"])
+
     def test_a_running_month_has_a_draft_and_no_invoice(self):
         self.take(row(101, "2026-11-02T00:00:00Z", bytes=10**9))
         draft = self.invoices(month="2026-11")[0]
