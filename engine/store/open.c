@@ -492,12 +492,15 @@ void tb_store_read_end(tb_store *store)
 
 void tb_store_checkpoint(tb_store *store, bool all)
 {
+    const bool empty = all || store->scrub;
     if (!all && store->wal_pages < CHECKPOINT_PAGES) return;
+    if (!all) sqlite3_busy_timeout(store->db, 0); /* readers are not waited for: there is a next time */
     int rc = sqlite3_wal_checkpoint_v2(
-        store->db, NULL, all ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+        store->db, NULL, empty ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if (!all) sqlite3_busy_timeout(store->db, WRITER_WAIT_MS);
     if (rc != SQLITE_OK) return;
     store->wal_pages = 0;
-    if (all) store->scrub = false;
+    if (empty) store->scrub = false;
 }
 
 void tb_store_scrub(tb_store *store)

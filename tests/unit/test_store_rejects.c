@@ -101,7 +101,7 @@ END_TEST
 static bool holds(const char *path, const char *suffix, const char *text)
 {
     char name[128];
-    static char bytes[4 << 20];
+    static char bytes[64 << 20];
     snprintf(name, sizeof name, "%s%s", path, suffix);
     FILE *file = fopen(name, "rb");
     if (!file) return false;
@@ -128,6 +128,21 @@ START_TEST(forgotten_text_is_in_no_file)
     ck_assert(!holds(f.path, "", "a secret"));
     ck_assert(!holds(f.path, "-wal", "a secret"));
     ck_assert(!holds(f.path, "", "ssssssss"));
+    ck_assert(!holds(f.path, "-wal", "ssssssss"));
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_store_that_is_never_idle_empties_its_wal_too)
+{
+    static char text[2001];
+    fixture f;
+    fixture_init(&f);
+    memset(text, 's', sizeof text - 1);
+    refuse(&f, NOW_US, text, 10000);
+    ck_assert(holds(f.path, "-wal", "ssssssss"));
+    ck_assert_uint_eq(forget(&f, NOW_US + 3 * DAY_US), 1);
+    tb_store_checkpoint(f.store, false);
     ck_assert(!holds(f.path, "-wal", "ssssssss"));
     fixture_release(&f);
 }
@@ -196,6 +211,7 @@ int main(void)
     tcase_add_test(t, many_segments_go_at_once);
     tcase_add_test(t, what_a_wrong_clock_wrote_goes_at_once);
     tcase_add_test(t, forgotten_text_is_in_no_file);
+    tcase_add_test(t, a_store_that_is_never_idle_empties_its_wal_too);
     tcase_add_test(t, verify_misses_what_would_never_be_forgotten);
     tcase_add_test(t, known_edges_are_those_of_the_regions_by_price);
     suite_add_tcase(suite, t);
