@@ -363,6 +363,39 @@ static tb_code new_held(const char *path, tb__held **ret, tb_error *err)
     return TB_OK;
 }
 
+/* Whether somebody writes another database with the -wal that lies beside this one. */
+static tb_code check_wal_free(const tb__held *held, tb_error *err)
+{
+    char name[HOLDER_MAX + 1];
+    int fd = open(held->wal_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return TB_OK;
+    const bool taken = is_held(fd) && !is_held(held->file->fd); /* a writer takes the -wal second */
+    if (taken) ask_name(fd, name);
+    close(fd); /* SQLite has no locks on it that could be dropped */
+    if (!taken) return TB_OK;
+    return tb_fail(err, TB_E_LOCKED, NULL,
+                   "%s: the -wal beside it belongs to the file that lay here before, which is being "
+                   "written by %s: stop that process first.",
+                   held->path, name[0] ? name : "another process");
+}
+
+static tb_code check_wal(const tb__held *held, tb_error *err)
+{
+    const file *f = held->file;
+    char name[HOLDER_MAX + 1];
+    const bool elsewhere = !f->written && is_held(f->fd);
+    if (!f->written && !elsewhere) return check_wal_free(held, err);
+    const uint64_t wal = elsewhere ? asked(f->fd, WAL_SLOT) : f->wal;
+    if (!wal || wal == (look_at(held->wal_path).ino & SLOT_MASK)) return TB_OK;
+    if (elsewhere && asked(f->fd, WAL_SLOT) != wal) return TB_OK; /* its writer is just ending */
+    if (elsewhere) ask_name(f->fd, name);
+    else snprintf(name, sizeof name, "%s", f->name);
+    return tb_fail(err, TB_E_LOCKED, NULL,
+                   "%s is being written by %s under another name, and what waits in the -wal there "
+                   "cannot be seen from here: use that name.",
+                   held->path, name[0] ? name : "another process");
+}
+
 tb_code tb__hold(const char *path, const char *owner, tb__held **ret_held, tb_error *err)
 {
     tb__held *held = NULL;
@@ -371,7 +404,8 @@ tb_code tb__hold(const char *path, const char *owner, tb__held **ret_held, tb_er
     pthread_mutex_lock(&lock);
     code = use_file(held->path, &held->file, err);
     if (!code && owner) code = become_writer(held, owner, err);
-    else if (!code) code = check_not_another(held->file, held->path, err);
+    else if (!code && !(code = check_not_another(held->file, held->path, err)))
+        code = check_wal(held, err); /* before SQLite makes a -wal of its own there */
     pthread_mutex_unlock(&lock);
     if (code) tb__let_go(held);
     else *ret_held = held;
@@ -399,38 +433,6 @@ static tb_code settle_wal(tb__held *held, tb_error *err)
     held->file->wal = held->wal.ino & SLOT_MASK;
     if (held->wal.ino) tell(held->file->lock_fd, WAL_SLOT, held->file->wal);
     return TB_OK;
-}
-
-/* Whether somebody writes another database with the -wal that lies beside this one. */
-static tb_code check_wal_free(const tb__held *held, tb_error *err)
-{
-    char name[HOLDER_MAX + 1];
-    int fd = open(held->wal_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0) return TB_OK;
-    const bool taken = is_held(fd) && !is_held(held->file->fd); /* a writer takes the -wal second */
-    if (taken) ask_name(fd, name);
-    close(fd); /* SQLite has no locks on it that could be dropped */
-    if (!taken) return TB_OK;
-    return tb_fail(err, TB_E_LOCKED, NULL,
-                   "%s: the -wal beside it belongs to the file that lay here before, which is being "
-                   "written by %s: stop that process first.",
-                   held->path, name[0] ? name : "another process");
-}
-
-static tb_code check_wal(const tb__held *held, tb_error *err)
-{
-    const file *f = held->file;
-    char name[HOLDER_MAX + 1];
-    const bool elsewhere = !f->written && is_held(f->fd);
-    if (!f->written && !elsewhere) return check_wal_free(held, err);
-    const uint64_t wal = elsewhere ? asked(f->fd, WAL_SLOT) : f->wal;
-    if (!wal || wal == (look_at(held->wal_path).ino & SLOT_MASK)) return TB_OK;
-    if (elsewhere) ask_name(f->fd, name);
-    else snprintf(name, sizeof name, "%s", f->name);
-    return tb_fail(err, TB_E_LOCKED, NULL,
-                   "%s is being written by %s under another name, and what waits in the -wal there "
-                   "cannot be seen from here: use that name.",
-                   held->path, name[0] ? name : "another process");
 }
 
 tb_code tb__hold_wal(tb__held *held, tb_error *err)
