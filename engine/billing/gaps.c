@@ -162,8 +162,7 @@ static tb_code merge(tb__draft *d)
         else if (__builtin_add_overflow(list[n - 1].quantity, found->quantity,
                                         &list[n - 1].quantity))
             return tb_fail(d->err, TB_E_OVERFLOW, found->resource,
-                           "%s, %s: Unpriced usage passes 2^127-1.", found->resource,
-                           found->what);
+                           "%s, %s: Unpriced usage passes 2^127-1.", found->resource, found->what);
     }
     d->bill.unpriced = list;
     d->bill.n_unpriced = n;

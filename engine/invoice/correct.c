@@ -204,8 +204,7 @@ static tb_code add_difference(work *w, const tb_bill_line *before, const tb_bill
     tb_bill_line *line = add_line(w, after);
     line->quantity = net ? 0 : after->quantity - before->quantity;
     tb_code code = subtract(before, after, line);
-    if (!code)
-        code = net ? net_tiers(w, before, after, line) : grow_tiers(w, before, after, line);
+    if (!code) code = net ? net_tiers(w, before, after, line) : grow_tiers(w, before, after, line);
     if (code != TB_E_OVERFLOW) return code;
     w->out.n = n;
     return replace_line(w, before, after);
@@ -262,8 +261,7 @@ tb_code tb_correct(const tb_late_month *late, const tb_alloc *alloc,
     if (!w.mem) return no_memory(err);
     tb_code code = take_room(&w);
     if (!code) code = walk(&w);
-    if (!code)
-        code = name_month(late, sum_amounts(&w.out, late->after->minor_digits, err), err);
+    if (!code) code = name_month(late, sum_amounts(&w.out, late->after->minor_digits, err), err);
     w.out.memory = w.mem;
     if (code)
         free_memory(w.mem);

@@ -77,7 +77,7 @@ const char *tb__line_title(const tb_statement *statement, size_t line)
     return titles[tb__line_origin(statement, line)];
 }
 
-/* What a line's title leaves open. The minimum is a price for having a zone, not a rent by the day. */
+/* What a line's title leaves open: the minimum is a price for having a zone, no rent by the day. */
 static const char *const notes[TB_LINE_KIND_COUNT] = {
     [TB_LINE_MINIMUM] = "whole for any month with an active zone, not prorated by days",
 };

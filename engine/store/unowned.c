@@ -1,5 +1,5 @@
-/* Usage of ids that no catalogue has named, summed by month. It is kept under its id, in series that
- * no account's reach, so that whoever declares the id later has all of it. */
+/* Usage of ids that no catalogue has named, summed by month. It is kept under its id, in series
+ * that no account's reach, so that whoever declares the id later has all of it. */
 #include "store/billing.h"
 
 #include <stdlib.h>

@@ -134,7 +134,8 @@ static tb_code make(tb_whatif *w, size_t number, size_t row, tb_whatif_increase 
     const tb__currency *currency = &w->currencies[r->currency];
     list l = {.n = 0};
     tb_code code = TB_OK;
-    to->change = tb__change_of(r->before, w->row_after[row * w->n + number], currency->minor_digits);
+    to->change =
+        tb__change_of(r->before, w->row_after[row * w->n + number], currency->minor_digits);
     for (tb__held *h = w->first; h && !code; h = h->next)
         if (strcmp(h->input.currency, currency->code) == 0)
             code = add_month(w, &w->cases[number], h, &l, err);

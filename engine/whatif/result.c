@@ -11,9 +11,9 @@ tb_whatif_change tb__change_of(tb_i128 before, tb_i128 after, int minor_digits)
     tb_whatif_change c = {.before = {before, minor_digits}, .after = {after, minor_digits}};
     c.delta = (tb_decimal){after - before, minor_digits};
     /* delta x 100 as delta moved by two places: both have the same digits. */
-    c.has_percent = before > 0 && tb_decimal_divide(tb_decimal_from_int(after - before), 100, before,
-                                                    TB_WHATIF_PERCENT_SCALE, TB_HALF_UP, &c.percent,
-                                                    NULL) == TB_OK;
+    c.has_percent = before > 0 && tb_decimal_divide(tb_decimal_from_int(after - before), 100,
+                                                    before, TB_WHATIF_PERCENT_SCALE, TB_HALF_UP,
+                                                    &c.percent, NULL) == TB_OK;
     return c;
 }
 
@@ -123,8 +123,8 @@ static tb_code fill_months(maker *m, uint32_t currency, tb_whatif_group *g)
         if (month->currency != currency) continue;
         tb_whatif_month *to = &months[g->n_months++];
         *to = (tb_whatif_month){.month = month->month, .accounts = month->accounts};
-        to->change = tb__change_of(month->before, w->month_after[i * w->n + m->number],
-                                   g->minor_digits);
+        to->change =
+            tb__change_of(month->before, w->month_after[i * w->n + m->number], g->minor_digits);
     }
     qsort(months, g->n_months, sizeof *months, by_month);
     g->months = months;
