@@ -3,9 +3,9 @@
  * checks.
  *
  * Corrections were made by other rules once (up to schema 3): a corrected month took the regions that
- * held at the correction, and a credit note was held to the month's invoice alone. A paper that
- * corrects something and differs is rated by those rules too; it is as it was made where one of the
- * two gives its bytes. */
+ * held at the correction, and a credit note was held to the month's invoice alone. A paper of version 1
+ * that corrects something and differs is rated by those rules too; it is as it was made where one of
+ * the two gives its bytes. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,9 +172,9 @@ static tb_code rate_again(check *c, const tb_paper *paper)
     return TB_OK;
 }
 
-static bool corrects(const tb_statement *s)
+static bool may_be_early(const tb_statement *s)
 {
-    for (size_t i = 0; s->corrections && i < s->bill->n_lines; i++)
+    for (size_t i = 0; s->version == 1 && s->corrections && i < s->bill->n_lines; i++)
         if (s->corrections[i].invoice[0]) return true;
     return false;
 }
@@ -205,7 +205,8 @@ static tb_code check_one(check *c)
         return TB_OK;
     }
     code = rate_again(c, &paper);
-    if (!code && c->what[0] && corrects(&paper.statement)) code = rate_by_early_rules(c, &paper);
+    if (!code && c->what[0] && may_be_early(&paper.statement))
+        code = rate_by_early_rules(c, &paper);
     tb_paper_release(&paper);
     return code;
 }
