@@ -38,6 +38,8 @@ def differences(old, new, at=""):
         for key, value in old.items():
             if key.endswith("Token"):
                 continue  # under a secret of the server that was asked
+            if key == "sha256" and old.get("state") == "draft":
+                continue  # a draft is written with the members of today
             if key not in new:
                 yield f"{at}.{key} is gone"
             else:
