@@ -261,9 +261,14 @@ static void put_what(page *p, size_t i)
         tb_buf_str(p->out, "</span>");
     }
     if (!c) return;
-    tb_buf_str(p->out, "<span class=\"note\">Correction of invoice ");
-    tb_html_text(p->out, c->invoice);
-    tb_buf_str(p->out, ", ");
+    tb_buf_str(p->out, "<span class=\"note\">");
+    if (c->invoice[0]) {
+        tb_buf_str(p->out, "Correction of invoice ");
+        tb_html_text(p->out, c->invoice);
+        tb_buf_str(p->out, ", ");
+    } else {
+        tb_buf_str(p->out, "Not invoiced before, ");
+    }
     month_words(p->out, line->period_month);
     tb_buf_str(p->out, "</span>");
 }

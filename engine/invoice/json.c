@@ -144,7 +144,7 @@ static void put_correction(tb_buf *out, const tb_correction *c)
 
 static void put_line(tb_buf *out, const tb_bill_line *line, const tb_correction *c, int digits)
 {
-    bool corrects = c && c->invoice[0];
+    bool corrects = c && line->kind == TB_LINE_CORRECTION;
     tb_buf_str(out, "{");
     money(out, "amount", line->amount, digits);
     if (corrects) put_correction(out, c);

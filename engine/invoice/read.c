@@ -252,6 +252,8 @@ static void read_evidence(reader *r, uint32_t object, tb_evidence *e)
 static void read_correction(reader *r, uint32_t object, tb_bill_line *line, tb_correction *c)
 {
     uint32_t at = find(r, object, "corrects");
+    if ((at != 0) != (line->kind == TB_LINE_CORRECTION))
+        bad(r, object, "a correction, and it alone, says what it corrects.");
     if (!at) return;
     only(r, at, "invoice kind since");
     read_text(r, at, "invoice", c->invoice, sizeof c->invoice);

@@ -51,8 +51,8 @@ void tb__add_month_start(tb_buf *out, int64_t month)
 
 const tb_correction *tb__correction_of(const tb_statement *statement, size_t line)
 {
-    const tb_correction *c = statement->corrections ? &statement->corrections[line] : NULL;
-    return c && c->invoice[0] ? c : NULL;
+    if (statement->bill->lines[line].kind != TB_LINE_CORRECTION) return NULL;
+    return statement->corrections ? &statement->corrections[line] : NULL;
 }
 
 tb_line_kind tb__line_origin(const tb_statement *statement, size_t line)

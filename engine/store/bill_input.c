@@ -496,17 +496,18 @@ static tb_code begin(making *m, tb_store *store, int64_t account, int64_t month,
     return known < m->b->file_version ? tb__late_load(store, account, month, known, err) : TB_OK;
 }
 
-/* A month with an invoice stays with the prices that were known when it was made: *ret_priced. The
- * invoice is the one that stands or, looking back, the one that stood. */
+/* A month that is billed stays with the prices that were known when it first was: *ret_priced. That
+ * is by its invoice or, where it had nothing due, by the first correction of it that stands or,
+ * looking back, stood. */
 static tb_code prices_known(making *m, int64_t *ret_priced, tb_error *err)
 {
     struct tb__billing *b = m->b;
     const int64_t values[3] = {b->account, m->month, b->known};
     bool back = b->known < b->file_version;
-    int64_t invoiced = INT64_MAX;
-    tb_code code = tb__int_of(m->store, back ? TB__SQL_INVOICE_THEN : TB__SQL_INVOICE_LIVE, values,
-                              back ? 3 : 2, INT64_MAX, &invoiced, err);
-    *ret_priced = tb__earlier(b->known, invoiced);
+    int64_t billed = INT64_MAX;
+    tb_code code = tb__int_of(m->store, back ? TB__SQL_PRICED_THEN : TB__SQL_PRICED_BY, values,
+                              back ? 3 : 2, INT64_MAX, &billed, err);
+    *ret_priced = tb__earlier(b->known, billed);
     return code;
 }
 
@@ -662,8 +663,8 @@ tb_code tb_store_balancer_month(tb_store *store, int64_t account, int64_t balanc
 
 /* --- accounts of a month --- */
 
-static tb_code list_accounts(tb_store *store, tb__statement which, const int64_t *values, int n_values,
-                             int64_t **ret_accounts, size_t *ret_n, tb_error *err)
+tb_code tb__list_accounts(tb_store *store, tb__statement which, const int64_t *values, int n_values,
+                          int64_t **ret_accounts, size_t *ret_n, tb_error *err)
 {
     int64_t *list = NULL;
     size_t n = 0, cap = 0;
@@ -692,11 +693,11 @@ tb_code tb_store_billed_accounts(tb_store *store, int64_t month, int64_t **ret_a
     tb_code code = check_month(month, err);
     if (code) return code;
     const int64_t values[3] = {tb__month_start_us(month), tb__month_start_us(month + 1), month};
-    return list_accounts(store, TB__SQL_BILLED_ACCOUNTS, values, 3, ret_accounts, ret_n, err);
+    return tb__list_accounts(store, TB__SQL_BILLED_ACCOUNTS, values, 3, ret_accounts, ret_n, err);
 }
 
 tb_code tb_store_invoiced_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
                                    size_t *ret_n, tb_error *err)
 {
-    return list_accounts(store, TB__SQL_INVOICED_ACCOUNTS, &month, 1, ret_accounts, ret_n, err);
+    return tb__list_accounts(store, TB__SQL_INVOICED_ACCOUNTS, &month, 1, ret_accounts, ret_n, err);
 }

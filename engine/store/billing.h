@@ -233,6 +233,25 @@ const tb__billed_place *tb__place_of(const tb__billing *billing, int64_t edge, t
 TB_MUST_USE tb_code tb__requests_of(tb_store *store, const tb__billed_balancer *own,
                                     tb__day_span span, tb__day_sums *sums, tb_error *err);
 
+/* --- runs.c --- */
+
+typedef struct tb__run_row {
+    int64_t account, month;
+    tb_run_outcome outcome;
+    const char *invoice, *reason;
+    int64_t run_us;
+} tb__run_row;
+/* At the data version that is read. */
+TB_MUST_USE tb_code tb__run_insert(tb_store *store, const tb__run_row *run, tb_error *err);
+/* Over id, account, month, watermark and run_us, and the texts. Final runs: 0. */
+int64_t tb__run_seal(const int64_t row[5], const char *outcome, const char *invoice,
+                     const char *reason);
+tb_run_outcome tb__run_outcome(const char *name);
+/* The accounts that a statement gives. free(). */
+TB_MUST_USE tb_code tb__list_accounts(tb_store *store, tb__statement which, const int64_t *values,
+                                      int n_values, int64_t **ret_accounts, size_t *ret_n,
+                                      tb_error *err);
+
 /* --- invoices.c, ledger.c --- */
 
 /* The chain value of an entry after `before` (32 zero bytes at the beginning). */

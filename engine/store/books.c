@@ -161,6 +161,6 @@ tb_code tb_store_month_books(tb_store *store, int64_t account, int64_t month, tb
 {
     const int64_t values[2] = {account, month};
     int64_t invoiced = INT64_MAX;
-    tb_code code = tb__int_of(store, TB__SQL_INVOICE_LIVE, values, 2, INT64_MAX, &invoiced, err);
+    tb_code code = tb__int_of(store, TB__SQL_PRICED_BY, values, 2, INT64_MAX, &invoiced, err);
     return code ? code : books_until(store, invoiced, ret_books, ret_n, err);
 }

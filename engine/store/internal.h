@@ -65,7 +65,7 @@ struct tb_store {
     bool late_known;             /* writer: late_end is good */
     int64_t late_end;            /* usage of days from here on is never late */
     int64_t asked_account, asked_month; /* the last month asked about; account 0: none */
-    bool asked_invoiced;                /* it has an invoice */
+    bool asked_run;                     /* it was run */
 };
 
 /* --- statements --- */
@@ -112,15 +112,15 @@ TB_MUST_USE tb_code tb__chunk_merge(tb_store *store, int64_t key, const tb_grid 
                                     tb_error *err);
 /* Adds all that a zone holds to its account: a zone with usage found its account. */
 TB_MUST_USE tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err);
-/* A balancer with imported rows found its account: what lies in months with an invoice is late. */
+/* A balancer with imported rows found its account: what lies in months that were run is late. */
 TB_MUST_USE tb_code tb__adopt_balancer(tb_store *store, int64_t balancer, int64_t account,
                                        tb_error *err);
 
 /* Notes a day of a zone's edge location, or of a balancer (account 0: look it up), as late where its
- * month has an invoice: late.c. */
+ * month was run: late.c. */
 TB_MUST_USE tb_code tb__late_note(tb_store *store, int scope, int64_t owner, int64_t account,
                                   int64_t edge, int64_t day, const tb_grid *hours, tb_error *err);
-/* Invoices changed, or a transaction was undone: what is remembered of them is asked anew. */
+/* A month was run, or a transaction was undone: what is remembered of runs is asked anew. */
 void tb__late_forget(tb_store *store);
 
 /* The catalogue changed, or what was changed in it was undone: zones and edge locations are read anew. */

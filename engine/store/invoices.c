@@ -224,6 +224,18 @@ static tb_code check_moment(tb_store *store, const tb_invoice *invoice, tb_error
     return refuse("watermark", invoice, "the data has changed since it was read; do it again", err);
 }
 
+/* A month that went onto a later invoice stays there. */
+static tb_code check_elsewhere(tb_store *store, const tb_invoice *invoice, tb_error *err)
+{
+    char number[24], why[80];
+    if (is_credit_note(invoice)) return TB_OK;
+    tb_code code =
+        tb_store_billed_elsewhere(store, invoice->account, invoice->month, number, err);
+    if (code || !number[0]) return code;
+    snprintf(why, sizeof why, "the month was billed on %s; void that first", number);
+    return refuse("month", invoice, why, err);
+}
+
 /* What it corrects waits since then exactly: nothing is billed twice, nothing left out. */
 static tb_code check_correction(tb_store *store, const tb_invoice *invoice, int64_t month,
                                 uint64_t since, tb_error *err)
@@ -359,6 +371,7 @@ static tb_code check_all(tb_store *store, tb_invoice *invoice, tb_error *err)
     tb_decimal total;
     tb_code code = check_moment(store, invoice, err);
     if (!code) code = check_total(invoice, &total, err);
+    if (!code) code = check_elsewhere(store, invoice, err);
     if (!code) code = check_corrections(store, invoice, err);
     return code ? code
                 : number_of(store, TB__SQL_INVOICE_REPLACED, invoice, invoice->replaces, err);
@@ -370,9 +383,11 @@ static tb_code insert_all(tb_store *store, tb_invoice *invoice, const place *at,
     tb_code code = insert_row(store, invoice, at, err);
     if (!code) code = insert_corrections(store, invoice, at->id, err);
     if (!code) code = enter(store, invoice, kind, -1, invoice->finalized_us, err);
-    tb__late_forget(store);
     store->dirty = true;
-    return code;
+    if (code || is_credit_note(invoice)) return code;
+    const tb__run_row run = {invoice->account, invoice->month,        TB_RUN_FINAL,
+                             invoice->number,  "", invoice->finalized_us};
+    return tb__run_insert(store, &run, err);
 }
 
 tb_code tb_store_finalize(tb_store *store, tb_invoice *invoice, tb_invoice_finish finish, void *ctx,

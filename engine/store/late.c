@@ -1,10 +1,9 @@
-/* Late usage: what comes for an account's month after an invoice of that month was made. It goes
- * into the chunks like all usage, and also into an append-only table, one row for each day of a
- * zone's edge location or of a balancer and each batch, so that the month can be read as it stood
- * at any invoice's watermark: what is there now less what came later.
+/* Late usage: what comes for an account's month after that month was run, whatever the run made of
+ * it. It goes into the chunks like all usage, and also into an append-only table, one row for each
+ * day of a zone's edge location or of a balancer and each batch, so that the month can be read as it
+ * stood at any run's watermark: what is there now less what came later.
  *
- * Ordinary batches pay one comparison a day: months after the last one ever invoiced cannot be
- * late. A row's data is a chunk of hours; its checksum covers the row's other columns too. */
+ * Ordinary batches pay one comparison a day: months after the last one ever run cannot be late. A row's data is a chunk of hours; its checksum covers the row's other columns too. */
 #include "base/hash.h"
 #include "store/billing.h"
 
@@ -17,20 +16,20 @@ static const tb_metric balancer_metrics[1] = {TB_M_REQUESTS};
 
 /* --- noting --- */
 
-/* *ret: there is, or was, an invoice of this month. */
-static tb_code invoiced(tb_store *store, int64_t account, int64_t month, bool *ret, tb_error *err)
+/* *ret: the month was run, for the account or for everybody. */
+static tb_code was_run(tb_store *store, int64_t account, int64_t month, bool *ret, tb_error *err)
 {
     const int64_t values[2] = {account, month};
     int64_t found = 0;
     if (store->asked_account == account && store->asked_month == month) {
-        *ret = store->asked_invoiced;
+        *ret = store->asked_run;
         return TB_OK;
     }
-    tb_code code = tb__int_of(store, TB__SQL_INVOICED, values, 2, 0, &found, err);
+    tb_code code = tb__int_of(store, TB__SQL_MONTH_RUN, values, 2, 0, &found, err);
     if (code) return code;
     store->asked_account = account;
     store->asked_month = month;
-    store->asked_invoiced = *ret = found != 0;
+    store->asked_run = *ret = found != 0;
     return TB_OK;
 }
 
@@ -89,17 +88,17 @@ static tb_code note(tb_store *store, int scope, int64_t owner, int64_t account, 
     tb_grid picked;
     tb_code code = TB_OK;
     if (!account) code = tb__int_of(store, TB__SQL_BALANCER_ACCOUNT, &owner, 1, 0, &account, err);
-    if (!code && account) code = invoiced(store, account, month, &late, err);
+    if (!code && account) code = was_run(store, account, month, &late, err);
     if (code || !late || !pick(scope, hours, &picked)) return code;
     const int64_t columns[6] = {account, month, scope, owner, edge, day};
     return insert(store, columns, &picked, err);
 }
 
-/* The day from which on no usage is late: the one after the last month that has an invoice. */
+/* The day from which on no usage is late: the one after the last month that was run. */
 static tb_code load_end(tb_store *store, tb_error *err)
 {
     int64_t month = -1;
-    tb_code code = tb__int_of(store, TB__SQL_LAST_INVOICED, NULL, 0, -1, &month, err);
+    tb_code code = tb__int_of(store, TB__SQL_LAST_MONTH_RUN, NULL, 0, -1, &month, err);
     if (code) return code;
     store->late_end = month < 0 ? INT64_MIN : tb_month_first_day(month + 1);
     store->late_known = true;

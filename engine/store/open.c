@@ -158,11 +158,47 @@ static tb_code run_steps(tb_store *store, int from, tb_error *err)
     return code ? code : tb__exec(store->db, store->path, stamp, err);
 }
 
+/* SQLite's check reports a page that it could not read, for lack of memory or by an error of the disk, as
+ * if it were damaged: the result behind that; 0: there is none. */
+static int read_failure(const char *found)
+{
+    static const char code[] = "error code=";
+    const char *at = strstr(found, code);
+    int rc = at ? atoi(at + sizeof code - 1) : 0;
+    return (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB ? 0 : rc;
+}
+
+/* Steps that met damage half-way would leave it in a file of another schema: it is looked for first. */
+static tb_code check_pages(tb_store *store, tb_error *err)
+{
+    sqlite3_stmt *s;
+    int rc = sqlite3_prepare_v2(store->db, "PRAGMA quick_check(1)", -1, &s, NULL);
+    if (rc == SQLITE_OK) rc = sqlite3_step(s);
+    if (rc != SQLITE_ROW) {
+        sqlite3_finalize(s);
+        return tb__sqlite_fail(store->db, rc, store->path, err);
+    }
+    const char *found = (const char *)sqlite3_column_text(s, 0);
+    const char *line = found ? strchr(found, '\n') : NULL; /* behind a heading */
+    tb_code code = TB_OK;
+    if (line) found = line + 1;
+    if (!found) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    else if (read_failure(found)) code = tb__sqlite_fail(store->db, read_failure(found), store->path, err);
+    else if (strcmp(found, "ok") != 0)
+        code = tb_fail(err, TB_E_CORRUPT, NULL,
+                       "%s is damaged and was not upgraded: %.160s. Restore a backup "
+                       "(docs/operations.md).",
+                       store->path, found);
+    sqlite3_finalize(s);
+    return code;
+}
+
 /* Brings the schema from `from` to the newest: all steps or none, so that what was cut off is still
  * the file of the tollbook that wrote it. */
 static tb_code migrate(tb_store *store, int from, tb_error *err)
 {
-    tb_code code = tb__exec(store->db, store->path, "BEGIN IMMEDIATE", err);
+    tb_code code = from ? check_pages(store, err) : TB_OK;
+    if (!code) code = tb__exec(store->db, store->path, "BEGIN IMMEDIATE", err);
     if (!code) code = run_steps(store, from, err);
     if (!code) code = tb__exec(store->db, store->path, "COMMIT", err);
     if (code) sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);

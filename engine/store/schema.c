@@ -350,5 +350,43 @@ static const char v11[] =
     "INSERT INTO reject_due SELECT added_us,id FROM segment"
     " WHERE EXISTS(SELECT 1 FROM reject WHERE reject.segment=segment.id);";
 
-const char *const tb__migrations[] = {v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11};
+/* Runs of months, see runs.c: an account's month that was run, at which data version, and what became
+ * of it; account 0 stands for everybody who had nothing then. What a final run did stands in its
+ * invoice, so its seal is 0; meta.run_seals is the sum of the others' seals, so that a row that is
+ * lost is missed. What is billed once is billed nowhere else: no invoice of a month beside corrections
+ * of it, and no correction from before the end of another. */
+static const char v12[] =
+    "CREATE TABLE month_run(id INTEGER PRIMARY KEY, account INTEGER NOT NULL CHECK(account>=0),"
+    " month INTEGER NOT NULL, watermark INTEGER NOT NULL CHECK(watermark>=0),"
+    " outcome TEXT NOT NULL CHECK(outcome IN('final','nothing','refused')),"
+    " invoice TEXT NOT NULL, run_us INTEGER NOT NULL, reason TEXT NOT NULL,"
+    " seal INTEGER NOT NULL, CHECK((outcome='final')=(invoice<>'')),"
+    " CHECK(account>0 OR outcome='nothing')) STRICT;"
+    "INSERT INTO month_run SELECT row_number() OVER (ORDER BY id),account,month,watermark,'final',"
+    "number,finalized_us,'',0 FROM invoice WHERE kind='invoice' ORDER BY id;"
+    "INSERT INTO meta VALUES('run_seals',0);"
+    "CREATE INDEX month_run_by_account ON month_run(account,month,id);"
+    "CREATE INDEX month_run_by_month ON month_run(month,account);"
+    "CREATE UNIQUE INDEX month_run_everybody ON month_run(month) WHERE account=0;"
+    "CREATE UNIQUE INDEX month_run_invoice ON month_run(invoice) WHERE invoice<>'';"
+    "CREATE INDEX month_run_refused ON month_run(account,month) WHERE outcome='refused';"
+    "CREATE TRIGGER month_run_in_turn BEFORE INSERT ON month_run"
+    " WHEN NEW.id<>(SELECT coalesce(max(id),0)+1 FROM month_run) OR NEW.watermark<"
+    "coalesce((SELECT watermark FROM month_run ORDER BY id DESC LIMIT 1),0) BEGIN"
+    " SELECT raise(ABORT,'runs of months are noted in turn'); END;"
+    "CREATE TRIGGER month_run_no_update BEFORE UPDATE ON month_run BEGIN"
+    " SELECT raise(ABORT,'runs of months are append-only'); END;"
+    "CREATE TRIGGER month_run_no_delete BEFORE DELETE ON month_run BEGIN"
+    " SELECT raise(ABORT,'runs of months are append-only'); END;"
+    "CREATE TRIGGER correction_in_turn BEFORE INSERT ON correction WHEN EXISTS(SELECT 1 FROM"
+    " correction c JOIN invoice i ON i.id=c.invoice WHERE c.account=NEW.account"
+    " AND c.month=NEW.month AND i.state='final' AND i.watermark>NEW.since) BEGIN"
+    " SELECT raise(ABORT,'late usage is billed once'); END;"
+    "CREATE TRIGGER invoice_billed_once BEFORE INSERT ON invoice WHEN NEW.kind='invoice' AND EXISTS"
+    "(SELECT 1 FROM correction c JOIN invoice i ON i.id=c.invoice WHERE c.account=NEW.account"
+    " AND c.month=NEW.month AND i.state='final') BEGIN"
+    " SELECT raise(ABORT,'a month that corrections have billed gets no invoice beside them'); END;";
+
+const char *const tb__migrations[] = {v1, v2, v3, v4,  v5,  v6,
+                                      v7, v8, v9, v10, v11, v12};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;

@@ -24,9 +24,11 @@
 #define TB__FOR_EVER "9223372036854775807"
 #define TB__CLOSED   "iif(d.closed_version<" TB__FOR_EVER ",d.closed_version,0)"
 /* Declaration d is later than what month w was billed by and reaches into it: from the thing's
- * created on, or until it was ended then, or by another beginning or end (`said`) than before. */
+ * created on (which it must say where nothing of the month is billed), or until it was ended then,
+ * or by another beginning or end (`said`) than before. */
 #define TB__REACHES(kind, id, created, said_now, said_then)                                        \
-    "((d.version>w.since AND (max(d.from_us," created ")<" TB__MONTH_US("w.month+1") " OR "        \
+    "((d.version>w.since AND ((max(d.from_us," created ")<" TB__MONTH_US("w.month+1")              \
+    " AND (w.billed OR max(d.from_us," created ")>-" TB__FOR_EVER ")) OR "                         \
     said_now "<>" TB__SAID_THEN(kind, id, said_then) ")) OR (" TB__CLOSED ">w.since"               \
     " AND d.to_us<" TB__MONTH_US("w.month+1") "))"
 #define TB__DECLARED(kind) " CROSS JOIN declaration d ON d.kind='" kind "' AND d.id=" kind ".id"
@@ -35,26 +37,41 @@
     "SELECT account,max(max(d.version," TB__CLOSED ")) AS newest FROM " kind TB__DECLARED(kind)    \
     " WHERE " of " GROUP BY account"
 
-/* Final months whose account has late usage, or later declarations that reach into them: whether
- * the month comes to something else by these, the caller looks. */
+/* The last run of an account's month: its own or, where it has none, the one over everybody. */
+#define TB__LAST_RUN(account, month)                                                               \
+    "coalesce((SELECT max(o.id) FROM month_run o WHERE o.account=" account " AND o.month=" month   \
+    "),(SELECT max(o.id) FROM month_run o WHERE o.account=0 AND o.month=" month "))"
+/* The watermark up to which corrections that stand have billed the month; NULL: none has. */
+#define TB__CORRECTED(account, month)                                                              \
+    "(SELECT max(j.watermark) FROM correction k JOIN invoice j ON j.id=k.invoice"                  \
+    " WHERE k.account=" account " AND k.month=" month " AND j.state='final')"
+
+/* Months that were run and whose account has late usage, or later declarations that reach into them:
+ * whether the month comes to something else by these, the caller looks. Where nothing of the month
+ * is billed (w.billed 0), what is declared without a beginning does not reach in, and a refused one
+ * waits in any case; a void invoice's month waits for late usage alone. */
 #define TB__WAITING(of)                                                                            \
-    "SELECT w.account,w.month,w.number,w.since,w.invoiced,(SELECT count(*) FROM late l"            \
-    " WHERE l.account=w.account AND l.month=w.month AND l.version>w.since) AS n,"                  \
-    "(SELECT count(*) FROM zone" TB__DECLARED("zone") " WHERE zone.account=w.account AND "         \
+    "SELECT w.account,w.month,w.invoice,w.since,w.watermark,(SELECT count(*) FROM late l"          \
+    " WHERE l.account=w.account AND l.month=w.month AND l.version>w.since) AS n,iif(w.outcome="    \
+    "'void',0,(SELECT count(*) FROM zone" TB__DECLARED("zone") " WHERE zone.account=w.account AND "\
     TB__REACHES("zone", "zone.id", "zone.created_us", TB__SAID("d", "created"),                    \
                 TB__SAID("p", "created")) ")"                                                      \
     "+(SELECT count(*) FROM balancer" TB__DECLARED("balancer") " WHERE balancer.account=w.account" \
     " AND " TB__REACHES("balancer", "balancer.id", "balancer.created_us", TB__LIFE("d"),           \
-                        TB__LIFE("p")) ") AS m FROM"                                               \
-    " (SELECT i.account,i.month,i.number,i.watermark AS invoiced,max(i.watermark,coalesce("        \
-    "(SELECT max(j.watermark) FROM correction c JOIN invoice j ON j.id=c.invoice"                  \
-    " WHERE c.account=i.account AND c.month=i.month AND j.state='final'),0)) AS since"             \
-    " FROM (SELECT account,month FROM late WHERE " of " UNION SELECT y.account,v.month FROM"       \
-    " (" TB__NEWEST("zone", of) " UNION ALL " TB__NEWEST("balancer", of) ") AS y"                  \
-    " CROSS JOIN invoice v ON v.account=y.account AND v.watermark<y.newest) AS c"                  \
-    " CROSS JOIN invoice i" /* in this order: by account, never through all invoices */            \
-    " ON i.account=c.account AND i.month=c.month AND i.kind='invoice' AND i.state='final') AS w"   \
-    " WHERE n>0 OR m>0 ORDER BY w.account,w.month"
+                        TB__LIFE("p")) ")) AS m,w.outcome,w.reason FROM"                           \
+    " (SELECT x.account,x.month,x.invoice,x.watermark,max(x.watermark,coalesce(x.corrected,0))"    \
+    " AS since,x.outcome,x.reason,x.outcome='final' OR x.corrected IS NOT NULL AS billed FROM"     \
+    " (SELECT c.account,c.month,r.invoice,r.watermark,r.reason,"                                   \
+    "iif(i.state='void','void',r.outcome) AS outcome,"                                             \
+    TB__CORRECTED("c.account", "c.month") " AS corrected"                                          \
+    " FROM (SELECT account,month FROM late WHERE " of                                              \
+    " UNION SELECT account,month FROM month_run WHERE outcome='refused' AND " of                   \
+    " UNION SELECT y.account,v.month FROM (" TB__NEWEST("zone", of) " UNION ALL "                  \
+    TB__NEWEST("balancer", of) ") AS y CROSS JOIN month_run v"                                     \
+    " ON v.account IN(0,y.account) AND v.watermark<y.newest) AS c"                                 \
+    " CROSS JOIN month_run r ON r.id=" TB__LAST_RUN("c.account", "c.month")                        \
+    " LEFT JOIN invoice i ON i.number=r.invoice) AS x) AS w"                                       \
+    " WHERE n>0 OR m>0 OR (w.outcome='refused' AND NOT w.billed) ORDER BY w.account,w.month"
 
 /* Whether addresses in a zone's logs are hidden, and whether they are hidden whole. */
 #define TB__ZONE_PRIVACY                                                                           \
@@ -382,8 +399,8 @@
       "(SELECT b.billing FROM region_billing b WHERE b.code=n.code ORDER BY b.version DESC"        \
       " LIMIT 1),'') ON CONFLICT(code,version) DO UPDATE SET billing=excluded.billing")            \
     /* late usage */                                                                               \
-    X(LAST_INVOICED, "SELECT coalesce(max(month),-1) FROM invoice")                                \
-    X(INVOICED, "SELECT 1 FROM invoice WHERE account=?1 AND month=?2 AND kind='invoice' LIMIT 1")  \
+    X(LAST_MONTH_RUN, "SELECT coalesce(max(month),-1) FROM month_run")                             \
+    X(MONTH_RUN, "SELECT 1 FROM month_run WHERE account IN(0,?1) AND month=?2 LIMIT 1")            \
     X(BALANCER_ACCOUNT, "SELECT account FROM balancer WHERE id=?1")                                \
     X(LATE_NEXT, "SELECT coalesce(max(id),0)+1 FROM late")                                         \
     X(LATE_INSERT, "INSERT INTO late VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")                          \
@@ -392,12 +409,26 @@
       " AND version>?3 ORDER BY scope,owner,edge,day,id")                                          \
     X(LATE_WAITING, TB__WAITING("account BETWEEN ?1 AND ?2"))                                      \
     /* invoices */                                                                                 \
-    X(INVOICE_LIVE,                                                                                \
-      "SELECT watermark,id FROM invoice WHERE account=?1 AND month=?2 AND kind='invoice'"          \
-      " AND state='final'")                                                                        \
-    /* the one that billed the month when the data was at ?3 */                                    \
-    X(INVOICE_THEN, "SELECT max(watermark) FROM invoice WHERE account=?1 AND month=?2"             \
-                    " AND kind='invoice' AND watermark<=?3")                                       \
+    /* Where the month stands: the watermark of the data whose prices it keeps. Its invoice's that */ \
+    /* stands or, where it has none, that of the first correction of it. */                          \
+    X(PRICED_BY,                                                                                   \
+      "SELECT w FROM (SELECT coalesce((SELECT watermark FROM invoice WHERE account=?1 AND month=?2"  \
+      " AND kind='invoice' AND state='final'),(SELECT min(j.watermark) FROM correction k"          \
+      " JOIN invoice j ON j.id=k.invoice WHERE k.account=?1 AND k.month=?2 AND j.state='final'))"  \
+      " AS w) WHERE w IS NOT NULL")                                                                \
+    /* The same when the data was at ?3: from the last that billed the month then, back along what */\
+    /* each correction goes on from, to the run that the first one went on from. */                  \
+    X(PRICED_THEN,                                                                                 \
+      "WITH RECURSIVE last(w,billed) AS (SELECT * FROM (SELECT watermark,outcome='final' FROM"     \
+      " month_run WHERE account=?1 AND month=?2 AND watermark<=?3 UNION ALL SELECT j.watermark,1"  \
+      " FROM correction k JOIN invoice j ON j.id=k.invoice WHERE k.account=?1 AND k.month=?2"      \
+      " AND j.watermark<=?3) ORDER BY 1 DESC,2 DESC LIMIT 1), chain(w,n) AS (SELECT w,0 FROM last"        \
+      " WHERE billed UNION ALL SELECT k.since,n+1 FROM chain CROSS JOIN correction k"              \
+      " JOIN invoice j ON j.id=k.invoice WHERE k.account=?1 AND k.month=?2"                        \
+      " AND j.watermark=chain.w AND k.since<chain.w)"                                              \
+      "SELECT w FROM chain WHERE n=max(0,(SELECT max(n) FROM chain)-1) OR EXISTS(SELECT 1 FROM"    \
+      " invoice WHERE account=?1 AND month=?2 AND kind='invoice' AND watermark=chain.w)"           \
+      " ORDER BY n DESC LIMIT 1")                                                                  \
     X(INVOICE_KNOWN,                                                                               \
       "SELECT number FROM invoice WHERE account=?1 AND month=?2 AND kind=?3 AND since=?4"          \
       " AND state='final'")                                                                        \
@@ -421,9 +452,36 @@
       " ORDER BY year,serial")                                                                     \
     X(INVOICES_OF_MONTH, TB__INVOICE_COLUMNS " WHERE month=?2 AND ?1=0 ORDER BY year,serial")      \
     X(BILLED_UP_TO,                                                                                \
-      "SELECT max(watermark) FROM (SELECT watermark FROM invoice WHERE account=?1 AND month=?2"    \
-      " AND kind='invoice' AND state='final' UNION ALL SELECT j.watermark FROM correction c"       \
-      " JOIN invoice j ON j.id=c.invoice WHERE c.account=?1 AND c.month=?2 AND j.state='final')")  \
+      "SELECT coalesce(" TB__CORRECTED("?1", "?2") ",(SELECT r.watermark FROM month_run r"         \
+      " WHERE r.id=" TB__LAST_RUN("?1", "?2") " AND NOT EXISTS(SELECT 1 FROM invoice i"            \
+      " WHERE i.number=r.invoice AND i.state='void')),0)")                                         \
+    /* the invoice with the last of the corrections that stand, of a month without its own */      \
+    X(BILLED_ELSEWHERE,                                                                            \
+      "SELECT j.number FROM correction k JOIN invoice j ON j.id=k.invoice WHERE k.account=?1"      \
+      " AND k.month=?2 AND j.state='final' AND j.kind='invoice' AND NOT EXISTS(SELECT 1 FROM"      \
+      " invoice i WHERE i.account=?1 AND i.month=?2 AND i.kind='invoice' AND i.state='final')"     \
+      " ORDER BY j.id DESC LIMIT 1")                                                               \
+    /* what had billed the month when it was at ?3: corrections, the newest first, then its invoice */\
+    X(BILLED_CHAIN,                                                                                \
+      "WITH RECURSIVE chain(w,number,kind,since) AS (SELECT * FROM (SELECT j.watermark,j.number,"  \
+      "j.kind,k.since FROM correction k JOIN invoice j ON j.id=k.invoice WHERE k.account=?1"       \
+      " AND k.month=?2) WHERE watermark=?3 UNION ALL SELECT j.watermark,j.number,j.kind,k.since"   \
+      " FROM chain CROSS JOIN correction k JOIN invoice j ON j.id=k.invoice WHERE k.account=?1"    \
+      " AND k.month=?2 AND j.watermark=chain.since AND chain.since<chain.w)"                       \
+      "SELECT number,kind='invoice',w FROM chain UNION ALL SELECT number,1,watermark FROM invoice" \
+      " WHERE account=?1 AND month=?2 AND kind='invoice' AND watermark="                           \
+      "coalesce((SELECT min(since) FROM chain),?3) ORDER BY 3 DESC")                               \
+    /* runs of months */                                                                           \
+    X(RUN_LAST,                                                                                    \
+      "SELECT outcome,reason,EXISTS(SELECT 1 FROM late l WHERE l.account=?1 AND l.month=?2"        \
+      " AND l.version>r.watermark) OR EXISTS(SELECT 1 FROM correction k JOIN invoice j"            \
+      " ON j.id=k.invoice WHERE k.account=?1 AND k.month=?2 AND j.watermark>r.watermark)"          \
+      " FROM month_run r WHERE id=(SELECT max(id) FROM month_run WHERE account=?1 AND month=?2)")  \
+    X(RUN_NEXT, "SELECT coalesce(max(id),0)+1 FROM month_run")                                     \
+    X(RUN_INSERT, "INSERT INTO month_run VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")                      \
+    X(RUN_EVERYBODY, "SELECT 1 FROM month_run WHERE account=0 AND month=?1")                       \
+    X(RUN_ACCOUNTS, "SELECT DISTINCT account FROM month_run WHERE month=?1 AND account>0"          \
+                    " ORDER BY account")                                                           \
     X(CORRECTION_INSERT, "INSERT INTO correction VALUES(?1,?2,?3,?4)")                             \
     X(CORRECTED_BY,                                                                                \
       "SELECT j.number FROM correction c JOIN invoice j ON j.id=c.invoice WHERE c.account=?1"      \
@@ -439,11 +497,14 @@
     X(LEDGER, "SELECT id,account,at_us,kind,currency,amount,reference,note FROM ledger"            \
               " WHERE account=?1 ORDER BY id")                                                     \
     X(BILLED_MONTHS,                                                                               \
-      "SELECT i.account,i.month,i.number,max(i.watermark,coalesce((SELECT max(j.watermark)"        \
-      " FROM correction c JOIN invoice j ON j.id=c.invoice WHERE c.account=i.account"              \
-      " AND c.month=i.month AND j.state='final'),0)),i.currency FROM invoice i"                    \
+      "SELECT i.account,i.month,i.number,max(i.watermark,coalesce("                                \
+      TB__CORRECTED("i.account", "i.month") ",0)),i.currency FROM invoice i"                       \
       " WHERE i.kind='invoice' AND i.state='final' AND ?1 IN(0,i.account)"                         \
-      " AND i.month BETWEEN ?2 AND ?3 ORDER BY i.account,i.month")                                 \
+      " AND i.month BETWEEN ?2 AND ?3 UNION ALL SELECT c.account,c.month,'',max(v.watermark),"     \
+      "v.currency FROM correction c JOIN invoice v ON v.id=c.invoice WHERE v.state='final'"        \
+      " AND ?1 IN(0,c.account) AND c.month BETWEEN ?2 AND ?3 AND NOT EXISTS(SELECT 1 FROM invoice" \
+      " i WHERE i.account=c.account AND i.month=c.month AND i.kind='invoice' AND i.state='final')" \
+      " GROUP BY c.account,c.month ORDER BY 1,2")                                                  \
     /* shadow books, scenarios */                                                                  \
     X(SHADOW_INSERT, "INSERT INTO shadow_book VALUES(NULL,?1,?2,?3,?4,?5,'live',"                  \
                      "9223372036854775807,?6)")                                                    \

@@ -616,7 +616,7 @@ typedef struct adoption {
     int64_t owner, account;
 } adoption;
 
-/* A day joins its account: late where its month has an invoice. */
+/* A day joins its account: late where its month was run. */
 static tb_code adopt_day(const adoption *a, int64_t edge, int64_t day, const tb_grid *hours,
                          tb_error *err)
 {

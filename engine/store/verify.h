@@ -42,6 +42,8 @@
       " l.kind=i.kind AND l.reference=i.number),(SELECT amount FROM ledger l WHERE l.kind='void'"  \
       " AND l.reference=i.number),s.first_hour,s.last_hour FROM invoice i"                         \
       " LEFT JOIN invoice_span s ON s.id=i.id ORDER BY i.id")                                      \
+    X(RUNS, "SELECT id,account,month,watermark,run_us,outcome,invoice,reason,seal FROM month_run"  \
+            " ORDER BY id")                                                                        \
     X(LEDGER, "SELECT id,account,at_us,kind,currency,amount,reference,note,chain FROM ledger"      \
               " ORDER BY id")                                                                      \
     X(LATE, "SELECT id,version,scope,owner,edge,day,data,account,month FROM late"                  \
@@ -122,7 +124,7 @@ TB_MUST_USE tb_code tb__verify_declared(tb__verify *v, tb_error *err);
 /* verify_containers.c: registries, container applications, limits, deployments. */
 TB_MUST_USE tb_code tb__verify_containers(tb__verify *v, tb_error *err);
 
-/* verify_billing.c: books, invoices, ledger, late usage. */
+/* verify_billing.c: books, invoices, runs, ledger, late usage. */
 TB_MUST_USE tb_code tb__verify_billing(tb__verify *v, tb_error *err);
 /* A price book's text against its columns. what: "Book", "Shadow book". TB_E_NOMEM, or TB_OK. */
 TB_MUST_USE tb_code tb__verify_book_text(tb__verify *v, const char *what, sqlite3_stmt *s,

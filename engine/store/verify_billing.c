@@ -1,6 +1,6 @@
 /* Verifying the money side: what is hashed must hash the same, what is chained must chain, numbers
- * have no gaps, every invoice has its entries in the ledger, the indexes agree with their tables,
- * and no more usage came late than there is. Rating a stored invoice again is its caller's: it
+ * have no gaps, every invoice has its entries in the ledger and its run, nothing is billed twice, the
+ * indexes agree with their tables, and no more usage came late than there is. Rating a stored invoice again is its caller's: it
  * needs the rules of billing, which live above the store (tb_store_bill_input at the invoice's
  * watermark). */
 #include "store/verify.h"
@@ -64,8 +64,36 @@ static const char *const references[] = {
     "value) FROM invoice,meta WHERE name='data_version' AND watermark>value",
     "SELECT format('Invoice %s corrects %04d-%02d since version %d, where nothing ended.',i.number,"
     "1970+c.month/12,c.month%12+1,c.since) FROM correction c JOIN invoice i ON i.id=c.invoice"
-    " WHERE c.since>=i.watermark OR c.account<>i.account OR NOT EXISTS(SELECT 1 FROM invoice p"
-    " WHERE p.watermark=c.since AND p.account=c.account AND p.id<i.id)",
+    " WHERE c.since>=i.watermark OR c.account<>i.account OR NOT(EXISTS(SELECT 1 FROM month_run r"
+    " WHERE r.account IN(0,c.account) AND r.month=c.month AND r.watermark=c.since) OR EXISTS"
+    "(SELECT 1 FROM correction q JOIN invoice p ON p.id=q.invoice WHERE q.account=c.account"
+    " AND q.month=c.month AND p.watermark=c.since AND p.id<i.id))",
+    "SELECT format('Invoice %s bills %04d-%02d of account %d since version %d; what stands has billed"
+    " it up to version %d.',number,1970+month/12,month%12+1,account,since,before) FROM"
+    " (SELECT i.number,c.month,c.account,c.since,max(i.watermark) OVER (PARTITION BY c.account,c.month"
+    " ORDER BY i.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM correction c"
+    " JOIN invoice i ON i.id=c.invoice WHERE i.state='final') WHERE before>since",
+    "SELECT format('Invoice %s is of a month that %s has billed already.',i.number,j.number)"
+    " FROM invoice i JOIN correction c ON c.account=i.account AND c.month=i.month JOIN invoice j"
+    " ON j.id=c.invoice WHERE i.kind='invoice' AND i.state='final' AND j.state='final'"
+    " AND c.since<i.watermark",
+    /* runs: a final one says what its invoice's text says */
+    "SELECT format('Invoice %s has no run of its month.',number) FROM invoice i WHERE kind='invoice'"
+    " AND NOT EXISTS(SELECT 1 FROM month_run r WHERE r.invoice=i.number)",
+    "SELECT format('Run %d is of invoice %s, whose month, account, version or moment are others.',"
+    "r.id,r.invoice) FROM month_run r LEFT JOIN invoice i ON i.number=r.invoice AND i.kind='invoice'"
+    " AND i.account=r.account AND i.month=r.month AND i.watermark=r.watermark"
+    " AND i.finalized_us=r.run_us WHERE r.outcome='final' AND (i.id IS NULL OR r.seal<>0"
+    " OR r.reason<>'')",
+    "SELECT format('Run %d of %04d-%02d is of account %d, which does not exist.',id,1970+month/12,"
+    "month%12+1,account) FROM month_run WHERE account>0 AND account NOT IN(SELECT id FROM account)",
+    "SELECT format('Run %d is of data version %d; the file is at %d.',id,watermark,value)"
+    " FROM month_run,meta WHERE name='data_version' AND watermark>value",
+    "SELECT format('Run %d follows run %d.',id,before) FROM (SELECT id,coalesce(lag(id) OVER"
+    " (ORDER BY id),0) AS before FROM month_run) WHERE id<>before+1",
+    "SELECT format('Run %d is of version %d, before that of run %d.',id,watermark,id-1) FROM"
+    " (SELECT id,watermark,lag(watermark) OVER (ORDER BY id) AS before FROM month_run)"
+    " WHERE watermark<before",
     "SELECT format('Book %s: its text says otherwise of the book that it supersedes.',name) FROM "
     "book"
     " WHERE json_valid(document) AND "
@@ -92,9 +120,9 @@ static const char *const references[] = {
     "SELECT format('Ledger entry %d follows entry %d.',id,before) FROM (SELECT id,coalesce(lag(id)"
     " OVER (ORDER BY id),0) AS before FROM ledger) WHERE id<>before+1",
     /* late usage, and what was known when */
-    "SELECT format('Late usage %d is noted for a month of account %d that has no invoice.',id,"
-    "account) FROM late l WHERE NOT EXISTS(SELECT 1 FROM invoice i WHERE i.account=l.account"
-    " AND i.month=l.month AND i.kind='invoice')",
+    "SELECT format('Late usage %d is noted for a month of account %d that was not run.',id,account)"
+    " FROM late l WHERE NOT EXISTS(SELECT 1 FROM month_run r WHERE r.account IN(0,l.account)"
+    " AND r.month=l.month AND r.watermark<l.version)",
     "SELECT format('Late usage %d is of data version %d; the file is at %d.',id,version,value)"
     " FROM late,meta WHERE name='data_version' AND version>value",
     "SELECT format('Late usage %d is of account %d; pull zone %d is of another.',l.id,l.account,"
@@ -233,6 +261,39 @@ static tb_code verify_invoices(tb__verify *v, tb_error *err)
     return code;
 }
 
+/* --- runs --- */
+
+static tb_code verify_run_row(tb__verify *v, sqlite3_stmt *s, uint64_t *sum, tb_error *err)
+{
+    const char *outcome, *invoice, *reason;
+    int64_t row[5], seal = sqlite3_column_int64(s, 8);
+    for (int i = 0; i < 5; i++)
+        row[i] = sqlite3_column_int64(s, i);
+    tb_code code = text_at(s, 5, &outcome, err);
+    if (!code) code = text_at(s, 6, &invoice, err);
+    if (!code) code = text_at(s, 7, &reason, err);
+    if (code) return code;
+    if (seal != tb__run_seal(row, outcome, invoice, reason))
+        tb__differs(v, "Run %lld has changed: its seal differs.", (long long)row[0]);
+    *sum += (uint64_t)seal;
+    return TB_OK;
+}
+
+static tb_code verify_runs(tb__verify *v, tb_error *err)
+{
+    uint64_t sum = 0;
+    int64_t noted = 0;
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__verify_sql(v, TB__V_RUNS, NULL, 0, &s, err);
+    while (!code && !(code = tb__step(v->store, s, &row, err)) && row)
+        code = verify_run_row(v, s, &sum, err);
+    if (!code) code = tb__meta_get(v->store, "run_seals", &noted, err);
+    if (!code && (int64_t)(sum & INT64_MAX) != noted)
+        tb__differs(v, "The runs of months are not those that were noted.");
+    return code;
+}
+
 /* --- ledger --- */
 
 static tb_code verify_ledger(tb__verify *v, tb_error *err)
@@ -336,7 +397,8 @@ static tb_code verify_late(tb__verify *v, tb_error *err)
 tb_code tb__verify_billing(tb__verify *v, tb_error *err)
 {
     static tb_code (*const parts[])(tb__verify *, tb_error *) = {
-        verify_references, verify_books, verify_invoices, verify_ledger, verify_late,
+        verify_references, verify_books,  verify_invoices,
+        verify_runs,       verify_ledger, verify_late,
     };
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < sizeof parts / sizeof *parts; i++)

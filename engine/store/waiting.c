@@ -1,10 +1,10 @@
-/* Final months that hold something else than was billed. A month waits where usage came late, or
- * where the catalogue said afterwards what held then: what is declared first holds since the
+/* Months that were run and hold something else than was billed. A month waits where usage came late,
+ * or where the catalogue said afterwards what held then: what is declared first holds since the
  * thing's created on, and a beginning or an end that is declared anew holds for the whole. A
  * statement finds the months that such declarations reach into; whether one changes anything is
  * seen by making the month's input as it was billed last and as it stands, which is how the
- * correction is made too. Prices and billing regions never make a month wait: it stays with its own
- * (bill_input.c). */
+ * correction is made too, or, where nothing of the month is billed, by what it comes to. Prices and
+ * billing regions never make a month wait: a billed one stays with its own (bill_input.c). */
 #include "store/billing.h"
 
 #include <stdlib.h>
@@ -58,14 +58,19 @@ typedef struct waiting {
 static bool late_from(sqlite3_stmt *s, tb_late *ret)
 {
     const char *number = (const char *)sqlite3_column_text(s, 2);
+    const char *outcome = (const char *)sqlite3_column_text(s, 7);
+    const char *reason = (const char *)sqlite3_column_text(s, 8);
     *ret = (tb_late){.account = sqlite3_column_int64(s, 0),
                      .month = sqlite3_column_int64(s, 1),
                      .since = (uint64_t)sqlite3_column_int64(s, 3),
-                     .invoiced = (uint64_t)sqlite3_column_int64(s, 4),
+                     .run = (uint64_t)sqlite3_column_int64(s, 4),
                      .deltas = (uint64_t)sqlite3_column_int64(s, 5),
                      .declared = (uint64_t)sqlite3_column_int64(s, 6)};
-    if (!number) return false;
-    memcpy(ret->invoice, number, strnlen(number, sizeof ret->invoice - 1));
+    if (!number || !outcome || !reason) return false;
+    ret->outcome = tb__run_outcome(outcome);
+    if (ret->outcome == TB_RUN_FINAL)
+        memcpy(ret->invoice, number, strnlen(number, sizeof ret->invoice - 1));
+    memcpy(ret->reason, reason, strnlen(reason, sizeof ret->reason - 1));
     return true;
 }
 
@@ -81,6 +86,24 @@ static tb_code list_months(tb_store *store, int64_t account, waiting *w, tb_erro
         if (code) sqlite3_reset(s);
     }
     return code;
+}
+
+/* Whether nothing is due of a month of which nothing is billed. What cannot be rated waits. */
+static tb_code comes_to_nothing(tb_store *store, const waiting *w, const tb_late *late,
+                                bool *ret_nothing, tb_error *err)
+{
+    tb_bill_source now;
+    tb_bill bill;
+    tb_code code =
+        tb_store_bill_input(store, late->account, late->month, TB_NOW, w->books, w->n_books,
+                            tb__month_start_us(late->month + 1), &now, err);
+    if (!code) {
+        code = tb_bill_rate(&now.input, NULL, &bill, err);
+        *ret_nothing = !code && bill.n_unpriced == 0 && tb_decimal_sign(bill.subtotal) == 0;
+        if (!code) tb_bill_release(&bill);
+        tb_bill_source_release(&now);
+    }
+    return tb_code_exit(code) == tb_code_exit(TB_E_IO) ? code : TB_OK;
 }
 
 /* Whether the month holds what was billed. */
@@ -110,6 +133,12 @@ static tb_code compare(tb_store *store, const waiting *w, const tb_late *late, b
     return code == TB_E_DECLARED ? TB_OK : code;
 }
 
+/* Such a month waits in any case. */
+static bool refused_unbilled(const tb_late *late)
+{
+    return late->outcome == TB_RUN_REFUSED && !tb_late_is_billed(late);
+}
+
 /* Leaves out months that later declarations do not change. */
 static tb_code drop_same(tb_store *store, waiting *w, tb_error *err)
 {
@@ -117,10 +146,13 @@ static tb_code drop_same(tb_store *store, waiting *w, tb_error *err)
     tb_code code = TB_OK;
     w->n = 0;
     for (size_t i = 0; !code && i < n; i++) {
+        const tb_late *late = &w->list[i];
         bool same = false;
-        if (w->list[i].deltas == 0) {
+        if (late->deltas == 0 && late->declared && !refused_unbilled(late)) {
             if (!w->books) code = tb_store_books(store, &w->books, &w->n_books, err);
-            if (!code) code = compare(store, w, &w->list[i], &same, err);
+            if (!code)
+                code = tb_late_is_billed(late) ? compare(store, w, late, &same, err)
+                                               : comes_to_nothing(store, w, late, &same, err);
         }
         if (!same) w->list[w->n++] = w->list[i];
     }

@@ -1,8 +1,8 @@
 /* The money side of the store: price books, the inputs of bills, invoices and the ledger.
  *
- * Append-only: a book, an invoice's bytes, a number and a ledger entry never change; triggers in
- * the file hold it. What a later batch adds to a finalised month is kept as late deltas too, so
- * that the month can be read as it stood at any watermark (architecture 3, billing.md 5). */
+ * Append-only: a book, an invoice's bytes, a number, a run and a ledger entry never change; triggers
+ * in the file hold it. What a later batch adds to a month that was run is kept as late deltas too,
+ * so that the month can be read as it stood at any watermark (architecture 3, billing.md 5). */
 #ifndef TOLLBOOK_CHARGES_H
 #define TOLLBOOK_CHARGES_H
 
@@ -24,8 +24,8 @@ TB_MUST_USE tb_code tb_store_add_book(tb_store *store, const tb_book *book, int6
  * free() the array. */
 TB_MUST_USE tb_code tb_store_books(tb_store *store, tb_book **ret_books, size_t *ret_n,
                                    tb_error *err);
-/* Those of them that count for an account's month: all, but for those that were added after its
- * invoice. */
+/* Those of them that count for an account's month: all, but for those that were added after it was
+ * billed first. */
 TB_MUST_USE tb_code tb_store_month_books(tb_store *store, int64_t account, int64_t month,
                                          tb_book **ret_books, size_t *ret_n, tb_error *err);
 void tb_books_release(tb_book *books, size_t n);
@@ -56,9 +56,9 @@ typedef struct tb_bill_source {
 
 /* What account's month holds, as it stands now (watermark TB_NOW) or as it stood at an earlier
  * watermark: late deltas after it taken off, the catalogue and the regions as they were declared
- * then. Where the month has a final invoice, it stays with the prices it was made with: books added
- * after it do not count, and a location keeps the billing region it had then; one that had none has
- * the first it got. Books that are not in the store (a scenario's) always count.
+ * then. Where the month is billed (by its invoice or, without one, by corrections on a later one), it
+ * stays with the prices it was billed with first: books added after that do not count, and a
+ * location keeps the billing region it had then; one that had none has the first it got. Books that are not in the store (a scenario's) always count.
  *
  * now_us: the month is running when it is not over, and nothing has existed past now yet (fees of a
  * running month are those so far). An hour belongs to the settings and attachments in force at its
@@ -137,6 +137,53 @@ typedef struct tb_balancer_month {
 TB_MUST_USE tb_code tb_store_balancer_month(tb_store *store, int64_t account, int64_t balancer,
                                             int64_t month, tb_balancer_month *ret, tb_error *err);
 
+/* --- runs --- */
+
+/* What became of an account's month that was run. The last run of a month is what counts; an
+ * account without one of its own has that of a run over everybody, when it had nothing. */
+#define TB_RUN_OUTCOMES(X)                                                                         \
+    X(FINAL, "final")     /* it has an invoice, which stands */                                    \
+    X(NOTHING, "nothing") /* nothing was due */                                                    \
+    X(REFUSED, "refused") /* usage without a price, or a sum that cannot be: see its reason */     \
+    X(VOID, "void")       /* it had an invoice, which is void. Never noted: voiding makes it so */
+typedef enum tb_run_outcome {
+#define TB_X(e, name) TB_RUN_##e,
+    TB_RUN_OUTCOMES(TB_X)
+#undef TB_X
+        TB_RUN_OUTCOME_COUNT
+} tb_run_outcome;
+const char *tb_run_outcome_name(tb_run_outcome outcome);
+
+#define TB_RUN_REASON_MAX 200
+/* Notes in the caller's transaction that the month was run at the file's data version, with nothing
+ * due or refused: what comes for it from then on is late. (tb_store_finalize notes final ones.)
+ * account 0: everybody, that is all who have no run of their own; nothing alone, and once a month.
+ * Changes nothing where the account's last run of the month says the same and nothing has come in
+ * for it since. reason: "" or a sentence, cut at TB_RUN_REASON_MAX. */
+TB_MUST_USE tb_code tb_store_note_run(tb_store *store, int64_t account, int64_t month,
+                                      tb_run_outcome outcome, const char *reason, int64_t now_us,
+                                      tb_error *err);
+/* Accounts that have a run of their own of the month, ascending. free(). */
+TB_MUST_USE tb_code tb_store_run_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
+                                          size_t *ret_n, tb_error *err);
+/* Whether a run over everybody was noted of the month. */
+TB_MUST_USE tb_code tb_store_everybody_ran(tb_store *store, int64_t month, bool *ret,
+                                           tb_error *err);
+/* The invoice with the last corrections that stand of a month which has no invoice of its own: the
+ * month is billed there. "": it is not. */
+TB_MUST_USE tb_code tb_store_billed_elsewhere(tb_store *store, int64_t account, int64_t month,
+                                              char ret_number[24], tb_error *err);
+/* What had billed an account's month when the data was at `watermark`, a run's or a correction's: the
+ * corrections that go on from one another, the newest first, then its own invoice where it had one.
+ * What is void now counts where it stood then. n 0: nothing had been billed. free(). */
+typedef struct tb_billed_by {
+    char number[24];
+    bool is_invoice; /* false: a credit note */
+} tb_billed_by;
+TB_MUST_USE tb_code tb_store_billed_chain(tb_store *store, int64_t account, int64_t month,
+                                          uint64_t watermark, tb_billed_by **ret_chain,
+                                          size_t *ret_n, tb_error *err);
+
 /* --- invoices --- */
 
 typedef enum tb_invoice_state {
@@ -145,17 +192,27 @@ typedef enum tb_invoice_state {
     TB_INVOICE_VOID
 } tb_invoice_state;
 
-/* Months of an account that were finalised and hold something else since the last watermark that
- * billed them (the invoice's, or a later correction's): late usage, or zones and load balancers that
- * were declared afterwards and existed then, or whose beginning or end was declared anew. */
+/* Months of an account that were run and hold something else since the last watermark that billed
+ * them (the run's, or a later correction's): late usage, or zones and load balancers that were
+ * declared afterwards and existed then, or whose beginning or end was declared anew. Where nothing
+ * of the month is billed, what is declared without `created` does not make it wait, nor does what
+ * costs nothing; a refused month waits until it is billed, and that of a void invoice for late usage
+ * alone: its own run bills it. */
 typedef struct tb_late {
     int64_t account, month;
-    char invoice[24];  /* the month's invoice */
-    uint64_t invoiced; /* its watermark */
-    uint64_t since;    /* watermark from which deltas wait */
+    tb_run_outcome outcome;
+    char invoice[24];  /* the month's invoice; "": it has none that stands */
+    uint64_t run;      /* the last run's watermark */
+    uint64_t since;    /* watermark from which deltas wait; past run's: a correction was billed */
     uint64_t deltas;   /* days of zones' edge locations and of balancers that came late */
     uint64_t declared; /* later declarations that reach into the month; deltas 0: they change it */
+    char reason[TB_RUN_REASON_MAX]; /* refused: why */
 } tb_late;
+/* Whether anything of the month is billed. */
+static inline bool tb_late_is_billed(const tb_late *late)
+{
+    return late->outcome == TB_RUN_FINAL || late->since != late->run;
+}
 /* account 0: any. Ascending by account and month. free(). */
 TB_MUST_USE tb_code tb_store_late(tb_store *store, int64_t account, tb_late **ret_late,
                                   size_t *ret_n, tb_error *err);
@@ -189,10 +246,11 @@ void tb_invoice_release(tb_invoice *invoice);
  * and its sha256; stores it and its ledger entry. Where (account, month, kind, since) is final already and not void, gives that one
  * and sets *ret_known. The caller releases *invoice on success; its corrects are forgotten.
  *
- * TB_E_VALIDATION, with the field: a month that is not over; a watermark that is not the file's
- * data version (read and finalise in one transaction, with no catalogue or usage written in
- * between); corrections of late usage that waits since another watermark; a total of the wrong
- * sign; a text whose sha256 is not its own. After any error roll back (to a mark). */
+ * Notes the month's run too, as final. TB_E_VALIDATION, with the field: a month that is not over, or
+ * that a later invoice's corrections have billed; a watermark that is not the file's data version
+ * (read and finalise in one transaction, with no catalogue or usage written in between); corrections
+ * of late usage that waits since another watermark; a total of the wrong sign; a text whose sha256
+ * is not its own. After any error roll back (to a mark). */
 typedef tb_code (*tb_invoice_finish)(void *ctx, const char *number, const char *previous,
                                      tb_buf *text, char sha256[65], tb_error *err);
 TB_MUST_USE tb_code tb_store_finalize(tb_store *store, tb_invoice *invoice,
@@ -210,12 +268,12 @@ TB_MUST_USE tb_code tb_store_invoices(tb_store *store, int64_t account, int64_t 
 TB_MUST_USE tb_code tb_store_invoice(tb_store *store, int64_t account, const char *number,
                                      tb_invoice *ret_invoice, tb_error *err);
 
-/* A month that has an invoice, and the watermark up to which it has been billed: the invoice's, or
- * the last correction's. */
+/* A month that is billed, and the watermark up to which it is: its invoice's, or the last
+ * correction's. */
 typedef struct tb_billed_month {
     int64_t account, month;
     uint64_t watermark;
-    char invoice[24];
+    char invoice[24]; /* "": it has none; corrections on later invoices have billed it */
     char currency[4];
 } tb_billed_month;
 /* Of months first to last, both included. account 0: any. Ascending by account and month. free(). */

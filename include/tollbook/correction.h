@@ -1,5 +1,6 @@
-/* What late usage changes: a finalised month's bill as it was billed and as it is now, taken apart
- * into correction lines (billing.md 5). Pure.
+/* What late usage changes: a month's bill as it was billed and as it is now, taken apart into
+ * correction lines (billing.md 5). A month of which nothing is billed has an empty bill before.
+ * Pure.
  *
  * A line whose unit prices are the same in both gives one line of what was added. Where a unit
  * price differs there are two, the old line reversed and the new one, never their silent net.
@@ -12,8 +13,8 @@
 
 typedef struct tb_late_month {
     int64_t month;
-    const char *invoice; /* the number of the invoice that is corrected */
-    uint64_t since;      /* the watermark of `before` */
+    const char *invoice; /* the number of the invoice that is corrected; "": the month has none */
+    uint64_t since;      /* the watermark of `before`; where nothing is billed, of the month's run */
     const tb_bill *before, *after;
 } tb_late_month;
 

@@ -14,7 +14,8 @@
  * whose place this one takes). A line: amount, evidence {buckets, from, hash, sum, to}, exact,
  * kind, line, quantity, region, resource, tiers [{amount, from, list_price, part, price, to,
  * units}], unit; on a volume line shares [{amount, bytes, exact, zone}]; on a correction corrects
- * {invoice, kind, since} and period. What does not apply, or is not known yet, is null.
+ * {invoice, kind, since} and period; its invoice is null where the period had none. What does not
+ * apply, or is not known yet, is null.
  *
  * version is 2. Texts without a version are of version 1: they lack buyer, due, issued, ledger,
  * paid, payable, seller and the tax rows' category, reason and reason_code. They are read, and
@@ -37,11 +38,11 @@
 
 #define TB_INVOICE_TEXT_MAX ((size_t)64 << 20) /* longest canonical text, bytes */
 
-/* What a correction line corrects. */
+/* What a line of kind correction corrects. */
 typedef struct tb_correction {
-    char invoice[24];  /* "" on lines that are no corrections */
+    char invoice[24];  /* "": its month had none, for nothing was due or it was refused */
     tb_line_kind kind; /* of the line it corrects */
-    uint64_t since;    /* watermark up to which that line had been billed */
+    uint64_t since;    /* watermark of the run, or of the correction, that it goes on from */
 } tb_correction;
 
 typedef struct tb_statement_book {
@@ -77,7 +78,8 @@ typedef struct tb_statement {
     bool in_ledger; /* false in drafts: `ledger` is not known yet */
     tb_ledger_head ledger;
     const tb_bill *bill;
-    const tb_correction *corrections; /* one for each line of the bill, or NULL: none is one */
+    const tb_correction *corrections; /* one for each line of the bill, good for those of kind
+                                         correction; NULL: none is one */
 } tb_statement;
 
 /* The statement of a bill: account, month, currency and books from the input, kind "invoice", state

@@ -263,7 +263,7 @@ static tb_code explain_line(tb_store *store, const tb_statement *s, uint64_t wat
         return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "line",
                        "There is no such line; the last is %zu.", bill->n_lines);
     const tb_bill_line *line = &bill->lines[number - 1];
-    bool corrects = s->corrections && s->corrections[number - 1].invoice[0];
+    bool corrects = s->corrections && line->kind == TB_LINE_CORRECTION;
     explained e = {.store = store,
                    .s = s,
                    .index = number - 1,
@@ -308,10 +308,14 @@ tb_code explain_month(tb_store *store, int64_t account, int64_t month, uint32_t 
 {
     tb_invoice invoice;
     issue draft;
-    bool found = false;
-    tb_code code = issue_standing(store, account, month, &invoice, &found, err);
+    char number[24];
+    issue_outcome outcome;
+    tb_code code = issue_done(store, account, month, &invoice, number, &outcome, err);
     if (code) return code;
-    if (found) {
+    if (outcome == ISSUE_ELSEWHERE)
+        return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "month",
+                       "The month was billed on %s: its lines are explained there.", number);
+    if (outcome == ISSUE_KNOWN) {
         code = explain_stored(store, &invoice, line, out, err);
         tb_invoice_release(&invoice);
         return code;

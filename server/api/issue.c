@@ -1,8 +1,7 @@
-/* Drafts and what makes them final. A late month is billed twice, as its invoice (or the last
- * correction) saw it and as it stands, under the books its invoice was made with, and the
- * difference goes on the draft or, where it is negative, into a credit note of its own. A credit
- * note takes off at most what the month has come to, corrections on later invoices included: were
- * it held to the invoice alone, what a later drop leaves over would be lost to the customer. */
+/* Drafts and what makes them final. What late months change (issue_late.c) goes on the draft or,
+ * where it is negative, into a credit note of its own. A credit note takes off at most what the
+ * month has come to, corrections on later invoices included: were it held to the invoice alone, what
+ * a later drop leaves over would be lost to the customer. */
 #include "api/issue.h"
 
 #include <inttypes.h>
@@ -15,108 +14,6 @@
 static tb_code no_memory(tb_error *err)
 {
     return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-}
-
-/* --- late months --- */
-
-tb_code issue_books_of(const month_books *books, const tb_statement *statement,
-                       month_books *ret_books, tb_error *err)
-{
-    month_books chosen = {.list = calloc(books->n ? books->n : 1, sizeof *chosen.list)};
-    if (!chosen.list) return no_memory(err);
-    for (size_t i = 0; i < books->n; i++)
-        for (size_t k = 0; k < statement->n_books; k++) {
-            if (strcmp(books->list[i].sha256, statement->books[k].sha256) != 0) continue;
-            chosen.list[chosen.n++] = books->list[i];
-            break;
-        }
-    *ret_books = chosen;
-    return TB_OK;
-}
-
-static void release_late(issue_late *late)
-{
-    tb_corrections_release(&late->corrections);
-    month_bill_release(&late->after);
-    month_bill_release(&late->before);
-    free(late->books.list);
-}
-
-tb_code issue_difference(tb_store *store, const tb_late *late, uint64_t until,
-                         const month_books *books, int64_t now_us, issue_late *ret, tb_error *err)
-{
-    issue_late out = {.late = *late, .books = *books};
-    tb_late_month difference = {late->month, late->invoice, late->since, &out.before.bill,
-                                &out.after.bill};
-    tb_code code = month_bill_read(store, late->account, late->month, late->since, books->list,
-                                   books->n, now_us, &out.before, err);
-    if (code) return code;
-    code = month_bill_read(store, late->account, late->month, until, books->list, books->n, now_us,
-                           &out.after, err);
-    if (!code) code = tb_correct(&difference, NULL, &out.corrections, err);
-    if (code) {
-        month_bill_release(&out.after);
-        month_bill_release(&out.before);
-        return code;
-    }
-    out.credit = tb_decimal_sign(out.corrections.amount) < 0;
-    *ret = out;
-    return TB_OK;
-}
-
-static tb_code books_of_invoice(tb_store *store, const tb_late *late, const month_books *books,
-                                month_books *ret_books, tb_error *err)
-{
-    tb_invoice invoice;
-    tb_paper paper;
-    tb_code code = tb_store_invoice(store, late->account, late->invoice, &invoice, err);
-    if (code) return code;
-    code = tb_paper_parse(invoice.text, invoice.text_len, NULL, &paper, err);
-    if (code == TB_OK) {
-        code = issue_books_of(books, &paper.statement, ret_books, err);
-        tb_paper_release(&paper);
-    }
-    tb_invoice_release(&invoice);
-    return code;
-}
-
-/* An overflow says which month it is of: not the draft's own. */
-static tb_code name_late(const tb_late *late, tb_code code, tb_error *err)
-{
-    char month[8], inner[sizeof err->message];
-    if (code != TB_E_OVERFLOW || !err) return code;
-    month_format(late->month, month);
-    memcpy(inner, err->message, sizeof inner);
-    return tb_fail(err, code, "late", "late usage of %s: %.300s", month, inner);
-}
-
-static tb_code read_late(tb_store *store, const tb_late *late, const month_books *books,
-                         int64_t now_us, issue_late *ret, tb_error *err)
-{
-    month_books chosen;
-    tb_code code = books_of_invoice(store, late, books, &chosen, err);
-    if (code) return code;
-    code = issue_difference(store, late, TB_NOW, &chosen, now_us, ret, err);
-    if (code) free(chosen.list);
-    return name_late(late, code, err);
-}
-
-/* Months after the draft's own, where that is made again, wait for the next one. */
-static tb_code read_lates(tb_store *store, int64_t account, int64_t month, const month_books *books,
-                          int64_t now_us, issue *d, tb_error *err)
-{
-    tb_late *waiting = NULL;
-    size_t n = 0;
-    tb_code code = tb_store_late(store, account, &waiting, &n, err);
-    if (code) return code;
-    d->late = calloc(n ? n : 1, sizeof *d->late);
-    if (!d->late) code = no_memory(err);
-    for (size_t i = 0; !code && i < n && waiting[i].month < month; i++) {
-        code = read_late(store, &waiting[i], books, now_us, &d->late[d->n_late], err);
-        if (!code) d->n_late++;
-    }
-    free(waiting);
-    return code;
 }
 
 /* --- the draft --- */
@@ -169,7 +66,7 @@ tb_code issue_draft(tb_store *store, int64_t account, int64_t month, const month
     tb_code code = month_bill_read(store, account, month, TB_NOW, books->list, books->n, now_us,
                                    &ret_issue->month, err);
     if (code) return code;
-    code = read_lates(store, account, month, books, now_us, ret_issue, err);
+    code = issue_read_lates(store, account, month, books, now_us, ret_issue, err);
     if (!code) code = issue_state(ret_issue, ret_issue->month.source.watermark, err);
     if (code) issue_release(ret_issue);
     return code;
@@ -179,8 +76,10 @@ void issue_release(issue *d)
 {
     tb_corrected_release(&d->joined);
     for (size_t i = 0; i < d->n_late; i++)
-        release_late(&d->late[i]);
+        issue_late_release(&d->late[i]);
     free(d->late);
+    free(d->left);
+    free(d->quiet);
     free(d->lists);
     free(d->unpriced);
     free(d->books);
@@ -251,63 +150,74 @@ static tb_code store_invoice(tb_store *store, issue *draft, int64_t now_us, tb_i
     return code;
 }
 
-/* Numbers are a year and a serial that may outgrow its six digits. */
-static bool numbered_before(const char *a, const char *b)
+/* What a paper billed for the late month: the lines of its invoice, or corrections of it (of months
+ * without an invoice each says the period alone). */
+static tb_code add_billed(const tb_paper *paper, const issue_late *from, tb_decimal *sum,
+                          tb_error *err)
 {
-    int order = strncmp(a, b, 4);
-    size_t len_a = strlen(a), len_b = strlen(b);
-    if (order) return order < 0;
-    return len_a != len_b ? len_a < len_b : strcmp(a, b) < 0;
-}
-
-/* What a paper billed for the late month: the lines of its invoice, or corrections of it. */
-static tb_code add_billed(const tb_paper *paper, const tb_late *late, bool own_alone,
-                          tb_decimal *sum, tb_error *err)
-{
+    const tb_late *late = &from->late;
     const tb_statement *s = &paper->statement;
     bool own = strcmp(s->number, late->invoice) == 0;
     tb_code code = TB_OK;
-    if (own_alone && !own && strcmp(s->corrects, late->invoice) != 0) return TB_OK;
+    if (from->own_alone && !own && strcmp(s->corrects, late->invoice) != 0) return TB_OK;
     for (size_t i = 0; !code && i < s->bill->n_lines; i++) {
-        const char *corrects = s->corrections ? s->corrections[i].invoice : "";
-        if (*corrects ? strcmp(corrects, late->invoice) == 0 : own)
-            code = tb_decimal_add(*sum, s->bill->lines[i].amount, sum, err);
+        const tb_bill_line *line = &s->bill->lines[i];
+        bool correction = line->kind == TB_LINE_CORRECTION;
+        if (correction ? line->period_month == late->month &&
+                             strcmp(s->corrections[i].invoice, late->invoice) == 0
+                       : own)
+            code = tb_decimal_add(*sum, line->amount, sum, err);
     }
     return code;
 }
 
-tb_code issue_remaining(tb_store *store, const tb_late *late, const issue_limit *limit,
-                        tb_decimal *ret_remaining, tb_error *err)
+/* Adds what one document has billed for the month. */
+static tb_code add_document(tb_store *store, const issue_late *late, const char *number,
+                            tb_decimal *sum, tb_error *err)
 {
-    tb_invoice *all = NULL;
-    size_t n = 0;
-    tb_decimal left = TB_DECIMAL_ZERO;
-    tb_code code = tb_store_invoices(store, late->account, INT64_MIN, &all, &n, err);
+    tb_invoice invoice;
+    tb_paper paper;
+    tb_code code = tb_store_invoice(store, late->late.account, number, &invoice, err);
     if (code) return code;
-    for (size_t i = 0; i < n; i++) {
-        tb_paper paper;
-        bool original = strcmp(all[i].number, late->invoice) == 0;
-        bool earlier = !*limit->before || numbered_before(all[i].number, limit->before);
-        if (!code && earlier && (original || all[i].state == TB_INVOICE_FINAL)) {
-            code = tb_paper_parse(all[i].text, all[i].text_len, NULL, &paper, err);
-            if (!code) code = add_billed(&paper, late, limit->own, &left, err);
-            if (!code) tb_paper_release(&paper);
-        }
-        tb_invoice_release(&all[i]);
-    }
-    free(all);
+    code = tb_paper_parse(invoice.text, invoice.text_len, NULL, &paper, err);
+    if (!code) code = add_billed(&paper, late, sum, err);
+    if (!code) tb_paper_release(&paper);
+    tb_invoice_release(&invoice);
+    return code;
+}
+
+/* What is left of a month: what has been billed for it, less what credit notes have taken off. */
+static tb_code remaining_of(tb_store *store, const issue_late *late, tb_decimal *ret_remaining,
+                            tb_error *err)
+{
+    tb_decimal left = TB_DECIMAL_ZERO;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < late->n_billed; i++)
+        code = add_document(store, late, late->billed[i].number, &left, err);
     if (tb_decimal_sign(left) < 0) left = TB_DECIMAL_ZERO;
     if (!code) *ret_remaining = left;
     return code;
 }
 
-tb_code issue_credit_note(issue_late *late, uint64_t watermark, tb_decimal remaining,
-                          issue_credit *ret, tb_error *err)
+/* The invoice that a credit note goes to: the month's own, or the later one that billed it last. */
+static const char *credited(const issue_late *late)
+{
+    size_t i = 0;
+    if (late->late.invoice[0]) return late->late.invoice;
+    while (i < late->n_billed && !late->billed[i].is_invoice)
+        i++;
+    return i < late->n_billed ? late->billed[i].number : "";
+}
+
+tb_code issue_credit_note(tb_store *store, issue_late *late, uint64_t watermark, issue_credit *ret,
+                          tb_error *err)
 {
     const tb_bill_input *input = &late->after.source.input;
     tb_bill none = {.minor_digits = late->after.bill.minor_digits,
                     .rounding = late->after.bill.rounding};
-    tb_code code = tb_corrections_limit(&late->corrections, late->late.account, remaining, err);
+    tb_decimal remaining;
+    tb_code code = remaining_of(store, late, &remaining, err);
+    if (!code) code = tb_corrections_limit(&late->corrections, late->late.account, remaining, err);
     if (!code) code = tb_bill_with(&none, input, &late->corrections, 1, NULL, &ret->joined, err);
     if (code) return code;
     ret->books = calloc(input->n_parts ? input->n_parts : 1, sizeof *ret->books);
@@ -319,7 +229,7 @@ tb_code issue_credit_note(issue_late *late, uint64_t watermark, tb_decimal remai
     ret->statement.corrections = ret->joined.what;
     ret->statement.watermark = watermark;
     snprintf(ret->statement.kind, sizeof ret->statement.kind, "credit_note");
-    memcpy(ret->statement.corrects, late->late.invoice, sizeof ret->statement.corrects);
+    snprintf(ret->statement.corrects, sizeof ret->statement.corrects, "%s", credited(late));
     return TB_OK;
 }
 
@@ -333,12 +243,9 @@ static tb_code store_credit(tb_store *store, issue_late *late, uint64_t watermar
                             issue_said said, void *ctx, tb_error *err)
 {
     issue_credit credit;
-    tb_decimal remaining;
     tb_invoice stored = {.since = late->late.since};
     bool known = false;
-    const issue_limit all = {.before = ""};
-    tb_code code = issue_remaining(store, &late->late, &all, &remaining, err);
-    if (!code) code = issue_credit_note(late, watermark, remaining, &credit, err);
+    tb_code code = issue_credit_note(store, late, watermark, &credit, err);
     if (code) return code;
     code = store_statement(store, &credit.statement, now_us, &stored, &known, err);
     if (!code) {
@@ -400,21 +307,53 @@ static tb_code check_priced(const tb_statement *s, tb_error *err)
                    month);
 }
 
+tb_code issue_done(tb_store *store, int64_t account, int64_t month, tb_invoice *ret_invoice,
+                   char number[24], issue_outcome *ret_outcome, tb_error *err)
+{
+    bool known = false;
+    number[0] = 0;
+    tb_code code = issue_standing(store, account, month, ret_invoice, &known, err);
+    if (!code && !known) code = tb_store_billed_elsewhere(store, account, month, number, err);
+    *ret_outcome = known ? ISSUE_KNOWN : number[0] ? ISSUE_ELSEWHERE : ISSUE_NOTHING;
+    return code;
+}
+
+/* What the run found of this month, where it made no invoice, and of quiet ones. */
+static tb_code note_runs(tb_store *store, const issue *draft, bool made, int64_t now_us,
+                         tb_error *err)
+{
+    const tb_statement *s = &draft->statement;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < draft->n_quiet; i++)
+        code = tb_store_note_run(store, s->account, draft->quiet[i].month, TB_RUN_NOTHING, "",
+                                 now_us, err);
+    if (code || made) return code;
+    return tb_store_note_run(store, s->account, s->month, TB_RUN_NOTHING, "", now_us, err);
+}
+
+static tb_code finalize(tb_store *store, issue *draft, int64_t now_us, bool empty, issue_said said,
+                        void *ctx, tb_invoice *ret_invoice, issue_outcome *ret_outcome,
+                        tb_error *err)
+{
+    bool known = false, due = empty || issue_due(draft);
+    tb_code code = issue_check_over(draft->statement.month, now_us, err);
+    if (!code) code = check_priced(&draft->statement, err);
+    if (!code) code = store_credits(store, draft, now_us, said, ctx, err);
+    if (!code) code = note_runs(store, draft, due, now_us, err);
+    if (code || !due) return code;
+    code = store_invoice(store, draft, now_us, ret_invoice, &known, err);
+    *ret_outcome = known ? ISSUE_KNOWN : ISSUE_MADE;
+    return code;
+}
+
 tb_code issue_finalize(tb_store *store, issue *draft, int64_t now_us, bool empty, issue_said said,
                        void *ctx, tb_invoice *ret_invoice, issue_outcome *ret_outcome,
                        tb_error *err)
 {
-    tb_statement *s = &draft->statement;
-    bool known = false;
-    tb_code code = issue_standing(store, s->account, s->month, ret_invoice, &known, err);
-    *ret_outcome = ISSUE_KNOWN;
-    if (code || known) return code;
-    code = issue_check_over(s->month, now_us, err);
-    if (!code) code = check_priced(s, err);
-    if (!code) code = store_credits(store, draft, now_us, said, ctx, err);
-    *ret_outcome = ISSUE_NOTHING;
-    if (code || !(empty || issue_due(draft))) return code;
-    code = store_invoice(store, draft, now_us, ret_invoice, &known, err);
-    *ret_outcome = known ? ISSUE_KNOWN : ISSUE_MADE;
-    return code;
+    const tb_statement *s = &draft->statement;
+    char number[24];
+    tb_code code =
+        issue_done(store, s->account, s->month, ret_invoice, number, ret_outcome, err);
+    if (code || *ret_outcome != ISSUE_NOTHING) return code;
+    return finalize(store, draft, now_us, empty, said, ctx, ret_invoice, ret_outcome, err);
 }

@@ -8,20 +8,33 @@
 #include "api/month_bill.h"
 #include "tollbook/correction.h"
 
-/* A finalised month that usage has come in for since. */
+/* A month that was run and that something has come in for since. */
 typedef struct issue_late {
     tb_late late;
-    month_books books; /* those its invoice was made with; shallow */
-    month_bill before, after;
+    month_books books; /* those its invoice was made with, or all; shallow */
+    month_bill before, after; /* before: empty where nothing of the month is billed */
+    tb_billed_by *billed;     /* what has billed it, the newest first */
+    size_t n_billed;
     tb_corrections corrections;
     bool credit; /* the difference is negative: a credit note's */
+    bool own_alone; /* a credit is held to the month's own invoice and credit notes: up to schema 3 */
 } issue_late;
+
+/* A month of which nothing is billed and that cannot be billed now either: it waits on. */
+typedef struct issue_left {
+    tb_late late;
+    char why[TB_RUN_REASON_MAX];
+} issue_left;
 
 /* A statement and everything it is made of. Its pointers lead into it: it is not to be moved. */
 typedef struct issue {
     month_bill month;
     issue_late *late;
     size_t n_late;
+    issue_left *left;
+    size_t n_left;
+    tb_late *quiet; /* months with nothing billed and still nothing due */
+    size_t n_quiet;
     tb_corrections *lists; /* of the late months that are no credits; shallow */
     size_t n_lists;
     tb_corrected joined;
@@ -44,22 +57,30 @@ typedef enum issue_outcome {
     ISSUE_MADE,    /* final now */
     ISSUE_KNOWN,   /* was final already; nothing was issued */
     ISSUE_NOTHING, /* nothing is due: no invoice (credit notes of late months were issued) */
+    ISSUE_ELSEWHERE, /* had nothing due once, and was billed by corrections on a later invoice */
 } issue_outcome;
 
-/* Makes the draft final: credit notes of late months first, then the invoice. Without anything due
- * there is no invoice, unless `empty`. Errors: NOT_OVER, UNPRICED (the draft's list says what), and
- * the store's: then roll back. *ret_invoice is set, and the caller's to release, but for NOTHING.
- * said (may be NULL) is called for each credit note. */
+/* Makes the draft final: credit notes of late months first, then the invoice, and notes the month as
+ * run. Without anything due there is no invoice, unless `empty`. Errors: NOT_OVER, UNPRICED (the
+ * draft's list says what), and the store's: then roll back. *ret_invoice is set, and the caller's to
+ * release, for MADE and KNOWN. said (may be NULL) is called for each credit note. */
 typedef void (*issue_said)(void *ctx, const tb_invoice *credit_note);
 TB_MUST_USE tb_code issue_finalize(tb_store *store, issue *draft, int64_t now_us, bool empty,
                                    issue_said said, void *ctx, tb_invoice *ret_invoice,
                                    issue_outcome *ret_outcome, tb_error *err);
+/* Whether an error is one account's own trouble, which does not end a run. */
+bool issue_is_its_own(tb_code code);
 /* TB_E_NOT_OVER, or TB_OK. */
 TB_MUST_USE tb_code issue_check_over(int64_t month, int64_t now_us, tb_error *err);
 
 /* The month's invoice that stands, if any: kind invoice, final. *ret_found tells. */
 TB_MUST_USE tb_code issue_standing(tb_store *store, int64_t account, int64_t month,
                                    tb_invoice *ret_invoice, bool *ret_found, tb_error *err);
+/* Whether the month needs no draft: *ret_outcome KNOWN (then *ret_invoice is set, and the caller's to
+ * release), ELSEWHERE (number says where), else NOTHING. */
+TB_MUST_USE tb_code issue_done(tb_store *store, int64_t account, int64_t month,
+                               tb_invoice *ret_invoice, char number[24],
+                               issue_outcome *ret_outcome, tb_error *err);
 
 /* Re-rates every stored invoice and credit note and compares the bytes. Calls say with a sentence
  * for each difference and adds them to *differences. */

@@ -59,6 +59,24 @@ static void say_unpriced(tb_buf *said, const tb_statement *s)
                    s->account, n - ISSUE_UNPRICED_MAX);
 }
 
+/* Months before this one that wait on. */
+static void say_left(tb_buf *said, const issue *draft)
+{
+    for (size_t i = 0; i < draft->n_left; i++) {
+        char month[8];
+        month_format(draft->left[i].late.month, month);
+        tb_buf_fmt(said, "account %" PRId64 ": %s waits still: %s\n", draft->left[i].late.account,
+                   month, draft->left[i].why);
+    }
+}
+
+static void say_elsewhere(const issue_group *g, int64_t account, const char *number, tb_buf *said)
+{
+    char month[8];
+    month_format(g->month, month);
+    tb_buf_fmt(said, "account %" PRId64 ": %s was billed on %s.\n", account, month, number);
+}
+
 /* Its sentence may not name a JSON path. */
 static void say_refused(tb_buf *said, int64_t account, const tb_error *why)
 {
@@ -68,14 +86,6 @@ static void say_refused(tb_buf *said, int64_t account, const tb_error *why)
 }
 
 /* --- one account's trouble --- */
-
-/* It does not end the run: it is said, and the others go on. */
-static bool is_its_own(tb_code code)
-{
-    return code == TB_E_UNPRICED || code == TB_E_DIFFERENT || code == TB_E_OVERFLOW ||
-           code == TB_E_DECLARED || code == TB_E_CATALOG || code == TB_E_BOOK ||
-           code == TB_E_VALIDATION;
-}
 
 /* What the group had said and put before an account. */
 typedef struct mark {
@@ -96,7 +106,7 @@ static tb_code refuse(issue_group *g, int64_t account, mark before, const tb_buf
     g->out->len = before.out;
     g->shown = before.shown;
     g->bytes = before.bytes;
-    if (!is_its_own(code))
+    if (!issue_is_its_own(code))
         return tb_fail(err, code, why->field, "account %" PRId64 ": %.320s", account, why->message);
     if (unpriced) tb_buf_add(&g->said, unpriced->data, unpriced->len);
     say_refused(&g->said, account, why);
@@ -106,20 +116,22 @@ static tb_code refuse(issue_group *g, int64_t account, mark before, const tb_buf
 
 /* --- making final --- */
 
-/* *ret_invoice is set where *ret_outcome is not NOTHING. */
+/* *ret_invoice is set where *ret_outcome is MADE or KNOWN. */
 static tb_code make_final(issue_group *g, int64_t account, tb_invoice *ret_invoice,
                           issue_outcome *ret_outcome, tb_buf *unpriced, tb_error *err)
 {
     issue draft;
-    bool known = false;
-    tb_code code = issue_standing(g->store, account, g->month, ret_invoice, &known, err);
-    *ret_outcome = ISSUE_KNOWN;
-    if (code || known) return code;
+    char number[24];
+    tb_code code =
+        issue_done(g->store, account, g->month, ret_invoice, number, ret_outcome, err);
+    if (!code && *ret_outcome == ISSUE_ELSEWHERE) say_elsewhere(g, account, number, &g->said);
+    if (code || *ret_outcome != ISSUE_NOTHING) return code;
     code = issue_draft(g->store, account, g->month, g->books, g->now_us, &draft, err);
     if (code) return code;
     code = issue_finalize(g->store, &draft, g->now_us, g->empty, note_credit, g, ret_invoice,
                           ret_outcome, err);
     if (code == TB_E_UNPRICED) say_unpriced(unpriced, &draft.statement);
+    if (!code) say_left(&g->said, &draft);
     bool issued = !code && *ret_outcome == ISSUE_MADE;
     if (!code && *ret_outcome != ISSUE_KNOWN)
         code = shadow_note(g->store, g->shadows, &draft, issued ? ret_invoice->number : "",
@@ -135,7 +147,7 @@ static tb_code add_account(issue_group *g, int64_t account, tb_buf *unpriced, tb
     issue_outcome outcome;
     tb_code code = make_final(g, account, &invoice, &outcome, unpriced, err);
     if (code) return code;
-    if (outcome != ISSUE_NOTHING) {
+    if (outcome == ISSUE_MADE || outcome == ISSUE_KNOWN) {
         size_t len = invoice.text_len;
         code = g->put(g->ctx, &invoice, NULL, g->shown, g->out, err);
         tb_invoice_release(&invoice);
@@ -145,7 +157,7 @@ static tb_code add_account(issue_group *g, int64_t account, tb_buf *unpriced, tb
     }
     g->made += outcome == ISSUE_MADE;
     g->known += outcome == ISSUE_KNOWN;
-    g->nothing += outcome == ISSUE_NOTHING;
+    g->nothing += outcome == ISSUE_NOTHING || outcome == ISSUE_ELSEWHERE;
     return TB_OK;
 }
 
@@ -164,6 +176,9 @@ tb_code issue_group_finalize(issue_group *g, int64_t account, tb_error *err)
     } else {
         tb_store_back_to_mark(g->store);
         code = refuse(g, account, before, &unpriced, code, &why, err);
+        if (!code)
+            code = tb_store_note_run(g->store, account, g->month, TB_RUN_REFUSED, why.message,
+                                     g->now_us, err);
     }
     tb_buf_release(&unpriced);
     return code ? code : tb_buf_check(&g->said, err);
@@ -193,9 +208,14 @@ static tb_code show_stored(issue_group *g, int64_t account, bool *ret_stands, tb
 static tb_code show_draft(issue_group *g, int64_t account, tb_error *err)
 {
     issue draft;
+    char number[24];
     size_t before = g->out->len;
-    tb_code code = issue_draft(g->store, account, g->month, g->books, g->now_us, &draft, err);
+    tb_code code = tb_store_billed_elsewhere(g->store, account, g->month, number, err);
+    if (!code && number[0]) say_elsewhere(g, account, number, &g->said);
+    if (code || number[0]) return code ? code : tb_buf_check(&g->said, err);
+    code = issue_draft(g->store, account, g->month, g->books, g->now_us, &draft, err);
     if (code) return code;
+    say_left(&g->said, &draft);
     if (draft.joined.bill.n_lines + draft.joined.bill.n_unpriced > 0) {
         code = g->put(g->ctx, NULL, &draft.statement, g->shown, g->out, err);
         if (!code) g->shown++;
@@ -253,24 +273,97 @@ static size_t merge(const int64_t *a, size_t n_a, const int64_t *b, size_t n_b, 
     return n;
 }
 
+/* Accounts with an earlier month that waits: this one's run is where it goes. */
+static tb_code waiting_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
+                                size_t *ret_n, tb_error *err)
+{
+    tb_late *late = NULL;
+    size_t n = 0, kept = 0;
+    tb_code code = tb_store_late(store, 0, &late, &n, err);
+    if (code) return code;
+    int64_t *list = malloc((n + 1) * sizeof *list);
+    if (!list) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    for (size_t i = 0; !code && i < n; i++)
+        if (late[i].month < month && (!kept || list[kept - 1] != late[i].account))
+            list[kept++] = late[i].account;
+    free(late);
+    *ret_accounts = list;
+    *ret_n = kept;
+    return code;
+}
+
+/* Merges another list into the one there is. */
+static tb_code add_accounts(tb_store *store, int64_t month,
+                            tb_code (*read)(tb_store *, int64_t, int64_t **, size_t *, tb_error *),
+                            int64_t **list, size_t *n, tb_error *err)
+{
+    int64_t *more = NULL, *both = NULL;
+    size_t n_more = 0;
+    tb_code code = read(store, month, &more, &n_more, err);
+    if (!code && !(both = malloc((*n + n_more + 1) * sizeof *both)))
+        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!code) {
+        *n = merge(*list, *n, more, n_more, both);
+        free(*list);
+        *list = both;
+    }
+    free(more);
+    return code;
+}
+
 tb_code issue_accounts(tb_store *store, int64_t month, int64_t account, int64_t **ret_accounts,
                        size_t *ret_n, tb_error *err)
 {
-    int64_t *billed = NULL, *invoiced = NULL;
-    size_t n_billed = 0, n_invoiced = 0;
+    static tb_code (*const lists[])(tb_store *, int64_t, int64_t **, size_t *, tb_error *) = {
+        tb_store_billed_accounts, tb_store_invoiced_accounts, tb_store_run_accounts,
+        waiting_accounts};
+    int64_t *all = NULL;
+    size_t n = 0;
+    tb_code code = TB_OK;
     if (account) return one_account(store, account, ret_accounts, ret_n, err);
-    tb_code code = tb_store_billed_accounts(store, month, &billed, &n_billed, err);
-    if (!code) code = tb_store_invoiced_accounts(store, month, &invoiced, &n_invoiced, err);
-    if (!code) {
-        int64_t *both = malloc((n_billed + n_invoiced + 1) * sizeof *both);
-        if (both) {
-            *ret_n = merge(billed, n_billed, invoiced, n_invoiced, both);
-            *ret_accounts = both;
-        } else {
-            code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        }
+    for (size_t i = 0; !code && i < sizeof lists / sizeof *lists; i++)
+        code = add_accounts(store, month, lists[i], &all, &n, err);
+    if (code) {
+        free(all);
+        return code;
     }
-    free(billed);
-    free(invoiced);
-    return code;
+    *ret_accounts = all;
+    *ret_n = n;
+    return TB_OK;
+}
+
+/* Of two ascending lists, what the first alone holds; in its place. */
+static size_t without(int64_t *list, size_t n, const int64_t *others, size_t n_others)
+{
+    size_t kept = 0, k = 0;
+    for (size_t i = 0; i < n; i++) {
+        while (k < n_others && others[k] < list[i])
+            k++;
+        if (k == n_others || others[k] != list[i]) list[kept++] = list[i];
+    }
+    return kept;
+}
+
+tb_code issue_everybody(tb_store *store, int64_t month, int64_t now_us, int64_t **ret_left,
+                        size_t *ret_n, tb_error *err)
+{
+    int64_t *all = NULL, *done = NULL;
+    size_t n = 0, n_done = 0;
+    bool noted = false;
+    *ret_left = NULL;
+    *ret_n = 0;
+    tb_code code = tb_store_everybody_ran(store, month, &noted, err);
+    if (code || noted) return code;
+    code = issue_accounts(store, month, 0, &all, &n, err);
+    if (!code) code = tb_store_run_accounts(store, month, &done, &n_done, err);
+    if (!code) n = without(all, n, done, n_done);
+    if (!code && n == 0) code = tb_store_note_run(store, 0, month, TB_RUN_NOTHING, "", now_us, err);
+    free(done);
+    if (code) {
+        free(all);
+        return code;
+    }
+    *ret_left = all;
+    *ret_n = n;
+    return TB_OK;
 }

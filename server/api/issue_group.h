@@ -49,9 +49,16 @@ bool issue_group_full(const issue_group *group);
 /* After that: the next group begins. */
 void issue_group_next(issue_group *group);
 
-/* The accounts of a month, ascending: those that have anything in it, or an invoice of it; or the
- * one that is asked for (0: all). TB_E_NOT_FOUND: there is no such account. free(). */
+/* The accounts of a month, ascending: those that have anything in it, an invoice or a run of it, or an
+ * earlier month that waits; or the one that is asked for (0: all). TB_E_NOT_FOUND: there is no such
+ * account. free(). */
 TB_MUST_USE tb_code issue_accounts(tb_store *store, int64_t month, int64_t account,
                                    int64_t **ret_accounts, size_t *ret_n, tb_error *err);
+/* In a transaction of its own, after a run over everybody: notes that all who have no run of the month
+ * had nothing in it when this was read. Where some came in after the run had listed its accounts
+ * they are *ret_left, ascending, and nothing is noted: run them and ask again. free(). Notes it
+ * once a month. */
+TB_MUST_USE tb_code issue_everybody(tb_store *store, int64_t month, int64_t now_us,
+                                    int64_t **ret_left, size_t *ret_n, tb_error *err);
 
 #endif

@@ -23,7 +23,7 @@
 
 typedef struct run_work {
     char month_text[8];
-    bool finalize, empty;
+    bool finalize, empty, everybody;
     int64_t month, account;
     body_ints accounts;
 } run_work;
@@ -106,6 +106,12 @@ static tb_code put_unowned(tb_store *store, int64_t month, tb_buf *out, tb_error
     return TB_OK;
 }
 
+static void put_numbers(tb_buf *out, const int64_t *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        tb_buf_fmt(out, "%s%" PRId64, i ? "," : "", list[i]);
+}
+
 static tb_code put_accounts(tb_store *store, const run_work *w, tb_buf *out, tb_error *err)
 {
     int64_t *accounts = NULL;
@@ -113,8 +119,7 @@ static tb_code put_accounts(tb_store *store, const run_work *w, tb_buf *out, tb_
     tb_code code = issue_accounts(store, w->month, w->account, &accounts, &n, err);
     if (code) return code;
     tb_buf_fmt(out, "{\"month\":\"%s\",\"accounts\":[", w->month_text);
-    for (size_t i = 0; i < n; i++)
-        tb_buf_fmt(out, "%s%" PRId64, i ? "," : "", accounts[i]);
+    put_numbers(out, accounts, n);
     tb_buf_str(out, "]");
     free(accounts);
     code = put_unowned(store, w->month, out, err);
@@ -190,13 +195,28 @@ static tb_code put(void *ctx, const tb_invoice *invoice, const tb_statement *dra
     return tb_buf_check(out, err);
 }
 
-static void put_group(const run_work *w, const issue_group *g, tb_buf *out)
+static void put_group(const run_work *w, const issue_group *g, const body_ints *left, tb_buf *out)
 {
     tb_buf_fmt(out,
                "],\"month\":\"%s\",\"done\":%zu,\"made\":%zu,\"known\":%zu,\"nothing\":%zu,"
-               "\"refused\":%zu,\"said\":",
-               w->month_text, g->n, g->made, g->known, g->nothing, g->refused);
+               "\"refused\":%zu,\"everybody\":%s,\"left\":[",
+               w->month_text, g->n, g->made, g->known, g->nothing, g->refused,
+               w->everybody && left->n == 0 ? "true" : "false");
+    put_numbers(out, left->list, left->n);
+    tb_buf_str(out, "],\"said\":");
     body_put_lines(out, &g->said);
+}
+
+/* Those who had nothing; *ret_left: the first of those who came in since the client asked who has. */
+static tb_code note_everybody(const run_work *w, issue_group *g, body_ints *ret_left, tb_error *err)
+{
+    int64_t *left = NULL;
+    size_t n = 0;
+    tb_code code = issue_everybody(g->store, w->month, g->now_us, &left, &n, err);
+    for (size_t i = 0; i < n && i < BODY_INTS_MAX; i++)
+        ret_left->list[ret_left->n++] = left[i];
+    free(left);
+    return code;
 }
 
 static tb_code run_accounts(const run_work *w, issue_group *g, tb_error *err)
@@ -221,6 +241,7 @@ static tb_code run_group(request *r, tb_store *store, tb_buf *out, tb_error *err
     const run_work *w = work_of(r);
     month_books books = {0};
     shadow_books shadows = {0};
+    body_ints left = {0};
     issue_group g = {.store = store, .month = w->month, .now_us = request_now_us(r),
                      .empty = w->empty, .books = &books, .shadows = &shadows, .put = put,
                      .out = out};
@@ -230,8 +251,9 @@ static tb_code run_group(request *r, tb_store *store, tb_buf *out, tb_error *err
     issue_group_init(&g);
     tb_buf_str(out, "{\"invoices\":[");
     if (!code) code = run_accounts(w, &g, err);
+    if (!code && w->everybody) code = note_everybody(w, &g, &left, err);
     if (!code) {
-        put_group(w, &g, out);
+        put_group(w, &g, &left, out);
         code = put_unowned(store, w->month, out, err);
         tb_buf_str(out, "}");
     }
@@ -265,9 +287,10 @@ void api_invoices_run(request *r)
 {
     static const body_field fields[] = {
         {"month", BODY_TEXT, true, offsetof(run_work, month_text), 8},
-        {"accounts", BODY_INTS, true, offsetof(run_work, accounts), 0},
+        {"accounts", BODY_INTS, false, offsetof(run_work, accounts), 0},
         {"finalize", BODY_BOOL, false, offsetof(run_work, finalize), 0},
         {"empty", BODY_BOOL, false, offsetof(run_work, empty), 0},
+        {"everybody", BODY_BOOL, false, offsetof(run_work, everybody), 0},
     };
     run_work *w = work_of(r);
     tb_error err;
@@ -277,6 +300,11 @@ void api_invoices_run(request *r)
     if (!code) code = read_month(w, request_now_us(r), &err);
     if (!code && w->empty && !w->finalize)
         code = tb_fail(&err, TB_E_VALIDATION, "empty", "empty goes with finalize.");
+    if (!code && w->everybody && (!w->finalize || w->accounts.n))
+        code = tb_fail(&err, TB_E_VALIDATION, "everybody",
+                       "everybody goes with finalize and without accounts, once all were taken.");
+    if (!code && !w->everybody && w->accounts.n == 0)
+        code = tb_fail(&err, TB_E_VALIDATION, "accounts", "accounts is missing.");
     if (code) {
         request_fail_as(r, &err);
         return;
@@ -292,6 +320,16 @@ void api_invoices_run(request *r)
 
 /* --- what came late --- */
 
+/* A text, or null where it is empty. */
+static void put_member(tb_buf *out, const char *name, const char *value)
+{
+    tb_buf_fmt(out, ",\"%s\":", name);
+    if (*value)
+        tb_json_string(out, value, strlen(value));
+    else
+        tb_buf_str(out, "null");
+}
+
 static tb_code list_late(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
@@ -305,11 +343,13 @@ static tb_code list_late(write_job *job, tb_store *store, tb_error *err)
     tb_buf_str(out, "{\"late\":[");
     for (size_t i = 0; i < n; i++) {
         month_format(late[i].month, month);
-        tb_buf_fmt(out,
-                   "%s{\"account\":%" PRId64 ",\"month\":\"%s\",\"invoice\":\"%s\",\"since\":%" PRIu64
-                   ",\"deltas\":%" PRIu64 ",\"declared\":%" PRIu64 "}",
-                   i ? "," : "", late[i].account, month, late[i].invoice, late[i].since,
-                   late[i].deltas, late[i].declared);
+        tb_buf_fmt(out, "%s{\"account\":%" PRId64 ",\"month\":\"%s\",\"outcome\":\"%s\"",
+                   i ? "," : "", late[i].account, month, tb_run_outcome_name(late[i].outcome));
+        put_member(out, "invoice", late[i].invoice);
+        tb_buf_fmt(out, ",\"since\":%" PRIu64 ",\"deltas\":%" PRIu64 ",\"declared\":%" PRIu64,
+                   late[i].since, late[i].deltas, late[i].declared);
+        put_member(out, "reason", late[i].reason);
+        tb_buf_str(out, "}");
     }
     tb_buf_str(out, "]}");
     free(late);

@@ -76,28 +76,12 @@ static tb_late late_of(const tb_statement *s, size_t line)
     return late;
 }
 
-static tb_code late_again(check *c, const tb_late *late, uint64_t until, issue_late *ret)
+/* Corrections of one month stand together, under one invoice and watermark. */
+static bool same_month(const tb_late *a, const tb_late *b)
 {
-    tb_invoice original;
-    tb_paper paper;
-    month_books chosen = {0};
-    tb_code code = tb_store_invoice(c->store, late->account, late->invoice, &original, c->err);
-    if (code) return code;
-    code = tb_paper_parse(original.text, original.text_len, NULL, &paper, c->err);
-    if (!code) {
-        code = issue_books_of(&c->books, &paper.statement, &chosen, c->err);
-        tb_paper_release(&paper);
-    }
-    if (!code) {
-        code =
-            issue_difference(c->store, late, until, &chosen, c->invoice->finalized_us, ret, c->err);
-        if (code) free(chosen.list);
-    }
-    tb_invoice_release(&original);
-    return code;
+    return a->month == b->month && a->since == b->since && strcmp(a->invoice, b->invoice) == 0;
 }
 
-/* Corrections of one month stand together, under one invoice and watermark. */
 static tb_code lates_again(check *c, const tb_statement *stored, issue *d)
 {
     tb_code code = TB_OK;
@@ -105,11 +89,11 @@ static tb_code lates_again(check *c, const tb_statement *stored, issue *d)
     d->late = calloc(n ? n : 1, sizeof *d->late);
     if (!d->late) return tb_fail(c->err, TB_E_NOMEM, NULL, NULL);
     for (size_t i = 0; !code && i < n; i++) {
-        if (!stored->corrections[i].invoice[0]) continue;
+        if (stored->bill->lines[i].kind != TB_LINE_CORRECTION) continue;
         tb_late late = late_of(stored, i);
-        const tb_late *last = d->n_late ? &d->late[d->n_late - 1].late : NULL;
-        if (last && strcmp(last->invoice, late.invoice) == 0 && last->since == late.since) continue;
-        code = late_again(c, &late, stored->watermark, &d->late[d->n_late]);
+        if (d->n_late && same_month(&d->late[d->n_late - 1].late, &late)) continue;
+        code = issue_difference(c->store, &late, stored->watermark, &c->books,
+                                c->invoice->finalized_us, &d->late[d->n_late], c->err);
         if (!code) d->n_late++;
     }
     return code;
@@ -137,14 +121,12 @@ static tb_code credit_again(check *c, const tb_statement *stored)
 {
     issue d = {0};
     issue_credit credit;
-    tb_decimal remaining;
     tb_code code = lates_again(c, stored, &d);
     if (!code && d.n_late != 1) differs(c, "it is a credit note without a month that it corrects.");
     if (!code && d.n_late == 1) {
         issue_late *late = &d.late[0];
-        const issue_limit limit = {stored->number, c->early};
-        code = issue_remaining(c->store, &late->late, &limit, &remaining, c->err);
-        if (!code) code = issue_credit_note(late, stored->watermark, remaining, &credit, c->err);
+        late->own_alone = c->early;
+        code = issue_credit_note(c->store, late, stored->watermark, &credit, c->err);
         if (!code) {
             code = compare_statement(c, &credit.statement, stored);
             issue_credit_release(&credit);

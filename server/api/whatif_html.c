@@ -167,8 +167,8 @@ static void put_late(const whatif_answer *a, tb_buf *out)
     for (size_t i = 0; i < a->n_late && i < 10; i++) {
         char month[8];
         month_format(a->late[i].month, month);
-        tb_buf_fmt(out, "<li>account %" PRId64 ", %s, invoice %s</li>", a->late[i].account, month,
-                   a->late[i].invoice);
+        tb_buf_fmt(out, "<li>account %" PRId64 ", %s%s%s</li>", a->late[i].account, month,
+                   a->late[i].invoice[0] ? ", invoice " : "", a->late[i].invoice);
     }
     tb_buf_str(out, "</ul></div>");
 }

@@ -208,7 +208,7 @@ static void put_late(tb_buf *out, const tb_late *late)
     tb_buf_fmt(out, "{\"account\":%" PRId64 ",", late->account);
     put_month(out, "month", late->month);
     tb_buf_str(out, ",");
-    put_text(out, "invoice", late->invoice);
+    put_text(out, "invoice", late->invoice[0] ? late->invoice : NULL);
     tb_buf_fmt(out, ",\"since\":%" PRIu64 ",\"deltas\":%" PRIu64 ",\"declared\":%" PRIu64 "}",
                late->since, late->deltas, late->declared);
 }

@@ -56,13 +56,15 @@ static tb_code add_bills(tb_store *store, const whatif_question *q, const month_
 
 /* --- what is said beside it --- */
 
+/* Months of which nothing is billed stand in the answer as they are. */
 static tb_code read_late(tb_store *store, const whatif_question *q, whatif_answer *a, tb_error *err)
 {
     size_t n = 0;
     tb_code code = tb_store_late(store, q->account, &a->late, &n, err);
     if (code) return code;
     for (size_t i = 0; i < n; i++)
-        if (a->late[i].month >= q->from && a->late[i].month <= q->to)
+        if (tb_late_is_billed(&a->late[i]) && a->late[i].month >= q->from &&
+            a->late[i].month <= q->to)
             a->late[a->n_late++] = a->late[i];
     return TB_OK;
 }

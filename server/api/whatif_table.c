@@ -197,8 +197,8 @@ static void put_notes(const whatif_answer *a, tb_buf *out)
                    a->n_late, a->n_late == 1 ? " has" : "s have");
     for (size_t i = 0; i < a->n_late && i < 10; i++) {
         month_format(a->late[i].month, month);
-        tb_buf_fmt(out, "  account %" PRId64 ", %s, invoice %s\n", a->late[i].account, month,
-                   a->late[i].invoice);
+        tb_buf_fmt(out, "  account %" PRId64 ", %s%s%s\n", a->late[i].account, month,
+                   a->late[i].invoice[0] ? ", invoice " : "", a->late[i].invoice);
     }
     if (a->n_late > 10) tb_buf_str(out, "  ... see: tollbook invoice --late --db FILE\n");
 }

@@ -358,7 +358,7 @@ static const cli_option invoice_options[] = {
     {.name = "empty", .kind = CLI_FLAG, .help = "with --finalize: also where nothing is due"},
     {.name = "late",
      .kind = CLI_FLAG,
-     .help = "list finalised months that usage has come in for since"},
+     .help = "list months that were run and wait to be billed, with what the run made of them"},
     {.name = "void",
      .value = "NUMBER",
      .kind = CLI_TEXT,

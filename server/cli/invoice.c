@@ -99,8 +99,9 @@ void invoice_show_late(const tb_late *late)
 {
     char month[8];
     month_format(late->month, month);
-    printf("%" PRId64 "\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", late->account, month,
-           late->invoice, late->since, late->deltas, late->declared);
+    printf("%" PRId64 "\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\n", late->account,
+           month, late->invoice[0] ? late->invoice : "-", late->since, late->deltas, late->declared,
+           tb_run_outcome_name(late->outcome), late->reason[0] ? late->reason : "-");
 }
 
 static int list_late(const cli_call *call)
@@ -125,7 +126,7 @@ static int list_late(const cli_call *call)
 
 int invoice_end_late(const cli_call *call, size_t n)
 {
-    if (n) cli_say(call, "%zu finalised months wait for their account's next invoice.", n);
+    if (n) cli_say(call, n == 1 ? "%zu month waits to be billed." : "%zu months wait to be billed.", n);
     return cli_done(call);
 }
 

@@ -38,7 +38,8 @@ void invoice_say_kept(const invoice_run *run);
 /* Prints the document, says what is in it and what is not, and returns the exit status. */
 int invoice_end_show(invoice_run *run);
 int invoice_end_finalize(invoice_run *run);
-#define INVOICE_LATE_HEAD "account\tmonth\tinvoice\tsince\tdeltas\tdeclared"
+void invoice_say_left(const invoice_run *run, size_t n);
+#define INVOICE_LATE_HEAD "account\tmonth\tinvoice\tsince\tdeltas\tdeclared\toutcome\treason"
 void invoice_show_late(const tb_late *late);
 int invoice_end_late(const cli_call *call, size_t n);
 void invoice_say_void(const cli_call *call, const char *number);

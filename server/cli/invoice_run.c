@@ -4,6 +4,7 @@
  * whole document (spool.h), without the accounts that were refused; where a run ends before the last
  * account, nothing is printed. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/invoice.h"
@@ -175,6 +176,28 @@ static tb_code finalize_groups(invoice_run *run, meter *progress, tb_error *err)
     return code;
 }
 
+void invoice_say_left(const invoice_run *run, size_t n)
+{
+    cli_say(run->call, "%zu account%s came in while the month was made final. Run the same command"
+                       " again to go on.", n, n == 1 ? "" : "s");
+}
+
+/* Those who had nothing are noted too, once all others are done. */
+static tb_code end_everybody(invoice_run *run, tb_error *err)
+{
+    int64_t *left = NULL;
+    size_t n = 0;
+    bool done = run->made + run->known + run->nothing + run->refused == run->n_accounts;
+    if (!done || cli_given(run->call, "account")) return TB_OK;
+    tb_code code = tb_store_begin(run->store, err);
+    if (!code) code = issue_everybody(run->store, run->month, run->now_us, &left, &n, err);
+    if (!code) code = tb_store_commit(run->store, err);
+    if (code) tb_store_rollback(run->store);
+    if (!code && n) invoice_say_left(run, n);
+    free(left);
+    return code;
+}
+
 static tb_code say_shadows(invoice_run *run, tb_error *err)
 {
     tb_buf lines;
@@ -208,6 +231,7 @@ int invoice_finalize(invoice_run *run)
     shown_open(run->form, &run->out);
     code = finalize_groups(run, shows ? &progress : NULL, &err);
     meter_end(&progress);
+    if (!code) code = end_everybody(run, &err);
     if (!code && run->shadows.n) code = say_shadows(run, &err);
     if (!code) return invoice_end_finalize(run);
     int status = cli_fail(run->call, NULL, &err);

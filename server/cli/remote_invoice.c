@@ -13,6 +13,8 @@
 #include "cli/remote_report.h"
 #include "cli/take.h"
 
+#define ROUNDS_MAX 100 /* of accounts that come in while a month is made final */
+
 static int not_ours(const client *c)
 {
     cli_say(c->call, "%s: The answer is not tollbook's. Check the URL.", c->url);
@@ -148,6 +150,7 @@ static int print_group(invoice_run *run, const json_t *answer)
 
 /* --- group by group --- */
 
+/* from: the first account of the group; past the last: those who had nothing. */
 static char *group_body(const invoice_run *run, size_t from)
 {
     char month[8];
@@ -157,23 +160,33 @@ static char *group_body(const invoice_run *run, size_t from)
     for (size_t i = from; i < end; i++)
         json_array_append_new(list, json_integer(run->accounts[i]));
     month_format(run->month, month);
-    json_t *body = json_pack("{s:s,s:o,s:b,s:b}", "month", month, "accounts", list, "finalize",
+    json_t *body = json_pack("{s:s,s:b,s:b,s:b}", "month", month, "finalize",
                              cli_given(run->call, "finalize"), "empty",
-                             cli_given(run->call, "empty"));
+                             cli_given(run->call, "empty"), "everybody", from == run->n_accounts);
+    if (body && from < run->n_accounts)
+        json_object_set_new(body, "accounts", list);
+    else
+        json_decref(list);
     char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
     json_decref(body);
     return text;
 }
 
-static int run_group(client *c, invoice_run *run, size_t from, size_t *ret_done)
+static int ask_group(client *c, const invoice_run *run, size_t from, json_t **ret_answer)
 {
-    json_t *answer;
     char *body = group_body(run, from);
     if (!body) return tb_code_exit(TB_E_NOMEM);
     client_request request = {.method = "POST", .path = "/invoices/run", .body = body,
                               .type = "application/json", .len = strlen(body)};
-    int status = ask(c, &request, &answer);
+    int status = ask(c, &request, ret_answer);
     free(body);
+    return status;
+}
+
+static int run_group(client *c, invoice_run *run, size_t from, size_t *ret_done)
+{
+    json_t *answer;
+    int status = ask_group(c, run, from, &answer);
     if (status) return status;
     *ret_done = report_number(answer, "done");
     run->done += *ret_done;
@@ -183,19 +196,49 @@ static int run_group(client *c, invoice_run *run, size_t from, size_t *ret_done)
     return status;
 }
 
-static int run_groups(client *c, invoice_run *run)
+/* *at: how many accounts were taken. */
+static int run_groups(client *c, invoice_run *run, meter *progress, size_t *at)
 {
-    meter progress;
     int status = 0;
-    size_t done = 0;
-    meter_init(&progress, cli_text(run->call, "month"));
-    for (size_t at = 0; status == 0 && at < run->n_accounts; at += done) {
+    for (size_t done = 0; status == 0 && *at < run->n_accounts; *at += done) {
         if (atomic_load_explicit(&take_stop, memory_order_relaxed)) break;
-        status = run_group(c, run, at, &done);
+        done = 0;
+        status = run_group(c, run, *at, &done);
         if (status == 0 && cli_given(run->call, "progress"))
-            meter_share(&progress, at + done, run->n_accounts);
+            meter_share(progress, *at + done, run->n_accounts);
     }
-    meter_end(&progress);
+    return status;
+}
+
+/* Adds accounts that came in since; those that were taken before are none of them. */
+static int add_left(invoice_run *run, const json_t *left)
+{
+    size_t n = json_array_size(left);
+    int64_t *more = realloc(run->accounts, (run->n_accounts + n + 1) * sizeof *more);
+    if (!more) return tb_code_exit(TB_E_NOMEM);
+    run->accounts = more;
+    for (size_t i = 0; i < n; i++)
+        more[run->n_accounts++] = json_integer_value(json_array_get(left, i));
+    return 0;
+}
+
+/* All of them, then those who had nothing; whoever came in meanwhile is taken too. */
+static int run_everybody(client *c, invoice_run *run, meter *progress)
+{
+    size_t at = 0, left = 1;
+    int status = run_groups(c, run, progress, &at);
+    bool all = cli_given(run->call, "finalize") && !cli_given(run->call, "account");
+    for (int round = 0; all && left && round < ROUNDS_MAX && status == 0; round++) {
+        json_t *answer;
+        if (at < run->n_accounts) break; /* interrupted */
+        status = ask_group(c, run, at, &answer);
+        if (status) break;
+        left = json_array_size(json_object_get(answer, "left"));
+        status = add_left(run, json_object_get(answer, "left"));
+        json_decref(answer);
+        if (status == 0) status = run_groups(c, run, progress, &at);
+    }
+    if (all && left && status == 0 && at == run->n_accounts) invoice_say_left(run, left);
     return status;
 }
 
@@ -216,11 +259,14 @@ static int say_shadows(client *c, const invoice_run *run)
 static int run_month(client *c, invoice_run *run)
 {
     bool final = cli_given(run->call, "finalize");
+    meter progress;
     int status = read_accounts(c, run);
     if (status) return status;
     take_catch_signals();
     shown_open(run->form, &run->out);
-    status = run_groups(c, run);
+    meter_init(&progress, cli_text(run->call, "month"));
+    status = run_everybody(c, run, &progress);
+    meter_end(&progress);
     if (status == 0 && final) status = say_shadows(c, run);
     if (status) invoice_say_kept(run);
     if (status) return status;
@@ -268,8 +314,14 @@ static void show_late(const json_t *item)
                     .declared = report_number(item, "declared")};
     const char *month = json_string_value(json_object_get(item, "month"));
     const char *invoice = json_string_value(json_object_get(item, "invoice"));
+    const char *outcome = json_string_value(json_object_get(item, "outcome"));
+    const char *reason = json_string_value(json_object_get(item, "reason"));
+    for (int i = 0; outcome && i < TB_RUN_OUTCOME_COUNT; i++)
+        if (strcmp(outcome, tb_run_outcome_name((tb_run_outcome)i)) == 0)
+            late.outcome = (tb_run_outcome)i;
     if (!month || !month_parse(month, strlen(month), &late.month)) late.month = 0;
     snprintf(late.invoice, sizeof late.invoice, "%s", invoice ? invoice : "");
+    snprintf(late.reason, sizeof late.reason, "%s", reason ? reason : "");
     invoice_show_late(&late);
 }
 

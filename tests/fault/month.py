@@ -6,17 +6,20 @@ import shutil
 from pathlib import Path
 from faults import SOURCE, require, run, verify
 
-ACCOUNTS = 130  # three groups of the commits of a run
+ACCOUNTS = 130  # with an invoice: three groups of the commits of a run
+IDLE = range(200, 225)  # accounts with nothing due: the end of the third group, and one more
 FINALIZE = ("--month", "2026-10", "--finalize")
 
 
 def catalog(count):
     accounts = range(1, count + 1)
     return {
-        "accounts": [{"id": a, "name": f"a{a}", "currency": "USD"} for a in accounts],
+        "accounts": [{"id": a, "name": f"a{a}", "currency": "USD"} for a in (*accounts, *IDLE)],
         "zones": [{"id": 10 * a + z, "account": a, "name": f"z{a}-{z}",
                    "type": ("premium", "volume")[z % 2], "created": "2026-01-05T00:00:00Z"}
-                  for a in accounts for z in range(3)],
+                  for a in accounts for z in range(3)]
+        + [{"id": 10 * a, "account": a, "name": f"z{a}", "created": "2026-01-05T00:00:00Z",
+            "settings": {"Enabled": False}} for a in IDLE],
         "load_balancers": [{"id": a, "account": a, "created": "2026-01-10T00:00:00Z",
                             "deleted": None, "zones": [10 * a]} for a in accounts if a % 3 == 0],
     }
@@ -39,7 +42,8 @@ def make_month(path, rng, count=ACCOUNTS):
     run("init", "--db", db)
     run("apply", "--db", db, declared)
     run("book", "--db", db, SOURCE / "fixtures" / "book.json")
-    run("import", "--db", db, "-", stdin=usage(what["zones"], rng))
+    run("import", "--db", db, "-", stdin=usage(
+        [zone for zone in what["zones"] if zone["account"] not in IDLE], rng))
     return db
 
 
@@ -56,14 +60,18 @@ def rows(db, table):
 
 
 def money(db):
-    return rows(db, "invoice"), rows(db, "ledger")
+    return rows(db, "invoice"), rows(db, "ledger"), rows(db, "month_run")
 
 
 def whole_so_far(db, clean):
     """What is there is the beginning of the undisturbed run: numbers, chain and bytes included."""
     verify(db)
-    invoices, ledger = money(db)
+    invoices, ledger, runs = money(db)
     require(len(invoices) == len(ledger), len(invoices), "invoices and", len(ledger), "entries")
+    final = [row.split(b"\t")[5] for row in runs if row.split(b"\t")[4] == b"final"]
+    require(final == [row.split(b"\t")[3] for row in invoices], "runs are noted of", final)
+    require(runs == clean[2][:len(runs)], "runs differ from an undisturbed run's")
+    require(len(invoices) < ACCOUNTS or len(runs) > len(invoices), "the third group is cut in two")
     require(invoices == clean[0][:len(invoices)], "invoices differ from an undisturbed run's")
     require(ledger == clean[1][:len(ledger)], "the ledger differs from an undisturbed run's")
     return len(invoices)
@@ -72,15 +80,20 @@ def whole_so_far(db, clean):
 def completes(db, clean, printed):
     done = run("invoice", "--db", db, *FINALIZE)
     require(whole_so_far(db, clean) == len(clean[0]), "the run again left accounts out")
+    require(money(db)[2] == clean[2], "the run again noted other runs")
     require(done.stdout == printed, "the run again prints other invoices")
 
 
 def clean_month(base, path):
-    """Invoices and ledger of an undisturbed run, and what it prints."""
+    """Invoices, ledger and runs of an undisturbed run, and what it prints."""
     db = copy(base, path / "clean.db")
     printed = run("invoice", "--db", db, *FINALIZE).stdout
     clean = money(db)
     numbers = [row.split(b"\t")[3] for row in clean[0]]
     require(numbers == [b"2026-%06d" % (i + 1) for i in range(len(numbers))], "numbers:", numbers)
+    whose = [int(row.split(b"\t")[1]) for row in clean[2]]
+    require(whose[len(numbers):] == [*IDLE, 0], "runs:", whose)
+    again = run("invoice", "--db", db, *FINALIZE).stdout
+    require(again == printed and money(db) == clean, "the same run again is another")
     verify(db)
     return clean, printed

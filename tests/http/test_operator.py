@@ -67,6 +67,16 @@ class Operator(Case):
         self.assertEqual('{"invoices":[' + ",".join(i["text"] for i in again["invoices"]) + "]}\n",
                          stored)
 
+    def test_3_everybody_once_all_were_taken(self):
+        run = {"month": MONTH, "finalize": True, "everybody": True}
+        answer = self.send("POST", "/invoices/run", run).json()
+        self.assertEqual((answer["done"], answer["everybody"], answer["left"]), (0, True, []))
+        for more in ({"accounts": [1]}, {"finalize": False}):
+            self.refused(self.send("POST", "/invoices/run", {**run, **more}), 400,
+                         "validation_error", "everybody")
+        self.refused(self.send("POST", "/invoices/run", {"month": MONTH}), 400,
+                     "validation_error", "accounts")
+
     def test_4_void_late_and_shadows(self):
         self.assertEqual(self.send("POST", "/invoices/2026-000002/void").json(),
                          {"number": "2026-000002", "state": "void"})
@@ -79,8 +89,8 @@ class Operator(Case):
         row = {"zone": 101, "hour": "2026-10-04T05:00:00Z", "region": "DE", "bytes": 10**9}
         self.server.ask("POST", "/ingest/buckets", "ingest", json.dumps(row).encode() + b"\n")
         late = self.send("GET", "/invoices/late?account=1").json()["late"]
-        self.assertEqual([(m["account"], m["month"], m["invoice"]) for m in late],
-                         [(1, MONTH, "2026-000001")])
+        self.assertEqual([(m["account"], m["month"], m["invoice"], m["outcome"]) for m in late],
+                         [(1, MONTH, "2026-000001", "final")])
         self.assertEqual(self.send("GET", "/invoices/late?account=2").json(), {"late": []})
         self.assertEqual(self.send("GET", f"/invoices/shadows?month={MONTH}").json(), {"said": []})
 

@@ -273,7 +273,7 @@ START_TEST(late_usage_waits_until_an_invoice_corrects_it)
     ck_assert_int_eq(late.month, OCTOBER);
     ck_assert_str_eq(late.invoice, i.number);
     ck_assert_uint_eq(late.since, i.watermark);
-    ck_assert_uint_eq(late.invoiced, i.watermark);
+    ck_assert_uint_eq(late.run, i.watermark);
     ck_assert_uint_eq(late.deltas, 2);
     ok(correct(&f, NOVEMBER, "6.00", &late, &next, &err));
     ck_assert_uint_eq(waiting(&f, 0, &late), 0);
@@ -281,7 +281,7 @@ START_TEST(late_usage_waits_until_an_invoice_corrects_it)
     add_bytes(&f, 101, "UK", at(10, 6, 0), 4);
     ck_assert_uint_eq(waiting(&f, 0, &late), 1);
     ck_assert_uint_eq(late.since, billed);
-    ck_assert_uint_eq(late.invoiced, i.watermark);
+    ck_assert_uint_eq(late.run, i.watermark);
     ck_assert_uint_eq(late.deltas, 1);
     verify_finds(&f, NULL);
     tb_invoice_release(&i);
@@ -357,8 +357,10 @@ START_TEST(a_credit_note_corrects_its_own_month)
     ck_assert_uint_eq(waiting(&f, 0, &late), 1);
     ck_assert_uint_eq(late.since, i.watermark);
     ck_assert_uint_eq(late.deltas, 2);
+    /* nothing of it is billed then: its own run does */
     ok(try_void(&f, i.number, &err));
-    ck_assert_uint_eq(waiting(&f, 0, &late), 0);
+    ck_assert_uint_eq(waiting(&f, 0, &late), 1);
+    ck_assert(late.outcome == TB_RUN_VOID && !tb_late_is_billed(&late) && !late.invoice[0]);
     verify_finds(&f, NULL);
     tb_invoice_release(&i);
     tb_invoice_release(&credit);
@@ -534,7 +536,7 @@ START_TEST(verify_finds_changed_late_usage)
         {"UPDATE late SET data=zeroblob(length(data))", "Late usage 1 is damaged"},
         {"UPDATE late SET day=day+1", "Late usage 1 is damaged"},
         {"UPDATE late SET version=99", "Late usage 1 is of data version 99; the file is at"},
-        {"UPDATE late SET account=2", "no invoice"},
+        {"UPDATE late SET account=2", "that was not run"},
         {"UPDATE late SET owner=201", "pull zone 201 is of another"},
         {"UPDATE late SET scope=3", "load balancer 101 is of another"},
         {"INSERT INTO late SELECT 2,version,account,month,scope,owner,edge,day,data FROM late",
