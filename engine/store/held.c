@@ -357,8 +357,8 @@ static tb_code new_held(const char *path, tb__held **ret, tb_error *err)
     held->wal_path = held->path + len + sizeof "-wal";
     held->shm_path = held->wal_path + len + sizeof "-wal";
     memcpy(held->path, real, len + 1);
-    snprintf(held->wal_path, len + sizeof "-wal", "%s-wal", real);
-    snprintf(held->shm_path, len + sizeof "-shm", "%s-shm", real);
+    memcpy(mempcpy(held->wal_path, real, len), "-wal", sizeof "-wal");
+    memcpy(mempcpy(held->shm_path, real, len), "-shm", sizeof "-shm");
     *ret = held;
     return TB_OK;
 }
