@@ -198,6 +198,8 @@ class AtRandom(Case):
         taken, last = 0, ""
         for number in range(ROUNDS // 2):
             book = mutate(self.draw, BOOK, keep=("book", "currency", "effective_from"))
+            if number == 0:
+                book = copy.deepcopy(BOOK)
             day, hour = divmod(number, 24)
             book["book"] = f"b{number}"
             book["effective_from"] = f"2026-{3 + day // 28:02}-{1 + day % 28:02}T{hour:02}:00:00Z"
