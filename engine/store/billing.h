@@ -156,9 +156,6 @@ TB_MUST_USE tb_code tb__zone_terms(const char *text, size_t len, int64_t id, tb_
 TB_MUST_USE tb_code tb__account_terms_of(const char *text, size_t len, int64_t id,
                                          tb__account_terms *ret, tb_error ret_why[TB__PARTS],
                                          tb_error *err);
-/* What the zone's row holds beside it: its beginning, and its settings' normal form, appended. */
-TB_MUST_USE tb_code tb__zone_shown(const char *text, size_t len, int64_t id,
-                                   int64_t *ret_created_us, tb_buf *settings, tb_error *err);
 TB_MUST_USE tb_code tb__balancer_span(const char *text, size_t len, int64_t id,
                                       int64_t *ret_created_us, int64_t *ret_ended_us,
                                       tb_error *err);

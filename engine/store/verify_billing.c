@@ -12,6 +12,14 @@
 
 /* Each row is a sentence. */
 static const char *const references[] = {
+    "SELECT format('The index of books: %s.',problem) FROM (SELECT rtreecheck('book_span')"
+    " AS problem) WHERE problem<>'ok'",
+    "SELECT format('The index of invoices: %s.',problem) FROM (SELECT rtreecheck('invoice_span')"
+    " AS problem) WHERE problem<>'ok'",
+    "SELECT format('The index of books holds book %d, which does not exist.',id) FROM book_span"
+    " WHERE id NOT IN(SELECT id FROM book)",
+    "SELECT format('The index of invoices holds invoice %d, which does not exist.',id)"
+    " FROM invoice_span WHERE id NOT IN(SELECT id FROM invoice)",
     "SELECT format('Invoice %s has number %d of %d in its series.',number,serial,year)"
     " FROM invoice WHERE number<>format('%04d-%06d',year,serial)",
     "SELECT format('Invoice %s: its series goes on after number %d.',number,before) FROM"
@@ -86,18 +94,6 @@ static const char *const references[] = {
     "SELECT format('Run %d is of version %d, before that of run %d.',id,watermark,id-1) FROM"
     " (SELECT id,watermark,lag(watermark) OVER (ORDER BY id) AS before FROM month_run)"
     " WHERE watermark<before",
-    /* what was billed late stands in the invoices' own texts */
-    "SELECT format('Invoice %s corrects %s since version %s, which is not noted.',i.number,"
-    "p.number,j.value->>'$.corrects.since') FROM invoice i,"
-    " json_each(iif(json_valid(i.document),i.document,'{}'),'$.lines') AS j"
-    " JOIN invoice p ON p.number=j.value->>'$.corrects.invoice' WHERE NOT EXISTS(SELECT 1 FROM"
-    " correction c WHERE c.invoice=i.id AND c.account=i.account AND c.month=p.month"
-    " AND c.since=j.value->>'$.corrects.since') GROUP BY i.id,p.id",
-    "SELECT format('Credit note %s credits what came since version %d, which is not noted.',number,"
-    "since) FROM invoice i WHERE kind='credit_note' AND NOT EXISTS(SELECT 1 FROM correction c"
-    " WHERE c.invoice=i.id AND c.account=i.account AND c.month=i.month AND c.since=i.since)",
-    "SELECT format('Invoice %s says since when it credits; only a credit note does.',number)"
-    " FROM invoice WHERE kind='invoice' AND since<>0",
     "SELECT format('Book %s: its text says otherwise of the book that it supersedes.',name) FROM "
     "book"
     " WHERE json_valid(document) AND "
@@ -121,12 +117,6 @@ static const char *const references[] = {
     "SELECT format('Ledger entry %d is of account %d; invoice %s is of account %d.',l.id,l.account,"
     "i.number,i.account) FROM ledger l JOIN invoice i ON i.number=l.reference"
     " WHERE l.kind IN('invoice','credit_note','void') AND l.account<>i.account",
-    "SELECT format('Invoice %s was made final at another moment than its ledger entry.',i.number)"
-    " FROM ledger l CROSS JOIN invoice i ON i.number=l.reference AND i.kind=l.kind"
-    " WHERE l.at_us<>i.finalized_us OR i.year<>1*strftime('%Y',i.finalized_us/1000000,'unixepoch')",
-    "SELECT format('Invoice %s was made void at another moment than the ledger says.',i.number)"
-    " FROM invoice i LEFT JOIN ledger l ON l.kind='void' AND l.reference=i.number"
-    " AND l.reference<>'' WHERE i.voided_us<>coalesce(l.at_us,9223372036854775807)",
     "SELECT format('Ledger entry %d follows entry %d.',id,before) FROM (SELECT id,coalesce(lag(id)"
     " OVER (ORDER BY id),0) AS before FROM ledger) WHERE id<>before+1",
     /* late usage, and what was known when */

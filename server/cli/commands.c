@@ -271,16 +271,7 @@ static const cli_option commit_options[] = {
     PROGRESS,
 };
 
-static const cli_option verify_options[] = {
-    DB,
-    {.name = "against",
-     .value = "DIGEST",
-     .kind = CLI_TEXT,
-     .help = "the first word that `tollbook anchor` printed once: what it covered must be there"
-             " as it was"},
-};
-
-static const cli_option anchor_options[] = {DB};
+static const cli_option verify_options[] = {DB};
 
 static const cli_option book_options[] = {DB};
 static const cli_option book_drop_options[] = {DB_OR_SERVER};
@@ -662,10 +653,10 @@ const cli_command cli_commands[] = {
     {.name = "forecast",
      .operands = "",
      .summary = "Forecast an account's running month: usage and money, with a 90 % interval",
-     .details = "Advice, never a bill. From up to 26 weeks of daily usage: the models that have\n"
-                "foretold it best, averaged, and 10,000 possible rests of the month, each rated with\n"
-                "the prices in force. With --backtest, --account is optional; the last 12 months are\n"
-                "forecast as they stood at the start of their 1st, 6th, 11th, 16th and 21st day.",
+     .details = "Advice, never a bill. From up to 26 weeks of daily usage: a robust trend and weekly\n"
+                "season, and 10,000 possible rests of the month, each rated with the prices in\n"
+                "force. With --backtest, --account is optional; the last 12 months are forecast as\n"
+                "they stood at the start of their 1st, 6th, 11th, 16th and 21st day.",
      OPTIONS(forecast_options),
      .run = cli_forecast},
     {.name = "ledger pay",
@@ -724,19 +715,9 @@ const cli_command cli_commands[] = {
     {.name = "verify",
      .operands = "",
      .summary = "Check everything stored against itself",
-     .details = "Prints a sentence for each difference; exit status 1 if there was one.\n"
-                "--against finds what was changed by somebody who made all else fit again.",
+     .details = "Prints a sentence for each difference; exit status 1 if there was one.",
      OPTIONS(verify_options),
      .run = cli_verify},
-    {.name = "anchor",
-     .operands = "",
-     .summary = "Print one digest over all that only grows, to keep elsewhere",
-     .details = "Prints the digest, a space and the moment. `tollbook verify --against DIGEST`\n"
-                "tells later whether invoices, the ledger, inputs, books, what was declared and\n"
-                "keys are still as they were; what was added since is no difference. It only\n"
-                "reads: beside a running server too, and from a backup.",
-     OPTIONS(anchor_options),
-     .run = cli_anchor},
     {.name = "backup",
      .operands = "",
      .summary = "Copy a consistent, verified snapshot",

@@ -201,16 +201,6 @@ static tb_code op_query(tb_error *err)
     return code;
 }
 
-static tb_code op_anchor(tb_error *err)
-{
-    char digest[TB_ANCHOR_MAX];
-    uint64_t differences = 0;
-    tb_code code = tb_store_anchor(store, digest, err);
-    if (!code) code = tb_store_verify_against(store, digest, NULL, NULL, &differences, err);
-    REQUIRE(code || differences == 0, "an anchor of now does not hold for lack of memory");
-    return code;
-}
-
 static tb_code op_backup(tb_error *err)
 {
     remove(copy_path);
@@ -230,7 +220,6 @@ static const struct {
     {"read", op_read, false, 1},      {"lists", op_lists, false, 2},
     {"add events", op_add_events, true, 9}, {"events", op_events, false, 1},
     {"verify", op_verify, false, 97}, {"query", op_query, false, 5},
-    {"anchor", op_anchor, false, 11},
     {"backup", op_backup, false, 211},
 };
 

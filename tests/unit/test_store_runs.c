@@ -198,10 +198,10 @@ START_TEST(what_was_billed_elsewhere_is_not_billed_again)
     /* nor past the code */
     sql_refused(&f,
                 "INSERT INTO invoice SELECT 2,year,2,'2026-000002','invoice','final',account,681,"
-                "watermark,since,currency,total,sha256,sha256,'',finalized_us,voided_us,document,"
-                "0 FROM invoice",
+                "watermark,since,currency,total,sha256,sha256,'',finalized_us,voided_us,document"
+                " FROM invoice",
                 "no invoice beside them");
-    sql_refused(&f, "INSERT INTO correction SELECT 2,account,month,since,0 FROM correction",
+    sql_refused(&f, "INSERT INTO correction SELECT 2,account,month,since FROM correction",
                 "billed once");
     /* a second batch goes on from the first */
     add_bytes(&f, 101, "DE", at(10, 6, 0), 7);
@@ -429,6 +429,39 @@ START_TEST(verify_finds_what_is_billed_twice)
 END_TEST
 
 /* A file from before runs were remembered knows those that made an invoice. */
+START_TEST(an_older_file_has_a_run_for_each_invoice)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_late late;
+    fill(&f);
+    add_bytes(&f, 101, "DE", at(10, 4, 0), 1000);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00"), other = finalize(&f, 2, OCTOBER, "1.00");
+    make_void(&f, i.number);
+    sql(&f, "DROP TABLE month_run");
+    sql(&f, "DROP TRIGGER correction_in_turn");
+    sql(&f, "DROP TRIGGER invoice_billed_once");
+    sql(&f, "DELETE FROM meta WHERE name='run_seals'");
+    sql(&f, "PRAGMA user_version=11");
+    tb_store_close(f.store);
+    fixture_open(&f, true);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM month_run r JOIN invoice i"
+                                " ON i.number=r.invoice AND i.watermark=r.watermark AND"
+                                " i.account=r.account AND i.month=r.month WHERE"
+                                " r.outcome='final'"),
+                     2);
+    verify_finds(&f, NULL);
+    add_bytes(&f, 201, "DE", at(10, 5, 0), 7);
+    ck_assert_uint_eq(waiting(&f, &late), 1);
+    ck_assert(late.account == 2 && late.outcome == TB_RUN_FINAL);
+    ok(tb_store_begin(f.store, &err));
+    tb_store_rollback(f.store);
+    tb_invoice_release(&i);
+    tb_invoice_release(&other);
+    fixture_release(&f);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("runs");
@@ -443,6 +476,7 @@ int main(void)
     tcase_add_test(t, an_undone_run_makes_nothing_late);
     tcase_add_test(t, verify_finds_changed_runs);
     tcase_add_test(t, verify_finds_what_is_billed_twice);
+    tcase_add_test(t, an_older_file_has_a_run_for_each_invoice);
     Suite *s = suite_create("store_runs");
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
