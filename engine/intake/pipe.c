@@ -180,6 +180,12 @@ static bool find_columns(const tb_log_layout *layout, const char *line, size_t l
     return true;
 }
 
+/* What the readings do not agree on is no column: its place is NULL. */
+static column column_of(const char *at, size_t len)
+{
+    return (column){at, at ? at + len : NULL};
+}
+
 bool tb__pipe_read(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
                    tb__pipe_parts *ret_parts, tb_reject *ret_reject)
 {
@@ -193,9 +199,11 @@ bool tb__pipe_read(const tb_log_layout *layout, const char *line, size_t len, tb
     if (!find_columns(layout, line, len, c, n, &parts) ||
         !read_left(layout->now_ms, c, &hit, &parts, &stop, &reason))
         return tb__reject(ret_reject, line, len, stop, reason);
-    if (!read_edge(&(column){parts.edge.at, parts.edge.at + parts.edge.len}, &hit, &stop))
+    const column edge = column_of(parts.edge.at, parts.edge.len);
+    const column country = column_of(parts.country.at, parts.country.len);
+    if (!read_edge(&edge, &hit, &stop))
         return tb__reject(ret_reject, line, len, stop, TB_REJECT_EDGE);
-    if (!read_country(&(column){parts.country.at, parts.country.at + parts.country.len}, &hit, &stop))
+    if (!read_country(&country, &hit, &stop))
         return tb__reject(ret_reject, line, len, stop, TB_REJECT_COUNTRY);
     *ret_hit = hit;
     *ret_parts = parts;

@@ -164,7 +164,10 @@ static int read_failure(const char *found)
 {
     static const char code[] = "error code=";
     const char *at = strstr(found, code);
-    int rc = at ? atoi(at + sizeof code - 1) : 0;
+    int rc = 0;
+    if (at)
+        for (at += sizeof code - 1; *at >= '0' && *at <= '9' && rc < 1 << 20; at++)
+            rc = rc * 10 + (*at - '0');
     return (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB ? 0 : rc;
 }
 
