@@ -129,7 +129,7 @@ static tb_code add_zone_row(struct tb__billing *b, const declared *d, int64_t *c
             (tb__billed_zone){.id = d->id, .terms = {b->n_terms, 0}, .spells = {b->n_spells, 0}};
     }
     tb__billed_zone *zone = &b->zones[b->n_zones - 1];
-    tb_error why;
+    tb_error why = {0};
     code = TB__GROW(b, terms, err);
     if (code) return code;
     tb__terms *terms = &b->terms[b->n_terms];

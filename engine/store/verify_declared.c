@@ -38,9 +38,9 @@ static tb_code judge_now(tb__verify *v, const said *d, tb_error *err)
 /* What bills read of it; why->code is TB_OK where they can. */
 static tb_code read_as_bills(const said *d, tb_error why[TB__PARTS], tb_error *err)
 {
-    tb__account_terms account;
-    tb__terms zone;
-    int64_t from_us, to_us;
+    tb__account_terms account = {.n_tax = 0};
+    tb__terms zone = {.enabled = false};
+    int64_t from_us = 0, to_us = 0;
     if (strcmp(d->kind, "account") == 0)
         return tb__account_terms_of(d->text, d->len, d->id, &account, why, err);
     if (strcmp(d->kind, "zone") == 0)

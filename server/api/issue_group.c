@@ -297,18 +297,20 @@ static tb_code add_accounts(tb_store *store, int64_t month,
                             tb_code (*read)(tb_store *, int64_t, int64_t **, size_t *, tb_error *),
                             int64_t **list, size_t *n, tb_error *err)
 {
-    int64_t *more = NULL, *both = NULL;
+    int64_t *more = NULL;
     size_t n_more = 0;
     tb_code code = read(store, month, &more, &n_more, err);
-    if (!code && !(both = malloc((*n + n_more + 1) * sizeof *both)))
-        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    if (!code) {
-        *n = merge(*list, *n, more, n_more, both);
-        free(*list);
-        *list = both;
+    if (code) return code;
+    int64_t *both = malloc((*n + n_more + 1) * sizeof *both);
+    if (!both) {
+        free(more);
+        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     }
+    *n = merge(*list, *n, more, n_more, both);
     free(more);
-    return code;
+    free(*list);
+    *list = both;
+    return TB_OK;
 }
 
 tb_code issue_accounts(tb_store *store, int64_t month, int64_t account, int64_t **ret_accounts,
