@@ -239,7 +239,7 @@ static void add_month(month *to, const month *more)
 {
     to->unsure |= more->unsure;
     for (unsigned i = 0; i < DAYS; i++)
-        if (more->day[i].metrics && tb_grid_merge(&to->day[i], &more->day[i], NULL))
+        if (more->day[i].slots && tb_grid_merge(&to->day[i], &more->day[i], NULL))
             to->unsure |= UINT32_C(1) << i;
 }
 

@@ -53,6 +53,25 @@ START_TEST(a_row_shows_in_every_view_of_its_account)
 }
 END_TEST
 
+/* An hour of which a row says that nothing was: it is there, and verify sees it where it is noted. */
+START_TEST(a_row_of_zeros_is_no_difference)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f, two_accounts, NOW_US, NULL);
+    tb_row zero = row_of(101, "DE", HOUR + 30, TB_M_REQUESTS, 0);
+    fixture_add(&f, &zero, 1, 1);
+    fixture_verify(&f);
+    tb_row more = row_of(101, "DE", HOUR, TB_M_REQUESTS, 3);
+    fixture_add(&f, &more, 1, 2);
+    fixture_verify(&f);
+    tb_row other = row_of(101, "UK", HOUR + 60, TB_M_BYTES, 0);
+    fixture_add(&f, &other, 1, 3);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(an_owner_with_one_location_keeps_one_series)
 {
     fixture f;
@@ -473,6 +492,7 @@ int main(void)
     TCase *tests = tcase_create("usage");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_row_shows_in_every_view_of_its_account);
+    tcase_add_test(tests, a_row_of_zeros_is_no_difference);
     tcase_add_test(tests, an_owner_with_one_location_keeps_one_series);
     tcase_add_test(tests, the_second_location_may_come_before_the_first_in_one_batch);
     tcase_add_test(tests, a_maximum_keeps_the_larger_over_hours_days_and_locations);
