@@ -39,8 +39,9 @@
       " FROM book b LEFT JOIN book_span s ON s.id=b.id ORDER BY b.id")                             \
     X(INVOICES,                                                                                    \
       "SELECT i.number,i.month,i.sha256,i.total,i.document,(SELECT amount FROM ledger l WHERE"     \
-      " l.kind=i.kind AND l.reference=i.number),(SELECT amount FROM ledger l WHERE l.kind='void'"  \
-      " AND l.reference=i.number),s.first_hour,s.last_hour FROM invoice i"                         \
+      " l.kind=i.kind AND l.reference=i.number AND l.reference<>''),(SELECT amount FROM ledger l"  \
+      " WHERE l.kind='void' AND l.reference=i.number AND l.reference<>''),s.first_hour,"           \
+      "s.last_hour FROM invoice i"                                                                 \
       " LEFT JOIN invoice_span s ON s.id=i.id ORDER BY i.id")                                      \
     X(RUNS, "SELECT id,account,month,watermark,run_us,outcome,invoice,reason,seal FROM month_run"  \
             " ORDER BY id")                                                                        \
