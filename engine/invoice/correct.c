@@ -241,6 +241,9 @@ static tb_code name_month(const tb_late_month *late, tb_code code, tb_error *err
     char inner[sizeof err->message];
     if (code != TB_E_OVERFLOW || !err) return code;
     snprintf(inner, sizeof inner, "%s", err->message);
+    if (!late->invoice[0])
+        return tb_fail(err, code, "correction", "corrections of a month without an invoice: %.200s",
+                       inner);
     return tb_fail(err, code, "correction", "corrections of invoice %.23s: %.200s", late->invoice,
                    inner);
 }

@@ -137,7 +137,7 @@ static const char *why_not(const issue *d, const issue_late *late)
 {
     if (late->after.bill.n_unpriced) return "Usage without a price; the month's own draft lists it.";
     if (strcmp(late->after.source.input.currency, d->month.source.input.currency) != 0)
-        return "It is billed in another currency; make it final by its own run.";
+        return "It is billed in another currency than this month.";
     return "";
 }
 

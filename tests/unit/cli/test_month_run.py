@@ -105,7 +105,6 @@ class Local(Case):
     def test_two_batches_are_billed_in_two_months(self):
         self.prepare(MINIMUM)
         self.declare(zones=[], now="2026-01-07T00:00:00Z")  # so that the minimum is not due
-        self.declare(zones=[], now="2026-01-07T00:00:00Z")
         self.finalize("2026-02", MARCH, status=1)
         self.take(row(101, 10**12), now=MARCH)
         self.assertEqual(self.waits(), [("1", "2026-02", "nothing")])
@@ -248,6 +247,21 @@ class Local(Case):
                          ["10.00", "10.00"])
         self.assertEqual(self.late(), [])
         self.assertEqual(self.finalize("2026-03", APRIL, status=1), [])
+        self.verify()
+
+    def test_a_month_in_another_currency_does_not_go_onto_an_invoice(self):
+        self.prepare()
+        self.run_tool("book", "add", "--db", "t.db", self.write("e.json", json.dumps(
+            {**BOOK, "book": "euro", "currency": "EUR"})))
+        self.finalize("2026-02", MARCH, status=1)
+        self.take(row(101), now=MARCH)
+        self.declare([{**ACCOUNTS[0], "currency": "EUR"}, ACCOUNTS[1]],
+                     now="2026-03-10T00:00:00Z")
+        self.take(row(101, 10**12, hour="2026-03-09T05:00:00Z"), now=APRIL)
+        (invoice,) = self.finalize("2026-03", APRIL)
+        self.assertEqual((invoice["currency"], invoice["total"]), ("EUR", "10.00"))
+        self.assertIn("account 1: 2026-02 waits still: It is billed in another currency", self.said)
+        self.assertEqual(self.waits(), [("1", "2026-02", "nothing")])
         self.verify()
 
     # --- runs again ---
