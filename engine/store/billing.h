@@ -156,6 +156,9 @@ TB_MUST_USE tb_code tb__zone_terms(const char *text, size_t len, int64_t id, tb_
 TB_MUST_USE tb_code tb__account_terms_of(const char *text, size_t len, int64_t id,
                                          tb__account_terms *ret, tb_error ret_why[TB__PARTS],
                                          tb_error *err);
+/* What the zone's row holds beside it: its beginning, and its settings' normal form, appended. */
+TB_MUST_USE tb_code tb__zone_shown(const char *text, size_t len, int64_t id,
+                                   int64_t *ret_created_us, tb_buf *settings, tb_error *err);
 TB_MUST_USE tb_code tb__balancer_span(const char *text, size_t len, int64_t id,
                                       int64_t *ret_created_us, int64_t *ret_ended_us,
                                       tb_error *err);
@@ -243,9 +246,6 @@ typedef struct tb__run_row {
 } tb__run_row;
 /* At the data version that is read. */
 TB_MUST_USE tb_code tb__run_insert(tb_store *store, const tb__run_row *run, tb_error *err);
-/* Over id, account, month, watermark and run_us, and the texts. Final runs: 0. */
-int64_t tb__run_seal(const int64_t row[5], const char *outcome, const char *invoice,
-                     const char *reason);
 tb_run_outcome tb__run_outcome(const char *name);
 /* The accounts that a statement gives. free(). */
 TB_MUST_USE tb_code tb__list_accounts(tb_store *store, tb__statement which, const int64_t *values,

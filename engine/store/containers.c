@@ -49,7 +49,6 @@ tb_code tb__deployment_put(tb_store *store, int64_t account, tb_text app, const 
     sqlite3_bind_text(s, 3, status, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 4, asked);
     sqlite3_bind_int64(s, 5, now_us);
-    sqlite3_bind_int64(s, 6, tb__seal_deployment(account, app, text_of(status), asked, now_us));
     return tb__run(store, s, err);
 }
 
@@ -126,8 +125,6 @@ static tb_code put_one(tb_store *store, const tb_container *c, tb__arena *memory
     code = bind_key(store, TB__SQL_CONTAINER_PUT, c, &s, err);
     if (code) return code;
     sqlite3_bind_text(s, 4, c->document, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 5, tb__seal_container(c->kind, c->account, text_of(c->id),
-                                                text_of(c->document)));
     code = tb__run(store, s, err);
     counts->changed += before != NULL;
     counts->containers_added += before == NULL;

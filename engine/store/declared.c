@@ -3,6 +3,7 @@
  * (model/declared.h). What an older door took and does not read is no guess and no failure of the
  * whole: it is noted with the terms, and whoever needs that value fails by it (TB_E_DECLARED),
  * since to bill by a guess would be worse than not to bill. */
+#include "model/settings.h"
 #include "store/billing.h"
 
 #include <inttypes.h>
@@ -118,6 +119,32 @@ tb_code tb__zone_terms(const char *text, size_t len, int64_t id, tb__terms *ret,
     *ret_created_us = INT64_MIN;
     ret_why->code = TB_OK;
     return with_document(text, len, "Pull zone", id, read_zone, &out, err);
+}
+
+/* --- what a zone's row holds beside its document --- */
+
+typedef struct shown {
+    int64_t *created_us;
+    tb_buf *settings;
+} shown;
+
+static tb_code read_shown(const reader *r, void *out)
+{
+    const shown *zone = out;
+    uint32_t settings = member(r, "settings");
+    tb_code code = read_time(r, "created", zone->created_us);
+    if (code || settings)
+        return code ? code : tb__settings_write(r->doc, settings, zone->settings, r->err);
+    tb_buf_str(zone->settings, "{}");
+    return TB_OK;
+}
+
+tb_code tb__zone_shown(const char *text, size_t len, int64_t id, int64_t *ret_created_us,
+                       tb_buf *settings, tb_error *err)
+{
+    shown out = {ret_created_us, settings};
+    *ret_created_us = INT64_MIN;
+    return with_document(text, len, "Pull zone", id, read_shown, &out, err);
 }
 
 /* --- accounts --- */

@@ -264,11 +264,6 @@ tb_code tb_store_events_down(tb_store *store, int64_t zone, const tb_event_key *
 
 #define SECRET "shield event tokens"
 
-int64_t tb__seal_secret(const char *name, size_t name_len, const void *value, size_t len)
-{
-    return tb__seal(value, len, tb__seal(name, name_len, 0));
-}
-
 static tb_code read_secret(tb_store *store, bool *ret_there, uint8_t ret[TB_EVENT_SECRET],
                            tb_error *err)
 {
@@ -295,7 +290,6 @@ static tb_code put_secret(tb_store *store, const uint8_t value[TB_EVENT_SECRET],
     if (code) return code;
     sqlite3_bind_text(s, 1, SECRET, -1, SQLITE_STATIC);
     sqlite3_bind_blob(s, 2, value, TB_EVENT_SECRET, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 3, tb__seal_secret(SECRET, sizeof SECRET - 1, value, TB_EVENT_SECRET));
     return tb__run(store, s, err);
 }
 

@@ -18,7 +18,6 @@ enum {
 
 int64_t tb__seal_events(int64_t id, int64_t zone, int64_t day, int64_t events, const void *first,
                         size_t first_len, const void *data, size_t len);
-int64_t tb__seal_secret(const char *name, size_t name_len, const void *value, size_t len);
 /* The row against its seal: TB_E_CORRUPT. */
 TB_MUST_USE tb_code tb__event_row_check(sqlite3_stmt *s, tb_error *err);
 

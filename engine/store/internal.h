@@ -14,6 +14,7 @@
 
 extern const char *const tb__migrations[];
 extern const int tb__schema_version;
+extern const char tb__schema_sha256[];
 
 /* What an edge location is called, and its region's id (0: none). */
 typedef struct tb__place {

@@ -291,6 +291,7 @@ static tb_code check_entry(tb_store *store, const tb_ledger_entry *entry, tb_err
                 : refuse("currency", entry, "its earlier entries are of another currency", err);
 }
 
+/* The ids have no gaps, so that the last one counts the entries. */
 static tb_code last_chain(tb_store *store, int64_t *ret_id, uint8_t chain[32], tb_error *err)
 {
     sqlite3_stmt *s;
@@ -304,7 +305,7 @@ static tb_code last_chain(tb_store *store, int64_t *ret_id, uint8_t chain[32], t
     const void *stored = sqlite3_column_blob(s, 1);
     if (stored && sqlite3_column_bytes(s, 1) == 32) memcpy(chain, stored, 32);
     sqlite3_reset(s);
-    return TB_OK;
+    return stored ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
 }
 
 tb_code tb_store_ledger_head(tb_store *store, tb_ledger_head *ret_head, tb_error *err)

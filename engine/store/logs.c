@@ -4,9 +4,9 @@
  * less than twice as long, so that lengths grow geometrically: a line is written again a few times,
  * and a zone has a few short blocks at most. A join replaces two rows by one, in the same
  * transaction. */
-#include "store/internal.h"
 #include "store/seal.h"
 #include "store/segment.h"
+#include "store/trees.h"
 #include "tollbook/logstore.h"
 
 #include <stdlib.h>
@@ -193,8 +193,11 @@ static tb_code insert_block(tb_store *store, int64_t id, const tb_loginfo *info,
 
 static tb_code delete_block(tb_store *store, int64_t id, int64_t seal, tb_error *err)
 {
+    tb__tree_path path;
     tb_code code = tb__run_ints(store, TB__SQL_LOG_DELETE, &id, 1, err);
+    if (!code) code = tb__log_tree_path(store, id, &path, err);
     if (!code) code = tb__run_ints(store, TB__SQL_LOG_SPAN_DELETE, &id, 1, err);
+    if (!code) code = tb__log_tree_wipe(store, &path, err);
     if (!code) code = add_seal(store, seal, true, err);
     store->dirty = true;
     return code;

@@ -9,6 +9,8 @@
 #include "store/billing.h"
 #include "store/held.h"
 #include "store/segment.h"
+#include "store/seal.h"
+#include "store/trees.h"
 #include "tollbook/buf.h"
 
 #include <errno.h>
@@ -92,6 +94,7 @@ static tb_code connect_as(tb_store *store, const char *name, const tb_store_opti
     pthread_once(&once, quieten); /* refused, harmlessly, where the program has begun to use SQLite */
     int rc = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
                              options->vfs);
+    if (rc == SQLITE_OK) rc = tb__seal_register(store->db);
     if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
     return configure(store, options, err);
 }
@@ -144,6 +147,15 @@ static tb_code put_default_regions(tb_store *store, tb_error *err)
     return code;
 }
 
+/* What an older tollbook left in the nodes of the R*Trees. */
+static tb_code wipe_trees(tb_store *store, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (int tree = 0; !code && tree < TB__TREE_COUNT; tree++)
+        code = tb__tree_wipe(store, (tb__tree)tree, err);
+    return code;
+}
+
 static tb_code run_steps(tb_store *store, int from, tb_error *err)
 {
     char stamp[120];
@@ -153,6 +165,7 @@ static tb_code run_steps(tb_store *store, int from, tb_error *err)
         if (!code && version == 0) code = put_default_regions(store, err);
     }
     if (!code && from == 1) code = tb__rungs_adopt(store, err);
+    if (!code && from) code = wipe_trees(store, err);
     snprintf(stamp, sizeof stamp, "PRAGMA application_id=%d; PRAGMA user_version=%d;",
              TB_APPLICATION_ID, tb__schema_version);
     return code ? code : tb__exec(store->db, store->path, stamp, err);

@@ -7,9 +7,7 @@
  * nothing. A row is added only where it says something new, so that the same run again changes
  * nothing, the data version included. */
 #include "store/billing.h"
-#include "store/seal.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,42 +30,19 @@ tb_run_outcome tb__run_outcome(const char *name)
     return TB_RUN_VOID;
 }
 
-int64_t tb__run_seal(const int64_t row[5], const char *outcome, const char *invoice,
-                     const char *reason)
-{
-    char text[160 + 24 + TB_RUN_REASON_MAX];
-    if (strcmp(outcome, names[TB_RUN_FINAL]) == 0) return 0; /* its invoice says it all */
-    int n = snprintf(text, sizeof text,
-                     "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %.7s %.24s %.199s",
-                     row[0], row[1], row[2], row[3], row[4], outcome, invoice, reason);
-    return tb__seal(text, (size_t)n, 0);
-}
-
-static tb_code add_seal(tb_store *store, int64_t seal, tb_error *err)
-{
-    int64_t sum = 0;
-    tb_code code = tb__meta_get(store, "run_seals", &sum, err);
-    uint64_t now = (uint64_t)sum + (uint64_t)seal;
-    return code ? code : tb__meta_set(store, "run_seals", (int64_t)(now & INT64_MAX), err);
-}
-
 tb_code tb__run_insert(tb_store *store, const tb__run_row *run, tb_error *err)
 {
-    const char *outcome = names[run->outcome];
-    int64_t row[5] = {0, run->account, run->month, 0, run->run_us}; /* id, ..., watermark */
+    int64_t row[4] = {0, run->account, run->month, 0}; /* id, ..., watermark */
     sqlite3_stmt *s;
     tb_code code = tb__meta_get(store, "data_version", &row[3], err);
     if (!code) code = tb__int_of(store, TB__SQL_RUN_NEXT, NULL, 0, 1, &row[0], err);
     if (!code) code = tb__sql_ints(store, TB__SQL_RUN_INSERT, row, 4, &s, err);
     if (code) return code;
-    int64_t seal = tb__run_seal(row, outcome, run->invoice, run->reason);
-    sqlite3_bind_text(s, 5, outcome, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 5, names[run->outcome], -1, SQLITE_STATIC);
     sqlite3_bind_text(s, 6, run->invoice, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 7, run->run_us);
     sqlite3_bind_text(s, 8, run->reason, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 9, seal);
     code = tb__run(store, s, err);
-    if (!code && seal) code = add_seal(store, seal, err);
     tb__late_forget(store);
     store->dirty = true;
     return code;

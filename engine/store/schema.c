@@ -5,6 +5,7 @@
  * microseconds since 1970 UTC (_us) or days; INT64_MIN and INT64_MAX stand for "since ever" and
  * "for ever". What is append-only is held so by triggers. */
 #include "store/internal.h"
+#include "store/sealed.h"
 
 static const char v1[] =
     /* data_version grows with every commit that changed something; series_id is the last given;
@@ -351,10 +352,9 @@ static const char v11[] =
     " WHERE EXISTS(SELECT 1 FROM reject WHERE reject.segment=segment.id);";
 
 /* Runs of months, see runs.c: an account's month that was run, at which data version, and what became
- * of it; account 0 stands for everybody who had nothing then. What a final run did stands in its
- * invoice, so its seal is 0; meta.run_seals is the sum of the others' seals, so that a row that is
- * lost is missed. What is billed once is billed nowhere else: no invoice of a month beside corrections
- * of it, and no correction from before the end of another. */
+ * of it; account 0 stands for everybody who had nothing then. Its seals are those of sealed.h from the
+ * next step on, which drops meta.run_seals. What is billed once is billed nowhere else: no invoice of a
+ * month beside corrections of it, and no correction from before the end of another. */
 static const char v12[] =
     "CREATE TABLE month_run(id INTEGER PRIMARY KEY, account INTEGER NOT NULL CHECK(account>=0),"
     " month INTEGER NOT NULL, watermark INTEGER NOT NULL CHECK(watermark>=0),"
@@ -387,6 +387,130 @@ static const char v12[] =
     " AND c.month=NEW.month AND i.state='final') BEGIN"
     " SELECT raise(ABORT,'a month that corrections have billed gets no invoice beside them'); END;";
 
+/* Seals: see sealed.h. A declaration and an attachment are found by their version too, so that what was
+ * declared at one moment twice is kept twice. revoked_version: the data version that revoked a key. */
+static const char v13[] =
+    "CREATE TABLE head(name TEXT PRIMARY KEY, n INTEGER NOT NULL, seals INTEGER NOT NULL)"
+    " STRICT, WITHOUT ROWID;"
+
+    "CREATE TABLE declaration_v9 AS SELECT * FROM declaration;"
+    "DROP TABLE declaration;"
+    "CREATE TABLE declaration(kind TEXT NOT NULL, id INTEGER NOT NULL, from_us INTEGER NOT NULL,"
+    " to_us INTEGER NOT NULL, document TEXT NOT NULL, version INTEGER NOT NULL,"
+    " closed_version INTEGER NOT NULL DEFAULT 9223372036854775807,"
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(kind,id,from_us,version))"
+    " STRICT, WITHOUT ROWID;"
+    "INSERT INTO declaration(kind,id,from_us,to_us,document,version,closed_version)"
+    " SELECT kind,id,from_us,to_us,document,version,closed_version FROM declaration_v9;"
+    "DROP TABLE declaration_v9;"
+    "CREATE TABLE attachment_v9 AS SELECT * FROM attachment;"
+    "DROP TABLE attachment;"
+    "CREATE TABLE attachment(zone INTEGER NOT NULL, balancer INTEGER NOT NULL,"
+    " from_us INTEGER NOT NULL, to_us INTEGER NOT NULL, version INTEGER NOT NULL,"
+    " closed_version INTEGER NOT NULL DEFAULT 9223372036854775807,"
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(zone,balancer,from_us,version))"
+    " STRICT, WITHOUT ROWID;"
+    "INSERT INTO attachment(zone,balancer,from_us,to_us,version,closed_version)"
+    " SELECT zone,balancer,from_us,to_us,version,closed_version FROM attachment_v9;"
+    "DROP TABLE attachment_v9;"
+    "CREATE INDEX attachment_by_balancer ON attachment(balancer,from_us);"
+    "ALTER TABLE key ADD COLUMN revoked_version INTEGER NOT NULL DEFAULT 9223372036854775807;"
+    "UPDATE key SET revoked_version=0 WHERE revoked_us<9223372036854775807;"
+    "INSERT OR IGNORE INTO zone_count SELECT DISTINCT account,0 FROM zone;"
+
+    "DROP TRIGGER segment_no_update;"
+    "DROP TRIGGER book_no_update;"
+    "DROP TRIGGER shadow_bill_no_update;"
+    "DROP TRIGGER scenario_no_update;"
+    "DROP TRIGGER correction_no_update;"
+    "DROP TRIGGER late_no_update;"
+    "DROP TRIGGER ledger_no_update;"
+    "DROP TRIGGER invoice_no_update;"
+    "DROP TRIGGER shadow_book_no_update;"
+    "DROP TRIGGER month_run_no_update;"
+    "DELETE FROM meta WHERE name='run_seals';"
+
+    TB__SEAL_COLUMN(meta) TB__SEAL_COLUMN(account) TB__SEAL_COLUMN(zone)
+    TB__SEAL_COLUMN(balancer) TB__SEAL_COLUMN(shield_zone) TB__SEAL_COLUMN(region)
+    TB__SEAL_COLUMN(region_billing) TB__SEAL_COLUMN(key) TB__SEAL_COLUMN(book)
+    TB__SEAL_COLUMN(shadow_book) TB__SEAL_COLUMN(scenario) TB__SEAL_COLUMN(invoice)
+    TB__SEAL_COLUMN(correction) TB__SEAL_COLUMN(late) TB__SEAL_COLUMN(ledger)
+    TB__SEAL_ROWS(meta) TB__SEAL_ROWS(account) TB__SEAL_ROWS(zone) TB__SEAL_ROWS(balancer)
+    TB__SEAL_ROWS(shield_zone) TB__SEAL_ROWS(declaration) TB__SEAL_ROWS(attachment)
+    TB__SEAL_ROWS(region) TB__SEAL_ROWS(region_billing) TB__SEAL_ROWS(key) TB__SEAL_ROWS(edge)
+    TB__SEAL_ROWS(series) TB__SEAL_ROWS(segment) TB__SEAL_ROWS(book) TB__SEAL_ROWS(shadow_book)
+    TB__SEAL_ROWS(shadow_bill) TB__SEAL_ROWS(scenario) TB__SEAL_ROWS(invoice)
+    TB__SEAL_ROWS(correction) TB__SEAL_ROWS(late) TB__SEAL_ROWS(ledger) TB__SEAL_ROWS(container)
+    TB__SEAL_ROWS(deployment) TB__SEAL_ROWS(secret) TB__SEAL_ROWS(month_run)
+    TB__SEAL_ADDED(meta, "name=NEW.name")
+    TB__SEAL_CHANGED(meta, "name=NEW.name")
+    TB__SEAL_ADDED(account, "id=NEW.id")
+    TB__SEAL_CHANGED(account, "id=NEW.id")
+    TB__SEAL_ADDED(zone, "id=NEW.id")
+    TB__SEAL_CHANGED(zone, "id=NEW.id")
+    TB__SEAL_ADDED(balancer, "id=NEW.id")
+    TB__SEAL_CHANGED(balancer, "id=NEW.id")
+    TB__SEAL_ADDED(shield_zone, "id=NEW.id")
+    TB__SEAL_CHANGED(shield_zone, "id=NEW.id")
+    TB__SEAL_ADDED(declaration, "kind=NEW.kind AND id=NEW.id"
+                                " AND from_us=NEW.from_us AND version=NEW.version")
+    TB__SEAL_CHANGED(declaration, "kind=NEW.kind AND id=NEW.id"
+                                  " AND from_us=NEW.from_us AND version=NEW.version")
+    TB__SEAL_ADDED(attachment, "zone=NEW.zone AND balancer=NEW.balancer"
+                               " AND from_us=NEW.from_us AND version=NEW.version")
+    TB__SEAL_CHANGED(attachment, "zone=NEW.zone AND balancer=NEW.balancer"
+                                 " AND from_us=NEW.from_us AND version=NEW.version")
+    TB__SEAL_KEPT(region, "id=NEW.id")
+    TB__SEAL_ADDED(region_billing, "code=NEW.code AND version=NEW.version")
+    TB__SEAL_CHANGED(region_billing, "code=NEW.code AND version=NEW.version")
+    TB__SEAL_ADDED(key, "id=NEW.id")
+    TB__SEAL_CHANGED(key, "id=NEW.id")
+    TB__SEAL_ADDED(edge, "id=NEW.id")
+    TB__SEAL_ADDED(series, "scope=NEW.scope AND owner=NEW.owner AND edge=NEW.edge")
+    TB__SEAL_ADDED(segment, "id=NEW.id")
+    TB__SEAL_ADDED(book, "id=NEW.id")
+    TB__SEAL_ADDED(shadow_book, "id=NEW.id")
+    TB__SEAL_CHANGED(shadow_book, "id=NEW.id")
+    TB__SEAL_ADDED(shadow_bill, "shadow=NEW.shadow AND month=NEW.month"
+                               " AND account=NEW.account AND watermark=NEW.watermark")
+    TB__SEAL_ADDED(scenario, "id=NEW.id")
+    TB__SEAL_ADDED(invoice, "id=NEW.id")
+    TB__SEAL_CHANGED(invoice, "id=NEW.id")
+    TB__SEAL_ADDED(correction, "account=NEW.account AND month=NEW.month AND invoice=NEW.invoice")
+    TB__SEAL_ADDED(late, "id=NEW.id")
+    TB__SEAL_ADDED(ledger, "id=NEW.id")
+    TB__SEAL_KEPT(container, "kind=NEW.kind AND account=NEW.account AND id=NEW.id")
+    TB__SEAL_KEPT(deployment, "account=NEW.account AND app=NEW.app")
+    TB__SEAL_ADDED(secret, "name=NEW.name")
+    TB__SEAL_ADDED(month_run, "id=NEW.id")
+    TB__APPEND_ONLY(segment, "segments are append-only")
+    TB__APPEND_ONLY(book, "price books are append-only")
+    TB__APPEND_ONLY(shadow_bill, "shadow bills are append-only")
+    TB__APPEND_ONLY(scenario, "scenarios are append-only")
+    TB__APPEND_ONLY(correction, "corrections are append-only")
+    TB__APPEND_ONLY(late, "late usage is append-only")
+    TB__APPEND_ONLY(ledger, "the ledger is append-only")
+    TB__APPEND_ONLY(month_run, "runs of months are append-only")
+    "CREATE TRIGGER invoice_no_update BEFORE UPDATE OF " TB__C_invoice("")
+    " ON invoice WHEN NOT(OLD.state='final'"
+    " AND NEW.state='void' AND NEW.id=OLD.id AND NEW.year=OLD.year AND NEW.serial=OLD.serial"
+    " AND NEW.number=OLD.number AND NEW.kind=OLD.kind AND NEW.account=OLD.account"
+    " AND NEW.month=OLD.month AND NEW.watermark=OLD.watermark AND NEW.since=OLD.since"
+    " AND NEW.currency=OLD.currency AND NEW.total=OLD.total AND NEW.sha256=OLD.sha256"
+    " AND NEW.previous=OLD.previous AND NEW.replaces=OLD.replaces"
+    " AND NEW.finalized_us=OLD.finalized_us AND NEW.document=OLD.document) BEGIN"
+    " SELECT raise(ABORT,'final invoices do not change'); END;"
+    "CREATE TRIGGER shadow_book_no_update BEFORE UPDATE OF " TB__C_shadow_book("")
+    " ON shadow_book WHEN NOT(OLD.state='live'"
+    " AND NEW.state<>'live' AND NEW.id=OLD.id AND NEW.name=OLD.name AND NEW.currency=OLD.currency"
+    " AND NEW.effective_us=OLD.effective_us AND NEW.sha256=OLD.sha256"
+    " AND NEW.added_us=OLD.added_us AND NEW.document=OLD.document) BEGIN"
+    " SELECT raise(ABORT,'price books are append-only'); END;";
+
 const char *const tb__migrations[] = {v1, v2, v3, v4,  v5,  v6,
-                                      v7, v8, v9, v10, v11, v12};
+                                      v7, v8, v9, v10, v11, v12, v13};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
+
+/* Of what they make: see verify_rows.c. A test says what it must be. */
+const char tb__schema_sha256[] =
+    "67a729284b2938fc4bff13ef201710297210d3d66ab3d27b16ef275dde34e985";

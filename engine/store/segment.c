@@ -44,39 +44,6 @@ static void sums_json(const tb_store *store, const tb_segment *segment, tb_buf *
     tb_buf_str(out, out->len ? "\"}" : "{}");
 }
 
-int64_t tb__seal_segment(const tb__segment_row *row)
-{
-    const int64_t numbers[] = {row->id,           row->kind,     row->start,    row->length,
-                               row->lines_before, row->accepted, row->rejected, row->final,
-                               row->added_us,     row->named};
-    int64_t seal = tb__seal(numbers, sizeof numbers, 0);
-    for (int i = 0; i < TB__SEGMENT_TEXTS; i++) /* each seeds the next: none can move to another */
-        seal = tb__seal(row->text[i].bytes, row->text[i].len, seal);
-    return seal;
-}
-
-static int64_t seal_of(int64_t id, const tb_segment *g, const uint8_t *hash, const uint8_t *head,
-                       const tb_buf *sums)
-{
-    const char *name = g->name ? g->name : "", *source = g->source ? g->source : "";
-    const tb__segment_row row = {.id = id,
-                                 .kind = g->kind,
-                                 .start = (int64_t)g->start,
-                                 .length = (int64_t)g->length,
-                                 .lines_before = (int64_t)g->lines_before,
-                                 .accepted = (int64_t)g->accepted,
-                                 .rejected = (int64_t)g->rejected,
-                                 .final = g->final,
-                                 .added_us = g->now_us,
-                                 .named = g->name != NULL,
-                                 .text = {{name, strlen(name)},
-                                          {source, strlen(source)},
-                                          {hash, 16},
-                                          {head, 16},
-                                          {sums->data, sums->len}}};
-    return tb__seal_segment(&row);
-}
-
 /* Big-endian, so that the bytes read like the number. */
 static void hash_bytes(tb_hash128 hash, uint8_t out[16])
 {
@@ -119,7 +86,6 @@ static tb_code insert_segment(tb_store *store, const tb_segment *g, const tb_buf
     sqlite3_bind_int64(s, 12, g->final);
     sqlite3_bind_int64(s, 13, g->now_us);
     sqlite3_bind_text(s, 14, sums->data, (int)sums->len, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 15, seal_of(store->next_segment, g, hash, head, sums));
     return tb__run(store, s, err);
 }
 

@@ -1,4 +1,4 @@
-/* A row of the table segment as its seal covers it, for who writes it and who verifies it. */
+/* What a segment says that it added, for who writes it and who verifies it. */
 #ifndef TOLLBOOK_STORE_SEGMENT_H
 #define TOLLBOOK_STORE_SEGMENT_H
 
@@ -12,23 +12,9 @@
 #define TB__RUNG_SEALS       "rung_seals"
 #define TB__AMBIGUOUS        "ambiguous"
 
-#define TB__SEGMENT_TEXTS 5
-
-typedef struct tb__text {
-    const void *bytes;
-    size_t len;
-} tb__text;
-
-typedef struct tb__segment_row {
-    int64_t id, kind, start, length, lines_before, accepted, rejected, final, added_us;
-    bool named;
-    tb__text text[TB__SEGMENT_TEXTS]; /* name, source, hash, head, sums */
-} tb__segment_row;
-
 /* LoggingIPAnonymizationEnabled, and LogAnonymizationType's Drop. */
 tb_log_privacy tb__log_privacy(bool hides, bool drops);
 
-int64_t tb__seal_segment(const tb__segment_row *row);
 /* head and hash are 16 bytes each. */
 int64_t tb__seal_rung(const void *head, int64_t length, const void *hash);
 /* Segments of the first schema do not say what rungs they wrote: notes the seals of all that are there,

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/seal.h"
-
 /* --- one --- */
 
 /* The hash and id under a name; *ret_id 0: no row. */
@@ -173,19 +171,6 @@ tb_code tb_store_shadow(tb_store *store, int64_t id, tb_shadow *ret_shadow, tb_e
 
 /* --- what they would have billed --- */
 
-int64_t tb__shadow_bill_seal(const tb_shadow_bill *b, int64_t made_us)
-{
-    char text[400], billed[TB_DECIMAL_TEXT_MAX + 1], would[TB_DECIMAL_TEXT_MAX + 1];
-    *tb_decimal_put(billed, b->billed) = 0;
-    *tb_decimal_put(would, b->would) = 0;
-    int n =
-        snprintf(text, sizeof text,
-                 "%" PRId64 " %" PRId64 " %" PRId64 " %" PRIu64 " %s %s %s %s %" PRIu64 " %" PRId64,
-                 b->shadow, b->account, b->month, b->watermark, b->currency, b->invoice, billed,
-                 would, b->unpriced, made_us);
-    return tb__seal(text, (size_t)n, 0);
-}
-
 tb_code tb_store_add_shadow_bill(tb_store *store, const tb_shadow_bill *bill, int64_t now_us,
                                  tb_error *err)
 {
@@ -206,7 +191,6 @@ tb_code tb_store_add_shadow_bill(tb_store *store, const tb_shadow_bill *bill, in
     sqlite3_bind_text(s, 8, would, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 9, (int64_t)bill->unpriced);
     sqlite3_bind_int64(s, 10, now_us);
-    sqlite3_bind_int64(s, 11, tb__shadow_bill_seal(bill, now_us));
     return tb__run(store, s, err);
 }
 

@@ -7,9 +7,6 @@
 
 /* A row of SHADOW_BILLS. TB_E_CORRUPT where an amount is none. */
 TB_MUST_USE tb_code tb__shadow_bill_from(sqlite3_stmt *s, tb_shadow_bill *ret, tb_error *err);
-/* The seal of a bill's row. */
-int64_t tb__shadow_bill_seal(const tb_shadow_bill *bill, int64_t made_us);
-
 /* A live shadow's row, 0: none has this id; and its hash. */
 TB_MUST_USE tb_code tb__shadow_live(tb_store *store, const char *name, int64_t *ret_id,
                                     char ret_sha256[65], tb_error *err);

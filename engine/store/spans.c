@@ -3,6 +3,7 @@
  * invoice, can be made anew at any time, and every hit is checked exactly against its row.
  * rtree_i32 wraps silently past 32 bits, so bounds are checked before they go in. */
 #include "store/billing.h"
+#include "store/trees.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ tb_code tb__book_spans_rebuild(tb_store *store, tb_error *err)
                             sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2), err);
         if (code) sqlite3_reset(s);
     }
-    return code;
+    return code ? code : tb__tree_wipe(store, TB__TREE_book_span, err);
 }
 
 tb_code tb_store_rebuild_spans(tb_store *store, tb_error *err)
@@ -56,7 +57,7 @@ tb_code tb_store_rebuild_spans(tb_store *store, tb_error *err)
                             tb__month_start_us(month), tb__month_start_us(month + 1), err);
         if (code) sqlite3_reset(s);
     }
-    return code;
+    return code ? code : tb__tree_wipe(store, TB__TREE_invoice_span, err);
 }
 
 /* --- asking --- */

@@ -3,6 +3,8 @@
 #ifndef TOLLBOOK_STORE_STATEMENTS_H
 #define TOLLBOOK_STORE_STATEMENTS_H
 
+#include "store/sealed.h"
+
 /* The data version that the running transaction will commit. */
 #define TB__NEXT_VERSION "(SELECT value+1 FROM meta WHERE name='data_version')"
 
@@ -19,7 +21,7 @@
 /* What was declared of one thing as it was known when month w was billed last. */
 #define TB__SAID_THEN(kind, id, what)                                                              \
     "(SELECT " what " FROM declaration p WHERE p.kind='" kind "' AND p.id=" id                     \
-    " AND p.version<=w.since ORDER BY p.from_us DESC LIMIT 1)"
+    " AND p.version<=w.since ORDER BY p.from_us DESC,p.version DESC LIMIT 1)"
 
 #define TB__FOR_EVER "9223372036854775807"
 #define TB__CLOSED   "iif(d.closed_version<" TB__FOR_EVER ",d.closed_version,0)"
@@ -125,18 +127,18 @@
       " SELECT(SELECT min(owner) FROM series WHERE scope=3 AND owner>one.id) FROM one"             \
       " WHERE one.id IS NOT NULL) SELECT id FROM one WHERE id IS NOT NULL"                         \
       " AND NOT EXISTS(SELECT 1 FROM balancer WHERE balancer.id=one.id)")                          \
-    X(SERIES_INSERT, "INSERT INTO series VALUES(?1,?2,?3,?4,?5)")                                  \
+    X(SERIES_INSERT, "INSERT INTO series VALUES(?1,?2,?3,?4," TB__UNSEALED ")")                    \
     X(SERIES_WHOSE, "SELECT scope,owner,edge FROM series WHERE id=?1")                             \
     X(EDGE_CODE, "SELECT code FROM edge WHERE id=?1")                                              \
     X(EDGE_BY_CODE, "SELECT id FROM edge WHERE code=?1")                                           \
     X(EDGE_NEXT, "SELECT coalesce(max(id),0)+1 FROM edge")                                         \
-    X(EDGE_INSERT, "INSERT INTO edge(code,id,seal) VALUES(?1,?2,?3)")                              \
+    X(EDGE_INSERT, "INSERT INTO edge(code,id,seal) VALUES(?1,?2," TB__UNSEALED ")")                \
     X(ZONE_ACCOUNT, "SELECT account FROM zone WHERE id=?1")                                        \
     X(COUNTRY_GET, "SELECT data FROM country_day WHERE zone=?1 AND day=?2")                        \
     X(COUNTRY_PUT, "INSERT OR REPLACE INTO country_day VALUES(?1,?2,?3)")                          \
     /* segments */                                                                                 \
     X(SEGMENT_INSERT,                                                                              \
-      "INSERT INTO segment VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)")            \
+      "INSERT INTO segment VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14," TB__UNSEALED ")")\
     X(SEGMENTS_BY_HEAD,                                                                            \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
       " FROM segment WHERE head=?1 AND kind=?2 ORDER BY start,length")                             \
@@ -173,8 +175,10 @@
     X(KEYS_PAGE, TB__KEY_COLUMNS " FROM key WHERE account=?1 AND " TB__KEY_VALID                   \
       " ORDER BY id LIMIT ?2 OFFSET ?3")                                                           \
     X(KEYS_COUNT, "SELECT count(*) FROM key WHERE account=?1 AND " TB__KEY_VALID)                  \
-    X(KEY_INSERT, "INSERT INTO key VALUES(NULL,?1,?2,?3,?4,?5,?6,?7)")                             \
-    X(KEY_REVOKE, "UPDATE key SET revoked_us=min(revoked_us,?2) WHERE id=?1")                      \
+    X(KEY_INSERT, "INSERT INTO key(account,roles,hash,hint,created_us,revoked_us,sealed)"          \
+      "VALUES(?1,?2,?3,?4,?5,?6,?7)")                                                              \
+    X(KEY_REVOKE, "UPDATE key SET revoked_us=iif(" TB__KEY_VALID ",?2,revoked_us),revoked_version="\
+      "iif(" TB__KEY_VALID "," TB__NEXT_VERSION ",revoked_version) WHERE id=?1")                   \
     /* request logs */                                                                             \
     X(LOGGED_ZONES,                                                                                \
       "SELECT id,coalesce(settings->>'$.EnableExtendedLogging',0) FROM zone"                       \
@@ -191,6 +195,8 @@
     X(LOG_NEXT, "SELECT coalesce(max(id),0)+1 FROM log_block")                                     \
     X(LOG_SPAN_INSERT, "INSERT INTO log_span VALUES(?1,?2,?2,?3,?4)")                              \
     X(LOG_DELETE, "DELETE FROM log_block WHERE id=?1")                                             \
+    X(LOG_SPAN_LEAF, "SELECT nodeno FROM log_span_rowid WHERE rowid=?1")                           \
+    X(LOG_SPAN_PARENT, "SELECT parentnode FROM log_span_parent WHERE nodeno=?1")                   \
     X(LOG_SPAN_DELETE, "DELETE FROM log_span WHERE id=?1")                                         \
     X(LOG_NEWEST, "SELECT id,lines,first_ms,last_ms FROM log_block WHERE zone=?1"                  \
                   " ORDER BY id DESC LIMIT 1")                                                     \
@@ -217,40 +223,42 @@
     X(EVENTS_DELETE, "DELETE FROM event_block WHERE id=?1")                                        \
     X(EVENTS_OLD, "SELECT id,seal FROM event_block WHERE day<?1 LIMIT 1")                          \
     X(SECRET_GET, "SELECT value FROM secret WHERE name=?1")                                        \
-    X(SECRET_PUT, "INSERT INTO secret VALUES(?1,?2,?3)")                                           \
+    X(SECRET_PUT, "INSERT INTO secret VALUES(?1,?2," TB__UNSEALED ")")                             \
     /* catalogue */                                                                                \
     X(ACCOUNT_GET, "SELECT document,deleted_us FROM account WHERE id=?1")                          \
     X(ACCOUNT_PUT,                                                                                 \
-      "INSERT INTO account VALUES(?1,?2,?3,?4,9223372036854775807) ON CONFLICT(id) DO UPDATE"      \
+      "INSERT INTO account(" TB__C_account("") ")VALUES(?1,?2,?3,?4," TB__FOR_EVER ") ON CONFLICT(id) DO UPDATE"\
       " SET name=excluded.name,document=excluded.document,deleted_us=excluded.deleted_us")         \
     X(ZONE_GET, "SELECT document,deleted_us,account FROM zone WHERE id=?1")                        \
     X(ZONE_PUT,                                                                                    \
-      "INSERT INTO zone VALUES(?1,?2,?3,?4,?5,?6,?7,?8,9223372036854775807) ON CONFLICT(id)"       \
+      "INSERT INTO zone(" TB__C_zone("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8," TB__FOR_EVER ") ON CONFLICT(id)"\
       " DO UPDATE SET name=excluded.name,type=excluded.type,created_us=excluded.created_us,"       \
       "settings=excluded.settings,document=excluded.document,deleted_us=excluded.deleted_us")      \
     X(BALANCER_GET, "SELECT document,deleted_us,account FROM balancer WHERE id=?1")                \
     X(BALANCER_PUT,                                                                                \
-      "INSERT INTO balancer VALUES(?1,?2,?3,?4,?5,?6,9223372036854775807) ON CONFLICT(id)"         \
+      "INSERT INTO balancer(" TB__C_balancer("") ")VALUES(?1,?2,?3,?4,?5,?6," TB__FOR_EVER ") ON CONFLICT(id)"\
       " DO UPDATE SET created_us=excluded.created_us,ended_us=excluded.ended_us,"                  \
       "document=excluded.document,deleted_us=excluded.deleted_us")                                 \
     X(SHIELD_ZONE_GET, "SELECT document,deleted_us,account FROM shield_zone WHERE id=?1")          \
     X(SHIELD_ZONE_PUT,                                                                             \
-      "INSERT INTO shield_zone VALUES(?1,?2,?3,?4,?5,?6,9223372036854775807) ON CONFLICT(id)"      \
+      "INSERT INTO shield_zone(" TB__C_shield_zone("") ")VALUES(?1,?2,?3,?4,?5,?6," TB__FOR_EVER ") ON CONFLICT(id)"\
       " DO UPDATE SET name=excluded.name,zone=excluded.zone,document=excluded.document,"           \
       "deleted_us=excluded.deleted_us")                                                            \
     X(DECLARATION_CLOSE,                                                                           \
       "UPDATE declaration SET to_us=?3,closed_version=" TB__NEXT_VERSION                           \
       " WHERE kind=?1 AND id=?2 AND to_us=9223372036854775807")                                    \
     X(DECLARATION_OPEN,                                                                            \
-      "INSERT OR REPLACE INTO declaration(kind,id,from_us,to_us,document,version)"                 \
-      "VALUES(?1,?2,?3,9223372036854775807,?4," TB__NEXT_VERSION ")")                              \
+      "INSERT INTO declaration(kind,id,from_us,to_us,document,version)"                            \
+      "VALUES(?1,?2,?3," TB__FOR_EVER ",?4," TB__NEXT_VERSION ") ON CONFLICT DO UPDATE"            \
+      " SET to_us=excluded.to_us,document=excluded.document,closed_version=" TB__FOR_EVER)         \
     X(ATTACHED, "SELECT zone FROM attachment WHERE balancer=?1 AND to_us=9223372036854775807"      \
                 " ORDER BY zone")                                                                  \
     /* a zone's first one from ?3; a later one from ?4, now, when the others have ended */         \
-    X(ATTACH, "INSERT OR REPLACE INTO attachment(zone,balancer,from_us,to_us,version)"             \
+    X(ATTACH, "INSERT INTO attachment(zone,balancer,from_us,to_us,version)"                        \
               " SELECT ?1,?2,iif(count(*)=0,?3,max(?4,"                                            \
               "max(iif(to_us=9223372036854775807,?4,to_us)))),9223372036854775807,"                \
-              TB__NEXT_VERSION " FROM attachment WHERE zone=?1")                                   \
+              TB__NEXT_VERSION " FROM attachment WHERE zone=?1 ON CONFLICT DO UPDATE"              \
+              " SET to_us=excluded.to_us,closed_version=" TB__FOR_EVER)                            \
     X(DETACH, "UPDATE attachment SET to_us=max(from_us,?3),closed_version=" TB__NEXT_VERSION       \
               " WHERE zone=?1 AND balancer=?2 AND to_us=9223372036854775807")                      \
     X(LIVE_ACCOUNTS, "SELECT id FROM account WHERE deleted_us=9223372036854775807")                \
@@ -262,10 +270,11 @@
     X(ZONE_DELETE, "UPDATE zone SET deleted_us=?2 WHERE id=?1")                                    \
     X(BALANCER_DELETE, "UPDATE balancer SET deleted_us=?2 WHERE id=?1")                            \
     X(REGIONS_CLEAR, "DELETE FROM region")                                                         \
-    X(REGION_INSERT, "INSERT INTO region VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")                  \
+    X(REGION_INSERT, "INSERT INTO region(" TB__C_region("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")\
     /* containers: kind 0 registries, 1 applications, 2 limits */                                  \
     X(CONTAINER_GET, "SELECT document FROM container WHERE kind=?1 AND account=?2 AND id=?3")      \
-    X(CONTAINER_PUT, "INSERT OR REPLACE INTO container VALUES(?1,?2,?3,?4,?5)")                    \
+    X(CONTAINER_PUT, "INSERT INTO container VALUES(?1,?2,?3,?4," TB__UNSEALED ")"                  \
+      " ON CONFLICT DO UPDATE SET document=excluded.document")                                     \
     X(CONTAINER_DELETE, "DELETE FROM container WHERE kind=?1 AND account=?2 AND id=?3")            \
     X(CONTAINERS, "SELECT kind,account,id FROM container")                                         \
     X(STATUS_SAID, "SELECT ?1->>'$.status'")                                                       \
@@ -291,7 +300,8 @@
       "coalesce(document->>'$.username',''),coalesce(document->>'$.secret','') FROM container"     \
       " WHERE kind=0 AND account IN(0,?1) AND id=?2 ORDER BY account DESC LIMIT 1")                \
     X(DEPLOYMENT_GET, "SELECT status,asked FROM deployment WHERE account=?1 AND app=?2")           \
-    X(DEPLOYMENT_PUT, "INSERT OR REPLACE INTO deployment VALUES(?1,?2,?3,?4,?5,?6)")               \
+    X(DEPLOYMENT_PUT, "INSERT INTO deployment VALUES(?1,?2,?3,?4,?5," TB__UNSEALED ") ON CONFLICT DO UPDATE"\
+      " SET status=excluded.status,asked=excluded.asked,changed_us=excluded.changed_us")           \
     X(DEPLOYMENT_DELETE, "DELETE FROM deployment WHERE account=?1 AND app=?2")                     \
     X(DEPLOYMENTS_WAITING,                                                                         \
       "SELECT d.account,d.app,d.asked,c.document->>'$.name' FROM deployment d JOIN container c"    \
@@ -301,7 +311,7 @@
     /* the last declaration that holds at ?2, or the first of all */                               \
     X(ACCOUNT_DECLARED,                                                                            \
       "SELECT document FROM declaration WHERE kind='account' AND id=?1 ORDER BY from_us>?2,"       \
-      "CASE WHEN from_us>?2 THEN from_us ELSE -from_us END LIMIT 1")                               \
+      "CASE WHEN from_us>?2 THEN from_us ELSE -from_us END,version DESC LIMIT 1")                  \
     X(ZONE_TERMS,                                                                                  \
       "SELECT id,coalesce(settings->>'$.Enabled',1),"                                              \
       "coalesce(settings->>'$.MonthlyBandwidthLimit',0) FROM zone"                                 \
@@ -353,24 +363,24 @@
     /* inputs of bills: the tenant's account is ?1 in each; what is known at version ?2 */         \
     X(BILLED_ACCOUNT,                                                                              \
       "SELECT from_us,to_us,closed_version,document FROM declaration"                              \
-      " WHERE kind='account' AND id=?1 AND version<=?2 ORDER BY from_us")                          \
+      " WHERE kind='account' AND id=?1 AND version<=?2 ORDER BY from_us,version")                  \
     /* +z.id: a zone's own rows are looked up, not those of the whole range */                     \
     X(BILLED_ZONES,                                                                                \
       "SELECT d.from_us,d.to_us,d.closed_version,d.document,z.id FROM zone z CROSS JOIN"           \
       " declaration d ON d.kind='zone' AND d.id=+z.id WHERE z.account=?1 AND d.version<=?2"        \
-      " AND z.id BETWEEN ?3 AND ?4 ORDER BY z.id,d.from_us")                                       \
+      " AND z.id BETWEEN ?3 AND ?4 ORDER BY z.id,d.from_us,d.version")                             \
     X(BILLED_SERIES,                                                                               \
       "SELECT z.id,s.edge,s.id FROM zone z CROSS JOIN series s ON s.scope=1 AND s.owner=+z.id"     \
       " WHERE z.account=?1 AND z.id BETWEEN ?2 AND ?3 ORDER BY z.id,s.edge")                       \
     X(BILLED_BALANCERS,                                                                            \
       "SELECT d.from_us,d.to_us,d.closed_version,d.document,b.id FROM balancer b CROSS JOIN"       \
       " declaration d ON d.kind='balancer' AND d.id=b.id WHERE b.account=?1 AND d.version<=?2"     \
-      " ORDER BY b.id,d.from_us")                                                                  \
+      " ORDER BY b.id,d.from_us,d.version")                                                        \
     X(BILLED_TIES,                                                                                 \
       "SELECT b.id,a.zone,a.from_us,a.to_us,a.closed_version,coalesce("                            \
       "(SELECT s.id FROM series s WHERE s.scope=1 AND s.owner=a.zone ORDER BY s.edge LIMIT 1),0)"  \
       " FROM balancer b CROSS JOIN attachment a ON a.balancer=b.id"                                \
-      " WHERE b.account=?1 AND a.version<=?2 ORDER BY b.id,a.from_us,a.zone")                      \
+      " WHERE b.account=?1 AND a.version<=?2 ORDER BY b.id,a.from_us,a.zone,a.version")            \
     X(BALANCER_SERIES, "SELECT id FROM series WHERE scope=3 AND owner=?1")                         \
     /* the region of version ?1 or, where there was none, the first that came until ?2 */          \
     X(BILLED_PLACES,                                                                               \
@@ -393,7 +403,7 @@
     X(INVOICED_ACCOUNTS,                                                                           \
       "SELECT DISTINCT account FROM invoice WHERE month=?1 ORDER BY account")                      \
     X(REGION_REMEMBER,                                                                             \
-      "INSERT INTO region_billing SELECT n.code," TB__NEXT_VERSION ",n.billing FROM"               \
+      "INSERT INTO region_billing(code,version,billing) SELECT n.code," TB__NEXT_VERSION ",n.billing FROM"\
       " (SELECT code,billing FROM region UNION ALL SELECT DISTINCT code,'' FROM region_billing"    \
       " WHERE code NOT IN(SELECT code FROM region)) AS n WHERE n.billing<>coalesce("               \
       "(SELECT b.billing FROM region_billing b WHERE b.code=n.code ORDER BY b.version DESC"        \
@@ -403,7 +413,7 @@
     X(MONTH_RUN, "SELECT 1 FROM month_run WHERE account IN(0,?1) AND month=?2 LIMIT 1")            \
     X(BALANCER_ACCOUNT, "SELECT account FROM balancer WHERE id=?1")                                \
     X(LATE_NEXT, "SELECT coalesce(max(id),0)+1 FROM late")                                         \
-    X(LATE_INSERT, "INSERT INTO late VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")                          \
+    X(LATE_INSERT, "INSERT INTO late(" TB__C_late("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")       \
     X(LATE_OF_MONTH,                                                                               \
       "SELECT id,version,scope,owner,edge,day,data FROM late WHERE account=?1 AND month=?2"        \
       " AND version>?3 ORDER BY scope,owner,edge,day,id")                                          \
@@ -442,7 +452,7 @@
       "coalesce((SELECT sha256 FROM invoice ORDER BY id DESC LIMIT 1),'')"                         \
       " FROM invoice WHERE year=?1")                                                               \
     X(INVOICE_INSERT,                                                                              \
-      "INSERT INTO invoice VALUES(?1,?2,?3,?4,?5,'final',?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,"     \
+      "INSERT INTO invoice(" TB__C_invoice("") ")VALUES(?1,?2,?3,?4,?5,'final',?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,"\
       "9223372036854775807,?16)")                                                                  \
     X(INVOICE_VOID, "UPDATE invoice SET state='void',voided_us=?2 WHERE id=?1")                    \
     X(INVOICE_BY_NUMBER, TB__INVOICE_COLUMNS " WHERE number=?1 AND ?2 IN(0,account)")              \
@@ -478,11 +488,12 @@
       " ON j.id=k.invoice WHERE k.account=?1 AND k.month=?2 AND j.watermark>r.watermark)"          \
       " FROM month_run r WHERE id=(SELECT max(id) FROM month_run WHERE account=?1 AND month=?2)")  \
     X(RUN_NEXT, "SELECT coalesce(max(id),0)+1 FROM month_run")                                     \
-    X(RUN_INSERT, "INSERT INTO month_run VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")                      \
+    X(RUN_INSERT, "INSERT INTO month_run(" TB__C_month_run("") ",seal)VALUES(?1,?2,?3,?4,?5,?6,?7,?8,"\
+                  TB__UNSEALED ")")                                                                \
     X(RUN_EVERYBODY, "SELECT 1 FROM month_run WHERE account=0 AND month=?1")                       \
     X(RUN_ACCOUNTS, "SELECT DISTINCT account FROM month_run WHERE month=?1 AND account>0"          \
                     " ORDER BY account")                                                           \
-    X(CORRECTION_INSERT, "INSERT INTO correction VALUES(?1,?2,?3,?4)")                             \
+    X(CORRECTION_INSERT, "INSERT INTO correction(" TB__C_correction("") ")VALUES(?1,?2,?3,?4)")    \
     X(CORRECTED_BY,                                                                                \
       "SELECT j.number FROM correction c JOIN invoice j ON j.id=c.invoice WHERE c.account=?1"      \
       " AND c.month=?2 AND c.since>=?3 AND j.state='final' ORDER BY j.id DESC LIMIT 1")            \
@@ -493,7 +504,7 @@
     X(LEDGER_CURRENCY, "SELECT currency FROM ledger WHERE account=?1 ORDER BY id LIMIT 1")         \
     X(LEDGER_KNOWN, "SELECT id,account,at_us,currency,amount,note FROM ledger"                     \
                     " WHERE kind=?1 AND reference=?2 AND reference<>''")                           \
-    X(LEDGER_INSERT, "INSERT INTO ledger VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")                      \
+    X(LEDGER_INSERT, "INSERT INTO ledger(" TB__C_ledger("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)") \
     X(LEDGER, "SELECT id,account,at_us,kind,currency,amount,reference,note FROM ledger"            \
               " WHERE account=?1 ORDER BY id")                                                     \
     X(BILLED_MONTHS,                                                                               \
@@ -506,21 +517,21 @@
       " i WHERE i.account=c.account AND i.month=c.month AND i.kind='invoice' AND i.state='final')" \
       " GROUP BY c.account,c.month ORDER BY 1,2")                                                  \
     /* shadow books, scenarios */                                                                  \
-    X(SHADOW_INSERT, "INSERT INTO shadow_book VALUES(NULL,?1,?2,?3,?4,?5,'live',"                  \
+    X(SHADOW_INSERT, "INSERT INTO shadow_book(" TB__C_shadow_book("") ")VALUES(NULL,?1,?2,?3,?4,?5,'live',"\
                      "9223372036854775807,?6)")                                                    \
     X(SHADOW_BY_NAME, "SELECT sha256,id FROM shadow_book WHERE name=?1 AND state='live'")          \
     X(SHADOW_CLOSE, "UPDATE shadow_book SET state=?2,closed_us=?3 WHERE id=?1")                    \
     X(SHADOWS, "SELECT id,added_us,document FROM shadow_book WHERE state='live' ORDER BY id")      \
     X(SHADOW, "SELECT id,added_us,document FROM shadow_book WHERE id=?1")                          \
     X(SHADOW_BILL_INSERT,                                                                          \
-      "INSERT INTO shadow_bill VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")                        \
+      "INSERT INTO shadow_bill VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10," TB__UNSEALED ")")           \
     X(SHADOW_BILLS,                                                                                \
       "SELECT b.shadow,b.account,b.month,b.watermark,b.currency,b.invoice,b.billed,b.would,"       \
       "b.unpriced,s.name FROM shadow_bill b JOIN shadow_book s ON s.id=b.shadow"                   \
       " WHERE ?1 IN(-9223372036854775807-1,b.month)"                                               \
       " ORDER BY b.shadow,b.month,b.account,b.watermark")                                          \
     X(SCENARIO_LAST, "SELECT sha256 FROM scenario WHERE name=?1 ORDER BY id DESC LIMIT 1")         \
-    X(SCENARIO_INSERT, "INSERT INTO scenario VALUES(NULL,?1,?2,?3,?4)")                            \
+    X(SCENARIO_INSERT, "INSERT INTO scenario(" TB__C_scenario("") ")VALUES(NULL,?1,?2,?3,?4)")     \
     X(SCENARIO_NAMED, "SELECT name,sha256,added_us,document FROM scenario WHERE name=?1"           \
                       " AND substr(sha256,1,length(?2))=?2 ORDER BY id DESC")                      \
     X(SCENARIOS, "SELECT name,sha256,added_us,document FROM scenario ORDER BY id")

@@ -236,10 +236,8 @@ static tb_code new_series(stream *st, int64_t edge, int64_t *ret_series, tb_erro
     if (!store->next_series) code = tb__meta_get(store, "series_id", &last, err);
     if (code) return code;
     store->next_series = last + 1;
-    const int64_t values[5] = {
-        st->scope, st->owner, edge, store->next_series,
-        tb__seal_series(st->scope, st->owner, edge, store->next_series)};
-    code = tb__run_ints(store, TB__SQL_SERIES_INSERT, values, 5, err);
+    const int64_t values[4] = {st->scope, st->owner, edge, store->next_series};
+    code = tb__run_ints(store, TB__SQL_SERIES_INSERT, values, 4, err);
     if (!code) *ret_series = store->next_series++;
     return code;
 }
@@ -434,7 +432,6 @@ static tb_code edge_store_id(tb_store *store, const char *code, size_t len, int6
     if (rc) return rc;
     sqlite3_bind_text(s, 1, code, (int)len, SQLITE_STATIC);
     sqlite3_bind_int64(s, 2, *ret);
-    sqlite3_bind_int64(s, 3, tb__seal_edge(*ret, code, len));
     return tb__run(store, s, err);
 }
 

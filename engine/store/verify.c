@@ -143,10 +143,10 @@ static const char *const references[] = {
     THINGS "SELECT format('A declaration is of the %s %d, which does not exist.',kind,id) FROM"
     " declaration d WHERE NOT EXISTS(SELECT 1 FROM t WHERE t.kind=d.kind AND t.id=d.id)"
     " GROUP BY kind,id",
-    "SELECT format('Account %d has %d pull zones; %d are counted.',a.id,(SELECT count(*) FROM zone"
-    " WHERE account=a.id AND deleted_us=" FOR_EVER "),coalesce(c.n,0)) FROM account a"
-    " LEFT JOIN zone_count c ON c.account=a.id WHERE coalesce(c.n,0)<>(SELECT count(*) FROM zone"
-    " WHERE account=a.id AND deleted_us=" FOR_EVER ")",
+    "SELECT format('Account %d has %d pull zones; %s are counted.',coalesce(z.account,c.account),"
+    "coalesce(z.n,0),coalesce(c.n,'none')) FROM (SELECT account,sum(deleted_us=" FOR_EVER ") AS n"
+    " FROM zone GROUP BY account) AS z FULL JOIN zone_count c ON c.account=z.account"
+    " WHERE z.n IS NOT c.n",
     THINGS "SELECT format('%s %d is not of the account that its document names.',name,id) FROM t"
     " WHERE account IS NOT iif(json_valid(document),document->>'$.account',-1)"
     " AND kind<>'account'",
@@ -327,9 +327,10 @@ static tb_code verify_newest(tb__verify *v, tb_error *err)
 static tb_code verify_all(tb__verify *v, tb_error *err)
 {
     static tb_code (*const parts[])(tb__verify *, tb_error *) = {
-        tb__verify_schema, verify_references,   tb__verify_seals,     tb__verify_roles,
+        tb__verify_schema, verify_references,   tb__verify_sealed,    tb__verify_roles,
+        tb__verify_derived,
         tb__verify_zones,  tb__verify_accounts, tb__verify_balancers, verify_sums,
-        verify_newest,     tb__verify_billing,  tb__verify_plans,
+        verify_newest,     tb__verify_trees,    tb__verify_billing,  tb__verify_plans,
         tb__verify_logs,   tb__verify_events,   tb__verify_containers, tb__verify_declared,
     };
     tb_code code = TB_OK;

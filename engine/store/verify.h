@@ -26,10 +26,11 @@
     X(EDGE_CODE, "SELECT code FROM edge WHERE id=?1")                                              \
     X(SUMS, "SELECT segment.id,j.key,j.value FROM segment,"                                        \
             "json_each(CASE WHEN json_valid(sums) THEN sums ELSE '{\"?\":0}' END) AS j")           \
-    X(SERIES_SEALS, "SELECT scope,owner,edge,id,seal FROM series")                                 \
-    X(EDGE_SEALS, "SELECT id,code,seal FROM edge")                                                 \
-    X(SEGMENT_SEALS, "SELECT id,kind,start,length,lines_before,accepted,rejected,final,added_us,"  \
-                     "name IS NOT NULL,name,source,hash,head,sums,seal FROM segment")              \
+    X(ZONES, "SELECT id,created_us,settings,document,"                                             \
+             "iif(json_valid(document),document->'$.settings',NULL) FROM zone")                    \
+    X(BALANCERS, "SELECT id,created_us,ended_us,document FROM balancer")                           \
+    X(HEAD, "SELECT n,seals FROM head WHERE name=?1")                                              \
+    X(HEADS, "SELECT count(*) FROM head")                                                          \
     X(RUNGS, "SELECT head,length,hash FROM rung")                                                  \
     X(ROLES, "SELECT id FROM key WHERE roles&~?1")                                                 \
     X(BOOKS,                                                                                       \
@@ -43,8 +44,6 @@
       " WHERE l.kind='void' AND l.reference=i.number AND l.reference<>''),s.first_hour,"           \
       "s.last_hour FROM invoice i"                                                                 \
       " LEFT JOIN invoice_span s ON s.id=i.id ORDER BY i.id")                                      \
-    X(RUNS, "SELECT id,account,month,watermark,run_us,outcome,invoice,reason,seal FROM month_run"  \
-            " ORDER BY id")                                                                        \
     X(LEDGER, "SELECT id,account,at_us,kind,currency,amount,reference,note,chain FROM ledger"      \
               " ORDER BY id")                                                                      \
     X(LATE, "SELECT id,version,scope,owner,edge,day,data,account,month FROM late"                  \
@@ -52,19 +51,16 @@
     X(SHADOWS, "SELECT name,currency,effective_us,sha256,document FROM shadow_book ORDER BY id")    \
     X(SHADOW_BILLS,                                                                                \
       "SELECT b.shadow,b.account,b.month,b.watermark,b.currency,b.invoice,b.billed,b.would,"       \
-      "b.unpriced,coalesce(s.name,'?'),b.made_us,b.seal FROM shadow_bill b LEFT JOIN shadow_book s"\
+      "b.unpriced,coalesce(s.name,'?') FROM shadow_bill b LEFT JOIN shadow_book s"\
       " ON s.id=b.shadow ORDER BY b.shadow,b.month,b.account,b.watermark")                         \
     X(SCENARIOS, "SELECT id,name,sha256,document,json_valid(document) AND"                         \
                  " json_extract(document,'$.scenario') IS name FROM scenario ORDER BY id")         \
     X(EVENT_BLOCKS, "SELECT id,zone,day,first,events,seal,data FROM event_block"                   \
                     " ORDER BY zone,first")                                                        \
-    X(SECRETS, "SELECT name,value,seal FROM secret")                                               \
     X(LOG_BLOCKS,                                                                                  \
       "SELECT b.id,b.zone,b.first_ms,b.last_ms,b.lines,b.seal,b.data,s.zone,s.zone_too,"           \
       "s.first_hour,s.last_hour FROM log_block b LEFT JOIN log_span s ON s.id=b.id ORDER BY b.id") \
     X(DECLARED, "SELECT kind,id,document,to_us FROM declaration ORDER BY kind,id,from_us")          \
-    X(CONTAINERS, "SELECT kind,account,id,document,seal FROM container")                           \
-    X(DEPLOYMENTS, "SELECT account,app,status,asked,changed_us,seal FROM deployment")              \
     X(HOURS, "SELECT c.key,c.data FROM series s JOIN chunk c ON c.key=(s.id<<18)+?4"               \
              " WHERE s.scope=?1 AND s.owner=?2 AND s.edge=?3")
 
@@ -98,9 +94,12 @@ void tb__remarks(tb__verify *v, const char *fmt, ...) TB_PRINTF(2, 3);
 TB_MUST_USE tb_code tb__verify_sql(tb__verify *v, tb__verify_statement id, const int64_t *values,
                                    int n, sqlite3_stmt **ret, tb_error *err);
 
-/* verify_rows.c: seals, roles, and that the tables and triggers are those that the store made. */
+/* verify_sealed.c: every sealed table, row by row and by its sum. */
+TB_MUST_USE tb_code tb__verify_sealed(tb__verify *v, tb_error *err);
+
+/* verify_rows.c: roles, and that the tables and triggers are those that the store made. */
 TB_MUST_USE tb_code tb__verify_schema(tb__verify *v, tb_error *err);
-TB_MUST_USE tb_code tb__verify_seals(tb__verify *v, tb_error *err);
+TB_MUST_USE tb_code tb__schema_hash(sqlite3 *db, const char *path, char ret_hex[65], tb_error *err);
 TB_MUST_USE tb_code tb__verify_roles(tb__verify *v, tb_error *err);
 /* The seals of all rungs together. */
 TB_MUST_USE tb_code tb__sum_rungs(tb__verify *v, tb_u128 *ret_sum, tb_error *err);
@@ -116,7 +115,13 @@ TB_MUST_USE tb_code tb__verify_reference(tb__verify *v, const char *sql, tb_erro
 /* Damage is what verify looks for: a difference, and the next part goes on. All else stops it. */
 TB_MUST_USE tb_code tb__verify_note(tb__verify *v, tb_code code, const tb_error *err);
 
-/* verify_logs.c: blocks of request logs and their R*Tree. */
+/* verify_derived.c: the catalogue's rows against their documents. */
+TB_MUST_USE tb_code tb__verify_derived(tb__verify *v, tb_error *err);
+
+/* verify_trees.c: the R*Trees themselves. */
+TB_MUST_USE tb_code tb__verify_trees(tb__verify *v, tb_error *err);
+
+/* verify_logs.c: blocks of request logs. */
 TB_MUST_USE tb_code tb__verify_logs(tb__verify *v, tb_error *err);
 
 /* verify_declared.c: what the catalogue declares, by the rules that it is applied under. */
@@ -134,7 +139,7 @@ TB_MUST_USE tb_code tb__verify_book_text(tb__verify *v, const char *what, sqlite
 /* verify_plans.c: shadow books and what they would have billed, scenarios. */
 TB_MUST_USE tb_code tb__verify_plans(tb__verify *v, tb_error *err);
 
-/* verify_events.c: shield events, and the secret of their tokens. */
+/* verify_events.c: shield events. */
 TB_MUST_USE tb_code tb__verify_events(tb__verify *v, tb_error *err);
 
 #endif

@@ -67,24 +67,7 @@ static tb_code verify_blocks(tb__verify *v, tb_error *err)
     return code;
 }
 
-static tb_code verify_secrets(tb__verify *v, tb_error *err)
-{
-    sqlite3_stmt *s = NULL;
-    bool row = true;
-    tb_code code = tb__verify_sql(v, TB__V_SECRETS, NULL, 0, &s, err);
-    while (!code && !(code = tb__step(v->store, s, &row, err)) && row) {
-        const char *name = (const char *)sqlite3_column_text(s, 0);
-        const void *value = sqlite3_column_blob(s, 1);
-        if (!name || !value) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        if (sqlite3_column_int64(s, 2) !=
-            tb__seal_secret(name, strlen(name), value, (size_t)sqlite3_column_bytes(s, 1)))
-            tb__differs(v, "The secret of %s is not as it was sealed.", name);
-    }
-    return code;
-}
-
 tb_code tb__verify_events(tb__verify *v, tb_error *err)
 {
-    tb_code code = tb__verify_note(v, verify_blocks(v, err), err);
-    return code ? code : tb__verify_note(v, verify_secrets(v, err), err);
+    return tb__verify_note(v, verify_blocks(v, err), err);
 }

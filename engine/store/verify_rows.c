@@ -1,10 +1,10 @@
-/* Verifying rows that only themselves can vouch for: whose a series is and what an edge location is
- * called (seals), what was taken in (a seal over a segment's whole row), and the schema, which is
- * made once more in memory and compared. */
+/* Verifying what no table says a second time: the hashes of inputs' beginnings by the sum of their
+ * seals, the roles of keys, and the schema, which is made once more in memory and compared. */
 #include "store/seal.h"
 #include "store/segment.h"
 #include "store/verify.h"
 
+#include <sodium.h>
 #include <string.h>
 
 /* A column that there was no memory for reads as nothing. */
@@ -13,84 +13,7 @@ static bool lacks_memory(const tb__verify *v)
     return sqlite3_errcode(v->store->db) == SQLITE_NOMEM;
 }
 
-/* --- seals --- */
-
-static tb_code verify_series_seals(tb__verify *v, tb_error *err)
-{
-    static const char *const scopes[] = {"nobody", "pull zone", "account", "load balancer"};
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__verify_sql(v, TB__V_SERIES_SEALS, NULL, 0, &s, err);
-    while (!code && !(code = tb__step(v->store, s, &row, err)) && row) {
-        int64_t scope = sqlite3_column_int64(s, 0), owner = sqlite3_column_int64(s, 1);
-        int64_t edge = sqlite3_column_int64(s, 2), id = sqlite3_column_int64(s, 3);
-        if (sqlite3_column_int64(s, 4) == tb__seal_series(scope, owner, edge, id)) continue;
-        tb__differs(
-            v, "Series %lld is kept as %s %lld's at edge location %lld; its seal says otherwise.",
-            (long long)id, scopes[scope & 3], (long long)owner, (long long)edge);
-    }
-    return code;
-}
-
-static tb_code verify_edge_seals(tb__verify *v, tb_error *err)
-{
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__verify_sql(v, TB__V_EDGE_SEALS, NULL, 0, &s, err);
-    while (!code && !(code = tb__step(v->store, s, &row, err)) && row) {
-        int64_t id = sqlite3_column_int64(s, 0);
-        const char *name = (const char *)sqlite3_column_text(s, 1);
-        if (!name) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        if (sqlite3_column_int64(s, 2) ==
-            tb__seal_edge(id, name, (size_t)sqlite3_column_bytes(s, 1)))
-            continue;
-        tb__differs(v, "Edge location %lld is called %.*s; its seal says otherwise.", (long long)id,
-                    TB_EDGE_MAX, name);
-    }
-    return code;
-}
-
-/* NULL and empty look alike here; whether the segment is named is a column of its own. */
-static tb__segment_row segment_row(sqlite3_stmt *s)
-{
-    tb__segment_row row = {.id = sqlite3_column_int64(s, 0),
-                           .kind = sqlite3_column_int64(s, 1),
-                           .start = sqlite3_column_int64(s, 2),
-                           .length = sqlite3_column_int64(s, 3),
-                           .lines_before = sqlite3_column_int64(s, 4),
-                           .accepted = sqlite3_column_int64(s, 5),
-                           .rejected = sqlite3_column_int64(s, 6),
-                           .final = sqlite3_column_int64(s, 7),
-                           .added_us = sqlite3_column_int64(s, 8),
-                           .named = sqlite3_column_int64(s, 9) != 0};
-    for (int i = 0; i < TB__SEGMENT_TEXTS; i++) {
-        const void *bytes = sqlite3_column_blob(s, 10 + i);
-        row.text[i] = (tb__text){bytes ? bytes : "", (size_t)sqlite3_column_bytes(s, 10 + i)};
-    }
-    return row;
-}
-
-static tb_code verify_segment_seals(tb__verify *v, tb_error *err)
-{
-    sqlite3_stmt *s;
-    bool more = true;
-    tb_code code = tb__verify_sql(v, TB__V_SEGMENT_SEALS, NULL, 0, &s, err);
-    while (!code && !(code = tb__step(v->store, s, &more, err)) && more) {
-        const tb__segment_row row = segment_row(s);
-        if (sqlite3_column_int64(s, 10 + TB__SEGMENT_TEXTS) == tb__seal_segment(&row)) continue;
-        if (lacks_memory(v)) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        tb__differs(v, "Segment %lld is not as it was written: its seal says otherwise.",
-                    (long long)row.id);
-    }
-    return code;
-}
-
-tb_code tb__verify_seals(tb__verify *v, tb_error *err)
-{
-    tb_code code = verify_series_seals(v, err);
-    if (!code) code = verify_edge_seals(v, err);
-    return code ? code : verify_segment_seals(v, err);
-}
+/* --- rungs --- */
 
 tb_code tb__sum_rungs(tb__verify *v, tb_u128 *ret_sum, tb_error *err)
 {
@@ -134,6 +57,7 @@ static tb_code open_pattern(tb__verify *v, sqlite3 **ret, tb_error *err)
     const char *path = v->store->path;
     int rc = sqlite3_open_v2(
         ":memory:", ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    if (rc == SQLITE_OK) rc = tb__seal_register(*ret);
     tb_code code = rc == SQLITE_OK ? TB_OK : tb__sqlite_fail(*ret, rc, path, err);
     for (int i = 0; !code && i < tb__schema_version; i++)
         code = tb__exec(*ret, path, tb__migrations[i], err);
@@ -183,8 +107,31 @@ static tb_code compare_objects(tb__verify *v, sqlite3 *a, sqlite3 *b, const char
     return code;
 }
 
+/* The hash of all objects' texts, in the order of their names. */
+tb_code tb__schema_hash(sqlite3 *db, const char *path, char ret_hex[65], tb_error *err)
+{
+    static const char list[] =
+        "SELECT type||':'||name||':'||sql||';' FROM sqlite_schema WHERE sql IS NOT NULL"
+        " ORDER BY type,name";
+    unsigned char bytes[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256_state hash;
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(db, list, -1, &s, NULL);
+    crypto_hash_sha256_init(&hash);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        const unsigned char *text = sqlite3_column_text(s, 0);
+        rc = text ? SQLITE_OK : SQLITE_NOMEM;
+        if (text) crypto_hash_sha256_update(&hash, text, (size_t)sqlite3_column_bytes(s, 0));
+    }
+    tb_code code = rc == SQLITE_DONE ? TB_OK : tb__sqlite_fail(db, rc, path, err);
+    sqlite3_finalize(s);
+    crypto_hash_sha256_final(&hash, bytes);
+    if (!code) sodium_bin2hex(ret_hex, 65, bytes, sizeof bytes);
+    return code;
+}
+
 /* Further tables and indexes do no harm; a further trigger may change what is written. */
-tb_code tb__verify_schema(tb__verify *v, tb_error *err)
+static tb_code compare_schema(tb__verify *v, tb_error *err)
 {
     static const char made[] =
         "SELECT type,name,sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid";
@@ -195,4 +142,14 @@ tb_code tb__verify_schema(tb__verify *v, tb_error *err)
     if (!code) code = compare_objects(v, own, pattern, triggers, "is not the store's", err);
     sqlite3_close(pattern);
     return code;
+}
+
+/* To make the schema once more costs more than to verify a small database: it is made where the hash
+ * differs, to say what does. */
+tb_code tb__verify_schema(tb__verify *v, tb_error *err)
+{
+    char hex[65];
+    tb_code code = tb__schema_hash(v->store->db, v->store->path, hex, err);
+    if (code || strcmp(hex, tb__schema_sha256) == 0) return code;
+    return compare_schema(v, err);
 }

@@ -224,6 +224,17 @@ TB_MUST_USE tb_code tb_store_read_figures(tb_store *store, tb_store_figures *ret
 typedef void (*tb_say)(void *ctx, const char *sentence);
 TB_MUST_USE tb_code tb_store_verify(tb_store *store, tb_say say, void *ctx,
                                     uint64_t *ret_differences, tb_error *err);
+/* One digest over all that only grows (ledger, invoices, inputs, books, what was declared, keys), to
+ * be kept elsewhere: who edits the file and makes every seal and chain fit again is found by it. A
+ * word of hexadecimal digits and hyphens, terminated. Any reader can make it. */
+#define TB_ANCHOR_MAX 256
+TB_MUST_USE tb_code tb_store_anchor(tb_store *store, char ret_digest[TB_ANCHOR_MAX], tb_error *err);
+/* Whether all that an anchor covered is there and as it was; what was added since is no difference.
+ * Differences as in tb_store_verify. TB_E_VALIDATION: no digest. */
+TB_MUST_USE tb_code tb_store_verify_against(tb_store *store, const char *digest, tb_say say,
+                                            void *ctx, uint64_t *ret_differences, tb_error *err);
+/* TB_E_VALIDATION where it is no digest that this version can check. */
+TB_MUST_USE tb_code tb_anchor_check(const char *digest, tb_error *err);
 /* What a copy must pass: like tb_store_verify, or more than it (a bill can be rated again only by
  * who knows billing). Counts differences in *ret_differences and is TB_OK also where there are some. */
 typedef tb_code (*tb_check)(tb_store *store, tb_say say, void *ctx, uint64_t *ret_differences,

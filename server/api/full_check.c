@@ -13,6 +13,7 @@ static tb_code note_damage(tb_code code, tb_say say, void *ctx, uint64_t *differ
                            const tb_error *err)
 {
     bool damage = code == TB_E_CORRUPT || code == TB_E_NOT_OURS ||
+                  (code && tb_code_exit(code) != tb_code_exit(TB_E_IO)) || /* a text of no use */
                   (code == TB_E_INTERNAL && *differences > 0);
     if (!damage) return code;
     ++*differences;

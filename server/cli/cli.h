@@ -22,6 +22,7 @@ int cli_import(const cli_call *call);
 int cli_stats(const cli_call *call);
 int cli_token(const cli_call *call);
 int cli_verify(const cli_call *call);
+int cli_anchor(const cli_call *call);
 int cli_backup(const cli_call *call);
 int cli_query(const cli_call *call);
 int cli_book_add(const cli_call *call);

@@ -271,7 +271,16 @@ static const cli_option commit_options[] = {
     PROGRESS,
 };
 
-static const cli_option verify_options[] = {DB};
+static const cli_option verify_options[] = {
+    DB,
+    {.name = "against",
+     .value = "DIGEST",
+     .kind = CLI_TEXT,
+     .help = "the first word that `tollbook anchor` printed once: what it covered must be there"
+             " as it was"},
+};
+
+static const cli_option anchor_options[] = {DB};
 
 static const cli_option book_options[] = {DB};
 static const cli_option book_drop_options[] = {DB_OR_SERVER};
@@ -715,9 +724,19 @@ const cli_command cli_commands[] = {
     {.name = "verify",
      .operands = "",
      .summary = "Check everything stored against itself",
-     .details = "Prints a sentence for each difference; exit status 1 if there was one.",
+     .details = "Prints a sentence for each difference; exit status 1 if there was one.\n"
+                "--against finds what was changed by somebody who made all else fit again.",
      OPTIONS(verify_options),
      .run = cli_verify},
+    {.name = "anchor",
+     .operands = "",
+     .summary = "Print one digest over all that only grows, to keep elsewhere",
+     .details = "Prints the digest, a space and the moment. `tollbook verify --against DIGEST`\n"
+                "tells later whether invoices, the ledger, inputs, books, what was declared and\n"
+                "keys are still as they were; what was added since is no difference. It only\n"
+                "reads: beside a running server too, and from a backup.",
+     OPTIONS(anchor_options),
+     .run = cli_anchor},
     {.name = "backup",
      .operands = "",
      .summary = "Copy a consistent, verified snapshot",

@@ -10,9 +10,21 @@ static void say_difference(void *ctx, const char *sentence)
     puts(sentence);
 }
 
+/* NULL: no anchor is given. */
+static tb_code compare(tb_store *store, const char *against, uint64_t *differences, tb_error *err)
+{
+    uint64_t more = 0;
+    tb_code code = against ? tb_store_read_begin(store, err) : TB_OK;
+    if (code || !against) return code;
+    code = tb_store_verify_against(store, against, say_difference, NULL, &more, err);
+    tb_store_read_end(store);
+    *differences += more;
+    return code;
+}
+
 /* A file that is too damaged to be opened is a difference: it is what was asked for. */
-static tb_code look(const cli_call *call, const tb_store_options *options, uint64_t *ret_differences,
-                    tb_error *err)
+static tb_code look(const cli_call *call, const tb_store_options *options, const char *against,
+                    uint64_t *ret_differences, tb_error *err)
 {
     tb_store *store;
     uint64_t differences = 0;
@@ -20,6 +32,7 @@ static tb_code look(const cli_call *call, const tb_store_options *options, uint6
     if (code == TB_OK) {
         cli_warn_links(call, store);
         code = full_check(store, say_difference, NULL, &differences, err);
+        if (!code) code = compare(store, against, &differences, err);
         tb_store_close(store);
     } else if (code == TB_E_CORRUPT) {
         say_difference(NULL, err->message);
@@ -35,10 +48,12 @@ int cli_verify(const cli_call *call)
     tb_error err;
     uint64_t differences;
     const char *db = cli_text(call, "db");
+    const char *against = cli_given(call, "against") ? cli_text(call, "against") : NULL;
     tb_store_options options = {.owner = call->command->name};
     int status = cli_clock(call, &options.now_us);
     if (status) return status;
-    if (look(call, &options, &differences, &err)) return cli_fail(call, NULL, &err);
+    if (against && tb_anchor_check(against, &err)) return cli_fail(call, "--against", &err);
+    if (look(call, &options, against, &differences, &err)) return cli_fail(call, NULL, &err);
     if (differences == 0) {
         printf("%s: no differences.\n", db);
         return cli_done(call);

@@ -350,14 +350,13 @@ static void finds(fixture *f, const char *sql, const char *sentence)
 {
     tb_error err = {0};
     uint64_t n = 0;
-    char *text;
     sqlite3 *db = f->store->db;
-    ck_assert_int_eq(sqlite3_exec(db, "SAVEPOINT damage; DROP TRIGGER event_block_no_update", NULL, NULL,
+    ck_assert_int_eq(sqlite3_exec(db, "SAVEPOINT damage", NULL, NULL,
                                   NULL), SQLITE_OK);
-    ck_assert_msg(sqlite3_exec(db, sql, NULL, NULL, &text) == SQLITE_OK, "%s: %s", sql, text);
+    edit(db, sql);
     *said_text = 0;
     ok(tb_store_verify(f->store, hear, NULL, &n, &err));
-    ck_assert_msg(n > 1 && strstr(said_text, sentence), "%s: %s", sql, said_text);
+    ck_assert_msg(n > 0 && strstr(said_text, sentence), "%s: %s", sql, said_text);
     sqlite3_exec(db, "ROLLBACK TO damage; RELEASE damage", NULL, NULL, NULL);
 }
 
@@ -380,7 +379,7 @@ START_TEST(damage_is_found)
     finds(&f, "UPDATE event_block SET data=CAST(replace(data,x'62',x'63') AS BLOB) WHERE id=2",
           "not as it was sealed");
     finds(&f, "UPDATE event_block SET seal=seal+1 WHERE id=2", "not all those that were written");
-    finds(&f, "UPDATE secret SET value=zeroblob(32)", "secret of shield event tokens");
+    finds(&f, "UPDATE secret SET value=zeroblob(32)", "The secret of shield event tokens is not as it was sealed");
     fixture_verify(&f);
     tb_event_reader_free(reader);
     fixture_release(&f);

@@ -539,7 +539,7 @@ START_TEST(verify_finds_changed_late_usage)
         {"UPDATE late SET account=2", "that was not run"},
         {"UPDATE late SET owner=201", "pull zone 201 is of another"},
         {"UPDATE late SET scope=3", "load balancer 101 is of another"},
-        {"INSERT INTO late SELECT 2,version,account,month,scope,owner,edge,day,data FROM late",
+        {"INSERT INTO late SELECT 2,version,account,month,scope,owner,edge,day,data,0 FROM late",
          "Late usage 2 has 8 bytes in hour 0; there are 4."},
     };
     fixture f;
@@ -567,7 +567,7 @@ START_TEST(more_late_than_there_is_stops_the_input)
     fill(&f);
     tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
     add_bytes(&f, 101, "DE", at(10, 5, 0), 4);
-    sql(&f, "INSERT INTO late SELECT 2,version,account,month,scope,owner,edge,day,data FROM late");
+    sql(&f, "INSERT INTO late SELECT 2,version,account,month,scope,owner,edge,day,data,0 FROM late");
     ck_assert_int_eq(
         tb_store_bill_input(f.store, 1, OCTOBER, i.watermark, NULL, 0, NOW_US, &s, &err),
         TB_E_CORRUPT);

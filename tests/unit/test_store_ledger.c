@@ -190,6 +190,30 @@ static void check_history(fixture *f, tb_range range, int64_t now_us, const char
     free(list);
 }
 
+START_TEST(the_head_counts_the_entries_and_is_the_last_ones_hash)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_ledger_head first, head = {.count = 9};
+    fill(&f);
+    ok(tb_store_ledger_head(f.store, &head, &err));
+    ck_assert_uint_eq(head.count, 0);
+    ck_assert_str_eq(head.head, "");
+    add(&f, 1, "10", "", NOW_US);
+    ok(tb_store_ledger_head(f.store, &first, &err));
+    ck_assert_uint_eq(first.count, 1);
+    add(&f, 2, "20", "", NOW_US);
+    ok(tb_store_ledger_head(f.store, &head, &err));
+    ck_assert_uint_eq(head.count, 2);
+    ck_assert_str_ne(head.head, first.head);
+    char text[160];
+    snprintf(text, sizeof text, "SELECT count(*) FROM ledger WHERE id=2 AND lower(hex(chain))='%s'",
+             head.head);
+    ck_assert_int_eq(number(&f, text), 1);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(a_snapshot_is_taken_each_day_at_five_past_midnight)
 {
     fixture f;
@@ -231,6 +255,7 @@ int main(void)
     tcase_add_test(t, the_same_reference_is_entered_once);
     tcase_add_test(t, entries_that_say_nothing_or_mix_currencies_are_refused);
     tcase_add_test(t, entries_do_not_change_and_a_change_shows);
+    tcase_add_test(t, the_head_counts_the_entries_and_is_the_last_ones_hash);
     tcase_add_test(t, a_snapshot_is_taken_each_day_at_five_past_midnight);
     tcase_add_test(t, kinds_have_names);
     Suite *s = suite_create("store_ledger");

@@ -1,6 +1,8 @@
 /* Migrations: a file of an older schema, with all it holds, becomes one of the newest. */
 #include "billing_fixture.h"
 
+#include "store/verify.h"
+
 /* A file as the first schema made it, with the rows it would hold. */
 static void make_v1(fixture *f)
 {
@@ -91,11 +93,30 @@ START_TEST(what_the_catalogue_says_is_kept_by_data_version)
 }
 END_TEST
 
+/* Else verify makes the schema anew each time, and still says the right thing. */
+START_TEST(the_hash_of_the_schema_is_its_own)
+{
+    fixture f;
+    tb_error err = {0};
+    char hex[65];
+    fixture_init(&f);
+    ok(tb__schema_hash(f.store->db, f.path, hex, &err));
+    ck_assert_str_eq(tb__schema_sha256, hex);
+    verify_finds(&f, NULL);
+    sql(&f, "CREATE TABLE more(id INTEGER)");
+    verify_finds(&f, NULL);
+    sql(&f, "DROP TRIGGER late_no_update");
+    verify_finds(&f, "The trigger late_no_update is missing.");
+    fixture_release(&f);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("schema");
     tcase_add_test(t, a_file_of_the_first_schema_is_billed_like_a_new_one);
     tcase_add_test(t, what_the_catalogue_says_is_kept_by_data_version);
+    tcase_add_test(t, the_hash_of_the_schema_is_its_own);
     Suite *s = suite_create("store_schema");
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -228,14 +228,13 @@ START_TEST(verify_finds_changed_shadows_and_bills)
     apply_account(&f);
     add_shadow(&f, "next");
     add_bill(&f, OCTOBER, "", 1);
-    sql(&f, "DROP TRIGGER shadow_bill_no_update; DROP TRIGGER shadow_book_no_update;"
-            "UPDATE shadow_bill SET would='1.24'");
-    verify_finds(&f, "A bill of shadow book next for account 1 is not as it was stored.");
-    sql(&f, "UPDATE shadow_bill SET would='1.25',invoice='2026-000009'");
+    edit(f.store->db, "UPDATE shadow_bill SET would='1.24'");
+    verify_finds(&f, "The bill of shadow book 1 for account 1, month 681 is not as it was sealed.");
+    edit(f.store->db, "UPDATE shadow_bill SET would='1.25',invoice='2026-000009'");
     verify_finds(&f, "which is not account 1's of that month");
-    sql(&f, "UPDATE shadow_book SET state='activated',closed_us=5");
+    edit(f.store->db, "UPDATE shadow_book SET state='activated',closed_us=5");
     verify_finds(&f, "Shadow book next was activated and is no book.");
-    sql(&f, "UPDATE shadow_book SET document=replace(document,'2.00','2.01')");
+    edit(f.store->db, "UPDATE shadow_book SET document=replace(document,'2.00','2.01')");
     verify_finds(&f, "Shadow book next: its text has the SHA-256");
     fixture_release(&f);
 }
