@@ -26,8 +26,9 @@
 /* The library's memory of a connection, set to zero for each request: the guard's 4 KiB of target
  * and 12 KiB of headers, the entries of 64 headers, and the answer's head. */
 #define POOL_BYTES 24576
-#define THROWN_MAX ((uint64_t)8 << 20) /* of a body that is too large: read on so far, to say so   \
-                                        */
+/* Of a body that is too large: read on so far, to say so. */
+#define THROWN_MAX  ((uint64_t)8 << 20)
+#define IGNORED_MAX ((size_t)64 << 10) /* of a body that nobody asked for: read, and not looked at */
 
 /* --- the request line --- */
 
@@ -247,23 +248,28 @@ static bool has_store(request *r)
     return false;
 }
 
+static bool takes_body(const request *r)
+{
+    return r->route->body != ROUTE_NO_BODY;
+}
+
 static size_t body_max(const request *r)
 {
+    if (!takes_body(r)) return IGNORED_MAX;
     const size_t any = r->worker->server->options.body_max, own = r->route->body_max;
     return own && own < any ? own : any;
 }
 
+static const char no_body[] = "This request takes no body; more than 64 KiB came.";
+
 static void accept_body(request *r)
 {
     if (!guard_has_body(&r->guard)) return;
-    if (r->route->body == ROUTE_NO_BODY) {
-        refuse(r, TB_E_TOO_LARGE, NULL, "This request takes no body.");
-        return;
-    }
     if (r->guard.content_length > body_max(r)) {
-        refuse(r, TB_E_TOO_LARGE, NULL, NULL);
+        refuse(r, TB_E_TOO_LARGE, NULL, takes_body(r) ? NULL : no_body);
         return;
     }
+    if (!takes_body(r)) return;
     media_coding coding = media_coding_parse(request_header(r, GUARD_CONTENT_ENCODING));
     if (coding == MEDIA_UNKNOWN || (r->route->body == ROUTE_JSON && coding > MEDIA_IDENTITY))
         refuse(r, TB_E_MEDIA_TYPE, "Content-Encoding", NULL);
@@ -337,7 +343,7 @@ static bool grow_body(request *r, size_t need)
 /* From here on what comes is thrown away, up to a bound, so that the client can be told why. */
 static void give_up_body(request *r, tb_code code)
 {
-    refuse(r, code, NULL, NULL);
+    refuse(r, code, NULL, code == TB_E_TOO_LARGE && !takes_body(r) ? no_body : NULL);
     r->reply.close = true;
     r->over = true;
     drop_body(r);
@@ -347,10 +353,12 @@ static enum MHD_Result take_body(request *r, const char *data, size_t *size)
 {
     size_t n = *size;
     *size = 0;
-    if (!r->over && n > body_max(r) - r->body_len) give_up_body(r, TB_E_TOO_LARGE);
-    if (!r->over && r->body_len + n > r->body_cap && !grow_body(r, r->body_len + n))
+    if (!r->over && n > body_max(r) - r->body_len - (size_t)r->thrown)
+        give_up_body(r, TB_E_TOO_LARGE);
+    const bool kept = !r->over && takes_body(r);
+    if (kept && r->body_len + n > r->body_cap && !grow_body(r, r->body_len + n))
         give_up_body(r, TB_E_BUSY);
-    if (r->over) {
+    if (r->over || !kept) {
         r->thrown += n;
         return r->thrown > THROWN_MAX ? MHD_NO : MHD_YES;
     }

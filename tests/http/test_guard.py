@@ -64,8 +64,9 @@ CASES = [
     ("overlong UTF-8", b"GET /%c0%ae%c0%ae/healthz HTTP/1.1\r\nHost: x\r\n\r\n", 404),
     ("encoded letter", b"GET /%68ealthz HTTP/1.1\r\nHost: x\r\n\r\n", 404),
     ("capital path", b"GET /Healthz HTTP/1.1\r\nHost: x\r\n\r\n", 404),
-    ("body where none belongs", HEAD + b"Content-Length: 3\r\n\r\nabc", 413),
-    ("chunks where none belong", HEAD + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", 413),
+    ("body where none belongs, 64 KiB and a byte", HEAD + b"Content-Length: 65537\r\n\r\nabc", 413),
+    ("chunks where none belong, 64 KiB and a byte", HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+     b"10000\r\n" + b"x" * 65536 + b"\r\n1\r\nx\r\n0\r\n\r\n", 413),
 ]
 CLOSES = {400, 413, 414, 431}
 
@@ -82,6 +83,17 @@ FINE = [
     ("64 lines", HEAD + b"".join(b"X-%d: y\r\n" % i for i in range(63)) + b"\r\n"),
     ("target of 4096 bytes", b"GET /healthz?" + b"a" * (4096 - 9) + b" HTTP/1.1\r\nHost: x\r\n\r\n"),
     ("900 parameters", b"GET /healthz?" + b"a&" * 1500 + b" HTTP/1.1\r\nHost: x\r\n\r\n"),
+]
+
+
+# A body that the route does not take is read and not looked at.
+IGNORED = [
+    ("an object", b"Content-Length: 2\r\n\r\n{}"),
+    ("no JSON, of an unknown coding", b"Content-Encoding: x\r\nContent-Length: 3\r\n\r\nabc"),
+    ("chunks", b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"),
+    ("64 KiB", b"Content-Length: 65536\r\n\r\n" + b"x" * 65536),
+    ("64 KiB in chunks", b"Transfer-Encoding: chunked\r\n\r\n" +
+     (b"4000\r\n" + b"x" * 16384 + b"\r\n") * 4 + b"0\r\n\r\n"),
 ]
 
 
@@ -144,6 +156,14 @@ class Guard(Case):
                 self.assertIsNotNone(answer, name)
                 self.assertEqual(answer.status, 200, name)
                 self.assertEqual(answer.json(), {"status": "alive"})
+
+    def test_a_body_that_nobody_asked_for_is_ignored(self):
+        key = f"AccessKey: {self.server.keys['user']}\r\n".encode()
+        with self.server.wire() as wire:
+            for name, body in IGNORED:
+                with self.subTest(name):
+                    wire.send(b"GET /pullzone HTTP/1.1\r\nHost: x\r\n" + key + body + HEAD + b"\r\n")
+                    self.assertEqual([wire.read().status, wire.read().status], [200, 200])
 
     def test_a_request_may_come_in_two_parts_cut_anywhere(self):
         data = HEAD + b"Accept-Encoding: gzip\r\nX-A: b\r\n\r\n"
