@@ -80,10 +80,19 @@ static tb_code configure(tb_store *store, const tb_store_options *options, tb_er
     return tb__exec(db, store->path, sql, err);
 }
 
-/* SQLite's memory statistics take one lock for all threads at every allocation; nobody reads them. */
-static void quieten(void)
+static int64_t memory_bound;
+
+/* SQLite's memory statistics take one lock for all threads at every allocation. Only a bound reads
+ * them. */
+static void settle_memory(void)
 {
-    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    if (memory_bound) sqlite3_hard_heap_limit64(memory_bound);
+    else sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+void tb_store_bound_memory(int64_t bytes)
+{
+    memory_bound = bytes;
 }
 
 /* name: the path, or with SQLITE_OPEN_URI among the flags a URI. */
@@ -91,7 +100,7 @@ static tb_code connect_as(tb_store *store, const char *name, const tb_store_opti
                           int flags, tb_error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, quieten); /* refused, harmlessly, where the program has begun to use SQLite */
+    pthread_once(&once, settle_memory); /* refused, harmlessly, where the program has begun to use SQLite */
     int rc = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
                              options->vfs);
     if (rc == SQLITE_OK) rc = tb__seal_register(store->db);

@@ -1,17 +1,56 @@
 /* Queries: anyone's SQL, reading only. Three fences, each enough alone: an authorizer that knows
  * four kinds of action, SQLite's own word that the statement does not write, and a connection that
- * may not (readers). The hashes of API keys cannot be read. */
+ * may not (readers). The hashes of API keys cannot be read. Functions are named one by one: those of
+ * another SQLite, or of an extension, are not known to be harmless. */
 #include "store/internal.h"
 #include "tollbook/buf.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW_TEXT_MAX ((size_t)1 << 30) /* the blobs of one row, as text */
+#define VALUE_MAX    (128 << 20)           /* one value, bytes: twice the longest that is stored */
+#define ROW_TEXT_MAX ((size_t)512 << 20) /* the blobs of one row, as text */
+
+/* What a query may call: functions of their arguments alone, the clock and SQLite's version. Not
+ * fts3_tokenizer (takes addresses), load_extension, sqlite_log (writes), rtreecheck and the functions
+ * of full-text tables (look into tables), rtreenode (reads what may be no node). */
+static const char *const functions[] = {
+    "-> ->> json json_array json_array_length json_extract json_group_array json_group_object "
+    "json_insert json_object json_patch json_quote json_remove json_replace json_set json_type "
+    "json_valid",
+    "avg count group_concat max min string_agg sum total cume_dist dense_rank first_value lag "
+    "last_value lead nth_value ntile percent_rank rank row_number",
+    "date time datetime julianday unixepoch strftime timediff current_date current_time "
+    "current_timestamp",
+    "abs acos acosh asin asinh atan atan2 atanh ceil ceiling cos cosh degrees exp floor ln log log10 "
+    "log2 mod pi pow power radians random round sign sin sinh sqrt tan tanh trunc",
+    "char concat concat_ws format glob hex instr length like lower ltrim octet_length printf quote "
+    "randomblob replace rtrim soundex substr substring trim unhex unicode upper zeroblob",
+    "coalesce ifnull iif likelihood likely nullif typeof unlikely changes last_insert_rowid "
+    "total_changes sqlite_source_id sqlite_version",
+};
 
 static bool same(const char *a, const char *b)
 {
     return a && sqlite3_stricmp(a, b) == 0;
+}
+
+static bool stands_in(const char *words, const char *word)
+{
+    const size_t len = strnlen(word, 64);
+    for (const char *at = words; *at; at += *at == ' ') {
+        const size_t n = strcspn(at, " ");
+        if (n == len && sqlite3_strnicmp(at, word, (int)n) == 0) return true;
+        at += n;
+    }
+    return false;
+}
+
+static bool is_for_reading(const char *function)
+{
+    for (size_t i = 0; function && i < sizeof functions / sizeof *functions; i++)
+        if (stands_in(functions[i], function)) return true;
+    return false;
 }
 
 static int authorize(void *unused, int action, const char *first, const char *second,
@@ -22,7 +61,7 @@ static int authorize(void *unused, int action, const char *first, const char *se
     case SQLITE_SELECT:
     case SQLITE_RECURSIVE: return SQLITE_OK;
     case SQLITE_READ: return same(first, "key") && same(second, "hash") ? SQLITE_DENY : SQLITE_OK;
-    case SQLITE_FUNCTION: return same(second, "load_extension") ? SQLITE_DENY : SQLITE_OK;
+    case SQLITE_FUNCTION: return is_for_reading(second) ? SQLITE_OK : SQLITE_DENY;
     default: return SQLITE_DENY;
     }
 }
@@ -39,6 +78,14 @@ static tb_code query_failed(tb_store *store, int rc, tb_error *err)
     if (primary == SQLITE_AUTH)
         return tb_fail(err, TB_E_USAGE, "SQL", "%s: a query may only read: %s.", store->path,
                        sqlite3_errmsg(store->db));
+    if (primary == SQLITE_INTERRUPT)
+        return tb_fail(err, TB_E_STOPPED, NULL, "%s: the query was stopped before its end.",
+                       store->path);
+    if (primary == SQLITE_NOMEM)
+        return tb_fail(err, TB_E_NOMEM, NULL,
+                       "%s: the query needs more memory than it may have; ask for fewer rows, or sort "
+                       "and group less.",
+                       store->path);
     if (primary != SQLITE_ERROR && primary != SQLITE_RANGE && primary != SQLITE_MISMATCH)
         return tb__sqlite_fail(store->db, rc, store->path, err);
     tb_code code = refuse(store, sqlite3_errmsg(store->db), err);
@@ -175,10 +222,17 @@ tb_code tb_store_query(tb_store *store, const char *sql, tb_row_fn fn, void *ctx
     sqlite3_stmt *s = NULL;
     int rc = make_tables(store->db);
     if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
+    const int value_max = sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
     sqlite3_set_authorizer(store->db, authorize, NULL);
     tb_code code = prepare(store, sql, &s, err);
     if (!code) code = run(store, s, fn, ctx, err);
     sqlite3_finalize(s);
     sqlite3_set_authorizer(store->db, NULL, NULL);
+    sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, value_max);
     return code;
+}
+
+void tb_store_interrupt(tb_store *store)
+{
+    sqlite3_interrupt(store->db);
 }

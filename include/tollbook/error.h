@@ -75,6 +75,7 @@
     X(NEWER, 3, 500, "store.newer", "The database was written by a newer tollbook.")               \
     X(CORRUPT, 3, 500, "store.corrupt", "The database is damaged.")                                \
     X(REGISTRY, 3, 500, "registry.failed", "The registry did not answer as it should.")            \
+    X(STOPPED, 3, 503, "query.stopped", "The query was stopped before its end.")                   \
     X(INTERNAL, 3, 500, "server.internal", "Internal error.")
 
 typedef enum tb_code {

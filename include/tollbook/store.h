@@ -253,4 +253,11 @@ typedef bool (*tb_row_fn)(void *ctx, int n, const char *const *cells, bool is_he
 TB_MUST_USE tb_code tb_store_query(tb_store *store, const char *sql, tb_row_fn row, void *ctx,
                                    tb_error *err);
 
+/* From any thread: a query under way ends as soon as SQLite looks, with TB_E_STOPPED. It looks
+ * between steps, so not within a single long call of a function. */
+void tb_store_interrupt(tb_store *store);
+/* SQLite's memory in this process, all stores together, may not pass bytes; TB_E_NOMEM where it
+ * would. Before the first store is opened, from the only thread. */
+void tb_store_bound_memory(int64_t bytes);
+
 #endif

@@ -438,6 +438,18 @@ static const cli_option query_options[] = {
      .value = "table|csv|tsv",
      .kind = CLI_CHOICE,
      .help = "default: table on a terminal, tab-separated otherwise"},
+    {.name = "timeout",
+     .value = "SECONDS",
+     .kind = CLI_NUMBER,
+     .min = 1,
+     .max = 86400,
+     .help = "stop a query that takes longer, with exit status 3 (default: no limit)"},
+    {.name = "memory-mb",
+     .value = "N",
+     .kind = CLI_NUMBER,
+     .min = 16,
+     .max = 1048576,
+     .help = "the most memory that SQLite may take, MiB (default: 512)"},
 };
 
 #define OPTIONS(table) .options = table, .n_options = sizeof table / sizeof *table
@@ -749,7 +761,8 @@ const cli_command cli_commands[] = {
      .min_operands = 1,
      .max_operands = 1,
      .summary = "Run read-only SQL over the database",
-     .details = "The virtual table `buckets` shows the counters as rows.",
+     .details = "The virtual table `buckets` shows the counters as rows. Functions that do more than compute are\n"
+                "denied. Ctrl-C and --timeout end the query at once; the rows that came out are whole.",
      OPTIONS(query_options),
      .run = cli_query},
 };

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/watch.h"
 
 #define TABLE_ROWS  1000                /* rows that set the widths */
 #define TABLE_BYTES ((size_t)4 << 20)   /* and how much text of them is kept */
 #define COLUMNS_MAX 2000                /* SQLite's own bound on a result */
 #define WIDEST      60
+#define MEMORY_MB   512
 
 typedef struct table {
     tb_buf cells; /* kept rows: cells one after another, each ended by NUL */
@@ -136,22 +138,52 @@ static bool put_table(void *ctx, int n, const char *const *given, bool is_header
     return !t->cells.failed;
 }
 
+/* --- the query --- */
+
+typedef struct output {
+    tb_row_fn put;
+    table *table;
+} output;
+
+/* A row goes out whole. */
+static bool put_row(void *ctx, int n, const char *const *cells, bool is_header)
+{
+    const output *o = ctx;
+    watch_row();
+    const bool more = o->put(o->table, n, cells, is_header);
+    watch_row_end();
+    return more;
+}
+
+static int run(const cli_call *call, tb_store *store, output *o)
+{
+    tb_error err;
+    watch w = {.call = call, .store = store, .limit_s = cli_number(call, "timeout", 0)};
+    if (!watch_start(&w)) {
+        cli_say(call, "A thread does not start.");
+        return tb_code_exit(TB_E_NOMEM);
+    }
+    const tb_code code = tb_store_query(store, call->operands[0], put_row, o, &err);
+    if (o->put == put_table && !o->table->streaming) print_kept(o->table);
+    const int status = watch_end(&w);
+    if (status) return status;
+    return code ? cli_fail(call, NULL, &err) : cli_done(call);
+}
+
 int cli_query(const cli_call *call)
 {
     static table t; /* too large for the stack */
     tb_store *store;
-    tb_error err;
     int64_t now_us;
     bool people = cli_is(call, "format", "table");
     if (!cli_given(call, "format")) people = isatty(STDOUT_FILENO) != 0;
+    tb_store_bound_memory(cli_number(call, "memory-mb", MEMORY_MB) << 20);
     int status = cli_clock(call, &now_us);
     if (status == 0) status = cli_open(call, false, now_us, &store);
     if (status) return status;
     tb_buf_init(&t.cells, 2 * TABLE_BYTES, NULL);
-    tb_row_fn put = people ? put_table : cli_is(call, "format", "csv") ? put_csv : put_tsv;
-    tb_code code = tb_store_query(store, call->operands[0], put, &t, &err);
-    if (people && !t.streaming) print_kept(&t);
+    output o = {people ? put_table : cli_is(call, "format", "csv") ? put_csv : put_tsv, &t};
+    status = run(call, store, &o);
     tb_store_close(store);
-    if (code) return cli_fail(call, NULL, &err);
-    return cli_done(call);
+    return status;
 }
