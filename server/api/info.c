@@ -151,9 +151,16 @@ static void put_connections(const server *s, tb_buf *out)
                     "# TYPE tollbook_connections_refused_total counter\n");
     tb_buf_fmt(out,
                "tollbook_connections_refused_total{reason=\"full\"} %" PRIu64 "\n"
-               "tollbook_connections_refused_total{reason=\"per_ip\"} %" PRIu64 "\n",
+               "tollbook_connections_refused_total{reason=\"per_ip\"} %" PRIu64 "\n"
+               "# HELP tollbook_connections_evicted_total Idle or slow ones let go to make room.\n"
+               "# TYPE tollbook_connections_evicted_total counter\n"
+               "tollbook_connections_evicted_total %" PRIu64 "\n"
+               "# HELP tollbook_lobby_connections Open, and no whole head has come yet.\n"
+               "# TYPE tollbook_lobby_connections gauge\n"
+               "tollbook_lobby_connections %u\n",
                atomic_load_explicit(&s->refused_full, memory_order_relaxed),
-               atomic_load_explicit(&s->refused_peer, memory_order_relaxed));
+               atomic_load_explicit(&s->refused_peer, memory_order_relaxed),
+               conns_evicted(s->conns), lobby_guests(s->lobby));
     tb_buf_str(out, "# HELP tollbook_deadline_closes_total Connections closed for being late.\n"
                     "# TYPE tollbook_deadline_closes_total counter\n");
     for (int p = 0; p < CONN_PHASES; p++)

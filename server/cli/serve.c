@@ -17,6 +17,7 @@
 #include "http/server.h"
 
 #define MIB ((size_t)1 << 20)
+#define LOBBY_LEAST 64
 #define SPARE_FILES 128 /* descriptors beside the connections': stores, sockets, logs */
 
 static int bad_option(const cli_call *call, const char *sentence)
@@ -143,13 +144,17 @@ static int read_options(const cli_call *call, server_options *o)
 
 /* --- the process --- */
 
-static void raise_file_limit(const server_options *o)
+/* Where there are not as many as wanted, fewer wait for their heads. */
+static void raise_file_limit(server_options *o)
 {
     struct rlimit files;
-    rlim_t want = o->limits.most + SPARE_FILES + o->threads * 8;
+    const rlim_t served = o->limits.most + SPARE_FILES + o->threads * 8, want = served + o->lobby_most;
     if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= want) return;
     files.rlim_cur = want < files.rlim_max ? want : files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files); /* where it fails, accepting waits for free descriptors */
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= want) return;
+    o->lobby_most = files.rlim_cur > served + LOBBY_LEAST ? (unsigned)(files.rlim_cur - served)
+                                                          : LOBBY_LEAST;
 }
 
 /* Under another name first, so that whoever waits for the file finds it whole. */

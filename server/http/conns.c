@@ -4,12 +4,17 @@
 #include "http/conns.h"
 
 #include <errno.h>
+#include <linux/tcp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "http/clock.h"
+
+#define SLOW_US 250000 /* nobody is called slow sooner */
+#define STALE_US 2000000
+#define STANDING 1024 /* bytes a second: less is no progress */
 
 struct conns {
     pthread_mutex_t lock; /* slots' fd, opened, shut; top, open, per_worker */
@@ -21,7 +26,8 @@ struct conns {
     unsigned open, n_workers;
     unsigned *per_worker;
     bool stop, draining, started;
-    _Atomic uint64_t late[CONN_PHASES];
+    unsigned leaving; /* let go, and not closed yet */
+    _Atomic uint64_t late[CONN_PHASES], evicted;
 };
 
 const char *conn_phase_name(conn_phase phase)
@@ -53,8 +59,10 @@ conns *conns_new(const conns_limits *limits, unsigned n_workers)
 /* Takes a slot out of the books. Under the lock. */
 static void leave(conns *c, conn *k)
 {
+    c->leaving -= k->leaving;
     k->fd = -1;
-    k->opened = k->shut = false;
+    k->opened = k->shut = k->leaving = false;
+    k->look_us = 0;
     c->open--;
     c->per_worker[k->worker]--;
 }
@@ -198,28 +206,170 @@ void conns_extend(const conns *c, conn *k, uint64_t bytes_before, uint64_t bytes
     atomic_store_explicit(&k->deadline_us, deadline + more, memory_order_relaxed);
 }
 
-static void shut(conns *c, conn *k, int how)
+void conns_note_late(conns *c, conn_phase phase)
 {
-    k->shut = true;
-    if (how == SHUT_RDWR)
-        atomic_fetch_add_explicit(
-            &c->late[atomic_load_explicit(&k->phase, memory_order_relaxed)], 1,
-            memory_order_relaxed);
-    shutdown(k->fd, how);
+    atomic_fetch_add_explicit(&c->late[phase], 1, memory_order_relaxed);
+}
+
+static conn_phase phase_of(const conn *k)
+{
+    return (conn_phase)atomic_load_explicit(&k->phase, memory_order_relaxed);
+}
+
+static int64_t deadline_of(const conn *k)
+{
+    return atomic_load_explicit(&k->deadline_us, memory_order_relaxed);
+}
+
+/* Under the lock, as all that shuts a socket: its descriptor is this connection's. */
+static bool is_open(const conn *k)
+{
+    return k && k->fd >= 0 && k->opened && !k->shut;
 }
 
 /* A connection that waits for a request is let go by closing its reading half: a request
  * that arrived just before is still read and answered. */
+static void let_go(conn *k)
+{
+    const conn_phase phase = phase_of(k);
+    const bool half = phase == CONN_IDLE || phase == CONN_NEW;
+    k->shut = !half;
+    shutdown(k->fd, half ? SHUT_RD : SHUT_RDWR);
+}
+
+/* --- who gets on, and who does not --- */
+
+/* What went both ways, as the kernel counts it: bytes that arrived here, and that the client has. */
+static uint64_t bytes_moved(int fd)
+{
+    struct tcp_info info;
+    socklen_t len = sizeof info;
+    memset(&info, 0, sizeof info);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0) return 0;
+    return info.tcpi_bytes_acked + info.tcpi_bytes_received;
+}
+
+/* Of bodies and answers alone, and each time over a while: whoever was fast once may stand now. What
+ * was seen long ago, before there was a need for room, says nothing. */
+static void look(conn *k, int64_t now_us)
+{
+    const conn_phase phase = phase_of(k);
+    const int64_t since_us = now_us - k->look_us;
+    if ((phase != CONN_BODY && phase != CONN_SEND) || since_us > STALE_US) k->look_us = 0;
+    if ((phase != CONN_BODY && phase != CONN_SEND) || (k->look_us && since_us < SLOW_US)) return;
+    const uint64_t bytes = bytes_moved(k->fd);
+    k->rate = k->look_us ? (bytes - k->look_bytes) * 1000000 / (uint64_t)(now_us - k->look_us)
+                         : UINT64_MAX; /* not known yet */
+    k->look_us = now_us;
+    k->look_bytes = bytes;
+}
+
+/* The smaller, the sooner it is let go; UINT64_MAX: not at all. */
+static uint64_t worth_keeping(const conns *c, const conn *k, int64_t now_us)
+{
+    const uint64_t idle = UINT64_C(1) << 61, slow = UINT64_C(1) << 62;
+    const uint64_t left_us = (uint64_t)(deadline_of(k) > now_us ? deadline_of(k) - now_us : 0);
+    switch (phase_of(k)) {
+    case CONN_HEAD:
+        return left_us + SLOW_US > (uint64_t)c->limits.head_us ? UINT64_MAX : left_us;
+    case CONN_IDLE: return idle + left_us;
+    case CONN_BODY:
+    case CONN_SEND:
+        if (!k->look_us || k->rate >= (uint64_t)c->limits.bytes_per_s) return UINT64_MAX;
+        return k->rate < STANDING ? k->rate : slow + k->rate;
+    default: return UINT64_MAX;
+    }
+}
+
+static conn *least(const conns *c, int64_t now_us)
+{
+    conn *found = NULL;
+    uint64_t best = UINT64_MAX;
+    for (int i = 0; i < c->top; i++) {
+        conn *k = c->slot[i];
+        if (!is_open(k) || k->leaving) continue;
+        const uint64_t value = worth_keeping(c, k, now_us);
+        if (value >= best) continue;
+        best = value;
+        found = k;
+    }
+    return found;
+}
+
+static void evict(conns *c, conn *k)
+{
+    k->leaving = true;
+    c->leaving++;
+    atomic_fetch_add_explicit(&c->evicted, 1, memory_order_relaxed);
+    let_go(k);
+}
+
+/* An idle one that was told to go had asked something before: it is at work once more. */
+static void reconsider(conns *c, conn *k)
+{
+    const conn_phase phase = phase_of(k);
+    if (!k->leaving || phase == CONN_IDLE || phase == CONN_NEW) return;
+    k->leaving = false;
+    c->leaving--;
+}
+
+void conns_make_room(conns *c, unsigned wanted)
+{
+    const int64_t now_us = clock_mono_us();
+    pthread_mutex_lock(&c->lock);
+    for (int i = 0; i < c->top; i++)
+        if (is_open(c->slot[i])) {
+            reconsider(c, c->slot[i]);
+            look(c->slot[i], now_us);
+        }
+    while (c->leaving < wanted) {
+        conn *k = least(c, now_us);
+        if (!k) break;
+        evict(c, k);
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool conns_make_room_of(conns *c, const struct sockaddr *peer)
+{
+    const struct in6_addr from = address_of(peer);
+    conn *found = NULL;
+    bool leaving = false;
+    pthread_mutex_lock(&c->lock);
+    for (int i = 0; i < c->top; i++) {
+        conn *k = c->slot[i];
+        if (!is_open(k) || phase_of(k) != CONN_IDLE || memcmp(&k->peer, &from, sizeof from) != 0)
+            continue;
+        leaving |= k->leaving;
+        if (!k->leaving && (!found || deadline_of(k) < deadline_of(found))) found = k;
+    }
+    if (found && !leaving) evict(c, found);
+    pthread_mutex_unlock(&c->lock);
+    return found || leaving;
+}
+
+uint64_t conns_evicted(const conns *c)
+{
+    return atomic_load_explicit(&c->evicted, memory_order_relaxed);
+}
+
+/* --- the sweeper --- */
+
+static void shut_late(conns *c, conn *k)
+{
+    k->shut = true;
+    conns_note_late(c, phase_of(k));
+    shutdown(k->fd, SHUT_RDWR);
+}
+
 static void sweep(conns *c, int64_t now_us)
 {
     for (int i = 0; i < c->top; i++) {
         conn *k = c->slot[i];
-        if (!k || k->fd < 0 || !k->opened || k->shut) continue;
-        int phase = atomic_load_explicit(&k->phase, memory_order_relaxed);
-        if (atomic_load_explicit(&k->deadline_us, memory_order_relaxed) <= now_us)
-            shut(c, k, SHUT_RDWR);
-        else if (c->draining && (phase == CONN_IDLE || phase == CONN_NEW))
-            shut(c, k, SHUT_RD);
+        if (!is_open(k)) continue;
+        const conn_phase phase = phase_of(k);
+        if (deadline_of(k) <= now_us) shut_late(c, k);
+        else if (c->draining && (phase == CONN_IDLE || phase == CONN_NEW)) let_go(k);
     }
 }
 

@@ -37,7 +37,11 @@ typedef struct conn {
     _Atomic int64_t deadline_us; /* monotonic; INT64_MAX: none */
     int fd;                      /* -1: the slot is free */
     bool opened;                 /* the library has it */
-    bool shut;                   /* the sweeper has shut it */
+    bool shut;                   /* it has been shut for good */
+    bool leaving;                /* room was made: it is let go */
+    int64_t look_us;             /* progress was looked at then, 0: not in this phase yet */
+    uint64_t look_bytes;         /* and that much had gone both ways */
+    uint64_t rate;               /* bytes a second since */
     bool logging;                /* came to the address of the request logging API alone */
     unsigned worker;
     struct in6_addr peer; /* IPv4 mapped */
@@ -80,6 +84,12 @@ void conns_phase(const conns *c, conn *k, conn_phase phase, uint64_t bytes, int6
  * client's. The client has body_us in hand at most, and what the bytes are worth at a fourth of
  * bytes_per_s, for many may share its line: so one that takes a little now and then is let go. */
 void conns_piece(const conns *c, conn *k, uint64_t bytes, int64_t began_us, int64_t now_us);
+/* Lets go of so many connections that others wait for, less those that are leaving already: first
+ * heads, bodies and answers that do not get on, then idle ones, the longest idle first; then bodies
+ * and answers below bytes_per_s, the slowest first. Nobody at work. */
+void conns_make_room(conns *c, unsigned wanted);
+/* The same for one more of this address: an idle one of its own. false: there is none. */
+bool conns_make_room_of(conns *c, const struct sockaddr *peer);
 /* More of a body has arrived: its deadline moves by the time that these bytes are worth. */
 void conns_extend(const conns *c, conn *k, uint64_t bytes_before, uint64_t bytes_now);
 
@@ -89,5 +99,9 @@ unsigned conns_open(conns *c);
 unsigned conns_open_of(conns *c, unsigned worker);
 /* How many were shut at their deadline in this phase. */
 uint64_t conns_late(const conns *c, conn_phase phase);
+/* One that never became a connection. */
+void conns_note_late(conns *c, conn_phase phase);
+/* How many were let go to make room. */
+uint64_t conns_evicted(const conns *c);
 
 #endif

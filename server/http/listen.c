@@ -1,6 +1,7 @@
 /* The acceptor is ours and not libmicrohttpd's because its pool leaves to chance which thread gets
  * a connection, often the same for all of them; handing each to the worker with the fewest is worth
- * up to twice the requests a second. One poll over the sockets and an eventfd that ends it. */
+ * up to twice the requests a second. One poll over the sockets, an eventfd that ends it and what the
+ * hooks have beside it. */
 #include "http/listen.h"
 
 #include <arpa/inet.h>
@@ -25,8 +26,7 @@ struct listener {
     int wake;
     bool started;
     pthread_t thread;
-    listen_accepted accepted;
-    void *ctx;
+    listen_hooks hooks;
 };
 
 static tb_code bad_address(const char *text, tb_error *err)
@@ -165,7 +165,7 @@ static bool accept_one(listener *l, size_t which)
     socklen_t len = sizeof peer;
     int s = accept4(fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (s >= 0) {
-        l->accepted(l->ctx, which, s, (struct sockaddr *)&peer, len);
+        l->hooks.accepted(l->hooks.ctx, which, s, (struct sockaddr *)&peer, len);
         return true;
     }
     if (errno == EINTR || errno == ECONNABORTED) return true;
@@ -177,24 +177,28 @@ static bool accept_one(listener *l, size_t which)
 static void *run_acceptor(void *arg)
 {
     listener *l = arg;
-    struct pollfd p[LISTEN_MAX + 1];
+    struct pollfd p[LISTEN_MAX + 2];
+    int wait_ms = -1;
     for (size_t i = 0; i < l->n; i++)
         p[i] = (struct pollfd){.fd = l->fd[i], .events = POLLIN};
     p[l->n] = (struct pollfd){.fd = l->wake, .events = POLLIN};
+    p[l->n + 1] = (struct pollfd){.fd = l->hooks.beside_fd, .events = POLLIN};
     for (;;) {
-        if (poll(p, l->n + 1, -1) < 0) continue;
+        if (poll(p, l->n + 2, wait_ms) < 0) continue;
         bool last = p[l->n].revents != 0; /* who is in the backlog already is still let in */
         for (size_t i = 0; i < l->n; i++)
             for (int k = 0; (last || p[i].revents) && k < BURST && accept_one(l, i); k++)
                 ;
-        if (last) return NULL;
+        if (last) break;
+        wait_ms = l->hooks.beside(l->hooks.ctx);
     }
+    l->hooks.ended(l->hooks.ctx);
+    return NULL;
 }
 
-int listen_start(listener *l, listen_accepted accepted, void *ctx)
+int listen_start(listener *l, listen_hooks hooks)
 {
-    l->accepted = accepted;
-    l->ctx = ctx;
+    l->hooks = hooks;
     int e = pthread_create(&l->thread, NULL, run_acceptor, l);
     l->started = e == 0;
     return e;

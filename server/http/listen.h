@@ -24,8 +24,17 @@ TB_MUST_USE tb_code listen_open(const char *const *texts, size_t n, listener **r
 void listen_text(const listener *l, size_t i, char out[LISTEN_TEXT_MAX]);
 unsigned listen_port(const listener *l, size_t i);
 size_t listen_count(const listener *l);
+/* What the acceptor's thread calls. */
+typedef struct listen_hooks {
+    listen_accepted accepted;
+    /* After each round, and when beside_fd is readable: in how many ms again at the latest, -1: not. */
+    int (*beside)(void *ctx);
+    int beside_fd;
+    void (*ended)(void *ctx); /* last of all */
+    void *ctx;
+} listen_hooks;
 /* Starts accepting. 0 or an errno. */
-int listen_start(listener *l, listen_accepted accepted, void *ctx);
+int listen_start(listener *l, listen_hooks hooks);
 /* Lets in who waits in the backlog already, then stops accepting and closes the sockets. */
 void listen_stop(listener *l);
 void listen_free(listener *l); /* NULL is fine */

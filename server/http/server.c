@@ -21,6 +21,7 @@
 /* Seed, "Limits": requests for a pull zone's logs. */
 #define LOG_REQUESTS 30
 #define LOG_SECONDS  10
+#define PATIENCE_US 2000000 /* what a request waits for a connection to be free */
 #define READER_CACHE_KIB 32768 /* of each HTTP thread: the pages of a few thousand daily answers */
 
 void server_defaults(server_options *o)
@@ -39,6 +40,7 @@ void server_defaults(server_options *o)
                    .body_us = 30000000,
                    .idle_us = 15000000,
                    .bytes_per_s = 128 << 10},
+        .lobby_most = 4096,
         .body_max = (size_t)64 << 20,
         .plain_max = (size_t)256 << 20,
         .bodies_max = (size_t)512 << 20,
@@ -121,6 +123,85 @@ void worker_take_back(worker *w, int64_t account, size_t bytes, tb_store *store)
     tb_store_close(store);
 }
 
+/* --- who comes --- */
+
+/* A full server says so, as far as one packet goes, and hangs up. */
+static void turn_away(int fd)
+{
+    static const char body[] = "{\"ErrorKey\":\"server.busy\",\"Field\":null,"
+                               "\"Message\":\"Too many connections at once, try again later.\"}";
+    char busy[512];
+    int len = snprintf(busy, sizeof busy,
+                       "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
+                       "Retry-After: 1\r\nContent-Type: application/json\r\n"
+                       "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
+                       "Content-Length: %zu\r\n\r\n%s",
+                       sizeof body - 1, body);
+    char unread[4096];
+    ssize_t n = recv(fd, unread, sizeof unread, MSG_DONTWAIT);
+    n = send(fd, busy, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void)n;
+    shutdown(fd, SHUT_WR);
+    close(fd);
+}
+
+static void refuse_guest(_Atomic uint64_t *counter, int fd)
+{
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+    turn_away(fd);
+}
+
+/* Where there is no room, those that use theirs least are let go; the guest tries again soon. */
+static lobby_answer on_ready(void *ctx, const lobby_guest *g, unsigned waiting)
+{
+    server *s = ctx;
+    conn *k;
+    const struct sockaddr *peer = (const struct sockaddr *)&g->peer;
+    const conns_verdict verdict = conns_admit(s->conns, g->fd, peer, &k);
+    if (verdict == CONNS_FULL) {
+        conns_make_room(s->conns, waiting);
+        return LOBBY_NO_ROOM;
+    }
+    if (verdict == CONNS_PER_IP && conns_make_room_of(s->conns, peer)) return LOBBY_WAIT;
+    if (verdict != CONNS_OK) {
+        refuse_guest(verdict == CONNS_PER_IP ? &s->refused_peer : &s->refused_full, g->fd);
+        return LOBBY_IN;
+    }
+    k->logging = g->which >= s->options.n_listen;
+    if (MHD_add_connection(s->workers[k->worker].daemon, g->fd, peer, g->peer_len) != MHD_YES)
+        conns_rejected(s->conns, k);
+    return LOBBY_IN;
+}
+
+static void on_leave(void *ctx, const lobby_guest *g, lobby_end why)
+{
+    server *s = ctx;
+    if (why == LOBBY_FULL) {
+        refuse_guest(&s->refused_full, g->fd);
+        return;
+    }
+    conns_note_late(s->conns, CONN_NEW);
+    close(g->fd);
+}
+
+static void on_accepted(void *ctx, size_t which, int fd, const struct sockaddr *peer, socklen_t len)
+{
+    server *s = ctx;
+    lobby_guest g = {.fd = fd, .which = (unsigned)which, .peer_len = len};
+    memcpy(&g.peer, peer, len);
+    lobby_enter(s->lobby, &g, clock_mono_us());
+}
+
+static int on_round(void *ctx)
+{
+    return lobby_run(((server *)ctx)->lobby, clock_mono_us());
+}
+
+static void on_ended(void *ctx)
+{
+    lobby_end_all(((server *)ctx)->lobby, clock_mono_us());
+}
+
 static tb_code open_parts(server *s, tb_error *err)
 {
     const server_options *o = &s->options;
@@ -128,12 +209,14 @@ static tb_code open_parts(server *s, tb_error *err)
     s->cache = cache_new(o->cache_bytes);
     s->keys = keys_new();
     s->conns = conns_new(&o->limits, o->threads);
+    s->lobby = lobby_new((lobby_limits){o->lobby_most, o->limits.head_us, PATIENCE_US},
+                         (lobby_hooks){on_ready, on_leave, s});
     if (o->rate_limit) s->limit = limit_new(o->rate_limit);
     s->complaints = limit_new(5);
     s->log_window = window_new(LOG_REQUESTS, LOG_SECONDS);
     s->places = places_new();
     if (!s->log_window || !s->places) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    if (!s->pool || !s->cache || !s->keys || !s->conns || !s->complaints ||
+    if (!s->pool || !s->cache || !s->keys || !s->conns || !s->lobby || !s->complaints ||
         (o->rate_limit && !s->limit))
         return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     if (o->access_log) return accesslog_open(o->access_log, o->threads, &s->log, err);
@@ -242,43 +325,6 @@ static void on_lost(void *ctx, const tb_error *err)
     server_lost(ctx, err);
 }
 
-/* A full server says so, as far as one packet goes, and hangs up. */
-static void turn_away(int fd)
-{
-    static const char body[] = "{\"ErrorKey\":\"server.busy\",\"Field\":null,"
-                               "\"Message\":\"Too many connections at once, try again later.\"}";
-    char busy[512];
-    int len = snprintf(busy, sizeof busy,
-                       "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
-                       "Retry-After: 1\r\nContent-Type: application/json\r\n"
-                       "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
-                       "Content-Length: %zu\r\n\r\n%s",
-                       sizeof body - 1, body);
-    char unread[4096];
-    ssize_t n = recv(fd, unread, sizeof unread, MSG_DONTWAIT);
-    n = send(fd, busy, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
-    (void)n;
-    shutdown(fd, SHUT_WR);
-    close(fd);
-}
-
-static void on_accepted(void *ctx, size_t which, int fd, const struct sockaddr *peer, socklen_t len)
-{
-    server *s = ctx;
-    conn *k;
-    conns_verdict verdict = conns_admit(s->conns, fd, peer, &k);
-    if (verdict == CONNS_OK) {
-        k->logging = which >= s->options.n_listen;
-        if (MHD_add_connection(s->workers[k->worker].daemon, fd, peer, len) != MHD_YES)
-            conns_rejected(s->conns, k);
-        return;
-    }
-    bool one_peer = verdict == CONNS_PER_IP;
-    atomic_fetch_add_explicit(one_peer ? &s->refused_peer : &s->refused_full, 1,
-                              memory_order_relaxed);
-    turn_away(fd);
-}
-
 tb_code server_start(server *s, tb_error *err)
 {
     on_idle(s, s->store);
@@ -293,7 +339,8 @@ tb_code server_start(server *s, tb_error *err)
         s->workers[i].daemon = handler_start(&s->workers[i]);
         ok = s->workers[i].daemon != NULL;
     }
-    ok = ok && listen_start(s->listener, on_accepted, s) == 0;
+    ok = ok && listen_start(s->listener, (listen_hooks){on_accepted, on_round, lobby_fd(s->lobby),
+                                                         on_ended, s}) == 0;
     return ok ? TB_OK : tb_fail(err, TB_E_IO, NULL, "The server's threads do not start.");
 }
 
@@ -356,6 +403,7 @@ void server_free(server *s)
 {
     if (!s) return;
     listen_free(s->listener);
+    lobby_free(s->lobby);
     accesslog_close(s->log);
     for (unsigned i = 0; i < SERVER_WORKERS_MAX; i++) {
         worker *w = &s->workers[i];

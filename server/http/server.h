@@ -20,6 +20,7 @@
 #include "http/keys.h"
 #include "http/limit.h"
 #include "http/listen.h"
+#include "http/lobby.h"
 #include "http/metrics.h"
 #include "http/request.h"
 #include "http/places.h"
@@ -49,6 +50,7 @@ typedef struct server_options {
     int64_t registry_us;     /* how long a look-up in a registry may take */
     int64_t fixed_now_us;   /* INT64_MIN: the clock's */
     conns_limits limits;
+    unsigned lobby_most; /* sockets that have not sent a whole head yet */
     size_t body_max;   /* longest body as sent */
     size_t plain_max;  /* longest body decompressed */
     size_t bodies_max; /* most bytes of all bodies together */
@@ -90,6 +92,7 @@ typedef struct server {
     limit *limit;
     limit *complaints; /* how many of the server's own failures are said, by code */
     conns *conns;
+    lobby *lobby;
     writer *writer;
     tb_store *desk_store; /* a reader: the desk's */
     desk *desk;
