@@ -152,6 +152,9 @@ static void put_connections(const server *s, tb_buf *out)
     tb_buf_fmt(out,
                "tollbook_connections_refused_total{reason=\"full\"} %" PRIu64 "\n"
                "tollbook_connections_refused_total{reason=\"per_ip\"} %" PRIu64 "\n"
+               "# HELP tollbook_malformed_requests_total Refused before they were requests.\n"
+               "# TYPE tollbook_malformed_requests_total counter\n"
+               "tollbook_malformed_requests_total %" PRIu64 "\n"
                "# HELP tollbook_connections_evicted_total Idle or slow ones let go to make room.\n"
                "# TYPE tollbook_connections_evicted_total counter\n"
                "tollbook_connections_evicted_total %" PRIu64 "\n"
@@ -160,7 +163,7 @@ static void put_connections(const server *s, tb_buf *out)
                "tollbook_lobby_connections %u\n",
                atomic_load_explicit(&s->refused_full, memory_order_relaxed),
                atomic_load_explicit(&s->refused_peer, memory_order_relaxed),
-               conns_evicted(s->conns), lobby_guests(s->lobby));
+               conns_malformed(s->conns), conns_evicted(s->conns), lobby_guests(s->lobby));
     tb_buf_str(out, "# HELP tollbook_deadline_closes_total Connections closed for being late.\n"
                     "# TYPE tollbook_deadline_closes_total counter\n");
     for (int p = 0; p < CONN_PHASES; p++)

@@ -27,7 +27,7 @@ struct conns {
     unsigned *per_worker;
     bool stop, draining, started;
     unsigned leaving; /* let go, and not closed yet */
-    _Atomic uint64_t late[CONN_PHASES], evicted;
+    _Atomic uint64_t late[CONN_PHASES], evicted, malformed;
 };
 
 const char *conn_phase_name(conn_phase phase)
@@ -63,6 +63,12 @@ static void leave(conns *c, conn *k)
     k->fd = -1;
     k->opened = k->shut = k->leaving = false;
     k->look_us = 0;
+    free(k->kept);
+    k->kept = NULL;
+    k->kept_len = k->kept_good = k->discarded = 0;
+    k->wire = (wire){0};
+    k->answered = 0;
+    k->refused = false;
     c->open--;
     c->per_worker[k->worker]--;
 }
@@ -152,6 +158,12 @@ conn *conns_opened(conns *c, int fd)
     if (k) k->opened = true;
     pthread_mutex_unlock(&c->lock);
     return k;
+}
+
+conn *conns_at(const conns *c, int fd)
+{
+    conn *k = fd >= 0 && fd < CONNS_FD_MAX ? c->slot[fd] : NULL;
+    return k && k->fd == fd && k->opened ? k : NULL;
 }
 
 void conns_closed(conns *c, conn *k)
@@ -348,6 +360,16 @@ bool conns_make_room_of(conns *c, const struct sockaddr *peer)
     return found || leaving;
 }
 
+void conns_count_malformed(conns *c)
+{
+    atomic_fetch_add_explicit(&c->malformed, 1, memory_order_relaxed);
+}
+
+uint64_t conns_malformed(const conns *c)
+{
+    return atomic_load_explicit(&c->malformed, memory_order_relaxed);
+}
+
 uint64_t conns_evicted(const conns *c)
 {
     return atomic_load_explicit(&c->evicted, memory_order_relaxed);
@@ -450,6 +472,7 @@ void conns_free(conns *c, void (*drop)(struct request *request))
     if (!c) return;
     for (int i = 0; i < c->top; i++) {
         if (c->slot[i] && c->slot[i]->request) drop(c->slot[i]->request);
+        if (c->slot[i]) free(c->slot[i]->kept);
         free(c->slot[i]);
     }
     free(c->per_worker);

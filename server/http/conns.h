@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "http/wire.h"
+
 struct request;
 
 typedef enum conn_phase {
@@ -46,6 +48,12 @@ typedef struct conn {
     unsigned worker;
     struct in6_addr peer; /* IPv4 mapped */
     struct request *request;
+    /* What comes in, before the library sees it (receive.c). */
+    wire wire;
+    char *kept; /* WIRE_HEAD_MAX bytes, or NULL: the beginning of a head, what is good of it first */
+    size_t kept_len, kept_good, discarded;
+    uint64_t answered; /* requests */
+    bool refused;      /* its last answer is out */
 } conn;
 
 #define CONNS_FD_MAX 8192 /* greatest descriptor a connection may have */
@@ -74,6 +82,8 @@ conns_verdict conns_admit(conns *c, int fd, const struct sockaddr *peer, conn **
 void conns_rejected(conns *c, conn *k);
 /* The slot of a descriptor that the library has just taken over. */
 conn *conns_opened(conns *c, int fd);
+/* The library's connection of this descriptor, on its worker's thread; NULL: it is none. */
+conn *conns_at(const conns *c, int fd);
 void conns_closed(conns *c, conn *k);
 
 /* A request's line has come. Its head's time runs from here, or, of the first, from the start. */
@@ -101,6 +111,9 @@ unsigned conns_open_of(conns *c, unsigned worker);
 uint64_t conns_late(const conns *c, conn_phase phase);
 /* One that never became a connection. */
 void conns_note_late(conns *c, conn_phase phase);
+/* Requests that could not be read. */
+void conns_count_malformed(conns *c);
+uint64_t conns_malformed(const conns *c);
 /* How many were let go to make room. */
 uint64_t conns_evicted(const conns *c);
 

@@ -7,6 +7,8 @@
  *   on_request  after the writer's job: the route's finish answers
  *   on_completed, whatever happened
  *
+ * Before any of it the wire has judged what came (receive.h).
+ *
  * An answer queued in the first call makes the library close the connection, so a refusal waits for
  * the last call, unless the request is malformed or a body follows that nobody wants to read. */
 #include "http/handler.h"
@@ -19,6 +21,7 @@
 
 #include "http/clock.h"
 #include "http/media.h"
+#include "http/receive.h"
 #include "http/reply.h"
 
 #define TEXT_MAX  ((size_t)64 << 20) /* longest answer that is not streamed, bytes */
@@ -511,6 +514,7 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     if (r->reply.source.release) r->reply.source.release(r->reply.source.ctx);
     r->reply.source = (stream_source){0};
     conns_phase(s->conns, r->conn, CONN_IDLE, 0, now_us);
+    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK) receive_answered(s->conns, r->conn);
 }
 
 static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_context,
@@ -521,6 +525,7 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_c
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
         *socket_context = info ? conns_opened(w->server->conns, info->connect_fd) : NULL;
+        receive_for(w->server->conns);
     } else if (*socket_context) {
         request *r = ((conn *)*socket_context)->request;
         if (r) sodium_memzero(&r->last, sizeof r->last);

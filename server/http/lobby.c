@@ -9,6 +9,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "http/wire.h"
+
 #define EVENTS    64
 #define RETRY_MS  2    /* how often room is looked for where there is none */
 #define ELDERS    32   /* of so many oldest guests, one of the most frequent address makes room */
@@ -34,7 +36,7 @@ struct lobby {
     queue waiting, ready;
     _Atomic unsigned guests;
     unsigned of_address[ADDRESSES];
-    char head[LOBBY_HEAD_MAX];
+    char head[WIRE_HEAD_MAX];
 };
 
 static void append(queue *q, guest *g)
@@ -118,28 +120,13 @@ static void make_room(lobby *l)
     if (most) leave(l, most, LOBBY_FULL);
 }
 
-/* Whether nothing more needs to come: a head's empty line is there, or it is longer than one may be.
- * Empty lines before a request are nothing. */
-static bool whole(const char *head, size_t len)
-{
-    size_t at = 0;
-    while (at < len && (head[at] == '\r' || head[at] == '\n'))
-        at++;
-    if (len == LOBBY_HEAD_MAX) return true;
-    for (const char *p = head + at; (p = memchr(p, '\n', len - (size_t)(p - head))); p++) {
-        const size_t left = len - (size_t)(p - head) - 1;
-        if ((left >= 1 && p[1] == '\n') || (left >= 2 && p[1] == '\r' && p[2] == '\n')) return true;
-    }
-    return false;
-}
-
 /* false: it is gone. */
 static bool look(lobby *l, guest *g, int64_t now_us)
 {
     const ssize_t n = recv(g->is.fd, l->head, sizeof l->head, MSG_PEEK | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
     if (n > 0) {
-        if (!whole(l->head, (size_t)n)) return true;
+        if (!wire_can_judge(l->head, (size_t)n)) return true;
         take_out(&l->waiting, g);
         g->ready = true;
         g->deadline_us = now_us + l->limits.patience_us;

@@ -11,9 +11,6 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* A head is at most the guard's target and headers, and what stands between them. */
-#define LOBBY_HEAD_MAX 20480
-
 typedef struct lobby lobby;
 
 typedef struct lobby_guest {

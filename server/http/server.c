@@ -13,6 +13,7 @@
 
 #include "http/clock.h"
 #include "http/handler.h"
+#include "http/refusal.h"
 #include "tollbook/eventstore.h"
 #include "tollbook/logstore.h"
 
@@ -128,19 +129,10 @@ void worker_take_back(worker *w, int64_t account, size_t bytes, tb_store *store)
 /* A full server says so, as far as one packet goes, and hangs up. */
 static void turn_away(int fd)
 {
-    static const char body[] = "{\"ErrorKey\":\"server.busy\",\"Field\":null,"
-                               "\"Message\":\"Too many connections at once, try again later.\"}";
-    char busy[512];
-    int len = snprintf(busy, sizeof busy,
-                       "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
-                       "Retry-After: 1\r\nContent-Type: application/json\r\n"
-                       "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
-                       "Content-Length: %zu\r\n\r\n%s",
-                       sizeof body - 1, body);
     char unread[4096];
-    ssize_t n = recv(fd, unread, sizeof unread, MSG_DONTWAIT);
-    n = send(fd, busy, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t n = recv(fd, unread, sizeof unread, MSG_DONTWAIT);
     (void)n;
+    refusal_send(fd, TB_E_BUSY, "Too many connections at once, try again later.");
     shutdown(fd, SHUT_WR);
     close(fd);
 }

@@ -17,7 +17,7 @@ CASES = [
     ("negative length", HEAD + b"Content-Length: -3\r\n\r\n", 400),
     ("signed length", HEAD + b"Content-Length: +3\r\n\r\nabc", 400),
     ("length of 2^64-1", HEAD + b"Content-Length: 18446744073709551615\r\n\r\n", 400),
-    ("length of 2^64", HEAD + b"Content-Length: 18446744073709551616\r\n\r\n", 413),
+    ("length of 2^64", HEAD + b"Content-Length: 18446744073709551616\r\n\r\n", 400),
     ("empty length", HEAD + b"Content-Length: \r\n\r\n", 400),
     ("space before the colon", HEAD + b"Transfer-Encoding : chunked\r\n\r\n", 400),
     ("tab before the colon", HEAD + b"X-A\t: b\r\n\r\n", 400),
@@ -106,15 +106,8 @@ class Guard(Case):
             answer = wire.read()
             self.assertIsNotNone(answer, name)
             self.assertEqual(answer.status, status, name)
-            if answer.headers.get("content-type") != "application/json":
-                self.assertIn(name, LIBRARY, f"{name}: {answer.body}")
-            else:
-                self.assertEqual(list(answer.json()), ["ErrorKey", "Field", "Message"])
-            if name in LIBRARY:
-                # Two heads of the same refusal, as libmicrohttpd 0.9.75 does; and then the end.
-                while (again := wire.read()) is not None:
-                    self.assertEqual(again.status, status, name)
-            elif status in CLOSES:
+            self.assertEqual(list(answer.json()), ["ErrorKey", "Field", "Message"])
+            if status in CLOSES:
                 self.assertTrue(wire.ended(), f"{name}: something follows the refusal")
 
     def test_what_must_be_refused(self):
@@ -190,21 +183,6 @@ class Guard(Case):
             wire.send((HEAD + b"\r\n") * 3 + b"GET /nope HTTP/1.1\r\nHost: x\r\n\r\n" + HEAD + b"\r\n")
             self.assertEqual([wire.read().status for _ in range(5)], [200, 200, 200, 404, 200])
 
-    def test_a_line_that_begins_with_a_colon_hides_no_request(self):
-        # The library takes what follows such a line for a request of its own: it is authenticated
-        # like any other, so nothing is won by it.
-        with self.server.wire() as wire:
-            wire.send(HEAD + b": v\r\nGET /statistics HTTP/1.1\r\nHost: x\r\n\r\n")
-            statuses = []
-            while (answer := wire.read()) is not None:
-                statuses.append(answer.status)
-                if len(statuses) == 2:
-                    break
-            self.assertNotEqual(statuses, [])
-            self.assertLessEqual(set(statuses), {200, 400, 401})
-            if len(statuses) == 2:
-                self.assertIn(statuses[1], (400, 401))
-
     def test_a_folded_header_gives_no_key(self):
         key = self.server.keys["user"].encode()
         for data in (b"AccessKey:\r\n " + key, b"AccessKey: " + key[:20] + b"\r\n " + key[20:],
@@ -246,8 +224,6 @@ class Guard(Case):
         self.assertEqual(self.server.get("/statistics").status, 200)
 
 
-# Refused by the library itself, with its own page.
-LIBRARY = {"length in a list", "negative length", "signed length", "length of 2^64", "empty length"}
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,159 @@
+#include "http/receive.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "http/clock.h"
+#include "http/refusal.h"
+
+#define DISCARD_MAX 65536 /* read behind a refusal, so that closing does not overtake it */
+
+static _Thread_local conns *mine;
+
+void receive_for(conns *c)
+{
+    mine = c;
+}
+
+static ssize_t from_system(int fd, void *to, size_t len, int flags)
+{
+    return recvfrom(fd, to, len, flags, NULL, NULL);
+}
+
+/* --- a refusal --- */
+
+static conn_phase phase_of(const conn *k)
+{
+    return (conn_phase)atomic_load_explicit(&k->phase, memory_order_relaxed);
+}
+
+/* What is bad is answered when all that came before it is, and where no answer is under way. */
+static void refuse_if_due(conns *c, conn *k)
+{
+    const wire *w = &k->wire;
+    const conn_phase phase = phase_of(k);
+    if (w->state != WIRE_BAD || k->refused ||
+        w->heads - k->answered != (w->in_body ? 1 : 0) || phase == CONN_WORK || phase == CONN_SEND)
+        return;
+    k->refused = true;
+    conns_count_malformed(c);
+    refusal_send(k->fd, w->code, w->why);
+    shutdown(k->fd, SHUT_WR);
+    conns_phase(c, k, CONN_HEAD, 0, clock_mono_us());
+}
+
+/* The client's end, or that there is nothing more now. */
+static ssize_t discard(conn *k)
+{
+    char unread[4096];
+    ssize_t n = 1;
+    while (n > 0 && k->discarded < DISCARD_MAX) {
+        n = from_system(k->fd, unread, sizeof unread, MSG_DONTWAIT);
+        if (n > 0) k->discarded += (size_t)n;
+    }
+    return n > 0 ? 0 : n;
+}
+
+/* --- what is kept back --- */
+
+static bool keep(conn *k, const char *bytes, size_t len)
+{
+    if (!k->kept) k->kept = malloc(WIRE_HEAD_MAX);
+    if (!k->kept) return false;
+    memcpy(k->kept, bytes, len);
+    k->kept_len = len;
+    k->kept_good = 0;
+    return true;
+}
+
+static size_t take_kept(conn *k, char *to, size_t room)
+{
+    const size_t n = k->kept_good < room ? k->kept_good : room;
+    if (n == 0) return 0;
+    memcpy(to, k->kept, n);
+    memmove(k->kept, k->kept + n, k->kept_len - n);
+    k->kept_len -= n;
+    k->kept_good -= n;
+    return n;
+}
+
+/* A head is under way: its time runs, if it does not already. */
+static void note_beginning(const conns *c, conn *k)
+{
+    if (k->kept_len && phase_of(k) == CONN_IDLE)
+        conns_phase(c, k, CONN_HEAD, 0, clock_coarse_us());
+}
+
+/* Reads behind what is kept. *ret_more: the kernel may have more. */
+static ssize_t read_behind(conn *k, bool *ret_more)
+{
+    const size_t room = WIRE_HEAD_MAX - k->kept_len;
+    const ssize_t n = from_system(k->fd, k->kept + k->kept_len, room, 0);
+    if (n <= 0) return n;
+    *ret_more = (size_t)n == room;
+    k->kept_len += (size_t)n;
+    k->kept_good = wire_scan(&k->wire, k->kept, k->kept_len);
+    return n;
+}
+
+/* Reads to where the library wants it. *ret_good: how much of that it may have; the rest is kept.
+ * */
+static ssize_t read_straight(conn *k, char *to, size_t room, size_t *ret_good, bool *ret_more)
+{
+    const ssize_t n = from_system(k->fd, to, room, 0);
+    if (n <= 0) return n;
+    const size_t good = wire_scan(&k->wire, to, (size_t)n), rest = (size_t)n - good;
+    *ret_good = good;
+    *ret_more = rest > 0 && (size_t)n == room;
+    if (rest == 0 || k->wire.state == WIRE_BAD) return n;
+    if (rest <= WIRE_HEAD_MAX && keep(k, to + good, rest)) return n;
+    errno = ENOMEM;
+    return -1;
+}
+
+/* --- reading --- */
+
+static ssize_t receive(conns *c, conn *k, char *to, size_t room)
+{
+    size_t n = 0;
+    ssize_t got = 1;
+    bool more = true;
+    while ((more || k->kept_good) && got > 0 && n < room) {
+        size_t good = 0;
+        if (k->kept_good) {
+            n += take_kept(k, to + n, room - n);
+        } else if (k->wire.state == WIRE_BAD) {
+            break;
+        } else if (k->kept_len) {
+            got = read_behind(k, &more);
+        } else {
+            got = read_straight(k, to + n, room - n, &good, &more);
+            n += good;
+        }
+    }
+    const int why = errno;
+    refuse_if_due(c, k);
+    note_beginning(c, k);
+    if (n > 0) return (ssize_t)n;
+    if (k->refused) return discard(k);
+    errno = got < 0 ? why : EAGAIN;
+    return got == 0 ? 0 : -1;
+}
+
+void receive_answered(conns *c, conn *k)
+{
+    k->answered++;
+    refuse_if_due(c, k);
+    note_beginning(c, k);
+}
+
+ssize_t receive_instead(int fd, void *to, size_t len, int flags) __asm__("recv");
+
+ssize_t receive_instead(int fd, void *to, size_t len, int flags)
+{
+    conn *k = mine ? conns_at(mine, fd) : NULL;
+    if (!k || len == 0) return from_system(fd, to, len, flags);
+    return k->refused ? discard(k) : receive(mine, k, to, len);
+}

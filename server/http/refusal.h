@@ -1,0 +1,10 @@
+/* The answer to what never becomes a request: written to the socket, as far as one packet goes. */
+#ifndef TOLLBOOK_SERVER_HTTP_REFUSAL_H
+#define TOLLBOOK_SERVER_HTTP_REFUSAL_H
+
+#include "tollbook/error.h"
+
+/* why: a sentence, or NULL for the code's own. The connection is to be closed after it. */
+void refusal_send(int fd, tb_code code, const char *why);
+
+#endif
