@@ -14,7 +14,7 @@ LONG = os.environ.get("TB_LONG") == "1"
 CONNECTIONS = 512 if LONG else 16
 DRIPS = int(os.environ.get("TB_DRIPS", 2000 if LONG else 300))
 READERS = 1000 if LONG else 40
-GOOD = 400 if LONG else 20
+GOOD = 400 if LONG else 10
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2 * (DRIPS + READERS) + 256)), hard))
