@@ -56,7 +56,7 @@ typedef struct conn {
     bool refused;      /* its last answer is out */
 } conn;
 
-#define CONNS_FD_MAX 8192 /* greatest descriptor a connection may have */
+#define CONNS_FD_MAX 16384 /* greatest descriptor a connection may have */
 
 typedef struct conns_limits {
     unsigned most;   /* connections at once */

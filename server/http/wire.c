@@ -84,9 +84,10 @@ static bool is_blank(char c)
 
 static bool judge_header(wire *w, head *h, char *line, size_t len)
 {
-    const char *colon = memchr(line, ':', len), *value = colon + 1;
+    const char *colon = memchr(line, ':', len);
     if (!colon || colon == line || is_blank(*line) || memchr(line, 0, len))
         return bad(w, TB_E_BAD_REQUEST, no_header);
+    const char *value = colon + 1;
     const size_t name_len = (size_t)(colon - line);
     size_t n = len - name_len - 1;
     while (n > 0 && is_blank(*value))
