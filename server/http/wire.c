@@ -129,7 +129,8 @@ static size_t take_head(wire *w, char *bytes, size_t len)
         if (!lf) break;
         const size_t n = (size_t)(lf - line);
         at += n + 1;
-        if (at + lines * ENTRY > ROOM)
+        if (first && at > WIRE_HEAD_MAX) h.target_len = n;
+        if (at > WIRE_HEAD_MAX || at + lines * ENTRY > ROOM)
             good = too_large(w, &h);
         else if (n == 0 || line[n - 1] != '\r')
             good = bad(w, TB_E_BAD_REQUEST, first ? no_line : no_header);
