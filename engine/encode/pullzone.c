@@ -62,6 +62,8 @@ static bool is_text(const differing *d, int field, const char *text)
 /* Takes what was appended to scratch since `from` as a field's value. */
 static void take(differing *d, int field, size_t from)
 {
+    const tb_field_type type = tb_pullzone_fields[field].type;
+    if (type == TB_FIELD_DOUBLE || type == TB_FIELD_DECIMAL) tb_json_point(&d->scratch, from);
     d->value[field].at = from;
     d->value[field].len = d->scratch.len - from;
 }

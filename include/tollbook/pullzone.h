@@ -126,7 +126,7 @@ typedef struct tb_field {
     X(IgnoreQueryStrings, BOOL, 0, "true", 0, 0, SET)                                              \
     X(MonthlyBandwidthLimit, INT64, 0, "0", 0, INT64_MAX, SET)                                     \
     X(MonthlyBandwidthUsed, INT64, 0, "0", INT64_MIN, INT64_MAX, LIVE)                             \
-    X(MonthlyCharges, DECIMAL, 0, "0", 0, 0, LIVE)                                                 \
+    X(MonthlyCharges, DECIMAL, 0, "0.0", 0, 0, LIVE)                                               \
     X(AddHostHeader, BOOL, 0, "false", 0, 0, SET)                                                  \
     X(OriginHostHeader, STRING, 1, "\"\"", 0, 0, SET)                                              \
     X(Type, ENUM, 0, "0", TB_ENUM_PULL_ZONE_TYPE, 0, LIVE)                                         \

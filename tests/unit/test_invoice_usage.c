@@ -101,7 +101,7 @@ START_TEST(summary_lists_zones)
     ck_assert_str_eq(text,
                      "[{\"PullZoneId\":101,\"MonthlyUsage\":0.00089716735,"
                      "\"MonthlyBandwidthUsed\":89716735,\"Enabled\":true},{\"PullZoneId\":102,"
-                     "\"MonthlyUsage\":0,\"MonthlyBandwidthUsed\":0,\"Enabled\":false}]");
+                     "\"MonthlyUsage\":0.0,\"MonthlyBandwidthUsed\":0,\"Enabled\":false}]");
     free(text);
 }
 END_TEST
