@@ -184,14 +184,16 @@ tb_code tb_billing_summary_encode(const tb_zone_month *zones, size_t n, tb_buf *
         tb__add_double_sum(out, zones[i].charges);
         tb_buf_str(out, ",\"MonthlyBandwidthUsed\":");
         tb__add_i128(out, zones[i].bytes);
-        tb_buf_fmt(out, ",\"Enabled\":%s}", zones[i].enabled ? "true" : "false");
+        tb_buf_str(out, "}");
     }
     tb_buf_str(out, "]");
     return tb_buf_check(out, err);
 }
 
-bool tb_zone_enabled(bool set, tb_i128 limit, tb_i128 used, bool prepaid, tb_decimal balance)
+tb_zone_state tb_zone_state_of(bool set, tb_i128 limit, tb_i128 used, bool prepaid,
+                               tb_decimal balance)
 {
-    if (!set || (limit > 0 && used >= limit)) return false;
-    return !prepaid || tb_decimal_sign(balance) > 0;
+    if (!set) return TB_ZONE_SET_OFF;
+    if (limit > 0 && used >= limit) return TB_ZONE_AT_LIMIT;
+    return prepaid && tb_decimal_sign(balance) <= 0 ? TB_ZONE_UNFUNDED : TB_ZONE_ON;
 }

@@ -67,8 +67,6 @@ const route api_routes[] = {
     SHIELD(POST, "/shield/event-logs/{id}/export", JSON, EXPORT_BODY, "shield_export",
            api_shield_export),
     SHIELD(GET, "/shield/event-logs/{id}/{date}", NO_BODY, 0, "shield_events", api_shield_events),
-    SHIELD(GET, "/shield/event-logs/{id}/{date}/", NO_BODY, 0, "shield_events_first",
-           api_shield_events),
     SHIELD(GET, "/shield/event-logs/{id}/{date}/{token}", NO_BODY, 0, "shield_events_next",
            api_shield_events),
     MC(GET, "/mc/apps", CONTAINER, NO_BODY, 0, "mc_apps", api_mc_apps, NULL),

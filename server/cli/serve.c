@@ -42,6 +42,23 @@ static int read_listen(const cli_call *call, server_options *o)
     return 0;
 }
 
+static int read_origins(const cli_call *call, server_options *o)
+{
+    for (size_t i = 0; i < call->n_values; i++) {
+        const char *text = call->values[i].text;
+        if (strcmp(call->values[i].option->name, "cors-origin") != 0) continue;
+        if (o->n_cors == CORS_ORIGINS_MAX)
+            return bad_option(call, "--cors-origin may be given sixteen times.");
+        if (!cors_origin_valid(text)) {
+            cli_say(call, "--cors-origin %s: must be a scheme and a host as browsers send them, in lower "
+                          "case and without a path, such as https://console.example.", text);
+            return tb_code_exit(TB_E_USAGE);
+        }
+        o->cors[o->n_cors++] = text;
+    }
+    return 0;
+}
+
 static int read_rate(const cli_call *call, server_options *o)
 {
     const char *text = cli_text(call, "rate-limit");
@@ -135,6 +152,7 @@ static int read_options(const cli_call *call, server_options *o)
     }
     read_numbers(call, o);
     int status = read_listen(call, o);
+    if (status == 0) status = read_origins(call, o);
     if (status == 0) status = read_secret(call, o);
     if (status == 0) status = read_hook(call, o);
     if (status == 0) status = read_registry_secrets(call, o);

@@ -50,6 +50,12 @@ int cli_serve(const cli_call *call);
         {.name = "search-paged",                                                                   \
          .kind = CLI_FLAG,                                                                         \
          .help = "GET /pullzone?search=X without page answers a page, as some clients expect"},    \
+        {.name = "cors-origin",                                                                    \
+         .value = "ORIGIN",                                                                        \
+         .kind = CLI_TEXT,                                                                         \
+         .repeats = true,                                                                          \
+         .help = "pages of this origin, such as https://console.example, may read answers in "     \
+                 "browsers; default none"},                                                        \
         {.name = "access-log",                                                                     \
          .value = "FILE|-|off",                                                                    \
          .kind = CLI_TEXT,                                                                         \
