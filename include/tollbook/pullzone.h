@@ -300,6 +300,10 @@ typedef struct tb_pullzone {
     bool has_optimizer_price;
 } tb_pullzone;
 
+/* A GUID that names a thing, the same every time: an account's is its zones' UserId. Terminated. */
+#define TB_GUID_TEXT 36
+void tb_guid(const char *what, int64_t id, char out[TB_GUID_TEXT + 1]);
+
 /* Appends the PullZoneModel. Hostnames begin with the system's own, name.CnameDomain. Certificates
  * are null unless asked for; private keys always are. OriginType is 2 with a storage zone and 3
  * with a load balancer; OriginLinkValue is OriginUrl; TlsSecurityLevel is 1 where neither TLS 1 nor

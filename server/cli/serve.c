@@ -85,6 +85,7 @@ static void read_numbers(const cli_call *call, server_options *o)
     l->body_us = cli_number(call, "body-timeout-ms", l->body_us / 1000) * 1000;
     l->idle_us = cli_number(call, "idle-timeout-ms", l->idle_us / 1000) * 1000;
     o->deploy_us = cli_number(call, "deploy-timeout-ms", o->deploy_us / 1000) * 1000;
+    o->purge_us = cli_number(call, "purge-timeout-ms", o->purge_us / 1000) * 1000;
     o->registry_us = cli_number(call, "registry-timeout-ms", o->registry_us / 1000) * 1000;
     o->stop_us = cli_number(call, "stop-timeout-ms", o->stop_us / 1000) * 1000;
     o->body_max = (size_t)cli_number(call, "body-mb", (int64_t)(o->body_max / MIB)) * MIB;
@@ -102,17 +103,16 @@ static int read_secret(const cli_call *call, server_options *o)
     return status;
 }
 
-/* Found wanting now, not when the first customer deploys. */
-static int read_hook(const cli_call *call, server_options *o)
+/* Found wanting now, not when the first customer deploys or purges. */
+static int read_hook(const cli_call *call, const char *option, const char **ret_hook)
 {
     struct stat is;
-    o->deploy_hook = cli_text(call, "deploy-hook");
-    if (!o->deploy_hook) return 0;
-    if (strchr(o->deploy_hook, '/') && stat(o->deploy_hook, &is) == 0 && S_ISREG(is.st_mode) &&
-        access(o->deploy_hook, X_OK) == 0)
+    const char *hook = *ret_hook = cli_text(call, option);
+    if (!hook || (strchr(hook, '/') && stat(hook, &is) == 0 && S_ISREG(is.st_mode) &&
+                  access(hook, X_OK) == 0))
         return 0;
-    cli_say(call, "--deploy-hook %s: must be the path, with a '/', of a program that can be run; "
-                  "no shell is started for it.", o->deploy_hook);
+    cli_say(call, "--%s %s: must be the path, with a '/', of a program that can be run; "
+                  "no shell is started for it.", option, hook);
     return tb_code_exit(TB_E_USAGE);
 }
 
@@ -154,7 +154,8 @@ static int read_options(const cli_call *call, server_options *o)
     int status = read_listen(call, o);
     if (status == 0) status = read_origins(call, o);
     if (status == 0) status = read_secret(call, o);
-    if (status == 0) status = read_hook(call, o);
+    if (status == 0) status = read_hook(call, "deploy-hook", &o->deploy_hook);
+    if (status == 0) status = read_hook(call, "purge-hook", &o->purge_hook);
     if (status == 0) status = read_registry_secrets(call, o);
     return status ? status : read_rate(call, o);
 }

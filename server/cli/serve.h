@@ -67,6 +67,13 @@ int cli_serve(const cli_call *call);
                  "deploying succeeds at once"},                                                    \
         SERVE_NUMBER("deploy-timeout-ms", "N", 10, 86400000,                                       \
                      "how long the hook may take before it is ended; default 300000"),             \
+        {.name = "purge-hook",                                                                     \
+         .value = "PROGRAM",                                                                       \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "run to purge caches: PROGRAM ACCOUNT ZONE all|tag|url|exact [VALUE]; without "   \
+                 "it, purging is refused"},                                                        \
+        SERVE_NUMBER("purge-timeout-ms", "N", 10, 600000,                                          \
+                     "how long a purge may take before it is ended; default 30000"),               \
         {.name = "registry-secrets",                                                               \
          .value = "FOLDER",                                                                        \
          .kind = CLI_TEXT,                                                                         \

@@ -31,7 +31,7 @@ static bool matches(const char *pattern, const char *path, size_t len, unsigned 
             if (part++ <= n) *ret = (tb_text){path + start, i - start};
             continue;
         }
-        if (i == len || lower(path[i]) != *pattern) return false;
+        if (i == len || lower(path[i]) != lower(*pattern)) return false;
         i++;
         pattern++;
     }

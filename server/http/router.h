@@ -20,7 +20,7 @@ typedef enum route_body {
 
 typedef struct route {
     http_method method;  /* a GET row answers HEAD too */
-    const char *pattern; /* in lower case: "/pullzone/{id}/optimizer/statistics": {id} is a run without '/',
+    const char *pattern; /* its first letter is a small one: "/pullzone/{id}/optimizer/statistics": {id} is a run without '/',
                           * before a literal tail; of several, the last one is the request's */
     tb_access access;
     route_body body;

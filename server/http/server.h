@@ -48,6 +48,8 @@ typedef struct server_options {
     uint8_t secret[TB_KEY_SECRET];
     const char *deploy_hook; /* a program that deploys container applications, or NULL */
     int64_t deploy_us;       /* how long one deployment may take */
+    const char *purge_hook;  /* a program that purges caches, or NULL */
+    int64_t purge_us;        /* how long one purge may take */
     const char *registry_secrets; /* a folder of registries' passwords, or NULL */
     int64_t registry_us;     /* how long a look-up in a registry may take */
     int64_t fixed_now_us;   /* INT64_MIN: the clock's */

@@ -2,9 +2,10 @@
 their scheme, and answers that say what a client has to know.
 """
 import json
+import time
 import unittest
 
-from harness import CATALOG, Case, Server, run
+from harness import CATALOG, PATIENCE, Case, Server, run
 
 APP = "https://console.example"
 LOCAL = "http://localhost:5173"
@@ -189,6 +190,184 @@ class Tokens(Case):
     def test_a_key_goes_before_a_token(self):
         answer = self.server.get("/pullzone", "nonsense", Authorization=self.token)
         self.refused(answer, 401, "authentication.failed")
+
+
+HOOK = r"""#!/bin/sh
+printf '%s|' "$@" >>"$FOLDER/calls"; echo >>"$FOLDER/calls"
+case $4 in
+fail) echo "no such cache"; exit 7;;
+hang) exec sleep 600;;
+esac
+"""
+
+
+class Beside(unittest.TestCase):
+    """What clients ask for beside statistics and billing, and purging by the operator's program."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(log=None)
+        cls.server.stop()
+        catalog = json.loads(json.dumps(CATALOG))
+        catalog["zones"][0]["hostnames"] = ["Video.Acme.Example"]
+        catalog["zones"][2]["hostnames"] = ["live.borealis.example"]
+        catalog["container_apps"] = [
+            {"id": "shop", "account": 1, "name": "shop", "description": "sells", "status": "active"},
+            {"id": "desk", "account": 2, "name": "desk"}]
+        catalog["registries"] = [
+            {"id": "dockerhub", "url": "https://registry.example"},
+            {"id": "77", "account": 1, "url": "https://own.example:5000", "username": "u",
+             "secret": "s"},
+            {"id": "dockerhub", "account": 2, "url": "https://mirror.example"},
+            {"id": "88", "account": 2, "url": "https://other.example"}]
+        run("apply", "--db", cls.server.db, "-", stdin=json.dumps(catalog).encode())
+        run("ledger", "pay", "--db", cls.server.db, "--account", 2, "--amount", "12.50",
+            "--reference", "x")
+        for role in ("UserApi", "SubuserPullZones", "SubuserStatistics"):
+            cls.server.keys[role] = cls.server.make_key(1, role)
+        cls.hook = cls.server.path / "hook"
+        cls.hook.write_text(HOOK.replace("$FOLDER", str(cls.server.path)))
+        cls.hook.chmod(0o755)
+        cls.options = ("--purge-hook", cls.hook, "--purge-timeout-ms", 600000)
+        cls.server.start(*cls.options)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+
+    refused = Case.refused
+
+    def calls(self):
+        path = self.server.path / "calls"
+        lines = path.read_text().splitlines() if path.exists() else []
+        path.unlink(missing_ok=True)
+        return [line.rstrip("|").split("|") for line in lines]
+
+    def test_who_the_key_belongs_to(self):
+        user = self.server.get("/user").json()
+        self.assertEqual((user["Name"], user["FirstName"], user["Email"], user["Roles"]),
+                         ("acme", "acme", None, ["User"]))
+        self.assertEqual(user["Id"], self.server.get("/pullzone/101").json()["UserId"])
+        self.assertIn(b'"Balance":0.0,', self.server.get("/user").body)
+        self.assertIn(b'"Balance":12.5,', self.server.get("/user", "other").body)
+        self.refused(self.server.get("/user", "SubuserStatistics"), 403, "authorization.forbidden")
+        self.refused(self.server.get("/user", None), 401, "authentication.failed")
+
+    def test_countries(self):
+        countries = {row["IsoCode"]: row for row in self.server.get("/country").json()}
+        self.assertGreater(len(countries), 240)
+        self.assertEqual(sum(row["IsEU"] for row in countries.values()), 27)
+        for code, name, eu in (("DE", "Germany", True), ("GB", "United Kingdom", False),
+                               ("TW", "Taiwan", False), ("HR", "Croatia", True)):
+            self.assertEqual((countries[code]["Name"], countries[code]["IsEU"]), (name, eu))
+        self.refused(self.server.get("/country", None), 401, "authentication.failed")
+
+    def test_what_there_is_none_of_is_an_empty_page(self):
+        for path in ("/storagezone", "/dnszone?page=1&perPage=1000", "/videolibrary/"):
+            self.assertEqual(self.server.get(path).body, b'{"Items":[],"CurrentPage":1,"TotalItems":0,'
+                             b'"HasMoreItems":false}', path)
+            self.refused(self.server.get(path, None), 401, "authentication.failed")
+
+    def test_registries_are_the_accounts_and_everybodys(self):
+        page = self.server.get("/mc/registries").json()
+        self.assertEqual(page, {"items": [
+            {"id": 77, "displayName": "77", "hostName": "own.example:5000", "userName": "u",
+             "isPublic": False},
+            {"displayName": "dockerhub", "hostName": "registry.example", "userName": None,
+             "isPublic": True}], "meta": {"totalItems": 2}, "cursor": None})
+        other = self.server.get("/mc/registries", "other").json()["items"]
+        self.assertEqual([row["hostName"] for row in other], ["other.example", "mirror.example"])
+
+    def test_an_application_by_its_id(self):
+        app = self.server.get("/mc/apps/shop").json()
+        self.assertEqual((app["id"], app["name"], app["status"], app["volumes"]),
+                         ("shop", "shop", "active", []))
+        for path, key in (("/mc/apps/desk", "user"), ("/mc/apps/shop", "other"),
+                          ("/mc/apps/Shop", "user"), ("/mc/apps/none", "user")):
+            answer = self.server.get(path, key)
+            self.assertEqual((answer.status, answer.json()["detail"]), (404, "Application not found."))
+
+    def test_a_zone_is_purged_by_the_hook(self):
+        for body, call in ((None, ["1", "101", "all"]), (b"{}", ["1", "101", "all"]),
+                           (b"null", ["1", "101", "all"]), (b'{"CacheTag":null}', ["1", "101", "all"]),
+                           (b'{"CacheTag":"-x y;$(z)"}', ["1", "101", "tag", "-x y;$(z)"])):
+            answer = self.server.ask("POST", "/pullzone/101/purgeCache", "SubuserPullZones", body,
+                                     Content_Type="application/json")
+            self.assertEqual((answer.status, answer.body), (204, b""), body)
+            self.assertEqual(self.calls(), [call])
+
+    def test_a_url_is_purged_by_the_hook(self):
+        for query, zone, kind in (("url=https://acme-video.b-cdn.net/a/b.js", "101", "url"),
+                                  ("url=https%3A%2F%2FVIDEO.acme.example%2F*&async=true", "101", "url"),
+                                  ("url=http://acme-static.b-cdn.net:80/a%20b", "102", "url"),
+                                  ("url=acme-static.b-cdn.net/x%3Fa://b&exactPath=true", "102", "exact")):
+            answer = self.server.ask("POST", f"/purge?{query}", "user")
+            self.assertEqual((answer.status, answer.body), (200, b""), query)
+            (account, number, how, url), = self.calls()
+            self.assertEqual((account, number, how), ("1", zone, kind))
+            self.assertTrue(url.lower().startswith(("http", "acme-static")), url)
+
+    def test_anothers_zone_is_as_one_that_is_not_there(self):
+        for key, path in (("user", "/pullzone/201/purgeCache"), ("user", "/pullzone/999/purgeCache"),
+                          ("other", "/pullzone/101/purgeCache"), ("user", "/pullzone/x/purgeCache"),
+                          ("user", "/purge?url=https://borealis-live.b-cdn.net/"),
+                          ("user", "/purge?url=https://live.borealis.example/"),
+                          ("other", "/purge?url=https://video.acme.example/"),
+                          ("user", "/purge?url=https://b-cdn.net/"), ("user", "/purge?url=https://"),
+                          ("user", "/purge?url=https:///acme-video.b-cdn.net/"),
+                          ("user", "/purge?url=https://acme-video.b-cdn.net@evil/"),
+                          ("user", "/purge?url=https://acme-video.b-cdn.net:80@evil/"),
+                          ("user", "/purge?url=https://acme-video.b-cdn.net:80%5C@evil/")):
+            self.refused(self.server.ask("POST", path, key), 404, "pullZone.not_found")
+        self.refused(self.server.ask("POST", "/pullzone/101/purgeCache", "SubuserStatistics"), 403,
+                     "authorization.forbidden")
+        self.assertEqual(self.calls(), [])
+
+    def test_what_cannot_be_purged(self):
+        for query in ("", "?url=", "?url=%0a", "?url=https://acme-video.b-cdn.net/%01",
+                      "?url=https://acme-video.b-cdn.net/&exactPath=perhaps",
+                      "?url=acme-video.b-cdn.net/" + "x" * 2048):
+            self.refused(self.server.ask("POST", f"/purge{query}", "user"), 400, "validation_error")
+        for body in (b"[]", b"1", b'{"CacheTag":1}', b"{", b'{"CacheTag":"a\\nb"}'):
+            answer = self.server.ask("POST", "/pullzone/101/purgeCache", "user", body,
+                                     Content_Type="application/json")
+            self.refused(answer, 400, "validation_error")
+        self.assertEqual(self.calls(), [])
+
+    def test_a_hook_that_fails_is_heard(self):
+        answer = self.server.ask("POST", "/pullzone/101/purgeCache", "user", b'{"CacheTag":"fail"}',
+                                 Content_Type="application/json")
+        self.refused(answer, 500, "server.io")
+        self.assertNotIn(b"hook", answer.body)
+        self.assertIn("purging zone 101 of account 1: no such cache", self.server.messages())
+        self.assertIn("the hook: it ended with status 7", self.server.messages())
+        self.calls()
+
+    def test_a_stop_ends_a_hook(self):
+        wire = self.server.wire()
+        wire.send(f"POST /pullzone/101/purgeCache HTTP/1.1\r\nHost: x\r\nAccessKey: "
+                  f"{self.server.keys['user']}\r\nContent-Type: application/json\r\n"
+                  "Content-Length: 19\r\n\r\n{\"CacheTag\":\"hang\"}".encode())
+        end = time.monotonic() + PATIENCE
+        while not (self.server.path / "calls").exists():
+            self.assertLess(time.monotonic(), end)
+        self.assertEqual(self.server.stop(), 0)
+        answer = wire.read("POST")
+        self.assertTrue(answer is None or answer.status == 503)
+        self.calls()
+        self.server.start(*self.options)
+
+    def test_without_a_hook_it_is_not_implemented(self):
+        self.server.stop()
+        self.server.start()
+        try:
+            for path in ("/pullzone/101/purgeCache", "/purge?url=https://acme-video.b-cdn.net/"):
+                answer = self.server.ask("POST", path, "user")
+                self.refused(answer, 501, "purge.not_set_up")
+                self.assertIn("--purge-hook", answer.json()["Message"])
+        finally:
+            self.server.stop()
+            self.server.start(*self.options)
 
 
 if __name__ == "__main__":
