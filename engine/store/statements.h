@@ -163,7 +163,7 @@
       " WHERE z.account=?1 AND z.id=?2 ORDER BY s.edge")                                           \
     X(ACCOUNT_SERIES, "SELECT edge,id FROM series WHERE scope=2 AND owner=?1 ORDER BY edge")       \
     X(PLACES,                                                                                      \
-      "SELECT e.id,coalesce(r.id,0),coalesce(r.name,'Other: '||e.code)"                            \
+      "SELECT e.id,coalesce(r.id,0),coalesce(r.name,'Other: '||e.code||', '||e.code)"              \
       " FROM edge e LEFT JOIN region r ON r.code=e.code ORDER BY e.id")                            \
     X(KNOWN_EDGES, "SELECT code FROM region ORDER BY CAST(price AS REAL) DESC,code")               \
     X(REGIONS,                                                                                     \

@@ -114,7 +114,7 @@ class Answer:
 
     def statistics(self, names):
         total = self.total
-        shown = sorted((names.get(edge, f"Other: {edge}").encode(), size)
+        shown = sorted((names.get(edge, f"Other: {edge}, {edge}").encode(), size)
                        for edge, size in self.by_edge.items() if size)
         geo = "{" + ",".join(f"{json.dumps(name.decode(), ensure_ascii=False)}:{size}"
                              for name, size in shown) + "}"
