@@ -49,7 +49,8 @@ int cli_serve(const cli_call *call);
         SECRET_FILE,                                                                               \
         {.name = "search-paged",                                                                   \
          .kind = CLI_FLAG,                                                                         \
-         .help = "GET /pullzone?search=X without page answers a page, as some clients expect"},    \
+         .help = "GET /pullzone?search=X without page answers a page, which the Terraform "        \
+                 "provider and four more clients need; docs/clients.md"},                          \
         {.name = "cors-origin",                                                                    \
          .value = "ORIGIN",                                                                        \
          .kind = CLI_TEXT,                                                                         \
