@@ -31,6 +31,7 @@ typedef enum shape {
     CHART_WHOLE,    /* a sum, b count: rounded half up */
     CHART_PERCENT,  /* a part, b whole: percent rounded half up */
     TOTAL,          /* a */
+    TOTAL_DOUBLE,   /* the same with a point, as all doubles outside /statistics and charts */
     HIT_RATE,       /* of the sums of a and b */
     MEAN,
     MEAN_INT32, /* rounded half up, at most 2^31-1 */
@@ -87,8 +88,8 @@ static const field optimizer_fields[] = {
     TWO("AverageCompressionChart", CHART_PERCENT, SAVED_BYTES, INPUT_BYTES),
     ONE("TrafficSavedChart", CHART, SAVED_BYTES),
     TWO("AverageProcessingTimeChart", CHART_WHOLE, TIME_MS_SUM, OPTIMIZED),
-    ONE("TotalRequestsOptimized", TOTAL, OPTIMIZED),
-    ONE("TotalTrafficSaved", TOTAL, SAVED_BYTES),
+    ONE("TotalRequestsOptimized", TOTAL_DOUBLE, OPTIMIZED),
+    ONE("TotalTrafficSaved", TOTAL_DOUBLE, SAVED_BYTES),
     TWO("AverageProcessingTime", MEAN, TIME_MS_SUM, OPTIMIZED),
     TWO("AverageCompressionRatio", REDUCTION, SAVED_BYTES, INPUT_BYTES),
 };
@@ -103,8 +104,8 @@ static const field queue_fields[] = {
 static const field safehop_fields[] = {
     ONE("RequestsRetriedChart", CHART, RETRIED),
     ONE("RequestsSavedChart", CHART, SAVED),
-    ONE("TotalRequestsRetried", TOTAL, RETRIED),
-    ONE("TotalRequestsSaved", TOTAL, SAVED),
+    ONE("TotalRequestsRetried", TOTAL_DOUBLE, RETRIED),
+    ONE("TotalRequestsSaved", TOTAL_DOUBLE, SAVED),
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -199,11 +200,12 @@ static char *write_figure(char *p, const work *job, const field *f)
 {
     tb_u128 a = tb_series_total(job->answer->series, f->a);
     if (f->shape == TOTAL) return tb_put_u128(p, a);
+    if (f->shape == TOTAL_DOUBLE) return tb_put_point(p, tb_put_u128(p, a));
     tb_u128 b = tb_series_total(job->answer->series, f->b);
     switch (f->shape) {
     case HIT_RATE: return tb_put_double(p, tb_hit_rate(a, b));
-    case MEAN: return tb_put_double(p, tb_mean(a, b));
-    case REDUCTION: return tb_put_double(p, tb_reduction(a, b));
+    case MEAN: return tb_put_point(p, tb_put_double(p, tb_mean(a, b)));
+    case REDUCTION: return tb_put_point(p, tb_put_double(p, tb_reduction(a, b)));
     default: break;
     }
     tb_u128 mean = tb__mean_rounded(a, b);
@@ -258,6 +260,7 @@ static const struct {
     [CHART_WHOLE] = {write_chart_whole, KEY_SIZE + TB_U128_TEXT_MAX, 2},
     [CHART_PERCENT] = {write_chart_whole, KEY_SIZE + TB_U128_TEXT_MAX, 2},
     [TOTAL] = {write_figure, 0, TB_U128_TEXT_MAX},
+    [TOTAL_DOUBLE] = {write_figure, 0, TB_U128_TEXT_MAX + 2},
     [HIT_RATE] = {write_figure, 0, DOUBLE_ROOM},
     [MEAN] = {write_figure, 0, DOUBLE_ROOM},
     [MEAN_INT32] = {write_figure, 0, TB_U64_TEXT_MAX},

@@ -20,6 +20,19 @@ char *tb_put_u128(char *out, tb_u128 value)
     return tb__put_16(tb__put_16(out, (uint64_t)(value % TB__1E16)), low);
 }
 
+char *tb_put_point(const char *start, char *end)
+{
+    if (memchr(start, '.', (size_t)(end - start))) return end;
+    memcpy(end, ".0", 2);
+    return end + 2;
+}
+
+void tb_json_point(tb_buf *out, size_t from)
+{
+    char *end = tb_buf_room(out, 2);
+    if (end) out->len = (size_t)(tb_put_point(out->data + from, end) - out->data);
+}
+
 void tb_json_string(tb_buf *out, const char *text, size_t len)
 {
     /* A length whose worst case does not fit size_t cannot fit the buffer either. */

@@ -62,6 +62,8 @@ static bool is_text(const differing *d, int field, const char *text)
 /* Takes what was appended to scratch since `from` as a field's value. */
 static void take(differing *d, int field, size_t from)
 {
+    const tb_field_type type = tb_pullzone_fields[field].type;
+    if (type == TB_FIELD_DOUBLE || type == TB_FIELD_DECIMAL) tb_json_point(&d->scratch, from);
     d->value[field].at = from;
     d->value[field].len = d->scratch.len - from;
 }
@@ -89,15 +91,21 @@ static void put_sum(differing *d, int field, tb_sum value)
     take(d, field, from);
 }
 
-/* A GUID that names a thing, the same every time. */
-static void put_guid(differing *d, int field, const char *what, int64_t id)
+void tb_guid(const char *what, int64_t id, char out[TB_GUID_TEXT + 1])
 {
     char seed[64];
     int n = snprintf(seed, sizeof seed, "%s %" PRId64, what, id);
     XXH128_hash_t h = XXH3_128bits(seed, (size_t)n);
-    PUT(d, field, "\"%08x-%04x-%04x-%04x-%012" PRIx64 "\"", (unsigned)(h.high64 >> 32),
-        (unsigned)(h.high64 >> 16) & 0xffff, (unsigned)h.high64 & 0xffff,
-        (unsigned)(h.low64 >> 48), h.low64 & 0xffffffffffff);
+    snprintf(out, TB_GUID_TEXT + 1, "%08x-%04x-%04x-%04x-%012" PRIx64, (unsigned)(h.high64 >> 32),
+             (unsigned)(h.high64 >> 16) & 0xffff, (unsigned)h.high64 & 0xffff,
+             (unsigned)(h.low64 >> 48), h.low64 & 0xffffffffffff);
+}
+
+static void put_guid(differing *d, int field, const char *what, int64_t id)
+{
+    char guid[TB_GUID_TEXT + 1];
+    tb_guid(what, id, guid);
+    PUT(d, field, "\"%s\"", guid);
 }
 
 /* --- what the zone is --- */

@@ -39,8 +39,8 @@ static const field fields[] = {
     FROM("ThisMonthCharges", SUM, this_month),
     FROM("LastRechargeBalance", DECIMAL, last_recharge),
     FROM("AvailableBalance", DECIMAL, balance),
-    NEUTRAL("CouponBalance", "0"),
-    NEUTRAL("MonthlyCouponUsage", "0"),
+    NEUTRAL("CouponBalance", "0.0"),
+    NEUTRAL("MonthlyCouponUsage", "0.0"),
     FROM("BillingRecords", RECORDS, records),
     NEUTRAL("BillingHistoryChart", "null"),
     FROM("MonthlyChargesEUTraffic", SUM, traffic[TB_REGION_EU]),
@@ -48,31 +48,31 @@ static const field fields[] = {
     FROM("MonthlyChargesASIATraffic", SUM, traffic[TB_REGION_ASIA]),
     FROM("MonthlyChargesAFTraffic", SUM, traffic[TB_REGION_AF]),
     FROM("MonthlyChargesSATraffic", SUM, traffic[TB_REGION_SA]),
-    NEUTRAL("MonthlyChargesStorage", "0"),
-    NEUTRAL("MonthlyChargesDNS", "0"),
+    NEUTRAL("MonthlyChargesStorage", "0.0"),
+    NEUTRAL("MonthlyChargesDNS", "0.0"),
     FROM("MonthlyChargesOptimizer", SUM, optimizer),
-    NEUTRAL("MonthlyChargesTranscribe", "0"),
-    NEUTRAL("MonthlyChargesPremiumEncoding", "0"),
-    NEUTRAL("MonthlyChargesLiveEncoding", "0"),
-    NEUTRAL("MonthlyChargesExtraPullZones", "0"),
-    NEUTRAL("MonthlyChargesExtraStorageZones", "0"),
-    NEUTRAL("MonthlyChargesExtraDnsZones", "0"),
-    NEUTRAL("MonthlyChargesExtraVideoLibraries", "0"),
-    NEUTRAL("MonthlyChargesScripting", "0"),
-    NEUTRAL("MonthlyChargesScriptingRequests", "0"),
-    NEUTRAL("MonthlyChargesScriptingCpu", "0"),
-    NEUTRAL("MonthlyChargesDrm", "0"),
-    NEUTRAL("MonthlyChargesMagicContainers", "0"),
+    NEUTRAL("MonthlyChargesTranscribe", "0.0"),
+    NEUTRAL("MonthlyChargesPremiumEncoding", "0.0"),
+    NEUTRAL("MonthlyChargesLiveEncoding", "0.0"),
+    NEUTRAL("MonthlyChargesExtraPullZones", "0.0"),
+    NEUTRAL("MonthlyChargesExtraStorageZones", "0.0"),
+    NEUTRAL("MonthlyChargesExtraDnsZones", "0.0"),
+    NEUTRAL("MonthlyChargesExtraVideoLibraries", "0.0"),
+    NEUTRAL("MonthlyChargesScripting", "0.0"),
+    NEUTRAL("MonthlyChargesScriptingRequests", "0.0"),
+    NEUTRAL("MonthlyChargesScriptingCpu", "0.0"),
+    NEUTRAL("MonthlyChargesDrm", "0.0"),
+    NEUTRAL("MonthlyChargesMagicContainers", "0.0"),
     NEUTRAL("MonthlyMcCpu", "null"),
     NEUTRAL("MonthlyMcMemory", "null"),
     NEUTRAL("MonthlyMcIp", "null"),
     NEUTRAL("MonthlyMcIngressTraffic", "null"),
     NEUTRAL("MonthlyMcEgressTraffic", "null"),
     NEUTRAL("MonthlyMcVolumes", "null"),
-    NEUTRAL("MonthlyChargesShield", "0"),
+    NEUTRAL("MonthlyChargesShield", "0.0"),
     FROM("MonthlyChargesTaxes", DECIMAL, taxes),
-    NEUTRAL("MonthlyChargesWebSockets", "0"),
-    NEUTRAL("MonthlyChargesDB", "0"),
+    NEUTRAL("MonthlyChargesWebSockets", "0.0"),
+    NEUTRAL("MonthlyChargesDB", "0.0"),
     FROM("MonthlyChargesLoadBalancer", SUM, balancers),
     NEUTRAL("MonthlyDBWrites", "null"),
     NEUTRAL("MonthlyDBReads", "null"),
@@ -96,8 +96,8 @@ static const field fields[] = {
     NEUTRAL("AutomaticPaymentImageUrl", "null"),
     NEUTRAL("AutomaticPaymentCardType", "null"),
     NEUTRAL("AutomaticPaymentIdentifier", "null"),
-    NEUTRAL("AutomaticPaymentAmount", "0"),
-    NEUTRAL("AutomaticRechargeTreshold", "0"), /* spelled as clients know it */
+    NEUTRAL("AutomaticPaymentAmount", "0.0"),
+    NEUTRAL("AutomaticRechargeTreshold", "0.0"), /* spelled as clients know it */
     NEUTRAL("AutomaticRechargeEnabled", "false"),
     NEUTRAL("AutomaticPaymentFailureCount", "0"),
     NEUTRAL("SavedPaymentMethods", "[]"),
@@ -106,7 +106,7 @@ static const field fields[] = {
     FROM("AfricaDiscount", DISCOUNT, discount[TB_REGION_AF]),
     FROM("AsiaOceaniaDiscount", DISCOUNT, discount[TB_REGION_ASIA]),
     FROM("OptimizerMonthlyPrice", DECIMAL, optimizer_monthly),
-    NEUTRAL("DrmBaseMonthlyPrice", "0"),
+    NEUTRAL("DrmBaseMonthlyPrice", "0.0"),
     NEUTRAL("DrmCostPerLicense", "null"),
 };
 
@@ -127,7 +127,7 @@ static void put_record(tb_buf *out, const tb_billing_record *record)
     tb_buf_fmt(out, "{\"Id\":%" PRId64, record->id);
     put_text(out, "PaymentId", record->payment);
     tb_buf_str(out, ",\"Amount\":");
-    tb__add_decimal(out, record->amount);
+    tb__add_double(out, record->amount);
     tb_buf_str(out, ",\"Payer\":null,\"Timestamp\":\"");
     tb__add_time(out, record->at_us);
     if (!out->failed) out->len--; /* without the Z, as clients know it */
@@ -155,8 +155,8 @@ static void put_field(tb_buf *out, const tb_billing *billing, const field *f)
     const void *at = (const char *)billing + f->offset;
     switch (f->shape) {
     case FIXED: tb_buf_str(out, f->text); break;
-    case DECIMAL: tb__add_decimal(out, *(const tb_decimal *)at); break;
-    case SUM: tb__add_sum(out, *(const tb_sum *)at); break;
+    case DECIMAL: tb__add_double(out, *(const tb_decimal *)at); break;
+    case SUM: tb__add_double_sum(out, *(const tb_sum *)at); break;
     case BYTES: tb__add_i128(out, *(const tb_i128 *)at); break;
     case DISCOUNT: tb_buf_fmt(out, "%d", *(const int *)at); break;
     case RECORDS: put_records(out, billing); break;
@@ -181,17 +181,19 @@ tb_code tb_billing_summary_encode(const tb_zone_month *zones, size_t n, tb_buf *
     for (size_t i = 0; i < n; i++) {
         tb_buf_fmt(out, "%s{\"PullZoneId\":%" PRId64 ",\"MonthlyUsage\":", i ? "," : "",
                    zones[i].zone);
-        tb__add_sum(out, zones[i].charges);
+        tb__add_double_sum(out, zones[i].charges);
         tb_buf_str(out, ",\"MonthlyBandwidthUsed\":");
         tb__add_i128(out, zones[i].bytes);
-        tb_buf_fmt(out, ",\"Enabled\":%s}", zones[i].enabled ? "true" : "false");
+        tb_buf_str(out, "}");
     }
     tb_buf_str(out, "]");
     return tb_buf_check(out, err);
 }
 
-bool tb_zone_enabled(bool set, tb_i128 limit, tb_i128 used, bool prepaid, tb_decimal balance)
+tb_zone_state tb_zone_state_of(bool set, tb_i128 limit, tb_i128 used, bool prepaid,
+                               tb_decimal balance)
 {
-    if (!set || (limit > 0 && used >= limit)) return false;
-    return !prepaid || tb_decimal_sign(balance) > 0;
+    if (!set) return TB_ZONE_SET_OFF;
+    if (limit > 0 && used >= limit) return TB_ZONE_AT_LIMIT;
+    return prepaid && tb_decimal_sign(balance) <= 0 ? TB_ZONE_UNFUNDED : TB_ZONE_ON;
 }

@@ -2,6 +2,7 @@
 #include "invoice/text.h"
 
 #include "tollbook/calendar.h"
+#include "tollbook/json.h"
 
 void tb__add_decimal(tb_buf *out, tb_decimal value)
 {
@@ -13,6 +14,20 @@ void tb__add_sum(tb_buf *out, tb_sum value)
 {
     char *at = tb_buf_room(out, TB_DECIMAL_TEXT_MAX);
     if (at) out->len += (size_t)(tb_sum_put(at, value) - at);
+}
+
+void tb__add_double(tb_buf *out, tb_decimal value)
+{
+    size_t from = out->len;
+    tb__add_decimal(out, value);
+    tb_json_point(out, from);
+}
+
+void tb__add_double_sum(tb_buf *out, tb_sum value)
+{
+    size_t from = out->len;
+    tb__add_sum(out, value);
+    tb_json_point(out, from);
 }
 
 void tb__add_money(tb_buf *out, tb_decimal value, int digits)

@@ -7,6 +7,9 @@
 
 void tb__add_decimal(tb_buf *out, tb_decimal value); /* plain, no zeros at the end */
 void tb__add_sum(tb_buf *out, tb_sum value);
+/* The same for members that are doubles to clients: whole numbers end with ".0". */
+void tb__add_double(tb_buf *out, tb_decimal value);
+void tb__add_double_sum(tb_buf *out, tb_sum value);
 /* With `digits` after the point: money. */
 void tb__add_money(tb_buf *out, tb_decimal value, int digits);
 void tb__add_i128(tb_buf *out, tb_i128 value);

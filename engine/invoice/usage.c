@@ -33,7 +33,7 @@ static tb_code put_tier(tb_buf *out, const tb_tier *tier, tb_error *err)
         code = put_millions(out, "ThresholdToMillions", tier->to, err);
     if (code) return code;
     tb_buf_str(out, ",\"PricePerMillion\":");
-    tb__add_decimal(out, tier->shown);
+    tb__add_double(out, tier->shown);
     tb_buf_str(out, "}");
     return TB_OK;
 }
@@ -42,7 +42,7 @@ static tb_code put_price(tb_buf *out, const tb_book *book, tb_error *err)
 {
     tb_code code = TB_OK;
     tb_buf_str(out, ",\"MonthlyFee\":");
-    tb__add_decimal(out, book->balancer_fee);
+    tb__add_double(out, book->balancer_fee);
     tb_buf_str(out, ",\"Tiers\":[");
     for (size_t i = 0; !code && i < book->balancer.n; i++) {
         if (i) tb_buf_str(out, ",");

@@ -33,6 +33,11 @@ static bool equal_folded(const char *a, const char *folded, size_t len)
     return true;
 }
 
+static bool same_folded(tb_text folded, tb_text text)
+{
+    return folded.len == text.len && equal_folded(text.data, folded.data, text.len);
+}
+
 static bool any_left(const selection *s)
 {
     return s->first < s->end && memchr(s->alive + s->first, 1, s->end - s->first) != NULL;
@@ -111,7 +116,7 @@ static bool cache_passes(const tb_log_filter *f, tb_text text)
 {
     for (size_t i = 0; i < f->cache.n; i++) {
         const tb_text one = f->cache.item[i];
-        if (equal(one, text) || (text.len == 0 && one.len == 1 && *one.data == '-')) return true;
+        if (same_folded(one, text) || (text.len == 0 && one.len == 1 && *one.data == '-')) return true;
     }
     return false;
 }
@@ -119,9 +124,7 @@ static bool cache_passes(const tb_log_filter *f, tb_text text)
 static bool country_passes(const tb_log_filter *f, tb_text text)
 {
     for (size_t i = 0; i < f->country.n; i++)
-        if (f->country.item[i].len == text.len &&
-            equal_folded(text.data, f->country.item[i].data, text.len))
-            return true;
+        if (same_folded(f->country.item[i], text)) return true;
     return false;
 }
 

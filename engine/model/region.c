@@ -1,7 +1,11 @@
-/* The built-in region table: cities with an edge, their codes in logs (a country's two letters, or
- * two or three letters of a state or city where a country has several), billing regions and public
- * prices of contract 9.2. Ids are for ever: add at the end only. Coordinates are the cities', to a
- * hundredth of a degree. */
+/* The built-in region table: cities with an edge, their codes in logs, billing regions and public prices
+ * of contract 9.2. Codes are the service's; those that it does not use (a country's two letters, a
+ * city's three) are kept for logs of others. Where two codes stand for one city the second's name ends
+ * with its code, as "OC: Sydney, SYD" does. Ids are for ever: add at the end only. Coordinates are
+ * the cities', to a hundredth of a degree.
+ *
+ * What a code is billed as does not change here without a decision: databases take this table over
+ * when a catalogue without regions is applied (decision 160). */
 #include "tollbook/region.h"
 
 #define PRICE_EU   "0.01"
@@ -28,7 +32,7 @@ const tb_region tb_region_default[] = {
     R(12, "JP", "Asia: Tokyo, JP", ASIA, AS, JP, 35.68, 139.69),
     R(13, "HK", "Asia: Hong Kong, HK", ASIA, AS, HK, 22.32, 114.17),
     R(14, "AU", "OC: Sydney, AU", ASIA, OC, AU, -33.87, 151.21),
-    R(15, "BR", "SA: Sao Paulo, BR", SA, SA, BR, -23.55, -46.63),
+    R(15, "SYD", "OC: Sydney, SYD", ASIA, OC, AU, -33.87, 151.21),
     R(16, "ZA", "AF: Johannesburg, ZA", AF, AF, ZA, -26.20, 28.05),
     R(17, "AT", "EU: Vienna, AT", EU, EU, AT, 48.21, 16.37),
     R(18, "SE", "EU: Stockholm, SE", EU, EU, SE, 59.33, 18.07),
@@ -83,14 +87,14 @@ const tb_region tb_region_default[] = {
     R(67, "PMO", "EU: Palermo, IT", EU, EU, IT, 38.12, 13.36),
     R(68, "BCN", "EU: Barcelona, ES", EU, EU, ES, 41.39, 2.17),
     R(69, "GA", "NA: Atlanta, GA", NA, NA, US, 33.75, -84.39),
-    R(70, "VA", "NA: Ashburn, VA", NA, NA, US, 39.04, -77.49),
+    R(70, "VA", "NA: Vancouver, CA", NA, NA, CA, 49.28, -123.12),
     R(71, "DEN", "NA: Denver, CO", NA, NA, US, 39.74, -104.99),
-    R(72, "AZ", "NA: Phoenix, AZ", NA, NA, US, 33.45, -112.07),
+    R(72, "AZ", "Asia: Baku, AZ", ASIA, AS, AZ, 40.41, 49.87),
     R(73, "SV", "NA: San Jose, CA", NA, NA, US, 37.34, -121.89),
     R(74, "BOS", "NA: Boston, MA", NA, NA, US, 42.36, -71.06),
     R(75, "HOU", "NA: Houston, TX", NA, NA, US, 29.76, -95.37),
     R(76, "UT", "NA: Salt Lake City, UT", NA, NA, US, 40.76, -111.89),
-    R(77, "MN", "NA: Minneapolis, MN", NA, NA, US, 44.98, -93.27),
+    R(77, "MN", "NA: Montreal, CA", NA, NA, CA, 45.50, -73.57),
     R(78, "HI", "NA: Honolulu, HI", NA, NA, US, 21.31, -157.86),
     R(79, "YUL", "NA: Montreal, QC", NA, NA, CA, 45.50, -73.57),
     R(80, "YVR", "NA: Vancouver, BC", NA, NA, CA, 49.28, -123.12),
@@ -103,7 +107,7 @@ const tb_region tb_region_default[] = {
     R(87, "PK", "Asia: Karachi, PK", ASIA, AS, PK, 24.86, 67.00),
     R(88, "NP", "Asia: Kathmandu, NP", ASIA, AS, NP, 27.72, 85.32),
     R(89, "KZ", "Asia: Almaty, KZ", ASIA, AS, KZ, 43.24, 76.89),
-    R(90, "KH", "Asia: Phnom Penh, KH", ASIA, AS, KH, 11.56, 104.92),
+    R(90, "KH", "EU: Khabarovsk, RU", EU, AS, RU, 48.48, 135.07),
     R(91, "MEL", "OC: Melbourne, AU", ASIA, OC, AU, -37.81, 144.96),
     R(92, "PER", "OC: Perth, AU", ASIA, OC, AU, -31.95, 115.86),
     R(93, "BNE", "OC: Brisbane, AU", ASIA, OC, AU, -27.47, 153.03),
@@ -121,6 +125,62 @@ const tb_region tb_region_default[] = {
     R(105, "SA", "ME: Riyadh, SA", AF, AS, SA, 24.71, 46.68),
     R(106, "BH", "ME: Manama, BH", AF, AS, BH, 26.23, 50.59),
     R(107, "QA", "ME: Doha, QA", AF, AS, QA, 25.29, 51.53),
+    R(108, "BR", "SA: Sao Paulo, BR", SA, SA, BR, -23.55, -46.63),
+    R(109, "JH", "AF: Johannesburg, JH", AF, AF, ZA, -26.20, 28.05),
+    R(110, "CT", "AF: Cape Town, SA", AF, AF, ZA, -33.92, 18.42),
+    R(111, "EG2", "AF: Cairo 2, EG", AF, AF, EG, 30.04, 31.24),
+    R(112, "TN", "AF: Tunis, TN", AF, AF, TN, 36.81, 10.18),
+    R(113, "JO", "AF: Amman, JO", AF, AS, JO, 31.95, 35.93),
+    R(114, "SG2", "Asia: Singapore 2, SG", ASIA, AS, SG, 1.35, 103.82),
+    R(115, "MU", "Asia: Mumbai, MU", ASIA, AS, IN, 19.08, 72.88),
+    R(116, "ND", "Asia: New Delhi, ND", ASIA, AS, IN, 28.61, 77.21),
+    R(117, "CEN", "Asia: Chennai, IN", ASIA, AS, IN, 13.08, 80.27),
+    R(118, "CCU", "Asia: Kolkata, IN", ASIA, AS, IN, 22.57, 88.36),
+    R(119, "PP", "Asia: Phnom Penh, KH", ASIA, AS, KH, 11.56, 104.92),
+    R(120, "KG", "Asia: Bishkek, KG", ASIA, AS, KG, 42.87, 74.59),
+    R(121, "GEO", "Asia: Tbilisi, GE", ASIA, AS, GE, 41.72, 44.83),
+    R(122, "AM", "Asia: Yerevan, AM", ASIA, AS, AM, 40.18, 44.51),
+    R(123, "MG", "Asia: Ulaanbaatar, MN", ASIA, AS, MN, 47.89, 106.91),
+    R(124, "RGN", "Asia: Yangon, MM", ASIA, AS, MM, 16.87, 96.20),
+    R(125, "ISR", "Asia: Tel Aviv, IL", AF, AS, IL, 32.09, 34.78),
+    R(126, "DE2", "EU: Frankfurt 2, DE2", EU, EU, DE, 50.11, 8.68),
+    R(127, "DD", "EU: Dusseldorf, DD", EU, EU, DE, 51.23, 6.77),
+    R(128, "AT2", "EU: Vienna, AT2", EU, EU, AT, 48.21, 16.37),
+    R(129, "AMS", "EU: Amsterdam, AMS", EU, EU, NL, 52.37, 4.90),
+    R(130, "MS", "EU: Marseille, MS", EU, EU, FR, 43.30, 5.37),
+    R(131, "LJ", "EU: Ljubljana, LJ", EU, EU, SI, 46.06, 14.51),
+    R(132, "BU", "EU: Bucharest, BU", EU, EU, RO, 44.43, 26.10),
+    R(133, "RU", "EU: Moscow, RU", EU, EU, RU, 55.76, 37.62),
+    R(134, "KY", "EU: Krasnoyarsk, RU", EU, AS, RU, 56.01, 92.87),
+    R(135, "IQ", "ME: Baghdad, IQ", AF, AS, IQ, 33.32, 44.37),
+    R(136, "IQ2", "ME: Baghdad 2, IQ", AF, AS, IQ, 33.32, 44.37),
+    R(137, "BHR", "ME: Bahrain, BH", AF, AS, BH, 26.07, 50.56),
+    R(138, "FU", "ME: Fujairah, UAE", AF, AS, AE, 25.13, 56.33),
+    R(139, "RI", "ME: Riyadh, RI", AF, AS, SA, 24.71, 46.68),
+    R(140, "ASB", "NA: Ashburn, VA", NA, NA, US, 39.04, -77.49),
+    R(141, "PHX", "NA: Phoenix, AZ", NA, NA, US, 33.45, -112.07),
+    R(142, "MSP", "NA: Minneapolis, MN", NA, NA, US, 44.98, -93.27),
+    R(143, "BO", "NA: Boston, BO", NA, NA, US, 42.36, -71.06),
+    R(144, "CLT", "NA: Charlotte, NC", NA, NA, US, 35.23, -80.84),
+    R(145, "KC", "NA: Kansas City, MO", NA, NA, US, 39.10, -94.58),
+    R(146, "OG", "NA: Ogden, UT", NA, NA, US, 41.22, -111.97),
+    R(147, "PB", "NA: Pittsburgh, PA", NA, NA, US, 40.44, -80.00),
+    R(148, "SIL", "NA: San Jose, SIL", NA, NA, US, 37.34, -121.89),
+    R(149, "ADL", "OC: Adelaide, AU", ASIA, OC, AU, -34.93, 138.60),
+    R(150, "AUC", "OC: Auckland, AUC", ASIA, OC, NZ, -36.85, 174.76),
+    R(151, "BRB", "OC: Brisbane, BRB", ASIA, OC, AU, -27.47, 153.03),
+    R(152, "GU", "OC: Hagatna, GU", ASIA, OC, GU, 13.48, 144.75),
+    R(153, "CWB", "SA: Curitiba, BR", SA, SA, BR, -25.43, -49.27),
+    R(154, "RJ", "SA: Rio de Janeiro, BR", SA, SA, BR, -22.91, -43.17),
+    R(155, "SSA", "SA: Salvador, BR", SA, SA, BR, -12.97, -38.50),
+    R(156, "LAP", "SA: La Paz, BO", SA, SA, BO, -16.49, -68.12),
+    R(157, "BS", "LATAM: Brasilia, BR", SA, SA, BR, -15.79, -47.88),
+    R(158, "FO", "LATAM: Fortaleza, BR", SA, SA, BR, -3.73, -38.52),
+    R(159, "PA", "LATAM: Porto Alegre, BR", SA, SA, BR, -30.03, -51.22),
+    R(160, "BOL", "LATAM: Sucre, BO", SA, SA, BO, -19.04, -65.26),
+    R(161, "GT", "LATAM: Guatemala, GT", SA, NA, GT, 14.63, -90.51),
+    R(162, "PR", "LATAM: San Juan, PR", SA, NA, PR, 18.47, -66.11),
+    R(163, "CR", "LATAM: San Pedro, CR", SA, NA, CR, 9.93, -84.05),
 };
 
 const size_t tb_region_default_count = sizeof tb_region_default / sizeof *tb_region_default;

@@ -68,6 +68,23 @@ tb_code tb_store_apps(tb_store *store, int64_t account, tb_text after, int64_t l
     return code;
 }
 
+tb_code tb_store_app(tb_store *store, int64_t account, tb_text id, tb_app_page *ret_page,
+                     tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql_ints(store, TB__SQL_APP_GET, &account, 1, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 2, id.data, (int)id.len, SQLITE_STATIC);
+    tb_app_page page = {.memory = malloc(sizeof(tb__arena))};
+    if (!page.memory) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    tb__arena_init(page.memory, NULL);
+    code = read_apps(store, s, 1, &page, err);
+    if (!code && page.n == 0) code = tb_fail(err, TB_E_APP_NOT_FOUND, NULL, NULL);
+    if (code) tb_app_page_release(&page);
+    else *ret_page = page;
+    return code;
+}
+
 tb_code tb_store_count_apps(tb_store *store, int64_t account, int64_t *ret_n, tb_error *err)
 {
     return tb__int_of(store, TB__SQL_APPS_COUNT, &account, 1, 0, ret_n, err);
@@ -115,6 +132,19 @@ static void copy_column(sqlite3_stmt *s, int column, char *to, size_t size, bool
     to[0] = 0;
     if (text.len < size && text.data) memcpy(to, text.data, text.len + 1);
     *ok &= text.data && text.len < size;
+}
+
+tb_code tb_store_registries(tb_store *store, int64_t account, tb_registry_fn each, void *ctx,
+                            tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql_ints(store, TB__SQL_REGISTRIES, &account, 1, &s, err);
+    if (code) return code;
+    while (!(code = tb__step(store, s, &row, err)) && row)
+        each(ctx, tb__column_text(s, 0), tb__column_text(s, 1), tb__column_text(s, 2));
+    sqlite3_reset(s);
+    return code;
 }
 
 tb_code tb_store_registry(tb_store *store, int64_t account, tb_text id, tb_registry *ret_registry,

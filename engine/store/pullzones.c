@@ -136,3 +136,19 @@ tb_code tb_store_count_zones(tb_store *store, const tb_zone_query *query, int64_
     sqlite3_reset(s);
     return TB_OK;
 }
+
+tb_code tb_store_zone_of_host(tb_store *store, int64_t account, const char *host, size_t len,
+                              int64_t *ret_zone, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_ZONE_OF_HOST, &account, 1, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 2, host, (int)len, SQLITE_STATIC);
+    code = tb__step(store, s, &row, err);
+    if (code) return code;
+    if (!row) return tb_fail(err, TB_E_ZONE_NOT_FOUND, "PullZone", NULL);
+    *ret_zone = sqlite3_column_int64(s, 0);
+    sqlite3_reset(s);
+    return TB_OK;
+}

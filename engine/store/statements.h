@@ -165,7 +165,7 @@
       " WHERE z.account=?1 AND z.id=?2 ORDER BY s.edge")                                           \
     X(ACCOUNT_SERIES, "SELECT edge,id FROM series WHERE scope=2 AND owner=?1 ORDER BY edge")       \
     X(PLACES,                                                                                      \
-      "SELECT e.id,coalesce(r.id,0),coalesce(r.name,'Other: '||e.code)"                            \
+      "SELECT e.id,coalesce(r.id,0),coalesce(r.name,'Other: '||e.code||', '||e.code)"              \
       " FROM edge e LEFT JOIN region r ON r.code=e.code ORDER BY e.id")                            \
     X(KNOWN_EDGES, "SELECT code FROM region ORDER BY CAST(price AS REAL) DESC,code")               \
     X(REGIONS,                                                                                     \
@@ -226,6 +226,7 @@
     X(SECRET_PUT, "INSERT INTO secret VALUES(?1,?2," TB__UNSEALED ")")                             \
     /* catalogue */                                                                                \
     X(ACCOUNT_GET, "SELECT document,deleted_us FROM account WHERE id=?1")                          \
+    X(ACCOUNT_NAME, "SELECT name FROM account WHERE id=?1")                                        \
     X(ACCOUNT_PUT,                                                                                 \
       "INSERT INTO account(" TB__C_account("") ")VALUES(?1,?2,?3,?4," TB__FOR_EVER ") ON CONFLICT(id) DO UPDATE"\
       " SET name=excluded.name,document=excluded.document,deleted_us=excluded.deleted_us")         \
@@ -284,6 +285,11 @@
       "c.document->>'$.displayEndpoint.type' FROM container c CROSS JOIN deployment d"             \
       " ON d.account=c.account AND d.app=c.id WHERE c.kind=1 AND c.account=?1 AND c.id>?3"         \
       " ORDER BY c.id LIMIT ?2")                                                                   \
+    X(APP_GET,                                                                                     \
+      "SELECT c.id,c.document->>'$.name',coalesce(c.document->>'$.description',''),d.status,"      \
+      "c.document->>'$.displayEndpoint.id',c.document->>'$.displayEndpoint.address',"              \
+      "c.document->>'$.displayEndpoint.type' FROM container c CROSS JOIN deployment d"             \
+      " ON d.account=c.account AND d.app=c.id WHERE c.kind=1 AND c.account=?1 AND c.id=?2")        \
     X(APPS_COUNT, "SELECT count(*) FROM container WHERE kind=1 AND account=?1")                    \
     X(LIMITS_GET,                                                                                  \
       "SELECT " TB__LIMIT("maxNumberOfApplications", "20") ",(SELECT count(*) FROM container"      \
@@ -299,6 +305,11 @@
       "SELECT document->>'$.url',coalesce(document->>'$.token_realm',''),"                         \
       "coalesce(document->>'$.username',''),coalesce(document->>'$.secret','') FROM container"     \
       " WHERE kind=0 AND account IN(0,?1) AND id=?2 ORDER BY account DESC LIMIT 1")                \
+    /* the account's, and those of every account that it has none of the same id for */            \
+    X(REGISTRIES,                                                                                  \
+      "SELECT id,document->>'$.url',coalesce(document->>'$.username','') FROM container c"         \
+      " WHERE kind=0 AND (account=?1 OR (account=0 AND NOT EXISTS(SELECT 1 FROM container o"       \
+      " WHERE o.kind=0 AND o.account=?1 AND o.id=c.id))) ORDER BY id")                             \
     X(DEPLOYMENT_GET, "SELECT status,asked FROM deployment WHERE account=?1 AND app=?2")           \
     X(DEPLOYMENT_PUT, "INSERT INTO deployment VALUES(?1,?2,?3,?4,?5," TB__UNSEALED ") ON CONFLICT DO UPDATE"\
       " SET status=excluded.status,asked=excluded.asked,changed_us=excluded.changed_us")           \
@@ -323,6 +334,11 @@
     X(ZONES_SEARCHED,                                                                              \
       TB__ZONE_SHOWN "z.account=?1 AND " TB__ZONE_THERE " AND z.id>?2 AND " TB__ZONE_FOUND("?5")   \
       " ORDER BY z.id LIMIT ?3 OFFSET ?4")                                                         \
+    X(ZONE_OF_HOST,                                                                                \
+      "SELECT z.id FROM zone z WHERE z.account=?1 AND " TB__ZONE_THERE " AND ("                    \
+      "lower(z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net'))=lower(?2)"           \
+      " OR EXISTS(SELECT 1 FROM json_each(z.document,'$.hostnames') h WHERE"                       \
+      " lower(iif(h.type='text',h.value,h.value->>'$.Value'))=lower(?2))) ORDER BY z.id LIMIT 1")  \
     X(ZONES_COUNT, "SELECT coalesce((SELECT n FROM zone_count WHERE account=?1),0)")               \
     X(ZONES_FOUND, "SELECT count(*) FROM zone z WHERE z.account=?1 AND " TB__ZONE_THERE            \
       " AND " TB__ZONE_FOUND("?2"))                                                                \

@@ -54,6 +54,19 @@ tb_code tb_store_account_prepaid(tb_store *store, int64_t account, bool *ret_pre
     return code;
 }
 
+tb_code tb_store_account_name(tb_store *store, int64_t account, tb_buf *out, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_ACCOUNT_NAME, &account, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    if (!row) return tb_fail(err, TB_E_NOT_FOUND, NULL, NULL);
+    tb_buf_add(out, (const char *)sqlite3_column_text(s, 0), (size_t)sqlite3_column_bytes(s, 0));
+    sqlite3_reset(s);
+    return tb_buf_check(out, err);
+}
+
 tb_code tb_store_month_currency(tb_store *store, int64_t account, int64_t month,
                                 char ret_currency[4], tb_error *err)
 {

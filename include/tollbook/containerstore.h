@@ -27,6 +27,9 @@ typedef struct tb_app_page {
 /* The first `limit` ids above `after` ("": from the beginning). */
 TB_MUST_USE tb_code tb_store_apps(tb_store *store, int64_t account, tb_text after, int64_t limit,
                                   tb_app_page *ret_page, tb_error *err);
+/* A page of the one of this id. TB_E_APP_NOT_FOUND. */
+TB_MUST_USE tb_code tb_store_app(tb_store *store, int64_t account, tb_text id, tb_app_page *ret_page,
+                                 tb_error *err);
 void tb_app_page_release(tb_app_page *page);
 TB_MUST_USE tb_code tb_store_count_apps(tb_store *store, int64_t account, int64_t *ret_n,
                                         tb_error *err);
@@ -49,6 +52,11 @@ const char *tb_limit_name(tb_limit limit);
  * no declaration. */
 TB_MUST_USE tb_code tb_store_limits(tb_store *store, int64_t account,
                                     int64_t ret_limits[TB_LIMIT_COUNT], tb_error *err);
+
+/* Calls for each registry that the account may name, ascending by id. username: "" where it has none. */
+typedef void (*tb_registry_fn)(void *ctx, tb_text id, tb_text url, tb_text username);
+TB_MUST_USE tb_code tb_store_registries(tb_store *store, int64_t account, tb_registry_fn each, void *ctx,
+                                        tb_error *err);
 
 typedef struct tb_registry {
     char url[TB_CONTAINER_ORIGIN_MAX + 1];

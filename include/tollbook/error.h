@@ -54,6 +54,8 @@
     X(APP_SUSPENDED, 1, 409, "container.suspended", "The application is suspended.")               \
     X(LIMITS_NOT_FOUND, 2, 404, "container.limits_not_found", "User limits not found.")            \
     X(IMAGE, 2, 422, "registry.image_invalid", "The image cannot be found like this.")             \
+    X(NO_PURGE_HOOK, 2, 501, "purge.not_set_up",                                                   \
+      "This server cannot purge: its operator has set no hook for it (serve --purge-hook).")       \
     X(METHOD, 2, 405, "request.method_not_allowed", "The method is not allowed here.")             \
     X(BATCH_CONFLICT, 2, 409, "batch.conflict", "The batch id is known with other bytes.")         \
     X(TOO_LARGE, 2, 413, "request.body_too_large", "The body is larger than allowed.")             \

@@ -17,6 +17,12 @@ char *tb_put_u128(char *out, tb_u128 value);
  * prints without a point; NaN and infinities print 0 (they cannot come from counters). */
 char *tb_put_double(char *out, double value);
 
+/* A number that stands from `start` to `end`, without an exponent: gets ".0" where it has no point, since
+ * clients with strict types take no whole number for a double. Room: 2. */
+char *tb_put_point(const char *start, char *end);
+/* The same for the number at out's end, which begins at `from`. */
+void tb_json_point(tb_buf *out, size_t from);
+
 /* Appends a quoted, escaped JSON string. Bytes that are not UTF-8 become U+FFFD. */
 void tb_json_string(tb_buf *out, const char *text, size_t len);
 

@@ -126,7 +126,7 @@ typedef struct tb_field {
     X(IgnoreQueryStrings, BOOL, 0, "true", 0, 0, SET)                                              \
     X(MonthlyBandwidthLimit, INT64, 0, "0", 0, INT64_MAX, SET)                                     \
     X(MonthlyBandwidthUsed, INT64, 0, "0", INT64_MIN, INT64_MAX, LIVE)                             \
-    X(MonthlyCharges, DECIMAL, 0, "0", 0, 0, LIVE)                                                 \
+    X(MonthlyCharges, DECIMAL, 0, "0.0", 0, 0, LIVE)                                               \
     X(AddHostHeader, BOOL, 0, "false", 0, 0, SET)                                                  \
     X(OriginHostHeader, STRING, 1, "\"\"", 0, 0, SET)                                              \
     X(Type, ENUM, 0, "0", TB_ENUM_PULL_ZONE_TYPE, 0, LIVE)                                         \
@@ -299,6 +299,10 @@ typedef struct tb_pullzone {
     tb_decimal optimizer_price; /* the book's, for zones without one of their own */
     bool has_optimizer_price;
 } tb_pullzone;
+
+/* A GUID that names a thing, the same every time: an account's is its zones' UserId. Terminated. */
+#define TB_GUID_TEXT 36
+void tb_guid(const char *what, int64_t id, char out[TB_GUID_TEXT + 1]);
 
 /* Appends the PullZoneModel. Hostnames begin with the system's own, name.CnameDomain. Certificates
  * are null unless asked for; private keys always are. OriginType is 2 with a storage zone and 3

@@ -123,7 +123,7 @@ typedef struct tb_log_list {
 } tb_log_list;
 
 /* All that are set must hold. Texts are borrowed; those compared without regard to case
- * (url, agent, referer, tokens) are lower case already. */
+ * (cache, country, url, agent, referer, tokens) are lower case already. */
 typedef struct tb_log_filter {
     int64_t from_ms, to_ms; /* to is exclusive */
     uint8_t status[600 / 8]; /* bit s: status s passes; all where !by_status */

@@ -17,6 +17,9 @@ TB_MUST_USE tb_code tb_store_account_terms(tb_store *store, int64_t account,
 TB_MUST_USE tb_code tb_store_account_prepaid(tb_store *store, int64_t account, bool *ret_prepaid,
                                              tb_error *err);
 
+/* Its name, as it is declared. TB_E_NOT_FOUND: no such account. */
+TB_MUST_USE tb_code tb_store_account_name(tb_store *store, int64_t account, tb_buf *out, tb_error *err);
+
 /* The currency an account's month is billed in: the one declared at the month's end, as in its bill.
  * TB_E_NOT_FOUND: no such account. */
 TB_MUST_USE tb_code tb_store_month_currency(tb_store *store, int64_t account, int64_t month,

@@ -66,6 +66,13 @@ TB_MUST_USE tb_code tb_billing_summary_encode(const tb_zone_month *zones, size_t
 
 /* Enabled (seed; contract 4.2): what the zone's settings say, but false once its limit of bytes a
  * month is reached (limit 0: none), and while a prepaid account's balance is not positive. */
-bool tb_zone_enabled(bool set, tb_i128 limit, tb_i128 used, bool prepaid, tb_decimal balance);
+typedef enum tb_zone_state {
+    TB_ZONE_ON,
+    TB_ZONE_SET_OFF,
+    TB_ZONE_AT_LIMIT,
+    TB_ZONE_UNFUNDED,
+} tb_zone_state;
+tb_zone_state tb_zone_state_of(bool set, tb_i128 limit, tb_i128 used, bool prepaid,
+                               tb_decimal balance);
 
 #endif

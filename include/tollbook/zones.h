@@ -30,6 +30,10 @@ TB_MUST_USE tb_code tb_store_zones(tb_store *store, const tb_zone_query *query,
 /* One zone; TB_E_ZONE_NOT_FOUND where it is not the account's, or gone. */
 TB_MUST_USE tb_code tb_store_zone(tb_store *store, int64_t account, int64_t zone,
                                   tb_zone_page *ret_page, tb_error *err);
+/* The account's zone that answers to this host name, whatever the letter case: its own or the system's.
+ * TB_E_ZONE_NOT_FOUND. */
+TB_MUST_USE tb_code tb_store_zone_of_host(tb_store *store, int64_t account, const char *host, size_t len,
+                                          int64_t *ret_zone, tb_error *err);
 void tb_zone_page_release(tb_zone_page *page);
 
 /* How many there are in all; after, skip and limit do not count. */

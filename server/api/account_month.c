@@ -25,8 +25,8 @@ static tb_code fill_zones(const month_bill *month, const tb_zone_terms *terms, s
             zone->bytes += input->bytes[at].bytes;
         tb_code code = tb_bill_zone_charges(&month->bill, zone->zone, &zone->charges, err);
         if (code) return code;
-        zone->enabled =
-            tb_zone_enabled(terms[i].enabled, terms[i].limit, zone->bytes, prepaid, balance);
+        zone->enabled = tb_zone_state_of(terms[i].enabled, terms[i].limit, zone->bytes, prepaid,
+                                         balance) == TB_ZONE_ON;
     }
     return TB_OK;
 }

@@ -7,7 +7,7 @@
 #include "tollbook/usage.h"
 
 /* The account's zones that exist, ascending by id, as they stand at now_us: charges exact, Enabled
- * by the rules of tb_zone_enabled. free(). */
+ * by the rules of tb_zone_state_of. free(). */
 TB_MUST_USE tb_code account_zones(tb_store *store, int64_t account, int64_t now_us,
                                   tb_zone_month **ret_zones, size_t *ret_n, tb_error *err);
 

@@ -1,4 +1,4 @@
-/* GET /mc/apps and /mc/limits (contract 6). A cursor is the last id of a page, with a check over it
+/* GET /mc/apps, /mc/registries and /mc/limits (contract 6). A cursor is the last id of a page, with a check over it
  * and the account, so that one that was made up, cut or is another account's is refused. */
 #include <inttypes.h>
 #include <sodium.h>
@@ -87,11 +87,8 @@ static void put_text(tb_buf *out, const char *before, const char *text)
     tb_json_string(out, text, strlen(text));
 }
 
-static void put_app(tb_buf *out, const tb_app *app)
+static void put_endpoint(tb_buf *out, const tb_app *app)
 {
-    put_text(out, "{\"id\":", app->id);
-    put_text(out, ",\"name\":", app->name);
-    put_text(out, ",\"description\":", app->description);
     tb_buf_str(out, ",\"displayEndpoint\":");
     if (app->endpoint_id) {
         put_text(out, "{\"id\":", app->endpoint_id);
@@ -102,6 +99,14 @@ static void put_app(tb_buf *out, const tb_app *app)
         tb_buf_str(out, "null");
     }
     put_text(out, ",\"status\":", app->status);
+}
+
+static void put_app(tb_buf *out, const tb_app *app)
+{
+    put_text(out, "{\"id\":", app->id);
+    put_text(out, ",\"name\":", app->name);
+    put_text(out, ",\"description\":", app->description);
+    put_endpoint(out, app);
     tb_buf_str(out, "}");
 }
 
@@ -142,6 +147,75 @@ void api_mc_apps(request *r)
     }
     if (code) request_fail_as(r, &err);
     else request_answer_text(r, 200, "application/json");
+}
+
+/* --- one application --- */
+
+/* What runs where is not tollbook's: the lists of it are empty. */
+void api_mc_app(request *r)
+{
+    tb_app_page page;
+    tb_error err;
+    if (tb_store_app(r->worker->store, r->account, r->id, &page, &err) != TB_OK) {
+        request_fail_as(r, &err);
+        return;
+    }
+    tb_buf *out = request_text(r);
+    put_text(out, "{\"id\":", page.apps->id);
+    put_text(out, ",\"name\":", page.apps->name);
+    put_endpoint(out, page.apps);
+    tb_buf_str(out, ",\"runtimeType\":\"shared\",\"regionSettings\":{\"allowedRegionIds\":[],"
+                    "\"requiredRegionIds\":[]},\"containerTemplates\":[],\"containerInstances\":[],"
+                    "\"volumes\":[]}");
+    tb_app_page_release(&page);
+    request_answer_text(r, 200, "application/json");
+}
+
+/* --- registries --- */
+
+typedef struct registries {
+    tb_buf *out;
+    int64_t n;
+} registries;
+
+/* "https://registry.example:5000" -> "registry.example:5000" */
+static tb_text host_of(tb_text url)
+{
+    const char *mark = url.len ? memmem(url.data, url.len, "://", 3) : NULL;
+    return mark ? (tb_text){mark + 3, url.len - (size_t)(mark + 3 - url.data)} : url;
+}
+
+/* Clients read `id` as an integer: only one that is a number is shown as such, and every one is the
+ * displayName, which POST /mc/registries/digest takes. */
+static void put_registry(void *ctx, tb_text id, tb_text url, tb_text username)
+{
+    registries *all = ctx;
+    tb_buf *out = all->out;
+    const tb_text host = host_of(url);
+    int64_t number;
+    tb_buf_str(out, all->n++ ? ",{" : "{");
+    if (router_id(id, &number)) tb_buf_fmt(out, "\"id\":%" PRId64 ",", number);
+    tb_buf_str(out, "\"displayName\":");
+    tb_json_string(out, id.data, id.len);
+    tb_buf_str(out, ",\"hostName\":");
+    tb_json_string(out, host.data, host.len);
+    tb_buf_str(out, ",\"userName\":");
+    if (username.len) tb_json_string(out, username.data, username.len);
+    else tb_buf_str(out, "null");
+    tb_buf_fmt(out, ",\"isPublic\":%s}", username.len ? "false" : "true");
+}
+
+void api_mc_registries(request *r)
+{
+    tb_error err;
+    registries all = {.out = request_text(r)};
+    tb_buf_str(all.out, "{\"items\":[");
+    if (tb_store_registries(r->worker->store, r->account, put_registry, &all, &err) != TB_OK) {
+        request_fail_as(r, &err);
+        return;
+    }
+    tb_buf_fmt(all.out, "],\"meta\":{\"totalItems\":%" PRId64 "},\"cursor\":null}", all.n);
+    request_answer_text(r, 200, "application/json");
 }
 
 /* --- limits --- */

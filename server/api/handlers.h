@@ -16,6 +16,17 @@ void api_pullzones(request *r);
 void api_pullzone(request *r);
 void api_pullzone_count(request *r);
 
+/* user.c */
+void api_user(request *r);
+void api_country(request *r);
+void api_nothing(request *r);
+
+/* purge.c */
+void api_purge_zone(request *r);
+void api_purge_zone_done(request *r);
+void api_purge_url(request *r);
+void api_purge_url_done(request *r);
+
 /* balancer_usage.c */
 void api_balancer_usage(request *r);
 
@@ -88,6 +99,8 @@ void api_shield_export(request *r);
 
 /* containers.c, deploy.c, digest.c */
 void api_mc_apps(request *r);
+void api_mc_app(request *r);
+void api_mc_registries(request *r);
 void api_mc_limits(request *r);
 void api_mc_deploy(request *r);
 void api_mc_deployed(request *r);
@@ -104,5 +117,7 @@ void api_openapi(request *r);
 /* The document, made of docs/openapi.yaml when building. */
 extern const char openapi_json[];
 extern const size_t openapi_json_len;
+extern const char countries_json[];
+extern const size_t countries_json_len;
 
 #endif

@@ -20,7 +20,7 @@ static void put_degrees(tb_buf *out, const char *name, double value)
 {
     tb_buf_fmt(out, ",\"%s\":", name);
     char *at = tb_buf_room(out, TB_DOUBLE_TEXT_MAX);
-    if (at) out->len += (size_t)(tb_put_double(at, value) - at);
+    if (at) out->len += (size_t)(tb_put_point(at, tb_put_double(at, value)) - at);
 }
 
 static void put_region(tb_buf *out, const tb_region *region)
@@ -31,7 +31,10 @@ static void put_region(tb_buf *out, const tb_region *region)
         price++;
     tb_buf_fmt(out, "{\"Id\":%" PRId64, region->id);
     put_text(out, "Name", region->name, sizeof region->name);
-    tb_buf_fmt(out, ",\"PricePerGigabyte\":%.16s", price);
+    tb_buf_str(out, ",\"PricePerGigabyte\":");
+    size_t from = out->len;
+    tb_buf_add(out, price, strnlen(price, sizeof region->price));
+    tb_json_point(out, from);
     put_text(out, "RegionCode", region->code, sizeof region->code);
     put_text(out, "ContinentCode", region->continent, sizeof region->continent);
     put_text(out, "CountryCode", region->country, sizeof region->country);

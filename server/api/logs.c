@@ -31,15 +31,24 @@ static void free_answer(void *ctx)
 
 /* --- who may, and how often --- */
 
+/* What a client is told whose zone is disabled, so that it knows what opens its logs. */
+static const char *const closed[] = {
+    [TB_ZONE_SET_OFF] = "The pull zone is disabled or suspended by its settings.",
+    [TB_ZONE_AT_LIMIT] = "The pull zone is disabled: it has reached its MonthlyBandwidthLimit.",
+    [TB_ZONE_UNFUNDED] = "The pull zone is disabled: the account is prepaid and its balance is not above 0. "
+                         "A payment enables it.",
+};
+
 /* How the zone's logs stand, and whether it is enabled now, in one snapshot. */
-static tb_code look_up(request *r, int64_t zone, tb_log_zone *how, tb_error *err)
+static tb_code look_up(request *r, int64_t zone, tb_log_zone *how, tb_zone_state *state, tb_error *err)
 {
     tb_store *store = r->worker->store;
     tb_code code = tb_store_read_begin(store, err);
     if (code) return code;
     code = tb_store_log_zone(store, r->account, zone, how, err);
+    *state = TB_ZONE_SET_OFF;
     if (!code && how->active)
-        code = zone_enabled(store, r->account, zone, request_now_us(r), &how->active, err);
+        code = zone_state(store, r->account, zone, request_now_us(r), state, err);
     tb_store_read_end(store);
     return code;
 }
@@ -47,12 +56,12 @@ static tb_code look_up(request *r, int64_t zone, tb_log_zone *how, tb_error *err
 static bool may_read(request *r, int64_t zone, tb_log_zone *how)
 {
     tb_error err;
-    tb_code code = look_up(r, zone, how, &err);
+    tb_zone_state state;
+    tb_code code = look_up(r, zone, how, &state, &err);
     if (code == TB_E_ZONE_NOT_FOUND)
         request_fail(r, TB_E_FORBIDDEN, NULL, "The key does not open this pull zone.");
     else if (code) request_fail_as(r, &err);
-    else if (!how->active)
-        request_fail(r, TB_E_FORBIDDEN, NULL, "The pull zone is suspended or disabled.");
+    else if (state != TB_ZONE_ON) request_fail(r, TB_E_FORBIDDEN, NULL, "%s", closed[state]);
     else if (!how->logging)
         request_fail(r, TB_E_NOT_FOUND, NULL, "Logging is not enabled for this pull zone.");
     else return true;
@@ -108,7 +117,7 @@ bool logs_next_item(tb_text *rest, tb_text *ret_item)
     const char *comma = rest->len ? memchr(rest->data, ',', rest->len) : NULL;
     const size_t n = comma ? (size_t)(comma - rest->data) : rest->len;
     *ret_item = (tb_text){rest->data, n};
-    *rest = comma ? (tb_text){comma + 1, rest->len - n - 1} : (tb_text){0};
+    *rest = comma && n + 1 < rest->len ? (tb_text){comma + 1, rest->len - n - 1} : (tb_text){0};
     return true;
 }
 

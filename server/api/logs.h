@@ -46,7 +46,8 @@ void logs_free(log_answer *a);
 /* A copy of the text in the answer's own memory, in lower case where fold. */
 tb_text logs_keep(log_answer *a, tb_text text, bool fold);
 
-/* The next item of a comma list, which is moved behind it; false: there is none. */
+/* The next item of a comma list, which is moved behind it; false: there is none. A comma at the list's
+ * end has none behind it. */
 bool logs_next_item(tb_text *rest, tb_text *ret_item);
 /* Lets a status pass: "404", or "5xx" for a class. false: it is none. */
 bool logs_status(tb_log_filter *filter, tb_text text);

@@ -95,6 +95,7 @@ static bool is_letter(char c)
     return (unsigned char)((c | 32) - 'a') < 26;
 }
 
+/* Kept in lower case. */
 static bool read_list(log_answer *a, tb_text list, size_t least, size_t most, bool letters,
                       tb_log_list *out)
 {
@@ -105,7 +106,7 @@ static bool read_list(log_answer *a, tb_text list, size_t least, size_t most, bo
         for (size_t i = 0; ok && letters && i < item.len; i++)
             ok &= is_letter(item.data[i]);
         if (!ok) return false;
-        out->item[out->n++] = logs_keep(a, item, letters);
+        out->item[out->n++] = logs_keep(a, item, true);
     }
     return true;
 }

@@ -16,6 +16,14 @@
  * text while it is read, on the thread that serves others too. */
 #define EXPORT_BODY ((size_t)4 << 20)
 #define DIGEST_BODY ((size_t)64 << 10)
+#define PURGE_BODY  ((size_t)64 << 10)
+
+#define PURGE(path, body_, max_, name_, handle_, finish_)                                          \
+    {                                                                                              \
+        .method = HTTP_POST, .pattern = path, .access = TB_ACCESS_PULL_ZONES,                      \
+        .body = ROUTE_##body_, .body_max = (max_), .name = name_, .handle = handle_,               \
+        .finish = finish_                                                                          \
+    }
 
 #define LOGS(path, name_, handle_)                                                                 \
     {                                                                                              \
@@ -48,6 +56,12 @@ const route api_routes[] = {
         NULL),
     ROW(GET, "/pullzone/{id}/safehop/statistics", PULL_ZONES, NO_BODY, "safehop", api_safehop,
         NULL),
+    PURGE("/pullzone/{id}/purgeCache", JSON, PURGE_BODY, "purge_zone", api_purge_zone,
+          api_purge_zone_done),
+    PURGE("/purge", NO_BODY, 0, "purge_url", api_purge_url, api_purge_url_done),
+    ROW(GET, "/storagezone", PULL_ZONES, NO_BODY, "storage_zones", api_nothing, NULL),
+    ROW(GET, "/dnszone", PULL_ZONES, NO_BODY, "dns_zones", api_nothing, NULL),
+    ROW(GET, "/videolibrary", PULL_ZONES, NO_BODY, "video_libraries", api_nothing, NULL),
     ROW(GET, "/loadbalancer/{id}/usage", PULL_ZONES, NO_BODY, "balancer_usage", api_balancer_usage,
         NULL),
     ROW(GET, "/billing", BILLING, NO_BODY, "billing", api_billing, NULL),
@@ -67,14 +81,14 @@ const route api_routes[] = {
     SHIELD(POST, "/shield/event-logs/{id}/export", JSON, EXPORT_BODY, "shield_export",
            api_shield_export),
     SHIELD(GET, "/shield/event-logs/{id}/{date}", NO_BODY, 0, "shield_events", api_shield_events),
-    SHIELD(GET, "/shield/event-logs/{id}/{date}/", NO_BODY, 0, "shield_events_first",
-           api_shield_events),
     SHIELD(GET, "/shield/event-logs/{id}/{date}/{token}", NO_BODY, 0, "shield_events_next",
            api_shield_events),
     MC(GET, "/mc/apps", CONTAINER, NO_BODY, 0, "mc_apps", api_mc_apps, NULL),
+    MC(GET, "/mc/apps/{id}", CONTAINER, NO_BODY, 0, "mc_app", api_mc_app, NULL),
     MC(POST, "/mc/apps/{id}/deploy", CONTAINER, NO_BODY, 0, "mc_deploy", api_mc_deploy,
        api_mc_deployed),
     MC(GET, "/mc/limits", CONTAINER, NO_BODY, 0, "mc_limits", api_mc_limits, NULL),
+    MC(GET, "/mc/registries", CONTAINER, NO_BODY, 0, "mc_registries", api_mc_registries, NULL),
     MC(POST, "/mc/registries/digest", REGISTRY, JSON, DIGEST_BODY, "mc_digest", api_mc_digest,
        api_mc_digested),
     ROW(GET, "/region", NONE, NO_BODY, "region", api_region, NULL),
@@ -98,6 +112,8 @@ const route api_routes[] = {
     ROW(POST, "/invoices/{id}/void", OPERATOR, NO_BODY, "invoices_void", api_invoices_void,
         api_invoices_voided),
     ROW(POST, "/ledger", OPERATOR, JSON, "ledger", api_ledger, api_ledger_done),
+    ROW(GET, "/user", KEYS, NO_BODY, "user", api_user, NULL),
+    ROW(GET, "/country", ANY, NO_BODY, "country", api_country, NULL),
     ROW(GET, "/apikey", KEYS, NO_BODY, "apikey", api_apikey, NULL),
     ROW(GET, "/keys", OPERATOR, NO_BODY, "keys_list", api_keys_list, NULL),
     ROW(POST, "/keys", OPERATOR, JSON, "keys_create", api_keys_create, api_keys_created),

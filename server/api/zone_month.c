@@ -43,8 +43,8 @@ static tb_code fill_alone(const tb_bill_input *input, const tb_bill *bill, const
             zone->bytes += input->bytes[at].bytes;
         tb_code code = tb_bill_zone_charges(bill, zone->id, &zone->charges, err);
         if (code) return code;
-        zone->enabled =
-            tb_zone_enabled(zone->enabled, zone->limit, zone->bytes, o->prepaid, o->balance);
+        zone->enabled = tb_zone_state_of(zone->enabled, zone->limit, zone->bytes, o->prepaid,
+                                         o->balance) == TB_ZONE_ON;
         set_optimizer(o, zone);
     }
     return TB_OK;
@@ -145,8 +145,8 @@ static tb_code read_bytes(tb_store *store, int64_t account, int64_t zone, int64_
     return code;
 }
 
-tb_code zone_enabled(tb_store *store, int64_t account, int64_t zone, int64_t now_us,
-                     bool *ret_enabled, tb_error *err)
+tb_code zone_state(tb_store *store, int64_t account, int64_t zone, int64_t now_us,
+                   tb_zone_state *ret_state, tb_error *err)
 {
     tb_zone_page page;
     bool prepaid = false;
@@ -160,6 +160,6 @@ tb_code zone_enabled(tb_store *store, int64_t account, int64_t zone, int64_t now
     code = tb_store_account_prepaid(store, account, &prepaid, err);
     if (!code && prepaid) code = tb_store_balance(store, account, &balance, err);
     if (!code && limit > 0) code = read_bytes(store, account, zone, now_us, &bytes, err);
-    if (!code) *ret_enabled = tb_zone_enabled(set, limit, bytes, prepaid, balance);
+    if (!code) *ret_state = tb_zone_state_of(set, limit, bytes, prepaid, balance);
     return code;
 }

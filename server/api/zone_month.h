@@ -19,9 +19,9 @@ void zones_memo_release(zones_memo *memo);
 TB_MUST_USE tb_code zones_month(tb_store *store, int64_t account, int64_t now_us,
                                 zones_memo *memo, tb_pullzone *zones, size_t n, tb_error *err);
 
-/* Whether a zone that is declared as enabled is so at now_us, in the caller's snapshot: its limit is not
- * reached and the account has funds (seed, "Enabled"). Bytes are counted where there is a limit. */
-TB_MUST_USE tb_code zone_enabled(tb_store *store, int64_t account, int64_t zone, int64_t now_us,
-                                 bool *ret_enabled, tb_error *err);
+/* How a zone stands at now_us, in the caller's snapshot (seed, "Enabled"). Bytes are counted where there
+ * is a limit. */
+TB_MUST_USE tb_code zone_state(tb_store *store, int64_t account, int64_t zone, int64_t now_us,
+                               tb_zone_state *ret_state, tb_error *err);
 
 #endif

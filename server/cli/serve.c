@@ -43,6 +43,23 @@ static int read_listen(const cli_call *call, server_options *o)
     return 0;
 }
 
+static int read_origins(const cli_call *call, server_options *o)
+{
+    for (size_t i = 0; i < call->n_values; i++) {
+        const char *text = call->values[i].text;
+        if (strcmp(call->values[i].option->name, "cors-origin") != 0) continue;
+        if (o->n_cors == CORS_ORIGINS_MAX)
+            return bad_option(call, "--cors-origin may be given sixteen times.");
+        if (!cors_origin_valid(text)) {
+            cli_say(call, "--cors-origin %s: must be a scheme and a host as browsers send them, in lower "
+                          "case and without a path, such as https://console.example.", text);
+            return tb_code_exit(TB_E_USAGE);
+        }
+        o->cors[o->n_cors++] = text;
+    }
+    return 0;
+}
+
 static int read_rate(const cli_call *call, server_options *o)
 {
     const char *text = cli_text(call, "rate-limit");
@@ -69,6 +86,7 @@ static void read_numbers(const cli_call *call, server_options *o)
     l->body_us = cli_number(call, "body-timeout-ms", l->body_us / 1000) * 1000;
     l->idle_us = cli_number(call, "idle-timeout-ms", l->idle_us / 1000) * 1000;
     o->deploy_us = cli_number(call, "deploy-timeout-ms", o->deploy_us / 1000) * 1000;
+    o->purge_us = cli_number(call, "purge-timeout-ms", o->purge_us / 1000) * 1000;
     o->registry_us = cli_number(call, "registry-timeout-ms", o->registry_us / 1000) * 1000;
     o->stop_us = cli_number(call, "stop-timeout-ms", o->stop_us / 1000) * 1000;
     o->body_max = (size_t)cli_number(call, "body-mb", (int64_t)(o->body_max / MIB)) * MIB;
@@ -86,17 +104,16 @@ static int read_secret(const cli_call *call, server_options *o)
     return status;
 }
 
-/* Found wanting now, not when the first customer deploys. */
-static int read_hook(const cli_call *call, server_options *o)
+/* Found wanting now, not when the first customer deploys or purges. */
+static int read_hook(const cli_call *call, const char *option, const char **ret_hook)
 {
     struct stat is;
-    o->deploy_hook = cli_text(call, "deploy-hook");
-    if (!o->deploy_hook) return 0;
-    if (strchr(o->deploy_hook, '/') && stat(o->deploy_hook, &is) == 0 && S_ISREG(is.st_mode) &&
-        access(o->deploy_hook, X_OK) == 0)
+    const char *hook = *ret_hook = cli_text(call, option);
+    if (!hook || (strchr(hook, '/') && stat(hook, &is) == 0 && S_ISREG(is.st_mode) &&
+                  access(hook, X_OK) == 0))
         return 0;
-    cli_say(call, "--deploy-hook %s: must be the path, with a '/', of a program that can be run; "
-                  "no shell is started for it.", o->deploy_hook);
+    cli_say(call, "--%s %s: must be the path, with a '/', of a program that can be run; "
+                  "no shell is started for it.", option, hook);
     return tb_code_exit(TB_E_USAGE);
 }
 
@@ -136,8 +153,10 @@ static int read_options(const cli_call *call, server_options *o)
     }
     read_numbers(call, o);
     int status = read_listen(call, o);
+    if (status == 0) status = read_origins(call, o);
     if (status == 0) status = read_secret(call, o);
-    if (status == 0) status = read_hook(call, o);
+    if (status == 0) status = read_hook(call, "deploy-hook", &o->deploy_hook);
+    if (status == 0) status = read_hook(call, "purge-hook", &o->purge_hook);
     if (status == 0) status = read_registry_secrets(call, o);
     return status ? status : read_rate(call, o);
 }

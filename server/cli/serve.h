@@ -49,7 +49,14 @@ int cli_serve(const cli_call *call);
         SECRET_FILE,                                                                               \
         {.name = "search-paged",                                                                   \
          .kind = CLI_FLAG,                                                                         \
-         .help = "GET /pullzone?search=X without page answers a page, as some clients expect"},    \
+         .help = "GET /pullzone?search=X without page answers a page, which the Terraform "        \
+                 "provider and four more clients need; docs/clients.md"},                          \
+        {.name = "cors-origin",                                                                    \
+         .value = "ORIGIN",                                                                        \
+         .kind = CLI_TEXT,                                                                         \
+         .repeats = true,                                                                          \
+         .help = "pages of this origin, such as https://console.example, may read answers in "     \
+                 "browsers; default none"},                                                        \
         {.name = "access-log",                                                                     \
          .value = "FILE|-|off",                                                                    \
          .kind = CLI_TEXT,                                                                         \
@@ -61,6 +68,13 @@ int cli_serve(const cli_call *call);
                  "deploying succeeds at once"},                                                    \
         SERVE_NUMBER("deploy-timeout-ms", "N", 10, 86400000,                                       \
                      "how long the hook may take before it is ended; default 300000"),             \
+        {.name = "purge-hook",                                                                     \
+         .value = "PROGRAM",                                                                       \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "run to purge caches: PROGRAM ACCOUNT ZONE all|tag|url|exact [VALUE]; without "   \
+                 "it, purging is refused"},                                                        \
+        SERVE_NUMBER("purge-timeout-ms", "N", 10, 600000,                                          \
+                     "how long a purge may take before it is ended; default 30000"),               \
         {.name = "registry-secrets",                                                               \
          .value = "FOLDER",                                                                        \
          .kind = CLI_TEXT,                                                                         \

@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 typedef struct waiting {
     write_job *job;
@@ -20,6 +22,7 @@ struct errands {
     waiting queue[ERRANDS_JOBS_MAX];
     int64_t at_work[ERRANDS_THREADS]; /* accounts of the jobs that run, in no order */
     _Atomic bool stop;
+    int stop_fd;
 };
 
 static void run_job(errands *e, write_job *job)
@@ -100,6 +103,11 @@ errands *errands_start(void)
 {
     errands *e = calloc(1, sizeof *e);
     if (!e) return NULL;
+    e->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (e->stop_fd < 0) {
+        free(e);
+        return NULL;
+    }
     pthread_mutex_init(&e->lock, NULL);
     pthread_cond_init(&e->wake, NULL);
     while (e->started < ERRANDS_THREADS &&
@@ -132,8 +140,14 @@ bool errands_stopping(const errands *e)
     return atomic_load_explicit(&e->stop, memory_order_relaxed);
 }
 
+int errands_stop_fd(const errands *e)
+{
+    return e->stop_fd;
+}
+
 void errands_stop(errands *e)
 {
+    eventfd_write(e->stop_fd, 1);
     pthread_mutex_lock(&e->lock);
     atomic_store(&e->stop, true);
     pthread_cond_broadcast(&e->wake);
@@ -145,6 +159,7 @@ void errands_stop(errands *e)
 void errands_free(errands *e)
 {
     if (!e) return;
+    close(e->stop_fd);
     pthread_cond_destroy(&e->wake);
     pthread_mutex_destroy(&e->lock);
     free(e);

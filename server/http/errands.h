@@ -19,6 +19,8 @@ errands *errands_start(void); /* NULL: no threads */
  * too many wait, in all or of the account, or they are stopping. */
 TB_MUST_USE tb_code errands_submit(errands *e, int64_t account, write_job *job, tb_error *err);
 bool errands_stopping(const errands *e);
+/* A descriptor that is readable from then on. */
+int errands_stop_fd(const errands *e);
 /* Jobs at work are told to end, those that wait are refused; then the threads end. */
 void errands_stop(errands *e);
 void errands_free(errands *e); /* after errands_stop; NULL is fine */

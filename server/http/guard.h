@@ -25,7 +25,9 @@
     X(IDEMPOTENCY_KEY, "idempotency-key", 1)                                                       \
     X(ACCEPT, "accept", 0)                                                                         \
     X(ACCEPT_ENCODING, "accept-encoding", 0)                                                       \
-    X(IF_NONE_MATCH, "if-none-match", 0)
+    X(IF_NONE_MATCH, "if-none-match", 0)                                                           \
+    X(ORIGIN, "origin", 0)                                                                         \
+    X(REQUEST_METHOD, "access-control-request-method", 0)
 
 typedef enum guard_name {
 #define TB_X(e, name, one) GUARD_##e,

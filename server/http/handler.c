@@ -148,6 +148,11 @@ static bool find_route(request *r)
         router_match(s->routes, s->n_routes, r->method, r->target, r->path_len, &r->id, &r->allow);
     if (r->route && r->conn->logging && !r->route->logging) r->route = NULL;
     if (r->route) return true;
+    if (r->allow && cors_is_preflight(r)) {
+        request_answer_empty(r, 204);
+        r->refused = true;
+        return false;
+    }
     refuse(r, r->allow ? TB_E_METHOD : TB_E_NOT_FOUND, NULL, NULL);
     return false;
 }
@@ -192,17 +197,16 @@ static bool refuse_key(request *r)
     return false;
 }
 
-/* "Bearer TOKEN", where no key was sent. */
+/* "Bearer TOKEN", or the token alone as some clients send it, where no key was sent. */
 static bool find_token(request *r)
 {
     static const char scheme[] = "bearer ";
     const size_t n = sizeof scheme - 1;
     tb_text text = request_header(r, GUARD_AUTHORIZATION);
     token_claims claims;
-    if (request_header(r, GUARD_ACCESS_KEY).len > 0 || text.len <= n ||
-        strncasecmp(text.data, scheme, n) != 0)
-        return false;
-    text = (tb_text){text.data + n, text.len - n};
+    if (request_header(r, GUARD_ACCESS_KEY).len > 0) return false;
+    if (text.len > n && strncasecmp(text.data, scheme, n) == 0)
+        text = (tb_text){text.data + n, text.len - n};
     const int64_t now_us = request_now_us(r);
     if (!token_check(r->worker->server->options.token, text, now_us / 1000000, &claims))
         return false;

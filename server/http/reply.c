@@ -113,12 +113,12 @@ static bool add_headers(request *r, struct MHD_Response *m, const body *b)
     ADD("Cache-Control", r->reply.tagged ? "private, no-cache" : "no-store");
     ADD(ID, id);
     if (r->reply.tagged) ADD("ETag", r->tag);
-    if (r->reply.compressible) ADD("Vary", "Accept-Encoding");
+    if (cors_vary(r)) ADD("Vary", cors_vary(r));
     if (b->zipped) ADD("Content-Encoding", "gzip");
     if (r->reply.disposition) ADD("Content-Disposition", r->reply.disposition);
     if (r->reply.close) ADD("Connection", "close");
 #undef ADD
-    return ok && (r->reply.status < 400 || add_special(r, m));
+    return ok && cors_add(r, m) && (r->reply.status < 400 || add_special(r, m));
 }
 
 /* --- the response object --- */
@@ -236,7 +236,7 @@ bool reply_send(request *r)
     bool bodiless = r->method == HTTP_HEAD || r->reply.kind == REPLY_NOT_MODIFIED;
     r->sent = bodiless ? 0 : b.len;
     conns_phase(s->conns, r->conn, CONN_SEND, r->sent, clock_coarse_us());
-    if (r->reply.again && !r->reply.close) return queue(r, kept_response(r, &b));
+    if (r->reply.again && !r->reply.close && !cors_allowed(r)) return queue(r, kept_response(r, &b));
     struct MHD_Response *m = make_response(r, &b);
     bool ok = queue(r, m);
     MHD_destroy_response(m);

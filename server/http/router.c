@@ -8,6 +8,11 @@
 
 #include "http/query.h"
 
+static char lower(char c)
+{
+    return (char)(c | ((unsigned char)(c - 'A') < 26 ? 0x20 : 0));
+}
+
 /* *ret: the text in the place of the n-th {}; of fewer, of the last. */
 static bool matches(const char *pattern, const char *path, size_t len, unsigned n, tb_text *ret)
 {
@@ -26,11 +31,11 @@ static bool matches(const char *pattern, const char *path, size_t len, unsigned 
             if (part++ <= n) *ret = (tb_text){path + start, i - start};
             continue;
         }
-        if (i == len || path[i] != *pattern) return false;
+        if (i == len || lower(path[i]) != lower(*pattern)) return false;
         i++;
         pattern++;
     }
-    return i == len;
+    return i == len || (i + 1 == len && path[i] == '/');
 }
 
 const route *router_match(const route *routes, size_t n, http_method method, const char *path,
@@ -41,7 +46,7 @@ const route *router_match(const route *routes, size_t n, http_method method, con
     for (size_t i = 0; i < n; i++) {
         tb_text id;
         const char first = routes[i].pattern[1];
-        if (len > 1 && first != path[1] && first != '{') continue;
+        if (len > 1 && first != lower(path[1]) && first != '{') continue;
         if (!matches(routes[i].pattern, path, len, UINT_MAX, &id)) continue;
         if (routes[i].method == wanted) {
             *ret_id = id;

@@ -1,5 +1,6 @@
 /* Routes as data: a table of rows, matched on the raw path, never on a decoded one, so that no
- * spelling of one path reaches another resource. */
+ * spelling of one path reaches another resource. Clients spell literal parts in any letter case, and end
+ * paths with a slash: both match. What stands in the place of a {id} is taken as it is. */
 #ifndef TOLLBOOK_SERVER_HTTP_ROUTER_H
 #define TOLLBOOK_SERVER_HTTP_ROUTER_H
 
@@ -19,7 +20,7 @@ typedef enum route_body {
 
 typedef struct route {
     http_method method;  /* a GET row answers HEAD too */
-    const char *pattern; /* "/pullzone/{id}/optimizer/statistics": {id} is a run without '/',
+    const char *pattern; /* its first letter is a small one: "/pullzone/{id}/optimizer/statistics": {id} is a run without '/',
                           * before a literal tail; of several, the last one is the request's */
     tb_access access;
     route_body body;

@@ -33,6 +33,7 @@ void server_defaults(server_options *o)
         .threads = 1,
         .cache_bytes = (size_t)64 << 20,
         .deploy_us = 300000000,
+        .purge_us = 30000000,
         .registry_us = 10000000,
         .fixed_now_us = INT64_MIN,
         .limits = {.most = 512,

@@ -13,6 +13,7 @@
 #include "http/accesslog.h"
 #include "http/cache.h"
 #include "http/conns.h"
+#include "http/cors.h"
 #include "http/deployer.h"
 #include "http/desk.h"
 #include "http/errands.h"
@@ -42,10 +43,14 @@ typedef struct server_options {
     uint32_t rate_limit;    /* requests a second and account; 0: off */
     const char *access_log; /* a file, "-", or NULL: off */
     bool search_paged;      /* GET /pullzone?search=X without page is a page */
+    const char *cors[CORS_ORIGINS_MAX]; /* origins whose pages may read answers */
+    size_t n_cors;
     bool has_secret;        /* the texts of keys are sealed, and shown by GET /apikey */
     uint8_t secret[TB_KEY_SECRET];
     const char *deploy_hook; /* a program that deploys container applications, or NULL */
     int64_t deploy_us;       /* how long one deployment may take */
+    const char *purge_hook;  /* a program that purges caches, or NULL */
+    int64_t purge_us;        /* how long one purge may take */
     const char *registry_secrets; /* a folder of registries' passwords, or NULL */
     int64_t registry_us;     /* how long a look-up in a registry may take */
     int64_t fixed_now_us;   /* INT64_MIN: the clock's */

@@ -36,7 +36,7 @@ static query queries[] = {
     {"errors of a kind of file", "status>=400 AND instr(lower(host||path),'playlist')>0",
      {.by_status = true, .url = T("playlist")}},
     {"one edge, misses", "edge='SG' AND cache='MISS'",
-     {.edge = T("SG"), .cache = {1, {T("MISS")}}}},
+     {.edge = T("SG"), .cache = {1, {T("miss")}}}},
     {"part of a path", "instr(lower(host||path),'trailer-final-20')>0", {.url = T("trailer-final-20")}},
     {"a word anywhere",
      "(instr(lower(path),'checkout-77')>0 OR instr(lower(agent),'checkout-77')>0 OR"

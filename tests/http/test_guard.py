@@ -59,11 +59,11 @@ CASES = [
     ("half encoded dot segment", b"GET /x/.%2e HTTP/1.1\r\nHost: x\r\n\r\n", 400),
     ("single dot", b"GET /./healthz HTTP/1.1\r\nHost: x\r\n\r\n", 400),
     ("double slash", b"GET //healthz HTTP/1.1\r\nHost: x\r\n\r\n", 404),
-    ("trailing slash", b"GET /healthz/ HTTP/1.1\r\nHost: x\r\n\r\n", 404),
+    ("two trailing slashes", b"GET /healthz// HTTP/1.1\r\nHost: x\r\n\r\n", 404),
     ("semicolon", b"GET /healthz;x=1 HTTP/1.1\r\nHost: x\r\n\r\n", 404),
     ("overlong UTF-8", b"GET /%c0%ae%c0%ae/healthz HTTP/1.1\r\nHost: x\r\n\r\n", 404),
     ("encoded letter", b"GET /%68ealthz HTTP/1.1\r\nHost: x\r\n\r\n", 404),
-    ("capital path", b"GET /Healthz HTTP/1.1\r\nHost: x\r\n\r\n", 404),
+    ("control byte in a path", b"GET /healthz\x0f HTTP/1.1\r\nHost: x\r\n\r\n", 400),
     ("body where none belongs, 64 KiB and a byte", HEAD + b"Content-Length: 65537\r\n\r\nabc", 413),
     ("chunks where none belong, 64 KiB and a byte", HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
      b"10000\r\n" + b"x" * 65536 + b"\r\n1\r\nx\r\n0\r\n\r\n", 413),

@@ -129,6 +129,38 @@ class Specification(Case):
                 self.assertEqual(shown[name], fresh[name])
         self.assertEqual(self.settings(1000), fresh)
 
+    def test_whole_numbers_have_a_point_where_a_double_is_declared(self):
+        """contract.py holds every answer to this; here are the values that happen to be whole."""
+        decimals = ("LimitRatePerSecond", "LimitRateAfter", "PriceOverride", "OptimizerPricing",
+                    "OptimizerWatermarkOffset")
+        for value, text in ((7, b"7.0"), (0, b"0.0"), (0.25, b"0.25"), ("12.50", b"12.5")):
+            self.settings(1000, **dict.fromkeys(decimals, value))
+            body = self.server.get("/pullzone/1000", "many").body
+            for name in decimals:
+                self.assertIn(b'"%s":%s,' % (name.encode(), text), body)
+            self.assertIn(b'"MonthlyCharges":0.0,', body)
+            self.assertIn(b'"MonthlyBandwidthUsed":0,', body)
+        self.settings(1000)
+        for target, key, name in (("/billing", "user", "Balance"), ("/billing", "user", "VATRate"),
+                                  ("/billing", "user", "MonthlyChargesTaxes"),
+                                  ("/billing/summary", "many", "MonthlyUsage"),
+                                  ("/pullzone/101/optimizer/statistics", "user", "TotalTrafficSaved"),
+                                  ("/pullzone/101/safehop/statistics", "user", "TotalRequestsSaved"),
+                                  ("/pullzone/101/optimizer/statistics", "user",
+                                   "AverageCompressionRatio")):
+            self.assertRegex(self.server.get(target, key).body.decode(), f'"{name}":0\\.0[,}}]', target)
+        self.assertRegex(self.server.get("/region").body, rb'"PricePerGigabyte":\d+\.\d')
+
+    def test_statistics_and_charts_have_no_point_where_they_are_whole(self):
+        nobody = "/statistics?dateFrom=2026-02-01&dateTo=2026-02-02"
+        for target in (nobody,) + ZONE_STATISTICS:
+            body = self.server.get(target).json()
+            for name, value in body.items():
+                numbers = value.values() if isinstance(value, dict) else [value]
+                if name.startswith(("Total", "Average")) and target != nobody:
+                    continue  # doubles, not charts
+                self.assertEqual({type(n) for n in numbers} - {int}, set(), (target, name))
+
     # holds: pullzone.widths, pullzone.qualities
     def test_bounds_of_the_optimizer(self):
         for name, (low, high) in BOUNDS.items():

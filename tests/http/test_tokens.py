@@ -217,9 +217,10 @@ class Algorithm:
         long = self.signed({**CLAIMS, "note": "x" * 4000})
         self.assertEqual(self.status(long), 403)  # more than 4096 characters
         with Wire(self.server.port) as wire:
-            for text in (f"bearer {self.signed(CLAIMS)}", f"BEARER {self.signed(CLAIMS)}"):
+            for text in (f"bearer {self.signed(CLAIMS)}", f"BEARER {self.signed(CLAIMS)}",
+                         self.signed(CLAIMS)):
                 self.assertEqual(wire.ask("GET", LOGS, {"Authorization": text}).status, 200)
-            for text in ("Basic dTpw", self.signed(CLAIMS), "Bearer", f"Bearer{self.signed(CLAIMS)}"):
+            for text in ("Basic dTpw", "Bearer", f"Bearer{self.signed(CLAIMS)}"):
                 self.assertEqual(wire.ask("GET", LOGS, {"Authorization": text}).status, 403)
             challenge = wire.ask("GET", LOGS).headers["www-authenticate"]
             self.assertEqual(challenge, 'AccessKey realm="tollbook", Bearer realm="tollbook"')

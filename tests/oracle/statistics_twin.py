@@ -72,6 +72,12 @@ def number(value):
     return format(Decimal(repr(value)), "f")
 
 
+def pointed(value):
+    """A double outside charts: whole numbers have a point as well."""
+    text = number(value)
+    return text if "." in text else text + ".0"
+
+
 def hit_rate(pulled, requests):
     return 100.0 * (1.0 - pulled / requests) if requests else 0
 
@@ -108,7 +114,7 @@ class Answer:
 
     def statistics(self, names):
         total = self.total
-        shown = sorted((names.get(edge, f"Other: {edge}").encode(), size)
+        shown = sorted((names.get(edge, f"Other: {edge}, {edge}").encode(), size)
                        for edge, size in self.by_edge.items() if size)
         geo = "{" + ",".join(f"{json.dumps(name.decode(), ensure_ascii=False)}:{size}"
                              for name, size in shown) + "}"
@@ -143,11 +149,11 @@ class Answer:
             ("AverageCompressionChart", self.chart(lambda c: half_up(100 * c[saved], c[read]))),
             ("TrafficSavedChart", self.chart(saved)),
             ("AverageProcessingTimeChart", self.chart(lambda c: half_up(c[time], c[files]))),
-            ("TotalRequestsOptimized", number(total[files])),
-            ("TotalTrafficSaved", number(total[saved])),
-            ("AverageProcessingTime", number(total[time] / total[files] if total[files] else 0)),
+            ("TotalRequestsOptimized", pointed(total[files])),
+            ("TotalTrafficSaved", pointed(total[saved])),
+            ("AverageProcessingTime", pointed(total[time] / total[files] if total[files] else 0)),
             ("AverageCompressionRatio",
-             number(100.0 * total[saved] / total[read] if total[read] else 0)),
+             pointed(100.0 * total[saved] / total[read] if total[read] else 0)),
         ])
 
     def queue(self):
@@ -157,8 +163,8 @@ class Answer:
     def safehop(self):
         return self.text([("RequestsRetriedChart", self.chart("retried")),
                           ("RequestsSavedChart", self.chart("saved")),
-                          ("TotalRequestsRetried", number(self.total["retried"])),
-                          ("TotalRequestsSaved", number(self.total["saved"]))])
+                          ("TotalRequestsRetried", pointed(self.total["retried"])),
+                          ("TotalRequestsSaved", pointed(self.total["saved"]))])
 
     @staticmethod
     def text(fields):

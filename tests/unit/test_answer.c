@@ -124,7 +124,7 @@ START_TEST(optimizer_charts_are_whole_numbers_and_its_averages_exact)
         "\"AverageCompressionChart\":{\"2026-06-10T00:00:00Z\":13,\"2026-06-11T00:00:00Z\":0},"
         "\"TrafficSavedChart\":{\"2026-06-10T00:00:00Z\":125,\"2026-06-11T00:00:00Z\":0},"
         "\"AverageProcessingTimeChart\":{\"2026-06-10T00:00:00Z\":2,\"2026-06-11T00:00:00Z\":0},"
-        "\"TotalRequestsOptimized\":4,\"TotalTrafficSaved\":125,\"AverageProcessingTime\":2.25,"
+        "\"TotalRequestsOptimized\":4.0,\"TotalTrafficSaved\":125.0,\"AverageProcessingTime\":2.25,"
         "\"AverageCompressionRatio\":12.5}");
     tb_series_release(&s);
 }
@@ -152,7 +152,7 @@ START_TEST(safehop_shows_counts_and_their_sums)
         TB_ANSWER_SAFEHOP, &s,
         "{\"RequestsRetriedChart\":{\"2026-06-10T00:00:00Z\":7,\"2026-06-11T00:00:00Z\":8},"
         "\"RequestsSavedChart\":{\"2026-06-10T00:00:00Z\":9,\"2026-06-11T00:00:00Z\":1},"
-        "\"TotalRequestsRetried\":15,\"TotalRequestsSaved\":10}");
+        "\"TotalRequestsRetried\":15.0,\"TotalRequestsSaved\":10.0}");
     tb_series_release(&s);
 }
 END_TEST

@@ -100,8 +100,8 @@ START_TEST(summary_lists_zones)
     char *text = text_of(&out);
     ck_assert_str_eq(text,
                      "[{\"PullZoneId\":101,\"MonthlyUsage\":0.00089716735,"
-                     "\"MonthlyBandwidthUsed\":89716735,\"Enabled\":true},{\"PullZoneId\":102,"
-                     "\"MonthlyUsage\":0,\"MonthlyBandwidthUsed\":0,\"Enabled\":false}]");
+                     "\"MonthlyBandwidthUsed\":89716735},{\"PullZoneId\":102,"
+                     "\"MonthlyUsage\":0.0,\"MonthlyBandwidthUsed\":0}]");
     free(text);
 }
 END_TEST
@@ -109,15 +109,15 @@ END_TEST
 START_TEST(a_zone_is_enabled_below_its_limit_and_while_prepaid_money_lasts)
 {
     tb_decimal some = dec("0.01"), none = dec("0.00"), owed = dec("-1");
-    ck_assert(tb_zone_enabled(true, 0, 1000, false, none));
-    ck_assert(!tb_zone_enabled(false, 0, 0, false, some));
-    ck_assert(tb_zone_enabled(true, 1000, 999, false, none));
-    ck_assert(!tb_zone_enabled(true, 1000, 1000, false, some));
-    ck_assert(!tb_zone_enabled(true, 1000, 1001, false, some));
-    ck_assert(tb_zone_enabled(true, 0, 0, true, some));
-    ck_assert(!tb_zone_enabled(true, 0, 0, true, none));
-    ck_assert(!tb_zone_enabled(true, 0, 0, true, owed));
-    ck_assert(tb_zone_enabled(true, 0, 0, false, owed));
+    ck_assert_int_eq(tb_zone_state_of(true, 0, 1000, false, none), TB_ZONE_ON);
+    ck_assert_int_eq(tb_zone_state_of(false, 0, 0, false, some), TB_ZONE_SET_OFF);
+    ck_assert_int_eq(tb_zone_state_of(true, 1000, 999, false, none), TB_ZONE_ON);
+    ck_assert_int_eq(tb_zone_state_of(true, 1000, 1000, false, some), TB_ZONE_AT_LIMIT);
+    ck_assert_int_eq(tb_zone_state_of(true, 1000, 1001, false, some), TB_ZONE_AT_LIMIT);
+    ck_assert_int_eq(tb_zone_state_of(true, 0, 0, true, some), TB_ZONE_ON);
+    ck_assert_int_eq(tb_zone_state_of(true, 0, 0, true, none), TB_ZONE_UNFUNDED);
+    ck_assert_int_eq(tb_zone_state_of(true, 0, 0, true, owed), TB_ZONE_UNFUNDED);
+    ck_assert_int_eq(tb_zone_state_of(true, 0, 0, false, owed), TB_ZONE_ON);
 }
 END_TEST
 

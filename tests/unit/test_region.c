@@ -70,6 +70,29 @@ START_TEST(continents_countries_and_coordinates_are_plausible)
 }
 END_TEST
 
+/* Those that the service's own logs hold (public lists of its regions), and no code without a comma in
+ * its name: clients index past it. */
+START_TEST(the_services_codes_are_there)
+{
+    static const char codes[] =
+        "ADL AE AM AMS AO AR ASB AT AT2 AUC AZ BA BD BG BHR BO BOL BR BRB BS BU CA CCU CEN CH CL CLT CO CR CT "
+        "CWB CY CZ DD DE DE2 DEN DK EC EG EG2 ES FI FO FR FU GA GEO GR GT GU HI HK HOU HR HU ID IE IL IN "
+        "IQ IQ2 IS ISR IT JH JO JP KC KE KG KH KR KY KZ LA LAP LJ LT LU LV MD MEL MG MI MN MS MSP MU MX "
+        "MY ND NG NO NP NY OG PA PB PE PER PH PHX PK PL PP PR PT RGN RI RJ RS RU SE SG SG2 SIL SK SSA SYD "
+        "TH TN TR TW TX UA UK VA VN WA";
+    char copy[sizeof codes];
+    memcpy(copy, codes, sizeof codes);
+    for (const char *code = strtok(copy, " "); code; code = strtok(NULL, " "))
+        ck_assert_msg(find(code) != NULL, "%s", code);
+    ck_assert_int_eq(find("SYD")->id, 15);
+    ck_assert_str_eq(find("SYD")->name, "OC: Sydney, SYD");
+    ck_assert_str_eq(find("AU")->name, "OC: Sydney, AU");
+    ck_assert_int_eq(find("BR")->id, 108);
+    ck_assert_str_eq(find("AZ")->billing, "ASIA");
+    ck_assert_str_eq(find("KH")->country, "RU");
+}
+END_TEST
+
 START_TEST(oceania_is_billed_as_asia_and_the_middle_east_as_africa)
 {
     ck_assert_str_eq(find("AU")->billing, "ASIA");
@@ -103,6 +126,7 @@ int main(void)
     tcase_add_test(t, names_are_continent_colon_city);
     tcase_add_test(t, prices_are_the_public_ones);
     tcase_add_test(t, continents_countries_and_coordinates_are_plausible);
+    tcase_add_test(t, the_services_codes_are_there);
     tcase_add_test(t, oceania_is_billed_as_asia_and_the_middle_east_as_africa);
     tcase_add_test(t, the_common_edge_codes_are_named);
     suite_add_tcase(suite, t);

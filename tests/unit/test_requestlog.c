@@ -405,7 +405,7 @@ static void check_filters(tb_logblock *block)
     CHECK(0, .url = TEXT("https://"));
     CHECK(1, .agent = TEXT("mozilla"));
     CHECK(1, .referer = TEXT("ref.example"));
-    CHECK(2, .cache = {2, {TEXT("MISS"), TEXT("-")}});
+    CHECK(2, .cache = {2, {TEXT("miss"), TEXT("-")}});
     CHECK(1, .country = {1, {TEXT("us")}});
     CHECK(1, .by_id = true, .id = {0x0f, 0x1e, 0x2d, 0x3c, 0x4b, 0x5a, 0x69, 0x78, 0x87, 0x96, 0xa5,
                                    0xb4, 0xc3, 0xd2, 0xe1, 0xf0});

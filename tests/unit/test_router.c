@@ -33,10 +33,24 @@ START_TEST(a_row_is_its_method_and_path)
 }
 END_TEST
 
+START_TEST(literal_parts_have_any_case_and_a_path_may_end_with_a_slash)
+{
+    tb_text id;
+    unsigned allow;
+    const char *path = "/Z/aBc/B/";
+    ck_assert_ptr_eq(find(HTTP_GET, "/A", &id, &allow), &table[0]);
+    ck_assert_ptr_eq(find(HTTP_GET, "/a/", &id, &allow), &table[0]);
+    ck_assert_ptr_eq(find(HTTP_GET, path, &id, &allow), &table[2]);
+    ck_assert(id.data == path + 3 && id.len == 3); /* as it is spelled */
+    ck_assert_ptr_eq(find(HTTP_DELETE, "/z/1/", &id, &allow), &table[3]);
+    ck_assert_uint_eq(id.len, 1);
+}
+END_TEST
+
 START_TEST(nothing_else_is)
 {
-    static const char *const no[] = {"", "/", "/A", "/a/", "//a", "/aa", "/z", "/z/", "/z//b", "/z/1/",
-                                     "/z/1/b/", "/z/1/bb", "/z/1/2/b", "/z/1/B", "a"};
+    static const char *const no[] = {"", "/", "//", "/a//", "//a", "/aa", "/z", "/z/", "/z//", "/z//b",
+                                     "/z/1//", "/z/1/b//", "/z/1/bb", "/z/1/2/b", "/!", "/\x01", "a"};
     for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
         tb_text id;
         unsigned allow;
@@ -121,6 +135,7 @@ int main(void)
     Suite *suite = suite_create("router");
     TCase *tc = tcase_create("rules");
     tcase_add_test(tc, a_row_is_its_method_and_path);
+    tcase_add_test(tc, literal_parts_have_any_case_and_a_path_may_end_with_a_slash);
     tcase_add_test(tc, nothing_else_is);
     tcase_add_test(tc, each_part_of_a_path_can_be_had);
     tcase_add_test(tc, another_method_is_told_what_is_allowed);

