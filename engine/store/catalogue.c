@@ -344,6 +344,15 @@ static tb_code delete_all_absent(applying *a, const tb_catalog *c, tb_error *err
     return code;
 }
 
+static tb_code count_rebilled(tb_store *store, tb_applied *counts, tb_error *err)
+{
+    int64_t n = 0;
+    tb_code code = tb__int_of(store, TB__SQL_REGION_REBILLED, NULL, 0, 0, &n, err);
+    counts->rebilled = (size_t)n;
+    store->dirty = true;
+    return code;
+}
+
 tb_code tb_store_apply_catalog(tb_store *store, const tb_catalog *catalog, int64_t now_us,
                                tb_applied *ret_applied, tb_error *err)
 {
@@ -361,7 +370,7 @@ tb_code tb_store_apply_catalog(tb_store *store, const tb_catalog *catalog, int64
     if (code) return code;
     counts.regions = catalog->has_regions ? catalog->n_regions : tb_region_default_count;
     counts.changed += regions_changed;
-    if (regions_changed) store->dirty = true;
+    if (regions_changed) code = count_rebilled(store, &counts, err);
     *ret_applied = counts;
-    return TB_OK;
+    return code;
 }

@@ -424,6 +424,9 @@
       " WHERE code NOT IN(SELECT code FROM region)) AS n WHERE n.billing<>coalesce("               \
       "(SELECT b.billing FROM region_billing b WHERE b.code=n.code ORDER BY b.version DESC"        \
       " LIMIT 1),'') ON CONFLICT(code,version) DO UPDATE SET billing=excluded.billing")            \
+    X(REGION_REBILLED,                                                                             \
+      "SELECT count(*) FROM region_billing b JOIN edge e ON e.code=b.code WHERE b.version="        \
+      TB__NEXT_VERSION)                                                                            \
     /* late usage */                                                                               \
     X(LAST_MONTH_RUN, "SELECT coalesce(max(month),-1) FROM month_run")                             \
     X(MONTH_RUN, "SELECT 1 FROM month_run WHERE account IN(0,?1) AND month=?2 LIMIT 1")            \

@@ -153,6 +153,7 @@ typedef struct tb_applied {
     size_t deleted;  /* things that the catalogue no longer names */
     size_t restored; /* things marked deleted that it names again */
     size_t adopted;  /* zones with usage that had no account until now */
+    size_t rebilled; /* edge locations with usage that are billed as another region from now on */
 } tb_applied;
 /* Makes the stored catalogue equal to this one, in the caller's transaction. Idempotent.
  * TB_E_CATALOG: a zone or balancer would change its account. */

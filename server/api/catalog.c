@@ -38,8 +38,10 @@ void api_catalog_done(request *r)
     tb_buf_fmt(request_text(r),
                "{\"accountsAdded\":%zu,\"zonesAdded\":%zu,\"loadBalancersAdded\":%zu,"
                "\"shieldZonesAdded\":%zu,\"containersAdded\":%zu,\"regions\":%zu,\"changed\":%zu,"
-               "\"deleted\":%zu,\"restored\":%zu,\"adopted\":%zu}",
+               "\"deleted\":%zu,\"restored\":%zu,\"adopted\":%zu,"
+               "\"rebilled\":%zu}",
                a->accounts_added, a->zones_added, a->balancers_added, a->shields_added,
-               a->containers_added, a->regions, a->changed, a->deleted, a->restored, a->adopted);
+               a->containers_added, a->regions, a->changed, a->deleted, a->restored, a->adopted,
+               a->rebilled);
     request_answer_text(r, 200, "application/json");
 }

@@ -54,6 +54,7 @@ void report_read_applied(const json_t *answer, tb_applied *ret_applied)
         .deleted = report_number(answer, "deleted"),
         .restored = report_number(answer, "restored"),
         .adopted = report_number(answer, "adopted"),
+        .rebilled = report_number(answer, "rebilled"),
     };
 }
 
@@ -75,4 +76,9 @@ void report_applied(const cli_call *call, const tb_applied *done)
             call->operands[0], done->accounts_added, done->zones_added, done->balancers_added,
             done->shields_added, containers, done->changed, done->deleted, done->restored,
             done->adopted);
+    if (done->rebilled)
+        cli_say(call,
+                "%zu edge locations with usage are billed as another region from now on, in final "
+                "invoices excepted. See: SELECT * FROM region_billing ORDER BY version DESC",
+                done->rebilled);
 }

@@ -34,7 +34,7 @@ class Local(Case):
         return self.run_tool("invoice", "--db", "t.db", *words, now=now, status=status)
 
     def declare(self, accounts=ACCOUNTS, zones=ZONES, now="2026-01-06T00:00:00Z", **more):
-        self.run_tool("apply", "--db", "t.db", self.write("c.json", json.dumps(
+        return self.run_tool("apply", "--db", "t.db", self.write("c.json", json.dumps(
             {"accounts": accounts, "zones": zones, **more})), now=now)
 
     def take(self, *rows, now):
@@ -62,7 +62,9 @@ class Local(Case):
                   now="2026-03-20T00:00:00Z")
         billed = self.finalize("2026-02", APRIL)
         self.assertEqual([i["total"] for i in billed], ["312.01"])
-        self.declare(now=APRIL)
+        self.assertIn("1 edge locations with usage are billed as another region from now on",
+                      self.declare(now=APRIL).err)
+        self.assertNotIn("another region", self.declare(now=APRIL).err)
         self.assertEqual(self.late(), [])
         self.assertEqual(self.finalize("2026-02", MAY), billed)
         self.assertEqual(self.run_tool("invoice", "--db", "t.db", "--month", "2026-02", now=MAY).out,
