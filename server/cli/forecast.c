@@ -159,14 +159,21 @@ static shares shares_of(const backtest_count *c)
     return s;
 }
 
-static void put_count_table(const char *name, const backtest_count *c)
+/* The mean loss in percent of an average month, as text: "1.234". */
+static void loss(char out[24], uint64_t millionths, size_t n)
+{
+    uint64_t mean = n ? (millionths + 5 * n) / (10 * n) : 0;
+    snprintf(out, 24, "%" PRIu64 ".%03" PRIu64, mean / 1000, mean % 1000);
+}
+
+static void put_counts(const char *name, const backtest_count *c)
 {
     shares s = shares_of(c);
     printf("%-16s %10zu", name, c->n);
     if (c->n)
-        printf(" %16s %16s %16s\n", s.money, s.bytes, s.error);
+        printf(" %15s %15s %6s", s.money, s.bytes, s.error);
     else
-        printf(" %16s %16s %16s\n", "-", "-", "-");
+        printf(" %15s %15s %6s", "-", "-", "-");
 }
 
 static void put_count_json(const backtest_count *c)
@@ -181,10 +188,25 @@ static void put_count_json(const backtest_count *c)
         printf(",\"money_coverage\":null,\"bytes_coverage\":null,\"median_error\":null");
 }
 
+static void put_pinball_json(const backtest_result *r)
+{
+    char own[24], single[24];
+    tb_forecast_single which;
+    if (r->judged == 0) {
+        printf(",\"pinball\":null,\"pinball_best_single\":null,\"best_single\":null");
+        return;
+    }
+    loss(own, r->pinball, r->judged);
+    loss(single, backtest_best_single(r, &which), r->judged);
+    printf(",\"pinball\":\"%s\",\"pinball_best_single\":\"%s\",\"best_single\":\"%s\"", own, single,
+           tb_forecast_single_name(which));
+}
+
 static void put_result_json(const backtest_result *r)
 {
     printf("\"months\":%zu,\"months_skipped\":%zu,", r->months, r->skipped);
     put_count_json(&r->all);
+    put_pinball_json(r);
     printf(",\"from_day\":[");
     for (int i = 0; i < BACKTEST_DAYS; i++) {
         printf("%s{\"day\":%d,", i ? "," : "", backtest_days[i]);
@@ -194,17 +216,33 @@ static void put_result_json(const backtest_result *r)
     printf("]");
 }
 
+/* The row of an account, or of all: counts, and losses. */
+static void put_row(const char *name, const backtest_result *r)
+{
+    char own[24] = "-", single[24] = "-";
+    tb_forecast_single which = 0;
+    put_counts(name, &r->all);
+    if (r->judged) {
+        loss(own, r->pinball, r->judged);
+        loss(single, backtest_best_single(r, &which), r->judged);
+    }
+    printf(" %9s %12s  %s\n", own, single, r->judged ? tb_forecast_single_name(which) : "-");
+}
+
 static void put_result_table(const backtest_result *total)
 {
     char name[32];
-    put_count_table("all", &total->all);
+    put_row("all", total);
     for (int i = 0; i < BACKTEST_DAYS; i++) {
         snprintf(name, sizeof name, "from day %d", backtest_days[i]);
-        put_count_table(name, &total->by_day[i]);
+        put_counts(name, &total->by_day[i]);
+        putchar('\n');
     }
     printf("\nOf %zu months, at %d days of each; %zu months had too short a history.\n"
            "Coverage: percent of outcomes within p5 to p95, which should be about 90.\n"
-           "Error: of the median amount, percent of the outcome, on average.\n",
+           "Error: of the median amount, percent of the outcome, on average.\n"
+           "Pinball: the loss of p5, p50 and p95 of bytes, percent of an average month; beside it\n"
+           "that of the best of three single models with the intervals of textbooks.\n",
            total->months, BACKTEST_DAYS, total->skipped);
 }
 
@@ -222,6 +260,10 @@ static void add_result(backtest_result *to, const backtest_result *r)
     add_count(&to->all, &r->all);
     for (int i = 0; i < BACKTEST_DAYS; i++)
         add_count(&to->by_day[i], &r->by_day[i]);
+    to->judged += r->judged;
+    to->pinball += r->pinball;
+    for (int i = 0; i < TB_FORECAST_SINGLE_COUNT; i++)
+        to->pinball_single[i] += r->pinball_single[i];
     to->months += r->months;
     to->skipped += r->skipped;
 }
@@ -245,7 +287,7 @@ static void put_account(bool table, size_t i, int64_t account, const backtest_re
     char name[32];
     if (table) {
         snprintf(name, sizeof name, "account %" PRId64, account);
-        put_count_table(name, &r->all);
+        put_row(name, r);
         return;
     }
     printf("%s{\"account\":%" PRId64 ",", i ? "," : "", account);
@@ -256,8 +298,8 @@ static void put_account(bool table, size_t i, int64_t account, const backtest_re
 static void begin_backtest(bool table, uint64_t seed, uint32_t paths)
 {
     if (table)
-        printf("%-16s %10s %16s %16s %16s\n", "", "forecasts", "money coverage", "bytes coverage",
-               "error");
+        printf("%-16s %10s %15s %15s %6s %9s %12s\n", "", "forecasts", "money coverage",
+               "bytes coverage", "error", "pinball", "best single");
     else
         printf("{\"seed\":%" PRIu64 ",\"generator\":\"" TB_FORECAST_GENERATOR
                "\",\"paths\":%" PRIu32 ",\"interval\":\"p5 to p95\",\"accounts\":[",
