@@ -2,7 +2,8 @@
  *
  * Days of the month that were out of the usual every time become terms of their own. Other days far
  * from the running median are brought to it, and what was taken off is kept as excess: it comes
- * again on paths, but a lone largest one counts no more than a few times the third largest. A level
+ * again on paths, but a lone largest one counts no more than a few times the third largest. The
+ * newest days out of the usual may be a burst or a new level: paths take either. A level
  * that changed once for good is undone: what came before is brought to the new level. The weekly
  * season is the mean of days against the week around them, drawn towards none as far as chance
  * would have made it. */
@@ -22,14 +23,19 @@
 #define OUTLIERS_MOST 0.3    /* of all days: more are no outliers */
 #define MONTHLY       3      /* robust deviations, each time */
 #define MONTHLY_LEAST 0.1
-#define MONTHLY_LIKE  3 /* the largest is at most so many times the smallest */
-#define EXCESS_THIRD  4 /* times the third largest */
-#define EXCESS_USUAL  8 /* robust deviations */
-#define STEP_DAYS     7 /* on either side */
-#define STEP_AFTER    6 /* at least */
+#define MONTHLY_LIKE  3   /* the largest is at most so many times the smallest */
+#define EXCESS_THIRD  4   /* times the third largest */
+#define EXCESS_SECOND 1.5 /* times the second, of two */
+#define EXCESS_USUAL  8   /* robust deviations */
+#define STEP_DAYS     7   /* on either side */
+#define STEP_KNOWN    28  /* days on either side that say how large it was */
+#define STEP_AFTER    6   /* at least */
 #define STEP_LEAST    0.05
-#define STEP_LONE     2 /* times any other change */
-#define RUN_OF_CHANGE 3 /* days out of the usual at the end that may be a new level */
+#define STEP_LONE     2   /* times any other change */
+#define RUN_MOST      7   /* days at the end that may be a new level; more are a step */
+#define RUN_LEAST     0.1 /* of the level */
+#define RUN_HIGH      5   /* times the level before: bursts are higher, levels seldom */
+#define RUN_AT_ONCE   0.6 /* of how far its first day lies off came in one day */
 #define SMALLEST_PART 0.02
 
 static int by_value(const void *a, const void *b)
@@ -109,18 +115,84 @@ static bool has_level(const tb__series *s)
     return without <= s->n / 10;
 }
 
-/* A run at the end may be a new level: laws decide how far they believe it. */
+/* A day of a run of so many is out of the usual: the longer the run the less it takes. */
+static double run_limit(const cleaning *c, size_t run)
+{
+    double times = run == 1 ? OUTLIER : run == 2 ? 3 : 2.5;
+    return fmax(times * c->s->deviation, run == 1 ? OUTLIER_LEAST : RUN_LEAST);
+}
+
+/* Whether the newest days are all out of the usual on that side, and began at once. */
+static bool is_run(const cleaning *c, size_t run, double sign)
+{
+    double before[3], days[RUN_MOST], limit = run_limit(c, run);
+    size_t first = c->s->n - run;
+    for (size_t i = 0; i < run; i++) {
+        days[i] = sign * c->off[first + i];
+        if (days[i] < limit) return false;
+    }
+    for (size_t i = 0; i < 3; i++)
+        before[i] = sign * c->off[first - 1 - i];
+    double middle = median(days, run);
+    return middle - median(before, 3) > RUN_AT_ONCE * middle;
+}
+
+/* Runs before that lasted as long and ended. */
+static size_t runs_like(const cleaning *c, size_t length, double sign)
+{
+    size_t run = 0, runs = 0;
+    double limit = run_limit(c, length);
+    for (size_t t = 0; t < c->s->n - length; t++) {
+        run = sign * c->off[t] > limit ? run + 1 : 0;
+        runs += run == length;
+    }
+    return runs;
+}
+
+static double level_of_run(const cleaning *c, size_t run)
+{
+    const tb__series *s = c->s;
+    double level[RUN_MOST];
+    size_t n = 0;
+    for (size_t t = s->n - run; t < s->n; t++) {
+        double usual = s->local[t] * c->usual[tb__weekday(s, t)];
+        if (usual > SMALLEST_PART) level[n++] = s->day[t] / usual;
+    }
+    double factor = n ? mean(level, 0, n) : 1;
+    return factor < SMALLEST_PART ? SMALLEST_PART : factor > RUN_HIGH ? RUN_HIGH : factor;
+}
+
+/* The newest days may be a burst that ends or a new level: the likelier that the longer they have
+ * lasted, the less the more often such days have passed. Without a run, days at the end that are
+ * out of the usual got there bit by bit, and are no outliers. */
+static void doubt_newest(cleaning *c)
+{
+    tb__series *s = c->s;
+    double sign = c->off[s->n - 1] > 0 ? 1 : -1;
+    size_t run = RUN_MOST;
+    while (run > 0 && !is_run(c, run, sign))
+        run--;
+    for (size_t t = s->n; run == 0 && t-- > 0 && c->out[t];)
+        c->out[t] = false;
+    if (run == 0) return;
+    for (size_t i = 0; i < run; i++)
+        c->out[s->n - 1 - i] = true;
+    s->new_level = level_of_run(c, run);
+    s->new_share = ((double)run - 0.5) / (double)(run + 1 + 4 * runs_like(c, run, sign));
+    s->new_days = run;
+    s->new_doubt = s->deviation / sqrt((double)run);
+}
+
 static void find_outliers(cleaning *c)
 {
-    size_t n = c->s->n, count = 0, run = 0;
+    size_t n = c->s->n, count = 0;
     double limit = fmax(OUTLIER * c->s->deviation, OUTLIER_LEAST);
     for (size_t t = 0; t < n; t++)
         count += c->out[t] = fabs(c->off[t]) > limit;
-    while (run < n && c->out[n - 1 - run] && (c->off[n - 1 - run] > 0) == (c->off[n - 1] > 0))
-        run++;
-    for (size_t i = 0; run >= RUN_OF_CHANGE && i < run; i++)
-        c->out[n - 1 - i] = false;
-    if ((double)count > OUTLIERS_MOST * (double)n) memset(c->out, 0, sizeof c->out);
+    if ((double)count > OUTLIERS_MOST * (double)n)
+        memset(c->out, 0, sizeof c->out);
+    else
+        doubt_newest(c);
 }
 
 static void take_outliers(cleaning *c)
@@ -129,7 +201,7 @@ static void take_outliers(cleaning *c)
     for (size_t t = 0; t < s->n; t++) {
         if (!c->out[t]) continue;
         s->base[t] = s->local[t] * c->usual[tb__weekday(s, t)];
-        s->excess[t] = s->day[t] - s->base[t];
+        if (t + s->new_days < s->n) s->excess[t] = s->day[t] - s->base[t];
     }
 }
 
@@ -141,6 +213,7 @@ static void bound_excess(tb__series *s)
     for (size_t t = 0; t < s->n; t++)
         if (s->excess[t] > 0) above[n++] = s->excess[t];
     qsort(above, n, sizeof *above, by_value);
+    if (n == 2) limit = fmax(limit, EXCESS_SECOND * above[0]);
     if (n >= 3) limit = fmax(limit, EXCESS_THIRD * above[n - 3]);
     for (size_t t = 0; t < s->n; t++) {
         if (s->excess[t] <= limit) continue;
@@ -281,6 +354,13 @@ static bool undo_step(cleaning *c)
     if (!at || !is_lone(change, s->n, at)) return false;
     double a = after(level, s->n, at), b = mean(level, at - STEP_DAYS, at);
     if (a <= 0 || b <= 0 || fabs(level[at] - level[at - 1]) < fabs(a - b) / 2) return false;
+    size_t to = at + STEP_KNOWN < s->n ? at + STEP_KNOWN : s->n;
+    a = mean(level, at, to);
+    b = mean(level, at > STEP_KNOWN ? at - STEP_KNOWN : 0, at);
+    if (to == s->n && s->new_days == 0) {
+        s->new_share = s->new_level = 1;
+        s->new_doubt = s->deviation / sqrt((double)(s->n - at));
+    }
     for (size_t t = 0; t < at; t++) {
         s->base[t] *= a / b;
         s->excess[t] *= a / b;

@@ -43,7 +43,7 @@ TB_MUST_USE tb_code tb__outlook_make(const uint64_t *days, size_t n_days, const 
 
 /* One path's draws, shared by all series: numbers below 2^TB__RANDOM_BITS. */
 typedef struct tb__draw {
-    uint32_t law, next[TB__BLOCKS_NEXT], day[TB_FORECAST_AHEAD_MAX];
+    uint32_t law, level, next[TB__BLOCKS_NEXT], day[TB_FORECAST_AHEAD_MAX];
 } tb__draw;
 void tb__draw_path(gsl_rng *rng, tb__draw *draw);
 

@@ -11,8 +11,9 @@
 
 #define FIT_DAYS   28
 #define TREND_DAYS 56
-#define PLAIN_DAYS FIT_DAYS /* fewer than so many */
-#define PLAIN_MOST 8        /* a plain day counts up to so many times the median */
+#define PLAIN_DAYS FIT_DAYS  /* fewer than so many */
+#define PLAIN_MOST 8         /* a plain day counts up to so many times the median */
+#define SQRT_3     1.7320508 /* half the width of an even spread of deviation 1 */
 #define TRIES      300
 #define SKEW_USUAL 1.2
 #define SKEW_MOST  2
@@ -23,9 +24,14 @@ static size_t place(uint32_t random, size_t n)
     return (size_t)(((uint64_t)random * n) >> TB__RANDOM_BITS);
 }
 
+static double unit_part(uint32_t random)
+{
+    return (double)random / (double)(1u << TB__RANDOM_BITS);
+}
+
 static size_t law_of(const tb__outlook *o, uint32_t random)
 {
-    double at = (double)random / (double)(1u << TB__RANDOM_BITS);
+    double at = unit_part(random);
     size_t k = 0;
     while (k + 1 < o->n_laws && o->below[k] <= at)
         k++;
@@ -78,20 +84,29 @@ static void plain(tb__outlook *o, int64_t *day, size_t n)
 
 /* --- averaged ones --- */
 
+/* The factor to a new level, evenly spread about what is known of it; 1: the old one. */
+static double new_level(const tb__series *s, double at)
+{
+    if (at >= s->new_share) return 1;
+    double factor = s->new_level * (1 + SQRT_3 * s->new_doubt * (2 * at / s->new_share - 1));
+    return factor > 0 ? factor : 0;
+}
+
 /* A path in units, not stretched; returns its sum. */
 static double raw_path(const tb__outlook *o, size_t ahead, const tb__draw *draw, double *ret)
 {
     const tb__series *s = o->series;
     const tb__follower *f = o->law[law_of(o, draw->law)];
     tb__state state = f->end;
-    double sum = 0;
+    double sum = 0, factor = new_level(s, unit_part(draw->level));
     for (size_t d = 0; d < ahead; d += TB__BLOCK) {
         size_t from = block_of(s, d, draw->next[d / TB__BLOCK]);
+        size_t other = place(draw->next[d / TB__BLOCK], s->n - TB__BLOCK + 1);
         for (size_t i = d; i < ahead && i < d + TB__BLOCK; i++) {
             size_t at = from + i - d;
             double value = tb__law_day(s, f, &state, s->n + i, f->error[at]);
-            value += s->excess[at] + s->monthly[s->n + i];
-            ret[i] = value > 0 ? value : 0;
+            value += s->excess[other + i - d] + s->monthly[s->n + i];
+            ret[i] = value > 0 ? value * factor : 0;
             sum += ret[i];
         }
     }
@@ -104,6 +119,12 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static uint32_t next_random(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*state >> (64 - TB__RANDOM_BITS));
+}
+
 /* Where sums of paths lie, tried on a few of a generator of its own: stretching is about their
  * median. Where they reach further up than down, what has not been seen yet lies up there too. */
 static void find_stretch(tb__outlook *o, size_t ahead, double wider)
@@ -113,10 +134,9 @@ static void find_stretch(tb__outlook *o, size_t ahead, double wider)
     for (size_t i = 0; i < TRIES; i++) {
         tb__draw draw;
         draw.law = (uint32_t)(((2 * (uint64_t)i + 1) << (TB__RANDOM_BITS - 1)) / TRIES);
-        for (size_t b = 0; b < TB__BLOCKS_NEXT; b++) {
-            random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-            draw.next[b] = (uint32_t)(random >> (64 - TB__RANDOM_BITS));
-        }
+        draw.level = next_random(&random);
+        for (size_t b = 0; b < TB__BLOCKS_NEXT; b++)
+            draw.next[b] = next_random(&random);
         sum[i] = raw_path(o, ahead, &draw, days);
     }
     qsort(sum, TRIES, sizeof *sum, by_size);
@@ -197,6 +217,7 @@ tb_code tb__outlook_make(const uint64_t *days, size_t n_days, const tb__ahead *a
 void tb__draw_path(gsl_rng *rng, tb__draw *draw)
 {
     draw->law = (uint32_t)gsl_rng_uniform_int(rng, 1ul << TB__RANDOM_BITS);
+    draw->level = (uint32_t)gsl_rng_uniform_int(rng, 1ul << TB__RANDOM_BITS);
     for (size_t i = 0; i < TB__BLOCKS_NEXT; i++)
         draw->next[i] = (uint32_t)gsl_rng_uniform_int(rng, 1ul << TB__RANDOM_BITS);
     for (size_t i = 0; i < TB_FORECAST_AHEAD_MAX; i++)

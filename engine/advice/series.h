@@ -22,7 +22,11 @@ typedef struct tb__series {
     double deviation;                /* of a day from its level, in parts of that */
     bool deep;                       /* weekdays differ so much that errors do too */
     bool logs;                       /* logarithms can be taken of base */
-    size_t bounded;                  /* days that count less than they were */
+    /* With the chance new_share the days to come are new_level times what they would be, or so: as
+     * the newest new_days were. new_doubt: the factor's deviation. */
+    double new_level, new_share, new_doubt;
+    size_t new_days;
+    size_t bounded; /* days that count less than they were */
 } tb__series;
 
 /* Weekday of the day t of the series: 0..6. 1970 began on a Thursday. */

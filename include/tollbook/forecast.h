@@ -124,7 +124,7 @@ typedef struct tb_forecast {
 
 /* Errors: those of tb_bill_rate; VALIDATION where the input is not as written above; OVERFLOW where
  * a day is past TB_FORECAST_DAY_MAX; INTERNAL without tb_advice_start; NOMEM. Memory: 16 bytes for
- * each path and series, and a megabyte. */
+ * each path and series, and two megabytes. */
 TB_MUST_USE tb_code tb_forecast_make(const tb_forecast_input *input, const tb_alloc *alloc,
                                      tb_forecast *ret_forecast, tb_error *err);
 

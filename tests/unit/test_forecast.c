@@ -192,6 +192,7 @@ START_TEST(the_interval_holds_what_it_says)
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 20261001);
     int hits = 0, rounds = 200;
+    double width = 0; /* in GB; that of the process itself is 3.3 deviations of a sum of 31 days */
     input.paths = 400;
     for (int i = 0; i < rounds; i++) {
         double noise = 0;
@@ -210,9 +211,79 @@ START_TEST(the_interval_holds_what_it_says)
         know(MOST);
         make();
         hits += f.usage[EU].month.p5 <= truth && truth <= f.usage[EU].month.p95;
+        width += (double)((f.usage[EU].month.p95 - f.usage[EU].month.p5) / GB);
     }
     gsl_rng_free(rng);
-    ck_assert_msg(hits >= rounds * 82 / 100 && hits <= rounds * 97 / 100, "%d of %d", hits, rounds);
+    ck_assert_msg(hits >= rounds * 82 / 100, "%d of %d", hits, rounds);
+    ck_assert_msg(width / rounds < 2.5 * 30 * 1.67 * 5.57 * 3.3, "%g", width / rounds);
+}
+END_TEST
+
+/* A percent a day: half a line would fall short by a fifth. */
+START_TEST(growth_in_percent_goes_on)
+{
+    double value = 100, truth = 0;
+    for (int64_t t = 0; t < MOST + DAYS; t++) {
+        value *= 1.01;
+        double day = value * (1 + 0.02 * (double)(t * 37 % 11 - 5) / 5);
+        if (t < MOST)
+            columns[EU][t] = (uint64_t)(day * (double)GB);
+        else
+            truth += day * (double)GB;
+    }
+    know(MOST);
+    make();
+    const tb_forecast_spread *s = &f.usage[EU].month;
+    ck_assert((double)s->p5 < truth && truth < (double)s->p95);
+    ck_assert((double)s->p5 > 0.9 * truth && (double)s->p95 < 1.1 * truth);
+}
+END_TEST
+
+/* The 1st and the 15th are ten times other days; from the 10th on one 15th is to come. */
+START_TEST(days_of_the_month_that_stand_out_come_again)
+{
+    input.from_us += 9 * TB_US_PER_DAY;
+    for (int64_t t = 0; t < MOST; t++) {
+        tb_date date = tb_date_from_day(FIRST_DAY + 9 - MOST + t);
+        int64_t level = (date.day == 1 || date.day == 15 ? 1000 : 100) * GB;
+        columns[EU][t] = (uint64_t)(level + t * 37 % 11 * GB);
+    }
+    know(MOST);
+    make();
+    const tb_forecast_spread *s = &f.usage[EU].month;
+    ck_assert(s->p5 > (21 * 105 + 850) * GB && s->p95 < (21 * 105 + 1000) * GB);
+}
+END_TEST
+
+/* Three days at twice the level: they may be over, or go on. */
+START_TEST(a_jump_of_the_last_days_may_stay_or_pass)
+{
+    for (int64_t t = 0; t < MOST; t++)
+        columns[EU][t] = (uint64_t)((t < MOST - 3 ? 100 : 200) * GB + t * 37 % 11 * GB);
+    know(MOST);
+    make();
+    const tb_forecast_spread *s = &f.usage[EU].month;
+    ck_assert(s->p5 < 115 * DAYS * GB && s->p50 > 180 * DAYS * GB && s->p95 > 195 * DAYS * GB);
+}
+END_TEST
+
+START_TEST(single_models_are_asked_for)
+{
+    for (int64_t t = 0; t < MOST; t++)
+        columns[EU][t] = columns[VOLUME][t] = 100 * (uint64_t)GB;
+    know(MOST);
+    make();
+    ck_assert(!f.has_single);
+    input.singles = true;
+    make();
+    ck_assert(f.has_single);
+    for (int i = 0; i < TB_FORECAST_SINGLE_COUNT; i++) {
+        ck_assert(f.single[i].p5 >= 6199 * GB && f.single[i].p5 <= f.single[i].p50);
+        ck_assert(f.single[i].p50 <= f.single[i].p95 && f.single[i].p95 <= 6201 * GB);
+    }
+    know(27);
+    make();
+    ck_assert(!f.has_single);
 }
 END_TEST
 
@@ -506,6 +577,10 @@ static Suite *forecast_suite(void)
     tcase_add_loop_test(series, a_method_needs_its_days_and_says_which_it_is, 0,
                         (int)(sizeof lengths / sizeof *lengths));
     tcase_add_test(series, the_interval_holds_what_it_says);
+    tcase_add_test(series, growth_in_percent_goes_on);
+    tcase_add_test(series, days_of_the_month_that_stand_out_come_again);
+    tcase_add_test(series, a_jump_of_the_last_days_may_stay_or_pass);
+    tcase_add_test(series, single_models_are_asked_for);
     tcase_add_test(series, the_same_seed_gives_the_same_answer_and_another_another);
     suite_add_tcase(suite, series);
 

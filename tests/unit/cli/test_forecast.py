@@ -42,6 +42,11 @@ class History(Case):
         self.assertEqual([one["total"]["forecasts"], one["total"]["months"], one["paths"]],
                          [60, 12, 200])
         self.assertEqual(one["accounts"][0]["from_day"][4]["day"], 21)
+        for row in (one["accounts"][0], one["total"]):
+            self.assertLess(float(row["pinball"]), float(row["pinball_best_single"]))
+            self.assertIn(row["best_single"], ("seasonal_naive", "damped_ets", "robust_regression"))
+        loss = re.search(r"^all .* ([\d.]+) +([\d.]+)  \w+$", said, re.M)
+        self.assertLess(float(loss.group(1)), 0.95 * float(loss.group(2)))
 
     def test_a_forecast_is_ordered_repeatable_and_apart_from_the_bill(self):
         before = self.run_tool("invoice", "--db", "t.db", "--month", "2026-11").out
