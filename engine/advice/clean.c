@@ -2,11 +2,11 @@
  *
  * Days of the month that were out of the usual every time become terms of their own. Other days far
  * from the running median are brought to it, and what was taken off is kept as excess: it comes
- * again on paths, but a lone largest one counts no more than a few times the third largest. The
- * newest days out of the usual may be a burst or a new level: paths take either. A level
- * that changed once for good is undone: what came before is brought to the new level. The weekly
- * season is the mean of days against the week around them, drawn towards none as far as chance
- * would have made it. */
+ * again on paths, but a lone largest one counts no more than ten levels, or a few times the third
+ * largest. The newest days out of the usual may be a burst or a new level: paths take either. A
+ * level that changed once for good is undone: what came before is brought to the new level. The
+ * weekly season is the mean of days against the week around them, drawn towards none as far as
+ * chance would have made it. */
 #include "advice/series.h"
 
 #include "tollbook/calendar.h"
@@ -27,6 +27,8 @@
 #define EXCESS_THIRD  4   /* times the third largest */
 #define EXCESS_SECOND 1.5 /* times the second, of two */
 #define EXCESS_USUAL  8   /* robust deviations */
+#define BURST_USUAL   10  /* levels that even a lone burst counts up to */
+#define BURST_ABSURD  50  /* levels: such a day is taken for a fault, and not expected again */
 #define STEP_DAYS     7   /* on either side */
 #define STEP_KNOWN    28  /* days on either side that say how large it was */
 #define STEP_AFTER    6   /* at least */
@@ -106,13 +108,12 @@ static void find_deviation(cleaning *c)
     c->s->deviation = MAD_TO_SIGMA * median(size, c->s->n);
 }
 
-/* Many days without a level: there is nothing to be far from. */
-static bool has_level(const tb__series *s)
+static size_t days_without_level(const tb__series *s)
 {
     size_t without = 0;
     for (size_t t = 0; t < s->n; t++)
         without += s->local[t] <= 0;
-    return without <= s->n / 10;
+    return without;
 }
 
 /* A day of a run of so many is out of the usual: the longer the run the less it takes. */
@@ -209,10 +210,12 @@ static void bound_excess(tb__series *s)
 {
     double above[TB_FORECAST_DAYS];
     size_t n = 0;
-    double limit = EXCESS_USUAL * s->deviation * s->recent[s->n - 1];
+    double level = s->recent[s->n - 1], limit = EXCESS_USUAL * s->deviation * level;
     for (size_t t = 0; t < s->n; t++)
         if (s->excess[t] > 0) above[n++] = s->excess[t];
     qsort(above, n, sizeof *above, by_value);
+    if (n > 0 && above[n - 1] < BURST_ABSURD * level)
+        limit = fmax(limit, fmin(above[n - 1], BURST_USUAL * level));
     if (n == 2) limit = fmax(limit, EXCESS_SECOND * above[0]);
     if (n >= 3) limit = fmax(limit, EXCESS_THIRD * above[n - 3]);
     for (size_t t = 0; t < s->n; t++) {
@@ -456,7 +459,9 @@ static void take_apart(tb__series *s)
     cleaning c = {.s = s};
     find_local(s);
     find_usual(&c);
-    if (!has_level(s)) return;
+    size_t without = days_without_level(s);
+    s->sparse = without > s->n / 2;
+    if (without > s->n / 10) return; /* there is nothing to be far from */
     find_off(&c);
     find_deviation(&c);
     take_regular(&c, 1);

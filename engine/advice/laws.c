@@ -12,6 +12,7 @@
 #define HORIZONS      4
 #define ORIGINS_LEAST 4
 #define LEVELS        6
+#define LEVELS_SLOW   4
 #define LINES         4
 #define DAMPED        3
 #define RETURNING     3
@@ -22,7 +23,7 @@
 #define ERROR_LEAST   1e-4   /* of the level: no law is better than that */
 #define LOG_MOST      40
 #define WIDER_KNOWN   15 /* spans that say as much as what is known beforehand */
-#define WIDER_BEFORE  1.15
+#define WIDER_BEFORE  24
 #define WIDER_LEAST   1.05
 #define WIDER_MOST    2.5
 #define FAR           6 /* deviations that an outcome counts up to */
@@ -53,14 +54,20 @@ static void add_laws(tb__following *f, const tb__law *laws, size_t n, bool logs)
     }
 }
 
+/* Few days with usage show how much there is, and not where it goes. */
 static void list_laws(const tb__series *s, tb__following *f)
 {
     static const tb__law naive = {.naive = true};
+    if (s->sparse) {
+        add_laws(f, levels, LEVELS_SLOW, false);
+        return;
+    }
     for (int logs = 0; logs <= s->logs; logs++) {
         add_laws(f, levels, LEVELS, logs);
+        add_laws(f, returning, RETURNING, logs);
+        if (s->n < TB__TREND_DAYS) continue;
         add_laws(f, lines, LINES, logs);
         add_laws(f, damped, DAMPED, logs);
-        add_laws(f, returning, RETURNING, logs);
     }
     add_laws(f, &naive, 1, false);
 }
@@ -313,7 +320,7 @@ static double squared_miss(const rolling *r, const expected *e, int i, size_t t)
 /* Spans of a week and more from the fourth week on. */
 static double find_wider(const rolling *r)
 {
-    double known = WIDER_KNOWN, sum = WIDER_KNOWN * WIDER_BEFORE;
+    double known = WIDER_KNOWN, sum = WIDER_KNOWN * (1 + WIDER_BEFORE / (double)r->s->n);
     for (int i = 1; i < HORIZONS; i++) {
         expected e;
         for (size_t k = 0; k < r->f->n; k++)

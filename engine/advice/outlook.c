@@ -9,11 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIT_DAYS   28
-#define TREND_DAYS 56
-#define PLAIN_DAYS FIT_DAYS  /* fewer than so many */
-#define PLAIN_MOST 8         /* a plain day counts up to so many times the median */
-#define SQRT_3     1.7320508 /* half the width of an even spread of deviation 1 */
+#define PLAIN_DAYS TB__FIT_DAYS /* fewer than so many */
+#define PLAIN_MOST 8            /* a plain day counts up to so many times the median */
+#define SQRT_3     1.7320508    /* half the width of an even spread of deviation 1 */
 #define TRIES      300
 #define SKEW_USUAL 1.2
 #define SKEW_MOST  2
@@ -165,7 +163,7 @@ static tb_code average(tb__outlook *o, const int64_t *day, size_t n, const tb__a
     tb__series *series = tb__arena_take(arena, sizeof *series);
     tb__following *all = tb__arena_take(arena, sizeof *all);
     if (!series || !all) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    o->method = n >= TREND_DAYS ? TB_FORECAST_TREND : TB_FORECAST_SEASON;
+    o->method = n >= TB__TREND_DAYS ? TB_FORECAST_TREND : TB_FORECAST_SEASON;
     o->series = series;
     tb__series_make(day, n, ahead->first_day - (int64_t)n, series);
     o->bounded = series->bounded;
@@ -207,7 +205,7 @@ tb_code tb__outlook_make(const uint64_t *days, size_t n_days, const tb__ahead *a
                            "A day of more than 10^17 units cannot be forecast from.");
         day[i] = (int64_t)days[i];
     }
-    if (n >= FIT_DAYS) return average(ret, day, n, ahead, arena, err);
+    if (n >= TB__FIT_DAYS) return average(ret, day, n, ahead, arena, err);
     plain(ret, day, n);
     return TB_OK;
 }

@@ -4,8 +4,10 @@
 
 #include "tollbook/forecast.h"
 
-#define TB__DAYS_ALL (TB_FORECAST_DAYS + TB_FORECAST_AHEAD_MAX)
-#define TB__WARM_UP  14 /* days by which laws have settled: errors count from there on */
+#define TB__DAYS_ALL   (TB_FORECAST_DAYS + TB_FORECAST_AHEAD_MAX)
+#define TB__FIT_DAYS   28 /* of history: with fewer nothing is followed */
+#define TB__TREND_DAYS 56 /* with fewer no trend is taken from them */
+#define TB__WARM_UP    14 /* days by which laws have settled: errors count from there on */
 
 /* Days are in units of their mean. base + excess + monthly terms are the days, those before a step
  * brought to the level after it. */
@@ -22,6 +24,7 @@ typedef struct tb__series {
     double deviation;                /* of a day from its level, in parts of that */
     bool deep;                       /* weekdays differ so much that errors do too */
     bool logs;                       /* logarithms can be taken of base */
+    bool sparse;                     /* usage on fewer days than not */
     /* With the chance new_share the days to come are new_level times what they would be, or so: as
      * the newest new_days were. new_doubt: the factor's deviation. */
     double new_level, new_share, new_doubt;
@@ -35,7 +38,7 @@ static inline int tb__weekday(const tb__series *s, size_t t)
     return (int)((s->first_day + (int64_t)t + 3) % 7);
 }
 
-/* n: at least 28, some day is not 0. */
+/* n: at least TB__FIT_DAYS, some day is not 0. */
 void tb__series_make(const int64_t *days, size_t n, int64_t first_day, tb__series *ret);
 
 /* --- laws --- */

@@ -17,8 +17,8 @@
  *
  * What no history tells is not in it: a first step, the turn of a season that was not seen yet.
  *
- * Figures stay within bounds: no day is negative, an outlier counts up to four times the third
- * largest.
+ * Figures stay within bounds: no day is negative; an outlier counts up to ten levels, or to four
+ * times the third largest.
  *
  * Short histories take a plainer rule, and say so: methods and reasons stand with each series.
  *
