@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "api/account_forecast.h"
+#include "api/issue.h"
 #include "cli/cli.h"
 #include "tollbook/calendar.h"
 
@@ -306,49 +307,99 @@ static void begin_backtest(bool table, uint64_t seed, uint32_t paths)
                seed, paths);
 }
 
-static tb_code backtest(const cli_call *call, tb_store *store, const month_books *books,
-                        int64_t now_us, tb_error *err)
+/* A run over accounts: nothing is printed before the last. */
+typedef struct backtesting {
+    const cli_call *call;
+    uint64_t seed;
+    uint32_t paths;
+    int64_t *accounts;
+    backtest_result *results; /* of the first n_done accounts: those that are not refused */
+    size_t n, n_done;
+} backtesting;
+
+/* One account's own trouble is said, and the others go on. */
+static tb_code test_account(backtesting *b, tb_store *store, const month_books *books,
+                            int64_t account, int64_t now_us, tb_error *err)
+{
+    backtest_result result = {.months = 0};
+    tb_error why;
+    tb_code code =
+        account_backtest(store, books, account, now_us, b->seed, b->paths, &result, &why);
+    if (code && !issue_is_its_own(code))
+        return tb_fail(err, code, why.field, "account %" PRId64 ": %.320s", account, why.message);
+    if (code) {
+        cli_say(b->call, "account %" PRId64 ": %s", account, why.message);
+        return TB_OK;
+    }
+    b->accounts[b->n_done] = account;
+    b->results[b->n_done++] = result;
+    return TB_OK;
+}
+
+static tb_code test_accounts(backtesting *b, tb_store *store, const month_books *books,
+                             int64_t now_us, tb_error *err)
+{
+    bool progress = cli_given(b->call, "progress");
+    tb_code code = accounts_of(b->call, store, now_us, &b->accounts, &b->n, err);
+    if (code) return code;
+    b->results = calloc(b->n + 1, sizeof *b->results);
+    if (!b->results) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    for (size_t i = 0; !code && i < b->n; i++) {
+        code = test_account(b, store, books, b->accounts[i], now_us, err);
+        if (progress && !code) cli_say(b->call, "%zu of %zu accounts", i + 1, b->n);
+    }
+    return code;
+}
+
+static void print_backtest(const backtesting *b)
 {
     backtest_result total = {.months = 0};
-    int64_t *accounts = NULL;
-    size_t n = 0;
-    bool table = wants_table(call), progress = cli_given(call, "progress");
-    uint64_t seed = (uint64_t)cli_number(call, "seed", TB_FORECAST_SEED);
-    uint32_t paths = (uint32_t)cli_number(call, "paths", BACKTEST_PATHS);
-    tb_code code = accounts_of(call, store, now_us, &accounts, &n, err);
-    if (code) return code;
-    begin_backtest(table, seed, paths);
-    for (size_t i = 0; !code && i < n; i++) {
-        backtest_result r = {.months = 0};
-        code = account_backtest(store, books, accounts[i], now_us, seed, paths, &r, err);
-        if (code) break;
-        put_account(table, i, accounts[i], &r);
-        add_result(&total, &r);
-        if (progress) cli_say(call, "%zu of %zu accounts", i + 1, n);
+    bool table = wants_table(b->call);
+    begin_backtest(table, b->seed, b->paths);
+    for (size_t i = 0; i < b->n_done; i++) {
+        put_account(table, i, b->accounts[i], &b->results[i]);
+        add_result(&total, &b->results[i]);
     }
-    free(accounts);
-    if (code) return code;
     if (table) {
         put_result_table(&total);
-        return TB_OK;
+        return;
     }
     printf("],\"total\":{");
     put_result_json(&total);
     printf("}}\n");
-    return TB_OK;
+}
+
+static tb_code backtest(const cli_call *call, tb_store *store, const month_books *books,
+                        int64_t now_us, int *ret_status, tb_error *err)
+{
+    backtesting b = {.call = call,
+                     .seed = (uint64_t)cli_number(call, "seed", TB_FORECAST_SEED),
+                     .paths = (uint32_t)cli_number(call, "paths", BACKTEST_PATHS)};
+    tb_code code = test_accounts(&b, store, books, now_us, err);
+    size_t refused = b.n - b.n_done;
+    if (!code) print_backtest(&b);
+    if (!code && refused) {
+        cli_say(call, "%zu account%s left out, as said above.", refused,
+                refused == 1 ? " is" : "s are");
+        *ret_status = tb_code_exit(TB_E_UNPRICED);
+    }
+    free(b.accounts);
+    free(b.results);
+    return code;
 }
 
 /* --- the whole --- */
 
-static tb_code run(const cli_call *call, tb_store *store, int64_t now_us, tb_error *err)
+static tb_code run(const cli_call *call, tb_store *store, int64_t now_us, int *ret_status,
+                   tb_error *err)
 {
     month_books books;
     tb_code code = tb_store_read_begin(store, err);
     if (code) return code;
     code = month_books_read(store, &books, err);
     if (!code) {
-        code =
-            (cli_given(call, "backtest") ? backtest : forecast)(call, store, &books, now_us, err);
+        code = cli_given(call, "backtest") ? backtest(call, store, &books, now_us, ret_status, err)
+                                           : forecast(call, store, &books, now_us, err);
         month_books_release(&books);
     }
     tb_store_read_end(store);
@@ -367,8 +418,8 @@ int cli_forecast(const cli_call *call)
     int status = cli_clock(call, &now_us);
     if (status == 0) status = cli_open(call, false, now_us, &store);
     if (status) return status;
-    tb_code code = run(call, store, now_us, &err);
-    status = code ? cli_fail(call, NULL, &err) : cli_done(call);
+    tb_code code = run(call, store, now_us, &status, &err);
+    int printed = code ? cli_fail(call, NULL, &err) : cli_done(call);
     tb_store_close(store);
-    return status;
+    return printed ? printed : status;
 }
