@@ -6,7 +6,7 @@
 
 #define TB__DAYS_ALL   (TB_FORECAST_DAYS + TB_FORECAST_AHEAD_MAX)
 #define TB__FIT_DAYS   28 /* of history: with fewer nothing is followed */
-#define TB__TREND_DAYS 56 /* with fewer no trend is taken from them */
+#define TB__TREND_DAYS 56 /* with fewer no line is fitted to them */
 #define TB__WARM_UP    14 /* days by which laws have settled: errors count from there on */
 
 /* Days are in units of their mean. base + excess + monthly terms are the days, those before a step

@@ -48,7 +48,7 @@
 /* From the most to the least able. X(NAME, text, days of history, reason) */
 #define TB_FORECAST_METHODS(X)                                                                     \
     X(TREND, "trend_and_season", 56, "")                                                           \
-    X(SEASON, "season", 28, "Fewer than 56 days of history: no trend is taken from them.")         \
+    X(SEASON, "season", 28, "Fewer than 56 days of history: no line is fitted to them.")           \
     X(PLAIN, "plain_days", 1,                                                                      \
       "Fewer than 28 days of history: each day to come is drawn from the days there are.")         \
     X(ENDED, "ended", 28, "No usage in the last 28 days: none is expected.")                       \

@@ -219,20 +219,6 @@ START_TEST(the_interval_holds_what_it_says)
 }
 END_TEST
 
-/* 55 days are too few to go on rising by; 56 are enough. */
-START_TEST(a_short_history_has_no_trend)
-{
-    for (int64_t t = 0; t < MOST; t++)
-        columns[EU][t] = (uint64_t)((10 + (t > MOST - 56 ? t - MOST + 56 : 0)) * 10 * GB);
-    know(55);
-    make();
-    ck_assert(f.usage[EU].month.p50 < 660 * DAYS * GB);
-    know(56);
-    make();
-    ck_assert(f.usage[EU].month.p50 > 740 * DAYS * GB);
-}
-END_TEST
-
 /* A percent a day: half a line would fall short by a fifth. */
 START_TEST(growth_in_percent_goes_on)
 {
@@ -664,7 +650,6 @@ static Suite *forecast_suite(void)
     tcase_add_loop_test(series, a_method_needs_its_days_and_says_which_it_is, 0,
                         (int)(sizeof lengths / sizeof *lengths));
     tcase_add_test(series, the_interval_holds_what_it_says);
-    tcase_add_test(series, a_short_history_has_no_trend);
     tcase_add_test(series, growth_in_percent_goes_on);
     tcase_add_test(series, days_of_the_month_that_stand_out_come_again);
     tcase_add_test(series, a_lone_burst_may_come_again);
