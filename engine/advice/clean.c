@@ -64,7 +64,7 @@ static double mean(const double *v, size_t from, size_t to)
 static void find_local(tb__series *s)
 {
     for (size_t t = 0; t < s->n; t++) {
-        double near[MEDIAN_DAYS];
+        double near[MEDIAN_DAYS] = {0};
         size_t from = t > MEDIAN_DAYS / 2 ? t - MEDIAN_DAYS / 2 : 0;
         if (from + MEDIAN_DAYS > s->n) from = s->n - MEDIAN_DAYS;
         memcpy(near, s->day + from, sizeof near);
@@ -84,7 +84,7 @@ typedef struct cleaning {
 static void find_usual(cleaning *c)
 {
     const tb__series *s = c->s;
-    double part[SEASON_DAYS];
+    double part[SEASON_DAYS] = {0};
     for (int w = 0; w < 7; w++) {
         size_t n = 0;
         for (size_t t = s->n > SEASON_DAYS ? s->n - SEASON_DAYS : 0; t < s->n; t++)
@@ -102,7 +102,7 @@ static void find_off(cleaning *c)
 
 static void find_deviation(cleaning *c)
 {
-    double size[TB_FORECAST_DAYS];
+    double size[TB_FORECAST_DAYS] = {0};
     for (size_t t = 0; t < c->s->n; t++)
         size[t] = fabs(c->off[t]);
     c->s->deviation = MAD_TO_SIGMA * median(size, c->s->n);
@@ -126,7 +126,7 @@ static double run_limit(const cleaning *c, size_t run)
 /* Whether the newest days are all out of the usual on that side, and began at once. */
 static bool is_run(const cleaning *c, size_t run, double sign)
 {
-    double before[3], days[RUN_MOST], limit = run_limit(c, run);
+    double before[3] = {0}, days[RUN_MOST] = {0}, limit = run_limit(c, run);
     size_t first = c->s->n - run;
     for (size_t i = 0; i < run; i++) {
         days[i] = sign * c->off[first + i];
@@ -153,7 +153,7 @@ static size_t runs_like(const cleaning *c, size_t length, double sign)
 static double level_of_run(const cleaning *c, size_t run)
 {
     const tb__series *s = c->s;
-    double level[RUN_MOST];
+    double level[RUN_MOST] = {0};
     size_t n = 0;
     for (size_t t = s->n - run; t < s->n; t++) {
         double usual = s->local[t] * c->usual[tb__weekday(s, t)];
@@ -208,7 +208,7 @@ static void take_outliers(cleaning *c)
 
 static void bound_excess(tb__series *s)
 {
-    double above[TB_FORECAST_DAYS];
+    double above[TB_FORECAST_DAYS] = {0};
     size_t n = 0;
     double level = s->recent[s->n - 1], limit = EXCESS_USUAL * s->deviation * level;
     for (size_t t = 0; t < s->n; t++)

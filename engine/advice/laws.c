@@ -54,6 +54,15 @@ static void add_laws(tb__following *f, const tb__law *laws, size_t n, bool logs)
     }
 }
 
+static void add_lasting(const tb__series *s, tb__following *f, bool logs)
+{
+    add_laws(f, levels, LEVELS, logs);
+    add_laws(f, returning, RETURNING, logs);
+    if (s->n < TB__TREND_DAYS) return;
+    add_laws(f, lines, LINES, logs);
+    add_laws(f, damped, DAMPED, logs);
+}
+
 /* Few days with usage show how much there is, and not where it goes. */
 static void list_laws(const tb__series *s, tb__following *f)
 {
@@ -62,13 +71,8 @@ static void list_laws(const tb__series *s, tb__following *f)
         add_laws(f, levels, LEVELS_SLOW, false);
         return;
     }
-    for (int logs = 0; logs <= s->logs; logs++) {
-        add_laws(f, levels, LEVELS, logs);
-        add_laws(f, returning, RETURNING, logs);
-        if (s->n < TB__TREND_DAYS) continue;
-        add_laws(f, lines, LINES, logs);
-        add_laws(f, damped, DAMPED, logs);
-    }
+    add_lasting(s, f, false);
+    if (s->logs) add_lasting(s, f, true);
     add_laws(f, &naive, 1, false);
 }
 
@@ -251,7 +255,7 @@ static int by_value(const void *a, const void *b)
 
 static double bound_of(const double *error, size_t n)
 {
-    double size[TB_FORECAST_DAYS];
+    double size[TB_FORECAST_DAYS] = {0};
     for (size_t t = 0; t < n; t++)
         size[t] = fabs(error[t]);
     qsort(size, n, sizeof *size, by_value);
