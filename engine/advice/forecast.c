@@ -3,6 +3,7 @@
  * Columns of what paths come to lie one after the other, a value for each path, so that each is
  * sorted where it lies. A column with nothing to come has none. */
 #include "advice/model.h"
+#include "advice/single.h"
 
 #include "tollbook/calendar.h"
 
@@ -146,16 +147,6 @@ static tb_code make_room(making *m)
     return TB_OK;
 }
 
-static void draw_path(gsl_rng *rng, tb__draw *draw)
-{
-    for (size_t i = 0; i < TB__BLOCKS_PAST; i++)
-        draw->past[i] = (uint32_t)gsl_rng_uniform_int(rng, 1ul << TB__RANDOM_BITS);
-    for (size_t i = 0; i < TB__BLOCKS_NEXT; i++)
-        draw->next[i] = (uint32_t)gsl_rng_uniform_int(rng, 1ul << TB__RANDOM_BITS);
-    for (size_t i = 0; i < TB_FORECAST_AHEAD_MAX; i++)
-        draw->day[i] = (uint32_t)gsl_rng_uniform_int(rng, 1ul << TB__RANDOM_BITS);
-}
-
 /* A day's usage to the parts of the month, by time; the part still to come of it. */
 static tb_i128 spend(making *m, int c, const int64_t *days)
 {
@@ -200,7 +191,7 @@ static tb_code run_paths(making *m)
     if (!rng) return tb_fail(m->err, TB_E_NOMEM, NULL, NULL);
     gsl_rng_set(rng, (unsigned long)m->in->seed);
     for (size_t path = 0; !code && path < m->f->paths; path++) {
-        draw_path(rng, &draw);
+        tb__draw_path(rng, &draw);
         code = run_path(m, &draw, path);
     }
     gsl_rng_free(rng);
@@ -258,6 +249,8 @@ static tb_code make(making *m)
     if (code) return code;
     fewer_paths(m);
     code = make_room(m);
+    if (!code && m->in->singles)
+        code = tb__singles(m->in->history, m->ahead.n, m->f->bytes_so_far, m->f, m->err);
     if (!code) code = run_paths(m);
     if (!code) sort_out(m);
     return code;

@@ -2,11 +2,13 @@
 #ifndef TOLLBOOK_ADVICE_MODEL_H
 #define TOLLBOOK_ADVICE_MODEL_H
 
+#include "advice/series.h"
 #include "base/arena.h"
 #include "tollbook/forecast.h"
 
+#include <gsl/gsl_rng.h>
+
 #define TB__BLOCK       7
-#define TB__BLOCKS_PAST (TB_FORECAST_DAYS / TB__BLOCK)
 #define TB__BLOCKS_NEXT ((TB_FORECAST_AHEAD_MAX + TB__BLOCK - 1) / TB__BLOCK)
 #define TB__RANDOM_BITS 30
 
@@ -18,19 +20,20 @@ typedef struct tb__ahead {
     int64_t share_us[TB_FORECAST_AHEAD_MAX]; /* within the month */
 } tb__ahead;
 
-/* One series, fitted. Everything is whole units. */
+/* One series, ready for paths. */
 typedef struct tb__outlook {
     tb_forecast_method method;
     size_t n;       /* days of history */
     size_t bounded; /* of them */
     bool nothing;   /* nothing to come: the rest is not set */
-    /* TREND, SEASON: fitted days to come, n residuals, and by how much a block of residuals from
-     * day s, put at the past's block j, moves every day to come: drift[j * starts + s]. */
-    int64_t fitted[TB_FORECAST_AHEAD_MAX];
-    int64_t *noise;
-    size_t starts, blocks;
-    int64_t *drift;
-    /* PLAIN, UNFIT: noise holds whole days. */
+    /* TREND, SEASON: the laws that are averaged, each drawn where a number of 0 to 1 is below its
+     * own; and how sums are stretched, away from their median. */
+    const tb__series *series; /* NULL for PLAIN */
+    const tb__follower *law[TB__LAWS_MAX];
+    double below[TB__LAWS_MAX];
+    size_t n_laws;
+    double middle, up, down;
+    int64_t *noise; /* PLAIN: whole days */
 } tb__outlook;
 
 /* Chooses the method and prepares it. days: n_days up to the one before ahead->first_day. Memory is
@@ -38,24 +41,11 @@ typedef struct tb__outlook {
 TB_MUST_USE tb_code tb__outlook_make(const uint64_t *days, size_t n_days, const tb__ahead *ahead,
                                      tb__arena *arena, tb__outlook *ret, tb_error *err);
 
-/* A robust fit of n days to its level, weekly season and, where wanted, trend. first_weekday: 0..6.
- * ret_fitted: of the n_ahead days after. ret_noise: residuals, bounded. ret_pull: n weights: what a
- * unit more on that day adds to each day to come, on average. False where it does not settle. */
-typedef struct tb__fit {
-    const int64_t *day;
-    size_t n;
-    int first_weekday;
-    bool trend;
-    const tb__ahead *ahead;
-} tb__fit;
-TB_MUST_USE tb_code tb__fit_robust(const tb__fit *fit, int64_t *ret_fitted, int64_t *ret_noise,
-                                   double *ret_pull, size_t *ret_bounded, bool *ret_settled,
-                                   tb_error *err);
-
 /* One path's draws, shared by all series: numbers below 2^TB__RANDOM_BITS. */
 typedef struct tb__draw {
-    uint32_t past[TB__BLOCKS_PAST], next[TB__BLOCKS_NEXT], day[TB_FORECAST_AHEAD_MAX];
+    uint32_t law, level, next[TB__BLOCKS_NEXT], day[TB_FORECAST_AHEAD_MAX];
 } tb__draw;
+void tb__draw_path(gsl_rng *rng, tb__draw *draw);
 
 /* The days to come on one path; values are not negative. */
 void tb__outlook_path(const tb__outlook *outlook, const tb__ahead *ahead, const tb__draw *draw,

@@ -5,18 +5,45 @@
  * of about the same age. */
 #include "advice/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FIT_DAYS   28
-#define TREND_DAYS 56
-#define LEVEL_DAYS 14 /* that must fit the level */
-#define PLAIN_DAYS 28 /* as many at most */
-#define PLAIN_MOST 8  /* a plain day counts up to so many times the median */
+#define PLAIN_DAYS TB__FIT_DAYS /* fewer than so many */
+#define PLAIN_MOST 8            /* a plain day counts up to so many times the median */
+#define SQRT_3     1.7320508    /* half the width of an even spread of deviation 1 */
+#define TRIES      300
+#define SKEW_USUAL 1.2
+#define SKEW_MOST  2
+#define SKEW_POWER 0.6
 
 static size_t place(uint32_t random, size_t n)
 {
     return (size_t)(((uint64_t)random * n) >> TB__RANDOM_BITS);
+}
+
+static double unit_part(uint32_t random)
+{
+    return (double)random / (double)(1u << TB__RANDOM_BITS);
+}
+
+static size_t law_of(const tb__outlook *o, uint32_t random)
+{
+    double at = unit_part(random);
+    size_t k = 0;
+    while (k + 1 < o->n_laws && o->below[k] <= at)
+        k++;
+    return k;
+}
+
+/* Where the block for the day d to come begins; on the same weekday where weekdays are very unlike.
+ */
+static size_t block_of(const tb__series *s, size_t d, uint32_t random)
+{
+    size_t starts = s->n - TB__WARM_UP - TB__BLOCK + 1;
+    if (!s->deep) return TB__WARM_UP + place(random, starts);
+    size_t first = (s->n + d - TB__WARM_UP) % 7;
+    return TB__WARM_UP + first + 7 * place(random, (starts - 1 - first) / 7 + 1);
 }
 
 /* --- plain days --- */
@@ -38,12 +65,8 @@ static int64_t median_used(const int64_t *day, size_t n)
     return used[(count - 1) / 2];
 }
 
-static void plain(tb__outlook *o, int64_t *day, size_t n, tb_forecast_method method)
+static void plain(tb__outlook *o, int64_t *day, size_t n)
 {
-    if (n > PLAIN_DAYS) {
-        memmove(day, day + n - PLAIN_DAYS, PLAIN_DAYS * sizeof *day);
-        n = PLAIN_DAYS;
-    }
     int64_t most = median_used(day, n);
     most = most > TB_FORECAST_DAY_MAX / PLAIN_MOST ? TB_FORECAST_DAY_MAX : most * PLAIN_MOST;
     o->bounded = 0;
@@ -52,87 +75,102 @@ static void plain(tb__outlook *o, int64_t *day, size_t n, tb_forecast_method met
         day[i] = most;
         o->bounded++;
     }
-    o->method = method;
+    o->method = TB_FORECAST_PLAIN;
     o->noise = day;
     o->n = n;
 }
 
-/* --- fitted ones --- */
+/* --- averaged ones --- */
 
-/* What a block of residuals from each place, put at each of the past's blocks, would have moved the
- * days to come by. Residuals are taken about their mean: the fit has that in it. */
-static tb_code make_drift(tb__outlook *o, const double *pull, tb__arena *arena, tb_error *err)
+/* The factor to a new level, evenly spread about what is known of it; 1: the old one. */
+static double new_level(const tb__series *s, double at)
 {
-    double mean = 0;
-    o->blocks = o->n / TB__BLOCK;
-    o->starts = o->n - TB__BLOCK + 1;
-    o->drift = tb__arena_take(arena, o->blocks * o->starts * sizeof *o->drift);
-    if (!o->drift) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    for (size_t t = 0; t < o->n; t++)
-        mean += (double)o->noise[t];
-    mean /= (double)o->n;
-    for (size_t j = 0; j < o->blocks; j++) {
-        const double *at = pull + o->n - (o->blocks - j) * TB__BLOCK;
-        for (size_t s = 0; s < o->starts; s++) {
-            double sum = 0;
-            for (size_t i = 0; i < TB__BLOCK; i++)
-                sum += at[i] * ((double)o->noise[s + i] - mean);
-            double limit = (double)TB_FORECAST_DAY_MAX;
-            sum = sum > limit ? limit : sum < -limit ? -limit : sum;
-            o->drift[j * o->starts + s] = (int64_t)(sum < 0 ? sum - 0.5 : sum + 0.5);
+    if (at >= s->new_share) return 1;
+    double factor = s->new_level * (1 + SQRT_3 * s->new_doubt * (2 * at / s->new_share - 1));
+    return factor > 0 ? factor : 0;
+}
+
+/* A path in units, not stretched; returns its sum. */
+static double raw_path(const tb__outlook *o, size_t ahead, const tb__draw *draw, double *ret)
+{
+    const tb__series *s = o->series;
+    const tb__follower *f = o->law[law_of(o, draw->law)];
+    tb__state state = f->end;
+    double sum = 0, factor = new_level(s, unit_part(draw->level));
+    for (size_t d = 0; d < ahead; d += TB__BLOCK) {
+        size_t from = block_of(s, d, draw->next[d / TB__BLOCK]);
+        size_t other = place(draw->next[d / TB__BLOCK], s->n - TB__BLOCK + 1);
+        for (size_t i = d; i < ahead && i < d + TB__BLOCK; i++) {
+            size_t at = from + i - d;
+            double value = tb__law_day(s, f, &state, s->n + i, f->error[at]);
+            value += s->excess[other + i - d] + s->monthly[s->n + i];
+            ret[i] = value > 0 ? value * factor : 0;
+            sum += ret[i];
         }
     }
-    return TB_OK;
+    return sum;
 }
 
-/* A fit of the last n days. Its memory is room for all of them. */
-static tb_code fit_window(tb__outlook *o, const int64_t *day, size_t n, const tb__ahead *ahead,
-                          double *pull, bool *ret_settled, tb_error *err)
+static int by_size(const void *a, const void *b)
 {
-    tb__fit in = {.day = day,
-                  .n = n,
-                  .first_weekday =
-                      (int)((ahead->first_day - (int64_t)n + 3) % 7), /* 1970 began on a Thursday */
-                  .trend = n >= TREND_DAYS,
-                  .ahead = ahead};
-    o->method = in.trend ? TB_FORECAST_TREND : TB_FORECAST_SEASON;
-    o->n = n;
-    return tb__fit_robust(&in, o->fitted, o->noise, pull, &o->bounded, ret_settled, err);
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
 }
 
-/* Whether the newest days lie where the fit says: their median is off it by no more than residuals
- * usually change from one day to the next. (Their size would not do: a step makes all of them
- * large.) What has changed its level for good fails this until the old level is forgotten. */
-static bool still_holds(const tb__outlook *o)
+static uint32_t next_random(uint64_t *state)
 {
-    int64_t change[TB_FORECAST_DAYS] = {0}, last[LEVEL_DAYS];
-    for (size_t t = 1; t < o->n; t++) {
-        int64_t by = o->noise[t] - o->noise[t - 1];
-        change[t - 1] = by < 0 ? -by : by;
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*state >> (64 - TB__RANDOM_BITS));
+}
+
+/* Where sums of paths lie, tried on a few of a generator of its own: stretching is about their
+ * median. Where they reach further up than down, what has not been seen yet lies up there too. */
+static void find_stretch(tb__outlook *o, size_t ahead, double wider)
+{
+    double sum[TRIES], days[TB_FORECAST_AHEAD_MAX];
+    uint64_t random = 1;
+    for (size_t i = 0; i < TRIES; i++) {
+        tb__draw draw;
+        draw.law = (uint32_t)(((2 * (uint64_t)i + 1) << (TB__RANDOM_BITS - 1)) / TRIES);
+        draw.level = next_random(&random);
+        for (size_t b = 0; b < TB__BLOCKS_NEXT; b++)
+            draw.next[b] = next_random(&random);
+        sum[i] = raw_path(o, ahead, &draw, days);
     }
-    memcpy(last, o->noise + o->n - LEVEL_DAYS, sizeof last);
-    qsort(change, o->n - 1, sizeof *change, by_value);
-    qsort(last, LEVEL_DAYS, sizeof *last, by_value);
-    int64_t middle = last[LEVEL_DAYS / 2], usual = change[o->n * 68 / 100];
-    return (middle < 0 ? -middle : middle) <= usual;
+    qsort(sum, TRIES, sizeof *sum, by_size);
+    o->middle = sum[TRIES / 2];
+    double up = sum[TRIES * 95 / 100] - o->middle, down = o->middle - sum[TRIES * 5 / 100];
+    double skew = down > 0 ? up / down / SKEW_USUAL : 1;
+    skew = skew < 1 ? 1 : skew > SKEW_MOST ? SKEW_MOST : skew;
+    o->down = wider;
+    o->up = wider * pow(skew, SKEW_POWER);
 }
 
-static tb_code fit(tb__outlook *o, int64_t *day, size_t n, const tb__ahead *ahead, tb__arena *arena,
-                   tb_error *err)
+static void keep_used(tb__outlook *o, const tb__following *all)
 {
-    static const size_t windows[] = {TB_FORECAST_DAYS, 84, FIT_DAYS};
-    bool settled = false;
-    double pull[TB_FORECAST_DAYS];
-    o->noise = tb__arena_take(arena, n * sizeof *o->noise);
-    if (!o->noise) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
-        size_t w = n < windows[i] ? n : windows[i];
-        tb_code code = fit_window(o, day + n - w, w, ahead, pull, &settled, err);
-        if (code) return code;
-        if (settled && still_holds(o)) break;
+    double sum = 0;
+    for (size_t k = 0; k < all->n; k++) {
+        if (all->law[k].weight <= 0) continue;
+        o->law[o->n_laws] = &all->law[k];
+        sum += all->law[k].weight;
+        o->below[o->n_laws++] = sum;
     }
-    if (settled) return make_drift(o, pull, arena, err);
-    plain(o, day, n, TB_FORECAST_UNFIT);
+}
+
+static tb_code average(tb__outlook *o, const int64_t *day, size_t n, const tb__ahead *ahead,
+                       tb__arena *arena, tb_error *err)
+{
+    tb__series *series = tb__arena_take(arena, sizeof *series);
+    tb__following *all = tb__arena_take(arena, sizeof *all);
+    if (!series || !all) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    o->method = n >= TB__TREND_DAYS ? TB_FORECAST_TREND : TB_FORECAST_SEASON;
+    o->series = series;
+    tb__series_make(day, n, ahead->first_day - (int64_t)n, series);
+    o->bounded = series->bounded;
+    tb_code code = tb__follow(series, ahead->n, arena->alloc, all, err);
+    if (code) return code;
+    keep_used(o, all);
+    find_stretch(o, ahead->n, all->wider);
     return TB_OK;
 }
 
@@ -167,29 +205,47 @@ tb_code tb__outlook_make(const uint64_t *days, size_t n_days, const tb__ahead *a
                            "A day of more than 10^17 units cannot be forecast from.");
         day[i] = (int64_t)days[i];
     }
-    if (n >= FIT_DAYS) return fit(ret, day, n, ahead, arena, err);
-    plain(ret, day, n, TB_FORECAST_PLAIN);
+    if (n >= TB__FIT_DAYS) return average(ret, day, n, ahead, arena, err);
+    plain(ret, day, n);
     return TB_OK;
 }
 
 /* --- paths --- */
 
+void tb__draw_path(gsl_rng *rng, tb__draw *draw)
+{
+    draw->law = (uint32_t)gsl_rng_uniform_int(rng, 1ul << TB__RANDOM_BITS);
+    draw->level = (uint32_t)gsl_rng_uniform_int(rng, 1ul << TB__RANDOM_BITS);
+    for (size_t i = 0; i < TB__BLOCKS_NEXT; i++)
+        draw->next[i] = (uint32_t)gsl_rng_uniform_int(rng, 1ul << TB__RANDOM_BITS);
+    for (size_t i = 0; i < TB_FORECAST_AHEAD_MAX; i++)
+        draw->day[i] = (uint32_t)gsl_rng_uniform_int(rng, 1ul << TB__RANDOM_BITS);
+}
+
+static int64_t whole(double value)
+{
+    return value < (double)TB_FORECAST_DAY_MAX ? (int64_t)floor(value + 0.5) : TB_FORECAST_DAY_MAX;
+}
+
+/* All days by one factor: money follows usage wherever in the month it falls. */
+static void stretch(const tb__outlook *o, size_t ahead, double sum, double *days)
+{
+    double wanted = o->middle + (sum > o->middle ? o->up : o->down) * (sum - o->middle);
+    if (wanted < 0) wanted = 0;
+    for (size_t d = 0; d < ahead && sum > 0; d++)
+        days[d] *= wanted / sum;
+}
+
 void tb__outlook_path(const tb__outlook *o, const tb__ahead *ahead, const tb__draw *draw,
                       int64_t ret_days[TB_FORECAST_AHEAD_MAX])
 {
-    int64_t drift = 0;
-    if (!o->drift) {
+    double days[TB_FORECAST_AHEAD_MAX];
+    if (!o->series) {
         for (size_t d = 0; d < ahead->n; d++)
             ret_days[d] = o->nothing ? 0 : o->noise[place(draw->day[d], o->n)];
         return;
     }
-    for (size_t j = 0; j < o->blocks; j++)
-        drift += o->drift[j * o->starts + place(draw->past[j], o->starts)];
-    for (size_t d = 0; d < ahead->n; d += TB__BLOCK) {
-        const int64_t *noise = o->noise + place(draw->next[d / TB__BLOCK], o->starts);
-        for (size_t i = d; i < ahead->n && i < d + TB__BLOCK; i++) {
-            int64_t value = o->fitted[i] + drift + noise[i - d];
-            ret_days[i] = value > 0 ? value : 0;
-        }
-    }
+    stretch(o, ahead->n, raw_path(o, ahead->n, draw, days), days);
+    for (size_t d = 0; d < ahead->n; d++)
+        ret_days[d] = whole(days[d] * o->series->unit);
 }

@@ -1,25 +1,30 @@
 /* Forecasts of the running month: usage and money, as a mean and as quantiles (billing.md 6).
  *
  * Method. Each product and region (premium EU, volume, requests of load balancers...) is a series
- * of daily sums. A robust regression (bisquare, gsl_multifit_robust) gives its level, its weekly
- * season and, with 8 weeks of history, its trend. Then come `paths` possible rests of the month:
- * each takes blocks of 7 residuals in a row, drawn at the same places for all series so that what
- * moves together stays together, and moves the whole rest of the month by what blocks drawn for the
- * past would have moved the fit. Usage so far is a fact and stays; only what is left of the month
- * is drawn. Each path's month is rated by tb_bill_rate, so the interval is right where tiers end.
+ * of daily sums. It is taken apart: days of the month that are always out of the usual, outliers,
+ * a step to a new level, the weekly season. What is left is followed by some thirty laws: levels
+ * that move slowly or fast, straight and damped trends, levels that return to their mean, each of
+ * the days and of their logarithms (so that growth may multiply), and last week again. From origins
+ * all through the history each foretells sums of the days that came next; those whose errors were
+ * small weigh most. Then come `paths` possible rests of the month: each draws a law by its weight
+ * and blocks of 7 of that law's errors in a row, at the same places for all series so that what
+ * moves together stays together; an error moves the level as the law says, so that paths spread the
+ * further the longer they are. At last a path's sum is stretched away from the median of all, by as
+ * much as outcomes lay further from the average than it expected, at spans of one and two weeks and
+ * of the days ahead: usage, and the money it comes to, keep what the interval promises. Usage so
+ * far is a fact and stays; only what is left of the month is drawn. Each path's month is rated by
+ * tb_bill_rate, so the interval is right where tiers end.
  *
- * Figures stay within bounds: no day is negative, a residual counts up to 6 robust deviations (or
- * the 95th percentile of all, where that is more), a fitted day up to twice the largest day so
- * bounded.
+ * What no history tells is not in it: a first step, the turn of a season that was not seen yet.
  *
- * A level that has changed: where the newest 14 days lie off the fit of 26 weeks, 12 weeks are
- * fitted, then 4.
+ * Figures stay within bounds: no day is negative; an outlier counts up to ten levels, or to four
+ * times the third largest.
  *
  * Short histories take a plainer rule, and say so: methods and reasons stand with each series.
  *
  * What is promised: the same input, seed and paths give the same forecast, whatever the compiler
- * and its optimisation, for one version of tollbook and of GSL. The fit is rounded to whole units;
- * everything after it is arithmetic on integers.
+ * and its optimisation, for one version of tollbook, of GSL and of the C library. Days are rounded
+ * to whole units before anything is summed or rated.
  *
  * Rated like the invoice, with three differences: bytes of zones that are billed alike are one
  * line; zones with prices of their own share the mean of them; and what rounding each zone's line
@@ -43,11 +48,9 @@
 /* From the most to the least able. X(NAME, text, days of history, reason) */
 #define TB_FORECAST_METHODS(X)                                                                     \
     X(TREND, "trend_and_season", 56, "")                                                           \
-    X(SEASON, "season", 28, "Fewer than 56 days of history: no trend is taken from them.")         \
+    X(SEASON, "season", 28, "Fewer than 56 days of history: no line is fitted to them.")           \
     X(PLAIN, "plain_days", 1,                                                                      \
       "Fewer than 28 days of history: each day to come is drawn from the days there are.")         \
-    X(UNFIT, "plain_days", 1,                                                                      \
-      "The regression does not settle: each day to come is drawn from the last 28 days.")          \
     X(ENDED, "ended", 28, "No usage in the last 28 days: none is expected.")                       \
     X(SO_FAR, "so_far", 0, "No complete day of history: the month stays as it is so far.")
 typedef enum tb_forecast_method {
@@ -66,6 +69,7 @@ typedef struct tb_forecast_input {
     tb_decimal rounding;             /* lines' rounded less exact amounts, in the month before */
     uint64_t seed;                   /* below 2^32 */
     uint32_t paths;                  /* 1..TB_FORECAST_PATHS_MAX */
+    bool singles;                    /* what single models say is wanted too */
 } tb_forecast_input;
 
 /* Quantiles are nearest rank: of n paths in ascending order the ceil(p n / 100)-th. The mean is
@@ -83,6 +87,20 @@ typedef struct tb_forecast_usage {
     tb_forecast_spread month; /* so_far included */
 } tb_forecast_usage;
 
+/* Single models, with the intervals of textbooks, to judge a forecast by. X(NAME, text) */
+#define TB_FORECAST_SINGLES(X)                                                                     \
+    X(NAIVE, "seasonal_naive")                                                                     \
+    X(DAMPED, "damped_ets")                                                                        \
+    X(REGRESSION, "robust_regression")
+typedef enum tb_forecast_single {
+#define TB_X(name, text) TB_FORECAST_##name,
+    TB_FORECAST_SINGLES(TB_X)
+#undef TB_X
+        TB_FORECAST_SINGLE_COUNT
+} tb_forecast_single;
+const char *tb_forecast_single_name(tb_forecast_single single);
+#define TB_FORECAST_SINGLE_DAYS 28 /* of history that they need */
+
 #define TB_FORECAST_UNPRICED_MAX 8
 
 typedef struct tb_forecast {
@@ -95,6 +113,8 @@ typedef struct tb_forecast {
     tb_forecast_usage usage[TB_USAGE_COLUMNS];
     tb_i128 bytes_so_far;
     tb_forecast_spread bytes;
+    bool has_single; /* asked for, and there is history for it */
+    tb_forecast_spread single[TB_FORECAST_SINGLE_COUNT]; /* all bytes, so far and to come */
     /* Mantissas with minor_digits: net of tax, and with it. */
     tb_forecast_spread net, gross;
     bool complete; /* false: some usage has no price and is not in the money */
@@ -104,7 +124,7 @@ typedef struct tb_forecast {
 
 /* Errors: those of tb_bill_rate; VALIDATION where the input is not as written above; OVERFLOW where
  * a day is past TB_FORECAST_DAY_MAX; INTERNAL without tb_advice_start; NOMEM. Memory: 16 bytes for
- * each path and series, and a megabyte. */
+ * each path and series, and two megabytes. */
 TB_MUST_USE tb_code tb_forecast_make(const tb_forecast_input *input, const tb_alloc *alloc,
                                      tb_forecast *ret_forecast, tb_error *err);
 

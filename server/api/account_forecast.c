@@ -59,7 +59,8 @@ static tb_code forecast_with(const forecast_question *q, const tb_bill_input *mo
                                .from_us = q->from_us,
                                .rounding = rounding,
                                .seed = q->seed,
-                               .paths = q->paths};
+                               .paths = q->paths,
+                               .singles = q->singles};
     return tb_forecast_make(&input, NULL, ret_forecast, err);
 }
 
@@ -137,8 +138,67 @@ static void count(backtest_count *c, const tb_forecast *f, const outcome *out)
     c->error_permille += permille(f->net.p50, out->net.mantissa);
 }
 
+/* --- pinball --- */
+
+/* Losses of an account's forecasts, in bytes, and what came out. */
+typedef struct losses {
+    double own, single[TB_FORECAST_SINGLE_COUNT], bytes;
+    size_t n;
+} losses;
+
+/* The mean over p5, p50 and p95 of the pinball loss: the deviation, times p above the quantile and
+ * 1 - p below it. */
+static double pinball(const tb_forecast_spread *s, tb_i128 value)
+{
+    const double share[3] = {0.05, 0.5, 0.95};
+    const tb_i128 quantile[3] = {s->p5, s->p50, s->p95};
+    double sum = 0;
+    for (int i = 0; i < 3; i++) {
+        double off = (double)(value - quantile[i]);
+        sum += off > 0 ? share[i] * off : (share[i] - 1) * off;
+    }
+    return sum / 3;
+}
+
+static void judge(losses *l, const tb_forecast *f, tb_i128 bytes)
+{
+    if (!f->has_single) return;
+    l->n++;
+    l->bytes += (double)bytes;
+    l->own += pinball(&f->bytes, bytes);
+    for (int i = 0; i < TB_FORECAST_SINGLE_COUNT; i++)
+        l->single[i] += pinball(&f->single[i], bytes);
+}
+
+static uint64_t millionths(double loss, const losses *l)
+{
+    double part = loss / l->bytes * (double)l->n * 1e6;
+    return part < 1e15 ? (uint64_t)(part + 0.5) : (uint64_t)1e15;
+}
+
+/* Accounts without any bytes have nothing to be judged by. */
+static void add_losses(backtest_result *result, const losses *l)
+{
+    if (l->bytes <= 0) return;
+    result->judged += l->n;
+    result->pinball += millionths(l->own, l);
+    for (int i = 0; i < TB_FORECAST_SINGLE_COUNT; i++)
+        result->pinball_single[i] += millionths(l->single[i], l);
+}
+
+uint64_t backtest_best_single(const backtest_result *result, tb_forecast_single *ret_which)
+{
+    *ret_which = 0;
+    for (int i = 1; i < TB_FORECAST_SINGLE_COUNT; i++)
+        if (result->pinball_single[i] < result->pinball_single[*ret_which])
+            *ret_which = (tb_forecast_single)i;
+    return result->pinball_single[*ret_which];
+}
+
+/* --- months --- */
+
 static tb_code try_month(tb_store *store, const month_books *books, forecast_question *q,
-                         backtest_result *result, tb_error *err)
+                         backtest_result *result, losses *l, tb_error *err)
 {
     outcome out;
     tb_forecast f;
@@ -150,6 +210,7 @@ static tb_code try_month(tb_store *store, const month_books *books, forecast_que
         if (code) return code;
         count(&result->all, &f, &out);
         count(&result->by_day[i], &f, &out);
+        judge(l, &f, out.bytes);
     }
     return code;
 }
@@ -175,7 +236,8 @@ tb_code account_backtest(tb_store *store, const month_books *books, int64_t acco
                          uint64_t seed, uint32_t paths, backtest_result *result, tb_error *err)
 {
     int64_t running = month_of_us(now_us);
-    forecast_question q = {.account = account, .seed = seed, .paths = paths};
+    forecast_question q = {.account = account, .seed = seed, .paths = paths, .singles = true};
+    losses l = {.n = 0};
     tb_code code = TB_OK;
     for (q.month = running - BACKTEST_MONTHS; !code && q.month < running; q.month++) {
         bool known = false;
@@ -184,8 +246,9 @@ tb_code account_backtest(tb_store *store, const month_books *books, int64_t acco
             result->skipped += !code;
             continue;
         }
-        code = try_month(store, books, &q, result, err);
+        code = try_month(store, books, &q, result, &l, err);
         result->months += !code;
     }
+    if (!code) add_losses(result, &l);
     return code;
 }

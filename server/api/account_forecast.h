@@ -20,6 +20,7 @@ typedef struct forecast_question {
     int64_t at_us; /* zones are taken as they are billed then */
     uint64_t seed;
     uint32_t paths;
+    bool singles; /* what single models say is wanted too */
 } forecast_question;
 /* TB_E_NOT_FOUND: no such account. */
 TB_MUST_USE tb_code account_forecast(tb_store *store, const month_books *books,
@@ -44,7 +45,14 @@ typedef struct backtest_result {
     backtest_count all, by_day[BACKTEST_DAYS];
     size_t months;  /* account-months with a fitted history */
     size_t skipped; /* account-months that were over before 28 days of usage were known */
+    /* Sums over forecasts: pinball losses of p5, p50 and p95 of bytes, on average, in millionths of
+     * what the account's months came to, on average. */
+    size_t judged;
+    uint64_t pinball, pinball_single[TB_FORECAST_SINGLE_COUNT];
 } backtest_result;
+
+/* The single model with the least loss, and that loss. */
+uint64_t backtest_best_single(const backtest_result *result, tb_forecast_single *ret_which);
 
 extern const int backtest_days[BACKTEST_DAYS];
 

@@ -674,10 +674,10 @@ const cli_command cli_commands[] = {
     {.name = "forecast",
      .operands = "",
      .summary = "Forecast an account's running month: usage and money, with a 90 % interval",
-     .details = "Advice, never a bill. From up to 26 weeks of daily usage: a robust trend and weekly\n"
-                "season, and 10,000 possible rests of the month, each rated with the prices in\n"
-                "force. With --backtest, --account is optional; the last 12 months are forecast as\n"
-                "they stood at the start of their 1st, 6th, 11th, 16th and 21st day.",
+     .details = "Advice, never a bill. From up to 26 weeks of daily usage: the models that have\n"
+                "foretold it best, averaged, and 10,000 possible rests of the month, each rated with\n"
+                "the prices in force. With --backtest, --account is optional; the last 12 months are\n"
+                "forecast as they stood at the start of their 1st, 6th, 11th, 16th and 21st day.",
      OPTIONS(forecast_options),
      .run = cli_forecast},
     {.name = "ledger pay",

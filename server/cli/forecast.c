@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "api/account_forecast.h"
+#include "api/issue.h"
 #include "cli/cli.h"
 #include "tollbook/calendar.h"
 
@@ -159,14 +160,21 @@ static shares shares_of(const backtest_count *c)
     return s;
 }
 
-static void put_count_table(const char *name, const backtest_count *c)
+/* The mean loss in percent of an average month, as text: "1.234". */
+static void loss(char out[24], uint64_t millionths, size_t n)
+{
+    uint64_t mean = n ? (millionths + 5 * n) / (10 * n) : 0;
+    snprintf(out, 24, "%" PRIu64 ".%03" PRIu64, mean / 1000, mean % 1000);
+}
+
+static void put_counts(const char *name, const backtest_count *c)
 {
     shares s = shares_of(c);
     printf("%-16s %10zu", name, c->n);
     if (c->n)
-        printf(" %16s %16s %16s\n", s.money, s.bytes, s.error);
+        printf(" %15s %15s %6s", s.money, s.bytes, s.error);
     else
-        printf(" %16s %16s %16s\n", "-", "-", "-");
+        printf(" %15s %15s %6s", "-", "-", "-");
 }
 
 static void put_count_json(const backtest_count *c)
@@ -181,10 +189,25 @@ static void put_count_json(const backtest_count *c)
         printf(",\"money_coverage\":null,\"bytes_coverage\":null,\"median_error\":null");
 }
 
+static void put_pinball_json(const backtest_result *r)
+{
+    char own[24], single[24];
+    tb_forecast_single which;
+    if (r->judged == 0) {
+        printf(",\"pinball\":null,\"pinball_best_single\":null,\"best_single\":null");
+        return;
+    }
+    loss(own, r->pinball, r->judged);
+    loss(single, backtest_best_single(r, &which), r->judged);
+    printf(",\"pinball\":\"%s\",\"pinball_best_single\":\"%s\",\"best_single\":\"%s\"", own, single,
+           tb_forecast_single_name(which));
+}
+
 static void put_result_json(const backtest_result *r)
 {
     printf("\"months\":%zu,\"months_skipped\":%zu,", r->months, r->skipped);
     put_count_json(&r->all);
+    put_pinball_json(r);
     printf(",\"from_day\":[");
     for (int i = 0; i < BACKTEST_DAYS; i++) {
         printf("%s{\"day\":%d,", i ? "," : "", backtest_days[i]);
@@ -194,17 +217,33 @@ static void put_result_json(const backtest_result *r)
     printf("]");
 }
 
+/* The row of an account, or of all: counts, and losses. */
+static void put_row(const char *name, const backtest_result *r)
+{
+    char own[24] = "-", single[24] = "-";
+    tb_forecast_single which = 0;
+    put_counts(name, &r->all);
+    if (r->judged) {
+        loss(own, r->pinball, r->judged);
+        loss(single, backtest_best_single(r, &which), r->judged);
+    }
+    printf(" %9s %12s  %s\n", own, single, r->judged ? tb_forecast_single_name(which) : "-");
+}
+
 static void put_result_table(const backtest_result *total)
 {
     char name[32];
-    put_count_table("all", &total->all);
+    put_row("all", total);
     for (int i = 0; i < BACKTEST_DAYS; i++) {
         snprintf(name, sizeof name, "from day %d", backtest_days[i]);
-        put_count_table(name, &total->by_day[i]);
+        put_counts(name, &total->by_day[i]);
+        putchar('\n');
     }
     printf("\nOf %zu months, at %d days of each; %zu months had too short a history.\n"
            "Coverage: percent of outcomes within p5 to p95, which should be about 90.\n"
-           "Error: of the median amount, percent of the outcome, on average.\n",
+           "Error: of the median amount, percent of the outcome, on average.\n"
+           "Pinball: the loss of p5, p50 and p95 of bytes, percent of an average month; beside it\n"
+           "that of the best of three single models with the intervals of textbooks.\n",
            total->months, BACKTEST_DAYS, total->skipped);
 }
 
@@ -222,6 +261,10 @@ static void add_result(backtest_result *to, const backtest_result *r)
     add_count(&to->all, &r->all);
     for (int i = 0; i < BACKTEST_DAYS; i++)
         add_count(&to->by_day[i], &r->by_day[i]);
+    to->judged += r->judged;
+    to->pinball += r->pinball;
+    for (int i = 0; i < TB_FORECAST_SINGLE_COUNT; i++)
+        to->pinball_single[i] += r->pinball_single[i];
     to->months += r->months;
     to->skipped += r->skipped;
 }
@@ -245,7 +288,7 @@ static void put_account(bool table, size_t i, int64_t account, const backtest_re
     char name[32];
     if (table) {
         snprintf(name, sizeof name, "account %" PRId64, account);
-        put_count_table(name, &r->all);
+        put_row(name, r);
         return;
     }
     printf("%s{\"account\":%" PRId64 ",", i ? "," : "", account);
@@ -256,57 +299,107 @@ static void put_account(bool table, size_t i, int64_t account, const backtest_re
 static void begin_backtest(bool table, uint64_t seed, uint32_t paths)
 {
     if (table)
-        printf("%-16s %10s %16s %16s %16s\n", "", "forecasts", "money coverage", "bytes coverage",
-               "error");
+        printf("%-16s %10s %15s %15s %6s %9s %12s\n", "", "forecasts", "money coverage",
+               "bytes coverage", "error", "pinball", "best single");
     else
         printf("{\"seed\":%" PRIu64 ",\"generator\":\"" TB_FORECAST_GENERATOR
                "\",\"paths\":%" PRIu32 ",\"interval\":\"p5 to p95\",\"accounts\":[",
                seed, paths);
 }
 
-static tb_code backtest(const cli_call *call, tb_store *store, const month_books *books,
-                        int64_t now_us, tb_error *err)
+/* A run over accounts: nothing is printed before the last. */
+typedef struct backtesting {
+    const cli_call *call;
+    uint64_t seed;
+    uint32_t paths;
+    int64_t *accounts;
+    backtest_result *results; /* of the first n_done accounts: those that are not refused */
+    size_t n, n_done;
+} backtesting;
+
+/* One account's own trouble is said, and the others go on. */
+static tb_code test_account(backtesting *b, tb_store *store, const month_books *books,
+                            int64_t account, int64_t now_us, tb_error *err)
+{
+    backtest_result result = {.months = 0};
+    tb_error why;
+    tb_code code =
+        account_backtest(store, books, account, now_us, b->seed, b->paths, &result, &why);
+    if (code && !issue_is_its_own(code))
+        return tb_fail(err, code, why.field, "account %" PRId64 ": %.320s", account, why.message);
+    if (code) {
+        cli_say(b->call, "account %" PRId64 ": %s", account, why.message);
+        return TB_OK;
+    }
+    b->accounts[b->n_done] = account;
+    b->results[b->n_done++] = result;
+    return TB_OK;
+}
+
+static tb_code test_accounts(backtesting *b, tb_store *store, const month_books *books,
+                             int64_t now_us, tb_error *err)
+{
+    bool progress = cli_given(b->call, "progress");
+    tb_code code = accounts_of(b->call, store, now_us, &b->accounts, &b->n, err);
+    if (code) return code;
+    b->results = calloc(b->n + 1, sizeof *b->results);
+    if (!b->results) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    for (size_t i = 0; !code && i < b->n; i++) {
+        code = test_account(b, store, books, b->accounts[i], now_us, err);
+        if (progress && !code) cli_say(b->call, "%zu of %zu accounts", i + 1, b->n);
+    }
+    return code;
+}
+
+static void print_backtest(const backtesting *b)
 {
     backtest_result total = {.months = 0};
-    int64_t *accounts = NULL;
-    size_t n = 0;
-    bool table = wants_table(call), progress = cli_given(call, "progress");
-    uint64_t seed = (uint64_t)cli_number(call, "seed", TB_FORECAST_SEED);
-    uint32_t paths = (uint32_t)cli_number(call, "paths", BACKTEST_PATHS);
-    tb_code code = accounts_of(call, store, now_us, &accounts, &n, err);
-    if (code) return code;
-    begin_backtest(table, seed, paths);
-    for (size_t i = 0; !code && i < n; i++) {
-        backtest_result r = {.months = 0};
-        code = account_backtest(store, books, accounts[i], now_us, seed, paths, &r, err);
-        if (code) break;
-        put_account(table, i, accounts[i], &r);
-        add_result(&total, &r);
-        if (progress) cli_say(call, "%zu of %zu accounts", i + 1, n);
+    bool table = wants_table(b->call);
+    begin_backtest(table, b->seed, b->paths);
+    for (size_t i = 0; i < b->n_done; i++) {
+        put_account(table, i, b->accounts[i], &b->results[i]);
+        add_result(&total, &b->results[i]);
     }
-    free(accounts);
-    if (code) return code;
     if (table) {
         put_result_table(&total);
-        return TB_OK;
+        return;
     }
     printf("],\"total\":{");
     put_result_json(&total);
     printf("}}\n");
-    return TB_OK;
+}
+
+static tb_code backtest(const cli_call *call, tb_store *store, const month_books *books,
+                        int64_t now_us, int *ret_status, tb_error *err)
+{
+    backtesting b = {.call = call,
+                     .seed = (uint64_t)cli_number(call, "seed", TB_FORECAST_SEED),
+                     .paths = (uint32_t)cli_number(call, "paths", BACKTEST_PATHS)};
+    tb_code code = test_accounts(&b, store, books, now_us, err);
+    size_t refused = b.n - b.n_done;
+    if (!code) print_backtest(&b);
+    if (!code && refused) {
+        cli_say(call, "%zu account%s left out, as said above.", refused,
+                refused == 1 ? " is" : "s are");
+        *ret_status = tb_code_exit(TB_E_UNPRICED);
+    }
+    free(b.accounts);
+    free(b.results);
+    return code;
 }
 
 /* --- the whole --- */
 
-static tb_code run(const cli_call *call, tb_store *store, int64_t now_us, tb_error *err)
+static tb_code run(const cli_call *call, tb_store *store, int64_t now_us, int *ret_status,
+                   tb_error *err)
 {
     month_books books;
     tb_code code = tb_store_read_begin(store, err);
     if (code) return code;
     code = month_books_read(store, &books, err);
     if (!code) {
-        code =
-            (cli_given(call, "backtest") ? backtest : forecast)(call, store, &books, now_us, err);
+        code = cli_given(call, "backtest") ? backtest(call, store, &books, now_us, ret_status, err)
+                                           : forecast(call, store, &books, now_us, err);
         month_books_release(&books);
     }
     tb_store_read_end(store);
@@ -325,8 +418,8 @@ int cli_forecast(const cli_call *call)
     int status = cli_clock(call, &now_us);
     if (status == 0) status = cli_open(call, false, now_us, &store);
     if (status) return status;
-    tb_code code = run(call, store, now_us, &err);
-    status = code ? cli_fail(call, NULL, &err) : cli_done(call);
+    tb_code code = run(call, store, now_us, &status, &err);
+    int printed = code ? cli_fail(call, NULL, &err) : cli_done(call);
     tb_store_close(store);
-    return status;
+    return printed ? printed : status;
 }

@@ -1,13 +1,16 @@
 /* Forecasts of made-up months, for test_forecast.py.
  *
  *   forecast_runner json N         N forecasts as JSON, a line each
- *   forecast_runner paths N SEED   one month's rater: its book, then N paths, a line each:
- *                                  PREMIUM_EU VOLUME_EU VOLUME_NA OVERRIDE_EU REQUESTS, what comes
- * of each to part 0 and to part 1, then net and gross in cents; then "spread" with mean, p5, p50,
- * p95 of net */
+ *   forecast_runner series N SEED  reads lines "FIRST_DAY KNOWN AHEAD day day ...", prints p5, p50
+ * and p95 of N paths of the sum of the days ahead, a line each forecast_runner paths N SEED   one
+ * month's rater: its book, then N paths, a line each: PREMIUM_EU VOLUME_EU VOLUME_NA OVERRIDE_EU
+ * REQUESTS, what comes of each to part 0 and to part 1, then net and gross in cents; then "spread"
+ * with mean, p5, p50, p95 of net */
 #include "advice/model.h"
 #include "tollbook/calendar.h"
 
+#include <gsl/gsl_rng.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,12 +184,53 @@ static void print_paths(size_t rounds, uint64_t seed)
     free(net);
 }
 
+static void draw_series(size_t paths, uint64_t seed)
+{
+    tb_error err;
+    long first, known, n;
+    static uint64_t days[4096];
+    tb_i128 *sum = calloc(paths, sizeof *sum);
+    while (sum && scanf("%ld %ld %ld", &first, &known, &n) == 3) {
+        tb__arena arena;
+        tb__outlook outlook;
+        tb__draw draw;
+        int64_t path[TB_FORECAST_AHEAD_MAX];
+        tb__ahead ahead = {.first_day = first, .n = (size_t)n};
+        if (known > 4096) exit(1);
+        for (long t = 0; t < known; t++)
+            if (scanf("%" SCNu64, &days[t]) != 1) exit(1);
+        for (long d = 0; d < n; d++)
+            ahead.share_us[d] = TB_US_PER_DAY;
+        tb__arena_init(&arena, NULL);
+        must(tb__outlook_make(days, (size_t)known, &ahead, &arena, &outlook, &err), &err);
+        gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+        gsl_rng_set(rng, seed);
+        for (size_t i = 0; i < paths; i++) {
+            tb__draw_path(rng, &draw);
+            tb__outlook_path(&outlook, &ahead, &draw, path);
+            sum[i] = 0;
+            for (long d = 0; d < n; d++)
+                sum[i] += path[d];
+        }
+        tb_forecast_spread s = tb__spread(sum, paths);
+        print_number(s.p5);
+        print_number(s.p50);
+        print_number(s.p95);
+        putchar('\n');
+        gsl_rng_free(rng);
+        tb__arena_release(&arena);
+    }
+    free(sum);
+}
+
 int main(int argc, char **argv)
 {
     tb_advice_start();
     make_month();
     if (argc == 3 && strcmp(argv[1], "json") == 0)
         print_json((int)strtol(argv[2], NULL, 10));
+    else if (argc == 4 && strcmp(argv[1], "series") == 0)
+        draw_series((size_t)strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10));
     else if (argc == 4 && strcmp(argv[1], "paths") == 0)
         print_paths((size_t)strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10));
     else

@@ -42,6 +42,11 @@ class History(Case):
         self.assertEqual([one["total"]["forecasts"], one["total"]["months"], one["paths"]],
                          [60, 12, 200])
         self.assertEqual(one["accounts"][0]["from_day"][4]["day"], 21)
+        for row in (one["accounts"][0], one["total"]):
+            self.assertLess(float(row["pinball"]), float(row["pinball_best_single"]))
+            self.assertIn(row["best_single"], ("seasonal_naive", "damped_ets", "robust_regression"))
+        loss = re.search(r"^all .* ([\d.]+) +([\d.]+)  \w+$", said, re.M)
+        self.assertLess(float(loss.group(1)), 0.95 * float(loss.group(2)))
 
     def test_a_forecast_is_ordered_repeatable_and_apart_from_the_bill(self):
         before = self.run_tool("invoice", "--db", "t.db", "--month", "2026-11").out
@@ -146,6 +151,25 @@ class Short(Case):
                          ["zone:102", "unpriced"])
         table = self.run_tool("forecast", "--db", "t.db", "--account", 1, "--format", "table").out
         self.assertIn("Some usage has no price", table)
+
+    def test_absurd_accounts_leave_the_others(self):
+        catalog = {"accounts": [{"id": i, "name": f"account {i}"} for i in range(1, 5)],
+                   "zones": [{"id": 100 * i + 1, "account": i, "name": f"zone {i}",
+                              "created": "2026-01-05T00:00:00Z"} for i in range(1, 5)]}
+        self.run_tool("apply", "--db", "t.db", self.write("c3.json", json.dumps(catalog)))
+        for zone, size in ((101, GB), (201, 10 ** 18), (301, 10 ** 18), (401, GB)):
+            self.add(90, zone=zone, size=size)
+        backtest = ("forecast", "--db", "t.db", "--backtest", "--paths", 100, "--format")
+        done = self.run_tool(*backtest, "json", status=1)
+        said = json.loads(done.out)
+        self.assertEqual([a["account"] for a in said["accounts"]], [1, 4])
+        self.assertEqual([said["total"]["forecasts"], said["total"]["bytes_hits"]], [10, 10])
+        for line in ("account 2: A day of more than 10^17", "account 3: A day of more than 10^17",
+                     "2 accounts are left out"):
+            self.assertIn(line, done.err)
+        self.assertRegex(self.run_tool(*backtest, "table", status=1).out, r"(?m)^all +10 ")
+        done = self.run_tool(*backtest, "json", "--account", 2, status=1)
+        self.assertEqual(json.loads(done.out)["accounts"], [])
 
     def test_refusals(self):
         self.assertIn("no account 9", self.run_tool("forecast", "--db", "t.db", "--account", 9,

@@ -1,0 +1,89 @@
+/* One series of days in doubles: taken apart (clean.c), and followed by laws (laws.c). */
+#ifndef TOLLBOOK_ADVICE_SERIES_H
+#define TOLLBOOK_ADVICE_SERIES_H
+
+#include "tollbook/forecast.h"
+
+#define TB__DAYS_ALL   (TB_FORECAST_DAYS + TB_FORECAST_AHEAD_MAX)
+#define TB__FIT_DAYS   28 /* of history: with fewer nothing is followed */
+#define TB__TREND_DAYS 56 /* with fewer no line is fitted to them */
+#define TB__WARM_UP    14 /* days by which laws have settled: errors count from there on */
+
+/* Days are in units of their mean. base + excess + monthly terms are the days, those before a step
+ * brought to the level after it. */
+typedef struct tb__series {
+    size_t n;
+    int64_t first_day;
+    double unit;
+    double day[TB_FORECAST_DAYS], base[TB_FORECAST_DAYS], excess[TB_FORECAST_DAYS];
+    double local[TB_FORECAST_DAYS];  /* running median of the days */
+    double recent[TB_FORECAST_DAYS]; /* mean of base in the four weeks up to each day; not 0 */
+    double season[7];                /* factors by weekday, of mean 1 */
+    double season_square;            /* the mean of their squares */
+    double monthly[TB__DAYS_ALL];    /* added on days of the month that are always so */
+    double deviation;                /* of a day from its level, in parts of that */
+    bool deep;                       /* weekdays differ so much that errors do too */
+    bool logs;                       /* logarithms can be taken of base */
+    bool sparse;                     /* usage on fewer days than not */
+    /* With the chance new_share the days to come are new_level times what they would be, or so: as
+     * the newest new_days were. new_doubt: the factor's deviation. */
+    double new_level, new_share, new_doubt;
+    size_t new_days;
+    size_t bounded; /* days that count less than they were */
+} tb__series;
+
+/* Weekday of the day t of the series: 0..6. 1970 began on a Thursday. */
+static inline int tb__weekday(const tb__series *s, size_t t)
+{
+    return (int)((s->first_day + (int64_t)t + 3) % 7);
+}
+
+/* n: at least TB__FIT_DAYS, some day is not 0. */
+void tb__series_make(const int64_t *days, size_t n, int64_t first_day, tb__series *ret);
+
+/* --- laws --- */
+
+#define TB__LAWS_MAX 40
+
+/* How a level goes on: each day it is moved by alpha of the day's error, a slope damped by phi by
+ * beta of it; rho below 1 draws the level to the mean of all days. Until alpha and beta are reached
+ * days weigh alike, as in a mean, or in a line for laws with a trend. logs: of the logarithm.
+ * naive: a day is that of a week before. */
+typedef struct tb__law {
+    double alpha, beta, phi, rho;
+    bool trend, logs, naive;
+} tb__law;
+
+typedef struct tb__state {
+    double level, slope, mean;
+    double week[7];
+} tb__state;
+
+/* A law after the last day. */
+typedef struct tb__follower {
+    tb__law law;
+    tb__state end;
+    double alpha, beta;             /* as they are now */
+    double error[TB_FORECAST_DAYS]; /* of one day, from TB__WARM_UP on; bounded, about 0 */
+    double variance;                /* of them */
+    double weight;                  /* the sum of all weights is 1; 0: not used */
+} tb__follower;
+
+typedef struct tb__following {
+    tb__follower law[TB__LAWS_MAX];
+    size_t n;
+    double wider; /* what the interval of the next days is to be stretched by */
+} tb__following;
+
+/* Follows the series by all laws, weighs them by how well each foretold sums of days from origins
+ * in the series, and measures how far outcomes lay from the average, against what it expected.
+ * ahead: days to come. */
+TB_MUST_USE tb_code tb__follow(const tb__series *s, size_t ahead, const tb_alloc *alloc,
+                               tb__following *ret, tb_error *err);
+
+/* The day to come with such an error, monthly terms left out; *state moves on by a day. t: its
+ * place in the series. */
+double tb__law_day(const tb__series *s, const tb__follower *f, tb__state *state, size_t t,
+                   double error);
+
+#endif
