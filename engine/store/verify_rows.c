@@ -64,7 +64,28 @@ static tb_code open_pattern(tb__verify *v, sqlite3 **ret, tb_error *err)
     return code;
 }
 
+/* Every object that `list` gives of one database (type, name, text) must have the same text by `text`
+ * (?1 type, ?2 name) in the other. */
+typedef struct comparison {
+    const char *list, *text, *missing, *different;
+} comparison;
+
 #define OBJECT_SQL "SELECT sql FROM sqlite_schema WHERE type=?1 AND name=?2"
+/* The names of a table's unique indexes. */
+#define UNIQUES(table)                                                                             \
+    "coalesce((SELECT group_concat(name) FROM (SELECT name FROM pragma_index_list(" table ")"      \
+    " WHERE \"unique\" ORDER BY name)),'')"
+
+static const comparison objects = {
+    "SELECT type,name,sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid", OBJECT_SQL,
+    "is missing", "is not declared as it should be"};
+static const comparison triggers = {
+    "SELECT type,name,sql FROM sqlite_schema WHERE type='trigger'", OBJECT_SQL,
+    "is not the store's", "is not declared as it should be"};
+static const comparison uniques = {
+    "SELECT type,name," UNIQUES("t.name") " FROM sqlite_schema t WHERE type='table'",
+    "SELECT " UNIQUES("?2") " WHERE ?1='table'", "is missing",
+    "has other unique indexes than the store's"};
 
 /* Looks up one object of `of` in the other database: -1 missing, 0 different, 1 the same. */
 static int compare_object(sqlite3_stmt *of, sqlite3_stmt *in, int *ret_rc)
@@ -81,14 +102,13 @@ static int compare_object(sqlite3_stmt *of, sqlite3_stmt *in, int *ret_rc)
     return made && there && strcmp(made, there) == 0;
 }
 
-/* Every object that `list` gives of database `a` must be the same in `b`. */
-static tb_code compare_objects(tb__verify *v, sqlite3 *a, sqlite3 *b, const char *list,
-                               const char *missing, tb_error *err)
+static tb_code compare_objects(tb__verify *v, sqlite3 *a, sqlite3 *b, const comparison *by,
+                               tb_error *err)
 {
     sqlite3_stmt *of = NULL, *in = NULL;
-    int found = SQLITE_DONE, rc = sqlite3_prepare_v2(a, list, -1, &of, NULL);
+    int found = SQLITE_DONE, rc = sqlite3_prepare_v2(a, by->list, -1, &of, NULL);
     sqlite3 *failed = a;
-    if (rc == SQLITE_OK) rc = sqlite3_prepare_v2(failed = b, OBJECT_SQL, -1, &in, NULL);
+    if (rc == SQLITE_OK) rc = sqlite3_prepare_v2(failed = b, by->text, -1, &in, NULL);
     while (rc == SQLITE_OK && (rc = sqlite3_step(of)) == SQLITE_ROW) {
         int same = compare_object(of, in, &found);
         const char *type = (const char *)sqlite3_column_text(of, 0);
@@ -98,7 +118,7 @@ static tb_code compare_objects(tb__verify *v, sqlite3 *a, sqlite3 *b, const char
         if (rc == SQLITE_OK && (!type || !name)) rc = SQLITE_NOMEM;
         if (rc == SQLITE_OK && same < 1)
             tb__differs(v, "The %s %.100s %s.", type, name,
-                        same ? missing : "is not declared as it should be");
+                        same ? by->missing : by->different);
         if (rc == SQLITE_OK) failed = a;
     }
     tb_code code = rc == SQLITE_DONE ? TB_OK : tb__sqlite_fail(failed, rc, v->store->path, err);
@@ -130,16 +150,16 @@ tb_code tb__schema_hash(sqlite3 *db, const char *path, char ret_hex[65], tb_erro
     return code;
 }
 
-/* Further tables and indexes do no harm; a further trigger may change what is written. */
+/* Further tables and indexes do no harm, but for two kinds that change what is written: a further
+ * trigger, and a unique index of a table of the store, which turns an insert into an update or into
+ * nothing where the statement says what to do ON CONFLICT. */
 static tb_code compare_schema(tb__verify *v, tb_error *err)
 {
-    static const char made[] =
-        "SELECT type,name,sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid";
-    static const char triggers[] = "SELECT type,name,sql FROM sqlite_schema WHERE type='trigger'";
     sqlite3 *pattern = NULL, *own = v->store->db;
     tb_code code = open_pattern(v, &pattern, err);
-    if (!code) code = compare_objects(v, pattern, own, made, "is missing", err);
-    if (!code) code = compare_objects(v, own, pattern, triggers, "is not the store's", err);
+    if (!code) code = compare_objects(v, pattern, own, &objects, err);
+    if (!code) code = compare_objects(v, pattern, own, &uniques, err);
+    if (!code) code = compare_objects(v, own, pattern, &triggers, err);
     sqlite3_close(pattern);
     return code;
 }

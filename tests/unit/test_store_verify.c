@@ -493,6 +493,21 @@ START_TEST(each_broken_reference_is_named)
 }
 END_TEST
 
+/* A unique index turns an insert ON CONFLICT into an update or into nothing; what else is added by
+ * somebody for himself does no harm. */
+START_TEST(a_unique_index_of_another_is_named)
+{
+    OPEN(f);
+    sql(&f, "CREATE TABLE mine(a UNIQUE, b); CREATE UNIQUE INDEX mine_b ON mine(b);"
+            "CREATE INDEX mine_too ON ledger(amount)");
+    ck_assert_uint_eq(verify(&f), 0);
+    sql(&f, "CREATE UNIQUE INDEX theirs ON declaration(kind,id) WHERE kind='zone' AND id=101");
+    ck_assert_uint_eq(verify(&f), 1);
+    expect_only("The table declaration has other unique indexes than the store's.");
+    fixture_release(&f);
+}
+END_TEST
+
 /* A rowid as SQLite keeps it: 7 bits a byte, the first ones first; numbers of up to 28 bits. */
 static size_t varint(int64_t value, uint8_t out[4])
 {
@@ -729,6 +744,7 @@ int main(void)
     tcase_add_test(t, series_of_the_account_and_of_its_zones_go_together);
     tcase_add_test(t, countries_stay_within_the_day);
     tcase_add_test(t, each_broken_reference_is_named);
+    tcase_add_test(t, a_unique_index_of_another_is_named);
     tcase_add_test(t, keys_out_of_order_are_found);
     tcase_add_test(t, series_that_were_swapped_are_found);
     tcase_add_test(t, edge_locations_that_were_swapped_are_found);
