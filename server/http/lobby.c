@@ -126,7 +126,7 @@ static bool look(lobby *l, guest *g, int64_t now_us)
     const ssize_t n = recv(g->is.fd, l->head, sizeof l->head, MSG_PEEK | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
     if (n > 0) {
-        if (!wire_can_judge(l->head, (size_t)n)) return true;
+        if (g->ready || !wire_can_judge(l->head, (size_t)n)) return true;
         take_out(&l->waiting, g);
         g->ready = true;
         g->deadline_us = now_us + l->limits.patience_us;
