@@ -9,6 +9,7 @@
 #include "fault/billing.h"
 #include "fault/scarce.h"
 #include "fault/workload.h"
+#include "seed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -377,7 +378,7 @@ static uint64_t undisturbed(const struct operation *o, expected *ret)
 
 int main(void)
 {
-    uint64_t seed = workload_seed();
+    uint64_t seed = test_seed();
     scarce_init();
     billing_open();
     while (strcmp(billing_name(step), "correct") != 0)
