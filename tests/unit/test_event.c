@@ -281,13 +281,21 @@ START_TEST(damaged_records_are_told)
 {
     tb_buf packed;
     tb_event_record record;
+    tb_event got;
     size_t whole = 0, refused = 0;
     tb_buf_init(&packed, 1 << 16, NULL);
-    ck_assert(parse(BASE ",\"logId\":\"i\",\"url\":\"https://x\"}"));
+    ck_assert(parse(BASE ",\"logId\":\"i\",\"url\":\"https://x\",\"labels\":{\"country\":\"DE\","
+                    "\"ruleId\":\"7\",\"ruleGroup\":\"g\"}}"));
     tb_event_pack(&event, &packed);
     ck_assert(tb_event_next(packed.data, packed.len, &whole, &record));
     ck_assert_uint_eq(whole, packed.len);
     packs_again(&record, packed.data, packed.len);
+    tb_event_unpack(&record, &got);
+    for (int i = 0; i < TB_EVENT_FIELD_COUNT; i++) {
+        ck_assert_uint_eq(got.field[i].len, event.field[i].len);
+        if (got.field[i].len)
+            ck_assert_mem_eq(got.field[i].data, event.field[i].data, got.field[i].len);
+    }
     for (size_t len = 0; len < packed.len; len++) {
         size_t at = 0;
         char *copy = malloc(len + 1);
