@@ -8,6 +8,7 @@
  */
 #include "fault/billing.h"
 #include "fault/workload.h"
+#include "seed.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -108,7 +109,7 @@ static void must_lose(uint64_t seed)
 
 int main(void)
 {
-    uint64_t seed = workload_seed();
+    uint64_t seed = test_seed();
     billing_open();
     must_lose(seed);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

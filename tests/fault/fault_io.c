@@ -4,6 +4,7 @@
  * works once the fault is over, and so does a second run. */
 #include "fault/faultvfs.h"
 #include "fault/workload.h"
+#include "seed.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +59,7 @@ int main(void)
 {
     char path[64];
     const uint64_t stride = workload_stride() * (workload_long() ? 1 : SHORT_STRIDE);
-    const uint64_t first = 1 + workload_seed() % stride;
+    const uint64_t first = 1 + test_seed() % stride;
     fault_register();
     workload_state clean = workload_clean();
     workload_folder(path);

@@ -3,12 +3,16 @@
  * the quick form). The answer is TB_E_NOMEM or the right one to the byte, nothing leaks (the
  * sanitizer's build), nothing half is left in the file, and the next try on the same connection
  * works. */
+#include "api/account_forecast.h"
 #include "api/explain.h"
 #include "api/full_check.h"
 #include "api/shown.h"
 #include "fault/billing.h"
 #include "fault/scarce.h"
 #include "fault/workload.h"
+#include "seed.h"
+#include "tollbook/advice.h"
+#include "tollbook/zones.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,22 +83,64 @@ static tb_code op_bill(tb_error *err)
 static tb_code op_lists(tb_error *err)
 {
     int64_t *accounts = NULL;
-    tb_touched *touched = NULL;
     tb_late *late = NULL;
-    size_t n = 0, n_touched = 0, n_late = 0;
+    size_t n = 0, n_late = 0;
     tb_code code = tb_store_billed_accounts(store, NOVEMBER, &accounts, &n, err);
-    if (!code) code = tb_store_touched(store, 0, INT64_MAX, &touched, &n_touched, err);
     if (!code) code = tb_store_late(store, 0, &late, &n_late, err);
     for (size_t i = 0; !code && i < n; i++)
         answer_number((uint64_t)accounts[i]);
-    for (size_t i = 0; !code && i < n_touched; i++)
-        answer_text(touched[i].name);
     for (size_t i = 0; !code && i < n_late; i++)
         answer_text(late[i].invoice);
     free(late);
-    free(touched);
     free(accounts);
     return code;
+}
+
+static tb_code op_touched(tb_error *err)
+{
+    tb_touched *touched = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_touched(store, 0, INT64_MAX, &touched, &n, err);
+    for (size_t i = 0; !code && i < n; i++)
+        answer_text(touched[i].name);
+    free(touched);
+    return code;
+}
+
+/* A page, a page of what is found, a zone, and how many there are. */
+static tb_code op_zones(tb_error *err)
+{
+    const tb_zone_query queries[] = {
+        {.account = 1, .limit = 3},
+        {.account = 1, .limit = 3, .search = "a", .search_len = 1},
+    };
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < sizeof queries / sizeof *queries; i++) {
+        tb_zone_page page;
+        int64_t n = 0;
+        code = tb_store_zones(store, &queries[i], &page, err);
+        if (code) break;
+        for (size_t z = 0; z < page.n; z++)
+            answer_number((uint64_t)page.zones[z].id);
+        tb_zone_page_release(&page);
+        code = tb_store_count_zones(store, &queries[i], &n, err);
+        answer_number((uint64_t)n);
+    }
+    return code;
+}
+
+/* The months before November, each forecast from five days of it and held against its end. */
+static tb_code op_backtest(tb_error *err)
+{
+    backtest_result result = {0};
+    tb_code code = account_backtest(store, &books, 1, NOW_US, 1, 100, &result, err);
+    if (code) return code;
+    REQUIRE(result.months > 0, "no month to forecast");
+    answer_number((uint64_t)result.months);
+    answer_number((uint64_t)result.all.n);
+    answer_number((uint64_t)result.all.money_hits);
+    answer_number((uint64_t)result.all.bytes_hits);
+    return TB_OK;
 }
 
 static tb_code op_ledger(tb_error *err)
@@ -300,6 +346,7 @@ static const struct operation {
     bool writes;
 } operations[] = {
     {"books", op_books, false},     {"bill", op_bill, false},     {"lists", op_lists, false},
+    {"touched", op_touched, false}, {"zones", op_zones, false},   {"backtest", op_backtest, false},
     {"ledger", op_ledger, false},   {"shown", op_shown, false},   {"draft", op_draft, false},
     {"explain", op_explain, false}, {"verify", op_verify, false}, {"finalize", op_finalize, true},
     {"void", op_void, true},        {"payment", op_pay, true},    {"book", op_book, true},
@@ -377,8 +424,9 @@ static uint64_t undisturbed(const struct operation *o, expected *ret)
 
 int main(void)
 {
-    uint64_t seed = workload_seed();
+    uint64_t seed = test_seed();
     scarce_init();
+    tb_advice_start();
     billing_open();
     while (strcmp(billing_name(step), "correct") != 0)
         step++;

@@ -6,6 +6,7 @@
  * acknowledgement, or it would not see one with FULL either. */
 #include "fault/faultvfs.h"
 #include "fault/workload.h"
+#include "seed.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
@@ -101,7 +102,7 @@ static void must_lose(const char *synchronous, uint64_t total, uint64_t seed)
 
 int main(void)
 {
-    uint64_t seed = workload_seed();
+    uint64_t seed = test_seed();
     fault_register();
     workload_folder(path);
     acked = mmap(NULL, sizeof *acked, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

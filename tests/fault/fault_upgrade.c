@@ -6,6 +6,7 @@
 #include "fault/faultvfs.h"
 #include "fault/workload.h"
 #include "store/internal.h"
+#include "seed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,7 +236,7 @@ static void try_all(upgrade *u, uint64_t seed)
 int main(void)
 {
     upgrade u = {.version = 1};
-    uint64_t seed = workload_seed();
+    uint64_t seed = test_seed();
     fault_register();
     workload_folder(u.path);
     for (; load(&u); u.version++) {

@@ -1,6 +1,6 @@
 """What the fault scripts share: the real executable, databases, logs at random, and answers to compare.
 
-Random tests print their seed; TB_SEED reruns one. TB_LONG=1 asks for the long form.
+TB_LONG=1 asks for the long form.
 """
 import json
 import os
@@ -8,8 +8,10 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from script import LONG, random_seed  # noqa: E402
 
 SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
 BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
@@ -18,7 +20,6 @@ NOW = "2026-11-04T09:00:00Z"
 FIRST_MS = 1793664000000  # 2026-11-03T00:00:00Z
 PATIENCE = 120
 ENVIRONMENT = {**os.environ, "TOLLBOOK_NOW": NOW}
-LONG = os.environ.get("TB_LONG") == "1"
 ZONES = {101: 1, 102: 1, 201: 2, 999: None}  # the last is nobody's
 CATALOG = {
     "accounts": [{"id": 1, "name": "acme"}, {"id": 2, "name": "borealis"}],
@@ -28,9 +29,7 @@ CATALOG = {
 
 
 def seed():
-    value = int(os.environ.get("TB_SEED") or time.time())
-    print(f"TB_SEED={value}", flush=True)
-    return random.Random(value)
+    return random.Random(random_seed())
 
 
 def require(condition, *what):

@@ -216,7 +216,7 @@ def second_writers(path):
             clean(home, there)
         print(f"  {kind.__name__}: {TRIALS} trials, {TRIALS + 2} second writers refused")
     if len(kinds) == len(KINDS):
-        print("  bind mounts: skipped, this machine lets nobody mount")
+        print("  bind mounts: skipped: this machine lets nobody mount")
     verify(db)
     first.stop()
     verify(db)

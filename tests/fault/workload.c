@@ -32,15 +32,6 @@ void workload_fail(const char *file, int line, const char *condition, const char
     exit(1);
 }
 
-uint64_t workload_seed(void)
-{
-    const char *text = getenv("TB_SEED");
-    uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
-    printf("TB_SEED=%llu\n", (unsigned long long)seed);
-    fflush(stdout);
-    return seed;
-}
-
 bool workload_long(void)
 {
     const char *text = getenv("TB_LONG");

@@ -50,8 +50,6 @@ void workload_check_after(const workload *w, const workload_state *clean, const 
 void workload_fail(const char *file, int line, const char *condition, const char *fmt, ...)
     TB_PRINTF(4, 5) __attribute__((noreturn));
 
-/* TB_SEED, or one from the clock; printed. */
-uint64_t workload_seed(void);
 /* Whether the long form was asked for: TB_LONG=1. */
 bool workload_long(void);
 /* How many of the points a build with a sanitizer leaves out: 1 of them all. */

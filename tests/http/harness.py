@@ -21,6 +21,9 @@ from pathlib import Path
 
 from contract import Contract
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from script import random_seed  # noqa: E402
+
 SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
 sys.path.insert(0, str(SOURCE / "tests/seed"))
 import seed  # noqa: E402

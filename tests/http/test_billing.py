@@ -1,6 +1,8 @@
 """Load balancer usage, billing, its summary, invoices and their lines, over the wire."""
 import json
 import unittest
+from decimal import Decimal
+
 from harness import CATALOG, Case, run
 
 BOOK = {
@@ -192,6 +194,62 @@ class Billing(Case):
         chart = self.server.get("/statistics?dateFrom=2026-11-01&dateTo=2026-11-04").json()[
             "UserBalanceHistoryChart"]
         self.assertEqual(list(chart), [f"2026-11-0{day}T00:05:00" for day in range(1, 5)])
+
+
+class VolumeByRegion(Case):
+    """One volume line for all regions, shown by region as its bytes are."""
+
+    REGIONS = {"EU": "DE", "US": "NY", "ASIA": "SG", "AF": "JH", "SA": "BR"}
+    BYTES = {"EU": 3 * 10**9, "US": 2 * 10**9, "ASIA": 10**9, "SA": 10**9}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        server = cls.server
+        server.stop()
+        catalog = json.loads(json.dumps(CATALOG))
+        catalog["zones"] += [{"id": 103, "account": 1, "name": "big", "type": "volume",
+                              "created": "2026-01-05T00:00:00Z"},
+                             {"id": 203, "account": 2, "name": "one", "type": "volume",
+                              "created": "2026-01-05T00:00:00Z"}]
+        run("apply", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
+        run("book", "--db", server.db, "-", stdin=json.dumps(
+            {**BOOK, "minimum_monthly": "0"}).encode())
+        rows = [{"zone": 103, "hour": "2026-11-02T05:00:00Z", "region": cls.REGIONS[region],
+                 "bytes": n} for region, n in cls.BYTES.items()]
+        rows.append({"zone": 203, "hour": "2026-11-02T05:00:00Z", "region": "SG",
+                     "bytes": 7 * 10**9})
+        run("import", "--db", server.db, "-", stdin="".join(json.dumps(r) + "\n" for r in rows)
+            .encode())
+        server.start()
+
+    def of(self, key, text=False):
+        """Each region's charge, without those of the log's premium zones."""
+        body = self.server.get("/billing", key).body.decode()
+        parse = Decimal if text else float
+        model = json.loads(body, parse_float=parse, parse_int=parse)
+        return {region: model[f"MonthlyCharges{region}Traffic"] for region in self.REGIONS}
+
+    def test_the_amount_is_shared_out_by_bytes(self):
+        premium = {"EU": "0.01", "US": "0.01", "ASIA": "0.03", "AF": "0.06", "SA": "0.045"}
+        logged = {"EU": 0, "US": 0, "ASIA": 0, "AF": 0, "SA": 0}
+        for zone in (101, 102):
+            chart = self.server.get(f"/statistics?pullZone={zone}&dateFrom=2026-11-01"
+                                    "&dateTo=2026-11-04").json()["GeoTrafficDistribution"]
+            for name, n in chart.items():
+                region = next(r for r, code in self.REGIONS.items() if code in name)
+                logged[region] += n
+        shown, whole = self.of("user", text=True), sum(self.BYTES.values())
+        total = Decimal("0.005") * whole / 10**9
+        for region in self.REGIONS:
+            share = total * self.BYTES.get(region, 0) / whole
+            expected = share + Decimal(premium[region]) * logged[region] / 10**9
+            self.assertAlmostEqual(shown[region], expected, 15, region)
+
+    def test_one_region_has_all_of_it(self):
+        shown = self.of("other", text=True)
+        self.assertEqual([region for region, n in shown.items() if n > Decimal("0.001")], ["ASIA"])
+        self.assertGreaterEqual(shown["ASIA"], Decimal("0.035"))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Compression, entity tags and the answer cache: exact, and exact again after every commit."""
 import gzip
+import json
 import re
 import time
 import unittest
@@ -186,6 +187,28 @@ class TinyCache(Freshness):
             self.assertLessEqual(self.server.metric("tollbook_answer_cache_bytes"), 1 << 20)
             self.assertLess(self.server.metric("tollbook_answer_cache_entries"), len(targets))
             self.assertEqual([wire.ask("GET", t, header).body for t in targets], first)
+
+
+class Counted(Case):
+    options = ("--access-log", "-")
+
+    def test_what_has_no_body_counts_no_bytes(self):
+        full = self.server.get(ASK, Accept_Encoding="identity")
+        asked = [("GET", full, len(full.body))]
+        for method, tag in (("HEAD", None), ("GET", full.headers["etag"]),
+                            ("HEAD", full.headers["etag"])):
+            more = {"If_None_Match": tag} if tag else {}
+            answer = self.server.ask(method, ASK, "user", Accept_Encoding="identity", **more)
+            self.assertEqual((answer.status, answer.body), (304 if tag else 200, b""))
+            self.assertEqual(answer.headers["content-length"], str(len(full.body)))
+            asked.append((method, answer, 0))
+        self.server.stop()
+        logged = {line["id"]: line for line in
+                  map(json.loads, re.findall(r"^{.*}$", self.server.messages(), re.M))}
+        for method, answer, sent in asked:
+            line = logged[answer.headers["x-request-id"]]
+            self.assertEqual((line["method"], line["status"], line["bytes"]),
+                             (method, answer.status, sent))
 
 
 if __name__ == "__main__":

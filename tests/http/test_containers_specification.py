@@ -50,6 +50,27 @@ class Containers(Case):
         self.assertEqual(shop["displayEndpoint"], ENDPOINT)
         self.assertEqual(set(self.apps()), {"shop", "bare", "halted"})
 
+    def test_pages_follow_each_other_by_their_cursor(self):
+        seen, cursor, sizes = [], None, []
+        while cursor is not None or not seen:
+            page = self.server.get("/mc/apps?limit=2" +
+                                   (f"&nextCursor={cursor}" if cursor else "")).json()
+            self.assertEqual(page["meta"]["totalItems"], 3)
+            seen += [item["id"] for item in page["items"]]
+            sizes.append(len(page["items"]))
+            cursor = page["cursor"]
+            self.assertLess(len(sizes), 4)
+        self.assertEqual((seen, sizes), (sorted(self.apps()), [2, 1]))
+        first = self.server.get("/mc/apps?limit=2").json()["cursor"]
+        self.refused_cursor(first, "other")  # another account's
+        self.refused_cursor(first[:-1], "user")
+        self.assertIsNone(self.server.get("/mc/apps?limit=3").json()["cursor"])
+
+    def refused_cursor(self, cursor, key):
+        answer = self.server.get(f"/mc/apps?limit=2&nextCursor={cursor}", key)
+        self.assertEqual(answer.status, 400)
+        self.assertEqual(answer.json()["errors"][0]["field"], "nextCursor")
+
     # holds: limits.endpoint, limits.existing
     def test_limits_have_their_fields(self):
         limits = self.server.get("/mc/limits").json()

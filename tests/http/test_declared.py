@@ -14,11 +14,11 @@ import sqlite3
 import subprocess
 import unittest
 
-from harness import BUILD, CATALOG, Case, Server, hit, run
+from harness import BUILD, CATALOG, Case, Server, hit, random_seed, run
 from test_billing import BOOK
 
 ROUNDS = int(os.environ.get("TB_ROUNDS") or (20 if os.environ.get("TB_VARIANT") else 120))
-SEED = int(os.environ.get("TB_SEED") or 20261104)
+SEED = random_seed()
 NOW_MS = 1793782800000  # the harness's clock
 
 
@@ -129,7 +129,6 @@ class AtRandom(Case):
         server.start(*cls.options)
 
     def setUp(self):
-        print(f"TB_SEED={SEED}", flush=True)
         self.draw = random.Random(f"{SEED} {self.id()}")
 
     def answers(self, what):

@@ -3,14 +3,13 @@ of its filters, v1 with any of its parameters, over blocks that inputs of any si
 TB_SEED reruns one.
 """
 import ipaddress
-import os
 import random
 import re
 import time
 import unittest
 from urllib.parse import urlencode
 
-from harness import CATALOG, Case, Server
+from harness import CATALOG, Case, Server, random_seed
 
 NOW_MS = 1793782800000  # NOW
 HOUR, DAY = 3600000, 86400000
@@ -133,9 +132,7 @@ def iso(ms):
 class Random(Case):
     @classmethod
     def setUpClass(cls):
-        seed = int(os.environ.get("TB_SEED") or time.time())
-        print(f"TB_SEED={seed}", flush=True)
-        cls.rng = random.Random(seed)
+        cls.rng = random.Random(random_seed())
         zones = [{"id": zone, "account": 1, "name": f"z{zone}", "created": "2026-01-05T00:00:00Z",
                   "settings": SETTINGS[zone % 4]} for zone in ZONES]
         CATALOG["zones"] += zones

@@ -6,13 +6,12 @@ import csv
 import io
 import ipaddress
 import json
-import os
 import random
 import re
 import time
 import unittest
 
-from harness import CATALOG, Case, Server
+from harness import CATALOG, Case, Server, random_seed
 
 NOW_MS = 1793782800000  # NOW
 DAY = 86400000
@@ -84,9 +83,7 @@ def guarded(text):
 class Random(Case):
     @classmethod
     def setUpClass(cls):
-        seed = int(os.environ.get("TB_SEED") or time.time())
-        print(f"TB_SEED={seed}", flush=True)
-        cls.rng = random.Random(seed)
+        cls.rng = random.Random(random_seed())
         CATALOG["shield_zones"] = [{"id": zone, "account": 1} for zone in ZONES]
         try:
             cls.server = Server(log=None)

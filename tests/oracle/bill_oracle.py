@@ -19,11 +19,14 @@ import argparse
 import calendar
 import datetime
 import json
-import os
 import random
 import subprocess
 import sys
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, Inexact, setcontext
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from script import LONG, random_seed  # noqa: E402
 
 # Nothing may be rounded unless a rule says so.
 setcontext(Context(prec=400, Emin=-9999, Emax=9999, traps=[Inexact]))
@@ -610,12 +613,10 @@ def main():
     parser.add_argument("--other", action="append", default=[],
                         help="another build's runner: its answers must have the same digest")
     parser.add_argument("--count", type=int,
-                        default=24000 if os.environ.get("TB_LONG") == "1" else 500)
-    parser.add_argument("--seed", type=int, default=int(os.environ.get("TB_SEED") or 0))
+                        default=24000 if LONG else 500)
+    parser.add_argument("--seed", type=int, help="else TB_SEED, or always the same")
     options = parser.parse_args()
-    seed = options.seed or random.SystemRandom().randrange(1, 10 ** 9)
-    print(f"TB_SEED={seed}", flush=True)
-    rng = random.Random(seed)
+    rng = random.Random(random_seed(options.seed))
     lines = 0
     for first in range(0, options.count, BATCH):
         months = [fitting_month(rng) for _ in range(min(BATCH, options.count - first))]

@@ -11,12 +11,15 @@ texts.
 The seed is printed and also taken from TB_SEED. Exit status 0: no difference.
 """
 import argparse
-import os
 import random
 import re
 import subprocess
 import sys
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, setcontext
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from script import random_seed  # noqa: E402
 
 setcontext(Context(prec=240, Emin=-9999, Emax=9999))
 MANTISSA_MAX = 2 ** 127 - 1
@@ -173,11 +176,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runner", required=True)
     parser.add_argument("--count", type=int, default=1000000)
-    parser.add_argument("--seed", type=int,
-                        default=int(os.environ.get("TB_SEED", random.SystemRandom().getrandbits(32))))
+    parser.add_argument("--seed", type=int, help="else TB_SEED, or always the same")
     args = parser.parse_args()
-    print(f"seed {args.seed}")
-    rng = random.Random(args.seed)
+    rng = random.Random(random_seed(args.seed))
     asked = refused = different = 0
     while asked < args.count:
         size = min(BATCH, args.count - asked)

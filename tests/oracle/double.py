@@ -12,12 +12,15 @@ The seed is printed and also taken from TB_SEED. Exit status 0: no difference.
 """
 import argparse
 import math
-import os
 import random
 import struct
 import subprocess
 import sys
 from decimal import Decimal
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from script import random_seed  # noqa: E402
 
 
 def bits_of(value):
@@ -93,11 +96,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runner", required=True)
     parser.add_argument("--count", type=int, default=330000)
-    parser.add_argument("--seed", type=int,
-                        default=int(os.environ.get("TB_SEED", random.SystemRandom().getrandbits(32))))
+    parser.add_argument("--seed", type=int, help="else TB_SEED, or always the same")
     args = parser.parse_args()
-    print(f"seed {args.seed}")
-    rng = random.Random(args.seed)
+    rng = random.Random(random_seed(args.seed))
     kinds = (hit_rate, hit_rate, mean, percent, any_bits, common_bits, tie, short, integral)
     values = list(fixed_values())
     values += [kinds[i % len(kinds)](rng) for i in range(args.count)]

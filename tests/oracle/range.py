@@ -12,13 +12,16 @@ The seed is printed and also taken from TB_SEED. Exit status 0: no difference.
 """
 import argparse
 import calendar
-import os
 import random
 import re
 import subprocess
 import sys
 from collections import Counter
 from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from script import random_seed  # noqa: E402
 
 UTC = timezone.utc
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -394,11 +397,7 @@ def main():
     options.add_argument("--count", type=int, default=120_000)
     options.add_argument("--seed", type=int)
     args = options.parse_args()
-    seed = args.seed
-    if seed is None:
-        seed = int(os.environ.get("TB_SEED") or random.SystemRandom().randrange(2**32))
-    print(f"TB_SEED={seed}", flush=True)
-
+    seed = random_seed(args.seed)
     rng = random.Random(seed)
     questions = [question(rng) for _ in range(args.count)]
     lines = [encode(q) for q in questions]

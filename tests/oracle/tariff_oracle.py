@@ -13,11 +13,14 @@ The seed is printed and also taken from TB_SEED. Exit status 0: no difference.
 import argparse
 import hashlib
 import json
-import os
 import random
 import subprocess
 import sys
 from decimal import Context, Decimal, setcontext
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from script import random_seed  # noqa: E402
 
 setcontext(Context(prec=120))
 EXA = 10 ** 18
@@ -180,11 +183,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runner", required=True)
     parser.add_argument("--count", type=int, default=100000)
-    parser.add_argument("--seed", type=int,
-                        default=int(os.environ.get("TB_SEED", random.SystemRandom().getrandbits(32))))
+    parser.add_argument("--seed", type=int, help="else TB_SEED, or always the same")
     args = parser.parse_args()
-    print(f"seed {args.seed}")
-    rng = random.Random(args.seed)
+    rng = random.Random(random_seed(args.seed))
     asked = refused = different = 0
     while asked < args.count:
         cases = make_cases(rng, min(20000, args.count - asked))

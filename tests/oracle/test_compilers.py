@@ -21,7 +21,7 @@ def packages(*words):
 
 def check(compiler, level, folder):
     if not shutil.which(compiler):
-        print(f"{compiler} is not there")
+        print(f"skipped: {compiler} is not there")
         return
     files = [f for room in ROOMS for f in sorted((SOURCE / "engine" / room).glob("*.c"))]
     program = Path(folder) / f"{compiler}{level}"

@@ -12,6 +12,9 @@ import tempfile
 from fractions import Fraction
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from script import random_seed  # noqa: E402
+
 SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
 BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
 PARTS = ("start", "fit", "single", "clean", "laws", "outlook", "forecast", "forecast_json", "rate", "spread")
@@ -103,7 +106,7 @@ def main():
     if not (BUILD / "libtollbook.a").exists():
         print("skipped: there is no library in", BUILD)
         sys.exit(77)
-    seed = int(os.environ.get("TB_SEED", "1"))
+    seed = random_seed()
     with tempfile.TemporaryDirectory(prefix="tollbook-forecast-") as folder:
         programs = [(variant, build(Path(folder), i, *variant))
                     for i, variant in enumerate(VARIANTS) if shutil.which(variant[0])]

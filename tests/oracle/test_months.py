@@ -26,6 +26,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from bill_oracle import Bill, any_book, fixed, plain  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from script import LONG, random_seed  # noqa: E402
 
 BUILD = Path(os.environ.get("TB_BUILD") or Path(__file__).resolve().parents[2] / "build" / "dev")
 TOOL = BUILD / "tollbook"
@@ -33,7 +35,6 @@ if not TOOL.exists():
     print("skipped: there is no", TOOL)
     sys.exit(77)
 
-LONG = os.environ.get("TB_LONG") == "1"
 FILES, ACCOUNTS = (80, 90) if LONG else (2, 90)
 MONTHS = [(2026, 8), (2026, 9), (2026, 10)]
 BEGIN, END = calendar.timegm((2026, 8, 1, 0, 0, 0)), calendar.timegm((2026, 11, 1, 0, 0, 0))
@@ -487,9 +488,7 @@ def one_file(rng, folder):
 
 
 def main():
-    seed = int(os.environ.get("TB_SEED") or 0) or random.SystemRandom().randrange(1, 10 ** 9)
-    print(f"TB_SEED={seed}", flush=True)
-    rng = random.Random(seed)
+    rng = random.Random(random_seed())
     lines = carried = 0
     for _ in range(FILES):
         folder = Path(tempfile.mkdtemp(prefix="tollbook-months-"))

@@ -17,6 +17,8 @@ SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
 sys.path.insert(0, str(SOURCE / "tests" / "oracle"))
 from statistics_twin import Answer, Usage, resolve  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from script import random_seed  # noqa: E402
 
 TOLLBOOK = BUILD / "tollbook"
 FIXTURES = SOURCE / "fixtures"
@@ -135,9 +137,7 @@ def fill(db, dice, zones, edges, usage):
 
 
 def main():
-    seed = int(os.environ.get("TB_SEED") or random.randrange(1 << 32))
-    print(f"TB_SEED={seed}")
-    dice = random.Random(seed)
+    dice = random.Random(random_seed())
     catalog = json.loads((FIXTURES / "catalog.json").read_text())
     zones = [zone["id"] for zone in catalog["zones"]] + [999]
     usage = Usage()

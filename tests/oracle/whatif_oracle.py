@@ -17,11 +17,14 @@ import argparse
 import calendar
 import hashlib
 import json
-import os
 import random
 import subprocess
 import sys
 from decimal import Decimal
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from script import LONG, random_seed  # noqa: E402
 
 from bill_oracle import (MODES, REGIONS, ROUNDING, ZERO, Bill, any_book, any_month, any_parts,
                          any_price, plain, rounded)
@@ -392,12 +395,10 @@ def difference(asked, expected, got):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runner", required=True)
-    parser.add_argument("--count", type=int, default=1500 if os.environ.get("TB_LONG") == "1" else 40)
-    parser.add_argument("--seed", type=int, default=int(os.environ.get("TB_SEED") or 0))
+    parser.add_argument("--count", type=int, default=1500 if LONG else 40)
+    parser.add_argument("--seed", type=int, help="else TB_SEED, or always the same")
     options = parser.parse_args()
-    seed = options.seed or random.SystemRandom().randrange(1, 10 ** 9)
-    print(f"TB_SEED={seed}", flush=True)
-    rng = random.Random(seed)
+    rng = random.Random(random_seed(options.seed))
     bills = 0
     for _ in range(options.count):
         asked = fitting_portfolio(rng)

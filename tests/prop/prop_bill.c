@@ -6,12 +6,12 @@
 #include "base/hash.h"
 #include "billing/amounts.h"
 #include "months.h"
+#include "seed.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ROUNDS (2000 / TB_PART)
 
@@ -464,9 +464,7 @@ END_TEST
 
 int main(void)
 {
-    const char *text = getenv("TB_SEED");
-    seed = text ? strtoull(text, NULL, 10) : (uint64_t)getpid() * UINT64_C(0x9e3779b9);
-    printf("seed %" PRIu64 "\n", seed);
+    seed = test_seed();
     Suite *suite = suite_create("bill properties");
     TCase *t = tcase_create("bill");
     tcase_add_checked_fixture(t, begin, NULL);

@@ -4,13 +4,13 @@
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "tollbook/breakeven.h"
+#include "seed.h"
 
 #include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ROUNDS (3000 / TB_PART)
 
@@ -154,11 +154,7 @@ END_TEST
 
 int main(void)
 {
-    const char *given = getenv("TB_SEED");
-    seed = given ? strtoull(given, NULL, 10) : (uint64_t)getpid() * UINT64_C(2654435761);
-    state = seed;
-    printf("TB_SEED=%" PRIu64 "\n", seed);
-    fflush(stdout);
+    state = seed = test_seed();
     Suite *suite = suite_create("breakeven");
     TCase *t = tcase_create("random");
     tcase_set_timeout(t, 300);

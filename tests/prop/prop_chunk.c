@@ -4,12 +4,12 @@
 #include "store/chunk.h"
 
 #include "store/unpack.h"
+#include "seed.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <xxhash.h>
 
 #define ROUNDS (20000 / TB_PART)
@@ -168,9 +168,7 @@ END_TEST
 
 int main(void)
 {
-    const char *seed = getenv("TB_SEED");
-    state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-    printf("TB_SEED=%llu\n", (unsigned long long)state);
+    state = test_seed();
     Suite *suite = suite_create("chunk");
     TCase *t = tcase_create("random grids");
     tcase_set_timeout(t, 120);

@@ -11,6 +11,7 @@
 
 #include "tollbook/calendar.h"
 #include "tollbook/charges.h"
+#include "seed.h"
 
 #include <inttypes.h>
 
@@ -429,10 +430,7 @@ END_TEST
 
 int main(void)
 {
-    const char *given = getenv("TB_SEED");
-    seed = given ? strtoull(given, NULL, 10) : (uint64_t)getpid() * 7919 + 11;
-    printf("TB_SEED=%" PRIu64 "\n", seed);
-    fflush(stdout);
+    seed = test_seed();
     TCase *t = tcase_create("corrections");
     tcase_set_timeout(t, 240);
     tcase_add_test(t, a_drop_after_a_rise_is_credited_whole);

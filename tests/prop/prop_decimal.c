@@ -4,12 +4,12 @@
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "tollbook/decimal.h"
+#include "seed.h"
 
 #include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define ROUNDS (100000 / TB_PART)
 
@@ -205,9 +205,7 @@ END_TEST
 
 int main(void)
 {
-    const char *text = getenv("TB_SEED");
-    seed = text ? strtoull(text, NULL, 10) : (uint64_t)getpid() * UINT64_C(0x9e3779b9);
-    printf("seed %" PRIu64 "\n", seed);
+    seed = test_seed();
     Suite *suite = suite_create("decimal properties");
     TCase *t = tcase_create("decimal");
     tcase_add_checked_fixture(t, begin, NULL);

@@ -4,12 +4,12 @@
  * and where the reading says that all is told, all columns are those that were written. */
 #include "intake/line.h"
 #include "tollbook/requestlog.h"
+#include "seed.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static uint64_t state;
 
@@ -190,9 +190,7 @@ END_TEST
 
 int main(void)
 {
-    const char *seed = getenv("TB_SEED");
-    state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-    printf("TB_SEED=%llu\n", (unsigned long long)state);
+    state = test_seed();
     Suite *suite = suite_create("ends");
     TCase *t = tcase_create("random lines");
     tcase_set_timeout(t, 240);

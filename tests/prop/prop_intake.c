@@ -7,12 +7,12 @@
 #include "intake_check.h"
 
 #include "tollbook/rollup.h"
+#include "seed.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static uint64_t state;
 
@@ -384,9 +384,7 @@ END_TEST
 
 int main(void)
 {
-    const char *seed = getenv("TB_SEED");
-    state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-    printf("TB_SEED=%llu\n", (unsigned long long)state);
+    state = test_seed();
     Suite *suite = suite_create("intake");
     TCase *t = tcase_create("random input");
     tcase_set_timeout(t, 240);

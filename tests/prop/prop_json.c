@@ -5,6 +5,7 @@
 #include "base/jsontext.h"
 #include "model/document.h"
 #include "tollbook/json.h"
+#include "seed.h"
 
 #include <check.h>
 #include <inttypes.h>
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ROUNDS (100000 / TB_PART)
 
@@ -282,10 +282,7 @@ END_TEST
 
 int main(void)
 {
-    const char *given = getenv("TB_SEED");
-    seed = given ? strtoull(given, NULL, 10) : 0;
-    if (!given && getentropy(&seed, sizeof seed) != 0) return EXIT_FAILURE;
-    printf("TB_SEED=%" PRIu64 "\n", seed);
+    seed = test_seed();
     Suite *suite = suite_create("json properties");
     TCase *t = tcase_create("json");
     tcase_add_checked_fixture(t, begin, NULL);

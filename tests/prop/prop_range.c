@@ -3,13 +3,13 @@
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "tollbook/range.h"
+#include "seed.h"
 
 #include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ROUNDS (40000 / TB_PART)
 
@@ -276,20 +276,9 @@ static Suite *range_suite(void)
     return suite;
 }
 
-static void take_seed(void)
-{
-    const char *given = getenv("TB_SEED");
-    if (given && *given)
-        seed = strtoull(given, NULL, 10);
-    else if (getentropy(&seed, sizeof seed))
-        abort();
-    printf("TB_SEED=%" PRIu64 "\n", seed);
-    fflush(stdout);
-}
-
 int main(void)
 {
-    take_seed();
+    seed = test_seed();
     SRunner *runner = srunner_create(range_suite());
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

@@ -4,12 +4,12 @@
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "tollbook/tariff.h"
+#include "seed.h"
 
 #include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define ROUNDS (20000 / TB_PART)
 
@@ -239,9 +239,7 @@ END_TEST
 
 int main(void)
 {
-    const char *text = getenv("TB_SEED");
-    seed = text ? strtoull(text, NULL, 10) : (uint64_t)getpid() * UINT64_C(0x9e3779b9);
-    printf("seed %" PRIu64 "\n", seed);
+    seed = test_seed();
     Suite *suite = suite_create("tariff properties");
     TCase *t = tcase_create("tariff");
     tcase_add_checked_fixture(t, begin, NULL);

@@ -5,12 +5,12 @@
 #include "months.h"
 #include "tollbook/invoice.h"
 #include "tollbook/whatif.h"
+#include "seed.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ROUNDS   (400 / TB_PART)
 #define ACCOUNTS 12
@@ -193,9 +193,7 @@ END_TEST
 
 int main(void)
 {
-    const char *text = getenv("TB_SEED");
-    seed = text ? strtoull(text, NULL, 10) : (uint64_t)getpid() * UINT64_C(0x9e3779b9);
-    printf("seed %" PRIu64 "\n", seed);
+    seed = test_seed();
     Suite *suite = suite_create("what-if properties");
     TCase *t = tcase_create("what-if");
     tcase_add_checked_fixture(t, begin, NULL);

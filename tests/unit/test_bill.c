@@ -2,6 +2,7 @@
  * Random months are the business of tests/oracle/bill_oracle.py and tests/prop/prop_bill.c. */
 #include "tollbook/bill.h"
 
+#include "billing/draft.h"
 #include "tollbook/calendar.h"
 
 #include <check.h>
@@ -954,6 +955,27 @@ START_TEST(sums_of_usage_are_checked)
 }
 END_TEST
 
+/* No input makes such rows today; what adds them up must still say so, and makes no line of them. */
+START_TEST(a_line_whose_rows_overflow_is_no_line)
+{
+    const tb_decimal most = {((tb_i128)1 << 126) - 1, 0};
+    tb_bill_tier rows[3] = {{.units = I128_MAX}, {.units = 1}, {.units = 1}};
+    for (int amounts = 0; amounts < 2; amounts++) {
+        tb_error own = {0};
+        tb_bill_line line = {0};
+        tb__draft d = {.line = &line, .rows = rows, .n_rows = 3, .err = &own};
+        if (amounts)
+            for (int i = 0; i < 3; i++)
+                rows[i] = (tb_bill_tier){.units = 1, .amount = most};
+        ck_assert_int_eq(tb__line_close(&d), TB_E_OVERFLOW);
+        ck_assert_int_eq(own.code, TB_E_OVERFLOW);
+        ck_assert_uint_eq(d.bill.n_lines, 0);
+        ck_assert_ptr_null(line.tiers);
+    }
+}
+END_TEST
+
+
 START_TEST(a_negative_sum_is_an_alarm)
 {
     premium(101, 0, TB_REGION_EU, -1);
@@ -1201,6 +1223,7 @@ static void add_refusals(TCase *t)
     tcase_add_test(t, every_allocation_may_fail);
     tcase_add_test(t, amounts_alone_have_the_bills_errors);
     tcase_add_test(t, a_bill_may_be_released_twice);
+    tcase_add_test(t, a_line_whose_rows_overflow_is_no_line);
 }
 
 int main(void)

@@ -301,6 +301,57 @@ START_TEST(answers_are_in_words)
 }
 END_TEST
 
+/* Blocks of 10 against blocks of 7 change too often to be listed. Where the dearer book is ahead by
+ * both steps, though a block of the other has just begun, nothing can change any more: what holds to
+ * the end is said from there on at the latest. */
+START_TEST(behind_many_changes_stands_what_holds_to_the_end)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        tb_book a = book("0", TB_PACKAGE), b = book("0", TB_PACKAGE);
+        b.balancer.block = 7;
+        tier(&a, 0, "10", "0");
+        tier(&b, 0, "7.000001", "0"); /* 1 / 7,000,000 dearer a unit: 17 + 10 ahead at 189,000,000 */
+        const tb_breakeven_sign wins = turn ? TB_BREAKEVEN_B : TB_BREAKEVEN_A;
+        if (turn) find(&b, &a, TB_UNITS_MAX);
+        else find(&a, &b, TB_UNITS_MAX);
+        ck_assert_uint_gt(found.n, 2);
+        const tb_breakeven_run *last = &found.run[found.n - 1];
+        ck_assert_int_eq(last->sign, wins);
+        ck_assert(last->to == TB_UNITS_MAX);
+        ck_assert_int_eq(last[-1].sign, TB_BREAKEVEN_MANY);
+        ck_assert(last[-1].to == last->from - 1 && last[-1].from <= last[-1].to);
+        ck_assert_msg(last->from >= 7000000 && last->from <= 189000100, "from %lld",
+                      (long long)last->from);
+        for (tb_i128 u = last->from; u < last->from + 100; u++) {
+            tb_cost ca = {.kind = TB_COST_BALANCER, .book = &a}, cb = ca;
+            tb_decimal x, y;
+            cb.book = &b;
+            ck_assert_int_eq(tb_cost_at(&ca, u, &x, NULL), TB_OK);
+            ck_assert_int_eq(tb_cost_at(&cb, u, &y, NULL), TB_OK);
+            ck_assert_int_lt(tb_decimal_compare(x, y), 0);
+        }
+    }
+}
+END_TEST
+
+/* Equal at every seventieth unit up to the end: nothing holds there. */
+START_TEST(many_changes_up_to_the_end_are_said_to_be_many)
+{
+    tb_book a = book("0", TB_PACKAGE), b = book("0", TB_PACKAGE);
+    b.balancer.block = 7;
+    tier(&a, 0, "10", "0");
+    tier(&b, 0, "7", "0");
+    find(&a, &b, TB_UNITS_MAX);
+    run_is(found.n - 1, found.run[found.n - 1].from, TB_UNITS_MAX, found.run[found.n - 1].sign);
+    size_t many = found.n - 1;
+    while (many > 0 && found.run[many].sign != TB_BREAKEVEN_MANY)
+        many--;
+    ck_assert_int_eq(found.run[many].sign, TB_BREAKEVEN_MANY);
+    ck_assert(TB_UNITS_MAX - found.run[many].to < 1000);
+}
+END_TEST
+
+
 int main(void)
 {
     Suite *suite = suite_create("breakeven");
@@ -318,6 +369,8 @@ int main(void)
     tcase_add_test(t, what_cannot_be_compared_is_refused);
     tcase_add_test(t, digits_too_far_apart_ask_for_fewer_units);
     tcase_add_test(t, answers_are_in_words);
+    tcase_add_test(t, behind_many_changes_stands_what_holds_to_the_end);
+    tcase_add_test(t, many_changes_up_to_the_end_are_said_to_be_many);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -71,6 +71,27 @@ START_TEST(every_code_is_answered_in_every_family)
 }
 END_TEST
 
+/* A status that has no row of its own is titled as its class is. */
+START_TEST(a_status_without_a_row_has_its_class_s_words)
+{
+    gives(ERRORS_SHIELD, TB_E_URI_TOO_LONG, NULL,
+          "{\"type\":\"https://tools.ietf.org/html/rfc7231#section-6.5.1\","
+          "\"title\":\"Bad Request\",\"status\":414,\"detail\":\"A \\\"sentence\\\".\","
+          "\"instance\":\"/mc/apps\"}");
+    gives(ERRORS_SHIELD, TB_E_NOT_IMPLEMENTED, NULL,
+          "{\"type\":\"https://tools.ietf.org/html/rfc7231#section-6.6.1\","
+          "\"title\":\"Internal Server Error\",\"status\":501,\"detail\":\"A \\\"sentence\\\".\","
+          "\"instance\":\"/mc/apps\"}");
+    gives(ERRORS_LOGGING, TB_E_HEADERS_TOO_LARGE, NULL,
+          "{\"error\":{\"code\":\"invalid_request\",\"message\":\"A \\\"sentence\\\".\","
+          "\"details\":[]}}");
+    gives(ERRORS_LOGGING, TB_E_NOT_IMPLEMENTED, NULL,
+          "{\"error\":{\"code\":\"internal_error\",\"message\":\"A \\\"sentence\\\".\","
+          "\"details\":[]}}");
+}
+END_TEST
+
+
 int main(void)
 {
     Suite *s = suite_create("errors");
@@ -78,6 +99,7 @@ int main(void)
     tcase_add_test(t, each_family_has_its_shape);
     tcase_add_test(t, containers_have_details_but_a_problem_at_401);
     tcase_add_test(t, every_code_is_answered_in_every_family);
+    tcase_add_test(t, a_status_without_a_row_has_its_class_s_words);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_NORMAL);

@@ -251,15 +251,51 @@ START_TEST(days_are_utc_and_three)
 }
 END_TEST
 
+/* All that a record unpacks to lies within it, and packed and read again it is the same event. */
+static void packs_again(const tb_event_record *record, const char *bytes, size_t size)
+{
+    tb_event got, then;
+    tb_event_record other;
+    tb_buf again;
+    size_t at = 0;
+    tb_buf_init(&again, 1 << 16, NULL);
+    tb_event_unpack(record, &got);
+    for (int i = 0; i < TB_EVENT_FIELD_COUNT; i++)
+        ck_assert(!got.field[i].len || (got.field[i].data >= bytes &&
+                                        got.field[i].data + got.field[i].len <= bytes + size));
+    tb_event_pack(&got, &again);
+    ck_assert(tb_event_next(again.data, again.len, &at, &other));
+    ck_assert_uint_eq(at, again.len);
+    tb_event_unpack(&other, &then);
+    ck_assert_int_eq(then.time_ms, got.time_ms);
+    for (int i = 0; i < TB_EVENT_FIELD_COUNT; i++) {
+        ck_assert_uint_eq(then.field[i].len, got.field[i].len);
+        if (got.field[i].len)
+            ck_assert_mem_eq(then.field[i].data, got.field[i].data, got.field[i].len);
+    }
+    tb_buf_release(&again);
+}
+
 /* A record that is cut or changed anywhere is no record, or another one: never a crash. */
 START_TEST(damaged_records_are_told)
 {
     tb_buf packed;
     tb_event_record record;
     tb_event got;
+    size_t whole = 0, refused = 0;
     tb_buf_init(&packed, 1 << 16, NULL);
-    ck_assert(parse(BASE ",\"logId\":\"i\",\"url\":\"https://x\"}"));
+    ck_assert(parse(BASE ",\"logId\":\"i\",\"url\":\"https://x\",\"labels\":{\"country\":\"DE\","
+                    "\"ruleId\":\"7\",\"ruleGroup\":\"g\"}}"));
     tb_event_pack(&event, &packed);
+    ck_assert(tb_event_next(packed.data, packed.len, &whole, &record));
+    ck_assert_uint_eq(whole, packed.len);
+    packs_again(&record, packed.data, packed.len);
+    tb_event_unpack(&record, &got);
+    for (int i = 0; i < TB_EVENT_FIELD_COUNT; i++) {
+        ck_assert_uint_eq(got.field[i].len, event.field[i].len);
+        if (got.field[i].len)
+            ck_assert_mem_eq(got.field[i].data, event.field[i].data, got.field[i].len);
+    }
     for (size_t len = 0; len < packed.len; len++) {
         size_t at = 0;
         char *copy = malloc(len + 1);
@@ -272,9 +308,15 @@ START_TEST(damaged_records_are_told)
         char *copy = malloc(packed.len);
         memcpy(copy, packed.data, packed.len);
         copy[bit / 8] ^= (char)(1 << bit % 8);
-        if (tb_event_next(copy, packed.len, &at, &record)) tb_event_unpack(&record, &got);
+        if (tb_event_next(copy, packed.len, &at, &record)) {
+            ck_assert_uint_le(at, packed.len);
+            packs_again(&record, copy, at);
+        } else {
+            refused++;
+        }
         free(copy);
     }
+    ck_assert_uint_gt(refused, 0);
     tb_buf_release(&packed);
 }
 END_TEST

@@ -9,6 +9,7 @@
 #include "http/conns.h"
 #include "http/keys.h"
 #include "http/limit.h"
+#include "http/metrics.h"
 #include "http/places.h"
 #include "http/pool.h"
 
@@ -443,6 +444,53 @@ START_TEST(a_connection_that_the_library_lost_is_noticed)
 }
 END_TEST
 
+/* --- metrics --- */
+
+/* Two workers' counts are added up; a bucket holds what took no longer than its bound. */
+START_TEST(counters_and_buckets_are_written_as_they_were_counted)
+{
+    static metrics one, two;
+    const metrics *const blocks[] = {&one, &two};
+    static const char *const names[] = {"quick", "slow", "unused"};
+    static const char *const wanted[] = {
+        "\ntollbook_requests_total{route=\"quick\",status=\"200\"} 5\n",
+        "\ntollbook_requests_total{route=\"quick\",status=\"503\"} 1\n",
+        "\ntollbook_requests_total{route=\"slow\",status=\"other\"} 2\n",
+        "\ntollbook_request_seconds_bucket{route=\"quick\",le=\"0.000100\"} 2\n",
+        "\ntollbook_request_seconds_bucket{route=\"quick\",le=\"0.000250\"} 4\n",
+        "\ntollbook_request_seconds_bucket{route=\"quick\",le=\"0.000500\"} 5\n",
+        "\ntollbook_request_seconds_bucket{route=\"quick\",le=\"10.000000\"} 5\n",
+        "\ntollbook_request_seconds_bucket{route=\"quick\",le=\"+Inf\"} 6\n",
+        "\ntollbook_request_seconds_sum{route=\"quick\"} 10.000852\n",
+        "\ntollbook_request_seconds_count{route=\"quick\"} 6\n",
+        "\ntollbook_request_seconds_bucket{route=\"slow\",le=\"5.000000\"} 1\n",
+        "\ntollbook_request_seconds_bucket{route=\"slow\",le=\"10.000000\"} 2\n",
+        "\ntollbook_request_seconds_sum{route=\"slow\"} 15.000000\n",
+        "\ntollbook_sent_bytes_total 7\n",
+    };
+    tb_buf out;
+    metrics_count(&one, 0, 200, 0);
+    metrics_count(&one, 0, 200, 100);
+    metrics_count(&one, 0, 200, 101);
+    metrics_count(&two, 0, 200, 250);
+    metrics_count(&two, 0, 200, 400);
+    metrics_count(&two, 0, 503, 10000001);
+    metrics_count(&one, 1, 299, 10000000);
+    metrics_count(&two, 1, 0, 5000000);
+    metrics_add(&one.sent_bytes, 3);
+    metrics_add(&two.sent_bytes, 4);
+    tb_buf_init(&out, 1 << 16, NULL);
+    metrics_write(blocks, 2, names, 3, &out);
+    tb_buf_add(&out, "", 1);
+    ck_assert_int_eq(tb_buf_check(&out, NULL), TB_OK);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        ck_assert_msg(strstr(out.data, wanted[i]), "no%s", wanted[i]);
+    ck_assert_ptr_null(strstr(out.data, "unused"));
+    tb_buf_release(&out);
+}
+END_TEST
+
+
 int main(void)
 {
     Suite *suite = suite_create("http parts");
@@ -467,6 +515,7 @@ int main(void)
     tcase_add_test(tc, a_stream_s_client_must_keep_reading);
     tcase_add_test(tc, an_account_has_its_share_of_places);
     tcase_add_test(tc, an_accounts_answers_hold_so_much_memory_and_one_alone_any);
+    tcase_add_test(tc, counters_and_buckets_are_written_as_they_were_counted);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -175,6 +175,12 @@ START_TEST(what_is_no_log_line_is_refused)
     refuses(" - - [17/May/2015:10:05:03 +0000] \"-\" 400 0", TB_REJECT_COMBINED, 1);
     refuses(GET "999 1" AGENT, TB_REJECT_STATUS, sizeof GET);
     refuses(GET "2000 1" AGENT, TB_REJECT_STATUS, sizeof GET);
+    refuses(GET "99 1" AGENT, TB_REJECT_STATUS, sizeof GET);
+    refuses(GET "099 1" AGENT, TB_REJECT_STATUS, sizeof GET);
+    refuses(GET "0200 1" AGENT, TB_REJECT_STATUS, sizeof GET);
+    refuses(GET "600 1" AGENT, TB_REJECT_STATUS, sizeof GET);
+    accepts(GET "100 1" AGENT);
+    accepts(GET "599 1" AGENT);
     refuses(GET "2o0 1" AGENT, TB_REJECT_STATUS, sizeof GET "2");
     refuses("\r\n", TB_REJECT_BLANK, 1);
 }

@@ -191,7 +191,16 @@ START_TEST(a_credit_takes_off_at_most_what_is_left)
     ck_assert_uint_eq(c.n, 7);
     ck_assert_int_eq(tb_decimal_compare(c.amount, dec("-2519.97")), 0);
     ck_assert_int_eq(tb_decimal_compare(c.lines[6].amount, dec("0.01")), 0);
+    ck_assert_int_eq(tb_decimal_compare(c.lines[6].exact, dec("0.01")), 0);
     ck_assert_str_eq(c.lines[6].resource, "account:1");
+    ck_assert_uint_eq(c.lines[6].number, 7);
+    ck_assert_int_eq(c.lines[6].kind, TB_LINE_CORRECTION);
+    ck_assert_int_eq(c.lines[6].id, 1);
+    ck_assert_int_eq(c.lines[6].period_month, FIXTURE_MONTH);
+    ck_assert_uint_eq(c.lines[6].n_tiers, 0);
+    ck_assert_int_eq(c.what[6].kind, TB_LINE_CORRECTION);
+    ck_assert_str_eq(c.what[6].invoice, "2026-000007");
+    ck_assert_uint_eq(c.what[6].since, 123);
     tb_corrections_release(&c);
 }
 END_TEST
@@ -228,6 +237,34 @@ START_TEST(corrections_join_the_next_bill_and_its_totals)
 }
 END_TEST
 
+START_TEST(no_limit_makes_a_line_where_nothing_is_corrected)
+{
+    fixture f;
+    fixture_make(&f);
+    tb_corrections c = correct(&f.bill, &f.bill);
+    ck_assert_int_eq(tb_corrections_limit(&c, 1, dec("-5"), NULL), TB_OK);
+    ck_assert_uint_eq(c.n, 0);
+    tb_corrections_release(&c);
+}
+END_TEST
+
+START_TEST(a_limit_that_overflows_is_an_error_and_changes_nothing)
+{
+    tb_error err = {0};
+    fixture before, after;
+    fixture_make(&before);
+    fixture_make(&after);
+    after.bill.n_lines = 0;
+    tb_corrections c = correct(&before.bill, &after.bill);
+    const tb_decimal most = {((tb_i128)1 << 126) - 1, 0};
+    ck_assert_int_eq(tb_corrections_limit(&c, 1, most, &err), TB_E_OVERFLOW);
+    ck_assert_int_eq(err.code, TB_E_OVERFLOW);
+    ck_assert_uint_eq(c.n, 6);
+    ck_assert_int_eq(tb_decimal_compare(c.amount, dec("-2519.98")), 0);
+    tb_corrections_release(&c);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("invoice_correct");
@@ -241,6 +278,8 @@ int main(void)
     tcase_add_test(test, the_minimum_shrinks_by_what_the_lines_grow);
     tcase_add_test(test, a_credit_takes_off_at_most_what_is_left);
     tcase_add_test(test, corrections_join_the_next_bill_and_its_totals);
+    tcase_add_test(test, no_limit_makes_a_line_where_nothing_is_corrected);
+    tcase_add_test(test, a_limit_that_overflows_is_an_error_and_changes_nothing);
     suite_add_tcase(suite, test);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

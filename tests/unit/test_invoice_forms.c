@@ -399,6 +399,115 @@ START_TEST(html_of_a_void_invoice_says_so)
 }
 END_TEST
 
+START_TEST(html_shows_what_each_zone_has_of_the_volume)
+{
+    fixture f;
+    fixture_make(&f);
+    char *html = html_of(&f.s);
+    ck_assert_ptr_nonnull(
+        strstr(html, "<tr class=\"part\"><td></td><td>of which zone 102</td><td></td>"
+                     "<td class=\"n\">400,000 GB</td><td></td><td class=\"n\">2,000.00</td></tr>"
+                     "<tr class=\"part last\"><td></td><td>of which zone 104</td><td></td>"
+                     "<td class=\"n\">100,000.000000003 GB</td><td></td>"
+                     "<td class=\"n\">500.00</td></tr>"));
+    free(html);
+    f.lines[1].n_shares = 0;
+    html = html_of(&f.s);
+    ck_assert_ptr_null(strstr(html, "of which zone"));
+    free(html);
+}
+END_TEST
+
+START_TEST(html_names_its_kind_on_every_page_and_what_it_replaces)
+{
+    fixture f;
+    fixture_make(&f);
+    fixture_final(&f);
+    strcpy(f.s.replaces, "2026-000003");
+    char *html = html_of(&f.s);
+    ck_assert_ptr_nonnull(strstr(html, "<dt>Replaces</dt><dd>2026-000003</dd>"));
+    ck_assert_ptr_null(strstr(html, "Credits invoice"));
+    ck_assert_ptr_nonnull(
+        strstr(html, "<th colspan=\"6\">Invoice 2026-000007 \xC2\xB7 account 1 \xC2\xB7 1 October"));
+    ck_assert_ptr_nonnull(strstr(html, "<h1>Invoice</h1>"));
+    ck_assert_ptr_nonnull(strstr(html, "<td>Total</td>"));
+    free(html);
+    strcpy(f.s.kind, "credit_note");
+    strcpy(f.s.corrects, "2026-000005");
+    f.s.replaces[0] = 0;
+    html = html_of(&f.s);
+    ck_assert_ptr_nonnull(strstr(html, "<dt>Credits invoice</dt><dd>2026-000005</dd>"));
+    ck_assert_ptr_null(strstr(html, "Replaces"));
+    ck_assert_ptr_nonnull(strstr(html, "<th colspan=\"6\">Credit note 2026-000007 \xC2\xB7 account 1"));
+    ck_assert_ptr_nonnull(strstr(html, "<td>Total credit</td>"));
+    free(html);
+}
+END_TEST
+
+START_TEST(html_of_a_month_without_charges_says_so)
+{
+    fixture f;
+    fixture_make(&f);
+    char *html = html_of(&f.s);
+    ck_assert_ptr_null(strstr(html, "Nothing is charged"));
+    free(html);
+    f.bill.n_lines = 0;
+    html = html_of(&f.s);
+    ck_assert_ptr_nonnull(strstr(html, "<h2>Charges</h2><p>Nothing is charged for this month.</p>"));
+    ck_assert_ptr_null(strstr(html, "class=\"lines\""));
+    free(html);
+}
+END_TEST
+
+static tb_code shown_as(const tb_statement *s, tb_code (*form)(const tb_statement *, tb_buf *))
+{
+    tb_buf out;
+    tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
+    tb_code code = form(s, &out);
+    tb_buf_release(&out);
+    return code;
+}
+
+static tb_code as_html(const tb_statement *s, tb_buf *out)
+{
+    tb_error err = {0};
+    tb_code code = tb_invoice_html(s, "", out, &err);
+    ck_assert_int_eq(err.code, code);
+    return code;
+}
+
+static tb_code as_focus(const tb_statement *s, tb_buf *out)
+{
+    tb_error err = {0};
+    tb_code code = tb_focus_csv(s, out, &err);
+    ck_assert_int_eq(err.code, code);
+    return code;
+}
+
+/* No bill has such prices and units; a damaged text can. Only one figure cannot be shown. */
+START_TEST(a_price_or_a_share_that_cannot_be_shown_is_an_error)
+{
+    const tb_decimal most = {((tb_i128)1 << 126) - 1, 0};
+    fixture f;
+    fixture_make(&f);
+    ck_assert_int_eq(shown_as(&f.s, as_html), TB_OK);
+    ck_assert_int_eq(shown_as(&f.s, as_focus), TB_OK);
+    f.volume[1].price = most; /* of a tier among several */
+    ck_assert_int_eq(shown_as(&f.s, as_html), TB_E_OVERFLOW);
+    fixture_make(&f);
+    f.premium[0].price = most; /* of a whole line */
+    ck_assert_int_eq(shown_as(&f.s, as_html), TB_E_OVERFLOW);
+    fixture_make(&f);
+    f.lines[2].quantity = most.mantissa; /* seconds, shown as parts of a month */
+    ck_assert_int_eq(shown_as(&f.s, as_focus), TB_E_OVERFLOW);
+    fixture_make(&f);
+    f.lines[2].shares = f.shares;
+    f.lines[2].n_shares = 2;
+    f.shares[1].bytes = most.mantissa;
+    ck_assert_int_eq(shown_as(&f.s, as_focus), TB_E_OVERFLOW);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("invoice_forms");
@@ -418,6 +527,10 @@ int main(void)
     tcase_add_test(test, a_month_cut_in_two_at_one_price_is_shown_as_one);
     tcase_add_test(test, units_that_overflow_are_an_error);
     tcase_add_test(test, html_of_a_void_invoice_says_so);
+    tcase_add_test(test, html_shows_what_each_zone_has_of_the_volume);
+    tcase_add_test(test, html_names_its_kind_on_every_page_and_what_it_replaces);
+    tcase_add_test(test, html_of_a_month_without_charges_says_so);
+    tcase_add_test(test, a_price_or_a_share_that_cannot_be_shown_is_an_error);
     suite_add_tcase(suite, test);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "logs/format.h"
+#include "seed.h"
 
 static uint64_t state;
 
@@ -14,13 +15,6 @@ static unsigned below(unsigned n)
 {
     state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (unsigned)(state >> 33) % n;
-}
-
-static void seed(void)
-{
-    const char *given = getenv("TB_SEED");
-    state = given ? strtoull(given, NULL, 10) : 20261121;
-    printf("TB_SEED=%" PRIu64 "\n", state);
 }
 
 /* The text alone in its memory, so that a read past it is seen. */
@@ -98,7 +92,7 @@ START_TEST(random_addresses_are_read_as_the_library_does)
 {
     static const char others[] = "0123456789abcdefABF:.- x";
     char text[64];
-    seed();
+    state = test_seed();
     for (int i = 0; i < 300000; i++) {
         if (i % 3) random_v6(text, sizeof text);
         else random_v4(text, sizeof text);

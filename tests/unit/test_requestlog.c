@@ -441,6 +441,36 @@ START_TEST(filters_keep_what_they_say)
 }
 END_TEST
 
+/* A column that no line of the block fills is not there: its texts are empty. */
+START_TEST(a_column_that_a_block_lacks_is_empty_to_filters)
+{
+#define CHECK(n, ...)                                                                              \
+    do {                                                                                           \
+        tb_log_filter f = {.from_ms = INT64_MIN, .to_ms = INT64_MAX, __VA_ARGS__};                 \
+        ck_assert_msg(count(block, &f) == (n), "%s: %zu", #__VA_ARGS__, count(block, &f));         \
+    } while (0)
+    tb_buf bytes;
+    start();
+    add("-|200|1793707200000|1|101|-|-|/a|DE|-|-|-");
+    add("-|404|1793707200001|2|101|-|-|/b|DE|-|-|-");
+    tb_logblock *block = pack_into(&bytes);
+    CHECK(2, .by_ip = false);
+    CHECK(0, .country = {1, {TEXT("us")}});
+    CHECK(2, .cache = {1, {TEXT("-")}});
+    CHECK(0, .cache = {1, {TEXT("HIT")}});
+    CHECK(0, .agent = TEXT("curl"));
+    CHECK(0, .referer = TEXT("https"));
+    CHECK(0, .by_id = true, .id = {1});
+    CHECK(0, .by_ip = true, .ip_is_v4 = true, .ip_bits = 24, .ip = {198, 51, 100, 1});
+    CHECK(0, .tokens = {1, {TEXT("curl")}});
+    CHECK(1, .tokens = {1, {TEXT("/a")}});
+#undef CHECK
+    tb_logblock_free(block);
+    tb_buf_release(&bytes);
+    stop();
+}
+END_TEST
+
 /* --- damage --- */
 
 START_TEST(every_flipped_bit_and_every_cut_is_an_error)
@@ -499,6 +529,7 @@ int main(void)
     tcase_add_test(t, more_words_than_have_numbers_are_kept);
     tcase_add_test(t, lines_are_in_the_order_of_their_times_and_stable);
     tcase_add_test(t, filters_keep_what_they_say);
+    tcase_add_test(t, a_column_that_a_block_lacks_is_empty_to_filters);
     tcase_add_test(t, every_flipped_bit_and_every_cut_is_an_error);
     tcase_add_test(t, more_lines_than_a_block_holds_and_none_are_refused);
     suite_add_tcase(suite, t);

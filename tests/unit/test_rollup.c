@@ -384,6 +384,30 @@ START_TEST(rows_past_the_greatest_counter_overflow)
 }
 END_TEST
 
+/* Neither part overflows; their sum does, whatever the counter. */
+START_TEST(rows_of_two_parts_overflow_together)
+{
+    static const tb_metric summed[] = {TB_M_REQUESTS, TB_M_BYTES, TB_M_PULLED};
+    for (size_t i = 0; i < sizeof summed / sizeof *summed; i++)
+        for (uint64_t more = 0; more < 2; more++) {
+            tb_rollup *parts[2] = {tb_rollup_new(10, NULL), tb_rollup_new(10, NULL)};
+            tb_error err = {0};
+            tb_rollup_day day;
+            add_row(parts[0], a_row(1, "DE", 0, summed[i], TB_COUNTER_MAX));
+            add_row(parts[1], a_row(1, "DE", 0, summed[i], more));
+            tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, 2, NULL);
+            ck_assert_int_eq(tb_rollup_next_day(cursor, &day, &grid), !more);
+            ck_assert_int_eq(tb_rollup_cursor_check(cursor, &err), more ? TB_E_OVERFLOW : TB_OK);
+            if (more) ck_assert_ptr_nonnull(strstr(err.message, "Pull zone 1, region DE, "));
+            else ck_assert_uint_eq(value(summed[i], 0), TB_COUNTER_MAX);
+            tb_rollup_cursor_free(cursor);
+            tb_rollup_free(parts[0]);
+            tb_rollup_free(parts[1]);
+        }
+}
+END_TEST
+
+
 START_TEST(no_more_lines_than_the_counters_hold)
 {
     tb_rollup *rollup = tb_rollup_new(10, NULL);
@@ -484,6 +508,7 @@ int main(void)
     tcase_add_test(t, rows_past_the_greatest_counter_overflow);
     tcase_add_test(t, no_more_lines_than_the_counters_hold);
     tcase_add_test(t, out_of_memory_anywhere_is_an_error_and_leaks_nothing);
+    tcase_add_test(t, rows_of_two_parts_overflow_together);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

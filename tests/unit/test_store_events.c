@@ -4,6 +4,7 @@
 
 #include "store/internal.h"
 #include "tollbook/eventstore.h"
+#include "seed.h"
 
 #define DAY_MS  TB_EVENT_MS_PER_DAY
 #define TODAY   (NOW_MS / DAY_MS)
@@ -175,9 +176,7 @@ static void random_line(batch *b, tb_event_reader *reader)
 START_TEST(batches_in_any_order_hold_each_event_once)
 {
     fixture f;
-    const char *given = getenv("TB_SEED");
-    seed = (given ? strtoull(given, NULL, 10) : (uint64_t)getpid()) * 2654435761u + 1;
-    printf("TB_SEED=%s%d\n", given ? given : "", given ? 0 : (int)getpid());
+    seed = test_seed() * 2654435761u + 1;
     tb_event_reader *reader = tb_event_reader_new();
     fixture_init(&f);
     n_model = 0;
@@ -386,6 +385,76 @@ START_TEST(damage_is_found)
 }
 END_TEST
 
+static tb_event_key greatest(fixture *f, int64_t zone)
+{
+    tb_error err = {0};
+    walk up = {.down = false};
+    tb_event_key low;
+    tb_event_key_set(&low, 0, "", 0);
+    ok(tb_store_events_up(f->store, zone, &low, on_block, &up, &err));
+    return up.last;
+}
+
+/* A made id counts on from the greatest of its like, though that one was given. */
+START_TEST(a_made_id_counts_on_from_the_last_of_its_like)
+{
+    static const char none[] = "{\"shield_zone\":1,\"timestamp\":1794950000000,\"ip\":\"1\"}";
+    enum { HASH = 8, COUNT = 8 + 24, END = 8 + 32 }; /* bytes of a key: time, hash, count */
+    char given[200];
+    fixture f;
+    fixture_init(&f);
+    tb_event_reader *reader = tb_event_reader_new();
+    store_line(&f, reader, none);
+    tb_event_key key = greatest(&f, 1);
+    ck_assert_uint_eq(key.len, END);
+    ck_assert_mem_eq(key.bytes + COUNT, "00000000", 8);
+    store_line(&f, reader, none);
+    store_line(&f, reader, none);
+    key = greatest(&f, 1);
+    ck_assert_mem_eq(key.bytes + COUNT, "00000002", 8);
+    snprintf(given, sizeof given,
+             "{\"shield_zone\":1,\"timestamp\":1794950000000,\"logId\":\"%.24s0000fedf\"}",
+             (const char *)key.bytes + HASH);
+    ck_assert_uint_eq(store_line(&f, reader, given), 1);
+    ck_assert_uint_eq(store_line(&f, reader, none), 1);
+    key = greatest(&f, 1);
+    ck_assert_mem_eq(key.bytes + COUNT, "0000fee0", 8);
+    ck_assert_uint_eq(count_zone(&f, 1), 5);
+    fixture_verify(&f);
+    tb_event_reader_free(reader);
+    fixture_release(&f);
+}
+END_TEST
+
+/* Of events with one id in a batch the first one counts; zone and key go before that. */
+START_TEST(refs_stand_by_zone_then_key_then_order)
+{
+    static const char *const text[] = {
+        "{\"shield_zone\":1,\"timestamp\":1794950000000,\"logId\":\"b\"}",
+        "{\"shield_zone\":1,\"timestamp\":1794950000000,\"logId\":\"b\",\"ip\":\"1\"}",
+        "{\"shield_zone\":1,\"timestamp\":1794950000001,\"logId\":\"a\"}",
+        "{\"shield_zone\":2,\"timestamp\":1794940000000,\"logId\":\"a\"}"};
+    enum { N = sizeof text / sizeof *text };
+    tb_event_ref refs[N];
+    batch b;
+    tb_event_reader *reader = tb_event_reader_new();
+    batch_init(&b);
+    for (size_t i = 0; i < N; i++)
+        batch_line(&b, reader, text[i]);
+    for (size_t i = 0; i < N; i++)
+        ck_assert(tb_event_ref_set(&refs[i], b.zone[i], i < 2 ? i : 0, b.bytes.data + b.at[i],
+                                   (i + 1 < N ? b.at[i + 1] : b.bytes.len) - b.at[i]));
+    for (size_t i = 0; i < N; i++)
+        for (size_t k = 0; k < N; k++) {
+            const int order = tb_event_ref_compare(&refs[i], &refs[k]);
+            ck_assert_int_eq((order > 0) - (order < 0), (i > k) - (i < k));
+        }
+    tb_buf_release(&b.bytes);
+    tb_event_reader_free(reader);
+}
+END_TEST
+
+
 int main(void)
 {
     Suite *suite = suite_create("store events");
@@ -398,6 +467,8 @@ int main(void)
     tcase_add_test(tc, the_catalogue_says_whose_they_are);
     tcase_add_test(tc, the_secret_is_made_once);
     tcase_add_test(tc, damage_is_found);
+    tcase_add_test(tc, a_made_id_counts_on_from_the_last_of_its_like);
+    tcase_add_test(tc, refs_stand_by_zone_then_key_then_order);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

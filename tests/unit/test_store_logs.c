@@ -3,6 +3,7 @@
 #include "store_fixture.h"
 
 #include "tollbook/logstore.h"
+#include "seed.h"
 
 #include <sqlite3.h>
 
@@ -220,6 +221,45 @@ START_TEST(a_window_reads_what_lies_in_it)
 }
 END_TEST
 
+/* How much a cursor holds open on its first line, decompressed. */
+static size_t open_bytes(fixture *f, int64_t zone)
+{
+    tb_error err = {0};
+    tb_log_cursor *cursor;
+    tb_log_step step = TB_LOG_PAUSE;
+    uint64_t sum;
+    ok(tb_store_read_begin(f->store, &err));
+    ok(tb_store_logs(f->store, zone, &everything, false, &cursor, &err));
+    ck_assert_uint_eq(tb_log_cursor_bytes(cursor), 0);
+    while (step == TB_LOG_PAUSE)
+        ok(tb_log_next(cursor, &step, &err));
+    const size_t bytes = tb_log_cursor_bytes(cursor);
+    drain(cursor, false, &sum);
+    ck_assert_uint_eq(tb_log_cursor_bytes(cursor), 0);
+    tb_log_cursor_free(cursor);
+    tb_store_read_end(f->store);
+    return bytes;
+}
+
+START_TEST(a_cursor_says_how_many_bytes_it_holds_open)
+{
+    fixture f;
+    fixture_init(&f);
+    const size_t lines_of_a_block = 3 * TB_LOGBLOCK_LINES / 4;
+    put(&f, 1, NOW_MS - 9 * HOUR, 1000, lines_of_a_block, 0);
+    put(&f, 2, NOW_MS - 9 * HOUR, 1000, lines_of_a_block, 0);
+    put(&f, 2, NOW_MS - 9 * HOUR, 1000, lines_of_a_block, 0);
+    put(&f, 3, NOW_MS - 90 * HOUR, 1000, lines_of_a_block, 0); /* beside each other, not over */
+    put(&f, 3, NOW_MS - 9 * HOUR, 1000, lines_of_a_block, 0);
+    const size_t one = open_bytes(&f, 1);
+    ck_assert_uint_gt(one, lines_of_a_block);
+    ck_assert_uint_eq(open_bytes(&f, 2), 2 * one);
+    ck_assert_uint_eq(open_bytes(&f, 3), one);
+    ck_assert_uint_eq(open_bytes(&f, 4), 0);
+    fixture_release(&f);
+}
+END_TEST
+
 /* --- retention --- */
 
 static uint64_t drop(fixture *f, int64_t now_ms)
@@ -308,11 +348,9 @@ END_TEST
 /* A tree of some hundred entries that come and go: verify reads every byte of its nodes. */
 START_TEST(the_index_keeps_nothing_of_what_was_dropped)
 {
-    unsigned seed = (unsigned)(getenv("TB_SEED") ? atoi(getenv("TB_SEED")) : getpid());
     fixture f;
     uint64_t dropped = 0;
-    printf("TB_SEED=%u\n", seed);
-    srand(seed);
+    srand((unsigned)test_seed());
     fixture_init(&f);
     for (int round = 0; round < 5; round++) {
         for (int i = 0; i < 80; i++)
@@ -342,6 +380,7 @@ int main(void)
     tcase_add_test(t, blocks_far_apart_stay_apart);
     tcase_add_test(t, zones_that_share_a_place_in_the_index_are_told_apart);
     tcase_add_test(t, a_window_reads_what_lies_in_it);
+    tcase_add_test(t, a_cursor_says_how_many_bytes_it_holds_open);
     tcase_add_test(t, a_block_goes_when_its_last_line_is_three_days_old);
     tcase_add_test(t, a_reader_goes_on_reading_what_is_dropped_meanwhile);
     tcase_add_test(t, verify_finds_what_was_done_to_a_block);

@@ -4,6 +4,7 @@
 #include "store/internal.h"
 #include "tollbook/calendar.h"
 #include "tollbook/charges.h"
+#include "seed.h"
 
 static const char two_accounts[] =
     "{\"accounts\":[{\"id\":1,\"name\":\"acme\"},{\"id\":2,\"name\":\"other\"}],"
@@ -468,9 +469,7 @@ static void check_random_view(fixture *f)
 START_TEST(random_batches_agree_with_a_plain_model)
 {
     fixture f;
-    const char *given = getenv("TB_SEED");
-    seed = given ? strtoull(given, NULL, 10) : (uint64_t)getpid();
-    printf("TB_SEED=%llu\n", (unsigned long long)seed);
+    seed = test_seed();
     memset(model, 0, sizeof model);
     fixture_init(&f);
     /* Half of the batches come before the catalogue names the zones. */

@@ -3,14 +3,13 @@ import csv
 import hashlib
 import io
 import json
-import os
 import random
 import re
 import signal
 import sqlite3
 import unittest
 from decimal import Decimal
-from tool import Case
+from tool import Case, random_seed
 
 BOOK = {
     "book": "standard-2026", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
@@ -40,7 +39,7 @@ CATALOG = {
     "load_balancers": [{"id": 7, "account": 1, "created": "2026-01-10T00:00:00Z", "deleted": None,
                         "zones": [101]}]}
 
-SEED = int(os.environ.get("TB_SEED") or random.randrange(1 << 32))
+SEED = random_seed()
 NOVEMBER, DECEMBER = "2026-11-20T12:00:00Z", "2026-12-20T12:00:00Z"
 
 

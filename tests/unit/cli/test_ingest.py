@@ -6,9 +6,9 @@ import shutil
 import signal
 import subprocess
 import unittest
-from tool import Case, line, lines
+from tool import Case, line, lines, random_seed
 
-SEED = int(os.environ.get("TB_SEED") or random.randrange(1 << 32))
+SEED = random_seed()
 
 
 class Ingest(Case):
@@ -104,7 +104,6 @@ class Ingest(Case):
         self.assertIn("20 accepted", self.ingest(log).err)
 
     def test_a_killed_run_again_completes_to_the_clean_result(self):
-        print("TB_SEED", SEED)
         rng = random.Random(SEED)
         content = b"".join(line(n, zone=100 + n % 300, edge=f"E{n % 7}").encode()
                            for n in range(60000)) + b"bad\n"

@@ -1,14 +1,13 @@
 """percentile: compared with a second opinion in Python on random portfolios, and its refusals."""
 import json
 import math
-import os
 import random
 import unittest
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction
-from tool import Case
+from tool import Case, random_seed
 
-SEED = int(os.environ.get("TB_SEED") or random.randrange(1 << 32))
+SEED = random_seed()
 LATER, NOVEMBER = "2027-03-01T00:00:00Z", "2026-11-20T12:30:00Z"
 CATALOG = {"accounts": [{"id": 1, "name": "acme"}, {"id": 2, "name": "borealis"}],
            "zones": [{"id": 101, "account": 1, "name": "video", "type": "premium"},
@@ -41,7 +40,6 @@ def select(sums, percentile):
 class Percentile(Case):
     def setUp(self):
         super().setUp()
-        print("seed", SEED)
         self.rng = random.Random(SEED)
         self.apply(json.dumps(CATALOG))
 

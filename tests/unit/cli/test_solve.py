@@ -1,13 +1,12 @@
 """solve: break-evens of random books, price factors and commits over random portfolios, compared with a
 second opinion in Python; cases without an answer; refusals."""
 import json
-import os
 import random
 import unittest
 from fractions import Fraction
-from tool import Case
+from tool import Case, random_seed
 
-SEED = int(os.environ.get("TB_SEED") or random.randrange(1 << 32))
+SEED = random_seed()
 EPSILON = Fraction(1, 10 ** 12)
 
 
@@ -103,7 +102,6 @@ def expected(a, b, top):
 class BreakEven(Case):
     def setUp(self):
         super().setUp()
-        print("seed", SEED)
         self.rng = random.Random(SEED)
 
     def ask(self, *words, **more):
@@ -220,7 +218,6 @@ class Portfolio(Case):
 
     def setUp(self):
         super().setUp()
-        print("seed", SEED)
         self.rng = random.Random(SEED)
         self.minimum = Fraction(self.rng.choice((0, 1, 25)))
         book = {"book": "standard", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",

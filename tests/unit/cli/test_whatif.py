@@ -11,7 +11,7 @@ import sys
 import unittest
 from decimal import Decimal
 from pathlib import Path
-from tool import Case, TOOL
+from tool import Case, TOOL, random_seed
 
 SOURCE = Path(__file__).resolve().parents[3]
 BOOK = {"book": "standard", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
@@ -264,7 +264,7 @@ class WhatIf(Case):
         self.assertEqual(compared, 204)
 
     def test_the_empty_patch_over_random_months(self):
-        seed = int(os.environ.get("TB_SEED") or random.randrange(1 << 32))
+        seed = random_seed()
         rng = random.Random(seed)
         self.book({**BOOK, "book": "mid", "minimum_monthly": "2.00",
                    "effective_from": "2026-10-14T07:00:00Z"})

@@ -9,6 +9,9 @@ import time
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from script import random_seed  # noqa: E402
+
 BUILD = Path(os.environ.get("TB_BUILD") or Path(__file__).resolve().parents[3] / "build" / "dev")
 TOOL = BUILD / "tollbook"
 NOW = "2026-11-20T12:00:00Z"

@@ -1,0 +1,29 @@
+"""What all test scripts share: the seed of the random ones, and a line for each test that is skipped.
+
+The seed is TB_SEED, or one from the clock where the long form is asked for (TB_LONG=1), or always
+the same. It is printed, so that TB_SEED runs the same test again. A line "skipped: REASON" is how
+tests/run learns of a skip (tests/skips.py).
+"""
+import os
+import time
+import unittest
+
+SEED = 20261104  # as in tests/seed.h
+LONG = os.environ.get("TB_LONG") == "1"
+
+
+def random_seed(given=None):
+    given = os.environ.get("TB_SEED") if given is None else given
+    value = int(given) if given not in (None, "") else time.time_ns() & 0xffffffff if LONG else SEED
+    print(f"TB_SEED={value}", flush=True)
+    return value
+
+
+def _tell(add_skip):
+    def told(result, test, reason):
+        print("skipped:", reason, flush=True)
+        add_skip(result, test, reason)
+    return told
+
+
+unittest.TextTestResult.addSkip = _tell(unittest.TextTestResult.addSkip)

@@ -1,0 +1,30 @@
+/* The seed of the random tests: TB_SEED, or one from the clock where the long form is asked for
+ * (TB_LONG=1), or always the same. It is printed, so that TB_SEED runs the same test again. */
+#ifndef TOLLBOOK_TESTS_SEED_H
+#define TOLLBOOK_TESTS_SEED_H
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TEST_SEED UINT64_C(20261104)
+
+static inline uint64_t test_seed(void)
+{
+    const char *given = getenv("TB_SEED"), *form = getenv("TB_LONG");
+    uint64_t value = TEST_SEED;
+    struct timespec now;
+    if (given && *given) {
+        value = strtoull(given, NULL, 10);
+    } else if (form && strcmp(form, "1") == 0 && clock_gettime(CLOCK_REALTIME, &now) == 0) {
+        value = (uint64_t)now.tv_sec << 20 ^ (uint64_t)now.tv_nsec;
+    }
+    printf("TB_SEED=%" PRIu64 "\n", value);
+    fflush(stdout);
+    return value;
+}
+
+#endif
