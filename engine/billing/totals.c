@@ -22,7 +22,7 @@ static size_t digit_of(uint64_t unit, unsigned pass)
 }
 
 /* One pass by one digit, from `from` to `to`. */
-static void scatter(const uint64_t *from, size_t n, unsigned pass, const uint32_t *counts,
+static void scatter(const uint64_t *from, size_t n, unsigned pass, const size_t *counts,
                     uint64_t *to)
 {
     size_t start[DIGITS], at = 0;
@@ -34,10 +34,9 @@ static void scatter(const uint64_t *from, size_t n, unsigned pass, const uint32_
         to[start[digit_of(from[i], pass)]++] = from[i];
 }
 
-/* Counts are of 32 bits: more units are sorted in parts by nobody, so they go the slow way. */
-static void sort_few(uint64_t *units, size_t n, uint64_t *scratch)
+void tb_units_sort(uint64_t *units, size_t n, uint64_t *scratch)
 {
-    uint32_t counts[PASSES][DIGITS];
+    size_t counts[PASSES][DIGITS];
     uint64_t *from = units, *to = scratch;
     memset(counts, 0, sizeof counts);
     for (size_t i = 0; i < n; i++)
@@ -51,25 +50,6 @@ static void sort_few(uint64_t *units, size_t n, uint64_t *scratch)
         to = swap;
     }
     if (from != units) memcpy(units, from, n * sizeof *units);
-}
-
-/* Merges sorted halves. */
-static void merge(uint64_t *units, size_t half, size_t n, uint64_t *scratch)
-{
-    size_t a = 0, b = half;
-    for (size_t i = 0; i < n; i++)
-        scratch[i] = a < half && (b == n || units[a] <= units[b]) ? units[a++] : units[b++];
-    memcpy(units, scratch, n * sizeof *units);
-}
-
-#define FEW ((size_t)1 << 31)
-
-void tb_units_sort(uint64_t *units, size_t n, uint64_t *scratch)
-{
-    for (size_t at = 0; at < n; at += FEW)
-        sort_few(units + at, n - at < FEW ? n - at : FEW, scratch);
-    for (size_t at = FEW; at < n; at += FEW)
-        merge(units, at, n - at < FEW ? n : at + FEW, scratch);
 }
 
 void tb_units_sum(const uint64_t *units, size_t n, tb_i128 *ret_before)

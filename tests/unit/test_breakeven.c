@@ -273,6 +273,49 @@ START_TEST(digits_too_far_apart_ask_for_fewer_units)
 }
 END_TEST
 
+/* Up to 2^126 - 1 a curve's amounts are exact; where one would pass it, it is refused, and fewer units
+ * are compared. `most`: the last that fits. */
+static void ends_at(const tb_cost *cost, tb_i128 most)
+{
+    static tb_curve curve;
+    tb_error err = {0};
+    ck_assert_msg(tb_cost_curve(cost, most, &curve, &err) == TB_OK, "%s", err.message);
+    curve.scale = -1;
+    ck_assert_int_eq(tb_cost_curve(cost, most + 1, &curve, &err), TB_E_OVERFLOW);
+    ck_assert_str_eq(err.field, "up-to");
+    ck_assert_ptr_nonnull(strstr(err.message, "digits pass 2^126-1: compare up to fewer units."));
+    ck_assert_int_eq(curve.scale, -1);
+}
+
+START_TEST(amounts_that_do_not_fit_ask_for_fewer_units)
+{
+    /* (2^126 - 1) / 10^21, at a price of 1 and with 21 digits */
+    const tb_i128 most = INT64_C(85070591730234615);
+    static const tb_tier_mode modes[] = {TB_GRADUATED, TB_VOLUME};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        tb_book a = book("0.000000000000000000001", modes[i]);
+        tb_cost cost = {.kind = TB_COST_BALANCER, .book = &a};
+        tier(&a, 0, "1", "0");
+        ends_at(&cost, most);
+        a.balancer_fee = dec("3.000000000000000000001");
+        ends_at(&cost, most - 3);
+    }
+    tb_book a = book("0", TB_PACKAGE);
+    tb_cost cost = {.kind = TB_COST_BALANCER, .book = &a};
+    a.balancer.block = 1;
+    tier(&a, 0, "1", "0.000000000000000000001");
+    ends_at(&cost, most);
+    a.balancer_fee = dec("3");
+    ends_at(&cost, most - 3);
+    tb_book b = book("0", TB_GRADUATED);
+    tier(&b, 0, "1", "0");
+    b.minimum_monthly = dec("0.000000000000000000001");
+    cost.book = &b;
+    cost.minimum = true;
+    ends_at(&cost, most);
+}
+END_TEST
+
 static void text_has(const tb_breakeven_of *of, const char *words)
 {
     tb_buf out;
@@ -368,6 +411,7 @@ int main(void)
     tcase_add_test(t, a_mix_of_regions_has_one_price);
     tcase_add_test(t, what_cannot_be_compared_is_refused);
     tcase_add_test(t, digits_too_far_apart_ask_for_fewer_units);
+    tcase_add_test(t, amounts_that_do_not_fit_ask_for_fewer_units);
     tcase_add_test(t, answers_are_in_words);
     tcase_add_test(t, behind_many_changes_stands_what_holds_to_the_end);
     tcase_add_test(t, many_changes_up_to_the_end_are_said_to_be_many);

@@ -216,6 +216,47 @@ START_TEST(focus_has_a_row_for_each_price_of_a_line)
 }
 END_TEST
 
+/* 128 prices have a row each; more go in one row without a price, which holds all of them. */
+START_TEST(focus_puts_a_line_of_too_many_prices_in_one_row)
+{
+    static tb_bill_tier tiers[130];
+    for (int n = 127; n <= 130; n++) {
+        fixture f;
+        char price[16];
+        tb_decimal sum = TB_DECIMAL_ZERO;
+        fixture_make(&f);
+        for (int i = 0; i < n; i++) {
+            snprintf(price, sizeof price, "0.%03d", i + 1);
+            tiers[i] = make_tier(10 * i, 10 * i + 10, price, price, price);
+            ck_assert_int_eq(tb_decimal_mul_int(tiers[i].price, 10, &tiers[i].amount, NULL), TB_OK);
+            ck_assert_int_eq(tb_decimal_add(sum, tiers[i].amount, &sum, NULL), TB_OK);
+        }
+        f.lines[4].tiers = tiers;
+        f.lines[4].n_tiers = (size_t)n;
+        f.lines[4].quantity = 10 * n;
+        f.lines[4].exact = f.lines[4].amount = sum;
+        char *csv = focus_of(&f.s);
+        size_t rows = n <= 128 ? (size_t)n : 1;
+        ck_assert_uint_eq(assert_rectangle(csv), 1 + 6 + rows + 1);
+        tb_decimal billed = TB_DECIMAL_ZERO;
+        for (size_t i = 6; i < 6 + rows; i++) {
+            ck_assert_str_eq(cell_of(csv, i, "SkuMeter"), "Requests");
+            ck_assert_int_eq(*cell_of(csv, i, "ContractedUnitPrice") != 0, rows > 1);
+            ck_assert_int_eq(*cell_of(csv, i, "ListUnitPrice") != 0, rows > 1);
+            tb_decimal cost = dec(cell_of(csv, i, "BilledCost"));
+            ck_assert_int_eq(tb_decimal_add(billed, cost, &billed, NULL), TB_OK);
+        }
+        ck_assert_int_eq(tb_decimal_compare(billed, sum), 0);
+        if (rows == 1) {
+            char quantity[16];
+            snprintf(quantity, sizeof quantity, "%d", 10 * n);
+            ck_assert_str_eq(cell_of(csv, 6, "ConsumedQuantity"), quantity);
+        }
+        free(csv);
+    }
+}
+END_TEST
+
 START_TEST(focus_fees_are_months_at_their_monthly_price)
 {
     fixture f;
@@ -518,6 +559,7 @@ int main(void)
     tcase_add_test(test, focus_rows_sum_to_the_invoices_total);
     tcase_add_test(test, focus_prices_times_quantities_are_costs);
     tcase_add_test(test, focus_has_a_row_for_each_price_of_a_line);
+    tcase_add_test(test, focus_puts_a_line_of_too_many_prices_in_one_row);
     tcase_add_test(test, focus_fees_are_months_at_their_monthly_price);
     tcase_add_test(test, focus_says_that_the_minimum_is_whole);
     tcase_add_test(test, focus_leaves_out_a_price_whose_product_no_decimal_holds);

@@ -113,6 +113,21 @@ class Shadow(Case):
         self.assertIn("and 1 of its charges have no price", said)
         self.verify()
 
+    def test_a_shadow_whose_amounts_do_not_fit_stops_no_invoice(self):
+        self.take({101: 10**9})
+        self.take({101: 10**9}, "2026-10-04T05:00:00Z")
+        self.shadow("150000.000000000000001")
+        self.shadow("0.012", "small")
+        done = self.finalize()
+        self.assertIn("shadow book next: bandwidth in EU of zone:101: ", done.err)
+        self.assertIn("4 accounts: 4 made final", done.err)
+        self.assertNotIn("shadow book small: bandwidth", done.err)
+        noted = [(row["book"], row["account"]) for row in self.report()]
+        self.assertEqual(sorted(noted), [("next", "2"), ("next", "3"), ("small", "1"),
+                                         ("small", "2"), ("small", "3")])
+        self.assertIn("4 final before", self.finalize().err)
+        self.verify()
+
     def test_activating_names_the_accounts_that_would_jump(self):
         self.shadow()
         self.finalize()

@@ -340,6 +340,97 @@ class Portfolio(Case):
             self.assertEqual(Fraction(found["after"]), Fraction(answer["after"]))
             self.assertEqual(Fraction(found["before"]), Fraction(answer["span"]["before"]))
 
+    def table(self, *words, status=0):
+        return self.run_tool("solve", words[0], "--db", "t.db", "--from", MONTHS[0], "--to",
+                             MONTHS[-1], "--format", "table", *words[1:], status=status,
+                             now=NOW).out
+
+    @staticmethod
+    def span_line(answer):
+        span = answer["span"]
+        said = [f"{span[n]} {word}{'s' if span[n] != 1 else ''}"
+                for n, word in (("accounts", "account"), ("bills", "month"))]
+        return f"{span['from']} to {span['to']}, {said[0]}, {said[1]} of bills"
+
+    def test_the_table_of_prices_has_the_figures_of_the_json(self):
+        for words, status in ((("--change", "10", "--digits", "4"), 0),
+                              (("--change", "-20", "--digits", "1", "--account", 1), 0),
+                              (("--target", "1" + 25 * "0"), 1)):
+            words = ("price", "--price", "bandwidth", *words)
+            answer = self.ask(*words, status=status)
+            rows = [("before", answer["span"]["before"]), ("target", answer["target"])]
+            lines = []
+            if status == 0:
+                digits = answer["digits"]
+                rows += [("after", answer["after"]), ("residual", answer["residual"])]
+                lines = [f"factor      {answer['factor']}, prices to {digits} "
+                         f"digit{'s' if digits != 1 else ''}:"]
+                lines += [f"  {p['book']} {p['path']}: {p['before']} -> {p['after']}"
+                          for p in answer["prices"]]
+                lines += [f"{name:<12}{answer['beside'][key]} USD"
+                          for name, key in (("a step down", "below"), ("a step up", "above"))
+                          if key in answer["beside"]]
+                self.assertIn("above", answer["beside"])
+            expected = [self.span_line(answer), *(f"{name:<12}{sum} USD" for name, sum in rows),
+                        *lines, answer["words"]]
+            self.assertEqual(self.table(*words, status=status).splitlines(), expected)
+
+    def test_the_table_of_commits_has_the_figures_of_the_json(self):
+        def row(point):
+            return (f"{point['commit']:>14}{point['discount']:>12}{point['cost']:>18}"
+                    f"{point['shortfall']:>18}")
+
+        self.apply(json.dumps({"accounts": [{"id": 8, "name": "a8"}], "zones": [
+            {"id": 108, "account": 8, "name": "z", "created": "2026-11-01T00:00:00Z"}]}))
+        self.run_tool("import", "--db", "t.db", "-", now=NOW, stdin=json.dumps({
+            "zone": 108, "hour": "2026-11-03T05:00:00Z", "region": "DE",
+            "bytes": 10 ** 14}).encode() + b"\n")
+        for account, notes, between, *offers in (
+                (8, ["", "", "  least"], "step", "0=0", "500=20.5", "760=25"),
+                (8, ["", "", "  least, between offers"], "linear", "0=0", "1000=90"),
+                (8, ["  least", ""], "step", "0=0", "5000=2"),
+                (self.rng.randint(1, 5), None, "step", "0=0", "50=5", "5000=60")):
+            words = ["commit", "--account", account, "--between", between]
+            words += [word for offer in offers for word in ("--offer", offer)]
+            answer = self.ask(*words)
+            points = answer["offers"][:]
+            best = [o["commit"] for o in points].count(answer["best"]["commit"])
+            said = ["  least" if o["commit"] == answer["best"]["commit"] else "" for o in points]
+            if not best:
+                points.append(answer["best"])
+                said.append("  least, between offers")
+            self.assertEqual(said, notes or said)
+            expected = [self.span_line(answer), f"billed {answer['span']['before']} USD",
+                        f"{'commit':>14}{'% off':>12}{'cost':>18}{'of it unused':>18}",
+                        *(row(point) + note for point, note in zip(points, said)), answer["words"]]
+            self.assertEqual(self.table(*words).splitlines(), expected)
+
+    def test_the_table_says_what_its_figures_leave_out(self):
+        """Another currency, a running month, usage without a price: before, and under the book asked
+        about."""
+        used = [{"zone": 101, "hour": "2026-12-01T05:00:00Z", "region": "DE", "bytes": 10 ** 9},
+                {"zone": 102, "hour": "2026-12-01T05:00:00Z", "region": "ZA", "bytes": 10 ** 9},
+                {"zone": 109, "hour": "2026-12-01T05:00:00Z", "region": "DE", "bytes": 10 ** 9}]
+        self.apply(json.dumps({"accounts": [{"id": 9, "name": "euro", "currency": "EUR"}], "zones": [
+            {"id": 109, "account": 9, "name": "z", "created": "2026-12-01T00:00:00Z"}]}))
+        self.run_tool("import", "--db", "t.db", "-", now=NOW,
+                      stdin="".join(json.dumps(r) + "\n" for r in used).encode())
+        book = {"book": "asia", "currency": "USD", "effective_from": "2027-01-01T00:00:00Z",
+                "bandwidth": {"premium": {"per": "GB", "regions": {"ASIA": "0.03"}}}}
+        self.write("asia.json", json.dumps(book))
+        words = ("solve", "price", "--db", "t.db", "--from", "2026-12", "--to", "2026-12",
+                 "--price", "bandwidth", "--target", "1", "--format", "table", "--currency", "USD")
+        running = "The last month is still running, and has no minimum yet."
+        other = "1 months of bills in other currencies are left out."
+        out = self.run_tool(*words, now=NOW).out.splitlines()
+        self.assertEqual(out[-3:], [other, running, "1 bills have usage without a price today."])
+        out = self.run_tool(*words, "--book", "asia.json", status=1, now=NOW).out.splitlines()
+        self.assertEqual(out[-4:], [other, running, "1 bills have usage without a price today.",
+                                    "2 bills have usage without a price under the changed book."])
+        out = self.table("price", "--price", "bandwidth").splitlines()
+        self.assertNotIn("currencies", " ".join(out))
+        self.assertNotIn("running", out[-1])
+
     def commit_cost(self, account, commit, discount):
         prices = {r: p * (100 - discount) / 100 for r, p in PRICES.items()}
         return self.revenue(prices, commit, account)

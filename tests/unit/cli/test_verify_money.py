@@ -135,18 +135,6 @@ class VerifyMoney(Case):
         self.run_tool("apply", "--db", "t.db", "c.json", now=NOVEMBER)
         self.run_invoice("2026-11", DECEMBER)
 
-    def change(self, change):
-        """Past the triggers, which are there again afterwards."""
-        with sqlite3.connect(self.folder / "t.db") as db:
-            triggers = db.execute("SELECT name,sql FROM sqlite_schema"
-                                  " WHERE type='trigger'").fetchall()
-            for name, _ in triggers:
-                db.execute(f"DROP TRIGGER {name}")
-            change(db)
-            for _, sql in triggers:
-                db.execute(sql)
-        db.close()
-
     def refuse_to_copy(self, first):
         """backup says what verify said first, and leaves nothing behind."""
         done = self.run_tool("backup", "--db", "t.db", "--to", "copy.db", status=1)

@@ -400,6 +400,17 @@ class WhatIf(Case):
         for price, found in zip(prices, together):
             self.assertEqual(self.one(price), found)
 
+    def test_whose_month_cannot_be_billed_is_named(self):
+        self.change(lambda db: db.execute(
+            "UPDATE declaration SET document=json_set(document,'$.currency','dollars')"
+            " WHERE kind='account' AND id=2"))
+        said = self.whatif(SAME, status=1).err
+        self.assertIn("Account 2, 2026-09: Account 2: currency must be ", said)
+        said = self.whatif(SAME, words=("--from", "2026-10", "--to", "2026-10"), status=1).err
+        self.assertIn("Account 2, 2026-10: Account 2: currency must be ", said)
+        self.assertEqual(self.query("SELECT count(*) FROM scenario"), [["0"]])
+        self.answer(SAME, words=(*SPAN, "--account", "1"))
+
     # --- others at work ---
 
     def test_interrupted_it_says_that_nothing_was_written(self):

@@ -2,6 +2,7 @@
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -81,6 +82,18 @@ class Case(unittest.TestCase):
     def query(self, sql, db="t.db"):
         out = self.run_tool("query", "--db", db, "--format", "tsv", sql).out
         return [row.split("\t") for row in out.splitlines()[1:]]
+
+    def change(self, change):
+        """Past the triggers, which are there again afterwards."""
+        with sqlite3.connect(self.folder / "t.db") as db:
+            triggers = db.execute("SELECT name,sql FROM sqlite_schema"
+                                  " WHERE type='trigger'").fetchall()
+            for name, _ in triggers:
+                db.execute(f"DROP TRIGGER {name}")
+            change(db)
+            for _, sql in triggers:
+                db.execute(sql)
+        db.close()
 
     def usage(self, db="t.db"):
         return self.query("SELECT * FROM buckets ORDER BY 1,2,3,4", db)
