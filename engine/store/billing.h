@@ -268,8 +268,8 @@ static inline int64_t tb__month_start_us(int64_t month)
     return tb_month_first_day(month) * TB_US_PER_DAY;
 }
 
-/* The first hour that starts at this moment or later; since ever and for ever stay what they are.
- */
+/* The first hour that starts at this moment or later; INT64_MIN and INT64_MAX stay as
+ * they are. */
 static inline int64_t tb__hour_after(int64_t us)
 {
     if (us == INT64_MIN || us == INT64_MAX) return us;

@@ -1,7 +1,7 @@
 /* Applying a catalogue: the stored accounts, zones and balancers become what the document says.
  *
- * Declared state, so applying twice changes nothing. What is declared first holds since ever; a
- * later change holds from the moment it is applied; the declaration table keeps who said what from
+ * Declared state, so applying twice changes nothing. A first declaration holds for all earlier time
+ * too; a later change holds from the moment it is applied; the declaration table keeps who said what from
  * when to when. What the document no longer names is marked deleted at that moment, its usage
  * stays. A zone that has usage and gets its account is adopted: its history joins the account's. */
 #include "store/containers.h"
@@ -199,7 +199,7 @@ static tb_code list_ids(tb_store *store, tb__statement id, const int64_t *values
 
 /* --- balancers and the zones attached to them --- */
 
-/* A balancer that is declared first has had its zones since ever, unless another one had them. */
+/* A balancer's first declaration gives it its zones for all earlier time, unless another had them. */
 static tb_code attach(applying *a, int64_t zone, int64_t balancer, bool first, tb_error *err)
 {
     const int64_t values[4] = {zone, balancer, first ? SINCE_EVER : a->now_us, a->now_us};

@@ -2,8 +2,8 @@
  * those that it lacks in one transaction, a fresh database all of them. Never edit an entry that has shipped; add one.
  *
  * Usage plane: series, chunk, country_day, late, log_block, event_block. Control plane: everything else. Times are integers,
- * microseconds since 1970 UTC (_us) or days; INT64_MIN and INT64_MAX stand for "since ever" and
- * "for ever". What is append-only is held so by triggers. */
+ * microseconds since 1970 UTC (_us) or days; INT64_MIN and INT64_MAX stand for "without a
+ * beginning" and "without an end". What is append-only is held so by triggers. */
 #include "store/internal.h"
 #include "store/sealed.h"
 

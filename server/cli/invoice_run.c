@@ -213,8 +213,9 @@ int invoice_end_finalize(invoice_run *run)
     int status = run->done < run->n_accounts ? 0 : print_document(run);
     if (status) return status;
     cli_say(run->call,
-            "%zu accounts: %zu made final, %zu final before, %zu with nothing due, %zu refused.",
-            run->n_accounts, run->made, run->known, run->nothing, run->refused);
+            "%zu account%s: %zu made final, %zu final before, %zu with nothing due, %zu refused.",
+            run->n_accounts, run->n_accounts == 1 ? "" : "s", run->made, run->known, run->nothing,
+            run->refused);
     return run->done < run->n_accounts ? unfinished(run) : end_of(run);
 }
 

@@ -228,8 +228,8 @@ class Twin:
 
     @staticmethod
     def attachments(catalogs, applied):
-        """(zone, balancer, from, to). A zone's first one holds since ever where its balancer is
-        declared first."""
+        """(zone, balancer, from, to). A zone's first one holds for all earlier time where
+        its balancer is declared first."""
         ties, live, seen, known = [], {}, set(), set()
         for at, catalog in zip(applied, catalogs):
             wanted = {(z, b["id"]) for b in catalog["load_balancers"] for z in b["zones"]}
