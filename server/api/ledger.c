@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "api/handlers.h"
-#include "api/ledger_entry.h"
 #include "api/operator_body.h"
 #include "tollbook/json.h"
+#include "tollbook/ledger.h"
 
 typedef struct ledger_work {
     tb_ledger_entry entry;
@@ -30,17 +30,17 @@ static tb_code check(ledger_work *w, tb_error *err)
     e->kind = pays ? TB_LEDGER_PAYMENT : TB_LEDGER_ADJUSTMENT;
     if (!e->reference[0])
         return tb_fail(err, TB_E_VALIDATION, "reference", "reference names the entry.");
-    if (!ledger_text(e->reference, strlen(e->reference), sizeof e->reference))
+    if (!tb_ledger_text(e->reference, strlen(e->reference), sizeof e->reference))
         return tb_fail(err, TB_E_VALIDATION, "reference", "reference has control characters.");
-    if (!ledger_text(e->note, strlen(e->note), sizeof e->note))
+    if (!tb_ledger_text(e->note, strlen(e->note), sizeof e->note))
         return tb_fail(err, TB_E_VALIDATION, "note", "note has control characters.");
-    return ledger_amount(w->amount, strlen(w->amount), e, err);
+    return tb_ledger_amount(w->amount, strlen(w->amount), e, err);
 }
 
 static tb_code enter(write_job *job, tb_store *store, tb_error *err)
 {
     ledger_work *w = work_of(job->owner);
-    tb_code code = ledger_enter(store, &w->entry, &w->known, err);
+    tb_code code = tb_ledger_enter(store, &w->entry, &w->known, err);
     return code ? code : tb_store_balance(store, w->entry.account, &w->balance, err);
 }
 

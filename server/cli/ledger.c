@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/ledger_entry.h"
 #include "cli/remote.h"
 #include "tollbook/calendar.h"
+#include "tollbook/ledger.h"
 
 /* --- list --- */
 
@@ -26,7 +26,7 @@ static tb_code list(tb_store *store, int64_t account, tb_error *err)
     tb_decimal balance = TB_DECIMAL_ZERO;
     size_t n = 0;
     char text[TB_DECIMAL_TEXT_MAX + 1];
-    tb_code code = ledger_check_account(store, account, err);
+    tb_code code = tb_ledger_check_account(store, account, err);
     if (!code) code = tb_store_ledger(store, account, &entries, &n, err);
     if (!code) code = tb_store_balance(store, account, &balance, err);
     if (!code) {
@@ -63,7 +63,7 @@ static int read_text(const cli_call *call, const char *option, char *out, size_t
 {
     const char *text = cli_text(call, option);
     size_t len = text ? strlen(text) : 0;
-    if (!ledger_text(text, len, size)) {
+    if (!tb_ledger_text(text, len, size)) {
         cli_say(call, "--%s takes at most %zu bytes and no control characters.", option, size - 1);
         return tb_code_exit(TB_E_USAGE);
     }
@@ -75,7 +75,7 @@ static int read_amount(const cli_call *call, tb_ledger_entry *entry)
 {
     tb_error err;
     const char *text = cli_text(call, "amount");
-    tb_code code = ledger_amount(text, strlen(text), entry, &err);
+    tb_code code = tb_ledger_amount(text, strlen(text), entry, &err);
     return code ? cli_fail(call, "--amount", &err) : 0;
 }
 
@@ -83,7 +83,7 @@ static tb_code add(tb_store *store, tb_ledger_entry *entry, bool *ret_known, tb_
 {
     tb_code code = tb_store_begin(store, err);
     if (code) return code;
-    code = ledger_enter(store, entry, ret_known, err);
+    code = tb_ledger_enter(store, entry, ret_known, err);
     if (!code) code = tb_store_commit(store, err);
     if (code) tb_store_rollback(store);
     return code;

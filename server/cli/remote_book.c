@@ -21,7 +21,7 @@ int remote_book_add(const cli_call *call, const tb_book *book, const char *text,
     return 0;
 }
 
-int remote_book_activate(const cli_call *call, const shadow_activation *what)
+int remote_book_activate(const cli_call *call, const tb_shadow_activation *what)
 {
     json_t *answer;
     char path[512], book[200], limit[100];
