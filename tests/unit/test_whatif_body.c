@@ -77,12 +77,12 @@ END_TEST
 START_TEST(bounds_are_where_they_are_said_to_be)
 {
     char *text = malloc(TB_WHATIF_BODY_MAX + 2);
-    for (int n = TB_WHATIF_SCENARIOS_MAX - 1; n <= TB_WHATIF_SCENARIOS_MAX + 1; n++) {
+    for (int n = TB_WHATIF_BODY_SCENARIOS_MAX - 1; n <= TB_WHATIF_BODY_SCENARIOS_MAX + 1; n++) {
         int at = sprintf(text, "{\"from\":\"2026-10\",\"to\":\"2026-10\",\"scenarios\":[{}");
         for (int i = 1; i < n; i++)
             at += sprintf(text + at, ",{}");
         sprintf(text + at, "]}");
-        ck_assert_int_eq(read_text(text), n > TB_WHATIF_SCENARIOS_MAX ? TB_E_TOO_MUCH : TB_OK);
+        ck_assert_int_eq(read_text(text), n > TB_WHATIF_BODY_SCENARIOS_MAX ? TB_E_TOO_MUCH : TB_OK);
     }
     int len = sprintf(text, "{\"from\":\"2026-10\",\"to\":\"2026-10\",\"scenarios\":[{}]}");
     memset(text + len, ' ', TB_WHATIF_BODY_MAX + 1 - (size_t)len);
