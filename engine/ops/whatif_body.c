@@ -6,71 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- walking over well-formed JSON --- */
+#include "ops/slices.h"
 
-static const char *skip_space(const char *at, const char *end)
+static void slice_elements(tb__slice list, tb_whatif_body *body)
 {
-    while (at < end && strchr(" \t\r\n", *at))
-        at++;
-    return at;
-}
-
-/* at: the opening quote. */
-static const char *skip_string(const char *at, const char *end)
-{
-    for (at++; at < end && *at != '"'; at++)
-        if (*at == '\\') at++;
-    return at < end ? at + 1 : end;
-}
-
-static const char *skip_value(const char *at, const char *end)
-{
-    int depth = 0;
-    while (at < end) {
-        if (*at == '"') {
-            at = skip_string(at, end);
-        } else if (strchr("{[", *at)) {
-            depth++;
-            at++;
-        } else if (strchr("}]", *at)) {
-            if (depth == 0) return at;
-            depth--;
-            at++;
-        } else if (depth == 0 && strchr(", \t\r\n", *at)) {
-            return at;
-        } else {
-            at++;
-            continue; /* a number or a word goes on */
-        }
-        if (depth == 0) return at;
-    }
-    return end;
-}
-
-/* The value of the document's member `name`; NULL: there is none. Names with escapes are others. */
-static const char *find_member(const char *at, const char *end, const char *name)
-{
-    size_t len = strlen(name);
-    at = skip_space(at, end) + 1; /* the brace */
-    while ((at = skip_space(at, end)) < end && *at == '"') {
-        const char *key = at + 1, *after = skip_string(at, end);
-        bool found = (size_t)(after - key) == len + 1 && memcmp(key, name, len) == 0;
-        at = skip_space(skip_space(after, end) + 1, end); /* the colon */
-        if (found) return at;
-        at = skip_space(skip_value(at, end), end);
-        if (at < end && *at == ',') at++;
-    }
-    return NULL;
-}
-
-static void slice_elements(const char *at, const char *end, tb_whatif_body *body)
-{
-    for (at = skip_space(at + 1, end); at < end && *at != ']'; at = skip_space(at, end)) {
-        const char *after = skip_value(at, end);
-        body->scenario[body->n_scenarios++] = (tb_whatif_slice){at, (size_t)(after - at)};
-        at = skip_space(after, end);
-        if (at < end && *at == ',') at++;
-    }
+    tb__slices at = tb__slices_of(list);
+    for (tb__slice one; (one = tb__slices_next(&at)).text;)
+        body->scenario[body->n_scenarios++] = (tb_whatif_slice){one.text, one.len};
 }
 
 /* --- members --- */
@@ -134,16 +76,16 @@ static tb_code check_scenarios(const json_t *root, tb_error *err)
 static tb_code read_all(json_t *root, const char *text, size_t len, tb_whatif_body *body,
                         tb_error *err)
 {
-    const char *scenarios = NULL;
+    tb__slice scenarios = {NULL, 0};
     tb_code code = check_members(root, err);
     if (!code) code = read_month(root, "from", body->from, err);
     if (!code) code = read_month(root, "to", body->to, err);
     if (!code) code = read_account(root, &body->account, err);
     if (!code) code = check_scenarios(root, err);
-    if (!code) scenarios = find_member(text, text + len, "scenarios");
-    if (!code && !scenarios)
+    if (!code) scenarios = tb__slice_member(text, len, "scenarios");
+    if (!code && !scenarios.text)
         code = tb_fail(err, TB_E_VALIDATION, "scenarios", "Write \"scenarios\" without escapes.");
-    if (!code) slice_elements(scenarios, text + len, body);
+    if (!code) slice_elements(scenarios, body);
     return code;
 }
 

@@ -19,7 +19,6 @@ int remote_invoice_late(const cli_call *call);
 int remote_book_add(const cli_call *call, const tb_book *book, const char *text, size_t len);
 int remote_book_activate(const cli_call *call, const tb_shadow_activation *what);
 int remote_book_drop(const cli_call *call);
-int remote_ledger(const cli_call *call, const tb_ledger_entry *entry);
 int remote_ingest(const cli_call *call, const feed_options *options);
 int remote_import(const cli_call *call, const feed_options *options);
 
