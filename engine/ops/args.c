@@ -290,7 +290,7 @@ tb_code tb_args_json(tb_args *args, const char *body, size_t len, tb_error *err)
     const char *name;
     json_t *value;
     tb_code code = TB_OK;
-    json_t *root = json_loadb(body, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL * 0, &where);
+    json_t *root = json_loadb(body, len, JSON_REJECT_DUPLICATES, &where);
     if (!root || !json_is_object(root)) {
         code = tb_fail(err, TB_E_VALIDATION, NULL, "The body is not a JSON object: %.160s.",
                        root ? "it is another value" : where.text);
@@ -330,6 +330,12 @@ const char *tb_arg_text(const tb_args *args, const char *name)
 {
     const tb_arg *arg = tb_arg_of(args, name);
     return arg ? arg->text.data : NULL;
+}
+
+void tb_arg_copy(const tb_args *args, const char *name, char *out, size_t size)
+{
+    const char *text = tb_arg_text(args, name);
+    snprintf(out, size, "%s", text ? text : "");
 }
 
 bool tb_arg_is(const tb_args *args, const char *name, const char *word)

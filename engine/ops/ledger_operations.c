@@ -80,14 +80,13 @@ static void put_entered(tb_reply *reply, const tb_ledger_entry *entry, bool know
 static tb_code enter(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const tb_text amount = tb_arg_of(args, "amount")->text;
-    const tb_arg *note = tb_arg_of(args, "note");
     tb_ledger_entry entry = {.account = tb_arg_number(args, "account", 0), .at_us = ops->now_us,
                              .kind = tb_arg_is(args, "kind", "payment") ? TB_LEDGER_PAYMENT
                                                                         : TB_LEDGER_ADJUSTMENT};
     tb_decimal balance = TB_DECIMAL_ZERO;
     bool known = false;
-    strcpy(entry.reference, tb_arg_text(args, "reference")); /* its row says how long it may be */
-    strcpy(entry.note, note ? note->text.data : "");
+    tb_arg_copy(args, "reference", entry.reference, sizeof entry.reference);
+    tb_arg_copy(args, "note", entry.note, sizeof entry.note);
     tb_code code = tb_ledger_amount(amount.data, amount.len, &entry, err);
     if (!code) code = tb_ledger_enter(ops->store, &entry, &known, err);
     if (!code) code = tb_store_balance(ops->store, entry.account, &balance, err);

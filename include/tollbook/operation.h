@@ -107,6 +107,8 @@ const tb_arg *tb_arg_nth(const tb_args *args, const char *name, size_t n);
 bool tb_arg_given(const tb_args *args, const char *name);
 bool tb_arg_is(const tb_args *args, const char *name, const char *word);
 int64_t tb_arg_number(const tb_args *args, const char *name, int64_t otherwise);
+/* Copies the text, "" where it is not given, terminated. Its row must say that it fits. */
+void tb_arg_copy(const tb_args *args, const char *name, char *out, size_t size);
 /* Terminated, but for documents; NULL: not given. */
 const char *tb_arg_text(const tb_args *args, const char *name);
 

@@ -54,7 +54,7 @@ PUBLIC = {
     "accountforecast": "ops", "activate": "ops", "balancer": "ops", "document": "ops",
     "explain": "ops", "issue": "ops", "issuegroup": "ops", "ledger": "ops", "monthbill": "ops",
     "monthpairs": "ops", "running": "ops", "statistics": "ops", "unowned": "ops", "verify": "ops",
-    "whatifbody": "ops", "whatifforms": "ops", "whatifrun": "ops",
+    "operation": "ops", "whatifbody": "ops", "whatifforms": "ops", "whatifrun": "ops",
 }
 
 # Libraries and system faces, and the only places that may include them. "gsl/" is all of GSL.
