@@ -8,7 +8,7 @@
 
 #include "tollbook/json.h"
 
-static const tb__operations *const groups[] = {&tb__ledger_operations};
+static const tb__operations *const groups[] = {&tb__invoice_operations, &tb__ledger_operations};
 
 const tb_operation *tb_operation_at(size_t number)
 {
@@ -42,6 +42,7 @@ void tb_reply_init(tb_reply *reply)
     tb_buf_init(&reply->json, TB_REPLY_MAX, NULL);
     tb_buf_init(&reply->out, TB_REPLY_MAX, NULL);
     tb_buf_init(&reply->said, TB_REPLY_MAX, NULL);
+    tb_buf_init(&reply->next, TB_REPLY_MAX, NULL);
 }
 
 void tb_reply_release(tb_reply *reply)
@@ -49,6 +50,7 @@ void tb_reply_release(tb_reply *reply)
     tb_buf_release(&reply->json);
     tb_buf_release(&reply->out);
     tb_buf_release(&reply->said);
+    tb_buf_release(&reply->next);
     if (reply->state && reply->release) reply->release(reply->state);
     reply->state = NULL;
 }
@@ -87,7 +89,7 @@ void tb_reply_json(const tb_reply *reply, tb_buf *out)
     if (reply->json.len) tb_buf_add(out, reply->json.data, reply->json.len);
     else tb_buf_str(out, "null");
     tb_buf_fmt(out, ",\"no\":%s,\"next\":", reply->no ? "true" : "false");
-    tb_json_string(out, reply->next, strlen(reply->next));
+    tb_json_string(out, reply->next.data ? reply->next.data : "", reply->next.len);
     tb_buf_str(out, "}");
 }
 
@@ -95,6 +97,7 @@ static tb_code check_reply(const tb_reply *reply, tb_error *err)
 {
     tb_code code = tb_buf_check(&reply->json, err);
     if (!code) code = tb_buf_check(&reply->out, err);
+    if (!code) code = tb_buf_check(&reply->next, err);
     return code ? code : tb_buf_check(&reply->said, err);
 }
 

@@ -77,8 +77,8 @@ typedef struct tb_args {
     const tb_operation *operation;
     tb_arg *list;
     size_t n, cap;
-    char *texts; /* chained blocks */
-    char next[160];
+    char *texts;      /* chained blocks */
+    const char *next; /* how to go on, from the last reply; NULL: from the beginning */
 } tb_args;
 
 #define TB_ARGS_MAX 8192 /* values in one call */
@@ -92,6 +92,8 @@ TB_MUST_USE tb_code tb_args_add(tb_args *args, const tb_param *param, const char
 /* Adds the members of a JSON object; a list is several values, true is a flag that is given.
  * Documents are borrowed from the body. "next" goes to args->next. */
 TB_MUST_USE tb_code tb_args_json(tb_args *args, const char *body, size_t len, tb_error *err);
+/* Goes on from a reply: the same arguments, and its `next`, which is copied. len 0: none. */
+TB_MUST_USE tb_code tb_args_next(tb_args *args, const char *next, size_t len, tb_error *err);
 /* Whether all that is required is there. Adds the defaults; terminal: those for people. */
 TB_MUST_USE tb_code tb_args_end(tb_args *args, bool terminal, tb_error *err);
 
@@ -123,6 +125,9 @@ typedef struct tb_ops {
     /* Called now and then while it works; false ends it with TB_E_STOPPED. May be NULL. */
     bool (*step)(void *ctx, uint64_t done, uint64_t total);
     void *ctx;
+    /* Called with reply->out when it has grown; empties it. NULL: the reply holds all of it, so an
+     * operation that has much to print does some of it a call. */
+    tb_code (*drain)(void *ctx, tb_buf *out, tb_error *err);
     /* Random bytes; NULL: no key can be made. */
     void (*random)(void *out, size_t n);
     const uint8_t *key_secret; /* TB_KEY_SECRET bytes that keys are sealed under; NULL: none */
@@ -136,7 +141,7 @@ typedef struct tb_reply {
     bool no;        /* the answer is no: exit status 1 */
     bool made;      /* something is there that was not before: HTTP's 201 */
     bool keys;      /* the keys in force have changed */
-    char next[160]; /* how to go on; "": it is done */
+    tb_buf next;    /* how to go on; empty: it is done */
     void *state;    /* between read and write */
     void (*release)(void *state);
 } tb_reply;

@@ -46,11 +46,11 @@
     }
 
 /* A path of its own for an operation: the answer is the operation's JSON. */
-#define OPERATION(m, path, body_, name_, operation_)                                               \
+#define OPERATION(m, path, body_, name_, operation_, fixed_, fills_)                               \
     {                                                                                              \
         .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_OPERATOR, .body = ROUTE_##body_,  \
-        .name = name_, .operation = operation_, .handle = api_operation_named,                     \
-        .finish = api_operation_done                                                               \
+        .name = name_, .operation = operation_, .fixed = fixed_, .fills = fills_,                  \
+        .handle = api_operation_named, .finish = api_operation_done                                \
     }
 
 const route api_routes[] = {
@@ -109,19 +109,11 @@ const route api_routes[] = {
     ROW(DELETE, "/books/{id}", OPERATOR, NO_BODY, "books_drop", api_books_drop, api_books_dropped),
     ROW(POST, "/books/{id}/activate", OPERATOR, NO_BODY, "books_activate", api_books_activate,
         api_books_activated),
-    ROW(GET, "/invoices/accounts", OPERATOR, NO_BODY, "invoices_accounts", api_invoices_accounts,
-        api_invoices_answered),
-    ROW(POST, "/invoices/run", OPERATOR, JSON, "invoices_run", api_invoices_run,
-        api_invoices_answered),
-    ROW(GET, "/invoices/late", OPERATOR, NO_BODY, "invoices_late", api_invoices_late,
-        api_invoices_answered),
-    ROW(GET, "/invoices/shadows", OPERATOR, NO_BODY, "invoices_shadows", api_invoices_shadows,
-        api_invoices_answered),
-    ROW(POST, "/invoices/{id}/void", OPERATOR, NO_BODY, "invoices_void", api_invoices_void,
-        api_invoices_voided),
+    OPERATION(GET, "/invoices/late", NO_BODY, "invoices_late", "invoice", "late", NULL),
+    OPERATION(POST, "/invoices/{id}/void", NO_BODY, "invoices_void", "invoice", NULL, "void"),
     ROW(GET, "/operations", OPERATOR, NO_BODY, "operations", api_operations, NULL),
     ROW(POST, "/operations/{id}", OPERATOR, JSON, "operation", api_operation, api_operation_done),
-    OPERATION(POST, "/ledger", JSON, "ledger", "ledger enter"),
+    OPERATION(POST, "/ledger", JSON, "ledger", "ledger enter", NULL, NULL),
     ROW(GET, "/user", KEYS, NO_BODY, "user", api_user, NULL),
     ROW(GET, "/country", ANY, NO_BODY, "country", api_country, NULL),
     ROW(GET, "/apikey", KEYS, NO_BODY, "apikey", api_apikey, NULL),

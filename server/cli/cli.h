@@ -37,7 +37,6 @@ int cli_scenario_add(const cli_call *call);
 int cli_scenario_list(const cli_call *call);
 int cli_scenario_show(const cli_call *call);
 int cli_usage(const cli_call *call);
-int cli_invoice(const cli_call *call);
 int cli_forecast(const cli_call *call);
 int cli_percentile(const cli_call *call);
 int cli_solve_breakeven(const cli_call *call);
@@ -50,11 +49,13 @@ extern const size_t cli_n_commands;
 /* Gives the rows that name an operation their options, operands and help: once, before anything
  * else reads the table. */
 void cli_commands_fill(void);
-/* Runs the operation that the call's row names, here or on a running server. */
-int cli_operation(const cli_call *call);
+/* Runs the command: its function, or the operation that its row names, here or on a running server. */
+int cli_run(const cli_call *call);
 
 /* A message for people on standard error: "tollbook ingest: ...". */
 void cli_say(const cli_call *call, const char *fmt, ...) TB_PRINTF(2, 3);
+/* Lines that each end with '\n', each a message. */
+void cli_say_lines(const cli_call *call, const char *lines, size_t len);
 /* Says what went wrong, where (subject: a file's name, or NULL; then line and byte) and, where the
  * code has a standing remedy, what to do. Returns the code's exit status. */
 int cli_fail(const cli_call *call, const char *subject, const tb_error *err);

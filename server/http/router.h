@@ -25,6 +25,8 @@ typedef struct route {
     tb_access access;
     route_body body;
     const char *operation; /* of tollbook/operation.h, that this row asks for; NULL: none */
+    const char *fixed;     /* a flag of it that the row gives; NULL: none */
+    const char *fills;     /* the parameter that {id} is; NULL: the first operand */
     const char *name; /* for metrics: lower case and '_' */
     error_family errors;
     size_t body_max; /* longest body, bytes; 0: what --body-mb says */
