@@ -279,7 +279,7 @@ static tb_code run_month(month_run *run, tb_error *err)
     if (taken < run->n) put_next(run, taken);
     else code = finish(run, err);
     tb_buf_str(&run->reply->json, "}");
-    return code ? code : drain(run, err);
+    return code || run->final ? code : drain(run, err);
 }
 
 static tb_code run_all(tb_ops *ops, const tb_args *args, tb_reply *reply, bool final, tb_error *err)

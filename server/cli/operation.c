@@ -239,7 +239,7 @@ static int run_once(op_call *o, tb_ops *ops, bool *ret_no)
     tb_reply_init(&reply);
     tb_code code = tb_operation_run(ops, &o->args, &reply, &err);
     meter_end(&o->progress);
-    cli_say_lines(o->call, reply.said.data, reply.said.len);
+    if (!code) cli_say_lines(o->call, reply.said.data, reply.said.len); /* else it is not so */
     if (!code) code = spool_take(&o->document, &reply.out, &err);
     if (!code) code = tb_args_next(&o->args, reply.next.data, reply.next.len, &err);
     *ret_no |= reply.no;
