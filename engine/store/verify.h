@@ -130,7 +130,10 @@ TB_MUST_USE tb_code tb__verify_declared(tb__verify *v, tb_error *err);
 /* verify_containers.c: registries, container applications, limits, deployments. */
 TB_MUST_USE tb_code tb__verify_containers(tb__verify *v, tb_error *err);
 
-/* verify_billing.c: books, invoices, runs, ledger, late usage. */
+/* verify_chains.c: the chained tables. */
+TB_MUST_USE tb_code tb__verify_chains(tb__verify *v, tb_error *err);
+
+/* verify_billing.c: books, invoices, runs, what the ledger has of them, late usage. */
 TB_MUST_USE tb_code tb__verify_billing(tb__verify *v, tb_error *err);
 /* A price book's text against its columns. what: "Book", "Shadow book". TB_E_NOMEM, or TB_OK. */
 TB_MUST_USE tb_code tb__verify_book_text(tb__verify *v, const char *what, sqlite3_stmt *s,
