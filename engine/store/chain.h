@@ -8,6 +8,7 @@
 #define TB__CHAIN          32
 #define TB__CHAIN_NUMBERS  3
 #define TB__LEDGER_TEXTS   5
+#define TB__AUDIT_TEXTS    3
 
 /* The chain value of the row where `s` stands, after `before` (zeros for the first). false: there
  * is no memory. */

@@ -163,6 +163,8 @@ static const char *const references[] = {
     " FROM balancer WHERE deleted_us=" FOR_EVER ") WHERE n<>m",
     "SELECT format('Key %d is of account %d, which does not exist.',id,account) FROM key"
     " WHERE account>0 AND account NOT IN(SELECT id FROM account)",
+    "SELECT format('Audit entry %d is of key %d, which does not exist.',id,\"key\") FROM audit"
+    " WHERE \"key\">0 AND \"key\" NOT IN(SELECT id FROM key)",
 };
 
 /* SQLite's check reports a page that it had no memory for as if the page were damaged. */

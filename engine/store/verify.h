@@ -46,6 +46,7 @@
       " LEFT JOIN invoice_span s ON s.id=i.id ORDER BY i.id")                                      \
     X(LEDGER, "SELECT id,account,at_us,kind,currency,amount,reference,note,chain FROM ledger"      \
               " ORDER BY id")                                                                      \
+    X(AUDIT, "SELECT " TB__C_audit("") " FROM audit ORDER BY id")                                  \
     X(LATE, "SELECT id,version,scope,owner,edge,day,data,account,month FROM late"                  \
             " ORDER BY scope,owner,edge,day,id")                                                   \
     X(SHADOWS, "SELECT name,currency,effective_us,sha256,document FROM shadow_book ORDER BY id")    \

@@ -21,6 +21,7 @@ static tb_code read_ledger(sqlite3_stmt *s, tb_error *err)
 
 static const chained tables[] = {
     {"Ledger entry", TB__V_LEDGER, TB__LEDGER_TEXTS, read_ledger},
+    {"Audit entry", TB__V_AUDIT, TB__AUDIT_TEXTS, NULL},
 };
 
 /* *id and before move on to this row as it is stored, so that one change is one sentence. */

@@ -48,7 +48,7 @@ PUBLIC = {
     "whatif": "whatif",
     "advice": "advice", "forecast": "advice", "percentile": "advice", "breakeven": "advice", "solve": "advice",
     "requestlog": "logs", "logstore": "store", "event": "events", "eventstore": "store",
-    "containerstore": "store",
+    "containerstore": "store", "audit": "store",
     "store": "store", "zones": "store", "charges": "store", "terms": "store",
     "shadow": "store", "scenarios": "store",
     "accountforecast": "ops", "activate": "ops", "balancer": "ops", "document": "ops",

@@ -27,12 +27,15 @@ static void run(sqlite3 *db, const char *sql)
     if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) fail(db, sql);
 }
 
+/* The ledger and the audit log. */
 static const struct {
     const char *read, *write;
     int n_texts;
 } chained[] = {
     {"SELECT " TB__C_ledger("") " FROM ledger ORDER BY id",
      "UPDATE ledger SET chain=?1 WHERE id=?2", TB__LEDGER_TEXTS},
+    {"SELECT " TB__C_audit("") " FROM audit ORDER BY id",
+     "UPDATE audit SET chain=?1 WHERE id=?2", TB__AUDIT_TEXTS},
 };
 
 static void rechain(sqlite3 *db, size_t i)
