@@ -185,7 +185,7 @@ static int call_command(int argc, char **argv)
     REQUIRE(command, "%s: %s", argv[0], err.message);
     REQUIRE(!cli_parse(command, argc - words, argv + words, &call, &err), "%s: %s", argv[0],
             err.message);
-    return command->run(&call);
+    return command->run ? command->run(&call) : cli_operation(&call);
 }
 
 static void redirect(int to, const char *name)
@@ -455,6 +455,7 @@ static void run_clean(void)
 
 void billing_open(void)
 {
+    cli_commands_fill();
     workload_folder(billing.path);
     snprintf(billing.folder, sizeof billing.folder, "%.*s",
              (int)(strrchr(billing.path, '/') - billing.path), billing.path);
