@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tollbook/audit.h"
 #include "tollbook/json.h"
 
-static const tb__operations *const groups[] = {&tb__invoice_operations, &tb__ledger_operations};
+static const tb__operations *const groups[] = {&tb__audit_operations, &tb__invoice_operations,
+                                               &tb__ledger_operations};
 
 const tb_operation *tb_operation_at(size_t number)
 {
@@ -134,8 +136,11 @@ tb_code tb_operation_read(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
 
 tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
+    const uint64_t before = tb_store_changes(ops->store);
     tb_code code = args->operation->write(ops, args, reply, err);
-    return code ? code : check_reply(reply, err);
+    if (!code) code = check_reply(reply, err);
+    if (code || tb_store_changes(ops->store) == before) return code;
+    return tb__audit(ops, args, err);
 }
 
 static tb_code write_alone(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)

@@ -18,6 +18,7 @@ typedef struct op_work {
     tb_reply reply;
     bool written; /* or to be written next */
     char *texts;  /* the query's, with escapes read */
+    char from[REQUEST_PEER_TEXT];
 } op_work;
 
 static op_work *work_of(const request *r)
@@ -40,6 +41,7 @@ static op_work *work_new(request *r, const tb_operation *operation)
     if (!w) return NULL;
     tb_args_init(&w->args, operation);
     tb_reply_init(&w->reply);
+    request_peer_text(r, w->from);
     r->kept = w;
     r->release_kept = work_release;
     return w;
@@ -131,7 +133,7 @@ static bool go_on(void *ctx, uint64_t done, uint64_t total)
 static tb_ops ops_of(request *r, tb_store *store)
 {
     const server_options *o = &r->worker->server->options;
-    return (tb_ops){.store = store, .now_us = request_now_us(r), .key = r->key,
+    return (tb_ops){.store = store, .now_us = request_now_us(r), .key = r->key, .from = work_of(r)->from,
                     .random = randombytes_buf,
                     .key_secret = o->has_secret ? o->secret : NULL};
 }

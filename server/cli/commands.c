@@ -684,6 +684,7 @@ cli_command cli_commands[] = {
                 "reads: beside a running server too, and from a backup.",
      OPTIONS(anchor_options),
      .run = cli_anchor},
+    {.name = "audit", .operation = "audit"},
     {.name = "backup",
      .operands = "",
      .summary = "Copy a consistent, verified snapshot",

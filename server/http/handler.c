@@ -466,13 +466,9 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const c
 static void log_request(const request *r, unsigned status, uint64_t duration_us)
 {
     worker *w = r->worker;
-    char id[REQUEST_ID_TEXT + 1] = {0}, peer[INET6_ADDRSTRLEN] = "";
+    char id[REQUEST_ID_TEXT + 1] = {0}, peer[REQUEST_PEER_TEXT];
     request_id_text(r, id);
-    const struct in6_addr *a = &r->conn->peer;
-    if (IN6_IS_ADDR_V4MAPPED(a))
-        inet_ntop(AF_INET, a->s6_addr + 12, peer, sizeof peer);
-    else
-        inet_ntop(AF_INET6, a, peer, sizeof peer);
+    request_peer_text(r, peer);
     accesslog_line line = {
         .method = http_method_name(r->method),
         .path = r->target,

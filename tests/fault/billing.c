@@ -456,6 +456,7 @@ static void run_clean(void)
 
 void billing_open(void)
 {
+    cli_commands_fill();
     workload_folder(billing.path);
     snprintf(billing.folder, sizeof billing.folder, "%.*s",
              (int)(strrchr(billing.path, '/') - billing.path), billing.path);

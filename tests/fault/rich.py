@@ -6,12 +6,13 @@ import json
 import subprocess
 import time
 
-from faults import PATIENCE, TOLLBOOK, require
+from faults import BUILD, PATIENCE, TOLLBOOK, require
 
 SEPTEMBER, OCTOBER, NOVEMBER, DECEMBER, JANUARY = (
     "2026-09-01T00:00:00Z", "2026-10-05T10:30:00Z", "2026-11-02T09:00:00Z",
     "2026-12-02T09:00:00Z", "2027-01-02T09:00:00Z")
 LOGS = "2026-12-30T09:00:00Z"
+FORGE = BUILD / "tests" / "fault" / "forge"
 DAY_MS = 1798502400000  # 2026-12-29T00:00:00Z
 GB = 10**9
 
@@ -200,11 +201,21 @@ def secrets(m):
     m.serve(LOGS)
 
 
+def audited(m):
+    """No command writes the audit log yet; the forger makes entries that fit."""
+    entries = ((0, "", "apply"), (1, "192.0.2.7", "key revoke"), (3, "2001:db8::1", "import"),
+               (1, "192.0.2.7", "ledger pay"), (0, "", "book add"))
+    values = ",".join(f"({i},{1797800000000000 + i},{key},'{origin}','{what}','{{\"id\":{i}}}',"
+                      "zeroblob(32),0)" for i, (key, origin, what) in enumerate(entries, 1))
+    subprocess.run([FORGE, m.db, f"INSERT INTO audit VALUES{values}"], check=True)
+
+
 def rich(folder):
     m = Maker(folder, "rich.db")
     early(m)
     late(m)
     secrets(m)
+    audited(m)
     return m
 
 
