@@ -75,6 +75,13 @@ int cli_clock(const cli_call *call, int64_t *ret_now_us)
 
 /* --- the database --- */
 
+void cli_mark(const cli_call *call, mark_kind which, int64_t now_us)
+{
+    tb_error err;
+    if (mark_set(cli_text(call, "db"), which, now_us, &err) != TB_OK)
+        cli_say(call, "When this was is not noted for GET /metrics: %s", err.message);
+}
+
 static bool takes(const cli_command *command, const char *option)
 {
     for (size_t i = 0; i < command->n_options; i++)

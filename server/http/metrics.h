@@ -67,5 +67,8 @@ void metrics_write(const metrics *const *blocks, size_t n_blocks, const char *co
 /* "# HELP", "# TYPE" and one sample. type: "counter" or "gauge". */
 void metrics_sample(tb_buf *out, const char *name, const char *type, const char *help,
                     uint64_t value);
+/* The same of a value in units of its last of `digits` decimals. */
+void metrics_decimal(tb_buf *out, const char *name, const char *type, const char *help,
+                     uint64_t value, unsigned digits);
 
 #endif
