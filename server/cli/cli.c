@@ -14,11 +14,13 @@
 void cli_say(const cli_call *call, const char *fmt, ...)
 {
     va_list args;
-    fprintf(stderr, "tollbook %s: ", call->command->name);
+    char *text;
     va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
+    const int n = vasprintf(&text, fmt, args);
     va_end(args);
-    fputc('\n', stderr);
+    /* In one piece: other threads write to standard error too. */
+    fprintf(stderr, "tollbook %s: %s\n", call->command->name, n < 0 ? fmt : text);
+    if (n >= 0) free(text);
 }
 
 /* "file: line 3, byte 7: " */

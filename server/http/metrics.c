@@ -72,6 +72,15 @@ static uint64_t sum(const metrics *const *blocks, size_t n, const _Atomic uint64
     return total;
 }
 
+uint64_t metrics_requests(const metrics *const *b, size_t n, size_t n_routes)
+{
+    uint64_t total = 0;
+    for (size_t r = 0; r < n_routes; r++)
+        for (unsigned s = 0; s < METRICS_STATUS_COUNT; s++)
+            total += sum(b, n, &b[0]->requests[r][s]);
+    return total;
+}
+
 static void write_requests(const metrics *const *b, size_t n, const char *const *names,
                            size_t n_routes, tb_buf *out)
 {
