@@ -1,4 +1,4 @@
-/* What needs no key: regions, health, metrics and the API's own description. */
+/* What needs no key as a rule: regions, health, metrics and the API's own description. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

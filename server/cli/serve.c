@@ -137,6 +137,7 @@ static int read_options(const cli_call *call, server_options *o)
     o->db = cli_text(call, "db");
     if (log && strcmp(log, "off") != 0) o->access_log = log;
     o->search_paged = cli_given(call, "search-paged");
+    o->metrics_key = cli_given(call, "metrics-key");
     if (fixed && *fixed) {
         if (cli_now(&now_us, &err) != TB_OK) return cli_fail(call, NULL, &err);
         o->fixed_now_us = now_us;

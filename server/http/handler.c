@@ -223,17 +223,20 @@ static bool find_token(request *r)
     return true;
 }
 
+/* Scrapers send a key as a bearer's, so a route that is keyed takes it there too. */
 static bool authenticate(request *r)
 {
-    if (r->route->access == TB_ACCESS_NONE) return true;
-    if (find_key(r, request_header(r, GUARD_ACCESS_KEY))) {
+    const bool keyed = r->route->keyed && r->worker->server->options.metrics_key;
+    if (r->route->access == TB_ACCESS_NONE && !keyed) return true;
+    if (find_key(r, request_header(r, GUARD_ACCESS_KEY)) ||
+        (keyed && find_key(r, bearer_text(r)))) {
         r->key = r->last.key;
         r->account = r->last.account;
         r->roles = r->last.roles;
     } else if (!find_token(r)) {
         return refuse_key(r);
     }
-    if (tb_roles_open(r->roles, r->route->access)) return true;
+    if (tb_roles_open(r->roles, r->route->access) && (!keyed || r->account == 0)) return true;
     refuse(r, TB_E_FORBIDDEN, NULL, NULL);
     return false;
 }

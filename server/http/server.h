@@ -45,6 +45,7 @@ typedef struct server_options {
     bool search_paged;      /* GET /pullzone?search=X without page is a page */
     const char *cors[CORS_ORIGINS_MAX]; /* origins whose pages may read answers */
     size_t n_cors;
+    bool metrics_key;       /* GET /metrics asks for a key of account 0 */
     const char *deploy_hook; /* a program that deploys container applications, or NULL */
     int64_t deploy_us;       /* how long one deployment may take */
     const char *purge_hook;  /* a program that purges caches, or NULL */

@@ -1,7 +1,7 @@
 """Signals of a running server: SIGHUP reopens the access log and reads secrets and token keys
 again, each whole or not at all; SIGUSR1 prints a line; SIGTERM drains (test_serve.py has more of
 it). And what an operator watches: figures of the process and the disk, the age of the last backup
-and of the last verify.
+and of the last verify, and who may ask for them.
 """
 import json
 import os
@@ -459,6 +459,47 @@ class Ages(unittest.TestCase):
         self.at("2026-11-04T08:00:00Z", "verify", "--db", self.server.db)
         self.assertEqual(mark.read_text(), "2026-11-04T08:00:00Z\n")
         self.assertEqual(mark.stat().st_mode & 0o777, 0o644)
+
+
+class MetricsKey(Case):
+    options = ("--metrics-key",)
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        server = cls.server
+        server.stop()
+        secret = server.path / "token"
+        secret.write_text(SECRETS[0])
+        secret.chmod(0o600)
+        server.keys["feeder"] = server.make_key(0, "Ingest")
+        server.start(*cls.options, "--token-key", secret)
+        cls.secret = secret
+
+    def test_it_asks_for_a_key(self):
+        for key in (None, "0" * 48, "x"):
+            answer = self.server.get("/metrics", key)
+            self.refused(answer, 401, "authentication.failed")
+            self.assertIn("Bearer", answer.headers["www-authenticate"])
+        for key in ("user", "other", "ingest"):
+            self.refused(self.server.get("/metrics", key), 403, "authorization.forbidden")
+        for key in ("operator", "feeder"):
+            self.assertIn(b"tollbook_build_info", self.server.get("/metrics", key).body)
+
+    def test_as_scrapers_send_it(self):
+        for key, status in (("operator", 200), ("feeder", 200), ("user", 403)):
+            for form in ("Bearer {}", "bearer {}", "{}"):
+                answer = self.server.get("/metrics", None,
+                                         Authorization=form.format(self.server.keys[key]))
+                self.assertEqual(answer.status, status, (key, form))
+        token = run("token", "--token-key", self.secret, "--account", 1).stdout.decode().strip()
+        self.assertEqual(self.server.get("/metrics", None, Authorization=f"Bearer {token}").status,
+                         403)
+        # Elsewhere a key is no bearer token, as ever, and what was open stays open.
+        self.assertEqual(self.server.get("/statistics", None, Authorization="Bearer " +
+                                         self.server.keys["user"]).status, 401)
+        for target in ("/healthz", "/readyz", "/region", "/openapi.json"):
+            self.assertEqual(self.server.get(target, None).status, 200)
 
 
 if __name__ == "__main__":
