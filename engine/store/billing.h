@@ -263,11 +263,6 @@ bool tb__invoice_hash(const char *text, size_t len, const char *sha256, char ret
 TB_MUST_USE tb_code tb__invoice_from(sqlite3_stmt *s, tb_invoice *ret, tb_error *err);
 TB_MUST_USE tb_code tb__ledger_from(sqlite3_stmt *s, tb_ledger_entry *ret, tb_error *err);
 
-static inline int64_t tb__month_start_us(int64_t month)
-{
-    return tb_month_first_day(month) * TB_US_PER_DAY;
-}
-
 /* The first hour that starts at this moment or later; INT64_MIN and INT64_MAX stay as
  * they are. */
 static inline int64_t tb__hour_after(int64_t us)

@@ -257,7 +257,7 @@ static tb_code verify_invoice_row(tb__verify *v, sqlite3_stmt *s, tb_error *err)
     else if (strcmp(hex, sha256) != 0)
         tb__differs(v, "Invoice %s: its text has the SHA-256 %s, not %s.", number, hex, sha256);
     int64_t month = sqlite3_column_int64(s, 1);
-    verify_span(v, "invoices", s, 7, tb__month_start_us(month), tb__month_start_us(month + 1));
+    verify_span(v, "invoices", s, 7, tb_month_start_us(month), tb_month_start_us(month + 1));
     code = verify_amount(v, s, 5, -1, err);
     return code ? code : verify_amount(v, s, 6, 1, err);
 }

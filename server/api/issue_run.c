@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "api/handlers.h"
-#include "api/issue_group.h"
 #include "api/operator_body.h"
-#include "api/shadow_say.h"
-#include "api/unowned.h"
 #include "http/query.h"
+#include "tollbook/activate.h"
+#include "tollbook/issuegroup.h"
 #include "tollbook/json.h"
+#include "tollbook/unowned.h"
 
 #define TEXT_SENT_MAX ((size_t)8 << 20) /* longer invoices are named, and left out */
 
@@ -41,9 +41,9 @@ static tb_code read_month(run_work *w, int64_t now_us, tb_error *err)
 {
     const char *text = w->month_text;
     if (!*text) return tb_fail(err, TB_E_VALIDATION, "month", "month is missing, like 2026-10.");
-    if (!month_parse(text, strlen(text), &w->month))
+    if (!tb_month_parse(text, strlen(text), &w->month))
         return tb_fail(err, TB_E_VALIDATION, "month", "month is written like 2026-10.");
-    if (w->month > month_of_us(now_us))
+    if (w->month > tb_month_from_us(now_us))
         return tb_fail(err, TB_E_VALIDATION, "month", "month %s lies in the future.", text);
     return TB_OK;
 }
@@ -98,11 +98,11 @@ void api_invoices_answered(request *r)
 
 static tb_code put_unowned(tb_store *store, int64_t month, tb_buf *out, tb_error *err)
 {
-    unowned_usage unowned;
-    tb_code code = unowned_read(store, month, &unowned, err);
+    tb_unowned_usage unowned;
+    tb_code code = tb_unowned_read(store, month, &unowned, err);
     if (code) return code;
     tb_buf_str(out, ",\"unassigned\":");
-    unowned_json(&unowned, out);
+    tb_unowned_json(&unowned, out);
     return TB_OK;
 }
 
@@ -116,7 +116,7 @@ static tb_code put_accounts(tb_store *store, const run_work *w, tb_buf *out, tb_
 {
     int64_t *accounts = NULL;
     size_t n = 0;
-    tb_code code = issue_accounts(store, w->month, w->account, &accounts, &n, err);
+    tb_code code = tb_issue_accounts(store, w->month, w->account, &accounts, &n, err);
     if (code) return code;
     tb_buf_fmt(out, "{\"month\":\"%s\",\"accounts\":[", w->month_text);
     put_numbers(out, accounts, n);
@@ -195,7 +195,8 @@ static tb_code put(void *ctx, const tb_invoice *invoice, const tb_statement *dra
     return tb_buf_check(out, err);
 }
 
-static void put_group(const run_work *w, const issue_group *g, const body_ints *left, tb_buf *out)
+static void put_group(const run_work *w, const tb_issue_group *g, const body_ints *left,
+                      tb_buf *out)
 {
     tb_buf_fmt(out,
                "],\"month\":\"%s\",\"done\":%zu,\"made\":%zu,\"known\":%zu,\"nothing\":%zu,"
@@ -208,21 +209,22 @@ static void put_group(const run_work *w, const issue_group *g, const body_ints *
 }
 
 /* Those who had nothing; *ret_left: the first of those who came in since the client asked who has. */
-static tb_code note_everybody(const run_work *w, issue_group *g, body_ints *ret_left, tb_error *err)
+static tb_code note_everybody(const run_work *w, tb_issue_group *g, body_ints *ret_left,
+                              tb_error *err)
 {
     int64_t *left = NULL;
     size_t n = 0;
-    tb_code code = issue_everybody(g->store, w->month, g->now_us, &left, &n, err);
+    tb_code code = tb_issue_everybody(g->store, w->month, g->now_us, &left, &n, err);
     for (size_t i = 0; i < n && i < BODY_INTS_MAX; i++)
         ret_left->list[ret_left->n++] = left[i];
     free(left);
     return code;
 }
 
-static tb_code run_accounts(const run_work *w, issue_group *g, tb_error *err)
+static tb_code run_accounts(const run_work *w, tb_issue_group *g, tb_error *err)
 {
     tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < w->accounts.n && !issue_group_full(g); i++) {
+    for (size_t i = 0; !code && i < w->accounts.n && !tb_issue_group_full(g); i++) {
         int64_t account = w->accounts.list[i];
         bool exists = true;
         code = tb_store_account_exists(g->store, account, &exists, err);
@@ -230,8 +232,8 @@ static tb_code run_accounts(const run_work *w, issue_group *g, tb_error *err)
             code = tb_fail(err, TB_E_NOT_FOUND, "accounts", "There is no account %" PRId64 ".",
                            account);
         if (!code)
-            code = w->finalize ? issue_group_finalize(g, account, err)
-                               : issue_group_show(g, account, err);
+            code = w->finalize ? tb_issue_group_finalize(g, account, err)
+                               : tb_issue_group_show(g, account, err);
     }
     return code;
 }
@@ -239,16 +241,21 @@ static tb_code run_accounts(const run_work *w, issue_group *g, tb_error *err)
 static tb_code run_group(request *r, tb_store *store, tb_buf *out, tb_error *err)
 {
     const run_work *w = work_of(r);
-    month_books books = {0};
-    shadow_books shadows = {0};
+    tb_month_books books = {0};
+    tb_shadow_books shadows = {0};
     body_ints left = {0};
-    issue_group g = {.store = store, .month = w->month, .now_us = request_now_us(r),
-                     .empty = w->empty, .books = &books, .shadows = &shadows, .put = put,
-                     .out = out};
-    tb_code code = w->finalize ? issue_check_over(w->month, g.now_us, err) : TB_OK;
-    if (!code) code = month_books_read(store, &books, err);
-    if (!code && w->finalize) code = shadow_books_read(store, &shadows, err);
-    issue_group_init(&g);
+    tb_issue_group g = {.store = store,
+                        .month = w->month,
+                        .now_us = request_now_us(r),
+                        .empty = w->empty,
+                        .books = &books,
+                        .shadows = &shadows,
+                        .put = put,
+                        .out = out};
+    tb_code code = w->finalize ? tb_issue_check_over(w->month, g.now_us, err) : TB_OK;
+    if (!code) code = tb_month_books_read(store, &books, err);
+    if (!code && w->finalize) code = tb_shadow_books_read(store, &shadows, err);
+    tb_issue_group_init(&g);
     tb_buf_str(out, "{\"invoices\":[");
     if (!code) code = run_accounts(w, &g, err);
     if (!code && w->everybody) code = note_everybody(w, &g, &left, err);
@@ -260,9 +267,9 @@ static tb_code run_group(request *r, tb_store *store, tb_buf *out, tb_error *err
     if (!code) {
         code = tb_buf_check(out, err);
     }
-    issue_group_release(&g);
-    shadow_books_release(&shadows);
-    month_books_release(&books);
+    tb_issue_group_release(&g);
+    tb_shadow_books_release(&shadows);
+    tb_month_books_release(&books);
     return code;
 }
 
@@ -342,7 +349,7 @@ static tb_code list_late(write_job *job, tb_store *store, tb_error *err)
     if (code) return code;
     tb_buf_str(out, "{\"late\":[");
     for (size_t i = 0; i < n; i++) {
-        month_format(late[i].month, month);
+        tb_month_format(late[i].month, month);
         tb_buf_fmt(out, "%s{\"account\":%" PRId64 ",\"month\":\"%s\",\"outcome\":\"%s\"",
                    i ? "," : "", late[i].account, month, tb_run_outcome_name(late[i].outcome));
         put_member(out, "invoice", late[i].invoice);
@@ -366,14 +373,14 @@ void api_invoices_late(request *r)
 static tb_code list_shadows(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
-    shadow_books shadows = {0};
+    tb_shadow_books shadows = {0};
     tb_buf lines, *out = answer_of(r, err);
     if (!out) return TB_E_NOMEM;
-    tb_buf_init(&lines, ISSUE_SAID_MAX, NULL);
+    tb_buf_init(&lines, TB_ISSUE_SAID_MAX, NULL);
     tb_code code = tb_store_read_begin(store, err);
     if (code) return code;
-    code = shadow_books_read(store, &shadows, err);
-    if (!code) code = shadow_say(store, work_of(r)->month, &shadows, &lines, err);
+    code = tb_shadow_books_read(store, &shadows, err);
+    if (!code) code = tb_shadow_say(store, work_of(r)->month, &shadows, &lines, err);
     tb_store_read_end(store);
     if (!code) {
         tb_buf_str(out, "{\"said\":");
@@ -381,7 +388,7 @@ static tb_code list_shadows(write_job *job, tb_store *store, tb_error *err)
         tb_buf_str(out, "}");
         code = tb_buf_check(out, err);
     }
-    shadow_books_release(&shadows);
+    tb_shadow_books_release(&shadows);
     tb_buf_release(&lines);
     return code;
 }

@@ -52,6 +52,14 @@
         .finish = finish_, .errors = ERRORS_##family                                               \
     }
 
+/* A path of its own for an operation: the answer is the operation's JSON. */
+#define OPERATION(m, path, body_, name_, operation_)                                               \
+    {                                                                                              \
+        .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_OPERATOR, .body = ROUTE_##body_,  \
+        .name = name_, .operation = operation_, .handle = api_operation_named,                     \
+        .finish = api_operation_done                                                               \
+    }
+
 const route api_routes[] = {
     ROW(GET, "/statistics", STATISTICS, NO_BODY, "statistics", api_statistics, NULL),
     ROW(GET, "/pullzone", PULL_ZONES, NO_BODY, "pullzones", api_pullzones, NULL),
@@ -118,7 +126,9 @@ const route api_routes[] = {
         api_invoices_answered),
     ROW(POST, "/invoices/{id}/void", OPERATOR, NO_BODY, "invoices_void", api_invoices_void,
         api_invoices_voided),
-    ROW(POST, "/ledger", OPERATOR, JSON, "ledger", api_ledger, api_ledger_done),
+    ROW(GET, "/operations", OPERATOR, NO_BODY, "operations", api_operations, NULL),
+    ROW(POST, "/operations/{id}", OPERATOR, JSON, "operation", api_operation, api_operation_done),
+    OPERATION(POST, "/ledger", JSON, "ledger", "ledger enter"),
     ROW(GET, "/user", KEYS, NO_BODY, "user", api_user, NULL),
     ROW(GET, "/country", ANY, NO_BODY, "country", api_country, NULL),
     ROW(GET, "/apikey", KEYS, NO_BODY, "apikey", api_apikey, NULL),

@@ -40,16 +40,19 @@ int cli_scenario_show(const cli_call *call);
 int cli_usage(const cli_call *call);
 int cli_invoice(const cli_call *call);
 int cli_forecast(const cli_call *call);
-int cli_ledger(const cli_call *call);
-int cli_ledger_pay(const cli_call *call);
-int cli_ledger_adjust(const cli_call *call);
 int cli_percentile(const cli_call *call);
 int cli_solve_breakeven(const cli_call *call);
 int cli_solve_price(const cli_call *call);
 int cli_solve_commit(const cli_call *call);
 
-extern const cli_command cli_commands[];
+extern cli_command cli_commands[];
 extern const size_t cli_n_commands;
+
+/* Gives the rows that name an operation their options, operands and help: once, before anything
+ * else reads the table. */
+void cli_commands_fill(void);
+/* Runs the operation that the call's row names, here or on a running server. */
+int cli_operation(const cli_call *call);
 
 /* A message for people on standard error: "tollbook ingest: ...". */
 void cli_say(const cli_call *call, const char *fmt, ...) TB_PRINTF(2, 3);
@@ -76,8 +79,6 @@ void cli_mark(const cli_call *call, mark_kind which, int64_t now_us);
  * missing or one too many. */
 int cli_check_place(const cli_call *call);
 
-/* ledger.c: an entry's sentence. */
-void ledger_say(const cli_call *call, int64_t account, const char *balance, bool known);
 /* book.c: a book's. */
 void book_say(const cli_call *call, const tb_book *book, bool known);
 

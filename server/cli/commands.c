@@ -405,23 +405,6 @@ static const cli_option forecast_options[] = {
         .name = "account", .value = "ID", .kind = CLI_NUMBER, .required = true, .min = 1,          \
         .max = INT64_MAX, .help = "whose ledger"                                                   \
     }
-static const cli_option ledger_options[] = {DB, ACCOUNT};
-static const cli_option ledger_entry_options[] = {
-    DB_OR_SERVER,
-    ACCOUNT,
-    {.name = "amount",
-     .value = "DECIMAL",
-     .kind = CLI_TEXT,
-     .required = true,
-     .help = "what it adds to the balance, in the account's currency"},
-    {.name = "reference",
-     .value = "TEXT",
-     .kind = CLI_TEXT,
-     .required = true,
-     .help = "names the entry: the same again changes nothing"},
-    {.name = "note", .value = "TEXT", .kind = CLI_TEXT, .help = "for people"},
-};
-
 static const cli_option backup_options[] = {
     DB,
     {.name = "to",
@@ -454,7 +437,7 @@ static const cli_option query_options[] = {
 
 #define OPTIONS(table) .options = table, .n_options = sizeof table / sizeof *table
 
-const cli_command cli_commands[] = {
+cli_command cli_commands[] = {
     {.name = "init",
      .operands = "",
      .summary = "Create an empty database",
@@ -684,23 +667,14 @@ const cli_command cli_commands[] = {
      OPTIONS(forecast_options),
      .run = cli_forecast},
     {.name = "ledger pay",
-     .operands = "",
      .summary = "Enter a payment",
-     .details = "",
-     OPTIONS(ledger_entry_options),
-     .run = cli_ledger_pay},
+     .operation = "ledger enter",
+     .fixed = "kind=payment"},
     {.name = "ledger adjust",
-     .operands = "",
      .summary = "Enter an adjustment of the balance",
-     .details = "",
-     OPTIONS(ledger_entry_options),
-     .run = cli_ledger_adjust},
-    {.name = "ledger",
-     .operands = "",
-     .summary = "List an account's invoices, payments and adjustments, and the balance",
-     .details = "See also: ledger pay, ledger adjust.",
-     OPTIONS(ledger_options),
-     .run = cli_ledger},
+     .operation = "ledger enter",
+     .fixed = "kind=adjustment"},
+    {.name = "ledger", .operation = "ledger"},
     {.name = "percentile",
      .operands = "",
      .summary = "Bill a month's traffic by its 95th percentile (95/5)",

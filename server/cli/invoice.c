@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/explain.h"
+#include "tollbook/explain.h"
 
 static int usage(const cli_call *call, const char *sentence)
 {
@@ -16,23 +16,23 @@ static int usage(const cli_call *call, const char *sentence)
 
 /* --- what is asked --- */
 
-static shown_form form_of(const cli_call *call)
+static tb_shown_form form_of(const cli_call *call)
 {
-    return cli_is(call, "format", "csv")     ? SHOWN_CSV
-           : cli_is(call, "format", "html")  ? SHOWN_HTML
-           : cli_is(call, "format", "focus") ? SHOWN_FOCUS
-                                             : SHOWN_JSON;
+    return cli_is(call, "format", "csv")     ? TB_SHOWN_CSV
+           : cli_is(call, "format", "html")  ? TB_SHOWN_HTML
+           : cli_is(call, "format", "focus") ? TB_SHOWN_FOCUS
+                                             : TB_SHOWN_JSON;
 }
 
 static int read_month(const cli_call *call, int64_t now_us, int64_t *ret_month)
 {
     const char *text = cli_text(call, "month");
     if (!text) return usage(call, "--month YYYY-MM is missing. See: tollbook help invoice");
-    if (!month_parse(text, strlen(text), ret_month)) {
+    if (!tb_month_parse(text, strlen(text), ret_month)) {
         cli_say(call, "--month does not take \"%.32s\": write it like 2026-10.", text);
         return tb_code_exit(TB_E_USAGE);
     }
-    if (*ret_month <= month_of_us(now_us)) return 0;
+    if (*ret_month <= tb_month_from_us(now_us)) return 0;
     cli_say(call, "--month %s lies in the future.", text);
     return tb_code_exit(TB_E_USAGE);
 }
@@ -98,7 +98,7 @@ static int void_invoice(const cli_call *call)
 void invoice_show_late(const tb_late *late)
 {
     char month[8];
-    month_format(late->month, month);
+    tb_month_format(late->month, month);
     printf("%" PRId64 "\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\n", late->account,
            month, late->invoice[0] ? late->invoice : "-", late->since, late->deltas, late->declared,
            tb_run_outcome_name(late->outcome), late->reason[0] ? late->reason : "-");
@@ -138,8 +138,8 @@ static int explain(invoice_run *run)
     int64_t line = cli_number(run->call, "explain", 0);
     tb_code code = tb_store_read_begin(run->store, &err);
     if (!code) {
-        code = explain_month(run->store, run->accounts[0], run->month, (uint32_t)line, &run->books,
-                             run->now_us, &run->out, &err);
+        code = tb_explain_month(run->store, run->accounts[0], run->month, (uint32_t)line,
+                                &run->books, run->now_us, &run->out, &err);
         tb_store_read_end(run->store);
     }
     if (code) return cli_fail(run->call, NULL, &err);
@@ -151,10 +151,10 @@ static int explain(invoice_run *run)
 static int month_of(invoice_run *run)
 {
     tb_error err;
-    tb_code code = month_books_read(run->store, &run->books, &err);
+    tb_code code = tb_month_books_read(run->store, &run->books, &err);
     if (!code)
-        code = issue_accounts(run->store, run->month, cli_number(run->call, "account", 0),
-                              &run->accounts, &run->n_accounts, &err);
+        code = tb_issue_accounts(run->store, run->month, cli_number(run->call, "account", 0),
+                                 &run->accounts, &run->n_accounts, &err);
     if (code) return cli_fail(run->call, NULL, &err);
     if (cli_given(run->call, "explain")) return explain(run);
     return cli_given(run->call, "finalize") ? invoice_finalize(run) : invoice_show(run);
@@ -179,8 +179,8 @@ int cli_invoice(const cli_call *call)
     spool_release(&run.document);
     tb_buf_release(&run.out);
     free(run.accounts);
-    month_books_release(&run.books);
-    shadow_books_release(&run.shadows);
+    tb_month_books_release(&run.books);
+    tb_shadow_books_release(&run.shadows);
     tb_store_close(run.store);
     return status;
 }

@@ -2,19 +2,19 @@
 #ifndef TOLLBOOK_SERVER_CLI_INVOICE_H
 #define TOLLBOOK_SERVER_CLI_INVOICE_H
 
-#include "api/issue_group.h"
-#include "api/shadow_say.h"
-#include "api/shown.h"
-#include "api/unowned.h"
 #include "cli/spool.h"
+#include "tollbook/activate.h"
+#include "tollbook/document.h"
+#include "tollbook/issuegroup.h"
+#include "tollbook/unowned.h"
 
 typedef struct invoice_run {
     const cli_call *call;
     tb_store *store;
     int64_t month, now_us;
-    shown_form form;
-    month_books books;
-    shadow_books shadows; /* finalising alone */
+    tb_shown_form form;
+    tb_month_books books;
+    tb_shadow_books shadows; /* finalising alone */
     int64_t *accounts;
     size_t n_accounts, done;
     tb_buf out;                           /* what is being put */
@@ -22,7 +22,7 @@ typedef struct invoice_run {
     size_t shown;                         /* invoices in it */
     size_t left_out;                      /* invoices that are not in it */
     size_t made, known, nothing, refused; /* accounts */
-    unowned_usage unowned;                /* of the month, where all accounts were asked for */
+    tb_unowned_usage unowned;             /* of the month, where all accounts were asked for */
 } invoice_run;
 
 /* Each prints what it finds and returns the exit status. */

@@ -22,16 +22,22 @@ static tb_code put(void *ctx, const tb_invoice *invoice, const tb_statement *dra
                    tb_buf *out, tb_error *err)
 {
     const invoice_run *run = ctx;
-    return invoice ? shown_stored(run->form, invoice, shown == 0, out, err)
-                   : shown_draft(run->form, draft, shown == 0, out, err);
+    return invoice ? tb_shown_stored(run->form, invoice, shown == 0, out, err)
+                   : tb_shown_draft(run->form, draft, shown == 0, out, err);
 }
 
-static issue_group group_of(invoice_run *run)
+static tb_issue_group group_of(invoice_run *run)
 {
-    issue_group g = {.store = run->store, .month = run->month, .now_us = run->now_us,
-                     .empty = cli_given(run->call, "empty"), .books = &run->books,
-                     .shadows = &run->shadows, .put = put, .ctx = run, .out = &run->out};
-    issue_group_init(&g);
+    tb_issue_group g = {.store = run->store,
+                        .month = run->month,
+                        .now_us = run->now_us,
+                        .empty = cli_given(run->call, "empty"),
+                        .books = &run->books,
+                        .shadows = &run->shadows,
+                        .put = put,
+                        .ctx = run,
+                        .out = &run->out};
+    tb_issue_group_init(&g);
     return g;
 }
 
@@ -46,17 +52,17 @@ bool invoice_of_all(const invoice_run *run)
 static int nothing(const invoice_run *run)
 {
     char month[8];
-    month_format(run->month, month);
+    tb_month_format(run->month, month);
     cli_say(run->call, "There is nothing to invoice in %s%s.", month,
-            unowned_any(&run->unowned) ? " for the accounts that there are" : "");
+            tb_unowned_any(&run->unowned) ? " for the accounts that there are" : "");
     return tb_code_exit(TB_E_NOTHING_DUE);
 }
 
 static void say_unowned(const invoice_run *run)
 {
     tb_buf lines;
-    tb_buf_init(&lines, ISSUE_SAID_MAX, NULL);
-    unowned_say(&run->unowned, run->month, &lines);
+    tb_buf_init(&lines, TB_ISSUE_SAID_MAX, NULL);
+    tb_unowned_say(&run->unowned, run->month, &lines);
     if (lines.len) invoice_say_lines(run->call, lines.data, lines.len);
     tb_buf_release(&lines);
 }
@@ -64,7 +70,7 @@ static void say_unowned(const invoice_run *run)
 static int print_document(invoice_run *run)
 {
     tb_error err;
-    shown_close(run->form, &run->out);
+    tb_shown_close(run->form, &run->out);
     if (spool_take(&run->document, &run->out, &err)) return cli_fail(run->call, NULL, &err);
     return spool_print(&run->document, run->call);
 }
@@ -104,19 +110,20 @@ int invoice_end_show(invoice_run *run)
 
 static tb_code show_all(invoice_run *run, tb_error *err)
 {
-    issue_group g = group_of(run);
+    tb_issue_group g = group_of(run);
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < run->n_accounts; i++) {
-        code = issue_group_show(&g, run->accounts[i], err);
+        code = tb_issue_group_show(&g, run->accounts[i], err);
         if (!code) code = spool_take(&run->document, &run->out, err);
         if (!code && g.said.len) invoice_say_lines(run->call, g.said.data, g.said.len);
         run->refused += g.refused;
         run->done += g.n;
-        issue_group_next(&g);
+        tb_issue_group_next(&g);
     }
     run->shown = g.shown;
-    issue_group_release(&g);
-    if (!code && invoice_of_all(run)) code = unowned_read(run->store, run->month, &run->unowned, err);
+    tb_issue_group_release(&g);
+    if (!code && invoice_of_all(run))
+        code = tb_unowned_read(run->store, run->month, &run->unowned, err);
     return code;
 }
 
@@ -125,7 +132,7 @@ int invoice_show(invoice_run *run)
     tb_error err;
     tb_code code = tb_store_read_begin(run->store, &err);
     if (code) return cli_fail(run->call, NULL, &err);
-    shown_open(run->form, &run->out);
+    tb_shown_open(run->form, &run->out);
     code = show_all(run, &err);
     tb_store_read_end(run->store);
     return code ? cli_fail(run->call, NULL, &err) : invoice_end_show(run);
@@ -133,7 +140,7 @@ int invoice_show(invoice_run *run)
 
 /* --- finalising --- */
 
-static tb_code end_group(invoice_run *run, issue_group *g, tb_error *err)
+static tb_code end_group(invoice_run *run, tb_issue_group *g, tb_error *err)
 {
     if (g->n == 0) return TB_OK;
     tb_code code = tb_store_commit(run->store, err);
@@ -147,18 +154,18 @@ static tb_code end_group(invoice_run *run, issue_group *g, tb_error *err)
     code = spool_take(&run->document, &run->out, err);
     if (g->said.len) invoice_say_lines(run->call, g->said.data, g->said.len);
     tb_store_checkpoint(run->store, false); /* so that a long run needs no disk twice */
-    issue_group_next(g);
+    tb_issue_group_next(g);
     return code;
 }
 
-static tb_code finalize_all(invoice_run *run, issue_group *g, meter *progress, tb_error *err)
+static tb_code finalize_all(invoice_run *run, tb_issue_group *g, meter *progress, tb_error *err)
 {
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < run->n_accounts; i++) {
         if (atomic_load_explicit(&take_stop, memory_order_relaxed)) break;
         if (g->n == 0) code = tb_store_begin(run->store, err);
-        if (!code) code = issue_group_finalize(g, run->accounts[i], err);
-        if (code || !issue_group_full(g)) continue;
+        if (!code) code = tb_issue_group_finalize(g, run->accounts[i], err);
+        if (code || !tb_issue_group_full(g)) continue;
         code = end_group(run, g, err);
         if (progress && !code) meter_share(progress, i + 1, run->n_accounts);
     }
@@ -169,10 +176,11 @@ static tb_code finalize_all(invoice_run *run, issue_group *g, meter *progress, t
 
 static tb_code finalize_groups(invoice_run *run, meter *progress, tb_error *err)
 {
-    issue_group g = group_of(run);
+    tb_issue_group g = group_of(run);
     tb_code code = finalize_all(run, &g, progress, err);
-    issue_group_release(&g);
-    if (!code && invoice_of_all(run)) code = unowned_read(run->store, run->month, &run->unowned, err);
+    tb_issue_group_release(&g);
+    if (!code && invoice_of_all(run))
+        code = tb_unowned_read(run->store, run->month, &run->unowned, err);
     return code;
 }
 
@@ -190,7 +198,7 @@ static tb_code end_everybody(invoice_run *run, tb_error *err)
     bool done = run->made + run->known + run->nothing + run->refused == run->n_accounts;
     if (!done || cli_given(run->call, "account")) return TB_OK;
     tb_code code = tb_store_begin(run->store, err);
-    if (!code) code = issue_everybody(run->store, run->month, run->now_us, &left, &n, err);
+    if (!code) code = tb_issue_everybody(run->store, run->month, run->now_us, &left, &n, err);
     if (!code) code = tb_store_commit(run->store, err);
     if (code) tb_store_rollback(run->store);
     if (!code && n) invoice_say_left(run, n);
@@ -201,8 +209,8 @@ static tb_code end_everybody(invoice_run *run, tb_error *err)
 static tb_code say_shadows(invoice_run *run, tb_error *err)
 {
     tb_buf lines;
-    tb_buf_init(&lines, ISSUE_SAID_MAX, NULL);
-    tb_code code = shadow_say(run->store, run->month, &run->shadows, &lines, err);
+    tb_buf_init(&lines, TB_ISSUE_SAID_MAX, NULL);
+    tb_code code = tb_shadow_say(run->store, run->month, &run->shadows, &lines, err);
     if (!code && lines.len) invoice_say_lines(run->call, lines.data, lines.len);
     tb_buf_release(&lines);
     return code;
@@ -224,12 +232,12 @@ int invoice_finalize(invoice_run *run)
     tb_error err;
     meter progress;
     bool shows = cli_given(run->call, "progress");
-    tb_code code = issue_check_over(run->month, run->now_us, &err);
-    if (!code) code = shadow_books_read(run->store, &run->shadows, &err);
+    tb_code code = tb_issue_check_over(run->month, run->now_us, &err);
+    if (!code) code = tb_shadow_books_read(run->store, &run->shadows, &err);
     if (code) return cli_fail(run->call, NULL, &err);
     take_catch_signals();
     meter_init(&progress, cli_text(run->call, "month"));
-    shown_open(run->form, &run->out);
+    tb_shown_open(run->form, &run->out);
     code = finalize_groups(run, shows ? &progress : NULL, &err);
     meter_end(&progress);
     if (!code) code = end_everybody(run, &err);

@@ -3,9 +3,9 @@
 #ifndef TOLLBOOK_SERVER_CLI_REMOTE_H
 #define TOLLBOOK_SERVER_CLI_REMOTE_H
 
-#include "api/shadow_say.h"
 #include "cli/invoice.h"
 #include "feed/feed.h"
+#include "tollbook/activate.h"
 
 int remote_apply(const cli_call *call, const char *document, size_t len);
 int remote_key_create(const cli_call *call, uint32_t roles);
@@ -17,9 +17,8 @@ int remote_invoice_void(const cli_call *call);
 int remote_invoice_late(const cli_call *call);
 /* remote_book.c */
 int remote_book_add(const cli_call *call, const tb_book *book, const char *text, size_t len);
-int remote_book_activate(const cli_call *call, const shadow_activation *what);
+int remote_book_activate(const cli_call *call, const tb_shadow_activation *what);
 int remote_book_drop(const cli_call *call);
-int remote_ledger(const cli_call *call, const tb_ledger_entry *entry);
 int remote_ingest(const cli_call *call, const feed_options *options);
 int remote_import(const cli_call *call, const feed_options *options);
 

@@ -38,10 +38,10 @@ static tb_i128 amount_of(const json_t *object, const char *name)
 }
 
 static void read_kind(const json_t *object, const char *list, const char *count, const char *id,
-                      unowned_kind *kind)
+                      tb_unowned_kind *kind)
 {
     const json_t *named = json_object_get(object, list);
-    for (; kind->n < json_array_size(named) && kind->n < UNOWNED_NAMED_MAX; kind->n++) {
+    for (; kind->n < json_array_size(named) && kind->n < TB_UNOWNED_NAMED_MAX; kind->n++) {
         const json_t *item = json_array_get(named, kind->n);
         kind->named[kind->n] = (tb_unowned){.id = (int64_t)report_number(item, id),
                                             .requests = amount_of(item, "requests"),
@@ -50,7 +50,7 @@ static void read_kind(const json_t *object, const char *list, const char *count,
     kind->count = report_number(object, count);
 }
 
-static void read_unowned(const json_t *answer, unowned_usage *ret)
+static void read_unowned(const json_t *answer, tb_unowned_usage *ret)
 {
     const json_t *u = json_object_get(answer, "unassigned");
     read_kind(u, "zones", "zone_count", "zone", &ret->zones);
@@ -65,7 +65,7 @@ static int read_accounts(client *c, invoice_run *run)
     char path[96], month[8];
     json_t *answer;
     client_request request = {.method = "GET", .path = path};
-    month_format(run->month, month);
+    tb_month_format(run->month, month);
     snprintf(path, sizeof path, "/invoices/accounts?month=%s&account=%" PRId64, month,
              cli_number(run->call, "account", 0));
     int status = ask(c, &request, &answer);
@@ -91,7 +91,7 @@ static tb_code put_draft(invoice_run *run, const char *text, size_t len, tb_erro
     tb_paper paper;
     tb_code code = tb_paper_parse(text, len, NULL, &paper, err);
     if (code) return code;
-    code = shown_draft(run->form, &paper.statement, run->shown == 0, &run->out, err);
+    code = tb_shown_draft(run->form, &paper.statement, run->shown == 0, &run->out, err);
     tb_paper_release(&paper);
     return code;
 }
@@ -107,7 +107,7 @@ static tb_code put_text(invoice_run *run, const json_t *item, const json_t *text
     if (state && strcmp(state, "void") == 0) invoice.state = TB_INVOICE_VOID;
     tb_code code = state && strcmp(state, "draft") == 0
                        ? put_draft(run, bytes, invoice.text_len, err)
-                       : shown_stored(run->form, &invoice, run->shown == 0, &run->out, err);
+                       : tb_shown_stored(run->form, &invoice, run->shown == 0, &run->out, err);
     free(bytes);
     return code;
 }
@@ -154,12 +154,12 @@ static int print_group(invoice_run *run, const json_t *answer)
 static char *group_body(const invoice_run *run, size_t from)
 {
     char month[8];
-    size_t end = run->n_accounts - from > ISSUE_GROUP_ACCOUNTS ? from + ISSUE_GROUP_ACCOUNTS
-                                                               : run->n_accounts;
+    size_t end = run->n_accounts - from > TB_ISSUE_GROUP_ACCOUNTS ? from + TB_ISSUE_GROUP_ACCOUNTS
+                                                                  : run->n_accounts;
     json_t *list = json_array();
     for (size_t i = from; i < end; i++)
         json_array_append_new(list, json_integer(run->accounts[i]));
-    month_format(run->month, month);
+    tb_month_format(run->month, month);
     json_t *body = json_pack("{s:s,s:b,s:b,s:b}", "month", month, "finalize",
                              cli_given(run->call, "finalize"), "empty",
                              cli_given(run->call, "empty"), "everybody", from == run->n_accounts);
@@ -247,7 +247,7 @@ static int say_shadows(client *c, const invoice_run *run)
     char path[48], month[8];
     json_t *answer;
     client_request request = {.method = "GET", .path = path};
-    month_format(run->month, month);
+    tb_month_format(run->month, month);
     snprintf(path, sizeof path, "/invoices/shadows?month=%s", month);
     int status = ask(c, &request, &answer);
     if (status) return status;
@@ -263,7 +263,7 @@ static int run_month(client *c, invoice_run *run)
     int status = read_accounts(c, run);
     if (status) return status;
     take_catch_signals();
-    shown_open(run->form, &run->out);
+    tb_shown_open(run->form, &run->out);
     meter_init(&progress, cli_text(run->call, "month"));
     status = run_everybody(c, run, &progress);
     meter_end(&progress);
@@ -319,7 +319,7 @@ static void show_late(const json_t *item)
     for (int i = 0; outcome && i < TB_RUN_OUTCOME_COUNT; i++)
         if (strcmp(outcome, tb_run_outcome_name((tb_run_outcome)i)) == 0)
             late.outcome = (tb_run_outcome)i;
-    if (!month || !month_parse(month, strlen(month), &late.month)) late.month = 0;
+    if (!month || !tb_month_parse(month, strlen(month), &late.month)) late.month = 0;
     snprintf(late.invoice, sizeof late.invoice, "%s", invoice ? invoice : "");
     snprintf(late.reason, sizeof late.reason, "%s", reason ? reason : "");
     invoice_show_late(&late);

@@ -521,8 +521,10 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
     answer_drop(r->reply.what);
     r->reply.what = NULL;
-    free(r->kept);
+    if (r->release_kept) r->release_kept(r->kept);
+    else free(r->kept);
     r->kept = NULL;
+    r->release_kept = NULL;
     if (r->reply.source.release) r->reply.source.release(r->reply.source.ctx);
     r->reply.source = (stream_source){0};
     conns_phase(s->conns, r->conn, CONN_IDLE, 0, now_us);

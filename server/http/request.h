@@ -78,7 +78,8 @@ typedef struct request {
     uint32_t roles;
     int64_t start_us; /* monotonic */
     uint64_t number;  /* X-Request-Id */
-    void *kept; /* the handler's, from malloc: goes with the request, whatever becomes of it */
+    void *kept; /* the handler's: goes with the request, whatever becomes of it */
+    void (*release_kept)(void *kept); /* NULL: free */
     char *body;
     size_t body_len, body_cap;
     uint64_t thrown; /* bytes of a body that outgrew its limit */

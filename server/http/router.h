@@ -24,6 +24,7 @@ typedef struct route {
                           * before a literal tail; of several, the last one is the request's */
     tb_access access;
     route_body body;
+    const char *operation; /* of tollbook/operation.h, that this row asks for; NULL: none */
     const char *name; /* for metrics: lower case and '_' */
     error_family errors;
     size_t body_max; /* longest body, bytes; 0: what --body-mb says */

@@ -1,0 +1,271 @@
+/* Operations over HTTP: POST /operations/{name}, and the rows of the route table that name one. The
+ * arguments are the query's and the body's members, or the body is the operation's document. What
+ * reads works at the desk, what writes at the writer; one that does both goes from the one to the
+ * other. Under its own path the answer is the operation's JSON; under /operations it is the reply,
+ * with what a command line prints. */
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/handlers.h"
+#include "http/desk.h"
+#include "http/query.h"
+#include "tollbook/json.h"
+#include "tollbook/operation.h"
+
+typedef struct op_work {
+    tb_args args;
+    tb_reply reply;
+    bool written; /* or to be written next */
+    char *texts;  /* the query's, with escapes read */
+} op_work;
+
+static op_work *work_of(const request *r)
+{
+    return r->kept;
+}
+
+static void work_release(void *kept)
+{
+    op_work *w = kept;
+    tb_args_release(&w->args);
+    tb_reply_release(&w->reply);
+    free(w->texts);
+    free(w);
+}
+
+static op_work *work_new(request *r, const tb_operation *operation)
+{
+    op_work *w = calloc(1, sizeof *w);
+    if (!w) return NULL;
+    tb_args_init(&w->args, operation);
+    tb_reply_init(&w->reply);
+    r->kept = w;
+    r->release_kept = work_release;
+    return w;
+}
+
+/* --- arguments --- */
+
+static const tb_param *document_of(const tb_operation *operation)
+{
+    for (size_t i = 0; i < operation->n_params; i++)
+        if (operation->params[i].kind == TB_PARAM_DOCUMENT) return &operation->params[i];
+    return NULL;
+}
+
+static tb_code add_flag(tb_args *args, const tb_param *p, tb_text value, tb_error *err)
+{
+    bool truth;
+    if (!query_bool(value.data, value.len, &truth))
+        return tb_fail(err, TB_E_VALIDATION, p->name, "It is not true or false.");
+    return truth ? tb_args_add(args, p, "", 0, err) : TB_OK;
+}
+
+/* Parameters that are none of the operation's are ignored, as everywhere. */
+static tb_code add_param(void *ctx, tb_text name, tb_text value, tb_error *err)
+{
+    tb_args *args = ctx;
+    const tb_param *p = tb_param_find(args->operation, name.data, name.len);
+    if (!p || p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_SCENARIO) return TB_OK;
+    if (p->kind == TB_PARAM_FLAG) return add_flag(args, p, value, err);
+    return tb_args_add(args, p, value.data, value.len, err);
+}
+
+static tb_code add_query(request *r, op_work *w, tb_error *err)
+{
+    tb_text query = request_query(r);
+    if (query.len == 0) return TB_OK;
+    w->texts = malloc(query.len);
+    if (!w->texts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return query_each(query.data, query.len, w->texts, add_param, &w->args, err);
+}
+
+static tb_code add_body(request *r, op_work *w, tb_error *err)
+{
+    const tb_param *document = document_of(w->args.operation);
+    const char *body = r->body ? r->body : "";
+    if (document) return tb_args_add(&w->args, document, body, r->body_len, err);
+    return r->body_len ? tb_args_json(&w->args, body, r->body_len, err) : TB_OK;
+}
+
+/* The {id} of a path that names an operation is its first operand, or else its first parameter. */
+static tb_code add_id(request *r, op_work *w, tb_error *err)
+{
+    const tb_operation *op = w->args.operation;
+    const tb_param *p = NULL;
+    if (!r->route->operation || !r->id.data) return TB_OK;
+    for (size_t i = op->n_params; i > 0; i--)
+        if (i == 1 || op->params[i - 1].operand) p = &op->params[i - 1];
+    return tb_args_add(&w->args, p, r->id.data, r->id.len, err);
+}
+
+static tb_code read_args(request *r, op_work *w, tb_error *err)
+{
+    tb_code code = add_id(r, w, err);
+    if (!code) code = add_query(r, w, err);
+    if (!code) code = add_body(r, w, err);
+    return code ? code : tb_args_end(&w->args, false, err);
+}
+
+/* --- running --- */
+
+static bool go_on(void *ctx, uint64_t done, uint64_t total)
+{
+    request *r = ctx;
+    (void)done, (void)total;
+    return desk_time_left(r->worker->server->desk);
+}
+
+static tb_ops ops_of(request *r, tb_store *store)
+{
+    const server_options *o = &r->worker->server->options;
+    return (tb_ops){.store = store, .now_us = request_now_us(r), .key = r->key,
+                    .random = randombytes_buf,
+                    .key_secret = o->has_secret ? o->secret : NULL};
+}
+
+static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
+{
+    request *r = job->owner;
+    op_work *w = work_of(r);
+    tb_ops ops = ops_of(r, store);
+    ops.step = go_on;
+    ops.ctx = r;
+    tb_code code = tb_operation_read(&ops, &w->args, &w->reply, err);
+    if (code != TB_E_STOPPED || atomic_load(&r->worker->server->stopping)) return code;
+    return tb_fail(err, TB_E_TOO_MUCH, NULL,
+                   "It was not done in %d seconds. Ask for less at a time, or run it with --db.",
+                   (int)(DESK_JOB_US / 1000000));
+}
+
+static tb_code run_write(write_job *job, tb_store *store, tb_error *err)
+{
+    request *r = job->owner;
+    op_work *w = work_of(r);
+    tb_ops ops = ops_of(r, store);
+    tb_code code = tb_operation_write(&ops, &w->args, &w->reply, err);
+    if (!code) job->changed_keys = w->reply.keys;
+    return code;
+}
+
+static void submit_write(request *r, op_work *w)
+{
+    w->written = true;
+    r->job.run = run_write;
+    r->job.bytes = r->body_len;
+    request_submit(r);
+}
+
+/* Fields as the wire spells them. */
+static void fail_args(request *r, const op_work *w, const tb_error *err)
+{
+    tb_error placed = *err;
+    char spelled[64];
+    const tb_param *p = tb_param_find(w->args.operation, err->field, strlen(err->field));
+    if (err->field[0] && p) {
+        tb_param_wire(p, spelled);
+        memcpy(placed.field, spelled, sizeof spelled);
+    }
+    /* Where a document is wrong its sentence does not know: the path goes before it. */
+    if (err->field[0] && !p && err->byte)
+        snprintf(placed.message, sizeof placed.message, "%s: %.270s", err->field, err->message);
+    request_fail_at(r, &placed);
+}
+
+static void begin(request *r, const tb_operation *operation)
+{
+    tb_error err;
+    op_work *w = work_new(r, operation);
+    if (!w) {
+        request_fail(r, TB_E_NOMEM, NULL, NULL);
+    } else if (read_args(r, w, &err)) {
+        fail_args(r, w, &err);
+    } else if (tb_operation_reads(&w->args)) {
+        r->job.run = run_read;
+        r->job.bytes = 0;
+        request_submit_long(r);
+    } else {
+        submit_write(r, w);
+    }
+}
+
+static void answer_reply(request *r, const op_work *w)
+{
+    const tb_reply *made = &w->reply;
+    tb_buf *out = request_text(r);
+    if (!r->route->operation) tb_reply_json(made, out);
+    else if (made->json.len) tb_buf_add(out, made->json.data, made->json.len);
+    if (out->failed) request_fail(r, TB_E_NOMEM, NULL, NULL);
+    else if (r->route->operation && !made->json.len) request_answer_empty(r, 204);
+    else request_answer_text(r, made->made ? 201 : 200, "application/json");
+    r->reply.secret = made->keys;
+}
+
+void api_operation_done(request *r)
+{
+    op_work *w = work_of(r);
+    if (r->job.code)
+        fail_args(r, w, &r->job.err);
+    else if (!w->written && !w->reply.no && tb_operation_writes(&w->args))
+        submit_write(r, w);
+    else
+        answer_reply(r, w);
+}
+
+/* A row of the route table that names an operation. */
+void api_operation_named(request *r)
+{
+    begin(r, tb_operation_find(r->route->operation, strlen(r->route->operation)));
+}
+
+void api_operation(request *r)
+{
+    const tb_operation *operation = tb_operation_find(r->id.data, r->id.len);
+    if (operation) begin(r, operation);
+    else request_fail(r, TB_E_NOT_FOUND, NULL, "There is no operation of this name.");
+}
+
+/* --- the list of them --- */
+
+static void put_param(const tb_param *p, tb_buf *out)
+{
+    static const char *const kinds[] = {
+        [TB_PARAM_FLAG] = "boolean", [TB_PARAM_NUMBER] = "integer", [TB_PARAM_TEXT] = "string",
+        [TB_PARAM_CHOICE] = "string", [TB_PARAM_MONTH] = "string", [TB_PARAM_DOCUMENT] = "object",
+        [TB_PARAM_SCENARIO] = "object or string",
+    };
+    char spelled[64];
+    tb_param_wire(p, spelled);
+    tb_buf_fmt(out, "{\"name\":\"%s\",\"type\":\"%s\",\"required\":%s,\"repeats\":%s,\"help\":", spelled,
+               kinds[p->kind], p->required ? "true" : "false", p->repeats ? "true" : "false");
+    tb_json_string(out, p->help, strlen(p->help));
+    tb_buf_str(out, "}");
+}
+
+static void put_operation(const tb_operation *op, tb_buf *out)
+{
+    tb_buf_str(out, "{\"name\":");
+    tb_json_string(out, op->name, strlen(op->name));
+    tb_buf_str(out, ",\"summary\":");
+    tb_json_string(out, op->summary, strlen(op->summary));
+    tb_buf_fmt(out, ",\"writes\":%s,\"parameters\":[", op->write ? "true" : "false");
+    for (size_t i = 0; i < op->n_params; i++) {
+        if (i) tb_buf_str(out, ",");
+        put_param(&op->params[i], out);
+    }
+    tb_buf_str(out, "]}");
+}
+
+void api_operations(request *r)
+{
+    const tb_operation *op;
+    tb_buf *out = request_text(r);
+    tb_buf_str(out, "{\"operations\":[");
+    for (size_t i = 0; (op = tb_operation_at(i)) != NULL; i++) {
+        if (i) tb_buf_str(out, ",");
+        put_operation(op, out);
+    }
+    tb_buf_str(out, "]}");
+    request_answer_text(r, 200, "application/json");
+}
