@@ -18,6 +18,10 @@ typedef struct op_work {
     tb_reply reply;
     bool written; /* or to be written next */
     char *texts;  /* the query's, with escapes read */
+    /* The secret in force when the request began. Desk and writer use it after the worker may have
+     * seen another, so the request holds it itself. */
+    latest_view secret;
+    const uint8_t *key_secret; /* NULL: none */
 } op_work;
 
 static op_work *work_of(const request *r)
@@ -30,6 +34,7 @@ static void work_release(void *kept)
     op_work *w = kept;
     tb_args_release(&w->args);
     tb_reply_release(&w->reply);
+    latest_release(&w->secret);
     free(w->texts);
     free(w);
 }
@@ -40,6 +45,7 @@ static op_work *work_new(request *r, const tb_operation *operation)
     if (!w) return NULL;
     tb_args_init(&w->args, operation);
     tb_reply_init(&w->reply);
+    w->key_secret = latest_look(r->worker->server->secret, &w->secret);
     r->kept = w;
     r->release_kept = work_release;
     return w;
@@ -119,10 +125,8 @@ static bool go_on(void *ctx, uint64_t done, uint64_t total)
 
 static tb_ops ops_of(request *r, tb_store *store)
 {
-    const server_options *o = &r->worker->server->options;
     return (tb_ops){.store = store, .now_us = request_now_us(r), .key = r->key,
-                    .random = randombytes_buf,
-                    .key_secret = o->has_secret ? o->secret : NULL};
+                    .random = randombytes_buf, .key_secret = work_of(r)->key_secret};
 }
 
 static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
