@@ -3,6 +3,7 @@ again, each whole or not at all; SIGUSR1 prints a line; SIGTERM drains (test_ser
 it). And what an operator watches: figures of the process and the disk, the age of the last backup
 and of the last verify, and who may ask for them.
 """
+import itertools
 import json
 import os
 import re
@@ -81,6 +82,7 @@ class Hupped(unittest.TestCase):
         server.get("/healthz", None)
         log.rename(aside)
         server.get("/region", None)  # still to the old one, under its new name
+        self.wait_for_lines(aside, 2)  # a line is written once its answer is sent
         self.assertEqual(self.hup(), ["tollbook serve: SIGHUP: reloaded the access log"])
         server.get("/readyz", None)
         self.assertEqual([line["path"] for line in self.wait_for_lines(log, 1)], ["/readyz"])
@@ -94,7 +96,9 @@ class Hupped(unittest.TestCase):
 
         def ask(i):
             with server.wire() as wire:
-                for k in range(n):
+                for k in itertools.count():
+                    if k >= n and len(files) > 2:
+                        return k
                     wire.ask("GET", f"/none/{i}/{k}")
 
         def rotate():
@@ -107,15 +111,14 @@ class Hupped(unittest.TestCase):
         turner = threading.Thread(target=rotate)
         turner.start()
         try:
-            together(4, ask)
+            counts = together(4, ask)
         finally:
             done.set()
             turner.join()
         server.stop()
         paths = [line["path"] for file in [*files, log] for line in self.lines(file)]
-        asked = [f"/none/{i}/{k}" for i in range(4) for k in range(n)]
+        asked = [f"/none/{i}/{k}" for i, count in enumerate(counts) for k in range(count)]
         self.assertEqual(sorted(paths), sorted(asked))
-        self.assertGreater(len(files), 1)
         server.start()
 
     def test_a_log_that_cannot_be_opened_leaves_the_old_one(self):
@@ -268,7 +271,9 @@ class Hupped(unittest.TestCase):
         self.assertEqual(server.ask("POST", "/ingest/logs", "ingest", b"").status, 200)
         with server.wire() as wire:
             wire.ask("GET", "/healthz")
-            status = self.status()
+            end = time.monotonic() + PATIENCE
+            while int((status := self.status())["requests"]) < 5:  # counted once they are sent
+                self.assertLess(time.monotonic(), end)
         self.assertEqual(list(status), list(first))
         version = subprocess.run([TOLLBOOK, "--version"], capture_output=True, text=True,
                                  env=ENVIRONMENT, check=True).stdout
@@ -348,7 +353,6 @@ class Figures(Case):
         self.assertEqual(types["process_cpu_seconds_total"], "counter")
         self.assertRegex(values["process_cpu_seconds_total"], r"^\d+\.\d{6}$")
         self.assertEqual(types["process_open_fds"], "gauge")
-        self.assertLessEqual(abs(int(values["process_open_fds"]) - len(os.listdir(proc / "fd"))), 2)
         self.assertEqual(types["process_start_time_seconds"], "gauge")
         boot = int(re.search(r"^btime (\d+)", Path("/proc/stat").read_text(), re.M).group(1))
         ticks = int((proc / "stat").read_text().rsplit(")", 1)[1].split()[19])
@@ -369,11 +373,18 @@ class Figures(Case):
             self.assertLess(passed, PATIENCE)
 
     def test_descriptors_are_counted(self):
-        count = int(self.samples()[1]["process_open_fds"])
+        folder = f"/proc/{self.server.process.pid}/fd"
         wires = [self.server.wire() for _ in range(10)]
-        for wire in wires:
-            wire.ask("GET", "/healthz")
-        self.assertGreaterEqual(int(self.samples()[1]["process_open_fds"]), count + 9)
+        end = time.monotonic() + PATIENCE
+        while True:  # connections of other tests may still end
+            for wire in wires:
+                wire.ask("GET", "/healthz")
+            asked = wires[0].ask("GET", "/metrics").body.decode()
+            shown = int(re.search(r"^process_open_fds (\d+)$", asked, re.M).group(1))
+            if shown == len(os.listdir(folder)):
+                break
+            self.assertLess(time.monotonic(), end, (shown, os.listdir(folder)))
+        self.assertGreater(shown, 13)
         for wire in wires:
             wire.sock.close()
 
