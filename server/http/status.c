@@ -23,10 +23,10 @@ static void put_if(tb_buf *out, const char *name, bool known, uint64_t value)
     else tb_buf_fmt(out, " %s=-", name);
 }
 
-/* Whole seconds from a moment to a later one. */
-static uint64_t seconds(int64_t from_us, int64_t to_us)
+/* Whole seconds from a moment, where it is known, to a later one. */
+static void put_age(tb_buf *out, const char *name, bool known, int64_t from_us, int64_t to_us)
 {
-    return to_us > from_us ? (uint64_t)(to_us - from_us) / 1000000 : 0;
+    put_if(out, name, known, known && to_us > from_us ? (uint64_t)(to_us - from_us) / 1000000 : 0);
 }
 
 static uint64_t count_requests(const server *s)
@@ -53,7 +53,7 @@ static void put_mark(tb_buf *out, const server *s, const char *name, mark_kind w
     const int64_t fixed_us = s->options.fixed_now_us;
     int64_t at_us = 0;
     const bool known = mark_read(s->options.db, which, &at_us);
-    put_if(out, name, known, seconds(at_us, fixed_us == INT64_MIN ? clock_wall_us() : fixed_us));
+    put_age(out, name, known, at_us, fixed_us == INT64_MIN ? clock_wall_us() : fixed_us);
 }
 
 static void put_writer(const server *s, tb_buf *out)
@@ -69,13 +69,13 @@ void status_put(server *s, tb_buf *out)
     const int64_t committed_us = atomic_load_explicit(&s->committed_us, memory_order_relaxed);
     uint64_t value = 0;
     tb_buf_fmt(out, "version=%s", TB_VERSION);
-    put_number(out, "uptime_s", seconds(s->start_us, now_us));
+    put_age(out, "uptime_s", true, s->start_us, now_us);
     put_number(out, "connections", conns_open(s->conns));
     put_number(out, "lobby", lobby_guests(s->lobby));
     put_number(out, "requests", count_requests(s));
     put_writer(s, out);
     put_number(out, "data_version", atomic_load_explicit(&s->version, memory_order_relaxed));
-    put_if(out, "commit_age_s", committed_us != INT64_MIN, seconds(committed_us, now_us));
+    put_age(out, "commit_age_s", committed_us != INT64_MIN, committed_us, now_us);
     const bool gone = atomic_load_explicit(&s->gone, memory_order_relaxed);
     tb_buf_fmt(out, " store=%s", gone ? "gone" : "ok");
     put_file(out, "store_bytes", s->options.db, "");
