@@ -537,8 +537,7 @@
       " GROUP BY c.account,c.month ORDER BY 1,2")                                                  \
     /* audit */                                                                                    \
     X(AUDIT_LAST, "SELECT id,chain FROM audit ORDER BY id DESC LIMIT 1")                           \
-    X(AUDIT_INSERT, "INSERT INTO audit(" TB__C_audit("") ")VALUES(?1,?2,?3,?4,?5,"                 \
-                    "iif(json_valid(?6),?6,NULL),?7)") /* NULL is refused */                       \
+    X(AUDIT_INSERT, "INSERT INTO audit(" TB__C_audit("") ")VALUES(?1,?2,?3,?4,?5,?6,?7)")          \
     X(AUDIT, "SELECT id,at_us,key,origin,operation,arguments FROM audit WHERE id>?1"               \
              " ORDER BY id LIMIT ?2")                                                              \
     /* shadow books, scenarios */                                                                  \

@@ -21,8 +21,7 @@ typedef struct tb_audit_entry {
 } tb_audit_entry;
 
 /* In the caller's transaction; entry->id is not read. Answers and bills do not show it, so it alone
- * does not raise tb_store_version. TB_E_VALIDATION: a text is too long, or there is no operation.
- * TB_E_INTERNAL: the arguments are not JSON. */
+ * does not raise tb_store_version. TB_E_VALIDATION: a text is too long, or there is no operation. */
 TB_MUST_USE tb_code tb_store_audit_add(tb_store *store, const tb_audit_entry *entry, tb_error *err);
 /* Those after after_id, ascending: at most `limit`, and at most TB_AUDIT_PAGE. *ret_n 0: there are
  * no more. tb_audit_release. */

@@ -19,6 +19,10 @@ typedef struct op_work {
     bool written; /* or to be written next */
     char *texts;  /* the query's, with escapes read */
     char from[REQUEST_PEER_TEXT];
+    /* The secret in force when the request began. Desk and writer use it after the worker may have
+     * seen another, so the request holds it itself. */
+    latest_view secret;
+    const uint8_t *key_secret; /* NULL: none */
 } op_work;
 
 static op_work *work_of(const request *r)
@@ -31,6 +35,7 @@ static void work_release(void *kept)
     op_work *w = kept;
     tb_args_release(&w->args);
     tb_reply_release(&w->reply);
+    latest_release(&w->secret);
     free(w->texts);
     free(w);
 }
@@ -42,6 +47,7 @@ static op_work *work_new(request *r, const tb_operation *operation)
     tb_args_init(&w->args, operation);
     tb_reply_init(&w->reply);
     request_peer_text(r, w->from);
+    w->key_secret = latest_look(r->worker->server->secret, &w->secret);
     r->kept = w;
     r->release_kept = work_release;
     return w;
@@ -132,10 +138,9 @@ static bool go_on(void *ctx, uint64_t done, uint64_t total)
 
 static tb_ops ops_of(request *r, tb_store *store)
 {
-    const server_options *o = &r->worker->server->options;
-    return (tb_ops){.store = store, .now_us = request_now_us(r), .key = r->key, .from = work_of(r)->from,
-                    .random = randombytes_buf,
-                    .key_secret = o->has_secret ? o->secret : NULL};
+    return (tb_ops){.store = store, .now_us = request_now_us(r), .key = r->key,
+                    .from = work_of(r)->from, .random = randombytes_buf,
+                    .key_secret = work_of(r)->key_secret};
 }
 
 static tb_code run_read(write_job *job, tb_store *store, tb_error *err)

@@ -25,6 +25,13 @@
         .finish = finish_                                                                          \
     }
 
+/* Open, or, as --metrics-key says, for the operator's keys alone. */
+#define FIGURES(path, name_, handle_)                                                              \
+    {                                                                                              \
+        .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_NONE, .name = name_,              \
+        .keyed = true, .handle = handle_                                                           \
+    }
+
 #define LOGS(path, name_, handle_)                                                                 \
     {                                                                                              \
         .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_PULL_ZONES,                       \
@@ -102,7 +109,7 @@ const route api_routes[] = {
     ROW(GET, "/region", NONE, NO_BODY, "region", api_region, NULL),
     ROW(GET, "/healthz", NONE, NO_BODY, "healthz", api_healthz, NULL),
     ROW(GET, "/readyz", NONE, NO_BODY, "readyz", api_readyz, NULL),
-    ROW(GET, "/metrics", NONE, NO_BODY, "metrics", api_metrics, NULL),
+    FIGURES("/metrics", "metrics", api_metrics),
     ROW(GET, "/openapi.json", NONE, NO_BODY, "openapi", api_openapi, NULL),
     ROW(POST, "/catalog", OPERATOR, JSON, "catalog", api_catalog, api_catalog_done),
     ROW(POST, "/books", OPERATOR, JSON, "books_add", api_books_add, api_books_added),

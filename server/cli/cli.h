@@ -7,6 +7,7 @@
 #define TOLLBOOK_SERVER_CLI_CLI_H
 
 #include "cli/options.h"
+#include "http/marks.h"
 #include "tollbook/book.h"
 #include "tollbook/buf.h"
 #include "tollbook/store.h"
@@ -72,6 +73,9 @@ int cli_clock(const cli_call *call, int64_t *ret_now_us);
 int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store);
 /* Says where a reader's file has a second name. cli_open does. */
 void cli_warn_links(const cli_call *call, const tb_store *store);
+/* Notes the moment beside --db (marks.h). Where it cannot be noted a line says so, and no more:
+ * what was asked for is done. */
+void cli_mark(const cli_call *call, mark_kind which, int64_t now_us);
 /* For commands that take --db, or --server with a key: 0, or the exit status once it said which is
  * missing or one too many. */
 int cli_check_place(const cli_call *call);

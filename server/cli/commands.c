@@ -492,7 +492,10 @@ cli_command cli_commands[] = {
     {.name = "serve",
      .operands = "",
      .summary = "Answer over HTTP",
-     .details = "Holds the database's writer lock: send work to it with --server URL --key KEY.",
+     .details = "Holds the database's writer lock: send work to it with --server URL --key KEY.\n"
+                "SIGHUP reopens the access log and reads --token-key and --secret-file again.\n"
+                "SIGUSR1 prints a line of status on standard error. SIGTERM and SIGINT finish the\n"
+                "requests under way and exit. See \"Signals\" in docs/operations.md.",
      OPTIONS(serve_options),
      .run = cli_serve},
     {.name = "stats",

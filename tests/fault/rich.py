@@ -201,21 +201,11 @@ def secrets(m):
     m.serve(LOGS)
 
 
-def audited(m):
-    """No command writes the audit log yet; the forger makes entries that fit."""
-    entries = ((0, "", "apply"), (1, "192.0.2.7", "key revoke"), (3, "2001:db8::1", "import"),
-               (1, "192.0.2.7", "ledger pay"), (0, "", "book add"))
-    values = ",".join(f"({i},{1797800000000000 + i},{key},'{origin}','{what}','{{\"id\":{i}}}',"
-                      "zeroblob(32),0)" for i, (key, origin, what) in enumerate(entries, 1))
-    subprocess.run([FORGE, m.db, f"INSERT INTO audit VALUES{values}"], check=True)
-
-
 def rich(folder):
     m = Maker(folder, "rich.db")
     early(m)
     late(m)
     secrets(m)
-    audited(m)
     return m
 
 
