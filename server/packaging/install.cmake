@@ -49,3 +49,21 @@ install(CODE "
   configure_file(\"${TB_PACKAGING}/tollbook.service.in\" \"\$ENV{DESTDIR}\${unit}\" @ONLY)
   list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${unit}\")
 " COMPONENT server)
+
+# Man pages and completions, out of the table of subcommands.
+add_executable(tb_table ${TB_PACKAGING}/table.c)
+target_link_libraries(tb_table PRIVATE tb_server)
+add_custom_command(OUTPUT ${TB_PACKAGED}/table.json
+  COMMAND tb_table > ${TB_PACKAGED}/table.json
+  COMMAND Python3::Interpreter ${TB_PACKAGING}/reference.py ${TB_PACKAGED}/table.json
+    ${TB_PACKAGED}/reference
+  DEPENDS tb_table ${TB_PACKAGING}/reference.py VERBATIM)
+add_custom_target(tb_reference ALL DEPENDS ${TB_PACKAGED}/table.json)
+install(DIRECTORY ${TB_PACKAGED}/reference/man1 DESTINATION ${CMAKE_INSTALL_MANDIR}
+  COMPONENT server)
+install(FILES ${TB_PACKAGED}/reference/bash/tollbook
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT server)
+install(FILES ${TB_PACKAGED}/reference/zsh/_tollbook
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT server)
+install(FILES ${TB_PACKAGED}/reference/fish/tollbook.fish
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT server)

@@ -34,9 +34,11 @@ SEES = {
             "whatif", "advice", "store", "ops", "feed", "http", "registry"},
     "cli": {"base", "model", "intake", "stats", "encode", "billing", "invoice", "whatif",
             "advice", "store", "ops", "feed", "http", "api"},
+    # Prints the table of subcommands for man pages and completions.
+    "packaging": {"encode", "cli"},
     "main": {"cli", "advice"},
 }
-SERVER = {"feed", "registry", "http", "api", "cli", "main"}
+SERVER = {"feed", "registry", "http", "api", "cli", "packaging", "main"}
 
 PUBLIC = {
     "api": "base", "alloc": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",
