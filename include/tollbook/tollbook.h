@@ -5,6 +5,7 @@
  *   store.h       the database: create, open, write, read
  *   error.h       how a call fails
  *   book.h bill.h issue.h  prices, a month's bill, its invoice
+ *   operation.h   what the command line and the server can be asked for, by name
  *
  * Functions return a tb_code: TB_OK, or what went wrong, with a sentence in the tb_error. Nothing
  * prints, reads the clock or the environment, or keeps state outside of what it returns. A store is
@@ -53,6 +54,7 @@
 #include "tollbook/metrics.h"
 #include "tollbook/monthbill.h"
 #include "tollbook/monthpairs.h"
+#include "tollbook/operation.h"
 #include "tollbook/percentile.h"
 #include "tollbook/pullzone.h"
 #include "tollbook/range.h"

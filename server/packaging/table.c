@@ -50,6 +50,7 @@ int main(void)
 {
     tb_buf out;
     tb_error err;
+    cli_commands_fill();
     tb_buf_init(&out, 1 << 20, NULL);
     tb_buf_fmt(&out, "{\"version\":\"%s\",\"commands\":[", TB_VERSION);
     for (size_t i = 0; i < cli_n_commands; i++) {
