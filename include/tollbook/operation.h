@@ -14,6 +14,8 @@
 #include "tollbook/range.h"
 #include "tollbook/store.h"
 
+TB_API_BEGIN
+
 /* --- the table --- */
 
 typedef enum tb_param_kind {
@@ -168,5 +170,7 @@ TB_MUST_USE tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_repl
 /* One call of the whole operation: reads, then writes in a transaction of its own. */
 TB_MUST_USE tb_code tb_operation_run(tb_ops *ops, const tb_args *args, tb_reply *reply,
                                      tb_error *err);
+
+TB_API_END
 
 #endif
