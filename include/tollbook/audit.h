@@ -6,6 +6,8 @@
 
 #include "tollbook/store.h"
 
+TB_API_BEGIN
+
 #define TB_AUDIT_ORIGIN_MAX    255
 #define TB_AUDIT_OPERATION_MAX 63
 #define TB_AUDIT_ARGUMENTS_MAX 16384
@@ -32,5 +34,7 @@ void tb_audit_release(tb_audit_entry *entries); /* with their texts; NULL is fin
 /* Rows that this writer has changed since it was opened: the same before and after an operation
  * says that the operation changed nothing. */
 uint64_t tb_store_changes(const tb_store *store);
+
+TB_API_END
 
 #endif

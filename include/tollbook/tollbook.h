@@ -19,6 +19,7 @@
 #include "tollbook/alloc.h"
 #include "tollbook/answer.h"
 #include "tollbook/api.h"
+#include "tollbook/audit.h"
 #include "tollbook/balancer.h"
 #include "tollbook/bill.h"
 #include "tollbook/billsource.h"
