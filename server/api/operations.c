@@ -89,6 +89,17 @@ static tb_code add_body(request *r, op_work *w, tb_error *err)
     return r->body_len ? tb_args_json(&w->args, body, r->body_len, err) : TB_OK;
 }
 
+/* A path that can name nothing is not found, as one that names nothing is: what is no number counts
+ * as 0, which no thing has. */
+static tb_code add_named(const request *r, tb_args *args, const tb_param *p, tb_error *err)
+{
+    int64_t id;
+    const bool none = p->kind == TB_PARAM_NUMBER && !router_id(r->id, &id);
+    tb_code code = tb_args_add(args, p, none ? "0" : r->id.data, none ? 1 : r->id.len, err);
+    if (code == TB_E_VALIDATION) err->code = code = TB_E_NOT_FOUND;
+    return code;
+}
+
 /* The {id} of a path that names an operation is its first operand, or else its first parameter. */
 static tb_code add_id(request *r, op_work *w, tb_error *err)
 {
@@ -97,7 +108,7 @@ static tb_code add_id(request *r, op_work *w, tb_error *err)
     if (!r->route->operation || !r->id.data) return TB_OK;
     for (size_t i = op->n_params; i > 0; i--)
         if (i == 1 || op->params[i - 1].operand) p = &op->params[i - 1];
-    return tb_args_add(&w->args, p, r->id.data, r->id.len, err);
+    return add_named(r, &w->args, p, err);
 }
 
 static tb_code read_args(request *r, op_work *w, tb_error *err)

@@ -63,7 +63,8 @@ static void add_operand(cli_command *command, const tb_param *p)
 
 static void fill(cli_command *command, const tb_operation *op)
 {
-    cli_option *options = calloc(N_PLACE + op->n_params + 1, sizeof *options);
+    const size_t n_own = command->n_options;
+    cli_option *options = calloc(N_PLACE + op->n_params + n_own + 1, sizeof *options);
     if (!options) abort(); /* at the start, before anything is at stake */
     memcpy(options, place_options, sizeof place_options);
     size_t n = N_PLACE;
@@ -73,6 +74,8 @@ static void fill(cli_command *command, const tb_operation *op)
         if (p->operand) add_operand(command, p);
         else if (!is_fixed(command, p)) options[n++] = option_of(p);
     }
+    for (size_t i = 0; i < n_own; i++)
+        options[n++] = command->options[i];
     if (op->slow) options[n++] = progress_option;
     command->options = options;
     command->n_options = n;
@@ -84,8 +87,7 @@ void cli_commands_fill(void)
 {
     for (size_t i = 0; i < cli_n_commands; i++) {
         const char *name = cli_commands[i].operation;
-        if (name && !cli_commands[i].options)
-            fill(&cli_commands[i], tb_operation_find(name, strlen(name)));
+        if (name) fill(&cli_commands[i], tb_operation_find(name, strlen(name)));
     }
 }
 
@@ -240,18 +242,29 @@ static int run_steps(op_call *o, tb_ops *ops, bool *ret_no)
     return status;
 }
 
-static int run_here(op_call *o)
+static int run_open(op_call *o, tb_ops *ops)
 {
     bool no = false;
-    tb_ops ops = {.step = step, .ctx = o, .random = randombytes_buf};
-    int status = cli_clock(o->call, &ops.now_us);
-    if (status == 0)
-        status = cli_open(o->call, tb_operation_writes(&o->args), ops.now_us, &ops.store);
+    int status = cli_open(o->call, tb_operation_writes(&o->args), ops->now_us, &ops->store);
     if (status) return status;
     take_catch_signals();
     meter_init(&o->progress, o->call->command->name);
-    status = end(o, run_steps(o, &ops, &no), no);
-    tb_store_close(ops.store);
+    status = end(o, run_steps(o, ops, &no), no);
+    tb_store_close(ops->store);
+    return status;
+}
+
+/* The row's own options give the operation what is no argument. */
+static int run_here(op_call *o)
+{
+    cli_secret secret = {.there = false};
+    tb_ops ops = {.step = step, .ctx = o};
+    int status = cli_clock(o->call, &ops.now_us);
+    if (sodium_init() >= 0) ops.random = randombytes_buf;
+    if (status == 0) status = cli_read_secret(o->call, &secret);
+    if (secret.there) ops.key_secret = secret.bytes;
+    if (status == 0) status = run_open(o, &ops);
+    sodium_memzero(&secret, sizeof secret);
     return status;
 }
 
@@ -357,6 +370,17 @@ static int send_once(op_call *o, client *c, tb_buf *path, tb_buf *body, bool *re
     return status;
 }
 
+static int check_options_there(const cli_call *call)
+{
+    for (size_t i = 0; i < call->n_values; i++) {
+        if (!call->values[i].option->here) continue;
+        cli_say(call, "--%s goes with --db alone: a server has its own.",
+                call->values[i].option->name);
+        return tb_code_exit(TB_E_USAGE);
+    }
+    return 0;
+}
+
 static int run_there(op_call *o)
 {
     client c;
@@ -379,6 +403,7 @@ int cli_operation(const cli_call *call)
     const char *name = call->command->operation;
     op_call o = {.call = call};
     int status = cli_check_place(call);
+    if (status == 0 && cli_given(call, "server")) status = check_options_there(call);
     if (status) return status;
     tb_args_init(&o.args, tb_operation_find(name, strlen(name)));
     spool_init(&o.document);
