@@ -8,7 +8,10 @@
 
 #include "tollbook/json.h"
 
-static const tb__operations *const groups[] = {&tb__ledger_operations};
+static const tb__operations *const groups[] = {
+    &tb__key_operations,
+    &tb__ledger_operations,
+};
 
 const tb_operation *tb_operation_at(size_t number)
 {
@@ -44,8 +47,17 @@ void tb_reply_init(tb_reply *reply)
     tb_buf_init(&reply->said, TB_REPLY_MAX, NULL);
 }
 
+static void wipe_buf(tb_buf *buf)
+{
+    if (buf->data) explicit_bzero(buf->data, buf->cap);
+}
+
 void tb_reply_release(tb_reply *reply)
 {
+    if (reply->keys) {
+        wipe_buf(&reply->json);
+        wipe_buf(&reply->out);
+    }
     tb_buf_release(&reply->json);
     tb_buf_release(&reply->out);
     tb_buf_release(&reply->said);
@@ -77,8 +89,10 @@ static void put_lines(const tb_buf *lines, tb_buf *out)
     }
 }
 
+/* Room first: growing would leave a copy of a key behind. */
 void tb_reply_json(const tb_reply *reply, tb_buf *out)
 {
+    tb_buf_room(out, reply->out.len + reply->said.len + reply->json.len + 512);
     tb_buf_str(out, "{\"out\":");
     tb_json_string(out, reply->out.data ? reply->out.data : "", reply->out.len);
     tb_buf_str(out, ",\"said\":[");

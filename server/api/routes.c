@@ -125,9 +125,9 @@ const route api_routes[] = {
     ROW(GET, "/user", KEYS, NO_BODY, "user", api_user, NULL),
     ROW(GET, "/country", ANY, NO_BODY, "country", api_country, NULL),
     ROW(GET, "/apikey", KEYS, NO_BODY, "apikey", api_apikey, NULL),
-    ROW(GET, "/keys", OPERATOR, NO_BODY, "keys_list", api_keys_list, NULL),
-    ROW(POST, "/keys", OPERATOR, JSON, "keys_create", api_keys_create, api_keys_created),
-    ROW(DELETE, "/keys/{id}", OPERATOR, NO_BODY, "keys_revoke", api_keys_revoke, api_keys_revoked),
+    OPERATION(GET, "/keys", NO_BODY, "keys_list", "key list"),
+    OPERATION(POST, "/keys", JSON, "keys_create", "key create"),
+    OPERATION(DELETE, "/keys/{id}", NO_BODY, "keys_revoke", "key revoke"),
 };
 const size_t api_n_routes = sizeof api_routes / sizeof *api_routes;
 

@@ -13,9 +13,6 @@
 
 int cli_init(const cli_call *call);
 int cli_apply(const cli_call *call);
-int cli_key_create(const cli_call *call);
-int cli_key_revoke(const cli_call *call);
-int cli_key_list(const cli_call *call);
 int cli_key_secret(const cli_call *call);
 int cli_ingest(const cli_call *call);
 int cli_import(const cli_call *call);

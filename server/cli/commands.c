@@ -47,33 +47,7 @@ static const cli_option init_options[] = {DB};
 
 static const cli_option apply_options[] = {DB_OR_SERVER};
 
-static const cli_option key_create_options[] = {
-    DB_OR_SERVER,
-    {.name = "account",
-     .value = "ID",
-     .kind = CLI_NUMBER,
-     .required = true,
-     .min = 0,
-     .max = INT64_MAX,
-     .help = "whose key: an account of the catalogue, 0 for the operator's own"},
-    {.name = "role",
-     .value = "ROLE",
-     .kind = CLI_TEXT,
-     .repeats = true,
-     .help = "what it opens; default User"},
-    SECRET_FILE,
-};
-static const cli_option key_revoke_options[] = {
-    DB_OR_SERVER,
-    {.name = "id",
-     .value = "ID",
-     .kind = CLI_NUMBER,
-     .required = true,
-     .min = 1,
-     .max = INT64_MAX,
-     .help = "the key's id as `tollbook key list` shows it"},
-};
-static const cli_option key_list_options[] = {DB_OR_SERVER};
+static const cli_option key_create_options[] = {SECRET_FILE};
 static const cli_option key_secret_options[] = {};
 
 static const cli_option token_options[] = {
@@ -454,28 +428,9 @@ cli_command cli_commands[] = {
          "it no longer names is marked deleted. \"-\" reads standard input.",
      OPTIONS(apply_options),
      .run = cli_apply},
-    {.name = "key create",
-     .operands = "",
-     .summary = "Make an API key and print it, once",
-     .details = "Only the key's SHA-256 is stored, and its text sealed under the secret of\n"
-                "--secret-file, where one is given. Roles: User, UserApi, SubuserAPIStatistics,\n"
-                "SubuserStatistics, SubuserManage, SubuserAPIManage, SubuserAPIPullZones,\n"
-                "SubuserPullZones, SubuserAPIBilling, SubuserBilling, Ingest, Operator.\n"
-                "Account 0 is the operator itself: its keys carry Ingest or Operator alone.",
-     OPTIONS(key_create_options),
-     .run = cli_key_create},
-    {.name = "key revoke",
-     .operands = "",
-     .summary = "Make an API key invalid from now on",
-     .details = "",
-     OPTIONS(key_revoke_options),
-     .run = cli_key_revoke},
-    {.name = "key list",
-     .operands = "",
-     .summary = "List the API keys, never their text",
-     .details = "",
-     OPTIONS(key_list_options),
-     .run = cli_key_list},
+    {.name = "key create", .operation = "key create", OPTIONS(key_create_options)},
+    {.name = "key revoke", .operation = "key revoke"},
+    {.name = "key list", .operation = "key list"},
     {.name = "key secret",
      .operands = "",
      .summary = "Print a new secret to seal the texts of keys under",

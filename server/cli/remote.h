@@ -8,9 +8,6 @@
 #include "tollbook/activate.h"
 
 int remote_apply(const cli_call *call, const char *document, size_t len);
-int remote_key_create(const cli_call *call, uint32_t roles);
-int remote_key_revoke(const cli_call *call, int64_t id);
-int remote_key_list(const cli_call *call);
 /* remote_invoice.c. The run's call, month and form are set. */
 int remote_invoice(invoice_run *run);
 int remote_invoice_void(const cli_call *call);

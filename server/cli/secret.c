@@ -65,3 +65,21 @@ int cli_read_token_key(const cli_call *call, token_use use, token_key **ret_key)
         cli_say(call, "Warning: others may read the token key %s: chmod 600 %s", path, path);
     return 0;
 }
+
+/* --- a new one --- */
+
+int cli_key_secret(const cli_call *call)
+{
+    uint8_t random[TB_KEY_SECRET];
+    char text[TB_KEY_SECRET * 2 + 1];
+    if (sodium_init() < 0) {
+        cli_say(call, "The system gives no random bytes.");
+        return tb_code_exit(TB_E_INTERNAL);
+    }
+    randombytes_buf(random, sizeof random);
+    sodium_bin2hex(text, sizeof text, random, sizeof random);
+    puts(text);
+    sodium_memzero(random, sizeof random);
+    sodium_memzero(text, sizeof text);
+    return cli_done(call);
+}
