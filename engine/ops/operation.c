@@ -9,6 +9,7 @@
 #include "tollbook/json.h"
 
 static const tb__operations *const groups[] = {
+    &tb__catalog_operations,
     &tb__key_operations,
     &tb__ledger_operations,
 };

@@ -58,10 +58,6 @@ void api_ingest_segments(request *r);
 void api_logs_v2(request *r);
 void api_logs_v1(request *r);
 
-/* catalog.c */
-void api_catalog(request *r);
-void api_catalog_done(request *r);
-
 /* books.c */
 void api_books_add(request *r);
 void api_books_added(request *r);

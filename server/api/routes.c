@@ -104,7 +104,7 @@ const route api_routes[] = {
     ROW(GET, "/readyz", NONE, NO_BODY, "readyz", api_readyz, NULL),
     ROW(GET, "/metrics", NONE, NO_BODY, "metrics", api_metrics, NULL),
     ROW(GET, "/openapi.json", NONE, NO_BODY, "openapi", api_openapi, NULL),
-    ROW(POST, "/catalog", OPERATOR, JSON, "catalog", api_catalog, api_catalog_done),
+    OPERATION(POST, "/catalog", JSON, "catalog", "apply"),
     ROW(POST, "/books", OPERATOR, JSON, "books_add", api_books_add, api_books_added),
     ROW(DELETE, "/books/{id}", OPERATOR, NO_BODY, "books_drop", api_books_drop, api_books_dropped),
     ROW(POST, "/books/{id}/activate", OPERATOR, NO_BODY, "books_activate", api_books_activate,

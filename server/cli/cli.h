@@ -12,7 +12,6 @@
 #include "tollbook/store.h"
 
 int cli_init(const cli_call *call);
-int cli_apply(const cli_call *call);
 int cli_key_secret(const cli_call *call);
 int cli_ingest(const cli_call *call);
 int cli_import(const cli_call *call);

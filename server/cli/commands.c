@@ -45,8 +45,6 @@
 
 static const cli_option init_options[] = {DB};
 
-static const cli_option apply_options[] = {DB_OR_SERVER};
-
 static const cli_option key_create_options[] = {SECRET_FILE};
 static const cli_option key_secret_options[] = {};
 
@@ -418,16 +416,7 @@ cli_command cli_commands[] = {
      .details = "The file must not exist yet.",
      OPTIONS(init_options),
      .run = cli_init},
-    {.name = "apply",
-     .operands = "CATALOG.json",
-     .min_operands = 1,
-     .max_operands = 1,
-     .summary = "Declare accounts, pull zones, load balancers, shield zones, containers and regions",
-     .details =
-         "The document is the whole declared state: the same again changes nothing, and what\n"
-         "it no longer names is marked deleted. \"-\" reads standard input.",
-     OPTIONS(apply_options),
-     .run = cli_apply},
+    {.name = "apply", .operation = "apply"},
     {.name = "key create", .operation = "key create", OPTIONS(key_create_options)},
     {.name = "key revoke", .operation = "key revoke"},
     {.name = "key list", .operation = "key list"},

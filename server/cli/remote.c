@@ -1,5 +1,5 @@
-/* The control plane's work over HTTP: catalogue and keys, and usage rows in one request.
- * Logs are in remote_logs.c. */
+/* import --server: usage rows in one request, for they are taken whole or not at all. Logs are in
+ * remote_logs.c. */
 #include "cli/remote.h"
 
 #include <inttypes.h>
@@ -12,24 +12,6 @@
 
 #define ROWS_MAX   ((size_t)256 << 20) /* what the server takes decompressed */
 #define PLAIN_MOST ((size_t)8 << 20)   /* rows beyond this are sent compressed */
-
-/* --- the catalogue --- */
-
-int remote_apply(const cli_call *call, const char *document, size_t len)
-{
-    json_t *answer;
-    client_request request = {.method = "POST", .path = "/catalog", .type = "application/json",
-                              .body = document, .len = len, .subject = call->operands[0]};
-    int status = client_ask(call, &request, &answer);
-    if (status) return status;
-    tb_applied done;
-    report_read_applied(answer, &done);
-    report_applied(call, &done);
-    json_decref(answer);
-    return 0;
-}
-
-/* --- usage rows: one request, for they are taken whole or not at all --- */
 
 static int send_rows(const cli_call *call, const feed_options *options, client_request *request)
 {

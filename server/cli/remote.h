@@ -7,7 +7,6 @@
 #include "feed/feed.h"
 #include "tollbook/activate.h"
 
-int remote_apply(const cli_call *call, const char *document, size_t len);
 /* remote_invoice.c. The run's call, month and form are set. */
 int remote_invoice(invoice_run *run);
 int remote_invoice_void(const cli_call *call);

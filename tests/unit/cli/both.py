@@ -44,6 +44,12 @@ class Both(Case):
         self.server.send_signal(signal.SIGTERM)
         self.assertEqual(self.server.wait(60), 0)
 
+    def same(self, *tables):
+        """Both databases hold the same in these."""
+        for table in tables:
+            sql = f"SELECT * FROM {table}"
+            self.assertEqual(self.query(sql), self.query(sql, "l.db"), table)
+
     def both(self, *words, status=0, alike=True, **more):
         here = self.run_tool(*words, "--db", "l.db", status=status, **more)
         there = self.run_tool(*words, *self.place, status=status, **more)

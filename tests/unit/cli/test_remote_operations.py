@@ -1,7 +1,29 @@
 """Operations with --db and with --server: the same words print and say the same, and leave the same behind."""
+import json
 import os
 import unittest
 from both import Both
+
+
+class Catalogue(Both):
+    def test_it_is_applied_alike(self):
+        first = {"accounts": [{"id": 1, "name": "a"}], "zones": [
+            {"id": 5, "account": 1, "name": "z", "created": "2026-01-05T00:00:00Z"}]}
+        regions = [{"id": 1, "code": "DE", "name": "EU: Falkenstein, DE", "billing": "ASIA"}]
+        for change, said in (({}, " 1 changed, 5 deleted, "), ({}, "nothing changed"),
+                             ({"container_limits": [{"account": 1}]}, "and 1 container applications"),
+                             ({"accounts": [{"id": 1, "name": "b"}, {"id": 9, "name": "n"}]},
+                              "1 accounts, 0 zones, 0 load balancers and 0 shield zones added;"),
+                             ({"regions": regions}, "1 edge locations with usage are billed")):
+            first |= change
+            done = self.both("apply", self.write("c.json", json.dumps(first)))
+            self.assertIn(said, done.err)
+        for bad, said in (('{"acounts":[]}', "acounts: "), ("{", "byte 2: "),
+                          ('{"accounts":[{"id":1,"name":"a"}],"zones":[{"id":5,"account":2,"name":"z"}]}',
+                           "zones[0]")):
+            done = self.both("apply", "-", stdin=bad.encode(), status=2, alike=False)
+            self.assertIn(said.lower(), done.err.lower())
+        self.same("account", "zone", "region")
 
 
 class Keys(Both):
