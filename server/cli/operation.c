@@ -99,6 +99,7 @@ typedef struct op_call {
     tb_buf *files; /* documents, borrowed by args */
     size_t n_files;
     const char *subject; /* the last document's name, for messages */
+    const char *about;   /* the name of the one document that it is about, or NULL */
     meter progress;
     spool document; /* what is printed */
 } op_call;
@@ -124,6 +125,7 @@ static int add_file(op_call *o, const tb_param *p, const char *path)
 {
     tb_buf *file = &o->files[o->n_files];
     o->subject = path;
+    if (p->operand && !p->repeats) o->about = path;
     int status = cli_read_file(o->call, path, (size_t)p->max, file);
     if (status) return status;
     o->n_files++;
@@ -191,12 +193,17 @@ static int read_words(op_call *o)
 
 /* --- the reply --- */
 
-static void say_lines(const cli_call *call, const char *at, size_t len)
+static void say_line(const op_call *o, const char *line, int len)
+{
+    cli_say(o->call, "%s%s%.*s", o->about ? o->about : "", o->about ? ": " : "", len, line);
+}
+
+static void say_lines(const op_call *o, const char *at, size_t len)
 {
     for (const char *end = at + len; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) stop = end;
-        cli_say(call, "%.*s", (int)(stop - at), at);
+        say_line(o, at, (int)(stop - at));
         at = stop + 1;
     }
 }
@@ -232,7 +239,7 @@ static int run_steps(op_call *o, tb_ops *ops, bool *ret_no)
         tb_reply_init(&reply);
         tb_code code = tb_operation_run(ops, &o->args, &reply, &err);
         meter_end(&o->progress);
-        say_lines(o->call, reply.said.data, reply.said.len);
+        say_lines(o, reply.said.data, reply.said.len);
         status = code ? fail_arg(o, &err) : keep(o, &reply.out);
         *ret_no |= reply.no;
         memcpy(o->args.next, reply.next, sizeof reply.next);
@@ -339,11 +346,16 @@ static bool put_path(const tb_args *args, bool query, tb_buf *out)
 static int take_reply(op_call *o, const json_t *reply, bool *ret_no)
 {
     tb_buf out;
+    size_t i;
+    json_t *line;
     const json_t *text = json_object_get(reply, "out");
     const char *next = json_string_value(json_object_get(reply, "next"));
     tb_buf_init(&out, SIZE_MAX / 2, NULL);
     if (json_is_string(text)) tb_buf_add(&out, json_string_value(text), json_string_length(text));
-    client_say_lines(o->call, reply);
+    json_array_foreach(json_object_get(reply, "said"), i, line)
+    {
+        if (json_is_string(line)) say_line(o, json_string_value(line), (int)json_string_length(line));
+    }
     *ret_no |= json_is_true(json_object_get(reply, "no"));
     snprintf(o->args.next, sizeof o->args.next, "%s", next ? next : "");
     int status = out.failed ? tb_code_exit(TB_E_NOMEM) : keep(o, &out);

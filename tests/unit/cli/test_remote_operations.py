@@ -17,6 +17,7 @@ class Catalogue(Both):
                              ({"regions": regions}, "1 edge locations with usage are billed")):
             first |= change
             done = self.both("apply", self.write("c.json", json.dumps(first)))
+            self.assertIn("tollbook apply: c.json: ", done.err)
             self.assertIn(said, done.err)
         for bad, said in (('{"acounts":[]}', "acounts: "), ("{", "byte 2: "),
                           ('{"accounts":[{"id":1,"name":"a"}],"zones":[{"id":5,"account":2,"name":"z"}]}',
