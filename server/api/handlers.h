@@ -58,14 +58,6 @@ void api_ingest_segments(request *r);
 void api_logs_v2(request *r);
 void api_logs_v1(request *r);
 
-/* books.c */
-void api_books_add(request *r);
-void api_books_added(request *r);
-void api_books_drop(request *r);
-void api_books_dropped(request *r);
-void api_books_activate(request *r);
-void api_books_activated(request *r);
-
 /* issue_run.c */
 void api_invoices_run(request *r);
 void api_invoices_accounts(request *r);

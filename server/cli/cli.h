@@ -7,7 +7,6 @@
 #define TOLLBOOK_SERVER_CLI_CLI_H
 
 #include "cli/options.h"
-#include "tollbook/book.h"
 #include "tollbook/buf.h"
 #include "tollbook/store.h"
 
@@ -21,13 +20,6 @@ int cli_verify(const cli_call *call);
 int cli_anchor(const cli_call *call);
 int cli_backup(const cli_call *call);
 int cli_query(const cli_call *call);
-int cli_book_add(const cli_call *call);
-int cli_book_list(const cli_call *call);
-int cli_book_show(const cli_call *call);
-int cli_book_diff(const cli_call *call);
-int cli_book_activate(const cli_call *call);
-int cli_book_drop(const cli_call *call);
-int cli_book_report(const cli_call *call);
 int cli_whatif(const cli_call *call);
 int cli_scenario_add(const cli_call *call);
 int cli_scenario_list(const cli_call *call);
@@ -70,9 +62,6 @@ void cli_warn_links(const cli_call *call, const tb_store *store);
 /* For commands that take --db, or --server with a key: 0, or the exit status once it said which is
  * missing or one too many. */
 int cli_check_place(const cli_call *call);
-
-/* book.c: a book's. */
-void book_say(const cli_call *call, const tb_book *book, bool known);
 
 /* A whole file ("-": standard input; gzip and zstd too) of at most max bytes: 0, or the exit status
  * once it said why not. The caller releases *ret_content. */

@@ -256,7 +256,8 @@ static int run_open(op_call *o, tb_ops *ops)
     if (status) return status;
     take_catch_signals();
     meter_init(&o->progress, o->call->command->name);
-    status = end(o, run_steps(o, ops, &no), no);
+    status = run_steps(o, ops, &no);
+    status = end(o, status, no);
     tb_store_close(ops->store);
     return status;
 }

@@ -5,16 +5,11 @@
 
 #include "cli/invoice.h"
 #include "feed/feed.h"
-#include "tollbook/activate.h"
 
 /* remote_invoice.c. The run's call, month and form are set. */
 int remote_invoice(invoice_run *run);
 int remote_invoice_void(const cli_call *call);
 int remote_invoice_late(const cli_call *call);
-/* remote_book.c */
-int remote_book_add(const cli_call *call, const tb_book *book, const char *text, size_t len);
-int remote_book_activate(const cli_call *call, const tb_shadow_activation *what);
-int remote_book_drop(const cli_call *call);
 int remote_ingest(const cli_call *call, const feed_options *options);
 int remote_import(const cli_call *call, const feed_options *options);
 

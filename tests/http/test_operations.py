@@ -44,6 +44,21 @@ class Operations(Case):
         ("key-revoke?id=0x1", None, 400, "id"),
         ("key-revoke?id=999", None, 404, "id"),
         ("key-revoked", None, 404, None),
+        ("book-show", None, 400, "book"),
+        ("book-show", {"book": ""}, 400, "book"),
+        ("book-show", {"book": "x" * 65}, 400, "book"),
+        ("book-show", {"book": "a\n"}, 400, "book"),
+        ("book-show?book=none", None, 404, "book"),
+        ("book-diff?book=none", None, 400, "other"),
+        ("book-report?month=2026-13", None, 400, "month"),
+        ("book-report", {"month": 202610}, 400, "month"),
+        ("book-activate", {"book": "x", "months": 0}, 400, "months"),
+        ("book-activate", {"book": "x", "months": "1"}, 400, "months"),
+        ("book-activate", {"book": "x", "maxChange": 10}, 400, "maxChange"),
+        ("book-activate", {"book": "x", "max-change": "1e3"}, 400, "maxChange"),
+        ("book-activate", {"book": "x", "anyway": "true"}, 400, "anyway"),
+        ("book-activate?book=x&anyway=2", None, 400, "anyway"),
+        ("book-activate", {"book": "x"}, 404, "book"),
     )
 
     def test_bad_input_is_refused_by_its_name(self):

@@ -72,7 +72,8 @@ class RemoteMoney(Both):
             self.both(*words, status=status, alike=False)
         other = {**BOOK, "minimum_monthly": "2.00"}
         self.assertIn("known with other", self.book(other, status=2, alike=False).err)
-        self.assertIn("minimum_monthly", self.book({**BOOK, "minimum_monthly": -1}, status=2).err)
+        self.assertIn("minimum_monthly", self.book({**BOOK, "minimum_monthly": -1}, status=2,
+                                                   alike=False).err)
         half = {**BOOK, "load_balancer": {"monthly_fee": "1", "tiers": [
             {"from_millions": 0, "to_millions": 0.5, "price_per_million": 1},
             {"from_millions": 0.5, "to_millions": None, "price_per_million": 1}]}}

@@ -27,6 +27,40 @@ class Catalogue(Both):
         self.same("account", "zone", "region")
 
 
+class Books(Both):
+    BOOK = {"book": "standard", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
+            "minimum_monthly": "1.00",
+            "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01", "NA": "0.01"}}}}
+
+    def add(self, *words, **more):
+        self.both("book", "add", self.write("b.json", json.dumps({**self.BOOK, **more})), *words)
+
+    def test_what_only_reads_prints_alike(self):
+        self.add()
+        self.add(book="other", effective_from="2026-05-01T00:00:00Z", minimum_monthly="2.00")
+        self.add("--shadow", book="next", effective_from="2027-01-01T00:00:00Z",
+                 minimum_monthly="1.50")
+        listed = self.both("book", "list").out.splitlines()
+        self.assertEqual([row.split("\t")[0] for row in listed], ["book", "standard", "other", "next"])
+        self.assertEqual(json.loads(self.both("book", "show", "next").out)["minimum_monthly"], "1.50")
+        self.assertIn("+ minimum_monthly\t1.5\n", self.both("book", "diff", "standard", "next").out)
+        self.assertIn('"next" and "next" price alike.', self.both("book", "diff", "next", "next").err)
+        self.assertIn("Nothing is noted yet", self.both("book", "report", status=1).err)
+        self.both("invoice", "--month", "2026-10", "--finalize")
+        self.assertEqual(self.both("book", "report").out.count("\nnext\t2026-10\t"), 3)
+        self.assertEqual(self.both("book", "report", "next", "--month", "2026-09", status=1).out.count("\n"), 1)
+        self.both("book", "activate", "next", "--progress", alike=False, status=1)
+        self.same("book", "shadow_report")
+
+    def test_bad_calls_exit_alike(self):
+        self.add()
+        for words in (("show", "none"), ("show", ""), ("show", "x" * 65), ("diff", "standard"),
+                      ("diff", "standard", "none"), ("report", "--month", "2026-13"),
+                      ("activate", "x", "--months", "0"), ("activate", "x", "--months", "121"),
+                      ("activate", "x", "--max-change", "-1"), ("list", "standard")):
+            self.both("book", *words, status=2, alike=False)
+
+
 class Keys(Both):
     def test_they_are_listed_and_revoked_alike(self):
         for words, status in ((("key", "list"), 0), (("key", "revoke", "--id", 2), 0),
