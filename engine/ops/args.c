@@ -58,7 +58,7 @@ static bool spells(const char *name, const char *text, size_t len)
             if (at < len && text[at] == '-') at++;
             continue;
         }
-        if (at == len || lower(text[at]) != *name) return false;
+        if (at == len || lower(text[at]) != lower(*name)) return false;
         at++;
     }
     return at == len;
@@ -66,15 +66,17 @@ static bool spells(const char *name, const char *text, size_t len)
 
 const tb_param *tb_param_find(const tb_operation *operation, const char *name, size_t len)
 {
-    for (size_t i = 0; i < operation->n_params; i++)
-        if (spells(operation->params[i].name, name, len)) return &operation->params[i];
+    for (size_t i = 0; i < operation->n_params; i++) {
+        const tb_param *p = &operation->params[i];
+        if (spells(p->name, name, len) || (p->wire && spells(p->wire, name, len))) return p;
+    }
     return NULL;
 }
 
 void tb_param_wire(const tb_param *param, char out[64])
 {
     size_t n = 0;
-    for (const char *at = param->name; *at && n < 63; at++) {
+    for (const char *at = param->wire ? param->wire : param->name; *at && n < 63; at++) {
         bool up = at[0] == '-' && at[1] >= 'a' && at[1] <= 'z';
         if (up) at++;
         out[n++] = up ? (char)(*at - 32) : *at;
@@ -259,6 +261,8 @@ static tb_code add_list(tb_args *args, const tb_param *p, const json_t *list, tb
 {
     tb_code code = TB_OK;
     tb__slices at = tb__slices_of(raw);
+    if (json_array_size(list) == 0)
+        return tb_fail(err, TB_E_VALIDATION, p->name, "It must not be an empty list.");
     for (size_t i = 0; !code && i < json_array_size(list); i++)
         code = add_json(args, p, json_array_get(list, i), tb__slices_next(&at), err);
     return code;

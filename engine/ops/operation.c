@@ -9,8 +9,10 @@
 #include "tollbook/audit.h"
 #include "tollbook/json.h"
 
-static const tb__operations *const groups[] = {&tb__audit_operations, &tb__invoice_operations,
-                                               &tb__ledger_operations};
+static const tb__operations *const groups[] = {
+    &tb__audit_operations,   &tb__book_operations, &tb__catalog_operations,
+    &tb__invoice_operations, &tb__key_operations,  &tb__ledger_operations,
+};
 
 const tb_operation *tb_operation_at(size_t number)
 {
@@ -47,8 +49,17 @@ void tb_reply_init(tb_reply *reply)
     tb_buf_init(&reply->next, TB_REPLY_MAX, NULL);
 }
 
+static void wipe_buf(tb_buf *buf)
+{
+    if (buf->data) explicit_bzero(buf->data, buf->cap);
+}
+
 void tb_reply_release(tb_reply *reply)
 {
+    if (reply->keys) {
+        wipe_buf(&reply->json);
+        wipe_buf(&reply->out);
+    }
     tb_buf_release(&reply->json);
     tb_buf_release(&reply->out);
     tb_buf_release(&reply->said);
@@ -69,25 +80,29 @@ void tb_reply_say(tb_reply *reply, const char *fmt, ...)
     tb_buf_str(&reply->said, "\n");
 }
 
-static void put_lines(const tb_buf *lines, tb_buf *out)
+void tb__reply_said(const tb_reply *reply, tb_buf *out)
 {
-    const char *at = lines->data, *end = at + lines->len;
+    const char *at = reply->said.data, *end = at + reply->said.len;
+    tb_buf_str(out, "[");
     for (; at && at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) stop = end;
-        if (at != lines->data) tb_buf_str(out, ",");
+        if (at != reply->said.data) tb_buf_str(out, ",");
         tb_json_string(out, at, (size_t)(stop - at));
         at = stop + 1;
     }
+    tb_buf_str(out, "]");
 }
 
+/* Room first: growing would leave a copy of a key behind. */
 void tb_reply_json(const tb_reply *reply, tb_buf *out)
 {
+    tb_buf_room(out, reply->out.len + reply->said.len + reply->json.len + 512);
     tb_buf_str(out, "{\"out\":");
     tb_json_string(out, reply->out.data ? reply->out.data : "", reply->out.len);
-    tb_buf_str(out, ",\"said\":[");
-    put_lines(&reply->said, out);
-    tb_buf_str(out, "],\"answer\":");
+    tb_buf_str(out, ",\"said\":");
+    tb__reply_said(reply, out);
+    tb_buf_str(out, ",\"answer\":");
     if (reply->json.len) tb_buf_add(out, reply->json.data, reply->json.len);
     else tb_buf_str(out, "null");
     tb_buf_fmt(out, ",\"no\":%s,\"next\":", reply->no ? "true" : "false");

@@ -39,6 +39,7 @@ typedef struct tb_param {
     int64_t min, max;
     const char *otherwise; /* what counts where it is not given; NULL: nothing */
     const char *terminal;  /* the same, where a person reads the answer on a terminal */
+    const char *wire;      /* its name in JSON and queries; NULL: as above */
 } tb_param;
 
 struct tb_args;
@@ -91,7 +92,8 @@ void tb_args_release(tb_args *args);
  * TB_E_VALIDATION: err->field is the parameter's name. */
 TB_MUST_USE tb_code tb_args_add(tb_args *args, const tb_param *param, const char *text, size_t len,
                                 tb_error *err);
-/* Adds the members of a JSON object; a list is several values, true is a flag that is given.
+/* Adds the members of a JSON object; a list is several values, not none, and true is a flag that is
+ * given.
  * Documents are borrowed from the body. "next" goes to args->next. */
 TB_MUST_USE tb_code tb_args_json(tb_args *args, const char *body, size_t len, tb_error *err);
 /* Goes on from a reply: the same arguments, and its `next`, which is copied. len 0: none. */
@@ -142,7 +144,7 @@ typedef struct tb_reply {
     tb_buf said;    /* lines for people, each with its '\n' */
     bool no;        /* the answer is no: exit status 1 */
     bool made;      /* something is there that was not before: HTTP's 201 */
-    bool keys;      /* the keys in force have changed */
+    bool keys;      /* the keys in force have changed; one's text may be in it: wiped at its end */
     tb_buf next;    /* how to go on; empty: it is done */
     void *state;    /* between read and write */
     void (*release)(void *state);

@@ -97,6 +97,17 @@ static tb_code add_body(request *r, op_work *w, tb_error *err)
     return r->body_len ? tb_args_json(&w->args, body, r->body_len, err) : TB_OK;
 }
 
+/* A path that can name nothing is not found, as one that names nothing is: what is no number counts
+ * as 0, which no thing has. */
+static tb_code add_named(const request *r, tb_args *args, const tb_param *p, tb_error *err)
+{
+    int64_t id;
+    const bool none = p->kind == TB_PARAM_NUMBER && !router_id(r->id, &id);
+    tb_code code = tb_args_add(args, p, none ? "0" : r->id.data, none ? 1 : r->id.len, err);
+    if (code == TB_E_VALIDATION) err->code = code = TB_E_NOT_FOUND;
+    return code;
+}
+
 static const tb_param *first_operand(const tb_operation *op)
 {
     for (size_t i = 0; i < op->n_params; i++)
@@ -116,7 +127,7 @@ static tb_code add_row(request *r, op_work *w, tb_error *err)
     if (code || !r->id.data) return code;
     const tb_param *p = row->fills ? tb_param_find(op, row->fills, strlen(row->fills))
                                    : first_operand(op);
-    return tb_args_add(&w->args, p, r->id.data, r->id.len, err);
+    return add_named(r, &w->args, p, err);
 }
 
 static tb_code read_args(request *r, op_work *w, tb_error *err)

@@ -45,35 +45,7 @@
 
 static const cli_option init_options[] = {DB};
 
-static const cli_option apply_options[] = {DB_OR_SERVER};
-
-static const cli_option key_create_options[] = {
-    DB_OR_SERVER,
-    {.name = "account",
-     .value = "ID",
-     .kind = CLI_NUMBER,
-     .required = true,
-     .min = 0,
-     .max = INT64_MAX,
-     .help = "whose key: an account of the catalogue, 0 for the operator's own"},
-    {.name = "role",
-     .value = "ROLE",
-     .kind = CLI_TEXT,
-     .repeats = true,
-     .help = "what it opens; default User"},
-    SECRET_FILE,
-};
-static const cli_option key_revoke_options[] = {
-    DB_OR_SERVER,
-    {.name = "id",
-     .value = "ID",
-     .kind = CLI_NUMBER,
-     .required = true,
-     .min = 1,
-     .max = INT64_MAX,
-     .help = "the key's id as `tollbook key list` shows it"},
-};
-static const cli_option key_list_options[] = {DB_OR_SERVER};
+static const cli_option key_create_options[] = {SECRET_FILE};
 static const cli_option key_secret_options[] = {};
 
 static const cli_option token_options[] = {
@@ -282,35 +254,6 @@ static const cli_option verify_options[] = {
 
 static const cli_option anchor_options[] = {DB};
 
-static const cli_option book_options[] = {DB};
-static const cli_option book_drop_options[] = {DB_OR_SERVER};
-
-static const cli_option book_add_options[] = {
-    DB_OR_SERVER,
-    {.name = "shadow",
-     .kind = CLI_FLAG,
-     .help = "keep it beside the books in force: it bills nothing, each month says what it would"},
-};
-static const cli_option book_activate_options[] = {
-    DB_OR_SERVER,
-    {.name = "max-change",
-     .value = "PERCENT",
-     .kind = CLI_TEXT,
-     .help = "refuse where an account's billed month would change by more; default 10"},
-    {.name = "months",
-     .value = "N",
-     .kind = CLI_NUMBER,
-     .min = 1,
-     .max = 120,
-     .help = "how many of each account's last billed months are compared; default 1"},
-    {.name = "anyway", .kind = CLI_FLAG, .help = "activate it also where that is exceeded"},
-    PROGRESS,
-};
-static const cli_option book_report_options[] = {
-    DB,
-    {.name = "month", .value = "YYYY-MM", .kind = CLI_TEXT, .help = "one month; default all"},
-};
-
 static const cli_option whatif_options[] = {
     DB,
     {.name = "from",
@@ -416,38 +359,10 @@ cli_command cli_commands[] = {
      .details = "The file must not exist yet.",
      OPTIONS(init_options),
      .run = cli_init},
-    {.name = "apply",
-     .operands = "CATALOG.json",
-     .min_operands = 1,
-     .max_operands = 1,
-     .summary = "Declare accounts, pull zones, load balancers, shield zones, containers and regions",
-     .details =
-         "The document is the whole declared state: the same again changes nothing, and what\n"
-         "it no longer names is marked deleted. \"-\" reads standard input.",
-     OPTIONS(apply_options),
-     .run = cli_apply},
-    {.name = "key create",
-     .operands = "",
-     .summary = "Make an API key and print it, once",
-     .details = "Only the key's SHA-256 is stored, and its text sealed under the secret of\n"
-                "--secret-file, where one is given. Roles: User, UserApi, SubuserAPIStatistics,\n"
-                "SubuserStatistics, SubuserManage, SubuserAPIManage, SubuserAPIPullZones,\n"
-                "SubuserPullZones, SubuserAPIBilling, SubuserBilling, Ingest, Operator.\n"
-                "Account 0 is the operator itself: its keys carry Ingest or Operator alone.",
-     OPTIONS(key_create_options),
-     .run = cli_key_create},
-    {.name = "key revoke",
-     .operands = "",
-     .summary = "Make an API key invalid from now on",
-     .details = "",
-     OPTIONS(key_revoke_options),
-     .run = cli_key_revoke},
-    {.name = "key list",
-     .operands = "",
-     .summary = "List the API keys, never their text",
-     .details = "",
-     OPTIONS(key_list_options),
-     .run = cli_key_list},
+    {.name = "apply", .operation = "apply"},
+    {.name = "key create", .operation = "key create", OPTIONS(key_create_options)},
+    {.name = "key revoke", .operation = "key revoke"},
+    {.name = "key list", .operation = "key list"},
     {.name = "key secret",
      .operands = "",
      .summary = "Print a new secret to seal the texts of keys under",
@@ -504,75 +419,18 @@ cli_command cli_commands[] = {
      .details = "",
      OPTIONS(stats_options),
      .run = cli_stats},
-    {.name = "book add",
-     .operands = "BOOK.json",
-     .min_operands = 1,
-     .max_operands = 1,
-     .summary = "Add a price book",
-     .details = "Refused as a whole with the JSON path and the reason. The same again changes\n"
-                "nothing; books are never changed or removed. \"-\" reads standard input.\n"
-                "With --shadow the book is kept and bills nothing: `invoice --finalize` says what it\n"
-                "would have billed, `book activate` makes it a book, `book drop` forgets it.",
-     OPTIONS(book_add_options),
-     .run = cli_book_add},
-    {.name = "book list",
-     .operands = "",
-     .summary = "List the price books, shadow books last",
-     .details = "",
-     OPTIONS(book_options),
-     .run = cli_book_list},
-    {.name = "book show",
-     .operands = "BOOK",
-     .min_operands = 1,
-     .max_operands = 1,
-     .summary = "Print a price book's canonical text",
-     .details = "",
-     OPTIONS(book_options),
-     .run = cli_book_show},
-    {.name = "book diff",
-     .operands = "BOOK BOOK",
-     .min_operands = 2,
-     .max_operands = 2,
-     .summary = "Print what two price books price differently",
-     .details = "",
-     OPTIONS(book_options),
-     .run = cli_book_diff},
-    {.name = "book activate",
-     .operands = "BOOK",
-     .min_operands = 1,
-     .max_operands = 1,
-     .summary = "Make a shadow book a real one",
-     .details = "Rates the last billed month of every account of its currency under it, as a whole.\n"
-                "Where one would change by more than --max-change, up or down, or have usage without\n"
-                "a price, the book stays a shadow, and the accounts are named (exit status 1).",
-     OPTIONS(book_activate_options),
-     .run = cli_book_activate},
-    {.name = "book drop",
-     .operands = "BOOK",
-     .min_operands = 1,
-     .max_operands = 1,
-     .summary = "Forget a shadow book",
-     .details = "What it would have billed stays in `book report`. A real book is never dropped.",
-     OPTIONS(book_drop_options),
-     .run = cli_book_drop},
-    {.name = "book report",
-     .operands = "[BOOK]",
-     .min_operands = 0,
-     .max_operands = 1,
-     .summary = "Show what shadow books would have billed, month by month",
-     .details = "Noted by `invoice --finalize`, of dropped and activated ones too. The same as\n"
-                "`tollbook query --db FILE 'SELECT * FROM shadow_report'`, with the difference.",
-     OPTIONS(book_report_options),
-     .run = cli_book_report},
+    {.name = "book add", .operation = "book add"},
+    {.name = "book list", .operation = "book list"},
+    {.name = "book show", .operation = "book show"},
+    {.name = "book diff", .operation = "book diff"},
+    {.name = "book activate", .operation = "book activate"},
+    {.name = "book drop", .operation = "book drop"},
+    {.name = "book report", .operation = "book report"},
     {.name = "book",
-     .operands = "BOOK.json",
-     .min_operands = 1,
-     .max_operands = 1,
      .summary = "Add a price book: short for book add",
      .details = "See also: book add, book list, book show, book diff, book activate, book drop,\n"
                 "book report.",
-     OPTIONS(book_add_options),
-     .run = cli_book_add},
+     .operation = "book add"},
     {.name = "whatif",
      .operands = "SCENARIO.json...|NAME...",
      .min_operands = 1,

@@ -63,7 +63,8 @@ static void add_operand(cli_command *command, const tb_param *p)
 
 static void fill(cli_command *command, const tb_operation *op)
 {
-    cli_option *options = calloc(N_PLACE + op->n_params + 1, sizeof *options);
+    const size_t n_own = command->n_options;
+    cli_option *options = calloc(N_PLACE + op->n_params + n_own + 1, sizeof *options);
     if (!options) abort(); /* at the start, before anything is at stake */
     memcpy(options, place_options, sizeof place_options);
     size_t n = N_PLACE;
@@ -73,6 +74,8 @@ static void fill(cli_command *command, const tb_operation *op)
         if (p->operand) add_operand(command, p);
         else if (!is_fixed(command, p)) options[n++] = option_of(p);
     }
+    for (size_t i = 0; i < n_own; i++)
+        options[n++] = command->options[i];
     if (op->slow) options[n++] = progress_option;
     command->options = options;
     command->n_options = n;
@@ -84,8 +87,7 @@ void cli_commands_fill(void)
 {
     for (size_t i = 0; i < cli_n_commands; i++) {
         const char *name = cli_commands[i].operation;
-        if (name && !cli_commands[i].options)
-            fill(&cli_commands[i], tb_operation_find(name, strlen(name)));
+        if (name) fill(&cli_commands[i], tb_operation_find(name, strlen(name)));
     }
 }
 
@@ -97,6 +99,7 @@ typedef struct op_call {
     tb_buf *files; /* documents, borrowed by args */
     size_t n_files;
     const char *subject; /* the last document's name, for messages */
+    const char *about;   /* the name of the one document that it is about, or NULL */
     meter progress;
     spool document; /* what is printed */
     size_t steps;   /* calls that are done, where there is more to come */
@@ -123,6 +126,7 @@ static int add_file(op_call *o, const tb_param *p, const char *path)
 {
     tb_buf *file = &o->files[o->n_files];
     o->subject = path;
+    if (p->operand && !p->repeats) o->about = path;
     int status = cli_read_file(o->call, path, (size_t)p->max, file);
     if (status) return status;
     o->n_files++;
@@ -190,12 +194,17 @@ static int read_words(op_call *o)
 
 /* --- the reply --- */
 
-void cli_say_lines(const cli_call *call, const char *at, size_t len)
+static void say_line(const op_call *o, const char *line, int len)
+{
+    cli_say(o->call, "%s%s%.*s", o->about ? o->about : "", o->about ? ": " : "", len, line);
+}
+
+static void say_lines(const op_call *o, const char *at, size_t len)
 {
     for (const char *end = at + len; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) stop = end;
-        cli_say(call, "%.*s", (int)(stop - at), at);
+        say_line(o, at, (int)(stop - at));
         at = stop + 1;
     }
 }
@@ -239,7 +248,7 @@ static int run_once(op_call *o, tb_ops *ops, bool *ret_no)
     tb_reply_init(&reply);
     tb_code code = tb_operation_run(ops, &o->args, &reply, &err);
     meter_end(&o->progress);
-    if (!code) cli_say_lines(o->call, reply.said.data, reply.said.len); /* else it is not so */
+    if (!code) say_lines(o, reply.said.data, reply.said.len); /* else it is not so */
     if (!code) code = spool_take(&o->document, &reply.out, &err);
     if (!code) code = tb_args_next(&o->args, reply.next.data, reply.next.len, &err);
     *ret_no |= reply.no;
@@ -262,19 +271,30 @@ static int run_steps(op_call *o, tb_ops *ops, bool *ret_no)
     return status;
 }
 
-static int run_here(op_call *o)
+static int run_open(op_call *o, tb_ops *ops)
 {
     bool no = false;
-    tb_ops ops = {.step = step, .drain = drain, .ctx = o, .random = randombytes_buf};
-    int status = cli_clock(o->call, &ops.now_us);
-    if (status == 0)
-        status = cli_open(o->call, tb_operation_writes(&o->args), ops.now_us, &ops.store);
+    int status = cli_open(o->call, tb_operation_writes(&o->args), ops->now_us, &ops->store);
     if (status) return status;
     take_catch_signals();
     meter_init(&o->progress, o->call->command->name);
-    status = run_steps(o, &ops, &no);
+    status = run_steps(o, ops, &no);
     status = end(o, status, no);
-    tb_store_close(ops.store);
+    tb_store_close(ops->store);
+    return status;
+}
+
+/* The row's own options give the operation what is no argument. */
+static int run_here(op_call *o)
+{
+    cli_secret secret = {.there = false};
+    tb_ops ops = {.step = step, .drain = drain, .ctx = o};
+    int status = cli_clock(o->call, &ops.now_us);
+    if (sodium_init() >= 0) ops.random = randombytes_buf;
+    if (status == 0) status = cli_read_secret(o->call, &secret);
+    if (secret.there) ops.key_secret = secret.bytes;
+    if (status == 0) status = run_open(o, &ops);
+    sodium_memzero(&secret, sizeof secret);
     return status;
 }
 
@@ -349,6 +369,8 @@ static bool put_path(const tb_args *args, bool query, tb_buf *out)
 static int take_reply(op_call *o, const json_t *reply, bool *ret_no)
 {
     tb_buf out;
+    size_t i;
+    json_t *line;
     const json_t *text = json_object_get(reply, "out");
     const json_t *next = json_object_get(reply, "next");
     tb_error err;
@@ -358,7 +380,10 @@ static int take_reply(op_call *o, const json_t *reply, bool *ret_no)
     }
     tb_buf_init(&out, SIZE_MAX / 2, NULL);
     tb_buf_add(&out, json_string_value(text), json_string_length(text));
-    client_say_lines(o->call, reply);
+    json_array_foreach(json_object_get(reply, "said"), i, line)
+    {
+        if (json_is_string(line)) say_line(o, json_string_value(line), (int)json_string_length(line));
+    }
     *ret_no |= json_is_true(json_object_get(reply, "no"));
     tb_code code = out.failed ? tb_fail(&err, TB_E_NOMEM, NULL, NULL)
                               : spool_take(&o->document, &out, &err);
@@ -387,6 +412,17 @@ static int send_once(op_call *o, client *c, tb_buf *path, tb_buf *body, bool *re
     return status;
 }
 
+static int check_options_there(const cli_call *call)
+{
+    for (size_t i = 0; i < call->n_values; i++) {
+        if (!call->values[i].option->here) continue;
+        cli_say(call, "--%s goes with --db alone: a server has its own.",
+                call->values[i].option->name);
+        return tb_code_exit(TB_E_USAGE);
+    }
+    return 0;
+}
+
 static int run_there(op_call *o)
 {
     client c;
@@ -412,6 +448,7 @@ static int run_operation(const cli_call *call)
     const char *name = call->command->operation;
     op_call o = {.call = call};
     int status = cli_check_place(call);
+    if (status == 0 && cli_given(call, "server")) status = check_options_there(call);
     if (status) return status;
     tb_args_init(&o.args, tb_operation_find(name, strlen(name)));
     spool_init(&o.document);
