@@ -332,6 +332,16 @@ const char *tb_arg_text(const tb_args *args, const char *name)
     return arg ? arg->text.data : NULL;
 }
 
+tb_code tb_arg_decimal(const tb_args *args, const char *name, int scale, tb_decimal *ret,
+                       tb_error *err)
+{
+    tb_error why;
+    const tb_arg *arg = tb_arg_of(args, name);
+    if (!arg || tb_decimal_parse(arg->text.data, arg->text.len, scale, ret, &why) == TB_OK)
+        return TB_OK;
+    return tb_fail(err, why.code, name, "%s", why.message);
+}
+
 void tb_arg_copy(const tb_args *args, const char *name, char *out, size_t size)
 {
     const char *text = tb_arg_text(args, name);

@@ -8,7 +8,10 @@
 
 #include "tollbook/json.h"
 
-static const tb__operations *const groups[] = {&tb__ledger_operations};
+static const tb__operations *const groups[] = {
+    &tb__ledger_operations,
+    &tb__percentile_operations,
+};
 
 const tb_operation *tb_operation_at(size_t number)
 {

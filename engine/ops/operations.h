@@ -13,8 +13,14 @@ typedef struct tb__operations {
 #define TB__PARAMS(rows)     .params = (rows), .n_params = sizeof(rows) / sizeof *(rows)
 
 extern const tb__operations tb__ledger_operations;
+extern const tb__operations tb__percentile_operations;
 
 /* Rows that several operations share. */
+#define TB__PARAM_FORMAT(words_)                                                                   \
+    {                                                                                              \
+        .name = "format", .value = (words_), .kind = TB_PARAM_CHOICE, .otherwise = "json",         \
+        .terminal = "table", .help = "default: table on a terminal, json otherwise"                \
+    }
 #define TB__PARAM_ACCOUNT(required_, help_)                                                        \
     {                                                                                              \
         .name = "account", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT64_MAX,     \

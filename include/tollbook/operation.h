@@ -10,6 +10,7 @@
 #define TOLLBOOK_OPERATION_H
 
 #include "tollbook/buf.h"
+#include "tollbook/decimal.h"
 #include "tollbook/key.h"
 #include "tollbook/range.h"
 #include "tollbook/store.h"
@@ -111,6 +112,10 @@ int64_t tb_arg_number(const tb_args *args, const char *name, int64_t otherwise);
 void tb_arg_copy(const tb_args *args, const char *name, char *out, size_t size);
 /* Terminated, but for documents; NULL: not given. */
 const char *tb_arg_text(const tb_args *args, const char *name);
+/* Reads a TEXT as a decimal with at most `scale` digits after the point. *ret stays as it is where
+ * it is not given. Errors: those of tb_decimal_parse, err->field the parameter's name. */
+TB_MUST_USE tb_code tb_arg_decimal(const tb_args *args, const char *name, int scale,
+                                   tb_decimal *ret, tb_error *err);
 
 /* --- running --- */
 

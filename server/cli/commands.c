@@ -152,22 +152,6 @@ static const cli_option stats_options[] = {
      .help = "which figures; all but the first need --zone; default statistics"},
 };
 
-static const cli_option percentile_options[] = {
-    DB,
-    ID("zone", "ID", "a pull zone's traffic"),
-    ID("account", "ID", "an account's traffic, all its pull zones together"),
-    {.name = "month", .value = "YYYY-MM", .kind = CLI_TEXT, .help = "UTC; default the running one"},
-    {.name = "percentile", .value = "P", .kind = CLI_TEXT, .help = "default 95"},
-    {.name = "commit",
-     .value = "MBIT",
-     .kind = CLI_TEXT,
-     .help = "Mbit/s agreed: how many buckets are above it, and how many more may come"},
-    {.name = "format",
-     .value = "table|json",
-     .kind = CLI_CHOICE,
-     .help = "default: table on a terminal, json otherwise"},
-};
-
 static const cli_option breakeven_options[] = {
     {.name = "db", .value = "FILE", .kind = CLI_TEXT, .help = "the database, for books by their id"},
     {.name = "of",
@@ -672,14 +656,7 @@ cli_command cli_commands[] = {
      .operation = "ledger enter",
      .fixed = "kind=adjustment"},
     {.name = "ledger", .operation = "ledger"},
-    {.name = "percentile",
-     .operands = "",
-     .summary = "Bill a month's traffic by its 95th percentile (95/5)",
-     .details = "Of a month's n hourly byte sums the floor(5 % of n) largest are discarded; the next\n"
-                "one, as Mbit/s, is the answer. Exact selection, nothing interpolated; hours that\n"
-                "hold nothing count as zero and are counted.",
-     OPTIONS(percentile_options),
-     .run = cli_percentile},
+    {.name = "percentile", .operation = "percentile"},
     {.name = "solve break-even",
      .operands = "BOOK [BOOK]",
      .min_operands = 1,

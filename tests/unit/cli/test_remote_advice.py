@@ -1,0 +1,86 @@
+"""Advice through a running server: what the same commands print with --db, on the same file, and what is
+wrong with arguments that come from a query or as JSON."""
+import json
+import unittest
+import urllib.error
+import urllib.request
+from tool import Case
+
+BOOK = {"book": "standard", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
+        "minimum_monthly": "1.00",
+        "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01", "NA": "0.02"}}},
+        "load_balancer": {"monthly_fee": "3", "tiers": [
+            {"from_millions": 0, "to_millions": None, "price_per_million": "0.5"}]}}
+CATALOG = {"accounts": [{"id": i, "name": f"a{i}"} for i in (1, 2, 3)],
+           "zones": [{"id": 100 + i, "account": i, "name": f"z{i}",
+                      "created": "2026-01-05T00:00:00Z"} for i in (1, 2, 3)]}
+
+
+class Advice(Case):
+    """The server writes t.db; --db reads the same file beside it."""
+
+    def setUp(self):
+        super().setUp()
+        self.key = self.run_tool("key", "create", "--db", "t.db", "--account", 0, "--role",
+                                 "Operator").out.strip()
+        self.apply(json.dumps(CATALOG))
+        self.run_tool("book", "add", "--db", "t.db", self.write("b.json", json.dumps(BOOK)))
+        rows = [{"zone": 100 + i, "hour": f"2026-{month:02}-{day:02}T05:00:00Z", "region": region,
+                 "requests": 9, "bytes": (day + i) * 10 ** 9}
+                for i in (1, 2, 3) for month in (9, 10, 11) for day in range(1, 20)
+                for region in ("DE", "NY")]
+        self.run_tool("import", "--db", "t.db", "-",
+                      stdin="".join(json.dumps(r) + "\n" for r in rows).encode())
+        port = self.folder / "port"
+        self.server = self.start("serve", "--db", "t.db", "--listen", "127.0.0.1:0", "--port-file",
+                                 "port", "--threads", 2)
+        self.wait_for(lambda: port.exists() and port.read_text().strip())
+        self.url = f"http://127.0.0.1:{port.read_text().strip()}"
+        self.place = ["--server", self.url, "--key", self.key]
+
+    def both(self, *words, status=0):
+        here = self.run_tool(*words, "--db", "t.db", status=status)
+        there = self.run_tool(*words, *self.place, status=status)
+        self.assertEqual((there.out, there.err), (here.out, here.err))
+        return here
+
+    def post(self, path, body):
+        """The answer's status and its JSON."""
+        ask = urllib.request.Request(self.url + path, json.dumps(body).encode(), method="POST",
+                                     headers={"AccessKey": self.key,
+                                              "Content-Type": "application/json"})
+        try:
+            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(ask) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused.code, json.load(refused)
+
+    def refused(self, name, cases):
+        """Each is a query, a body, the field that is named, and words of the message."""
+        for query, body, field, text in cases:
+            status, answer = self.post(f"/operations/{name}{query}", body)
+            self.assertEqual((status, answer["Field"]), (400, field), answer)
+            self.assertIn(text, answer["Message"])
+
+    def test_percentile(self):
+        for words in (("--zone", 101), ("--account", 2, "--month", "2026-09"),
+                      ("--zone", 103, "--percentile", "99.9", "--commit", "0.5"),
+                      ("--account", 1, "--format", "table", "--commit", 12)):
+            self.assertTrue(self.both("percentile", *words).out)
+        status, answer = self.post("/operations/percentile?zone=101", {"month": "2026-10"})
+        self.assertEqual((status, answer["answer"]), (200, json.loads(answer["out"])))
+        self.assertEqual(answer["answer"]["resource"], "zone:101")
+        self.refused("percentile", (
+            ("", {}, "zone", "Give it, or an account"), ("?zone=0", {}, "zone", "from 1 up"),
+            ("", {"zone": "101"}, "zone", "a whole number"), ("?zone=101", {"zone": 101}, "zone", "twice"),
+            ("", {"zone": 101, "month": "2026-12"}, "month", "future"),
+            ("?zone=101&month=2026-13", {}, "month", "Write it like 2026-10"),
+            ("", {"zone": 101, "commit": "1e3"}, "commit", ""),
+            ("", {"zone": 101, "percentile": "0"}, "percentile", "above 0"),
+            ("", {"zone": 101, "format": "csv"}, "format", "table|json"),
+            ("", {"zone": 101, "zones": 1}, "zones", "no member")))
+
+
+if __name__ == "__main__":
+    unittest.main()
