@@ -91,15 +91,37 @@ void cli_commands_fill(void)
 
 /* --- words to arguments --- */
 
+typedef struct op_file {
+    const char *name; /* as it was given */
+    bool stored;      /* there is no such file: a name */
+    tb_buf text;
+} op_file;
+
 typedef struct op_call {
     const cli_call *call;
     tb_args args;
-    tb_buf *files; /* documents, borrowed by args */
+    op_file *files; /* documents, borrowed by args */
     size_t n_files;
-    const char *subject; /* the last document's name, for messages */
+    const char *subject; /* the operation's own document's name, for messages */
     meter progress;
     spool document; /* what is printed */
 } op_call;
+
+static const op_file *file_of(const op_call *o, const tb_arg *arg)
+{
+    size_t i = 0;
+    while (i + 1 < o->n_files && o->files[i].text.data != arg->text.data)
+        i++;
+    return &o->files[i];
+}
+
+static int fail_file(const op_call *o, const tb_arg *about, const tb_error *err)
+{
+    const op_file *file = file_of(o, about);
+    if (!file->stored || err->code != TB_E_NOT_FOUND) return cli_fail(o->call, file->name, err);
+    cli_say(o->call, "%s: There is no such file. %s", file->name, err->message);
+    return tb_code_exit(err->code);
+}
 
 /* "--amount: ", or the file's name, before what is wrong with an argument. */
 static int fail_arg(const op_call *o, const tb_error *err)
@@ -120,27 +142,29 @@ static int add(op_call *o, const tb_param *p, const char *text, size_t len)
 
 static int add_file(op_call *o, const tb_param *p, const char *path)
 {
-    tb_buf *file = &o->files[o->n_files];
-    o->subject = path;
-    int status = cli_read_file(o->call, path, (size_t)p->max, file);
+    op_file *file = &o->files[o->n_files];
+    *file = (op_file){.name = path};
+    if (p->kind == TB_PARAM_DOCUMENT) o->subject = path;
+    int status = cli_read_file(o->call, path, (size_t)p->max, &file->text);
     if (status) return status;
     o->n_files++;
-    return add(o, p, file->data ? file->data : "", file->len);
+    return add(o, p, file->text.data ? file->text.data : "", file->text.len);
 }
 
-/* A scenario's name goes as a JSON text, which no document is. */
+/* A name goes as a JSON text, which no document is. */
 static int add_name(op_call *o, const tb_param *p, const char *name)
 {
-    tb_buf *text = &o->files[o->n_files];
-    tb_buf_init(text, 1 << 20, NULL);
-    tb_json_string(text, name, strlen(name));
+    op_file *file = &o->files[o->n_files];
+    *file = (op_file){.name = name, .stored = true};
+    tb_buf_init(&file->text, 1 << 20, NULL);
+    tb_json_string(&file->text, name, strlen(name));
     o->n_files++;
-    return add(o, p, text->data ? text->data : "", text->len);
+    return add(o, p, file->text.data ? file->text.data : "", file->text.len);
 }
 
 static int add_word(op_call *o, const tb_param *p, const char *word)
 {
-    const bool document = p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_SCENARIO;
+    const bool document = p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_NAMED;
     if (document && o->n_files == FILES_MAX) {
         cli_say(o->call, "More than %d files are given.", FILES_MAX);
         return tb_code_exit(TB_E_USAGE);
@@ -214,11 +238,55 @@ static int end(op_call *o, int status, bool no)
 
 /* --- here --- */
 
+static bool stopped(void)
+{
+    return atomic_load_explicit(&take_stop, memory_order_relaxed);
+}
+
 static bool step(void *ctx, uint64_t done, uint64_t total)
 {
     op_call *o = ctx;
-    if (cli_given(o->call, "progress")) meter_share(&o->progress, done, total);
-    return !atomic_load_explicit(&take_stop, memory_order_relaxed);
+    if (cli_given(o->call, "progress") || o->progress.terminal)
+        meter_share(&o->progress, done, total);
+    return !stopped();
+}
+
+static tb_code drain(void *ctx, tb_buf *out, tb_error *err)
+{
+    op_call *o = ctx;
+    return spool_take(&o->document, out, err);
+}
+
+static int open_store(const op_call *o, tb_ops *ops)
+{
+    const bool write = tb_operation_writes(&o->args) && !o->args.operation->unwritten;
+    if (!cli_given(o->call, "db")) return 0;
+    return cli_open(o->call, write, ops->now_us, &ops->store);
+}
+
+/* What need not be written is read as any reader does, beside a server too, and then written where
+ * nobody else is writing. */
+static void write_beside(op_call *o, tb_ops *ops, tb_reply *reply)
+{
+    tb_error err;
+    tb_ops writing = *ops;
+    tb_store_options options = {.write = true, .owner = o->call->command->name,
+                                .now_us = ops->now_us};
+    tb_code code = tb_store_open(cli_text(o->call, "db"), &options, &writing.store, &err);
+    if (!code) {
+        code = tb_operation_write_alone(&writing, &o->args, reply, &err);
+        tb_store_close(writing.store);
+    }
+    if (code) tb_reply_say(reply, "%s: %s", o->args.operation->unwritten, err.message);
+}
+
+static tb_code run_once(op_call *o, tb_ops *ops, tb_reply *reply, tb_error *err)
+{
+    if (!o->args.operation->unwritten) return tb_operation_run(ops, &o->args, reply, err);
+    tb_code code = tb_operation_read(ops, &o->args, reply, err);
+    if (!code && ops->store && tb_operation_goes_on(&o->args, reply) && !stopped())
+        write_beside(o, ops, reply);
+    return code;
 }
 
 static int run_steps(op_call *o, tb_ops *ops, bool *ret_no)
@@ -228,14 +296,16 @@ static int run_steps(op_call *o, tb_ops *ops, bool *ret_no)
     do {
         tb_reply reply;
         tb_reply_init(&reply);
-        tb_code code = tb_operation_run(ops, &o->args, &reply, &err);
+        tb_code code = run_once(o, ops, &reply, &err);
         meter_end(&o->progress);
         say_lines(o->call, reply.said.data, reply.said.len);
-        status = code ? fail_arg(o, &err) : keep(o, &reply.out);
+        if (code && reply.about) status = fail_file(o, reply.about, &err);
+        else status = code ? fail_arg(o, &err) : keep(o, &reply.out);
         *ret_no |= reply.no;
         memcpy(o->args.next, reply.next, sizeof reply.next);
         tb_reply_release(&reply);
-        if (tb_operation_writes(&o->args)) tb_store_checkpoint(ops->store, false);
+        if (tb_operation_writes(&o->args) && !o->args.operation->unwritten)
+            tb_store_checkpoint(ops->store, false);
     } while (status == 0 && o->args.next[0]);
     return status;
 }
@@ -243,14 +313,14 @@ static int run_steps(op_call *o, tb_ops *ops, bool *ret_no)
 static int run_here(op_call *o)
 {
     bool no = false;
-    tb_ops ops = {.step = step, .ctx = o, .random = randombytes_buf};
+    tb_ops ops = {.step = step, .drain = drain, .ctx = o, .random = randombytes_buf};
     int status = cli_clock(o->call, &ops.now_us);
-    if (status == 0)
-        status = cli_open(o->call, tb_operation_writes(&o->args), ops.now_us, &ops.store);
+    if (status == 0) status = open_store(o, &ops);
     if (status) return status;
     take_catch_signals();
     meter_init(&o->progress, o->call->command->name);
-    status = end(o, run_steps(o, &ops, &no), no);
+    status = run_steps(o, &ops, &no);
+    status = end(o, status, no);
     tb_store_close(ops.store);
     return status;
 }
@@ -269,7 +339,7 @@ static void put_value(const tb_arg *arg, tb_buf *out)
     switch (arg->param->kind) {
     case TB_PARAM_FLAG: tb_buf_str(out, "true"); break;
     case TB_PARAM_NUMBER:
-    case TB_PARAM_SCENARIO: tb_buf_add(out, arg->text.data, arg->text.len); break;
+    case TB_PARAM_NAMED: tb_buf_add(out, arg->text.data, arg->text.len); break;
     default: tb_json_string(out, arg->text.data, arg->text.len);
     }
 }
@@ -357,12 +427,31 @@ static int send_once(op_call *o, client *c, tb_buf *path, tb_buf *body, bool *re
     return status;
 }
 
+/* What stands in the body as it is must be JSON. */
+static int check_sent(const op_call *o)
+{
+    for (size_t i = 0; i < o->args.n; i++) {
+        const tb_arg *arg = &o->args.list[i];
+        json_error_t where;
+        if (arg->param->kind != TB_PARAM_NAMED) continue;
+        json_t *value = json_loadb(arg->text.data, arg->text.len, JSON_DECODE_ANY, &where);
+        json_decref(value);
+        if (value) continue;
+        cli_say(o->call, "%s: line %d: It is not JSON: %s.", file_of(o, arg)->name, where.line,
+                where.text);
+        return tb_code_exit(TB_E_BAD_INPUT);
+    }
+    return 0;
+}
+
 static int run_there(op_call *o)
 {
     client c;
     tb_buf path, body;
     bool no = false;
-    int status = client_open(&c, o->call);
+    int status = check_sent(o);
+    if (status) return status;
+    status = client_open(&c, o->call);
     tb_buf_init(&path, 64 << 10, NULL);
     tb_buf_init(&body, (size_t)256 << 20, NULL);
     do {
@@ -377,16 +466,18 @@ static int run_there(op_call *o)
 int cli_operation(const cli_call *call)
 {
     const char *name = call->command->operation;
+    const tb_operation *operation = tb_operation_find(name, strlen(name));
     op_call o = {.call = call};
-    int status = cli_check_place(call);
+    const bool placed = cli_given(call, "db") || cli_given(call, "server") || cli_given(call, "key");
+    int status = placed || !operation->storeless ? cli_check_place(call) : 0;
     if (status) return status;
-    tb_args_init(&o.args, tb_operation_find(name, strlen(name)));
+    tb_args_init(&o.args, operation);
     spool_init(&o.document);
     o.files = calloc(FILES_MAX, sizeof *o.files);
     status = o.files ? read_words(&o) : tb_code_exit(TB_E_NOMEM);
     if (status == 0) status = cli_given(call, "server") ? run_there(&o) : run_here(&o);
     for (size_t i = 0; i < o.n_files; i++)
-        tb_buf_release(&o.files[i]);
+        tb_buf_release(&o.files[i].text);
     free(o.files);
     spool_release(&o.document);
     tb_args_release(&o.args);
