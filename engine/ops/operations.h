@@ -14,6 +14,7 @@ typedef struct tb__operations {
 
 extern const tb__operations tb__ledger_operations;
 extern const tb__operations tb__percentile_operations;
+extern const tb__operations tb__solve_operations;
 
 /* Rows that several operations share. */
 #define TB__PARAM_FORMAT(words_)                                                                   \

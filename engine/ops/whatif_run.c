@@ -162,27 +162,3 @@ void tb_whatif_answer_release(tb_whatif_answer *a)
     tb_month_books_release(&a->books);
     *a = (tb_whatif_answer){.from = 0};
 }
-
-/* --- the span --- */
-
-static tb_code read_month(const char *name, const char *text, int64_t *ret_month, tb_error *err)
-{
-    if (text && tb_month_parse(text, strlen(text), ret_month)) return TB_OK;
-    return tb_fail(err, TB_E_VALIDATION, name, "%s is a month, written like 2026-10.", name);
-}
-
-tb_code tb_whatif_span(const char *from, const char *to, int64_t now_us,
-                       tb_whatif_question *question, tb_error *err)
-{
-    tb_code code = read_month("from", from, &question->from, err);
-    if (!code) code = read_month("to", to, &question->to, err);
-    if (code) return code;
-    if (question->from > question->to)
-        return tb_fail(err, TB_E_VALIDATION, "from", "from (%s) lies after to (%s).", from, to);
-    if (question->to > tb_month_from_us(now_us))
-        return tb_fail(err, TB_E_VALIDATION, "to", "to (%s) lies in the future.", to);
-    if (question->to - question->from >= TB_WHATIF_MONTHS_MAX)
-        return tb_fail(err, TB_E_VALIDATION, "from", "A span has at most %d months.",
-                       TB_WHATIF_MONTHS_MAX);
-    return TB_OK;
-}

@@ -7,8 +7,6 @@
 #include "tollbook/monthbill.h"
 #include "tollbook/whatif.h"
 
-#define TB_WHATIF_MONTHS_MAX 1200 /* of a span: a hundred years */
-
 /* Told how far the run is before each account's month; false ends it. */
 typedef bool (*tb_whatif_step)(void *ctx, uint64_t done, uint64_t total);
 
@@ -40,10 +38,5 @@ typedef struct tb_whatif_answer {
 TB_MUST_USE tb_code tb_whatif_run(tb_store *store, const tb_whatif_question *question,
                                   tb_whatif_answer *ret_answer, tb_error *err);
 void tb_whatif_answer_release(tb_whatif_answer *answer);
-
-/* "2026-01" and "2026-10" as a span. TB_E_VALIDATION, err->field from or to: no month, the wrong
- * way round, past the running one, or too long. */
-TB_MUST_USE tb_code tb_whatif_span(const char *from, const char *to, int64_t now_us,
-                                   tb_whatif_question *question, tb_error *err);
 
 #endif

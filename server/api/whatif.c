@@ -7,6 +7,7 @@
 
 #include "api/handlers.h"
 #include "http/query.h"
+#include "tollbook/monthpairs.h"
 #include "tollbook/scenarios.h"
 #include "tollbook/whatifbody.h"
 #include "tollbook/whatifforms.h"
@@ -114,7 +115,7 @@ static tb_code answer_question(request *r, tb_store *store, tb_error *err)
 static tb_code read_question(request *r, const tb_whatif_body *body, tb_whatif_question *q,
                              tb_error *err)
 {
-    tb_code code = tb_whatif_span(body->from, body->to, q->now_us, q, err);
+    tb_code code = tb_month_span(body->from, body->to, q->now_us, &q->from, &q->to, err);
     if (code) return code;
     if (q->to - q->from >= MONTHS_MAX)
         return tb_fail(err, TB_E_TOO_MUCH, "from", "At most %d months are computed at once.",

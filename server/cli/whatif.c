@@ -8,6 +8,7 @@
 #include "cli/meter.h"
 #include "cli/scenarios.h"
 #include "cli/take.h"
+#include "tollbook/monthpairs.h"
 #include "tollbook/scenarios.h"
 #include "tollbook/whatifforms.h"
 
@@ -57,8 +58,8 @@ static int read_scenarios(whatif_call *w)
 static int read_span(whatif_call *w)
 {
     tb_error err;
-    tb_code code = tb_whatif_span(cli_text(w->call, "from"), cli_text(w->call, "to"),
-                                  w->question.now_us, &w->question, &err);
+    tb_code code = tb_month_span(cli_text(w->call, "from"), cli_text(w->call, "to"),
+                                 w->question.now_us, &w->question.from, &w->question.to, &err);
     if (!code) return 0;
     cli_say(w->call, "--%s", err.message);
     return tb_code_exit(TB_E_USAGE);

@@ -81,6 +81,66 @@ class Advice(Case):
             ("", {"zone": 101, "format": "csv"}, "format", "table|json"),
             ("", {"zone": 101, "zones": 1}, "zones", "no member")))
 
+    def test_solve(self):
+        other = self.write("o.json", json.dumps({**BOOK, "book": "other", "load_balancer": {
+            "monthly_fee": "4", "tiers": [{"from_millions": 0, "to_millions": None,
+                                           "price_per_million": "0.25"}]}}))
+        scenario = self.write("s.json", json.dumps({"scenario": "s", "patch": {
+            "load_balancer": {"monthly_fee": "1"}}}))
+        span = ("--from", "2026-09", "--to", "2026-10")
+        for words, status in (
+                (("break-even", "standard", other), 0), (("break-even", other, scenario), 0),
+                (("break-even", "standard", other, "--format", "table"), 0),
+                (("break-even", "standard", "--of", "premium", "--against", "premium", "--minimum",
+                  "--mix", "EU=40,NA=60"), 0),
+                (("price", *span, "--price", "bandwidth", "--change", 5), 0),
+                (("price", *span, "--price", "load_balancer", "--change", 5), 1),
+                (("price", *span, "--price", "bandwidth", "--book", other, "--format", "table"), 0),
+                (("commit", *span, "--account", 2, "--offer", "0=0", "--offer", "50=20"), 0),
+                (("commit", *span, "--account", 2, "--offer", "0=0", "--between", "linear",
+                  "--offer", "500=20", "--step", "0.5", "--format", "table"), 0)):
+            self.assertTrue(self.both("solve", *words, status=status).out)
+        for where in (("--db", "t.db"), self.place, ()):
+            said = self.run_tool("solve", "break-even", other, "nowhere", *where, status=2).err
+            self.assertIn('There is no book "nowhere" in the database', said)
+        self.assertIn("There is no such file", self.run_tool("solve", "break-even", other, "nowhere",
+                                                             status=2).err)
+        bad = self.write("bad.json", '{"book":1},"of":"volume"')
+        for where in (("--db", "t.db"), self.place, ()):
+            said = self.run_tool("solve", "break-even", other, bad, *where, status=2).err
+            self.assertIn("bad.json: ", said)
+        self.assertIn("one word too many", self.run_tool("solve", "break-even", other, other, other,
+                                                         status=2).err)
+        status, answer = self.post("/operations/solve-break-even?against=premium&of=volume", {
+            "book": {**BOOK, "bandwidth": {**BOOK["bandwidth"], "volume": {"per": "GB", "tiers": [
+                {"from": "0", "to": None, "price": "0.005"}]}}}})
+        self.assertEqual((status, answer["answer"]), (200, json.loads(answer["out"])))
+        self.refused("solve-break-even", (
+            ("", {"book": "standard"}, "against", "a second book"),
+            ("", {"book": 5, "second": "standard"}, "book", "a JSON object, or the name"),
+            ("", {"book": "standard", "second": {"book": "x"}}, "second.currency", ""),
+            ("", {"book": "standard", "second": {"scenario": "s", "base": "x"}}, "second.base",
+             "not in the database"),
+            ("?mix=EU=100", {"book": "standard", "second": "standard"}, "mix", "premium"),
+            ("", {"book": "standard", "against": "premium", "mix": "EU"}, "mix", "each region"),
+            ("", {"book": "standard", "second": "standard", "upTo": "1.5"}, "upTo", "digits")))
+        price = {"from": "2026-09", "to": "2026-10", "price": ["bandwidth"]}
+        self.refused("solve-price", (
+            ("", {**price, "price": []}, "price", "missing"),
+            ("", {**price, "price": ["x"]}, "price", "bandwidth.premium.regions.EU"),
+            ("", {**price, "target": "1", "change": "1"}, "change", "not both"),
+            ("", {**price, "to": "2026-08"}, "from", "lies after to"),
+            ("", {**price, "currency": "US"}, "currency", "at least 3"),
+            ("", {**price, "digits": 16}, "digits", "from 0 to 15"),
+            ("", {**price, "book": {"scenario": "s"}}, "book.base", "has to name its base")))
+        commit = {"from": "2026-09", "to": "2026-10", "account": 1, "offer": ["0=0"]}
+        self.refused("solve-commit", (
+            ("", {**commit, "account": None}, "account", "missing"),
+            ("", {**commit, "offer": ["5"]}, "offer", "500=10"),
+            ("", {**commit, "offer": [f"{i}=0" for i in range(65)]}, "offer", "More than 64"),
+            ("", {**commit, "step": "x"}, "step", ""),
+            ("", {**commit, "between": "x"}, "between", "step|linear")))
+
 
 if __name__ == "__main__":
     unittest.main()
