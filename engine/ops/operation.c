@@ -9,6 +9,7 @@
 #include "tollbook/json.h"
 
 static const tb__operations *const groups[] = {
+    &tb__forecast_operations,
     &tb__ledger_operations,
     &tb__percentile_operations,
     &tb__solve_operations,

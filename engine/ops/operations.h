@@ -12,6 +12,7 @@ typedef struct tb__operations {
 #define TB__OPERATIONS(rows) {.list = (rows), .n = sizeof(rows) / sizeof *(rows)}
 #define TB__PARAMS(rows)     .params = (rows), .n_params = sizeof(rows) / sizeof *(rows)
 
+extern const tb__operations tb__forecast_operations;
 extern const tb__operations tb__ledger_operations;
 extern const tb__operations tb__percentile_operations;
 extern const tb__operations tb__solve_operations;

@@ -72,6 +72,8 @@ const tb_operation *tb_operation_at(size_t number);
 
 /* --- arguments --- */
 
+#define TB_NEXT_MAX 768 /* of what one step tells the next, its end included */
+
 typedef struct tb_arg {
     const tb_param *param;
     tb_text text;   /* terminated, but for documents; "" of a flag */
@@ -83,7 +85,7 @@ typedef struct tb_args {
     tb_arg *list;
     size_t n, cap;
     char *texts; /* chained blocks */
-    char next[160];
+    char next[TB_NEXT_MAX];
 } tb_args;
 
 #define TB_ARGS_MAX 8192 /* values in one call */
@@ -153,7 +155,7 @@ typedef struct tb_reply {
     bool keys;      /* the keys in force have changed */
     bool settled;   /* read found that nothing is to be written */
     const tb_arg *about; /* the document that an error is about; NULL: none of several */
-    char next[160]; /* how to go on; "": it is done */
+    char next[TB_NEXT_MAX]; /* how to go on; "": it is done */
     void *state;    /* between read and write */
     void (*release)(void *state);
 } tb_reply;

@@ -38,7 +38,6 @@ int cli_scenario_list(const cli_call *call);
 int cli_scenario_show(const cli_call *call);
 int cli_usage(const cli_call *call);
 int cli_invoice(const cli_call *call);
-int cli_forecast(const cli_call *call);
 
 extern cli_command cli_commands[];
 extern const size_t cli_n_commands;

@@ -256,36 +256,6 @@ static const cli_option invoice_options[] = {
     PROGRESS,
 };
 
-static const cli_option forecast_options[] = {
-    DB,
-    ID("account", "ID", "whose month"),
-    {.name = "seed",
-     .value = "N",
-     .kind = CLI_NUMBER,
-     .min = 0,
-     .max = UINT32_MAX,
-     .help = "where the generator begins; the same gives the same answer; default 1"},
-    {.name = "paths",
-     .value = "N",
-     .kind = CLI_NUMBER,
-     .min = 100,
-     .max = 100000,
-     .help = "rests of the month to draw; default 10000, with --backtest 1000"},
-    {.name = "backtest",
-     .kind = CLI_FLAG,
-     .help = "forecast months that are over, and say how often they came out within p5 to p95"},
-    {.name = "format",
-     .value = "table|json",
-     .kind = CLI_CHOICE,
-     .help = "default: table on a terminal, json otherwise"},
-    PROGRESS,
-};
-
-#define ACCOUNT                                                                                    \
-    {                                                                                              \
-        .name = "account", .value = "ID", .kind = CLI_NUMBER, .required = true, .min = 1,          \
-        .max = INT64_MAX, .help = "whose ledger"                                                   \
-    }
 static const cli_option backup_options[] = {
     DB,
     {.name = "to",
@@ -535,15 +505,7 @@ cli_command cli_commands[] = {
                 "one group of accounts after the other, and the same is printed.",
      OPTIONS(invoice_options),
      .run = cli_invoice},
-    {.name = "forecast",
-     .operands = "",
-     .summary = "Forecast an account's running month: usage and money, with a 90 % interval",
-     .details = "Advice, never a bill. From up to 26 weeks of daily usage: the models that have\n"
-                "foretold it best, averaged, and 10,000 possible rests of the month, each rated with\n"
-                "the prices in force. With --backtest, --account is optional; the last 12 months are\n"
-                "forecast as they stood at the start of their 1st, 6th, 11th, 16th and 21st day.",
-     OPTIONS(forecast_options),
-     .run = cli_forecast},
+    {.name = "forecast", .operation = "forecast"},
     {.name = "ledger pay",
      .summary = "Enter a payment",
      .operation = "ledger enter",

@@ -141,6 +141,34 @@ class Advice(Case):
             ("", {**commit, "step": "x"}, "step", ""),
             ("", {**commit, "between": "x"}, "between", "step|linear")))
 
+    def test_forecast(self):
+        for words in (("--account", 1), ("--account", 2, "--seed", 7, "--paths", 200, "--format", "table"),
+                      ("--backtest", "--account", 3, "--paths", 100),
+                      ("--backtest", "--paths", 8000), ("--backtest", "--paths", 8000, "--format", "table")):
+            self.assertTrue(self.both("forecast", *words).out)
+        status, answer = self.post("/operations/forecast", {"account": 1})
+        self.assertEqual((status, answer["answer"]), (200, json.loads(answer["out"])))
+        self.refused("forecast", (
+            ("", {}, "account", "Only a backtest"), ("", {"account": 1, "paths": 99}, "paths", "100 to"),
+            ("", {"account": 1, "seed": 2 ** 32}, "seed", "4294967295"),
+            ("?backtest=yes", {}, "backtest", "true or false"),
+            ("", {"backtest": True, "paths": 10001}, "paths", "At most 10000")))
+
+    def test_a_backtest_goes_on_where_it_stopped(self):
+        whole = self.run_tool("forecast", "--db", "t.db", "--backtest", "--paths", 8000).out
+        parts, ask = [], {"backtest": True, "paths": 8000, "next": ""}
+        while not parts or ask["next"]:
+            status, answer = self.post("/operations/forecast", ask)
+            self.assertEqual(status, 200)
+            parts.append(answer["out"])
+            ask["next"] = answer["next"]
+        self.assertEqual((len(parts), "".join(parts)), (3, whole))
+        self.assertEqual(len(json.loads(whole)["accounts"]), 3)
+        begun = self.post("/operations/forecast", {**ask, "next": ""})[1]["next"]
+        for bad in ("x", begun[:-1], begun.upper(), "f" * 17 + begun, "7fffffffffffffff" + begun[14:],
+                    "0" + begun[begun.index("."):], begun * 9):
+            self.refused("forecast", (("", {**ask, "next": bad}, "next", "the last answer"),))
+
 
 if __name__ == "__main__":
     unittest.main()
