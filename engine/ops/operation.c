@@ -13,6 +13,7 @@ static const tb__operations *const groups[] = {
     &tb__ledger_operations,
     &tb__percentile_operations,
     &tb__solve_operations,
+    &tb__whatif_operations,
 };
 
 const tb_operation *tb_operation_at(size_t number)

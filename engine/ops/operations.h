@@ -16,6 +16,7 @@ extern const tb__operations tb__forecast_operations;
 extern const tb__operations tb__ledger_operations;
 extern const tb__operations tb__percentile_operations;
 extern const tb__operations tb__solve_operations;
+extern const tb__operations tb__whatif_operations;
 
 /* Rows that several operations share. */
 #define TB__PARAM_FORMAT(words_)                                                                   \

@@ -45,7 +45,7 @@ static tb_code add_bills(tb_store *store, const tb_whatif_question *q, const tb_
     for (size_t i = 0; i < p->n; i++) {
         size_t before = a->bills;
         if (q->step && !q->step(q->ctx, i, p->n))
-            return tb_fail(err, TB_E_BUSY, NULL, "Interrupted: nothing was written.");
+            return tb_fail(err, TB_E_STOPPED, NULL, "Interrupted: nothing was written.");
         tb_code code = add_bill(store, q, &p->list[i], a, err);
         if (code) return code;
         if (a->bills > before && last != p->list[i].account) a->accounts++;
@@ -141,10 +141,7 @@ tb_code tb_whatif_run(tb_store *store, const tb_whatif_question *question,
 {
     tb_whatif_answer a = {.from = question->from, .to = question->to};
     a.running = question->now_us < tb_month_start_us(question->to + 1);
-    tb_code code = tb_store_read_begin(store, err);
-    if (code) return code;
-    code = run(store, question, &a, err);
-    tb_store_read_end(store);
+    tb_code code = run(store, question, &a, err);
     if (code)
         tb_whatif_answer_release(&a);
     else

@@ -32,7 +32,6 @@ int cli_book_diff(const cli_call *call);
 int cli_book_activate(const cli_call *call);
 int cli_book_drop(const cli_call *call);
 int cli_book_report(const cli_call *call);
-int cli_whatif(const cli_call *call);
 int cli_scenario_add(const cli_call *call);
 int cli_scenario_list(const cli_call *call);
 int cli_scenario_show(const cli_call *call);

@@ -192,28 +192,6 @@ static const cli_option book_report_options[] = {
     {.name = "month", .value = "YYYY-MM", .kind = CLI_TEXT, .help = "one month; default all"},
 };
 
-static const cli_option whatif_options[] = {
-    DB,
-    {.name = "from",
-     .value = "YYYY-MM",
-     .kind = CLI_TEXT,
-     .required = true,
-     .help = "first month, UTC"},
-    {.name = "to",
-     .value = "YYYY-MM",
-     .kind = CLI_TEXT,
-     .required = true,
-     .help = "last month, included; the running one counts as far as it has come"},
-    ID("account", "ID", "one account; default all"),
-    {.name = "format",
-     .value = "table|json|csv|html",
-     .kind = CLI_CHOICE,
-     .help = "default: table on a terminal, json otherwise"},
-    {.name = "no-store",
-     .kind = CLI_FLAG,
-     .help = "do not keep the scenarios in the database"},
-    PROGRESS,
-};
 static const cli_option scenario_options[] = {DB};
 
 static const cli_option usage_options[] = {
@@ -449,21 +427,7 @@ cli_command cli_commands[] = {
                 "book report.",
      OPTIONS(book_add_options),
      .run = cli_book_add},
-    {.name = "whatif",
-     .operands = "SCENARIO.json...|NAME...",
-     .min_operands = 1,
-     .max_operands = 4096,
-     .summary = "Bill stored months again under other prices or usage",
-     .details =
-         "A scenario is {\"scenario\":NAME,\"base\":BOOK,\"patch\":{...},\"usage\":[...]}: a price\n"
-         "book, a JSON merge patch of it, and factors on usage. Every account is billed by the\n"
-         "code that writes the invoices, once as it was and once under each scenario, in one\n"
-         "pass. Final months are compared as billed so far, others as they stand.\n"
-         "A scenario that was used is kept under its name and hash, and may be named again:\n"
-         "NAME is the last of that name, NAME@HASH the one whose SHA-256 begins so. No invoice\n"
-         "is touched. Exit status 1: nothing is stored in these months.",
-     OPTIONS(whatif_options),
-     .run = cli_whatif},
+    {.name = "whatif", .operation = "whatif"},
     {.name = "scenario add",
      .operands = "SCENARIO.json",
      .min_operands = 1,

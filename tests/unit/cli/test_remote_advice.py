@@ -169,6 +169,53 @@ class Advice(Case):
                     "0" + begun[begun.index("."):], begun * 9):
             self.refused("forecast", (("", {**ask, "next": bad}, "next", "the last answer"),))
 
+    def test_whatif(self):
+        span = ("--from", "2026-09", "--to", "2026-11")
+        eu = {"scenario": "eu", "base": "standard", "usage": [{"zone": 999, "factor": "2"}],
+              "patch": {"bandwidth": {"premium": {"regions": {"EU": "0.011"}}}}}
+        self.write("eu.json", json.dumps(eu))
+        self.write("same.json", '{"scenario":"same"}')
+        for form in ("json", "csv", "html", "table"):
+            done = self.both("whatif", *span, "--no-store", "--format", form, "eu.json", "same.json")
+            self.assertIn("there is no pull zone 999", done.err)
+        self.both("whatif", *span, "--no-store", "--account", 2, "same.json")
+        self.assertEqual(self.query("SELECT count(*) FROM scenario"), [["0"]])
+        words = ("whatif", *span, "eu.json")
+        here = self.run_tool(*words, "--db", "t.db")
+        self.assertIn("The scenarios are not kept: ", here.err)
+        there = self.run_tool(*words, *self.place)
+        self.assertEqual(there.out, here.out)
+        self.assertIn('Scenario "eu" (sha256 ', there.err)
+        self.assertNotIn("kept", self.both(*words).err)
+        self.assertEqual(self.both("whatif", *span, "eu").out, here.out)
+        self.assertEqual(self.query("SELECT name FROM scenario"), [["eu"]])
+        for where in (("--db", "t.db"), self.place):
+            said = self.run_tool("whatif", *span, "eu.json", "nothing", *where, status=2).err
+            self.assertIn('No scenario "nothing" is stored', said)
+            self.run_tool("whatif", "--from", "2020-01", "--to", "2020-02", "eu", *where, status=1)
+
+    def test_a_long_whatif_is_drained_here_and_sent_as_a_whole(self):
+        names = [self.write(f"m{i}.json", json.dumps({"scenario": f"m{i}"})) for i in range(1200)]
+        words = ("whatif", "--from", "2026-09", "--to", "2026-11", "--no-store", "--format", "html")
+        self.assertGreater(len(self.both(*words, *names).out), 3 << 20)
+
+    def test_which_scenario_is_wrong(self):
+        good, span = {"scenario": "a"}, {"from": "2026-09", "to": "2026-10"}
+        self.refused("whatif", (
+            ("", span, "scenarios", "missing"), ("", {**span, "scenarios": 5}, "scenarios", "It must be"),
+            ("", {**span, "scenarios": [good, {"scenario": "b", "extra": 1}]}, "scenarios[1].extra", ""),
+            ("", {**span, "scenarios": [good, {"scenario": "b", "usage": [{"factor": "-1"}]}]},
+             "scenarios[1].usage[0].factor", ""),
+            ("", {**span, "to": "2026-12", "scenarios": good}, "to", "future"),
+            ("", {**span, "format": "pdf", "scenarios": good}, "format", "table|json|csv|html")))
+        status, answer = self.post("/operations/whatif", {**span, "scenarios": [good, "none"]})
+        self.assertEqual((status, answer["Field"]), (404, "scenarios[1].scenario"))
+        self.write("good.json", json.dumps(good))
+        self.write("bad.json", json.dumps({"scenario": "b", "extra": 1}))
+        said = self.run_tool("whatif", "--db", "t.db", "--from", "2026-09", "--to", "2026-10",
+                             "bad.json", "good.json", status=2).err
+        self.assertIn("tollbook whatif: bad.json: ", said)
+
 
 if __name__ == "__main__":
     unittest.main()
