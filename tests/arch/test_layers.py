@@ -28,9 +28,9 @@ SEES = {
     "feed": {"base", "model", "intake", "rollup", "logs", "events", "store"},
     "http": {"base", "model", "stats", "encode", "events", "store"},
     "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "billing", "invoice",
-            "whatif", "advice", "store", "ops", "feed", "http", "registry"},
+            "store", "ops", "feed", "http", "registry"},
     "cli": {"base", "model", "intake", "stats", "encode", "billing", "invoice", "whatif",
-            "advice", "store", "ops", "feed", "http", "api"},
+            "store", "ops", "feed", "http", "api"},
     "main": {"cli", "advice"},
 }
 SERVER = {"feed", "registry", "http", "api", "cli", "main"}
