@@ -10,8 +10,10 @@
 #include "tollbook/json.h"
 
 static const tb__operations *const groups[] = {
-    &tb__audit_operations,   &tb__book_operations, &tb__catalog_operations,
-    &tb__invoice_operations, &tb__key_operations,  &tb__ledger_operations,
+    &tb__audit_operations,    &tb__book_operations,       &tb__catalog_operations,
+    &tb__forecast_operations, &tb__invoice_operations,    &tb__key_operations,
+    &tb__ledger_operations,   &tb__percentile_operations, &tb__solve_operations,
+    &tb__whatif_operations,
 };
 
 const tb_operation *tb_operation_at(size_t number)
@@ -112,10 +114,15 @@ void tb_reply_json(const tb_reply *reply, tb_buf *out)
 
 static tb_code check_reply(const tb_reply *reply, tb_error *err)
 {
-    tb_code code = tb_buf_check(&reply->json, err);
-    if (!code) code = tb_buf_check(&reply->out, err);
-    if (!code) code = tb_buf_check(&reply->next, err);
-    return code ? code : tb_buf_check(&reply->said, err);
+    const tb_buf *parts[] = {&reply->json, &reply->out, &reply->said, &reply->next};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (!parts[i]->failed) continue;
+        if (parts[i]->len < TB_REPLY_MAX / 2) return tb_buf_check(parts[i], err);
+        return tb_fail(err, TB_E_TOO_MUCH, NULL,
+                       "The answer is longer than %zu MiB. Ask for less at a time.",
+                       TB_REPLY_MAX >> 20);
+    }
+    return TB_OK;
 }
 
 /* --- running --- */
@@ -140,12 +147,18 @@ bool tb_operation_reads(const tb_args *args)
     return op->read && (!op->write_flags || !tb_operation_writes(args));
 }
 
+/* "The answer is no" is said before anything is written. */
+bool tb_operation_goes_on(const tb_args *args, const tb_reply *reply)
+{
+    return !reply->no && !reply->settled && tb_operation_writes(args);
+}
+
 tb_code tb_operation_read(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
-    tb_code code = tb_store_read_begin(ops->store, err);
+    tb_code code = ops->store ? tb_store_read_begin(ops->store, err) : TB_OK;
     if (code) return code;
     code = args->operation->read(ops, args, reply, err);
-    tb_store_read_end(ops->store);
+    if (ops->store) tb_store_read_end(ops->store);
     return code ? code : check_reply(reply, err);
 }
 
@@ -158,7 +171,7 @@ tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     return tb__audit(ops, args, err);
 }
 
-static tb_code write_alone(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+tb_code tb_operation_write_alone(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     tb_code code = tb_store_begin(ops->store, err);
     if (code) return code;
@@ -172,7 +185,9 @@ tb_code tb_operation_run(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
 {
     tb_code code = TB_OK;
     if (tb_operation_reads(args)) code = tb_operation_read(ops, args, reply, err);
-    /* "The answer is no" is said before anything is written. */
-    if (!code && !reply->no && tb_operation_writes(args)) code = write_alone(ops, args, reply, err);
-    return code;
+    if (code || !tb_operation_goes_on(args, reply)) return code;
+    code = tb_operation_write_alone(ops, args, reply, err);
+    if (!code || !args->operation->unwritten) return code;
+    tb_reply_say(reply, "%s: %s", args->operation->unwritten, err->message);
+    return TB_OK;
 }

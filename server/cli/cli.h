@@ -22,16 +22,10 @@ int cli_verify(const cli_call *call);
 int cli_anchor(const cli_call *call);
 int cli_backup(const cli_call *call);
 int cli_query(const cli_call *call);
-int cli_whatif(const cli_call *call);
 int cli_scenario_add(const cli_call *call);
 int cli_scenario_list(const cli_call *call);
 int cli_scenario_show(const cli_call *call);
 int cli_usage(const cli_call *call);
-int cli_forecast(const cli_call *call);
-int cli_percentile(const cli_call *call);
-int cli_solve_breakeven(const cli_call *call);
-int cli_solve_price(const cli_call *call);
-int cli_solve_commit(const cli_call *call);
 
 extern cli_command cli_commands[];
 extern const size_t cli_n_commands;

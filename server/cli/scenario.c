@@ -1,15 +1,14 @@
-/* tollbook scenario add | list | show, and reading a scenario from wherever its operand says. */
-#include <errno.h>
+/* tollbook scenario add | list | show. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cli/scenarios.h"
+#include "cli/cli.h"
 #include "tollbook/calendar.h"
 #include "tollbook/monthbill.h"
 #include "tollbook/scenarios.h"
 #include "tollbook/terms.h"
+#include "tollbook/whatif.h"
 
 /* --- reading --- */
 
@@ -31,31 +30,6 @@ static int read_file(const cli_call *call, const char *operand, tb_scenario *ret
     return status;
 }
 
-static int read_stored(const cli_call *call, tb_store *store, const char *name, tb_scenario *ret)
-{
-    tb_stored_scenario stored;
-    tb_error err;
-    tb_code code = tb_store_scenario(store, name, &stored, &err);
-    if (code == TB_E_NOT_FOUND) {
-        cli_say(call,
-                "%s: there is no such file, and no scenario of that name is stored. See: tollbook"
-                " scenario list --db FILE",
-                name);
-        return tb_code_exit(TB_E_NOT_FOUND);
-    }
-    if (code) return cli_fail(call, name, &err);
-    int status = parse(call, name, stored.text, stored.text_len, ret);
-    tb_stored_scenario_release(&stored);
-    return status;
-}
-
-int scenario_read(const cli_call *call, tb_store *store, const char *operand, tb_scenario *ret)
-{
-    if (strcmp(operand, "-") == 0 || access(operand, F_OK) == 0 || errno != ENOENT)
-        return read_file(call, operand, ret);
-    return read_stored(call, store, operand, ret);
-}
-
 /* --- factors that name what is not there --- */
 
 typedef struct named {
@@ -74,7 +48,7 @@ static tb_code account_itself(tb_store *store, int64_t id, int64_t *ret_account,
     return exists ? TB_OK : TB_E_NOT_FOUND;
 }
 
-void scenario_warn(const cli_call *call, tb_store *store, const tb_scenario *s)
+static void scenario_warn(const cli_call *call, tb_store *store, const tb_scenario *s)
 {
     for (size_t i = 0; i < s->n_factors; i++) {
         const tb_usage_factor *f = &s->factors[i];
@@ -101,8 +75,8 @@ void scenario_warn(const cli_call *call, tb_store *store, const tb_scenario *s)
 
 /* --- keeping --- */
 
-tb_code scenario_keep(tb_store *store, const tb_scenario *s, int64_t now_us, bool *ret_known,
-                      tb_error *err)
+static tb_code scenario_keep(tb_store *store, const tb_scenario *s, int64_t now_us,
+                             bool *ret_known, tb_error *err)
 {
     tb_code code = tb_store_begin(store, err);
     if (code) return code;

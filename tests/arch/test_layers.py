@@ -31,7 +31,7 @@ SEES = {
     "feed": {"base", "model", "intake", "rollup", "logs", "events", "store"},
     "http": {"base", "model", "stats", "encode", "events", "store"},
     "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "billing", "invoice",
-            "whatif", "advice", "store", "ops", "feed", "http", "registry"},
+            "store", "ops", "feed", "http", "registry"},
     "cli": {"base", "model", "intake", "stats", "encode", "billing", "invoice", "whatif",
             "advice", "store", "ops", "feed", "http", "api"},
     # Prints the table of subcommands for man pages and completions.

@@ -346,7 +346,7 @@ class WhatIf(Case):
     def test_no_store_and_unknown_names(self):
         self.assertNotIn("kept", self.whatif(EU, words=(*SPAN, "--no-store")).err)
         said = self.whatif("eu-plus-10", status=2).err
-        self.assertIn("no such file, and no scenario of that name", said)
+        self.assertIn('There is no such file. No scenario "eu-plus-10" is stored', said)
         self.assertIn("sha-256", self.whatif("eu-plus-10@12", status=2).err.lower())
         self.run_tool("scenario", "add", "--db", "t.db", self.write("e.json", json.dumps(EU)))
         self.assertIn("was there already", self.run_tool("scenario", "add", "--db", "t.db",
