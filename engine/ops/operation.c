@@ -13,6 +13,7 @@ static const tb__operations *const groups[] = {
     &tb__catalog_operations,
     &tb__key_operations,
     &tb__ledger_operations,
+    &tb__scenario_operations,
 };
 
 const tb_operation *tb_operation_at(size_t number)

@@ -1,13 +1,10 @@
-/* tollbook scenario add | list | show, and reading a scenario from wherever its operand says. */
+/* Reading a scenario from wherever its operand says, and keeping one. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/scenarios.h"
-#include "tollbook/calendar.h"
-#include "tollbook/monthbill.h"
 #include "tollbook/scenarios.h"
 #include "tollbook/terms.h"
 
@@ -111,90 +108,4 @@ tb_code scenario_keep(tb_store *store, const tb_scenario *s, int64_t now_us, boo
     if (!code) code = tb_store_commit(store, err);
     if (code) tb_store_rollback(store);
     return code;
-}
-
-/* Whether the stored books make valid ones under it. */
-static tb_code check(tb_store *store, const tb_scenario *s, tb_error *err)
-{
-    tb_month_books books;
-    tb_whatif *whatif;
-    tb_code code = tb_month_books_read(store, &books, err);
-    if (code) return code;
-    code = tb_whatif_new(s, 1, books.list, books.n, NULL, &whatif, err);
-    if (!code) tb_whatif_free(whatif);
-    tb_month_books_release(&books);
-    return code;
-}
-
-static int add(const cli_call *call, tb_store *store, const tb_scenario *s, int64_t now_us)
-{
-    tb_error err;
-    bool known = false;
-    tb_code code = check(store, s, &err);
-    if (!code) code = scenario_keep(store, s, now_us, &known, &err);
-    if (code) return cli_fail(call, call->operands[0], &err);
-    scenario_warn(call, store, s);
-    cli_say(call, "%s: scenario \"%s\" (sha256 %.12s) %s.", call->operands[0], s->name, s->sha256,
-            known ? "was there already: nothing changed" : "is kept");
-    return 0;
-}
-
-int cli_scenario_add(const cli_call *call)
-{
-    tb_store *store;
-    tb_scenario scenario;
-    int64_t now_us;
-    int status = cli_clock(call, &now_us);
-    if (status == 0) status = read_file(call, call->operands[0], &scenario);
-    if (status) return status;
-    status = cli_open(call, true, now_us, &store);
-    if (status == 0) {
-        status = add(call, store, &scenario, now_us);
-        tb_store_close(store);
-    }
-    tb_scenario_release(&scenario);
-    return status;
-}
-
-/* --- showing --- */
-
-int cli_scenario_list(const cli_call *call)
-{
-    tb_store *store;
-    tb_error err;
-    tb_stored_scenario *list = NULL;
-    size_t n = 0;
-    int64_t now_us;
-    int status = cli_clock(call, &now_us);
-    if (status == 0) status = cli_open(call, false, now_us, &store);
-    if (status) return status;
-    tb_code code = tb_store_scenarios(store, &list, &n, &err);
-    tb_store_close(store);
-    if (code) return cli_fail(call, NULL, &err);
-    puts("scenario\tadded\tsha256");
-    for (size_t i = 0; i < n; i++) {
-        char added[20];
-        tb_time_format(list[i].added_us, added);
-        printf("%s\t%.20s\t%s\n", list[i].name, added, list[i].sha256);
-        tb_stored_scenario_release(&list[i]);
-    }
-    free(list);
-    return cli_done(call);
-}
-
-int cli_scenario_show(const cli_call *call)
-{
-    tb_store *store;
-    tb_error err;
-    tb_stored_scenario stored;
-    int64_t now_us;
-    int status = cli_clock(call, &now_us);
-    if (status == 0) status = cli_open(call, false, now_us, &store);
-    if (status) return status;
-    tb_code code = tb_store_scenario(store, call->operands[0], &stored, &err);
-    tb_store_close(store);
-    if (code) return cli_fail(call, NULL, &err);
-    printf("%s\n", stored.text);
-    tb_stored_scenario_release(&stored);
-    return cli_done(call);
 }

@@ -1,5 +1,4 @@
-/* What `tollbook whatif` and `tollbook scenario` share: scenarios from files and from the database.
- */
+/* The scenarios of `tollbook whatif`, from files and from the database. */
 #ifndef TOLLBOOK_SERVER_CLI_SCENARIOS_H
 #define TOLLBOOK_SERVER_CLI_SCENARIOS_H
 
