@@ -26,6 +26,7 @@ extern const tb__operations tb__book_operations;
 extern const tb__operations tb__catalog_operations;
 extern const tb__operations tb__key_operations;
 extern const tb__operations tb__ledger_operations;
+extern const tb__operations tb__scenario_operations;
 
 /* Appends what was said so far as a JSON list. */
 void tb__reply_said(const tb_reply *reply, tb_buf *out);

@@ -22,9 +22,6 @@ int cli_verify(const cli_call *call);
 int cli_anchor(const cli_call *call);
 int cli_backup(const cli_call *call);
 int cli_query(const cli_call *call);
-int cli_scenario_add(const cli_call *call);
-int cli_scenario_list(const cli_call *call);
-int cli_scenario_show(const cli_call *call);
 int cli_usage(const cli_call *call);
 
 extern cli_command cli_commands[];

@@ -135,8 +135,6 @@ static const cli_option verify_options[] = {
 
 static const cli_option anchor_options[] = {DB};
 
-static const cli_option scenario_options[] = {DB};
-
 static const cli_option usage_options[] = {
     DB,
     {.name = "balancer",
@@ -261,29 +259,9 @@ cli_command cli_commands[] = {
                 "book report.",
      .operation = "book add"},
     {.name = "whatif", .operation = "whatif"},
-    {.name = "scenario add",
-     .operands = "SCENARIO.json",
-     .min_operands = 1,
-     .max_operands = 1,
-     .summary = "Keep a what-if scenario under its name and hash",
-     .details = "Refused as a whole with the JSON path, also where the patched book is none.\n"
-                "Scenarios are never changed or removed: another text is kept beside the first.",
-     OPTIONS(scenario_options),
-     .run = cli_scenario_add},
-    {.name = "scenario list",
-     .operands = "",
-     .summary = "List the scenarios that are kept",
-     .details = "",
-     OPTIONS(scenario_options),
-     .run = cli_scenario_list},
-    {.name = "scenario show",
-     .operands = "NAME|NAME@HASH",
-     .min_operands = 1,
-     .max_operands = 1,
-     .summary = "Print a scenario's canonical text",
-     .details = "",
-     OPTIONS(scenario_options),
-     .run = cli_scenario_show},
+    {.name = "scenario add", .operation = "scenario add"},
+    {.name = "scenario list", .operation = "scenario list"},
+    {.name = "scenario show", .operation = "scenario show"},
     {.name = "usage",
      .operands = "",
      .summary = "Print what the load balancer usage endpoint answers",

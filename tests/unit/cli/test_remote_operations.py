@@ -61,6 +61,37 @@ class Books(Both):
             self.both("book", *words, status=2, alike=False)
 
 
+class Scenarios(Both):
+    def add(self, document, **more):
+        return self.both("scenario", "add", self.write("s.json", json.dumps(document)), **more)
+
+    def test_they_are_kept_listed_and_shown_alike(self):
+        self.both("book", "add", self.write("b.json", json.dumps(Books.BOOK)))
+        price = {"bandwidth": {"premium": {"regions": {"EU": "0.011"}}}}
+        one = {"scenario": "one", "base": "standard", "patch": price}
+        done = self.add(one)
+        self.assertRegex(done.err, r'^tollbook scenario add: s.json: scenario "one" \(sha256 \w{12}\) is'
+                                   r' kept.\n$')
+        self.assertIn("was there already: nothing changed", self.add(one).err)
+        done = self.add({**one, "usage": [{"account": 9, "factor": "2"}]})
+        self.assertIn("Warning: one: usage[0] changes nothing: there is no account 9.", done.err)
+        self.assertEqual(self.both("scenario", "list").out.count("\none\t"), 2)
+        digits = self.both("scenario", "list").out.splitlines()[1].split("\t")[2]
+        self.assertEqual(json.loads(self.both("scenario", "show", "one@" + digits).out), one)
+        self.assertIn("usage", self.both("scenario", "show", "one").out)
+        self.same("scenario")
+
+    def test_bad_ones_are_refused_alike(self):
+        self.both("book", "add", self.write("b.json", json.dumps(Books.BOOK)))
+        for document, said in (({"scenario": "x", "extra": 1}, "extra"),
+                               ({"scenario": "x", "base": "none", "patch": {}}, "none"),
+                               ({"scenario": "x", "patch": {"colour": 1}}, "patch.colour")):
+            self.assertIn(said, self.add(document, status=2, alike=False).err)
+        for words in (("show", "none"), ("show", "one@1"), ("show", "x" * 300), ("show",)):
+            self.both("scenario", *words, status=2, alike=False)
+        self.assertEqual(self.query("SELECT count(*) FROM scenario"), [["0"]])
+
+
 class Keys(Both):
     def test_they_are_listed_and_revoked_alike(self):
         for words, status in ((("key", "list"), 0), (("key", "revoke", "--id", 2), 0),
