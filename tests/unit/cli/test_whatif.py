@@ -294,7 +294,10 @@ class WhatIf(Case):
                          ["zone:102", "zone:101"])
 
     def test_the_table_is_for_terminals(self):
-        parent, child = pty.openpty()
+        try:
+            parent, child = pty.openpty()
+        except OSError:
+            self.skipTest("this machine has no /dev/pts")
         done = subprocess.Popen([TOOL, "whatif", "--db", "t.db", *SPAN,
                                  self.write("s.json", json.dumps(EU))], cwd=self.folder,
                                 stdout=child, stderr=subprocess.DEVNULL,
