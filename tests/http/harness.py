@@ -29,7 +29,6 @@ sys.path.insert(0, str(SOURCE / "tests/seed"))
 import seed  # noqa: E402
 BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
 TOLLBOOK = BUILD / "tollbook"
-THREAD_SANITIZER = b"__tsan_init" in TOLLBOOK.read_bytes()
 CONTRACT = Contract(SOURCE / "docs/openapi.yaml")
 NOW = "2026-11-04T09:00:00Z"
 PATIENCE = 60  # seconds; sanitizers and a shared machine are slow
