@@ -224,7 +224,7 @@ static tb_code take_up(const char *next, int64_t now_us, backtesting *b, tb_erro
     for (size_t i = 0; whole && i < NUMBERS; i++)
         whole = take_number(&next, &numbers[i]);
     memcpy(b, numbers, sizeof numbers);
-    if (whole && b->now_us > 0 && b->now_us <= now_us) return TB_OK;
+    if (whole && !*next && b->now_us > 0 && b->now_us <= now_us) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "next", "It must be what the last answer said.");
 }
 

@@ -126,7 +126,7 @@ class Advice(Case):
             ("", {"book": "standard", "second": "standard", "upTo": "1.5"}, "upTo", "digits")))
         price = {"from": "2026-09", "to": "2026-10", "price": ["bandwidth"]}
         self.refused("solve-price", (
-            ("", {**price, "price": []}, "price", "missing"),
+            ("", {**price, "price": []}, "price", "empty list"),
             ("", {**price, "price": ["x"]}, "price", "bandwidth.premium.regions.EU"),
             ("", {**price, "target": "1", "change": "1"}, "change", "not both"),
             ("", {**price, "to": "2026-08"}, "from", "lies after to"),
