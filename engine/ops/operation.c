@@ -6,11 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tollbook/audit.h"
 #include "tollbook/json.h"
 
 static const tb__operations *const groups[] = {
+    &tb__audit_operations,
     &tb__book_operations,
     &tb__catalog_operations,
+    &tb__invoice_operations,
     &tb__key_operations,
     &tb__ledger_operations,
     &tb__scenario_operations,
@@ -48,6 +51,7 @@ void tb_reply_init(tb_reply *reply)
     tb_buf_init(&reply->json, TB_REPLY_MAX, NULL);
     tb_buf_init(&reply->out, TB_REPLY_MAX, NULL);
     tb_buf_init(&reply->said, TB_REPLY_MAX, NULL);
+    tb_buf_init(&reply->next, TB_REPLY_MAX, NULL);
 }
 
 static void wipe_buf(tb_buf *buf)
@@ -64,6 +68,7 @@ void tb_reply_release(tb_reply *reply)
     tb_buf_release(&reply->json);
     tb_buf_release(&reply->out);
     tb_buf_release(&reply->said);
+    tb_buf_release(&reply->next);
     if (reply->state && reply->release) reply->release(reply->state);
     reply->state = NULL;
 }
@@ -106,7 +111,7 @@ void tb_reply_json(const tb_reply *reply, tb_buf *out)
     if (reply->json.len) tb_buf_add(out, reply->json.data, reply->json.len);
     else tb_buf_str(out, "null");
     tb_buf_fmt(out, ",\"no\":%s,\"next\":", reply->no ? "true" : "false");
-    tb_json_string(out, reply->next, strlen(reply->next));
+    tb_json_string(out, reply->next.data ? reply->next.data : "", reply->next.len);
     tb_buf_str(out, "}");
 }
 
@@ -114,6 +119,7 @@ static tb_code check_reply(const tb_reply *reply, tb_error *err)
 {
     tb_code code = tb_buf_check(&reply->json, err);
     if (!code) code = tb_buf_check(&reply->out, err);
+    if (!code) code = tb_buf_check(&reply->next, err);
     return code ? code : tb_buf_check(&reply->said, err);
 }
 
@@ -150,8 +156,11 @@ tb_code tb_operation_read(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
 
 tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
+    const uint64_t before = tb_store_changes(ops->store);
     tb_code code = args->operation->write(ops, args, reply, err);
-    return code ? code : check_reply(reply, err);
+    if (!code) code = check_reply(reply, err);
+    if (code || tb_store_changes(ops->store) == before) return code;
+    return tb__audit(ops, args, err);
 }
 
 static tb_code write_alone(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)

@@ -4,6 +4,8 @@
 
 #include "tollbook/charges.h"
 
+TB_API_BEGIN
+
 typedef struct tb_month_pair {
     int64_t account, month;
     uint64_t watermark; /* up to which it was billed last; TB_NOW: not billed yet */
@@ -20,5 +22,7 @@ typedef struct tb_month_pairs {
 TB_MUST_USE tb_code tb_month_pairs_read(tb_store *store, int64_t account, int64_t from, int64_t to,
                                         tb_month_pairs *ret_pairs, tb_error *err);
 void tb_month_pairs_release(tb_month_pairs *pairs);
+
+TB_API_END
 
 #endif

@@ -14,6 +14,8 @@
 #include "tollbook/range.h"
 #include "tollbook/store.h"
 
+TB_API_BEGIN
+
 /* --- the table --- */
 
 typedef enum tb_param_kind {
@@ -78,8 +80,8 @@ typedef struct tb_args {
     const tb_operation *operation;
     tb_arg *list;
     size_t n, cap;
-    char *texts; /* chained blocks */
-    char next[160];
+    char *texts;      /* chained blocks */
+    const char *next; /* how to go on, from the last reply; NULL: from the beginning */
 } tb_args;
 
 #define TB_ARGS_MAX 8192 /* values in one call */
@@ -94,6 +96,8 @@ TB_MUST_USE tb_code tb_args_add(tb_args *args, const tb_param *param, const char
  * given.
  * Documents are borrowed from the body. "next" goes to args->next. */
 TB_MUST_USE tb_code tb_args_json(tb_args *args, const char *body, size_t len, tb_error *err);
+/* Goes on from a reply: the same arguments, and its `next`, which is copied. len 0: none. */
+TB_MUST_USE tb_code tb_args_next(tb_args *args, const char *next, size_t len, tb_error *err);
 /* Whether all that is required is there. Adds the defaults; terminal: those for people. */
 TB_MUST_USE tb_code tb_args_end(tb_args *args, bool terminal, tb_error *err);
 
@@ -125,6 +129,9 @@ typedef struct tb_ops {
     /* Called now and then while it works; false ends it with TB_E_STOPPED. May be NULL. */
     bool (*step)(void *ctx, uint64_t done, uint64_t total);
     void *ctx;
+    /* Called with reply->out when it has grown; empties it. NULL: the reply holds all of it, so an
+     * operation that has much to print does some of it a call. */
+    tb_code (*drain)(void *ctx, tb_buf *out, tb_error *err);
     /* Random bytes; NULL: no key can be made. */
     void (*random)(void *out, size_t n);
     const uint8_t *key_secret; /* TB_KEY_SECRET bytes that keys are sealed under; NULL: none */
@@ -138,7 +145,7 @@ typedef struct tb_reply {
     bool no;        /* the answer is no: exit status 1 */
     bool made;      /* something is there that was not before: HTTP's 201 */
     bool keys;      /* the keys in force have changed; the text of one may be in it: wiped at its end */
-    char next[160]; /* how to go on; "": it is done */
+    tb_buf next;    /* how to go on; empty: it is done */
     void *state;    /* between read and write */
     void (*release)(void *state);
 } tb_reply;
@@ -165,5 +172,7 @@ TB_MUST_USE tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_repl
 /* One call of the whole operation: reads, then writes in a transaction of its own. */
 TB_MUST_USE tb_code tb_operation_run(tb_ops *ops, const tb_args *args, tb_reply *reply,
                                      tb_error *err);
+
+TB_API_END
 
 #endif

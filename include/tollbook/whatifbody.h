@@ -6,6 +6,8 @@
 #include "tollbook/key.h"
 #include "tollbook/whatif.h"
 
+TB_API_BEGIN
+
 #define TB_WHATIF_BODY_MAX           ((size_t)4 << 20)
 #define TB_WHATIF_BODY_SCENARIOS_MAX 64
 
@@ -26,5 +28,7 @@ typedef struct tb_whatif_body {
  * TB_E_TOO_LARGE. */
 TB_MUST_USE tb_code tb_whatif_body_parse(const char *body, size_t len, tb_whatif_body *ret,
                                          tb_error *err);
+
+TB_API_END
 
 #endif

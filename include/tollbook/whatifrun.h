@@ -7,6 +7,8 @@
 #include "tollbook/monthbill.h"
 #include "tollbook/whatif.h"
 
+TB_API_BEGIN
+
 #define TB_WHATIF_MONTHS_MAX 1200 /* of a span: a hundred years */
 
 /* Told how far the run is before each account's month; false ends it. */
@@ -45,5 +47,7 @@ void tb_whatif_answer_release(tb_whatif_answer *answer);
  * way round, past the running one, or too long. */
 TB_MUST_USE tb_code tb_whatif_span(const char *from, const char *to, int64_t now_us,
                                    tb_whatif_question *question, tb_error *err);
+
+TB_API_END
 
 #endif

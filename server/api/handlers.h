@@ -58,14 +58,6 @@ void api_ingest_segments(request *r);
 void api_logs_v2(request *r);
 void api_logs_v1(request *r);
 
-/* issue_run.c */
-void api_invoices_run(request *r);
-void api_invoices_accounts(request *r);
-void api_invoices_late(request *r);
-void api_invoices_shadows(request *r);
-void api_invoices_answered(request *r);
-void api_invoices_void(request *r);
-void api_invoices_voided(request *r);
 
 /* operations.c */
 void api_operations(request *r);

@@ -7,6 +7,7 @@
 #define TOLLBOOK_SERVER_CLI_CLI_H
 
 #include "cli/options.h"
+#include "http/marks.h"
 #include "tollbook/buf.h"
 #include "tollbook/store.h"
 
@@ -22,7 +23,6 @@ int cli_backup(const cli_call *call);
 int cli_query(const cli_call *call);
 int cli_whatif(const cli_call *call);
 int cli_usage(const cli_call *call);
-int cli_invoice(const cli_call *call);
 int cli_forecast(const cli_call *call);
 int cli_percentile(const cli_call *call);
 int cli_solve_breakeven(const cli_call *call);
@@ -35,8 +35,8 @@ extern const size_t cli_n_commands;
 /* Gives the rows that name an operation their options, operands and help: once, before anything
  * else reads the table. */
 void cli_commands_fill(void);
-/* Runs the operation that the call's row names, here or on a running server. */
-int cli_operation(const cli_call *call);
+/* Runs the command: its function, or the operation that its row names, here or on a running server. */
+int cli_run(const cli_call *call);
 
 /* A message for people on standard error: "tollbook ingest: ...". */
 void cli_say(const cli_call *call, const char *fmt, ...) TB_PRINTF(2, 3);
@@ -56,6 +56,9 @@ int cli_clock(const cli_call *call, int64_t *ret_now_us);
 int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store);
 /* Says where a reader's file has a second name. cli_open does. */
 void cli_warn_links(const cli_call *call, const tb_store *store);
+/* Notes the moment beside --db (marks.h). Where it cannot be noted a line says so, and no more:
+ * what was asked for is done. */
+void cli_mark(const cli_call *call, mark_kind which, int64_t now_us);
 /* For commands that take --db, or --server with a key: 0, or the exit status once it said which is
  * missing or one too many. */
 int cli_check_place(const cli_call *call);

@@ -102,6 +102,7 @@ typedef struct op_call {
     const char *about;   /* the name of the one document that it is about, or NULL */
     meter progress;
     spool document; /* what is printed */
+    size_t steps;   /* calls that are done, where there is more to come */
 } op_call;
 
 /* "--amount: ", or the file's name, before what is wrong with an argument. */
@@ -208,12 +209,6 @@ static void say_lines(const op_call *o, const char *at, size_t len)
     }
 }
 
-static int keep(op_call *o, tb_buf *out)
-{
-    tb_error err;
-    return spool_take(&o->document, out, &err) ? cli_fail(o->call, NULL, &err) : 0;
-}
-
 static int end(op_call *o, int status, bool no)
 {
     if (status == 0) status = spool_print(&o->document, o->call);
@@ -223,6 +218,12 @@ static int end(op_call *o, int status, bool no)
 
 /* --- here --- */
 
+static tb_code drain(void *ctx, tb_buf *out, tb_error *err)
+{
+    op_call *o = ctx;
+    return spool_take(&o->document, out, err);
+}
+
 static bool step(void *ctx, uint64_t done, uint64_t total)
 {
     op_call *o = ctx;
@@ -230,22 +231,43 @@ static bool step(void *ctx, uint64_t done, uint64_t total)
     return !atomic_load_explicit(&take_stop, memory_order_relaxed);
 }
 
-static int run_steps(op_call *o, tb_ops *ops, bool *ret_no)
+/* What is done stays done, but a part of a document is not printed. */
+static int stopped(const op_call *o, int status)
+{
+    if (status && o->steps)
+        cli_say(o->call, "Nothing is printed. What was done before stays done: run the same command "
+                         "again to go on and to print all of it.");
+    return status;
+}
+
+/* One call of the operation, and how to go on. */
+static int run_once(op_call *o, tb_ops *ops, bool *ret_no)
 {
     tb_error err;
-    int status = 0;
-    do {
-        tb_reply reply;
-        tb_reply_init(&reply);
-        tb_code code = tb_operation_run(ops, &o->args, &reply, &err);
-        meter_end(&o->progress);
-        say_lines(o, reply.said.data, reply.said.len);
-        status = code ? fail_arg(o, &err) : keep(o, &reply.out);
-        *ret_no |= reply.no;
-        memcpy(o->args.next, reply.next, sizeof reply.next);
-        tb_reply_release(&reply);
-        if (tb_operation_writes(&o->args)) tb_store_checkpoint(ops->store, false);
-    } while (status == 0 && o->args.next[0]);
+    tb_reply reply;
+    tb_reply_init(&reply);
+    tb_code code = tb_operation_run(ops, &o->args, &reply, &err);
+    meter_end(&o->progress);
+    if (!code) say_lines(o, reply.said.data, reply.said.len); /* else it is not so */
+    if (!code) code = spool_take(&o->document, &reply.out, &err);
+    if (!code) code = tb_args_next(&o->args, reply.next.data, reply.next.len, &err);
+    *ret_no |= reply.no;
+    tb_reply_release(&reply);
+    if (tb_operation_writes(&o->args)) tb_store_checkpoint(ops->store, false);
+    return code ? stopped(o, fail_arg(o, &err)) : 0;
+}
+
+static int interrupted(const op_call *o)
+{
+    cli_say(o->call, "Interrupted. Nothing is printed: run the same command again to go on.");
+    return tb_code_exit(TB_E_IO);
+}
+
+static int run_steps(op_call *o, tb_ops *ops, bool *ret_no)
+{
+    int status;
+    for (; (status = run_once(o, ops, ret_no)) == 0 && o->args.next; o->steps++)
+        if (atomic_load_explicit(&take_stop, memory_order_relaxed)) return interrupted(o);
     return status;
 }
 
@@ -266,7 +288,7 @@ static int run_open(op_call *o, tb_ops *ops)
 static int run_here(op_call *o)
 {
     cli_secret secret = {.there = false};
-    tb_ops ops = {.step = step, .ctx = o};
+    tb_ops ops = {.step = step, .drain = drain, .ctx = o};
     int status = cli_clock(o->call, &ops.now_us);
     if (sodium_init() >= 0) ops.random = randombytes_buf;
     if (status == 0) status = cli_read_secret(o->call, &secret);
@@ -316,7 +338,7 @@ static void put_body(const tb_args *args, tb_buf *out)
     tb_buf_str(out, "{");
     for (size_t i = 0; i < args->operation->n_params; i++)
         put_member(args, &args->operation->params[i], out);
-    if (args->next[0]) {
+    if (args->next) {
         tb_buf_str(out, out->len > 1 ? ",\"next\":" : "\"next\":");
         tb_json_string(out, args->next, strlen(args->next));
     }
@@ -350,16 +372,23 @@ static int take_reply(op_call *o, const json_t *reply, bool *ret_no)
     size_t i;
     json_t *line;
     const json_t *text = json_object_get(reply, "out");
-    const char *next = json_string_value(json_object_get(reply, "next"));
+    const json_t *next = json_object_get(reply, "next");
+    tb_error err;
+    if (!json_is_string(text) || !json_is_string(next)) {
+        cli_say(o->call, "The answer is not tollbook's. Check the URL.");
+        return tb_code_exit(TB_E_BAD_INPUT);
+    }
     tb_buf_init(&out, SIZE_MAX / 2, NULL);
-    if (json_is_string(text)) tb_buf_add(&out, json_string_value(text), json_string_length(text));
+    tb_buf_add(&out, json_string_value(text), json_string_length(text));
     json_array_foreach(json_object_get(reply, "said"), i, line)
     {
         if (json_is_string(line)) say_line(o, json_string_value(line), (int)json_string_length(line));
     }
     *ret_no |= json_is_true(json_object_get(reply, "no"));
-    snprintf(o->args.next, sizeof o->args.next, "%s", next ? next : "");
-    int status = out.failed ? tb_code_exit(TB_E_NOMEM) : keep(o, &out);
+    tb_code code = out.failed ? tb_fail(&err, TB_E_NOMEM, NULL, NULL)
+                              : spool_take(&o->document, &out, &err);
+    if (!code) code = tb_args_next(&o->args, json_string_value(next), json_string_length(next), &err);
+    int status = code ? cli_fail(o->call, NULL, &err) : 0;
     tb_buf_release(&out);
     return status;
 }
@@ -402,16 +431,19 @@ static int run_there(op_call *o)
     int status = client_open(&c, o->call);
     tb_buf_init(&path, 64 << 10, NULL);
     tb_buf_init(&body, (size_t)256 << 20, NULL);
-    do {
-        if (status == 0) status = send_once(o, &c, &path, &body, &no);
-    } while (status == 0 && o->args.next[0]);
+    take_catch_signals();
+    if (status == 0) status = send_once(o, &c, &path, &body, &no);
+    for (o->steps = 1; status == 0 && o->args.next; o->steps++)
+        status = atomic_load_explicit(&take_stop, memory_order_relaxed)
+                     ? interrupted(o)
+                     : stopped(o, send_once(o, &c, &path, &body, &no));
     tb_buf_release(&path);
     tb_buf_release(&body);
     client_close(&c);
     return end(o, status, no);
 }
 
-int cli_operation(const cli_call *call)
+static int run_operation(const cli_call *call)
 {
     const char *name = call->command->operation;
     op_call o = {.call = call};
@@ -429,4 +461,9 @@ int cli_operation(const cli_call *call)
     spool_release(&o.document);
     tb_args_release(&o.args);
     return status;
+}
+
+int cli_run(const cli_call *call)
+{
+    return call->command->run ? call->command->run(call) : run_operation(call);
 }

@@ -3,13 +3,9 @@
 #ifndef TOLLBOOK_SERVER_CLI_REMOTE_H
 #define TOLLBOOK_SERVER_CLI_REMOTE_H
 
-#include "cli/invoice.h"
+#include "cli/cli.h"
 #include "feed/feed.h"
 
-/* remote_invoice.c. The run's call, month and form are set. */
-int remote_invoice(invoice_run *run);
-int remote_invoice_void(const cli_call *call);
-int remote_invoice_late(const cli_call *call);
 int remote_ingest(const cli_call *call, const feed_options *options);
 int remote_import(const cli_call *call, const feed_options *options);
 
