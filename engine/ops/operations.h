@@ -24,6 +24,7 @@ extern const tb__operations tb__whatif_operations;
 TB_MUST_USE tb_code tb__audit(const tb_ops *ops, const tb_args *args, tb_error *err);
 extern const tb__operations tb__book_operations;
 extern const tb__operations tb__catalog_operations;
+extern const tb__operations tb__invoice_operations;
 extern const tb__operations tb__key_operations;
 extern const tb__operations tb__ledger_operations;
 extern const tb__operations tb__scenario_operations;

@@ -8,7 +8,6 @@
 
 #include "cli/options.h"
 #include "http/marks.h"
-#include "tollbook/book.h"
 #include "tollbook/buf.h"
 #include "tollbook/store.h"
 

@@ -57,9 +57,9 @@ PUBLIC = {
     "store": "store", "zones": "store", "charges": "store", "billsource": "store",
     "bookstore": "store", "invoicestore": "store", "ledgerstore": "store", "terms": "store",
     "shadow": "store", "scenarios": "store",
-    "accountforecast": "ops", "activate": "ops", "balancer": "ops", "document": "ops",
+    "accountforecast": "ops", "balancer": "ops", "document": "ops",
     "explain": "ops", "issue": "ops", "issuegroup": "ops", "ledger": "ops", "monthbill": "ops",
-    "monthpairs": "ops", "running": "ops", "statistics": "ops", "unowned": "ops", "verify": "ops",
+    "monthpairs": "ops", "running": "ops", "shadowbills": "ops", "statistics": "ops", "unowned": "ops", "verify": "ops",
     "operation": "ops", "tollbook": "face", "whatifbody": "ops", "whatifforms": "ops", "whatifrun": "ops",
 }
 

@@ -1,5 +1,5 @@
 /* Sums and sentences over what shadow.c notes beside an invoice run. */
-#include "tollbook/activate.h"
+#include "tollbook/shadowbills.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Shadow books at work: what they would have billed beside each month's invoices, and the check of
  * what was noted. Everything reads in the caller's snapshot or transaction. */
-#ifndef TOLLBOOK_ACTIVATE_H
-#define TOLLBOOK_ACTIVATE_H
+#ifndef TOLLBOOK_SHADOWBILLS_H
+#define TOLLBOOK_SHADOWBILLS_H
 
 #include "tollbook/buf.h"
 #include "tollbook/issue.h"
@@ -44,5 +44,7 @@ const char *tb_shadow_money(tb_decimal amount, const char *currency,
  * noted of the month counts, by this run or an earlier one. */
 TB_MUST_USE tb_code tb_shadow_say(tb_store *store, int64_t month, const tb_shadow_books *books,
                                   tb_buf *lines, tb_error *err);
+
+TB_API_END
 
 #endif
