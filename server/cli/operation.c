@@ -51,12 +51,11 @@ static cli_option option_of(const tb_param *p)
 }
 
 /* Operands as help shows them: "BOOK [BOOK]". */
-static void add_operand(cli_command *command, const tb_param *p)
+static void add_operand(cli_command *command, const tb_param *p, tb_buf *text)
 {
-    char text[128];
-    snprintf(text, sizeof text, "%s%s%s%s%s%s", command->operands, *command->operands ? " " : "",
-             p->required ? "" : "[", p->value, p->repeats ? "..." : "", p->required ? "" : "]");
-    command->operands = strdup(text);
+    tb_buf_fmt(text, "%s%s%s%s%s", text->len ? " " : "", p->required ? "" : "[", p->value,
+               p->repeats ? "..." : "", p->required ? "" : "]");
+    command->operands = text->data;
     command->min_operands += p->required;
     command->max_operands += p->repeats ? 1 << 16 : 1;
 }
@@ -67,10 +66,12 @@ static void fill(cli_command *command, const tb_operation *op)
     if (!options) abort(); /* at the start, before anything is at stake */
     memcpy(options, place_options, sizeof place_options);
     size_t n = N_PLACE;
+    tb_buf operands; /* kept until the end, as the options are */
+    tb_buf_init(&operands, 256, NULL);
     command->operands = "";
     for (size_t i = 0; i < op->n_params; i++) {
         const tb_param *p = &op->params[i];
-        if (p->operand) add_operand(command, p);
+        if (p->operand) add_operand(command, p, &operands);
         else if (!is_fixed(command, p)) options[n++] = option_of(p);
     }
     if (op->slow) options[n++] = progress_option;
