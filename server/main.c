@@ -51,7 +51,7 @@ static int run(const cli_command *command, int argc, char **argv)
         cli_help(stdout, command);
         return end_help();
     }
-    return command->run ? command->run(&call) : cli_operation(&call);
+    return cli_run(&call);
 }
 
 int main(int argc, char **argv)

@@ -267,19 +267,17 @@ static tb_code add_list(tb_args *args, const tb_param *p, const json_t *list, tb
     return code;
 }
 
-static tb_code add_next(tb_args *args, const json_t *value, tb_error *err)
+tb_code tb_args_next(tb_args *args, const char *next, size_t len, tb_error *err)
 {
-    const char *text = json_string_value(value);
-    if (!text || strlen(text) >= sizeof args->next)
-        return tb_fail(err, TB_E_VALIDATION, "next", "It must be what the last answer said.");
-    snprintf(args->next, sizeof args->next, "%s", text);
-    return TB_OK;
+    args->next = len ? keep_text(args, next, len) : NULL;
+    return len && !args->next ? no_memory(err) : TB_OK;
 }
 
 static tb_code add_member(tb_args *args, const char *name, const json_t *value, tb__slice raw,
                           tb_error *err)
 {
-    if (strcmp(name, "next") == 0) return add_next(args, value, err);
+    if (strcmp(name, "next") == 0 && json_is_string(value))
+        return tb_args_next(args, json_string_value(value), json_string_length(value), err);
     const tb_param *p = tb_param_find(args->operation, name, strlen(name));
     if (!p)
         return tb_fail(err, TB_E_VALIDATION, name, "There is no member \"%.40s\" here.", name);

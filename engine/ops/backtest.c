@@ -197,13 +197,12 @@ typedef struct backtesting {
 #define NUMBERS (sizeof(backtesting) / sizeof(uint64_t))
 _Static_assert(sizeof(backtesting) == 41 * sizeof(uint64_t), "numbers alone, without gaps");
 
-static void leave(const backtesting *b, char out[TB_NEXT_MAX])
+static void leave(const backtesting *b, tb_buf *out)
 {
     uint64_t numbers[NUMBERS];
-    size_t len = 0;
     memcpy(numbers, b, sizeof numbers);
     for (size_t i = 0; i < NUMBERS; i++)
-        len += (size_t)snprintf(out + len, TB_NEXT_MAX - len, "%" PRIx64 ".", numbers[i]);
+        tb_buf_fmt(out, "%" PRIx64 ".", numbers[i]);
 }
 
 static bool take_number(const char **at, uint64_t *ret)
@@ -225,7 +224,7 @@ static tb_code take_up(const char *next, int64_t now_us, backtesting *b, tb_erro
     for (size_t i = 0; whole && i < NUMBERS; i++)
         whole = take_number(&next, &numbers[i]);
     memcpy(b, numbers, sizeof numbers);
-    if (whole && b->now_us > 0 && b->now_us <= now_us) return TB_OK;
+    if (whole && !*next && b->now_us > 0 && b->now_us <= now_us) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "next", "It must be what the last answer said.");
 }
 
@@ -294,7 +293,7 @@ static tb_code begin(const tb_ops *ops, const tb_args *args, uint32_t paths, bac
         return tb_fail(err, TB_E_TOO_MUCH, "paths", "At most %d are drawn here.",
                        TB_FORECAST_PATHS);
     *b = (backtesting){.now_us = ops->now_us};
-    if (args->next[0]) return take_up(args->next, ops->now_us, b, err);
+    if (args->next) return take_up(args->next, ops->now_us, b, err);
     put_head(tb_arg_is(args, "format", "table"),
              (uint64_t)tb_arg_number(args, "seed", TB_FORECAST_SEED), paths, &reply->out);
     return TB_OK;
@@ -322,7 +321,7 @@ tb_code tb__backtest(const tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     tb_month_books_release(&books);
     if (code) return code;
     if (left)
-        leave(&b, reply->next);
+        leave(&b, &reply->next);
     else
         end(args, &b, reply);
     return TB_OK;

@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tollbook/audit.h"
 #include "tollbook/json.h"
 
 static const tb__operations *const groups[] = {
+    &tb__audit_operations,
     &tb__forecast_operations,
+    &tb__invoice_operations,
     &tb__ledger_operations,
     &tb__percentile_operations,
     &tb__solve_operations,
@@ -48,6 +51,7 @@ void tb_reply_init(tb_reply *reply)
     tb_buf_init(&reply->json, TB_REPLY_MAX, NULL);
     tb_buf_init(&reply->out, TB_REPLY_MAX, NULL);
     tb_buf_init(&reply->said, TB_REPLY_MAX, NULL);
+    tb_buf_init(&reply->next, TB_REPLY_MAX, NULL);
 }
 
 void tb_reply_release(tb_reply *reply)
@@ -55,6 +59,7 @@ void tb_reply_release(tb_reply *reply)
     tb_buf_release(&reply->json);
     tb_buf_release(&reply->out);
     tb_buf_release(&reply->said);
+    tb_buf_release(&reply->next);
     if (reply->state && reply->release) reply->release(reply->state);
     reply->state = NULL;
 }
@@ -93,13 +98,13 @@ void tb_reply_json(const tb_reply *reply, tb_buf *out)
     if (reply->json.len) tb_buf_add(out, reply->json.data, reply->json.len);
     else tb_buf_str(out, "null");
     tb_buf_fmt(out, ",\"no\":%s,\"next\":", reply->no ? "true" : "false");
-    tb_json_string(out, reply->next, strlen(reply->next));
+    tb_json_string(out, reply->next.data ? reply->next.data : "", reply->next.len);
     tb_buf_str(out, "}");
 }
 
 static tb_code check_reply(const tb_reply *reply, tb_error *err)
 {
-    const tb_buf *parts[] = {&reply->json, &reply->out, &reply->said};
+    const tb_buf *parts[] = {&reply->json, &reply->out, &reply->next, &reply->said};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!parts[i]->failed) continue;
         if (parts[i]->len < TB_REPLY_MAX / 2) return tb_buf_check(parts[i], err);
@@ -149,8 +154,11 @@ tb_code tb_operation_read(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
 
 tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
+    const uint64_t before = tb_store_changes(ops->store);
     tb_code code = args->operation->write(ops, args, reply, err);
-    return code ? code : check_reply(reply, err);
+    if (!code) code = check_reply(reply, err);
+    if (code || tb_store_changes(ops->store) == before) return code;
+    return tb__audit(ops, args, err);
 }
 
 tb_code tb_operation_write_alone(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)

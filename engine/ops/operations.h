@@ -12,11 +12,16 @@ typedef struct tb__operations {
 #define TB__OPERATIONS(rows) {.list = (rows), .n = sizeof(rows) / sizeof *(rows)}
 #define TB__PARAMS(rows)     .params = (rows), .n_params = sizeof(rows) / sizeof *(rows)
 
+extern const tb__operations tb__audit_operations;
 extern const tb__operations tb__forecast_operations;
+extern const tb__operations tb__invoice_operations;
 extern const tb__operations tb__ledger_operations;
 extern const tb__operations tb__percentile_operations;
 extern const tb__operations tb__solve_operations;
 extern const tb__operations tb__whatif_operations;
+
+/* Adds the audit log's entry of a write, in its transaction. */
+TB_MUST_USE tb_code tb__audit(const tb_ops *ops, const tb_args *args, tb_error *err);
 
 /* Rows that several operations share. */
 #define TB__PARAM_FORMAT(words_)                                                                   \

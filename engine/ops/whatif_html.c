@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ops/whatif_chart.h"
-#include "tollbook/html.h"
+#include "tollbook/json.h"
 
 static const char style[] =
     ":root{--ink:#1b2430;--soft:#5b6675;--line:#dfe4ea;--mark:#1f5f8b;--pale:#b9c4d0;"

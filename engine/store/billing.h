@@ -254,9 +254,6 @@ TB_MUST_USE tb_code tb__list_accounts(tb_store *store, tb__statement which, cons
 
 /* --- invoices.c, ledger.c --- */
 
-/* The chain value of an entry after `before` (32 zero bytes at the beginning). */
-void tb__ledger_chain(const uint8_t before[32], const tb_ledger_entry *entry, const char *amount,
-                      uint8_t ret_chain[32]);
 /* SHA-256 (hex) of an invoice's text without its own member; false where the text does not hold
  * that hash. */
 bool tb__invoice_hash(const char *text, size_t len, const char *sha256, char ret_hex[65]);

@@ -6,6 +6,8 @@
 #include "tollbook/forecast.h"
 #include "tollbook/monthbill.h"
 
+TB_API_BEGIN
+
 /* Longest answer: some 300 bytes a series. */
 #define TB_FORECAST_MAX ((size_t)64 << 10)
 
@@ -70,5 +72,7 @@ extern const int tb_backtest_days[TB_BACKTEST_DAYS];
 TB_MUST_USE tb_code tb_account_backtest(tb_store *store, const tb_month_books *books,
                                         int64_t account, int64_t now_us, uint64_t seed,
                                         uint32_t paths, tb_backtest_result *result, tb_error *err);
+
+TB_API_END
 
 #endif

@@ -8,6 +8,8 @@
 #include "tollbook/issue.h"
 #include "tollbook/shadow.h"
 
+TB_API_BEGIN
+
 typedef struct tb_shadow_books {
     tb_shadow *list;
     size_t n;
@@ -99,5 +101,7 @@ TB_MUST_USE tb_code tb_shadow_activate(tb_store *store, const tb_shadow_activati
 /* Appends lines: the months that change by more than the limit, and what became of it. */
 void tb_shadow_say_over(const tb_shadow_activation *a, tb_buf *lines);
 void tb_shadow_say_end(const tb_shadow_activation *a, tb_buf *lines);
+
+TB_API_END
 
 #endif

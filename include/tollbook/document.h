@@ -5,6 +5,8 @@
 
 #include "tollbook/issue.h"
 
+TB_API_BEGIN
+
 typedef enum tb_shown_form {
     TB_SHOWN_JSON,
     TB_SHOWN_CSV,
@@ -26,5 +28,7 @@ TB_MUST_USE tb_code tb_shown_one(tb_shown_form form, const tb_invoice *invoice, 
                                  tb_error *err);
 
 const char *tb_shown_media_type(tb_shown_form form);
+
+TB_API_END
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "tollbook/issue.h"
 
+TB_API_BEGIN
+
 /* Line of a stored invoice. INVOICE_NOT_FOUND: no such invoice of this account, or no such line. */
 TB_MUST_USE tb_code tb_explain_invoice(tb_store *store, int64_t account, const char *number,
                                        uint32_t line, tb_buf *out, tb_error *err);
@@ -12,5 +14,7 @@ TB_MUST_USE tb_code tb_explain_invoice(tb_store *store, int64_t account, const c
 TB_MUST_USE tb_code tb_explain_month(tb_store *store, int64_t account, int64_t month, uint32_t line,
                                      const tb_month_books *books, int64_t now_us, tb_buf *out,
                                      tb_error *err);
+
+TB_API_END
 
 #endif

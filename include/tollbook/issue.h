@@ -8,6 +8,8 @@
 #include "tollbook/correction.h"
 #include "tollbook/monthbill.h"
 
+TB_API_BEGIN
+
 /* A month that was run and that something has come in for since. */
 typedef struct tb_issue_late {
     tb_late late;
@@ -87,5 +89,7 @@ TB_MUST_USE tb_code tb_issue_done(tb_store *store, int64_t account, int64_t mont
  * for each difference and adds them to *differences. */
 TB_MUST_USE tb_code tb_issue_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
                                     tb_error *err);
+
+TB_API_END
 
 #endif

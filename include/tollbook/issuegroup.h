@@ -8,6 +8,8 @@
 #include "tollbook/activate.h"
 #include "tollbook/issue.h"
 
+TB_API_BEGIN
+
 #define TB_ISSUE_GROUP_ACCOUNTS 50
 #define TB_ISSUE_GROUP_BYTES    ((size_t)1 << 20) /* of invoices' texts */
 #define TB_ISSUE_SAID_MAX       ((size_t)16 << 20)
@@ -60,5 +62,7 @@ TB_MUST_USE tb_code tb_issue_accounts(tb_store *store, int64_t month, int64_t ac
  * Notes it once a month. */
 TB_MUST_USE tb_code tb_issue_everybody(tb_store *store, int64_t month, int64_t now_us,
                                        int64_t **ret_left, size_t *ret_n, tb_error *err);
+
+TB_API_END
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "tollbook/charges.h"
 
+TB_API_BEGIN
+
 /* Sets entry->amount, for entry->kind. TB_E_VALIDATION: no decimal, zero, or a payment below it. */
 TB_MUST_USE tb_code tb_ledger_amount(const char *text, size_t len, tb_ledger_entry *entry,
                                      tb_error *err);
@@ -16,5 +18,7 @@ bool tb_ledger_text(const char *text, size_t len, size_t size);
 TB_MUST_USE tb_code tb_ledger_enter(tb_store *store, tb_ledger_entry *entry, bool *ret_known,
                                     tb_error *err);
 TB_MUST_USE tb_code tb_ledger_check_account(tb_store *store, int64_t account, tb_error *err);
+
+TB_API_END
 
 #endif

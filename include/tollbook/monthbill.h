@@ -7,6 +7,8 @@
 #include "tollbook/charges.h"
 #include "tollbook/invoice.h"
 
+TB_API_BEGIN
+
 /* All price books of the store. */
 typedef struct tb_month_books {
     tb_book *list;
@@ -32,5 +34,7 @@ void tb_month_bill_release(tb_month_bill *bill);
 
 /* The book that is in force for this currency at a moment; NULL: none. */
 const tb_book *tb_month_book_at(const tb_month_books *books, const char currency[4], int64_t at_us);
+
+TB_API_END
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "tollbook/charges.h"
 
+TB_API_BEGIN
+
 typedef struct tb_month_pair {
     int64_t account, month;
     uint64_t watermark; /* up to which it was billed last; TB_NOW: not billed yet */
@@ -27,5 +29,7 @@ TB_MUST_USE tb_code tb_month_pairs_read(tb_store *store, int64_t account, int64_
 TB_MUST_USE tb_code tb_month_span(const char *from, const char *to, int64_t now_us,
                                   int64_t *ret_from, int64_t *ret_to, tb_error *err);
 void tb_month_pairs_release(tb_month_pairs *pairs);
+
+TB_API_END
 
 #endif

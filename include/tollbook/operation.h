@@ -15,6 +15,8 @@
 #include "tollbook/range.h"
 #include "tollbook/store.h"
 
+TB_API_BEGIN
+
 /* --- the table --- */
 
 typedef enum tb_param_kind {
@@ -72,8 +74,6 @@ const tb_operation *tb_operation_at(size_t number);
 
 /* --- arguments --- */
 
-#define TB_NEXT_MAX 768 /* of what one step tells the next, its end included */
-
 typedef struct tb_arg {
     const tb_param *param;
     tb_text text;   /* terminated, but for documents; "" of a flag */
@@ -84,8 +84,8 @@ typedef struct tb_args {
     const tb_operation *operation;
     tb_arg *list;
     size_t n, cap;
-    char *texts; /* chained blocks */
-    char next[TB_NEXT_MAX];
+    char *texts;      /* chained blocks */
+    const char *next; /* how to go on, from the last reply; NULL: from the beginning */
 } tb_args;
 
 #define TB_ARGS_MAX 8192 /* values in one call */
@@ -99,6 +99,8 @@ TB_MUST_USE tb_code tb_args_add(tb_args *args, const tb_param *param, const char
 /* Adds the members of a JSON object; a list is several values, true is a flag that is given.
  * Documents are borrowed from the body. "next" goes to args->next. */
 TB_MUST_USE tb_code tb_args_json(tb_args *args, const char *body, size_t len, tb_error *err);
+/* Goes on from a reply: the same arguments, and its `next`, which is copied. len 0: none. */
+TB_MUST_USE tb_code tb_args_next(tb_args *args, const char *next, size_t len, tb_error *err);
 /* Whether all that is required is there. Adds the defaults; terminal: those for people. */
 TB_MUST_USE tb_code tb_args_end(tb_args *args, bool terminal, tb_error *err);
 
@@ -135,10 +137,10 @@ typedef struct tb_ops {
     const char *from; /* where it is asked from, an address; NULL: here */
     /* Called now and then while it works; false ends it with TB_E_STOPPED. May be NULL. */
     bool (*step)(void *ctx, uint64_t done, uint64_t total);
-    /* Takes out's bytes and empties it, when a long answer's have grown; NULL: the answer stays in
-     * memory as a whole, and is bounded. */
+    void *ctx;
+    /* Called with reply->out when it has grown; empties it. NULL: the reply holds all of it, so an
+     * operation that has much to print does some of it a call. */
     tb_code (*drain)(void *ctx, tb_buf *out, tb_error *err);
-    void *ctx; /* step's and drain's */
     bool shared; /* others wait for this thread: an operation bounds what is asked for at once */
     /* Random bytes; NULL: no key can be made. */
     void (*random)(void *out, size_t n);
@@ -155,7 +157,7 @@ typedef struct tb_reply {
     bool keys;      /* the keys in force have changed */
     bool settled;   /* read found that nothing is to be written */
     const tb_arg *about; /* the document that an error is about; NULL: none of several */
-    char next[TB_NEXT_MAX]; /* how to go on; "": it is done */
+    tb_buf next;    /* how to go on; empty: it is done */
     void *state;    /* between read and write */
     void (*release)(void *state);
 } tb_reply;
@@ -187,5 +189,7 @@ TB_MUST_USE tb_code tb_operation_write_alone(tb_ops *ops, const tb_args *args, t
 /* One call of the whole operation: reads, then writes in a transaction of its own. */
 TB_MUST_USE tb_code tb_operation_run(tb_ops *ops, const tb_args *args, tb_reply *reply,
                                      tb_error *err);
+
+TB_API_END
 
 #endif

@@ -7,6 +7,8 @@
 #include "tollbook/usage.h"
 #include "tollbook/zones.h"
 
+TB_API_BEGIN
+
 /* The account's zones that exist, ascending by id, as they stand at now_us: charges exact, Enabled
  * by the rules of tb_zone_state_of. free(). */
 TB_MUST_USE tb_code tb_account_zones(tb_store *store, int64_t account, int64_t now_us,
@@ -34,9 +36,11 @@ TB_MUST_USE tb_code tb_zones_month(tb_store *store, int64_t account, int64_t now
                                    tb_zones_memo *memo, tb_pullzone *zones, size_t n,
                                    tb_error *err);
 
-/* How a zone stands at now_us, in the caller's snapshot (seed, "Enabled"). Bytes are counted where
+/* How a zone stands at now_us, in the caller's snapshot. Bytes are counted where
  * there is a limit. */
 TB_MUST_USE tb_code tb_zone_state_read(tb_store *store, int64_t account, int64_t zone,
                                        int64_t now_us, tb_zone_state *ret_state, tb_error *err);
+
+TB_API_END
 
 #endif

@@ -6,6 +6,8 @@
 #include "tollbook/buf.h"
 #include "tollbook/charges.h"
 
+TB_API_BEGIN
+
 #define TB_UNOWNED_NAMED_MAX 20 /* zones, and load balancers, that are named; the rest is summed   \
                                  */
 
@@ -29,5 +31,7 @@ void tb_unowned_json(const tb_unowned_usage *u, tb_buf *out);
 /* Appends lines: each one's amounts, those not named together, and what to do. Nothing where there
  * is none. */
 void tb_unowned_say(const tb_unowned_usage *u, int64_t month, tb_buf *lines);
+
+TB_API_END
 
 #endif

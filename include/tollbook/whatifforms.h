@@ -5,6 +5,8 @@
 
 #include "tollbook/whatifrun.h"
 
+TB_API_BEGIN
+
 /* Where the bytes go. flush (may be NULL) is called now and then, so that a long answer need not
  * lie in memory as a whole: it takes out's content and empties it. */
 typedef struct tb_whatif_sink {
@@ -58,5 +60,7 @@ void tb_whatif_figure(const char *text, tb_buf *out);
 
 /* Lets the sink empty its buffer where it has grown. */
 void tb_whatif_breathe(tb_whatif_sink *sink);
+
+TB_API_END
 
 #endif

@@ -7,6 +7,8 @@
 #include "tollbook/monthbill.h"
 #include "tollbook/whatif.h"
 
+TB_API_BEGIN
+
 /* Told how far the run is before each account's month; false ends it. */
 typedef bool (*tb_whatif_step)(void *ctx, uint64_t done, uint64_t total);
 
@@ -38,5 +40,7 @@ typedef struct tb_whatif_answer {
 TB_MUST_USE tb_code tb_whatif_run(tb_store *store, const tb_whatif_question *question,
                                   tb_whatif_answer *ret_answer, tb_error *err);
 void tb_whatif_answer_release(tb_whatif_answer *answer);
+
+TB_API_END
 
 #endif

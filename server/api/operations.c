@@ -18,6 +18,11 @@ typedef struct op_work {
     tb_reply reply;
     bool written; /* or to be written next */
     char *texts;  /* the query's, with escapes read */
+    char from[REQUEST_PEER_TEXT];
+    /* The secret in force when the request began. Desk and writer use it after the worker may have
+     * seen another, so the request holds it itself. */
+    latest_view secret;
+    const uint8_t *key_secret; /* NULL: none */
 } op_work;
 
 static op_work *work_of(const request *r)
@@ -30,6 +35,7 @@ static void work_release(void *kept)
     op_work *w = kept;
     tb_args_release(&w->args);
     tb_reply_release(&w->reply);
+    latest_release(&w->secret);
     free(w->texts);
     free(w);
 }
@@ -40,6 +46,8 @@ static op_work *work_new(request *r, const tb_operation *operation)
     if (!w) return NULL;
     tb_args_init(&w->args, operation);
     tb_reply_init(&w->reply);
+    request_peer_text(r, w->from);
+    w->key_secret = latest_look(r->worker->server->secret, &w->secret);
     r->kept = w;
     r->release_kept = work_release;
     return w;
@@ -89,20 +97,31 @@ static tb_code add_body(request *r, op_work *w, tb_error *err)
     return r->body_len ? tb_args_json(&w->args, body, r->body_len, err) : TB_OK;
 }
 
-/* The {id} of a path that names an operation is its first operand, or else its first parameter. */
-static tb_code add_id(request *r, op_work *w, tb_error *err)
+static const tb_param *first_operand(const tb_operation *op)
 {
+    for (size_t i = 0; i < op->n_params; i++)
+        if (op->params[i].operand) return &op->params[i];
+    return NULL;
+}
+
+/* What the row of a path gives by itself: its {id}, and a flag. */
+static tb_code add_row(request *r, op_work *w, tb_error *err)
+{
+    const route *row = r->route;
     const tb_operation *op = w->args.operation;
-    const tb_param *p = NULL;
-    if (!r->route->operation || !r->id.data) return TB_OK;
-    for (size_t i = op->n_params; i > 0; i--)
-        if (i == 1 || op->params[i - 1].operand) p = &op->params[i - 1];
+    tb_code code = TB_OK;
+    if (!row->operation) return TB_OK;
+    if (row->fixed)
+        code = tb_args_add(&w->args, tb_param_find(op, row->fixed, strlen(row->fixed)), "", 0, err);
+    if (code || !r->id.data) return code;
+    const tb_param *p = row->fills ? tb_param_find(op, row->fills, strlen(row->fills))
+                                   : first_operand(op);
     return tb_args_add(&w->args, p, r->id.data, r->id.len, err);
 }
 
 static tb_code read_args(request *r, op_work *w, tb_error *err)
 {
-    tb_code code = add_id(r, w, err);
+    tb_code code = add_row(r, w, err);
     if (!code) code = add_query(r, w, err);
     if (!code) code = add_body(r, w, err);
     return code ? code : tb_args_end(&w->args, false, err);
@@ -119,10 +138,9 @@ static bool go_on(void *ctx, uint64_t done, uint64_t total)
 
 static tb_ops ops_of(request *r, tb_store *store)
 {
-    const server_options *o = &r->worker->server->options;
     return (tb_ops){.store = store, .now_us = request_now_us(r), .key = r->key,
-                    .random = randombytes_buf, .shared = true,
-                    .key_secret = o->has_secret ? o->secret : NULL};
+                    .from = work_of(r)->from, .random = randombytes_buf, .shared = true,
+                    .key_secret = work_of(r)->key_secret};
 }
 
 static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
@@ -154,6 +172,7 @@ static void submit_write(request *r, op_work *w)
     w->written = true;
     r->job.run = run_write;
     r->job.bytes = r->body_len;
+    r->job.alone = true; /* it reads what the last commit left */
     request_submit(r);
 }
 
@@ -211,17 +230,41 @@ static void begin(request *r, const tb_operation *operation)
     }
 }
 
-static void answer_reply(request *r, const op_work *w)
+static void put_reply(const request *r, const tb_reply *made, tb_buf *out)
+{
+    if (!r->route->operation) tb_reply_json(made, out);
+    else tb_buf_add(out, made->json.data, made->json.len);
+}
+
+/* A key's text: wiped when it is sent. */
+static void answer_secret(request *r, const tb_reply *made)
+{
+    put_reply(r, made, request_text(r));
+    request_answer_text(r, made->made ? 201 : 200, "application/json");
+    r->reply.secret = true;
+}
+
+static void answer_reply(request *r, const tb_reply *made)
+{
+    answer *a = answer_new(r->worker->server->pool);
+    if (a) put_reply(r, made, answer_body(a));
+    if (!a || answer_body(a)->failed) {
+        answer_drop(a);
+        if (a) request_fail(r, TB_E_TOO_MUCH, NULL, "The answer is too long. Ask for less at a time.");
+        else request_fail(r, TB_E_NOMEM, NULL, NULL);
+        return;
+    }
+    request_answer(r, a, false);
+    r->reply.tagged = false;
+    if (made->made) r->reply.status = 201;
+}
+
+static void answer_done(request *r, const op_work *w)
 {
     const tb_reply *made = &w->reply;
-    tb_buf *out = request_text(r);
-    if (!r->route->operation) tb_reply_json(made, out);
-    else if (made->json.len) tb_buf_add(out, made->json.data, made->json.len);
-    if (out->failed)
-        request_fail(r, TB_E_TOO_MUCH, NULL, "The answer is too long. Ask for less at a time.");
-    else if (r->route->operation && !made->json.len) request_answer_empty(r, 204);
-    else request_answer_text(r, made->made ? 201 : 200, "application/json");
-    r->reply.secret = made->keys;
+    if (r->route->operation && !made->json.len) request_answer_empty(r, 204);
+    else if (made->keys) answer_secret(r, made);
+    else answer_reply(r, made);
 }
 
 void api_operation_done(request *r)
@@ -231,7 +274,7 @@ void api_operation_done(request *r)
     if (r->job.code && unwritten) tb_reply_say(&w->reply, "%s: %s", unwritten, r->job.err.message);
     if (r->job.code && !unwritten) fail_args(r, w, &r->job.err);
     else if (!w->written && tb_operation_goes_on(&w->args, &w->reply)) submit_write(r, w);
-    else answer_reply(r, w);
+    else answer_done(r, w);
 }
 
 /* A row of the route table that names an operation. */

@@ -106,6 +106,7 @@ typedef struct op_call {
     const char *subject; /* the operation's own document's name, for messages */
     meter progress;
     spool document; /* what is printed */
+    size_t steps;   /* calls that are done, where there is more to come */
 } op_call;
 
 static const op_file *file_of(const op_call *o, const tb_arg *arg)
@@ -214,7 +215,7 @@ static int read_words(op_call *o)
 
 /* --- the reply --- */
 
-static void say_lines(const cli_call *call, const char *at, size_t len)
+void cli_say_lines(const cli_call *call, const char *at, size_t len)
 {
     for (const char *end = at + len; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
@@ -222,12 +223,6 @@ static void say_lines(const cli_call *call, const char *at, size_t len)
         cli_say(call, "%.*s", (int)(stop - at), at);
         at = stop + 1;
     }
-}
-
-static int keep(op_call *o, tb_buf *out)
-{
-    tb_error err;
-    return spool_take(&o->document, out, &err) ? cli_fail(o->call, NULL, &err) : 0;
 }
 
 static int end(op_call *o, int status, bool no)
@@ -239,7 +234,7 @@ static int end(op_call *o, int status, bool no)
 
 /* --- here --- */
 
-static bool stopped(void)
+static bool is_stopping(void)
 {
     return atomic_load_explicit(&take_stop, memory_order_relaxed);
 }
@@ -249,7 +244,7 @@ static bool step(void *ctx, uint64_t done, uint64_t total)
     op_call *o = ctx;
     if (cli_given(o->call, "progress") || o->progress.terminal)
         meter_share(&o->progress, done, total);
-    return !stopped();
+    return !is_stopping();
 }
 
 static tb_code drain(void *ctx, tb_buf *out, tb_error *err)
@@ -281,33 +276,57 @@ static void write_beside(op_call *o, tb_ops *ops, tb_reply *reply)
     if (code) tb_reply_say(reply, "%s: %s", o->args.operation->unwritten, err.message);
 }
 
-static tb_code run_once(op_call *o, tb_ops *ops, tb_reply *reply, tb_error *err)
+static tb_code run_parts(op_call *o, tb_ops *ops, tb_reply *reply, tb_error *err)
 {
-    if (!o->args.operation->unwritten) return tb_operation_run(ops, &o->args, reply, err);
+    if (!o->args.operation->unwritten) {
+        tb_code code = tb_operation_run(ops, &o->args, reply, err);
+        if (tb_operation_writes(&o->args)) tb_store_checkpoint(ops->store, false);
+        return code;
+    }
     tb_code code = tb_operation_read(ops, &o->args, reply, err);
-    if (!code && ops->store && tb_operation_goes_on(&o->args, reply) && !stopped())
+    if (!code && ops->store && tb_operation_goes_on(&o->args, reply) && !is_stopping())
         write_beside(o, ops, reply);
     return code;
 }
 
-static int run_steps(op_call *o, tb_ops *ops, bool *ret_no)
+/* What is done stays done, but a part of a document is not printed. */
+static int stopped(const op_call *o, int status)
+{
+    if (status && o->steps)
+        cli_say(o->call, "Nothing is printed. What was done before stays done: run the same command "
+                         "again to go on and to print all of it.");
+    return status;
+}
+
+/* One call of the operation, and how to go on. */
+static int run_once(op_call *o, tb_ops *ops, bool *ret_no)
 {
     tb_error err;
-    int status = 0;
-    do {
-        tb_reply reply;
-        tb_reply_init(&reply);
-        tb_code code = run_once(o, ops, &reply, &err);
-        meter_end(&o->progress);
-        say_lines(o->call, reply.said.data, reply.said.len);
-        if (code && reply.about) status = fail_file(o, reply.about, &err);
-        else status = code ? fail_arg(o, &err) : keep(o, &reply.out);
-        *ret_no |= reply.no;
-        memcpy(o->args.next, reply.next, sizeof reply.next);
-        tb_reply_release(&reply);
-        if (tb_operation_writes(&o->args) && !o->args.operation->unwritten)
-            tb_store_checkpoint(ops->store, false);
-    } while (status == 0 && o->args.next[0]);
+    tb_reply reply;
+    tb_reply_init(&reply);
+    tb_code code = run_parts(o, ops, &reply, &err);
+    meter_end(&o->progress);
+    if (!code) cli_say_lines(o->call, reply.said.data, reply.said.len); /* else it is not so */
+    if (!code) code = spool_take(&o->document, &reply.out, &err);
+    if (!code) code = tb_args_next(&o->args, reply.next.data, reply.next.len, &err);
+    *ret_no |= reply.no;
+    const tb_arg *about = reply.about;
+    tb_reply_release(&reply);
+    if (code && about) return stopped(o, fail_file(o, about, &err));
+    return code ? stopped(o, fail_arg(o, &err)) : 0;
+}
+
+static int interrupted(const op_call *o)
+{
+    cli_say(o->call, "Interrupted. Nothing is printed: run the same command again to go on.");
+    return tb_code_exit(TB_E_IO);
+}
+
+static int run_steps(op_call *o, tb_ops *ops, bool *ret_no)
+{
+    int status;
+    for (; (status = run_once(o, ops, ret_no)) == 0 && o->args.next; o->steps++)
+        if (is_stopping()) return interrupted(o);
     return status;
 }
 
@@ -366,7 +385,7 @@ static void put_body(const tb_args *args, tb_buf *out)
     tb_buf_str(out, "{");
     for (size_t i = 0; i < args->operation->n_params; i++)
         put_member(args, &args->operation->params[i], out);
-    if (args->next[0]) {
+    if (args->next) {
         tb_buf_str(out, out->len > 1 ? ",\"next\":" : "\"next\":");
         tb_json_string(out, args->next, strlen(args->next));
     }
@@ -398,13 +417,20 @@ static int take_reply(op_call *o, const json_t *reply, bool *ret_no)
 {
     tb_buf out;
     const json_t *text = json_object_get(reply, "out");
-    const char *next = json_string_value(json_object_get(reply, "next"));
+    const json_t *next = json_object_get(reply, "next");
+    tb_error err;
+    if (!json_is_string(text) || !json_is_string(next)) {
+        cli_say(o->call, "The answer is not tollbook's. Check the URL.");
+        return tb_code_exit(TB_E_BAD_INPUT);
+    }
     tb_buf_init(&out, SIZE_MAX / 2, NULL);
-    if (json_is_string(text)) tb_buf_add(&out, json_string_value(text), json_string_length(text));
+    tb_buf_add(&out, json_string_value(text), json_string_length(text));
     client_say_lines(o->call, reply);
     *ret_no |= json_is_true(json_object_get(reply, "no"));
-    snprintf(o->args.next, sizeof o->args.next, "%s", next ? next : "");
-    int status = out.failed ? tb_code_exit(TB_E_NOMEM) : keep(o, &out);
+    tb_code code = out.failed ? tb_fail(&err, TB_E_NOMEM, NULL, NULL)
+                              : spool_take(&o->document, &out, &err);
+    if (!code) code = tb_args_next(&o->args, json_string_value(next), json_string_length(next), &err);
+    int status = code ? cli_fail(o->call, NULL, &err) : 0;
     tb_buf_release(&out);
     return status;
 }
@@ -455,16 +481,18 @@ static int run_there(op_call *o)
     status = client_open(&c, o->call);
     tb_buf_init(&path, 64 << 10, NULL);
     tb_buf_init(&body, (size_t)256 << 20, NULL);
-    do {
-        if (status == 0) status = send_once(o, &c, &path, &body, &no);
-    } while (status == 0 && o->args.next[0]);
+    take_catch_signals();
+    if (status == 0) status = send_once(o, &c, &path, &body, &no);
+    for (o->steps = 1; status == 0 && o->args.next; o->steps++)
+        status = is_stopping() ? interrupted(o)
+                               : stopped(o, send_once(o, &c, &path, &body, &no));
     tb_buf_release(&path);
     tb_buf_release(&body);
     client_close(&c);
     return end(o, status, no);
 }
 
-int cli_operation(const cli_call *call)
+static int run_operation(const cli_call *call)
 {
     const char *name = call->command->operation;
     const tb_operation *operation = tb_operation_find(name, strlen(name));
@@ -483,4 +511,9 @@ int cli_operation(const cli_call *call)
     spool_release(&o.document);
     tb_args_release(&o.args);
     return status;
+}
+
+int cli_run(const cli_call *call)
+{
+    return call->command->run ? call->command->run(call) : run_operation(call);
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/invoice.h"
 #include "cli/meter.h"
 #include "cli/remote.h"
 #include "cli/take.h"
@@ -43,7 +42,7 @@ static int activate(activation *a)
     if (!code && !tb_shadow_stays(&a->what)) code = tb_store_commit(a->store, &err);
     if (code || tb_shadow_stays(&a->what)) tb_store_rollback(a->store);
     if (!code) tb_shadow_say_end(&a->what, &lines);
-    if (lines.len) invoice_say_lines(a->call, lines.data, lines.len);
+    if (lines.len) cli_say_lines(a->call, lines.data, lines.len);
     tb_buf_release(&lines);
     if (code) return cli_fail(a->call, a->what.book, &err);
     return tb_shadow_stays(&a->what) ? ANSWER_NO : 0;

@@ -55,6 +55,7 @@ int cli_verify(const cli_call *call)
     if (against && tb_anchor_check(against, &err)) return cli_fail(call, "--against", &err);
     if (look(call, &options, against, &differences, &err)) return cli_fail(call, NULL, &err);
     if (differences == 0) {
+        cli_mark(call, MARK_VERIFY, options.now_us);
         printf("%s: no differences.\n", db);
         return cli_done(call);
     }

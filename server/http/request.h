@@ -146,6 +146,10 @@ size_t request_tag_text(tb_hash128 hash, size_t len, bool zipped, char out[REQUE
 #define REQUEST_ID_TEXT 16
 void request_id_text(const request *r, char out[REQUEST_ID_TEXT]);
 
+/* Where it comes from: an address, terminated. */
+#define REQUEST_PEER_TEXT 46
+void request_peer_text(const request *r, char out[REQUEST_PEER_TEXT]);
+
 /* Hands r->job (run, bytes set) to the writer; `finish` is called when it is done. Where the writer
  * refuses, the error is answered. */
 void request_submit(request *r);

@@ -9,6 +9,7 @@
 #include "seed.h"
 #include "tollbook/accountforecast.h"
 #include "tollbook/advice.h"
+#include "tollbook/audit.h"
 #include "tollbook/document.h"
 #include "tollbook/explain.h"
 #include "tollbook/verify.h"
@@ -301,6 +302,22 @@ static tb_code op_pay(tb_error *err)
     return finish(code, err);
 }
 
+static tb_code op_audit(tb_error *err)
+{
+    const tb_audit_entry entry = {
+        .at_us = NOW_US, .origin = "192.0.2.7", .operation = "ledger pay", .arguments = "{}"};
+    tb_audit_entry *list = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_begin(store, err);
+    if (!code) code = tb_store_audit_add(store, &entry, err);
+    if (!code) code = tb_store_audit_add(store, &entry, err);
+    if (!code) code = tb_store_audit(store, 0, TB_AUDIT_PAGE, &list, &n, err);
+    for (size_t i = 0; !code && i < n; i++)
+        answer_text(list[i].origin);
+    tb_audit_release(list);
+    return finish(code, err);
+}
+
 static tb_code op_book(tb_error *err)
 {
     tb_book book = books.list[0];
@@ -352,7 +369,7 @@ static const struct operation {
     {"ledger", op_ledger, false},   {"shown", op_shown, false},   {"draft", op_draft, false},
     {"explain", op_explain, false}, {"verify", op_verify, false}, {"finalize", op_finalize, true},
     {"void", op_void, true},        {"payment", op_pay, true},    {"book", op_book, true},
-    {"late usage", op_late, true},
+    {"late usage", op_late, true},  {"audit", op_audit, true},
 };
 
 static size_t step; /* November, before it is made final */
