@@ -41,8 +41,8 @@ typedef struct tb_whatif_ask {
     void *ctx;
 } tb_whatif_ask;
 
-/* Reads and answers, in a snapshot of its own. err->field says where in the body it is wrong. TB_E_TOO_MUCH: past a bound, of
- * out's too. Otherwise as tb_whatif_run. */
+/* Reads and answers, in a snapshot of its own. err->field says where in the body it is wrong.
+ * TB_E_TOO_MUCH: past a bound, of out's too. Otherwise as tb_whatif_run. */
 TB_MUST_USE tb_code tb_whatif_ask_put(tb_store *store, const tb_whatif_ask *ask, tb_buf *out,
                                       tb_error *err);
 

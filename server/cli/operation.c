@@ -51,12 +51,11 @@ static cli_option option_of(const tb_param *p)
 }
 
 /* Operands as help shows them: "BOOK [BOOK]". */
-static void add_operand(cli_command *command, const tb_param *p)
+static void add_operand(cli_command *command, const tb_param *p, tb_buf *text)
 {
-    char text[128];
-    snprintf(text, sizeof text, "%s%s%s%s%s%s", command->operands, *command->operands ? " " : "",
-             p->required ? "" : "[", p->value, p->repeats ? "..." : "", p->required ? "" : "]");
-    command->operands = strdup(text);
+    tb_buf_fmt(text, "%s%s%s%s%s", text->len ? " " : "", p->required ? "" : "[", p->value,
+               p->repeats ? "..." : "", p->required ? "" : "]");
+    command->operands = text->data;
     command->min_operands += p->required;
     command->max_operands += p->repeats ? 1 << 16 : 1;
 }
@@ -68,10 +67,12 @@ static void fill(cli_command *command, const tb_operation *op)
     if (!options) abort(); /* at the start, before anything is at stake */
     memcpy(options, place_options, sizeof place_options);
     size_t n = N_PLACE;
+    tb_buf operands; /* kept until the end, as the options are */
+    tb_buf_init(&operands, 256, NULL);
     command->operands = "";
     for (size_t i = 0; i < op->n_params; i++) {
         const tb_param *p = &op->params[i];
-        if (p->operand) add_operand(command, p);
+        if (p->operand) add_operand(command, p, &operands);
         else if (!is_fixed(command, p)) options[n++] = option_of(p);
     }
     for (size_t i = 0; i < n_own; i++)
@@ -286,7 +287,11 @@ static void write_beside(op_call *o, tb_ops *ops, tb_reply *reply)
 
 static tb_code run_parts(op_call *o, tb_ops *ops, tb_reply *reply, tb_error *err)
 {
-    if (!o->args.operation->unwritten) return tb_operation_run(ops, &o->args, reply, err);
+    if (!o->args.operation->unwritten) {
+        tb_code code = tb_operation_run(ops, &o->args, reply, err);
+        if (tb_operation_writes(&o->args)) tb_store_checkpoint(ops->store, false);
+        return code;
+    }
     tb_code code = tb_operation_read(ops, &o->args, reply, err);
     if (!code && ops->store && tb_operation_goes_on(&o->args, reply) && !is_stopped())
         write_beside(o, ops, reply);
@@ -322,6 +327,7 @@ static int run_once(op_call *o, tb_ops *ops, bool *ret_no)
     if (!code) code = take_parts(o, &reply, &err);
     if (code) status = reply.about ? fail_file(o, reply.about, &err) : fail_arg(o, &err);
     *ret_no |= reply.no;
+    const tb_arg *about = reply.about;
     tb_reply_release(&reply);
     if (tb_operation_writes(&o->args) && !o->args.operation->unwritten)
         tb_store_checkpoint(ops->store, false);
