@@ -51,7 +51,7 @@ static int run(const cli_command *command, int argc, char **argv)
         cli_help(stdout, command);
         return end_help();
     }
-    return command->run(&call);
+    return cli_run(&call);
 }
 
 int main(int argc, char **argv)
@@ -60,6 +60,7 @@ int main(int argc, char **argv)
     tb_error err;
     argc--, argv++;
     tb_advice_start();
+    cli_commands_fill();
     signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the write, not the end */
     umask(077); /* databases hold hashes of keys and everybody's figures */
     if (argc > 0 && (strcmp(argv[0], "help") == 0 || strcmp(argv[0], "--help") == 0 ||

@@ -99,6 +99,16 @@ int64_t tb_month_first_day(int64_t month)
     });
 }
 
+int64_t tb_month_from_us(int64_t us)
+{
+    return tb_month_from_day(tb_day_from_us(us));
+}
+
+int64_t tb_month_start_us(int64_t month)
+{
+    return tb_month_first_day(month) * TB_US_PER_DAY;
+}
+
 int32_t tb_day_of_month(int64_t day)
 {
     return tb_date_from_day(day).day - 1;
@@ -296,4 +306,27 @@ void tb_time_format(int64_t us, char out[20])
     *out++ = ':';
     out = put_two(out, second % 60);
     *out = 'Z';
+}
+
+/* --- months as text --- */
+
+bool tb_month_parse(const char *text, size_t len, int64_t *ret_month)
+{
+    cursor c = {text, text + len};
+    tb_date date = {.day = 1};
+    if (len != 7 || !number(&c, 4, 4, &date.year) || !take(&c, '-') ||
+        !number(&c, 2, 2, &date.month))
+        return false;
+    if (date.year < 1 || date.month < 1 || date.month > 12) return false;
+    *ret_month = tb_month_from_day(tb_day_from_date(date));
+    return true;
+}
+
+void tb_month_format(int64_t month, char out[8])
+{
+    char text[20];
+    tb_time_format(tb_month_start_us(month), text);
+    for (int i = 0; i < 7; i++)
+        out[i] = text[i];
+    out[7] = 0;
 }

@@ -11,10 +11,16 @@ typedef struct entry {
 } entry;
 
 static const entry table[TB_E_MAX_] = {
-#define TB_X(name, exit, http, key, text) [TB_E_##name] = {#name, key, text, exit, http},
+#define TB_X(name, number, exit, http, key, text) [number] = {#name, key, text, exit, http},
     TB_ERRORS(TB_X)
 #undef TB_X
 };
+
+/* Numbers without a gap, so that the table has no hole. */
+#define TB_X(name, number, exit, http, key, text)                                                  \
+    _Static_assert(number < TB_E_MAX_, "the number of " #name " leaves a gap");
+TB_ERRORS(TB_X)
+#undef TB_X
 
 static const entry *find(tb_code code)
 {

@@ -1,5 +1,5 @@
 /* Two writers of pages, invoices and comparisons, need this and nothing more. */
-#include "tollbook/html.h"
+#include "tollbook/json.h"
 
 void tb_html_text(tb_buf *out, const char *text)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "invoice/text.h"
+#include "tollbook/calendar.h"
 #include "tollbook/invoice.h"
 
 /* --- cells --- */
@@ -96,8 +97,8 @@ static void put_start(tb_buf *out, const tb_statement *s, int64_t month)
     tb__csv_plain(out, s->number);
     tb__csv_plain(out, s->kind);
     tb__csv_plain(out, s->state);
-    tb__csv_time(out, tb__month_start_us(month));
-    tb__csv_time(out, tb__month_start_us(month + 1));
+    tb__csv_time(out, tb_month_start_us(month));
+    tb__csv_time(out, tb_month_start_us(month + 1));
     tb__csv_plain(out, s->currency);
 }
 

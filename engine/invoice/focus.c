@@ -158,8 +158,8 @@ static void put_period(const charge *c, tb_buf *out)
     tb__csv_plain(out, c->correction ? "Correction" : "");
     put_text_of(c, out);
     tb__csv_plain(out, c->correction ? "One-Time" : as->frequency);
-    tb__csv_time(out, tb__month_start_us(c->month + 1));
-    tb__csv_time(out, tb__month_start_us(c->month));
+    tb__csv_time(out, tb_month_start_us(c->month + 1));
+    tb__csv_time(out, tb_month_start_us(c->month));
 }
 
 static void put_account(const tb_statement *s, tb_decimal billed, tb_buf *out)
@@ -168,8 +168,8 @@ static void put_account(const tb_statement *s, tb_decimal billed, tb_buf *out)
     tb__csv_number(out, s->account);
     tb_buf_fmt(out, ",Account %lld", (long long)s->account);
     tb__csv_plain(out, s->currency);
-    tb__csv_time(out, tb__month_start_us(s->month + 1));
-    tb__csv_time(out, tb__month_start_us(s->month));
+    tb__csv_time(out, tb_month_start_us(s->month + 1));
+    tb__csv_time(out, tb_month_start_us(s->month));
 }
 
 static void put_costs(const charge *c, tb_buf *out)
@@ -361,8 +361,8 @@ static void put_tax(const tb_statement *s, const tb_bill_taxed *tax, tb_buf *out
     tb__csv_plain(out, "");
     tb__csv_text(out, tax->rate.name);
     tb__csv_plain(out, "Recurring");
-    tb__csv_time(out, tb__month_start_us(s->month + 1));
-    tb__csv_time(out, tb__month_start_us(s->month));
+    tb__csv_time(out, tb_month_start_us(s->month + 1));
+    tb__csv_time(out, tb_month_start_us(s->month));
     tb__csv_plain(out, ","); /* ConsumedQuantity, ConsumedUnit */
     tb__csv_money(out, tax->amount, s->bill->minor_digits);
     tb__csv_plain(out, "");

@@ -9,7 +9,7 @@
 
 #include "invoice/text.h"
 #include "tollbook/calendar.h"
-#include "tollbook/html.h"
+#include "tollbook/json.h"
 
 static const char style[] =
     ":root{--ink:#1b2430;--soft:#5b6675;--line:#dfe4ea;--tint:#f5f7f9;--mark:#1f5f8b;--warn:#"

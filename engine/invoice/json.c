@@ -71,8 +71,8 @@ static void period(tb_buf *out, int64_t month)
 {
     key(out, "period");
     tb_buf_str(out, "{");
-    moment(out, "end", tb__month_start_us(month + 1));
-    moment(out, "start", tb__month_start_us(month));
+    moment(out, "end", tb_month_start_us(month + 1));
+    moment(out, "start", tb_month_start_us(month));
     tb_buf_str(out, "}");
 }
 

@@ -49,11 +49,6 @@ void tb__add_time(tb_buf *out, int64_t us)
     out->len += 20;
 }
 
-int64_t tb__month_start_us(int64_t month)
-{
-    return tb_month_first_day(month) * TB_US_PER_DAY;
-}
-
 const char *tb__tax_category(tb_decimal percent)
 {
     return tb_decimal_sign(percent) ? "S" : "Z";
@@ -61,7 +56,7 @@ const char *tb__tax_category(tb_decimal percent)
 
 void tb__add_month_start(tb_buf *out, int64_t month)
 {
-    tb__add_time(out, tb__month_start_us(month));
+    tb__add_time(out, tb_month_start_us(month));
 }
 
 const tb_correction *tb__correction_of(const tb_statement *statement, size_t line)

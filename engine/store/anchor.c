@@ -84,6 +84,8 @@ static const part parts[] = {
     {"runs of months", NULL,
      "SELECT id,account,month,watermark,outcome,invoice,run_us,reason FROM month_run"
      " WHERE watermark<?1 ORDER BY id"},
+    {"audit entries", "SELECT coalesce(max(id),0) FROM audit",
+     "SELECT id,at_us,key,origin,operation,arguments,chain FROM audit WHERE id<=?2 ORDER BY id"},
 };
 
 #define PARTS ((int)(sizeof parts / sizeof *parts))

@@ -481,8 +481,8 @@ static tb_code begin(making *m, tb_store *store, int64_t account, int64_t month,
     int64_t known = watermark > INT64_MAX ? INT64_MAX : (int64_t)watermark;
     *m = (making){.store = store,
                   .month = month,
-                  .from_us = tb__month_start_us(month),
-                  .to_us = tb__month_start_us(month + 1)};
+                  .from_us = tb_month_start_us(month),
+                  .to_us = tb_month_start_us(month + 1)};
     m->from_hour = m->from_us / TB_US_PER_HOUR;
     m->to_hour = m->to_us / TB_US_PER_HOUR;
     m->usage_hour = m->to_hour;
@@ -692,7 +692,7 @@ tb_code tb_store_billed_accounts(tb_store *store, int64_t month, int64_t **ret_a
 {
     tb_code code = check_month(month, err);
     if (code) return code;
-    const int64_t values[3] = {tb__month_start_us(month), tb__month_start_us(month + 1), month};
+    const int64_t values[3] = {tb_month_start_us(month), tb_month_start_us(month + 1), month};
     return tb__list_accounts(store, TB__SQL_BILLED_ACCOUNTS, values, 3, ret_accounts, ret_n, err);
 }
 

@@ -254,19 +254,11 @@ TB_MUST_USE tb_code tb__list_accounts(tb_store *store, tb__statement which, cons
 
 /* --- invoices.c, ledger.c --- */
 
-/* The chain value of an entry after `before` (32 zero bytes at the beginning). */
-void tb__ledger_chain(const uint8_t before[32], const tb_ledger_entry *entry, const char *amount,
-                      uint8_t ret_chain[32]);
 /* SHA-256 (hex) of an invoice's text without its own member; false where the text does not hold
  * that hash. */
 bool tb__invoice_hash(const char *text, size_t len, const char *sha256, char ret_hex[65]);
 TB_MUST_USE tb_code tb__invoice_from(sqlite3_stmt *s, tb_invoice *ret, tb_error *err);
 TB_MUST_USE tb_code tb__ledger_from(sqlite3_stmt *s, tb_ledger_entry *ret, tb_error *err);
-
-static inline int64_t tb__month_start_us(int64_t month)
-{
-    return tb_month_first_day(month) * TB_US_PER_DAY;
-}
 
 /* The first hour that starts at this moment or later; INT64_MIN and INT64_MAX stay as
  * they are. */

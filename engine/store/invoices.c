@@ -215,7 +215,7 @@ static tb_code check_moment(tb_store *store, const tb_invoice *invoice, tb_error
     if (!is_credit_note(invoice) && strcmp(invoice->kind, "invoice") != 0)
         return refuse("kind", invoice, "the kind is invoice or credit_note", err);
     if (invoice->month < 0 || invoice->month > TB__BILL_MONTH_LAST ||
-        invoice->finalized_us < tb__month_start_us(invoice->month + 1))
+        invoice->finalized_us < tb_month_start_us(invoice->month + 1))
         return refuse("month", invoice, "the month is not over, so it cannot be final", err);
     if (is_credit_note(invoice) ? !invoice->since : invoice->since != 0)
         return refuse("since", invoice, "a credit note, and it alone, says since when", err);
@@ -329,8 +329,8 @@ static tb_code insert_row(tb_store *store, const tb_invoice *invoice, const plac
     code = tb__run(store, s, err);
     return code ? code
                 : tb__span_put(store, TB__SQL_INVOICE_SPAN_PUT, at->id,
-                               tb__month_start_us(invoice->month),
-                               tb__month_start_us(invoice->month + 1), err);
+                               tb_month_start_us(invoice->month),
+                               tb_month_start_us(invoice->month + 1), err);
 }
 
 static tb_code insert_corrections(tb_store *store, const tb_invoice *invoice, int64_t id,

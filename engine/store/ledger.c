@@ -1,7 +1,8 @@
 /* The ledger: entries that only grow in number; a balance is their sum, made in exact decimals.
- * Each entry holds a SHA-256 over itself and the one before, so that a changed amount shows. One
- * account's entries are of one currency. */
+ * The entries are chained (chain.h), so that a changed amount shows. One account's entries are of
+ * one currency. */
 #include "store/billing.h"
+#include "store/chain.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -17,40 +18,6 @@ static const char *const kinds[TB_LEDGER_KIND_COUNT] = {
 const char *tb_ledger_kind_name(tb_ledger_kind kind)
 {
     return (unsigned)kind < TB_LEDGER_KIND_COUNT ? kinds[kind] : "";
-}
-
-/* --- the chain --- */
-
-/* Length first, so that no two entries hash alike. */
-static void hash_text(crypto_hash_sha256_state *state, const char *text)
-{
-    uint64_t len = strlen(text);
-    uint8_t bytes[8];
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)(len >> (8 * i));
-    crypto_hash_sha256_update(state, bytes, sizeof bytes);
-    crypto_hash_sha256_update(state, (const unsigned char *)text, len);
-}
-
-void tb__ledger_chain(const uint8_t before[32], const tb_ledger_entry *entry, const char *amount,
-                      uint8_t ret_chain[32])
-{
-    const int64_t numbers[3] = {entry->id, entry->account, entry->at_us};
-    crypto_hash_sha256_state state;
-    crypto_hash_sha256_init(&state);
-    crypto_hash_sha256_update(&state, before, 32);
-    for (int n = 0; n < 3; n++) {
-        uint8_t bytes[8];
-        for (int i = 0; i < 8; i++)
-            bytes[i] = (uint8_t)((uint64_t)numbers[n] >> (8 * i));
-        crypto_hash_sha256_update(&state, bytes, sizeof bytes);
-    }
-    hash_text(&state, tb_ledger_kind_name(entry->kind));
-    hash_text(&state, entry->currency);
-    hash_text(&state, amount);
-    hash_text(&state, entry->reference);
-    hash_text(&state, entry->note);
-    crypto_hash_sha256_final(&state, ret_chain);
 }
 
 /* --- reading --- */
@@ -292,27 +259,11 @@ static tb_code check_entry(tb_store *store, const tb_ledger_entry *entry, tb_err
 }
 
 /* The ids have no gaps, so that the last one counts the entries. */
-static tb_code last_chain(tb_store *store, int64_t *ret_id, uint8_t chain[32], tb_error *err)
-{
-    sqlite3_stmt *s;
-    bool row = false;
-    memset(chain, 0, 32);
-    *ret_id = 0;
-    tb_code code = tb__sql(store, TB__SQL_LEDGER_LAST, &s, err);
-    if (!code) code = tb__step(store, s, &row, err);
-    if (code || !row) return code;
-    *ret_id = sqlite3_column_int64(s, 0);
-    const void *stored = sqlite3_column_blob(s, 1);
-    if (stored && sqlite3_column_bytes(s, 1) == 32) memcpy(chain, stored, 32);
-    sqlite3_reset(s);
-    return stored ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
-}
-
 tb_code tb_store_ledger_head(tb_store *store, tb_ledger_head *ret_head, tb_error *err)
 {
-    uint8_t chain[32];
+    uint8_t chain[TB__CHAIN];
     int64_t last = 0;
-    tb_code code = last_chain(store, &last, chain, err);
+    tb_code code = tb__chain_last(store, TB__SQL_LEDGER_LAST, &last, chain, err);
     if (code) return code;
     *ret_head = (tb_ledger_head){.count = (uint64_t)last};
     if (last) sodium_bin2hex(ret_head->head, sizeof ret_head->head, chain, sizeof chain);
@@ -321,23 +272,13 @@ tb_code tb_store_ledger_head(tb_store *store, tb_ledger_head *ret_head, tb_error
 
 static tb_code insert(tb_store *store, tb_ledger_entry *entry, const char *amount, tb_error *err)
 {
-    uint8_t before[32], chain[32];
-    sqlite3_stmt *s;
-    tb_code code = last_chain(store, &entry->id, before, err);
-    entry->id++;
-    tb__ledger_chain(before, entry, amount, chain);
-    if (!code) code = tb__sql(store, TB__SQL_LEDGER_INSERT, &s, err);
-    if (code) return code;
-    sqlite3_bind_int64(s, 1, entry->id);
-    sqlite3_bind_int64(s, 2, entry->account);
-    sqlite3_bind_int64(s, 3, entry->at_us);
-    sqlite3_bind_text(s, 4, tb_ledger_kind_name(entry->kind), -1, SQLITE_STATIC);
-    sqlite3_bind_text(s, 5, entry->currency, -1, SQLITE_STATIC);
-    sqlite3_bind_text(s, 6, amount, -1, SQLITE_STATIC);
-    sqlite3_bind_text(s, 7, entry->reference, -1, SQLITE_STATIC);
-    sqlite3_bind_text(s, 8, entry->note, -1, SQLITE_STATIC);
-    sqlite3_bind_blob(s, 9, chain, sizeof chain, SQLITE_STATIC);
-    return tb__run(store, s, err);
+    int64_t numbers[TB__CHAIN_NUMBERS] = {0, entry->account, entry->at_us};
+    const char *const texts[TB__LEDGER_TEXTS] = {tb_ledger_kind_name(entry->kind), entry->currency,
+                                                 amount, entry->reference, entry->note};
+    tb_code code = tb__chain_add(store, TB__SQL_LEDGER_LAST, TB__SQL_LEDGER_INSERT, numbers, texts,
+                                 TB__LEDGER_TEXTS, err);
+    if (!code) entry->id = numbers[0];
+    return code;
 }
 
 tb_code tb_store_ledger_add(tb_store *store, tb_ledger_entry *entry, bool *ret_known, tb_error *err)

@@ -175,7 +175,7 @@ static const char v2[] =
     "CREATE TRIGGER late_no_delete BEFORE DELETE ON late BEGIN"
     " SELECT raise(ABORT,'late usage is append-only'); END;"
 
-    /* chain: SHA-256 over the entry and the chain before it: see ledger.c. */
+    /* chain: SHA-256 over the entry and the chain before it: see chain.c. */
     "CREATE TABLE ledger(id INTEGER PRIMARY KEY, account INTEGER NOT NULL REFERENCES account(id),"
     " at_us INTEGER NOT NULL, kind TEXT NOT NULL CHECK(kind IN"
     "('invoice','void','credit_note','payment','adjustment')),"
@@ -507,10 +507,24 @@ static const char v13[] =
     " AND NEW.added_us=OLD.added_us AND NEW.document=OLD.document) BEGIN"
     " SELECT raise(ABORT,'price books are append-only'); END;";
 
-const char *const tb__migrations[] = {v1, v2, v3, v4,  v5,  v6,
-                                      v7, v8, v9, v10, v11, v12, v13};
+/* What was done, with which key (0: none) and from where ('': the command line): see audit.h.
+ * chain: see chain.c. */
+static const char v14[] =
+    "CREATE TABLE audit(id INTEGER PRIMARY KEY CHECK(id>0), at_us INTEGER NOT NULL,"
+    " key INTEGER NOT NULL CHECK(key>=0), origin TEXT NOT NULL, operation TEXT NOT NULL,"
+    " arguments TEXT NOT NULL,"
+    " chain BLOB NOT NULL CHECK(length(chain)=32), seal INTEGER NOT NULL DEFAULT " TB__UNSEALED
+    ") STRICT;"
+    TB__SEAL_ROWS(audit)
+    TB__SEAL_ADDED(audit, "id=NEW.id")
+    TB__APPEND_ONLY(audit, "the audit log is append-only")
+    "CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit BEGIN"
+    " SELECT raise(ABORT,'the audit log is append-only'); END;";
+
+const char *const tb__migrations[] = {v1, v2, v3,  v4,  v5,  v6,  v7,
+                                      v8, v9, v10, v11, v12, v13, v14};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Of what they make: see verify_rows.c. A test says what it must be. */
 const char tb__schema_sha256[] =
-    "67a729284b2938fc4bff13ef201710297210d3d66ab3d27b16ef275dde34e985";
+    "be0196f38cb4bdb85d0eda21fdf472935b96765ce00ec50cab92a877ecf058b8";

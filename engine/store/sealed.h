@@ -64,6 +64,8 @@
 #define TB__C_ledger(r)                                                                            \
     r "id," r "account," r "at_us," r "kind," r "currency," r "amount," r "reference," r "note,"   \
     r "chain"
+#define TB__C_audit(r)                                                                             \
+    r "id," r "at_us," r "key," r "origin," r "operation," r "arguments," r "chain"
 #define TB__C_container(r)  r "kind," r "account," r "id," r "document"
 #define TB__C_deployment(r) r "account," r "app," r "status," r "asked," r "changed_us"
 #define TB__C_secret(r)     r "name," r "value"
@@ -96,6 +98,7 @@
     X(month_run, "'Run '||id")                                                                     \
     X(late, "'Late usage '||id")                                                                   \
     X(ledger, "'Ledger entry '||id")                                                               \
+    X(audit, "'Audit entry '||id")                                                                 \
     X(container, "format('Container %s of account %d',id,account)")                                \
     X(deployment, "format('The deployment of %s of account %d',app,account)")                      \
     X(secret, "'The secret of '||name")

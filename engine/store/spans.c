@@ -54,7 +54,7 @@ tb_code tb_store_rebuild_spans(tb_store *store, tb_error *err)
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         int64_t month = sqlite3_column_int64(s, 1);
         code = tb__span_put(store, TB__SQL_INVOICE_SPAN_PUT, sqlite3_column_int64(s, 0),
-                            tb__month_start_us(month), tb__month_start_us(month + 1), err);
+                            tb_month_start_us(month), tb_month_start_us(month + 1), err);
         if (code) sqlite3_reset(s);
     }
     return code ? code : tb__tree_wipe(store, TB__TREE_invoice_span, err);
@@ -106,8 +106,8 @@ static tb_code touched_invoices(tb_store *store, touching *t, const int64_t hour
         int64_t month = sqlite3_column_int64(s, 2);
         tb_touched hit = {.invoice = true,
                           .account = sqlite3_column_int64(s, 3),
-                          .from_us = tb__month_start_us(month),
-                          .to_us = tb__month_start_us(month + 1)};
+                          .from_us = tb_month_start_us(month),
+                          .to_us = tb_month_start_us(month + 1)};
         code = add(t, &hit, (const char *)sqlite3_column_text(s, 1), err);
         if (code) sqlite3_reset(s);
     }

@@ -97,6 +97,7 @@ tb_code tb__sql(tb_store *store, tb__statement id, sqlite3_stmt **ret, tb_error 
         sqlite3_clear_bindings(*slot);
     } else {
         int rc = sqlite3_prepare_v3(store->db, text[id], -1, SQLITE_PREPARE_PERSISTENT, slot, NULL);
+        *ret = NULL; /* gcc does not see that the code below is never TB_OK */
         if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
     }
     *ret = *slot;

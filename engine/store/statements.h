@@ -535,6 +535,11 @@
       " AND ?1 IN(0,c.account) AND c.month BETWEEN ?2 AND ?3 AND NOT EXISTS(SELECT 1 FROM invoice" \
       " i WHERE i.account=c.account AND i.month=c.month AND i.kind='invoice' AND i.state='final')" \
       " GROUP BY c.account,c.month ORDER BY 1,2")                                                  \
+    /* audit */                                                                                    \
+    X(AUDIT_LAST, "SELECT id,chain FROM audit ORDER BY id DESC LIMIT 1")                           \
+    X(AUDIT_INSERT, "INSERT INTO audit(" TB__C_audit("") ")VALUES(?1,?2,?3,?4,?5,?6,?7)")          \
+    X(AUDIT, "SELECT id,at_us,key,origin,operation,arguments FROM audit WHERE id>?1"               \
+             " ORDER BY id LIMIT ?2")                                                              \
     /* shadow books, scenarios */                                                                  \
     X(SHADOW_INSERT, "INSERT INTO shadow_book(" TB__C_shadow_book("") ")VALUES(NULL,?1,?2,?3,?4,?5,'live',"\
                      "9223372036854775807,?6)")                                                    \

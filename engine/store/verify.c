@@ -163,6 +163,8 @@ static const char *const references[] = {
     " FROM balancer WHERE deleted_us=" FOR_EVER ") WHERE n<>m",
     "SELECT format('Key %d is of account %d, which does not exist.',id,account) FROM key"
     " WHERE account>0 AND account NOT IN(SELECT id FROM account)",
+    "SELECT format('Audit entry %d is of key %d, which does not exist.',id,\"key\") FROM audit"
+    " WHERE \"key\">0 AND \"key\" NOT IN(SELECT id FROM key)",
 };
 
 /* SQLite's check reports a page that it had no memory for as if the page were damaged. */
@@ -330,8 +332,9 @@ static tb_code verify_all(tb__verify *v, tb_error *err)
         tb__verify_schema, verify_references,   tb__verify_sealed,    tb__verify_roles,
         tb__verify_derived,
         tb__verify_zones,  tb__verify_accounts, tb__verify_balancers, verify_sums,
-        verify_newest,     tb__verify_trees,    tb__verify_billing,  tb__verify_plans,
-        tb__verify_logs,   tb__verify_events,   tb__verify_containers, tb__verify_declared,
+        verify_newest,     tb__verify_trees,    tb__verify_billing,  tb__verify_chains,
+        tb__verify_plans,  tb__verify_logs,     tb__verify_events,   tb__verify_containers,
+        tb__verify_declared,
     };
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < sizeof parts / sizeof *parts; i++)

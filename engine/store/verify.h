@@ -46,6 +46,7 @@
       " LEFT JOIN invoice_span s ON s.id=i.id ORDER BY i.id")                                      \
     X(LEDGER, "SELECT id,account,at_us,kind,currency,amount,reference,note,chain FROM ledger"      \
               " ORDER BY id")                                                                      \
+    X(AUDIT, "SELECT " TB__C_audit("") " FROM audit ORDER BY id")                                  \
     X(LATE, "SELECT id,version,scope,owner,edge,day,data,account,month FROM late"                  \
             " ORDER BY scope,owner,edge,day,id")                                                   \
     X(SHADOWS, "SELECT name,currency,effective_us,sha256,document FROM shadow_book ORDER BY id")    \
@@ -130,7 +131,10 @@ TB_MUST_USE tb_code tb__verify_declared(tb__verify *v, tb_error *err);
 /* verify_containers.c: registries, container applications, limits, deployments. */
 TB_MUST_USE tb_code tb__verify_containers(tb__verify *v, tb_error *err);
 
-/* verify_billing.c: books, invoices, runs, ledger, late usage. */
+/* verify_chains.c: the chained tables. */
+TB_MUST_USE tb_code tb__verify_chains(tb__verify *v, tb_error *err);
+
+/* verify_billing.c: books, invoices, runs, what the ledger has of them, late usage. */
 TB_MUST_USE tb_code tb__verify_billing(tb__verify *v, tb_error *err);
 /* A price book's text against its columns. what: "Book", "Shadow book". TB_E_NOMEM, or TB_OK. */
 TB_MUST_USE tb_code tb__verify_book_text(tb__verify *v, const char *what, sqlite3_stmt *s,

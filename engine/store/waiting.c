@@ -94,9 +94,8 @@ static tb_code comes_to_nothing(tb_store *store, const waiting *w, const tb_late
 {
     tb_bill_source now;
     tb_bill bill;
-    tb_code code =
-        tb_store_bill_input(store, late->account, late->month, TB_NOW, w->books, w->n_books,
-                            tb__month_start_us(late->month + 1), &now, err);
+    tb_code code = tb_store_bill_input(store, late->account, late->month, TB_NOW, w->books,
+                                       w->n_books, tb_month_start_us(late->month + 1), &now, err);
     if (!code) {
         code = tb_bill_rate(&now.input, NULL, &bill, err);
         *ret_nothing = !code && bill.n_unpriced == 0 && tb_decimal_sign(bill.subtotal) == 0;
@@ -110,7 +109,7 @@ static tb_code comes_to_nothing(tb_store *store, const waiting *w, const tb_late
 static tb_code compare_inputs(tb_store *store, const waiting *w, const tb_late *late, bool *ret_same,
                        tb_error *err)
 {
-    int64_t over_us = tb__month_start_us(late->month + 1);
+    int64_t over_us = tb_month_start_us(late->month + 1);
     tb_bill_source before, now;
     tb_code code = tb_store_net_input(store, late->account, late->month, late->since, w->books,
                                        w->n_books, over_us, &before, err);

@@ -13,6 +13,8 @@
 
 #include "tollbook/error.h"
 
+TB_API_BEGIN
+
 /* Turns GSL's error handler off (gsl_set_error_handler_off), for the process, for good. Once,
  * before other threads start. */
 void tb_advice_start(void);
@@ -20,5 +22,7 @@ void tb_advice_start(void);
 /* TB_E_INTERNAL where tb_advice_start was not called: every function of this room that uses GSL
  * asks this first, so that a missing call is an error and not, one day, an abort. */
 TB_MUST_USE tb_code tb_advice_ready(tb_error *err);
+
+TB_API_END
 
 #endif

@@ -5,6 +5,10 @@
 
 #include <stddef.h>
 
+#include "tollbook/api.h"
+
+TB_API_BEGIN
+
 typedef struct tb_alloc {
     /* size 0 frees and returns NULL; ptr NULL allocates; old is the size given last. */
     void *(*resize)(void *ctx, void *ptr, size_t old, size_t size);
@@ -16,5 +20,7 @@ void *tb_alloc_resize(const tb_alloc *alloc, void *ptr, size_t old, size_t size)
 /* Zeroed memory for count objects of size bytes; NULL on overflow or when out of memory. */
 void *tb_alloc_zero(const tb_alloc *alloc, size_t count, size_t size);
 void tb_alloc_free(const tb_alloc *alloc, void *ptr, size_t size);
+
+TB_API_END
 
 #endif

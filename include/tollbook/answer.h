@@ -1,11 +1,14 @@
 /* Answers: series to the JSON bytes of the four statistics endpoints, one pass into one buffer.
- * Field names, order, types and key formats: contract 1.2, 1.3 and 2; integers are printed as
- * integers, doubles as the shortest text that reads back to the same double, never an exponent. */
+ * Field names, their order and types: docs/openapi.yaml. Keys of charts are RFC 3339 times of each
+ * bucket's start. Integers are printed as integers, doubles as the shortest text that reads back to
+ * the same double, never with an exponent. */
 #ifndef TOLLBOOK_ANSWER_H
 #define TOLLBOOK_ANSWER_H
 
 #include "tollbook/buf.h"
 #include "tollbook/series.h"
+
+TB_API_BEGIN
 
 typedef enum tb_answer_kind {
     TB_ANSWER_STATISTICS, /* GET /statistics */
@@ -47,5 +50,7 @@ TB_MUST_USE tb_code tb_answer_encode(const tb_answer *answer, tb_buf *out, tb_er
 
 /* {"ErrorKey":...,"Field":...,"Message":...}; Field is null where err->field is empty. */
 void tb_answer_error(const tb_error *error, tb_buf *out);
+
+TB_API_END
 
 #endif

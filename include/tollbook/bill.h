@@ -1,13 +1,24 @@
 /* Bills: one account's month, from usage to lines. Pure: usage, books and settings in, lines out;
  * the invoice run, the preview of the running month, MonthlyCharges, the usage endpoints and every
- * simulation call tb_bill_rate, and no second copy of any rule exists (billing.md 3, 4, 6).
+ * simulation call tb_bill_rate, and no second copy of any rule exists.
+ *
+ * What is charged, for an account and a calendar month (UTC):
+ * 1. Bandwidth of a premium zone: the bytes of each billing region at the region's price, less the
+ *    larger of the zone's and the account's discount there.
+ * 2. Bandwidth of volume zones: the account's volume bytes together through the book's tiers; each
+ *    zone's share is in proportion to its bytes.
+ * 3. A zone's price override replaces every price of its bytes, without a discount.
+ * 4. The optimizer's monthly price, the zone's own or the book's, for the seconds that it was on.
+ * 5. A load balancer's monthly fee for the seconds that it existed, and the tiers over its requests.
+ * 6. The book's monthly minimum, where an active zone existed: what the month's lines lack of it.
+ * The order: units, included units, tiers, discount, minimum, tax.
  *
  * A month is cut into parts where another book comes into force. Usage of one thing under constant
  * settings within one part is one tb_bill_bytes (or optimizer, or balancer) entry. Exact amounts
- * are never rounded but where billing.md says so; each line is rounded once, to the currency's
- * minor unit, and totals are sums of rounded lines.
+ * are never rounded, proration apart; each line is rounded once, to the currency's minor unit, and
+ * totals are sums of rounded lines. Tax is rounded once a rate, on the sum of rounded lines.
  *
- * What billing.md leaves open is decided here:
+ * The finer rules:
  * - Bandwidth and override: one line per (zone, region). Its tiers are its prices: one row per part
  *   and price. Volume: one line per account, balancer requests: one per balancer; their tiers are
  *   the segments of the month's axis.
@@ -30,6 +41,8 @@
 
 #include "tollbook/book.h"
 #include "tollbook/buf.h"
+
+TB_API_BEGIN
 
 /* What a line rests on: the buckets it sums. hash is XXH3-128 (hex) over the day sums in order,
  * each as 16 bytes little-endian, empty days left out but their day numbers (8 bytes) mixed in.
@@ -230,5 +243,7 @@ TB_MUST_USE tb_code tb_bill_subtotal(tb_bill_rater *rater, const tb_bill_input *
  * exact amount, by bytes): MonthlyCharges, unrounded. OVERFLOW names the zone. */
 TB_MUST_USE tb_code tb_bill_zone_charges(const tb_bill *bill, int64_t zone, tb_sum *ret,
                                          tb_error *err);
+
+TB_API_END
 
 #endif

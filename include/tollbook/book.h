@@ -1,4 +1,4 @@
-/* Price books: what a unit costs, from when on (billing.md 2). A book is a JSON document, validated
+/* Price books: what a unit costs, from when on. A book is a JSON document, validated
  * as a whole: TB_E_BOOK with the JSON path in err->field and the reason in err->message, nothing
  * taken. Immutable; its SHA-256 is over the canonical text (sorted keys, no space, numbers and
  * strings as written). Prices are JSON strings or numbers, read from their text.
@@ -6,7 +6,7 @@
  *   book            1 to 64 letters, digits, '.', '_', '-'                             required
  *   currency        three capital letters                                              required
  *   effective_from  RFC 3339, on an hour                                               required
- *   supersedes      id of the book of this currency and moment whose place it takes (charges.h)
+ *   supersedes      id of the book of this currency and moment whose place it takes (bookstore.h)
  *   rounding        "half_up" (default) or "half_even"
  *   minimum_monthly a fee; "0" where absent
  *   bandwidth.premium    per "GB", regions {EU NA ASIA SA AF: price}; one left out is unpriced
@@ -28,6 +28,8 @@
 
 #include "tollbook/alloc.h"
 #include "tollbook/decimal.h"
+
+TB_API_BEGIN
 
 #define TB_BOOK_MAX  ((size_t)1 << 20)            /* bytes of a document */
 #define TB_UNITS_MAX INT64_C(1000000000000000000) /* 10^18: a month's units a book is made for */
@@ -99,7 +101,7 @@ TB_MUST_USE tb_code tb_book_parse(const char *text, size_t len, const tb_alloc *
                                   tb_book *ret_book, tb_error *err);
 /* What the store asks of a book before it bills or is kept as a shadow: the load balancer's
  * thresholds are whole millions, for GET /loadbalancer/{id}/usage answers them as integers
- * (contract 3). Scenarios and files that are only compared may be finer. TB_E_BOOK. */
+ * there. Scenarios and files that are only compared may be finer. TB_E_BOOK. */
 TB_MUST_USE tb_code tb_book_check_shown(const tb_book *book, tb_error *err);
 /* A book that is all zeros is allowed. */
 void tb_book_release(tb_book *book);
@@ -107,5 +109,7 @@ void tb_book_release(tb_book *book);
 /* Digits of a currency's minor unit (ISO 4217): 2 where it is not one of the exceptions. currency
  * has three letters, terminated. */
 int tb_currency_minor_digits(const char *currency);
+
+TB_API_END
 
 #endif

@@ -1,4 +1,4 @@
-/* Break-even: the usage at which two books cost the same (billing.md 6). Integers alone: costs are
+/* Break-even: the usage at which two books cost the same. Integers alone: costs are
  * mantissas at a common scale, usage is whole bytes or requests, and every point from 0 to `top` is
  * decided, none sampled.
  *
@@ -19,6 +19,8 @@
 
 #include "tollbook/buf.h"
 #include "tollbook/tariff.h"
+
+TB_API_BEGIN
 
 /* --- costs --- */
 
@@ -106,5 +108,7 @@ typedef struct tb_breakeven_of {
  * currency and both axes one unit: TB_E_VALIDATION otherwise. */
 TB_MUST_USE tb_code tb_breakeven_json(const tb_breakeven_of *of, tb_buf *out, tb_error *err);
 TB_MUST_USE tb_code tb_breakeven_text(const tb_breakeven_of *of, tb_buf *out, tb_error *err);
+
+TB_API_END
 
 #endif

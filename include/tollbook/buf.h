@@ -9,6 +9,8 @@
 #include "tollbook/alloc.h"
 #include "tollbook/error.h"
 
+TB_API_BEGIN
+
 typedef struct tb_buf {
     char *data;
     size_t len, cap, max;
@@ -26,5 +28,7 @@ void tb_buf_str(tb_buf *buf, const char *text);
 void tb_buf_fmt(tb_buf *buf, const char *fmt, ...) TB_PRINTF(2, 3);
 /* TB_OK, or TB_E_NOMEM with a sentence naming the maximum. */
 TB_MUST_USE tb_code tb_buf_check(const tb_buf *buf, tb_error *err);
+
+TB_API_END
 
 #endif

@@ -8,6 +8,8 @@
 
 #include "tollbook/error.h"
 
+TB_API_BEGIN
+
 #define TB_US_PER_S INT64_C(1000000)
 #define TB_US_PER_HOUR (INT64_C(3600) * TB_US_PER_S)
 #define TB_US_PER_DAY (INT64_C(24) * TB_US_PER_HOUR)
@@ -29,9 +31,11 @@ int64_t tb_day_from_us(int64_t us);
 int32_t tb_days_in_month(int32_t year, int32_t month);
 int64_t tb_month_from_day(int64_t day);
 int64_t tb_month_first_day(int64_t month);
+int64_t tb_month_from_us(int64_t us);
+int64_t tb_month_start_us(int64_t month); /* its first instant */
 int32_t tb_day_of_month(int64_t day); /* 0-based: 0 = the 1st */
 
-/* The dates that clients send (contract 1.4): 2026-07-01; with 'T', 't' or one space and HH:MM,
+/* The dates that clients send: 2026-07-01; with 'T', 't' or one space and HH:MM,
  * optional :SS, optional .fraction (1..9 digits, kept to the microsecond), optional Z, z or
  * +hh:mm / -hh:mm / +hhmm / +hh (a '+' that arrived as a space is a '+'); M-D-YYYY and M/D/YYYY
  * with 1 or 2 digit month and day, with the same optional time. No zone means UTC.
@@ -44,5 +48,11 @@ TB_MUST_USE tb_code tb_rfc3339_parse(const char *text, size_t len, int64_t *ret_
 
 /* Writes exactly 20 bytes, YYYY-MM-DDTHH:MM:SSZ, no terminator. */
 void tb_time_format(int64_t us, char out[20]);
+
+/* A month as people write it: "2026-10". false: it is no month of the years 1 to 9999. */
+bool tb_month_parse(const char *text, size_t len, int64_t *ret_month);
+void tb_month_format(int64_t month, char out[8]); /* terminated */
+
+TB_API_END
 
 #endif

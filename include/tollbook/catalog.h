@@ -1,5 +1,5 @@
 /* The catalogue: accounts, regions, pull zones and load balancers as declared by CATALOG.json
- * (architecture section 5). Parsing is pure; the store applies the result.
+ * (fixtures/catalog.json is one). Parsing is pure; the store applies the result.
  *
  * Refused with the JSON path and the reason, nothing taken: unknown keys, duplicate keys, wrong
  * types, duplicate ids, ids outside 1..2^63-1, a zone or balancer of an account that the document
@@ -12,6 +12,8 @@
 #include "tollbook/container.h"
 #include "tollbook/error.h"
 #include "tollbook/region.h"
+
+TB_API_BEGIN
 
 typedef struct tb_catalog_account {
     int64_t id;
@@ -69,5 +71,7 @@ typedef struct tb_catalog {
 TB_MUST_USE tb_code tb_catalog_parse(const char *text, size_t len, tb_catalog *ret_catalog,
                                      tb_error *err);
 void tb_catalog_release(tb_catalog *catalog);
+
+TB_API_END
 
 #endif

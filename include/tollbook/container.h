@@ -1,10 +1,12 @@
-/* Containers as a catalogue declares them (architecture section 5): registries, container
+/* Containers as a catalogue declares them: registries, container
  * applications, limits of accounts. All three are JSON objects that belong to an account; what they
  * may hold is a table of fields (engine/model/containers.c), and docs/operations.md shows it. */
 #ifndef TOLLBOOK_CONTAINER_H
 #define TOLLBOOK_CONTAINER_H
 
 #include "tollbook/error.h"
+
+TB_API_BEGIN
 
 typedef enum tb_container_kind {
     TB_CONTAINER_REGISTRY,
@@ -29,5 +31,7 @@ const char *tb_container_list_name(tb_container_kind kind);
 #define TB_CONTAINER_REALM_MAX    500 /* of where its tokens come from */
 #define TB_CONTAINER_USER_MAX     255
 #define TB_CONTAINER_SECRET_MAX   64 /* of a secret's name */
+
+TB_API_END
 
 #endif

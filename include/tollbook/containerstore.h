@@ -12,6 +12,8 @@
 #include "tollbook/range.h"
 #include "tollbook/store.h"
 
+TB_API_BEGIN
+
 typedef struct tb_app {
     const char *id, *name, *description, *status;
     const char *endpoint_id, *endpoint_address, *endpoint_type; /* all NULL: it has none */
@@ -86,5 +88,7 @@ TB_MUST_USE tb_code tb_store_deployments(tb_store *store, tb_deployment *ret, si
 /* How one ended, in the caller's transaction. One that is not the last asked for changes nothing. */
 TB_MUST_USE tb_code tb_store_deployed(tb_store *store, const tb_deployment *deployment,
                                       bool succeeded, int64_t now_us, tb_error *err);
+
+TB_API_END
 
 #endif

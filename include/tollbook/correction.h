@@ -1,5 +1,5 @@
 /* What late usage changes: a month's bill as it was billed and as it is now, taken apart into
- * correction lines (billing.md 5). A month of which nothing is billed has an empty bill before.
+ * correction lines. A month of which nothing is billed has an empty bill before.
  * Pure.
  *
  * A line whose unit prices are the same in both gives one line of what was added. Where a unit
@@ -10,6 +10,8 @@
 #define TOLLBOOK_CORRECTION_H
 
 #include "tollbook/invoice.h"
+
+TB_API_BEGIN
 
 typedef struct tb_late_month {
     int64_t month;
@@ -47,5 +49,7 @@ TB_MUST_USE tb_code tb_bill_with(const tb_bill *bill, const tb_bill_input *input
                                  const tb_corrections *lists, size_t n_lists, const tb_alloc *alloc,
                                  tb_corrected *ret, tb_error *err);
 void tb_corrected_release(tb_corrected *corrected);
+
+TB_API_END
 
 #endif

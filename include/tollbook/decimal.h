@@ -1,5 +1,5 @@
 /* Exact decimals: an integer mantissa and a power of ten. Money and prices are these, never
- * doubles (billing.md 1). value = mantissa / 10^scale.
+ * doubles. value = mantissa / 10^scale.
  *
  * The mantissa stays within +-(2^127 - 1), so that 10^18 units at the safe price of a book fit; the
  * scale within 0..TB_DECIMAL_SCALE_MAX. Every operation is checked: TB_E_OVERFLOW names the
@@ -12,6 +12,8 @@
 #define TOLLBOOK_DECIMAL_H
 
 #include "tollbook/error.h"
+
+TB_API_BEGIN
 
 __extension__ typedef __int128 tb_i128;
 
@@ -90,5 +92,7 @@ char *tb_sum_put(char *out, tb_sum sum);
 
 /* n / d to the nearest integer. d > 0. The one place where money is divided. */
 tb_i128 tb_div_round(tb_i128 n, tb_i128 d, tb_rounding mode);
+
+TB_API_END
 
 #endif

@@ -6,7 +6,7 @@
  * Outputs named ret_x are written on success only.
  *
  * Exit statuses: 0 done, 1 the answer is no, 2 usage or bad input, 3 environment
- * (disk, lock, permission, memory). HTTP statuses and ErrorKeys: contract, section 0.2 and 1.4. */
+ * (disk, lock, permission, memory). HTTP statuses and ErrorKeys: docs/openapi.yaml. */
 #ifndef TOLLBOOK_ERROR_H
 #define TOLLBOOK_ERROR_H
 
@@ -14,77 +14,85 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TB_MUST_USE __attribute__((warn_unused_result))
-#define TB_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#include "tollbook/api.h"
 
-/* X(NAME, exit status, HTTP status, ErrorKey, standing text) */
+TB_API_BEGIN
+
+/* X(NAME, number, exit status, HTTP status, ErrorKey, standing text). Numbers are for good: a new
+ * error takes the next one, at the end. */
 #define TB_ERRORS(X)                                                                               \
-    X(OK, 0, 200, "", "Done.")                                                                     \
-    X(DIFFERENT, 1, 500, "store.difference", "The stored data does not agree with itself.")        \
-    X(USAGE, 2, 400, "usage", "The call is not understood.")                                       \
-    X(VALIDATION, 2, 400, "validation_error", "A value is not valid.")                             \
-    X(DATE_RANGE, 2, 400, "statistics.date_range_invalid", "The date range is not valid.")         \
-    X(BAD_LINE, 2, 400, "ingest.line_rejected", "A line of the input does not parse.")             \
-    X(BAD_INPUT, 2, 400, "ingest.invalid", "The input does not parse.")                            \
-    X(CATALOG, 2, 400, "catalog.invalid", "The catalogue is not valid.")                           \
-    X(BOOK, 2, 400, "book.invalid", "The price book is not valid.")                                \
-    X(DECLARED, 1, 500, "store.declaration", "What was declared cannot be billed by.")             \
-    X(PERIOD, 2, 400, "loadBalancer.invalid_period", "The month is not valid.")                    \
-    X(UNPRICED, 1, 409, "invoice.unpriced", "The month has usage without a price.")                \
-    X(NOT_OVER, 1, 409, "invoice.not_over", "The month is not over.")                              \
-    X(NOTHING_DUE, 1, 404, "invoice.nothing_due", "There is nothing to invoice.")                  \
-    X(NO_DATA, 1, 404, "whatif.no_data", "Nothing is stored there that could be billed.")          \
-    X(TOO_MUCH, 2, 400, "whatif.too_much", "That is more than is computed at once.")               \
-    X(OVERFLOW, 2, 400, "counter.overflow", "A counter would pass 2^63 - 1.")                      \
-    X(UNAUTHORIZED, 2, 401, "authentication.failed", "The request authorization failed.")          \
-    X(FORBIDDEN, 2, 403, "authorization.forbidden", "The key lacks the role for this request.")    \
-    X(NOT_FOUND, 2, 404, "resource.not_found", "The requested resource was not found.")            \
-    X(ZONE_NOT_FOUND, 2, 404, "pullZone.not_found", "The requested Pull Zone was not found.")      \
-    X(BALANCER_NOT_FOUND, 2, 404, "loadBalancer.not_found",                                        \
+    X(OK, 0, 0, 200, "", "Done.")                                                                  \
+    X(DIFFERENT, 1, 1, 500, "store.difference", "The stored data does not agree with itself.")     \
+    X(USAGE, 2, 2, 400, "usage", "The call is not understood.")                                    \
+    X(VALIDATION, 3, 2, 400, "validation_error", "A value is not valid.")                          \
+    X(DATE_RANGE, 4, 2, 400, "statistics.date_range_invalid", "The date range is not valid.")      \
+    X(BAD_LINE, 5, 2, 400, "ingest.line_rejected", "A line of the input does not parse.")          \
+    X(BAD_INPUT, 6, 2, 400, "ingest.invalid", "The input does not parse.")                         \
+    X(CATALOG, 7, 2, 400, "catalog.invalid", "The catalogue is not valid.")                        \
+    X(BOOK, 8, 2, 400, "book.invalid", "The price book is not valid.")                             \
+    X(DECLARED, 9, 1, 500, "store.declaration", "What was declared cannot be billed by.")          \
+    X(PERIOD, 10, 2, 400, "loadBalancer.invalid_period", "The month is not valid.")                \
+    X(UNPRICED, 11, 1, 409, "invoice.unpriced", "The month has usage without a price.")            \
+    X(NOT_OVER, 12, 1, 409, "invoice.not_over", "The month is not over.")                          \
+    X(NOTHING_DUE, 13, 1, 404, "invoice.nothing_due", "There is nothing to invoice.")              \
+    X(NO_DATA, 14, 1, 404, "whatif.no_data", "Nothing is stored there that could be billed.")      \
+    X(TOO_MUCH, 15, 2, 400, "whatif.too_much", "That is more than is computed at once.")           \
+    X(OVERFLOW, 16, 2, 400, "counter.overflow", "A counter would pass 2^63 - 1.")                  \
+    X(UNAUTHORIZED, 17, 2, 401, "authentication.failed", "The request authorization failed.")      \
+    X(FORBIDDEN, 18, 2, 403, "authorization.forbidden",                                            \
+      "The key lacks the role for this request.")                                                  \
+    X(NOT_FOUND, 19, 2, 404, "resource.not_found", "The requested resource was not found.")        \
+    X(ZONE_NOT_FOUND, 20, 2, 404, "pullZone.not_found", "The requested Pull Zone was not found.")  \
+    X(BALANCER_NOT_FOUND, 21, 2, 404, "loadBalancer.not_found",                                    \
       "The requested Load Balancer was not found.")                                                \
-    X(SHIELD_NOT_FOUND, 2, 404, "shieldzone.not_found",                                            \
+    X(SHIELD_NOT_FOUND, 22, 2, 404, "shieldzone.not_found",                                        \
       "The requested Shield Zone was not found.")                                                  \
-    X(EVENT_WINDOW, 2, 400, "invalid_datetime_window.event_logs",                                  \
+    X(EVENT_WINDOW, 23, 2, 400, "invalid_datetime_window.event_logs",                              \
       "Event logs are kept for today and the two days before it, UTC.")                            \
-    X(EVENT_DATE, 2, 400, "invalid_date.event_logs", "The date must be MM-dd-yyyy.")               \
-    X(EVENT_TOKEN, 2, 400, "invalid_token.event_logs",                                             \
+    X(EVENT_DATE, 24, 2, 400, "invalid_date.event_logs", "The date must be MM-dd-yyyy.")           \
+    X(EVENT_TOKEN, 25, 2, 400, "invalid_token.event_logs",                                         \
       "The continuation token is not one of this shield zone and date.")                           \
-    X(INVOICE_NOT_FOUND, 2, 404, "invoice.not_found", "The requested invoice was not found.")      \
-    X(APP_NOT_FOUND, 2, 404, "container.not_found", "Application not found.")                      \
-    X(APP_SUSPENDED, 1, 409, "container.suspended", "The application is suspended.")               \
-    X(LIMITS_NOT_FOUND, 2, 404, "container.limits_not_found", "User limits not found.")            \
-    X(IMAGE, 2, 422, "registry.image_invalid", "The image cannot be found like this.")             \
-    X(NO_PURGE_HOOK, 2, 501, "purge.not_set_up",                                                   \
+    X(INVOICE_NOT_FOUND, 26, 2, 404, "invoice.not_found", "The requested invoice was not found.")  \
+    X(APP_NOT_FOUND, 27, 2, 404, "container.not_found", "Application not found.")                  \
+    X(APP_SUSPENDED, 28, 1, 409, "container.suspended", "The application is suspended.")           \
+    X(LIMITS_NOT_FOUND, 29, 2, 404, "container.limits_not_found", "User limits not found.")        \
+    X(IMAGE, 30, 2, 422, "registry.image_invalid", "The image cannot be found like this.")         \
+    X(NO_PURGE_HOOK, 31, 2, 501, "purge.not_set_up",                                               \
       "This server cannot purge: its operator has set no hook for it (serve --purge-hook).")       \
-    X(METHOD, 2, 405, "request.method_not_allowed", "The method is not allowed here.")             \
-    X(BATCH_CONFLICT, 2, 409, "batch.conflict", "The batch id is known with other bytes.")         \
-    X(TOO_LARGE, 2, 413, "request.body_too_large", "The body is larger than allowed.")             \
-    X(URI_TOO_LONG, 2, 414, "request.uri_too_long", "The request target is longer than allowed.")  \
-    X(MEDIA_TYPE, 2, 415, "request.media_type", "The content type or encoding is not supported.")  \
-    X(BAD_REQUEST, 2, 400, "request.malformed", "The request is malformed.")                       \
-    X(RATE_LIMITED, 2, 429, "request.rate_limited", "Too many requests, try again later.")         \
-    X(HEADERS_TOO_LARGE, 2, 431, "request.headers_too_large", "The request headers are too large.")\
-    X(NOT_IMPLEMENTED, 2, 501, "request.method_unknown", "The method is not known.")               \
-    X(NOMEM, 3, 500, "server.out_of_memory", "Out of memory.")                                     \
-    X(IO, 3, 500, "server.io", "Reading or writing failed.")                                       \
-    X(DISK_FULL, 3, 503, "server.disk_full", "The disk is full.")                                  \
-    X(BUSY, 3, 503, "server.busy", "The server is busy, try again later.")                         \
-    X(LOCKED, 3, 503, "store.locked", "Another process writes this database.")                     \
-    X(GONE, 3, 503, "store.gone", "The database is not where it was opened.")                      \
-    X(LINKED, 3, 500, "store.linked", "The database has more than one name.")                      \
-    X(READ_ONLY, 3, 500, "store.read_only", "The database cannot be written.")                     \
-    X(NOT_OURS, 3, 500, "store.not_ours", "The file is not a tollbook database.")                  \
-    X(NEWER, 3, 500, "store.newer", "The database was written by a newer tollbook.")               \
-    X(CORRUPT, 3, 500, "store.corrupt", "The database is damaged.")                                \
-    X(REGISTRY, 3, 500, "registry.failed", "The registry did not answer as it should.")            \
-    X(STOPPED, 3, 503, "query.stopped", "The query was stopped before its end.")                   \
-    X(INTERNAL, 3, 500, "server.internal", "Internal error.")
+    X(METHOD, 32, 2, 405, "request.method_not_allowed", "The method is not allowed here.")         \
+    X(BATCH_CONFLICT, 33, 2, 409, "batch.conflict", "The batch id is known with other bytes.")     \
+    X(TOO_LARGE, 34, 2, 413, "request.body_too_large", "The body is larger than allowed.")         \
+    X(URI_TOO_LONG, 35, 2, 414, "request.uri_too_long",                                            \
+      "The request target is longer than allowed.")                                                \
+    X(MEDIA_TYPE, 36, 2, 415, "request.media_type",                                                \
+      "The content type or encoding is not supported.")                                            \
+    X(BAD_REQUEST, 37, 2, 400, "request.malformed", "The request is malformed.")                   \
+    X(RATE_LIMITED, 38, 2, 429, "request.rate_limited", "Too many requests, try again later.")     \
+    X(HEADERS_TOO_LARGE, 39, 2, 431, "request.headers_too_large",                                  \
+      "The request headers are too large.")                                                        \
+    X(NOT_IMPLEMENTED, 40, 2, 501, "request.method_unknown", "The method is not known.")           \
+    X(NOMEM, 41, 3, 500, "server.out_of_memory", "Out of memory.")                                 \
+    X(IO, 42, 3, 500, "server.io", "Reading or writing failed.")                                   \
+    X(DISK_FULL, 43, 3, 503, "server.disk_full", "The disk is full.")                              \
+    X(BUSY, 44, 3, 503, "server.busy", "The server is busy, try again later.")                     \
+    X(LOCKED, 45, 3, 503, "store.locked", "Another process writes this database.")                 \
+    X(GONE, 46, 3, 503, "store.gone", "The database is not where it was opened.")                  \
+    X(LINKED, 47, 3, 500, "store.linked", "The database has more than one name.")                  \
+    X(READ_ONLY, 48, 3, 500, "store.read_only", "The database cannot be written.")                 \
+    X(NOT_OURS, 49, 3, 500, "store.not_ours", "The file is not a tollbook database.")              \
+    X(NEWER, 50, 3, 500, "store.newer", "The database was written by a newer tollbook.")           \
+    X(CORRUPT, 51, 3, 500, "store.corrupt", "The database is damaged.")                            \
+    X(REGISTRY, 52, 3, 500, "registry.failed", "The registry did not answer as it should.")        \
+    X(STOPPED, 53, 3, 503, "query.stopped", "The query was stopped before its end.")               \
+    X(INTERNAL, 54, 3, 500, "server.internal", "Internal error.")
 
 typedef enum tb_code {
-#define TB_X(name, exit, http, key, text) TB_E_##name,
+#define TB_X(name, number, exit, http, key, text) TB_E_##name = number,
     TB_ERRORS(TB_X)
 #undef TB_X
-        TB_E_MAX_
+#define TB_X(name, number, exit, http, key, text) +1
+        TB_E_MAX_ = 0 TB_ERRORS(TB_X) /* how many there are */
+#undef TB_X
 } tb_code;
 #define TB_OK TB_E_OK
 
@@ -107,5 +115,7 @@ int tb_code_exit(tb_code code);
 int tb_code_http(tb_code code);
 const char *tb_code_key(tb_code code);
 const char *tb_code_text(tb_code code);
+
+TB_API_END
 
 #endif

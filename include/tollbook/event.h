@@ -1,5 +1,5 @@
-/* Shield events: what the web application firewall of a shield zone logged (seed, "Shield event
- * logs"; contract 7). One line of an import in, packed records in blocks, pages and CSV out.
+/* Shield events: what the web application firewall of a shield zone logged (GET
+ * /shield/event-logs/... in docs/openapi.yaml). One line of an import in, packed records in blocks, pages and CSV out.
  *
  * An event belongs to a shield zone and stands at a time in milliseconds; of one time, at its logId.
  * (time, logId) is its key: blocks, pages and continuation tokens go by it, and an event whose key is
@@ -15,6 +15,8 @@
 #include "tollbook/buf.h"
 #include "tollbook/intake.h"
 #include "tollbook/range.h"
+
+TB_API_BEGIN
 
 /* X(ENUM, key, is a label, what a filter calls it or "", is searched by free text). Those before
  * RULE_GROUP are the columns of the CSV, after its timestamp, in their order. */
@@ -188,7 +190,7 @@ void tb_event_csv(const tb_event_record *record, tb_event_minute *minute, tb_buf
 #define TB_EVENT_VALUES_MAX  1000 /* of one filter */
 #define TB_EVENT_VALUE_MAX   1024 /* bytes of a value, and of the free text */
 
-/* What an export asks for: seed, "Shield export request". */
+/* What an export asks for: the body of POST /shield/event-logs/{shieldZoneId}/export. */
 typedef struct tb_event_query tb_event_query;
 /* TB_E_VALIDATION with err->field the JSON path; TB_E_NOMEM. */
 TB_MUST_USE tb_code tb_event_query_parse(const char *body, size_t len, int64_t now_ms,
@@ -201,5 +203,7 @@ bool tb_event_query_match(tb_event_query *query, const tb_event_record *record, 
 /* How much matching has been done, in bytes compared, roughly. */
 uint64_t tb_event_query_work(const tb_event_query *query);
 bool tb_event_query_all(const tb_event_query *query); /* nothing but time is asked */
+
+TB_API_END
 
 #endif

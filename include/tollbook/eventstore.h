@@ -10,6 +10,8 @@
 #include "tollbook/event.h"
 #include "tollbook/store.h"
 
+TB_API_BEGIN
+
 /* In the caller's transaction. refs: sorted by tb_event_ref_compare. Those that are there already
  * change nothing; *ret_added counts the others. */
 TB_MUST_USE tb_code tb_store_add_events(tb_store *store, const tb_event_ref *refs, size_t n,
@@ -35,5 +37,7 @@ TB_MUST_USE tb_code tb_store_events_down(tb_store *store, int64_t zone, const tb
  * of its own. The writer. */
 TB_MUST_USE tb_code tb_store_event_secret(tb_store *store, const uint8_t random[TB_EVENT_SECRET],
                                           uint8_t ret_secret[TB_EVENT_SECRET], tb_error *err);
+
+TB_API_END
 
 #endif

@@ -1,4 +1,4 @@
-/* Forecasts of the running month: usage and money, as a mean and as quantiles (billing.md 6).
+/* Forecasts of the running month: usage and money, as a mean and as quantiles.
  *
  * Method. Each product and region (premium EU, volume, requests of load balancers...) is a series
  * of daily sums. It is taken apart: days of the month that are always out of the usual, outliers,
@@ -35,6 +35,8 @@
 
 #include "tollbook/advice.h"
 #include "tollbook/history.h"
+
+TB_API_BEGIN
 
 #define TB_FORECAST_GENERATOR "mt19937" /* gsl_rng_mt19937 */
 #define TB_FORECAST_DAYS      182       /* of history: 26 weeks */
@@ -134,5 +136,7 @@ TB_MUST_USE tb_code tb_forecast_json(const tb_forecast *forecast, tb_buf *out, t
 const char *tb_usage_product_name(int column);
 /* The billing region's name, "" where it does not apply. */
 const char *tb_usage_region_name(int column);
+
+TB_API_END
 
 #endif

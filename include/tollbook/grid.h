@@ -11,6 +11,8 @@
 #include "tollbook/error.h"
 #include "tollbook/metrics.h"
 
+TB_API_BEGIN
+
 #define TB_GRID_SLOTS 32
 
 typedef struct tb_grid {
@@ -27,5 +29,7 @@ TB_MUST_USE tb_code tb_grid_add(tb_grid *grid, tb_metric metric, unsigned slot, 
 TB_MUST_USE tb_code tb_grid_merge(tb_grid *dst, const tb_grid *src, tb_error *err);
 /* Merges all slots of src into one slot of dst: a day's hours into a month's day. */
 TB_MUST_USE tb_code tb_grid_fold(tb_grid *dst, unsigned slot, const tb_grid *src, tb_error *err);
+
+TB_API_END
 
 #endif

@@ -1,9 +1,11 @@
 /* An account's daily usage as forecasts take it: a column of days for each product and region, and
- * what recent bytes were billed by. Values alone; the store fills them (charges.h). */
+ * what recent bytes were billed by. Values alone; the store fills them (billsource.h). */
 #ifndef TOLLBOOK_HISTORY_H
 #define TOLLBOOK_HISTORY_H
 
 #include "tollbook/bill.h"
+
+TB_API_BEGIN
 
 #define TB_HISTORY_RECENT 28 /* days that say what a product's bytes are made of */
 #define TB_HISTORY_MAX    (25 * 366)
@@ -36,5 +38,7 @@ typedef struct tb_usage_history {
     size_t n_balancers;
     void *memory;
 } tb_usage_history;
+
+TB_API_END
 
 #endif

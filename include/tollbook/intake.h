@@ -1,6 +1,6 @@
 /* Intake: bytes to records. Pure, bounded, no allocation: whole lines in, records out.
  *
- * Pipe format (contract 8.2), 12 columns, 15 with extended logging, LF or CRLF ended:
+ * Pipe format, 12 columns, 15 with extended logging, LF or CRLF ended:
  *   cache status | status | timestamp ms UTC | bytes sent | pull zone id | remote IP | referer |
  *   URL | edge code | user agent | request id | country [| body bytes | range | authorization]
  * Referer, URL, user agent, range and authorization are a client's to choose, and may hold pipes: a line
@@ -15,6 +15,8 @@
 
 #include "tollbook/error.h"
 #include "tollbook/metrics.h"
+
+TB_API_BEGIN
 
 /* Cache status of a request. Served from cache: HIT, REVALIDATED, STALE, UPDATING. */
 typedef enum tb_cache {
@@ -145,5 +147,7 @@ typedef struct tb_row {
  * err->message, the sentence that names the key. "region" is the edge location code. */
 bool tb_row_parse(const char *line, size_t len, int64_t now_ms, tb_row *ret_row,
                   tb_reject *ret_reject, tb_error *err);
+
+TB_API_END
 
 #endif

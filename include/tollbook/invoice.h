@@ -1,7 +1,7 @@
 /* Invoices as bytes: a statement (a bill and what identifies it) to canonical JSON and back, and to
  * CSV, FOCUS and HTML. Pure: no store, no clock, no locale.
  *
- * The canonical JSON is what is issued, stored and hashed (billing.md 5): keys sorted, no spaces,
+ * The canonical JSON is what is issued, stored and hashed: keys sorted, no spaces,
  * quantities and money as decimal text, no doubles, times in UTC. Members:
  *
  *   account, book {id, sha256}, buyer, currency, due, issued, kind, ledger {count, head},
@@ -35,6 +35,8 @@
 
 #include "tollbook/bill.h"
 #include "tollbook/buf.h"
+
+TB_API_BEGIN
 
 #define TB_INVOICE_TEXT_MAX ((size_t)64 << 20) /* longest canonical text, bytes */
 
@@ -135,5 +137,7 @@ void tb_invoice_html_head(const char *title, tb_buf *out);
 TB_MUST_USE tb_code tb_invoice_html(const tb_statement *statement, const char *sha256, tb_buf *out,
                                     tb_error *err);
 void tb_invoice_html_tail(tb_buf *out);
+
+TB_API_END
 
 #endif

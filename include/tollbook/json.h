@@ -1,4 +1,4 @@
-/* Numbers and strings as JSON text. Written here and nowhere else; no locale, no double in a
+/* Numbers and strings as JSON text, and text in pages. Written here and nowhere else; no locale, no double in a
  * counter. The writers return the end of what they wrote and need the room their names' constants
  * give. */
 #ifndef TOLLBOOK_JSON_H
@@ -6,6 +6,8 @@
 
 #include "tollbook/buf.h"
 #include "tollbook/series.h"
+
+TB_API_BEGIN
 
 #define TB_U64_TEXT_MAX 20
 #define TB_U128_TEXT_MAX 39
@@ -25,5 +27,11 @@ void tb_json_point(tb_buf *out, size_t from);
 
 /* Appends a quoted, escaped JSON string. Bytes that are not UTF-8 become U+FFFD. */
 void tb_json_string(tb_buf *out, const char *text, size_t len);
+
+/* Appends the text, its & < > and " as entities, so that it stands for itself in an element and in
+ * a quoted attribute of HTML. */
+void tb_html_text(tb_buf *out, const char *text);
+
+TB_API_END
 
 #endif

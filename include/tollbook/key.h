@@ -1,10 +1,12 @@
 /* API keys and roles. A key is found by its SHA-256. Its text is shown once, at its creation, and
  * kept only where the operator holds a secret: sealed under it, so that the account's own keys can
- * be listed (contract 5). Keys carry 192 random bits. Roles and what they open: contract 0.1. */
+ * be listed (GET /apikey). Keys carry 192 random bits. Roles and what they open: TB_ROLES. */
 #ifndef TOLLBOOK_KEY_H
 #define TOLLBOOK_KEY_H
 
 #include "tollbook/error.h"
+
+TB_API_BEGIN
 
 /* X(ENUM, name, opens statistics, opens pull zones, opens billing, opens ingest, is operator's,
  * opens keys) */
@@ -88,5 +90,7 @@ void tb_key_mask(const tb_key *key, char out[TB_KEY_TEXT + 1]);
 void tb_key_hash(const char *text, size_t len, uint8_t out[TB_KEY_HASH]);
 /* Constant time. */
 bool tb_key_equal(const uint8_t a[TB_KEY_HASH], const uint8_t b[TB_KEY_HASH]);
+
+TB_API_END
 
 #endif

@@ -10,6 +10,8 @@
 #include "tollbook/requestlog.h"
 #include "tollbook/store.h"
 
+TB_API_BEGIN
+
 /* A live zone of the catalogue with logging on. */
 typedef struct tb_logged {
     int64_t zone;
@@ -53,5 +55,7 @@ typedef enum tb_log_step {
 TB_MUST_USE tb_code tb_log_next(tb_log_cursor *cursor, tb_log_step *ret_step, tb_error *err);
 /* The line it stands on. Texts live until the next call of tb_log_next. */
 TB_MUST_USE tb_code tb_log_line(tb_log_cursor *cursor, tb_logrow *ret_row, tb_error *err);
+
+TB_API_END
 
 #endif

@@ -1,6 +1,6 @@
 /* The counters: one line each. A counter belongs to a (pull zone, edge location, hour); days,
  * months, zones and accounts are rolled up by `how`: SUM adds, MAX keeps the larger.
- * Source: architecture section 4.
+ * What is shown of each: docs/architecture.md, "The counters".
  *
  * `source` says who may set it: LOG lines and imported BUCKET rows, imported rows alone (BUCKET),
  * or log lines alone (LINES: imported zone rows never count for a balancer).
@@ -9,6 +9,10 @@
 #define TOLLBOOK_METRICS_H
 
 #include <stdint.h>
+
+#include "tollbook/api.h"
+
+TB_API_BEGIN
 
 /* X(ENUM, name in bucket rows and SQL, unit, how, source, meaning) */
 #define TB_METRICS(X)                                                                              \
@@ -66,5 +70,7 @@ extern const tb_metric_info tb_metric_table[TB_METRIC_COUNT];
 
 /* The greatest value a counter takes: what SQLite's integers hold. */
 #define TB_COUNTER_MAX INT64_MAX
+
+TB_API_END
 
 #endif

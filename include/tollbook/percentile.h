@@ -1,5 +1,4 @@
-/* 95/5 and its like: a month of byte sums, the largest few discarded, the next one billed as a rate
- * (billing.md 6).
+/* 95/5 and its like: a month of byte sums, the largest few discarded, the next one billed as a rate.
  *
  * Exact selection on integers: of n buckets the floor((100 - P)/100 x n) largest are discarded and
  * the largest of the rest counts. No interpolation: quantiles as statistics packages define them
@@ -14,6 +13,8 @@
 
 #include "tollbook/buf.h"
 #include "tollbook/decimal.h"
+
+TB_API_BEGIN
 
 #define TB_PERCENTILE_BUCKETS_MAX 8928 /* 31 days of 5 minutes */
 #define TB_PERCENTILE_DIGITS      6    /* of a rate in Mbit/s: single bits a second; half_up */
@@ -67,5 +68,7 @@ void tb_percentile_json(const tb_percentile_of *of, const tb_percentile_ask *ask
 /* The same for people. */
 void tb_percentile_table(const tb_percentile_of *of, const tb_percentile_ask *ask,
                          const tb_percentile *found, tb_buf *out);
+
+TB_API_END
 
 #endif

@@ -1,5 +1,5 @@
 /* The pull zone as clients see it: every field of PullZoneModel in its order, with its type and the
- * value on a fresh zone (contract 4.2 to 4.4), and the models inside it. One table: it checks the
+ * value on a fresh zone (docs/pull-zone.md), and the models inside it. One table: it checks the
  * catalogue's settings, writes the answers, and the documents are compared with it.
  *
  * Only what differs from a fresh zone is stored. */
@@ -8,6 +8,8 @@
 
 #include "tollbook/buf.h"
 #include "tollbook/decimal.h"
+
+TB_API_BEGIN
 
 typedef enum tb_field_type {
     TB_FIELD_BOOL,
@@ -313,5 +315,7 @@ void tb_guid(const char *what, int64_t id, char out[TB_GUID_TEXT + 1]);
  * taken; verify names them. Errors: NOMEM; CORRUPT where settings or hostnames are not JSON. */
 TB_MUST_USE tb_code tb_pullzone_encode(const tb_pullzone *zone, bool certificates, tb_buf *out,
                                        tb_error *err);
+
+TB_API_END
 
 #endif

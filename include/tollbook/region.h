@@ -1,11 +1,13 @@
 /* Regions: what an edge location code means to people and to billing. A default table is built in;
  * a catalogue's `regions` list replaces it. serverZoneId in queries is a region's id, and the keys
- * of GeoTrafficDistribution are region names ("EU: Frankfurt, DE"; contract 1.3). */
+ * of GeoTrafficDistribution are region names ("EU: Frankfurt, DE"). */
 #ifndef TOLLBOOK_REGION_H
 #define TOLLBOOK_REGION_H
 
 #include "tollbook/error.h"
 #include "tollbook/metrics.h"
+
+TB_API_BEGIN
 
 #define TB_REGION_NAME_MAX 96
 
@@ -23,5 +25,7 @@ typedef struct tb_region {
 
 extern const tb_region tb_region_default[];
 extern const size_t tb_region_default_count;
+
+TB_API_END
 
 #endif

@@ -19,6 +19,8 @@
 #include "tollbook/intake.h"
 #include "tollbook/range.h"
 
+TB_API_BEGIN
+
 #define TB_LOG_KEPT_MS    (INT64_C(72) * 3600 * 1000) /* how long a line can be asked for */
 #define TB_LOGBLOCK_LINES 8192
 #define TB_LOGBLOCK_TEXT  ((size_t)2 << 20) /* lines are packed once they have so many bytes */
@@ -173,5 +175,7 @@ void tb_logrow_hide(tb_logrow *row, tb_log_privacy privacy);
 void tb_logrow_json(const tb_logrow *row, int64_t zone, bool extended, tb_buf *out);
 /* A line of the v1 file, LF included; pipes inside columns are left out. */
 void tb_logrow_pipe(const tb_logrow *row, int64_t zone, bool extended, tb_buf *out);
+
+TB_API_END
 
 #endif

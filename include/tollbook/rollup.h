@@ -10,6 +10,8 @@
 #include "tollbook/grid.h"
 #include "tollbook/intake.h"
 
+TB_API_BEGIN
+
 typedef enum tb_rollup_scope { TB_ROLLUP_ZONE, TB_ROLLUP_BALANCER } tb_rollup_scope;
 
 typedef struct tb_rollup tb_rollup;
@@ -54,5 +56,7 @@ bool tb_rollup_next_day(tb_rollup_cursor *cursor, tb_rollup_day *ret_day, tb_gri
 /* Ascending by zone, day, country. Independent of tb_rollup_next_day. */
 bool tb_rollup_next_country(tb_rollup_cursor *cursor, tb_rollup_country *ret_country);
 TB_MUST_USE tb_code tb_rollup_cursor_check(const tb_rollup_cursor *cursor, tb_error *err);
+
+TB_API_END
 
 #endif

@@ -7,6 +7,8 @@
 
 #include "tollbook/store.h"
 
+TB_API_BEGIN
+
 #define TB_SCENARIO_NAME_MAX 64
 #define TB_SCENARIO_HASH_MIN 8
 
@@ -31,5 +33,7 @@ TB_MUST_USE tb_code tb_store_scenario(tb_store *store, const char *name,
 TB_MUST_USE tb_code tb_store_scenarios(tb_store *store, tb_stored_scenario **ret_scenarios,
                                        size_t *ret_n, tb_error *err);
 void tb_stored_scenario_release(tb_stored_scenario *scenario);
+
+TB_API_END
 
 #endif

@@ -1,7 +1,7 @@
 /* A series: the counters of one zone, region or account over a range of buckets, as columns.
  *
  * value[m] is NULL where metric m was not asked for, else `count` counters in bucket order; empty
- * buckets are zero. Totals and ratios come from sums of these same buckets (contract 1.5):
+ * buckets are zero. Totals and ratios come from sums of these same buckets:
  * totals equal the sum of the buckets, always. */
 #ifndef TOLLBOOK_SERIES_H
 #define TOLLBOOK_SERIES_H
@@ -9,6 +9,8 @@
 #include "tollbook/alloc.h"
 #include "tollbook/metrics.h"
 #include "tollbook/range.h"
+
+TB_API_BEGIN
 
 __extension__ typedef unsigned __int128 tb_u128;
 
@@ -28,12 +30,14 @@ void tb_series_release(tb_series *series);
 /* The sum of a SUM column, the maximum of a MAX column; 0 for a column that is not there. */
 tb_u128 tb_series_total(const tb_series *series, tb_metric metric);
 
-/* 100 x (1 - pulled/requests) as double, 0 when requests is 0 (contract 1.2), and 0 where imported
+/* 100 x (1 - pulled/requests) as double, 0 when requests is 0, and 0 where imported
  * rows claim more pulled than served. */
 double tb_hit_rate(tb_u128 pulled, tb_u128 requests);
 /* sum/count as double, 0 when count is 0. */
 double tb_mean(tb_u128 sum, tb_u128 count);
 /* 100 x saved/input, 0 when input is 0, at most 100: the optimizer's reduction in percent. */
 double tb_reduction(tb_u128 saved, tb_u128 input);
+
+TB_API_END
 
 #endif

@@ -13,6 +13,8 @@
 
 #include "tollbook/charges.h"
 
+TB_API_BEGIN
+
 typedef struct tb_shadow {
     int64_t id; /* the row's: two shadows of one name, one after the other, are two */
     int64_t added_us;
@@ -55,5 +57,7 @@ TB_MUST_USE tb_code tb_store_add_shadow_bill(tb_store *store, const tb_shadow_bi
  * account, watermark. free(). */
 TB_MUST_USE tb_code tb_store_shadow_bills(tb_store *store, int64_t month,
                                           tb_shadow_bill **ret_bills, size_t *ret_n, tb_error *err);
+
+TB_API_END
 
 #endif

@@ -1,5 +1,5 @@
 /* Solvers over stored history: the price that earns a given sum, the commit that would have cost an
- * account least (billing.md 6). GSL searches, in doubles; what is answered is rated again, exactly,
+ * account least. GSL searches, in doubles; what is answered is rated again, exactly,
  * by the functions that write invoices. Advice, never part of a bill.
  *
  * Revenue is the sum of bills' subtotals: rounded lines, net of tax. */
@@ -8,6 +8,8 @@
 
 #include "tollbook/bill.h"
 #include "tollbook/buf.h"
+
+TB_API_BEGIN
 
 /* --- a portfolio: accounts' months, kept, and billed again under changed books --- */
 
@@ -154,5 +156,7 @@ typedef struct tb_commit_answer {
  * charged for a running month or one without an active zone. TB_E_VALIDATION, field "offer": none,
  * not ascending, a discount outside 0 to 100; "step". */
 TB_MUST_USE tb_code tb_solve_commit(const tb_commit_ask *ask, tb_commit_answer *ret, tb_error *err);
+
+TB_API_END
 
 #endif

@@ -1,4 +1,4 @@
-/* The store: one SQLite file, the only place that knows SQL (architecture section 3).
+/* The store: one SQLite file, the only place that knows SQL.
  *
  * Life cycle: tb_store_create makes an empty database; tb_store_open gives a reader (read-only,
  * any number, one thread each) or the writer (one in all processes: it holds a lock on the file
@@ -21,6 +21,8 @@
 #include "tollbook/region.h"
 #include "tollbook/rollup.h"
 #include "tollbook/series.h"
+
+TB_API_BEGIN
 
 #define TB_APPLICATION_ID 0x746f6c6c /* "toll" */
 
@@ -260,5 +262,7 @@ void tb_store_interrupt(tb_store *store);
 /* SQLite's memory in this process, all stores together, may not pass bytes; TB_E_NOMEM where it
  * would. Before the first store is opened, from the only thread. */
 void tb_store_bound_memory(int64_t bytes);
+
+TB_API_END
 
 #endif

@@ -1,4 +1,4 @@
-/* What tiers make of usage: pure arithmetic, exact, checked, without memory (billing.md 2).
+/* What tiers make of usage: pure arithmetic, exact, checked, without memory.
  *
  * A month's usage of one thing is an axis from 0 to its sum. tb_tariff_rate prices any stretch of
  * it, as needed where books change within the month: usage keeps its position, each stretch is
@@ -17,6 +17,8 @@
 #define TOLLBOOK_TARIFF_H
 
 #include "tollbook/book.h"
+
+TB_API_BEGIN
 
 /* --- one stretch, taken apart --- */
 
@@ -118,5 +120,7 @@ void tb_units_sum(const uint64_t *units, size_t n, tb_i128 *ret_before);
 TB_MUST_USE tb_code tb_tariff_total_sorted(const tb_tariff *tariff, const uint64_t *units,
                                            const tb_i128 *before, size_t n, tb_i128 *ret_total,
                                            tb_error *err);
+
+TB_API_END
 
 #endif

@@ -1,10 +1,12 @@
 /* What the catalogue says of an account and its pull zones beside prices: prepaid, discounts, limits.
- * As declared now; bills take what was declared at the time (charges.h). */
+ * As declared now; bills take what was declared at the time (billsource.h). */
 #ifndef TOLLBOOK_TERMS_H
 #define TOLLBOOK_TERMS_H
 
 #include "tollbook/book.h"
 #include "tollbook/store.h"
+
+TB_API_BEGIN
 
 typedef struct tb_account_terms {
     bool prepaid;
@@ -41,5 +43,7 @@ TB_MUST_USE tb_code tb_store_zone_account(tb_store *store, int64_t zone, int64_t
 /* Whose balancer it is. TB_E_NOT_FOUND: nobody's. */
 TB_MUST_USE tb_code tb_store_balancer_account(tb_store *store, int64_t balancer,
                                               int64_t *ret_account, tb_error *err);
+
+TB_API_END
 
 #endif

@@ -1,11 +1,13 @@
 /* What customers see of money: a load balancer's usage, the account's billing and its summary by
- * zone (contract 3 and 9.4). Pure: values in, JSON out. Money is written as plain decimal numbers,
+ * zone (docs/openapi.yaml). Pure: values in, JSON out. Money is written as plain decimal numbers,
  * exact, without exponents. */
 #ifndef TOLLBOOK_USAGE_H
 #define TOLLBOOK_USAGE_H
 
 #include "tollbook/book.h"
 #include "tollbook/buf.h"
+
+TB_API_BEGIN
 
 /* --- GET /loadbalancer/{id}/usage --- */
 
@@ -21,7 +23,7 @@ TB_MUST_USE tb_code tb_usage_encode(const tb_balancer_usage *usage, tb_buf *out,
 
 /* --- GET /billing --- */
 
-/* BillingRecordType (contract 9.4). */
+/* BillingRecordType of GET /billing. */
 typedef enum tb_record_type {
     TB_RECORD_MONTHLY_USAGE = 3,
     TB_RECORD_REFUND = 4,
@@ -64,7 +66,7 @@ typedef struct tb_zone_month {
 TB_MUST_USE tb_code tb_billing_summary_encode(const tb_zone_month *zones, size_t n, tb_buf *out,
                                               tb_error *err);
 
-/* Enabled (seed; contract 4.2): what the zone's settings say, but false once its limit of bytes a
+/* Enabled, as clients see it: what the zone's settings say, but false once its limit of bytes a
  * month is reached (limit 0: none), and while a prepaid account's balance is not positive. */
 typedef enum tb_zone_state {
     TB_ZONE_ON,
@@ -74,5 +76,7 @@ typedef enum tb_zone_state {
 } tb_zone_state;
 tb_zone_state tb_zone_state_of(bool set, tb_i128 limit, tb_i128 used, bool prepaid,
                                tb_decimal balance);
+
+TB_API_END
 
 #endif

@@ -1,4 +1,4 @@
-/* What-if: history billed again under other prices (billing.md 6). Pure; the same code as invoices.
+/* What-if: history billed again under other prices. Pure; the same code as invoices.
  *
  * A scenario is a base book, a JSON merge patch (RFC 7396) of it, and factors on usage:
  *
@@ -38,6 +38,8 @@
 #define TOLLBOOK_WHATIF_H
 
 #include "tollbook/bill.h"
+
+TB_API_BEGIN
 
 /* --- scenarios --- */
 
@@ -218,5 +220,7 @@ typedef struct tb_whatif_result {
 TB_MUST_USE tb_code tb_whatif_result_make(const tb_whatif *whatif, size_t number,
                                           tb_whatif_result *ret_result, tb_error *err);
 void tb_whatif_result_release(tb_whatif_result *result);
+
+TB_API_END
 
 #endif

@@ -6,6 +6,8 @@
 #include "tollbook/pullzone.h"
 #include "tollbook/store.h"
 
+TB_API_BEGIN
+
 typedef struct tb_zone_query {
     int64_t account;
     const char *search; /* within the name or a hostname, whatever the ASCII case; len 0: all */
@@ -39,5 +41,7 @@ void tb_zone_page_release(tb_zone_page *page);
 /* How many there are in all; after, skip and limit do not count. */
 TB_MUST_USE tb_code tb_store_count_zones(tb_store *store, const tb_zone_query *query,
                                          int64_t *ret_n, tb_error *err);
+
+TB_API_END
 
 #endif

@@ -34,11 +34,12 @@ static tb_code read_params(request *r, params *p, tb_error *err)
     return TB_OK;
 }
 
-static void put_key(const server_options *o, const tb_key *key, tb_buf *out)
+/* secret: NULL where there is none. */
+static void put_key(const uint8_t *secret, const tb_key *key, tb_buf *out)
 {
     char text[TB_KEY_TEXT + 1];
     bool first = true;
-    if (!o->has_secret || !tb_key_unseal(key, o->secret, text)) tb_key_mask(key, text);
+    if (!secret || !tb_key_unseal(key, secret, text)) tb_key_mask(key, text);
     tb_buf_fmt(out, "{\"Id\":%" PRId64 ",\"Key\":\"%s\",\"Roles\":[", key->id, text);
     sodium_memzero(text, sizeof text);
     for (unsigned role = 0; role < TB_ROLE_COUNT; role++) {
@@ -61,7 +62,7 @@ static tb_code put_page(request *r, const params *p, tb_error *err)
     tb_buf_str(out, "{\"Items\":[");
     for (size_t i = 0; i < n; i++) {
         if (i) tb_buf_str(out, ",");
-        put_key(&r->worker->server->options, &list[i], out);
+        put_key(worker_secret(r->worker), &list[i], out);
     }
     bool more = n && skip + (int64_t)n < total;
     tb_buf_fmt(out, "],\"CurrentPage\":%" PRId64 ",\"TotalItems\":%" PRId64

@@ -5,8 +5,8 @@
 
 #include "api/cached.h"
 #include "api/handlers.h"
-#include "api/usage.h"
 #include "http/query.h"
+#include "tollbook/balancer.h"
 #include "tollbook/calendar.h"
 
 #define ABSENT INT64_MIN
@@ -59,7 +59,7 @@ static tb_code read_question(request *r, question *q, tb_error *err)
         if (err) err->code = TB_E_PERIOD;
         return TB_E_PERIOD;
     }
-    const int64_t this_month = month_of_us(q->now_us);
+    const int64_t this_month = tb_month_from_us(q->now_us);
     q->month = this_month;
     if (!code) code = read_month(&p, &q->month, err);
     q->running = q->month == this_month;
@@ -78,7 +78,8 @@ static cache_key key_of(const void *asked, uint64_t version)
 static tb_code fill(worker *w, void *asked, tb_error *err)
 {
     const question *q = asked;
-    return usage_answer(w->store, q->account, q->balancer, q->month, q->now_us, &w->scratch, err);
+    return tb_usage_answer(w->store, q->account, q->balancer, q->month, q->now_us, &w->scratch,
+                           err);
 }
 
 static const cached_kind kind = {key_of, fill};

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/account_month.h"
 #include "api/handlers.h"
+#include "tollbook/running.h"
 
 /* Reads in one snapshot, answers after it. */
 static void answer_with(request *r, tb_code (*read)(tb_store *store, int64_t account,
@@ -26,10 +26,10 @@ static void answer_with(request *r, tb_code (*read)(tb_store *store, int64_t acc
 
 void api_billing(request *r)
 {
-    answer_with(r, account_billing);
+    answer_with(r, tb_account_billing);
 }
 
 void api_billing_summary(request *r)
 {
-    answer_with(r, account_summary);
+    answer_with(r, tb_account_summary);
 }

@@ -6,8 +6,8 @@
 
 #include "api/handlers.h"
 #include "api/operator_body.h"
-#include "api/shadow_say.h"
 #include "http/query.h"
+#include "tollbook/activate.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 
@@ -126,7 +126,7 @@ void api_books_dropped(request *r)
 /* --- activating --- */
 
 typedef struct activate_work {
-    shadow_activation what;
+    tb_shadow_activation what;
     bool compared; /* and to be activated */
 } activate_work;
 
@@ -146,10 +146,10 @@ static bool step(void *ctx, size_t done, size_t total)
 
 static tb_code compare_all(request *r, tb_store *store, tb_error *err)
 {
-    shadow_activation *a = &work_of(r)->what;
+    tb_shadow_activation *a = &work_of(r)->what;
     tb_code code = tb_store_read_begin(store, err);
     if (code) return code;
-    code = shadow_compare(store, a, err);
+    code = tb_shadow_compare(store, a, err);
     tb_store_read_end(store);
     if (code == TB_E_BUSY && !atomic_load(&r->worker->server->stopping))
         return tb_fail(err, TB_E_VALIDATION, "months",
@@ -163,20 +163,20 @@ static tb_code compare_all(request *r, tb_store *store, tb_error *err)
 static tb_code compare(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
-    shadow_activation *a = &work_of(r)->what;
+    tb_shadow_activation *a = &work_of(r)->what;
     answer *made = answer_new(r->worker->server->pool);
     if (!made) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     r->reply.what = made;
     tb_code code = compare_all(r, store, err);
     if (code) return code;
-    shadow_say_over(a, answer_body(made));
-    shadow_activation_release(a);
+    tb_shadow_say_over(a, answer_body(made));
+    tb_shadow_activation_release(a);
     return tb_buf_check(answer_body(made), err);
 }
 
 static tb_code activate(write_job *job, tb_store *store, tb_error *err)
 {
-    return shadow_activate(store, &work_of(job->owner)->what, err);
+    return tb_shadow_activate(store, &work_of(job->owner)->what, err);
 }
 
 typedef struct activate_params {
@@ -185,7 +185,7 @@ typedef struct activate_params {
     bool anyway;
 } activate_params;
 
-static tb_code read_params(request *r, shadow_activation *a, tb_error *err)
+static tb_code read_params(request *r, tb_shadow_activation *a, tb_error *err)
 {
     static const query_spec specs[] = {
         {"maxChange", QUERY_TEXT, offsetof(activate_params, limit)},
@@ -196,8 +196,8 @@ static tb_code read_params(request *r, shadow_activation *a, tb_error *err)
     tb_text query = request_query(r);
     tb_code code = query_parse(query.data, query.len, specs, 3, &p, r->scratch, err);
     if (code) return code;
-    if (!p.limit.len) p.limit = (tb_text){SHADOW_LIMIT_TEXT, sizeof SHADOW_LIMIT_TEXT - 1};
-    if (!shadow_limit(a, p.limit.data, p.limit.len))
+    if (!p.limit.len) p.limit = (tb_text){TB_SHADOW_LIMIT_TEXT, sizeof TB_SHADOW_LIMIT_TEXT - 1};
+    if (!tb_shadow_limit(a, p.limit.data, p.limit.len))
         return tb_fail(err, TB_E_VALIDATION, "maxChange", "maxChange is percent like 10 or 2.5.");
     if (p.months < 1 || p.months > 120)
         return tb_fail(err, TB_E_VALIDATION, "months", "months is 1 to 120.");
@@ -222,9 +222,9 @@ void api_books_activate(request *r)
 
 static void answer_activation(request *r, bool active, answer *lines)
 {
-    const shadow_activation *a = &work_of(r)->what;
+    const tb_shadow_activation *a = &work_of(r)->what;
     tb_buf *out = request_text(r);
-    shadow_say_end(a, answer_body(lines));
+    tb_shadow_say_end(a, answer_body(lines));
     tb_buf_fmt(out,
                "{\"book\":\"%s\",\"active\":%s,\"months\":%zu,\"accounts\":%zu,\"over\":%zu,"
                "\"maxChange\":\"%s\",\"said\":",
@@ -238,7 +238,7 @@ static void answer_activation(request *r, bool active, answer *lines)
 void api_books_activated(request *r)
 {
     activate_work *w = work_of(r);
-    if (!r->job.code && !w->compared && !shadow_stays(&w->what)) {
+    if (!r->job.code && !w->compared && !tb_shadow_stays(&w->what)) {
         w->compared = true;
         r->job.run = activate;
         request_submit(r);

@@ -2,10 +2,10 @@
  * version, the account, the hour, the seed and the paths: the same question is drawn once. */
 #include <string.h>
 
-#include "api/account_forecast.h"
 #include "api/cached.h"
 #include "api/handlers.h"
 #include "http/query.h"
+#include "tollbook/accountforecast.h"
 #include "tollbook/calendar.h"
 
 typedef struct params {
@@ -18,7 +18,7 @@ static const query_spec specs[] = {
 };
 
 typedef struct question {
-    forecast_question forecast; /* from_us is not known yet */
+    tb_forecast_question forecast; /* from_us is not known yet */
     int64_t now_us;
 } question;
 
@@ -34,11 +34,11 @@ static tb_code read_question(request *r, question *q, tb_error *err)
     if (p.paths < 100 || p.paths > TB_FORECAST_PATHS)
         return tb_fail(err, TB_E_VALIDATION, "paths", "paths is 100 to %d.", TB_FORECAST_PATHS);
     q->now_us = request_now_us(r);
-    q->forecast = (forecast_question){.account = r->account,
-                                      .month = month_of_us(q->now_us),
-                                      .at_us = q->now_us,
-                                      .seed = (uint64_t)p.seed,
-                                      .paths = (uint32_t)p.paths};
+    q->forecast = (tb_forecast_question){.account = r->account,
+                                         .month = tb_month_from_us(q->now_us),
+                                         .at_us = q->now_us,
+                                         .seed = (uint64_t)p.seed,
+                                         .paths = (uint32_t)p.paths};
     return TB_OK;
 }
 
@@ -54,12 +54,12 @@ static cache_key key_of(const void *asked, uint64_t version)
 
 static tb_code read_forecast(tb_store *store, question *q, tb_forecast *ret, tb_error *err)
 {
-    month_books books;
-    tb_code code = forecast_from(store, q->now_us, &q->forecast.from_us, err);
-    if (!code) code = month_books_read(store, &books, err);
+    tb_month_books books;
+    tb_code code = tb_forecast_from(store, q->now_us, &q->forecast.from_us, err);
+    if (!code) code = tb_month_books_read(store, &books, err);
     if (code) return code;
-    code = account_forecast(store, &books, &q->forecast, ret, err);
-    month_books_release(&books);
+    code = tb_account_forecast(store, &books, &q->forecast, ret, err);
+    tb_month_books_release(&books);
     return code;
 }
 

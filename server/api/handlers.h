@@ -77,18 +77,11 @@ void api_books_dropped(request *r);
 void api_books_activate(request *r);
 void api_books_activated(request *r);
 
-/* issue_run.c */
-void api_invoices_run(request *r);
-void api_invoices_accounts(request *r);
-void api_invoices_late(request *r);
-void api_invoices_shadows(request *r);
-void api_invoices_answered(request *r);
-void api_invoices_void(request *r);
-void api_invoices_voided(request *r);
-
-/* ledger.c */
-void api_ledger(request *r);
-void api_ledger_done(request *r);
+/* operations.c */
+void api_operations(request *r);
+void api_operation(request *r);
+void api_operation_named(request *r);
+void api_operation_done(request *r);
 
 /* apikey.c */
 void api_apikey(request *r);

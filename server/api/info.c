@@ -1,10 +1,12 @@
-/* What needs no key: regions, health, metrics and the API's own description. */
+/* What needs no key as a rule: regions, health, metrics and the API's own description. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/handlers.h"
 #include "http/clock.h"
+#include "http/marks.h"
+#include "http/process.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 
@@ -192,6 +194,42 @@ static void put_server(const server *s, tb_buf *out)
                TB_VERSION);
 }
 
+static void put_marks(request *r, tb_buf *out)
+{
+    static const struct {
+        const char *metric, *help;
+    } rows[MARK_COUNT] = {
+#define TB_X(e, suffix, metric, help) [MARK_##e] = {metric, help},
+        MARKS(TB_X)
+#undef TB_X
+    };
+    int64_t at_us;
+    for (mark_kind m = 0; m < MARK_COUNT; m++) {
+        if (!mark_read(r->worker->server->options.db, m, &at_us)) continue;
+        const int64_t age_s = (request_now_us(r) - at_us) / TB_US_PER_S;
+        put_gauge(out, rows[m].metric, rows[m].help, age_s > 0 ? (uint64_t)age_s : 0);
+    }
+}
+
+static void put_process(const server *s, tb_buf *out)
+{
+    static const struct {
+        const char *name, *type, *help;
+        unsigned digits;
+    } rows[PROCESS_COUNT] = {
+#define TB_X(e, name, type, digits, help) [PROCESS_##e] = {name, type, help, digits},
+        PROCESS_FIGURES(TB_X)
+#undef TB_X
+    };
+    uint64_t value;
+    for (process_figure f = 0; f < PROCESS_COUNT; f++)
+        if (process_read(f, &value))
+            metrics_decimal(out, rows[f].name, rows[f].type, rows[f].help, value, rows[f].digits);
+    if (process_disk_free(s->options.db, &value))
+        put_gauge(out, "tollbook_disk_free_bytes",
+                  "What may still be written on the database's file system.", value);
+}
+
 void api_metrics(request *r)
 {
     const server *s = r->worker->server;
@@ -205,7 +243,9 @@ void api_metrics(request *r)
     tb_buf *out = request_text(r);
     metrics_write(blocks, s->options.threads, names, s->n_routes + 1, out);
     put_store(r, out);
+    put_marks(r, out);
     put_server(s, out);
+    put_process(s, out);
     request_answer_text(r, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/explain.h"
 #include "api/handlers.h"
-#include "api/shown.h"
 #include "http/query.h"
+#include "tollbook/document.h"
+#include "tollbook/explain.h"
 #include "tollbook/json.h"
 
 /* --- the list --- */
@@ -24,7 +24,7 @@ static void put_word(tb_buf *out, const char *name, const char *value)
 static void put_invoice(tb_buf *out, const tb_invoice *i)
 {
     char month[8];
-    month_format(i->month, month);
+    tb_month_format(i->month, month);
     tb_buf_str(out, "{\"number\":");
     tb_json_string(out, i->number, strlen(i->number));
     put_word(out, "kind", i->kind);
@@ -95,7 +95,7 @@ static bool find(request *r, tb_invoice *ret_invoice)
 }
 
 /* Invoices can be longer than what a connection keeps for small answers. */
-static void answer_form(request *r, const tb_invoice *invoice, shown_form form)
+static void answer_form(request *r, const tb_invoice *invoice, tb_shown_form form)
 {
     tb_error err;
     answer *a = answer_new(r->worker->server->pool);
@@ -103,20 +103,21 @@ static void answer_form(request *r, const tb_invoice *invoice, shown_form form)
         request_fail(r, TB_E_NOMEM, NULL, NULL);
         return;
     }
-    if (shown_one(form, invoice, answer_body(a), &err) != TB_OK) {
+    if (tb_shown_one(form, invoice, answer_body(a), &err) != TB_OK) {
         answer_drop(a);
         request_fail_as(r, &err);
         return;
     }
     request_answer(r, a, false);
-    r->reply.content_type = shown_media_type(form);
+    r->reply.content_type = tb_shown_media_type(form);
     r->reply.tagged = false;
 }
 
 void api_invoice(request *r)
 {
     static const char *const types[] = {"application/json", "text/csv", "text/html"};
-    static const shown_form forms[] = {SHOWN_JSON, SHOWN_CSV, SHOWN_HTML, SHOWN_JSON};
+    static const tb_shown_form forms[] = {TB_SHOWN_JSON, TB_SHOWN_CSV, TB_SHOWN_HTML,
+                                          TB_SHOWN_JSON};
     tb_invoice invoice;
     if (!find(r, &invoice)) return;
     answer_form(r, &invoice, forms[query_choose_type(request_header(r, GUARD_ACCEPT), types, 3)]);
@@ -138,7 +139,7 @@ void api_invoice_explain(request *r)
     if (!router_id(r->id, &line) || line > UINT32_MAX) line = 0; /* which no invoice has */
     tb_code code = tb_store_read_begin(store, &err);
     if (!code) {
-        code = explain_invoice(store, r->account, number, (uint32_t)line, request_text(r), &err);
+        code = tb_explain_invoice(store, r->account, number, (uint32_t)line, request_text(r), &err);
         tb_store_read_end(store);
     }
     if (code)

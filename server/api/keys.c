@@ -153,7 +153,7 @@ static tb_code create(write_job *job, tb_store *store, tb_error *err)
 void api_keys_create(request *r)
 {
     uint8_t random[TB_KEY_RANDOM + TB_KEY_NONCE];
-    const server_options *o = &r->worker->server->options;
+    const uint8_t *secret = worker_secret(r->worker);
     tb_error err;
     new_key *made = (new_key *)(void *)r->work;
     memset(made, 0, sizeof *made);
@@ -166,7 +166,7 @@ void api_keys_create(request *r)
     randombytes_buf(random, sizeof random);
     tb_key_format(random, made->text);
     tb_key_take(&made->key, made->text);
-    if (o->has_secret) tb_key_seal(&made->key, made->text, o->secret, random + TB_KEY_RANDOM);
+    if (secret) tb_key_seal(&made->key, made->text, secret, random + TB_KEY_RANDOM);
     sodium_memzero(random, sizeof random);
     r->job.run = create;
     r->job.bytes = r->body_len;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/zone_month.h"
 #include "tollbook/json.h"
+#include "tollbook/running.h"
 
 #define FIRST_MAX   ((size_t)256 << 10) /* made before sending begins */
 #define FIRST_TURNS 8                   /* blocks read before sending begins, or lines passed over */
@@ -48,7 +48,7 @@ static tb_code look_up(request *r, int64_t zone, tb_log_zone *how, tb_zone_state
     code = tb_store_log_zone(store, r->account, zone, how, err);
     *state = TB_ZONE_SET_OFF;
     if (!code && how->active)
-        code = zone_state(store, r->account, zone, request_now_us(r), state, err);
+        code = tb_zone_state_read(store, r->account, zone, request_now_us(r), state, err);
     tb_store_read_end(store);
     return code;
 }

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "api/handlers.h"
-#include "api/zone_month.h"
 #include "http/query.h"
+#include "tollbook/running.h"
 
 #define ABSENT       INT64_MIN
 #define PER_PAGE_MIN 5
@@ -47,11 +47,11 @@ static tb_code read_params(request *r, params *p, tb_error *err)
 }
 
 /* Appends a page's zones, separated by commas. */
-static tb_code put_zones(tb_store *store, int64_t now_us, bool certificates, zones_memo *memo,
+static tb_code put_zones(tb_store *store, int64_t now_us, bool certificates, tb_zones_memo *memo,
                          tb_zone_page *page, bool first, tb_buf *out, tb_error *err)
 {
-    tb_code code = page->n ? zones_month(store, page->zones[0].account, now_us, memo, page->zones,
-                                         page->n, err)
+    tb_code code = page->n ? tb_zones_month(store, page->zones[0].account, now_us, memo,
+                                            page->zones, page->n, err)
                            : TB_OK;
     for (size_t i = 0; !code && i < page->n; i++) {
         if (!first || i) tb_buf_str(out, ",");
@@ -63,10 +63,10 @@ static tb_code put_zones(tb_store *store, int64_t now_us, bool certificates, zon
 static tb_code put_zones_once(request *r, bool certificates, tb_zone_page *page, tb_buf *out,
                               tb_error *err)
 {
-    zones_memo memo = {0};
+    tb_zones_memo memo = {0};
     tb_code code = put_zones(r->worker->store, request_now_us(r), certificates, &memo, page, true,
                              out, err);
-    zones_memo_release(&memo);
+    tb_zones_memo_release(&memo);
     return code;
 }
 
@@ -131,7 +131,7 @@ typedef struct listing {
     int64_t left, total, after; /* of a page: zones to come, of all pages, that follow it */
     int64_t now_us;
     bool certificates, begun;
-    zones_memo memo; /* as it was at the first piece that needed it */
+    tb_zones_memo memo; /* as it was at the first piece that needed it */
     char search[]; /* the query's */
 } listing;
 
@@ -182,7 +182,7 @@ static tb_code fill_list(void *ctx, tb_buf *out, bool *ret_done, tb_error *err)
 static void drop_list(void *ctx)
 {
     listing *l = ctx;
-    zones_memo_release(&l->memo);
+    tb_zones_memo_release(&l->memo);
     free(l);
 }
 

@@ -25,6 +25,13 @@
         .finish = finish_                                                                          \
     }
 
+/* Open, or, as --metrics-key says, for the operator's keys alone. */
+#define FIGURES(path, name_, handle_)                                                              \
+    {                                                                                              \
+        .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_NONE, .name = name_,              \
+        .keyed = true, .handle = handle_                                                           \
+    }
+
 #define LOGS(path, name_, handle_)                                                                 \
     {                                                                                              \
         .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_PULL_ZONES,                       \
@@ -43,6 +50,14 @@
         .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_KEYS,                             \
         .body = ROUTE_##body_, .body_max = (max_), .name = name_, .handle = handle_,               \
         .finish = finish_, .errors = ERRORS_##family                                               \
+    }
+
+/* A path of its own for an operation: the answer is the operation's JSON. */
+#define OPERATION(m, path, body_, name_, operation_, fixed_, fills_)                               \
+    {                                                                                              \
+        .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_OPERATOR, .body = ROUTE_##body_,  \
+        .name = name_, .operation = operation_, .fixed = fixed_, .fills = fills_,                  \
+        .handle = api_operation_named, .finish = api_operation_done                                \
     }
 
 const route api_routes[] = {
@@ -94,24 +109,18 @@ const route api_routes[] = {
     ROW(GET, "/region", NONE, NO_BODY, "region", api_region, NULL),
     ROW(GET, "/healthz", NONE, NO_BODY, "healthz", api_healthz, NULL),
     ROW(GET, "/readyz", NONE, NO_BODY, "readyz", api_readyz, NULL),
-    ROW(GET, "/metrics", NONE, NO_BODY, "metrics", api_metrics, NULL),
+    FIGURES("/metrics", "metrics", api_metrics),
     ROW(GET, "/openapi.json", NONE, NO_BODY, "openapi", api_openapi, NULL),
     ROW(POST, "/catalog", OPERATOR, JSON, "catalog", api_catalog, api_catalog_done),
     ROW(POST, "/books", OPERATOR, JSON, "books_add", api_books_add, api_books_added),
     ROW(DELETE, "/books/{id}", OPERATOR, NO_BODY, "books_drop", api_books_drop, api_books_dropped),
     ROW(POST, "/books/{id}/activate", OPERATOR, NO_BODY, "books_activate", api_books_activate,
         api_books_activated),
-    ROW(GET, "/invoices/accounts", OPERATOR, NO_BODY, "invoices_accounts", api_invoices_accounts,
-        api_invoices_answered),
-    ROW(POST, "/invoices/run", OPERATOR, JSON, "invoices_run", api_invoices_run,
-        api_invoices_answered),
-    ROW(GET, "/invoices/late", OPERATOR, NO_BODY, "invoices_late", api_invoices_late,
-        api_invoices_answered),
-    ROW(GET, "/invoices/shadows", OPERATOR, NO_BODY, "invoices_shadows", api_invoices_shadows,
-        api_invoices_answered),
-    ROW(POST, "/invoices/{id}/void", OPERATOR, NO_BODY, "invoices_void", api_invoices_void,
-        api_invoices_voided),
-    ROW(POST, "/ledger", OPERATOR, JSON, "ledger", api_ledger, api_ledger_done),
+    OPERATION(GET, "/invoices/late", NO_BODY, "invoices_late", "invoice", "late", NULL),
+    OPERATION(POST, "/invoices/{id}/void", NO_BODY, "invoices_void", "invoice", NULL, "void"),
+    ROW(GET, "/operations", OPERATOR, NO_BODY, "operations", api_operations, NULL),
+    ROW(POST, "/operations/{id}", OPERATOR, JSON, "operation", api_operation, api_operation_done),
+    OPERATION(POST, "/ledger", JSON, "ledger", "ledger enter", NULL, NULL),
     ROW(GET, "/user", KEYS, NO_BODY, "user", api_user, NULL),
     ROW(GET, "/country", ANY, NO_BODY, "country", api_country, NULL),
     ROW(GET, "/apikey", KEYS, NO_BODY, "apikey", api_apikey, NULL),

@@ -2,10 +2,10 @@
  * -> the answer, from the cache where it is there (cached.c). */
 #include <string.h>
 
-#include "api/answer_stats.h"
 #include "api/cached.h"
 #include "api/handlers.h"
 #include "http/query.h"
+#include "tollbook/statistics.h"
 
 typedef struct params {
     tb_text from, to;
@@ -49,7 +49,7 @@ typedef struct question {
 /* 13 bits: two days that are 22 years apart may share a number. */
 static uint64_t balance_day(const question *q)
 {
-    return (uint64_t)answer_stats_balance_day(q->now_us) & 0x1fff;
+    return (uint64_t)tb_statistics_balance_day(q->now_us) & 0x1fff;
 }
 
 static cache_key key_of(const void *asked, uint64_t version)
@@ -64,8 +64,8 @@ static cache_key key_of(const void *asked, uint64_t version)
 static tb_code fill(worker *w, void *asked, tb_error *err)
 {
     const question *q = asked;
-    return answer_stats_in(w->store, &q->view, q->range, q->kind, q->now_us,
-                           pool_alloc(w->server->pool), &w->scratch, err);
+    return tb_statistics_in(w->store, &q->view, q->range, q->kind, q->now_us,
+                            pool_alloc(w->server->pool), &w->scratch, err);
 }
 
 static const cached_kind cached = {key_of, fill};

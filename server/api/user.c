@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "api/handlers.h"
-#include "api/month_bill.h"
 #include "tollbook/json.h"
+#include "tollbook/monthbill.h"
 #include "tollbook/pullzone.h"
 #include "tollbook/terms.h"
 
@@ -47,7 +47,8 @@ static tb_code put_user(request *r, tb_buf *name, tb_buf *out, tb_error *err)
     tb_code code = tb_store_account_name(store, r->account, name, err);
     if (!code) code = tb_store_balance(store, r->account, &balance, err);
     if (!code)
-        code = tb_store_month_currency(store, r->account, month_of_us(request_now_us(r)), currency, err);
+        code = tb_store_month_currency(store, r->account, tb_month_from_us(request_now_us(r)),
+                                       currency, err);
     if (code) return code;
     tb_guid("account", r->account, guid);
     tb_buf_fmt(out, "{\"Id\":\"%s\"", guid);

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "api/handlers.h"
-#include "api/whatif_body.h"
-#include "api/whatif_forms.h"
 #include "http/query.h"
 #include "tollbook/scenarios.h"
+#include "tollbook/whatifbody.h"
+#include "tollbook/whatifforms.h"
 
 #define MONTHS_MAX 60     /* of a span */
 #define BILLS_MAX  200000 /* account-months x scenarios */
@@ -18,7 +18,7 @@ static const char *const types[] = {"application/json", "text/csv", "text/html"}
 
 /* What the worker leaves to the desk, in r->work. */
 typedef struct whatif_work {
-    whatif_question question;
+    tb_whatif_question question;
     size_t form; /* of types */
 } whatif_work;
 
@@ -40,7 +40,7 @@ static tb_code fail_in(size_t number, const tb_error *why, tb_error *err)
 
 /* A stored one, by its quoted name. Names are the operator's: what it tries is not its customers'.
  */
-static tb_code read_stored(tb_store *store, const whatif_slice *slice, bool operator_,
+static tb_code read_stored(tb_store *store, const tb_whatif_slice *slice, bool operator_,
                            tb_scenario *ret, tb_error *err)
 {
     char name[TB_SCENARIO_NAME_MAX + 80];
@@ -56,11 +56,11 @@ static tb_code read_stored(tb_store *store, const whatif_slice *slice, bool oper
     return code;
 }
 
-static tb_code read_scenarios(tb_store *store, const whatif_body *body, bool operator_,
+static tb_code read_scenarios(tb_store *store, const tb_whatif_body *body, bool operator_,
                               tb_scenario *list, size_t *ret_n, tb_error *err)
 {
     for (size_t i = 0; i < body->n_scenarios; i++) {
-        const whatif_slice *slice = &body->scenario[i];
+        const tb_whatif_slice *slice = &body->scenario[i];
         tb_error why = {0};
         tb_code code = *slice->text == '"'
                            ? read_stored(store, slice, operator_, &list[i], &why)
@@ -80,13 +80,13 @@ static bool step(void *ctx, uint64_t done, uint64_t total)
     return desk_time_left(r->worker->server->desk);
 }
 
-static tb_code encode(request *r, const whatif_answer *a, tb_error *err)
+static tb_code encode(request *r, const tb_whatif_answer *a, tb_error *err)
 {
-    static void (*const forms[])(const whatif_answer *, whatif_sink *) = {whatif_json, whatif_csv,
-                                                                          whatif_html};
+    static void (*const forms[])(const tb_whatif_answer *, tb_whatif_sink *) = {
+        tb_whatif_json, tb_whatif_csv, tb_whatif_html};
     answer *made = answer_new(r->worker->server->pool);
     if (!made) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    whatif_sink sink = {.out = answer_body(made)};
+    tb_whatif_sink sink = {.out = answer_body(made)};
     forms[work_of(r)->form](a, &sink);
     if (tb_buf_check(sink.out, NULL)) {
         answer_drop(made);
@@ -99,21 +99,22 @@ static tb_code encode(request *r, const whatif_answer *a, tb_error *err)
 
 static tb_code answer_question(request *r, tb_store *store, tb_error *err)
 {
-    whatif_answer a;
-    tb_code code = whatif_run(store, &work_of(r)->question, &a, err);
+    tb_whatif_answer a;
+    tb_code code = tb_whatif_run(store, &work_of(r)->question, &a, err);
     if (code == TB_E_BUSY && !atomic_load(&r->worker->server->stopping))
         return tb_fail(err, TB_E_TOO_MUCH, "scenarios",
                        "It was not done in %d seconds. Ask for fewer months or scenarios.",
                        (int)(DESK_JOB_US / 1000000));
     if (code) return code;
     code = encode(r, &a, err);
-    whatif_answer_release(&a);
+    tb_whatif_answer_release(&a);
     return code;
 }
 
-static tb_code read_question(request *r, const whatif_body *body, whatif_question *q, tb_error *err)
+static tb_code read_question(request *r, const tb_whatif_body *body, tb_whatif_question *q,
+                             tb_error *err)
 {
-    tb_code code = whatif_span(body->from, body->to, q->now_us, q, err);
+    tb_code code = tb_whatif_span(body->from, body->to, q->now_us, q, err);
     if (code) return code;
     if (q->to - q->from >= MONTHS_MAX)
         return tb_fail(err, TB_E_TOO_MUCH, "from", "At most %d months are computed at once.",
@@ -128,11 +129,11 @@ static tb_code read_question(request *r, const whatif_body *body, whatif_questio
 static tb_code run(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
-    whatif_question *q = &work_of(r)->question;
-    tb_scenario *list = calloc(WHATIF_SCENARIOS_MAX, sizeof *list);
-    whatif_body *body = malloc(sizeof *body);
+    tb_whatif_question *q = &work_of(r)->question;
+    tb_scenario *list = calloc(TB_WHATIF_BODY_SCENARIOS_MAX, sizeof *list);
+    tb_whatif_body *body = malloc(sizeof *body);
     tb_code code = list && body ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    if (!code) code = whatif_body_parse(r->body ? r->body : "", r->body_len, body, err);
+    if (!code) code = tb_whatif_body_parse(r->body ? r->body : "", r->body_len, body, err);
     if (!code) code = read_question(r, body, q, err);
     if (!code) code = read_scenarios(store, body, r->account == 0, list, &q->n_scenarios, err);
     q->scenarios = list;

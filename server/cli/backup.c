@@ -1,8 +1,8 @@
 /* tollbook backup: a snapshot under a new name. It reads alone, so it runs beside a writer;
  * its copy passes what `verify` would say of it. */
-#include "api/full_check.h"
 #include "cli/cli.h"
 #include "cli/meter.h"
+#include "tollbook/verify.h"
 
 static void show(void *ctx, uint64_t done, uint64_t total)
 {
@@ -22,11 +22,11 @@ int cli_backup(const cli_call *call)
     if (status) return status;
     bool shown = cli_given(call, "progress");
     meter_init(&progress, to);
-    tb_code code =
-        tb_store_backup(store, to, full_check, shown ? show : NULL, &progress, &err);
+    tb_code code = tb_store_backup(store, to, tb_verify, shown ? show : NULL, &progress, &err);
     meter_end(&progress);
     tb_store_close(store);
     if (code) return cli_fail(call, NULL, &err);
+    cli_mark(call, MARK_BACKUP, now_us);
     cli_say(call, "%s is a verified copy of %s.", to, cli_text(call, "db"));
     return 0;
 }

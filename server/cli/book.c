@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/shadow.h"
 #include "cli/remote.h"
+#include "tollbook/activate.h"
 #include "tollbook/calendar.h"
 
 /* --- add --- */
@@ -71,22 +71,22 @@ int cli_book_add(const cli_call *call)
 /* --- list, show --- */
 
 typedef struct both {
-    month_books real;
-    shadow_books shadows;
+    tb_month_books real;
+    tb_shadow_books shadows;
 } both;
 
 static void both_release(both *books)
 {
-    month_books_release(&books->real);
-    shadow_books_release(&books->shadows);
+    tb_month_books_release(&books->real);
+    tb_shadow_books_release(&books->shadows);
 }
 
 static tb_code both_read(tb_store *store, both *ret, tb_error *err)
 {
     tb_code code = tb_store_read_begin(store, err);
     if (code) return code;
-    code = month_books_read(store, &ret->real, err);
-    if (!code) code = shadow_books_read(store, &ret->shadows, err);
+    code = tb_month_books_read(store, &ret->real, err);
+    if (!code) code = tb_shadow_books_read(store, &ret->shadows, err);
     tb_store_read_end(store);
     if (code) both_release(ret);
     return code;
@@ -107,7 +107,7 @@ static int read_books(const cli_call *call, both *ret_books)
 }
 
 /* The id of the book that took its place; "": it holds. */
-static const char *superseded_by(const month_books *books, const tb_book *book)
+static const char *superseded_by(const tb_month_books *books, const tb_book *book)
 {
     for (size_t i = 0; i < books->n; i++)
         if (strcmp(books->list[i].supersedes, book->id) == 0) return books->list[i].id;

@@ -14,11 +14,13 @@
 void cli_say(const cli_call *call, const char *fmt, ...)
 {
     va_list args;
-    fprintf(stderr, "tollbook %s: ", call->command->name);
+    char *text;
     va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
+    const int n = vasprintf(&text, fmt, args);
     va_end(args);
-    fputc('\n', stderr);
+    /* In one piece: other threads write to standard error too. */
+    fprintf(stderr, "tollbook %s: %s\n", call->command->name, n < 0 ? fmt : text);
+    if (n >= 0) free(text);
 }
 
 /* "file: line 3, byte 7: " */
@@ -74,6 +76,13 @@ int cli_clock(const cli_call *call, int64_t *ret_now_us)
 }
 
 /* --- the database --- */
+
+void cli_mark(const cli_call *call, mark_kind which, int64_t now_us)
+{
+    tb_error err;
+    if (mark_set(cli_text(call, "db"), which, now_us, &err) != TB_OK)
+        cli_say(call, "When this was is not noted for GET /metrics: %s", err.message);
+}
 
 static bool takes(const cli_command *command, const char *option)
 {

@@ -7,6 +7,7 @@
 #define TOLLBOOK_SERVER_CLI_CLI_H
 
 #include "cli/options.h"
+#include "http/marks.h"
 #include "tollbook/book.h"
 #include "tollbook/buf.h"
 #include "tollbook/store.h"
@@ -37,21 +38,25 @@ int cli_scenario_add(const cli_call *call);
 int cli_scenario_list(const cli_call *call);
 int cli_scenario_show(const cli_call *call);
 int cli_usage(const cli_call *call);
-int cli_invoice(const cli_call *call);
 int cli_forecast(const cli_call *call);
-int cli_ledger(const cli_call *call);
-int cli_ledger_pay(const cli_call *call);
-int cli_ledger_adjust(const cli_call *call);
 int cli_percentile(const cli_call *call);
 int cli_solve_breakeven(const cli_call *call);
 int cli_solve_price(const cli_call *call);
 int cli_solve_commit(const cli_call *call);
 
-extern const cli_command cli_commands[];
+extern cli_command cli_commands[];
 extern const size_t cli_n_commands;
+
+/* Gives the rows that name an operation their options, operands and help: once, before anything
+ * else reads the table. */
+void cli_commands_fill(void);
+/* Runs the command: its function, or the operation that its row names, here or on a running server. */
+int cli_run(const cli_call *call);
 
 /* A message for people on standard error: "tollbook ingest: ...". */
 void cli_say(const cli_call *call, const char *fmt, ...) TB_PRINTF(2, 3);
+/* Lines that each end with '\n', each a message. */
+void cli_say_lines(const cli_call *call, const char *lines, size_t len);
 /* Says what went wrong, where (subject: a file's name, or NULL; then line and byte) and, where the
  * code has a standing remedy, what to do. Returns the code's exit status. */
 int cli_fail(const cli_call *call, const char *subject, const tb_error *err);
@@ -68,12 +73,13 @@ int cli_clock(const cli_call *call, int64_t *ret_now_us);
 int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store);
 /* Says where a reader's file has a second name. cli_open does. */
 void cli_warn_links(const cli_call *call, const tb_store *store);
+/* Notes the moment beside --db (marks.h). Where it cannot be noted a line says so, and no more:
+ * what was asked for is done. */
+void cli_mark(const cli_call *call, mark_kind which, int64_t now_us);
 /* For commands that take --db, or --server with a key: 0, or the exit status once it said which is
  * missing or one too many. */
 int cli_check_place(const cli_call *call);
 
-/* ledger.c: an entry's sentence. */
-void ledger_say(const cli_call *call, int64_t account, const char *balance, bool known);
 /* book.c: a book's. */
 void book_say(const cli_call *call, const tb_book *book, bool known);
 

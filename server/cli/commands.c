@@ -347,34 +347,6 @@ static const cli_option usage_options[] = {
     {.name = "month", .value = "YYYY-MM", .kind = CLI_TEXT, .help = "UTC; default the running one"},
 };
 
-static const cli_option invoice_options[] = {
-    DB_OR_SERVER,
-    {.name = "month", .value = "YYYY-MM", .kind = CLI_TEXT, .help = "the month, UTC"},
-    ID("account", "ID", "one account; default all that have anything in the month"),
-    {.name = "finalize",
-     .kind = CLI_FLAG,
-     .help = "make the drafts final: number, chain, ledger entry; what is final stays as it is"},
-    {.name = "format",
-     .value = "json|csv|html|focus",
-     .kind = CLI_CHOICE,
-     .help = "default json, the canonical text; focus is CSV with FOCUS 1.2 columns"},
-    {.name = "explain",
-     .value = "LINE",
-     .kind = CLI_NUMBER,
-     .min = 1,
-     .max = UINT32_MAX,
-     .help = "take this line of --account's invoice apart: tiers, days, crossings"},
-    {.name = "empty", .kind = CLI_FLAG, .help = "with --finalize: also where nothing is due"},
-    {.name = "late",
-     .kind = CLI_FLAG,
-     .help = "list months that were run and wait to be billed, with what the run made of them"},
-    {.name = "void",
-     .value = "NUMBER",
-     .kind = CLI_TEXT,
-     .help = "make this invoice void; the month can be made final again"},
-    PROGRESS,
-};
-
 static const cli_option forecast_options[] = {
     DB,
     ID("account", "ID", "whose month"),
@@ -405,23 +377,6 @@ static const cli_option forecast_options[] = {
         .name = "account", .value = "ID", .kind = CLI_NUMBER, .required = true, .min = 1,          \
         .max = INT64_MAX, .help = "whose ledger"                                                   \
     }
-static const cli_option ledger_options[] = {DB, ACCOUNT};
-static const cli_option ledger_entry_options[] = {
-    DB_OR_SERVER,
-    ACCOUNT,
-    {.name = "amount",
-     .value = "DECIMAL",
-     .kind = CLI_TEXT,
-     .required = true,
-     .help = "what it adds to the balance, in the account's currency"},
-    {.name = "reference",
-     .value = "TEXT",
-     .kind = CLI_TEXT,
-     .required = true,
-     .help = "names the entry: the same again changes nothing"},
-    {.name = "note", .value = "TEXT", .kind = CLI_TEXT, .help = "for people"},
-};
-
 static const cli_option backup_options[] = {
     DB,
     {.name = "to",
@@ -454,7 +409,7 @@ static const cli_option query_options[] = {
 
 #define OPTIONS(table) .options = table, .n_options = sizeof table / sizeof *table
 
-const cli_command cli_commands[] = {
+cli_command cli_commands[] = {
     {.name = "init",
      .operands = "",
      .summary = "Create an empty database",
@@ -537,7 +492,10 @@ const cli_command cli_commands[] = {
     {.name = "serve",
      .operands = "",
      .summary = "Answer over HTTP",
-     .details = "Holds the database's writer lock: send work to it with --server URL --key KEY.",
+     .details = "Holds the database's writer lock: send work to it with --server URL --key KEY.\n"
+                "SIGHUP reopens the access log and reads --token-key and --secret-file again.\n"
+                "SIGUSR1 prints a line of status on standard error. SIGTERM and SIGINT finish the\n"
+                "requests under way and exit. See \"Signals\" in docs/operations.md.",
      OPTIONS(serve_options),
      .run = cli_serve},
     {.name = "stats",
@@ -659,18 +617,7 @@ const cli_command cli_commands[] = {
      .details = "",
      OPTIONS(usage_options),
      .run = cli_usage},
-    {.name = "invoice",
-     .operands = "",
-     .summary = "Show a month's invoices, and make them final",
-     .details = "Prints stored final invoices as they were issued and drafts otherwise. --finalize\n"
-                "commits whole accounts, some dozens at a time: a run that was killed is completed by\n"
-                "the same command. An account with usage without a price, or with figures that pass\n"
-                "all limits, is refused and named; the others are done, and the status is 1. What is\n"
-                "printed is a whole document or nothing. Usage that no account owns is named on\n"
-                "standard error. With --server the running server does the work,\n"
-                "one group of accounts after the other, and the same is printed.",
-     OPTIONS(invoice_options),
-     .run = cli_invoice},
+    {.name = "invoice", .operation = "invoice"},
     {.name = "forecast",
      .operands = "",
      .summary = "Forecast an account's running month: usage and money, with a 90 % interval",
@@ -681,23 +628,14 @@ const cli_command cli_commands[] = {
      OPTIONS(forecast_options),
      .run = cli_forecast},
     {.name = "ledger pay",
-     .operands = "",
      .summary = "Enter a payment",
-     .details = "",
-     OPTIONS(ledger_entry_options),
-     .run = cli_ledger_pay},
+     .operation = "ledger enter",
+     .fixed = "kind=payment"},
     {.name = "ledger adjust",
-     .operands = "",
      .summary = "Enter an adjustment of the balance",
-     .details = "",
-     OPTIONS(ledger_entry_options),
-     .run = cli_ledger_adjust},
-    {.name = "ledger",
-     .operands = "",
-     .summary = "List an account's invoices, payments and adjustments, and the balance",
-     .details = "See also: ledger pay, ledger adjust.",
-     OPTIONS(ledger_options),
-     .run = cli_ledger},
+     .operation = "ledger enter",
+     .fixed = "kind=adjustment"},
+    {.name = "ledger", .operation = "ledger"},
     {.name = "percentile",
      .operands = "",
      .summary = "Bill a month's traffic by its 95th percentile (95/5)",
@@ -749,6 +687,7 @@ const cli_command cli_commands[] = {
                 "reads: beside a running server too, and from a backup.",
      OPTIONS(anchor_options),
      .run = cli_anchor},
+    {.name = "audit", .operation = "audit"},
     {.name = "backup",
      .operands = "",
      .summary = "Copy a consistent, verified snapshot",

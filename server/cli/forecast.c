@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/account_forecast.h"
-#include "api/issue.h"
 #include "cli/cli.h"
+#include "tollbook/accountforecast.h"
 #include "tollbook/calendar.h"
+#include "tollbook/issue.h"
 
 static bool wants_table(const cli_call *call)
 {
@@ -91,7 +91,7 @@ static void put_reasons(const tb_forecast *f)
 static void put_table(const tb_forecast *f)
 {
     char month[8], until[20], net[32], gross[32];
-    month_format(f->month, month);
+    tb_month_format(f->month, month);
     tb_time_format(f->from_us, until);
     printf("Account %" PRId64
            ", %s: forecast, not a bill. Usage until %.20s is known; book %s.\n\n",
@@ -113,24 +113,24 @@ static void put_table(const tb_forecast *f)
 static tb_code put_json(const tb_forecast *f, tb_error *err)
 {
     tb_buf out;
-    tb_buf_init(&out, FORECAST_MAX, NULL);
+    tb_buf_init(&out, TB_FORECAST_MAX, NULL);
     tb_code code = tb_forecast_json(f, &out, err);
     if (!code) fwrite(out.data, 1, out.len, stdout);
     tb_buf_release(&out);
     return code;
 }
 
-static tb_code forecast(const cli_call *call, tb_store *store, const month_books *books,
+static tb_code forecast(const cli_call *call, tb_store *store, const tb_month_books *books,
                         int64_t now_us, tb_error *err)
 {
     tb_forecast f;
-    forecast_question q = {.account = cli_number(call, "account", 0),
-                           .month = month_of_us(now_us),
-                           .at_us = now_us,
-                           .seed = (uint64_t)cli_number(call, "seed", TB_FORECAST_SEED),
-                           .paths = (uint32_t)cli_number(call, "paths", TB_FORECAST_PATHS)};
-    tb_code code = forecast_from(store, now_us, &q.from_us, err);
-    if (!code) code = account_forecast(store, books, &q, &f, err);
+    tb_forecast_question q = {.account = cli_number(call, "account", 0),
+                              .month = tb_month_from_us(now_us),
+                              .at_us = now_us,
+                              .seed = (uint64_t)cli_number(call, "seed", TB_FORECAST_SEED),
+                              .paths = (uint32_t)cli_number(call, "paths", TB_FORECAST_PATHS)};
+    tb_code code = tb_forecast_from(store, now_us, &q.from_us, err);
+    if (!code) code = tb_account_forecast(store, books, &q, &f, err);
     if (code) return code;
     if (!wants_table(call)) return put_json(&f, err);
     put_table(&f);
@@ -150,7 +150,7 @@ typedef struct shares {
     char money[24], bytes[24], error[24];
 } shares;
 
-static shares shares_of(const backtest_count *c)
+static shares shares_of(const tb_backtest_count *c)
 {
     shares s;
     percent(s.money, c->money_hits, c->n);
@@ -167,7 +167,7 @@ static void loss(char out[24], uint64_t millionths, size_t n)
     snprintf(out, 24, "%" PRIu64 ".%03" PRIu64, mean / 1000, mean % 1000);
 }
 
-static void put_counts(const char *name, const backtest_count *c)
+static void put_counts(const char *name, const tb_backtest_count *c)
 {
     shares s = shares_of(c);
     printf("%-16s %10zu", name, c->n);
@@ -177,7 +177,7 @@ static void put_counts(const char *name, const backtest_count *c)
         printf(" %15s %15s %6s", "-", "-", "-");
 }
 
-static void put_count_json(const backtest_count *c)
+static void put_count_json(const tb_backtest_count *c)
 {
     shares s = shares_of(c);
     printf("\"forecasts\":%zu,\"money_hits\":%zu,\"bytes_hits\":%zu", c->n, c->money_hits,
@@ -189,7 +189,7 @@ static void put_count_json(const backtest_count *c)
         printf(",\"money_coverage\":null,\"bytes_coverage\":null,\"median_error\":null");
 }
 
-static void put_pinball_json(const backtest_result *r)
+static void put_pinball_json(const tb_backtest_result *r)
 {
     char own[24], single[24];
     tb_forecast_single which;
@@ -198,19 +198,19 @@ static void put_pinball_json(const backtest_result *r)
         return;
     }
     loss(own, r->pinball, r->judged);
-    loss(single, backtest_best_single(r, &which), r->judged);
+    loss(single, tb_backtest_best_single(r, &which), r->judged);
     printf(",\"pinball\":\"%s\",\"pinball_best_single\":\"%s\",\"best_single\":\"%s\"", own, single,
            tb_forecast_single_name(which));
 }
 
-static void put_result_json(const backtest_result *r)
+static void put_result_json(const tb_backtest_result *r)
 {
     printf("\"months\":%zu,\"months_skipped\":%zu,", r->months, r->skipped);
     put_count_json(&r->all);
     put_pinball_json(r);
     printf(",\"from_day\":[");
-    for (int i = 0; i < BACKTEST_DAYS; i++) {
-        printf("%s{\"day\":%d,", i ? "," : "", backtest_days[i]);
+    for (int i = 0; i < TB_BACKTEST_DAYS; i++) {
+        printf("%s{\"day\":%d,", i ? "," : "", tb_backtest_days[i]);
         put_count_json(&r->by_day[i]);
         putchar('}');
     }
@@ -218,24 +218,24 @@ static void put_result_json(const backtest_result *r)
 }
 
 /* The row of an account, or of all: counts, and losses. */
-static void put_row(const char *name, const backtest_result *r)
+static void put_row(const char *name, const tb_backtest_result *r)
 {
     char own[24] = "-", single[24] = "-";
     tb_forecast_single which = 0;
     put_counts(name, &r->all);
     if (r->judged) {
         loss(own, r->pinball, r->judged);
-        loss(single, backtest_best_single(r, &which), r->judged);
+        loss(single, tb_backtest_best_single(r, &which), r->judged);
     }
     printf(" %9s %12s  %s\n", own, single, r->judged ? tb_forecast_single_name(which) : "-");
 }
 
-static void put_result_table(const backtest_result *total)
+static void put_result_table(const tb_backtest_result *total)
 {
     char name[32];
     put_row("all", total);
-    for (int i = 0; i < BACKTEST_DAYS; i++) {
-        snprintf(name, sizeof name, "from day %d", backtest_days[i]);
+    for (int i = 0; i < TB_BACKTEST_DAYS; i++) {
+        snprintf(name, sizeof name, "from day %d", tb_backtest_days[i]);
         put_counts(name, &total->by_day[i]);
         putchar('\n');
     }
@@ -244,10 +244,10 @@ static void put_result_table(const backtest_result *total)
            "Error: of the median amount, percent of the outcome, on average.\n"
            "Pinball: the loss of p5, p50 and p95 of bytes, percent of an average month; beside it\n"
            "that of the best of three single models with the intervals of textbooks.\n",
-           total->months, BACKTEST_DAYS, total->skipped);
+           total->months, TB_BACKTEST_DAYS, total->skipped);
 }
 
-static void add_count(backtest_count *to, const backtest_count *c)
+static void add_count(tb_backtest_count *to, const tb_backtest_count *c)
 {
     to->n += c->n;
     to->money_hits += c->money_hits;
@@ -256,10 +256,10 @@ static void add_count(backtest_count *to, const backtest_count *c)
     to->error_permille += c->error_permille;
 }
 
-static void add_result(backtest_result *to, const backtest_result *r)
+static void add_result(tb_backtest_result *to, const tb_backtest_result *r)
 {
     add_count(&to->all, &r->all);
-    for (int i = 0; i < BACKTEST_DAYS; i++)
+    for (int i = 0; i < TB_BACKTEST_DAYS; i++)
         add_count(&to->by_day[i], &r->by_day[i]);
     to->judged += r->judged;
     to->pinball += r->pinball;
@@ -274,7 +274,8 @@ static tb_code accounts_of(const cli_call *call, tb_store *store, int64_t now_us
                            int64_t **ret_accounts, size_t *ret_n, tb_error *err)
 {
     if (!cli_given(call, "account"))
-        return tb_store_billed_accounts(store, month_of_us(now_us) - 1, ret_accounts, ret_n, err);
+        return tb_store_billed_accounts(store, tb_month_from_us(now_us) - 1, ret_accounts, ret_n,
+                                        err);
     int64_t *one = malloc(sizeof *one);
     if (!one) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     *one = cli_number(call, "account", 0);
@@ -283,7 +284,7 @@ static tb_code accounts_of(const cli_call *call, tb_store *store, int64_t now_us
     return TB_OK;
 }
 
-static void put_account(bool table, size_t i, int64_t account, const backtest_result *r)
+static void put_account(bool table, size_t i, int64_t account, const tb_backtest_result *r)
 {
     char name[32];
     if (table) {
@@ -313,19 +314,19 @@ typedef struct backtesting {
     uint64_t seed;
     uint32_t paths;
     int64_t *accounts;
-    backtest_result *results; /* of the first n_done accounts: those that are not refused */
+    tb_backtest_result *results; /* of the first n_done accounts: those that are not refused */
     size_t n, n_done;
 } backtesting;
 
 /* One account's own trouble is said, and the others go on. */
-static tb_code test_account(backtesting *b, tb_store *store, const month_books *books,
+static tb_code test_account(backtesting *b, tb_store *store, const tb_month_books *books,
                             int64_t account, int64_t now_us, tb_error *err)
 {
-    backtest_result result = {.months = 0};
+    tb_backtest_result result = {.months = 0};
     tb_error why;
     tb_code code =
-        account_backtest(store, books, account, now_us, b->seed, b->paths, &result, &why);
-    if (code && !issue_is_its_own(code))
+        tb_account_backtest(store, books, account, now_us, b->seed, b->paths, &result, &why);
+    if (code && !tb_issue_is_its_own(code))
         return tb_fail(err, code, why.field, "account %" PRId64 ": %.320s", account, why.message);
     if (code) {
         cli_say(b->call, "account %" PRId64 ": %s", account, why.message);
@@ -336,7 +337,7 @@ static tb_code test_account(backtesting *b, tb_store *store, const month_books *
     return TB_OK;
 }
 
-static tb_code test_accounts(backtesting *b, tb_store *store, const month_books *books,
+static tb_code test_accounts(backtesting *b, tb_store *store, const tb_month_books *books,
                              int64_t now_us, tb_error *err)
 {
     bool progress = cli_given(b->call, "progress");
@@ -353,7 +354,7 @@ static tb_code test_accounts(backtesting *b, tb_store *store, const month_books 
 
 static void print_backtest(const backtesting *b)
 {
-    backtest_result total = {.months = 0};
+    tb_backtest_result total = {.months = 0};
     bool table = wants_table(b->call);
     begin_backtest(table, b->seed, b->paths);
     for (size_t i = 0; i < b->n_done; i++) {
@@ -369,12 +370,12 @@ static void print_backtest(const backtesting *b)
     printf("}}\n");
 }
 
-static tb_code backtest(const cli_call *call, tb_store *store, const month_books *books,
+static tb_code backtest(const cli_call *call, tb_store *store, const tb_month_books *books,
                         int64_t now_us, int *ret_status, tb_error *err)
 {
     backtesting b = {.call = call,
                      .seed = (uint64_t)cli_number(call, "seed", TB_FORECAST_SEED),
-                     .paths = (uint32_t)cli_number(call, "paths", BACKTEST_PATHS)};
+                     .paths = (uint32_t)cli_number(call, "paths", TB_BACKTEST_PATHS)};
     tb_code code = test_accounts(&b, store, books, now_us, err);
     size_t refused = b.n - b.n_done;
     if (!code) print_backtest(&b);
@@ -393,14 +394,14 @@ static tb_code backtest(const cli_call *call, tb_store *store, const month_books
 static tb_code run(const cli_call *call, tb_store *store, int64_t now_us, int *ret_status,
                    tb_error *err)
 {
-    month_books books;
+    tb_month_books books;
     tb_code code = tb_store_read_begin(store, err);
     if (code) return code;
-    code = month_books_read(store, &books, err);
+    code = tb_month_books_read(store, &books, err);
     if (!code) {
         code = cli_given(call, "backtest") ? backtest(call, store, &books, now_us, ret_status, err)
                                            : forecast(call, store, &books, now_us, err);
-        month_books_release(&books);
+        tb_month_books_release(&books);
     }
     tb_store_read_end(store);
     return code;

@@ -38,7 +38,9 @@ typedef struct cli_command {
     int min_operands, max_operands;
     const cli_option *options;
     size_t n_options;
-    int (*run)(const struct cli_call *call); /* returns the exit status */
+    int (*run)(const struct cli_call *call); /* returns the exit status; NULL: the operation's */
+    const char *operation; /* of tollbook/operation.h; NULL: none */
+    const char *fixed;     /* "kind=payment": an argument that the row itself gives; NULL: none */
 } cli_command;
 
 #define CLI_SECRET_MAX 255 /* longest secret value, bytes; one in a call */

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/month_bill.h"
 #include "cli/cli.h"
 #include "tollbook/calendar.h"
+#include "tollbook/monthbill.h"
 #include "tollbook/terms.h"
 
 #define OUT_MAX      ((size_t)64 << 10) /* the answer is under 2 KiB */
@@ -40,16 +40,16 @@ static int read_decimal(const cli_call *call, const char *option, int max_scale,
 static int read_month(const cli_call *call, int64_t now_us, asked *a)
 {
     const char *text = cli_text(call, "month");
-    a->month = month_of_us(now_us);
-    if (text && !month_parse(text, strlen(text), &a->month)) {
+    a->month = tb_month_from_us(now_us);
+    if (text && !tb_month_parse(text, strlen(text), &a->month)) {
         cli_say(call, "--month does not take \"%.32s\": write it like 2026-10.", text);
         return tb_code_exit(TB_E_USAGE);
     }
-    if (a->month > month_of_us(now_us)) return usage(call, "--month lies in the future.");
-    a->of.from_us = month_start_us(a->month);
-    a->of.running = month_start_us(a->month + 1) > now_us;
-    month_format(a->month, a->of.month);
-    int64_t hours = (month_start_us(a->month + 1) - a->of.from_us) / TB_US_PER_HOUR;
+    if (a->month > tb_month_from_us(now_us)) return usage(call, "--month lies in the future.");
+    a->of.from_us = tb_month_start_us(a->month);
+    a->of.running = tb_month_start_us(a->month + 1) > now_us;
+    tb_month_format(a->month, a->of.month);
+    int64_t hours = (tb_month_start_us(a->month + 1) - a->of.from_us) / TB_US_PER_HOUR;
     int64_t over = (now_us - a->of.from_us) / TB_US_PER_HOUR;
     a->ask.buckets = (uint32_t)hours;
     a->ask.over = (uint32_t)(over < hours ? over : hours);

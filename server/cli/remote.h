@@ -3,23 +3,18 @@
 #ifndef TOLLBOOK_SERVER_CLI_REMOTE_H
 #define TOLLBOOK_SERVER_CLI_REMOTE_H
 
-#include "api/shadow_say.h"
-#include "cli/invoice.h"
+#include "cli/cli.h"
 #include "feed/feed.h"
+#include "tollbook/activate.h"
 
 int remote_apply(const cli_call *call, const char *document, size_t len);
 int remote_key_create(const cli_call *call, uint32_t roles);
 int remote_key_revoke(const cli_call *call, int64_t id);
 int remote_key_list(const cli_call *call);
-/* remote_invoice.c. The run's call, month and form are set. */
-int remote_invoice(invoice_run *run);
-int remote_invoice_void(const cli_call *call);
-int remote_invoice_late(const cli_call *call);
 /* remote_book.c */
 int remote_book_add(const cli_call *call, const tb_book *book, const char *text, size_t len);
-int remote_book_activate(const cli_call *call, const shadow_activation *what);
+int remote_book_activate(const cli_call *call, const tb_shadow_activation *what);
 int remote_book_drop(const cli_call *call);
-int remote_ledger(const cli_call *call, const tb_ledger_entry *entry);
 int remote_ingest(const cli_call *call, const feed_options *options);
 int remote_import(const cli_call *call, const feed_options *options);
 

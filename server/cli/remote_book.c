@@ -21,7 +21,7 @@ int remote_book_add(const cli_call *call, const tb_book *book, const char *text,
     return 0;
 }
 
-int remote_book_activate(const cli_call *call, const shadow_activation *what)
+int remote_book_activate(const cli_call *call, const tb_shadow_activation *what)
 {
     json_t *answer;
     char path[512], book[200], limit[100];
@@ -58,36 +58,3 @@ int remote_book_drop(const cli_call *call)
     return status;
 }
 
-/* --- the ledger --- */
-
-static char *entry_body(const tb_ledger_entry *entry)
-{
-    char amount[TB_DECIMAL_TEXT_MAX + 1];
-    *tb_decimal_put(amount, entry->amount) = 0;
-    json_t *body = json_pack("{s:I,s:s,s:s,s:s,s:s}", "account", (json_int_t)entry->account, "kind",
-                             tb_ledger_kind_name(entry->kind), "amount", amount, "reference",
-                             entry->reference, "note", entry->note);
-    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
-    json_decref(body);
-    return text;
-}
-
-int remote_ledger(const cli_call *call, const tb_ledger_entry *entry)
-{
-    json_t *answer;
-    char *body = entry_body(entry);
-    if (!body) {
-        cli_say(call, "--reference and --note are UTF-8 text.");
-        return tb_code_exit(TB_E_USAGE);
-    }
-    client_request request = {.method = "POST", .path = "/ledger", .type = "application/json",
-                              .body = body, .len = strlen(body)};
-    int status = client_ask(call, &request, &answer);
-    free(body);
-    if (status) return status;
-    const char *balance = json_string_value(json_object_get(answer, "balance"));
-    ledger_say(call, entry->account, balance ? balance : "",
-               json_is_true(json_object_get(answer, "known")));
-    json_decref(answer);
-    return 0;
-}

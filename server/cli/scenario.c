@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/month_bill.h"
 #include "cli/scenarios.h"
 #include "tollbook/calendar.h"
+#include "tollbook/monthbill.h"
 #include "tollbook/scenarios.h"
 #include "tollbook/terms.h"
 
@@ -116,13 +116,13 @@ tb_code scenario_keep(tb_store *store, const tb_scenario *s, int64_t now_us, boo
 /* Whether the stored books make valid ones under it. */
 static tb_code check(tb_store *store, const tb_scenario *s, tb_error *err)
 {
-    month_books books;
+    tb_month_books books;
     tb_whatif *whatif;
-    tb_code code = month_books_read(store, &books, err);
+    tb_code code = tb_month_books_read(store, &books, err);
     if (code) return code;
     code = tb_whatif_new(s, 1, books.list, books.n, NULL, &whatif, err);
     if (!code) tb_whatif_free(whatif);
-    month_books_release(&books);
+    tb_month_books_release(&books);
     return code;
 }
 

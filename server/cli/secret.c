@@ -9,11 +9,11 @@
 
 #define DIGITS (TB_KEY_SECRET * 2)
 
-static int unusable(const cli_call *call, const char *path, const char *why)
+static tb_code unusable(tb_error *err, const char *path, const char *why)
 {
-    cli_say(call, "The secret file %s %s. Make one: (umask 077; tollbook key secret > FILE)", path,
-            why);
-    return tb_code_exit(TB_E_READ_ONLY);
+    return tb_fail(err, TB_E_READ_ONLY, NULL,
+                   "The secret file %s %s. Make one: (umask 077; tollbook key secret > FILE)", path,
+                   why);
 }
 
 static bool parse(const char *text, size_t len, uint8_t out[TB_KEY_SECRET])
@@ -32,36 +32,43 @@ void cli_warn_open(const cli_call *call, const char *what, const char *path)
         cli_say(call, "Warning: others may read %s %s: chmod 600 %s", what, path, path);
 }
 
-int cli_read_secret(const cli_call *call, cli_secret *ret_secret)
+tb_code cli_load_secret(const cli_call *call, cli_secret *ret_secret, tb_error *err)
 {
     const char *path = cli_text(call, "secret-file");
     char text[DIGITS + 8];
     *ret_secret = (cli_secret){.there = path != NULL};
-    if (!path) return 0;
+    if (!path) return TB_OK;
     FILE *f = fopen(path, "rbe");
-    if (!f) return unusable(call, path, errno == ENOENT ? "is not there" : strerror(errno));
+    if (!f) return unusable(err, path, errno == ENOENT ? "is not there" : strerror(errno));
     size_t len = fread(text, 1, sizeof text, f);
     fclose(f);
     bool ok = parse(text, len, ret_secret->bytes);
     sodium_memzero(text, sizeof text);
-    if (!ok) return unusable(call, path, "does not hold 64 hexadecimal digits");
+    if (!ok) return unusable(err, path, "does not hold 64 hexadecimal digits");
     cli_warn_open(call, "the secret file", path);
-    return 0;
+    return TB_OK;
+}
+
+int cli_read_secret(const cli_call *call, cli_secret *ret_secret)
+{
+    tb_error err;
+    return cli_load_secret(call, ret_secret, &err) ? cli_fail(call, NULL, &err) : 0;
+}
+
+tb_code cli_load_token_key(const cli_call *call, token_use use, token_key **ret_key, tb_error *err)
+{
+    const char *path = cli_text(call, "token-key"), *algorithm = cli_text(call, "token-alg");
+    *ret_key = NULL;
+    if (!path && algorithm) return tb_fail(err, TB_E_USAGE, NULL, "--token-alg needs --token-key.");
+    if (!path) return TB_OK;
+    tb_code code = token_key_load(path, algorithm ? algorithm : "HS256", use, ret_key, err);
+    if (!code && token_key_exposed(*ret_key))
+        cli_say(call, "Warning: others may read the token key %s: chmod 600 %s", path, path);
+    return code;
 }
 
 int cli_read_token_key(const cli_call *call, token_use use, token_key **ret_key)
 {
     tb_error err;
-    const char *path = cli_text(call, "token-key"), *algorithm = cli_text(call, "token-alg");
-    *ret_key = NULL;
-    if (!path && algorithm) {
-        cli_say(call, "--token-alg needs --token-key.");
-        return tb_code_exit(TB_E_USAGE);
-    }
-    if (!path) return 0;
-    if (token_key_load(path, algorithm ? algorithm : "HS256", use, ret_key, &err) != TB_OK)
-        return cli_fail(call, NULL, &err);
-    if (token_key_exposed(*ret_key))
-        cli_say(call, "Warning: others may read the token key %s: chmod 600 %s", path, path);
-    return 0;
+    return cli_load_token_key(call, use, ret_key, &err) ? cli_fail(call, NULL, &err) : 0;
 }

@@ -18,11 +18,15 @@ typedef struct cli_secret {
     uint8_t bytes[TB_KEY_SECRET];
 } cli_secret;
 
-/* An exit status; what is wrong has been said. */
+/* What --secret-file says. TB_E_READ_ONLY: the file holds no secret. */
+TB_MUST_USE tb_code cli_load_secret(const cli_call *call, cli_secret *ret_secret, tb_error *err);
+/* The same as an exit status; what is wrong has been said. */
 TB_MUST_USE int cli_read_secret(const cli_call *call, cli_secret *ret_secret);
 
-/* The key of --token-key under --token-alg; NULL where none is given. An exit status; what is wrong
- * has been said. */
+/* The key of --token-key under --token-alg; NULL where none is given. As token_key_load. */
+TB_MUST_USE tb_code cli_load_token_key(const cli_call *call, token_use use, token_key **ret_key,
+                                       tb_error *err);
+/* The same as an exit status; what is wrong has been said. */
 TB_MUST_USE int cli_read_token_key(const cli_call *call, token_use use, token_key **ret_key);
 
 /* Warns where others may read, or write, a file that should be the operator's alone. */

@@ -1,11 +1,10 @@
-/* tollbook serve: options to server_options, the first lines on standard error, and signals. The
- * first SIGTERM or SIGINT asks for a graceful stop, a second one ends the process at once, which
- * loses nothing that was acknowledged. */
+/* tollbook serve: options to server_options, the first lines on standard error, and the way from
+ * start to stop. The first SIGTERM or SIGINT asks for a graceful stop, a second one ends the
+ * process at once, which loses nothing that was acknowledged. */
 #include "cli/serve.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <signal.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "api/routes.h"
+#include "cli/signals.h"
 #include "http/server.h"
 
 #define MIB ((size_t)1 << 20)
@@ -94,16 +94,6 @@ static void read_numbers(const cli_call *call, server_options *o)
     if (o->bodies_max < o->body_max * 2) o->bodies_max = o->body_max * 2;
 }
 
-static int read_secret(const cli_call *call, server_options *o)
-{
-    cli_secret secret;
-    int status = cli_read_secret(call, &secret);
-    o->has_secret = secret.there;
-    memcpy(o->secret, secret.bytes, sizeof o->secret);
-    sodium_memzero(&secret, sizeof secret);
-    return status;
-}
-
 /* Found wanting now, not when the first customer deploys or purges. */
 static int read_hook(const cli_call *call, const char *option, const char **ret_hook)
 {
@@ -147,6 +137,7 @@ static int read_options(const cli_call *call, server_options *o)
     o->db = cli_text(call, "db");
     if (log && strcmp(log, "off") != 0) o->access_log = log;
     o->search_paged = cli_given(call, "search-paged");
+    o->metrics_key = cli_given(call, "metrics-key");
     if (fixed && *fixed) {
         if (cli_now(&now_us, &err) != TB_OK) return cli_fail(call, NULL, &err);
         o->fixed_now_us = now_us;
@@ -154,7 +145,6 @@ static int read_options(const cli_call *call, server_options *o)
     read_numbers(call, o);
     int status = read_listen(call, o);
     if (status == 0) status = read_origins(call, o);
-    if (status == 0) status = read_secret(call, o);
     if (status == 0) status = read_hook(call, "deploy-hook", &o->deploy_hook);
     if (status == 0) status = read_hook(call, "purge-hook", &o->purge_hook);
     if (status == 0) status = read_registry_secrets(call, o);
@@ -201,17 +191,7 @@ static void say_where(const cli_call *call, const server *s)
     }
 }
 
-static void wait_for_signal(const sigset_t *signals)
-{
-    int number;
-    while (sigwait(signals, &number) != 0)
-        ;
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGINT, SIG_DFL);
-    pthread_sigmask(SIG_UNBLOCK, signals, NULL);
-}
-
-static int run(const cli_call *call, server *s, const sigset_t *signals)
+static int run(const cli_call *call, server *s)
 {
     tb_error err;
     if (server_start(s, &err) != TB_OK) {
@@ -221,7 +201,7 @@ static int run(const cli_call *call, server *s, const sigset_t *signals)
     say_where(call, s);
     int status = write_port(call, s); /* last: who waits for the file finds the rest said */
     if (status == 0) {
-        wait_for_signal(signals);
+        signals_serve(call, s);
         cli_say(call, "stopping: requests under way are finished first");
     }
     if (!server_stop(s)) {
@@ -232,32 +212,47 @@ static int run(const cli_call *call, server *s, const sigset_t *signals)
     return status;
 }
 
+/* What is kept from files, read before anything listens. Taken over by open_with. */
+typedef struct kept {
+    token_key *token; /* NULL: none */
+    cli_secret secret;
+} kept;
+
+static int read_kept(const cli_call *call, kept *k)
+{
+    *k = (kept){0};
+    int status = cli_read_secret(call, &k->secret);
+    return status ? status : cli_read_token_key(call, TOKEN_CHECKS, &k->token);
+}
+
+static tb_code open_with(const server_options *options, kept *k, server **ret_server, tb_error *err)
+{
+    server *s = NULL;
+    tb_code code = server_open(options, api_routes, api_n_routes, &s, err);
+    if (!code && k->secret.there) code = server_use_secret(s, k->secret.bytes, err);
+    if (!code && k->token) {
+        code = server_use_token_key(s, k->token, err);
+        k->token = NULL;
+    }
+    sodium_memzero(&k->secret, sizeof k->secret);
+    token_key_free(k->token);
+    if (code) server_free(s);
+    else *ret_server = s;
+    return code;
+}
+
 int cli_serve(const cli_call *call)
 {
     server_options options;
     server *s;
+    kept k;
     tb_error err;
-    sigset_t signals;
+    signals_block();
     int status = read_options(call, &options);
+    if (status == 0) status = read_kept(call, &k);
     if (status) return status;
-    /* Blocked before any thread starts, so that only this one ever takes them. */
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGHUP, SIG_IGN); /* a terminal that closes, or logrotate, ends no service */
-    signal(SIGUSR1, SIG_IGN);
-    signal(SIGUSR2, SIG_IGN);
     raise_file_limit(&options);
     api_start();
-    token_key *token;
-    status = cli_read_token_key(call, TOKEN_CHECKS, &token); /* once, before anything listens */
-    if (status) return status;
-    options.token = token;
-    if (server_open(&options, api_routes, api_n_routes, &s, &err) != TB_OK)
-        status = cli_fail(call, NULL, &err);
-    else status = run(call, s, &signals);
-    token_key_free(token);
-    return status;
+    if (open_with(&options, &k, &s, &err) != TB_OK) return cli_fail(call, NULL, &err);
+    return run(call, s);
 }

@@ -81,6 +81,9 @@ int cli_serve(const cli_call *call);
          .help = "files with the passwords of image registries, named as the catalogue does"},     \
         SERVE_NUMBER("registry-timeout-ms", "N", 10, 600000,                                       \
                      "how long looking up an image's digest may take; default 10000"),             \
+        {.name = "metrics-key",                                                                    \
+         .kind = CLI_FLAG,                                                                         \
+         .help = "GET /metrics asks for a key of account 0; default: it is open"},                 \
         SERVE_NUMBER("connections", "N", 1, 4000, "most connections at once; default 512"),        \
         SERVE_NUMBER("per-ip", "N", 0, 4000,                                                       \
                      "most connections of one address, loopback apart; 0: any; default 64"),       \

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/invoice.h"
 #include "cli/meter.h"
 #include "cli/remote.h"
 #include "cli/take.h"
@@ -17,7 +16,7 @@ typedef struct activation {
     const cli_call *call;
     tb_store *store;
     meter progress;
-    shadow_activation what;
+    tb_shadow_activation what;
 } activation;
 
 static bool step(void *ctx, size_t done, size_t total)
@@ -33,27 +32,27 @@ static int activate(activation *a)
     tb_buf lines;
     tb_code code = tb_store_begin(a->store, &err);
     if (code) return cli_fail(a->call, NULL, &err);
-    tb_buf_init(&lines, SHADOW_LINES_MAX, NULL);
-    code = shadow_compare(a->store, &a->what, &err);
+    tb_buf_init(&lines, TB_SHADOW_LINES_MAX, NULL);
+    code = tb_shadow_compare(a->store, &a->what, &err);
     meter_end(&a->progress);
     if (!code) {
-        shadow_say_over(&a->what, &lines);
-        if (!shadow_stays(&a->what)) code = shadow_activate(a->store, &a->what, &err);
+        tb_shadow_say_over(&a->what, &lines);
+        if (!tb_shadow_stays(&a->what)) code = tb_shadow_activate(a->store, &a->what, &err);
     }
-    if (!code && !shadow_stays(&a->what)) code = tb_store_commit(a->store, &err);
-    if (code || shadow_stays(&a->what)) tb_store_rollback(a->store);
-    if (!code) shadow_say_end(&a->what, &lines);
-    if (lines.len) invoice_say_lines(a->call, lines.data, lines.len);
+    if (!code && !tb_shadow_stays(&a->what)) code = tb_store_commit(a->store, &err);
+    if (code || tb_shadow_stays(&a->what)) tb_store_rollback(a->store);
+    if (!code) tb_shadow_say_end(&a->what, &lines);
+    if (lines.len) cli_say_lines(a->call, lines.data, lines.len);
     tb_buf_release(&lines);
     if (code) return cli_fail(a->call, a->what.book, &err);
-    return shadow_stays(&a->what) ? ANSWER_NO : 0;
+    return tb_shadow_stays(&a->what) ? ANSWER_NO : 0;
 }
 
-static int read_limit(const cli_call *call, shadow_activation *what)
+static int read_limit(const cli_call *call, tb_shadow_activation *what)
 {
-    const char *text = cli_given(call, "max-change") ? cli_text(call, "max-change")
-                                                     : SHADOW_LIMIT_TEXT;
-    if (shadow_limit(what, text, strlen(text))) return 0;
+    const char *text =
+        cli_given(call, "max-change") ? cli_text(call, "max-change") : TB_SHADOW_LIMIT_TEXT;
+    if (tb_shadow_limit(what, text, strlen(text))) return 0;
     cli_say(call, "--max-change does not take \"%.32s\": write percent like 10 or 2.5.", text);
     return tb_code_exit(TB_E_USAGE);
 }
@@ -73,7 +72,7 @@ int cli_book_activate(const cli_call *call)
     take_catch_signals();
     meter_init(&a.progress, call->operands[0]);
     status = activate(&a);
-    shadow_activation_release(&a.what);
+    tb_shadow_activation_release(&a.what);
     tb_store_close(a.store);
     return status;
 }
@@ -118,12 +117,13 @@ static void print_bill(const tb_shadow_bill *b)
     char month[8], billed[TB_DECIMAL_TEXT_MAX + 1], would[TB_DECIMAL_TEXT_MAX + 1];
     char delta[TB_DECIMAL_TEXT_MAX + 1], percent[TB_DECIMAL_TEXT_MAX + 2];
     tb_decimal change = TB_DECIMAL_ZERO;
-    month_format(b->month, month);
+    tb_month_format(b->month, month);
     if (tb_decimal_sub(b->would, b->billed, &change, NULL)) change = TB_DECIMAL_ZERO;
-    shadow_percent(b->billed, b->would, percent);
+    tb_shadow_percent(b->billed, b->would, percent);
     printf("%s\t%s\t%" PRId64 "\t%s\t%s\t%s\t%s\t%s\t%" PRIu64 "\t%s\n", b->book, month, b->account,
-           b->currency, shadow_money(b->billed, b->currency, billed), shadow_money(b->would, b->currency, would),
-           shadow_money(change, b->currency, delta), percent, b->unpriced, b->invoice);
+           b->currency, tb_shadow_money(b->billed, b->currency, billed),
+           tb_shadow_money(b->would, b->currency, would),
+           tb_shadow_money(change, b->currency, delta), percent, b->unpriced, b->invoice);
 }
 
 static int report(const cli_call *call, const tb_shadow_bill *bills, size_t n)
@@ -150,7 +150,7 @@ int cli_book_report(const cli_call *call)
     int64_t now_us, month = INT64_MIN;
     const char *text = cli_text(call, "month");
     int status = cli_clock(call, &now_us);
-    if (status == 0 && text && !month_parse(text, strlen(text), &month)) {
+    if (status == 0 && text && !tb_month_parse(text, strlen(text), &month)) {
         cli_say(call, "--month does not take \"%.32s\": write it like 2026-10.", text);
         return tb_code_exit(TB_E_USAGE);
     }

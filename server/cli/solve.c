@@ -85,7 +85,7 @@ int solve_book(const cli_call *call, solve_books *books, const char *word, const
 
 void solve_books_release(solve_books *books)
 {
-    month_books_release(&books->stored);
+    tb_month_books_release(&books->stored);
     for (size_t i = 0; i < books->n_own; i++)
         tb_book_release(&books->own[i]);
     books->n_own = 0;

@@ -3,15 +3,15 @@
 #ifndef TOLLBOOK_SERVER_CLI_SOLVE_H
 #define TOLLBOOK_SERVER_CLI_SOLVE_H
 
-#include "api/month_bill.h"
 #include "cli/cli.h"
+#include "tollbook/monthbill.h"
 
 #define SOLVE_OWN_MAX 4                 /* books that a command reads from files */
 #define SOLVE_OUT_MAX ((size_t)4 << 20) /* longest answer */
 
 /* The database's books, and those from files. */
 typedef struct solve_books {
-    month_books stored;
+    tb_month_books stored;
     tb_book own[SOLVE_OWN_MAX];
     size_t n_own;
 } solve_books;

@@ -91,7 +91,7 @@ static int read_stored(const cli_call *call, solve_books *books)
     int status = cli_clock(call, &now_us);
     if (status == 0) status = cli_open(call, false, now_us, &store);
     if (status) return status;
-    tb_code code = month_books_read(store, &books->stored, &err);
+    tb_code code = tb_month_books_read(store, &books->stored, &err);
     tb_store_close(store);
     return code ? cli_fail(call, NULL, &err) : 0;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/month_pairs.h"
+#include "tollbook/monthpairs.h"
 
 /* --- options --- */
 
@@ -20,7 +20,7 @@ static int usage(const cli_call *call, const char *sentence)
 static int read_month(const cli_call *call, const char *option, int64_t *ret_month)
 {
     const char *text = cli_text(call, option);
-    if (month_parse(text, strlen(text), ret_month)) return 0;
+    if (tb_month_parse(text, strlen(text), ret_month)) return 0;
     cli_say(call, "--%s does not take \"%.32s\": write it like 2026-10.", option, text);
     return tb_code_exit(TB_E_USAGE);
 }
@@ -33,12 +33,12 @@ static int read_options(const cli_call *call, int64_t now_us, solve_span *span)
     if (status) return status;
     span->account = cli_number(call, "account", 0);
     if (span->from > span->to) return usage(call, "--to lies before --from.");
-    if (span->to > month_of_us(now_us)) return usage(call, "--to lies in the future.");
+    if (span->to > tb_month_from_us(now_us)) return usage(call, "--to lies in the future.");
     if (span->to - span->from >= SOLVE_MONTHS_MAX)
         return usage(call, "The span is longer than a hundred years.");
     if (currency && strlen(currency) != 3) return usage(call, "--currency takes three letters.");
     if (currency) memcpy(span->currency, currency, 3);
-    span->running = span->to == month_of_us(now_us);
+    span->running = span->to == tb_month_from_us(now_us);
     return 0;
 }
 
@@ -75,7 +75,7 @@ static tb_code add_instead(solve_span *span, const tb_bill_input *in, tb_error *
     return code;
 }
 
-static tb_code add_bill(tb_store *store, const month_pair *p, int64_t now_us, solve_span *span,
+static tb_code add_bill(tb_store *store, const tb_month_pair *p, int64_t now_us, solve_span *span,
                         int64_t *last_account, bool mixed_is_fine, tb_error *err)
 {
     tb_bill_source source;
@@ -119,17 +119,17 @@ static tb_code make_portfolios(solve_span *span, tb_error *err)
 static tb_code read_bills(const cli_call *call, tb_store *store, int64_t now_us, solve_span *span,
                           tb_error *err)
 {
-    month_pairs p = {.n = 0};
+    tb_month_pairs p = {.n = 0};
     int64_t last = 0;
     bool said = cli_given(call, "currency") || span->instead;
     tb_code code = make_portfolios(span, err);
-    if (!code) code = month_pairs_read(store, span->account, span->from, span->to, &p, err);
+    if (!code) code = tb_month_pairs_read(store, span->account, span->from, span->to, &p, err);
     for (size_t i = 0; !code && i < p.n; i++) {
         code = add_bill(store, &p.list[i], now_us, span, &last, said, err);
         if (cli_given(call, "progress") && (i + 1) % 1000 == 0)
             cli_say(call, "%zu of %zu months read.", i + 1, p.n);
     }
-    month_pairs_release(&p);
+    tb_month_pairs_release(&p);
     if (!code && tb_portfolio_bills(span->billed) == 0)
         code = tb_fail(err, TB_E_NOTHING_DUE, "from",
                        "The span holds nothing that could be billed%s%s.",
@@ -183,7 +183,7 @@ static int read_all(const cli_call *call, tb_store *store, int64_t now_us, solve
     tb_error err;
     int status = 0;
     tb_code code = check_account(store, span->account, &err);
-    if (!code) code = month_books_read(store, &span->books.stored, &err);
+    if (!code) code = tb_month_books_read(store, &span->books.stored, &err);
     if (!code && cli_given(call, "book")) {
         status = solve_book(call, &span->books, cli_text(call, "book"), NULL, &span->instead);
         if (status) return status;
@@ -242,8 +242,8 @@ void solve_put_span(tb_buf *out, const solve_span *span)
 {
     char from[8], to[8];
     size_t bills = tb_portfolio_bills(span->billed);
-    month_format(span->from, from);
-    month_format(span->to, to);
+    tb_month_format(span->from, from);
+    tb_month_format(span->to, to);
     tb_buf_fmt(out, "%s to %s, %zu account%s, %zu month%s of bills", from, to, span->accounts,
                span->accounts == 1 ? "" : "s", bills, bills == 1 ? "" : "s");
 }
@@ -251,8 +251,8 @@ void solve_put_span(tb_buf *out, const solve_span *span)
 void solve_json_span(tb_buf *out, const solve_span *span)
 {
     char from[8], to[8];
-    month_format(span->from, from);
-    month_format(span->to, to);
+    tb_month_format(span->from, from);
+    tb_month_format(span->to, to);
     tb_buf_fmt(out, "\"span\":{\"accounts\":%zu,\"before\":\"", span->accounts);
     solve_put_money(out, span, span->before.total);
     tb_buf_fmt(out,

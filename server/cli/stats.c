@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "api/answer_stats.h"
 #include "cli/cli.h"
+#include "tollbook/statistics.h"
 
 static tb_answer_kind kind_of(const cli_call *call)
 {
@@ -60,7 +60,7 @@ static tb_code answer(tb_store *store, const tb_view *view, tb_range range, tb_a
         return tb_fail(err, TB_E_NOT_FOUND, "account",
                        "There is no account %" PRId64 ". Declare it with `tollbook apply` first.",
                        view->account);
-    return answer_stats(store, view, range, kind, now_us, out, err);
+    return tb_statistics(store, view, range, kind, now_us, out, err);
 }
 
 int cli_stats(const cli_call *call)
@@ -79,7 +79,7 @@ int cli_stats(const cli_call *call)
     if (status == 0) status = read_range(call, kind, now_us, &range);
     if (status == 0) status = cli_open(call, false, now_us, &store);
     if (status) return status;
-    tb_buf_init(&out, ANSWER_STATS_MAX, NULL);
+    tb_buf_init(&out, TB_STATISTICS_MAX, NULL);
     if (answer(store, &view, range, kind, now_us, &out, &err)) {
         status = cli_fail(call, NULL, &err);
     } else {

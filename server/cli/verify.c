@@ -1,8 +1,8 @@
 /* tollbook verify: a sentence for each difference, or one that there is none. */
 #include <inttypes.h>
 
-#include "api/full_check.h"
 #include "cli/cli.h"
+#include "tollbook/verify.h"
 
 static void say_difference(void *ctx, const char *sentence)
 {
@@ -31,7 +31,7 @@ static tb_code look(const cli_call *call, const tb_store_options *options, const
     tb_code code = tb_store_open(cli_text(call, "db"), options, &store, err);
     if (code == TB_OK) {
         cli_warn_links(call, store);
-        code = full_check(store, say_difference, NULL, &differences, err);
+        code = tb_verify(store, say_difference, NULL, &differences, err);
         if (!code) code = compare(store, against, &differences, err);
         tb_store_close(store);
     } else if (code == TB_E_CORRUPT) {
@@ -55,6 +55,7 @@ int cli_verify(const cli_call *call)
     if (against && tb_anchor_check(against, &err)) return cli_fail(call, "--against", &err);
     if (look(call, &options, against, &differences, &err)) return cli_fail(call, NULL, &err);
     if (differences == 0) {
+        cli_mark(call, MARK_VERIFY, options.now_us);
         printf("%s: no differences.\n", db);
         return cli_done(call);
     }

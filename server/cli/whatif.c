@@ -5,18 +5,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/whatif_forms.h"
 #include "cli/meter.h"
 #include "cli/scenarios.h"
 #include "cli/take.h"
 #include "tollbook/scenarios.h"
+#include "tollbook/whatifforms.h"
 
 #define INTERRUPTED 3 /* exit status: the environment ended the run */
 
 typedef struct whatif_call {
     const cli_call *call;
     tb_store *store;
-    whatif_question question;
+    tb_whatif_question question;
     tb_scenario *scenarios;
     meter progress;
     bool shows;
@@ -57,8 +57,8 @@ static int read_scenarios(whatif_call *w)
 static int read_span(whatif_call *w)
 {
     tb_error err;
-    tb_code code = whatif_span(cli_text(w->call, "from"), cli_text(w->call, "to"),
-                               w->question.now_us, &w->question, &err);
+    tb_code code = tb_whatif_span(cli_text(w->call, "from"), cli_text(w->call, "to"),
+                                  w->question.now_us, &w->question, &err);
     if (!code) return 0;
     cli_say(w->call, "--%s", err.message);
     return tb_code_exit(TB_E_USAGE);
@@ -91,17 +91,19 @@ static bool is_form(const whatif_call *w, const char *form)
     return strcmp(form, isatty(STDOUT_FILENO) ? "table" : "json") == 0;
 }
 
-static int print(const whatif_call *w, const whatif_answer *answer)
+static int print(const whatif_call *w, const tb_whatif_answer *answer)
 {
     static const struct {
         const char *name;
-        void (*put)(const whatif_answer *, whatif_sink *);
-    } forms[] = {
-        {"table", whatif_table}, {"json", whatif_json}, {"csv", whatif_csv}, {"html", whatif_html}};
+        void (*put)(const tb_whatif_answer *, tb_whatif_sink *);
+    } forms[] = {{"table", tb_whatif_table},
+                 {"json", tb_whatif_json},
+                 {"csv", tb_whatif_csv},
+                 {"html", tb_whatif_html}};
     tb_buf out;
     tb_error err;
-    whatif_sink sink = {.out = &out, .flush = flush};
-    tb_buf_init(&out, WHATIF_ANSWER_MAX, NULL);
+    tb_whatif_sink sink = {.out = &out, .flush = flush};
+    tb_buf_init(&out, TB_WHATIF_ANSWER_MAX, NULL);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (is_form(w, forms[i].name)) forms[i].put(answer, &sink);
     tb_code code = tb_buf_check(&out, &err);
@@ -112,7 +114,7 @@ static int print(const whatif_call *w, const whatif_answer *answer)
 
 /* What to look at before the figures are believed; in the table and the page it stands with them.
  */
-static void say_warnings(const whatif_call *w, const whatif_answer *a)
+static void say_warnings(const whatif_call *w, const tb_whatif_answer *a)
 {
     for (size_t i = 0; i < w->question.n_scenarios; i++)
         scenario_warn(w->call, w->store, &w->scenarios[i]);
@@ -173,13 +175,13 @@ static void keep(const whatif_call *w)
 static int run(whatif_call *w)
 {
     tb_error err;
-    whatif_answer answer;
+    tb_whatif_answer answer;
     take_catch_signals();
     meter_init(&w->progress, "whatif");
     w->shows = cli_given(w->call, "progress") || w->progress.terminal;
     w->question.step = step;
     w->question.ctx = w;
-    tb_code code = whatif_run(w->store, &w->question, &answer, &err);
+    tb_code code = tb_whatif_run(w->store, &w->question, &answer, &err);
     meter_end(&w->progress);
     if (code && stopped()) {
         cli_say(w->call, "Interrupted: nothing was written.");
@@ -188,7 +190,7 @@ static int run(whatif_call *w)
     if (code) return cli_fail(w->call, NULL, &err);
     int status = print(w, &answer);
     say_warnings(w, &answer);
-    whatif_answer_release(&answer);
+    tb_whatif_answer_release(&answer);
     if (status == 0 && !cli_given(w->call, "no-store") && !stopped()) keep(w);
     return status;
 }

@@ -1,6 +1,9 @@
 /* A ring is a byte array with two counters that only grow: the worker moves `head` after it copied
  * a whole line in, the logger moves `tail` after it wrote bytes out. The logger looks at all rings
- * a few times a second, or again at once while there was something. */
+ * a few times a second, or again at once while there was something.
+ *
+ * It empties a ring up to a head that it has read, so between two rings it stands behind a whole
+ * line of each. Only there does it go over to another file: so no line is cut in two. */
 #include "http/accesslog.h"
 
 #include <errno.h>
@@ -19,6 +22,7 @@
 #define LINE_MAX_BYTES 1024
 #define PATH_SHOWN 256 /* longest path in a line */
 #define PAUSE_US 50000
+#define REOPEN_US 5000000 /* how long a write to the old file may hold the new one up */
 
 typedef struct ring {
     _Alignas(64) _Atomic uint64_t head;
@@ -34,38 +38,51 @@ struct accesslog {
     ring *rings;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t wake;
+    pthread_cond_t wake; /* the logger, and whoever waits for it to go over to the next file */
     bool stop;
+    int next; /* the file to go over to; -1: none */
 };
 
-/* Writes from the ring's tail to fd; false when nothing was there. A failed write loses bytes, not
- * the server: they count as dropped. */
-static bool empty_ring(int fd, ring *r)
+/* Writes bytes of the ring, at most up to head, and returns how many are done with. A failed write
+ * loses bytes, not the server: they count as dropped. */
+static uint64_t write_run(int fd, ring *r, uint64_t tail, uint64_t head)
 {
-    uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
-    uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire);
-    if (tail == head) return false;
     uint64_t at = tail % RING, run = head - tail;
     if (run > RING - at) run = RING - at;
     ssize_t n;
     do {
         n = write(fd, r->bytes + at, run);
     } while (n < 0 && errno == EINTR);
-    if (n < 0) {
-        atomic_fetch_add_explicit(&r->dropped, 1, memory_order_relaxed);
-        n = (ssize_t)run;
-    }
-    atomic_store_explicit(&r->tail, tail + (uint64_t)n, memory_order_release);
-    return true;
+    if (n >= 0) return (uint64_t)n;
+    atomic_fetch_add_explicit(&r->dropped, 1, memory_order_relaxed);
+    return run;
 }
 
-static bool empty_all(accesslog *log)
+/* The lines that are there now. */
+static void empty_ring(int fd, ring *r)
 {
-    bool any = false;
+    uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+    const uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire);
+    while (tail != head) {
+        tail += write_run(fd, r, tail, head);
+        atomic_store_explicit(&r->tail, tail, memory_order_release);
+    }
+}
+
+static void empty_all(accesslog *log)
+{
     for (unsigned i = 0; i < log->n; i++)
-        while (empty_ring(log->fd, &log->rings[i]))
-            any = true;
-    return any;
+        empty_ring(log->fd, &log->rings[i]);
+}
+
+/* To the file that was asked for before the rings were emptied. The lock is held. */
+static void go_over(accesslog *log, int next)
+{
+    if (next < 0 || log->next != next) return;
+    close(log->fd);
+    log->fd = next;
+    log->next = -1;
+    pthread_cond_broadcast(&log->wake);
 }
 
 static void *run_logger(void *arg)
@@ -75,10 +92,12 @@ static void *run_logger(void *arg)
     while (!log->stop) {
         int64_t until = clock_mono_us() + PAUSE_US;
         struct timespec t = {until / 1000000, until % 1000000 * 1000};
-        pthread_cond_timedwait(&log->wake, &log->lock, &t);
+        if (log->next < 0) pthread_cond_timedwait(&log->wake, &log->lock, &t);
+        const int next = log->next;
         pthread_mutex_unlock(&log->lock);
         empty_all(log);
         pthread_mutex_lock(&log->lock);
+        go_over(log, next);
     }
     pthread_mutex_unlock(&log->lock);
     empty_all(log);
@@ -97,6 +116,7 @@ static accesslog *make(unsigned n)
         }
         log->rings = rings;
         log->n = n;
+        log->next = -1;
         return log;
     }
     free(log);
@@ -129,6 +149,34 @@ tb_code accesslog_open(const char *path, unsigned n_workers, accesslog **ret_log
     }
     *ret_log = log;
     return TB_OK;
+}
+
+/* A pipe that nobody reads, or a device, must not hold up whoever opens it; a file never does. */
+static int open_again(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+    const int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+    if (flags >= 0) fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+    return fd;
+}
+
+tb_code accesslog_reopen(accesslog *log, const char *path, tb_error *err)
+{
+    const int fd = open_again(path);
+    if (fd < 0) return tb_fail(err, TB_E_IO, NULL, "%s: %s.", path, strerror(errno));
+    const int64_t until = clock_mono_us() + REOPEN_US;
+    const struct timespec t = {until / 1000000, until % 1000000 * 1000};
+    pthread_mutex_lock(&log->lock);
+    log->next = fd;
+    pthread_cond_broadcast(&log->wake);
+    while (log->next == fd && pthread_cond_timedwait(&log->wake, &log->lock, &t) == 0)
+        ;
+    const bool stuck = log->next == fd;
+    if (stuck) log->next = -1;
+    pthread_mutex_unlock(&log->lock);
+    if (!stuck) return TB_OK;
+    close(fd);
+    return tb_fail(err, TB_E_BUSY, NULL, "%s: a write to the file from before does not end.", path);
 }
 
 /* The path as inside of a JSON string: bytes that need an escape (they can stand only in requests

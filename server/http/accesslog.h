@@ -28,6 +28,10 @@ TB_MUST_USE tb_code accesslog_open(const char *path, unsigned n_workers, accessl
                                    tb_error *err);
 /* Only from the worker's own thread. NULL log: nothing. */
 void accesslog_write(accesslog *log, unsigned worker, const accesslog_line *line);
+/* Goes over to the file that has this name now. When it returns TB_OK, what was written before is
+ * in the old file, in whole lines, and what is written from then on goes to the new one. Else all
+ * stays as it was. Only where accesslog_open was given a file; one thread at a time. */
+TB_MUST_USE tb_code accesslog_reopen(accesslog *log, const char *path, tb_error *err);
 uint64_t accesslog_dropped(const accesslog *log);
 /* Writes what is left and ends the thread. NULL is fine. */
 void accesslog_close(accesslog *log);

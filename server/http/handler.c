@@ -161,22 +161,25 @@ static bool find_route(request *r)
  * computed again. */
 static bool same_as_last(const request *r, tb_text text)
 {
-    if (r->last.generation != r->worker->keys_generation || text.len != TB_KEY_TEXT) return false;
+    if (r->last.generation != r->worker->keys.generation || text.len != TB_KEY_TEXT) return false;
     unsigned char differ = 0; /* all bytes, wherever the first difference is */
     for (size_t i = 0; i < TB_KEY_TEXT; i++)
         differ |= (unsigned char)(text.data[i] ^ r->last.text[i]);
     return differ == 0;
 }
 
+/* Whether it is a valid key's text: then r->last says whose. */
 static bool find_key(request *r, tb_text text)
 {
+    worker *w = r->worker;
+    const key_table *table = latest_look(w->server->keys, &w->keys);
     if (same_as_last(r, text)) return true;
-    const tb_key *key = key_table_find(r->worker->keys, text.data ? text.data : "", text.len);
+    const tb_key *key = key_table_find(table, text.data ? text.data : "", text.len);
     if (!key) return false;
     r->last.generation = 0;
     if (text.len == TB_KEY_TEXT) {
         memcpy(r->last.text, text.data, TB_KEY_TEXT);
-        r->last.generation = r->worker->keys_generation;
+        r->last.generation = w->keys.generation;
     }
     r->last.account = key->account;
     r->last.key = key->id;
@@ -197,38 +200,43 @@ static bool refuse_key(request *r)
     return false;
 }
 
-/* "Bearer TOKEN", or the token alone as some clients send it, where no key was sent. */
-static bool find_token(request *r)
+/* "Bearer TEXT", or the text alone as some clients send it, where no key was sent; else empty. */
+static tb_text bearer_text(const request *r)
 {
     static const char scheme[] = "bearer ";
     const size_t n = sizeof scheme - 1;
-    tb_text text = request_header(r, GUARD_AUTHORIZATION);
-    token_claims claims;
-    if (request_header(r, GUARD_ACCESS_KEY).len > 0) return false;
+    const tb_text text = request_header(r, GUARD_AUTHORIZATION);
+    if (request_header(r, GUARD_ACCESS_KEY).len > 0) return (tb_text){0};
     if (text.len > n && strncasecmp(text.data, scheme, n) == 0)
-        text = (tb_text){text.data + n, text.len - n};
-    const int64_t now_us = request_now_us(r);
-    if (!token_check(r->worker->server->options.token, text, now_us / 1000000, &claims))
-        return false;
+        return (tb_text){text.data + n, text.len - n};
+    return text;
+}
+
+static bool find_token(request *r)
+{
+    token_claims claims;
+    const int64_t now_s = request_now_us(r) / 1000000;
+    if (!token_check(worker_token_key(r->worker), bearer_text(r), now_s, &claims)) return false;
     r->key = REQUEST_KEY_TOKEN;
     r->account = claims.account;
     r->roles = claims.roles;
     return true;
 }
 
+/* Scrapers send a key as a bearer's, so a route that is keyed takes it there too. */
 static bool authenticate(request *r)
 {
-    worker *w = r->worker;
-    if (r->route->access == TB_ACCESS_NONE) return true;
-    keys_refresh(w->server->keys, &w->keys, &w->keys_generation);
-    if (find_key(r, request_header(r, GUARD_ACCESS_KEY))) {
+    const bool keyed = r->route->keyed && r->worker->server->options.metrics_key;
+    if (r->route->access == TB_ACCESS_NONE && !keyed) return true;
+    if (find_key(r, request_header(r, GUARD_ACCESS_KEY)) ||
+        (keyed && find_key(r, bearer_text(r)))) {
         r->key = r->last.key;
         r->account = r->last.account;
         r->roles = r->last.roles;
     } else if (!find_token(r)) {
         return refuse_key(r);
     }
-    if (tb_roles_open(r->roles, r->route->access)) return true;
+    if (tb_roles_open(r->roles, r->route->access) && (!keyed || r->account == 0)) return true;
     refuse(r, TB_E_FORBIDDEN, NULL, NULL);
     return false;
 }
@@ -466,13 +474,9 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const c
 static void log_request(const request *r, unsigned status, uint64_t duration_us)
 {
     worker *w = r->worker;
-    char id[REQUEST_ID_TEXT + 1] = {0}, peer[INET6_ADDRSTRLEN] = "";
+    char id[REQUEST_ID_TEXT + 1] = {0}, peer[REQUEST_PEER_TEXT];
     request_id_text(r, id);
-    const struct in6_addr *a = &r->conn->peer;
-    if (IN6_IS_ADDR_V4MAPPED(a))
-        inet_ntop(AF_INET, a->s6_addr + 12, peer, sizeof peer);
-    else
-        inet_ntop(AF_INET6, a, peer, sizeof peer);
+    request_peer_text(r, peer);
     accesslog_line line = {
         .method = http_method_name(r->method),
         .path = r->target,
@@ -513,8 +517,10 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
     answer_drop(r->reply.what);
     r->reply.what = NULL;
-    free(r->kept);
+    if (r->release_kept) r->release_kept(r->kept);
+    else free(r->kept);
     r->kept = NULL;
+    r->release_kept = NULL;
     if (r->reply.source.release) r->reply.source.release(r->reply.source.ctx);
     r->reply.source = (stream_source){0};
     conns_phase(s->conns, r->conn, CONN_IDLE, 0, now_us);

@@ -3,21 +3,12 @@
  * would have to steer SHA-256. All the same every comparison runs over all 32 bytes. */
 #include "http/keys.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct key_table {
-    atomic_uint refs;
     size_t mask;
     tb_key *slots; /* id 0: empty */
-};
-
-struct keys {
-    pthread_mutex_t lock;
-    key_table *table;
-    _Atomic uint64_t generation;
 };
 
 static size_t place(const uint8_t hash[TB_KEY_HASH])
@@ -39,7 +30,6 @@ key_table *key_table_new(const tb_key *all, size_t n)
         free(slots);
         return NULL;
     }
-    atomic_init(&t->refs, 1);
     t->mask = size - 1;
     t->slots = slots;
     for (size_t i = 0; i < n; i++) {
@@ -52,9 +42,9 @@ key_table *key_table_new(const tb_key *all, size_t n)
     return t;
 }
 
-void key_table_drop(key_table *table)
+void key_table_free(key_table *table)
 {
-    if (!table || atomic_fetch_sub_explicit(&table->refs, 1, memory_order_acq_rel) != 1) return;
+    if (!table) return;
     free(table->slots);
     free(table);
 }
@@ -82,41 +72,4 @@ const tb_key *key_table_find(const key_table *table, const char *text, size_t le
         if (key->id == 0) return NULL;
         if (same) return key;
     }
-}
-
-keys *keys_new(void)
-{
-    keys *k = calloc(1, sizeof *k);
-    if (k) pthread_mutex_init(&k->lock, NULL);
-    return k;
-}
-
-void keys_free(keys *k)
-{
-    if (!k) return;
-    key_table_drop(k->table);
-    pthread_mutex_destroy(&k->lock);
-    free(k);
-}
-
-void keys_publish(keys *k, key_table *table)
-{
-    pthread_mutex_lock(&k->lock);
-    key_table *old = k->table;
-    k->table = table;
-    atomic_fetch_add_explicit(&k->generation, 1, memory_order_release);
-    pthread_mutex_unlock(&k->lock);
-    key_table_drop(old);
-}
-
-void keys_refresh(keys *k, key_table **mine, uint64_t *my_generation)
-{
-    if (atomic_load_explicit(&k->generation, memory_order_acquire) == *my_generation) return;
-    pthread_mutex_lock(&k->lock);
-    key_table *old = *mine;
-    *mine = k->table;
-    atomic_fetch_add_explicit(&(*mine)->refs, 1, memory_order_relaxed);
-    *my_generation = atomic_load_explicit(&k->generation, memory_order_relaxed);
-    pthread_mutex_unlock(&k->lock);
-    key_table_drop(old);
 }

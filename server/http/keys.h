@@ -1,6 +1,5 @@
-/* The valid keys, in memory. The writer builds a new table after every commit that changed keys;
- * workers see a new generation by one atomic read and then take the table over, so a look-up takes
- * no lock. A revoked key is not in the table. */
+/* The valid keys, in memory. The writer builds a new table after every commit that changed keys and
+ * publishes it (latest.h), so a look-up takes no lock. A revoked key is not in the table. */
 #ifndef TOLLBOOK_SERVER_HTTP_KEYS_H
 #define TOLLBOOK_SERVER_HTTP_KEYS_H
 
@@ -8,19 +7,12 @@
 
 typedef struct key_table key_table;
 
-/* An immutable table of the store's valid keys. Counted: see keys_take. */
+/* An immutable table of the store's valid keys. */
 TB_MUST_USE tb_code key_table_load(tb_store *store, key_table **ret_table, tb_error *err);
 /* Same from an array, for tests. NULL when out of memory. */
 key_table *key_table_new(const tb_key *all, size_t n);
-void key_table_drop(key_table *table); /* NULL is fine */
+void key_table_free(key_table *table); /* NULL is fine */
 /* NULL: no valid key of that text. Always compares at least one hash, in constant time. */
 const tb_key *key_table_find(const key_table *table, const char *text, size_t len);
-
-typedef struct keys keys; /* where the current table is published */
-keys *keys_new(void);
-void keys_free(keys *k);
-void keys_publish(keys *k, key_table *table); /* takes the caller's count */
-/* Makes *mine the current table if it is not, dropping the one it was. */
-void keys_refresh(keys *k, key_table **mine, uint64_t *my_generation);
 
 #endif

@@ -46,8 +46,19 @@ static void head(tb_buf *out, const char *name, const char *type, const char *he
 void metrics_sample(tb_buf *out, const char *name, const char *type, const char *help,
                     uint64_t value)
 {
+    metrics_decimal(out, name, type, help, value, 0);
+}
+
+void metrics_decimal(tb_buf *out, const char *name, const char *type, const char *help,
+                     uint64_t value, unsigned digits)
+{
+    uint64_t unit = 1;
+    for (unsigned i = 0; i < digits; i++)
+        unit *= 10;
     head(out, name, type, help);
-    tb_buf_fmt(out, "%s %llu\n", name, (unsigned long long)value);
+    tb_buf_fmt(out, "%s %llu", name, (unsigned long long)(value / unit));
+    if (digits) tb_buf_fmt(out, ".%0*llu", (int)digits, (unsigned long long)(value % unit));
+    tb_buf_str(out, "\n");
 }
 
 /* The sum over all blocks of the counter that lies at this place of the first one. */
@@ -58,6 +69,15 @@ static uint64_t sum(const metrics *const *blocks, size_t n, const _Atomic uint64
     for (size_t i = 0; i < n; i++)
         total += metrics_read(
             (const _Atomic uint64_t *)(const void *)((const char *)blocks[i] + offset));
+    return total;
+}
+
+uint64_t metrics_requests(const metrics *const *b, size_t n, size_t n_routes)
+{
+    uint64_t total = 0;
+    for (size_t r = 0; r < n_routes; r++)
+        for (unsigned s = 0; s < METRICS_STATUS_COUNT; s++)
+            total += sum(b, n, &b[0]->requests[r][s]);
     return total;
 }
 

@@ -64,8 +64,13 @@ void metrics_count(metrics *m, unsigned route, unsigned status, uint64_t duratio
 /* The sum of the blocks as Prometheus text: requests, latencies, bytes. names[r]: route r. */
 void metrics_write(const metrics *const *blocks, size_t n_blocks, const char *const *names,
                    size_t n_routes, tb_buf *out);
+/* Requests of all routes and statuses. */
+uint64_t metrics_requests(const metrics *const *blocks, size_t n_blocks, size_t n_routes);
 /* "# HELP", "# TYPE" and one sample. type: "counter" or "gauge". */
 void metrics_sample(tb_buf *out, const char *name, const char *type, const char *help,
                     uint64_t value);
+/* The same of a value in units of its last of `digits` decimals. */
+void metrics_decimal(tb_buf *out, const char *name, const char *type, const char *help,
+                     uint64_t value, unsigned digits);
 
 #endif

@@ -95,30 +95,49 @@ static tb_code store_value(const query_spec *spec, tb_text value, void *out, tb_
     return tb_fail(err, TB_E_INTERNAL, spec->name, NULL);
 }
 
-static tb_code take_pair(const char *pair, size_t len, const query_spec *specs, size_t n,
-                         void *out, char **scratch, tb_error *err)
+typedef struct spec_list {
+    const query_spec *specs;
+    size_t n;
+    void *out;
+} spec_list;
+
+static tb_code take_named(void *ctx, tb_text name, tb_text value, tb_error *err)
 {
-    const char *mark = memchr(pair, '=', len);
-    if (!mark) return TB_OK; /* a name without a value is an absent one */
-    size_t name_len = decode(pair, (size_t)(mark - pair), *scratch);
-    for (size_t i = 0; i < n; i++) {
-        if (!same_word(*scratch, name_len, specs[i].name)) continue;
-        tb_text value = {*scratch, 0};
-        value.len = decode(mark + 1, len - (size_t)(mark + 1 - pair), *scratch);
-        if (value.len == 0) return TB_OK;
-        *scratch += value.len;
-        return store_value(&specs[i], value, out, err);
-    }
+    const spec_list *list = ctx;
+    for (size_t i = 0; i < list->n; i++)
+        if (same_word(name.data, name.len, list->specs[i].name))
+            return store_value(&list->specs[i], value, list->out, err);
     return TB_OK;
 }
 
 tb_code query_parse(const char *query, size_t len, const query_spec *specs, size_t n, void *out,
                     char *scratch, tb_error *err)
 {
+    spec_list list = {specs, n, out};
+    return query_each(query, len, scratch, take_named, &list, err);
+}
+
+/* A name without a value is an absent one, and so is an empty value. */
+static tb_code take_pair(const char *pair, size_t len, char **scratch, query_each_fn each,
+                         void *ctx, tb_error *err)
+{
+    const char *mark = memchr(pair, '=', len);
+    if (!mark) return TB_OK;
+    tb_text name = {*scratch, decode(pair, (size_t)(mark - pair), *scratch)};
+    tb_text value = {*scratch + name.len, 0};
+    value.len = decode(mark + 1, len - (size_t)(mark + 1 - pair), *scratch + name.len);
+    if (value.len == 0) return TB_OK;
+    *scratch += name.len + value.len;
+    return each(ctx, name, value, err);
+}
+
+tb_code query_each(const char *query, size_t len, char *scratch, query_each_fn each, void *ctx,
+                   tb_error *err)
+{
     while (len > 0) {
         const char *end = memchr(query, '&', len);
         size_t pair = end ? (size_t)(end - query) : len;
-        tb_code code = take_pair(query, pair, specs, n, out, &scratch, err);
+        tb_code code = take_pair(query, pair, &scratch, each, ctx, err);
         if (code != TB_OK) return code;
         if (end) pair++;
         query += pair;

@@ -23,6 +23,11 @@ typedef struct query_spec {
 TB_MUST_USE tb_code query_parse(const char *query, size_t len, const query_spec *specs, size_t n,
                                 void *out, char *scratch, tb_error *err);
 
+/* Calls `each` for every parameter with a value, in order, with its escapes read. */
+typedef tb_code (*query_each_fn)(void *ctx, tb_text name, tb_text value, tb_error *err);
+TB_MUST_USE tb_code query_each(const char *query, size_t len, char *scratch, query_each_fn each,
+                               void *ctx, tb_error *err);
+
 /* Strict: '-'? and 1..19 digits without a leading zero, within int64. */
 bool query_int(const char *text, size_t len, int64_t *ret_value);
 bool query_bool(const char *text, size_t len, bool *ret_value);

@@ -79,7 +79,7 @@ static body choose_body(request *r)
 /* What may be sent to be let in. */
 static const char *challenge(const request *r)
 {
-    return r->worker->server->options.token
+    return worker_token_key(r->worker) || (r->route && r->route->keyed)
                ? "AccessKey realm=\"tollbook\", Bearer realm=\"tollbook\""
                : "AccessKey realm=\"tollbook\"";
 }

@@ -5,6 +5,7 @@
  * that the 200 would have had, as RFC 9110 8.6 wants, also before any work. */
 #include "http/request.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -177,6 +178,14 @@ static char *put_hex(char *out, uint64_t value, int digits)
 void request_id_text(const request *r, char out[REQUEST_ID_TEXT])
 {
     put_hex(out, r->number, REQUEST_ID_TEXT);
+}
+
+void request_peer_text(const request *r, char out[REQUEST_PEER_TEXT])
+{
+    const struct in6_addr *a = &r->conn->peer;
+    out[0] = 0;
+    if (IN6_IS_ADDR_V4MAPPED(a)) inet_ntop(AF_INET, a->s6_addr + 12, out, REQUEST_PEER_TEXT);
+    else inet_ntop(AF_INET6, a, out, REQUEST_PEER_TEXT);
 }
 
 size_t request_tag_text(tb_hash128 hash, size_t len, bool zipped, char out[REQUEST_TAG_MAX])

@@ -78,7 +78,8 @@ typedef struct request {
     uint32_t roles;
     int64_t start_us; /* monotonic */
     uint64_t number;  /* X-Request-Id */
-    void *kept; /* the handler's, from malloc: goes with the request, whatever becomes of it */
+    void *kept; /* the handler's: goes with the request, whatever becomes of it */
+    void (*release_kept)(void *kept); /* NULL: free */
     char *body;
     size_t body_len, body_cap;
     uint64_t thrown; /* bytes of a body that outgrew its limit */
@@ -144,6 +145,10 @@ size_t request_tag_text(tb_hash128 hash, size_t len, bool zipped, char out[REQUE
 /* What X-Request-Id says; not terminated. */
 #define REQUEST_ID_TEXT 16
 void request_id_text(const request *r, char out[REQUEST_ID_TEXT]);
+
+/* Where it comes from: an address, terminated. */
+#define REQUEST_PEER_TEXT 46
+void request_peer_text(const request *r, char out[REQUEST_PEER_TEXT]);
 
 /* Hands r->job (run, bytes set) to the writer; `finish` is called when it is done. Where the writer
  * refuses, the error is answered. */

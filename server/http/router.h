@@ -24,9 +24,13 @@ typedef struct route {
                           * before a literal tail; of several, the last one is the request's */
     tb_access access;
     route_body body;
+    const char *operation; /* of tollbook/operation.h, that this row asks for; NULL: none */
+    const char *fixed;     /* a flag of it that the row gives; NULL: none */
+    const char *fills;     /* the parameter that {id} is; NULL: the first operand */
     const char *name; /* for metrics: lower case and '_' */
     error_family errors;
     size_t body_max; /* longest body, bytes; 0: what --body-mb says */
+    bool keyed;   /* where the operator wants it (metrics_key), account 0 alone may ask */
     bool logging; /* of the request logging API: bearer tokens, its own address */
     /* Answers the request, or submits a job and returns; then `finish` answers after it. */
     void (*handle)(struct request *request);

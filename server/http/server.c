@@ -75,8 +75,48 @@ static tb_code publish_keys(server *s, tb_store *store, tb_error *err)
 {
     key_table *table;
     tb_code code = key_table_load(store, &table, err);
-    if (code == TB_OK) keys_publish(s->keys, table);
-    return code;
+    return code ? code : latest_publish(s->keys, table, err);
+}
+
+static void drop_table(void *table)
+{
+    key_table_free(table);
+}
+
+/* --- secrets of the operator's --- */
+
+static void drop_token_key(void *key)
+{
+    token_key_free(key);
+}
+
+static void drop_secret(void *secret)
+{
+    sodium_memzero(secret, TB_KEY_SECRET);
+    free(secret);
+}
+
+tb_code server_use_token_key(server *s, token_key *key, tb_error *err)
+{
+    return latest_publish(s->token, key, err);
+}
+
+tb_code server_use_secret(server *s, const uint8_t secret[TB_KEY_SECRET], tb_error *err)
+{
+    uint8_t *own = malloc(TB_KEY_SECRET);
+    if (!own) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    memcpy(own, secret, TB_KEY_SECRET);
+    return latest_publish(s->secret, own, err);
+}
+
+const token_key *worker_token_key(worker *w)
+{
+    return latest_look(w->server->token, &w->token);
+}
+
+const uint8_t *worker_secret(worker *w)
+{
+    return latest_look(w->server->secret, &w->secret);
 }
 
 static tb_code open_workers(server *s, tb_error *err)
@@ -200,7 +240,9 @@ static tb_code open_parts(server *s, tb_error *err)
     const server_options *o = &s->options;
     s->pool = pool_new(POOL_KEPT);
     s->cache = cache_new(o->cache_bytes);
-    s->keys = keys_new();
+    s->keys = latest_new(drop_table);
+    s->token = latest_new(drop_token_key);
+    s->secret = latest_new(drop_secret);
     s->conns = conns_new(&o->limits, o->threads);
     s->lobby = lobby_new((lobby_limits){o->lobby_most, o->limits.head_us, PATIENCE_US},
                          (lobby_hooks){on_ready, on_leave, s});
@@ -209,8 +251,8 @@ static tb_code open_parts(server *s, tb_error *err)
     s->log_window = window_new(LOG_REQUESTS, LOG_SECONDS);
     s->places = places_new();
     if (!s->log_window || !s->places) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    if (!s->pool || !s->cache || !s->keys || !s->conns || !s->lobby || !s->complaints ||
-        (o->rate_limit && !s->limit))
+    if (!s->pool || !s->cache || !s->keys || !s->token || !s->secret || !s->conns || !s->lobby ||
+        !s->complaints || (o->rate_limit && !s->limit))
         return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     if (o->access_log) return accesslog_open(o->access_log, o->threads, &s->log, err);
     return TB_OK;
@@ -225,6 +267,8 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
     s->options = *options;
     s->routes = routes;
     s->n_routes = n_routes;
+    s->start_us = clock_mono_us();
+    atomic_init(&s->committed_us, INT64_MIN);
     randombytes_buf(&s->id_seed, sizeof s->id_seed);
     const char *listen[LISTEN_MAX];
     size_t n_listen = options->n_listen;
@@ -283,7 +327,8 @@ static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
     /* Where the version cannot be read, one that nothing is filed under yet: answers are computed,
      * and filed under the version that they really have. */
     if (tb_store_version(store, &version, NULL) != TB_OK) version = atomic_load(&s->version) + 1;
-    atomic_store_explicit(&s->version, version, memory_order_release);
+    if (atomic_exchange_explicit(&s->version, version, memory_order_release) != version)
+        atomic_store_explicit(&s->committed_us, clock_mono_us(), memory_order_relaxed);
     note_links(s, tb_store_links(store));
     return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
 }
@@ -405,11 +450,15 @@ void server_free(server *s)
             tb_store_close(w->idle_reader[k]);
         gzip_free(w->gzip);
         tb_buf_release(&w->scratch);
-        key_table_drop(w->keys);
+        latest_release(&w->keys);
+        latest_release(&w->token);
+        latest_release(&w->secret);
     }
     conns_free(s->conns, drop_request);
     cache_free(s->cache);
-    keys_free(s->keys);
+    latest_free(s->keys);
+    latest_free(s->token);
+    latest_free(s->secret);
     limit_free(s->limit);
     limit_free(s->complaints);
     window_free(s->log_window);

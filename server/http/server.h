@@ -19,6 +19,7 @@
 #include "http/errands.h"
 #include "http/figures.h"
 #include "http/keys.h"
+#include "http/latest.h"
 #include "http/limit.h"
 #include "http/listen.h"
 #include "http/lobby.h"
@@ -37,7 +38,6 @@ typedef struct server_options {
     const char *listen[LISTEN_MAX];
     size_t n_listen;
     const char *logging_listen; /* where the request logging API alone is answered, or NULL */
-    const token_key *token;     /* of bearer tokens; NULL: none are taken */
     unsigned threads;
     size_t cache_bytes;
     uint32_t rate_limit;    /* requests a second and account; 0: off */
@@ -45,8 +45,7 @@ typedef struct server_options {
     bool search_paged;      /* GET /pullzone?search=X without page is a page */
     const char *cors[CORS_ORIGINS_MAX]; /* origins whose pages may read answers */
     size_t n_cors;
-    bool has_secret;        /* the texts of keys are sealed, and shown by GET /apikey */
-    uint8_t secret[TB_KEY_SECRET];
+    bool metrics_key;       /* GET /metrics asks for a key of account 0 */
     const char *deploy_hook; /* a program that deploys container applications, or NULL */
     int64_t deploy_us;       /* how long one deployment may take */
     const char *purge_hook;  /* a program that purges caches, or NULL */
@@ -74,8 +73,7 @@ typedef struct worker {
     struct MHD_Daemon *daemon;
     tb_store *store; /* a reader of its own */
     gzip *gzip;
-    key_table *keys;
-    uint64_t keys_generation;
+    latest_view keys, token, secret; /* as of its last look */
     uint64_t requests; /* for request ids */
     tb_buf scratch; /* where answers are encoded, before their length is known */
     int64_t date_second; /* that date says, since 1970 */
@@ -93,7 +91,9 @@ typedef struct server {
     worker workers[SERVER_WORKERS_MAX];
     pool *pool;
     cache *cache;
-    keys *keys;
+    latest *keys;   /* the key_table in force */
+    latest *token;  /* the token_key that checks bearer tokens; none: they are not taken */
+    latest *secret; /* TB_KEY_SECRET bytes that keys' texts are sealed under; none: they are not */
     limit *limit;
     limit *complaints; /* how many of the server's own failures are said, by code */
     conns *conns;
@@ -108,7 +108,9 @@ typedef struct server {
     accesslog *log;
     uint8_t event_secret[TB_EVENT_SECRET]; /* of the continuation tokens of shield events */
     uint64_t id_seed;
+    int64_t start_us;         /* monotonic */
     _Atomic uint64_t version; /* the store's, as of the last commit */
+    _Atomic int64_t committed_us; /* when it grew, monotonic; INT64_MIN: not since the start */
     _Atomic size_t bodies;    /* bytes of bodies held */
     places *places;           /* of readers lent out */
     window *log_window;       /* requests for logs, by pull zone */
@@ -131,6 +133,16 @@ void worker_take_back(worker *w, int64_t account, size_t bytes, tb_store *store)
 bool server_look(server *s);
 /* The same, as whoever has just met it says. */
 void server_lost(server *s, const tb_error *err);
+
+/* What the server uses from now on, also while it serves: a key for bearer tokens, which it takes
+ * over, and the secret that the texts of keys are sealed under. A request that has looked already
+ * stays with what it saw. */
+TB_MUST_USE tb_code server_use_token_key(server *s, token_key *key, tb_error *err);
+TB_MUST_USE tb_code server_use_secret(server *s, const uint8_t secret[TB_KEY_SECRET],
+                                      tb_error *err);
+/* The same as a worker's own thread sees them; NULL where there is none. */
+const token_key *worker_token_key(worker *w);
+const uint8_t *worker_secret(worker *w);
 
 /* Opens the store and the sockets. The exit status of a failure is tb_code_exit of the code. */
 TB_MUST_USE tb_code server_open(const server_options *options, const route *routes,

@@ -181,11 +181,12 @@ static int call_command(int argc, char **argv)
     int words;
     tb_error err;
     cli_call call;
+    cli_commands_fill();
     const cli_command *command = cli_find(cli_commands, cli_n_commands, argc, argv, &words, &err);
     REQUIRE(command, "%s: %s", argv[0], err.message);
     REQUIRE(!cli_parse(command, argc - words, argv + words, &call, &err), "%s: %s", argv[0],
             err.message);
-    return command->run(&call);
+    return cli_run(&call);
 }
 
 static void redirect(int to, const char *name)
@@ -455,6 +456,7 @@ static void run_clean(void)
 
 void billing_open(void)
 {
+    cli_commands_fill();
     workload_folder(billing.path);
     snprintf(billing.folder, sizeof billing.folder, "%.*s",
              (int)(strrchr(billing.path, '/') - billing.path), billing.path);

@@ -3,15 +3,16 @@
  * the quick form). The answer is TB_E_NOMEM or the right one to the byte, nothing leaks (the
  * sanitizer's build), nothing half is left in the file, and the next try on the same connection
  * works. */
-#include "api/account_forecast.h"
-#include "api/explain.h"
-#include "api/full_check.h"
-#include "api/shown.h"
 #include "fault/billing.h"
 #include "fault/scarce.h"
 #include "fault/workload.h"
 #include "seed.h"
+#include "tollbook/accountforecast.h"
 #include "tollbook/advice.h"
+#include "tollbook/audit.h"
+#include "tollbook/document.h"
+#include "tollbook/explain.h"
+#include "tollbook/verify.h"
 #include "tollbook/zones.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@
 #define LONG     1500
 
 static tb_store *store;
-static month_books books; /* read while there is memory; a part of all operations but its own */
+static tb_month_books books; /* read while there is memory; a part of all operations but its own */
 static uint64_t answer;   /* of the operation's result */
 
 static void answer_bytes(const void *data, size_t len)
@@ -56,26 +57,26 @@ static void answer_decimal(tb_decimal value)
 
 static tb_code op_books(tb_error *err)
 {
-    month_books again;
-    tb_code code = month_books_read(store, &again, err);
+    tb_month_books again;
+    tb_code code = tb_month_books_read(store, &again, err);
     if (code) return code;
     for (size_t i = 0; i < again.n; i++)
         answer_text(again.list[i].sha256);
-    month_books_release(&again);
+    tb_month_books_release(&again);
     return TB_OK;
 }
 
 static tb_code op_bill(tb_error *err)
 {
-    month_bill bill;
+    tb_month_bill bill;
     tb_code code = TB_OK;
     for (int64_t account = 2; !code && account <= 3; account++) {
-        code = month_bill_read(store, account, OCTOBER, TB_NOW, books.list, books.n, NOW_US, &bill,
-                               err);
+        code = tb_month_bill_read(store, account, OCTOBER, TB_NOW, books.list, books.n, NOW_US,
+                                  &bill, err);
         if (code) break;
         for (size_t i = 0; i < bill.bill.n_lines; i++)
             answer_decimal(bill.bill.lines[i].amount);
-        month_bill_release(&bill);
+        tb_month_bill_release(&bill);
     }
     return code;
 }
@@ -132,8 +133,8 @@ static tb_code op_zones(tb_error *err)
 /* The months before November, each forecast from five days of it and held against its end. */
 static tb_code op_backtest(tb_error *err)
 {
-    backtest_result result = {0};
-    tb_code code = account_backtest(store, &books, 1, NOW_US, 1, 100, &result, err);
+    tb_backtest_result result = {0};
+    tb_code code = tb_account_backtest(store, &books, 1, NOW_US, 1, 100, &result, err);
     if (code) return code;
     REQUIRE(result.months > 0, "no month to forecast");
     answer_number((uint64_t)result.months);
@@ -164,24 +165,25 @@ static tb_code op_ledger(tb_error *err)
 }
 
 /* All of October's invoices in one form, as a document. */
-static tb_code show_invoices(shown_form form, tb_buf *out, tb_error *err)
+static tb_code show_invoices(tb_shown_form form, tb_buf *out, tb_error *err)
 {
     tb_invoice *all = NULL;
     size_t n = 0;
     tb_code code = tb_store_invoices(store, 0, OCTOBER, &all, &n, err);
-    shown_open(form, out);
+    tb_shown_open(form, out);
     for (size_t i = 0; i < n; i++) {
-        if (!code) code = shown_stored(form, &all[i], i == 0, out, err);
+        if (!code) code = tb_shown_stored(form, &all[i], i == 0, out, err);
         tb_invoice_release(&all[i]);
     }
     free(all);
-    shown_close(form, out);
+    tb_shown_close(form, out);
     return code ? code : tb_buf_check(out, err);
 }
 
 static tb_code op_shown(tb_error *err)
 {
-    static const shown_form forms[] = {SHOWN_JSON, SHOWN_CSV, SHOWN_HTML, SHOWN_FOCUS};
+    static const tb_shown_form forms[] = {TB_SHOWN_JSON, TB_SHOWN_CSV, TB_SHOWN_HTML,
+                                          TB_SHOWN_FOCUS};
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < sizeof forms / sizeof *forms; i++) {
         tb_buf out;
@@ -195,19 +197,19 @@ static tb_code op_shown(tb_error *err)
 
 static tb_code op_draft(tb_error *err)
 {
-    static const shown_form forms[] = {SHOWN_JSON, SHOWN_HTML, SHOWN_FOCUS};
-    issue draft;
-    tb_code code = issue_draft(store, 1, NOVEMBER, &books, NOW_US, &draft, err);
+    static const tb_shown_form forms[] = {TB_SHOWN_JSON, TB_SHOWN_HTML, TB_SHOWN_FOCUS};
+    tb_issue draft;
+    tb_code code = tb_issue_draft(store, 1, NOVEMBER, &books, NOW_US, &draft, err);
     if (code) return code;
     for (size_t i = 0; !code && i < sizeof forms / sizeof *forms; i++) {
         tb_buf out;
         tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
-        code = shown_draft(forms[i], &draft.statement, true, &out, err);
+        code = tb_shown_draft(forms[i], &draft.statement, true, &out, err);
         if (!code) code = tb_buf_check(&out, err);
         if (!code) answer_bytes(out.data, out.len);
         tb_buf_release(&out);
     }
-    issue_release(&draft);
+    tb_issue_release(&draft);
     return code;
 }
 
@@ -215,8 +217,8 @@ static tb_code op_explain(tb_error *err)
 {
     tb_buf out;
     tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
-    tb_code code = explain_invoice(store, 3, "2026-000003", 1, &out, err);
-    if (!code) code = explain_month(store, 2, NOVEMBER, 1, &books, NOW_US, &out, err);
+    tb_code code = tb_explain_invoice(store, 3, "2026-000003", 1, &out, err);
+    if (!code) code = tb_explain_month(store, 2, NOVEMBER, 1, &books, NOW_US, &out, err);
     if (!code) code = tb_buf_check(&out, err);
     if (!code) answer_bytes(out.data, out.len);
     tb_buf_release(&out);
@@ -233,7 +235,7 @@ static void on_difference(void *ctx, const char *sentence)
 static tb_code op_verify(tb_error *err)
 {
     uint64_t differences = 0;
-    return full_check(store, on_difference, NULL, &differences, err);
+    return tb_verify(store, on_difference, NULL, &differences, err);
 }
 
 /* --- writing --- */
@@ -253,17 +255,18 @@ static void on_credit(void *ctx, const tb_invoice *note)
 
 static tb_code finalize(int64_t account, tb_error *err)
 {
-    issue draft;
-    issue_outcome outcome;
+    tb_issue draft;
+    tb_issue_outcome outcome;
     tb_invoice invoice;
-    tb_code code = issue_draft(store, account, NOVEMBER, &books, NOW_US, &draft, err);
+    tb_code code = tb_issue_draft(store, account, NOVEMBER, &books, NOW_US, &draft, err);
     if (code) return code;
-    code = issue_finalize(store, &draft, NOW_US, false, on_credit, NULL, &invoice, &outcome, err);
-    if (!code && outcome != ISSUE_NOTHING) {
+    code =
+        tb_issue_finalize(store, &draft, NOW_US, false, on_credit, NULL, &invoice, &outcome, err);
+    if (!code && outcome != TB_ISSUE_NOTHING) {
         answer_bytes(invoice.text, invoice.text_len);
         tb_invoice_release(&invoice);
     }
-    issue_release(&draft);
+    tb_issue_release(&draft);
     return code;
 }
 
@@ -296,6 +299,22 @@ static tb_code op_pay(tb_error *err)
     if (!code) code = tb_store_ledger_add(store, &entry, &known, err);
     if (!code) code = tb_store_ledger_add(store, &entry, &known, err); /* once more: known */
     if (!code) answer_number(known);
+    return finish(code, err);
+}
+
+static tb_code op_audit(tb_error *err)
+{
+    const tb_audit_entry entry = {
+        .at_us = NOW_US, .origin = "192.0.2.7", .operation = "ledger pay", .arguments = "{}"};
+    tb_audit_entry *list = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_begin(store, err);
+    if (!code) code = tb_store_audit_add(store, &entry, err);
+    if (!code) code = tb_store_audit_add(store, &entry, err);
+    if (!code) code = tb_store_audit(store, 0, TB_AUDIT_PAGE, &list, &n, err);
+    for (size_t i = 0; !code && i < n; i++)
+        answer_text(list[i].origin);
+    tb_audit_release(list);
     return finish(code, err);
 }
 
@@ -350,7 +369,7 @@ static const struct operation {
     {"ledger", op_ledger, false},   {"shown", op_shown, false},   {"draft", op_draft, false},
     {"explain", op_explain, false}, {"verify", op_verify, false}, {"finalize", op_finalize, true},
     {"void", op_void, true},        {"payment", op_pay, true},    {"book", op_book, true},
-    {"late usage", op_late, true},
+    {"late usage", op_late, true},  {"audit", op_audit, true},
 };
 
 static size_t step; /* November, before it is made final */
@@ -361,12 +380,12 @@ static void open_store(bool write)
     tb_error err = {0};
     if (write) billing_restore(step);
     REQUIRE(!tb_store_open(billing_path(), &options, &store, &err), "%s", err.message);
-    REQUIRE(!month_books_read(store, &books, &err), "%s", err.message);
+    REQUIRE(!tb_month_books_read(store, &books, &err), "%s", err.message);
 }
 
 static void close_store(void)
 {
-    month_books_release(&books);
+    tb_month_books_release(&books);
     tb_store_close(store);
 }
 

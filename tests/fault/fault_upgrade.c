@@ -146,7 +146,7 @@ static void verify_file(const char *path, int version)
     tb_store_close(store);
 }
 
-/* false: there is no file of this schema. */
+/* false: there is no file of this schema (some came together with the next). */
 static bool load(upgrade *u)
 {
     const char *source = getenv("TB_SOURCE");
@@ -236,14 +236,17 @@ static void try_all(upgrade *u, uint64_t seed)
 int main(void)
 {
     upgrade u = {.version = 1};
+    int tried = 0;
     uint64_t seed = test_seed();
     fault_register();
     workload_folder(u.path);
-    for (; load(&u); u.version++) {
-        if (u.version < tb__schema_version) try_all(&u, seed + (uint64_t)u.version);
+    for (; u.version < tb__schema_version; u.version++) {
+        if (!load(&u)) continue;
+        try_all(&u, seed + (uint64_t)u.version);
         free(u.file);
+        tried++;
     }
-    REQUIRE(u.version > 9, "there are no files of earlier schemas");
+    REQUIRE(tried > 9, "there are files of %d earlier schemas", tried);
     workload_remove_folder(u.path);
     return 0;
 }

@@ -1,8 +1,8 @@
 /* The careful forger: changes a database past its triggers and makes everything that this code makes
- * fit again, seals, sums and the ledger's chain. What verify does not find then, an anchor must.
+ * fit again, seals, sums and chains. What verify does not find then, an anchor must.
  *
  *     forge FILE SQL */
-#include "store/billing.h"
+#include "store/chain.h"
 #include "store/seal.h"
 #include "store/sealed.h"
 
@@ -27,33 +27,32 @@ static void run(sqlite3 *db, const char *sql)
     if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) fail(db, sql);
 }
 
-static void chain_entry(sqlite3 *db, sqlite3_stmt *read, sqlite3_stmt *write, uint8_t chain[32])
-{
-    tb_ledger_entry entry;
-    tb_error err;
-    uint8_t before[32];
-    memcpy(before, chain, 32);
-    if (tb__ledger_from(read, &entry, &err)) fail(db, err.message);
-    tb__ledger_chain(before, &entry, (const char *)sqlite3_column_text(read, 5), chain);
-    sqlite3_bind_blob(write, 1, chain, 32, SQLITE_STATIC);
-    sqlite3_bind_int64(write, 2, entry.id);
-    if (sqlite3_step(write) != SQLITE_DONE) fail(db, "ledger");
-    sqlite3_reset(write);
-}
+/* The ledger and the audit log. */
+static const struct {
+    const char *read, *write;
+    int n_texts;
+} chained[] = {
+    {"SELECT " TB__C_ledger("") " FROM ledger ORDER BY id",
+     "UPDATE ledger SET chain=?1 WHERE id=?2", TB__LEDGER_TEXTS},
+    {"SELECT " TB__C_audit("") " FROM audit ORDER BY id",
+     "UPDATE audit SET chain=?1 WHERE id=?2", TB__AUDIT_TEXTS},
+};
 
-static void rechain(sqlite3 *db)
+static void rechain(sqlite3 *db, size_t i)
 {
-    uint8_t chain[32] = {0};
+    uint8_t before[TB__CHAIN] = {0}, chain[TB__CHAIN];
     sqlite3_stmt *read, *write;
-    if (sqlite3_prepare_v2(db,
-                           "SELECT id,account,at_us,kind,currency,amount,reference,note FROM ledger"
-                           " ORDER BY id",
-                           -1, &read, NULL) != SQLITE_OK ||
-        sqlite3_prepare_v2(db, "UPDATE ledger SET chain=?1 WHERE id=?2", -1, &write, NULL) !=
-            SQLITE_OK)
-        fail(db, "ledger");
-    while (sqlite3_step(read) == SQLITE_ROW)
-        chain_entry(db, read, write, chain);
+    if (sqlite3_prepare_v2(db, chained[i].read, -1, &read, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(db, chained[i].write, -1, &write, NULL) != SQLITE_OK)
+        fail(db, chained[i].read);
+    while (sqlite3_step(read) == SQLITE_ROW) {
+        if (!tb__chain_row(before, read, chained[i].n_texts, chain)) fail(db, chained[i].read);
+        sqlite3_bind_blob(write, 1, chain, sizeof chain, SQLITE_STATIC);
+        sqlite3_bind_int64(write, 2, sqlite3_column_int64(read, 0));
+        if (sqlite3_step(write) != SQLITE_DONE) fail(db, chained[i].write);
+        sqlite3_reset(write);
+        memcpy(before, chain, sizeof before);
+    }
     sqlite3_finalize(read);
     sqlite3_finalize(write);
 }
@@ -67,7 +66,8 @@ int main(int argc, char **argv)
     run(db, "BEGIN");
     run(db, argv[2]);
     if (sqlite3_total_changes(db) == 0) fail(db, "it changes nothing");
-    rechain(db);
+    for (size_t i = 0; i < sizeof chained / sizeof *chained; i++)
+        rechain(db, i);
     for (size_t i = 0; i < sizeof reseal / sizeof *reseal; i++)
         run(db, reseal[i]);
     run(db, "COMMIT");

@@ -6,12 +6,13 @@ import json
 import subprocess
 import time
 
-from faults import PATIENCE, TOLLBOOK, require
+from faults import BUILD, PATIENCE, TOLLBOOK, require
 
 SEPTEMBER, OCTOBER, NOVEMBER, DECEMBER, JANUARY = (
     "2026-09-01T00:00:00Z", "2026-10-05T10:30:00Z", "2026-11-02T09:00:00Z",
     "2026-12-02T09:00:00Z", "2027-01-02T09:00:00Z")
 LOGS = "2026-12-30T09:00:00Z"
+FORGE = BUILD / "tests" / "fault" / "forge"
 DAY_MS = 1798502400000  # 2026-12-29T00:00:00Z
 GB = 10**9
 

@@ -10,10 +10,9 @@ import tempfile
 from pathlib import Path
 
 import rich
-from faults import BUILD, PATIENCE, TOLLBOOK, require
-from rich import DECEMBER, JANUARY, LOGS
+from faults import PATIENCE, TOLLBOOK, require
+from rich import DECEMBER, FORGE, JANUARY, LOGS
 
-FORGE = BUILD / "tests" / "fault" / "forge"
 FOR_EVER = 2**63 - 1
 LATER = "2027-01-20T09:00:00Z"
 
@@ -52,6 +51,11 @@ FORGED = {
     "account": ["UPDATE account SET declared_us=declared_us+1 WHERE id=2"],
     "zone": ["UPDATE zone SET declared_us=declared_us+1 WHERE id=102"],
     "balancer": ["UPDATE balancer SET declared_us=declared_us+1 WHERE id=8"],
+    "audit": ["UPDATE audit SET at_us=at_us+1 WHERE id=2", "UPDATE audit SET key=1 WHERE id=2",
+              "UPDATE audit SET origin='x' WHERE id=4", "UPDATE audit SET operation='x' WHERE id=3",
+              "UPDATE audit SET arguments='{}' WHERE id=1",
+              "DELETE FROM audit WHERE id=(SELECT max(id) FROM audit)",
+              "DELETE FROM audit WHERE id=2;UPDATE audit SET id=id-1 WHERE id>2"],
     "shield_zone": ["UPDATE shield_zone SET declared_us=declared_us+1 WHERE id=42"],
 }
 # What verify finds even so, since other rows tell it.
@@ -79,6 +83,8 @@ FOUND = (
     "UPDATE invoice SET voided_us=voided_us-1 WHERE state='void'",
     "UPDATE invoice SET voided_us=1 WHERE id=1",
     "DELETE FROM late WHERE id=1",
+    "DELETE FROM audit WHERE id=2",
+    "UPDATE audit SET key=99 WHERE id=2",
     "UPDATE region SET billing='AF' WHERE code='DE'",
 )
 MALFORMED = ("", "x", "1", "-", "1-1", "13-1-1", "g-1", "13-1--1-", "ff" * 40)

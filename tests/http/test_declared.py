@@ -142,8 +142,8 @@ class AtRandom(Case):
                            "/v2/pullzones/101/logs?from=2026-11-04T08:00:00Z&to=2026-11-04T09:00:00Z",
                            "/shield/event-logs/42/11-04-2026", "/mc/apps", "/mc/limits"):
                 self.judge(server.get(target, key), f"{key} {target}", what)
-        for body in ({"month": "2026-11", "accounts": [1]}, {"month": "2026-10", "accounts": [1, 2]}):
-            self.judge(server.ask("POST", "/invoices/run", "operator", json.dumps(body).encode(),
+        for body in ({"month": "2026-11", "account": 1}, {"month": "2026-10"}):
+            self.judge(server.ask("POST", "/operations/invoice", "operator", json.dumps(body).encode(),
                                   Content_Type="application/json"), f"run {body}", what)
         self.judge(self.what_if({"scenario": "same"}), "what-if", what)
 
@@ -293,10 +293,10 @@ class FromBefore(unittest.TestCase):
             self.assertIn("Account 1: tax must be a percent", answer.json()["Message"])
             self.get(target, "other")
         self.assertIn("store.declaration: Account 1: tax", self.server.messages())
-        done = self.server.ask("POST", "/invoices/run", "operator", json.dumps(
-            {"month": "2026-10", "accounts": [1, 2], "finalize": True}).encode(),
+        done = self.server.ask("POST", "/operations/invoice", "operator", json.dumps(
+            {"month": "2026-10", "finalize": True}).encode(),
             Content_Type="application/json").json()
-        self.assertEqual((done["refused"], done["made"]), (1, 1), done)
+        self.assertEqual((done["answer"]["refused"], done["answer"]["made"]), (1, 1), done)
         self.assertIn("account 1: Account 1: tax must be", "".join(done["said"]))
         self.server.stop()
         said = self.verify(1).stdout.decode()

@@ -42,11 +42,12 @@ IDS = {
     "/invoices/?/void": (None, None),
     "/books/?": (None, None),
     "/books/?/activate": (None, None),
+    "/operations/?": (None, None),
 }
 # The last 24 hours before the harness's clock.
 BODIES = {"/shield/event-logs/?/export": b'{"from":1793696400000,"to":1793782800000}'}
 # The operator's own, of all accounts.
-OPERATORS = ("/keys/?", "/invoices/?/void", "/books/?", "/books/?/activate")
+OPERATORS = ("/keys/?", "/invoices/?/void", "/books/?", "/books/?/activate", "/operations/?")
 
 
 class Matrix(Case):

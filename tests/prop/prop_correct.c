@@ -5,8 +5,8 @@
  * from the store, and nothing waits.
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
-#include "api/issue_group.h"
 #include "store/internal.h"
+#include "tollbook/issuegroup.h"
 #include "unit/store_fixture.h"
 
 #include "tollbook/calendar.h"
@@ -196,22 +196,28 @@ static tb_code put(void *ctx, const tb_invoice *invoice, const tb_statement *dra
 static void run_month(fixture *f, int64_t month, bool empty)
 {
     tb_error err = {0};
-    month_books books;
-    shadow_books shadows = {0};
+    tb_month_books books;
+    tb_shadow_books shadows = {0};
     tb_buf out;
     tb_buf_init(&out, 1000, NULL);
-    issue_group g = {.store = f->store, .month = month, .now_us = LATER_US, .empty = empty,
-                     .books = &books, .shadows = &shadows, .put = put, .out = &out};
+    tb_issue_group g = {.store = f->store,
+                        .month = month,
+                        .now_us = LATER_US,
+                        .empty = empty,
+                        .books = &books,
+                        .shadows = &shadows,
+                        .put = put,
+                        .out = &out};
     ok(tb_store_begin(f->store, &err));
-    ok(month_books_read(f->store, &books, &err));
-    issue_group_init(&g);
-    ok(issue_group_finalize(&g, 1, &err));
+    ok(tb_month_books_read(f->store, &books, &err));
+    tb_issue_group_init(&g);
+    ok(tb_issue_group_finalize(&g, 1, &err));
     with_nothing += g.nothing;
     refused += g.refused;
     elsewhere += g.said.len && memmem(g.said.data, g.said.len, "was billed on", 13);
-    issue_group_release(&g);
+    tb_issue_group_release(&g);
     tb_buf_release(&out);
-    month_books_release(&books);
+    tb_month_books_release(&books);
     ok(tb_store_commit(f->store, &err));
 }
 
@@ -227,7 +233,7 @@ static void everybody(fixture *f, int64_t month)
     int64_t *left = NULL;
     size_t n = 0;
     ok(tb_store_begin(f->store, &err));
-    ok(issue_everybody(f->store, month, LATER_US, &left, &n, &err));
+    ok(tb_issue_everybody(f->store, month, LATER_US, &left, &n, &err));
     ok(tb_store_commit(f->store, &err));
     free(left);
 }
@@ -285,20 +291,20 @@ static tb_decimal billed(fixture *f, size_t *ret_credits)
 static tb_decimal in_one_step(const plan *p)
 {
     tb_error err = {0};
-    month_books books;
-    month_bill bill;
+    tb_month_books books;
+    tb_month_bill bill;
     fixture f;
     open_store(&f, p);
     for (size_t n = 0; n < CATALOGS; n++)
         apply(&f, p, n);
     for (size_t n = 0; n < BATCHES; n++)
         fixture_add(&f, p->rows[n], p->n_rows[n], 100 + n);
-    ok(month_books_read(f.store, &books, &err));
-    ok(month_bill_read(f.store, 1, OCTOBER, TB_NOW, books.list, books.n, LATER_US, &bill, &err));
+    ok(tb_month_books_read(f.store, &books, &err));
+    ok(tb_month_bill_read(f.store, 1, OCTOBER, TB_NOW, books.list, books.n, LATER_US, &bill, &err));
     tb_decimal subtotal = bill.bill.subtotal;
     ck_assert_uint_eq(bill.bill.n_unpriced, 0);
-    month_bill_release(&bill);
-    month_books_release(&books);
+    tb_month_bill_release(&bill);
+    tb_month_books_release(&books);
     fixture_release(&f);
     return subtotal;
 }
@@ -314,7 +320,7 @@ static void agrees(fixture *f)
     tb_error err = {0};
     uint64_t differences = 0;
     ok(tb_store_verify(f->store, say, NULL, &differences, &err));
-    ok(issue_verify(f->store, say, NULL, &differences, &err));
+    ok(tb_issue_verify(f->store, say, NULL, &differences, &err));
     ck_assert_msg(differences == 0, "%" PRIu64 " differences; TB_SEED=%" PRIu64, differences, seed);
 }
 

@@ -52,7 +52,7 @@ def routes():
 
 def subcommands():
     text = (SOURCE / "server/cli/commands.c").read_text()
-    return set(re.findall(r'\.name = "([a-z -]+)",\s*\.operands', text))
+    return set(re.findall(r'^    \{\.name = "([a-z -]+)",\s*\.(?:operands|summary|operation)', text, re.M))
 
 
 # --- facts ---

@@ -1,13 +1,17 @@
-/* The server's parts that need no socket: pool, cache, keys, rate limits, connections' books. */
+/* The server's parts that need no socket: pool, cache, keys, the latest version of a thing, the
+ * access log, rate limits, connections' books. */
 #include <check.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "http/accesslog.h"
 #include "http/cache.h"
 #include "http/conns.h"
 #include "http/keys.h"
+#include "http/latest.h"
 #include "http/limit.h"
 #include "http/metrics.h"
 #include "http/places.h"
@@ -234,7 +238,7 @@ START_TEST(keys_are_found_by_their_text_alone)
         if (found) ck_assert_int_eq(found->id, i + 1);
     }
     ck_assert_ptr_null(key_table_find(table, "", 0));
-    key_table_drop(table);
+    key_table_free(table);
 }
 END_TEST
 
@@ -242,28 +246,167 @@ START_TEST(an_empty_table_knows_nobody)
 {
     key_table *table = key_table_new(NULL, 0);
     ck_assert_ptr_null(key_table_find(table, "x", 1));
-    key_table_drop(table);
+    key_table_free(table);
 }
 END_TEST
 
-START_TEST(a_new_generation_is_taken_over_once)
+/* --- the latest version --- */
+
+static _Atomic int freed;
+
+static void free_number(void *number)
 {
-    keys *k = keys_new();
-    tb_key one = key_of(1, "one");
-    key_table *mine = NULL;
-    uint64_t generation = 0;
-    keys_publish(k, key_table_new(&one, 1));
-    keys_refresh(k, &mine, &generation);
-    const key_table *first = mine;
-    ck_assert_ptr_nonnull(key_table_find(mine, "one", 3));
-    keys_refresh(k, &mine, &generation);
-    ck_assert_ptr_eq(mine, first);
-    keys_publish(k, key_table_new(NULL, 0));
-    ck_assert_ptr_nonnull(key_table_find(mine, "one", 3)); /* still whole until it is refreshed */
-    keys_refresh(k, &mine, &generation);
-    ck_assert_ptr_null(key_table_find(mine, "one", 3));
-    key_table_drop(mine);
-    keys_free(k);
+    freed++;
+    free(number);
+}
+
+static int *number(int n)
+{
+    int *made = malloc(sizeof *made);
+    *made = n;
+    return made;
+}
+
+START_TEST(a_version_goes_with_its_last_reader)
+{
+    latest *l = latest_new(free_number);
+    latest_view one = {0}, two = {0};
+    freed = 0;
+    ck_assert_ptr_null(latest_look(l, &one));
+    ck_assert_int_eq(latest_publish(l, number(1), NULL), TB_OK);
+    const int *first = latest_look(l, &one);
+    ck_assert_int_eq(*first, 1);
+    ck_assert_ptr_eq(latest_look(l, &one), first);
+    ck_assert_ptr_eq(latest_look(l, &two), first);
+    ck_assert_int_eq(latest_publish(l, number(2), NULL), TB_OK);
+    ck_assert_int_eq(*first, 1); /* still whole until its readers look again */
+    ck_assert_int_eq(*(const int *)latest_look(l, &one), 2);
+    ck_assert_int_eq(freed, 0);
+    latest_release(&two);
+    ck_assert_int_eq(freed, 1);
+    latest_free(l);
+    ck_assert_int_eq(freed, 1);
+    latest_release(&one);
+    ck_assert_int_eq(freed, 2);
+}
+END_TEST
+
+static void *read_numbers(void *arg)
+{
+    latest_view view = {0};
+    int before = 0;
+    while (before < 2000) {
+        const int now = *(const int *)latest_look(arg, &view);
+        ck_assert_int_ge(now, before);
+        before = now;
+    }
+    latest_release(&view);
+    return NULL;
+}
+
+START_TEST(readers_never_go_back_and_nothing_is_left)
+{
+    latest *l = latest_new(free_number);
+    pthread_t readers[3];
+    freed = 0;
+    ck_assert_int_eq(latest_publish(l, number(0), NULL), TB_OK);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&readers[i], NULL, read_numbers, l);
+    for (int i = 1; i <= 2000; i++)
+        ck_assert_int_eq(latest_publish(l, number(i), NULL), TB_OK);
+    for (int i = 0; i < 3; i++)
+        pthread_join(readers[i], NULL);
+    latest_free(l);
+    ck_assert_int_eq(freed, 2001);
+}
+END_TEST
+
+/* --- the access log --- */
+
+#define LOG_THREADS 3
+#define LOG_LINES   20000
+
+static _Atomic int log_writing;
+
+typedef struct log_writer {
+    accesslog *log;
+    unsigned worker;
+} log_writer;
+
+/* Numbered lines; slower than the logger, so that none is dropped. */
+static void *write_lines(void *arg)
+{
+    const log_writer *w = arg;
+    char id[17];
+    for (int i = 0; i < LOG_LINES; i++) {
+        snprintf(id, sizeof id, "%u-%d", w->worker, i);
+        const accesslog_line line = {.method = "GET", .path = "/x", .path_len = 2, .id = id,
+                                     .peer = "192.0.2.1", .status = 200};
+        accesslog_write(w->log, w->worker, &line);
+        if (i % 100 == 0) usleep(1000);
+    }
+    log_writing--;
+    return NULL;
+}
+
+static FILE *open_text(const char *folder, const char *name, char path[64], const char *mode)
+{
+    snprintf(path, 64, "%s/%s", folder, name);
+    return mode ? fopen(path, mode) : NULL;
+}
+
+/* Each worker's lines go on, from file to file, without a gap. */
+static void read_lines(FILE *f, int next[LOG_THREADS])
+{
+    char line[1024];
+    ck_assert_ptr_nonnull(f);
+    while (fgets(line, sizeof line, f)) {
+        unsigned worker;
+        int i, end = 0;
+        const char *id = strstr(line, "\"id\":\""), *tail = line + strlen(line) - 2;
+        ck_assert_msg(line[0] == '{' && id && strcmp(tail, "}\n") == 0, "%s", line);
+        ck_assert_int_eq(sscanf(id, "\"id\":\"%u-%d\"%n", &worker, &i, &end), 2);
+        ck_assert_int_eq(next[worker]++, i);
+    }
+    fclose(f);
+}
+
+START_TEST(a_log_that_is_renamed_loses_and_tears_no_line)
+{
+    char folder[] = "/tmp/tollbook-log-XXXXXX", path[64], aside[64], name[16];
+    accesslog *log;
+    pthread_t threads[LOG_THREADS];
+    log_writer writers[LOG_THREADS];
+    int files = 0, next[LOG_THREADS] = {0};
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    open_text(folder, "log", path, NULL);
+    ck_assert_int_eq(accesslog_open(path, LOG_THREADS, &log, NULL), TB_OK);
+    log_writing = LOG_THREADS;
+    for (unsigned i = 0; i < LOG_THREADS; i++) {
+        writers[i] = (log_writer){log, i};
+        pthread_create(&threads[i], NULL, write_lines, &writers[i]);
+    }
+    do {
+        snprintf(name, sizeof name, "%d", files++);
+        open_text(folder, name, aside, NULL);
+        ck_assert_int_eq(rename(path, aside), 0);
+        ck_assert_int_eq(accesslog_reopen(log, path, NULL), TB_OK);
+    } while (log_writing > 0);
+    for (int i = 0; i < LOG_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_uint_eq(accesslog_dropped(log), 0);
+    accesslog_close(log);
+    for (int i = 0; i < files; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        read_lines(open_text(folder, name, aside, "r"), next);
+        unlink(aside);
+    }
+    read_lines(fopen(path, "r"), next);
+    for (int i = 0; i < LOG_THREADS; i++)
+        ck_assert_int_eq(next[i], LOG_LINES);
+    ck_assert_int_gt(files, 1);
+    unlink(path);
+    rmdir(folder);
 }
 END_TEST
 
@@ -506,7 +649,9 @@ int main(void)
     tcase_add_test(tc, threads_share_it);
     tcase_add_test(tc, keys_are_found_by_their_text_alone);
     tcase_add_test(tc, an_empty_table_knows_nobody);
-    tcase_add_test(tc, a_new_generation_is_taken_over_once);
+    tcase_add_test(tc, a_version_goes_with_its_last_reader);
+    tcase_add_test(tc, readers_never_go_back_and_nothing_is_left);
+    tcase_add_test(tc, a_log_that_is_renamed_loses_and_tears_no_line);
     tcase_add_test(tc, a_bucket_holds_a_second_and_fills_in_one);
     tcase_add_test(tc, any_number_of_accounts_fits);
     tcase_add_test(tc, connections_are_dealt_out_evenly_and_counted);

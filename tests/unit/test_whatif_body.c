@@ -1,18 +1,18 @@
 /* The body of a what-if: which bytes are a scenario's. */
-#include "api/whatif_body.h"
+#include "tollbook/whatifbody.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static whatif_body body;
+static tb_whatif_body body;
 static tb_error err;
 
 static tb_code read_text(const char *text)
 {
     memset(&err, 0, sizeof err);
-    return whatif_body_parse(text, strlen(text), &body, &err);
+    return tb_whatif_body_parse(text, strlen(text), &body, &err);
 }
 
 static void expect_slice(size_t i, const char *text)
@@ -76,19 +76,19 @@ END_TEST
 
 START_TEST(bounds_are_where_they_are_said_to_be)
 {
-    char *text = malloc(WHATIF_BODY_MAX + 2);
-    for (int n = WHATIF_SCENARIOS_MAX - 1; n <= WHATIF_SCENARIOS_MAX + 1; n++) {
+    char *text = malloc(TB_WHATIF_BODY_MAX + 2);
+    for (int n = TB_WHATIF_BODY_SCENARIOS_MAX - 1; n <= TB_WHATIF_BODY_SCENARIOS_MAX + 1; n++) {
         int at = sprintf(text, "{\"from\":\"2026-10\",\"to\":\"2026-10\",\"scenarios\":[{}");
         for (int i = 1; i < n; i++)
             at += sprintf(text + at, ",{}");
         sprintf(text + at, "]}");
-        ck_assert_int_eq(read_text(text), n > WHATIF_SCENARIOS_MAX ? TB_E_TOO_MUCH : TB_OK);
+        ck_assert_int_eq(read_text(text), n > TB_WHATIF_BODY_SCENARIOS_MAX ? TB_E_TOO_MUCH : TB_OK);
     }
     int len = sprintf(text, "{\"from\":\"2026-10\",\"to\":\"2026-10\",\"scenarios\":[{}]}");
-    memset(text + len, ' ', WHATIF_BODY_MAX + 1 - (size_t)len);
-    text[WHATIF_BODY_MAX + 1] = 0;
+    memset(text + len, ' ', TB_WHATIF_BODY_MAX + 1 - (size_t)len);
+    text[TB_WHATIF_BODY_MAX + 1] = 0;
     ck_assert_int_eq(read_text(text), TB_E_TOO_LARGE);
-    text[WHATIF_BODY_MAX] = 0;
+    text[TB_WHATIF_BODY_MAX] = 0;
     ck_assert_int_eq(read_text(text), TB_OK);
     free(text);
 }

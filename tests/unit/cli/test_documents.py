@@ -213,19 +213,14 @@ class Documents(Case):
 
 
 class Answers(http.server.BaseHTTPRequestHandler):
-    """A server that says what a test wants to hear; the test's list is the class's. A group may be a
-    function of what was asked."""
-    accounts, groups = [1, 2, 3], []
-
-    def do_GET(self):
-        nobody = {"zones": [], "zone_count": 0, "requests": "0", "bytes": "0",
-                  "load_balancers": [], "load_balancer_count": 0, "load_balancer_requests": "0"}
-        self.answer(200, {"month": "2026-10", "accounts": self.accounts, "unassigned": nobody})
+    """A server that says what a test wants to hear; the test's list is the class's. An answer may be
+    a function of what was asked."""
+    replies = []
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        group = self.groups.pop(0)
-        self.answer(*(group(body) if callable(group) else group))
+        reply = self.replies.pop(0)
+        self.answer(*(reply(body) if callable(reply) else reply))
 
     def answer(self, status, document):
         body = json.dumps(document).encode()
@@ -244,8 +239,8 @@ class Remote(Case):
         super().setUp()
         self.started = threading.Event()
 
-    def invoice(self, *groups, status, words=(), accounts=(1, 2, 3)):
-        Answers.groups, Answers.accounts = list(groups), accounts
+    def invoice(self, *replies, status, words=()):
+        Answers.replies = list(replies)
         with http.server.HTTPServer(("127.0.0.1", 0), Answers) as server:
             thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
             thread.start()
@@ -259,70 +254,54 @@ class Remote(Case):
                 server.shutdown()
                 thread.join()
         self.assertEqual(self.client.returncode, status, err)
-        self.assertEqual(Answers.groups, [], "all of it was asked for")
+        self.assertEqual(Answers.replies, [], "all of it was asked for")
         return out, err
 
     @staticmethod
-    def group(*invoices, done, made=0):
-        return 200, {"invoices": [{"account": a, "number": None, "state": "final", "text": text}
-                                  for a, text in invoices], "month": "2026-10", "done": done,
-                     "made": made, "known": 0, "nothing": 0, "refused": 0, "said": []}
+    def reply(out, follows="", said=(), no=False):
+        return 200, {"out": out, "said": list(said), "answer": None, "no": no, "next": follows}
 
-    def test_an_invoice_that_is_too_long_to_be_sent_is_left_out_and_named(self):
-        out, err = self.invoice(self.group((1, None), (2, '{"account":2}'), done=3), status=1)
-        self.assertEqual(json.loads(out), {"invoices": [{"account": 2}]})
-        self.assertIn("account 1: Its invoice is too long", err)
+    def test_what_came_in_several_answers_is_one_document(self):
+        asked = []
+
+        def second(body):
+            asked.append(body)
+            return self.reply("2]}\n", said=["done"])
+
+        out, err = self.invoice(self.reply('{"invoices":[1,', "three more", ["first"]), second,
+                                status=0)
+        self.assertEqual(json.loads(out), {"invoices": [1, 2]})
+        self.assertEqual(asked, [{"month": "2026-10", "next": "three more"}])
+        self.assertRegex(err, r"(?s)invoice: first\n.*invoice: done\n")
+
+    def test_a_no_is_one_wherever_it_was_said(self):
+        self.invoice(self.reply("a", "more", no=True), self.reply("b"), status=1)
 
     def test_a_server_that_fails_half_way_prints_nothing(self):
-        out, _ = self.invoice(self.group((1, '{"account":1}'), done=1),
-                              (500, {"ErrorKey": "server.io", "Message": "no"}), status=3)
+        out, err = self.invoice(self.reply("a", "more"),
+                                (500, {"ErrorKey": "server.io", "Message": "no"}), status=3)
         self.assertEqual(out, "")
+        self.assertIn("Nothing is printed. What was done before stays done", err)
 
     def test_an_answer_that_cannot_be_tollbooks_is_none(self):
-        one = self.group((1, '{"account":1}'), done=1)
-        for accounts, *groups in (("three",), ({"1": 2},), ([1, 2, 3], self.group(done=0)),
-                                  ([1, 2, 3], self.group((1, '{"account":1}'), done=4)),
-                                  ([1, 2, 3], one, self.group((2, '{"account":2}'), done=3))):
-            out, err = self.invoice(*groups, accounts=accounts, status=2)
+        for replies in (((200, [1]),), ((200, {"made": 1}),), ((200, {"out": 1, "next": ""}),),
+                        (self.reply("a", "more"), (200, {"out": "b"}))):
+            out, err = self.invoice(*replies, status=2)
             self.assertEqual(out, "")
             self.assertIn("The answer is not tollbook's. Check the URL.", err)
 
-    def test_interrupted_between_groups_it_prints_nothing_and_says_so(self):
+    def test_interrupted_between_answers_it_prints_nothing_and_says_so(self):
         def interrupted(_):
             self.started.wait()
             self.client.send_signal(signal.SIGINT)
-            return self.group((1, '{"account":1}'), done=1, made=1)
+            return self.reply("a", "more")
 
-        said = "Interrupted. Nothing is printed: run the same command again to go on."
         for words in ((), ("--finalize",)):
             self.started.clear()
             out, err = self.invoice(interrupted, words=words, status=3)
             self.assertEqual(out, "")
-            self.assertIn(said, err)
-            self.assertEqual("3 accounts: 1 made final, 0 final before" in err, bool(words))
-
-    def test_accounts_that_never_stop_coming_in_are_named_and_left(self):
-        """Each round has another one; the last round's is taken too, and another run asks again."""
-        asked = []
-
-        def anybody(body):
-            asked.append(body.get("accounts", "left"))
-            if body["everybody"]:
-                return 200, {"done": 0, "left": [len(asked) + 10], "said": []}
-            taken = body["accounts"]
-            return self.group(*((a, f'{{"account":{a}}}') for a in taken), done=len(taken),
-                              made=len(taken))
-
-        out, err = self.invoice(*[anybody] * 201, words=("--finalize",), status=0)
-        expected = [[1, 2, 3]]
-        for n in range(100):
-            expected += ["left", [2 * n + 12]]
-        self.assertEqual(asked, expected)
-        self.assertEqual([i["account"] for i in json.loads(out)["invoices"]],
-                         [a for accounts in expected if accounts != "left" for a in accounts])
-        self.assertIn("1 account came in while the month was made final. Run the same command again"
-                      " to go on.", err)
-        self.assertIn("103 accounts: 103 made final", err)
+            self.assertIn("Interrupted. Nothing is printed: run the same command again to go on.",
+                          err)
 
 
 if __name__ == "__main__":

@@ -404,16 +404,16 @@ class Served(Local):
         self.take(row(101), now="2026-02-10T00:00:00Z")
         run = {"month": "2026-02", "finalize": True}
         with self.served(MARCH) as url:
-            self.assertEqual(self.ask(url, "/invoices/accounts?month=2026-02")["accounts"], [1, 2])
-            answer = self.ask(url, "/invoices/run", {**run, "accounts": [1]})
-            self.assertEqual((answer["made"], answer["everybody"], answer["left"]), (1, False, []))
-            answer = self.ask(url, "/invoices/run", {**run, "everybody": True})
-            self.assertEqual((answer["everybody"], answer["left"]), (False, [2]))
-            self.ask(url, "/invoices/run", {**run, "accounts": [2]})
+            # As a client that was told of account 1 alone: it ends, and the other has come in.
+            reply = self.ask(url, "/operations/invoice", {**run, "next": "1 0 0 0 0 0 0 0 1"})
+            self.assertEqual((reply["answer"]["made"], reply["next"]), (1, ""))
+            self.assertIn("1 account came in while the month was made final. Run the same command"
+                          " again to go on.", reply["said"])
             for _ in range(2):
-                answer = self.ask(url, "/invoices/run", {**run, "everybody": True})
-                self.assertEqual((answer["done"], answer["everybody"], answer["left"]),
-                                 (0, True, []))
+                reply = self.ask(url, "/operations/invoice", run)
+                self.assertEqual((reply["answer"]["done"], reply["answer"]["known"], reply["next"]),
+                                 (2, 1, ""))
+                self.assertNotIn("came in", "".join(reply["said"]))
         self.assertEqual(self.query("SELECT account,outcome FROM month_run"),
                          [["1", "final"], ["2", "nothing"], ["0", "nothing"]])
         self.verify()

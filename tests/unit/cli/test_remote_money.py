@@ -189,9 +189,11 @@ class RemoteMoney(Case):
         self.assertIn("exclude each other",
                       self.run_tool("invoice", *MONTH, "--db", "t.db", *self.place, status=2).err)
         self.assertIn("--db FILE is missing", self.run_tool("invoice", *MONTH, status=2).err)
-        done = self.run_tool("invoice", *MONTH, "--account", 1, "--explain", 1, *self.place,
-                             status=2)
-        self.assertIn("works beside a server", done.err)
+        words = ("invoice", *MONTH, "--account", 1, "--explain", 1)
+        there, here = self.run_tool(*words, *self.place, status=2), self.run_tool(
+            *words, "--db", "t.db", status=2)
+        self.assertIn("There is no such line", there.err)
+        self.assertIn("There is no such line", here.err)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,349 @@
+/* Arguments by the rows of an operation: each value is checked where it comes in, so that what an
+ * operation reads is within its bounds. jansson says whether a body is JSON and reads its small
+ * members; where a document's bytes begin and end is found by walking over text that is known to be
+ * well formed, so that its numbers stay decimals. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/jsontext.h"
+#include "ops/operations.h"
+#include "ops/slices.h"
+#include "tollbook/calendar.h"
+
+void tb_args_init(tb_args *args, const tb_operation *operation)
+{
+    *args = (tb_args){.operation = operation};
+}
+
+/* A block of texts begins with the address of the one before it. */
+void tb_args_release(tb_args *args)
+{
+    for (char *block = args->texts; block;) {
+        char *before;
+        memcpy(&before, block, sizeof before);
+        free(block);
+        block = before;
+    }
+    free(args->list);
+    *args = (tb_args){.operation = args->operation};
+}
+
+static char *keep_text(tb_args *args, const char *text, size_t len)
+{
+    char *block = malloc(sizeof block + len + 1);
+    if (!block) return NULL;
+    memcpy(block, &args->texts, sizeof block);
+    args->texts = block;
+    char *kept = block + sizeof block;
+    memcpy(kept, text, len);
+    kept[len] = 0;
+    return kept;
+}
+
+/* --- rows --- */
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+/* The wire leaves the dashes out, and letter case does not matter. */
+static bool spells(const char *name, const char *text, size_t len)
+{
+    size_t at = 0;
+    for (; *name; name++) {
+        if (*name == '-') {
+            if (at < len && text[at] == '-') at++;
+            continue;
+        }
+        if (at == len || lower(text[at]) != *name) return false;
+        at++;
+    }
+    return at == len;
+}
+
+const tb_param *tb_param_find(const tb_operation *operation, const char *name, size_t len)
+{
+    for (size_t i = 0; i < operation->n_params; i++)
+        if (spells(operation->params[i].name, name, len)) return &operation->params[i];
+    return NULL;
+}
+
+void tb_param_wire(const tb_param *param, char out[64])
+{
+    size_t n = 0;
+    for (const char *at = param->name; *at && n < 63; at++) {
+        bool up = at[0] == '-' && at[1] >= 'a' && at[1] <= 'z';
+        if (up) at++;
+        out[n++] = up ? (char)(*at - 32) : *at;
+    }
+    out[n] = 0;
+}
+
+/* --- one value --- */
+
+static bool is_digits(const char *text, size_t len, int64_t *ret)
+{
+    bool negative = len > 1 && text[0] == '-';
+    int64_t value = 0;
+    if (len == 0) return false;
+    for (size_t i = negative; i < len; i++) {
+        if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, text[i] - '0', &value))
+            return false;
+    }
+    *ret = negative ? -value : value;
+    return true;
+}
+
+static tb_code check_number(const tb_param *p, const char *text, size_t len, int64_t *ret,
+                            tb_error *err)
+{
+    if (is_digits(text, len, ret) && *ret >= p->min && *ret <= p->max) return TB_OK;
+    if (p->max == INT64_MAX)
+        return tb_fail(err, TB_E_VALIDATION, p->name,
+                       "\"%.*s\" is not a whole number from %lld up.", (int)(len < 64 ? len : 64),
+                       text, (long long)p->min);
+    return tb_fail(err, TB_E_VALIDATION, p->name,
+                   "\"%.*s\" is not a whole number from %lld to %lld.", (int)(len < 64 ? len : 64),
+                   text, (long long)p->min, (long long)p->max);
+}
+
+static bool is_word(const char *words, const char *text, size_t len)
+{
+    for (const char *word = words; len && *word;) {
+        size_t n = strcspn(word, "|");
+        if (n == len && memcmp(word, text, n) == 0) return true;
+        word += n + (word[n] == '|');
+    }
+    return false;
+}
+
+static bool is_plain(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len;) {
+        size_t n = tb__utf8_step(text + i, len - i);
+        if (n == 0 || (unsigned char)text[i] < 0x20 || text[i] == 0x7f) return false;
+        i += n;
+    }
+    return true;
+}
+
+static tb_code check_text(const tb_param *p, const char *text, size_t len, tb_error *err)
+{
+    if (len < (size_t)p->min)
+        return tb_fail(err, TB_E_VALIDATION, p->name, "It must not be empty.");
+    if (p->max && len > (size_t)p->max)
+        return tb_fail(err, TB_E_VALIDATION, p->name, "It has %zu bytes; at most %lld are kept.",
+                       len, (long long)p->max);
+    if (is_plain(text, len)) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, p->name,
+                   "It has control characters, or is not UTF-8.");
+}
+
+static tb_code check_document(const tb_param *p, size_t len, tb_error *err)
+{
+    if (!p->max || len <= (size_t)p->max) return TB_OK;
+    return tb_fail(err, TB_E_TOO_LARGE, p->name, "It is longer than %lld bytes.",
+                   (long long)p->max);
+}
+
+static tb_code check_value(const tb_param *p, const char *text, size_t len, int64_t *ret,
+                           tb_error *err)
+{
+    const int shown = (int)(len < 64 ? len : 64);
+    switch (p->kind) {
+    case TB_PARAM_FLAG: return TB_OK;
+    case TB_PARAM_NUMBER: return check_number(p, text, len, ret, err);
+    case TB_PARAM_TEXT: return check_text(p, text, len, err);
+    case TB_PARAM_CHOICE:
+        if (is_word(p->value, text, len)) return TB_OK;
+        return tb_fail(err, TB_E_VALIDATION, p->name, "\"%.*s\" is not one of %s.", shown, text,
+                       p->value);
+    case TB_PARAM_MONTH:
+        if (tb_month_parse(text, len, ret)) return TB_OK;
+        return tb_fail(err, TB_E_VALIDATION, p->name,
+                       "\"%.*s\" is not a month. Write it like 2026-10.", shown, text);
+    case TB_PARAM_DOCUMENT:
+    case TB_PARAM_SCENARIO: return check_document(p, len, err);
+    }
+    return tb_fail(err, TB_E_INTERNAL, p->name, NULL);
+}
+
+static tb_code no_memory(tb_error *err)
+{
+    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+}
+
+static tb_code make_room(tb_args *args, tb_error *err)
+{
+    if (args->n < args->cap) return TB_OK;
+    size_t cap = args->cap ? 2 * args->cap : 16;
+    if (args->n >= TB_ARGS_MAX)
+        return tb_fail(err, TB_E_VALIDATION, NULL, "More than %d values are given.", TB_ARGS_MAX);
+    tb_arg *list = realloc(args->list, cap * sizeof *list);
+    if (!list) return no_memory(err);
+    args->list = list;
+    args->cap = cap;
+    return TB_OK;
+}
+
+tb_code tb_args_add(tb_args *args, const tb_param *param, const char *text, size_t len,
+                    tb_error *err)
+{
+    const bool document = param->kind == TB_PARAM_DOCUMENT || param->kind == TB_PARAM_SCENARIO;
+    tb_arg arg = {.param = param, .text = {text, len}};
+    if (!param->repeats && tb_arg_given(args, param->name))
+        return tb_fail(err, TB_E_VALIDATION, param->name, "It is given twice. Give it once.");
+    tb_code code = check_value(param, text, len, &arg.number, err);
+    if (!code) code = make_room(args, err);
+    if (!code && !document && !(arg.text.data = keep_text(args, text, len))) code = no_memory(err);
+    if (!code) args->list[args->n++] = arg;
+    return code;
+}
+
+static tb_code add_default(tb_args *args, const tb_param *p, bool terminal, tb_error *err)
+{
+    const char *text = terminal && p->terminal ? p->terminal : p->otherwise;
+    if (tb_arg_given(args, p->name)) return TB_OK;
+    if (p->required) return tb_fail(err, TB_E_VALIDATION, p->name, "It is missing.");
+    return text ? tb_args_add(args, p, text, strlen(text), err) : TB_OK;
+}
+
+tb_code tb_args_end(tb_args *args, bool terminal, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < args->operation->n_params; i++)
+        code = add_default(args, &args->operation->params[i], terminal, err);
+    return code;
+}
+
+/* --- a JSON body --- */
+
+static tb_code wrong_type(const tb_param *p, tb_error *err)
+{
+    static const char *const kinds[] = {
+        [TB_PARAM_FLAG] = "true or false",      [TB_PARAM_NUMBER] = "a whole number",
+        [TB_PARAM_TEXT] = "a text",             [TB_PARAM_CHOICE] = "a text",
+        [TB_PARAM_MONTH] = "a text",            [TB_PARAM_DOCUMENT] = "a JSON object",
+        [TB_PARAM_SCENARIO] = "a JSON object, or the name of a stored scenario",
+    };
+    return tb_fail(err, TB_E_VALIDATION, p->name, "It must be %s.", kinds[p->kind]);
+}
+
+static tb_code add_json(tb_args *args, const tb_param *p, const json_t *value, tb__slice raw,
+                        tb_error *err)
+{
+    char number[24];
+    if (json_is_null(value)) return TB_OK;
+    if (p->kind == TB_PARAM_FLAG) {
+        if (!json_is_boolean(value)) return wrong_type(p, err);
+        return json_is_true(value) ? tb_args_add(args, p, "", 0, err) : TB_OK;
+    }
+    if (p->kind == TB_PARAM_NUMBER) {
+        if (!json_is_integer(value)) return wrong_type(p, err);
+        int n = snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
+        return tb_args_add(args, p, number, (size_t)n, err);
+    }
+    const bool document = p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_SCENARIO;
+    if (document && json_is_object(value)) return tb_args_add(args, p, raw.text, raw.len, err);
+    if (p->kind == TB_PARAM_DOCUMENT || !json_is_string(value)) return wrong_type(p, err);
+    if (document) return tb_args_add(args, p, raw.text, raw.len, err); /* a name, in its quotes */
+    return tb_args_add(args, p, json_string_value(value), json_string_length(value), err);
+}
+
+static tb_code add_list(tb_args *args, const tb_param *p, const json_t *list, tb__slice raw,
+                        tb_error *err)
+{
+    tb_code code = TB_OK;
+    tb__slices at = tb__slices_of(raw);
+    for (size_t i = 0; !code && i < json_array_size(list); i++)
+        code = add_json(args, p, json_array_get(list, i), tb__slices_next(&at), err);
+    return code;
+}
+
+tb_code tb_args_next(tb_args *args, const char *next, size_t len, tb_error *err)
+{
+    args->next = len ? keep_text(args, next, len) : NULL;
+    return len && !args->next ? no_memory(err) : TB_OK;
+}
+
+static tb_code add_member(tb_args *args, const char *name, const json_t *value, tb__slice raw,
+                          tb_error *err)
+{
+    if (strcmp(name, "next") == 0 && json_is_string(value))
+        return tb_args_next(args, json_string_value(value), json_string_length(value), err);
+    const tb_param *p = tb_param_find(args->operation, name, strlen(name));
+    if (!p)
+        return tb_fail(err, TB_E_VALIDATION, name, "There is no member \"%.40s\" here.", name);
+    if (json_is_array(value) && p->repeats) return add_list(args, p, value, raw, err);
+    return add_json(args, p, value, raw, err);
+}
+
+tb_code tb_args_json(tb_args *args, const char *body, size_t len, tb_error *err)
+{
+    json_error_t where;
+    const char *name;
+    json_t *value;
+    tb_code code = TB_OK;
+    json_t *root = json_loadb(body, len, JSON_REJECT_DUPLICATES, &where);
+    if (!root || !json_is_object(root)) {
+        code = tb_fail(err, TB_E_VALIDATION, NULL, "The body is not a JSON object: %.160s.",
+                       root ? "it is another value" : where.text);
+        json_decref(root);
+        return code;
+    }
+    json_object_foreach(root, name, value)
+    {
+        if (!code) code = add_member(args, name, value, tb__slice_member(body, len, name), err);
+    }
+    json_decref(root);
+    return code;
+}
+
+/* --- what was given --- */
+
+const tb_arg *tb_arg_nth(const tb_args *args, const char *name, size_t n)
+{
+    for (size_t i = 0; i < args->n; i++)
+        if (strcmp(args->list[i].param->name, name) == 0 && n-- == 0) return &args->list[i];
+    return NULL;
+}
+
+const tb_arg *tb_arg_of(const tb_args *args, const char *name)
+{
+    for (size_t i = args->n; i > 0; i--)
+        if (strcmp(args->list[i - 1].param->name, name) == 0) return &args->list[i - 1];
+    return NULL;
+}
+
+bool tb_arg_given(const tb_args *args, const char *name)
+{
+    return tb_arg_of(args, name) != NULL;
+}
+
+const char *tb_arg_text(const tb_args *args, const char *name)
+{
+    const tb_arg *arg = tb_arg_of(args, name);
+    return arg ? arg->text.data : NULL;
+}
+
+void tb_arg_copy(const tb_args *args, const char *name, char *out, size_t size)
+{
+    const char *text = tb_arg_text(args, name);
+    snprintf(out, size, "%s", text ? text : "");
+}
+
+bool tb_arg_is(const tb_args *args, const char *name, const char *word)
+{
+    const char *text = tb_arg_text(args, name);
+    return text && strcmp(text, word) == 0;
+}
+
+int64_t tb_arg_number(const tb_args *args, const char *name, int64_t otherwise)
+{
+    const tb_arg *arg = tb_arg_of(args, name);
+    return arg ? arg->number : otherwise;
+}

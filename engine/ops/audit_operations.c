@@ -1,0 +1,153 @@
+/* The audit log's entries: one for each write that changed anything, in its own transaction. A retry
+ * that changed nothing leaves none. audit lists them. */
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/operations.h"
+#include "tollbook/audit.h"
+#include "tollbook/calendar.h"
+#include "tollbook/json.h"
+
+/* --- an entry --- */
+
+static void put_hash(tb_buf *out, const char *text, size_t len)
+{
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256(hash, (const unsigned char *)text, len);
+    tb_buf_str(out, "{\"sha256\":\"");
+    for (size_t i = 0; i < sizeof hash; i++)
+        tb_buf_fmt(out, "%02x", hash[i]);
+    tb_buf_str(out, "\"}");
+}
+
+static void put_value(const tb_arg *arg, tb_buf *out)
+{
+    const tb_text text = arg->text;
+    switch (arg->param->kind) {
+    case TB_PARAM_FLAG: tb_buf_str(out, "true"); break;
+    case TB_PARAM_NUMBER: tb_buf_fmt(out, "%" PRId64, arg->number); break;
+    case TB_PARAM_DOCUMENT: put_hash(out, text.data, text.len); break;
+    case TB_PARAM_SCENARIO: /* a name stands in quotes */
+        if (text.len && text.data[0] == '"') tb_buf_add(out, text.data, text.len);
+        else put_hash(out, text.data, text.len);
+        break;
+    default: tb_json_string(out, text.data, text.len);
+    }
+}
+
+static void put_param(const tb_args *args, const tb_param *p, tb_buf *out)
+{
+    const tb_arg *arg = tb_arg_nth(args, p->name, 0);
+    if (!arg || p->secret) return;
+    if (out->len > 1) tb_buf_str(out, ",");
+    tb_json_string(out, p->name, strlen(p->name));
+    tb_buf_str(out, p->repeats ? ":[" : ":");
+    put_value(arg, out);
+    for (size_t i = 1; p->repeats && (arg = tb_arg_nth(args, p->name, i)) != NULL; i++) {
+        tb_buf_str(out, ",");
+        put_value(arg, out);
+    }
+    if (p->repeats) tb_buf_str(out, "]");
+}
+
+/* In the order of the table; where that is too long, its hash. */
+static void put_arguments(const tb_args *args, tb_buf *out)
+{
+    tb_buf_str(out, "{");
+    for (size_t i = 0; i < args->operation->n_params; i++)
+        put_param(args, &args->operation->params[i], out);
+    tb_buf_str(out, "}");
+    if (out->len <= TB_AUDIT_ARGUMENTS_MAX || out->failed) return;
+    size_t whole = out->len;
+    put_hash(out, out->data, whole);
+    if (out->failed) return;
+    memmove(out->data, out->data + whole, out->len - whole);
+    out->len -= whole;
+}
+
+tb_code tb__audit(const tb_ops *ops, const tb_args *args, tb_error *err)
+{
+    tb_buf arguments;
+    tb_buf_init(&arguments, (size_t)64 << 20, NULL);
+    put_arguments(args, &arguments);
+    tb_buf_add(&arguments, "", 1); /* terminated */
+    tb_code code = tb_buf_check(&arguments, err);
+    if (!code) {
+        const tb_audit_entry entry = {.at_us = ops->now_us, .key = ops->key > 0 ? ops->key : 0,
+                                      .origin = ops->from ? ops->from : "",
+                                      .operation = args->operation->name,
+                                      .arguments = arguments.data};
+        code = tb_store_audit_add(ops->store, &entry, err);
+    }
+    tb_buf_release(&arguments);
+    return code;
+}
+
+/* --- the list --- */
+
+static void put_entry(const tb_audit_entry *e, bool first, tb_reply *reply)
+{
+    char at[20];
+    tb_time_format(e->at_us, at);
+    tb_buf_fmt(&reply->out, "%" PRId64 "\t%.20s\t%" PRId64 "\t%s\t%s\t%s\n", e->id, at, e->key,
+               *e->origin ? e->origin : "-", e->operation, e->arguments);
+    tb_buf_fmt(&reply->json, "%s{\"id\":%" PRId64 ",\"time\":\"%.20s\",\"key\":%" PRId64
+               ",\"origin\":", first ? "" : ",", e->id, at, e->key);
+    tb_json_string(&reply->json, e->origin, strlen(e->origin));
+    tb_buf_str(&reply->json, ",\"operation\":");
+    tb_json_string(&reply->json, e->operation, strlen(e->operation));
+    tb_buf_fmt(&reply->json, ",\"arguments\":%s}", e->arguments);
+}
+
+/* Where the last call ended, or where the caller wants to begin. */
+static bool begin_after(const tb_args *args, int64_t *ret)
+{
+    *ret = tb_arg_number(args, "after", 0);
+    if (!args->next) return true;
+    *ret = 0;
+    for (const char *at = args->next; *at; at++)
+        if (*at < '0' || *at > '9' || __builtin_mul_overflow(*ret, 10, ret) ||
+            __builtin_add_overflow(*ret, *at - '0', ret))
+            return false;
+    return true;
+}
+
+/* A page a call. */
+static tb_code list_entries(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    tb_audit_entry *entries = NULL;
+    size_t n = 0;
+    int64_t after;
+    if (!begin_after(args, &after))
+        return tb_fail(err, TB_E_VALIDATION, "next", "It is not what the last answer said.");
+    tb_code code = tb_store_audit(ops->store, after, TB_AUDIT_PAGE, &entries, &n, err);
+    if (code) return code;
+    if (!args->next) tb_buf_str(&reply->out, "id\ttime\tkey\tfrom\toperation\targuments\n");
+    tb_buf_str(&reply->json, "{\"entries\":[");
+    for (size_t i = 0; i < n; i++)
+        put_entry(&entries[i], i == 0, reply);
+    tb_buf_str(&reply->json, "]}");
+    if (n == TB_AUDIT_PAGE) tb_buf_fmt(&reply->next, "%" PRId64, entries[n - 1].id);
+    tb_audit_release(entries);
+    return TB_OK;
+}
+
+static const tb_param params[] = {
+    {.name = "after", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 0, .max = INT64_MAX,
+     .help = "entries after this one; default all"},
+};
+
+static const tb_operation rows[] = {
+    {.name = "audit",
+     .summary = "List what was changed, when, with which key and from where",
+     .details = "One entry for each operation that changed anything: its arguments without secrets,\n"
+                "documents by their SHA-256. Key 0 and \"-\" stand for the command line with --db. The\n"
+                "entries are chained: `tollbook verify` finds one that was changed or removed. Logs and\n"
+                "usage that were taken in are in the tables of their inputs instead.",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(params),
+     .read = list_entries},
+};
+const tb__operations tb__audit_operations = TB__OPERATIONS(rows);

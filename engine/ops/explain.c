@@ -1,0 +1,328 @@
+/* A line's usage by days, and the hours in which the thresholds of its tiers were crossed. A
+ * correction is explained by the month it corrects, as it stood when the correction was billed.
+ *
+ * The store cuts a month's usage where a book comes into force. So books that price nothing, one
+ * for each day, and then one for each hour of the days that matter, give the usage of each as a
+ * part of its own, chosen and attributed by the very code that bills it. */
+#include "tollbook/explain.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tollbook/calendar.h"
+#include "tollbook/json.h"
+
+#define DAYS  31
+#define HOURS 24
+
+typedef struct explained {
+    tb_store *store;
+    const tb_statement *s;
+    size_t index;
+    const tb_bill_line *line;
+    tb_line_kind kind; /* of the line, or of the one that it corrects */
+    int64_t month;
+    uint64_t watermark;
+    int64_t now_us;
+    size_t n_days;
+    tb_i128 day[DAYS];
+    tb_buf *out;
+    tb_error *err;
+} explained;
+
+/* --- usage by parts --- */
+
+static bool has_usage(tb_line_kind kind)
+{
+    return kind == TB_LINE_BANDWIDTH || kind == TB_LINE_VOLUME || kind == TB_LINE_OVERRIDE ||
+           kind == TB_LINE_BALANCER_REQUESTS;
+}
+
+static bool is_of(const explained *e, const tb_bill_bytes *b)
+{
+    if (!b->priced) return false;
+    if (e->kind == TB_LINE_VOLUME) return b->charge == TB_CHARGE_VOLUME;
+    tb_charge charge = e->kind == TB_LINE_OVERRIDE ? TB_CHARGE_OVERRIDE : TB_CHARGE_PREMIUM;
+    return b->charge == charge && b->zone == e->line->id &&
+           strcmp(tb_billing_region_name(b->region), e->line->region) == 0;
+}
+
+static void add_parts(const explained *e, const tb_bill_input *in, tb_i128 *sums)
+{
+    for (size_t i = 0; e->kind != TB_LINE_BALANCER_REQUESTS && i < in->n_bytes; i++)
+        if (is_of(e, &in->bytes[i])) sums[in->bytes[i].part] += in->bytes[i].bytes;
+    for (size_t i = 0; e->kind == TB_LINE_BALANCER_REQUESTS && i < in->n_balancers; i++)
+        if (in->balancers[i].balancer == e->line->id)
+            sums[in->balancers[i].part] += in->balancers[i].requests;
+}
+
+/* Usage from each of n moments to the next, the last to the month's end. The first is the month's
+ * beginning; all are full hours, ascending. */
+static tb_code usage_between(const explained *e, const int64_t *from_us, size_t n, tb_i128 *sums)
+{
+    tb_bill_source source;
+    tb_book *cuts = calloc(n, sizeof *cuts);
+    if (!cuts) return tb_fail(e->err, TB_E_NOMEM, NULL, NULL);
+    for (size_t i = 0; i < n; i++) {
+        cuts[i].effective_us = from_us[i];
+        memcpy(cuts[i].currency, e->s->currency, sizeof cuts[i].currency);
+        sums[i] = 0;
+    }
+    tb_code code = tb_store_net_input(e->store, e->s->account, e->month, e->watermark, cuts, n,
+                                      e->now_us, &source, e->err);
+    if (code == TB_OK) {
+        if (source.input.n_parts == n)
+            add_parts(e, &source.input, sums);
+        else
+            code = tb_fail(e->err, TB_E_INTERNAL, NULL, "The month was not cut as asked.");
+        tb_bill_source_release(&source);
+    }
+    free(cuts);
+    return code;
+}
+
+static int64_t day_us(const explained *e, size_t day)
+{
+    return tb_month_start_us(e->month) + (int64_t)day * TB_US_PER_DAY;
+}
+
+static tb_code read_days(explained *e)
+{
+    int64_t from_us[DAYS];
+    for (size_t i = 0; i < e->n_days; i++)
+        from_us[i] = day_us(e, i);
+    return usage_between(e, from_us, e->n_days, e->day);
+}
+
+/* The day's hours: parts for what is before it, for each hour, and for what is after it. */
+static tb_code read_hours(const explained *e, size_t day, tb_i128 hours[HOURS])
+{
+    int64_t from_us[HOURS + 2];
+    tb_i128 sums[HOURS + 2];
+    size_t n = 0, first = day > 0;
+    if (first) from_us[n++] = tb_month_start_us(e->month);
+    for (int64_t h = 0; h < HOURS; h++)
+        from_us[n++] = day_us(e, day) + h * TB_US_PER_HOUR;
+    if (day + 1 < e->n_days) from_us[n++] = day_us(e, day + 1);
+    tb_code code = usage_between(e, from_us, n, sums);
+    for (size_t h = 0; !code && h < HOURS; h++)
+        hours[h] = sums[first + h];
+    return code;
+}
+
+/* --- writing --- */
+
+static void put_units(tb_buf *out, const char *name, tb_i128 units)
+{
+    char text[TB_DECIMAL_TEXT_MAX];
+    size_t len = (size_t)(tb_decimal_put(text, tb_decimal_from_int(units)) - text);
+    tb_buf_fmt(out, "\"%s\":\"%.*s\"", name, (int)len, text);
+}
+
+static void put_moment(tb_buf *out, const char *name, int64_t us)
+{
+    char text[20];
+    tb_time_format(us, text);
+    tb_buf_fmt(out, "\"%s\":\"%.20s\"", name, text);
+}
+
+static void put_days(const explained *e)
+{
+    tb_i128 reached = 0;
+    bool first = true;
+    tb_buf_str(e->out, ",\"days\":[");
+    for (size_t i = 0; i < e->n_days; i++) {
+        if (e->day[i] == 0) continue;
+        reached += e->day[i];
+        tb_buf_str(e->out, first ? "{" : ",{");
+        first = false;
+        put_moment(e->out, "day", day_us(e, i));
+        tb_buf_str(e->out, ",");
+        put_units(e->out, "quantity", e->day[i]);
+        tb_buf_str(e->out, ",");
+        put_units(e->out, "reached", reached);
+        tb_buf_str(e->out, "}");
+    }
+    tb_buf_str(e->out, "]");
+}
+
+/* The part in which the sum passes the threshold, not merely reaches it: that of the first unit
+ * behind it. before: the sum ahead of it. */
+static bool find_crossing(const tb_i128 *parts, size_t n, tb_i128 threshold, tb_i128 *before,
+                          size_t *ret_part)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (*before + parts[i] > threshold) {
+            *ret_part = i;
+            return true;
+        }
+        *before += parts[i];
+    }
+    return false;
+}
+
+static tb_code put_crossing(const explained *e, tb_i128 threshold, bool *first)
+{
+    tb_i128 before = 0, hours[HOURS];
+    size_t day, hour;
+    if (!find_crossing(e->day, e->n_days, threshold, &before, &day)) return TB_OK;
+    tb_code code = read_hours(e, day, hours);
+    if (code || !find_crossing(hours, HOURS, threshold, &before, &hour)) return code;
+    tb_buf_str(e->out, *first ? "{" : ",{");
+    *first = false;
+    put_units(e->out, "threshold", threshold);
+    tb_buf_str(e->out, ",");
+    put_moment(e->out, "hour", day_us(e, day) + (int64_t)hour * TB_US_PER_HOUR);
+    tb_buf_str(e->out, ",");
+    put_units(e->out, "before", before);
+    tb_buf_str(e->out, ",");
+    put_units(e->out, "quantity", hours[hour]);
+    tb_buf_str(e->out, ",");
+    put_units(e->out, "after", before + hours[hour]);
+    tb_buf_str(e->out, "}");
+    return TB_OK;
+}
+
+/* A tier also starts where a book came into force, and a correction's where the month stood. */
+static bool starts_at_threshold(const tb_bill_line *line, size_t i)
+{
+    if (i == 0) return line->kind != TB_LINE_CORRECTION;
+    return line->tiers[i].part == line->tiers[i - 1].part;
+}
+
+static tb_code put_crossings(const explained *e)
+{
+    bool first = true;
+    tb_i128 last = 0;
+    tb_code code = TB_OK;
+    tb_buf_str(e->out, ",\"crossings\":[");
+    for (size_t i = 0; !code && has_usage(e->kind) && i < e->line->n_tiers; i++) {
+        tb_i128 threshold = e->line->tiers[i].from;
+        if (threshold <= last || !starts_at_threshold(e->line, i)) continue;
+        last = threshold;
+        code = put_crossing(e, threshold, &first);
+    }
+    tb_buf_str(e->out, "]");
+    return code;
+}
+
+/* --- the whole --- */
+
+static void put_note(const explained *e)
+{
+    const char *note = tb_line_note(e->s, e->index);
+    tb_buf_str(e->out, ",\"note\":");
+    if (note)
+        tb_json_string(e->out, note, strlen(note));
+    else
+        tb_buf_str(e->out, "null");
+}
+
+static void put_sum(const explained *e)
+{
+    tb_i128 sum = 0;
+    bool has = has_usage(e->kind), correction = e->line->kind == TB_LINE_CORRECTION;
+    for (size_t i = 0; i < e->n_days; i++)
+        sum += e->day[i];
+    tb_buf_str(e->out, ",");
+    if (has)
+        put_units(e->out, "sum", sum);
+    else
+        tb_buf_str(e->out, "\"sum\":null");
+    tb_buf_fmt(e->out, ",\"agrees\":%s",
+               !has || correction || sum == e->line->quantity ? "true" : "false");
+}
+
+static tb_code put_explained(const explained *e)
+{
+    const tb_statement *s = e->s;
+    if (s->number[0])
+        tb_buf_fmt(e->out, "{\"invoice\":\"%s\"", s->number);
+    else
+        tb_buf_str(e->out, "{\"invoice\":null");
+    tb_buf_fmt(e->out, ",\"account\":%" PRId64 ",\"period\":{", s->account);
+    put_moment(e->out, "start", tb_month_start_us(e->month));
+    tb_buf_str(e->out, ",");
+    put_moment(e->out, "end", tb_month_start_us(e->month + 1));
+    tb_buf_fmt(e->out, "},\"watermark\":%" PRIu64 ",\"line\":", s->watermark);
+    tb_line_json(s, e->index, e->out);
+    put_note(e);
+    put_sum(e);
+    put_days(e);
+    tb_code code = put_crossings(e);
+    tb_buf_str(e->out, "}");
+    return code ? code : tb_buf_check(e->out, e->err);
+}
+
+static tb_code explain_line(tb_store *store, const tb_statement *s, uint64_t watermark,
+                            uint32_t number, int64_t now_us, tb_buf *out, tb_error *err)
+{
+    const tb_bill *bill = s->bill;
+    if (number < 1 || number > bill->n_lines)
+        return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "line",
+                       "There is no such line; the last is %zu.", bill->n_lines);
+    const tb_bill_line *line = &bill->lines[number - 1];
+    bool corrects = s->corrections && line->kind == TB_LINE_CORRECTION;
+    explained e = {.store = store,
+                   .s = s,
+                   .index = number - 1,
+                   .line = line,
+                   .out = out,
+                   .kind = corrects ? s->corrections[number - 1].kind : line->kind,
+                   .month = line->period_month,
+                   .watermark = watermark,
+                   .now_us = now_us,
+                   .err = err};
+    e.n_days = (size_t)(tb_month_first_day(e.month + 1) - tb_month_first_day(e.month));
+    tb_code code = has_usage(e.kind) ? read_days(&e) : TB_OK;
+    return code ? code : put_explained(&e);
+}
+
+static tb_code explain_stored(tb_store *store, const tb_invoice *invoice, uint32_t line,
+                              tb_buf *out, tb_error *err)
+{
+    tb_paper paper;
+    tb_code code = tb_paper_parse(invoice->text, invoice->text_len, NULL, &paper, err);
+    if (code) return code;
+    code = explain_line(store, &paper.statement, invoice->watermark, line, invoice->finalized_us,
+                        out, err);
+    tb_paper_release(&paper);
+    return code;
+}
+
+tb_code tb_explain_invoice(tb_store *store, int64_t account, const char *number, uint32_t line,
+                           tb_buf *out, tb_error *err)
+{
+    tb_invoice invoice;
+    tb_code code = tb_store_invoice(store, account, number, &invoice, err);
+    if (code == TB_E_NOT_FOUND) return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "number", NULL);
+    if (code) return code;
+    code = explain_stored(store, &invoice, line, out, err);
+    tb_invoice_release(&invoice);
+    return code;
+}
+
+tb_code tb_explain_month(tb_store *store, int64_t account, int64_t month, uint32_t line,
+                         const tb_month_books *books, int64_t now_us, tb_buf *out, tb_error *err)
+{
+    tb_invoice invoice;
+    tb_issue draft;
+    char number[24];
+    tb_issue_outcome outcome;
+    tb_code code = tb_issue_done(store, account, month, &invoice, number, &outcome, err);
+    if (code) return code;
+    if (outcome == TB_ISSUE_ELSEWHERE)
+        return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "month",
+                       "The month was billed on %s: its lines are explained there.", number);
+    if (outcome == TB_ISSUE_KNOWN) {
+        code = explain_stored(store, &invoice, line, out, err);
+        tb_invoice_release(&invoice);
+        return code;
+    }
+    code = tb_issue_draft(store, account, month, books, now_us, &draft, err);
+    if (code) return code;
+    code = explain_line(store, &draft.statement, TB_NOW, line, now_us, out, err);
+    tb_issue_release(&draft);
+    return code;
+}

@@ -1,0 +1,256 @@
+/* Reading for forecasts: the month so far with fees to its end, half a year of days, and what
+ * rounding did in the month before. */
+#include "tollbook/accountforecast.h"
+
+#include "tollbook/calendar.h"
+
+#define LAG_MAX_US (7 * TB_US_PER_DAY)
+
+tb_code tb_forecast_from(tb_store *store, int64_t now_us, int64_t *ret_from_us, tb_error *err)
+{
+    int64_t newest = 0;
+    int64_t now_hour_us = tb_hour_from_us(now_us) * TB_US_PER_HOUR;
+    tb_code code = tb_store_newest_hour(store, &newest, err);
+    if (code) return code;
+    *ret_from_us = now_hour_us;
+    if (newest == INT64_MIN) return TB_OK;
+    int64_t known_us = (newest + 1) * TB_US_PER_HOUR;
+    if (known_us < now_hour_us && known_us >= now_hour_us - LAG_MAX_US) *ret_from_us = known_us;
+    return TB_OK;
+}
+
+/* Rounded less exact amounts of the lines that forecasts put together. */
+static tb_code rounding_of(const tb_bill *bill, tb_decimal *ret, tb_error *err)
+{
+    tb_sum sum = TB_SUM_ZERO;
+    tb_decimal left;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < bill->n_lines; i++) {
+        const tb_bill_line *line = &bill->lines[i];
+        if (line->kind != TB_LINE_BANDWIDTH && line->kind != TB_LINE_OVERRIDE) continue;
+        code = tb_sum_add(&sum, line->amount, err);
+        if (!code) code = tb_sum_sub(&sum, line->exact, err);
+    }
+    if (!code) code = tb_sum_decimal(sum, &left, err);
+    return code ? code : tb_decimal_round(left, bill->minor_digits, TB_HALF_UP, ret, err);
+}
+
+static tb_code rounding_before(tb_store *store, const tb_month_books *books,
+                               const tb_forecast_question *q, tb_decimal *ret, tb_error *err)
+{
+    tb_month_bill before;
+    *ret = TB_DECIMAL_ZERO;
+    if (q->month < 1) return TB_OK;
+    int64_t end_us = tb_month_start_us(q->month);
+    tb_code code = tb_month_net_read(store, q->account, q->month - 1, TB_NOW, books->list, books->n,
+                                     end_us, &before, err);
+    if (code) return code;
+    code = rounding_of(&before.bill, ret, err);
+    tb_month_bill_release(&before);
+    return code;
+}
+
+static tb_code forecast_with(const tb_forecast_question *q, const tb_bill_input *month,
+                             const tb_usage_history *history, tb_decimal rounding,
+                             tb_forecast *ret_forecast, tb_error *err)
+{
+    tb_forecast_input input = {.month = month,
+                               .history = history,
+                               .from_us = q->from_us,
+                               .rounding = rounding,
+                               .seed = q->seed,
+                               .paths = q->paths,
+                               .singles = q->singles};
+    return tb_forecast_make(&input, NULL, ret_forecast, err);
+}
+
+static tb_code read_history(tb_store *store, const tb_forecast_question *q, tb_usage_history *ret,
+                            tb_error *err)
+{
+    int64_t end = tb_day_from_us(q->from_us);
+    return tb_store_usage_history(store, q->account, end - TB_FORECAST_DAYS, end, q->at_us, ret,
+                                  err);
+}
+
+tb_code tb_account_forecast(tb_store *store, const tb_month_books *books,
+                            const tb_forecast_question *q, tb_forecast *ret_forecast, tb_error *err)
+{
+    tb_usage_history history;
+    tb_bill_source month;
+    tb_decimal rounding;
+    tb_code code = read_history(store, q, &history, err);
+    if (code) return code;
+    code = rounding_before(store, books, q, &rounding, err);
+    if (!code)
+        code = tb_store_bill_input_until(store, q->account, q->month, TB_NOW, books->list, books->n,
+                                         tb_month_start_us(q->month + 1), q->from_us, &month, err);
+    if (!code) {
+        code = forecast_with(q, &month.input, &history, rounding, ret_forecast, err);
+        tb_bill_source_release(&month);
+    }
+    tb_usage_history_release(&history);
+    return code;
+}
+
+/* --- backtest --- */
+
+const int tb_backtest_days[TB_BACKTEST_DAYS] = {1, 6, 11, 16, 21};
+
+typedef struct outcome {
+    tb_decimal net;
+    tb_i128 bytes;
+} outcome;
+
+static tb_code read_outcome(tb_store *store, const tb_month_books *books, int64_t account,
+                            int64_t month, outcome *ret, tb_error *err)
+{
+    tb_month_bill bill;
+    tb_code code = tb_month_net_read(store, account, month, TB_NOW, books->list, books->n,
+                                     tb_month_start_us(month + 1), &bill, err);
+    if (code) return code;
+    *ret = (outcome){.net = bill.bill.subtotal};
+    for (size_t i = 0; i < bill.source.input.n_bytes; i++)
+        ret->bytes += bill.source.input.bytes[i].bytes;
+    tb_month_bill_release(&bill);
+    return TB_OK;
+}
+
+static bool within(const tb_forecast_spread *s, tb_i128 value)
+{
+    return s->p5 <= value && value <= s->p95;
+}
+
+/* Tenths of a percent, at most ten times the outcome. */
+static uint64_t permille(tb_i128 forecast, tb_i128 value)
+{
+    tb_i128 off = forecast > value ? forecast - value : value - forecast;
+    if (off > 10 * value) return 10000;
+    return (uint64_t)tb_div_round(off * 1000, value, TB_HALF_UP);
+}
+
+static void count(tb_backtest_count *c, const tb_forecast *f, const outcome *out)
+{
+    c->n++;
+    c->money_hits += within(&f->net, out->net.mantissa);
+    c->bytes_hits += within(&f->bytes, out->bytes);
+    if (out->net.mantissa <= 0) return;
+    c->errors++;
+    c->error_permille += permille(f->net.p50, out->net.mantissa);
+}
+
+/* --- pinball --- */
+
+/* Losses of an account's forecasts, in bytes, and what came out. */
+typedef struct losses {
+    double own, single[TB_FORECAST_SINGLE_COUNT], bytes;
+    size_t n;
+} losses;
+
+/* The mean over p5, p50 and p95 of the pinball loss: the deviation, times p above the quantile and
+ * 1 - p below it. */
+static double pinball(const tb_forecast_spread *s, tb_i128 value)
+{
+    const double share[3] = {0.05, 0.5, 0.95};
+    const tb_i128 quantile[3] = {s->p5, s->p50, s->p95};
+    double sum = 0;
+    for (int i = 0; i < 3; i++) {
+        double off = (double)(value - quantile[i]);
+        sum += off > 0 ? share[i] * off : (share[i] - 1) * off;
+    }
+    return sum / 3;
+}
+
+static void judge(losses *l, const tb_forecast *f, tb_i128 bytes)
+{
+    if (!f->has_single) return;
+    l->n++;
+    l->bytes += (double)bytes;
+    l->own += pinball(&f->bytes, bytes);
+    for (int i = 0; i < TB_FORECAST_SINGLE_COUNT; i++)
+        l->single[i] += pinball(&f->single[i], bytes);
+}
+
+static uint64_t millionths(double loss, const losses *l)
+{
+    double part = loss / l->bytes * (double)l->n * 1e6;
+    return part < 1e15 ? (uint64_t)(part + 0.5) : (uint64_t)1e15;
+}
+
+/* Accounts without any bytes have nothing to be judged by. */
+static void add_losses(tb_backtest_result *result, const losses *l)
+{
+    if (l->bytes <= 0) return;
+    result->judged += l->n;
+    result->pinball += millionths(l->own, l);
+    for (int i = 0; i < TB_FORECAST_SINGLE_COUNT; i++)
+        result->pinball_single[i] += millionths(l->single[i], l);
+}
+
+uint64_t tb_backtest_best_single(const tb_backtest_result *result, tb_forecast_single *ret_which)
+{
+    *ret_which = 0;
+    for (int i = 1; i < TB_FORECAST_SINGLE_COUNT; i++)
+        if (result->pinball_single[i] < result->pinball_single[*ret_which])
+            *ret_which = (tb_forecast_single)i;
+    return result->pinball_single[*ret_which];
+}
+
+/* --- months --- */
+
+static tb_code try_month(tb_store *store, const tb_month_books *books, tb_forecast_question *q,
+                         tb_backtest_result *result, losses *l, tb_error *err)
+{
+    outcome out;
+    tb_forecast f;
+    tb_code code = read_outcome(store, books, q->account, q->month, &out, err);
+    for (int i = 0; !code && i < TB_BACKTEST_DAYS; i++) {
+        q->from_us = tb_month_start_us(q->month) + (tb_backtest_days[i] - 1) * TB_US_PER_DAY;
+        q->at_us = q->from_us;
+        code = tb_account_forecast(store, books, q, &f, err);
+        if (code) return code;
+        count(&result->all, &f, &out);
+        count(&result->by_day[i], &f, &out);
+        judge(l, &f, out.bytes);
+    }
+    return code;
+}
+
+/* Whether there is usage 28 days before the month. */
+static tb_code known_before(tb_store *store, const tb_forecast_question *q, bool *ret,
+                            tb_error *err)
+{
+    tb_usage_history h;
+    int64_t end = tb_day_from_us(tb_month_start_us(q->month));
+    *ret = false;
+    tb_code code =
+        tb_store_usage_history(store, q->account, end - TB_FORECAST_DAYS,
+                               end - TB_HISTORY_RECENT + 1, end * TB_US_PER_DAY, &h, err);
+    if (code) return code;
+    for (int c = 0; c < TB_USAGE_COLUMNS; c++)
+        for (size_t d = 0; d < h.n_days; d++)
+            *ret = *ret || h.column[c][d] > 0;
+    tb_usage_history_release(&h);
+    return TB_OK;
+}
+
+tb_code tb_account_backtest(tb_store *store, const tb_month_books *books, int64_t account,
+                            int64_t now_us, uint64_t seed, uint32_t paths,
+                            tb_backtest_result *result, tb_error *err)
+{
+    int64_t running = tb_month_from_us(now_us);
+    tb_forecast_question q = {.account = account, .seed = seed, .paths = paths, .singles = true};
+    losses l = {.n = 0};
+    tb_code code = TB_OK;
+    for (q.month = running - TB_BACKTEST_MONTHS; !code && q.month < running; q.month++) {
+        bool known = false;
+        code = known_before(store, &q, &known, err);
+        if (code || !known) {
+            result->skipped += !code;
+            continue;
+        }
+        code = try_month(store, books, &q, result, &l, err);
+        result->months += !code;
+    }
+    if (!code) add_losses(result, &l);
+    return code;
+}

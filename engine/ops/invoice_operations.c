@@ -1,0 +1,446 @@
+/* invoice: a month's drafts and stored invoices, making them final, what waits to be billed, making
+ * one void, and a line of one taken apart.
+ *
+ * A month goes group by group (issuegroup.h). Making it final takes one group a call, in one
+ * transaction; the accounts that are left travel in reply->next, so nothing is remembered in between,
+ * and a run that was killed is completed by the same call. Showing takes all of them in one snapshot
+ * where the reply is drained, and else one group a call. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/operations.h"
+#include "tollbook/activate.h"
+#include "tollbook/document.h"
+#include "tollbook/explain.h"
+#include "tollbook/issuegroup.h"
+#include "tollbook/json.h"
+#include "tollbook/unowned.h"
+
+#define TEXT_SENT_MAX ((size_t)8 << 20) /* of an invoice, where the reply is not drained */
+
+/* --- a run over a month's accounts --- */
+
+typedef struct month_run {
+    tb_ops *ops;
+    const tb_args *args;
+    tb_reply *reply;
+    int64_t month, account; /* account 0: all */
+    bool final;
+    tb_shown_form form;
+    tb_month_books books;
+    tb_shadow_books shadows;
+    int64_t *accounts; /* those that are left */
+    size_t n;
+    /* Of all calls so far. */
+    size_t total, done, made, known, nothing, refused, shown, left_out;
+} month_run;
+
+static tb_shown_form form_of(const tb_args *args)
+{
+    return tb_arg_is(args, "format", "csv")     ? TB_SHOWN_CSV
+           : tb_arg_is(args, "format", "html")  ? TB_SHOWN_HTML
+           : tb_arg_is(args, "format", "focus") ? TB_SHOWN_FOCUS
+                                                : TB_SHOWN_JSON;
+}
+
+/* --- next: "TOTAL DONE MADE KNOWN NOTHING REFUSED SHOWN LEFT_OUT ID ID ..." --- */
+
+#define N_COUNTS 8
+
+static void counts_of(month_run *run, size_t *ret[N_COUNTS])
+{
+    size_t *const all[N_COUNTS] = {&run->total,   &run->done,    &run->made,  &run->known,
+                                   &run->nothing, &run->refused, &run->shown, &run->left_out};
+    memcpy(ret, all, sizeof all);
+}
+
+static void put_next(month_run *run, size_t taken)
+{
+    size_t *counts[N_COUNTS];
+    counts_of(run, counts);
+    for (size_t i = 0; i < N_COUNTS; i++)
+        tb_buf_fmt(&run->reply->next, "%s%zu", i ? " " : "", *counts[i]);
+    for (size_t i = taken; i < run->n; i++)
+        tb_buf_fmt(&run->reply->next, " %" PRId64, run->accounts[i]);
+}
+
+/* Digits, and the space behind them. */
+static bool take_number(const char **at, int64_t *ret)
+{
+    int64_t value = 0;
+    const char *begin = *at;
+    for (; **at >= '0' && **at <= '9'; ++*at)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, **at - '0', &value))
+            return false;
+    if (*at == begin || (**at && **at != ' ')) return false;
+    *at += **at == ' ';
+    *ret = value;
+    return true;
+}
+
+static bool read_next(month_run *run, const char *text)
+{
+    size_t *counts[N_COUNTS];
+    int64_t value = 0;
+    counts_of(run, counts);
+    for (size_t i = 0; i < N_COUNTS; i++) {
+        if (!take_number(&text, &value)) return false;
+        *counts[i] = (size_t)value;
+    }
+    run->accounts = malloc((strlen(text) / 2 + 1) * sizeof *run->accounts);
+    if (!run->accounts) return false;
+    while (*text) {
+        if (!take_number(&text, &value)) return false;
+        run->accounts[run->n++] = value;
+    }
+    return true;
+}
+
+/* --- showing an invoice --- */
+
+static tb_code put(void *ctx, const tb_invoice *invoice, const tb_statement *draft, size_t shown,
+                   tb_buf *out, tb_error *err)
+{
+    month_run *run = ctx;
+    if (invoice && invoice->text_len > TEXT_SENT_MAX && !run->ops->drain) {
+        char month[8];
+        tb_month_format(run->month, month);
+        tb_reply_say(run->reply,
+                     "account %" PRId64 ": Its invoice is too long to be sent. Print it with: tollbook"
+                     " invoice --db FILE --month %s --account %" PRId64,
+                     invoice->account, month, invoice->account);
+        run->left_out++;
+        return TB_OK;
+    }
+    return invoice ? tb_shown_stored(run->form, invoice, shown == 0, out, err)
+                   : tb_shown_draft(run->form, draft, shown == 0, out, err);
+}
+
+static tb_code drain(month_run *run, tb_error *err)
+{
+    return run->ops->drain ? run->ops->drain(run->ops->ctx, &run->reply->out, err) : TB_OK;
+}
+
+static void add_group(month_run *run, const tb_issue_group *g)
+{
+    run->done += g->n;
+    run->made += g->made;
+    run->known += g->known;
+    run->nothing += g->nothing;
+    run->refused += g->refused;
+    run->shown = g->shown;
+    tb_buf_add(&run->reply->said, g->said.data, g->said.len);
+}
+
+static bool go_on(const month_run *run)
+{
+    const tb_ops *ops = run->ops;
+    return !ops->step || ops->step(ops->ctx, run->done, run->total);
+}
+
+static tb_code group_account(month_run *run, tb_issue_group *g, int64_t account, tb_error *err)
+{
+    return run->final ? tb_issue_group_finalize(g, account, err)
+                      : tb_issue_group_show(g, account, err);
+}
+
+/* *ret_taken: accounts that this call is done with. */
+static tb_code run_groups(month_run *run, tb_issue_group *g, size_t *ret_taken, tb_error *err)
+{
+    const bool one = run->final || !run->ops->drain;
+    tb_code code = TB_OK;
+    size_t i = 0;
+    while (!code && i < run->n && !(one && tb_issue_group_full(g))) {
+        code = group_account(run, g, run->accounts[i++], err);
+        if (code || one) continue;
+        add_group(run, g);
+        tb_issue_group_next(g);
+        code = go_on(run) ? drain(run, err) : tb_fail(err, TB_E_STOPPED, NULL, NULL);
+    }
+    if (!code && one) add_group(run, g);
+    *ret_taken = i;
+    return code;
+}
+
+/* --- its beginning and its end --- */
+
+static tb_code begin_run(month_run *run, tb_error *err)
+{
+    tb_store *store = run->ops->store;
+    tb_code code = run->final ? tb_issue_check_over(run->month, run->ops->now_us, err) : TB_OK;
+    if (!code) code = tb_month_books_read(store, &run->books, err);
+    if (!code && run->final) code = tb_shadow_books_read(store, &run->shadows, err);
+    if (code) return code;
+    if (run->args->next)
+        return read_next(run, run->args->next)
+                   ? TB_OK
+                   : tb_fail(err, TB_E_VALIDATION, "next", "It is not what the last answer said.");
+    tb_shown_open(run->form, &run->reply->out);
+    code = tb_issue_accounts(store, run->month, run->account, &run->accounts, &run->n, err);
+    run->total = run->n;
+    return code;
+}
+
+static void end_run(month_run *run)
+{
+    free(run->accounts);
+    tb_month_books_release(&run->books);
+    tb_shadow_books_release(&run->shadows);
+}
+
+/* Who had nothing is noted too, once all others are done. */
+static tb_code note_everybody(month_run *run, tb_error *err)
+{
+    int64_t *left = NULL;
+    size_t n = 0;
+    if (run->account) return TB_OK;
+    tb_code code = tb_issue_everybody(run->ops->store, run->month, run->ops->now_us, &left, &n, err);
+    if (!code && n)
+        tb_reply_say(run->reply,
+                     "%zu account%s came in while the month was made final. Run the same command"
+                     " again to go on.",
+                     n, n == 1 ? "" : "s");
+    free(left);
+    return code;
+}
+
+static void say_final(month_run *run)
+{
+    tb_reply_say(run->reply,
+                 "%zu account%s: %zu made final, %zu final before, %zu with nothing due, %zu refused.",
+                 run->total, run->total == 1 ? "" : "s", run->made, run->known, run->nothing,
+                 run->refused);
+}
+
+/* What the document lacks makes the answer a no. Beside usage of no account, who has nothing is
+ * said. */
+static tb_code say_end(month_run *run, tb_error *err)
+{
+    tb_unowned_usage unowned = {0};
+    char month[8];
+    tb_code code = run->account ? TB_OK
+                                : tb_unowned_read(run->ops->store, run->month, &unowned, err);
+    if (code) return code;
+    tb_unowned_say(&unowned, run->month, &run->reply->said);
+    if (!run->account) {
+        tb_buf_str(&run->reply->json, ",\"unassigned\":");
+        tb_unowned_json(&unowned, &run->reply->json);
+    }
+    if (!run->final && run->refused)
+        tb_reply_say(run->reply,
+                     "%zu account%s refused, for the reason above; the others are printed.",
+                     run->refused, run->refused == 1 ? " is" : "s are");
+    run->reply->no = run->refused || run->left_out || !run->shown;
+    if (run->refused || run->left_out || run->shown) return TB_OK;
+    tb_month_format(run->month, month);
+    tb_reply_say(run->reply, "There is nothing to invoice in %s%s.", month,
+                 tb_unowned_any(&unowned) ? " for the accounts that there are" : "");
+    return TB_OK;
+}
+
+static tb_code finish(month_run *run, tb_error *err)
+{
+    tb_code code = TB_OK;
+    tb_shown_close(run->form, &run->reply->out);
+    if (run->final) {
+        code = note_everybody(run, err);
+        if (!code && run->shadows.n)
+            code = tb_shadow_say(run->ops->store, run->month, &run->shadows, &run->reply->said, err);
+        say_final(run);
+    }
+    return code ? code : say_end(run, err);
+}
+
+static void put_json(month_run *run)
+{
+    char month[8];
+    tb_month_format(run->month, month);
+    tb_buf_fmt(&run->reply->json,
+               "{\"month\":\"%s\",\"accounts\":%zu,\"done\":%zu,\"made\":%zu,\"known\":%zu,"
+               "\"nothing\":%zu,\"refused\":%zu",
+               month, run->total, run->done, run->made, run->known, run->nothing, run->refused);
+}
+
+static tb_code run_month(month_run *run, tb_error *err)
+{
+    size_t taken = 0;
+    tb_issue_group g = {.store = run->ops->store, .month = run->month, .now_us = run->ops->now_us,
+                        .empty = tb_arg_given(run->args, "empty"), .books = &run->books,
+                        .shadows = &run->shadows, .put = put, .ctx = run, .out = &run->reply->out};
+    tb_code code = begin_run(run, err);
+    g.shown = run->shown;
+    tb_issue_group_init(&g);
+    if (!code) code = run_groups(run, &g, &taken, err);
+    tb_issue_group_release(&g);
+    if (code) return code;
+    put_json(run);
+    if (taken < run->n) put_next(run, taken);
+    else code = finish(run, err);
+    tb_buf_str(&run->reply->json, "}");
+    return code || run->final ? code : drain(run, err);
+}
+
+static tb_code run_all(tb_ops *ops, const tb_args *args, tb_reply *reply, bool final, tb_error *err)
+{
+    month_run run = {.ops = ops, .args = args, .reply = reply, .final = final,
+                     .month = tb_arg_number(args, "month", 0),
+                     .account = tb_arg_number(args, "account", 0), .form = form_of(args)};
+    tb_code code = run_month(&run, err);
+    end_run(&run);
+    return code;
+}
+
+/* --- late, explain, void --- */
+
+static void put_word(tb_buf *out, const char *name, const char *value)
+{
+    tb_buf_fmt(out, ",\"%s\":", name);
+    if (*value) tb_json_string(out, value, strlen(value));
+    else tb_buf_str(out, "null");
+}
+
+static void put_late(const tb_late *late, bool first, tb_reply *reply)
+{
+    char month[8];
+    tb_month_format(late->month, month);
+    tb_buf_fmt(&reply->out, "%" PRId64 "\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\n",
+               late->account, month, late->invoice[0] ? late->invoice : "-", late->since,
+               late->deltas, late->declared, tb_run_outcome_name(late->outcome),
+               late->reason[0] ? late->reason : "-");
+    tb_buf_fmt(&reply->json, "%s{\"account\":%" PRId64 ",\"month\":\"%s\",\"outcome\":\"%s\"",
+               first ? "" : ",", late->account, month, tb_run_outcome_name(late->outcome));
+    put_word(&reply->json, "invoice", late->invoice);
+    tb_buf_fmt(&reply->json, ",\"since\":%" PRIu64 ",\"deltas\":%" PRIu64 ",\"declared\":%" PRIu64,
+               late->since, late->deltas, late->declared);
+    put_word(&reply->json, "reason", late->reason);
+    tb_buf_str(&reply->json, "}");
+}
+
+static tb_code list_late(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    tb_late *late = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_late(ops->store, tb_arg_number(args, "account", 0), &late, &n, err);
+    if (code) return code;
+    tb_buf_str(&reply->out, "account\tmonth\tinvoice\tsince\tdeltas\tdeclared\toutcome\treason\n");
+    tb_buf_str(&reply->json, "{\"late\":[");
+    for (size_t i = 0; i < n; i++)
+        put_late(&late[i], i == 0, reply);
+    tb_buf_str(&reply->json, "]}");
+    if (n) tb_reply_say(reply, n == 1 ? "%zu month waits to be billed." : "%zu months wait to be billed.", n);
+    free(late);
+    return TB_OK;
+}
+
+static tb_code explain(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    tb_month_books books = {0};
+    tb_code code = tb_month_books_read(ops->store, &books, err);
+    if (!code)
+        code = tb_explain_month(ops->store, tb_arg_number(args, "account", 0),
+                                tb_arg_number(args, "month", 0),
+                                (uint32_t)tb_arg_number(args, "explain", 0), &books, ops->now_us,
+                                &reply->json, err);
+    tb_buf_add(&reply->out, reply->json.data, reply->json.len);
+    tb_buf_str(&reply->out, "\n");
+    tb_month_books_release(&books);
+    return code;
+}
+
+static tb_code make_void(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    const char *number = tb_arg_text(args, "void");
+    tb_code code = tb_store_void(ops->store, number, ops->now_us, err);
+    if (code == TB_E_NOT_FOUND) return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "number", NULL);
+    if (code) return code;
+    tb_reply_say(reply, "Invoice %s is void. It keeps its number; the month can be made final again.",
+                 number);
+    tb_buf_str(&reply->json, "{\"number\":");
+    tb_json_string(&reply->json, number, strlen(number));
+    tb_buf_str(&reply->json, ",\"state\":\"void\"}");
+    return TB_OK;
+}
+
+/* --- the operation --- */
+
+/* Arguments that make no sense together. */
+static const char *misfit(const tb_args *args)
+{
+    const bool final = tb_arg_given(args, "finalize"), line = tb_arg_given(args, "explain");
+    const bool is_void = tb_arg_given(args, "void"), late = tb_arg_given(args, "late");
+    const bool month = tb_arg_given(args, "month"), account = tb_arg_given(args, "account");
+    if (final + line + is_void + late > 1)
+        return "--finalize, --explain, --void and --late exclude each other.";
+    if (is_void && (month || account))
+        return "--void NUMBER stands alone: the number says which invoice it is.";
+    if (late && month) return "--late lists all months that wait; --account ID narrows it.";
+    if (line && !account) return "--explain LINE needs --account ID: a line is one invoice's.";
+    if (tb_arg_given(args, "empty") && !final) return "--empty goes with --finalize.";
+    if (tb_arg_given(args, "format") && (line || is_void || late))
+        return "--format is for invoices; --explain prints JSON, --late a table.";
+    if (is_void || late) return NULL;
+    return month ? NULL : "--month YYYY-MM is missing. See: tollbook help invoice";
+}
+
+static tb_code check(const tb_ops *ops, const tb_args *args, tb_error *err)
+{
+    const char *why = misfit(args);
+    if (why) return tb_fail(err, TB_E_VALIDATION, NULL, "%s", why);
+    if (tb_arg_number(args, "month", 0) <= tb_month_from_us(ops->now_us)) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "month", "%s lies in the future.",
+                   tb_arg_text(args, "month"));
+}
+
+static tb_code read_invoices(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    tb_code code = check(ops, args, err);
+    if (code) return code;
+    if (tb_arg_given(args, "late")) return list_late(ops, args, reply, err);
+    if (tb_arg_given(args, "explain")) return explain(ops, args, reply, err);
+    return run_all(ops, args, reply, false, err);
+}
+
+static tb_code write_invoices(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    tb_code code = check(ops, args, err);
+    if (code) return code;
+    return tb_arg_given(args, "void") ? make_void(ops, args, reply, err)
+                                      : run_all(ops, args, reply, true, err);
+}
+
+static const tb_param params[] = {
+    {.name = "month", .value = "YYYY-MM", .kind = TB_PARAM_MONTH, .help = "the month, UTC"},
+    TB__PARAM_ACCOUNT(false, "one account; default all that have anything in the month"),
+    {.name = "finalize", .kind = TB_PARAM_FLAG,
+     .help = "make the drafts final: number, chain, ledger entry; what is final stays as it is"},
+    {.name = "format", .value = "json|csv|html|focus", .kind = TB_PARAM_CHOICE,
+     .help = "default json, the canonical text; focus is CSV with FOCUS 1.2 columns"},
+    {.name = "explain", .value = "LINE", .kind = TB_PARAM_NUMBER, .min = 1, .max = UINT32_MAX,
+     .help = "take this line of --account's invoice apart: tiers, days, crossings"},
+    {.name = "empty", .kind = TB_PARAM_FLAG, .help = "with --finalize: also where nothing is due"},
+    {.name = "late", .kind = TB_PARAM_FLAG,
+     .help = "list months that were run and wait to be billed, with what the run made of them"},
+    {.name = "void", .value = "NUMBER", .kind = TB_PARAM_TEXT, .min = 1, .max = 1000,
+     .help = "make this invoice void; the month can be made final again"},
+};
+
+static const tb_operation rows[] = {
+    {.name = "invoice",
+     .summary = "Show a month's invoices, and make them final",
+     .details = "Prints stored final invoices as they were issued and drafts otherwise. --finalize\n"
+                "commits whole accounts, some dozens at a time: a run that was killed is completed by\n"
+                "the same command. An account with usage without a price, or with figures that pass\n"
+                "all limits, is refused and named; the others are done, and the status is 1. What is\n"
+                "printed is a whole document or nothing. Usage that no account owns is named on\n"
+                "standard error. With --server the running server does the work, one group of\n"
+                "accounts after the other, and the same is printed.",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(params),
+     .read = read_invoices,
+     .write = write_invoices,
+     .write_flags = "finalize|void",
+     .slow = true},
+};
+const tb__operations tb__invoice_operations = TB__OPERATIONS(rows);

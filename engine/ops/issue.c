@@ -1,0 +1,359 @@
+/* Drafts and what makes them final. What late months change (issue_late.c) goes on the draft or,
+ * where it is negative, into a credit note of its own. A credit note takes off at most what the
+ * month has come to, corrections on later invoices included: were it held to the invoice alone,
+ * what a later drop leaves over would be lost to the customer. */
+#include "tollbook/issue.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/issue_parts.h"
+
+static tb_code no_memory(tb_error *err)
+{
+    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+}
+
+/* --- the draft --- */
+
+/* A credit note's own lines are not the invoice's; what late months lack a price for is. */
+static tb_code collect(tb_issue *d, tb_error *err)
+{
+    size_t n = d->month.bill.n_unpriced;
+    for (size_t i = 0; i < d->n_late; i++)
+        n += d->late[i].after.bill.n_unpriced;
+    d->lists = calloc(d->n_late ? d->n_late : 1, sizeof *d->lists);
+    d->unpriced = calloc(n ? n : 1, sizeof *d->unpriced);
+    if (!d->lists || !d->unpriced) return no_memory(err);
+    n = 0;
+    for (size_t k = 0; k < d->month.bill.n_unpriced; k++)
+        d->unpriced[n++] = d->month.bill.unpriced[k];
+    for (size_t i = 0; i < d->n_late; i++) {
+        const tb_bill *after = &d->late[i].after.bill;
+        for (size_t k = 0; k < after->n_unpriced; k++)
+            d->unpriced[n++] = after->unpriced[k];
+        if (!d->late[i].credit) d->lists[d->n_lists++] = d->late[i].corrections;
+    }
+    return TB_OK;
+}
+
+tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err)
+{
+    const tb_bill_input *input = &d->month.source.input;
+    size_t late_unpriced = 0;
+    tb_code code = collect(d, err);
+    if (!code)
+        code = tb_bill_with(&d->month.bill, input, d->lists, d->n_lists, NULL, &d->joined, err);
+    if (code) return code;
+    d->books = calloc(input->n_parts ? input->n_parts : 1, sizeof *d->books);
+    if (!d->books) return no_memory(err);
+    for (size_t i = 0; i < d->n_late; i++)
+        late_unpriced += d->late[i].after.bill.n_unpriced;
+    d->joined.bill.unpriced = d->unpriced;
+    d->joined.bill.n_unpriced = d->month.bill.n_unpriced + late_unpriced;
+    tb_statement_init(&d->statement, input, &d->joined.bill, d->books);
+    d->statement.corrections = d->joined.what;
+    d->statement.watermark = watermark;
+    return TB_OK;
+}
+
+tb_code tb_issue_draft(tb_store *store, int64_t account, int64_t month, const tb_month_books *books,
+                       int64_t now_us, tb_issue *ret_issue, tb_error *err)
+{
+    *ret_issue = (tb_issue){0};
+    tb_code code = tb_month_bill_read(store, account, month, TB_NOW, books->list, books->n, now_us,
+                                      &ret_issue->month, err);
+    if (code) return code;
+    code = tb__issue_read_lates(store, account, month, books, now_us, ret_issue, err);
+    if (!code) code = tb__issue_state(ret_issue, ret_issue->month.source.watermark, err);
+    if (code) tb_issue_release(ret_issue);
+    return code;
+}
+
+void tb_issue_release(tb_issue *d)
+{
+    tb_corrected_release(&d->joined);
+    for (size_t i = 0; i < d->n_late; i++)
+        tb__issue_late_release(&d->late[i]);
+    free(d->late);
+    free(d->left);
+    free(d->quiet);
+    free(d->lists);
+    free(d->unpriced);
+    free(d->books);
+    tb_month_bill_release(&d->month);
+    *d = (tb_issue){0};
+}
+
+bool tb_issue_due(const tb_issue *draft)
+{
+    for (size_t i = 0; i < draft->joined.bill.n_lines; i++)
+        if (tb_decimal_sign(draft->joined.bill.lines[i].amount) != 0) return true;
+    return false;
+}
+
+/* --- making it final --- */
+
+typedef struct finishing {
+    tb_statement *statement;
+    const tb_invoice *invoice;
+} finishing;
+
+static tb_code finish(void *ctx, const char *number, const char *previous, tb_buf *text,
+                      char sha256[65], tb_error *err)
+{
+    const finishing *f = ctx;
+    tb_statement *s = f->statement;
+    char issued[21] = "";
+    tb_time_format(f->invoice->finalized_us, issued);
+    memcpy(s->issued, issued, sizeof s->issued - 1);
+    s->in_ledger = true;
+    s->ledger = f->invoice->ledger;
+    snprintf(s->number, sizeof s->number, "%s", number);
+    snprintf(s->previous, sizeof s->previous, "%s", previous);
+    snprintf(s->state, sizeof s->state, "final");
+    memcpy(s->replaces, f->invoice->replaces, sizeof s->replaces);
+    return tb_statement_json(s, text, sha256, err);
+}
+
+/* invoice: with what a statement does not say (since, corrects). */
+static tb_code store_statement(tb_store *store, tb_statement *statement, int64_t now_us,
+                               tb_invoice *invoice, bool *ret_known, tb_error *err)
+{
+    finishing f = {statement, invoice};
+    invoice->state = TB_INVOICE_FINAL;
+    invoice->account = statement->account;
+    invoice->month = statement->month;
+    invoice->watermark = statement->watermark;
+    invoice->finalized_us = now_us;
+    memcpy(invoice->kind, statement->kind, sizeof invoice->kind);
+    memcpy(invoice->currency, statement->currency, sizeof invoice->currency);
+    *tb_decimal_put_fixed(invoice->total, statement->bill->total, statement->bill->minor_digits) =
+        0;
+    return tb_store_finalize(store, invoice, finish, &f, ret_known, err);
+}
+
+static tb_code store_invoice(tb_store *store, tb_issue *draft, int64_t now_us,
+                             tb_invoice *ret_invoice, bool *ret_known, tb_error *err)
+{
+    tb_invoice invoice = {0};
+    tb_late *billed = calloc(draft->n_late ? draft->n_late : 1, sizeof *billed);
+    if (!billed) return no_memory(err);
+    for (size_t i = 0; i < draft->n_late; i++)
+        if (!draft->late[i].credit) billed[invoice.n_corrects++] = draft->late[i].late;
+    invoice.corrects = billed;
+    tb_code code = store_statement(store, &draft->statement, now_us, &invoice, ret_known, err);
+    free(billed);
+    if (code == TB_OK) *ret_invoice = invoice;
+    return code;
+}
+
+/* What a paper billed for the late month: the lines of its invoice, or corrections of it (of months
+ * without an invoice each says the period alone). */
+static tb_code add_billed(const tb_paper *paper, const tb_issue_late *from, tb_decimal *sum,
+                          tb_error *err)
+{
+    const tb_late *late = &from->late;
+    const tb_statement *s = &paper->statement;
+    bool own = strcmp(s->number, late->invoice) == 0;
+    tb_code code = TB_OK;
+    if (from->own_alone && !own && strcmp(s->corrects, late->invoice) != 0) return TB_OK;
+    for (size_t i = 0; !code && i < s->bill->n_lines; i++) {
+        const tb_bill_line *line = &s->bill->lines[i];
+        bool correction = line->kind == TB_LINE_CORRECTION;
+        if (correction ? line->period_month == late->month &&
+                             strcmp(s->corrections[i].invoice, late->invoice) == 0
+                       : own)
+            code = tb_decimal_add(*sum, line->amount, sum, err);
+    }
+    return code;
+}
+
+/* Adds what one document has billed for the month. */
+static tb_code add_document(tb_store *store, const tb_issue_late *late, const char *number,
+                            tb_decimal *sum, tb_error *err)
+{
+    tb_invoice invoice;
+    tb_paper paper;
+    tb_code code = tb_store_invoice(store, late->late.account, number, &invoice, err);
+    if (code) return code;
+    code = tb_paper_parse(invoice.text, invoice.text_len, NULL, &paper, err);
+    if (!code) code = add_billed(&paper, late, sum, err);
+    if (!code) tb_paper_release(&paper);
+    tb_invoice_release(&invoice);
+    return code;
+}
+
+/* What is left of a month: what has been billed for it, less what credit notes have taken off. */
+static tb_code remaining_of(tb_store *store, const tb_issue_late *late, tb_decimal *ret_remaining,
+                            tb_error *err)
+{
+    tb_decimal left = TB_DECIMAL_ZERO;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < late->n_billed; i++)
+        code = add_document(store, late, late->billed[i].number, &left, err);
+    if (tb_decimal_sign(left) < 0) left = TB_DECIMAL_ZERO;
+    if (!code) *ret_remaining = left;
+    return code;
+}
+
+/* The invoice that a credit note goes to: the month's own, or the later one that billed it last. */
+static const char *credited(const tb_issue_late *late)
+{
+    size_t i = 0;
+    if (late->late.invoice[0]) return late->late.invoice;
+    while (i < late->n_billed && !late->billed[i].is_invoice)
+        i++;
+    return i < late->n_billed ? late->billed[i].number : "";
+}
+
+tb_code tb__issue_credit_note(tb_store *store, tb_issue_late *late, uint64_t watermark,
+                              tb__issue_credit *ret, tb_error *err)
+{
+    const tb_bill_input *input = &late->after.source.input;
+    tb_bill none = {.minor_digits = late->after.bill.minor_digits,
+                    .rounding = late->after.bill.rounding};
+    tb_decimal remaining;
+    tb_code code = remaining_of(store, late, &remaining, err);
+    if (!code) code = tb_corrections_limit(&late->corrections, late->late.account, remaining, err);
+    if (!code) code = tb_bill_with(&none, input, &late->corrections, 1, NULL, &ret->joined, err);
+    if (code) return code;
+    ret->books = calloc(input->n_parts ? input->n_parts : 1, sizeof *ret->books);
+    if (!ret->books) {
+        tb_corrected_release(&ret->joined);
+        return no_memory(err);
+    }
+    tb_statement_init(&ret->statement, input, &ret->joined.bill, ret->books);
+    ret->statement.corrections = ret->joined.what;
+    ret->statement.watermark = watermark;
+    snprintf(ret->statement.kind, sizeof ret->statement.kind, "credit_note");
+    snprintf(ret->statement.corrects, sizeof ret->statement.corrects, "%s", credited(late));
+    return TB_OK;
+}
+
+void tb__issue_credit_release(tb__issue_credit *credit)
+{
+    tb_corrected_release(&credit->joined);
+    free(credit->books);
+}
+
+static tb_code store_credit(tb_store *store, tb_issue_late *late, uint64_t watermark,
+                            int64_t now_us, tb_issue_said said, void *ctx, tb_error *err)
+{
+    tb__issue_credit credit;
+    tb_invoice stored = {.since = late->late.since};
+    bool known = false;
+    tb_code code = tb__issue_credit_note(store, late, watermark, &credit, err);
+    if (code) return code;
+    code = store_statement(store, &credit.statement, now_us, &stored, &known, err);
+    if (!code) {
+        if (said) said(ctx, &stored);
+        tb_invoice_release(&stored);
+    }
+    tb__issue_credit_release(&credit);
+    return code;
+}
+
+static tb_code store_credits(tb_store *store, tb_issue *draft, int64_t now_us, tb_issue_said said,
+                             void *ctx, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < draft->n_late; i++)
+        if (draft->late[i].credit)
+            code = store_credit(store, &draft->late[i], draft->statement.watermark, now_us, said,
+                                ctx, err);
+    return code;
+}
+
+tb_code tb_issue_standing(tb_store *store, int64_t account, int64_t month, tb_invoice *ret_invoice,
+                          bool *ret_found, tb_error *err)
+{
+    tb_invoice *all = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_invoices(store, account, month, &all, &n, err);
+    if (code) return code;
+    *ret_found = false;
+    for (size_t i = 0; i < n; i++) {
+        bool stands = strcmp(all[i].kind, "invoice") == 0 && all[i].state == TB_INVOICE_FINAL;
+        if (stands && !*ret_found) {
+            *ret_invoice = all[i];
+            *ret_found = true;
+        } else {
+            tb_invoice_release(&all[i]);
+        }
+    }
+    free(all);
+    return TB_OK;
+}
+
+tb_code tb_issue_check_over(int64_t month, int64_t now_us, tb_error *err)
+{
+    char text[8];
+    if (now_us >= tb_month_start_us(month + 1)) return TB_OK;
+    tb_month_format(month, text);
+    return tb_fail(err, TB_E_NOT_OVER, "month",
+                   "%s is not over. It can be made final once the next month has begun (UTC).",
+                   text);
+}
+
+static tb_code check_priced(const tb_statement *s, tb_error *err)
+{
+    char month[8];
+    if (s->bill->n_unpriced == 0) return TB_OK;
+    tb_month_format(s->month, month);
+    return tb_fail(err, TB_E_UNPRICED, NULL, "Usage without a price in %s: it is not made final.",
+                   month);
+}
+
+tb_code tb_issue_done(tb_store *store, int64_t account, int64_t month, tb_invoice *ret_invoice,
+                      char number[24], tb_issue_outcome *ret_outcome, tb_error *err)
+{
+    bool known = false;
+    number[0] = 0;
+    tb_code code = tb_issue_standing(store, account, month, ret_invoice, &known, err);
+    if (!code && !known) code = tb_store_billed_elsewhere(store, account, month, number, err);
+    *ret_outcome = known ? TB_ISSUE_KNOWN : number[0] ? TB_ISSUE_ELSEWHERE : TB_ISSUE_NOTHING;
+    return code;
+}
+
+/* What the run found of this month, where it made no invoice, and of quiet ones. */
+static tb_code note_runs(tb_store *store, const tb_issue *draft, bool made, int64_t now_us,
+                         tb_error *err)
+{
+    const tb_statement *s = &draft->statement;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < draft->n_quiet; i++)
+        code = tb_store_note_run(store, s->account, draft->quiet[i].month, TB_RUN_NOTHING, "",
+                                 now_us, err);
+    if (code || made) return code;
+    return tb_store_note_run(store, s->account, s->month, TB_RUN_NOTHING, "", now_us, err);
+}
+
+static tb_code finalize(tb_store *store, tb_issue *draft, int64_t now_us, bool empty,
+                        tb_issue_said said, void *ctx, tb_invoice *ret_invoice,
+                        tb_issue_outcome *ret_outcome, tb_error *err)
+{
+    bool known = false, due = empty || tb_issue_due(draft);
+    tb_code code = tb_issue_check_over(draft->statement.month, now_us, err);
+    if (!code) code = check_priced(&draft->statement, err);
+    if (!code) code = store_credits(store, draft, now_us, said, ctx, err);
+    if (!code) code = note_runs(store, draft, due, now_us, err);
+    if (code || !due) return code;
+    code = store_invoice(store, draft, now_us, ret_invoice, &known, err);
+    *ret_outcome = known ? TB_ISSUE_KNOWN : TB_ISSUE_MADE;
+    return code;
+}
+
+tb_code tb_issue_finalize(tb_store *store, tb_issue *draft, int64_t now_us, bool empty,
+                          tb_issue_said said, void *ctx, tb_invoice *ret_invoice,
+                          tb_issue_outcome *ret_outcome, tb_error *err)
+{
+    const tb_statement *s = &draft->statement;
+    char number[24];
+    tb_code code =
+        tb_issue_done(store, s->account, s->month, ret_invoice, number, ret_outcome, err);
+    if (code || *ret_outcome != TB_ISSUE_NOTHING) return code;
+    return finalize(store, draft, now_us, empty, said, ctx, ret_invoice, ret_outcome, err);
+}

@@ -1,0 +1,372 @@
+/* Each account of a group lies behind a mark, so that one that is refused leaves the others. Its
+ * number may go to another until the commit, hence nothing of a group is shown or said before. */
+#include "tollbook/issuegroup.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tb_issue_group_init(tb_issue_group *g)
+{
+    tb_buf_init(&g->said, TB_ISSUE_SAID_MAX, NULL);
+}
+
+void tb_issue_group_release(tb_issue_group *g)
+{
+    tb_buf_release(&g->said);
+}
+
+bool tb_issue_group_full(const tb_issue_group *g)
+{
+    return g->n >= TB_ISSUE_GROUP_ACCOUNTS || g->bytes >= TB_ISSUE_GROUP_BYTES;
+}
+
+void tb_issue_group_next(tb_issue_group *g)
+{
+    g->n = g->made = g->known = g->nothing = g->refused = g->bytes = g->said.len = 0;
+}
+
+/* --- what is said --- */
+
+static void note_credit(void *ctx, const tb_invoice *note)
+{
+    tb_issue_group *g = ctx;
+    char month[8];
+    tb_month_format(note->month, month);
+    tb_buf_fmt(&g->said, "account %" PRId64 ": credit note %s over %s %s for %s.\n", note->account,
+               note->number, note->total, note->currency, month);
+}
+
+static void note_shadow(void *ctx, const tb_shadow *shadow, const tb_error *why)
+{
+    tb_issue_group *g = ctx;
+    tb_buf_fmt(&g->said, "shadow book %s: %s\n", shadow->book.id, why->message);
+}
+
+/* The list of what to mend before the month can be final. */
+static void say_unpriced(tb_buf *said, const tb_statement *s)
+{
+    size_t n = s->bill->n_unpriced;
+    for (size_t i = 0; i < n && i < TB_ISSUE_UNPRICED_MAX; i++) {
+        const tb_unpriced *u = &s->bill->unpriced[i];
+        char quantity[TB_DECIMAL_TEXT_MAX + 1];
+        *tb_decimal_put(quantity, tb_decimal_from_int(u->quantity)) = 0;
+        tb_buf_fmt(said, "account %" PRId64 ": %s, %s: %s %s%s without a price: %s\n", s->account,
+                   u->resource, u->what, quantity, u->unit, u->quantity == 1 ? "" : "s", u->reason);
+    }
+    if (n > TB_ISSUE_UNPRICED_MAX)
+        tb_buf_fmt(said, "account %" PRId64 ": and %zu more; its draft lists them all.\n",
+                   s->account, n - TB_ISSUE_UNPRICED_MAX);
+}
+
+/* Months before this one that wait on. */
+static void say_left(tb_buf *said, const tb_issue *draft)
+{
+    for (size_t i = 0; i < draft->n_left; i++) {
+        char month[8];
+        tb_month_format(draft->left[i].late.month, month);
+        tb_buf_fmt(said, "account %" PRId64 ": %s waits still: %s\n", draft->left[i].late.account,
+                   month, draft->left[i].why);
+    }
+}
+
+static void say_elsewhere(const tb_issue_group *g, int64_t account, const char *number,
+                          tb_buf *said)
+{
+    char month[8];
+    tb_month_format(g->month, month);
+    tb_buf_fmt(said, "account %" PRId64 ": %s was billed on %s.\n", account, month, number);
+}
+
+/* Its sentence may not name a JSON path. */
+static void say_refused(tb_buf *said, int64_t account, const tb_error *why)
+{
+    bool path = why->code == TB_E_BOOK && why->field[0];
+    tb_buf_fmt(said, "account %" PRId64 ": %s%s%s\n", account, path ? why->field : "",
+               path ? ": " : "", why->message);
+}
+
+/* --- one account's trouble --- */
+
+/* What the group had said and put before an account. */
+typedef struct mark {
+    size_t said, out, shown, bytes;
+} mark;
+
+static mark mark_of(const tb_issue_group *g)
+{
+    return (mark){g->said.len, g->out->len, g->shown, g->bytes};
+}
+
+/* Nothing of the account stays but why it is refused. unpriced (may be NULL): lines that say so
+ * too. The error where it is not the account's own; that names the account as well. */
+static tb_code refuse(tb_issue_group *g, int64_t account, mark before, const tb_buf *unpriced,
+                      tb_code code, const tb_error *why, tb_error *err)
+{
+    g->said.len = before.said;
+    g->out->len = before.out;
+    g->shown = before.shown;
+    g->bytes = before.bytes;
+    if (!tb_issue_is_its_own(code))
+        return tb_fail(err, code, why->field, "account %" PRId64 ": %.320s", account, why->message);
+    if (unpriced) tb_buf_add(&g->said, unpriced->data, unpriced->len);
+    say_refused(&g->said, account, why);
+    g->refused++;
+    return TB_OK;
+}
+
+/* --- making final --- */
+
+/* *ret_invoice is set where *ret_outcome is MADE or KNOWN. */
+static tb_code make_final(tb_issue_group *g, int64_t account, tb_invoice *ret_invoice,
+                          tb_issue_outcome *ret_outcome, tb_buf *unpriced, tb_error *err)
+{
+    tb_issue draft;
+    char number[24];
+    tb_code code =
+        tb_issue_done(g->store, account, g->month, ret_invoice, number, ret_outcome, err);
+    if (!code && *ret_outcome == TB_ISSUE_ELSEWHERE) say_elsewhere(g, account, number, &g->said);
+    if (code || *ret_outcome != TB_ISSUE_NOTHING) return code;
+    code = tb_issue_draft(g->store, account, g->month, g->books, g->now_us, &draft, err);
+    if (code) return code;
+    code = tb_issue_finalize(g->store, &draft, g->now_us, g->empty, note_credit, g, ret_invoice,
+                             ret_outcome, err);
+    if (code == TB_E_UNPRICED) say_unpriced(unpriced, &draft.statement);
+    if (!code) say_left(&g->said, &draft);
+    bool issued = !code && *ret_outcome == TB_ISSUE_MADE;
+    if (!code && *ret_outcome != TB_ISSUE_KNOWN)
+        code = tb_shadow_note(g->store, g->shadows, &draft, issued ? ret_invoice->number : "",
+                              g->now_us, note_shadow, g, err);
+    if (code && issued) tb_invoice_release(ret_invoice);
+    tb_issue_release(&draft);
+    return code;
+}
+
+static tb_code add_account(tb_issue_group *g, int64_t account, tb_buf *unpriced, tb_error *err)
+{
+    tb_invoice invoice;
+    tb_issue_outcome outcome;
+    tb_code code = make_final(g, account, &invoice, &outcome, unpriced, err);
+    if (code) return code;
+    if (outcome == TB_ISSUE_MADE || outcome == TB_ISSUE_KNOWN) {
+        size_t len = invoice.text_len;
+        code = g->put(g->ctx, &invoice, NULL, g->shown, g->out, err);
+        tb_invoice_release(&invoice);
+        if (code) return code;
+        g->bytes += len;
+        g->shown++;
+    }
+    g->made += outcome == TB_ISSUE_MADE;
+    g->known += outcome == TB_ISSUE_KNOWN;
+    g->nothing += outcome == TB_ISSUE_NOTHING || outcome == TB_ISSUE_ELSEWHERE;
+    return TB_OK;
+}
+
+tb_code tb_issue_group_finalize(tb_issue_group *g, int64_t account, tb_error *err)
+{
+    tb_error why = {0};
+    tb_buf unpriced;
+    mark before = mark_of(g);
+    tb_code code = tb_store_mark(g->store, err);
+    if (code) return code;
+    tb_buf_init(&unpriced, TB_ISSUE_SAID_MAX, NULL);
+    g->n++;
+    code = add_account(g, account, &unpriced, &why);
+    if (!code) {
+        code = tb_store_keep_mark(g->store, err);
+    } else {
+        tb_store_back_to_mark(g->store);
+        code = refuse(g, account, before, &unpriced, code, &why, err);
+        if (!code)
+            code = tb_store_note_run(g->store, account, g->month, TB_RUN_REFUSED, why.message,
+                                     g->now_us, err);
+    }
+    tb_buf_release(&unpriced);
+    return code ? code : tb_buf_check(&g->said, err);
+}
+
+/* --- showing --- */
+
+static tb_code show_stored(tb_issue_group *g, int64_t account, bool *ret_stands, tb_error *err)
+{
+    tb_invoice *all = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_invoices(g->store, account, g->month, &all, &n, err);
+    if (code) return code;
+    *ret_stands = false;
+    for (size_t i = 0; i < n; i++) {
+        if (!code) code = g->put(g->ctx, &all[i], NULL, g->shown, g->out, err);
+        if (!code) g->shown++;
+        g->bytes += all[i].text_len;
+        if (strcmp(all[i].kind, "invoice") == 0 && all[i].state == TB_INVOICE_FINAL)
+            *ret_stands = true;
+        tb_invoice_release(&all[i]);
+    }
+    free(all);
+    return code;
+}
+
+static tb_code show_draft(tb_issue_group *g, int64_t account, tb_error *err)
+{
+    tb_issue draft;
+    char number[24];
+    size_t before = g->out->len;
+    tb_code code = tb_store_billed_elsewhere(g->store, account, g->month, number, err);
+    if (!code && number[0]) say_elsewhere(g, account, number, &g->said);
+    if (code || number[0]) return code ? code : tb_buf_check(&g->said, err);
+    code = tb_issue_draft(g->store, account, g->month, g->books, g->now_us, &draft, err);
+    if (code) return code;
+    say_left(&g->said, &draft);
+    if (draft.joined.bill.n_lines + draft.joined.bill.n_unpriced > 0) {
+        code = g->put(g->ctx, NULL, &draft.statement, g->shown, g->out, err);
+        if (!code) g->shown++;
+        g->bytes += g->out->len - before;
+        say_unpriced(&g->said, &draft.statement);
+    }
+    tb_issue_release(&draft);
+    return code ? code : tb_buf_check(&g->said, err);
+}
+
+tb_code tb_issue_group_show(tb_issue_group *g, int64_t account, tb_error *err)
+{
+    bool stands = false;
+    tb_error why = {0};
+    mark before = mark_of(g);
+    g->n++;
+    tb_code code = show_stored(g, account, &stands, &why);
+    if (!code && !stands) {
+        before = mark_of(g); /* what is stored is shown, whatever the draft comes to */
+        code = show_draft(g, account, &why);
+    }
+    return code ? refuse(g, account, before, NULL, code, &why, err) : TB_OK;
+}
+
+/* --- whose month it is --- */
+
+static tb_code one_account(tb_store *store, int64_t account, int64_t **ret_accounts, size_t *ret_n,
+                           tb_error *err)
+{
+    bool exists;
+    tb_code code = tb_store_account_exists(store, account, &exists, err);
+    if (code) return code;
+    if (!exists)
+        return tb_fail(err, TB_E_NOT_FOUND, "account",
+                       "There is no account %" PRId64 ". Declare it with `tollbook apply` first.",
+                       account);
+    *ret_accounts = malloc(sizeof **ret_accounts);
+    if (!*ret_accounts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    (*ret_accounts)[0] = account;
+    *ret_n = 1;
+    return TB_OK;
+}
+
+/* Two ascending lists as one, each account once. */
+static size_t merge(const int64_t *a, size_t n_a, const int64_t *b, size_t n_b, int64_t *out)
+{
+    size_t n = 0, i = 0, k = 0;
+    while (i < n_a || k < n_b) {
+        bool first = k == n_b || (i < n_a && a[i] <= b[k]);
+        int64_t next = first ? a[i] : b[k];
+        i += i < n_a && a[i] == next;
+        k += k < n_b && b[k] == next;
+        out[n++] = next;
+    }
+    return n;
+}
+
+/* Accounts with an earlier month that waits: this one's run is where it goes. */
+static tb_code waiting_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
+                                size_t *ret_n, tb_error *err)
+{
+    tb_late *late = NULL;
+    size_t n = 0, kept = 0;
+    tb_code code = tb_store_late(store, 0, &late, &n, err);
+    if (code) return code;
+    int64_t *list = malloc((n + 1) * sizeof *list);
+    if (!list) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    for (size_t i = 0; !code && i < n; i++)
+        if (late[i].month < month && (!kept || list[kept - 1] != late[i].account))
+            list[kept++] = late[i].account;
+    free(late);
+    *ret_accounts = list;
+    *ret_n = kept;
+    return code;
+}
+
+/* Merges another list into the one there is. */
+static tb_code add_accounts(tb_store *store, int64_t month,
+                            tb_code (*read)(tb_store *, int64_t, int64_t **, size_t *, tb_error *),
+                            int64_t **list, size_t *n, tb_error *err)
+{
+    int64_t *more = NULL;
+    size_t n_more = 0;
+    tb_code code = read(store, month, &more, &n_more, err);
+    if (code) return code;
+    int64_t *both = malloc((*n + n_more + 1) * sizeof *both);
+    if (!both) {
+        free(more);
+        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    }
+    *n = merge(*list, *n, more, n_more, both);
+    free(more);
+    free(*list);
+    *list = both;
+    return TB_OK;
+}
+
+tb_code tb_issue_accounts(tb_store *store, int64_t month, int64_t account, int64_t **ret_accounts,
+                          size_t *ret_n, tb_error *err)
+{
+    static tb_code (*const lists[])(tb_store *, int64_t, int64_t **, size_t *, tb_error *) = {
+        tb_store_billed_accounts, tb_store_invoiced_accounts, tb_store_run_accounts,
+        waiting_accounts};
+    int64_t *all = NULL;
+    size_t n = 0;
+    tb_code code = TB_OK;
+    if (account) return one_account(store, account, ret_accounts, ret_n, err);
+    for (size_t i = 0; !code && i < sizeof lists / sizeof *lists; i++)
+        code = add_accounts(store, month, lists[i], &all, &n, err);
+    if (code) {
+        free(all);
+        return code;
+    }
+    *ret_accounts = all;
+    *ret_n = n;
+    return TB_OK;
+}
+
+/* Of two ascending lists, what the first alone holds; in its place. */
+static size_t without(int64_t *list, size_t n, const int64_t *others, size_t n_others)
+{
+    size_t kept = 0, k = 0;
+    for (size_t i = 0; i < n; i++) {
+        while (k < n_others && others[k] < list[i])
+            k++;
+        if (k == n_others || others[k] != list[i]) list[kept++] = list[i];
+    }
+    return kept;
+}
+
+tb_code tb_issue_everybody(tb_store *store, int64_t month, int64_t now_us, int64_t **ret_left,
+                           size_t *ret_n, tb_error *err)
+{
+    int64_t *all = NULL, *done = NULL;
+    size_t n = 0, n_done = 0;
+    bool noted = false;
+    *ret_left = NULL;
+    *ret_n = 0;
+    tb_code code = tb_store_everybody_ran(store, month, &noted, err);
+    if (code || noted) return code;
+    code = tb_issue_accounts(store, month, 0, &all, &n, err);
+    if (!code) code = tb_store_run_accounts(store, month, &done, &n_done, err);
+    if (!code) n = without(all, n, done, n_done);
+    if (!code && n == 0) code = tb_store_note_run(store, 0, month, TB_RUN_NOTHING, "", now_us, err);
+    free(done);
+    if (code) {
+        free(all);
+        return code;
+    }
+    *ret_left = all;
+    *ret_n = n;
+    return TB_OK;
+}

@@ -1,0 +1,40 @@
+/* What making invoices and checking them share: the check must put a statement together just as it
+ * was issued. */
+#ifndef TOLLBOOK_OPS_ISSUE_PARTS_H
+#define TOLLBOOK_OPS_ISSUE_PARTS_H
+
+#include "tollbook/issue.h"
+
+/* The books that a statement names, by hash. Shallow: free() the list. */
+TB_MUST_USE tb_code tb__issue_books_of(const tb_month_books *books, const tb_statement *statement,
+                                       tb_month_books *ret_books, tb_error *err);
+
+/* A late month's bills at its watermark and at `until`, under the books that count for it, and the
+ * difference. Of `late` only account, month, invoice and since are looked at. */
+TB_MUST_USE tb_code tb__issue_difference(tb_store *store, const tb_late *late, uint64_t until,
+                                         const tb_month_books *books, int64_t now_us,
+                                         tb_issue_late *ret, tb_error *err);
+
+void tb__issue_late_release(tb_issue_late *late);
+
+/* Fills d->late, left and quiet with the account's months before `month` that wait. d->month is
+ * read. */
+TB_MUST_USE tb_code tb__issue_read_lates(tb_store *store, int64_t account, int64_t month,
+                                         const tb_month_books *books, int64_t now_us, tb_issue *d,
+                                         tb_error *err);
+/* The statement of d->month and d->late. */
+TB_MUST_USE tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err);
+
+typedef struct tb__issue_credit {
+    tb_corrected joined;
+    tb_statement_book *books;
+    tb_statement statement;
+} tb__issue_credit;
+
+/* Limits the late month's corrections to what is left of it: what had been billed for it at its
+ * watermark, less what credit notes had taken off. *ret is not to be moved. */
+TB_MUST_USE tb_code tb__issue_credit_note(tb_store *store, tb_issue_late *late, uint64_t watermark,
+                                          tb__issue_credit *ret, tb_error *err);
+void tb__issue_credit_release(tb__issue_credit *credit);
+
+#endif

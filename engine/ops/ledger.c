@@ -1,0 +1,62 @@
+/* Amounts are bounded so that balances can always be summed, and have the currency's digits. */
+#include "tollbook/ledger.h"
+
+#include <inttypes.h>
+
+#include "tollbook/monthbill.h"
+#include "tollbook/terms.h"
+
+tb_code tb_ledger_check_account(tb_store *store, int64_t account, tb_error *err)
+{
+    bool exists;
+    tb_code code = tb_store_account_exists(store, account, &exists, err);
+    if (code || exists) return code;
+    return tb_fail(err, TB_E_NOT_FOUND, "account",
+                   "There is no account %" PRId64 ". Declare it with `tollbook apply` first.",
+                   account);
+}
+
+tb_code tb_ledger_amount(const char *text, size_t len, tb_ledger_entry *entry, tb_error *err)
+{
+    tb_error why;
+    if (tb_decimal_parse(text, len, TB_PRICE_SCALE_MAX, &entry->amount, &why))
+        return tb_fail(err, why.code, "amount", "%s", why.message);
+    int sign = tb_decimal_sign(entry->amount);
+    if (sign > 0 || (sign < 0 && entry->kind != TB_LEDGER_PAYMENT)) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "amount", "The amount is %s.",
+                   entry->kind == TB_LEDGER_PAYMENT ? "what was paid: more than zero"
+                                                    : "what is added to the balance: not zero");
+}
+
+bool tb_ledger_text(const char *text, size_t len, size_t size)
+{
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) return false;
+    return len < size;
+}
+
+#define AMOUNT_MAX INT64_C(1000000000000000) /* so that balances can always be summed */
+
+/* What nobody can have paid: more than there is, or less than a cent. */
+static tb_code check_amount(const tb_ledger_entry *entry, tb_error *err)
+{
+    tb_decimal size = entry->amount, most = tb_decimal_from_int(AMOUNT_MAX);
+    int digits = tb_currency_minor_digits(entry->currency);
+    if (size.mantissa < 0) size.mantissa = -size.mantissa;
+    if (tb_decimal_compare(size, most) > 0)
+        return tb_fail(err, TB_E_VALIDATION, "amount", "At most 10^15 at a time.");
+    if (tb_decimal_normal(size).scale > digits)
+        return tb_fail(err, TB_E_VALIDATION, "amount", "%s has %d digits after the point.",
+                       entry->currency, digits);
+    return TB_OK;
+}
+
+tb_code tb_ledger_enter(tb_store *store, tb_ledger_entry *entry, bool *ret_known, tb_error *err)
+{
+    tb_code code = tb_ledger_check_account(store, entry->account, err);
+    if (!code)
+        code = tb_store_month_currency(store, entry->account, tb_month_from_us(entry->at_us),
+                                       entry->currency, err);
+    if (!code) code = check_amount(entry, err);
+    return code ? code : tb_store_ledger_add(store, entry, ret_known, err);
+}

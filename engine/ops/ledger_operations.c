@@ -1,0 +1,128 @@
+/* ledger: an account's entries and their sum. ledger enter adds one; the reference names it, so the
+ * same again changes nothing. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/operations.h"
+#include "tollbook/calendar.h"
+#include "tollbook/json.h"
+#include "tollbook/ledger.h"
+
+/* --- the list --- */
+
+static void put_text(tb_buf *out, const char *name, const char *text, size_t len)
+{
+    tb_buf_fmt(out, ",\"%s\":", name);
+    tb_json_string(out, text, len);
+}
+
+static void put_entry(tb_reply *reply, const tb_ledger_entry *e, bool first)
+{
+    char at[20], amount[TB_DECIMAL_TEXT_MAX + 1];
+    tb_time_format(e->at_us, at);
+    *tb_decimal_put(amount, e->amount) = 0;
+    tb_buf_fmt(&reply->out, "%" PRId64 "\t%.20s\t%s\t%s\t%s\t%s\t%s\n", e->id, at,
+               tb_ledger_kind_name(e->kind), amount, e->currency, e->reference, e->note);
+    tb_buf_fmt(&reply->json, "%s{\"id\":%" PRId64 ",\"time\":\"%.20s\",\"kind\":\"%s\""
+               ",\"amount\":\"%s\",\"currency\":\"%s\"", first ? "" : ",", e->id, at,
+               tb_ledger_kind_name(e->kind), amount, e->currency);
+    put_text(&reply->json, "reference", e->reference, strlen(e->reference));
+    put_text(&reply->json, "note", e->note, strlen(e->note));
+    tb_buf_str(&reply->json, "}");
+}
+
+static void put_list(tb_reply *reply, int64_t account, const tb_ledger_entry *entries, size_t n,
+                     tb_decimal balance)
+{
+    char text[TB_DECIMAL_TEXT_MAX + 1];
+    const char *currency = n ? entries[0].currency : "";
+    *tb_decimal_put(text, balance) = 0;
+    tb_buf_str(&reply->out, "id\ttime\tkind\tamount\tcurrency\treference\tnote\n");
+    tb_buf_fmt(&reply->json, "{\"account\":%" PRId64 ",\"currency\":\"%s\",\"balance\":\"%s\""
+               ",\"entries\":[", account, currency, text);
+    for (size_t i = 0; i < n; i++)
+        put_entry(reply, &entries[i], i == 0);
+    tb_buf_fmt(&reply->out, "\t\tbalance\t%s\t%s\t\t\n", text, currency);
+    tb_buf_str(&reply->json, "]}");
+}
+
+static tb_code list_entries(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    const int64_t account = tb_arg_number(args, "account", 0);
+    tb_ledger_entry *entries = NULL;
+    tb_decimal balance = TB_DECIMAL_ZERO;
+    size_t n = 0;
+    tb_code code = tb_ledger_check_account(ops->store, account, err);
+    if (!code) code = tb_store_ledger(ops->store, account, &entries, &n, err);
+    if (!code) code = tb_store_balance(ops->store, account, &balance, err);
+    if (!code) put_list(reply, account, entries, n, balance);
+    free(entries);
+    return code;
+}
+
+/* --- an entry --- */
+
+static void put_entered(tb_reply *reply, const tb_ledger_entry *entry, bool known, tb_decimal sum)
+{
+    char balance[TB_DECIMAL_TEXT_MAX + 1];
+    *tb_decimal_put(balance, sum) = 0;
+    tb_reply_say(reply, "%s Account %" PRId64 " has a balance of %s.",
+                 known ? "This reference was there already: nothing changed." : "Entered.",
+                 entry->account, balance);
+    tb_buf_fmt(&reply->json,
+               "{\"id\":%" PRId64 ",\"account\":%" PRId64 ",\"kind\":\"%s\",\"currency\":\"%s\","
+               "\"known\":%s,\"balance\":\"%s\"}",
+               entry->id, entry->account, tb_ledger_kind_name(entry->kind), entry->currency,
+               known ? "true" : "false", balance);
+}
+
+static tb_code enter(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    const tb_text amount = tb_arg_of(args, "amount")->text;
+    tb_ledger_entry entry = {.account = tb_arg_number(args, "account", 0), .at_us = ops->now_us,
+                             .kind = tb_arg_is(args, "kind", "payment") ? TB_LEDGER_PAYMENT
+                                                                        : TB_LEDGER_ADJUSTMENT};
+    tb_decimal balance = TB_DECIMAL_ZERO;
+    bool known = false;
+    tb_arg_copy(args, "reference", entry.reference, sizeof entry.reference);
+    tb_arg_copy(args, "note", entry.note, sizeof entry.note);
+    tb_code code = tb_ledger_amount(amount.data, amount.len, &entry, err);
+    if (!code) code = tb_ledger_enter(ops->store, &entry, &known, err);
+    if (!code) code = tb_store_balance(ops->store, entry.account, &balance, err);
+    if (!code) put_entered(reply, &entry, known, balance);
+    return code;
+}
+
+/* --- the rows --- */
+
+static const tb_param list_params[] = {TB__PARAM_ACCOUNT(true, "whose entries")};
+
+static const tb_param enter_params[] = {
+    TB__PARAM_ACCOUNT(true, "whose entry"),
+    {.name = "kind", .value = "payment|adjustment", .kind = TB_PARAM_CHOICE, .required = true,
+     .help = "what it is"},
+    {.name = "amount", .value = "AMOUNT", .kind = TB_PARAM_TEXT, .required = true, .min = 1,
+     .max = 63, .help = "in the account's currency, like 12.50; an adjustment may be negative"},
+    {.name = "reference", .value = "TEXT", .kind = TB_PARAM_TEXT, .required = true, .min = 1,
+     .max = sizeof((tb_ledger_entry *)0)->reference - 1,
+     .help = "names the entry: the same again changes nothing"},
+    {.name = "note", .value = "TEXT", .kind = TB_PARAM_TEXT,
+     .max = sizeof((tb_ledger_entry *)0)->note - 1, .help = "kept with it"},
+};
+
+static const tb_operation rows[] = {
+    {.name = "ledger",
+     .summary = "List an account's invoices, payments and adjustments, and the balance",
+     .details = "See also: ledger pay, ledger adjust.",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(list_params),
+     .read = list_entries},
+    {.name = "ledger enter",
+     .summary = "Enter a payment or an adjustment of the balance",
+     .details = "",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(enter_params),
+     .write = enter},
+};
+const tb__operations tb__ledger_operations = TB__OPERATIONS(rows);

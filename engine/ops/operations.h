@@ -1,0 +1,29 @@
+/* The groups that the table of operations is made of: one file of rows a subject. */
+#ifndef TOLLBOOK_OPS_OPERATIONS_H
+#define TOLLBOOK_OPS_OPERATIONS_H
+
+#include "tollbook/operation.h"
+
+typedef struct tb__operations {
+    const tb_operation *list;
+    size_t n;
+} tb__operations;
+
+#define TB__OPERATIONS(rows) {.list = (rows), .n = sizeof(rows) / sizeof *(rows)}
+#define TB__PARAMS(rows)     .params = (rows), .n_params = sizeof(rows) / sizeof *(rows)
+
+extern const tb__operations tb__audit_operations;
+extern const tb__operations tb__invoice_operations;
+extern const tb__operations tb__ledger_operations;
+
+/* Adds the audit log's entry of a write, in its transaction. */
+TB_MUST_USE tb_code tb__audit(const tb_ops *ops, const tb_args *args, tb_error *err);
+
+/* Rows that several operations share. */
+#define TB__PARAM_ACCOUNT(required_, help_)                                                        \
+    {                                                                                              \
+        .name = "account", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT64_MAX,     \
+        .required = (required_), .help = (help_)                                                   \
+    }
+
+#endif

@@ -1,0 +1,39 @@
+/* The store's own checks, then invoices, credit notes and shadow bills rated again, all of one
+ * snapshot. */
+#include "tollbook/verify.h"
+
+#include "tollbook/activate.h"
+
+typedef tb_code (*part)(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
+                        tb_error *err);
+
+/* Damage is what the check looks for; everything else stops it. A table that is gone makes a
+ * statement of ours an error (internal): tb_store_verify has named it by then. */
+static tb_code note_damage(tb_code code, tb_say say, void *ctx, uint64_t *differences,
+                           const tb_error *err)
+{
+    bool damage = code == TB_E_CORRUPT || code == TB_E_NOT_OURS ||
+                  (code && tb_code_exit(code) != tb_code_exit(TB_E_IO)) || /* a text of no use */
+                  (code == TB_E_INTERNAL && *differences > 0);
+    if (!damage) return code;
+    ++*differences;
+    if (say) say(ctx, err->message);
+    return TB_OK;
+}
+
+tb_code tb_verify(tb_store *store, tb_say say, void *ctx, uint64_t *ret_differences, tb_error *err)
+{
+    static const part parts[] = {tb_store_verify, tb_issue_verify, tb_shadow_verify};
+    uint64_t differences = 0;
+    tb_error own;
+    if (!err) err = &own; /* its sentence may be a difference */
+    tb_code code = tb_store_read_begin(store, err);
+    if (code) return code;
+    for (size_t i = 0; !code && i < sizeof parts / sizeof *parts; i++) {
+        code = parts[i](store, say, ctx, &differences, err);
+        code = note_damage(code, say, ctx, &differences, err);
+    }
+    tb_store_read_end(store);
+    if (!code) *ret_differences = differences;
+    return code;
+}

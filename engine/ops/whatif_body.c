@@ -1,0 +1,110 @@
+/* jansson says whether it is JSON and reads the small members; where the scenarios' bytes begin and
+ * end is found by walking over text that is known to be well formed. */
+#include "tollbook/whatifbody.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/slices.h"
+
+static void slice_elements(tb__slice list, tb_whatif_body *body)
+{
+    tb__slices at = tb__slices_of(list);
+    for (tb__slice one; (one = tb__slices_next(&at)).text;)
+        body->scenario[body->n_scenarios++] = (tb_whatif_slice){one.text, one.len};
+}
+
+/* --- members --- */
+
+static tb_code read_month(const json_t *root, const char *name, char out[16], tb_error *err)
+{
+    const json_t *value = json_object_get(root, name);
+    const char *text = json_string_value(value);
+    if (!text || strlen(text) >= 16)
+        return tb_fail(err, TB_E_VALIDATION, name, "%s is a month, written like \"2026-10\".",
+                       name);
+    snprintf(out, 16, "%s", text);
+    return TB_OK;
+}
+
+static tb_code read_account(const json_t *root, int64_t *ret, tb_error *err)
+{
+    const json_t *value = json_object_get(root, "account");
+    *ret = 0;
+    if (!value) return TB_OK;
+    if (!json_is_integer(value) || json_integer_value(value) <= 0)
+        return tb_fail(err, TB_E_VALIDATION, "account", "account is an account's id.");
+    *ret = json_integer_value(value);
+    return TB_OK;
+}
+
+static tb_code check_members(json_t *root, tb_error *err)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(root, name, value)
+    {
+        if (strcmp(name, "from") != 0 && strcmp(name, "to") != 0 && strcmp(name, "account") != 0 &&
+            strcmp(name, "scenarios") != 0)
+            return tb_fail(err, TB_E_VALIDATION, name, "There is no member \"%.40s\".", name);
+    }
+    return TB_OK;
+}
+
+static tb_code check_scenarios(const json_t *root, tb_error *err)
+{
+    const json_t *list = json_object_get(root, "scenarios");
+    size_t n = json_array_size(list);
+    if (n == 0)
+        return tb_fail(err, TB_E_VALIDATION, "scenarios", "scenarios is a list of at least one.");
+    if (n > TB_WHATIF_BODY_SCENARIOS_MAX)
+        return tb_fail(err, TB_E_TOO_MUCH, "scenarios",
+                       "%zu scenarios; at most %d are computed at once.", n,
+                       TB_WHATIF_BODY_SCENARIOS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *one = json_array_get(list, i);
+        char field[32];
+        snprintf(field, sizeof field, "scenarios[%zu]", i);
+        if (!json_is_object(one) && !json_is_string(one))
+            return tb_fail(err, TB_E_VALIDATION, field,
+                           "A scenario is an object, or the name of a stored one.");
+    }
+    return TB_OK;
+}
+
+static tb_code read_all(json_t *root, const char *text, size_t len, tb_whatif_body *body,
+                        tb_error *err)
+{
+    tb__slice scenarios = {NULL, 0};
+    tb_code code = check_members(root, err);
+    if (!code) code = read_month(root, "from", body->from, err);
+    if (!code) code = read_month(root, "to", body->to, err);
+    if (!code) code = read_account(root, &body->account, err);
+    if (!code) code = check_scenarios(root, err);
+    if (!code) scenarios = tb__slice_member(text, len, "scenarios");
+    if (!code && !scenarios.text)
+        code = tb_fail(err, TB_E_VALIDATION, "scenarios", "Write \"scenarios\" without escapes.");
+    if (!code) slice_elements(scenarios, body);
+    return code;
+}
+
+tb_code tb_whatif_body_parse(const char *text, size_t len, tb_whatif_body *ret, tb_error *err)
+{
+    json_error_t where;
+    tb_whatif_body body = {.n_scenarios = 0};
+    if (len > TB_WHATIF_BODY_MAX)
+        return tb_fail(err, TB_E_TOO_LARGE, NULL, "The body has %zu bytes; at most %zu are read.",
+                       len, TB_WHATIF_BODY_MAX);
+    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &where);
+    if (!root || !json_is_object(root)) {
+        tb_code code = tb_fail(err, TB_E_VALIDATION, NULL, "The body is no JSON object: %.160s.",
+                               root ? "it is another value" : where.text);
+        json_decref(root);
+        return code;
+    }
+    tb_code code = read_all(root, text, len, &body, err);
+    json_decref(root);
+    if (!code) *ret = body;
+    return code;
+}

@@ -1,0 +1,40 @@
+/* The audit log: what was done to this file, when, with which key, from where, and with which
+ * arguments. Append-only and chained like the ledger: an entry is added in the transaction of the
+ * change that it tells of, so both are written or neither. */
+#ifndef TOLLBOOK_AUDIT_H
+#define TOLLBOOK_AUDIT_H
+
+#include "tollbook/store.h"
+
+TB_API_BEGIN
+
+#define TB_AUDIT_ORIGIN_MAX    255
+#define TB_AUDIT_OPERATION_MAX 63
+#define TB_AUDIT_ARGUMENTS_MAX 16384
+#define TB_AUDIT_PAGE          1000 /* most entries of one call */
+
+typedef struct tb_audit_entry {
+    int64_t id; /* from 1, without gaps: the store gives it */
+    int64_t at_us;
+    int64_t key;           /* 0: none, as on the command line and with a bearer token */
+    const char *origin;    /* an address; "": the command line */
+    const char *operation; /* its name */
+    const char *arguments; /* JSON, canonical, without secrets; of a document its SHA-256 */
+} tb_audit_entry;
+
+/* In the caller's transaction; entry->id is not read. Answers and bills do not show it, so it alone
+ * does not raise tb_store_version. TB_E_VALIDATION: a text is too long, or there is no operation. */
+TB_MUST_USE tb_code tb_store_audit_add(tb_store *store, const tb_audit_entry *entry, tb_error *err);
+/* Those after after_id, ascending: at most `limit`, and at most TB_AUDIT_PAGE. *ret_n 0: there are
+ * no more. tb_audit_release. */
+TB_MUST_USE tb_code tb_store_audit(tb_store *store, int64_t after_id, size_t limit,
+                                   tb_audit_entry **ret_entries, size_t *ret_n, tb_error *err);
+void tb_audit_release(tb_audit_entry *entries); /* with their texts; NULL is fine */
+
+/* Rows that this writer has changed since it was opened: the same before and after an operation
+ * says that the operation changed nothing. */
+uint64_t tb_store_changes(const tb_store *store);
+
+TB_API_END
+
+#endif

@@ -1,0 +1,176 @@
+/* Operations: everything that an operator asks of a database, in one table. A row names an operation
+ * and its parameters, with their bounds, defaults and help. The command line, the server and a
+ * program that links the library all fill the same arguments through the same rows, so that each
+ * rule is checked in one place and each refusal has one wording.
+ *
+ * An operation reads, writes, or reads and then writes. Reading happens in one snapshot, writing in
+ * one transaction. One that has much to do does some of it a call, and says in reply->next how to go
+ * on: call it again with that, until it is empty. */
+#ifndef TOLLBOOK_OPERATION_H
+#define TOLLBOOK_OPERATION_H
+
+#include "tollbook/buf.h"
+#include "tollbook/key.h"
+#include "tollbook/range.h"
+#include "tollbook/store.h"
+
+TB_API_BEGIN
+
+/* --- the table --- */
+
+typedef enum tb_param_kind {
+    TB_PARAM_FLAG,     /* given or not */
+    TB_PARAM_NUMBER,   /* a whole number from min to max */
+    TB_PARAM_TEXT,     /* at most max bytes of UTF-8 without control characters, at least min */
+    TB_PARAM_CHOICE,   /* one of the words in `value`, "table|json" */
+    TB_PARAM_MONTH,    /* "2026-10"; its number is that of tb_month_parse */
+    TB_PARAM_DOCUMENT, /* at most max bytes: a file on the command line, JSON on the wire */
+    TB_PARAM_SCENARIO, /* a document, or the name of one that is stored */
+} tb_param_kind;
+
+typedef struct tb_param {
+    const char *name;  /* "max-change": --max-change, and maxChange in JSON and in a query */
+    const char *value; /* what it is, for people: "PERCENT"; CHOICE: the words */
+    const char *help;  /* one sentence without its point */
+    tb_param_kind kind;
+    bool required, repeats;
+    bool operand;          /* the command line takes it without an option's name */
+    bool secret;           /* never in the audit log */
+    int64_t min, max;
+    const char *otherwise; /* what counts where it is not given; NULL: nothing */
+    const char *terminal;  /* the same, where a person reads the answer on a terminal */
+} tb_param;
+
+struct tb_args;
+struct tb_ops;
+struct tb_reply;
+typedef tb_code (*tb_operation_part)(struct tb_ops *ops, const struct tb_args *args,
+                                     struct tb_reply *reply, tb_error *err);
+
+typedef struct tb_operation {
+    const char *name;    /* "ledger pay"; "ledger-pay" on the wire */
+    const char *summary; /* one sentence without its point */
+    const char *details; /* further paragraphs of its help, or "" */
+    tb_access access;    /* whose keys may ask for it */
+    const tb_param *params;
+    size_t n_params;
+    /* Both may be there: what `read` finds is left in reply->state for `write`. */
+    tb_operation_part read;
+    tb_operation_part write;
+    bool slow;           /* it may take its time: the command line offers --progress */
+    const char *write_flags; /* "finalize|void": it writes only where one of these is given; NULL:
+                              * always, where `write` is there. `read` is then called without one */
+} tb_operation;
+
+/* NULL: there is none of this name. A '-' stands for a space of the name too. */
+const tb_operation *tb_operation_find(const char *name, size_t len);
+/* The table, by number from 0; NULL past its end. */
+const tb_operation *tb_operation_at(size_t number);
+
+/* --- arguments --- */
+
+typedef struct tb_arg {
+    const tb_param *param;
+    tb_text text;   /* terminated, but for documents; "" of a flag */
+    int64_t number; /* NUMBER, MONTH */
+} tb_arg;
+
+typedef struct tb_args {
+    const tb_operation *operation;
+    tb_arg *list;
+    size_t n, cap;
+    char *texts;      /* chained blocks */
+    const char *next; /* how to go on, from the last reply; NULL: from the beginning */
+} tb_args;
+
+#define TB_ARGS_MAX 8192 /* values in one call */
+
+void tb_args_init(tb_args *args, const tb_operation *operation);
+void tb_args_release(tb_args *args);
+/* Adds a value, checked by its row. The bytes of documents are borrowed, others are copied.
+ * TB_E_VALIDATION: err->field is the parameter's name. */
+TB_MUST_USE tb_code tb_args_add(tb_args *args, const tb_param *param, const char *text, size_t len,
+                                tb_error *err);
+/* Adds the members of a JSON object; a list is several values, true is a flag that is given.
+ * Documents are borrowed from the body. "next" goes to args->next. */
+TB_MUST_USE tb_code tb_args_json(tb_args *args, const char *body, size_t len, tb_error *err);
+/* Goes on from a reply: the same arguments, and its `next`, which is copied. len 0: none. */
+TB_MUST_USE tb_code tb_args_next(tb_args *args, const char *next, size_t len, tb_error *err);
+/* Whether all that is required is there. Adds the defaults; terminal: those for people. */
+TB_MUST_USE tb_code tb_args_end(tb_args *args, bool terminal, tb_error *err);
+
+/* The row of this name, also as it is spelled on the wire (letter case does not matter there); NULL:
+ * there is none. */
+const tb_param *tb_param_find(const tb_operation *operation, const char *name, size_t len);
+/* The name as JSON and queries spell it: "maxChange". Terminated. */
+void tb_param_wire(const tb_param *param, char out[64]);
+
+/* What was given, by a name of the table. */
+const tb_arg *tb_arg_of(const tb_args *args, const char *name); /* the last one; NULL: none */
+const tb_arg *tb_arg_nth(const tb_args *args, const char *name, size_t n);
+bool tb_arg_given(const tb_args *args, const char *name);
+bool tb_arg_is(const tb_args *args, const char *name, const char *word);
+int64_t tb_arg_number(const tb_args *args, const char *name, int64_t otherwise);
+/* Copies the text, "" where it is not given, terminated. Its row must say that it fits. */
+void tb_arg_copy(const tb_args *args, const char *name, char *out, size_t size);
+/* Terminated, but for documents; NULL: not given. */
+const char *tb_arg_text(const tb_args *args, const char *name);
+
+/* --- running --- */
+
+/* What every operation is given. */
+typedef struct tb_ops {
+    tb_store *store;
+    int64_t now_us;
+    int64_t key;      /* the asking key's id; 0: the command line, or a program */
+    const char *from; /* where it is asked from, an address; NULL: here */
+    /* Called now and then while it works; false ends it with TB_E_STOPPED. May be NULL. */
+    bool (*step)(void *ctx, uint64_t done, uint64_t total);
+    void *ctx;
+    /* Called with reply->out when it has grown; empties it. NULL: the reply holds all of it, so an
+     * operation that has much to print does some of it a call. */
+    tb_code (*drain)(void *ctx, tb_buf *out, tb_error *err);
+    /* Random bytes; NULL: no key can be made. */
+    void (*random)(void *out, size_t n);
+    const uint8_t *key_secret; /* TB_KEY_SECRET bytes that keys are sealed under; NULL: none */
+} tb_ops;
+
+/* What came of it. All of it is empty at first. */
+typedef struct tb_reply {
+    tb_buf json;    /* the answer as one JSON object; empty: there is none */
+    tb_buf out;     /* what the command line prints on standard output */
+    tb_buf said;    /* lines for people, each with its '\n' */
+    bool no;        /* the answer is no: exit status 1 */
+    bool made;      /* something is there that was not before: HTTP's 201 */
+    bool keys;      /* the keys in force have changed */
+    tb_buf next;    /* how to go on; empty: it is done */
+    void *state;    /* between read and write */
+    void (*release)(void *state);
+} tb_reply;
+
+#define TB_REPLY_MAX ((size_t)48 << 20) /* bytes of each part of a reply */
+
+void tb_reply_init(tb_reply *reply);
+void tb_reply_release(tb_reply *reply);
+/* The reply as one JSON object: {"out":...,"said":[...],"answer":{...},"no":false,"next":"..."}. */
+void tb_reply_json(const tb_reply *reply, tb_buf *out);
+/* Adds a line to what is said. */
+void tb_reply_say(tb_reply *reply, const char *fmt, ...) TB_PRINTF(2, 3);
+
+/* Whether these arguments make it write. */
+bool tb_operation_writes(const tb_args *args);
+bool tb_operation_reads(const tb_args *args);
+/* The reading part, in a snapshot of its own. */
+TB_MUST_USE tb_code tb_operation_read(tb_ops *ops, const tb_args *args, tb_reply *reply,
+                                      tb_error *err);
+/* The writing part, in the caller's transaction, and its entry in the audit log. After an error roll
+ * back. */
+TB_MUST_USE tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply,
+                                       tb_error *err);
+/* One call of the whole operation: reads, then writes in a transaction of its own. */
+TB_MUST_USE tb_code tb_operation_run(tb_ops *ops, const tb_args *args, tb_reply *reply,
+                                     tb_error *err);
+
+TB_API_END
+
+#endif

@@ -1,0 +1,34 @@
+/* The body of POST /billing/what-if. Scenarios are kept as the bytes that were sent: their numbers
+ * are decimals, and no double may come between. */
+#ifndef TOLLBOOK_WHATIFBODY_H
+#define TOLLBOOK_WHATIFBODY_H
+
+#include "tollbook/key.h"
+#include "tollbook/whatif.h"
+
+TB_API_BEGIN
+
+#define TB_WHATIF_BODY_MAX           ((size_t)4 << 20)
+#define TB_WHATIF_BODY_SCENARIOS_MAX 64
+
+typedef struct tb_whatif_slice {
+    const char *text;
+    size_t len;
+} tb_whatif_slice;
+
+typedef struct tb_whatif_body {
+    char from[16], to[16]; /* as sent; "" where it is absent */
+    int64_t account;       /* 0: absent */
+    tb_whatif_slice
+        scenario[TB_WHATIF_BODY_SCENARIOS_MAX]; /* objects, or quoted names; within the body */
+    size_t n_scenarios;
+} tb_whatif_body;
+
+/* TB_E_VALIDATION with the member's name in err->field; TB_E_TOO_MUCH: too many scenarios;
+ * TB_E_TOO_LARGE. */
+TB_MUST_USE tb_code tb_whatif_body_parse(const char *body, size_t len, tb_whatif_body *ret,
+                                         tb_error *err);
+
+TB_API_END
+
+#endif

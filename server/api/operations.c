@@ -1,0 +1,314 @@
+/* Operations over HTTP: POST /operations/{name}, and the rows of the route table that name one. The
+ * arguments are the query's and the body's members, or the body is the operation's document. What
+ * reads works at the desk, what writes at the writer; one that does both goes from the one to the
+ * other. Under its own path the answer is the operation's JSON; under /operations it is the reply,
+ * with what a command line prints. */
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/handlers.h"
+#include "http/desk.h"
+#include "http/query.h"
+#include "tollbook/json.h"
+#include "tollbook/operation.h"
+
+typedef struct op_work {
+    tb_args args;
+    tb_reply reply;
+    bool written; /* or to be written next */
+    char *texts;  /* the query's, with escapes read */
+    char from[REQUEST_PEER_TEXT];
+    /* The secret in force when the request began. Desk and writer use it after the worker may have
+     * seen another, so the request holds it itself. */
+    latest_view secret;
+    const uint8_t *key_secret; /* NULL: none */
+} op_work;
+
+static op_work *work_of(const request *r)
+{
+    return r->kept;
+}
+
+static void work_release(void *kept)
+{
+    op_work *w = kept;
+    tb_args_release(&w->args);
+    tb_reply_release(&w->reply);
+    latest_release(&w->secret);
+    free(w->texts);
+    free(w);
+}
+
+static op_work *work_new(request *r, const tb_operation *operation)
+{
+    op_work *w = calloc(1, sizeof *w);
+    if (!w) return NULL;
+    tb_args_init(&w->args, operation);
+    tb_reply_init(&w->reply);
+    request_peer_text(r, w->from);
+    w->key_secret = latest_look(r->worker->server->secret, &w->secret);
+    r->kept = w;
+    r->release_kept = work_release;
+    return w;
+}
+
+/* --- arguments --- */
+
+static const tb_param *document_of(const tb_operation *operation)
+{
+    for (size_t i = 0; i < operation->n_params; i++)
+        if (operation->params[i].kind == TB_PARAM_DOCUMENT) return &operation->params[i];
+    return NULL;
+}
+
+static tb_code add_flag(tb_args *args, const tb_param *p, tb_text value, tb_error *err)
+{
+    bool truth;
+    if (!query_bool(value.data, value.len, &truth))
+        return tb_fail(err, TB_E_VALIDATION, p->name, "It is not true or false.");
+    return truth ? tb_args_add(args, p, "", 0, err) : TB_OK;
+}
+
+/* Parameters that are none of the operation's are ignored, as everywhere. */
+static tb_code add_param(void *ctx, tb_text name, tb_text value, tb_error *err)
+{
+    tb_args *args = ctx;
+    const tb_param *p = tb_param_find(args->operation, name.data, name.len);
+    if (!p || p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_SCENARIO) return TB_OK;
+    if (p->kind == TB_PARAM_FLAG) return add_flag(args, p, value, err);
+    return tb_args_add(args, p, value.data, value.len, err);
+}
+
+static tb_code add_query(request *r, op_work *w, tb_error *err)
+{
+    tb_text query = request_query(r);
+    if (query.len == 0) return TB_OK;
+    w->texts = malloc(query.len);
+    if (!w->texts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return query_each(query.data, query.len, w->texts, add_param, &w->args, err);
+}
+
+static tb_code add_body(request *r, op_work *w, tb_error *err)
+{
+    const tb_param *document = document_of(w->args.operation);
+    const char *body = r->body ? r->body : "";
+    if (document) return tb_args_add(&w->args, document, body, r->body_len, err);
+    return r->body_len ? tb_args_json(&w->args, body, r->body_len, err) : TB_OK;
+}
+
+static const tb_param *first_operand(const tb_operation *op)
+{
+    for (size_t i = 0; i < op->n_params; i++)
+        if (op->params[i].operand) return &op->params[i];
+    return NULL;
+}
+
+/* What the row of a path gives by itself: its {id}, and a flag. */
+static tb_code add_row(request *r, op_work *w, tb_error *err)
+{
+    const route *row = r->route;
+    const tb_operation *op = w->args.operation;
+    tb_code code = TB_OK;
+    if (!row->operation) return TB_OK;
+    if (row->fixed)
+        code = tb_args_add(&w->args, tb_param_find(op, row->fixed, strlen(row->fixed)), "", 0, err);
+    if (code || !r->id.data) return code;
+    const tb_param *p = row->fills ? tb_param_find(op, row->fills, strlen(row->fills))
+                                   : first_operand(op);
+    return tb_args_add(&w->args, p, r->id.data, r->id.len, err);
+}
+
+static tb_code read_args(request *r, op_work *w, tb_error *err)
+{
+    tb_code code = add_row(r, w, err);
+    if (!code) code = add_query(r, w, err);
+    if (!code) code = add_body(r, w, err);
+    return code ? code : tb_args_end(&w->args, false, err);
+}
+
+/* --- running --- */
+
+static bool go_on(void *ctx, uint64_t done, uint64_t total)
+{
+    request *r = ctx;
+    (void)done, (void)total;
+    return desk_time_left(r->worker->server->desk);
+}
+
+static tb_ops ops_of(request *r, tb_store *store)
+{
+    return (tb_ops){.store = store, .now_us = request_now_us(r), .key = r->key,
+                    .from = work_of(r)->from, .random = randombytes_buf,
+                    .key_secret = work_of(r)->key_secret};
+}
+
+static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
+{
+    request *r = job->owner;
+    op_work *w = work_of(r);
+    tb_ops ops = ops_of(r, store);
+    ops.step = go_on;
+    ops.ctx = r;
+    tb_code code = tb_operation_read(&ops, &w->args, &w->reply, err);
+    if (code != TB_E_STOPPED || atomic_load(&r->worker->server->stopping)) return code;
+    return tb_fail(err, TB_E_TOO_MUCH, NULL,
+                   "It was not done in %d seconds. Ask for less at a time, or run it with --db.",
+                   (int)(DESK_JOB_US / 1000000));
+}
+
+static tb_code run_write(write_job *job, tb_store *store, tb_error *err)
+{
+    request *r = job->owner;
+    op_work *w = work_of(r);
+    tb_ops ops = ops_of(r, store);
+    tb_code code = tb_operation_write(&ops, &w->args, &w->reply, err);
+    if (!code) job->changed_keys = w->reply.keys;
+    return code;
+}
+
+static void submit_write(request *r, op_work *w)
+{
+    w->written = true;
+    r->job.run = run_write;
+    r->job.bytes = r->body_len;
+    r->job.alone = true; /* it reads what the last commit left */
+    request_submit(r);
+}
+
+/* Fields as the wire spells them. */
+static void fail_args(request *r, const op_work *w, const tb_error *err)
+{
+    tb_error placed = *err;
+    char spelled[64];
+    const tb_param *p = tb_param_find(w->args.operation, err->field, strlen(err->field));
+    if (err->field[0] && p) {
+        tb_param_wire(p, spelled);
+        memcpy(placed.field, spelled, sizeof spelled);
+    }
+    /* Where a document is wrong its sentence does not know: the path goes before it. */
+    if (err->field[0] && !p && err->byte)
+        snprintf(placed.message, sizeof placed.message, "%s: %.270s", err->field, err->message);
+    request_fail_at(r, &placed);
+}
+
+static void begin(request *r, const tb_operation *operation)
+{
+    tb_error err;
+    op_work *w = work_new(r, operation);
+    if (!w) {
+        request_fail(r, TB_E_NOMEM, NULL, NULL);
+    } else if (read_args(r, w, &err)) {
+        fail_args(r, w, &err);
+    } else if (tb_operation_reads(&w->args)) {
+        r->job.run = run_read;
+        r->job.bytes = 0;
+        request_submit_long(r);
+    } else {
+        submit_write(r, w);
+    }
+}
+
+static void put_reply(const request *r, const tb_reply *made, tb_buf *out)
+{
+    if (!r->route->operation) tb_reply_json(made, out);
+    else tb_buf_add(out, made->json.data, made->json.len);
+}
+
+/* A key's text: wiped when it is sent. */
+static void answer_secret(request *r, const tb_reply *made)
+{
+    put_reply(r, made, request_text(r));
+    request_answer_text(r, made->made ? 201 : 200, "application/json");
+    r->reply.secret = true;
+}
+
+static void answer_reply(request *r, const tb_reply *made)
+{
+    answer *a = answer_new(r->worker->server->pool);
+    if (a) put_reply(r, made, answer_body(a));
+    if (!a || answer_body(a)->failed) {
+        answer_drop(a);
+        request_fail(r, TB_E_NOMEM, NULL, NULL);
+        return;
+    }
+    request_answer(r, a, false);
+    r->reply.tagged = false;
+    if (made->made) r->reply.status = 201;
+}
+
+static void answer_done(request *r, const op_work *w)
+{
+    const tb_reply *made = &w->reply;
+    if (r->route->operation && !made->json.len) request_answer_empty(r, 204);
+    else if (made->keys) answer_secret(r, made);
+    else answer_reply(r, made);
+}
+
+void api_operation_done(request *r)
+{
+    op_work *w = work_of(r);
+    if (r->job.code)
+        fail_args(r, w, &r->job.err);
+    else if (!w->written && !w->reply.no && tb_operation_writes(&w->args))
+        submit_write(r, w);
+    else
+        answer_done(r, w);
+}
+
+/* A row of the route table that names an operation. */
+void api_operation_named(request *r)
+{
+    begin(r, tb_operation_find(r->route->operation, strlen(r->route->operation)));
+}
+
+void api_operation(request *r)
+{
+    const tb_operation *operation = tb_operation_find(r->id.data, r->id.len);
+    if (operation) begin(r, operation);
+    else request_fail(r, TB_E_NOT_FOUND, NULL, "There is no operation of this name.");
+}
+
+/* --- the list of them --- */
+
+static void put_param(const tb_param *p, tb_buf *out)
+{
+    static const char *const kinds[] = {
+        [TB_PARAM_FLAG] = "boolean", [TB_PARAM_NUMBER] = "integer", [TB_PARAM_TEXT] = "string",
+        [TB_PARAM_CHOICE] = "string", [TB_PARAM_MONTH] = "string", [TB_PARAM_DOCUMENT] = "object",
+        [TB_PARAM_SCENARIO] = "object or string",
+    };
+    char spelled[64];
+    tb_param_wire(p, spelled);
+    tb_buf_fmt(out, "{\"name\":\"%s\",\"type\":\"%s\",\"required\":%s,\"repeats\":%s,\"help\":", spelled,
+               kinds[p->kind], p->required ? "true" : "false", p->repeats ? "true" : "false");
+    tb_json_string(out, p->help, strlen(p->help));
+    tb_buf_str(out, "}");
+}
+
+static void put_operation(const tb_operation *op, tb_buf *out)
+{
+    tb_buf_str(out, "{\"name\":");
+    tb_json_string(out, op->name, strlen(op->name));
+    tb_buf_str(out, ",\"summary\":");
+    tb_json_string(out, op->summary, strlen(op->summary));
+    tb_buf_fmt(out, ",\"writes\":%s,\"parameters\":[", op->write ? "true" : "false");
+    for (size_t i = 0; i < op->n_params; i++) {
+        if (i) tb_buf_str(out, ",");
+        put_param(&op->params[i], out);
+    }
+    tb_buf_str(out, "]}");
+}
+
+void api_operations(request *r)
+{
+    const tb_operation *op;
+    tb_buf *out = request_text(r);
+    tb_buf_str(out, "{\"operations\":[");
+    for (size_t i = 0; (op = tb_operation_at(i)) != NULL; i++) {
+        if (i) tb_buf_str(out, ",");
+        put_operation(op, out);
+    }
+    tb_buf_str(out, "]}");
+    request_answer_text(r, 200, "application/json");
+}

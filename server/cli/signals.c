@@ -1,0 +1,140 @@
+/* Two tables: what a signal does, and what SIGHUP reads again. Each file is taken over whole or not
+ * at all, on its own: one that is absent or bad leaves what it held before in force and the others
+ * be. */
+#include "cli/signals.h"
+
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/secret.h"
+#include "http/status.h"
+
+#define STATUS_MAX 4096
+
+/* --- SIGHUP --- */
+
+static tb_code reopen_log(const cli_call *call, server *s, tb_error *err)
+{
+    (void)call;
+    return accesslog_reopen(s->log, s->options.access_log, err);
+}
+
+static tb_code reload_token_key(const cli_call *call, server *s, tb_error *err)
+{
+    token_key *key;
+    tb_code code = cli_load_token_key(call, TOKEN_CHECKS, &key, err);
+    return code ? code : server_use_token_key(s, key, err);
+}
+
+static tb_code reload_secret(const cli_call *call, server *s, tb_error *err)
+{
+    cli_secret secret;
+    tb_code code = cli_load_secret(call, &secret, err);
+    if (!code) code = server_use_secret(s, secret.bytes, err);
+    sodium_memzero(&secret, sizeof secret);
+    return code;
+}
+
+static const struct {
+    const char *option, *what;
+    bool is_log; /* "-" and "off" are no files */
+    tb_code (*again)(const cli_call *call, server *s, tb_error *err);
+} files[] = {
+    {"access-log", "the access log", true, reopen_log},
+    {"token-key", "the token key", false, reload_token_key},
+    {"secret-file", "the secret file", false, reload_secret},
+};
+#define FILES (sizeof files / sizeof *files)
+
+/* The i-th file's path; NULL: there is none. */
+static const char *path_of(const cli_call *call, size_t i)
+{
+    const char *path = cli_text(call, files[i].option);
+    if (!path || !files[i].is_log) return path;
+    return strcmp(path, "-") == 0 || strcmp(path, "off") == 0 ? NULL : path;
+}
+
+/* A pipe gave what it had at the start, and opening it again would wait for somebody who writes. */
+static tb_code check_file(const char *path, bool is_log, tb_error *err)
+{
+    struct stat is;
+    if (is_log || stat(path, &is) != 0 || S_ISREG(is.st_mode)) return TB_OK;
+    return tb_fail(err, TB_E_IO, NULL, "%s: not a regular file, so it is read at the start only.",
+                   path);
+}
+
+static void reload(const cli_call *call, server *s)
+{
+    char done[256] = "";
+    size_t used = 0;
+    tb_error err;
+    for (size_t i = 0; i < FILES; i++) {
+        const char *path = path_of(call, i);
+        if (!path) continue;
+        tb_code code = check_file(path, files[i].is_log, &err);
+        if (!code) code = files[i].again(call, s, &err);
+        if (code) {
+            cli_say(call, "SIGHUP: %s stays as it was: %s", files[i].what, err.message);
+            continue;
+        }
+        used += (size_t)snprintf(done + used, sizeof done - used, "%s%s", used ? ", " : "",
+                                 files[i].what);
+    }
+    cli_say(call, "SIGHUP: reloaded %s", used ? done : "nothing");
+}
+
+/* --- SIGUSR1 --- */
+
+static void say_status(const cli_call *call, server *s)
+{
+    tb_buf line;
+    tb_buf_init(&line, STATUS_MAX, NULL);
+    status_put(s, &line);
+    cli_say(call, "status %.*s", (int)line.len, line.data ? line.data : "");
+    tb_buf_release(&line);
+}
+
+/* --- all --- */
+
+static const struct {
+    int number;
+    void (*act)(const cli_call *call, server *s); /* NULL: stop */
+} signals[] = {{SIGTERM, NULL}, {SIGINT, NULL}, {SIGHUP, reload}, {SIGUSR1, say_status}};
+#define SIGNALS (sizeof signals / sizeof *signals)
+
+static sigset_t set_of_all(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < SIGNALS; i++)
+        sigaddset(&set, signals[i].number);
+    return set;
+}
+
+void signals_block(void)
+{
+    const sigset_t set = set_of_all();
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGUSR2, SIG_IGN);
+}
+
+void signals_serve(const cli_call *call, server *s)
+{
+    const sigset_t set = set_of_all();
+    for (;;) {
+        int number;
+        size_t i = 0;
+        if (sigwait(&set, &number) != 0) continue;
+        while (signals[i].number != number)
+            i++;
+        if (!signals[i].act) break;
+        signals[i].act(call, s);
+    }
+    for (size_t i = 0; i < SIGNALS; i++)
+        signal(signals[i].number, signals[i].act ? SIG_IGN : SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}

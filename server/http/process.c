@@ -1,0 +1,129 @@
+/* /proc of this process, and the clocks. All in integers. */
+#include "http/process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "http/clock.h"
+
+#define STAT_START 22 /* field of /proc/self/stat: ticks from the system's start to this one's */
+
+/* The whole file, terminated; false: it cannot be read. */
+static bool read_proc(const char *path, char *out, size_t size)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+    if (fd >= 0) close(fd);
+    if (n < 0) return false;
+    out[n] = 0;
+    return true;
+}
+
+/* The decimal number at *text; false: there is none. */
+static bool parse_number(const char *text, uint64_t *ret)
+{
+    uint64_t n = 0;
+    if (*text < '0' || *text > '9') return false;
+    for (; *text >= '0' && *text <= '9'; text++)
+        n = n * 10 + (uint64_t)(*text - '0');
+    *ret = n;
+    return true;
+}
+
+/* The text behind n spaces. */
+static const char *skip_words(const char *text, unsigned n)
+{
+    for (; text && n > 0; n--)
+        if ((text = strchr(text, ' '))) text++;
+    return text;
+}
+
+static bool read_resident(uint64_t *ret)
+{
+    char text[256];
+    const bool there = read_proc("/proc/self/statm", text, sizeof text);
+    const char *pages = there ? skip_words(text, 1) : NULL;
+    const long page = sysconf(_SC_PAGESIZE);
+    if (!pages || page <= 0 || !parse_number(pages, ret)) return false;
+    *ret *= (uint64_t)page;
+    return true;
+}
+
+static bool read_cpu(uint64_t *ret)
+{
+    *ret = (uint64_t)clock_read_us(CLOCK_PROCESS_CPUTIME_ID);
+    return true;
+}
+
+/* But the one that this takes. */
+static bool read_fds(uint64_t *ret)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    uint64_t n = 0;
+    if (!folder) return false;
+    for (const struct dirent *entry; (entry = readdir(folder));)
+        n += entry->d_name[0] != '.';
+    closedir(folder);
+    if (n == 0) return false;
+    *ret = n - 1;
+    return true;
+}
+
+/* Centiseconds. The name in parentheses may hold anything, so fields are counted behind it. */
+static bool work_out_start(uint64_t *ret)
+{
+    char text[1024];
+    uint64_t ticks;
+    const char *end = read_proc("/proc/self/stat", text, sizeof text) ? strrchr(text, ')') : NULL;
+    const char *field = end ? skip_words(end, STAT_START - 2) : NULL;
+    const long rate = sysconf(_SC_CLK_TCK);
+    if (!field || rate <= 0 || !parse_number(field, &ticks)) return false;
+    const int64_t age_us = clock_read_us(CLOCK_BOOTTIME) -
+                           (int64_t)(ticks * UINT64_C(1000000) / (uint64_t)rate);
+    *ret = (uint64_t)(clock_wall_us() - age_us) / 10000;
+    return true;
+}
+
+static uint64_t start_cs; /* 0: not known */
+
+static void remember_start(void)
+{
+    if (!work_out_start(&start_cs)) start_cs = 0;
+}
+
+/* Worked out once: it must not move with the wall clock, or each of its steps would look like a
+ * restart. */
+static bool read_start(uint64_t *ret)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, remember_start);
+    *ret = start_cs;
+    return start_cs != 0;
+}
+
+bool process_read(process_figure which, uint64_t *ret_value)
+{
+    static bool (*const readers[PROCESS_COUNT])(uint64_t *) = {
+        [PROCESS_RESIDENT] = read_resident,
+        [PROCESS_CPU] = read_cpu,
+        [PROCESS_FDS] = read_fds,
+        [PROCESS_START] = read_start,
+    };
+    return readers[which](ret_value);
+}
+
+bool process_disk_free(const char *path, uint64_t *ret_bytes)
+{
+    struct statvfs disk;
+    int rc;
+    while ((rc = statvfs(path, &disk)) != 0 && errno == EINTR)
+        ;
+    if (rc == 0) *ret_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    return rc == 0;
+}

@@ -1,0 +1,30 @@
+/* What the system says about this process and about the disk, for /metrics and for the status
+ * line. */
+#ifndef TOLLBOOK_SERVER_HTTP_PROCESS_H
+#define TOLLBOOK_SERVER_HTTP_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The figures that Prometheus' own libraries give under these names: X(field, name, type,
+ * fraction's digits, help). */
+#define PROCESS_FIGURES(X)                                                                         \
+    X(RESIDENT, "process_resident_memory_bytes", "gauge", 0, "Resident memory.")                   \
+    X(CPU, "process_cpu_seconds_total", "counter", 6, "Processor time, user and system.")          \
+    X(FDS, "process_open_fds", "gauge", 0, "Open file descriptors.")                               \
+    X(START, "process_start_time_seconds", "gauge", 2, "When the process started, since 1970.")
+
+typedef enum process_figure {
+#define TB_X(e, name, type, digits, help) PROCESS_##e,
+    PROCESS_FIGURES(TB_X)
+#undef TB_X
+        PROCESS_COUNT
+} process_figure;
+
+/* In units of the last of the figure's digits. false: the system does not say. */
+bool process_read(process_figure which, uint64_t *ret_value);
+
+/* What this user may still write on the file system of a path. */
+bool process_disk_free(const char *path, uint64_t *ret_bytes);
+
+#endif

@@ -1,0 +1,55 @@
+# `cpack` makes three Debian packages: tollbook, libtollbook1 and libtollbook-dev. The components are
+# those of install.cmake; finish.cmake adds what Debian wants in each.
+set(TB_MAINTAINER "tollbook maintainers <maintainers@tollbook.example>" CACHE STRING
+  "Who the packages name as their maintainer")
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_PACKAGE_NAME tollbook)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT ${TB_MAINTAINER})
+set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR})
+set(CPACK_COMPONENTS_ALL server library development)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_STRIP_FILES ON)
+# The unit names the executable's path, so it is installed under the prefix that it will have.
+set(CPACK_SET_DESTDIR ON)
+set(CPACK_INSTALL_PREFIX /usr)
+set(CPACK_PRE_BUILD_SCRIPTS ${TB_PACKAGING}/finish.cmake)
+set(CPACK_TB_PACKAGING ${TB_PACKAGING})
+
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+set(CPACK_DEBIAN_SERVER_PACKAGE_NAME tollbook)
+set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS passwd)
+set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA ${TB_PACKAGING}/debian/postinst
+  ${TB_PACKAGING}/debian/prerm ${TB_PACKAGING}/debian/postrm)
+set(CPACK_COMPONENT_SERVER_DESCRIPTION
+"statistics and billing for content delivery
+Takes in request logs and usage counters of a content delivery network and
+answers statistics and invoices, over HTTP and on the command line. Everything
+is kept in one SQLite file.")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libtollbook${PROJECT_VERSION_MAJOR})
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${TB_PACKAGING}/debian/library/triggers
+  ${TB_PACKAGING}/debian/library/postinst ${TB_PACKAGING}/debian/library/postrm)
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION
+"statistics and billing for content delivery, as a library
+What tollbook does, for programs of your own: usage in, statistics, bills and
+invoices out, over one SQLite file.")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtollbook-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtollbook${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}-1), libsqlite3-dev, libjansson-dev, libsodium-dev, libxxhash-dev, libzstd-dev, libgsl-dev")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
+"headers and examples of the tollbook library
+What a program needs to be built with libtollbook: headers, a pkg-config file,
+a CMake package, the static library, and examples in C and C++.")
+include(CPack)

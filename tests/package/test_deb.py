@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""The Debian packages: made by cpack of this build, judged by lintian, installed, run, upgraded, removed.
+
+They are installed into a bare folder by dpkg itself, with the maintainer scripts run from outside of it
+(DPKG_ROOT), and the command line of the unit runs as the user that the package made. Nothing is built:
+what cpack packs is what the build has.
+"""
+import hashlib
+import os
+import pwd
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import script  # noqa: E402, F401: skips are told
+
+SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
+BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
+LOWER, OLD_SCHEMA = "1.0.9-1", "v7.sql"
+PATIENCE = 60
+DATABASE = "var/lib/tollbook/tollbook.db"
+
+
+def run(*command, **more):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **more)
+    if done.returncode:
+        raise AssertionError(f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def pack(folder):
+    """{package: file}. Ninja has no target that would look whether everything is built."""
+    run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder,
+        "-D", "CPACK_CMAKE_GENERATOR=Ninja", "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip")
+    return {path.name.split("_")[0]: path for path in folder.glob("*.deb")}
+
+
+def repack(path, version, folder):
+    """The same package under another version."""
+    tree = folder / path.stem
+    run("dpkg-deb", "-R", path, tree)
+    control = tree / "DEBIAN" / "control"
+    control.write_text(re.sub(r"^Version: .*", f"Version: {version}", control.read_text(), flags=re.M))
+    run("dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "-b", tree, folder / f"{path.stem}.lower.deb")
+    return folder / f"{path.stem}.lower.deb"
+
+
+class Packages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        for program in "dpkg", "dpkg-shlibdeps", "cpack":
+            if not shutil.which(program):
+                raise unittest.SkipTest(f"{program} is not installed")
+        # Not TMPDIR: others may not be allowed to look into it.
+        cls.scratch = Path(tempfile.mkdtemp(prefix="tollbook-deb-", dir="/var/tmp"))
+        cls.scratch.chmod(0o755)
+        cls.made = pack(cls.scratch / "now")
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.scratch)
+
+    # --- the bare folder ---
+
+    def setUp(self):
+        self.root = Path(tempfile.mkdtemp(prefix="root-", dir=self.scratch))
+        self.root.chmod(0o755)
+        for folder in "etc", "var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers":
+            (self.root / folder).mkdir(parents=True)
+        (self.root / "var/lib/dpkg/status").touch()
+        for file in "passwd", "group", "shadow", "gshadow":
+            (self.root / "etc" / file).touch()
+        self.server = None
+
+    def tearDown(self):
+        self.stop()
+
+    def dpkg(self, *words):
+        return run("dpkg", f"--root={self.root}", f"--log={self.root}/dpkg.log", "--force-not-root",
+                   "--force-depends", "--force-script-chrootless", *words)
+
+    def install(self, packages):
+        self.dpkg("-i", packages["libtollbook1"], packages["tollbook"])
+
+    def state(self, package):
+        return run("dpkg-query", f"--admindir={self.root}/var/lib/dpkg", "-W",
+                   "-f", "${db:Status-Status} ${Version}", package).stdout
+
+    def user(self):
+        line = next(line for line in (self.root / "etc/passwd").read_text().splitlines()
+                    if line.startswith("tollbook:"))
+        return [int(field) for field in line.split(":")[2:4]]
+
+    # --- the unit's commands, as its user ---
+
+    def command(self, name, more=""):
+        """The unit's line, its paths in the folder; `more` stands for TOLLBOOK_OPTIONS."""
+        unit = (self.root / "usr/lib/systemd/system/tollbook.service").read_text()
+        line = re.search(rf"^{name}=(.*)$", unit, re.M).group(1).replace("127.0.0.1:8080", "127.0.0.1:0")
+        line = re.sub(r"(?<![\w/])/(usr|var)/", rf"{self.root}/\1/", line)
+        return line.replace("$TOLLBOOK_OPTIONS", more)
+
+    def as_user(self):
+        user, group = self.user()
+        return {"user": user, "group": group, "extra_groups": [], "cwd": "/", "umask": 0o077}
+
+    def start(self):
+        port = self.root / "var/lib/tollbook/port"
+        port.unlink(missing_ok=True)
+        before = self.command("ExecStartPre")
+        run("sh", "-c", before, **self.as_user())
+        self.server = subprocess.Popen(
+            ["sh", "-c", "exec " + self.command("ExecStart", f"--port-file {port}")],
+            stderr=subprocess.PIPE, **self.as_user())
+        end = time.monotonic() + PATIENCE
+        while not port.exists() and self.server.poll() is None and time.monotonic() < end:
+            time.sleep(0.005)
+        if not port.exists():
+            failed, self.server = self.server, None
+            failed.kill()
+            self.fail(failed.communicate()[1].decode())
+        url = f"http://127.0.0.1:{port.read_text().strip()}/readyz"
+        with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+            self.assertEqual(answer.status, 200)
+
+    def stop(self):
+        if self.server:
+            self.server.send_signal(signal.SIGTERM)
+            self.server.communicate(timeout=PATIENCE)
+            self.assertEqual(self.server.returncode, 0)
+            self.server = None
+
+    def tool(self, *words):
+        return run(self.root / "usr/bin/tollbook", *words, "--db", self.root / DATABASE,
+                   **self.as_user()).stdout
+
+    def need_another_user(self):
+        if os.geteuid() != 0:
+            self.skipTest("another user cannot run a program here")
+        probe = self.scratch / "probe"
+        if not probe.exists():
+            shutil.copy(BUILD / "tollbook", probe)
+        try:
+            run(probe, "--version", user=pwd.getpwnam("nobody").pw_uid)
+        except (OSError, AssertionError):
+            self.skipTest("another user cannot run a program here")
+
+    # --- tests ---
+
+    def test_there_are_three(self):
+        self.assertEqual(set(self.made), {"tollbook", "libtollbook1", "libtollbook-dev"})
+        for path in self.made.values():
+            self.assertIn("Maintainer: ", run("dpkg-deb", "-I", path).stdout)
+        shown = run("dpkg-deb", "-c", self.made["tollbook"]).stdout
+        for file in ("bin/tollbook", "share/man/man1/tollbook-ledger-pay.1.gz",
+                     "share/bash-completion/completions/tollbook"):
+            self.assertIn(f" ./usr/{file}\n", shown)
+
+    def test_lintian_finds_no_error(self):
+        if not shutil.which("lintian"):
+            self.skipTest("lintian is not installed")
+        done = subprocess.run(["lintian", "--allow-root", "--fail-on", "error", *self.made.values()],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_a_new_installation_serves_an_empty_database(self):
+        self.need_another_user()
+        self.install(self.made)
+        folder = (self.root / "var/lib/tollbook").stat()
+        self.assertEqual([folder.st_uid, folder.st_gid, folder.st_mode & 0o777], self.user() + [0o750])
+        self.start()
+        self.stop()
+        self.assertEqual((self.root / DATABASE).stat().st_uid, self.user()[0])
+        self.tool("verify")
+
+    def test_an_upgrade_goes_on_with_an_older_database(self):
+        self.need_another_user()
+        self.install({name: repack(self.made[name], LOWER, self.root)
+                      for name in ("tollbook", "libtollbook1")})
+        self.assertEqual(self.state("tollbook"), f"installed {LOWER}")
+        path, before = self.root / DATABASE, self.user()
+        with sqlite3.connect(path) as db:
+            db.executescript((SOURCE / "fixtures" / "db" / OLD_SCHEMA).read_text())
+        db.close()
+        os.chown(path, *before)
+        self.install(self.made)
+        self.assertNotIn(LOWER, self.state("tollbook"))
+        self.assertEqual(self.user(), before)
+        self.start()
+        self.stop()
+        self.tool("verify")
+        held = self.tool("query", "SELECT count(*), sum(length(data)) FROM chunk")
+        digest = hashlib.sha256(path.read_bytes()).digest()
+
+        self.dpkg("--remove", "tollbook")
+        self.assertFalse((self.root / "usr/bin/tollbook").exists())
+        self.assertEqual(hashlib.sha256(path.read_bytes()).digest(), digest)
+        said = self.dpkg("--purge", "tollbook").stderr
+        self.assertIn("databases in /var/lib/tollbook are kept", said)
+        self.assertEqual(hashlib.sha256(path.read_bytes()).digest(), digest)
+        self.install(self.made)
+        self.assertEqual(self.tool("query", "SELECT count(*), sum(length(data)) FROM chunk"), held)
+
+    def test_a_purge_leaves_no_empty_folder(self):
+        self.need_another_user()
+        self.install(self.made)
+        self.assertEqual(self.dpkg("--purge", "tollbook", "libtollbook1").stderr, "")
+        self.assertFalse((self.root / "var/lib/tollbook").exists())
+        self.assertFalse((self.root / "usr/lib/libtollbook.so.1").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""cmake --install: what lies where, and that programs build against it and run.
+
+The examples of docs/examples are compiled against the installed tree, through pkg-config and through
+find_package, and asked about a small database whose month is over.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import script  # noqa: E402, F401: skips are told
+
+SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
+BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
+WARN = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+COMPILERS = [("gcc", "-std=c11", ".c"), ("clang", "-std=c11", ".c"), ("g++", "-std=c++17", ".cpp"),
+             ("clang++", "-std=c++17", ".cpp")]
+EXAMPLES = sorted((SOURCE / "docs" / "examples").iterdir())
+
+CATALOG = """{"accounts":[{"id":1,"name":"acme","currency":"USD"}],
+ "zones":[{"id":101,"account":1,"name":"z","type":"premium","created":"2025-01-01T00:00:00Z"}]}"""
+BOOK = """{"book":"b","currency":"USD","effective_from":"2025-01-01T00:00:00Z","minimum_monthly":"1.00",
+ "bandwidth":{"premium":{"per":"GB","regions":{"EU":"0.01"}}}}"""
+USAGE = ('{"zone":101,"region":"DE","hour":"2025-03-05T10:00:00Z","requests":10,'
+         '"bytes":250000000000}\n')
+
+
+def run(*command, **more):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **more)
+    if done.returncode:
+        raise AssertionError(f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = Path(tempfile.mkdtemp(prefix="tollbook."))
+        root = cls.scratch / "root"
+        run("cmake", "--install", BUILD, "--prefix", "/opt/t", env={**os.environ, "DESTDIR": str(root)})
+        cls.prefix = root / "opt" / "t"
+        cls.library = next(cls.prefix.rglob("libtollbook.so.1")).parent
+        cls.environment = {**os.environ, "LD_LIBRARY_PATH": str(cls.library),
+                           "PKG_CONFIG_PATH": str(cls.library / "pkgconfig"),
+                           "TOLLBOOK_NOW": "2025-04-02T00:00:00Z"}
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.scratch)
+
+    def make_database(self, name):
+        tool, db = self.prefix / "bin" / "tollbook", self.scratch / name
+        for file, text in ("c.json", CATALOG), ("b.json", BOOK), ("u.ndjson", USAGE):
+            (self.scratch / file).write_text(text)
+        for words in (["init"], ["apply", "c.json"], ["book", "add", "b.json"], ["import", "u.ndjson"]):
+            run(tool, *words, "--db", db, env=self.environment, cwd=self.scratch)
+        return db
+
+    def ask(self, programs):
+        """Each example answers, whatever built it."""
+        db = self.make_database(programs.name + ".db")
+
+        def say(name, *more):
+            return run(programs / name, db, *more, env=self.environment)
+        self.assertIn('"TotalBandwidthUsed":250000000000,', say("statistics", 1, "2025-03"))
+        self.assertIn('"TotalBandwidthUsed":', say("statistics"))
+        rated = say("rate", 1, "2025-03")
+        self.assertRegex(rated, r"(?m)^zone:101 +250000000000 byte +2\.50$")
+        self.assertRegex(rated, r"(?m)^total, with tax +1 month +2\.50$")
+        self.assertIn("zone:101,EU,250000000000", say("draft", 1, "2025-03"))
+        invoice = say("month", 1, "2025-03")
+        self.assertIn('"state":"final"', invoice)
+        self.assertIn('"total":"2.50"', invoice)
+        self.assertEqual(say("month", 1, "2025-03"), invoice)
+        run(self.prefix / "bin" / "tollbook", "verify", "--db", db)
+
+    def test_examples_build_through_pkg_config(self):
+        flags = run("pkg-config", "--cflags", "--libs", "tollbook", env=self.environment).split()
+        for compiler, standard, suffix in COMPILERS:
+            programs = self.scratch / compiler
+            programs.mkdir()
+            for source in EXAMPLES:
+                if source.suffix == suffix:
+                    run(compiler, standard, *WARN, source, *flags, "-o", programs / source.stem)
+        for c, cpp in ("gcc", "g++"), ("clang", "clang++"):
+            shutil.copy(self.scratch / cpp / "draft", self.scratch / c / "draft")
+            self.ask(self.scratch / c)
+
+    def test_examples_build_through_find_package(self):
+        project = self.scratch / "project"
+        project.mkdir()
+        names = " ".join(source.name for source in EXAMPLES)
+        (project / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.25)
+            project(embedder C CXX)
+            find_package(tollbook 1.0 REQUIRED)
+            foreach(file {names})
+              string(REGEX REPLACE "[.].*" "" name ${{file}})
+              add_executable(${{name}} {SOURCE}/docs/examples/${{file}})
+              target_link_libraries(${{name}} tollbook::tollbook)
+            endforeach()
+            """)
+        run("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        run("cmake", "--build", project / "build", "-j2")
+        self.ask(project / "build")
+
+    def test_a_program_links_statically(self):
+        flags = run("pkg-config", "--static", "--cflags", "--libs", "tollbook",
+                    env=self.environment).replace("-ltollbook", "-l:libtollbook.a").split()
+        run("gcc", SOURCE / "docs" / "examples" / "rate.c", *flags, "-o", self.scratch / "static")
+        self.assertIn("usage: rate", subprocess.run([self.scratch / "static"], capture_output=True,
+                                                    text=True).stderr)
+
+    def test_the_version_is_one(self):
+        version = run("pkg-config", "--modversion", "tollbook", env=self.environment).strip()
+        self.assertEqual(run(self.prefix / "bin" / "tollbook", "--version"), f"tollbook {version}\n")
+        self.assertIn(f'#define TB_VERSION "{version}"',
+                      (self.prefix / "include" / "tollbook" / "api.h").read_text())
+
+    def test_everything_is_there(self):
+        found = {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*")}
+        wanted = ["bin/tollbook", "lib/systemd/system/tollbook.service", "include/tollbook/tollbook.h"]
+        for file in wanted:
+            self.assertIn(file, found)
+        for end in "libtollbook.so", "libtollbook.a", "cmake/tollbook/tollbookConfig.cmake":
+            self.assertTrue(any(file.endswith(end) for file in found), end)
+        headers = {path.name for path in (SOURCE / "include" / "tollbook").iterdir()}
+        self.assertEqual({Path(f).name for f in found if f.startswith("include/tollbook/")}, headers)
+
+    def test_the_unit_starts_what_is_installed(self):
+        unit = (self.prefix / "lib/systemd/system/tollbook.service").read_text()
+        self.assertIn("\nExecStart=/opt/t/bin/tollbook serve --db ", unit)
+        self.assertIn("\nExecReload=kill -HUP $MAINPID\n", unit)
+        self.assertIn("\nSystemCallFilter=@system-service\n", unit)
+
+
+if __name__ == "__main__":
+    unittest.main()
