@@ -287,11 +287,7 @@ static void write_beside(op_call *o, tb_ops *ops, tb_reply *reply)
 
 static tb_code run_parts(op_call *o, tb_ops *ops, tb_reply *reply, tb_error *err)
 {
-    if (!o->args.operation->unwritten) {
-        tb_code code = tb_operation_run(ops, &o->args, reply, err);
-        if (tb_operation_writes(&o->args)) tb_store_checkpoint(ops->store, false);
-        return code;
-    }
+    if (!o->args.operation->unwritten) return tb_operation_run(ops, &o->args, reply, err);
     tb_code code = tb_operation_read(ops, &o->args, reply, err);
     if (!code && ops->store && tb_operation_goes_on(&o->args, reply) && !is_stopped())
         write_beside(o, ops, reply);
@@ -327,7 +323,6 @@ static int run_once(op_call *o, tb_ops *ops, bool *ret_no)
     if (!code) code = take_parts(o, &reply, &err);
     if (code) status = reply.about ? fail_file(o, reply.about, &err) : fail_arg(o, &err);
     *ret_no |= reply.no;
-    const tb_arg *about = reply.about;
     tb_reply_release(&reply);
     if (tb_operation_writes(&o->args) && !o->args.operation->unwritten)
         tb_store_checkpoint(ops->store, false);
