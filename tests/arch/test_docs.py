@@ -25,7 +25,7 @@ def table(file, macro):
 operations = text("docs/operations.md")
 architecture = text("docs/architecture.md")
 readme = text("README.md")
-everything = operations + architecture + readme
+everything = readme + "".join(path.read_text() for path in (SOURCE / "docs").glob("*.md"))
 
 errors = [row for row in table("include/tollbook/error.h", "TB_ERRORS") if row[0] != "OK"]
 meanings = dict(re.findall(r"^\| `([\w.]+)` \|(.*)$", operations, re.M))
