@@ -371,11 +371,9 @@
       " WHERE n.currency=b.currency AND n.effective_us>b.effective_us),9223372036854775807)"       \
       " FROM book b ORDER BY b.id")                                                                \
     X(INVOICE_SPAN_PUT, "INSERT OR REPLACE INTO invoice_span VALUES(?1,?2,?3)")                    \
-    X(INVOICE_SPAN_CLEAR, "DELETE FROM invoice_span")                                              \
     X(INVOICE_SPANS,                                                                               \
       "SELECT i.id,i.number,i.month,i.account FROM invoice_span s JOIN invoice i ON i.id=s.id"     \
       " WHERE s.first_hour<=?2 AND s.last_hour>=?1 AND i.state='final' ORDER BY i.id")             \
-    X(INVOICE_TRUTH, "SELECT id,month FROM invoice ORDER BY id")                                   \
     /* inputs of bills: the tenant's account is ?1 in each; what is known at version ?2 */         \
     X(BILLED_ACCOUNT,                                                                              \
       "SELECT from_us,to_us,closed_version,document FROM declaration"                              \

@@ -44,22 +44,6 @@ tb_code tb__book_spans_rebuild(tb_store *store, tb_error *err)
     return code ? code : tb__tree_wipe(store, TB__TREE_book_span, err);
 }
 
-tb_code tb_store_rebuild_spans(tb_store *store, tb_error *err)
-{
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__book_spans_rebuild(store, err);
-    if (!code) code = tb__run_ints(store, TB__SQL_INVOICE_SPAN_CLEAR, NULL, 0, err);
-    if (!code) code = tb__sql(store, TB__SQL_INVOICE_TRUTH, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        int64_t month = sqlite3_column_int64(s, 1);
-        code = tb__span_put(store, TB__SQL_INVOICE_SPAN_PUT, sqlite3_column_int64(s, 0),
-                            tb_month_start_us(month), tb_month_start_us(month + 1), err);
-        if (code) sqlite3_reset(s);
-    }
-    return code ? code : tb__tree_wipe(store, TB__TREE_invoice_span, err);
-}
-
 /* --- asking --- */
 
 typedef struct touching {
