@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tollbook/advice.h"
 #include "tollbook/audit.h"
 #include "tollbook/json.h"
 
@@ -15,6 +16,11 @@ static const tb__operations *const groups[] = {
     &tb__ledger_operations,   &tb__percentile_operations, &tb__scenario_operations,
     &tb__solve_operations,    &tb__view_operations,       &tb__whatif_operations,
 };
+
+void tb_operations_start(void)
+{
+    tb_advice_start();
+}
 
 const tb_operation *tb_operation_at(size_t number)
 {
