@@ -1,4 +1,5 @@
-"""What all test scripts share: the seed of the random ones, and a line for each test that is skipped.
+"""What all test scripts share: the seed of the random ones, databases that are made once, and a line
+for each test that is skipped.
 
 The seed is TB_SEED, or one from the clock where the long form is asked for (TB_LONG=1), or always
 the same. It is printed, so that TB_SEED runs the same test again. A line "skipped: REASON" is how
@@ -7,6 +8,7 @@ tests/run learns of a skip (tests/skips.py).
 import os
 import time
 import unittest
+from pathlib import Path
 
 SEED = 20261104  # as in tests/seed.h
 LONG = os.environ.get("TB_LONG") == "1"
@@ -17,6 +19,20 @@ def random_seed(given=None):
     value = int(given) if given not in (None, "") else time.time_ns() & 0xffffffff if LONG else SEED
     print(f"TB_SEED={value}", flush=True)
     return value
+
+
+_made = {}
+
+
+def once(what, path, make):
+    """The file at path, which make() writes: a script calls it once for each `what`, and copies the
+    bytes after that, since to make a database takes longer than most tests. Returns what make did."""
+    if what in _made:
+        Path(path).write_bytes(_made[what][0])
+    else:
+        done = make()
+        _made[what] = Path(path).read_bytes(), done
+    return _made[what][1]
 
 
 def _tell(add_skip):

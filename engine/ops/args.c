@@ -58,7 +58,7 @@ static bool spells(const char *name, const char *text, size_t len)
             if (at < len && text[at] == '-') at++;
             continue;
         }
-        if (at == len || lower(text[at]) != *name) return false;
+        if (at == len || lower(text[at]) != lower(*name)) return false;
         at++;
     }
     return at == len;
@@ -66,15 +66,17 @@ static bool spells(const char *name, const char *text, size_t len)
 
 const tb_param *tb_param_find(const tb_operation *operation, const char *name, size_t len)
 {
-    for (size_t i = 0; i < operation->n_params; i++)
-        if (spells(operation->params[i].name, name, len)) return &operation->params[i];
+    for (size_t i = 0; i < operation->n_params; i++) {
+        const tb_param *p = &operation->params[i];
+        if (spells(p->name, name, len) || (p->wire && spells(p->wire, name, len))) return p;
+    }
     return NULL;
 }
 
 void tb_param_wire(const tb_param *param, char out[64])
 {
     size_t n = 0;
-    for (const char *at = param->name; *at && n < 63; at++) {
+    for (const char *at = param->wire ? param->wire : param->name; *at && n < 63; at++) {
         bool up = at[0] == '-' && at[1] >= 'a' && at[1] <= 'z';
         if (up) at++;
         out[n++] = up ? (char)(*at - 32) : *at;
@@ -133,8 +135,11 @@ static bool is_plain(const char *text, size_t len)
 
 static tb_code check_text(const tb_param *p, const char *text, size_t len, tb_error *err)
 {
-    if (len < (size_t)p->min)
+    if (len == 0 && p->min)
         return tb_fail(err, TB_E_VALIDATION, p->name, "It must not be empty.");
+    if (len < (size_t)p->min)
+        return tb_fail(err, TB_E_VALIDATION, p->name, "It has %zu bytes; at least %lld are needed.",
+                       len, (long long)p->min);
     if (p->max && len > (size_t)p->max)
         return tb_fail(err, TB_E_VALIDATION, p->name, "It has %zu bytes; at most %lld are kept.",
                        len, (long long)p->max);
@@ -167,7 +172,7 @@ static tb_code check_value(const tb_param *p, const char *text, size_t len, int6
         return tb_fail(err, TB_E_VALIDATION, p->name,
                        "\"%.*s\" is not a month. Write it like 2026-10.", shown, text);
     case TB_PARAM_DOCUMENT:
-    case TB_PARAM_SCENARIO: return check_document(p, len, err);
+    case TB_PARAM_NAMED: return check_document(p, len, err);
     }
     return tb_fail(err, TB_E_INTERNAL, p->name, NULL);
 }
@@ -193,7 +198,7 @@ static tb_code make_room(tb_args *args, tb_error *err)
 tb_code tb_args_add(tb_args *args, const tb_param *param, const char *text, size_t len,
                     tb_error *err)
 {
-    const bool document = param->kind == TB_PARAM_DOCUMENT || param->kind == TB_PARAM_SCENARIO;
+    const bool document = param->kind == TB_PARAM_DOCUMENT || param->kind == TB_PARAM_NAMED;
     tb_arg arg = {.param = param, .text = {text, len}};
     if (!param->repeats && tb_arg_given(args, param->name))
         return tb_fail(err, TB_E_VALIDATION, param->name, "It is given twice. Give it once.");
@@ -228,7 +233,7 @@ static tb_code wrong_type(const tb_param *p, tb_error *err)
         [TB_PARAM_FLAG] = "true or false",      [TB_PARAM_NUMBER] = "a whole number",
         [TB_PARAM_TEXT] = "a text",             [TB_PARAM_CHOICE] = "a text",
         [TB_PARAM_MONTH] = "a text",            [TB_PARAM_DOCUMENT] = "a JSON object",
-        [TB_PARAM_SCENARIO] = "a JSON object, or the name of a stored scenario",
+        [TB_PARAM_NAMED] = "a JSON object, or the name of a stored one",
     };
     return tb_fail(err, TB_E_VALIDATION, p->name, "It must be %s.", kinds[p->kind]);
 }
@@ -247,7 +252,7 @@ static tb_code add_json(tb_args *args, const tb_param *p, const json_t *value, t
         int n = snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
         return tb_args_add(args, p, number, (size_t)n, err);
     }
-    const bool document = p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_SCENARIO;
+    const bool document = p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_NAMED;
     if (document && json_is_object(value)) return tb_args_add(args, p, raw.text, raw.len, err);
     if (p->kind == TB_PARAM_DOCUMENT || !json_is_string(value)) return wrong_type(p, err);
     if (document) return tb_args_add(args, p, raw.text, raw.len, err); /* a name, in its quotes */
@@ -259,6 +264,8 @@ static tb_code add_list(tb_args *args, const tb_param *p, const json_t *list, tb
 {
     tb_code code = TB_OK;
     tb__slices at = tb__slices_of(raw);
+    if (json_array_size(list) == 0)
+        return tb_fail(err, TB_E_VALIDATION, p->name, "It must not be an empty list.");
     for (size_t i = 0; !code && i < json_array_size(list); i++)
         code = add_json(args, p, json_array_get(list, i), tb__slices_next(&at), err);
     return code;
@@ -328,6 +335,26 @@ const char *tb_arg_text(const tb_args *args, const char *name)
 {
     const tb_arg *arg = tb_arg_of(args, name);
     return arg ? arg->text.data : NULL;
+}
+
+bool tb_arg_name(const tb_arg *arg, char *out, size_t size)
+{
+    out[0] = 0;
+    if (arg->text.len == 0 || arg->text.data[0] != '"') return false;
+    json_t *name = json_loadb(arg->text.data, arg->text.len, JSON_DECODE_ANY, NULL);
+    if (json_is_string(name)) snprintf(out, size, "%s", json_string_value(name));
+    json_decref(name);
+    return true;
+}
+
+tb_code tb_arg_decimal(const tb_args *args, const char *name, int scale, tb_decimal *ret,
+                       tb_error *err)
+{
+    tb_error why;
+    const tb_arg *arg = tb_arg_of(args, name);
+    if (!arg || tb_decimal_parse(arg->text.data, arg->text.len, scale, ret, &why) == TB_OK)
+        return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, name, "%s", why.message);
 }
 
 void tb_arg_copy(const tb_args *args, const char *name, char *out, size_t size)

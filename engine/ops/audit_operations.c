@@ -29,7 +29,7 @@ static void put_value(const tb_arg *arg, tb_buf *out)
     case TB_PARAM_FLAG: tb_buf_str(out, "true"); break;
     case TB_PARAM_NUMBER: tb_buf_fmt(out, "%" PRId64, arg->number); break;
     case TB_PARAM_DOCUMENT: put_hash(out, text.data, text.len); break;
-    case TB_PARAM_SCENARIO: /* a name stands in quotes */
+    case TB_PARAM_NAMED: /* a name stands in quotes */
         if (text.len && text.data[0] == '"') tb_buf_add(out, text.data, text.len);
         else put_hash(out, text.data, text.len);
         break;

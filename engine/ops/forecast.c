@@ -92,6 +92,31 @@ tb_code tb_account_forecast(tb_store *store, const tb_month_books *books,
     return code;
 }
 
+tb_code tb_running_forecast(tb_store *store, int64_t account, int64_t now_us, uint64_t seed,
+                            uint32_t paths, tb_forecast *ret_forecast, tb_error *err)
+{
+    tb_month_books books;
+    tb_forecast_question q = {.account = account,
+                              .month = tb_month_from_us(now_us),
+                              .at_us = now_us,
+                              .seed = seed,
+                              .paths = paths};
+    tb_code code = tb_forecast_from(store, now_us, &q.from_us, err);
+    if (!code) code = tb_month_books_read(store, &books, err);
+    if (code) return code;
+    code = tb_account_forecast(store, &books, &q, ret_forecast, err);
+    tb_month_books_release(&books);
+    return code;
+}
+
+tb_code tb_forecast_answer(tb_store *store, int64_t account, int64_t now_us, uint64_t seed,
+                           uint32_t paths, tb_buf *out, tb_error *err)
+{
+    tb_forecast forecast;
+    tb_code code = tb_running_forecast(store, account, now_us, seed, paths, &forecast, err);
+    return code ? code : tb_forecast_json(&forecast, out, err);
+}
+
 /* --- backtest --- */
 
 const int tb_backtest_days[TB_BACKTEST_DAYS] = {1, 6, 11, 16, 21};

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "ops/operations.h"
-#include "tollbook/activate.h"
+#include "tollbook/shadowbills.h"
 #include "tollbook/document.h"
 #include "tollbook/explain.h"
 #include "tollbook/issuegroup.h"

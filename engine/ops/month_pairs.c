@@ -3,6 +3,7 @@
 #include "tollbook/monthpairs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static tb_code add_pair(tb_month_pairs *p, tb_month_pair added, tb_error *err)
 {
@@ -74,4 +75,28 @@ void tb_month_pairs_release(tb_month_pairs *pairs)
 {
     free(pairs->list);
     *pairs = (tb_month_pairs){0};
+}
+
+/* --- the span --- */
+
+static tb_code read_month(const char *name, const char *text, int64_t *ret_month, tb_error *err)
+{
+    if (text && tb_month_parse(text, strlen(text), ret_month)) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, name, "%s is a month, written like 2026-10.", name);
+}
+
+tb_code tb_month_span(const char *from, const char *to, int64_t now_us, int64_t *ret_from,
+                      int64_t *ret_to, tb_error *err)
+{
+    tb_code code = read_month("from", from, ret_from, err);
+    if (!code) code = read_month("to", to, ret_to, err);
+    if (code) return code;
+    if (*ret_from > *ret_to)
+        return tb_fail(err, TB_E_VALIDATION, "from", "from (%s) lies after to (%s).", from, to);
+    if (*ret_to > tb_month_from_us(now_us))
+        return tb_fail(err, TB_E_VALIDATION, "to", "to (%s) lies in the future.", to);
+    if (*ret_to - *ret_from >= TB_SPAN_MONTHS_MAX)
+        return tb_fail(err, TB_E_VALIDATION, "from", "A span has at most %d months.",
+                       TB_SPAN_MONTHS_MAX);
+    return TB_OK;
 }

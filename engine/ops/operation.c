@@ -9,8 +9,12 @@
 #include "tollbook/audit.h"
 #include "tollbook/json.h"
 
-static const tb__operations *const groups[] = {&tb__audit_operations, &tb__invoice_operations,
-                                               &tb__ledger_operations};
+static const tb__operations *const groups[] = {
+    &tb__audit_operations,    &tb__book_operations,       &tb__catalog_operations,
+    &tb__forecast_operations, &tb__invoice_operations,    &tb__key_operations,
+    &tb__ledger_operations,   &tb__percentile_operations, &tb__scenario_operations,
+    &tb__solve_operations,    &tb__whatif_operations,
+};
 
 const tb_operation *tb_operation_at(size_t number)
 {
@@ -47,8 +51,17 @@ void tb_reply_init(tb_reply *reply)
     tb_buf_init(&reply->next, TB_REPLY_MAX, NULL);
 }
 
+static void wipe_buf(tb_buf *buf)
+{
+    if (buf->data) explicit_bzero(buf->data, buf->cap);
+}
+
 void tb_reply_release(tb_reply *reply)
 {
+    if (reply->keys) {
+        wipe_buf(&reply->json);
+        wipe_buf(&reply->out);
+    }
     tb_buf_release(&reply->json);
     tb_buf_release(&reply->out);
     tb_buf_release(&reply->said);
@@ -69,25 +82,29 @@ void tb_reply_say(tb_reply *reply, const char *fmt, ...)
     tb_buf_str(&reply->said, "\n");
 }
 
-static void put_lines(const tb_buf *lines, tb_buf *out)
+void tb__reply_said(const tb_reply *reply, tb_buf *out)
 {
-    const char *at = lines->data, *end = at + lines->len;
+    const char *at = reply->said.data, *end = at + reply->said.len;
+    tb_buf_str(out, "[");
     for (; at && at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) stop = end;
-        if (at != lines->data) tb_buf_str(out, ",");
+        if (at != reply->said.data) tb_buf_str(out, ",");
         tb_json_string(out, at, (size_t)(stop - at));
         at = stop + 1;
     }
+    tb_buf_str(out, "]");
 }
 
+/* Room first: growing would leave a copy of a key behind. */
 void tb_reply_json(const tb_reply *reply, tb_buf *out)
 {
+    tb_buf_room(out, reply->out.len + reply->said.len + reply->json.len + 512);
     tb_buf_str(out, "{\"out\":");
     tb_json_string(out, reply->out.data ? reply->out.data : "", reply->out.len);
-    tb_buf_str(out, ",\"said\":[");
-    put_lines(&reply->said, out);
-    tb_buf_str(out, "],\"answer\":");
+    tb_buf_str(out, ",\"said\":");
+    tb__reply_said(reply, out);
+    tb_buf_str(out, ",\"answer\":");
     if (reply->json.len) tb_buf_add(out, reply->json.data, reply->json.len);
     else tb_buf_str(out, "null");
     tb_buf_fmt(out, ",\"no\":%s,\"next\":", reply->no ? "true" : "false");
@@ -97,10 +114,15 @@ void tb_reply_json(const tb_reply *reply, tb_buf *out)
 
 static tb_code check_reply(const tb_reply *reply, tb_error *err)
 {
-    tb_code code = tb_buf_check(&reply->json, err);
-    if (!code) code = tb_buf_check(&reply->out, err);
-    if (!code) code = tb_buf_check(&reply->next, err);
-    return code ? code : tb_buf_check(&reply->said, err);
+    const tb_buf *parts[] = {&reply->json, &reply->out, &reply->said, &reply->next};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (!parts[i]->failed) continue;
+        if (parts[i]->len < TB_REPLY_MAX / 2) return tb_buf_check(parts[i], err);
+        return tb_fail(err, TB_E_TOO_MUCH, NULL,
+                       "The answer is longer than %zu MiB. Ask for less at a time.",
+                       TB_REPLY_MAX >> 20);
+    }
+    return TB_OK;
 }
 
 /* --- running --- */
@@ -125,12 +147,18 @@ bool tb_operation_reads(const tb_args *args)
     return op->read && (!op->write_flags || !tb_operation_writes(args));
 }
 
+/* "The answer is no" is said before anything is written. */
+bool tb_operation_goes_on(const tb_args *args, const tb_reply *reply)
+{
+    return !reply->no && !reply->settled && tb_operation_writes(args);
+}
+
 tb_code tb_operation_read(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
-    tb_code code = tb_store_read_begin(ops->store, err);
+    tb_code code = ops->store ? tb_store_read_begin(ops->store, err) : TB_OK;
     if (code) return code;
     code = args->operation->read(ops, args, reply, err);
-    tb_store_read_end(ops->store);
+    if (ops->store) tb_store_read_end(ops->store);
     return code ? code : check_reply(reply, err);
 }
 
@@ -143,7 +171,7 @@ tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     return tb__audit(ops, args, err);
 }
 
-static tb_code write_alone(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+tb_code tb_operation_write_alone(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     tb_code code = tb_store_begin(ops->store, err);
     if (code) return code;
@@ -157,7 +185,9 @@ tb_code tb_operation_run(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
 {
     tb_code code = TB_OK;
     if (tb_operation_reads(args)) code = tb_operation_read(ops, args, reply, err);
-    /* "The answer is no" is said before anything is written. */
-    if (!code && !reply->no && tb_operation_writes(args)) code = write_alone(ops, args, reply, err);
-    return code;
+    if (code || !tb_operation_goes_on(args, reply)) return code;
+    code = tb_operation_write_alone(ops, args, reply, err);
+    if (!code || !args->operation->unwritten) return code;
+    tb_reply_say(reply, "%s: %s", args->operation->unwritten, err->message);
+    return TB_OK;
 }

@@ -14,12 +14,30 @@ typedef struct tb__operations {
 
 extern const tb__operations tb__audit_operations;
 extern const tb__operations tb__invoice_operations;
+extern const tb__operations tb__forecast_operations;
 extern const tb__operations tb__ledger_operations;
+extern const tb__operations tb__percentile_operations;
+extern const tb__operations tb__solve_operations;
+extern const tb__operations tb__whatif_operations;
 
 /* Adds the audit log's entry of a write, in its transaction. */
 TB_MUST_USE tb_code tb__audit(const tb_ops *ops, const tb_args *args, tb_error *err);
+extern const tb__operations tb__book_operations;
+extern const tb__operations tb__catalog_operations;
+extern const tb__operations tb__invoice_operations;
+extern const tb__operations tb__key_operations;
+extern const tb__operations tb__ledger_operations;
+extern const tb__operations tb__scenario_operations;
+
+/* Appends what was said so far as a JSON list. */
+void tb__reply_said(const tb_reply *reply, tb_buf *out);
 
 /* Rows that several operations share. */
+#define TB__PARAM_FORMAT(words_)                                                                   \
+    {                                                                                              \
+        .name = "format", .value = (words_), .kind = TB_PARAM_CHOICE, .otherwise = "json",         \
+        .terminal = "table", .help = "default: table on a terminal, json otherwise"                \
+    }
 #define TB__PARAM_ACCOUNT(required_, help_)                                                        \
     {                                                                                              \
         .name = "account", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT64_MAX,     \

@@ -1,12 +1,12 @@
 /* A shadow prices a whole month alone. So it is handed to the store as the only book there is, in
  * force since ever, and the bill that comes out is the one that the invoice run would make of it.
  */
-#include "tollbook/activate.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "ops/books.h"
 
 tb_code tb_shadow_books_read(tb_store *store, tb_shadow_books *ret_books, tb_error *err)
 {
@@ -107,7 +107,7 @@ static size_t keep_last(tb_billed_month *list, size_t n, const char currency[4],
 }
 
 static tb_code change_of(tb_store *store, const tb_shadow *shadow, const tb_month_books *books,
-                         tb_decimal limit, int64_t now_us, tb_shadow_change *change, tb_error *err)
+                         tb_decimal limit, int64_t now_us, tb__shadow_change *change, tb_error *err)
 {
     const tb_billed_month *m = &change->month;
     tb_month_bill bill;
@@ -122,43 +122,42 @@ static tb_code change_of(tb_store *store, const tb_shadow *shadow, const tb_mont
     return code;
 }
 
-static tb_code changes_of(tb_store *store, const tb_shadow *shadow, tb_decimal limit,
-                          int64_t now_us, tb_shadow_step step, void *ctx, tb_shadow_change *list,
-                          size_t n, tb_error *err)
+static tb_code changes_of(const tb_ops *ops, const tb_shadow *shadow, tb_decimal limit,
+                          tb__shadow_change *list, size_t n, tb_error *err)
 {
     tb_month_books books = {0};
-    tb_code code = tb_month_books_read(store, &books, err);
+    tb_code code = tb_month_books_read(ops->store, &books, err);
     for (size_t i = 0; !code && i < n; i++) {
-        code = change_of(store, shadow, &books, limit, now_us, &list[i], err);
-        if (!code && step && !step(ctx, i + 1, n))
-            code = tb_fail(err, TB_E_BUSY, NULL, "Interrupted: nothing was written.");
+        code = change_of(ops->store, shadow, &books, limit, ops->now_us, &list[i], err);
+        if (!code && ops->step && !ops->step(ops->ctx, i + 1, n))
+            code = tb_fail(err, TB_E_STOPPED, NULL, "It was stopped: nothing was written.");
     }
     tb_month_books_release(&books);
     return code;
 }
 
-tb_code tb_shadow_months(tb_store *store, const tb_shadow *shadow, int64_t months,
-                         tb_billed_month **ret_months, size_t *ret_n, tb_error *err)
+tb_code tb__shadow_months(tb_store *store, const tb_shadow *shadow, int64_t months,
+                          tb_billed_month **ret_months, size_t *ret_n, tb_error *err)
 {
     tb_code code = tb_store_billed_months(store, 0, INT64_MIN, INT64_MAX, ret_months, ret_n, err);
     if (!code && *ret_n) *ret_n = keep_last(*ret_months, *ret_n, shadow->book.currency, months);
     return code;
 }
 
-tb_code tb_shadow_changes(tb_store *store, const tb_shadow *shadow, int64_t months,
-                          tb_decimal limit, int64_t now_us, tb_shadow_step step, void *ctx,
-                          tb_shadow_change **ret_changes, size_t *ret_n, tb_error *err)
+tb_code tb__shadow_changes(const tb_ops *ops, const tb_shadow *shadow, int64_t months,
+                           tb_decimal limit, tb__shadow_change **ret_changes, size_t *ret_n,
+                           tb_error *err)
 {
     tb_billed_month *billed = NULL;
     size_t n = 0;
-    tb_code code = tb_shadow_months(store, shadow, months, &billed, &n, err);
+    tb_code code = tb__shadow_months(ops->store, shadow, months, &billed, &n, err);
     if (code) return code;
-    tb_shadow_change *list = calloc(n ? n : 1, sizeof *list);
+    tb__shadow_change *list = calloc(n ? n : 1, sizeof *list);
     if (!list) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
     for (size_t i = 0; !code && i < n; i++)
         list[i].month = billed[i];
     free(billed);
-    if (!code) code = changes_of(store, shadow, limit, now_us, step, ctx, list, n, err);
+    if (!code) code = changes_of(ops, shadow, limit, list, n, err);
     if (code) {
         free(list);
         return code;

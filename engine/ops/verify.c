@@ -2,7 +2,7 @@
  * snapshot. */
 #include "tollbook/verify.h"
 
-#include "tollbook/activate.h"
+#include "tollbook/shadowbills.h"
 
 typedef tb_code (*part)(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
                         tb_error *err);

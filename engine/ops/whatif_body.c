@@ -2,11 +2,17 @@
  * end is found by walking over text that is known to be well formed. */
 #include "tollbook/whatifbody.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "ops/scenario.h"
 #include "ops/slices.h"
+#include "tollbook/monthpairs.h"
+#include "tollbook/scenarios.h"
+#include "tollbook/whatifforms.h"
 
 static void slice_elements(tb__slice list, tb_whatif_body *body)
 {
@@ -106,5 +112,95 @@ tb_code tb_whatif_body_parse(const char *text, size_t len, tb_whatif_body *ret, 
     tb_code code = read_all(root, text, len, &body, err);
     json_decref(root);
     if (!code) *ret = body;
+    return code;
+}
+
+/* --- the answer --- */
+
+/* Where in the body it is wrong. */
+static tb_code fail_in(size_t number, const tb_error *why, tb_error *err)
+{
+    char field[sizeof why->field + 40]; /* tb_fail cuts it where a character ends */
+    snprintf(field, sizeof field, "scenarios[%zu]%s%s", number, why->field[0] ? "." : "",
+             why->field);
+    return tb_fail(err, why->code, field, "%s", why->message);
+}
+
+/* A stored one, by its quoted name. Names are the operator's: what it tries is not its customers'.
+ */
+static tb_code read_stored(tb_store *store, const tb_whatif_slice *slice, bool operator_,
+                           tb_scenario *ret, tb_error *err)
+{
+    char name[TB_SCENARIO_NAME_MAX + 80];
+    if (!operator_)
+        return tb_fail(err, TB_E_VALIDATION, NULL,
+                       "Stored scenarios are the operator's; send the scenario itself.");
+    snprintf(name, sizeof name, "%.*s", (int)slice->len - 2, slice->text + 1);
+    return tb__scenario_stored(store, name, ret, err);
+}
+
+static tb_code read_scenarios(tb_store *store, const tb_whatif_body *body, bool operator_,
+                              tb_scenario *list, size_t *ret_n, tb_error *err)
+{
+    for (size_t i = 0; i < body->n_scenarios; i++) {
+        const tb_whatif_slice *slice = &body->scenario[i];
+        tb_error why = {0};
+        tb_code code = *slice->text == '"'
+                           ? read_stored(store, slice, operator_, &list[i], &why)
+                           : tb_scenario_parse(slice->text, slice->len, NULL, &list[i], &why);
+        if (code) return fail_in(i, &why, err);
+        ++*ret_n;
+    }
+    return TB_OK;
+}
+
+static tb_code read_question(const tb_whatif_ask *ask, const tb_whatif_body *body,
+                             tb_whatif_question *q, tb_error *err)
+{
+    tb_code code = tb_month_span(body->from, body->to, ask->now_us, &q->from, &q->to, err);
+    if (code) return code;
+    if (q->to - q->from >= TB_WHATIF_BODY_MONTHS_MAX)
+        return tb_fail(err, TB_E_TOO_MUCH, "from", "At most %d months are computed at once.",
+                       TB_WHATIF_BODY_MONTHS_MAX);
+    if (ask->account && body->account && body->account != ask->account)
+        return tb_fail(err, TB_E_VALIDATION, "account",
+                       "This key is account %" PRId64 "'s and asks for that alone.", ask->account);
+    q->account = ask->account ? ask->account : body->account;
+    return TB_OK;
+}
+
+static tb_code answer(tb_store *store, const tb_whatif_ask *ask, const tb_whatif_question *q,
+                      tb_buf *out, tb_error *err)
+{
+    tb_whatif_answer a;
+    tb_whatif_sink sink = {.out = out};
+    tb_code code = tb_store_read_begin(store, err);
+    if (code) return code;
+    code = tb_whatif_run(store, q, &a, err);
+    tb_store_read_end(store);
+    if (code) return code;
+    tb_whatif_put(&a, ask->form, &sink);
+    tb_whatif_answer_release(&a);
+    if (!out->failed) return TB_OK;
+    return tb_fail(err, TB_E_TOO_MUCH, "scenarios",
+                   "The answer is longer than %zu bytes. Ask for fewer scenarios.", out->max);
+}
+
+tb_code tb_whatif_ask_put(tb_store *store, const tb_whatif_ask *ask, tb_buf *out, tb_error *err)
+{
+    tb_whatif_question q = {.now_us = ask->now_us, .bills_max = TB_WHATIF_BODY_BILLS_MAX,
+                            .step = ask->step, .ctx = ask->ctx};
+    tb_scenario *list = calloc(TB_WHATIF_BODY_SCENARIOS_MAX, sizeof *list);
+    tb_whatif_body *body = malloc(sizeof *body);
+    tb_code code = list && body ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!code) code = tb_whatif_body_parse(ask->body, ask->len, body, err);
+    if (!code) code = read_question(ask, body, &q, err);
+    if (!code) code = read_scenarios(store, body, ask->account == 0, list, &q.n_scenarios, err);
+    q.scenarios = list;
+    if (!code) code = answer(store, ask, &q, out, err);
+    for (size_t i = 0; i < q.n_scenarios; i++)
+        tb_scenario_release(&list[i]);
+    free(body);
+    free(list);
     return code;
 }

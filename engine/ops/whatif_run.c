@@ -45,7 +45,7 @@ static tb_code add_bills(tb_store *store, const tb_whatif_question *q, const tb_
     for (size_t i = 0; i < p->n; i++) {
         size_t before = a->bills;
         if (q->step && !q->step(q->ctx, i, p->n))
-            return tb_fail(err, TB_E_BUSY, NULL, "Interrupted: nothing was written.");
+            return tb_fail(err, TB_E_STOPPED, NULL, "Interrupted: nothing was written.");
         tb_code code = add_bill(store, q, &p->list[i], a, err);
         if (code) return code;
         if (a->bills > before && last != p->list[i].account) a->accounts++;
@@ -141,10 +141,7 @@ tb_code tb_whatif_run(tb_store *store, const tb_whatif_question *question,
 {
     tb_whatif_answer a = {.from = question->from, .to = question->to};
     a.running = question->now_us < tb_month_start_us(question->to + 1);
-    tb_code code = tb_store_read_begin(store, err);
-    if (code) return code;
-    code = run(store, question, &a, err);
-    tb_store_read_end(store);
+    tb_code code = run(store, question, &a, err);
     if (code)
         tb_whatif_answer_release(&a);
     else
@@ -161,28 +158,4 @@ void tb_whatif_answer_release(tb_whatif_answer *a)
     tb_whatif_free(a->whatif);
     tb_month_books_release(&a->books);
     *a = (tb_whatif_answer){.from = 0};
-}
-
-/* --- the span --- */
-
-static tb_code read_month(const char *name, const char *text, int64_t *ret_month, tb_error *err)
-{
-    if (text && tb_month_parse(text, strlen(text), ret_month)) return TB_OK;
-    return tb_fail(err, TB_E_VALIDATION, name, "%s is a month, written like 2026-10.", name);
-}
-
-tb_code tb_whatif_span(const char *from, const char *to, int64_t now_us,
-                       tb_whatif_question *question, tb_error *err)
-{
-    tb_code code = read_month("from", from, &question->from, err);
-    if (!code) code = read_month("to", to, &question->to, err);
-    if (code) return code;
-    if (question->from > question->to)
-        return tb_fail(err, TB_E_VALIDATION, "from", "from (%s) lies after to (%s).", from, to);
-    if (question->to > tb_month_from_us(now_us))
-        return tb_fail(err, TB_E_VALIDATION, "to", "to (%s) lies in the future.", to);
-    if (question->to - question->from >= TB_WHATIF_MONTHS_MAX)
-        return tb_fail(err, TB_E_VALIDATION, "from", "A span has at most %d months.",
-                       TB_WHATIF_MONTHS_MAX);
-    return TB_OK;
 }

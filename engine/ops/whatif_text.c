@@ -11,6 +11,19 @@ void tb_whatif_breathe(tb_whatif_sink *sink)
     if (sink->flush && sink->out->len >= BREATH) sink->flush(sink->ctx, sink->out);
 }
 
+void tb_whatif_put(const tb_whatif_answer *answer, const char *form, tb_whatif_sink *sink)
+{
+    static const struct {
+        const char *name;
+        void (*put)(const tb_whatif_answer *, tb_whatif_sink *);
+    } forms[] = {{"table", tb_whatif_table},
+                 {"json", tb_whatif_json},
+                 {"csv", tb_whatif_csv},
+                 {"html", tb_whatif_html}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (strcmp(form, forms[i].name) == 0) forms[i].put(answer, sink);
+}
+
 /* --- parts --- */
 
 static size_t parts_of(const tb_whatif_result *result)

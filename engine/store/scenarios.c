@@ -98,7 +98,7 @@ static tb_code first_of(tb_store *store, sqlite3_stmt *s, tb_stored_scenario *re
 static tb_code not_found(const char *name, tb_error *err)
 {
     return tb_fail(err, TB_E_NOT_FOUND, "scenario",
-                   "No scenario \"%.*s\" is stored. See: tollbook scenario list --db FILE",
+                   "No scenario \"%.*s\" is stored. See: tollbook scenario list",
                    TB_SCENARIO_NAME_MAX + 66, name);
 }
 

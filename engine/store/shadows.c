@@ -92,7 +92,7 @@ static tb_code find_live(tb_store *store, const char *book, int64_t *ret_id, tb_
     tb_code code = tb__shadow_live(store, book, ret_id, sha256, err);
     if (code || *ret_id) return code;
     return tb_fail(err, TB_E_NOT_FOUND, "book",
-                   "There is no shadow book \"%.64s\". See: tollbook book list --db FILE", book);
+                   "There is no shadow book \"%.64s\". See: tollbook book list", book);
 }
 
 tb_code tb_store_drop_shadow(tb_store *store, const char *book, int64_t now_us, tb_error *err)

@@ -29,6 +29,13 @@ TB_MUST_USE tb_code tb_account_forecast(tb_store *store, const tb_month_books *b
                                         const tb_forecast_question *question,
                                         tb_forecast *ret_forecast, tb_error *err);
 
+/* The running month's as it stands now; the same as JSON, as GET /billing/forecast answers it. */
+TB_MUST_USE tb_code tb_running_forecast(tb_store *store, int64_t account, int64_t now_us,
+                                        uint64_t seed, uint32_t paths, tb_forecast *ret_forecast,
+                                        tb_error *err);
+TB_MUST_USE tb_code tb_forecast_answer(tb_store *store, int64_t account, int64_t now_us,
+                                       uint64_t seed, uint32_t paths, tb_buf *out, tb_error *err);
+
 /* --- backtest --- */
 
 #define TB_BACKTEST_PATHS  1000

@@ -5,7 +5,7 @@
 #ifndef TOLLBOOK_ISSUEGROUP_H
 #define TOLLBOOK_ISSUEGROUP_H
 
-#include "tollbook/activate.h"
+#include "tollbook/shadowbills.h"
 #include "tollbook/issue.h"
 
 TB_API_BEGIN

@@ -21,6 +21,13 @@ typedef struct tb_month_pairs {
  * caller's snapshot. *ret_pairs is to be released, after a failure too. */
 TB_MUST_USE tb_code tb_month_pairs_read(tb_store *store, int64_t account, int64_t from, int64_t to,
                                         tb_month_pairs *ret_pairs, tb_error *err);
+
+#define TB_SPAN_MONTHS_MAX 1200 /* a hundred years */
+
+/* "2026-01" and "2026-10" as months. TB_E_VALIDATION, err->field from or to: no month, the wrong way
+ * round, past the running one, or more than TB_SPAN_MONTHS_MAX. */
+TB_MUST_USE tb_code tb_month_span(const char *from, const char *to, int64_t now_us,
+                                  int64_t *ret_from, int64_t *ret_to, tb_error *err);
 void tb_month_pairs_release(tb_month_pairs *pairs);
 
 TB_API_END

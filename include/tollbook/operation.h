@@ -10,6 +10,7 @@
 #define TOLLBOOK_OPERATION_H
 
 #include "tollbook/buf.h"
+#include "tollbook/decimal.h"
 #include "tollbook/key.h"
 #include "tollbook/range.h"
 #include "tollbook/store.h"
@@ -25,7 +26,7 @@ typedef enum tb_param_kind {
     TB_PARAM_CHOICE,   /* one of the words in `value`, "table|json" */
     TB_PARAM_MONTH,    /* "2026-10"; its number is that of tb_month_parse */
     TB_PARAM_DOCUMENT, /* at most max bytes: a file on the command line, JSON on the wire */
-    TB_PARAM_SCENARIO, /* a document, or the name of one that is stored */
+    TB_PARAM_NAMED,    /* a document, or the name of one that is stored */
 } tb_param_kind;
 
 typedef struct tb_param {
@@ -39,6 +40,7 @@ typedef struct tb_param {
     int64_t min, max;
     const char *otherwise; /* what counts where it is not given; NULL: nothing */
     const char *terminal;  /* the same, where a person reads the answer on a terminal */
+    const char *wire;      /* its name in JSON and queries; NULL: as above */
 } tb_param;
 
 struct tb_args;
@@ -58,6 +60,10 @@ typedef struct tb_operation {
     tb_operation_part read;
     tb_operation_part write;
     bool slow;           /* it may take its time: the command line offers --progress */
+    bool storeless;      /* it works without a database too: ops->store is NULL then */
+    /* What is said where writing fails, which is no failure then, for the answer is there: "The
+     * scenarios are not kept". NULL: it is one. */
+    const char *unwritten;
     const char *write_flags; /* "finalize|void": it writes only where one of these is given; NULL:
                               * always, where `write` is there. `read` is then called without one */
 } tb_operation;
@@ -68,6 +74,7 @@ const tb_operation *tb_operation_find(const char *name, size_t len);
 const tb_operation *tb_operation_at(size_t number);
 
 /* --- arguments --- */
+
 
 typedef struct tb_arg {
     const tb_param *param;
@@ -91,7 +98,8 @@ void tb_args_release(tb_args *args);
  * TB_E_VALIDATION: err->field is the parameter's name. */
 TB_MUST_USE tb_code tb_args_add(tb_args *args, const tb_param *param, const char *text, size_t len,
                                 tb_error *err);
-/* Adds the members of a JSON object; a list is several values, true is a flag that is given.
+/* Adds the members of a JSON object; a list is several values, not none, and true is a flag that is
+ * given.
  * Documents are borrowed from the body. "next" goes to args->next. */
 TB_MUST_USE tb_code tb_args_json(tb_args *args, const char *body, size_t len, tb_error *err);
 /* Goes on from a reply: the same arguments, and its `next`, which is copied. len 0: none. */
@@ -115,6 +123,12 @@ int64_t tb_arg_number(const tb_args *args, const char *name, int64_t otherwise);
 void tb_arg_copy(const tb_args *args, const char *name, char *out, size_t size);
 /* Terminated, but for documents; NULL: not given. */
 const char *tb_arg_text(const tb_args *args, const char *name);
+/* Whether a NAMED argument is a name; copies it, cut to its room. */
+bool tb_arg_name(const tb_arg *arg, char *out, size_t size);
+/* Reads a TEXT as a decimal with at most `scale` digits after the point. *ret stays as it is where
+ * it is not given. TB_E_VALIDATION: err->field is the parameter's name. */
+TB_MUST_USE tb_code tb_arg_decimal(const tb_args *args, const char *name, int scale,
+                                   tb_decimal *ret, tb_error *err);
 
 /* --- running --- */
 
@@ -126,10 +140,11 @@ typedef struct tb_ops {
     const char *from; /* where it is asked from, an address; NULL: here */
     /* Called now and then while it works; false ends it with TB_E_STOPPED. May be NULL. */
     bool (*step)(void *ctx, uint64_t done, uint64_t total);
-    void *ctx;
-    /* Called with reply->out when it has grown; empties it. NULL: the reply holds all of it, so an
-     * operation that has much to print does some of it a call. */
+    /* Takes out's bytes and empties it, when a long answer's have grown; NULL: the answer stays in
+     * memory as a whole, and is bounded. */
     tb_code (*drain)(void *ctx, tb_buf *out, tb_error *err);
+    void *ctx; /* step's and drain's */
+    bool shared; /* others wait for this thread: an operation bounds what is asked for at once */
     /* Random bytes; NULL: no key can be made. */
     void (*random)(void *out, size_t n);
     const uint8_t *key_secret; /* TB_KEY_SECRET bytes that keys are sealed under; NULL: none */
@@ -142,8 +157,10 @@ typedef struct tb_reply {
     tb_buf said;    /* lines for people, each with its '\n' */
     bool no;        /* the answer is no: exit status 1 */
     bool made;      /* something is there that was not before: HTTP's 201 */
-    bool keys;      /* the keys in force have changed */
+    bool keys;      /* the keys in force have changed; one's text may be in it: wiped at its end */
     tb_buf next;    /* how to go on; empty: it is done */
+    bool settled;   /* read found that nothing is to be written */
+    const tb_arg *about; /* the document that an error is about; NULL: none of several */
     void *state;    /* between read and write */
     void (*release)(void *state);
 } tb_reply;
@@ -160,6 +177,8 @@ void tb_reply_say(tb_reply *reply, const char *fmt, ...) TB_PRINTF(2, 3);
 /* Whether these arguments make it write. */
 bool tb_operation_writes(const tb_args *args);
 bool tb_operation_reads(const tb_args *args);
+/* Whether writing follows what was read. */
+bool tb_operation_goes_on(const tb_args *args, const tb_reply *reply);
 /* The reading part, in a snapshot of its own. */
 TB_MUST_USE tb_code tb_operation_read(tb_ops *ops, const tb_args *args, tb_reply *reply,
                                       tb_error *err);
@@ -167,6 +186,9 @@ TB_MUST_USE tb_code tb_operation_read(tb_ops *ops, const tb_args *args, tb_reply
  * back. */
 TB_MUST_USE tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply,
                                        tb_error *err);
+/* The same in a transaction of its own. */
+TB_MUST_USE tb_code tb_operation_write_alone(tb_ops *ops, const tb_args *args, tb_reply *reply,
+                                             tb_error *err);
 /* One call of the whole operation: reads, then writes in a transaction of its own. */
 TB_MUST_USE tb_code tb_operation_run(tb_ops *ops, const tb_args *args, tb_reply *reply,
                                      tb_error *err);

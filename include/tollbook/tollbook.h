@@ -14,7 +14,6 @@
 #define TOLLBOOK_TOLLBOOK_H
 
 #include "tollbook/accountforecast.h"
-#include "tollbook/activate.h"
 #include "tollbook/advice.h"
 #include "tollbook/alloc.h"
 #include "tollbook/answer.h"
@@ -66,6 +65,7 @@
 #include "tollbook/scenarios.h"
 #include "tollbook/series.h"
 #include "tollbook/shadow.h"
+#include "tollbook/shadowbills.h"
 #include "tollbook/solve.h"
 #include "tollbook/statistics.h"
 #include "tollbook/store.h"

@@ -15,7 +15,8 @@ typedef struct tb_whatif_sink {
     void *ctx;
 } tb_whatif_sink;
 
-#define TB_WHATIF_ANSWER_MAX ((size_t)1 << 30)
+/* form: "table", "json", "csv" or "html". */
+void tb_whatif_put(const tb_whatif_answer *answer, const char *form, tb_whatif_sink *sink);
 
 /* {"from","to","scenarios":[...],"late":[...]}: docs/openapi.yaml. One member of scenarios for each
  * currency that a scenario touches. */

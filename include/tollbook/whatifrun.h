@@ -1,6 +1,6 @@
-/* A what-if run: the months of a span read once, in one snapshot, and billed again under every
- * scenario. A final month is read as it stood when it was last billed, so that `before` is what was
- * invoiced; the others as they stand now. Nothing is written. */
+/* A what-if run: the months of a span read once, in the caller's snapshot, and billed again under
+ * every scenario. A final month is read as it stood when it was last billed, so that `before` is
+ * what was invoiced; the others as they stand now. Nothing is written. */
 #ifndef TOLLBOOK_WHATIFRUN_H
 #define TOLLBOOK_WHATIFRUN_H
 
@@ -8,8 +8,6 @@
 #include "tollbook/whatif.h"
 
 TB_API_BEGIN
-
-#define TB_WHATIF_MONTHS_MAX 1200 /* of a span: a hundred years */
 
 /* Told how far the run is before each account's month; false ends it. */
 typedef bool (*tb_whatif_step)(void *ctx, uint64_t done, uint64_t total);
@@ -38,15 +36,10 @@ typedef struct tb_whatif_answer {
 } tb_whatif_answer;
 
 /* The scenarios must outlive the answer. TB_E_NO_DATA: the span holds nothing. TB_E_TOO_MUCH: past
- * bills_max. TB_E_BUSY: step said no. Otherwise as tb_whatif_new and tb_whatif_add. */
+ * bills_max. TB_E_STOPPED: step said no. Otherwise as tb_whatif_new and tb_whatif_add. */
 TB_MUST_USE tb_code tb_whatif_run(tb_store *store, const tb_whatif_question *question,
                                   tb_whatif_answer *ret_answer, tb_error *err);
 void tb_whatif_answer_release(tb_whatif_answer *answer);
-
-/* "2026-01" and "2026-10" as a span. TB_E_VALIDATION, err->field from or to: no month, the wrong
- * way round, past the running one, or too long. */
-TB_MUST_USE tb_code tb_whatif_span(const char *from, const char *to, int64_t now_us,
-                                   tb_whatif_question *question, tb_error *err);
 
 TB_API_END
 

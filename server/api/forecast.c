@@ -18,8 +18,9 @@ static const query_spec specs[] = {
 };
 
 typedef struct question {
-    tb_forecast_question forecast; /* from_us is not known yet */
-    int64_t now_us;
+    int64_t account, now_us;
+    uint64_t seed;
+    uint32_t paths;
 } question;
 
 static tb_code read_question(request *r, question *q, tb_error *err)
@@ -33,12 +34,10 @@ static tb_code read_question(request *r, question *q, tb_error *err)
         return tb_fail(err, TB_E_VALIDATION, "seed", "seed is 0 to 4294967295.");
     if (p.paths < 100 || p.paths > TB_FORECAST_PATHS)
         return tb_fail(err, TB_E_VALIDATION, "paths", "paths is 100 to %d.", TB_FORECAST_PATHS);
-    q->now_us = request_now_us(r);
-    q->forecast = (tb_forecast_question){.account = r->account,
-                                         .month = tb_month_from_us(q->now_us),
-                                         .at_us = q->now_us,
-                                         .seed = (uint64_t)p.seed,
-                                         .paths = (uint32_t)p.paths};
+    *q = (question){.account = r->account,
+                    .now_us = request_now_us(r),
+                    .seed = (uint64_t)p.seed,
+                    .paths = (uint32_t)p.paths};
     return TB_OK;
 }
 
@@ -47,27 +46,14 @@ static tb_code read_question(request *r, question *q, tb_error *err)
 static cache_key key_of(const void *asked, uint64_t version)
 {
     const question *q = asked;
-    return (cache_key){{version, (uint64_t)q->forecast.account,
-                        (uint64_t)tb_hour_from_us(q->now_us), q->forecast.seed, q->forecast.paths,
-                        TAG}};
-}
-
-static tb_code read_forecast(tb_store *store, question *q, tb_forecast *ret, tb_error *err)
-{
-    tb_month_books books;
-    tb_code code = tb_forecast_from(store, q->now_us, &q->forecast.from_us, err);
-    if (!code) code = tb_month_books_read(store, &books, err);
-    if (code) return code;
-    code = tb_account_forecast(store, &books, &q->forecast, ret, err);
-    tb_month_books_release(&books);
-    return code;
+    return (cache_key){{version, (uint64_t)q->account, (uint64_t)tb_hour_from_us(q->now_us),
+                        q->seed, q->paths, TAG}};
 }
 
 static tb_code fill(worker *w, void *asked, tb_error *err)
 {
-    tb_forecast forecast;
-    tb_code code = read_forecast(w->store, asked, &forecast, err);
-    return code ? code : tb_forecast_json(&forecast, &w->scratch, err);
+    const question *q = asked;
+    return tb_forecast_answer(w->store, q->account, q->now_us, q->seed, q->paths, &w->scratch, err);
 }
 
 static const cached_kind kind = {key_of, fill};

@@ -58,24 +58,6 @@ void api_ingest_segments(request *r);
 void api_logs_v2(request *r);
 void api_logs_v1(request *r);
 
-/* catalog.c */
-void api_catalog(request *r);
-void api_catalog_done(request *r);
-
-/* keys.c */
-void api_keys_list(request *r);
-void api_keys_create(request *r);
-void api_keys_created(request *r);
-void api_keys_revoke(request *r);
-void api_keys_revoked(request *r);
-
-/* books.c */
-void api_books_add(request *r);
-void api_books_added(request *r);
-void api_books_drop(request *r);
-void api_books_dropped(request *r);
-void api_books_activate(request *r);
-void api_books_activated(request *r);
 
 /* operations.c */
 void api_operations(request *r);

@@ -75,7 +75,7 @@ static tb_code add_param(void *ctx, tb_text name, tb_text value, tb_error *err)
 {
     tb_args *args = ctx;
     const tb_param *p = tb_param_find(args->operation, name.data, name.len);
-    if (!p || p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_SCENARIO) return TB_OK;
+    if (!p || p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_NAMED) return TB_OK;
     if (p->kind == TB_PARAM_FLAG) return add_flag(args, p, value, err);
     return tb_args_add(args, p, value.data, value.len, err);
 }
@@ -97,6 +97,17 @@ static tb_code add_body(request *r, op_work *w, tb_error *err)
     return r->body_len ? tb_args_json(&w->args, body, r->body_len, err) : TB_OK;
 }
 
+/* A path that can name nothing is not found, as one that names nothing is: what is no number counts
+ * as 0, which no thing has. */
+static tb_code add_named(const request *r, tb_args *args, const tb_param *p, tb_error *err)
+{
+    int64_t id;
+    const bool none = p->kind == TB_PARAM_NUMBER && !router_id(r->id, &id);
+    tb_code code = tb_args_add(args, p, none ? "0" : r->id.data, none ? 1 : r->id.len, err);
+    if (code == TB_E_VALIDATION) err->code = code = TB_E_NOT_FOUND;
+    return code;
+}
+
 static const tb_param *first_operand(const tb_operation *op)
 {
     for (size_t i = 0; i < op->n_params; i++)
@@ -116,7 +127,7 @@ static tb_code add_row(request *r, op_work *w, tb_error *err)
     if (code || !r->id.data) return code;
     const tb_param *p = row->fills ? tb_param_find(op, row->fills, strlen(row->fills))
                                    : first_operand(op);
-    return tb_args_add(&w->args, p, r->id.data, r->id.len, err);
+    return add_named(r, &w->args, p, err);
 }
 
 static tb_code read_args(request *r, op_work *w, tb_error *err)
@@ -139,7 +150,7 @@ static bool go_on(void *ctx, uint64_t done, uint64_t total)
 static tb_ops ops_of(request *r, tb_store *store)
 {
     return (tb_ops){.store = store, .now_us = request_now_us(r), .key = r->key,
-                    .from = work_of(r)->from, .random = randombytes_buf,
+                    .from = work_of(r)->from, .random = randombytes_buf, .shared = true,
                     .key_secret = work_of(r)->key_secret};
 }
 
@@ -176,10 +187,31 @@ static void submit_write(request *r, op_work *w)
     request_submit(r);
 }
 
+/* "scenarios[1].patch.bandwidth" */
+static void fail_about(request *r, const tb_arg *about, const tb_args *args, const tb_error *err)
+{
+    tb_error placed;
+    char spelled[64], field[sizeof err->field + 96], number[24] = "";
+    size_t n = 0;
+    while (tb_arg_nth(args, about->param->name, n) != about)
+        n++;
+    tb_param_wire(about->param, spelled);
+    if (about->param->repeats) snprintf(number, sizeof number, "[%zu]", n);
+    snprintf(field, sizeof field, "%s%s%s%s", spelled, number, err->field[0] ? "." : "", err->field);
+    (void)tb_fail(&placed, err->code, field, "%s", err->message);
+    placed.line = err->line;
+    placed.byte = err->byte;
+    request_fail_at(r, &placed);
+}
+
 /* Fields as the wire spells them. */
 static void fail_args(request *r, const op_work *w, const tb_error *err)
 {
     tb_error placed = *err;
+    if (w->reply.about) {
+        fail_about(r, w->reply.about, &w->args, err);
+        return;
+    }
     char spelled[64];
     const tb_param *p = tb_param_find(w->args.operation, err->field, strlen(err->field));
     if (err->field[0] && p) {
@@ -229,7 +261,8 @@ static void answer_reply(request *r, const tb_reply *made)
     if (a) put_reply(r, made, answer_body(a));
     if (!a || answer_body(a)->failed) {
         answer_drop(a);
-        request_fail(r, TB_E_NOMEM, NULL, NULL);
+        request_fail(r, a ? TB_E_TOO_MUCH : TB_E_NOMEM, NULL,
+                     a ? "The answer is too long. Ask for less at a time." : "Out of memory.");
         return;
     }
     request_answer(r, a, false);
@@ -248,12 +281,11 @@ static void answer_done(request *r, const op_work *w)
 void api_operation_done(request *r)
 {
     op_work *w = work_of(r);
-    if (r->job.code)
-        fail_args(r, w, &r->job.err);
-    else if (!w->written && !w->reply.no && tb_operation_writes(&w->args))
-        submit_write(r, w);
-    else
-        answer_done(r, w);
+    const char *unwritten = w->written ? w->args.operation->unwritten : NULL;
+    if (r->job.code && unwritten) tb_reply_say(&w->reply, "%s: %s", unwritten, r->job.err.message);
+    if (r->job.code && !unwritten) fail_args(r, w, &r->job.err);
+    else if (!w->written && tb_operation_goes_on(&w->args, &w->reply)) submit_write(r, w);
+    else answer_done(r, w);
 }
 
 /* A row of the route table that names an operation. */
@@ -276,7 +308,7 @@ static void put_param(const tb_param *p, tb_buf *out)
     static const char *const kinds[] = {
         [TB_PARAM_FLAG] = "boolean", [TB_PARAM_NUMBER] = "integer", [TB_PARAM_TEXT] = "string",
         [TB_PARAM_CHOICE] = "string", [TB_PARAM_MONTH] = "string", [TB_PARAM_DOCUMENT] = "object",
-        [TB_PARAM_SCENARIO] = "object or string",
+        [TB_PARAM_NAMED] = "object or string",
     };
     char spelled[64];
     tb_param_wire(p, spelled);

@@ -111,11 +111,10 @@ const route api_routes[] = {
     ROW(GET, "/readyz", NONE, NO_BODY, "readyz", api_readyz, NULL),
     FIGURES("/metrics", "metrics", api_metrics),
     ROW(GET, "/openapi.json", NONE, NO_BODY, "openapi", api_openapi, NULL),
-    ROW(POST, "/catalog", OPERATOR, JSON, "catalog", api_catalog, api_catalog_done),
-    ROW(POST, "/books", OPERATOR, JSON, "books_add", api_books_add, api_books_added),
-    ROW(DELETE, "/books/{id}", OPERATOR, NO_BODY, "books_drop", api_books_drop, api_books_dropped),
-    ROW(POST, "/books/{id}/activate", OPERATOR, NO_BODY, "books_activate", api_books_activate,
-        api_books_activated),
+    OPERATION(POST, "/catalog", JSON, "catalog", "apply", NULL, NULL),
+    OPERATION(POST, "/books", JSON, "books_add", "book add", NULL, NULL),
+    OPERATION(DELETE, "/books/{id}", NO_BODY, "books_drop", "book drop", NULL, NULL),
+    OPERATION(POST, "/books/{id}/activate", NO_BODY, "books_activate", "book activate", NULL, NULL),
     OPERATION(GET, "/invoices/late", NO_BODY, "invoices_late", "invoice", "late", NULL),
     OPERATION(POST, "/invoices/{id}/void", NO_BODY, "invoices_void", "invoice", NULL, "void"),
     ROW(GET, "/operations", OPERATOR, NO_BODY, "operations", api_operations, NULL),
@@ -124,9 +123,9 @@ const route api_routes[] = {
     ROW(GET, "/user", KEYS, NO_BODY, "user", api_user, NULL),
     ROW(GET, "/country", ANY, NO_BODY, "country", api_country, NULL),
     ROW(GET, "/apikey", KEYS, NO_BODY, "apikey", api_apikey, NULL),
-    ROW(GET, "/keys", OPERATOR, NO_BODY, "keys_list", api_keys_list, NULL),
-    ROW(POST, "/keys", OPERATOR, JSON, "keys_create", api_keys_create, api_keys_created),
-    ROW(DELETE, "/keys/{id}", OPERATOR, NO_BODY, "keys_revoke", api_keys_revoke, api_keys_revoked),
+    OPERATION(GET, "/keys", NO_BODY, "keys_list", "key list", NULL, NULL),
+    OPERATION(POST, "/keys", JSON, "keys_create", "key create", NULL, NULL),
+    OPERATION(DELETE, "/keys/{id}", NO_BODY, "keys_revoke", "key revoke", NULL, "id"),
 };
 const size_t api_n_routes = sizeof api_routes / sizeof *api_routes;
 

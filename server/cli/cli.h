@@ -8,15 +8,10 @@
 
 #include "cli/options.h"
 #include "http/marks.h"
-#include "tollbook/book.h"
 #include "tollbook/buf.h"
 #include "tollbook/store.h"
 
 int cli_init(const cli_call *call);
-int cli_apply(const cli_call *call);
-int cli_key_create(const cli_call *call);
-int cli_key_revoke(const cli_call *call);
-int cli_key_list(const cli_call *call);
 int cli_key_secret(const cli_call *call);
 int cli_ingest(const cli_call *call);
 int cli_import(const cli_call *call);
@@ -26,23 +21,7 @@ int cli_verify(const cli_call *call);
 int cli_anchor(const cli_call *call);
 int cli_backup(const cli_call *call);
 int cli_query(const cli_call *call);
-int cli_book_add(const cli_call *call);
-int cli_book_list(const cli_call *call);
-int cli_book_show(const cli_call *call);
-int cli_book_diff(const cli_call *call);
-int cli_book_activate(const cli_call *call);
-int cli_book_drop(const cli_call *call);
-int cli_book_report(const cli_call *call);
-int cli_whatif(const cli_call *call);
-int cli_scenario_add(const cli_call *call);
-int cli_scenario_list(const cli_call *call);
-int cli_scenario_show(const cli_call *call);
 int cli_usage(const cli_call *call);
-int cli_forecast(const cli_call *call);
-int cli_percentile(const cli_call *call);
-int cli_solve_breakeven(const cli_call *call);
-int cli_solve_price(const cli_call *call);
-int cli_solve_commit(const cli_call *call);
 
 extern cli_command cli_commands[];
 extern const size_t cli_n_commands;
@@ -55,8 +34,6 @@ int cli_run(const cli_call *call);
 
 /* A message for people on standard error: "tollbook ingest: ...". */
 void cli_say(const cli_call *call, const char *fmt, ...) TB_PRINTF(2, 3);
-/* Lines that each end with '\n', each a message. */
-void cli_say_lines(const cli_call *call, const char *lines, size_t len);
 /* Says what went wrong, where (subject: a file's name, or NULL; then line and byte) and, where the
  * code has a standing remedy, what to do. Returns the code's exit status. */
 int cli_fail(const cli_call *call, const char *subject, const tb_error *err);
@@ -79,9 +56,6 @@ void cli_mark(const cli_call *call, mark_kind which, int64_t now_us);
 /* For commands that take --db, or --server with a key: 0, or the exit status once it said which is
  * missing or one too many. */
 int cli_check_place(const cli_call *call);
-
-/* book.c: a book's. */
-void book_say(const cli_call *call, const tb_book *book, bool known);
 
 /* A whole file ("-": standard input; gzip and zstd too) of at most max bytes: 0, or the exit status
  * once it said why not. The caller releases *ret_content. */

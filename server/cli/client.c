@@ -238,16 +238,6 @@ int client_ask(const cli_call *call, const client_request *request, json_t **ret
     return status;
 }
 
-void client_say_lines(const cli_call *call, const json_t *answer)
-{
-    size_t i;
-    json_t *line;
-    json_array_foreach(json_object_get(answer, "said"), i, line)
-    {
-        if (json_is_string(line)) cli_say(call, "%s", json_string_value(line));
-    }
-}
-
 bool client_escape(const char *text, char *out, size_t size)
 {
     static const char hex[] = "0123456789ABCDEF";

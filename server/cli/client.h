@@ -43,8 +43,6 @@ json_t *client_json(client *c);
 /* One request over a connection of its own: 0 and *ret_answer (NULL: it has no body), the caller's
  * to json_decref; or the exit status. */
 int client_ask(const cli_call *call, const client_request *request, json_t **ret_answer);
-/* The answer's "said": lines for people. */
-void client_say_lines(const cli_call *call, const json_t *answer);
 /* Writes text with what has a meaning in a URL escaped; terminated. false: no room. */
 bool client_escape(const char *text, char *out, size_t size);
 

@@ -45,35 +45,7 @@
 
 static const cli_option init_options[] = {DB};
 
-static const cli_option apply_options[] = {DB_OR_SERVER};
-
-static const cli_option key_create_options[] = {
-    DB_OR_SERVER,
-    {.name = "account",
-     .value = "ID",
-     .kind = CLI_NUMBER,
-     .required = true,
-     .min = 0,
-     .max = INT64_MAX,
-     .help = "whose key: an account of the catalogue, 0 for the operator's own"},
-    {.name = "role",
-     .value = "ROLE",
-     .kind = CLI_TEXT,
-     .repeats = true,
-     .help = "what it opens; default User"},
-    SECRET_FILE,
-};
-static const cli_option key_revoke_options[] = {
-    DB_OR_SERVER,
-    {.name = "id",
-     .value = "ID",
-     .kind = CLI_NUMBER,
-     .required = true,
-     .min = 1,
-     .max = INT64_MAX,
-     .help = "the key's id as `tollbook key list` shows it"},
-};
-static const cli_option key_list_options[] = {DB_OR_SERVER};
+static const cli_option key_create_options[] = {SECRET_FILE};
 static const cli_option key_secret_options[] = {};
 
 static const cli_option token_options[] = {
@@ -152,125 +124,6 @@ static const cli_option stats_options[] = {
      .help = "which figures; all but the first need --zone; default statistics"},
 };
 
-static const cli_option percentile_options[] = {
-    DB,
-    ID("zone", "ID", "a pull zone's traffic"),
-    ID("account", "ID", "an account's traffic, all its pull zones together"),
-    {.name = "month", .value = "YYYY-MM", .kind = CLI_TEXT, .help = "UTC; default the running one"},
-    {.name = "percentile", .value = "P", .kind = CLI_TEXT, .help = "default 95"},
-    {.name = "commit",
-     .value = "MBIT",
-     .kind = CLI_TEXT,
-     .help = "Mbit/s agreed: how many buckets are above it, and how many more may come"},
-    {.name = "format",
-     .value = "table|json",
-     .kind = CLI_CHOICE,
-     .help = "default: table on a terminal, json otherwise"},
-};
-
-static const cli_option breakeven_options[] = {
-    {.name = "db", .value = "FILE", .kind = CLI_TEXT, .help = "the database, for books by their id"},
-    {.name = "of",
-     .value = "load_balancer|volume|premium",
-     .kind = CLI_CHOICE,
-     .help = "what usage: a load balancer's requests (default), or bytes"},
-    {.name = "against",
-     .value = "load_balancer|volume|premium",
-     .kind = CLI_CHOICE,
-     .help = "what the second book is asked for, where that is something else"},
-    {.name = "mix",
-     .value = "EU=60,NA=40",
-     .kind = CLI_TEXT,
-     .help = "premium: regions' shares of the bytes in percent; default EU=100"},
-    {.name = "discount", .value = "PERCENT", .kind = CLI_TEXT, .help = "premium: default 0"},
-    {.name = "minimum",
-     .kind = CLI_FLAG,
-     .help = "at least the book's monthly minimum, as if nothing else were billed"},
-    {.name = "up-to", .value = "UNITS", .kind = CLI_TEXT, .help = "requests or bytes; default 10^18"},
-    {.name = "format",
-     .value = "table|json",
-     .kind = CLI_CHOICE,
-     .help = "default: sentences on a terminal, json otherwise"},
-};
-
-#define SOLVE_SPAN                                                                                 \
-    DB,                                                                                            \
-        {.name = "from",                                                                           \
-         .value = "YYYY-MM",                                                                       \
-         .kind = CLI_TEXT,                                                                         \
-         .required = true,                                                                         \
-         .help = "first month, UTC"},                                                              \
-        {.name = "to",                                                                             \
-         .value = "YYYY-MM",                                                                       \
-         .kind = CLI_TEXT,                                                                         \
-         .required = true,                                                                         \
-         .help = "last month, itself included"},                                                   \
-        {.name = "currency",                                                                       \
-         .value = "USD",                                                                           \
-         .kind = CLI_TEXT,                                                                         \
-         .help = "whose bills, where the span has several"},                                       \
-        {.name = "book",                                                                           \
-         .value = "BOOK",                                                                          \
-         .kind = CLI_TEXT,                                                                         \
-         .help = "prices of this book (id, file or scenario file) all over; default: the books in force"}
-static const cli_option price_options[] = {
-    SOLVE_SPAN,
-    ID("account", "ID", "one account; default all"),
-    {.name = "price",
-     .value = "PATH",
-     .kind = CLI_TEXT,
-     .required = true,
-     .repeats = true,
-     .help = "a price of the book, or what holds several: bandwidth.premium.regions.EU, bandwidth"},
-    {.name = "target",
-     .value = "AMOUNT",
-     .kind = CLI_TEXT,
-     .help = "what the span is to earn; default what it was billed"},
-    {.name = "change", .value = "PERCENT", .kind = CLI_TEXT, .help = "the same as a change"},
-    {.name = "digits",
-     .value = "N",
-     .kind = CLI_NUMBER,
-     .min = 0,
-     .max = 15,
-     .help = "of the answer's prices; default one more than they are written with, at least 4"},
-    {.name = "format",
-     .value = "table|json",
-     .kind = CLI_CHOICE,
-     .help = "default: table on a terminal, json otherwise"},
-    PROGRESS,
-};
-static const cli_option commit_options[] = {
-    SOLVE_SPAN,
-    {.name = "account",
-     .value = "ID",
-     .kind = CLI_NUMBER,
-     .required = true,
-     .min = 1,
-     .max = INT64_MAX,
-     .help = "whose bills"},
-    {.name = "offer",
-     .value = "COMMIT=PERCENT",
-     .kind = CLI_TEXT,
-     .required = true,
-     .repeats = true,
-     .help = "a monthly commit and what it takes off the prices; ascending"},
-    {.name = "between",
-     .value = "step|linear",
-     .kind = CLI_CHOICE,
-     .help = "between two offers: the lower one's discount, or in proportion; default step"},
-    {.name = "price",
-     .value = "PATH",
-     .kind = CLI_TEXT,
-     .repeats = true,
-     .help = "what the discount is on; default bandwidth, load_balancer and optimizer"},
-    {.name = "step", .value = "AMOUNT", .kind = CLI_TEXT, .help = "of commits sought; default 1"},
-    {.name = "format",
-     .value = "table|json",
-     .kind = CLI_CHOICE,
-     .help = "default: table on a terminal, json otherwise"},
-    PROGRESS,
-};
-
 static const cli_option verify_options[] = {
     DB,
     {.name = "against",
@@ -281,59 +134,6 @@ static const cli_option verify_options[] = {
 };
 
 static const cli_option anchor_options[] = {DB};
-
-static const cli_option book_options[] = {DB};
-static const cli_option book_drop_options[] = {DB_OR_SERVER};
-
-static const cli_option book_add_options[] = {
-    DB_OR_SERVER,
-    {.name = "shadow",
-     .kind = CLI_FLAG,
-     .help = "keep it beside the books in force: it bills nothing, each month says what it would"},
-};
-static const cli_option book_activate_options[] = {
-    DB_OR_SERVER,
-    {.name = "max-change",
-     .value = "PERCENT",
-     .kind = CLI_TEXT,
-     .help = "refuse where an account's billed month would change by more; default 10"},
-    {.name = "months",
-     .value = "N",
-     .kind = CLI_NUMBER,
-     .min = 1,
-     .max = 120,
-     .help = "how many of each account's last billed months are compared; default 1"},
-    {.name = "anyway", .kind = CLI_FLAG, .help = "activate it also where that is exceeded"},
-    PROGRESS,
-};
-static const cli_option book_report_options[] = {
-    DB,
-    {.name = "month", .value = "YYYY-MM", .kind = CLI_TEXT, .help = "one month; default all"},
-};
-
-static const cli_option whatif_options[] = {
-    DB,
-    {.name = "from",
-     .value = "YYYY-MM",
-     .kind = CLI_TEXT,
-     .required = true,
-     .help = "first month, UTC"},
-    {.name = "to",
-     .value = "YYYY-MM",
-     .kind = CLI_TEXT,
-     .required = true,
-     .help = "last month, included; the running one counts as far as it has come"},
-    ID("account", "ID", "one account; default all"),
-    {.name = "format",
-     .value = "table|json|csv|html",
-     .kind = CLI_CHOICE,
-     .help = "default: table on a terminal, json otherwise"},
-    {.name = "no-store",
-     .kind = CLI_FLAG,
-     .help = "do not keep the scenarios in the database"},
-    PROGRESS,
-};
-static const cli_option scenario_options[] = {DB};
 
 static const cli_option usage_options[] = {
     DB,
@@ -347,36 +147,6 @@ static const cli_option usage_options[] = {
     {.name = "month", .value = "YYYY-MM", .kind = CLI_TEXT, .help = "UTC; default the running one"},
 };
 
-static const cli_option forecast_options[] = {
-    DB,
-    ID("account", "ID", "whose month"),
-    {.name = "seed",
-     .value = "N",
-     .kind = CLI_NUMBER,
-     .min = 0,
-     .max = UINT32_MAX,
-     .help = "where the generator begins; the same gives the same answer; default 1"},
-    {.name = "paths",
-     .value = "N",
-     .kind = CLI_NUMBER,
-     .min = 100,
-     .max = 100000,
-     .help = "rests of the month to draw; default 10000, with --backtest 1000"},
-    {.name = "backtest",
-     .kind = CLI_FLAG,
-     .help = "forecast months that are over, and say how often they came out within p5 to p95"},
-    {.name = "format",
-     .value = "table|json",
-     .kind = CLI_CHOICE,
-     .help = "default: table on a terminal, json otherwise"},
-    PROGRESS,
-};
-
-#define ACCOUNT                                                                                    \
-    {                                                                                              \
-        .name = "account", .value = "ID", .kind = CLI_NUMBER, .required = true, .min = 1,          \
-        .max = INT64_MAX, .help = "whose ledger"                                                   \
-    }
 static const cli_option backup_options[] = {
     DB,
     {.name = "to",
@@ -416,38 +186,10 @@ cli_command cli_commands[] = {
      .details = "The file must not exist yet.",
      OPTIONS(init_options),
      .run = cli_init},
-    {.name = "apply",
-     .operands = "CATALOG.json",
-     .min_operands = 1,
-     .max_operands = 1,
-     .summary = "Declare accounts, pull zones, load balancers, shield zones, containers and regions",
-     .details =
-         "The document is the whole declared state: the same again changes nothing, and what\n"
-         "it no longer names is marked deleted. \"-\" reads standard input.",
-     OPTIONS(apply_options),
-     .run = cli_apply},
-    {.name = "key create",
-     .operands = "",
-     .summary = "Make an API key and print it, once",
-     .details = "Only the key's SHA-256 is stored, and its text sealed under the secret of\n"
-                "--secret-file, where one is given. Roles: User, UserApi, SubuserAPIStatistics,\n"
-                "SubuserStatistics, SubuserManage, SubuserAPIManage, SubuserAPIPullZones,\n"
-                "SubuserPullZones, SubuserAPIBilling, SubuserBilling, Ingest, Operator.\n"
-                "Account 0 is the operator itself: its keys carry Ingest or Operator alone.",
-     OPTIONS(key_create_options),
-     .run = cli_key_create},
-    {.name = "key revoke",
-     .operands = "",
-     .summary = "Make an API key invalid from now on",
-     .details = "",
-     OPTIONS(key_revoke_options),
-     .run = cli_key_revoke},
-    {.name = "key list",
-     .operands = "",
-     .summary = "List the API keys, never their text",
-     .details = "",
-     OPTIONS(key_list_options),
-     .run = cli_key_list},
+    {.name = "apply", .operation = "apply"},
+    {.name = "key create", .operation = "key create", OPTIONS(key_create_options)},
+    {.name = "key revoke", .operation = "key revoke"},
+    {.name = "key list", .operation = "key list"},
     {.name = "key secret",
      .operands = "",
      .summary = "Print a new secret to seal the texts of keys under",
@@ -504,113 +246,22 @@ cli_command cli_commands[] = {
      .details = "",
      OPTIONS(stats_options),
      .run = cli_stats},
-    {.name = "book add",
-     .operands = "BOOK.json",
-     .min_operands = 1,
-     .max_operands = 1,
-     .summary = "Add a price book",
-     .details = "Refused as a whole with the JSON path and the reason. The same again changes\n"
-                "nothing; books are never changed or removed. \"-\" reads standard input.\n"
-                "With --shadow the book is kept and bills nothing: `invoice --finalize` says what it\n"
-                "would have billed, `book activate` makes it a book, `book drop` forgets it.",
-     OPTIONS(book_add_options),
-     .run = cli_book_add},
-    {.name = "book list",
-     .operands = "",
-     .summary = "List the price books, shadow books last",
-     .details = "",
-     OPTIONS(book_options),
-     .run = cli_book_list},
-    {.name = "book show",
-     .operands = "BOOK",
-     .min_operands = 1,
-     .max_operands = 1,
-     .summary = "Print a price book's canonical text",
-     .details = "",
-     OPTIONS(book_options),
-     .run = cli_book_show},
-    {.name = "book diff",
-     .operands = "BOOK BOOK",
-     .min_operands = 2,
-     .max_operands = 2,
-     .summary = "Print what two price books price differently",
-     .details = "",
-     OPTIONS(book_options),
-     .run = cli_book_diff},
-    {.name = "book activate",
-     .operands = "BOOK",
-     .min_operands = 1,
-     .max_operands = 1,
-     .summary = "Make a shadow book a real one",
-     .details = "Rates the last billed month of every account of its currency under it, as a whole.\n"
-                "Where one would change by more than --max-change, up or down, or have usage without\n"
-                "a price, the book stays a shadow, and the accounts are named (exit status 1).",
-     OPTIONS(book_activate_options),
-     .run = cli_book_activate},
-    {.name = "book drop",
-     .operands = "BOOK",
-     .min_operands = 1,
-     .max_operands = 1,
-     .summary = "Forget a shadow book",
-     .details = "What it would have billed stays in `book report`. A real book is never dropped.",
-     OPTIONS(book_drop_options),
-     .run = cli_book_drop},
-    {.name = "book report",
-     .operands = "[BOOK]",
-     .min_operands = 0,
-     .max_operands = 1,
-     .summary = "Show what shadow books would have billed, month by month",
-     .details = "Noted by `invoice --finalize`, of dropped and activated ones too. The same as\n"
-                "`tollbook query --db FILE 'SELECT * FROM shadow_report'`, with the difference.",
-     OPTIONS(book_report_options),
-     .run = cli_book_report},
+    {.name = "book add", .operation = "book add"},
+    {.name = "book list", .operation = "book list"},
+    {.name = "book show", .operation = "book show"},
+    {.name = "book diff", .operation = "book diff"},
+    {.name = "book activate", .operation = "book activate"},
+    {.name = "book drop", .operation = "book drop"},
+    {.name = "book report", .operation = "book report"},
     {.name = "book",
-     .operands = "BOOK.json",
-     .min_operands = 1,
-     .max_operands = 1,
      .summary = "Add a price book: short for book add",
      .details = "See also: book add, book list, book show, book diff, book activate, book drop,\n"
                 "book report.",
-     OPTIONS(book_add_options),
-     .run = cli_book_add},
-    {.name = "whatif",
-     .operands = "SCENARIO.json...|NAME...",
-     .min_operands = 1,
-     .max_operands = 4096,
-     .summary = "Bill stored months again under other prices or usage",
-     .details =
-         "A scenario is {\"scenario\":NAME,\"base\":BOOK,\"patch\":{...},\"usage\":[...]}: a price\n"
-         "book, a JSON merge patch of it, and factors on usage. Every account is billed by the\n"
-         "code that writes the invoices, once as it was and once under each scenario, in one\n"
-         "pass. Final months are compared as billed so far, others as they stand.\n"
-         "A scenario that was used is kept under its name and hash, and may be named again:\n"
-         "NAME is the last of that name, NAME@HASH the one whose SHA-256 begins so. No invoice\n"
-         "is touched. Exit status 1: nothing is stored in these months.",
-     OPTIONS(whatif_options),
-     .run = cli_whatif},
-    {.name = "scenario add",
-     .operands = "SCENARIO.json",
-     .min_operands = 1,
-     .max_operands = 1,
-     .summary = "Keep a what-if scenario under its name and hash",
-     .details = "Refused as a whole with the JSON path, also where the patched book is none.\n"
-                "Scenarios are never changed or removed: another text is kept beside the first.",
-     OPTIONS(scenario_options),
-     .run = cli_scenario_add},
-    {.name = "scenario list",
-     .operands = "",
-     .summary = "List the scenarios that are kept",
-     .details = "",
-     OPTIONS(scenario_options),
-     .run = cli_scenario_list},
-    {.name = "scenario show",
-     .operands = "NAME|NAME@HASH",
-     .min_operands = 1,
-     .max_operands = 1,
-     .summary = "Print a scenario's canonical text",
-     .details = "",
-     OPTIONS(scenario_options),
-     .run = cli_scenario_show},
+     .operation = "book add"},
+    {.name = "whatif", .operation = "whatif"},
+    {.name = "scenario add", .operation = "scenario add"},
+    {.name = "scenario list", .operation = "scenario list"},
+    {.name = "scenario show", .operation = "scenario show"},
     {.name = "usage",
      .operands = "",
      .summary = "Print what the load balancer usage endpoint answers",
@@ -618,15 +269,7 @@ cli_command cli_commands[] = {
      OPTIONS(usage_options),
      .run = cli_usage},
     {.name = "invoice", .operation = "invoice"},
-    {.name = "forecast",
-     .operands = "",
-     .summary = "Forecast an account's running month: usage and money, with a 90 % interval",
-     .details = "Advice, never a bill. From up to 26 weeks of daily usage: the models that have\n"
-                "foretold it best, averaged, and 10,000 possible rests of the month, each rated with\n"
-                "the prices in force. With --backtest, --account is optional; the last 12 months are\n"
-                "forecast as they stood at the start of their 1st, 6th, 11th, 16th and 21st day.",
-     OPTIONS(forecast_options),
-     .run = cli_forecast},
+    {.name = "forecast", .operation = "forecast"},
     {.name = "ledger pay",
      .summary = "Enter a payment",
      .operation = "ledger enter",
@@ -636,41 +279,10 @@ cli_command cli_commands[] = {
      .operation = "ledger enter",
      .fixed = "kind=adjustment"},
     {.name = "ledger", .operation = "ledger"},
-    {.name = "percentile",
-     .operands = "",
-     .summary = "Bill a month's traffic by its 95th percentile (95/5)",
-     .details = "Of a month's n hourly byte sums the floor(5 % of n) largest are discarded; the next\n"
-                "one, as Mbit/s, is the answer. Exact selection, nothing interpolated; hours that\n"
-                "hold nothing count as zero and are counted.",
-     OPTIONS(percentile_options),
-     .run = cli_percentile},
-    {.name = "solve break-even",
-     .operands = "BOOK [BOOK]",
-     .min_operands = 1,
-     .max_operands = 2,
-     .summary = "Find the usage at which two price books cost the same",
-     .details = "A BOOK is a stored book's id, or a file that holds one or a what-if scenario (its base,\n"
-                "patched; without one, the first BOOK). All crossings from 0 units on, exact; where\n"
-                "both cost the same over a stretch, or the order changes at a tier, a flat or a block\n"
-                "without their ever costing the same, the answer says so.",
-     OPTIONS(breakeven_options),
-     .run = cli_solve_breakeven},
-    {.name = "solve price",
-     .operands = "",
-     .summary = "Find the factor on named prices that earns a given sum over a stored span",
-     .details = "Searched over the portfolio, put on the price grid and rated again exactly, with the\n"
-                "residual. Exit status 1 where there is none: the prices bill nothing, or everything\n"
-                "else alone earns more. Advice: nothing is changed. Try the prices with whatif.",
-     OPTIONS(price_options),
-     .run = cli_solve_price},
-    {.name = "solve commit",
-     .operands = "",
-     .summary = "Find the monthly commit that would have cost an account least",
-     .details = "Each offer is a monthly minimum and the percent that it takes off the prices:\n"
-                "--offer 0=0 --offer 500=10 --offer 2000=18. The span is billed again under all of\n"
-                "them, and under what lies between with --between linear.",
-     OPTIONS(commit_options),
-     .run = cli_solve_commit},
+    {.name = "percentile", .operation = "percentile"},
+    {.name = "solve break-even", .operation = "solve break-even"},
+    {.name = "solve price", .operation = "solve price"},
+    {.name = "solve commit", .operation = "solve commit"},
     {.name = "verify",
      .operands = "",
      .summary = "Check everything stored against itself",

@@ -51,28 +51,32 @@ static cli_option option_of(const tb_param *p)
 }
 
 /* Operands as help shows them: "BOOK [BOOK]". */
-static void add_operand(cli_command *command, const tb_param *p)
+static void add_operand(cli_command *command, const tb_param *p, tb_buf *text)
 {
-    char text[128];
-    snprintf(text, sizeof text, "%s%s%s%s%s%s", command->operands, *command->operands ? " " : "",
-             p->required ? "" : "[", p->value, p->repeats ? "..." : "", p->required ? "" : "]");
-    command->operands = strdup(text);
+    tb_buf_fmt(text, "%s%s%s%s%s", text->len ? " " : "", p->required ? "" : "[", p->value,
+               p->repeats ? "..." : "", p->required ? "" : "]");
+    command->operands = text->data;
     command->min_operands += p->required;
     command->max_operands += p->repeats ? 1 << 16 : 1;
 }
 
 static void fill(cli_command *command, const tb_operation *op)
 {
-    cli_option *options = calloc(N_PLACE + op->n_params + 1, sizeof *options);
+    const size_t n_own = command->n_options;
+    cli_option *options = calloc(N_PLACE + op->n_params + n_own + 1, sizeof *options);
     if (!options) abort(); /* at the start, before anything is at stake */
     memcpy(options, place_options, sizeof place_options);
     size_t n = N_PLACE;
+    tb_buf operands; /* kept until the end, as the options are */
+    tb_buf_init(&operands, 256, NULL);
     command->operands = "";
     for (size_t i = 0; i < op->n_params; i++) {
         const tb_param *p = &op->params[i];
-        if (p->operand) add_operand(command, p);
+        if (p->operand) add_operand(command, p, &operands);
         else if (!is_fixed(command, p)) options[n++] = option_of(p);
     }
+    for (size_t i = 0; i < n_own; i++)
+        options[n++] = command->options[i];
     if (op->slow) options[n++] = progress_option;
     command->options = options;
     command->n_options = n;
@@ -84,23 +88,45 @@ void cli_commands_fill(void)
 {
     for (size_t i = 0; i < cli_n_commands; i++) {
         const char *name = cli_commands[i].operation;
-        if (name && !cli_commands[i].options)
-            fill(&cli_commands[i], tb_operation_find(name, strlen(name)));
+        if (name) fill(&cli_commands[i], tb_operation_find(name, strlen(name)));
     }
 }
 
 /* --- words to arguments --- */
 
+typedef struct op_file {
+    const char *name; /* as it was given */
+    bool stored;      /* there is no such file: a name */
+    tb_buf text;
+} op_file;
+
 typedef struct op_call {
     const cli_call *call;
     tb_args args;
-    tb_buf *files; /* documents, borrowed by args */
+    op_file *files; /* documents, borrowed by args */
     size_t n_files;
-    const char *subject; /* the last document's name, for messages */
+    const char *subject; /* the operation's own document's name, for messages */
+    const char *about;   /* the name of the one document that it is about, or NULL */
     meter progress;
     spool document; /* what is printed */
     size_t steps;   /* calls that are done, where there is more to come */
 } op_call;
+
+static const op_file *file_of(const op_call *o, const tb_arg *arg)
+{
+    size_t i = 0;
+    while (i + 1 < o->n_files && o->files[i].text.data != arg->text.data)
+        i++;
+    return &o->files[i];
+}
+
+static int fail_file(const op_call *o, const tb_arg *about, const tb_error *err)
+{
+    const op_file *file = file_of(o, about);
+    if (!file->stored || err->code != TB_E_NOT_FOUND) return cli_fail(o->call, file->name, err);
+    cli_say(o->call, "%s: There is no such file. %s", file->name, err->message);
+    return tb_code_exit(err->code);
+}
 
 /* "--amount: ", or the file's name, before what is wrong with an argument. */
 static int fail_arg(const op_call *o, const tb_error *err)
@@ -121,27 +147,30 @@ static int add(op_call *o, const tb_param *p, const char *text, size_t len)
 
 static int add_file(op_call *o, const tb_param *p, const char *path)
 {
-    tb_buf *file = &o->files[o->n_files];
-    o->subject = path;
-    int status = cli_read_file(o->call, path, (size_t)p->max, file);
+    op_file *file = &o->files[o->n_files];
+    *file = (op_file){.name = path};
+    if (p->kind == TB_PARAM_DOCUMENT) o->subject = path;
+    if (p->operand && !p->repeats) o->about = path;
+    int status = cli_read_file(o->call, path, (size_t)p->max, &file->text);
     if (status) return status;
     o->n_files++;
-    return add(o, p, file->data ? file->data : "", file->len);
+    return add(o, p, file->text.data ? file->text.data : "", file->text.len);
 }
 
-/* A scenario's name goes as a JSON text, which no document is. */
+/* A name goes as a JSON text, which no document is. */
 static int add_name(op_call *o, const tb_param *p, const char *name)
 {
-    tb_buf *text = &o->files[o->n_files];
-    tb_buf_init(text, 1 << 20, NULL);
-    tb_json_string(text, name, strlen(name));
+    op_file *file = &o->files[o->n_files];
+    *file = (op_file){.name = name, .stored = true};
+    tb_buf_init(&file->text, 1 << 20, NULL);
+    tb_json_string(&file->text, name, strlen(name));
     o->n_files++;
-    return add(o, p, text->data ? text->data : "", text->len);
+    return add(o, p, file->text.data ? file->text.data : "", file->text.len);
 }
 
 static int add_word(op_call *o, const tb_param *p, const char *word)
 {
-    const bool document = p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_SCENARIO;
+    const bool document = p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_NAMED;
     if (document && o->n_files == FILES_MAX) {
         cli_say(o->call, "More than %d files are given.", FILES_MAX);
         return tb_code_exit(TB_E_USAGE);
@@ -190,12 +219,17 @@ static int read_words(op_call *o)
 
 /* --- the reply --- */
 
-void cli_say_lines(const cli_call *call, const char *at, size_t len)
+static void say_line(const op_call *o, const char *line, int len)
+{
+    cli_say(o->call, "%s%s%.*s", o->about ? o->about : "", o->about ? ": " : "", len, line);
+}
+
+static void say_lines(const op_call *o, const char *at, size_t len)
 {
     for (const char *end = at + len; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) stop = end;
-        cli_say(call, "%.*s", (int)(stop - at), at);
+        say_line(o, at, (int)(stop - at));
         at = stop + 1;
     }
 }
@@ -209,21 +243,59 @@ static int end(op_call *o, int status, bool no)
 
 /* --- here --- */
 
+static bool is_stopped(void)
+{
+    return atomic_load_explicit(&take_stop, memory_order_relaxed);
+}
+
+static bool step(void *ctx, uint64_t done, uint64_t total)
+{
+    op_call *o = ctx;
+    if (cli_given(o->call, "progress") || o->progress.terminal)
+        meter_share(&o->progress, done, total);
+    return !is_stopped();
+}
+
 static tb_code drain(void *ctx, tb_buf *out, tb_error *err)
 {
     op_call *o = ctx;
     return spool_take(&o->document, out, err);
 }
 
-static bool step(void *ctx, uint64_t done, uint64_t total)
+static int open_store(const op_call *o, tb_ops *ops)
 {
-    op_call *o = ctx;
-    if (cli_given(o->call, "progress")) meter_share(&o->progress, done, total);
-    return !atomic_load_explicit(&take_stop, memory_order_relaxed);
+    const bool write = tb_operation_writes(&o->args) && !o->args.operation->unwritten;
+    if (!cli_given(o->call, "db")) return 0;
+    return cli_open(o->call, write, ops->now_us, &ops->store);
+}
+
+/* What need not be written is read as any reader does, beside a server too, and then written where
+ * nobody else is writing. */
+static void write_beside(op_call *o, tb_ops *ops, tb_reply *reply)
+{
+    tb_error err;
+    tb_ops writing = *ops;
+    tb_store_options options = {.write = true, .owner = o->call->command->name,
+                                .now_us = ops->now_us};
+    tb_code code = tb_store_open(cli_text(o->call, "db"), &options, &writing.store, &err);
+    if (!code) {
+        code = tb_operation_write_alone(&writing, &o->args, reply, &err);
+        tb_store_close(writing.store);
+    }
+    if (code) tb_reply_say(reply, "%s: %s", o->args.operation->unwritten, err.message);
+}
+
+static tb_code run_parts(op_call *o, tb_ops *ops, tb_reply *reply, tb_error *err)
+{
+    if (!o->args.operation->unwritten) return tb_operation_run(ops, &o->args, reply, err);
+    tb_code code = tb_operation_read(ops, &o->args, reply, err);
+    if (!code && ops->store && tb_operation_goes_on(&o->args, reply) && !is_stopped())
+        write_beside(o, ops, reply);
+    return code;
 }
 
 /* What is done stays done, but a part of a document is not printed. */
-static int stopped(const op_call *o, int status)
+static int failed(const op_call *o, int status)
 {
     if (status && o->steps)
         cli_say(o->call, "Nothing is printed. What was done before stays done: run the same command "
@@ -231,21 +303,30 @@ static int stopped(const op_call *o, int status)
     return status;
 }
 
+/* What an operation said before it failed is not so. */
+static tb_code take_parts(op_call *o, tb_reply *reply, tb_error *err)
+{
+    say_lines(o, reply->said.data, reply->said.len);
+    tb_code code = spool_take(&o->document, &reply->out, err);
+    return code ? code : tb_args_next(&o->args, reply->next.data, reply->next.len, err);
+}
+
 /* One call of the operation, and how to go on. */
 static int run_once(op_call *o, tb_ops *ops, bool *ret_no)
 {
     tb_error err;
     tb_reply reply;
+    int status = 0;
     tb_reply_init(&reply);
-    tb_code code = tb_operation_run(ops, &o->args, &reply, &err);
+    tb_code code = run_parts(o, ops, &reply, &err);
     meter_end(&o->progress);
-    if (!code) cli_say_lines(o->call, reply.said.data, reply.said.len); /* else it is not so */
-    if (!code) code = spool_take(&o->document, &reply.out, &err);
-    if (!code) code = tb_args_next(&o->args, reply.next.data, reply.next.len, &err);
+    if (!code) code = take_parts(o, &reply, &err);
+    if (code) status = reply.about ? fail_file(o, reply.about, &err) : fail_arg(o, &err);
     *ret_no |= reply.no;
     tb_reply_release(&reply);
-    if (tb_operation_writes(&o->args)) tb_store_checkpoint(ops->store, false);
-    return code ? stopped(o, fail_arg(o, &err)) : 0;
+    if (tb_operation_writes(&o->args) && !o->args.operation->unwritten)
+        tb_store_checkpoint(ops->store, false);
+    return failed(o, status);
 }
 
 static int interrupted(const op_call *o)
@@ -258,23 +339,34 @@ static int run_steps(op_call *o, tb_ops *ops, bool *ret_no)
 {
     int status;
     for (; (status = run_once(o, ops, ret_no)) == 0 && o->args.next; o->steps++)
-        if (atomic_load_explicit(&take_stop, memory_order_relaxed)) return interrupted(o);
+        if (is_stopped()) return interrupted(o);
     return status;
 }
 
-static int run_here(op_call *o)
+static int run_open(op_call *o, tb_ops *ops)
 {
     bool no = false;
-    tb_ops ops = {.step = step, .drain = drain, .ctx = o, .random = randombytes_buf};
-    int status = cli_clock(o->call, &ops.now_us);
-    if (status == 0)
-        status = cli_open(o->call, tb_operation_writes(&o->args), ops.now_us, &ops.store);
+    int status = open_store(o, ops);
     if (status) return status;
     take_catch_signals();
     meter_init(&o->progress, o->call->command->name);
-    status = run_steps(o, &ops, &no);
+    status = run_steps(o, ops, &no);
     status = end(o, status, no);
-    tb_store_close(ops.store);
+    tb_store_close(ops->store);
+    return status;
+}
+
+/* The row's own options give the operation what is no argument. */
+static int run_here(op_call *o)
+{
+    cli_secret secret = {.there = false};
+    tb_ops ops = {.step = step, .drain = drain, .ctx = o};
+    int status = cli_clock(o->call, &ops.now_us);
+    if (sodium_init() >= 0) ops.random = randombytes_buf;
+    if (status == 0) status = cli_read_secret(o->call, &secret);
+    if (secret.there) ops.key_secret = secret.bytes;
+    if (status == 0) status = run_open(o, &ops);
+    sodium_memzero(&secret, sizeof secret);
     return status;
 }
 
@@ -292,7 +384,7 @@ static void put_value(const tb_arg *arg, tb_buf *out)
     switch (arg->param->kind) {
     case TB_PARAM_FLAG: tb_buf_str(out, "true"); break;
     case TB_PARAM_NUMBER:
-    case TB_PARAM_SCENARIO: tb_buf_add(out, arg->text.data, arg->text.len); break;
+    case TB_PARAM_NAMED: tb_buf_add(out, arg->text.data, arg->text.len); break;
     default: tb_json_string(out, arg->text.data, arg->text.len);
     }
 }
@@ -349,6 +441,8 @@ static bool put_path(const tb_args *args, bool query, tb_buf *out)
 static int take_reply(op_call *o, const json_t *reply, bool *ret_no)
 {
     tb_buf out;
+    size_t i;
+    json_t *line;
     const json_t *text = json_object_get(reply, "out");
     const json_t *next = json_object_get(reply, "next");
     tb_error err;
@@ -358,7 +452,10 @@ static int take_reply(op_call *o, const json_t *reply, bool *ret_no)
     }
     tb_buf_init(&out, SIZE_MAX / 2, NULL);
     tb_buf_add(&out, json_string_value(text), json_string_length(text));
-    client_say_lines(o->call, reply);
+    json_array_foreach(json_object_get(reply, "said"), i, line)
+    {
+        if (json_is_string(line)) say_line(o, json_string_value(line), (int)json_string_length(line));
+    }
     *ret_no |= json_is_true(json_object_get(reply, "no"));
     tb_code code = out.failed ? tb_fail(&err, TB_E_NOMEM, NULL, NULL)
                               : spool_take(&o->document, &out, &err);
@@ -387,20 +484,49 @@ static int send_once(op_call *o, client *c, tb_buf *path, tb_buf *body, bool *re
     return status;
 }
 
+static int check_options_there(const cli_call *call)
+{
+    for (size_t i = 0; i < call->n_values; i++) {
+        if (!call->values[i].option->here) continue;
+        cli_say(call, "--%s goes with --db alone: a server has its own.",
+                call->values[i].option->name);
+        return tb_code_exit(TB_E_USAGE);
+    }
+    return 0;
+}
+
+/* What stands in the body as it is must be JSON. */
+static int check_sent(const op_call *o)
+{
+    for (size_t i = 0; i < o->args.n; i++) {
+        const tb_arg *arg = &o->args.list[i];
+        json_error_t where;
+        if (arg->param->kind != TB_PARAM_NAMED) continue;
+        json_t *value = json_loadb(arg->text.data, arg->text.len, JSON_DECODE_ANY, &where);
+        json_decref(value);
+        if (value) continue;
+        cli_say(o->call, "%s: line %d: It is not JSON: %s.", file_of(o, arg)->name, where.line,
+                where.text);
+        return tb_code_exit(TB_E_BAD_INPUT);
+    }
+    return 0;
+}
+
 static int run_there(op_call *o)
 {
     client c;
     tb_buf path, body;
     bool no = false;
-    int status = client_open(&c, o->call);
+    int status = check_sent(o);
+    if (status) return status;
+    status = client_open(&c, o->call);
     tb_buf_init(&path, 64 << 10, NULL);
     tb_buf_init(&body, (size_t)256 << 20, NULL);
     take_catch_signals();
     if (status == 0) status = send_once(o, &c, &path, &body, &no);
     for (o->steps = 1; status == 0 && o->args.next; o->steps++)
-        status = atomic_load_explicit(&take_stop, memory_order_relaxed)
-                     ? interrupted(o)
-                     : stopped(o, send_once(o, &c, &path, &body, &no));
+        status = is_stopped() ? interrupted(o)
+                              : failed(o, send_once(o, &c, &path, &body, &no));
     tb_buf_release(&path);
     tb_buf_release(&body);
     client_close(&c);
@@ -410,16 +536,19 @@ static int run_there(op_call *o)
 static int run_operation(const cli_call *call)
 {
     const char *name = call->command->operation;
+    const tb_operation *operation = tb_operation_find(name, strlen(name));
     op_call o = {.call = call};
-    int status = cli_check_place(call);
+    const bool placed = cli_given(call, "db") || cli_given(call, "server") || cli_given(call, "key");
+    int status = placed || !operation->storeless ? cli_check_place(call) : 0;
+    if (status == 0 && cli_given(call, "server")) status = check_options_there(call);
     if (status) return status;
-    tb_args_init(&o.args, tb_operation_find(name, strlen(name)));
+    tb_args_init(&o.args, operation);
     spool_init(&o.document);
     o.files = calloc(FILES_MAX, sizeof *o.files);
     status = o.files ? read_words(&o) : tb_code_exit(TB_E_NOMEM);
     if (status == 0) status = cli_given(call, "server") ? run_there(&o) : run_here(&o);
     for (size_t i = 0; i < o.n_files; i++)
-        tb_buf_release(&o.files[i]);
+        tb_buf_release(&o.files[i].text);
     free(o.files);
     spool_release(&o.document);
     tb_args_release(&o.args);

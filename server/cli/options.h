@@ -25,6 +25,7 @@ typedef struct cli_option {
     cli_kind kind;
     bool required, repeats;
     bool secret; /* TEXT: the argument's bytes are blanked, so that the process list hides it */
+    bool here;   /* beside an operation: not with --server */
     int64_t min, max; /* NUMBER */
 } cli_option;
 
@@ -41,6 +42,8 @@ typedef struct cli_command {
     int (*run)(const struct cli_call *call); /* returns the exit status; NULL: the operation's */
     const char *operation; /* of tollbook/operation.h; NULL: none */
     const char *fixed;     /* "kind=payment": an argument that the row itself gives; NULL: none */
+    /* A row with an operation has in `options` only those of its own, beside the operation's: they
+     * fill what the operation is given with its arguments (tb_ops), as --secret-file does. */
 } cli_command;
 
 #define CLI_SECRET_MAX 255 /* longest secret value, bytes; one in a call */

@@ -1,4 +1,4 @@
-/* The server's reports, read back into those of the work itself, and how one is said. */
+/* The server's reports, read back into those of the work itself. */
 #ifndef TOLLBOOK_SERVER_CLI_REMOTE_REPORT_H
 #define TOLLBOOK_SERVER_CLI_REMOTE_REPORT_H
 
@@ -9,8 +9,5 @@
 /* 0 where there is no such whole number. */
 uint64_t report_number(const json_t *object, const char *name);
 void report_read(const json_t *answer, feed_report *ret_report);
-/* What applying a catalogue came to, here or at a server. */
-void report_read_applied(const json_t *answer, tb_applied *ret_applied);
-void report_applied(const cli_call *call, const tb_applied *done);
 
 #endif

@@ -72,3 +72,21 @@ int cli_read_token_key(const cli_call *call, token_use use, token_key **ret_key)
     tb_error err;
     return cli_load_token_key(call, use, ret_key, &err) ? cli_fail(call, NULL, &err) : 0;
 }
+
+/* --- a new one --- */
+
+int cli_key_secret(const cli_call *call)
+{
+    uint8_t random[TB_KEY_SECRET];
+    char text[TB_KEY_SECRET * 2 + 1];
+    if (sodium_init() < 0) {
+        cli_say(call, "The system gives no random bytes.");
+        return tb_code_exit(TB_E_INTERNAL);
+    }
+    randombytes_buf(random, sizeof random);
+    sodium_bin2hex(text, sizeof text, random, sizeof random);
+    puts(text);
+    sodium_memzero(random, sizeof random);
+    sodium_memzero(text, sizeof text);
+    return cli_done(call);
+}

@@ -17,6 +17,7 @@ void spool_init(spool *s)
 
 void spool_release(spool *s)
 {
+    if (s->held.data) explicit_bzero(s->held.data, s->held.cap); /* it may be a key */
     tb_buf_release(&s->held);
     if (s->fd >= 0) close(s->fd);
     s->fd = -1;

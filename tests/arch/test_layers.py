@@ -31,7 +31,7 @@ SEES = {
     "feed": {"base", "model", "intake", "rollup", "logs", "events", "store"},
     "http": {"base", "model", "stats", "encode", "events", "store"},
     "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "billing", "invoice",
-            "whatif", "advice", "store", "ops", "feed", "http", "registry"},
+            "store", "ops", "feed", "http", "registry"},
     "cli": {"base", "model", "intake", "stats", "encode", "billing", "invoice", "whatif",
             "advice", "store", "ops", "feed", "http", "api"},
     # Prints the table of subcommands for man pages and completions.
@@ -57,9 +57,9 @@ PUBLIC = {
     "store": "store", "zones": "store", "charges": "store", "billsource": "store",
     "bookstore": "store", "invoicestore": "store", "ledgerstore": "store", "terms": "store",
     "shadow": "store", "scenarios": "store",
-    "accountforecast": "ops", "activate": "ops", "balancer": "ops", "document": "ops",
+    "accountforecast": "ops", "balancer": "ops", "document": "ops",
     "explain": "ops", "issue": "ops", "issuegroup": "ops", "ledger": "ops", "monthbill": "ops",
-    "monthpairs": "ops", "running": "ops", "statistics": "ops", "unowned": "ops", "verify": "ops",
+    "monthpairs": "ops", "running": "ops", "shadowbills": "ops", "statistics": "ops", "unowned": "ops", "verify": "ops",
     "operation": "ops", "tollbook": "face", "whatifbody": "ops", "whatifforms": "ops", "whatifrun": "ops",
 }
 

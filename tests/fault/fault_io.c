@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SHORT_STRIDE 3
+#define SHORT_STRIDE 5
 
 typedef struct kind {
     const char *what;

@@ -1,6 +1,6 @@
-/* Power cuts: at every operation of a database's first day the power goes, unsynced sectors are
- * kept or lost at random, and what was acknowledged must be there. Sometimes it goes again while
- * the second run recovers.
+/* Power cuts: at every third operation of a database's first day (the long form: at each) the power
+ * goes, unsynced sectors are kept or lost at random, and what was acknowledged must be there.
+ * Sometimes it goes again while the second run recovers.
  *
  * The test is tested: with PRAGMA synchronous=NORMAL or OFF the same loop must catch a lost
  * acknowledgement, or it would not see one with FULL either. */
@@ -12,6 +12,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define SHORT_STRIDE 3
 
 static volatile int *acked; /* shared with the process that loses its power */
 static char path[64];
@@ -56,7 +58,8 @@ static void every_cut(uint64_t total, uint64_t seed, unsigned draws)
 {
     workload_state clean = workload_clean(), state;
     uint64_t cuts = 0, again = 0;
-    for (uint64_t at = 1; at <= total; at += workload_stride()) {
+    const uint64_t stride = workload_stride() * (workload_long() ? 1 : SHORT_STRIDE);
+    for (uint64_t at = 1 + seed % stride; at <= total; at += stride) {
         for (unsigned draw = 0; draw < draws; draw++) {
             uint64_t s = seed + at * 1000 + draw;
             tb_error err = {0};
@@ -108,8 +111,10 @@ int main(void)
     acked = mmap(NULL, sizeof *acked, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REQUIRE(acked != MAP_FAILED, "mmap");
     uint64_t total = count_operations();
-    must_lose("NORMAL", total, seed);
-    must_lose("OFF", total, seed);
+    if (workload_stride() == 1) { /* once is enough: a sanitizer's run is not about this */
+        must_lose("NORMAL", total, seed);
+        must_lose("OFF", total, seed);
+    }
     every_cut(total, seed, workload_long() ? 20 : 1);
     workload_remove_folder(path);
     return 0;

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from script import LONG, random_seed  # noqa: E402
+from script import LONG, once, random_seed  # noqa: E402
 
 SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
 BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
@@ -61,10 +61,14 @@ def folder():
 
 def make(db):
     """An empty database with CATALOG."""
-    run("init", "--db", db)
     catalog = db.with_suffix(".json")
     catalog.write_text(json.dumps(CATALOG))
-    run("apply", "--db", db, catalog)
+
+    def init():
+        run("init", "--db", db)
+        run("apply", "--db", db, catalog)
+
+    once("made", db, init)
     return db
 
 

@@ -263,7 +263,7 @@ def the_lock_ends_with_its_process(path):
 def older_versions(path):
     """They hold FILE.lock alone, and look at nothing else."""
     db = make(path / "t.db")
-    with open(f"{db}.lock", "r+b") as mark:
+    with open(f"{db}.lock", "a+b") as mark:
         fcntl.flock(mark, fcntl.LOCK_EX)
         mark.truncate(0)
         mark.write(b"serve 127.0.0.1:1 (process 7)\n")

@@ -22,14 +22,13 @@ from pathlib import Path
 from contract import Contract
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from script import random_seed  # noqa: E402
+from script import once, random_seed  # noqa: E402
 
 SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
 sys.path.insert(0, str(SOURCE / "tests/seed"))
 import seed  # noqa: E402
 BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
 TOLLBOOK = BUILD / "tollbook"
-THREAD_SANITIZER = b"__tsan_init" in TOLLBOOK.read_bytes()
 CONTRACT = Contract(SOURCE / "docs/openapi.yaml")
 NOW = "2026-11-04T09:00:00Z"
 PATIENCE = 60  # seconds; sanitizers and a shared machine are slow
@@ -176,9 +175,7 @@ class Server:
         self.folder = tempfile.TemporaryDirectory(prefix="tollbook-http-")
         self.path = Path(self.folder.name)
         self.db = db or self.path / "t.db"
-        self.keys = {}
-        if not db:
-            self.make(log)
+        self.keys = dict(once(log, self.db, lambda: self.make(log))) if not db else {}
         self.start(*options)
 
     def make(self, log):
@@ -188,9 +185,9 @@ class Server:
         run("apply", "--db", self.db, catalog)
         if log:
             run("ingest", "--db", self.db, "-", stdin=log)
-        for name, account, role in (("user", 1, "User"), ("other", 2, "User"),
-                                    ("ingest", 1, "Ingest"), ("operator", 0, "Operator")):
-            self.keys[name] = self.make_key(account, role)
+        return {name: self.make_key(account, role)
+                for name, account, role in (("user", 1, "User"), ("other", 2, "User"),
+                                            ("ingest", 1, "Ingest"), ("operator", 0, "Operator"))}
 
     def make_key(self, account, *roles):
         words = [word for role in roles for word in ("--role", role)]

@@ -11,12 +11,13 @@ from harness import PATIENCE, Case, Wire, hit
 MIB = 1 << 20
 
 
-class Sizes(Case):
-    options = ("--body-mb", "1", "--body-timeout-ms", "2000")
+def head(server, length):
+    return (f"POST /ingest/logs HTTP/1.1\r\nHost: x\r\nAccessKey: {server.keys['ingest']}\r\n"
+            f"Content-Length: {length}\r\n\r\n").encode()
 
-    def head(self, length, target="/ingest/logs", extra=""):
-        return (f"POST {target} HTTP/1.1\r\nHost: x\r\nAccessKey: {self.server.keys['ingest']}\r\n"
-                f"{extra}Content-Length: {length}\r\n\r\n").encode()
+
+class Sizes(Case):
+    options = ("--body-mb", "1", "--body-timeout-ms", "30000")  # no deadline is meant here
 
     def test_a_body_of_the_limit_is_taken_and_one_byte_more_is_not(self):
         for length, status in ((MIB - 1, 200), (MIB, 200), (MIB + 1, 413)):
@@ -26,7 +27,7 @@ class Sizes(Case):
     def test_an_announced_giant_is_refused_before_it_is_sent(self):
         for length in (MIB + 1, 1 << 40, 10 ** 18 - 1):
             with self.server.wire() as wire:
-                wire.send(self.head(length))
+                wire.send(head(self.server, length))
                 self.refused(wire.read(), 413, "request.body_too_large")
                 self.assertTrue(wire.ended())
 
@@ -68,10 +69,14 @@ class Sizes(Case):
             self.assertEqual(answer.status, status)
             self.assertEqual(answer.headers["connection"], "close")
 
+
+class GivenUp(Case):
+    options = ("--body-mb", "1", "--body-timeout-ms", "2000")
+
     def test_bodies_leave_no_memory_behind(self):
         for _ in range(3):
             with self.server.wire() as wire:  # given up half way
-                wire.send(self.head(MIB) + b"x" * 500000)
+                wire.send(head(self.server, MIB) + b"x" * 500000)
         self.server.ask("POST", "/ingest/logs", "ingest", hit(101, 9999))
         end = time.monotonic() + PATIENCE
         while self.server.metric("tollbook_body_bytes") and time.monotonic() < end:
@@ -280,12 +285,13 @@ class Rate(Case):
     def test_above_the_rate_429_for_that_account_alone(self):
         with self.server.wire() as wire:
             header = {"AccessKey": self.server.keys["user"]}
-            answers = [wire.ask("GET", "/statistics", header) for _ in range(20)]
-            limited = [a for a in answers if a.status == 429]
-            self.assertGreaterEqual([a.status for a in answers].count(200), 3)
-            self.assertTrue(limited)
-            self.refused(limited[0], 429, "request.rate_limited")
-            self.assertTrue(limited[0].headers["retry-after"].isdigit())
+            taken, end = 0, time.monotonic() + PATIENCE
+            while (answer := wire.ask("GET", "/statistics", header)).status == 200:
+                taken += 1  # a slow client may have more than three, never fewer
+                self.assertLess(time.monotonic(), end)
+            self.assertGreaterEqual(taken, 3)
+            self.refused(answer, 429, "request.rate_limited")
+            self.assertTrue(answer.headers["retry-after"].isdigit())
             self.assertEqual(self.server.get("/statistics", "other").status, 200)
             self.assertEqual(self.server.get("/healthz", None).status, 200)
             end = time.monotonic() + PATIENCE

@@ -2,7 +2,7 @@
 import gzip
 import json
 import unittest
-from harness import CATALOG, THREAD_SANITIZER, Case, Server, run
+from harness import CATALOG, Case, Server, run
 
 BOOK = {"book": "b", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
         "bandwidth": {"premium": {"per": "GB", "regions": {r: "0.01" for r in
@@ -97,7 +97,6 @@ class PullZones(Case):
                 wire.fill()
         self.assertEqual(len(self.zones(key="3")), MANY)
 
-    @unittest.skipIf(THREAD_SANITIZER, "one thread, and forty seconds")
     def test_settings_of_megabytes_are_streamed_piece_by_piece(self):
         """More than an answer's buffer holds, as a list and as a page; nothing is lost or cut."""
         server = Server(log=None)

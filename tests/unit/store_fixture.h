@@ -45,13 +45,35 @@ static inline void edit(sqlite3 *db, const char *text)
     sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
 }
 
-static inline void fixture_init(fixture *f)
+/* A new database in the file. A program makes one; the others are copies of its bytes, since the
+ * schema costs more than most tests. */
+static inline void fixture_create(const char *path)
 {
+    static char *bytes;
+    static size_t len;
     tb_error err = {0};
     tb_store_options options = {.write = true, .now_us = NOW_US, .owner = "test"};
+    FILE *file;
+    if (!bytes) {
+        ok(tb_store_create(path, &options, &err));
+        ck_assert_ptr_nonnull(file = fopen(path, "rb"));
+        ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
+        len = (size_t)ftell(file);
+        rewind(file);
+        ck_assert_ptr_nonnull(bytes = malloc(len));
+        ck_assert_uint_eq(fread(bytes, 1, len, file), len);
+    } else {
+        ck_assert_ptr_nonnull(file = fopen(path, "wb"));
+        ck_assert_uint_eq(fwrite(bytes, 1, len, file), len);
+    }
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static inline void fixture_init(fixture *f)
+{
     ck_assert(test_folder(f->folder));
     snprintf(f->path, sizeof f->path, "%s/t.db", f->folder);
-    ok(tb_store_create(f->path, &options, &err));
+    fixture_create(f->path);
     fixture_open(f, true);
 }
 

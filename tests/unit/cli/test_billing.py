@@ -318,7 +318,7 @@ class Billing(Case):
         with self.subTest(seed=SEED):
             steps = []
             for whole in (True, False, False):
-                self.run_tool("init", "--db", "n.db")
+                self.init("n.db")
                 (self.folder / "n.db").replace(self.folder / "t.db")
                 for left in ("t.db-wal", "t.db-shm"):
                     (self.folder / left).unlink(missing_ok=True)

@@ -174,7 +174,8 @@ class Short(Case):
     def test_refusals(self):
         self.assertIn("no account 9", self.run_tool("forecast", "--db", "t.db", "--account", 9,
                                                     status=2).err)
-        self.assertIn("Give --account", self.run_tool("forecast", "--db", "t.db", status=2).err)
+        self.assertIn("--account: It is missing", self.run_tool("forecast", "--db", "t.db",
+                                                                status=2).err)
         for option, value in (("--seed", "4294967296"), ("--paths", "99"), ("--format", "csv")):
             self.assertIn(option, self.run_tool("forecast", "--db", "t.db", "--account", 1, option,
                                                 value, status=2).err)

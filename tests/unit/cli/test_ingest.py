@@ -63,7 +63,7 @@ class Ingest(Case):
         self.write("a.log", lines(0, 6))
         self.assertIn("1 line: 1 accepted", self.ingest(log).err)
         self.assertEqual(self.total(), 6)
-        self.run_tool("init", "--db", "u.db")
+        self.init("u.db")
         self.assertIn("5 accepted", self.ingest("-", db="u.db", stdin=lines(0, 5)[:-1]).err)
 
     def test_a_last_line_cut_and_refused_is_read_once_it_is_whole(self):
@@ -71,7 +71,7 @@ class Ingest(Case):
         log = self.write("a.log", content)
         for way, cut in enumerate((700, 1000, 1300, 1600)):
             db = f"{way}.db"
-            self.run_tool("init", "--db", db)
+            self.init(db)
             part = self.write("part", content[:cut])
             packed = self.write("part.gz", gzip.compress(content[:cut]))
             first = [self.ingest("-", db=db, stdin=content[:cut]), self.ingest(packed, db=db),
@@ -113,7 +113,7 @@ class Ingest(Case):
         for round_ in range(6):
             for name in self.folder.glob("k.db*"):
                 name.unlink()
-            self.run_tool("init", "--db", "k.db")
+            self.init("k.db")
             if round_ % 2:
                 process = self.start("ingest", "--db", "k.db", "--threads", 2, log)
             else:  # a stream that never ends by itself: killed while it reads

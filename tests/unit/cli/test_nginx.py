@@ -174,7 +174,7 @@ class Nginx(Case):
         sent = sorted([zone, str(n), str(b)] for zone, (n, b, _) in truth.items())
         for name in ("tollbook", "open", "open_json", "extended"):
             with self.subTest(name):
-                self.run_tool("init", "--db", f"{name}.db")
+                self.init(f"{name}.db")
                 done = self.run_tool("ingest", "--db", f"{name}.db", self.at / name, now=LATE)
                 self.assertIn(f"{len(requests)} accepted,", done.err)
                 self.assertIn(" 0 rejected", done.err)
@@ -188,7 +188,7 @@ class Nginx(Case):
         bodies = sum(zone[2] for zone in truth.values())
         for name, total in (("combined", bodies), ("combined_json", bodies), ("tollbook_combined", came)):
             with self.subTest(name):
-                self.run_tool("init", "--db", f"{name}.db")
+                self.init(f"{name}.db")
                 self.run_tool("ingest", "--db", f"{name}.db", "--format", "combined", "--zone", "7", "--region",
                               "DE", self.at / name, now=LATE)
                 self.assertEqual(self.query("SELECT * FROM reject", f"{name}.db"), [])

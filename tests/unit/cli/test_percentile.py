@@ -116,11 +116,11 @@ class Percentile(Case):
 
     def test_refusals_name_the_option_and_the_remedy(self):
         for words, status, text in (
-                ((), 2, "Give --zone ID or --account ID."),
+                ((), 2, "--zone: It is missing. Give it, or an account."),
                 (("--zone", 999), 2, "SELECT id, account"),
                 (("--account", 9), 2, "tollbook apply"),
                 (("--account", 2, "--zone", 101), 2, "Pull Zone was not found"),
-                (("--zone", 101, "--month", "2026-13"), 2, "write it like 2026-10"),
+                (("--zone", 101, "--month", "2026-13"), 2, "Write it like 2026-10"),
                 (("--zone", 101, "--month", "2027-04"), 2, "future"),
                 (("--zone", 101, "--percentile", "0"), 2, "above 0"),
                 (("--zone", 101, "--percentile", "95%"), 2, "--percentile"),

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from script import random_seed  # noqa: E402
+from script import once, random_seed  # noqa: E402
 
 BUILD = Path(os.environ.get("TB_BUILD") or Path(__file__).resolve().parents[3] / "build" / "dev")
 TOOL = BUILD / "tollbook"
@@ -40,7 +40,10 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="tollbook-cli-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.run_tool("init", "--db", "t.db")
+        self.init("t.db")
+
+    def init(self, name):
+        once("init", self.folder / name, lambda: self.run_tool("init", "--db", name))
 
     def environment(self, now=NOW, key=None):
         return {**os.environ, "TOLLBOOK_NOW": now, **({"TOLLBOOK_KEY": key} if key else {})}

@@ -1,11 +1,12 @@
-/* tollbook solve commit: the monthly commit that would have cost an account least. */
+/* solve commit: the monthly commit that would have cost an account least. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "cli/solve_span.h"
+#include "ops/solve.h"
 
 /* One question and its answer. */
 typedef struct commit_solve {
-    solve_span span;
+    tb__solve_span span;
     tb_commit_offer offers[TB_COMMIT_OFFERS_MAX];
     size_t n_offers;
     bool between;
@@ -13,10 +14,10 @@ typedef struct commit_solve {
     tb_commit_answer answer;
 } commit_solve;
 
-/* What a discount is on where --price does not say: all usage and fees, not the minimum. */
+/* What a discount is on where nobody says: all usage and fees, not the minimum. */
 static const char *const all_prices[] = {"bandwidth", "load_balancer", "optimizer"};
 
-/* --- options --- */
+/* --- arguments --- */
 
 /* "500=10" */
 static bool read_offer(const char *text, tb_commit_offer *ret)
@@ -26,29 +27,25 @@ static bool read_offer(const char *text, tb_commit_offer *ret)
            !tb_decimal_parse(equals + 1, strlen(equals + 1), 6, &ret->discount, NULL);
 }
 
-static int read_offers(const cli_call *call, commit_solve *c)
+static tb_code read_offers(const tb_args *args, commit_solve *c, tb_error *err)
 {
-    c->n_offers = 0;
-    for (size_t i = 0; i < call->n_values; i++) {
-        if (strcmp(call->values[i].option->name, "offer") != 0) continue;
-        if (c->n_offers == TB_COMMIT_OFFERS_MAX) break;
-        if (!read_offer(call->values[i].text, &c->offers[c->n_offers++])) {
-            cli_say(
-                call,
-                "--offer does not take \"%.40s\": write a monthly commit and the percent that it "
-                "takes off, like 500=10.",
-                call->values[i].text);
-            return tb_code_exit(TB_E_USAGE);
-        }
+    const tb_arg *arg;
+    while ((arg = tb_arg_nth(args, "offer", c->n_offers)) != NULL) {
+        if (c->n_offers == TB_COMMIT_OFFERS_MAX)
+            return tb_fail(err, TB_E_VALIDATION, "offer", "More than %d are given.",
+                           TB_COMMIT_OFFERS_MAX);
+        if (!read_offer(arg->text.data, &c->offers[c->n_offers++]))
+            return tb_fail(err, TB_E_VALIDATION, "offer",
+                           "\"%.40s\" is not an offer. Write a monthly commit and the percent that"
+                           " it takes off, like 500=10.",
+                           arg->text.data);
     }
-    c->between = cli_is(call, "between", "linear");
-    c->step = tb_decimal_from_int(1);
-    return solve_decimal(call, "step", 6, &c->step);
+    c->between = tb_arg_is(args, "between", "linear");
+    return tb_arg_decimal(args, "step", 6, &c->step, err);
 }
 
-static int find(const cli_call *call, commit_solve *c)
+static tb_code find(commit_solve *c, tb_error *err)
 {
-    tb_error err;
     tb_commit_ask ask = {.portfolio = c->span.asked,
                          .under = c->span.under,
                          .n_under = c->span.n_under,
@@ -57,7 +54,7 @@ static int find(const cli_call *call, commit_solve *c)
                          .n_offers = c->n_offers,
                          .between = c->between,
                          .step = c->step};
-    return tb_solve_commit(&ask, &c->answer, &err) ? cli_fail(call, NULL, &err) : 0;
+    return tb_solve_commit(&ask, &c->answer, err);
 }
 
 /* --- words --- */
@@ -77,22 +74,22 @@ static void put_words(tb_buf *out, const commit_solve *c)
     tb_decimal saving = saved(c);
     if (tb_decimal_sign(saving) <= 0) {
         tb_buf_str(out, "No commit would have cost less than what was billed, ");
-        solve_put_money(out, &c->span, c->span.before.total);
+        tb__solve_put_money(out, &c->span, c->span.before.total);
         tb_buf_fmt(out, " %s; the least costly one, ", c->span.currency);
-        solve_put(out, best->commit);
+        tb__solve_put(out, best->commit);
         tb_buf_str(out, " a month, comes to ");
-        solve_put_money(out, &c->span, best->cost);
+        tb__solve_put_money(out, &c->span, best->cost);
         tb_buf_str(out, ".");
         return;
     }
     tb_buf_str(out, "A commit of ");
-    solve_put(out, best->commit);
+    tb__solve_put(out, best->commit);
     tb_buf_fmt(out, " %s a month (", c->span.currency);
-    solve_put(out, best->discount);
+    tb__solve_put(out, best->discount);
     tb_buf_str(out, " % off) would have cost ");
-    solve_put_money(out, &c->span, best->cost);
+    tb__solve_put_money(out, &c->span, best->cost);
     tb_buf_str(out, ", which is ");
-    solve_put_money(out, &c->span, saving);
+    tb__solve_put_money(out, &c->span, saving);
     tb_buf_str(out, " less than what was billed.");
 }
 
@@ -101,13 +98,13 @@ static void put_words(tb_buf *out, const commit_solve *c)
 static void json_point(tb_buf *out, const commit_solve *c, const tb_commit_point *p)
 {
     tb_buf_str(out, "{\"commit\":\"");
-    solve_put(out, p->commit);
+    tb__solve_put(out, p->commit);
     tb_buf_str(out, "\",\"cost\":\"");
-    solve_put_money(out, &c->span, p->cost);
+    tb__solve_put_money(out, &c->span, p->cost);
     tb_buf_str(out, "\",\"discount\":\"");
-    solve_put(out, p->discount);
+    tb__solve_put(out, p->discount);
     tb_buf_str(out, "\",\"shortfall\":\"");
-    solve_put_money(out, &c->span, p->shortfall);
+    tb__solve_put_money(out, &c->span, p->shortfall);
     tb_buf_str(out, "\"}");
 }
 
@@ -124,12 +121,12 @@ static void put_json(tb_buf *out, const commit_solve *c)
         json_point(out, c, &a->offer[i]);
     }
     tb_buf_fmt(out, "],\"ratings\":%u,\"saving\":\"", a->ratings);
-    solve_put_money(out, &c->span, saved(c));
+    tb__solve_put_money(out, &c->span, saved(c));
     tb_buf_fmt(out, "\",\"searched\":%s,\"solver\":\"gsl_min_fminimizer_brent\",",
                a->searched ? "true" : "false");
-    solve_json_span(out, &c->span);
+    tb__solve_json_span(out, &c->span);
     tb_buf_str(out, ",\"step\":\"");
-    solve_put(out, c->step);
+    tb__solve_put(out, c->step);
     tb_buf_str(out, "\",\"words\":\"");
     put_words(out, c); /* plain words and figures: nothing to escape */
     tb_buf_str(out, "\"}\n");
@@ -142,7 +139,7 @@ static void cell(tb_buf *out, const commit_solve *c, tb_decimal value, bool mone
 {
     tb_buf text;
     tb_buf_init(&text, 128, NULL);
-    (money ? solve_put_money(&text, &c->span, value) : solve_put(&text, value));
+    (money ? tb__solve_put_money(&text, &c->span, value) : tb__solve_put(&text, value));
     tb_buf_fmt(out, "%*.*s", width, (int)text.len, text.data ? text.data : "");
     tb_buf_release(&text);
 }
@@ -161,9 +158,9 @@ static void put_table(tb_buf *out, const commit_solve *c)
 {
     const tb_commit_answer *a = &c->answer;
     bool shown = false;
-    solve_put_span(out, &c->span);
+    tb__solve_put_span(out, &c->span);
     tb_buf_str(out, "\nbilled ");
-    solve_put_money(out, &c->span, c->span.before.total);
+    tb__solve_put_money(out, &c->span, c->span.before.total);
     tb_buf_fmt(out, " %s\n%14s%12s%18s%18s\n", c->span.currency, "commit", "% off", "cost",
                "of it unused");
     for (size_t i = 0; i < c->n_offers; i++) {
@@ -174,23 +171,26 @@ static void put_table(tb_buf *out, const commit_solve *c)
     if (!shown) table_point(out, c, &a->best, "  least, between offers");
     put_words(out, c);
     tb_buf_str(out, "\n");
-    solve_notes(out, &c->span, NULL);
+    tb__solve_notes(out, &c->span, NULL);
 }
 
-int cli_solve_commit(const cli_call *call)
+tb_code tb__solve_commit(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
-    static commit_solve c; /* too large for the stack */
-    tb_buf out;
-    tb_error err = {.code = TB_OK};
-    int status = read_offers(call, &c);
-    if (status) return status;
-    status = solve_span_read(call, all_prices, sizeof all_prices / sizeof *all_prices, &c.span);
-    if (status == 0) status = find(call, &c);
-    if (status == 0) {
-        tb_buf_init(&out, SOLVE_OUT_MAX, NULL);
-        (solve_for_people(call) ? put_table : put_json)(&out, &c);
-        status = solve_print(call, tb_buf_check(&out, &err), &out, &err);
+    commit_solve *c = calloc(1, sizeof *c); /* too large for the stack */
+    if (!c) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    tb_code code = read_offers(args, c, err);
+    if (!code)
+        code = tb__solve_span_read(ops, args, all_prices, sizeof all_prices / sizeof *all_prices,
+                                   &c->span, reply, err);
+    if (!code) code = find(c, err);
+    if (!code) {
+        put_json(&reply->json, c);
+        if (tb_arg_is(args, "format", "table"))
+            put_table(&reply->out, c);
+        else
+            put_json(&reply->out, c);
     }
-    solve_span_release(&c.span);
-    return status;
+    tb__solve_span_release(&c->span);
+    free(c);
+    return code;
 }

@@ -1,19 +1,20 @@
-/* tollbook solve price: the factor on named prices that earns a given sum over a stored span. */
+/* solve price: the factor on named prices that earns a given sum over a stored span. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "cli/solve_span.h"
+#include "ops/solve.h"
 
-#define DIGITS_LEAST 4 /* of the price grid, where --digits does not say */
+#define DIGITS_LEAST 4 /* of the price grid, where nobody says */
 
 /* One question and its answer. */
 typedef struct price_solve {
-    solve_span span;
+    tb__solve_span span;
     tb_decimal target;
     int digits;
     tb_price_answer answer;
 } price_solve;
 
-/* --- options --- */
+/* --- arguments --- */
 
 /* before x (100 + change) / 100, on the currency's grid. */
 static tb_code changed(const price_solve *p, tb_decimal change, tb_decimal *ret, tb_error *err)
@@ -27,19 +28,16 @@ static tb_code changed(const price_solve *p, tb_decimal change, tb_decimal *ret,
                             err);
 }
 
-static int read_target(const cli_call *call, price_solve *p)
+static tb_code read_target(const tb_args *args, price_solve *p, tb_error *err)
 {
-    tb_error err;
     tb_decimal change = TB_DECIMAL_ZERO;
-    if (cli_given(call, "target") && cli_given(call, "change")) {
-        cli_say(call, "Give --target or --change, not both.");
-        return tb_code_exit(TB_E_USAGE);
-    }
+    const bool changes = tb_arg_given(args, "change");
+    if (changes && tb_arg_given(args, "target"))
+        return tb_fail(err, TB_E_VALIDATION, "change", "Give it or the target, not both.");
     p->target = p->span.before.total;
-    int status = solve_decimal(call, "change", 6, &change);
-    if (status == 0) status = solve_decimal(call, "target", TB_PRICE_SCALE_MAX, &p->target);
-    if (status || !cli_given(call, "change")) return status;
-    return changed(p, change, &p->target, &err) ? cli_fail(call, "--change", &err) : 0;
+    tb_code code = tb_arg_decimal(args, "change", 6, &change, err);
+    if (!code) code = tb_arg_decimal(args, "target", TB_PRICE_SCALE_MAX, &p->target, err);
+    return code || !changes ? code : changed(p, change, &p->target, err);
 }
 
 /* One digit finer than the prices are written. */
@@ -51,26 +49,25 @@ static int default_digits(const tb_price_list *list)
     return digits < TB_PRICE_SCALE_MAX ? digits + 1 : TB_PRICE_SCALE_MAX;
 }
 
-static int find(const cli_call *call, price_solve *p)
+static tb_code find(const tb_args *args, price_solve *p, tb_error *err)
 {
-    tb_error err;
-    int status = read_target(call, p);
-    if (status) return status;
-    p->digits = (int)cli_number(call, "digits", default_digits(&p->span.list));
+    tb_code code = read_target(args, p, err);
+    if (code) return code;
+    p->digits = (int)tb_arg_number(args, "digits", default_digits(&p->span.list));
     tb_price_ask ask = {.portfolio = p->span.asked,
                         .under = p->span.under,
                         .n_under = p->span.n_under,
                         .list = &p->span.list,
                         .target = p->target,
                         .digits = p->digits};
-    return tb_solve_price(&ask, &p->answer, &err) ? cli_fail(call, NULL, &err) : 0;
+    return tb_solve_price(&ask, &p->answer, err);
 }
 
 /* --- words --- */
 
 static void put_sum(tb_buf *out, const price_solve *p, tb_decimal value)
 {
-    solve_put_money(out, &p->span, value);
+    tb__solve_put_money(out, &p->span, value);
     tb_buf_fmt(out, " %s", p->span.currency);
 }
 
@@ -125,7 +122,7 @@ static const char *outcome(const price_solve *p)
 static void json_money(tb_buf *out, const price_solve *p, const char *name, tb_decimal value)
 {
     tb_buf_fmt(out, "\"%s\":\"", name);
-    solve_put_money(out, &p->span, value);
+    tb__solve_put_money(out, &p->span, value);
     tb_buf_str(out, "\"");
 }
 
@@ -135,9 +132,9 @@ static void json_prices(tb_buf *out, const price_solve *p)
     for (size_t i = 0; i < p->span.list.n; i++) {
         const tb_named_price *price = &p->span.list.price[i];
         tb_buf_fmt(out, "%s{\"after\":\"", i ? "," : "");
-        solve_put(out, price->after);
+        tb__solve_put(out, price->after);
         tb_buf_str(out, "\",\"before\":\"");
-        solve_put(out, price->before);
+        tb__solve_put(out, price->before);
         tb_buf_fmt(out, "\",\"book\":\"%s\",\"path\":\"%s\"}", p->span.under[price->book]->id,
                    price->path);
     }
@@ -182,7 +179,7 @@ static tb_code put_json(tb_buf *out, const price_solve *p, tb_error *err)
     tb_buf_fmt(out, "\"digits\":%d,", p->digits);
     if (has_answer(p)) {
         tb_buf_str(out, "\"factor\":\"");
-        solve_put(out, a->factor);
+        tb__solve_put(out, a->factor);
         tb_buf_str(out, "\",");
     }
     tb_buf_fmt(out, "\"outcome\":\"%s\",", outcome(p));
@@ -192,7 +189,7 @@ static tb_code put_json(tb_buf *out, const price_solve *p, tb_error *err)
     tb_buf_str(out, ",");
     if (has_answer(p)) code = json_scenarios(out, p, err);
     tb_buf_str(out, "\"solver\":\"gsl_root_fsolver_brent\",");
-    solve_json_span(out, &p->span);
+    tb__solve_json_span(out, &p->span);
     tb_buf_str(out, ",");
     json_money(out, p, "target", p->target);
     tb_buf_fmt(out, ",\"unpriced\":%zu,\"words\":\"", a->after.unpriced);
@@ -215,17 +212,17 @@ static void table_prices(tb_buf *out, const price_solve *p)
     for (size_t i = 0; i < p->span.list.n; i++) {
         const tb_named_price *price = &p->span.list.price[i];
         tb_buf_fmt(out, "  %s %s: ", p->span.under[price->book]->id, price->path);
-        solve_put(out, price->before);
+        tb__solve_put(out, price->before);
         tb_buf_str(out, " -> ");
-        solve_put(out, price->after);
+        tb__solve_put(out, price->after);
         tb_buf_str(out, "\n");
     }
 }
 
-static tb_code put_table(tb_buf *out, const price_solve *p, tb_error *err)
+static void put_table(tb_buf *out, const price_solve *p)
 {
     const tb_price_answer *a = &p->answer;
-    solve_put_span(out, &p->span);
+    tb__solve_put_span(out, &p->span);
     tb_buf_str(out, "\n");
     row(out, p, "before", p->span.before.total);
     row(out, p, "target", p->target);
@@ -233,7 +230,7 @@ static tb_code put_table(tb_buf *out, const price_solve *p, tb_error *err)
         row(out, p, "after", a->after.total);
         row(out, p, "residual", a->residual);
         tb_buf_str(out, "factor      ");
-        solve_put(out, a->factor);
+        tb__solve_put(out, a->factor);
         tb_buf_fmt(out, ", prices to %d digit%s:\n", p->digits, p->digits == 1 ? "" : "s");
         table_prices(out, p);
         if (a->has_below) row(out, p, "a step down", a->below);
@@ -241,23 +238,22 @@ static tb_code put_table(tb_buf *out, const price_solve *p, tb_error *err)
     }
     put_words(out, p);
     tb_buf_str(out, "\n");
-    solve_notes(out, &p->span, &a->after);
-    return tb_buf_check(out, err);
+    tb__solve_notes(out, &p->span, &a->after);
 }
 
-int cli_solve_price(const cli_call *call)
+tb_code tb__solve_price(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
-    static price_solve p; /* too large for the stack */
-    tb_buf out;
-    tb_error err = {.code = TB_OK};
-    int status = solve_span_read(call, NULL, 0, &p.span);
-    if (status == 0) status = find(call, &p);
-    if (status == 0) {
-        tb_buf_init(&out, SOLVE_OUT_MAX, NULL);
-        tb_code code = (solve_for_people(call) ? put_table : put_json)(&out, &p, &err);
-        status = solve_print(call, code, &out, &err);
-        if (status == 0 && !has_answer(&p)) status = 1; /* the answer is no */
-    }
-    solve_span_release(&p.span);
-    return status;
+    price_solve *p = calloc(1, sizeof *p); /* too large for the stack */
+    if (!p) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    tb_code code = tb__solve_span_read(ops, args, NULL, 0, &p->span, reply, err);
+    if (!code) code = find(args, p, err);
+    if (!code) code = put_json(&reply->json, p, err);
+    if (!code && tb_arg_is(args, "format", "table"))
+        put_table(&reply->out, p);
+    else if (!code)
+        tb_buf_add(&reply->out, reply->json.data, reply->json.len);
+    reply->no = !code && !has_answer(p);
+    tb__solve_span_release(&p->span);
+    free(p);
+    return code;
 }

@@ -1,0 +1,79 @@
+/* apply: the whole declared state, parsed and then applied in one transaction. */
+#include <stdio.h>
+
+#include "ops/operations.h"
+#include "tollbook/catalog.h"
+
+static void put_applied(tb_reply *reply, const tb_applied *a)
+{
+    tb_buf_fmt(&reply->json,
+               "{\"accountsAdded\":%zu,\"zonesAdded\":%zu,\"loadBalancersAdded\":%zu,"
+               "\"shieldZonesAdded\":%zu,\"containersAdded\":%zu,\"regions\":%zu,\"changed\":%zu,"
+               "\"deleted\":%zu,\"restored\":%zu,\"adopted\":%zu,\"rebilled\":%zu}",
+               a->accounts_added, a->zones_added, a->balancers_added, a->shields_added,
+               a->containers_added, a->regions, a->changed, a->deleted, a->restored, a->adopted,
+               a->rebilled);
+}
+
+static void say_applied(tb_reply *reply, const tb_applied *a)
+{
+    const size_t added = a->accounts_added + a->zones_added + a->balancers_added +
+                         a->shields_added + a->containers_added;
+    char containers[100] = "";
+    if (added + a->changed + a->deleted + a->restored + a->adopted == 0) {
+        tb_reply_say(reply, "The catalogue was applied before: nothing changed.");
+        return;
+    }
+    if (a->containers_added)
+        snprintf(containers, sizeof containers,
+                 ", and %zu container applications, limits and registries", a->containers_added);
+    tb_reply_say(reply,
+                 "%zu accounts, %zu zones, %zu load balancers and %zu shield zones added%s; %zu "
+                 "changed, %zu deleted, %zu restored; %zu zones with usage joined their account.",
+                 a->accounts_added, a->zones_added, a->balancers_added, a->shields_added,
+                 containers, a->changed, a->deleted, a->restored, a->adopted);
+    if (a->rebilled)
+        tb_reply_say(reply,
+                     "%zu edge locations with usage are billed as another region from now on, in "
+                     "final invoices excepted. See: SELECT * FROM region_billing ORDER BY version "
+                     "DESC",
+                     a->rebilled);
+}
+
+static tb_code apply(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    const tb_text text = tb_arg_of(args, "document")->text;
+    tb_catalog catalog;
+    tb_applied done = {0};
+    tb_code code = tb_catalog_parse(text.data, text.len, &catalog, err);
+    if (code) return code;
+    code = tb_store_apply_catalog(ops->store, &catalog, ops->now_us, &done, err);
+    tb_catalog_release(&catalog);
+    if (code) return code;
+    put_applied(reply, &done);
+    say_applied(reply, &done);
+    return TB_OK;
+}
+
+static const tb_param apply_params[] = {
+    {.name = "document",
+     .value = "CATALOG.json",
+     .kind = TB_PARAM_DOCUMENT,
+     .operand = true,
+     .required = true,
+     .max = TB_CATALOG_MAX,
+     .help = "the catalogue"},
+};
+
+static const tb_operation rows[] = {
+    {.name = "apply",
+     .summary =
+         "Declare accounts, pull zones, load balancers, shield zones, containers and regions",
+     .details =
+         "The document is the whole declared state: the same again changes nothing, and what\n"
+         "it no longer names is marked deleted. \"-\" reads standard input.",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(apply_params),
+     .write = apply},
+};
+const tb__operations tb__catalog_operations = TB__OPERATIONS(rows);

@@ -1,0 +1,15 @@
+/* The forecast of an account as a table, and the backtest, which is done in steps. */
+#ifndef TOLLBOOK_OPS_FORECAST_H
+#define TOLLBOOK_OPS_FORECAST_H
+
+#include "ops/operations.h"
+#include "tollbook/accountforecast.h"
+
+/* For people. */
+void tb__forecast_table(const tb_forecast *forecast, tb_buf *out);
+
+/* Some accounts of a backtest; reply->next says how to go on. */
+TB_MUST_USE tb_code tb__backtest(const tb_ops *ops, const tb_args *args, tb_reply *reply,
+                                 tb_error *err);
+
+#endif

@@ -1,0 +1,197 @@
+/* key create, key revoke, key list. A key's text is made here, is in the reply once, and is wiped
+ * with it; the store keeps its SHA-256, and the text only sealed under the caller's secret. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/operations.h"
+#include "tollbook/calendar.h"
+#include "tollbook/json.h"
+#include "tollbook/ledger.h"
+
+/* --- showing --- */
+
+static void put_time(tb_buf *out, int64_t us)
+{
+    char text[20];
+    tb_time_format(us, text);
+    tb_json_string(out, text, sizeof text);
+}
+
+/* The names of a set of roles, each in quotes, or plain ones. */
+static void put_roles(tb_buf *out, uint32_t roles, const char *quote)
+{
+    bool first = true;
+    for (unsigned role = 0; role < TB_ROLE_COUNT; role++) {
+        if (!(roles >> role & 1)) continue;
+        tb_buf_fmt(out, "%s%s%s%s", first ? "" : ",", quote, tb_role_name((tb_role)role), quote);
+        first = false;
+    }
+}
+
+/* text: NULL where it is not shown. It comes last, so that the buffer grows no more. */
+static void put_key(tb_buf *out, const tb_key *key, const char *text)
+{
+    tb_buf_fmt(out, "{\"Id\":%" PRId64 ",\"Account\":%" PRId64 ",\"Roles\":[", key->id,
+               key->account);
+    put_roles(out, key->roles, "\"");
+    tb_buf_str(out, "],\"Hint\":");
+    tb_json_string(out, key->hint, strnlen(key->hint, sizeof key->hint));
+    tb_buf_str(out, ",\"Created\":");
+    put_time(out, key->created_us);
+    tb_buf_str(out, ",\"Revoked\":");
+    if (key->revoked_us == INT64_MAX)
+        tb_buf_str(out, "null");
+    else
+        put_time(out, key->revoked_us);
+    if (text) tb_buf_fmt(out, ",\"Key\":\"%s\"", text);
+    tb_buf_str(out, "}");
+}
+
+static void put_row(tb_buf *out, const tb_key *key)
+{
+    char created[20], revoked[20];
+    const bool valid = key->revoked_us == INT64_MAX;
+    tb_time_format(key->created_us, created);
+    if (!valid) tb_time_format(key->revoked_us, revoked);
+    tb_buf_fmt(out, "%" PRId64 "\t%" PRId64 "\t", key->id, key->account);
+    put_roles(out, key->roles, "");
+    tb_buf_fmt(out, "\t%.8s\t%.20s\t%.*s\n", key->hint, created, valid ? 0 : 20,
+               valid ? "" : revoked);
+}
+
+static tb_code list_keys(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    tb_key *keys = NULL;
+    size_t n = 0;
+    (void)args;
+    tb_code code = tb_store_keys(ops->store, &keys, &n, err);
+    if (code) return code;
+    tb_buf_str(&reply->out, "id\taccount\troles\tkey\tcreated\trevoked\n");
+    tb_buf_str(&reply->json, "{\"Items\":[");
+    for (size_t i = 0; i < n; i++) {
+        put_row(&reply->out, &keys[i]);
+        if (i) tb_buf_str(&reply->json, ",");
+        put_key(&reply->json, &keys[i], NULL);
+    }
+    tb_buf_str(&reply->json, "]}");
+    free(keys);
+    return TB_OK;
+}
+
+/* --- making and revoking --- */
+
+static tb_code read_roles(const tb_args *args, tb_key *key, tb_error *err)
+{
+    const tb_arg *arg;
+    tb_role role;
+    for (size_t i = 0; (arg = tb_arg_nth(args, "role", i)) != NULL; i++) {
+        if (!tb_role_parse(arg->text.data, &role))
+            return tb_fail(err, TB_E_VALIDATION, "role",
+                           "There is no role \"%s\". See: tollbook help key create",
+                           arg->text.data);
+        key->roles |= UINT32_C(1) << role;
+    }
+    const char *refusal = tb_roles_refusal(key->account, key->roles);
+    return refusal ? tb_fail(err, TB_E_VALIDATION, "role", "%s", refusal) : TB_OK;
+}
+
+static void make_key(const tb_ops *ops, tb_key *key, char text[TB_KEY_TEXT + 1])
+{
+    uint8_t random[TB_KEY_RANDOM + TB_KEY_NONCE];
+    ops->random(random, sizeof random);
+    tb_key_format(random, text);
+    tb_key_take(key, text);
+    if (ops->key_secret) tb_key_seal(key, text, ops->key_secret, random + TB_KEY_RANDOM);
+    explicit_bzero(random, sizeof random);
+}
+
+static void put_made(tb_reply *reply, const tb_key *key, const char *text)
+{
+    reply->made = reply->keys = true;
+    put_key(&reply->json, key, text);
+    tb_buf_fmt(&reply->out, "%s\n", text);
+    tb_reply_say(reply, "Key %" PRId64 " is made. It is shown this once%s.", key->id,
+                 key->has_sealed ? ", and by GET /apikey" : "");
+}
+
+static tb_code create(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    char text[TB_KEY_TEXT + 1];
+    tb_key key = {.account = tb_arg_number(args, "account", 0),
+                  .created_us = ops->now_us,
+                  .revoked_us = INT64_MAX};
+    if (!ops->random) return tb_fail(err, TB_E_INTERNAL, NULL, "The system gives no random bytes.");
+    tb_code code = read_roles(args, &key, err);
+    if (!code && key.account) code = tb_ledger_check_account(ops->store, key.account, err);
+    if (code) return code;
+    make_key(ops, &key, text);
+    code = tb_store_key_add(ops->store, &key, err);
+    if (!code) put_made(reply, &key, text);
+    explicit_bzero(text, sizeof text);
+    return code;
+}
+
+static tb_code revoke(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    const int64_t id = tb_arg_number(args, "id", 0);
+    tb_code code = tb_store_key_revoke(ops->store, id, ops->now_us, err);
+    if (code) return code;
+    reply->keys = true;
+    tb_reply_say(reply, "Key %" PRId64 " is revoked.", id);
+    return TB_OK;
+}
+
+/* --- the rows --- */
+
+static const tb_param create_params[] = {
+    {.name = "account",
+     .wire = "Account",
+     .value = "ID",
+     .kind = TB_PARAM_NUMBER,
+     .required = true,
+     .max = INT64_MAX,
+     .help = "whose key: an account of the catalogue, 0 for the operator's own"},
+    {.name = "role",
+     .wire = "Roles",
+     .value = "ROLE",
+     .kind = TB_PARAM_TEXT,
+     .repeats = true,
+     .min = 1,
+     .max = 63,
+     .otherwise = "User",
+     .help = "what it opens; default User"},
+};
+static const tb_param revoke_params[] = {
+    {.name = "id",
+     .value = "ID",
+     .kind = TB_PARAM_NUMBER,
+     .required = true,
+     .max = INT64_MAX,
+     .help = "the key's id as `tollbook key list` shows it"},
+};
+
+static const tb_operation rows[] = {
+    {.name = "key create",
+     .summary = "Make an API key and print it, once",
+     .details = "Only the key's SHA-256 is stored, and its text sealed under the secret of\n"
+                "--secret-file, where one is given. Roles: User, UserApi, SubuserAPIStatistics,\n"
+                "SubuserStatistics, SubuserManage, SubuserAPIManage, SubuserAPIPullZones,\n"
+                "SubuserPullZones, SubuserAPIBilling, SubuserBilling, Ingest, Operator.\n"
+                "Account 0 is the operator itself: its keys carry Ingest or Operator alone.",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(create_params),
+     .write = create},
+    {.name = "key revoke",
+     .summary = "Make an API key invalid from now on",
+     .details = "",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(revoke_params),
+     .write = revoke},
+    {.name = "key list",
+     .summary = "List the API keys, never their text",
+     .details = "",
+     .access = TB_ACCESS_OPERATOR,
+     .read = list_keys},
+};
+const tb__operations tb__key_operations = TB__OPERATIONS(rows);

@@ -1,0 +1,136 @@
+"""Operations with --db and with --server: the same words print and say the same, and leave the same behind."""
+import json
+import os
+import unittest
+from both import Both
+
+
+class Catalogue(Both):
+    def test_it_is_applied_alike(self):
+        first = {"accounts": [{"id": 1, "name": "a"}], "zones": [
+            {"id": 5, "account": 1, "name": "z", "created": "2026-01-05T00:00:00Z"}]}
+        regions = [{"id": 1, "code": "DE", "name": "EU: Falkenstein, DE", "billing": "ASIA"}]
+        for change, said in (({}, " 1 changed, 5 deleted, "), ({}, "nothing changed"),
+                             ({"container_limits": [{"account": 1}]}, "and 1 container applications"),
+                             ({"accounts": [{"id": 1, "name": "b"}, {"id": 9, "name": "n"}]},
+                              "1 accounts, 0 zones, 0 load balancers and 0 shield zones added;"),
+                             ({"regions": regions}, "1 edge locations with usage are billed")):
+            first |= change
+            done = self.both("apply", self.write("c.json", json.dumps(first)))
+            self.assertIn("tollbook apply: c.json: ", done.err)
+            self.assertIn(said, done.err)
+        for bad, said in (('{"acounts":[]}', "acounts: "), ("{", "byte 2: "),
+                          ('{"accounts":[{"id":1,"name":"a"}],"zones":[{"id":5,"account":2,"name":"z"}]}',
+                           "zones[0]")):
+            done = self.both("apply", "-", stdin=bad.encode(), status=2, alike=False)
+            self.assertIn(said.lower(), done.err.lower())
+        self.same("account", "zone", "region")
+
+
+class Books(Both):
+    BOOK = {"book": "standard", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
+            "minimum_monthly": "1.00",
+            "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01", "NA": "0.01"}}}}
+
+    def add(self, *words, **more):
+        self.both("book", "add", self.write("b.json", json.dumps({**self.BOOK, **more})), *words)
+
+    def test_what_only_reads_prints_alike(self):
+        self.add()
+        self.add(book="other", effective_from="2026-05-01T00:00:00Z", minimum_monthly="2.00")
+        self.add("--shadow", book="next", effective_from="2027-01-01T00:00:00Z",
+                 minimum_monthly="1.50")
+        listed = self.both("book", "list").out.splitlines()
+        self.assertEqual([row.split("\t")[0] for row in listed], ["book", "standard", "other", "next"])
+        self.assertEqual(json.loads(self.both("book", "show", "next").out)["minimum_monthly"], "1.50")
+        self.assertIn("+ minimum_monthly\t1.5\n", self.both("book", "diff", "standard", "next").out)
+        self.assertIn('"next" and "next" price alike.', self.both("book", "diff", "next", "next").err)
+        self.assertIn("Nothing is noted yet", self.both("book", "report", status=1).err)
+        self.both("invoice", "--month", "2026-10", "--finalize")
+        self.assertEqual(self.both("book", "report").out.count("\nnext\t2026-10\t"), 3)
+        self.assertEqual(self.both("book", "report", "next", "--month", "2026-09", status=1).out.count("\n"), 1)
+        self.both("book", "activate", "next", "--progress", alike=False, status=1)
+        self.same("book", "shadow_report")
+
+    def test_bad_calls_exit_alike(self):
+        self.add()
+        for words in (("show", "none"), ("show", ""), ("show", "x" * 65), ("diff", "standard"),
+                      ("diff", "standard", "none"), ("report", "--month", "2026-13"),
+                      ("activate", "x", "--months", "0"), ("activate", "x", "--months", "121"),
+                      ("activate", "x", "--max-change", "-1"), ("list", "standard")):
+            self.both("book", *words, status=2, alike=False)
+
+
+class Scenarios(Both):
+    def add(self, document, **more):
+        return self.both("scenario", "add", self.write("s.json", json.dumps(document)), **more)
+
+    def test_they_are_kept_listed_and_shown_alike(self):
+        self.both("book", "add", self.write("b.json", json.dumps(Books.BOOK)))
+        price = {"bandwidth": {"premium": {"regions": {"EU": "0.011"}}}}
+        one = {"scenario": "one", "base": "standard", "patch": price}
+        done = self.add(one)
+        self.assertRegex(done.err, r'^tollbook scenario add: s.json: scenario "one" \(sha256 \w{12}\) is'
+                                   r' kept.\n$')
+        self.assertIn("was there already: nothing changed", self.add(one).err)
+        done = self.add({**one, "usage": [{"account": 9, "factor": "2"}]})
+        self.assertIn("Warning: one: usage[0] changes nothing: there is no account 9.", done.err)
+        self.assertEqual(self.both("scenario", "list").out.count("\none\t"), 2)
+        digits = self.both("scenario", "list").out.splitlines()[1].split("\t")[2]
+        self.assertEqual(json.loads(self.both("scenario", "show", "one@" + digits).out), one)
+        self.assertIn("usage", self.both("scenario", "show", "one").out)
+        self.same("scenario")
+
+    def test_bad_ones_are_refused_alike(self):
+        self.both("book", "add", self.write("b.json", json.dumps(Books.BOOK)))
+        for document, said in (({"scenario": "x", "extra": 1}, "extra"),
+                               ({"scenario": "x", "base": "none", "patch": {}}, "none"),
+                               ({"scenario": "x", "patch": {"colour": 1}}, "patch.colour")):
+            self.assertIn(said, self.add(document, status=2, alike=False).err)
+        for words in (("show", "none"), ("show", "one@1"), ("show", "x" * 300), ("show",)):
+            self.both("scenario", *words, status=2, alike=False)
+        self.assertEqual(self.query("SELECT count(*) FROM scenario"), [["0"]])
+
+
+class Keys(Both):
+    def test_they_are_listed_and_revoked_alike(self):
+        for words, status in ((("key", "list"), 0), (("key", "revoke", "--id", 2), 0),
+                              (("key", "revoke", "--id", 2), 0), (("key", "list"), 0)):
+            self.both(*words, status=status)
+        for words in (("key", "revoke", "--id", 9), ("key", "revoke", "--id", 0),
+                      ("key", "create", "--account", 9), ("key", "create", "--account", 0),
+                      ("key", "create", "--account", 1, "--role", "user"),
+                      ("key", "create", "--account", 0, "--role", "User", "--role", "Ingest")):
+            self.both(*words, status=2, alike=False)
+        self.assertEqual(self.query("SELECT count(*) FROM key"), [["2"]])
+
+    def test_one_is_made_alike(self):
+        for words in ((), ("--role", "User", "--role", "SubuserBilling")):
+            made = [self.run_tool("key", "create", "--account", 1, *words, *place)
+                    for place in (("--db", "l.db"), self.place)]
+            self.assertEqual(made[0].err, made[1].err)
+            self.assertNotEqual(made[0].out, made[1].out)
+            for done in made:
+                self.assertRegex(done.out, r"^[0-9a-f]{48}\n$")
+        self.assertIn("key create: Key 4 is made. It is shown this once.\n", made[1].err)
+        rows = [self.run_tool("key", "list", *place).out.splitlines()
+                for place in (("--db", "l.db"), self.place)]
+        for here, there in zip(*rows):
+            self.assertEqual([here.split("\t")[i] for i in (0, 1, 2, 4, 5)],
+                             [there.split("\t")[i] for i in (0, 1, 2, 4, 5)])
+
+    def test_the_secret_is_the_one_that_is_given_or_the_servers(self):
+        secret = self.write("secret", self.run_tool("key", "secret").out)
+        os.chmod(self.folder / "secret", 0o600)
+        words = ("key", "create", "--account", 1, "--secret-file", secret)
+        done = self.run_tool(*words, *self.place, status=2)
+        self.assertIn("--secret-file goes with --db alone", done.err)
+        done = self.run_tool(*words, "--db", "l.db")
+        self.assertIn("It is shown this once, and by GET /apikey.", done.err)
+        self.run_tool("key", "create", "--account", 1, "--secret-file", "none", "--db", "l.db",
+                      status=3)
+        self.assertEqual(self.query("SELECT count(*),count(sealed) FROM key", "l.db"), [["3", "1"]])
+
+
+if __name__ == "__main__":
+    unittest.main()
