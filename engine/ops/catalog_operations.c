@@ -15,10 +15,19 @@ static void put_applied(tb_reply *reply, const tb_applied *a)
                a->rebilled);
 }
 
+/* "1 zone", "2 zones". */
+typedef char count_text[48];
+static const char *count(count_text out, size_t n, const char *thing)
+{
+    snprintf(out, sizeof(count_text), "%zu %s%s", n, thing, n == 1 ? "" : "s");
+    return out;
+}
+
 static void say_applied(tb_reply *reply, const tb_applied *a)
 {
     const size_t added = a->accounts_added + a->zones_added + a->balancers_added +
                          a->shields_added + a->containers_added;
+    count_text accounts, zones, balancers, shields;
     char containers[100] = "";
     if (added + a->changed + a->deleted + a->restored + a->adopted == 0) {
         tb_reply_say(reply, "The catalogue was applied before: nothing changed.");
@@ -27,17 +36,20 @@ static void say_applied(tb_reply *reply, const tb_applied *a)
     if (a->containers_added)
         snprintf(containers, sizeof containers,
                  ", and %zu container applications, limits and registries", a->containers_added);
-    tb_reply_say(reply,
-                 "%zu accounts, %zu zones, %zu load balancers and %zu shield zones added%s; %zu "
-                 "changed, %zu deleted, %zu restored; %zu zones with usage joined their account.",
-                 a->accounts_added, a->zones_added, a->balancers_added, a->shields_added,
-                 containers, a->changed, a->deleted, a->restored, a->adopted);
+    tb_reply_say(
+        reply, "%s, %s, %s and %s added%s; %zu changed, %zu deleted, %zu restored; %zu %s.",
+        count(accounts, a->accounts_added, "account"), count(zones, a->zones_added, "zone"),
+        count(balancers, a->balancers_added, "load balancer"),
+        count(shields, a->shields_added, "shield zone"), containers, a->changed, a->deleted,
+        a->restored, a->adopted,
+        a->adopted == 1 ? "zone with usage joined its account"
+                        : "zones with usage joined their account");
     if (a->rebilled)
-        tb_reply_say(reply,
-                     "%zu edge locations with usage are billed as another region from now on, in "
-                     "final invoices excepted. See: SELECT * FROM region_billing ORDER BY version "
-                     "DESC",
-                     a->rebilled);
+        tb_reply_say(
+            reply,
+            "%zu edge location%s with usage %s billed as another region from now on, except "
+            "in final invoices. See: SELECT * FROM region_billing ORDER BY version DESC",
+            a->rebilled, a->rebilled == 1 ? "" : "s", a->rebilled == 1 ? "is" : "are");
 }
 
 static tb_code apply(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)

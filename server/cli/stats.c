@@ -29,9 +29,9 @@ static int check_kind(const cli_call *call, tb_answer_kind kind)
 {
     if (kind == TB_ANSWER_STATISTICS) return 0;
     if (!cli_given(call, "zone"))
-        return usage(call, "These figures are a pull zone's. Give --zone ID.");
+        return usage(call, "These figures belong to a pull zone. Give --zone ID.");
     if (cli_given(call, "exact") || cli_given(call, "latest"))
-        return usage(call, "--exact and --latest go with --kind statistics alone.");
+        return usage(call, "--exact and --latest need --kind statistics.");
     return 0;
 }
 

@@ -61,8 +61,8 @@ int cli_verify(const cli_call *call)
     }
     status = cli_done(call);
     cli_say(call,
-            "%s: %" PRIu64 " differences. Where a line says what to do, do that. Restore a backup and"
-            " ingest what came after it for the others.",
-            db, differences);
+            "%s: %" PRIu64 " %s. If a line says what to do, do that. For the others, restore a "
+            "backup and ingest what came after it.",
+            db, differences, differences == 1 ? "difference" : "differences");
     return status ? status : tb_code_exit(TB_E_DIFFERENT);
 }

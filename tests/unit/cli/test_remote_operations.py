@@ -13,8 +13,8 @@ class Catalogue(Both):
         for change, said in (({}, " 1 changed, 5 deleted, "), ({}, "nothing changed"),
                              ({"container_limits": [{"account": 1}]}, "and 1 container applications"),
                              ({"accounts": [{"id": 1, "name": "b"}, {"id": 9, "name": "n"}]},
-                              "1 accounts, 0 zones, 0 load balancers and 0 shield zones added;"),
-                             ({"regions": regions}, "1 edge locations with usage are billed")):
+                              "1 account, 0 zones, 0 load balancers and 0 shield zones added;"),
+                             ({"regions": regions}, "1 edge location with usage is billed")):
             first |= change
             done = self.both("apply", self.write("c.json", json.dumps(first)))
             self.assertIn("tollbook apply: c.json: ", done.err)
