@@ -382,7 +382,7 @@ static tb_code close_container(reader *r)
 static tb_code read_key(reader *r)
 {
     skip_space(r);
-    if (peek(r) != '"') return fail_at(r, r->at, "A key must come here.");
+    if (peek(r) != '"') return fail_at(r, r->at, "A key is expected here.");
     tb_code code = read_string(r);
     if (code) return code;
     skip_space(r);

@@ -245,7 +245,7 @@ class OddRegistries(Digest):
         self.found(digest_of(MANIFEST), image("mixed", "mixed"))
 
     def test_no_redirection_is_followed_and_nobody_else_asked(self):
-        self.failed(image("odd", "redirect"), "HTTP 307; a redirection is not followed")
+        self.failed(image("odd", "redirect"), "HTTP 307; redirects are not followed")
         self.failed(image("odd", "elsewhere_token"), "is not the token_realm")
         self.assertEqual(self.other.asked, [])
 

@@ -162,7 +162,7 @@ START_TEST(paths_are_printable_and_short)
             "Unknown field: a pull zone has no \"?[2J?345678901234567890123456789012345\".");
     refused(ZONE("\"settings\":{\"EdgeRules\":[{\"\\u001b]0;\":1}]}"),
             "zones[0].settings.EdgeRules[0].?]0;",
-            "EdgeRules must be made of the fields of EdgeRuleV2Model; \"?]0;\" is none.");
+            "EdgeRules must be made of the fields of EdgeRuleV2Model; \"?]0;\" is not one.");
     refused("{\"0123456789012345678901234567890123456789012345678901234567890\":1}",
             "01234567890123456789012345678901234567890123456", "Unknown key.");
 }

@@ -170,8 +170,8 @@ START_TEST(structure_errors_name_their_byte)
     CANONICAL("[,1]", "2: Not a JSON value.");
     CANONICAL("[1 2]", "4: A comma or the end is expected here.");
     CANONICAL("[1}", "3: A comma or the end is expected here.");
-    CANONICAL("{\"a\":1,}", "8: A key must come here.");
-    CANONICAL("{a:1}", "2: A key must come here.");
+    CANONICAL("{\"a\":1,}", "8: A key is expected here.");
+    CANONICAL("{a:1}", "2: A key is expected here.");
     CANONICAL("{\"a\" 1}", "6: A colon is expected here.");
     CANONICAL("{\"a\":}", "6: Not a JSON value.");
     CANONICAL("{\"a\"}", "5: A colon is expected here.");
