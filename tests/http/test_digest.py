@@ -250,8 +250,8 @@ class OddRegistries(Digest):
         self.assertEqual(self.other.asked, [])
 
     def test_no_manifest_no_answer_no_server(self):
-        self.failed(image("odd", "page"), "answers no manifest")
-        self.failed(image("odd", "old"), "answers no manifest")
+        self.failed(image("odd", "page"), "did not answer with a manifest")
+        self.failed(image("odd", "old"), "did not answer with a manifest")
         self.failed(image("odd", "failing"), "HTTP 500")
         self.failed(image("odd", "closing"), self.odd.url)
         self.failed(image("away"), "http://127.0.0.1:1: ")

@@ -270,7 +270,7 @@ START_TEST(settings_that_are_none_are_refused_by_path)
     refused(CATALOG("\"EdgeRules\":[{\"ActionType\":35}]"), "zones[0].settings.EdgeRules[0].ActionType",
             "EdgeRuleActionType");
     refused(CATALOG("\"EdgeRules\":[{\"Colour\":1}]"), "zones[0].settings.EdgeRules[0].Colour",
-            "\"Colour\" is none");
+            "\"Colour\" is not one");
 }
 END_TEST
 
