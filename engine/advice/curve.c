@@ -153,57 +153,35 @@ static tb_code mantissa(maker *m, tb_decimal value, tb_i128 *ret)
     return TB_OK;
 }
 
-static tb_code graduated_or_volume(maker *m, const tb_tiers *tiers, tb_i128 fee)
-{
-    tb_tariff tariff;
-    tb_code code = tb_tariff_prepare(tiers, &tariff, m->err);
-    tb_i128 unit = 1;
-    for (int i = code ? 0 : tariff.scale; !code && i < m->out->scale; i++)
-        unit *= 10;
-    for (size_t k = 0; !code && k < (size_t)1 << tariff.levels; k++) {
-        if (k > 0 && tariff.from[k] == UINT64_MAX) break;
-        bool last = k + 1 == (size_t)1 << tariff.levels || tariff.from[k + 1] == UINT64_MAX;
-        tb_curve_piece p = {.from = k ? (tb_i128)tariff.from[k] : -1,
-                            .to = last ? m->top : (tb_i128)tariff.from[k + 1]};
-        if (__builtin_mul_overflow(tariff.piece[k].price, unit, &p.price) ||
-            __builtin_mul_overflow(tariff.piece[k].offset, unit, &p.offset) ||
-            __builtin_add_overflow(p.offset, fee, &p.offset))
-            return past(m);
-        code = add_piece(m, p);
-    }
-    return code;
-}
-
-/* One tier's charged units: what all before them cost, its flat, and a price a block. */
-static tb_code package_tier(maker *m, const tb_tiers *tiers, size_t k, tb_i128 fee)
+/* One tier's charged units: what all before them cost, its flat, and a price a unit or a block. */
+static tb_code tier_piece(maker *m, const tb_tiers *tiers, size_t k, tb_i128 fee)
 {
     const tb_tier *tier = &tiers->tier[k];
-    tb_i128 shift = tiers->included_absolute ? 0 : tiers->included, flat = 0;
+    tb_i128 shift = tiers->included_absolute ? 0 : tiers->included, flat = 0, price = 0, paid = 0;
     tb_curve_piece p = {.from = larger(tier->from + shift, tiers->included),
-                        .to = tier->open ? m->top : tier->to + shift,
-                        .block = tiers->block};
-    tb_rating before;
-    p.anchor = p.from;
+                        .to = tier->open ? m->top : tier->to + shift};
     if (p.from >= smaller(p.to, m->top)) return TB_OK;
-    tb_code code = tb_tariff_rate(tiers, (tb_stretch){0, p.from, p.from}, &before, m->err);
+    /* Volume: all charged units have this price, as if the tier began where the free units end. */
+    tb_i128 base = tiers->mode == TB_VOLUME ? tiers->included : p.from;
+    tb_rating before;
+    tb_code code = tb_tariff_rate(tiers, (tb_stretch){0, base, base}, &before, m->err);
     if (!code) code = mantissa(m, before.amount, &p.offset);
     if (!code) code = mantissa(m, tier->flat, &flat);
-    if (!code) code = mantissa(m, tier->price, &p.step);
+    if (!code) code = mantissa(m, tier->price, &price);
     if (code) return code;
+    if (tiers->mode == TB_PACKAGE) {
+        p.anchor = p.from;
+        p.block = tiers->block;
+        p.step = price;
+    } else {
+        p.price = price;
+        if (__builtin_mul_overflow(price, base, &paid)) return past(m);
+    }
     if (__builtin_add_overflow(p.offset, flat, &p.offset) ||
-        __builtin_add_overflow(p.offset, fee, &p.offset))
+        __builtin_add_overflow(p.offset, fee, &p.offset) ||
+        __builtin_sub_overflow(p.offset, paid, &p.offset))
         return past(m);
     return add_piece(m, p);
-}
-
-static tb_code package(maker *m, const tb_tiers *tiers, tb_i128 fee)
-{
-    tb_i128 shift = tiers->included_absolute ? 0 : tiers->included;
-    tb_i128 begin = larger(tiers->tier[0].from + shift, tiers->included);
-    tb_code code = add_piece(m, (tb_curve_piece){.from = -1, .to = begin, .offset = fee});
-    for (size_t k = 0; !code && k < tiers->n; k++)
-        code = package_tier(m, tiers, k, fee);
-    return code;
 }
 
 static int finest(const tb_tiers *tiers, tb_decimal fee)
@@ -222,14 +200,18 @@ static tb_code tiers_curve(maker *m, const tb_cost *cost)
 {
     const tb_tiers *tiers = NULL;
     tb_decimal fee = TB_DECIMAL_ZERO;
-    tb_i128 units = 0;
+    tb_i128 fee_units = 0;
     tb_code code = tiers_of(cost, &tiers, &fee, m->err);
     if (code) return code;
     m->out->scale = finest(tiers, fee);
-    code = mantissa(m, fee, &units);
+    code = mantissa(m, fee, &fee_units);
     if (code) return code;
-    return tiers->mode == TB_PACKAGE ? package(m, tiers, units)
-                                     : graduated_or_volume(m, tiers, units);
+    tb_i128 shift = tiers->included_absolute ? 0 : tiers->included;
+    tb_i128 begin = larger(tiers->tier[0].from + shift, tiers->included);
+    code = add_piece(m, (tb_curve_piece){.from = -1, .to = begin, .offset = fee_units});
+    for (size_t k = 0; !code && k < tiers->n; k++)
+        code = tier_piece(m, tiers, k, fee_units);
+    return code;
 }
 
 static tb_code premium_curve(maker *m, const tb_cost *cost)

@@ -199,20 +199,3 @@ void tb_logline_of(const tb_log_layout *layout, const tb_hit *hit, const tb_span
     ret_line->time_ms = read_time(p[1] + 1, p[2]);
     ret_line->bytes = hit->bytes;
 }
-
-int64_t tb_logline_time(const tb_log_layout *layout, const char *line, size_t len)
-{
-    if (layout->format == TB_FORMAT_COMBINED) {
-        tb_logline whole;
-        tb_logline_read(layout, line, len, &whole);
-        return whole.time_ms;
-    }
-    const char *end = line + len, *status = line;
-    while (status < end && *status != '|')
-        status++;
-    if (end - status < 6) return 0;
-    const char *time = status + 5; /* a status has three digits */
-    const char *stop =
-        end - time > 13 && time[13] == '|' ? time + 13 : memchr(time, '|', (size_t)(end - time));
-    return stop ? read_time(time, stop) : 0;
-}

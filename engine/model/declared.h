@@ -1,6 +1,6 @@
 /* What the catalogue's objects say that is billed by: rates, discounts, prices, times. One reading:
  * the door refuses what does not read (catalog.c), and whoever bills meets the same rule in a file
- * that an older tollbook filled (store/declared.c), so that no rule has a second copy.
+ * that an older tollbook filled (store/money/declared.c), so that no rule has a second copy.
  *
  * A reading is false where the value breaks a rule: *fault says where, within the value, and what it
  * must be. No number becomes a double. */

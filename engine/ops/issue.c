@@ -87,7 +87,8 @@ void tb_issue_release(tb_issue *d)
     *d = (tb_issue){0};
 }
 
-bool tb_issue_due(const tb_issue *draft)
+/* Whether there is anything on it that has an amount. */
+static bool is_due(const tb_issue *draft)
 {
     for (size_t i = 0; i < draft->joined.bill.n_lines; i++)
         if (tb_decimal_sign(draft->joined.bill.lines[i].amount) != 0) return true;
@@ -267,8 +268,9 @@ static tb_code store_credits(tb_store *store, tb_issue *draft, int64_t now_us, t
     return code;
 }
 
-tb_code tb_issue_standing(tb_store *store, int64_t account, int64_t month, tb_invoice *ret_invoice,
-                          bool *ret_found, tb_error *err)
+/* The month's invoice that stands, if any: kind invoice, final. */
+static tb_code read_standing(tb_store *store, int64_t account, int64_t month,
+                             tb_invoice *ret_invoice, bool *ret_found, tb_error *err)
 {
     tb_invoice *all = NULL;
     size_t n = 0;
@@ -312,7 +314,7 @@ tb_code tb_issue_done(tb_store *store, int64_t account, int64_t month, tb_invoic
 {
     bool known = false;
     number[0] = 0;
-    tb_code code = tb_issue_standing(store, account, month, ret_invoice, &known, err);
+    tb_code code = read_standing(store, account, month, ret_invoice, &known, err);
     if (!code && !known) code = tb_store_billed_elsewhere(store, account, month, number, err);
     *ret_outcome = known ? TB_ISSUE_KNOWN : number[0] ? TB_ISSUE_ELSEWHERE : TB_ISSUE_NOTHING;
     return code;
@@ -335,7 +337,7 @@ static tb_code finalize(tb_store *store, tb_issue *draft, int64_t now_us, bool e
                         tb_issue_said said, void *ctx, tb_invoice *ret_invoice,
                         tb_issue_outcome *ret_outcome, tb_error *err)
 {
-    bool known = false, due = empty || tb_issue_due(draft);
+    bool known = false, due = empty || is_due(draft);
     tb_code code = tb_issue_check_over(draft->statement.month, now_us, err);
     if (!code) code = check_priced(&draft->statement, err);
     if (!code) code = store_credits(store, draft, now_us, said, ctx, err);

@@ -28,13 +28,6 @@ tb_code tb_ledger_amount(const char *text, size_t len, tb_ledger_entry *entry, t
                                                     : "what is added to the balance: not zero");
 }
 
-bool tb_ledger_text(const char *text, size_t len, size_t size)
-{
-    for (size_t i = 0; i < len; i++)
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) return false;
-    return len < size;
-}
-
 #define AMOUNT_MAX INT64_C(1000000000000000) /* so that balances can always be summed */
 
 /* What nobody can have paid: more than there is, or less than a cent. */

@@ -86,20 +86,6 @@ tb_code tb_whatif_new(const tb_scenario *scenarios, size_t n, const tb_book *boo
     return code ? code : make(scenarios, n, books, n_books, alloc, ret_whatif, err);
 }
 
-tb_code tb_whatif_new_book(const tb_book *book, const tb_alloc *alloc, tb_whatif **ret_whatif,
-                           tb_error *err)
-{
-    tb_whatif *w;
-    tb_code code = make(NULL, 1, NULL, 0, alloc, &w, err);
-    if (code) return code;
-    tb__case *c = &w->cases[0];
-    c->everywhere = book;
-    c->currency = book->currency;
-    c->shown[c->n_shown++] = (tb_whatif_book){.book = book};
-    *ret_whatif = w;
-    return TB_OK;
-}
-
 void tb_whatif_free(tb_whatif *w)
 {
     if (!w) return;

@@ -36,8 +36,6 @@ typedef struct tb_touched {
 } tb_touched;
 TB_MUST_USE tb_code tb_store_touched(tb_store *store, int64_t from_us, int64_t to_us,
                                      tb_touched **ret_touched, size_t *ret_n, tb_error *err);
-/* Makes those indexes anew from the books and invoices, where verify found them damaged. */
-TB_MUST_USE tb_code tb_store_rebuild_spans(tb_store *store, tb_error *err);
 
 TB_API_END
 

@@ -51,8 +51,6 @@ typedef struct tb_issue {
 TB_MUST_USE tb_code tb_issue_draft(tb_store *store, int64_t account, int64_t month,
                                    const tb_month_books *books, int64_t now_us, tb_issue *ret_issue,
                                    tb_error *err);
-/* Whether there is anything on it that has an amount. */
-bool tb_issue_due(const tb_issue *draft);
 void tb_issue_release(tb_issue *draft);
 
 /* What became of it. */
@@ -76,9 +74,6 @@ bool tb_issue_is_its_own(tb_code code);
 /* TB_E_NOT_OVER, or TB_OK. */
 TB_MUST_USE tb_code tb_issue_check_over(int64_t month, int64_t now_us, tb_error *err);
 
-/* The month's invoice that stands, if any: kind invoice, final. *ret_found tells. */
-TB_MUST_USE tb_code tb_issue_standing(tb_store *store, int64_t account, int64_t month,
-                                      tb_invoice *ret_invoice, bool *ret_found, tb_error *err);
 /* Whether the month needs no draft: *ret_outcome KNOWN (then *ret_invoice is set, and the caller's
  * to release), ELSEWHERE (number says where), else NOTHING. */
 TB_MUST_USE tb_code tb_issue_done(tb_store *store, int64_t account, int64_t month,

@@ -10,8 +10,6 @@ TB_API_BEGIN
 /* Sets entry->amount, for entry->kind. TB_E_VALIDATION: no decimal, zero, or a payment below it. */
 TB_MUST_USE tb_code tb_ledger_amount(const char *text, size_t len, tb_ledger_entry *entry,
                                      tb_error *err);
-/* Whether a reference or note fits into `size` bytes and has no control characters. */
-bool tb_ledger_text(const char *text, size_t len, size_t size);
 /* Enters it in the caller's transaction, in the account's currency of that moment. The same again
  * changes nothing and sets *ret_known. TB_E_NOT_FOUND: no such account. TB_E_VALIDATION: an amount
  * that nobody can have paid, or the store's. */

@@ -45,8 +45,6 @@ void tb_logline_read(const tb_log_layout *layout, const char *line, size_t len,
 /* The same of a line whose span and hit tb_intake_lines has noted: its columns are found already. */
 void tb_logline_of(const tb_log_layout *layout, const tb_hit *hit, const tb_span *span,
                    tb_logline *ret_line);
-/* Its time alone, ms. */
-int64_t tb_logline_time(const tb_log_layout *layout, const char *line, size_t len);
 
 /* --- packing --- */
 

@@ -113,10 +113,6 @@ typedef struct tb_whatif tb_whatif;
 TB_MUST_USE tb_code tb_whatif_new(const tb_scenario *scenarios, size_t n, const tb_book *books,
                                   size_t n_books, const tb_alloc *alloc, tb_whatif **ret_whatif,
                                   tb_error *err);
-/* A book in the place of all others, everywhere in its currency, without a document: for books kept
- * beside the active one. `book` is borrowed; the result's scenario is NULL. */
-TB_MUST_USE tb_code tb_whatif_new_book(const tb_book *book, const tb_alloc *alloc,
-                                       tb_whatif **ret_whatif, tb_error *err);
 void tb_whatif_free(tb_whatif *whatif); /* NULL is allowed */
 
 /* One account's month, ascending by (account, month). The input is copied. Errors: those of
@@ -196,7 +192,7 @@ typedef struct tb_whatif_unpriced {
 } tb_whatif_unpriced;
 
 typedef struct tb_whatif_book {
-    const tb_book *base; /* NULL: tb_whatif_new_book */
+    const tb_book *base;
     const tb_book *book;
 } tb_whatif_book;
 

@@ -5,8 +5,8 @@
  * n-th, from one drawn by the seed. */
 #include "fault/faultvfs.h"
 #include "fault/workload.h"
-#include "store/internal.h"
 #include "seed.h"
+#include "store/core/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

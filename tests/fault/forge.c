@@ -2,9 +2,9 @@
  * fit again, seals, sums and chains. What verify does not find then, an anchor must.
  *
  *     forge FILE SQL */
-#include "store/chain.h"
-#include "store/seal.h"
-#include "store/sealed.h"
+#include "store/core/chain.h"
+#include "store/core/seal.h"
+#include "store/core/sealed.h"
 
 #include <stdio.h>
 #include <stdlib.h>

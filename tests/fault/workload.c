@@ -7,7 +7,7 @@
 #include "tollbook/eventstore.h"
 
 #include "fault/faultvfs.h"
-#include "store/internal.h"
+#include "store/core/internal.h"
 
 #include "../folder.h"
 

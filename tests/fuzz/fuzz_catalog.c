@@ -1,7 +1,7 @@
 /* Fuzzes the catalogue parser with documents as they come. What is accepted must keep the promises
  * of catalog.h, its canonical documents must be canonical already, and bills must read them. */
 #include "model/document.h"
-#include "store/billing.h"
+#include "store/money/billing.h"
 #include "tollbook/catalog.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Chunks, property: whatever the counters, packing and reading give them back; any part of the
  * columns and slots is that part of the whole; a merge of packed grids is the merge of the grids;
  * and damaged bytes are an error or (where the checksum is made to fit) stay within bounds. */
-#include "store/chunk.h"
+#include "store/usage/chunk.h"
 
-#include "store/unpack.h"
 #include "seed.h"
+#include "store/usage/unpack.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * from the store, and nothing waits.
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
-#include "store/internal.h"
+#include "store/core/internal.h"
 #include "tollbook/issuegroup.h"
 #include "unit/store_fixture.h"
 

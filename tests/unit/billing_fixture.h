@@ -3,7 +3,7 @@
 #ifndef TOLLBOOK_TESTS_BILLING_FIXTURE_H
 #define TOLLBOOK_TESTS_BILLING_FIXTURE_H
 
-#include "store/internal.h"
+#include "store/core/internal.h"
 #include "store_fixture.h"
 #include "tollbook/calendar.h"
 #include "tollbook/charges.h"

@@ -1,5 +1,5 @@
 /* Chunks: what was packed is what is read, whole or in part; damage is an error. */
-#include "store/chunk.h"
+#include "store/usage/chunk.h"
 
 #include <check.h>
 #include <stdlib.h>

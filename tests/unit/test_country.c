@@ -1,5 +1,5 @@
 /* Countries of a day: what was packed is what is read; damage is an error; merging adds. */
-#include "store/country.h"
+#include "store/usage/country.h"
 
 #include "tollbook/metrics.h"
 

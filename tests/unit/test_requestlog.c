@@ -26,11 +26,13 @@ static lines L;
 
 static void add_line(const char *text, size_t len)
 {
+    tb_logline line;
     char *copy = malloc(len + TB_INTAKE_SLACK);
     memset(copy, 0, len + TB_INTAKE_SLACK);
     memcpy(copy, text, len);
     L.line[L.n] = (tb_text){copy, len};
-    L.time[L.n++] = tb_logline_time(L.layout, copy, len);
+    tb_logline_read(L.layout, copy, len, &line);
+    L.time[L.n++] = line.time_ms;
 }
 
 static void add(const char *text)

@@ -1,7 +1,7 @@
 /* Backup: the copy is the snapshot, whole, checked, and has its name only then. */
 #include "store_fixture.h"
 
-#include "store/internal.h"
+#include "store/core/internal.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Inputs of bills: what an account's month holds, and where it is cut. */
-#include "store/billing.h"
+#include "store/money/billing.h"
 
 #include "billing_fixture.h"
 

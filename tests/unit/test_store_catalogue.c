@@ -1,7 +1,7 @@
 /* Applying catalogues: declared state, idempotent, nothing lost. */
 #include "store_fixture.h"
 
-#include "store/internal.h"
+#include "store/core/internal.h"
 
 static int64_t count(fixture *f, const char *sql)
 {

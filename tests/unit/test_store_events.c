@@ -2,9 +2,9 @@
  * of batches; reading from any key; days dropped; owners; damage found. */
 #include "store_fixture.h"
 
-#include "store/internal.h"
-#include "tollbook/eventstore.h"
 #include "seed.h"
+#include "store/core/internal.h"
+#include "tollbook/eventstore.h"
 
 #define DAY_MS  TB_EVENT_MS_PER_DAY
 #define TODAY   (NOW_MS / DAY_MS)

@@ -1,7 +1,7 @@
 /* Opening: what is not a tollbook database is refused by name; one writer at a time; settings. */
 #include "store_fixture.h"
 
-#include "store/internal.h"
+#include "store/core/internal.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
  * finds exactly what reading every row would find. */
 #include "store_fixture.h"
 
-#include "store/internal.h"
+#include "store/core/internal.h"
 
 #define HOUR 498600 /* 2026-11-18T00:00 */
 #define DAY  (HOUR / 24)

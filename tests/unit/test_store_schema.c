@@ -1,7 +1,7 @@
 /* Migrations: a file of an older schema, with all it holds, becomes one of the newest. */
 #include "billing_fixture.h"
 
-#include "store/verify.h"
+#include "store/verify/verify.h"
 
 /* A file as the first schema made it, with the rows it would hold. */
 static void make_v1(fixture *f)

@@ -1,10 +1,10 @@
 /* Usage in the store: what was added is what every view reads, whatever the order and the batches. */
 #include "store_fixture.h"
 
-#include "store/internal.h"
+#include "seed.h"
+#include "store/core/internal.h"
 #include "tollbook/calendar.h"
 #include "tollbook/charges.h"
-#include "seed.h"
 
 static const char two_accounts[] =
     "{\"accounts\":[{\"id\":1,\"name\":\"acme\"},{\"id\":2,\"name\":\"other\"}],"

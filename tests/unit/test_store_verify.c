@@ -1,8 +1,9 @@
 /* Verify: what is stored twice must agree; each kind of disagreement is found and named. */
 #include "store_fixture.h"
 
-#include "store/country.h"
-#include "store/internal.h"
+#include "store/core/internal.h"
+#include "store/usage/chunk.h"
+#include "store/usage/country.h"
 
 #define HOUR  498600 /* 2026-11-18T00:00 */
 #define DAY   (HOUR / 24)

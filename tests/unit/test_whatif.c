@@ -308,19 +308,6 @@ START_TEST(an_account_may_change_its_currency)
 }
 END_TEST
 
-START_TEST(a_book_without_a_document_stands_everywhere)
-{
-    ck_assert_int_eq(tb_whatif_new_book(&books[LATE], NULL, &replay, &err), TB_OK);
-    feed_gb(1, 0, 1, 1);
-    month(2, 0, &books[EUR]);
-    feed();
-    changes(&group_of(0)->total, "30", "60", "100");
-    ck_assert_ptr_null(result.scenario);
-    ck_assert_ptr_null(result.books[0].base);
-    ck_assert_uint_eq(result.other_accounts, 1);
-}
-END_TEST
-
 START_TEST(scenarios_are_checked_before_anything_is_rated)
 {
     ck_assert_int_eq(tb_whatif_new(scenarios, 0, books, BOOKS, NULL, &replay, &err),
@@ -727,7 +714,6 @@ static void add_prices(TCase *t)
     tcase_add_test(t, a_scenario_stands_where_its_base_is_in_force);
     tcase_add_test(t, another_currency_is_left_out_and_counted);
     tcase_add_test(t, an_account_may_change_its_currency);
-    tcase_add_test(t, a_book_without_a_document_stands_everywhere);
     tcase_add_test(t, scenarios_are_checked_before_anything_is_rated);
 }
 

@@ -1,0 +1,17 @@
+#include "base/grow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+tb_code tb__grow(void *list, size_t n, size_t *cap, size_t size, tb_error *err)
+{
+    if (n < *cap) return TB_OK;
+    size_t more = *cap ? *cap * 2 : 16;
+    void *old, *grown;
+    memcpy(&old, list, sizeof old);
+    grown = realloc(old, more * size);
+    if (!grown) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    memcpy(list, &grown, sizeof grown);
+    *cap = more;
+    return TB_OK; // cppcheck-suppress memleak ; the list holds it now
+}

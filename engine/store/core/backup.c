@@ -1,0 +1,227 @@
+/* Backup: one snapshot, page by page, into TO.partial; the copy is checked on its own and gets its
+ * name last, so that a file named TO is always whole.
+ *
+ * A read transaction holds the snapshot: writers go on meanwhile and the copy never starts again.
+ * The copy's own pages need no journal, since a half-made copy is thrown away; they are flushed
+ * once, before the check. */
+#include "store/core/held.h"
+#include "store/core/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGES_PER_STEP 64
+#define STEPS_PER_LOOK 100000 /* of SQLite's machine: a few milliseconds */
+#define PATH_TEXT_MAX  4096
+
+static tb_code io_failed(tb_error *err, const char *path)
+{
+    return tb_fail(err, errno == ENOSPC || errno == EDQUOT ? TB_E_DISK_FULL : TB_E_IO, NULL,
+                   "%s: %s; name a file in a folder that this user may write.", path,
+                   strerror(errno));
+}
+
+/* What lies there is emptied, so it must be nobody's: not the database itself, nor a file of another
+ * name too. Looked at before it is opened: closing a database drops SQLite's locks on it. */
+static tb_code check_free(const tb_store *store, const char *partial, tb_error *err)
+{
+    struct stat st;
+    if (lstat(partial, &st) != 0) return TB_OK;
+    if (S_ISREG(st.st_mode) && st.st_nlink == 1 && !tb__is_held(store->held, &st)) return TB_OK;
+    return tb_fail(err, TB_E_IO, NULL, "%s is in the way; remove it or name another file.", partial);
+}
+
+/* Whether what is locked still lies there: the backup that had the lock before may have given it its
+ * name, and then it is whole and no longer ours to write. */
+static bool lies_there(int fd, const char *path)
+{
+    struct stat own, there;
+    return fstat(fd, &own) == 0 && lstat(path, &there) == 0 && own.st_ino == there.st_ino &&
+           own.st_dev == there.st_dev;
+}
+
+/* A place for the copy that nobody else writes: the file is ours while the lock is held. */
+static tb_code open_partial(const char *path, int *ret_fd, tb_error *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) return io_failed(err, path);
+    tb_code code = TB_OK;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        code = tb_fail(err, TB_E_BUSY, NULL, "%s: another backup writes it.", path);
+    else if (!lies_there(fd, path))
+        code = tb_fail(err, TB_E_BUSY, NULL, "%s: another backup has just written it.", path);
+    else if (fchmod(fd, 0600) != 0 || ftruncate(fd, 0) != 0)
+        code = io_failed(err, path);
+    if (code)
+        close(fd);
+    else
+        *ret_fd = fd;
+    return code;
+}
+
+/* The copy goes through the same VFS as the store. */
+static const char *vfs_of(sqlite3 *db)
+{
+    sqlite3_vfs *vfs = NULL;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_VFS_POINTER, &vfs);
+    return vfs ? vfs->zName : NULL;
+}
+
+static int copy_pages(sqlite3_backup *backup, tb_progress progress, void *ctx)
+{
+    int rc;
+    do {
+        rc = sqlite3_backup_step(backup, PAGES_PER_STEP);
+        uint64_t total = (uint64_t)sqlite3_backup_pagecount(backup);
+        if (progress && (rc == SQLITE_OK || rc == SQLITE_DONE))
+            progress(ctx, total - (uint64_t)sqlite3_backup_remaining(backup), total);
+    } while (rc == SQLITE_OK);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static tb_code copy_to(tb_store *store, const char *path, tb_progress progress, void *ctx,
+                       tb_error *err)
+{
+    sqlite3 *db = NULL;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    int rc = sqlite3_open_v2(path, &db, flags, vfs_of(store->db));
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF", NULL, NULL, NULL);
+    sqlite3_backup *backup = NULL;
+    if (rc == SQLITE_OK && !(backup = sqlite3_backup_init(db, "main", store->db, "main")))
+        rc = sqlite3_extended_errcode(db);
+    if (backup) {
+        rc = copy_pages(backup, progress, ctx);
+        int end = sqlite3_backup_finish(backup);
+        if (rc == SQLITE_OK) rc = end;
+    }
+    tb_code code = rc == SQLITE_OK ? TB_OK : tb__sqlite_fail(db, rc, path, err);
+    sqlite3_close(db);
+    return code;
+}
+
+/* Opening the copy to check it makes an empty -wal and a -shm beside it. */
+static void remove_beside(const char *partial)
+{
+    static const char *const ends[] = {"-wal", "-shm"};
+    char name[PATH_TEXT_MAX];
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        if ((size_t)snprintf(name, sizeof name, "%s%s", partial, ends[i]) < sizeof name)
+            unlink(name);
+    }
+}
+
+typedef struct copy_check {
+    sqlite3 *db;
+    tb_progress progress;
+    void *ctx;
+    char first[240]; /* the first difference, cut to what an error's message takes */
+} copy_check;
+
+static void keep_first(void *ctx, const char *sentence)
+{
+    copy_check *check = ctx;
+    if (!check->first[0]) snprintf(check->first, sizeof check->first, "%s", sentence);
+}
+
+/* Called by SQLite now and then while it works. */
+static int show_pages_read(void *ctx)
+{
+    copy_check *check = ctx;
+    int pages = 0, highest = 0;
+    if (sqlite3_db_status(check->db, SQLITE_DBSTATUS_CACHE_MISS, &pages, &highest, 0) == SQLITE_OK)
+        check->progress(check->ctx, (uint64_t)(unsigned)pages, 0);
+    return 0;
+}
+
+static tb_code check_copy(const char *path, tb_check check, copy_check *c, tb_error *err)
+{
+    tb_store *copy = NULL;
+    uint64_t differences = 0;
+    const tb_store_options reader = {0};
+    tb_code code = tb_store_open(path, &reader, &copy, err);
+    if (code) return code;
+    c->db = copy->db;
+    if (c->progress) {
+        c->progress(c->ctx, 0, 0);
+        sqlite3_progress_handler(copy->db, STEPS_PER_LOOK, show_pages_read, c);
+    }
+    code = check(copy, keep_first, c, &differences, err);
+    tb_store_close(copy);
+    if (!code && differences)
+        code = tb_fail(err, TB_E_DIFFERENT, NULL,
+                       "The copy does not agree with itself: %s Run `tollbook verify` on the database.",
+                       c->first);
+    return code;
+}
+
+/* The folder's entry for the new name must be durable too. */
+static tb_code sync_folder(const char *path, tb_error *err)
+{
+    char folder[PATH_TEXT_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t len = slash ? (size_t)(slash - path) + 1 : 0;
+    memcpy(folder, path, len);
+    memcpy(folder + len, ".", 2);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fsync(fd) != 0) {
+        tb_code code = io_failed(err, folder);
+        if (fd >= 0) close(fd);
+        return code;
+    }
+    close(fd);
+    return TB_OK;
+}
+
+static tb_code give_name(const char *partial, const char *to, tb_error *err)
+{
+    /* Not every file system knows how to refuse an existing name; then the earlier look decides. */
+    if (renameat2(AT_FDCWD, partial, AT_FDCWD, to, RENAME_NOREPLACE) != 0 &&
+        (errno != EINVAL || rename(partial, to) != 0))
+        return io_failed(err, to);
+    return sync_folder(to, err);
+}
+
+/* A transaction that has read something: only then does it hold its snapshot. */
+static tb_code begin_snapshot(tb_store *store, tb_error *err)
+{
+    uint64_t version;
+    tb_code code = tb_store_read_begin(store, err);
+    return code ? code : tb_store_version(store, &version, err);
+}
+
+tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_progress progress,
+                        void *ctx, tb_error *err)
+{
+    char partial[PATH_TEXT_MAX - 8];
+    copy_check checking = {.progress = progress, .ctx = ctx};
+    struct stat st;
+    int fd = -1;
+    if ((size_t)snprintf(partial, sizeof partial, "%s.partial", to) >= sizeof partial)
+        return tb_fail(err, TB_E_IO, NULL, "%.200s...: the path is too long.", to);
+    if (lstat(to, &st) == 0)
+        return tb_fail(err, TB_E_IO, NULL, "%s exists already; remove it or name another file.",
+                       to);
+    bool own_snapshot = sqlite3_get_autocommit(store->db);
+    tb_code code = check_free(store, partial, err);
+    if (!code) code = open_partial(partial, &fd, err);
+    if (code) return code;
+    remove_beside(partial); /* of a backup that was killed while it checked its copy */
+    if (own_snapshot) code = begin_snapshot(store, err);
+    if (!code) code = copy_to(store, partial, progress, ctx, err);
+    if (own_snapshot) tb_store_read_end(store);
+    if (!code && fsync(fd) != 0) code = io_failed(err, partial);
+    if (!code) code = check_copy(partial, check ? check : tb_store_verify, &checking, err);
+    if (!code) code = tb__still_there(store->held, NULL, err); /* a copy of what is gone is none */
+    remove_beside(partial);
+    if (!code) code = give_name(partial, to, err);
+    if (code) unlink(partial);
+    close(fd);
+    return code;
+}

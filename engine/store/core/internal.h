@@ -1,0 +1,145 @@
+/* What the store's files share: the connection, its prepared statements and its few caches. */
+#ifndef TOLLBOOK_STORE_INTERNAL_H
+#define TOLLBOOK_STORE_INTERNAL_H
+
+#include "base/grow.h"
+#include "store/core/statements.h"
+#include "tollbook/grid.h"
+#include "tollbook/store.h"
+
+#include <sqlite3.h>
+
+#define TB__SCOPE_ZONE 1
+#define TB__SCOPE_ACCOUNT 2
+#define TB__SCOPE_BALANCER 3
+
+extern const char *const tb__migrations[];
+extern const int tb__schema_version;
+extern const char tb__schema_sha256[];
+
+/* What an edge location is called, and its region's id (0: none). */
+typedef struct tb__place {
+    int64_t edge, region;
+    char name[TB_REGION_NAME_MAX];
+} tb__place;
+
+/* One location's series of a zone or account. */
+typedef struct tb__located {
+    int64_t edge, series;
+    const tb__place *place;
+    tb_u128 bytes;
+} tb__located;
+
+struct tb_store {
+    sqlite3 *db;
+    sqlite3_stmt *statement[TB__SQL_COUNT]; /* prepared at first use */
+    char *path; /* as it was given, for messages */
+    struct tb__held *held; /* the file: held.h */
+    unsigned links; /* names of the file, when it was opened or at the last commit */
+    bool write;
+    bool dirty;             /* this transaction changed something */
+    bool broken;            /* a part of this transaction could not be taken back: it is lost */
+    int wal_pages;          /* pages in the WAL after the last commit */
+    bool scrub;             /* the WAL may hold what was forgotten: it is to be emptied */
+    bool chunk_exists;      /* the last chunk written was there already: try reading first */
+    int64_t next_series;    /* next series id to give, 0: read it from meta */
+    int64_t next_segment;   /* id of the segment that add_segment will insert, 0: not known */
+    uint64_t rejects_kept;  /* of the running segment */
+    tb_u128 sums[TB_METRIC_COUNT]; /* of the running segment */
+    tb_u128 country_requests, country_bytes; /* of the running segment's lines with a country */
+    tb_u128 rung_seals;                      /* of the running segment's rungs */
+
+    tb__place *places; /* ascending by edge; good while the file's data version is the same */
+    size_t n_places, cap_places;
+    uint32_t places_version;
+    tb__located *located; /* scratch: the locations of the view being read */
+    size_t n_located, cap_located;
+
+    struct tb_logged_zones *logged; /* NULL: not read yet */
+    bool logged_stale;              /* this transaction changed the catalogue */
+    tb_known_edge *edges;           /* ascending by code; NULL: not read yet */
+    size_t n_edges;
+    struct tb__log_joiner *joiner;  /* logs.c; NULL until a block is joined */
+
+    struct tb__billing *billing; /* billing.h; NULL until something is billed */
+    bool billing_stale;          /* this transaction changed usage or the catalogue */
+    bool regions_move;           /* see tb_store_let_regions_move */
+    bool late_known;             /* writer: late_end is good */
+    int64_t late_end;            /* usage of days from here on is never late */
+    int64_t asked_account, asked_month; /* the last month asked about; account 0: none */
+    bool asked_run;                     /* it was run */
+};
+
+/* --- statements --- */
+
+/* *ret: the prepared statement, reset and with cleared bindings. */
+TB_MUST_USE tb_code tb__sql(tb_store *store, tb__statement id, sqlite3_stmt **ret, tb_error *err);
+/* The same with n integers bound to ?1.. */
+TB_MUST_USE tb_code tb__sql_ints(tb_store *store, tb__statement id, const int64_t *values, int n,
+                                 sqlite3_stmt **ret, tb_error *err);
+/* Steps to a row: TB_OK and *ret_row, or a mapped error. Resets at the end and on errors. */
+TB_MUST_USE tb_code tb__step(tb_store *store, sqlite3_stmt *statement, bool *ret_row,
+                             tb_error *err);
+/* Runs a statement that gives no rows. */
+TB_MUST_USE tb_code tb__run(tb_store *store, sqlite3_stmt *statement, tb_error *err);
+/* Binds n integers to ?1.. and runs. */
+TB_MUST_USE tb_code tb__run_ints(tb_store *store, tb__statement id, const int64_t *values, int n,
+                                 tb_error *err);
+/* The first column of the first row, or `otherwise`. */
+TB_MUST_USE tb_code tb__int_of(tb_store *store, tb__statement id, const int64_t *values, int n,
+                               int64_t otherwise, int64_t *ret_value, tb_error *err);
+/* A row of the table meta. */
+TB_MUST_USE tb_code tb__meta_get(tb_store *store, const char *name, int64_t *ret_value,
+                                 tb_error *err);
+TB_MUST_USE tb_code tb__meta_set(tb_store *store, const char *name, int64_t value, tb_error *err);
+/* SQLite's error as ours, naming the file. */
+tb_code tb__sqlite_fail(sqlite3 *db, int rc, const char *path, tb_error *err);
+TB_MUST_USE tb_code tb__exec(sqlite3 *db, const char *path, const char *sql, tb_error *err);
+
+/* The id that the running segment will get, into store->next_segment. */
+TB_MUST_USE tb_code tb__segment_id(tb_store *store, tb_error *err);
+/* The text of the lines that the running segment refused will be forgotten. */
+TB_MUST_USE tb_code tb__rejects_due(tb_store *store, int64_t now_us, tb_error *err);
+/* Begins a new segment's count of sums and rejects. */
+void tb__segment_reset(tb_store *store);
+TB_MUST_USE tb_code tb__region_insert(tb_store *store, const tb_region *region, tb_error *err);
+/* Makes the region table hold exactly these. */
+TB_MUST_USE tb_code tb__regions_replace(tb_store *store, const tb_region *regions, size_t n,
+                                        bool *ret_changed, tb_error *err);
+
+/* --- usage --- */
+
+/* Merges the grid into the chunk under this key. */
+TB_MUST_USE tb_code tb__chunk_merge(tb_store *store, int64_t key, const tb_grid *grid,
+                                    tb_error *err);
+/* Adds all that a zone holds to its account: a zone with usage found its account. */
+TB_MUST_USE tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err);
+/* A balancer with imported rows found its account: what lies in months that were run is late. */
+TB_MUST_USE tb_code tb__adopt_balancer(tb_store *store, int64_t balancer, int64_t account,
+                                       tb_error *err);
+
+/* Notes a day of a zone's edge location, or of a balancer (account 0: look it up), as late where its
+ * month was run: late.c. */
+TB_MUST_USE tb_code tb__late_note(tb_store *store, int scope, int64_t owner, int64_t account,
+                                  int64_t edge, int64_t day, const tb_grid *hours, tb_error *err);
+/* A month was run, or a transaction was undone: what is remembered of runs is asked anew. */
+void tb__late_forget(tb_store *store);
+
+/* The catalogue changed, or what was changed in it was undone: zones and edge locations are read anew. */
+void tb__logged_forget(tb_store *store);
+void tb__log_joiner_free(struct tb__log_joiner *joiner);
+/* A zone's place in the R*Tree of request logs: 31 bits. */
+int64_t tb__log_fold_zone(int64_t zone);
+int64_t tb__seal_log(int64_t id, int64_t zone, int64_t first_ms, int64_t last_ms, int64_t lines,
+                     const void *data, size_t len);
+
+/* --- reading --- */
+
+int64_t tb__floor_div(int64_t a, int64_t b);
+/* Fills the columns of an initialised series from the chunks of one series id; 0: zeros. */
+TB_MUST_USE tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error *err);
+
+/* --- buckets.c: the virtual tables `buckets` and `balancer_buckets` --- */
+int tb__buckets_register(sqlite3 *db);
+
+#endif

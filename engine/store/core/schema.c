@@ -1,0 +1,530 @@
+/* The schema, as the list of migrations that lead to it: entry n brings schema n to n+1. A file runs
+ * those that it lacks in one transaction, a fresh database all of them. Never edit an entry that has shipped; add one.
+ *
+ * Usage plane: series, chunk, country_day, late, log_block, event_block. Control plane: everything else. Times are integers,
+ * microseconds since 1970 UTC (_us) or days; INT64_MIN and INT64_MAX stand for "without a
+ * beginning" and "without an end". What is append-only is held so by triggers. */
+#include "store/core/internal.h"
+#include "store/core/sealed.h"
+
+static const char v1[] =
+    /* data_version grows with every commit that changed something; series_id is the last given;
+     * newest_hour the hour of the newest bucket. */
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+    "INSERT INTO meta VALUES('data_version',0),('series_id',0),"
+    "('newest_hour',-9223372036854775807);"
+
+    "CREATE TABLE account(id INTEGER PRIMARY KEY CHECK(id>0), name TEXT NOT NULL,"
+    " document TEXT NOT NULL,"
+    " declared_us INTEGER NOT NULL, deleted_us INTEGER NOT NULL) STRICT;"
+
+    "CREATE TABLE zone(id INTEGER PRIMARY KEY CHECK(id>0),"
+    " account INTEGER NOT NULL REFERENCES account(id), name TEXT NOT NULL,"
+    " type TEXT NOT NULL CHECK(type IN('premium','volume')), created_us INTEGER NOT NULL,"
+    " settings TEXT NOT NULL,"
+    " document TEXT NOT NULL,"
+    " declared_us INTEGER NOT NULL, deleted_us INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX zone_by_account ON zone(account,id);"
+
+    "CREATE TABLE balancer(id INTEGER PRIMARY KEY CHECK(id>0),"
+    " account INTEGER NOT NULL REFERENCES account(id), created_us INTEGER NOT NULL,"
+    " ended_us INTEGER NOT NULL, document TEXT NOT NULL,"
+    " declared_us INTEGER NOT NULL, deleted_us INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX balancer_by_account ON balancer(account,id);"
+
+    /* What a thing was declared to be, from when to when. kind: account, zone, balancer. */
+    "CREATE TABLE declaration(kind TEXT NOT NULL, id INTEGER NOT NULL, from_us INTEGER NOT NULL,"
+    " to_us INTEGER NOT NULL, document TEXT NOT NULL, PRIMARY KEY(kind,id,from_us))"
+    " STRICT, WITHOUT ROWID;"
+    /* Which balancer a zone was attached to, from when to when. */
+    "CREATE TABLE attachment(zone INTEGER NOT NULL, balancer INTEGER NOT NULL,"
+    " from_us INTEGER NOT NULL, to_us INTEGER NOT NULL, PRIMARY KEY(zone,balancer,from_us))"
+    " STRICT, WITHOUT ROWID;"
+    "CREATE INDEX attachment_by_balancer ON attachment(balancer,from_us);"
+
+    "CREATE TABLE region(id INTEGER PRIMARY KEY CHECK(id>0), code TEXT NOT NULL UNIQUE,"
+    " name TEXT NOT NULL, billing TEXT NOT NULL, continent TEXT NOT NULL, country TEXT NOT NULL,"
+    " price TEXT NOT NULL, latitude REAL NOT NULL, longitude REAL NOT NULL,"
+    " latency_routing INTEGER NOT NULL CHECK(latency_routing IN(0,1))) STRICT;"
+    /* Nobody reads or fills it any more: it held the lists of a catalogue that v8 and v9 gave tables
+     * of their own. It stays, empty, for files are told from damaged ones by their schema. */
+    "CREATE TABLE extra(name TEXT PRIMARY KEY, document TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+
+    "CREATE TABLE key(id INTEGER PRIMARY KEY, account INTEGER NOT NULL CHECK(account>=0),"
+    " roles INTEGER NOT NULL, hash BLOB NOT NULL UNIQUE CHECK(length(hash)=32),"
+    " hint TEXT NOT NULL, created_us INTEGER NOT NULL, revoked_us INTEGER NOT NULL) STRICT;"
+
+    /* Edge location codes as numbers. 0 stands for all locations. */
+    "CREATE TABLE edge(id INTEGER PRIMARY KEY CHECK(id>0), code TEXT NOT NULL UNIQUE,"
+    " seal INTEGER NOT NULL) STRICT;"
+    /* scope: 1 zone, 2 account, 3 balancer. */
+    "CREATE TABLE series(scope INTEGER NOT NULL CHECK(scope IN(1,2,3)), owner INTEGER NOT NULL,"
+    " edge INTEGER NOT NULL CHECK(edge>=0), id INTEGER NOT NULL CHECK(id>0),"
+    " seal INTEGER NOT NULL,"
+    " PRIMARY KEY(scope,owner,edge)) STRICT, WITHOUT ROWID;"
+    /* Usage that no account pays for yet, and locations that no region names. */
+    "CREATE VIEW unassigned AS SELECT DISTINCT owner AS zone FROM series"
+    " WHERE scope=1 AND NOT EXISTS(SELECT 1 FROM zone WHERE zone.id=series.owner);"
+    "CREATE VIEW unpriced AS SELECT code FROM edge"
+    " WHERE NOT EXISTS(SELECT 1 FROM region WHERE region.code=edge.code);"
+    /* key: series id, grain and day or month: see chunk.h. */
+    "CREATE TABLE chunk(key INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;"
+    "CREATE TABLE country_day(zone INTEGER NOT NULL, day INTEGER NOT NULL, data BLOB NOT NULL,"
+    " PRIMARY KEY(zone,day)) STRICT, WITHOUT ROWID;"
+
+    "CREATE TABLE segment(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL CHECK(kind IN(1,2)),"
+    " name TEXT, source TEXT NOT NULL, start INTEGER NOT NULL CHECK(start>=0),"
+    " length INTEGER NOT NULL CHECK(length>=start), hash BLOB NOT NULL CHECK(length(hash)=16),"
+    " head BLOB NOT NULL CHECK(length(head)=16), lines_before INTEGER NOT NULL,"
+    " accepted INTEGER NOT NULL CHECK(accepted>=0), rejected INTEGER NOT NULL CHECK(rejected>=0),"
+    " final INTEGER NOT NULL CHECK(final IN(0,1)), added_us INTEGER NOT NULL,"
+    " sums TEXT NOT NULL, seal INTEGER NOT NULL) STRICT;"
+    "CREATE UNIQUE INDEX segment_by_name ON segment(name,start) WHERE name IS NOT NULL;"
+    "CREATE INDEX segment_by_head ON segment(head,kind,start,length);"
+    "CREATE TRIGGER segment_no_update BEFORE UPDATE ON segment BEGIN"
+    " SELECT raise(ABORT,'segments are append-only'); END;"
+    "CREATE TRIGGER segment_no_delete BEFORE DELETE ON segment BEGIN"
+    " SELECT raise(ABORT,'segments are append-only'); END;"
+    /* Hashes of prefixes between segment ends: see store.h. */
+    "CREATE TABLE rung(head BLOB NOT NULL CHECK(length(head)=16), length INTEGER NOT NULL"
+    " CHECK(length>0), hash BLOB NOT NULL CHECK(length(hash)=16), PRIMARY KEY(head,length,hash))"
+    " STRICT, WITHOUT ROWID;"
+    "CREATE TABLE reject(segment INTEGER NOT NULL"
+    " REFERENCES segment(id) DEFERRABLE INITIALLY DEFERRED, line INTEGER NOT NULL,"
+    " byte INTEGER NOT NULL, reason TEXT NOT NULL, text BLOB NOT NULL, PRIMARY KEY(segment,line))"
+    " STRICT, WITHOUT ROWID;";
+
+/* The money side. What a catalogue said and what a region meant at a data version can be read for
+ * ever, so that a final invoice can be rated again: declaration and attachment rows carry the
+ * version that opened and the one that closed them (0: before this schema), region_billing gets a
+ * row whenever a code changes its billing region ('': no region any more). The two R*Trees index
+ * hours since 1970, both ends included; book and invoice are their truth. */
+static const char v2[] =
+    "ALTER TABLE declaration ADD COLUMN version INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE declaration ADD COLUMN closed_version INTEGER NOT NULL"
+    " DEFAULT 9223372036854775807;"
+    "UPDATE declaration SET closed_version=0 WHERE to_us<9223372036854775807;"
+    "ALTER TABLE attachment ADD COLUMN version INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE attachment ADD COLUMN closed_version INTEGER NOT NULL"
+    " DEFAULT 9223372036854775807;"
+    "UPDATE attachment SET closed_version=0 WHERE to_us<9223372036854775807;"
+    "CREATE TABLE region_billing(code TEXT NOT NULL, version INTEGER NOT NULL,"
+    " billing TEXT NOT NULL, PRIMARY KEY(code,version)) STRICT, WITHOUT ROWID;"
+    "INSERT INTO region_billing SELECT code,0,billing FROM region;"
+
+    "CREATE TABLE book(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
+    " currency TEXT NOT NULL CHECK(length(currency)=3), effective_us INTEGER NOT NULL"
+    " CHECK(effective_us%3600000000=0), sha256 TEXT NOT NULL UNIQUE CHECK(length(sha256)=64),"
+    " version INTEGER NOT NULL, added_us INTEGER NOT NULL, document TEXT NOT NULL,"
+    " UNIQUE(currency,effective_us)) STRICT;"
+    "CREATE TRIGGER book_no_update BEFORE UPDATE ON book BEGIN"
+    " SELECT raise(ABORT,'price books are append-only'); END;"
+    "CREATE TRIGGER book_no_delete BEFORE DELETE ON book BEGIN"
+    " SELECT raise(ABORT,'price books are append-only'); END;"
+    "CREATE VIRTUAL TABLE book_span USING rtree_i32(id,first_hour,last_hour);"
+
+    /* A final invoice changes in one way: it becomes void. since: credit notes, the watermark from
+     * which they credit; 0 for invoices. */
+    "CREATE TABLE invoice(id INTEGER PRIMARY KEY, year INTEGER NOT NULL,"
+    " serial INTEGER NOT NULL CHECK(serial>0), number TEXT NOT NULL UNIQUE,"
+    " kind TEXT NOT NULL CHECK(kind IN('invoice','credit_note')),"
+    " state TEXT NOT NULL CHECK(state IN('final','void')),"
+    " account INTEGER NOT NULL REFERENCES account(id), month INTEGER NOT NULL,"
+    " watermark INTEGER NOT NULL, since INTEGER NOT NULL,"
+    " currency TEXT NOT NULL CHECK(length(currency)=3), total TEXT NOT NULL,"
+    " sha256 TEXT NOT NULL CHECK(length(sha256)=64), previous TEXT NOT NULL,"
+    " replaces TEXT NOT NULL, finalized_us INTEGER NOT NULL, voided_us INTEGER NOT NULL,"
+    " document TEXT NOT NULL, UNIQUE(year,serial)) STRICT;"
+    "CREATE UNIQUE INDEX invoice_live ON invoice(account,month,kind,since) WHERE state='final';"
+    "CREATE INDEX invoice_by_account ON invoice(account,month,id);"
+    "CREATE INDEX invoice_by_month ON invoice(month,id);"
+    "CREATE INDEX invoice_replaces ON invoice(replaces) WHERE replaces<>'';"
+    "CREATE TRIGGER invoice_in_turn BEFORE INSERT ON invoice"
+    " WHEN NEW.serial<>(SELECT coalesce(max(serial),0)+1 FROM invoice WHERE year=NEW.year)"
+    " OR NEW.previous<>coalesce((SELECT sha256 FROM invoice ORDER BY id DESC LIMIT 1),'')"
+    " OR NEW.state<>'final' OR NEW.id<>(SELECT coalesce(max(id),0)+1 FROM invoice) BEGIN"
+    " SELECT raise(ABORT,'invoices are numbered and chained without gaps'); END;"
+    "CREATE TRIGGER invoice_no_update BEFORE UPDATE ON invoice WHEN NOT(OLD.state='final'"
+    " AND NEW.state='void' AND NEW.id=OLD.id AND NEW.year=OLD.year AND NEW.serial=OLD.serial"
+    " AND NEW.number=OLD.number AND NEW.kind=OLD.kind AND NEW.account=OLD.account"
+    " AND NEW.month=OLD.month AND NEW.watermark=OLD.watermark AND NEW.since=OLD.since"
+    " AND NEW.currency=OLD.currency AND NEW.total=OLD.total AND NEW.sha256=OLD.sha256"
+    " AND NEW.previous=OLD.previous AND NEW.replaces=OLD.replaces"
+    " AND NEW.finalized_us=OLD.finalized_us AND NEW.document=OLD.document) BEGIN"
+    " SELECT raise(ABORT,'final invoices do not change'); END;"
+    "CREATE TRIGGER invoice_no_delete BEFORE DELETE ON invoice BEGIN"
+    " SELECT raise(ABORT,'final invoices do not change'); END;"
+    "CREATE VIRTUAL TABLE invoice_span USING rtree_i32(id,first_hour,last_hour);"
+    /* Whose late usage from `since` on an invoice or credit note bills, up to its watermark. */
+    "CREATE TABLE correction(invoice INTEGER NOT NULL REFERENCES invoice(id),"
+    " account INTEGER NOT NULL, month INTEGER NOT NULL, since INTEGER NOT NULL,"
+    " PRIMARY KEY(account,month,invoice)) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX correction_by_invoice ON correction(invoice,month);"
+    "CREATE TRIGGER correction_no_update BEFORE UPDATE ON correction BEGIN"
+    " SELECT raise(ABORT,'corrections are append-only'); END;"
+    "CREATE TRIGGER correction_no_delete BEFORE DELETE ON correction BEGIN"
+    " SELECT raise(ABORT,'corrections are append-only'); END;"
+
+    /* What came for a month after an invoice of it: see late.c. */
+    "CREATE TABLE late(id INTEGER PRIMARY KEY, version INTEGER NOT NULL, account INTEGER NOT NULL,"
+    " month INTEGER NOT NULL, scope INTEGER NOT NULL CHECK(scope IN(1,3)), owner INTEGER NOT NULL,"
+    " edge INTEGER NOT NULL, day INTEGER NOT NULL, data BLOB NOT NULL) STRICT;"
+    "CREATE INDEX late_by_month ON late(account,month,version);"
+    "CREATE TRIGGER late_no_update BEFORE UPDATE ON late BEGIN"
+    " SELECT raise(ABORT,'late usage is append-only'); END;"
+    "CREATE TRIGGER late_no_delete BEFORE DELETE ON late BEGIN"
+    " SELECT raise(ABORT,'late usage is append-only'); END;"
+
+    /* chain: SHA-256 over the entry and the chain before it: see chain.c. */
+    "CREATE TABLE ledger(id INTEGER PRIMARY KEY, account INTEGER NOT NULL REFERENCES account(id),"
+    " at_us INTEGER NOT NULL, kind TEXT NOT NULL CHECK(kind IN"
+    "('invoice','void','credit_note','payment','adjustment')),"
+    " currency TEXT NOT NULL CHECK(length(currency)=3), amount TEXT NOT NULL,"
+    " reference TEXT NOT NULL, note TEXT NOT NULL,"
+    " chain BLOB NOT NULL CHECK(length(chain)=32)) STRICT;"
+    "CREATE INDEX ledger_by_account ON ledger(account,id);"
+    "CREATE UNIQUE INDEX ledger_reference ON ledger(kind,reference) WHERE reference<>'';"
+    "CREATE TRIGGER ledger_no_update BEFORE UPDATE ON ledger BEGIN"
+    " SELECT raise(ABORT,'the ledger is append-only'); END;"
+    "CREATE TRIGGER ledger_no_delete BEFORE DELETE ON ledger BEGIN"
+    " SELECT raise(ABORT,'the ledger is append-only'); END;";
+
+/* Plans: shadow books and what they would have billed, scenarios. None of it bills. seal: a hash over
+ * the row's other columns, for a row without a text of its own. */
+static const char v3[] =
+    "CREATE TABLE shadow_book(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+    " currency TEXT NOT NULL CHECK(length(currency)=3), effective_us INTEGER NOT NULL"
+    " CHECK(effective_us%3600000000=0), sha256 TEXT NOT NULL CHECK(length(sha256)=64),"
+    " added_us INTEGER NOT NULL, state TEXT NOT NULL CHECK(state IN('live','dropped','activated')),"
+    " closed_us INTEGER NOT NULL, document TEXT NOT NULL) STRICT;"
+    "CREATE UNIQUE INDEX shadow_book_live ON shadow_book(name) WHERE state='live';"
+    "CREATE TRIGGER shadow_book_no_update BEFORE UPDATE ON shadow_book WHEN NOT(OLD.state='live'"
+    " AND NEW.state<>'live' AND NEW.id=OLD.id AND NEW.name=OLD.name AND NEW.currency=OLD.currency"
+    " AND NEW.effective_us=OLD.effective_us AND NEW.sha256=OLD.sha256"
+    " AND NEW.added_us=OLD.added_us AND NEW.document=OLD.document) BEGIN"
+    " SELECT raise(ABORT,'price books are append-only'); END;"
+    "CREATE TRIGGER shadow_book_no_delete BEFORE DELETE ON shadow_book BEGIN"
+    " SELECT raise(ABORT,'price books are append-only'); END;"
+    "CREATE TABLE shadow_bill(shadow INTEGER NOT NULL REFERENCES shadow_book(id),"
+    " account INTEGER NOT NULL REFERENCES account(id), month INTEGER NOT NULL,"
+    " watermark INTEGER NOT NULL, currency TEXT NOT NULL CHECK(length(currency)=3),"
+    " invoice TEXT NOT NULL, billed TEXT NOT NULL, would TEXT NOT NULL,"
+    " unpriced INTEGER NOT NULL CHECK(unpriced>=0), made_us INTEGER NOT NULL,"
+    " seal INTEGER NOT NULL, PRIMARY KEY(shadow,month,account,watermark)) STRICT, WITHOUT ROWID;"
+    "CREATE TRIGGER shadow_bill_no_update BEFORE UPDATE ON shadow_bill BEGIN"
+    " SELECT raise(ABORT,'shadow bills are append-only'); END;"
+    "CREATE TRIGGER shadow_bill_no_delete BEFORE DELETE ON shadow_bill BEGIN"
+    " SELECT raise(ABORT,'shadow bills are append-only'); END;"
+    /* For people. */
+    "CREATE VIEW shadow_report AS SELECT s.name AS book, s.state,"
+    " format('%04d-%02d',1970+b.month/12,b.month%12+1) AS month, b.account, b.currency, b.billed,"
+    " b.would, b.unpriced, b.invoice FROM shadow_bill b JOIN shadow_book s ON s.id=b.shadow"
+    " ORDER BY s.id, b.month, b.account, b.watermark;"
+
+    "CREATE TABLE scenario(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+    " sha256 TEXT NOT NULL CHECK(length(sha256)=64), added_us INTEGER NOT NULL,"
+    " document TEXT NOT NULL) STRICT;"
+    "CREATE INDEX scenario_by_name ON scenario(name,id);"
+    "CREATE TRIGGER scenario_no_update BEFORE UPDATE ON scenario BEGIN"
+    " SELECT raise(ABORT,'scenarios are append-only'); END;"
+    "CREATE TRIGGER scenario_no_delete BEFORE DELETE ON scenario BEGIN"
+    " SELECT raise(ABORT,'scenarios are append-only'); END;";
+
+/* A book may take the place of another of the same moment, in months that are not final: then it
+ * names it. So of each moment there is one chain of books, and the last of it holds. */
+static const char v4[] =
+    "CREATE TABLE book_v4(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
+    " currency TEXT NOT NULL CHECK(length(currency)=3), effective_us INTEGER NOT NULL"
+    " CHECK(effective_us%3600000000=0), sha256 TEXT NOT NULL UNIQUE CHECK(length(sha256)=64),"
+    " version INTEGER NOT NULL, added_us INTEGER NOT NULL, supersedes TEXT NOT NULL,"
+    " document TEXT NOT NULL) STRICT;"
+    "INSERT INTO book_v4 SELECT id,name,currency,effective_us,sha256,version,added_us,'',document"
+    " FROM book;"
+    "DROP TABLE book;"
+    "ALTER TABLE book_v4 RENAME TO book;"
+    "CREATE INDEX book_by_moment ON book(currency,effective_us,id);"
+    "CREATE UNIQUE INDEX book_moment ON book(currency,effective_us) WHERE supersedes='';"
+    "CREATE UNIQUE INDEX book_supersedes ON book(supersedes) WHERE supersedes<>'';"
+    "CREATE TRIGGER book_no_update BEFORE UPDATE ON book BEGIN"
+    " SELECT raise(ABORT,'price books are append-only'); END;"
+    "CREATE TRIGGER book_no_delete BEFORE DELETE ON book BEGIN"
+    " SELECT raise(ABORT,'price books are append-only'); END;";
+
+static const char v5[] = /* pages of an account's zones */
+    "CREATE INDEX zone_there ON zone(account,deleted_us,id);"
+    "CREATE TABLE zone_count(account INTEGER PRIMARY KEY, n INTEGER NOT NULL CHECK(n>=0)) STRICT;"
+    "INSERT INTO zone_count SELECT account,count(*) FROM zone"
+    " WHERE deleted_us=9223372036854775807 GROUP BY account;"
+    "CREATE TRIGGER zone_counted AFTER INSERT ON zone WHEN NEW.deleted_us=9223372036854775807 BEGIN"
+    " INSERT INTO zone_count VALUES(NEW.account,1) ON CONFLICT(account) DO UPDATE SET n=n+1; END;"
+    "CREATE TRIGGER zone_recounted AFTER UPDATE OF deleted_us,account ON zone"
+    " WHEN OLD.deleted_us<>NEW.deleted_us OR OLD.account<>NEW.account BEGIN"
+    " UPDATE zone_count SET n=n-1 WHERE account=OLD.account AND OLD.deleted_us=9223372036854775807;"
+    " INSERT INTO zone_count SELECT NEW.account,1 WHERE NEW.deleted_us=9223372036854775807"
+    " ON CONFLICT(account) DO UPDATE SET n=n+1; END;";
+
+static const char v6[] = /* the text of keys, sealed: see tb_key_seal */
+    "ALTER TABLE key ADD COLUMN sealed BLOB CHECK(sealed IS NULL OR length(sealed)=88);"
+    "CREATE INDEX key_valid ON key(account,id) WHERE revoked_us=9223372036854775807;";
+
+/* Request logs, see logs.c. meta.log_seals is the sum of the seals of all blocks, so that one that is
+ * lost is missed. log_span's zone is folded into 31 bits; log_block is its truth. */
+static const char v7[] =
+    "INSERT INTO meta VALUES('log_seals',0);"
+    "CREATE TABLE log_block(id INTEGER PRIMARY KEY, zone INTEGER NOT NULL CHECK(zone>0),"
+    " first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL CHECK(last_ms>=first_ms),"
+    " lines INTEGER NOT NULL CHECK(lines>0), seal INTEGER NOT NULL, data BLOB NOT NULL) STRICT;"
+    "CREATE INDEX log_block_by_zone ON log_block(zone,id,lines,first_ms,last_ms);"
+    "CREATE INDEX log_block_by_end ON log_block(last_ms);"
+    "CREATE TRIGGER log_block_no_update BEFORE UPDATE ON log_block BEGIN"
+    " SELECT raise(ABORT,'blocks of request logs do not change'); END;"
+    "CREATE VIRTUAL TABLE log_span USING rtree_i32(id,zone,zone_too,first_hour,last_hour);";
+
+/* Shield zones and their events, see events.c. Until v8 a catalogue's shield zones were kept as text
+ * and meant nothing: they are declared by the next catalogue applied. An event_block's first is the
+ * key of its first event; meta.event_seals is the sum of the seals of all blocks, so that one that is
+ * lost is missed. secret: random bytes that tokens are hashed under. */
+static const char v8[] =
+    "DELETE FROM extra WHERE name='shield_zones';"
+    "CREATE TABLE shield_zone(id INTEGER PRIMARY KEY CHECK(id BETWEEN 1 AND 2147483647),"
+    " account INTEGER NOT NULL REFERENCES account(id), name TEXT NOT NULL, zone INTEGER NOT NULL,"
+    " document TEXT NOT NULL, declared_us INTEGER NOT NULL, deleted_us INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX shield_zone_by_account ON shield_zone(account,id);"
+    "INSERT INTO meta VALUES('event_seals',0);"
+    "CREATE TABLE event_block(id INTEGER PRIMARY KEY, zone INTEGER NOT NULL CHECK(zone>0),"
+    " day INTEGER NOT NULL, first BLOB NOT NULL CHECK(length(first)>8),"
+    " events INTEGER NOT NULL CHECK(events>0), seal INTEGER NOT NULL, data BLOB NOT NULL) STRICT;"
+    "CREATE UNIQUE INDEX event_block_by_zone ON event_block(zone,first);"
+    "CREATE INDEX event_block_by_day ON event_block(day,id,seal);"
+    "CREATE TRIGGER event_block_no_update BEFORE UPDATE ON event_block BEGIN"
+    " SELECT raise(ABORT,'blocks of shield events do not change'); END;"
+    "CREATE TABLE secret(name TEXT PRIMARY KEY, value BLOB NOT NULL CHECK(length(value)=32),"
+    " seal INTEGER NOT NULL) STRICT, WITHOUT ROWID;";
+
+/* Containers, see containers.c. kind: 0 registries, 1 applications, 2 limits of an account. What an
+ * earlier catalogue said of them is text that nobody judged: the next one declares them. */
+static const char v9[] =
+    "DELETE FROM extra WHERE name IN('registries','container_apps','container_limits');"
+    "CREATE TABLE container(kind INTEGER NOT NULL CHECK(kind IN(0,1,2)), account INTEGER NOT NULL"
+    " CHECK(account>=0), id TEXT NOT NULL, document TEXT NOT NULL, seal INTEGER NOT NULL,"
+    " PRIMARY KEY(kind,account,id)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE deployment(account INTEGER NOT NULL, app TEXT NOT NULL, status TEXT NOT NULL"
+    " CHECK(status IN('unknown','active','progressing','inactive','failing','suspended')),"
+    " asked INTEGER NOT NULL, changed_us INTEGER NOT NULL, seal INTEGER NOT NULL,"
+    " PRIMARY KEY(account,app)) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX deployment_waiting ON deployment(changed_us) WHERE status='progressing';";
+
+/* What earlier files lack. The step to schema 5 was another one at first, an index alone: its pages of
+ * zones are made again from nothing, whichever form is there. rungs_before: see tb__rungs_adopt.
+ * Request logs of schemas 7 and 8 lie in blocks of a form that is not read any more; user_version is
+ * still that of the file, for it is set when all steps are done. */
+static const char v10[] =
+    "DROP TRIGGER IF EXISTS zone_counted;"
+    "DROP TRIGGER IF EXISTS zone_recounted;"
+    "DROP TABLE IF EXISTS zone_count;"
+    "DROP INDEX IF EXISTS zone_there;"
+    "CREATE INDEX zone_there ON zone(account,deleted_us,id);"
+    "CREATE TABLE zone_count(account INTEGER PRIMARY KEY, n INTEGER NOT NULL CHECK(n>=0)) STRICT;"
+    "INSERT INTO zone_count SELECT account,count(*) FROM zone"
+    " WHERE deleted_us=9223372036854775807 GROUP BY account;"
+    "CREATE TRIGGER zone_counted AFTER INSERT ON zone WHEN NEW.deleted_us=9223372036854775807 BEGIN"
+    " INSERT INTO zone_count VALUES(NEW.account,1) ON CONFLICT(account) DO UPDATE SET n=n+1; END;"
+    "CREATE TRIGGER zone_recounted AFTER UPDATE OF deleted_us,account ON zone"
+    " WHEN OLD.deleted_us<>NEW.deleted_us OR OLD.account<>NEW.account BEGIN"
+    " UPDATE zone_count SET n=n-1 WHERE account=OLD.account AND OLD.deleted_us=9223372036854775807;"
+    " INSERT INTO zone_count SELECT NEW.account,1 WHERE NEW.deleted_us=9223372036854775807"
+    " ON CONFLICT(account) DO UPDATE SET n=n+1; END;"
+
+    "INSERT INTO meta VALUES('rungs_before',0);"
+
+    "DELETE FROM log_span WHERE (SELECT user_version FROM pragma_user_version) IN(7,8);"
+    "DELETE FROM log_block WHERE (SELECT user_version FROM pragma_user_version) IN(7,8);"
+    "UPDATE meta SET value=0 WHERE name='log_seals'"
+    " AND (SELECT user_version FROM pragma_user_version) IN(7,8);";
+
+/* When the text of refused lines was taken in, of each segment that has text left: see rejects.c. */
+static const char v11[] =
+    "CREATE TABLE reject_due(added_us INTEGER NOT NULL, segment INTEGER NOT NULL"
+    " REFERENCES segment(id) DEFERRABLE INITIALLY DEFERRED, PRIMARY KEY(added_us,segment))"
+    " STRICT, WITHOUT ROWID;"
+    "CREATE INDEX reject_due_by_segment ON reject_due(segment);"
+    "INSERT INTO reject_due SELECT added_us,id FROM segment"
+    " WHERE EXISTS(SELECT 1 FROM reject WHERE reject.segment=segment.id);";
+
+/* Runs of months, see runs.c: an account's month that was run, at which data version, and what became
+ * of it; account 0 stands for everybody who had nothing then. Its seals are those of sealed.h from the
+ * next step on, which drops meta.run_seals. What is billed once is billed nowhere else: no invoice of a
+ * month beside corrections of it, and no correction from before the end of another. */
+static const char v12[] =
+    "CREATE TABLE month_run(id INTEGER PRIMARY KEY, account INTEGER NOT NULL CHECK(account>=0),"
+    " month INTEGER NOT NULL, watermark INTEGER NOT NULL CHECK(watermark>=0),"
+    " outcome TEXT NOT NULL CHECK(outcome IN('final','nothing','refused')),"
+    " invoice TEXT NOT NULL, run_us INTEGER NOT NULL, reason TEXT NOT NULL,"
+    " seal INTEGER NOT NULL, CHECK((outcome='final')=(invoice<>'')),"
+    " CHECK(account>0 OR outcome='nothing')) STRICT;"
+    "INSERT INTO month_run SELECT row_number() OVER (ORDER BY id),account,month,watermark,'final',"
+    "number,finalized_us,'',0 FROM invoice WHERE kind='invoice' ORDER BY id;"
+    "INSERT INTO meta VALUES('run_seals',0);"
+    "CREATE INDEX month_run_by_account ON month_run(account,month,id);"
+    "CREATE INDEX month_run_by_month ON month_run(month,account);"
+    "CREATE UNIQUE INDEX month_run_everybody ON month_run(month) WHERE account=0;"
+    "CREATE UNIQUE INDEX month_run_invoice ON month_run(invoice) WHERE invoice<>'';"
+    "CREATE INDEX month_run_refused ON month_run(account,month) WHERE outcome='refused';"
+    "CREATE TRIGGER month_run_in_turn BEFORE INSERT ON month_run"
+    " WHEN NEW.id<>(SELECT coalesce(max(id),0)+1 FROM month_run) OR NEW.watermark<"
+    "coalesce((SELECT watermark FROM month_run ORDER BY id DESC LIMIT 1),0) BEGIN"
+    " SELECT raise(ABORT,'runs of months are noted in turn'); END;"
+    "CREATE TRIGGER month_run_no_update BEFORE UPDATE ON month_run BEGIN"
+    " SELECT raise(ABORT,'runs of months are append-only'); END;"
+    "CREATE TRIGGER month_run_no_delete BEFORE DELETE ON month_run BEGIN"
+    " SELECT raise(ABORT,'runs of months are append-only'); END;"
+    "CREATE TRIGGER correction_in_turn BEFORE INSERT ON correction WHEN EXISTS(SELECT 1 FROM"
+    " correction c JOIN invoice i ON i.id=c.invoice WHERE c.account=NEW.account"
+    " AND c.month=NEW.month AND i.state='final' AND i.watermark>NEW.since) BEGIN"
+    " SELECT raise(ABORT,'late usage is billed once'); END;"
+    "CREATE TRIGGER invoice_billed_once BEFORE INSERT ON invoice WHEN NEW.kind='invoice' AND EXISTS"
+    "(SELECT 1 FROM correction c JOIN invoice i ON i.id=c.invoice WHERE c.account=NEW.account"
+    " AND c.month=NEW.month AND i.state='final') BEGIN"
+    " SELECT raise(ABORT,'a month that corrections have billed gets no invoice beside them'); END;";
+
+/* Seals: see sealed.h. A declaration and an attachment are found by their version too, so that what was
+ * declared at one moment twice is kept twice. revoked_version: the data version that revoked a key. */
+static const char v13[] =
+    "CREATE TABLE head(name TEXT PRIMARY KEY, n INTEGER NOT NULL, seals INTEGER NOT NULL)"
+    " STRICT, WITHOUT ROWID;"
+
+    "CREATE TABLE declaration_v9 AS SELECT * FROM declaration;"
+    "DROP TABLE declaration;"
+    "CREATE TABLE declaration(kind TEXT NOT NULL, id INTEGER NOT NULL, from_us INTEGER NOT NULL,"
+    " to_us INTEGER NOT NULL, document TEXT NOT NULL, version INTEGER NOT NULL,"
+    " closed_version INTEGER NOT NULL DEFAULT 9223372036854775807,"
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(kind,id,from_us,version))"
+    " STRICT, WITHOUT ROWID;"
+    "INSERT INTO declaration(kind,id,from_us,to_us,document,version,closed_version)"
+    " SELECT kind,id,from_us,to_us,document,version,closed_version FROM declaration_v9;"
+    "DROP TABLE declaration_v9;"
+    "CREATE TABLE attachment_v9 AS SELECT * FROM attachment;"
+    "DROP TABLE attachment;"
+    "CREATE TABLE attachment(zone INTEGER NOT NULL, balancer INTEGER NOT NULL,"
+    " from_us INTEGER NOT NULL, to_us INTEGER NOT NULL, version INTEGER NOT NULL,"
+    " closed_version INTEGER NOT NULL DEFAULT 9223372036854775807,"
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(zone,balancer,from_us,version))"
+    " STRICT, WITHOUT ROWID;"
+    "INSERT INTO attachment(zone,balancer,from_us,to_us,version,closed_version)"
+    " SELECT zone,balancer,from_us,to_us,version,closed_version FROM attachment_v9;"
+    "DROP TABLE attachment_v9;"
+    "CREATE INDEX attachment_by_balancer ON attachment(balancer,from_us);"
+    "ALTER TABLE key ADD COLUMN revoked_version INTEGER NOT NULL DEFAULT 9223372036854775807;"
+    "UPDATE key SET revoked_version=0 WHERE revoked_us<9223372036854775807;"
+    "INSERT OR IGNORE INTO zone_count SELECT DISTINCT account,0 FROM zone;"
+
+    "DROP TRIGGER segment_no_update;"
+    "DROP TRIGGER book_no_update;"
+    "DROP TRIGGER shadow_bill_no_update;"
+    "DROP TRIGGER scenario_no_update;"
+    "DROP TRIGGER correction_no_update;"
+    "DROP TRIGGER late_no_update;"
+    "DROP TRIGGER ledger_no_update;"
+    "DROP TRIGGER invoice_no_update;"
+    "DROP TRIGGER shadow_book_no_update;"
+    "DROP TRIGGER month_run_no_update;"
+    "DELETE FROM meta WHERE name='run_seals';"
+
+    TB__SEAL_COLUMN(meta) TB__SEAL_COLUMN(account) TB__SEAL_COLUMN(zone)
+    TB__SEAL_COLUMN(balancer) TB__SEAL_COLUMN(shield_zone) TB__SEAL_COLUMN(region)
+    TB__SEAL_COLUMN(region_billing) TB__SEAL_COLUMN(key) TB__SEAL_COLUMN(book)
+    TB__SEAL_COLUMN(shadow_book) TB__SEAL_COLUMN(scenario) TB__SEAL_COLUMN(invoice)
+    TB__SEAL_COLUMN(correction) TB__SEAL_COLUMN(late) TB__SEAL_COLUMN(ledger)
+    TB__SEAL_ROWS(meta) TB__SEAL_ROWS(account) TB__SEAL_ROWS(zone) TB__SEAL_ROWS(balancer)
+    TB__SEAL_ROWS(shield_zone) TB__SEAL_ROWS(declaration) TB__SEAL_ROWS(attachment)
+    TB__SEAL_ROWS(region) TB__SEAL_ROWS(region_billing) TB__SEAL_ROWS(key) TB__SEAL_ROWS(edge)
+    TB__SEAL_ROWS(series) TB__SEAL_ROWS(segment) TB__SEAL_ROWS(book) TB__SEAL_ROWS(shadow_book)
+    TB__SEAL_ROWS(shadow_bill) TB__SEAL_ROWS(scenario) TB__SEAL_ROWS(invoice)
+    TB__SEAL_ROWS(correction) TB__SEAL_ROWS(late) TB__SEAL_ROWS(ledger) TB__SEAL_ROWS(container)
+    TB__SEAL_ROWS(deployment) TB__SEAL_ROWS(secret) TB__SEAL_ROWS(month_run)
+    TB__SEAL_ADDED(meta, "name=NEW.name")
+    TB__SEAL_CHANGED(meta, "name=NEW.name")
+    TB__SEAL_ADDED(account, "id=NEW.id")
+    TB__SEAL_CHANGED(account, "id=NEW.id")
+    TB__SEAL_ADDED(zone, "id=NEW.id")
+    TB__SEAL_CHANGED(zone, "id=NEW.id")
+    TB__SEAL_ADDED(balancer, "id=NEW.id")
+    TB__SEAL_CHANGED(balancer, "id=NEW.id")
+    TB__SEAL_ADDED(shield_zone, "id=NEW.id")
+    TB__SEAL_CHANGED(shield_zone, "id=NEW.id")
+    TB__SEAL_ADDED(declaration, "kind=NEW.kind AND id=NEW.id"
+                                " AND from_us=NEW.from_us AND version=NEW.version")
+    TB__SEAL_CHANGED(declaration, "kind=NEW.kind AND id=NEW.id"
+                                  " AND from_us=NEW.from_us AND version=NEW.version")
+    TB__SEAL_ADDED(attachment, "zone=NEW.zone AND balancer=NEW.balancer"
+                               " AND from_us=NEW.from_us AND version=NEW.version")
+    TB__SEAL_CHANGED(attachment, "zone=NEW.zone AND balancer=NEW.balancer"
+                                 " AND from_us=NEW.from_us AND version=NEW.version")
+    TB__SEAL_KEPT(region, "id=NEW.id")
+    TB__SEAL_ADDED(region_billing, "code=NEW.code AND version=NEW.version")
+    TB__SEAL_CHANGED(region_billing, "code=NEW.code AND version=NEW.version")
+    TB__SEAL_ADDED(key, "id=NEW.id")
+    TB__SEAL_CHANGED(key, "id=NEW.id")
+    TB__SEAL_ADDED(edge, "id=NEW.id")
+    TB__SEAL_ADDED(series, "scope=NEW.scope AND owner=NEW.owner AND edge=NEW.edge")
+    TB__SEAL_ADDED(segment, "id=NEW.id")
+    TB__SEAL_ADDED(book, "id=NEW.id")
+    TB__SEAL_ADDED(shadow_book, "id=NEW.id")
+    TB__SEAL_CHANGED(shadow_book, "id=NEW.id")
+    TB__SEAL_ADDED(shadow_bill, "shadow=NEW.shadow AND month=NEW.month"
+                               " AND account=NEW.account AND watermark=NEW.watermark")
+    TB__SEAL_ADDED(scenario, "id=NEW.id")
+    TB__SEAL_ADDED(invoice, "id=NEW.id")
+    TB__SEAL_CHANGED(invoice, "id=NEW.id")
+    TB__SEAL_ADDED(correction, "account=NEW.account AND month=NEW.month AND invoice=NEW.invoice")
+    TB__SEAL_ADDED(late, "id=NEW.id")
+    TB__SEAL_ADDED(ledger, "id=NEW.id")
+    TB__SEAL_KEPT(container, "kind=NEW.kind AND account=NEW.account AND id=NEW.id")
+    TB__SEAL_KEPT(deployment, "account=NEW.account AND app=NEW.app")
+    TB__SEAL_ADDED(secret, "name=NEW.name")
+    TB__SEAL_ADDED(month_run, "id=NEW.id")
+    TB__APPEND_ONLY(segment, "segments are append-only")
+    TB__APPEND_ONLY(book, "price books are append-only")
+    TB__APPEND_ONLY(shadow_bill, "shadow bills are append-only")
+    TB__APPEND_ONLY(scenario, "scenarios are append-only")
+    TB__APPEND_ONLY(correction, "corrections are append-only")
+    TB__APPEND_ONLY(late, "late usage is append-only")
+    TB__APPEND_ONLY(ledger, "the ledger is append-only")
+    TB__APPEND_ONLY(month_run, "runs of months are append-only")
+    "CREATE TRIGGER invoice_no_update BEFORE UPDATE OF " TB__C_invoice("")
+    " ON invoice WHEN NOT(OLD.state='final'"
+    " AND NEW.state='void' AND NEW.id=OLD.id AND NEW.year=OLD.year AND NEW.serial=OLD.serial"
+    " AND NEW.number=OLD.number AND NEW.kind=OLD.kind AND NEW.account=OLD.account"
+    " AND NEW.month=OLD.month AND NEW.watermark=OLD.watermark AND NEW.since=OLD.since"
+    " AND NEW.currency=OLD.currency AND NEW.total=OLD.total AND NEW.sha256=OLD.sha256"
+    " AND NEW.previous=OLD.previous AND NEW.replaces=OLD.replaces"
+    " AND NEW.finalized_us=OLD.finalized_us AND NEW.document=OLD.document) BEGIN"
+    " SELECT raise(ABORT,'final invoices do not change'); END;"
+    "CREATE TRIGGER shadow_book_no_update BEFORE UPDATE OF " TB__C_shadow_book("")
+    " ON shadow_book WHEN NOT(OLD.state='live'"
+    " AND NEW.state<>'live' AND NEW.id=OLD.id AND NEW.name=OLD.name AND NEW.currency=OLD.currency"
+    " AND NEW.effective_us=OLD.effective_us AND NEW.sha256=OLD.sha256"
+    " AND NEW.added_us=OLD.added_us AND NEW.document=OLD.document) BEGIN"
+    " SELECT raise(ABORT,'price books are append-only'); END;";
+
+/* What was done, with which key (0: none) and from where ('': the command line): see audit.h.
+ * chain: see chain.c. */
+static const char v14[] =
+    "CREATE TABLE audit(id INTEGER PRIMARY KEY CHECK(id>0), at_us INTEGER NOT NULL,"
+    " key INTEGER NOT NULL CHECK(key>=0), origin TEXT NOT NULL, operation TEXT NOT NULL,"
+    " arguments TEXT NOT NULL,"
+    " chain BLOB NOT NULL CHECK(length(chain)=32), seal INTEGER NOT NULL DEFAULT " TB__UNSEALED
+    ") STRICT;"
+    TB__SEAL_ROWS(audit)
+    TB__SEAL_ADDED(audit, "id=NEW.id")
+    TB__APPEND_ONLY(audit, "the audit log is append-only")
+    "CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit BEGIN"
+    " SELECT raise(ABORT,'the audit log is append-only'); END;";
+
+const char *const tb__migrations[] = {v1, v2, v3,  v4,  v5,  v6,  v7,
+                                      v8, v9, v10, v11, v12, v13, v14};
+const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
+
+/* Of what they make: see verify/rows.c. A test says what it must be. */
+const char tb__schema_sha256[] =
+    "be0196f38cb4bdb85d0eda21fdf472935b96765ce00ec50cab92a877ecf058b8";

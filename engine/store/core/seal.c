@@ -1,0 +1,43 @@
+/* tb_seal(table, column...): a row's seal, for the triggers and for verify. Each value seeds the hash
+ * of the next one together with its type, so that none can move to another column, row or table
+ * without changing the seal. It has no key: who can write the file and run this code can seal what
+ * he wrote (anchor.c is for that). */
+#include "store/core/seal.h"
+#include "store/core/internal.h"
+
+static uint64_t add_value(uint64_t seal, sqlite3_value *value, bool *ret_ok)
+{
+    const int type = sqlite3_value_type(value);
+    const uint64_t seed = seal ^ (uint64_t)type << 56;
+    int64_t number = 0;
+    double real = 0;
+    if (type == SQLITE_INTEGER) {
+        number = sqlite3_value_int64(value);
+        return XXH3_64bits_withSeed(&number, sizeof number, seed);
+    }
+    if (type == SQLITE_FLOAT) {
+        real = sqlite3_value_double(value);
+        return XXH3_64bits_withSeed(&real, sizeof real, seed);
+    }
+    const void *bytes = sqlite3_value_blob(value);
+    const int len = sqlite3_value_bytes(value);
+    if (!bytes && len) *ret_ok = false;
+    return XXH3_64bits_withSeed(bytes ? bytes : "", bytes ? (size_t)len : 0, seed);
+}
+
+static void seal_row(sqlite3_context *ctx, int n, sqlite3_value **values)
+{
+    uint64_t seal = (uint64_t)n;
+    bool ok = true;
+    for (int i = 0; i < n; i++)
+        seal = add_value(seal, values[i], &ok);
+    if (ok) sqlite3_result_int64(ctx, (int64_t)(seal & TB__SEAL_BITS));
+    else sqlite3_result_error_nomem(ctx);
+}
+
+int tb__seal_register(sqlite3 *db)
+{
+    return sqlite3_create_function_v2(db, "tb_seal", -1,
+                                      SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL,
+                                      seal_row, NULL, NULL, NULL);
+}

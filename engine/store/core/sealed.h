@@ -1,0 +1,144 @@
+/* The tables that are sealed row by row: in each, `seal` is a hash over the row's other columns, and
+ * the table head keeps how many rows there are and the sum of their seals. Triggers keep both, so no
+ * statement can forget it; verify compares (verify/sealed.c). What has seals of its own (blocks of
+ * request logs and of shield events, rungs, chunks) or is made of other rows is not here.
+ *
+ * A table joins with a line in TB__SEALED_TABLES, its columns in a macro of its own, and
+ * TB__SEAL_ROWS and TB__SEAL_KEPT in the migration that makes it. A migration that adds a column to
+ * a sealed table needs a new macro of columns, since the old one is part of a migration that has
+ * shipped, new triggers, and TB__SEAL_ROWS once more. */
+#ifndef TOLLBOOK_STORE_SEALED_H
+#define TOLLBOOK_STORE_SEALED_H
+
+/* Seals have 62 bits: two of them can be added in SQLite's integers. */
+#define TB__SEAL_MASK "4611686018427387903"
+/* What no seal is, and as long as most: a row that is sealed then keeps its length. */
+#define TB__UNSEALED "4611686018427387904"
+
+/* The columns, each behind a prefix: "", "NEW." or "OLD.". */
+#define TB__C_meta(r)    r "name," r "value"
+#define TB__C_account(r) r "id," r "name," r "document," r "declared_us," r "deleted_us"
+#define TB__C_zone(r)                                                                              \
+    r "id," r "account," r "name," r "type," r "created_us," r "settings," r "document,"           \
+    r "declared_us," r "deleted_us"
+#define TB__C_balancer(r)                                                                          \
+    r "id," r "account," r "created_us," r "ended_us," r "document," r "declared_us,"              \
+    r "deleted_us"
+#define TB__C_shield_zone(r)                                                                       \
+    r "id," r "account," r "name," r "zone," r "document," r "declared_us," r "deleted_us"
+#define TB__C_declaration(r)                                                                       \
+    r "kind," r "id," r "from_us," r "to_us," r "document," r "version," r "closed_version"
+#define TB__C_attachment(r)                                                                        \
+    r "zone," r "balancer," r "from_us," r "to_us," r "version," r "closed_version"
+#define TB__C_region(r)                                                                            \
+    r "id," r "code," r "name," r "billing," r "continent," r "country," r "price," r "latitude,"  \
+    r "longitude," r "latency_routing"
+#define TB__C_region_billing(r) r "code," r "version," r "billing"
+#define TB__C_key(r)                                                                               \
+    r "id," r "account," r "roles," r "hash," r "hint," r "created_us," r "revoked_us,"            \
+    r "sealed," r "revoked_version"
+#define TB__C_edge(r)   r "id," r "code"
+#define TB__C_series(r) r "scope," r "owner," r "edge," r "id"
+#define TB__C_segment(r)                                                                           \
+    r "id," r "kind," r "name," r "source," r "start," r "length," r "hash," r "head,"             \
+    r "lines_before," r "accepted," r "rejected," r "final," r "added_us," r "sums"
+#define TB__C_book(r)                                                                              \
+    r "id," r "name," r "currency," r "effective_us," r "sha256," r "version," r "added_us,"       \
+    r "supersedes," r "document"
+#define TB__C_shadow_book(r)                                                                       \
+    r "id," r "name," r "currency," r "effective_us," r "sha256," r "added_us," r "state,"         \
+    r "closed_us," r "document"
+#define TB__C_shadow_bill(r)                                                                       \
+    r "shadow," r "account," r "month," r "watermark," r "currency," r "invoice," r "billed,"      \
+    r "would," r "unpriced," r "made_us"
+#define TB__C_scenario(r) r "id," r "name," r "sha256," r "added_us," r "document"
+#define TB__C_invoice(r)                                                                           \
+    r "id," r "year," r "serial," r "number," r "kind," r "state," r "account," r "month,"         \
+    r "watermark," r "since," r "currency," r "total," r "sha256," r "previous," r "replaces,"     \
+    r "finalized_us," r "voided_us," r "document"
+#define TB__C_correction(r) r "invoice," r "account," r "month," r "since"
+#define TB__C_month_run(r)                                                                         \
+    r "id," r "account," r "month," r "watermark," r "outcome," r "invoice," r "run_us," r "reason"
+#define TB__C_late(r)                                                                              \
+    r "id," r "version," r "account," r "month," r "scope," r "owner," r "edge," r "day," r "data"
+#define TB__C_ledger(r)                                                                            \
+    r "id," r "account," r "at_us," r "kind," r "currency," r "amount," r "reference," r "note,"   \
+    r "chain"
+#define TB__C_audit(r)                                                                             \
+    r "id," r "at_us," r "key," r "origin," r "operation," r "arguments," r "chain"
+#define TB__C_container(r)  r "kind," r "account," r "id," r "document"
+#define TB__C_deployment(r) r "account," r "app," r "status," r "asked," r "changed_us"
+#define TB__C_secret(r)     r "name," r "value"
+
+/* X(table, what a row of it is called: an SQL expression). */
+#define TB__SEALED_TABLES(X)                                                                       \
+    X(meta, "'The value '||name")                                                                  \
+    X(account, "'Account '||id")                                                                   \
+    X(zone, "'Pull zone '||id")                                                                    \
+    X(balancer, "'Load balancer '||id")                                                            \
+    X(shield_zone, "'Shield zone '||id")                                                           \
+    X(declaration, "format('The declaration of %s %d at version %d',kind,id,version)")             \
+    X(attachment, "format('The attachment of pull zone %d to load balancer %d at version %d',"     \
+                  "zone,balancer,version)")                                                        \
+    X(region, "'Region '||code")                                                                   \
+    X(region_billing, "format('The billing region of %s at version %d',code,version)")             \
+    X(key, "'Key '||id")                                                                           \
+    X(edge, "format('Edge location %d (%s)',id,code)")                                             \
+    X(series, "format('Series %d (%s %d)',id,CASE scope WHEN 1 THEN 'pull zone' WHEN 2 THEN"       \
+              " 'account' ELSE 'load balancer' END,owner)")                                        \
+    X(segment, "'Segment '||id")                                                                   \
+    X(book, "'Book '||name")                                                                       \
+    X(shadow_book, "format('Shadow book %d (%s)',id,name)")                                        \
+    X(shadow_bill, "format('The bill of shadow book %d for account %d, month %d',shadow,account,"  \
+                   "month)")                                                                       \
+    X(scenario, "format('Scenario %d (%s)',id,name)")                                              \
+    X(invoice, "'Invoice '||number")                                                               \
+    X(correction, "format('The correction of account %d, month %d by invoice %d',account,month,"   \
+                  "invoice)")                                                                      \
+    X(month_run, "'Run '||id")                                                                     \
+    X(late, "'Late usage '||id")                                                                   \
+    X(ledger, "'Ledger entry '||id")                                                               \
+    X(audit, "'Audit entry '||id")                                                                 \
+    X(container, "format('Container %s of account %d',id,account)")                                \
+    X(deployment, "format('The deployment of %s of account %d',app,account)")                      \
+    X(secret, "'The secret of '||name")
+
+/* --- for migrations --- */
+
+#define TB__SEAL(table, r) "tb_seal('" #table "'," TB__C_##table(r) ")"
+#define TB__SEAL_COLUMN(table)                                                                     \
+    "ALTER TABLE " #table " ADD COLUMN seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ";"
+/* The sum of all seals: of halves, since sum() fails where an integer would overflow. */
+#define TB__SEAL_SUM                                                                               \
+    "((((coalesce(sum(seal>>31),0)&2147483647)<<31)+coalesce(sum(seal&2147483647),0))&"            \
+    TB__SEAL_MASK ")"
+/* Seals what is there; before the triggers are made. */
+#define TB__SEAL_ROWS(table)                                                                       \
+    "UPDATE " #table " SET seal=" TB__SEAL(table, "") ";"                                          \
+    "INSERT OR REPLACE INTO head SELECT '" #table "',count(*)," TB__SEAL_SUM " FROM " #table ";"
+/* The triggers. key: that a row is the one just written. A table whose rows do not change, or do not
+ * go, has no trigger for that: every connection reads the triggers' text. What was in a row before is
+ * taken off the sum as it was found, not as it was sealed: a row that was changed past the triggers is
+ * then still told from the sum, whatever is written over it. */
+#define TB__SEAL_ADDED(table, key)                                                                 \
+    "CREATE TRIGGER " #table "_sealed AFTER INSERT ON " #table " BEGIN"                            \
+    " UPDATE " #table " SET seal=" TB__SEAL(table, "") " WHERE " key ";"                           \
+    " UPDATE head SET n=n+1,seals=(seals+(SELECT seal FROM " #table " WHERE " key "))&"            \
+    TB__SEAL_MASK " WHERE name='" #table "'; END;"
+#define TB__SEAL_CHANGED(table, key)                                                               \
+    "CREATE TRIGGER " #table "_resealed AFTER UPDATE OF " TB__C_##table("") " ON " #table " BEGIN" \
+    " UPDATE " #table " SET seal=" TB__SEAL(table, "") " WHERE " key ";"                           \
+    " UPDATE head SET seals=(((seals-" TB__SEAL(table, "OLD.") ")&" TB__SEAL_MASK ")+"             \
+    "(SELECT seal FROM " #table " WHERE " key "))&" TB__SEAL_MASK " WHERE name='" #table "'; END;"
+#define TB__SEAL_GONE(table)                                                                       \
+    "CREATE TRIGGER " #table "_unsealed AFTER DELETE ON " #table " BEGIN"                          \
+    " UPDATE head SET n=n-1,seals=(seals-" TB__SEAL(table, "OLD.") ")&" TB__SEAL_MASK              \
+    " WHERE name='" #table "'; END;"
+#define TB__SEAL_KEPT(table, key)                                                                  \
+    TB__SEAL_ADDED(table, key) TB__SEAL_CHANGED(table, key) TB__SEAL_GONE(table)
+/* An append-only table's: its seal alone may be written. */
+#define TB__APPEND_ONLY(table, why)                                                                \
+    "CREATE TRIGGER " #table "_no_update BEFORE UPDATE OF " TB__C_##table("") " ON " #table        \
+    " BEGIN SELECT raise(ABORT,'" why "'); END;"
+
+#endif

@@ -1,0 +1,568 @@
+/* Every prepared statement of the store: one line each. Bound parameters only; a statement that
+ * reads a tenant's data binds the account (?account below). */
+#ifndef TOLLBOOK_STORE_STATEMENTS_H
+#define TOLLBOOK_STORE_STATEMENTS_H
+
+#include "store/core/sealed.h"
+
+/* The data version that the running transaction will commit. */
+#define TB__NEXT_VERSION "(SELECT value+1 FROM meta WHERE name='data_version')"
+
+/* What an invoice is read by. */
+#define TB__INVOICE_COLUMNS                                                                        \
+    "SELECT id,number,kind,state,account,month,watermark,since,currency,total,sha256,previous,"    \
+    "replaces,coalesce((SELECT r.number FROM invoice r WHERE r.replaces=i.number"                  \
+    " AND r.replaces<>''),''),finalized_us,document FROM invoice i"
+
+/* When a waiting month w begins, and when it is over. */
+#define TB__MONTH_US(m)                                                                            \
+    "unixepoch(format('%04d-%02d-01',1970+(" m ")/12,(" m ")%12+1))*1000000"
+#define TB__SAID(d, member) "coalesce(" d ".document->>'$." member "','')"
+/* What was declared of one thing as it was known when month w was billed last. */
+#define TB__SAID_THEN(kind, id, what)                                                              \
+    "(SELECT " what " FROM declaration p WHERE p.kind='" kind "' AND p.id=" id                     \
+    " AND p.version<=w.since ORDER BY p.from_us DESC,p.version DESC LIMIT 1)"
+
+#define TB__FOR_EVER "9223372036854775807"
+#define TB__CLOSED   "iif(d.closed_version<" TB__FOR_EVER ",d.closed_version,0)"
+/* Declaration d is later than what month w was billed by and reaches into it: from the thing's
+ * created on (which it must say where nothing of the month is billed), or until it was ended then,
+ * or by another beginning or end (`said`) than before. */
+#define TB__REACHES(kind, id, created, said_now, said_then)                                        \
+    "((d.version>w.since AND ((max(d.from_us," created ")<" TB__MONTH_US("w.month+1")              \
+    " AND (w.billed OR max(d.from_us," created ")>-" TB__FOR_EVER ")) OR "                         \
+    said_now "<>" TB__SAID_THEN(kind, id, said_then) ")) OR (" TB__CLOSED ">w.since"               \
+    " AND d.to_us<" TB__MONTH_US("w.month+1") "))"
+#define TB__DECLARED(kind) " CROSS JOIN declaration d ON d.kind='" kind "' AND d.id=" kind ".id"
+#define TB__LIFE(d) TB__SAID(d, "created") "||" TB__SAID(d, "deleted")
+#define TB__NEWEST(kind, of)                                                                       \
+    "SELECT account,max(max(d.version," TB__CLOSED ")) AS newest FROM " kind TB__DECLARED(kind)    \
+    " WHERE " of " GROUP BY account"
+
+/* The last run of an account's month: its own or, where it has none, the one over everybody. */
+#define TB__LAST_RUN(account, month)                                                               \
+    "coalesce((SELECT max(o.id) FROM month_run o WHERE o.account=" account " AND o.month=" month   \
+    "),(SELECT max(o.id) FROM month_run o WHERE o.account=0 AND o.month=" month "))"
+/* The watermark up to which corrections that stand have billed the month; NULL: none has. */
+#define TB__CORRECTED(account, month)                                                              \
+    "(SELECT max(j.watermark) FROM correction k JOIN invoice j ON j.id=k.invoice"                  \
+    " WHERE k.account=" account " AND k.month=" month " AND j.state='final')"
+
+/* Months that were run and whose account has late usage, or later declarations that reach into them:
+ * whether the month comes to something else by these, the caller looks. Where nothing of the month
+ * is billed (w.billed 0), what is declared without a beginning does not reach in, and a refused one
+ * waits in any case; a void invoice's month waits for late usage alone. */
+#define TB__WAITING(of)                                                                            \
+    "SELECT w.account,w.month,w.invoice,w.since,w.watermark,(SELECT count(*) FROM late l"          \
+    " WHERE l.account=w.account AND l.month=w.month AND l.version>w.since) AS n,iif(w.outcome="    \
+    "'void',0,(SELECT count(*) FROM zone" TB__DECLARED("zone") " WHERE zone.account=w.account AND "\
+    TB__REACHES("zone", "zone.id", "zone.created_us", TB__SAID("d", "created"),                    \
+                TB__SAID("p", "created")) ")"                                                      \
+    "+(SELECT count(*) FROM balancer" TB__DECLARED("balancer") " WHERE balancer.account=w.account" \
+    " AND " TB__REACHES("balancer", "balancer.id", "balancer.created_us", TB__LIFE("d"),           \
+                        TB__LIFE("p")) ")) AS m,w.outcome,w.reason FROM"                           \
+    " (SELECT x.account,x.month,x.invoice,x.watermark,max(x.watermark,coalesce(x.corrected,0))"    \
+    " AS since,x.outcome,x.reason,x.outcome='final' OR x.corrected IS NOT NULL AS billed FROM"     \
+    " (SELECT c.account,c.month,r.invoice,r.watermark,r.reason,"                                   \
+    "iif(i.state='void','void',r.outcome) AS outcome,"                                             \
+    TB__CORRECTED("c.account", "c.month") " AS corrected"                                          \
+    " FROM (SELECT account,month FROM late WHERE " of                                              \
+    " UNION SELECT account,month FROM month_run WHERE outcome='refused' AND " of                   \
+    " UNION SELECT y.account,v.month FROM (" TB__NEWEST("zone", of) " UNION ALL "                  \
+    TB__NEWEST("balancer", of) ") AS y CROSS JOIN month_run v"                                     \
+    " ON v.account IN(0,y.account) AND v.watermark<y.newest) AS c"                                 \
+    " CROSS JOIN month_run r ON r.id=" TB__LAST_RUN("c.account", "c.month")                        \
+    " LEFT JOIN invoice i ON i.number=r.invoice) AS x) AS w"                                       \
+    " WHERE n>0 OR m>0 OR (w.outcome='refused' AND NOT w.billed) ORDER BY w.account,w.month"
+
+/* Whether addresses in a zone's logs are hidden, and whether they are hidden whole. */
+#define TB__ZONE_PRIVACY                                                                           \
+    "coalesce(settings->>'$.LoggingIPAnonymizationEnabled',1),"                                    \
+    "coalesce(settings->>'$.LogAnonymizationType',0) IN(1,'Drop')"
+#define TB__KEY_COLUMNS "SELECT id,account,roles,hash,hint,created_us,revoked_us,sealed"
+#define TB__KEY_VALID   "revoked_us=9223372036854775807"
+
+/* Zones that are there: an index holds them. What a page shows of one, and what a search (?s, a
+ * parameter) looks at: its name and its hostnames, the system's own among them. */
+#define TB__ZONE_THERE "deleted_us=9223372036854775807"
+#define TB__ZONE_SHOWN                                                                             \
+    "SELECT z.id,z.name,z.type='volume',z.settings,z.document->'$.hostnames',"                     \
+    "coalesce((SELECT balancer FROM attachment a WHERE a.zone=z.id"                                \
+    " AND a.to_us=9223372036854775807 ORDER BY a.from_us DESC LIMIT 1),0),coalesce(z.settings->>'$.Enabled',1),"                   \
+    "coalesce(z.settings->>'$.MonthlyBandwidthLimit',0) FROM zone z WHERE "
+#define TB__ZONE_FOUND(s)                                                                          \
+    "(instr(lower(z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net')),lower(" s "))>0"\
+    " OR EXISTS(SELECT 1 FROM json_each(z.document,'$.hostnames') h WHERE"                         \
+    " instr(lower(iif(h.type='text',h.value,h.value->>'$.Value')),lower(" s "))>0))"
+
+/* A member of an account's limits: -1 where it says null, the usual where it says nothing. */
+#define TB__LIMIT(name, usual)                                                                     \
+    "iif(json_type(document,'$." name "')='null',-1,coalesce(document->>'$." name "'," usual "))"
+
+#define TB__STATEMENTS(X)                                                                          \
+    X(BEGIN_WRITE, "BEGIN IMMEDIATE")                                                              \
+    X(BEGIN_READ, "BEGIN")                                                                         \
+    X(COMMIT, "COMMIT")                                                                            \
+    X(ROLLBACK, "ROLLBACK")                                                                        \
+    X(MARK, "SAVEPOINT mark")                                                                      \
+    X(KEEP_MARK, "RELEASE mark")                                                                   \
+    X(BACK_TO_MARK, "ROLLBACK TO mark")                                                            \
+    X(META_GET, "SELECT value FROM meta WHERE name=?1")                                            \
+    X(META_SET, "UPDATE meta SET value=?2 WHERE name=?1")                                          \
+    X(BUMP_VERSION, "UPDATE meta SET value=value+1 WHERE name='data_version'")                     \
+    /* usage */                                                                                    \
+    X(CHUNK_INSERT, "INSERT INTO chunk VALUES(?1,?2) ON CONFLICT DO NOTHING")                      \
+    X(CHUNK_GET, "SELECT data FROM chunk WHERE key=?1")                                            \
+    X(CHUNK_UPDATE, "UPDATE chunk SET data=?2 WHERE key=?1")                                       \
+    X(CHUNK_SPAN, "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key")           \
+    X(SERIES_OF_OWNER, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 ORDER BY edge")     \
+    /* From one owner to the next, without a look at each of its locations. */                     \
+    X(UNOWNED_ZONES,                                                                               \
+      "WITH RECURSIVE one(id) AS(SELECT min(owner) FROM series WHERE scope=1 UNION ALL"            \
+      " SELECT(SELECT min(owner) FROM series WHERE scope=1 AND owner>one.id) FROM one"             \
+      " WHERE one.id IS NOT NULL) SELECT id FROM one WHERE id IS NOT NULL"                         \
+      " AND NOT EXISTS(SELECT 1 FROM zone WHERE zone.id=one.id)")                                  \
+    X(UNOWNED_BALANCERS,                                                                           \
+      "WITH RECURSIVE one(id) AS(SELECT min(owner) FROM series WHERE scope=3 UNION ALL"            \
+      " SELECT(SELECT min(owner) FROM series WHERE scope=3 AND owner>one.id) FROM one"             \
+      " WHERE one.id IS NOT NULL) SELECT id FROM one WHERE id IS NOT NULL"                         \
+      " AND NOT EXISTS(SELECT 1 FROM balancer WHERE balancer.id=one.id)")                          \
+    X(SERIES_INSERT, "INSERT INTO series VALUES(?1,?2,?3,?4," TB__UNSEALED ")")                    \
+    X(SERIES_WHOSE, "SELECT scope,owner,edge FROM series WHERE id=?1")                             \
+    X(EDGE_CODE, "SELECT code FROM edge WHERE id=?1")                                              \
+    X(EDGE_BY_CODE, "SELECT id FROM edge WHERE code=?1")                                           \
+    X(EDGE_NEXT, "SELECT coalesce(max(id),0)+1 FROM edge")                                         \
+    X(EDGE_INSERT, "INSERT INTO edge(code,id,seal) VALUES(?1,?2," TB__UNSEALED ")")                \
+    X(ZONE_ACCOUNT, "SELECT account FROM zone WHERE id=?1")                                        \
+    X(COUNTRY_GET, "SELECT data FROM country_day WHERE zone=?1 AND day=?2")                        \
+    X(COUNTRY_PUT, "INSERT OR REPLACE INTO country_day VALUES(?1,?2,?3)")                          \
+    /* segments */                                                                                 \
+    X(SEGMENT_INSERT,                                                                              \
+      "INSERT INTO segment VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14," TB__UNSEALED ")")\
+    X(SEGMENTS_BY_HEAD,                                                                            \
+      "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
+      " FROM segment WHERE head=?1 AND kind=?2 ORDER BY start,length")                             \
+    X(SEGMENTS_BY_NAME,                                                                            \
+      "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
+      " FROM segment WHERE name=?1 ORDER BY start,length")                                         \
+    X(RUNG_INSERT, "INSERT OR IGNORE INTO rung VALUES(?1,?2,?3)")                                  \
+    X(RUNGS, "SELECT head,length,hash FROM rung")                                                  \
+    X(RUNGS_BY_HEAD, "SELECT length,hash FROM rung WHERE head=?1 ORDER BY length")                 \
+    X(REJECT_INSERT, "INSERT INTO reject VALUES(?1,?2,?3,?4,?5)")                                  \
+    X(REJECT_DUE_INSERT, "INSERT INTO reject_due VALUES(?1,?2)")                                   \
+    X(REJECT_DUE, /* ?2: what a clock wrote that was ahead */                                      \
+      "SELECT * FROM (SELECT added_us,segment FROM reject_due WHERE added_us<=?1"                  \
+      " UNION ALL SELECT added_us,segment FROM reject_due WHERE added_us>?2) LIMIT 64")            \
+    X(REJECT_DUE_DELETE, "DELETE FROM reject_due WHERE added_us=?1 AND segment=?2")                \
+    X(REJECT_EMPTY, "UPDATE reject SET text=x'' WHERE segment=?1 AND length(text)>0")              \
+    X(SEGMENT_NEXT, "SELECT coalesce(max(id),0)+1 FROM segment")                                   \
+    /* reading: the tenant's account is ?1 in each */                                              \
+    X(ZONE_OF_ACCOUNT, "SELECT 1 FROM zone WHERE account=?1 AND id=?2")                            \
+    X(ACCOUNT_EXISTS, "SELECT 1 FROM account WHERE id=?1")                                         \
+    X(ZONE_SERIES,                                                                                 \
+      "SELECT s.edge,s.id,z.created_us FROM zone z"                                                \
+      " JOIN series s ON s.scope=1 AND s.owner=z.id"                                               \
+      " WHERE z.account=?1 AND z.id=?2 ORDER BY s.edge")                                           \
+    X(ACCOUNT_SERIES, "SELECT edge,id FROM series WHERE scope=2 AND owner=?1 ORDER BY edge")       \
+    X(PLACES,                                                                                      \
+      "SELECT e.id,coalesce(r.id,0),coalesce(r.name,'Other: '||e.code||', '||e.code)"              \
+      " FROM edge e LEFT JOIN region r ON r.code=e.code ORDER BY e.id")                            \
+    X(KNOWN_EDGES, "SELECT code FROM region ORDER BY CAST(price AS REAL) DESC,code")               \
+    X(REGIONS,                                                                                     \
+      "SELECT id,code,name,billing,continent,country,price,latitude,longitude,latency_routing"     \
+      " FROM region ORDER BY id")                                                                  \
+    X(KEYS, TB__KEY_COLUMNS " FROM key ORDER BY id")                                               \
+    X(KEYS_PAGE, TB__KEY_COLUMNS " FROM key WHERE account=?1 AND " TB__KEY_VALID                   \
+      " ORDER BY id LIMIT ?2 OFFSET ?3")                                                           \
+    X(KEYS_COUNT, "SELECT count(*) FROM key WHERE account=?1 AND " TB__KEY_VALID)                  \
+    X(KEY_INSERT, "INSERT INTO key(account,roles,hash,hint,created_us,revoked_us,sealed)"          \
+      "VALUES(?1,?2,?3,?4,?5,?6,?7)")                                                              \
+    X(KEY_REVOKE, "UPDATE key SET revoked_us=iif(" TB__KEY_VALID ",?2,revoked_us),revoked_version="\
+      "iif(" TB__KEY_VALID "," TB__NEXT_VERSION ",revoked_version) WHERE id=?1")                   \
+    /* request logs */                                                                             \
+    X(LOGGED_ZONES,                                                                                \
+      "SELECT id,coalesce(settings->>'$.EnableExtendedLogging',0) FROM zone"                       \
+      " WHERE deleted_us=9223372036854775807 AND coalesce(settings->>'$.EnableLogging',1)")        \
+    X(LOG_ZONE,                                                                                    \
+      "SELECT coalesce(settings->>'$.EnableLogging',1),coalesce(settings->>'$.Enabled',1)"         \
+      " AND NOT coalesce(settings->>'$.Suspended',0),"                                             \
+      "coalesce(settings->>'$.EnableExtendedLogging',0),"                                          \
+      TB__ZONE_PRIVACY " FROM zone WHERE account=?1 AND id=?2"                                     \
+      " AND deleted_us=9223372036854775807")                                                       \
+    X(LOG_PRIVACY, "SELECT " TB__ZONE_PRIVACY " FROM zone WHERE id=?1")                            \
+    X(LOG_INSERT, "INSERT INTO log_block(id,zone,first_ms,last_ms,lines,seal,data)"                \
+                  "VALUES(?1,?2,?3,?4,?5,?6,?7)")                                                  \
+    X(LOG_NEXT, "SELECT coalesce(max(id),0)+1 FROM log_block")                                     \
+    X(LOG_SPAN_INSERT, "INSERT INTO log_span VALUES(?1,?2,?2,?3,?4)")                              \
+    X(LOG_DELETE, "DELETE FROM log_block WHERE id=?1")                                             \
+    X(LOG_SPAN_LEAF, "SELECT nodeno FROM log_span_rowid WHERE rowid=?1")                           \
+    X(LOG_SPAN_PARENT, "SELECT parentnode FROM log_span_parent WHERE nodeno=?1")                   \
+    X(LOG_SPAN_DELETE, "DELETE FROM log_span WHERE id=?1")                                         \
+    X(LOG_NEWEST, "SELECT id,lines,first_ms,last_ms FROM log_block WHERE zone=?1"                  \
+                  " ORDER BY id DESC LIMIT 1")                                                     \
+    X(LOG_GET, "SELECT zone,seal,data FROM log_block WHERE id=?1")                                 \
+    X(LOG_OLD, "SELECT id,seal FROM log_block WHERE last_ms<?1")                                   \
+    /* hits of the R*Tree are looked at again: its zone is folded, its hours are whole */          \
+    X(LOG_BLOCKS,                                                                                  \
+      "SELECT b.id,b.first_ms,b.last_ms FROM log_span s CROSS JOIN log_block b ON b.id=s.id"       \
+      " WHERE s.zone<=?1 AND s.zone_too>=?1 AND s.first_hour<=?3 AND s.last_hour>=?2"              \
+      " AND b.zone=?4 AND b.last_ms>=?5 AND b.first_ms<?6")                                        \
+    /* shield zones and their events; what a client asks binds the account first */                \
+    X(SHIELD_ZONE, "SELECT 1 FROM shield_zone WHERE account=?1 AND id=?2")                         \
+    X(EVENTS_AT, "SELECT id,seal,first,data,day FROM event_block WHERE zone=?1 AND first<=?2"      \
+                 " ORDER BY first DESC LIMIT 1")                                                   \
+    X(EVENTS_AFTER, "SELECT id,seal,first,data,day FROM event_block WHERE zone=?1 AND first>?2"    \
+                    " ORDER BY first LIMIT 1")                                                     \
+    X(EVENTS_UP, "SELECT id,zone,day,first,events,seal,data FROM event_block WHERE zone=?1"        \
+                 " AND first>=coalesce((SELECT max(first) FROM event_block WHERE zone=?1"          \
+                 " AND first<=?2),?2) ORDER BY first")                                             \
+    X(EVENTS_DOWN, "SELECT id,zone,day,first,events,seal,data FROM event_block WHERE zone=?1"      \
+                   " AND first<=?2 ORDER BY first DESC")                                           \
+    X(EVENTS_NEXT, "SELECT coalesce(max(id),0)+1 FROM event_block")                                \
+    X(EVENTS_INSERT, "INSERT INTO event_block VALUES(?1,?2,?3,?4,?5,?6,?7)")                       \
+    X(EVENTS_DELETE, "DELETE FROM event_block WHERE id=?1")                                        \
+    X(EVENTS_OLD, "SELECT id,seal FROM event_block WHERE day<?1 LIMIT 1")                          \
+    X(SECRET_GET, "SELECT value FROM secret WHERE name=?1")                                        \
+    X(SECRET_PUT, "INSERT INTO secret VALUES(?1,?2," TB__UNSEALED ")")                             \
+    /* catalogue */                                                                                \
+    X(ACCOUNT_GET, "SELECT document,deleted_us FROM account WHERE id=?1")                          \
+    X(ACCOUNT_NAME, "SELECT name FROM account WHERE id=?1")                                        \
+    X(ACCOUNT_PUT,                                                                                 \
+      "INSERT INTO account(" TB__C_account("") ")VALUES(?1,?2,?3,?4," TB__FOR_EVER ") ON CONFLICT(id) DO UPDATE"\
+      " SET name=excluded.name,document=excluded.document,deleted_us=excluded.deleted_us")         \
+    X(ZONE_GET, "SELECT document,deleted_us,account FROM zone WHERE id=?1")                        \
+    X(ZONE_PUT,                                                                                    \
+      "INSERT INTO zone(" TB__C_zone("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8," TB__FOR_EVER ") ON CONFLICT(id)"\
+      " DO UPDATE SET name=excluded.name,type=excluded.type,created_us=excluded.created_us,"       \
+      "settings=excluded.settings,document=excluded.document,deleted_us=excluded.deleted_us")      \
+    X(BALANCER_GET, "SELECT document,deleted_us,account FROM balancer WHERE id=?1")                \
+    X(BALANCER_PUT,                                                                                \
+      "INSERT INTO balancer(" TB__C_balancer("") ")VALUES(?1,?2,?3,?4,?5,?6," TB__FOR_EVER ") ON CONFLICT(id)"\
+      " DO UPDATE SET created_us=excluded.created_us,ended_us=excluded.ended_us,"                  \
+      "document=excluded.document,deleted_us=excluded.deleted_us")                                 \
+    X(SHIELD_ZONE_GET, "SELECT document,deleted_us,account FROM shield_zone WHERE id=?1")          \
+    X(SHIELD_ZONE_PUT,                                                                             \
+      "INSERT INTO shield_zone(" TB__C_shield_zone("") ")VALUES(?1,?2,?3,?4,?5,?6," TB__FOR_EVER ") ON CONFLICT(id)"\
+      " DO UPDATE SET name=excluded.name,zone=excluded.zone,document=excluded.document,"           \
+      "deleted_us=excluded.deleted_us")                                                            \
+    X(DECLARATION_CLOSE,                                                                           \
+      "UPDATE declaration SET to_us=?3,closed_version=" TB__NEXT_VERSION                           \
+      " WHERE kind=?1 AND id=?2 AND to_us=9223372036854775807")                                    \
+    X(DECLARATION_OPEN,                                                                            \
+      "INSERT INTO declaration(kind,id,from_us,to_us,document,version)"                            \
+      "VALUES(?1,?2,?3," TB__FOR_EVER ",?4," TB__NEXT_VERSION ") ON CONFLICT DO UPDATE"            \
+      " SET to_us=excluded.to_us,document=excluded.document,closed_version=" TB__FOR_EVER)         \
+    X(ATTACHED, "SELECT zone FROM attachment WHERE balancer=?1 AND to_us=9223372036854775807"      \
+                " ORDER BY zone")                                                                  \
+    /* a zone's first one from ?3; a later one from ?4, now, when the others have ended */         \
+    X(ATTACH, "INSERT INTO attachment(zone,balancer,from_us,to_us,version)"                        \
+              " SELECT ?1,?2,iif(count(*)=0,?3,max(?4,"                                            \
+              "max(iif(to_us=9223372036854775807,?4,to_us)))),9223372036854775807,"                \
+              TB__NEXT_VERSION " FROM attachment WHERE zone=?1 ON CONFLICT DO UPDATE"              \
+              " SET to_us=excluded.to_us,closed_version=" TB__FOR_EVER)                            \
+    X(DETACH, "UPDATE attachment SET to_us=max(from_us,?3),closed_version=" TB__NEXT_VERSION       \
+              " WHERE zone=?1 AND balancer=?2 AND to_us=9223372036854775807")                      \
+    X(LIVE_ACCOUNTS, "SELECT id FROM account WHERE deleted_us=9223372036854775807")                \
+    X(LIVE_ZONES, "SELECT id FROM zone WHERE deleted_us=9223372036854775807")                      \
+    X(LIVE_BALANCERS, "SELECT id FROM balancer WHERE deleted_us=9223372036854775807")              \
+    X(LIVE_SHIELD_ZONES, "SELECT id FROM shield_zone WHERE deleted_us=9223372036854775807")        \
+    X(SHIELD_ZONE_DELETE, "UPDATE shield_zone SET deleted_us=?2 WHERE id=?1")                      \
+    X(ACCOUNT_DELETE, "UPDATE account SET deleted_us=?2 WHERE id=?1")                              \
+    X(ZONE_DELETE, "UPDATE zone SET deleted_us=?2 WHERE id=?1")                                    \
+    X(BALANCER_DELETE, "UPDATE balancer SET deleted_us=?2 WHERE id=?1")                            \
+    X(REGIONS_CLEAR, "DELETE FROM region")                                                         \
+    X(REGION_INSERT, "INSERT INTO region(" TB__C_region("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")\
+    /* containers: kind 0 registries, 1 applications, 2 limits */                                  \
+    X(CONTAINER_GET, "SELECT document FROM container WHERE kind=?1 AND account=?2 AND id=?3")      \
+    X(CONTAINER_PUT, "INSERT INTO container VALUES(?1,?2,?3,?4," TB__UNSEALED ")"                  \
+      " ON CONFLICT DO UPDATE SET document=excluded.document")                                     \
+    X(CONTAINER_DELETE, "DELETE FROM container WHERE kind=?1 AND account=?2 AND id=?3")            \
+    X(CONTAINERS, "SELECT kind,account,id FROM container")                                         \
+    X(STATUS_SAID, "SELECT ?1->>'$.status'")                                                       \
+    X(APPS_PAGE,                                                                                   \
+      "SELECT c.id,c.document->>'$.name',coalesce(c.document->>'$.description',''),d.status,"      \
+      "c.document->>'$.displayEndpoint.id',c.document->>'$.displayEndpoint.address',"              \
+      "c.document->>'$.displayEndpoint.type' FROM container c CROSS JOIN deployment d"             \
+      " ON d.account=c.account AND d.app=c.id WHERE c.kind=1 AND c.account=?1 AND c.id>?3"         \
+      " ORDER BY c.id LIMIT ?2")                                                                   \
+    X(APP_GET,                                                                                     \
+      "SELECT c.id,c.document->>'$.name',coalesce(c.document->>'$.description',''),d.status,"      \
+      "c.document->>'$.displayEndpoint.id',c.document->>'$.displayEndpoint.address',"              \
+      "c.document->>'$.displayEndpoint.type' FROM container c CROSS JOIN deployment d"             \
+      " ON d.account=c.account AND d.app=c.id WHERE c.kind=1 AND c.account=?1 AND c.id=?2")        \
+    X(APPS_COUNT, "SELECT count(*) FROM container WHERE kind=1 AND account=?1")                    \
+    X(LIMITS_GET,                                                                                  \
+      "SELECT " TB__LIMIT("maxNumberOfApplications", "20") ",(SELECT count(*) FROM container"      \
+      " WHERE kind=1 AND account=?1)," TB__LIMIT("maxNumberOfRegionsPerApplication", "-1") ","     \
+      TB__LIMIT("maxCpuMilliCoresPerPod", "8000") ","                                              \
+      TB__LIMIT("maxMemoryBytesPerPod", "34359738368") ","                                         \
+      TB__LIMIT("maxNumberOfInstancesPerRegion", "10") ","                                         \
+      TB__LIMIT("maxNumberOfInstancesPerApplication", "-1") ","                                    \
+      TB__LIMIT("maxNumberOfVolumesPerApplication", "2") ","                                       \
+      TB__LIMIT("maxVolumeSize", "100")                                                            \
+      " FROM container WHERE kind=2 AND account=?1 AND id=''")                                     \
+    X(REGISTRY_GET,                                                                                \
+      "SELECT document->>'$.url',coalesce(document->>'$.token_realm',''),"                         \
+      "coalesce(document->>'$.username',''),coalesce(document->>'$.secret','') FROM container"     \
+      " WHERE kind=0 AND account IN(0,?1) AND id=?2 ORDER BY account DESC LIMIT 1")                \
+    /* the account's, and those of every account that it has none of the same id for */            \
+    X(REGISTRIES,                                                                                  \
+      "SELECT id,document->>'$.url',coalesce(document->>'$.username','') FROM container c"         \
+      " WHERE kind=0 AND (account=?1 OR (account=0 AND NOT EXISTS(SELECT 1 FROM container o"       \
+      " WHERE o.kind=0 AND o.account=?1 AND o.id=c.id))) ORDER BY id")                             \
+    X(DEPLOYMENT_GET, "SELECT status,asked FROM deployment WHERE account=?1 AND app=?2")           \
+    X(DEPLOYMENT_PUT, "INSERT INTO deployment VALUES(?1,?2,?3,?4,?5," TB__UNSEALED ") ON CONFLICT DO UPDATE"\
+      " SET status=excluded.status,asked=excluded.asked,changed_us=excluded.changed_us")           \
+    X(DEPLOYMENT_DELETE, "DELETE FROM deployment WHERE account=?1 AND app=?2")                     \
+    X(DEPLOYMENTS_WAITING,                                                                         \
+      "SELECT d.account,d.app,d.asked,c.document->>'$.name' FROM deployment d JOIN container c"    \
+      " ON c.kind=1 AND c.account=d.account AND c.id=d.app WHERE d.status='progressing'"           \
+      " ORDER BY d.changed_us,d.account,d.app LIMIT ?1")                                           \
+    /* terms */                                                                                    \
+    /* the last declaration that holds at ?2, or the first of all */                               \
+    X(ACCOUNT_DECLARED,                                                                            \
+      "SELECT document FROM declaration WHERE kind='account' AND id=?1 ORDER BY from_us>?2,"       \
+      "CASE WHEN from_us>?2 THEN from_us ELSE -from_us END,version DESC LIMIT 1")                  \
+    X(ZONE_TERMS,                                                                                  \
+      "SELECT id,coalesce(settings->>'$.Enabled',1),"                                              \
+      "coalesce(settings->>'$.MonthlyBandwidthLimit',0) FROM zone"                                 \
+      " WHERE account=?1 AND created_us<=?2 AND deleted_us>?2 ORDER BY id")                        \
+    /* pages of zones */                                                                           \
+    X(ZONES_PAGE,                                                                                  \
+      TB__ZONE_SHOWN "z.id IN(SELECT id FROM zone WHERE account=?1 AND " TB__ZONE_THERE            \
+      " AND id>?2 ORDER BY id LIMIT ?3 OFFSET ?4) ORDER BY z.id")                                  \
+    X(ZONES_SEARCHED,                                                                              \
+      TB__ZONE_SHOWN "z.account=?1 AND " TB__ZONE_THERE " AND z.id>?2 AND " TB__ZONE_FOUND("?5")   \
+      " ORDER BY z.id LIMIT ?3 OFFSET ?4")                                                         \
+    X(ZONE_OF_HOST,                                                                                \
+      "SELECT z.id FROM zone z WHERE z.account=?1 AND " TB__ZONE_THERE " AND ("                    \
+      "lower(z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net'))=lower(?2)"           \
+      " OR EXISTS(SELECT 1 FROM json_each(z.document,'$.hostnames') h WHERE"                       \
+      " lower(iif(h.type='text',h.value,h.value->>'$.Value'))=lower(?2))) ORDER BY z.id LIMIT 1")  \
+    X(ZONES_COUNT, "SELECT coalesce((SELECT n FROM zone_count WHERE account=?1),0)")               \
+    X(ZONES_FOUND, "SELECT count(*) FROM zone z WHERE z.account=?1 AND " TB__ZONE_THERE            \
+      " AND " TB__ZONE_FOUND("?2"))                                                                \
+    /* operator's figures */                                                                       \
+    X(FIGURES_SEGMENTS,                                                                            \
+      "SELECT count(*),coalesce(sum(accepted),0),coalesce(sum(rejected),0) FROM segment")          \
+    X(FIGURES_ZONES, "SELECT count(*) FROM zone WHERE deleted_us=9223372036854775807")             \
+    X(FIGURES_UNASSIGNED,                                                                          \
+      "SELECT count(DISTINCT owner) FROM series WHERE scope=1"                                     \
+      " AND NOT EXISTS(SELECT 1 FROM zone WHERE zone.id=series.owner)")                            \
+    X(FIGURES_UNPRICED,                                                                            \
+      "SELECT count(*) FROM edge WHERE NOT EXISTS"                                                 \
+      "(SELECT 1 FROM region WHERE region.code=edge.code)")                                        \
+    /* price books */                                                                              \
+    X(BOOK_INSERT, "INSERT INTO book(name,currency,effective_us,sha256,version,added_us,document," \
+                   "supersedes)VALUES(?1,?2,?3,?4," TB__NEXT_VERSION ",?5,?6,?7)")                 \
+    X(BOOK_BY_NAME, "SELECT sha256 FROM book WHERE name=?1")                                       \
+    X(BOOK_VERSION, "SELECT version FROM book WHERE sha256=?1")                                    \
+    X(BOOKS, "SELECT document FROM book WHERE version<=?1 ORDER BY currency,effective_us,id")      \
+    X(BOOK_SPAN_PUT, "INSERT OR REPLACE INTO book_span VALUES(?1,?2,?3)")                          \
+    X(BOOK_SPAN_CLEAR, "DELETE FROM book_span")                                                    \
+    X(BOOK_SPANS,                                                                                  \
+      "SELECT b.id,b.name,b.effective_us,coalesce((SELECT min(n.effective_us) FROM book n"         \
+      " WHERE n.currency=b.currency AND n.effective_us>b.effective_us),9223372036854775807),"      \
+      "b.currency,EXISTS(SELECT 1 FROM book n WHERE n.supersedes=b.name AND n.supersedes<>'')"     \
+      " FROM book_span s JOIN book b ON b.id=s.id"                                                 \
+      " WHERE s.first_hour<=?2 AND s.last_hour>=?1 ORDER BY b.currency,b.effective_us,b.id")       \
+    X(BOOK_TRUTH,                                                                                  \
+      "SELECT b.id,b.effective_us,coalesce((SELECT min(n.effective_us) FROM book n"                \
+      " WHERE n.currency=b.currency AND n.effective_us>b.effective_us),9223372036854775807)"       \
+      " FROM book b ORDER BY b.id")                                                                \
+    X(INVOICE_SPAN_PUT, "INSERT OR REPLACE INTO invoice_span VALUES(?1,?2,?3)")                    \
+    X(INVOICE_SPANS,                                                                               \
+      "SELECT i.id,i.number,i.month,i.account FROM invoice_span s JOIN invoice i ON i.id=s.id"     \
+      " WHERE s.first_hour<=?2 AND s.last_hour>=?1 AND i.state='final' ORDER BY i.id")             \
+    /* inputs of bills: the tenant's account is ?1 in each; what is known at version ?2 */         \
+    X(BILLED_ACCOUNT,                                                                              \
+      "SELECT from_us,to_us,closed_version,document FROM declaration"                              \
+      " WHERE kind='account' AND id=?1 AND version<=?2 ORDER BY from_us,version")                  \
+    /* +z.id: a zone's own rows are looked up, not those of the whole range */                     \
+    X(BILLED_ZONES,                                                                                \
+      "SELECT d.from_us,d.to_us,d.closed_version,d.document,z.id FROM zone z CROSS JOIN"           \
+      " declaration d ON d.kind='zone' AND d.id=+z.id WHERE z.account=?1 AND d.version<=?2"        \
+      " AND z.id BETWEEN ?3 AND ?4 ORDER BY z.id,d.from_us,d.version")                             \
+    X(BILLED_SERIES,                                                                               \
+      "SELECT z.id,s.edge,s.id FROM zone z CROSS JOIN series s ON s.scope=1 AND s.owner=+z.id"     \
+      " WHERE z.account=?1 AND z.id BETWEEN ?2 AND ?3 ORDER BY z.id,s.edge")                       \
+    X(BILLED_BALANCERS,                                                                            \
+      "SELECT d.from_us,d.to_us,d.closed_version,d.document,b.id FROM balancer b CROSS JOIN"       \
+      " declaration d ON d.kind='balancer' AND d.id=b.id WHERE b.account=?1 AND d.version<=?2"     \
+      " ORDER BY b.id,d.from_us,d.version")                                                        \
+    X(BILLED_TIES,                                                                                 \
+      "SELECT b.id,a.zone,a.from_us,a.to_us,a.closed_version,coalesce("                            \
+      "(SELECT s.id FROM series s WHERE s.scope=1 AND s.owner=a.zone ORDER BY s.edge LIMIT 1),0)"  \
+      " FROM balancer b CROSS JOIN attachment a ON a.balancer=b.id"                                \
+      " WHERE b.account=?1 AND a.version<=?2 ORDER BY b.id,a.from_us,a.zone,a.version")            \
+    X(BALANCER_SERIES, "SELECT id FROM series WHERE scope=3 AND owner=?1")                         \
+    /* the region of version ?1 or, where there was none, the first that came until ?2 */          \
+    X(BILLED_PLACES,                                                                               \
+      "SELECT e.id,e.code,coalesce(nullif((SELECT r.billing FROM region_billing r WHERE"           \
+      " r.code=e.code AND r.version<=?1 ORDER BY r.version DESC LIMIT 1),''),"                     \
+      "(SELECT r.billing FROM region_billing r WHERE r.code=e.code AND r.version>?1"               \
+      " AND r.version<=?2 AND r.billing<>'' ORDER BY r.version LIMIT 1),'')"                       \
+      " FROM edge e ORDER BY e.id")                                                                \
+    X(PLACES_CHANGES,                                                                              \
+      "SELECT coalesce(max(iif(version<=?1,version,0)),0),"                                        \
+      "coalesce(min(iif(version>?1,version,NULL)),9223372036854775807) FROM region_billing")       \
+    X(BILLED_ACCOUNTS,                                                                             \
+      "SELECT id FROM account WHERE EXISTS(SELECT 1 FROM zone z WHERE z.account=account.id"        \
+      " AND z.created_us<?2 AND z.deleted_us>?1) OR EXISTS(SELECT 1 FROM balancer b"               \
+      " WHERE b.account=account.id AND b.created_us<?2 AND min(b.deleted_us,b.ended_us)>?1)"       \
+      " OR EXISTS(SELECT 1 FROM series s JOIN chunk c ON c.key=(s.id<<18)+131072+?3"               \
+      " WHERE s.scope=2 AND s.owner=account.id) OR EXISTS(SELECT 1 FROM balancer b"                \
+      " CROSS JOIN series s ON s.scope=3 AND s.owner=b.id JOIN chunk c"                            \
+      " ON c.key=(s.id<<18)+131072+?3 WHERE b.account=account.id) ORDER BY id")                    \
+    X(INVOICED_ACCOUNTS,                                                                           \
+      "SELECT DISTINCT account FROM invoice WHERE month=?1 ORDER BY account")                      \
+    X(REGION_REMEMBER,                                                                             \
+      "INSERT INTO region_billing(code,version,billing) SELECT n.code," TB__NEXT_VERSION ",n.billing FROM"\
+      " (SELECT code,billing FROM region UNION ALL SELECT DISTINCT code,'' FROM region_billing"    \
+      " WHERE code NOT IN(SELECT code FROM region)) AS n WHERE n.billing<>coalesce("               \
+      "(SELECT b.billing FROM region_billing b WHERE b.code=n.code ORDER BY b.version DESC"        \
+      " LIMIT 1),'') ON CONFLICT(code,version) DO UPDATE SET billing=excluded.billing")            \
+    X(REGION_REBILLED,                                                                             \
+      "SELECT count(*) FROM region_billing b JOIN edge e ON e.code=b.code WHERE b.version="        \
+      TB__NEXT_VERSION)                                                                            \
+    /* late usage */                                                                               \
+    X(LAST_MONTH_RUN, "SELECT coalesce(max(month),-1) FROM month_run")                             \
+    X(MONTH_RUN, "SELECT 1 FROM month_run WHERE account IN(0,?1) AND month=?2 LIMIT 1")            \
+    X(BALANCER_ACCOUNT, "SELECT account FROM balancer WHERE id=?1")                                \
+    X(LATE_NEXT, "SELECT coalesce(max(id),0)+1 FROM late")                                         \
+    X(LATE_INSERT, "INSERT INTO late(" TB__C_late("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")       \
+    X(LATE_OF_MONTH,                                                                               \
+      "SELECT id,version,scope,owner,edge,day,data FROM late WHERE account=?1 AND month=?2"        \
+      " AND version>?3 ORDER BY scope,owner,edge,day,id")                                          \
+    X(LATE_WAITING, TB__WAITING("account BETWEEN ?1 AND ?2"))                                      \
+    /* invoices */                                                                                 \
+    /* Where the month stands: the watermark of the data whose prices it keeps. Its invoice's that */ \
+    /* stands or, where it has none, that of the first correction of it. */                          \
+    X(PRICED_BY,                                                                                   \
+      "SELECT w FROM (SELECT coalesce((SELECT watermark FROM invoice WHERE account=?1 AND month=?2"  \
+      " AND kind='invoice' AND state='final'),(SELECT min(j.watermark) FROM correction k"          \
+      " JOIN invoice j ON j.id=k.invoice WHERE k.account=?1 AND k.month=?2 AND j.state='final'))"  \
+      " AS w) WHERE w IS NOT NULL")                                                                \
+    /* The same when the data was at ?3: from the last that billed the month then, back along what */\
+    /* each correction goes on from, to the run that the first one went on from. */                  \
+    X(PRICED_THEN,                                                                                 \
+      "WITH RECURSIVE last(w,billed) AS (SELECT * FROM (SELECT watermark,outcome='final' FROM"     \
+      " month_run WHERE account=?1 AND month=?2 AND watermark<=?3 UNION ALL SELECT j.watermark,1"  \
+      " FROM correction k JOIN invoice j ON j.id=k.invoice WHERE k.account=?1 AND k.month=?2"      \
+      " AND j.watermark<=?3) ORDER BY 1 DESC,2 DESC LIMIT 1), chain(w,n) AS (SELECT w,0 FROM last"        \
+      " WHERE billed UNION ALL SELECT k.since,n+1 FROM chain CROSS JOIN correction k"              \
+      " JOIN invoice j ON j.id=k.invoice WHERE k.account=?1 AND k.month=?2"                        \
+      " AND j.watermark=chain.w AND k.since<chain.w)"                                              \
+      "SELECT w FROM chain WHERE n=max(0,(SELECT max(n) FROM chain)-1) OR EXISTS(SELECT 1 FROM"    \
+      " invoice WHERE account=?1 AND month=?2 AND kind='invoice' AND watermark=chain.w)"           \
+      " ORDER BY n DESC LIMIT 1")                                                                  \
+    X(INVOICE_KNOWN,                                                                               \
+      "SELECT number FROM invoice WHERE account=?1 AND month=?2 AND kind=?3 AND since=?4"          \
+      " AND state='final'")                                                                        \
+    X(INVOICE_REPLACED,                                                                            \
+      "SELECT number FROM invoice v WHERE account=?1 AND month=?2 AND kind=?3 AND since=?4"        \
+      " AND state='void' AND NOT EXISTS(SELECT 1 FROM invoice r WHERE r.replaces=v.number"         \
+      " AND r.replaces<>'')"                                                                       \
+      " ORDER BY id DESC LIMIT 1")                                                                 \
+    X(INVOICE_NEXT,                                                                                \
+      "SELECT coalesce(max(serial),0)+1,(SELECT coalesce(max(id),0)+1 FROM invoice),"              \
+      "coalesce((SELECT sha256 FROM invoice ORDER BY id DESC LIMIT 1),'')"                         \
+      " FROM invoice WHERE year=?1")                                                               \
+    X(INVOICE_INSERT,                                                                              \
+      "INSERT INTO invoice(" TB__C_invoice("") ")VALUES(?1,?2,?3,?4,?5,'final',?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,"\
+      "9223372036854775807,?16)")                                                                  \
+    X(INVOICE_VOID, "UPDATE invoice SET state='void',voided_us=?2 WHERE id=?1")                    \
+    X(INVOICE_BY_NUMBER, TB__INVOICE_COLUMNS " WHERE number=?1 AND ?2 IN(0,account)")              \
+    X(INVOICES, TB__INVOICE_COLUMNS " ORDER BY year,serial")                                       \
+    X(INVOICES_OF_ACCOUNT,                                                                         \
+      TB__INVOICE_COLUMNS " WHERE account=?1 AND ?2 IN(-9223372036854775807-1,month)"              \
+      " ORDER BY year,serial")                                                                     \
+    X(INVOICES_OF_MONTH, TB__INVOICE_COLUMNS " WHERE month=?2 AND ?1=0 ORDER BY year,serial")      \
+    X(BILLED_UP_TO,                                                                                \
+      "SELECT coalesce(" TB__CORRECTED("?1", "?2") ",(SELECT r.watermark FROM month_run r"         \
+      " WHERE r.id=" TB__LAST_RUN("?1", "?2") " AND NOT EXISTS(SELECT 1 FROM invoice i"            \
+      " WHERE i.number=r.invoice AND i.state='void')),0)")                                         \
+    /* the invoice with the last of the corrections that stand, of a month without its own */      \
+    X(BILLED_ELSEWHERE,                                                                            \
+      "SELECT j.number FROM correction k JOIN invoice j ON j.id=k.invoice WHERE k.account=?1"      \
+      " AND k.month=?2 AND j.state='final' AND j.kind='invoice' AND NOT EXISTS(SELECT 1 FROM"      \
+      " invoice i WHERE i.account=?1 AND i.month=?2 AND i.kind='invoice' AND i.state='final')"     \
+      " ORDER BY j.id DESC LIMIT 1")                                                               \
+    /* what had billed the month when it was at ?3: corrections, the newest first, then its invoice */\
+    X(BILLED_CHAIN,                                                                                \
+      "WITH RECURSIVE chain(w,number,kind,since) AS (SELECT * FROM (SELECT j.watermark,j.number,"  \
+      "j.kind,k.since FROM correction k JOIN invoice j ON j.id=k.invoice WHERE k.account=?1"       \
+      " AND k.month=?2) WHERE watermark=?3 UNION ALL SELECT j.watermark,j.number,j.kind,k.since"   \
+      " FROM chain CROSS JOIN correction k JOIN invoice j ON j.id=k.invoice WHERE k.account=?1"    \
+      " AND k.month=?2 AND j.watermark=chain.since AND chain.since<chain.w)"                       \
+      "SELECT number,kind='invoice',w FROM chain UNION ALL SELECT number,1,watermark FROM invoice" \
+      " WHERE account=?1 AND month=?2 AND kind='invoice' AND watermark="                           \
+      "coalesce((SELECT min(since) FROM chain),?3) ORDER BY 3 DESC")                               \
+    /* runs of months */                                                                           \
+    X(RUN_LAST,                                                                                    \
+      "SELECT outcome,reason,EXISTS(SELECT 1 FROM late l WHERE l.account=?1 AND l.month=?2"        \
+      " AND l.version>r.watermark) OR EXISTS(SELECT 1 FROM correction k JOIN invoice j"            \
+      " ON j.id=k.invoice WHERE k.account=?1 AND k.month=?2 AND j.watermark>r.watermark)"          \
+      " FROM month_run r WHERE id=(SELECT max(id) FROM month_run WHERE account=?1 AND month=?2)")  \
+    X(RUN_NEXT, "SELECT coalesce(max(id),0)+1 FROM month_run")                                     \
+    X(RUN_INSERT, "INSERT INTO month_run(" TB__C_month_run("") ",seal)VALUES(?1,?2,?3,?4,?5,?6,?7,?8,"\
+                  TB__UNSEALED ")")                                                                \
+    X(RUN_EVERYBODY, "SELECT 1 FROM month_run WHERE account=0 AND month=?1")                       \
+    X(RUN_ACCOUNTS, "SELECT DISTINCT account FROM month_run WHERE month=?1 AND account>0"          \
+                    " ORDER BY account")                                                           \
+    X(CORRECTION_INSERT, "INSERT INTO correction(" TB__C_correction("") ")VALUES(?1,?2,?3,?4)")    \
+    X(CORRECTED_BY,                                                                                \
+      "SELECT j.number FROM correction c JOIN invoice j ON j.id=c.invoice WHERE c.account=?1"      \
+      " AND c.month=?2 AND c.since>=?3 AND j.state='final' ORDER BY j.id DESC LIMIT 1")            \
+    X(CORRECTIONS_OF,                                                                              \
+      "SELECT month,since FROM correction WHERE invoice=?1 ORDER BY month")                        \
+    /* ledger */                                                                                   \
+    X(LEDGER_LAST, "SELECT id,chain FROM ledger ORDER BY id DESC LIMIT 1")                         \
+    X(LEDGER_CURRENCY, "SELECT currency FROM ledger WHERE account=?1 ORDER BY id LIMIT 1")         \
+    X(LEDGER_KNOWN, "SELECT id,account,at_us,currency,amount,note FROM ledger"                     \
+                    " WHERE kind=?1 AND reference=?2 AND reference<>''")                           \
+    X(LEDGER_INSERT, "INSERT INTO ledger(" TB__C_ledger("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)") \
+    X(LEDGER, "SELECT id,account,at_us,kind,currency,amount,reference,note FROM ledger"            \
+              " WHERE account=?1 ORDER BY id")                                                     \
+    X(BILLED_MONTHS,                                                                               \
+      "SELECT i.account,i.month,i.number,max(i.watermark,coalesce("                                \
+      TB__CORRECTED("i.account", "i.month") ",0)),i.currency FROM invoice i"                       \
+      " WHERE i.kind='invoice' AND i.state='final' AND ?1 IN(0,i.account)"                         \
+      " AND i.month BETWEEN ?2 AND ?3 UNION ALL SELECT c.account,c.month,'',max(v.watermark),"     \
+      "v.currency FROM correction c JOIN invoice v ON v.id=c.invoice WHERE v.state='final'"        \
+      " AND ?1 IN(0,c.account) AND c.month BETWEEN ?2 AND ?3 AND NOT EXISTS(SELECT 1 FROM invoice" \
+      " i WHERE i.account=c.account AND i.month=c.month AND i.kind='invoice' AND i.state='final')" \
+      " GROUP BY c.account,c.month ORDER BY 1,2")                                                  \
+    /* audit */                                                                                    \
+    X(AUDIT_LAST, "SELECT id,chain FROM audit ORDER BY id DESC LIMIT 1")                           \
+    X(AUDIT_INSERT, "INSERT INTO audit(" TB__C_audit("") ")VALUES(?1,?2,?3,?4,?5,?6,?7)")          \
+    X(AUDIT, "SELECT id,at_us,key,origin,operation,arguments FROM audit WHERE id>?1"               \
+             " ORDER BY id LIMIT ?2")                                                              \
+    /* shadow books, scenarios */                                                                  \
+    X(SHADOW_INSERT, "INSERT INTO shadow_book(" TB__C_shadow_book("") ")VALUES(NULL,?1,?2,?3,?4,?5,'live',"\
+                     "9223372036854775807,?6)")                                                    \
+    X(SHADOW_BY_NAME, "SELECT sha256,id FROM shadow_book WHERE name=?1 AND state='live'")          \
+    X(SHADOW_CLOSE, "UPDATE shadow_book SET state=?2,closed_us=?3 WHERE id=?1")                    \
+    X(SHADOWS, "SELECT id,added_us,document FROM shadow_book WHERE state='live' ORDER BY id")      \
+    X(SHADOW, "SELECT id,added_us,document FROM shadow_book WHERE id=?1")                          \
+    X(SHADOW_BILL_INSERT,                                                                          \
+      "INSERT INTO shadow_bill VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10," TB__UNSEALED ")")           \
+    X(SHADOW_BILLS,                                                                                \
+      "SELECT b.shadow,b.account,b.month,b.watermark,b.currency,b.invoice,b.billed,b.would,"       \
+      "b.unpriced,s.name FROM shadow_bill b JOIN shadow_book s ON s.id=b.shadow"                   \
+      " WHERE ?1 IN(-9223372036854775807-1,b.month)"                                               \
+      " ORDER BY b.shadow,b.month,b.account,b.watermark")                                          \
+    X(SCENARIO_LAST, "SELECT sha256 FROM scenario WHERE name=?1 ORDER BY id DESC LIMIT 1")         \
+    X(SCENARIO_INSERT, "INSERT INTO scenario(" TB__C_scenario("") ")VALUES(NULL,?1,?2,?3,?4)")     \
+    X(SCENARIO_NAMED, "SELECT name,sha256,added_us,document FROM scenario WHERE name=?1"           \
+                      " AND substr(sha256,1,length(?2))=?2 ORDER BY id DESC")                      \
+    X(SCENARIOS, "SELECT name,sha256,added_us,document FROM scenario ORDER BY id")
+
+typedef enum tb__statement {
+#define TB_X(name, sql) TB__SQL_##name,
+    TB__STATEMENTS(TB_X)
+#undef TB_X
+        TB__SQL_COUNT
+} tb__statement;
+
+#endif

@@ -1,0 +1,309 @@
+/* Writing blocks of shield events, dropping and reading them.
+ *
+ * A zone's blocks are like the leaves of a B-tree whose inner nodes are SQLite's: sorted, apart, at
+ * most TB_EVENT_BLOCK bytes each. What comes in is sorted too, so it falls into runs that belong to
+ * one block each; a run and its block are merged, and what comes of it takes the block's place. A
+ * block lies within one day, so that a day can be dropped. */
+#include "store/logs/events.h"
+
+#include "store/core/seal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- rows --- */
+
+int64_t tb__seal_events(int64_t id, int64_t zone, int64_t day, int64_t events, const void *first,
+                        size_t first_len, const void *data, size_t len)
+{
+    const int64_t numbers[] = {id, zone, day, events, (int64_t)first_len, (int64_t)len};
+    return tb__seal(data, len, tb__seal(first, first_len, tb__seal(numbers, sizeof numbers, 0)));
+}
+
+/* The sum of all seals, modulo 2^63. */
+static tb_code add_seal(tb_store *store, int64_t seal, bool gone, tb_error *err)
+{
+    int64_t sum;
+    tb_code code = tb__meta_get(store, "event_seals", &sum, err);
+    if (code) return code;
+    uint64_t now = (uint64_t)sum + (gone ? 0 - (uint64_t)seal : (uint64_t)seal);
+    return tb__meta_set(store, "event_seals", (int64_t)(now & INT64_MAX), err);
+}
+
+static tb_code insert_block(tb_store *store, int64_t zone, int64_t day, const tb_event_block *b,
+                            const char *bytes, tb_error *err)
+{
+    sqlite3_stmt *s;
+    int64_t id;
+    tb_code code = tb__int_of(store, TB__SQL_EVENTS_NEXT, NULL, 0, 1, &id, err);
+    if (!code) code = tb__sql(store, TB__SQL_EVENTS_INSERT, &s, err);
+    if (code) return code;
+    const int64_t seal = tb__seal_events(id, zone, day, b->n, b->first.bytes, b->first.len,
+                                         bytes + b->at, b->len);
+    sqlite3_bind_int64(s, 1, id);
+    sqlite3_bind_int64(s, 2, zone);
+    sqlite3_bind_int64(s, 3, day);
+    sqlite3_bind_blob(s, 4, b->first.bytes, (int)b->first.len, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 5, b->n);
+    sqlite3_bind_int64(s, 6, seal);
+    sqlite3_bind_blob64(s, 7, bytes + b->at, b->len, SQLITE_STATIC);
+    code = tb__run(store, s, err);
+    if (!code) code = add_seal(store, seal, false, err);
+    store->dirty = true;
+    return code;
+}
+
+static tb_code delete_block(tb_store *store, int64_t id, int64_t seal, tb_error *err)
+{
+    tb_code code = tb__run_ints(store, TB__SQL_EVENTS_DELETE, &id, 1, err);
+    if (!code) code = add_seal(store, seal, true, err);
+    store->dirty = true;
+    return code;
+}
+
+/* --- merging --- */
+
+/* The block that a run goes into; data is owned. id 0: there is none. */
+typedef struct standing {
+    int64_t id, seal;
+    tb_event_key first;
+    char *data;
+    size_t len;
+} standing;
+
+static bool take_key(sqlite3_stmt *s, int column, tb_event_key *ret)
+{
+    const void *bytes = sqlite3_column_blob(s, column);
+    const int len = sqlite3_column_bytes(s, column);
+    if (!bytes || len <= 8 || len > TB_EVENT_KEY_MAX) return false;
+    memcpy(ret->bytes, bytes, (size_t)len);
+    ret->len = (size_t)len;
+    return true;
+}
+
+/* The first block of the statement, where it is of the day. data: take the bytes too. */
+static tb_code look(tb_store *store, tb__statement id, int64_t zone, int64_t day,
+                    const tb_event_key *key, bool data, standing *ret, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    *ret = (standing){.id = 0};
+    tb_code code = tb__sql(store, id, &s, err);
+    if (code) return code;
+    sqlite3_bind_int64(s, 1, zone);
+    sqlite3_bind_blob(s, 2, key->bytes, (int)key->len, SQLITE_STATIC);
+    code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    if (sqlite3_column_int64(s, 4) == day) {
+        ret->id = sqlite3_column_int64(s, 0);
+        ret->seal = sqlite3_column_int64(s, 1);
+        if (!take_key(s, 2, &ret->first))
+            code = tb_fail(err, TB_E_CORRUPT, "event_block", "A block of shield events has no key.");
+        const void *bytes = data && !code ? sqlite3_column_blob(s, 3) : NULL;
+        ret->len = bytes ? (size_t)sqlite3_column_bytes(s, 3) : 0;
+        if (data && !code) {
+            ret->data = malloc(ret->len + 1);
+            if (!ret->data || !bytes) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+            else memcpy(ret->data, bytes, ret->len);
+        }
+    }
+    sqlite3_reset(s);
+    if (code) free(ret->data);
+    return code;
+}
+
+/* How many of the refs belong before the block that follows. */
+static size_t run_length(const tb_event_ref *refs, size_t n, const standing *next)
+{
+    size_t run = 1;
+    while (run < n && (!next->id || tb_event_key_compare(&refs[run].key, &next->first) < 0))
+        run++;
+    return run;
+}
+
+static tb_code replace(tb_store *store, int64_t zone, int64_t day, const standing *old,
+                       const tb_event_blocks *blocks, tb_error *err)
+{
+    tb_code code = old->id ? delete_block(store, old->id, old->seal, err) : TB_OK;
+    for (size_t i = 0; !code && i < blocks->n; i++)
+        code = insert_block(store, zone, day, &blocks->list[i], blocks->bytes.data, err);
+    return code;
+}
+
+/* Merges the first run of refs, all of one zone and day. */
+static tb_code add_run(tb_store *store, int64_t day, const tb_event_ref *refs, size_t n,
+                       size_t *ret_run, uint64_t *added, tb_error *err)
+{
+    const int64_t zone = refs[0].zone;
+    standing old, next;
+    tb_event_blocks blocks;
+    tb_code code = look(store, TB__SQL_EVENTS_AT, zone, day, &refs[0].key, true, &old, err);
+    if (!code && !old.id) /* before the day's first one: into it */
+        code = look(store, TB__SQL_EVENTS_AFTER, zone, day, &refs[0].key, true, &old, err);
+    if (code) return code;
+    code = look(store, TB__SQL_EVENTS_AFTER, zone, day,
+                old.id && tb_event_key_compare(&old.first, &refs[0].key) > 0 ? &old.first
+                                                                             : &refs[0].key,
+                false, &next, err);
+    tb_event_blocks_init(&blocks);
+    if (!code) {
+        *ret_run = run_length(refs, n, &next);
+        code = tb_event_merge(old.data, old.len, refs, *ret_run, &blocks, err);
+    }
+    if (!code && blocks.added) code = replace(store, zone, day, &old, &blocks, err);
+    if (!code) *added += blocks.added;
+    tb_event_blocks_release(&blocks);
+    free(old.data);
+    return code;
+}
+
+static int64_t day_of(const tb_event_ref *ref)
+{
+    return tb_event_key_time(&ref->key) / TB_EVENT_MS_PER_DAY;
+}
+
+tb_code tb_store_add_events(tb_store *store, const tb_event_ref *refs, size_t n,
+                            uint64_t *ret_added, tb_error *err)
+{
+    uint64_t added = 0;
+    tb_code code = TB_OK;
+    for (size_t i = 0, end = 0, run = 0; !code && i < n; i += run) {
+        const int64_t day = day_of(&refs[i]);
+        for (end = end > i ? end : i + 1;
+             end < n && refs[end].zone == refs[i].zone && day_of(&refs[end]) == day;)
+            end++;
+        code = add_run(store, day, refs + i, end - i, &run, &added, err);
+    }
+    if (!code) *ret_added = added;
+    return code;
+}
+
+/* --- dropping --- */
+
+tb_code tb_store_drop_events(tb_store *store, int64_t now_ms, uint64_t *ret_dropped, tb_error *err)
+{
+    const int64_t first_day = tb_event_first_day(now_ms);
+    uint64_t dropped = 0;
+    bool row = true;
+    tb_code code = TB_OK;
+    while (!code && row) {
+        sqlite3_stmt *s;
+        code = tb__sql_ints(store, TB__SQL_EVENTS_OLD, &first_day, 1, &s, err);
+        if (!code) code = tb__step(store, s, &row, err);
+        if (code || !row) break;
+        const int64_t id = sqlite3_column_int64(s, 0), seal = sqlite3_column_int64(s, 1);
+        sqlite3_reset(s);
+        code = delete_block(store, id, seal, err);
+        dropped++;
+    }
+    if (!code && ret_dropped) *ret_dropped = dropped;
+    return code;
+}
+
+/* --- reading --- */
+
+tb_code tb_store_shield_check(tb_store *store, int64_t account, int64_t zone, tb_error *err)
+{
+    const int64_t values[2] = {account, zone};
+    int64_t found = 0;
+    tb_code code = tb__int_of(store, TB__SQL_SHIELD_ZONE, values, 2, 0, &found, err);
+    if (code || found) return code;
+    return tb_fail(err, TB_E_SHIELD_NOT_FOUND, "ShieldZone", NULL);
+}
+
+tb_code tb__event_row_check(sqlite3_stmt *s, tb_error *err)
+{
+    const void *first = sqlite3_column_blob(s, TB__EVENT_FIRST);
+    const void *data = sqlite3_column_blob(s, TB__EVENT_DATA);
+    const int first_len = sqlite3_column_bytes(s, TB__EVENT_FIRST);
+    const int len = sqlite3_column_bytes(s, TB__EVENT_DATA);
+    if ((!first && first_len) || (!data && len)) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (sqlite3_column_int64(s, TB__EVENT_SEAL) ==
+        tb__seal_events(sqlite3_column_int64(s, TB__EVENT_ROW), sqlite3_column_int64(s, TB__EVENT_ZONE),
+                        sqlite3_column_int64(s, TB__EVENT_DAY),
+                        sqlite3_column_int64(s, TB__EVENT_EVENTS), first ? first : "",
+                        (size_t)first_len, data ? data : "", (size_t)len))
+        return TB_OK;
+    return tb_fail(err, TB_E_CORRUPT, "event_block",
+                   "Block %lld of shield events is not as it was sealed.",
+                   (long long)sqlite3_column_int64(s, TB__EVENT_ROW));
+}
+
+static tb_code walk(tb_store *store, tb__statement id, int64_t zone, const tb_event_key *key,
+                    tb_event_block_fn fn, void *ctx, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql(store, id, &s, err);
+    if (code) return code;
+    sqlite3_bind_int64(s, 1, zone);
+    sqlite3_bind_blob(s, 2, key->bytes, (int)key->len, SQLITE_STATIC);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        code = tb__event_row_check(s, err);
+        if (code || !fn(ctx, sqlite3_column_blob(s, TB__EVENT_DATA),
+                        (size_t)sqlite3_column_bytes(s, TB__EVENT_DATA)))
+            break;
+    }
+    sqlite3_reset(s);
+    return code;
+}
+
+tb_code tb_store_events_up(tb_store *store, int64_t zone, const tb_event_key *from,
+                           tb_event_block_fn fn, void *ctx, tb_error *err)
+{
+    return walk(store, TB__SQL_EVENTS_UP, zone, from, fn, ctx, err);
+}
+
+tb_code tb_store_events_down(tb_store *store, int64_t zone, const tb_event_key *to,
+                             tb_event_block_fn fn, void *ctx, tb_error *err)
+{
+    return walk(store, TB__SQL_EVENTS_DOWN, zone, to, fn, ctx, err);
+}
+
+/* --- the secret --- */
+
+#define SECRET "shield event tokens"
+
+static tb_code read_secret(tb_store *store, bool *ret_there, uint8_t ret[TB_EVENT_SECRET],
+                           tb_error *err)
+{
+    sqlite3_stmt *s;
+    *ret_there = false;
+    tb_code code = tb__sql(store, TB__SQL_SECRET_GET, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, SECRET, -1, SQLITE_STATIC);
+    code = tb__step(store, s, ret_there, err);
+    if (code || !*ret_there) return code;
+    const void *value = sqlite3_column_blob(s, 0);
+    if (!value || sqlite3_column_bytes(s, 0) != TB_EVENT_SECRET)
+        code = tb_fail(err, TB_E_CORRUPT, "secret", "%s: its secret is not 32 bytes.", store->path);
+    else
+        memcpy(ret, value, TB_EVENT_SECRET);
+    sqlite3_reset(s);
+    return code;
+}
+
+static tb_code put_secret(tb_store *store, const uint8_t value[TB_EVENT_SECRET], tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_SECRET_PUT, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, SECRET, -1, SQLITE_STATIC);
+    sqlite3_bind_blob(s, 2, value, TB_EVENT_SECRET, SQLITE_STATIC);
+    return tb__run(store, s, err);
+}
+
+tb_code tb_store_event_secret(tb_store *store, const uint8_t random[TB_EVENT_SECRET],
+                              uint8_t ret_secret[TB_EVENT_SECRET], tb_error *err)
+{
+    bool there;
+    tb_code code = read_secret(store, &there, ret_secret, err);
+    if (code || there) return code;
+    code = tb_store_begin(store, err);
+    if (code) return code;
+    code = put_secret(store, random, err);
+    if (!code) code = tb_store_commit(store, err);
+    if (code) tb_store_rollback(store);
+    else memcpy(ret_secret, random, TB_EVENT_SECRET);
+    return code;
+}

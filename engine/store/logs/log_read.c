@@ -1,0 +1,283 @@
+/* Reading request logs in the order of time over blocks that overlap.
+ *
+ * The blocks that may hold something are listed first, in the order of the end at which reading
+ * comes upon them. Then the cursor is a merge: a heap of open blocks, each with the rows that pass
+ * the filter, the next row's time on top; a block is opened when no row before its beginning is
+ * left, and closed after its last. So a short answer opens few blocks, and memory is that of the
+ * blocks that lie over one moment. */
+#include "store/core/internal.h"
+#include "tollbook/logstore.h"
+
+#include <stdlib.h>
+
+#define HOUR_MS INT64_C(3600000)
+
+typedef struct listed {
+    int64_t id, first_ms, last_ms;
+} listed;
+
+typedef struct open_block {
+    tb_logblock *block;
+    int64_t id, time_ms; /* of the row it stands on */
+    size_t n, at;        /* rows passed over, in the cursor's direction */
+    uint16_t rows[TB_LOGBLOCK_LINES];
+} open_block;
+
+struct tb_log_cursor {
+    tb_store *store;
+    const tb_log_filter *filter;
+    int64_t zone;
+    bool descending, stands; /* stands: the last call came to a line */
+    listed *list;
+    size_t n_list, at_list;
+    open_block **heap;
+    size_t n_heap, cap_heap;
+    open_block *spare; /* one closed block, to be used again */
+};
+
+static tb_code no_memory(tb_error *err)
+{
+    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+}
+
+/* --- the list --- */
+
+static int ascending_order(const void *a, const void *b)
+{
+    const listed *x = a, *y = b;
+    if (x->first_ms != y->first_ms) return x->first_ms < y->first_ms ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int descending_order(const void *a, const void *b)
+{
+    const listed *x = a, *y = b;
+    if (x->last_ms != y->last_ms) return x->last_ms > y->last_ms ? -1 : 1;
+    return x->id > y->id ? -1 : x->id < y->id;
+}
+
+static tb_code add_listed(tb_log_cursor *c, size_t *cap, sqlite3_stmt *s, tb_error *err)
+{
+    if (c->n_list == *cap) {
+        *cap = *cap ? *cap * 2 : 64;
+        listed *more = realloc(c->list, *cap * sizeof *more);
+        if (!more) return no_memory(err);
+        c->list = more;
+    }
+    c->list[c->n_list++] = (listed){.id = sqlite3_column_int64(s, 0),
+                                    .first_ms = sqlite3_column_int64(s, 1),
+                                    .last_ms = sqlite3_column_int64(s, 2)};
+    return TB_OK;
+}
+
+/* Hours are compared as the tree keeps them: 31 bits. */
+static int64_t clamp_hour(int64_t ms)
+{
+    const int64_t hour = tb__floor_div(ms, HOUR_MS);
+    return hour < 0 ? 0 : hour > INT32_MAX ? INT32_MAX : hour;
+}
+
+static tb_code list_blocks(tb_log_cursor *c, tb_error *err)
+{
+    const tb_log_filter *f = c->filter;
+    const int64_t values[] = {tb__log_fold_zone(c->zone), clamp_hour(f->from_ms),
+                              clamp_hour(f->to_ms), c->zone, f->from_ms, f->to_ms};
+    sqlite3_stmt *s;
+    size_t cap = 0;
+    bool row = true;
+    tb_code code = tb__sql_ints(c->store, TB__SQL_LOG_BLOCKS, values, 6, &s, err);
+    while (!code && !(code = tb__step(c->store, s, &row, err)) && row)
+        code = add_listed(c, &cap, s, err);
+    if (!code && c->n_list)
+        qsort(c->list, c->n_list, sizeof *c->list,
+              c->descending ? descending_order : ascending_order);
+    return code;
+}
+
+tb_code tb_store_logs(tb_store *store, int64_t zone, const tb_log_filter *filter, bool descending,
+                      tb_log_cursor **ret_cursor, tb_error *err)
+{
+    tb_log_cursor *c = calloc(1, sizeof *c);
+    if (!c) return no_memory(err);
+    *c = (tb_log_cursor){
+        .store = store, .filter = filter, .zone = zone, .descending = descending};
+    tb_code code = filter->from_ms < filter->to_ms ? list_blocks(c, err) : TB_OK;
+    if (code) tb_log_cursor_free(c);
+    else *ret_cursor = c;
+    return code;
+}
+
+static void free_block(open_block *o)
+{
+    if (!o) return;
+    tb_logblock_free(o->block);
+    free(o);
+}
+
+size_t tb_log_cursor_bytes(const tb_log_cursor *c)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < c->n_heap; i++)
+        sum += tb_logblock_plain(c->heap[i]->block);
+    return sum;
+}
+
+void tb_log_cursor_free(tb_log_cursor *c)
+{
+    if (!c) return;
+    for (size_t i = 0; i < c->n_heap; i++)
+        free_block(c->heap[i]);
+    free_block(c->spare);
+    free(c->heap);
+    free(c->list);
+    free(c);
+}
+
+/* --- the heap --- */
+
+/* Whether a's row comes before b's. */
+static bool before(const tb_log_cursor *c, const open_block *a, const open_block *b)
+{
+    if (a->time_ms != b->time_ms)
+        return c->descending ? a->time_ms > b->time_ms : a->time_ms < b->time_ms;
+    return c->descending ? a->id > b->id : a->id < b->id;
+}
+
+static void sift_down(tb_log_cursor *c, size_t at)
+{
+    for (;;) {
+        size_t first = at;
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < c->n_heap; child++)
+            if (before(c, c->heap[child], c->heap[first])) first = child;
+        if (first == at) return;
+        open_block *swap = c->heap[at];
+        c->heap[at] = c->heap[first];
+        c->heap[first] = swap;
+        at = first;
+    }
+}
+
+static void sift_up(tb_log_cursor *c, size_t at)
+{
+    while (at > 0 && before(c, c->heap[at], c->heap[(at - 1) / 2])) {
+        open_block *swap = c->heap[at];
+        c->heap[at] = c->heap[(at - 1) / 2];
+        c->heap[(at - 1) / 2] = swap;
+        at = (at - 1) / 2;
+    }
+}
+
+static size_t row_of(const tb_log_cursor *c, const open_block *o)
+{
+    return o->rows[c->descending ? o->n - 1 - o->at : o->at];
+}
+
+static open_block *fresh_block(tb_log_cursor *c)
+{
+    open_block *o = c->spare;
+    c->spare = NULL;
+    if (o) return o;
+    o = malloc(sizeof *o);
+    if (!o) return NULL;
+    o->block = tb_logblock_new();
+    if (o->block) return o;
+    free(o);
+    return NULL;
+}
+
+static void close_block(tb_log_cursor *c, open_block *o)
+{
+    if (c->spare) free_block(o);
+    else c->spare = o;
+}
+
+static tb_code read_block(tb_log_cursor *c, open_block *o, int64_t id, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row;
+    tb_code code = tb__sql_ints(c->store, TB__SQL_LOG_GET, &id, 1, &s, err);
+    if (!code) code = tb__step(c->store, s, &row, err);
+    if (code) return code;
+    const void *data = row ? sqlite3_column_blob(s, 2) : NULL;
+    const int len = row ? sqlite3_column_bytes(s, 2) : 0;
+    if (!row) code = tb_fail(err, TB_E_CORRUPT, "log_block", "A block of request logs is gone.");
+    else if (!data) code = no_memory(err);
+    else code = tb_logblock_open(o->block, data, (size_t)len, c->zone, err);
+    sqlite3_reset(s);
+    if (!code) code = tb_logblock_select(o->block, c->filter, o->rows, &o->n, err);
+    o->id = id;
+    o->at = 0;
+    return code;
+}
+
+static tb_code push(tb_log_cursor *c, open_block *o, tb_error *err)
+{
+    if (c->n_heap == c->cap_heap) {
+        const size_t cap = c->cap_heap ? c->cap_heap * 2 : 8;
+        open_block **more = realloc(c->heap, cap * sizeof *more);
+        if (!more) return no_memory(err);
+        c->heap = more;
+        c->cap_heap = cap;
+    }
+    o->time_ms = tb_logblock_time(o->block, row_of(c, o));
+    c->heap[c->n_heap++] = o;
+    sift_up(c, c->n_heap - 1);
+    return TB_OK;
+}
+
+/* Opens the next listed block; it joins the heap where a row of it passes. */
+static tb_code open_next(tb_log_cursor *c, tb_error *err)
+{
+    open_block *o = fresh_block(c);
+    if (!o) return no_memory(err);
+    tb_code code = read_block(c, o, c->list[c->at_list++].id, err);
+    if (!code && o->n > 0) code = push(c, o, err);
+    else if (!code) close_block(c, o);
+    if (code) free_block(o);
+    return code;
+}
+
+/* Whether the next listed block may hold a row that comes before the heap's first. */
+static bool must_open(const tb_log_cursor *c)
+{
+    if (c->at_list == c->n_list) return false;
+    if (c->n_heap == 0) return true;
+    const listed *next = &c->list[c->at_list];
+    return c->descending ? next->last_ms >= c->heap[0]->time_ms
+                         : next->first_ms <= c->heap[0]->time_ms;
+}
+
+static void step(tb_log_cursor *c)
+{
+    open_block *o = c->heap[0];
+    if (++o->at < o->n) {
+        o->time_ms = tb_logblock_time(o->block, row_of(c, o));
+    } else {
+        c->heap[0] = c->heap[--c->n_heap];
+        close_block(c, o);
+    }
+    if (c->n_heap) sift_down(c, 0);
+}
+
+tb_code tb_log_next(tb_log_cursor *c, tb_log_step *ret_step, tb_error *err)
+{
+    if (c->stands) step(c);
+    c->stands = false;
+    if (must_open(c)) {
+        tb_code code = open_next(c, err);
+        if (code) return code;
+    }
+    if (must_open(c)) {
+        *ret_step = TB_LOG_PAUSE;
+        return TB_OK;
+    }
+    c->stands = c->n_heap > 0;
+    *ret_step = c->stands ? TB_LOG_LINE : TB_LOG_END;
+    return TB_OK;
+}
+
+tb_code tb_log_line(tb_log_cursor *c, tb_logrow *ret_row, tb_error *err)
+{
+    open_block *o = c->heap[0];
+    return tb_logblock_row(o->block, row_of(c, o), ret_row, err);
+}

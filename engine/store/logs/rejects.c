@@ -1,0 +1,104 @@
+/* Refused lines: kept with their segment, and their text forgotten in time.
+ *
+ * A line's text may hold a person's address. What its zone's settings hide is hidden before it is stored,
+ * and the text goes as request logs do, 72 hours after it was taken in; line, byte and reason stay.
+ * reject_due has a row for each segment that has text left, ascending by the moment it was taken in, so
+ * that finding what is due costs what is due, however much was ever refused. A segment from more than an
+ * hour ahead was written by a wrong clock: it is due at once, for nobody knows how old it is. */
+#include "store/logs/segment.h"
+#include "tollbook/logstore.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define AHEAD_US   (INT64_C(3600) * 1000000)
+#define AT_ONCE    64
+#define REASON_MAX 512
+
+/* What is hidden of addresses in a line of this zone. */
+static tb_code privacy_of(tb_store *store, int64_t zone, tb_log_privacy *ret, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    *ret = zone ? TB_LOG_IP_SHORT : TB_LOG_IP_NONE; /* a zone that nobody declared is a fresh one */
+    if (!zone) return TB_OK;
+    tb_code code = tb__sql_ints(store, TB__SQL_LOG_PRIVACY, &zone, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    *ret = tb__log_privacy(sqlite3_column_int(s, 0) != 0, sqlite3_column_int(s, 1) != 0);
+    sqlite3_reset(s);
+    return TB_OK;
+}
+
+tb_code tb_store_add_reject(tb_store *store, const tb_refused *line, tb_error *err)
+{
+    char text[TB_REJECT_TEXT_MAX], reason[REASON_MAX];
+    tb_log_privacy privacy;
+    sqlite3_stmt *s;
+    if (store->rejects_kept >= TB_REJECTS_KEPT) return TB_OK;
+    tb_code code = tb__segment_id(store, err);
+    if (!code) code = privacy_of(store, line->zone, &privacy, err);
+    if (!code) code = tb__sql(store, TB__SQL_REJECT_INSERT, &s, err);
+    if (code) return code;
+    const bool cut = line->len >= sizeof text;
+    size_t len = cut ? sizeof text : line->len;
+    if (len) memcpy(text, line->text, len);
+    len = tb_log_mask(privacy, cut, text, len);
+    const size_t reason_len = strnlen(line->reason, sizeof reason); /* it may quote the line */
+    memcpy(reason, line->reason, reason_len);
+    sqlite3_bind_int64(s, 1, store->next_segment);
+    sqlite3_bind_int64(s, 2, (int64_t)line->line);
+    sqlite3_bind_int64(s, 3, line->byte);
+    sqlite3_bind_text(s, 4, reason, (int)tb_log_mask(privacy, false, reason, reason_len),
+                      SQLITE_STATIC);
+    sqlite3_bind_blob(s, 5, text, (int)len, SQLITE_STATIC);
+    code = tb__run(store, s, err);
+    if (!code) store->rejects_kept++;
+    return code;
+}
+
+tb_code tb__rejects_due(tb_store *store, int64_t now_us, tb_error *err)
+{
+    const int64_t row[2] = {now_us, store->next_segment};
+    return store->rejects_kept ? tb__run_ints(store, TB__SQL_REJECT_DUE_INSERT, row, 2, err) : TB_OK;
+}
+
+/* Some of those that are due; a statement that is being read is not deleted from. */
+static tb_code list_due(tb_store *store, int64_t now_us, int64_t (*list)[2], size_t *ret_n,
+                        tb_error *err)
+{
+    int64_t bounds[2];
+    sqlite3_stmt *s;
+    bool row = true;
+    size_t n = 0;
+    if (__builtin_sub_overflow(now_us, TB_REJECT_KEPT_US, &bounds[0])) bounds[0] = INT64_MIN;
+    if (__builtin_add_overflow(now_us, AHEAD_US, &bounds[1])) bounds[1] = INT64_MAX;
+    tb_code code = tb__sql_ints(store, TB__SQL_REJECT_DUE, bounds, 2, &s, err);
+    while (!code && n < AT_ONCE && !(code = tb__step(store, s, &row, err)) && row) {
+        list[n][0] = sqlite3_column_int64(s, 0);
+        list[n++][1] = sqlite3_column_int64(s, 1);
+    }
+    if (!code) sqlite3_reset(s);
+    *ret_n = n;
+    return code;
+}
+
+tb_code tb_store_forget_rejects(tb_store *store, int64_t now_us, uint64_t *ret_segments,
+                                tb_error *err)
+{
+    int64_t list[AT_ONCE][2];
+    size_t n = AT_ONCE;
+    uint64_t segments = 0;
+    tb_code code = TB_OK;
+    while (!code && n == AT_ONCE) {
+        code = list_due(store, now_us, list, &n, err);
+        for (size_t i = 0; !code && i < n; i++) {
+            code = tb__run_ints(store, TB__SQL_REJECT_EMPTY, &list[i][1], 1, err);
+            if (!code) code = tb__run_ints(store, TB__SQL_REJECT_DUE_DELETE, list[i], 2, err);
+        }
+        segments += n;
+    }
+    if (segments) store->scrub = true;
+    if (!code && ret_segments) *ret_segments = segments;
+    return code;
+}

@@ -1,0 +1,257 @@
+/* Segments: which bytes of which input are in the store, and the rungs between their ends. A segment's
+ * row is written in the transaction that holds its effect, so an input is never half remembered. */
+#include "store/core/seal.h"
+#include "store/logs/segment.h"
+#include "tollbook/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void tb__segment_reset(tb_store *store)
+{
+    memset(store->sums, 0, sizeof store->sums);
+    store->country_requests = store->country_bytes = store->rung_seals = 0;
+    store->rejects_kept = 0;
+    store->next_segment = 0;
+}
+
+tb_code tb__segment_id(tb_store *store, tb_error *err)
+{
+    if (store->next_segment) return TB_OK;
+    return tb__int_of(store, TB__SQL_SEGMENT_NEXT, NULL, 0, 1, &store->next_segment, err);
+}
+
+static void sum_json(tb_buf *out, const char *name, tb_u128 sum)
+{
+    char digits[TB_U128_TEXT_MAX];
+    if (!sum) return;
+    tb_buf_str(out, out->len ? "\",\"" : "{\"");
+    tb_buf_str(out, name);
+    tb_buf_str(out, "\":\"");
+    tb_buf_add(out, digits, (size_t)(tb_put_u128(digits, sum) - digits));
+}
+
+/* {"requests":"123",…}: decimal text, for sums may pass 2^63. Zero sums are left out. */
+static void sums_json(const tb_store *store, const tb_segment *segment, tb_buf *out)
+{
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        sum_json(out, tb_metric_table[m].name, store->sums[m]);
+    sum_json(out, TB__COUNTRY_REQUESTS, store->country_requests);
+    sum_json(out, TB__COUNTRY_BYTES, store->country_bytes);
+    sum_json(out, TB__REJECTS_KEPT, store->rejects_kept);
+    sum_json(out, TB__RUNG_SEALS, store->rung_seals);
+    sum_json(out, TB__AMBIGUOUS, segment->ambiguous);
+    tb_buf_str(out, out->len ? "\"}" : "{}");
+}
+
+/* Big-endian, so that the bytes read like the number. */
+static void hash_bytes(tb_hash128 hash, uint8_t out[16])
+{
+    for (int i = 0; i < 8; i++) {
+        out[i] = (uint8_t)(hash.high >> (56 - 8 * i));
+        out[8 + i] = (uint8_t)(hash.low >> (56 - 8 * i));
+    }
+}
+
+static tb_hash128 hash_from(const uint8_t *in)
+{
+    tb_hash128 hash = {0, 0};
+    for (int i = 0; in && i < 8; i++) {
+        hash.high = hash.high << 8 | in[i];
+        hash.low = hash.low << 8 | in[8 + i];
+    }
+    return hash;
+}
+
+static tb_code insert_segment(tb_store *store, const tb_segment *g, const tb_buf *sums,
+                              tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_SEGMENT_INSERT, &s, err);
+    if (code) return code;
+    uint8_t hash[16], head[16];
+    hash_bytes(g->hash, hash);
+    hash_bytes(g->head, head);
+    sqlite3_bind_int64(s, 1, store->next_segment);
+    sqlite3_bind_int64(s, 2, g->kind);
+    if (g->name) sqlite3_bind_text(s, 3, g->name, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 4, g->source ? g->source : "", -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 5, (int64_t)g->start);
+    sqlite3_bind_int64(s, 6, (int64_t)g->length);
+    sqlite3_bind_blob(s, 7, hash, 16, SQLITE_STATIC);
+    sqlite3_bind_blob(s, 8, head, 16, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 9, (int64_t)g->lines_before);
+    sqlite3_bind_int64(s, 10, (int64_t)g->accepted);
+    sqlite3_bind_int64(s, 11, (int64_t)g->rejected);
+    sqlite3_bind_int64(s, 12, g->final);
+    sqlite3_bind_int64(s, 13, g->now_us);
+    sqlite3_bind_text(s, 14, sums->data, (int)sums->len, SQLITE_STATIC);
+    return tb__run(store, s, err);
+}
+
+tb_code tb_store_add_segment(tb_store *store, const tb_segment *segment, int64_t *ret_segment_id,
+                             tb_error *err)
+{
+    tb_buf sums;
+    tb_buf_init(&sums, 4096, NULL);
+    sums_json(store, segment, &sums);
+    tb_code code = tb_buf_check(&sums, err);
+    if (!code) code = tb__segment_id(store, err);
+    if (!code) code = insert_segment(store, segment, &sums, err);
+    if (!code) code = tb__rejects_due(store, segment->now_us, err);
+    tb_buf_release(&sums);
+    if (code) return code;
+    if (ret_segment_id) *ret_segment_id = store->next_segment;
+    store->dirty = true;
+    tb__segment_reset(store);
+    return TB_OK;
+}
+
+static tb_known known_from(sqlite3_stmt *s)
+{
+    return (tb_known){.start = (uint64_t)sqlite3_column_int64(s, 0),
+                      .length = (uint64_t)sqlite3_column_int64(s, 1),
+                      .lines = (uint64_t)sqlite3_column_int64(s, 2),
+                      .accepted = (uint64_t)sqlite3_column_int64(s, 3),
+                      .rejected = (uint64_t)sqlite3_column_int64(s, 4),
+                      .hash = hash_from(sqlite3_column_blob(s, 5)),
+                      .kind = (tb_batch_kind)sqlite3_column_int(s, 6),
+                      .final = sqlite3_column_int(s, 7) != 0};
+}
+
+static tb_code known_list(tb_store *store, sqlite3_stmt *s, tb_known **ret_known, size_t *ret_n,
+                          tb_error *err)
+{
+    tb_known *list = NULL;
+    size_t n = 0, cap = 0;
+    bool row = true;
+    tb_code code = TB_OK;
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        if (n == cap) {
+            cap = cap ? cap * 2 : 16;
+            tb_known *more = realloc(list, cap * sizeof *more);
+            if (!more) {
+                code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+                break;
+            }
+            list = more;
+        }
+        list[n++] = known_from(s);
+    }
+    sqlite3_reset(s);
+    if (code) {
+        free(list);
+        return code;
+    }
+    *ret_known = list;
+    *ret_n = n;
+    return TB_OK;
+}
+
+tb_code tb_store_known_by_head(tb_store *store, tb_batch_kind kind, tb_hash128 head,
+                               tb_known **ret_known, size_t *ret_n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    uint8_t bytes[16];
+    tb_code code = tb__sql(store, TB__SQL_SEGMENTS_BY_HEAD, &s, err);
+    if (code) return code;
+    hash_bytes(head, bytes);
+    sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
+    sqlite3_bind_int64(s, 2, kind);
+    return known_list(store, s, ret_known, ret_n, err);
+}
+
+tb_code tb_store_known_by_name(tb_store *store, const char *name, tb_known **ret_known,
+                               size_t *ret_n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_SEGMENTS_BY_NAME, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    return known_list(store, s, ret_known, ret_n, err);
+}
+
+/* --- rungs --- */
+
+int64_t tb__seal_rung(const void *head, int64_t length, const void *hash)
+{
+    return tb__seal(hash, 16, tb__seal(head, 16, length));
+}
+
+tb_code tb_store_add_rungs(tb_store *store, tb_hash128 head, const tb_rung *rungs, size_t n,
+                           tb_error *err)
+{
+    uint8_t head_bytes[16], hash[16];
+    hash_bytes(head, head_bytes);
+    for (size_t i = 0; i < n; i++) {
+        sqlite3_stmt *s;
+        tb_code code = tb__sql(store, TB__SQL_RUNG_INSERT, &s, err);
+        if (code) return code;
+        hash_bytes(rungs[i].hash, hash);
+        sqlite3_bind_blob(s, 1, head_bytes, 16, SQLITE_STATIC);
+        sqlite3_bind_int64(s, 2, (int64_t)rungs[i].length);
+        sqlite3_bind_blob(s, 3, hash, 16, SQLITE_STATIC);
+        code = tb__run(store, s, err);
+        if (code) return code;
+        if (sqlite3_changes(store->db) == 1)
+            store->rung_seals += (uint64_t)tb__seal_rung(head_bytes, (int64_t)rungs[i].length, hash);
+    }
+    return TB_OK;
+}
+
+tb_code tb__rungs_adopt(tb_store *store, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = true;
+    uint64_t sum = 0;
+    tb_code code = tb__sql(store, TB__SQL_RUNGS, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        const void *head = sqlite3_column_blob(s, 0), *hash = sqlite3_column_blob(s, 2);
+        if (!head || !hash) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        else if (sqlite3_column_bytes(s, 0) != 16 || sqlite3_column_bytes(s, 2) != 16)
+            code = tb_fail(err, TB_E_CORRUPT, "rung", "%s: a row of rung is damaged.", store->path);
+        else sum += (uint64_t)tb__seal_rung(head, sqlite3_column_int64(s, 1), hash);
+        if (code) sqlite3_reset(s);
+    }
+    return code ? code : tb__meta_set(store, "rungs_before", (int64_t)sum, err);
+}
+
+static bool add_rung(tb_rung **list, size_t *n, size_t *cap, tb_rung one)
+{
+    if (*n == *cap) {
+        size_t more = *cap ? *cap * 2 : 32;
+        tb_rung *p = realloc(*list, more * sizeof *p);
+        if (!p) return false;
+        *list = p;
+        *cap = more;
+    }
+    (*list)[(*n)++] = one;
+    return true;
+}
+
+tb_code tb_store_rungs_by_head(tb_store *store, tb_hash128 head, tb_rung **ret_rungs, size_t *ret_n,
+                               tb_error *err)
+{
+    sqlite3_stmt *s;
+    uint8_t bytes[16];
+    tb_rung *list = NULL;
+    size_t n = 0, cap = 0;
+    bool row = true;
+    tb_code code = tb__sql(store, TB__SQL_RUNGS_BY_HEAD, &s, err);
+    if (code) return code;
+    hash_bytes(head, bytes);
+    sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        tb_rung one = {.length = (uint64_t)sqlite3_column_int64(s, 0),
+                       .hash = hash_from(sqlite3_column_blob(s, 1))};
+        if (!add_rung(&list, &n, &cap, one)) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    }
+    sqlite3_reset(s);
+    if (code) {
+        free(list);
+        return code;
+    }
+    *ret_rungs = list;
+    *ret_n = n;
+    return TB_OK;
+}

@@ -1,0 +1,279 @@
+/* What the money side's files share: what an account was declared to be, where its usage lies, and
+ * how much of it came late. */
+#ifndef TOLLBOOK_STORE_BILLING_H
+#define TOLLBOOK_STORE_BILLING_H
+
+#include "store/core/internal.h"
+#include "tollbook/calendar.h"
+#include "tollbook/charges.h"
+
+/* For lists that are members: name, n_name, cap_name. */
+#define TB__GROW(b, name, err)                                                                     \
+    tb__grow(&(b)->name, (b)->n_##name, &(b)->cap_##name, sizeof *(b)->name, err)
+
+/* December 2299: days after 2328 have no key. */
+#define TB__BILL_MONTH_LAST 3959
+
+/* --- declared.c: declarations as values --- */
+
+/* What a zone is billed by, from a moment on until the next one's. */
+typedef struct tb__terms {
+    int64_t from_us;
+    bool volume, enabled, optimizer;
+    bool own_optimizer; /* optimizer_price is set */
+    int discount[TB_BILLING_REGION_COUNT];
+    tb_decimal override_price; /* per byte; zero: none */
+    tb_decimal optimizer_price;
+    uint32_t fault; /* its settings cannot be read: faults[fault - 1] of tb__billing; 0: they can */
+} tb__terms;
+
+/* What of an account may be unreadable by itself. */
+typedef enum tb__part { TB__PART_DISCOUNTS, TB__PART_CURRENCY, TB__PART_TAX, TB__PARTS } tb__part;
+
+/* The same of an account. */
+typedef struct tb__account_terms {
+    int64_t from_us;
+    bool prepaid;
+    uint32_t fault[TB__PARTS]; /* as in tb__terms */
+    char currency[4];
+    int discount[TB_BILLING_REGION_COUNT];
+    tb_bill_tax tax[TB_BILL_TAXES_MAX];
+    size_t n_tax;
+} tb__account_terms;
+
+/* A thing existed from then to then. */
+typedef struct tb__spell {
+    int64_t from_us, to_us;
+} tb__spell;
+
+typedef struct tb__slice {
+    size_t first, n;
+} tb__slice;
+
+typedef struct tb__placed {
+    int64_t edge, series;
+} tb__placed;
+
+typedef struct tb__billed_zone {
+    int64_t id;
+    tb__slice terms, spells, series;
+} tb__billed_zone;
+
+/* A zone attached to a balancer. series: the one that holds all its locations, 0: none. */
+typedef struct tb__tie {
+    int64_t zone, series, from_us, to_us;
+} tb__tie;
+
+typedef struct tb__billed_balancer {
+    int64_t id, series; /* 0: no imported rows */
+    int64_t created_us, ended_us;
+    tb__slice spells, ties;
+} tb__billed_balancer;
+
+/* Where an edge location is billed. */
+typedef struct tb__billed_place {
+    int64_t edge;
+    bool priced;
+    tb_billing_region region;
+    char code[24];
+} tb__billed_place;
+
+/* A day's usage that came after a watermark. value: bytes and balancer requests of a zone's edge
+ * location; requests of a balancer in the first. */
+typedef struct tb__late_day {
+    int64_t owner, edge, day;
+    int scope;
+    uint64_t value[2][24];
+} tb__late_day;
+
+/* Zones first..last of an account; first > last: none. */
+typedef struct tb__zone_range {
+    int64_t first, last;
+} tb__zone_range;
+#define TB__NO_ZONES  ((tb__zone_range){1, 0})
+#define TB__ALL_ZONES ((tb__zone_range){INT64_MIN, INT64_MAX})
+
+/* An account as known at a data version, and the lists that inputs are built in. The account is
+ * kept from one call to the next: the months of a year cost one reading. */
+typedef struct tb__billing {
+    int64_t account;
+    int64_t file_version; /* of the last call */
+    int64_t version;      /* the file's when the account was read; -1: it must not be kept */
+    int64_t known;        /* declarations up to this version */
+    tb__zone_range zones_of; /* which zones are loaded */
+    size_t n_base_spells;    /* spells that are not zones' */
+    size_t n_base_faults;    /* the same of faults */
+    tb__account_terms *account_terms;
+    tb__billed_zone *zones;
+    tb__terms *terms;
+    tb__spell *spells;
+    tb__placed *series;
+    tb__billed_balancer *balancers;
+    tb__tie *ties;
+    tb_error *faults; /* why declarations cannot be read: whoever needs one fails by it */
+    size_t n_faults, cap_faults;
+    size_t n_account_terms, n_zones, n_terms, n_spells, n_series, n_balancers, n_ties;
+    size_t cap_account_terms, cap_zones, cap_terms, cap_spells, cap_series, cap_balancers, cap_ties;
+
+    tb__billed_place *places; /* ascending by edge */
+    size_t n_places, cap_places;
+    int64_t places_version;         /* the file's when they were read */
+    int64_t places_priced;          /* what they were read for */
+    int64_t places_from, places_to; /* good for what was known at versions [from, to) */
+
+    tb__late_day *late; /* ascending by scope, owner, edge, day */
+    size_t n_late, cap_late;
+
+    tb_bill_part *parts;
+    tb_bill_bytes *bytes;
+    tb_bill_optimizer *optimizers;
+    tb_bill_balancer *bill_balancers;
+    size_t n_parts, n_bytes, n_optimizers, n_bill_balancers;
+    size_t cap_parts, cap_bytes, cap_optimizers, cap_bill_balancers;
+    int64_t *cuts; /* hours where something changes */
+    size_t n_cuts, cap_cuts;
+    uint64_t (*days)[32]; /* of a zone's series */
+    size_t n_days, cap_days;
+} tb__billing;
+
+/* The store's, with this account as known at a version, and of its zones those in the range. An
+ * account that was not known has no account_terms. */
+TB_MUST_USE tb_code tb__billed_load(tb_store *store, int64_t account, int64_t known,
+                                    tb__zone_range zones, tb__billing **ret, tb_error *err);
+/* Where edge locations were billed at version `priced` or, where they had no region then, by the
+ * first they got until `known` (not below priced): in store->billing->places. After
+ * tb__billed_load. */
+TB_MUST_USE tb_code tb__places_load(tb_store *store, int64_t priced, int64_t known, tb_error *err);
+void tb__billing_free(tb__billing *billing);
+
+/* One declaration's document. What cannot be read stays as if it was not said, and ret_why's code is
+ * TB_E_DECLARED (else TB_OK): of the settings, of each part of an account. A document that is none,
+ * and times that cannot be read, are errors. */
+TB_MUST_USE tb_code tb__zone_terms(const char *text, size_t len, int64_t id, tb__terms *ret,
+                                   int64_t *ret_created_us, tb_error *ret_why, tb_error *err);
+TB_MUST_USE tb_code tb__account_terms_of(const char *text, size_t len, int64_t id,
+                                         tb__account_terms *ret, tb_error ret_why[TB__PARTS],
+                                         tb_error *err);
+/* What the zone's row holds beside it: its beginning, and its settings' normal form, appended. */
+TB_MUST_USE tb_code tb__zone_shown(const char *text, size_t len, int64_t id,
+                                   int64_t *ret_created_us, tb_buf *settings, tb_error *err);
+TB_MUST_USE tb_code tb__balancer_span(const char *text, size_t len, int64_t id,
+                                      int64_t *ret_created_us, int64_t *ret_ended_us,
+                                      tb_error *err);
+
+/* --- late.c --- */
+
+/* Fills store->billing->late with what came for an account's month after a version. */
+TB_MUST_USE tb_code tb__late_load(tb_store *store, int64_t account, int64_t month, int64_t version,
+                                  tb_error *err);
+/* The late usage of hours first..first+n-1 of a day. edge TB_ALL: of all locations. */
+tb_u128 tb__late_sum(const tb__billing *billing, int scope, int64_t owner, int64_t edge, int which,
+                     int64_t day, int first, int n);
+/* One late row's day: its data checked and unpacked. */
+TB_MUST_USE tb_code tb__late_decode(sqlite3_stmt *s, int64_t account, int64_t month,
+                                    tb__late_day *ret, tb_error *err);
+
+/* --- days.c: sums of days --- */
+
+#define TB__MONTH_DAYS 31
+
+typedef struct tb__day_sums {
+    tb_i128 day[TB__MONTH_DAYS];
+} tb__day_sums;
+
+/* Hours [from, to) of one month of one series. */
+typedef struct tb__day_span {
+    int64_t month, from_hour, to_hour;
+} tb__day_span;
+
+/* The month's days of one counter of a series. */
+TB_MUST_USE tb_code tb__days_read(tb_store *store, int64_t series, tb_metric metric, int64_t month,
+                                  uint64_t days[32], tb_error *err);
+/* Adds a span to sums: whole days from `days`, parts of days from the day's hours. */
+TB_MUST_USE tb_code tb__days_add(tb_store *store, int64_t series, tb_metric metric,
+                                 const uint64_t days[32], tb__day_span span, tb__day_sums *sums,
+                                 tb_error *err);
+/* Takes late usage off. TB_E_CORRUPT where less was there. */
+TB_MUST_USE tb_code tb__days_take_late(const tb__billing *billing, int scope, int64_t owner,
+                                       int64_t edge, int which, tb__day_span span,
+                                       tb__day_sums *sums, tb_error *err);
+/* The whole sum, and its evidence. */
+tb_i128 tb__days_total(const tb__day_sums *sums, tb__day_span span, tb_evidence *ret_evidence);
+
+/* --- books.c --- */
+
+/* The book whose text is a row's column. One that cannot be read is damage: it was read when it was
+ * added. */
+TB_MUST_USE tb_code tb__stored_book(sqlite3_stmt *s, int column, tb_book *ret_book, tb_error *err);
+
+/* --- spans.c: the R*Trees --- */
+
+/* [from, to) in hours as what an R*Tree holds; false where nothing lies within or it would wrap. */
+bool tb__span_hours(int64_t from_us, int64_t to_us, int32_t *ret_first, int32_t *ret_last);
+TB_MUST_USE tb_code tb__span_put(tb_store *store, tb__statement put, int64_t id, int64_t from_us,
+                                 int64_t to_us, tb_error *err);
+TB_MUST_USE tb_code tb__book_spans_rebuild(tb_store *store, tb_error *err);
+
+/* --- bill_input.c --- */
+
+/* What the bytes of a span are billed by. */
+typedef struct tb__rate {
+    uint32_t part;
+    tb_charge charge;
+    int discount[TB_BILLING_REGION_COUNT];
+    tb_decimal override_price;
+    uint32_t fault; /* what it depends on cannot be read: see tb__terms */
+} tb__rate;
+/* In force for a zone at an hour. */
+tb__rate tb__rate_at(const tb__billing *billing, const tb__billed_zone *zone, int64_t hour);
+/* The fault as the caller's error. */
+TB_MUST_USE tb_code tb__fail_by(const tb__billing *billing, uint32_t fault, tb_error *err);
+/* NULL: TB_E_CORRUPT. */
+const tb__billed_place *tb__place_of(const tb__billing *billing, int64_t edge, tb_error *err);
+/* Requests that reached a balancer: imported rows, and those of zones attached at that hour. */
+TB_MUST_USE tb_code tb__requests_of(tb_store *store, const tb__billed_balancer *own,
+                                    tb__day_span span, tb__day_sums *sums, tb_error *err);
+
+/* --- runs.c --- */
+
+typedef struct tb__run_row {
+    int64_t account, month;
+    tb_run_outcome outcome;
+    const char *invoice, *reason;
+    int64_t run_us;
+} tb__run_row;
+/* At the data version that is read. */
+TB_MUST_USE tb_code tb__run_insert(tb_store *store, const tb__run_row *run, tb_error *err);
+tb_run_outcome tb__run_outcome(const char *name);
+/* The accounts that a statement gives. free(). */
+TB_MUST_USE tb_code tb__list_accounts(tb_store *store, tb__statement which, const int64_t *values,
+                                      int n_values, int64_t **ret_accounts, size_t *ret_n,
+                                      tb_error *err);
+
+/* --- invoices.c, ledger.c --- */
+
+/* SHA-256 (hex) of an invoice's text without its own member; false where the text does not hold
+ * that hash. */
+bool tb__invoice_hash(const char *text, size_t len, const char *sha256, char ret_hex[65]);
+TB_MUST_USE tb_code tb__invoice_from(sqlite3_stmt *s, tb_invoice *ret, tb_error *err);
+TB_MUST_USE tb_code tb__ledger_from(sqlite3_stmt *s, tb_ledger_entry *ret, tb_error *err);
+
+/* The first hour that starts at this moment or later; INT64_MIN and INT64_MAX stay as
+ * they are. */
+static inline int64_t tb__hour_after(int64_t us)
+{
+    if (us == INT64_MIN || us == INT64_MAX) return us;
+    return tb__floor_div(us - 1, TB_US_PER_HOUR) + 1;
+}
+
+static inline int64_t tb__later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t tb__earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+#endif

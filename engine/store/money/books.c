@@ -1,0 +1,166 @@
+/* Price books: append-only rows that hold the canonical text. A book is in force from its moment to
+ * that of the next book of its currency; the last one for ever. What a new book would overlap is
+ * asked of the R*Tree: the one before it ends where it begins, and a book that begins at the same
+ * moment refuses it, unless the new one says that it supersedes it. Books form one chain for each
+ * moment, and lists have them in its order: the last one holds, in every month whose invoice was
+ * not there before it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/money/shadows.h"
+
+static tb_code same_book(tb_store *store, const tb_book *book, bool *ret_known, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql(store, TB__SQL_BOOK_BY_NAME, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, book->id, -1, SQLITE_STATIC);
+    code = tb__step(store, s, &row, err);
+    *ret_known = row;
+    if (code || !row) return code;
+    const char *stored = (const char *)sqlite3_column_text(s, 0);
+    if (!stored) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    bool same = strcmp(stored, book->sha256) == 0;
+    sqlite3_reset(s);
+    if (same) return TB_OK;
+    return tb_fail(err, TB_E_BOOK, "book",
+                   "Book %s is known with other content; books do not change, so give the new one"
+                   " another id.",
+                   book->id);
+}
+
+static tb_code refuse_overlap(const tb_book *book, const char *standing, tb_error *err)
+{
+    if (!standing[0])
+        return tb_fail(err, TB_E_BOOK, "supersedes",
+                       "There is no book %s of %s that takes effect at this moment.",
+                       book->supersedes, book->currency);
+    if (!book->supersedes[0])
+        return tb_fail(err, TB_E_BOOK, "effective_from",
+                       "Book %s of %s takes effect at this moment already. To take its place in"
+                       " months that are not final, say \"supersedes\": \"%s\".",
+                       standing, book->currency, standing);
+    return tb_fail(err, TB_E_BOOK, "supersedes",
+                   "It is book %s of %s that holds from this moment on.", standing, book->currency);
+}
+
+/* No other book of this currency begins when this one does, but for one that it supersedes. */
+static tb_code check_overlap(tb_store *store, const tb_book *book, tb_error *err)
+{
+    tb_touched *hits = NULL;
+    size_t n = 0;
+    char standing[sizeof hits->name] = "";
+    tb_code code = tb_store_touched(store, book->effective_us, book->effective_us + TB_US_PER_HOUR,
+                                    &hits, &n, err);
+    for (size_t i = 0; !code && i < n; i++)
+        if (!hits[i].invoice && !hits[i].superseded && hits[i].from_us == book->effective_us &&
+            strcmp(hits[i].currency, book->currency) == 0)
+            memcpy(standing, hits[i].name, sizeof standing);
+    free(hits);
+    if (code || strcmp(standing, book->supersedes) == 0) return code;
+    return refuse_overlap(book, standing, err);
+}
+
+/* An id is a shadow's or a book's: what is kept as a shadow becomes a book by being activated. */
+static tb_code check_shadow(tb_store *store, const tb_book *book, tb_error *err)
+{
+    int64_t id;
+    char sha256[65];
+    tb_code code = tb__shadow_live(store, book->id, &id, sha256, err);
+    if (code || !id) return code;
+    return tb_fail(
+        err, TB_E_BOOK, "book",
+        "%s is kept as a shadow book: `tollbook book activate` makes it a book, `tollbook"
+        " book drop` forgets it.",
+        book->id);
+}
+
+static tb_code insert(tb_store *store, const tb_book *book, int64_t now_us, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_BOOK_INSERT, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, book->id, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 2, book->currency, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 3, book->effective_us);
+    sqlite3_bind_text(s, 4, book->sha256, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 5, now_us);
+    sqlite3_bind_text(s, 6, book->canonical, (int)book->canonical_len, SQLITE_STATIC);
+    sqlite3_bind_text(s, 7, book->supersedes, -1, SQLITE_STATIC);
+    return tb__run(store, s, err);
+}
+
+tb_code tb_store_add_book(tb_store *store, const tb_book *book, int64_t now_us, bool *ret_known,
+                          tb_error *err)
+{
+    bool known = false;
+    tb_code code = same_book(store, book, &known, err);
+    if (!code && !known) code = tb_book_check_shown(book, err);
+    if (!code && !known) code = check_shadow(store, book, err);
+    if (!code && !known) code = check_overlap(store, book, err);
+    if (!code && !known) code = insert(store, book, now_us, err);
+    if (!code && !known) code = tb__book_spans_rebuild(store, err);
+    if (code) return code;
+    if (!known) store->dirty = true;
+    *ret_known = known;
+    return TB_OK;
+}
+
+void tb_books_release(tb_book *books, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        tb_book_release(&books[i]);
+}
+
+tb_code tb__stored_book(sqlite3_stmt *s, int column, tb_book *ret_book, tb_error *err)
+{
+    tb_error why = {0};
+    const char *text = (const char *)sqlite3_column_text(s, column);
+    if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    tb_code code =
+        tb_book_parse(text, (size_t)sqlite3_column_bytes(s, column), NULL, ret_book, &why);
+    if (code != TB_E_BOOK) return code ? tb_fail(err, code, why.field, "%s", why.message) : TB_OK;
+    return tb_fail(err, TB_E_CORRUPT, "book", "A stored book cannot be read: %s: %.200s Run verify.",
+                   why.field, why.message);
+}
+
+static tb_code books_until(tb_store *store, int64_t version, tb_book **ret_books, size_t *ret_n,
+                           tb_error *err)
+{
+    tb_book *list = NULL;
+    size_t n = 0, cap = 0;
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql_ints(store, TB__SQL_BOOKS, &version, 1, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        code = tb__grow(&list, n, &cap, sizeof *list, err);
+        if (!code) code = tb__stored_book(s, 0, &list[n], err);
+        if (code)
+            sqlite3_reset(s);
+        else
+            n++;
+    }
+    if (code) {
+        tb_books_release(list, n);
+        free(list);
+        return code;
+    }
+    *ret_books = list;
+    *ret_n = n;
+    return TB_OK;
+}
+
+tb_code tb_store_books(tb_store *store, tb_book **ret_books, size_t *ret_n, tb_error *err)
+{
+    return books_until(store, INT64_MAX, ret_books, ret_n, err);
+}
+
+tb_code tb_store_month_books(tb_store *store, int64_t account, int64_t month, tb_book **ret_books,
+                             size_t *ret_n, tb_error *err)
+{
+    const int64_t values[2] = {account, month};
+    int64_t invoiced = INT64_MAX;
+    tb_code code = tb__int_of(store, TB__SQL_PRICED_BY, values, 2, INT64_MAX, &invoiced, err);
+    return code ? code : books_until(store, invoiced, ret_books, ret_n, err);
+}

@@ -1,0 +1,124 @@
+/* Sums of days: what a line of a bill rests on. Whole days come from the month's chunk, one row for
+ * a series and month; a day that a span cuts is summed from its own chunk of hours. Usage that came
+ * after the asked watermark is then taken off. */
+#include "base/hash.h"
+#include "store/money/billing.h"
+#include "store/usage/chunk.h"
+
+#include <endian.h>
+#include <string.h>
+
+/* Reads the slots of one counter of one chunk into out, which stays zero where there is no row. */
+static tb_code read_slots(tb_store *store, int64_t key, tb_metric metric, unsigned count,
+                          uint64_t *out, tb_error *err)
+{
+    uint64_t *column[TB_METRIC_COUNT] = {NULL};
+    sqlite3_stmt *s;
+    bool there = false;
+    column[metric] = out;
+    tb_code code = tb__sql_ints(store, TB__SQL_CHUNK_GET, &key, 1, &s, err);
+    if (!code) code = tb__step(store, s, &there, err);
+    if (code || !there) return code;
+    code = tb__chunk_columns(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), key,
+                             TB_METRIC_BIT(metric), 0, count, column, 0, err);
+    sqlite3_reset(s);
+    return code;
+}
+
+tb_code tb__days_read(tb_store *store, int64_t series, tb_metric metric, int64_t month,
+                      uint64_t days[32], tb_error *err)
+{
+    memset(days, 0, 32 * sizeof *days);
+    if (!series || month < 0 || month > TB__INDEX_MAX) return TB_OK;
+    int64_t count = tb_month_first_day(month + 1) - tb_month_first_day(month);
+    return read_slots(store, tb__chunk_key(series, TB__GRAIN_DAYS, month), metric, (unsigned)count,
+                      days, err);
+}
+
+/* Hours first..last-1 of a day. */
+static tb_code part_of_day(tb_store *store, int64_t series, tb_metric metric, int64_t day,
+                           int64_t first, int64_t last, tb_i128 *sum, tb_error *err)
+{
+    uint64_t hours[32] = {0};
+    tb_code code =
+        read_slots(store, tb__chunk_key(series, TB__GRAIN_HOURS, day), metric, 24, hours, err);
+    for (int64_t h = first; !code && h < last; h++)
+        *sum += (tb_i128)hours[h];
+    return code;
+}
+
+tb_code tb__days_add(tb_store *store, int64_t series, tb_metric metric, const uint64_t days[32],
+                     tb__day_span span, tb__day_sums *sums, tb_error *err)
+{
+    int64_t base = tb_month_first_day(span.month);
+    int64_t first = tb__floor_div(span.from_hour, 24), last = tb__floor_div(span.to_hour - 1, 24);
+    tb_code code = TB_OK;
+    for (int64_t day = first; !code && day <= last; day++) {
+        int64_t from = tb__later(span.from_hour - day * 24, 0);
+        int64_t to = tb__earlier(span.to_hour - day * 24, 24);
+        uint64_t whole = days[day - base];
+        if (!whole) continue;
+        if (from == 0 && to == 24)
+            sums->day[day - base] += (tb_i128)whole;
+        else
+            code = part_of_day(store, series, metric, day, from, to, &sums->day[day - base], err);
+    }
+    return code;
+}
+
+tb_code tb__days_take_late(const struct tb__billing *billing, int scope, int64_t owner,
+                           int64_t edge, int which, tb__day_span span, tb__day_sums *sums,
+                           tb_error *err)
+{
+    int64_t base = tb_month_first_day(span.month);
+    int64_t first = tb__floor_div(span.from_hour, 24), last = tb__floor_div(span.to_hour - 1, 24);
+    if (!billing->n_late) return TB_OK;
+    for (int64_t day = first; day <= last; day++) {
+        int64_t from = tb__later(span.from_hour - day * 24, 0);
+        int64_t to = tb__earlier(span.to_hour - day * 24, 24);
+        sums->day[day - base] -= (tb_i128)tb__late_sum(billing, scope, owner, edge, which, day,
+                                                       (int)from, (int)(to - from));
+        if (sums->day[day - base] < 0)
+            return tb_fail(err, TB_E_CORRUPT, "late",
+                           "%s %lld: more usage came late than there is; run `tollbook verify`.",
+                           scope == TB__SCOPE_ZONE ? "Pull zone" : "Load balancer",
+                           (long long)owner);
+    }
+    return TB_OK;
+}
+
+/* The lowest byte first, whatever the machine. */
+static uint8_t *put_64(uint8_t *out, uint64_t value)
+{
+    value = htole64(value);
+    memcpy(out, &value, sizeof value);
+    return out + sizeof value;
+}
+
+static void put_hex(char *out, uint64_t value)
+{
+    for (int i = 0; i < 16; i++)
+        out[i] = "0123456789abcdef"[value >> (60 - 4 * i) & 15];
+}
+
+tb_i128 tb__days_total(const tb__day_sums *sums, tb__day_span span, tb_evidence *ret_evidence)
+{
+    uint8_t bytes[TB__MONTH_DAYS * 24], *end = bytes;
+    int64_t base = tb_month_first_day(span.month);
+    tb_i128 total = 0;
+    tb_evidence e = {.from_us = span.from_hour * TB_US_PER_HOUR,
+                     .to_us = span.to_hour * TB_US_PER_HOUR};
+    for (int i = 0; i < TB__MONTH_DAYS; i++) {
+        if (!sums->day[i]) continue;
+        total += sums->day[i];
+        e.buckets++;
+        end = put_64(end, (uint64_t)(base + i));
+        end = put_64(end, (uint64_t)sums->day[i]);
+        end = put_64(end, (uint64_t)(sums->day[i] >> 64));
+    }
+    XXH128_hash_t hash = XXH3_128bits(bytes, (size_t)(end - bytes));
+    put_hex(e.hash, hash.high64);
+    put_hex(e.hash + 16, hash.low64);
+    *ret_evidence = e;
+    return total;
+}

@@ -1,0 +1,296 @@
+/* The ledger: entries that only grow in number; a balance is their sum, made in exact decimals.
+ * The entries are chained (chain.h), so that a changed amount shows. One account's entries are of
+ * one currency. */
+#include "store/core/chain.h"
+#include "store/money/billing.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kinds[TB_LEDGER_KIND_COUNT] = {
+#define TB_X(e, name) [TB_LEDGER_##e] = name,
+    TB_LEDGER_KINDS(TB_X)
+#undef TB_X
+};
+
+const char *tb_ledger_kind_name(tb_ledger_kind kind)
+{
+    return (unsigned)kind < TB_LEDGER_KIND_COUNT ? kinds[kind] : "";
+}
+
+/* --- reading --- */
+
+/* A column that is never NULL comes as NULL for lack of memory alone. */
+static tb_code copy_text(sqlite3_stmt *s, int column, char *out, size_t size, tb_error *err)
+{
+    const char *text = (const char *)sqlite3_column_text(s, column);
+    size_t len = text ? strnlen(text, size - 1) : 0;
+    if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    memcpy(out, text, len);
+    out[len] = 0;
+    return TB_OK;
+}
+
+static tb_code damaged(int64_t id, const char *what, tb_error *err)
+{
+    return tb_fail(err, TB_E_CORRUPT, "ledger", "Ledger entry %" PRId64 ": its %s cannot be read.",
+                   id, what);
+}
+
+/* Columns id, account, at_us, kind, currency, amount, reference, note. */
+tb_code tb__ledger_from(sqlite3_stmt *s, tb_ledger_entry *ret, tb_error *err)
+{
+    tb_ledger_entry e = {.id = sqlite3_column_int64(s, 0),
+                         .account = sqlite3_column_int64(s, 1),
+                         .at_us = sqlite3_column_int64(s, 2),
+                         .kind = TB_LEDGER_KIND_COUNT};
+    const char *kind = (const char *)sqlite3_column_text(s, 3);
+    for (int i = 0; kind && i < TB_LEDGER_KIND_COUNT; i++)
+        if (strcmp(kind, kinds[i]) == 0) e.kind = (tb_ledger_kind)i;
+    if (!kind) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (e.kind == TB_LEDGER_KIND_COUNT) return damaged(e.id, "kind", err);
+    const char *amount = (const char *)sqlite3_column_text(s, 5);
+    if (!amount) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (tb_decimal_parse(amount, (size_t)sqlite3_column_bytes(s, 5), TB_DECIMAL_SCALE_MAX,
+                         &e.amount, NULL))
+        return damaged(e.id, "amount", err);
+    tb_code code = copy_text(s, 4, e.currency, sizeof e.currency, err);
+    if (!code) code = copy_text(s, 6, e.reference, sizeof e.reference, err);
+    if (!code) code = copy_text(s, 7, e.note, sizeof e.note, err);
+    if (!code) *ret = e;
+    return code;
+}
+
+tb_code tb_store_ledger(tb_store *store, int64_t account, tb_ledger_entry **ret_entries,
+                        size_t *ret_n, tb_error *err)
+{
+    tb_ledger_entry *list = NULL;
+    size_t n = 0, cap = 0;
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql_ints(store, TB__SQL_LEDGER, &account, 1, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        code = tb__grow(&list, n, &cap, sizeof *list, err);
+        if (!code) code = tb__ledger_from(s, &list[n], err);
+        if (code)
+            sqlite3_reset(s);
+        else
+            n++;
+    }
+    if (code) {
+        free(list);
+        return code;
+    }
+    *ret_entries = list;
+    *ret_n = n;
+    return TB_OK;
+}
+
+/* A balance that overflows names its account and the entry that does it. */
+static tb_code add_entry(const tb_ledger_entry *entry, tb_decimal *sum, tb_error *err)
+{
+    if (tb_decimal_add(*sum, entry->amount, sum, NULL) == TB_OK) return TB_OK;
+    return tb_fail(err, TB_E_OVERFLOW, "ledger",
+                   "The balance of account %" PRId64 " passes 2^127-1 of its smallest units at "
+                   "entry %" PRId64 ", %s.",
+                   entry->account, entry->id, entry->reference);
+}
+
+tb_code tb_store_balance(tb_store *store, int64_t account, tb_decimal *ret_balance, tb_error *err)
+{
+    tb_decimal sum = TB_DECIMAL_ZERO;
+    tb_ledger_entry entry;
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql_ints(store, TB__SQL_LEDGER, &account, 1, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        code = tb__ledger_from(s, &entry, err);
+        if (!code) code = add_entry(&entry, &sum, err);
+        if (code) sqlite3_reset(s);
+    }
+    if (!code) *ret_balance = sum;
+    return code;
+}
+
+/* --- the history of a balance --- */
+
+#define SNAPSHOT_US (5 * 60 * TB_US_PER_S) /* past midnight, UTC */
+
+typedef struct history {
+    tb_balance *list;
+    char (*texts)[TB_DECIMAL_TEXT_MAX + 1];
+    size_t n, filled;
+    int64_t first_day;
+    tb_decimal sum;
+} history;
+
+static int64_t snapshot_of(const history *h, size_t i)
+{
+    return (h->first_day + (int64_t)i) * TB_US_PER_DAY + SNAPSHOT_US;
+}
+
+/* Snapshots that come before this moment have all their entries. */
+static void fill_until(history *h, int64_t at_us)
+{
+    for (; h->filled < h->n && snapshot_of(h, h->filled) < at_us; h->filled++) {
+        char *text = h->texts[h->filled];
+        *tb_decimal_put(text, h->sum) = 0;
+        h->list[h->filled] = (tb_balance){snapshot_of(h, h->filled), text};
+    }
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const tb_ledger_entry *x = a, *y = b;
+    if (x->at_us != y->at_us) return x->at_us < y->at_us ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static tb_code sum_up(history *h, tb_ledger_entry *entries, size_t n, tb_error *err)
+{
+    tb_code code = TB_OK;
+    if (n > 1) qsort(entries, n, sizeof *entries, by_time);
+    for (size_t i = 0; !code && i < n; i++) {
+        fill_until(h, entries[i].at_us);
+        code = add_entry(&entries[i], &h->sum, err);
+    }
+    fill_until(h, INT64_MAX);
+    return code;
+}
+
+/* The days of a range whose snapshot has been taken by now. */
+static size_t days_of(const tb_range *range, int64_t now_us, int64_t *ret_first)
+{
+    int64_t end = range->first + range->count, last;
+    *ret_first = range->hourly ? tb__floor_div(range->first, 24) : range->first;
+    last = range->hourly ? tb__floor_div(end - 1, 24) : end - 1;
+    int64_t taken = tb__floor_div(now_us - SNAPSHOT_US, TB_US_PER_DAY);
+    if (range->count == 0 || tb__earlier(last, taken) < *ret_first) return 0;
+    return (size_t)(tb__earlier(last, taken) - *ret_first + 1);
+}
+
+tb_code tb_store_balance_history(tb_store *store, int64_t account, tb_range range, int64_t now_us,
+                                 tb_balance **ret_balances, size_t *ret_n, tb_error *err)
+{
+    history h = {.n = 0, .sum = TB_DECIMAL_ZERO};
+    tb_ledger_entry *entries = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_ledger(store, account, &entries, &n, err);
+    if (code) return code;
+    if (n) h.n = days_of(&range, now_us, &h.first_day);
+    h.list = malloc((h.n + 1) * (sizeof *h.list + sizeof *h.texts));
+    h.texts = (void *)(h.list + h.n + 1);
+    code = h.list ? sum_up(&h, entries, n, err) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    free(entries);
+    if (code) {
+        free(h.list);
+        return code;
+    }
+    *ret_balances = h.list;
+    *ret_n = h.n;
+    return TB_OK;
+}
+
+/* --- writing --- */
+
+static tb_code refuse(const char *field, const tb_ledger_entry *entry, const char *why,
+                      tb_error *err)
+{
+    return tb_fail(err, TB_E_VALIDATION, field, "Account %" PRId64 ", %s %s: %s.", entry->account,
+                   tb_ledger_kind_name(entry->kind), entry->reference, why);
+}
+
+/* *ret_known: the same entry is there already. One that differs is refused. */
+static tb_code find_known(tb_store *store, tb_ledger_entry *entry, const char *amount,
+                          bool *ret_known, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql(store, TB__SQL_LEDGER_KNOWN, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, tb_ledger_kind_name(entry->kind), -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 2, entry->reference, -1, SQLITE_STATIC);
+    code = tb__step(store, s, &row, err);
+    *ret_known = row;
+    if (code || !row) return code;
+    const char *stored = (const char *)sqlite3_column_text(s, 4);
+    const char *currency = (const char *)sqlite3_column_text(s, 3);
+    if (!stored || !currency) {
+        sqlite3_reset(s);
+        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    }
+    bool same = strcmp(stored, amount) == 0 && strcmp(currency, entry->currency) == 0 &&
+                sqlite3_column_int64(s, 1) == entry->account;
+    entry->id = sqlite3_column_int64(s, 0);
+    entry->at_us = sqlite3_column_int64(s, 2);
+    sqlite3_reset(s);
+    return same ? TB_OK
+                : refuse("reference", entry,
+                         "the reference is known with another account or amount", err);
+}
+
+static tb_code check_entry(tb_store *store, const tb_ledger_entry *entry, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false, exists = false, same = true;
+    if ((unsigned)entry->kind >= TB_LEDGER_KIND_COUNT)
+        return refuse("kind", entry, "there is no such kind of entry", err);
+    if ((entry->kind == TB_LEDGER_PAYMENT || entry->kind == TB_LEDGER_ADJUSTMENT) &&
+        !tb_decimal_sign(entry->amount))
+        return refuse("amount", entry, "an amount of 0 says nothing", err);
+    if (strnlen(entry->currency, 4) != 3)
+        return refuse("currency", entry, "a currency has three letters", err);
+    tb_code code = tb_store_account_exists(store, entry->account, &exists, err);
+    if (code) return code;
+    if (!exists)
+        return tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".",
+                       entry->account);
+    code = tb__sql_ints(store, TB__SQL_LEDGER_CURRENCY, &entry->account, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    const char *currency = (const char *)sqlite3_column_text(s, 0);
+    same = currency && strcmp(currency, entry->currency) == 0;
+    sqlite3_reset(s);
+    if (!currency) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return same ? TB_OK
+                : refuse("currency", entry, "its earlier entries are of another currency", err);
+}
+
+/* The ids have no gaps, so that the last one counts the entries. */
+tb_code tb_store_ledger_head(tb_store *store, tb_ledger_head *ret_head, tb_error *err)
+{
+    uint8_t chain[TB__CHAIN];
+    int64_t last = 0;
+    tb_code code = tb__chain_last(store, TB__SQL_LEDGER_LAST, &last, chain, err);
+    if (code) return code;
+    *ret_head = (tb_ledger_head){.count = (uint64_t)last};
+    if (last) sodium_bin2hex(ret_head->head, sizeof ret_head->head, chain, sizeof chain);
+    return TB_OK;
+}
+
+static tb_code insert(tb_store *store, tb_ledger_entry *entry, const char *amount, tb_error *err)
+{
+    int64_t numbers[TB__CHAIN_NUMBERS] = {0, entry->account, entry->at_us};
+    const char *const texts[TB__LEDGER_TEXTS] = {tb_ledger_kind_name(entry->kind), entry->currency,
+                                                 amount, entry->reference, entry->note};
+    tb_code code = tb__chain_add(store, TB__SQL_LEDGER_LAST, TB__SQL_LEDGER_INSERT, numbers, texts,
+                                 TB__LEDGER_TEXTS, err);
+    if (!code) entry->id = numbers[0];
+    return code;
+}
+
+tb_code tb_store_ledger_add(tb_store *store, tb_ledger_entry *entry, bool *ret_known, tb_error *err)
+{
+    char amount[TB_DECIMAL_TEXT_MAX + 1];
+    bool known = false;
+    *tb_decimal_put(amount, entry->amount) = 0;
+    tb_code code = check_entry(store, entry, err);
+    if (!code && entry->reference[0]) code = find_known(store, entry, amount, &known, err);
+    if (!code && !known) code = insert(store, entry, amount, err);
+    if (code) return code;
+    if (!known) store->dirty = true;
+    *ret_known = known;
+    return TB_OK;
+}

@@ -1,0 +1,152 @@
+/* Runs of months: which account's month was run, at which data version, and what became of it. What
+ * comes for a month after its run is late, whatever the run made of it: so nothing goes unbilled
+ * because a month had nothing due when it was run.
+ *
+ * The table is append-only and its last row of an account's month counts. A run over everybody notes
+ * each account that it deals with and, in the end, all others in one row of account 0: they had
+ * nothing. A row is added only where it says something new, so that the same run again changes
+ * nothing, the data version included. */
+#include "store/money/billing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[TB_RUN_OUTCOME_COUNT] = {
+#define TB_X(e, name) [TB_RUN_##e] = name,
+    TB_RUN_OUTCOMES(TB_X)
+#undef TB_X
+};
+
+const char *tb_run_outcome_name(tb_run_outcome outcome)
+{
+    return names[outcome];
+}
+
+tb_run_outcome tb__run_outcome(const char *name)
+{
+    for (int i = 0; i < TB_RUN_OUTCOME_COUNT; i++)
+        if (strcmp(name, names[i]) == 0) return (tb_run_outcome)i;
+    return TB_RUN_VOID;
+}
+
+tb_code tb__run_insert(tb_store *store, const tb__run_row *run, tb_error *err)
+{
+    int64_t row[4] = {0, run->account, run->month, 0}; /* id, ..., watermark */
+    sqlite3_stmt *s;
+    tb_code code = tb__meta_get(store, "data_version", &row[3], err);
+    if (!code) code = tb__int_of(store, TB__SQL_RUN_NEXT, NULL, 0, 1, &row[0], err);
+    if (!code) code = tb__sql_ints(store, TB__SQL_RUN_INSERT, row, 4, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 5, names[run->outcome], -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 6, run->invoice, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 7, run->run_us);
+    sqlite3_bind_text(s, 8, run->reason, -1, SQLITE_STATIC);
+    code = tb__run(store, s, err);
+    tb__late_forget(store);
+    store->dirty = true;
+    return code;
+}
+
+/* *ret: the account's last run of the month says this, and it stands as it did then. */
+static tb_code is_known(tb_store *store, const tb__run_row *run, bool *ret, tb_error *err)
+{
+    const int64_t values[2] = {run->account, run->month};
+    sqlite3_stmt *s;
+    bool row = false;
+    *ret = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_RUN_LAST, values, 2, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    const char *outcome = (const char *)sqlite3_column_text(s, 0);
+    const char *reason = (const char *)sqlite3_column_text(s, 1);
+    if (!outcome || !reason) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    else
+        *ret = strcmp(outcome, names[run->outcome]) == 0 && strcmp(reason, run->reason) == 0 &&
+               !sqlite3_column_int(s, 2);
+    sqlite3_reset(s);
+    return code;
+}
+
+/* At most what the table takes, and no half of a character. */
+static void cut_reason(const char *reason, char cut[TB_RUN_REASON_MAX])
+{
+    size_t len = strnlen(reason, TB_RUN_REASON_MAX);
+    if (len == TB_RUN_REASON_MAX)
+        for (len--; len && ((unsigned char)reason[len] & 0xc0) == 0x80;)
+            len--;
+    memcpy(cut, reason, len);
+    cut[len] = 0;
+}
+
+tb_code tb_store_note_run(tb_store *store, int64_t account, int64_t month, tb_run_outcome outcome,
+                          const char *reason, int64_t now_us, tb_error *err)
+{
+    char cut[TB_RUN_REASON_MAX];
+    const tb__run_row run = {account, month, outcome, "", cut, now_us};
+    bool known = false;
+    cut_reason(reason, cut);
+    tb_code code = is_known(store, &run, &known, err);
+    return code || known ? code : tb__run_insert(store, &run, err);
+}
+
+tb_code tb_store_run_accounts(tb_store *store, int64_t month, int64_t **ret_accounts, size_t *ret_n,
+                              tb_error *err)
+{
+    return tb__list_accounts(store, TB__SQL_RUN_ACCOUNTS, &month, 1, ret_accounts, ret_n, err);
+}
+
+tb_code tb_store_everybody_ran(tb_store *store, int64_t month, bool *ret, tb_error *err)
+{
+    int64_t found = 0;
+    tb_code code = tb__int_of(store, TB__SQL_RUN_EVERYBODY, &month, 1, 0, &found, err);
+    *ret = found != 0;
+    return code;
+}
+
+/* --- what has billed a month --- */
+
+tb_code tb_store_billed_elsewhere(tb_store *store, int64_t account, int64_t month,
+                                  char ret_number[24], tb_error *err)
+{
+    const int64_t values[2] = {account, month};
+    sqlite3_stmt *s;
+    bool row = false;
+    ret_number[0] = 0;
+    tb_code code = tb__sql_ints(store, TB__SQL_BILLED_ELSEWHERE, values, 2, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    const char *number = (const char *)sqlite3_column_text(s, 0);
+    if (number) snprintf(ret_number, 24, "%s", number);
+    sqlite3_reset(s);
+    return number ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+}
+
+tb_code tb_store_billed_chain(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
+                              tb_billed_by **ret_chain, size_t *ret_n, tb_error *err)
+{
+    const int64_t values[3] = {account, month, (int64_t)watermark};
+    tb_billed_by *list = NULL;
+    size_t n = 0, cap = 0;
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql_ints(store, TB__SQL_BILLED_CHAIN, values, 3, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        const char *number = (const char *)sqlite3_column_text(s, 0);
+        code = tb__grow(&list, n, &cap, sizeof *list, err);
+        if (!code && !number) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (code) {
+            sqlite3_reset(s);
+            break;
+        }
+        list[n] = (tb_billed_by){.is_invoice = sqlite3_column_int(s, 1) != 0};
+        snprintf(list[n++].number, sizeof list->number, "%s", number);
+    }
+    if (code) {
+        free(list);
+        return code;
+    }
+    *ret_chain = list;
+    *ret_n = n;
+    return TB_OK;
+}

@@ -1,0 +1,144 @@
+/* Terms out of the catalogue's documents: an account's by the reading that bills have, of zones
+ * SQLite picks the members, which were judged when they were applied. */
+#include "tollbook/terms.h"
+
+#include "store/core/internal.h"
+#include "store/money/billing.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The account's document as the statement gives it. */
+static tb_code read_account(tb_store *store, tb__statement id, const int64_t *values, int n,
+                            tb__account_terms *ret, tb_error why[TB__PARTS], tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row;
+    tb_code code = tb__sql_ints(store, id, values, n, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    if (!row)
+        return tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".",
+                       values[0]);
+    code = tb__account_terms_of((const char *)sqlite3_column_text(s, 0),
+                                (size_t)sqlite3_column_bytes(s, 0), values[0], ret, why, err);
+    sqlite3_reset(s);
+    return code;
+}
+
+static tb_code fail_as(const tb_error *why, tb_error *err)
+{
+    return why->code ? tb_fail(err, why->code, why->field, "%s", why->message) : TB_OK;
+}
+
+tb_code tb_store_account_terms(tb_store *store, int64_t account, tb_account_terms *ret_terms,
+                               tb_error *err)
+{
+    tb__account_terms terms;
+    tb_error why[TB__PARTS];
+    tb_code code = read_account(store, TB__SQL_ACCOUNT_GET, &account, 1, &terms, why, err);
+    if (!code) code = fail_as(&why[TB__PART_DISCOUNTS], err);
+    if (code) return code;
+    ret_terms->prepaid = terms.prepaid;
+    memcpy(ret_terms->discount, terms.discount, sizeof terms.discount);
+    return TB_OK;
+}
+
+tb_code tb_store_account_prepaid(tb_store *store, int64_t account, bool *ret_prepaid, tb_error *err)
+{
+    tb__account_terms terms;
+    tb_error why[TB__PARTS];
+    tb_code code = read_account(store, TB__SQL_ACCOUNT_GET, &account, 1, &terms, why, err);
+    if (!code) *ret_prepaid = terms.prepaid;
+    return code;
+}
+
+tb_code tb_store_account_name(tb_store *store, int64_t account, tb_buf *out, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_ACCOUNT_NAME, &account, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    if (!row) return tb_fail(err, TB_E_NOT_FOUND, NULL, NULL);
+    tb_buf_add(out, (const char *)sqlite3_column_text(s, 0), (size_t)sqlite3_column_bytes(s, 0));
+    sqlite3_reset(s);
+    return tb_buf_check(out, err);
+}
+
+tb_code tb_store_month_currency(tb_store *store, int64_t account, int64_t month,
+                                char ret_currency[4], tb_error *err)
+{
+    int64_t last_hour = tb_month_first_day(month + 1) * 24 - 1;
+    const int64_t values[2] = {account, last_hour * TB_US_PER_HOUR};
+    tb__account_terms terms;
+    tb_error why[TB__PARTS];
+    tb_code code = read_account(store, TB__SQL_ACCOUNT_DECLARED, values, 2, &terms, why, err);
+    if (!code) code = fail_as(&why[TB__PART_CURRENCY], err);
+    if (!code) memcpy(ret_currency, terms.currency, sizeof terms.currency);
+    return code;
+}
+
+static tb_zone_terms *room_for(tb_zone_terms *zones, size_t n)
+{
+    if (n > 0 && (n < 16 || (n & (n - 1)) != 0)) return zones; /* grows at 16, 32, 64, ... */
+    return realloc(zones, (n ? n * 2 : 16) * sizeof *zones);
+}
+
+tb_code tb_store_zone_terms(tb_store *store, int64_t account, int64_t now_us,
+                            tb_zone_terms **ret_zones, size_t *ret_n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_zone_terms *zones = NULL;
+    size_t n = 0;
+    bool row = true;
+    const int64_t values[2] = {account, now_us};
+    tb_code code = tb__sql_ints(store, TB__SQL_ZONE_TERMS, values, 2, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        tb_zone_terms *more = room_for(zones, n);
+        if (!more) {
+            sqlite3_reset(s);
+            code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+            break;
+        }
+        zones = more;
+        zones[n++] = (tb_zone_terms){.zone = sqlite3_column_int64(s, 0),
+                                     .enabled = sqlite3_column_int(s, 1) != 0,
+                                     .limit = sqlite3_column_int64(s, 2)};
+    }
+    if (code) {
+        free(zones);
+        return code;
+    }
+    *ret_zones = zones;
+    *ret_n = n;
+    return TB_OK;
+}
+
+tb_code tb_store_zone_account(tb_store *store, int64_t zone, int64_t *ret_account, tb_error *err)
+{
+    int64_t account = 0;
+    tb_code code = tb__int_of(store, TB__SQL_ZONE_ACCOUNT, &zone, 1, 0, &account, err);
+    if (code) return code;
+    if (account == 0)
+        return tb_fail(err, TB_E_ZONE_NOT_FOUND, "zone",
+                       "No account has a pull zone %" PRId64 ". See: tollbook query --db FILE "
+                       "'SELECT id, account, name FROM zone'",
+                       zone);
+    *ret_account = account;
+    return TB_OK;
+}
+
+tb_code tb_store_balancer_account(tb_store *store, int64_t balancer, int64_t *ret_account,
+                                  tb_error *err)
+{
+    int64_t account = 0;
+    tb_code code = tb__int_of(store, TB__SQL_BALANCER_ACCOUNT, &balancer, 1, 0, &account, err);
+    if (code) return code;
+    if (account == 0)
+        return tb_fail(err, TB_E_NOT_FOUND, "LoadBalancer",
+                       "There is no load balancer %" PRId64 ".", balancer);
+    *ret_account = account;
+    return TB_OK;
+}

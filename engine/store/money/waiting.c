@@ -1,0 +1,184 @@
+/* Months that were run and hold something else than was billed. A month waits where usage came late,
+ * or where the catalogue said afterwards what held then: what is declared first holds since the
+ * thing's created on, and a beginning or an end that is declared anew holds for the whole. A
+ * statement finds the months that such declarations reach into; whether one changes anything is
+ * seen by making the month's input as it was billed last and as it stands, which is how the
+ * correction is made too, or, where nothing of the month is billed, by what it comes to. Prices and
+ * billing regions never make a month wait: a billed one stays with its own (bill_input.c). */
+#include "store/money/billing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- inputs alike --- */
+
+static bool same_bytes(const tb_bill_bytes *a, const tb_bill_bytes *b)
+{
+    return a->zone == b->zone && a->part == b->part && a->charge == b->charge &&
+           a->priced == b->priced && a->region == b->region &&
+           strcmp(a->location, b->location) == 0 && a->discount == b->discount &&
+           tb_decimal_compare(a->override_price, b->override_price) == 0 && a->bytes == b->bytes;
+}
+
+static bool same_optimizer(const tb_bill_optimizer *a, const tb_bill_optimizer *b)
+{
+    return a->zone == b->zone && a->part == b->part && a->seconds == b->seconds &&
+           a->own_price == b->own_price && tb_decimal_compare(a->monthly, b->monthly) == 0;
+}
+
+static bool same_balancer(const tb_bill_balancer *a, const tb_bill_balancer *b)
+{
+    return a->balancer == b->balancer && a->part == b->part && a->seconds == b->seconds &&
+           a->requests == b->requests;
+}
+
+static bool same_input(const tb_bill_input *a, const tb_bill_input *b)
+{
+    bool same = a->active_zone == b->active_zone && a->n_bytes == b->n_bytes &&
+                a->n_optimizers == b->n_optimizers && a->n_balancers == b->n_balancers;
+    for (size_t i = 0; same && i < a->n_bytes; i++)
+        same = same_bytes(&a->bytes[i], &b->bytes[i]);
+    for (size_t i = 0; same && i < a->n_optimizers; i++)
+        same = same_optimizer(&a->optimizers[i], &b->optimizers[i]);
+    for (size_t i = 0; same && i < a->n_balancers; i++)
+        same = same_balancer(&a->balancers[i], &b->balancers[i]);
+    return same;
+}
+
+/* --- which months --- */
+
+typedef struct waiting {
+    tb_late *list;
+    size_t n, cap;
+    tb_book *books; /* read when first needed */
+    size_t n_books;
+} waiting;
+
+/* false: no memory. */
+static bool late_from(sqlite3_stmt *s, tb_late *ret)
+{
+    const char *number = (const char *)sqlite3_column_text(s, 2);
+    const char *outcome = (const char *)sqlite3_column_text(s, 7);
+    const char *reason = (const char *)sqlite3_column_text(s, 8);
+    *ret = (tb_late){.account = sqlite3_column_int64(s, 0),
+                     .month = sqlite3_column_int64(s, 1),
+                     .since = (uint64_t)sqlite3_column_int64(s, 3),
+                     .run = (uint64_t)sqlite3_column_int64(s, 4),
+                     .deltas = (uint64_t)sqlite3_column_int64(s, 5),
+                     .declared = (uint64_t)sqlite3_column_int64(s, 6)};
+    if (!number || !outcome || !reason) return false;
+    ret->outcome = tb__run_outcome(outcome);
+    if (ret->outcome == TB_RUN_FINAL)
+        memcpy(ret->invoice, number, strnlen(number, sizeof ret->invoice - 1));
+    memcpy(ret->reason, reason, strnlen(reason, sizeof ret->reason - 1));
+    return true;
+}
+
+static tb_code list_months(tb_store *store, int64_t account, waiting *w, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = true;
+    const int64_t between[2] = {account, account ? account : INT64_MAX};
+    tb_code code = tb__sql_ints(store, TB__SQL_LATE_WAITING, between, 2, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        code = tb__grow(&w->list, w->n, &w->cap, sizeof *w->list, err);
+        if (!code && !late_from(s, &w->list[w->n++])) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (code) sqlite3_reset(s);
+    }
+    return code;
+}
+
+/* Whether nothing is due of a month of which nothing is billed. What cannot be rated waits. */
+static tb_code comes_to_nothing(tb_store *store, const waiting *w, const tb_late *late,
+                                bool *ret_nothing, tb_error *err)
+{
+    tb_bill_source now;
+    tb_bill bill;
+    tb_code code = tb_store_bill_input(store, late->account, late->month, TB_NOW, w->books,
+                                       w->n_books, tb_month_start_us(late->month + 1), &now, err);
+    if (!code) {
+        code = tb_bill_rate(&now.input, NULL, &bill, err);
+        *ret_nothing = !code && bill.n_unpriced == 0 && tb_decimal_sign(bill.subtotal) == 0;
+        if (!code) tb_bill_release(&bill);
+        tb_bill_source_release(&now);
+    }
+    return tb_code_exit(code) == tb_code_exit(TB_E_IO) ? code : TB_OK;
+}
+
+/* Whether the month holds what was billed. */
+static tb_code compare_inputs(tb_store *store, const waiting *w, const tb_late *late, bool *ret_same,
+                       tb_error *err)
+{
+    int64_t over_us = tb_month_start_us(late->month + 1);
+    tb_bill_source before, now;
+    tb_code code = tb_store_net_input(store, late->account, late->month, late->since, w->books,
+                                       w->n_books, over_us, &before, err);
+    if (code) return code;
+    code = tb_store_net_input(store, late->account, late->month, TB_NOW, w->books, w->n_books,
+                               over_us, &now, err);
+    if (!code) {
+        *ret_same = same_input(&before.input, &now.input);
+        tb_bill_source_release(&now);
+    }
+    tb_bill_source_release(&before);
+    return code;
+}
+
+/* A month that depends on what cannot be read waits: making its correction says why. */
+static tb_code compare(tb_store *store, const waiting *w, const tb_late *late, bool *ret_same,
+                       tb_error *err)
+{
+    tb_code code = compare_inputs(store, w, late, ret_same, err);
+    return code == TB_E_DECLARED ? TB_OK : code;
+}
+
+/* Such a month waits in any case. */
+static bool refused_unbilled(const tb_late *late)
+{
+    return late->outcome == TB_RUN_REFUSED && !tb_late_is_billed(late);
+}
+
+/* Leaves out months that later declarations do not change. */
+static tb_code drop_same(tb_store *store, waiting *w, tb_error *err)
+{
+    size_t n = w->n;
+    tb_code code = TB_OK;
+    w->n = 0;
+    for (size_t i = 0; !code && i < n; i++) {
+        const tb_late *late = &w->list[i];
+        bool same = false;
+        if (late->deltas == 0 && late->declared && !refused_unbilled(late)) {
+            if (!w->books) code = tb_store_books(store, &w->books, &w->n_books, err);
+            if (!code)
+                code = tb_late_is_billed(late) ? compare(store, w, late, &same, err)
+                                               : comes_to_nothing(store, w, late, &same, err);
+        }
+        if (!same) w->list[w->n++] = w->list[i];
+    }
+    if (w->books) tb_books_release(w->books, w->n_books);
+    free(w->books);
+    return code;
+}
+
+static tb_code find(tb_store *store, int64_t account, waiting *w, tb_error *err)
+{
+    tb_code code = list_months(store, account, w, err);
+    return code ? code : drop_same(store, w, err);
+}
+
+tb_code tb_store_late(tb_store *store, int64_t account, tb_late **ret_late, size_t *ret_n,
+                      tb_error *err)
+{
+    waiting w = {.n = 0};
+    bool own_snapshot = sqlite3_get_autocommit(store->db);
+    tb_code code = own_snapshot ? tb_store_read_begin(store, err) : TB_OK;
+    if (!code) code = find(store, account, &w, err);
+    if (own_snapshot) tb_store_read_end(store);
+    if (code) {
+        free(w.list);
+        return code;
+    }
+    *ret_late = w.list;
+    *ret_n = w.n;
+    return TB_OK;
+}

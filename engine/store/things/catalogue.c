@@ -1,0 +1,376 @@
+/* Applying a catalogue: the stored accounts, zones and balancers become what the document says.
+ *
+ * Declared state, so applying twice changes nothing. A first declaration holds for all earlier time
+ * too; a later change holds from the moment it is applied; the declaration table keeps who said what from
+ * when to when. What the document no longer names is marked deleted at that moment, its usage
+ * stays. A zone that has usage and gets its account is adopted: its history joins the account's. */
+#include "store/things/containers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOR_EVER INT64_MAX
+#define SINCE_EVER INT64_MIN
+
+/* One kind of thing: how it is read, stored and deleted. */
+typedef struct kind {
+    const char *name, *list; /* in the store, in a catalogue */
+    tb__statement get, live, delete;
+} kind;
+
+static const kind accounts = {"account", "accounts", TB__SQL_ACCOUNT_GET, TB__SQL_LIVE_ACCOUNTS,
+                              TB__SQL_ACCOUNT_DELETE};
+static const kind zones = {"zone", "zones", TB__SQL_ZONE_GET, TB__SQL_LIVE_ZONES, TB__SQL_ZONE_DELETE};
+static const kind balancers = {"balancer", "load_balancers", TB__SQL_BALANCER_GET, TB__SQL_LIVE_BALANCERS,
+                               TB__SQL_BALANCER_DELETE};
+static const kind shields = {"shield_zone", "shield_zones", TB__SQL_SHIELD_ZONE_GET, TB__SQL_LIVE_SHIELD_ZONES,
+                             TB__SQL_SHIELD_ZONE_DELETE};
+
+typedef struct applying {
+    tb_store *store;
+    int64_t now_us;
+    tb_applied *counts;
+} applying;
+
+/* What is stored of a thing, against its new document. */
+typedef struct standing {
+    bool known, deleted, changed;
+    int64_t account;
+} standing;
+
+static tb_code stand(applying *a, const kind *k, int64_t id, const char *document, standing *ret,
+                     tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(a->store, k->get, &id, 1, &s, err);
+    if (!code) code = tb__step(a->store, s, &row, err);
+    if (code) return code;
+    *ret = (standing){.known = row};
+    if (!row) return TB_OK;
+    const char *stored = (const char *)sqlite3_column_text(s, 0);
+    ret->changed = !stored || strcmp(stored, document) != 0;
+    ret->deleted = sqlite3_column_int64(s, 1) != FOR_EVER;
+    if (k != &accounts) ret->account = sqlite3_column_int64(s, 2);
+    sqlite3_reset(s);
+    return TB_OK;
+}
+
+static tb_code close_declaration(applying *a, const kind *k, int64_t id, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(a->store, TB__SQL_DECLARATION_CLOSE, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, k->name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, id);
+    sqlite3_bind_int64(s, 3, a->now_us);
+    return tb__run(a->store, s, err);
+}
+
+static tb_code declare(applying *a, const kind *k, int64_t id, const char *document,
+                       const standing *before, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = before->known ? close_declaration(a, k, id, err) : TB_OK;
+    if (!code) code = tb__sql(a->store, TB__SQL_DECLARATION_OPEN, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, k->name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, id);
+    sqlite3_bind_int64(s, 3, before->known ? a->now_us : SINCE_EVER);
+    sqlite3_bind_text(s, 4, document, -1, SQLITE_STATIC);
+    a->store->dirty = true;
+    a->counts->changed += before->known && before->changed;
+    a->counts->restored += before->deleted;
+    return tb__run(a->store, s, err);
+}
+
+static bool stands_as_said(const standing *s)
+{
+    return s->known && !s->changed && !s->deleted;
+}
+
+static tb_code put_account(applying *a, const tb_catalog_account *account, tb_error *err)
+{
+    standing before;
+    sqlite3_stmt *s;
+    tb_code code = stand(a, &accounts, account->id, account->document, &before, err);
+    if (code || stands_as_said(&before)) return code;
+    code = declare(a, &accounts, account->id, account->document, &before, err);
+    if (!code) code = tb__sql(a->store, TB__SQL_ACCOUNT_PUT, &s, err);
+    if (code) return code;
+    sqlite3_bind_int64(s, 1, account->id);
+    sqlite3_bind_text(s, 2, account->name, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 3, account->document, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 4, a->now_us);
+    a->counts->accounts_added += !before.known;
+    return tb__run(a->store, s, err);
+}
+
+/* index: of the catalogue's list. */
+static tb_code refuse_move(const kind *k, size_t index, int64_t id, int64_t from, int64_t to,
+                           tb_error *err)
+{
+    char path[48];
+    snprintf(path, sizeof path, "%s[%zu].account", k->list, index);
+    return tb_fail(err, TB_E_CATALOG, path,
+                   "%s %" PRId64 " belongs to account %" PRId64 " and cannot move to account %" PRId64
+                   "; give the new one another id.",
+                   k->name, id, from, to);
+}
+
+static tb_code adopt(applying *a, const tb_catalog_zone *zone, tb_error *err)
+{
+    const int64_t owner[2] = {TB__SCOPE_ZONE, zone->id};
+    int64_t found = -1;
+    tb_code code = tb__int_of(a->store, TB__SQL_SERIES_OF_OWNER, owner, 2, -1, &found, err);
+    if (code || found < 0) return code;
+    a->counts->adopted++;
+    return tb__adopt_zone(a->store, zone->id, zone->account, err);
+}
+
+static tb_code store_zone(applying *a, const tb_catalog_zone *zone, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(a->store, TB__SQL_ZONE_PUT, &s, err);
+    if (code) return code;
+    sqlite3_bind_int64(s, 1, zone->id);
+    sqlite3_bind_int64(s, 2, zone->account);
+    sqlite3_bind_text(s, 3, zone->name, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 4, zone->type, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 5, zone->created_us);
+    sqlite3_bind_text(s, 6, zone->settings, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 7, zone->document, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 8, a->now_us);
+    return tb__run(a->store, s, err);
+}
+
+static tb_code put_zone(applying *a, const tb_catalog_zone *zone, size_t index, tb_error *err)
+{
+    standing before;
+    tb_code code = stand(a, &zones, zone->id, zone->document, &before, err);
+    if (code || stands_as_said(&before)) return code;
+    if (before.known && before.account != zone->account)
+        return refuse_move(&zones, index, zone->id, before.account, zone->account, err);
+    code = declare(a, &zones, zone->id, zone->document, &before, err);
+    if (!code) code = store_zone(a, zone, err);
+    if (code || before.known) return code;
+    a->counts->zones_added++;
+    return adopt(a, zone, err);
+}
+
+/* --- sets of ids --- */
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool holds(const int64_t *sorted, size_t n, int64_t id)
+{
+    return n && bsearch(&id, sorted, n, sizeof id, by_value);
+}
+
+/* All ids that a statement gives, ascending. */
+static tb_code list_ids(tb_store *store, tb__statement id, const int64_t *values, int n_values,
+                        int64_t **ret, size_t *ret_n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = true;
+    size_t cap = 0;
+    tb_code code = tb__sql_ints(store, id, values, n_values, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        if (*ret_n == cap) {
+            cap = cap ? cap * 2 : 64;
+            int64_t *more = realloc(*ret, cap * sizeof *more);
+            if (!more) {
+                sqlite3_reset(s);
+                return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+            }
+            *ret = more;
+        }
+        (*ret)[(*ret_n)++] = sqlite3_column_int64(s, 0);
+    }
+    if (*ret_n) qsort(*ret, *ret_n, sizeof **ret, by_value);
+    return code;
+}
+
+/* --- balancers and the zones attached to them --- */
+
+/* A balancer's first declaration gives it its zones for all earlier time, unless another had them. */
+static tb_code attach(applying *a, int64_t zone, int64_t balancer, bool first, tb_error *err)
+{
+    const int64_t values[4] = {zone, balancer, first ? SINCE_EVER : a->now_us, a->now_us};
+    return tb__run_ints(a->store, TB__SQL_ATTACH, values, 4, err);
+}
+
+static tb_code detach(applying *a, int64_t zone, int64_t balancer, tb_error *err)
+{
+    const int64_t values[3] = {zone, balancer, a->now_us};
+    return tb__run_ints(a->store, TB__SQL_DETACH, values, 3, err);
+}
+
+static tb_code put_attachments(applying *a, const tb_catalog_balancer *balancer, bool first,
+                               tb_error *err)
+{
+    int64_t *stored = NULL, *wanted = malloc((balancer->n_zones + 1) * sizeof *wanted);
+    size_t n = 0;
+    if (!wanted) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (balancer->n_zones) memcpy(wanted, balancer->zones, balancer->n_zones * sizeof *wanted);
+    qsort(wanted, balancer->n_zones, sizeof *wanted, by_value);
+    tb_code code = list_ids(a->store, TB__SQL_ATTACHED, &balancer->id, 1, &stored, &n, err);
+    for (size_t i = 0; !code && i < n; i++)
+        if (!holds(wanted, balancer->n_zones, stored[i]))
+            code = detach(a, stored[i], balancer->id, err);
+    for (size_t i = 0; !code && i < balancer->n_zones; i++)
+        if (!holds(stored, n, wanted[i])) code = attach(a, wanted[i], balancer->id, first, err);
+    free(stored);
+    free(wanted);
+    return code;
+}
+
+static tb_code store_balancer(applying *a, const tb_catalog_balancer *balancer, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(a->store, TB__SQL_BALANCER_PUT, &s, err);
+    if (code) return code;
+    sqlite3_bind_int64(s, 1, balancer->id);
+    sqlite3_bind_int64(s, 2, balancer->account);
+    sqlite3_bind_int64(s, 3, balancer->created_us);
+    sqlite3_bind_int64(s, 4, balancer->deleted_us);
+    sqlite3_bind_text(s, 5, balancer->document, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 6, a->now_us);
+    return tb__run(a->store, s, err);
+}
+
+static tb_code put_balancer(applying *a, const tb_catalog_balancer *balancer, size_t index,
+                            tb_error *err)
+{
+    standing before;
+    tb_code code = stand(a, &balancers, balancer->id, balancer->document, &before, err);
+    if (code || stands_as_said(&before)) return code;
+    if (before.known && before.account != balancer->account)
+        return refuse_move(&balancers, index, balancer->id, before.account, balancer->account,
+                           err);
+    code = declare(a, &balancers, balancer->id, balancer->document, &before, err);
+    if (!code) code = store_balancer(a, balancer, err);
+    if (!code) code = put_attachments(a, balancer, !before.known, err);
+    if (!code && !before.known)
+        code = tb__adopt_balancer(a->store, balancer->id, balancer->account, err);
+    a->counts->balancers_added += !before.known;
+    return code;
+}
+
+/* --- shield zones: their events are theirs by id, so nothing has to be adopted --- */
+
+static tb_code put_shield(applying *a, const tb_catalog_shield *shield, size_t index,
+                          tb_error *err)
+{
+    standing before;
+    sqlite3_stmt *s;
+    tb_code code = stand(a, &shields, shield->id, shield->document, &before, err);
+    if (code || stands_as_said(&before)) return code;
+    if (before.known && before.account != shield->account)
+        return refuse_move(&shields, index, shield->id, before.account, shield->account, err);
+    code = declare(a, &shields, shield->id, shield->document, &before, err);
+    if (!code) code = tb__sql(a->store, TB__SQL_SHIELD_ZONE_PUT, &s, err);
+    if (code) return code;
+    sqlite3_bind_int64(s, 1, shield->id);
+    sqlite3_bind_int64(s, 2, shield->account);
+    sqlite3_bind_text(s, 3, shield->name ? shield->name : "", -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 4, shield->zone);
+    sqlite3_bind_text(s, 5, shield->document, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 6, a->now_us);
+    a->counts->shields_added += !before.known;
+    return tb__run(a->store, s, err);
+}
+
+/* --- what the document no longer names --- */
+
+static tb_code delete_one(applying *a, const kind *k, int64_t id, tb_error *err)
+{
+    const int64_t values[2] = {id, a->now_us};
+    const tb_catalog_balancer none = {.id = id};
+    tb_code code = tb__run_ints(a->store, k->delete, values, 2, err);
+    if (!code) code = close_declaration(a, k, id, err);
+    if (!code && k == &balancers) code = put_attachments(a, &none, false, err);
+    a->counts->deleted++;
+    a->store->dirty = true;
+    return code;
+}
+
+/* first points at the id of the first of n things of `size` bytes each. */
+static tb_code delete_absent(applying *a, const kind *k, const void *first, size_t n, size_t size,
+                             tb_error *err)
+{
+    int64_t *named = malloc((n + 1) * sizeof *named), *live = NULL;
+    size_t n_live = 0;
+    if (!named) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    for (size_t i = 0; i < n; i++)
+        memcpy(&named[i], (const char *)first + i * size, sizeof *named);
+    qsort(named, n, sizeof *named, by_value);
+    tb_code code = list_ids(a->store, k->live, NULL, 0, &live, &n_live, err);
+    for (size_t i = 0; !code && i < n_live; i++)
+        if (!holds(named, n, live[i])) code = delete_one(a, k, live[i], err);
+    free(live);
+    free(named);
+    return code;
+}
+
+static tb_code put_all(applying *a, const tb_catalog *c, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < c->n_accounts; i++)
+        code = put_account(a, &c->accounts[i], err);
+    for (size_t i = 0; !code && i < c->n_zones; i++)
+        code = put_zone(a, &c->zones[i], i, err);
+    for (size_t i = 0; !code && i < c->n_balancers; i++)
+        code = put_balancer(a, &c->balancers[i], i, err);
+    for (size_t i = 0; !code && i < c->n_shields; i++)
+        code = put_shield(a, &c->shields[i], i, err);
+    return code;
+}
+
+static tb_code delete_all_absent(applying *a, const tb_catalog *c, tb_error *err)
+{
+    tb_code code =
+        delete_absent(a, &balancers, c->balancers, c->n_balancers, sizeof *c->balancers, err);
+    if (!code) code = delete_absent(a, &shields, c->shields, c->n_shields, sizeof *c->shields, err);
+    if (!code) code = delete_absent(a, &zones, c->zones, c->n_zones, sizeof *c->zones, err);
+    if (!code)
+        code = delete_absent(a, &accounts, c->accounts, c->n_accounts, sizeof *c->accounts, err);
+    return code;
+}
+
+static tb_code count_rebilled(tb_store *store, tb_applied *counts, tb_error *err)
+{
+    int64_t n = 0;
+    tb_code code = tb__int_of(store, TB__SQL_REGION_REBILLED, NULL, 0, 0, &n, err);
+    counts->rebilled = (size_t)n;
+    store->dirty = true;
+    return code;
+}
+
+tb_code tb_store_apply_catalog(tb_store *store, const tb_catalog *catalog, int64_t now_us,
+                               tb_applied *ret_applied, tb_error *err)
+{
+    tb_applied counts = {0};
+    applying a = {store, now_us, &counts};
+    bool regions_changed = false;
+    store->billing_stale = store->logged_stale = true;
+    tb__logged_forget(store);
+    tb_code code = tb__regions_replace(
+        store, catalog->has_regions ? catalog->regions : tb_region_default,
+        catalog->has_regions ? catalog->n_regions : tb_region_default_count, &regions_changed, err);
+    if (!code) code = put_all(&a, catalog, err);
+    if (!code) code = delete_all_absent(&a, catalog, err);
+    if (!code) code = tb__containers_apply(store, catalog, now_us, &counts, err);
+    if (code) return code;
+    counts.regions = catalog->has_regions ? catalog->n_regions : tb_region_default_count;
+    counts.changed += regions_changed;
+    if (regions_changed) code = count_rebilled(store, &counts, err);
+    *ret_applied = counts;
+    return code;
+}

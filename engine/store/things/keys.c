@@ -1,0 +1,99 @@
+/* API keys: their SHA-256, and their text sealed where the operator holds a secret. */
+#include "store/core/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+tb_code tb_store_key_add(tb_store *store, tb_key *key, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_KEY_INSERT, &s, err);
+    if (code) return code;
+    sqlite3_bind_int64(s, 1, key->account);
+    sqlite3_bind_int64(s, 2, key->roles);
+    sqlite3_bind_blob(s, 3, key->hash, TB_KEY_HASH, SQLITE_STATIC);
+    sqlite3_bind_text(s, 4, key->hint, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 5, key->created_us);
+    sqlite3_bind_int64(s, 6, key->revoked_us);
+    if (key->has_sealed) sqlite3_bind_blob(s, 7, key->sealed, TB_KEY_SEALED, SQLITE_STATIC);
+    code = tb__run(store, s, err);
+    if (code) return code;
+    key->id = sqlite3_last_insert_rowid(store->db);
+    store->dirty = true;
+    return TB_OK;
+}
+
+tb_code tb_store_key_revoke(tb_store *store, int64_t id, int64_t now_us, tb_error *err)
+{
+    const int64_t values[2] = {id, now_us};
+    tb_code code = tb__run_ints(store, TB__SQL_KEY_REVOKE, values, 2, err);
+    if (code) return code;
+    if (sqlite3_changes(store->db) == 0)
+        return tb_fail(err, TB_E_NOT_FOUND, "id",
+                       "There is no such key; `tollbook key list` shows them.");
+    store->dirty = true;
+    return TB_OK;
+}
+
+static void key_from(sqlite3_stmt *s, tb_key *key)
+{
+    *key = (tb_key){.id = sqlite3_column_int64(s, 0),
+                    .account = sqlite3_column_int64(s, 1),
+                    .roles = (uint32_t)sqlite3_column_int64(s, 2),
+                    .created_us = sqlite3_column_int64(s, 5),
+                    .revoked_us = sqlite3_column_int64(s, 6)};
+    const void *hash = sqlite3_column_blob(s, 3);
+    const unsigned char *hint = sqlite3_column_text(s, 4);
+    if (hash && sqlite3_column_bytes(s, 3) == TB_KEY_HASH) memcpy(key->hash, hash, TB_KEY_HASH);
+    const void *sealed = sqlite3_column_blob(s, 7);
+    key->has_sealed = sealed && sqlite3_column_bytes(s, 7) == TB_KEY_SEALED;
+    if (key->has_sealed) memcpy(key->sealed, sealed, TB_KEY_SEALED);
+    for (size_t i = 0; hint && hint[i] && i + 1 < sizeof key->hint; i++)
+        key->hint[i] = (char)hint[i];
+}
+
+static tb_code read_keys(tb_store *store, sqlite3_stmt *s, tb_key **ret_keys, size_t *ret_n,
+                         tb_error *err)
+{
+    tb_key *keys = NULL;
+    size_t n = 0, cap = 0;
+    bool row = true;
+    tb_code code = TB_OK;
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        if (n == cap) {
+            cap = cap ? cap * 2 : 16;
+            tb_key *more = realloc(keys, cap * sizeof *more);
+            if (!more) {
+                sqlite3_reset(s);
+                code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+                break;
+            }
+            keys = more;
+        }
+        key_from(s, &keys[n++]);
+    }
+    if (code) {
+        free(keys);
+        return code;
+    }
+    *ret_keys = keys;
+    *ret_n = n;
+    return TB_OK;
+}
+
+tb_code tb_store_keys(tb_store *store, tb_key **ret_keys, size_t *ret_n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_KEYS, &s, err);
+    return code ? code : read_keys(store, s, ret_keys, ret_n, err);
+}
+
+tb_code tb_store_account_keys(tb_store *store, int64_t account, int64_t skip, int64_t limit,
+                              tb_key **ret_keys, size_t *ret_n, int64_t *ret_total, tb_error *err)
+{
+    const int64_t values[3] = {account, limit, skip};
+    sqlite3_stmt *s;
+    tb_code code = tb__int_of(store, TB__SQL_KEYS_COUNT, &account, 1, 0, ret_total, err);
+    if (!code) code = tb__sql_ints(store, TB__SQL_KEYS_PAGE, values, 3, &s, err);
+    return code ? code : read_keys(store, s, ret_keys, ret_n, err);
+}

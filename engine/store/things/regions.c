@@ -1,0 +1,161 @@
+/* The region table: what the catalogue's list, or the built-in one, says edge codes mean. */
+#include "store/core/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+tb_code tb__region_insert(tb_store *store, const tb_region *region, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_REGION_INSERT, &s, err);
+    if (code) return code;
+    const char *texts[] = {region->code,      region->name,    region->billing,
+                           region->continent, region->country, region->price};
+    sqlite3_bind_int64(s, 1, region->id);
+    for (int i = 0; i < 6; i++)
+        sqlite3_bind_text(s, 2 + i, texts[i], -1, SQLITE_STATIC);
+    sqlite3_bind_double(s, 8, region->latitude);
+    sqlite3_bind_double(s, 9, region->longitude);
+    sqlite3_bind_int(s, 10, region->latency_routing);
+    return tb__run(store, s, err);
+}
+
+static void copy_text(sqlite3_stmt *s, int column, char *out, size_t size)
+{
+    const char *text = (const char *)sqlite3_column_text(s, column);
+    size_t len = text ? strnlen(text, size - 1) : 0;
+    memcpy(out, text ? text : "", len);
+    out[len] = 0;
+}
+
+static void region_from(sqlite3_stmt *s, tb_region *r)
+{
+    memset(r, 0, sizeof *r);
+    r->id = sqlite3_column_int64(s, 0);
+    copy_text(s, 1, r->code, sizeof r->code);
+    copy_text(s, 2, r->name, sizeof r->name);
+    copy_text(s, 3, r->billing, sizeof r->billing);
+    copy_text(s, 4, r->continent, sizeof r->continent);
+    copy_text(s, 5, r->country, sizeof r->country);
+    copy_text(s, 6, r->price, sizeof r->price);
+    r->latitude = sqlite3_column_double(s, 7);
+    r->longitude = sqlite3_column_double(s, 8);
+    r->latency_routing = sqlite3_column_int(s, 9) != 0;
+}
+
+tb_code tb_store_regions(tb_store *store, tb_region **ret_regions, size_t *ret_n, tb_error *err)
+{
+    tb_region *list = NULL;
+    size_t n = 0, cap = 0;
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql(store, TB__SQL_REGIONS, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        if (n == cap) {
+            cap = cap ? cap * 2 : 128;
+            tb_region *more = realloc(list, cap * sizeof *more);
+            if (!more) {
+                sqlite3_reset(s);
+                code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+                break;
+            }
+            list = more;
+        }
+        region_from(s, &list[n++]);
+    }
+    if (code) {
+        free(list);
+        return code;
+    }
+    *ret_regions = list;
+    *ret_n = n;
+    return TB_OK;
+}
+
+static int by_code(const void *a, const void *b)
+{
+    return memcmp(((const tb_known_edge *)a)->code, ((const tb_known_edge *)b)->code, TB_EDGE_MAX);
+}
+
+static tb_code add_edge(tb_store *store, sqlite3_stmt *s, tb_error *err)
+{
+    const char *code = (const char *)sqlite3_column_text(s, 0);
+    const size_t len = code ? strlen(code) : 0;
+    if (store->n_edges % 64 == 0) {
+        tb_known_edge *more = realloc(store->edges, (store->n_edges + 64) * sizeof *more);
+        if (!more) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        store->edges = more;
+    }
+    if (len == 0 || len > TB_EDGE_MAX) return TB_OK;
+    tb_known_edge *one = &store->edges[store->n_edges];
+    *one = (tb_known_edge){.rank = (uint32_t)store->n_edges++};
+    memcpy(one->code, code, len);
+    return TB_OK;
+}
+
+tb_code tb_store_known_edges(tb_store *store, const tb_known_edge **ret_edges, size_t *ret_n,
+                             tb_error *err)
+{
+    sqlite3_stmt *s = NULL;
+    bool row = true;
+    tb_code code = TB_OK;
+    if (!store->edges) {
+        store->n_edges = 0;
+        code = tb__sql(store, TB__SQL_KNOWN_EDGES, &s, err);
+        while (!code && !(code = tb__step(store, s, &row, err)) && row)
+            code = add_edge(store, s, err);
+        if (!code && store->n_edges)
+            qsort(store->edges, store->n_edges, sizeof *store->edges, by_code);
+        if (code && s) sqlite3_reset(s);
+    }
+    if (code) {
+        free(store->edges);
+        store->edges = NULL;
+        return code;
+    }
+    *ret_edges = store->edges;
+    *ret_n = store->n_edges;
+    return TB_OK;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const tb_region *x = a, *y = b;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static bool same(const tb_region *a, const tb_region *b)
+{
+    return a->id == b->id && !strcmp(a->code, b->code) && !strcmp(a->name, b->name) &&
+           !strcmp(a->billing, b->billing) && !strcmp(a->continent, b->continent) &&
+           !strcmp(a->country, b->country) && !strcmp(a->price, b->price) &&
+           a->latitude == b->latitude && a->longitude == b->longitude &&
+           a->latency_routing == b->latency_routing;
+}
+
+static bool all_same(const tb_region *a, size_t n_a, const tb_region *b, size_t n_b)
+{
+    if (n_a != n_b) return false;
+    for (size_t i = 0; i < n_a; i++)
+        if (!same(&a[i], &b[i])) return false;
+    return true;
+}
+
+tb_code tb__regions_replace(tb_store *store, const tb_region *regions, size_t n, bool *ret_changed,
+                            tb_error *err)
+{
+    tb_region *stored = NULL, *sorted = malloc((n + 1) * sizeof *sorted);
+    size_t n_stored = 0;
+    if (!sorted) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    memcpy(sorted, regions, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_id);
+    tb_code code = tb_store_regions(store, &stored, &n_stored, err);
+    *ret_changed = !code && !all_same(stored, n_stored, sorted, n);
+    if (*ret_changed) code = tb__run_ints(store, TB__SQL_REGIONS_CLEAR, NULL, 0, err);
+    for (size_t i = 0; !code && *ret_changed && i < n; i++)
+        code = tb__region_insert(store, &sorted[i], err);
+    if (!code && *ret_changed) code = tb__run_ints(store, TB__SQL_REGION_REMEMBER, NULL, 0, err);
+    free(stored);
+    free(sorted);
+    return code;
+}

@@ -1,0 +1,318 @@
+/* The virtual tables over the chunks: `buckets` (a row for each pull zone, edge location and hour)
+ * and `balancer_buckets` (a row for each load balancer and hour), so that anyone can query the file
+ * with plain SQL. An hour is a row when something was recorded for it.
+ *
+ * A cursor walks the series, and for each the chunks of its days, and unpacks the columns that the
+ * query uses. With TB_LOADABLE_EXTENSION the same source is an extension for the sqlite3 shell:
+ * .load ./tollbook_buckets */
+#include "store/usage/chunk.h"
+#include "store/usage/plan.h"
+
+#include "store/core/internal.h"
+#include "tollbook/calendar.h"
+
+#include <string.h>
+
+#ifdef TB_LOADABLE_EXTENSION
+SQLITE_EXTENSION_INIT1
+#endif
+
+#define HOURS 24
+
+/* What differs between the two. */
+typedef struct shape {
+    tb__plan_table plan;
+    const char *declaration;
+    const char *series; /* ?1 owner or NULL, ?2 place or NULL */
+} shape;
+
+#define TB_X(e, name, unit, how, source, meaning) "," name " INTEGER"
+static const shape zones = {
+    {0, 1, 2, 3, TB_US_PER_HOUR, 20},
+    "CREATE TABLE x(zone INTEGER,region TEXT,hour TEXT" TB_METRICS(TB_X) ")",
+    "SELECT s.owner,s.id,e.code FROM series s JOIN edge e ON e.id=s.edge"
+    " WHERE s.scope=1 AND s.edge>0 AND (?1 IS NULL OR s.owner=?1) AND (?2 IS NULL OR e.code=?2)"
+    " ORDER BY s.owner,e.code",
+};
+#undef TB_X
+static const shape balancers = {
+    {0, -1, 1, 2, TB_US_PER_HOUR, 20},
+    "CREATE TABLE x(load_balancer INTEGER,hour TEXT,requests INTEGER)",
+    "SELECT owner,id,NULL FROM series WHERE scope=3 AND edge=0 AND (?1 IS NULL OR owner=?1)"
+    " ORDER BY owner",
+};
+static const char one_series[] =
+    "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key";
+
+typedef struct table {
+    sqlite3_vtab base;
+    sqlite3 *db;
+    const shape *shape;
+} table;
+
+typedef struct cursor {
+    sqlite3_vtab_cursor base;
+    sqlite3_stmt *series, *chunks;
+    tb__bounds bounds;
+    sqlite3_int64 row;
+    uint32_t slots; /* of the running chunk, still to come; the lowest is the current row */
+    int64_t day;
+    uint64_t v[TB_METRIC_COUNT][TB_GRID_SLOTS];
+    bool inside; /* chunks runs over the current series */
+    bool over;
+} cursor;
+
+static table *table_of(const cursor *c)
+{
+    return (table *)c->base.pVtab;
+}
+
+static int failed(table *t, int rc, const char *message)
+{
+    sqlite3_free(t->base.zErrMsg);
+    t->base.zErrMsg = sqlite3_mprintf("%s", message);
+    return rc;
+}
+
+static int failed_in_sqlite(table *t)
+{
+    return failed(t, sqlite3_extended_errcode(t->db), sqlite3_errmsg(t->db));
+}
+
+static int on_connect(sqlite3 *db, void *shape_of, int argc, const char *const *argv,
+                      sqlite3_vtab **ret, char **ret_message)
+{
+    (void)argc, (void)argv, (void)ret_message;
+    const shape *s = shape_of;
+    int rc = sqlite3_declare_vtab(db, s->declaration);
+    if (rc != SQLITE_OK) return rc;
+    table *t = sqlite3_malloc(sizeof *t);
+    if (!t) return SQLITE_NOMEM;
+    *t = (table){{0}, db, s};
+    sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS); /* reads this file, does nothing else */
+    *ret = &t->base;
+    return SQLITE_OK;
+}
+
+static int on_disconnect(sqlite3_vtab *base)
+{
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+static int on_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    return tb__plan(&((table *)base)->shape->plan, info);
+}
+
+static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
+{
+    table *t = (table *)base;
+    cursor *c = sqlite3_malloc(sizeof *c);
+    if (!c) return SQLITE_NOMEM;
+    memset(c, 0, sizeof *c);
+    if (sqlite3_prepare_v2(t->db, t->shape->series, -1, &c->series, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(t->db, one_series, -1, &c->chunks, NULL) != SQLITE_OK) {
+        int rc = failed_in_sqlite(t);
+        sqlite3_finalize(c->series);
+        sqlite3_free(c);
+        return rc;
+    }
+    *ret = &c->base;
+    return SQLITE_OK;
+}
+
+static int on_close(sqlite3_vtab_cursor *base)
+{
+    cursor *c = (cursor *)base;
+    sqlite3_finalize(c->series);
+    sqlite3_finalize(c->chunks);
+    sqlite3_free(c);
+    return SQLITE_OK;
+}
+
+/* Steps; *ret_row tells whether there is a row. */
+static int step(cursor *c, sqlite3_stmt *statement, bool *ret_row)
+{
+    int rc = sqlite3_step(statement);
+    *ret_row = rc == SQLITE_ROW;
+    return *ret_row || rc == SQLITE_DONE ? SQLITE_OK : failed_in_sqlite(table_of(c));
+}
+
+/* The slots of a chunk, from its trailer, which the checksum has covered. */
+static uint32_t slots_of(const uint8_t *data, int len)
+{
+    uint32_t slots;
+    memcpy(&slots, data + len - TB__CHUNK_TRAILER, sizeof slots);
+    return slots & ((UINT32_C(1) << HOURS) - 1);
+}
+
+/* Leaves only the slots whose hour lies within the bounds. */
+static uint32_t within(const cursor *c, uint32_t slots)
+{
+    int64_t begin = c->bounds.first - c->day * HOURS, end = c->bounds.last - c->day * HOURS;
+    if (begin > 0) slots &= begin < HOURS ? ~UINT32_C(0) << begin : 0;
+    if (end < HOURS - 1) slots &= end >= 0 ? (UINT32_C(2) << end) - 1 : 0;
+    return slots;
+}
+
+static int unpack(cursor *c)
+{
+    int64_t key = sqlite3_column_int64(c->chunks, 0);
+    const uint8_t *data = sqlite3_column_blob(c->chunks, 1);
+    int len = sqlite3_column_bytes(c->chunks, 1);
+    uint64_t *columns[TB_METRIC_COUNT];
+    for (unsigned m = 0; m < TB_METRIC_COUNT; m++) {
+        columns[m] = c->v[m];
+        if (c->bounds.used >> m & 1) memset(c->v[m], 0, sizeof c->v[m]);
+    }
+    tb_error err;
+    if (tb__chunk_columns(data, (size_t)len, key, (uint32_t)c->bounds.used, 0, HOURS, columns, 0,
+                          &err))
+        return failed(table_of(c), SQLITE_CORRUPT_VTAB, err.message);
+    c->day = tb__key_index(key);
+    c->slots = within(c, slots_of(data, len));
+    return SQLITE_OK;
+}
+
+/* Points the chunk statement at the series that the series statement stands on. */
+static void enter_series(cursor *c)
+{
+    int64_t series = sqlite3_column_int64(c->series, 1);
+    sqlite3_reset(c->chunks);
+    sqlite3_bind_int64(c->chunks, 1,
+                       tb__chunk_key(series, TB__GRAIN_HOURS, c->bounds.first / HOURS));
+    sqlite3_bind_int64(c->chunks, 2,
+                       tb__chunk_key(series, TB__GRAIN_HOURS, c->bounds.last / HOURS));
+    c->inside = true;
+}
+
+/* On to the next chunk of the series, else to the next series, else over. */
+static int move(cursor *c)
+{
+    bool found = false;
+    int rc = c->inside ? step(c, c->chunks, &found) : SQLITE_OK;
+    if (rc != SQLITE_OK) return rc;
+    if (found) return unpack(c);
+    c->inside = false;
+    rc = step(c, c->series, &found);
+    if (rc != SQLITE_OK) return rc;
+    if (found)
+        enter_series(c);
+    else
+        c->over = true;
+    return SQLITE_OK;
+}
+
+static int find_row(cursor *c)
+{
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && !c->slots && !c->over)
+        rc = move(c);
+    return rc;
+}
+
+static int on_filter(sqlite3_vtab_cursor *base, int plan, const char *unused, int argc,
+                     sqlite3_value **argv)
+{
+    (void)unused, (void)argc;
+    cursor *c = (cursor *)base;
+    tb__plan_bounds(&table_of(c)->shape->plan, plan, argv, &c->bounds);
+    sqlite3_reset(c->chunks);
+    sqlite3_reset(c->series);
+    sqlite3_clear_bindings(c->series);
+    if (c->bounds.owner >= 0) sqlite3_bind_int64(c->series, 1, c->bounds.owner);
+    if (c->bounds.place && table_of(c)->shape->plan.place >= 0 &&
+        sqlite3_bind_text(c->series, 2, c->bounds.place, c->bounds.place_len, SQLITE_TRANSIENT) !=
+            SQLITE_OK)
+        return SQLITE_NOMEM;
+    c->bounds.place = NULL; /* the statement has its own copy */
+    c->row = 0;
+    c->slots = 0;
+    c->inside = false;
+    c->over = c->bounds.first > c->bounds.last;
+    return find_row(c);
+}
+
+static int on_next(sqlite3_vtab_cursor *base)
+{
+    cursor *c = (cursor *)base;
+    c->slots &= c->slots - 1;
+    c->row++;
+    return find_row(c);
+}
+
+static int on_eof(sqlite3_vtab_cursor *base)
+{
+    return ((cursor *)base)->over;
+}
+
+static int on_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+{
+    cursor *c = (cursor *)base;
+    const tb__plan_table *plan = &table_of(c)->shape->plan;
+    int slot = __builtin_ctz(c->slots);
+    if (column == plan->owner) {
+        sqlite3_result_value(context, sqlite3_column_value(c->series, 0));
+    } else if (column == plan->place) {
+        sqlite3_result_value(context, sqlite3_column_value(c->series, 2));
+    } else if (column == plan->time) {
+        char text[20];
+        tb__plan_text(plan, c->day * HOURS + slot, text);
+        sqlite3_result_text(context, text, plan->text_len, SQLITE_TRANSIENT);
+    } else {
+        sqlite3_result_int64(context, (sqlite3_int64)c->v[column - plan->values][slot]);
+    }
+    return SQLITE_OK;
+}
+
+static int on_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+    *ret = ((cursor *)base)->row;
+    return SQLITE_OK;
+}
+
+/* No xCreate: the tables are there by name, and nobody can make others of the kind. */
+static const sqlite3_module module = {
+    .iVersion = 1,
+    .xConnect = on_connect,
+    .xBestIndex = on_best_index,
+    .xDisconnect = on_disconnect,
+    .xOpen = on_open,
+    .xClose = on_close,
+    .xFilter = on_filter,
+    .xNext = on_next,
+    .xEof = on_eof,
+    .xColumn = on_column,
+    .xRowid = on_rowid,
+};
+
+/* SQLite takes the shape as void *, and only hands it back to on_connect, which does not write. */
+static void *as_context(const shape *s)
+{
+    union {
+        const shape *in;
+        void *out;
+    } u = {s};
+    return u.out;
+}
+
+int tb__buckets_register(sqlite3 *db)
+{
+    int rc = sqlite3_create_module_v2(db, "buckets", &module, as_context(&zones), NULL);
+    if (rc == SQLITE_OK)
+        rc =
+            sqlite3_create_module_v2(db, "balancer_buckets", &module, as_context(&balancers), NULL);
+    return rc == SQLITE_OK ? tb__countries_register(db) : rc;
+}
+
+#ifdef TB_LOADABLE_EXTENSION
+int sqlite3_tollbookbuckets_init(sqlite3 *db, char **ret_message, const sqlite3_api_routines *api);
+
+int sqlite3_tollbookbuckets_init(sqlite3 *db, char **ret_message, const sqlite3_api_routines *api)
+{
+    (void)ret_message;
+    SQLITE_EXTENSION_INIT2(api);
+    return tb__buckets_register(db);
+}
+#endif

@@ -1,0 +1,674 @@
+/* Adding usage: the cursor's days, ordered by (id, edge, day), stream into the series they belong
+ * to. For a zone's edge location a day is merged into the day's chunk of hours and folded into the
+ * month's chunk of days. The zone's all-locations series and its account's series gather the same
+ * days in memory and are written when the zone, or the whole cursor, is done (or when too many
+ * wait): so each row is read and written once however many lines touched it.
+ *
+ * An owner with one location has no all-locations series. At its second location the first one's
+ * chunks are copied under a new series id, and from there on both are kept. */
+#include "store/core/internal.h"
+#include "store/core/seal.h"
+#include "store/usage/chunk.h"
+#include "store/usage/country.h"
+#include "store/usage/overflow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WAITING_MAX 2048 /* grids of 5 KiB that may wait: 11 MiB for a zone, the same for accounts */
+#define CHUNK_SPAN_END TB__INDEX_MAX
+
+/* --- one chunk --- */
+
+static tb_code chunk_bind(tb_store *store, tb__statement id, int64_t key, const tb_grid *grid,
+                          uint8_t *bytes, sqlite3_stmt **ret, tb_error *err)
+{
+    size_t len = tb__chunk_encode(grid, key, bytes);
+    tb_code code = tb__sql_ints(store, id, &key, 1, ret, err);
+    if (!code) sqlite3_bind_blob(*ret, 2, bytes, (int)len, SQLITE_STATIC);
+    return code;
+}
+
+/* Inserts where there is no such row; *ret_done tells whether. */
+static tb_code chunk_insert(tb_store *store, int64_t key, const tb_grid *grid, bool *ret_done,
+                            tb_error *err)
+{
+    uint8_t bytes[TB__CHUNK_MAX];
+    sqlite3_stmt *s;
+    tb_code code = chunk_bind(store, TB__SQL_CHUNK_INSERT, key, grid, bytes, &s, err);
+    if (!code) code = tb__run(store, s, err);
+    if (!code) *ret_done = sqlite3_changes(store->db) == 1;
+    return code;
+}
+
+/* Reads a row into grid; *ret_there tells whether it exists. */
+static tb_code chunk_get(tb_store *store, int64_t key, tb_grid *grid, bool *ret_there,
+                         tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql_ints(store, TB__SQL_CHUNK_GET, &key, 1, &s, err);
+    if (!code) code = tb__step(store, s, ret_there, err);
+    if (code || !*ret_there) return code;
+    const uint8_t *data = sqlite3_column_blob(s, 0);
+    code = tb__chunk_decode(data, (size_t)sqlite3_column_bytes(s, 0), key, grid, err);
+    sqlite3_reset(s);
+    return code;
+}
+
+tb_code tb__chunk_merge(tb_store *store, int64_t key, const tb_grid *grid, tb_error *err)
+{
+    bool done = false, there = false;
+    tb_grid stored;
+    tb_code code = TB_OK;
+    /* Rows come in runs: new days insert, a running day updates. Try first what worked last. */
+    if (!store->chunk_exists) code = chunk_insert(store, key, grid, &done, err);
+    if (code || done) return code;
+    code = chunk_get(store, key, &stored, &there, err);
+    store->chunk_exists = there;
+    if (code) return code;
+    if (!there) return chunk_insert(store, key, grid, &done, err);
+    code = tb__full_chunk(store, tb_grid_merge(&stored, grid, err), key, &stored, err);
+    uint8_t bytes[TB__CHUNK_MAX];
+    sqlite3_stmt *s;
+    if (!code) code = chunk_bind(store, TB__SQL_CHUNK_UPDATE, key, &stored, bytes, &s, err);
+    return code ? code : tb__run(store, s, err);
+}
+
+/* --- an owner's series --- */
+
+typedef struct member {
+    int64_t edge, series;
+} member;
+
+/* Days waiting for one all-locations series, ascending by day. */
+typedef struct waiting {
+    int64_t *day;
+    tb_grid **grid;
+    size_t n, cap; /* grid[n..cap) are spare */
+} waiting;
+
+/* Streams days into the series of one scope. */
+typedef struct stream {
+    tb_store *store;
+    int scope;
+    int64_t owner;   /* 0: none yet */
+    int64_t account; /* zones: whose they are; 0 unassigned */
+    member *members; /* the owner's series but the all-locations one, ascending by edge */
+    size_t n, cap;
+    int64_t all;    /* its all-locations series, 0: none */
+    int64_t series; /* the series of the waiting month, 0: none */
+    int64_t month;
+    tb_grid month_days;
+    waiting all_days;
+} stream;
+
+static tb_code flush_month(stream *st, tb_error *err)
+{
+    if (!st->series) return TB_OK;
+    int64_t key = tb__chunk_key(st->series, TB__GRAIN_DAYS, st->month);
+    st->series = 0;
+    return tb__chunk_merge(st->store, key, &st->month_days, err);
+}
+
+/* One day of one series: its hours, and its sums in the month's chunk. */
+static tb_code put_series_day(stream *st, int64_t series, int64_t day, const tb_grid *hours,
+                              tb_error *err)
+{
+    int64_t month = tb_month_from_day(day);
+    tb_code code = TB_OK;
+    if (st->series != series || st->month != month) {
+        code = flush_month(st, err);
+        tb_grid_clear(&st->month_days);
+        st->series = series;
+        st->month = month;
+    }
+    int64_t key = tb__chunk_key(series, TB__GRAIN_HOURS, day);
+    if (!code) code = tb__chunk_merge(st->store, key, hours, err);
+    if (code) return code;
+    code = tb_grid_fold(&st->month_days, (unsigned)tb_day_of_month(day), hours, err);
+    return tb__full_chunk(st->store, code, key, NULL, err);
+}
+
+static tb_code flush_all_days(stream *st, tb_error *err)
+{
+    tb_code code = flush_month(st, err);
+    for (size_t i = 0; !code && i < st->all_days.n; i++)
+        code = put_series_day(st, st->all, st->all_days.day[i], st->all_days.grid[i], err);
+    st->all_days.n = 0;
+    return code ? code : flush_month(st, err);
+}
+
+static tb_code waiting_grow(waiting *w, tb_error *err)
+{
+    size_t cap = w->cap ? w->cap * 2 : 32;
+    int64_t *day = realloc(w->day, cap * sizeof *day);
+    if (day) w->day = day;
+    tb_grid **grid = realloc(w->grid, cap * sizeof *grid);
+    if (grid) w->grid = grid;
+    if (!day || !grid) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    memset(w->grid + w->cap, 0, (cap - w->cap) * sizeof *grid);
+    w->cap = cap;
+    return TB_OK;
+}
+
+/* The waiting grid of a day, made where there is none. */
+static tb_code waiting_day(waiting *w, int64_t day, tb_grid **ret, tb_error *err)
+{
+    size_t lo = 0, hi = w->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (w->day[mid] < day) lo = mid + 1;
+        else hi = mid;
+    }
+    if (lo < w->n && w->day[lo] == day) {
+        *ret = w->grid[lo];
+        return TB_OK;
+    }
+    tb_code code = w->n == w->cap ? waiting_grow(w, err) : TB_OK;
+    if (code) return code;
+    tb_grid *spare = w->grid[w->n] ? w->grid[w->n] : malloc(sizeof *spare);
+    if (!spare) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    memmove(w->day + lo + 1, w->day + lo, (w->n - lo) * sizeof *w->day);
+    memmove(w->grid + lo + 1, w->grid + lo, (w->n - lo) * sizeof *w->grid);
+    w->day[lo] = day;
+    w->grid[lo] = spare;
+    w->n++;
+    tb_grid_clear(spare);
+    *ret = spare;
+    return TB_OK;
+}
+
+static tb_code put_all_day(stream *st, int64_t day, const tb_grid *hours, tb_error *err)
+{
+    tb_grid *sum = NULL;
+    tb_code code = st->all_days.n >= WAITING_MAX ? flush_all_days(st, err) : TB_OK;
+    if (!code) code = waiting_day(&st->all_days, day, &sum, err);
+    if (code) return code;
+    return tb__full_chunk(st->store, tb_grid_merge(sum, hours, err),
+                          tb__chunk_key(st->all, TB__GRAIN_HOURS, day), sum, err);
+}
+
+static tb_code finish_owner(stream *st, tb_error *err)
+{
+    tb_code code = flush_all_days(st, err);
+    st->owner = 0;
+    return code;
+}
+
+static tb_code add_member(stream *st, size_t at, int64_t edge, int64_t series, tb_error *err)
+{
+    if (st->n == st->cap) {
+        size_t cap = st->cap ? st->cap * 2 : 64;
+        member *more = realloc(st->members, cap * sizeof *more);
+        if (!more) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        st->members = more;
+        st->cap = cap;
+    }
+    memmove(st->members + at + 1, st->members + at, (st->n - at) * sizeof *st->members);
+    st->members[at] = (member){edge, series};
+    st->n++;
+    return TB_OK;
+}
+
+static tb_code load_owner(stream *st, int64_t owner, tb_error *err)
+{
+    const int64_t id[2] = {st->scope, owner};
+    sqlite3_stmt *s;
+    bool row = true;
+    st->owner = owner;
+    st->n = 0;
+    st->all = 0;
+    tb_code code = tb__sql_ints(st->store, TB__SQL_SERIES_OF_OWNER, id, 2, &s, err);
+    while (!code && !(code = tb__step(st->store, s, &row, err)) && row) {
+        int64_t edge = sqlite3_column_int64(s, 0), series = sqlite3_column_int64(s, 1);
+        if (edge == 0 && st->scope != TB__SCOPE_BALANCER) st->all = series;
+        else code = add_member(st, st->n, edge, series, err);
+    }
+    if (!code && st->scope == TB__SCOPE_ZONE)
+        code = tb__int_of(st->store, TB__SQL_ZONE_ACCOUNT, &owner, 1, 0, &st->account, err);
+    return code;
+}
+
+static tb_code new_series(stream *st, int64_t edge, int64_t *ret_series, tb_error *err)
+{
+    tb_store *store = st->store;
+    int64_t last = store->next_series - 1;
+    tb_code code = TB_OK;
+    if (!store->next_series) code = tb__meta_get(store, "series_id", &last, err);
+    if (code) return code;
+    store->next_series = last + 1;
+    const int64_t values[4] = {st->scope, st->owner, edge, store->next_series};
+    code = tb__run_ints(store, TB__SQL_SERIES_INSERT, values, 4, err);
+    if (!code) *ret_series = store->next_series++;
+    return code;
+}
+
+/* The owner gets its second location: what the first one holds is what all locations hold. */
+static tb_code begin_all(stream *st, tb_error *err)
+{
+    tb_code code = flush_month(st, err);
+    if (!code) code = new_series(st, 0, &st->all, err);
+    if (code) return code;
+    int64_t from = st->members[0].series;
+    const int64_t span[2] = {tb__chunk_key(from, TB__GRAIN_HOURS, 0),
+                             tb__chunk_key(from, TB__GRAIN_DAYS, CHUNK_SPAN_END)};
+    sqlite3_stmt *s;
+    bool row = true;
+    code = tb__sql_ints(st->store, TB__SQL_CHUNK_SPAN, span, 2, &s, err);
+    while (!code && !(code = tb__step(st->store, s, &row, err)) && row) {
+        int64_t key = sqlite3_column_int64(s, 0);
+        tb_grid grid;
+        code = tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), key,
+                                &grid, err);
+        if (!code)
+            code = tb__chunk_merge(
+                st->store, tb__chunk_key(st->all, tb__key_grain(key), tb__key_index(key)), &grid,
+                err);
+    }
+    return code;
+}
+
+/* The series of one of the owner's locations, made where there is none. */
+static tb_code member_series(stream *st, int64_t edge, int64_t *ret_series, tb_error *err)
+{
+    size_t lo = 0, hi = st->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (st->members[mid].edge < edge) lo = mid + 1;
+        else hi = mid;
+    }
+    if (lo < st->n && st->members[lo].edge == edge) {
+        *ret_series = st->members[lo].series;
+        return TB_OK;
+    }
+    tb_code code = st->n == 1 && !st->all ? begin_all(st, err) : TB_OK;
+    if (!code) code = new_series(st, edge, ret_series, err);
+    return code ? code : add_member(st, lo, edge, *ret_series, err);
+}
+
+static tb_code put_day(stream *st, int64_t owner, int64_t edge, int64_t day, const tb_grid *hours,
+                       tb_error *err)
+{
+    tb_code code = TB_OK;
+    if (st->owner != owner) {
+        code = finish_owner(st, err);
+        if (!code) code = load_owner(st, owner, err);
+    }
+    int64_t series = 0;
+    if (!code) code = member_series(st, edge, &series, err);
+    if (!code) code = put_series_day(st, series, day, hours, err);
+    if (!code && st->all) code = put_all_day(st, day, hours, err);
+    return code;
+}
+
+static void stream_release(stream *st)
+{
+    for (size_t i = 0; i < st->all_days.cap; i++)
+        free(st->all_days.grid[i]);
+    free(st->all_days.grid);
+    free(st->all_days.day);
+    free(st->members);
+}
+
+/* --- accounts: days wait until the zones are done, or too many wait --- */
+
+typedef struct account_day {
+    int64_t account, edge, day;
+    tb_grid *grid;
+} account_day;
+
+typedef struct account_days {
+    account_day *slots; /* open addressing, ACCOUNT_SLOTS of them; account 0: empty */
+    size_t n;
+    stream stream;
+} account_days;
+
+#define ACCOUNT_SLOTS (2 * WAITING_MAX) /* a power of two, at most half full */
+
+static int by_account_edge_day(const void *a, const void *b)
+{
+    const account_day *x = a, *y = b;
+    if (x->account != y->account) return x->account < y->account ? -1 : 1;
+    if (x->edge != y->edge) return x->edge < y->edge ? -1 : 1;
+    return x->day < y->day ? -1 : x->day > y->day;
+}
+
+static tb_code flush_accounts(account_days *a, tb_error *err)
+{
+    tb_code code = TB_OK;
+    size_t n = 0;
+    for (size_t i = 0; i < ACCOUNT_SLOTS; i++)
+        if (a->slots[i].account) a->slots[n++] = a->slots[i];
+    qsort(a->slots, n, sizeof *a->slots, by_account_edge_day);
+    for (size_t i = 0; i < n; i++) {
+        account_day *d = &a->slots[i];
+        if (!code) code = put_day(&a->stream, d->account, d->edge, d->day, d->grid, err);
+        free(d->grid);
+    }
+    memset(a->slots, 0, ACCOUNT_SLOTS * sizeof *a->slots);
+    a->n = 0;
+    return code ? code : finish_owner(&a->stream, err);
+}
+
+static size_t account_slot(const account_days *a, int64_t account, int64_t edge, int64_t day)
+{
+    uint64_t h = ((uint64_t)account * 0x9E3779B97F4A7C15u ^ (uint64_t)edge) * 0xD6E8FEB86659FD93u;
+    h = (h ^ (uint64_t)day) * 0x9E3779B97F4A7C15u;
+    size_t i = (size_t)(h >> 40) % ACCOUNT_SLOTS;
+    for (;; i = (i + 1) % ACCOUNT_SLOTS) {
+        const account_day *d = &a->slots[i];
+        if (!d->account || (d->account == account && d->edge == edge && d->day == day)) return i;
+    }
+}
+
+static tb_code account_put(account_days *a, int64_t account, int64_t edge, int64_t day,
+                           const tb_grid *hours, tb_error *err)
+{
+    if (a->n >= WAITING_MAX) {
+        tb_code code = flush_accounts(a, err);
+        if (code) return code;
+    }
+    account_day *d = &a->slots[account_slot(a, account, edge, day)];
+    if (!d->account) {
+        tb_grid *grid = malloc(sizeof *grid);
+        if (!grid) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        tb_grid_clear(grid);
+        *d = (account_day){account, edge, day, grid};
+        a->n++;
+    }
+    return tb__full_account(a->stream.store, tb_grid_merge(d->grid, hours, err), account, edge, day,
+                            d->grid, err);
+}
+
+static tb_code account_days_init(account_days *a, tb_store *store, tb_error *err)
+{
+    *a = (account_days){.stream = {.store = store, .scope = TB__SCOPE_ACCOUNT}};
+    a->slots = calloc(ACCOUNT_SLOTS, sizeof *a->slots);
+    return a->slots ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+}
+
+static void account_days_release(account_days *a)
+{
+    for (size_t i = 0; a->slots && i < ACCOUNT_SLOTS; i++)
+        free(a->slots[i].grid);
+    free(a->slots);
+    stream_release(&a->stream);
+}
+
+/* --- edge location codes --- */
+
+typedef struct edge_code {
+    char code[TB_EDGE_MAX];
+    size_t len;
+    int64_t id;
+} edge_code;
+
+typedef struct edge_cache {
+    edge_code *codes; /* ascending by code */
+    size_t n, cap;
+} edge_cache;
+
+static int edge_compare(const edge_code *a, const char *code, size_t len)
+{
+    int order = memcmp(a->code, code, a->len < len ? a->len : len);
+    return order ? order : (a->len > len) - (a->len < len);
+}
+
+static tb_code edge_store_id(tb_store *store, const char *code, size_t len, int64_t *ret,
+                             tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row;
+    tb_code rc = tb__sql(store, TB__SQL_EDGE_BY_CODE, &s, err);
+    if (!rc) sqlite3_bind_text(s, 1, code, (int)len, SQLITE_STATIC);
+    if (!rc) rc = tb__step(store, s, &row, err);
+    if (rc) return rc;
+    if (row) {
+        *ret = sqlite3_column_int64(s, 0);
+        sqlite3_reset(s);
+        return TB_OK;
+    }
+    rc = tb__int_of(store, TB__SQL_EDGE_NEXT, NULL, 0, 1, ret, err);
+    if (!rc) rc = tb__sql(store, TB__SQL_EDGE_INSERT, &s, err);
+    if (rc) return rc;
+    sqlite3_bind_text(s, 1, code, (int)len, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, *ret);
+    return tb__run(store, s, err);
+}
+
+static tb_code edge_id(edge_cache *cache, tb_store *store, const char *code, size_t len,
+                       int64_t *ret, tb_error *err)
+{
+    size_t lo = 0, hi = cache->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        int order = edge_compare(&cache->codes[mid], code, len);
+        if (order == 0) {
+            *ret = cache->codes[mid].id;
+            return TB_OK;
+        }
+        if (order < 0) lo = mid + 1;
+        else hi = mid;
+    }
+    if (cache->n == cache->cap) {
+        size_t cap = cache->cap ? cache->cap * 2 : 64;
+        edge_code *more = realloc(cache->codes, cap * sizeof *more);
+        if (!more) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        cache->codes = more;
+        cache->cap = cap;
+    }
+    tb_code rc = edge_store_id(store, code, len, ret, err);
+    if (rc) return rc;
+    memmove(cache->codes + lo + 1, cache->codes + lo, (cache->n - lo) * sizeof *cache->codes);
+    edge_code *e = &cache->codes[lo];
+    *e = (edge_code){.len = len, .id = *ret};
+    memcpy(e->code, code, len);
+    cache->n++;
+    return TB_OK;
+}
+
+/* --- countries --- */
+
+static tb_code country_put(tb_store *store, int64_t zone, int64_t day, const tb__country *list,
+                           size_t n, tb_error *err)
+{
+    const int64_t id[2] = {zone, day};
+    tb__country stored[TB__COUNTRY_MAX], merged[TB__COUNTRY_MAX];
+    size_t n_stored = 0, n_merged = 0;
+    sqlite3_stmt *s;
+    bool row;
+    tb_code code = tb__sql_ints(store, TB__SQL_COUNTRY_GET, id, 2, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    if (row) {
+        code = tb__country_decode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0),
+                                  tb__country_seed(zone, day), stored, &n_stored, err);
+        sqlite3_reset(s);
+    }
+    if (!code) code = tb__country_merge(stored, n_stored, list, n, merged, &n_merged, err);
+    if (code) return code;
+    uint8_t bytes[TB__COUNTRY_BYTES];
+    size_t len = tb__country_encode(merged, n_merged, tb__country_seed(zone, day), bytes);
+    code = tb__sql_ints(store, TB__SQL_COUNTRY_PUT, id, 2, &s, err);
+    if (!code) sqlite3_bind_blob(s, 3, bytes, (int)len, SQLITE_STATIC);
+    return code ? code : tb__run(store, s, err);
+}
+
+static tb_code add_countries(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
+{
+    tb__country list[TB__COUNTRY_MAX];
+    size_t n = 0;
+    tb_rollup_country c;
+    int64_t zone = 0, day = 0;
+    tb_code code = TB_OK;
+    while (!code && tb_rollup_next_country(cursor, &c)) {
+        if (n && (c.zone != zone || c.day != day)) {
+            code = country_put(store, zone, day, list, n, err);
+            n = 0;
+        }
+        zone = c.zone;
+        day = c.day;
+        list[n++] = (tb__country){c.country, c.requests, c.bytes};
+        store->country_requests += c.requests;
+        store->country_bytes += c.bytes;
+    }
+    return !code && n ? country_put(store, zone, day, list, n, err) : code;
+}
+
+/* --- the whole --- */
+
+/* What the segment adds, per SUM metric: recorded with it, so that verify can re-sum. */
+static void count_sums(tb_store *store, const tb_grid *grid)
+{
+    for (uint32_t left = grid->metrics; left; left &= left - 1) {
+        unsigned m = (unsigned)__builtin_ctz(left);
+        if (tb_metric_table[m].how != TB_HOW_SUM) continue;
+        for (unsigned i = 0; i < 24; i++)
+            store->sums[m] += grid->v[m][i];
+    }
+}
+
+typedef struct adding {
+    stream zones, balancers;
+    account_days accounts;
+    edge_cache edges;
+    int64_t newest; /* hour of the newest bucket added; INT64_MIN for none */
+} adding;
+
+static void count_newest(adding *a, const tb_rollup_day *day, const tb_grid *hours)
+{
+    if (!hours->slots) return;
+    int64_t hour = day->day * 24 + 31 - __builtin_clz(hours->slots);
+    if (hour > a->newest) a->newest = hour;
+}
+
+static tb_code add_balancer_day(adding *a, tb_store *store, const tb_rollup_day *day,
+                                const tb_grid *hours, tb_error *err)
+{
+    tb_code code = put_day(&a->balancers, day->id, 0, day->day, hours, err);
+    return code ? code
+                : tb__late_note(store, TB__SCOPE_BALANCER, day->id, 0, 0, day->day, hours, err);
+}
+
+static tb_code add_day(adding *a, tb_store *store, const tb_rollup_day *day, const tb_grid *hours,
+                       tb_error *err)
+{
+    count_sums(store, hours);
+    count_newest(a, day, hours);
+    if (day->scope == TB_ROLLUP_BALANCER) return add_balancer_day(a, store, day, hours, err);
+    int64_t edge = 0;
+    tb_code code = edge_id(&a->edges, store, day->edge, day->edge_len, &edge, err);
+    if (!code) code = put_day(&a->zones, day->id, edge, day->day, hours, err);
+    if (code || !a->zones.account) return code;
+    code = account_put(&a->accounts, a->zones.account, edge, day->day, hours, err);
+    return code ? code
+                : tb__late_note(store, TB__SCOPE_ZONE, day->id, a->zones.account, edge, day->day,
+                                hours, err);
+}
+
+static tb_code save_series_id(tb_store *store, tb_error *err)
+{
+    if (!store->next_series) return TB_OK;
+    return tb__meta_set(store, "series_id", store->next_series - 1, err);
+}
+
+static tb_code save_newest(tb_store *store, int64_t newest, tb_error *err)
+{
+    int64_t stored = 0;
+    tb_code code = tb__meta_get(store, "newest_hour", &stored, err);
+    return code || newest <= stored ? code : tb__meta_set(store, "newest_hour", newest, err);
+}
+
+tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
+{
+    adding a = {.zones = {.store = store, .scope = TB__SCOPE_ZONE},
+                .balancers = {.store = store, .scope = TB__SCOPE_BALANCER},
+                .newest = INT64_MIN};
+    tb_rollup_day day;
+    tb_grid hours;
+    store->dirty = store->billing_stale = true;
+    store->chunk_exists = false;
+    tb_code code = account_days_init(&a.accounts, store, err);
+    while (!code && tb_rollup_next_day(cursor, &day, &hours))
+        code = add_day(&a, store, &day, &hours, err);
+    if (!code) code = tb_rollup_cursor_check(cursor, err);
+    if (!code) code = finish_owner(&a.zones, err);
+    if (!code) code = finish_owner(&a.balancers, err);
+    if (!code) code = flush_accounts(&a.accounts, err);
+    if (!code) code = add_countries(store, cursor, err);
+    if (!code) code = tb_rollup_cursor_check(cursor, err);
+    if (!code) code = save_series_id(store, err);
+    if (!code) code = save_newest(store, a.newest, err);
+    stream_release(&a.zones);
+    stream_release(&a.balancers);
+    account_days_release(&a.accounts);
+    free(a.edges.codes);
+    return code;
+}
+
+/* What is done with each day that a series holds already. */
+typedef struct adoption {
+    tb_store *store;
+    account_days *accounts; /* NULL: a balancer's, which no account sums up */
+    int scope;
+    int64_t owner, account;
+} adoption;
+
+/* A day joins its account: late where its month was run. */
+static tb_code adopt_day(const adoption *a, int64_t edge, int64_t day, const tb_grid *hours,
+                         tb_error *err)
+{
+    tb_code code = TB_OK;
+    if (a->accounts) code = account_put(a->accounts, a->account, edge, day, hours, err);
+    return code ? code
+                : tb__late_note(a->store, a->scope, a->owner, a->account, edge, day, hours, err);
+}
+
+static tb_code adopt_series(const adoption *a, member from, tb_error *err)
+{
+    tb_store *store = a->store;
+    sqlite3_stmt *s;
+    int rc = sqlite3_prepare_v2(store->db,
+                                "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY 1",
+                                -1, &s, NULL);
+    if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
+    sqlite3_bind_int64(s, 1, tb__chunk_key(from.series, TB__GRAIN_HOURS, 0));
+    sqlite3_bind_int64(s, 2, tb__chunk_key(from.series, TB__GRAIN_HOURS, CHUNK_SPAN_END));
+    bool row = true;
+    tb_code code = TB_OK;
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        int64_t key = sqlite3_column_int64(s, 0);
+        tb_grid grid;
+        code = tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), key,
+                                &grid, err);
+        if (!code) code = adopt_day(a, from.edge, tb__key_index(key), &grid, err);
+    }
+    sqlite3_finalize(s);
+    return code;
+}
+
+tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err)
+{
+    stream from = {.store = store, .scope = TB__SCOPE_ZONE};
+    account_days accounts;
+    const adoption a = {store, &accounts, TB__SCOPE_ZONE, zone, account};
+    store->dirty = store->billing_stale = true;
+    tb_code code = account_days_init(&accounts, store, err);
+    if (!code) code = load_owner(&from, zone, err);
+    for (size_t i = 0; !code && i < from.n; i++)
+        code = adopt_series(&a, from.members[i], err);
+    if (!code) code = flush_accounts(&accounts, err);
+    if (!code) code = save_series_id(store, err);
+    stream_release(&from);
+    account_days_release(&accounts);
+    return code;
+}
+
+tb_code tb__adopt_balancer(tb_store *store, int64_t balancer, int64_t account, tb_error *err)
+{
+    const adoption a = {store, NULL, TB__SCOPE_BALANCER, balancer, account};
+    member from = {0, 0};
+    tb_code code =
+        tb__int_of(store, TB__SQL_BALANCER_SERIES, &balancer, 1, 0, &from.series, err);
+    return code || !from.series ? code : adopt_series(&a, from, err);
+}

@@ -1,0 +1,27 @@
+/* Verify, containers: that a row's document says what its key does, and that applications and
+ * deployments are there in pairs. */
+#include "store/things/containers.h"
+#include "store/verify/verify.h"
+
+static const char *const references[] = {
+    "SELECT format('Container %s of account %d is not what its document says.',id,account)"
+    " FROM container WHERE NOT coalesce(json_valid(document)"
+    " AND coalesce(document->>'$.account',0) IS account AND coalesce(iif(kind=2,'',"
+    "document->>'$.id'),'') IS id,0)",
+    "SELECT format('Container %s is of account %d, which does not exist.',id,account) FROM container"
+    " WHERE account>0 AND account NOT IN(SELECT id FROM account)",
+    "SELECT format('Container application %s of account %d has no status.',id,account)"
+    " FROM container c WHERE kind=1 AND NOT EXISTS(SELECT 1 FROM deployment d"
+    " WHERE d.account=c.account AND d.app=c.id)",
+    "SELECT format('A deployment is of application %s of account %d, which does not exist.',app,"
+    "account) FROM deployment d WHERE NOT EXISTS(SELECT 1 FROM container c WHERE c.kind=1"
+    " AND c.account=d.account AND c.id=d.app)",
+};
+
+tb_code tb__verify_containers(tb__verify *v, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < sizeof references / sizeof *references; i++)
+        code = tb__verify_note(v, tb__verify_reference(v, references[i], err), err);
+    return code;
+}

@@ -1,0 +1,149 @@
+/* What the parts of verify share: its statements, and what they found so far. */
+#ifndef TOLLBOOK_STORE_VERIFY_H
+#define TOLLBOOK_STORE_VERIFY_H
+
+#include "store/core/internal.h"
+
+/* Statements of one run, so they are not among the store's own. */
+#define TB__VERIFY_STATEMENTS(X)                                                                   \
+    X(MEMBERS, "SELECT owner,edge,id FROM series WHERE scope=?1 ORDER BY owner,edge")              \
+    X(OWN_MEMBERS, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 ORDER BY edge")         \
+    X(ACCOUNTS, "SELECT owner FROM series WHERE scope=2 UNION SELECT account FROM zone"            \
+                " WHERE EXISTS(SELECT 1 FROM series WHERE scope=1 AND owner=zone.id) ORDER BY 1")  \
+    /* CROSS: the account's zones first, else all series are walked for each account */            \
+    X(ZONES_OF_ACCOUNT,                                                                            \
+      "SELECT s.edge,s.id FROM zone z CROSS JOIN series s ON s.scope=1 AND s.owner=z.id"           \
+      " WHERE z.account=?1 AND s.edge>0 ORDER BY s.edge,s.id")                                     \
+    X(SERIES_IDS, "SELECT id FROM series ORDER BY id")                                             \
+    X(NEXT_KEY, "SELECT min(key) FROM chunk WHERE key>=?1")                                        \
+    X(KEY_RANGE, "SELECT (SELECT min(key) FROM chunk WHERE key BETWEEN ?1 AND ?2),"                \
+                 "(SELECT max(key) FROM chunk WHERE key BETWEEN ?1 AND ?2)")                       \
+    X(DAYS, "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key")                 \
+    X(MONTH, "SELECT data FROM chunk WHERE key=?1")                                                \
+    X(COUNTRY_RANGE, "SELECT min(day),max(day) FROM country_day WHERE zone=?1")                    \
+    X(COUNTRIES,                                                                                   \
+      "SELECT day,data FROM country_day WHERE zone=?1 AND day BETWEEN ?2 AND ?3 ORDER BY day")     \
+    X(EDGE_CODE, "SELECT code FROM edge WHERE id=?1")                                              \
+    X(SUMS, "SELECT segment.id,j.key,j.value FROM segment,"                                        \
+            "json_each(CASE WHEN json_valid(sums) THEN sums ELSE '{\"?\":0}' END) AS j")           \
+    X(ZONES, "SELECT id,created_us,settings,document,"                                             \
+             "iif(json_valid(document),document->'$.settings',NULL) FROM zone")                    \
+    X(BALANCERS, "SELECT id,created_us,ended_us,document FROM balancer")                           \
+    X(HEAD, "SELECT n,seals FROM head WHERE name=?1")                                              \
+    X(HEADS, "SELECT count(*) FROM head")                                                          \
+    X(RUNGS, "SELECT head,length,hash FROM rung")                                                  \
+    X(ROLES, "SELECT id FROM key WHERE roles&~?1")                                                 \
+    X(BOOKS,                                                                                       \
+      "SELECT b.name,b.currency,b.effective_us,b.sha256,b.document,coalesce((SELECT"               \
+      " min(n.effective_us) FROM book n WHERE n.currency=b.currency AND"                           \
+      " n.effective_us>b.effective_us),9223372036854775807),s.first_hour,s.last_hour"              \
+      " FROM book b LEFT JOIN book_span s ON s.id=b.id ORDER BY b.id")                             \
+    X(INVOICES,                                                                                    \
+      "SELECT i.number,i.month,i.sha256,i.total,i.document,(SELECT amount FROM ledger l WHERE"     \
+      " l.kind=i.kind AND l.reference=i.number AND l.reference<>''),(SELECT amount FROM ledger l"  \
+      " WHERE l.kind='void' AND l.reference=i.number AND l.reference<>''),s.first_hour,"           \
+      "s.last_hour FROM invoice i"                                                                 \
+      " LEFT JOIN invoice_span s ON s.id=i.id ORDER BY i.id")                                      \
+    X(LEDGER, "SELECT id,account,at_us,kind,currency,amount,reference,note,chain FROM ledger"      \
+              " ORDER BY id")                                                                      \
+    X(AUDIT, "SELECT " TB__C_audit("") " FROM audit ORDER BY id")                                  \
+    X(LATE, "SELECT id,version,scope,owner,edge,day,data,account,month FROM late"                  \
+            " ORDER BY scope,owner,edge,day,id")                                                   \
+    X(SHADOWS, "SELECT name,currency,effective_us,sha256,document FROM shadow_book ORDER BY id")    \
+    X(SHADOW_BILLS,                                                                                \
+      "SELECT b.shadow,b.account,b.month,b.watermark,b.currency,b.invoice,b.billed,b.would,"       \
+      "b.unpriced,coalesce(s.name,'?') FROM shadow_bill b LEFT JOIN shadow_book s"\
+      " ON s.id=b.shadow ORDER BY b.shadow,b.month,b.account,b.watermark")                         \
+    X(SCENARIOS, "SELECT id,name,sha256,document,json_valid(document) AND"                         \
+                 " json_extract(document,'$.scenario') IS name FROM scenario ORDER BY id")         \
+    X(EVENT_BLOCKS, "SELECT id,zone,day,first,events,seal,data FROM event_block"                   \
+                    " ORDER BY zone,first")                                                        \
+    X(LOG_BLOCKS,                                                                                  \
+      "SELECT b.id,b.zone,b.first_ms,b.last_ms,b.lines,b.seal,b.data,s.zone,s.zone_too,"           \
+      "s.first_hour,s.last_hour FROM log_block b LEFT JOIN log_span s ON s.id=b.id ORDER BY b.id") \
+    X(DECLARED, "SELECT kind,id,document,to_us FROM declaration ORDER BY kind,id,from_us")          \
+    X(HOURS, "SELECT c.key,c.data FROM series s JOIN chunk c ON c.key=(s.id<<18)+?4"               \
+             " WHERE s.scope=?1 AND s.owner=?2 AND s.edge=?3")
+
+typedef enum tb__verify_statement {
+#define TB_X(name, sql) TB__V_##name,
+    TB__VERIFY_STATEMENTS(TB_X)
+#undef TB_X
+        TB__V_COUNT
+} tb__verify_statement;
+
+#define TB__NO_HOUR (-INT64_MAX) /* as the schema notes it where there is no usage */
+
+typedef struct tb__verify {
+    tb_store *store;
+    sqlite3_stmt *statement[TB__V_COUNT];
+    tb_say say;
+    void *ctx;
+    uint64_t differences;
+    tb_u128 sums[TB_METRIC_COUNT]; /* over the hours of all zones and load balancers */
+    tb_u128 country_requests, country_bytes; /* over the days of all zones */
+    int64_t newest_hour;                     /* of the hours */
+    bool damaged;           /* a base chunk could not be read: the sums mean nothing */
+    bool countries_damaged; /* the same of countries */
+} tb__verify;
+
+/* A difference: counted, and said as one sentence. */
+void tb__differs(tb__verify *v, const char *fmt, ...) TB_PRINTF(2, 3);
+/* A sentence about what is no difference. */
+void tb__remarks(tb__verify *v, const char *fmt, ...) TB_PRINTF(2, 3);
+/* A statement with n integers bound. Each is used by one loop at a time. */
+TB_MUST_USE tb_code tb__verify_sql(tb__verify *v, tb__verify_statement id, const int64_t *values,
+                                   int n, sqlite3_stmt **ret, tb_error *err);
+
+/* sealed.c: every sealed table, row by row and by its sum. */
+TB_MUST_USE tb_code tb__verify_sealed(tb__verify *v, tb_error *err);
+
+/* rows.c: roles, and that the tables and triggers are those that the store made. */
+TB_MUST_USE tb_code tb__verify_schema(tb__verify *v, tb_error *err);
+TB_MUST_USE tb_code tb__schema_hash(sqlite3 *db, const char *path, char ret_hex[65], tb_error *err);
+TB_MUST_USE tb_code tb__verify_roles(tb__verify *v, tb_error *err);
+/* The seals of all rungs together. */
+TB_MUST_USE tb_code tb__sum_rungs(tb__verify *v, tb_u128 *ret_sum, tb_error *err);
+
+/* usage.c: every chunk and every day of countries; fills sums and newest_hour. */
+TB_MUST_USE tb_code tb__verify_zones(tb__verify *v, tb_error *err);
+TB_MUST_USE tb_code tb__verify_accounts(tb__verify *v, tb_error *err);
+TB_MUST_USE tb_code tb__verify_balancers(tb__verify *v, tb_error *err);
+
+/* A query of which each row is a sentence about a difference. */
+TB_MUST_USE tb_code tb__verify_reference(tb__verify *v, const char *sql, tb_error *err);
+
+/* Damage is what verify looks for: a difference, and the next part goes on. All else stops it. */
+TB_MUST_USE tb_code tb__verify_note(tb__verify *v, tb_code code, const tb_error *err);
+
+/* derived.c: the catalogue's rows against their documents. */
+TB_MUST_USE tb_code tb__verify_derived(tb__verify *v, tb_error *err);
+
+/* trees.c: the R*Trees themselves. */
+TB_MUST_USE tb_code tb__verify_trees(tb__verify *v, tb_error *err);
+
+/* logs.c: blocks of request logs. */
+TB_MUST_USE tb_code tb__verify_logs(tb__verify *v, tb_error *err);
+
+/* declared.c: what the catalogue declares, by the rules that it is applied under. */
+TB_MUST_USE tb_code tb__verify_declared(tb__verify *v, tb_error *err);
+
+/* containers.c: registries, container applications, limits, deployments. */
+TB_MUST_USE tb_code tb__verify_containers(tb__verify *v, tb_error *err);
+
+/* chains.c: the chained tables. */
+TB_MUST_USE tb_code tb__verify_chains(tb__verify *v, tb_error *err);
+
+/* billing.c: books, invoices, runs, what the ledger has of them, late usage. */
+TB_MUST_USE tb_code tb__verify_billing(tb__verify *v, tb_error *err);
+/* A price book's text against its columns. what: "Book", "Shadow book". TB_E_NOMEM, or TB_OK. */
+TB_MUST_USE tb_code tb__verify_book_text(tb__verify *v, const char *what, sqlite3_stmt *s,
+                                         tb_error *err);
+
+/* plans.c: shadow books and what they would have billed, scenarios. */
+TB_MUST_USE tb_code tb__verify_plans(tb__verify *v, tb_error *err);
+
+/* events.c: shield events. */
+TB_MUST_USE tb_code tb__verify_events(tb__verify *v, tb_error *err);
+
+#endif

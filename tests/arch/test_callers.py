@@ -1,0 +1,37 @@
+"""Every function of a public header has a caller in the product or in an example.
+
+A caller is any use in a .c file of engine/ or server/, or in docs/examples, other than the function's
+own head; an inline function of a public header counts too. What has none is kept for programs that
+embed the library, with a reason here, or goes.
+"""
+import re
+from house import c_files, code_only, verdict
+from test_abi import declared
+
+# For programs that embed the library.
+KEPT = {
+    "tb_code_name": "a program that shows a code writes its name",
+    "tb_version": "a program asks which library it runs with",
+}
+
+HEAD = re.compile(r"(?:[A-Za-z_]\w*[\s*]+)+(tb_\w+)\s*\([^;{}]*\)\s*(?:\{|;|__attribute__)")
+NAME = re.compile(r"\btb_\w+\b")
+
+
+def used(path):
+    """The names in the text that are not the head of their own definition or prototype."""
+    text = code_only(path.read_text())
+    heads = {match.start(1) for match in HEAD.finditer(text)
+             if text[:match.start()].endswith("\n") and not match.group().startswith("return")}
+    return {match.group() for match in NAME.finditer(text) if match.start() not in heads}
+
+
+files = [*c_files("engine", "server", suffixes=(".c",)),
+         *c_files("docs/examples", suffixes=(".c", ".cpp")), *c_files("include", suffixes=(".h",))]
+names = set().union(*(used(path) for path in files))
+functions = declared()
+violations = [f"{function} has no caller: use it, take it out, or say in KEPT who needs it"
+              for function in sorted(functions - names - set(KEPT))]
+violations += [f"KEPT names {function}, which has a caller or is gone"
+               for function in sorted(KEPT) if function in names or function not in functions]
+verdict(violations, f"{len(functions)} public functions, each with a caller")
