@@ -75,7 +75,7 @@ static const tb_operation rows[] = {
      .summary =
          "Declare accounts, pull zones, load balancers, shield zones, containers and regions",
      .details =
-         "The document is the whole declared state: the same again changes nothing, and what\n"
+         "The document is the whole declared state. The same again changes nothing, and what\n"
          "it no longer names is marked deleted. \"-\" reads standard input.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(apply_params),
