@@ -50,6 +50,11 @@ bool tb_billing_region_parse(const char *name, tb_billing_region *ret)
 
 static const char *const mode_names[] = {"graduated", "volume", "package"};
 
+const char *tb_tier_mode_name(tb_tier_mode mode)
+{
+    return (unsigned)mode <= TB_PACKAGE ? mode_names[mode] : "";
+}
+
 /* ISO 4217's currencies without two digits. */
 static const struct {
     char code[4];

@@ -51,6 +51,7 @@ typedef enum tb_tier_mode {
     TB_VOLUME,    /* all units at the tier reached; a boundary belongs to the lower tier */
     TB_PACKAGE,   /* per started block of `block` units in each tier */
 } tb_tier_mode;
+const char *tb_tier_mode_name(tb_tier_mode mode);
 
 /* Covers (from, to] in base units (bytes, requests); open: no end, to is 0. Prices are per base
  * unit. */

@@ -71,10 +71,9 @@ static inline void put_price(tb_buf *out)
 /* Thresholds are whole millions of the unit, so they read alike in GB and in millions. */
 static inline void put_tiers(tb_buf *out, tb_tier_mode mode, const char *const names[3])
 {
-    static const char *const spelled[] = {"graduated", "volume", "package"};
     int64_t from = 0;
     size_t n = 1 + (size_t)below(4);
-    tb_buf_fmt(out, "\"mode\":\"%s\",", spelled[mode]);
+    tb_buf_fmt(out, "\"mode\":\"%s\",", tb_tier_mode_name(mode));
     if (mode == TB_PACKAGE) tb_buf_fmt(out, "\"block\":\"%d\",", 1 + (int)below(1000));
     tb_buf_str(out, "\"tiers\":[");
     for (size_t i = 0; i < n; i++) {

@@ -375,6 +375,9 @@ START_TEST(names_of_regions_and_modes_read_back)
     ck_assert(!tb_billing_region_parse("OC", &region) && region == TB_REGION_SA);
     ck_assert(!tb_billing_region_parse("", &region));
     ck_assert_str_eq(tb_billing_region_name(TB_BILLING_REGION_COUNT), "");
+    ck_assert_str_eq(tb_tier_mode_name(TB_GRADUATED), "graduated");
+    ck_assert_str_eq(tb_tier_mode_name(TB_PACKAGE), "package");
+    ck_assert_str_eq(tb_tier_mode_name((tb_tier_mode)9), "");
 }
 END_TEST
 
