@@ -89,7 +89,7 @@ tb_code tb__fit_robust(const tb__known *known, size_t ahead, double *ret_sum, do
         *ret_sum *= f.unit;
         *ret_deviation = sqrt(variance) * f.unit;
     } else {
-        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        code = tb_no_memory(err);
     }
     release(&f);
     return code;

@@ -142,8 +142,7 @@ static tb_code make_room(making *m)
     m->gross = column_of(m);
     for (int c = 0; room && c < TB_USAGE_COLUMNS; c++)
         if (!m->outlook[c].nothing) room = (m->come[c] = column_of(m)) != NULL;
-    if (!room || !m->more || !m->bytes || !m->net || !m->gross)
-        return tb_fail(m->err, TB_E_NOMEM, NULL, NULL);
+    if (!room || !m->more || !m->bytes || !m->net || !m->gross) return tb_no_memory(m->err);
     return TB_OK;
 }
 
@@ -188,7 +187,7 @@ static tb_code run_paths(making *m)
     tb__draw draw;
     tb_code code = TB_OK;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    if (!rng) return tb_fail(m->err, TB_E_NOMEM, NULL, NULL);
+    if (!rng) return tb_no_memory(m->err);
     gsl_rng_set(rng, (unsigned long)m->in->seed);
     for (size_t path = 0; !code && path < m->f->paths; path++) {
         tb__draw_path(rng, &draw);

@@ -352,7 +352,7 @@ tb_code tb__follow(const tb__series *s, size_t ahead, const tb_alloc *alloc, tb_
                    tb_error *err)
 {
     rolling *r = tb_alloc_zero(alloc, 1, sizeof *r);
-    if (!r) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!r) return tb_no_memory(err);
     *ret = (tb__following){.n = 0};
     r->s = s;
     r->f = ret;

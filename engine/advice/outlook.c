@@ -162,7 +162,7 @@ static tb_code average(tb__outlook *o, const int64_t *day, size_t n, const tb__a
 {
     tb__series *series = tb__arena_take(arena, sizeof *series);
     tb__following *all = tb__arena_take(arena, sizeof *all);
-    if (!series || !all) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!series || !all) return tb_no_memory(err);
     o->method = n >= TB__TREND_DAYS ? TB_FORECAST_TREND : TB_FORECAST_SEASON;
     o->series = series;
     tb__series_make(day, n, ahead->first_day - (int64_t)n, series);
@@ -198,7 +198,7 @@ tb_code tb__outlook_make(const uint64_t *days, size_t n_days, const tb__ahead *a
     if (quiet_days(days, n) >= TB_HISTORY_RECENT) return TB_OK;
     ret->nothing = false;
     int64_t *day = tb__arena_take(arena, n * sizeof *day);
-    if (!day) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!day) return tb_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         if (days[i] > (uint64_t)TB_FORECAST_DAY_MAX)
             return tb_fail(err, TB_E_OVERFLOW, "history",

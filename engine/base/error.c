@@ -65,3 +65,8 @@ tb_code tb_fail(tb_error *err, tb_code code, const char *field, const char *fmt,
     va_end(args);
     return code;
 }
+
+tb_code tb_no_memory(tb_error *err)
+{
+    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+}

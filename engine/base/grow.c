@@ -10,7 +10,7 @@ tb_code tb__grow(void *list, size_t n, size_t *cap, size_t size, tb_error *err)
     void *old, *grown;
     memcpy(&old, list, sizeof old);
     grown = realloc(old, more * size);
-    if (!grown) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!grown) return tb_no_memory(err);
     memcpy(list, &grown, sizeof grown);
     *cap = more;
     return TB_OK; // cppcheck-suppress memleak ; the list holds it now

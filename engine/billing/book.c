@@ -616,9 +616,9 @@ static tb_code keep_canonical(parser *p, tb__arena *scratch, tb_book *book)
     unsigned char hash[crypto_hash_sha256_BYTES];
     size_t len;
     const char *text = tb__document_canonical(&p->doc, 0, scratch, &len);
-    if (!text) return tb_fail(p->err, TB_E_NOMEM, NULL, NULL);
+    if (!text) return tb_no_memory(p->err);
     book->canonical = tb_alloc_resize(book->alloc, NULL, 0, len + 1);
-    if (!book->canonical) return tb_fail(p->err, TB_E_NOMEM, NULL, NULL);
+    if (!book->canonical) return tb_no_memory(p->err);
     memcpy(book->canonical, text, len + 1);
     book->canonical_len = len;
     crypto_hash_sha256(hash, (const unsigned char *)text, len);

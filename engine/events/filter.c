@@ -165,11 +165,6 @@ static bool keep(parser *p, const tb__node *node, bool folded, tb_text *ret)
     return true;
 }
 
-static tb_code no_memory(const parser *p)
-{
-    return tb_fail(p->err, TB_E_NOMEM, NULL, NULL);
-}
-
 static tb_code read_field(const parser *p, size_t i, uint32_t object, filter *f)
 {
     const tb__node *node = member(p, object, "field", NULL);
@@ -204,7 +199,7 @@ static tb_code read_networks(const parser *p, size_t i, filter *f)
     if (f->field != TB_EVENT_IP || (f->op != OP_CIDR && f->op != OP_EQ && f->op != OP_IN))
         return TB_OK;
     f->networks = tb__arena_take(&p->q->memory, f->n * sizeof *f->networks);
-    if (!f->networks) return no_memory(p);
+    if (!f->networks) return tb_no_memory(p->err);
     memset(f->networks, 0, f->n * sizeof *f->networks);
     for (size_t k = 0; k < f->n; k++) {
         network *n = &f->networks[k];
@@ -226,14 +221,14 @@ static tb_code read_values(parser *p, size_t i, uint32_t object, filter *f)
     if (list->len > TB_EVENT_VALUES_MAX)
         return refuse_in(p, i, "value", "Must have at most 1000 strings.");
     f->values = tb__arena_take(&p->q->memory, list->len * sizeof *f->values);
-    if (!f->values) return no_memory(p);
+    if (!f->values) return tb_no_memory(p->err);
     uint32_t child = at + 1;
     for (f->n = 0; f->n < list->len; f->n++, child = p->doc.nodes[child].next) {
         const tb__node *node = &p->doc.nodes[child];
         if (node->type != TB__STRING || node->len > TB_EVENT_VALUE_MAX)
             return refuse_in(p, i, "value", "Must hold strings of at most 1024 bytes.");
         if (!keep(p, node, f->op == OP_CONTAINS || f->op == OP_WILDCARD, &f->values[f->n]))
-            return no_memory(p);
+            return tb_no_memory(p->err);
     }
     return read_networks(p, i, f);
 }
@@ -246,7 +241,7 @@ static tb_code read_filters(parser *p)
     if (list->type != TB__ARRAY) return refuse(p, "filters", "Must be an array.");
     if (list->len > TB_EVENT_FILTERS_MAX) return refuse(p, "filters", "Must be at most 32.");
     p->q->filters = tb__arena_take(&p->q->memory, (list->len + 1) * sizeof *p->q->filters);
-    if (!p->q->filters) return no_memory(p);
+    if (!p->q->filters) return tb_no_memory(p->err);
     uint32_t child = at + 1;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < list->len; i++, child = p->doc.nodes[child].next) {
@@ -268,7 +263,7 @@ static tb_code read_search(parser *p)
     if (!node) return TB_OK;
     if (node->type != TB__STRING || node->len > TB_EVENT_VALUE_MAX)
         return refuse(p, "query", "Must be a string of at most 1024 bytes.");
-    return keep(p, node, true, &p->q->search) ? TB_OK : no_memory(p);
+    return keep(p, node, true, &p->q->search) ? TB_OK : tb_no_memory(p->err);
 }
 
 static tb_code read_body(parser *p)
@@ -285,7 +280,7 @@ tb_code tb_event_query_parse(const char *body, size_t len, int64_t now_ms, tb_ev
     parser p = {.now_ms = now_ms, .err = err};
     tb__arena strings;
     p.q = calloc(1, sizeof *p.q);
-    if (!p.q) return no_memory(&p);
+    if (!p.q) return tb_no_memory(p.err);
     tb__arena_init(&p.q->memory, NULL);
     tb_buf_init(&p.q->folded, (size_t)2 * TB_LINE_MAX, NULL);
     tb__arena_init(&strings, NULL);

@@ -92,7 +92,7 @@ static tb_code new_block(merging *m, const tb_event_key *first, tb_error *err)
     if (b->n == b->cap) {
         const size_t cap = b->cap ? b->cap * 2 : 4;
         tb_event_block *more = realloc(b->list, cap * sizeof *more);
-        if (!more) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!more) return tb_no_memory(err);
         b->list = more;
         b->cap = cap;
     }

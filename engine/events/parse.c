@@ -218,7 +218,7 @@ static bool make_id(tb_event_reader *r, tb_event *e)
 
 static bool no_memory(tb_error *err)
 {
-    (void)!tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    (void)!tb_no_memory(err);
     return false;
 }
 

@@ -101,7 +101,7 @@ static void *take(reader *r, size_t n, size_t size)
 {
     void *at = tb__arena_take(&r->mem->arena, n * size);
     if (at) return memset(at, 0, n * size);
-    r->code = tb_fail(r->err, TB_E_NOMEM, NULL, NULL);
+    r->code = tb_no_memory(r->err);
     return NULL;
 }
 
@@ -532,7 +532,7 @@ tb_code tb_paper_parse(const char *text, size_t len, const tb_alloc *alloc, tb_p
 {
     tb_paper paper = {0};
     reader r = {.text = text, .len = len, .err = err, .mem = new_memory(alloc)};
-    if (!r.mem) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!r.mem) return tb_no_memory(err);
     paper.memory = r.mem;
     r.code = tb__document_parse(text, len, TB_E_VALIDATION, &r.mem->arena, alloc, &r.doc, err);
     if (r.code) {

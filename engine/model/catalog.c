@@ -81,11 +81,6 @@ static tb_code refuse_fault(const parser *p, const tb__fault *fault)
     return TB_E_CATALOG;
 }
 
-static tb_code no_memory(const parser *p)
-{
-    return tb_fail(p->err, TB_E_NOMEM, NULL, NULL);
-}
-
 static const tb__node *node_at(const parser *p, uint32_t index)
 {
     return &p->doc.nodes[index];
@@ -144,7 +139,7 @@ static tb_code set_name(parser *p, uint32_t value, void *to)
         return refuse(p, node, "Must have 1 to 255 bytes.");
     const char *copy = keep_text(p, node->text, node->len);
     *(const char **)to = copy;
-    return copy ? TB_OK : no_memory(p);
+    return copy ? TB_OK : tb_no_memory(p->err);
 }
 
 static tb_code set_type(parser *p, uint32_t value, void *to)
@@ -221,7 +216,7 @@ static tb_code set_settings(parser *p, uint32_t value, void *to)
     if (!code) {
         const char *text = keep_text(p, out.data, out.len);
         *(const char **)to = text;
-        code = text ? TB_OK : no_memory(p);
+        code = text ? TB_OK : tb_no_memory(p->err);
     }
     tb_buf_release(&out);
     return code;
@@ -292,7 +287,7 @@ static tb_code set_zones(parser *p, uint32_t value, void *to)
     const tb__node *list = node_at(p, value);
     if (list->type != TB__ARRAY) return refuse_type(p, list, "an array");
     int64_t *zones = tb__arena_take(p->kept, list->len * sizeof *zones);
-    if (!zones) return no_memory(p);
+    if (!zones) return tb_no_memory(p->err);
     uint32_t child = value + 1;
     for (p->element = 0; child != list->next; p->element++, child = node_at(p, child)->next) {
         tb_code code = set_id(p, child, &zones[p->element]);
@@ -596,7 +591,7 @@ static tb_code read_element(parser *p, const listing *list, uint32_t node, char 
     if (code || list->document == NO_DOCUMENT) return code;
     const char *text = tb__document_canonical(&p->doc, node, p->kept, NULL);
     *(const char **)(void *)(thing + list->document) = text;
-    return text ? TB_OK : no_memory(p);
+    return text ? TB_OK : tb_no_memory(p->err);
 }
 
 static tb_code read_list(parser *p, const listing *list, uint32_t node)
@@ -605,7 +600,7 @@ static tb_code read_list(parser *p, const listing *list, uint32_t node)
     if (array->type != TB__ARRAY) return refuse_type(p, array, "an array");
     size_t n = array->len;
     char *things = tb__arena_take(p->kept, n * list->size);
-    if (!things) return no_memory(p);
+    if (!things) return tb_no_memory(p->err);
     p->list = list->name;
     p->key = NULL;
     uint32_t child = node + 1;
@@ -625,7 +620,7 @@ static tb_code read_containers(parser *p, tb_container_kind kind, uint32_t node)
     if (node_at(p, node)->type != TB__ARRAY) return refuse_type(p, node_at(p, node), "an array");
     const size_t before = p->out->n_containers, n = node_at(p, node)->len;
     tb_container *all = tb__arena_take(p->kept, (before + n) * sizeof *all);
-    if (!all) return no_memory(p);
+    if (!all) return tb_no_memory(p->err);
     if (before) memcpy(all, p->out->containers, before * sizeof *all);
     p->out->containers = all;
     p->out->n_containers = before + n;
@@ -668,7 +663,7 @@ static tb_code judge_root(parser *p, const listing *list)
 {
     if (node_at(p, 0)->type != TB__OBJECT) return refuse_type(p, node_at(p, 0), "an object");
     char *thing = tb__arena_take(p->kept, list->size);
-    if (!thing) return no_memory(p);
+    if (!thing) return tb_no_memory(p->err);
     memcpy(thing, list->blank, list->size);
     return read_members(p, list, 0, thing);
 }
@@ -716,7 +711,7 @@ tb_code tb__catalog_parse(const char *text, size_t len, const tb_alloc *alloc,
         return tb_fail(err, TB_E_TOO_LARGE, NULL, "A catalogue has at most %zu bytes.",
                        TB_CATALOG_MAX);
     tb__arena *kept = tb_alloc_zero(alloc, 1, sizeof *kept);
-    if (!kept) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!kept) return tb_no_memory(err);
     tb__arena_init(kept, alloc);
     tb_catalog out = {.memory = kept};
     tb_code code = parse_into(text, len, alloc, kept, &out, err);

@@ -387,7 +387,7 @@ static tb_code read_one(judged *j, tb_container_kind kind, uint32_t object, tb__
     const uint32_t id = kind == TB_CONTAINER_LIMITS ? 0 : member(j, object, "id");
     char *text = tb__arena_take(kept, id ? node_at(j, id)->len + 1 : 1);
     j->out->document = tb__document_canonical(j->doc, object, kept, NULL);
-    if (!text || !j->out->document) return tb_fail(j->err, TB_E_NOMEM, NULL, NULL);
+    if (!text || !j->out->document) return tb_no_memory(j->err);
     if (id) memcpy(text, node_at(j, id)->text, node_at(j, id)->len);
     text[id ? node_at(j, id)->len : 0] = 0;
     j->out->id = text;

@@ -254,7 +254,7 @@ static tb_code one_account(tb_store *store, int64_t account, int64_t **ret_accou
                        "There is no account %" PRId64 ". Declare it with `tollbook apply` first.",
                        account);
     *ret_accounts = malloc(sizeof **ret_accounts);
-    if (!*ret_accounts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!*ret_accounts) return tb_no_memory(err);
     (*ret_accounts)[0] = account;
     *ret_n = 1;
     return TB_OK;
@@ -283,7 +283,7 @@ static tb_code waiting_accounts(tb_store *store, int64_t month, int64_t **ret_ac
     tb_code code = tb_store_late(store, 0, &late, &n, err);
     if (code) return code;
     int64_t *list = malloc((n + 1) * sizeof *list);
-    if (!list) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!list) code = tb_no_memory(err);
     for (size_t i = 0; !code && i < n; i++)
         if (late[i].month < month && (!kept || list[kept - 1] != late[i].account))
             list[kept++] = late[i].account;
@@ -305,7 +305,7 @@ static tb_code add_accounts(tb_store *store, int64_t month,
     int64_t *both = malloc((*n + n_more + 1) * sizeof *both);
     if (!both) {
         free(more);
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     }
     *n = merge(*list, *n, more, n_more, both);
     free(more);

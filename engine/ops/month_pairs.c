@@ -10,7 +10,7 @@ static tb_code add_pair(tb_month_pairs *p, tb_month_pair added, tb_error *err)
     if (p->n == p->cap) {
         size_t cap = p->cap ? p->cap * 2 : 256;
         tb_month_pair *grown = realloc(p->list, cap * sizeof *grown);
-        if (!grown) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!grown) return tb_no_memory(err);
         p->list = grown;
         p->cap = cap;
     }

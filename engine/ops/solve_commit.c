@@ -177,7 +177,7 @@ static void put_table(tb_buf *out, const commit_solve *c)
 tb_code tb__solve_commit(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     commit_solve *c = calloc(1, sizeof *c); /* too large for the stack */
-    if (!c) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!c) return tb_no_memory(err);
     tb_code code = read_offers(args, c, err);
     if (!code)
         code = tb__solve_span_read(ops, args, all_prices, sizeof all_prices / sizeof *all_prices,

@@ -244,7 +244,7 @@ static void put_table(tb_buf *out, const price_solve *p)
 tb_code tb__solve_price(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     price_solve *p = calloc(1, sizeof *p); /* too large for the stack */
-    if (!p) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!p) return tb_no_memory(err);
     tb_code code = tb__solve_span_read(ops, args, NULL, 0, &p->span, reply, err);
     if (!code) code = find(args, p, err);
     if (!code) code = put_json(&reply->json, p, err);

@@ -73,7 +73,7 @@ static tb_code read_late(tb_store *store, const tb_whatif_question *q, tb_whatif
 static tb_code make_results(const tb_whatif_question *q, tb_whatif_answer *a, tb_error *err)
 {
     a->results = calloc(q->n_scenarios ? q->n_scenarios : 1, sizeof *a->results);
-    if (!a->results) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!a->results) return tb_no_memory(err);
     tb_code code = TB_OK;
     while (!code && a->n_results < q->n_scenarios) {
         code = tb_whatif_result_make(a->whatif, a->n_results, &a->results[a->n_results], err);

@@ -270,7 +270,7 @@ static tb_code read_factors(parser *p)
     if (!p->usage || node_at(p, p->usage)->len == 0) return TB_OK;
     size_t n = node_at(p, p->usage)->len;
     s->factors = tb_alloc_zero(s->alloc, n, sizeof *s->factors);
-    if (!s->factors) return tb_fail(p->err, TB_E_NOMEM, NULL, NULL);
+    if (!s->factors) return tb_no_memory(p->err);
     s->n_factors = n;
     uint32_t entry = p->usage + 1;
     for (size_t i = 0; i < n; i++, entry = node_at(p, entry)->next) {
@@ -289,7 +289,7 @@ static tb_code keep(const tb_scenario *s, const char *text, size_t len, char **r
                     tb_error *err)
 {
     char *kept = tb_alloc_resize(s->alloc, NULL, 0, len + 1);
-    if (!kept) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!kept) return tb_no_memory(err);
     memcpy(kept, text, len);
     kept[len] = '\0';
     *ret = kept;
@@ -306,7 +306,7 @@ static tb_code keep_texts(parser *p, tb__arena *scratch)
     for (uint32_t key = 1; key != node_at(p, 0)->next; key = node_at(p, key + 1)->next)
         if (tb__node_is(node_at(p, key), "patch", 5))
             patch = tb__document_canonical(&p->doc, key + 1, scratch, &patch_len);
-    if (!text || !patch) return tb_fail(p->err, TB_E_NOMEM, NULL, NULL);
+    if (!text || !patch) return tb_no_memory(p->err);
     tb_code code = keep(s, text, len, &s->canonical, &s->canonical_len, p->err);
     if (!code) code = keep(s, patch, patch_len, &s->patch, &s->patch_len, p->err);
     crypto_hash_sha256(hash, (const unsigned char *)text, len);

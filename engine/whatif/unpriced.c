@@ -47,7 +47,7 @@ static tb_code add(tb_whatif *w, tb__case *c, const tb_whatif_unpriced *entry, b
         return TB_OK;
     }
     if (!tb__grow_room(w->alloc, &c->unpriced, &c->unpriced_room, sizeof *c->unpriced, at + 1))
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     c->unpriced[c->n_unpriced++] = *entry;
     return TB_OK;
 }

@@ -37,7 +37,7 @@ static tb_code run(write_job *job, tb_store *store, tb_error *err)
                                .form = forms[*form_of(r)], .account = r->account,
                                .now_us = request_now_us(r), .step = step, .ctx = r};
     answer *made = answer_new(r->worker->server->pool);
-    if (!made) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!made) return tb_no_memory(err);
     tb_code code = tb_whatif_ask_put(store, &ask, answer_body(made), err);
     if (code) answer_drop(made);
     else r->reply.what = made; /* goes with the request, whatever becomes of the client */

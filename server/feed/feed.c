@@ -117,7 +117,7 @@ static tb_code count_block(feed_run *run, size_t *ret_number, tb_error *err)
     if (run->n_counts == run->cap_counts) {
         size_t cap = run->cap_counts ? run->cap_counts * 2 : 1024;
         uint32_t *counts = realloc(run->counts, cap * sizeof *counts);
-        if (!counts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!counts) return tb_no_memory(err);
         run->counts = counts;
         run->cap_counts = cap;
     }
@@ -270,7 +270,7 @@ static tb_code add_usage(feed_run *run, tb_error *err)
     for (size_t i = 0; i < run->n_workers; i++)
         parts[i] = run->workers[i].rollup;
     tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, run->n_workers, NULL);
-    if (!cursor) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!cursor) return tb_no_memory(err);
     tb_code code = tb_store_add_usage(run->store, cursor, err);
     if (code == TB_OK) code = tb_rollup_cursor_check(cursor, err);
     tb_rollup_cursor_free(cursor);
@@ -783,7 +783,7 @@ static tb_code init_run(feed_run *run, size_t threads, tb_error *err)
         code = feed_keeper_init(&run->keeper, run->store, options, threads, err);
     if (code) return code;
     run->workers = calloc(threads, sizeof *run->workers);
-    if (!run->workers) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!run->workers) return tb_no_memory(err);
     for (; run->n_workers < threads; run->n_workers++) {
         feed_worker *worker = &run->workers[run->n_workers];
         code = feed_worker_init(worker, groups_each(options, threads),

@@ -126,7 +126,7 @@ static accesslog *make(unsigned n)
 tb_code accesslog_open(const char *path, unsigned n_workers, accesslog **ret_log, tb_error *err)
 {
     accesslog *log = make(n_workers);
-    if (!log) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!log) return tb_no_memory(err);
     log->own = strcmp(path, "-") != 0;
     log->fd = log->own ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : 2;
     if (log->fd < 0) {

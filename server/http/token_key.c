@@ -156,7 +156,7 @@ tb_code token_key_load(const char *path, const char *algorithm, token_use use, t
     token_key *k = calloc(1, sizeof *k + TOKEN_FILE_MAX + 2);
     tb_code code = TB_OK;
     if (k) k->algorithm = a;
-    code = k ? read_bytes(f, path, k, err) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    code = k ? read_bytes(f, path, k, err) : tb_no_memory(err);
     fclose(f);
     if (!code) code = a == TOKEN_HS256 ? check_secret(k, path, err) : check_pem(k, path, use, err);
     if (!code && a != TOKEN_HS256 && use == TOKEN_CHECKS) k->exposed = false; /* public anyway */

@@ -168,7 +168,7 @@ static tb_code add_file(int fd, inode is, file **ret, tb_error *err)
     file *f = calloc(1, sizeof *f);
     if (!f) {
         close(fd);
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     }
     *f = (file){.next = files, .is = is, .fd = fd, .lock_fd = -1};
     files = *ret = f;
@@ -352,7 +352,7 @@ static tb_code new_held(const char *path, tb__held **ret, tb_error *err)
     if (len + sizeof ".lock" > PATH_MAX)
         return tb_fail(err, TB_E_IO, NULL, "%.200s...: the path is too long.", path);
     tb__held *held = calloc(1, sizeof *held + 3 * (len + sizeof "-wal"));
-    if (!held) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!held) return tb_no_memory(err);
     held->wal_fd = held->mark_fd = -1;
     held->wal_path = held->path + len + sizeof "-wal";
     held->shm_path = held->wal_path + len + sizeof "-wal";

@@ -133,7 +133,7 @@ static tb_code row_init(row *r, int n, tb_error *err)
     tb_buf_init(&r->text, ROW_TEXT_MAX, NULL);
     r->cells = calloc((size_t)n, sizeof *r->cells);
     r->hex = calloc((size_t)n, sizeof *r->hex);
-    return r->cells && r->hex ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return r->cells && r->hex ? TB_OK : tb_no_memory(err);
 }
 
 static void row_release(row *r)
@@ -172,7 +172,7 @@ static tb_code row_read(row *r, sqlite3_stmt *s, tb_error *err)
             put_hex(&r->text, bytes, (size_t)sqlite3_column_bytes(s, i));
         } else if (type != SQLITE_NULL) {
             r->cells[i] = (const char *)sqlite3_column_text(s, i);
-            if (!r->cells[i]) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+            if (!r->cells[i]) return tb_no_memory(err);
         }
     }
     for (int i = 0; i < r->n; i++) /* the buffer does not move any more */

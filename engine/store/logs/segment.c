@@ -131,7 +131,7 @@ static tb_code known_list(tb_store *store, sqlite3_stmt *s, tb_known **ret_known
             cap = cap ? cap * 2 : 16;
             tb_known *more = realloc(list, cap * sizeof *more);
             if (!more) {
-                code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+                code = tb_no_memory(err);
                 break;
             }
             list = more;
@@ -207,7 +207,7 @@ tb_code tb__rungs_adopt(tb_store *store, tb_error *err)
     tb_code code = tb__sql(store, TB__SQL_RUNGS, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         const void *head = sqlite3_column_blob(s, 0), *hash = sqlite3_column_blob(s, 2);
-        if (!head || !hash) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!head || !hash) code = tb_no_memory(err);
         else if (sqlite3_column_bytes(s, 0) != 16 || sqlite3_column_bytes(s, 2) != 16)
             code = tb_fail(err, TB_E_CORRUPT, "rung", "%s: a row of rung is damaged.", store->path);
         else sum += (uint64_t)tb__seal_rung(head, sqlite3_column_int64(s, 1), hash);
@@ -244,7 +244,7 @@ tb_code tb_store_rungs_by_head(tb_store *store, tb_hash128 head, tb_rung **ret_r
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         tb_rung one = {.length = (uint64_t)sqlite3_column_int64(s, 0),
                        .hash = hash_from(sqlite3_column_blob(s, 1))};
-        if (!add_rung(&list, &n, &cap, one)) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!add_rung(&list, &n, &cap, one)) code = tb_no_memory(err);
     }
     sqlite3_reset(s);
     if (code) {

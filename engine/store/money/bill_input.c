@@ -444,7 +444,7 @@ static tb_code pack(making *m, const tb__account_terms *terms, bool running, boo
                   b->n_optimizers * sizeof *b->optimizers +
                   b->n_bill_balancers * sizeof *b->bill_balancers;
     char *memory = malloc(size);
-    if (!memory) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!memory) return tb_no_memory(err);
     char *at = memory;
     *ret = (tb_bill_source){.memory = memory,
                             .watermark = (uint64_t)tb__earlier(b->known, b->file_version)};

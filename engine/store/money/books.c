@@ -20,7 +20,7 @@ static tb_code same_book(tb_store *store, const tb_book *book, bool *ret_known, 
     *ret_known = row;
     if (code || !row) return code;
     const char *stored = (const char *)sqlite3_column_text(s, 0);
-    if (!stored) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!stored) return tb_no_memory(err);
     bool same = strcmp(stored, book->sha256) == 0;
     sqlite3_reset(s);
     if (same) return TB_OK;
@@ -117,7 +117,7 @@ tb_code tb__stored_book(sqlite3_stmt *s, int column, tb_book *ret_book, tb_error
 {
     tb_error why = {0};
     const char *text = (const char *)sqlite3_column_text(s, column);
-    if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!text) return tb_no_memory(err);
     tb_code code =
         tb_book_parse(text, (size_t)sqlite3_column_bytes(s, column), NULL, ret_book, &why);
     if (code != TB_E_BOOK) return code ? tb_fail(err, code, why.field, "%s", why.message) : TB_OK;

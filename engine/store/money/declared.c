@@ -62,7 +62,7 @@ static tb_code with_document(const char *text, size_t len, const char *who, int6
     tb__document doc;
     tb__arena_init(&strings, NULL);
     tb_code code = text ? tb__document_parse(text, len, TB_E_CORRUPT, &strings, NULL, &doc, err)
-                        : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+                        : tb_no_memory(err);
     if (!code) {
         const reader r = {&doc, who, id, err};
         code = fn(&r, out);

@@ -52,7 +52,7 @@ static tb_code copy_text(sqlite3_stmt *s, int column, char *out, size_t size, tb
 {
     const char *text = (const char *)sqlite3_column_text(s, column);
     size_t len = text ? strnlen(text, size - 1) : 0;
-    if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!text) return tb_no_memory(err);
     memcpy(out, text, len);
     out[len] = 0;
     return TB_OK;
@@ -90,7 +90,7 @@ tb_code tb__invoice_from(sqlite3_stmt *s, tb_invoice *ret, tb_error *err)
     const char *text = (const char *)sqlite3_column_text(s, 15);
     i.text_len = (size_t)sqlite3_column_bytes(s, 15);
     i.text = text ? malloc(i.text_len + 1) : NULL;
-    if (!i.text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!i.text) return tb_no_memory(err);
     memcpy(i.text, text, i.text_len + 1);
     *ret = i;
     return TB_OK;

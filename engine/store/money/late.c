@@ -193,7 +193,7 @@ static tb_code billed_from(sqlite3_stmt *s, tb_billed_month *ret, tb_error *err)
 {
     const char *number = (const char *)sqlite3_column_text(s, 2);
     const char *currency = (const char *)sqlite3_column_text(s, 4);
-    if (!number || !currency) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!number || !currency) return tb_no_memory(err);
     *ret = (tb_billed_month){.account = sqlite3_column_int64(s, 0),
                              .month = sqlite3_column_int64(s, 1),
                              .watermark = (uint64_t)sqlite3_column_int64(s, 3)};

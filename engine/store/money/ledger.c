@@ -27,7 +27,7 @@ static tb_code copy_text(sqlite3_stmt *s, int column, char *out, size_t size, tb
 {
     const char *text = (const char *)sqlite3_column_text(s, column);
     size_t len = text ? strnlen(text, size - 1) : 0;
-    if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!text) return tb_no_memory(err);
     memcpy(out, text, len);
     out[len] = 0;
     return TB_OK;
@@ -49,10 +49,10 @@ tb_code tb__ledger_from(sqlite3_stmt *s, tb_ledger_entry *ret, tb_error *err)
     const char *kind = (const char *)sqlite3_column_text(s, 3);
     for (int i = 0; kind && i < TB_LEDGER_KIND_COUNT; i++)
         if (strcmp(kind, kinds[i]) == 0) e.kind = (tb_ledger_kind)i;
-    if (!kind) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!kind) return tb_no_memory(err);
     if (e.kind == TB_LEDGER_KIND_COUNT) return damaged(e.id, "kind", err);
     const char *amount = (const char *)sqlite3_column_text(s, 5);
-    if (!amount) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!amount) return tb_no_memory(err);
     if (tb_decimal_parse(amount, (size_t)sqlite3_column_bytes(s, 5), TB_DECIMAL_SCALE_MAX,
                          &e.amount, NULL))
         return damaged(e.id, "amount", err);
@@ -182,7 +182,7 @@ tb_code tb_store_balance_history(tb_store *store, int64_t account, tb_range rang
     if (n) h.n = days_of(&range, now_us, &h.first_day);
     h.list = malloc((h.n + 1) * (sizeof *h.list + sizeof *h.texts));
     h.texts = (void *)(h.list + h.n + 1);
-    code = h.list ? sum_up(&h, entries, n, err) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    code = h.list ? sum_up(&h, entries, n, err) : tb_no_memory(err);
     free(entries);
     if (code) {
         free(h.list);
@@ -219,7 +219,7 @@ static tb_code find_known(tb_store *store, tb_ledger_entry *entry, const char *a
     const char *currency = (const char *)sqlite3_column_text(s, 3);
     if (!stored || !currency) {
         sqlite3_reset(s);
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     }
     bool same = strcmp(stored, amount) == 0 && strcmp(currency, entry->currency) == 0 &&
                 sqlite3_column_int64(s, 1) == entry->account;
@@ -253,7 +253,7 @@ static tb_code check_entry(tb_store *store, const tb_ledger_entry *entry, tb_err
     const char *currency = (const char *)sqlite3_column_text(s, 0);
     same = currency && strcmp(currency, entry->currency) == 0;
     sqlite3_reset(s);
-    if (!currency) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!currency) return tb_no_memory(err);
     return same ? TB_OK
                 : refuse("currency", entry, "its earlier entries are of another currency", err);
 }

@@ -60,7 +60,7 @@ static tb_code is_known(tb_store *store, const tb__run_row *run, bool *ret, tb_e
     if (code || !row) return code;
     const char *outcome = (const char *)sqlite3_column_text(s, 0);
     const char *reason = (const char *)sqlite3_column_text(s, 1);
-    if (!outcome || !reason) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!outcome || !reason) code = tb_no_memory(err);
     else
         *ret = strcmp(outcome, names[run->outcome]) == 0 && strcmp(reason, run->reason) == 0 &&
                !sqlite3_column_int(s, 2);
@@ -119,7 +119,7 @@ tb_code tb_store_billed_elsewhere(tb_store *store, int64_t account, int64_t mont
     const char *number = (const char *)sqlite3_column_text(s, 0);
     if (number) snprintf(ret_number, 24, "%s", number);
     sqlite3_reset(s);
-    return number ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return number ? TB_OK : tb_no_memory(err);
 }
 
 tb_code tb_store_billed_chain(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
@@ -134,7 +134,7 @@ tb_code tb_store_billed_chain(tb_store *store, int64_t account, int64_t month, u
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         const char *number = (const char *)sqlite3_column_text(s, 0);
         code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (!code && !number) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!code && !number) code = tb_no_memory(err);
         if (code) {
             sqlite3_reset(s);
             break;

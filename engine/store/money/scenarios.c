@@ -19,8 +19,7 @@ static tb_code is_last(tb_store *store, const char *name, const char sha256[65],
     code = tb__step(store, s, &row, err);
     if (code) return code;
     const char *last = row ? (const char *)sqlite3_column_text(s, 0) : "";
-    if (!last)
-        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!last) code = tb_no_memory(err);
     else
         *ret = strcmp(last, sha256) == 0;
     sqlite3_reset(s);
@@ -64,7 +63,7 @@ static tb_code from_row(sqlite3_stmt *s, tb_stored_scenario *ret, tb_error *err)
     size_t len = (size_t)sqlite3_column_bytes(s, 3);
     tb_stored_scenario out = {.added_us = sqlite3_column_int64(s, 2), .text_len = len};
     out.text = text ? malloc(len + 1) : NULL;
-    if (!name || !sha256 || !out.text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!name || !sha256 || !out.text) return tb_no_memory(err);
     snprintf(out.name, sizeof out.name, "%s", name);
     snprintf(out.sha256, sizeof out.sha256, "%s", sha256);
     memcpy(out.text, text, len);

@@ -23,8 +23,7 @@ static tb_code look_up(tb_store *store, tb__statement id, const char *name, int6
     *ret_id = 0;
     if (code || !row) return code;
     const char *sha256 = (const char *)sqlite3_column_text(s, 0);
-    if (!sha256)
-        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!sha256) code = tb_no_memory(err);
     else
         snprintf(ret_sha256, 65, "%s", sha256);
     *ret_id = sqlite3_column_count(s) > 1 ? sqlite3_column_int64(s, 1) : 1;
@@ -197,7 +196,7 @@ tb_code tb_store_add_shadow_bill(tb_store *store, const tb_shadow_bill *bill, in
 static tb_code amount_at(sqlite3_stmt *s, int column, tb_decimal *ret, tb_error *err)
 {
     const char *text = (const char *)sqlite3_column_text(s, column);
-    if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!text) return tb_no_memory(err);
     if (!tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, ret, NULL)) return TB_OK;
     return tb_fail(err, TB_E_CORRUPT, "shadow_bill", "A shadow bill has the amount \"%.80s\".",
                    text);
@@ -213,7 +212,7 @@ tb_code tb__shadow_bill_from(sqlite3_stmt *s, tb_shadow_bill *ret, tb_error *err
                             .month = sqlite3_column_int64(s, 2),
                             .watermark = (uint64_t)sqlite3_column_int64(s, 3),
                             .unpriced = (uint64_t)sqlite3_column_int64(s, 8)};
-    if (!currency || !invoice || !book) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!currency || !invoice || !book) return tb_no_memory(err);
     snprintf(ret->currency, sizeof ret->currency, "%s", currency);
     snprintf(ret->invoice, sizeof ret->invoice, "%s", invoice);
     snprintf(ret->book, sizeof ret->book, "%s", book);

@@ -99,7 +99,7 @@ tb_code tb_store_zone_terms(tb_store *store, int64_t account, int64_t now_us,
         tb_zone_terms *more = room_for(zones, n);
         if (!more) {
             sqlite3_reset(s);
-            code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+            code = tb_no_memory(err);
             break;
         }
         zones = more;

@@ -25,7 +25,7 @@ static tb_code make_room(filling *f, tb_error *err)
     size_t column = padded(h->n_days * sizeof(uint64_t) + 1);
     size_t n = f->b->n_balancers;
     char *at = calloc(1, TB_USAGE_COLUMNS * column + (n + 1) * sizeof *h->balancers);
-    if (!at) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!at) return tb_no_memory(err);
     h->memory = at;
     h->balancers = (tb_balancer_recent *)(void *)(at + TB_USAGE_COLUMNS * column);
     h->n_balancers = n;

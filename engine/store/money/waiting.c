@@ -82,7 +82,7 @@ static tb_code list_months(tb_store *store, int64_t account, waiting *w, tb_erro
     tb_code code = tb__sql_ints(store, TB__SQL_LATE_WAITING, between, 2, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         code = tb__grow(&w->list, w->n, &w->cap, sizeof *w->list, err);
-        if (!code && !late_from(s, &w->list[w->n++])) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!code && !late_from(s, &w->list[w->n++])) code = tb_no_memory(err);
         if (code) sqlite3_reset(s);
     }
     return code;

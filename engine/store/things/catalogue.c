@@ -187,7 +187,7 @@ static tb_code list_ids(tb_store *store, tb__statement id, const int64_t *values
             int64_t *more = realloc(*ret, cap * sizeof *more);
             if (!more) {
                 sqlite3_reset(s);
-                return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+                return tb_no_memory(err);
             }
             *ret = more;
         }
@@ -217,7 +217,7 @@ static tb_code put_attachments(applying *a, const tb_catalog_balancer *balancer,
 {
     int64_t *stored = NULL, *wanted = malloc((balancer->n_zones + 1) * sizeof *wanted);
     size_t n = 0;
-    if (!wanted) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!wanted) return tb_no_memory(err);
     if (balancer->n_zones) memcpy(wanted, balancer->zones, balancer->n_zones * sizeof *wanted);
     qsort(wanted, balancer->n_zones, sizeof *wanted, by_value);
     tb_code code = list_ids(a->store, TB__SQL_ATTACHED, &balancer->id, 1, &stored, &n, err);
@@ -307,7 +307,7 @@ static tb_code delete_absent(applying *a, const kind *k, const void *first, size
 {
     int64_t *named = malloc((n + 1) * sizeof *named), *live = NULL;
     size_t n_live = 0;
-    if (!named) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!named) return tb_no_memory(err);
     for (size_t i = 0; i < n; i++)
         memcpy(&named[i], (const char *)first + i * size, sizeof *named);
     qsort(named, n, sizeof *named, by_value);

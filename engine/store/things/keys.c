@@ -65,7 +65,7 @@ static tb_code read_keys(tb_store *store, sqlite3_stmt *s, tb_key **ret_keys, si
             tb_key *more = realloc(keys, cap * sizeof *more);
             if (!more) {
                 sqlite3_reset(s);
-                code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+                code = tb_no_memory(err);
                 break;
             }
             keys = more;

@@ -56,7 +56,7 @@ tb_code tb_store_regions(tb_store *store, tb_region **ret_regions, size_t *ret_n
             tb_region *more = realloc(list, cap * sizeof *more);
             if (!more) {
                 sqlite3_reset(s);
-                code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+                code = tb_no_memory(err);
                 break;
             }
             list = more;
@@ -83,7 +83,7 @@ static tb_code add_edge(tb_store *store, sqlite3_stmt *s, tb_error *err)
     const size_t len = code ? strlen(code) : 0;
     if (store->n_edges % 64 == 0) {
         tb_known_edge *more = realloc(store->edges, (store->n_edges + 64) * sizeof *more);
-        if (!more) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!more) return tb_no_memory(err);
         store->edges = more;
     }
     if (len == 0 || len > TB_EDGE_MAX) return TB_OK;
@@ -146,7 +146,7 @@ tb_code tb__regions_replace(tb_store *store, const tb_region *regions, size_t n,
 {
     tb_region *stored = NULL, *sorted = malloc((n + 1) * sizeof *sorted);
     size_t n_stored = 0;
-    if (!sorted) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!sorted) return tb_no_memory(err);
     memcpy(sorted, regions, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, by_id);
     tb_code code = tb_store_regions(store, &stored, &n_stored, err);

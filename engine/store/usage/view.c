@@ -14,7 +14,7 @@ static tb_code add_place(tb_store *store, sqlite3_stmt *s, tb_error *err)
     if (store->n_places == store->cap_places) {
         size_t cap = store->cap_places ? store->cap_places * 2 : 128;
         tb__place *more = realloc(store->places, cap * sizeof *more);
-        if (!more) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!more) return tb_no_memory(err);
         store->places = more;
         store->cap_places = cap;
     }
@@ -76,7 +76,7 @@ static tb_code add_located(tb_store *store, int64_t edge, int64_t series, tb_err
     if (store->n_located == store->cap_located) {
         size_t cap = store->cap_located ? store->cap_located * 2 : 64;
         tb__located *more = realloc(store->located, cap * sizeof *more);
-        if (!more) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!more) return tb_no_memory(err);
         store->located = more;
         store->cap_located = cap;
     }
@@ -175,7 +175,7 @@ static tb_code pack_geo(const tb__located *list, size_t n, tb_geo **ret_geo, siz
                         tb_error *err)
 {
     tb_geo *geo = malloc((n + 1) * (sizeof *geo + TB_REGION_NAME_MAX));
-    if (!geo) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!geo) return tb_no_memory(err);
     char *names = (char *)(geo + n);
     size_t out = 0;
     for (size_t i = 0; i < n; i++) {
