@@ -4,6 +4,7 @@
  * series has, in proportion, so that series of the same length take the same days and others days
  * of about the same age. */
 #include "advice/model.h"
+#include "base/list.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,12 +49,6 @@ static size_t block_of(const tb__series *s, size_t d, uint32_t random)
 
 /* --- plain days --- */
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The median of days with usage; n has at least one. */
 static int64_t median_used(const int64_t *day, size_t n)
 {
@@ -61,7 +56,7 @@ static int64_t median_used(const int64_t *day, size_t n)
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
         if (day[i] > 0) used[count++] = day[i];
-    qsort(used, count, sizeof *used, by_value);
+    qsort(used, count, sizeof *used, tb__by_int64);
     return used[(count - 1) / 2];
 }
 

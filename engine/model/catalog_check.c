@@ -15,8 +15,8 @@ typedef struct checker {
     tb_error *err;
 } checker;
 
-static tb_code refuse(const checker *p, const char *list, size_t index, const char *key,
-                      const char *message)
+static tb_code refuse_thing(const checker *p, const char *list, size_t index, const char *key,
+                            const char *message)
 {
     char path[48];
     int n = snprintf(path, sizeof path, "%s[%zu].%s", list, index, key);
@@ -30,7 +30,7 @@ static tb_code refuse_about(const checker *p, const char *list, size_t index, co
 {
     char message[96];
     snprintf(message, sizeof message, "%s %lld.", what, (long long)id);
-    return refuse(p, list, index, key, message);
+    return refuse_thing(p, list, index, key, message);
 }
 
 typedef struct id_ref {
@@ -95,7 +95,7 @@ static tb_code check_region_texts(checker *p, size_t offset, const char *key)
         if (strcmp(texts[i - 1], texts[i]) != 0) continue;
         const char *later = texts[i] > texts[i - 1] ? texts[i] : texts[i - 1];
         size_t index = (size_t)(later - offset - (const char *)p->out->regions) / sizeof(tb_region);
-        return refuse(p, "regions", index, key, "An earlier region has the same.");
+        return refuse_thing(p, "regions", index, key, "An earlier region has the same.");
     }
     return TB_OK;
 }
@@ -241,8 +241,8 @@ static tb_code check_containers(checker *p, const id_ref *accounts)
     if (c->n_containers) qsort(all, c->n_containers, sizeof *all, compare_containers);
     for (size_t i = 1; i < c->n_containers; i++)
         if (same_container(all[i - 1], all[i]))
-            return refuse(p, tb_container_list_name(all[i]->kind), all[i]->index,
-                          all[i]->id[0] ? "id" : "account", "An earlier one has the same.");
+            return refuse_thing(p, tb_container_list_name(all[i]->kind), all[i]->index,
+                                all[i]->id[0] ? "id" : "account", "An earlier one has the same.");
     return TB_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/jsontext.h"
+#include "base/list.h"
 #include "ops/operations.h"
 #include "ops/slices.h"
 #include "tollbook/calendar.h"
@@ -180,14 +181,9 @@ static tb_code check_value(const tb_param *p, const char *text, size_t len, int6
 static tb_code make_room(tb_args *args, tb_error *err)
 {
     if (args->n < args->cap) return TB_OK;
-    size_t cap = args->cap ? 2 * args->cap : 16;
     if (args->n >= TB_ARGS_MAX)
         return tb_fail(err, TB_E_VALIDATION, NULL, "More than %d values are given.", TB_ARGS_MAX);
-    tb_arg *list = realloc(args->list, cap * sizeof *list);
-    if (!list) return tb_no_memory(err);
-    args->list = list;
-    args->cap = cap;
-    return TB_OK;
+    return tb__grow(&args->list, args->n, &args->cap, sizeof *args->list, err);
 }
 
 tb_code tb_args_add(tb_args *args, const tb_param *param, const char *text, size_t len,

@@ -100,8 +100,9 @@ static mark mark_of(const tb_issue_group *g)
 
 /* Nothing of the account stays but why it is refused. unpriced (may be NULL): lines that say so
  * too. The error where it is not the account's own; that names the account as well. */
-static tb_code refuse(tb_issue_group *g, int64_t account, mark before, const tb_buf *unpriced,
-                      tb_code code, const tb_error *why, tb_error *err)
+static tb_code refuse_account(tb_issue_group *g, int64_t account, mark before,
+                              const tb_buf *unpriced, tb_code code, const tb_error *why,
+                              tb_error *err)
 {
     g->said.len = before.said;
     g->out->len = before.out;
@@ -176,7 +177,7 @@ tb_code tb_issue_group_finalize(tb_issue_group *g, int64_t account, tb_error *er
         code = tb_store_keep_mark(g->store, err);
     } else {
         tb_store_back_to_mark(g->store);
-        code = refuse(g, account, before, &unpriced, code, &why, err);
+        code = refuse_account(g, account, before, &unpriced, code, &why, err);
         if (!code)
             code = tb_store_note_run(g->store, account, g->month, TB_RUN_REFUSED, why.message,
                                      g->now_us, err);
@@ -238,7 +239,7 @@ tb_code tb_issue_group_show(tb_issue_group *g, int64_t account, tb_error *err)
         before = mark_of(g); /* what is stored is shown, whatever the draft comes to */
         code = show_draft(g, account, &why);
     }
-    return code ? refuse(g, account, before, NULL, code, &why, err) : TB_OK;
+    return code ? refuse_account(g, account, before, NULL, code, &why, err) : TB_OK;
 }
 
 /* --- whose month it is --- */

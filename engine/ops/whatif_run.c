@@ -119,7 +119,8 @@ static tb_code check_size(const tb_whatif_question *q, size_t n, tb_error *err)
 
 /* --- the whole --- */
 
-static tb_code run(tb_store *store, const tb_whatif_question *q, tb_whatif_answer *a, tb_error *err)
+static tb_code run_question(tb_store *store, const tb_whatif_question *q, tb_whatif_answer *a,
+                            tb_error *err)
 {
     tb_month_pairs p = {0};
     tb_code code = tb_month_books_read(store, &a->books, err);
@@ -141,7 +142,7 @@ tb_code tb_whatif_run(tb_store *store, const tb_whatif_question *question,
 {
     tb_whatif_answer a = {.from = question->from, .to = question->to};
     a.running = question->now_us < tb_month_start_us(question->to + 1);
-    tb_code code = run(store, question, &a, err);
+    tb_code code = run_question(store, question, &a, err);
     if (code)
         tb_whatif_answer_release(&a);
     else

@@ -168,7 +168,7 @@ static tb_code rate_all(tb_whatif *w, const tb_bill_input *input, tb_decimal *re
 /* --- its place --- */
 
 /* Room is made before anything is taken. */
-static bool make_room(tb_whatif *w)
+static bool replay_room(tb_whatif *w)
 {
     return tb__grow_room(w->alloc, &w->currencies, &w->currencies_room, sizeof *w->currencies,
                          w->n_currencies + 1) &&
@@ -291,7 +291,7 @@ tb_code tb_whatif_add(tb_whatif *w, const tb_bill_input *input, tb_error *err)
     if (code) return code;
     if (input->account != w->account) w->month = INT64_MIN;
     w->account = input->account;
-    tb__held *held = make_room(w) ? hold(w, input) : NULL;
+    tb__held *held = replay_room(w) ? hold(w, input) : NULL;
     if (!held) return tb_no_memory(err);
     take(w, input, before, held);
     return TB_OK;

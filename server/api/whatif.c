@@ -30,7 +30,7 @@ static tb_code stopped(const request *r, tb_error *err)
                    (int)(DESK_JOB_US / 1000000));
 }
 
-static tb_code run(write_job *job, tb_store *store, tb_error *err)
+static tb_code run_whatif(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
     const tb_whatif_ask ask = {.body = r->body ? r->body : "", .len = r->body_len,
@@ -50,7 +50,7 @@ static tb_code run(write_job *job, tb_store *store, tb_error *err)
 void api_whatif(request *r)
 {
     *form_of(r) = query_choose_type(request_header(r, GUARD_ACCEPT), types, 3) % 3;
-    r->job.run = run;
+    r->job.run = run_whatif;
     r->job.bytes = r->body_len;
     request_submit_long(r);
 }

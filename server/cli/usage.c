@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-static int read_month(const cli_call *call, int64_t now_us, int64_t *ret_month)
+static int month_option(const cli_call *call, int64_t now_us, int64_t *ret_month)
 {
     const char *text = cli_text(call, "month");
     *ret_month = tb_month_from_us(now_us);
@@ -21,7 +21,7 @@ int cli_usage(const cli_call *call)
     tb_buf out;
     int64_t now_us, month;
     int status = cli_clock(call, &now_us);
-    if (status == 0) status = read_month(call, now_us, &month);
+    if (status == 0) status = month_option(call, now_us, &month);
     if (status == 0) status = cli_open(call, false, now_us, &store);
     if (status) return status;
     tb_buf_init(&out, TB_USAGE_MAX, NULL);

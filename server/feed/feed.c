@@ -175,7 +175,7 @@ static ending next_block(feed_run *run, feed_worker *worker)
     return NOT_ENDED;
 }
 
-static tb_code begin(feed_run *run, tb_error *err)
+static tb_code begin_input(feed_run *run, tb_error *err)
 {
     if (!run->own || run->open) return TB_OK;
     tb_code code = tb_store_begin(run->store, err);
@@ -187,7 +187,7 @@ static tb_code begin(feed_run *run, tb_error *err)
 static tb_code write_logs(feed_run *run, feed_worker *worker, tb_error *err)
 {
     pthread_mutex_lock(&run->writing);
-    tb_code code = begin(run, err);
+    tb_code code = begin_input(run, err);
     if (code == TB_OK) code = feed_logs_store(worker->logs, run->store, err);
     pthread_mutex_unlock(&run->writing);
     return code;
@@ -381,7 +381,7 @@ static tb_code flush(feed_run *run, tb_error *err)
 {
     tb_code code = TB_OK;
     if (run->lines > 0) {
-        code = begin(run, err);
+        code = begin_input(run, err);
         if (code == TB_OK) code = add_usage(run, err);
         if (code == TB_OK) code = add_logs(run, err);
         if (code == TB_OK) code = add_events(run, err);
@@ -427,7 +427,7 @@ static void report_segment(feed_run *run, uint64_t end)
     run->segments++;
 }
 
-static tb_code refuse(feed_run *run, tb_error *err)
+static tb_code refuse_whole(feed_run *run, tb_error *err)
 {
     feed_report *report = &run->report;
     report_first(run);
@@ -490,9 +490,9 @@ static tb_code record(feed_run *run, uint64_t end, tb_hash128 hash, bool final, 
                           .ambiguous = run->ambiguous,
                           .final = final,
                           .now_us = options->now_us};
-    if (options->stop_on_error && run->rejected) return refuse(run, err);
+    if (options->stop_on_error && run->rejected) return refuse_whole(run, err);
     if (clock_is_behind(run)) return refuse_clock(run, err);
-    tb_code code = begin(run, err);
+    tb_code code = begin_input(run, err);
     if (code == TB_OK) code = add_rungs(run, end, err);
     if (code == TB_OK)
         code = tb_store_drop_logs(run->store, options->layout.now_ms, NULL, err);
@@ -706,7 +706,7 @@ static tb_code run_segment(feed_run *run, bool *ret_more, tb_error *err)
     tb_code code = run->reader.tail && run->lines > 0 ? end_tail(run, err) : TB_OK;
     if (code) return code;
     note_first(run);
-    if (run->ended == ENDED_BAD_LINE) return refuse(run, err);
+    if (run->ended == ENDED_BAD_LINE) return refuse_whole(run, err);
     code = flush(run, err);
     if (code) return code;
     *ret_more = run->ended != ENDED_INPUT && run->ended != ENDED_STOPPED;

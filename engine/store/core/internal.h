@@ -2,7 +2,7 @@
 #ifndef TOLLBOOK_STORE_INTERNAL_H
 #define TOLLBOOK_STORE_INTERNAL_H
 
-#include "base/grow.h"
+#include "base/list.h"
 #include "store/core/statements.h"
 #include "tollbook/grid.h"
 #include "tollbook/store.h"

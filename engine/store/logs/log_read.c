@@ -53,12 +53,8 @@ static int descending_order(const void *a, const void *b)
 
 static tb_code add_listed(tb_log_cursor *c, size_t *cap, sqlite3_stmt *s, tb_error *err)
 {
-    if (c->n_list == *cap) {
-        *cap = *cap ? *cap * 2 : 64;
-        listed *more = realloc(c->list, *cap * sizeof *more);
-        if (!more) return tb_no_memory(err);
-        c->list = more;
-    }
+    tb_code code = tb__grow(&c->list, c->n_list, cap, sizeof *c->list, err);
+    if (code) return code;
     c->list[c->n_list++] = (listed){.id = sqlite3_column_int64(s, 0),
                                     .first_ms = sqlite3_column_int64(s, 1),
                                     .last_ms = sqlite3_column_int64(s, 2)};
@@ -207,13 +203,8 @@ static tb_code read_block(tb_log_cursor *c, open_block *o, int64_t id, tb_error 
 
 static tb_code push(tb_log_cursor *c, open_block *o, tb_error *err)
 {
-    if (c->n_heap == c->cap_heap) {
-        const size_t cap = c->cap_heap ? c->cap_heap * 2 : 8;
-        open_block **more = realloc(c->heap, cap * sizeof *more);
-        if (!more) return tb_no_memory(err);
-        c->heap = more;
-        c->cap_heap = cap;
-    }
+    tb_code code = tb__grow(&c->heap, c->n_heap, &c->cap_heap, sizeof *c->heap, err);
+    if (code) return code;
     o->time_ms = tb_logblock_time(o->block, row_of(c, o));
     c->heap[c->n_heap++] = o;
     sift_up(c, c->n_heap - 1);

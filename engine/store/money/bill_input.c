@@ -147,12 +147,6 @@ static tb_code add_cut(making *m, int64_t hour, tb_error *err)
     return code;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The hours at which something may change for a zone, and the end of usage last. */
 static tb_code make_cuts(making *m, const tb__billed_zone *zone, tb_error *err)
 {
@@ -168,7 +162,7 @@ static tb_code make_cuts(making *m, const tb__billed_zone *zone, tb_error *err)
     if (!code) code = TB__GROW(b, cuts, err);
     if (code) return code;
     b->cuts[b->n_cuts++] = m->usage_hour;
-    if (b->n_cuts > 1) qsort(b->cuts, b->n_cuts, sizeof *b->cuts, by_value);
+    if (b->n_cuts > 1) qsort(b->cuts, b->n_cuts, sizeof *b->cuts, tb__by_int64);
     return TB_OK;
 }
 

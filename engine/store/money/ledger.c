@@ -195,8 +195,8 @@ tb_code tb_store_balance_history(tb_store *store, int64_t account, tb_range rang
 
 /* --- writing --- */
 
-static tb_code refuse(const char *field, const tb_ledger_entry *entry, const char *why,
-                      tb_error *err)
+static tb_code refuse_entry(const char *field, const tb_ledger_entry *entry, const char *why,
+                            tb_error *err)
 {
     return tb_fail(err, TB_E_VALIDATION, field, "Account %" PRId64 ", %s %s: %s.", entry->account,
                    tb_ledger_kind_name(entry->kind), entry->reference, why);
@@ -227,8 +227,8 @@ static tb_code find_known(tb_store *store, tb_ledger_entry *entry, const char *a
     entry->at_us = sqlite3_column_int64(s, 2);
     sqlite3_reset(s);
     return same ? TB_OK
-                : refuse("reference", entry,
-                         "the reference is known with another account or amount", err);
+                : refuse_entry("reference", entry,
+                               "the reference is known with another account or amount", err);
 }
 
 static tb_code check_entry(tb_store *store, const tb_ledger_entry *entry, tb_error *err)
@@ -236,12 +236,12 @@ static tb_code check_entry(tb_store *store, const tb_ledger_entry *entry, tb_err
     sqlite3_stmt *s;
     bool row = false, exists = false, same = true;
     if ((unsigned)entry->kind >= TB_LEDGER_KIND_COUNT)
-        return refuse("kind", entry, "there is no such kind of entry", err);
+        return refuse_entry("kind", entry, "there is no such kind of entry", err);
     if ((entry->kind == TB_LEDGER_PAYMENT || entry->kind == TB_LEDGER_ADJUSTMENT) &&
         !tb_decimal_sign(entry->amount))
-        return refuse("amount", entry, "an amount of 0 says nothing", err);
+        return refuse_entry("amount", entry, "an amount of 0 says nothing", err);
     if (strnlen(entry->currency, 4) != 3)
-        return refuse("currency", entry, "a currency has three letters", err);
+        return refuse_entry("currency", entry, "a currency has three letters", err);
     tb_code code = tb_store_account_exists(store, entry->account, &exists, err);
     if (code) return code;
     if (!exists)
@@ -255,7 +255,8 @@ static tb_code check_entry(tb_store *store, const tb_ledger_entry *entry, tb_err
     sqlite3_reset(s);
     if (!currency) return tb_no_memory(err);
     return same ? TB_OK
-                : refuse("currency", entry, "its earlier entries are of another currency", err);
+                : refuse_entry("currency", entry, "its earlier entries are of another currency",
+                               err);
 }
 
 /* The ids have no gaps, so that the last one counts the entries. */

@@ -162,15 +162,9 @@ static tb_code put_zone(applying *a, const tb_catalog_zone *zone, size_t index, 
 
 /* --- sets of ids --- */
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static bool holds(const int64_t *sorted, size_t n, int64_t id)
 {
-    return n && bsearch(&id, sorted, n, sizeof id, by_value);
+    return n && bsearch(&id, sorted, n, sizeof id, tb__by_int64);
 }
 
 /* All ids that a statement gives, ascending. */
@@ -193,7 +187,7 @@ static tb_code list_ids(tb_store *store, tb__statement id, const int64_t *values
         }
         (*ret)[(*ret_n)++] = sqlite3_column_int64(s, 0);
     }
-    if (*ret_n) qsort(*ret, *ret_n, sizeof **ret, by_value);
+    if (*ret_n) qsort(*ret, *ret_n, sizeof **ret, tb__by_int64);
     return code;
 }
 
@@ -219,7 +213,7 @@ static tb_code put_attachments(applying *a, const tb_catalog_balancer *balancer,
     size_t n = 0;
     if (!wanted) return tb_no_memory(err);
     if (balancer->n_zones) memcpy(wanted, balancer->zones, balancer->n_zones * sizeof *wanted);
-    qsort(wanted, balancer->n_zones, sizeof *wanted, by_value);
+    qsort(wanted, balancer->n_zones, sizeof *wanted, tb__by_int64);
     tb_code code = list_ids(a->store, TB__SQL_ATTACHED, &balancer->id, 1, &stored, &n, err);
     for (size_t i = 0; !code && i < n; i++)
         if (!holds(wanted, balancer->n_zones, stored[i]))
@@ -310,7 +304,7 @@ static tb_code delete_absent(applying *a, const kind *k, const void *first, size
     if (!named) return tb_no_memory(err);
     for (size_t i = 0; i < n; i++)
         memcpy(&named[i], (const char *)first + i * size, sizeof *named);
-    qsort(named, n, sizeof *named, by_value);
+    qsort(named, n, sizeof *named, tb__by_int64);
     tb_code code = list_ids(a->store, k->live, NULL, 0, &live, &n_live, err);
     for (size_t i = 0; !code && i < n_live; i++)
         if (!holds(named, n, live[i])) code = delete_one(a, k, live[i], err);

@@ -197,13 +197,8 @@ static tb_code finish_owner(stream *st, tb_error *err)
 
 static tb_code add_member(stream *st, size_t at, int64_t edge, int64_t series, tb_error *err)
 {
-    if (st->n == st->cap) {
-        size_t cap = st->cap ? st->cap * 2 : 64;
-        member *more = realloc(st->members, cap * sizeof *more);
-        if (!more) return tb_no_memory(err);
-        st->members = more;
-        st->cap = cap;
-    }
+    tb_code code = tb__grow(&st->members, st->n, &st->cap, sizeof *st->members, err);
+    if (code) return code;
     memmove(st->members + at + 1, st->members + at, (st->n - at) * sizeof *st->members);
     st->members[at] = (member){edge, series};
     st->n++;
@@ -450,14 +445,8 @@ static tb_code edge_id(edge_cache *cache, tb_store *store, const char *code, siz
         if (order < 0) lo = mid + 1;
         else hi = mid;
     }
-    if (cache->n == cache->cap) {
-        size_t cap = cache->cap ? cache->cap * 2 : 64;
-        edge_code *more = realloc(cache->codes, cap * sizeof *more);
-        if (!more) return tb_no_memory(err);
-        cache->codes = more;
-        cache->cap = cap;
-    }
-    tb_code rc = edge_store_id(store, code, len, ret, err);
+    tb_code rc = tb__grow(&cache->codes, cache->n, &cache->cap, sizeof *cache->codes, err);
+    if (!rc) rc = edge_store_id(store, code, len, ret, err);
     if (rc) return rc;
     memmove(cache->codes + lo + 1, cache->codes + lo, (cache->n - lo) * sizeof *cache->codes);
     edge_code *e = &cache->codes[lo];

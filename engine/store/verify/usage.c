@@ -51,13 +51,8 @@ static tb_code push(pass *p, members *list, int64_t edge, int64_t series, tb_err
         tb__differs(p->v, "A series has the number %lld.", (long long)series);
         return TB_OK;
     }
-    if (list->n == list->cap) {
-        size_t cap = list->cap ? list->cap * 2 : 64;
-        member *more = realloc(list->list, cap * sizeof *more);
-        if (!more) return tb_no_memory(err);
-        list->list = more;
-        list->cap = cap;
-    }
+    tb_code code = tb__grow(&list->list, list->n, &list->cap, sizeof *list->list, err);
+    if (code) return code;
     list->list[list->n++] = (member){edge, series};
     return TB_OK;
 }
