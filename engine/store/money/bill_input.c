@@ -657,41 +657,17 @@ tb_code tb_store_balancer_month(tb_store *store, int64_t account, int64_t balanc
 
 /* --- accounts of a month --- */
 
-tb_code tb__list_accounts(tb_store *store, tb__statement which, const int64_t *values, int n_values,
-                          int64_t **ret_accounts, size_t *ret_n, tb_error *err)
-{
-    int64_t *list = NULL;
-    size_t n = 0, cap = 0;
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__sql_ints(store, which, values, n_values, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (code)
-            sqlite3_reset(s);
-        else
-            list[n++] = sqlite3_column_int64(s, 0);
-    }
-    if (code) {
-        free(list);
-        return code;
-    }
-    *ret_accounts = list;
-    *ret_n = n;
-    return TB_OK;
-}
-
 tb_code tb_store_billed_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
                                  size_t *ret_n, tb_error *err)
 {
     tb_code code = check_month(month, err);
     if (code) return code;
     const int64_t values[3] = {tb_month_start_us(month), tb_month_start_us(month + 1), month};
-    return tb__list_accounts(store, TB__SQL_BILLED_ACCOUNTS, values, 3, ret_accounts, ret_n, err);
+    return tb__list_ints(store, TB__SQL_BILLED_ACCOUNTS, values, 3, ret_accounts, ret_n, err);
 }
 
 tb_code tb_store_invoiced_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
                                    size_t *ret_n, tb_error *err)
 {
-    return tb__list_accounts(store, TB__SQL_INVOICED_ACCOUNTS, &month, 1, ret_accounts, ret_n, err);
+    return tb__list_ints(store, TB__SQL_INVOICED_ACCOUNTS, &month, 1, ret_accounts, ret_n, err);
 }

@@ -125,30 +125,22 @@ tb_code tb__stored_book(sqlite3_stmt *s, int column, tb_book *ret_book, tb_error
                    why.field, why.message);
 }
 
+static tb_code book_from(sqlite3_stmt *s, void *item, tb_error *err)
+{
+    return tb__stored_book(s, 0, item, err);
+}
+
+static void release_book(void *item)
+{
+    tb_book_release(item);
+}
+
+static const tb__rows book_rows = {sizeof(tb_book), book_from, release_book};
+
 static tb_code books_until(tb_store *store, int64_t version, tb_book **ret_books, size_t *ret_n,
                            tb_error *err)
 {
-    tb_book *list = NULL;
-    size_t n = 0, cap = 0;
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__sql_ints(store, TB__SQL_BOOKS, &version, 1, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (!code) code = tb__stored_book(s, 0, &list[n], err);
-        if (code)
-            sqlite3_reset(s);
-        else
-            n++;
-    }
-    if (code) {
-        tb_books_release(list, n);
-        free(list);
-        return code;
-    }
-    *ret_books = list;
-    *ret_n = n;
-    return TB_OK;
+    return tb__collect_ints(store, TB__SQL_BOOKS, &version, 1, &book_rows, ret_books, ret_n, err);
 }
 
 tb_code tb_store_books(tb_store *store, tb_book **ret_books, size_t *ret_n, tb_error *err)

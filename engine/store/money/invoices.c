@@ -59,8 +59,9 @@ static tb_code copy_text(sqlite3_stmt *s, int column, char *out, size_t size, tb
 }
 
 /* Columns: see TB__INVOICE_COLUMNS. */
-tb_code tb__invoice_from(sqlite3_stmt *s, tb_invoice *ret, tb_error *err)
+tb_code tb__invoice_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
+    tb_invoice *ret = item;
     tb_invoice i = {.account = sqlite3_column_int64(s, 4),
                     .month = sqlite3_column_int64(s, 5),
                     .watermark = (uint64_t)sqlite3_column_int64(s, 6),
@@ -96,31 +97,12 @@ tb_code tb__invoice_from(sqlite3_stmt *s, tb_invoice *ret, tb_error *err)
     return TB_OK;
 }
 
-static tb_code read_list(tb_store *store, sqlite3_stmt *s, tb_invoice **ret, size_t *ret_n,
-                         tb_error *err)
+static void release_invoice(void *item)
 {
-    tb_invoice *list = NULL;
-    size_t n = 0, cap = 0;
-    bool row = true;
-    tb_code code = TB_OK;
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (!code) code = tb__invoice_from(s, &list[n], err);
-        if (code)
-            sqlite3_reset(s);
-        else
-            n++;
-    }
-    if (!code) {
-        *ret = list;
-        *ret_n = n;
-        return TB_OK;
-    }
-    while (n)
-        tb_invoice_release(&list[--n]);
-    free(list);
-    return code;
+    tb_invoice_release(item);
 }
+
+static const tb__rows invoice_rows = {sizeof(tb_invoice), tb__invoice_from, release_invoice};
 
 tb_code tb_store_invoices(tb_store *store, int64_t account, int64_t month,
                           tb_invoice **ret_invoices, size_t *ret_n, tb_error *err)
@@ -129,9 +111,8 @@ tb_code tb_store_invoices(tb_store *store, int64_t account, int64_t month,
     tb__statement which = account              ? TB__SQL_INVOICES_OF_ACCOUNT
                           : month != INT64_MIN ? TB__SQL_INVOICES_OF_MONTH
                                                : TB__SQL_INVOICES;
-    sqlite3_stmt *s;
-    tb_code code = tb__sql_ints(store, which, values, which == TB__SQL_INVOICES ? 0 : 2, &s, err);
-    return code ? code : read_list(store, s, ret_invoices, ret_n, err);
+    return tb__collect_ints(store, which, values, which == TB__SQL_INVOICES ? 0 : 2, &invoice_rows,
+                            ret_invoices, ret_n, err);
 }
 
 /* *ret_id: its row; 0 where there is none. */

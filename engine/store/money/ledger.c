@@ -40,8 +40,9 @@ static tb_code damaged(int64_t id, const char *what, tb_error *err)
 }
 
 /* Columns id, account, at_us, kind, currency, amount, reference, note. */
-tb_code tb__ledger_from(sqlite3_stmt *s, tb_ledger_entry *ret, tb_error *err)
+tb_code tb__ledger_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
+    tb_ledger_entry *ret = item;
     tb_ledger_entry e = {.id = sqlite3_column_int64(s, 0),
                          .account = sqlite3_column_int64(s, 1),
                          .at_us = sqlite3_column_int64(s, 2),
@@ -63,29 +64,13 @@ tb_code tb__ledger_from(sqlite3_stmt *s, tb_ledger_entry *ret, tb_error *err)
     return code;
 }
 
+static const tb__rows entry_rows = {sizeof(tb_ledger_entry), tb__ledger_from, NULL};
+
 tb_code tb_store_ledger(tb_store *store, int64_t account, tb_ledger_entry **ret_entries,
                         size_t *ret_n, tb_error *err)
 {
-    tb_ledger_entry *list = NULL;
-    size_t n = 0, cap = 0;
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__sql_ints(store, TB__SQL_LEDGER, &account, 1, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (!code) code = tb__ledger_from(s, &list[n], err);
-        if (code)
-            sqlite3_reset(s);
-        else
-            n++;
-    }
-    if (code) {
-        free(list);
-        return code;
-    }
-    *ret_entries = list;
-    *ret_n = n;
-    return TB_OK;
+    return tb__collect_ints(store, TB__SQL_LEDGER, &account, 1, &entry_rows, ret_entries, ret_n,
+                            err);
 }
 
 /* A balance that overflows names its account and the entry that does it. */

@@ -171,23 +171,8 @@ static bool holds(const int64_t *sorted, size_t n, int64_t id)
 static tb_code list_ids(tb_store *store, tb__statement id, const int64_t *values, int n_values,
                         int64_t **ret, size_t *ret_n, tb_error *err)
 {
-    sqlite3_stmt *s;
-    bool row = true;
-    size_t cap = 0;
-    tb_code code = tb__sql_ints(store, id, values, n_values, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        if (*ret_n == cap) {
-            cap = cap ? cap * 2 : 64;
-            int64_t *more = realloc(*ret, cap * sizeof *more);
-            if (!more) {
-                sqlite3_reset(s);
-                return tb_no_memory(err);
-            }
-            *ret = more;
-        }
-        (*ret)[(*ret_n)++] = sqlite3_column_int64(s, 0);
-    }
-    if (*ret_n) qsort(*ret, *ret_n, sizeof **ret, tb__by_int64);
+    tb_code code = tb__list_ints(store, id, values, n_values, ret, ret_n, err);
+    if (!code && *ret_n) qsort(*ret, *ret_n, sizeof **ret, tb__by_int64);
     return code;
 }
 

@@ -28,8 +28,10 @@ static void copy_text(sqlite3_stmt *s, int column, char *out, size_t size)
     out[len] = 0;
 }
 
-static void region_from(sqlite3_stmt *s, tb_region *r)
+static tb_code region_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
+    tb_region *r = item;
+    (void)err;
     memset(r, 0, sizeof *r);
     r->id = sqlite3_column_int64(s, 0);
     copy_text(s, 1, r->code, sizeof r->code);
@@ -41,35 +43,14 @@ static void region_from(sqlite3_stmt *s, tb_region *r)
     r->latitude = sqlite3_column_double(s, 7);
     r->longitude = sqlite3_column_double(s, 8);
     r->latency_routing = sqlite3_column_int(s, 9) != 0;
+    return TB_OK;
 }
+
+static const tb__rows region_rows = {sizeof(tb_region), region_from, NULL};
 
 tb_code tb_store_regions(tb_store *store, tb_region **ret_regions, size_t *ret_n, tb_error *err)
 {
-    tb_region *list = NULL;
-    size_t n = 0, cap = 0;
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__sql(store, TB__SQL_REGIONS, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        if (n == cap) {
-            cap = cap ? cap * 2 : 128;
-            tb_region *more = realloc(list, cap * sizeof *more);
-            if (!more) {
-                sqlite3_reset(s);
-                code = tb_no_memory(err);
-                break;
-            }
-            list = more;
-        }
-        region_from(s, &list[n++]);
-    }
-    if (code) {
-        free(list);
-        return code;
-    }
-    *ret_regions = list;
-    *ret_n = n;
-    return TB_OK;
+    return tb__collect_ints(store, TB__SQL_REGIONS, NULL, 0, &region_rows, ret_regions, ret_n, err);
 }
 
 static int by_code(const void *a, const void *b)
