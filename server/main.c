@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "cli/cli.h"
-#include "tollbook/advice.h"
+#include "tollbook/operation.h"
 
 static int usage_error(const char *command, const tb_error *err)
 {
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
     int words;
     tb_error err;
     argc--, argv++;
-    tb_advice_start();
+    tb_operations_start();
     cli_commands_fill();
     signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the write, not the end */
     umask(077); /* databases hold hashes of keys and everybody's figures */

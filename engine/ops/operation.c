@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tollbook/advice.h"
 #include "tollbook/audit.h"
 #include "tollbook/json.h"
 
@@ -13,8 +14,13 @@ static const tb__operations *const groups[] = {
     &tb__audit_operations,    &tb__book_operations,       &tb__catalog_operations,
     &tb__forecast_operations, &tb__invoice_operations,    &tb__key_operations,
     &tb__ledger_operations,   &tb__percentile_operations, &tb__scenario_operations,
-    &tb__solve_operations,    &tb__whatif_operations,
+    &tb__solve_operations,    &tb__view_operations,       &tb__whatif_operations,
 };
+
+void tb_operations_start(void)
+{
+    tb_advice_start();
+}
 
 const tb_operation *tb_operation_at(size_t number)
 {
@@ -153,11 +159,33 @@ bool tb_operation_goes_on(const tb_args *args, const tb_reply *reply)
     return !reply->no && !reply->settled && tb_operation_writes(args);
 }
 
+/* Whoever waits is asked within SQLite's work too, so that no reading outlasts them. */
+typedef struct waiting {
+    const tb_ops *ops;
+    bool over;
+} waiting;
+
+static int is_over(void *ctx)
+{
+    waiting *w = ctx;
+    if (!w->ops->step(w->ops->ctx, 0, 0)) w->over = true;
+    return w->over;
+}
+
+static tb_code read_watched(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    waiting w = {.ops = ops};
+    if (ops->step && ops->store) tb_store_watch(ops->store, is_over, &w);
+    tb_code code = args->operation->read(ops, args, reply, err);
+    if (ops->store) tb_store_watch(ops->store, NULL, NULL);
+    return code && w.over ? tb_fail(err, TB_E_STOPPED, NULL, NULL) : code;
+}
+
 tb_code tb_operation_read(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     tb_code code = ops->store ? tb_store_read_begin(ops->store, err) : TB_OK;
     if (code) return code;
-    code = args->operation->read(ops, args, reply, err);
+    code = read_watched(ops, args, reply, err);
     if (ops->store) tb_store_read_end(ops->store);
     return code ? code : check_reply(reply, err);
 }

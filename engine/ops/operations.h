@@ -13,21 +13,24 @@ typedef struct tb__operations {
 #define TB__PARAMS(rows)     .params = (rows), .n_params = sizeof(rows) / sizeof *(rows)
 
 extern const tb__operations tb__audit_operations;
-extern const tb__operations tb__invoice_operations;
-extern const tb__operations tb__forecast_operations;
-extern const tb__operations tb__ledger_operations;
-extern const tb__operations tb__percentile_operations;
-extern const tb__operations tb__solve_operations;
-extern const tb__operations tb__whatif_operations;
-
-/* Adds the audit log's entry of a write, in its transaction. */
-TB_MUST_USE tb_code tb__audit(const tb_ops *ops, const tb_args *args, tb_error *err);
 extern const tb__operations tb__book_operations;
 extern const tb__operations tb__catalog_operations;
+extern const tb__operations tb__forecast_operations;
 extern const tb__operations tb__invoice_operations;
 extern const tb__operations tb__key_operations;
 extern const tb__operations tb__ledger_operations;
+extern const tb__operations tb__percentile_operations;
 extern const tb__operations tb__scenario_operations;
+extern const tb__operations tb__solve_operations;
+extern const tb__operations tb__view_operations;
+extern const tb__operations tb__whatif_operations;
+
+/* tb_verify in the caller's snapshot. */
+TB_MUST_USE tb_code tb__verify_in(tb_store *store, tb_say say, void *ctx,
+                                  uint64_t *ret_differences, tb_error *err);
+
+/* Adds the audit log's entry of a write, in its transaction. */
+TB_MUST_USE tb_code tb__audit(const tb_ops *ops, const tb_args *args, tb_error *err);
 
 /* Appends what was said so far as a JSON list. */
 void tb__reply_said(const tb_reply *reply, tb_buf *out);

@@ -31,16 +31,6 @@ tb_code tb_statistics_in(tb_store *store, const tb_view *view, tb_range range, t
     return code;
 }
 
-tb_code tb_statistics(tb_store *store, const tb_view *view, tb_range range, tb_answer_kind kind,
-                      int64_t now_us, tb_buf *out, tb_error *err)
-{
-    tb_code code = tb_store_read_begin(store, err);
-    if (code) return code;
-    code = tb_statistics_in(store, view, range, kind, now_us, NULL, out, err);
-    tb_store_read_end(store);
-    return code;
-}
-
 /* In one snapshot, so that the account that is there is the one that is read. */
 static tb_code read_account(tb_store *store, int64_t account, tb_range range, int64_t now_us,
                             tb_buf *out, tb_error *err)

@@ -2,6 +2,8 @@
  * snapshot. */
 #include "tollbook/verify.h"
 
+#include "ops/operations.h"
+
 #include "tollbook/shadowbills.h"
 
 typedef tb_code (*part)(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
@@ -21,19 +23,27 @@ static tb_code note_damage(tb_code code, tb_say say, void *ctx, uint64_t *differ
     return TB_OK;
 }
 
-tb_code tb_verify(tb_store *store, tb_say say, void *ctx, uint64_t *ret_differences, tb_error *err)
+tb_code tb__verify_in(tb_store *store, tb_say say, void *ctx, uint64_t *ret_differences,
+                      tb_error *err)
 {
     static const part parts[] = {tb_store_verify, tb_issue_verify, tb_shadow_verify};
     uint64_t differences = 0;
     tb_error own;
+    tb_code code = TB_OK;
     if (!err) err = &own; /* its sentence may be a difference */
-    tb_code code = tb_store_read_begin(store, err);
-    if (code) return code;
     for (size_t i = 0; !code && i < sizeof parts / sizeof *parts; i++) {
         code = parts[i](store, say, ctx, &differences, err);
         code = note_damage(code, say, ctx, &differences, err);
     }
-    tb_store_read_end(store);
     if (!code) *ret_differences = differences;
+    return code;
+}
+
+tb_code tb_verify(tb_store *store, tb_say say, void *ctx, uint64_t *ret_differences, tb_error *err)
+{
+    tb_code code = tb_store_read_begin(store, err);
+    if (code) return code;
+    code = tb__verify_in(store, say, ctx, ret_differences, err);
+    tb_store_read_end(store);
     return code;
 }

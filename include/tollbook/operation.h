@@ -17,6 +17,9 @@
 
 TB_API_BEGIN
 
+/* Once, before the first operation runs and from the only thread. */
+void tb_operations_start(void);
+
 /* --- the table --- */
 
 typedef enum tb_param_kind {

@@ -9,17 +9,12 @@ TB_API_BEGIN
 /* Longest answer: two charts a metric over the widest hourly range, with room to spare. */
 #define TB_STATISTICS_MAX ((size_t)16 << 20)
 
-/* Appends to out the JSON that answers for this view and range, read in one snapshot of the store
- * (begun and ended here). now_us: as far as the balance history has come. TB_E_ZONE_NOT_FOUND where
- * the view's zone is not its account's. */
-TB_MUST_USE tb_code tb_statistics(tb_store *store, const tb_view *view, tb_range range,
-                                  tb_answer_kind kind, int64_t now_us, tb_buf *out, tb_error *err);
-
 /* The day of the newest balance that the history can hold: answers of different days differ. */
 int64_t tb_statistics_balance_day(int64_t now_us);
 
-/* The same inside the caller's snapshot, with the columns' memory from alloc (NULL: the C
- * library's). */
+/* Appends to out the JSON that answers for this view and range, read in the caller's snapshot, with
+ * the columns' memory from alloc (NULL: the C library's). now_us: as far as the balance history has
+ * come. TB_E_ZONE_NOT_FOUND where the view's zone is not its account's. */
 TB_MUST_USE tb_code tb_statistics_in(tb_store *store, const tb_view *view, tb_range range,
                                      tb_answer_kind kind, int64_t now_us, const tb_alloc *alloc,
                                      tb_buf *out, tb_error *err);

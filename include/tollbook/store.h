@@ -259,6 +259,9 @@ TB_MUST_USE tb_code tb_store_query(tb_store *store, const char *sql, tb_row_fn r
 /* From any thread: a query under way ends as soon as SQLite looks, with TB_E_STOPPED. It looks
  * between steps, so not within a single long call of a function. */
 void tb_store_interrupt(tb_store *store);
+/* From now on `stops` is called now and then while the store reads or writes; once it says other
+ * than 0 that fails with TB_E_BUSY. NULL: no more. */
+void tb_store_watch(tb_store *store, int (*stops)(void *ctx), void *ctx);
 /* SQLite's memory in this process, all stores together, may not pass bytes; TB_E_NOMEM where it
  * would. Before the first store is opened, from the only thread. */
 void tb_store_bound_memory(int64_t bytes);

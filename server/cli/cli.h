@@ -15,13 +15,10 @@ int cli_init(const cli_call *call);
 int cli_key_secret(const cli_call *call);
 int cli_ingest(const cli_call *call);
 int cli_import(const cli_call *call);
-int cli_stats(const cli_call *call);
 int cli_token(const cli_call *call);
 int cli_verify(const cli_call *call);
-int cli_anchor(const cli_call *call);
 int cli_backup(const cli_call *call);
 int cli_query(const cli_call *call);
-int cli_usage(const cli_call *call);
 
 extern cli_command cli_commands[];
 extern const size_t cli_n_commands;
@@ -29,8 +26,10 @@ extern const size_t cli_n_commands;
 /* Gives the rows that name an operation their options, operands and help: once, before anything
  * else reads the table. */
 void cli_commands_fill(void);
-/* Runs the command: its function, or the operation that its row names, here or on a running server. */
+/* Runs the command: its function, or the operation that its row names. */
 int cli_run(const cli_call *call);
+/* Runs that operation, here or on a running server. */
+int cli_operation(const cli_call *call);
 
 /* A message for people on standard error: "tollbook ingest: ...". */
 void cli_say(const cli_call *call, const char *fmt, ...) TB_PRINTF(2, 3);

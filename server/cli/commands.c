@@ -103,50 +103,6 @@ static const cli_option import_options[] = {DB_OR_SERVER, BATCH, ON_ERROR("stop"
 
 static const cli_option serve_options[] = {DB, THREADS, SERVE_OPTION_ROWS};
 
-static const cli_option stats_options[] = {
-    DB,
-    {.name = "account",
-     .value = "ID",
-     .kind = CLI_NUMBER,
-     .required = true,
-     .min = 1,
-     .max = INT64_MAX,
-     .help = "whose figures"},
-    ID("zone", "ID", "one of its pull zones; default all"),
-    {.name = "from", .value = "D", .kind = CLI_TEXT, .help = "first day or moment, UTC"},
-    {.name = "to", .value = "D", .kind = CLI_TEXT, .help = "last day or moment, UTC"},
-    {.name = "hourly", .kind = CLI_FLAG, .help = "buckets of an hour instead of a day"},
-    {.name = "exact", .kind = CLI_FLAG, .help = "with --hourly: the hours given, not whole days"},
-    {.name = "latest", .kind = CLI_FLAG, .help = "at most 24 hours, of any age"},
-    {.name = "kind",
-     .value = "statistics|optimizer|queue|safehop",
-     .kind = CLI_CHOICE,
-     .help = "which figures; all but the first need --zone; default statistics"},
-};
-
-static const cli_option verify_options[] = {
-    DB,
-    {.name = "against",
-     .value = "DIGEST",
-     .kind = CLI_TEXT,
-     .help = "the first word that `tollbook anchor` printed once: what it covered must be there"
-             " as it was"},
-};
-
-static const cli_option anchor_options[] = {DB};
-
-static const cli_option usage_options[] = {
-    DB,
-    {.name = "balancer",
-     .value = "ID",
-     .kind = CLI_NUMBER,
-     .required = true,
-     .min = 1,
-     .max = INT64_MAX,
-     .help = "whose requests"},
-    {.name = "month", .value = "YYYY-MM", .kind = CLI_TEXT, .help = "UTC; default the running one"},
-};
-
 static const cli_option backup_options[] = {
     DB,
     {.name = "to",
@@ -240,12 +196,7 @@ cli_command cli_commands[] = {
                 "requests under way and exit. See \"Signals\" in docs/operations.md.",
      OPTIONS(serve_options),
      .run = cli_serve},
-    {.name = "stats",
-     .operands = "",
-     .summary = "Print what the statistics endpoint answers",
-     .details = "",
-     OPTIONS(stats_options),
-     .run = cli_stats},
+    {.name = "stats", .operation = "stats"},
     {.name = "book add", .operation = "book add"},
     {.name = "book list", .operation = "book list"},
     {.name = "book show", .operation = "book show"},
@@ -262,12 +213,7 @@ cli_command cli_commands[] = {
     {.name = "scenario add", .operation = "scenario add"},
     {.name = "scenario list", .operation = "scenario list"},
     {.name = "scenario show", .operation = "scenario show"},
-    {.name = "usage",
-     .operands = "",
-     .summary = "Print what the load balancer usage endpoint answers",
-     .details = "",
-     OPTIONS(usage_options),
-     .run = cli_usage},
+    {.name = "usage", .operation = "usage"},
     {.name = "invoice", .operation = "invoice"},
     {.name = "forecast", .operation = "forecast"},
     {.name = "ledger pay",
@@ -283,22 +229,8 @@ cli_command cli_commands[] = {
     {.name = "solve break-even", .operation = "solve break-even"},
     {.name = "solve price", .operation = "solve price"},
     {.name = "solve commit", .operation = "solve commit"},
-    {.name = "verify",
-     .operands = "",
-     .summary = "Check everything stored against itself",
-     .details = "Prints a sentence for each difference; exit status 1 if there was one.\n"
-                "--against finds what was changed by somebody who made all else fit again.",
-     OPTIONS(verify_options),
-     .run = cli_verify},
-    {.name = "anchor",
-     .operands = "",
-     .summary = "Print one digest over all that only grows, to keep elsewhere",
-     .details = "Prints the digest, a space and the moment. `tollbook verify --against DIGEST`\n"
-                "tells later whether invoices, the ledger, inputs, books, what was declared and\n"
-                "keys are still as they were; what was added since is no difference. It only\n"
-                "reads: beside a running server too, and from a backup.",
-     OPTIONS(anchor_options),
-     .run = cli_anchor},
+    {.name = "verify", .operation = "verify", .run = cli_verify},
+    {.name = "anchor", .operation = "anchor"},
     {.name = "audit", .operation = "audit"},
     {.name = "backup",
      .operands = "",

@@ -133,7 +133,7 @@ static int fail_arg(const op_call *o, const tb_error *err)
 {
     char subject[96];
     const tb_param *p = tb_param_find(o->args.operation, err->field, strlen(err->field));
-    if (err->code != TB_E_VALIDATION || !err->field[0] || !p || err->line || err->byte)
+    if ((err->code != TB_E_VALIDATION && err->code != TB_E_DATE_RANGE) || !err->field[0] || !p || err->line || err->byte)
         return cli_fail(o->call, o->subject, err);
     snprintf(subject, sizeof subject, "%s%s", p->operand ? "" : "--", p->operand ? p->value : p->name);
     return cli_fail(o->call, subject, err);
@@ -251,7 +251,7 @@ static bool is_stopped(void)
 static bool step(void *ctx, uint64_t done, uint64_t total)
 {
     op_call *o = ctx;
-    if (cli_given(o->call, "progress") || o->progress.terminal)
+    if (total && (cli_given(o->call, "progress") || o->progress.terminal))
         meter_share(&o->progress, done, total);
     return !is_stopped();
 }
@@ -311,6 +311,12 @@ static tb_code take_parts(op_call *o, tb_reply *reply, tb_error *err)
     return code ? code : tb_args_next(&o->args, reply->next.data, reply->next.len, err);
 }
 
+static int interrupted(const op_call *o)
+{
+    cli_say(o->call, "Interrupted. Nothing is printed: run the same command again to go on.");
+    return tb_code_exit(TB_E_IO);
+}
+
 /* One call of the operation, and how to go on. */
 static int run_once(op_call *o, tb_ops *ops, bool *ret_no)
 {
@@ -321,18 +327,13 @@ static int run_once(op_call *o, tb_ops *ops, bool *ret_no)
     tb_code code = run_parts(o, ops, &reply, &err);
     meter_end(&o->progress);
     if (!code) code = take_parts(o, &reply, &err);
-    if (code) status = reply.about ? fail_file(o, reply.about, &err) : fail_arg(o, &err);
+    if (code == TB_E_STOPPED) status = interrupted(o);
+    else if (code) status = reply.about ? fail_file(o, reply.about, &err) : fail_arg(o, &err);
     *ret_no |= reply.no;
     tb_reply_release(&reply);
     if (tb_operation_writes(&o->args) && !o->args.operation->unwritten)
         tb_store_checkpoint(ops->store, false);
-    return failed(o, status);
-}
-
-static int interrupted(const op_call *o)
-{
-    cli_say(o->call, "Interrupted. Nothing is printed: run the same command again to go on.");
-    return tb_code_exit(TB_E_IO);
+    return code == TB_E_STOPPED ? status : failed(o, status);
 }
 
 static int run_steps(op_call *o, tb_ops *ops, bool *ret_no)
@@ -533,7 +534,7 @@ static int run_there(op_call *o)
     return end(o, status, no);
 }
 
-static int run_operation(const cli_call *call)
+int cli_operation(const cli_call *call)
 {
     const char *name = call->command->operation;
     const tb_operation *operation = tb_operation_find(name, strlen(name));
@@ -557,5 +558,5 @@ static int run_operation(const cli_call *call)
 
 int cli_run(const cli_call *call)
 {
-    return call->command->run ? call->command->run(call) : run_operation(call);
+    return call->command->run ? call->command->run(call) : cli_operation(call);
 }

@@ -25,7 +25,7 @@ def table(file, macro):
 operations = text("docs/operations.md")
 architecture = text("docs/architecture.md")
 readme = text("README.md")
-everything = operations + architecture + readme
+everything = readme + "".join(path.read_text() for path in (SOURCE / "docs").glob("*.md"))
 
 errors = [row for row in table("include/tollbook/error.h", "TB_ERRORS") if row[0] != "OK"]
 meanings = dict(re.findall(r"^\| `([\w.]+)` \|(.*)$", operations, re.M))
@@ -48,10 +48,22 @@ for metric, quoted in table("include/tollbook/metrics.h", "TB_METRICS"):
     if quoted and f"`{quoted[0]}`" not in architecture:
         violations.append(f"docs/architecture.md: metric `{quoted[0]}` is not named")
 
-for file in ("README.md", "docs/architecture.md", "docs/decisions.md", "docs/operations.md"):
-    for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text(file)):
-        if not ((SOURCE / file).parent / link).exists():
-            violations.append(f"{file}: link to {link} leads nowhere")
+
+
+def anchors(path):
+    """The anchors of a page's headings, as GitHub makes them."""
+    heads = re.findall(r"^#+ (.*)$", path.read_text(), re.M)
+    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+pages = ["README.md", *(f"docs/{path.name}" for path in sorted((SOURCE / "docs").glob("*.md")))]
+for file in pages:
+    for link, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", text(file)):
+        target = (SOURCE / file).parent / link if link else SOURCE / file
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            violations.append(f"{file}: link to {link}#{anchor} leads nowhere")
+    if file.startswith("docs/") and file[5:] not in readme:
+        violations.append(f"README.md: does not name {file}")
 for command in ("server/quickstart", "tests/run"):
     if command not in readme:
         violations.append(f"README.md: does not name {command}")

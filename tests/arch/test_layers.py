@@ -30,13 +30,13 @@ SEES = {
     "registry": {"base"},
     "feed": {"base", "model", "intake", "rollup", "logs", "events", "store"},
     "http": {"base", "model", "stats", "encode", "events", "store"},
-    "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "billing", "invoice",
-            "store", "ops", "feed", "http", "registry"},
-    "cli": {"base", "model", "intake", "stats", "encode", "billing", "invoice", "whatif",
-            "advice", "store", "ops", "feed", "http", "api"},
+    # No face sees what bills and guesses but through the operations.
+    "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "store", "ops", "feed",
+            "http", "registry"},
+    "cli": {"base", "model", "intake", "stats", "encode", "store", "ops", "feed", "http", "api"},
     # Prints the table of subcommands for man pages and completions.
     "packaging": {"encode", "cli"},
-    "main": {"cli", "advice"},
+    "main": {"cli", "ops"},
 }
 # The folders of the store, likewise.
 STORE = {

@@ -64,7 +64,9 @@ START_TEST(one_call_answers_an_account_s_statistics)
     const tb_view view = {.account = 1, .zone = TB_ALL, .region = TB_ALL};
     ok(tb_range_resolve(&query, NOW_US, &range, &err));
     tb_buf_init(&out, TB_STATISTICS_MAX, NULL);
-    ok(tb_statistics(f.store, &view, range, TB_ANSWER_STATISTICS, NOW_US, &out, &err));
+    ok(tb_store_read_begin(f.store, &err));
+    ok(tb_statistics_in(f.store, &view, range, TB_ANSWER_STATISTICS, NOW_US, NULL, &out, &err));
+    tb_store_read_end(f.store);
     ok(tb_statistics_file(f.path, 1, "2026-11-10", NULL, NOW_US, &json, &err));
     ck_assert_uint_eq(strlen(json), out.len);
     ck_assert_int_eq(memcmp(json, out.data, out.len), 0);

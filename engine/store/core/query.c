@@ -237,3 +237,12 @@ void tb_store_interrupt(tb_store *store)
 {
     sqlite3_interrupt(store->db);
 }
+
+/* --- a watch over everything that a connection does --- */
+
+#define STEPS_PER_ASK 20000 /* of SQLite's machine: well under a millisecond */
+
+void tb_store_watch(tb_store *store, int (*stops)(void *ctx), void *ctx)
+{
+    sqlite3_progress_handler(store->db, stops ? STEPS_PER_ASK : 0, stops, ctx);
+}

@@ -1,8 +1,8 @@
 """A real nginx, clients that send what they like, and every request counted with its exact bytes.
 
 What nginx answered is told by a log of numbers alone, which nothing that a client sends gets into, and by
-the bytes that came back. The formats are those of docs/operations.md, taken from there, and others that
-people write."""
+the bytes that came back. The formats are those of docs/pipe-format.md, taken from there, and others
+that people write."""
 import base64
 import os
 import random
@@ -58,10 +58,11 @@ http {{
 
 
 def documented():
-    """The nginx blocks of the section about logs, without their lines for server { }."""
-    text = (SOURCE / "docs" / "operations.md").read_text()
-    section = text.split("## Logs that nginx writes\n", 1)[1].split("\n## ", 1)[0]
-    return "\n".join(re.findall(r"```nginx\n(.*?)```", section, re.S))
+    """The page's nginx blocks, which are for http { }."""
+    text = (SOURCE / "docs" / "pipe-format.md").read_text()
+    blocks = re.findall(r"```nginx\n(.*?)```", text, re.S)
+    assert len(blocks) == 2
+    return "\n".join(blocks)
 
 
 def basic(user):

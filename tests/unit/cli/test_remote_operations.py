@@ -132,5 +132,24 @@ class Keys(Both):
         self.assertEqual(self.query("SELECT count(*),count(sealed) FROM key", "l.db"), [["3", "1"]])
 
 
+class Views(Both):
+    def test_figures_print_alike(self):
+        for words in (("--account", 1), ("--account", 1, "--zone", 101, "--hourly"),
+                      ("--account", 1, "--zone", 101, "--kind", "optimizer")):
+            self.assertTrue(json.loads(self.both("stats", *words).out))
+        for words in (("--account", 1, "--kind", "queue"), ("--account", 9), ("--account", 0),
+                      ("--account", 1, "--from", "x"), ("--account", 1, "--zone", 201),
+                      ("--account", 1, "--zone", 101, "--kind", "safehop", "--latest")):
+            self.both("stats", *words, status=2, alike=False)
+        self.both("usage", "--balancer", 9, status=2, alike=False)
+        self.both("usage", "--balancer", 7, "--month", "2026-13", status=2, alike=False)
+
+    def test_what_is_stored_is_checked_alike(self):
+        self.assertEqual(self.both("verify").out, "no differences.\n")
+        digest = self.both("anchor").out.split()[0]
+        self.both("verify", "--against", digest)
+        self.both("verify", "--against", "x", status=2, alike=False)
+
+
 if __name__ == "__main__":
     unittest.main()

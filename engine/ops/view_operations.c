@@ -1,0 +1,195 @@
+/* stats, usage: the answers of the statistics and load balancer endpoints. verify, anchor: whether
+ * everything stored still agrees, and a digest to ask that by later. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/operations.h"
+#include "tollbook/answer.h"
+#include "tollbook/balancer.h"
+#include "tollbook/calendar.h"
+#include "tollbook/json.h"
+#include "tollbook/ledger.h"
+#include "tollbook/statistics.h"
+#include "tollbook/verify.h"
+
+/* --- stats --- */
+
+static tb_answer_kind kind_of(const tb_args *args)
+{
+    for (int kind = 0; kind < TB_ANSWER_KINDS_; kind++)
+        if (tb_arg_is(args, "kind", tb_answer_name((tb_answer_kind)kind)))
+            return (tb_answer_kind)kind;
+    return TB_ANSWER_STATISTICS;
+}
+
+static tb_text text_of(const tb_args *args, const char *name)
+{
+    const tb_arg *arg = tb_arg_of(args, name);
+    return arg ? arg->text : (tb_text){NULL, 0};
+}
+
+static tb_code check_kind(const tb_args *args, tb_answer_kind kind, tb_error *err)
+{
+    if (kind == TB_ANSWER_STATISTICS) return TB_OK;
+    if (!tb_arg_given(args, "zone"))
+        return tb_fail(err, TB_E_VALIDATION, NULL,
+                       "These figures are a pull zone's. Give --zone ID.");
+    if (tb_arg_given(args, "exact") || tb_arg_given(args, "latest"))
+        return tb_fail(err, TB_E_VALIDATION, NULL,
+                       "--exact and --latest go with --kind statistics alone.");
+    return TB_OK;
+}
+
+static tb_code read_range(const tb_args *args, tb_answer_kind kind, int64_t now_us,
+                          tb_range *ret_range, tb_error *err)
+{
+    tb_error why;
+    const tb_range_query query = {.from = text_of(args, "from"),
+                                  .to = text_of(args, "to"),
+                                  .hourly = tb_arg_given(args, "hourly"),
+                                  .exact = tb_arg_given(args, "exact"),
+                                  .latest = tb_arg_given(args, "latest"),
+                                  .statistics = kind == TB_ANSWER_STATISTICS};
+    tb_code code = tb_range_resolve(&query, now_us, ret_range, &why);
+    if (!code) return TB_OK;
+    return tb_fail(err, code, strcmp(why.field, "dateTo") == 0 ? "to" : "from", "%s", why.message);
+}
+
+static tb_code stats(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    const tb_answer_kind kind = kind_of(args);
+    const tb_view view = {.account = tb_arg_number(args, "account", 0),
+                          .zone = tb_arg_number(args, "zone", TB_ALL),
+                          .region = TB_ALL};
+    tb_range range;
+    tb_code code = check_kind(args, kind, err);
+    if (!code) code = read_range(args, kind, ops->now_us, &range, err);
+    if (!code) code = tb_ledger_check_account(ops->store, view.account, err);
+    if (!code)
+        code = tb_statistics_in(ops->store, &view, range, kind, ops->now_us, NULL, &reply->json,
+                                err);
+    tb_buf_add(&reply->out, reply->json.data, reply->json.len);
+    return code;
+}
+
+/* --- usage --- */
+
+static tb_code usage(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    const int64_t month = tb_arg_number(args, "month", tb_month_from_us(ops->now_us));
+    tb_code code = tb_usage_answer(ops->store, 0, tb_arg_number(args, "balancer", 0), month,
+                                   ops->now_us, &reply->json, err);
+    tb_buf_add(&reply->out, reply->json.data, reply->json.len);
+    return code;
+}
+
+/* --- verify, anchor --- */
+
+static void say_difference(void *ctx, const char *sentence)
+{
+    tb_reply *reply = ctx;
+    if (reply->out.len) tb_buf_str(&reply->json, ",");
+    tb_json_string(&reply->json, sentence, strlen(sentence));
+    tb_buf_fmt(&reply->out, "%s\n", sentence);
+}
+
+static tb_code compare(tb_store *store, const char *against, tb_reply *reply,
+                       uint64_t *differences, tb_error *err)
+{
+    uint64_t more = 0;
+    tb_code code = tb_store_verify_against(store, against, say_difference, reply, &more, err);
+    *differences += more;
+    return code;
+}
+
+static tb_code verify(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    const char *against = tb_arg_text(args, "against");
+    uint64_t differences = 0;
+    tb_error why;
+    if (against && tb_anchor_check(against, &why))
+        return tb_fail(err, TB_E_VALIDATION, "against", "%s", why.message);
+    tb_buf_str(&reply->json, "{\"differences\":[");
+    tb_code code = tb__verify_in(ops->store, say_difference, reply, &differences, err);
+    if (!code && against) code = compare(ops->store, against, reply, &differences, err);
+    tb_buf_str(&reply->json, "]}");
+    if (code) return code;
+    reply->no = differences > 0;
+    if (!differences) tb_buf_str(&reply->out, "no differences.\n");
+    else
+        tb_reply_say(reply,
+                     "%" PRIu64 " difference%s. Where a line says what to do, do that. Restore a"
+                     " backup and ingest what came after it for the others.",
+                     differences, differences == 1 ? "" : "s");
+    return TB_OK;
+}
+
+static tb_code anchor(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    char digest[TB_ANCHOR_MAX], moment[20];
+    (void)args;
+    tb_code code = tb_store_anchor(ops->store, digest, err);
+    if (code) return code;
+    tb_time_format(ops->now_us, moment);
+    tb_buf_fmt(&reply->out, "%s %.20s\n", digest, moment);
+    tb_buf_fmt(&reply->json, "{\"digest\":\"%s\",\"time\":\"%.20s\"}", digest, moment);
+    return TB_OK;
+}
+
+/* --- the rows --- */
+
+static const tb_param stats_params[] = {
+    TB__PARAM_ACCOUNT(true, "whose figures"),
+    {.name = "zone", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT64_MAX,
+     .help = "one of its pull zones; default all"},
+    {.name = "from", .value = "D", .kind = TB_PARAM_TEXT, .help = "first day or moment, UTC"},
+    {.name = "to", .value = "D", .kind = TB_PARAM_TEXT, .help = "last day or moment, UTC"},
+    {.name = "hourly", .kind = TB_PARAM_FLAG, .help = "buckets of an hour instead of a day"},
+    {.name = "exact", .kind = TB_PARAM_FLAG,
+     .help = "with --hourly: the hours given, not whole days"},
+    {.name = "latest", .kind = TB_PARAM_FLAG, .help = "at most 24 hours, of any age"},
+    {.name = "kind", .value = "statistics|optimizer|queue|safehop", .kind = TB_PARAM_CHOICE,
+     .help = "which figures; all but the first need --zone; default statistics"},
+};
+static const tb_param usage_params[] = {
+    {.name = "balancer", .value = "ID", .kind = TB_PARAM_NUMBER, .required = true, .min = 1,
+     .max = INT64_MAX, .help = "whose requests"},
+    {.name = "month", .value = "YYYY-MM", .kind = TB_PARAM_MONTH,
+     .help = "UTC; default the running one"},
+};
+static const tb_param verify_params[] = {
+    {.name = "against", .value = "DIGEST", .kind = TB_PARAM_TEXT, .min = 1,
+     .help = "also whether what `tollbook anchor` saw is still there, unchanged"},
+};
+
+static const tb_operation rows[] = {
+    {.name = "stats",
+     .summary = "Print what the statistics endpoint answers",
+     .details = "",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(stats_params),
+     .read = stats},
+    {.name = "usage",
+     .summary = "Print what the load balancer usage endpoint answers",
+     .details = "",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(usage_params),
+     .read = usage},
+    {.name = "verify",
+     .summary = "Check everything stored against itself",
+     .details = "Prints a sentence for each difference; exit status 1 if there was one.\n"
+                "--against finds what was changed by somebody who made all else fit again. With\n"
+                "--server the running server does it, in 20 seconds or not at all.",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(verify_params),
+     .read = verify},
+    {.name = "anchor",
+     .summary = "Print one digest over all that only grows, to keep elsewhere",
+     .details = "Prints the digest, a space and the moment. `tollbook verify --against DIGEST`\n"
+                "tells later whether invoices, the ledger, inputs, books, what was declared and\n"
+                "keys are still as they were; what was added since is no difference. It only\n"
+                "reads: beside a running server too, and from a backup.",
+     .access = TB_ACCESS_OPERATOR,
+     .read = anchor},
+};
+const tb__operations tb__view_operations = TB__OPERATIONS(rows);

@@ -1,0 +1,571 @@
+"""The reference pages in docs/ say what the parsers take: every key, bound, default, example and
+refusal of docs/catalogue.md, docs/price-book.md, docs/pull-zone.md and docs/pipe-format.md is tried
+with the executable, and the keys are those of the parsers' tables.
+
+A page's types are a small language: from "whole number, 1 to 65535" follow values that must be taken
+and values that must be refused."""
+import itertools
+import json
+import os
+import re
+import subprocess
+import unittest
+from pathlib import Path
+
+from tool import TOOL, Case
+
+SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[3])
+LATE = "2027-01-01T00:00:00Z"
+
+
+def page(name):
+    return (SOURCE / "docs" / name).read_text()
+
+
+def cells(row):
+    """The cells of a table's row; a pipe inside code is part of its cell."""
+    return [c.strip() for c in re.findall(r"((?:`[^`]*`|[^|`])+)\|", row.strip()[1:])]
+
+
+def code(cell):
+    """A cell that is code and nothing else, without its quotes; None for others."""
+    found = re.fullmatch(r"`([^`]*)`", cell)
+    return found.group(1) if found else None
+
+
+def tables(text, head):
+    """Rows of all tables that begin with `head`, as (section, [rows of cells]) for each table."""
+    found, section, rows = [], "", None
+    for line in text.splitlines():
+        if line.startswith("## "):
+            section = line[3:]
+        if line.startswith(head):
+            rows = []
+            found.append((section, rows))
+        elif not line.startswith("|"):
+            rows = None
+        elif rows is not None and not line.startswith("|---"):
+            rows.append(cells(line))
+    return found
+
+
+def keys(text):
+    """{section: [rows]} of the tables of keys; a section's second table is "section/2"."""
+    named = {}
+    for section, rows in tables(text, "| key |"):
+        name, n = section, 2
+        while name in named:
+            name, n = f"{section}/{n}", n + 1
+        named[name] = rows
+    return named
+
+
+def blocks(text, language):
+    """The code blocks of a language; "": those without one."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```\n", text, re.M | re.S)
+    return [block for name, block in found if name == language]
+
+
+def examples(text):
+    return blocks(text, "json")
+
+
+# --- the parsers' tables ---
+
+def c_table(file, name):
+    text = (SOURCE / file).read_text()
+    body = re.search(rf"\b{name}\[[^\]]*\] = \{{(.*?)\n\}};", text, re.S)
+    assert body, f"{file} has no table {name}"
+    return body.group(1)
+
+
+def rules(file, name):
+    """{key: required} of a table of key_rule."""
+    found = re.findall(r'\{"(\w+)", (true|false),', c_table(file, name))
+    return {key: required == "true" for key, required in found}
+
+
+def fields(name):
+    """The same of a table in containers.c."""
+    found = {}
+    body = c_table("engine/model/containers.c", name)
+    for account, limit, key, rest in re.findall(
+            r'ACCOUNT\((\w+)\)|LIMIT\("(\w+)"|\.name = "(\w+)"(, \.required = true)?', body):
+        found[key or limit or "account"] = account == "true" or bool(rest)
+    return found
+
+
+CATALOG = "engine/model/catalog.c"
+BOOK = "engine/billing/book.c"
+
+
+def catalogue_tables():
+    lists = re.findall(r'\{"(\w+)", RULES\((\w+)\)', c_table(CATALOG, "lists"))
+    kinds = re.findall(r'\{"(\w+)", (\w+)\}', c_table("engine/model/containers.c", "kinds"))
+    known = {name: rules(CATALOG, table) for name, table in lists}
+    known.update({name: fields(table) for name, table in kinds})
+    known["container_apps/2"] = fields("endpoint_fields")
+    discounts = re.findall(r'X\(\w+, "(\w+)"\)', (SOURCE / "engine/model/declared.h").read_text())
+    known["accounts/2"] = {name: False for name in discounts}
+    known["Top level"] = {name: name == "accounts" for name in known if "/" not in name}
+    return known
+
+
+def book_tables():
+    regions = re.search(r"define TB_BILLING_REGIONS\(X\) (.*)",
+                        (SOURCE / "include/tollbook/book.h").read_text()).group(1)
+    named = {"Top level": "book_rules", "bandwidth": "bandwidth_rules",
+             "bandwidth.premium": "premium_rules", "bandwidth.volume": "volume_rules",
+             "bandwidth.volume.tiers": "gb_tier_rules", "optimizer": "optimizer_rules",
+             "load_balancer": "balancer_rules", "load_balancer.tiers": "million_tier_rules"}
+    return {**{section: rules(BOOK, table) for section, table in named.items()},
+            "bandwidth.premium.regions": {name: False for name in re.findall(r"X\((\w+)\)", regions)}}
+
+
+# --- values that follow from a type ---
+
+def probes(kind):
+    """(values to be taken, values to be refused) as JSON values."""
+    taken, refused = [], []
+    words = re.match(r"one of ((?:`\w+`(?:, )?)+)", kind)
+    number = re.match(r"whole number, (-?\d+) to (\d+)", kind)
+    text = re.match(r"(string|word|name), (\d+) to (\d+) bytes", kind)
+    decimal = re.match(r"decimal, (-?\d+) to (\d+)", kind)
+    if words:
+        taken, refused = re.findall(r"`(\w+)`", words.group(1)), ["", "X", 1]
+    elif number:
+        low, high = map(int, number.groups())
+        taken, refused = [low, high], [low - 1, high + 1, 1.5, True]
+        (taken if "a number or a string" in kind else refused).append(str(low))
+    elif text:
+        low, high = int(text.group(2)), int(text.group(3))
+        taken = ["a" * low, "a" * high]
+        refused = [7, "a" * (high + 1)] + (["a" * (low - 1)] if low else [])
+        refused += ["a/b", "a b"] if text.group(1) != "string" else []
+    elif decimal:
+        low, high = map(int, decimal.groups())
+        taken, refused = [low, high, 0.5], [low - 0.5, high + 0.5, "1"]
+    elif kind.startswith("true or false"):
+        taken, refused = [True, False], [0, "true", None]
+    elif kind.startswith("three capital letters"):
+        taken, refused = ["USD", "JPY"], ["usd", "US", "USDX", 1]
+    elif kind.startswith("two capital letters"):
+        taken, refused = ["DE"], ["de", "D", "DEU", 1]
+    elif kind.startswith("RFC 3339 time on an hour"):
+        taken, refused = ["2026-01-05T10:00:00+02:00"], ["2026-01-05T10:00:01Z", "2026-01-05", 1]
+    elif kind.startswith("RFC 3339 time"):
+        taken, refused = ["2026-01-05T10:00:01.5Z"], ["2026-01-05", "", 1]
+    elif kind.startswith("id of"):
+        refused = [0, -1, 999, "1", 1.5]
+    elif kind.startswith("list of"):
+        refused = [{}, "x", 1]
+    elif kind.startswith("object"):
+        refused = [[], "x", 1]
+    elif kind.startswith("price"):
+        taken, refused = ["0", "0.000000000000001", 1.5], ["-1", "0.0000000000000001", True, "1e3"]
+    elif kind.startswith("threshold in GB"):
+        refused = ["-1", "0.0000000001", True, "1000000000.1"]
+    elif kind.startswith("threshold in"):
+        refused = [-1, 0.0000001, True, 10 ** 19]
+    if " or null" in kind:
+        taken.append(None)
+    elif taken or refused:
+        refused.append(None)
+    return taken, refused
+
+
+def put(document, path, value):
+    """The document with a value at a path such as zones[0].settings."""
+    copy = at = json.loads(json.dumps(document))
+    steps = [int(i) if i else name for name, i in re.findall(r"(\w+)|\[(\d+)\]", path)]
+    for step in steps[:-1]:
+        at = at[step]
+    at[steps[-1]] = value
+    return copy
+
+
+class Pages(Case):
+    command = ()
+
+    def give(self, document, name="given.json"):
+        """What the executable says of a document: (status, standard error)."""
+        text = document if isinstance(document, str) else json.dumps(document)
+        done = subprocess.run([TOOL, *self.command, self.write(name, text)], cwd=self.folder,
+                              capture_output=True, text=True, env=self.environment(LATE),
+                              timeout=120)
+        return done.returncode, done.stderr
+
+    def is_taken(self, document, why):
+        status, said = self.give(document)
+        self.assertEqual(status, 0, f"{why}: {said}")
+
+    def is_refused(self, document, why, message=""):
+        status, said = self.give(document)
+        self.assertEqual(status, 2, f"{why} is taken: {said}")
+        self.assertIn(message, said, why)
+
+    def same_keys(self, shown, known):
+        self.assertEqual(sorted(shown), sorted(known), "sections")
+        for section, rows in shown.items():
+            self.assertEqual({code(row[0]): row[2].startswith("required") for row in rows},
+                             known[section], section)
+
+    def refusals(self, text, example):
+        rows = [row for section, found in tables(text, "| path |") for row in found]
+        self.assertTrue(rows)
+        for path, value, message in rows:
+            why = f"{path} {value}"
+            self.is_refused(put(example, code(path), json.loads(code(value))), why, message)
+
+
+class Catalogue(Pages):
+    command = ("apply", "--db", "t.db")
+    text = page("catalogue.md")
+
+    @staticmethod
+    def least(rows):
+        return {code(row[0]): json.loads(code(row[3])) for row in rows
+                if row[2].startswith("required")}
+
+    def document(self, section, key, value):
+        """A document whose probed object is the only one of its list."""
+        shown = keys(self.text)
+        base = {"accounts": [{"id": 1, "name": "acme"}],
+                "zones": [{"id": 101, "account": 1, "name": "video"}]}
+        if section == "Top level":
+            return {**base, key: value, **({"zones": []} if key == "accounts" else {})}
+        if section == "accounts/2":
+            return {"accounts": [{"id": 1, "name": "acme", "discounts": {key: value}}]}
+        if section == "container_apps/2":
+            app = self.least(shown["container_apps"])
+            return {**base, "container_apps": [
+                {**app, "displayEndpoint": {**self.least(shown[section]), key: value}}]}
+        one = {**self.least(shown[section]), key: value}
+        if section == "registries" and key in ("username", "secret"):
+            one = {"username": "u", "secret": "s", **one}
+        return {**({} if section == "accounts" else base),
+                **({"zones": []} if section == "accounts" else {}), section: [one]}
+
+    def test_the_keys_are_the_parsers(self):
+        self.same_keys(keys(self.text), catalogue_tables())
+
+    def test_examples_are_taken(self):
+        for text in examples(self.text):
+            self.is_taken(text, text)
+
+    def test_refusals(self):
+        self.refusals(self.text, json.loads(examples(self.text)[0]))
+
+    def test_each_key_takes_its_type_and_nothing_else(self):
+        for section, rows in keys(self.text).items():
+            for key, kind, default, example, _ in rows:
+                key = code(key)
+                taken, refused = probes(kind)
+                if key in ("url", "token_realm"):
+                    taken = ["https://" + text[8:] for text in taken if len(text) > 1]
+                if (section, key) == ("regions", "name"):
+                    taken = ["a: b", "a: " + "b" * 92]
+                if code(default):
+                    taken.append(json.loads(code(default)))
+                for value in [json.loads(code(example)), *taken]:
+                    self.is_taken(self.document(section, key, value),
+                                  f"{section}.{key} {str(value)[:80]}")
+                for value in refused:
+                    self.is_refused(self.document(section, key, value),
+                                    f"{section}.{key} {str(value)[:80]}")
+
+    def test_forms_of_tax(self):
+        forms = tables(self.text, "| form |")[0][1]
+        self.assertEqual(len(forms), 4)
+        for form, _ in forms:
+            self.is_taken(put({"accounts": [{"id": 1, "name": "acme"}]}, "accounts[0].tax",
+                              json.loads(code(form))), form)
+
+
+class Book(Pages):
+    command = ("book", "add", "--db", "t.db")
+    text = page("price-book.md")
+    number = itertools.count()
+
+    def fresh(self, document):
+        """The same book under a name and from a moment of its own."""
+        n = next(self.number)
+        return {**document, "book": f"probe-{n}",
+                "effective_from": f"{2027 + n // 700}-{n // 25 % 12 + 1:02}-{n % 25 + 1:02}T00:00:00Z"}
+
+    def document(self, section, key, value):
+        book = self.fresh(json.loads(examples(self.text)[0]))
+        if section == "Top level":
+            return {**book, key: value}
+        path, tier = section, section.endswith(".tiers")
+        at = book
+        for step in path.split("."):
+            at = at[step]
+        if tier:
+            del at[1:]
+            at[0]["to_millions" if path.startswith("load") else "to"] = None
+            at = at[0]
+        if section == "load_balancer":
+            at.update(included_requests=0, tiers=[{"from_millions": 0, "to_millions": None,
+                                                   "price_per_million": "0.65"}])
+        if section == "load_balancer.tiers":
+            book["load_balancer"]["included_requests"] = 0
+            at["from_millions"] = 0
+        list_of = at if not tier else book["bandwidth"]["volume"] if "volume" in path \
+            else book["load_balancer"]
+        if key in ("block", "price_per_block") or value == "package":
+            list_of.update(mode="package", **({} if key == "block" else {"block": "1"}))
+            for one in [at] if tier else list_of["tiers"]:
+                one.pop("price", one.pop("price_per_million", None))
+                one["price_per_block"] = "1"
+        at[key] = value
+        return book
+
+    def test_the_keys_are_the_parsers(self):
+        self.same_keys(keys(self.text), book_tables())
+
+    def test_examples_are_taken(self):
+        for text in examples(self.text):
+            self.is_taken(text, text)
+
+    def test_refusals(self):
+        self.refusals(self.text, json.loads(examples(self.text)[0]))
+
+    def test_each_key_takes_its_type_and_nothing_else(self):
+        for section, rows in keys(self.text).items():
+            for key, kind, default, example, _ in rows:
+                key = code(key)
+                taken, refused = probes(kind)
+                if key in ("book", "effective_from", "supersedes"):
+                    taken = []
+                elif code(default):
+                    taken.append(json.loads(code(default)))
+                values = [] if key == "supersedes" else [json.loads(code(example)), *taken]
+                for value in values:
+                    self.is_taken(self.document(section, key, value), f"{section}.{key} {value}")
+                for value in refused:
+                    self.is_refused(self.document(section, key, value),
+                                    f"{section}.{key} {str(value)[:80]}")
+
+    def test_a_default_says_nothing(self):
+        """A bill with all defaults written out is the bill without them."""
+        self.apply('{"accounts":[{"id":1,"name":"acme"}],"zones":['
+                   '{"id":101,"account":1,"name":"video","type":"volume","settings":'
+                   '{"OptimizerEnabled":true}},{"id":102,"account":1,"name":"static"}]}')
+        rows = [{"zone": zone, "hour": "2026-10-03T05:00:00Z", "region": "DE", "requests": 7,
+                 "bytes": 123456789012} for zone in (101, 102)]
+        self.run_tool("import", "--db", "t.db", "-",
+                      stdin="".join(json.dumps(row) + "\n" for row in rows).encode())
+        whole = json.loads(examples(self.text)[0])
+        bills = []
+        for name, written in (("without", False), ("with", True)):
+            book = json.loads(json.dumps(whole))
+            for section, rows in keys(self.text).items():
+                at = book
+                for step in [] if section == "Top level" else section.split("."):
+                    at = at[step]
+                for key, _, default, _, _ in rows:
+                    if not code(default):
+                        continue
+                    for one in at if isinstance(at, list) else [at]:
+                        one.pop(code(key), None)
+                        if written:
+                            one[code(key)] = json.loads(code(default))
+            book["load_balancer"].update(included_requests=0)
+            book["load_balancer"]["tiers"][0]["from_millions"] = 0
+            self.run_tool("init", "--db", f"{name}.db")
+            self.run_tool("backup", "--db", "t.db", "--to", f"{name}.copy")
+            self.run_tool("book", "add", "--db", f"{name}.copy",
+                          self.write("book.json", json.dumps(book)))
+            bill = json.loads(self.run_tool("invoice", "--db", f"{name}.copy", "--month", "2026-10",
+                                            now="2026-11-05T00:00:00Z").out)["invoices"][0]
+            bills.append((bill["lines"], bill["subtotal"]))
+        self.assertEqual(bills[0], bills[1])
+        self.assertGreater(len(bills[0][0]), 2)
+
+
+class PullZone(Pages):
+    command = ("apply", "--db", "t.db")
+    text = page("pull-zone.md")
+    settings = tables(text, "| # |")[0][1]
+    models = {section: rows for section, rows in tables(text, "| field |")}
+
+    @staticmethod
+    def zone(**more):
+        return {"accounts": [{"id": 1, "name": "acme"}],
+                "zones": [{"id": 101, "account": 1, "name": "video", **more}]}
+
+    def test_the_fields_are_the_tables(self):
+        """The page is written from the table; tests/arch holds them together."""
+        header = (SOURCE / "include/tollbook/pullzone.h").read_text()
+        table = header[header.index("define TB_PULLZONE_FIELDS"):]
+        self.assertEqual([code(row[1]) for row in self.settings],
+                         re.findall(r"^    X\((\w+), ", table, re.M))
+
+    def test_examples_are_taken(self):
+        for text in examples(self.text):
+            self.is_taken(text, text)
+        whole = {code(row[1]): json.loads(code(row[5])) for row in self.settings if code(row[5])}
+        self.assertGreater(len(whole), 160)
+        self.is_taken(self.zone(settings=whole), "all examples")
+        for section, rows in self.models.items():
+            one = {code(row[0]): json.loads(code(row[4])) for row in rows if code(row[4])}
+            self.is_taken(self.model(section, one), section)
+
+    def model(self, section, one):
+        """A zone with this object of this model."""
+        if section == "HostnameModel":
+            return self.zone(hostnames=[one])
+        if section in ("Trigger", "ExtraAction"):
+            key = {"Trigger": "Triggers", "ExtraAction": "ExtraActions"}[section]
+            return self.zone(settings={"EdgeRules": [{key: [one]}]})
+        key = {"EdgeRuleV2Model": "EdgeRules", "OptimizerClassModel": "OptimizerClasses",
+               "BunnyAiImageBlueprintModel": "BunnyAiImageBlueprints"}[section]
+        return self.zone(settings={key: [one]})
+
+    def test_a_default_is_not_stored(self):
+        """But for OptimizerPricing, of which billing asks whether it is set."""
+        defaults = {code(row[1]): json.loads(code(row[3])) for row in self.settings
+                    if code(row[5])}
+        price = defaults.pop("OptimizerPricing")
+        self.is_taken(self.zone(settings=defaults), "all defaults")
+        self.assertEqual(self.query("SELECT settings FROM zone"), [["{}"]])
+        self.is_taken(self.zone(settings={**defaults, "OptimizerPricing": price}), "its price")
+        self.assertEqual(self.query("SELECT settings FROM zone"), [['{"OptimizerPricing":9.5}']])
+
+    def test_read_only_fields_are_refused(self):
+        for _, name, *_, example in self.settings:
+            if not code(example):
+                self.is_refused(self.zone(settings={code(name): 1}), name)
+
+    def test_null_where_the_type_says_so(self):
+        rows = [row for row in self.settings if code(row[5])]
+        nullable = {code(row[1]): None for row in rows if row[2].endswith("?")}
+        self.is_taken(self.zone(settings=nullable), "all null")
+        for _, name, kind, *_ in rows:
+            if not kind.endswith("?"):
+                self.is_refused(self.zone(settings={code(name): None}), name)
+
+    @staticmethod
+    def number(text):
+        """-2147483648, -2^63, 2^63-1."""
+        power = re.fullmatch(r"(-?)2\^(\d+)(-1)?", text)
+        if not power:
+            return int(text)
+        return (-1 if power.group(1) else 1) * 2 ** int(power.group(2)) - bool(power.group(3))
+
+    def test_bounds(self):
+        low, high = {}, {}
+        for _, name, kind, _, values, example in self.settings:
+            bounds = re.fullmatch(r"(\S+) to (\S+)", values)
+            if not bounds or not code(example):
+                continue
+            least, most = map(self.number, bounds.groups())
+            low[code(name)], high[code(name)] = least, most
+            for value in (least - 1, most + 1):
+                self.is_refused(self.zone(settings={code(name): value}), f"{name} {value}")
+        self.assertGreater(len(low), 30)
+        self.is_taken(self.zone(settings=low), "lower bounds")
+        self.is_taken(self.zone(settings=high), "upper bounds")
+
+    def test_enumerations(self):
+        names = dict(tables(self.text, "| enum | values |")[0][1])
+        for _, name, kind, _, _, example in self.settings:
+            found = re.match(r"enum \[(\w+)\]", kind)
+            if not found or not code(example):
+                continue
+            values = [value.split(" ") for value in names[found.group(1)].split(", ")]
+            for number, word in values:
+                for value in (int(number), word):
+                    self.is_taken(self.zone(settings={code(name): value}), f"{name} {value}")
+            for value in (int(values[-1][0]) + 1, -1, "None"):
+                self.is_refused(self.zone(settings={code(name): value}), f"{name} {value}")
+
+    def test_refusals(self):
+        self.refusals(self.text, json.loads(examples(self.text)[0]))
+
+
+class Pipe(Pages):
+    text = page("pipe-format.md")
+    number = itertools.count()
+
+    def logs(self):
+        return blocks(self.text, "")
+
+    def ingest(self, text, *words):
+        """What the executable says of a log alone, and the reasons of its refused lines."""
+        db = f"{next(self.number)}.db"
+        self.run_tool("init", "--db", db)
+        done = subprocess.run([TOOL, "ingest", "--final", "--db", db, *words,
+                               self.write("log", text)],
+                              cwd=self.folder, capture_output=True, text=True, timeout=120,
+                              env=self.environment(LATE))
+        return done.stderr, [row[0] for row in self.query("SELECT reason FROM reject", db)]
+
+    def columns(self):
+        return tables(self.text, "| # |")[0][1]
+
+    def test_the_columns_are_those_of_the_examples(self):
+        enums = (SOURCE / "engine/intake/pipe.c").read_text()
+        pipes, extended = map(int, re.search(r"PIPES = (\d+), PIPES_EXTENDED = (\d+)",
+                                             enums).groups())
+        rows = self.columns()
+        self.assertEqual([row[0] for row in rows], [str(i + 1) for i in range(extended + 1)])
+        short, long = self.logs()[0].splitlines()
+        self.assertEqual(short.split("|"), [code(row[4]) for row in rows[:pipes + 1]])
+        self.assertEqual(long.split("|")[pipes + 1:], [code(row[4]) for row in rows[pipes + 1:]])
+        said, reasons = self.ingest(self.logs()[0])
+        self.assertEqual(reasons, [], said)
+
+    def test_bounds(self):
+        line = self.logs()[0].splitlines()[0].split("|")
+        for n, row in enumerate(self.columns()[:12]):
+            taken, refused = [], []
+            numbers = re.search(r"(\d+) to (\d+)", row[2])
+            low, high = map(int, numbers.groups()) if numbers else (0, 0)
+            if "character" in row[2]:
+                taken, refused = ["A" * low, "A" * high], ["", "A" * (high + 1), "a b"]
+            elif numbers:
+                taken, refused = [low, high], [low - 1, high + 1, "", "x"]
+            for value in taken:
+                said, reasons = self.ingest("|".join([*line[:n], str(value), *line[n + 1:]]))
+                self.assertEqual(reasons, [], f"{row[1]} {value}")
+            for value in refused:
+                said, reasons = self.ingest("|".join([*line[:n], str(value), *line[n + 1:]]))
+                self.assertEqual(len(reasons), 1, f"{row[1]} {value} is taken")
+
+    def test_reasons(self):
+        line = self.logs()[0].splitlines()[0].split("|")
+        names = [row[1] for row in self.columns()]
+        told = set()
+        for column, value, reason in tables(self.text, "| column |")[0][1]:
+            n = names.index(column)
+            bad = "|".join([*line[:n], code(value), *line[n + 1:]])
+            said, reasons = self.ingest(bad + "\n" + "|".join(line) + "\n")
+            self.assertEqual(reasons, [reason], f"{column} {value}")
+            told.add(reason)
+        whole = "|".join(line)
+        for bad in ("", whole + "x" * (1 << 20), "|".join(line[:11]), whole.replace("HIT", "H\0T")):
+            said, reasons = self.ingest(bad + "\n" + whole + "\n")
+            self.assertEqual(len(reasons), 1)
+            self.assertIn(f"`{reasons[0]}`", self.text)
+            told.update(reasons)
+        header = (SOURCE / "include/tollbook/intake.h").read_text()
+        known = dict(re.findall(r'X\((\w+), "([^"]*)"\)', header))
+        others = {"COMBINED", "JSON", "COUNTER", "HOUR", "EVENT"}
+        self.assertEqual(told, {text for name, text in known.items() if name not in others})
+
+    def test_cache_statuses(self):
+        names = set(re.findall(r'NAME\("(\w+)"', (SOURCE / "engine/intake/pipe.c").read_text()))
+        said = re.search(r"\*\*Cache status\.\*\*(.*?)count as served", self.text, re.S).group(1)
+        self.assertEqual(names, set(re.findall(r"`([A-Z]+)`", said)))
+
+    def test_the_combined_example(self):
+        said, reasons = self.ingest(self.logs()[-1], "--format", "combined", "--zone", "7",
+                                    "--region", "DE")
+        self.assertEqual(reasons, [], said)
+        self.assertIn("1 accepted", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
