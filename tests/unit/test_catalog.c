@@ -165,6 +165,12 @@ START_TEST(paths_are_printable_and_short)
             "EdgeRules must be made of the fields of EdgeRuleV2Model; \"?]0;\" is not one.");
     refused("{\"0123456789012345678901234567890123456789012345678901234567890\":1}",
             "01234567890123456789012345678901234567890123456", "Unknown key.");
+    /* 79 bytes would end within the last character */
+    refused(ZONE("\"settings\":{\"EdgeRules\":[{\"Triggers\":[{\"0123456789012345678901234567"
+                 "8901234\u00e9\":1}]}]}"),
+            "zones[0].settings.EdgeRules[0].Triggers[0].01234567890123456789012345678901234",
+            "Triggers must be made of the fields of Trigger; \"0123456789012345678901234567"
+            "8901234\u00e9\" is none.");
 }
 END_TEST
 
@@ -221,6 +227,11 @@ START_TEST(ids_are_1_to_2_to_the_63_minus_1)
         snprintf(text, sizeof text, "{\"accounts\":[{\"id\":%s,\"name\":\"a\"}]}", bad[i]);
         refused(text, "accounts[0].id", range);
     }
+    c = take("{" ACCOUNT ",\"shield_zones\":[{\"id\":2147483647,\"account\":1}]}");
+    ck_assert_int_eq(c.shields[0].id, INT32_MAX);
+    tb_catalog_release(&c);
+    refused("{" ACCOUNT ",\"shield_zones\":[{\"id\":2147483648,\"account\":1}]}",
+            "shield_zones[0].id", "Must be at most 2147483647.");
 }
 END_TEST
 

@@ -43,6 +43,7 @@ START_TEST(a_registrys_addresses_are_a_scheme_a_host_and_a_port)
         REGISTRY(AT("https://a") ",\"token_realm\":\"https://b/v2/token\""),
         REGISTRY(AT("https://a") ",\"account\":2,\"username\":\"u\",\"secret\":\"s\""),
         REGISTRY(AT("http://localhost:1") ",\"username\":\"u\",\"secret\":\"s\""),
+        REGISTRY(AT("http://[::1]:1") ",\"username\":\"u\",\"secret\":\"s\""),
         REGISTRY(AT("http://127.9.8.7") ",\"username\":\"u\",\"secret\":\"s\""),
     };
     static const char *const bad[] = {
@@ -94,6 +95,13 @@ START_TEST(what_is_wrong_is_refused_with_its_path)
     refused(REGISTRY(AT("https://a") ",\"account\":3"), "registries[0].account");
     refused(REGISTRY(AT("https://a") "},{" AT("https://b")), "registries[1].id");
     taken(REGISTRY(AT("https://a") "},{\"account\":1," AT("https://b")));
+    /* an application of the same id, between them by its place in its own list */
+    refused(CATALOG("\"container_apps\":[{\"id\":\"x\",\"account\":1,\"name\":\"n\"},"
+                    "{\"id\":\"r\",\"account\":1,\"name\":\"n\"}],\"registries\":["
+                    "{\"account\":1," AT("https://a") "},"
+                    "{\"account\":1,\"id\":\"s\",\"url\":\"https://b\"},"
+                    "{\"account\":1," AT("https://c") "}]"),
+            "registries[2].id");
     refused(APP("\"id\":\"x\",\"name\":\"n\""), "container_apps[0].account");
     refused(APP("\"id\":\"x\",\"account\":1"), "container_apps[0].name");
     refused(APP("\"id\":\"x\",\"account\":1,\"name\":\"n\",\"colour\":1"),

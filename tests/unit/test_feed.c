@@ -1116,6 +1116,18 @@ START_TEST(an_import_is_whole_or_nothing)
 }
 END_TEST
 
+/* A CR before the line end is a part of the end, and no byte of the row. */
+START_TEST(a_row_as_long_as_may_be_may_end_with_cr_and_lf)
+{
+    static char row[TB_LINE_MAX + 2];
+    feed_options options = import_options();
+    memset(row, ' ', sizeof row);
+    memcpy(row, two_rows, strcspn(two_rows, "}"));
+    memcpy(row + TB_LINE_MAX - 1, "}\r\n", 3);
+    ck_assert_uint_eq(feed_ok(row, sizeof row, &options).accepted, 1);
+}
+END_TEST
+
 START_TEST(a_row_that_overflows_a_counter_is_named)
 {
     feed_options options = import_options();
@@ -1278,6 +1290,7 @@ int main(void)
     tcase_add_test(tc, refused_lines_keep_their_number_across_segments_and_runs);
     tcase_add_test(tc, of_too_many_refused_lines_the_first_of_each_segment_are_kept);
     tcase_add_test(tc, an_import_is_whole_or_nothing);
+    tcase_add_test(tc, a_row_as_long_as_may_be_may_end_with_cr_and_lf);
     tcase_add_test(tc, a_row_that_overflows_a_counter_is_named);
     tcase_add_test(tc, memory_is_fed_inside_the_callers_transaction);
     tcase_add_test(tc, memory_that_decompresses_to_more_than_allowed_is_refused);

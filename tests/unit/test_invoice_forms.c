@@ -317,7 +317,9 @@ START_TEST(focus_nulls_stand_where_the_specification_wants_them)
     char *csv = focus_of(&f.s);
     ck_assert_str_eq(cell_of(csv, 1, "ChargeClass"), "Correction");
     ck_assert_str_eq(cell_of(csv, 1, "ChargePeriodStart"), "2026-09-01T00:00:00Z");
+    ck_assert_str_eq(cell_of(csv, 1, "ChargePeriodEnd"), "2026-10-01T00:00:00Z");
     ck_assert_str_eq(cell_of(csv, 1, "BillingPeriodStart"), "2026-10-01T00:00:00Z");
+    ck_assert_str_eq(cell_of(csv, 1, "BillingPeriodEnd"), "2026-11-01T00:00:00Z");
     ck_assert_str_eq(cell_of(csv, 2, "ChargeClass"), "");
     ck_assert_str_eq(cell_of(csv, 4, "ChargeCategory"), "Purchase");
     ck_assert_str_eq(cell_of(csv, 4, "ConsumedQuantity"), "");
@@ -356,7 +358,11 @@ START_TEST(html_shows_figures_as_people_read_them)
     ck_assert_ptr_nonnull(strstr(html, "from 0 to 500,000 GB"));
     ck_assert_ptr_nonnull(strstr(html, "51.500000 million"));
     ck_assert_ptr_nonnull(strstr(html, "from 50 to 51.5 million"));
-    ck_assert_ptr_nonnull(strstr(html, "31 days</td><td class=\"n\">9.5 / month"));
+    ck_assert_ptr_nonnull(strstr(html, "31 days</td><td class=\"n\">9.5 / month</td>"
+                                       "<td class=\"n\">9.50</td></tr>"));
+    ck_assert_ptr_nonnull(strstr(html, "<td class=\"n\">2,500.00</td></tr>"));
+    const char *taxes = strstr(html, " % on ");
+    ck_assert(taxes && !strstr(taxes + 1, " % on "));
     ck_assert_ptr_nonnull(strstr(html, "USD 3,074.38"));
     ck_assert_ptr_nonnull(strstr(html, "1 October 2026 \xE2\x80\x93 31 October 2026"));
     ck_assert_ptr_nonnull(strstr(html, "cannot be made final"));

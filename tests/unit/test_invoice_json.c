@@ -326,6 +326,12 @@ START_TEST(what_follows_from_other_members_must_do_so)
     assert_refused_with("\"buyer\":null", "\"buyer\":\"x\"", "buyer");
     assert_refused_with("\"issued\":\"2026-11-04\"", "\"issued\":\"2026-11-34\"", "no date");
     assert_refused_with("\"count\":12", "\"count\":-1", "no count");
+    assert_refused_with("\"kind\":\"balancer_requests\",\"line\"",
+                        "\"kind\":\"correction\",\"line\"", "it alone, says what it corrects");
+    assert_refused_with("{\"amount\":\"0.98\",",
+                        "{\"amount\":\"0.98\",\"corrects\":{\"invoice\":\"2026-000001\",\"kind\":"
+                        "\"bandwidth\",\"since\":9},",
+                        "it alone, says what it corrects");
 }
 END_TEST
 

@@ -458,6 +458,8 @@ START_TEST(a_zone_that_cannot_be_read_fails_its_account_while_it_exists_or_has_b
     fixture_init(&f);
     fixture_apply(&f, good, us_at(9, 1, 0), NULL);
     add_bytes(&f, 101, "DE", at(10, 5, 0), 1000);
+    ok(tb_store_usage_history(f.store, 2, 0, 1, NOW_US, &history, &err)); /* 1970-01-01 is a day */
+    tb_usage_history_release(&history);
     took(&f, "zone", 101, "settings", "{\"PriceOverride\":\"cheap\"}");
     ck_assert_int_eq(try_net(&f, 1, OCTOBER, &err), TB_E_DECLARED);
     ck_assert_str_eq(err.field, "settings.PriceOverride");
