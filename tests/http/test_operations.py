@@ -33,6 +33,7 @@ class Operations(Case):
         ("key-create", {"Account": 1, "account": 1}, 400, "Account"),
         ("key-create", {"Account": 1, "Roles": []}, 400, "Roles"),
         ("key-create", {"Account": 1, "Roles": [1]}, 400, "Roles"),
+        ("key-create", {"Account": 1, "Roles": [None]}, 400, "Roles"),
         ("key-create", {"Account": 1, "roles": ["user"]}, 400, "Roles"),
         ("key-create", {"Account": 1, "colour": 1}, 400, "colour"),
         ("key-create?Account=x", None, 400, "Account"),
