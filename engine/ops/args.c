@@ -257,8 +257,11 @@ static tb_code add_list(tb_args *args, const tb_param *p, const json_t *list, tb
     tb__slices at = tb__slices_of(raw);
     if (json_array_size(list) == 0)
         return tb_fail(err, TB_E_VALIDATION, p->name, "It must not be an empty list.");
-    for (size_t i = 0; !code && i < json_array_size(list); i++)
-        code = add_json(args, p, json_array_get(list, i), tb__slices_next(&at), err);
+    for (size_t i = 0; !code && i < json_array_size(list); i++) {
+        const json_t *value = json_array_get(list, i);
+        const tb__slice one = tb__slices_next(&at);
+        code = json_is_null(value) ? wrong_type(p, err) : add_json(args, p, value, one, err);
+    }
     return code;
 }
 

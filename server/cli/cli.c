@@ -127,7 +127,7 @@ static void show_remote_form(const cli_call *call, const tb_error *err)
     tb_buf_fmt(&line, "tollbook %s --server http://%s --key KEY", call->command->name, address);
     for (size_t i = 0; i < call->n_values; i++) {
         const cli_value *value = &call->values[i];
-        if (strcmp(value->option->name, "db") == 0) continue;
+        if (value->option->here || strcmp(value->option->name, "db") == 0) continue;
         tb_buf_fmt(&line, " --%s", value->option->name);
         if (value->option->kind != CLI_FLAG) add_word(&line, value->text);
     }

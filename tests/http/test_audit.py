@@ -30,6 +30,15 @@ class Audit(Case):
         self.assertEqual(one["time"], "2026-11-04T09:00:00Z")
         self.assertGreater(one["key"], 0)
 
+    def test_a_retry_that_changes_nothing_leaves_none(self):
+        made = self.server.ask("POST", "/keys", "operator", b'{"Account": 1}').json()
+        for again in (0, 1):
+            before = self.entries()
+            gone = self.server.ask("DELETE", f"/keys/{made['Id']}", "operator")
+            self.assertEqual(gone.status, 204)
+            self.assertEqual([e["operation"] for e in self.entries()[len(before):]],
+                             ["key revoke"][again:])
+
     def test_the_command_line_has_no_key_and_prints_the_same(self):
         self.server.stop()
         db = self.server.db

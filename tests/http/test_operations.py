@@ -1,8 +1,9 @@
 """POST /operations/NAME: what an operation is given in a query and in a body meets the same checks, whatever
 it is; the reply holds what a command line prints."""
 import json
+import re
 import unittest
-from harness import Case
+from harness import CONTRACT, SOURCE, Case
 
 
 class Operations(Case):
@@ -33,6 +34,7 @@ class Operations(Case):
         ("key-create", {"Account": 1, "account": 1}, 400, "Account"),
         ("key-create", {"Account": 1, "Roles": []}, 400, "Roles"),
         ("key-create", {"Account": 1, "Roles": [1]}, 400, "Roles"),
+        ("key-create", {"Account": 1, "Roles": [None]}, 400, "Roles"),
         ("key-create", {"Account": 1, "roles": ["user"]}, 400, "Roles"),
         ("key-create", {"Account": 1, "colour": 1}, 400, "colour"),
         ("key-create?Account=x", None, 400, "Account"),
@@ -69,6 +71,89 @@ class Operations(Case):
             with self.subTest(target=target, document=document):
                 self.refused(self.ask(target, document), status,
                              {400: "validation_error", 404: "resource.not_found"}[status], field)
+
+
+ROW = re.compile(r'OPERATION\((\w+), "([^"]+)", \w+, "\w+", "([^"]+)", (\S+), (\S+)\)')
+TYPES = {"boolean": "boolean", "integer": "integer", "string": "string", "object": "object",
+         "object or string": None}
+VALUES = {"boolean": "true", "integer": "1", "string": "2026-10"}
+
+
+def resolved(schema):
+    """A schema of the document, behind its $ref."""
+    found = CONTRACT.document
+    for name in schema.get("$ref", "").split("/")[1:]:
+        found = found[name]
+    return found if "$ref" in schema else schema
+
+
+class OwnPaths(Case):
+    """docs/openapi.yaml names, for each path that is an operation's, exactly the operation's parameters."""
+
+    def promised(self, method, path):
+        """The document's path, its query parameters, and the schema of its body; None: it takes none."""
+        template, = (p for p in CONTRACT.document["paths"] if re.sub(r"{\w+}", "{id}", p) == path)
+        entry = CONTRACT.document["paths"][template][method.lower()]
+        query = {p["name"]: p for p in entry.get("parameters", []) if p["in"] == "query"}
+        body = entry.get("requestBody")
+        return query, body and resolved(body["content"]["application/json"]["schema"])
+
+    def same_type(self, parameter, schema):
+        schema = resolved(schema)
+        if parameter["repeats"]:
+            self.assertEqual(schema["type"], "array")
+            schema = resolved(schema["items"])
+        self.assertEqual(schema.get("type"), TYPES[parameter["type"]])
+
+    def ask(self, method, path, name, value):
+        return self.server.ask(method, f"{path.replace('{id}', '1')}?{name}={value}", "operator")
+
+    def refused_beside(self, method, path, parameter):
+        """What the document does not name may not go with this path."""
+        answer = self.ask(method, path, parameter["name"], VALUES[parameter["type"]])
+        self.refused(answer, 400, "validation_error")
+
+    def same_bounds(self, method, path, name, schema):
+        for bound, beyond in (("minimum", -1), ("maximum", 1)):
+            if bound in schema:
+                answer = self.ask(method, path, name, schema[bound])
+                self.assertFalse(answer.status == 400 and answer.json()["Field"] == name, answer.body)
+                self.refused(self.ask(method, path, name, schema[bound] + beyond), 400,
+                             "validation_error", name)
+
+    def test_each_path_names_the_parameters_of_its_operation(self):
+        listed = self.server.get("/operations", "operator").json()["operations"]
+        operations = {one["name"]: one["parameters"] for one in listed}
+        rows = ROW.findall((SOURCE / "server/api/routes.c").read_text())
+        self.assertGreater(len(rows), 9)
+        for method, path, name, *given in rows:
+            with self.subTest(path=f"{method} {path}"):
+                self.one_path(method, path, {p["name"]: p for p in operations[name]},
+                              [word.strip('"') for word in given])
+
+    def one_path(self, method, path, parameters, given):
+        query, body = self.promised(method, path)
+        if "{id}" in path and given[1] == "NULL":
+            given[1] = next(iter(parameters))  # the first operand
+        for name in given:
+            parameters.pop(name, None)
+        document = [name for name, p in parameters.items() if p["type"] == "object"]
+        for name in document:
+            self.assertEqual(resolved(body)["type"], "object")
+            del parameters[name]
+        named = query if document or body is None else body["properties"]
+        self.assertLessEqual(named.keys(), parameters.keys())
+        for name, parameter in parameters.items():
+            if name not in named:
+                self.refused_beside(method, path, parameter)
+                continue
+            schema = named[name].get("schema", named[name])
+            self.same_type(parameter, schema)
+            if named is query:
+                self.same_bounds(method, path, name, schema)
+            required = named[name].get("required", False) if named is query \
+                else name in body.get("required", [])
+            self.assertEqual(required, parameter["required"], name)
 
 
 if __name__ == "__main__":

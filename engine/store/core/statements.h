@@ -177,8 +177,9 @@
     X(KEYS_COUNT, "SELECT count(*) FROM key WHERE account=?1 AND " TB__KEY_VALID)                  \
     X(KEY_INSERT, "INSERT INTO key(account,roles,hash,hint,created_us,revoked_us,sealed)"          \
       "VALUES(?1,?2,?3,?4,?5,?6,?7)")                                                              \
-    X(KEY_REVOKE, "UPDATE key SET revoked_us=iif(" TB__KEY_VALID ",?2,revoked_us),revoked_version="\
-      "iif(" TB__KEY_VALID "," TB__NEXT_VERSION ",revoked_version) WHERE id=?1")                   \
+    X(KEY_REVOKE, "UPDATE key SET revoked_us=?2,revoked_version=" TB__NEXT_VERSION                 \
+      " WHERE id=?1 AND " TB__KEY_VALID)                                                           \
+    X(KEY_EXISTS, "SELECT 1 FROM key WHERE id=?1")                                                 \
     /* request logs */                                                                             \
     X(LOGGED_ZONES,                                                                                \
       "SELECT id,coalesce(settings->>'$.EnableExtendedLogging',0) FROM zone"                       \

@@ -23,16 +23,21 @@ tb_code tb_store_key_add(tb_store *store, tb_key *key, tb_error *err)
     return TB_OK;
 }
 
+/* The same again changes nothing. */
 tb_code tb_store_key_revoke(tb_store *store, int64_t id, int64_t now_us, tb_error *err)
 {
     const int64_t values[2] = {id, now_us};
+    int64_t found = 0;
     tb_code code = tb__run_ints(store, TB__SQL_KEY_REVOKE, values, 2, err);
     if (code) return code;
-    if (sqlite3_changes(store->db) == 0)
-        return tb_fail(err, TB_E_NOT_FOUND, "id",
-                       "There is no such key; `tollbook key list` shows them.");
-    store->dirty = true;
-    return TB_OK;
+    if (sqlite3_changes(store->db) > 0) {
+        store->dirty = true;
+        return TB_OK;
+    }
+    code = tb__int_of(store, TB__SQL_KEY_EXISTS, &id, 1, 0, &found, err);
+    if (code || found) return code;
+    return tb_fail(err, TB_E_NOT_FOUND, "id",
+                   "There is no such key; `tollbook key list` shows them.");
 }
 
 static tb_code key_from(sqlite3_stmt *s, void *item, tb_error *err)

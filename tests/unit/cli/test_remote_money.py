@@ -138,6 +138,10 @@ class RemoteMoney(Both):
                       ("ledger pay", "--account", 1, "--amount", 1, "--reference", "r")):
             done = self.run_tool(*words[0].split(), "--db", "t.db", *words[1:], status=3)
             self.assertIn(f"tollbook {words[0]} --server {self.url} --key KEY", done.err)
+        self.write("secret", "0" * 64 + "\n")
+        done = self.run_tool("key", "create", "--db", "t.db", "--secret-file", "secret", "--account", 1,
+                             status=3)
+        self.assertIn(f"key create --server {self.url} --key KEY --account 1\n", done.err)
 
     def test_places_and_what_only_reads(self):
         self.assertIn("exclude each other",
