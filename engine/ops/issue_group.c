@@ -247,13 +247,8 @@ tb_code tb_issue_group_show(tb_issue_group *g, int64_t account, tb_error *err)
 static tb_code one_account(tb_store *store, int64_t account, int64_t **ret_accounts, size_t *ret_n,
                            tb_error *err)
 {
-    bool exists;
-    tb_code code = tb_store_account_exists(store, account, &exists, err);
+    tb_code code = tb_store_need_account(store, account, err);
     if (code) return code;
-    if (!exists)
-        return tb_fail(err, TB_E_NOT_FOUND, "account",
-                       "There is no account %" PRId64 ". Declare it with `tollbook apply` first.",
-                       account);
     *ret_accounts = malloc(sizeof **ret_accounts);
     if (!*ret_accounts) return tb_no_memory(err);
     (*ret_accounts)[0] = account;

@@ -123,7 +123,7 @@ static tb_code create(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_erro
                   .revoked_us = INT64_MAX};
     if (!ops->random) return tb_fail(err, TB_E_INTERNAL, NULL, "The system gives no random bytes.");
     tb_code code = read_roles(args, &key, err);
-    if (!code && key.account) code = tb_ledger_check_account(ops->store, key.account, err);
+    if (!code && key.account) code = tb_store_need_account(ops->store, key.account, err);
     if (code) return code;
     make_key(ops, &key, text);
     code = tb_store_key_add(ops->store, &key, err);

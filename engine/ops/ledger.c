@@ -6,16 +6,6 @@
 #include "tollbook/monthbill.h"
 #include "tollbook/terms.h"
 
-tb_code tb_ledger_check_account(tb_store *store, int64_t account, tb_error *err)
-{
-    bool exists;
-    tb_code code = tb_store_account_exists(store, account, &exists, err);
-    if (code || exists) return code;
-    return tb_fail(err, TB_E_NOT_FOUND, "account",
-                   "There is no account %" PRId64 ". Declare it with `tollbook apply` first.",
-                   account);
-}
-
 tb_code tb_ledger_amount(const char *text, size_t len, tb_ledger_entry *entry, tb_error *err)
 {
     tb_error why;
@@ -46,7 +36,7 @@ static tb_code check_amount(const tb_ledger_entry *entry, tb_error *err)
 
 tb_code tb_ledger_enter(tb_store *store, tb_ledger_entry *entry, bool *ret_known, tb_error *err)
 {
-    tb_code code = tb_ledger_check_account(store, entry->account, err);
+    tb_code code = tb_store_need_account(store, entry->account, err);
     if (!code)
         code = tb_store_month_currency(store, entry->account, tb_month_from_us(entry->at_us),
                                        entry->currency, err);

@@ -53,7 +53,7 @@ static tb_code list_entries(tb_ops *ops, const tb_args *args, tb_reply *reply, t
     tb_ledger_entry *entries = NULL;
     tb_decimal balance = TB_DECIMAL_ZERO;
     size_t n = 0;
-    tb_code code = tb_ledger_check_account(ops->store, account, err);
+    tb_code code = tb_store_need_account(ops->store, account, err);
     if (!code) code = tb_store_ledger(ops->store, account, &entries, &n, err);
     if (!code) code = tb_store_balance(ops->store, account, &balance, err);
     if (!code) put_list(reply, account, entries, n, balance);

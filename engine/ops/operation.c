@@ -199,14 +199,22 @@ tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     return tb__audit(ops, args, err);
 }
 
+typedef struct writing {
+    tb_ops *ops;
+    const tb_args *args;
+    tb_reply *reply;
+} writing;
+
+static tb_code write_in(tb_store *store, void *ctx, tb_error *err)
+{
+    const writing *w = ctx;
+    (void)store;
+    return tb_operation_write(w->ops, w->args, w->reply, err);
+}
+
 tb_code tb_operation_write_alone(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
-    tb_code code = tb_store_begin(ops->store, err);
-    if (code) return code;
-    code = tb_operation_write(ops, args, reply, err);
-    if (!code) code = tb_store_commit(ops->store, err);
-    if (code) tb_store_rollback(ops->store);
-    return code;
+    return tb_store_write(ops->store, write_in, &(writing){ops, args, reply}, err);
 }
 
 tb_code tb_operation_run(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)

@@ -51,7 +51,7 @@ static tb_code read_args(const tb_args *args, int64_t now_us, asked *a, tb_error
 static tb_code check_view(tb_store *store, tb_view *view, tb_error *err)
 {
     if (view->account == 0) return tb_store_zone_account(store, view->zone, &view->account, err);
-    tb_code code = tb_ledger_check_account(store, view->account, err);
+    tb_code code = tb_store_need_account(store, view->account, err);
     return code ? code : tb_store_view_check(store, view, err);
 }
 

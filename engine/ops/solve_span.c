@@ -182,7 +182,7 @@ tb_code tb__solve_span_read(const tb_ops *ops, const tb_args *args, const char *
     *ret_span = (tb__solve_span){.account = 0};
     tb_code code = read_span(args, ops->now_us, ret_span, err);
     if (!code && ret_span->account)
-        code = tb_ledger_check_account(ops->store, ret_span->account, err);
+        code = tb_store_need_account(ops->store, ret_span->account, err);
     if (!code) code = read_books(ops, args, ret_span, reply, err);
     if (!code) code = read_bills(ops, args, ret_span, err);
     return code ? code : find_prices(args, otherwise, n_otherwise, ret_span, err);

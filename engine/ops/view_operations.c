@@ -64,7 +64,7 @@ static tb_code stats(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error
     tb_range range;
     tb_code code = check_kind(args, kind, err);
     if (!code) code = read_range(args, kind, ops->now_us, &range, err);
-    if (!code) code = tb_ledger_check_account(ops->store, view.account, err);
+    if (!code) code = tb_store_need_account(ops->store, view.account, err);
     if (!code)
         code = tb_statistics_in(ops->store, &view, range, kind, ops->now_us, NULL, &reply->json,
                                 err);

@@ -15,7 +15,6 @@ TB_MUST_USE tb_code tb_ledger_amount(const char *text, size_t len, tb_ledger_ent
  * that nobody can have paid, or the store's. */
 TB_MUST_USE tb_code tb_ledger_enter(tb_store *store, tb_ledger_entry *entry, bool *ret_known,
                                     tb_error *err);
-TB_MUST_USE tb_code tb_ledger_check_account(tb_store *store, int64_t account, tb_error *err);
 
 TB_API_END
 

@@ -55,6 +55,11 @@ void tb_store_close(tb_store *store);
 
 /* --- writing --- */
 
+/* One transaction: runs the function in it and commits; rolls back where either fails. */
+typedef tb_code (*tb_store_change)(tb_store *store, void *ctx, tb_error *err);
+TB_MUST_USE tb_code tb_store_write(tb_store *store, tb_store_change change, void *ctx,
+                                   tb_error *err);
+/* The same by hand, for what is written while an input is read. */
 TB_MUST_USE tb_code tb_store_begin(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb_store_commit(tb_store *store, tb_error *err);
 void tb_store_rollback(tb_store *store);
@@ -176,6 +181,8 @@ void tb_store_read_end(tb_store *store);
 /* Grows with every commit that changed what answers and bills are made of; survives restarts. */
 TB_MUST_USE tb_code tb_store_version(tb_store *store, uint64_t *ret_version, tb_error *err);
 
+/* TB_E_NOT_FOUND, with what to do, where there is no such account. */
+TB_MUST_USE tb_code tb_store_need_account(tb_store *store, int64_t account, tb_error *err);
 TB_MUST_USE tb_code tb_store_account_exists(tb_store *store, int64_t account, bool *ret_exists,
                                             tb_error *err);
 /* Whose figures: an account's, one of its zones', at all locations or at one region. */

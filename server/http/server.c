@@ -333,27 +333,35 @@ static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
     return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
 }
 
+/* What became too old by a moment, and how much of it there was. */
+typedef struct ageing {
+    int64_t now_us;
+    uint64_t logs, events, rejects;
+} ageing;
+
+static tb_code drop_old(tb_store *store, void *ctx, tb_error *err)
+{
+    ageing *a = ctx;
+    tb_code code = tb_store_drop_logs(store, a->now_us / 1000, &a->logs, err);
+    if (code == TB_OK) code = tb_store_drop_events(store, a->now_us / 1000, &a->events, err);
+    if (code == TB_OK) code = tb_store_forget_rejects(store, a->now_us, &a->rejects, err);
+    return code;
+}
+
 /* Request logs, shield events and the text of refused lines that have become too old go, also where
  * nothing new comes in. What fails is tried again the next time. */
 static void on_idle(void *ctx, tb_store *store)
 {
     server *s = ctx;
     const int64_t fixed_us = s->options.fixed_now_us;
-    const int64_t now_us = fixed_us == INT64_MIN ? clock_wall_us() : fixed_us;
-    uint64_t logs = 0, events = 0, rejects = 0;
+    ageing old = {.now_us = fixed_us == INT64_MIN ? clock_wall_us() : fixed_us};
     tb_error err;
     if (!server_look(s)) {
         tb_store_checkpoint(store, true);
         return;
     }
-    tb_code code = tb_store_begin(store, &err);
-    if (code == TB_OK) code = tb_store_drop_logs(store, now_us / 1000, &logs, &err);
-    if (code == TB_OK) code = tb_store_drop_events(store, now_us / 1000, &events, &err);
-    if (code == TB_OK) code = tb_store_forget_rejects(store, now_us, &rejects, &err);
-    const bool dropped = logs + events + rejects > 0;
-    if (code == TB_OK && dropped) code = tb_store_commit(store, &err);
-    if (code || !dropped) tb_store_rollback(store);
-    else on_committed(s, store, false);
+    tb_code code = tb_store_write(store, drop_old, &old, &err);
+    if (code == TB_OK && old.logs + old.events + old.rejects > 0) on_committed(s, store, false);
     if (code == TB_E_GONE) server_lost(s, &err);
     else tb_store_scrub(store);
 }

@@ -23,6 +23,7 @@ struct writer {
 
 typedef struct group {
     write_job *first, **last;
+    write_job *rest; /* not in it */
     size_t bytes;
     bool changed_keys;
 } group;
@@ -47,9 +48,11 @@ static bool run_job(tb_store *store, write_job *job, tb_error *err)
 }
 
 /* Runs jobs until the group is large or old enough, or one is to be alone; what is left stays in
- * *rest. */
-static bool run_jobs(tb_store *store, write_job **rest, group *g, tb_error *err)
+ * g->rest. */
+static tb_code run_jobs(tb_store *store, void *ctx, tb_error *err)
 {
+    group *g = ctx;
+    write_job **rest = &g->rest;
     int64_t start_us = clock_mono_us();
     write_job *job;
     do {
@@ -59,11 +62,11 @@ static bool run_jobs(tb_store *store, write_job **rest, group *g, tb_error *err)
         *g->last = job;
         g->last = &job->next;
         g->bytes += job->bytes;
-        if (!run_job(store, job, err)) return false;
+        if (!run_job(store, job, err)) return err->code;
         g->changed_keys |= job->changed_keys;
     } while (*rest && !job->alone && !(*rest)->alone && g->bytes < WRITER_GROUP_BYTES &&
              clock_mono_us() - start_us < WRITER_GROUP_US);
-    return true;
+    return TB_OK;
 }
 
 /* Only the loss of what was thought written makes a store unfit; a full disk does not. */
@@ -115,28 +118,24 @@ static void lose(writer *w, bool changed_keys, const tb_error *err)
 /* One transaction with the first of the jobs; returns the others. */
 static write_job *commit_group(writer *w, write_job *jobs)
 {
-    group g = {.last = &g.first};
+    group g = {.last = &g.first, .rest = jobs};
     tb_error err = {0};
-    if (tb_store_begin(w->store, &err) != TB_OK) {
-        *g.last = jobs;
-        jobs = NULL;
-        note_failure(w, err.code);
-        for (write_job *job = g.first; job; job = job->next)
-            job->code = TB_OK;
-        finish_group(&g, &err);
-        return jobs;
-    }
-    if (!run_jobs(w->store, &jobs, &g, &err) || tb_store_commit(w->store, &err) != TB_OK) {
-        tb_store_rollback(w->store);
+    if (tb_store_write(w->store, run_jobs, &g, &err) != TB_OK) {
+        if (!g.first) { /* it did not even begin */
+            g.first = jobs;
+            g.rest = NULL;
+            for (write_job *job = jobs; job; job = job->next)
+                job->code = TB_OK;
+        }
         note_failure(w, err.code);
         if (err.code == TB_E_GONE) lose(w, g.changed_keys, &err);
         finish_group(&g, &err);
-        return jobs;
+        return g.rest;
     }
     if (!publish(w, g.changed_keys)) fail_key_jobs(&g);
     finish_group(&g, NULL);
     tb_store_checkpoint(w->store, false);
-    return jobs;
+    return g.rest;
 }
 
 static void run_all(writer *w, write_job *jobs)

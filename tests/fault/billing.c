@@ -181,7 +181,6 @@ static int call_command(int argc, char **argv)
     int words;
     tb_error err;
     cli_call call;
-    cli_commands_fill();
     const cli_command *command = cli_find(cli_commands, cli_n_commands, argc, argv, &words, &err);
     REQUIRE(command, "%s: %s", argv[0], err.message);
     REQUIRE(!cli_parse(command, argc - words, argv + words, &call, &err), "%s: %s", argv[0],

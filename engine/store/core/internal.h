@@ -153,6 +153,9 @@ int64_t tb__seal_log(int64_t id, int64_t zone, int64_t first_ms, int64_t last_ms
 
 /* --- reading --- */
 
+/* TB_E_NOT_FOUND, "There is no account N." */
+tb_code tb__no_account(const char *field, int64_t account, tb_error *err);
+
 int64_t tb__floor_div(int64_t a, int64_t b);
 /* Fills the columns of an initialised series from the chunks of one series id; 0: zeros. */
 TB_MUST_USE tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error *err);

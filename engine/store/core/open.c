@@ -506,6 +506,16 @@ void tb_store_rollback(tb_store *store)
         return;
 }
 
+tb_code tb_store_write(tb_store *store, tb_store_change change, void *ctx, tb_error *err)
+{
+    tb_code code = tb_store_begin(store, err);
+    if (code) return code;
+    code = change(store, ctx, err);
+    if (!code) code = tb_store_commit(store, err);
+    if (code) tb_store_rollback(store);
+    return code;
+}
+
 tb_code tb_store_still_there(const tb_store *store, unsigned *ret_links, tb_error *err)
 {
     return tb__still_there(store->held, ret_links, err);

@@ -283,7 +283,7 @@ static tb_code read_secret(tb_store *store, bool *ret_there, uint8_t ret[TB_EVEN
     return code;
 }
 
-static tb_code put_secret(tb_store *store, const uint8_t value[TB_EVENT_SECRET], tb_error *err)
+static tb_code put_secret(tb_store *store, void *value, tb_error *err)
 {
     sqlite3_stmt *s;
     tb_code code = tb__sql(store, TB__SQL_SECRET_PUT, &s, err);
@@ -296,14 +296,12 @@ static tb_code put_secret(tb_store *store, const uint8_t value[TB_EVENT_SECRET],
 tb_code tb_store_event_secret(tb_store *store, const uint8_t random[TB_EVENT_SECRET],
                               uint8_t ret_secret[TB_EVENT_SECRET], tb_error *err)
 {
+    uint8_t made[TB_EVENT_SECRET];
     bool there;
     tb_code code = read_secret(store, &there, ret_secret, err);
     if (code || there) return code;
-    code = tb_store_begin(store, err);
-    if (code) return code;
-    code = put_secret(store, random, err);
-    if (!code) code = tb_store_commit(store, err);
-    if (code) tb_store_rollback(store);
-    else memcpy(ret_secret, random, TB_EVENT_SECRET);
+    memcpy(made, random, sizeof made);
+    code = tb_store_write(store, put_secret, made, err);
+    if (!code) memcpy(ret_secret, made, sizeof made);
     return code;
 }

@@ -483,9 +483,7 @@ static tb_code begin(making *m, tb_store *store, int64_t account, int64_t month,
     m->until_us = m->to_us;
     tb_code code = tb__billed_load(store, account, known, zones, &m->b, err);
     if (code) return code;
-    if (m->b->n_account_terms == 0)
-        return tb_fail(err, TB_E_NOT_FOUND, "Account", "There is no account %lld.",
-                       (long long)account);
+    if (m->b->n_account_terms == 0) return tb__no_account("Account", account, err);
     m->b->n_late = m->b->n_bytes = m->b->n_optimizers = m->b->n_bill_balancers = 0;
     return known < m->b->file_version ? tb__late_load(store, account, month, known, err) : TB_OK;
 }

@@ -229,9 +229,7 @@ static tb_code check_entry(tb_store *store, const tb_ledger_entry *entry, tb_err
         return refuse_entry("currency", entry, "a currency has three letters", err);
     tb_code code = tb_store_account_exists(store, entry->account, &exists, err);
     if (code) return code;
-    if (!exists)
-        return tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".",
-                       entry->account);
+    if (!exists) return tb__no_account("account", entry->account, err);
     code = tb__sql_ints(store, TB__SQL_LEDGER_CURRENCY, &entry->account, 1, &s, err);
     if (!code) code = tb__step(store, s, &row, err);
     if (code || !row) return code;

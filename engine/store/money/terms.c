@@ -18,9 +18,7 @@ static tb_code read_account(tb_store *store, tb__statement id, const int64_t *va
     tb_code code = tb__sql_ints(store, id, values, n, &s, err);
     if (!code) code = tb__step(store, s, &row, err);
     if (code) return code;
-    if (!row)
-        return tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".",
-                       values[0]);
+    if (!row) return tb__no_account("account", values[0], err);
     code = tb__account_terms_of((const char *)sqlite3_column_text(s, 0),
                                 (size_t)sqlite3_column_bytes(s, 0), values[0], ret, why, err);
     sqlite3_reset(s);

@@ -121,9 +121,7 @@ static tb_code fill(filling *f, int64_t account, tb_error *err)
     int64_t last = tb_month_from_day(f->to_day - 1);
     tb_code code = tb__billed_load(f->store, account, INT64_MAX, TB__ALL_ZONES, &f->b, err);
     if (code) return code;
-    if (f->b->n_account_terms == 0)
-        return tb_fail(err, TB_E_NOT_FOUND, "Account", "There is no account %lld.",
-                       (long long)account);
+    if (f->b->n_account_terms == 0) return tb__no_account("Account", account, err);
     f->b->n_late = 0;
     code = tb__places_load(f->store, f->b->known, f->b->known, err);
     if (!code) code = history_room(f, err);

@@ -19,15 +19,8 @@ SQLITE_EXTENSION_INIT1
 
 #define HOURS 24
 
-/* What differs between the two. */
-typedef struct shape {
-    tb__plan_table plan;
-    const char *declaration;
-    const char *series; /* ?1 owner or NULL, ?2 place or NULL */
-} shape;
-
 #define TB_X(e, name, unit, how, source, meaning) "," name " INTEGER"
-static const shape zones = {
+static const tb__vshape zones = {
     {0, 1, 2, 3, TB_US_PER_HOUR, 20},
     "CREATE TABLE x(zone INTEGER,region TEXT,hour TEXT" TB_METRICS(TB_X) ")",
     "SELECT s.owner,s.id,e.code FROM series s JOIN edge e ON e.id=s.edge"
@@ -35,7 +28,7 @@ static const shape zones = {
     " ORDER BY s.owner,e.code",
 };
 #undef TB_X
-static const shape balancers = {
+static const tb__vshape balancers = {
     {0, -1, 1, 2, TB_US_PER_HOUR, 20},
     "CREATE TABLE x(load_balancer INTEGER,hour TEXT,requests INTEGER)",
     "SELECT owner,id,NULL FROM series WHERE scope=3 AND edge=0 AND (?1 IS NULL OR owner=?1)"
@@ -44,81 +37,29 @@ static const shape balancers = {
 static const char one_series[] =
     "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key";
 
-typedef struct table {
-    sqlite3_vtab base;
-    sqlite3 *db;
-    const shape *shape;
-} table;
-
 typedef struct cursor {
-    sqlite3_vtab_cursor base;
+    tb__vcursor head;
     sqlite3_stmt *series, *chunks;
     tb__bounds bounds;
-    sqlite3_int64 row;
     uint32_t slots; /* of the running chunk, still to come; the lowest is the current row */
     int64_t day;
     uint64_t v[TB_METRIC_COUNT][TB_GRID_SLOTS];
     bool inside; /* chunks runs over the current series */
-    bool over;
 } cursor;
-
-static table *table_of(const cursor *c)
-{
-    return (table *)c->base.pVtab;
-}
-
-static int failed(table *t, int rc, const char *message)
-{
-    sqlite3_free(t->base.zErrMsg);
-    t->base.zErrMsg = sqlite3_mprintf("%s", message);
-    return rc;
-}
-
-static int failed_in_sqlite(table *t)
-{
-    return failed(t, sqlite3_extended_errcode(t->db), sqlite3_errmsg(t->db));
-}
-
-static int on_connect(sqlite3 *db, void *shape_of, int argc, const char *const *argv,
-                      sqlite3_vtab **ret, char **ret_message)
-{
-    (void)argc, (void)argv, (void)ret_message;
-    const shape *s = shape_of;
-    int rc = sqlite3_declare_vtab(db, s->declaration);
-    if (rc != SQLITE_OK) return rc;
-    table *t = sqlite3_malloc(sizeof *t);
-    if (!t) return SQLITE_NOMEM;
-    *t = (table){{0}, db, s};
-    sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS); /* reads this file, does nothing else */
-    *ret = &t->base;
-    return SQLITE_OK;
-}
-
-static int on_disconnect(sqlite3_vtab *base)
-{
-    sqlite3_free(base);
-    return SQLITE_OK;
-}
-
-static int on_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
-{
-    return tb__plan(&((table *)base)->shape->plan, info);
-}
 
 static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
 {
-    table *t = (table *)base;
-    cursor *c = sqlite3_malloc(sizeof *c);
+    tb__vtable *t = (tb__vtable *)base;
+    cursor *c = tb__vcursor_new(sizeof *c);
     if (!c) return SQLITE_NOMEM;
-    memset(c, 0, sizeof *c);
     if (sqlite3_prepare_v2(t->db, t->shape->series, -1, &c->series, NULL) != SQLITE_OK ||
         sqlite3_prepare_v2(t->db, one_series, -1, &c->chunks, NULL) != SQLITE_OK) {
-        int rc = failed_in_sqlite(t);
+        int rc = tb__vtable_fail_in_sqlite(t);
         sqlite3_finalize(c->series);
         sqlite3_free(c);
         return rc;
     }
-    *ret = &c->base;
+    *ret = &c->head.base;
     return SQLITE_OK;
 }
 
@@ -136,7 +77,8 @@ static int step(cursor *c, sqlite3_stmt *statement, bool *ret_row)
 {
     int rc = sqlite3_step(statement);
     *ret_row = rc == SQLITE_ROW;
-    return *ret_row || rc == SQLITE_DONE ? SQLITE_OK : failed_in_sqlite(table_of(c));
+    return *ret_row || rc == SQLITE_DONE ? SQLITE_OK
+                                         : tb__vtable_fail_in_sqlite(tb__vtable_of(&c->head));
 }
 
 /* The slots of a chunk, from its trailer, which the checksum has covered. */
@@ -169,7 +111,7 @@ static int unpack(cursor *c)
     tb_error err;
     if (tb__chunk_columns(data, (size_t)len, key, (uint32_t)c->bounds.used, 0, HOURS, columns, 0,
                           &err))
-        return failed(table_of(c), SQLITE_CORRUPT_VTAB, err.message);
+        return tb__vtable_fail(tb__vtable_of(&c->head), SQLITE_CORRUPT_VTAB, err.message);
     c->day = tb__key_index(key);
     c->slots = within(c, slots_of(data, len));
     return SQLITE_OK;
@@ -200,14 +142,14 @@ static int move(cursor *c)
     if (found)
         enter_series(c);
     else
-        c->over = true;
+        c->head.over = true;
     return SQLITE_OK;
 }
 
 static int find_row(cursor *c)
 {
     int rc = SQLITE_OK;
-    while (rc == SQLITE_OK && !c->slots && !c->over)
+    while (rc == SQLITE_OK && !c->slots && !c->head.over)
         rc = move(c);
     return rc;
 }
@@ -217,20 +159,20 @@ static int on_filter(sqlite3_vtab_cursor *base, int plan, const char *unused, in
 {
     (void)unused, (void)argc;
     cursor *c = (cursor *)base;
-    tb__plan_bounds(&table_of(c)->shape->plan, plan, argv, &c->bounds);
+    tb__plan_bounds(&tb__vtable_of(&c->head)->shape->plan, plan, argv, &c->bounds);
     sqlite3_reset(c->chunks);
     sqlite3_reset(c->series);
     sqlite3_clear_bindings(c->series);
     if (c->bounds.owner >= 0) sqlite3_bind_int64(c->series, 1, c->bounds.owner);
-    if (c->bounds.place && table_of(c)->shape->plan.place >= 0 &&
+    if (c->bounds.place && tb__vtable_of(&c->head)->shape->plan.place >= 0 &&
         sqlite3_bind_text(c->series, 2, c->bounds.place, c->bounds.place_len, SQLITE_TRANSIENT) !=
             SQLITE_OK)
         return SQLITE_NOMEM;
     c->bounds.place = NULL; /* the statement has its own copy */
-    c->row = 0;
+    c->head.row = 0;
     c->slots = 0;
     c->inside = false;
-    c->over = c->bounds.first > c->bounds.last;
+    c->head.over = c->bounds.first > c->bounds.last;
     return find_row(c);
 }
 
@@ -238,19 +180,14 @@ static int on_next(sqlite3_vtab_cursor *base)
 {
     cursor *c = (cursor *)base;
     c->slots &= c->slots - 1;
-    c->row++;
+    c->head.row++;
     return find_row(c);
-}
-
-static int on_eof(sqlite3_vtab_cursor *base)
-{
-    return ((cursor *)base)->over;
 }
 
 static int on_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     cursor *c = (cursor *)base;
-    const tb__plan_table *plan = &table_of(c)->shape->plan;
+    const tb__plan_table *plan = &tb__vtable_of(&c->head)->shape->plan;
     int slot = __builtin_ctz(c->slots);
     if (column == plan->owner) {
         sqlite3_result_value(context, sqlite3_column_value(c->series, 0));
@@ -266,43 +203,15 @@ static int on_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int co
     return SQLITE_OK;
 }
 
-static int on_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
-{
-    *ret = ((cursor *)base)->row;
-    return SQLITE_OK;
-}
-
-/* No xCreate: the tables are there by name, and nobody can make others of the kind. */
 static const sqlite3_module module = {
-    .iVersion = 1,
-    .xConnect = on_connect,
-    .xBestIndex = on_best_index,
-    .xDisconnect = on_disconnect,
-    .xOpen = on_open,
-    .xClose = on_close,
-    .xFilter = on_filter,
-    .xNext = on_next,
-    .xEof = on_eof,
-    .xColumn = on_column,
-    .xRowid = on_rowid,
+    TB__VTABLE_METHODS, .xOpen = on_open, .xClose = on_close,
+    .xFilter = on_filter, .xNext = on_next, .xColumn = on_column,
 };
-
-/* SQLite takes the shape as void *, and only hands it back to on_connect, which does not write. */
-static void *as_context(const shape *s)
-{
-    union {
-        const shape *in;
-        void *out;
-    } u = {s};
-    return u.out;
-}
 
 int tb__buckets_register(sqlite3 *db)
 {
-    int rc = sqlite3_create_module_v2(db, "buckets", &module, as_context(&zones), NULL);
-    if (rc == SQLITE_OK)
-        rc =
-            sqlite3_create_module_v2(db, "balancer_buckets", &module, as_context(&balancers), NULL);
+    int rc = tb__vtable_register(db, "buckets", &module, &zones);
+    if (rc == SQLITE_OK) rc = tb__vtable_register(db, "balancer_buckets", &module, &balancers);
     return rc == SQLITE_OK ? tb__countries_register(db) : rc;
 }
 

@@ -175,3 +175,72 @@ void tb__plan_bounds(const tb__plan_table *table, int plan, sqlite3_value **valu
         }
     }
 }
+
+/* --- the tables themselves --- */
+
+int tb__vtable_fail(tb__vtable *t, int rc, const char *message)
+{
+    sqlite3_free(t->base.zErrMsg);
+    t->base.zErrMsg = sqlite3_mprintf("%s", message);
+    return rc;
+}
+
+int tb__vtable_fail_in_sqlite(tb__vtable *t)
+{
+    return tb__vtable_fail(t, sqlite3_extended_errcode(t->db), sqlite3_errmsg(t->db));
+}
+
+int tb__vtable_connect(sqlite3 *db, void *shape, int argc, const char *const *argv,
+                       sqlite3_vtab **ret, char **ret_message)
+{
+    (void)argc, (void)argv, (void)ret_message;
+    const tb__vshape *s = shape;
+    int rc = sqlite3_declare_vtab(db, s->declaration);
+    if (rc != SQLITE_OK) return rc;
+    tb__vtable *t = sqlite3_malloc(sizeof *t);
+    if (!t) return SQLITE_NOMEM;
+    *t = (tb__vtable){{0}, db, s};
+    sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS); /* reads this file, does nothing else */
+    *ret = &t->base;
+    return SQLITE_OK;
+}
+
+int tb__vtable_disconnect(sqlite3_vtab *base)
+{
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+int tb__vtable_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    return tb__plan(&((tb__vtable *)base)->shape->plan, info);
+}
+
+int tb__vtable_eof(sqlite3_vtab_cursor *base)
+{
+    return ((tb__vcursor *)base)->over;
+}
+
+int tb__vtable_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+    *ret = ((tb__vcursor *)base)->row;
+    return SQLITE_OK;
+}
+
+void *tb__vcursor_new(size_t size)
+{
+    void *c = sqlite3_malloc64(size);
+    if (c) memset(c, 0, size);
+    return c;
+}
+
+/* SQLite takes the shape as void *, and only hands it back to connect, which does not write. */
+int tb__vtable_register(sqlite3 *db, const char *name, const sqlite3_module *module,
+                        const tb__vshape *shape)
+{
+    union {
+        const tb__vshape *in;
+        void *out;
+    } u = {shape};
+    return sqlite3_create_module_v2(db, name, module, u.out, NULL);
+}

@@ -17,6 +17,7 @@ extern const sqlite3_api_routines *sqlite3_api;
 #endif
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Columns of a table; place is -1 where it has none. Value columns begin at `values`. */
@@ -41,6 +42,51 @@ void tb__plan_bounds(const tb__plan_table *table, int plan, sqlite3_value **valu
                      tb__bounds *ret_bounds);
 /* The text of a time column's value, table->text_len bytes. */
 void tb__plan_text(const tb__plan_table *table, int64_t time, char out[20]);
+
+/* --- the tables themselves --- */
+
+/* What is one table's own: the context of its module. */
+typedef struct tb__vshape {
+    tb__plan_table plan;
+    const char *declaration;
+    const char *series; /* buckets.c: ?1 owner or NULL, ?2 place or NULL */
+} tb__vshape;
+
+typedef struct tb__vtable {
+    sqlite3_vtab base;
+    sqlite3 *db;
+    const tb__vshape *shape;
+} tb__vtable;
+
+/* The beginning of each cursor. */
+typedef struct tb__vcursor {
+    sqlite3_vtab_cursor base;
+    sqlite3_int64 row;
+    bool over;
+} tb__vcursor;
+
+static inline tb__vtable *tb__vtable_of(const tb__vcursor *c)
+{
+    return (tb__vtable *)c->base.pVtab;
+}
+
+/* The methods that are the same for all. No xCreate: the tables are there by name, and nobody can
+ * make others of the kind. */
+int tb__vtable_connect(sqlite3 *db, void *shape, int argc, const char *const *argv,
+                       sqlite3_vtab **ret, char **ret_message);
+int tb__vtable_disconnect(sqlite3_vtab *base);
+int tb__vtable_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
+int tb__vtable_eof(sqlite3_vtab_cursor *base);
+int tb__vtable_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret);
+#define TB__VTABLE_METHODS                                                                         \
+    .iVersion = 1, .xConnect = tb__vtable_connect, .xBestIndex = tb__vtable_best_index,            \
+    .xDisconnect = tb__vtable_disconnect, .xEof = tb__vtable_eof, .xRowid = tb__vtable_rowid
+/* A zeroed cursor of `size` bytes, or NULL. */
+void *tb__vcursor_new(size_t size);
+int tb__vtable_fail(tb__vtable *t, int rc, const char *message);
+int tb__vtable_fail_in_sqlite(tb__vtable *t);
+int tb__vtable_register(sqlite3 *db, const char *name, const sqlite3_module *module,
+                        const tb__vshape *shape);
 
 /* countries.c; called by tb__buckets_register. */
 int tb__countries_register(sqlite3 *db);

@@ -4,6 +4,7 @@
 #include "store/core/internal.h"
 #include "store/usage/chunk.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +23,21 @@ tb_code tb_store_account_exists(tb_store *store, int64_t account, bool *ret_exis
     tb_code code = tb__int_of(store, TB__SQL_ACCOUNT_EXISTS, &account, 1, 0, &found, err);
     if (!code) *ret_exists = found != 0;
     return code;
+}
+
+tb_code tb__no_account(const char *field, int64_t account, tb_error *err)
+{
+    return tb_fail(err, TB_E_NOT_FOUND, field, "There is no account %" PRId64 ".", account);
+}
+
+tb_code tb_store_need_account(tb_store *store, int64_t account, tb_error *err)
+{
+    bool exists;
+    tb_code code = tb_store_account_exists(store, account, &exists, err);
+    if (code || exists) return code;
+    return tb_fail(err, TB_E_NOT_FOUND, "account",
+                   "There is no account %" PRId64 ". Declare it with `tollbook apply` first.",
+                   account);
 }
 
 /* Unpacks one chunk's part of the range. `start` is the chunk's first bucket, `slots` its length. */
