@@ -1,6 +1,7 @@
 /* apply: the whole declared state, parsed and then applied in one transaction. */
 #include <stdio.h>
 
+#include "base/counted.h"
 #include "ops/operations.h"
 #include "tollbook/catalog.h"
 
@@ -15,19 +16,12 @@ static void put_applied(tb_reply *reply, const tb_applied *a)
                a->rebilled);
 }
 
-/* "1 zone", "2 zones". */
-typedef char count_text[48];
-static const char *count(count_text out, size_t n, const char *thing)
-{
-    snprintf(out, sizeof(count_text), "%zu %s%s", n, thing, n == 1 ? "" : "s");
-    return out;
-}
-
 static void say_applied(tb_reply *reply, const tb_applied *a)
 {
     const size_t added = a->accounts_added + a->zones_added + a->balancers_added +
                          a->shields_added + a->containers_added;
-    count_text accounts, zones, balancers, shields;
+    char accounts[TB__COUNTED_MAX], zones[TB__COUNTED_MAX];
+    char balancers[TB__COUNTED_MAX], shields[TB__COUNTED_MAX];
     char containers[100] = "";
     if (added + a->changed + a->deleted + a->restored + a->adopted == 0) {
         tb_reply_say(reply, "The catalogue was applied before: nothing changed.");
@@ -36,14 +30,15 @@ static void say_applied(tb_reply *reply, const tb_applied *a)
     if (a->containers_added)
         snprintf(containers, sizeof containers,
                  ", and %zu container applications, limits and registries", a->containers_added);
-    tb_reply_say(
-        reply, "%s, %s, %s and %s added%s; %zu changed, %zu deleted, %zu restored; %zu %s.",
-        count(accounts, a->accounts_added, "account"), count(zones, a->zones_added, "zone"),
-        count(balancers, a->balancers_added, "load balancer"),
-        count(shields, a->shields_added, "shield zone"), containers, a->changed, a->deleted,
-        a->restored, a->adopted,
-        a->adopted == 1 ? "zone with usage joined its account"
-                        : "zones with usage joined their account");
+    tb_reply_say(reply,
+                 "%s, %s, %s and %s added%s; %zu changed, %zu deleted, %zu restored; %zu %s.",
+                 tb__counted(accounts, a->accounts_added, "account"),
+                 tb__counted(zones, a->zones_added, "zone"),
+                 tb__counted(balancers, a->balancers_added, "load balancer"),
+                 tb__counted(shields, a->shields_added, "shield zone"), containers, a->changed,
+                 a->deleted, a->restored, a->adopted,
+                 a->adopted == 1 ? "zone with usage joined its account"
+                                 : "zones with usage joined their account");
     if (a->rebilled)
         tb_reply_say(
             reply,

@@ -129,7 +129,7 @@ class Advice(Case):
             ("", {**price, "price": []}, "price", "empty list"),
             ("", {**price, "price": ["x"]}, "price", "bandwidth.premium.regions.EU"),
             ("", {**price, "target": "1", "change": "1"}, "change", "not both"),
-            ("", {**price, "to": "2026-08"}, "from", "lies after to"),
+            ("", {**price, "to": "2026-08"}, "from", "is after to"),
             ("", {**price, "currency": "US"}, "currency", "at least 3"),
             ("", {**price, "digits": 16}, "digits", "from 0 to 15"),
             ("", {**price, "book": {"scenario": "s"}}, "book.base", "has to name its base")))

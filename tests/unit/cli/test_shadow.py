@@ -155,7 +155,7 @@ class Shadow(Case):
         self.finalize()
         said = self.activate("--anyway")
         self.assertIn("account 1:", said)
-        self.assertIn("is a book now. 3 billed months of 3 accounts were compared; 2 change by more",
+        self.assertIn("is a book now. Compared: 3 billed months of 3 accounts; 2 of them would change by more",
                       said)
 
     def test_months_are_compared_each(self):

@@ -470,7 +470,7 @@ class Portfolio(Case):
                 (("price", *span, "--price", "bandwidth", "--target", "1", "--change", "1"), 2,
                  "target, not both"),
                 (("price", "--db", "t.db", "--from", "2026-11", "--to", "2026-01", "--price",
-                  "bandwidth"), 2, "lies after to"),
+                  "bandwidth"), 2, "is after to"),
                 (("price", "--db", "t.db", "--from", "2026-11", "--to", "2027-01", "--price",
                   "bandwidth"), 2, "future"),
                 (("price", "--db", "t.db", "--from", "2026-1", "--to", "2026-11", "--price",
