@@ -27,7 +27,7 @@ typedef struct parser {
     size_t index;
     const char *key;
     size_t key_len;
-    size_t element; /* of a list under key; NO_ELEMENT where there is none */
+    size_t element; /* of a list under key; NO_ELEMENT if there is none */
 } parser;
 
 #define NO_ELEMENT SIZE_MAX

@@ -98,7 +98,7 @@ static void say_warnings(const tb_whatif_answer *a, tb_reply *reply)
     char count[TB__COUNTED_MAX];
     for (size_t i = 0; i < a->n_results; i++)
         if (a->results[i].unpriced_bills)
-            tb_reply_say(reply, "%s: %s without a price for some usage.",
+            tb_reply_say(reply, "%s: %s with usage without a price.",
                          a->results[i].scenario->name,
                          tb__counted(count, a->results[i].unpriced_bills, "account-month"));
     for (size_t i = 0; i < a->n_results; i++)

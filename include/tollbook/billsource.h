@@ -66,7 +66,7 @@ TB_MUST_USE tb_code tb_store_usage_history(tb_store *store, int64_t account, int
                                            int64_t to_day, int64_t at_us,
                                            tb_usage_history *ret_history, tb_error *err);
 void tb_usage_history_release(tb_usage_history *history);
-/* Hours since 1970 of the newest bucket of any account; INT64_MIN where there is none. */
+/* Hours since 1970 of the newest bucket of any account; INT64_MIN if there is none. */
 TB_MUST_USE tb_code tb_store_newest_hour(tb_store *store, int64_t *ret_hour, tb_error *err);
 
 /* Accounts that have anything in a month: a zone or balancer that existed, or usage. free(). */

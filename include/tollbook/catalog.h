@@ -25,7 +25,7 @@ typedef struct tb_catalog_zone {
     int64_t id, account;
     const char *name;
     const char *type;     /* "premium" or "volume" */
-    int64_t created_us;   /* INT64_MIN where absent: since ever */
+    int64_t created_us;   /* INT64_MIN if absent: from the beginning */
     const char *settings; /* canonical JSON object, "{}" where absent */
     const char *document; /* the whole object, canonical JSON: hostnames and the rest */
 } tb_catalog_zone;

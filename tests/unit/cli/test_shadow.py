@@ -107,7 +107,7 @@ class Shadow(Case):
         self.book(book)
         self.apply(catalog)
         said = self.finalize().err
-        self.assertIn("shadow book next: it has no price for 1 charges of the month.", said)
+        self.assertIn("shadow book next: it has no price for 1 charge of the month.", said)
         self.assertEqual(self.report()[0]["unpriced"], "1")
         said = self.activate("--max-change", "1000", status=1)
         self.assertIn("and 1 of its charges have no price", said)
