@@ -116,7 +116,7 @@ static tb_code set_id(parser *p, uint32_t value, void *to)
     return TB_OK;
 }
 
-/* 32 bits, as the interface that shows them has it (contract 7.1). */
+/* 32 bits, as the interface that shows them has it. */
 static tb_code set_shield_id(parser *p, uint32_t value, void *to)
 {
     int64_t id;
@@ -339,7 +339,7 @@ static tb_code set_code(parser *p, uint32_t value, void *to)
     return result;
 }
 
-/* Clients split the keys of GeoTrafficDistribution at the colon (contract 1.3). */
+/* Clients split the keys of GeoTrafficDistribution at the colon. */
 static tb_code set_region_name(parser *p, uint32_t value, void *to)
 {
     tb_code code = copy_string(p, value, to, 4, TB_REGION_NAME_MAX - 1);
@@ -349,8 +349,7 @@ static tb_code set_region_name(parser *p, uint32_t value, void *to)
     return refuse(p, node_at(p, value), "Must be \"<continent>: <place>\".");
 }
 
-/* Billing regions: their continent, where the catalogue names none, and public price per GB
- * (contract 9.2). */
+/* Billing regions: their continent, where the catalogue names none, and public price per GB. */
 static const struct {
     const char *name;
     char continent[sizeof((tb_region *)0)->continent], price[sizeof((tb_region *)0)->price];

@@ -1,5 +1,5 @@
-/* What is billed, out of the store: an account's month as the input of its bill, usage that no
- * account pays for, a load balancer's month.
+/* Reads from the store what is billed: an account's month as the input of its bill, usage without
+ * an account, a load balancer's month.
  *
  * What a later batch adds to a month that was run is kept as late deltas too, so that the month can
  * be read as it stood at any watermark. */

@@ -1,5 +1,5 @@
 /* The catalogue: accounts, regions, pull zones and load balancers as declared by CATALOG.json
- * (fixtures/catalog.json is one). Parsing is pure; the store applies the result.
+ * (docs/catalogue.md). Parsing is pure; the store applies the result.
  *
  * Refused with the JSON path and the reason, nothing taken: unknown keys, duplicate keys, wrong
  * types, duplicate ids, ids outside 1..2^63-1, a zone or balancer of an account that the document

@@ -1,5 +1,5 @@
-/* A what-if's answer as bytes: JSON, CSV, a table for a terminal, a page with charts. All are made
- * of the same values, with money as decimal text. */
+/* A what-if's answer as bytes: JSON, CSV, a table for a terminal, a page with charts. All forms are
+ * made from the same values, with money as decimal text. */
 #ifndef TOLLBOOK_WHATIFFORMS_H
 #define TOLLBOOK_WHATIFFORMS_H
 

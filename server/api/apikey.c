@@ -1,4 +1,4 @@
-/* GET /apikey (contract 5): the account's valid keys, page by page. A key sealed under the server's
+/* GET /apikey: the account's valid keys, page by page. A key sealed under the server's
  * secret is shown, others are masked. */
 #include <inttypes.h>
 #include <sodium.h>

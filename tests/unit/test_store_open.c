@@ -340,7 +340,7 @@ START_TEST(nothing_is_written_into_a_file_that_is_gone)
             ok(add_rows(&f, &row, 1, &err));
             ck_assert_int_eq(tb_store_commit(f.store, &err), TB_E_GONE);
             ck_assert_ptr_nonnull(strstr(err.message, name));
-            ck_assert_ptr_nonnull(strstr(err.message, "nothing is written any more"));
+            ck_assert_ptr_nonnull(strstr(err.message, "nothing more is written"));
             tb_store_rollback(f.store);
             ok(tb_store_version(f.store, &after, &err));
             ck_assert_uint_eq(after, before);
