@@ -126,7 +126,7 @@ static tb_code add_node(reader *r, uint32_t type, const char *text, size_t len, 
         if (cap > TB__DOCUMENT_NODES) return fail_at(r, at, "The document holds too many values.");
         void *nodes = tb_alloc_resize(doc->alloc, doc->nodes, doc->cap * sizeof *doc->nodes,
                                       cap * sizeof *doc->nodes);
-        if (!nodes) return tb_fail(r->err, TB_E_NOMEM, NULL, NULL);
+        if (!nodes) return tb_no_memory(r->err);
         doc->nodes = nodes;
         doc->cap = cap;
     }
@@ -266,7 +266,7 @@ static char unescape(char letter)
 static tb_code decode(reader *r, size_t start, size_t end, const char **ret_text, size_t *ret_len)
 {
     char *text = tb__arena_take(r->doc.strings, end - start);
-    if (!text) return tb_fail(r->err, TB_E_NOMEM, NULL, NULL);
+    if (!text) return tb_no_memory(r->err);
     char *out = text;
     const char *stop = r->text + end;
     for (const char *p = r->text + start; p < stop;) {
@@ -356,7 +356,7 @@ static tb_code check_large(reader *r, uint32_t object)
 {
     size_t n = r->doc.nodes[object].len;
     member *members = tb_alloc_resize(r->doc.alloc, NULL, 0, n * sizeof *members);
-    if (!members) return tb_fail(r->err, TB_E_NOMEM, NULL, NULL);
+    if (!members) return tb_no_memory(r->err);
     collect_members(&r->doc, object, members);
     sort_members(members, n);
     tb_code code = TB_OK;

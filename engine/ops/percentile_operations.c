@@ -55,7 +55,7 @@ static tb_code check_view(tb_store *store, tb_view *view, tb_error *err)
     return code ? code : tb_store_view_check(store, view, err);
 }
 
-static tb_code find(tb_store *store, asked *a, tb_percentile *ret, tb_error *err)
+static tb_code find_percentile(tb_store *store, asked *a, tb_percentile *ret, tb_error *err)
 {
     tb_series series;
     const tb_range range = {a->of.from_us / TB_US_PER_HOUR, a->ask.buckets, true};
@@ -76,7 +76,7 @@ static tb_code percentile(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
     tb_percentile found;
     tb_code code = read_args(args, ops->now_us, &a, err);
     if (!code) code = check_view(ops->store, &a.view, err);
-    if (!code) code = find(ops->store, &a, &found, err);
+    if (!code) code = find_percentile(ops->store, &a, &found, err);
     if (code) return code;
     tb_percentile_json(&a.of, &a.ask, &found, &reply->json);
     if (tb_arg_is(args, "format", "table"))

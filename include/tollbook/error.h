@@ -111,6 +111,9 @@ typedef struct tb_error {
 tb_code tb_fail(tb_error *err, tb_code code, const char *field, const char *fmt, ...)
     TB_PRINTF(4, 5);
 
+/* TB_E_NOMEM with its standing text. */
+tb_code tb_no_memory(tb_error *err);
+
 /* The table's columns. An unknown code answers as INTERNAL. Never NULL. */
 const char *tb_code_name(tb_code code);
 int tb_code_exit(tb_code code);

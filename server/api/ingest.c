@@ -160,7 +160,7 @@ static tb_code prepare(request *r, tb_batch_kind kind, tb_error *err)
 
 /* --- on the writer's thread --- */
 
-static tb_code run(write_job *job, tb_store *store, tb_error *err)
+static tb_code ingest_body(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
     ingest *in = ingest_of(r);
@@ -184,7 +184,7 @@ static void submit(request *r, tb_batch_kind kind)
         request_fail_as(r, &err);
         return;
     }
-    r->job.run = run;
+    r->job.run = ingest_body;
     r->job.bytes = r->body_len;
     request_submit(r);
 }

@@ -85,7 +85,7 @@ static tb_code add_query(request *r, op_work *w, tb_error *err)
     tb_text query = request_query(r);
     if (query.len == 0) return TB_OK;
     w->texts = malloc(query.len);
-    if (!w->texts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!w->texts) return tb_no_memory(err);
     return query_each(query.data, query.len, w->texts, add_param, &w->args, err);
 }
 

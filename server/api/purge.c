@@ -111,7 +111,7 @@ static void say_line(void *ctx, const char *text)
             work->account, text);
 }
 
-static tb_code run(write_job *job, tb_store *store, tb_error *err)
+static tb_code check_purge(write_job *job, tb_store *store, tb_error *err)
 {
     (void)store;
     const request *r = job->owner;
@@ -155,7 +155,7 @@ static void begin(request *r, tb_code (*read)(request *r, purge_work *work, tb_e
         return;
     }
     work->until_us = clock_mono_us() + r->worker->server->options.purge_us;
-    r->job.run = run;
+    r->job.run = check_purge;
     request_submit_errand(r);
 }
 

@@ -191,7 +191,7 @@ static void say_where(const cli_call *call, const server *s)
     }
 }
 
-static int run(const cli_call *call, server *s)
+static int run_server(const cli_call *call, server *s)
 {
     tb_error err;
     if (server_start(s, &err) != TB_OK) {
@@ -254,5 +254,5 @@ int cli_serve(const cli_call *call)
     raise_file_limit(&options);
     api_start();
     if (open_with(&options, &k, &s, &err) != TB_OK) return cli_fail(call, NULL, &err);
-    return run(call, s);
+    return run_server(call, s);
 }
