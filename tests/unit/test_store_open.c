@@ -367,7 +367,7 @@ START_TEST(a_reader_does_not_open_what_took_the_place_of_what_is_written)
     close_store(&other);
     ck_assert_int_eq(rename(f.path, beside(&f, ".away")), 0);
     ck_assert_int_eq(rename(other.path, f.path), 0);
-    refuse(f.path, &reader, TB_E_GONE, "another file");
+    refuse(f.path, &reader, TB_E_GONE, "is not the file that is written");
     ck_assert_int_eq(rename(f.path, other.path), 0);
     ck_assert_int_eq(rename(beside(&f, ".away"), f.path), 0);
     tb_store *store = NULL;
