@@ -1,7 +1,7 @@
 /* The axis is cut where either curve has a piece's end. Within such a span both are straight lines
  * with steps. Without steps the two lines are solved. Where only one has steps, or both have them
  * at the same places, the blocks are told apart: those of one sign before, those of the other
- * behind, and the mixed ones between, found by halving and solved one by one; where there are many,
+ * behind, and the mixed ones between, found by halving and solved one by one; if there are many,
  * the first ones and the last, and one run of kind MANY for the rest.
  *
  * Steps at different places are halved: the difference lies within bounds; where these have one

@@ -194,7 +194,7 @@ static tb_code say(answer *x, size_t i, tb_buf *out)
     return has_cheaper(x->found.run[i].sign) ? say_change(x, i, out) : say_run(x, i, out);
 }
 
-/* Where there is but one run. */
+/* If there is but one run. */
 static tb_code say_none(answer *x, tb_buf *out)
 {
     const tb_breakeven_run *r = &x->found.run[0];

@@ -162,7 +162,7 @@ static void restore(const search *s, const state *from)
         s->ask->list->price[i].after = from->after[i];
 }
 
-/* A step and its revenue; *ret_moved false where there is none. */
+/* A step and its revenue; *ret_moved false if there is none. */
 static tb_code step_total(search *s, bool up, bool *ret_moved, tb_portfolio_sum *ret)
 {
     *ret_moved = step(s->ask->list, up);

@@ -1,6 +1,6 @@
-/* UTF-8 is judged by lead byte, smallest second byte and largest second byte (RFC 3629, section 4):
- * these three decide shortest form, surrogates and the upper end at once; further bytes are plain
- * continuation bytes. */
+/* UTF-8 is checked by lead byte, smallest second byte and largest second byte (RFC 3629, section
+ * 4): these three decide shortest form, surrogates and the upper end at once; further bytes are
+ * plain continuation bytes. */
 #include "base/jsontext.h"
 
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Length of the well-formed UTF-8 sequence (RFC 3629: shortest form, no surrogates, at most
- * U+10FFFF) that starts text, 1..4; 0 where there is none. len > 0. */
+ * U+10FFFF) that starts text, 1..4; 0 if there is none. len > 0. */
 size_t tb__utf8_step(const char *text, size_t len);
 
 /* How many of the first bytes are ASCII that stands in a JSON string as it is. */

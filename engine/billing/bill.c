@@ -1,4 +1,4 @@
-/* One function rates (billing.md 6). It checks the input, lists what has no price, makes the lines
+/* One function rates. It checks the input, lists what has no price, makes the lines
  * kind by kind in the table's order, and sums them. Input comes sorted by zone or balancer, so
  * every kind is one walk over it and nothing is sorted again. All memory is one arena. */
 #include "billing/draft.h"

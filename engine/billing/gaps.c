@@ -1,5 +1,5 @@
 /* Usage without a price: never dropped, never free, but listed with what has to be added before it
- * can be billed (billing.md 3). Everything is looked at once, before any line is made; the lines
+ * can be billed. Everything is looked at once, before any line is made; the lines
  * then take what has a price, and ask the same functions. */
 #include "billing/draft.h"
 #include "tollbook/calendar.h"

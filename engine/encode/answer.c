@@ -59,7 +59,7 @@ typedef struct field {
         "\"" name "\":", shape, TB_METRIC_COUNT, TB_METRIC_COUNT                                   \
     }
 
-/* Names, order and types: contract 1.2. */
+/* Names, order and types: docs/openapi.yaml. */
 static const field statistics_fields[] = {
     ONE("TotalBandwidthUsed", TOTAL, BYTES),
     ONE("TotalOriginTraffic", TOTAL, ORIGIN_BYTES),
@@ -229,7 +229,7 @@ static char *write_geo(char *p, const work *job, const field *f)
     return p;
 }
 
-/* Keys are times without a Z (contract 1.3); amounts are decimal text already. */
+/* Keys are times without a Z; amounts are decimal text already. */
 static char *write_balances(char *p, const work *job, const field *f)
 {
     (void)f;

@@ -1,5 +1,5 @@
 /* Doubles as the shortest decimal text that reads back to the same double, the nearest such text
- * where there are several; plain notation.
+ * if there are several; plain notation.
  *
  * Ratios and means lie between 2^-14 and 2^53. There all arithmetic is exact: such a double is
  * m * 2^e with m < 2^53, and scaling by 10^k to 17 or 18 digits before the point multiplies m by

@@ -1,4 +1,4 @@
-/* Two writers of pages, invoices and comparisons, need this and nothing more. */
+/* HTML text, for the pages of invoices and comparisons. */
 #include "tollbook/json.h"
 
 void tb_html_text(tb_buf *out, const char *text)

@@ -11,7 +11,7 @@
  *
  * The true reading is always among them. A request id of 32 hexadecimal digits or a UUID outweighs
  * readings with a weaker one: a log writes request ids, or it does not. Edge locations that a region
- * has outweigh others. Where one way is left, all is told. Where there are several, what they do not
+ * has outweigh others. Where one way is left, all is told. If there are several, what they do not
  * agree on is unknown, and of their edge locations the dearest counts, so that nobody pays less for
  * putting a pipe into a column.
  *

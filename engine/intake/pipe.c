@@ -1,4 +1,4 @@
-/* One line of the pipe format, by the book (contract 8.2): first the columns are counted, then each
+/* One line of the pipe format, by the book: first the columns are counted, then each
  * one that matters is read from left to right, and the first that is wrong names the reason. The
  * columns in between (address, referer, URL, user agent, request id, and the three of extended
  * logging) are free bytes. A line with more pipes than its columns have is read from both ends. */

@@ -45,7 +45,7 @@ typedef struct reader {
     tb_error *err;
 } reader;
 
-/* Refuses the row at `at`; key names the field of *err, NULL where there is none. */
+/* Refuses the row at `at`; key names the field of *err, NULL if there is none. */
 static bool refuse_row(reader *r, const char *at, tb_reject_reason reason, const char *key,
                        const char *sentence)
 {

@@ -363,7 +363,7 @@ static void read_book(reader *r, uint32_t at, tb_statement_book *book)
     read_text(r, at, "sha256", book->sha256, sizeof book->sha256);
 }
 
-/* The list where there is one, else the one book, else none: an empty one. */
+/* The list if there is one, else the one book, else none: an empty one. */
 static void read_books(reader *r, tb_statement *s)
 {
     uint32_t at, one = find_member(r, 0, "book");

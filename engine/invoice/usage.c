@@ -1,4 +1,4 @@
-/* A load balancer's usage: field names, order and nulls of contract 3. */
+/* A load balancer's usage: field names, order and nulls as in docs/openapi.yaml. */
 #include "tollbook/usage.h"
 
 #include <inttypes.h>

@@ -85,7 +85,7 @@ static inline uint64_t tb__get64(const uint8_t *in)
     return tb__get32(in) | (uint64_t)tb__get32(in + 4) << 32;
 }
 
-/* Bits of a code where there are so many entries. */
+/* Bits of a code if there are so many entries. */
 static inline unsigned tb__log_width(size_t entries)
 {
     return entries > 1 ? 64u - (unsigned)__builtin_clzll(entries - 1) : 0;

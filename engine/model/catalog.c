@@ -27,7 +27,7 @@ typedef struct parser {
     size_t index;
     const char *key;
     size_t key_len;
-    size_t element; /* of a list under key; NO_ELEMENT where there is none */
+    size_t element; /* of a list under key; NO_ELEMENT if there is none */
 } parser;
 
 #define NO_ELEMENT SIZE_MAX
@@ -107,7 +107,7 @@ static tb_code set_id(parser *p, uint32_t value, void *to)
     return TB_OK;
 }
 
-/* 32 bits, as the interface that shows them has it (contract 7.1). */
+/* 32 bits, as the interface that shows them has it. */
 static tb_code set_shield_id(parser *p, uint32_t value, void *to)
 {
     int64_t id;
@@ -330,7 +330,7 @@ static tb_code set_code(parser *p, uint32_t value, void *to)
     return result;
 }
 
-/* Clients split the keys of GeoTrafficDistribution at the colon (contract 1.3). */
+/* Clients split the keys of GeoTrafficDistribution at the colon. */
 static tb_code set_region_name(parser *p, uint32_t value, void *to)
 {
     tb_code code = copy_string(p, value, to, 4, TB_REGION_NAME_MAX - 1);
@@ -340,8 +340,7 @@ static tb_code set_region_name(parser *p, uint32_t value, void *to)
     return refuse_node(p, &p->doc.nodes[value], "Must be \"<continent>: <place>\".");
 }
 
-/* Billing regions: their continent, where the catalogue names none, and public price per GB
- * (contract 9.2). */
+/* Billing regions: their continent, where the catalogue names none, and public price per GB. */
 static const struct {
     const char *name;
     char continent[sizeof((tb_region *)0)->continent], price[sizeof((tb_region *)0)->price];

@@ -11,7 +11,7 @@
 typedef struct checker {
     const tb_catalog *out;
     tb__arena *scratch;
-    size_t element; /* of the list under the key; NO_ELEMENT where there is none */
+    size_t element; /* of the list under the key; NO_ELEMENT if there is none */
     tb_error *err;
 } checker;
 

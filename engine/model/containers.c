@@ -148,7 +148,7 @@ static size_t host_length(const char *text, size_t len)
     return i > 1 && i < len && text[i] == ']' ? i + 1 : 0;
 }
 
-/* Bytes of ":443", 0 where there is none or it is not one. */
+/* Bytes of ":443", 0 if there is none or it is not one. */
 static size_t port_length(const char *text, size_t len)
 {
     unsigned port = 0;

@@ -1,4 +1,4 @@
-/* The tables of pullzone.h as data, and the models inside a pull zone (contract 4.4). */
+/* The tables of pullzone.h as data, and the models inside a pull zone. */
 #include "tollbook/pullzone.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* The built-in region table: cities with an edge, their codes in logs, billing regions and public prices
- * of contract 9.2. Codes are the service's; those that it does not use (a country's two letters, a
+ * of the service. Codes are the service's; those that it does not use (a country's two letters, a
  * city's three) are kept for logs of others. Where two codes stand for one city the second's name ends
  * with its code, as "OC: Sydney, SYD" does. Ids are for ever: add at the end only. Coordinates are
  * the cities', to a hundredth of a degree.

@@ -139,10 +139,11 @@ static tb_code check_text(const tb_param *p, const char *text, size_t len, tb_er
     if (len == 0 && p->min)
         return tb_fail(err, TB_E_VALIDATION, p->name, "It must not be empty.");
     if (len < (size_t)p->min)
-        return tb_fail(err, TB_E_VALIDATION, p->name, "It has %zu bytes; at least %lld are needed.",
+        return tb_fail(err, TB_E_VALIDATION, p->name, "It has %zu bytes; it must have at least "
+                                        "%lld.",
                        len, (long long)p->min);
     if (p->max && len > (size_t)p->max)
-        return tb_fail(err, TB_E_VALIDATION, p->name, "It has %zu bytes; at most %lld are kept.",
+        return tb_fail(err, TB_E_VALIDATION, p->name, "It has %zu bytes; it may have at most %lld.",
                        len, (long long)p->max);
     if (is_plain(text, len)) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, p->name,
@@ -278,7 +279,7 @@ static tb_code add_member(tb_args *args, const char *name, const json_t *value, 
         return tb_args_next(args, json_string_value(value), json_string_length(value), err);
     const tb_param *p = tb_param_find(args->operation, name, strlen(name));
     if (!p)
-        return tb_fail(err, TB_E_VALIDATION, name, "There is no member \"%.40s\" here.", name);
+        return tb_fail(err, TB_E_VALIDATION, name, "Unknown member \"%.40s\".", name);
     if (json_is_array(value) && p->repeats) return add_list(args, p, value, raw, err);
     return add_json(args, p, value, raw, err);
 }

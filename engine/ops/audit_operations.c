@@ -121,7 +121,7 @@ static tb_code list_entries(tb_ops *ops, const tb_args *args, tb_reply *reply, t
     size_t n = 0;
     int64_t after;
     if (!begin_after(args, &after))
-        return tb_fail(err, TB_E_VALIDATION, "next", "It is not what the last answer said.");
+        return tb_fail(err, TB_E_VALIDATION, "next", "It must be what the last answer said.");
     tb_code code = tb_store_audit(ops->store, after, TB_AUDIT_PAGE, &entries, &n, err);
     if (code) return code;
     if (!args->next) tb_buf_str(&reply->out, "id\ttime\tkey\tfrom\toperation\targuments\n");

@@ -290,7 +290,7 @@ static tb_code begin(const tb_ops *ops, const tb_args *args, uint32_t paths, bac
                      tb_reply *reply, tb_error *err)
 {
     if (ops->shared && paths > TB_FORECAST_PATHS)
-        return tb_fail(err, TB_E_TOO_MUCH, "paths", "At most %d are drawn here.",
+        return tb_fail(err, TB_E_TOO_MUCH, "paths", "At most %d are possible here.",
                        TB_FORECAST_PATHS);
     *b = (backtesting){.now_us = ops->now_us};
     if (args->next) return take_up(args->next, ops->now_us, b, err);

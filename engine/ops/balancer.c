@@ -33,7 +33,7 @@ tb_code tb_usage_answer(tb_store *store, int64_t account, int64_t balancer, int6
     if (code == TB_E_NOT_FOUND) return tb_fail(err, TB_E_BALANCER_NOT_FOUND, "LoadBalancer", NULL);
     if (code) return code;
     if (month > tb_month_from_us(now_us))
-        return tb_fail(err, TB_E_PERIOD, "month", "The month lies in the future.");
+        return tb_fail(err, TB_E_PERIOD, "month", "The month is in the future.");
     tb_balancer_usage usage = {.balancer = balancer, .month = month, .requests = found.requests};
     return answer(store, &found, &usage, now_us, out, err);
 }

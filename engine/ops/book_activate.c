@@ -8,6 +8,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/counted.h"
 #include "ops/books.h"
 #include "ops/operations.h"
 
@@ -95,17 +96,20 @@ static void say_over(const activation *a, const tb__shadow_change *list, tb_repl
 static void put_end(const activation *a, const tb_args *args, bool active, tb_reply *reply)
 {
     const char *book = tb_arg_text(args, "book"), *limit = tb_arg_text(args, "max-change");
+    char months[TB__COUNTED_MAX], accounts[TB__COUNTED_MAX];
+    tb__counted(months, a->months, "billed month");
     if (active)
-        tb_reply_say(reply,
-                     "\"%s\" is a book now. %zu billed months of %zu accounts were compared; %zu"
-                     " change by more than %s %%.",
-                     book, a->months, a->accounts, a->over, limit);
+        tb_reply_say(
+            reply,
+            "\"%s\" is a book now. Compared: %s of %s; %zu of them would change by more than"
+            " %s %%.",
+            book, months, tb__counted(accounts, a->accounts, "account"), a->over, limit);
     else
         tb_reply_say(reply,
-                     "\"%s\" stays a shadow: %zu of %zu billed months would change by more than %s"
-                     " %%. --max-change PERCENT moves the limit, --anyway activates it all the"
-                     " same.",
-                     book, a->over, a->months, limit);
+                     "\"%s\" stays a shadow: %zu of %s would change by more than %s"
+                     " %%. --max-change PERCENT changes the limit, --anyway activates it in any "
+                     "case.",
+                     book, a->over, months, limit);
     tb_buf_fmt(&reply->json,
                "{\"book\":\"%s\",\"active\":%s,\"months\":%zu,\"accounts\":%zu,\"over\":%zu,"
                "\"maxChange\":\"%s\",\"said\":",

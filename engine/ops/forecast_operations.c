@@ -22,7 +22,8 @@ static tb_code forecast(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_er
 {
     if (tb_arg_given(args, "backtest")) return tb__backtest(ops, args, reply, err);
     if (tb_arg_given(args, "account")) return forecast_one(ops, args, reply, err);
-    return tb_fail(err, TB_E_VALIDATION, "account", "It is missing. Only a backtest takes all.");
+    return tb_fail(err, TB_E_VALIDATION, "account", "It is missing. Only a backtest takes all "
+                                        "accounts.");
 }
 
 static const tb_param params[] = {

@@ -176,7 +176,7 @@ static tb_code begin_run(month_run *run, tb_error *err)
     if (run->args->next)
         return read_next(run, run->args->next)
                    ? TB_OK
-                   : tb_fail(err, TB_E_VALIDATION, "next", "It is not what the last answer said.");
+                   : tb_fail(err, TB_E_VALIDATION, "next", "It must be what the last answer said.");
     tb_shown_open(run->form, &run->reply->out);
     code = tb_issue_accounts(store, run->month, run->account, &run->accounts, &run->n, err);
     run->total = run->n;
@@ -374,10 +374,11 @@ static const char *misfit(const tb_args *args)
     if (final + line + is_void + late > 1)
         return "--finalize, --explain, --void and --late exclude each other.";
     if (is_void && (month || account))
-        return "--void NUMBER stands alone: the number says which invoice it is.";
+        return "--void NUMBER goes alone: the number identifies the invoice.";
     if (late && month) return "--late lists all months that wait; --account ID narrows it.";
-    if (line && !account) return "--explain LINE needs --account ID: a line is one invoice's.";
-    if (tb_arg_given(args, "empty") && !final) return "--empty goes with --finalize.";
+    if (line && !account) return "--explain LINE needs --account ID: a line belongs to one "
+                                 "invoice.";
+    if (tb_arg_given(args, "empty") && !final) return "--empty needs --finalize.";
     if (tb_arg_given(args, "format") && (line || is_void || late))
         return "--format is for invoices; --explain prints JSON, --late a table.";
     if (is_void || late) return NULL;

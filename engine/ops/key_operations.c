@@ -111,7 +111,7 @@ static void put_made(tb_reply *reply, const tb_key *key, const char *text)
     reply->made = reply->keys = true;
     put_key(&reply->json, key, text);
     tb_buf_fmt(&reply->out, "%s\n", text);
-    tb_reply_say(reply, "Key %" PRId64 " is made. It is shown this once%s.", key->id,
+    tb_reply_say(reply, "Key %" PRId64 " is made. It is shown only once%s.", key->id,
                  key->has_sealed ? ", and by GET /apikey" : "");
 }
 

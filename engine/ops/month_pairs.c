@@ -79,7 +79,7 @@ void tb_month_pairs_release(tb_month_pairs *pairs)
 static tb_code read_month(const char *name, const char *text, int64_t *ret_month, tb_error *err)
 {
     if (text && tb_month_parse(text, strlen(text), ret_month)) return TB_OK;
-    return tb_fail(err, TB_E_VALIDATION, name, "%s is a month, written like 2026-10.", name);
+    return tb_fail(err, TB_E_VALIDATION, name, "%s must be a month like 2026-10.", name);
 }
 
 tb_code tb_month_span(const char *from, const char *to, int64_t now_us, int64_t *ret_from,
@@ -89,9 +89,9 @@ tb_code tb_month_span(const char *from, const char *to, int64_t now_us, int64_t 
     if (!code) code = read_month("to", to, ret_to, err);
     if (code) return code;
     if (*ret_from > *ret_to)
-        return tb_fail(err, TB_E_VALIDATION, "from", "from (%s) lies after to (%s).", from, to);
+        return tb_fail(err, TB_E_VALIDATION, "from", "from (%s) is after to (%s).", from, to);
     if (*ret_to > tb_month_from_us(now_us))
-        return tb_fail(err, TB_E_VALIDATION, "to", "to (%s) lies in the future.", to);
+        return tb_fail(err, TB_E_VALIDATION, "to", "to (%s) is in the future.", to);
     if (*ret_to - *ret_from >= TB_SPAN_MONTHS_MAX)
         return tb_fail(err, TB_E_VALIDATION, "from", "A span has at most %d months.",
                        TB_SPAN_MONTHS_MAX);

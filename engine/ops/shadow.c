@@ -1,6 +1,5 @@
-/* A shadow prices a whole month alone. So it is handed to the store as the only book there is, in
- * force since ever, and the bill that comes out is the one that the invoice run would make of it.
- */
+/* A shadow prices a whole month alone. So it is given to the store as the only book, always in
+ * force, and the result is the bill that the invoice run would make with it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -22,7 +22,7 @@ static tb_code patch_base(const tb__solve_books *books, const tb_scenario *scena
 {
     if (scenario->base[0]) base = stored(books, scenario->base);
     if (!base && !scenario->base[0])
-        return tb_fail(err, TB_E_VALIDATION, "base", "Here a scenario has to name its base.");
+        return tb_fail(err, TB_E_VALIDATION, "base", "Here a scenario must name its base.");
     if (!base)
         return tb_fail(err, TB_E_VALIDATION, "base",
                        "The scenario is of the book \"%s\", which is not in the database. See: "
@@ -30,7 +30,7 @@ static tb_code patch_base(const tb__solve_books *books, const tb_scenario *scena
                        scenario->base);
     if (scenario->n_factors)
         return tb_fail(err, TB_E_VALIDATION, "usage",
-                       "The scenario changes usage, which solvers do not: take `usage` out.");
+                       "The scenario changes usage, which solvers cannot do: remove `usage`.");
     return tb_scenario_book(scenario, base, NULL, ret_book, err);
 }
 

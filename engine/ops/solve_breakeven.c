@@ -50,7 +50,7 @@ static tb_code read_premium(const tb_args *args, tb_breakeven_of *of, tb_error *
     const bool premium = of->a.kind == TB_COST_PREMIUM || of->b.kind == TB_COST_PREMIUM;
     for (size_t i = 0; i < 2 && !premium; i++)
         if (tb_arg_given(args, only[i]))
-            return tb_fail(err, TB_E_VALIDATION, only[i], "It goes with premium bandwidth alone.");
+            return tb_fail(err, TB_E_VALIDATION, only[i], "It needs premium bandwidth.");
     of->a.share[TB_REGION_EU] = tb_decimal_from_int(tb_arg_given(args, "mix") ? 0 : 100);
     tb_code code = tb_arg_given(args, "mix") ? read_mix(args, &of->a, err) : TB_OK;
     return code ? code : tb_arg_decimal(args, "discount", MIX_SCALE_MAX, &of->a.discount, err);

@@ -69,7 +69,7 @@ static tb_code add_bill(tb_store *store, const tb_month_pair *p, int64_t now_us,
     span->others += other;
     if (other && !mixed_is_fine)
         code = tb_fail(err, TB_E_VALIDATION, "currency",
-                       "The span has bills in %s and in %s. Say which are meant.", span->currency,
+                       "The span has bills in %s and in %s. Say which you mean.", span->currency,
                        in->currency);
     if (!code && !other) {
         note_books(span, in);
@@ -127,7 +127,7 @@ static tb_code read_bills(const tb_ops *ops, const tb_args *args, tb__solve_span
     tb_month_pairs_release(&p);
     if (!code && tb_portfolio_bills(span->billed) == 0)
         code = tb_fail(err, TB_E_NOTHING_DUE, "from",
-                       "The span holds nothing that could be billed%s%s.",
+                       "The span has nothing that could be billed%s%s.",
                        span->currency[0] ? " in " : "", span->currency);
     if (!code) code = tb_portfolio_total(span->billed, NULL, true, &span->before, err);
     return code;

@@ -33,10 +33,10 @@ static tb_code check_kind(const tb_args *args, tb_answer_kind kind, tb_error *er
     if (kind == TB_ANSWER_STATISTICS) return TB_OK;
     if (!tb_arg_given(args, "zone"))
         return tb_fail(err, TB_E_VALIDATION, NULL,
-                       "These figures are a pull zone's. Give --zone ID.");
+                       "These figures belong to a pull zone. Give --zone ID.");
     if (tb_arg_given(args, "exact") || tb_arg_given(args, "latest"))
         return tb_fail(err, TB_E_VALIDATION, NULL,
-                       "--exact and --latest go with --kind statistics alone.");
+                       "--exact and --latest need --kind statistics.");
     return TB_OK;
 }
 

@@ -28,7 +28,7 @@ static tb_code read_month(const json_t *root, const char *name, char out[16], tb
     const json_t *value = json_object_get(root, name);
     const char *text = json_string_value(value);
     if (!text || strlen(text) >= 16)
-        return tb_fail(err, TB_E_VALIDATION, name, "%s is a month, written like \"2026-10\".",
+        return tb_fail(err, TB_E_VALIDATION, name, "%s must be a month like \"2026-10\".",
                        name);
     snprintf(out, 16, "%s", text);
     return TB_OK;
@@ -40,7 +40,7 @@ static tb_code read_account(const json_t *root, int64_t *ret, tb_error *err)
     *ret = 0;
     if (!value) return TB_OK;
     if (!json_is_integer(value) || json_integer_value(value) <= 0)
-        return tb_fail(err, TB_E_VALIDATION, "account", "account is an account's id.");
+        return tb_fail(err, TB_E_VALIDATION, "account", "account must be an account's id.");
     *ret = json_integer_value(value);
     return TB_OK;
 }
@@ -63,7 +63,8 @@ static tb_code check_scenarios(const json_t *root, tb_error *err)
     const json_t *list = json_object_get(root, "scenarios");
     size_t n = json_array_size(list);
     if (n == 0)
-        return tb_fail(err, TB_E_VALIDATION, "scenarios", "scenarios is a list of at least one.");
+        return tb_fail(err, TB_E_VALIDATION, "scenarios", "scenarios must be a list of at least "
+                                        "one.");
     if (n > TB_WHATIF_BODY_SCENARIOS_MAX)
         return tb_fail(err, TB_E_TOO_MUCH, "scenarios",
                        "%zu scenarios; at most %d are computed at once.", n,
@@ -74,7 +75,7 @@ static tb_code check_scenarios(const json_t *root, tb_error *err)
         snprintf(field, sizeof field, "scenarios[%zu]", i);
         if (!json_is_object(one) && !json_is_string(one))
             return tb_fail(err, TB_E_VALIDATION, field,
-                           "A scenario is an object, or the name of a stored one.");
+                           "A scenario must be an object, or the name of a stored one.");
     }
     return TB_OK;
 }
@@ -100,11 +101,12 @@ tb_code tb_whatif_body_parse(const char *text, size_t len, tb_whatif_body *ret, 
     json_error_t where;
     tb_whatif_body body = {.n_scenarios = 0};
     if (len > TB_WHATIF_BODY_MAX)
-        return tb_fail(err, TB_E_TOO_LARGE, NULL, "The body has %zu bytes; at most %zu are read.",
+        return tb_fail(err, TB_E_TOO_LARGE, NULL, "The body has %zu bytes; it may have at most "
+                                        "%zu.",
                        len, TB_WHATIF_BODY_MAX);
     json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &where);
     if (!root || !json_is_object(root)) {
-        tb_code code = tb_fail(err, TB_E_VALIDATION, NULL, "The body is no JSON object: %.160s.",
+        tb_code code = tb_fail(err, TB_E_VALIDATION, NULL, "The body is not a JSON object: %.160s.",
                                root ? "it is another value" : where.text);
         json_decref(root);
         return code;

@@ -99,7 +99,7 @@ TB__INLINE bool country_same(const void *items, uint32_t i, const void *key)
     return country->key == *(const uint64_t *)key;
 }
 
-/* The group of key, made where there is none; NULL when out of memory. */
+/* The group of key, made if there is none; NULL when out of memory. */
 TB__INLINE tb__group *find_group(tb_rollup *r, tb__index *index, uint64_t key, uint64_t hash)
 {
     uint32_t slot;

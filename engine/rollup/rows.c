@@ -19,7 +19,7 @@ static bool record_same(const void *items, uint32_t i, const void *key)
     return record->key == *(const uint64_t *)key;
 }
 
-/* The record of key, made where there is none; NULL when out of memory. */
+/* The record of key, made if there is none; NULL when out of memory. */
 static tb__record *find_record(tb_rollup *r, unsigned scope, uint64_t key)
 {
     tb__chunks *records = &r->records[scope];

@@ -44,7 +44,7 @@ typedef struct tb__case {
     tb_book *made;                /* owned */
     tb_whatif_book *shown;        /* what was made of what */
     size_t n_made, n_shown, room; /* room of both */
-    tb__top **tops;               /* by currency, where there is one */
+    tb__top **tops;               /* by currency, if there is one */
     size_t n_tops;
     tb_whatif_unpriced *unpriced;
     size_t n_unpriced, unpriced_room;

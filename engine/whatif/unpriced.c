@@ -21,7 +21,7 @@ static bool same(const tb_unpriced *a, const tb_unpriced *b)
            strcmp(a->unit, b->unit) == 0 && strcmp(a->reason, b->reason) == 0;
 }
 
-/* The account's entry of the same usage; n_unpriced where there is none. */
+/* The account's entry of the same usage; n_unpriced if there is none. */
 static size_t find_usage(const tb__case *c, int64_t account, const tb_unpriced *usage)
 {
     for (size_t i = c->n_unpriced; i-- > 0 && c->unpriced[i].account == account;)

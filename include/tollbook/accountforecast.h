@@ -1,5 +1,5 @@
-/* An account's forecast from the store, and how well such forecasts would have done on months that
- * are over: for the command line and for HTTP. In the caller's snapshot. */
+/* Forecasts an account from the store, and tests such forecasts on past months. Works in the
+ * caller's snapshot. */
 #ifndef TOLLBOOK_ACCOUNTFORECAST_H
 #define TOLLBOOK_ACCOUNTFORECAST_H
 

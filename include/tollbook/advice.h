@@ -1,13 +1,12 @@
 /* Advice: forecasts and solvers, on top of what is billed and never part of it.
  *
- * Doubles and the GNU Scientific Library live in this room alone; amounts come from the functions
- * that write invoices, and nothing in billing, invoice or store sees this room
+ * Only this room uses doubles and the GNU Scientific Library. Amounts come from the functions that
+ * write invoices, and nothing in billing, invoice or store includes this room
  * (tests/arch/test_layers.py).
  *
- * GSL keeps one error handler for the whole process, and its own one aborts. Advice checks the
- * status of every call instead, so the program that uses it turns the handler off, once, as a
- * choice of its own: a library that swapped it around each call would race with other threads, GSL
- * having no lock there. */
+ * GSL has one error handler for the whole process, and the default one aborts. Advice checks the
+ * status of every call instead, so the program turns the handler off, once. A library that swapped
+ * the handler around each call would race with other threads. */
 #ifndef TOLLBOOK_ADVICE_H
 #define TOLLBOOK_ADVICE_H
 

@@ -1,5 +1,5 @@
-/* Memory comes in as a value: whoever makes an engine object may hand it an allocator, and tests
- * hand it one that fails on the n-th call. NULL everywhere means the C library's. */
+/* Allocators: a caller may pass one when it makes an engine object, as tests do with one that fails
+ * on the n-th call. NULL means the C library's. */
 #ifndef TOLLBOOK_ALLOC_H
 #define TOLLBOOK_ALLOC_H
 

@@ -1,6 +1,6 @@
-/* What the other headers share: the version, C linkage for C++, and the mark of what the shared
- * library exports. Every declaration stands between TB_API_BEGIN and TB_API_END; the library is
- * compiled with hidden visibility, so nothing else leaves it.
+/* Shared by all headers: the version, C linkage for C++, and the mark of exported symbols. Every
+ * declaration stands between TB_API_BEGIN and TB_API_END; the library is compiled with hidden
+ * visibility, so nothing else leaves it.
  *
  * Within one major version functions, error numbers and enum values are only added, and structs
  * keep their members. A program that was built with 1.1 runs with any later 1.x. */

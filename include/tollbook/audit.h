@@ -1,6 +1,6 @@
 /* The audit log: what was done to this file, when, with which key, from where, and with which
- * arguments. Append-only and chained like the ledger: an entry is added in the transaction of the
- * change that it tells of, so both are written or neither. */
+ * arguments. Append-only and chained like the ledger: an entry is written in the transaction of the
+ * change that it describes, so either both are written or neither. */
 #ifndef TOLLBOOK_AUDIT_H
 #define TOLLBOOK_AUDIT_H
 

@@ -1,5 +1,5 @@
-/* What is billed, out of the store: an account's month as the input of its bill, usage that no
- * account pays for, a load balancer's month.
+/* Reads from the store what is billed: an account's month as the input of its bill, usage without
+ * an account, a load balancer's month.
  *
  * What a later batch adds to a month that was run is kept as late deltas too, so that the month can
  * be read as it stood at any watermark. */
@@ -66,7 +66,7 @@ TB_MUST_USE tb_code tb_store_usage_history(tb_store *store, int64_t account, int
                                            int64_t to_day, int64_t at_us,
                                            tb_usage_history *ret_history, tb_error *err);
 void tb_usage_history_release(tb_usage_history *history);
-/* Hours since 1970 of the newest bucket of any account; INT64_MIN where there is none. */
+/* Hours since 1970 of the newest bucket of any account; INT64_MIN if there is none. */
 TB_MUST_USE tb_code tb_store_newest_hour(tb_store *store, int64_t *ret_hour, tb_error *err);
 
 /* Accounts that have anything in a month: a zone or balancer that existed, or usage. free(). */

@@ -1,7 +1,7 @@
-/* Price books: what a unit costs, from when on. A book is a JSON document, validated
- * as a whole: TB_E_BOOK with the JSON path in err->field and the reason in err->message, nothing
- * taken. Immutable; its SHA-256 is over the canonical text (sorted keys, no space, numbers and
- * strings as written). Prices are JSON strings or numbers, read from their text.
+/* Price books: what a unit costs, from a moment on (docs/price-book.md). A book is a JSON document,
+ * validated as a whole: TB_E_BOOK with the JSON path in err->field and the reason in err->message,
+ * nothing taken. Immutable; its SHA-256 is over the canonical text (sorted keys, no space, numbers
+ * and strings as written). Prices are JSON strings or numbers, read from their text.
  *
  *   book            1 to 64 letters, digits, '.', '_', '-'                             required
  *   currency        three capital letters                                              required

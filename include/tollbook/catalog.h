@@ -1,5 +1,5 @@
 /* The catalogue: accounts, regions, pull zones and load balancers as declared by CATALOG.json
- * (fixtures/catalog.json is one). Parsing is pure; the store applies the result.
+ * (docs/catalogue.md). Parsing is pure; the store applies the result.
  *
  * Refused with the JSON path and the reason, nothing taken: unknown keys, duplicate keys, wrong
  * types, duplicate ids, ids outside 1..2^63-1, a zone or balancer of an account that the document
@@ -25,7 +25,7 @@ typedef struct tb_catalog_zone {
     int64_t id, account;
     const char *name;
     const char *type;     /* "premium" or "volume" */
-    int64_t created_us;   /* INT64_MIN where absent: since ever */
+    int64_t created_us;   /* INT64_MIN if absent: from the beginning */
     const char *settings; /* canonical JSON object, "{}" where absent */
     const char *document; /* the whole object, canonical JSON: hostnames and the rest */
 } tb_catalog_zone;

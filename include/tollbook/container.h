@@ -1,6 +1,5 @@
-/* Containers as a catalogue declares them: registries, container
- * applications, limits of accounts. All three are JSON objects that belong to an account; what they
- * may hold is a table of fields (engine/model/containers.c), and docs/operations.md shows it. */
+/* Containers as a catalogue declares them: registries, container applications, limits of accounts.
+ * All three are JSON objects that belong to an account; docs/catalogue.md has their keys. */
 #ifndef TOLLBOOK_CONTAINER_H
 #define TOLLBOOK_CONTAINER_H
 

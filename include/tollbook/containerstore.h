@@ -1,10 +1,10 @@
 /* Containers in the store: what a catalogue declared, and how the deployments of applications
- * stand. Whatever is read is asked for with its account: another's is as one that is not there.
+ * stand. Every read names the account; another account's containers do not exist for it.
  *
- * An application's status is declared first; deployments change it from then on, and a catalogue
- * again where it says another status than before. A deployment that is asked for makes it
- * `progressing`, and is one that waits until tb_store_deployed tells how it ended. One that was
- * asked for meanwhile waits on. */
+ * An application starts with its declared status. Deployments then change it, and so does a
+ * catalogue that declares another status than before. A requested deployment makes it `progressing`
+ * and waits until tb_store_deployed reports its end; one that was requested in the meantime keeps
+ * waiting. */
 #ifndef TOLLBOOK_CONTAINERSTORE_H
 #define TOLLBOOK_CONTAINERSTORE_H
 

@@ -1,6 +1,5 @@
-/* What late usage changes: a month's bill as it was billed and as it is now, taken apart into
- * correction lines. A month of which nothing is billed has an empty bill before.
- * Pure.
+/* Corrections for late usage: the difference between a month's bill as billed and as it is now, as
+ * correction lines. A month without a bill counts as an empty one. Pure.
  *
  * A line whose unit prices are the same in both gives one line of what was added. Where a unit
  * price differs there are two, the old line reversed and the new one, never their silent net.

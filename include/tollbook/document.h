@@ -1,5 +1,5 @@
-/* Stored invoices and drafts in the form that was asked for. All but the canonical text are made
- * from the text itself, read back, so that every form shows what was issued. */
+/* Writes stored invoices and drafts in the requested form. Every form is made from the canonical
+ * text, read back, so that it shows what was issued. */
 #ifndef TOLLBOOK_DOCUMENT_H
 #define TOLLBOOK_DOCUMENT_H
 

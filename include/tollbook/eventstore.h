@@ -2,8 +2,7 @@
  * a page or an export reads what it shows. Dropped as wholes, by the UTC day, when the day is no
  * longer one of the TB_EVENT_DAYS that can be asked for.
  *
- * Events of a shield zone that no catalogue declares are kept all the same, and are its account's
- * once one does. */
+ * Events of a shield zone that is not declared are kept, and belong to its account once it is. */
 #ifndef TOLLBOOK_EVENTSTORE_H
 #define TOLLBOOK_EVENTSTORE_H
 

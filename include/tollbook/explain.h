@@ -1,5 +1,5 @@
-/* A line of an invoice taken apart: its tiers, the days behind it, and the hour in which each
- * threshold was crossed. In the caller's snapshot. */
+/* Explains a line of an invoice: its tiers, the days behind it, and the hour in which each
+ * threshold was crossed. Works in the caller's snapshot. */
 #ifndef TOLLBOOK_EXPLAIN_H
 #define TOLLBOOK_EXPLAIN_H
 

@@ -40,7 +40,7 @@ typedef struct tb_hit {
     const char *edge; /* 1 .. TB_EDGE_MAX bytes of [A-Za-z0-9_.-] */
     int32_t hour;     /* hours since 1970 */
     uint16_t status;  /* 100 .. 599 */
-    uint16_t country; /* first letter << 8 | second letter, upper case; 0 where there is none */
+    uint16_t country; /* first letter << 8 | second letter, upper case; 0 if there is none */
     uint8_t edge_len;
     uint8_t cache; /* tb_cache */
 } tb_hit;

@@ -56,7 +56,7 @@ typedef struct tb_statement_book {
 #define TB_DATE_TEXT_MAX 11 /* "2026-11-01", terminated */
 
 /* Where the ledger stood: its number of entries, and the hash of the last one in lower-case hex,
- * "" where there is none. */
+ * "" if there is none. */
 typedef struct tb_ledger_head {
     uint64_t count;
     char head[65];

@@ -1,5 +1,5 @@
-/* Runs of months and the invoices that came of them. Append-only: an invoice's bytes, a number and
- * a run never change; triggers in the file hold it. */
+/* Runs of months, and their invoices. Append-only: an invoice's bytes, a number and a run never
+ * change; triggers in the file hold it. */
 #ifndef TOLLBOOK_INVOICESTORE_H
 #define TOLLBOOK_INVOICESTORE_H
 

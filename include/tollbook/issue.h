@@ -1,7 +1,6 @@
-/* From a month's bill to its invoice: late months found and taken apart, the statement put
- * together, numbered and stored. Everything happens in the caller's snapshot (drafts) or
- * transaction (final ones), so that a run that is killed has either all of an account's invoice or
- * nothing of it. */
+/* Makes a month's bill an invoice: finds late months and their corrections, builds the statement,
+ * numbers and stores it. Works in the caller's snapshot (drafts) or transaction (final invoices),
+ * so a run that is killed leaves either all of an account's invoice or nothing. */
 #ifndef TOLLBOOK_ISSUE_H
 #define TOLLBOOK_ISSUE_H
 

@@ -1,7 +1,6 @@
-/* A month's accounts made final together, or shown: what the command line and the server do alike.
- * A commit waits for the disk, so accounts share one; a group's end depends on the accounts alone,
- * never on the clock, so that a run that was killed and completed has the watermarks, hence the
- * bytes, of one that nothing disturbed, whichever of the two did which part of it. */
+/* Makes a month's accounts final in groups, or shows them. A commit waits for the disk, so accounts
+ * share one. A group's end depends only on the accounts, never on the clock: a run that was killed
+ * and completed has the same watermarks, and so the same bytes, as an undisturbed one. */
 #ifndef TOLLBOOK_ISSUEGROUP_H
 #define TOLLBOOK_ISSUEGROUP_H
 

@@ -1,6 +1,6 @@
-/* Numbers and strings as JSON text, and text in pages. Written here and nowhere else; no locale, no double in a
- * counter. The writers return the end of what they wrote and need the room their names' constants
- * give. */
+/* Writes numbers and strings as JSON text, and text in HTML pages. Nothing else does; there is no
+ * locale, and no double in a counter. The writers return the end of what they wrote and need the
+ * room their names' constants give. */
 #ifndef TOLLBOOK_JSON_H
 #define TOLLBOOK_JSON_H
 

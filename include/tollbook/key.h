@@ -1,6 +1,6 @@
-/* API keys and roles. A key is found by its SHA-256. Its text is shown once, at its creation, and
- * kept only where the operator holds a secret: sealed under it, so that the account's own keys can
- * be listed (GET /apikey). Keys carry 192 random bits. Roles and what they open: TB_ROLES. */
+/* API keys and roles. A key is found by its SHA-256. Its text is shown once, at its creation. It is
+ * stored only if the operator has a secret, sealed under it, so that the account's own keys can be
+ * listed (GET /apikey). Keys carry 192 random bits. Roles and what they open: TB_ROLES. */
 #ifndef TOLLBOOK_KEY_H
 #define TOLLBOOK_KEY_H
 

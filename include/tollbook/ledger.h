@@ -1,5 +1,4 @@
-/* A payment or adjustment on its way into the ledger: the rules that the command line and the
- * server hold it to. */
+/* The rules for a payment or adjustment before it enters the ledger. */
 #ifndef TOLLBOOK_LEDGER_H
 #define TOLLBOOK_LEDGER_H
 

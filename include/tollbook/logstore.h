@@ -1,9 +1,8 @@
 /* Request logs in the store: blocks (requestlog.h) by pull zone and time, found through an R*Tree
  * over zone and hour, dropped as wholes once their last line is TB_LOG_KEPT_MS old.
  *
- * Blocks are written in the transaction of the segment that their lines came in, so what is counted
- * and what is kept are one. Lines of zones that no catalogue names, or whose logging is off, are
- * counted and not kept. */
+ * Blocks are written in the transaction of their lines' segment, so lines are counted and kept
+ * together. Lines of zones that are not declared, or have logging off, are counted and not kept. */
 #ifndef TOLLBOOK_LOGSTORE_H
 #define TOLLBOOK_LOGSTORE_H
 

@@ -1,6 +1,6 @@
-/* An account's month as a bill: books, usage and the one rating function, read in the caller's
- * snapshot or transaction. The command line, the HTTP face, the invoice run and the check of stored
- * invoices all come through here. */
+/* Makes an account's month a bill: books, usage and the one rating function, in the caller's
+ * snapshot or transaction. Every command, answer, invoice run and check of stored invoices uses it.
+ */
 #ifndef TOLLBOOK_MONTHBILL_H
 #define TOLLBOOK_MONTHBILL_H
 

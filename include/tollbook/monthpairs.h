@@ -1,4 +1,4 @@
-/* Which account-months a span of months holds: what whatif and the solvers go over. */
+/* The account-months of a span, for what-ifs and solvers. */
 #ifndef TOLLBOOK_MONTHPAIRS_H
 #define TOLLBOOK_MONTHPAIRS_H
 

@@ -1,11 +1,11 @@
-/* Operations: everything that an operator asks of a database, in one table. A row names an operation
- * and its parameters, with their bounds, defaults and help. The command line, the server and a
- * program that links the library all fill the same arguments through the same rows, so that each
- * rule is checked in one place and each refusal has one wording.
+/* Operations: everything that an operator can ask of a database, in one table. A row names an
+ * operation and its parameters, with their bounds, defaults and help. The command line, the server
+ * and a program that links the library all fill the same arguments through the same rows, so that
+ * each rule is checked in one place and each refusal has one wording.
  *
  * An operation reads, writes, or reads and then writes. Reading happens in one snapshot, writing in
- * one transaction. One that has much to do does some of it a call, and says in reply->next how to go
- * on: call it again with that, until it is empty. */
+ * one transaction. A long operation does part of its work in each call: call it again with
+ * reply->next until that is empty. */
 #ifndef TOLLBOOK_OPERATION_H
 #define TOLLBOOK_OPERATION_H
 

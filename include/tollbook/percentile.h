@@ -1,13 +1,12 @@
 /* 95/5 and its like: a month of byte sums, the largest few discarded, the next one billed as a rate.
  *
  * Exact selection on integers: of n buckets the floor((100 - P)/100 x n) largest are discarded and
- * the largest of the rest counts. No interpolation: quantiles as statistics packages define them
- * give other figures, and nobody's contract means those. A bucket that holds nothing counts as zero
- * and is reported as missing.
+ * the largest of the rest counts. No interpolation: the quantiles of statistics packages differ,
+ * and contracts do not mean those. An empty bucket counts as zero and is reported as missing.
  *
- * A month that runs has two answers. `so_far` takes the buckets that are over; `least` takes the
- * whole month with zeros for what is yet to come, which is what the month can no longer stay below.
- * Distances to a commit are those of the whole month. Pure: no memory is kept, any thread. */
+ * A running month has two answers. `so_far` takes the complete buckets. `least` takes the whole
+ * month with zeros for the rest: the month cannot stay below it any more. Distances to a commit are
+ * those of the whole month. Pure: no memory is kept, any thread. */
 #ifndef TOLLBOOK_PERCENTILE_H
 #define TOLLBOOK_PERCENTILE_H
 

@@ -24,7 +24,7 @@ typedef enum tb_field_type {
     TB_FIELD_MODELS,  /* a list of objects; lo: which tb_model */
 } tb_field_type;
 
-/* X(ENUM, type's name, names from 0 on separated by commas, an empty one where there is none) */
+/* X(ENUM, type's name, names from 0 on separated by commas, an empty one if there is none) */
 #define TB_ENUMS(X)                                                                                \
     X(EXECUTION_PHASE, "ExecutionPhase", "Cache,LoadBalancer,PreCache")                            \
     X(PULL_ZONE_ORIGIN_TYPE, "PullZoneOriginType",                                                 \
@@ -283,7 +283,7 @@ const char *tb_model_name(tb_model model);
 const char *tb_enum_name(tb_enum e);
 /* The names of e's values, separated by commas, from 0 on; empty ones have no value. */
 const char *tb_enum_values(tb_enum e);
-/* NULL where there is no such field. */
+/* NULL if there is no such field. */
 const tb_field *tb_pullzone_field(const char *name, size_t len);
 
 /* What a pull zone's answer is made of. Text is borrowed. */

@@ -1,5 +1,5 @@
-/* What an account's running month comes to, for GET /billing, its summary, and wherever a pull zone
- * is shown with MonthlyBandwidthUsed, MonthlyCharges and Enabled. In the caller's snapshot. */
+/* An account's running month so far, for GET /billing, its summary, and the MonthlyBandwidthUsed,
+ * MonthlyCharges and Enabled of pull zones. Works in the caller's snapshot. */
 #ifndef TOLLBOOK_RUNNING_H
 #define TOLLBOOK_RUNNING_H
 

@@ -1,7 +1,6 @@
-/* Stored scenarios: texts of what-if scenarios under their names, so that they can be named again.
- * Append-only. A name may stand for several texts, one after the other: alone it is the one stored
- * last, with "@" and at least TB_SCENARIO_HASH_MIN digits of a SHA-256 after it the one of that
- * hash. What a text means is whatif.h's. */
+/* Stored what-if scenarios, by name. Append-only. A name may have several texts: the name alone
+ * means the one stored last, and the name with "@" and at least TB_SCENARIO_HASH_MIN digits of a
+ * SHA-256 the one with that hash. What a text means is whatif.h's. */
 #ifndef TOLLBOOK_SCENARIOS_H
 #define TOLLBOOK_SCENARIOS_H
 

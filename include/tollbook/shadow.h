@@ -1,9 +1,8 @@
 /* Shadow books: price books kept beside those in force. A shadow never bills. Each month that is
- * made final notes what it would have billed instead, and it becomes a real book by being
- * activated.
+ * made final notes what it would have billed instead. Activating a shadow makes it a real book.
  *
- * A shadow prices a whole month alone, whenever it says that it takes effect: effective_from is the
- * moment from which it will bill once it is a real book.
+ * A shadow prices whole months, whatever its effective_from: that is the moment from which it bills
+ * once it is a real book.
  *
  * live -> dropped, or live -> activated; the row stays, with its text. An id is one live shadow's
  * or one book's, never both; a dropped shadow's id may be used again. What a shadow would have

@@ -1,6 +1,6 @@
-/* Solvers over stored history: the price that earns a given sum, the commit that would have cost an
- * account least. GSL searches, in doubles; what is answered is rated again, exactly,
- * by the functions that write invoices. Advice, never part of a bill.
+/* Solvers over stored history: the price that earns a given sum, and the commit that would have
+ * cost an account the least. GSL searches in doubles; the answer is rated again, exactly, by the
+ * functions that write invoices. Advice, never part of a bill.
  *
  * Revenue is the sum of bills' subtotals: rounded lines, net of tax. */
 #ifndef TOLLBOOK_SOLVE_H

@@ -246,7 +246,7 @@ TB_MUST_USE tb_code tb_store_verify_against(tb_store *store, const char *digest,
 /* TB_E_VALIDATION where it is no digest that this version can check. */
 TB_MUST_USE tb_code tb_anchor_check(const char *digest, tb_error *err);
 /* What a copy must pass: like tb_store_verify, or more than it (a bill can be rated again only by
- * who knows billing). Counts differences in *ret_differences and is TB_OK also where there are some. */
+ * who knows billing). Counts differences in *ret_differences and is TB_OK also if there are some. */
 typedef tb_code (*tb_check)(tb_store *store, tb_say say, void *ctx, uint64_t *ret_differences,
                             tb_error *err);
 /* How far it is: pages copied of all; then, while the copy is checked, pages read (total 0). */

@@ -1,4 +1,4 @@
-/* What tiers make of usage: pure arithmetic, exact, checked, without memory.
+/* Prices usage by tiers: exact and checked arithmetic, pure, without memory.
  *
  * A month's usage of one thing is an axis from 0 to its sum. tb_tariff_rate prices any stretch of
  * it, as needed where books change within the month: usage keeps its position, each stretch is

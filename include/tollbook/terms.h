@@ -1,5 +1,5 @@
-/* What the catalogue says of an account and its pull zones beside prices: prepaid, discounts, limits.
- * As declared now; bills take what was declared at the time (billsource.h). */
+/* An account's terms in the catalogue: prepaid, discounts, limits. These are the ones declared now;
+ * bills use those of their time (billsource.h). */
 #ifndef TOLLBOOK_TERMS_H
 #define TOLLBOOK_TERMS_H
 

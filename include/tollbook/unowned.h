@@ -1,5 +1,5 @@
-/* A month's usage that no account pays for, beside its invoices: read from the store, sent, and
- * said in sentences. It is not billed before its zone or load balancer is declared. */
+/* A month's usage without an account, read from the store and reported in sentences beside the
+ * invoices. It is billed once its zone or load balancer is declared. */
 #ifndef TOLLBOOK_UNOWNED_H
 #define TOLLBOOK_UNOWNED_H
 

@@ -1,4 +1,4 @@
-/* What customers see of money: a load balancer's usage, the account's billing and its summary by
+/* The money that customers see: a load balancer's usage, the account's billing and its summary by
  * zone (docs/openapi.yaml). Pure: values in, JSON out. Money is written as plain decimal numbers,
  * exact, without exponents. */
 #ifndef TOLLBOOK_USAGE_H

@@ -1,5 +1,5 @@
-/* The full check: all that is stored, and every bill rated again. `verify` looks at a database with
- * it and `backup` at its copy, so that neither passes what the other would not. */
+/* The full check: everything stored, and every bill rated again. `verify` checks a database with it
+ * and `backup` its copy, so both find the same differences. */
 #ifndef TOLLBOOK_VERIFY_H
 #define TOLLBOOK_VERIFY_H
 

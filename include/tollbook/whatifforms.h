@@ -1,5 +1,5 @@
-/* A what-if's answer as bytes: JSON, CSV, a table for a terminal, a page with charts. All are made
- * of the same values, with money as decimal text. */
+/* A what-if's answer as bytes: JSON, CSV, a table for a terminal, a page with charts. All forms are
+ * made from the same values, with money as decimal text. */
 #ifndef TOLLBOOK_WHATIFFORMS_H
 #define TOLLBOOK_WHATIFFORMS_H
 
@@ -45,14 +45,14 @@ typedef struct tb_whatif_part {
 size_t tb_whatif_n_parts(const tb_whatif_answer *answer);
 tb_whatif_part tb_whatif_part_of(const tb_whatif_answer *answer, size_t number);
 
-/* All zero where there is no group. */
+/* All zero if there is no group. */
 tb_whatif_change tb_whatif_total(const tb_whatif_part *part);
 
 /* Terminated. */
 const char *tb_whatif_money(tb_decimal amount, int minor, char out[TB_WHATIF_MONEY_MAX]);
 /* With a sign, also of what is above zero. */
 const char *tb_whatif_signed(tb_decimal amount, int minor, char out[TB_WHATIF_MONEY_MAX]);
-/* "+12.35 %", "0.00 %"; "new" where there was nothing before. */
+/* "+12.35 %", "0.00 %"; "new" if there was nothing before. */
 const char *tb_whatif_percent(const tb_whatif_change *change, char out[TB_WHATIF_MONEY_MAX]);
 
 /* Appends such text with commas between thousands and a true minus. */

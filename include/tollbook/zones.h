@@ -1,5 +1,5 @@
-/* Pull zones of an account, as the catalogue declares them now, page by page: a page costs its own
- * zones, whatever the account has beside them. */
+/* An account's pull zones as declared now, page by page. The cost of a page depends only on its own
+ * zones. */
 #ifndef TOLLBOOK_ZONES_H
 #define TOLLBOOK_ZONES_H
 

@@ -1,4 +1,4 @@
-/* GET /apikey (contract 5): the account's valid keys, page by page. A key sealed under the server's
+/* GET /apikey: the account's valid keys, page by page. A key sealed under the server's
  * secret is shown, others are masked. */
 #include <inttypes.h>
 #include <sodium.h>
@@ -34,7 +34,7 @@ static tb_code read_params(request *r, params *p, tb_error *err)
     return TB_OK;
 }
 
-/* secret: NULL where there is none. */
+/* secret: NULL if there is none. */
 static void put_key(const uint8_t *secret, const tb_key *key, tb_buf *out)
 {
     char text[TB_KEY_TEXT + 1];

@@ -40,7 +40,7 @@ static tb_code asked_month(const params *p, int64_t *ret_month, tb_error *err)
     if (p->month < 1 || p->month > 12) return bad(err, "month", "month is 1 to 12.");
     tb_date first = {(int32_t)p->year, (int32_t)p->month, 1};
     int64_t month = tb_month_from_day(tb_day_from_date(first));
-    if (month > *ret_month) return bad(err, "month", "The month lies in the future.");
+    if (month > *ret_month) return bad(err, "month", "The month is in the future.");
     *ret_month = month;
     return TB_OK;
 }

@@ -1,4 +1,4 @@
-/* GET /mc/apps, /mc/registries and /mc/limits (contract 6). A cursor is the last id of a page, with a check over it
+/* GET /mc/apps, /mc/registries and /mc/limits. A cursor is the last id of a page, with a check over it
  * and the account, so that one that was made up, cut or is another account's is refused. */
 #include <inttypes.h>
 #include <sodium.h>

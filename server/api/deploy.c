@@ -1,4 +1,4 @@
-/* POST /mc/apps/{id}/deploy (contract 6): the deployment is noted, which makes the application
+/* POST /mc/apps/{id}/deploy: the deployment is noted, which makes the application
  * `progressing`, and the deployer is told. The answer says that it was taken on, not that it is
  * done: the list's status shows that. Where no hook is set there is nothing to wait for. */
 #include <string.h>

@@ -1,4 +1,4 @@
-/* POST /mc/registries/digest (contract 6). The body is read and the registry looked up on the
+/* POST /mc/registries/digest. The body is read and the registry looked up on the
  * worker's thread; asking it is an errand. A registry's password is a file of the folder that
  * --registry-secrets names, read anew each time, so that it can be changed without a restart. */
 #include <errno.h>

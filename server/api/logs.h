@@ -59,7 +59,7 @@ typedef struct log_details {
     const char *sentence[LOG_DETAILS_MAX];
 } log_details;
 void logs_wrong(log_details *d, const char *sentence);
-/* Answers 400 where there are details. */
+/* Answers 400 if there are details. */
 bool logs_refused(request *r, const log_details *d);
 
 #endif

@@ -1,5 +1,4 @@
-/* GET /{MM}-{DD}-{YY}/{id}.log: a day's lines as text, one a line, columns between pipes (contract
- * 8.2). The days that touch the last 72 hours can be asked for; of the oldest, the lines that are
+/* GET /{MM}-{DD}-{YY}/{id}.log: a day's lines as text, one a line, columns between pipes. The days that touch the last 72 hours can be asked for; of the oldest, the lines that are
  * still kept are answered. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* GET /v2/pullzones/{id}/logs: request logs as JSON, filtered and paged (contract 8.1). Every
+/* GET /v2/pullzones/{id}/logs: request logs as JSON, filtered and paged. Every
  * parameter is looked at before any is complained of, so that a client hears all at once. */
 #include <arpa/inet.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* GET /pullzone, /pullzone/{id} and /pullzone/count (contract 4.1). Whether the answer is a bare
- * list or a page: a page where `page` is 1 or more, or, with --search-paged, where there is a
+/* GET /pullzone, /pullzone/{id} and /pullzone/count. Whether the answer is a bare
+ * list or a page: a page where `page` is 1 or more, or, with --search-paged, if there is a
  * search and no page. The bare list is streamed, since an account may have any number of zones; so is
  * a page whose zones have settings of many megabytes. */
 #include <inttypes.h>

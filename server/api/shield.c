@@ -1,4 +1,4 @@
-/* GET /shield/event-logs/{shieldZoneId}/{date}[/{continuationToken}] (contract 7.1): a day's events,
+/* GET /shield/event-logs/{shieldZoneId}/{date}[/{continuationToken}]: a day's events,
  * newest first, 100 a page. A page begins at a key, not at a number: what arrives meanwhile neither
  * moves nor repeats anything. Errors of its own have the page's shape with the problem's members
  * beside, so that readers of either are satisfied. */

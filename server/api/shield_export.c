@@ -1,4 +1,4 @@
-/* POST /shield/event-logs/{shieldZoneId}/export (contract 7.2): the events of a window that pass the
+/* POST /shield/event-logs/{shieldZoneId}/export: the events of a window that pass the
  * filters, as CSV, oldest first. Streamed: each piece is made from a few blocks, in a snapshot of its
  * own, and begins behind the key at which the one before ended. What is there all the while comes
  * exactly once, whatever arrives meanwhile. */

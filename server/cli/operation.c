@@ -109,7 +109,7 @@ typedef struct op_call {
     const char *about;   /* the name of the one document that it is about, or NULL */
     meter progress;
     spool document; /* what is printed */
-    size_t steps;   /* calls that are done, where there is more to come */
+    size_t steps;   /* calls that are done, if there is more to come */
 } op_call;
 
 static const op_file *file_of(const op_call *o, const tb_arg *arg)

@@ -33,7 +33,7 @@ struct cli_call;
 
 typedef struct cli_command {
     const char *name;     /* "ingest", or two words: "key create" */
-    const char *operands; /* "CATALOG.json", "" where there are none */
+    const char *operands; /* "CATALOG.json", "" if there are none */
     const char *summary;  /* one sentence without its point */
     const char *details;  /* further paragraphs of the help, or "" */
     int min_operands, max_operands;
@@ -64,7 +64,7 @@ typedef struct cli_call {
     bool help; /* --help was among the options: nothing else was checked */
 } cli_call;
 
-/* The command that argv[0..argc) begins with, and how many words its name took. NULL where there is
+/* The command that argv[0..argc) begins with, and how many words its name took. NULL if there is
  * none: then err (TB_E_USAGE) says what was meant, perhaps. */
 const cli_command *cli_find(const cli_command *commands, size_t n, int argc, char *const *argv,
                             int *ret_words, tb_error *err);

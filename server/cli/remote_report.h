@@ -6,7 +6,7 @@
 
 #include "cli/take.h"
 
-/* 0 where there is no such whole number. */
+/* 0 if there is no such whole number. */
 uint64_t report_number(const json_t *object, const char *name);
 void report_read(const json_t *answer, feed_report *ret_report);
 

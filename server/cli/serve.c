@@ -153,7 +153,7 @@ static int read_options(const cli_call *call, server_options *o)
 
 /* --- the process --- */
 
-/* Where there are not as many as wanted, fewer wait for their heads. */
+/* If there are not as many as wanted, fewer wait for their heads. */
 static void raise_file_limit(server_options *o)
 {
     struct rlimit files;

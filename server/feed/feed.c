@@ -622,7 +622,7 @@ static bool may_commit(const feed_run *run)
     return run->own && !run->options->whole && !feed_reader_hopes(&run->reader);
 }
 
-/* After the last line: a segment where there is something to record. */
+/* After the last line: a segment if there is something to record. */
 static tb_code end_input(feed_run *run, tb_error *err)
 {
     const feed_piece *piece = run->options->piece;

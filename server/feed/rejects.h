@@ -27,7 +27,7 @@ typedef struct feed_rejects {
 
 void feed_rejects_release(feed_rejects *rejects);
 void feed_rejects_clear(feed_rejects *rejects);
-/* Keeps one, its line cut, where there is room. Blocks and lines must ascend. */
+/* Keeps one, its line cut, if there is room. Blocks and lines must ascend. */
 TB_MUST_USE tb_code feed_rejects_add(feed_rejects *rejects, size_t block, uint64_t line,
                                      const tb_reject *reject, const char *why, tb_error *err);
 const char *feed_reject_why(const feed_rejects *rejects, const feed_reject *reject);

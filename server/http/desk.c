@@ -1,5 +1,4 @@
-/* A short list under a mutex and one thread. Jobs are not grouped: each has a snapshot of its own.
- */
+/* A short list under a mutex, and one thread. Each job has a snapshot of its own. */
 #include "http/desk.h"
 
 #include <pthread.h>

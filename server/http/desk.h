@@ -1,6 +1,6 @@
 /* The desk: one thread with a reader of its own for answers that take seconds. A worker hands the
  * request over, as it does to the writer, and goes on with its other connections; the desk works on
- * one after the other. Few may wait: whoever comes later is told so at once.
+ * one after the other. Only a few may wait; a later request is refused at once.
  *
  * A job ends by itself: desk_time_left says how long it may still run. */
 #ifndef TOLLBOOK_SERVER_HTTP_DESK_H

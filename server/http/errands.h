@@ -1,7 +1,7 @@
-/* Errands: a few threads for what waits on somebody else's computer. A worker hands the request over,
- * as it does to the writer, and goes on with its other connections. Few may wait: whoever comes later
- * is told so at once. One account has its share of the threads and of the places to wait. A job ends
- * by itself, and soon once errands_stopping is true. */
+/* Errands: a few threads for work that waits on other computers. A worker hands the request over,
+ * as it does to the writer, and goes on with its other connections. Only a few may wait; a later
+ * request is refused at once. One account has its share of the threads and of the places to wait. A
+ * job ends by itself, and soon once errands_stopping is true. */
 #ifndef TOLLBOOK_SERVER_HTTP_ERRANDS_H
 #define TOLLBOOK_SERVER_HTTP_ERRANDS_H
 

@@ -1,4 +1,5 @@
-/* Two rules: never older than it need be, never more than its share of the time. */
+/* Counts the figures again when they may have changed, but never for more than its share of the
+ * time. */
 #include "http/figures.h"
 
 static int64_t patience_us(const figures *f)

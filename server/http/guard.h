@@ -1,5 +1,5 @@
-/* The guard: what libmicrohttpd 0.9.75 lets through and must not reach a handler. Pure functions
- * over a request's target and header lines; nothing here allocates or knows the library.
+/* The guard refuses what libmicrohttpd 0.9.75 lets through and no handler should see. Pure
+ * functions over a request's target and header lines; nothing here allocates or knows the library.
  *
  * Use: guard_start, guard_header for each line in order, guard_finish. The first fault stays; every
  * later call does nothing. Header values are borrowed from the caller, as long as the request. */

@@ -56,7 +56,7 @@ static request *fresh_request(conn *k)
 }
 
 /* Ends the query where it begins, in the library's own copy of the line: it would otherwise decode
- * every parameter into its pool for nobody, and has no answer at all where there are a thousand of
+ * every parameter into its pool for nobody, and has no answer at all if there are a thousand of
  * them. It has found the '?' already and goes on behind it. */
 static void spare_query(const char *uri)
 {

@@ -12,7 +12,7 @@
 #include "http/wire.h"
 
 #define EVENTS    64
-#define RETRY_MS  2    /* how often room is looked for where there is none */
+#define RETRY_MS  2    /* how often room is looked for if there is none */
 #define ELDERS    32   /* of so many oldest guests, one of the most frequent address makes room */
 #define ADDRESSES 4096 /* counters of addresses, shared by those of one hash */
 

@@ -1,4 +1,4 @@
-/* Who holds a place, in no order: few enough to be counted anew each time. */
+/* The holders of places, in no order: few enough to count each time. */
 #include "http/places.h"
 
 #include <pthread.h>

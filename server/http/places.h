@@ -1,6 +1,6 @@
-/* Places for answers that hold a snapshot of the store, and memory, until they are sent. There are so
- * many, and one account has at most its share, so that clients of one which do not read keep no
- * other's answers away. Any thread. */
+/* Places for answers that hold a snapshot of the store, and memory, until they are sent. Their
+ * number is fixed and an account has at most its share, so that one account's slow clients cannot
+ * keep other accounts from their answers. Any thread. */
 #ifndef TOLLBOOK_SERVER_HTTP_PLACES_H
 #define TOLLBOOK_SERVER_HTTP_PLACES_H
 

@@ -1,5 +1,4 @@
-/* What the system says about this process and about the disk, for /metrics and for the status
- * line. */
+/* What the system reports about this process and the disk, for /metrics and the status line. */
 #ifndef TOLLBOOK_SERVER_HTTP_PROCESS_H
 #define TOLLBOOK_SERVER_HTTP_PROCESS_H
 

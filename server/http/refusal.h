@@ -1,4 +1,4 @@
-/* The answer to what never becomes a request: written to the socket, as far as one packet goes. */
+/* The answer to what is not a valid request: written straight to the socket, in one packet. */
 #ifndef TOLLBOOK_SERVER_HTTP_REFUSAL_H
 #define TOLLBOOK_SERVER_HTTP_REFUSAL_H
 

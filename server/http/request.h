@@ -120,7 +120,7 @@ void request_fail(request *r, tb_code code, const char *field, const char *fmt, 
 void request_fail_as(request *r, const tb_error *err);
 /* Appends the members of a plain problem (errors.h), without braces. */
 void request_put_problem(const request *r, const tb_error *err, tb_buf *out);
-/* The same with the place in the input, where there is one: "Line 3, byte 7: ...". */
+/* The same with the place in the input, if there is one: "Line 3, byte 7: ...". */
 void request_fail_at(request *r, const tb_error *err);
 /* r->text, cleared first by request_text(), is the body. */
 tb_buf *request_text(request *r);

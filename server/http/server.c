@@ -184,7 +184,7 @@ static void refuse_guest(_Atomic uint64_t *counter, int fd)
     turn_away(fd);
 }
 
-/* Where there is no room, those that use theirs least are let go; the guest tries again soon. */
+/* If there is no room, those that use theirs least are let go; the guest tries again soon. */
 static lobby_answer on_ready(void *ctx, const lobby_guest *g, unsigned waiting)
 {
     server *s = ctx;

@@ -140,7 +140,7 @@ void server_lost(server *s, const tb_error *err);
 TB_MUST_USE tb_code server_use_token_key(server *s, token_key *key, tb_error *err);
 TB_MUST_USE tb_code server_use_secret(server *s, const uint8_t secret[TB_KEY_SECRET],
                                       tb_error *err);
-/* The same as a worker's own thread sees them; NULL where there is none. */
+/* The same as a worker's own thread sees them; NULL if there is none. */
 const token_key *worker_token_key(worker *w);
 const uint8_t *worker_secret(worker *w);
 

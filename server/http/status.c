@@ -1,5 +1,5 @@
-/* Everything here is read without waiting for a worker or the writer: a server that is stuck must
- * still tell so. */
+/* Everything here is read without waiting for a worker or the writer, so that a server that is
+ * stuck can still say so. */
 #include "http/status.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
  *
  * The first piece is made before the head is sent: a source that fails at once is answered as an
  * error. One that fails later cuts the answer off, and the client can tell: the chunk that ends a
- * body is not sent, and where there are no chunks (HTTP/1.0) the connection is reset. */
+ * body is not sent, and if there are no chunks (HTTP/1.0) the connection is reset. */
 #include "http/stream.h"
 
 #include <microhttpd.h>

@@ -1,5 +1,5 @@
 /* A list under a mutex, a thread that takes as much of it as one commit should hold. Group commit is
- * where durable ingest gets its speed: one fsync for all who wait (reliability notes, section c). */
+ * where durable ingest gets its speed: one fsync for all who wait. */
 #include "http/writer.h"
 
 #include <pthread.h>

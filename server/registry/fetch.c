@@ -1,6 +1,5 @@
-/* libcurl, held short: http and https alone, no signal, nothing remembered from one exchange to the
- * next but its connections. A proxy of the environment is the operator's, but not for this machine.
- */
+/* libcurl, restricted: only http and https, no signals, and nothing but connections kept between
+ * exchanges. A proxy of the environment is used, except for this machine. */
 #include "registry/fetch.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The digest of an image's tag, from an OCI registry (Distribution 1.1, "Pulling manifests"). Asked
- * are the registry's address and the one address that may hand out its tokens, nobody else. */
+/* The digest of an image's tag, from an OCI registry (Distribution 1.1, "Pulling manifests"). Only
+ * the registry's address and the declared address for its tokens are asked. */
 #ifndef TOLLBOOK_SERVER_REGISTRY_REGISTRY_H
 #define TOLLBOOK_SERVER_REGISTRY_REGISTRY_H
 

@@ -37,7 +37,8 @@ for key in meanings:
     if key not in keys:
         violations.append(f"docs/operations.md: `{key}` is no error of include/tollbook/error.h")
 
-offered = re.findall(r'\.name = "([a-z -]+)",\s*\.operands', text("server/cli/commands.c"))
+rows = text("server/cli/commands.c").split("cli_commands[] = {", 1)[-1].split("\n};", 1)[0]
+offered = re.findall(r'^    \{\.name = "([a-z -]+)"', rows, re.M)
 if not offered:
     violations.append("server/cli/commands.c: no subcommand found")
 for command in offered:

@@ -301,7 +301,7 @@ class FromBefore(unittest.TestCase):
         self.server.stop()
         said = self.verify(1).stdout.decode()
         self.assertIn("Account 1: tax: Must be a percent from 0 to 100", said)
-        self.assertIn("Apply a catalogue that mends it.", said)
+        self.assertIn("Apply a catalogue that corrects it.", said)
         run("apply", "--db", self.server.db, "-", stdin=json.dumps(self.catalog).encode())
         said = self.verify(0).stdout.decode()
         self.assertIn("declared until 2026-11-04T09:00:00Z", said)

@@ -20,7 +20,7 @@ class Operations(Case):
         self.assertEqual(made.status, 201)
         made = made.json()
         self.assertEqual(made["out"], made["answer"]["Key"] + "\n")
-        self.assertEqual(made["said"], [f"Key {made['answer']['Id']} is made. It is shown this once."])
+        self.assertEqual(made["said"], [f"Key {made['answer']['Id']} is made. It is shown only once."])
         self.assertEqual(made["answer"]["Roles"], ["User", "SubuserBilling"])
         gone = self.ask("key-revoke", {"id": made["answer"]["Id"]}).json()
         self.assertEqual((gone["answer"], gone["said"]),

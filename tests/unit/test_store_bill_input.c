@@ -397,7 +397,7 @@ START_TEST(a_tax_that_cannot_be_read_fails_what_shows_it_in_its_months)
     ck_assert_str_eq(err.field, "tax");
     ck_assert_str_eq(err.message,
                      "Account 1: tax must be a percent from 0 to 100, a list of rates, or an object"
-                     " of names and percents. Apply a catalogue that says it so.");
+                     " of names and percents. Apply a catalogue with such a value.");
     ok(try_net(&f, 1, OCTOBER, &err));
     ok(try_input(&f, 2, OCTOBER, &err));
     ok(tb_store_month_currency(f.store, 1, OCTOBER, currency, &err));
@@ -492,9 +492,9 @@ START_TEST(verify_names_what_cannot_be_read_and_what_could_not)
     took(&f, "account", 1, "tax", "{\"VAT\":101}");
     took(&f, "zone", 201, "hostnames", "[\"a\",7]");
     verify_finds(&f, "Account 1: tax.VAT: Must be a percent from 0 to 100 with at most 15 digits after"
-                     " the point. Apply a catalogue that mends it.\n");
-    verify_finds(&f, "Pull zone 201: hostnames[1]: Must be a string or an object, is a number. Apply a"
-                     " catalogue that mends it.\n");
+                     " the point. Apply a catalogue that corrects it.\n");
+    verify_finds(&f, "Pull zone 201: hostnames[1]: Must be a string or an object, is a number. "
+                     "Apply a catalogue that corrects it.\n");
     fixture_apply(&f, good, us_at(10, 20, 0), NULL);
     tb_error err = {0};
     sentences found = {.n = 0};
@@ -504,7 +504,7 @@ START_TEST(verify_names_what_cannot_be_read_and_what_could_not)
     ck_assert_uint_eq(found.n, 1);
     ck_assert_str_eq(found.text,
                      "Account 1: tax.VAT must be a percent from 0 to 100 with at most 15 digits after"
-                     " the point. Apply a catalogue that says it so. That was declared until"
+                     " the point. Apply a catalogue with such a value. That was declared until"
                      " 2026-10-20T00:00:00Z and has been changed since: months before that depend on"
                      " it cannot be billed.\n");
     fixture_release(&f);

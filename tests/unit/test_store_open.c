@@ -340,7 +340,7 @@ START_TEST(nothing_is_written_into_a_file_that_is_gone)
             ok(add_rows(&f, &row, 1, &err));
             ck_assert_int_eq(tb_store_commit(f.store, &err), TB_E_GONE);
             ck_assert_ptr_nonnull(strstr(err.message, name));
-            ck_assert_ptr_nonnull(strstr(err.message, "nothing is written any more"));
+            ck_assert_ptr_nonnull(strstr(err.message, "nothing more is written"));
             tb_store_rollback(f.store);
             ok(tb_store_version(f.store, &after, &err));
             ck_assert_uint_eq(after, before);
@@ -367,7 +367,7 @@ START_TEST(a_reader_does_not_open_what_took_the_place_of_what_is_written)
     close_store(&other);
     ck_assert_int_eq(rename(f.path, beside(&f, ".away")), 0);
     ck_assert_int_eq(rename(other.path, f.path), 0);
-    refuse(f.path, &reader, TB_E_GONE, "another file");
+    refuse(f.path, &reader, TB_E_GONE, "is not the file that is written");
     ck_assert_int_eq(rename(f.path, other.path), 0);
     ck_assert_int_eq(rename(beside(&f, ".away"), f.path), 0);
     tb_store *store = NULL;

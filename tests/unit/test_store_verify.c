@@ -556,7 +556,7 @@ START_TEST(keys_out_of_order_are_found)
                tb__chunk_key(series, TB__GRAIN_HOURS, 1));
     fixture_open(&f, false);
     verify(&f);
-    expect("Pull zone 31, DE, 2026-11: its days stand out of order.");
+    expect("Pull zone 31, DE, 2026-11: its days are out of order.");
     expect("out of order");
     fixture_release(&f);
 }

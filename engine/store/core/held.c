@@ -144,7 +144,7 @@ static tb_code take(int fd, const char *path, const char *name, tb_error *err)
     }
     if (errno == EAGAIN || errno == EACCES) return locked_by(fd, path, err);
     return tb_fail(err, TB_E_IO, NULL,
-                   "%s: this system gives no lock on it (%s); put it on a local disk.", path,
+                   "%s: the file system gives no lock on it (%s); put it on a local disk.", path,
                    strerror(errno));
 }
 
@@ -241,8 +241,8 @@ static tb_code check_names(const char *path, tb_error *err)
                        path, x.stx_nlink);
     if (x.stx_attributes & x.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT)
         return tb_fail(err, TB_E_LINKED, NULL,
-                       "%s is mounted by itself, and its -wal would not lie beside the file: mount its "
-                       "folder.",
+                       "%s is mounted by itself, and its -wal would not be beside the file: mount "
+                       "its folder.",
                        path);
     return TB_OK;
 }
@@ -340,8 +340,7 @@ static tb_code check_not_another(const file *f, const char *path, tb_error *err)
 {
     for (const file *other = files; other; other = other->next)
         if (other != f && other->written && strcmp(other->path, path) == 0)
-            return tb_fail(err, TB_E_GONE, NULL, "%s is another file than the one that is written.",
-                           path);
+            return tb_fail(err, TB_E_GONE, NULL, "%s is not the file that is written.", path);
     return TB_OK;
 }
 
@@ -375,7 +374,8 @@ static tb_code check_wal_free(const tb__held *held, tb_error *err)
     close(fd); /* SQLite has no locks on it that could be dropped */
     if (!taken) return TB_OK;
     return tb_fail(err, TB_E_LOCKED, NULL,
-                   "%s: the -wal beside it belongs to the file that lay here before, which is being "
+                   "%s: the -wal beside it belongs to the file that was here before, which is "
+                   "being "
                    "written by %s: stop that process first.",
                    held->path, name[0] ? name : "another process");
 }
@@ -455,15 +455,15 @@ void tb__release_wal(tb__held *held)
 
 /* --- is it still there --- */
 
-#define NOTHING_IS_WRITTEN "nothing is written any more"
+#define NOTHING_IS_WRITTEN "nothing more is written"
 
 static tb_code is_gone(const char *path, bool other, tb_error *err)
 {
-    return tb_fail(err, TB_E_GONE, NULL,
-                   "%s %s; " NOTHING_IS_WRITTEN ". Put the same file back, or stop this process, put a "
-                   "backup there and start it again.",
-                   path, other ? "is another file than the one that is open"
-                               : "was removed or renamed while it was open");
+    return tb_fail(
+        err, TB_E_GONE, NULL,
+        "%s %s; " NOTHING_IS_WRITTEN ". Put the same file back, or stop this process, put a "
+        "backup there and start it again.",
+        path, other ? "is not the file that is open" : "was removed or renamed while it was open");
 }
 
 static tb_code is_torn(const char *part, tb_error *err)

@@ -397,7 +397,7 @@
       " FROM balancer b CROSS JOIN attachment a ON a.balancer=b.id"                                \
       " WHERE b.account=?1 AND a.version<=?2 ORDER BY b.id,a.from_us,a.zone,a.version")            \
     X(BALANCER_SERIES, "SELECT id FROM series WHERE scope=3 AND owner=?1")                         \
-    /* the region of version ?1 or, where there was none, the first that came until ?2 */          \
+    /* the region of version ?1 or, if there was none, the first that came until ?2 */          \
     X(BILLED_PLACES,                                                                               \
       "SELECT e.id,e.code,coalesce(nullif((SELECT r.billing FROM region_billing r WHERE"           \
       " r.code=e.code AND r.version<=?1 ORDER BY r.version DESC LIMIT 1),''),"                     \

@@ -92,7 +92,7 @@ static tb_code make_parts(making *m, const tb_book *books, size_t n_books, const
 
 /* --- terms in force --- */
 
-/* The last of n terms whose first hour is not after `hour`; the first holds since ever. */
+/* The last of n terms whose first hour is not after `hour`; the first holds from the beginning. */
 static const tb__terms *terms_at(const tb__billing *b, const tb__billed_zone *zone, int64_t hour)
 {
     const tb__terms *list = b->terms + zone->terms.first;

@@ -37,7 +37,7 @@ static declared declared_from(sqlite3_stmt *s, int64_t known)
     return d;
 }
 
-/* *ret_fault: where it was noted, 0 where there is nothing to note. */
+/* *ret_fault: where it was noted, 0 if there is nothing to note. */
 static tb_code note_fault(struct tb__billing *b, const tb_error *why, uint32_t *ret_fault,
                           tb_error *err)
 {

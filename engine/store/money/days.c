@@ -8,7 +8,7 @@
 #include <endian.h>
 #include <string.h>
 
-/* Reads the slots of one counter of one chunk into out, which stays zero where there is no row. */
+/* Reads the slots of one counter of one chunk into out, which stays zero if there is no row. */
 static tb_code read_slots(tb_store *store, int64_t key, tb_metric metric, unsigned count,
                           uint64_t *out, tb_error *err)
 {

@@ -33,11 +33,11 @@ static tb_code refuse_terms(const reader *r, const char *name, const tb__fault *
     char path[sizeof why->field];
     tb__fault_path(name, fault->path, path, sizeof path);
     return tb_fail(why, TB_E_DECLARED, path,
-                   "%s %" PRId64 ": %s must be %s. Apply a catalogue that says it so.", r->who,
+                   "%s %" PRId64 ": %s must be %s. Apply a catalogue with such a value.", r->who,
                    r->id, path, fault->wanted);
 }
 
-/* Which regions a discount covers (billing.md 3). */
+/* Which regions a discount covers. */
 static const tb_billing_region covered[TB__DISCOUNT_COUNT][2] = {
     [TB__DISCOUNT_EUUS] = {TB_REGION_EU, TB_REGION_NA},
     [TB__DISCOUNT_SOUTH_AMERICA] = {TB_REGION_SA, TB_REGION_SA},

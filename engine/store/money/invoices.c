@@ -115,7 +115,7 @@ tb_code tb_store_invoices(tb_store *store, int64_t account, int64_t month,
                             ret_invoices, ret_n, err);
 }
 
-/* *ret_id: its row; 0 where there is none. */
+/* *ret_id: its row; 0 if there is none. */
 static tb_code find_invoice(tb_store *store, int64_t account, const char *number,
                             tb_invoice *ret_invoice, int64_t *ret_id, tb_error *err)
 {

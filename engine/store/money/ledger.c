@@ -224,7 +224,7 @@ static tb_code check_entry(tb_store *store, const tb_ledger_entry *entry, tb_err
         return refuse_entry("kind", entry, "there is no such kind of entry", err);
     if ((entry->kind == TB_LEDGER_PAYMENT || entry->kind == TB_LEDGER_ADJUSTMENT) &&
         !tb_decimal_sign(entry->amount))
-        return refuse_entry("amount", entry, "an amount of 0 says nothing", err);
+        return refuse_entry("amount", entry, "the amount must not be 0", err);
     if (strnlen(entry->currency, 4) != 3)
         return refuse_entry("currency", entry, "a currency has three letters", err);
     tb_code code = tb_store_account_exists(store, entry->account, &exists, err);

@@ -111,7 +111,7 @@ tb_code tb_store_scenario(tb_store *store, const char *name, tb_stored_scenario 
     bool found = false, ambiguous = false;
     if (at && strlen(hash) < TB_SCENARIO_HASH_MIN)
         return tb_fail(err, TB_E_VALIDATION, "scenario",
-                       "After \"@\" stand at least %d digits of the scenario's SHA-256.",
+                       "At least %d digits of the scenario's SHA-256 must follow \"@\".",
                        TB_SCENARIO_HASH_MIN);
     if (len > TB_SCENARIO_NAME_MAX) return not_found(name, err);
     tb_code code = tb__sql(store, TB__SQL_SCENARIO_NAMED, &s, err);
@@ -124,9 +124,7 @@ tb_code tb_store_scenario(tb_store *store, const char *name, tb_stored_scenario 
     if (!at || !ambiguous) return TB_OK;
     tb_stored_scenario_release(ret_scenario);
     return tb_fail(err, TB_E_VALIDATION, "scenario",
-                   "%s fits several stored texts; give more of"
-                   " its SHA-256.",
-                   name);
+                   "%s matches several stored texts; give more of its SHA-256.", name);
 }
 
 static void release_scenario(void *item)

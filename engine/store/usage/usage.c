@@ -29,7 +29,7 @@ static tb_code chunk_bind(tb_store *store, tb__statement id, int64_t key, const 
     return code;
 }
 
-/* Inserts where there is no such row; *ret_done tells whether. */
+/* Inserts if there is no such row; *ret_done tells whether. */
 static tb_code chunk_insert(tb_store *store, int64_t key, const tb_grid *grid, bool *ret_done,
                             tb_error *err)
 {
@@ -151,7 +151,7 @@ static tb_code waiting_grow(waiting *w, tb_error *err)
     return TB_OK;
 }
 
-/* The waiting grid of a day, made where there is none. */
+/* The waiting grid of a day, made if there is none. */
 static tb_code waiting_day(waiting *w, int64_t day, tb_grid **ret, tb_error *err)
 {
     size_t lo = 0, hi = w->n;
@@ -263,7 +263,7 @@ static tb_code begin_all(stream *st, tb_error *err)
     return code;
 }
 
-/* The series of one of the owner's locations, made where there is none. */
+/* The series of one of the owner's locations, made if there is none. */
 static tb_code member_series(stream *st, int64_t edge, int64_t *ret_series, tb_error *err)
 {
     size_t lo = 0, hi = st->n;

@@ -94,7 +94,7 @@ static int64_t end_us(tb_range range)
 }
 
 /* *ret_series: the series that holds the whole view, 0 where nothing was ever counted for it, or
- * where the zone is declared to exist only after the range (contract 1.6, architecture 5).
+ * where the zone is declared to exist only after the range.
  * store->located: the view's locations. */
 static tb_code resolve(tb_store *store, const tb_view *view, tb_range range, int64_t *ret_series,
                        tb_error *err)

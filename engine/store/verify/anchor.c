@@ -279,7 +279,7 @@ static tb_code compare(tb_store *store, const anchor *then, telling *t, tb_error
     if (t->n) return TB_OK;
     code = hash_all(store, &again, err);
     if (!code && strcmp(again.sha256, then->sha256) != 0)
-        tell(t, "Something that the anchor covers is not as it was when the anchor was made.");
+        tell(t, "Something that the anchor covers has changed since the anchor was made.");
     return code;
 }
 
@@ -305,6 +305,6 @@ tb_code tb_anchor_check(const char *digest, tb_error *err)
     anchor ignored;
     if (take_anchor(digest, &ignored)) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "against",
-                   "This is no digest that `tollbook anchor` of this version or an earlier one"
-                   " prints; give its first word, whole.");
+                   "This is not a digest of `tollbook anchor` of this version or an earlier one; "
+                   "give its first word, complete.");
 }

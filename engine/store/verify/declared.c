@@ -30,7 +30,7 @@ static tb_code judge_now(tb__verify *v, const said *d, tb_error *err)
     tb_code code = tb__catalog_judge(kinds[d->row].list, d->text, d->len, &why);
     if (code == TB_E_NOMEM) return tb_fail(err, code, NULL, NULL);
     if (code)
-        tb__differs(v, "%s %lld: %s%s%s Apply a catalogue that mends it.", kinds[d->row].name,
+        tb__differs(v, "%s %lld: %s%s%s Apply a catalogue that corrects it.", kinds[d->row].name,
                     (long long)d->id, why.field, why.field[0] ? ": " : "", why.message);
     return TB_OK;
 }

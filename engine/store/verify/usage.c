@@ -144,7 +144,7 @@ static void month_clear(month *m)
  * statement did not ask for. */
 static tb_code out_of_order(pass *p, member from, int64_t first, bool loud, sqlite3_stmt *s)
 {
-    if (loud) say_chunk(p, from.edge, first, true, "its days stand out of order");
+    if (loud) say_chunk(p, from.edge, first, true, "its days are out of order");
     p->v->damaged = true;
     sqlite3_reset(s);
     return TB_OK;
@@ -360,7 +360,7 @@ static void check_presence(pass *p, size_t locations, bool all)
                 locations, locations == 1 ? "location" : "locations");
 }
 
-/* The all-locations series stands first, where there is one: its edge is 0. */
+/* The all-locations series stands first, if there is one: its edge is 0. */
 static const member *all_of(const members *own)
 {
     return own->n && own->list[0].edge == 0 ? own->list : NULL;
@@ -410,7 +410,7 @@ static tb_code check_countries(pass *p, int64_t index, tb_error *err)
     while (!code && !(code = tb__step(p->v->store, s, &row, err)) && row) {
         int64_t day = sqlite3_column_int64(s, 0);
         if (day < values[1] || day > values[2]) {
-            tb__differs(p->v, "Pull zone %lld: its countries' days stand out of order.",
+            tb__differs(p->v, "Pull zone %lld: its countries' days are out of order.",
                         (long long)p->owner.id);
             p->v->countries_damaged = true;
             sqlite3_reset(s);
@@ -565,7 +565,7 @@ static tb_code verify_owned(tb__verify *v, tb_error *err)
         int64_t key = sqlite3_column_int64(keys, 0), series = tb__key_series(key);
         sqlite3_reset(keys);
         if (key < from) { /* a damaged tree: this would never end */
-            tb__differs(v, "Chunks stand out of order after series %lld.",
+            tb__differs(v, "Chunks are out of order after series %lld.",
                         (long long)tb__key_series(from));
             break;
         }

@@ -72,7 +72,7 @@ typedef enum tb__verify_statement {
         TB__V_COUNT
 } tb__verify_statement;
 
-#define TB__NO_HOUR (-INT64_MAX) /* as the schema notes it where there is no usage */
+#define TB__NO_HOUR (-INT64_MAX) /* as the schema notes it if there is no usage */
 
 typedef struct tb__verify {
     tb_store *store;

@@ -51,7 +51,7 @@ class Reading(Case):
                    "container_apps": [{"id": "a", "account": 1, "name": "a"}]}
         self.write("d.json", json.dumps(catalog))
         said = self.run_tool("apply", "--db", "t.db", "d.json").err
-        self.assertIn("and 2 container applications, limits and registries;", said)
+        self.assertIn("2 container applications, limits and registries added", said)
         self.assertIn("nothing changed", self.run_tool("apply", "--db", "t.db", "d.json").err)
 
     def test_a_key_is_printed_once_and_only_its_hash_is_kept(self):

@@ -79,7 +79,7 @@ class Advice(Case):
             ("", {"zone": 101, "commit": "1e3"}, "commit", ""),
             ("", {"zone": 101, "percentile": "0"}, "percentile", "above 0"),
             ("", {"zone": 101, "format": "csv"}, "format", "table|json"),
-            ("", {"zone": 101, "zones": 1}, "zones", "no member")))
+            ("", {"zone": 101, "zones": 1}, "zones", "Unknown member")))
 
     def test_solve(self):
         other = self.write("o.json", json.dumps({**BOOK, "book": "other", "load_balancer": {
@@ -129,10 +129,10 @@ class Advice(Case):
             ("", {**price, "price": []}, "price", "empty list"),
             ("", {**price, "price": ["x"]}, "price", "bandwidth.premium.regions.EU"),
             ("", {**price, "target": "1", "change": "1"}, "change", "not both"),
-            ("", {**price, "to": "2026-08"}, "from", "lies after to"),
+            ("", {**price, "to": "2026-08"}, "from", "is after to"),
             ("", {**price, "currency": "US"}, "currency", "at least 3"),
             ("", {**price, "digits": 16}, "digits", "from 0 to 15"),
-            ("", {**price, "book": {"scenario": "s"}}, "book.base", "has to name its base")))
+            ("", {**price, "book": {"scenario": "s"}}, "book.base", "must name its base")))
         commit = {"from": "2026-09", "to": "2026-10", "account": 1, "offer": ["0=0"]}
         self.refused("solve-commit", (
             ("", {**commit, "account": None}, "account", "missing"),

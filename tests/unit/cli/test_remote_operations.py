@@ -112,7 +112,7 @@ class Keys(Both):
             self.assertNotEqual(made[0].out, made[1].out)
             for done in made:
                 self.assertRegex(done.out, r"^[0-9a-f]{48}\n$")
-        self.assertIn("key create: Key 4 is made. It is shown this once.\n", made[1].err)
+        self.assertIn("key create: Key 4 is made. It is shown only once.\n", made[1].err)
         rows = [self.run_tool("key", "list", *place).out.splitlines()
                 for place in (("--db", "l.db"), self.place)]
         for here, there in zip(*rows):
@@ -126,7 +126,7 @@ class Keys(Both):
         done = self.run_tool(*words, *self.place, status=2)
         self.assertIn("--secret-file goes with --db alone", done.err)
         done = self.run_tool(*words, "--db", "l.db")
-        self.assertIn("It is shown this once, and by GET /apikey.", done.err)
+        self.assertIn("It is shown only once, and by GET /apikey.", done.err)
         self.run_tool("key", "create", "--account", 1, "--secret-file", "none", "--db", "l.db",
                       status=3)
         self.assertEqual(self.query("SELECT count(*),count(sealed) FROM key", "l.db"), [["3", "1"]])

@@ -107,7 +107,7 @@ class Shadow(Case):
         self.book(book)
         self.apply(catalog)
         said = self.finalize().err
-        self.assertIn("shadow book next: it has no price for 1 charges of the month.", said)
+        self.assertIn("shadow book next: it has no price for 1 charge of the month.", said)
         self.assertEqual(self.report()[0]["unpriced"], "1")
         said = self.activate("--max-change", "1000", status=1)
         self.assertIn("and 1 of its charges have no price", said)
@@ -155,7 +155,7 @@ class Shadow(Case):
         self.finalize()
         said = self.activate("--anyway")
         self.assertIn("account 1:", said)
-        self.assertIn("is a book now. 3 billed months of 3 accounts were compared; 2 change by more",
+        self.assertIn("is a book now. Compared: 3 billed months of 3 accounts; 2 of them would change by more",
                       said)
 
     def test_months_are_compared_each(self):

@@ -170,7 +170,7 @@ class BreakEven(Case):
         self.assertEqual(self.ask("--db", "t.db", "net", "b.json"), answer)
         self.write("u.json", json.dumps(scenario | {"usage": [{"factor": "2"}]}))
         done = self.run_tool("solve", "break-even", "n.json", "u.json", status=2)
-        self.assertIn("take `usage` out", done.err)
+        self.assertIn("remove `usage`", done.err)
 
     def test_no_break_even_is_said_in_words(self):
         rows = [{"from_millions": 0, "to_millions": None, "price_per_million": "0.5"}]
@@ -470,7 +470,7 @@ class Portfolio(Case):
                 (("price", *span, "--price", "bandwidth", "--target", "1", "--change", "1"), 2,
                  "target, not both"),
                 (("price", "--db", "t.db", "--from", "2026-11", "--to", "2026-01", "--price",
-                  "bandwidth"), 2, "lies after to"),
+                  "bandwidth"), 2, "is after to"),
                 (("price", "--db", "t.db", "--from", "2026-11", "--to", "2027-01", "--price",
                   "bandwidth"), 2, "future"),
                 (("price", "--db", "t.db", "--from", "2026-1", "--to", "2026-11", "--price",
