@@ -197,7 +197,7 @@ tb_code tb__outlook_make(const uint64_t *days, size_t n_days, const tb__ahead *a
     for (size_t i = 0; i < n; i++) {
         if (days[i] > (uint64_t)TB_FORECAST_DAY_MAX)
             return tb_fail(err, TB_E_OVERFLOW, "history",
-                           "A day of more than 10^17 units cannot be forecast from.");
+                           "A day of more than 10^17 units cannot be used for a forecast.");
         day[i] = (int64_t)days[i];
     }
     if (n >= TB__FIT_DAYS) return average(ret, day, n, ahead, arena, err);

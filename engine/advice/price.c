@@ -223,7 +223,8 @@ static tb_code rate_again(search *s, const tb_portfolio_sum *found, tb_price_ans
     tb_code code = tb__repriced_total(&s->books, NULL, true, &a->after, s->err);
     if (code) return code;
     if (tb_decimal_compare(found->total, a->after.total) != 0)
-        return tb_fail(s->err, TB_E_INTERNAL, "solve", "Rated again, revenue is another.");
+        return tb_fail(s->err, TB_E_INTERNAL, "solve",
+                       "Rated again, the revenue differs. Please report this.");
     return tb_decimal_sub(a->after.total, s->ask->target, &a->residual, s->err);
 }
 

@@ -226,7 +226,7 @@ static bool take_digit(cursor *c)
 static tb_code parse_whole(cursor *c, tb_error *err)
 {
     size_t first = c->at;
-    if (!at_digit(c)) return refuse_decimal(c, err, "A digit must come here.");
+    if (!at_digit(c)) return refuse_decimal(c, err, "A digit is expected here.");
     while (at_digit(c)) {
         if (c->at == first + 1 && c->text[first] == '0')
             return refuse_decimal(c, err, "No digit may follow a zero at the start.");
@@ -259,7 +259,7 @@ tb_code tb_decimal_parse(const char *text, size_t len, int max_scale, tb_decimal
     tb_code code = parse_whole(&c, err);
     if (!code && c.at < len && text[c.at] == '.') code = parse_fraction(&c, max_scale, &scale, err);
     if (code) return code;
-    if (c.at < len) return refuse_decimal(&c, err, "Only digits and one point make a decimal.");
+    if (c.at < len) return refuse_decimal(&c, err, "A decimal has only digits and one point.");
     tb_i128 mantissa = (tb_i128)c.size;
     *ret = (tb_decimal){negative ? -mantissa : mantissa, scale};
     return TB_OK;

@@ -308,7 +308,7 @@ static tb_code set_units(parser *p, uint32_t value, int places, const char *too_
     if (code) return code;
     tb_decimal most = {TB_UNITS_MAX, places};
     if (tb_decimal_compare(number, most) > 0)
-        return refuse_book(p, value, "Passes the 10^18 units that a book is made for.");
+        return refuse_book(p, value, "Must be at most 10^18 bytes or requests.");
     number = tb_decimal_normal(number);
     if (number.scale > places) return refuse_book(p, value, too_fine);
     if (tb_decimal_shift(number, -places, &number, NULL))
@@ -660,7 +660,8 @@ tb_code tb_book_check_shown(const tb_book *book, tb_error *err)
         snprintf(field, sizeof field, "load_balancer.tiers[%zu].%s", i,
                  from ? "from_millions" : "to_millions");
         return tb_fail(err, TB_E_BOOK, field,
-                       "Must be whole millions: a load balancer's usage is answered so.");
+                       "Must be whole millions: GET /loadbalancer/{id}/usage answers them as "
+                       "integers.");
     }
     return TB_OK;
 }

@@ -27,7 +27,8 @@ static tb_code check_currency(tb__draft *d)
     const char *currency = d->in->currency;
     for (int i = 0; i < 3; i++)
         if (currency[i] < 'A' || currency[i] > 'Z')
-            return tb_fail(d->err, TB_E_VALIDATION, "currency", "Three capital letters name it.");
+            return tb_fail(d->err, TB_E_VALIDATION, "currency",
+                           "It must be three capital letters.");
     if (currency[3]) return tb_fail(d->err, TB_E_VALIDATION, "currency", "It has three letters.");
     return TB_OK;
 }

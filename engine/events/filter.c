@@ -190,7 +190,7 @@ static tb_code read_op(const parser *p, size_t i, uint32_t object, filter *f)
         return refuse_in(p, i, "op", "Must be eq, in, contains, cidr or wildcard.");
     f->op = (op)k;
     if (f->op == OP_CIDR && f->field != TB_EVENT_IP)
-        return refuse_in(p, i, "op", "cidr is for the field ip alone.");
+        return refuse_in(p, i, "op", "cidr is only for the field ip.");
     return TB_OK;
 }
 
@@ -206,7 +206,7 @@ static tb_code read_networks(const parser *p, size_t i, filter *f)
         network *n = &f->networks[k];
         if (f->op == OP_CIDR && !parse_network(f->values[k], n))
             return refuse_in(p, i, "value",
-                             "Must be networks, as 10.0.0.0/8 or 2001:db8::/32.");
+                             "Must be networks such as 10.0.0.0/8 or 2001:db8::/32.");
         if (f->op != OP_CIDR && tb__event_ip(f->values[k], n->bytes, &n->bits)) n->prefix = n->bits;
         else if (f->op != OP_CIDR) n->bits = 0;
     }

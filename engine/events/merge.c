@@ -123,7 +123,7 @@ static tb_code put_ref(merging *m, const tb_event_ref *ref, tb_error *err)
     size_t at = 0;
     tb_event_key key = ref->key;
     if (!tb_event_next(ref->bytes, ref->size, &at, &r))
-        return tb_fail(err, TB_E_INTERNAL, NULL, "A packed event is none.");
+        return tb_fail(err, TB_E_INTERNAL, NULL, "A packed event is damaged.");
     const size_t before = m->out->bytes.len;
     tb_code code = put(m, ref->bytes, ref->size, &key, r.made, (size_t)(r.texts - r.bytes), err);
     m->out->added += m->out->bytes.len > before;

@@ -215,7 +215,7 @@ static bool take_hour(reader *r)
     if (value.len > STRING_MAX || tb_rfc3339_parse(value.bytes, value.len, &us, NULL) != TB_OK ||
         us % TB_US_PER_HOUR != 0)
         return refuse_row(r, from, TB_REJECT_HOUR, "hour",
-                          "must be an RFC 3339 time on the hour, as 2026-11-01T13:00:00Z.");
+                      "must be an RFC 3339 time on the hour such as 2026-11-01T13:00:00Z.");
     if (!tb__time_sane(us / 1000, r->now_ms, &reason))
         return refuse_row(r, from, reason, "hour",
                           reason == TB_REJECT_TOO_OLD ? "is before 2015."
@@ -291,11 +291,11 @@ static bool check_keys(reader *r)
         if (!region) return missing(r, KEY_REGION, "is missing.");
         return r->row.metrics || missing(r, TB_M_REQUESTS, "or another counter is missing.");
     }
-    if (region) return missing(r, KEY_REGION, "has no place in a load balancer's row.");
+    if (region) return missing(r, KEY_REGION, "does not belong in a load balancer's row.");
     const uint32_t others = r->row.metrics & ~TB_METRIC_BIT(TB_M_REQUESTS);
     if (others)
         return missing(r, (unsigned)__builtin_ctz(others),
-                       "has no place in a load balancer's row: it counts requests alone.");
+                       "does not belong in a load balancer's row, which counts only requests.");
     return r->row.metrics || missing(r, TB_M_REQUESTS, "is missing.");
 }
 

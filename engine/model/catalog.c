@@ -303,7 +303,10 @@ static tb_code copy_string(parser *p, uint32_t value, char *to, uint32_t min, ui
     const tb__node *node = &p->doc.nodes[value];
     if (node->type != TB__STRING) return refuse_type(p, node, "a string");
     char message[48];
-    snprintf(message, sizeof message, "Must have %u to %u bytes.", min, max);
+    if (min == max)
+        snprintf(message, sizeof message, "Must have %u bytes.", min);
+    else
+        snprintf(message, sizeof message, "Must have %u to %u bytes.", min, max);
     if (node->len < min || node->len > max) return refuse_node(p, node, message);
     memcpy(to, node->text, node->len);
     to[node->len] = 0;
@@ -322,8 +325,8 @@ static tb_code set_code(parser *p, uint32_t value, void *to)
     tb_code result = copy_string(p, value, code, 1, TB_EDGE_MAX);
     for (; !result && *code; code++)
         if (!is_edge_character(*code))
-            result = refuse_node(p, &p->doc.nodes[value],
-                                 "Must be of letters, digits, '_', '.' and '-'.");
+            result =
+                refuse_node(p, &p->doc.nodes[value], "Must consist of letters, digits, '_', '.' and '-'.");
     return result;
 }
 

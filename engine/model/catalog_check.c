@@ -95,7 +95,7 @@ static tb_code check_region_texts(checker *p, size_t offset, const char *key)
         if (strcmp(texts[i - 1], texts[i]) != 0) continue;
         const char *later = texts[i] > texts[i - 1] ? texts[i] : texts[i - 1];
         size_t index = (size_t)(later - offset - (const char *)p->out->regions) / sizeof(tb_region);
-        return refuse_thing(p, "regions", index, key, "An earlier region has the same.");
+        return refuse_thing(p, "regions", index, key, "An earlier region has the same value.");
     }
     return TB_OK;
 }
@@ -165,8 +165,9 @@ static tb_code check_attachments(checker *p)
     qsort(all, n, sizeof *all, compare_attachments);
     for (size_t i = 1; i < n; i++)
         if (all[i].zone == all[i - 1].zone && all[i].from_us < all[i - 1].to_us)
-            return refuse_about(p, "load_balancers", all[i].balancer, "zones",
-                                "Another load balancer has at the same time the zone", all[i].zone);
+            return refuse_about(
+                p, "load_balancers", all[i].balancer, "zones",
+                "Another load balancer has the same zone at the same time:", all[i].zone);
     return TB_OK;
 }
 
@@ -182,7 +183,7 @@ static tb_code check_balancers(checker *p, const id_ref *accounts, const id_ref 
             return refuse_about(p, "load_balancers", i, "account", "No such account:", b->account);
         if (b->deleted_us < b->created_us)
             return refuse_about(p, "load_balancers", i, "deleted",
-                                "Deleted before it was created: balancer", b->id);
+                                "Must not be before created: load balancer", b->id);
         code = check_balancer_zones(p, i, zones);
     }
     return code ? code : check_attachments(p);
@@ -242,7 +243,7 @@ static tb_code check_containers(checker *p, const id_ref *accounts)
     for (size_t i = 1; i < c->n_containers; i++)
         if (same_container(all[i - 1], all[i]))
             return refuse_thing(p, tb_container_list_name(all[i]->kind), all[i]->index,
-                                all[i]->id[0] ? "id" : "account", "An earlier one has the same.");
+                          all[i]->id[0] ? "id" : "account", "An earlier entry has the same value.");
     return TB_OK;
 }
 

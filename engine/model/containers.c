@@ -71,8 +71,9 @@ static tb_code judge_word(judged *j, const field *f, uint32_t at)
 {
     tb_code code = judge_text(j, f, at);
     if (!code && !is_word(&j->doc->nodes[at]))
-        code = refuse_container(
-            j, at, "Must be of letters and digits, and '.', '_' and '-' after the first.");
+        code = refuse_container(j, at,
+                      "Must consist of letters and digits, and '.', '_' and '-' after the "
+                      "first character.");
     return code;
 }
 
@@ -82,7 +83,7 @@ static tb_code judge_visible(judged *j, const field *f, uint32_t at)
     tb_code code = judge_text(j, f, at);
     for (uint32_t i = 0; !code && i < node->len; i++)
         if (node->text[i] < 0x21 || node->text[i] > 0x7e || node->text[i] == ':')
-            code = refuse_container(j, at, "Must be of visible ASCII without ':'.");
+            code = refuse_container(j, at, "Must be visible ASCII characters without ':'.");
     return code;
 }
 
@@ -369,14 +370,14 @@ static tb_code judge_credentials(judged *j, uint32_t object)
     if (!user && !secret) return TB_OK;
     if (!user || !secret) {
         enter(j, user ? "secret" : "username", user ? 6 : 8);
-        return refuse_container(j, object, "A registry has username and secret, or neither.");
+        return refuse_container(j, object, "A registry needs both username and secret, or neither.");
     }
     if (!is_private(&j->doc->nodes[member(j, object, "url")]))
         enter(j, "url", 3);
     else if (realm && !is_private(&j->doc->nodes[realm]))
         enter(j, "token_realm", 11);
     else return TB_OK;
-    return refuse_container(j, object, "A password goes by https, or to this machine alone.");
+    return refuse_container(j, object, "A password needs https, or an address of this machine.");
 }
 
 static tb_code read_one(judged *j, tb_container_kind kind, uint32_t object, tb__arena *kept)

@@ -165,8 +165,7 @@ static const char percent_wanted[] =
 static bool add_rate(taxing *t, const char *member, uint32_t percent)
 {
     tb__tax *tax = &t->list[t->n];
-    if (t->n == TB__TAXES_MAX)
-        return refuse_rate(t, "", percent, "among the first 8 rates: an account has no more");
+    if (t->n == TB__TAXES_MAX) return refuse_rate(t, "", percent, "one of at most 8 rates");
     *tax = (tb__tax){.name = "VAT", .len = 3};
     if (!tb__node_decimal(&t->doc->nodes[percent], PRICE_SCALE_MAX, &tax->percent) ||
         tb_decimal_sign(tax->percent) < 0 ||
@@ -221,7 +220,7 @@ static bool add_members(taxing *t, uint32_t object)
          key = t->doc->nodes[key + 1].next) {
         const tb__node *name = &t->doc->nodes[key];
         if (!name_fits(name))
-            return fault_at_key(t->doc, t->fault, key, "named with 1 to 39 bytes");
+            return fault_at_key(t->doc, t->fault, key, "a rate with a name of 1 to 39 bytes");
         if (!add_rate(t, "", key + 1)) return fault_at_key(t->doc, t->fault, key, t->fault->wanted);
         t->list[t->n - 1].name = name->text;
         t->list[t->n - 1].len = name->len;

@@ -330,7 +330,7 @@ static tb_code start_value(reader *r)
     default: break;
     }
     if (peek(r) == '-' || (peek(r) >= '0' && peek(r) <= '9')) return read_number(r);
-    if (r->at == r->len) return fail_at(r, r->at, "The document ends where a value must come.");
+    if (r->at == r->len) return fail_at(r, r->at, "The document ends where a value is expected.");
     return fail_at(r, r->at, "Not a JSON value.");
 }
 
@@ -382,11 +382,11 @@ static tb_code close_container(reader *r)
 static tb_code read_key(reader *r)
 {
     skip_space(r);
-    if (peek(r) != '"') return fail_at(r, r->at, "A key must come here.");
+    if (peek(r) != '"') return fail_at(r, r->at, "A key is expected here.");
     tb_code code = read_string(r);
     if (code) return code;
     skip_space(r);
-    if (peek(r) != ':') return fail_at(r, r->at, "A colon must come here.");
+    if (peek(r) != ':') return fail_at(r, r->at, "A colon is expected here.");
     r->at++;
     return TB_OK;
 }
@@ -404,7 +404,7 @@ static tb_code go_on(reader *r, bool *ret_done)
             continue;
         }
         if (!r->fresh) {
-            if (peek(r) != ',') return fail_at(r, r->at, "A comma or the end must come here.");
+            if (peek(r) != ',') return fail_at(r, r->at, "A comma or the end is expected here.");
             r->at++;
         }
         top->len++;

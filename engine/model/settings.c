@@ -224,7 +224,7 @@ static tb_code check_names(const writer *w, const tb_field *field, uint32_t obje
             i++;
         if (i < n) continue;
         char wanted[120], shown[NAME_SHOWN];
-        snprintf(wanted, sizeof wanted, "made of the fields of %s; \"%s\" is none",
+        snprintf(wanted, sizeof wanted, "made of the fields of %s; \"%s\" is not one",
                  tb_model_name((tb_model)field->lo), shown_name(&w->doc->nodes[key], shown));
         refuse_setting(w, field, key, wanted);
         if (w->err) snprintf(w->err->field, sizeof w->err->field, "%s", shown);
@@ -334,7 +334,7 @@ static tb_code find_field(const writer *w, uint32_t key, const tb_field **ret)
     }
     if (field)
         tb_fail(w->err, TB_E_CATALOG, field->name,
-                "%s is no setting: it comes from the zone's own keys or from its usage.",
+                "%s is not a setting: it comes from the zone's own keys or from its usage.",
                 field->name);
     else
         refuse_name(w, name);

@@ -220,6 +220,8 @@ tb_code tb_operation_write_alone(tb_ops *ops, const tb_args *args, tb_reply *rep
 tb_code tb_operation_run(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     tb_code code = TB_OK;
+    tb_error own;
+    if (!err) err = &own; /* its sentence may be said */
     if (tb_operation_reads(args)) code = tb_operation_read(ops, args, reply, err);
     if (code || !tb_operation_goes_on(args, reply)) return code;
     code = tb_operation_write_alone(ops, args, reply, err);

@@ -188,7 +188,7 @@ static const tb_param params[] = {
      .value = "YYYY-MM",
      .kind = TB_PARAM_MONTH,
      .required = true,
-     .help = "last month, included; the running one counts as far as it has come"},
+     .help = "last month, included; the running month counts so far"},
     TB__PARAM_ACCOUNT(false, "one account; default all"),
     TB__PARAM_FORMAT("table|json|csv|html"),
     {.name = "no-store",

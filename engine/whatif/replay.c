@@ -240,7 +240,7 @@ static tb__held *hold(tb_whatif *w, const tb_bill_input *input)
 static tb_code check_sizes(const tb_whatif *w, const tb_bill_input *input, tb_i128 before,
                            tb_error *err)
 {
-    static const char message[] = "A bill passes 2^96-1 minor units: nobody owes so much.";
+    static const char message[] = "A bill passes 2^96-1 minor units.";
     if (before >= BILL_MOST)
         return name(tb_fail(err, TB_E_OVERFLOW, NULL, message), NULL, input, err);
     for (size_t i = 0; i < w->n; i++)

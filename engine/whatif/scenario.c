@@ -315,7 +315,7 @@ static tb_code read_all(parser *p, tb__arena *scratch)
     const place whole = {0, "replaces"};
     tb_code code = walk(p, 0, RULES(scenario_rules), p->scenario);
     if (!code && p->scenario->everywhere && !p->scenario->base[0])
-        return refuse_at(p, whole, "Replacing all books needs a base that does.");
+        return refuse_at(p, whole, "Replacing all books needs a base.");
     if (!code) code = read_factors(p);
     return code ? code : keep_texts(p, scratch);
 }

@@ -57,10 +57,10 @@ static const char *take_field(const json_t *document, int field, digest_work *wo
     if (!text) return "This field is a string.";
     if (is_blank(text, len)) return "This field must not be empty.";
     if (len > TEXT_MAX) return "This field has at most 100 characters.";
-    if (field == TAG && !registry_is_tag(text, len)) return "This is no tag of an image.";
+    if (field == TAG && !registry_is_tag(text, len)) return "This is not the tag of an image.";
     if ((field == NAME || field == NAMESPACE) && !registry_is_name(text, len))
-        return "This is no name of an image: lower case letters, digits, and '.', '_', '-', '/' "
-               "between them.";
+        return "This is not the name of an image: lower case letters, digits, and '.', '_', '-', "
+               "'/' between them.";
     memcpy(work->text[field], text, len + 1);
     return NULL;
 }

@@ -164,7 +164,7 @@ static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
     tb_code code = tb_operation_read(&ops, &w->args, &w->reply, err);
     if (code != TB_E_STOPPED || atomic_load(&r->worker->server->stopping)) return code;
     return tb_fail(err, TB_E_TOO_MUCH, NULL,
-                   "It was not done in %d seconds. Ask for less at a time, or run it with --db.",
+                   "It took longer than %d seconds. Ask for less at a time, or run it with --db.",
                    (int)(DESK_JOB_US / 1000000));
 }
 

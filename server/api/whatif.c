@@ -26,7 +26,7 @@ static tb_code stopped(const request *r, tb_error *err)
 {
     if (atomic_load(&r->worker->server->stopping)) return tb_fail(err, TB_E_BUSY, NULL, NULL);
     return tb_fail(err, TB_E_TOO_MUCH, "scenarios",
-                   "It was not done in %d seconds. Ask for fewer months or scenarios.",
+                   "It took longer than %d seconds. Ask for fewer months or scenarios.",
                    (int)(DESK_JOB_US / 1000000));
 }
 

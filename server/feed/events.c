@@ -78,7 +78,7 @@ tb_code feed_events_store(feed_events *const *parts, size_t n, tb_store *store, 
             sound = tb_event_ref_set(&refs[at++], e->zone, e->order, parts[i]->bytes.data + e->at,
                                      e->size);
         }
-    tb_code code = sound ? TB_OK : tb_fail(err, TB_E_INTERNAL, NULL, "A packed event is none.");
+    tb_code code = sound ? TB_OK : tb_fail(err, TB_E_INTERNAL, NULL, "A packed event is damaged.");
     if (sound) qsort(refs, all, sizeof *refs, tb_event_ref_compare);
     if (!code) code = tb_store_add_events(store, refs, all, &added, err);
     free(refs);

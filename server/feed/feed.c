@@ -453,7 +453,7 @@ static tb_code refuse_clock(const feed_run *run, tb_error *err)
         snprintf(from, sizeof from, " from line %llu on",
                  (unsigned long long)run->lines_before + 1);
     return tb_fail(err, TB_E_BAD_INPUT, NULL,
-                   "Every line%s lies more than 48 hours after this machine's clock (%.20s): set "
+                   "Every line%s is more than 48 hours ahead of this machine's clock (%.20s): set "
                    "the clock, or TOLLBOOK_NOW, and run the same command again.",
                    from, now);
 }

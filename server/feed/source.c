@@ -294,7 +294,8 @@ static tb_code open_fd(feed_source *source, const char *path, tb_error *err)
         tb_code code = errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG
                            ? TB_E_BAD_INPUT
                            : TB_E_IO;
-        return tb_fail(err, code, NULL, "It cannot be opened: %s. Check the name and its rights.",
+        return tb_fail(err, code, NULL,
+                       "It cannot be opened: %s. Check the name and the permissions.",
                        strerror(errno));
     }
     source->regular = S_ISREG(st.st_mode);

@@ -114,8 +114,8 @@ static tb_code check_secret(token_key *k, const char *path, tb_error *err)
         k->bytes[--k->len] = 0;
     if (memmem(k->bytes, (size_t)k->len, "-----BEGIN", 10))
         return refuse_key(err, path,
-                          "a key in PEM form is no secret for HS256: who knows its public "
-                          "half could sign. Name its algorithm with --token-alg.");
+                      "a key in PEM form is no secret for HS256: anyone who knows its public half "
+                      "could sign. Name its algorithm with --token-alg.");
     if (k->len >= TOKEN_SECRET_MIN) return TB_OK;
     return tb_fail(err, TB_E_USAGE, "token-key",
                    "%s: a secret has at least %d bytes. Make one: (umask 077; openssl rand -hex 32 "
