@@ -214,7 +214,7 @@ class Remote(Case):
         self.assertIn("nothing changed", self.remote("apply", "c.json").err)
         said = self.remote("apply", "-", stdin=b'{"accounts":[{"id":1,"name":"acme"}],'
                            b'"container_limits":[{"account":1}]}').err
-        self.assertIn("and 1 container applications, limits and registries;", said)
+        self.assertIn("1 container application, limit or registry added.", said)
         self.remote("apply", "-", stdin=b'{"acounts":[]}', status=2)
         made = self.remote("key", "create", "--account", 1)
         self.assertRegex(made.out, r"^[0-9a-f]{48}\n$")
