@@ -75,15 +75,15 @@ static tb_code read_history(tb_store *store, const tb_forecast_question *q, tb_u
 tb_code tb_account_forecast(tb_store *store, const tb_month_books *books,
                             const tb_forecast_question *q, tb_forecast *ret_forecast, tb_error *err)
 {
+    const tb_bill_ask ask = {q->account,  q->month, TB_NOW,
+                             books->list, books->n, tb_month_start_us(q->month + 1)};
     tb_usage_history history;
     tb_bill_source month;
     tb_decimal rounding;
     tb_code code = read_history(store, q, &history, err);
     if (code) return code;
     code = rounding_before(store, books, q, &rounding, err);
-    if (!code)
-        code = tb_store_bill_input_until(store, q->account, q->month, TB_NOW, books->list, books->n,
-                                         tb_month_start_us(q->month + 1), q->from_us, &month, err);
+    if (!code) code = tb_store_bill_input_until(store, &ask, q->from_us, &month, err);
     if (!code) {
         code = forecast_with(q, &month.input, &history, rounding, ret_forecast, err);
         tb_bill_source_release(&month);

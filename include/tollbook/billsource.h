@@ -41,19 +41,25 @@ TB_MUST_USE tb_code tb_store_bill_input(tb_store *store, int64_t account, int64_
 TB_MUST_USE tb_code tb_store_net_input(tb_store *store, int64_t account, int64_t month,
                                        uint64_t watermark, const tb_book *books, size_t n_books,
                                        int64_t now_us, tb_bill_source *ret_source, tb_error *err);
+/* What is asked: the arguments of tb_store_bill_input. */
+typedef struct tb_bill_ask {
+    int64_t account, month;
+    uint64_t watermark;
+    const tb_book *books;
+    size_t n_books;
+    int64_t now_us;
+} tb_bill_ask;
 /* tb_store_bill_input with usage of the hours before usage_us's alone: a month as far as it had come, while
  * fees go on to now_us. For forecasts, and for trying them on months that are over. */
-TB_MUST_USE tb_code tb_store_bill_input_until(tb_store *store, int64_t account, int64_t month,
-                                              uint64_t watermark, const tb_book *books,
-                                              size_t n_books, int64_t now_us, int64_t usage_us,
-                                              tb_bill_source *ret_source, tb_error *err);
-/* tb_store_net_input of zones first..last alone, as it stands now, in the caller's snapshot: enough for what
- * each of these zones comes to, unless *ret_shared: then one of them has volume bandwidth, whose price
- * the whole account's input tells. */
-TB_MUST_USE tb_code tb_store_zones_input(tb_store *store, int64_t account, int64_t month,
-                                         int64_t first, int64_t last, const tb_book *books,
-                                         size_t n_books, int64_t now_us, bool *ret_shared,
-                                         tb_bill_source *ret_source, tb_error *err);
+TB_MUST_USE tb_code tb_store_bill_input_until(tb_store *store, const tb_bill_ask *ask,
+                                              int64_t usage_us, tb_bill_source *ret_source,
+                                              tb_error *err);
+/* tb_store_net_input of zones first..last alone, in the caller's snapshot: enough for what each of
+ * these zones comes to, unless *ret_shared: then one of them has volume bandwidth, whose price the
+ * whole account's input tells. */
+TB_MUST_USE tb_code tb_store_zones_input(tb_store *store, const tb_bill_ask *ask, int64_t first,
+                                         int64_t last, bool *ret_shared, tb_bill_source *ret_source,
+                                         tb_error *err);
 void tb_bill_source_release(tb_bill_source *source);
 
 /* Up to schema 3 a month that was billed again took the regions that held at the asked watermark, not

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/client.h"
 #include "feed/source.h"
 #include "tollbook/calendar.h"
 
@@ -168,12 +167,19 @@ int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_st
     return status;
 }
 
+const char *cli_key(const cli_call *call)
+{
+    const char *key = cli_text(call, "key");
+    if (!key) key = getenv("TOLLBOOK_KEY");
+    return key && *key ? key : NULL;
+}
+
 int cli_check_place(const cli_call *call)
 {
     bool db = cli_given(call, "db"), server = cli_given(call, "server");
     bool key = cli_given(call, "key");
     if (db && !server && !key) return 0;
-    if (!db && server && client_key(call)) return 0;
+    if (!db && server && cli_key(call)) return 0;
     cli_say(call, db && server ? "--db and --server exclude each other. Give one of them."
                   : server     ? "--server needs a key: in the variable TOLLBOOK_KEY, or --key KEY."
                   : key        ? "--key needs --server URL."

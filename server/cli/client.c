@@ -39,16 +39,9 @@ static bool is_local(const char *url)
            starts_with(host, "[::1]");
 }
 
-const char *client_key(const cli_call *call)
-{
-    const char *key = cli_text(call, "key");
-    if (!key) key = getenv("TOLLBOOK_KEY");
-    return key && *key ? key : NULL;
-}
-
 int client_open(client *c, const cli_call *call)
 {
-    const char *server = cli_text(call, "server"), *key = client_key(call);
+    const char *server = cli_text(call, "server"), *key = cli_key(call);
     size_t len = strlen(server);
     *c = (client){.call = call, .key = key ? key : ""};
     tb_buf_init(&c->answer, ANSWER_MAX, NULL);

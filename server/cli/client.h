@@ -30,8 +30,6 @@ typedef struct client_request {
     bool *conflict;      /* not NULL: a 409 sets it, and says nothing */
 } client_request;
 
-/* --key, or else the environment's TOLLBOOK_KEY; NULL: neither. */
-const char *client_key(const cli_call *call);
 /* From --server and the key: 0, or the exit status once it said what is wrong with them. */
 int client_open(client *c, const cli_call *call);
 void client_close(client *c);

@@ -8,27 +8,12 @@
 #ifndef TOLLBOOK_SERVER_HTTP_TOKEN_H
 #define TOLLBOOK_SERVER_HTTP_TOKEN_H
 
+#include "http/token_key.h"
 #include "tollbook/buf.h"
 #include "tollbook/key.h"
 #include "tollbook/range.h"
 
-#define TOKEN_ALGORITHMS "HS256|RS256|ES256"
-#define TOKEN_SECRET_MIN 32  /* bytes of an HS256 secret */
-#define TOKEN_FILE_MAX   (64 << 10)
 #define TOKEN_TEXT_MAX   4096
-
-typedef struct token_key token_key;
-
-typedef enum token_use { TOKEN_CHECKS, TOKEN_SIGNS } token_use;
-
-/* Reads a secret (HS256: the file's bytes without a line end) or a PEM key: the public one checks,
- * the private one signs. algorithm: one of TOKEN_ALGORITHMS. TB_E_IO; TB_E_USAGE where the file holds
- * no key that the algorithm takes for this use. */
-TB_MUST_USE tb_code token_key_load(const char *path, const char *algorithm, token_use use,
-                                   token_key **ret_key, tb_error *err);
-/* Whether others than its owner may read the file, though it holds a secret or a private key. */
-bool token_key_exposed(const token_key *key);
-void token_key_free(token_key *key); /* NULL is fine */
 
 typedef struct token_claims {
     int64_t account;

@@ -53,8 +53,9 @@ static double read_inputs(bench *b)
     must(tb_store_usage_history(b->store, 1, end - TB_FORECAST_DAYS, end, b->from_us, &b->history,
                                 &err),
          &err);
-    must(tb_store_bill_input_until(b->store, 1, MONTH, TB_NOW, b->books, b->n_books, b->end_us,
-                                   b->from_us, &b->month, &err),
+    must(tb_store_bill_input_until(
+             b->store, &(tb_bill_ask){1, MONTH, TB_NOW, b->books, b->n_books, b->end_us},
+             b->from_us, &b->month, &err),
          &err);
     must(tb_store_bill_input(b->store, 1, MONTH - 1, TB_NOW, b->books, b->n_books, b->end_us,
                              &b->before, &err),

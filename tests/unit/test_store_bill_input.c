@@ -465,8 +465,9 @@ START_TEST(a_zone_that_cannot_be_read_fails_its_account_while_it_exists_or_has_b
     ck_assert_str_eq(err.field, "settings.PriceOverride");
     ck_assert_int_eq(try_net(&f, 1, OCTOBER + 1, &err), TB_E_DECLARED);
     ok(try_net(&f, 2, OCTOBER, &err));
-    ck_assert_int_eq(tb_store_zones_input(f.store, 1, OCTOBER, 101, 101, NULL, 0, NOW_US, &shared, &s,
-                                          &err),
+    ck_assert_int_eq(tb_store_zones_input(f.store,
+                                          &(tb_bill_ask){1, OCTOBER, TB_NOW, NULL, 0, NOW_US}, 101,
+                                          101, &shared, &s, &err),
                      TB_E_DECLARED);
     ck_assert_int_eq(tb_store_usage_history(f.store, 1, at(10, 1, 0) / 24, at(10, 20, 0) / 24, NOW_US,
                                             &history, &err),

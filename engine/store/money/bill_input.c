@@ -510,20 +510,17 @@ void tb_store_let_regions_move(tb_store *store, bool move)
 
 /* What is asked for. usage_us: usage of earlier hours alone. */
 typedef struct asked {
+    tb_bill_ask of;
     bool net; /* without taxes */
-    int64_t account, month;
-    uint64_t watermark;
     tb__zone_range zones;
-    const tb_book *books;
-    size_t n_books;
-    int64_t now_us, usage_us;
+    int64_t usage_us; /* TB_US_LAST: all */
 } asked;
 
 /* The account and the month's parts; of what lies in them, what the caller then makes. */
 static tb_code make_start(making *m, tb_store *store, const asked *q,
                           const tb__account_terms **ret_terms, tb_error *err)
 {
-    tb_code code = begin(m, store, q->account, q->month, q->watermark, q->zones, err);
+    tb_code code = begin(m, store, q->of.account, q->of.month, q->of.watermark, q->zones, err);
     if (!code) code = prices_known(m, &m->priced, err);
     if (!code)
         code = tb__places_load(store, store->regions_move ? m->b->known : m->priced, m->b->known, err);
@@ -532,10 +529,10 @@ static tb_code make_start(making *m, tb_store *store, const asked *q,
     const uint32_t *fault = (*ret_terms)->fault;
     if (fault[TB__PART_CURRENCY]) return tb__fail_by(m->b, fault[TB__PART_CURRENCY], err);
     if (fault[TB__PART_TAX] && !q->net) return tb__fail_by(m->b, fault[TB__PART_TAX], err);
-    m->until_us = tb__earlier(m->to_us, tb__later(q->now_us, m->from_us));
+    m->until_us = tb__earlier(m->to_us, tb__later(q->of.now_us, m->from_us));
     m->usage_hour =
         tb__earlier(m->to_hour, tb__later(tb_hour_from_us(q->usage_us), m->from_hour));
-    return make_parts(m, q->books, q->n_books, (*ret_terms)->currency, err);
+    return make_parts(m, q->of.books, q->of.n_books, (*ret_terms)->currency, err);
 }
 
 static tb_code make(tb_store *store, const asked *q, tb_bill_source *ret, tb_error *err)
@@ -545,7 +542,7 @@ static tb_code make(tb_store *store, const asked *q, tb_bill_source *ret, tb_err
     tb_code code = make_start(&m, store, q, &terms, err);
     if (!code) code = make_zones(&m, err);
     if (!code) code = make_balancers(&m, err);
-    return code ? code : pack(&m, terms, q->now_us < m.to_us, q->net, ret, err);
+    return code ? code : pack(&m, terms, q->of.now_us < m.to_us, q->net, ret, err);
 }
 
 /* Volume bandwidth of one zone costs what all of the account's makes it cost. */
@@ -556,19 +553,17 @@ static bool is_shared(const struct tb__billing *b)
     return false;
 }
 
-tb_code tb_store_zones_input(tb_store *store, int64_t account, int64_t month, int64_t first,
-                             int64_t last, const tb_book *books, size_t n_books, int64_t now_us,
+tb_code tb_store_zones_input(tb_store *store, const tb_bill_ask *ask, int64_t first, int64_t last,
                              bool *ret_shared, tb_bill_source *ret_source, tb_error *err)
 {
-    const asked q = {true,  account, month,  TB_NOW,    {first, last},
-                     books, n_books, now_us, TB_US_LAST};
+    const asked q = {*ask, true, {first, last}, TB_US_LAST};
     making m;
     const tb__account_terms *terms;
     tb_code code = make_start(&m, store, &q, &terms, err);
     if (!code) code = make_zones(&m, err);
     if (code) return code;
     *ret_shared = is_shared(m.b);
-    return pack(&m, terms, now_us < m.to_us, true, ret_source, err);
+    return pack(&m, terms, ask->now_us < m.to_us, true, ret_source, err);
 }
 
 static tb_code check_month(int64_t month, tb_error *err)
@@ -580,7 +575,7 @@ static tb_code check_month(int64_t month, tb_error *err)
 static tb_code read_input(tb_store *store, const asked *q, tb_bill_source *ret_source,
                           tb_error *err)
 {
-    tb_code code = check_month(q->month, err);
+    tb_code code = check_month(q->of.month, err);
     if (code) return code;
     bool own_snapshot = sqlite3_get_autocommit(store->db);
     if (own_snapshot) code = tb_store_read_begin(store, err);
@@ -593,27 +588,22 @@ tb_code tb_store_bill_input(tb_store *store, int64_t account, int64_t month, uin
                             const tb_book *books, size_t n_books, int64_t now_us,
                             tb_bill_source *ret_source, tb_error *err)
 {
-    return tb_store_bill_input_until(store, account, month, watermark, books, n_books, now_us,
-                                     TB_US_LAST, ret_source, err);
+    const tb_bill_ask ask = {account, month, watermark, books, n_books, now_us};
+    return tb_store_bill_input_until(store, &ask, TB_US_LAST, ret_source, err);
 }
 
 tb_code tb_store_net_input(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
                            const tb_book *books, size_t n_books, int64_t now_us,
                            tb_bill_source *ret_source, tb_error *err)
 {
-    const asked q = {true,  account, month,  watermark, TB__ALL_ZONES,
-                     books, n_books, now_us, TB_US_LAST};
-    return read_input(store, &q, ret_source, err);
+    const tb_bill_ask ask = {account, month, watermark, books, n_books, now_us};
+    return read_input(store, &(asked){ask, true, TB__ALL_ZONES, TB_US_LAST}, ret_source, err);
 }
 
-tb_code tb_store_bill_input_until(tb_store *store, int64_t account, int64_t month,
-                                  uint64_t watermark, const tb_book *books, size_t n_books,
-                                  int64_t now_us, int64_t usage_us, tb_bill_source *ret_source,
-                                  tb_error *err)
+tb_code tb_store_bill_input_until(tb_store *store, const tb_bill_ask *ask, int64_t usage_us,
+                                  tb_bill_source *ret_source, tb_error *err)
 {
-    const asked q = {false, account, month,  watermark, TB__ALL_ZONES,
-                     books, n_books, now_us, usage_us};
-    return read_input(store, &q, ret_source, err);
+    return read_input(store, &(asked){*ask, false, TB__ALL_ZONES, usage_us}, ret_source, err);
 }
 
 /* --- one balancer's month --- */

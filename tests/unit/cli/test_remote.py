@@ -210,11 +210,11 @@ class Remote(Case):
 
     def test_catalogue_and_keys(self):
         self.write("c.json", '{"accounts":[{"id":1,"name":"acme"}]}')
-        self.assertIn("1 account added", self.remote("apply", "c.json").err)
+        self.assertIn("1 account added.", self.remote("apply", "c.json").err)
         self.assertIn("nothing changed", self.remote("apply", "c.json").err)
         said = self.remote("apply", "-", stdin=b'{"accounts":[{"id":1,"name":"acme"}],'
                            b'"container_limits":[{"account":1}]}').err
-        self.assertIn("1 container application, limit or registry added", said)
+        self.assertIn("1 container application, limit or registry added.", said)
         self.remote("apply", "-", stdin=b'{"acounts":[]}', status=2)
         made = self.remote("key", "create", "--account", 1)
         self.assertRegex(made.out, r"^[0-9a-f]{48}\n$")
