@@ -66,6 +66,11 @@ class Operations(Case):
         ("book-activate", {"book": "x"}, 404, "book"),
     )
 
+    def test_arguments_are_bounded(self):
+        for more, status, key in ((0, 400, "validation_error"), (1, 413, "request.body_too_large")):
+            body = b'{"after":0,"next":"' + b"x" * ((16 << 20) - 21 + more) + b'"}'
+            self.refused(self.server.ask("POST", "/operations/audit", "operator", body), status, key)
+
     def test_bad_input_is_refused_by_its_name(self):
         for target, document, status, field in self.BAD:
             with self.subTest(target=target, document=document):
