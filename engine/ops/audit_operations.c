@@ -22,6 +22,14 @@ static void put_hash(tb_buf *out, const char *text, size_t len)
     tb_buf_str(out, "\"}");
 }
 
+/* A name stands in quotes; a file's may have space behind them. */
+static void put_name(tb_text text, tb_buf *out)
+{
+    while (text.data[text.len - 1] != '"')
+        text.len--;
+    tb_buf_add(out, text.data, text.len);
+}
+
 static void put_value(const tb_arg *arg, tb_buf *out)
 {
     const tb_text text = arg->text;
@@ -29,8 +37,8 @@ static void put_value(const tb_arg *arg, tb_buf *out)
     case TB_PARAM_FLAG: tb_buf_str(out, "true"); break;
     case TB_PARAM_NUMBER: tb_buf_fmt(out, "%" PRId64, arg->number); break;
     case TB_PARAM_DOCUMENT: put_hash(out, text.data, text.len); break;
-    case TB_PARAM_NAMED: /* a name stands in quotes */
-        if (text.len && text.data[0] == '"') tb_buf_add(out, text.data, text.len);
+    case TB_PARAM_NAMED:
+        if (text.len && text.data[0] == '"') put_name(text, out);
         else put_hash(out, text.data, text.len);
         break;
     default: tb_json_string(out, text.data, text.len);

@@ -13,8 +13,8 @@
 #include "tollbook/json.h"
 #include "tollbook/operation.h"
 
-/* Arguments of an operation that takes no document: JSON takes thirty times its text while it is read.
- * How to go on with a month of 1.5 million accounts fits. */
+/* Of an operation that takes no document: JSON takes thirty times its text while it is read. How to
+ * go on with a month of 1.5 million accounts fits. */
 #define ARGUMENTS_MAX ((size_t)16 << 20)
 
 typedef struct op_work {
