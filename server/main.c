@@ -42,7 +42,7 @@ static int help(int argc, char **argv)
     return usage_error(NULL, &err);
 }
 
-static int run(const cli_command *command, int argc, char **argv)
+static int run_command(const cli_command *command, int argc, char **argv)
 {
     cli_call call;
     tb_error err;
@@ -75,5 +75,5 @@ int main(int argc, char **argv)
     const cli_command *command =
         cli_find(cli_commands, cli_n_commands, argc, argv, &words, &err);
     if (!command) return usage_error(NULL, &err);
-    return run(command, argc - words, argv + words);
+    return run_command(command, argc - words, argv + words);
 }

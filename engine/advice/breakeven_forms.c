@@ -29,7 +29,7 @@ static tb_code check_pair(const tb_breakeven_of *of, tb_error *err)
     return TB_OK;
 }
 
-static tb_code find(answer *x)
+static tb_code find_pieces(answer *x)
 {
     tb_code code = check_pair(x->of, x->err);
     if (!code) code = tb_cost_curve(&x->of->a, x->of->top, &x->a, x->err);
@@ -296,7 +296,7 @@ tb_code tb_breakeven_json(const tb_breakeven_of *of, tb_buf *out, tb_error *err)
 {
     answer x = {.of = of, .err = err};
     bool first = true;
-    tb_code code = find(&x);
+    tb_code code = find_pieces(&x);
     if (code) return code;
     tb_buf_str(out, "{");
     json_side(out, "a", &of->a);
@@ -336,7 +336,7 @@ static void text_head(const answer *x, tb_buf *out)
 tb_code tb_breakeven_text(const tb_breakeven_of *of, tb_buf *out, tb_error *err)
 {
     answer x = {.of = of, .err = err};
-    tb_code code = find(&x);
+    tb_code code = find_pieces(&x);
     if (code) return code;
     text_head(&x, out);
     if (says_nothing(&x)) code = say_none(&x, out);

@@ -8,6 +8,7 @@
  * weekly season is the mean of days against the week around them, drawn towards none as far as
  * chance would have made it. */
 #include "advice/series.h"
+#include "base/list.h"
 
 #include "tollbook/calendar.h"
 
@@ -40,16 +41,10 @@
 #define RUN_AT_ONCE   0.6 /* of how far its first day lies off came in one day */
 #define SMALLEST_PART 0.02
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Sorts v. */
 static double median(double *v, size_t n)
 {
-    qsort(v, n, sizeof *v, by_value);
+    qsort(v, n, sizeof *v, tb__by_double);
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
@@ -213,7 +208,7 @@ static void bound_excess(tb__series *s)
     double level = s->recent[s->n - 1], limit = EXCESS_USUAL * s->deviation * level;
     for (size_t t = 0; t < s->n; t++)
         if (s->excess[t] > 0) above[n++] = s->excess[t];
-    qsort(above, n, sizeof *above, by_value);
+    qsort(above, n, sizeof *above, tb__by_double);
     if (n > 0 && above[n - 1] < BURST_ABSURD * level)
         limit = fmax(limit, fmin(above[n - 1], BURST_USUAL * level));
     if (n == 2) limit = fmax(limit, EXCESS_SECOND * above[0]);

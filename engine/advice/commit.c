@@ -149,7 +149,7 @@ static tb_code search_valley(search *s, const tb_commit_point three[3])
     gsl_function function;
     double x[3], y[3];
     gsl_min_fminimizer *minimizer = gsl_min_fminimizer_alloc(gsl_min_fminimizer_brent);
-    if (!minimizer) return tb_fail(s->err, TB_E_NOMEM, NULL, NULL);
+    if (!minimizer) return tb_no_memory(s->err);
     for (int i = 0; i < 3; i++) {
         x[i] = tb__decimal_to_double(three[i].commit);
         y[i] = tb__decimal_to_double(three[i].cost);

@@ -25,7 +25,7 @@ static void row(const fitting *f, size_t t, double *out)
     out[7] = ((double)t - (double)f->known->n + 1) / 7;
 }
 
-static bool make_room(fitting *f)
+static bool fit_room(fitting *f)
 {
     size_t n = f->known->n;
     f->x = gsl_matrix_alloc(n, PARAMETERS);
@@ -83,13 +83,13 @@ tb_code tb__fit_robust(const tb__known *known, size_t ahead, double *ret_sum, do
     if (code) return code;
     for (size_t t = 0; t < known->n; t++)
         f.unit = fmax(f.unit, known->day[t]);
-    if (make_room(&f)) {
+    if (fit_room(&f)) {
         solve(&f);
         add_up(&f, ahead, ret_sum, &variance);
         *ret_sum *= f.unit;
         *ret_deviation = sqrt(variance) * f.unit;
     } else {
-        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        code = tb_no_memory(err);
     }
     release(&f);
     return code;

@@ -45,7 +45,7 @@ typedef struct making {
 
 /* --- the time --- */
 
-static tb_code refuse(making *m, const char *field, const char *what)
+static tb_code refuse_input(making *m, const char *field, const char *what)
 {
     return tb_fail(m->err, TB_E_VALIDATION, field, "%s", what);
 }
@@ -58,13 +58,14 @@ static tb_code check(making *m)
     const tb_usage_history *h = in->history;
     if (in->from_us % TB_US_PER_HOUR || in->from_us < start - 7 * TB_US_PER_DAY ||
         in->from_us >= end)
-        return refuse(m, "from", "A forecast begins on an hour of its month, or a week before.");
+        return refuse_input(m, "from",
+                            "A forecast begins on an hour of its month, or a week before.");
     if (h->first_day + (int64_t)h->n_days != tb_day_from_us(in->from_us))
-        return refuse(m, "history", "The history ends with the last complete day.");
+        return refuse_input(m, "history", "The history ends with the last complete day.");
     if (in->paths < 1 || in->paths > TB_FORECAST_PATHS_MAX)
-        return refuse(m, "paths", "Paths are 1 to 100000.");
-    if (in->seed > UINT32_MAX) return refuse(m, "seed", "A seed is below 2^32.");
-    if (in->month->running) return refuse(m, "month", "The input is the whole month's.");
+        return refuse_input(m, "paths", "Paths are 1 to 100000.");
+    if (in->seed > UINT32_MAX) return refuse_input(m, "seed", "A seed is below 2^32.");
+    if (in->month->running) return refuse_input(m, "month", "The input is the whole month's.");
     return tb_advice_ready(m->err);
 }
 
@@ -133,7 +134,7 @@ static tb_i128 *column_of(making *m)
     return tb__arena_take(&m->arena, m->f->paths * sizeof(tb_i128));
 }
 
-static tb_code make_room(making *m)
+static tb_code take_columns(making *m)
 {
     bool room = true;
     m->more = tb__arena_take(&m->arena, m->in->month->n_parts * TB_USAGE_COLUMNS * sizeof *m->more);
@@ -142,8 +143,7 @@ static tb_code make_room(making *m)
     m->gross = column_of(m);
     for (int c = 0; room && c < TB_USAGE_COLUMNS; c++)
         if (!m->outlook[c].nothing) room = (m->come[c] = column_of(m)) != NULL;
-    if (!room || !m->more || !m->bytes || !m->net || !m->gross)
-        return tb_fail(m->err, TB_E_NOMEM, NULL, NULL);
+    if (!room || !m->more || !m->bytes || !m->net || !m->gross) return tb_no_memory(m->err);
     return TB_OK;
 }
 
@@ -188,7 +188,7 @@ static tb_code run_paths(making *m)
     tb__draw draw;
     tb_code code = TB_OK;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    if (!rng) return tb_fail(m->err, TB_E_NOMEM, NULL, NULL);
+    if (!rng) return tb_no_memory(m->err);
     gsl_rng_set(rng, (unsigned long)m->in->seed);
     for (size_t path = 0; !code && path < m->f->paths; path++) {
         tb__draw_path(rng, &draw);
@@ -237,7 +237,7 @@ static void fewer_paths(making *m)
     if (paths < m->f->paths) m->f->paths = paths;
 }
 
-static tb_code make(making *m)
+static tb_code make_forecast(making *m)
 {
     tb_code code = check(m);
     if (code) return code;
@@ -248,7 +248,7 @@ static tb_code make(making *m)
     if (!code) code = tb__rater_new(m->in, &m->arena, m->arena.alloc, &m->rater, m->f, m->err);
     if (code) return code;
     fewer_paths(m);
-    code = make_room(m);
+    code = take_columns(m);
     if (!code && m->in->singles)
         code = tb__singles(m->in->history, m->ahead.n, m->f->bytes_so_far, m->f, m->err);
     if (!code) code = run_paths(m);
@@ -262,7 +262,7 @@ tb_code tb_forecast_make(const tb_forecast_input *input, const tb_alloc *alloc,
     tb_forecast forecast = {.account = 0};
     making m = {.in = input, .f = &forecast, .err = err};
     tb__arena_init(&m.arena, alloc);
-    tb_code code = make(&m);
+    tb_code code = make_forecast(&m);
     tb__rater_release(m.rater);
     tb__arena_release(&m.arena);
     if (!code) *ret_forecast = forecast;

@@ -4,6 +4,7 @@
  * outliers and weights of the whole history, so the average looks a little better on the past than
  * it is: what the interval is stretched by is never below WIDER_LEAST. */
 #include "advice/series.h"
+#include "base/list.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -247,18 +248,12 @@ static void weigh(rolling *r)
 
 /* --- errors --- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static double bound_of(const double *error, size_t n)
 {
     double size[TB_FORECAST_DAYS] = {0};
     for (size_t t = 0; t < n; t++)
         size[t] = fabs(error[t]);
-    qsort(size, n, sizeof *size, by_value);
+    qsort(size, n, sizeof *size, tb__by_double);
     double bound = fmax(ERROR_USUAL * MAD_TO_SIGMA * size[n / 2], size[n * 95 / 100]);
     return fmax(bound, ERROR_THIRD * size[n - 3]);
 }
@@ -352,7 +347,7 @@ tb_code tb__follow(const tb__series *s, size_t ahead, const tb_alloc *alloc, tb_
                    tb_error *err)
 {
     rolling *r = tb_alloc_zero(alloc, 1, sizeof *r);
-    if (!r) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!r) return tb_no_memory(err);
     *ret = (tb__following){.n = 0};
     r->s = s;
     r->f = ret;

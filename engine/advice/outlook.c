@@ -4,6 +4,7 @@
  * series has, in proportion, so that series of the same length take the same days and others days
  * of about the same age. */
 #include "advice/model.h"
+#include "base/list.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,12 +49,6 @@ static size_t block_of(const tb__series *s, size_t d, uint32_t random)
 
 /* --- plain days --- */
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The median of days with usage; n has at least one. */
 static int64_t median_used(const int64_t *day, size_t n)
 {
@@ -61,7 +56,7 @@ static int64_t median_used(const int64_t *day, size_t n)
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
         if (day[i] > 0) used[count++] = day[i];
-    qsort(used, count, sizeof *used, by_value);
+    qsort(used, count, sizeof *used, tb__by_int64);
     return used[(count - 1) / 2];
 }
 
@@ -162,7 +157,7 @@ static tb_code average(tb__outlook *o, const int64_t *day, size_t n, const tb__a
 {
     tb__series *series = tb__arena_take(arena, sizeof *series);
     tb__following *all = tb__arena_take(arena, sizeof *all);
-    if (!series || !all) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!series || !all) return tb_no_memory(err);
     o->method = n >= TB__TREND_DAYS ? TB_FORECAST_TREND : TB_FORECAST_SEASON;
     o->series = series;
     tb__series_make(day, n, ahead->first_day - (int64_t)n, series);
@@ -198,11 +193,11 @@ tb_code tb__outlook_make(const uint64_t *days, size_t n_days, const tb__ahead *a
     if (quiet_days(days, n) >= TB_HISTORY_RECENT) return TB_OK;
     ret->nothing = false;
     int64_t *day = tb__arena_take(arena, n * sizeof *day);
-    if (!day) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!day) return tb_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         if (days[i] > (uint64_t)TB_FORECAST_DAY_MAX)
             return tb_fail(err, TB_E_OVERFLOW, "history",
-                           "A day of more than 10^17 units cannot be forecast from.");
+                           "A day of more than 10^17 units cannot be used for a forecast.");
         day[i] = (int64_t)days[i];
     }
     if (n >= TB__FIT_DAYS) return average(ret, day, n, ahead, arena, err);

@@ -85,7 +85,7 @@ tb_code tb_percentile_find(const tb_percentile_ask *ask, const tb_alloc *alloc, 
     if (code) return code;
     size_t size = ask->buckets * sizeof(uint64_t);
     uint64_t *scratch = tb_alloc_zero(alloc, ask->buckets, sizeof *scratch);
-    if (!scratch) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!scratch) return tb_no_memory(err);
     for (uint32_t i = 0; i < ask->over; i++)
         found.missing += ask->bytes[i] == 0 && ask->requests[i] == 0;
     code =

@@ -28,7 +28,7 @@ tb_code tb_portfolio_new(const tb_book *books, size_t n_books, const tb_alloc *a
         return tb_fail(err, TB_E_VALIDATION, "books", "At most %d price books can be re-rated.",
                        TB_PORTFOLIO_BOOKS_MAX);
     tb_portfolio *p = tb_alloc_zero(alloc, 1, sizeof *p);
-    if (!p) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!p) return tb_no_memory(err);
     p->books = books;
     p->n_books = n_books;
     p->alloc = alloc;
@@ -84,7 +84,7 @@ tb_code tb_portfolio_add(tb_portfolio *p, const tb_bill_input *input, tb_error *
 {
     kept *k = tb__arena_take(&p->arena, sizeof *k);
     uint16_t *numbers = tb__arena_take(&p->arena, (input->n_parts + 1) * sizeof *numbers);
-    if (!k || !numbers) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!k || !numbers) return tb_no_memory(err);
     *k = (kept){.input = *input, .books = numbers};
     tb_bill_input *in = &k->input;
     if (!number_books(p, input, numbers))
@@ -93,7 +93,7 @@ tb_code tb_portfolio_add(tb_portfolio *p, const tb_bill_input *input, tb_error *
         !copy(p, in->bytes, in->n_bytes, sizeof *in->bytes, &in->bytes) ||
         !copy(p, in->optimizers, in->n_optimizers, sizeof *in->optimizers, &in->optimizers) ||
         !copy(p, in->balancers, in->n_balancers, sizeof *in->balancers, &in->balancers))
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     in->parts = k->parts;
     *p->end = k;
     p->end = &k->next;

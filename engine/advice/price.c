@@ -115,7 +115,7 @@ static tb_code find_root(search *s, int64_t high, double *ret_factor)
 {
     gsl_function function;
     gsl_root_fsolver *solver = gsl_root_fsolver_alloc(gsl_root_fsolver_brent);
-    if (!solver) return tb_fail(s->err, TB_E_NOMEM, NULL, NULL);
+    if (!solver) return tb_no_memory(s->err);
     function.function = distance;
     function.params = s;
     int status = gsl_root_fsolver_set(solver, &function, 0, (double)high);
@@ -223,7 +223,8 @@ static tb_code rate_again(search *s, const tb_portfolio_sum *found, tb_price_ans
     tb_code code = tb__repriced_total(&s->books, NULL, true, &a->after, s->err);
     if (code) return code;
     if (tb_decimal_compare(found->total, a->after.total) != 0)
-        return tb_fail(s->err, TB_E_INTERNAL, "solve", "Rated again, revenue is another.");
+        return tb_fail(s->err, TB_E_INTERNAL, "solve",
+                       "Rated again, the revenue differs. Please report this.");
     return tb_decimal_sub(a->after.total, s->ask->target, &a->residual, s->err);
 }
 
@@ -273,7 +274,7 @@ tb_code tb_solve_price(const tb_price_ask *ask, tb_price_answer *ret, tb_error *
     if (!code) code = tb__repriced_init(&s.books, ask->portfolio, ask->list, ask->alloc, err);
     if (code) return code;
     best.after = tb_alloc_zero(ask->alloc, n + 1, sizeof *best.after);
-    code = best.after ? solve(&s, &best, &answer) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    code = best.after ? solve(&s, &best, &answer) : tb_no_memory(err);
     answer.ratings = s.books.ratings;
     tb_alloc_free(ask->alloc, best.after, (n + 1) * sizeof *best.after);
     tb__repriced_release(&s.books);

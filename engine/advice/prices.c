@@ -163,7 +163,7 @@ tb_code tb_price_list_find(const tb_book *const *books, size_t n_books, const ch
         return tb_fail(err, TB_E_VALIDATION, "price", "At most %d prices can be named.",
                        TB_SOLVE_PATHS_MAX);
     list.price = tb_alloc_zero(alloc, TB_NAMED_PRICES_MAX, sizeof *list.price);
-    if (!list.price) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!list.price) return tb_no_memory(err);
     tb_buf_init(&buf, 512, alloc);
     tb_code code = TB_OK;
     for (; !code && w.book < n_books; w.book++) {
@@ -244,7 +244,7 @@ static tb_code put_members(const tb_price_list *list, size_t number, const tb__d
         size_t len;
         if (!has_price_in(list, number, &doc->nodes[key])) continue;
         const char *value = tb__document_canonical(doc, key + 1, arena, &len);
-        if (!value) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!value) return tb_no_memory(err);
         tb_buf_fmt(out, "%s\"%.*s\":", first ? "" : ",", (int)doc->nodes[key].len,
                    doc->nodes[key].text);
         tb_buf_add(out, value, len);

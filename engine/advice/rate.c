@@ -148,7 +148,7 @@ static tb_code make_bytes(tb__rater *r, const tb_forecast_input *in, tb__arena *
     part_sums *sums = tb__arena_take(arena, month->n_parts * sizeof *sums);
     r->bytes = tb__arena_take(arena, most * sizeof *r->bytes);
     r->byte_shares = tb__arena_take(arena, most * sizeof *r->byte_shares);
-    if (!sums || !r->bytes || !r->byte_shares) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!sums || !r->bytes || !r->byte_shares) return tb_no_memory(err);
     memset(sums, 0, month->n_parts * sizeof *sums);
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < month->n_bytes; i++)
@@ -202,7 +202,7 @@ static tb_code make_balancers(tb__rater *r, const tb_forecast_input *in, tb__are
     size_t n = month->n_balancers;
     r->balancers = tb__arena_take(arena, (n + 1) * sizeof *r->balancers);
     r->balancer_shares = tb__arena_take(arena, (n + 1) * sizeof *r->balancer_shares);
-    if (!r->balancers || !r->balancer_shares) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!r->balancers || !r->balancer_shares) return tb_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const tb_bill_balancer *e = &month->balancers[i];
         r->balancers[i] = (tb_bill_balancer){.balancer = e->balancer, .part = e->part};
@@ -269,7 +269,7 @@ tb_code tb__rater_new(const tb_forecast_input *input, tb__arena *arena, const tb
                       tb__rater **ret, tb_forecast *forecast, tb_error *err)
 {
     tb__rater *r = tb__arena_take(arena, sizeof *r);
-    if (!r) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!r) return tb_no_memory(err);
     *r = (tb__rater){
         .input = *input->month, .month = input->month, .alloc = alloc, .forecast = forecast};
     r->input.n_bytes = r->input.n_optimizers = r->input.n_balancers = 0;

@@ -16,7 +16,7 @@ tb_code tb__repriced_init(tb__repriced *r, tb_portfolio *portfolio, const tb_pri
         return TB_OK;
     }
     tb__repriced_release(r);
-    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return tb_no_memory(err);
 }
 
 void tb__repriced_release(tb__repriced *r)

@@ -190,7 +190,7 @@ static bool at_digit(const cursor *c)
     return c->at < c->len && c->text[c->at] >= '0' && c->text[c->at] <= '9';
 }
 
-static tb_code refuse(const cursor *c, tb_error *err, const char *message)
+static tb_code refuse_decimal(const cursor *c, tb_error *err, const char *message)
 {
     tb_fail(err, TB_E_VALIDATION, NULL, "%s", message);
     if (err) err->byte = c->at + 1;
@@ -201,14 +201,14 @@ static tb_code refuse_size(const cursor *c, int scale, tb_error *err)
 {
     char message[64];
     snprintf(message, sizeof message, "The number passes 2^127-1 units of 10^-%d.", scale);
-    return refuse(c, err, message);
+    return refuse_decimal(c, err, message);
 }
 
 static tb_code refuse_digits(const cursor *c, int max_scale, tb_error *err)
 {
     char message[64];
     snprintf(message, sizeof message, "At most %d digits may follow the point.", max_scale);
-    return refuse(c, err, message);
+    return refuse_decimal(c, err, message);
 }
 
 /* Takes the digit it stands at. */
@@ -226,10 +226,10 @@ static bool take_digit(cursor *c)
 static tb_code parse_whole(cursor *c, tb_error *err)
 {
     size_t first = c->at;
-    if (!at_digit(c)) return refuse(c, err, "A digit must come here.");
+    if (!at_digit(c)) return refuse_decimal(c, err, "A digit is expected here.");
     while (at_digit(c)) {
         if (c->at == first + 1 && c->text[first] == '0')
-            return refuse(c, err, "No digit may follow a zero at the start.");
+            return refuse_decimal(c, err, "No digit may follow a zero at the start.");
         if (!take_digit(c)) return refuse_size(c, 0, err);
     }
     return TB_OK;
@@ -239,7 +239,7 @@ static tb_code parse_fraction(cursor *c, int max_scale, int *ret_scale, tb_error
 {
     int scale = 0;
     c->at++;
-    if (!at_digit(c)) return refuse(c, err, "A digit must follow the point.");
+    if (!at_digit(c)) return refuse_decimal(c, err, "A digit must follow the point.");
     for (; at_digit(c); scale++) {
         if (scale == max_scale) return refuse_digits(c, max_scale, err);
         if (!take_digit(c)) return refuse_size(c, scale + 1, err);
@@ -259,7 +259,7 @@ tb_code tb_decimal_parse(const char *text, size_t len, int max_scale, tb_decimal
     tb_code code = parse_whole(&c, err);
     if (!code && c.at < len && text[c.at] == '.') code = parse_fraction(&c, max_scale, &scale, err);
     if (code) return code;
-    if (c.at < len) return refuse(&c, err, "Only digits and one point make a decimal.");
+    if (c.at < len) return refuse_decimal(&c, err, "A decimal has only digits and one point.");
     tb_i128 mantissa = (tb_i128)c.size;
     *ret = (tb_decimal){negative ? -mantissa : mantissa, scale};
     return TB_OK;

@@ -22,34 +22,34 @@ static const entry table[TB_E_MAX_] = {
 TB_ERRORS(TB_X)
 #undef TB_X
 
-static const entry *find(tb_code code)
+static const entry *entry_of(tb_code code)
 {
     return &table[(unsigned)code < TB_E_MAX_ ? code : TB_E_INTERNAL];
 }
 
 const char *tb_code_name(tb_code code)
 {
-    return find(code)->name;
+    return entry_of(code)->name;
 }
 
 int tb_code_exit(tb_code code)
 {
-    return find(code)->exit;
+    return entry_of(code)->exit;
 }
 
 int tb_code_http(tb_code code)
 {
-    return find(code)->http;
+    return entry_of(code)->http;
 }
 
 const char *tb_code_key(tb_code code)
 {
-    return find(code)->key;
+    return entry_of(code)->key;
 }
 
 const char *tb_code_text(tb_code code)
 {
-    return find(code)->text;
+    return entry_of(code)->text;
 }
 
 tb_code tb_fail(tb_error *err, tb_code code, const char *field, const char *fmt, ...)
@@ -64,4 +64,9 @@ tb_code tb_fail(tb_error *err, tb_code code, const char *field, const char *fmt,
     else snprintf(err->message, sizeof err->message, "%s", tb_code_text(code));
     va_end(args);
     return code;
+}
+
+tb_code tb_no_memory(tb_error *err)
+{
+    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
 }

@@ -14,7 +14,7 @@ struct tb_bill_rater {
 tb_code tb_bill_rater_new(const tb_alloc *alloc, tb_bill_rater **ret_rater, tb_error *err)
 {
     tb_bill_rater *rater = tb_alloc_zero(alloc, 1, sizeof *rater);
-    if (!rater) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!rater) return tb_no_memory(err);
     rater->alloc = alloc;
     rater->draft.bare = true;
     rater->draft.bill.lines = &rater->line;

@@ -10,7 +10,7 @@ static tb_code make_room(tb__draft *d)
 {
     size_t max = d->in->n_bytes + d->in->n_optimizers + 2 * d->in->n_balancers + 2;
     d->bill.lines = tb__arena_take(&d->arena, max * sizeof *d->bill.lines);
-    return d->bill.lines ? TB_OK : tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
+    return d->bill.lines ? TB_OK : tb_no_memory(d->err);
 }
 
 tb_code tb__bill_lines(tb__draft *d)
@@ -39,7 +39,7 @@ static tb_code rate(tb__draft *d)
 static tb_code keep_arena(tb__draft *d)
 {
     tb__arena *arena = tb__arena_take(&d->arena, sizeof *arena);
-    if (!arena) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
+    if (!arena) return tb_no_memory(d->err);
     *arena = d->arena;
     d->bill.memory = arena;
     return TB_OK;

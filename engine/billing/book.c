@@ -109,15 +109,10 @@ static void leave(parser *p, size_t before)
     p->path[before] = 0;
 }
 
-static const tb__node *node_at(const parser *p, uint32_t index)
-{
-    return &p->doc.nodes[index];
-}
-
-static tb_code refuse(const parser *p, uint32_t node, const char *message)
+static tb_code refuse_book(const parser *p, uint32_t node, const char *message)
 {
     tb_fail(p->err, TB_E_BOOK, p->path, "%s", message);
-    if (p->err) p->err->byte = (uint64_t)node_at(p, node)->at + 1;
+    if (p->err) p->err->byte = (uint64_t)p->doc.nodes[node].at + 1;
     return TB_E_BOOK;
 }
 
@@ -125,15 +120,15 @@ static tb_code refuse_type(const parser *p, uint32_t node, const char *wanted)
 {
     char message[96];
     snprintf(message, sizeof message, "Must be %s, is %s.", wanted,
-             tb__node_type_name(node_at(p, node)->type));
-    return refuse(p, node, message);
+             tb__node_type_name(p->doc.nodes[node].type));
+    return refuse_book(p, node, message);
 }
 
 /* Refuses a member of the object whose path is p's. */
 static tb_code refuse_member(parser *p, uint32_t object, const char *key, const char *message)
 {
     enter_key(p, key, strlen(key));
-    return refuse(p, object, message);
+    return refuse_book(p, object, message);
 }
 
 /* --- walking --- */
@@ -157,12 +152,12 @@ static const key_rule *find_rule(const key_rule *rules, size_t n, const tb__node
 static tb_code walk(parser *p, uint32_t object, const key_rule *rules, size_t n, void *to)
 {
     uint32_t seen = 0;
-    if (node_at(p, object)->type != TB__OBJECT) return refuse_type(p, object, "an object");
-    for (uint32_t key = object + 1; key != node_at(p, object)->next;
-         key = node_at(p, key + 1)->next) {
-        size_t before = enter_key(p, node_at(p, key)->text, node_at(p, key)->len);
-        const key_rule *rule = find_rule(rules, n, node_at(p, key));
-        if (!rule) return refuse(p, key, "Unknown key.");
+    if (p->doc.nodes[object].type != TB__OBJECT) return refuse_type(p, object, "an object");
+    for (uint32_t key = object + 1; key != p->doc.nodes[object].next;
+         key = p->doc.nodes[key + 1].next) {
+        size_t before = enter_key(p, p->doc.nodes[key].text, p->doc.nodes[key].len);
+        const key_rule *rule = find_rule(rules, n, &p->doc.nodes[key]);
+        if (!rule) return refuse_book(p, key, "Unknown key.");
         tb_code code = rule->set(p, key + 1, (char *)to + rule->offset);
         if (code) return code;
         leave(p, before);
@@ -186,12 +181,12 @@ static bool is_id_character(char c)
 
 static tb_code set_id(parser *p, uint32_t value, void *to)
 {
-    const tb__node *node = node_at(p, value);
+    const tb__node *node = &p->doc.nodes[value];
     if (node->type != TB__STRING) return refuse_type(p, value, "a string");
     bool ok = node->len >= 1 && node->len < sizeof((tb_book *)0)->id;
     for (uint32_t i = 0; ok && i < node->len; i++)
         ok = is_id_character(node->text[i]);
-    if (!ok) return refuse(p, value, "Must be 1 to 64 letters, digits, '.', '_' and '-'.");
+    if (!ok) return refuse_book(p, value, "Must be 1 to 64 letters, digits, '.', '_' and '-'.");
     memcpy(to, node->text, node->len);
     ((char *)to)[node->len] = 0;
     return TB_OK;
@@ -199,12 +194,12 @@ static tb_code set_id(parser *p, uint32_t value, void *to)
 
 static tb_code set_currency(parser *p, uint32_t value, void *to)
 {
-    const tb__node *node = node_at(p, value);
+    const tb__node *node = &p->doc.nodes[value];
     if (node->type != TB__STRING) return refuse_type(p, value, "a string");
     bool ok = node->len == 3;
     for (uint32_t i = 0; ok && i < 3; i++)
         ok = node->text[i] >= 'A' && node->text[i] <= 'Z';
-    if (!ok) return refuse(p, value, "Must be three capital letters such as USD.");
+    if (!ok) return refuse_book(p, value, "Must be three capital letters such as USD.");
     memcpy(to, node->text, 3);
     ((char *)to)[3] = 0;
     return TB_OK;
@@ -212,12 +207,12 @@ static tb_code set_currency(parser *p, uint32_t value, void *to)
 
 static tb_code set_effective(parser *p, uint32_t value, void *to)
 {
-    const tb__node *node = node_at(p, value);
+    const tb__node *node = &p->doc.nodes[value];
     int64_t us;
     if (node->type != TB__STRING) return refuse_type(p, value, "a string");
     if (tb_rfc3339_parse(node->text, node->len, &us, NULL) != TB_OK)
-        return refuse(p, value, "Must be an RFC 3339 time such as 2026-01-01T00:00:00Z.");
-    if (us % TB_US_PER_HOUR != 0) return refuse(p, value, "Must be on an hour.");
+        return refuse_book(p, value, "Must be an RFC 3339 time such as 2026-01-01T00:00:00Z.");
+    if (us % TB_US_PER_HOUR != 0) return refuse_book(p, value, "Must be on an hour.");
     *(int64_t *)to = us;
     return TB_OK;
 }
@@ -226,14 +221,14 @@ static tb_code set_effective(parser *p, uint32_t value, void *to)
 static tb_code set_choice(parser *p, uint32_t value, const char *const *names, int n,
                           const char *message, int *ret)
 {
-    const tb__node *node = node_at(p, value);
+    const tb__node *node = &p->doc.nodes[value];
     if (node->type != TB__STRING) return refuse_type(p, value, "a string");
     for (int i = 0; i < n; i++) {
         if (!tb__node_is(node, names[i], strlen(names[i]))) continue;
         *ret = i;
         return TB_OK;
     }
-    return refuse(p, value, message);
+    return refuse_book(p, value, message);
 }
 
 static tb_code set_rounding(parser *p, uint32_t value, void *to)
@@ -282,14 +277,14 @@ static tb_code check_scope(parser *p, uint32_t value, void *to)
 /* A decimal that is not negative, from its text. */
 static tb_code set_decimal(parser *p, uint32_t value, void *to)
 {
-    const tb__node *node = node_at(p, value);
+    const tb__node *node = &p->doc.nodes[value];
     tb_error why;
     tb_decimal number;
     if (node->type != TB__STRING && node->type != TB__NUMBER)
         return refuse_type(p, value, "a decimal, as a string or a number");
     if (tb_decimal_parse(node->text, node->len, TB_PRICE_SCALE_MAX, &number, &why))
-        return refuse(p, value, why.message);
-    if (tb_decimal_sign(number) < 0) return refuse(p, value, "Must not be negative.");
+        return refuse_book(p, value, why.message);
+    if (tb_decimal_sign(number) < 0) return refuse_book(p, value, "Must not be negative.");
     *(tb_decimal *)to = number;
     return TB_OK;
 }
@@ -300,7 +295,7 @@ static tb_code set_price(parser *p, uint32_t value, void *to)
     tb_code code = set_decimal(p, value, &price);
     if (code) return code;
     if (!tb__price_is_safe(price, TB_DECIMAL_ZERO, 0))
-        return refuse(p, value, "10^18 units at this price pass 2^127-1.");
+        return refuse_book(p, value, "10^18 units at this price pass 2^127-1.");
     *(tb_decimal *)to = price;
     return TB_OK;
 }
@@ -313,9 +308,9 @@ static tb_code set_units(parser *p, uint32_t value, int places, const char *too_
     if (code) return code;
     tb_decimal most = {TB_UNITS_MAX, places};
     if (tb_decimal_compare(number, most) > 0)
-        return refuse(p, value, "Passes the 10^18 units that a book is made for.");
+        return refuse_book(p, value, "Must be at most 10^18 bytes or requests.");
     number = tb_decimal_normal(number);
-    if (number.scale > places) return refuse(p, value, too_fine);
+    if (number.scale > places) return refuse_book(p, value, too_fine);
     if (tb_decimal_shift(number, -places, &number, NULL))
         return tb_fail(p->err, TB_E_INTERNAL, p->path, NULL);
     *ret = number.mantissa;
@@ -368,7 +363,7 @@ typedef struct raw_list {
 
 static tb_code set_end(parser *p, uint32_t value, setter threshold, raw_end *to)
 {
-    to->open = node_at(p, value)->type == TB__NULL;
+    to->open = p->doc.nodes[value].type == TB__NULL;
     return to->open ? TB_OK : threshold(p, value, &to->units);
 }
 
@@ -459,7 +454,7 @@ static tb_code refuse_fault(parser *p, const form *f, const raw_list *raw, uint3
         return refuse_member(p, object, "included_axis", fault->message);
     uint32_t tier = raw->tiers + 1;
     for (size_t i = 0; i < fault->tier; i++)
-        tier = node_at(p, tier)->next;
+        tier = p->doc.nodes[tier].next;
     enter_key(p, "tiers", 5);
     enter_index(p, fault->tier);
     const char *key = fault->key == TB__TIERS_FROM ? f->rules[RULE_FROM].name
@@ -470,13 +465,13 @@ static tb_code refuse_fault(parser *p, const form *f, const raw_list *raw, uint3
 
 static tb_code read_tiers(parser *p, const form *f, const raw_list *raw, tb_tiers *to)
 {
-    const tb__node *list = node_at(p, raw->tiers);
+    const tb__node *list = &p->doc.nodes[raw->tiers];
     size_t before = enter_key(p, "tiers", 5);
     if (list->type != TB__ARRAY) return refuse_type(p, raw->tiers, "an array");
     if (list->len < 1 || list->len > TB_TIERS_MAX)
-        return refuse(p, raw->tiers, "Must have 1 to 64 tiers.");
+        return refuse_book(p, raw->tiers, "Must have 1 to 64 tiers.");
     uint32_t child = raw->tiers + 1;
-    for (to->n = 0; to->n < list->len; to->n++, child = node_at(p, child)->next) {
+    for (to->n = 0; to->n < list->len; to->n++, child = p->doc.nodes[child].next) {
         size_t outside = enter_index(p, to->n);
         tb_code code = read_tier(p, f, child, raw->mode, &to->tier[to->n]);
         if (code) return code;
@@ -616,9 +611,9 @@ static tb_code keep_canonical(parser *p, tb__arena *scratch, tb_book *book)
     unsigned char hash[crypto_hash_sha256_BYTES];
     size_t len;
     const char *text = tb__document_canonical(&p->doc, 0, scratch, &len);
-    if (!text) return tb_fail(p->err, TB_E_NOMEM, NULL, NULL);
+    if (!text) return tb_no_memory(p->err);
     book->canonical = tb_alloc_resize(book->alloc, NULL, 0, len + 1);
-    if (!book->canonical) return tb_fail(p->err, TB_E_NOMEM, NULL, NULL);
+    if (!book->canonical) return tb_no_memory(p->err);
     memcpy(book->canonical, text, len + 1);
     book->canonical_len = len;
     crypto_hash_sha256(hash, (const unsigned char *)text, len);
@@ -665,7 +660,8 @@ tb_code tb_book_check_shown(const tb_book *book, tb_error *err)
         snprintf(field, sizeof field, "load_balancer.tiers[%zu].%s", i,
                  from ? "from_millions" : "to_millions");
         return tb_fail(err, TB_E_BOOK, field,
-                       "Must be whole millions: a load balancer's usage is answered so.");
+                       "Must be whole millions: GET /loadbalancer/{id}/usage answers them as "
+                       "integers.");
     }
     return TB_OK;
 }

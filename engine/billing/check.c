@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static tb_code refuse(tb__draft *d, const char *field, size_t at, const char *what)
+static tb_code refuse_entry(tb__draft *d, const char *field, size_t at, const char *what)
 {
     return tb_fail(d->err, TB_E_VALIDATION, field, "Entry %zu of the input: %s.", at, what);
 }
@@ -27,7 +27,8 @@ static tb_code check_currency(tb__draft *d)
     const char *currency = d->in->currency;
     for (int i = 0; i < 3; i++)
         if (currency[i] < 'A' || currency[i] > 'Z')
-            return tb_fail(d->err, TB_E_VALIDATION, "currency", "Three capital letters name it.");
+            return tb_fail(d->err, TB_E_VALIDATION, "currency",
+                           "It must be three capital letters.");
     if (currency[3]) return tb_fail(d->err, TB_E_VALIDATION, "currency", "It has three letters.");
     return TB_OK;
 }
@@ -71,7 +72,7 @@ static tb_code check_parts(tb__draft *d)
     for (size_t i = 0; i < in->n_parts; at = in->parts[i++].to_us) {
         const tb_bill_part *part = &in->parts[i];
         if (part->from_us != at || part->to_us <= at || (part->to_us - at) % TB_US_PER_S)
-            return refuse(d, "parts", i, "parts touch and last whole seconds");
+            return refuse_entry(d, "parts", i, "parts touch and last whole seconds");
     }
     if (at != end)
         return tb_fail(d->err, TB_E_VALIDATION, "parts", "The parts must cover the month.");
@@ -89,16 +90,17 @@ static bool in_order(int64_t before_id, uint32_t before_part, int64_t id, uint32
 static tb_code check_bytes(tb__draft *d, size_t at)
 {
     const tb_bill_bytes *e = &d->in->bytes[at];
-    if (e->part >= d->in->n_parts) return refuse(d, "bytes", at, "no such part");
+    if (e->part >= d->in->n_parts) return refuse_entry(d, "bytes", at, "no such part");
     if (at > 0 && !in_order(e[-1].zone, e[-1].part, e->zone, e->part))
-        return refuse(d, "bytes", at, "not ascending by zone and part");
-    if ((unsigned)e->charge > TB_CHARGE_OVERRIDE) return refuse(d, "bytes", at, "no such charge");
+        return refuse_entry(d, "bytes", at, "not ascending by zone and part");
+    if ((unsigned)e->charge > TB_CHARGE_OVERRIDE)
+        return refuse_entry(d, "bytes", at, "no such charge");
     if (e->priced && (unsigned)e->region >= TB_BILLING_REGION_COUNT)
-        return refuse(d, "bytes", at, "no such region");
+        return refuse_entry(d, "bytes", at, "no such region");
     if (e->charge == TB_CHARGE_PREMIUM && (e->discount < 0 || e->discount > 100))
-        return refuse(d, "bytes", at, "a discount is 0 to 100 percent");
+        return refuse_entry(d, "bytes", at, "a discount is 0 to 100 percent");
     if (e->charge == TB_CHARGE_OVERRIDE && tb_decimal_sign(e->override_price) <= 0)
-        return refuse(d, "bytes", at, "a price that overrides is above zero");
+        return refuse_entry(d, "bytes", at, "a price that overrides is above zero");
     if (e->bytes < 0) return refuse_negative(d, TB_LINE_BANDWIDTH, e->zone, "byte");
     return TB_OK;
 }
@@ -111,24 +113,24 @@ static bool seconds_fit(const tb__draft *d, uint32_t part, int64_t seconds)
 static tb_code check_optimizer(tb__draft *d, size_t at)
 {
     const tb_bill_optimizer *e = &d->in->optimizers[at];
-    if (e->part >= d->in->n_parts) return refuse(d, "optimizers", at, "no such part");
+    if (e->part >= d->in->n_parts) return refuse_entry(d, "optimizers", at, "no such part");
     if (at > 0 && !in_order(e[-1].zone, e[-1].part, e->zone, e->part))
-        return refuse(d, "optimizers", at, "not ascending by zone and part");
+        return refuse_entry(d, "optimizers", at, "not ascending by zone and part");
     if (!seconds_fit(d, e->part, e->seconds))
-        return refuse(d, "optimizers", at, "more seconds than its part has");
+        return refuse_entry(d, "optimizers", at, "more seconds than its part has");
     if (e->own_price && tb_decimal_sign(e->monthly) < 0)
-        return refuse(d, "optimizers", at, "a price is not negative");
+        return refuse_entry(d, "optimizers", at, "a price is not negative");
     return TB_OK;
 }
 
 static tb_code check_balancer(tb__draft *d, size_t at)
 {
     const tb_bill_balancer *e = &d->in->balancers[at];
-    if (e->part >= d->in->n_parts) return refuse(d, "balancers", at, "no such part");
+    if (e->part >= d->in->n_parts) return refuse_entry(d, "balancers", at, "no such part");
     if (at > 0 && !in_order(e[-1].balancer, e[-1].part, e->balancer, e->part))
-        return refuse(d, "balancers", at, "not ascending by balancer and part");
+        return refuse_entry(d, "balancers", at, "not ascending by balancer and part");
     if (!seconds_fit(d, e->part, e->seconds))
-        return refuse(d, "balancers", at, "more seconds than its part has");
+        return refuse_entry(d, "balancers", at, "more seconds than its part has");
     if (e->requests < 0)
         return refuse_negative(d, TB_LINE_BALANCER_REQUESTS, e->balancer, "request");
     return TB_OK;
@@ -140,7 +142,7 @@ static tb_code check_tax(tb__draft *d)
         return tb_fail(d->err, TB_E_VALIDATION, "tax", "At most %d rates.", TB_BILL_TAXES_MAX);
     for (size_t i = 0; i < d->in->n_tax; i++)
         if (tb_decimal_sign(d->in->tax[i].percent) < 0)
-            return refuse(d, "tax", i, "a rate is not negative");
+            return refuse_entry(d, "tax", i, "a rate is not negative");
     return TB_OK;
 }
 

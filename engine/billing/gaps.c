@@ -152,7 +152,7 @@ static int compare(const void *left, const void *right)
 static tb_code merge(tb__draft *d)
 {
     tb_unpriced *list = tb__arena_take(&d->arena, d->n_gaps * sizeof *list);
-    if (!list) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
+    if (!list) return tb_no_memory(d->err);
     size_t n = 0;
     qsort(d->gaps, d->n_gaps, sizeof *d->gaps, compare);
     for (size_t i = 0; i < d->n_gaps; i++) {
@@ -174,7 +174,7 @@ tb_code tb__bill_gaps(tb__draft *d)
     const tb_bill_input *in = d->in;
     size_t max = in->n_optimizers + 2 * in->n_balancers + in->n_parts;
     uint8_t *gaps = tb__arena_take(&d->arena, in->n_bytes);
-    if (!gaps) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
+    if (!gaps) return tb_no_memory(d->err);
     for (size_t i = 0; i < in->n_bytes; i++) {
         gaps[i] = (uint8_t)bytes_gap(d, &in->bytes[i]);
         max += gaps[i] != TB__PRICED;
@@ -183,7 +183,7 @@ tb_code tb__bill_gaps(tb__draft *d)
     }
     d->byte_gaps = gaps;
     d->gaps = tb__arena_take(&d->arena, d->bare ? 0 : max * sizeof *d->gaps);
-    if (!d->gaps) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
+    if (!d->gaps) return tb_no_memory(d->err);
     list_bytes(d);
     list_optimizers(d);
     list_balancers(d);

@@ -56,7 +56,7 @@ tb_code tb__line_open(tb__draft *d, tb_line_kind kind, int64_t id, const char *r
                       size_t rows_max)
 {
     d->rows = tb__arena_take(&d->arena, rows_max * sizeof *d->rows);
-    if (!d->rows) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
+    if (!d->rows) return tb_no_memory(d->err);
     d->n_rows = 0;
     d->rows_max = rows_max;
     d->line = &d->bill.lines[d->bare ? 0 : d->bill.n_lines];

@@ -40,7 +40,7 @@ tb_code tb__bill_requests(tb__draft *d)
 {
     const tb_bill_balancer *e = d->in->balancers;
     tb__span *spans = tb__arena_take(&d->arena, d->in->n_parts * sizeof *spans);
-    if (!spans) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
+    if (!spans) return tb_no_memory(d->err);
     for (size_t first = 0, end; first < d->in->n_balancers; first = end) {
         for (end = first + 1; end < d->in->n_balancers && e[end].balancer == e[first].balancer;)
             end++;

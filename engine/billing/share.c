@@ -58,7 +58,7 @@ tb_code tb__share_out(tb__draft *d, const tb_bill_line *line, tb_bill_share *sha
 {
     tb_i128 left = 0;
     remainder *rests = tb__arena_take(&d->arena, n * sizeof *rests);
-    if (!rests) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
+    if (!rests) return tb_no_memory(d->err);
     tb_code code = whole_units(line, shares, n, rests, &left, d->err);
     if (code) return code;
     qsort(rests, n, sizeof *rests, larger_first);

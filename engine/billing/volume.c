@@ -41,7 +41,7 @@ static tb_code make_room(tb__draft *d, size_t entries, gathered *ret)
     size_t n = d->in->n_parts;
     ret->spans = tb__arena_take(&d->arena, n * sizeof *ret->spans);
     ret->shares = tb__arena_take(&d->arena, d->bare ? 0 : entries * sizeof *ret->shares);
-    if (!ret->spans || !ret->shares) return tb_fail(d->err, TB_E_NOMEM, NULL, NULL);
+    if (!ret->spans || !ret->shares) return tb_no_memory(d->err);
     for (uint32_t i = 0; i < n; i++) {
         const tb_book *book = tb__book(d, i);
         ret->spans[i] = (tb__span){.part = i, .tiers = book ? &book->volume : NULL};

@@ -99,7 +99,7 @@ static bool within(const network *n, const uint8_t ip[16], unsigned bits)
 
 /* --- parsing --- */
 
-static tb_code refuse(const parser *p, const char *path, const char *sentence)
+static tb_code refuse_filter(const parser *p, const char *path, const char *sentence)
 {
     return tb_fail(p->err, TB_E_VALIDATION, path, "%s%s%s", path ? path : "", path ? ": " : "",
                    sentence);
@@ -109,7 +109,7 @@ static tb_code refuse_in(const parser *p, size_t i, const char *member, const ch
 {
     char path[48];
     snprintf(path, sizeof path, "filters[%zu]%s%s", i, *member ? "." : "", member);
-    return refuse(p, path, sentence);
+    return refuse_filter(p, path, sentence);
 }
 
 static const tb__node *member(const parser *p, uint32_t object, const char *name, uint32_t *ret_at)
@@ -127,13 +127,14 @@ static tb_code read_ms(const parser *p, const char *name, int64_t *ret)
 {
     const tb__node *node = member(p, 0, name, NULL);
     int64_t value = 0;
-    if (!node) return refuse(p, name, "This is missing: milliseconds since 1970, UTC.");
+    if (!node) return refuse_filter(p, name, "This is missing: milliseconds since 1970, UTC.");
     bool good = node->type == TB__NUMBER && node->len <= 18;
     for (uint32_t i = 0; good && i < node->len; i++) {
         good = node->text[i] >= '0' && node->text[i] <= '9';
         value = value * 10 + (node->text[i] - '0');
     }
-    if (!good) return refuse(p, name, "Must be a whole number of milliseconds since 1970, UTC.");
+    if (!good)
+        return refuse_filter(p, name, "Must be a whole number of milliseconds since 1970, UTC.");
     *ret = value;
     return TB_OK;
 }
@@ -144,9 +145,9 @@ static tb_code read_window(const parser *p)
     tb_code code = read_ms(p, "from", &q->from_ms);
     if (!code) code = read_ms(p, "to", &q->to_ms);
     if (code) return code;
-    if (q->to_ms <= q->from_ms) return refuse(p, "to", "Must be after from.");
+    if (q->to_ms <= q->from_ms) return refuse_filter(p, "to", "Must be after from.");
     if (q->to_ms < p->now_ms - TB_EVENT_EXPORT_MS || q->to_ms > p->now_ms + TB_EVENT_AHEAD_MS)
-        return refuse(p, "to", "Must be within the last 72 hours.");
+        return refuse_filter(p, "to", "Must be within the last 72 hours.");
     return TB_OK;
 }
 
@@ -163,11 +164,6 @@ static bool keep(parser *p, const tb__node *node, bool folded, tb_text *ret)
         copy[i] = folded ? fold(node->text[i]) : node->text[i];
     *ret = (tb_text){copy, node->len};
     return true;
-}
-
-static tb_code no_memory(const parser *p)
-{
-    return tb_fail(p->err, TB_E_NOMEM, NULL, NULL);
 }
 
 static tb_code read_field(const parser *p, size_t i, uint32_t object, filter *f)
@@ -194,7 +190,7 @@ static tb_code read_op(const parser *p, size_t i, uint32_t object, filter *f)
         return refuse_in(p, i, "op", "Must be eq, in, contains, cidr or wildcard.");
     f->op = (op)k;
     if (f->op == OP_CIDR && f->field != TB_EVENT_IP)
-        return refuse_in(p, i, "op", "cidr is for the field ip alone.");
+        return refuse_in(p, i, "op", "cidr is only for the field ip.");
     return TB_OK;
 }
 
@@ -204,13 +200,13 @@ static tb_code read_networks(const parser *p, size_t i, filter *f)
     if (f->field != TB_EVENT_IP || (f->op != OP_CIDR && f->op != OP_EQ && f->op != OP_IN))
         return TB_OK;
     f->networks = tb__arena_take(&p->q->memory, f->n * sizeof *f->networks);
-    if (!f->networks) return no_memory(p);
+    if (!f->networks) return tb_no_memory(p->err);
     memset(f->networks, 0, f->n * sizeof *f->networks);
     for (size_t k = 0; k < f->n; k++) {
         network *n = &f->networks[k];
         if (f->op == OP_CIDR && !parse_network(f->values[k], n))
             return refuse_in(p, i, "value",
-                             "Must be networks, as 10.0.0.0/8 or 2001:db8::/32.");
+                             "Must be networks such as 10.0.0.0/8 or 2001:db8::/32.");
         if (f->op != OP_CIDR && tb__event_ip(f->values[k], n->bytes, &n->bits)) n->prefix = n->bits;
         else if (f->op != OP_CIDR) n->bits = 0;
     }
@@ -226,14 +222,14 @@ static tb_code read_values(parser *p, size_t i, uint32_t object, filter *f)
     if (list->len > TB_EVENT_VALUES_MAX)
         return refuse_in(p, i, "value", "Must have at most 1000 strings.");
     f->values = tb__arena_take(&p->q->memory, list->len * sizeof *f->values);
-    if (!f->values) return no_memory(p);
+    if (!f->values) return tb_no_memory(p->err);
     uint32_t child = at + 1;
     for (f->n = 0; f->n < list->len; f->n++, child = p->doc.nodes[child].next) {
         const tb__node *node = &p->doc.nodes[child];
         if (node->type != TB__STRING || node->len > TB_EVENT_VALUE_MAX)
             return refuse_in(p, i, "value", "Must hold strings of at most 1024 bytes.");
         if (!keep(p, node, f->op == OP_CONTAINS || f->op == OP_WILDCARD, &f->values[f->n]))
-            return no_memory(p);
+            return tb_no_memory(p->err);
     }
     return read_networks(p, i, f);
 }
@@ -243,10 +239,10 @@ static tb_code read_filters(parser *p)
     uint32_t at = 0;
     const tb__node *list = member(p, 0, "filters", &at);
     if (!list) return TB_OK;
-    if (list->type != TB__ARRAY) return refuse(p, "filters", "Must be an array.");
-    if (list->len > TB_EVENT_FILTERS_MAX) return refuse(p, "filters", "Must be at most 32.");
+    if (list->type != TB__ARRAY) return refuse_filter(p, "filters", "Must be an array.");
+    if (list->len > TB_EVENT_FILTERS_MAX) return refuse_filter(p, "filters", "Must be at most 32.");
     p->q->filters = tb__arena_take(&p->q->memory, (list->len + 1) * sizeof *p->q->filters);
-    if (!p->q->filters) return no_memory(p);
+    if (!p->q->filters) return tb_no_memory(p->err);
     uint32_t child = at + 1;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < list->len; i++, child = p->doc.nodes[child].next) {
@@ -267,13 +263,14 @@ static tb_code read_search(parser *p)
     const tb__node *node = member(p, 0, "query", NULL);
     if (!node) return TB_OK;
     if (node->type != TB__STRING || node->len > TB_EVENT_VALUE_MAX)
-        return refuse(p, "query", "Must be a string of at most 1024 bytes.");
-    return keep(p, node, true, &p->q->search) ? TB_OK : no_memory(p);
+        return refuse_filter(p, "query", "Must be a string of at most 1024 bytes.");
+    return keep(p, node, true, &p->q->search) ? TB_OK : tb_no_memory(p->err);
 }
 
 static tb_code read_body(parser *p)
 {
-    if (p->doc.nodes[0].type != TB__OBJECT) return refuse(p, NULL, "The body must be an object.");
+    if (p->doc.nodes[0].type != TB__OBJECT)
+        return refuse_filter(p, NULL, "The body must be an object.");
     tb_code code = read_window(p);
     if (!code) code = read_search(p);
     return code ? code : read_filters(p);
@@ -285,7 +282,7 @@ tb_code tb_event_query_parse(const char *body, size_t len, int64_t now_ms, tb_ev
     parser p = {.now_ms = now_ms, .err = err};
     tb__arena strings;
     p.q = calloc(1, sizeof *p.q);
-    if (!p.q) return no_memory(&p);
+    if (!p.q) return tb_no_memory(p.err);
     tb__arena_init(&p.q->memory, NULL);
     tb_buf_init(&p.q->folded, (size_t)2 * TB_LINE_MAX, NULL);
     tb__arena_init(&strings, NULL);
@@ -332,15 +329,15 @@ bool tb_event_query_all(const tb_event_query *query)
 
 /* --- matching --- */
 
-static const char *find(const char *from, const char *end, const char *what, size_t len)
+static const char *find_bytes(const char *from, const char *end, const char *what, size_t len)
 {
     return len == 0 ? from : memmem(from, (size_t)(end - from), what, len);
 }
 
 static bool contains(tb_text text, tb_text what)
 {
-    return what.len <= text.len && (what.len == 0 || find(text.data, text.data + text.len, what.data,
-                                                          what.len) != NULL);
+    return what.len <= text.len && (what.len == 0 || find_bytes(text.data, text.data + text.len,
+                                                                what.data, what.len) != NULL);
 }
 
 static bool begins(const char *from, const char *end, const char *what, size_t len)
@@ -359,7 +356,7 @@ static bool matches_wildcard(tb_text text, tb_text pattern)
     at += head;
     for (p = star + 1; (star = memchr(p, '*', (size_t)(p_end - p))); p = star + 1) {
         const size_t len = (size_t)(star - p);
-        at = find(at, end, p, len);
+        at = find_bytes(at, end, p, len);
         if (!at) return false;
         at += len;
     }

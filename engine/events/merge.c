@@ -6,6 +6,8 @@
  * last of them. */
 #include "events/events.h"
 
+#include "base/list.h"
+
 #include <stdlib.h>
 
 bool tb_event_ref_set(tb_event_ref *ref, int64_t zone, uint64_t order, const void *bytes,
@@ -89,13 +91,8 @@ typedef struct merging {
 static tb_code new_block(merging *m, const tb_event_key *first, tb_error *err)
 {
     tb_event_blocks *b = m->out;
-    if (b->n == b->cap) {
-        const size_t cap = b->cap ? b->cap * 2 : 4;
-        tb_event_block *more = realloc(b->list, cap * sizeof *more);
-        if (!more) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        b->list = more;
-        b->cap = cap;
-    }
+    tb_code code = tb__grow(&b->list, b->n, &b->cap, sizeof *b->list, err);
+    if (code) return code;
     b->list[b->n++] = (tb_event_block){.at = b->bytes.len, .first = *first};
     return TB_OK;
 }
@@ -126,7 +123,7 @@ static tb_code put_ref(merging *m, const tb_event_ref *ref, tb_error *err)
     size_t at = 0;
     tb_event_key key = ref->key;
     if (!tb_event_next(ref->bytes, ref->size, &at, &r))
-        return tb_fail(err, TB_E_INTERNAL, NULL, "A packed event is none.");
+        return tb_fail(err, TB_E_INTERNAL, NULL, "A packed event is damaged.");
     const size_t before = m->out->bytes.len;
     tb_code code = put(m, ref->bytes, ref->size, &key, r.made, (size_t)(r.texts - r.bytes), err);
     m->out->added += m->out->bytes.len > before;

@@ -69,7 +69,7 @@ static bool refuse_at(parser *p, size_t at, tb_reject_reason reason, const char 
     return false;
 }
 
-static bool refuse(parser *p, uint32_t node, const char *key, const char *sentence)
+static bool refuse_event(parser *p, uint32_t node, const char *key, const char *sentence)
 {
     return refuse_at(p, p->doc.nodes[node].at, TB_REJECT_EVENT, key, strlen(key), sentence);
 }
@@ -88,7 +88,8 @@ static bool take_zone(parser *p, uint32_t value)
     uint64_t id;
     p->zone = true;
     if (!whole(&p->doc.nodes[value], TB_SHIELD_ZONE_MAX, &id) || id < 1)
-        return refuse(p, value, "shield_zone", "must be a whole number from 1 to 2147483647.");
+        return refuse_event(p, value, "shield_zone",
+                            "must be a whole number from 1 to 2147483647.");
     p->event.zone = (int64_t)id;
     return true;
 }
@@ -106,9 +107,9 @@ static bool take_time(parser *p, uint32_t value)
     else if (node->type == TB__STRING && tb_rfc3339_parse(node->text, node->len, &us, NULL) == TB_OK)
         p->event.time_ms = us / 1000;
     else
-        return refuse(p, value, "timestamp",
-                      "must be milliseconds since 1970 or an RFC 3339 time.");
-    if (us < 0) return refuse(p, value, "timestamp", "is before 2015.");
+        return refuse_event(p, value, "timestamp",
+                            "must be milliseconds since 1970 or an RFC 3339 time.");
+    if (us < 0) return refuse_event(p, value, "timestamp", "is before 2015.");
     if (tb__time_sane(p->event.time_ms, p->now_ms, &reason)) return true;
     return refuse_at(p, node->at, reason, "timestamp", 9,
                      reason == TB_REJECT_TOO_OLD ? "is before 2015."
@@ -130,11 +131,12 @@ static bool take_field(parser *p, tb_event_field f, uint32_t value)
     tb_text *to = &p->event.field[f];
     if (node->type == TB__NULL) return true;
     if (node->type != TB__STRING && node->type != TB__NUMBER)
-        return refuse(p, value, key, "must be a string or a number.");
+        return refuse_event(p, value, key, "must be a string or a number.");
     if (f == TB_EVENT_ID && !suits_id(node))
-        return refuse(p, value, key, "must be 1 to 64 printable ASCII characters without a space.");
+        return refuse_event(p, value, key,
+                            "must be 1 to 64 printable ASCII characters without a space.");
     if (to->data && !tb__node_is(node, to->data, to->len))
-        return refuse(p, value, key, "and the label of that name differ.");
+        return refuse_event(p, value, key, "and the label of that name differ.");
     *to = (tb_text){node->text, node->len};
     return true;
 }
@@ -161,7 +163,8 @@ static bool take_labels(parser *p, uint32_t object)
 {
     const tb__node *nodes = p->doc.nodes;
     if (nodes[object].type == TB__NULL) return true;
-    if (nodes[object].type != TB__OBJECT) return refuse(p, object, "labels", "must be an object.");
+    if (nodes[object].type != TB__OBJECT)
+        return refuse_event(p, object, "labels", "must be an object.");
     for (uint32_t key = object + 1; key != nodes[object].next; key = nodes[key + 1].next) {
         const int f = find_field(&nodes[key], true);
         if (f < 0) return unknown(p, &nodes[key], true);
@@ -187,8 +190,8 @@ static bool take_members(parser *p)
         return refuse_at(p, nodes[0].at, TB_REJECT_EVENT, "", 0, "The line is not a JSON object.");
     for (uint32_t key = 1; key != nodes[0].next; key = nodes[key + 1].next)
         if (!take_member(p, key)) return false;
-    if (!p->zone) return refuse(p, 0, "shield_zone", "is missing.");
-    return p->time || refuse(p, 0, "timestamp", "is missing.");
+    if (!p->zone) return refuse_event(p, 0, "shield_zone", "is missing.");
+    return p->time || refuse_event(p, 0, "timestamp", "is missing.");
 }
 
 /* --- ids --- */
@@ -218,7 +221,7 @@ static bool make_id(tb_event_reader *r, tb_event *e)
 
 static bool no_memory(tb_error *err)
 {
-    (void)!tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    (void)!tb_no_memory(err);
     return false;
 }
 

@@ -46,8 +46,8 @@ typedef struct reader {
 } reader;
 
 /* Refuses the row at `at`; key names the field of *err, NULL where there is none. */
-static bool refuse(reader *r, const char *at, tb_reject_reason reason, const char *key,
-                   const char *sentence)
+static bool refuse_row(reader *r, const char *at, tb_reject_reason reason, const char *key,
+                       const char *sentence)
 {
     tb__reject(r->reject, r->line, (size_t)(r->end - r->line), at, reason);
     (void)tb_fail(r->err, TB_E_BAD_LINE, key, "%s%s%s%s", key ? "\"" : "", key ? key : "",
@@ -59,7 +59,7 @@ static bool refuse(reader *r, const char *at, tb_reject_reason reason, const cha
 static bool not_json(reader *r, const char *sentence)
 {
     const bool nul = r->at < r->end && *r->at == 0;
-    return refuse(r, r->at, nul ? TB_REJECT_NUL : TB_REJECT_JSON, NULL, sentence);
+    return refuse_row(r, r->at, nul ? TB_REJECT_NUL : TB_REJECT_JSON, NULL, sentence);
 }
 
 static void skip_space(reader *r)
@@ -157,11 +157,13 @@ static bool take_key(reader *r, unsigned *ret_key)
     if (!take_string(r, &name)) return false;
     const unsigned k = find_key(&name, r->last);
     if (k == KEY_COUNT)
-        return refuse(r, at, TB_REJECT_JSON, shown(&name), "is not a key of a bucket row.");
-    if (r->seen & KEY_BIT(k)) return refuse(r, at, TB_REJECT_JSON, keys[k].name, "stands twice.");
+        return refuse_row(r, at, TB_REJECT_JSON, shown(&name), "is not a key of a bucket row.");
+    if (r->seen & KEY_BIT(k))
+        return refuse_row(r, at, TB_REJECT_JSON, keys[k].name, "stands twice.");
     if (k == TB_M_BALANCER_REQUESTS)
-        return refuse(r, at, TB_REJECT_JSON, keys[k].name,
-                      "comes from request logs or load_balancer rows; a zone's row cannot set it.");
+        return refuse_row(
+            r, at, TB_REJECT_JSON, keys[k].name,
+            "comes from request logs or load_balancer rows; a zone's row cannot set it.");
     if (!take_char(r, ':')) return not_json(r, "A colon is expected after the key.");
     r->seen |= KEY_BIT(k);
     r->last = k;
@@ -185,7 +187,7 @@ static bool take_whole(reader *r, unsigned key, uint64_t min, uint64_t max,
         r->at++;
     const bool zeros = r->at - from > 1 && *from == '0';
     if (!zeros && tb__number(from, r->at, max, ret, &stop) && *ret >= min) return true;
-    return refuse(r, from, reason, keys[key].name, sentence);
+    return refuse_row(r, from, reason, keys[key].name, sentence);
 }
 
 static bool take_id(reader *r, unsigned key, uint64_t *ret)
@@ -208,16 +210,16 @@ static bool take_hour(reader *r)
     skip_space(r);
     const char *from = r->at;
     if (!take_char(r, '"'))
-        return refuse(r, from, TB_REJECT_HOUR, "hour", "must be an RFC 3339 time in quotes.");
+        return refuse_row(r, from, TB_REJECT_HOUR, "hour", "must be an RFC 3339 time in quotes.");
     if (!take_string(r, &value)) return false;
     if (value.len > STRING_MAX || tb_rfc3339_parse(value.bytes, value.len, &us, NULL) != TB_OK ||
         us % TB_US_PER_HOUR != 0)
-        return refuse(r, from, TB_REJECT_HOUR, "hour",
-                      "must be an RFC 3339 time on the hour, as 2026-11-01T13:00:00Z.");
+        return refuse_row(r, from, TB_REJECT_HOUR, "hour",
+                      "must be an RFC 3339 time on the hour such as 2026-11-01T13:00:00Z.");
     if (!tb__time_sane(us / 1000, r->now_ms, &reason))
-        return refuse(r, from, reason, "hour",
-                      reason == TB_REJECT_TOO_OLD ? "is before 2015."
-                                                  : "is more than 48 hours ahead.");
+        return refuse_row(r, from, reason, "hour",
+                          reason == TB_REJECT_TOO_OLD ? "is before 2015."
+                                                      : "is more than 48 hours ahead.");
     r->row.hour = (int32_t)tb_hour_from_us(us);
     return true;
 }
@@ -231,8 +233,9 @@ static bool take_region(reader *r)
     if (quoted && !take_string(r, &value)) return false;
     if (!quoted || value.len == 0 || value.len > TB_EDGE_MAX ||
         tb__char_span(value.bytes, value.bytes + value.len, TB__CHAR_EDGE) != value.len)
-        return refuse(r, from, TB_REJECT_EDGE, "region",
-                      "must be an edge location code: 1 to 16 letters, digits, '_', '.' or '-'.");
+        return refuse_row(
+            r, from, TB_REJECT_EDGE, "region",
+            "must be an edge location code: 1 to 16 letters, digits, '_', '.' or '-'.");
     memcpy(r->row.edge, value.bytes, value.len);
     r->row.edge_len = (uint8_t)value.len;
     return true;
@@ -273,7 +276,7 @@ static bool take_members(reader *r)
 
 static bool missing(reader *r, unsigned key, const char *sentence)
 {
-    return refuse(r, r->end, TB_REJECT_JSON, keys[key].name, sentence);
+    return refuse_row(r, r->end, TB_REJECT_JSON, keys[key].name, sentence);
 }
 
 /* Which keys a row of each kind needs and may have. */
@@ -288,11 +291,11 @@ static bool check_keys(reader *r)
         if (!region) return missing(r, KEY_REGION, "is missing.");
         return r->row.metrics || missing(r, TB_M_REQUESTS, "or another counter is missing.");
     }
-    if (region) return missing(r, KEY_REGION, "has no place in a load balancer's row.");
+    if (region) return missing(r, KEY_REGION, "does not belong in a load balancer's row.");
     const uint32_t others = r->row.metrics & ~TB_METRIC_BIT(TB_M_REQUESTS);
     if (others)
         return missing(r, (unsigned)__builtin_ctz(others),
-                       "has no place in a load balancer's row: it counts requests alone.");
+                       "does not belong in a load balancer's row, which counts only requests.");
     return r->row.metrics || missing(r, TB_M_REQUESTS, "is missing.");
 }
 
@@ -307,10 +310,10 @@ bool tb_row_parse(const char *line, size_t len, int64_t now_ms, tb_row *ret_row,
                 .reject = ret_reject,
                 .err = err};
     const size_t own = (size_t)(r.end - line);
-    if (own == 0) return refuse(&r, line, TB_REJECT_BLANK, NULL, "The line is blank.");
+    if (own == 0) return refuse_row(&r, line, TB_REJECT_BLANK, NULL, "The line is blank.");
     if (own > TB_LINE_MAX)
-        return refuse(&r, line + TB_LINE_MAX, TB_REJECT_TOO_LONG, NULL,
-                      "The line is longer than 1 MiB.");
+        return refuse_row(&r, line + TB_LINE_MAX, TB_REJECT_TOO_LONG, NULL,
+                          "The line is longer than 1 MiB.");
     if (!take_members(&r) || !check_keys(&r)) return false;
     *ret_row = r.row;
     return true;

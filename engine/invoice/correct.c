@@ -19,11 +19,6 @@ typedef struct work {
     tb_error *err;
 } work;
 
-static tb_code no_memory(tb_error *err)
-{
-    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-}
-
 static memory *new_memory(const tb_alloc *alloc)
 {
     memory *mem = tb_alloc_zero(alloc, 1, sizeof *mem);
@@ -131,7 +126,7 @@ static tb_bill_tier reversed(tb_bill_tier tier)
 static tb_code add_whole(work *w, const tb_bill_line *like, int sign)
 {
     tb_bill_tier *tiers = take_tiers(w, like->n_tiers);
-    if (!tiers) return no_memory(w->err);
+    if (!tiers) return tb_no_memory(w->err);
     tb_bill_line *line = add_line(w, like);
     for (size_t i = 0; i < like->n_tiers; i++)
         tiers[i] = sign < 0 ? reversed(like->tiers[i]) : like->tiers[i];
@@ -158,7 +153,7 @@ static tb_code grow_tiers(work *w, const tb_bill_line *before, const tb_bill_lin
                           tb_bill_line *line)
 {
     tb_bill_tier *tiers = take_tiers(w, after->n_tiers);
-    if (!tiers) return no_memory(w->err);
+    if (!tiers) return tb_no_memory(w->err);
     for (size_t i = 0; i < after->n_tiers; i++) {
         tb_bill_tier *tier = &tiers[line->n_tiers];
         tb_code code = grow_tier(same_tier(before, &after->tiers[i]), &after->tiers[i], tier);
@@ -174,7 +169,7 @@ static tb_code net_tiers(work *w, const tb_bill_line *before, const tb_bill_line
                          tb_bill_line *line)
 {
     tb_bill_tier *tiers = take_tiers(w, before->n_tiers + after->n_tiers);
-    if (!tiers) return no_memory(w->err);
+    if (!tiers) return tb_no_memory(w->err);
     for (size_t i = 0; i < before->n_tiers; i++)
         tiers[line->n_tiers++] = reversed(before->tiers[i]);
     for (size_t i = 0; i < after->n_tiers; i++)
@@ -254,14 +249,14 @@ static tb_code take_room(work *w)
     size_t most = 2 * (w->late->before->n_lines + w->late->after->n_lines) + 1;
     w->out.lines = tb__arena_take(&w->mem->arena, most * sizeof *w->out.lines);
     w->out.what = tb__arena_take(&w->mem->arena, most * sizeof *w->out.what);
-    return w->out.lines && w->out.what ? TB_OK : no_memory(w->err);
+    return w->out.lines && w->out.what ? TB_OK : tb_no_memory(w->err);
 }
 
 tb_code tb_correct(const tb_late_month *late, const tb_alloc *alloc,
                    tb_corrections *ret_corrections, tb_error *err)
 {
     work w = {.late = late, .err = err, .mem = new_memory(alloc)};
-    if (!w.mem) return no_memory(err);
+    if (!w.mem) return tb_no_memory(err);
     tb_code code = take_room(&w);
     if (!code) code = walk(&w);
     if (!code) code = name_month(late, sum_amounts(&w.out, late->after->minor_digits, err), err);
@@ -322,7 +317,7 @@ static tb_code join(tb_corrected *out, memory *mem, const tb_bill *bill,
     out->bill.memory = NULL;
     out->bill.lines = tb__arena_take(&mem->arena, n * sizeof *out->bill.lines);
     out->what = tb__arena_take(&mem->arena, n * sizeof *out->what);
-    if (!out->bill.lines || !out->what) return no_memory(err);
+    if (!out->bill.lines || !out->what) return tb_no_memory(err);
     memset(out->what, 0, n * sizeof *out->what);
     if (bill->n_lines) memcpy(out->bill.lines, bill->lines, bill->n_lines * sizeof *bill->lines);
     for (size_t i = 0; i < n_lists; i++)
@@ -335,7 +330,7 @@ tb_code tb_bill_with(const tb_bill *bill, const tb_bill_input *input, const tb_c
 {
     tb_corrected out = {0};
     memory *mem = new_memory(alloc);
-    if (!mem) return no_memory(err);
+    if (!mem) return tb_no_memory(err);
     tb_code code = join(&out, mem, bill, lists, n_lists, err);
     if (!code) code = tb_bill_sum(&out.bill, input, err);
     out.memory = mem;

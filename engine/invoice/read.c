@@ -48,27 +48,22 @@ static void TB_PRINTF(3, 4) bad(reader *r, uint32_t node, const char *fmt, ...)
     if (r->err) r->err->byte = r->doc.nodes[node].at + 1;
 }
 
-static const tb__node *node_at(const reader *r, uint32_t i)
-{
-    return &r->doc.nodes[i];
-}
-
 /* The value of a member, 0 where it is absent (a member is never the whole). */
-static uint32_t find(const reader *r, uint32_t object, const char *name)
+static uint32_t find_member(const reader *r, uint32_t object, const char *name)
 {
     uint32_t at = object + 1;
-    if (r->code || node_at(r, object)->type != TB__OBJECT) return 0;
-    for (uint32_t i = 0; i < node_at(r, object)->len; i++) {
-        if (tb__node_is(node_at(r, at), name, strlen(name))) return at + 1;
-        at = node_at(r, at + 1)->next;
+    if (r->code || r->doc.nodes[object].type != TB__OBJECT) return 0;
+    for (uint32_t i = 0; i < r->doc.nodes[object].len; i++) {
+        if (tb__node_is(&r->doc.nodes[at], name, strlen(name))) return at + 1;
+        at = r->doc.nodes[at + 1].next;
     }
     return 0;
 }
 
 static uint32_t need(reader *r, uint32_t object, const char *name, uint32_t type)
 {
-    uint32_t at = find(r, object, name);
-    if (at && node_at(r, at)->type == type) return at;
+    uint32_t at = find_member(r, object, name);
+    if (at && r->doc.nodes[at].type == type) return at;
     bad(r, object, "\"%s\" is missing or no %s.", name, tb__node_type_name(type));
     return 0;
 }
@@ -79,7 +74,7 @@ static void only(reader *r, uint32_t object, const char *names)
 {
     uint32_t known = 0;
     if (r->code) return;
-    if (node_at(r, object)->type != TB__OBJECT) {
+    if (r->doc.nodes[object].type != TB__OBJECT) {
         bad(r, object, "an object is expected.");
         return;
     }
@@ -88,20 +83,20 @@ static void only(reader *r, uint32_t object, const char *names)
         bool may_lack = *p == '?';
         size_t len = strcspn(p + may_lack, " ");
         snprintf(name, sizeof name, "%.*s", (int)len, p + may_lack);
-        bool there = find(r, object, name) != 0;
+        bool there = find_member(r, object, name) != 0;
         if (!there && !may_lack) bad(r, object, "\"%s\" is missing.", name);
         known += there;
         p += may_lack + len;
         p += *p == ' ';
     }
-    if (known != node_at(r, object)->len) bad(r, object, "a member is unknown.");
+    if (known != r->doc.nodes[object].len) bad(r, object, "a member is unknown.");
 }
 
 static void *take(reader *r, size_t n, size_t size)
 {
     void *at = tb__arena_take(&r->mem->arena, n * size);
     if (at) return memset(at, 0, n * size);
-    r->code = tb_fail(r->err, TB_E_NOMEM, NULL, NULL);
+    r->code = tb_no_memory(r->err);
     return NULL;
 }
 
@@ -110,10 +105,10 @@ static void *take(reader *r, size_t n, size_t size)
 /* A string or null (""), into an array of its own size. */
 static void read_text(reader *r, uint32_t object, const char *name, char *out, size_t size)
 {
-    uint32_t at = find(r, object, name);
+    uint32_t at = find_member(r, object, name);
     out[0] = 0;
-    if (!at || node_at(r, at)->type == TB__NULL) return;
-    const tb__node *node = node_at(r, at);
+    if (!at || r->doc.nodes[at].type == TB__NULL) return;
+    const tb__node *node = &r->doc.nodes[at];
     if (node->type != TB__STRING || node->len == 0 || node->len >= size) {
         bad(r, at, "\"%s\" is no text of 1 to %zu bytes.", name, size - 1);
         return;
@@ -127,7 +122,7 @@ static tb_decimal read_decimal(reader *r, uint32_t object, const char *name)
     tb_decimal value = TB_DECIMAL_ZERO;
     uint32_t at = need(r, object, name, TB__STRING);
     if (!at) return value;
-    const tb__node *node = node_at(r, at);
+    const tb__node *node = &r->doc.nodes[at];
     if (tb_decimal_parse(node->text, node->len, TB_DECIMAL_SCALE_MAX, &value, NULL))
         bad(r, at, "\"%s\" is no decimal.", name);
     return value;
@@ -145,7 +140,7 @@ static int64_t read_number(reader *r, uint32_t object, const char *name)
     tb_decimal value = TB_DECIMAL_ZERO;
     uint32_t at = need(r, object, name, TB__NUMBER);
     if (!at) return 0;
-    const tb__node *node = node_at(r, at);
+    const tb__node *node = &r->doc.nodes[at];
     if (tb_decimal_parse(node->text, node->len, 0, &value, NULL) || value.mantissa > INT64_MAX ||
         value.mantissa < INT64_MIN)
         bad(r, at, "\"%s\" is no whole number.", name);
@@ -157,7 +152,7 @@ static uint64_t read_count(reader *r, uint32_t object, const char *name)
     tb_decimal value = TB_DECIMAL_ZERO;
     uint32_t at = need(r, object, name, TB__NUMBER);
     if (!at) return 0;
-    const tb__node *node = node_at(r, at);
+    const tb__node *node = &r->doc.nodes[at];
     if (tb_decimal_parse(node->text, node->len, 0, &value, NULL) || value.mantissa < 0 ||
         value.mantissa > UINT64_MAX)
         bad(r, at, "\"%s\" is no count.", name);
@@ -168,7 +163,7 @@ static int64_t read_time(reader *r, uint32_t object, const char *name)
 {
     int64_t us = 0;
     uint32_t at = need(r, object, name, TB__STRING);
-    if (at && tb_rfc3339_parse(node_at(r, at)->text, node_at(r, at)->len, &us, NULL))
+    if (at && tb_rfc3339_parse(r->doc.nodes[at].text, r->doc.nodes[at].len, &us, NULL))
         bad(r, at, "\"%s\" is no time.", name);
     return us;
 }
@@ -187,7 +182,7 @@ static void *read_list(reader *r, uint32_t object, const char *name, size_t size
                        uint32_t *ret_first)
 {
     uint32_t at = need(r, object, name, TB__ARRAY);
-    *ret_n = at ? node_at(r, at)->len : 0;
+    *ret_n = at ? r->doc.nodes[at].len : 0;
     *ret_first = at + 1;
     if (*ret_n > LINES_MAX) bad(r, at, "\"%s\" is too long.", name);
     return r->code || *ret_n == 0 ? NULL : take(r, *ret_n, size);
@@ -200,7 +195,7 @@ static tb_line_kind read_kind(reader *r, uint32_t object)
     uint32_t at = need(r, object, "kind", TB__STRING);
     for (int kind = 0; at && kind < TB_LINE_KIND_COUNT; kind++) {
         const char *name = tb_line_kind_name((tb_line_kind)kind);
-        if (tb__node_is(node_at(r, at), name, strlen(name))) return (tb_line_kind)kind;
+        if (tb__node_is(&r->doc.nodes[at], name, strlen(name))) return (tb_line_kind)kind;
     }
     bad(r, object, "its kind is unknown.");
     return TB_LINE_CORRECTION;
@@ -210,7 +205,7 @@ static void read_tiers(reader *r, uint32_t object, tb_bill_line *line)
 {
     uint32_t at;
     tb_bill_tier *tiers = read_list(r, object, "tiers", sizeof *tiers, &line->n_tiers, &at);
-    for (size_t i = 0; !r->code && i < line->n_tiers; i++, at = node_at(r, at)->next) {
+    for (size_t i = 0; !r->code && i < line->n_tiers; i++, at = r->doc.nodes[at].next) {
         only(r, at, "amount from list_price part price to units");
         tiers[i] = (tb_bill_tier){.part = (uint32_t)read_number(r, at, "part"),
                                   .from = read_units(r, at, "from"),
@@ -226,9 +221,9 @@ static void read_tiers(reader *r, uint32_t object, tb_bill_line *line)
 static void read_shares(reader *r, uint32_t object, tb_bill_line *line)
 {
     uint32_t at;
-    if (!find(r, object, "shares")) return;
+    if (!find_member(r, object, "shares")) return;
     tb_bill_share *shares = read_list(r, object, "shares", sizeof *shares, &line->n_shares, &at);
-    for (size_t i = 0; !r->code && i < line->n_shares; i++, at = node_at(r, at)->next) {
+    for (size_t i = 0; !r->code && i < line->n_shares; i++, at = r->doc.nodes[at].next) {
         only(r, at, "amount bytes exact zone");
         shares[i] = (tb_bill_share){.zone = read_number(r, at, "zone"),
                                     .bytes = read_units(r, at, "bytes"),
@@ -240,8 +235,8 @@ static void read_shares(reader *r, uint32_t object, tb_bill_line *line)
 
 static void read_evidence(reader *r, uint32_t object, tb_evidence *e)
 {
-    uint32_t at = find(r, object, "evidence");
-    if (!at || node_at(r, at)->type == TB__NULL) return;
+    uint32_t at = find_member(r, object, "evidence");
+    if (!at || r->doc.nodes[at].type == TB__NULL) return;
     only(r, at, "buckets from hash sum to");
     e->buckets = read_count(r, at, "buckets");
     e->from_us = read_time(r, at, "from");
@@ -251,7 +246,7 @@ static void read_evidence(reader *r, uint32_t object, tb_evidence *e)
 
 static void read_correction(reader *r, uint32_t object, tb_bill_line *line, tb_correction *c)
 {
-    uint32_t at = find(r, object, "corrects");
+    uint32_t at = find_member(r, object, "corrects");
     if ((at != 0) != (line->kind == TB_LINE_CORRECTION))
         bad(r, object, "a correction, and it alone, says what it corrects.");
     if (!at) return;
@@ -300,7 +295,7 @@ static void read_lines(reader *r, tb_statement *s, tb_bill *bill)
     uint32_t at;
     bill->lines = read_list(r, 0, "lines", sizeof *bill->lines, &bill->n_lines, &at);
     tb_correction *corrections = bill->lines ? take(r, bill->n_lines, sizeof *corrections) : NULL;
-    for (size_t i = 0; !r->code && i < bill->n_lines; i++, at = node_at(r, at)->next)
+    for (size_t i = 0; !r->code && i < bill->n_lines; i++, at = r->doc.nodes[at].next)
         read_line(r, at, s->month, &bill->lines[i], &corrections[i]);
     s->corrections = corrections;
 }
@@ -312,7 +307,7 @@ static const char *unit_named(reader *r, uint32_t object)
     uint32_t at = need(r, object, "unit", TB__STRING);
     for (int kind = 0; at && kind < TB_LINE_KIND_COUNT; kind++) {
         const char *unit = tb_line_kind_unit((tb_line_kind)kind);
-        if (tb__node_is(node_at(r, at), unit, strlen(unit))) return unit;
+        if (tb__node_is(&r->doc.nodes[at], unit, strlen(unit))) return unit;
     }
     bad(r, object, "its unit is unknown.");
     return "";
@@ -322,7 +317,7 @@ static void read_unpriced(reader *r, tb_bill *bill)
 {
     uint32_t at;
     bill->unpriced = read_list(r, 0, "unpriced", sizeof *bill->unpriced, &bill->n_unpriced, &at);
-    for (size_t i = 0; !r->code && i < bill->n_unpriced; i++, at = node_at(r, at)->next) {
+    for (size_t i = 0; !r->code && i < bill->n_unpriced; i++, at = r->doc.nodes[at].next) {
         tb_unpriced *u = &bill->unpriced[i];
         only(r, at, "quantity reason resource unit what");
         u->quantity = read_units(r, at, "quantity");
@@ -345,9 +340,9 @@ static void read_tax(reader *r, const tb_statement *s, tb_bill *bill)
 {
     uint32_t list = need(r, 0, "tax", TB__ARRAY), at = list + 1;
     if (r->code) return;
-    bill->n_tax = node_at(r, list)->len;
+    bill->n_tax = r->doc.nodes[list].len;
     if (bill->n_tax > TB_BILL_TAXES_MAX) bad(r, list, "there are too many tax rates.");
-    for (size_t i = 0; !r->code && i < bill->n_tax; i++, at = node_at(r, at)->next) {
+    for (size_t i = 0; !r->code && i < bill->n_tax; i++, at = r->doc.nodes[at].next) {
         tb_bill_taxed *tax = &bill->tax[i];
         only(r, at, s->version > 1 ? "amount base category name percent reason reason_code"
                                    : "amount base name percent");
@@ -371,11 +366,11 @@ static void read_book(reader *r, uint32_t at, tb_statement_book *book)
 /* The list where there is one, else the one book, else none: an empty one. */
 static void read_books(reader *r, tb_statement *s)
 {
-    uint32_t at, one = find(r, 0, "book");
+    uint32_t at, one = find_member(r, 0, "book");
     tb_statement_book *books;
-    if (find(r, 0, "books")) {
+    if (find_member(r, 0, "books")) {
         books = read_list(r, 0, "books", sizeof *books, &s->n_books, &at);
-        for (size_t i = 0; !r->code && i < s->n_books; i++, at = node_at(r, at)->next) {
+        for (size_t i = 0; !r->code && i < s->n_books; i++, at = r->doc.nodes[at].next) {
             only(r, at, "from id sha256");
             books[i].from_us = read_time(r, at, "from");
             read_book(r, at, &books[i]);
@@ -385,7 +380,7 @@ static void read_books(reader *r, tb_statement *s)
         if (!books) return;
         s->n_books = 1;
         books->from_us = tb_month_first_day(s->month) * TB_US_PER_DAY;
-        if (one && node_at(r, one)->type != TB__NULL) {
+        if (one && r->doc.nodes[one].type != TB__NULL) {
             only(r, one, "id sha256");
             read_book(r, one, books);
         }
@@ -396,9 +391,9 @@ static void read_books(reader *r, tb_statement *s)
 /* Minor digits are not a member: money shows them, "12.50". The subtotal is always there. */
 static int digits_of(const reader *r)
 {
-    uint32_t at = find(r, 0, "subtotal");
-    const char *point = at ? memchr(node_at(r, at)->text, '.', node_at(r, at)->len) : NULL;
-    return point ? (int)(node_at(r, at)->text + node_at(r, at)->len - point) - 1 : 0;
+    uint32_t at = find_member(r, 0, "subtotal");
+    const char *point = at ? memchr(r->doc.nodes[at].text, '.', r->doc.nodes[at].len) : NULL;
+    return point ? (int)(r->doc.nodes[at].text + r->doc.nodes[at].len - point) - 1 : 0;
 }
 
 static tb_sum sum_exact(reader *r, const tb_bill *bill)
@@ -412,8 +407,8 @@ static tb_sum sum_exact(reader *r, const tb_bill *bill)
 /* What a ledger was when the invoice was issued; null in drafts. */
 static void read_ledger(reader *r, tb_statement *s)
 {
-    uint32_t at = find(r, 0, "ledger");
-    if (!at || node_at(r, at)->type == TB__NULL) return;
+    uint32_t at = find_member(r, 0, "ledger");
+    if (!at || r->doc.nodes[at].type == TB__NULL) return;
     only(r, at, "count head");
     s->in_ledger = true;
     s->ledger.count = read_count(r, at, "count");
@@ -452,7 +447,7 @@ static void check_payable(reader *r, const tb_statement *s, const tb_bill *bill)
 
 static void read_version(reader *r, tb_statement *s)
 {
-    uint32_t at = find(r, 0, "version");
+    uint32_t at = find_member(r, 0, "version");
     s->version = at ? (int)read_number(r, 0, "version") : 1;
     if (at && s->version != TB_INVOICE_VERSION) bad(r, at, "its version is unknown.");
     only(r, 0,
@@ -505,7 +500,7 @@ static void check_hash(reader *r, tb_paper *paper)
     uint32_t at = need(r, 0, "sha256", TB__STRING);
     read_text(r, 0, "sha256", paper->sha256, sizeof paper->sha256);
     if (r->code) return;
-    size_t from = node_at(r, at - 1)->at, to = node_at(r, at)->at + 66;
+    size_t from = r->doc.nodes[at - 1].at, to = r->doc.nodes[at].at + 66;
     if (from == 0 || to > r->len) {
         bad(r, at, "its sha256 is cut off.");
         return;
@@ -532,7 +527,7 @@ tb_code tb_paper_parse(const char *text, size_t len, const tb_alloc *alloc, tb_p
 {
     tb_paper paper = {0};
     reader r = {.text = text, .len = len, .err = err, .mem = new_memory(alloc)};
-    if (!r.mem) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!r.mem) return tb_no_memory(err);
     paper.memory = r.mem;
     r.code = tb__document_parse(text, len, TB_E_VALIDATION, &r.mem->arena, alloc, &r.doc, err);
     if (r.code) {

@@ -81,11 +81,6 @@ static tb_code damaged(const tb_logblock *b, tb_error *err)
                    "A block of request logs of pull zone %" PRId64 " is damaged.", b->info.zone);
 }
 
-static tb_code no_memory(tb_error *err)
-{
-    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-}
-
 /* --- opening --- */
 
 static bool read_header(tb_logblock *b, const uint8_t *bytes, size_t len)
@@ -121,7 +116,7 @@ tb_code tb_logblock_open(tb_logblock *b, const void *bytes, size_t len, int64_t 
 {
     b->info = (tb_loginfo){.zone = zone};
     if (len < TB__LOG_HEADER + TB__LOG_TRAILER || len > TB_LOGBLOCK_MAX) return damaged(b, err);
-    if (!claim(&b->bytes, len + CODE_SLACK)) return no_memory(err);
+    if (!claim(&b->bytes, len + CODE_SLACK)) return tb_no_memory(err);
     memcpy(b->bytes.at, bytes, len);
     const uint8_t *own = b->bytes.at;
     const size_t body = len - TB__LOG_TRAILER;
@@ -160,7 +155,7 @@ static tb_code unpack(tb_logblock *b, column *o, tb_error *err)
 {
     o->plain = o->stored;
     if (o->stored_len == o->plain_len) return TB_OK;
-    if (!claim(&o->plain_memory, o->plain_len)) return no_memory(err);
+    if (!claim(&o->plain_memory, o->plain_len)) return tb_no_memory(err);
     size_t n = ZSTD_decompressDCtx(b->zstd, o->plain_memory.at, o->plain_len, o->stored,
                                    o->stored_len);
     if (ZSTD_isError(n) || n != o->plain_len) return damaged(b, err);
@@ -201,7 +196,7 @@ static tb_code read_texts(tb_logblock *b, column *o, tb_error *err)
         lengths > o->plain_len - head)
         return damaged(b, err);
     if (o->codes_len != (form ? (rows * width + 7) / 8 : 0)) return damaged(b, err);
-    if (!claim(&o->at, (n + 1) * sizeof(uint32_t))) return no_memory(err);
+    if (!claim(&o->at, (n + 1) * sizeof(uint32_t))) return tb_no_memory(err);
     const uint8_t *text = p + head + lengths;
     o->texts = (tb__log_texts){.bytes = (const char *)text,
                                .at = o->at.at,
@@ -235,7 +230,7 @@ static tb_code read_binaries(tb_logblock *b, column *o, tb_error *err)
     const uint8_t *p = o->plain, *end = p + o->plain_len;
     size_t count[256] = {0};
     if (!claim(&o->width, rows) || !claim(&o->rank, rows * sizeof(uint16_t)))
-        return no_memory(err);
+        return tb_no_memory(err);
     const uint8_t first = *p++;
     if (first == TB__LOG_MIXED) {
         if ((size_t)(end - p) < rows) return damaged(b, err);
@@ -251,7 +246,7 @@ static tb_code read_binaries(tb_logblock *b, column *o, tb_error *err)
     const uint8_t *lengths = p + fixed, *text = lengths;
     for (size_t left = n; left > 0 && text < end; text++)
         left -= *text < 0x80;
-    if (!claim(&o->at, (n + 1) * sizeof(uint32_t))) return no_memory(err);
+    if (!claim(&o->at, (n + 1) * sizeof(uint32_t))) return tb_no_memory(err);
     if (!read_lengths(lengths, text, n, (size_t)(end - text), o->at.at)) return damaged(b, err);
     o->binaries = (tb__log_binaries){
         .width = o->width.at, .rank = o->rank.at, .planes = p, .wide = p + 4 * count[4],
@@ -263,7 +258,7 @@ static tb_code read_binaries(tb_logblock *b, column *o, tb_error *err)
 static tb_code read_times(tb_logblock *b, column *o, tb_error *err)
 {
     const uint8_t *p = o->plain, *end = p + o->plain_len;
-    if (!claim(&o->number, b->info.lines * sizeof(int64_t))) return no_memory(err);
+    if (!claim(&o->number, b->info.lines * sizeof(int64_t))) return tb_no_memory(err);
     int64_t *out = o->number.at, at = b->info.first_ms;
     for (size_t i = 0; i < b->info.lines; i++) {
         uint64_t step = 0;
@@ -283,7 +278,7 @@ static tb_code read_numbers(tb_logblock *b, column *o, tb_error *err)
     const unsigned width = o->plain[0];
     if (width < 1 || (width > 57 && width != 64) || o->plain_len != 1 + (rows * width + 7) / 8)
         return damaged(b, err);
-    if (!claim(&o->number, o->plain_len + 8)) return no_memory(err);
+    if (!claim(&o->number, o->plain_len + 8)) return tb_no_memory(err);
     memcpy(o->number.at, o->plain, o->plain_len);
     memset((char *)o->number.at + o->plain_len, 0, 8);
     return TB_OK;

@@ -61,7 +61,7 @@ static bool grow(tb__words *w)
     return true;
 }
 
-static bool make_room(tb__words *w, size_t need)
+static bool words_room(tb__words *w, size_t need)
 {
     if (!w->len) w->len = UNIT;
     if (need <= w->room && w->len <= w->room - need) return true;
@@ -79,7 +79,7 @@ static bool make_room(tb__words *w, size_t need)
 uint16_t tb__words_add(tb__words *w, tb_text text, uint64_t key)
 {
     const size_t need = (sizeof(tb__word) + text.len + UNIT - 1) & ~(size_t)(UNIT - 1);
-    if (!make_room(w, need) || (w->n >= w->cap && !grow(w))) return TB__WORD_NONE;
+    if (!words_room(w, need) || (w->n >= w->cap && !grow(w))) return TB__WORD_NONE;
     tb__word *word = (tb__word *)(void *)(w->bytes + w->len);
     word->key = key;
     word->len = (uint32_t)text.len;

@@ -54,7 +54,7 @@ static void format_path(const parser *p, char path[48])
 }
 
 /* Refuses the document at the parser's place; node may be NULL. */
-static tb_code refuse(const parser *p, const tb__node *node, const char *message)
+static tb_code refuse_node(const parser *p, const tb__node *node, const char *message)
 {
     char path[48];
     format_path(p, path);
@@ -67,7 +67,7 @@ static tb_code refuse_type(const parser *p, const tb__node *node, const char *wa
 {
     char message[96];
     snprintf(message, sizeof message, "Must be %s, is %s.", wanted, tb__node_type_name(node->type));
-    return refuse(p, node, message);
+    return refuse_node(p, node, message);
 }
 
 /* The same at a place within the value at the parser's place. */
@@ -79,16 +79,6 @@ static tb_code refuse_fault(const parser *p, const tb__fault *fault)
     tb_fail(p->err, TB_E_CATALOG, whole, "Must be %s.", fault->wanted);
     if (p->err) p->err->byte = (uint64_t)p->doc.nodes[fault->node].at + 1;
     return TB_E_CATALOG;
-}
-
-static tb_code no_memory(const parser *p)
-{
-    return tb_fail(p->err, TB_E_NOMEM, NULL, NULL);
-}
-
-static const tb__node *node_at(const parser *p, uint32_t index)
-{
-    return &p->doc.nodes[index];
 }
 
 /* --- setters: judge the value and put it at `to` --- */
@@ -110,9 +100,10 @@ static bool parse_id(const tb__node *node, int64_t *ret_id)
 
 static tb_code set_id(parser *p, uint32_t value, void *to)
 {
-    const tb__node *node = node_at(p, value);
+    const tb__node *node = &p->doc.nodes[value];
     if (node->type != TB__NUMBER) return refuse_type(p, node, "a whole number");
-    if (!parse_id(node, to)) return refuse(p, node, "Must be a whole number from 1 to 2^63-1.");
+    if (!parse_id(node, to))
+        return refuse_node(p, node, "Must be a whole number from 1 to 2^63-1.");
     return TB_OK;
 }
 
@@ -122,7 +113,7 @@ static tb_code set_shield_id(parser *p, uint32_t value, void *to)
     int64_t id;
     tb_code code = set_id(p, value, &id);
     if (code) return code;
-    if (id > INT32_MAX) return refuse(p, node_at(p, value), "Must be at most 2147483647.");
+    if (id > INT32_MAX) return refuse_node(p, &p->doc.nodes[value], "Must be at most 2147483647.");
     *(int64_t *)to = id;
     return TB_OK;
 }
@@ -138,31 +129,31 @@ static char *keep_text(parser *p, const char *text, size_t len)
 
 static tb_code set_name(parser *p, uint32_t value, void *to)
 {
-    const tb__node *node = node_at(p, value);
+    const tb__node *node = &p->doc.nodes[value];
     if (node->type != TB__STRING) return refuse_type(p, node, "a string");
     if (node->len < 1 || node->len > NAME_MAX_BYTES)
-        return refuse(p, node, "Must have 1 to 255 bytes.");
+        return refuse_node(p, node, "Must have 1 to 255 bytes.");
     const char *copy = keep_text(p, node->text, node->len);
     *(const char **)to = copy;
-    return copy ? TB_OK : no_memory(p);
+    return copy ? TB_OK : tb_no_memory(p->err);
 }
 
 static tb_code set_type(parser *p, uint32_t value, void *to)
 {
-    const tb__node *node = node_at(p, value);
+    const tb__node *node = &p->doc.nodes[value];
     if (node->type != TB__STRING) return refuse_type(p, node, "a string");
     if (tb__node_is(node, "premium", 7))
         *(const char **)to = "premium";
     else if (tb__node_is(node, "volume", 6))
         *(const char **)to = "volume";
     else
-        return refuse(p, node, "Must be premium or volume.");
+        return refuse_node(p, node, "Must be premium or volume.");
     return TB_OK;
 }
 
 static tb_code set_time(parser *p, uint32_t value, void *to)
 {
-    const tb__node *node = node_at(p, value);
+    const tb__node *node = &p->doc.nodes[value];
     tb__fault fault;
     if (node->type != TB__STRING) return refuse_type(p, node, "a string");
     return tb__declared_time(&p->doc, value, to, &fault) ? TB_OK : refuse_fault(p, &fault);
@@ -170,12 +161,12 @@ static tb_code set_time(parser *p, uint32_t value, void *to)
 
 static tb_code set_time_or_null(parser *p, uint32_t value, void *to)
 {
-    return node_at(p, value)->type == TB__NULL ? TB_OK : set_time(p, value, to);
+    return p->doc.nodes[value].type == TB__NULL ? TB_OK : set_time(p, value, to);
 }
 
 static tb_code set_bool(parser *p, uint32_t value, void *to)
 {
-    const tb__node *node = node_at(p, value);
+    const tb__node *node = &p->doc.nodes[value];
     if (node->type != TB__TRUE && node->type != TB__FALSE)
         return refuse_type(p, node, "true or false");
     *(bool *)to = node->type == TB__TRUE;
@@ -197,7 +188,7 @@ static tb_code refuse_within(const parser *p, tb_code code)
 static tb_code judge_form(const parser *p, uint32_t value, const tb_buf *form, tb_code code)
 {
     if (code == TB_E_TOO_LARGE || (!code && form->len > TB__SETTINGS_MAX))
-        return refuse(p, node_at(p, value), "Must have at most 4194304 bytes as JSON.");
+        return refuse_node(p, &p->doc.nodes[value], "Must have at most 4194304 bytes as JSON.");
     return refuse_within(p, code);
 }
 
@@ -213,15 +204,15 @@ static tb_code judge_billed(const parser *p, uint32_t value)
 static tb_code set_settings(parser *p, uint32_t value, void *to)
 {
     tb_buf out;
-    if (node_at(p, value)->type != TB__OBJECT)
-        return refuse_type(p, node_at(p, value), "an object");
+    if (p->doc.nodes[value].type != TB__OBJECT)
+        return refuse_type(p, &p->doc.nodes[value], "an object");
     tb_buf_init(&out, TB__SETTINGS_ROOM, p->doc.alloc);
     tb_code code = judge_form(p, value, &out, tb__settings_write(&p->doc, value, &out, p->err));
     if (!code) code = judge_billed(p, value);
     if (!code) {
         const char *text = keep_text(p, out.data, out.len);
         *(const char **)to = text;
-        code = text ? TB_OK : no_memory(p);
+        code = text ? TB_OK : tb_no_memory(p->err);
     }
     tb_buf_release(&out);
     return code;
@@ -265,17 +256,17 @@ static tb_code check_tax(parser *p, uint32_t value, void *to)
 static tb_code check_hostnames(parser *p, uint32_t value, void *to)
 {
     (void)to;
-    const tb__node *list = node_at(p, value);
+    const tb__node *list = &p->doc.nodes[value];
     const tb__hostnames with = {.first = "", .certificates = true};
     tb_buf ignored;
     if (list->type != TB__ARRAY) return refuse_type(p, list, "an array");
     uint32_t child = value + 1;
-    for (p->element = 0; child != list->next; p->element++, child = node_at(p, child)->next) {
-        const tb__node *node = node_at(p, child);
+    for (p->element = 0; child != list->next; p->element++, child = p->doc.nodes[child].next) {
+        const tb__node *node = &p->doc.nodes[child];
         if (node->type == TB__OBJECT) continue;
         if (node->type != TB__STRING) return refuse_type(p, node, "a string or an object");
         if (node->len < 1 || node->len > HOSTNAME_MAX_BYTES)
-            return refuse(p, node, "Must have 1 to 253 bytes.");
+            return refuse_node(p, node, "Must have 1 to 253 bytes.");
     }
     p->element = NO_ELEMENT;
     tb_buf_init(&ignored, TB__SETTINGS_ROOM, p->doc.alloc);
@@ -289,12 +280,12 @@ static tb_code check_hostnames(parser *p, uint32_t value, void *to)
 static tb_code set_zones(parser *p, uint32_t value, void *to)
 {
     tb_catalog_balancer *balancer = to;
-    const tb__node *list = node_at(p, value);
+    const tb__node *list = &p->doc.nodes[value];
     if (list->type != TB__ARRAY) return refuse_type(p, list, "an array");
     int64_t *zones = tb__arena_take(p->kept, list->len * sizeof *zones);
-    if (!zones) return no_memory(p);
+    if (!zones) return tb_no_memory(p->err);
     uint32_t child = value + 1;
-    for (p->element = 0; child != list->next; p->element++, child = node_at(p, child)->next) {
+    for (p->element = 0; child != list->next; p->element++, child = p->doc.nodes[child].next) {
         tb_code code = set_id(p, child, &zones[p->element]);
         if (code) return code;
     }
@@ -309,11 +300,14 @@ static tb_code set_zones(parser *p, uint32_t value, void *to)
 /* Copies a string of min..max bytes into a terminated array of max + 1 bytes. */
 static tb_code copy_string(parser *p, uint32_t value, char *to, uint32_t min, uint32_t max)
 {
-    const tb__node *node = node_at(p, value);
+    const tb__node *node = &p->doc.nodes[value];
     if (node->type != TB__STRING) return refuse_type(p, node, "a string");
     char message[48];
-    snprintf(message, sizeof message, "Must have %u to %u bytes.", min, max);
-    if (node->len < min || node->len > max) return refuse(p, node, message);
+    if (min == max)
+        snprintf(message, sizeof message, "Must have %u bytes.", min);
+    else
+        snprintf(message, sizeof message, "Must have %u to %u bytes.", min, max);
+    if (node->len < min || node->len > max) return refuse_node(p, node, message);
     memcpy(to, node->text, node->len);
     to[node->len] = 0;
     return TB_OK;
@@ -331,7 +325,8 @@ static tb_code set_code(parser *p, uint32_t value, void *to)
     tb_code result = copy_string(p, value, code, 1, TB_EDGE_MAX);
     for (; !result && *code; code++)
         if (!is_edge_character(*code))
-            result = refuse(p, node_at(p, value), "Must be of letters, digits, '_', '.' and '-'.");
+            result =
+                refuse_node(p, &p->doc.nodes[value], "Must consist of letters, digits, '_', '.' and '-'.");
     return result;
 }
 
@@ -342,7 +337,7 @@ static tb_code set_region_name(parser *p, uint32_t value, void *to)
     if (code) return code;
     const char *colon = strstr(to, ": ");
     if (colon && colon != (char *)to && colon[2]) return TB_OK;
-    return refuse(p, node_at(p, value), "Must be \"<continent>: <place>\".");
+    return refuse_node(p, &p->doc.nodes[value], "Must be \"<continent>: <place>\".");
 }
 
 /* Billing regions: their continent, where the catalogue names none, and public price per GB
@@ -366,7 +361,7 @@ static tb_code set_billing(parser *p, uint32_t value, void *to)
         if (!region->price[0]) memcpy(region->price, billing_table[i].price, sizeof region->price);
         return TB_OK;
     }
-    return code ? code : refuse(p, node_at(p, value), "Must be EU, NA, ASIA, SA or AF.");
+    return code ? code : refuse_node(p, &p->doc.nodes[value], "Must be EU, NA, ASIA, SA or AF.");
 }
 
 static tb_code set_two_capitals(parser *p, uint32_t value, void *to)
@@ -375,7 +370,7 @@ static tb_code set_two_capitals(parser *p, uint32_t value, void *to)
     tb_code code = copy_string(p, value, to, 2, 2);
     if (code) return code;
     bool ok = text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'A' && text[1] <= 'Z';
-    return ok ? TB_OK : refuse(p, node_at(p, value), "Must be two capital letters.");
+    return ok ? TB_OK : refuse_node(p, &p->doc.nodes[value], "Must be two capital letters.");
 }
 
 static tb_code set_continent(parser *p, uint32_t value, void *to)
@@ -385,7 +380,7 @@ static tb_code set_continent(parser *p, uint32_t value, void *to)
     if (code) return code;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i], to) == 0) return TB_OK;
-    return refuse(p, node_at(p, value), "Must be EU, NA, AS, OC, SA or AF.");
+    return refuse_node(p, &p->doc.nodes[value], "Must be EU, NA, AS, OC, SA or AF.");
 }
 
 /* digits, or digits '.' digits */
@@ -404,12 +399,12 @@ static bool is_decimal(const char *text, size_t len)
 
 static tb_code set_price(parser *p, uint32_t value, void *to)
 {
-    const tb__node *node = node_at(p, value);
+    const tb__node *node = &p->doc.nodes[value];
     if (node->type != TB__NUMBER && node->type != TB__STRING)
         return refuse_type(p, node, "a number or a string");
     bool leads = node->len > 1 && node->text[0] == '0' && node->text[1] != '.';
     if (node->len > 15 || leads || !is_decimal(node->text, node->len))
-        return refuse(p, node, "Must be a decimal of at most 15 characters such as 0.045.");
+        return refuse_node(p, node, "Must be a decimal of at most 15 characters such as 0.045.");
     memcpy(to, node->text, node->len);
     ((char *)to)[node->len] = 0;
     return TB_OK;
@@ -438,13 +433,14 @@ static bool parse_degrees(const char *text, size_t len, double *ret_degrees)
 /* Degrees are for display: the only numbers here that become doubles. */
 static tb_code set_degrees(parser *p, uint32_t value, double *to, double max)
 {
-    const tb__node *node = node_at(p, value);
+    const tb__node *node = &p->doc.nodes[value];
     double degrees;
     if (node->type != TB__NUMBER) return refuse_type(p, node, "a number");
     if (!parse_degrees(node->text, node->len, &degrees))
-        return refuse(p, node, "Must be a decimal of at most 15 digits.");
+        return refuse_node(p, node, "Must be a decimal of at most 15 digits.");
     if (!(degrees >= -max && degrees <= max))
-        return refuse(p, node, max > 90 ? "Must be from -180 to 180." : "Must be from -90 to 90.");
+        return refuse_node(p, node,
+                           max > 90 ? "Must be from -180 to 180." : "Must be from -90 to 90.");
     *to = degrees;
     return TB_OK;
 }
@@ -568,12 +564,12 @@ static const key_rule *find_rule(const listing *list, const tb__node *key)
 static tb_code read_members(parser *p, const listing *list, uint32_t object, char *thing)
 {
     uint32_t seen = 0;
-    for (uint32_t key = object + 1; key != node_at(p, object)->next;
-         key = node_at(p, key + 1)->next) {
-        p->key = node_at(p, key)->text;
-        p->key_len = node_at(p, key)->len;
-        const key_rule *rule = find_rule(list, node_at(p, key));
-        if (!rule) return refuse(p, node_at(p, key), "Unknown key.");
+    for (uint32_t key = object + 1; key != p->doc.nodes[object].next;
+         key = p->doc.nodes[key + 1].next) {
+        p->key = p->doc.nodes[key].text;
+        p->key_len = p->doc.nodes[key].len;
+        const key_rule *rule = find_rule(list, &p->doc.nodes[key]);
+        if (!rule) return refuse_node(p, &p->doc.nodes[key], "Unknown key.");
         tb_code code = rule->set(p, key + 1, thing + rule->offset);
         if (code) return code;
         seen |= UINT32_C(1) << (rule - list->rules);
@@ -582,7 +578,7 @@ static tb_code read_members(parser *p, const listing *list, uint32_t object, cha
         p->key = list->rules[i].name;
         p->key_len = strlen(p->key);
         if (list->rules[i].required && !(seen >> i & 1))
-            return refuse(p, node_at(p, object), "This key is missing.");
+            return refuse_node(p, &p->doc.nodes[object], "This key is missing.");
     }
     p->key = NULL;
     return TB_OK;
@@ -590,26 +586,27 @@ static tb_code read_members(parser *p, const listing *list, uint32_t object, cha
 
 static tb_code read_element(parser *p, const listing *list, uint32_t node, char *thing)
 {
-    if (node_at(p, node)->type != TB__OBJECT) return refuse_type(p, node_at(p, node), "an object");
+    if (p->doc.nodes[node].type != TB__OBJECT)
+        return refuse_type(p, &p->doc.nodes[node], "an object");
     memcpy(thing, list->blank, list->size);
     tb_code code = read_members(p, list, node, thing);
     if (code || list->document == NO_DOCUMENT) return code;
     const char *text = tb__document_canonical(&p->doc, node, p->kept, NULL);
     *(const char **)(void *)(thing + list->document) = text;
-    return text ? TB_OK : no_memory(p);
+    return text ? TB_OK : tb_no_memory(p->err);
 }
 
 static tb_code read_list(parser *p, const listing *list, uint32_t node)
 {
-    const tb__node *array = node_at(p, node);
+    const tb__node *array = &p->doc.nodes[node];
     if (array->type != TB__ARRAY) return refuse_type(p, array, "an array");
     size_t n = array->len;
     char *things = tb__arena_take(p->kept, n * list->size);
-    if (!things) return no_memory(p);
+    if (!things) return tb_no_memory(p->err);
     p->list = list->name;
     p->key = NULL;
     uint32_t child = node + 1;
-    for (p->index = 0; p->index < n; p->index++, child = node_at(p, child)->next) {
+    for (p->index = 0; p->index < n; p->index++, child = p->doc.nodes[child].next) {
         tb_code code = read_element(p, list, child, things + p->index * list->size);
         if (code) return code;
     }
@@ -622,10 +619,11 @@ static tb_code read_list(parser *p, const listing *list, uint32_t node)
 /* The three lists about containers share one array: it grows by each of them. */
 static tb_code read_containers(parser *p, tb_container_kind kind, uint32_t node)
 {
-    if (node_at(p, node)->type != TB__ARRAY) return refuse_type(p, node_at(p, node), "an array");
-    const size_t before = p->out->n_containers, n = node_at(p, node)->len;
+    if (p->doc.nodes[node].type != TB__ARRAY)
+        return refuse_type(p, &p->doc.nodes[node], "an array");
+    const size_t before = p->out->n_containers, n = p->doc.nodes[node].len;
     tb_container *all = tb__arena_take(p->kept, (before + n) * sizeof *all);
-    if (!all) return no_memory(p);
+    if (!all) return tb_no_memory(p->err);
     if (before) memcpy(all, p->out->containers, before * sizeof *all);
     p->out->containers = all;
     p->out->n_containers = before + n;
@@ -634,7 +632,7 @@ static tb_code read_containers(parser *p, tb_container_kind kind, uint32_t node)
 
 static tb_code read_top(parser *p, uint32_t key)
 {
-    const tb__node *name = node_at(p, key);
+    const tb__node *name = &p->doc.nodes[key];
     p->key = name->text;
     p->key_len = name->len;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
@@ -642,22 +640,22 @@ static tb_code read_top(parser *p, uint32_t key)
             return read_list(p, &lists[i], key + 1);
     const tb_container_kind kind = tb__container_list(name);
     if (kind != TB_CONTAINER_KINDS) return read_containers(p, kind, key + 1);
-    return refuse(p, name, "Unknown key.");
+    return refuse_node(p, name, "Unknown key.");
 }
 
 /* A catalogue without accounts would mark everything deleted: that is never meant, so the list must
  * be there, be it empty. */
 static tb_code read_document(parser *p)
 {
-    if (node_at(p, 0)->type != TB__OBJECT) return refuse_type(p, node_at(p, 0), "an object");
-    for (uint32_t key = 1; key != node_at(p, 0)->next; key = node_at(p, key + 1)->next) {
+    if (p->doc.nodes[0].type != TB__OBJECT) return refuse_type(p, &p->doc.nodes[0], "an object");
+    for (uint32_t key = 1; key != p->doc.nodes[0].next; key = p->doc.nodes[key + 1].next) {
         tb_code code = read_top(p, key);
         if (code) return code;
     }
     p->out->has_regions = p->out->regions != NULL;
     p->key = "accounts";
     p->key_len = strlen(p->key);
-    if (!p->out->accounts) return refuse(p, node_at(p, 0), "This key is missing.");
+    if (!p->out->accounts) return refuse_node(p, &p->doc.nodes[0], "This key is missing.");
     p->key = NULL;
     return TB_OK;
 }
@@ -666,9 +664,9 @@ static tb_code read_document(parser *p)
 
 static tb_code judge_root(parser *p, const listing *list)
 {
-    if (node_at(p, 0)->type != TB__OBJECT) return refuse_type(p, node_at(p, 0), "an object");
+    if (p->doc.nodes[0].type != TB__OBJECT) return refuse_type(p, &p->doc.nodes[0], "an object");
     char *thing = tb__arena_take(p->kept, list->size);
-    if (!thing) return no_memory(p);
+    if (!thing) return tb_no_memory(p->err);
     memcpy(thing, list->blank, list->size);
     return read_members(p, list, 0, thing);
 }
@@ -716,7 +714,7 @@ tb_code tb__catalog_parse(const char *text, size_t len, const tb_alloc *alloc,
         return tb_fail(err, TB_E_TOO_LARGE, NULL, "A catalogue has at most %zu bytes.",
                        TB_CATALOG_MAX);
     tb__arena *kept = tb_alloc_zero(alloc, 1, sizeof *kept);
-    if (!kept) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!kept) return tb_no_memory(err);
     tb__arena_init(kept, alloc);
     tb_catalog out = {.memory = kept};
     tb_code code = parse_into(text, len, alloc, kept, &out, err);

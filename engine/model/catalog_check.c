@@ -15,13 +15,8 @@ typedef struct checker {
     tb_error *err;
 } checker;
 
-static tb_code no_memory(const checker *p)
-{
-    return tb_fail(p->err, TB_E_NOMEM, NULL, NULL);
-}
-
-static tb_code refuse(const checker *p, const char *list, size_t index, const char *key,
-                      const char *message)
+static tb_code refuse_thing(const checker *p, const char *list, size_t index, const char *key,
+                            const char *message)
 {
     char path[48];
     int n = snprintf(path, sizeof path, "%s[%zu].%s", list, index, key);
@@ -35,7 +30,7 @@ static tb_code refuse_about(const checker *p, const char *list, size_t index, co
 {
     char message[96];
     snprintf(message, sizeof message, "%s %lld.", what, (long long)id);
-    return refuse(p, list, index, key, message);
+    return refuse_thing(p, list, index, key, message);
 }
 
 typedef struct id_ref {
@@ -55,7 +50,7 @@ static tb_code sort_ids(checker *p, const char *list, const void *things, size_t
                         id_ref **ret_ids)
 {
     id_ref *ids = tb__arena_take(p->scratch, n * sizeof *ids);
-    if (!ids) return no_memory(p);
+    if (!ids) return tb_no_memory(p->err);
     for (size_t i = 0; i < n; i++) {
         memcpy(&ids[i].id, (const char *)things + i * size, sizeof ids[i].id);
         ids[i].index = i;
@@ -92,7 +87,7 @@ static tb_code check_region_texts(checker *p, size_t offset, const char *key)
 {
     size_t n = p->out->n_regions;
     const char **texts = tb__arena_take(p->scratch, n * sizeof *texts);
-    if (!texts) return no_memory(p);
+    if (!texts) return tb_no_memory(p->err);
     for (size_t i = 0; i < n; i++)
         texts[i] = (const char *)&p->out->regions[i] + offset;
     qsort(texts, n, sizeof *texts, compare_texts);
@@ -100,7 +95,7 @@ static tb_code check_region_texts(checker *p, size_t offset, const char *key)
         if (strcmp(texts[i - 1], texts[i]) != 0) continue;
         const char *later = texts[i] > texts[i - 1] ? texts[i] : texts[i - 1];
         size_t index = (size_t)(later - offset - (const char *)p->out->regions) / sizeof(tb_region);
-        return refuse(p, "regions", index, key, "An earlier region has the same.");
+        return refuse_thing(p, "regions", index, key, "An earlier region has the same value.");
     }
     return TB_OK;
 }
@@ -119,7 +114,7 @@ static tb_code check_balancer_zones(checker *p, size_t index, const id_ref *zone
 {
     const tb_catalog_balancer *b = &p->out->balancers[index];
     id_ref *own = tb__arena_take(p->scratch, b->n_zones * sizeof *own);
-    if (!own) return no_memory(p);
+    if (!own) return tb_no_memory(p->err);
     for (size_t i = 0; i < b->n_zones; i++) {
         p->element = i;
         const id_ref *zone = find_id(zones, p->out->n_zones, b->zones[i]);
@@ -162,7 +157,7 @@ static tb_code check_attachments(checker *p)
     for (size_t i = 0; i < c->n_balancers; i++)
         n += c->balancers[i].n_zones;
     attachment *all = tb__arena_take(p->scratch, n * sizeof *all);
-    if (!all) return no_memory(p);
+    if (!all) return tb_no_memory(p->err);
     for (size_t i = 0; i < c->n_balancers; i++)
         for (size_t z = 0; z < c->balancers[i].n_zones; z++)
             all[at++] = (attachment){c->balancers[i].zones[z], c->balancers[i].created_us,
@@ -170,8 +165,9 @@ static tb_code check_attachments(checker *p)
     qsort(all, n, sizeof *all, compare_attachments);
     for (size_t i = 1; i < n; i++)
         if (all[i].zone == all[i - 1].zone && all[i].from_us < all[i - 1].to_us)
-            return refuse_about(p, "load_balancers", all[i].balancer, "zones",
-                                "Another load balancer has at the same time the zone", all[i].zone);
+            return refuse_about(
+                p, "load_balancers", all[i].balancer, "zones",
+                "Another load balancer has the same zone at the same time:", all[i].zone);
     return TB_OK;
 }
 
@@ -187,7 +183,7 @@ static tb_code check_balancers(checker *p, const id_ref *accounts, const id_ref 
             return refuse_about(p, "load_balancers", i, "account", "No such account:", b->account);
         if (b->deleted_us < b->created_us)
             return refuse_about(p, "load_balancers", i, "deleted",
-                                "Deleted before it was created: balancer", b->id);
+                                "Must not be before created: load balancer", b->id);
         code = check_balancer_zones(p, i, zones);
     }
     return code ? code : check_attachments(p);
@@ -236,7 +232,7 @@ static tb_code check_containers(checker *p, const id_ref *accounts)
 {
     const tb_catalog *c = p->out;
     const tb_container **all = tb__arena_take(p->scratch, c->n_containers * sizeof *all);
-    if (!all) return no_memory(p);
+    if (!all) return tb_no_memory(p->err);
     for (size_t i = 0; i < c->n_containers; i++) {
         const tb_container *one = all[i] = &c->containers[i];
         if (one->account && !find_id(accounts, c->n_accounts, one->account))
@@ -246,8 +242,8 @@ static tb_code check_containers(checker *p, const id_ref *accounts)
     if (c->n_containers) qsort(all, c->n_containers, sizeof *all, compare_containers);
     for (size_t i = 1; i < c->n_containers; i++)
         if (same_container(all[i - 1], all[i]))
-            return refuse(p, tb_container_list_name(all[i]->kind), all[i]->index,
-                          all[i]->id[0] ? "id" : "account", "An earlier one has the same.");
+            return refuse_thing(p, tb_container_list_name(all[i]->kind), all[i]->index,
+                          all[i]->id[0] ? "id" : "account", "An earlier entry has the same value.");
     return TB_OK;
 }
 

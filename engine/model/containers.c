@@ -29,15 +29,10 @@ struct field {
     const field *fields; /* of an object, ended by a row without a name */
 };
 
-static const tb__node *node_at(const judged *j, uint32_t at)
-{
-    return &j->doc->nodes[at];
-}
-
-static tb_code refuse(const judged *j, uint32_t at, const char *message)
+static tb_code refuse_container(const judged *j, uint32_t at, const char *message)
 {
     tb_fail(j->err, TB_E_CATALOG, j->path, "%s", message);
-    if (j->err) j->err->byte = (uint64_t)node_at(j, at)->at + 1;
+    if (j->err) j->err->byte = (uint64_t)j->doc->nodes[at].at + 1;
     return TB_E_CATALOG;
 }
 
@@ -45,19 +40,19 @@ static tb_code refuse_type(const judged *j, uint32_t at, const char *wanted)
 {
     char message[96];
     snprintf(message, sizeof message, "Must be %s, is %s.", wanted,
-             tb__node_type_name(node_at(j, at)->type));
-    return refuse(j, at, message);
+             tb__node_type_name(j->doc->nodes[at].type));
+    return refuse_container(j, at, message);
 }
 
 /* --- values --- */
 
 static tb_code judge_text(judged *j, const field *f, uint32_t at)
 {
-    const tb__node *node = node_at(j, at);
+    const tb__node *node = &j->doc->nodes[at];
     char message[64];
     if (node->type != TB__STRING) return refuse_type(j, at, "a string");
     snprintf(message, sizeof message, "Must have %" PRId64 " to %" PRId64 " bytes.", f->lo, f->hi);
-    return node->len >= f->lo && node->len <= f->hi ? TB_OK : refuse(j, at, message);
+    return node->len >= f->lo && node->len <= f->hi ? TB_OK : refuse_container(j, at, message);
 }
 
 static bool is_word(const tb__node *node)
@@ -75,24 +70,26 @@ static bool is_word(const tb__node *node)
 static tb_code judge_word(judged *j, const field *f, uint32_t at)
 {
     tb_code code = judge_text(j, f, at);
-    if (!code && !is_word(node_at(j, at)))
-        code = refuse(j, at, "Must be of letters and digits, and '.', '_' and '-' after the first.");
+    if (!code && !is_word(&j->doc->nodes[at]))
+        code = refuse_container(j, at,
+                      "Must consist of letters and digits, and '.', '_' and '-' after the "
+                      "first character.");
     return code;
 }
 
 static tb_code judge_visible(judged *j, const field *f, uint32_t at)
 {
-    const tb__node *node = node_at(j, at);
+    const tb__node *node = &j->doc->nodes[at];
     tb_code code = judge_text(j, f, at);
     for (uint32_t i = 0; !code && i < node->len; i++)
         if (node->text[i] < 0x21 || node->text[i] > 0x7e || node->text[i] == ':')
-            code = refuse(j, at, "Must be of visible ASCII without ':'.");
+            code = refuse_container(j, at, "Must be visible ASCII characters without ':'.");
     return code;
 }
 
 static tb_code judge_choice(judged *j, const field *f, uint32_t at)
 {
-    const tb__node *node = node_at(j, at);
+    const tb__node *node = &j->doc->nodes[at];
     char message[120];
     if (node->type != TB__STRING) return refuse_type(j, at, "a string");
     for (const char *w = f->words; *w;) {
@@ -101,7 +98,7 @@ static tb_code judge_choice(judged *j, const field *f, uint32_t at)
         w += n + (w[n] == ',');
     }
     snprintf(message, sizeof message, "Must be one of %s.", f->words);
-    return refuse(j, at, message);
+    return refuse_container(j, at, message);
 }
 
 static bool parse_count(const tb__node *node, int64_t lo, int64_t hi, int64_t *ret)
@@ -120,16 +117,16 @@ static tb_code judge_count(judged *j, const field *f, uint32_t at)
 {
     char message[96];
     int64_t ignored;
-    if (parse_count(node_at(j, at), f->lo, f->hi, &ignored)) return TB_OK;
+    if (parse_count(&j->doc->nodes[at], f->lo, f->hi, &ignored)) return TB_OK;
     snprintf(message, sizeof message, "Must be a whole number from %" PRId64 " to %" PRId64 ".",
              f->lo, f->hi);
-    return refuse(j, at, message);
+    return refuse_container(j, at, message);
 }
 
 static tb_code judge_account(judged *j, const field *f, uint32_t at)
 {
     tb_code code = judge_count(j, f, at);
-    if (!code) parse_count(node_at(j, at), f->lo, f->hi, &j->out->account);
+    if (!code) parse_count(&j->doc->nodes[at], f->lo, f->hi, &j->out->account);
     return code;
 }
 
@@ -187,16 +184,18 @@ static bool is_address(const tb__node *node, bool path)
 static tb_code judge_origin(judged *j, const field *f, uint32_t at)
 {
     tb_code code = judge_text(j, f, at);
-    if (!code && !is_address(node_at(j, at), false))
-        code = refuse(j, at, "Must be like https://registry.example or http://127.0.0.1:5000.");
+    if (!code && !is_address(&j->doc->nodes[at], false))
+        code = refuse_container(j, at,
+                                "Must be like https://registry.example or http://127.0.0.1:5000.");
     return code;
 }
 
 static tb_code judge_realm(judged *j, const field *f, uint32_t at)
 {
     tb_code code = judge_text(j, f, at);
-    if (!code && !is_address(node_at(j, at), true))
-        code = refuse(j, at, "Must be like https://auth.example/token, without '?' and '#'.");
+    if (!code && !is_address(&j->doc->nodes[at], true))
+        code = refuse_container(j, at,
+                                "Must be like https://auth.example/token, without '?' and '#'.");
     return code;
 }
 
@@ -306,9 +305,9 @@ tb_container_kind tb__container_list(const tb__node *key)
 static uint32_t member(const judged *j, uint32_t object, const char *name)
 {
     const size_t len = strlen(name);
-    for (uint32_t key = object + 1; key != node_at(j, object)->next;
-         key = node_at(j, key + 1)->next)
-        if (tb__node_is(node_at(j, key), name, len)) return key + 1;
+    for (uint32_t key = object + 1; key != j->doc->nodes[object].next;
+         key = j->doc->nodes[key + 1].next)
+        if (tb__node_is(&j->doc->nodes[key], name, len)) return key + 1;
     return 0;
 }
 
@@ -329,29 +328,29 @@ static tb_code judge_field(judged *j, const field *f, uint32_t object)
     const uint32_t at = member(j, object, f->name);
     tb_code code = TB_OK;
     const size_t before = enter(j, f->name, strlen(f->name));
-    if (!at && f->required) code = refuse(j, object, "This key is missing.");
-    if (at && !(f->nullable && node_at(j, at)->type == TB__NULL)) code = f->judge(j, f, at);
+    if (!at && f->required) code = refuse_container(j, object, "This key is missing.");
+    if (at && !(f->nullable && j->doc->nodes[at].type == TB__NULL)) code = f->judge(j, f, at);
     if (!code) j->path[before] = 0;
     return code;
 }
 
 static tb_code judge_names(judged *j, const field *fields, uint32_t object)
 {
-    for (uint32_t key = object + 1; key != node_at(j, object)->next;
-         key = node_at(j, key + 1)->next) {
+    for (uint32_t key = object + 1; key != j->doc->nodes[object].next;
+         key = j->doc->nodes[key + 1].next) {
         const field *f = fields;
-        while (f->name && !tb__node_is(node_at(j, key), f->name, strlen(f->name)))
+        while (f->name && !tb__node_is(&j->doc->nodes[key], f->name, strlen(f->name)))
             f++;
         if (f->name) continue;
-        enter(j, node_at(j, key)->text, node_at(j, key)->len);
-        return refuse(j, key, "Unknown key.");
+        enter(j, j->doc->nodes[key].text, j->doc->nodes[key].len);
+        return refuse_container(j, key, "Unknown key.");
     }
     return TB_OK;
 }
 
 static tb_code judge_members(judged *j, const field *fields, uint32_t object)
 {
-    if (node_at(j, object)->type != TB__OBJECT) return refuse_type(j, object, "an object");
+    if (j->doc->nodes[object].type != TB__OBJECT) return refuse_type(j, object, "an object");
     tb_code code = judge_names(j, fields, object);
     for (const field *f = fields; !code && f->name; f++)
         code = judge_field(j, f, object);
@@ -371,12 +370,14 @@ static tb_code judge_credentials(judged *j, uint32_t object)
     if (!user && !secret) return TB_OK;
     if (!user || !secret) {
         enter(j, user ? "secret" : "username", user ? 6 : 8);
-        return refuse(j, object, "A registry has username and secret, or neither.");
+        return refuse_container(j, object, "A registry needs both username and secret, or neither.");
     }
-    if (!is_private(node_at(j, member(j, object, "url")))) enter(j, "url", 3);
-    else if (realm && !is_private(node_at(j, realm))) enter(j, "token_realm", 11);
+    if (!is_private(&j->doc->nodes[member(j, object, "url")]))
+        enter(j, "url", 3);
+    else if (realm && !is_private(&j->doc->nodes[realm]))
+        enter(j, "token_realm", 11);
     else return TB_OK;
-    return refuse(j, object, "A password goes by https, or to this machine alone.");
+    return refuse_container(j, object, "A password needs https, or an address of this machine.");
 }
 
 static tb_code read_one(judged *j, tb_container_kind kind, uint32_t object, tb__arena *kept)
@@ -385,11 +386,11 @@ static tb_code read_one(judged *j, tb_container_kind kind, uint32_t object, tb__
     if (!code && kind == TB_CONTAINER_REGISTRY) code = judge_credentials(j, object);
     if (code) return code;
     const uint32_t id = kind == TB_CONTAINER_LIMITS ? 0 : member(j, object, "id");
-    char *text = tb__arena_take(kept, id ? node_at(j, id)->len + 1 : 1);
+    char *text = tb__arena_take(kept, id ? j->doc->nodes[id].len + 1 : 1);
     j->out->document = tb__document_canonical(j->doc, object, kept, NULL);
-    if (!text || !j->out->document) return tb_fail(j->err, TB_E_NOMEM, NULL, NULL);
-    if (id) memcpy(text, node_at(j, id)->text, node_at(j, id)->len);
-    text[id ? node_at(j, id)->len : 0] = 0;
+    if (!text || !j->out->document) return tb_no_memory(j->err);
+    if (id) memcpy(text, j->doc->nodes[id].text, j->doc->nodes[id].len);
+    text[id ? j->doc->nodes[id].len : 0] = 0;
     j->out->id = text;
     return TB_OK;
 }

@@ -9,19 +9,13 @@
 #define PRICE_SCALE_MAX 15                           /* digits after the point of a price */
 #define UNITS_MOST      INT64_C(1000000000000000000) /* 10^18, as a price book is made for */
 
-static const tb__node *node_at(const tb__document *doc, uint32_t at)
-{
-    return &doc->nodes[at];
-}
-
 uint32_t tb__declared_member(const tb__document *doc, uint32_t object, const char *name)
 {
     size_t len = strlen(name);
-    if (node_at(doc, object)->type != TB__OBJECT) return 0;
-    for (uint32_t key = object + 1; key != node_at(doc, object)->next;
-         key = node_at(doc, key + 1)->next)
-        if (tb__node_is(node_at(doc, key), name, len))
-            return node_at(doc, key + 1)->type == TB__NULL ? 0 : key + 1;
+    if (doc->nodes[object].type != TB__OBJECT) return 0;
+    for (uint32_t key = object + 1; key != doc->nodes[object].next; key = doc->nodes[key + 1].next)
+        if (tb__node_is(&doc->nodes[key], name, len))
+            return doc->nodes[key + 1].type == TB__NULL ? 0 : key + 1;
     return 0;
 }
 
@@ -50,7 +44,7 @@ static bool fault_at(tb__fault *fault, const char *path, uint32_t node, const ch
 static bool fault_at_key(const tb__document *doc, tb__fault *fault, uint32_t key,
                          const char *wanted)
 {
-    const tb__node *node = node_at(doc, key);
+    const tb__node *node = &doc->nodes[key];
     char path[sizeof fault->path];
     size_t n = node->len < sizeof path - 1 ? node->len : sizeof path - 1;
     while (n > 0 && n < node->len && ((unsigned char)node->text[n] & 0xc0) == 0x80)
@@ -71,7 +65,7 @@ static bool read_price(const tb__document *doc, uint32_t object, const char *nam
     uint32_t at = tb__declared_member(doc, object, name);
     *ret_there = at != 0;
     if (!at) return true;
-    if (tb__node_decimal(node_at(doc, at), PRICE_SCALE_MAX, ret) && tb_decimal_sign(*ret) >= 0)
+    if (tb__node_decimal(&doc->nodes[at], PRICE_SCALE_MAX, ret) && tb_decimal_sign(*ret) >= 0)
         return true;
     return fault_at(fault, name, at,
                     "a decimal of 0 or more with at most 15 digits after the point");
@@ -82,14 +76,14 @@ static bool read_bool(const tb__document *doc, uint32_t object, const char *name
 {
     uint32_t at = tb__declared_member(doc, object, name);
     if (!at) return true;
-    uint32_t type = node_at(doc, at)->type;
+    uint32_t type = doc->nodes[at].type;
     *value = type == TB__TRUE;
     return type == TB__TRUE || type == TB__FALSE || fault_at(fault, name, at, "true or false");
 }
 
 bool tb__declared_currency(const tb__document *doc, uint32_t value, char ret[4], tb__fault *fault)
 {
-    const tb__node *node = node_at(doc, value);
+    const tb__node *node = &doc->nodes[value];
     bool ok = node->type == TB__STRING && node->len == 3;
     for (uint32_t i = 0; ok && i < 3; i++)
         ok = node->text[i] >= 'A' && node->text[i] <= 'Z';
@@ -101,7 +95,7 @@ bool tb__declared_currency(const tb__document *doc, uint32_t value, char ret[4],
 
 bool tb__declared_time(const tb__document *doc, uint32_t value, int64_t *ret_us, tb__fault *fault)
 {
-    const tb__node *node = node_at(doc, value);
+    const tb__node *node = &doc->nodes[value];
     if (node->type == TB__STRING && tb_rfc3339_parse(node->text, node->len, ret_us, NULL) == TB_OK)
         return true;
     return fault_at(fault, "", value, "an RFC 3339 time such as 2026-01-05T00:00:00Z");
@@ -121,7 +115,7 @@ static bool read_discounts(const tb__document *doc, uint32_t object, int ret[TB_
     for (int i = 0; i < TB__DISCOUNT_COUNT; i++) {
         uint32_t at = tb__declared_member(doc, object, discounts[i]);
         tb_decimal value = TB_DECIMAL_ZERO;
-        if (at && (!tb__node_decimal(node_at(doc, at), 0, &value) || value.mantissa < 0 ||
+        if (at && (!tb__node_decimal(&doc->nodes[at], 0, &value) || value.mantissa < 0 ||
                    value.mantissa > 100))
             return fault_at(fault, discounts[i], at, "a whole number from 0 to 100");
         ret[i] = (int)value.mantissa;
@@ -132,13 +126,12 @@ static bool read_discounts(const tb__document *doc, uint32_t object, int ret[TB_
 bool tb__declared_discounts(const tb__document *doc, uint32_t value, int ret[TB__DISCOUNT_COUNT],
                             tb__fault *fault)
 {
-    if (node_at(doc, value)->type != TB__OBJECT)
+    if (doc->nodes[value].type != TB__OBJECT)
         return fault_at(fault, "", value, "an object of discounts");
-    for (uint32_t key = value + 1; key != node_at(doc, value)->next;
-         key = node_at(doc, key + 1)->next) {
+    for (uint32_t key = value + 1; key != doc->nodes[value].next; key = doc->nodes[key + 1].next) {
         bool known = false;
         for (int i = 0; i < TB__DISCOUNT_COUNT; i++)
-            known |= tb__node_is(node_at(doc, key), discounts[i], strlen(discounts[i]));
+            known |= tb__node_is(&doc->nodes[key], discounts[i], strlen(discounts[i]));
         if (!known)
             return fault_at_key(doc, fault, key,
                                 "one of EUUSDiscount, SouthAmericaDiscount, AfricaDiscount"
@@ -172,10 +165,9 @@ static const char percent_wanted[] =
 static bool add_rate(taxing *t, const char *member, uint32_t percent)
 {
     tb__tax *tax = &t->list[t->n];
-    if (t->n == TB__TAXES_MAX)
-        return refuse_rate(t, "", percent, "among the first 8 rates: an account has no more");
+    if (t->n == TB__TAXES_MAX) return refuse_rate(t, "", percent, "one of at most 8 rates");
     *tax = (tb__tax){.name = "VAT", .len = 3};
-    if (!tb__node_decimal(node_at(t->doc, percent), PRICE_SCALE_MAX, &tax->percent) ||
+    if (!tb__node_decimal(&t->doc->nodes[percent], PRICE_SCALE_MAX, &tax->percent) ||
         tb_decimal_sign(tax->percent) < 0 ||
         tb_decimal_compare(tax->percent, tb_decimal_from_int(100)) > 0)
         return refuse_rate(t, member, percent, percent_wanted);
@@ -196,25 +188,25 @@ static bool add_object(taxing *t, uint32_t object)
     const char *member = percent ? "percent" : "rate";
     if (!percent) percent = tb__declared_member(t->doc, object, "rate");
     if (!percent) return refuse_rate(t, "", object, "an object with name and percent");
-    if (name && !name_fits(node_at(t->doc, name)))
+    if (name && !name_fits(&t->doc->nodes[name]))
         return refuse_rate(t, "name", name, "a string of 1 to 39 bytes");
     if (!add_rate(t, member, percent)) return false;
     if (name) {
-        t->list[t->n - 1].name = node_at(t->doc, name)->text;
-        t->list[t->n - 1].len = node_at(t->doc, name)->len;
+        t->list[t->n - 1].name = t->doc->nodes[name].text;
+        t->list[t->n - 1].len = t->doc->nodes[name].len;
     }
     return true;
 }
 
 static bool add_element(taxing *t, uint32_t at)
 {
-    return node_at(t->doc, at)->type == TB__OBJECT ? add_object(t, at) : add_rate(t, "", at);
+    return t->doc->nodes[at].type == TB__OBJECT ? add_object(t, at) : add_rate(t, "", at);
 }
 
 static bool add_elements(taxing *t, uint32_t list)
 {
     size_t index = 0;
-    for (uint32_t i = list + 1; i != node_at(t->doc, list)->next; i = node_at(t->doc, i)->next) {
+    for (uint32_t i = list + 1; i != t->doc->nodes[list].next; i = t->doc->nodes[i].next) {
         snprintf(t->place, sizeof t->place, "[%zu]", index++);
         if (!add_element(t, i)) return false;
     }
@@ -224,11 +216,11 @@ static bool add_elements(taxing *t, uint32_t list)
 /* {"VAT": 19, "Levy": "1.5"} */
 static bool add_members(taxing *t, uint32_t object)
 {
-    for (uint32_t key = object + 1; key != node_at(t->doc, object)->next;
-         key = node_at(t->doc, key + 1)->next) {
-        const tb__node *name = node_at(t->doc, key);
+    for (uint32_t key = object + 1; key != t->doc->nodes[object].next;
+         key = t->doc->nodes[key + 1].next) {
+        const tb__node *name = &t->doc->nodes[key];
         if (!name_fits(name))
-            return fault_at_key(t->doc, t->fault, key, "named with 1 to 39 bytes");
+            return fault_at_key(t->doc, t->fault, key, "a rate with a name of 1 to 39 bytes");
         if (!add_rate(t, "", key + 1)) return fault_at_key(t->doc, t->fault, key, t->fault->wanted);
         t->list[t->n - 1].name = name->text;
         t->list[t->n - 1].len = name->len;
@@ -245,7 +237,7 @@ bool tb__declared_tax(const tb__document *doc, uint32_t value, tb__tax ret[TB__T
                       size_t *ret_n, tb__fault *fault)
 {
     taxing t = {.doc = doc, .list = ret, .fault = fault};
-    const uint32_t type = node_at(doc, value)->type;
+    const uint32_t type = doc->nodes[value].type;
     bool ok;
     if (type == TB__ARRAY)
         ok = add_elements(&t, value);

@@ -126,7 +126,7 @@ static tb_code add_node(reader *r, uint32_t type, const char *text, size_t len, 
         if (cap > TB__DOCUMENT_NODES) return fail_at(r, at, "The document holds too many values.");
         void *nodes = tb_alloc_resize(doc->alloc, doc->nodes, doc->cap * sizeof *doc->nodes,
                                       cap * sizeof *doc->nodes);
-        if (!nodes) return tb_fail(r->err, TB_E_NOMEM, NULL, NULL);
+        if (!nodes) return tb_no_memory(r->err);
         doc->nodes = nodes;
         doc->cap = cap;
     }
@@ -266,7 +266,7 @@ static char unescape(char letter)
 static tb_code decode(reader *r, size_t start, size_t end, const char **ret_text, size_t *ret_len)
 {
     char *text = tb__arena_take(r->doc.strings, end - start);
-    if (!text) return tb_fail(r->err, TB_E_NOMEM, NULL, NULL);
+    if (!text) return tb_no_memory(r->err);
     char *out = text;
     const char *stop = r->text + end;
     for (const char *p = r->text + start; p < stop;) {
@@ -330,7 +330,7 @@ static tb_code start_value(reader *r)
     default: break;
     }
     if (peek(r) == '-' || (peek(r) >= '0' && peek(r) <= '9')) return read_number(r);
-    if (r->at == r->len) return fail_at(r, r->at, "The document ends where a value must come.");
+    if (r->at == r->len) return fail_at(r, r->at, "The document ends where a value is expected.");
     return fail_at(r, r->at, "Not a JSON value.");
 }
 
@@ -356,7 +356,7 @@ static tb_code check_large(reader *r, uint32_t object)
 {
     size_t n = r->doc.nodes[object].len;
     member *members = tb_alloc_resize(r->doc.alloc, NULL, 0, n * sizeof *members);
-    if (!members) return tb_fail(r->err, TB_E_NOMEM, NULL, NULL);
+    if (!members) return tb_no_memory(r->err);
     collect_members(&r->doc, object, members);
     sort_members(members, n);
     tb_code code = TB_OK;
@@ -382,11 +382,11 @@ static tb_code close_container(reader *r)
 static tb_code read_key(reader *r)
 {
     skip_space(r);
-    if (peek(r) != '"') return fail_at(r, r->at, "A key must come here.");
+    if (peek(r) != '"') return fail_at(r, r->at, "A key is expected here.");
     tb_code code = read_string(r);
     if (code) return code;
     skip_space(r);
-    if (peek(r) != ':') return fail_at(r, r->at, "A colon must come here.");
+    if (peek(r) != ':') return fail_at(r, r->at, "A colon is expected here.");
     r->at++;
     return TB_OK;
 }
@@ -404,7 +404,7 @@ static tb_code go_on(reader *r, bool *ret_done)
             continue;
         }
         if (!r->fresh) {
-            if (peek(r) != ',') return fail_at(r, r->at, "A comma or the end must come here.");
+            if (peek(r) != ',') return fail_at(r, r->at, "A comma or the end is expected here.");
             r->at++;
         }
         top->len++;

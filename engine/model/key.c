@@ -54,9 +54,9 @@ const char *tb_roles_refusal(int64_t account, uint32_t roles)
     const uint32_t own = UINT32_C(1) << TB_ROLE_OPERATOR;
     const uint32_t operators = own | UINT32_C(1) << TB_ROLE_INGEST;
     if (account == 0 && (roles & ~operators))
-        return "A key of account 0, the operator, carries Ingest or Operator alone.";
+        return "A key of account 0, the operator, has only the roles Ingest and Operator.";
     if (account != 0 && (roles & own))
-        return "Operator is a role of account 0 alone: it makes keys for every account.";
+        return "Only a key of account 0 has the role Operator, which makes keys for every account.";
     return NULL;
 }
 

@@ -17,15 +17,11 @@ typedef struct writer {
     tb_error *err;
 } writer;
 
-static const tb__node *node_at(const writer *w, uint32_t at)
-{
-    return &w->doc->nodes[at];
-}
-
-static tb_code refuse(const writer *w, const tb_field *field, uint32_t at, const char *wanted)
+static tb_code refuse_setting(const writer *w, const tb_field *field, uint32_t at,
+                              const char *wanted)
 {
     tb_fail(w->err, TB_E_CATALOG, field->name, "%s must be %s.", field->name, wanted);
-    if (w->err) w->err->byte = (uint64_t)node_at(w, at)->at + 1;
+    if (w->err) w->err->byte = (uint64_t)w->doc->nodes[at].at + 1;
     return TB_E_CATALOG;
 }
 
@@ -44,7 +40,7 @@ static tb_code refuse_within(const writer *w, const char *name, size_t index, tb
 static tb_code refuse_element(const writer *w, const tb_field *field, uint32_t at, size_t index,
                               const char *wanted)
 {
-    refuse(w, field, at, wanted);
+    refuse_setting(w, field, at, wanted);
     if (w->err) w->err->field[0] = 0;
     return refuse_within(w, field->name, index, TB_E_CATALOG);
 }
@@ -78,8 +74,8 @@ static const char *shown_name(const tb__node *name, char shown[NAME_SHOWN])
 
 static tb_code write_bool(const writer *w, const tb_field *field, uint32_t at)
 {
-    uint32_t type = node_at(w, at)->type;
-    if (type != TB__TRUE && type != TB__FALSE) return refuse(w, field, at, "true or false");
+    uint32_t type = w->doc->nodes[at].type;
+    if (type != TB__TRUE && type != TB__FALSE) return refuse_setting(w, field, at, "true or false");
     tb_buf_str(w->out, type == TB__TRUE ? "true" : "false");
     return TB_OK;
 }
@@ -105,10 +101,10 @@ static tb_code write_int(const writer *w, const tb_field *field, uint32_t at)
 {
     int64_t value;
     char wanted[80];
-    if (!parse_int(node_at(w, at), &value) || value < field->lo || value > field->hi) {
+    if (!parse_int(&w->doc->nodes[at], &value) || value < field->lo || value > field->hi) {
         snprintf(wanted, sizeof wanted, "a whole number from %" PRId64 " to %" PRId64, field->lo,
                  field->hi);
-        return refuse(w, field, at, wanted);
+        return refuse_setting(w, field, at, wanted);
     }
     tb_buf_fmt(w->out, "%" PRId64, value);
     return TB_OK;
@@ -118,11 +114,12 @@ static tb_code write_decimal(const writer *w, const tb_field *field, uint32_t at
 {
     tb_decimal value;
     bool money = field->type == TB_FIELD_DECIMAL;
-    if (!tb__node_decimal(node_at(w, at), TB_PRICE_SCALE_MAX, &value) ||
+    if (!tb__node_decimal(&w->doc->nodes[at], TB_PRICE_SCALE_MAX, &value) ||
         (money && tb_decimal_sign(value) < 0))
-        return refuse(w, field, at,
-                      money ? "a decimal of 0 or more with at most 15 digits after the point"
-                            : "a decimal with at most 15 digits after the point");
+        return refuse_setting(w, field, at,
+                              money
+                                  ? "a decimal of 0 or more with at most 15 digits after the point"
+                                  : "a decimal with at most 15 digits after the point");
     char *room = tb_buf_room(w->out, TB_DECIMAL_TEXT_MAX);
     if (room) w->out->len += (size_t)(tb_decimal_put(room, value) - room);
     return TB_OK;
@@ -130,22 +127,22 @@ static tb_code write_decimal(const writer *w, const tb_field *field, uint32_t at
 
 static tb_code write_string(const writer *w, const tb_field *field, uint32_t at)
 {
-    const tb__node *node = node_at(w, at);
-    if (node->type != TB__STRING) return refuse(w, field, at, "a string");
+    const tb__node *node = &w->doc->nodes[at];
+    if (node->type != TB__STRING) return refuse_setting(w, field, at, "a string");
     return put_quoted(w, node->text, node->len);
 }
 
 static tb_code write_strings(const writer *w, const tb_field *field, uint32_t at)
 {
-    const tb__node *list = node_at(w, at);
-    if (list->type != TB__ARRAY) return refuse(w, field, at, "a list of strings");
+    const tb__node *list = &w->doc->nodes[at];
+    if (list->type != TB__ARRAY) return refuse_setting(w, field, at, "a list of strings");
     tb_buf_str(w->out, "[");
     size_t index = 0;
-    for (uint32_t i = at + 1; i != list->next; i = node_at(w, i)->next, index++) {
-        if (node_at(w, i)->type != TB__STRING)
+    for (uint32_t i = at + 1; i != list->next; i = w->doc->nodes[i].next, index++) {
+        if (w->doc->nodes[i].type != TB__STRING)
             return refuse_element(w, field, i, index, "a list of strings");
         if (i != at + 1) tb_buf_str(w->out, ",");
-        tb_code code = put_quoted(w, node_at(w, i)->text, node_at(w, i)->len);
+        tb_code code = put_quoted(w, w->doc->nodes[i].text, w->doc->nodes[i].len);
         if (code) return code;
     }
     tb_buf_str(w->out, "]");
@@ -154,14 +151,15 @@ static tb_code write_strings(const writer *w, const tb_field *field, uint32_t at
 
 static tb_code write_map(const writer *w, const tb_field *field, uint32_t at)
 {
-    const tb__node *map = node_at(w, at);
-    if (map->type != TB__OBJECT) return refuse(w, field, at, "an object of strings");
+    const tb__node *map = &w->doc->nodes[at];
+    if (map->type != TB__OBJECT) return refuse_setting(w, field, at, "an object of strings");
     tb_buf_str(w->out, "{");
-    for (uint32_t key = at + 1; key != map->next; key = node_at(w, key + 1)->next) {
-        const tb__node *value = node_at(w, key + 1);
-        if (value->type != TB__STRING) return refuse(w, field, key + 1, "an object of strings");
+    for (uint32_t key = at + 1; key != map->next; key = w->doc->nodes[key + 1].next) {
+        const tb__node *value = &w->doc->nodes[key + 1];
+        if (value->type != TB__STRING)
+            return refuse_setting(w, field, key + 1, "an object of strings");
         if (key != at + 1) tb_buf_str(w->out, ",");
-        tb_code code = put_quoted(w, node_at(w, key)->text, node_at(w, key)->len);
+        tb_code code = put_quoted(w, w->doc->nodes[key].text, w->doc->nodes[key].len);
         tb_buf_str(w->out, ":");
         if (!code) code = put_quoted(w, value->text, value->len);
         if (code) return code;
@@ -187,7 +185,7 @@ static int64_t find_value(tb_enum e, const char *name, size_t len, int64_t numbe
 
 static tb_code write_enum(const writer *w, const tb_field *field, uint32_t at)
 {
-    const tb__node *node = node_at(w, at);
+    const tb__node *node = &w->doc->nodes[at];
     int64_t value = -1;
     if (node->type == TB__STRING)
         value = find_value((tb_enum)field->lo, node->text, node->len, 0);
@@ -197,7 +195,7 @@ static tb_code write_enum(const writer *w, const tb_field *field, uint32_t at)
         char wanted[300];
         snprintf(wanted, sizeof wanted, "a number of %s or one of its names: %.200s",
                  tb_enum_name((tb_enum)field->lo), tb_enum_values((tb_enum)field->lo));
-        return refuse(w, field, at, wanted);
+        return refuse_setting(w, field, at, wanted);
     }
     tb_buf_fmt(w->out, "%" PRId64, value);
     return TB_OK;
@@ -209,9 +207,9 @@ static tb_code write_enum(const writer *w, const tb_field *field, uint32_t at)
 static uint32_t member(const writer *w, uint32_t object, const char *name)
 {
     size_t len = strlen(name);
-    for (uint32_t key = object + 1; key != node_at(w, object)->next;
-         key = node_at(w, key + 1)->next)
-        if (tb__node_is(node_at(w, key), name, len)) return key + 1;
+    for (uint32_t key = object + 1; key != w->doc->nodes[object].next;
+         key = w->doc->nodes[key + 1].next)
+        if (tb__node_is(&w->doc->nodes[key], name, len)) return key + 1;
     return 0;
 }
 
@@ -219,16 +217,16 @@ static tb_code check_names(const writer *w, const tb_field *field, uint32_t obje
 {
     size_t n;
     const tb_field *fields = tb_model_fields((tb_model)field->lo, &n);
-    for (uint32_t key = object + 1; key != node_at(w, object)->next;
-         key = node_at(w, key + 1)->next) {
+    for (uint32_t key = object + 1; key != w->doc->nodes[object].next;
+         key = w->doc->nodes[key + 1].next) {
         size_t i = 0;
-        while (i < n && !tb__node_is(node_at(w, key), fields[i].name, strlen(fields[i].name)))
+        while (i < n && !tb__node_is(&w->doc->nodes[key], fields[i].name, strlen(fields[i].name)))
             i++;
         if (i < n) continue;
         char wanted[120], shown[NAME_SHOWN];
-        snprintf(wanted, sizeof wanted, "made of the fields of %s; \"%s\" is none",
-                 tb_model_name((tb_model)field->lo), shown_name(node_at(w, key), shown));
-        refuse(w, field, key, wanted);
+        snprintf(wanted, sizeof wanted, "made of the fields of %s; \"%s\" is not one",
+                 tb_model_name((tb_model)field->lo), shown_name(&w->doc->nodes[key], shown));
+        refuse_setting(w, field, key, wanted);
         if (w->err) snprintf(w->err->field, sizeof w->err->field, "%s", shown);
         return TB_E_CATALOG;
     }
@@ -256,13 +254,13 @@ static tb_code write_model(const writer *w, const tb_field *field, uint32_t obje
 
 static tb_code write_models(const writer *w, const tb_field *field, uint32_t at)
 {
-    const tb__node *list = node_at(w, at);
+    const tb__node *list = &w->doc->nodes[at];
     tb_code code = TB_OK;
-    if (list->type != TB__ARRAY) return refuse(w, field, at, "a list of objects");
+    if (list->type != TB__ARRAY) return refuse_setting(w, field, at, "a list of objects");
     tb_buf_str(w->out, "[");
     size_t index = 0;
-    for (uint32_t i = at + 1; !code && i != list->next; i = node_at(w, i)->next, index++) {
-        if (node_at(w, i)->type != TB__OBJECT)
+    for (uint32_t i = at + 1; !code && i != list->next; i = w->doc->nodes[i].next, index++) {
+        if (w->doc->nodes[i].type != TB__OBJECT)
             return refuse_element(w, field, i, index, "a list of objects");
         if (i != at + 1) tb_buf_str(w->out, ",");
         code = refuse_within(w, field->name, index, write_model(w, field, i));
@@ -287,11 +285,11 @@ static bool is_list(const tb_field *field)
 
 static tb_code write_value(const writer *w, const tb_field *field, uint32_t at)
 {
-    if (node_at(w, at)->type != TB__NULL) {
-        if (field->live) return refuse(w, field, at, "null: it is not taken");
+    if (w->doc->nodes[at].type != TB__NULL) {
+        if (field->live) return refuse_setting(w, field, at, "null: it is not taken");
         return writers[field->type](w, field, at);
     }
-    if (!field->nullable) return refuse(w, field, at, "set: it cannot be null");
+    if (!field->nullable) return refuse_setting(w, field, at, "set: it cannot be null");
     tb_buf_str(w->out, is_list(field) ? field->type == TB_FIELD_MAP ? "{}" : "[]" : "null");
     return TB_OK;
 }
@@ -328,7 +326,7 @@ static void refuse_name(const writer *w, const tb__node *name)
 
 static tb_code find_field(const writer *w, uint32_t key, const tb_field **ret)
 {
-    const tb__node *name = node_at(w, key);
+    const tb__node *name = &w->doc->nodes[key];
     const tb_field *field = tb_pullzone_field(name->text, name->len);
     if (field && !field->live) {
         *ret = field;
@@ -336,7 +334,7 @@ static tb_code find_field(const writer *w, uint32_t key, const tb_field **ret)
     }
     if (field)
         tb_fail(w->err, TB_E_CATALOG, field->name,
-                "%s is no setting: it comes from the zone's own keys or from its usage.",
+                "%s is not a setting: it comes from the zone's own keys or from its usage.",
                 field->name);
     else
         refuse_name(w, name);
@@ -348,14 +346,15 @@ static tb_code find_field(const writer *w, uint32_t key, const tb_field **ret)
 static tb_code sort_keys(const writer *w, uint32_t object, uint32_t *keys, size_t *ret_n)
 {
     size_t n = 0;
-    for (uint32_t key = object + 1; key != node_at(w, object)->next;
-         key = node_at(w, key + 1)->next) {
+    for (uint32_t key = object + 1; key != w->doc->nodes[object].next;
+         key = w->doc->nodes[key + 1].next) {
         const tb_field *field, *before;
         tb_code code = find_field(w, key, &field);
         if (code) return code;
         size_t i = n++;
         for (; i > 0; i--) {
-            before = tb_pullzone_field(node_at(w, keys[i - 1])->text, node_at(w, keys[i - 1])->len);
+            before =
+                tb_pullzone_field(w->doc->nodes[keys[i - 1]].text, w->doc->nodes[keys[i - 1]].len);
             if (strcmp(before->name, field->name) < 0) break;
             keys[i] = keys[i - 1];
         }
@@ -367,7 +366,7 @@ static tb_code sort_keys(const writer *w, uint32_t object, uint32_t *keys, size_
 
 static tb_code write_setting(const writer *w, uint32_t key, bool *first)
 {
-    const tb__node *name = node_at(w, key);
+    const tb__node *name = &w->doc->nodes[key];
     const tb_field *field = tb_pullzone_field(name->text, name->len);
     size_t before = w->out->len;
     tb_buf_fmt(w->out, "%s\"%s\":", *first ? "" : ",", field->name);
@@ -408,23 +407,23 @@ static bool is_certificate(const tb_field *field)
 /* Whether it is the system's own, declared all the same. */
 static bool is_named(const writer *w, uint32_t node, const tb__hostnames *with)
 {
-    if (node_at(w, node)->type == TB__OBJECT) node = member(w, node, "Value");
-    return node && node_at(w, node)->type == TB__STRING &&
-           tb__node_is(node_at(w, node), with->first, with->first_len);
+    if (w->doc->nodes[node].type == TB__OBJECT) node = member(w, node, "Value");
+    return node && w->doc->nodes[node].type == TB__STRING &&
+           tb__node_is(&w->doc->nodes[node], with->first, with->first_len);
 }
 
 /* One field of a hostname whose object may be a mere string, or absent (node 0: the system's). */
 static tb_code write_hostname_field(const writer *w, const tb__hostnames *with, uint32_t node,
                                     size_t nth, const tb_field *field)
 {
-    bool object = node && node_at(w, node)->type == TB__OBJECT;
+    bool object = node && w->doc->nodes[node].type == TB__OBJECT;
     uint32_t value = object ? member(w, node, field->name) : 0;
     if (strcmp(field->name, "Id") == 0 && !value) {
         tb_buf_fmt(w->out, "%" PRId64, with->first_id + (int64_t)nth);
         return TB_OK;
     }
     if (strcmp(field->name, "Value") == 0 && !object)
-        return node ? put_quoted(w, node_at(w, node)->text, node_at(w, node)->len)
+        return node ? put_quoted(w, w->doc->nodes[node].text, w->doc->nodes[node].len)
                     : put_quoted(w, with->first, with->first_len);
     if (strcmp(field->name, "IsSystemHostname") == 0 && !value) {
         tb_buf_str(w->out, !node || is_named(w, node, with) ? "true" : "false");
@@ -432,7 +431,7 @@ static tb_code write_hostname_field(const writer *w, const tb__hostnames *with, 
     }
     if (strcmp(field->name, "HasCertificate") == 0 && object && !value) {
         uint32_t certificate = member(w, node, "Certificate");
-        bool there = certificate && node_at(w, certificate)->type == TB__STRING;
+        bool there = certificate && w->doc->nodes[certificate].type == TB__STRING;
         tb_buf_str(w->out, there ? "true" : "false");
         return TB_OK;
     }
@@ -448,10 +447,10 @@ static tb_code write_hostname(const writer *w, const tb__hostnames *with, uint32
     size_t n;
     const tb_field *fields = tb_model_fields(TB_MODEL_HOSTNAME, &n);
     tb_code code = TB_OK;
-    if (node && node_at(w, node)->type == TB__OBJECT)
+    if (node && w->doc->nodes[node].type == TB__OBJECT)
         code = check_names(w, &hostnames_field, node);
-    else if (node && node_at(w, node)->type != TB__STRING)
-        code = refuse(w, &hostnames_field, node, "a list of strings or objects");
+    else if (node && w->doc->nodes[node].type != TB__STRING)
+        code = refuse_setting(w, &hostnames_field, node, "a list of strings or objects");
     if (nth) tb_buf_str(w->out, ",");
     for (size_t i = 0; !code && i < n; i++) {
         tb_buf_fmt(w->out, "%c\"%s\":", i ? ',' : '{', fields[i].name);
@@ -465,17 +464,17 @@ tb_code tb__hostnames_write(const tb__hostnames *with, const tb__document *doc, 
                             tb_buf *out, tb_error *err)
 {
     const writer w = {doc, out, err};
-    uint32_t end = doc ? node_at(&w, node)->next : 0;
+    uint32_t end = doc ? w.doc->nodes[node].next : 0;
     bool known = false;
     size_t nth = 0;
-    if (doc && node_at(&w, node)->type != TB__ARRAY)
-        return refuse(&w, &hostnames_field, node, "a list of strings or objects");
-    for (uint32_t i = node + 1; doc && !known && i != end; i = node_at(&w, i)->next)
+    if (doc && w.doc->nodes[node].type != TB__ARRAY)
+        return refuse_setting(&w, &hostnames_field, node, "a list of strings or objects");
+    for (uint32_t i = node + 1; doc && !known && i != end; i = w.doc->nodes[i].next)
         known = is_named(&w, i, with);
     tb_buf_str(out, "[");
     tb_code code = known ? TB_OK : write_hostname(&w, with, 0, nth++);
     size_t index = 0;
-    for (uint32_t i = node + 1; doc && !code && i != end; i = node_at(&w, i)->next)
+    for (uint32_t i = node + 1; doc && !code && i != end; i = w.doc->nodes[i].next)
         code = refuse_within(&w, "", index++, write_hostname(&w, with, i, nth++));
     tb_buf_str(out, "]");
     return code ? code : tb_buf_check(out, err);

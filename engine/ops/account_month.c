@@ -60,7 +60,7 @@ static tb_code zones_of(tb_store *store, int64_t account, const tb_month_bill *m
     if (code) return code;
     zones = calloc(n ? n : 1, sizeof *zones);
     code = zones ? fill_zones(month, zone_terms, n, prepaid, balance, zones, err)
-                 : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+                 : tb_no_memory(err);
     free(zone_terms);
     if (code) {
         free(zones);
@@ -224,7 +224,7 @@ static tb_code encode(tb_store *store, int64_t account, tb_billing *b, tb_buf *o
     if (code) return code;
     tb_billing_record *records = calloc(n ? n : 1, sizeof *records);
     if (!records) {
-        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        code = tb_no_memory(err);
     } else {
         fill_records(entries, n, records, b);
         code = tb_billing_encode(b, out, err);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/jsontext.h"
+#include "base/list.h"
 #include "ops/operations.h"
 #include "ops/slices.h"
 #include "tollbook/calendar.h"
@@ -177,22 +178,12 @@ static tb_code check_value(const tb_param *p, const char *text, size_t len, int6
     return tb_fail(err, TB_E_INTERNAL, p->name, NULL);
 }
 
-static tb_code no_memory(tb_error *err)
-{
-    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-}
-
 static tb_code make_room(tb_args *args, tb_error *err)
 {
     if (args->n < args->cap) return TB_OK;
-    size_t cap = args->cap ? 2 * args->cap : 16;
     if (args->n >= TB_ARGS_MAX)
         return tb_fail(err, TB_E_VALIDATION, NULL, "More than %d values are given.", TB_ARGS_MAX);
-    tb_arg *list = realloc(args->list, cap * sizeof *list);
-    if (!list) return no_memory(err);
-    args->list = list;
-    args->cap = cap;
-    return TB_OK;
+    return tb__grow(&args->list, args->n, &args->cap, sizeof *args->list, err);
 }
 
 tb_code tb_args_add(tb_args *args, const tb_param *param, const char *text, size_t len,
@@ -204,7 +195,7 @@ tb_code tb_args_add(tb_args *args, const tb_param *param, const char *text, size
         return tb_fail(err, TB_E_VALIDATION, param->name, "It is given twice. Give it once.");
     tb_code code = check_value(param, text, len, &arg.number, err);
     if (!code) code = make_room(args, err);
-    if (!code && !document && !(arg.text.data = keep_text(args, text, len))) code = no_memory(err);
+    if (!code && !document && !(arg.text.data = keep_text(args, text, len))) code = tb_no_memory(err);
     if (!code) args->list[args->n++] = arg;
     return code;
 }
@@ -277,7 +268,7 @@ static tb_code add_list(tb_args *args, const tb_param *p, const json_t *list, tb
 tb_code tb_args_next(tb_args *args, const char *next, size_t len, tb_error *err)
 {
     args->next = len ? keep_text(args, next, len) : NULL;
-    return len && !args->next ? no_memory(err) : TB_OK;
+    return len && !args->next ? tb_no_memory(err) : TB_OK;
 }
 
 static tb_code add_member(tb_args *args, const char *name, const json_t *value, tb__slice raw,

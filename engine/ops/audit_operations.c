@@ -149,7 +149,7 @@ static const tb_param params[] = {
 
 static const tb_operation rows[] = {
     {.name = "audit",
-     .summary = "List what was changed, when, with which key and from where",
+     .summary = "List changes: what, when, with which key and from where",
      .details = "One entry for each operation that changed anything: its arguments without secrets,\n"
                 "documents by their SHA-256. Key 0 and \"-\" stand for the command line with --db. The\n"
                 "entries are chained: `tollbook verify` finds one that was changed or removed. Logs and\n"

@@ -258,7 +258,7 @@ static tb_code list_accounts(const tb_ops *ops, const tb_args *args, int64_t now
         return tb_store_billed_accounts(ops->store, tb_month_from_us(now_us) - 1, ret_accounts,
                                         ret_n, err);
     *ret_accounts = malloc(sizeof **ret_accounts);
-    if (!*ret_accounts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!*ret_accounts) return tb_no_memory(err);
     **ret_accounts = tb_arg_number(args, "account", 0);
     *ret_n = 1;
     return TB_OK;

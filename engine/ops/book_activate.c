@@ -138,7 +138,7 @@ tb_code tb__book_compare(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
 {
     tb_decimal limit;
     activation *a = malloc(sizeof *a);
-    if (!a) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!a) return tb_no_memory(err);
     reply->state = a;
     reply->release = free;
     tb_code code = read_limit(args, &limit, err);

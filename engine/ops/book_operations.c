@@ -218,7 +218,8 @@ static const tb_param add_params[] = {
      .help = "the price book"},
     {.name = "shadow",
      .kind = TB_PARAM_FLAG,
-     .help = "keep it beside the books in force: it bills nothing, each month says what it would"},
+     .help = "keep it beside the books in force: it bills nothing, and each month reports what it "
+             "would bill"},
 };
 static const tb_param show_params[] = {BOOK("book", true, "its id")};
 static const tb_param diff_params[] = {BOOK("book", true, "a book's id"),
@@ -231,15 +232,15 @@ static const tb_param activate_params[] = {
      .min = 1,
      .max = 31,
      .otherwise = "10",
-     .help = "refuse where an account's billed month would change by more; default 10"},
+     .help = "refuse if an account's billed month would change by more; default 10"},
     {.name = "months",
      .value = "N",
      .kind = TB_PARAM_NUMBER,
      .min = 1,
      .max = 120,
      .otherwise = "1",
-     .help = "how many of each account's last billed months are compared; default 1"},
-    {.name = "anyway", .kind = TB_PARAM_FLAG, .help = "activate it also where that is exceeded"},
+     .help = "number of each account's last billed months to compare; default 1"},
+    {.name = "anyway", .kind = TB_PARAM_FLAG, .help = "activate it even if that is exceeded"},
 };
 static const tb_param report_params[] = {
     BOOK("book", false, "one book's id; default all"),
@@ -278,7 +279,7 @@ static const tb_operation rows[] = {
      .summary = "Make a shadow book a real one",
      .details =
          "Rates the last billed month of every account of its currency under it, as a whole.\n"
-         "Where one would change by more than --max-change, up or down, or have usage without\n"
+         "If one would change by more than --max-change, up or down, or have usage without\n"
          "a price, the book stays a shadow, and the accounts are named (exit status 1).",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(activate_params),
@@ -293,7 +294,8 @@ static const tb_operation rows[] = {
      .write = drop_shadow},
     {.name = "book report",
      .summary = "Show what shadow books would have billed, month by month",
-     .details = "Noted by `invoice --finalize`, of dropped and activated ones too. The same as\n"
+     .details = "`invoice --finalize` notes it. Dropped and activated books are included. The "
+                "same as\n"
                 "`tollbook query --db FILE 'SELECT * FROM shadow_report'`, with the difference.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(report_params),

@@ -1,6 +1,4 @@
 /* apply: the whole declared state, parsed and then applied in one transaction. */
-#include <stdio.h>
-
 #include "ops/operations.h"
 #include "tollbook/catalog.h"
 
@@ -15,29 +13,36 @@ static void put_applied(tb_reply *reply, const tb_applied *a)
                a->rebilled);
 }
 
+/* What there is none of is not said. */
+static void add_count(tb_buf *line, size_t n, const char *one, const char *many)
+{
+    if (n) tb_buf_fmt(line, "%s%zu %s", line->len ? ", " : "", n, n == 1 ? one : many);
+}
+
 static void say_applied(tb_reply *reply, const tb_applied *a)
 {
-    const size_t added = a->accounts_added + a->zones_added + a->balancers_added +
-                         a->shields_added + a->containers_added;
-    char containers[100] = "";
-    if (added + a->changed + a->deleted + a->restored + a->adopted == 0) {
-        tb_reply_say(reply, "The catalogue was applied before: nothing changed.");
-        return;
-    }
-    if (a->containers_added)
-        snprintf(containers, sizeof containers,
-                 ", and %zu container applications, limits and registries", a->containers_added);
-    tb_reply_say(reply,
-                 "%zu accounts, %zu zones, %zu load balancers and %zu shield zones added%s; %zu "
-                 "changed, %zu deleted, %zu restored; %zu zones with usage joined their account.",
-                 a->accounts_added, a->zones_added, a->balancers_added, a->shields_added,
-                 containers, a->changed, a->deleted, a->restored, a->adopted);
+    tb_buf line;
+    tb_buf_init(&line, 1024, NULL);
+    add_count(&line, a->accounts_added, "account added", "accounts added");
+    add_count(&line, a->zones_added, "pull zone added", "pull zones added");
+    add_count(&line, a->balancers_added, "load balancer added", "load balancers added");
+    add_count(&line, a->shields_added, "shield zone added", "shield zones added");
+    add_count(&line, a->containers_added, "container application, limit or registry added",
+              "container applications, limits and registries added");
+    add_count(&line, a->changed, "changed", "changed");
+    add_count(&line, a->deleted, "deleted", "deleted");
+    add_count(&line, a->restored, "restored", "restored");
+    add_count(&line, a->adopted, "zone with usage joined its account",
+              "zones with usage joined their account");
+    if (line.len) tb_reply_say(reply, "%.*s.", (int)line.len, line.data);
+    else tb_reply_say(reply, "The catalogue was applied before: nothing changed.");
+    tb_buf_release(&line);
     if (a->rebilled)
         tb_reply_say(reply,
-                     "%zu edge locations with usage are billed as another region from now on, in "
-                     "final invoices excepted. See: SELECT * FROM region_billing ORDER BY version "
+                     "%zu edge location%s with usage %s billed as another region from now on, "
+                     "except in final invoices. See: SELECT * FROM region_billing ORDER BY version "
                      "DESC",
-                     a->rebilled);
+                     a->rebilled, a->rebilled == 1 ? "" : "s", a->rebilled == 1 ? "is" : "are");
 }
 
 static tb_code apply(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
@@ -70,7 +75,7 @@ static const tb_operation rows[] = {
      .summary =
          "Declare accounts, pull zones, load balancers, shield zones, containers and regions",
      .details =
-         "The document is the whole declared state: the same again changes nothing, and what\n"
+         "The document is the whole declared state. The same again changes nothing, and what\n"
          "it no longer names is marked deleted. \"-\" reads standard input.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(apply_params),

@@ -63,7 +63,7 @@ static tb_code usage_between(const explained *e, const int64_t *from_us, size_t 
 {
     tb_bill_source source;
     tb_book *cuts = calloc(n, sizeof *cuts);
-    if (!cuts) return tb_fail(e->err, TB_E_NOMEM, NULL, NULL);
+    if (!cuts) return tb_no_memory(e->err);
     for (size_t i = 0; i < n; i++) {
         cuts[i].effective_us = from_us[i];
         memcpy(cuts[i].currency, e->s->currency, sizeof cuts[i].currency);

@@ -11,11 +11,6 @@
 
 #include "ops/issue_parts.h"
 
-static tb_code no_memory(tb_error *err)
-{
-    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-}
-
 /* --- the draft --- */
 
 /* A credit note's own lines are not the invoice's; what late months lack a price for is. */
@@ -26,7 +21,7 @@ static tb_code collect(tb_issue *d, tb_error *err)
         n += d->late[i].after.bill.n_unpriced;
     d->lists = calloc(d->n_late ? d->n_late : 1, sizeof *d->lists);
     d->unpriced = calloc(n ? n : 1, sizeof *d->unpriced);
-    if (!d->lists || !d->unpriced) return no_memory(err);
+    if (!d->lists || !d->unpriced) return tb_no_memory(err);
     n = 0;
     for (size_t k = 0; k < d->month.bill.n_unpriced; k++)
         d->unpriced[n++] = d->month.bill.unpriced[k];
@@ -48,7 +43,7 @@ tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err)
         code = tb_bill_with(&d->month.bill, input, d->lists, d->n_lists, NULL, &d->joined, err);
     if (code) return code;
     d->books = calloc(input->n_parts ? input->n_parts : 1, sizeof *d->books);
-    if (!d->books) return no_memory(err);
+    if (!d->books) return tb_no_memory(err);
     for (size_t i = 0; i < d->n_late; i++)
         late_unpriced += d->late[i].after.bill.n_unpriced;
     d->joined.bill.unpriced = d->unpriced;
@@ -141,7 +136,7 @@ static tb_code store_invoice(tb_store *store, tb_issue *draft, int64_t now_us,
 {
     tb_invoice invoice = {0};
     tb_late *billed = calloc(draft->n_late ? draft->n_late : 1, sizeof *billed);
-    if (!billed) return no_memory(err);
+    if (!billed) return tb_no_memory(err);
     for (size_t i = 0; i < draft->n_late; i++)
         if (!draft->late[i].credit) billed[invoice.n_corrects++] = draft->late[i].late;
     invoice.corrects = billed;
@@ -224,7 +219,7 @@ tb_code tb__issue_credit_note(tb_store *store, tb_issue_late *late, uint64_t wat
     ret->books = calloc(input->n_parts ? input->n_parts : 1, sizeof *ret->books);
     if (!ret->books) {
         tb_corrected_release(&ret->joined);
-        return no_memory(err);
+        return tb_no_memory(err);
     }
     tb_statement_init(&ret->statement, input, &ret->joined.bill, ret->books);
     ret->statement.corrections = ret->joined.what;

@@ -100,8 +100,9 @@ static mark mark_of(const tb_issue_group *g)
 
 /* Nothing of the account stays but why it is refused. unpriced (may be NULL): lines that say so
  * too. The error where it is not the account's own; that names the account as well. */
-static tb_code refuse(tb_issue_group *g, int64_t account, mark before, const tb_buf *unpriced,
-                      tb_code code, const tb_error *why, tb_error *err)
+static tb_code refuse_account(tb_issue_group *g, int64_t account, mark before,
+                              const tb_buf *unpriced, tb_code code, const tb_error *why,
+                              tb_error *err)
 {
     g->said.len = before.said;
     g->out->len = before.out;
@@ -176,7 +177,7 @@ tb_code tb_issue_group_finalize(tb_issue_group *g, int64_t account, tb_error *er
         code = tb_store_keep_mark(g->store, err);
     } else {
         tb_store_back_to_mark(g->store);
-        code = refuse(g, account, before, &unpriced, code, &why, err);
+        code = refuse_account(g, account, before, &unpriced, code, &why, err);
         if (!code)
             code = tb_store_note_run(g->store, account, g->month, TB_RUN_REFUSED, why.message,
                                      g->now_us, err);
@@ -238,7 +239,7 @@ tb_code tb_issue_group_show(tb_issue_group *g, int64_t account, tb_error *err)
         before = mark_of(g); /* what is stored is shown, whatever the draft comes to */
         code = show_draft(g, account, &why);
     }
-    return code ? refuse(g, account, before, NULL, code, &why, err) : TB_OK;
+    return code ? refuse_account(g, account, before, NULL, code, &why, err) : TB_OK;
 }
 
 /* --- whose month it is --- */
@@ -254,7 +255,7 @@ static tb_code one_account(tb_store *store, int64_t account, int64_t **ret_accou
                        "There is no account %" PRId64 ". Declare it with `tollbook apply` first.",
                        account);
     *ret_accounts = malloc(sizeof **ret_accounts);
-    if (!*ret_accounts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!*ret_accounts) return tb_no_memory(err);
     (*ret_accounts)[0] = account;
     *ret_n = 1;
     return TB_OK;
@@ -283,7 +284,7 @@ static tb_code waiting_accounts(tb_store *store, int64_t month, int64_t **ret_ac
     tb_code code = tb_store_late(store, 0, &late, &n, err);
     if (code) return code;
     int64_t *list = malloc((n + 1) * sizeof *list);
-    if (!list) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!list) code = tb_no_memory(err);
     for (size_t i = 0; !code && i < n; i++)
         if (late[i].month < month && (!kept || list[kept - 1] != late[i].account))
             list[kept++] = late[i].account;
@@ -305,7 +306,7 @@ static tb_code add_accounts(tb_store *store, int64_t month,
     int64_t *both = malloc((*n + n_more + 1) * sizeof *both);
     if (!both) {
         free(more);
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     }
     *n = merge(*list, *n, more, n_more, both);
     free(more);

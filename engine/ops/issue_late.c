@@ -11,18 +11,13 @@
 
 #include "ops/issue_parts.h"
 
-static tb_code no_memory(tb_error *err)
-{
-    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-}
-
 /* --- before, after, and the difference --- */
 
 tb_code tb__issue_books_of(const tb_month_books *books, const tb_statement *statement,
                            tb_month_books *ret_books, tb_error *err)
 {
     tb_month_books chosen = {.list = calloc(books->n ? books->n : 1, sizeof *chosen.list)};
-    if (!chosen.list) return no_memory(err);
+    if (!chosen.list) return tb_no_memory(err);
     for (size_t i = 0; i < books->n; i++)
         for (size_t k = 0; k < statement->n_books; k++) {
             if (strcmp(books->list[i].sha256, statement->books[k].sha256) != 0) continue;
@@ -43,7 +38,7 @@ static tb_code books_for(tb_store *store, const tb_late *late, const tb_month_bo
     if (!late->invoice[0]) {
         *ret_books =
             (tb_month_books){calloc(books->n ? books->n : 1, sizeof *books->list), books->n};
-        if (!ret_books->list) return no_memory(err);
+        if (!ret_books->list) return tb_no_memory(err);
         if (books->n) memcpy(ret_books->list, books->list, books->n * sizeof *books->list);
         return TB_OK;
     }
@@ -105,7 +100,7 @@ tb_code tb__issue_difference(tb_store *store, const tb_late *late, uint64_t unti
 static tb_code leave(tb_issue *d, const tb_late *late, const char *why, tb_error *err)
 {
     tb_issue_left *more = realloc(d->left, (d->n_left + 1) * sizeof *more);
-    if (!more) return no_memory(err);
+    if (!more) return tb_no_memory(err);
     d->left = more;
     more[d->n_left] = (tb_issue_left){.late = *late};
     snprintf(more[d->n_left++].why, sizeof more->why, "%s", why);
@@ -115,7 +110,7 @@ static tb_code leave(tb_issue *d, const tb_late *late, const char *why, tb_error
 static tb_code keep_quiet(tb_issue *d, const tb_late *late, tb_error *err)
 {
     tb_late *more = realloc(d->quiet, (d->n_quiet + 1) * sizeof *more);
-    if (!more) return no_memory(err);
+    if (!more) return tb_no_memory(err);
     d->quiet = more;
     more[d->n_quiet++] = *late;
     return TB_OK;
@@ -195,7 +190,7 @@ tb_code tb__issue_read_lates(tb_store *store, int64_t account, int64_t month,
     tb_code code = tb_store_late(store, account, &waiting, &n, err);
     if (code) return code;
     d->late = calloc(n ? n : 1, sizeof *d->late);
-    if (!d->late) code = no_memory(err);
+    if (!d->late) code = tb_no_memory(err);
     for (size_t i = 0; !code && i < n && waiting[i].month < month; i++)
         code = (waiting[i].invoice[0] ? add_invoiced : add_uninvoiced)(store, &waiting[i], books,
                                                                        now_us, d, err);

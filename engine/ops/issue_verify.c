@@ -87,7 +87,7 @@ static tb_code lates_again(check *c, const tb_statement *stored, tb_issue *d)
     tb_code code = TB_OK;
     size_t n = stored->bill->n_lines;
     d->late = calloc(n ? n : 1, sizeof *d->late);
-    if (!d->late) return tb_fail(c->err, TB_E_NOMEM, NULL, NULL);
+    if (!d->late) return tb_no_memory(c->err);
     for (size_t i = 0; !code && i < n; i++) {
         if (stored->bill->lines[i].kind != TB_LINE_CORRECTION) continue;
         tb_late late = late_of(stored, i);

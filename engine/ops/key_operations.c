@@ -151,7 +151,7 @@ static const tb_param create_params[] = {
      .kind = TB_PARAM_NUMBER,
      .required = true,
      .max = INT64_MAX,
-     .help = "whose key: an account of the catalogue, 0 for the operator's own"},
+     .help = "an account of the catalogue, or 0 for the operator"},
     {.name = "role",
      .wire = "Roles",
      .value = "ROLE",
@@ -160,7 +160,7 @@ static const tb_param create_params[] = {
      .min = 1,
      .max = 63,
      .otherwise = "User",
-     .help = "what it opens; default User"},
+     .help = "a role of the key; default User"},
 };
 static const tb_param revoke_params[] = {
     {.name = "id",
@@ -175,7 +175,7 @@ static const tb_operation rows[] = {
     {.name = "key create",
      .summary = "Make an API key and print it, once",
      .details = "Only the key's SHA-256 is stored, and its text sealed under the secret of\n"
-                "--secret-file, where one is given. Roles: User, UserApi, SubuserAPIStatistics,\n"
+                "--secret-file, if given. Roles: User, UserApi, SubuserAPIStatistics,\n"
                 "SubuserStatistics, SubuserManage, SubuserAPIManage, SubuserAPIPullZones,\n"
                 "SubuserPullZones, SubuserAPIBilling, SubuserBilling, Ingest, Operator.\n"
                 "Account 0 is the operator itself: its keys carry Ingest or Operator alone.",
@@ -183,7 +183,7 @@ static const tb_operation rows[] = {
      TB__PARAMS(create_params),
      .write = create},
     {.name = "key revoke",
-     .summary = "Make an API key invalid from now on",
+     .summary = "Revoke an API key",
      .details = "",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(revoke_params),

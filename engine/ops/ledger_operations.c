@@ -106,7 +106,7 @@ static const tb_param enter_params[] = {
      .max = 63, .help = "in the account's currency, like 12.50; an adjustment may be negative"},
     {.name = "reference", .value = "TEXT", .kind = TB_PARAM_TEXT, .required = true, .min = 1,
      .max = sizeof((tb_ledger_entry *)0)->reference - 1,
-     .help = "names the entry: the same again changes nothing"},
+     .help = "identifies the entry: the same again changes nothing"},
     {.name = "note", .value = "TEXT", .kind = TB_PARAM_TEXT,
      .max = sizeof((tb_ledger_entry *)0)->note - 1, .help = "kept with it"},
 };

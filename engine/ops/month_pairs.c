@@ -2,18 +2,15 @@
  * numbers and a watermark, whatever it holds. */
 #include "tollbook/monthpairs.h"
 
+#include "base/list.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 static tb_code add_pair(tb_month_pairs *p, tb_month_pair added, tb_error *err)
 {
-    if (p->n == p->cap) {
-        size_t cap = p->cap ? p->cap * 2 : 256;
-        tb_month_pair *grown = realloc(p->list, cap * sizeof *grown);
-        if (!grown) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        p->list = grown;
-        p->cap = cap;
-    }
+    tb_code code = tb__grow(&p->list, p->n, &p->cap, sizeof *p->list, err);
+    if (code) return code;
     p->list[p->n++] = added;
     return TB_OK;
 }

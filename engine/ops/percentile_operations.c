@@ -55,7 +55,7 @@ static tb_code check_view(tb_store *store, tb_view *view, tb_error *err)
     return code ? code : tb_store_view_check(store, view, err);
 }
 
-static tb_code find(tb_store *store, asked *a, tb_percentile *ret, tb_error *err)
+static tb_code find_percentile(tb_store *store, asked *a, tb_percentile *ret, tb_error *err)
 {
     tb_series series;
     const tb_range range = {a->of.from_us / TB_US_PER_HOUR, a->ask.buckets, true};
@@ -76,7 +76,7 @@ static tb_code percentile(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
     tb_percentile found;
     tb_code code = read_args(args, ops->now_us, &a, err);
     if (!code) code = check_view(ops->store, &a.view, err);
-    if (!code) code = find(ops->store, &a, &found, err);
+    if (!code) code = find_percentile(ops->store, &a, &found, err);
     if (code) return code;
     tb_percentile_json(&a.of, &a.ask, &found, &reply->json);
     if (tb_arg_is(args, "format", "table"))
@@ -97,7 +97,7 @@ static const tb_param params[] = {
     {.name = "month",
      .value = "YYYY-MM",
      .kind = TB_PARAM_MONTH,
-     .help = "UTC; default the running one"},
+     .help = "UTC; default the running month"},
     {.name = "percentile",
      .value = "P",
      .kind = TB_PARAM_TEXT,
@@ -110,7 +110,7 @@ static const tb_param params[] = {
      .kind = TB_PARAM_TEXT,
      .min = 1,
      .max = 40,
-     .help = "Mbit/s agreed: how many buckets are above it, and how many more may come"},
+     .help = "agreed Mbit/s: prints how many buckets are above it, and how many more may follow"},
     TB__PARAM_FORMAT("table|json"),
 };
 
@@ -119,8 +119,8 @@ static const tb_operation rows[] = {
      .summary = "Bill a month's traffic by its 95th percentile (95/5)",
      .details =
          "Of a month's n hourly byte sums the floor(5 % of n) largest are discarded; the next\n"
-         "one, as Mbit/s, is the answer. Exact selection, nothing interpolated; hours that\n"
-         "hold nothing count as zero and are counted.",
+         "one, in Mbit/s, is the answer. The selection is exact, without interpolation. Hours\n"
+         "without traffic count as zero.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(params),
      .read = percentile},

@@ -119,7 +119,7 @@ static const tb_param show_params[] = {
 static const tb_operation rows[] = {
     {.name = "scenario add",
      .summary = "Keep a what-if scenario under its name and hash",
-     .details = "Refused as a whole with the JSON path, also where the patched book is none.\n"
+     .details = "Refused as a whole with the JSON path, also if the patched book is not valid.\n"
                 "Scenarios are never changed or removed: another text is kept beside the first.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(add_params),

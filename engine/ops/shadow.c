@@ -153,7 +153,7 @@ tb_code tb__shadow_changes(const tb_ops *ops, const tb_shadow *shadow, int64_t m
     tb_code code = tb__shadow_months(ops->store, shadow, months, &billed, &n, err);
     if (code) return code;
     tb__shadow_change *list = calloc(n ? n : 1, sizeof *list);
-    if (!list) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!list) code = tb_no_memory(err);
     for (size_t i = 0; !code && i < n; i++)
         list[i].month = billed[i];
     free(billed);

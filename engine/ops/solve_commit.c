@@ -44,7 +44,7 @@ static tb_code read_offers(const tb_args *args, commit_solve *c, tb_error *err)
     return tb_arg_decimal(args, "step", 6, &c->step, err);
 }
 
-static tb_code find(commit_solve *c, tb_error *err)
+static tb_code find_commit(commit_solve *c, tb_error *err)
 {
     tb_commit_ask ask = {.portfolio = c->span.asked,
                          .under = c->span.under,
@@ -177,12 +177,12 @@ static void put_table(tb_buf *out, const commit_solve *c)
 tb_code tb__solve_commit(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     commit_solve *c = calloc(1, sizeof *c); /* too large for the stack */
-    if (!c) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!c) return tb_no_memory(err);
     tb_code code = read_offers(args, c, err);
     if (!code)
         code = tb__solve_span_read(ops, args, all_prices, sizeof all_prices / sizeof *all_prices,
                                    &c->span, reply, err);
-    if (!code) code = find(c, err);
+    if (!code) code = find_commit(c, err);
     if (!code) {
         put_json(&reply->json, c);
         if (tb_arg_is(args, "format", "table"))

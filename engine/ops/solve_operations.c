@@ -20,13 +20,13 @@ static const tb_param breakeven_params[] = {
      .max = (int64_t)TB_BOOK_MAX, .help = "a stored book's id, a book, or a what-if scenario"},
     {.name = "second", .value = "BOOK", .kind = TB_PARAM_NAMED, .operand = true,
      .max = (int64_t)TB_BOOK_MAX, .help = "another one"},
-    KIND("of", "what usage: a load balancer's requests (default), or bytes"),
-    KIND("against", "what the second book is asked for, where that is something else"),
+    KIND("of", "the usage: a load balancer's requests (default), or bytes"),
+    KIND("against", "the usage of the second book, if it differs"),
     {.name = "mix", .value = "EU=60,NA=40", .kind = TB_PARAM_TEXT, .min = 1, .max = 200,
      .help = "premium: regions' shares of the bytes in percent; default EU=100"},
     DECIMAL("discount", "PERCENT", "premium: default 0"),
     {.name = "minimum", .kind = TB_PARAM_FLAG,
-     .help = "at least the book's monthly minimum, as if nothing else were billed"},
+     .help = "include the book's monthly minimum, as if nothing else were billed"},
     DECIMAL("up-to", "UNITS", "requests or bytes; default 10^18"),
     TB__PARAM_FORMAT("table|json"),
 };
@@ -35,11 +35,11 @@ static const tb_param breakeven_params[] = {
     {.name = "from", .value = "YYYY-MM", .kind = TB_PARAM_MONTH, .required = true,                 \
      .help = "first month, UTC"},                                                                  \
     {.name = "to", .value = "YYYY-MM", .kind = TB_PARAM_MONTH, .required = true,                   \
-     .help = "last month, itself included"},                                                       \
+     .help = "last month, included"},                                                              \
     {.name = "currency", .value = "USD", .kind = TB_PARAM_TEXT, .min = 3, .max = 3,                \
-     .help = "whose bills, where the span has several"},                                           \
+     .help = "the currency of the bills, if the span has several"},                                \
     {.name = "book", .value = "BOOK", .kind = TB_PARAM_NAMED, .max = (int64_t)TB_BOOK_MAX,         \
-     .help = "prices of this book (id, file or scenario file) all over; default: the books in force"}
+     .help = "use this book (id, file or scenario file) throughout; default: the books in force"}
 
 static const tb_param price_params[] = {
     SPAN,
@@ -47,10 +47,10 @@ static const tb_param price_params[] = {
     {.name = "price", .value = "PATH", .kind = TB_PARAM_TEXT, .required = true, .repeats = true,
      .min = 1, .max = 200,
      .help = "a price of the book, or what holds several: bandwidth.premium.regions.EU, bandwidth"},
-    DECIMAL("target", "AMOUNT", "what the span is to earn; default what it was billed"),
+    DECIMAL("target", "AMOUNT", "the sum that the span should earn; default what it was billed"),
     DECIMAL("change", "PERCENT", "the same as a change"),
     {.name = "digits", .value = "N", .kind = TB_PARAM_NUMBER, .min = 0, .max = TB_PRICE_SCALE_MAX,
-     .help = "of the answer's prices; default one more than they are written with, at least 4"},
+     .help = "digits of the answer's prices; default one more than in the book, at least 4"},
     TB__PARAM_FORMAT("table|json"),
 };
 
@@ -59,13 +59,13 @@ static const tb_param commit_params[] = {
     TB__PARAM_ACCOUNT(true, "whose bills"),
     {.name = "offer", .value = "COMMIT=PERCENT", .kind = TB_PARAM_TEXT, .required = true,
      .repeats = true, .min = 1, .max = 100,
-     .help = "a monthly commit and what it takes off the prices; ascending"},
+     .help = "a monthly commit and the percent that it takes off the prices; ascending"},
     {.name = "between", .value = "step|linear", .kind = TB_PARAM_CHOICE, .otherwise = "step",
      .help = "between two offers: the lower one's discount, or in proportion; default step"},
     {.name = "price", .value = "PATH", .kind = TB_PARAM_TEXT, .repeats = true, .min = 1, .max = 200,
-     .help = "what the discount is on; default bandwidth, load_balancer and optimizer"},
+     .help = "the discounted prices; default bandwidth, load_balancer and optimizer"},
     {.name = "step", .value = "AMOUNT", .kind = TB_PARAM_TEXT, .min = 1, .max = 60,
-     .otherwise = "1", .help = "of commits sought; default 1"},
+     .otherwise = "1", .help = "step between the commits to try; default 1"},
     TB__PARAM_FORMAT("table|json"),
 };
 
@@ -85,14 +85,14 @@ static const tb_operation rows[] = {
      .summary = "Find the factor on named prices that earns a given sum over a stored span",
      .details =
          "Searched over the portfolio, put on the price grid and rated again exactly, with the\n"
-         "residual. Exit status 1 where there is none: the prices bill nothing, or everything\n"
+         "residual. Exit status 1 if there is none: the prices bill nothing, or everything\n"
          "else alone earns more. Advice: nothing is changed. Try the prices with whatif.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(price_params),
      .read = tb__solve_price,
      .slow = true},
     {.name = "solve commit",
-     .summary = "Find the monthly commit that would have cost an account least",
+     .summary = "Find the monthly commit that would have cost an account the least",
      .details =
          "Each offer is a monthly minimum and the percent that it takes off the prices:\n"
          "--offer 0=0 --offer 500=10 --offer 2000=18. The span is billed again under all of\n"

@@ -49,7 +49,7 @@ static int default_digits(const tb_price_list *list)
     return digits < TB_PRICE_SCALE_MAX ? digits + 1 : TB_PRICE_SCALE_MAX;
 }
 
-static tb_code find(const tb_args *args, price_solve *p, tb_error *err)
+static tb_code find_price(const tb_args *args, price_solve *p, tb_error *err)
 {
     tb_code code = read_target(args, p, err);
     if (code) return code;
@@ -244,9 +244,9 @@ static void put_table(tb_buf *out, const price_solve *p)
 tb_code tb__solve_price(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     price_solve *p = calloc(1, sizeof *p); /* too large for the stack */
-    if (!p) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!p) return tb_no_memory(err);
     tb_code code = tb__solve_span_read(ops, args, NULL, 0, &p->span, reply, err);
-    if (!code) code = find(args, p, err);
+    if (!code) code = find_price(args, p, err);
     if (!code) code = put_json(&reply->json, p, err);
     if (!code && tb_arg_is(args, "format", "table"))
         put_table(&reply->out, p);

@@ -44,7 +44,7 @@ static tb_code add_instead(tb__solve_span *span, const tb_bill_input *in, tb_err
 {
     tb_bill_part *parts = calloc(in->n_parts + 1, sizeof *parts);
     tb_bill_input changed = *in;
-    if (!parts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!parts) return tb_no_memory(err);
     for (size_t i = 0; i < in->n_parts; i++) {
         parts[i] = in->parts[i];
         parts[i].book = span->instead;
@@ -86,7 +86,7 @@ static tb_code make_portfolios(tb__solve_span *span, tb_error *err)
 {
     span->n_under = (span->instead ? 1 : span->books.stored.n) + 1;
     span->under = calloc(span->n_under, sizeof *span->under);
-    if (!span->under) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!span->under) return tb_no_memory(err);
     if (span->instead) span->under[0] = span->instead;
     tb_code code =
         tb_portfolio_new(span->books.stored.list, span->books.stored.n, NULL, &span->billed, err);

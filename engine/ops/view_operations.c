@@ -118,8 +118,8 @@ static tb_code verify(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_erro
     if (!differences) tb_buf_str(&reply->out, "no differences.\n");
     else
         tb_reply_say(reply,
-                     "%" PRIu64 " difference%s. Where a line says what to do, do that. Restore a"
-                     " backup and ingest what came after it for the others.",
+                     "%" PRIu64 " difference%s. If a line says what to do, do that. For the others, "
+                     "restore a backup and ingest what came after it.",
                      differences, differences == 1 ? "" : "s");
     return TB_OK;
 }
@@ -139,7 +139,7 @@ static tb_code anchor(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_erro
 /* --- the rows --- */
 
 static const tb_param stats_params[] = {
-    TB__PARAM_ACCOUNT(true, "whose figures"),
+    TB__PARAM_ACCOUNT(true, "the account"),
     {.name = "zone", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT64_MAX,
      .help = "one of its pull zones; default all"},
     {.name = "from", .value = "D", .kind = TB_PARAM_TEXT, .help = "first day or moment, UTC"},
@@ -153,13 +153,13 @@ static const tb_param stats_params[] = {
 };
 static const tb_param usage_params[] = {
     {.name = "balancer", .value = "ID", .kind = TB_PARAM_NUMBER, .required = true, .min = 1,
-     .max = INT64_MAX, .help = "whose requests"},
+     .max = INT64_MAX, .help = "the load balancer"},
     {.name = "month", .value = "YYYY-MM", .kind = TB_PARAM_MONTH,
-     .help = "UTC; default the running one"},
+     .help = "UTC; default the running month"},
 };
 static const tb_param verify_params[] = {
     {.name = "against", .value = "DIGEST", .kind = TB_PARAM_TEXT, .min = 1,
-     .help = "also whether what `tollbook anchor` saw is still there, unchanged"},
+     .help = "a digest of `tollbook anchor`: what it covered must still be there, unchanged"},
 };
 
 static const tb_operation rows[] = {
@@ -178,17 +178,17 @@ static const tb_operation rows[] = {
     {.name = "verify",
      .summary = "Check everything stored against itself",
      .details = "Prints a sentence for each difference; exit status 1 if there was one.\n"
-                "--against finds what was changed by somebody who made all else fit again. With\n"
+                "--against also finds changes by somebody who recomputed all checksums. With\n"
                 "--server the running server does it, in 20 seconds or not at all.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(verify_params),
      .read = verify},
     {.name = "anchor",
-     .summary = "Print one digest over all that only grows, to keep elsewhere",
-     .details = "Prints the digest, a space and the moment. `tollbook verify --against DIGEST`\n"
+     .summary = "Print a digest of everything append-only, to keep elsewhere",
+     .details = "Prints the digest, a space and the time. `tollbook verify --against DIGEST`\n"
                 "tells later whether invoices, the ledger, inputs, books, what was declared and\n"
-                "keys are still as they were; what was added since is no difference. It only\n"
-                "reads: beside a running server too, and from a backup.",
+                "keys are still the same; what was added since is not a difference. It only\n"
+                "reads, so it also works beside a running server and on a backup.",
      .access = TB_ACCESS_OPERATOR,
      .read = anchor},
 };

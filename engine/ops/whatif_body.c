@@ -192,7 +192,7 @@ tb_code tb_whatif_ask_put(tb_store *store, const tb_whatif_ask *ask, tb_buf *out
                             .step = ask->step, .ctx = ask->ctx};
     tb_scenario *list = calloc(TB_WHATIF_BODY_SCENARIOS_MAX, sizeof *list);
     tb_whatif_body *body = malloc(sizeof *body);
-    tb_code code = list && body ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    tb_code code = list && body ? TB_OK : tb_no_memory(err);
     if (!code) code = tb_whatif_body_parse(ask->body, ask->len, body, err);
     if (!code) code = read_question(ask, body, &q, err);
     if (!code) code = read_scenarios(store, body, ask->account == 0, list, &q.n_scenarios, err);

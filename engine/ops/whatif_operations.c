@@ -144,7 +144,7 @@ static tb_code answer(const tb_ops *ops, const tb_args *args, const whatif *w, t
 static tb_code read_months(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     whatif *w = whatif_new(reply, args->n);
-    if (!w) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!w) return tb_no_memory(err);
     tb_code code = read_question(ops, args, w, reply, err);
     return code ? code : answer(ops, args, w, reply, err);
 }
@@ -188,7 +188,7 @@ static const tb_param params[] = {
      .value = "YYYY-MM",
      .kind = TB_PARAM_MONTH,
      .required = true,
-     .help = "last month, included; the running one counts as far as it has come"},
+     .help = "last month, included; the running month counts so far"},
     TB__PARAM_ACCOUNT(false, "one account; default all"),
     TB__PARAM_FORMAT("table|json|csv|html"),
     {.name = "no-store",

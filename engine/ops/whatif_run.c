@@ -73,7 +73,7 @@ static tb_code read_late(tb_store *store, const tb_whatif_question *q, tb_whatif
 static tb_code make_results(const tb_whatif_question *q, tb_whatif_answer *a, tb_error *err)
 {
     a->results = calloc(q->n_scenarios ? q->n_scenarios : 1, sizeof *a->results);
-    if (!a->results) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!a->results) return tb_no_memory(err);
     tb_code code = TB_OK;
     while (!code && a->n_results < q->n_scenarios) {
         code = tb_whatif_result_make(a->whatif, a->n_results, &a->results[a->n_results], err);
@@ -119,7 +119,8 @@ static tb_code check_size(const tb_whatif_question *q, size_t n, tb_error *err)
 
 /* --- the whole --- */
 
-static tb_code run(tb_store *store, const tb_whatif_question *q, tb_whatif_answer *a, tb_error *err)
+static tb_code run_question(tb_store *store, const tb_whatif_question *q, tb_whatif_answer *a,
+                            tb_error *err)
 {
     tb_month_pairs p = {0};
     tb_code code = tb_month_books_read(store, &a->books, err);
@@ -141,7 +142,7 @@ tb_code tb_whatif_run(tb_store *store, const tb_whatif_question *question,
 {
     tb_whatif_answer a = {.from = question->from, .to = question->to};
     a.running = question->now_us < tb_month_start_us(question->to + 1);
-    tb_code code = run(store, question, &a, err);
+    tb_code code = run_question(store, question, &a, err);
     if (code)
         tb_whatif_answer_release(&a);
     else

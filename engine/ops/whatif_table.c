@@ -154,7 +154,7 @@ static void put_group(const table *t, const tb_whatif_group *g)
 
 /* --- warnings --- */
 
-static void put_unpriced(tb_buf *out, const tb_whatif_result *r)
+static void say_unpriced(tb_buf *out, const tb_whatif_result *r)
 {
     for (size_t i = 0; i < r->n_unpriced && i < 10; i++) {
         const tb_whatif_unpriced *u = &r->unpriced[i];
@@ -181,7 +181,7 @@ static void put_warnings(const tb_whatif_part *part, tb_buf *out)
     if (r->other_accounts)
         tb_buf_fmt(out, "  ! %zu account%s billed in another currency and left out\n",
                    r->other_accounts, r->other_accounts == 1 ? " is" : "s are");
-    put_unpriced(out, r);
+    say_unpriced(out, r);
 }
 
 static void put_notes(const tb_whatif_answer *a, tb_buf *out)

@@ -237,6 +237,6 @@ tb_code tb_rollup_add_hits(tb_rollup *r, const tb_hit *hits, size_t n, tb_error 
     uint64_t watch = 0;
     for (size_t at = 0; at < n; at += BLOCK)
         if (!add_block(r, hits + at, n - at < BLOCK ? n - at : BLOCK, &watch))
-            return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+            return tb_no_memory(err);
     return watch >> 63 ? tb_fail(err, TB_E_OVERFLOW, "bytes", NULL) : TB_OK;
 }

@@ -82,10 +82,8 @@ tb_code tb_rollup_add_row(tb_rollup *r, const tb_row *row, tb_error *err)
     const uint32_t id = tb__id_number(r, scope, row->id);
     const uint32_t edge = tb__edge_number(r, row->edge, row->edge_len);
     const uint32_t hour = tb__hour_number(r, row->hour);
-    if (id == UINT32_MAX || edge == UINT32_MAX || hour == UINT32_MAX)
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (id == UINT32_MAX || edge == UINT32_MAX || hour == UINT32_MAX) return tb_no_memory(err);
     tb__record *record = find_record(r, scope, tb__key(id, edge, hour));
-    if (!record || !widen(r, record, row->metrics & TB_METRIC_ALL))
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!record || !widen(r, record, row->metrics & TB_METRIC_ALL)) return tb_no_memory(err);
     return add_values(record, row, err);
 }

@@ -30,7 +30,7 @@ typedef struct span {
     int64_t from, to; /* instants, microseconds since 1970 */
 } span;
 
-static tb_code refuse(tb_error *err, const char *field, const char *message)
+static tb_code refuse_range(tb_error *err, const char *field, const char *message)
 {
     return tb_fail(err, TB_E_DATE_RANGE, field, "%s", message);
 }
@@ -93,7 +93,7 @@ static tb_code take_dates(const tb_range_query *query, const rules *r, span *ret
     if (!no_from && (code = parse_date(&query->from, "dateFrom", &s.from, err))) return code;
     if (!no_to && (code = parse_date(&query->to, "dateTo", &s.to, err))) return code;
 
-    if (no_from && no_to && r->latest) return refuse(err, "dateFrom", NO_DATES_LATEST);
+    if (no_from && no_to && r->latest) return refuse_range(err, "dateFrom", NO_DATES_LATEST);
     if (no_from)
         s.from = default_from(r, s.to);
     else if (no_to)
@@ -106,9 +106,9 @@ static tb_code take_dates(const tb_range_query *query, const rules *r, span *ret
 static tb_code check_order(const rules *r, span s, tb_error *err)
 {
     int64_t from_day = tb_day_from_us(s.from);
-    if (from_day > tb_day_from_us(r->now)) return refuse(err, "dateFrom", FUTURE_START);
+    if (from_day > tb_day_from_us(r->now)) return refuse_range(err, "dateFrom", FUTURE_START);
     if (from_day > tb_day_from_us(s.to) || (r->exact && s.from > s.to))
-        return refuse(err, "dateTo", INVERTED);
+        return refuse_range(err, "dateTo", INVERTED);
     return TB_OK;
 }
 
@@ -118,9 +118,10 @@ static tb_code check_age(const rules *r, span s, tb_error *err)
     if (r->latest) return TB_OK;
     int64_t from_day = tb_day_from_us(s.from), today = tb_day_from_us(r->now);
     if (r->hourly) {
-        if (from_day < today - HOURLY_AGE_DAYS) return refuse(err, "dateFrom", TOO_OLD_HOURLY);
+        if (from_day < today - HOURLY_AGE_DAYS)
+            return refuse_range(err, "dateFrom", TOO_OLD_HOURLY);
     } else if (from_day < months_before(today, 12)) {
-        return refuse(err, "dateFrom", TOO_OLD_DAILY);
+        return refuse_range(err, "dateFrom", TOO_OLD_DAILY);
     }
     return TB_OK;
 }
@@ -130,9 +131,9 @@ static tb_code check_width(const rules *r, span s, tb_error *err)
 {
     if (!r->statistics) return TB_OK;
     if (r->latest) {
-        if (s.to - s.from > LATEST_WIDTH_US) return refuse(err, "dateTo", TOO_WIDE_LATEST);
+        if (s.to - s.from > LATEST_WIDTH_US) return refuse_range(err, "dateTo", TOO_WIDE_LATEST);
     } else if (tb_day_from_us(s.to) - tb_day_from_us(s.from) > MAX_WIDTH_DAYS) {
-        return refuse(err, "dateTo", TOO_WIDE);
+        return refuse_range(err, "dateTo", TOO_WIDE);
     }
     return TB_OK;
 }

@@ -18,7 +18,7 @@ tb_code tb_series_init(tb_series *series, tb_range range, uint32_t metrics, cons
     /* The allocator promises less than a cache line: one line more to align in. */
     size_t size = column * (size_t)__builtin_popcount(metrics) + LINE;
     char *memory = tb_alloc_zero(alloc, size, 1);
-    if (!memory) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!memory) return tb_no_memory(err);
     *series = (tb_series){.range = range, .memory = memory, .memory_size = size, .alloc = alloc};
     char *at = memory + (LINE - (uintptr_t)memory % LINE) % LINE;
     for (int m = 0; m < TB_METRIC_COUNT; m++) {

@@ -42,7 +42,7 @@ static tb_code parse_merged(const tb__document *merged, tb__arena *scratch, cons
 {
     size_t len;
     const char *text = tb__document_canonical(merged, 0, scratch, &len);
-    if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!text) return tb_no_memory(err);
     return tb_book_parse(text, len, alloc, ret_book, err);
 }
 

@@ -58,7 +58,7 @@ tb_code tb__case_open(tb__case *c, const tb_scenario *scenario, const tb_book *b
     c->instead = tb_alloc_zero(alloc, n_books + 1, sizeof *c->instead);
     c->made = tb_alloc_zero(alloc, c->room + 1, sizeof *c->made);
     c->shown = tb_alloc_zero(alloc, c->room + 1, sizeof *c->shown);
-    if (!c->instead || !c->made || !c->shown) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!c->instead || !c->made || !c->shown) return tb_no_memory(err);
     if (!scenario) return TB_OK;
     return scenario->base[0] ? make_one(c, books, n_books, alloc, err)
                              : make_all(c, books, n_books, alloc, err);
@@ -95,7 +95,7 @@ tb_code tb__case_input(const tb_whatif *w, const tb__case *c, const tb_bill_inpu
 {
     bool changed = false;
     tb_bill_part *parts = tb__arena_take(arena, input->n_parts * sizeof *parts);
-    if (!parts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!parts) return tb_no_memory(err);
     for (size_t i = 0; i < input->n_parts; i++) {
         parts[i] = input->parts[i];
         parts[i].book = book_for(w, c, parts[i].book);

@@ -51,7 +51,7 @@ static tb_code rate_pieces(const tb_bill_input *input, tb__arena *arena, const t
         *ret_n = bill.n_lines;
     }
     tb_bill_release(&bill);
-    return pieces ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return pieces ? TB_OK : tb_no_memory(err);
 }
 
 /* The month's lines before: made once for all scenarios. */
@@ -90,7 +90,7 @@ static tb_code add_month(tb_whatif *w, const tb__case *c, tb__held *h, list *to,
     if (!code) code = rate_pieces(&input, &w->scratch, w->alloc, &after, &n, err);
     if (code) return code;
     if (!append(to, h->pieces, h->n_pieces, w->alloc) || !append(to, after, n, w->alloc))
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     return TB_OK;
 }
 
@@ -182,7 +182,7 @@ tb_code tb__increase_offer(tb_whatif *w, size_t number, size_t row, tb_error *er
     tb_whatif_increase increase = {.account = w->rows[row].account};
     tb_i128 delta = w->row_after[row * w->n + number] - w->rows[row].before;
     tb__top *top = top_of(w, &w->cases[number], w->rows[row].currency);
-    if (!top) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!top) return tb_no_memory(err);
     size_t at = place_of(top, increase.account, delta);
     if (at >= TB_WHATIF_INCREASES_MAX) return TB_OK;
     tb_code code = make(w, number, row, &increase, err);

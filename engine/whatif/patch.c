@@ -132,7 +132,7 @@ tb_code tb__merge_patch(const tb__document *target, const tb__document *patch, u
     if (!m.out.nodes || !m.members) {
         tb__document_release(&m.out);
         tb_alloc_free(alloc, m.members, most * sizeof *m.members);
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     }
     merge_value(&m, 0, node);
     while (m.depth > 0)

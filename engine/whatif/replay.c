@@ -52,7 +52,7 @@ static tb_code open_cases(tb_whatif *w, const tb_scenario *scenarios, tb_error *
     w->after = tb_alloc_zero(w->alloc, w->n, sizeof *w->after);
     w->unpriced = tb_alloc_zero(w->alloc, w->n, sizeof *w->unpriced);
     w->cases = tb_alloc_zero(w->alloc, w->n, sizeof *w->cases);
-    if (!w->after || !w->unpriced || !w->cases) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!w->after || !w->unpriced || !w->cases) return tb_no_memory(err);
     for (size_t i = 0; i < w->n && !code; i++)
         code = tb__case_open(&w->cases[i], scenarios ? &scenarios[i] : NULL, w->books, w->n_books,
                              w->alloc, err);
@@ -63,7 +63,7 @@ static tb_code make(const tb_scenario *scenarios, size_t n, const tb_book *books
                     const tb_alloc *alloc, tb_whatif **ret_whatif, tb_error *err)
 {
     tb_whatif *w = tb_alloc_zero(alloc, 1, sizeof *w);
-    if (!w) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!w) return tb_no_memory(err);
     w->alloc = alloc;
     w->books = books;
     w->n_books = n_books;
@@ -168,7 +168,7 @@ static tb_code rate_all(tb_whatif *w, const tb_bill_input *input, tb_decimal *re
 /* --- its place --- */
 
 /* Room is made before anything is taken. */
-static bool make_room(tb_whatif *w)
+static bool replay_room(tb_whatif *w)
 {
     return tb__grow_room(w->alloc, &w->currencies, &w->currencies_room, sizeof *w->currencies,
                          w->n_currencies + 1) &&
@@ -240,7 +240,7 @@ static tb__held *hold(tb_whatif *w, const tb_bill_input *input)
 static tb_code check_sizes(const tb_whatif *w, const tb_bill_input *input, tb_i128 before,
                            tb_error *err)
 {
-    static const char message[] = "A bill passes 2^96-1 minor units: nobody owes so much.";
+    static const char message[] = "A bill passes 2^96-1 minor units.";
     if (before >= BILL_MOST)
         return name(tb_fail(err, TB_E_OVERFLOW, NULL, message), NULL, input, err);
     for (size_t i = 0; i < w->n; i++)
@@ -291,8 +291,8 @@ tb_code tb_whatif_add(tb_whatif *w, const tb_bill_input *input, tb_error *err)
     if (code) return code;
     if (input->account != w->account) w->month = INT64_MIN;
     w->account = input->account;
-    tb__held *held = make_room(w) ? hold(w, input) : NULL;
-    if (!held) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    tb__held *held = replay_room(w) ? hold(w, input) : NULL;
+    if (!held) return tb_no_memory(err);
     take(w, input, before, held);
     return TB_OK;
 }

@@ -33,7 +33,7 @@ static void *room(maker *m, size_t n, size_t size)
     if (taken)
         memset(taken, 0, n * size);
     else
-        tb_fail(m->err, TB_E_NOMEM, NULL, NULL);
+        tb_no_memory(m->err);
     return taken;
 }
 

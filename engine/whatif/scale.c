@@ -101,7 +101,7 @@ tb_code tb__scale_usage(const tb_scenario *scenario, tb_bill_input *input, tb__a
     tb_bill_bytes *bytes = copy_of(arena, input->bytes, input->n_bytes, sizeof *bytes);
     tb_bill_balancer *balancers =
         copy_of(arena, input->balancers, input->n_balancers, sizeof *balancers);
-    if (!bytes || !balancers) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!bytes || !balancers) return tb_no_memory(err);
     for (size_t i = 0; i < input->n_bytes && !code; i++)
         code = scale_bytes(scenario, input->account, &bytes[i], ret_changed, err);
     for (size_t i = 0; i < input->n_balancers && !code; i++)

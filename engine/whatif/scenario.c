@@ -18,15 +18,10 @@ typedef struct parser {
     uint32_t usage; /* node, 0: none */
 } parser;
 
-static const tb__node *node_at(const parser *p, uint32_t index)
-{
-    return &p->doc.nodes[index];
-}
-
 /* Refuses the value at `node`, which is this key's; NULL: the object itself. Unknown keys come from
  * the document: what is no plain character shows as '?'. */
-static tb_code refuse(const parser *p, uint32_t node, const char *key, size_t len,
-                      const char *message)
+static tb_code refuse_scenario(const parser *p, uint32_t node, const char *key, size_t len,
+                               const char *message)
 {
     char path[sizeof p->err->field], name[20];
     if (len >= sizeof name) len = sizeof name - 1;
@@ -38,7 +33,7 @@ static tb_code refuse(const parser *p, uint32_t node, const char *key, size_t le
     else
         snprintf(path, sizeof path, "%s", name);
     tb_fail(p->err, TB_E_VALIDATION, path, "%s", message);
-    if (p->err) p->err->byte = (uint64_t)node_at(p, node)->at + 1;
+    if (p->err) p->err->byte = (uint64_t)p->doc.nodes[node].at + 1;
     return TB_E_VALIDATION;
 }
 
@@ -59,14 +54,14 @@ typedef struct key_rule {
 
 static tb_code refuse_at(const parser *p, place at, const char *message)
 {
-    return refuse(p, at.value, at.key, strlen(at.key), message);
+    return refuse_scenario(p, at.value, at.key, strlen(at.key), message);
 }
 
 static tb_code refuse_type(const parser *p, place at, const char *wanted)
 {
     char message[96];
     snprintf(message, sizeof message, "Must be %s, is %s.", wanted,
-             tb__node_type_name(node_at(p, at.value)->type));
+             tb__node_type_name(p->doc.nodes[at.value].type));
     return refuse_at(p, at, message);
 }
 
@@ -81,13 +76,14 @@ static size_t find_rule(const key_rule *rules, size_t n, const tb__node *key)
 static tb_code walk(parser *p, uint32_t object, const key_rule *rules, size_t n, void *to)
 {
     unsigned seen = 0;
-    if (node_at(p, object)->type != TB__OBJECT)
-        return refuse(p, object, "", 0, "Must be an object.");
-    for (uint32_t key = object + 1; key != node_at(p, object)->next;
-         key = node_at(p, key + 1)->next) {
-        size_t rule = find_rule(rules, n, node_at(p, key));
+    if (p->doc.nodes[object].type != TB__OBJECT)
+        return refuse_scenario(p, object, "", 0, "Must be an object.");
+    for (uint32_t key = object + 1; key != p->doc.nodes[object].next;
+         key = p->doc.nodes[key + 1].next) {
+        size_t rule = find_rule(rules, n, &p->doc.nodes[key]);
         if (rule == n)
-            return refuse(p, key, node_at(p, key)->text, node_at(p, key)->len, "Unknown key.");
+            return refuse_scenario(p, key, p->doc.nodes[key].text, p->doc.nodes[key].len,
+                                   "Unknown key.");
         tb_code code = rules[rule].set(p, (place){key + 1, rules[rule].name}, to);
         if (code) return code;
         seen |= 1U << rule;
@@ -110,7 +106,7 @@ static bool is_name_character(char c)
 
 static tb_code take_name(const parser *p, place at, char to[65])
 {
-    const tb__node *node = node_at(p, at.value);
+    const tb__node *node = &p->doc.nodes[at.value];
     if (node->type != TB__STRING) return refuse_type(p, at, "a string");
     bool ok = node->len >= 1 && node->len <= 64;
     for (uint32_t i = 0; ok && i < node->len; i++)
@@ -128,20 +124,20 @@ static tb_code set_name(parser *p, place at, void *to)
 
 static tb_code set_base(parser *p, place at, void *to)
 {
-    if (node_at(p, at.value)->type == TB__NULL) return TB_OK;
+    if (p->doc.nodes[at.value].type == TB__NULL) return TB_OK;
     return take_name(p, at, ((tb_scenario *)to)->base);
 }
 
 static tb_code check_patch(parser *p, place at, void *to)
 {
     (void)to;
-    if (node_at(p, at.value)->type == TB__OBJECT) return TB_OK;
+    if (p->doc.nodes[at.value].type == TB__OBJECT) return TB_OK;
     return refuse_type(p, at, "an object, merged into the base book");
 }
 
 static tb_code set_replaces(parser *p, place at, void *to)
 {
-    const tb__node *node = node_at(p, at.value);
+    const tb__node *node = &p->doc.nodes[at.value];
     if (node->type != TB__STRING) return refuse_type(p, at, "a string");
     bool all = tb__node_is(node, "all", 3);
     if (!all && !tb__node_is(node, "base", 4)) return refuse_at(p, at, "Must be base or all.");
@@ -152,8 +148,8 @@ static tb_code set_replaces(parser *p, place at, void *to)
 static tb_code set_usage(parser *p, place at, void *to)
 {
     (void)to;
-    if (node_at(p, at.value)->type != TB__ARRAY) return refuse_type(p, at, "a list");
-    if (node_at(p, at.value)->len > TB_SCENARIO_FACTORS_MAX)
+    if (p->doc.nodes[at.value].type != TB__ARRAY) return refuse_type(p, at, "a list");
+    if (p->doc.nodes[at.value].len > TB_SCENARIO_FACTORS_MAX)
         return refuse_at(p, at, "Has more entries than the 1024 that a scenario may have.");
     p->usage = at.value;
     return TB_OK;
@@ -168,7 +164,7 @@ static const key_rule scenario_rules[] = {
 
 static tb_code set_factor(parser *p, place at, void *to)
 {
-    const tb__node *node = node_at(p, at.value);
+    const tb__node *node = &p->doc.nodes[at.value];
     tb_error why;
     tb_decimal factor;
     if (node->type != TB__STRING && node->type != TB__NUMBER)
@@ -193,7 +189,7 @@ static const struct {
 
 static tb_code set_product(parser *p, place at, void *to)
 {
-    const tb__node *node = node_at(p, at.value);
+    const tb__node *node = &p->doc.nodes[at.value];
     if (node->type != TB__STRING) return refuse_type(p, at, "a string");
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
         if (!tb__node_is(node, products[i].name, strlen(products[i].name))) continue;
@@ -205,7 +201,7 @@ static tb_code set_product(parser *p, place at, void *to)
 
 static tb_code set_region(parser *p, place at, void *to)
 {
-    const tb__node *node = node_at(p, at.value);
+    const tb__node *node = &p->doc.nodes[at.value];
     tb_usage_factor *factor = to;
     char name[8] = "";
     if (node->type != TB__STRING) return refuse_type(p, at, "a string");
@@ -218,7 +214,7 @@ static tb_code set_region(parser *p, place at, void *to)
 
 static tb_code take_id(const parser *p, place at, bool *ret_has, int64_t *ret)
 {
-    const tb__node *node = node_at(p, at.value);
+    const tb__node *node = &p->doc.nodes[at.value];
     tb_decimal number;
     if (node->type != TB__NUMBER) return refuse_type(p, at, "a number");
     if (tb_decimal_parse(node->text, node->len, 0, &number, NULL) || number.mantissa < 1 ||
@@ -260,20 +256,20 @@ static tb_code check_conditions(const parser *p, uint32_t object, const tb_usage
                  (f->product != TB_FACTOR_ANY && f->product != TB_FACTOR_BALANCER);
     bool requests = f->has_balancer || f->product == TB_FACTOR_BALANCER;
     if (!bytes || !requests) return TB_OK;
-    return refuse(p, object, "", 0,
-                  "No usage can match: load balancers have no region, zone or bandwidth.");
+    return refuse_scenario(p, object, "", 0,
+                           "No usage can match: load balancers have no region, zone or bandwidth.");
 }
 
 static tb_code read_factors(parser *p)
 {
     tb_scenario *s = p->scenario;
-    if (!p->usage || node_at(p, p->usage)->len == 0) return TB_OK;
-    size_t n = node_at(p, p->usage)->len;
+    if (!p->usage || p->doc.nodes[p->usage].len == 0) return TB_OK;
+    size_t n = p->doc.nodes[p->usage].len;
     s->factors = tb_alloc_zero(s->alloc, n, sizeof *s->factors);
-    if (!s->factors) return tb_fail(p->err, TB_E_NOMEM, NULL, NULL);
+    if (!s->factors) return tb_no_memory(p->err);
     s->n_factors = n;
     uint32_t entry = p->usage + 1;
-    for (size_t i = 0; i < n; i++, entry = node_at(p, entry)->next) {
+    for (size_t i = 0; i < n; i++, entry = p->doc.nodes[entry].next) {
         p->entry = i + 1;
         tb_code code = walk(p, entry, RULES(factor_rules), &s->factors[i]);
         if (!code) code = check_conditions(p, entry, &s->factors[i]);
@@ -289,7 +285,7 @@ static tb_code keep(const tb_scenario *s, const char *text, size_t len, char **r
                     tb_error *err)
 {
     char *kept = tb_alloc_resize(s->alloc, NULL, 0, len + 1);
-    if (!kept) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!kept) return tb_no_memory(err);
     memcpy(kept, text, len);
     kept[len] = '\0';
     *ret = kept;
@@ -303,10 +299,10 @@ static tb_code keep_texts(parser *p, tb__arena *scratch)
     tb_scenario *s = p->scenario;
     size_t len, patch_len = 2;
     const char *patch = "{}", *text = tb__document_canonical(&p->doc, 0, scratch, &len);
-    for (uint32_t key = 1; key != node_at(p, 0)->next; key = node_at(p, key + 1)->next)
-        if (tb__node_is(node_at(p, key), "patch", 5))
+    for (uint32_t key = 1; key != p->doc.nodes[0].next; key = p->doc.nodes[key + 1].next)
+        if (tb__node_is(&p->doc.nodes[key], "patch", 5))
             patch = tb__document_canonical(&p->doc, key + 1, scratch, &patch_len);
-    if (!text || !patch) return tb_fail(p->err, TB_E_NOMEM, NULL, NULL);
+    if (!text || !patch) return tb_no_memory(p->err);
     tb_code code = keep(s, text, len, &s->canonical, &s->canonical_len, p->err);
     if (!code) code = keep(s, patch, patch_len, &s->patch, &s->patch_len, p->err);
     crypto_hash_sha256(hash, (const unsigned char *)text, len);
@@ -319,7 +315,7 @@ static tb_code read_all(parser *p, tb__arena *scratch)
     const place whole = {0, "replaces"};
     tb_code code = walk(p, 0, RULES(scenario_rules), p->scenario);
     if (!code && p->scenario->everywhere && !p->scenario->base[0])
-        return refuse_at(p, whole, "Replacing all books needs a base that does.");
+        return refuse_at(p, whole, "Replacing all books needs a base.");
     if (!code) code = read_factors(p);
     return code ? code : keep_texts(p, scratch);
 }

@@ -22,7 +22,7 @@ static bool same(const tb_unpriced *a, const tb_unpriced *b)
 }
 
 /* The account's entry of the same usage; n_unpriced where there is none. */
-static size_t find(const tb__case *c, int64_t account, const tb_unpriced *usage)
+static size_t find_usage(const tb__case *c, int64_t account, const tb_unpriced *usage)
 {
     for (size_t i = c->n_unpriced; i-- > 0 && c->unpriced[i].account == account;)
         if (same(&c->unpriced[i].usage, usage)) return i;
@@ -33,7 +33,7 @@ static size_t find(const tb__case *c, int64_t account, const tb_unpriced *usage)
 static tb_code add(tb_whatif *w, tb__case *c, const tb_whatif_unpriced *entry, bool *ret_hidden,
                    tb_error *err)
 {
-    size_t at = find(c, entry->account, &entry->usage);
+    size_t at = find_usage(c, entry->account, &entry->usage);
     if (at < c->n_unpriced) {
         tb_whatif_unpriced *to = &c->unpriced[at];
         to->before = to->before && entry->before;
@@ -47,7 +47,7 @@ static tb_code add(tb_whatif *w, tb__case *c, const tb_whatif_unpriced *entry, b
         return TB_OK;
     }
     if (!tb__grow_room(w->alloc, &c->unpriced, &c->unpriced_room, sizeof *c->unpriced, at + 1))
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     c->unpriced[c->n_unpriced++] = *entry;
     return TB_OK;
 }

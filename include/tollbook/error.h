@@ -23,20 +23,22 @@ TB_API_BEGIN
 #define TB_ERRORS(X)                                                                               \
     X(OK, 0, 0, 200, "", "Done.")                                                                  \
     X(DIFFERENT, 1, 1, 500, "store.difference", "The stored data does not agree with itself.")     \
-    X(USAGE, 2, 2, 400, "usage", "The call is not understood.")                                    \
+    X(USAGE, 2, 2, 400, "usage", "The command or its arguments are not valid.")                    \
     X(VALIDATION, 3, 2, 400, "validation_error", "A value is not valid.")                          \
     X(DATE_RANGE, 4, 2, 400, "statistics.date_range_invalid", "The date range is not valid.")      \
     X(BAD_LINE, 5, 2, 400, "ingest.line_rejected", "A line of the input does not parse.")          \
     X(BAD_INPUT, 6, 2, 400, "ingest.invalid", "The input does not parse.")                         \
     X(CATALOG, 7, 2, 400, "catalog.invalid", "The catalogue is not valid.")                        \
     X(BOOK, 8, 2, 400, "book.invalid", "The price book is not valid.")                             \
-    X(DECLARED, 9, 1, 500, "store.declaration", "What was declared cannot be billed by.")          \
+    X(DECLARED, 9, 1, 500, "store.declaration", "A declaration cannot be billed.")                 \
     X(PERIOD, 10, 2, 400, "loadBalancer.invalid_period", "The month is not valid.")                \
     X(UNPRICED, 11, 1, 409, "invoice.unpriced", "The month has usage without a price.")            \
     X(NOT_OVER, 12, 1, 409, "invoice.not_over", "The month is not over.")                          \
     X(NOTHING_DUE, 13, 1, 404, "invoice.nothing_due", "There is nothing to invoice.")              \
-    X(NO_DATA, 14, 1, 404, "whatif.no_data", "Nothing is stored there that could be billed.")      \
-    X(TOO_MUCH, 15, 2, 400, "whatif.too_much", "That is more than is computed at once.")           \
+    X(NO_DATA, 14, 1, 404, "whatif.no_data",                                                       \
+      "These months have nothing stored that could be billed.")                                    \
+    X(TOO_MUCH, 15, 2, 400, "whatif.too_much",                                                     \
+      "The request asks for more than is computed at once.")                                       \
     X(OVERFLOW, 16, 2, 400, "counter.overflow", "A counter would pass 2^63 - 1.")                  \
     X(UNAUTHORIZED, 17, 2, 401, "authentication.failed", "The request authorization failed.")      \
     X(FORBIDDEN, 18, 2, 403, "authorization.forbidden",                                            \
@@ -56,11 +58,11 @@ TB_API_BEGIN
     X(APP_NOT_FOUND, 27, 2, 404, "container.not_found", "Application not found.")                  \
     X(APP_SUSPENDED, 28, 1, 409, "container.suspended", "The application is suspended.")           \
     X(LIMITS_NOT_FOUND, 29, 2, 404, "container.limits_not_found", "User limits not found.")        \
-    X(IMAGE, 30, 2, 422, "registry.image_invalid", "The image cannot be found like this.")         \
+    X(IMAGE, 30, 2, 422, "registry.image_invalid", "The image cannot be found.")                   \
     X(NO_PURGE_HOOK, 31, 2, 501, "purge.not_set_up",                                               \
       "This server cannot purge: its operator has set no hook for it (serve --purge-hook).")       \
     X(METHOD, 32, 2, 405, "request.method_not_allowed", "The method is not allowed here.")         \
-    X(BATCH_CONFLICT, 33, 2, 409, "batch.conflict", "The batch id is known with other bytes.")     \
+    X(BATCH_CONFLICT, 33, 2, 409, "batch.conflict", "The batch id was used for other bytes.")      \
     X(TOO_LARGE, 34, 2, 413, "request.body_too_large", "The body is larger than allowed.")         \
     X(URI_TOO_LONG, 35, 2, 414, "request.uri_too_long",                                            \
       "The request target is longer than allowed.")                                                \
@@ -70,20 +72,20 @@ TB_API_BEGIN
     X(RATE_LIMITED, 38, 2, 429, "request.rate_limited", "Too many requests, try again later.")     \
     X(HEADERS_TOO_LARGE, 39, 2, 431, "request.headers_too_large",                                  \
       "The request headers are too large.")                                                        \
-    X(NOT_IMPLEMENTED, 40, 2, 501, "request.method_unknown", "The method is not known.")           \
+    X(NOT_IMPLEMENTED, 40, 2, 501, "request.method_unknown", "The method is unknown.")             \
     X(NOMEM, 41, 3, 500, "server.out_of_memory", "Out of memory.")                                 \
     X(IO, 42, 3, 500, "server.io", "Reading or writing failed.")                                   \
     X(DISK_FULL, 43, 3, 503, "server.disk_full", "The disk is full.")                              \
     X(BUSY, 44, 3, 503, "server.busy", "The server is busy, try again later.")                     \
     X(LOCKED, 45, 3, 503, "store.locked", "Another process writes this database.")                 \
-    X(GONE, 46, 3, 503, "store.gone", "The database is not where it was opened.")                  \
+    X(GONE, 46, 3, 503, "store.gone", "The database was moved or removed while it was open.")      \
     X(LINKED, 47, 3, 500, "store.linked", "The database has more than one name.")                  \
     X(READ_ONLY, 48, 3, 500, "store.read_only", "The database cannot be written.")                 \
     X(NOT_OURS, 49, 3, 500, "store.not_ours", "The file is not a tollbook database.")              \
     X(NEWER, 50, 3, 500, "store.newer", "The database was written by a newer tollbook.")           \
     X(CORRUPT, 51, 3, 500, "store.corrupt", "The database is damaged.")                            \
     X(REGISTRY, 52, 3, 500, "registry.failed", "The registry did not answer as it should.")        \
-    X(STOPPED, 53, 3, 503, "query.stopped", "The query was stopped before its end.")               \
+    X(STOPPED, 53, 3, 503, "query.stopped", "The query was stopped.")                              \
     X(INTERNAL, 54, 3, 500, "server.internal", "Internal error.")
 
 typedef enum tb_code {
@@ -108,6 +110,9 @@ typedef struct tb_error {
 /* Fills *err (NULL allowed) and returns code. field may be NULL; fmt NULL takes the standing text. */
 tb_code tb_fail(tb_error *err, tb_code code, const char *field, const char *fmt, ...)
     TB_PRINTF(4, 5);
+
+/* TB_E_NOMEM with its standing text. */
+tb_code tb_no_memory(tb_error *err);
 
 /* The table's columns. An unknown code answers as INTERNAL. Never NULL. */
 const char *tb_code_name(tb_code code);

@@ -28,7 +28,7 @@ static tb_code read_params(request *r, params *p, tb_error *err)
                                r->scratch, err);
     if (code) return code;
     if (p->page < 1 || p->page > INT32_MAX)
-        return tb_fail(err, TB_E_VALIDATION, "page", "page is 1 to 2147483647.");
+        return tb_fail(err, TB_E_VALIDATION, "page", "page must be 1 to 2147483647.");
     if (p->per_page < PER_PAGE_MIN || p->per_page > PER_PAGE_MAX)
         return tb_fail(err, TB_E_VALIDATION, "perPage", "perPage is 5 to 1000.");
     return TB_OK;

@@ -31,7 +31,7 @@ static tb_code bad(tb_error *err, const char *field, const char *sentence)
 }
 
 /* *ret_month: the running one; where another is asked for, that. */
-static tb_code read_month(const params *p, int64_t *ret_month, tb_error *err)
+static tb_code asked_month(const params *p, int64_t *ret_month, tb_error *err)
 {
     if (p->year == ABSENT && p->month == ABSENT) return TB_OK;
     if (p->year == ABSENT) return bad(err, "year", "month is given without year.");
@@ -61,7 +61,7 @@ static tb_code read_question(request *r, question *q, tb_error *err)
     }
     const int64_t this_month = tb_month_from_us(q->now_us);
     q->month = this_month;
-    if (!code) code = read_month(&p, &q->month, err);
+    if (!code) code = asked_month(&p, &q->month, err);
     q->running = q->month == this_month;
     return code;
 }

@@ -77,7 +77,7 @@ static tb_code read_params(request *r, params *p, tb_error *err)
         return tb_fail(err, TB_E_VALIDATION, "limit", "limit is 1 to 1000.");
     if (p->cursor.len && !read_cursor(r->account, p->cursor, p->bytes, &p->after))
         return tb_fail(err, TB_E_VALIDATION, "nextCursor",
-                       "nextCursor is the cursor of an earlier page, as it was answered.");
+                       "nextCursor must be the cursor of an earlier page, unchanged.");
     return TB_OK;
 }
 

@@ -6,7 +6,7 @@
 #include "api/handlers.h"
 #include "tollbook/containerstore.h"
 
-static tb_code run(write_job *job, tb_store *store, tb_error *err)
+static tb_code write_deployment(write_job *job, tb_store *store, tb_error *err)
 {
     const request *r = job->owner;
     const bool at_once = !r->worker->server->options.deploy_hook;
@@ -15,7 +15,7 @@ static tb_code run(write_job *job, tb_store *store, tb_error *err)
 
 void api_mc_deploy(request *r)
 {
-    r->job.run = run;
+    r->job.run = write_deployment;
     r->job.bytes = 0;
     request_submit(r);
 }

@@ -31,7 +31,7 @@ typedef struct digest_work {
 
 /* --- the body --- */
 
-static void refuse(request *r, const char *detail, const error_entry *entries, size_t n)
+static void refuse_digest(request *r, const char *detail, const error_entry *entries, size_t n)
 {
     char id[REQUEST_ID_TEXT];
     request_id_text(r, id);
@@ -57,10 +57,10 @@ static const char *take_field(const json_t *document, int field, digest_work *wo
     if (!text) return "This field is a string.";
     if (is_blank(text, len)) return "This field must not be empty.";
     if (len > TEXT_MAX) return "This field has at most 100 characters.";
-    if (field == TAG && !registry_is_tag(text, len)) return "This is no tag of an image.";
+    if (field == TAG && !registry_is_tag(text, len)) return "This is not the tag of an image.";
     if ((field == NAME || field == NAMESPACE) && !registry_is_name(text, len))
-        return "This is no name of an image: lower case letters, digits, and '.', '_', '-', '/' "
-               "between them.";
+        return "This is not the name of an image: lower case letters, digits, and '.', '_', '-', "
+               "'/' between them.";
     memcpy(work->text[field], text, len + 1);
     return NULL;
 }
@@ -78,7 +78,8 @@ static bool read_body(request *r, digest_work *work)
         if (why) wrong[n++] = (error_entry){fields[i], why};
     }
     json_decref(document);
-    if (n) refuse(r, object ? "One or more fields are not valid." : wrong[0].message, wrong, n);
+    if (n)
+        refuse_digest(r, object ? "One or more fields are not valid." : wrong[0].message, wrong, n);
     return n == 0;
 }
 
@@ -93,7 +94,7 @@ static bool find_registry(request *r, digest_work *work)
         request_fail_as(r, &err);
         return false;
     }
-    if (!found) refuse(r, unknown.message, &unknown, 1);
+    if (!found) refuse_digest(r, unknown.message, &unknown, 1);
     return found;
 }
 
@@ -131,7 +132,7 @@ static bool stopping(void *ctx)
     return errands_stopping(ctx);
 }
 
-static tb_code run(write_job *job, tb_store *store, tb_error *err)
+static tb_code check_digest_reader(write_job *job, tb_store *store, tb_error *err)
 {
     (void)store;
     request *r = job->owner;
@@ -165,7 +166,7 @@ void api_mc_digest(request *r)
     r->kept = work;
     if (!read_body(r, work) || !find_registry(r, work)) return;
     work->until_us = clock_mono_us() + r->worker->server->options.registry_us;
-    r->job.run = run;
+    r->job.run = check_digest_reader;
     request_submit_errand(r);
 }
 

@@ -31,7 +31,7 @@ static tb_code read_question(request *r, question *q, tb_error *err)
                                r->scratch, err);
     if (code) return code;
     if (p.seed < 0 || p.seed > UINT32_MAX)
-        return tb_fail(err, TB_E_VALIDATION, "seed", "seed is 0 to 4294967295.");
+        return tb_fail(err, TB_E_VALIDATION, "seed", "seed must be 0 to 4294967295.");
     if (p.paths < 100 || p.paths > TB_FORECAST_PATHS)
         return tb_fail(err, TB_E_VALIDATION, "paths", "paths is 100 to %d.", TB_FORECAST_PATHS);
     *q = (question){.account = r->account,

@@ -134,7 +134,7 @@ static void put_store(request *r, tb_buf *out)
     put_gauge(out, "tollbook_store_lines_accepted", "Lines accepted, ever.", f.accepted);
     put_gauge(out, "tollbook_store_lines_rejected", "Lines rejected, ever.", f.rejected);
     put_gauge(out, "tollbook_zones", "Pull zones of the catalogue.", f.zones);
-    put_gauge(out, "tollbook_unassigned_zones", "Zones with usage and without an account.",
+    put_gauge(out, "tollbook_unassigned_zones", "Pull zones with usage but without an account.",
               f.unassigned_zones);
     put_gauge(out, "tollbook_unpriced_locations", "Edge locations that no region names.",
               f.unpriced_locations);
@@ -157,13 +157,15 @@ static void put_connections(const server *s, tb_buf *out)
     tb_buf_fmt(out,
                "tollbook_connections_refused_total{reason=\"full\"} %" PRIu64 "\n"
                "tollbook_connections_refused_total{reason=\"per_ip\"} %" PRIu64 "\n"
-               "# HELP tollbook_malformed_requests_total Refused before they were requests.\n"
+               "# HELP tollbook_malformed_requests_total Malformed requests that were refused.\n"
                "# TYPE tollbook_malformed_requests_total counter\n"
                "tollbook_malformed_requests_total %" PRIu64 "\n"
-               "# HELP tollbook_connections_evicted_total Idle or slow ones let go to make room.\n"
+               "# HELP tollbook_connections_evicted_total Idle or slow connections closed to make "
+               "room.\n"
                "# TYPE tollbook_connections_evicted_total counter\n"
                "tollbook_connections_evicted_total %" PRIu64 "\n"
-               "# HELP tollbook_lobby_connections Open, and no whole head has come yet.\n"
+               "# HELP tollbook_lobby_connections Open connections without a complete request "
+               "head.\n"
                "# TYPE tollbook_lobby_connections gauge\n"
                "tollbook_lobby_connections %u\n",
                atomic_load_explicit(&s->refused_full, memory_order_relaxed),
@@ -227,7 +229,7 @@ static void put_process(const server *s, tb_buf *out)
             metrics_decimal(out, rows[f].name, rows[f].type, rows[f].help, value, rows[f].digits);
     if (process_disk_free(s->options.db, &value))
         put_gauge(out, "tollbook_disk_free_bytes",
-                  "What may still be written on the database's file system.", value);
+                  "Bytes that may still be written on the database's file system.", value);
 }
 
 void api_metrics(request *r)

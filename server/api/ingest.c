@@ -67,7 +67,7 @@ static tb_code read_edge(ingest *in, tb_text region, tb_error *err)
         ok = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
              c == '_' || c == '.' || c == '-';
     }
-    if (!ok) return bad(err, "region", "region is 1 to 16 letters, digits, '_', '.' or '-'.");
+    if (!ok) return bad(err, "region", "region must be 1 to 16 letters, digits, '_', '.' or '-'.");
     memcpy(in->edge, region.data, region.len);
     in->options.layout.edge = in->edge;
     in->options.layout.edge_len = (uint8_t)region.len;
@@ -84,10 +84,10 @@ static tb_code read_layout(ingest *in, const params *p, tb_error *err)
                        "Pipe lines name their zone and edge location themselves.");
         return TB_OK;
     }
-    if (!is(p->format, "combined")) return bad(err, "format", "format is pipe or combined.");
+    if (!is(p->format, "combined")) return bad(err, "format", "format must be pipe or combined.");
     layout->format = TB_FORMAT_COMBINED;
     layout->zone = p->zone;
-    if (p->zone < 1) return bad(err, "zone", "Combined lines name no zone: give zone, from 1 up.");
+    if (p->zone < 1) return bad(err, "zone", "Combined lines have no zone: give zone, from 1 up.");
     return read_edge(in, p->region, err);
 }
 
@@ -95,7 +95,7 @@ static tb_code read_policy(ingest *in, tb_text on_error, tb_error *err)
 {
     bool rows = in->options.kind == TB_BATCH_BUCKETS;
     if (on_error.len && !is(on_error, "skip") && !is(on_error, "stop"))
-        return bad(err, "onError", "onError is skip or stop.");
+        return bad(err, "onError", "onError must be skip or stop.");
     in->options.stop_on_error = on_error.len ? is(on_error, "stop") : rows;
     in->options.whole = rows;
     return TB_OK;
@@ -107,7 +107,7 @@ static tb_code read_batch(const request *r, ingest *in, tb_error *err)
     if (!id.data) return TB_OK;
     if (!feed_batch_name(id.data, id.len))
         return bad(err, "Idempotency-Key",
-                   "Idempotency-Key is 1 to 255 printable ASCII characters without a space at "
+                   "Idempotency-Key must be 1 to 255 printable ASCII characters without a space at "
                    "either end.");
     memcpy(in->batch, id.data, id.len);
     in->batch[id.len] = 0;
@@ -160,7 +160,7 @@ static tb_code prepare(request *r, tb_batch_kind kind, tb_error *err)
 
 /* --- on the writer's thread --- */
 
-static tb_code run(write_job *job, tb_store *store, tb_error *err)
+static tb_code ingest_body(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
     ingest *in = ingest_of(r);
@@ -184,7 +184,7 @@ static void submit(request *r, tb_batch_kind kind)
         request_fail_as(r, &err);
         return;
     }
-    r->job.run = run;
+    r->job.run = ingest_body;
     r->job.bytes = r->body_len;
     request_submit(r);
 }

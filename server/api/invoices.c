@@ -84,7 +84,7 @@ static bool fail(request *r, tb_error *err)
     return false;
 }
 
-static bool find(request *r, tb_invoice *ret_invoice)
+static bool find_invoice(request *r, tb_invoice *ret_invoice)
 {
     char number[24];
     tb_error err = {.code = TB_E_NOT_FOUND};
@@ -119,7 +119,7 @@ void api_invoice(request *r)
     static const tb_shown_form forms[] = {TB_SHOWN_JSON, TB_SHOWN_CSV, TB_SHOWN_HTML,
                                           TB_SHOWN_JSON};
     tb_invoice invoice;
-    if (!find(r, &invoice)) return;
+    if (!find_invoice(r, &invoice)) return;
     answer_form(r, &invoice, forms[query_choose_type(request_header(r, GUARD_ACCEPT), types, 3)]);
     tb_invoice_release(&invoice);
 }

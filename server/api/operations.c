@@ -89,7 +89,7 @@ static tb_code add_query(request *r, op_work *w, tb_error *err)
     tb_text query = request_query(r);
     if (query.len == 0) return TB_OK;
     w->texts = malloc(query.len);
-    if (!w->texts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!w->texts) return tb_no_memory(err);
     return query_each(query.data, query.len, w->texts, add_param, &w->args, err);
 }
 
@@ -171,7 +171,7 @@ static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
     tb_code code = tb_operation_read(&ops, &w->args, &w->reply, err);
     if (code != TB_E_STOPPED || atomic_load(&r->worker->server->stopping)) return code;
     return tb_fail(err, TB_E_TOO_MUCH, NULL,
-                   "It was not done in %d seconds. Ask for less at a time, or run it with --db.",
+                   "It took longer than %d seconds. Ask for less at a time, or run it with --db.",
                    (int)(DESK_JOB_US / 1000000));
 }
 

@@ -77,13 +77,12 @@ tb_code piece_read(const piece_params *params, feed_piece *ret_piece, tb_error *
                         .final = params->final,
                         .known = params->known};
     if (params->start < 0) return bad(err, "start", "A piece needs start, from 0 up.");
-    if (params->length < params->start) return bad(err, "length", "length is at least start.");
-    if (params->lines_before < 0)
-        return bad(err, "linesBefore", "linesBefore is 0 or more.");
+    if (params->length < params->start) return bad(err, "length", "length must be at least start.");
+    if (params->lines_before < 0) return bad(err, "linesBefore", "linesBefore must be 0 or more.");
     if (!piece_hash(params->head, &piece.head))
-        return bad(err, "head", "head is 32 hexadecimal digits.");
+        return bad(err, "head", "head must be 32 hexadecimal digits.");
     if (!piece_hash(params->hash, &piece.hash))
-        return bad(err, "hash", "hash is 32 hexadecimal digits.");
+        return bad(err, "hash", "hash must be 32 hexadecimal digits.");
     tb_code code = piece_rungs(params->rungs, rungs, &n, err);
     if (code == TB_OK) *ret_piece = piece;
     return code;

@@ -31,7 +31,8 @@ static tb_code take_value(purge_work *work, const char *field, const char *text,
         clean = (unsigned char)text[i] >= 0x20 && text[i] != 0x7f;
     if (!clean)
         return tb_fail(err, TB_E_VALIDATION, field,
-                       "%s is 1 to %d characters, none of them a control character.", field, VALUE_MAX);
+                       "%s must be 1 to %d characters without control characters.", field,
+                       VALUE_MAX);
     memcpy(work->value, text, len);
     work->value[len] = 0;
     return TB_OK;
@@ -46,7 +47,8 @@ static tb_code read_tag(const request *r, purge_work *work, tb_error *err)
     json_t *body = json_loadb(r->body, r->body_len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
     const json_t *tag = json_object_get(body, "CacheTag");
     if (!json_is_object(body) && !json_is_null(body))
-        code = tb_fail(err, TB_E_VALIDATION, NULL, "The body is a JSON object with CacheTag, or null.");
+        code = tb_fail(err, TB_E_VALIDATION, NULL,
+                       "The body must be a JSON object with CacheTag, or null.");
     else if (tag && !json_is_null(tag) && !json_is_string(tag))
         code = tb_fail(err, TB_E_VALIDATION, "CacheTag", "CacheTag is a string.");
     else if (json_string_length(tag) > 0) {
@@ -109,7 +111,7 @@ static void say_line(void *ctx, const char *text)
             work->account, text);
 }
 
-static tb_code run(write_job *job, tb_store *store, tb_error *err)
+static tb_code check_purge(write_job *job, tb_store *store, tb_error *err)
 {
     (void)store;
     const request *r = job->owner;
@@ -153,7 +155,7 @@ static void begin(request *r, tb_code (*read)(request *r, purge_work *work, tb_e
         return;
     }
     work->until_us = clock_mono_us() + r->worker->server->options.purge_us;
-    r->job.run = run;
+    r->job.run = check_purge;
     request_submit_errand(r);
 }
 

@@ -41,9 +41,9 @@ static tb_code read_asked(request *r, asked *a, tb_error *err)
     if ((a->head.len > 0) == (a->batch.len > 0))
         return bad(err, "head", "Give head, or batch: one of them.");
     if (a->head.len && !piece_hash(a->head, &a->hash))
-        return bad(err, "head", "head is 32 hexadecimal digits.");
+        return bad(err, "head", "head must be 32 hexadecimal digits.");
     if (a->batch.len > TB_BATCH_NAME_MAX || (a->batch.len && memchr(a->batch.data, 0, a->batch.len)))
-        return bad(err, "batch", "batch is 1 to 255 bytes.");
+        return bad(err, "batch", "batch must be 1 to 255 bytes.");
     if (a->batch.len) memcpy(a->name, a->batch.data, a->batch.len);
     return TB_OK;
 }

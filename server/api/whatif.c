@@ -26,18 +26,18 @@ static tb_code stopped(const request *r, tb_error *err)
 {
     if (atomic_load(&r->worker->server->stopping)) return tb_fail(err, TB_E_BUSY, NULL, NULL);
     return tb_fail(err, TB_E_TOO_MUCH, "scenarios",
-                   "It was not done in %d seconds. Ask for fewer months or scenarios.",
+                   "It took longer than %d seconds. Ask for fewer months or scenarios.",
                    (int)(DESK_JOB_US / 1000000));
 }
 
-static tb_code run(write_job *job, tb_store *store, tb_error *err)
+static tb_code run_whatif(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
     const tb_whatif_ask ask = {.body = r->body ? r->body : "", .len = r->body_len,
                                .form = forms[*form_of(r)], .account = r->account,
                                .now_us = request_now_us(r), .step = step, .ctx = r};
     answer *made = answer_new(r->worker->server->pool);
-    if (!made) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!made) return tb_no_memory(err);
     tb_code code = tb_whatif_ask_put(store, &ask, answer_body(made), err);
     if (code) answer_drop(made);
     else r->reply.what = made; /* goes with the request, whatever becomes of the client */
@@ -50,7 +50,7 @@ static tb_code run(write_job *job, tb_store *store, tb_error *err)
 void api_whatif(request *r)
 {
     *form_of(r) = query_choose_type(request_header(r, GUARD_ACCEPT), types, 3) % 3;
-    r->job.run = run;
+    r->job.run = run_whatif;
     r->job.bytes = r->body_len;
     request_submit_long(r);
 }

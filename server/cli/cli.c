@@ -81,7 +81,7 @@ void cli_mark(const cli_call *call, mark_kind which, int64_t now_us)
 {
     tb_error err;
     if (mark_set(cli_text(call, "db"), which, now_us, &err) != TB_OK)
-        cli_say(call, "When this was is not noted for GET /metrics: %s", err.message);
+        cli_say(call, "The time of this run is not noted for GET /metrics: %s", err.message);
 }
 
 static bool takes(const cli_command *command, const char *option)
@@ -145,8 +145,8 @@ void cli_warn_links(const cli_call *call, const tb_store *store)
     unsigned links = tb_store_links(store);
     if (links > 1)
         cli_say(call,
-                "%s has %u names (hard links). What waits in the -wal beside another of them is not "
-                "seen here.",
+                "%s has %u names (hard links). Data in the -wal beside another name is not "
+                "visible here.",
                 cli_text(call, "db"), links);
 }
 
@@ -175,9 +175,8 @@ int cli_check_place(const cli_call *call)
     if (db && !server && !key) return 0;
     if (!db && server && client_key(call)) return 0;
     cli_say(call, db && server ? "--db and --server exclude each other. Give one of them."
-            : server           ? "--server needs a key beside it: in the variable TOLLBOOK_KEY, or "
-                                 "--key KEY."
-            : key              ? "--key goes with --server URL alone."
+                  : server     ? "--server needs a key: in the variable TOLLBOOK_KEY, or --key KEY."
+                  : key        ? "--key needs --server URL."
                                : "--db FILE is missing (or --server URL with a key).");
     return tb_code_exit(TB_E_USAGE);
 }

@@ -20,17 +20,17 @@
 #define BATCH                                                                                      \
     {                                                                                              \
         .name = "batch", .value = "ID", .kind = CLI_TEXT,                                          \
-        .help = "name exactly these bytes; one input only"                                         \
+        .help = "an id for exactly these bytes; with one input only"                               \
     }
 #define ON_ERROR(standard)                                                                         \
     {                                                                                              \
         .name = "on-error", .value = "skip|stop", .kind = CLI_CHOICE,                              \
-        .help = "a line that does not parse is kept aside, or ends the run; default " standard     \
+        .help = "set a line that does not parse aside, or stop at it; default " standard           \
     }
 #define THREADS                                                                                    \
     {                                                                                              \
         .name = "threads", .value = "N", .kind = CLI_NUMBER, .min = 1, .max = 256,                 \
-        .help = "how many threads work; default: the machine's cores"                              \
+        .help = "number of threads; default: the machine's cores"                                  \
     }
 #define PROGRESS                                                                                   \
     {                                                                                              \
@@ -53,7 +53,7 @@ static const cli_option token_options[] = {
      .value = "FILE",
      .kind = CLI_TEXT,
      .required = true,
-     .help = "the secret, or the private key in PEM form, that signs"},
+     .help = "the secret, or the private key in PEM form, to sign with"},
     {.name = "token-alg",
      .value = TOKEN_ALGORITHMS,
      .kind = CLI_CHOICE,
@@ -69,13 +69,13 @@ static const cli_option token_options[] = {
      .value = "ROLE",
      .kind = CLI_TEXT,
      .repeats = true,
-     .help = "what it opens; default User"},
+     .help = "a role of the key; default User"},
     {.name = "hours",
      .value = "N",
      .kind = CLI_NUMBER,
      .min = 1,
      .max = 8784,
-     .help = "how long it holds; default 24"},
+     .help = "lifetime in hours; default 24"},
 };
 
 static const cli_option ingest_options[] = {
@@ -84,12 +84,12 @@ static const cli_option ingest_options[] = {
     {.name = "format",
      .value = "pipe|combined",
      .kind = CLI_CHOICE,
-     .help = "the lines' format; default pipe"},
-    ID("zone", "ID", "whose lines these are, for combined logs"),
+     .help = "format of the lines; default pipe"},
+    ID("zone", "ID", "the pull zone of the log, for combined logs"),
     {.name = "region",
      .value = "CODE",
      .kind = CLI_TEXT,
-     .help = "edge location that wrote them, for combined logs"},
+     .help = "the edge location of the log, for combined logs"},
     ON_ERROR("skip"),
     THREADS,
     {.name = "final",
@@ -124,13 +124,13 @@ static const cli_option query_options[] = {
      .kind = CLI_NUMBER,
      .min = 1,
      .max = 86400,
-     .help = "stop a query that takes longer, with exit status 3 (default: no limit)"},
+     .help = "stop a query that takes longer, with exit status 3; default no limit"},
     {.name = "memory-mb",
      .value = "N",
      .kind = CLI_NUMBER,
      .min = 16,
      .max = 1048576,
-     .help = "the most memory that SQLite may take, MiB (default: 512)"},
+     .help = "the most memory that SQLite may take, in MiB; default 512"},
 };
 
 #define OPTIONS(table) .options = table, .n_options = sizeof table / sizeof *table
@@ -148,20 +148,21 @@ cli_command cli_commands[] = {
     {.name = "key list", .operation = "key list"},
     {.name = "key secret",
      .operands = "",
-     .summary = "Print a new secret to seal the texts of keys under",
+     .summary = "Print a new secret that seals the texts of keys",
      .details = "Keep it in a file that only you can read, and give that file to `key create` and\n"
                 "`serve` with --secret-file: (umask 077; tollbook key secret > FILE)\n"
-                "Without it keys work the same, and GET /apikey shows them masked.",
+                "Without it, keys work the same, and GET /apikey shows them masked.",
      OPTIONS(key_secret_options),
      .run = cli_key_secret},
     {.name = "token",
      .operands = "",
      .summary = "Print a bearer token (JWT) for an account",
-     .details = "For `Authorization: Bearer TOKEN`, which `serve --token-key FILE` takes beside keys.\n"
+     .details = "For `Authorization: Bearer TOKEN`, which `serve --token-key FILE` accepts "
+                "besides keys.\n"
                 "A secret for HS256: (umask 077; openssl rand -hex 32 > FILE). With RS256 (an RSA key of\n"
                 "2048 bits or more) or ES256 (a key on P-256) tokens are signed with the private key and\n"
                 "`serve` checks them with the public one: openssl pkey -in FILE -pubout -out OTHER.\n"
-                "Nothing is stored: a token cannot be revoked, only the key be changed.",
+                "Nothing is stored: a token cannot be revoked; change the key instead.",
      OPTIONS(token_options),
      .run = cli_token},
     {.name = "ingest",
@@ -170,7 +171,7 @@ cli_command cli_commands[] = {
      .max_operands = 1 << 20,
      .summary = "Take in request logs, plain, gzip or zstd",
      .details =
-         "The same log again changes nothing, a killed run goes on where it stopped, and a log\n"
+         "The same log again changes nothing, a killed run continues where it stopped, and a log\n"
          "that has grown adds only its new lines. Memory is bounded whatever the log's size.\n"
          "\"-\" is standard input. An unterminated last line of a plain file waits for its end;\n"
          "from standard input or a compressed file it is taken.\n"
@@ -193,7 +194,7 @@ cli_command cli_commands[] = {
      .details = "Holds the database's writer lock: send work to it with --server URL --key KEY.\n"
                 "SIGHUP reopens the access log and reads --token-key and --secret-file again.\n"
                 "SIGUSR1 prints a line of status on standard error. SIGTERM and SIGINT finish the\n"
-                "requests under way and exit. See \"Signals\" in docs/operations.md.",
+                "requests in progress and exit. See \"Signals\" in docs/operations.md.",
      OPTIONS(serve_options),
      .run = cli_serve},
     {.name = "stats", .operation = "stats"},
@@ -235,7 +236,8 @@ cli_command cli_commands[] = {
     {.name = "backup",
      .operands = "",
      .summary = "Copy a consistent, verified snapshot",
-     .details = "Beside a running server too. The copy passes all that `verify` checks, or there is none:\n"
+     .details = "Works beside a running server. The copy passes everything that `verify` checks, "
+                "or it is deleted:\n"
                 "exit status 1.",
      OPTIONS(backup_options),
      .run = cli_backup},
@@ -245,7 +247,8 @@ cli_command cli_commands[] = {
      .max_operands = 1,
      .summary = "Run read-only SQL over the database",
      .details = "The virtual table `buckets` shows the counters as rows. Functions that do more than compute are\n"
-                "denied. Ctrl-C and --timeout end the query at once; the rows that came out are whole.",
+                "denied. Ctrl-C and --timeout stop the query at once; the printed rows are "
+                "complete.",
      OPTIONS(query_options),
      .run = cli_query},
 };

@@ -23,11 +23,11 @@ static int read_layout(const cli_call *call, tb_log_layout *layout)
     bool combined = cli_is(call, "format", "combined");
     if (!combined && (edge || cli_given(call, "zone")))
         return usage(call, "Pipe lines name their zone and edge location themselves: leave out "
-                           "--zone and --region, or say --format combined.");
+                           "--zone and --region, or give --format combined.");
     *layout = (tb_log_layout){.format = combined ? TB_FORMAT_COMBINED : TB_FORMAT_PIPE};
     if (!combined) return 0;
     if (!edge || !cli_given(call, "zone"))
-        return usage(call, "Combined lines name no zone and no edge location: give --zone ID and "
+        return usage(call, "Combined lines have no zone and no edge location: give --zone ID and "
                            "--region CODE.");
     if (!is_edge(edge, strlen(edge)))
         return usage(call, "--region takes 1 to 16 letters, digits, '_', '.' or '-'.");

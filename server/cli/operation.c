@@ -458,7 +458,7 @@ static int take_reply(op_call *o, const json_t *reply, bool *ret_no)
         if (json_is_string(line)) say_line(o, json_string_value(line), (int)json_string_length(line));
     }
     *ret_no |= json_is_true(json_object_get(reply, "no"));
-    tb_code code = out.failed ? tb_fail(&err, TB_E_NOMEM, NULL, NULL)
+    tb_code code = out.failed ? tb_no_memory(&err)
                               : spool_take(&o->document, &out, &err);
     if (!code) code = tb_args_next(&o->args, json_string_value(next), json_string_length(next), &err);
     int status = code ? cli_fail(o->call, NULL, &err) : 0;

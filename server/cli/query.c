@@ -155,7 +155,7 @@ static bool put_row(void *ctx, int n, const char *const *cells, bool is_header)
     return more;
 }
 
-static int run(const cli_call *call, tb_store *store, output *o)
+static int run_query(const cli_call *call, tb_store *store, output *o)
 {
     tb_error err;
     watch w = {.call = call, .store = store, .limit_s = cli_number(call, "timeout", 0)};
@@ -183,7 +183,7 @@ int cli_query(const cli_call *call)
     if (status) return status;
     tb_buf_init(&t.cells, 2 * TABLE_BYTES, NULL);
     output o = {people ? put_table : cli_is(call, "format", "csv") ? put_csv : put_tsv, &t};
-    status = run(call, store, &o);
+    status = run_query(call, store, &o);
     tb_store_close(store);
     return status;
 }

@@ -9,7 +9,7 @@
 #define SECRET_FILE                                                                                \
     {                                                                                              \
         .name = "secret-file", .value = "FILE", .kind = CLI_TEXT, .here = true,                    \
-        .help = "seal the texts of keys under this secret, so that GET /apikey can show them; "    \
+        .help = "seal the texts of keys with this secret, so that GET /apikey can show them; "    \
                 "`tollbook key secret` makes one"                                                  \
     }
 

@@ -33,13 +33,13 @@ static int read_listen(const cli_call *call, server_options *o)
     size_t n = 0;
     for (size_t i = 0; i < call->n_values; i++) {
         if (strcmp(call->values[i].option->name, "listen") != 0) continue;
-        if (n == LISTEN_MAX) return bad_option(call, "--listen may be given eight times.");
+        if (n == LISTEN_MAX) return bad_option(call, "--listen may be given at most eight times.");
         o->listen[n++] = call->values[i].text;
     }
     if (n) o->n_listen = n;
     o->logging_listen = cli_text(call, "logging-listen");
     if (o->logging_listen && o->n_listen == LISTEN_MAX)
-        return bad_option(call, "--listen may be given seven times beside --logging-listen.");
+        return bad_option(call, "--listen may be given at most seven times with --logging-listen.");
     return 0;
 }
 
@@ -49,7 +49,7 @@ static int read_origins(const cli_call *call, server_options *o)
         const char *text = call->values[i].text;
         if (strcmp(call->values[i].option->name, "cors-origin") != 0) continue;
         if (o->n_cors == CORS_ORIGINS_MAX)
-            return bad_option(call, "--cors-origin may be given sixteen times.");
+            return bad_option(call, "--cors-origin may be given at most sixteen times.");
         if (!cors_origin_valid(text)) {
             cli_say(call, "--cors-origin %s: must be a scheme and a host as browsers send them, in lower "
                           "case and without a path, such as https://console.example.", text);
@@ -191,7 +191,7 @@ static void say_where(const cli_call *call, const server *s)
     }
 }
 
-static int run(const cli_call *call, server *s)
+static int run_server(const cli_call *call, server *s)
 {
     tb_error err;
     if (server_start(s, &err) != TB_OK) {
@@ -202,10 +202,10 @@ static int run(const cli_call *call, server *s)
     int status = write_port(call, s); /* last: who waits for the file finds the rest said */
     if (status == 0) {
         signals_serve(call, s);
-        cli_say(call, "stopping: requests under way are finished first");
+        cli_say(call, "stopping: requests in progress are finished first");
     }
     if (!server_stop(s)) {
-        cli_say(call, "A write did not end in time; it is left behind, and takes no effect.");
+        cli_say(call, "A write did not end in time. It is abandoned and has no effect.");
         _exit(tb_code_exit(TB_E_IO));
     }
     server_free(s);
@@ -254,5 +254,5 @@ int cli_serve(const cli_call *call)
     raise_file_limit(&options);
     api_start();
     if (open_with(&options, &k, &s, &err) != TB_OK) return cli_fail(call, NULL, &err);
-    return run(call, s);
+    return run_server(call, s);
 }

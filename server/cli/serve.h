@@ -22,24 +22,24 @@ int cli_serve(const cli_call *call);
      .value = "ADDR:PORT",                                                                         \
      .kind = CLI_TEXT,                                                                             \
      .repeats = true,                                                                              \
-     .help = "where to listen; port 0 picks one; default 127.0.0.1:8080"},                         \
+     .help = "where to listen; port 0 picks a free one; default 127.0.0.1:8080"},                  \
         {.name = "logging-listen",                                                                 \
          .value = "ADDR:PORT",                                                                     \
          .kind = CLI_TEXT,                                                                         \
-         .help = "also answer the request logging API, and nothing else, there"},                  \
+         .help = "a second address for the request logging API only"},                             \
         {.name = "token-key",                                                                      \
          .value = "FILE",                                                                          \
          .kind = CLI_TEXT,                                                                         \
-         .help = "take bearer tokens that this secret, or public key in PEM form, "                \
-                 "checks; default none"},                                                          \
+         .help = "accept bearer tokens, checked with this secret or public key in PEM form; "      \
+                 "default none"},                                                                  \
         {.name = "token-alg",                                                                      \
          .value = TOKEN_ALGORITHMS,                                                                \
          .kind = CLI_CHOICE,                                                                       \
-         .help = "the one algorithm of those tokens; default HS256"},                              \
+         .help = "the only algorithm of those tokens; default HS256"},                             \
         {.name = "port-file",                                                                      \
          .value = "FILE",                                                                          \
          .kind = CLI_TEXT,                                                                         \
-         .help = "write the port to this file once it listens"},                                   \
+         .help = "write the port to this file once the server listens"},                           \
         SERVE_NUMBER("cache-mb", "N", 0, 1 << 20,                                                  \
                      "memory for encoded answers; 0 turns the cache off; default 64"),             \
         {.name = "rate-limit",                                                                     \
@@ -49,8 +49,8 @@ int cli_serve(const cli_call *call);
         SECRET_FILE,                                                                               \
         {.name = "search-paged",                                                                   \
          .kind = CLI_FLAG,                                                                         \
-         .help = "GET /pullzone?search=X without page answers a page, which the Terraform "        \
-                 "provider and four more clients need; docs/clients.md"},                          \
+         .help = "GET /pullzone?search=X without page answers a page, as the Terraform "           \
+                 "provider and four other clients expect; see docs/clients.md"},                   \
         {.name = "cors-origin",                                                                    \
          .value = "ORIGIN",                                                                        \
          .kind = CLI_TEXT,                                                                         \
@@ -67,28 +67,28 @@ int cli_serve(const cli_call *call);
          .help = "run to deploy a container application: PROGRAM APP ACCOUNT; without it, "        \
                  "deploying succeeds at once"},                                                    \
         SERVE_NUMBER("deploy-timeout-ms", "N", 10, 86400000,                                       \
-                     "how long the hook may take before it is ended; default 300000"),             \
+                     "how long the hook may take; default 300000"),                                \
         {.name = "purge-hook",                                                                     \
          .value = "PROGRAM",                                                                       \
          .kind = CLI_TEXT,                                                                         \
          .help = "run to purge caches: PROGRAM ACCOUNT ZONE all|tag|url|exact [VALUE]; without "   \
                  "it, purging is refused"},                                                        \
         SERVE_NUMBER("purge-timeout-ms", "N", 10, 600000,                                          \
-                     "how long a purge may take before it is ended; default 30000"),               \
+                     "how long a purge may take; default 30000"),                                  \
         {.name = "registry-secrets",                                                               \
          .value = "FOLDER",                                                                        \
          .kind = CLI_TEXT,                                                                         \
-         .help = "files with the passwords of image registries, named as the catalogue does"},     \
+         .help = "a file for each password of an image registry, named as in the catalogue"},      \
         SERVE_NUMBER("registry-timeout-ms", "N", 10, 600000,                                       \
                      "how long looking up an image's digest may take; default 10000"),             \
         {.name = "metrics-key",                                                                    \
          .kind = CLI_FLAG,                                                                         \
-         .help = "GET /metrics asks for a key of account 0; default: it is open"},                 \
+         .help = "GET /metrics needs a key of account 0; default: it is open"},                    \
         SERVE_NUMBER("connections", "N", 1, 4000, "most connections at once; default 512"),        \
         SERVE_NUMBER("per-ip", "N", 0, 4000,                                                       \
-                     "most connections of one address, loopback apart; 0: any; default 64"),       \
+                     "most connections of one address except loopback; 0: no limit; default 64"),  \
         SERVE_NUMBER("body-mb", "N", 1, 1024,                                                      \
-                     "largest body as sent, in MiB; default 64, four times that decompressed"),    \
+                     "largest body as sent, in MiB; default 64; decompressed, four times that"),   \
         SERVE_NUMBER("header-timeout-ms", "N", 10, 3600000,                                        \
                      "how long a request's head may take; default 5000"),                          \
         SERVE_NUMBER("body-timeout-ms", "N", 10, 3600000,                                          \
@@ -97,7 +97,7 @@ int cli_serve(const cli_call *call);
         SERVE_NUMBER("idle-timeout-ms", "N", 10, 3600000,                                          \
                      "how long a connection may wait for its next request; default 15000"),        \
         SERVE_NUMBER("stop-timeout-ms", "N", 10, 3600000,                                          \
-                     "how long a stop waits for requests under way; default 10000, three times "   \
+                     "how long a stop waits for requests in progress; default 10000, three times " \
                      "that for a running ingest")
 
 #endif

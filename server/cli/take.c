@@ -62,9 +62,9 @@ static void say_rejected(const cli_call *call, const char *path, const feed_repo
     const char *db = cli_text(call, "db");
     if (len > 0 && report->first_why[len - 1] == '.') len--;
     cli_say(call,
-            "%s: the first rejected line is %" PRIu64 ", byte %" PRIu64 ": %.*s. Those that were "
-            "kept: tollbook query --db %s \"SELECT line, byte, reason, CAST(text AS TEXT) FROM "
-            "reject\"",
+            "%s: the first rejected line is %" PRIu64 ", byte %" PRIu64
+            ": %.*s. To see them: tollbook query --db %s \"SELECT line, byte, reason, CAST(text AS "
+            "TEXT) FROM reject\"",
             path, report->first_line, report->first_byte, (int)len, report->first_why,
             db ? db : "FILE");
 }

@@ -70,7 +70,7 @@ static bool row_under_way(void)
     return false;
 }
 
-static void *run(void *arg)
+static void *watch_thread(void *arg)
 {
     watch *w = arg;
     int came = wait_for_signal(w, w->limit_s ? w->limit_s * MS_PER_S : FOR_EVER);
@@ -94,7 +94,7 @@ bool watch_start(watch *w)
     sigaddset(&w->signals, SIGINT);
     sigaddset(&w->signals, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &w->signals, NULL);
-    return pthread_create(&w->thread, NULL, run, w) == 0;
+    return pthread_create(&w->thread, NULL, watch_thread, w) == 0;
 }
 
 int watch_end(watch *w)

@@ -32,17 +32,12 @@ bool feed_events_full(const feed_events *events)
     return events->bytes.len >= BYTES_FULL;
 }
 
-static tb_code no_memory(tb_error *err)
-{
-    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-}
-
 static tb_code keep(feed_events *events, const tb_event *event, uint64_t order, tb_error *err)
 {
     if (events->n == events->cap) {
         const size_t cap = events->cap ? events->cap * 2 : 1024;
         feed_event *more = realloc(events->list, cap * sizeof *more);
-        if (!more) return no_memory(err);
+        if (!more) return tb_no_memory(err);
         events->list = more;
         events->cap = cap;
     }
@@ -60,9 +55,9 @@ tb_code feed_events_take(feed_events *events, const char *line, size_t len, int6
 {
     tb_event event;
     if (!events->reader) events->reader = tb_event_reader_new();
-    if (!events->reader) return no_memory(err);
+    if (!events->reader) return tb_no_memory(err);
     *ret_good = tb_event_parse(events->reader, line, len, now_ms, &event, ret_reject, ret_why);
-    if (!*ret_good) return ret_why->code == TB_E_NOMEM ? no_memory(err) : TB_OK;
+    if (!*ret_good) return ret_why->code == TB_E_NOMEM ? tb_no_memory(err) : TB_OK;
     if (event.time_ms / TB_EVENT_MS_PER_DAY < tb_event_first_day(now_ms)) return TB_OK;
     return keep(events, &event, order, err);
 }
@@ -75,7 +70,7 @@ tb_code feed_events_store(feed_events *const *parts, size_t n, tb_store *store, 
         all += parts[i]->n;
     if (all == 0) return TB_OK;
     tb_event_ref *refs = malloc(all * sizeof *refs);
-    if (!refs) return no_memory(err);
+    if (!refs) return tb_no_memory(err);
     bool sound = true;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < parts[i]->n && sound; k++) {
@@ -83,7 +78,7 @@ tb_code feed_events_store(feed_events *const *parts, size_t n, tb_store *store, 
             sound = tb_event_ref_set(&refs[at++], e->zone, e->order, parts[i]->bytes.data + e->at,
                                      e->size);
         }
-    tb_code code = sound ? TB_OK : tb_fail(err, TB_E_INTERNAL, NULL, "A packed event is none.");
+    tb_code code = sound ? TB_OK : tb_fail(err, TB_E_INTERNAL, NULL, "A packed event is damaged.");
     if (sound) qsort(refs, all, sizeof *refs, tb_event_ref_compare);
     if (!code) code = tb_store_add_events(store, refs, all, &added, err);
     free(refs);

@@ -117,7 +117,7 @@ static tb_code count_block(feed_run *run, size_t *ret_number, tb_error *err)
     if (run->n_counts == run->cap_counts) {
         size_t cap = run->cap_counts ? run->cap_counts * 2 : 1024;
         uint32_t *counts = realloc(run->counts, cap * sizeof *counts);
-        if (!counts) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!counts) return tb_no_memory(err);
         run->counts = counts;
         run->cap_counts = cap;
     }
@@ -175,7 +175,7 @@ static ending next_block(feed_run *run, feed_worker *worker)
     return NOT_ENDED;
 }
 
-static tb_code begin(feed_run *run, tb_error *err)
+static tb_code begin_input(feed_run *run, tb_error *err)
 {
     if (!run->own || run->open) return TB_OK;
     tb_code code = tb_store_begin(run->store, err);
@@ -187,7 +187,7 @@ static tb_code begin(feed_run *run, tb_error *err)
 static tb_code write_logs(feed_run *run, feed_worker *worker, tb_error *err)
 {
     pthread_mutex_lock(&run->writing);
-    tb_code code = begin(run, err);
+    tb_code code = begin_input(run, err);
     if (code == TB_OK) code = feed_logs_store(worker->logs, run->store, err);
     pthread_mutex_unlock(&run->writing);
     return code;
@@ -270,7 +270,7 @@ static tb_code add_usage(feed_run *run, tb_error *err)
     for (size_t i = 0; i < run->n_workers; i++)
         parts[i] = run->workers[i].rollup;
     tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, run->n_workers, NULL);
-    if (!cursor) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!cursor) return tb_no_memory(err);
     tb_code code = tb_store_add_usage(run->store, cursor, err);
     if (code == TB_OK) code = tb_rollup_cursor_check(cursor, err);
     tb_rollup_cursor_free(cursor);
@@ -381,7 +381,7 @@ static tb_code flush(feed_run *run, tb_error *err)
 {
     tb_code code = TB_OK;
     if (run->lines > 0) {
-        code = begin(run, err);
+        code = begin_input(run, err);
         if (code == TB_OK) code = add_usage(run, err);
         if (code == TB_OK) code = add_logs(run, err);
         if (code == TB_OK) code = add_events(run, err);
@@ -427,7 +427,7 @@ static void report_segment(feed_run *run, uint64_t end)
     run->segments++;
 }
 
-static tb_code refuse(feed_run *run, tb_error *err)
+static tb_code refuse_whole(feed_run *run, tb_error *err)
 {
     feed_report *report = &run->report;
     report_first(run);
@@ -453,7 +453,7 @@ static tb_code refuse_clock(const feed_run *run, tb_error *err)
         snprintf(from, sizeof from, " from line %llu on",
                  (unsigned long long)run->lines_before + 1);
     return tb_fail(err, TB_E_BAD_INPUT, NULL,
-                   "Every line%s lies more than 48 hours after this machine's clock (%.20s): set "
+                   "Every line%s is more than 48 hours ahead of this machine's clock (%.20s): set "
                    "the clock, or TOLLBOOK_NOW, and run the same command again.",
                    from, now);
 }
@@ -490,9 +490,9 @@ static tb_code record(feed_run *run, uint64_t end, tb_hash128 hash, bool final, 
                           .ambiguous = run->ambiguous,
                           .final = final,
                           .now_us = options->now_us};
-    if (options->stop_on_error && run->rejected) return refuse(run, err);
+    if (options->stop_on_error && run->rejected) return refuse_whole(run, err);
     if (clock_is_behind(run)) return refuse_clock(run, err);
-    tb_code code = begin(run, err);
+    tb_code code = begin_input(run, err);
     if (code == TB_OK) code = add_rungs(run, end, err);
     if (code == TB_OK)
         code = tb_store_drop_logs(run->store, options->layout.now_ms, NULL, err);
@@ -706,7 +706,7 @@ static tb_code run_segment(feed_run *run, bool *ret_more, tb_error *err)
     tb_code code = run->reader.tail && run->lines > 0 ? end_tail(run, err) : TB_OK;
     if (code) return code;
     note_first(run);
-    if (run->ended == ENDED_BAD_LINE) return refuse(run, err);
+    if (run->ended == ENDED_BAD_LINE) return refuse_whole(run, err);
     code = flush(run, err);
     if (code) return code;
     *ret_more = run->ended != ENDED_INPUT && run->ended != ENDED_STOPPED;
@@ -783,7 +783,7 @@ static tb_code init_run(feed_run *run, size_t threads, tb_error *err)
         code = feed_keeper_init(&run->keeper, run->store, options, threads, err);
     if (code) return code;
     run->workers = calloc(threads, sizeof *run->workers);
-    if (!run->workers) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!run->workers) return tb_no_memory(err);
     for (; run->n_workers < threads; run->n_workers++) {
         feed_worker *worker = &run->workers[run->n_workers];
         code = feed_worker_init(worker, groups_each(options, threads),

@@ -62,11 +62,6 @@ struct feed_logs {
     const void *record[TB_LOGBLOCK_LINES]; /* of the zone being packed */
 };
 
-static tb_code no_memory(tb_error *err)
-{
-    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-}
-
 tb_code feed_keeper_init(feed_keeper *keeper, tb_store *store, const feed_options *options,
                          size_t workers, tb_error *err)
 {
@@ -198,7 +193,7 @@ static tb_code note_block(feed_logs *l, const tb_loginfo *info, size_t at, tb_er
     if (l->n_list == l->cap_list) {
         size_t cap = l->cap_list ? l->cap_list * 2 : 64;
         packed *more = realloc(l->list, cap * sizeof *more);
-        if (!more) return no_memory(err);
+        if (!more) return tb_no_memory(err);
         l->list = more;
         l->cap_list = cap;
     }
@@ -271,7 +266,7 @@ static tb_code make_room(feed_logs *l, const tb_logged *zone, gathered *g, size_
                          tb_error *err)
 {
     chunk *c = take_chunk(l, need);
-    if (!c) return no_memory(err);
+    if (!c) return tb_no_memory(err);
     if (g->zone != zone->zone) { /* its first line since all were packed */
         l->touched[l->n_touched++] = zone->number;
         g->zone = zone->zone;

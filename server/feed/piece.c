@@ -18,7 +18,7 @@ static bool equal(tb_hash128 a, tb_hash128 b)
     return a.high == b.high && a.low == b.low;
 }
 
-static const tb_known *find(const tb_known *list, size_t n, const feed_piece *piece)
+static const tb_known *find_known(const tb_known *list, size_t n, const feed_piece *piece)
 {
     for (size_t i = 0; i < n; i++)
         if (list[i].start == piece->start && list[i].length == piece->length &&
@@ -69,7 +69,7 @@ tb_code feed_piece_check(tb_store *store, const feed_options *options, bool *ret
             ? tb_store_known_by_name(store, options->batch, &list, &n, err)
             : tb_store_known_by_head(store, options->kind, options->piece->head, &list, &n, err);
     if (code) return code;
-    const tb_known *same = find(list, n, options->piece);
+    const tb_known *same = find_known(list, n, options->piece);
     *ret_known = same != NULL && same->kind == options->kind;
     if (*ret_known) *ret_lines = same->accepted + same->rejected;
     else code = check(list, n, options, err);

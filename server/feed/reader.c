@@ -15,16 +15,11 @@
  * it still is for intake, which then says so. */
 #define OVERLONG ((size_t)TB_LINE_MAX + 2)
 
-static tb_code no_memory(tb_error *err)
-{
-    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-}
-
 static tb_code make_room(char **bytes, size_t *cap, size_t need, tb_error *err)
 {
     if (need <= *cap) return TB_OK;
     char *p = realloc(*bytes, need + TB_INTAKE_SLACK);
-    if (!p) return no_memory(err);
+    if (!p) return tb_no_memory(err);
     memset(p + need, 0, TB_INTAKE_SLACK);
     *bytes = p;
     *cap = need;
@@ -50,7 +45,7 @@ tb_code feed_reader_init(feed_reader *reader, feed_source *source, uint64_t seed
     reader->spare = feed_hash_new(seed);
     if (reader->hash && reader->mark && reader->spare) return TB_OK;
     feed_reader_release(reader);
-    return no_memory(err);
+    return tb_no_memory(err);
 }
 
 void feed_reader_release(feed_reader *reader)

@@ -48,7 +48,7 @@ tb_code feed_rejects_add(feed_rejects *rejects, size_t block, uint64_t line,
     rejects->list = list;
     room = grow(&text, &rejects->text_cap, need, 1) && room;
     rejects->text = text;
-    if (!room) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!room) return tb_no_memory(err);
     rejects->list[rejects->n++] = (feed_reject){.block = block,
                                                 .line = line,
                                                 .byte = reject->byte,

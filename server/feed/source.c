@@ -194,7 +194,7 @@ static tb_code pull_gzip(feed_source *source, char *buf, size_t cap, size_t *ret
         z->avail_in = (uInt)(source->raw_len - source->raw_at);
         int rc = inflate(z, Z_NO_FLUSH);
         source->raw_at = source->raw_len - z->avail_in;
-        if (rc == Z_MEM_ERROR) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (rc == Z_MEM_ERROR) return tb_no_memory(err);
         if (rc == Z_STREAM_END) source->between = true;
         else if (rc != Z_OK && rc != Z_BUF_ERROR) return damaged(source, "is damaged", err);
     }
@@ -215,8 +215,7 @@ static tb_code pull_zstd(feed_source *source, char *buf, size_t cap, size_t *ret
         size_t rc = ZSTD_decompressStream(source->zstd, &out, &in);
         source->raw_at += in.pos;
         if (ZSTD_isError(rc)) {
-            if (ZSTD_getErrorCode(rc) == ZSTD_error_memory_allocation)
-                return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+            if (ZSTD_getErrorCode(rc) == ZSTD_error_memory_allocation) return tb_no_memory(err);
             return damaged(source, "is damaged", err);
         }
         source->between = rc == 0;
@@ -254,9 +253,9 @@ static tb_code start_codec(feed_source *source, tb_error *err)
         return TB_OK;
     }
     if (source->encoding == FEED_GZIP && inflateInit2(&source->gzip, 15 + 16) != Z_OK)
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     if (source->encoding == FEED_ZSTD && !(source->zstd = ZSTD_createDCtx()))
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     source->codec_ready = true;
     return TB_OK;
 }
@@ -282,7 +281,7 @@ static feed_source *new_source(tb_error *err)
         return source;
     }
     free(source);
-    (void)!tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    (void)!tb_no_memory(err);
     return NULL;
 }
 
@@ -295,7 +294,8 @@ static tb_code open_fd(feed_source *source, const char *path, tb_error *err)
         tb_code code = errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG
                            ? TB_E_BAD_INPUT
                            : TB_E_IO;
-        return tb_fail(err, code, NULL, "It cannot be opened: %s. Check the name and its rights.",
+        return tb_fail(err, code, NULL,
+                       "It cannot be opened: %s. Check the name and the permissions.",
                        strerror(errno));
     }
     source->regular = S_ISREG(st.st_mode);

@@ -21,7 +21,7 @@ tb_code feed_worker_init(feed_worker *worker, size_t max_groups, const feed_keep
         (!keeper || (worker->logs && worker->spans)))
         return TB_OK;
     feed_worker_release(worker);
-    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return tb_no_memory(err);
 }
 
 void feed_worker_release(feed_worker *worker)

@@ -104,7 +104,7 @@ static void *run_logger(void *arg)
     return NULL;
 }
 
-static accesslog *make(unsigned n)
+static accesslog *make_log(unsigned n)
 {
     accesslog *log = calloc(1, sizeof *log);
     ring *rings = NULL;
@@ -125,8 +125,8 @@ static accesslog *make(unsigned n)
 
 tb_code accesslog_open(const char *path, unsigned n_workers, accesslog **ret_log, tb_error *err)
 {
-    accesslog *log = make(n_workers);
-    if (!log) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    accesslog *log = make_log(n_workers);
+    if (!log) return tb_no_memory(err);
     log->own = strcmp(path, "-") != 0;
     log->fd = log->own ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : 2;
     if (log->fd < 0) {

@@ -168,7 +168,7 @@ static entry **chain_of(shard *s, uint64_t hash)
     return &s->chains[(hash >> 8) % CHAINS];
 }
 
-static entry *find(shard *s, const cache_key *key, uint64_t hash)
+static entry *find_entry(shard *s, const cache_key *key, uint64_t hash)
 {
     entry *e = *chain_of(s, hash);
     while (e && (e->hash != hash || memcmp(&e->key, key, sizeof *key) != 0))
@@ -196,7 +196,7 @@ answer *cache_get(cache *c, const cache_key *key)
     uint64_t hash = hash_key(key);
     shard *s = &c->shards[hash % SHARDS];
     pthread_mutex_lock(&s->lock);
-    entry *e = find(s, key, hash);
+    entry *e = find_entry(s, key, hash);
     answer *a = e ? e->what : NULL;
     if (e) {
         answer_hold(a);
@@ -249,7 +249,7 @@ void cache_put(cache *c, const cache_key *key, answer *a)
     e->charge = charge;
     shard *s = &c->shards[e->hash % SHARDS];
     pthread_mutex_lock(&s->lock);
-    if (find(s, key, e->hash)) {
+    if (find_entry(s, key, e->hash)) {
         gone = e; /* two workers answered the same at once: the first one's stays */
     } else {
         while (s->bytes + charge > c->shard_max) {

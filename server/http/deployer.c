@@ -154,7 +154,7 @@ static void work(deployer_thread *t)
     t->busy = false;
 }
 
-static void *run(void *arg)
+static void *deployer_work(void *arg)
 {
     deployer_thread *t = arg;
     deployer *d = t->all;
@@ -189,7 +189,7 @@ deployer *deployer_start(const deployer_options *options, tb_store *store, write
     bool ok = d->stop_fd >= 0;
     for (int i = 0; ok && i < DEPLOYER_THREADS; i++) {
         d->threads[i].all = d;
-        ok = pthread_create(&d->threads[i].thread, NULL, run, &d->threads[i]) == 0;
+        ok = pthread_create(&d->threads[i].thread, NULL, deployer_work, &d->threads[i]) == 0;
         d->running += ok;
     }
     if (ok) return d;

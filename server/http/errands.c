@@ -78,7 +78,7 @@ static bool take(errands *e, waiting *ret)
     return found;
 }
 
-static void leave(errands *e, int64_t account)
+static void leave_account(errands *e, int64_t account)
 {
     unsigned i = 0;
     pthread_mutex_lock(&e->lock);
@@ -89,12 +89,12 @@ static void leave(errands *e, int64_t account)
     pthread_mutex_unlock(&e->lock);
 }
 
-static void *run(void *arg)
+static void *errands_work(void *arg)
 {
     errands *e = arg;
     for (waiting one; take(e, &one);) {
         run_job(e, one.job);
-        leave(e, one.account);
+        leave_account(e, one.account);
     }
     return NULL;
 }
@@ -111,7 +111,7 @@ errands *errands_start(void)
     pthread_mutex_init(&e->lock, NULL);
     pthread_cond_init(&e->wake, NULL);
     while (e->started < ERRANDS_THREADS &&
-           pthread_create(&e->thread[e->started], NULL, run, e) == 0)
+           pthread_create(&e->thread[e->started], NULL, errands_work, e) == 0)
         e->started++;
     if (e->started == ERRANDS_THREADS) return e;
     errands_stop(e);

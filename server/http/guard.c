@@ -41,7 +41,7 @@ const char *http_method_name(http_method method)
     return (unsigned)method < HTTP_UNKNOWN ? method_names[method] : "-";
 }
 
-static void refuse(guard *g, tb_code code, const char *why)
+static void refuse_request(guard *g, tb_code code, const char *why)
 {
     if (g->code != TB_OK) return;
     g->code = code;
@@ -95,18 +95,18 @@ void guard_header(guard *g, const char *name, size_t name_len, const char *value
     g->lines++;
     g->bytes += name_len + value_len;
     if (g->lines > GUARD_HEADERS_MAX || g->bytes > GUARD_BYTES_MAX) {
-        refuse(g, TB_E_HEADERS_TOO_LARGE, "More than 64 header lines, or 12 KiB of them.");
+        refuse_request(g, TB_E_HEADERS_TOO_LARGE, "More than 64 header lines, or 12 KiB of them.");
         return;
     }
     if (name_len == 0 || !clean(name, name_len, value, value_len)) {
-        refuse(g, TB_E_BAD_REQUEST, "A header line has an invalid name or a control byte.");
+        refuse_request(g, TB_E_BAD_REQUEST, "A header line has an invalid name or a control byte.");
         return;
     }
     guard_name which = find_name(name, name_len);
     if (which == GUARD_OTHER) return;
     if (g->value[which].data) {
         if (known[which].one)
-            refuse(g, TB_E_BAD_REQUEST, "A header that may stand once stands twice.");
+            refuse_request(g, TB_E_BAD_REQUEST, "A header that may appear once appears twice.");
         return;
     }
     while (value_len > 0 && (value[value_len - 1] == ' ' || value[value_len - 1] == '\t'))
@@ -138,13 +138,14 @@ tb_code guard_finish(guard *g, bool http11)
     const tb_text *encoding = &g->value[GUARD_TRANSFER_ENCODING];
     const tb_text *length = &g->value[GUARD_CONTENT_LENGTH];
     if (http11 && !g->value[GUARD_HOST].data)
-        refuse(g, TB_E_BAD_REQUEST, "An HTTP/1.1 request needs a Host header.");
+        refuse_request(g, TB_E_BAD_REQUEST, "An HTTP/1.1 request needs a Host header.");
     if (encoding->data && length->data)
-        refuse(g, TB_E_BAD_REQUEST, "Content-Length and Transfer-Encoding exclude each other.");
+        refuse_request(g, TB_E_BAD_REQUEST,
+                       "Content-Length and Transfer-Encoding exclude each other.");
     if (encoding->data && (!http11 || !is_chunked(*encoding)))
-        refuse(g, TB_E_BAD_REQUEST, "Transfer-Encoding is not the word chunked, with HTTP/1.1.");
+        refuse_request(g, TB_E_BAD_REQUEST, "Transfer-Encoding must be chunked, with HTTP/1.1.");
     if (length->data && !read_length(*length, &g->content_length))
-        refuse(g, TB_E_BAD_REQUEST, "Content-Length is not a number of bytes.");
+        refuse_request(g, TB_E_BAD_REQUEST, "Content-Length is not a number of bytes.");
     if (g->code == TB_OK) g->chunked = encoding->data != NULL;
     return g->code;
 }
@@ -182,9 +183,9 @@ static const char *check_path(const char *path, size_t len)
     for (size_t i = 1; i < len;) {
         bool escaped = path[i] == '%';
         int c = next_byte(path, len, &i);
-        if (escaped && (c == '/' || c == '\\')) return "The path holds an encoded slash.";
+        if (escaped && (c == '/' || c == '\\')) return "The path contains an encoded slash.";
         if (c == '/') {
-            if (others == 0 && (dots == 1 || dots == 2)) return "The path holds a dot segment.";
+            if (others == 0 && (dots == 1 || dots == 2)) return "The path contains a dot segment.";
             dots = others = 0;
         } else if (c == '.') {
             dots++;
@@ -192,7 +193,7 @@ static const char *check_path(const char *path, size_t len)
             others++;
         }
     }
-    if (others == 0 && (dots == 1 || dots == 2)) return "The path holds a dot segment.";
+    if (others == 0 && (dots == 1 || dots == 2)) return "The path contains a dot segment.";
     return NULL;
 }
 
@@ -204,12 +205,12 @@ static const char *check_bytes(const char *target, size_t len)
     bool good = true;
     for (size_t i = 0; i < len; i++)
         good &= visible[(unsigned char)target[i]];
-    if (!good) return "The request target holds a byte that must be escaped.";
+    if (!good) return "The request target contains a byte that must be escaped.";
     const char *at = memchr(target, '%', len);
     for (size_t i = at ? (size_t)(at - target) : len; i < len;) {
         int c = next_byte(target, len, &i);
-        if (c < 0) return "The request target holds a broken escape.";
-        if (c == 0) return "The request target holds a NUL byte.";
+        if (c < 0) return "The request target contains a broken escape.";
+        if (c == 0) return "The request target contains a NUL byte.";
     }
     return NULL;
 }

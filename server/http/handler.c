@@ -87,7 +87,7 @@ static void *log_uri(void *cls, const char *uri, struct MHD_Connection *mhd)
 
 /* --- judging a head --- */
 
-static void refuse(request *r, tb_code code, const char *field, const char *why)
+static void refuse_request(request *r, tb_code code, const char *field, const char *why)
 {
     request_fail(r, code, field, why ? "%s" : NULL, why);
     r->refused = true;
@@ -132,7 +132,7 @@ static bool pass_guard(request *r, const char *method, const char *version)
         why = r->guard.why;
     }
     if (code == TB_OK) return true;
-    refuse(r, code, NULL, why);
+    refuse_request(r, code, NULL, why);
     r->reply.close = true;
     return false;
 }
@@ -141,7 +141,7 @@ static bool find_route(request *r)
 {
     const server *s = r->worker->server;
     if (r->method == HTTP_UNKNOWN) {
-        refuse(r, TB_E_NOT_IMPLEMENTED, NULL, NULL);
+        refuse_request(r, TB_E_NOT_IMPLEMENTED, NULL, NULL);
         return false;
     }
     r->route =
@@ -153,7 +153,7 @@ static bool find_route(request *r)
         r->refused = true;
         return false;
     }
-    refuse(r, r->allow ? TB_E_METHOD : TB_E_NOT_FOUND, NULL, NULL);
+    refuse_request(r, r->allow ? TB_E_METHOD : TB_E_NOT_FOUND, NULL, NULL);
     return false;
 }
 
@@ -194,9 +194,9 @@ static bool refuse_key(request *r)
     const bool given = request_header(r, GUARD_ACCESS_KEY).len > 0 ||
                        request_header(r, GUARD_AUTHORIZATION).len > 0;
     if (r->route->logging && given)
-        refuse(r, TB_E_FORBIDDEN, NULL, "The credentials are not valid.");
+        refuse_request(r, TB_E_FORBIDDEN, NULL, "The credentials are not valid.");
     else
-        refuse(r, TB_E_UNAUTHORIZED, NULL, NULL);
+        refuse_request(r, TB_E_UNAUTHORIZED, NULL, NULL);
     return false;
 }
 
@@ -237,7 +237,7 @@ static bool authenticate(request *r)
         return refuse_key(r);
     }
     if (tb_roles_open(r->roles, r->route->access) && (!keyed || r->account == 0)) return true;
-    refuse(r, TB_E_FORBIDDEN, NULL, NULL);
+    refuse_request(r, TB_E_FORBIDDEN, NULL, NULL);
     return false;
 }
 
@@ -246,7 +246,7 @@ static bool within_rate(request *r)
     limit *l = r->worker->server->limit;
     unsigned wait_s = 0;
     if (!l || r->key == 0 || limit_take(l, r->account, r->start_us, &wait_s)) return true;
-    refuse(r, TB_E_RATE_LIMITED, NULL, NULL);
+    refuse_request(r, TB_E_RATE_LIMITED, NULL, NULL);
     r->reply.retry_after = wait_s;
     return false;
 }
@@ -259,7 +259,7 @@ static bool has_store(request *r)
     if (!atomic_load_explicit(&s->gone, memory_order_relaxed) || r->route->access == TB_ACCESS_NONE ||
         server_look(s))
         return true;
-    refuse(r, TB_E_GONE, NULL, NULL);
+    refuse_request(r, TB_E_GONE, NULL, NULL);
     return false;
 }
 
@@ -281,15 +281,15 @@ static void accept_body(request *r)
 {
     if (!guard_has_body(&r->guard)) return;
     if (r->guard.content_length > body_max(r)) {
-        refuse(r, TB_E_TOO_LARGE, NULL, takes_body(r) ? NULL : no_body);
+        refuse_request(r, TB_E_TOO_LARGE, NULL, takes_body(r) ? NULL : no_body);
         return;
     }
     if (!takes_body(r)) return;
     media_coding coding = media_coding_parse(request_header(r, GUARD_CONTENT_ENCODING));
     if (coding == MEDIA_UNKNOWN || (r->route->body == ROUTE_JSON && coding > MEDIA_IDENTITY))
-        refuse(r, TB_E_MEDIA_TYPE, "Content-Encoding", NULL);
+        refuse_request(r, TB_E_MEDIA_TYPE, "Content-Encoding", NULL);
     else if (!media_type_fits(r->route->body, request_header(r, GUARD_CONTENT_TYPE)))
-        refuse(r, TB_E_MEDIA_TYPE, "Content-Type", NULL);
+        refuse_request(r, TB_E_MEDIA_TYPE, "Content-Type", NULL);
 }
 
 static uint64_t scramble(uint64_t x)
@@ -358,7 +358,7 @@ static bool grow_body(request *r, size_t need)
 /* From here on what comes is thrown away, up to a bound, so that the client can be told why. */
 static void give_up_body(request *r, tb_code code)
 {
-    refuse(r, code, NULL, code == TB_E_TOO_LARGE && !takes_body(r) ? no_body : NULL);
+    refuse_request(r, code, NULL, code == TB_E_TOO_LARGE && !takes_body(r) ? no_body : NULL);
     r->reply.close = true;
     r->over = true;
     drop_body(r);

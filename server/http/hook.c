@@ -172,7 +172,7 @@ static void wait_for_end(running *h)
     end_line(h);
 }
 
-static hook_end judge(const running *h, int status, char reason[HOOK_REASON])
+static hook_end judge_end(const running *h, int status, char reason[HOOK_REASON])
 {
     if (h->stopped) return HOOK_STOPPED;
     if (h->late)
@@ -201,5 +201,5 @@ hook_end hook_run(const hook_call *call, char reason[HOOK_REASON])
         ;
     if (h.end >= 0) close(h.end);
     if (h.out >= 0) close(h.out);
-    return judge(&h, status, reason);
+    return judge_end(&h, status, reason);
 }

@@ -57,7 +57,7 @@ tb_code key_table_load(tb_store *store, key_table **ret_table, tb_error *err)
     if (code != TB_OK) return code;
     key_table *table = key_table_new(all, n);
     free(all);
-    if (!table) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!table) return tb_no_memory(err);
     *ret_table = table;
     return TB_OK;
 }

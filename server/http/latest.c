@@ -49,7 +49,7 @@ tb_code latest_publish(latest *l, void *thing, tb_error *err)
     struct latest_version *v = malloc(sizeof *v);
     if (!v) {
         l->drop(thing);
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     }
     atomic_init(&v->holders, 1);
     v->drop = l->drop;

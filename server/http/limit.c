@@ -45,7 +45,7 @@ void limit_free(limit *l)
     free(l);
 }
 
-static bucket *find(limit *l, set *s, int64_t account, int64_t now_us)
+static bucket *find_bucket(limit *l, set *s, int64_t account, int64_t now_us)
 {
     bucket *oldest = &s->ways[0];
     for (int i = 0; i < WAYS; i++) {
@@ -71,7 +71,7 @@ bool limit_take(limit *l, int64_t account, int64_t mono_us, unsigned *ret_wait_s
 {
     set *s = &l->sets[((uint64_t)account * UINT64_C(0x9E3779B97F4A7C15)) >> 54];
     pthread_mutex_lock(&s->lock);
-    bucket *b = find(l, s, account, mono_us);
+    bucket *b = find_bucket(l, s, account, mono_us);
     refill(l, b, mono_us);
     bool given = b->tokens >= TOKEN;
     if (given) b->tokens -= TOKEN;

@@ -113,7 +113,7 @@ tb_code listen_open(const char *const *texts, size_t n, listener **ret_listener,
         return tb_fail(err, TB_E_USAGE, "listen", "At most %d addresses to listen on.",
                        LISTEN_MAX);
     listener *l = calloc(1, sizeof *l);
-    if (!l) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!l) return tb_no_memory(err);
     l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     tb_code code = l->wake < 0 ? tb_fail(err, TB_E_IO, NULL, "eventfd: %s.", strerror(errno))
                                : TB_OK;

@@ -111,7 +111,7 @@ static void leave(lobby *l, guest *g, lobby_end why)
     l->hooks.leave(l->hooks.ctx, &is, why);
 }
 
-static void make_room(lobby *l)
+static void oust(lobby *l)
 {
     guest *most = l->waiting.first;
     int n = 0;
@@ -159,7 +159,7 @@ void lobby_enter(lobby *l, const lobby_guest *who, int64_t now_us)
         l->hooks.leave(l->hooks.ctx, who, LOBBY_FULL);
         return;
     }
-    if (l->waiting.n + l->ready.n >= l->limits.most) make_room(l);
+    if (l->waiting.n + l->ready.n >= l->limits.most) oust(l);
     g->is = *who;
     g->address = address_of(&who->peer);
     g->deadline_us = now_us + l->limits.head_us;

@@ -10,7 +10,7 @@
 /* X(mark, what its file's name adds, the metric of its age, help) */
 #define MARKS(X)                                                                                   \
     X(BACKUP, ".last-backup", "tollbook_last_backup_age_seconds",                                  \
-      "Time since the last `tollbook backup` of the database that was good.")                      \
+      "Time since the last successful `tollbook backup` of the database.")                      \
     X(VERIFY, ".last-verify", "tollbook_last_verify_age_seconds",                                  \
       "Time since the last `tollbook verify` of the database that found no difference.")
 

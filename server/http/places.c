@@ -53,7 +53,7 @@ tb_code places_take(places *p, int64_t account, tb_error *err)
 }
 
 /* An account's place that holds so much; NULL: it has none. */
-static holder *find(places *p, int64_t account, size_t bytes)
+static holder *find_holder(places *p, int64_t account, size_t bytes)
 {
     for (unsigned i = 0; i < p->n; i++)
         if (p->holders[i].account == account && p->holders[i].bytes == bytes) return &p->holders[i];
@@ -73,7 +73,7 @@ tb_code places_hold(places *p, int64_t account, size_t bytes, tb_error *err)
     pthread_mutex_lock(&p->lock);
     const size_t others = held_by(p, account);
     const bool fits = others == 0 || (bytes <= PLACES_BYTES && others <= PLACES_BYTES - bytes);
-    holder *own = fits ? find(p, account, 0) : NULL;
+    holder *own = fits ? find_holder(p, account, 0) : NULL;
     if (own) own->bytes = bytes;
     pthread_mutex_unlock(&p->lock);
     if (fits) return TB_OK;
@@ -85,7 +85,7 @@ tb_code places_hold(places *p, int64_t account, size_t bytes, tb_error *err)
 void places_give(places *p, int64_t account, size_t bytes)
 {
     pthread_mutex_lock(&p->lock);
-    holder *own = find(p, account, bytes);
+    holder *own = find_holder(p, account, bytes);
     if (own) *own = p->holders[--p->n];
     pthread_mutex_unlock(&p->lock);
 }

@@ -104,7 +104,7 @@ tb_code server_use_token_key(server *s, token_key *key, tb_error *err)
 tb_code server_use_secret(server *s, const uint8_t secret[TB_KEY_SECRET], tb_error *err)
 {
     uint8_t *own = malloc(TB_KEY_SECRET);
-    if (!own) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!own) return tb_no_memory(err);
     memcpy(own, secret, TB_KEY_SECRET);
     return latest_publish(s->secret, own, err);
 }
@@ -129,7 +129,7 @@ static tb_code open_workers(server *s, tb_error *err)
         w->index = i;
         w->gzip = gzip_new();
         tb_buf_init(&w->scratch, ANSWER_MAX, NULL);
-        if (!w->gzip) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!w->gzip) return tb_no_memory(err);
         tb_code code = tb_store_open(s->options.db, &options, &w->store, err);
         if (code != TB_OK) return code;
     }
@@ -250,10 +250,10 @@ static tb_code open_parts(server *s, tb_error *err)
     s->complaints = limit_new(5);
     s->log_window = window_new(LOG_REQUESTS, LOG_SECONDS);
     s->places = places_new();
-    if (!s->log_window || !s->places) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!s->log_window || !s->places) return tb_no_memory(err);
     if (!s->pool || !s->cache || !s->keys || !s->token || !s->secret || !s->conns || !s->lobby ||
         !s->complaints || (o->rate_limit && !s->limit))
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     if (o->access_log) return accesslog_open(o->access_log, o->threads, &s->log, err);
     return TB_OK;
 }
@@ -263,7 +263,7 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
 {
     if (sodium_init() < 0) return tb_fail(err, TB_E_INTERNAL, NULL, "libsodium does not start.");
     server *s = calloc(1, sizeof *s);
-    if (!s) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!s) return tb_no_memory(err);
     s->options = *options;
     s->routes = routes;
     s->n_routes = n_routes;

@@ -98,11 +98,11 @@ static tb_code begin(stream *s, request *r, bool zipped, struct MHD_Response **r
     tb_buf_init(&s->plain, STREAM_BUF_MAX, NULL);
     tb_buf_init(&s->zipped, STREAM_BUF_MAX, NULL);
     s->piece = zipped ? &s->zipped : &s->plain;
-    if (zipped && !(s->gz = gzip_new())) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (zipped && !(s->gz = gzip_new())) return tb_no_memory(err);
     tb_code code = next_piece(s, err);
     if (code) return code;
     *ret = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, on_read, s, on_end);
-    if (!*ret) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!*ret) return tb_no_memory(err);
     const int64_t now_us = clock_mono_us();
     conns_phase(c, r->conn, CONN_SEND, 0, now_us);
     conns_piece(c, r->conn, s->piece->len, now_us, now_us);
@@ -116,7 +116,7 @@ tb_code stream_response(request *r, bool zipped, struct MHD_Response **ret_respo
     stream *s = calloc(1, sizeof *s);
     if (!s) {
         if (source.release) source.release(source.ctx);
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     }
     *s = (stream){.source = source, .r = r};
     tb_code code = begin(s, r, zipped, ret_response, err);

@@ -158,7 +158,7 @@ tb_code token_issue(const token_key *key, const token_claims *claims, tb_buf *ou
     char *text = NULL;
     if (jwt_new(&jwt) != 0 || !add_claims(jwt, claims)) {
         jwt_free(jwt);
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     }
     if (jwt_set_alg(jwt, algorithms[key->algorithm], key->bytes, key->len) == 0)
         text = jwt_encode_str(jwt);

@@ -24,7 +24,7 @@ static const struct {
     [TOKEN_ES256] = {"ES256", "a key on the curve P-256"},
 };
 
-static tb_code refuse(tb_error *err, const char *path, const char *sentence)
+static tb_code refuse_key(tb_error *err, const char *path, const char *sentence)
 {
     return tb_fail(err, TB_E_USAGE, "token-key", "%s: %s", path, sentence);
 }
@@ -64,22 +64,22 @@ static tb_code wrong_half(const token_key *k, const char *path, token_use use, b
     const bool there = other != NULL || other_locked;
     EVP_PKEY_free(other);
     if (locked)
-        return refuse(err, path,
-                      "its key has a passphrase. Write it without one: openssl pkey "
-                      "-in FILE -out OTHER");
+        return refuse_key(err, path,
+                          "its key has a passphrase. Write it without one: openssl pkey "
+                          "-in FILE -out OTHER");
     if (there && use == TOKEN_SIGNS)
-        return refuse(err, path, "holds a public key; tokens are signed with the private one.");
+        return refuse_key(err, path, "holds a public key; tokens are signed with the private one.");
     if (there)
-        return refuse(err, path,
-                      "holds a private key; tokens are checked with the public one: "
-                      "openssl pkey -in FILE -pubout -out OTHER");
+        return refuse_key(err, path,
+                          "holds a private key; tokens are checked with the public one: "
+                          "openssl pkey -in FILE -pubout -out OTHER");
     if (use == TOKEN_CHECKS && strstr((const char *)k->bytes, "BEGIN CERTIFICATE"))
-        return refuse(err, path,
-                      "holds a certificate. Its key: openssl x509 -in FILE -noout "
-                      "-pubkey");
-    return refuse(err, path,
-                  use == TOKEN_SIGNS ? "not a private key in PEM form."
-                                     : "not a public key in PEM form.");
+        return refuse_key(err, path,
+                          "holds a certificate. Its key: openssl x509 -in FILE -noout "
+                          "-pubkey");
+    return refuse_key(err, path,
+                      use == TOKEN_SIGNS ? "not a private key in PEM form."
+                                         : "not a public key in PEM form.");
 }
 
 static bool suits(token_algorithm algorithm, const EVP_PKEY *key)
@@ -113,9 +113,9 @@ static tb_code check_secret(token_key *k, const char *path, tb_error *err)
     while (k->len > 0 && (k->bytes[k->len - 1] == '\n' || k->bytes[k->len - 1] == '\r'))
         k->bytes[--k->len] = 0;
     if (memmem(k->bytes, (size_t)k->len, "-----BEGIN", 10))
-        return refuse(err, path,
-                      "a key in PEM form is no secret for HS256: who knows its public "
-                      "half could sign. Name its algorithm with --token-alg.");
+        return refuse_key(err, path,
+                      "a key in PEM form is no secret for HS256: anyone who knows its public half "
+                      "could sign. Name its algorithm with --token-alg.");
     if (k->len >= TOKEN_SECRET_MIN) return TB_OK;
     return tb_fail(err, TB_E_USAGE, "token-key",
                    "%s: a secret has at least %d bytes. Make one: (umask 077; openssl rand -hex 32 "
@@ -132,7 +132,7 @@ static tb_code read_bytes(FILE *f, const char *path, token_key *k, tb_error *err
     k->len = (int)n;
     k->exposed = fstat(fileno(f), &about) == 0 && (about.st_mode & 077);
     if (ferror(f)) return tb_fail(err, TB_E_IO, "token-key", "%s: %s.", path, strerror(errno));
-    if (n > TOKEN_FILE_MAX) return refuse(err, path, "longer than 64 KiB, so it is not a key.");
+    if (n > TOKEN_FILE_MAX) return refuse_key(err, path, "longer than 64 KiB, so it is not a key.");
     return TB_OK;
 }
 
@@ -156,7 +156,7 @@ tb_code token_key_load(const char *path, const char *algorithm, token_use use, t
     token_key *k = calloc(1, sizeof *k + TOKEN_FILE_MAX + 2);
     tb_code code = TB_OK;
     if (k) k->algorithm = a;
-    code = k ? read_bytes(f, path, k, err) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    code = k ? read_bytes(f, path, k, err) : tb_no_memory(err);
     fclose(f);
     if (!code) code = a == TOKEN_HS256 ? check_secret(k, path, err) : check_pem(k, path, use, err);
     if (!code && a != TOKEN_HS256 && use == TOKEN_CHECKS) k->exposed = false; /* public anyway */

@@ -46,7 +46,7 @@ void window_free(window *w)
     free(w);
 }
 
-static ring *find(set *s, int64_t id)
+static ring *find_ring(set *s, int64_t id)
 {
     ring *oldest = &s->ways[0];
     for (int i = 0; i < WAYS; i++) {
@@ -70,7 +70,7 @@ bool window_take(window *w, int64_t id, int64_t mono_us, unsigned *ret_wait_s)
 {
     set *s = &w->sets[(uint64_t)id * UINT64_C(0x9E3779B97F4A7C15) >> 56];
     pthread_mutex_lock(&s->lock);
-    ring *r = find(s, id);
+    ring *r = find_ring(s, id);
     const int64_t wait_us = wait_of(w, r, mono_us);
     r->seen_us = mono_us;
     if (wait_us <= 0) {

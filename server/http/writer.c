@@ -88,7 +88,7 @@ static void fail_key_jobs(group *g)
 {
     static const tb_error owed = {
         .code = TB_E_BUSY,
-        .message = "The change of keys is stored and not in force yet, try again later.",
+        .message = "The change of keys is stored but not in force yet, try again later.",
     };
     for (write_job *job = g->first; job; job = job->next)
         if (job->code == TB_OK && job->changed_keys) fail_job(job, &owed);

@@ -22,7 +22,7 @@ tb_code fetch_open(fetch *f, size_t body_max, tb_error *err)
 {
     tb_buf_init(&f->body, body_max, NULL);
     f->curl = curl_easy_init();
-    return f->curl ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return f->curl ? TB_OK : tb_no_memory(err);
 }
 
 void fetch_close(fetch *f)
@@ -192,7 +192,7 @@ tb_code fetch_ask(fetch *f, const fetch_request *request, tb_error *err)
         rc = curl_easy_perform(f->curl);
     }
     curl_slist_free_all(lines);
-    if (rc == CURLE_OUT_OF_MEMORY) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (rc == CURLE_OUT_OF_MEMORY) return tb_no_memory(err);
     if (rc != CURLE_OK) return no_answer(f, request->url, rc, err);
     curl_easy_getinfo(f->curl, CURLINFO_RESPONSE_CODE, &f->status);
     return TB_OK;

@@ -122,7 +122,7 @@ static tb_code token_url(asking *a, tb_error *err)
 {
     char realm[URL_MAX / 4], service[256], scope[300];
     if (!registry_parameter(a->f.challenge, "realm", realm, sizeof realm))
-        return tb_fail(err, TB_E_REGISTRY, NULL, "%s asks for credentials of no kind known here.",
+        return tb_fail(err, TB_E_REGISTRY, NULL, "%s asks for an unknown kind of credentials.",
                        a->q->url);
     if (strcmp(realm, a->q->realm) != 0)
         return tb_fail(err, TB_E_REGISTRY, NULL,
@@ -199,9 +199,10 @@ static tb_code judge_status(const asking *a, tb_error *err)
     if (status == 404) return tb_fail(err, TB_E_IMAGE, "tag", "There is no such image or tag.");
     if (status == 401 || status == 403)
         return tb_fail(err, TB_E_IMAGE, "imageName",
-                       "The registry does not show this image: there is none, or it is not open.");
+                       "The registry does not show this image: it does not exist, or it is "
+                       "private.");
     if (status >= 300 && status < 400)
-        return tb_fail(err, TB_E_REGISTRY, NULL, "%s answers HTTP %ld; a redirection is not followed.",
+        return tb_fail(err, TB_E_REGISTRY, NULL, "%s answers HTTP %ld; redirects are not followed.",
                        a->q->url, status);
     return tb_fail(err, TB_E_REGISTRY, NULL, "%s answers HTTP %ld for a manifest.", a->q->url, status);
 }
@@ -221,7 +222,8 @@ static tb_code hash_manifest(asking *a, char digest[REGISTRY_DIGEST + 1], tb_err
     /* Of version 1 the hash is not that of the bytes: signatures lie among them. */
     const bool manifest = json_integer_value(json_object_get(document, "schemaVersion")) == 2;
     json_decref(document);
-    return manifest ? TB_OK : tb_fail(err, TB_E_REGISTRY, NULL, "%s answers no manifest.", a->q->url);
+    if (manifest) return TB_OK;
+    return tb_fail(err, TB_E_REGISTRY, NULL, "%s did not answer with a manifest.", a->q->url);
 }
 
 static tb_code find_digest(asking *a, char digest[REGISTRY_DIGEST + 1], tb_error *err)

@@ -235,7 +235,7 @@ def page():
 
 REFUSED = [
     ("settings.Colour", '"red"', 'Unknown field: a pull zone has no "Colour".'),
-    ("settings.Name", '"video"', "Name is no setting: it comes from the zone's own keys or from its"
+    ("settings.Name", '"video"', "Name is not a setting: it comes from the zone's own keys or from its"
      " usage."),
     ("settings.Enabled", '"yes"', "Enabled must be true or false."),
     ("settings.Enabled", "null", "Enabled must be set: it cannot be null."),
@@ -246,7 +246,7 @@ REFUSED = [
      " LogAnonymizationType or one of its names: OneDigit,Drop."),
     ("settings.BlockedIps", "[1]", "BlockedIps must be a list of strings."),
     ("hostnames", '[{"Value": "a.example", "Port": 80}]', 'Hostnames must be made of the fields of'
-     ' HostnameModel; "Port" is none.'),
+     ' HostnameModel; "Port" is not one.'),
 ]
 
 

@@ -245,13 +245,13 @@ class OddRegistries(Digest):
         self.found(digest_of(MANIFEST), image("mixed", "mixed"))
 
     def test_no_redirection_is_followed_and_nobody_else_asked(self):
-        self.failed(image("odd", "redirect"), "HTTP 307; a redirection is not followed")
+        self.failed(image("odd", "redirect"), "HTTP 307; redirects are not followed")
         self.failed(image("odd", "elsewhere_token"), "is not the token_realm")
         self.assertEqual(self.other.asked, [])
 
     def test_no_manifest_no_answer_no_server(self):
-        self.failed(image("odd", "page"), "answers no manifest")
-        self.failed(image("odd", "old"), "answers no manifest")
+        self.failed(image("odd", "page"), "did not answer with a manifest")
+        self.failed(image("odd", "old"), "did not answer with a manifest")
         self.failed(image("odd", "failing"), "HTTP 500")
         self.failed(image("odd", "closing"), self.odd.url)
         self.failed(image("away"), "http://127.0.0.1:1: ")

@@ -1015,7 +1015,7 @@ END_TEST
 START_TEST(a_currency_has_three_capital_letters)
 {
     memcpy(in.currency, "usd", 4);
-    refused(TB_E_VALIDATION, "currency", "Three capital letters name it.");
+    refused(TB_E_VALIDATION, "currency", "It must be three capital letters.");
     memcpy(in.currency, "USDT", 4);
     refused(TB_E_VALIDATION, "currency", "It has three letters.");
 }

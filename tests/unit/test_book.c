@@ -177,10 +177,10 @@ START_TEST(prices_have_their_form)
 {
     static const char field[] = "optimizer.monthly";
 #define MONTHLY(value) BOOK("\"optimizer\":{\"monthly\":" value "}")
-    refused(MONTHLY("1e-2"), field, "Only digits and one point make a decimal.");
-    refused(MONTHLY("\"1e-2\""), field, "Only digits and one point make a decimal.");
-    refused(MONTHLY("\"NaN\""), field, "A digit must come here.");
-    refused(MONTHLY("\"\""), field, "A digit must come here.");
+    refused(MONTHLY("1e-2"), field, "A decimal has only digits and one point.");
+    refused(MONTHLY("\"1e-2\""), field, "A decimal has only digits and one point.");
+    refused(MONTHLY("\"NaN\""), field, "A digit is expected here.");
+    refused(MONTHLY("\"\""), field, "A digit is expected here.");
     refused(MONTHLY("\"-0.01\""), field, "Must not be negative.");
     refused(MONTHLY("-1"), field, "Must not be negative.");
     refused(MONTHLY("true"), field, "Must be a decimal, as a string or a number, is true.");
@@ -470,7 +470,7 @@ END_TEST
 
 START_TEST(thresholds_end_at_10_to_the_18_units)
 {
-    static const char message[] = "Passes the 10^18 units that a book is made for.";
+    static const char message[] = "Must be at most 10^18 bytes or requests.";
     tb_book book = take(TIERS(TIER("0", "1000000000") "," TIER("1000000000", "null")));
     units_are(book.volume.tier[1].from, TB_UNITS_MAX);
     tb_book_release(&book);

@@ -162,7 +162,7 @@ START_TEST(paths_are_printable_and_short)
             "Unknown field: a pull zone has no \"?[2J?345678901234567890123456789012345\".");
     refused(ZONE("\"settings\":{\"EdgeRules\":[{\"\\u001b]0;\":1}]}"),
             "zones[0].settings.EdgeRules[0].?]0;",
-            "EdgeRules must be made of the fields of EdgeRuleV2Model; \"?]0;\" is none.");
+            "EdgeRules must be made of the fields of EdgeRuleV2Model; \"?]0;\" is not one.");
     refused("{\"0123456789012345678901234567890123456789012345678901234567890\":1}",
             "01234567890123456789012345678901234567890123456", "Unknown key.");
 }
@@ -261,18 +261,19 @@ START_TEST(tax_and_discounts_are_judged_as_bills_read_them)
         {"\"tax\":{\"VAT\":{\"a\":1}}", "tax.VAT", PERCENT},
         {"\"tax\":{\"VAT\":0.0000000000000001}", "tax.VAT", PERCENT},
         {"\"tax\":{\"V\\u0007\":[]}", "tax.V?", PERCENT},
-        {"\"tax\":{\"\":1}", "tax", "Must be named with 1 to 39 bytes."},
-        {"\"tax\":{\"" LONG_40 "\":1}", "tax." LONG_40, "Must be named with 1 to 39 bytes."},
+        {"\"tax\":{\"\":1}", "tax", "Must be a rate with a name of 1 to 39 bytes."},
+        {"\"tax\":{\"" LONG_40 "\":1}", "tax." LONG_40,
+         "Must be a rate with a name of 1 to 39 "
+         "bytes."},
         {"\"tax\":[19,\"x\"]", "tax[1]", PERCENT},
         {"\"tax\":[[19]]", "tax[0]", PERCENT},
         {"\"tax\":[{\"name\":\"VAT\"}]", "tax[0]", "Must be an object with name and percent."},
         {"\"tax\":[{\"name\":\"VAT\",\"percent\":101}]", "tax[0].percent", PERCENT},
         {"\"tax\":[1,{\"name\":\"VAT\",\"rate\":-1}]", "tax[1].rate", PERCENT},
         {"\"tax\":{\"name\":7,\"percent\":1}", "tax.name", "Must be a string of 1 to 39 bytes."},
-        {"\"tax\":[1,2,3,4,5,6,7,8,9]", "tax[8]",
-         "Must be among the first 8 rates: an account has no more."},
-        {"\"tax\":{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1}", "tax.i",
-         "Must be among the first 8 rates: an account has no more."},
+        {"\"tax\":[1,2,3,4,5,6,7,8,9]", "tax[8]", "Must be one of at most 8 rates."},
+        {"\"tax\":{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1}",
+         "tax.i", "Must be one of at most 8 rates."},
         {"\"discounts\":{\"EUDiscount\":10}", "discounts.EUDiscount",
          "Must be one of EUUSDiscount, SouthAmericaDiscount, AfricaDiscount and"
          " AsiaOceaniaDiscount."},
@@ -392,7 +393,7 @@ START_TEST(a_balancer_is_not_deleted_before_it_is_created)
 {
     refused(BALANCER("\"id\":9,\"account\":1,\"zones\":[],\"created\":\"2026-01-10T00:00:00Z\","
                      "\"deleted\":\"2026-01-09T23:59:59Z\""),
-            "load_balancers[0].deleted", "Deleted before it was created: balancer 9.");
+            "load_balancers[0].deleted", "Must not be before created: load balancer 9.");
     tb_catalog c =
         take(BALANCER("\"id\":9,\"account\":1,\"zones\":[],\"created\":\"2026-01-10T00:00:00Z\","
                       "\"deleted\":\"2026-01-10T00:00:00Z\""));
@@ -406,7 +407,7 @@ START_TEST(a_zone_has_one_balancer_at_a_time)
     refused(BALANCER("\"id\":8,\"account\":1,\"zones\":[101]},"
                      "{\"id\":9,\"account\":1,\"zones\":[101]"),
             "load_balancers[1].zones",
-            "Another load balancer has at the same time the zone 101.");
+            "Another load balancer has the same zone at the same time: 101.");
     tb_catalog c = take(BALANCER("\"id\":9,\"account\":1,\"zones\":[101],"
                                  "\"created\":\"2026-01-10T00:00:00Z\"},"
                                  "{\"id\":8,\"account\":1,\"zones\":[101],"
@@ -467,7 +468,7 @@ START_TEST(region_fields_have_their_form)
     } rows[] = {
         {"\"code\":\"\"", "code", "Must have 1 to 16 bytes."},
         {"\"code\":\"ABCDEFGHIJKLMNOPQ\"", "code", "Must have 1 to 16 bytes."},
-        {"\"code\":\"A B\"", "code", "Must be of letters, digits, '_', '.' and '-'."},
+        {"\"code\":\"A B\"", "code", "Must consist of letters, digits, '_', '.' and '-'."},
         {"\"name\":\"Frankfurt\"", "name", "Must be \"<continent>: <place>\"."},
         {"\"name\":\"EU:Frankfurt\"", "name", "Must be \"<continent>: <place>\"."},
         {"\"name\":\": Frankfurt\"", "name", "Must be \"<continent>: <place>\"."},
@@ -477,7 +478,8 @@ START_TEST(region_fields_have_their_form)
         {"\"continent\":\"XX\"", "continent", "Must be EU, NA, AS, OC, SA or AF."},
         {"\"country\":\"de\"", "country", "Must be two capital letters."},
         {"\"price\":-1", "price", "Must be a decimal of at most 15 characters such as 0.045."},
-        {"\"price\":\"00.5\"", "price", "Must be a decimal of at most 15 characters such as 0.045."},
+        {"\"price\":\"00.5\"", "price",
+         "Must be a decimal of at most 15 characters such as 0.045."},
         {"\"price\":1e2", "price", "Must be a decimal of at most 15 characters such as 0.045."},
         {"\"price\":\"1.\"", "price", "Must be a decimal of at most 15 characters such as 0.045."},
         {"\"price\":\"\"", "price", "Must be a decimal of at most 15 characters such as 0.045."},
@@ -528,8 +530,8 @@ START_TEST(region_ids_codes_and_names_are_unique)
     tb_catalog c = take(TWO("2", "de", "EU: G"));
     tb_catalog_release(&c);
     refused(TWO("1", "FR", "EU: P"), "regions[1].id", "Duplicate id 1.");
-    refused(TWO("2", "DE", "EU: P"), "regions[1].code", "An earlier region has the same.");
-    refused(TWO("2", "FR", "EU: F"), "regions[1].name", "An earlier region has the same.");
+    refused(TWO("2", "DE", "EU: P"), "regions[1].code", "An earlier region has the same value.");
+    refused(TWO("2", "FR", "EU: F"), "regions[1].name", "An earlier region has the same value.");
 }
 END_TEST
 

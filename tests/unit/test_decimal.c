@@ -68,8 +68,8 @@ END_TEST
 
 START_TEST(what_is_no_decimal_is_refused_at_its_place)
 {
-    static const char digit[] = "A digit must come here.",
-                      only[] = "Only digits and one point make a decimal.",
+    static const char digit[] = "A digit is expected here.",
+                      only[] = "A decimal has only digits and one point.",
                       zero[] = "No digit may follow a zero at the start.",
                       after[] = "A digit must follow the point.";
     refused("", 15, 1, digit);

@@ -163,18 +163,18 @@ END_TEST
 
 START_TEST(structure_errors_name_their_byte)
 {
-    CANONICAL("", "1: The document ends where a value must come.");
-    CANONICAL("  ", "3: The document ends where a value must come.");
-    CANONICAL("[1,", "4: The document ends where a value must come.");
+    CANONICAL("", "1: The document ends where a value is expected.");
+    CANONICAL("  ", "3: The document ends where a value is expected.");
+    CANONICAL("[1,", "4: The document ends where a value is expected.");
     CANONICAL("[1,]", "4: Not a JSON value.");
     CANONICAL("[,1]", "2: Not a JSON value.");
-    CANONICAL("[1 2]", "4: A comma or the end must come here.");
-    CANONICAL("[1}", "3: A comma or the end must come here.");
-    CANONICAL("{\"a\":1,}", "8: A key must come here.");
-    CANONICAL("{a:1}", "2: A key must come here.");
-    CANONICAL("{\"a\" 1}", "6: A colon must come here.");
+    CANONICAL("[1 2]", "4: A comma or the end is expected here.");
+    CANONICAL("[1}", "3: A comma or the end is expected here.");
+    CANONICAL("{\"a\":1,}", "8: A key is expected here.");
+    CANONICAL("{a:1}", "2: A key is expected here.");
+    CANONICAL("{\"a\" 1}", "6: A colon is expected here.");
     CANONICAL("{\"a\":}", "6: Not a JSON value.");
-    CANONICAL("{\"a\"}", "5: A colon must come here.");
+    CANONICAL("{\"a\"}", "5: A colon is expected here.");
     CANONICAL("[] []", "4: Text follows the document.");
     CANONICAL("{}x", "3: Text follows the document.");
     CANONICAL("1\0", "2: Text follows the document.");

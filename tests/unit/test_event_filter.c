@@ -76,7 +76,7 @@ START_TEST(filters_that_are_none)
     refuses("{" WINDOW ",\"filters\":[{\"field\":\"ip\",\"op\":\"eq\"}]}", "filters[0].value", NULL);
     refuses("{" WINDOW ",\"filters\":[{\"field\":\"ip\",\"op\":\"eq\",\"value\":[\"1\"]},"
             "{\"field\":\"asn\",\"op\":\"cidr\",\"value\":[\"10.0.0.0/8\"]}]}",
-            "filters[1].op", "filters[1].op: cidr is for the field ip alone.");
+            "filters[1].op", "filters[1].op: cidr is only for the field ip.");
     refuses("{" WINDOW ",\"query\":7}", "query", NULL);
     static const char *const networks[] = {"", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1",
                                            "10.0.0/8", "10.0.0.0/08", "10.0.0.0/8x", "x/8",

@@ -82,9 +82,9 @@ START_TEST(a_balancer_row_counts_requests_alone)
     ck_assert_uint_eq(row.edge_len, 0);
     ck_assert_uint_eq(row.metrics, TB_METRIC_BIT(TB_M_REQUESTS));
     refuses("{\"load_balancer\":7," HOUR ",\"requests\":1,\"bytes\":1}", TB_REJECT_JSON,
-            "\"bytes\" has no place in a load balancer's row");
+            "\"bytes\" does not belong in a load balancer's row");
     refuses("{\"load_balancer\":7," HOUR ",\"requests\":1,\"region\":\"DE\"}", TB_REJECT_JSON,
-            "\"region\" has no place");
+            "\"region\" does not belong");
     refuses("{\"load_balancer\":7," HOUR "}", TB_REJECT_JSON, "\"requests\" is missing");
     refuses("{\"load_balancer\":0," HOUR ",\"requests\":1}", TB_REJECT_JSON, "\"load_balancer\"");
 }

@@ -249,8 +249,8 @@ END_TEST
 START_TEST(settings_that_are_none_are_refused_by_path)
 {
     refused(CATALOG("\"Nonsense\":1"), "zones[0].settings.Nonsense", "Unknown field");
-    refused(CATALOG("\"Id\":1"), "zones[0].settings.Id", "is no setting");
-    refused(CATALOG("\"MonthlyCharges\":1"), "zones[0].settings.MonthlyCharges", "is no setting");
+    refused(CATALOG("\"Id\":1"), "zones[0].settings.Id", "is not a setting");
+    refused(CATALOG("\"MonthlyCharges\":1"), "zones[0].settings.MonthlyCharges", "is not a setting");
     refused(CATALOG("\"OptimizerImageQuality\":0"), "zones[0].settings.OptimizerImageQuality",
             "from 1 to 100");
     refused(CATALOG("\"OptimizerMobileImageQuality\":101"),
@@ -270,7 +270,7 @@ START_TEST(settings_that_are_none_are_refused_by_path)
     refused(CATALOG("\"EdgeRules\":[{\"ActionType\":35}]"), "zones[0].settings.EdgeRules[0].ActionType",
             "EdgeRuleActionType");
     refused(CATALOG("\"EdgeRules\":[{\"Colour\":1}]"), "zones[0].settings.EdgeRules[0].Colour",
-            "\"Colour\" is none");
+            "\"Colour\" is not one");
 }
 END_TEST
 

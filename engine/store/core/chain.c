@@ -57,7 +57,7 @@ tb_code tb__chain_last(tb_store *store, tb__statement last, int64_t *ret_id,
     const void *stored = sqlite3_column_blob(s, 1);
     if (stored && sqlite3_column_bytes(s, 1) == TB__CHAIN) memcpy(ret, stored, TB__CHAIN);
     sqlite3_reset(s);
-    return stored ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return stored ? TB_OK : tb_no_memory(err);
 }
 
 tb_code tb__chain_add(tb_store *store, tb__statement last, tb__statement insert,

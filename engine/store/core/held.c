@@ -150,7 +150,7 @@ static tb_code take(int fd, const char *path, const char *name, tb_error *err)
 
 /* --- the files of this process --- */
 
-static file *find(inode which)
+static file *find_file(inode which)
 {
     for (file *f = files; f; f = f->next)
         if (same(f->is, which)) return f;
@@ -168,7 +168,7 @@ static tb_code add_file(int fd, inode is, file **ret, tb_error *err)
     file *f = calloc(1, sizeof *f);
     if (!f) {
         close(fd);
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     }
     *f = (file){.next = files, .is = is, .fd = fd, .lock_fd = -1};
     files = *ret = f;
@@ -183,7 +183,7 @@ static tb_code try_file(const char *path, file **ret, tb_error *err)
     if (stat(path, &st) != 0) return is_missing(path, err);
     if (!S_ISREG(st.st_mode))
         return tb_fail(err, TB_E_NOT_OURS, NULL, "%s is not a regular file.", path);
-    if ((*ret = find(inode_of(&st)))) return TB_OK;
+    if ((*ret = find_file(inode_of(&st)))) return TB_OK;
     const inode expected = inode_of(&st);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && (errno == ENOENT || errno == ELOOP)) return TB_OK;
@@ -194,7 +194,8 @@ static tb_code try_file(const char *path, file **ret, tb_error *err)
                        strerror(why));
     }
     if (same(inode_of(&st), expected)) return add_file(fd, expected, ret, err);
-    if (!find(inode_of(&st))) close(fd); /* else it stays open: closing would drop SQLite's locks */
+    if (!find_file(inode_of(&st)))
+        close(fd); /* else it stays open: closing would drop SQLite's locks */
     return TB_OK;
 }
 
@@ -258,7 +259,7 @@ static tb_code open_to_write(file *f, const char *path, tb_error *err)
         f->lock_fd = fd;
         return TB_OK;
     }
-    if (!find(inode_of(&st))) close(fd); /* as in try_file */
+    if (!find_file(inode_of(&st))) close(fd); /* as in try_file */
     return tb_fail(err, TB_E_BUSY, NULL, "%s was just replaced, try again.", path);
 }
 
@@ -352,7 +353,7 @@ static tb_code new_held(const char *path, tb__held **ret, tb_error *err)
     if (len + sizeof ".lock" > PATH_MAX)
         return tb_fail(err, TB_E_IO, NULL, "%.200s...: the path is too long.", path);
     tb__held *held = calloc(1, sizeof *held + 3 * (len + sizeof "-wal"));
-    if (!held) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!held) return tb_no_memory(err);
     held->wal_fd = held->mark_fd = -1;
     held->wal_path = held->path + len + sizeof "-wal";
     held->shm_path = held->wal_path + len + sizeof "-wal";

@@ -2,7 +2,7 @@
 #ifndef TOLLBOOK_STORE_INTERNAL_H
 #define TOLLBOOK_STORE_INTERNAL_H
 
-#include "base/grow.h"
+#include "base/list.h"
 #include "store/core/statements.h"
 #include "tollbook/grid.h"
 #include "tollbook/store.h"
@@ -88,6 +88,24 @@ TB_MUST_USE tb_code tb__run_ints(tb_store *store, tb__statement id, const int64_
 /* The first column of the first row, or `otherwise`. */
 TB_MUST_USE tb_code tb__int_of(tb_store *store, tb__statement id, const int64_t *values, int n,
                                int64_t otherwise, int64_t *ret_value, tb_error *err);
+/* A statement's rows as a list. `from` makes an item of a row; `release` (may be NULL) gives back
+ * what it holds, where a later row fails. */
+typedef struct tb__rows {
+    size_t size;
+    tb_code (*from)(sqlite3_stmt *row, void *item, tb_error *err);
+    void (*release)(void *item);
+} tb__rows;
+/* ret_list points at the list's pointer: NULL where there is no row, else free(). On an error
+ * nothing is set. */
+TB_MUST_USE tb_code tb__collect(tb_store *store, sqlite3_stmt *statement, const tb__rows *rows,
+                                void *ret_list, size_t *ret_n, tb_error *err);
+/* The same with n integers bound to ?1.. */
+TB_MUST_USE tb_code tb__collect_ints(tb_store *store, tb__statement id, const int64_t *values,
+                                     int n, const tb__rows *rows, void *ret_list, size_t *ret_n,
+                                     tb_error *err);
+/* The first column of its rows. */
+TB_MUST_USE tb_code tb__list_ints(tb_store *store, tb__statement id, const int64_t *values, int n,
+                                  int64_t **ret_list, size_t *ret_n, tb_error *err);
 /* A row of the table meta. */
 TB_MUST_USE tb_code tb__meta_get(tb_store *store, const char *name, int64_t *ret_value,
                                  tb_error *err);

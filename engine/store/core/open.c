@@ -207,7 +207,7 @@ static tb_code check_pages(tb_store *store, tb_error *err)
     const char *line = found ? strchr(found, '\n') : NULL; /* behind a heading */
     tb_code code = TB_OK;
     if (line) found = line + 1;
-    if (!found) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!found) code = tb_no_memory(err);
     else if (read_failure(found)) code = tb__sqlite_fail(store->db, read_failure(found), store->path, err);
     else if (strcmp(found, "ok") != 0)
         code = tb_fail(err, TB_E_CORRUPT, NULL,
@@ -236,7 +236,7 @@ static tb_code new_store(const char *path, const tb_store_options *options, tb_s
     tb_store *store = calloc(1, sizeof *store);
     if (!store || !(store->path = strdup(path))) {
         free(store);
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     }
     store->write = options->write;
     const char *owner = options->owner ? options->owner : "a writer";

@@ -66,7 +66,7 @@ static int authorize(void *unused, int action, const char *first, const char *se
     }
 }
 
-static tb_code refuse(tb_store *store, const char *why, tb_error *err)
+static tb_code refuse_query(tb_store *store, const char *why, tb_error *err)
 {
     return tb_fail(err, TB_E_USAGE, "SQL", "%s: %s.", store->path, why);
 }
@@ -88,7 +88,7 @@ static tb_code query_failed(tb_store *store, int rc, tb_error *err)
                        store->path);
     if (primary != SQLITE_ERROR && primary != SQLITE_RANGE && primary != SQLITE_MISMATCH)
         return tb__sqlite_fail(store->db, rc, store->path, err);
-    tb_code code = refuse(store, sqlite3_errmsg(store->db), err);
+    tb_code code = refuse_query(store, sqlite3_errmsg(store->db), err);
     if (err && at >= 0) err->byte = (uint64_t)at + 1;
     return code;
 }
@@ -110,12 +110,13 @@ static tb_code prepare(tb_store *store, const char *sql, sqlite3_stmt **ret, tb_
     const char *rest = sql;
     tb_code code = prepare_next(store, &rest, ret, err);
     if (code) return code;
-    if (!*ret) return refuse(store, "there is no SQL statement; try SELECT * FROM buckets", err);
+    if (!*ret)
+        return refuse_query(store, "there is no SQL statement; try SELECT * FROM buckets", err);
     if (!sqlite3_stmt_readonly(*ret) || sqlite3_column_count(*ret) == 0)
-        return refuse(store, "a query may only read; write a SELECT", err);
+        return refuse_query(store, "a query may only read; write a SELECT", err);
     if (!prepare_next(store, &rest, &second, NULL) && !second) return TB_OK;
     sqlite3_finalize(second);
-    return refuse(store, "one statement at a time; leave out what follows the first", err);
+    return refuse_query(store, "one statement at a time; leave out what follows the first", err);
 }
 
 /* --- rows --- */
@@ -133,7 +134,7 @@ static tb_code row_init(row *r, int n, tb_error *err)
     tb_buf_init(&r->text, ROW_TEXT_MAX, NULL);
     r->cells = calloc((size_t)n, sizeof *r->cells);
     r->hex = calloc((size_t)n, sizeof *r->hex);
-    return r->cells && r->hex ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return r->cells && r->hex ? TB_OK : tb_no_memory(err);
 }
 
 static void row_release(row *r)
@@ -172,7 +173,7 @@ static tb_code row_read(row *r, sqlite3_stmt *s, tb_error *err)
             put_hex(&r->text, bytes, (size_t)sqlite3_column_bytes(s, i));
         } else if (type != SQLITE_NULL) {
             r->cells[i] = (const char *)sqlite3_column_text(s, i);
-            if (!r->cells[i]) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+            if (!r->cells[i]) return tb_no_memory(err);
         }
     }
     for (int i = 0; i < r->n; i++) /* the buffer does not move any more */
@@ -180,7 +181,7 @@ static tb_code row_read(row *r, sqlite3_stmt *s, tb_error *err)
     return tb_buf_check(&r->text, err);
 }
 
-static tb_code run(tb_store *store, sqlite3_stmt *s, tb_row_fn fn, void *ctx, tb_error *err)
+static tb_code run_query(tb_store *store, sqlite3_stmt *s, tb_row_fn fn, void *ctx, tb_error *err)
 {
     row r;
     tb_code code = row_init(&r, sqlite3_column_count(s), err);
@@ -225,7 +226,7 @@ tb_code tb_store_query(tb_store *store, const char *sql, tb_row_fn fn, void *ctx
     const int value_max = sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
     sqlite3_set_authorizer(store->db, authorize, NULL);
     tb_code code = prepare(store, sql, &s, err);
-    if (!code) code = run(store, s, fn, ctx, err);
+    if (!code) code = run_query(store, s, fn, ctx, err);
     sqlite3_finalize(s);
     sqlite3_set_authorizer(store->db, NULL, NULL);
     sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, value_max);

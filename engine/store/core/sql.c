@@ -2,6 +2,7 @@
 #include "store/core/internal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const text[TB__SQL_COUNT] = {
@@ -152,6 +153,52 @@ tb_code tb__int_of(tb_store *store, tb__statement id, const int64_t *values, int
     *ret_value = row ? sqlite3_column_int64(s, 0) : otherwise;
     sqlite3_reset(s);
     return TB_OK;
+}
+
+tb_code tb__collect(tb_store *store, sqlite3_stmt *statement, const tb__rows *rows, void *ret_list,
+                    size_t *ret_n, tb_error *err)
+{
+    char *list = NULL;
+    size_t n = 0, cap = 0;
+    bool row = true;
+    tb_code code = TB_OK;
+    while (!code && !(code = tb__step(store, statement, &row, err)) && row) {
+        code = tb__grow(&list, n, &cap, rows->size, err);
+        if (!code) code = rows->from(statement, list + n * rows->size, err);
+        if (!code) n++;
+    }
+    if (!code) {
+        memcpy(ret_list, &list, sizeof list);
+        *ret_n = n;
+        return TB_OK;
+    }
+    sqlite3_reset(statement);
+    while (rows->release && n)
+        rows->release(list + --n * rows->size);
+    free(list);
+    return code;
+}
+
+tb_code tb__collect_ints(tb_store *store, tb__statement id, const int64_t *values, int n,
+                         const tb__rows *rows, void *ret_list, size_t *ret_n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql_ints(store, id, values, n, &s, err);
+    return code ? code : tb__collect(store, s, rows, ret_list, ret_n, err);
+}
+
+static tb_code int_from(sqlite3_stmt *s, void *item, tb_error *err)
+{
+    (void)err;
+    *(int64_t *)item = sqlite3_column_int64(s, 0);
+    return TB_OK;
+}
+
+tb_code tb__list_ints(tb_store *store, tb__statement id, const int64_t *values, int n,
+                      int64_t **ret_list, size_t *ret_n, tb_error *err)
+{
+    static const tb__rows ints = {sizeof(int64_t), int_from, NULL};
+    return tb__collect_ints(store, id, values, n, &ints, ret_list, ret_n, err);
 }
 
 tb_code tb__meta_get(tb_store *store, const char *name, int64_t *ret_value, tb_error *err)

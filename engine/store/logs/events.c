@@ -103,7 +103,7 @@ static tb_code look(tb_store *store, tb__statement id, int64_t zone, int64_t day
         ret->len = bytes ? (size_t)sqlite3_column_bytes(s, 3) : 0;
         if (data && !code) {
             ret->data = malloc(ret->len + 1);
-            if (!ret->data || !bytes) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+            if (!ret->data || !bytes) code = tb_no_memory(err);
             else memcpy(ret->data, bytes, ret->len);
         }
     }
@@ -217,7 +217,7 @@ tb_code tb__event_row_check(sqlite3_stmt *s, tb_error *err)
     const void *data = sqlite3_column_blob(s, TB__EVENT_DATA);
     const int first_len = sqlite3_column_bytes(s, TB__EVENT_FIRST);
     const int len = sqlite3_column_bytes(s, TB__EVENT_DATA);
-    if ((!first && first_len) || (!data && len)) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if ((!first && first_len) || (!data && len)) return tb_no_memory(err);
     if (sqlite3_column_int64(s, TB__EVENT_SEAL) ==
         tb__seal_events(sqlite3_column_int64(s, TB__EVENT_ROW), sqlite3_column_int64(s, TB__EVENT_ZONE),
                         sqlite3_column_int64(s, TB__EVENT_DAY),

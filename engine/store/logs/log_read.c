@@ -35,11 +35,6 @@ struct tb_log_cursor {
     open_block *spare; /* one closed block, to be used again */
 };
 
-static tb_code no_memory(tb_error *err)
-{
-    return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-}
-
 /* --- the list --- */
 
 static int ascending_order(const void *a, const void *b)
@@ -58,12 +53,8 @@ static int descending_order(const void *a, const void *b)
 
 static tb_code add_listed(tb_log_cursor *c, size_t *cap, sqlite3_stmt *s, tb_error *err)
 {
-    if (c->n_list == *cap) {
-        *cap = *cap ? *cap * 2 : 64;
-        listed *more = realloc(c->list, *cap * sizeof *more);
-        if (!more) return no_memory(err);
-        c->list = more;
-    }
+    tb_code code = tb__grow(&c->list, c->n_list, cap, sizeof *c->list, err);
+    if (code) return code;
     c->list[c->n_list++] = (listed){.id = sqlite3_column_int64(s, 0),
                                     .first_ms = sqlite3_column_int64(s, 1),
                                     .last_ms = sqlite3_column_int64(s, 2)};
@@ -98,7 +89,7 @@ tb_code tb_store_logs(tb_store *store, int64_t zone, const tb_log_filter *filter
                       tb_log_cursor **ret_cursor, tb_error *err)
 {
     tb_log_cursor *c = calloc(1, sizeof *c);
-    if (!c) return no_memory(err);
+    if (!c) return tb_no_memory(err);
     *c = (tb_log_cursor){
         .store = store, .filter = filter, .zone = zone, .descending = descending};
     tb_code code = filter->from_ms < filter->to_ms ? list_blocks(c, err) : TB_OK;
@@ -201,7 +192,7 @@ static tb_code read_block(tb_log_cursor *c, open_block *o, int64_t id, tb_error 
     const void *data = row ? sqlite3_column_blob(s, 2) : NULL;
     const int len = row ? sqlite3_column_bytes(s, 2) : 0;
     if (!row) code = tb_fail(err, TB_E_CORRUPT, "log_block", "A block of request logs is gone.");
-    else if (!data) code = no_memory(err);
+    else if (!data) code = tb_no_memory(err);
     else code = tb_logblock_open(o->block, data, (size_t)len, c->zone, err);
     sqlite3_reset(s);
     if (!code) code = tb_logblock_select(o->block, c->filter, o->rows, &o->n, err);
@@ -212,13 +203,8 @@ static tb_code read_block(tb_log_cursor *c, open_block *o, int64_t id, tb_error 
 
 static tb_code push(tb_log_cursor *c, open_block *o, tb_error *err)
 {
-    if (c->n_heap == c->cap_heap) {
-        const size_t cap = c->cap_heap ? c->cap_heap * 2 : 8;
-        open_block **more = realloc(c->heap, cap * sizeof *more);
-        if (!more) return no_memory(err);
-        c->heap = more;
-        c->cap_heap = cap;
-    }
+    tb_code code = tb__grow(&c->heap, c->n_heap, &c->cap_heap, sizeof *c->heap, err);
+    if (code) return code;
     o->time_ms = tb_logblock_time(o->block, row_of(c, o));
     c->heap[c->n_heap++] = o;
     sift_up(c, c->n_heap - 1);
@@ -229,7 +215,7 @@ static tb_code push(tb_log_cursor *c, open_block *o, tb_error *err)
 static tb_code open_next(tb_log_cursor *c, tb_error *err)
 {
     open_block *o = fresh_block(c);
-    if (!o) return no_memory(err);
+    if (!o) return tb_no_memory(err);
     tb_code code = read_block(c, o, c->list[c->at_list++].id, err);
     if (!code && o->n > 0) code = push(c, o, err);
     else if (!code) close_block(c, o);

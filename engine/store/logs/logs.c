@@ -66,7 +66,7 @@ static tb_code add_logged(tb_logged_zones **z, sqlite3_stmt *s, tb_error *err)
 {
     if ((*z)->n * 2 > (*z)->mask) {
         tb_logged_zones *more = grown(*z);
-        if (!more) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!more) return tb_no_memory(err);
         free(*z);
         *z = more;
     }
@@ -83,7 +83,7 @@ tb_code tb_store_logged_zones(tb_store *store, const tb_logged_zones **ret, tb_e
         sqlite3_stmt *s;
         bool row = true;
         tb_logged_zones *z = grown(NULL);
-        if (!z) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!z) return tb_no_memory(err);
         tb_code code = tb__sql(store, TB__SQL_LOGGED_ZONES, &s, err);
         while (!code && !(code = tb__step(store, s, &row, err)) && row)
             code = add_logged(&z, s, err);
@@ -331,7 +331,7 @@ static tb_code open_stored(tb_store *store, int64_t id, tb_logblock *block, int6
     const void *data = sqlite3_column_blob(s, 2);
     const int len = sqlite3_column_bytes(s, 2);
     code = data ? tb_logblock_open(block, data, (size_t)len, sqlite3_column_int64(s, 0), err)
-                : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+                : tb_no_memory(err);
     sqlite3_reset(s);
     return code;
 }
@@ -348,7 +348,7 @@ static tb_code join_newest(tb_store *store, tb_loginfo *info, tb_text *bytes, in
     tb_code code = newest(store, info->zone, &id, &old, err);
     if (code || !id || !suits(&old, info)) return code;
     struct tb__log_joiner *j = joiner_of(store);
-    if (!j) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!j) return tb_no_memory(err);
     code = open_stored(store, id, j->part[0], &seal, err);
     if (!code) code = tb_logblock_open(j->part[1], bytes->data, bytes->len, info->zone, err);
     if (code) return code;

@@ -107,46 +107,21 @@ tb_code tb_store_add_segment(tb_store *store, const tb_segment *segment, int64_t
     return TB_OK;
 }
 
-static tb_known known_from(sqlite3_stmt *s)
+static tb_code known_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
-    return (tb_known){.start = (uint64_t)sqlite3_column_int64(s, 0),
-                      .length = (uint64_t)sqlite3_column_int64(s, 1),
-                      .lines = (uint64_t)sqlite3_column_int64(s, 2),
-                      .accepted = (uint64_t)sqlite3_column_int64(s, 3),
-                      .rejected = (uint64_t)sqlite3_column_int64(s, 4),
-                      .hash = hash_from(sqlite3_column_blob(s, 5)),
-                      .kind = (tb_batch_kind)sqlite3_column_int(s, 6),
-                      .final = sqlite3_column_int(s, 7) != 0};
-}
-
-static tb_code known_list(tb_store *store, sqlite3_stmt *s, tb_known **ret_known, size_t *ret_n,
-                          tb_error *err)
-{
-    tb_known *list = NULL;
-    size_t n = 0, cap = 0;
-    bool row = true;
-    tb_code code = TB_OK;
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        if (n == cap) {
-            cap = cap ? cap * 2 : 16;
-            tb_known *more = realloc(list, cap * sizeof *more);
-            if (!more) {
-                code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
-                break;
-            }
-            list = more;
-        }
-        list[n++] = known_from(s);
-    }
-    sqlite3_reset(s);
-    if (code) {
-        free(list);
-        return code;
-    }
-    *ret_known = list;
-    *ret_n = n;
+    (void)err;
+    *(tb_known *)item = (tb_known){.start = (uint64_t)sqlite3_column_int64(s, 0),
+                                   .length = (uint64_t)sqlite3_column_int64(s, 1),
+                                   .lines = (uint64_t)sqlite3_column_int64(s, 2),
+                                   .accepted = (uint64_t)sqlite3_column_int64(s, 3),
+                                   .rejected = (uint64_t)sqlite3_column_int64(s, 4),
+                                   .hash = hash_from(sqlite3_column_blob(s, 5)),
+                                   .kind = (tb_batch_kind)sqlite3_column_int(s, 6),
+                                   .final = sqlite3_column_int(s, 7) != 0};
     return TB_OK;
 }
+
+static const tb__rows known_rows = {sizeof(tb_known), known_from, NULL};
 
 tb_code tb_store_known_by_head(tb_store *store, tb_batch_kind kind, tb_hash128 head,
                                tb_known **ret_known, size_t *ret_n, tb_error *err)
@@ -158,7 +133,7 @@ tb_code tb_store_known_by_head(tb_store *store, tb_batch_kind kind, tb_hash128 h
     hash_bytes(head, bytes);
     sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
     sqlite3_bind_int64(s, 2, kind);
-    return known_list(store, s, ret_known, ret_n, err);
+    return tb__collect(store, s, &known_rows, ret_known, ret_n, err);
 }
 
 tb_code tb_store_known_by_name(tb_store *store, const char *name, tb_known **ret_known,
@@ -168,7 +143,7 @@ tb_code tb_store_known_by_name(tb_store *store, const char *name, tb_known **ret
     tb_code code = tb__sql(store, TB__SQL_SEGMENTS_BY_NAME, &s, err);
     if (code) return code;
     sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
-    return known_list(store, s, ret_known, ret_n, err);
+    return tb__collect(store, s, &known_rows, ret_known, ret_n, err);
 }
 
 /* --- rungs --- */
@@ -207,7 +182,7 @@ tb_code tb__rungs_adopt(tb_store *store, tb_error *err)
     tb_code code = tb__sql(store, TB__SQL_RUNGS, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         const void *head = sqlite3_column_blob(s, 0), *hash = sqlite3_column_blob(s, 2);
-        if (!head || !hash) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!head || !hash) code = tb_no_memory(err);
         else if (sqlite3_column_bytes(s, 0) != 16 || sqlite3_column_bytes(s, 2) != 16)
             code = tb_fail(err, TB_E_CORRUPT, "rung", "%s: a row of rung is damaged.", store->path);
         else sum += (uint64_t)tb__seal_rung(head, sqlite3_column_int64(s, 1), hash);
@@ -216,42 +191,24 @@ tb_code tb__rungs_adopt(tb_store *store, tb_error *err)
     return code ? code : tb__meta_set(store, "rungs_before", (int64_t)sum, err);
 }
 
-static bool add_rung(tb_rung **list, size_t *n, size_t *cap, tb_rung one)
+static tb_code rung_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
-    if (*n == *cap) {
-        size_t more = *cap ? *cap * 2 : 32;
-        tb_rung *p = realloc(*list, more * sizeof *p);
-        if (!p) return false;
-        *list = p;
-        *cap = more;
-    }
-    (*list)[(*n)++] = one;
-    return true;
+    (void)err;
+    *(tb_rung *)item = (tb_rung){.length = (uint64_t)sqlite3_column_int64(s, 0),
+                                 .hash = hash_from(sqlite3_column_blob(s, 1))};
+    return TB_OK;
 }
+
+static const tb__rows rung_rows = {sizeof(tb_rung), rung_from, NULL};
 
 tb_code tb_store_rungs_by_head(tb_store *store, tb_hash128 head, tb_rung **ret_rungs, size_t *ret_n,
                                tb_error *err)
 {
     sqlite3_stmt *s;
     uint8_t bytes[16];
-    tb_rung *list = NULL;
-    size_t n = 0, cap = 0;
-    bool row = true;
     tb_code code = tb__sql(store, TB__SQL_RUNGS_BY_HEAD, &s, err);
     if (code) return code;
     hash_bytes(head, bytes);
     sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        tb_rung one = {.length = (uint64_t)sqlite3_column_int64(s, 0),
-                       .hash = hash_from(sqlite3_column_blob(s, 1))};
-        if (!add_rung(&list, &n, &cap, one)) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    }
-    sqlite3_reset(s);
-    if (code) {
-        free(list);
-        return code;
-    }
-    *ret_rungs = list;
-    *ret_n = n;
-    return TB_OK;
+    return tb__collect(store, s, &rung_rows, ret_rungs, ret_n, err);
 }

@@ -147,12 +147,6 @@ static tb_code add_cut(making *m, int64_t hour, tb_error *err)
     return code;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The hours at which something may change for a zone, and the end of usage last. */
 static tb_code make_cuts(making *m, const tb__billed_zone *zone, tb_error *err)
 {
@@ -168,7 +162,7 @@ static tb_code make_cuts(making *m, const tb__billed_zone *zone, tb_error *err)
     if (!code) code = TB__GROW(b, cuts, err);
     if (code) return code;
     b->cuts[b->n_cuts++] = m->usage_hour;
-    if (b->n_cuts > 1) qsort(b->cuts, b->n_cuts, sizeof *b->cuts, by_value);
+    if (b->n_cuts > 1) qsort(b->cuts, b->n_cuts, sizeof *b->cuts, tb__by_int64);
     return TB_OK;
 }
 
@@ -444,7 +438,7 @@ static tb_code pack(making *m, const tb__account_terms *terms, bool running, boo
                   b->n_optimizers * sizeof *b->optimizers +
                   b->n_bill_balancers * sizeof *b->bill_balancers;
     char *memory = malloc(size);
-    if (!memory) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!memory) return tb_no_memory(err);
     char *at = memory;
     *ret = (tb_bill_source){.memory = memory,
                             .watermark = (uint64_t)tb__earlier(b->known, b->file_version)};
@@ -663,41 +657,17 @@ tb_code tb_store_balancer_month(tb_store *store, int64_t account, int64_t balanc
 
 /* --- accounts of a month --- */
 
-tb_code tb__list_accounts(tb_store *store, tb__statement which, const int64_t *values, int n_values,
-                          int64_t **ret_accounts, size_t *ret_n, tb_error *err)
-{
-    int64_t *list = NULL;
-    size_t n = 0, cap = 0;
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__sql_ints(store, which, values, n_values, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (code)
-            sqlite3_reset(s);
-        else
-            list[n++] = sqlite3_column_int64(s, 0);
-    }
-    if (code) {
-        free(list);
-        return code;
-    }
-    *ret_accounts = list;
-    *ret_n = n;
-    return TB_OK;
-}
-
 tb_code tb_store_billed_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
                                  size_t *ret_n, tb_error *err)
 {
     tb_code code = check_month(month, err);
     if (code) return code;
     const int64_t values[3] = {tb_month_start_us(month), tb_month_start_us(month + 1), month};
-    return tb__list_accounts(store, TB__SQL_BILLED_ACCOUNTS, values, 3, ret_accounts, ret_n, err);
+    return tb__list_ints(store, TB__SQL_BILLED_ACCOUNTS, values, 3, ret_accounts, ret_n, err);
 }
 
 tb_code tb_store_invoiced_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
                                    size_t *ret_n, tb_error *err)
 {
-    return tb__list_accounts(store, TB__SQL_INVOICED_ACCOUNTS, &month, 1, ret_accounts, ret_n, err);
+    return tb__list_ints(store, TB__SQL_INVOICED_ACCOUNTS, &month, 1, ret_accounts, ret_n, err);
 }

@@ -244,7 +244,7 @@ static tb_code billing_of(tb_store *store, struct tb__billing **ret, tb_error *e
 {
     if (!store->billing) store->billing = calloc(1, sizeof *store->billing);
     *ret = store->billing;
-    return store->billing ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return store->billing ? TB_OK : tb_no_memory(err);
 }
 
 static tb_code load_base(tb_store *store, struct tb__billing *b, tb_error *err)
@@ -301,7 +301,7 @@ static tb_code add_place(struct tb__billing *b, sqlite3_stmt *s, tb_error *err)
     if (code) return code;
     const char *edge = (const char *)sqlite3_column_text(s, 1);
     const char *billing = (const char *)sqlite3_column_text(s, 2);
-    if (!edge || !billing) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!edge || !billing) return tb_no_memory(err);
     tb__billed_place *place = &b->places[b->n_places++];
     *place = (tb__billed_place){.edge = sqlite3_column_int64(s, 0)};
     place->priced = tb_billing_region_parse(billing, &place->region);

@@ -245,18 +245,14 @@ typedef struct tb__run_row {
 /* At the data version that is read. */
 TB_MUST_USE tb_code tb__run_insert(tb_store *store, const tb__run_row *run, tb_error *err);
 tb_run_outcome tb__run_outcome(const char *name);
-/* The accounts that a statement gives. free(). */
-TB_MUST_USE tb_code tb__list_accounts(tb_store *store, tb__statement which, const int64_t *values,
-                                      int n_values, int64_t **ret_accounts, size_t *ret_n,
-                                      tb_error *err);
 
 /* --- invoices.c, ledger.c --- */
 
 /* SHA-256 (hex) of an invoice's text without its own member; false where the text does not hold
  * that hash. */
 bool tb__invoice_hash(const char *text, size_t len, const char *sha256, char ret_hex[65]);
-TB_MUST_USE tb_code tb__invoice_from(sqlite3_stmt *s, tb_invoice *ret, tb_error *err);
-TB_MUST_USE tb_code tb__ledger_from(sqlite3_stmt *s, tb_ledger_entry *ret, tb_error *err);
+TB_MUST_USE tb_code tb__invoice_from(sqlite3_stmt *s, void *ret_invoice, tb_error *err);
+TB_MUST_USE tb_code tb__ledger_from(sqlite3_stmt *s, void *ret_entry, tb_error *err);
 
 /* The first hour that starts at this moment or later; INT64_MIN and INT64_MAX stay as
  * they are. */

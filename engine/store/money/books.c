@@ -20,7 +20,7 @@ static tb_code same_book(tb_store *store, const tb_book *book, bool *ret_known, 
     *ret_known = row;
     if (code || !row) return code;
     const char *stored = (const char *)sqlite3_column_text(s, 0);
-    if (!stored) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!stored) return tb_no_memory(err);
     bool same = strcmp(stored, book->sha256) == 0;
     sqlite3_reset(s);
     if (same) return TB_OK;
@@ -117,7 +117,7 @@ tb_code tb__stored_book(sqlite3_stmt *s, int column, tb_book *ret_book, tb_error
 {
     tb_error why = {0};
     const char *text = (const char *)sqlite3_column_text(s, column);
-    if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!text) return tb_no_memory(err);
     tb_code code =
         tb_book_parse(text, (size_t)sqlite3_column_bytes(s, column), NULL, ret_book, &why);
     if (code != TB_E_BOOK) return code ? tb_fail(err, code, why.field, "%s", why.message) : TB_OK;
@@ -125,30 +125,22 @@ tb_code tb__stored_book(sqlite3_stmt *s, int column, tb_book *ret_book, tb_error
                    why.field, why.message);
 }
 
+static tb_code book_from(sqlite3_stmt *s, void *item, tb_error *err)
+{
+    return tb__stored_book(s, 0, item, err);
+}
+
+static void release_book(void *item)
+{
+    tb_book_release(item);
+}
+
+static const tb__rows book_rows = {sizeof(tb_book), book_from, release_book};
+
 static tb_code books_until(tb_store *store, int64_t version, tb_book **ret_books, size_t *ret_n,
                            tb_error *err)
 {
-    tb_book *list = NULL;
-    size_t n = 0, cap = 0;
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__sql_ints(store, TB__SQL_BOOKS, &version, 1, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (!code) code = tb__stored_book(s, 0, &list[n], err);
-        if (code)
-            sqlite3_reset(s);
-        else
-            n++;
-    }
-    if (code) {
-        tb_books_release(list, n);
-        free(list);
-        return code;
-    }
-    *ret_books = list;
-    *ret_n = n;
-    return TB_OK;
+    return tb__collect_ints(store, TB__SQL_BOOKS, &version, 1, &book_rows, ret_books, ret_n, err);
 }
 
 tb_code tb_store_books(tb_store *store, tb_book **ret_books, size_t *ret_n, tb_error *err)

@@ -27,7 +27,8 @@ static uint32_t member(const reader *r, const char *name)
     return tb__declared_member(r->doc, 0, name);
 }
 
-static tb_code refuse(const reader *r, const char *name, const tb__fault *fault, tb_error *why)
+static tb_code refuse_terms(const reader *r, const char *name, const tb__fault *fault,
+                            tb_error *why)
 {
     char path[sizeof why->field];
     tb__fault_path(name, fault->path, path, sizeof path);
@@ -62,7 +63,7 @@ static tb_code with_document(const char *text, size_t len, const char *who, int6
     tb__document doc;
     tb__arena_init(&strings, NULL);
     tb_code code = text ? tb__document_parse(text, len, TB_E_CORRUPT, &strings, NULL, &doc, err)
-                        : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+                        : tb_no_memory(err);
     if (!code) {
         const reader r = {&doc, who, id, err};
         code = fn(&r, out);
@@ -77,7 +78,7 @@ static tb_code read_time(const reader *r, const char *name, int64_t *value)
     tb__fault fault;
     uint32_t at = member(r, name);
     if (!at || tb__declared_time(r->doc, at, value, &fault)) return TB_OK;
-    return refuse(r, name, &fault, r->err);
+    return refuse_terms(r, name, &fault, r->err);
 }
 
 /* --- zones --- */
@@ -99,7 +100,7 @@ static tb_code read_zone(const reader *r, void *out)
     tb_code code = read_time(r, "created", zone->created_us);
     if (code || !settings) return code;
     if (!tb__declared_settings(r->doc, settings, &said, &fault)) {
-        (void)!refuse(r, "settings", &fault, zone->why);
+        (void)!refuse_terms(r, "settings", &fault, zone->why);
         return TB_OK;
     }
     t->enabled = said.enabled;
@@ -160,7 +161,7 @@ static void read_discounts(const reader *r, tb__account_terms *terms, tb_error *
     tb__fault fault;
     uint32_t at = member(r, "discounts");
     if (at && !tb__declared_discounts(r->doc, at, percent, &fault))
-        (void)!refuse(r, "discounts", &fault, why);
+        (void)!refuse_terms(r, "discounts", &fault, why);
     else
         spread(percent, terms->discount);
 }
@@ -172,7 +173,7 @@ static void read_tax(const reader *r, tb__account_terms *terms, tb_error *why)
     uint32_t at = member(r, "tax");
     if (!at) return;
     if (!tb__declared_tax(r->doc, at, list, &terms->n_tax, &fault))
-        (void)!refuse(r, "tax", &fault, why);
+        (void)!refuse_terms(r, "tax", &fault, why);
     for (size_t i = 0; i < terms->n_tax; i++) {
         terms->tax[i].percent = list[i].percent;
         memcpy(terms->tax[i].name, list[i].name, list[i].len);
@@ -187,7 +188,7 @@ static tb_code read_account(const reader *r, void *out)
     tb__fault fault;
     uint32_t currency = member(r, "currency"), prepaid = member(r, "prepaid");
     if (currency && !tb__declared_currency(r->doc, currency, t->currency, &fault))
-        (void)!refuse(r, "currency", &fault, &account->why[TB__PART_CURRENCY]);
+        (void)!refuse_terms(r, "currency", &fault, &account->why[TB__PART_CURRENCY]);
     t->prepaid = prepaid && r->doc->nodes[prepaid].type == TB__TRUE;
     read_discounts(r, t, &account->why[TB__PART_DISCOUNTS]);
     read_tax(r, t, &account->why[TB__PART_TAX]);

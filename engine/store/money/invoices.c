@@ -52,15 +52,16 @@ static tb_code copy_text(sqlite3_stmt *s, int column, char *out, size_t size, tb
 {
     const char *text = (const char *)sqlite3_column_text(s, column);
     size_t len = text ? strnlen(text, size - 1) : 0;
-    if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!text) return tb_no_memory(err);
     memcpy(out, text, len);
     out[len] = 0;
     return TB_OK;
 }
 
 /* Columns: see TB__INVOICE_COLUMNS. */
-tb_code tb__invoice_from(sqlite3_stmt *s, tb_invoice *ret, tb_error *err)
+tb_code tb__invoice_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
+    tb_invoice *ret = item;
     tb_invoice i = {.account = sqlite3_column_int64(s, 4),
                     .month = sqlite3_column_int64(s, 5),
                     .watermark = (uint64_t)sqlite3_column_int64(s, 6),
@@ -90,37 +91,18 @@ tb_code tb__invoice_from(sqlite3_stmt *s, tb_invoice *ret, tb_error *err)
     const char *text = (const char *)sqlite3_column_text(s, 15);
     i.text_len = (size_t)sqlite3_column_bytes(s, 15);
     i.text = text ? malloc(i.text_len + 1) : NULL;
-    if (!i.text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!i.text) return tb_no_memory(err);
     memcpy(i.text, text, i.text_len + 1);
     *ret = i;
     return TB_OK;
 }
 
-static tb_code read_list(tb_store *store, sqlite3_stmt *s, tb_invoice **ret, size_t *ret_n,
-                         tb_error *err)
+static void release_invoice(void *item)
 {
-    tb_invoice *list = NULL;
-    size_t n = 0, cap = 0;
-    bool row = true;
-    tb_code code = TB_OK;
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (!code) code = tb__invoice_from(s, &list[n], err);
-        if (code)
-            sqlite3_reset(s);
-        else
-            n++;
-    }
-    if (!code) {
-        *ret = list;
-        *ret_n = n;
-        return TB_OK;
-    }
-    while (n)
-        tb_invoice_release(&list[--n]);
-    free(list);
-    return code;
+    tb_invoice_release(item);
 }
+
+static const tb__rows invoice_rows = {sizeof(tb_invoice), tb__invoice_from, release_invoice};
 
 tb_code tb_store_invoices(tb_store *store, int64_t account, int64_t month,
                           tb_invoice **ret_invoices, size_t *ret_n, tb_error *err)
@@ -129,9 +111,8 @@ tb_code tb_store_invoices(tb_store *store, int64_t account, int64_t month,
     tb__statement which = account              ? TB__SQL_INVOICES_OF_ACCOUNT
                           : month != INT64_MIN ? TB__SQL_INVOICES_OF_MONTH
                                                : TB__SQL_INVOICES;
-    sqlite3_stmt *s;
-    tb_code code = tb__sql_ints(store, which, values, which == TB__SQL_INVOICES ? 0 : 2, &s, err);
-    return code ? code : read_list(store, s, ret_invoices, ret_n, err);
+    return tb__collect_ints(store, which, values, which == TB__SQL_INVOICES ? 0 : 2, &invoice_rows,
+                            ret_invoices, ret_n, err);
 }
 
 /* *ret_id: its row; 0 where there is none. */
@@ -189,7 +170,8 @@ static bool is_credit_note(const tb_invoice *invoice)
     return strcmp(invoice->kind, "credit_note") == 0;
 }
 
-static tb_code refuse(const char *field, const tb_invoice *invoice, const char *why, tb_error *err)
+static tb_code refuse_invoice(const char *field, const tb_invoice *invoice, const char *why,
+                              tb_error *err)
 {
     int64_t month = invoice->month;
     return tb_fail(err, TB_E_VALIDATION, field, "Account %" PRId64 ", %04d-%02d: %s.",
@@ -201,10 +183,11 @@ static tb_code check_total(const tb_invoice *invoice, tb_decimal *ret_total, tb_
 {
     if (tb_decimal_parse(invoice->total, strnlen(invoice->total, sizeof invoice->total),
                          TB_DECIMAL_SCALE_MAX, ret_total, NULL))
-        return refuse("total", invoice, "the total is not a decimal", err);
+        return refuse_invoice("total", invoice, "the total is not a decimal", err);
     if (is_credit_note(invoice) ? tb_decimal_sign(*ret_total) > 0 : tb_decimal_sign(*ret_total) < 0)
-        return refuse("total", invoice,
-                      "an invoice's total is not below 0, and a credit note's not above", err);
+        return refuse_invoice("total", invoice,
+                              "an invoice's total is not below 0, and a credit note's not above",
+                              err);
     return TB_OK;
 }
 
@@ -213,15 +196,18 @@ static tb_code check_moment(tb_store *store, const tb_invoice *invoice, tb_error
 {
     uint64_t version = 0;
     if (!is_credit_note(invoice) && strcmp(invoice->kind, "invoice") != 0)
-        return refuse("kind", invoice, "the kind is invoice or credit_note", err);
+        return refuse_invoice("kind", invoice, "the kind is invoice or credit_note", err);
     if (invoice->month < 0 || invoice->month > TB__BILL_MONTH_LAST ||
         invoice->finalized_us < tb_month_start_us(invoice->month + 1))
-        return refuse("month", invoice, "the month is not over, so it cannot be final", err);
+        return refuse_invoice("month", invoice, "the month is not over, so it cannot be final",
+                              err);
     if (is_credit_note(invoice) ? !invoice->since : invoice->since != 0)
-        return refuse("since", invoice, "a credit note, and it alone, says since when", err);
+        return refuse_invoice("since", invoice, "a credit note, and it alone, says since when",
+                              err);
     tb_code code = tb_store_version(store, &version, err);
     if (code || version == invoice->watermark) return code;
-    return refuse("watermark", invoice, "the data has changed since it was read; do it again", err);
+    return refuse_invoice("watermark", invoice,
+                          "the data has changed since it was read; do it again", err);
 }
 
 /* A month that went onto a later invoice stays there. */
@@ -233,7 +219,7 @@ static tb_code check_elsewhere(tb_store *store, const tb_invoice *invoice, tb_er
         tb_store_billed_elsewhere(store, invoice->account, invoice->month, number, err);
     if (code || !number[0]) return code;
     snprintf(why, sizeof why, "the month was billed on %s; void that first", number);
-    return refuse("month", invoice, why, err);
+    return refuse_invoice("month", invoice, why, err);
 }
 
 /* What it corrects waits since then exactly: nothing is billed twice, nothing left out. */
@@ -244,8 +230,8 @@ static tb_code check_correction(tb_store *store, const tb_invoice *invoice, int6
     int64_t billed = 0;
     tb_code code = tb__int_of(store, TB__SQL_BILLED_UP_TO, values, 2, 0, &billed, err);
     if (code || (billed == (int64_t)since && billed)) return code;
-    return refuse("corrects", invoice, "late usage that it corrects has been billed otherwise",
-                  err);
+    return refuse_invoice("corrects", invoice,
+                          "late usage that it corrects has been billed otherwise", err);
 }
 
 static tb_code check_corrections(tb_store *store, const tb_invoice *invoice, tb_error *err)
@@ -257,7 +243,8 @@ static tb_code check_corrections(tb_store *store, const tb_invoice *invoice, tb_
         code = invoice->corrects[i].month < invoice->month
                    ? check_correction(store, invoice, invoice->corrects[i].month,
                                       invoice->corrects[i].since, err)
-                   : refuse("corrects", invoice, "it corrects a month that is not before it", err);
+                   : refuse_invoice("corrects", invoice,
+                                    "it corrects a month that is not before it", err);
     return code;
 }
 
@@ -294,7 +281,7 @@ static tb_code write_text(tb_invoice *invoice, tb_invoice_finish finish, void *c
     if (!code) code = tb_buf_check(&text, err);
     if (!code && (!tb__invoice_hash(text.data, text.len - 1, invoice->sha256, hex) ||
                   memcmp(hex, invoice->sha256, sizeof hex) != 0))
-        code = refuse("sha256", invoice, "the text's sha256 is not its own", err);
+        code = refuse_invoice("sha256", invoice, "the text's sha256 is not its own", err);
     if (code) {
         tb_buf_release(&text);
         return code;
@@ -362,7 +349,8 @@ static tb_code enter(tb_store *store, const tb_invoice *invoice, tb_ledger_kind 
     memcpy(entry.reference, invoice->number, sizeof invoice->number);
     code = tb_store_ledger_add(store, &entry, &known, err);
     if (code || !known) return code;
-    return refuse("reference", invoice, "the ledger has an entry of this number already", err);
+    return refuse_invoice("reference", invoice, "the ledger has an entry of this number already",
+                          err);
 }
 
 /* All that is checked before a number is taken. */
@@ -434,7 +422,7 @@ static tb_code check_corrected(tb_store *store, const tb_invoice *invoice, int64
     if (code) return code;
     snprintf(why, sizeof why, "%s corrects what %s billed; void %s first", number, invoice->number,
              number);
-    return refuse("number", invoice, why, err);
+    return refuse_invoice("number", invoice, why, err);
 }
 
 static tb_code check_voidable(tb_store *store, const tb_invoice *invoice, int64_t id, tb_error *err)
@@ -442,7 +430,7 @@ static tb_code check_voidable(tb_store *store, const tb_invoice *invoice, int64_
     sqlite3_stmt *s;
     bool row = true;
     if (invoice->state == TB_INVOICE_VOID)
-        return refuse("number", invoice, "the invoice is void already", err);
+        return refuse_invoice("number", invoice, "the invoice is void already", err);
     tb_code code = check_corrected(store, invoice, invoice->month, err);
     if (!code) code = tb__sql_ints(store, TB__SQL_CORRECTIONS_OF, &id, 1, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {

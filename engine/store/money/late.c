@@ -189,11 +189,12 @@ tb_u128 tb__late_sum(const struct tb__billing *b, int scope, int64_t owner, int6
 
 /* --- what has been billed --- */
 
-static tb_code billed_from(sqlite3_stmt *s, tb_billed_month *ret, tb_error *err)
+static tb_code billed_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
+    tb_billed_month *ret = item;
     const char *number = (const char *)sqlite3_column_text(s, 2);
     const char *currency = (const char *)sqlite3_column_text(s, 4);
-    if (!number || !currency) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!number || !currency) return tb_no_memory(err);
     *ret = (tb_billed_month){.account = sqlite3_column_int64(s, 0),
                              .month = sqlite3_column_int64(s, 1),
                              .watermark = (uint64_t)sqlite3_column_int64(s, 3)};
@@ -202,28 +203,12 @@ static tb_code billed_from(sqlite3_stmt *s, tb_billed_month *ret, tb_error *err)
     return TB_OK;
 }
 
+static const tb__rows billed_rows = {sizeof(tb_billed_month), billed_from, NULL};
+
 tb_code tb_store_billed_months(tb_store *store, int64_t account, int64_t first, int64_t last,
                                tb_billed_month **ret_months, size_t *ret_n, tb_error *err)
 {
     const int64_t values[3] = {account, first, last};
-    tb_billed_month *list = NULL;
-    size_t n = 0, cap = 0;
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__sql_ints(store, TB__SQL_BILLED_MONTHS, values, 3, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (!code) code = billed_from(s, &list[n], err);
-        if (code)
-            sqlite3_reset(s);
-        else
-            n++;
-    }
-    if (code) {
-        free(list);
-        return code;
-    }
-    *ret_months = list;
-    *ret_n = n;
-    return TB_OK;
+    return tb__collect_ints(store, TB__SQL_BILLED_MONTHS, values, 3, &billed_rows, ret_months,
+                            ret_n, err);
 }

@@ -27,7 +27,7 @@ static tb_code copy_text(sqlite3_stmt *s, int column, char *out, size_t size, tb
 {
     const char *text = (const char *)sqlite3_column_text(s, column);
     size_t len = text ? strnlen(text, size - 1) : 0;
-    if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!text) return tb_no_memory(err);
     memcpy(out, text, len);
     out[len] = 0;
     return TB_OK;
@@ -40,8 +40,9 @@ static tb_code damaged(int64_t id, const char *what, tb_error *err)
 }
 
 /* Columns id, account, at_us, kind, currency, amount, reference, note. */
-tb_code tb__ledger_from(sqlite3_stmt *s, tb_ledger_entry *ret, tb_error *err)
+tb_code tb__ledger_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
+    tb_ledger_entry *ret = item;
     tb_ledger_entry e = {.id = sqlite3_column_int64(s, 0),
                          .account = sqlite3_column_int64(s, 1),
                          .at_us = sqlite3_column_int64(s, 2),
@@ -49,10 +50,10 @@ tb_code tb__ledger_from(sqlite3_stmt *s, tb_ledger_entry *ret, tb_error *err)
     const char *kind = (const char *)sqlite3_column_text(s, 3);
     for (int i = 0; kind && i < TB_LEDGER_KIND_COUNT; i++)
         if (strcmp(kind, kinds[i]) == 0) e.kind = (tb_ledger_kind)i;
-    if (!kind) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!kind) return tb_no_memory(err);
     if (e.kind == TB_LEDGER_KIND_COUNT) return damaged(e.id, "kind", err);
     const char *amount = (const char *)sqlite3_column_text(s, 5);
-    if (!amount) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!amount) return tb_no_memory(err);
     if (tb_decimal_parse(amount, (size_t)sqlite3_column_bytes(s, 5), TB_DECIMAL_SCALE_MAX,
                          &e.amount, NULL))
         return damaged(e.id, "amount", err);
@@ -63,29 +64,13 @@ tb_code tb__ledger_from(sqlite3_stmt *s, tb_ledger_entry *ret, tb_error *err)
     return code;
 }
 
+static const tb__rows entry_rows = {sizeof(tb_ledger_entry), tb__ledger_from, NULL};
+
 tb_code tb_store_ledger(tb_store *store, int64_t account, tb_ledger_entry **ret_entries,
                         size_t *ret_n, tb_error *err)
 {
-    tb_ledger_entry *list = NULL;
-    size_t n = 0, cap = 0;
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__sql_ints(store, TB__SQL_LEDGER, &account, 1, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (!code) code = tb__ledger_from(s, &list[n], err);
-        if (code)
-            sqlite3_reset(s);
-        else
-            n++;
-    }
-    if (code) {
-        free(list);
-        return code;
-    }
-    *ret_entries = list;
-    *ret_n = n;
-    return TB_OK;
+    return tb__collect_ints(store, TB__SQL_LEDGER, &account, 1, &entry_rows, ret_entries, ret_n,
+                            err);
 }
 
 /* A balance that overflows names its account and the entry that does it. */
@@ -182,7 +167,7 @@ tb_code tb_store_balance_history(tb_store *store, int64_t account, tb_range rang
     if (n) h.n = days_of(&range, now_us, &h.first_day);
     h.list = malloc((h.n + 1) * (sizeof *h.list + sizeof *h.texts));
     h.texts = (void *)(h.list + h.n + 1);
-    code = h.list ? sum_up(&h, entries, n, err) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    code = h.list ? sum_up(&h, entries, n, err) : tb_no_memory(err);
     free(entries);
     if (code) {
         free(h.list);
@@ -195,8 +180,8 @@ tb_code tb_store_balance_history(tb_store *store, int64_t account, tb_range rang
 
 /* --- writing --- */
 
-static tb_code refuse(const char *field, const tb_ledger_entry *entry, const char *why,
-                      tb_error *err)
+static tb_code refuse_entry(const char *field, const tb_ledger_entry *entry, const char *why,
+                            tb_error *err)
 {
     return tb_fail(err, TB_E_VALIDATION, field, "Account %" PRId64 ", %s %s: %s.", entry->account,
                    tb_ledger_kind_name(entry->kind), entry->reference, why);
@@ -219,7 +204,7 @@ static tb_code find_known(tb_store *store, tb_ledger_entry *entry, const char *a
     const char *currency = (const char *)sqlite3_column_text(s, 3);
     if (!stored || !currency) {
         sqlite3_reset(s);
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     }
     bool same = strcmp(stored, amount) == 0 && strcmp(currency, entry->currency) == 0 &&
                 sqlite3_column_int64(s, 1) == entry->account;
@@ -227,8 +212,8 @@ static tb_code find_known(tb_store *store, tb_ledger_entry *entry, const char *a
     entry->at_us = sqlite3_column_int64(s, 2);
     sqlite3_reset(s);
     return same ? TB_OK
-                : refuse("reference", entry,
-                         "the reference is known with another account or amount", err);
+                : refuse_entry("reference", entry,
+                               "the reference is known with another account or amount", err);
 }
 
 static tb_code check_entry(tb_store *store, const tb_ledger_entry *entry, tb_error *err)
@@ -236,12 +221,12 @@ static tb_code check_entry(tb_store *store, const tb_ledger_entry *entry, tb_err
     sqlite3_stmt *s;
     bool row = false, exists = false, same = true;
     if ((unsigned)entry->kind >= TB_LEDGER_KIND_COUNT)
-        return refuse("kind", entry, "there is no such kind of entry", err);
+        return refuse_entry("kind", entry, "there is no such kind of entry", err);
     if ((entry->kind == TB_LEDGER_PAYMENT || entry->kind == TB_LEDGER_ADJUSTMENT) &&
         !tb_decimal_sign(entry->amount))
-        return refuse("amount", entry, "an amount of 0 says nothing", err);
+        return refuse_entry("amount", entry, "an amount of 0 says nothing", err);
     if (strnlen(entry->currency, 4) != 3)
-        return refuse("currency", entry, "a currency has three letters", err);
+        return refuse_entry("currency", entry, "a currency has three letters", err);
     tb_code code = tb_store_account_exists(store, entry->account, &exists, err);
     if (code) return code;
     if (!exists)
@@ -253,9 +238,10 @@ static tb_code check_entry(tb_store *store, const tb_ledger_entry *entry, tb_err
     const char *currency = (const char *)sqlite3_column_text(s, 0);
     same = currency && strcmp(currency, entry->currency) == 0;
     sqlite3_reset(s);
-    if (!currency) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!currency) return tb_no_memory(err);
     return same ? TB_OK
-                : refuse("currency", entry, "its earlier entries are of another currency", err);
+                : refuse_entry("currency", entry, "its earlier entries are of another currency",
+                               err);
 }
 
 /* The ids have no gaps, so that the last one counts the entries. */

@@ -60,7 +60,7 @@ static tb_code is_known(tb_store *store, const tb__run_row *run, bool *ret, tb_e
     if (code || !row) return code;
     const char *outcome = (const char *)sqlite3_column_text(s, 0);
     const char *reason = (const char *)sqlite3_column_text(s, 1);
-    if (!outcome || !reason) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!outcome || !reason) code = tb_no_memory(err);
     else
         *ret = strcmp(outcome, names[run->outcome]) == 0 && strcmp(reason, run->reason) == 0 &&
                !sqlite3_column_int(s, 2);
@@ -93,7 +93,7 @@ tb_code tb_store_note_run(tb_store *store, int64_t account, int64_t month, tb_ru
 tb_code tb_store_run_accounts(tb_store *store, int64_t month, int64_t **ret_accounts, size_t *ret_n,
                               tb_error *err)
 {
-    return tb__list_accounts(store, TB__SQL_RUN_ACCOUNTS, &month, 1, ret_accounts, ret_n, err);
+    return tb__list_ints(store, TB__SQL_RUN_ACCOUNTS, &month, 1, ret_accounts, ret_n, err);
 }
 
 tb_code tb_store_everybody_ran(tb_store *store, int64_t month, bool *ret, tb_error *err)
@@ -119,34 +119,25 @@ tb_code tb_store_billed_elsewhere(tb_store *store, int64_t account, int64_t mont
     const char *number = (const char *)sqlite3_column_text(s, 0);
     if (number) snprintf(ret_number, 24, "%s", number);
     sqlite3_reset(s);
-    return number ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return number ? TB_OK : tb_no_memory(err);
 }
+
+static tb_code billed_from(sqlite3_stmt *s, void *item, tb_error *err)
+{
+    tb_billed_by *ret = item;
+    const char *number = (const char *)sqlite3_column_text(s, 0);
+    if (!number) return tb_no_memory(err);
+    *ret = (tb_billed_by){.is_invoice = sqlite3_column_int(s, 1) != 0};
+    snprintf(ret->number, sizeof ret->number, "%s", number);
+    return TB_OK;
+}
+
+static const tb__rows billed_rows = {sizeof(tb_billed_by), billed_from, NULL};
 
 tb_code tb_store_billed_chain(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
                               tb_billed_by **ret_chain, size_t *ret_n, tb_error *err)
 {
     const int64_t values[3] = {account, month, (int64_t)watermark};
-    tb_billed_by *list = NULL;
-    size_t n = 0, cap = 0;
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__sql_ints(store, TB__SQL_BILLED_CHAIN, values, 3, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        const char *number = (const char *)sqlite3_column_text(s, 0);
-        code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (!code && !number) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        if (code) {
-            sqlite3_reset(s);
-            break;
-        }
-        list[n] = (tb_billed_by){.is_invoice = sqlite3_column_int(s, 1) != 0};
-        snprintf(list[n++].number, sizeof list->number, "%s", number);
-    }
-    if (code) {
-        free(list);
-        return code;
-    }
-    *ret_chain = list;
-    *ret_n = n;
-    return TB_OK;
+    return tb__collect_ints(store, TB__SQL_BILLED_CHAIN, values, 3, &billed_rows, ret_chain, ret_n,
+                            err);
 }

@@ -19,8 +19,7 @@ static tb_code is_last(tb_store *store, const char *name, const char sha256[65],
     code = tb__step(store, s, &row, err);
     if (code) return code;
     const char *last = row ? (const char *)sqlite3_column_text(s, 0) : "";
-    if (!last)
-        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!last) code = tb_no_memory(err);
     else
         *ret = strcmp(last, sha256) == 0;
     sqlite3_reset(s);
@@ -56,15 +55,16 @@ void tb_stored_scenario_release(tb_stored_scenario *scenario)
     *scenario = (tb_stored_scenario){.text = NULL};
 }
 
-static tb_code from_row(sqlite3_stmt *s, tb_stored_scenario *ret, tb_error *err)
+static tb_code from_row(sqlite3_stmt *s, void *item, tb_error *err)
 {
+    tb_stored_scenario *ret = item;
     const char *name = (const char *)sqlite3_column_text(s, 0);
     const char *sha256 = (const char *)sqlite3_column_text(s, 1);
     const char *text = (const char *)sqlite3_column_text(s, 3);
     size_t len = (size_t)sqlite3_column_bytes(s, 3);
     tb_stored_scenario out = {.added_us = sqlite3_column_int64(s, 2), .text_len = len};
     out.text = text ? malloc(len + 1) : NULL;
-    if (!name || !sha256 || !out.text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!name || !sha256 || !out.text) return tb_no_memory(err);
     snprintf(out.name, sizeof out.name, "%s", name);
     snprintf(out.sha256, sizeof out.sha256, "%s", sha256);
     memcpy(out.text, text, len);
@@ -129,29 +129,16 @@ tb_code tb_store_scenario(tb_store *store, const char *name, tb_stored_scenario 
                    name);
 }
 
+static void release_scenario(void *item)
+{
+    tb_stored_scenario_release(item);
+}
+
+static const tb__rows scenario_rows = {sizeof(tb_stored_scenario), from_row, release_scenario};
+
 tb_code tb_store_scenarios(tb_store *store, tb_stored_scenario **ret_scenarios, size_t *ret_n,
                            tb_error *err)
 {
-    tb_stored_scenario *list = NULL;
-    size_t n = 0, cap = 0;
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__sql(store, TB__SQL_SCENARIOS, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (!code) code = from_row(s, &list[n], err);
-        if (code)
-            sqlite3_reset(s);
-        else
-            n++;
-    }
-    if (code) {
-        for (size_t i = 0; i < n; i++)
-            tb_stored_scenario_release(&list[i]);
-        free(list);
-        return code;
-    }
-    *ret_scenarios = list;
-    *ret_n = n;
-    return TB_OK;
+    return tb__collect_ints(store, TB__SQL_SCENARIOS, NULL, 0, &scenario_rows, ret_scenarios, ret_n,
+                            err);
 }

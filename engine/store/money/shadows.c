@@ -23,8 +23,7 @@ static tb_code look_up(tb_store *store, tb__statement id, const char *name, int6
     *ret_id = 0;
     if (code || !row) return code;
     const char *sha256 = (const char *)sqlite3_column_text(s, 0);
-    if (!sha256)
-        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!sha256) code = tb_no_memory(err);
     else
         snprintf(ret_sha256, 65, "%s", sha256);
     *ret_id = sqlite3_column_count(s) > 1 ? sqlite3_column_int64(s, 1) : 1;
@@ -118,8 +117,9 @@ tb_code tb_store_activate_shadow(tb_store *store, const char *book, int64_t now_
 
 /* --- reading --- */
 
-static tb_code from_row(sqlite3_stmt *s, tb_shadow *ret, tb_error *err)
+static tb_code from_row(sqlite3_stmt *s, void *item, tb_error *err)
 {
+    tb_shadow *ret = item;
     ret->id = sqlite3_column_int64(s, 0);
     ret->added_us = sqlite3_column_int64(s, 1);
     return tb__stored_book(s, 2, &ret->book, err);
@@ -131,29 +131,16 @@ void tb_shadows_release(tb_shadow *shadows, size_t n)
         tb_book_release(&shadows[i].book);
 }
 
+static void release_shadow(void *item)
+{
+    tb_shadows_release(item, 1);
+}
+
+static const tb__rows shadow_rows = {sizeof(tb_shadow), from_row, release_shadow};
+
 tb_code tb_store_shadows(tb_store *store, tb_shadow **ret_shadows, size_t *ret_n, tb_error *err)
 {
-    tb_shadow *list = NULL;
-    size_t n = 0, cap = 0;
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__sql(store, TB__SQL_SHADOWS, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (!code) code = from_row(s, &list[n], err);
-        if (code)
-            sqlite3_reset(s);
-        else
-            n++;
-    }
-    if (code) {
-        tb_shadows_release(list, n);
-        free(list);
-        return code;
-    }
-    *ret_shadows = list;
-    *ret_n = n;
-    return TB_OK;
+    return tb__collect_ints(store, TB__SQL_SHADOWS, NULL, 0, &shadow_rows, ret_shadows, ret_n, err);
 }
 
 tb_code tb_store_shadow(tb_store *store, int64_t id, tb_shadow *ret_shadow, tb_error *err)
@@ -197,14 +184,15 @@ tb_code tb_store_add_shadow_bill(tb_store *store, const tb_shadow_bill *bill, in
 static tb_code amount_at(sqlite3_stmt *s, int column, tb_decimal *ret, tb_error *err)
 {
     const char *text = (const char *)sqlite3_column_text(s, column);
-    if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!text) return tb_no_memory(err);
     if (!tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, ret, NULL)) return TB_OK;
     return tb_fail(err, TB_E_CORRUPT, "shadow_bill", "A shadow bill has the amount \"%.80s\".",
                    text);
 }
 
-tb_code tb__shadow_bill_from(sqlite3_stmt *s, tb_shadow_bill *ret, tb_error *err)
+tb_code tb__shadow_bill_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
+    tb_shadow_bill *ret = item;
     const char *currency = (const char *)sqlite3_column_text(s, 4);
     const char *invoice = (const char *)sqlite3_column_text(s, 5);
     const char *book = (const char *)sqlite3_column_text(s, 9);
@@ -213,7 +201,7 @@ tb_code tb__shadow_bill_from(sqlite3_stmt *s, tb_shadow_bill *ret, tb_error *err
                             .month = sqlite3_column_int64(s, 2),
                             .watermark = (uint64_t)sqlite3_column_int64(s, 3),
                             .unpriced = (uint64_t)sqlite3_column_int64(s, 8)};
-    if (!currency || !invoice || !book) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!currency || !invoice || !book) return tb_no_memory(err);
     snprintf(ret->currency, sizeof ret->currency, "%s", currency);
     snprintf(ret->invoice, sizeof ret->invoice, "%s", invoice);
     snprintf(ret->book, sizeof ret->book, "%s", book);
@@ -221,27 +209,11 @@ tb_code tb__shadow_bill_from(sqlite3_stmt *s, tb_shadow_bill *ret, tb_error *err
     return code ? code : amount_at(s, 7, &ret->would, err);
 }
 
+static const tb__rows bill_rows = {sizeof(tb_shadow_bill), tb__shadow_bill_from, NULL};
+
 tb_code tb_store_shadow_bills(tb_store *store, int64_t month, tb_shadow_bill **ret_bills,
                               size_t *ret_n, tb_error *err)
 {
-    tb_shadow_bill *list = NULL;
-    size_t n = 0, cap = 0;
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__sql_ints(store, TB__SQL_SHADOW_BILLS, &month, 1, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&list, n, &cap, sizeof *list, err);
-        if (!code) code = tb__shadow_bill_from(s, &list[n], err);
-        if (code)
-            sqlite3_reset(s);
-        else
-            n++;
-    }
-    if (code) {
-        free(list);
-        return code;
-    }
-    *ret_bills = list;
-    *ret_n = n;
-    return TB_OK;
+    return tb__collect_ints(store, TB__SQL_SHADOW_BILLS, &month, 1, &bill_rows, ret_bills, ret_n,
+                            err);
 }

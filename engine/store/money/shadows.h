@@ -6,7 +6,7 @@
 #include "tollbook/shadow.h"
 
 /* A row of SHADOW_BILLS. TB_E_CORRUPT where an amount is none. */
-TB_MUST_USE tb_code tb__shadow_bill_from(sqlite3_stmt *s, tb_shadow_bill *ret, tb_error *err);
+TB_MUST_USE tb_code tb__shadow_bill_from(sqlite3_stmt *s, void *ret_bill, tb_error *err);
 /* A live shadow's row, 0: none has this id; and its hash. */
 TB_MUST_USE tb_code tb__shadow_live(tb_store *store, const char *name, int64_t *ret_id,
                                     char ret_sha256[65], tb_error *err);

@@ -56,7 +56,7 @@ static tb_code add(touching *t, const tb_touched *hit, const char *name, tb_erro
 {
     if (hit->from_us >= t->to_us || hit->to_us <= t->from_us) return TB_OK; /* the exact check */
     tb_code code = tb__grow(&t->list, t->n, &t->cap, sizeof *t->list, err);
-    if (!code && !name) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!code && !name) code = tb_no_memory(err);
     if (code) return code;
     tb_touched *to = &t->list[t->n++];
     *to = *hit;

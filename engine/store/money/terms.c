@@ -80,40 +80,23 @@ tb_code tb_store_month_currency(tb_store *store, int64_t account, int64_t month,
     return code;
 }
 
-static tb_zone_terms *room_for(tb_zone_terms *zones, size_t n)
+static tb_code zone_terms_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
-    if (n > 0 && (n < 16 || (n & (n - 1)) != 0)) return zones; /* grows at 16, 32, 64, ... */
-    return realloc(zones, (n ? n * 2 : 16) * sizeof *zones);
+    (void)err;
+    *(tb_zone_terms *)item = (tb_zone_terms){.zone = sqlite3_column_int64(s, 0),
+                                             .enabled = sqlite3_column_int(s, 1) != 0,
+                                             .limit = sqlite3_column_int64(s, 2)};
+    return TB_OK;
 }
+
+static const tb__rows zone_terms_rows = {sizeof(tb_zone_terms), zone_terms_from, NULL};
 
 tb_code tb_store_zone_terms(tb_store *store, int64_t account, int64_t now_us,
                             tb_zone_terms **ret_zones, size_t *ret_n, tb_error *err)
 {
-    sqlite3_stmt *s;
-    tb_zone_terms *zones = NULL;
-    size_t n = 0;
-    bool row = true;
     const int64_t values[2] = {account, now_us};
-    tb_code code = tb__sql_ints(store, TB__SQL_ZONE_TERMS, values, 2, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        tb_zone_terms *more = room_for(zones, n);
-        if (!more) {
-            sqlite3_reset(s);
-            code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
-            break;
-        }
-        zones = more;
-        zones[n++] = (tb_zone_terms){.zone = sqlite3_column_int64(s, 0),
-                                     .enabled = sqlite3_column_int(s, 1) != 0,
-                                     .limit = sqlite3_column_int64(s, 2)};
-    }
-    if (code) {
-        free(zones);
-        return code;
-    }
-    *ret_zones = zones;
-    *ret_n = n;
-    return TB_OK;
+    return tb__collect_ints(store, TB__SQL_ZONE_TERMS, values, 2, &zone_terms_rows, ret_zones,
+                            ret_n, err);
 }
 
 tb_code tb_store_zone_account(tb_store *store, int64_t zone, int64_t *ret_account, tb_error *err)

@@ -19,13 +19,13 @@ static size_t padded(size_t size)
 }
 
 /* One block holds columns and balancers. */
-static tb_code make_room(filling *f, tb_error *err)
+static tb_code history_room(filling *f, tb_error *err)
 {
     tb_usage_history *h = f->h;
     size_t column = padded(h->n_days * sizeof(uint64_t) + 1);
     size_t n = f->b->n_balancers;
     char *at = calloc(1, TB_USAGE_COLUMNS * column + (n + 1) * sizeof *h->balancers);
-    if (!at) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!at) return tb_no_memory(err);
     h->memory = at;
     h->balancers = (tb_balancer_recent *)(void *)(at + TB_USAGE_COLUMNS * column);
     h->n_balancers = n;
@@ -126,7 +126,7 @@ static tb_code fill(filling *f, int64_t account, tb_error *err)
                        (long long)account);
     f->b->n_late = 0;
     code = tb__places_load(f->store, f->b->known, f->b->known, err);
-    if (!code) code = make_room(f, err);
+    if (!code) code = history_room(f, err);
     for (f->month = tb_month_from_day(f->from_day); !code && f->month <= last; f->month++) {
         code = add_zones(f, err);
         if (!code) code = add_balancers(f, err);

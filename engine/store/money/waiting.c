@@ -82,7 +82,7 @@ static tb_code list_months(tb_store *store, int64_t account, waiting *w, tb_erro
     tb_code code = tb__sql_ints(store, TB__SQL_LATE_WAITING, between, 2, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         code = tb__grow(&w->list, w->n, &w->cap, sizeof *w->list, err);
-        if (!code && !late_from(s, &w->list[w->n++])) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!code && !late_from(s, &w->list[w->n++])) code = tb_no_memory(err);
         if (code) sqlite3_reset(s);
     }
     return code;
@@ -160,7 +160,7 @@ static tb_code drop_same(tb_store *store, waiting *w, tb_error *err)
     return code;
 }
 
-static tb_code find(tb_store *store, int64_t account, waiting *w, tb_error *err)
+static tb_code find_waiting(tb_store *store, int64_t account, waiting *w, tb_error *err)
 {
     tb_code code = list_months(store, account, w, err);
     return code ? code : drop_same(store, w, err);
@@ -172,7 +172,7 @@ tb_code tb_store_late(tb_store *store, int64_t account, tb_late **ret_late, size
     waiting w = {.n = 0};
     bool own_snapshot = sqlite3_get_autocommit(store->db);
     tb_code code = own_snapshot ? tb_store_read_begin(store, err) : TB_OK;
-    if (!code) code = find(store, account, &w, err);
+    if (!code) code = find_waiting(store, account, &w, err);
     if (own_snapshot) tb_store_read_end(store);
     if (code) {
         free(w.list);

@@ -26,7 +26,7 @@ static tb_code take_app(sqlite3_stmt *s, tb__arena *memory, tb_app *app, tb_erro
         app->endpoint_type = keep(memory, s, 6);
         ok &= app->endpoint_id && app->endpoint_address && app->endpoint_type;
     }
-    return ok ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return ok ? TB_OK : tb_no_memory(err);
 }
 
 static tb_code read_apps(tb_store *store, sqlite3_stmt *s, int64_t limit, tb_app_page *page,
@@ -35,7 +35,7 @@ static tb_code read_apps(tb_store *store, sqlite3_stmt *s, int64_t limit, tb_app
     bool row = true;
     tb_code code = TB_OK;
     page->apps = tb__arena_take(page->memory, (size_t)limit * sizeof *page->apps);
-    if (!page->apps) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!page->apps) code = tb_no_memory(err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         code = take_app(s, page->memory, &page->apps[page->n], err);
         page->n += !code;
@@ -60,7 +60,7 @@ tb_code tb_store_apps(tb_store *store, int64_t account, tb_text after, int64_t l
     if (code) return code;
     sqlite3_bind_text(s, 3, after.data ? after.data : "", (int)after.len, SQLITE_STATIC);
     tb_app_page page = {.memory = malloc(sizeof(tb__arena))};
-    if (!page.memory) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!page.memory) return tb_no_memory(err);
     tb__arena_init(page.memory, NULL);
     code = read_apps(store, s, limit, &page, err);
     if (code) tb_app_page_release(&page);
@@ -76,7 +76,7 @@ tb_code tb_store_app(tb_store *store, int64_t account, tb_text id, tb_app_page *
     if (code) return code;
     sqlite3_bind_text(s, 2, id.data, (int)id.len, SQLITE_STATIC);
     tb_app_page page = {.memory = malloc(sizeof(tb__arena))};
-    if (!page.memory) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!page.memory) return tb_no_memory(err);
     tb__arena_init(page.memory, NULL);
     code = read_apps(store, s, 1, &page, err);
     if (!code && page.n == 0) code = tb_fail(err, TB_E_APP_NOT_FOUND, NULL, NULL);

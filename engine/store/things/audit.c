@@ -49,7 +49,7 @@ static tb_code add_texts(sqlite3_stmt *s, tb_buf *texts, tb_error *err)
 {
     for (int i = TB__CHAIN_NUMBERS; i < TB__CHAIN_NUMBERS + TB__AUDIT_TEXTS; i++) {
         const char *text = (const char *)sqlite3_column_text(s, i);
-        if (!text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!text) return tb_no_memory(err);
         tb_buf_add(texts, text, strlen(text) + 1);
     }
     return tb_buf_check(texts, err);
@@ -67,7 +67,7 @@ static tb_code join_texts(tb_audit_entry *list, size_t n, const tb_buf *texts,
                           tb_audit_entry **ret, tb_error *err)
 {
     tb_audit_entry *all = malloc(n * sizeof *all + texts->len + 1);
-    if (!all) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!all) return tb_no_memory(err);
     char *at = (char *)(all + n);
     if (n) memcpy(all, list, n * sizeof *all);
     if (n) memcpy(at, texts->data, texts->len);

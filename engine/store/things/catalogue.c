@@ -162,38 +162,17 @@ static tb_code put_zone(applying *a, const tb_catalog_zone *zone, size_t index, 
 
 /* --- sets of ids --- */
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static bool holds(const int64_t *sorted, size_t n, int64_t id)
 {
-    return n && bsearch(&id, sorted, n, sizeof id, by_value);
+    return n && bsearch(&id, sorted, n, sizeof id, tb__by_int64);
 }
 
 /* All ids that a statement gives, ascending. */
 static tb_code list_ids(tb_store *store, tb__statement id, const int64_t *values, int n_values,
                         int64_t **ret, size_t *ret_n, tb_error *err)
 {
-    sqlite3_stmt *s;
-    bool row = true;
-    size_t cap = 0;
-    tb_code code = tb__sql_ints(store, id, values, n_values, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        if (*ret_n == cap) {
-            cap = cap ? cap * 2 : 64;
-            int64_t *more = realloc(*ret, cap * sizeof *more);
-            if (!more) {
-                sqlite3_reset(s);
-                return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-            }
-            *ret = more;
-        }
-        (*ret)[(*ret_n)++] = sqlite3_column_int64(s, 0);
-    }
-    if (*ret_n) qsort(*ret, *ret_n, sizeof **ret, by_value);
+    tb_code code = tb__list_ints(store, id, values, n_values, ret, ret_n, err);
+    if (!code && *ret_n) qsort(*ret, *ret_n, sizeof **ret, tb__by_int64);
     return code;
 }
 
@@ -217,9 +196,9 @@ static tb_code put_attachments(applying *a, const tb_catalog_balancer *balancer,
 {
     int64_t *stored = NULL, *wanted = malloc((balancer->n_zones + 1) * sizeof *wanted);
     size_t n = 0;
-    if (!wanted) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!wanted) return tb_no_memory(err);
     if (balancer->n_zones) memcpy(wanted, balancer->zones, balancer->n_zones * sizeof *wanted);
-    qsort(wanted, balancer->n_zones, sizeof *wanted, by_value);
+    qsort(wanted, balancer->n_zones, sizeof *wanted, tb__by_int64);
     tb_code code = list_ids(a->store, TB__SQL_ATTACHED, &balancer->id, 1, &stored, &n, err);
     for (size_t i = 0; !code && i < n; i++)
         if (!holds(wanted, balancer->n_zones, stored[i]))
@@ -307,10 +286,10 @@ static tb_code delete_absent(applying *a, const kind *k, const void *first, size
 {
     int64_t *named = malloc((n + 1) * sizeof *named), *live = NULL;
     size_t n_live = 0;
-    if (!named) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!named) return tb_no_memory(err);
     for (size_t i = 0; i < n; i++)
         memcpy(&named[i], (const char *)first + i * size, sizeof *named);
-    qsort(named, n, sizeof *named, by_value);
+    qsort(named, n, sizeof *named, tb__by_int64);
     tb_code code = list_ids(a->store, k->live, NULL, 0, &live, &n_live, err);
     for (size_t i = 0; !code && i < n_live; i++)
         if (!holds(named, n, live[i])) code = delete_one(a, k, live[i], err);

@@ -62,7 +62,7 @@ tb_code tb__deployment_get(tb_store *store, int64_t account, tb_text app, char r
     code = tb__step(store, s, ret_there, err);
     if (code || !*ret_there) return code;
     const tb_text status = tb__column_text(s, 0);
-    if (!status.data) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!status.data) code = tb_no_memory(err);
     else if (status.len > 15) code = tb_fail(err, TB_E_CORRUPT, NULL, NULL);
     else memcpy(ret_status, status.data, status.len + 1);
     *ret_asked = sqlite3_column_int64(s, 1);
@@ -112,7 +112,7 @@ static tb_code stored_document(tb_store *store, const tb_container *c, tb__arena
     if (copy) memcpy(copy, text.data, text.len + 1);
     *ret = copy;
     sqlite3_reset(s);
-    return copy ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return copy ? TB_OK : tb_no_memory(err);
 }
 
 static tb_code put_one(tb_store *store, const tb_container *c, tb__arena *memory, int64_t now_us,
@@ -164,7 +164,7 @@ static tb_code find_absent(tb_store *store, const tb_container **named, size_t n
         char *copy = gone ? tb__arena_take(memory, id.len + 1) : NULL;
         if (!copy) {
             sqlite3_reset(s);
-            return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+            return tb_no_memory(err);
         }
         memcpy(copy, id.data, id.len + 1);
         *gone = (absent){.container = stored, .next = *ret};
@@ -192,7 +192,7 @@ static tb_code delete_absent(tb_store *store, const tb_catalog *catalog, tb__are
     const size_t n = catalog->n_containers;
     const tb_container **named = tb__arena_take(memory, (n + 1) * sizeof *named);
     absent *gone = NULL;
-    if (!named) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!named) return tb_no_memory(err);
     for (size_t i = 0; i < n; i++)
         named[i] = &catalog->containers[i];
     qsort(named, n, sizeof *named, by_key);

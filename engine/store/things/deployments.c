@@ -20,7 +20,7 @@ tb_code tb_store_deploy(tb_store *store, int64_t account, tb_text app, bool at_o
 static tb_code take_waiting(sqlite3_stmt *s, tb_deployment *d, tb_error *err)
 {
     const tb_text app = tb__column_text(s, 1), name = tb__column_text(s, 3);
-    if (!app.data || !name.data) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!app.data || !name.data) return tb_no_memory(err);
     if (app.len >= sizeof d->app || name.len >= sizeof d->name)
         return tb_fail(err, TB_E_CORRUPT, NULL, NULL);
     d->account = sqlite3_column_int64(s, 0);

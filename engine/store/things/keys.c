@@ -40,8 +40,10 @@ tb_code tb_store_key_revoke(tb_store *store, int64_t id, int64_t now_us, tb_erro
                    "There is no such key; `tollbook key list` shows them.");
 }
 
-static void key_from(sqlite3_stmt *s, tb_key *key)
+static tb_code key_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
+    tb_key *key = item;
+    (void)err;
     *key = (tb_key){.id = sqlite3_column_int64(s, 0),
                     .account = sqlite3_column_int64(s, 1),
                     .roles = (uint32_t)sqlite3_column_int64(s, 2),
@@ -55,50 +57,22 @@ static void key_from(sqlite3_stmt *s, tb_key *key)
     if (key->has_sealed) memcpy(key->sealed, sealed, TB_KEY_SEALED);
     for (size_t i = 0; hint && hint[i] && i + 1 < sizeof key->hint; i++)
         key->hint[i] = (char)hint[i];
-}
-
-static tb_code read_keys(tb_store *store, sqlite3_stmt *s, tb_key **ret_keys, size_t *ret_n,
-                         tb_error *err)
-{
-    tb_key *keys = NULL;
-    size_t n = 0, cap = 0;
-    bool row = true;
-    tb_code code = TB_OK;
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        if (n == cap) {
-            cap = cap ? cap * 2 : 16;
-            tb_key *more = realloc(keys, cap * sizeof *more);
-            if (!more) {
-                sqlite3_reset(s);
-                code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
-                break;
-            }
-            keys = more;
-        }
-        key_from(s, &keys[n++]);
-    }
-    if (code) {
-        free(keys);
-        return code;
-    }
-    *ret_keys = keys;
-    *ret_n = n;
     return TB_OK;
 }
 
+static const tb__rows key_rows = {sizeof(tb_key), key_from, NULL};
+
 tb_code tb_store_keys(tb_store *store, tb_key **ret_keys, size_t *ret_n, tb_error *err)
 {
-    sqlite3_stmt *s;
-    tb_code code = tb__sql(store, TB__SQL_KEYS, &s, err);
-    return code ? code : read_keys(store, s, ret_keys, ret_n, err);
+    return tb__collect_ints(store, TB__SQL_KEYS, NULL, 0, &key_rows, ret_keys, ret_n, err);
 }
 
 tb_code tb_store_account_keys(tb_store *store, int64_t account, int64_t skip, int64_t limit,
                               tb_key **ret_keys, size_t *ret_n, int64_t *ret_total, tb_error *err)
 {
     const int64_t values[3] = {account, limit, skip};
-    sqlite3_stmt *s;
     tb_code code = tb__int_of(store, TB__SQL_KEYS_COUNT, &account, 1, 0, ret_total, err);
-    if (!code) code = tb__sql_ints(store, TB__SQL_KEYS_PAGE, values, 3, &s, err);
-    return code ? code : read_keys(store, s, ret_keys, ret_n, err);
+    return code ? code
+                : tb__collect_ints(store, TB__SQL_KEYS_PAGE, values, 3, &key_rows, ret_keys, ret_n,
+                                   err);
 }

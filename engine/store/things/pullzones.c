@@ -35,7 +35,7 @@ static tb_code take_zone(sqlite3_stmt *s, int64_t account, tb__arena *memory, tb
         zone->hostnames = keep(memory, s, 4);
         ok &= zone->hostnames != NULL;
     }
-    return ok ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return ok ? TB_OK : tb_no_memory(err);
 }
 
 /* The list's memory grows by doubling; older ones stay in the arena, together no larger. */
@@ -60,7 +60,7 @@ static tb_code read_rows(tb_store *store, sqlite3_stmt *s, const tb_zone_query *
         tb_pullzone *zones = room_for(memory, page->zones, page->n, &cap);
         if (zones) page->zones = zones;
         code = zones ? take_zone(s, q->account, memory, &zones[page->n], err)
-                     : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+                     : tb_no_memory(err);
         page->n += !code;
         bytes += (size_t)sqlite3_column_bytes(s, 3) + (size_t)sqlite3_column_bytes(s, 4);
         page->cut = q->bytes && bytes > q->bytes;
@@ -75,7 +75,7 @@ static tb_code read_page(tb_store *store, sqlite3_stmt *s, const tb_zone_query *
     tb_zone_page page = {.memory = calloc(1, sizeof(tb__arena))};
     if (!page.memory) {
         sqlite3_reset(s);
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     }
     tb__arena_init(page.memory, NULL);
     tb_code code = read_rows(store, s, q, &page, err);

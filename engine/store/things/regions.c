@@ -28,8 +28,10 @@ static void copy_text(sqlite3_stmt *s, int column, char *out, size_t size)
     out[len] = 0;
 }
 
-static void region_from(sqlite3_stmt *s, tb_region *r)
+static tb_code region_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
+    tb_region *r = item;
+    (void)err;
     memset(r, 0, sizeof *r);
     r->id = sqlite3_column_int64(s, 0);
     copy_text(s, 1, r->code, sizeof r->code);
@@ -41,35 +43,14 @@ static void region_from(sqlite3_stmt *s, tb_region *r)
     r->latitude = sqlite3_column_double(s, 7);
     r->longitude = sqlite3_column_double(s, 8);
     r->latency_routing = sqlite3_column_int(s, 9) != 0;
+    return TB_OK;
 }
+
+static const tb__rows region_rows = {sizeof(tb_region), region_from, NULL};
 
 tb_code tb_store_regions(tb_store *store, tb_region **ret_regions, size_t *ret_n, tb_error *err)
 {
-    tb_region *list = NULL;
-    size_t n = 0, cap = 0;
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__sql(store, TB__SQL_REGIONS, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        if (n == cap) {
-            cap = cap ? cap * 2 : 128;
-            tb_region *more = realloc(list, cap * sizeof *more);
-            if (!more) {
-                sqlite3_reset(s);
-                code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
-                break;
-            }
-            list = more;
-        }
-        region_from(s, &list[n++]);
-    }
-    if (code) {
-        free(list);
-        return code;
-    }
-    *ret_regions = list;
-    *ret_n = n;
-    return TB_OK;
+    return tb__collect_ints(store, TB__SQL_REGIONS, NULL, 0, &region_rows, ret_regions, ret_n, err);
 }
 
 static int by_code(const void *a, const void *b)
@@ -83,7 +64,7 @@ static tb_code add_edge(tb_store *store, sqlite3_stmt *s, tb_error *err)
     const size_t len = code ? strlen(code) : 0;
     if (store->n_edges % 64 == 0) {
         tb_known_edge *more = realloc(store->edges, (store->n_edges + 64) * sizeof *more);
-        if (!more) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!more) return tb_no_memory(err);
         store->edges = more;
     }
     if (len == 0 || len > TB_EDGE_MAX) return TB_OK;
@@ -146,7 +127,7 @@ tb_code tb__regions_replace(tb_store *store, const tb_region *regions, size_t n,
 {
     tb_region *stored = NULL, *sorted = malloc((n + 1) * sizeof *sorted);
     size_t n_stored = 0;
-    if (!sorted) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!sorted) return tb_no_memory(err);
     memcpy(sorted, regions, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, by_id);
     tb_code code = tb_store_regions(store, &stored, &n_stored, err);

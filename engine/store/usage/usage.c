@@ -145,7 +145,7 @@ static tb_code waiting_grow(waiting *w, tb_error *err)
     if (day) w->day = day;
     tb_grid **grid = realloc(w->grid, cap * sizeof *grid);
     if (grid) w->grid = grid;
-    if (!day || !grid) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!day || !grid) return tb_no_memory(err);
     memset(w->grid + w->cap, 0, (cap - w->cap) * sizeof *grid);
     w->cap = cap;
     return TB_OK;
@@ -167,7 +167,7 @@ static tb_code waiting_day(waiting *w, int64_t day, tb_grid **ret, tb_error *err
     tb_code code = w->n == w->cap ? waiting_grow(w, err) : TB_OK;
     if (code) return code;
     tb_grid *spare = w->grid[w->n] ? w->grid[w->n] : malloc(sizeof *spare);
-    if (!spare) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!spare) return tb_no_memory(err);
     memmove(w->day + lo + 1, w->day + lo, (w->n - lo) * sizeof *w->day);
     memmove(w->grid + lo + 1, w->grid + lo, (w->n - lo) * sizeof *w->grid);
     w->day[lo] = day;
@@ -197,13 +197,8 @@ static tb_code finish_owner(stream *st, tb_error *err)
 
 static tb_code add_member(stream *st, size_t at, int64_t edge, int64_t series, tb_error *err)
 {
-    if (st->n == st->cap) {
-        size_t cap = st->cap ? st->cap * 2 : 64;
-        member *more = realloc(st->members, cap * sizeof *more);
-        if (!more) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        st->members = more;
-        st->cap = cap;
-    }
+    tb_code code = tb__grow(&st->members, st->n, &st->cap, sizeof *st->members, err);
+    if (code) return code;
     memmove(st->members + at + 1, st->members + at, (st->n - at) * sizeof *st->members);
     st->members[at] = (member){edge, series};
     st->n++;
@@ -371,7 +366,7 @@ static tb_code account_put(account_days *a, int64_t account, int64_t edge, int64
     account_day *d = &a->slots[account_slot(a, account, edge, day)];
     if (!d->account) {
         tb_grid *grid = malloc(sizeof *grid);
-        if (!grid) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!grid) return tb_no_memory(err);
         tb_grid_clear(grid);
         *d = (account_day){account, edge, day, grid};
         a->n++;
@@ -384,7 +379,7 @@ static tb_code account_days_init(account_days *a, tb_store *store, tb_error *err
 {
     *a = (account_days){.stream = {.store = store, .scope = TB__SCOPE_ACCOUNT}};
     a->slots = calloc(ACCOUNT_SLOTS, sizeof *a->slots);
-    return a->slots ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return a->slots ? TB_OK : tb_no_memory(err);
 }
 
 static void account_days_release(account_days *a)
@@ -450,14 +445,8 @@ static tb_code edge_id(edge_cache *cache, tb_store *store, const char *code, siz
         if (order < 0) lo = mid + 1;
         else hi = mid;
     }
-    if (cache->n == cache->cap) {
-        size_t cap = cache->cap ? cache->cap * 2 : 64;
-        edge_code *more = realloc(cache->codes, cap * sizeof *more);
-        if (!more) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        cache->codes = more;
-        cache->cap = cap;
-    }
-    tb_code rc = edge_store_id(store, code, len, ret, err);
+    tb_code rc = tb__grow(&cache->codes, cache->n, &cache->cap, sizeof *cache->codes, err);
+    if (!rc) rc = edge_store_id(store, code, len, ret, err);
     if (rc) return rc;
     memmove(cache->codes + lo + 1, cache->codes + lo, (cache->n - lo) * sizeof *cache->codes);
     edge_code *e = &cache->codes[lo];

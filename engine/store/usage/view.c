@@ -11,13 +11,9 @@
 
 static tb_code add_place(tb_store *store, sqlite3_stmt *s, tb_error *err)
 {
-    if (store->n_places == store->cap_places) {
-        size_t cap = store->cap_places ? store->cap_places * 2 : 128;
-        tb__place *more = realloc(store->places, cap * sizeof *more);
-        if (!more) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        store->places = more;
-        store->cap_places = cap;
-    }
+    tb_code code =
+        tb__grow(&store->places, store->n_places, &store->cap_places, sizeof *store->places, err);
+    if (code) return code;
     tb__place *place = &store->places[store->n_places++];
     const char *name = (const char *)sqlite3_column_text(s, 2);
     size_t len = name ? strnlen(name, sizeof place->name - 1) : 0;
@@ -73,13 +69,9 @@ tb_code tb_store_view_check(tb_store *store, const tb_view *view, tb_error *err)
 
 static tb_code add_located(tb_store *store, int64_t edge, int64_t series, tb_error *err)
 {
-    if (store->n_located == store->cap_located) {
-        size_t cap = store->cap_located ? store->cap_located * 2 : 64;
-        tb__located *more = realloc(store->located, cap * sizeof *more);
-        if (!more) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        store->located = more;
-        store->cap_located = cap;
-    }
+    tb_code code = tb__grow(&store->located, store->n_located, &store->cap_located,
+                            sizeof *store->located, err);
+    if (code) return code;
     const tb__place *place = find_place(store, edge);
     if (!place) return tb_fail(err, TB_E_CORRUPT, "series", "Edge location %lld has no code.",
                                (long long)edge);
@@ -175,7 +167,7 @@ static tb_code pack_geo(const tb__located *list, size_t n, tb_geo **ret_geo, siz
                         tb_error *err)
 {
     tb_geo *geo = malloc((n + 1) * (sizeof *geo + TB_REGION_NAME_MAX));
-    if (!geo) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!geo) return tb_no_memory(err);
     char *names = (char *)(geo + n);
     size_t out = 0;
     for (size_t i = 0; i < n; i++) {

@@ -180,7 +180,7 @@ static tb_code hash_part(tb_store *store, const anchor *a, int64_t i,
                               strlen(parts[i].name) + 1);
     while (!code && !(code = tb__step(store, s, &row, err)) && row)
         for (int c = 0; !code && c < sqlite3_column_count(s); c++)
-            if (!hash_value(hash, s, c)) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+            if (!hash_value(hash, s, c)) code = tb_no_memory(err);
     sqlite3_finalize(s);
     return code;
 }

@@ -161,7 +161,7 @@ static tb_code verify_references(tb__verify *v, tb_error *err)
 static tb_code text_at(sqlite3_stmt *s, int column, const char **ret, tb_error *err)
 {
     *ret = (const char *)sqlite3_column_text(s, column);
-    return *ret ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    return *ret ? TB_OK : tb_no_memory(err);
 }
 
 /* Columns: name, currency, effective_us, sha256, document. */
@@ -176,7 +176,7 @@ tb_code tb__verify_book_text(tb__verify *v, const char *what, sqlite3_stmt *s, t
     if (!code) code = text_at(s, 4, &text, err);
     if (code) return code;
     code = tb_book_parse(text, (size_t)sqlite3_column_bytes(s, 4), NULL, &book, &why);
-    if (code == TB_E_NOMEM) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (code == TB_E_NOMEM) return tb_no_memory(err);
     if (code) {
         tb__differs(v, "%s %s cannot be read: %s", what, name, why.message);
         return TB_OK;

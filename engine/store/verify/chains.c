@@ -37,7 +37,7 @@ static tb_code verify_row(tb__verify *v, const chained *t, sqlite3_stmt *s, int6
     tb_code bad = t->read ? t->read(s, &why) : TB_OK;
     if (bad == TB_E_NOMEM || !tb__chain_row(before, s, t->n_texts, chain) ||
         (!whole && sqlite3_errcode(v->store->db) == SQLITE_NOMEM))
-        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        return tb_no_memory(err);
     if (own != *id + 1)
         tb__differs(v, "%s %lld follows entry %lld.", t->what, (long long)own, (long long)*id);
     if (bad)

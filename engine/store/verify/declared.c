@@ -75,7 +75,7 @@ static tb_code judge(tb__verify *v, sqlite3_stmt *s, tb_error *err)
               .len = (size_t)sqlite3_column_bytes(s, 2),
               .id = sqlite3_column_int64(s, 1),
               .to_us = sqlite3_column_int64(s, 3)};
-    if (!d.kind || !d.text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!d.kind || !d.text) return tb_no_memory(err);
     while (d.row < KINDS && strcmp(kinds[d.row].kind, d.kind) != 0)
         d.row++;
     if (d.row == KINDS) return TB_OK;

@@ -50,10 +50,10 @@ static tb_code verify_zone(tb__verify *v, sqlite3_stmt *s, tb_buf *settings, tb_
     settings->len = 0;
     tb_code code = tb__zone_shown(text, (size_t)sqlite3_column_bytes(s, 3), id, &created_us, settings,
                                   &why);
-    if (code == TB_E_NOMEM || settings->failed) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (code == TB_E_NOMEM || settings->failed) return tb_no_memory(err);
     if (code) settings->len = 0; /* judged elsewhere: the plain form is left */
     if (created_us == sqlite3_column_int64(s, 1) && settings_fit(s, settings)) return TB_OK;
-    if (sqlite3_errcode(v->store->db) == SQLITE_NOMEM) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (sqlite3_errcode(v->store->db) == SQLITE_NOMEM) return tb_no_memory(err);
     tb__differs(v, "Pull zone %" PRId64 " has another beginning or other settings than its document.",
                 id);
     return TB_OK;
@@ -84,7 +84,7 @@ static tb_code verify_balancers(tb__verify *v, tb_error *err)
         tb_error why = {0};
         tb_code bad = tb__balancer_span(text, (size_t)sqlite3_column_bytes(s, 3), id, &span[0],
                                         &span[1], &why);
-        if (bad == TB_E_NOMEM) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (bad == TB_E_NOMEM) return tb_no_memory(err);
         if (bad) tb__differs(v, "%s", why.message);
         else if (span[0] != sqlite3_column_int64(s, 1) || span[1] != sqlite3_column_int64(s, 2))
             tb__differs(v, "Load balancer %" PRId64 " has another beginning or end than its document.",

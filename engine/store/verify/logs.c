@@ -47,7 +47,7 @@ static tb_code verify_block(tb__verify *v, sqlite3_stmt *s, tb_logblock *block, 
     const void *data = sqlite3_column_blob(s, DATA);
     const size_t len = (size_t)sqlite3_column_bytes(s, DATA);
     tb_loginfo info = {0};
-    if (!data && len) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!data && len) return tb_no_memory(err);
     *sum += (uint64_t)seal;
     if (seal != tb__seal_log(id, zone, first, last, lines, data, len))
         tb__differs(v, "Block %" PRId64 " of request logs is not as it was sealed.", id);
@@ -81,7 +81,7 @@ static tb_code verify_blocks(tb__verify *v, tb_logblock *block, tb_error *err)
 tb_code tb__verify_logs(tb__verify *v, tb_error *err)
 {
     tb_logblock *block = tb_logblock_new();
-    if (!block) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!block) return tb_no_memory(err);
     tb_code code = verify_blocks(v, block, err);
     tb_logblock_free(block);
     return code;

@@ -53,7 +53,7 @@ static tb_code verify_bills(tb__verify *v, tb_error *err)
     while (!code && !(code = tb__step(v->store, s, &row, err)) && row) {
         tb_error why = {0};
         tb_code bad = tb__shadow_bill_from(s, &bill, &why);
-        if (bad == TB_E_NOMEM) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (bad == TB_E_NOMEM) return tb_no_memory(err);
         if (bad) tb__differs(v, "%s", why.message);
     }
     return code;
@@ -66,7 +66,7 @@ static tb_code verify_scenario(tb__verify *v, sqlite3_stmt *s, tb_error *err)
     const char *name = (const char *)sqlite3_column_text(s, 1);
     const char *sha256 = (const char *)sqlite3_column_text(s, 2);
     const unsigned char *text = sqlite3_column_text(s, 3);
-    if (!name || !sha256 || !text) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!name || !sha256 || !text) return tb_no_memory(err);
     crypto_hash_sha256(hash, text, (unsigned long long)sqlite3_column_bytes(s, 3));
     sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
     if (strcmp(hex, sha256) != 0)

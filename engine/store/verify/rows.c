@@ -26,7 +26,7 @@ tb_code tb__sum_rungs(tb__verify *v, tb_u128 *ret_sum, tb_error *err)
         /* The schema's checks hold the lengths; a damaged page may not. */
         if (!head || !hash || sqlite3_column_bytes(s, 0) != 16 ||
             sqlite3_column_bytes(s, 2) != 16) {
-            if (lacks_memory(v)) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+            if (lacks_memory(v)) return tb_no_memory(err);
             continue;
         }
         sum += (uint64_t)tb__seal_rung(head, sqlite3_column_int64(s, 1), hash);

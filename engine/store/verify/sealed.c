@@ -43,8 +43,7 @@ static tb_code add_rows(tb__verify *v, sqlite3_stmt *s, head *found, tb_error *e
         sum += (uint64_t)seal;
         if (seal == sqlite3_column_int64(s, 2)) continue;
         const char *called = (const char *)sqlite3_column_text(s, 0);
-        if (!called && sqlite3_errcode(v->store->db) == SQLITE_NOMEM)
-            return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!called && sqlite3_errcode(v->store->db) == SQLITE_NOMEM) return tb_no_memory(err);
         tb__differs(v, "%.200s is not as it was sealed.", called ? called : "A row");
     }
     found->seals = (int64_t)(sum & TB__SEAL_BITS);

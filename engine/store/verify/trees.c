@@ -101,8 +101,7 @@ static tb_code verify_nodes(tb__verify *v, const tree *t, tb_error *err)
     tb_code code = TB_OK;
     while (!code && !(code = tb__step(v->store, s, &row, err)) && row) {
         if (node_sound(s, t)) continue;
-        if (sqlite3_errcode(v->store->db) == SQLITE_NOMEM)
-            code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (sqlite3_errcode(v->store->db) == SQLITE_NOMEM) code = tb_no_memory(err);
         else
             tb__differs(v, "The index of %s: node %lld is not as it was written.", t->of,
                         (long long)sqlite3_column_int64(s, 0));

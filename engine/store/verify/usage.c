@@ -51,13 +51,8 @@ static tb_code push(pass *p, members *list, int64_t edge, int64_t series, tb_err
         tb__differs(p->v, "A series has the number %lld.", (long long)series);
         return TB_OK;
     }
-    if (list->n == list->cap) {
-        size_t cap = list->cap ? list->cap * 2 : 64;
-        member *more = realloc(list->list, cap * sizeof *more);
-        if (!more) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
-        list->list = more;
-        list->cap = cap;
-    }
+    tb_code code = tb__grow(&list->list, list->n, &list->cap, sizeof *list->list, err);
+    if (code) return code;
     list->list[list->n++] = (member){edge, series};
     return TB_OK;
 }
@@ -592,7 +587,7 @@ static tb_code with_pass(tb__verify *v, int scope,
                          tb_code (*fn)(pass *, const members *, tb_error *), tb_error *err)
 {
     pass *p = malloc(sizeof *p);
-    if (!p) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!p) return tb_no_memory(err);
     p->v = v;
     tb_code code = each_owner(p, scope, fn, err);
     free(p);
@@ -616,7 +611,7 @@ tb_code tb__verify_accounts(tb__verify *v, tb_error *err)
     sqlite3_stmt *s;
     bool row = true;
     pass *p = malloc(sizeof *p);
-    if (!p) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!p) return tb_no_memory(err);
     p->v = v;
     tb_code code = tb__verify_sql(v, TB__V_ACCOUNTS, NULL, 0, &s, err);
     while (!code && !(code = tb__step(v->store, s, &row, err)) && row) {

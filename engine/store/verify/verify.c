@@ -271,7 +271,7 @@ static tb_code add_segments(tb__verify *v, added *sums, tb_error *err)
         bool null = sqlite3_column_type(s, 2) == SQLITE_NULL;
         const char *name = (const char *)sqlite3_column_text(s, 1);
         const char *digits = (const char *)sqlite3_column_text(s, 2);
-        if (!name || (!digits && !null)) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+        if (!name || (!digits && !null)) return tb_no_memory(err);
         tb_u128 sum, *to = sum_named(sums, name);
         if (!to || !parse_sum(digits, sqlite3_column_bytes(s, 2), &sum))
             tb__differs(v, "Segment %lld: its sum of %s cannot be read.",

@@ -100,7 +100,7 @@ class Ingest(Case):
     def test_a_wrong_clock_leaves_the_lines_to_the_right_one(self):
         log = self.write("a.log", lines(0, 20))
         done = self.ingest(log, now="2026-03-15T12:00:00Z", status=2)
-        self.assertIn("48 hours after this machine's clock (2026-03-15T12:00:00Z)", done.err)
+        self.assertIn("48 hours ahead of this machine's clock (2026-03-15T12:00:00Z)", done.err)
         self.assertIn("20 accepted", self.ingest(log).err)
 
     def test_a_killed_run_again_completes_to_the_clean_result(self):

@@ -63,7 +63,7 @@ class Local(Case):
                   now="2026-03-20T00:00:00Z")
         billed = self.finalize("2026-02", APRIL)
         self.assertEqual([i["total"] for i in billed], ["312.01"])
-        self.assertIn("1 edge locations with usage are billed as another region from now on",
+        self.assertIn("1 edge location with usage is billed as another region from now on",
                       self.declare(now=APRIL).err)
         self.assertNotIn("another region", self.declare(now=APRIL).err)
         self.assertEqual(self.late(), [])

@@ -110,7 +110,7 @@ class Reading(Case):
         db.close()
         done = self.run_tool("verify", "--db", "b.db", status=1)
         self.assertNotEqual(done.out, "")
-        self.assertIn("Restore a backup", done.err)
+        self.assertIn("restore a backup", done.err)
 
 
 if __name__ == "__main__":

@@ -210,7 +210,7 @@ class Remote(Case):
 
     def test_catalogue_and_keys(self):
         self.write("c.json", '{"accounts":[{"id":1,"name":"acme"}]}')
-        self.assertIn("1 accounts", self.remote("apply", "c.json").err)
+        self.assertIn("1 account, ", self.remote("apply", "c.json").err)
         self.assertIn("nothing changed", self.remote("apply", "c.json").err)
         said = self.remote("apply", "-", stdin=b'{"accounts":[{"id":1,"name":"acme"}],'
                            b'"container_limits":[{"account":1}]}').err

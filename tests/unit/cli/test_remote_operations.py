@@ -10,11 +10,11 @@ class Catalogue(Both):
         first = {"accounts": [{"id": 1, "name": "a"}], "zones": [
             {"id": 5, "account": 1, "name": "z", "created": "2026-01-05T00:00:00Z"}]}
         regions = [{"id": 1, "code": "DE", "name": "EU: Falkenstein, DE", "billing": "ASIA"}]
-        for change, said in (({}, " 1 changed, 5 deleted, "), ({}, "nothing changed"),
-                             ({"container_limits": [{"account": 1}]}, "and 1 container applications"),
+        for change, said in (({}, "1 pull zone added, 1 changed, 5 deleted."), ({}, "nothing changed"),
+                             ({"container_limits": [{"account": 1}]}, "1 container application, limit or registry added"),
                              ({"accounts": [{"id": 1, "name": "b"}, {"id": 9, "name": "n"}]},
-                              "1 accounts, 0 zones, 0 load balancers and 0 shield zones added;"),
-                             ({"regions": regions}, "1 edge locations with usage are billed")):
+                              "c.json: 1 account added, 1 changed"),
+                             ({"regions": regions}, "1 edge location with usage is billed")):
             first |= change
             done = self.both("apply", self.write("c.json", json.dumps(first)))
             self.assertIn("tollbook apply: c.json: ", done.err)
