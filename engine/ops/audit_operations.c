@@ -151,9 +151,10 @@ static const tb_operation rows[] = {
     {.name = "audit",
      .summary = "List changes: what, when, with which key and from where",
      .details = "One entry for each operation that changed anything: its arguments without secrets,\n"
-                "documents by their SHA-256. Key 0 and \"-\" stand for the command line with --db. The\n"
-                "entries are chained: `tollbook verify` finds one that was changed or removed. Logs and\n"
-                "usage that were taken in are in the tables of their inputs instead.",
+                "documents by their SHA-256. A month is made final in several commits, and each has its\n"
+                "entry. Key 0 stands for the command line with --db, and for a bearer token where an\n"
+                "address is beside it. The entries are chained: `tollbook verify` finds one that was\n"
+                "changed or removed. Logs, usage and deployments are in their own tables instead.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(params),
      .read = list_entries},
