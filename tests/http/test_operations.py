@@ -71,6 +71,18 @@ class Operations(Case):
             body = b'{"after":0,"next":"' + b"x" * ((16 << 20) - 21 + more) + b'"}'
             self.refused(self.server.ask("POST", "/operations/audit", "operator", body), status, key)
 
+    def test_a_backtest_goes_on_from_no_count_that_is_made_up(self):
+        """The counts of 41 numbers; the others are a moment, an account and sums."""
+        counts = {*range(4, 8), *(9 + 5 * day + i for day in range(5) for i in range(4)), 34, 35, 36}
+        for number in range(4, 41):
+            numbers = [1793782800000000 if i == 0 else 1 << 63 if i == number else 0 for i in range(41)]
+            answer = self.ask("forecast", {"backtest": True,
+                                           "next": "".join(f"{n:x}." for n in numbers)})
+            if number in counts:
+                self.refused(answer, 400, "validation_error", "next")
+            else:
+                self.assertEqual(answer.status, 200, number)
+
     def test_bad_input_is_refused_by_its_name(self):
         for target, document, status, field in self.BAD:
             with self.subTest(target=target, document=document):
