@@ -71,6 +71,11 @@ class Operations(Case):
             body = b'{"after":0,"next":"' + b"x" * ((16 << 20) - 21 + more) + b'"}'
             self.refused(self.server.ask("POST", "/operations/audit", "operator", body), status, key)
 
+    def test_scenarios_are_bounded(self):
+        for n, status, key in ((64, 404, "resource.not_found"), (65, 400, "whatif.too_much")):
+            document = {"from": "2026-10", "to": "2026-10", "scenarios": ["one"] * n}
+            self.refused(self.ask("whatif", document), status, key)
+
     def test_a_backtest_goes_on_from_no_count_that_is_made_up(self):
         """The counts of 41 numbers; the others are a moment, an account and sums."""
         counts = {*range(4, 8), *(9 + 5 * day + i for day in range(5) for i in range(4)), 34, 35, 36}
