@@ -22,6 +22,14 @@ static void put_hash(tb_buf *out, const char *text, size_t len)
     tb_buf_str(out, "\"}");
 }
 
+/* A name stands in quotes; a file's may have space behind them. */
+static void put_name(tb_text text, tb_buf *out)
+{
+    while (text.data[text.len - 1] != '"')
+        text.len--;
+    tb_buf_add(out, text.data, text.len);
+}
+
 static void put_value(const tb_arg *arg, tb_buf *out)
 {
     const tb_text text = arg->text;
@@ -29,8 +37,8 @@ static void put_value(const tb_arg *arg, tb_buf *out)
     case TB_PARAM_FLAG: tb_buf_str(out, "true"); break;
     case TB_PARAM_NUMBER: tb_buf_fmt(out, "%" PRId64, arg->number); break;
     case TB_PARAM_DOCUMENT: put_hash(out, text.data, text.len); break;
-    case TB_PARAM_NAMED: /* a name stands in quotes */
-        if (text.len && text.data[0] == '"') tb_buf_add(out, text.data, text.len);
+    case TB_PARAM_NAMED:
+        if (text.len && text.data[0] == '"') put_name(text, out);
         else put_hash(out, text.data, text.len);
         break;
     default: tb_json_string(out, text.data, text.len);
@@ -143,9 +151,10 @@ static const tb_operation rows[] = {
     {.name = "audit",
      .summary = "List changes: what, when, with which key and from where",
      .details = "One entry for each operation that changed anything: its arguments without secrets,\n"
-                "documents by their SHA-256. Key 0 and \"-\" stand for the command line with --db. The\n"
-                "entries are chained: `tollbook verify` finds one that was changed or removed. Logs and\n"
-                "usage that were taken in are in the tables of their inputs instead.",
+                "documents by their SHA-256. A month is made final in several commits, and each has its\n"
+                "entry. Key 0 stands for the command line with --db, and for a bearer token where an\n"
+                "address is beside it. The entries are chained: `tollbook verify` finds one that was\n"
+                "changed or removed. Logs, usage and deployments are in their own tables instead.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(params),
      .read = list_entries},

@@ -217,6 +217,22 @@ static bool take_number(const char **at, uint64_t *ret)
     return n && *(*at)++ == '.';
 }
 
+#define COUNT_MAX (UINT64_C(1) << 40) /* what is computed of counts below does not overflow */
+
+static bool counts_fit(const tb_backtest_count *c)
+{
+    return (c->n | c->money_hits | c->bytes_hits | c->errors) < COUNT_MAX;
+}
+
+/* Whoever sends them may have made them up. */
+static bool result_fits(const tb_backtest_result *r)
+{
+    bool fits = (r->months | r->skipped | r->judged) < COUNT_MAX && counts_fit(&r->all);
+    for (int i = 0; i < TB_BACKTEST_DAYS; i++)
+        fits = fits && counts_fit(&r->by_day[i]);
+    return fits;
+}
+
 static tb_code take_up(const char *next, int64_t now_us, backtesting *b, tb_error *err)
 {
     uint64_t numbers[NUMBERS] = {0};
@@ -224,7 +240,8 @@ static tb_code take_up(const char *next, int64_t now_us, backtesting *b, tb_erro
     for (size_t i = 0; whole && i < NUMBERS; i++)
         whole = take_number(&next, &numbers[i]);
     memcpy(b, numbers, sizeof numbers);
-    if (whole && !*next && b->now_us > 0 && b->now_us <= now_us) return TB_OK;
+    if (whole && !*next && b->now_us > 0 && b->now_us <= now_us && result_fits(&b->total))
+        return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "next", "It must be what the last answer said.");
 }
 

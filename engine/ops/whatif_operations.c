@@ -52,6 +52,14 @@ static tb_code read_scenarios(tb_store *store, const tb_args *args, whatif *w, t
     return TB_OK;
 }
 
+/* All of them are in memory at once. */
+static tb_code check_number(const tb_ops *ops, const tb_args *args, tb_error *err)
+{
+    if (!ops->shared || !tb_arg_nth(args, "scenarios", TB_WHATIF_BODY_SCENARIOS_MAX)) return TB_OK;
+    return tb_fail(err, TB_E_TOO_MUCH, "scenarios", "At most %d scenarios are computed at once.",
+                   TB_WHATIF_BODY_SCENARIOS_MAX);
+}
+
 static tb_code read_question(const tb_ops *ops, const tb_args *args, whatif *w, tb_reply *reply,
                              tb_error *err)
 {
@@ -64,6 +72,7 @@ static tb_code read_question(const tb_ops *ops, const tb_args *args, whatif *w, 
     tb_code code = tb_month_span(tb_arg_text(args, "from"), tb_arg_text(args, "to"), ops->now_us,
                                  &q->from, &q->to, err);
     if (!code && q->account) code = tb_store_need_account(ops->store, q->account, err);
+    if (!code) code = check_number(ops, args, err);
     return code ? code : read_scenarios(ops->store, args, w, reply, err);
 }
 

@@ -5,6 +5,7 @@ import sqlite3
 import unittest
 
 from harness import CATALOG, Case, run
+from test_billing import BOOK
 
 
 class Audit(Case):
@@ -54,6 +55,21 @@ class Audit(Case):
         after = self.server.ask("POST", "/operations/audit", "operator",
                                 json.dumps({"after": int(last[0])}).encode()).json()
         self.assertEqual(after["answer"]["entries"], [])
+
+    def test_an_entry_is_one_line_whatever_a_named_document_ends_with(self):
+        one = {"scenario": "one", "base": "standard-2026", "patch": {}}
+        self.server.ask("POST", "/books", "operator", json.dumps(BOOK).encode())
+        self.server.ask("POST", "/operations/scenario-add", "operator", json.dumps(one).encode())
+        two = json.dumps({**one, "scenario": "two"}).encode()
+        self.server.stop()
+        named, other = self.server.path / "named", self.server.path / "two"
+        named.write_bytes(b'"one" \n')
+        other.write_bytes(two)
+        run("whatif", "--db", self.server.db, "--from", "2026-10", "--to", "2026-10", named, other)
+        last = run("audit", "--db", self.server.db).stdout.decode().splitlines()[-1].split("\t")
+        self.server.start()
+        self.assertEqual(last[4], "whatif")
+        self.assertEqual(json.loads(last[5])["scenarios"][0], "one")
 
     def test_a_changed_entry_is_found(self):
         self.enter("b1")
