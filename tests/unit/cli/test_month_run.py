@@ -189,15 +189,16 @@ class Local(Case):
         self.assertEqual(self.waits(), [("1", "2026-02", "nothing")])
         self.assertEqual([i["account"] for i in self.finalize("2026-02", MARCH)], [1, 2])
 
-    def test_an_account_without_that_month_is_run_for_what_waits(self):
-        """Its zone went in February, so March holds nothing of it."""
+    def test_accounts_without_that_month_are_run_for_what_waits(self):
+        """Their zones went in February, so March holds nothing of them."""
         self.prepare()
         self.finalize("2026-01", "2026-02-01T00:00:00Z", status=1)
-        self.declare(zones=ZONES[1:], now="2026-02-01T00:00:00Z")
-        self.take(row(101, hour="2026-01-09T05:00:00Z"), now=APRIL)
-        self.assertEqual(self.waits(), [("1", "2026-01", "nothing")])
+        self.declare(zones=[], now="2026-02-01T00:00:00Z")
+        self.take(row(101, hour="2026-01-09T05:00:00Z"), row(201, hour="2026-01-10T05:00:00Z"),
+                  now=APRIL)
+        self.assertEqual(self.waits(), [(a, "2026-01", "nothing") for a in ("1", "2")])
         self.assertEqual(self.billed(self.finalize("2026-03", APRIL)), [
-            (1, "312.01", [("correction", "2026-01", "312.01")])])
+            (a, "312.01", [("correction", "2026-01", "312.01")]) for a in (1, 2)])
         self.verify()
 
     # --- declarations ---

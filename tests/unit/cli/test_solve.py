@@ -3,6 +3,7 @@ second opinion in Python; cases without an answer; refusals."""
 import json
 import random
 import unittest
+from decimal import Decimal
 from fractions import Fraction
 from tool import Case, random_seed
 
@@ -405,6 +406,13 @@ class Portfolio(Case):
                         f"{'commit':>14}{'% off':>12}{'cost':>18}{'of it unused':>18}",
                         *(row(point) + note for point, note in zip(points, said)), answer["words"]]
             self.assertEqual(self.table(*words).splitlines(), expected)
+            best, billed = answer["best"], Decimal(answer["span"]["before"])
+            saved = billed - Decimal(best["cost"])
+            self.assertEqual(answer["words"], (
+                f"A commit of {best['commit']} USD a month ({best['discount']} % off) would have cost"
+                f" {best['cost']}, which is {saved} less than what was billed." if saved > 0 else
+                f"No commit would have cost less than what was billed, {billed} USD; the least costly"
+                f" one, {best['commit']} a month, comes to {best['cost']}."))
 
     def test_the_table_says_what_its_figures_leave_out(self):
         """Another currency, a running month, usage without a price: before, and under the book asked

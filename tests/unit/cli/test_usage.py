@@ -12,7 +12,8 @@ COMMANDS = ["init", "apply", "key create", "key revoke", "key list", "ingest", "
 class Usage(Case):
     def test_help_lists_every_subcommand_and_each_has_its_own(self):
         text = self.run_tool("help").out
-        self.assertEqual(text, self.run_tool("--help").out)
+        for word in ("--help", "-h"):
+            self.assertEqual(text, self.run_tool(word).out)
         for command in COMMANDS:
             self.assertIn(f"\n  {command} ", text)
             own = self.run_tool(*command.split(), "--help").out
@@ -22,7 +23,8 @@ class Usage(Case):
 
     def test_help_of_a_group_lists_its_words(self):
         text = self.run_tool("help", "key").out
-        self.assertEqual(text, self.run_tool("key", "--help").out)
+        for word in ("--help", "-h"):
+            self.assertEqual(text, self.run_tool("key", word).out)
         self.assertIn("key revoke", text)
         self.assertNotIn("  ingest", text)
 
