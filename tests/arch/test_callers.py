@@ -10,6 +10,10 @@ from test_abi import declared
 
 # For programs that embed the library.
 KEPT = {
+    **dict.fromkeys(("tb_tariff_amounts", "tb_tariff_amounts_sorted",
+                     "tb_tariff_amounts_wide", "tb_tariff_prepare", "tb_tariff_total_sorted",
+                     "tb_units_sort", "tb_units_sum"),
+                    "rates a million usages at once; the bench of rating (w3) measures it"),
     "tb_code_name": "a program that shows a code writes its name",
     "tb_version": "a program asks which library it runs with",
 }

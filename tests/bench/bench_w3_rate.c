@@ -1,7 +1,7 @@
 /* Amounts of many balancers, and the peer that makes a table of them, in process on one thread:
  *
  * usage: bench_w3_rate units N            the requests of N balancers, one a line
- *        bench_w3_rate rate UNITS BOOK    seconds, scale and total by tb_tariff_rate, as bills do
+ *        bench_w3_rate rate UNITS BOOK    seconds, scale and total by tb_tariff_amounts
  *        bench_w3_rate duck UNITS SQL     seconds and total: DuckDB makes a table with SQL, whose
  *                                         input is the column n of lbs, whose output is amount */
 #include "duck.h"
@@ -98,26 +98,21 @@ static void rate(const char *path, const char *book_path)
     double took[REPEATS];
     tb_error err;
     tb_book book;
-    tb_rating rating;
-    tb_decimal total = TB_DECIMAL_ZERO;
+    tb_tariff tariff;
+    tb_i128 total = 0;
     uint64_t *units = read_units(path, &n);
     read_book(book_path, &book);
     for (int i = 0; i < REPEATS; i++) { /* into fresh memory, as a table would be */
         double begin = bench_now();
-        tb_decimal *amounts = malloc(n * sizeof *amounts);
+        int64_t *amounts = malloc(n * sizeof *amounts);
         if (!amounts) bench_fail("out of memory");
-        total = TB_DECIMAL_ZERO;
-        for (size_t u = 0; u < n; u++) {
-            tb_stretch month = {0, units[u], units[u]};
-            must(tb_tariff_rate(&book.balancer, month, &rating, &err), &err);
-            amounts[u] = rating.amount;
-            must(tb_decimal_add(total, rating.amount, &total, &err), &err);
-        }
+        must(tb_tariff_prepare(&book.balancer, &tariff, &err), &err);
+        must(tb_tariff_amounts(&tariff, units, n, amounts, &total, &err), &err);
         took[i] = bench_now() - begin;
         free(amounts);
     }
-    printf("%.6f %d", median(took, REPEATS), total.scale);
-    print_i128(total.mantissa);
+    printf("%.6f %d", median(took, REPEATS), tariff.scale);
+    print_i128(total);
     printf("\n");
     tb_book_release(&book);
     free(units);

@@ -1,5 +1,6 @@
 /* Properties of rating, asked of random tiers: a month may be cut anywhere and as often as one
- * likes, more usage never costs less, and a unit-by-unit loop agrees.
+ * likes, more usage never costs less, a unit-by-unit loop agrees, and the prepared form with its
+ * batches says what the segments say, at every threshold and its neighbours.
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "tollbook/tariff.h"
@@ -151,6 +152,91 @@ START_TEST(more_usage_never_costs_less)
 }
 END_TEST
 
+/* Thresholds and their neighbours, on the month's usage, then random units. */
+static int64_t any_units(const tb_tiers *t, int64_t span)
+{
+    const tb_tier *tier = &t->tier[below((int64_t)t->n)];
+    int64_t edge = (int64_t)(tier->from + (t->included_absolute ? 0 : t->included));
+    if (below(4) == 0) edge = (int64_t)t->included;
+    int64_t units = below(4) ? edge + below(3) - 1 : below(span * 2);
+    return units < 0 ? 0 : units;
+}
+
+START_TEST(prepared_tariffs_agree_with_segments)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t span = INT64_C(1) << (3 + below(30));
+        tb_tiers t = any_tiers(below(3) ? TB_GRADUATED : TB_VOLUME, span);
+        tb_tariff tariff;
+        ck_assert_int_eq(tb_tariff_prepare(&t, &tariff, NULL), TB_OK);
+        for (int j = 0; j < 8; j++) {
+            int64_t units = any_units(&t, span);
+            tb_decimal amount, expected = rate(&t, 0, units, units).amount;
+            ck_assert_int_eq(tb_tariff_amount(&tariff, (uint64_t)units, &amount, NULL), TB_OK);
+            ck_assert_int_eq(tb_decimal_compare(amount, expected), 0);
+        }
+    }
+}
+END_TEST
+
+#define BATCH 64
+
+START_TEST(batches_agree_with_single_months)
+{
+    for (int i = 0; i < ROUNDS / 8; i++) {
+        int64_t span = INT64_C(1) << (3 + below(14));
+        tb_tiers t = any_tiers(below(3) ? TB_GRADUATED : TB_VOLUME, span);
+        tb_tariff tariff;
+        uint64_t units[BATCH], scratch[BATCH];
+        int64_t small[BATCH], sorted[BATCH];
+        tb_i128 wide[BATCH], before[BATCH + 1], small_total, wide_total, sorted_total, alone;
+        tb_i128 sum = 0;
+        ck_assert_int_eq(tb_tariff_prepare(&t, &tariff, NULL), TB_OK);
+        for (int j = 0; j < BATCH; j++) {
+            uint64_t some = (uint64_t)any_units(&t, span);
+            units[j] = some < tariff.most_small ? some : tariff.most_small;
+        }
+        tb_units_sort(units, BATCH, scratch);
+        tb_units_sum(units, BATCH, before);
+        ck_assert_int_eq(tb_tariff_total_sorted(&tariff, units, before, BATCH, &alone, NULL),
+                         TB_OK);
+        ck_assert_int_eq(tb_tariff_amounts(&tariff, units, BATCH, small, &small_total, NULL),
+                         TB_OK);
+        ck_assert_int_eq(tb_tariff_amounts_wide(&tariff, units, BATCH, wide, &wide_total, NULL),
+                         TB_OK);
+        ck_assert_int_eq(
+            tb_tariff_amounts_sorted(&tariff, units, BATCH, sorted, &sorted_total, NULL), TB_OK);
+        for (int j = 0; j < BATCH; j++) {
+            tb_decimal amount;
+            ck_assert_int_eq(tb_tariff_amount(&tariff, units[j], &amount, NULL), TB_OK);
+            ck_assert(amount.mantissa == small[j] && small[j] == sorted[j] && small[j] == wide[j]);
+            ck_assert_int_eq(tb_tariff_small(&tariff, units[j]), small[j]);
+            sum += small[j];
+        }
+        ck_assert(sum == small_total && sum == wide_total && sum == sorted_total && sum == alone);
+    }
+}
+END_TEST
+
+/* Up to most_small the amount fits 63 bits, one more does not, or is none; the same for most. */
+START_TEST(the_ranges_of_a_tariff_are_exact)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        tb_tiers t = any_tiers(below(3) ? TB_GRADUATED : TB_VOLUME, INT64_C(1) << (40 + below(20)));
+        tb_tariff tariff;
+        tb_decimal amount;
+        ck_assert_int_eq(tb_tariff_prepare(&t, &tariff, NULL), TB_OK);
+        ck_assert_int_eq(tb_tariff_amount(&tariff, tariff.most_small, &amount, NULL), TB_OK);
+        ck_assert(amount.mantissa <= INT64_MAX);
+        ck_assert_int_eq(tb_tariff_small(&tariff, tariff.most_small), (int64_t)amount.mantissa);
+        ck_assert(tariff.most >= tariff.most_small);
+        if (tariff.most_small == UINT64_MAX) continue;
+        ck_assert_int_eq(tb_tariff_amount(&tariff, tariff.most_small + 1, &amount, NULL), TB_OK);
+        ck_assert(amount.mantissa > INT64_MAX);
+    }
+}
+END_TEST
+
 int main(void)
 {
     seed = test_seed();
@@ -161,6 +247,9 @@ int main(void)
     tcase_add_test(t, a_loop_over_units_agrees);
     tcase_add_test(t, a_month_may_be_cut_anywhere);
     tcase_add_test(t, more_usage_never_costs_less);
+    tcase_add_test(t, prepared_tariffs_agree_with_segments);
+    tcase_add_test(t, batches_agree_with_single_months);
+    tcase_add_test(t, the_ranges_of_a_tariff_are_exact);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

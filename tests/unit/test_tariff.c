@@ -1,4 +1,4 @@
-/* tariff.h: what a month costs, stretch by stretch. */
+/* tariff.h: what a month costs, stretch by stretch and many at once. */
 #include "tollbook/tariff.h"
 
 #include <check.h>
@@ -55,6 +55,12 @@ static tb_rating rate(const tb_tiers *t, int64_t used, int64_t units, int64_t wh
 static void costs(const tb_tiers *t, int64_t units, const char *expected)
 {
     is(rate(t, 0, units, units).amount, expected);
+    tb_tariff tariff;
+    if (t->mode == TB_PACKAGE) return;
+    ck_assert_int_eq(tb_tariff_prepare(t, &tariff, NULL), TB_OK);
+    tb_decimal amount;
+    ck_assert_int_eq(tb_tariff_amount(&tariff, (uint64_t)units, &amount, NULL), TB_OK);
+    is(amount, expected);
 }
 
 static void segment_is(const tb_tier_segment *s, size_t tier, int64_t from, int64_t to,
@@ -261,6 +267,8 @@ START_TEST(started_blocks_are_paid)
     costs(&t, 131, "3.2");
     tb_rating rating = rate(&t, 0, 131, 0);
     ck_assert(rating.segment[0].blocks == 4 && rating.segment[1].blocks == 2);
+    tb_tariff tariff;
+    ck_assert_int_eq(tb_tariff_prepare(&t, &tariff, NULL), TB_E_VALIDATION);
 }
 END_TEST
 
@@ -303,21 +311,145 @@ START_TEST(overflow_is_refused)
     ck_assert_str_eq(err.message, "The product passes 2^127-1 units of 10^-15.");
     ck_assert_int_eq(tb_tariff_rate(&t, (tb_stretch){most, 1, 0}, &rating, &err), TB_E_OVERFLOW);
     ck_assert_int_eq(tb_tariff_rate(&t, (tb_stretch){most - 1, 1, 0}, &rating, &err), TB_OK);
+    tb_tariff tariff;
+    tb_decimal amount;
+    ck_assert_int_eq(tb_tariff_prepare(&t, &tariff, NULL), TB_OK);
+    ck_assert_uint_eq(tariff.most, (uint64_t)TB_UNITS_MAX);
+    ck_assert_int_eq(tb_tariff_amount(&tariff, tariff.most, &amount, &err), TB_OK);
+    is(amount, "170141183460469231731000");
+    ck_assert_int_eq(tb_tariff_amount(&tariff, tariff.most + 1, &amount, &err), TB_E_OVERFLOW);
+}
+END_TEST
+
+/* --- many at once --- */
+
+#define N 9
+
+START_TEST(batches_agree_with_single_months)
+{
+    static const uint64_t units[N] = {0, 1, 99, 100, 101, 150, 1000, 1000000, 0};
+    tb_tiers t = two_tiers(TB_GRADUATED, 0, true);
+    t.tier[1].flat = dec("0.25");
+    tb_tariff tariff;
+    int64_t amounts[N];
+    tb_i128 wide[N], total, wide_total, sum = 0;
+    ck_assert_int_eq(tb_tariff_prepare(&t, &tariff, NULL), TB_OK);
+    ck_assert_int_eq(tariff.scale, 2);
+    ck_assert_int_eq(tb_tariff_amounts(&tariff, units, N, amounts, &total, NULL), TB_OK);
+    ck_assert_int_eq(tb_tariff_amounts_wide(&tariff, units, N, wide, &wide_total, NULL), TB_OK);
+    for (int i = 0; i < N; i++) {
+        tb_decimal amount = rate(&t, 0, (int64_t)units[i], 0).amount;
+        ck_assert_int_eq(tb_decimal_compare(amount, (tb_decimal){amounts[i], 2}), 0);
+        ck_assert(wide[i] == amounts[i]);
+        ck_assert_int_eq(tb_tariff_small(&tariff, units[i]), amounts[i]);
+        sum += amounts[i];
+    }
+    ck_assert(total == sum && wide_total == sum);
+    ck_assert_int_eq(tb_tariff_amounts_sorted(&tariff, units, N - 1, amounts, &total, NULL), TB_OK);
+    ck_assert(total == sum);
+    for (int i = 0; i < N - 1; i++)
+        ck_assert(amounts[i] == wide[i]);
+    ck_assert_int_eq(tb_tariff_amounts(&tariff, NULL, 0, NULL, &total, NULL), TB_OK);
+    ck_assert(total == 0);
+    ck_assert_int_eq(tb_tariff_amounts_sorted(&tariff, NULL, 0, NULL, &total, NULL), TB_OK);
+    ck_assert(total == 0);
+}
+END_TEST
+
+START_TEST(a_batch_past_its_limit_names_the_line)
+{
+    tb_tiers t = two_tiers(TB_GRADUATED, 0, true);
+    tb_tariff tariff;
+    tb_error err = {0};
+    int64_t amounts[3];
+    tb_i128 total = 42;
+    ck_assert_int_eq(tb_tariff_prepare(&t, &tariff, NULL), TB_OK);
+    /* 4 tenths x u + 200 <= 2^63 - 1 */
+    uint64_t most = (uint64_t)(INT64_MAX - 200) / 4;
+    ck_assert_uint_eq(tariff.most_small, most);
+    ck_assert_uint_eq(tariff.most, UINT64_MAX);
+    uint64_t units[3] = {5, most, most};
+    ck_assert_int_eq(tb_tariff_amounts(&tariff, units, 3, amounts, &total, &err), TB_OK);
+    ck_assert_int_eq(amounts[2], (int64_t)(most * 4 + 200));
+    ck_assert(total == (tb_i128)30 + 2 * (tb_i128)amounts[2]);
+    units[2]++;
+    total = 42;
+    ck_assert_int_eq(tb_tariff_amounts(&tariff, units, 3, amounts, &total, &err), TB_E_OVERFLOW);
+    ck_assert_uint_eq(err.line, 3);
+    ck_assert_str_eq(err.message, "The amount passes 2^63-1 units of 10^-1.");
+    ck_assert_int_eq(tb_tariff_amounts_sorted(&tariff, units, 3, amounts, &total, &err),
+                     TB_E_OVERFLOW);
+    ck_assert_uint_eq(err.line, 3);
+    ck_assert_int_eq(tb_tariff_amounts(&tariff, units, 3, amounts, &total, NULL), TB_E_OVERFLOW);
+    ck_assert(total == 42);
+    tb_i128 wide[3];
+    ck_assert_int_eq(tb_tariff_amounts_wide(&tariff, units, 3, wide, &total, &err), TB_OK);
+    ck_assert(wide[2] == (tb_i128)INT64_MAX - 200 - (INT64_MAX - 200) % 4 + 204);
+}
+END_TEST
+
+START_TEST(wide_batches_check_amounts_and_sum)
+{
+    tb_tiers t = {.mode = TB_GRADUATED};
+    add_tier(&t, 0, "170141.183460469231731", "0");
+    tb_tariff tariff;
+    tb_error err = {0};
+    tb_i128 wide[2], total = 42;
+    uint64_t units[2] = {1, (uint64_t)TB_UNITS_MAX + 1};
+    ck_assert_int_eq(tb_tariff_prepare(&t, &tariff, NULL), TB_OK);
+    ck_assert_int_eq(tb_tariff_amounts_wide(&tariff, units, 2, wide, &total, &err), TB_E_OVERFLOW);
+    ck_assert_uint_eq(err.line, 2);
+    ck_assert_str_eq(err.message, "The amount passes 2^127-1 units of 10^-15.");
+    units[0] = units[1] = (uint64_t)TB_UNITS_MAX;
+    ck_assert_int_eq(tb_tariff_amounts_wide(&tariff, units, 2, wide, &total, &err), TB_E_OVERFLOW);
+    ck_assert_uint_eq(err.line, 2);
+    ck_assert_str_eq(err.message, "The sum passes 2^127-1 units of 10^-15.");
+    ck_assert(total == 42);
+    ck_assert_int_eq(tb_tariff_amounts_wide(&tariff, units, 1, wide, &total, &err), TB_OK);
+}
+END_TEST
+
+/* A flat past 2^63 - 1 units, or a price that rises past it, ends the small range before it. */
+START_TEST(the_small_range_ends_before_the_first_tier_that_passes_it)
+{
+    tb_tiers t = two_tiers(TB_GRADUATED, 0, true);
+    tb_tariff tariff;
+    t.tier[1].flat = dec("1000000000000000000");
+    ck_assert_int_eq(tb_tariff_prepare(&t, &tariff, NULL), TB_OK);
+    ck_assert_uint_eq(tariff.most_small, 100);
+    ck_assert_int_eq(tb_tariff_small(&tariff, 100), 600);
+    t.tier[1].price = dec("0");
+    ck_assert_int_eq(tb_tariff_prepare(&t, &tariff, NULL), TB_OK);
+    ck_assert_uint_eq(tariff.most_small, 100);
+    t.tier[1].flat = dec("0");
+    ck_assert_int_eq(tb_tariff_prepare(&t, &tariff, NULL), TB_OK);
+    ck_assert_uint_eq(tariff.most_small, UINT64_MAX);
+    t.tier[1].price = dec("922337203685477581");
+    ck_assert_int_eq(tb_tariff_prepare(&t, &tariff, NULL), TB_OK);
+    ck_assert_uint_eq(tariff.most_small, 100);
 }
 END_TEST
 
 START_TEST(sixty_four_tiers_are_found)
 {
     tb_tiers t = {.mode = TB_GRADUATED};
+    tb_tariff tariff;
     for (int k = 0; k < TB_TIERS_MAX; k++) {
         char price[12];
         snprintf(price, sizeof price, "%d", k + 1);
         add_tier(&t, k * 10, price, "0");
     }
-    costs(&t, 10, "10");
-    costs(&t, 630, "20160");
-    costs(&t, 635, "20480");
-    costs(&t, 1000, "43840");
+    ck_assert_int_eq(tb_tariff_prepare(&t, &tariff, NULL), TB_OK);
+    for (uint64_t u = 0; u < 700; u++) {
+        tb_decimal amount;
+        ck_assert_int_eq(tb_tariff_amount(&tariff, u, &amount, NULL), TB_OK);
+        ck_assert_int_eq(tb_decimal_compare(amount, rate(&t, 0, (int64_t)u, 0).amount), 0);
+    }
+    uint64_t units[2] = {635, UINT64_MAX};
+    int64_t amounts[2];
+    tb_i128 total;
+    ck_assert_int_eq(tb_tariff_amounts(&tariff, units, 1, amounts, &total, NULL), TB_OK);
+    ck_assert_int_eq(amounts[0], 10 * 63 * 64 / 2 + 5 * 64);
 }
 END_TEST
 
@@ -345,6 +477,10 @@ int main(void)
     add_stretches(t);
     tcase_add_test(t, negative_units_are_refused);
     tcase_add_test(t, overflow_is_refused);
+    tcase_add_test(t, batches_agree_with_single_months);
+    tcase_add_test(t, a_batch_past_its_limit_names_the_line);
+    tcase_add_test(t, wide_batches_check_amounts_and_sum);
+    tcase_add_test(t, the_small_range_ends_before_the_first_tier_that_passes_it);
     tcase_add_test(t, sixty_four_tiers_are_found);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
