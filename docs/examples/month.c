@@ -1,57 +1,57 @@
 /* Issues an account's month: its invoice gets a number and never changes again. The same call again
- * prints the same invoice. Without a month: the one before this.
+ * prints the same invoice. Without a month: the one before this. It runs the operation behind
+ * `tollbook invoice --finalize`, so the audit log has an entry too.
  *
  *   cc month.c $(pkg-config --cflags --libs tollbook) -o month
  *   ./month tollbook.db 1 2026-10
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include <tollbook/tollbook.h>
 
-/* In the caller's transaction: all of it or nothing. */
-static tb_code issue(tb_store *store, int64_t account, int64_t month, int64_t now_us, tb_error *err)
+static tb_code give(tb_args *args, const char *name, const char *value, tb_error *err)
 {
-    tb_month_books books;
-    tb_issue draft;
-    tb_invoice invoice;
-    tb_issue_outcome outcome;
-    tb_code code = tb_month_books_read(store, &books, err);
-    if (code) return code;
-    code = tb_issue_draft(store, account, month, &books, now_us, &draft, err);
-    if (code == TB_OK) {
-        code = tb_issue_finalize(store, &draft, now_us, false, NULL, NULL, &invoice, &outcome, err);
-        tb_issue_release(&draft);
+    const tb_param *param = tb_param_find(args->operation, name, strlen(name));
+    return tb_args_add(args, param, value, strlen(value), err);
+}
+
+static tb_code issue(tb_ops *ops, const char *account, const char *month, tb_error *err)
+{
+    tb_args args;
+    tb_reply reply;
+    tb_args_init(&args, tb_operation_find("invoice", strlen("invoice")));
+    tb_reply_init(&reply);
+    tb_code code = give(&args, "account", account, err);
+    if (code == TB_OK) code = give(&args, "month", month, err);
+    if (code == TB_OK) code = give(&args, "finalize", "", err);
+    if (code == TB_OK) code = tb_args_end(&args, false, err);
+    if (code == TB_OK) code = tb_operation_run(ops, &args, &reply, err);
+    if (code == TB_OK) { /* "1 account: 1 made final, ...", and the invoice */
+        fprintf(stderr, "%.*s", (int)reply.said.len, reply.said.data);
+        printf("%.*s", (int)reply.out.len, reply.out.data);
     }
-    tb_month_books_release(&books);
-    if (code) return code;
-    if (outcome == TB_ISSUE_NOTHING || outcome == TB_ISSUE_ELSEWHERE) puts("nothing is due");
-    else {
-        puts(invoice.text);
-        tb_invoice_release(&invoice);
-    }
-    return TB_OK;
+    tb_reply_release(&reply);
+    tb_args_release(&args);
+    return code;
 }
 
 int main(int argc, char **argv)
 {
-    int64_t now_us = (int64_t)time(NULL) * TB_US_PER_S, month = tb_month_from_us(now_us) - 1;
-    tb_store *store;
+    tb_ops ops = {.now_us = (int64_t)time(NULL) * TB_US_PER_S};
+    char month[8];
     tb_error err;
-    if (argc < 2 || (argc > 3 && !tb_month_parse(argv[3], strlen(argv[3]), &month))) {
+    if (argc < 2 || argc > 4) {
         fprintf(stderr, "usage: month DB [ACCOUNT [MONTH]]\n");
         return 2;
     }
-    tb_store_options options = {.write = true, .owner = "month", .now_us = now_us};
-    tb_code code = tb_store_open(argv[1], &options, &store, &err);
+    tb_month_format(tb_month_from_us(ops.now_us) - 1, month);
+    tb_store_options options = {.write = true, .owner = "month", .now_us = ops.now_us};
+    tb_code code = tb_store_open(argv[1], &options, &ops.store, &err);
     if (code == TB_OK) {
-        code = tb_store_begin(store, &err);
-        if (code == TB_OK)
-            code = issue(store, argc > 2 ? strtoll(argv[2], NULL, 10) : 1, month, now_us, &err);
-        if (code == TB_OK) code = tb_store_commit(store, &err);
-        tb_store_close(store); /* what is not committed is rolled back */
+        code = issue(&ops, argc > 2 ? argv[2] : "1", argc > 3 ? argv[3] : month, &err);
+        tb_store_close(ops.store);
     }
     if (code) fprintf(stderr, "month: %s\n", err.message);
     return tb_code_exit(code);

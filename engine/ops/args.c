@@ -33,11 +33,12 @@ void tb_args_release(tb_args *args)
 
 static char *keep_text(tb_args *args, const char *text, size_t len)
 {
-    char *block = malloc(sizeof block + len + 1);
+    const size_t link = sizeof(char *);
+    char *block = malloc(link + len + 1);
     if (!block) return NULL;
-    memcpy(block, &args->texts, sizeof block);
+    memcpy(block, &args->texts, link);
     args->texts = block;
-    char *kept = block + sizeof block;
+    char *kept = block + link;
     memcpy(kept, text, len);
     kept[len] = 0;
     return kept;

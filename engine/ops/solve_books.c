@@ -49,7 +49,7 @@ static tb_code parse(const tb__solve_books *books, tb_text text, const tb_book *
 tb_code tb__solve_book(tb__solve_books *books, const tb_arg *arg, const tb_book *base,
                        const tb_book **ret_book, tb_reply *reply, tb_error *err)
 {
-    char id[sizeof base->id];
+    char id[sizeof((tb_book *)0)->id];
     tb_code code = TB_OK;
     if (tb_arg_name(arg, id, sizeof id)) {
         *ret_book = stored(books, id);

@@ -61,7 +61,7 @@ static tb_code stats(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error
     const tb_view view = {.account = tb_arg_number(args, "account", 0),
                           .zone = tb_arg_number(args, "zone", TB_ALL),
                           .region = TB_ALL};
-    tb_range range;
+    tb_range range = {.count = 0};
     tb_code code = check_kind(args, kind, err);
     if (!code) code = read_range(args, kind, ops->now_us, &range, err);
     if (!code) code = tb_store_need_account(ops->store, view.account, err);

@@ -11,6 +11,8 @@
 #include "tollbook/whatifbody.h"
 #include "tollbook/whatifforms.h"
 
+#define SCENARIOS_BYTES ((size_t)16 << 20) /* in one question, where others wait */
+
 /* What reading leaves to writing. */
 typedef struct whatif {
     tb_whatif_question question;
@@ -39,25 +41,23 @@ static whatif *whatif_new(tb_reply *reply, size_t n)
 
 /* --- what is asked --- */
 
-static tb_code read_scenarios(tb_store *store, const tb_args *args, whatif *w, tb_reply *reply,
+/* All of them are in memory at once. */
+static tb_code read_scenarios(const tb_ops *ops, const tb_args *args, whatif *w, tb_reply *reply,
                               tb_error *err)
 {
     const tb_arg *arg;
-    size_t *n = &w->question.n_scenarios;
+    size_t *n = &w->question.n_scenarios, bytes = 0;
     while ((arg = tb_arg_nth(args, "scenarios", *n)) != NULL) {
-        tb_code code = tb__scenario_read(store, arg, &w->scenarios[*n], reply, err);
+        tb_code code = tb__scenario_read(ops->store, arg, &w->scenarios[*n], reply, err);
         if (code) return code;
+        bytes += w->scenarios[*n].canonical_len;
         ++*n;
+        if (ops->shared && bytes > SCENARIOS_BYTES)
+            return tb_fail(err, TB_E_TOO_MUCH, "scenarios",
+                           "The scenarios have more than %zu MiB. Ask for fewer at a time.",
+                           SCENARIOS_BYTES >> 20);
     }
     return TB_OK;
-}
-
-/* All of them are in memory at once. */
-static tb_code check_number(const tb_ops *ops, const tb_args *args, tb_error *err)
-{
-    if (!ops->shared || !tb_arg_nth(args, "scenarios", TB_WHATIF_BODY_SCENARIOS_MAX)) return TB_OK;
-    return tb_fail(err, TB_E_TOO_MUCH, "scenarios", "At most %d scenarios are computed at once.",
-                   TB_WHATIF_BODY_SCENARIOS_MAX);
 }
 
 static tb_code read_question(const tb_ops *ops, const tb_args *args, whatif *w, tb_reply *reply,
@@ -71,9 +71,14 @@ static tb_code read_question(const tb_ops *ops, const tb_args *args, whatif *w, 
     q->ctx = ops->ctx;
     tb_code code = tb_month_span(tb_arg_text(args, "from"), tb_arg_text(args, "to"), ops->now_us,
                                  &q->from, &q->to, err);
+<<<<<<< HEAD
     if (!code && q->account) code = tb_store_need_account(ops->store, q->account, err);
     if (!code) code = check_number(ops, args, err);
     return code ? code : read_scenarios(ops->store, args, w, reply, err);
+=======
+    if (!code && q->account) code = tb_ledger_check_account(ops->store, q->account, err);
+    return code ? code : read_scenarios(ops, args, w, reply, err);
+>>>>>>> x-breaker
 }
 
 /* --- the answer --- */

@@ -4,6 +4,7 @@ import json
 import re
 import unittest
 from harness import CONTRACT, SOURCE, Case
+from test_billing import BOOK
 
 
 class Operations(Case):
@@ -71,10 +72,17 @@ class Operations(Case):
             body = b'{"after":0,"next":"' + b"x" * ((16 << 20) - 21 + more) + b'"}'
             self.refused(self.server.ask("POST", "/operations/audit", "operator", body), status, key)
 
-    def test_scenarios_are_bounded(self):
-        for n, status, key in ((64, 404, "resource.not_found"), (65, 400, "whatif.too_much")):
-            document = {"from": "2026-10", "to": "2026-10", "scenarios": ["one"] * n}
-            self.refused(self.ask("whatif", document), status, key)
+    def test_stored_scenarios_are_bounded(self):
+        """A name is short and what it stands for is not."""
+        book = {**BOOK, "book": "b" * 64}
+        self.server.ask("POST", "/books", "operator", json.dumps(book).encode())
+        usage = [{"account": 10**15 + i, "factor": "1.000001"} for i in range(1024)]
+        big = {"scenario": "big", "base": book["book"], "patch": {}, "usage": usage}
+        self.assertEqual(self.ask("scenario-add", big).status, 201)
+        document = {"from": "2026-10", "to": "2026-10", "scenarios": ["big"] * 600}
+        self.refused(self.ask("whatif", document), 400, "whatif.too_much", "scenarios")
+        document["scenarios"] = ["big"] * 2
+        self.refused(self.ask("whatif", document), 400, "validation_error")
 
     def test_a_backtest_goes_on_from_no_count_that_is_made_up(self):
         """The counts of 41 numbers; the others are a moment, an account and sums."""

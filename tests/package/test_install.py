@@ -77,7 +77,9 @@ class Installed(unittest.TestCase):
         self.assertIn('"state":"final"', invoice)
         self.assertIn('"total":"2.50"', invoice)
         self.assertEqual(say("month", 1, "2025-03"), invoice)
-        run(self.prefix / "bin" / "tollbook", "verify", "--db", db)
+        tool = self.prefix / "bin" / "tollbook"
+        self.assertEqual(run(tool, "audit", "--db", db, env=self.environment).count("\tinvoice\t"), 1)
+        run(tool, "verify", "--db", db)
 
     def test_examples_build_through_pkg_config(self):
         flags = run("pkg-config", "--cflags", "--libs", "tollbook", env=self.environment).split()
