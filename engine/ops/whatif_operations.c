@@ -71,14 +71,8 @@ static tb_code read_question(const tb_ops *ops, const tb_args *args, whatif *w, 
     q->ctx = ops->ctx;
     tb_code code = tb_month_span(tb_arg_text(args, "from"), tb_arg_text(args, "to"), ops->now_us,
                                  &q->from, &q->to, err);
-<<<<<<< HEAD
     if (!code && q->account) code = tb_store_need_account(ops->store, q->account, err);
-    if (!code) code = check_number(ops, args, err);
-    return code ? code : read_scenarios(ops->store, args, w, reply, err);
-=======
-    if (!code && q->account) code = tb_ledger_check_account(ops->store, q->account, err);
     return code ? code : read_scenarios(ops, args, w, reply, err);
->>>>>>> x-breaker
 }
 
 /* --- the answer --- */
