@@ -201,7 +201,9 @@ class Odd(Python):
 
     def answer(self, handler):
         if handler.path.startswith("/token?"):
-            handler.reply(200, b'{"access_token":"t"}')
+            name = re.search(r"acme%2F(\w+)%3A", handler.path)[1]
+            token = {"led": "\nt", "split": "t\r\nX-More: t"}.get(name, "t")
+            handler.reply(200, json.dumps({"access_token": token}).encode())
             return
         found = re.match(r"/v2/acme/(\w+)/manifests/", handler.path)
         getattr(self, found.group(1) if found else "absent")(handler)
@@ -294,7 +296,9 @@ class Odd(Python):
             handler.reply(200, MANIFEST)
         else:
             handler.reply(401, WWW_Authenticate='Basic realm="a, Bearer realm=\\"b\\"", '
-                          f'Bearer realm="{self.url}/token",service="s"')
+                          f'Bearer realm="{self.url}/token",service=it')
+
+    led = split = mixed  # their tokens would end a header's line
 
     @staticmethod
     def page(handler):

@@ -243,6 +243,12 @@ class OddRegistries(Digest):
 
     def test_one_of_several_challenges(self):
         self.found(digest_of(MANIFEST), image("mixed", "mixed"))
+        self.assertIn("/token?scope=repository%3Aacme%2Fmixed%3Apull&service=it",
+                      [target for _, target, _ in self.odd.asked])
+
+    def test_a_token_that_is_more_than_a_word_is_none(self):
+        for name in ("led", "split"):
+            self.failed(image("mixed", name), "answers no token")
 
     def test_no_redirection_is_followed_and_nobody_else_asked(self):
         self.failed(image("odd", "redirect"), "HTTP 307; redirects are not followed")
@@ -253,6 +259,10 @@ class OddRegistries(Digest):
         self.failed(image("odd", "page"), "did not answer with a manifest")
         self.failed(image("odd", "old"), "did not answer with a manifest")
         self.failed(image("odd", "failing"), "HTTP 500")
+
+        self.failed(image("odd", "page"), "answers no manifest")
+        self.failed(image("odd", "old"), "answers no manifest")
+        self.failed(image("odd", "failing"), "HTTP 500 for a manifest")
         self.failed(image("odd", "closing"), self.odd.url)
         self.failed(image("away"), "http://127.0.0.1:1: ")
 
