@@ -260,8 +260,6 @@ class OddRegistries(Digest):
         self.failed(image("odd", "old"), "did not answer with a manifest")
         self.failed(image("odd", "failing"), "HTTP 500")
 
-        self.failed(image("odd", "page"), "answers no manifest")
-        self.failed(image("odd", "old"), "answers no manifest")
         self.failed(image("odd", "failing"), "HTTP 500 for a manifest")
         self.failed(image("odd", "closing"), self.odd.url)
         self.failed(image("away"), "http://127.0.0.1:1: ")
