@@ -391,6 +391,9 @@ START_TEST(only_the_quotient_must_fit)
     divides("-" MANTISSA_MAX, most, most, 0, TB_HALF_UP, "-" MANTISSA_MAX);
     divides("1", most, most, 36, TB_HALF_UP, "1.000000000000000000000000000000000000");
     divides("1", most - 1, most, 36, TB_HALF_UP, "1.000000000000000000000000000000000000");
+    /* Past 2^128 without a rest, and then a tie. */
+    divides("10000000000000000000000000000000000000.1", 5, 1, 0, TB_HALF_EVEN,
+            "50000000000000000000000000000000000000");
     tb_decimal value = {42, 7};
     tb_error err;
     ck_assert_int_eq(tb_decimal_divide(dec(MANTISSA_MAX), 2, 1, 0, TB_HALF_UP, &value, &err),
