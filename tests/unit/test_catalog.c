@@ -170,7 +170,7 @@ START_TEST(paths_are_printable_and_short)
                  "8901234\u00e9\":1}]}]}"),
             "zones[0].settings.EdgeRules[0].Triggers[0].01234567890123456789012345678901234",
             "Triggers must be made of the fields of Trigger; \"0123456789012345678901234567"
-            "8901234\u00e9\" is none.");
+            "8901234\u00e9\" is not one.");
 }
 END_TEST
 
