@@ -28,6 +28,7 @@ void tb_args_release(tb_args *args)
         block = before;
     }
     free(args->list);
+    free(args->next);
     *args = (tb_args){.operation = args->operation};
 }
 
@@ -269,8 +270,15 @@ static tb_code add_list(tb_args *args, const tb_param *p, const json_t *list, tb
 
 tb_code tb_args_next(tb_args *args, const char *next, size_t len, tb_error *err)
 {
-    args->next = len ? keep_text(args, next, len) : NULL;
-    return len && !args->next ? tb_no_memory(err) : TB_OK;
+    char *kept = len ? malloc(len + 1) : NULL;
+    if (len && !kept) return tb_no_memory(err);
+    if (kept) {
+        memcpy(kept, next, len);
+        kept[len] = 0;
+    }
+    free(args->next); /* a long run has many */
+    args->next = kept;
+    return TB_OK;
 }
 
 static tb_code add_member(tb_args *args, const char *name, const json_t *value, tb__slice raw,

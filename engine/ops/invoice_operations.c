@@ -114,8 +114,9 @@ static tb_code put(void *ctx, const tb_invoice *invoice, const tb_statement *dra
         run->left_out++;
         return TB_OK;
     }
-    return invoice ? tb_shown_stored(run->form, invoice, shown == 0, out, err)
-                   : tb_shown_draft(run->form, draft, shown == 0, out, err);
+    const bool first = shown == run->left_out; /* the group counts those too */
+    return invoice ? tb_shown_stored(run->form, invoice, first, out, err)
+                   : tb_shown_draft(run->form, draft, first, out, err);
 }
 
 static tb_code drain(month_run *run, tb_error *err)

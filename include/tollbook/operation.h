@@ -90,7 +90,7 @@ typedef struct tb_args {
     tb_arg *list;
     size_t n, cap;
     char *texts;      /* chained blocks */
-    const char *next; /* how to go on, from the last reply; NULL: from the beginning */
+    char *next; /* how to go on, from the last reply; NULL: from the beginning */
 } tb_args;
 
 #define TB_ARGS_MAX 8192 /* values in one call */

@@ -133,9 +133,11 @@ static int fail_arg(const op_call *o, const tb_error *err)
 {
     char subject[96];
     const tb_param *p = tb_param_find(o->args.operation, err->field, strlen(err->field));
-    if ((err->code != TB_E_VALIDATION && err->code != TB_E_DATE_RANGE) || !err->field[0] || !p || err->line || err->byte)
+    const bool bad = err->code == TB_E_VALIDATION || err->code == TB_E_DATE_RANGE;
+    if (!bad || !err->field[0] || !p || err->line || err->byte)
         return cli_fail(o->call, o->subject, err);
-    snprintf(subject, sizeof subject, "%s%s", p->operand ? "" : "--", p->operand ? p->value : p->name);
+    snprintf(subject, sizeof subject, "%s%s", p->operand ? "" : "--",
+             p->operand ? p->value : p->name);
     return cli_fail(o->call, subject, err);
 }
 

@@ -151,5 +151,25 @@ class Views(Both):
         self.both("verify", "--against", "x", status=2, alike=False)
 
 
+class LongInvoice(Both):
+    def test_what_is_too_long_to_be_sent_is_named_and_the_document_stays_whole(self):
+        """The first account's invoice is longer than 8 MiB; the second's follows it."""
+        zones = [{"id": z, "account": 1, "name": f"z{z}", "created": "2026-01-05T00:00:00Z"}
+                 for z in range(20000, 44000)]
+        zones.append({"id": 102, "account": 2, "name": "z2", "created": "2026-01-05T00:00:00Z"})
+        self.run_tool("apply", *self.place, self.write("c.json", json.dumps(
+            {"accounts": [{"id": i, "name": "a"} for i in (1, 2)], "zones": zones})))
+        self.run_tool("book", "add", *self.place, self.write("b.json", json.dumps(Books.BOOK)))
+        self.run_tool("import", *self.place, "-", stdin=self.rows(
+            {z["id"]: 1 for z in zones}))
+        words = ("invoice", "--month", "2026-10", "--finalize")
+        done = self.run_tool(*words, *self.place, status=1)
+        self.assertEqual([i["account"] for i in json.loads(done.out)["invoices"]], [2, 3])
+        self.assertIn("account 1: Its invoice is too long to be sent.", done.err)
+        here = self.run_tool("invoice", "--db", "t.db", "--month", "2026-10")
+        self.assertEqual([i["account"] for i in json.loads(here.out)["invoices"]], [1, 2, 3])
+        self.assertGreater(len(here.out), 8 << 20)
+
+
 if __name__ == "__main__":
     unittest.main()
