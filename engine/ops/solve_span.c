@@ -24,7 +24,7 @@ static tb_code read_span(const tb_args *args, int64_t now_us, tb__solve_span *sp
 
 /* --- the pass --- */
 
-/* The first one met is the span's, where nobody said which. */
+/* If no currency is given, the first one found is the span's. */
 static bool is_other(tb__solve_span *span, const tb_bill_input *in)
 {
     if (!span->currency[0]) memcpy(span->currency, in->currency, sizeof span->currency);
@@ -155,7 +155,7 @@ static tb_code find_prices(const tb_args *args, const char *const *otherwise, si
                            TB_SOLVE_PATHS_MAX);
         paths[n] = arg->text.data;
     }
-    /* What a book leaves out is no mistake where nobody named it. */
+    /* A price that nobody named may be absent from a book. */
     const bool given = n > 0;
     for (size_t i = 0; !given && i < n_otherwise; i++)
         if (is_there(span, otherwise[i])) paths[n++] = otherwise[i];

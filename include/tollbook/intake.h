@@ -127,8 +127,8 @@ typedef struct tb_intake {
 #define TB_INTAKE_SLACK 64
 size_t tb_intake_lines(const tb_log_layout *layout, const char *bytes, size_t len, tb_intake *out);
 
-/* Whose a refused line is: the layout's zone, or that of a pipe line whose first five columns are
- * right. 0 where it cannot be told. */
+/* The zone of a refused line: the layout's, or that of a pipe line whose first five columns are
+ * right. 0 if it is not known. */
 int64_t tb_intake_zone(const tb_log_layout *layout, const char *line, size_t len);
 
 /* One row of BUCKETS.ndjson: a zone's or a load balancer's hour. */

@@ -11,7 +11,7 @@ BOOK = {"book": "standard", "currency": "USD", "effective_from": "2021-01-01T00:
         "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "10", "NA": "20", "ASIA": "30"}}}}
 EU = {"scenario": "eu-plus-10", "base": "standard",
       "patch": {"bandwidth": {"premium": {"regions": {"EU": 11.00}}}}}
-MANY = 60  # further accounts, with a zone each that has existed since ever
+MANY = 60  # further accounts, with a zone each that has always existed
 
 
 class Whatif(Case):

@@ -232,8 +232,7 @@ START_TEST(an_hour_belongs_to_the_settings_in_force_at_its_start)
 {
     fixture f;
     fixture_init(&f);
-    /* first declared late: it holds since ever; changed at 12:30: the hour from 13:00 is the first
-     */
+    /* the first declaration holds for all time before it; the change at 12:30 holds from 13:00 */
     apply_with(&f, "", "", us_at(10, 5, 0));
     apply_with(&f, "", SETTINGS("\"EUUSDiscount\":50"), us_at(10, 10, 12) + TB_US_PER_HOUR / 2);
     add_bytes(&f, 101, "DE", at(10, 1, 0), 1);
@@ -728,7 +727,7 @@ START_TEST(requests_of_attached_zones_and_imported_rows_add_up)
     apply_balancer(&f, "", "101", us_at(10, 10, 0));
     add_balancer_row(&f, at(10, 31, 23), 1000);
     add_balancer_row(&f, at(11, 1, 0), 50000);
-    add_hits(&f, 101, "DE", at(10, 1, 0), 1); /* first attachments hold since ever */
+    add_hits(&f, 101, "DE", at(10, 1, 0), 1); /* a first attachment holds for the past too */
     add_hits(&f, 101, "UK", at(10, 20, 5), 2);
     add_hits(&f, 102, "DE", at(10, 20, 5), 4);
     ck_assert_int_eq(requests_of(&f, OCTOBER), 1003);

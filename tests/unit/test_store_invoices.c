@@ -397,7 +397,7 @@ START_TEST(a_final_month_reads_as_it_was_known_then)
     fill(&f);
     tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
     source before = input_at(&f, 1, OCTOBER, i.watermark, NOW_US);
-    /* another region, a new zone since ever with usage, a setting back in time, a book */
+    /* another region, a new zone that always existed, with usage, a setting back in time, a book */
     fixture_apply(
         &f,
         "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"regions\":["

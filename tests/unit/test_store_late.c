@@ -423,7 +423,7 @@ static const struct {
 } afterwards[] = {
     {NEW_ZONE(",\"created\":\"2026-11-01T00:00:00Z\"," OPTIMIZED), false},
     {NEW_ZONE(",\"created\":\"2026-10-31T23:59:59Z\"," OPTIMIZED), true},
-    {NEW_ZONE("," OPTIMIZED), true},                            /* since ever */
+    {NEW_ZONE("," OPTIMIZED), true},                            /* always there */
     {NEW_ZONE(",\"created\":\"2026-10-15T00:00:00Z\""), false}, /* costs nothing */
     {NEW_BALANCER(",\"created\":\"2026-10-20T00:00:00Z\""), true},
     {NEW_BALANCER(",\"created\":\"2026-11-20T00:00:00Z\""), false},

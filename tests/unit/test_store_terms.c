@@ -65,7 +65,7 @@ START_TEST(a_month_is_billed_in_the_currency_declared_at_its_end)
         "{\"accounts\":[{\"id\":1,\"name\":\"a\",\"currency\":\"KWD\"},{\"id\":2,\"name\":"
         "\"b\",\"currency\":\"JPY\"}]}",
         end_us - TB_US_PER_HOUR + 1, NULL);
-    pays_in(&f, 1, 0, "USD"); /* the first declaration holds since ever */
+    pays_in(&f, 1, 0, "USD"); /* the first declaration holds for the past too */
     pays_in(&f, 1, OCTOBER - 1, "USD");
     pays_in(&f, 1, OCTOBER, "EUR");
     pays_in(&f, 1, OCTOBER + 1, "KWD");

@@ -1,4 +1,4 @@
-"""Shadow books: what they would have billed, and activating one only where nobody's month jumps."""
+"""Shadow books: what they would have billed, and activating one only if no account's month jumps."""
 import copy
 import hashlib
 import json
