@@ -24,7 +24,7 @@ static void expect_equal(const tb__country *a, const tb__country *b, size_t n)
 
 START_TEST(a_list_comes_back)
 {
-    uint8_t bytes[TB__COUNTRY_BYTES];
+    uint8_t bytes[TB__COUNTRY_ROW_MAX];
     tb__country back[TB__COUNTRY_MAX];
     for (size_t n = 0; n <= 3; n++) {
         size_t got = 99, len = tb__country_encode(some, n, SEED, bytes);
@@ -37,14 +37,14 @@ END_TEST
 
 START_TEST(the_longest_list_fits)
 {
-    static uint8_t bytes[TB__COUNTRY_BYTES];
+    static uint8_t bytes[TB__COUNTRY_ROW_MAX];
     tb__country all[TB__COUNTRY_MAX], back[TB__COUNTRY_MAX];
     size_t n = 0, got = 0;
     for (unsigned a = 'A'; a <= 'Z'; a++)
         for (unsigned b = 'A'; b <= 'Z'; b++)
             all[n++] = (tb__country){CODE(a, b), TB_COUNTER_MAX, TB_COUNTER_MAX};
     ck_assert_uint_eq(n, TB__COUNTRY_MAX);
-    ck_assert_uint_eq(tb__country_encode(all, n, SEED, bytes), TB__COUNTRY_BYTES);
+    ck_assert_uint_eq(tb__country_encode(all, n, SEED, bytes), TB__COUNTRY_ROW_MAX);
     ck_assert_int_eq(tb__country_decode(bytes, sizeof bytes, SEED, back, &got, NULL), TB_OK);
     ck_assert_uint_eq(got, n);
     expect_equal(all, back, n);
@@ -53,7 +53,7 @@ END_TEST
 
 START_TEST(every_flipped_bit_and_every_cut_is_found)
 {
-    uint8_t bytes[TB__COUNTRY_BYTES];
+    uint8_t bytes[TB__COUNTRY_ROW_MAX];
     tb__country back[TB__COUNTRY_MAX];
     size_t got, len = tb__country_encode(some, 3, SEED, bytes);
     for (size_t bit = 0; bit < len * 8; bit++) {
@@ -84,7 +84,7 @@ START_TEST(only_what_the_writer_makes_is_accepted)
         {"past the limit", {{CODE('A', 'A'), (uint64_t)TB_COUNTER_MAX + 1, 1}}, 1},
         {"past the limit", {{CODE('A', 'A'), 1, UINT64_MAX}}, 1},
     };
-    uint8_t bytes[TB__COUNTRY_BYTES];
+    uint8_t bytes[TB__COUNTRY_ROW_MAX];
     tb__country back[TB__COUNTRY_MAX];
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         size_t got, len = tb__country_encode(wrong[i].list, wrong[i].n, SEED, bytes);

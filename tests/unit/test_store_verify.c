@@ -379,7 +379,7 @@ START_TEST(countries_stay_within_the_day)
 {
     OPEN(f);
     tb__country list[] = {{'D' << 8 | 'E', 1, 999}};
-    uint8_t bytes[TB__COUNTRY_BYTES];
+    uint8_t bytes[TB__COUNTRY_ROW_MAX];
     const int64_t ids[2] = {101, DAY};
     size_t len = tb__country_encode(list, 1, tb__country_seed(101, DAY), bytes);
     put_blob(&f, "UPDATE country_day SET data=?3 WHERE zone=?1 AND day=?2", ids, 2, bytes, len);

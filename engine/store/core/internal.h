@@ -61,6 +61,8 @@ struct tb_store {
     size_t n_edges;
     struct tb__log_joiner *joiner;  /* logs.c; NULL until a block is joined */
 
+    struct tb__usage *usage; /* usage/batch.h: what waits to be folded, and what a writer adds */
+
     struct tb__billing *billing; /* billing.h; NULL until something is billed */
     bool billing_stale;          /* this transaction changed usage or the catalogue */
     bool regions_move;           /* see tb_store_let_regions_move */
@@ -127,9 +129,11 @@ TB_MUST_USE tb_code tb__regions_replace(tb_store *store, const tb_region *region
 
 /* --- usage --- */
 
-/* Merges the grid into the chunk under this key. */
-TB_MUST_USE tb_code tb__chunk_merge(tb_store *store, int64_t key, const tb_grid *grid,
-                                    tb_error *err);
+/* For a connection that was just opened. */
+TB_MUST_USE tb_code tb__usage_open(tb_store *store, tb_error *err);
+/* What was remembered in a transaction that was undone. */
+void tb__usage_forget(tb_store *store);
+void tb__usage_close(tb_store *store);
 /* Adds all that a zone holds to its account: a zone with usage found its account. */
 TB_MUST_USE tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err);
 /* A balancer with imported rows found its account: what lies in months that were run is late. */
@@ -160,7 +164,7 @@ int64_t tb__floor_div(int64_t a, int64_t b);
 /* Fills the columns of an initialised series from the chunks of one series id; 0: zeros. */
 TB_MUST_USE tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error *err);
 
-/* --- buckets.c: the virtual tables `buckets` and `balancer_buckets` --- */
+/* --- buckets.c: the virtual tables `buckets`, `balancer_buckets` and `countries` --- */
 int tb__buckets_register(sqlite3 *db);
 
 #endif

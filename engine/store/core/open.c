@@ -105,7 +105,8 @@ static tb_code connect_as(tb_store *store, const char *name, const tb_store_opti
                              options->vfs);
     if (rc == SQLITE_OK) rc = tb__seal_register(store->db);
     if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
-    return configure(store, options, err);
+    tb_code code = tb__usage_open(store, err);
+    return code ? code : configure(store, options, err);
 }
 
 static tb_code connect(tb_store *store, const tb_store_options *options, int flags, tb_error *err)
@@ -393,6 +394,7 @@ static tb_code read_as_it_lies(tb_store *store, const tb_store_options *options,
     tb_buf uri;
     if (options->write || (code != TB_E_READ_ONLY && code != TB_E_IO) || !lies_still(path))
         return code;
+    tb__usage_close(store);
     sqlite3_close(store->db);
     store->db = NULL;
     tb_buf_init(&uri, 3 * strlen(path) + 64, NULL);
@@ -442,6 +444,7 @@ void tb_store_close(tb_store *store)
     }
     for (int i = 0; i < TB__SQL_COUNT; i++)
         sqlite3_finalize(store->statement[i]);
+    tb__usage_close(store);
     if (store->held) tb__release_wal(store->held);
     sqlite3_close_v2(store->db);
     tb__let_go(store->held);
@@ -492,6 +495,7 @@ static void forget(tb_store *store)
     store->next_series = 0;
     tb__segment_reset(store);
     tb__late_forget(store);
+    if (store->usage) tb__usage_forget(store);
     if (store->logged_stale) tb__logged_forget(store);
 }
 

@@ -6,6 +6,7 @@
  * beginning" and "without an end". What is append-only is held so by triggers. */
 #include "store/core/internal.h"
 #include "store/core/sealed.h"
+#include "store/logs/segment.h"
 
 static const char v1[] =
     /* data_version grows with every commit that changed something; series_id is the last given;
@@ -521,8 +522,27 @@ static const char v14[] =
     "CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit BEGIN"
     " SELECT raise(ABORT,'the audit log is append-only'); END;";
 
+/* What batches added and nobody has folded yet: see store/usage/run.h. kind: 0 chunks, 1 countries;
+ * seal: over the other columns. A page's id is its run's, and its number in it. cell_max: no counter
+ * of a chunk was ever larger; of an older file, no sum of one was. */
+static const char v15[] =
+    "CREATE TABLE usage_run(id INTEGER PRIMARY KEY CHECK(id>0),"
+    " kind INTEGER NOT NULL CHECK(kind IN(0,1)), level INTEGER NOT NULL CHECK(level>=0),"
+    " entries INTEGER NOT NULL CHECK(entries>0), sum INTEGER NOT NULL CHECK(sum>=0),"
+    " seal INTEGER NOT NULL, directory BLOB NOT NULL) STRICT;"
+    "CREATE TABLE usage_page(id INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;"
+    "INSERT INTO meta(name,value) VALUES('fold_run_chunks',0),('fold_run_countries',0),"
+    "('fold_owner_chunks',-9223372036854775808),('fold_owner_countries',-9223372036854775808),"
+    "('fold_day',0),('cell_max',0);"
+    "UPDATE meta SET value=(SELECT coalesce(max(most),0) FROM (SELECT iif(sum(s.millions)<"
+    "9223372036854,sum(s.millions)*1000000,9223372036854775807) AS most FROM (SELECT j.key AS name,"
+    "CAST(j.value AS INTEGER)/1000000+1 AS millions FROM segment,"
+    "json_each(iif(json_valid(sums),sums,'{}')) AS j WHERE j.key NOT IN('" TB__COUNTRY_REQUESTS
+    "','" TB__COUNTRY_BYTES "','" TB__REJECTS_KEPT "','" TB__RUNG_SEALS "','" TB__AMBIGUOUS
+    "')) AS s GROUP BY s.name)) WHERE name='cell_max';";
+
 const char *const tb__migrations[] = {v1, v2, v3,  v4,  v5,  v6,  v7,
-                                      v8, v9, v10, v11, v12, v13, v14};
+                                      v8, v9, v10, v11, v12, v13, v14, v15};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Of what they make: see verify/rows.c. A test says what it must be. */

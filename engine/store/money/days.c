@@ -3,10 +3,24 @@
  * after the asked watermark is then taken off. */
 #include "base/hash.h"
 #include "store/money/billing.h"
+#include "store/usage/batch.h"
 #include "store/usage/chunk.h"
 
 #include <endian.h>
 #include <string.h>
+
+/* What waits of the chunk. */
+static tb_code add_waiting(tb_store *store, int64_t key, tb_metric metric, uint64_t *out,
+                           tb_error *err)
+{
+    tb_grid more;
+    tb_grid_clear(&more);
+    tb_code code = tb__pending_merge(&store->usage->runs, key, &more, err);
+    if (code || !(more.metrics & TB_METRIC_BIT(metric))) return code;
+    for (uint32_t left = more.slots; left; left &= left - 1)
+        out[__builtin_ctz(left)] += more.v[metric][__builtin_ctz(left)];
+    return TB_OK;
+}
 
 /* Reads the slots of one counter of one chunk into out, which stays zero if there is no row. */
 static tb_code read_slots(tb_store *store, int64_t key, tb_metric metric, unsigned count,
@@ -18,11 +32,12 @@ static tb_code read_slots(tb_store *store, int64_t key, tb_metric metric, unsign
     column[metric] = out;
     tb_code code = tb__sql_ints(store, TB__SQL_CHUNK_GET, &key, 1, &s, err);
     if (!code) code = tb__step(store, s, &there, err);
-    if (code || !there) return code;
-    code = tb__chunk_columns(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), key,
-                             TB_METRIC_BIT(metric), 0, count, column, 0, err);
-    sqlite3_reset(s);
-    return code;
+    if (!code && there) {
+        code = tb__chunk_columns(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), key,
+                                 TB_METRIC_BIT(metric), 0, count, column, 0, err);
+        sqlite3_reset(s);
+    }
+    return code ? code : add_waiting(store, key, metric, out, err);
 }
 
 tb_code tb__days_read(tb_store *store, int64_t series, tb_metric metric, int64_t month,

@@ -2,11 +2,11 @@
  * and `balancer_buckets` (a row for each load balancer and hour), so that anyone can query the file
  * with plain SQL. An hour is a row when something was recorded for it.
  *
- * A cursor walks the series, and for each the chunks of its days, and unpacks the columns that the
- * query uses. With TB_LOADABLE_EXTENSION the same source is an extension for the sqlite3 shell:
+ * A cursor walks the series, and for each the chunks of its days beside what waits of them in runs,
+ * and unpacks the columns that the query uses. With TB_LOADABLE_EXTENSION the same source is an extension for the sqlite3 shell:
  * .load ./tollbook_buckets */
-#include "store/usage/chunk.h"
 #include "store/usage/plan.h"
+#include "store/usage/run.h"
 
 #include "store/core/internal.h"
 #include "tollbook/calendar.h"
@@ -44,7 +44,12 @@ typedef struct cursor {
     uint32_t slots; /* of the running chunk, still to come; the lowest is the current row */
     int64_t day;
     uint64_t v[TB_METRIC_COUNT][TB_GRID_SLOTS];
-    bool inside; /* chunks runs over the current series */
+    bool inside;    /* within the current series */
+    bool chunk_row; /* chunks stands on a row that was not shown yet */
+    bool chunk_end; /* the series has no more rows */
+    tb__runs runs;
+    tb__pending waiting; /* of the current series, by day */
+    size_t next;         /* in waiting */
 } cursor;
 
 static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
@@ -52,6 +57,7 @@ static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
     tb__vtable *t = (tb__vtable *)base;
     cursor *c = tb__vcursor_new(sizeof *c);
     if (!c) return SQLITE_NOMEM;
+    tb__runs_init(&c->runs, t->db, "", tb__vtable_runs_fail);
     if (sqlite3_prepare_v2(t->db, t->shape->series, -1, &c->series, NULL) != SQLITE_OK ||
         sqlite3_prepare_v2(t->db, one_series, -1, &c->chunks, NULL) != SQLITE_OK) {
         int rc = tb__vtable_fail_in_sqlite(t);
@@ -68,6 +74,8 @@ static int on_close(sqlite3_vtab_cursor *base)
     cursor *c = (cursor *)base;
     sqlite3_finalize(c->series);
     sqlite3_finalize(c->chunks);
+    tb__runs_release(&c->runs);
+    tb__pending_release(&c->waiting);
     sqlite3_free(c);
     return SQLITE_OK;
 }
@@ -98,51 +106,94 @@ static uint32_t within(const cursor *c, uint32_t slots)
     return slots;
 }
 
-static int unpack(cursor *c)
+static void clear_columns(cursor *c)
+{
+    for (unsigned m = 0; m < TB_METRIC_COUNT; m++)
+        if (c->bounds.used >> m & 1) memset(c->v[m], 0, sizeof c->v[m]);
+}
+
+/* The row that the chunk statement stands on becomes the current day. */
+static int show_chunk(cursor *c)
 {
     int64_t key = sqlite3_column_int64(c->chunks, 0);
     const uint8_t *data = sqlite3_column_blob(c->chunks, 1);
     int len = sqlite3_column_bytes(c->chunks, 1);
     uint64_t *columns[TB_METRIC_COUNT];
-    for (unsigned m = 0; m < TB_METRIC_COUNT; m++) {
-        columns[m] = c->v[m];
-        if (c->bounds.used >> m & 1) memset(c->v[m], 0, sizeof c->v[m]);
-    }
     tb_error err;
+    for (unsigned m = 0; m < TB_METRIC_COUNT; m++)
+        columns[m] = c->v[m];
     if (tb__chunk_columns(data, (size_t)len, key, (uint32_t)c->bounds.used, 0, HOURS, columns, 0,
                           &err))
         return tb__vtable_fail(tb__vtable_of(&c->head), SQLITE_CORRUPT_VTAB, err.message);
-    c->day = tb__key_index(key);
-    c->slots = within(c, slots_of(data, len));
+    c->slots |= slots_of(data, len);
+    c->chunk_row = false;
     return SQLITE_OK;
 }
 
-/* Points the chunk statement at the series that the series statement stands on. */
-static void enter_series(cursor *c)
+/* What waits of the current day is added to it. */
+static void show_waiting(cursor *c)
 {
-    int64_t series = sqlite3_column_int64(c->series, 1);
-    sqlite3_reset(c->chunks);
-    sqlite3_bind_int64(c->chunks, 1,
-                       tb__chunk_key(series, TB__GRAIN_HOURS, c->bounds.first / HOURS));
-    sqlite3_bind_int64(c->chunks, 2,
-                       tb__chunk_key(series, TB__GRAIN_HOURS, c->bounds.last / HOURS));
-    c->inside = true;
+    const tb_grid *more = c->waiting.list[c->next++].grid;
+    for (uint32_t left = more->metrics & (uint32_t)c->bounds.used; left; left &= left - 1) {
+        unsigned m = (unsigned)__builtin_ctz(left);
+        for (uint32_t slots = more->slots; slots; slots &= slots - 1) {
+            uint64_t *value = &c->v[m][__builtin_ctz(slots)], v = more->v[m][__builtin_ctz(slots)];
+            if (tb_metric_table[m].how == TB_HOW_SUM) *value += v;
+            else if (v > *value) *value = v;
+        }
+    }
+    c->slots |= more->slots & ((UINT32_C(1) << HOURS) - 1);
 }
 
-/* On to the next chunk of the series, else to the next series, else over. */
+/* Points the chunk statement at the series that the series statement stands on, and reads what waits
+ * of it. */
+static int enter_series(cursor *c)
+{
+    int64_t series = sqlite3_column_int64(c->series, 1);
+    int64_t first = tb__chunk_key(series, TB__GRAIN_HOURS, c->bounds.first / HOURS);
+    int64_t last = tb__chunk_key(series, TB__GRAIN_HOURS, c->bounds.last / HOURS);
+    tb_error err;
+    sqlite3_reset(c->chunks);
+    sqlite3_bind_int64(c->chunks, 1, first);
+    sqlite3_bind_int64(c->chunks, 2, last);
+    c->inside = true;
+    c->chunk_row = c->chunk_end = false;
+    c->next = 0;
+    return tb__pending_read(&c->waiting, &c->runs, first, last, &err)
+               ? tb__vtable_fail_with(tb__vtable_of(&c->head), &err)
+               : SQLITE_OK;
+}
+
+/* On to the next day of the series, in its row or waiting or both; none: it is left. */
+static int next_day(cursor *c)
+{
+    int rc = SQLITE_OK;
+    if (!c->chunk_row && !c->chunk_end) {
+        rc = step(c, c->chunks, &c->chunk_row);
+        c->chunk_end = !c->chunk_row;
+    }
+    if (rc != SQLITE_OK) return rc;
+    int64_t row = c->chunk_row ? tb__key_index(sqlite3_column_int64(c->chunks, 0)) : INT64_MAX;
+    int64_t waits = c->next < c->waiting.n ? c->waiting.list[c->next].index : INT64_MAX;
+    c->inside = c->chunk_row || c->next < c->waiting.n;
+    if (!c->inside) return SQLITE_OK;
+    c->day = row < waits ? row : waits;
+    clear_columns(c);
+    if (row == c->day) rc = show_chunk(c);
+    if (rc == SQLITE_OK && waits == c->day) show_waiting(c);
+    c->slots = within(c, c->slots);
+    return rc;
+}
+
+/* On to the next day, else to the next series, else over. */
 static int move(cursor *c)
 {
     bool found = false;
-    int rc = c->inside ? step(c, c->chunks, &found) : SQLITE_OK;
+    if (c->inside) return next_day(c);
+    int rc = step(c, c->series, &found);
     if (rc != SQLITE_OK) return rc;
-    if (found) return unpack(c);
-    c->inside = false;
-    rc = step(c, c->series, &found);
-    if (rc != SQLITE_OK) return rc;
-    if (found)
-        enter_series(c);
-    else
-        c->head.over = true;
+    if (found) return enter_series(c);
+    c->head.over = true;
     return SQLITE_OK;
 }
 

@@ -1,7 +1,8 @@
 /* The virtual table `countries`: a row for each pull zone, day and country. Companion of buckets.c;
- * here the rows to unpack are those of country_day, one for each zone and day. */
-#include "store/usage/country.h"
+ * here the rows to unpack are those of country_day, one for each zone and day, beside what waits of
+ * them in runs: two sequences ascending by zone and day, shown as one. */
 #include "store/usage/plan.h"
+#include "store/usage/run.h"
 
 #include "tollbook/calendar.h"
 
@@ -21,16 +22,22 @@ static const char one_zone[] = "SELECT zone,day,data FROM country_day"
 typedef struct cursor {
     tb__vcursor head;
     sqlite3_stmt *days;
-    int64_t day;
-    size_t at, n; /* in list */
+    bool row, rows_end; /* days stands on a row that was not shown yet; it has no more */
+    tb__runs runs;
+    tb__run_union waiting;
+    tb__run_entry entry; /* the next that waits, within the bounds */
+    bool entries_end;
+    tb__bounds bounds;
+    tb__run_key key; /* of what is shown: zone and day */
+    size_t at, n;    /* in list */
     tb__country list[TB__COUNTRY_MAX];
 } cursor;
 
 static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
 {
-    (void)base;
     cursor *c = tb__vcursor_new(sizeof *c);
     if (!c) return SQLITE_NOMEM;
+    tb__runs_init(&c->runs, ((tb__vtable *)base)->db, "", tb__vtable_runs_fail);
     *ret = &c->head.base;
     return SQLITE_OK;
 }
@@ -39,29 +46,98 @@ static int on_close(sqlite3_vtab_cursor *base)
 {
     cursor *c = (cursor *)base;
     sqlite3_finalize(c->days);
+    tb__run_union_release(&c->waiting);
+    tb__runs_release(&c->runs);
     sqlite3_free(c);
     return SQLITE_OK;
+}
+
+static int fail_with(cursor *c, const tb_error *err)
+{
+    return tb__vtable_fail_with(tb__vtable_of(&c->head), err);
+}
+
+/* On to the next entry that waits within the bounds. */
+static int next_entry(cursor *c)
+{
+    const tb__bounds *b = &c->bounds;
+    bool more = true;
+    tb_error err;
+    do {
+        if (tb__run_union_next(&c->waiting, &c->entry, &more, &err)) return fail_with(c, &err);
+        if (more && b->owner >= 0 && c->entry.key.owner > b->owner) more = false;
+    } while (more && (c->entry.key.index < b->first || c->entry.key.index > b->last));
+    c->entries_end = !more;
+    return SQLITE_OK;
+}
+
+static int next_row(cursor *c)
+{
+    int rc = sqlite3_step(c->days);
+    c->row = rc == SQLITE_ROW;
+    c->rows_end = rc == SQLITE_DONE;
+    return c->row || c->rows_end ? SQLITE_OK : tb__vtable_fail_in_sqlite(tb__vtable_of(&c->head));
+}
+
+static int show_row(cursor *c)
+{
+    tb_error err;
+    c->row = false;
+    return tb__country_decode(sqlite3_column_blob(c->days, 2),
+                              (size_t)sqlite3_column_bytes(c->days, 2),
+                              tb__country_seed(c->key.owner, c->key.index), c->list, &c->n, &err)
+               ? fail_with(c, &err)
+               : SQLITE_OK;
+}
+
+/* Adds the entry to the list, and goes on to the next one. */
+static int show_entry(cursor *c)
+{
+    tb__country more[TB__COUNTRY_MAX], sum[TB__COUNTRY_MAX];
+    size_t n = 0, n_sum = 0;
+    tb_error err;
+    if (!tb__run_get_list(c->entry.data, c->entry.len, more, &n))
+        return tb__vtable_fail(tb__vtable_of(&c->head), SQLITE_CORRUPT_VTAB,
+                               "Waiting countries are damaged.");
+    if (tb__country_merge(c->list, c->n, more, n, sum, &n_sum, &err)) return fail_with(c, &err);
+    memcpy(c->list, sum, n_sum * sizeof *sum);
+    c->n = n_sum;
+    return next_entry(c);
 }
 
 /* On to the next day that has a country; sets over at the end. */
 static int find_row(cursor *c)
 {
-    tb__vtable *t = tb__vtable_of(&c->head);
-    while (c->at == c->n) {
-        int rc = sqlite3_step(c->days);
-        c->head.over = rc == SQLITE_DONE;
-        if (c->head.over) return SQLITE_OK;
-        if (rc != SQLITE_ROW) return tb__vtable_fail_in_sqlite(t);
-        int64_t zone = sqlite3_column_int64(c->days, 0);
-        const uint8_t *data = sqlite3_column_blob(c->days, 2);
-        tb_error err;
-        c->day = sqlite3_column_int64(c->days, 1);
-        c->at = 0;
-        if (tb__country_decode(data, (size_t)sqlite3_column_bytes(c->days, 2),
-                               tb__country_seed(zone, c->day), c->list, &c->n, &err))
-            return tb__vtable_fail(t, SQLITE_CORRUPT_VTAB, err.message);
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && c->at == c->n && !c->head.over) {
+        if (!c->row && !c->rows_end) rc = next_row(c);
+        c->head.over = !c->row && c->entries_end;
+        if (rc != SQLITE_OK || c->head.over) continue;
+        const tb__run_key last = {INT64_MAX, INT64_MAX};
+        tb__run_key row = c->row ? (tb__run_key){sqlite3_column_int64(c->days, 0),
+                                                 sqlite3_column_int64(c->days, 1)}
+                                 : last;
+        tb__run_key waits = c->entries_end ? last : c->entry.key;
+        c->key = tb__run_compare(row, waits) <= 0 ? row : waits;
+        c->at = c->n = 0;
+        if (tb__run_compare(row, c->key) == 0) rc = show_row(c);
+        if (rc == SQLITE_OK && tb__run_compare(waits, c->key) == 0) rc = show_entry(c);
     }
-    return SQLITE_OK;
+    return rc;
+}
+
+/* The runs from the bounds' zone on. */
+static int begin_waiting(cursor *c)
+{
+    tb_error err;
+    const int64_t owner = c->bounds.owner >= 0 ? c->bounds.owner : INT64_MIN;
+    tb__run_union_release(&c->waiting);
+    if (tb__runs_load(&c->runs, TB__RUN_COUNTRIES, &err) ||
+        tb__run_union_begin(&c->waiting, &c->runs, TB__RUN_COUNTRIES,
+                            c->runs.of[TB__RUN_COUNTRIES].run, c->runs.of[TB__RUN_COUNTRIES].n,
+                            owner, &err))
+        return fail_with(c, &err);
+    return next_entry(c);
 }
 
 static int on_filter(sqlite3_vtab_cursor *base, int plan, const char *unused, int argc,
@@ -70,18 +146,21 @@ static int on_filter(sqlite3_vtab_cursor *base, int plan, const char *unused, in
     (void)unused, (void)argc;
     cursor *c = (cursor *)base;
     tb__vtable *t = tb__vtable_of(&c->head);
-    tb__bounds bounds;
-    tb__plan_bounds(&countries.plan, plan, argv, &bounds);
+    tb__plan_bounds(&countries.plan, plan, argv, &c->bounds);
+    c->bounds.place = NULL;
     sqlite3_finalize(c->days);
-    const char *sql = bounds.owner < 0 ? all_zones : one_zone;
+    const char *sql = c->bounds.owner < 0 ? all_zones : one_zone;
     if (sqlite3_prepare_v2(t->db, sql, -1, &c->days, NULL) != SQLITE_OK)
         return tb__vtable_fail_in_sqlite(t);
-    sqlite3_bind_int64(c->days, 1, bounds.first);
-    sqlite3_bind_int64(c->days, 2, bounds.last);
-    if (bounds.owner >= 0) sqlite3_bind_int64(c->days, 3, bounds.owner);
+    sqlite3_bind_int64(c->days, 1, c->bounds.first);
+    sqlite3_bind_int64(c->days, 2, c->bounds.last);
+    if (c->bounds.owner >= 0) sqlite3_bind_int64(c->days, 3, c->bounds.owner);
     c->head.row = 0;
+    c->head.over = c->row = c->rows_end = false;
     c->at = c->n = 0;
-    return find_row(c);
+    int rc = next_row(c); /* the snapshot begins with it */
+    if (rc == SQLITE_OK) rc = begin_waiting(c);
+    return rc == SQLITE_OK ? find_row(c) : rc;
 }
 
 static int on_next(sqlite3_vtab_cursor *base)
@@ -99,9 +178,9 @@ static int on_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int co
     const char letters[2] = {(char)(country->code >> 8), (char)country->code};
     char text[20];
     switch (column) {
-    case 0: sqlite3_result_value(context, sqlite3_column_value(c->days, 0)); break;
+    case 0: sqlite3_result_int64(context, c->key.owner); break;
     case 1:
-        tb__plan_text(&countries.plan, c->day, text);
+        tb__plan_text(&countries.plan, c->key.index, text);
         sqlite3_result_text(context, text, countries.plan.text_len, SQLITE_TRANSIENT);
         break;
     case 2: sqlite3_result_text(context, letters, 2, SQLITE_TRANSIENT); break;

@@ -15,7 +15,7 @@ typedef struct tb__country {
 
 #define TB__COUNTRY_MAX 676
 /* A counter takes at most 9 bytes. */
-#define TB__COUNTRY_BYTES (TB__COUNTRY_MAX * (2 + 9 + 9) + 4)
+#define TB__COUNTRY_ROW_MAX (TB__COUNTRY_MAX * (2 + 9 + 9) + 4)
 
 /* The seed of a row's checksum: a row under a wrong key is an error, never an answer. */
 static inline int64_t tb__country_seed(int64_t zone, int64_t day)
@@ -24,7 +24,7 @@ static inline int64_t tb__country_seed(int64_t zone, int64_t day)
 }
 
 /* list ascends by code, n is at most TB__COUNTRY_MAX. Returns the bytes written to out
- * (TB__COUNTRY_BYTES at most). */
+ * (TB__COUNTRY_ROW_MAX at most). */
 size_t tb__country_encode(const tb__country *list, size_t n, int64_t seed, uint8_t *out);
 
 /* list has room for TB__COUNTRY_MAX. TB_E_CORRUPT: not what encode wrote under this seed. */

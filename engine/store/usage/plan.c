@@ -190,6 +190,20 @@ int tb__vtable_fail_in_sqlite(tb__vtable *t)
     return tb__vtable_fail(t, sqlite3_extended_errcode(t->db), sqlite3_errmsg(t->db));
 }
 
+int tb__vtable_fail_with(tb__vtable *t, const tb_error *err)
+{
+    int rc = err->code == TB_E_NOMEM ? SQLITE_NOMEM : SQLITE_CORRUPT_VTAB;
+    return tb__vtable_fail(t, err->code == TB_E_IO ? SQLITE_IOERR : rc, err->message);
+}
+
+tb_code tb__vtable_runs_fail(sqlite3 *db, int rc, const char *path, tb_error *err)
+{
+    (void)path;
+    if (rc == SQLITE_NOMEM) return tb_no_memory(err);
+    return tb_fail(err, (rc & 0xff) == SQLITE_CORRUPT ? TB_E_CORRUPT : TB_E_IO, NULL, "%s",
+                   sqlite3_errmsg(db));
+}
+
 int tb__vtable_connect(sqlite3 *db, void *shape, int argc, const char *const *argv,
                        sqlite3_vtab **ret, char **ret_message)
 {

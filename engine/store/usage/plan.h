@@ -2,19 +2,13 @@
  *
  * Every table here is keyed (owner, [place,] time): a pull zone or load balancer, an edge location,
  * a text hour or day. A plan is the answer to xBestIndex; bounds are what xFilter makes of it.
- * SQLite checks every condition again, so a condition that is left out costs time only.
- *
- * The same source makes the loadable extension: SQLite's functions then come through the table of
- * pointers that the loading program hands over. */
+ * SQLite checks every condition again, so a condition that is left out costs time only. The same
+ * source makes the loadable extension. */
 #ifndef TOLLBOOK_STORE_PLAN_H
 #define TOLLBOOK_STORE_PLAN_H
 
-#ifdef TB_LOADABLE_EXTENSION
-#include <sqlite3ext.h>
-extern const sqlite3_api_routines *sqlite3_api;
-#else
-#include <sqlite3.h>
-#endif
+#include "store/usage/connection.h"
+#include "tollbook/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,6 +79,10 @@ int tb__vtable_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret);
 void *tb__vcursor_new(size_t size);
 int tb__vtable_fail(tb__vtable *t, int rc, const char *message);
 int tb__vtable_fail_in_sqlite(tb__vtable *t);
+/* An error of ours as SQLite's. */
+int tb__vtable_fail_with(tb__vtable *t, const tb_error *err);
+/* How waiting usage is read for a table: run.h's tb__runs_fail. */
+tb_code tb__vtable_runs_fail(sqlite3 *db, int rc, const char *path, tb_error *err);
 int tb__vtable_register(sqlite3 *db, const char *name, const sqlite3_module *module,
                         const tb__vshape *shape);
 

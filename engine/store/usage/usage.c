@@ -1,16 +1,14 @@
 /* Adding usage: the cursor's days, ordered by (id, edge, day), stream into the series they belong
- * to. For a zone's edge location a day is merged into the day's chunk of hours and folded into the
+ * to. What a small batch changes is gathered and written as a run (batch.h). For a zone's edge location a day is merged into the day's chunk of hours and folded into the
  * month's chunk of days. The zone's all-locations series and its account's series gather the same
  * days in memory and are written when the zone, or the whole cursor, is done (or when too many
  * wait): so each row is read and written once however many lines touched it.
  *
  * An owner with one location has no all-locations series. At its second location the first one's
  * chunks are copied under a new series id, and from there on both are kept. */
-#include "store/core/internal.h"
-#include "store/core/seal.h"
-#include "store/usage/chunk.h"
-#include "store/usage/country.h"
+#include "store/usage/batch.h"
 #include "store/usage/overflow.h"
+#include "store/usage/owners.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +18,24 @@
 
 /* --- one chunk --- */
 
+/* The largest counter ever written: see tb__runs_promise. */
+static void note_largest(tb_store *store, const tb_grid *grid)
+{
+    uint64_t most = (uint64_t)store->usage->cell_max;
+    for (uint32_t left = grid->metrics; left; left &= left - 1) {
+        unsigned m = (unsigned)__builtin_ctz(left);
+        if (tb_metric_table[m].how != TB_HOW_SUM) continue;
+        for (uint32_t s = grid->slots; s; s &= s - 1)
+            if (grid->v[m][__builtin_ctz(s)] > most) most = grid->v[m][__builtin_ctz(s)];
+    }
+    store->usage->cell_max = (int64_t)most;
+}
+
 static tb_code chunk_bind(tb_store *store, tb__statement id, int64_t key, const tb_grid *grid,
                           uint8_t *bytes, sqlite3_stmt **ret, tb_error *err)
 {
     size_t len = tb__chunk_encode(grid, key, bytes);
+    note_largest(store, grid);
     tb_code code = tb__sql_ints(store, id, &key, 1, ret, err);
     if (!code) sqlite3_bind_blob(*ret, 2, bytes, (int)len, SQLITE_STATIC);
     return code;
@@ -74,32 +86,17 @@ tb_code tb__chunk_merge(tb_store *store, int64_t key, const tb_grid *grid, tb_er
     return code ? code : tb__run(store, s, err);
 }
 
-/* --- an owner's series --- */
-
-typedef struct member {
-    int64_t edge, series;
-} member;
-
-/* Days waiting for one all-locations series, ascending by day. */
-typedef struct waiting {
-    int64_t *day;
-    tb_grid **grid;
-    size_t n, cap; /* grid[n..cap) are spare */
-} waiting;
+/* --- streaming days into series --- */
 
 /* Streams days into the series of one scope. */
 typedef struct stream {
     tb_store *store;
     int scope;
-    int64_t owner;   /* 0: none yet */
-    int64_t account; /* zones: whose they are; 0 unassigned */
-    member *members; /* the owner's series but the all-locations one, ascending by edge */
-    size_t n, cap;
-    int64_t all;    /* its all-locations series, 0: none */
-    int64_t series; /* the series of the waiting month, 0: none */
+    tb__owner *owner; /* NULL: none yet */
+    int64_t series;   /* the series of the waiting month, 0: none */
     int64_t month;
     tb_grid month_days;
-    waiting all_days;
+    tb__pending all_days; /* days waiting for the owner's all-locations series */
 } stream;
 
 static tb_code flush_month(stream *st, tb_error *err)
@@ -107,7 +104,7 @@ static tb_code flush_month(stream *st, tb_error *err)
     if (!st->series) return TB_OK;
     int64_t key = tb__chunk_key(st->series, TB__GRAIN_DAYS, st->month);
     st->series = 0;
-    return tb__chunk_merge(st->store, key, &st->month_days, err);
+    return tb__usage_put(st->store, key, &st->month_days, err);
 }
 
 /* One day of one series: its hours, and its sums in the month's chunk. */
@@ -123,7 +120,7 @@ static tb_code put_series_day(stream *st, int64_t series, int64_t day, const tb_
         st->month = month;
     }
     int64_t key = tb__chunk_key(series, TB__GRAIN_HOURS, day);
-    if (!code) code = tb__chunk_merge(st->store, key, hours, err);
+    if (!code) code = tb__usage_put(st->store, key, hours, err);
     if (code) return code;
     code = tb_grid_fold(&st->month_days, (unsigned)tb_day_of_month(day), hours, err);
     return tb__full_chunk(st->store, code, key, NULL, err);
@@ -133,94 +130,26 @@ static tb_code flush_all_days(stream *st, tb_error *err)
 {
     tb_code code = flush_month(st, err);
     for (size_t i = 0; !code && i < st->all_days.n; i++)
-        code = put_series_day(st, st->all, st->all_days.day[i], st->all_days.grid[i], err);
-    st->all_days.n = 0;
+        code = put_series_day(st, st->owner->all, st->all_days.list[i].index,
+                              st->all_days.list[i].grid, err);
+    tb__pending_clear(&st->all_days);
     return code ? code : flush_month(st, err);
-}
-
-static tb_code waiting_grow(waiting *w, tb_error *err)
-{
-    size_t cap = w->cap ? w->cap * 2 : 32;
-    int64_t *day = realloc(w->day, cap * sizeof *day);
-    if (day) w->day = day;
-    tb_grid **grid = realloc(w->grid, cap * sizeof *grid);
-    if (grid) w->grid = grid;
-    if (!day || !grid) return tb_no_memory(err);
-    memset(w->grid + w->cap, 0, (cap - w->cap) * sizeof *grid);
-    w->cap = cap;
-    return TB_OK;
-}
-
-/* The waiting grid of a day, made if there is none. */
-static tb_code waiting_day(waiting *w, int64_t day, tb_grid **ret, tb_error *err)
-{
-    size_t lo = 0, hi = w->n;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (w->day[mid] < day) lo = mid + 1;
-        else hi = mid;
-    }
-    if (lo < w->n && w->day[lo] == day) {
-        *ret = w->grid[lo];
-        return TB_OK;
-    }
-    tb_code code = w->n == w->cap ? waiting_grow(w, err) : TB_OK;
-    if (code) return code;
-    tb_grid *spare = w->grid[w->n] ? w->grid[w->n] : malloc(sizeof *spare);
-    if (!spare) return tb_no_memory(err);
-    memmove(w->day + lo + 1, w->day + lo, (w->n - lo) * sizeof *w->day);
-    memmove(w->grid + lo + 1, w->grid + lo, (w->n - lo) * sizeof *w->grid);
-    w->day[lo] = day;
-    w->grid[lo] = spare;
-    w->n++;
-    tb_grid_clear(spare);
-    *ret = spare;
-    return TB_OK;
 }
 
 static tb_code put_all_day(stream *st, int64_t day, const tb_grid *hours, tb_error *err)
 {
     tb_grid *sum = NULL;
     tb_code code = st->all_days.n >= WAITING_MAX ? flush_all_days(st, err) : TB_OK;
-    if (!code) code = waiting_day(&st->all_days, day, &sum, err);
+    if (!code) code = tb__pending_at(&st->all_days, day, &sum, err);
     if (code) return code;
     return tb__full_chunk(st->store, tb_grid_merge(sum, hours, err),
-                          tb__chunk_key(st->all, TB__GRAIN_HOURS, day), sum, err);
+                          tb__chunk_key(st->owner->all, TB__GRAIN_HOURS, day), sum, err);
 }
 
 static tb_code finish_owner(stream *st, tb_error *err)
 {
-    tb_code code = flush_all_days(st, err);
-    st->owner = 0;
-    return code;
-}
-
-static tb_code add_member(stream *st, size_t at, int64_t edge, int64_t series, tb_error *err)
-{
-    tb_code code = tb__grow(&st->members, st->n, &st->cap, sizeof *st->members, err);
-    if (code) return code;
-    memmove(st->members + at + 1, st->members + at, (st->n - at) * sizeof *st->members);
-    st->members[at] = (member){edge, series};
-    st->n++;
-    return TB_OK;
-}
-
-static tb_code load_owner(stream *st, int64_t owner, tb_error *err)
-{
-    const int64_t id[2] = {st->scope, owner};
-    sqlite3_stmt *s;
-    bool row = true;
-    st->owner = owner;
-    st->n = 0;
-    st->all = 0;
-    tb_code code = tb__sql_ints(st->store, TB__SQL_SERIES_OF_OWNER, id, 2, &s, err);
-    while (!code && !(code = tb__step(st->store, s, &row, err)) && row) {
-        int64_t edge = sqlite3_column_int64(s, 0), series = sqlite3_column_int64(s, 1);
-        if (edge == 0 && st->scope != TB__SCOPE_BALANCER) st->all = series;
-        else code = add_member(st, st->n, edge, series, err);
-    }
-    if (!code && st->scope == TB__SCOPE_ZONE)
-        code = tb__int_of(st->store, TB__SQL_ZONE_ACCOUNT, &owner, 1, 0, &st->account, err);
+    tb_code code = st->owner ? flush_all_days(st, err) : TB_OK;
+    st->owner = NULL;
     return code;
 }
 
@@ -232,77 +161,70 @@ static tb_code new_series(stream *st, int64_t edge, int64_t *ret_series, tb_erro
     if (!store->next_series) code = tb__meta_get(store, "series_id", &last, err);
     if (code) return code;
     store->next_series = last + 1;
-    const int64_t values[4] = {st->scope, st->owner, edge, store->next_series};
+    const int64_t values[4] = {st->scope, st->owner->id, edge, store->next_series};
     code = tb__run_ints(store, TB__SQL_SERIES_INSERT, values, 4, err);
     if (!code) *ret_series = store->next_series++;
     return code;
+}
+
+typedef struct copying {
+    tb_store *store;
+    int64_t series;
+} copying;
+
+static tb_code copy_chunk(void *ctx, int64_t key, const tb_grid *grid, tb_error *err)
+{
+    const copying *to = ctx;
+    return tb__usage_put(to->store,
+                         tb__chunk_key(to->series, tb__key_grain(key), tb__key_index(key)), grid,
+                         err);
 }
 
 /* The owner gets its second location: what the first one holds is what all locations hold. */
 static tb_code begin_all(stream *st, tb_error *err)
 {
     tb_code code = flush_month(st, err);
-    if (!code) code = new_series(st, 0, &st->all, err);
+    if (!code) code = new_series(st, 0, &st->owner->all, err);
     if (code) return code;
-    int64_t from = st->members[0].series;
-    const int64_t span[2] = {tb__chunk_key(from, TB__GRAIN_HOURS, 0),
-                             tb__chunk_key(from, TB__GRAIN_DAYS, CHUNK_SPAN_END)};
-    sqlite3_stmt *s;
-    bool row = true;
-    code = tb__sql_ints(st->store, TB__SQL_CHUNK_SPAN, span, 2, &s, err);
-    while (!code && !(code = tb__step(st->store, s, &row, err)) && row) {
-        int64_t key = sqlite3_column_int64(s, 0);
-        tb_grid grid;
-        code = tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), key,
-                                &grid, err);
-        if (!code)
-            code = tb__chunk_merge(
-                st->store, tb__chunk_key(st->all, tb__key_grain(key), tb__key_index(key)), &grid,
-                err);
-    }
-    return code;
+    int64_t from = st->owner->list[0].series;
+    copying to = {st->store, st->owner->all};
+    return tb__usage_each(st->store, tb__chunk_key(from, TB__GRAIN_HOURS, 0),
+                          tb__chunk_key(from, TB__GRAIN_DAYS, CHUNK_SPAN_END), copy_chunk, &to,
+                          err);
 }
 
 /* The series of one of the owner's locations, made if there is none. */
 static tb_code member_series(stream *st, int64_t edge, int64_t *ret_series, tb_error *err)
 {
-    size_t lo = 0, hi = st->n;
+    tb__owner *owner = st->owner;
+    size_t lo = 0, hi = owner->n;
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        if (st->members[mid].edge < edge) lo = mid + 1;
+        if (owner->list[mid].edge < edge) lo = mid + 1;
         else hi = mid;
     }
-    if (lo < st->n && st->members[lo].edge == edge) {
-        *ret_series = st->members[lo].series;
+    if (lo < owner->n && owner->list[lo].edge == edge) {
+        *ret_series = owner->list[lo].series;
         return TB_OK;
     }
-    tb_code code = st->n == 1 && !st->all ? begin_all(st, err) : TB_OK;
+    tb_code code = owner->n == 1 && !owner->all ? begin_all(st, err) : TB_OK;
     if (!code) code = new_series(st, edge, ret_series, err);
-    return code ? code : add_member(st, lo, edge, *ret_series, err);
+    return code ? code : tb__owner_add(owner, lo, (tb__member){edge, *ret_series}, err);
 }
 
 static tb_code put_day(stream *st, int64_t owner, int64_t edge, int64_t day, const tb_grid *hours,
                        tb_error *err)
 {
     tb_code code = TB_OK;
-    if (st->owner != owner) {
+    if (!st->owner || st->owner->id != owner) {
         code = finish_owner(st, err);
-        if (!code) code = load_owner(st, owner, err);
+        if (!code) code = tb__owner_get(st->store, st->scope, owner, &st->owner, err);
     }
     int64_t series = 0;
     if (!code) code = member_series(st, edge, &series, err);
     if (!code) code = put_series_day(st, series, day, hours, err);
-    if (!code && st->all) code = put_all_day(st, day, hours, err);
+    if (!code && st->owner->all) code = put_all_day(st, day, hours, err);
     return code;
-}
-
-static void stream_release(stream *st)
-{
-    for (size_t i = 0; i < st->all_days.cap; i++)
-        free(st->all_days.grid[i]);
-    free(st->all_days.grid);
-    free(st->all_days.day);
-    free(st->members);
 }
 
 /* --- accounts: days wait until the zones are done, or too many wait --- */
@@ -387,7 +309,7 @@ static void account_days_release(account_days *a)
     for (size_t i = 0; a->slots && i < ACCOUNT_SLOTS; i++)
         free(a->slots[i].grid);
     free(a->slots);
-    stream_release(&a->stream);
+    tb__pending_release(&a->stream.all_days);
 }
 
 /* --- edge location codes --- */
@@ -458,31 +380,6 @@ static tb_code edge_id(edge_cache *cache, tb_store *store, const char *code, siz
 
 /* --- countries --- */
 
-static tb_code country_put(tb_store *store, int64_t zone, int64_t day, const tb__country *list,
-                           size_t n, tb_error *err)
-{
-    const int64_t id[2] = {zone, day};
-    tb__country stored[TB__COUNTRY_MAX], merged[TB__COUNTRY_MAX];
-    size_t n_stored = 0, n_merged = 0;
-    sqlite3_stmt *s;
-    bool row;
-    tb_code code = tb__sql_ints(store, TB__SQL_COUNTRY_GET, id, 2, &s, err);
-    if (!code) code = tb__step(store, s, &row, err);
-    if (code) return code;
-    if (row) {
-        code = tb__country_decode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0),
-                                  tb__country_seed(zone, day), stored, &n_stored, err);
-        sqlite3_reset(s);
-    }
-    if (!code) code = tb__country_merge(stored, n_stored, list, n, merged, &n_merged, err);
-    if (code) return code;
-    uint8_t bytes[TB__COUNTRY_BYTES];
-    size_t len = tb__country_encode(merged, n_merged, tb__country_seed(zone, day), bytes);
-    code = tb__sql_ints(store, TB__SQL_COUNTRY_PUT, id, 2, &s, err);
-    if (!code) sqlite3_bind_blob(s, 3, bytes, (int)len, SQLITE_STATIC);
-    return code ? code : tb__run(store, s, err);
-}
-
 static tb_code add_countries(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
 {
     tb__country list[TB__COUNTRY_MAX];
@@ -492,7 +389,7 @@ static tb_code add_countries(tb_store *store, tb_rollup_cursor *cursor, tb_error
     tb_code code = TB_OK;
     while (!code && tb_rollup_next_country(cursor, &c)) {
         if (n && (c.zone != zone || c.day != day)) {
-            code = country_put(store, zone, day, list, n, err);
+            code = tb__country_put(store, zone, day, list, n, err);
             n = 0;
         }
         zone = c.zone;
@@ -501,7 +398,7 @@ static tb_code add_countries(tb_store *store, tb_rollup_cursor *cursor, tb_error
         store->country_requests += c.requests;
         store->country_bytes += c.bytes;
     }
-    return !code && n ? country_put(store, zone, day, list, n, err) : code;
+    return !code && n ? tb__country_put(store, zone, day, list, n, err) : code;
 }
 
 /* --- the whole --- */
@@ -548,10 +445,10 @@ static tb_code add_day(adding *a, tb_store *store, const tb_rollup_day *day, con
     int64_t edge = 0;
     tb_code code = edge_id(&a->edges, store, day->edge, day->edge_len, &edge, err);
     if (!code) code = put_day(&a->zones, day->id, edge, day->day, hours, err);
-    if (code || !a->zones.account) return code;
-    code = account_put(&a->accounts, a->zones.account, edge, day->day, hours, err);
+    if (code || !a->zones.owner->account) return code;
+    code = account_put(&a->accounts, a->zones.owner->account, edge, day->day, hours, err);
     return code ? code
-                : tb__late_note(store, TB__SCOPE_ZONE, day->id, a->zones.account, edge, day->day,
+                : tb__late_note(store, TB__SCOPE_ZONE, day->id, a->zones.owner->account, edge, day->day,
                                 hours, err);
 }
 
@@ -568,16 +465,48 @@ static tb_code save_newest(tb_store *store, int64_t newest, tb_error *err)
     return code || newest <= stored ? code : tb__meta_set(store, "newest_hour", newest, err);
 }
 
+/* No counter of the batch grew by more: a day's bucket of one series by no more than the whole. */
+static int64_t grown_by(const tb_store *store, const tb_u128 before[TB_METRIC_COUNT])
+{
+    tb_u128 most = 0;
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        if (store->sums[m] - before[m] > most) most = store->sums[m] - before[m];
+    return most < TB_COUNTER_MAX ? (int64_t)most : (int64_t)TB_COUNTER_MAX;
+}
+
+static tb_code begin_adding(tb_store *store, tb_error *err)
+{
+    store->dirty = store->billing_stale = true;
+    store->chunk_exists = false;
+    tb__owners_trim(store);
+    tb__batch_begin(store);
+    return tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
+}
+
+/* Writes what was gathered, and does the batch's share of the work on runs. */
+static tb_code end_adding(tb_store *store, int64_t newest, int64_t grown, tb_error *err)
+{
+    const size_t brought = tb__batch_entries(store);
+    int64_t cell_max = 0;
+    tb_code code = tb__batch_end(store, grown, err);
+    if (!code && brought) code = tb__runs_tend(store, newest, brought, err);
+    if (!code) code = tb__meta_get(store, "cell_max", &cell_max, err);
+    return code || store->usage->cell_max <= cell_max
+               ? code
+               : tb__meta_set(store, "cell_max", store->usage->cell_max, err);
+}
+
 tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
 {
     adding a = {.zones = {.store = store, .scope = TB__SCOPE_ZONE},
                 .balancers = {.store = store, .scope = TB__SCOPE_BALANCER},
                 .newest = INT64_MIN};
+    tb_u128 before[TB_METRIC_COUNT];
     tb_rollup_day day;
     tb_grid hours;
-    store->dirty = store->billing_stale = true;
-    store->chunk_exists = false;
-    tb_code code = account_days_init(&a.accounts, store, err);
+    memcpy(before, store->sums, sizeof before);
+    tb_code code = begin_adding(store, err);
+    if (!code) code = account_days_init(&a.accounts, store, err);
     while (!code && tb_rollup_next_day(cursor, &day, &hours))
         code = add_day(&a, store, &day, &hours, err);
     if (!code) code = tb_rollup_cursor_check(cursor, err);
@@ -586,10 +515,12 @@ tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *
     if (!code) code = flush_accounts(&a.accounts, err);
     if (!code) code = add_countries(store, cursor, err);
     if (!code) code = tb_rollup_cursor_check(cursor, err);
+    if (!code) code = end_adding(store, a.newest, grown_by(store, before), err);
     if (!code) code = save_series_id(store, err);
     if (!code) code = save_newest(store, a.newest, err);
-    stream_release(&a.zones);
-    stream_release(&a.balancers);
+    tb__batch_drop(store);
+    tb__pending_release(&a.zones.all_days);
+    tb__pending_release(&a.balancers.all_days);
     account_days_release(&a.accounts);
     free(a.edges.codes);
     return code;
@@ -613,50 +544,53 @@ static tb_code adopt_day(const adoption *a, int64_t edge, int64_t day, const tb_
                 : tb__late_note(a->store, a->scope, a->owner, a->account, edge, day, hours, err);
 }
 
-static tb_code adopt_series(const adoption *a, member from, tb_error *err)
+/* The series of one location. */
+typedef struct adopting {
+    const adoption *a;
+    int64_t edge;
+} adopting;
+
+static tb_code adopt_chunk(void *ctx, int64_t key, const tb_grid *grid, tb_error *err)
 {
-    tb_store *store = a->store;
-    sqlite3_stmt *s;
-    int rc = sqlite3_prepare_v2(store->db,
-                                "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY 1",
-                                -1, &s, NULL);
-    if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
-    sqlite3_bind_int64(s, 1, tb__chunk_key(from.series, TB__GRAIN_HOURS, 0));
-    sqlite3_bind_int64(s, 2, tb__chunk_key(from.series, TB__GRAIN_HOURS, CHUNK_SPAN_END));
-    bool row = true;
-    tb_code code = TB_OK;
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        int64_t key = sqlite3_column_int64(s, 0);
-        tb_grid grid;
-        code = tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), key,
-                                &grid, err);
-        if (!code) code = adopt_day(a, from.edge, tb__key_index(key), &grid, err);
-    }
-    sqlite3_finalize(s);
-    return code;
+    const adopting *from = ctx;
+    return adopt_day(from->a, from->edge, tb__key_index(key), grid, err);
+}
+
+static tb_code adopt_series(const adoption *a, tb__member from, tb_error *err)
+{
+    adopting of = {a, from.edge};
+    return tb__usage_each(a->store, tb__chunk_key(from.series, TB__GRAIN_HOURS, 0),
+                          tb__chunk_key(from.series, TB__GRAIN_HOURS, CHUNK_SPAN_END), adopt_chunk,
+                          &of, err);
 }
 
 tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err)
 {
-    stream from = {.store = store, .scope = TB__SCOPE_ZONE};
+    tb__owner *from = NULL;
     account_days accounts;
+    bool kept = false;
     const adoption a = {store, &accounts, TB__SCOPE_ZONE, zone, account};
     store->dirty = store->billing_stale = true;
-    tb_code code = account_days_init(&accounts, store, err);
-    if (!code) code = load_owner(&from, zone, err);
-    for (size_t i = 0; !code && i < from.n; i++)
-        code = adopt_series(&a, from.members[i], err);
+    tb__owners_forget(store);
+    tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
+    if (!code) code = account_days_init(&accounts, store, err);
+    if (code) return code;
+    code = tb__owner_get(store, TB__SCOPE_ZONE, zone, &from, err);
+    for (size_t i = 0; !code && i < from->n; i++)
+        code = adopt_series(&a, from->list[i], err);
     if (!code) code = flush_accounts(&accounts, err);
+    if (!code) code = tb__runs_promise(store, 0, &kept, err);
+    if (!code) code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);
     if (!code) code = save_series_id(store, err);
-    stream_release(&from);
     account_days_release(&accounts);
+    tb__owners_forget(store);
     return code;
 }
 
 tb_code tb__adopt_balancer(tb_store *store, int64_t balancer, int64_t account, tb_error *err)
 {
     const adoption a = {store, NULL, TB__SCOPE_BALANCER, balancer, account};
-    member from = {0, 0};
+    tb__member from = {0, 0};
     tb_code code =
         tb__int_of(store, TB__SQL_BALANCER_SERIES, &balancer, 1, 0, &from.series, err);
     return code || !from.series ? code : adopt_series(&a, from, err);

@@ -202,8 +202,13 @@ static tb_code read_geo(tb_store *store, const tb_series *series, tb_geo **ret_g
 tb_code tb_store_read_view(tb_store *store, const tb_view *view, tb_series *series,
                            tb_geo **ret_geo, size_t *ret_n_geo, tb_error *err)
 {
+    /* Rows and what waits are read in one snapshot. */
+    const bool own = sqlite3_get_autocommit(store->db) != 0;
     int64_t id = 0;
-    tb_code code = resolve(store, view, series->range, &id, err);
+    tb_code code = own ? tb_store_read_begin(store, err) : TB_OK;
+    if (!code) code = resolve(store, view, series->range, &id, err);
     if (!code) code = tb__read_chunks(store, id, series, err);
-    return code || !ret_geo ? code : read_geo(store, series, ret_geo, ret_n_geo, err);
+    if (!code && ret_geo) code = read_geo(store, series, ret_geo, ret_n_geo, err);
+    if (own) tb_store_read_end(store);
+    return code;
 }

@@ -3,7 +3,7 @@
  * tables, and no more usage came late than there is. Rating a stored invoice again is its caller's:
  * it needs the rules of billing, which live above the store (tb_store_bill_input at the invoice's
  * watermark). */
-#include "store/usage/chunk.h"
+#include "store/usage/batch.h"
 #include "store/verify/verify.h"
 
 #include "store/money/billing.h"
@@ -287,10 +287,13 @@ static tb_code compare_late(tb__verify *v, const tb__late_day *late, int64_t id,
     if (!code) code = tb__step(v->store, s, &row, err);
     if (code) return code;
     int64_t key = row ? sqlite3_column_int64(s, 0) : 0;
-    bool unread = row && tb__chunk_decode(sqlite3_column_blob(s, 1),
-                                          (size_t)sqlite3_column_bytes(s, 1), key, &grid, NULL);
+    bool unread = row && sqlite3_column_type(s, 1) != SQLITE_NULL &&
+                  tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1),
+                                   key, &grid, NULL);
     if (row) sqlite3_reset(s);
     if (unread) return TB_OK; /* told with the chunks */
+    if (row) code = tb__pending_merge(&v->store->usage->runs, key, &grid, err);
+    if (code) return code;
     for (int i = 0; i < (late->scope == TB__SCOPE_ZONE ? 2 : 1); i++) {
         tb_metric m = metrics[late->scope != TB__SCOPE_ZONE][i];
         for (int h = 0; h < 24; h++) {

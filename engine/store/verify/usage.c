@@ -6,8 +6,7 @@
  * An owner is taken month by month: 31 days of hours of the parts, added up, beside the 31 days of
  * the whole. So memory does not grow with the history, and every chunk is read where its turn
  * comes: loudly (its own damage and its own months are told) the first time, quietly after. */
-#include "store/usage/chunk.h"
-#include "store/usage/country.h"
+#include "store/usage/batch.h"
 #include "store/verify/verify.h"
 
 #include <stdio.h>
@@ -150,6 +149,32 @@ static tb_code out_of_order(pass *p, member from, int64_t first, bool loud, sqli
     return TB_OK;
 }
 
+typedef struct waiting_month {
+    month *out;
+    int64_t first;
+} waiting_month;
+
+static tb_code add_waiting_day(void *ctx, const tb__run_entry *entry, tb_error *err)
+{
+    waiting_month *to = ctx;
+    int64_t at = tb__key_index(tb__run_chunk_key(entry->key)) - to->first;
+    tb_grid more;
+    (void)err;
+    if (!tb__run_get_grid(entry->data, entry->len, &more) || more.slots >> HOURS ||
+        tb_grid_merge(&to->out->day[at], &more, NULL))
+        to->out->unsure |= UINT32_C(1) << at;
+    return TB_OK;
+}
+
+static tb_code add_waiting_days(pass *p, const int64_t keys[2], int64_t first, month *out,
+                                tb_error *err)
+{
+    const tb__run_span span = {tb__run_key_of(keys[0]), tb__run_key_of(keys[1])};
+    waiting_month to = {out, first};
+    return tb__runs_each(&p->v->store->usage->runs, TB__RUN_CHUNKS, span, add_waiting_day, &to,
+                         err);
+}
+
 static tb_code read_days(pass *p, member from, int64_t first, int64_t days, bool loud, month *out,
                          tb_error *err)
 {
@@ -173,7 +198,7 @@ static tb_code read_days(pass *p, member from, int64_t first, int64_t days, bool
         out->unsure |= UINT32_C(1) << (day - first);
         if (loud) say_chunk(p, from.edge, day, false, wrong);
     }
-    return code;
+    return code ? code : add_waiting_days(p, span, first, out, err);
 }
 
 /* The month's chunk of days; *ret_sure tells whether it says anything. */
@@ -187,14 +212,15 @@ static tb_code read_month_chunk(pass *p, member from, int64_t index, int64_t fir
     *ret_sure = true;
     tb_code code = tb__verify_sql(p->v, TB__V_MONTH, &key, 1, &s, err);
     if (!code) code = tb__step(p->v->store, s, &row, err);
-    if (code || !row) return code;
+    if (code) return code;
     const char *wrong = NULL;
-    if (tb__chunk_decode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), key, out,
-                         NULL))
+    if (row && tb__chunk_decode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), key,
+                                out, NULL))
         wrong = "its days are damaged";
-    else if ((uint64_t)out->slots >> days)
-        wrong = "it has more days than the month";
-    sqlite3_reset(s);
+    if (row) sqlite3_reset(s);
+    if (!wrong) code = tb__pending_merge(&p->v->store->usage->runs, key, out, err);
+    if (code) return code;
+    if (!wrong && (uint64_t)out->slots >> days) wrong = "it has more days than the month";
     if (wrong) say_chunk(p, from.edge, first, true, wrong);
     *ret_sure = !wrong;
     return TB_OK;
@@ -251,6 +277,15 @@ static void widen(span *s, int64_t first, int64_t last)
     if (last > s->last) s->last = last;
 }
 
+static tb_code widen_by_entry(void *ctx, const tb__run_entry *entry, tb_error *err)
+{
+    int64_t *ends = ctx, index = tb__key_index(tb__run_chunk_key(entry->key));
+    (void)err;
+    if (index < ends[0]) ends[0] = index;
+    if (index > ends[1]) ends[1] = index;
+    return TB_OK;
+}
+
 /* Smallest and greatest index of a series' chunks of one grain. */
 static tb_code key_range(pass *p, member m, int grain, int64_t *ret_low, int64_t *ret_high,
                          bool *ret_any, tb_error *err)
@@ -262,11 +297,19 @@ static tb_code key_range(pass *p, member m, int grain, int64_t *ret_low, int64_t
     tb_code code = tb__verify_sql(p->v, TB__V_KEY_RANGE, keys, 2, &s, err);
     if (!code) code = tb__step(p->v->store, s, &row, err);
     if (code) return code;
-    *ret_any = sqlite3_column_type(s, 0) != SQLITE_NULL;
-    *ret_low = tb__key_index(sqlite3_column_int64(s, 0));
-    *ret_high = tb__key_index(sqlite3_column_int64(s, 1));
+    int64_t ends[2] = {INT64_MAX, INT64_MIN};
+    if (sqlite3_column_type(s, 0) != SQLITE_NULL) {
+        ends[0] = tb__key_index(sqlite3_column_int64(s, 0));
+        ends[1] = tb__key_index(sqlite3_column_int64(s, 1));
+    }
     sqlite3_reset(s);
-    return TB_OK;
+    code = tb__runs_each(&p->v->store->usage->runs, TB__RUN_CHUNKS,
+                         (tb__run_span){tb__run_key_of(keys[0]), tb__run_key_of(keys[1])},
+                         widen_by_entry, ends, err);
+    *ret_low = ends[0];
+    *ret_high = ends[1];
+    *ret_any = ends[0] <= ends[1];
+    return code;
 }
 
 static tb_code widen_by(pass *p, member m, span *months, tb_error *err)
@@ -368,75 +411,22 @@ static const member *all_of(const members *own)
 
 /* --- zones and load balancers --- */
 
-static void check_country_day(pass *p, int64_t day, const tb_grid *hours, bool unsure,
-                              sqlite3_stmt *s)
-{
-    tb__country list[TB__COUNTRY_MAX];
-    size_t n;
-    tb_u128 sums[2] = {0, 0}, whole[2] = {0, 0};
-    char when[21];
-    name_time(day, -1, when);
-    if (tb__country_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1),
-                           tb__country_seed(p->owner.id, day), list, &n, NULL)) {
-        tb__differs(p->v, "Pull zone %lld, %s: its countries are damaged.", (long long)p->owner.id,
-                    when);
-        p->v->countries_damaged = true;
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        sums[0] += list[i].requests;
-        sums[1] += list[i].bytes;
-    }
-    p->v->country_requests += sums[0];
-    p->v->country_bytes += sums[1];
-    for (unsigned h = 0; h < HOURS; h++) {
-        whole[0] += value_of(hours, TB_M_REQUESTS, h);
-        whole[1] += value_of(hours, TB_M_BYTES, h);
-    }
-    for (int i = 0; i < 2; i++)
-        if (sums[i] > whole[i] && !unsure)
-            tb__differs(p->v, "Pull zone %lld, %s: its countries have more %s than the day.",
-                        (long long)p->owner.id, when, i ? "bytes" : "requests");
-}
-
 static tb_code check_countries(pass *p, int64_t index, tb_error *err)
 {
-    int64_t first = tb_month_first_day(index);
-    const int64_t values[3] = {p->owner.id, first, tb_month_first_day(index + 1) - 1};
-    sqlite3_stmt *s;
-    bool row = true;
-    count(p, first);
-    tb_code code = tb__verify_sql(p->v, TB__V_COUNTRIES, values, 3, &s, err);
-    while (!code && !(code = tb__step(p->v->store, s, &row, err)) && row) {
-        int64_t day = sqlite3_column_int64(s, 0);
-        if (day < values[1] || day > values[2]) {
-            tb__differs(p->v, "Pull zone %lld: its countries' days are out of order.",
-                        (long long)p->owner.id);
-            p->v->countries_damaged = true;
-            sqlite3_reset(s);
-            return TB_OK;
-        }
-        bool unsure = p->parts.unsure >> (day - first) & 1;
-        check_country_day(p, day, &p->parts.day[day - first], unsure, s);
-    }
-    return code;
+    count(p, tb_month_first_day(index));
+    return tb__verify_country_month(p->v, p->owner.id, index, p->parts.day, p->parts.unsure, err);
 }
 
 static tb_code country_months(pass *p, span *months, tb_error *err)
 {
-    sqlite3_stmt *s;
-    bool row;
-    tb_code code = tb__verify_sql(p->v, TB__V_COUNTRY_RANGE, &p->owner.id, 1, &s, err);
-    if (!code) code = tb__step(p->v->store, s, &row, err);
-    if (code) return code;
-    int64_t low = sqlite3_column_int64(s, 0), high = sqlite3_column_int64(s, 1);
-    bool any = sqlite3_column_type(s, 0) != SQLITE_NULL;
-    sqlite3_reset(s);
-    if (any && (low < 0 || high > TB__INDEX_MAX))
+    int64_t days[2];
+    tb_code code = tb__verify_country_days(p->v, p->owner.id, days, err);
+    if (code || days[0] > days[1]) return code;
+    if (days[0] < 0 || days[1] > TB__INDEX_MAX)
         tb__differs(p->v, "Pull zone %lld: it has countries of a day outside 1970 to 2328.",
                     (long long)p->owner.id);
-    else if (any)
-        widen(months, tb_month_from_day(low), tb_month_from_day(high));
+    else
+        widen(months, tb_month_from_day(days[0]), tb_month_from_day(days[1]));
     return TB_OK;
 }
 

@@ -331,6 +331,7 @@ static tb_code verify_all(tb__verify *v, tb_error *err)
     static tb_code (*const parts[])(tb__verify *, tb_error *) = {
         tb__verify_schema, verify_references,   tb__verify_sealed,    tb__verify_roles,
         tb__verify_derived,
+        tb__verify_runs,
         tb__verify_zones,  tb__verify_accounts, tb__verify_balancers, verify_sums,
         verify_newest,     tb__verify_trees,    tb__verify_billing,  tb__verify_chains,
         tb__verify_plans,  tb__verify_logs,     tb__verify_events,   tb__verify_containers,

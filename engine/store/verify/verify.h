@@ -62,7 +62,7 @@
       "SELECT b.id,b.zone,b.first_ms,b.last_ms,b.lines,b.seal,b.data,s.zone,s.zone_too,"           \
       "s.first_hour,s.last_hour FROM log_block b LEFT JOIN log_span s ON s.id=b.id ORDER BY b.id") \
     X(DECLARED, "SELECT kind,id,document,to_us FROM declaration ORDER BY kind,id,from_us")          \
-    X(HOURS, "SELECT c.key,c.data FROM series s JOIN chunk c ON c.key=(s.id<<18)+?4"               \
+    X(HOURS, "SELECT (s.id<<18)+?4,c.data FROM series s LEFT JOIN chunk c ON c.key=(s.id<<18)+?4"  \
              " WHERE s.scope=?1 AND s.owner=?2 AND s.edge=?3")
 
 typedef enum tb__verify_statement {
@@ -104,6 +104,16 @@ TB_MUST_USE tb_code tb__schema_hash(sqlite3 *db, const char *path, char ret_hex[
 TB_MUST_USE tb_code tb__verify_roles(tb__verify *v, tb_error *err);
 /* The seals of all rungs together. */
 TB_MUST_USE tb_code tb__sum_rungs(tb__verify *v, tb_u128 *ret_sum, tb_error *err);
+
+/* runs.c: what waits to be folded. */
+TB_MUST_USE tb_code tb__verify_runs(tb__verify *v, tb_error *err);
+/* countries.c: a zone's days of a month against its hours (31 of them; of the days whose bit of
+ * `unsure` is set nothing is known), and the first and last day that has countries: none where the first
+ * is greater. */
+TB_MUST_USE tb_code tb__verify_country_month(tb__verify *v, int64_t zone, int64_t month,
+                                             const tb_grid *hours, uint32_t unsure, tb_error *err);
+TB_MUST_USE tb_code tb__verify_country_days(tb__verify *v, int64_t zone, int64_t ret_days[2],
+                                            tb_error *err);
 
 /* usage.c: every chunk and every day of countries; fills sums and newest_hour. */
 TB_MUST_USE tb_code tb__verify_zones(tb__verify *v, tb_error *err);

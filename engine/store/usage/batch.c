@@ -1,0 +1,311 @@
+/* A batch in memory. Entries lie in the order in which they were put; they are sorted when the batch
+ * is written, and those of one key are joined then. More than BATCH_BYTES of them go to their places
+ * at once, as does all that follows: of many changes, rows lie side by side anyway. */
+#include "store/usage/batch.h"
+
+#include "store/usage/owners.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_BYTES (1u << 20)
+
+tb_code tb__usage_open(tb_store *store, tb_error *err)
+{
+    store->usage = calloc(1, sizeof *store->usage);
+    if (!store->usage) return tb_no_memory(err);
+    tb__runs_init(&store->usage->runs, store->db, store->path, tb__sqlite_fail);
+    return TB_OK;
+}
+
+void tb__usage_forget(tb_store *store)
+{
+    tb__runs_forget(&store->usage->runs);
+    tb__batch_drop(store);
+    tb__owners_forget(store);
+}
+
+void tb__usage_close(tb_store *store)
+{
+    if (!store->usage) return;
+    tb__batch *b = &store->usage->batch;
+    tb__runs_release(&store->usage->runs);
+    tb__owners_forget(store);
+    for (int kind = 0; kind < TB__RUN_KINDS; kind++)
+        free(b->of[kind].list);
+    free(b->bytes);
+    free(store->usage);
+    store->usage = NULL;
+}
+
+void tb__batch_begin(tb_store *store)
+{
+    store->usage->batch.open = !store->usage->batch.at_once;
+}
+
+void tb__batch_drop(tb_store *store)
+{
+    tb__batch *b = &store->usage->batch;
+    for (int kind = 0; kind < TB__RUN_KINDS; kind++)
+        b->of[kind].n = 0;
+    b->len = 0;
+    b->open = false;
+}
+
+/* --- gathering --- */
+
+static tb_code room(tb__batch *b, size_t more, tb_error *err)
+{
+    if (b->len + more <= b->cap) return TB_OK;
+    size_t cap = b->cap ? b->cap : 1u << 16;
+    while (cap < b->len + more)
+        cap *= 2;
+    uint8_t *bytes = realloc(b->bytes, cap);
+    if (!bytes) return tb_no_memory(err);
+    b->bytes = bytes;
+    b->cap = cap;
+    return TB_OK;
+}
+
+static tb_code gather(tb__batch *b, tb__run_kind kind, tb__run_key key, size_t len,
+                      tb_error *err)
+{
+    tb_code code = tb__grow(&b->of[kind].list, b->of[kind].n, &b->of[kind].cap,
+                            sizeof *b->of[kind].list, err);
+    if (code) return code;
+    b->of[kind].list[b->of[kind].n++] = (tb__batch_entry){key, (uint32_t)b->len, (uint32_t)len};
+    b->len += len;
+    return TB_OK;
+}
+
+/* --- to their places --- */
+
+static tb_code damaged(tb_error *err)
+{
+    return tb_fail(err, TB_E_CORRUPT, "usage_run", "An entry of the batch is damaged.");
+}
+
+static tb_code country_at_once(tb_store *store, int64_t zone, int64_t day, const tb__country *list,
+                               size_t n, tb_error *err)
+{
+    const int64_t id[2] = {zone, day};
+    tb__country stored[TB__COUNTRY_MAX], merged[TB__COUNTRY_MAX];
+    size_t n_stored = 0, n_merged = 0;
+    sqlite3_stmt *s;
+    bool row;
+    tb_code code = tb__sql_ints(store, TB__SQL_COUNTRY_GET, id, 2, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    if (row) {
+        code = tb__country_decode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0),
+                                  tb__country_seed(zone, day), stored, &n_stored, err);
+        sqlite3_reset(s);
+    }
+    if (!code) code = tb__country_merge(stored, n_stored, list, n, merged, &n_merged, err);
+    if (code) return code;
+    uint8_t bytes[TB__COUNTRY_ROW_MAX];
+    size_t len = tb__country_encode(merged, n_merged, tb__country_seed(zone, day), bytes);
+    code = tb__sql_ints(store, TB__SQL_COUNTRY_PUT, id, 2, &s, err);
+    if (!code) sqlite3_bind_blob(s, 3, bytes, (int)len, SQLITE_STATIC);
+    return code ? code : tb__run(store, s, err);
+}
+
+tb_code tb__run_place(tb_store *store, tb__run_kind kind, const tb__run_entry *entry, tb_error *err)
+{
+    if (kind == TB__RUN_CHUNKS) {
+        tb_grid grid;
+        if (!tb__run_get_grid(entry->data, entry->len, &grid)) return damaged(err);
+        return tb__chunk_merge(store, tb__run_chunk_key(entry->key), &grid, err);
+    }
+    tb__country list[TB__COUNTRY_MAX];
+    size_t n;
+    if (!tb__run_get_list(entry->data, entry->len, list, &n)) return damaged(err);
+    return country_at_once(store, entry->key.owner, entry->key.index, list, n, err);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return tb__run_compare(((const tb__batch_entry *)a)->key, ((const tb__batch_entry *)b)->key);
+}
+
+static tb__run_entry entry_of(const tb__batch *b, const tb__batch_entry *e)
+{
+    return (tb__run_entry){e->key, b->bytes + e->at, e->len};
+}
+
+/* What was gathered goes to its places, and nothing is gathered any more. */
+static tb_code spill(tb_store *store, tb_error *err)
+{
+    tb__batch *b = &store->usage->batch;
+    tb_code code = TB_OK;
+    b->open = false;
+    for (int kind = 0; kind < TB__RUN_KINDS; kind++) {
+        qsort(b->of[kind].list, b->of[kind].n, sizeof *b->of[kind].list, by_key);
+        for (size_t i = 0; !code && i < b->of[kind].n; i++) {
+            const tb__run_entry e = entry_of(b, &b->of[kind].list[i]);
+            code = tb__run_place(store, (tb__run_kind)kind, &e, err);
+        }
+        b->of[kind].n = 0;
+    }
+    b->len = 0;
+    return code;
+}
+
+tb_code tb__usage_put(tb_store *store, int64_t chunk_key, const tb_grid *grid, tb_error *err)
+{
+    tb__batch *b = &store->usage->batch;
+    if (!b->open) return tb__chunk_merge(store, chunk_key, grid, err);
+    tb_code code = room(b, TB__RUN_ENTRY_MAX, err);
+    if (code) return code;
+    size_t len = tb__run_put_grid(grid, b->bytes + b->len);
+    code = gather(b, TB__RUN_CHUNKS, tb__run_key_of(chunk_key), len, err);
+    return code || b->len < BATCH_BYTES ? code : spill(store, err);
+}
+
+tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day, const tb__country *list,
+                        size_t n, tb_error *err)
+{
+    tb__batch *b = &store->usage->batch;
+    if (!b->open) return country_at_once(store, zone, day, list, n, err);
+    tb_code code = room(b, TB__RUN_ENTRY_MAX, err);
+    if (code) return code;
+    size_t len = tb__run_put_list(list, n, b->bytes + b->len);
+    code = gather(b, TB__RUN_COUNTRIES, (tb__run_key){zone, day}, len, err);
+    return code || b->len < BATCH_BYTES ? code : spill(store, err);
+}
+
+/* --- all that a series holds --- */
+
+/* Waiting grids by their whole key. */
+static tb_code each_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
+{
+    tb_grid more, *sum = NULL;
+    if (!tb__run_get_grid(entry->data, entry->len, &more)) return damaged(err);
+    tb_code code = tb__pending_at(ctx, tb__run_chunk_key(entry->key), &sum, err);
+    return code ? code : tb_grid_merge(sum, &more, err);
+}
+
+static tb_code each_gathered(const tb__batch *b, tb__run_span span, tb__pending *waiting,
+                             tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < b->of[TB__RUN_CHUNKS].n; i++) {
+        const tb__batch_entry *put = &b->of[TB__RUN_CHUNKS].list[i];
+        const tb__run_entry entry = entry_of(b, put);
+        if (tb__run_compare(put->key, span.first) >= 0 && tb__run_compare(put->key, span.last) <= 0)
+            code = each_waiting(waiting, &entry, err);
+    }
+    return code;
+}
+
+/* A row of the series, with what waits of its key. */
+static tb_code each_row(sqlite3_stmt *s, tb__pending *waiting, tb__chunk_fn fn, void *ctx,
+                        tb_error *err)
+{
+    int64_t key = sqlite3_column_int64(s, 0);
+    tb_grid grid, *more = NULL;
+    tb_code code = tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1),
+                                    key, &grid, err);
+    if (!code) code = tb__pending_at(waiting, key, &more, err);
+    if (!code) code = tb_grid_merge(&grid, more, err);
+    tb_grid_clear(more);
+    return code ? code : fn(ctx, key, &grid, err);
+}
+
+/* The statement is this call's own: fn may end up here again. */
+static tb_code each_of_rows(tb_store *store, const int64_t keys[2], tb__pending *waiting,
+                            tb__chunk_fn fn, void *ctx, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = true;
+    int rc = sqlite3_prepare_v2(store->db,
+                                "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY 1",
+                                -1, &s, NULL);
+    if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
+    sqlite3_bind_int64(s, 1, keys[0]);
+    sqlite3_bind_int64(s, 2, keys[1]);
+    tb_code code = TB_OK;
+    while (!code && !(code = tb__step(store, s, &row, err)) && row)
+        code = each_row(s, waiting, fn, ctx, err);
+    sqlite3_finalize(s);
+    return code;
+}
+
+tb_code tb__usage_each(tb_store *store, int64_t first_key, int64_t last_key, tb__chunk_fn fn,
+                       void *ctx, tb_error *err)
+{
+    const tb__run_span span = {tb__run_key_of(first_key), tb__run_key_of(last_key)};
+    const int64_t keys[2] = {first_key, last_key};
+    tb__pending waiting = {0};
+    tb_code code = tb__runs_each(&store->usage->runs, TB__RUN_CHUNKS, span, each_waiting, &waiting, err);
+    if (!code) code = each_gathered(&store->usage->batch, span, &waiting, err);
+    if (!code) code = each_of_rows(store, keys, &waiting, fn, ctx, err);
+    for (size_t i = 0; !code && i < waiting.n; i++)
+        if (waiting.list[i].grid->slots)
+            code = fn(ctx, waiting.list[i].index, waiting.list[i].grid, err);
+    tb__pending_release(&waiting);
+    return code;
+}
+
+/* --- writing it --- */
+
+size_t tb__batch_entries(const tb_store *store)
+{
+    const tb__batch *b = &store->usage->batch;
+    return b->open ? b->of[TB__RUN_CHUNKS].n + b->of[TB__RUN_COUNTRIES].n : 0;
+}
+
+typedef struct sorted {
+    const tb__batch *batch;
+    tb__run_kind kind;
+    size_t at;
+    uint8_t *joined[2];
+} sorted;
+
+static tb_code sorted_next(void *ctx, tb__run_entry *ret_entry, bool *ret_more, tb_error *err)
+{
+    sorted *s = ctx;
+    const tb__batch_entry *list = s->batch->of[s->kind].list;
+    size_t n = s->batch->of[s->kind].n;
+    tb_code code = TB_OK;
+    *ret_more = s->at < n;
+    if (!*ret_more) return TB_OK;
+    tb__run_entry e = entry_of(s->batch, &list[s->at++]);
+    for (int into = 0; !code && s->at < n && tb__run_compare(list[s->at].key, e.key) == 0;
+         into ^= 1) {
+        const tb__run_entry more = entry_of(s->batch, &list[s->at++]);
+        code = tb__run_join(s->kind, e.data, e.len, more.data, more.len, s->joined[into], &e.len,
+                            err);
+        e.data = s->joined[into];
+    }
+    *ret_entry = e;
+    return code;
+}
+
+static tb_code write_kind(tb_store *store, tb__run_kind kind, int64_t added, tb_error *err)
+{
+    tb__batch *b = &store->usage->batch;
+    sorted s = {.batch = b, .kind = kind};
+    if (!b->of[kind].n) return TB_OK;
+    uint8_t *joined = malloc(2 * TB__RUN_ENTRY_MAX);
+    if (!joined) return tb_no_memory(err);
+    s.joined[0] = joined;
+    s.joined[1] = joined + TB__RUN_ENTRY_MAX;
+    qsort(b->of[kind].list, b->of[kind].n, sizeof *b->of[kind].list, by_key);
+    tb_code code = tb__run_write(store, kind, 0, added, b->len, sorted_next, &s, err);
+    free(joined);
+    return code;
+}
+
+tb_code tb__batch_end(tb_store *store, int64_t added, tb_error *err)
+{
+    tb__batch *b = &store->usage->batch;
+    const bool open = b->open;
+    bool kept = false;
+    tb_code code = tb__runs_promise(store, open ? added : 0, &kept, err);
+    if (!code && open && !kept) code = spill(store, err);
+    for (int kind = 0; open && kept && !code && kind < TB__RUN_KINDS; kind++)
+        code = write_kind(store, (tb__run_kind)kind, added, err);
+    tb__batch_drop(store);
+    return code;
+}

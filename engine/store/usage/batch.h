@@ -1,0 +1,81 @@
+/* Writing runs: what a call of tb_store_add_usage adds is gathered in memory and becomes one run of
+ * each kind (batch.c). Runs are merged and folded a little with every batch (fold.c), so that a batch
+ * pays for itself and none waits for the work of others. */
+#ifndef TOLLBOOK_STORE_BATCH_H
+#define TOLLBOOK_STORE_BATCH_H
+
+#include "store/core/internal.h"
+#include "store/usage/run.h"
+
+/* What a batch changes, in the order in which it came. */
+typedef struct tb__batch_entry {
+    tb__run_key key;
+    uint32_t at, len; /* in bytes */
+} tb__batch_entry;
+
+typedef struct tb__batch {
+    struct {
+        tb__batch_entry *list;
+        size_t n, cap;
+    } of[TB__RUN_KINDS];
+    uint8_t *bytes;
+    size_t len, cap;
+    bool open;    /* what is put is gathered; else it goes to its place at once */
+    bool at_once; /* for tests: no batch is ever gathered */
+} tb__batch;
+
+/* A connection's part in usage. */
+struct tb__usage {
+    tb__runs runs;
+    /* Of a writer: what the running call adds; the owners that it met (owners.h); the largest counter
+     * ever written to its place (tb__runs_promise), good while usage is added. */
+    tb__batch batch;
+    struct tb__owners *owners;
+    int64_t cell_max;
+};
+
+/* Merges the grid into the row of chunk under this key. */
+TB_MUST_USE tb_code tb__chunk_merge(tb_store *store, int64_t key, const tb_grid *grid,
+                                    tb_error *err);
+
+/* Until tb__batch_end, or until there is too much of it to be worth gathering, what is put waits. */
+void tb__batch_begin(tb_store *store);
+/* Merges a grid into the chunk of a key, a list into the countries of a zone's day: gathered while a
+ * batch is open, else at once. */
+TB_MUST_USE tb_code tb__usage_put(tb_store *store, int64_t chunk_key, const tb_grid *grid,
+                                  tb_error *err);
+TB_MUST_USE tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day,
+                                    const tb__country *list, size_t n, tb_error *err);
+/* Calls fn once for each key between two of one series, in no order: with its row, what waits of it
+ * in runs, and what the open batch gathered so far. fn may put. */
+typedef tb_code (*tb__chunk_fn)(void *ctx, int64_t key, const tb_grid *grid, tb_error *err);
+TB_MUST_USE tb_code tb__usage_each(tb_store *store, int64_t first_key, int64_t last_key,
+                                   tb__chunk_fn fn, void *ctx, tb_error *err);
+/* How many changes the open batch has gathered. */
+size_t tb__batch_entries(const tb_store *store);
+/* Writes what was gathered. added: no counter grew by more. */
+TB_MUST_USE tb_code tb__batch_end(tb_store *store, int64_t added, tb_error *err);
+/* After a failure: forgets what was gathered. */
+void tb__batch_drop(tb_store *store);
+
+/* An entry goes to its place. */
+TB_MUST_USE tb_code tb__run_place(tb_store *store, tb__run_kind kind, const tb__run_entry *entry,
+                                  tb_error *err);
+
+/* --- fold.c --- */
+
+/* Writes a run of entries that `next` gives ascending; about `bytes` of them. */
+typedef tb_code (*tb__run_next)(void *ctx, tb__run_entry *ret_entry, bool *ret_more, tb_error *err);
+TB_MUST_USE tb_code tb__run_write(tb_store *store, tb__run_kind kind, int64_t level, int64_t sum,
+                                  size_t bytes, tb__run_next next, void *ctx, tb_error *err);
+/* A batch's share of the work: merges levels that are full, begins to fold when a day has closed, and
+ * folds at least twice the rows that the batch brought. newest: the newest hour with usage. */
+TB_MUST_USE tb_code tb__runs_tend(tb_store *store, int64_t newest, size_t brought, tb_error *err);
+/* Folds all that waits. TB_E_OVERFLOW names the counter. */
+TB_MUST_USE tb_code tb__runs_fold_all(tb_store *store, tb_error *err);
+/* The promise that nothing acknowledged fails later: the largest counter ever written to its place, all
+ * that waits and `added` together stay below TB_COUNTER_MAX, so no fold can overflow. Where it does
+ * not hold (*ret_kept false), all that waits was folded, and what is added must go to its place. */
+TB_MUST_USE tb_code tb__runs_promise(tb_store *store, int64_t added, bool *ret_kept, tb_error *err);
+
+#endif

@@ -1,0 +1,110 @@
+#include "store/usage/owners.h"
+
+#include "store/usage/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OWNERS_MAX 262144 /* about 40 MiB with a few locations each */
+
+/* Open addressing, at most half full; an owner never moves. */
+struct tb__owners {
+    tb__owner **slot;
+    size_t n, cap;
+};
+
+static size_t slot_of(const struct tb__owners *o, int scope, int64_t id)
+{
+    uint64_t h = ((uint64_t)id * 4 + (uint64_t)scope) * UINT64_C(0x9E3779B97F4A7C15);
+    size_t i = (size_t)(h >> 20) & (o->cap - 1);
+    while (o->slot[i] && (o->slot[i]->id != id || o->slot[i]->scope != scope))
+        i = (i + 1) & (o->cap - 1);
+    return i;
+}
+
+static tb_code grow_owners(struct tb__owners *o, tb_error *err)
+{
+    struct tb__owners wider = {.n = o->n, .cap = o->cap ? o->cap * 2 : 1024};
+    wider.slot = calloc(wider.cap, sizeof *wider.slot);
+    if (!wider.slot) return tb_no_memory(err);
+    for (size_t i = 0; i < o->cap; i++)
+        if (o->slot[i]) wider.slot[slot_of(&wider, o->slot[i]->scope, o->slot[i]->id)] = o->slot[i];
+    free(o->slot);
+    *o = wider;
+    return TB_OK;
+}
+
+tb_code tb__owner_add(tb__owner *owner, size_t at, tb__member member, tb_error *err)
+{
+    tb_code code = tb__grow(&owner->list, owner->n, &owner->cap, sizeof *owner->list, err);
+    if (code) return code;
+    memmove(owner->list + at + 1, owner->list + at, (owner->n - at) * sizeof *owner->list);
+    owner->list[at] = member;
+    owner->n++;
+    return TB_OK;
+}
+
+static tb_code read_owner(tb_store *store, tb__owner *owner, tb_error *err)
+{
+    const int64_t id[2] = {owner->scope, owner->id};
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql_ints(store, TB__SQL_SERIES_OF_OWNER, id, 2, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        const tb__member m = {sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1)};
+        if (m.edge == 0 && owner->scope != TB__SCOPE_BALANCER) owner->all = m.series;
+        else code = tb__owner_add(owner, owner->n, m, err);
+        if (code) sqlite3_reset(s);
+    }
+    if (!code && owner->scope == TB__SCOPE_ZONE)
+        code = tb__int_of(store, TB__SQL_ZONE_ACCOUNT, &owner->id, 1, 0, &owner->account, err);
+    return code;
+}
+
+static void free_owner(tb__owner *owner)
+{
+    if (owner) free(owner->list);
+    free(owner);
+}
+
+tb_code tb__owner_get(tb_store *store, int scope, int64_t id, tb__owner **ret_owner, tb_error *err)
+{
+    if (!store->usage->owners) store->usage->owners = calloc(1, sizeof *store->usage->owners);
+    struct tb__owners *o = store->usage->owners;
+    if (!o) return tb_no_memory(err);
+    tb_code code = o->n * 2 >= o->cap ? grow_owners(o, err) : TB_OK;
+    if (code) return code;
+    size_t at = slot_of(o, scope, id);
+    if (o->slot[at]) {
+        *ret_owner = o->slot[at];
+        return TB_OK;
+    }
+    tb__owner *owner = calloc(1, sizeof *owner);
+    if (!owner) return tb_no_memory(err);
+    owner->scope = scope;
+    owner->id = id;
+    code = read_owner(store, owner, err);
+    if (code) {
+        free_owner(owner);
+        return code;
+    }
+    o->slot[at] = owner;
+    o->n++;
+    *ret_owner = owner;
+    return TB_OK;
+}
+
+void tb__owners_forget(tb_store *store)
+{
+    struct tb__owners *o = store->usage->owners;
+    for (size_t i = 0; o && i < o->cap; i++)
+        free_owner(o->slot[i]);
+    if (o) free(o->slot);
+    free(o);
+    store->usage->owners = NULL;
+}
+
+void tb__owners_trim(tb_store *store)
+{
+    if (store->usage->owners && store->usage->owners->n > OWNERS_MAX) tb__owners_forget(store);
+}

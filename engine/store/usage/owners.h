@@ -1,0 +1,31 @@
+/* The series of owners, remembered by the writer: a steady stream of batches meets the same owners
+ * again, and asks the file for each of them once. What is remembered is what the running transaction
+ * sees; it is forgotten where that is undone, and where a zone may get another account. */
+#ifndef TOLLBOOK_STORE_OWNERS_H
+#define TOLLBOOK_STORE_OWNERS_H
+
+#include "store/core/internal.h"
+
+typedef struct tb__member {
+    int64_t edge, series;
+} tb__member;
+
+typedef struct tb__owner {
+    int scope;
+    int64_t id;
+    int64_t account; /* zones: whose they are; 0 unassigned */
+    int64_t all;     /* the all-locations series, 0: none */
+    tb__member *list; /* the others, ascending by edge */
+    size_t n, cap;
+} tb__owner;
+
+/* *ret_owner stays good until tb__owners_forget. */
+TB_MUST_USE tb_code tb__owner_get(tb_store *store, int scope, int64_t id, tb__owner **ret_owner,
+                                  tb_error *err);
+/* Adds a series at list[at]. */
+TB_MUST_USE tb_code tb__owner_add(tb__owner *owner, size_t at, tb__member member, tb_error *err);
+/* Before a batch: forgets where more is remembered than is worth its memory. */
+void tb__owners_trim(tb_store *store);
+void tb__owners_forget(tb_store *store);
+
+#endif

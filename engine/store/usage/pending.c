@@ -1,0 +1,82 @@
+/* What waits of one series, merged: the entries of its runs as grids, ascending. */
+#include "store/usage/run.h"
+
+#include "base/list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+tb_code tb__pending_at(tb__pending *p, int64_t index, tb_grid **ret_grid, tb_error *err)
+{
+    size_t lo = 0, hi = p->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (p->list[mid].index < index) lo = mid + 1;
+        else hi = mid;
+    }
+    if (lo < p->n && p->list[lo].index == index) {
+        *ret_grid = p->list[lo].grid;
+        return TB_OK;
+    }
+    const size_t before = p->cap;
+    tb_code code = tb__grow(&p->list, p->n, &p->cap, sizeof *p->list, err);
+    if (code) return code;
+    memset(p->list + before, 0, (p->cap - before) * sizeof *p->list);
+    tb_grid *spare = p->list[p->n].grid ? p->list[p->n].grid : malloc(sizeof *spare);
+    if (!spare) return tb_no_memory(err);
+    memmove(p->list + lo + 1, p->list + lo, (p->n - lo) * sizeof *p->list);
+    p->list[lo].index = index;
+    p->list[lo].grid = spare;
+    p->n++;
+    tb_grid_clear(spare);
+    *ret_grid = spare;
+    return TB_OK;
+}
+
+void tb__pending_clear(tb__pending *p)
+{
+    p->n = 0;
+}
+
+void tb__pending_release(tb__pending *p)
+{
+    for (size_t i = 0; i < p->cap; i++)
+        free(p->list[i].grid);
+    free(p->list);
+    *p = (tb__pending){0};
+}
+
+static tb_code entry_damaged(tb_error *err)
+{
+    return tb_fail(err, TB_E_CORRUPT, "usage_run",
+                   "An entry of waiting usage is damaged; restore a backup and ingest again.");
+}
+
+static tb_code pending_add(void *ctx, const tb__run_entry *entry, tb_error *err)
+{
+    tb_grid more, *sum = NULL;
+    if (!tb__run_get_grid(entry->data, entry->len, &more)) return entry_damaged(err);
+    tb_code code = tb__pending_at(ctx, tb__key_index(tb__run_chunk_key(entry->key)), &sum, err);
+    return code ? code : tb_grid_merge(sum, &more, err);
+}
+
+tb_code tb__pending_read(tb__pending *p, tb__runs *runs, int64_t first_key, int64_t last_key,
+                         tb_error *err)
+{
+    const tb__run_span span = {tb__run_key_of(first_key), tb__run_key_of(last_key)};
+    tb__pending_clear(p);
+    return tb__runs_each(runs, TB__RUN_CHUNKS, span, pending_add, p, err);
+}
+
+static tb_code merge_into(void *ctx, const tb__run_entry *entry, tb_error *err)
+{
+    tb_grid more;
+    if (!tb__run_get_grid(entry->data, entry->len, &more)) return entry_damaged(err);
+    return tb_grid_merge(ctx, &more, err);
+}
+
+tb_code tb__pending_merge(tb__runs *runs, int64_t key, tb_grid *into, tb_error *err)
+{
+    const tb__run_span span = {tb__run_key_of(key), tb__run_key_of(key)};
+    return tb__runs_each(runs, TB__RUN_CHUNKS, span, merge_into, into, err);
+}

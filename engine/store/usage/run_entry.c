@@ -1,0 +1,140 @@
+/* What an entry of a run says. A grid: its metrics and slots as masks, then for each metric the value of
+ * each slot. A list of countries: code, requests, bytes of each. Few counters and small ones, so
+ * LEB128: an entry of one hour takes a dozen bytes where a chunk takes forty. */
+#include "store/usage/run.h"
+
+#include <string.h>
+
+static uint8_t *put_varint(uint8_t *out, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7)
+        *out++ = (uint8_t)(v | 0x80);
+    *out++ = (uint8_t)v;
+    return out;
+}
+
+/* At most 63 bits: a counter's. */
+static bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *ret)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 63 && *at < end; shift += 7) {
+        uint8_t byte = *(*at)++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *ret = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- grids --- */
+
+/* The metrics that hold something but zeros in the grid's slots. */
+static uint32_t used_metrics(const tb_grid *grid)
+{
+    uint32_t used = 0;
+    for (uint32_t left = grid->metrics; left; left &= left - 1) {
+        unsigned m = (unsigned)__builtin_ctz(left);
+        uint64_t any = 0;
+        for (uint32_t s = grid->slots; s; s &= s - 1)
+            any |= grid->v[m][__builtin_ctz(s)];
+        if (any) used |= TB_METRIC_BIT(m);
+    }
+    return used;
+}
+
+size_t tb__run_put_grid(const tb_grid *grid, uint8_t *out)
+{
+    uint32_t metrics = used_metrics(grid);
+    uint8_t *p = put_varint(put_varint(out, metrics), grid->slots);
+    for (; metrics; metrics &= metrics - 1) {
+        const uint64_t *column = grid->v[__builtin_ctz(metrics)];
+        for (uint32_t s = grid->slots; s; s &= s - 1)
+            p = put_varint(p, column[__builtin_ctz(s)]);
+    }
+    return (size_t)(p - out);
+}
+
+bool tb__run_get_grid(const uint8_t *data, size_t len, tb_grid *ret_grid)
+{
+    const uint8_t *at = data, *end = data + len;
+    uint64_t metrics, slots;
+    if (!take_varint(&at, end, &metrics) || !take_varint(&at, end, &slots)) return false;
+    if (metrics & ~(uint64_t)TB_METRIC_ALL || slots > UINT32_MAX) return false;
+    ret_grid->metrics = (uint32_t)metrics;
+    ret_grid->slots = (uint32_t)slots;
+    for (; metrics; metrics &= metrics - 1) {
+        uint64_t *column = ret_grid->v[__builtin_ctzll(metrics)];
+        memset(column, 0, sizeof ret_grid->v[0]);
+        for (uint32_t s = (uint32_t)slots; s; s &= s - 1)
+            if (!take_varint(&at, end, &column[__builtin_ctz(s)])) return false;
+    }
+    return at == end;
+}
+
+/* --- countries --- */
+
+size_t tb__run_put_list(const tb__country *list, size_t n, uint8_t *out)
+{
+    uint8_t *p = out;
+    for (size_t i = 0; i < n; i++) {
+        *p++ = (uint8_t)list[i].code;
+        *p++ = (uint8_t)(list[i].code >> 8);
+        p = put_varint(put_varint(p, list[i].requests), list[i].bytes);
+    }
+    return (size_t)(p - out);
+}
+
+bool tb__run_get_list(const uint8_t *data, size_t len, tb__country *list, size_t *ret_n)
+{
+    const uint8_t *at = data, *end = data + len;
+    size_t n = 0;
+    for (; at < end; n++) {
+        if (n == TB__COUNTRY_MAX || end - at < 2) return false;
+        list[n].code = (uint16_t)(at[0] | at[1] << 8);
+        at += 2;
+        if (n > 0 && list[n].code <= list[n - 1].code) return false;
+        if (!take_varint(&at, end, &list[n].requests) || !take_varint(&at, end, &list[n].bytes))
+            return false;
+    }
+    *ret_n = n;
+    return true;
+}
+
+/* --- joining --- */
+
+static tb_code damaged(tb_error *err)
+{
+    return tb_fail(err, TB_E_CORRUPT, "usage_run",
+                   "An entry of waiting usage is damaged; restore a backup and ingest again.");
+}
+
+static tb_code join_grids(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out,
+                          size_t *ret_len, tb_error *err)
+{
+    tb_grid sum, more;
+    if (!tb__run_get_grid(a, n_a, &sum) || !tb__run_get_grid(b, n_b, &more)) return damaged(err);
+    tb_code code = tb_grid_merge(&sum, &more, err);
+    if (!code) *ret_len = tb__run_put_grid(&sum, out);
+    return code;
+}
+
+static tb_code join_lists(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out,
+                          size_t *ret_len, tb_error *err)
+{
+    tb__country x[TB__COUNTRY_MAX], y[TB__COUNTRY_MAX], sum[TB__COUNTRY_MAX];
+    size_t n_x, n_y, n;
+    if (!tb__run_get_list(a, n_a, x, &n_x) || !tb__run_get_list(b, n_b, y, &n_y))
+        return damaged(err);
+    tb_code code = tb__country_merge(x, n_x, y, n_y, sum, &n, err);
+    if (!code) *ret_len = tb__run_put_list(sum, n, out);
+    return code;
+}
+
+tb_code tb__run_join(tb__run_kind kind, const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b,
+                     uint8_t *out, size_t *ret_len, tb_error *err)
+{
+    return kind == TB__RUN_CHUNKS ? join_grids(a, n_a, b, n_b, out, ret_len, err)
+                                  : join_lists(a, n_a, b, n_b, out, ret_len, err);
+}

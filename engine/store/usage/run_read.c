@@ -1,0 +1,333 @@
+/* Reading runs. The list of those that wait is short (some twenty), and is remembered with their
+ * directories for as long as the file does not change; from there an entry is one row away. */
+#include "store/usage/run.h"
+
+#include "base/list.h"
+#include "store/core/seal.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bound: the kind, and the names of its two rows in meta. */
+static const char list_sql[] =
+    "SELECT id,level,entries,sum,seal,directory,iif(id<=(SELECT value FROM meta WHERE name=?2),"
+    "(SELECT value FROM meta WHERE name=?3),-9223372036854775808) FROM usage_run WHERE kind=?1"
+    " ORDER BY id";
+static const char page_sql[] = "SELECT data FROM usage_page WHERE id=?1";
+const char *const tb__fold_run_name[TB__RUN_KINDS] = {"fold_run_chunks", "fold_run_countries"};
+const char *const tb__fold_owner_name[TB__RUN_KINDS] = {"fold_owner_chunks", "fold_owner_countries"};
+
+void tb__runs_init(tb__runs *runs, sqlite3 *db, const char *path, tb__runs_fail fail)
+{
+    memset(runs, 0, sizeof *runs);
+    runs->db = db;
+    runs->path = path;
+    runs->fail = fail;
+}
+
+static void clear_list(tb__runs *runs, tb__run_kind kind)
+{
+    for (size_t i = 0; i < runs->of[kind].n; i++)
+        free(runs->of[kind].run[i].first);
+    runs->of[kind].n = 0;
+    runs->of[kind].known = false;
+}
+
+void tb__runs_forget(tb__runs *runs)
+{
+    for (int kind = 0; kind < TB__RUN_KINDS; kind++)
+        clear_list(runs, (tb__run_kind)kind);
+}
+
+void tb__runs_release(tb__runs *runs)
+{
+    tb__runs_forget(runs);
+    for (int kind = 0; kind < TB__RUN_KINDS; kind++)
+        free(runs->of[kind].run);
+    sqlite3_finalize(runs->list);
+    sqlite3_finalize(runs->page);
+}
+
+static tb_code damaged(const tb__runs *runs, int64_t id, tb_error *err)
+{
+    return tb_fail(err, TB_E_CORRUPT, "usage_run",
+                   "%s: run %lld of waiting usage is damaged; restore a backup and ingest again.",
+                   runs->path, (long long)id);
+}
+
+int64_t tb__seal_run(int64_t id, tb__run_kind kind, int64_t level, int64_t entries, int64_t sum,
+                     const void *directory, size_t len)
+{
+    const int64_t row[5] = {id, kind, level, entries, sum};
+    return tb__seal(directory, len, tb__seal(row, sizeof row, 0));
+}
+
+/* Two integers a page, the lowest byte first. */
+static tb_code read_directory(const uint8_t *bytes, size_t len, tb__usage_run *run, tb_error *err)
+{
+    run->pages = len / sizeof(tb__run_key);
+    run->first = malloc(len + 1);
+    if (!run->first) return tb_no_memory(err);
+    memcpy(run->first, bytes, len);
+    for (size_t i = 0; i < run->pages; i++)
+        run->first[i] = (tb__run_key){(int64_t)le64toh((uint64_t)run->first[i].owner),
+                                      (int64_t)le64toh((uint64_t)run->first[i].index)};
+    return TB_OK;
+}
+
+static tb_code add_run(tb__runs *runs, tb__run_kind kind, sqlite3_stmt *s, tb_error *err)
+{
+    tb__usage_run run = {.id = sqlite3_column_int64(s, 0),
+                   .level = sqlite3_column_int64(s, 1),
+                   .entries = sqlite3_column_int64(s, 2),
+                   .sum = sqlite3_column_int64(s, 3),
+                   .from = sqlite3_column_int64(s, 6)};
+    const uint8_t *directory = sqlite3_column_blob(s, 5);
+    size_t len = (size_t)sqlite3_column_bytes(s, 5);
+    if (!directory || len % sizeof(tb__run_key) || len > TB__RUN_PAGES * sizeof(tb__run_key) ||
+        sqlite3_column_int64(s, 4) !=
+            tb__seal_run(run.id, kind, run.level, run.entries, run.sum, directory, len))
+        return damaged(runs, run.id, err);
+    tb_code code = tb__grow(&runs->of[kind].run, runs->of[kind].n, &runs->of[kind].cap, sizeof run,
+                            err);
+    if (!code) code = read_directory(directory, len, &run, err);
+    if (!code) runs->of[kind].run[runs->of[kind].n++] = run;
+    return code;
+}
+
+static tb_code prepare(tb__runs *runs, const char *sql, sqlite3_stmt **ret, tb_error *err)
+{
+    if (*ret) {
+        sqlite3_reset(*ret);
+        return TB_OK;
+    }
+    int rc = sqlite3_prepare_v3(runs->db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
+    return rc == SQLITE_OK ? TB_OK : runs->fail(runs->db, rc, runs->path, err);
+}
+
+static tb_code step(tb__runs *runs, sqlite3_stmt *s, bool *ret_row, tb_error *err)
+{
+    int rc = sqlite3_step(s);
+    *ret_row = rc == SQLITE_ROW;
+    if (*ret_row) return TB_OK;
+    tb_code code = rc == SQLITE_DONE ? TB_OK : runs->fail(runs->db, rc, runs->path, err);
+    sqlite3_reset(s);
+    return code;
+}
+
+/* A list read inside a write transaction is good for no longer than the next statement. */
+static bool still_good(const tb__runs *runs, tb__run_kind kind, uint32_t version)
+{
+    return runs->of[kind].known && runs->of[kind].version == version &&
+           sqlite3_txn_state(runs->db, "main") == SQLITE_TXN_READ;
+}
+
+tb_code tb__runs_load(tb__runs *runs, tb__run_kind kind, tb_error *err)
+{
+    uint32_t version = 0;
+    bool row = true;
+    sqlite3_file_control(runs->db, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+    if (still_good(runs, kind, version)) return TB_OK;
+    clear_list(runs, kind);
+    tb_code code = prepare(runs, list_sql, &runs->list, err);
+    if (code) return code;
+    sqlite3_bind_int(runs->list, 1, kind);
+    sqlite3_bind_text(runs->list, 2, tb__fold_run_name[kind], -1, SQLITE_STATIC);
+    sqlite3_bind_text(runs->list, 3, tb__fold_owner_name[kind], -1, SQLITE_STATIC);
+    while (!code && !(code = step(runs, runs->list, &row, err)) && row) {
+        code = add_run(runs, kind, runs->list, err);
+        if (code) sqlite3_reset(runs->list);
+    }
+    /* Now there is a snapshot, and its version is known. */
+    sqlite3_file_control(runs->db, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+    runs->of[kind].version = version;
+    runs->of[kind].known = !code && sqlite3_txn_state(runs->db, "main") == SQLITE_TXN_READ;
+    return code;
+}
+
+/* The last page that begins at or before the key, or the first one. */
+static size_t page_of(const tb__usage_run *run, tb__run_key key)
+{
+    size_t lo = 0, hi = run->pages;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (tb__run_compare(run->first[mid], key) <= 0) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo ? lo - 1 : 0;
+}
+
+/* *ret_data lives until the statement is used again. */
+static tb_code page_get(tb__runs *runs, const tb__usage_run *run, size_t page, const uint8_t **ret_data,
+                        size_t *ret_len, tb_error *err)
+{
+    bool row;
+    tb_code code = prepare(runs, page_sql, &runs->page, err);
+    if (code) return code;
+    sqlite3_bind_int64(runs->page, 1, tb__run_page_id(run->id, page));
+    code = step(runs, runs->page, &row, err);
+    if (code) return code;
+    if (!row) return damaged(runs, run->id, err);
+    *ret_data = sqlite3_column_blob(runs->page, 0);
+    *ret_len = (size_t)sqlite3_column_bytes(runs->page, 0);
+    return TB_OK;
+}
+
+/* --- the entries of a span --- */
+
+typedef struct asking {
+    tb__run_span span;
+    tb__run_fn fn;
+    void *ctx;
+} asking;
+
+/* *ret_past: an entry behind the span was met. */
+static tb_code each_of_page(tb__runs *runs, const tb__usage_run *run, size_t page, const asking *a,
+                            bool *ret_past, tb_error *err)
+{
+    const uint8_t *data = NULL;
+    size_t len = 0;
+    tb__run_walk walk;
+    tb__run_entry e;
+    tb_code code = page_get(runs, run, page, &data, &len, err);
+    if (code) return code;
+    if (!tb__run_walk_begin(&walk, data, len, tb__run_page_id(run->id, page)))
+        code = damaged(runs, run->id, err);
+    while (!code && !*ret_past && tb__run_walk_next(&walk, &e)) {
+        *ret_past = tb__run_compare(e.key, a->span.last) > 0;
+        if (*ret_past || tb__run_compare(e.key, a->span.first) < 0 || e.key.owner < run->from)
+            continue;
+        code = a->fn(a->ctx, &e, err);
+    }
+    if (!code && walk.bad) code = damaged(runs, run->id, err);
+    sqlite3_reset(runs->page);
+    return code;
+}
+
+static tb_code each_of_run(tb__runs *runs, const tb__usage_run *run, const asking *a, tb_error *err)
+{
+    bool past = a->span.last.owner < run->from;
+    tb_code code = TB_OK;
+    for (size_t page = page_of(run, a->span.first); !code && !past && page < run->pages; page++) {
+        if (tb__run_compare(run->first[page], a->span.last) > 0) break;
+        code = each_of_page(runs, run, page, a, &past, err);
+    }
+    return code;
+}
+
+tb_code tb__runs_each(tb__runs *runs, tb__run_kind kind, tb__run_span span, tb__run_fn fn,
+                      void *ctx, tb_error *err)
+{
+    const asking a = {span, fn, ctx};
+    tb_code code = tb__runs_load(runs, kind, err);
+    for (size_t i = 0; !code && i < runs->of[kind].n; i++)
+        code = each_of_run(runs, &runs->of[kind].run[i], &a, err);
+    return code;
+}
+
+/* --- a walk over a whole run --- */
+
+static tb_code cursor_page(tb__run_cursor *c, tb_error *err)
+{
+    const uint8_t *data = NULL;
+    size_t len = 0;
+    tb_code code = page_get(c->runs, c->run, c->page, &data, &len, err);
+    if (code) return code;
+    if (len > c->cap) {
+        uint8_t *copy = realloc(c->data, len);
+        if (copy) c->data = copy, c->cap = len;
+        else code = tb_no_memory(err);
+    }
+    if (!code && data) memcpy(c->data, data, len);
+    sqlite3_reset(c->runs->page);
+    if (!code && (!data || !tb__run_walk_begin(&c->walk, c->data, len,
+                                               tb__run_page_id(c->run->id, c->page))))
+        code = damaged(c->runs, c->run->id, err);
+    c->page++;
+    return code;
+}
+
+tb_code tb__run_cursor_next(tb__run_cursor *c, tb_error *err)
+{
+    for (;;) {
+        if (tb__run_walk_next(&c->walk, &c->entry)) {
+            if (c->entry.key.owner >= c->from) return TB_OK;
+            continue;
+        }
+        if (c->walk.bad) return damaged(c->runs, c->run->id, err);
+        if (c->page >= c->run->pages) {
+            c->over = true;
+            return TB_OK;
+        }
+        tb_code code = cursor_page(c, err);
+        if (code) return code;
+    }
+}
+
+tb_code tb__run_cursor_begin(tb__run_cursor *c, tb__runs *runs, const tb__usage_run *run, int64_t owner,
+                             tb_error *err)
+{
+    *c = (tb__run_cursor){.runs = runs, .run = run, .from = owner > run->from ? owner : run->from};
+    c->page = page_of(run, (tb__run_key){c->from, INT64_MIN});
+    return tb__run_cursor_next(c, err);
+}
+
+void tb__run_cursor_release(tb__run_cursor *c)
+{
+    free(c->data);
+}
+
+/* --- several runs as one --- */
+
+tb_code tb__run_union_begin(tb__run_union *u, tb__runs *runs, tb__run_kind kind,
+                            const tb__usage_run *list, size_t n, int64_t owner, tb_error *err)
+{
+    u->kind = kind;
+    u->n = 0;
+    u->cursor = calloc(n + 1, sizeof *u->cursor);
+    if (!u->cursor) return tb_no_memory(err);
+    tb_code code = TB_OK;
+    for (; !code && u->n < n; u->n++)
+        code = tb__run_cursor_begin(&u->cursor[u->n], runs, &list[u->n], owner, err);
+    return code;
+}
+
+static tb__run_cursor *lowest(tb__run_union *u)
+{
+    tb__run_cursor *low = NULL;
+    for (size_t i = 0; i < u->n; i++) {
+        tb__run_cursor *c = &u->cursor[i];
+        if (!c->over && (!low || tb__run_compare(c->entry.key, low->entry.key) < 0)) low = c;
+    }
+    return low;
+}
+
+/* Joins the entry with those of the same key in the other runs; each is stepped over. */
+tb_code tb__run_union_next(tb__run_union *u, tb__run_entry *ret_entry, bool *ret_more,
+                           tb_error *err)
+{
+    tb__run_cursor *c = lowest(u);
+    *ret_more = c != NULL;
+    if (!c) return TB_OK;
+    tb__run_key key = c->entry.key;
+    size_t len = c->entry.len;
+    int into = 0;
+    memcpy(u->joined[into], c->entry.data, len);
+    tb_code code = tb__run_cursor_next(c, err);
+    for (; !code && (c = lowest(u)) && tb__run_compare(c->entry.key, key) == 0; into ^= 1) {
+        code = tb__run_join(u->kind, u->joined[into], len, c->entry.data, c->entry.len,
+                            u->joined[into ^ 1], &len, err);
+        if (!code) code = tb__run_cursor_next(c, err);
+    }
+    *ret_entry = (tb__run_entry){key, u->joined[into], len};
+    return code;
+}
+
+void tb__run_union_release(tb__run_union *u)
+{
+    for (size_t i = 0; u->cursor && i < u->n; i++)
+        tb__run_cursor_release(&u->cursor[i]);
+    free(u->cursor);
+    u->cursor = NULL;
+}

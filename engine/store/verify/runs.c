@@ -1,0 +1,85 @@
+/* Verifying runs: each page and entry of what waits can be read, each run has as many as its row says,
+ * belongs to series or zones that are there, and no page is left over. What the entries hold is
+ * compared with the rest where the chunks are: usage.c, countries.c. */
+#include "store/usage/batch.h"
+#include "store/verify/verify.h"
+
+#include <stdlib.h>
+
+static bool entry_is_sound(tb__run_kind kind, const tb__run_entry *e)
+{
+    tb_grid grid;
+    tb__country list[TB__COUNTRY_MAX];
+    size_t n;
+    return kind == TB__RUN_CHUNKS ? tb__run_get_grid(e->data, e->len, &grid)
+                                  : tb__run_get_list(e->data, e->len, list, &n);
+}
+
+/* All of it, what is folded too. */
+static tb_code check_run(tb__verify *v, tb__run_kind kind, const tb__usage_run *run, tb_error *err)
+{
+    tb__usage_run whole = *run;
+    tb__run_cursor c = {0};
+    int64_t entries = 0;
+    bool sound = true;
+    whole.from = INT64_MIN;
+    tb_code code = tb__run_cursor_begin(&c, &v->store->usage->runs, &whole, INT64_MIN, err);
+    for (; !code && !c.over; entries++) {
+        sound = sound && entry_is_sound(kind, &c.entry);
+        code = tb__run_cursor_next(&c, err);
+    }
+    tb__run_cursor_release(&c);
+    if (code) return code;
+    if (!sound) tb__differs(v, "Run %lld of waiting usage has a damaged entry.", (long long)run->id);
+    if (entries != run->entries)
+        tb__differs(v, "Run %lld of waiting usage has %lld entries; it should have %lld.",
+                    (long long)run->id, (long long)entries, (long long)run->entries);
+    return TB_OK;
+}
+
+/* Owners and series both ascend. */
+static tb_code check_owners(tb__verify *v, tb_error *err)
+{
+    tb__runs *runs = &v->store->usage->runs;
+    tb__run_union *u = calloc(1, sizeof *u);
+    tb__run_entry e;
+    sqlite3_stmt *ids;
+    int64_t id = INT64_MIN, said = 0;
+    bool more = true, row = true;
+    if (!u) return tb_no_memory(err);
+    tb_code code = tb__verify_sql(v, TB__V_SERIES_IDS, NULL, 0, &ids, err);
+    if (!code)
+        code = tb__run_union_begin(u, runs, TB__RUN_CHUNKS, runs->of[TB__RUN_CHUNKS].run,
+                                   runs->of[TB__RUN_CHUNKS].n, INT64_MIN, err);
+    while (!code && !(code = tb__run_union_next(u, &e, &more, err)) && more) {
+        while (!code && row && id < e.key.owner)
+            if (!(code = tb__step(v->store, ids, &row, err)) && row)
+                id = sqlite3_column_int64(ids, 0);
+        if (!code && id != e.key.owner && said != e.key.owner)
+            tb__differs(v, "Usage waits under series %lld, which does not exist.",
+                        (long long)(said = e.key.owner));
+    }
+    tb__run_union_release(u);
+    free(u);
+    return code;
+}
+
+tb_code tb__verify_runs(tb__verify *v, tb_error *err)
+{
+    tb__runs *runs = &v->store->usage->runs;
+    tb_code code = TB_OK;
+    for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++) {
+        code = tb__runs_load(runs, (tb__run_kind)kind, err);
+        for (size_t i = 0; !code && i < runs->of[kind].n; i++)
+            code = check_run(v, (tb__run_kind)kind, &runs->of[kind].run[i], err);
+    }
+    if (!code) code = check_owners(v, err);
+    if (code == TB_E_CORRUPT) v->damaged = v->countries_damaged = true;
+    return code ? code
+                : tb__verify_reference(v,
+                                       "SELECT format('A page of waiting usage, %d, belongs to no"
+                                       " run.',p.id) FROM usage_page p WHERE NOT EXISTS(SELECT 1"
+                                       " FROM usage_run r WHERE r.id=p.id>>10"
+                                       " AND length(r.directory)/16>(p.id&1023))",
+                                       err);
+}
