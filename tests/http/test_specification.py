@@ -303,7 +303,8 @@ class Broken(unittest.TestCase):
         try:
             server.stop()
             db = sqlite3.connect(server.db)
-            db.execute("UPDATE chunk SET data = zeroblob(length(data))")
+            for table in ("chunk", "usage_page"):
+                db.execute(f"UPDATE {table} SET data = zeroblob(length(data))")
             db.commit()
             db.close()
             server.start()

@@ -35,6 +35,16 @@ static inline void fixture_open(fixture *f, bool write)
     ok(tb_store_open(f->path, &options, &f->store, &err));
 }
 
+/* What waits in runs goes to its places: for tests that look at these. */
+tb_code tb__runs_fold_all(tb_store *store, tb_error *err);
+static inline void fixture_fold(fixture *f)
+{
+    tb_error err = {0};
+    ok(tb_store_begin(f->store, &err));
+    ok(tb__runs_fold_all(f->store, &err));
+    ok(tb_store_commit(f->store, &err));
+}
+
 /* Past the triggers, as somebody edits the file who knows SQLite. */
 static inline void edit(sqlite3 *db, const char *text)
 {

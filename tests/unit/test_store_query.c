@@ -376,11 +376,25 @@ START_TEST(a_damaged_chunk_is_an_error_not_an_answer)
 {
     fixture f;
     fill(&f);
+    fixture_fold(&f);
     ck_assert_int_eq(sqlite3_exec(f.store->db, "UPDATE chunk SET data=CAST(hex(data) AS BLOB)",
                                   NULL, NULL, NULL),
                      SQLITE_OK);
     refuse(&f, "SELECT requests FROM buckets", TB_E_CORRUPT, "damaged");
     refuse(&f, "SELECT count(*) FROM buckets", TB_E_CORRUPT, "damaged");
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(damage_of_what_waits_is_an_error_not_an_answer)
+{
+    fixture f;
+    fill(&f);
+    ck_assert_int_eq(sqlite3_exec(f.store->db, "UPDATE usage_page SET data=CAST(hex(data) AS BLOB)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    refuse(&f, "SELECT requests FROM buckets", TB_E_CORRUPT, "damaged");
+    refuse(&f, "SELECT count(*) FROM balancer_buckets", TB_E_CORRUPT, "damaged");
     fixture_release(&f);
 }
 END_TEST
@@ -403,6 +417,7 @@ int main(void)
     tcase_add_test(t, values_are_texts_and_blobs_are_sql);
     tcase_add_test(t, the_reader_may_stop);
     tcase_add_test(t, a_damaged_chunk_is_an_error_not_an_answer);
+    tcase_add_test(t, damage_of_what_waits_is_an_error_not_an_answer);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

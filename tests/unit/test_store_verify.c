@@ -116,6 +116,7 @@ static void fill(fixture *f)
     ok(tb_store_commit(f->store, &err));
     tb_rollup_cursor_free(cursor);
     tb_rollup_free(rollup);
+    fixture_fold(f);
 }
 
 /* --- changing a chunk behind the store's back, checksum and all --- */
@@ -550,6 +551,7 @@ START_TEST(keys_out_of_order_are_found)
     for (int i = 0; i < 4; i++)
         rows[i] = row_of(31, "DE", HOUR + 24 * i, TB_M_REQUESTS, 7);
     fixture_add(&f, rows, 4, 11);
+    fixture_fold(&f);
     int64_t series = series_of(&f, TB__SCOPE_ZONE, 31, "DE");
     tb_store_close(f.store);
     change_key(&f, tb__chunk_key(series, TB__GRAIN_HOURS, DAY + 2),

@@ -106,6 +106,7 @@ TB_MUST_USE tb_code tb__collect_ints(tb_store *store, tb__statement id, const in
                                      int n, const tb__rows *rows, void *ret_list, size_t *ret_n,
                                      tb_error *err);
 /* The first column of its rows. */
+extern const tb__rows tb__int_rows;
 TB_MUST_USE tb_code tb__list_ints(tb_store *store, tb__statement id, const int64_t *values, int n,
                                   int64_t **ret_list, size_t *ret_n, tb_error *err);
 /* A row of the table meta. */

@@ -547,4 +547,4 @@ const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Of what they make: see verify/rows.c. A test says what it must be. */
 const char tb__schema_sha256[] =
-    "be0196f38cb4bdb85d0eda21fdf472935b96765ce00ec50cab92a877ecf058b8";
+    "73dab5c0a148409d45d8ea331e733874b67121c6f148e33d8d113b53b41f4419";

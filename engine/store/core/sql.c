@@ -194,11 +194,12 @@ static tb_code int_from(sqlite3_stmt *s, void *item, tb_error *err)
     return TB_OK;
 }
 
+const tb__rows tb__int_rows = {sizeof(int64_t), int_from, NULL};
+
 tb_code tb__list_ints(tb_store *store, tb__statement id, const int64_t *values, int n,
                       int64_t **ret_list, size_t *ret_n, tb_error *err)
 {
-    static const tb__rows ints = {sizeof(int64_t), int_from, NULL};
-    return tb__collect_ints(store, id, values, n, &ints, ret_list, ret_n, err);
+    return tb__collect_ints(store, id, values, n, &tb__int_rows, ret_list, ret_n, err);
 }
 
 tb_code tb__meta_get(tb_store *store, const char *name, int64_t *ret_value, tb_error *err)

@@ -79,6 +79,10 @@
 #define TB__ZONE_PRIVACY                                                                           \
     "coalesce(settings->>'$.LoggingIPAnonymizationEnabled',1),"                                    \
     "coalesce(settings->>'$.LogAnonymizationType',0) IN(1,'Drop')"
+/* Series s holds something of month ?3, in a row or waiting: ?4 is a JSON array of the latter. */
+#define TB__HAS_MONTH                                                                              \
+    "(EXISTS(SELECT 1 FROM chunk c WHERE c.key=(s.id<<18)+131072+?3)"                              \
+    " OR s.id IN(SELECT value FROM json_each(?4)))"
 #define TB__KEY_COLUMNS "SELECT id,account,roles,hash,hint,created_us,revoked_us,sealed"
 #define TB__KEY_VALID   "revoked_us=9223372036854775807"
 
@@ -416,10 +420,10 @@
       "SELECT id FROM account WHERE EXISTS(SELECT 1 FROM zone z WHERE z.account=account.id"        \
       " AND z.created_us<?2 AND z.deleted_us>?1) OR EXISTS(SELECT 1 FROM balancer b"               \
       " WHERE b.account=account.id AND b.created_us<?2 AND min(b.deleted_us,b.ended_us)>?1)"       \
-      " OR EXISTS(SELECT 1 FROM series s JOIN chunk c ON c.key=(s.id<<18)+131072+?3"               \
-      " WHERE s.scope=2 AND s.owner=account.id) OR EXISTS(SELECT 1 FROM balancer b"                \
-      " CROSS JOIN series s ON s.scope=3 AND s.owner=b.id JOIN chunk c"                            \
-      " ON c.key=(s.id<<18)+131072+?3 WHERE b.account=account.id) ORDER BY id")                    \
+      " OR EXISTS(SELECT 1 FROM series s WHERE s.scope=2 AND s.owner=account.id"                   \
+      " AND " TB__HAS_MONTH ") OR EXISTS(SELECT 1 FROM balancer b CROSS JOIN series s"             \
+      " ON s.scope=3 AND s.owner=b.id WHERE b.account=account.id AND " TB__HAS_MONTH ")"           \
+      " ORDER BY id")                                                                              \
     X(INVOICED_ACCOUNTS,                                                                           \
       "SELECT DISTINCT account FROM invoice WHERE month=?1 ORDER BY account")                      \
     X(REGION_REMEMBER,                                                                             \

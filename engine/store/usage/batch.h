@@ -22,6 +22,7 @@ typedef struct tb__batch {
     size_t len, cap;
     bool open;    /* what is put is gathered; else it goes to its place at once */
     bool at_once; /* for tests: no batch is ever gathered */
+    size_t slice; /* for tests: rows folded with a batch, at least; 0: as many as is good */
 } tb__batch;
 
 /* A connection's part in usage. */

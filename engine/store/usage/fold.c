@@ -259,7 +259,8 @@ static tb_code day_closed(tb_store *store, int64_t newest, bool *ret_closed, tb_
 
 tb_code tb__runs_tend(tb_store *store, int64_t newest, size_t brought, tb_error *err)
 {
-    const size_t rows = brought * 2 > SLICE_ROWS ? brought * 2 : SLICE_ROWS;
+    const size_t given = store->usage->batch.slice;
+    const size_t rows = given ? given : brought * 2 > SLICE_ROWS ? brought * 2 : SLICE_ROWS;
     bool closed = false;
     tb_code code = day_closed(store, newest, &closed, err);
     for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++)

@@ -105,7 +105,7 @@ class Reading(Case):
     def test_verify_finds_a_difference_and_exits_1(self):
         self.run_tool("backup", "--db", "t.db", "--to", "b.db")
         db = sqlite3.connect(self.folder / "b.db")
-        db.execute("DELETE FROM chunk WHERE rowid = (SELECT min(rowid) FROM chunk)")
+        db.execute("DELETE FROM usage_page WHERE id = (SELECT min(id) FROM usage_page)")
         db.commit()
         db.close()
         done = self.run_tool("verify", "--db", "b.db", status=1)

@@ -1,0 +1,318 @@
+/* Runs against places: the same random steps are made in two stores, one that gathers what batches add
+ * into runs, merges and folds them, and one that puts everything into its place at once. After each
+ * step every answer of the two is the same. Steps are batches small and large, batches that are
+ * undone, a catalogue that gives zones to accounts, folding, a crash, a reader beside.
+ *
+ * TB_SEED reruns a failing run; the seed is printed at the start. */
+#include "../unit/store_fixture.h"
+#include "seed.h"
+#include "tollbook/billsource.h"
+#include "store/usage/batch.h"
+
+#define STEPS (240 / TB_PART)
+#define LONG  40 /* times as many */
+#define ROWS  40
+#define ZONES 12
+
+static uint64_t state;
+
+static uint64_t draw(uint64_t below)
+{
+    uint64_t z = (state += UINT64_C(0x9E3779B97F4A7C15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return (z ^ (z >> 31)) % below;
+}
+
+/* [0] gathers, [1] places. The first one's answers are asked of a reader's connection too. */
+static fixture both[2];
+static tb_store *reader;
+static int64_t now_hour; /* of the newest usage */
+static int declared;     /* zones 1 .. declared belong to accounts 1 and 2 */
+static uint64_t segments;
+
+/* Folds take many batches, so that all answers are asked between their slices. */
+static void set_forms(void)
+{
+    both[0].store->usage->batch.slice = 60;
+    both[1].store->usage->batch.at_once = true;
+}
+
+static tb_store *asked(int i)
+{
+    return i || draw(2) ? both[i].store : reader;
+}
+
+static void open_reader(void)
+{
+    tb_error err = {0};
+    tb_store_options options = {.now_us = NOW_US};
+    ok(tb_store_open(both[0].path, &options, &reader, &err));
+}
+
+/* --- steps --- */
+
+static const char *const edges[] = {"DE", "UK", "NY", "SG"};
+
+/* Mostly of the last hours, sometimes of long ago, of any zone, of a balancer, with a maximum. */
+static tb_row random_row(void)
+{
+    static const tb_metric metrics[] = {TB_M_REQUESTS, TB_M_BYTES, TB_M_ORIGIN_BYTES,
+                                        TB_M_QUEUED_MAX, TB_M_OPTIMIZED};
+    int64_t back = draw(10) ? (int64_t)draw(4) : (int64_t)draw(24 * 40);
+    tb_row row = {.id = 1 + (int64_t)draw(ZONES), .hour = (int32_t)(now_hour - back)};
+    row.balancer = draw(12) == 0;
+    if (row.balancer) row.id = 7;
+    const char *edge = row.balancer ? "" : edges[draw(row.id == 3 ? 1 : 4)];
+    row.edge_len = (uint8_t)strlen(edge);
+    memcpy(row.edge, edge, strlen(edge));
+    for (int n = row.balancer ? 1 : 1 + (int)draw(3); n > 0; n--) {
+        tb_metric m = row.balancer ? TB_M_REQUESTS : metrics[draw(5)];
+        row.metrics |= TB_METRIC_BIT(m);
+        row.value[m] = draw(4) ? draw(1000) : draw(UINT64_C(1) << 40);
+    }
+    return row;
+}
+
+static tb_hit random_hit(void)
+{
+    static const uint16_t countries[] = {'D' << 8 | 'E', 'G' << 8 | 'B', 'U' << 8 | 'S'};
+    const char *edge = edges[draw(4)];
+    return (tb_hit){.zone = 1 + (int64_t)draw(ZONES),
+                    .bytes = draw(100000),
+                    .edge = edge,
+                    .edge_len = (uint8_t)strlen(edge),
+                    .hour = (int32_t)(now_hour - (int64_t)draw(3)),
+                    .status = draw(5) ? 200 : 404,
+                    .country = countries[draw(3)],
+                    .cache = draw(2) ? TB_CACHE_SERVED : 0};
+}
+
+typedef struct batch {
+    tb_row row[ROWS];
+    tb_hit hit[ROWS];
+    size_t rows, hits;
+} batch;
+
+static void add_batch(fixture *f, const batch *b)
+{
+    tb_error err = {0};
+    tb_rollup *rollup = tb_rollup_new(1 << 16, NULL);
+    for (size_t i = 0; i < b->rows; i++)
+        ok(tb_rollup_add_row(rollup, &b->row[i], &err));
+    ok(tb_rollup_add_hits(rollup, b->hit, b->hits, &err));
+    tb_rollup_cursor *cursor = tb_rollup_cursor_new(&rollup, 1, NULL);
+    ok(tb_store_add_usage(f->store, cursor, &err));
+    tb_rollup_cursor_free(cursor);
+    tb_rollup_free(rollup);
+}
+
+static void end_segment(fixture *f, const batch *b)
+{
+    tb_error err = {0};
+    tb_segment segment = {.kind = TB_BATCH_BUCKETS, .source = "test", .length = 1,
+                          .hash = {segments, segments}, .head = {segments, 1},
+                          .accepted = b->rows + b->hits, .final = true, .now_us = NOW_US};
+    ok(tb_store_add_segment(f->store, &segment, NULL, &err));
+}
+
+static batch random_batch(void)
+{
+    batch b = {.rows = draw(ROWS), .hits = draw(ROWS)};
+    if (draw(6) == 0) now_hour += (int64_t)draw(12);
+    for (size_t i = 0; i < b.rows; i++)
+        b.row[i] = random_row();
+    for (size_t i = 0; i < b.hits; i++)
+        b.hit[i] = random_hit();
+    segments++;
+    return b;
+}
+
+/* How a batch ends: kept; undone by a mark, or by a rollback. */
+enum { KEPT, UNMARKED, ROLLED_BACK };
+
+static void step_batch(int end)
+{
+    const batch b = random_batch();
+    tb_error err = {0};
+    for (int i = 0; i < 2; i++) {
+        fixture *f = &both[i];
+        ok(tb_store_begin(f->store, &err));
+        if (end == UNMARKED) ok(tb_store_mark(f->store, &err));
+        add_batch(f, &b);
+        if (end == UNMARKED) tb_store_back_to_mark(f->store);
+        else end_segment(f, &b);
+        if (end == ROLLED_BACK) tb_store_rollback(f->store);
+        else ok(tb_store_commit(f->store, &err));
+    }
+}
+
+/* One more zone finds its account. */
+static void step_catalogue(void)
+{
+    char text[4096] = "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],"
+                      "\"load_balancers\":[{\"id\":7,\"account\":1,\"zones\":[]}],\"zones\":[";
+    if (declared < ZONES - 2) declared++;
+    for (int i = 1; i <= declared; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "%s{\"id\":%d,\"account\":%d,\"name\":\"z%d\"}", i > 1 ? "," : "", i, 1 + i % 2, i);
+    strcat(text, "]}");
+    for (int i = 0; i < 2; i++)
+        fixture_apply(&both[i], text, NOW_US, NULL);
+}
+
+/* The process ends; what was committed is there. */
+static void step_reopen(void)
+{
+    tb_store_close(reader);
+    for (int i = 0; i < 2; i++) {
+        tb_store_close(both[i].store);
+        fixture_open(&both[i], true);
+    }
+    open_reader();
+    set_forms();
+}
+
+static void step(void)
+{
+    switch (draw(40)) {
+    case 0: step_catalogue(); break;
+    case 1: step_reopen(); break;
+    case 2: step_batch(UNMARKED); break;
+    case 3: step_batch(ROLLED_BACK); break;
+    case 4: fixture_fold(&both[0]); break;
+    default: step_batch(KEPT); break;
+    }
+}
+
+/* --- comparing --- */
+
+typedef struct text {
+    char *bytes;
+    size_t len, cap;
+} text;
+
+static bool on_row(void *ctx, int n, const char *const *cells, bool is_header)
+{
+    text *t = ctx;
+    (void)is_header;
+    for (int i = 0; i < n; i++) {
+        const char *cell = cells[i] ? cells[i] : "-";
+        while (t->len + strlen(cell) + 2 > t->cap)
+            ck_assert_ptr_nonnull(t->bytes = realloc(t->bytes, t->cap = t->cap * 2 + 4096));
+        t->len += (size_t)sprintf(t->bytes + t->len, "%s%c", cell, i + 1 < n ? ',' : '\n');
+    }
+    return true;
+}
+
+static void same_rows(const char *sql)
+{
+    static text t[2];
+    tb_error err = {0};
+    for (int i = 0; i < 2; i++) {
+        t[i].len = 0;
+        ok(tb_store_query(asked(i), sql, on_row, &t[i], &err));
+    }
+    ck_assert_msg(t[0].len == t[1].len && memcmp(t[0].bytes, t[1].bytes, t[0].len) == 0,
+                  "%s: gathered\n%.*s\nplaced\n%.*s", sql, (int)t[0].len, t[0].bytes, (int)t[1].len,
+                  t[1].bytes);
+}
+
+/* A random view: the series and the bytes by region. */
+static void same_view(void)
+{
+    tb_view view = {.account = 1 + (int64_t)draw(2), .zone = TB_ALL, .region = TB_ALL};
+    if (draw(2) && declared) {
+        view.zone = 1 + (int64_t)draw((uint64_t)declared);
+        view.account = 1 + view.zone % 2;
+    }
+    bool hourly = draw(2) != 0;
+    int64_t last = hourly ? now_hour : now_hour / 24;
+    uint32_t count = 1 + (uint32_t)draw(hourly ? 1000 : 60);
+    tb_range range = {last - (int64_t)count + 1 + (int64_t)draw(5), count, hourly};
+    tb_series series[2];
+    tb_geo *geo[2];
+    size_t n[2];
+    tb_error err = {0};
+    for (int i = 0; i < 2; i++) {
+        ok(tb_series_init(&series[i], range, TB_METRIC_ALL, NULL, &err));
+        ok(tb_store_read_view(asked(i), &view, &series[i], &geo[i], &n[i], &err));
+    }
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        ck_assert_mem_eq(series[0].value[m], series[1].value[m], count * sizeof(uint64_t));
+    ck_assert_uint_eq(n[0], n[1]);
+    for (size_t i = 0; i < n[0]; i++) {
+        ck_assert_str_eq(geo[0][i].name, geo[1][i].name);
+        ck_assert(geo[0][i].bytes == geo[1][i].bytes);
+    }
+    for (int i = 0; i < 2; i++) {
+        tb_series_release(&series[i]);
+        free(geo[i]);
+    }
+}
+
+static void same_accounts(void)
+{
+    int64_t month = tb_month_from_day(now_hour / 24) - (int64_t)draw(2), *list[2];
+    size_t n[2];
+    tb_error err = {0};
+    for (int i = 0; i < 2; i++)
+        ok(tb_store_billed_accounts(asked(i), month, &list[i], &n[i], &err));
+    ck_assert_uint_eq(n[0], n[1]);
+    if (n[0]) ck_assert_mem_eq(list[0], list[1], n[0] * sizeof *list[0]);
+    free(list[0]);
+    free(list[1]);
+}
+
+static void compare(int at)
+{
+    char one[200];
+    snprintf(one, sizeof one, "SELECT * FROM buckets WHERE zone=%d AND hour>='2026-11-01'",
+             1 + (int)draw(ZONES));
+    same_rows(one);
+    same_rows("SELECT day,country,sum(requests),sum(bytes) FROM countries GROUP BY 1,2");
+    for (int i = 0; i < 4; i++)
+        same_view();
+    same_accounts();
+    if (at % 20) return;
+    same_rows("SELECT * FROM buckets");
+    same_rows("SELECT * FROM balancer_buckets");
+    same_rows("SELECT * FROM countries");
+    same_rows("SELECT scope,owner,edge,id FROM series");
+    fixture_verify(&both[0]);
+}
+
+START_TEST(what_waits_answers_like_what_lies_in_its_place)
+{
+    const char *form = getenv("TB_LONG");
+    int steps = STEPS * (form && strcmp(form, "1") == 0 ? LONG : 1);
+    now_hour = NOW_US / TB_US_PER_HOUR;
+    for (int i = 0; i < 2; i++)
+        fixture_init(&both[i]);
+    open_reader();
+    set_forms();
+    step_catalogue();
+    for (int i = 0; i < steps; i++) {
+        step();
+        compare(i);
+    }
+    tb_store_close(reader);
+    for (int i = 0; i < 2; i++)
+        fixture_release(&both[i]);
+}
+END_TEST
+
+int main(void)
+{
+    state = test_seed();
+    Suite *suite = suite_create("runs");
+    TCase *t = tcase_create("runs");
+    tcase_set_timeout(t, 0);
+    tcase_add_test(t, what_waits_answers_like_what_lies_in_its_place);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
