@@ -79,8 +79,8 @@ tb_code tb_grid_fold(tb_grid *dst, unsigned slot, const tb_grid *src, tb_error *
         unsigned m = (unsigned)__builtin_ctz(left);
         bool is_max = tb_metric_table[m].how == TB_HOW_MAX;
         uint64_t total = 0, over = 0;
-        for (unsigned i = 0; i < TB_GRID_SLOTS; i++) {
-            uint64_t v = src->v[m][i];
+        for (uint32_t slots = src->slots; slots; slots &= slots - 1) {
+            uint64_t v = src->v[m][__builtin_ctz(slots)];
             total = is_max ? (v > total ? v : total) : total + v;
             over |= total; /* each step adds at most 2^63-1: a wrap passes through bit 63 */
         }

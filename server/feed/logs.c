@@ -83,6 +83,7 @@ feed_logs *feed_logs_new(const feed_keeper *keeper)
     const size_t n = tb_logged_count(keeper->zones);
     l->keeper = keeper;
     tb_buf_init(&l->blocks, PACKED_MAX + 2 * TB_LOGBLOCK_MAX + ROOM_ALL, NULL);
+    if (n == 0) return l; /* no line will come: what packs them is megabytes to be zeroed */
     l->pack = tb_logpack_new();
     l->words = tb_logwords_new();
     l->zones = calloc(n, sizeof *l->zones);
@@ -160,7 +161,7 @@ void feed_logs_clear(feed_logs *l)
         give_up(l, &l->zones[l->touched[i]]);
         l->zones[l->touched[i]] = (gathered){0};
     }
-    tb_logwords_forget(l->words);
+    if (l->words) tb_logwords_forget(l->words);
     l->n_touched = 0;
     drop_packed(l);
 }
@@ -245,7 +246,7 @@ static tb_code pack_from(feed_logs *l, size_t least, tb_error *err)
 tb_code feed_logs_pack(feed_logs *l, tb_error *err)
 {
     tb_code code = pack_from(l, 0, err);
-    if (!code) tb_logwords_forget(l->words);
+    if (!code && l->words) tb_logwords_forget(l->words);
     return code;
 }
 

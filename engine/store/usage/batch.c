@@ -128,6 +128,43 @@ static int by_key(const void *a, const void *b)
     return tb__run_compare(((const tb__batch_entry *)a)->key, ((const tb__batch_entry *)b)->key);
 }
 
+/* Sorts by key: least byte first, eight bits a pass, the passes left out in which all are the same. Of
+ * chunks the whole key is one number; series are counted from 1, so most of its bytes are the same. */
+static tb_code sort_chunks(tb__batch_entry *list, size_t n, tb_error *err)
+{
+    uint64_t all = UINT64_MAX, any = 0;
+    tb__batch_entry *from = list, *other = malloc((n + 1) * sizeof *other), *to = other;
+    if (!other) return tb_no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = (uint64_t)tb__run_chunk_key(list[i].key);
+        all &= key;
+        any |= key;
+    }
+    for (int shift = 0; shift < 64; shift += 8) {
+        size_t start[257] = {0};
+        if (!((all ^ any) >> shift & 0xff)) continue;
+        for (size_t i = 0; i < n; i++)
+            start[((uint64_t)tb__run_chunk_key(from[i].key) >> shift & 0xff) + 1]++;
+        for (int i = 0; i < 256; i++)
+            start[i + 1] += start[i];
+        for (size_t i = 0; i < n; i++)
+            to[start[(uint64_t)tb__run_chunk_key(from[i].key) >> shift & 0xff]++] = from[i];
+        tb__batch_entry *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != list) memcpy(list, from, n * sizeof *list);
+    free(other);
+    return TB_OK;
+}
+
+static tb_code sort_batch(tb__batch *b, tb__run_kind kind, tb_error *err)
+{
+    if (kind == TB__RUN_CHUNKS) return sort_chunks(b->of[kind].list, b->of[kind].n, err);
+    qsort(b->of[kind].list, b->of[kind].n, sizeof *b->of[kind].list, by_key);
+    return TB_OK;
+}
+
 static tb__run_entry entry_of(const tb__batch *b, const tb__batch_entry *e)
 {
     return (tb__run_entry){e->key, b->bytes + e->at, e->len};
@@ -139,8 +176,8 @@ static tb_code spill(tb_store *store, tb_error *err)
     tb__batch *b = &store->usage->batch;
     tb_code code = TB_OK;
     b->open = false;
-    for (int kind = 0; kind < TB__RUN_KINDS; kind++) {
-        qsort(b->of[kind].list, b->of[kind].n, sizeof *b->of[kind].list, by_key);
+    for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++) {
+        code = sort_batch(b, (tb__run_kind)kind, err);
         for (size_t i = 0; !code && i < b->of[kind].n; i++) {
             const tb__run_entry e = entry_of(b, &b->of[kind].list[i]);
             code = tb__run_place(store, (tb__run_kind)kind, &e, err);
@@ -291,8 +328,8 @@ static tb_code write_kind(tb_store *store, tb__run_kind kind, int64_t added, tb_
     if (!joined) return tb_no_memory(err);
     s.joined[0] = joined;
     s.joined[1] = joined + TB__RUN_ENTRY_MAX;
-    qsort(b->of[kind].list, b->of[kind].n, sizeof *b->of[kind].list, by_key);
-    tb_code code = tb__run_write(store, kind, 0, added, b->len, sorted_next, &s, err);
+    tb_code code = sort_batch(b, kind, err);
+    if (!code) code = tb__run_write(store, kind, 0, added, b->len, sorted_next, &s, err);
     free(joined);
     return code;
 }

@@ -15,7 +15,7 @@
 
 #define FAN         8
 #define LEVELS      16
-#define PAGE_BYTES  3600       /* a page of a small run: one of the file's */
+#define PAGE_BYTES  8000       /* a page of a small run: one of the file's */
 #define SLICE_ROWS  2048       /* folded with a batch, at least */
 #define WAIT_MAX    4000000    /* entries that may wait, whatever the day */
 #define STRAGGLERS  2          /* hours after midnight until a day has closed */
@@ -96,11 +96,19 @@ tb_code tb__run_write(tb_store *store, tb__run_kind kind, int64_t level, int64_t
     return code;
 }
 
-static tb_code delete_run(tb_store *store, int64_t id, tb_error *err)
+/* Pages of counters are given back as they are: nobody's words are in them, and to overwrite them, as
+ * the store does with whatever else it deletes, would write each once more. */
+static tb_code delete_runs(tb_store *store, const tb__usage_run *runs, size_t n, tb_error *err)
 {
-    const int64_t pages[2] = {tb__run_page_id(id, 0), tb__run_page_id(id, TB__RUN_PAGES - 1)};
-    tb_code code = tb__run_ints(store, TB__SQL_USAGE_PAGES_DELETE, pages, 2, err);
-    return code ? code : tb__run_ints(store, TB__SQL_USAGE_RUN_DELETE, &id, 1, err);
+    tb_code code = tb__exec(store->db, store->path, "PRAGMA secure_delete=OFF", err);
+    for (size_t i = 0; !code && i < n; i++) {
+        const int64_t id = runs[i].id, pages[2] = {tb__run_page_id(id, 0),
+                                                   tb__run_page_id(id, TB__RUN_PAGES - 1)};
+        code = tb__run_ints(store, TB__SQL_USAGE_PAGES_DELETE, pages, 2, err);
+        if (!code) code = tb__run_ints(store, TB__SQL_USAGE_RUN_DELETE, &id, 1, err);
+    }
+    tb_code on = tb__exec(store->db, store->path, "PRAGMA secure_delete=ON", code ? NULL : err);
+    return code ? code : on;
 }
 
 /* --- merging a level --- */
@@ -118,10 +126,9 @@ static int64_t add_capped(int64_t a, int64_t b)
 /* runs: FAN of one level, copied from the list. */
 static tb_code merge_runs(tb_store *store, tb__run_kind kind, const tb__usage_run *runs, tb_error *err)
 {
-    int64_t sum = 0, ids[FAN], level = runs[0].level;
+    int64_t sum = 0, level = runs[0].level;
     size_t bytes = 0;
     for (int i = 0; i < FAN; i++) {
-        ids[i] = runs[i].id;
         sum = add_capped(sum, runs[i].sum);
         bytes += (size_t)runs[i].entries * 24;
     }
@@ -131,8 +138,7 @@ static tb_code merge_runs(tb_store *store, tb__run_kind kind, const tb__usage_ru
     if (!code) code = tb__run_write(store, kind, level + 1, sum, bytes, union_next, u, err);
     tb__run_union_release(u);
     free(u);
-    for (int i = 0; !code && i < FAN; i++)
-        code = delete_run(store, ids[i], err);
+    if (!code) code = delete_runs(store, runs, FAN, err);
     tb__runs_forget(&store->usage->runs);
     return code;
 }
@@ -195,9 +201,7 @@ static tb_code fold_entries(tb_store *store, tb__run_kind kind, size_t n, size_t
 
 static tb_code end_fold(tb_store *store, tb__run_kind kind, size_t n, tb_error *err)
 {
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < n; i++)
-        code = delete_run(store, store->usage->runs.of[kind].run[i].id, err);
+    tb_code code = delete_runs(store, store->usage->runs.of[kind].run, n, err);
     if (!code) code = tb__meta_set(store, tb__fold_run_name[kind], 0, err);
     return code ? code : tb__meta_set(store, tb__fold_owner_name[kind], NOT_FOLDING, err);
 }

@@ -110,14 +110,56 @@ static tb_code damaged(tb_error *err)
                    "An entry of waiting usage is damaged; restore a backup and ingest again.");
 }
 
+/* A grid's bytes, taken value by value. */
+typedef struct taking {
+    const uint8_t *at, *end;
+    uint32_t metrics, slots;
+    bool bad;
+} taking;
+
+static taking take_grid(const uint8_t *data, size_t len)
+{
+    taking t = {data, data + len, 0, 0, false};
+    uint64_t metrics = 0, slots = 0;
+    t.bad = !take_varint(&t.at, t.end, &metrics) || !take_varint(&t.at, t.end, &slots) ||
+            (metrics & ~(uint64_t)TB_METRIC_ALL) || slots > UINT32_MAX;
+    t.metrics = (uint32_t)metrics;
+    t.slots = (uint32_t)slots;
+    return t;
+}
+
+/* The value at (metric, slot), which are asked in order; 0 where it has none. */
+static inline uint64_t take_value(taking *t, unsigned metric, unsigned slot)
+{
+    uint64_t value = 0;
+    if (!(t->metrics >> metric & 1) || !(t->slots >> slot & 1)) return 0;
+    if (!take_varint(&t->at, t->end, &value)) t->bad = true;
+    return value;
+}
+
+/* Both hold their values by metric and slot, ascending, so they are joined as they are read. */
 static tb_code join_grids(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out,
                           size_t *ret_len, tb_error *err)
 {
-    tb_grid sum, more;
-    if (!tb__run_get_grid(a, n_a, &sum) || !tb__run_get_grid(b, n_b, &more)) return damaged(err);
-    tb_code code = tb_grid_merge(&sum, &more, err);
-    if (!code) *ret_len = tb__run_put_grid(&sum, out);
-    return code;
+    taking x = take_grid(a, n_a), y = take_grid(b, n_b);
+    const uint32_t slots = x.slots | y.slots;
+    uint8_t *p = put_varint(put_varint(out, x.metrics | y.metrics), slots);
+    for (uint32_t left = x.metrics | y.metrics; left && !x.bad && !y.bad; left &= left - 1) {
+        unsigned m = (unsigned)__builtin_ctz(left);
+        bool larger = tb_metric_table[m].how == TB_HOW_MAX;
+        for (uint32_t s = slots; s; s &= s - 1) {
+            unsigned slot = (unsigned)__builtin_ctz(s);
+            uint64_t v = take_value(&x, m, slot), w = take_value(&y, m, slot);
+            v = larger ? (v > w ? v : w) : v + w;
+            if (v > TB_COUNTER_MAX)
+                return tb_fail(err, TB_E_OVERFLOW, tb_metric_table[m].name,
+                               "The counter %s would pass 2^63 - 1.", tb_metric_table[m].name);
+            p = put_varint(p, v);
+        }
+    }
+    if (x.bad || y.bad || x.at != x.end || y.at != y.end) return damaged(err);
+    *ret_len = (size_t)(p - out);
+    return TB_OK;
 }
 
 static tb_code join_lists(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out,
