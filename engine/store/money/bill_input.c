@@ -648,8 +648,8 @@ tb_code tb_store_balancer_month(tb_store *store, int64_t account, int64_t balanc
 /* --- accounts of a month --- */
 
 typedef struct series_list {
-    int64_t index; /* of the month's chunk of days */
-    int64_t last;  /* the series that was added last */
+    int64_t first, end; /* days of the month */
+    int64_t last;       /* the series that was added last */
     tb_buf json;
 } series_list;
 
@@ -657,7 +657,8 @@ static tb_code add_waiting_series(void *ctx, const tb__run_entry *entry, tb_erro
 {
     series_list *l = ctx;
     (void)err;
-    if (entry->key.index != l->index || entry->key.owner == l->last) return TB_OK;
+    if (entry->key.index < l->first || entry->key.index >= l->end || entry->key.owner == l->last)
+        return TB_OK;
     tb_buf_fmt(&l->json, "%s%" PRId64, l->json.len > 1 ? "," : "", entry->key.owner);
     l->last = entry->key.owner;
     return TB_OK;
@@ -667,7 +668,7 @@ static tb_code add_waiting_series(void *ctx, const tb__run_entry *entry, tb_erro
 static tb_code waiting_series(tb_store *store, int64_t month, tb_buf *out, tb_error *err)
 {
     const tb__run_span all = {{INT64_MIN, INT64_MIN}, {INT64_MAX, INT64_MAX}};
-    series_list l = {tb__run_key_of(tb__chunk_key(0, TB__GRAIN_DAYS, month)).index, 0, *out};
+    series_list l = {tb_month_first_day(month), tb_month_first_day(month + 1), 0, *out};
     tb_buf_str(&l.json, "[");
     tb_code code = tb__runs_each(&store->usage->runs, TB__RUN_CHUNKS, all, add_waiting_series, &l,
                                  err);

@@ -3,7 +3,9 @@
  * at once, as does all that follows: of many changes, rows lie side by side anyway. */
 #include "store/usage/batch.h"
 
+#include "store/usage/overflow.h"
 #include "store/usage/owners.h"
+#include "tollbook/calendar.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,17 +112,42 @@ static tb_code country_at_once(tb_store *store, int64_t zone, int64_t day, const
     return code ? code : tb__run(store, s, err);
 }
 
-tb_code tb__run_place(tb_store *store, tb__run_kind kind, const tb__run_entry *entry, tb_error *err)
+tb_code tb__place_end(tb__placing *p, tb_error *err)
+{
+    if (!p->series) return TB_OK;
+    int64_t key = tb__chunk_key(p->series, TB__GRAIN_DAYS, p->month);
+    p->series = 0;
+    return tb__chunk_merge(p->store, key, &p->days, err);
+}
+
+tb_code tb__place_day(tb__placing *p, int64_t series, int64_t day, const tb_grid *hours,
+                      tb_error *err)
+{
+    int64_t month = tb_month_from_day(day), key = tb__chunk_key(series, TB__GRAIN_HOURS, day);
+    tb_code code = TB_OK;
+    if (p->series != series || p->month != month) {
+        code = tb__place_end(p, err);
+        tb_grid_clear(&p->days);
+        p->series = series;
+        p->month = month;
+    }
+    if (!code) code = tb__chunk_merge(p->store, key, hours, err);
+    if (code) return code;
+    code = tb_grid_fold(&p->days, (unsigned)tb_day_of_month(day), hours, err);
+    return tb__full_chunk(p->store, code, key, NULL, err);
+}
+
+tb_code tb__run_place(tb__placing *p, tb__run_kind kind, const tb__run_entry *entry, tb_error *err)
 {
     if (kind == TB__RUN_CHUNKS) {
-        tb_grid grid;
-        if (!tb__run_get_grid(entry->data, entry->len, &grid)) return damaged(err);
-        return tb__chunk_merge(store, tb__run_chunk_key(entry->key), &grid, err);
+        tb_grid hours;
+        if (!tb__run_get_grid(entry->data, entry->len, &hours)) return damaged(err);
+        return tb__place_day(p, entry->key.owner, entry->key.index, &hours, err);
     }
     tb__country list[TB__COUNTRY_MAX];
     size_t n;
     if (!tb__run_get_list(entry->data, entry->len, list, &n)) return damaged(err);
-    return country_at_once(store, entry->key.owner, entry->key.index, list, n, err);
+    return country_at_once(p->store, entry->key.owner, entry->key.index, list, n, err);
 }
 
 static int by_key(const void *a, const void *b)
@@ -174,29 +201,31 @@ static tb__run_entry entry_of(const tb__batch *b, const tb__batch_entry *e)
 static tb_code spill(tb_store *store, tb_error *err)
 {
     tb__batch *b = &store->usage->batch;
+    tb__placing placing = {.store = store};
     tb_code code = TB_OK;
     b->open = false;
     for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++) {
         code = sort_batch(b, (tb__run_kind)kind, err);
         for (size_t i = 0; !code && i < b->of[kind].n; i++) {
             const tb__run_entry e = entry_of(b, &b->of[kind].list[i]);
-            code = tb__run_place(store, (tb__run_kind)kind, &e, err);
+            code = tb__run_place(&placing, (tb__run_kind)kind, &e, err);
         }
         b->of[kind].n = 0;
     }
     b->len = 0;
-    return code;
+    return code ? code : tb__place_end(&placing, err);
 }
 
-tb_code tb__usage_put(tb_store *store, int64_t chunk_key, const tb_grid *grid, tb_error *err)
+tb_code tb__usage_put(tb__placing *placing, int64_t series, int64_t day, const tb_grid *hours,
+                      tb_error *err)
 {
-    tb__batch *b = &store->usage->batch;
-    if (!b->open) return tb__chunk_merge(store, chunk_key, grid, err);
+    tb__batch *b = &placing->store->usage->batch;
+    if (!b->open) return tb__place_day(placing, series, day, hours, err);
     tb_code code = room(b, TB__RUN_ENTRY_MAX, err);
     if (code) return code;
-    size_t len = tb__run_put_grid(grid, b->bytes + b->len);
-    code = gather(b, TB__RUN_CHUNKS, tb__run_key_of(chunk_key), len, err);
-    return code || b->len < BATCH_BYTES ? code : spill(store, err);
+    size_t len = tb__run_put_grid(hours, b->bytes + b->len);
+    code = gather(b, TB__RUN_CHUNKS, (tb__run_key){series, day}, len, err);
+    return code || b->len < BATCH_BYTES ? code : spill(placing->store, err);
 }
 
 tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day, const tb__country *list,
@@ -213,45 +242,36 @@ tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day, const tb__co
 
 /* --- all that a series holds --- */
 
-/* Waiting grids by their whole key. */
-static tb_code each_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
-{
-    tb_grid more, *sum = NULL;
-    if (!tb__run_get_grid(entry->data, entry->len, &more)) return damaged(err);
-    tb_code code = tb__pending_at(ctx, tb__run_chunk_key(entry->key), &sum, err);
-    return code ? code : tb_grid_merge(sum, &more, err);
-}
-
-static tb_code each_gathered(const tb__batch *b, tb__run_span span, tb__pending *waiting,
+static tb_code each_gathered(const tb__batch *b, int64_t series, tb__pending *waiting,
                              tb_error *err)
 {
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < b->of[TB__RUN_CHUNKS].n; i++) {
         const tb__batch_entry *put = &b->of[TB__RUN_CHUNKS].list[i];
         const tb__run_entry entry = entry_of(b, put);
-        if (tb__run_compare(put->key, span.first) >= 0 && tb__run_compare(put->key, span.last) <= 0)
-            code = each_waiting(waiting, &entry, err);
+        if (put->key.owner == series) code = tb__pending_add(waiting, &entry, err);
     }
     return code;
 }
 
-/* A row of the series, with what waits of its key. */
-static tb_code each_row(sqlite3_stmt *s, tb__pending *waiting, tb__chunk_fn fn, void *ctx,
+/* A row of the series, with what waits of its day. */
+static tb_code each_row(sqlite3_stmt *s, tb__pending *waiting, tb__day_fn fn, void *ctx,
                         tb_error *err)
 {
     int64_t key = sqlite3_column_int64(s, 0);
     tb_grid grid, *more = NULL;
     tb_code code = tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1),
                                     key, &grid, err);
-    if (!code) code = tb__pending_at(waiting, key, &more, err);
+    if (!code) code = tb__pending_at(waiting, tb__key_index(key), &more, err);
     if (!code) code = tb_grid_merge(&grid, more, err);
+    if (code) return code;
     tb_grid_clear(more);
-    return code ? code : fn(ctx, key, &grid, err);
+    return fn(ctx, tb__key_index(key), &grid, err);
 }
 
 /* The statement is this call's own: fn may end up here again. */
-static tb_code each_of_rows(tb_store *store, const int64_t keys[2], tb__pending *waiting,
-                            tb__chunk_fn fn, void *ctx, tb_error *err)
+static tb_code each_of_rows(tb_store *store, int64_t series, tb__pending *waiting, tb__day_fn fn,
+                            void *ctx, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = true;
@@ -259,8 +279,8 @@ static tb_code each_of_rows(tb_store *store, const int64_t keys[2], tb__pending 
                                 "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY 1",
                                 -1, &s, NULL);
     if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
-    sqlite3_bind_int64(s, 1, keys[0]);
-    sqlite3_bind_int64(s, 2, keys[1]);
+    sqlite3_bind_int64(s, 1, tb__chunk_key(series, TB__GRAIN_HOURS, 0));
+    sqlite3_bind_int64(s, 2, tb__chunk_key(series, TB__GRAIN_HOURS, TB__INDEX_MAX));
     tb_code code = TB_OK;
     while (!code && !(code = tb__step(store, s, &row, err)) && row)
         code = each_row(s, waiting, fn, ctx, err);
@@ -268,15 +288,14 @@ static tb_code each_of_rows(tb_store *store, const int64_t keys[2], tb__pending 
     return code;
 }
 
-tb_code tb__usage_each(tb_store *store, int64_t first_key, int64_t last_key, tb__chunk_fn fn,
-                       void *ctx, tb_error *err)
+tb_code tb__usage_each(tb_store *store, int64_t series, tb__day_fn fn, void *ctx, tb_error *err)
 {
-    const tb__run_span span = {tb__run_key_of(first_key), tb__run_key_of(last_key)};
-    const int64_t keys[2] = {first_key, last_key};
     tb__pending waiting = {0};
-    tb_code code = tb__runs_each(&store->usage->runs, TB__RUN_CHUNKS, span, each_waiting, &waiting, err);
-    if (!code) code = each_gathered(&store->usage->batch, span, &waiting, err);
-    if (!code) code = each_of_rows(store, keys, &waiting, fn, ctx, err);
+    tb_code code = tb__pending_read(&waiting, &store->usage->runs,
+                                    tb__chunk_key(series, TB__GRAIN_HOURS, 0),
+                                    tb__chunk_key(series, TB__GRAIN_HOURS, TB__INDEX_MAX), err);
+    if (!code) code = each_gathered(&store->usage->batch, series, &waiting, err);
+    if (!code) code = each_of_rows(store, series, &waiting, fn, ctx, err);
     for (size_t i = 0; !code && i < waiting.n; i++)
         if (waiting.list[i].grid->slots)
             code = fn(ctx, waiting.list[i].index, waiting.list[i].grid, err);

@@ -39,19 +39,33 @@ struct tb__usage {
 TB_MUST_USE tb_code tb__chunk_merge(tb_store *store, int64_t key, const tb_grid *grid,
                                     tb_error *err);
 
+/* Days on the way to their places: of each the hours are merged into their row, and the days of a month
+ * gathered for theirs, as long as they come side by side. */
+typedef struct tb__placing {
+    tb_store *store;
+    int64_t series; /* of the gathered days, 0: there are none */
+    int64_t month;
+    tb_grid days;
+} tb__placing;
+
+TB_MUST_USE tb_code tb__place_day(tb__placing *placing, int64_t series, int64_t day,
+                                  const tb_grid *hours, tb_error *err);
+/* Merges the gathered days into their row. */
+TB_MUST_USE tb_code tb__place_end(tb__placing *placing, tb_error *err);
+
 /* Until tb__batch_end, or until there is too much of it to be worth gathering, what is put waits. */
 void tb__batch_begin(tb_store *store);
-/* Merges a grid into the chunk of a key, a list into the countries of a zone's day: gathered while a
- * batch is open, else at once. */
-TB_MUST_USE tb_code tb__usage_put(tb_store *store, int64_t chunk_key, const tb_grid *grid,
-                                  tb_error *err);
+/* A day of a series joins what it holds, a list the countries of a zone's day: gathered while a batch
+ * is open, else at once. */
+TB_MUST_USE tb_code tb__usage_put(tb__placing *placing, int64_t series, int64_t day,
+                                  const tb_grid *hours, tb_error *err);
 TB_MUST_USE tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day,
                                     const tb__country *list, size_t n, tb_error *err);
-/* Calls fn once for each key between two of one series, in no order: with its row, what waits of it
- * in runs, and what the open batch gathered so far. fn may put. */
-typedef tb_code (*tb__chunk_fn)(void *ctx, int64_t key, const tb_grid *grid, tb_error *err);
-TB_MUST_USE tb_code tb__usage_each(tb_store *store, int64_t first_key, int64_t last_key,
-                                   tb__chunk_fn fn, void *ctx, tb_error *err);
+/* Calls fn once for each day of a series, in no order: with its row, what waits of it in runs, and what
+ * the open batch gathered so far. fn may put. */
+typedef tb_code (*tb__day_fn)(void *ctx, int64_t day, const tb_grid *hours, tb_error *err);
+TB_MUST_USE tb_code tb__usage_each(tb_store *store, int64_t series, tb__day_fn fn, void *ctx,
+                                   tb_error *err);
 /* How many changes the open batch has gathered. */
 size_t tb__batch_entries(const tb_store *store);
 /* Writes what was gathered. added: no counter grew by more. */
@@ -60,8 +74,8 @@ TB_MUST_USE tb_code tb__batch_end(tb_store *store, int64_t added, tb_error *err)
 void tb__batch_drop(tb_store *store);
 
 /* An entry goes to its place. */
-TB_MUST_USE tb_code tb__run_place(tb_store *store, tb__run_kind kind, const tb__run_entry *entry,
-                                  tb_error *err);
+TB_MUST_USE tb_code tb__run_place(tb__placing *placing, tb__run_kind kind,
+                                  const tb__run_entry *entry, tb_error *err);
 
 /* --- fold.c --- */
 

@@ -178,6 +178,7 @@ static tb_code fold_entries(tb_store *store, tb__run_kind kind, size_t n, size_t
     tb__run_entry entry;
     int64_t owner = INT64_MIN;
     bool more = true;
+    tb__placing placing = {.store = store};
     tb__run_union *u = calloc(1, sizeof *u);
     if (!u) return tb_no_memory(err);
     tb_code code =
@@ -192,8 +193,9 @@ static tb_code fold_entries(tb_store *store, tb__run_kind kind, size_t n, size_t
             break;
         }
         owner = entry.key.owner;
-        code = tb__run_place(store, kind, &entry, err);
+        code = tb__run_place(&placing, kind, &entry, err);
     }
+    if (!code) code = tb__place_end(&placing, err);
     tb__run_union_release(u);
     free(u);
     return code;

@@ -2,6 +2,7 @@
 #include "store/usage/run.h"
 
 #include "base/list.h"
+#include "tollbook/calendar.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,11 +53,11 @@ static tb_code entry_damaged(tb_error *err)
                    "An entry of waiting usage is damaged; restore a backup and ingest again.");
 }
 
-static tb_code pending_add(void *ctx, const tb__run_entry *entry, tb_error *err)
+tb_code tb__pending_add(void *pending, const tb__run_entry *entry, tb_error *err)
 {
     tb_grid more, *sum = NULL;
     if (!tb__run_get_grid(entry->data, entry->len, &more)) return entry_damaged(err);
-    tb_code code = tb__pending_at(ctx, tb__key_index(tb__run_chunk_key(entry->key)), &sum, err);
+    tb_code code = tb__pending_at(pending, entry->key.index, &sum, err);
     return code ? code : tb_grid_merge(sum, &more, err);
 }
 
@@ -65,18 +66,31 @@ tb_code tb__pending_read(tb__pending *p, tb__runs *runs, int64_t first_key, int6
 {
     const tb__run_span span = {tb__run_key_of(first_key), tb__run_key_of(last_key)};
     tb__pending_clear(p);
-    return tb__runs_each(runs, TB__RUN_CHUNKS, span, pending_add, p, err);
+    return tb__runs_each(runs, TB__RUN_CHUNKS, span, tb__pending_add, p, err);
 }
 
-static tb_code merge_into(void *ctx, const tb__run_entry *entry, tb_error *err)
+static tb_code merge_hours(void *ctx, const tb__run_entry *entry, tb_error *err)
 {
     tb_grid more;
     if (!tb__run_get_grid(entry->data, entry->len, &more)) return entry_damaged(err);
     return tb_grid_merge(ctx, &more, err);
 }
 
+static tb_code fold_day(void *ctx, const tb__run_entry *entry, tb_error *err)
+{
+    tb_grid hours, day;
+    if (!tb__run_get_grid(entry->data, entry->len, &hours)) return entry_damaged(err);
+    tb_grid_clear(&day);
+    tb_code code = tb_grid_fold(&day, (unsigned)tb_day_of_month(entry->key.index), &hours, err);
+    return code ? code : tb_grid_merge(ctx, &day, err);
+}
+
 tb_code tb__pending_merge(tb__runs *runs, int64_t key, tb_grid *into, tb_error *err)
 {
-    const tb__run_span span = {tb__run_key_of(key), tb__run_key_of(key)};
-    return tb__runs_each(runs, TB__RUN_CHUNKS, span, merge_into, into, err);
+    const int64_t series = tb__key_series(key), index = tb__key_index(key);
+    const bool hours = tb__key_grain(key) == TB__GRAIN_HOURS;
+    const int64_t first = hours ? index : tb_month_first_day(index);
+    const int64_t last = hours ? index : tb_month_first_day(index + 1) - 1;
+    return tb__runs_each(runs, TB__RUN_CHUNKS, (tb__run_span){{series, first}, {series, last}},
+                         hours ? merge_hours : fold_day, into, err);
 }

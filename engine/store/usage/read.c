@@ -69,36 +69,40 @@ static bool chunk_span(const tb_range *range, int64_t *first, int64_t *last)
     return *first <= *last;
 }
 
+/* A waiting value joins the bucket `at` of the series, if that is within it. */
+static void add_value(tb_series *series, int m, int64_t at, uint64_t more)
+{
+    if (!series->value[m] || at < 0 || at >= series->range.count) return;
+    uint64_t *value = &series->value[m][at];
+    if (tb_metric_table[m].how == TB_HOW_SUM) *value += more;
+    else if (more > *value) *value = more;
+}
+
 /* What waits is added to what was read; no sum can pass the limit (tb__runs_promise). */
 static tb_code add_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
 {
     tb_series *series = ctx;
-    const tb_range *range = &series->range;
-    int64_t index = tb__key_index(tb__run_chunk_key(entry->key));
-    int64_t start = range->hourly ? index * 24 : tb_month_first_day(index);
+    const bool hourly = series->range.hourly;
+    const int64_t at = entry->key.index * (hourly ? 24 : 1) - series->range.first;
     tb_grid grid;
     if (!tb__run_get_grid(entry->data, entry->len, &grid))
         return tb_fail(err, TB_E_CORRUPT, "usage_run",
                        "An entry of waiting usage is damaged; restore a backup and ingest again.");
     for (uint32_t slots = grid.slots; slots; slots &= slots - 1) {
         int slot = __builtin_ctz(slots);
-        int64_t at = start + slot - range->first;
-        if (at < 0 || at >= range->count) continue;
         for (uint32_t left = grid.metrics; left; left &= left - 1) {
             int m = __builtin_ctz(left);
-            uint64_t more = grid.v[m][slot], *value = series->value[m] ? &series->value[m][at] : NULL;
-            if (!value) continue;
-            if (tb_metric_table[m].how == TB_HOW_SUM) *value += more;
-            else if (more > *value) *value = more;
+            add_value(series, m, hourly ? at + slot : at, grid.v[m][slot]);
         }
     }
     return TB_OK;
 }
 
-static tb_code read_waiting(tb_store *store, const int64_t keys[2], tb_series *series,
-                            tb_error *err)
+static tb_code read_waiting(tb_store *store, int64_t id, tb_series *series, tb_error *err)
 {
-    const tb__run_span span = {tb__run_key_of(keys[0]), tb__run_key_of(keys[1])};
+    const tb_range *r = &series->range;
+    const int64_t end = r->first + r->count - 1, unit = r->hourly ? 24 : 1;
+    const tb__run_span span = {{id, tb__floor_div(r->first, unit)}, {id, tb__floor_div(end, unit)}};
     return tb__runs_each(&store->usage->runs, TB__RUN_CHUNKS, span, add_waiting, series, err);
 }
 
@@ -122,7 +126,7 @@ tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error
         code = unpack(s, key, metrics, start, slots, series, err);
         if (code) sqlite3_reset(s);
     }
-    return code ? code : read_waiting(store, span, series, err);
+    return code ? code : read_waiting(store, id, series, err);
 }
 
 /* --- operator's figures --- */

@@ -10,8 +10,9 @@
  * counts: of the runs up to meta.fold_run_K, entries of owners below meta.fold_owner_K (K: the
  * kind). Everything that reads usage reads both, in one snapshot.
  *
- * An entry has a key (owner, index). Of chunks: the series' id, and the lower bits of the chunk's
- * key (grain, day or month). Of countries: the zone and the day. */
+ * An entry has a key (owner, index). Of chunks: the series' id and the day, with the day's hours; the
+ * chunks of days are sums of these, and are made of them where they are read or folded. Of countries:
+ * the zone and the day. */
 #ifndef TOLLBOOK_STORE_RUN_H
 #define TOLLBOOK_STORE_RUN_H
 
@@ -202,12 +203,14 @@ typedef struct tb__pending {
 /* The grid of an index, made and cleared where there is none. */
 TB_MUST_USE tb_code tb__pending_at(tb__pending *p, int64_t index, tb_grid **ret_grid,
                                    tb_error *err);
+/* Merges an entry of chunks into it: a tb__run_fn. */
+TB_MUST_USE tb_code tb__pending_add(void *pending, const tb__run_entry *entry, tb_error *err);
 void tb__pending_clear(tb__pending *p);
 void tb__pending_release(tb__pending *p);
-/* Merges what waits of one chunk into a grid. */
+/* Merges what waits of one chunk, of hours or of days, into a grid. */
 TB_MUST_USE tb_code tb__pending_merge(tb__runs *runs, int64_t key, tb_grid *into, tb_error *err);
-/* Chunks of one series between two keys, both included: replaces what p holds; indexes are those of
- * the chunk's key (tb__key_index). */
+/* Chunks of hours of one series between two keys, both included: replaces what p holds; indexes are
+ * days. */
 TB_MUST_USE tb_code tb__pending_read(tb__pending *p, tb__runs *runs, int64_t first_key,
                                      int64_t last_key, tb_error *err);
 

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define WAITING_MAX 2048 /* grids of 5 KiB that may wait: 11 MiB for a zone, the same for accounts */
-#define CHUNK_SPAN_END TB__INDEX_MAX
 
 /* --- one chunk --- */
 
@@ -90,50 +89,20 @@ tb_code tb__chunk_merge(tb_store *store, int64_t key, const tb_grid *grid, tb_er
 
 /* Streams days into the series of one scope. */
 typedef struct stream {
-    tb_store *store;
     int scope;
     tb__owner *owner; /* NULL: none yet */
-    int64_t series;   /* the series of the waiting month, 0: none */
-    int64_t month;
-    tb_grid month_days;
+    tb__placing placing;
     tb__pending all_days; /* days waiting for the owner's all-locations series */
 } stream;
 
-static tb_code flush_month(stream *st, tb_error *err)
-{
-    if (!st->series) return TB_OK;
-    int64_t key = tb__chunk_key(st->series, TB__GRAIN_DAYS, st->month);
-    st->series = 0;
-    return tb__usage_put(st->store, key, &st->month_days, err);
-}
-
-/* One day of one series: its hours, and its sums in the month's chunk. */
-static tb_code put_series_day(stream *st, int64_t series, int64_t day, const tb_grid *hours,
-                              tb_error *err)
-{
-    int64_t month = tb_month_from_day(day);
-    tb_code code = TB_OK;
-    if (st->series != series || st->month != month) {
-        code = flush_month(st, err);
-        tb_grid_clear(&st->month_days);
-        st->series = series;
-        st->month = month;
-    }
-    int64_t key = tb__chunk_key(series, TB__GRAIN_HOURS, day);
-    if (!code) code = tb__usage_put(st->store, key, hours, err);
-    if (code) return code;
-    code = tb_grid_fold(&st->month_days, (unsigned)tb_day_of_month(day), hours, err);
-    return tb__full_chunk(st->store, code, key, NULL, err);
-}
-
 static tb_code flush_all_days(stream *st, tb_error *err)
 {
-    tb_code code = flush_month(st, err);
+    tb_code code = TB_OK;
     for (size_t i = 0; !code && i < st->all_days.n; i++)
-        code = put_series_day(st, st->owner->all, st->all_days.list[i].index,
-                              st->all_days.list[i].grid, err);
+        code = tb__usage_put(&st->placing, st->owner->all, st->all_days.list[i].index,
+                             st->all_days.list[i].grid, err);
     tb__pending_clear(&st->all_days);
-    return code ? code : flush_month(st, err);
+    return code ? code : tb__place_end(&st->placing, err);
 }
 
 static tb_code put_all_day(stream *st, int64_t day, const tb_grid *hours, tb_error *err)
@@ -142,7 +111,7 @@ static tb_code put_all_day(stream *st, int64_t day, const tb_grid *hours, tb_err
     tb_code code = st->all_days.n >= WAITING_MAX ? flush_all_days(st, err) : TB_OK;
     if (!code) code = tb__pending_at(&st->all_days, day, &sum, err);
     if (code) return code;
-    return tb__full_chunk(st->store, tb_grid_merge(sum, hours, err),
+    return tb__full_chunk(st->placing.store, tb_grid_merge(sum, hours, err),
                           tb__chunk_key(st->owner->all, TB__GRAIN_HOURS, day), sum, err);
 }
 
@@ -155,7 +124,7 @@ static tb_code finish_owner(stream *st, tb_error *err)
 
 static tb_code new_series(stream *st, int64_t edge, int64_t *ret_series, tb_error *err)
 {
-    tb_store *store = st->store;
+    tb_store *store = st->placing.store;
     int64_t last = store->next_series - 1;
     tb_code code = TB_OK;
     if (!store->next_series) code = tb__meta_get(store, "series_id", &last, err);
@@ -167,30 +136,20 @@ static tb_code new_series(stream *st, int64_t edge, int64_t *ret_series, tb_erro
     return code;
 }
 
-typedef struct copying {
-    tb_store *store;
-    int64_t series;
-} copying;
-
-static tb_code copy_chunk(void *ctx, int64_t key, const tb_grid *grid, tb_error *err)
+static tb_code copy_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *err)
 {
-    const copying *to = ctx;
-    return tb__usage_put(to->store,
-                         tb__chunk_key(to->series, tb__key_grain(key), tb__key_index(key)), grid,
-                         err);
+    stream *st = ctx;
+    return tb__usage_put(&st->placing, st->owner->all, day, hours, err);
 }
 
 /* The owner gets its second location: what the first one holds is what all locations hold. */
 static tb_code begin_all(stream *st, tb_error *err)
 {
-    tb_code code = flush_month(st, err);
+    tb_code code = tb__place_end(&st->placing, err);
     if (!code) code = new_series(st, 0, &st->owner->all, err);
-    if (code) return code;
-    int64_t from = st->owner->list[0].series;
-    copying to = {st->store, st->owner->all};
-    return tb__usage_each(st->store, tb__chunk_key(from, TB__GRAIN_HOURS, 0),
-                          tb__chunk_key(from, TB__GRAIN_DAYS, CHUNK_SPAN_END), copy_chunk, &to,
-                          err);
+    if (!code)
+        code = tb__usage_each(st->placing.store, st->owner->list[0].series, copy_day, st, err);
+    return code ? code : tb__place_end(&st->placing, err);
 }
 
 /* The series of one of the owner's locations, made if there is none. */
@@ -218,11 +177,11 @@ static tb_code put_day(stream *st, int64_t owner, int64_t edge, int64_t day, con
     tb_code code = TB_OK;
     if (!st->owner || st->owner->id != owner) {
         code = finish_owner(st, err);
-        if (!code) code = tb__owner_get(st->store, st->scope, owner, &st->owner, err);
+        if (!code) code = tb__owner_get(st->placing.store, st->scope, owner, &st->owner, err);
     }
     int64_t series = 0;
     if (!code) code = member_series(st, edge, &series, err);
-    if (!code) code = put_series_day(st, series, day, hours, err);
+    if (!code) code = tb__usage_put(&st->placing, series, day, hours, err);
     if (!code && st->owner->all) code = put_all_day(st, day, hours, err);
     return code;
 }
@@ -293,13 +252,13 @@ static tb_code account_put(account_days *a, int64_t account, int64_t edge, int64
         *d = (account_day){account, edge, day, grid};
         a->n++;
     }
-    return tb__full_account(a->stream.store, tb_grid_merge(d->grid, hours, err), account, edge, day,
+    return tb__full_account(a->stream.placing.store, tb_grid_merge(d->grid, hours, err), account, edge, day,
                             d->grid, err);
 }
 
 static tb_code account_days_init(account_days *a, tb_store *store, tb_error *err)
 {
-    *a = (account_days){.stream = {.store = store, .scope = TB__SCOPE_ACCOUNT}};
+    *a = (account_days){.stream = {.scope = TB__SCOPE_ACCOUNT, .placing.store = store}};
     a->slots = calloc(ACCOUNT_SLOTS, sizeof *a->slots);
     return a->slots ? TB_OK : tb_no_memory(err);
 }
@@ -498,8 +457,8 @@ static tb_code end_adding(tb_store *store, int64_t newest, int64_t grown, tb_err
 
 tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
 {
-    adding a = {.zones = {.store = store, .scope = TB__SCOPE_ZONE},
-                .balancers = {.store = store, .scope = TB__SCOPE_BALANCER},
+    adding a = {.zones = {.scope = TB__SCOPE_ZONE, .placing.store = store},
+                .balancers = {.scope = TB__SCOPE_BALANCER, .placing.store = store},
                 .newest = INT64_MIN};
     tb_u128 before[TB_METRIC_COUNT];
     tb_rollup_day day;
@@ -550,18 +509,16 @@ typedef struct adopting {
     int64_t edge;
 } adopting;
 
-static tb_code adopt_chunk(void *ctx, int64_t key, const tb_grid *grid, tb_error *err)
+static tb_code adopt_edge_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *err)
 {
     const adopting *from = ctx;
-    return adopt_day(from->a, from->edge, tb__key_index(key), grid, err);
+    return adopt_day(from->a, from->edge, day, hours, err);
 }
 
 static tb_code adopt_series(const adoption *a, tb__member from, tb_error *err)
 {
     adopting of = {a, from.edge};
-    return tb__usage_each(a->store, tb__chunk_key(from.series, TB__GRAIN_HOURS, 0),
-                          tb__chunk_key(from.series, TB__GRAIN_HOURS, CHUNK_SPAN_END), adopt_chunk,
-                          &of, err);
+    return tb__usage_each(a->store, from.series, adopt_edge_day, &of, err);
 }
 
 tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err)

@@ -279,7 +279,7 @@ static void widen(span *s, int64_t first, int64_t last)
 
 static tb_code widen_by_entry(void *ctx, const tb__run_entry *entry, tb_error *err)
 {
-    int64_t *ends = ctx, index = tb__key_index(tb__run_chunk_key(entry->key));
+    int64_t *ends = ctx, index = entry->key.index;
     (void)err;
     if (index < ends[0]) ends[0] = index;
     if (index > ends[1]) ends[1] = index;
@@ -303,9 +303,10 @@ static tb_code key_range(pass *p, member m, int grain, int64_t *ret_low, int64_t
         ends[1] = tb__key_index(sqlite3_column_int64(s, 1));
     }
     sqlite3_reset(s);
-    code = tb__runs_each(&p->v->store->usage->runs, TB__RUN_CHUNKS,
-                         (tb__run_span){tb__run_key_of(keys[0]), tb__run_key_of(keys[1])},
-                         widen_by_entry, ends, err);
+    if (grain == TB__GRAIN_HOURS)
+        code = tb__runs_each(&p->v->store->usage->runs, TB__RUN_CHUNKS,
+                             (tb__run_span){{m.series, 0}, {m.series, TB__INDEX_MAX}},
+                             widen_by_entry, ends, err);
     *ret_low = ends[0];
     *ret_high = ends[1];
     *ret_any = ends[0] <= ends[1];
