@@ -1,7 +1,8 @@
 /* Writes the request log of the ingest workload, in the pipe format, the same bytes everywhere:
  *
- * usage: bench_gen_log [LINES [FIRST [ZONE]]] > LOG
- *        default 5,000,000 lines; only the FIRST of them; all of that one pull zone
+ * usage: bench_gen_log [LINES [FIRST [ZONE [ZONES SEED EARLIER]]]] > LOG
+ *        default 5,000,000 lines; only the FIRST of them; all of that one pull zone (0: of all);
+ *        of so many zones, with another seed, all times so many days earlier
  *
  * 72 hours from 2026-11-18T00:00Z, 1,000 zones and 40 edge locations by Zipf's law, 60 countries,
  * some 293 bytes a line. Lines ascend in time but for 15 in 100, which come up to a minute late. */
@@ -20,6 +21,7 @@
 /* --- random numbers --- */
 
 static uint64_t state = UINT64_C(0xD1342543DE82EF95) + 7;
+static uint64_t begin_ms = BEGIN_MS;
 
 /* splitmix64 */
 static uint64_t next(void)
@@ -276,7 +278,7 @@ static uint64_t moment_ms(uint64_t line, uint64_t lines, uint64_t random)
     __extension__ unsigned __int128 share = line;
     uint64_t since = (uint64_t)(share * WINDOW_MS / lines);
     uint64_t late = (random & 0xff) < 38 ? (random >> 8) % 60000 : (random >> 8) % 1000;
-    return BEGIN_MS + (since > late ? since - late : 0);
+    return begin_ms + (since > late ? since - late : 0);
 }
 
 typedef struct laws {
@@ -313,8 +315,11 @@ int main(int argc, char **argv)
     static char block[(1 << 20) + LINE_MAX_];
     uint64_t lines = argc > 1 ? (uint64_t)bench_number(argv[1], 1, INT64_C(1) << 40) : 5000000;
     uint64_t first = argc > 2 ? (uint64_t)bench_number(argv[2], 1, (int64_t)lines) : lines;
-    const uint32_t only = argc > 3 ? (uint32_t)bench_number(argv[3], 1, UINT32_MAX) : 0;
-    laws l = {zipf(ZONES, 1.0),
+    const uint32_t only = argc > 3 ? (uint32_t)bench_number(argv[3], 0, UINT32_MAX) : 0;
+    const uint32_t zones = argc > 4 ? (uint32_t)bench_number(argv[4], 1, 1000000) : ZONES;
+    if (argc > 5) state = (uint64_t)bench_number(argv[5], 1, INT64_MAX);
+    if (argc > 6) begin_ms -= (uint64_t)bench_number(argv[6], 0, 4000) * 86400000;
+    laws l = {zipf(zones, 1.0),
               zipf(COUNT(edges), 0.7),
               zipf(COUNT(countries), 0.9),
               zipf(4000, 0.8),

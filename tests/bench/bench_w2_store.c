@@ -5,6 +5,7 @@
  *        bench_w2_store time DATABASE [QUICK [CACHE_KIB]]
  *        bench_w2_store many DATABASE ZONES DAYS      another store: ZONES zones of DAYS days
  *        bench_w2_store zone DATABASE ZONES DAYS      times one zone's answers in it
+ *        bench_w2_store view DATABASE ZONE            times its last 720 hours, series and answer
  *
  * Every zone belongs to account 1 and has one edge location of forty. */
 #include "hours.h"
@@ -258,6 +259,40 @@ static void measure_grown(const char *path, int zones, int days)
     tb_store_close(g.store);
 }
 
+/* --- one zone's last 720 hours --- */
+
+typedef struct last_hours {
+    tb_store *store;
+    int64_t zone;
+    tb_range range;
+} last_hours;
+
+static uint64_t last_series(void *ctx, int query, int zone)
+{
+    const last_hours *l = ctx;
+    (void)query, (void)zone;
+    return read_range(l->store, l->zone, l->range);
+}
+
+static uint64_t last_answer(void *ctx, int query, int zone)
+{
+    const last_hours *l = ctx;
+    (void)query, (void)zone;
+    return answer_range(l->store, l->zone, l->range);
+}
+
+static void measure_view(const char *path, int zone)
+{
+    last_hours l = {.store = open_store(path, false, PEERS_CACHE_KIB), .zone = zone};
+    tb_store_figures figures;
+    tb_error err;
+    must(tb_store_read_figures(l.store, &figures, &err), &err);
+    l.range = (tb_range){figures.newest_hour - 719, 720, true};
+    bench_latency("series", 1, 5000, last_series, &l);
+    bench_latency("answer", 1, 5000, last_answer, &l);
+    tb_store_close(l.store);
+}
+
 int main(int argc, char **argv)
 {
     const char *command = argc > 2 ? argv[1] : "";
@@ -269,6 +304,7 @@ int main(int argc, char **argv)
         measure(argv[2], first ? first : 1, argc > 4 ? second : PEERS_CACHE_KIB);
     else if (strcmp(command, "many") == 0 && argc == 5) load(argv[2], first, second, false);
     else if (strcmp(command, "zone") == 0 && argc == 5) measure_grown(argv[2], first, second);
-    else bench_fail("usage: bench_w2_store load|time|many|zone DATABASE [...]");
+    else if (strcmp(command, "view") == 0 && argc == 4) measure_view(argv[2], first);
+    else bench_fail("usage: bench_w2_store load|time|many|zone|view DATABASE [...]");
     return 0;
 }
