@@ -42,7 +42,7 @@ struct tb_store {
     int wal_pages;          /* pages in the WAL after the last commit */
     bool scrub;             /* the WAL may hold what was forgotten: it is to be emptied */
     bool chunk_exists;      /* the last chunk written was there already: try reading first */
-    int64_t next_series;    /* next series id to give, 0: read it from meta */
+    int64_t next_series;    /* behind all series ids given, 0: read it from meta */
     int64_t next_segment;   /* id of the segment that add_segment will insert, 0: not known */
     uint64_t rejects_kept;  /* of the running segment */
     tb_u128 sums[TB_METRIC_COUNT]; /* of the running segment */
@@ -164,6 +164,8 @@ tb_code tb__no_account(const char *field, int64_t account, tb_error *err);
 int64_t tb__floor_div(int64_t a, int64_t b);
 /* Fills the columns of an initialised series from the chunks of one series id; 0: zeros. */
 TB_MUST_USE tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error *err);
+/* The same without what waits in runs. */
+TB_MUST_USE tb_code tb__read_rows(tb_store *store, int64_t id, tb_series *series, tb_error *err);
 
 /* --- buckets.c: the virtual tables `buckets`, `balancer_buckets` and `countries` --- */
 int tb__buckets_register(sqlite3 *db);

@@ -79,6 +79,10 @@
 #define TB__ZONE_PRIVACY                                                                           \
     "coalesce(settings->>'$.LoggingIPAnonymizationEnabled',1),"                                    \
     "coalesce(settings->>'$.LogAnonymizationType',0) IN(1,'Drop')"
+/* Scope, owner, edge and id are bound twice. */
+#define TB__SERIES_ROW "(?,?,?,?,tb_seal('series',?,?,?,?))"
+#define TB__SERIES_4   TB__SERIES_ROW "," TB__SERIES_ROW "," TB__SERIES_ROW "," TB__SERIES_ROW
+
 /* Series s holds something of month ?3, in a row or waiting: ?4 is a JSON array of the latter. */
 #define TB__HAS_MONTH                                                                              \
     "(EXISTS(SELECT 1 FROM chunk c WHERE c.key=(s.id<<18)+131072+?3)"                              \
@@ -136,7 +140,10 @@
       " SELECT(SELECT min(owner) FROM series WHERE scope=3 AND owner>one.id) FROM one"             \
       " WHERE one.id IS NOT NULL) SELECT id FROM one WHERE id IS NOT NULL"                         \
       " AND NOT EXISTS(SELECT 1 FROM balancer WHERE balancer.id=one.id)")                          \
-    X(SERIES_INSERT, "INSERT INTO series VALUES(?1,?2,?3,?4," TB__UNSEALED ")")                    \
+    X(SERIES_INSERT, "INSERT INTO series VALUES" TB__SERIES_ROW)                                   \
+    /* Sixteen at once: SQLite notes for each statement with a trigger how to undo it. */          \
+    X(SERIES_INSERT_16, "INSERT INTO series VALUES" TB__SERIES_4 "," TB__SERIES_4 "," TB__SERIES_4 \
+                        "," TB__SERIES_4)                                                          \
     X(SERIES_WHOSE, "SELECT scope,owner,edge FROM series WHERE id=?1")                             \
     X(EDGE_CODE, "SELECT code FROM edge WHERE id=?1")                                              \
     X(EDGE_BY_CODE, "SELECT id FROM edge WHERE code=?1")                                           \

@@ -23,6 +23,7 @@ tb_code tb__usage_open(tb_store *store, tb_error *err)
 void tb__usage_forget(tb_store *store)
 {
     tb__runs_forget(&store->usage->runs);
+    store->usage->n_new = 0;
     tb__batch_drop(store);
     tb__owners_forget(store);
 }
@@ -32,6 +33,7 @@ void tb__usage_close(tb_store *store)
     if (!store->usage) return;
     tb__batch *b = &store->usage->batch;
     tb__runs_release(&store->usage->runs);
+    free(store->usage->new_series);
     tb__owners_forget(store);
     for (int kind = 0; kind < TB__RUN_KINDS; kind++)
         free(b->of[kind].list);
@@ -82,7 +84,7 @@ static tb_code gather(tb__batch *b, tb__run_kind kind, tb__run_key key, size_t l
 
 /* --- to their places --- */
 
-static tb_code damaged(tb_error *err)
+static tb_code batch_damaged(tb_error *err)
 {
     return tb_fail(err, TB_E_CORRUPT, "usage_run", "An entry of the batch is damaged.");
 }
@@ -141,12 +143,12 @@ tb_code tb__run_place(tb__placing *p, tb__run_kind kind, const tb__run_entry *en
 {
     if (kind == TB__RUN_CHUNKS) {
         tb_grid hours;
-        if (!tb__run_get_grid(entry->data, entry->len, &hours)) return damaged(err);
+        if (!tb__run_get_grid(entry->data, entry->len, &hours)) return batch_damaged(err);
         return tb__place_day(p, entry->key.owner, entry->key.index, &hours, err);
     }
     tb__country list[TB__COUNTRY_MAX];
     size_t n;
-    if (!tb__run_get_list(entry->data, entry->len, list, &n)) return damaged(err);
+    if (!tb__run_get_list(entry->data, entry->len, list, &n)) return batch_damaged(err);
     return country_at_once(p->store, entry->key.owner, entry->key.index, list, n, err);
 }
 
@@ -242,11 +244,11 @@ tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day, const tb__co
 
 /* --- all that a series holds --- */
 
-static tb_code each_gathered(const tb__batch *b, int64_t series, tb__pending *waiting,
+static tb_code each_gathered(const tb__batch *b, int64_t series, size_t since, tb__pending *waiting,
                              tb_error *err)
 {
     tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < b->of[TB__RUN_CHUNKS].n; i++) {
+    for (size_t i = since; !code && i < b->of[TB__RUN_CHUNKS].n; i++) {
         const tb__batch_entry *put = &b->of[TB__RUN_CHUNKS].list[i];
         const tb__run_entry entry = entry_of(b, put);
         if (put->key.owner == series) code = tb__pending_add(waiting, &entry, err);
@@ -288,13 +290,14 @@ static tb_code each_of_rows(tb_store *store, int64_t series, tb__pending *waitin
     return code;
 }
 
-tb_code tb__usage_each(tb_store *store, int64_t series, tb__day_fn fn, void *ctx, tb_error *err)
+tb_code tb__usage_each(tb_store *store, int64_t series, size_t since, tb__day_fn fn, void *ctx,
+                       tb_error *err)
 {
     tb__pending waiting = {0};
     tb_code code = tb__pending_read(&waiting, &store->usage->runs,
                                     tb__chunk_key(series, TB__GRAIN_HOURS, 0),
                                     tb__chunk_key(series, TB__GRAIN_HOURS, TB__INDEX_MAX), err);
-    if (!code) code = each_gathered(&store->usage->batch, series, &waiting, err);
+    if (!code) code = each_gathered(&store->usage->batch, series, since, &waiting, err);
     if (!code) code = each_of_rows(store, series, &waiting, fn, ctx, err);
     for (size_t i = 0; !code && i < waiting.n; i++)
         if (waiting.list[i].grid->slots)

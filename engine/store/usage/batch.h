@@ -25,6 +25,11 @@ typedef struct tb__batch {
     size_t slice; /* for tests: rows folded with a batch, at least; 0: as many as is good */
 } tb__batch;
 
+/* Scope, owner, edge, id. */
+typedef struct tb__series_row {
+    int64_t value[4];
+} tb__series_row;
+
 /* A connection's part in usage. */
 struct tb__usage {
     tb__runs runs;
@@ -32,7 +37,10 @@ struct tb__usage {
      * ever written to its place (tb__runs_promise), good while usage is added. */
     tb__batch batch;
     struct tb__owners *owners;
+    tb__series_row *new_series; /* not in the file yet: see tb__series_new */
+    size_t n_new, cap_new;
     int64_t cell_max;
+    int64_t series_before; /* good while tb_store.next_series is known */
 };
 
 /* Merges the grid into the row of chunk under this key. */
@@ -62,10 +70,10 @@ TB_MUST_USE tb_code tb__usage_put(tb__placing *placing, int64_t series, int64_t 
 TB_MUST_USE tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day,
                                     const tb__country *list, size_t n, tb_error *err);
 /* Calls fn once for each day of a series, in no order: with its row, what waits of it in runs, and what
- * the open batch gathered so far. fn may put. */
+ * the open batch gathered since it had `since` entries of chunks. fn may put. */
 typedef tb_code (*tb__day_fn)(void *ctx, int64_t day, const tb_grid *hours, tb_error *err);
-TB_MUST_USE tb_code tb__usage_each(tb_store *store, int64_t series, tb__day_fn fn, void *ctx,
-                                   tb_error *err);
+TB_MUST_USE tb_code tb__usage_each(tb_store *store, int64_t series, size_t since, tb__day_fn fn,
+                                   void *ctx, tb_error *err);
 /* How many changes the open batch has gathered. */
 size_t tb__batch_entries(const tb_store *store);
 /* Writes what was gathered. added: no counter grew by more. */

@@ -32,7 +32,7 @@ typedef struct writing {
     size_t pages, cap;
 } writing;
 
-static tb_code put_page(writing *w, tb_error *err)
+static tb_code put_usage_page(writing *w, tb_error *err)
 {
     int64_t id = tb__run_page_id(w->id, w->pages - 1);
     sqlite3_stmt *s;
@@ -52,7 +52,7 @@ static bool page_is_full(const writing *w, const tb__run_entry *entry)
 
 static tb_code write_entry(writing *w, const tb__run_entry *entry, tb_error *err)
 {
-    tb_code code = page_is_full(w, entry) ? put_page(w, err) : TB_OK;
+    tb_code code = page_is_full(w, entry) ? put_usage_page(w, err) : TB_OK;
     if (!code && !w->page.len) {
         code = tb__grow(&w->first, w->pages, &w->cap, sizeof *w->first, err);
         if (code) return code;
@@ -88,7 +88,7 @@ tb_code tb__run_write(tb_store *store, tb__run_kind kind, int64_t level, int64_t
     tb_code code = tb__int_of(store, TB__SQL_USAGE_RUN_NEXT, NULL, 0, 1, &w.id, err);
     while (!code && !(code = next(ctx, &entry, &more, err)) && more)
         code = write_entry(&w, &entry, err);
-    if (!code && w.page.len) code = put_page(&w, err);
+    if (!code && w.page.len) code = put_usage_page(&w, err);
     if (!code && w.entries) code = put_run(&w, kind, level, sum, err);
     tb__runs_forget(&store->usage->runs);
     free(w.page.data);

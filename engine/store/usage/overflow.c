@@ -5,6 +5,7 @@
 
 #include "rollup/overflow.h"
 #include "store/usage/chunk.h"
+#include "store/usage/owners.h"
 
 #include <string.h>
 
@@ -56,7 +57,7 @@ tb_code tb__full_chunk(tb_store *store, tb_code code, int64_t key, const tb_grid
     int64_t owner = series, edge = 0;
     sqlite3_stmt *s;
     bool row = false;
-    if (!tb__sql_ints(store, TB__SQL_SERIES_WHOSE, &series, 1, &s, NULL) &&
+    if (!tb__series_write(store, NULL) && !tb__sql_ints(store, TB__SQL_SERIES_WHOSE, &series, 1, &s, NULL) &&
         !tb__step(store, s, &row, NULL) && row) {
         scope = sqlite3_column_int(s, 0);
         owner = sqlite3_column_int64(s, 1);

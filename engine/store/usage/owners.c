@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TOGETHER   16     /* rows of TB__SQL_SERIES_INSERT_16 */
 #define OWNERS_MAX 262144 /* about 40 MiB with a few locations each */
 
 /* Open addressing, at most half full; an owner never moves. */
@@ -58,6 +59,40 @@ static tb_code read_owner(tb_store *store, tb__owner *owner, tb_error *err)
     }
     if (!code && owner->scope == TB__SCOPE_ZONE)
         code = tb__int_of(store, TB__SQL_ZONE_ACCOUNT, &owner->id, 1, 0, &owner->account, err);
+    return code;
+}
+
+tb_code tb__series_new(tb_store *store, const tb__owner *owner, tb__member member, tb_error *err)
+{
+    struct tb__usage *u = store->usage;
+    tb_code code = tb__grow(&u->new_series, u->n_new, &u->cap_new, sizeof *u->new_series, err);
+    if (code) return code;
+    u->new_series[u->n_new++] =
+        (tb__series_row){{owner->scope, owner->id, member.edge, member.series}};
+    return TB_OK;
+}
+
+/* Four values of each of n rows, twice. */
+static tb_code insert_series(tb_store *store, const tb__series_row *rows, int n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    int at = 1;
+    tb_code code = tb__sql(store, n == 1 ? TB__SQL_SERIES_INSERT : TB__SQL_SERIES_INSERT_16, &s, err);
+    for (int i = 0; !code && i < n; i++)
+        for (int v = 0; v < 8; v++)
+            sqlite3_bind_int64(s, at++, rows[i].value[v % 4]);
+    return code ? code : tb__run(store, s, err);
+}
+
+tb_code tb__series_write(tb_store *store, tb_error *err)
+{
+    struct tb__usage *u = store->usage;
+    tb_code code = TB_OK;
+    for (size_t i = 0, n; !code && i < u->n_new; i += n) {
+        n = u->n_new - i >= TOGETHER ? TOGETHER : 1;
+        code = insert_series(store, u->new_series + i, (int)n, err);
+    }
+    u->n_new = 0;
     return code;
 }
 

@@ -108,6 +108,12 @@ static tb_code read_waiting(tb_store *store, int64_t id, tb_series *series, tb_e
 
 tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error *err)
 {
+    tb_code code = tb__read_rows(store, id, series, err);
+    return code || !id ? code : read_waiting(store, id, series, err);
+}
+
+tb_code tb__read_rows(tb_store *store, int64_t id, tb_series *series, tb_error *err)
+{
     int64_t first, last;
     if (!id || !chunk_span(&series->range, &first, &last)) return TB_OK;
     uint32_t metrics = 0;
@@ -126,7 +132,7 @@ tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error
         code = unpack(s, key, metrics, start, slots, series, err);
         if (code) sqlite3_reset(s);
     }
-    return code ? code : read_waiting(store, id, series, err);
+    return code;
 }
 
 /* --- operator's figures --- */

@@ -104,7 +104,7 @@ bool tb__run_get_list(const uint8_t *data, size_t len, tb__country *list, size_t
 
 /* --- joining --- */
 
-static tb_code damaged(tb_error *err)
+static tb_code entry_damaged(tb_error *err)
 {
     return tb_fail(err, TB_E_CORRUPT, "usage_run",
                    "An entry of waiting usage is damaged; restore a backup and ingest again.");
@@ -157,7 +157,7 @@ static tb_code join_grids(const uint8_t *a, size_t n_a, const uint8_t *b, size_t
             p = put_varint(p, v);
         }
     }
-    if (x.bad || y.bad || x.at != x.end || y.at != y.end) return damaged(err);
+    if (x.bad || y.bad || x.at != x.end || y.at != y.end) return entry_damaged(err);
     *ret_len = (size_t)(p - out);
     return TB_OK;
 }
@@ -168,7 +168,7 @@ static tb_code join_lists(const uint8_t *a, size_t n_a, const uint8_t *b, size_t
     tb__country x[TB__COUNTRY_MAX], y[TB__COUNTRY_MAX], sum[TB__COUNTRY_MAX];
     size_t n_x, n_y, n;
     if (!tb__run_get_list(a, n_a, x, &n_x) || !tb__run_get_list(b, n_b, y, &n_y))
-        return damaged(err);
+        return entry_damaged(err);
     tb_code code = tb__country_merge(x, n_x, y, n_y, sum, &n, err);
     if (!code) *ret_len = tb__run_put_list(sum, n, out);
     return code;

@@ -49,7 +49,7 @@ void tb__runs_release(tb__runs *runs)
     sqlite3_finalize(runs->page);
 }
 
-static tb_code damaged(const tb__runs *runs, int64_t id, tb_error *err)
+static tb_code run_damaged(const tb__runs *runs, int64_t id, tb_error *err)
 {
     return tb_fail(err, TB_E_CORRUPT, "usage_run",
                    "%s: run %lld of waiting usage is damaged; restore a backup and ingest again.",
@@ -88,7 +88,7 @@ static tb_code add_run(tb__runs *runs, tb__run_kind kind, sqlite3_stmt *s, tb_er
     if (!directory || len % sizeof(tb__run_key) || len > TB__RUN_PAGES * sizeof(tb__run_key) ||
         sqlite3_column_int64(s, 4) !=
             tb__seal_run(run.id, kind, run.level, run.entries, run.sum, directory, len))
-        return damaged(runs, run.id, err);
+        return run_damaged(runs, run.id, err);
     tb_code code = tb__grow(&runs->of[kind].run, runs->of[kind].n, &runs->of[kind].cap, sizeof run,
                             err);
     if (!code) code = read_directory(directory, len, &run, err);
@@ -106,7 +106,7 @@ static tb_code prepare(tb__runs *runs, const char *sql, sqlite3_stmt **ret, tb_e
     return rc == SQLITE_OK ? TB_OK : runs->fail(runs->db, rc, runs->path, err);
 }
 
-static tb_code step(tb__runs *runs, sqlite3_stmt *s, bool *ret_row, tb_error *err)
+static tb_code runs_step(tb__runs *runs, sqlite3_stmt *s, bool *ret_row, tb_error *err)
 {
     int rc = sqlite3_step(s);
     *ret_row = rc == SQLITE_ROW;
@@ -135,7 +135,7 @@ tb_code tb__runs_load(tb__runs *runs, tb__run_kind kind, tb_error *err)
     sqlite3_bind_int(runs->list, 1, kind);
     sqlite3_bind_text(runs->list, 2, tb__fold_run_name[kind], -1, SQLITE_STATIC);
     sqlite3_bind_text(runs->list, 3, tb__fold_owner_name[kind], -1, SQLITE_STATIC);
-    while (!code && !(code = step(runs, runs->list, &row, err)) && row) {
+    while (!code && !(code = runs_step(runs, runs->list, &row, err)) && row) {
         code = add_run(runs, kind, runs->list, err);
         if (code) sqlite3_reset(runs->list);
     }
@@ -166,9 +166,9 @@ static tb_code page_get(tb__runs *runs, const tb__usage_run *run, size_t page, c
     tb_code code = prepare(runs, page_sql, &runs->page, err);
     if (code) return code;
     sqlite3_bind_int64(runs->page, 1, tb__run_page_id(run->id, page));
-    code = step(runs, runs->page, &row, err);
+    code = runs_step(runs, runs->page, &row, err);
     if (code) return code;
-    if (!row) return damaged(runs, run->id, err);
+    if (!row) return run_damaged(runs, run->id, err);
     *ret_data = sqlite3_column_blob(runs->page, 0);
     *ret_len = (size_t)sqlite3_column_bytes(runs->page, 0);
     return TB_OK;
@@ -193,14 +193,14 @@ static tb_code each_of_page(tb__runs *runs, const tb__usage_run *run, size_t pag
     tb_code code = page_get(runs, run, page, &data, &len, err);
     if (code) return code;
     if (!tb__run_walk_begin(&walk, data, len, tb__run_page_id(run->id, page)))
-        code = damaged(runs, run->id, err);
+        code = run_damaged(runs, run->id, err);
     while (!code && !*ret_past && tb__run_walk_next(&walk, &e)) {
         *ret_past = tb__run_compare(e.key, a->span.last) > 0;
         if (*ret_past || tb__run_compare(e.key, a->span.first) < 0 || e.key.owner < run->from)
             continue;
         code = a->fn(a->ctx, &e, err);
     }
-    if (!code && walk.bad) code = damaged(runs, run->id, err);
+    if (!code && walk.bad) code = run_damaged(runs, run->id, err);
     sqlite3_reset(runs->page);
     return code;
 }
@@ -243,7 +243,7 @@ static tb_code cursor_page(tb__run_cursor *c, tb_error *err)
     sqlite3_reset(c->runs->page);
     if (!code && (!data || !tb__run_walk_begin(&c->walk, c->data, len,
                                                tb__run_page_id(c->run->id, c->page))))
-        code = damaged(c->runs, c->run->id, err);
+        code = run_damaged(c->runs, c->run->id, err);
     c->page++;
     return code;
 }
@@ -255,7 +255,7 @@ tb_code tb__run_cursor_next(tb__run_cursor *c, tb_error *err)
             if (c->entry.key.owner >= c->from) return TB_OK;
             continue;
         }
-        if (c->walk.bad) return damaged(c->runs, c->run->id, err);
+        if (c->walk.bad) return run_damaged(c->runs, c->run->id, err);
         if (c->page >= c->run->pages) {
             c->over = true;
             return TB_OK;

@@ -91,6 +91,7 @@ tb_code tb__chunk_merge(tb_store *store, int64_t key, const tb_grid *grid, tb_er
 typedef struct stream {
     int scope;
     tb__owner *owner; /* NULL: none yet */
+    size_t since;     /* what the batch had gathered when the owner's part of it began */
     tb__placing placing;
     tb__pending all_days; /* days waiting for the owner's all-locations series */
 } stream;
@@ -122,18 +123,39 @@ static tb_code finish_owner(stream *st, tb_error *err)
     return code;
 }
 
+/* The highest id of an owner's series, 0: it has none. */
+static int64_t last_series(const tb__owner *owner)
+{
+    int64_t last = owner->all;
+    for (size_t i = 0; i < owner->n; i++)
+        if (owner->list[i].series > last) last = owner->list[i].series;
+    return last;
+}
+
+static tb_code load_series_ids(tb_store *store, tb_error *err)
+{
+    int64_t last = 0;
+    if (store->next_series) return TB_OK;
+    tb_code code = tb__meta_get(store, "series_before", &store->usage->series_before, err);
+    if (!code) code = tb__meta_get(store, "series_id", &last, err);
+    if (!code) store->next_series = last + 1;
+    return code;
+}
+
+/* Ids are given to owners in blocks, so that what an owner's series hold lies side by side. Those up to
+ * series_before were given one by one. next_series is the first id behind all blocks. */
 static tb_code new_series(stream *st, int64_t edge, int64_t *ret_series, tb_error *err)
 {
     tb_store *store = st->placing.store;
-    int64_t last = store->next_series - 1;
-    tb_code code = TB_OK;
-    if (!store->next_series) code = tb__meta_get(store, "series_id", &last, err);
+    tb_code code = load_series_ids(store, err);
     if (code) return code;
-    store->next_series = last + 1;
-    const int64_t values[4] = {st->scope, st->owner->id, edge, store->next_series};
-    code = tb__run_ints(store, TB__SQL_SERIES_INSERT, values, 4, err);
-    if (!code) *ret_series = store->next_series++;
-    return code;
+    int64_t id = last_series(st->owner) + 1;
+    if (id <= store->usage->series_before + 1 || id % TB__SERIES_BLOCK == 0) {
+        id = (store->next_series + TB__SERIES_BLOCK - 1) / TB__SERIES_BLOCK * TB__SERIES_BLOCK;
+        store->next_series = id + TB__SERIES_BLOCK;
+    }
+    *ret_series = id;
+    return tb__series_new(store, st->owner, (tb__member){edge, id}, err);
 }
 
 static tb_code copy_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *err)
@@ -148,7 +170,8 @@ static tb_code begin_all(stream *st, tb_error *err)
     tb_code code = tb__place_end(&st->placing, err);
     if (!code) code = new_series(st, 0, &st->owner->all, err);
     if (!code)
-        code = tb__usage_each(st->placing.store, st->owner->list[0].series, copy_day, st, err);
+        code = tb__usage_each(st->placing.store, st->owner->list[0].series, st->since, copy_day,
+                              st, err);
     return code ? code : tb__place_end(&st->placing, err);
 }
 
@@ -177,6 +200,9 @@ static tb_code put_day(stream *st, int64_t owner, int64_t edge, int64_t day, con
     tb_code code = TB_OK;
     if (!st->owner || st->owner->id != owner) {
         code = finish_owner(st, err);
+        /* An account's part may begin again, when the days that wait were too many. */
+        if (st->scope != TB__SCOPE_ACCOUNT)
+            st->since = st->placing.store->usage->batch.of[TB__RUN_CHUNKS].n;
         if (!code) code = tb__owner_get(st->placing.store, st->scope, owner, &st->owner, err);
     }
     int64_t series = 0;
@@ -411,9 +437,10 @@ static tb_code add_day(adding *a, tb_store *store, const tb_rollup_day *day, con
                                 hours, err);
 }
 
-static tb_code save_series_id(tb_store *store, tb_error *err)
+static tb_code save_series(tb_store *store, tb_error *err)
 {
-    if (!store->next_series) return TB_OK;
+    tb_code code = tb__series_write(store, err);
+    if (code || !store->next_series) return code;
     return tb__meta_set(store, "series_id", store->next_series - 1, err);
 }
 
@@ -475,7 +502,7 @@ tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *
     if (!code) code = add_countries(store, cursor, err);
     if (!code) code = tb_rollup_cursor_check(cursor, err);
     if (!code) code = end_adding(store, a.newest, grown_by(store, before), err);
-    if (!code) code = save_series_id(store, err);
+    if (!code) code = save_series(store, err);
     if (!code) code = save_newest(store, a.newest, err);
     tb__batch_drop(store);
     tb__pending_release(&a.zones.all_days);
@@ -518,7 +545,7 @@ static tb_code adopt_edge_day(void *ctx, int64_t day, const tb_grid *hours, tb_e
 static tb_code adopt_series(const adoption *a, tb__member from, tb_error *err)
 {
     adopting of = {a, from.edge};
-    return tb__usage_each(a->store, from.series, adopt_edge_day, &of, err);
+    return tb__usage_each(a->store, from.series, 0, adopt_edge_day, &of, err);
 }
 
 tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err)
@@ -538,7 +565,7 @@ tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error 
     if (!code) code = flush_accounts(&accounts, err);
     if (!code) code = tb__runs_promise(store, 0, &kept, err);
     if (!code) code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);
-    if (!code) code = save_series_id(store, err);
+    if (!code) code = save_series(store, err);
     account_days_release(&accounts);
     tb__owners_forget(store);
     return code;
