@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/counted.h"
 #include "ops/operations.h"
 #include "tollbook/shadowbills.h"
 #include "tollbook/document.h"
@@ -65,34 +66,19 @@ static void put_next(month_run *run, size_t taken)
         tb_buf_fmt(&run->reply->next, " %" PRId64, run->accounts[i]);
 }
 
-/* Digits, and the space behind them. */
-static bool take_number(const char **at, int64_t *ret)
-{
-    int64_t value = 0;
-    const char *begin = *at;
-    for (; **at >= '0' && **at <= '9'; ++*at)
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, **at - '0', &value))
-            return false;
-    if (*at == begin || (**at && **at != ' ')) return false;
-    *at += **at == ' ';
-    *ret = value;
-    return true;
-}
-
 static bool read_next(month_run *run, const char *text)
 {
     size_t *counts[N_COUNTS];
     int64_t value = 0;
     counts_of(run, counts);
     for (size_t i = 0; i < N_COUNTS; i++) {
-        if (!take_number(&text, &value)) return false;
+        if (!tb__next_number(&text, &value)) return false;
         *counts[i] = (size_t)value;
     }
     run->accounts = malloc((strlen(text) / 2 + 1) * sizeof *run->accounts);
     if (!run->accounts) return false;
     while (*text) {
-        if (!take_number(&text, &value)) return false;
+        if (!tb__next_number(&text, &value)) return false;
         run->accounts[run->n++] = value;
     }
     return true;
@@ -175,9 +161,7 @@ static tb_code begin_run(month_run *run, tb_error *err)
     if (!code && run->final) code = tb_shadow_books_read(store, &run->shadows, err);
     if (code) return code;
     if (run->args->next)
-        return read_next(run, run->args->next)
-                   ? TB_OK
-                   : tb_fail(err, TB_E_VALIDATION, "next", "It must be what the last answer said.");
+        return read_next(run, run->args->next) ? TB_OK : tb__next_wrong(err);
     tb_shown_open(run->form, &run->reply->out);
     code = tb_issue_accounts(store, run->month, run->account, &run->accounts, &run->n, err);
     run->total = run->n;
@@ -200,9 +184,9 @@ static tb_code note_everybody(month_run *run, tb_error *err)
     tb_code code = tb_issue_everybody(run->ops->store, run->month, run->ops->now_us, &left, &n, err);
     if (!code && n)
         tb_reply_say(run->reply,
-                     "%zu account%s came in while the month was made final. Run the same command"
-                     " again to go on.",
-                     n, n == 1 ? "" : "s");
+                     "%s came in while the month was made final. Run the same command again to go"
+                     " on.",
+                     TB__COUNTED(n, "account"));
     free(left);
     return code;
 }
@@ -210,8 +194,8 @@ static tb_code note_everybody(month_run *run, tb_error *err)
 static void say_final(month_run *run)
 {
     tb_reply_say(run->reply,
-                 "%zu account%s: %zu made final, %zu final before, %zu with nothing due, %zu refused.",
-                 run->total, run->total == 1 ? "" : "s", run->made, run->known, run->nothing,
+                 "%s: %zu made final, %zu final before, %zu with nothing due, %zu refused.",
+                 TB__COUNTED(run->total, "account"), run->made, run->known, run->nothing,
                  run->refused);
 }
 
@@ -231,8 +215,8 @@ static tb_code say_end(month_run *run, tb_error *err)
     }
     if (!run->final && run->refused)
         tb_reply_say(run->reply,
-                     "%zu account%s refused, for the reason above; the others are printed.",
-                     run->refused, run->refused == 1 ? " is" : "s are");
+                     "%s %s refused, for the reason above; the others are printed.",
+                     TB__COUNTED(run->refused, "account"), run->refused == 1 ? "is" : "are");
     run->reply->no = run->refused || run->left_out || !run->shown;
     if (run->refused || run->left_out || run->shown) return TB_OK;
     tb_month_format(run->month, month);
@@ -330,7 +314,8 @@ static tb_code list_late(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
     for (size_t i = 0; i < n; i++)
         put_late(&late[i], i == 0, reply);
     tb_buf_str(&reply->json, "]}");
-    if (n) tb_reply_say(reply, n == 1 ? "%zu month waits to be billed." : "%zu months wait to be billed.", n);
+    if (n)
+        tb_reply_say(reply, "%s %s to be billed.", TB__COUNTED(n, "month"), n == 1 ? "waits" : "wait");
     free(late);
     return TB_OK;
 }
