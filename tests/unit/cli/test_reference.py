@@ -1,6 +1,6 @@
 """The reference pages in docs/ say what the parsers take: every key, bound, default, example and
-refusal of docs/catalogue.md, docs/price-book.md, docs/pull-zone.md and docs/pipe-format.md is tried
-with the executable, and the keys are those of the parsers' tables.
+refusal of docs/catalogue.md, docs/price-book.md, docs/pull-zone.md, docs/pipe-format.md and
+docs/import-format.md is tried with the executable, and the keys are those of the parsers' tables.
 
 A page's types are a small language: from "whole number, 1 to 65535" follow values that must be taken
 and values that must be refused."""
@@ -122,6 +122,19 @@ def book_tables():
             "bandwidth.premium.regions": {name: False for name in re.findall(r"X\((\w+)\)", regions)}}
 
 
+def import_tables():
+    metrics = re.findall(r'X\(\w+, "(\w+)", "\w+", \w+, (\w+),',
+                         (SOURCE / "include/tollbook/metrics.h").read_text())
+    fields = re.findall(r'X\(\w+, "(\w+)", ([01]),', (SOURCE / "include/tollbook/event.h").read_text())
+    return {
+        "Usage of a pull zone": {**dict.fromkeys(("zone", "hour", "region"), True),
+                                 **{name: False for name, source in metrics if source != "LINES"}},
+        "Usage of a load balancer": dict.fromkeys(("load_balancer", "hour", "requests"), True),
+        "Shield events": {"shield_zone": True, "timestamp": True, "labels": False,
+                          **{name: False for name, _ in fields}},
+        "labels": {name: False for name, label in fields if label == "1"}}
+
+
 # --- values that follow from a type ---
 
 def probes(kind):
@@ -155,6 +168,14 @@ def probes(kind):
         taken, refused = ["2026-01-05T10:00:00+02:00"], ["2026-01-05T10:00:01Z", "2026-01-05", 1]
     elif kind.startswith("RFC 3339 time"):
         taken, refused = ["2026-01-05T10:00:01.5Z"], ["2026-01-05", "", 1]
+    elif kind.startswith("milliseconds since 1970 or RFC 3339 time"):
+        taken, refused = [1798761600000, "2026-12-31T10:00:01.5+02:00"], [1, -1, 1.5, "1798761600000", True]
+    elif kind.startswith("edge location code"):
+        taken, refused = ["a", "A_.-0123456789ab"], ["", "a" * 17, "a b", "a/b", 1]
+    elif kind.startswith("id, 1 to 64 characters"):
+        taken, refused = ["!", "~" * 64, 5], ["", "a" * 65, "a b", "\u00e9", True, []]
+    elif kind.startswith("string, number or null"):
+        taken, refused = ["", "a b\u00e9", 0, 1.5], [True, [], {}]
     elif kind.startswith("id of"):
         refused = [0, -1, 999, "1", 1.5]
     elif kind.startswith("list of"):
@@ -280,6 +301,55 @@ class Catalogue(Pages):
         for form, _ in forms:
             self.is_taken(put({"accounts": [{"id": 1, "name": "acme"}]}, "accounts[0].tax",
                               json.loads(code(form))), form)
+
+
+class Import(Pages):
+    command = ("import", "--db", "t.db")
+    text = page("import-format.md")
+
+    def rows(self, section):
+        return keys(self.text)[section]
+
+    def document(self, section, key, value):
+        """A line with the least that its kind needs, and the probed key."""
+        if section == "labels":
+            return {**self.document("Shield events", "log", "x"), "labels": {key: value}}
+        line = {code(row[0]): json.loads(code(row[3])) for row in self.rows(section)
+                if row[2].startswith("required")}
+        if section == "Usage of a pull zone" and key in line:
+            line["requests"] = 1
+        return {**line, key: value}
+
+    def test_the_keys_are_the_parsers(self):
+        self.same_keys(keys(self.text), import_tables())
+
+    def test_examples_are_taken(self):
+        for text in examples(self.text):
+            self.is_taken(text, text)
+
+    def test_refusals(self):
+        rows = tables(self.text, "| line |")[0][1]
+        for line, message in rows:
+            self.is_refused(code(line) + "\n", line, message)
+
+    def counted(self, lines, accepted):
+        """One file of lines that are all taken, or all set aside."""
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        self.command = (*Import.command, "--on-error", "skip")
+        said = self.give(text)[1]
+        self.assertIn(f"{len(lines)} lines: {len(lines) if accepted else 0} accepted, "
+                      f"{0 if accepted else len(lines)} rejected.", said)
+
+    def test_each_key_takes_its_type_and_nothing_else(self):
+        taken, refused = [], []
+        for section, rows in keys(self.text).items():
+            for key, kind, _, example, _ in rows:
+                good, bad = probes(kind)
+                good.append(json.loads(code(example)))
+                taken += [self.document(section, code(key), value) for value in good]
+                refused += [self.document(section, code(key), value) for value in bad]
+        self.counted(taken, True)
+        self.counted(refused, False)
 
 
 class Book(Pages):
