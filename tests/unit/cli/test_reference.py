@@ -1,9 +1,11 @@
 """The reference pages in docs/ say what the parsers take: every key, bound, default, example and
 refusal of docs/catalogue.md, docs/price-book.md, docs/pull-zone.md, docs/pipe-format.md and
-docs/import-format.md is tried with the executable, and the keys are those of the parsers' tables.
+docs/import-format.md is tried, and the keys are those of the parsers' tables. Examples are given to
+the executable; values, of which there are many, to a server, which runs the same operation.
 
 A page's types are a small language: from "whole number, 1 to 65535" follow values that must be taken
 and values that must be refused."""
+import http.client
 import itertools
 import json
 import os
@@ -239,8 +241,42 @@ class Pages(Case):
             self.is_refused(put(example, code(path), json.loads(code(value))), why, message)
 
 
-class Catalogue(Pages):
-    command = ("apply", "--db", "t.db")
+class Served(Pages):
+    """Documents go to a server, which a test's first one starts."""
+    operation, server = "", None
+
+    def environment(self, now=LATE, key=None):
+        return super().environment(now, key)
+
+    def serve(self):
+        self.key = self.run_tool("key", "create", "--db", "t.db", "--account", 0, "--role",
+                                 "Operator").out.strip()
+        port = self.folder / "port"
+        self.start("serve", "--db", "t.db", "--listen", "127.0.0.1:0", "--port-file", "port",
+                   "--threads", 1)
+        self.wait_for(lambda: port.exists() and port.read_text().strip())
+        self.server = http.client.HTTPConnection("127.0.0.1", int(port.read_text()), timeout=120)
+        self.addCleanup(self.server.close)
+
+    def give(self, document, name="given.json"):
+        if not self.server:
+            self.serve()
+        text = document if isinstance(document, str) else json.dumps(document)
+        self.server.request("POST", f"/operations/{self.operation}", text.encode(),
+                            {"AccessKey": self.key, "Content-Type": "application/json"})
+        answer = self.server.getresponse()
+        said = json.loads(answer.read())
+        return ({200: 0, 201: 0, 400: 2}.get(answer.status, answer.status),
+                f"{said.get('Field')}: {said.get('Message')}")
+
+    def examples_are_taken(self, texts):
+        for text in texts:
+            status, said = super().give(text)
+            self.assertEqual(status, 0, f"{text}: {said}")
+
+
+class Catalogue(Served):
+    command, operation = ("apply", "--db", "t.db"), "apply"
     text = page("catalogue.md")
 
     @staticmethod
@@ -271,8 +307,7 @@ class Catalogue(Pages):
         self.same_keys(keys(self.text), catalogue_tables())
 
     def test_examples_are_taken(self):
-        for text in examples(self.text):
-            self.is_taken(text, text)
+        self.examples_are_taken(examples(self.text))
 
     def test_refusals(self):
         self.refusals(self.text, json.loads(examples(self.text)[0]))
@@ -352,8 +387,8 @@ class Import(Pages):
         self.counted(refused, False)
 
 
-class Book(Pages):
-    command = ("book", "add", "--db", "t.db")
+class Book(Served):
+    command, operation = ("book", "add", "--db", "t.db"), "book-add"
     text = page("price-book.md")
     number = itertools.count()
 
@@ -395,8 +430,7 @@ class Book(Pages):
         self.same_keys(keys(self.text), book_tables())
 
     def test_examples_are_taken(self):
-        for text in examples(self.text):
-            self.is_taken(text, text)
+        self.examples_are_taken(examples(self.text))
 
     def test_refusals(self):
         self.refusals(self.text, json.loads(examples(self.text)[0]))
@@ -454,8 +488,8 @@ class Book(Pages):
         self.assertGreater(len(bills[0][0]), 2)
 
 
-class PullZone(Pages):
-    command = ("apply", "--db", "t.db")
+class PullZone(Served):
+    command, operation = ("apply", "--db", "t.db"), "apply"
     text = page("pull-zone.md")
     settings = tables(text, "| # |")[0][1]
     models = {section: rows for section, rows in tables(text, "| field |")}
@@ -473,8 +507,7 @@ class PullZone(Pages):
                          re.findall(r"^    X\((\w+), ", table, re.M))
 
     def test_examples_are_taken(self):
-        for text in examples(self.text):
-            self.is_taken(text, text)
+        self.examples_are_taken(examples(self.text))
         whole = {code(row[1]): json.loads(code(row[5])) for row in self.settings if code(row[5])}
         self.assertGreater(len(whole), 160)
         self.is_taken(self.zone(settings=whole), "all examples")
