@@ -4,6 +4,7 @@
 #define TOLLBOOK_TESTS_SEED_H
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +13,20 @@
 
 #define TEST_SEED UINT64_C(20261104)
 
+static inline bool test_long(void)
+{
+    const char *form = getenv("TB_LONG");
+    return form && strcmp(form, "1") == 0;
+}
+
 static inline uint64_t test_seed(void)
 {
-    const char *given = getenv("TB_SEED"), *form = getenv("TB_LONG");
+    const char *given = getenv("TB_SEED");
     uint64_t value = TEST_SEED;
     struct timespec now;
     if (given && *given) {
         value = strtoull(given, NULL, 10);
-    } else if (form && strcmp(form, "1") == 0 && clock_gettime(CLOCK_REALTIME, &now) == 0) {
+    } else if (test_long() && clock_gettime(CLOCK_REALTIME, &now) == 0) {
         value = (uint64_t)now.tv_sec << 20 ^ (uint64_t)now.tv_nsec;
     }
     printf("TB_SEED=%" PRIu64 "\n", value);

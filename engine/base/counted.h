@@ -7,5 +7,7 @@
 
 #define TB__COUNTED_MAX 64
 const char *tb__counted(char out[TB__COUNTED_MAX], uint64_t n, const char *thing);
+/* The same in a text of its own, which lives as long as the block around it. */
+#define TB__COUNTED(n, thing) tb__counted((char[TB__COUNTED_MAX]){0}, (n), (thing))
 
 #endif

@@ -1,4 +1,4 @@
-/* One line of BUCKETS.ndjson: a flat JSON object of known keys (architecture section 5).
+/* One line of BUCKETS.ndjson: a flat JSON object of known keys (docs/import-format.md).
  *
  * The reader knows just what such a row may hold: strings and whole numbers under keys of one
  * table. Everything else (nested values, fractions, exponents, unknown or repeated keys) is

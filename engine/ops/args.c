@@ -103,6 +103,19 @@ static bool is_digits(const char *text, size_t len, int64_t *ret)
     return true;
 }
 
+bool tb__next_number(const char **next, int64_t *ret)
+{
+    const size_t len = strcspn(*next, " ");
+    if (!is_digits(*next, len, ret) || *ret < 0) return false;
+    *next += len + ((*next)[len] == ' ');
+    return true;
+}
+
+tb_code tb__next_wrong(tb_error *err)
+{
+    return tb_fail(err, TB_E_VALIDATION, "next", "It must be what the last answer said.");
+}
+
 static tb_code check_number(const tb_param *p, const char *text, size_t len, int64_t *ret,
                             tb_error *err)
 {

@@ -109,27 +109,14 @@ static void put_entry(const tb_audit_entry *e, bool first, tb_reply *reply)
     tb_buf_fmt(&reply->json, ",\"arguments\":%s}", e->arguments);
 }
 
-/* Where the last call ended, or where the caller wants to begin. */
-static bool begin_after(const tb_args *args, int64_t *ret)
-{
-    *ret = tb_arg_number(args, "after", 0);
-    if (!args->next) return true;
-    *ret = 0;
-    for (const char *at = args->next; *at; at++)
-        if (*at < '0' || *at > '9' || __builtin_mul_overflow(*ret, 10, ret) ||
-            __builtin_add_overflow(*ret, *at - '0', ret))
-            return false;
-    return true;
-}
-
 /* A page a call. */
 static tb_code list_entries(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     tb_audit_entry *entries = NULL;
     size_t n = 0;
-    int64_t after;
-    if (!begin_after(args, &after))
-        return tb_fail(err, TB_E_VALIDATION, "next", "It must be what the last answer said.");
+    const char *next = args->next;
+    int64_t after = tb_arg_number(args, "after", 0); /* or where the last call ended */
+    if (next && !(tb__next_number(&next, &after) && !*next)) return tb__next_wrong(err);
     tb_code code = tb_store_audit(ops->store, after, TB_AUDIT_PAGE, &entries, &n, err);
     if (code) return code;
     if (!args->next) tb_buf_str(&reply->out, "id\ttime\tkey\tfrom\toperation\targuments\n");

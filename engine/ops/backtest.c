@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/counted.h"
 #include "ops/forecast.h"
+#include "ops/operations.h"
 #include "tollbook/calendar.h"
 #include "tollbook/issue.h"
 
@@ -186,7 +188,7 @@ static void put_end(bool table, const tb_backtest_result *total, tb_buf *out)
 
 /* --- steps --- */
 
-/* What one step leaves to the next: all of it numbers, in reply->next. */
+/* What one step leaves to the next: all of it numbers below 2^63, in reply->next. */
 typedef struct backtesting {
     int64_t now_us; /* the first step's: months must not change between two */
     int64_t last;   /* account that is done; they come ascending */
@@ -202,19 +204,7 @@ static void leave(const backtesting *b, tb_buf *next)
     uint64_t numbers[NUMBERS];
     memcpy(numbers, b, sizeof numbers);
     for (size_t i = 0; i < NUMBERS; i++)
-        tb_buf_fmt(next, "%" PRIx64 ".", numbers[i]);
-}
-
-static bool take_number(const char **at, uint64_t *ret)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *digit;
-    uint64_t value = 0;
-    int n = 0;
-    for (; **at && (digit = strchr(digits, **at)) != NULL && n < 16; ++*at, n++)
-        value = value * 16 + (uint64_t)(digit - digits);
-    *ret = value;
-    return n && *(*at)++ == '.';
+        tb_buf_fmt(next, "%s%" PRIu64, i ? " " : "", numbers[i]);
 }
 
 #define COUNT_MAX (UINT64_C(1) << 40) /* what is computed of counts below does not overflow */
@@ -235,14 +225,14 @@ static bool result_fits(const tb_backtest_result *r)
 
 static tb_code take_up(const char *next, int64_t now_us, backtesting *b, tb_error *err)
 {
-    uint64_t numbers[NUMBERS] = {0};
+    int64_t numbers[NUMBERS] = {0};
     bool whole = true;
     for (size_t i = 0; whole && i < NUMBERS; i++)
-        whole = take_number(&next, &numbers[i]);
+        whole = tb__next_number(&next, &numbers[i]);
     memcpy(b, numbers, sizeof numbers);
     if (whole && !*next && b->now_us > 0 && b->now_us <= now_us && result_fits(&b->total))
         return TB_OK;
-    return tb_fail(err, TB_E_VALIDATION, "next", "It must be what the last answer said.");
+    return tb__next_wrong(err);
 }
 
 /* One account's own trouble is said, and the others go on. */
@@ -321,8 +311,8 @@ static void end(const tb_args *args, const backtesting *b, tb_reply *reply)
     put_end(tb_arg_is(args, "format", "table"), &b->total, &reply->out);
     if (!b->refused) return;
     reply->no = true;
-    tb_reply_say(reply, "%" PRIu64 " account%s left out, as said above.", b->refused,
-                 b->refused == 1 ? " is" : "s are");
+    tb_reply_say(reply, "%s %s left out, as said above.", TB__COUNTED(b->refused, "account"),
+                 b->refused == 1 ? "is" : "are");
 }
 
 tb_code tb__backtest(const tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)

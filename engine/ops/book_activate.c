@@ -96,14 +96,13 @@ static void say_over(const activation *a, const tb__shadow_change *list, tb_repl
 static void put_end(const activation *a, const tb_args *args, bool active, tb_reply *reply)
 {
     const char *book = tb_arg_text(args, "book"), *limit = tb_arg_text(args, "max-change");
-    char months[TB__COUNTED_MAX], accounts[TB__COUNTED_MAX];
-    tb__counted(months, a->months, "billed month");
+    const char *months = TB__COUNTED(a->months, "billed month");
     if (active)
         tb_reply_say(
             reply,
             "\"%s\" is a book now. Compared: %s of %s; %zu of them would change by more than"
             " %s %%.",
-            book, months, tb__counted(accounts, a->accounts, "account"), a->over, limit);
+            book, months, TB__COUNTED(a->accounts, "account"), a->over, limit);
     else
         tb_reply_say(reply,
                      "\"%s\" stays a shadow: %zu of %s would change by more than %s"

@@ -1,4 +1,5 @@
 /* apply: the whole declared state, parsed and then applied in one transaction. */
+#include "base/counted.h"
 #include "ops/operations.h"
 #include "tollbook/catalog.h"
 
@@ -39,10 +40,9 @@ static void say_applied(tb_reply *reply, const tb_applied *a)
     tb_buf_release(&line);
     if (a->rebilled)
         tb_reply_say(reply,
-                     "%zu edge location%s with usage %s billed as another region from now on, "
-                     "except in final invoices. See: SELECT * FROM region_billing ORDER BY version "
-                     "DESC",
-                     a->rebilled, a->rebilled == 1 ? "" : "s", a->rebilled == 1 ? "is" : "are");
+                     "%s with usage %s billed as another region from now on, except in final "
+                     "invoices. See: SELECT * FROM region_billing ORDER BY version DESC",
+                     TB__COUNTED(a->rebilled, "edge location"), a->rebilled == 1 ? "is" : "are");
 }
 
 static tb_code apply(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)

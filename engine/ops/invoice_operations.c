@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/counted.h"
 #include "ops/operations.h"
 #include "tollbook/shadowbills.h"
 #include "tollbook/document.h"
@@ -30,8 +31,8 @@ typedef struct month_run {
     tb_shown_form form;
     tb_month_books books;
     tb_shadow_books shadows;
-    int64_t *accounts; /* those that are left */
-    size_t n;
+    const char *left; /* the accounts that are left, as in next */
+    tb_buf everybody; /* what that points into where a run begins */
     /* Of all calls so far. */
     size_t total, done, made, known, nothing, refused, shown, left_out;
 } month_run;
@@ -55,29 +56,13 @@ static void counts_of(month_run *run, size_t *ret[N_COUNTS])
     memcpy(ret, all, sizeof all);
 }
 
-static void put_next(month_run *run, size_t taken)
+static void put_next(month_run *run)
 {
     size_t *counts[N_COUNTS];
     counts_of(run, counts);
     for (size_t i = 0; i < N_COUNTS; i++)
-        tb_buf_fmt(&run->reply->next, "%s%zu", i ? " " : "", *counts[i]);
-    for (size_t i = taken; i < run->n; i++)
-        tb_buf_fmt(&run->reply->next, " %" PRId64, run->accounts[i]);
-}
-
-/* Digits, and the space behind them. */
-static bool take_number(const char **at, int64_t *ret)
-{
-    int64_t value = 0;
-    const char *begin = *at;
-    for (; **at >= '0' && **at <= '9'; ++*at)
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, **at - '0', &value))
-            return false;
-    if (*at == begin || (**at && **at != ' ')) return false;
-    *at += **at == ' ';
-    *ret = value;
-    return true;
+        tb_buf_fmt(&run->reply->next, "%zu ", *counts[i]);
+    tb_buf_str(&run->reply->next, run->left);
 }
 
 static bool read_next(month_run *run, const char *text)
@@ -86,16 +71,24 @@ static bool read_next(month_run *run, const char *text)
     int64_t value = 0;
     counts_of(run, counts);
     for (size_t i = 0; i < N_COUNTS; i++) {
-        if (!take_number(&text, &value)) return false;
+        if (!tb__next_number(&text, &value)) return false;
         *counts[i] = (size_t)value;
     }
-    run->accounts = malloc((strlen(text) / 2 + 1) * sizeof *run->accounts);
-    if (!run->accounts) return false;
-    while (*text) {
-        if (!take_number(&text, &value)) return false;
-        run->accounts[run->n++] = value;
-    }
+    run->left = text;
     return true;
+}
+
+static tb_code list_accounts(month_run *run, tb_error *err)
+{
+    int64_t *accounts = NULL;
+    tb_code code = tb_issue_accounts(run->ops->store, run->month, run->account, &accounts,
+                                     &run->total, err);
+    for (size_t i = 0; !code && i < run->total; i++)
+        tb_buf_fmt(&run->everybody, "%s%" PRId64, i ? " " : "", accounts[i]);
+    tb_buf_add(&run->everybody, "", 1);
+    run->left = run->everybody.data;
+    free(accounts);
+    return code ? code : tb_buf_check(&run->everybody, err);
 }
 
 /* --- showing an invoice --- */
@@ -147,21 +140,20 @@ static tb_code group_account(month_run *run, tb_issue_group *g, int64_t account,
                       : tb_issue_group_show(g, account, err);
 }
 
-/* *ret_taken: accounts that this call is done with. */
-static tb_code run_groups(month_run *run, tb_issue_group *g, size_t *ret_taken, tb_error *err)
+static tb_code run_groups(month_run *run, tb_issue_group *g, tb_error *err)
 {
     const bool one = run->final || !run->ops->drain;
     tb_code code = TB_OK;
-    size_t i = 0;
-    while (!code && i < run->n && !(one && tb_issue_group_full(g))) {
-        code = group_account(run, g, run->accounts[i++], err);
+    int64_t account;
+    while (!code && *run->left && !(one && tb_issue_group_full(g))) {
+        if (!tb__next_number(&run->left, &account)) return tb__next_wrong(err);
+        code = group_account(run, g, account, err);
         if (code || one) continue;
         add_group(run, g);
         tb_issue_group_next(g);
         code = go_on(run) ? drain(run, err) : tb_fail(err, TB_E_STOPPED, NULL, NULL);
     }
     if (!code && one) add_group(run, g);
-    *ret_taken = i;
     return code;
 }
 
@@ -175,18 +167,14 @@ static tb_code begin_run(month_run *run, tb_error *err)
     if (!code && run->final) code = tb_shadow_books_read(store, &run->shadows, err);
     if (code) return code;
     if (run->args->next)
-        return read_next(run, run->args->next)
-                   ? TB_OK
-                   : tb_fail(err, TB_E_VALIDATION, "next", "It must be what the last answer said.");
+        return read_next(run, run->args->next) ? TB_OK : tb__next_wrong(err);
     tb_shown_open(run->form, &run->reply->out);
-    code = tb_issue_accounts(store, run->month, run->account, &run->accounts, &run->n, err);
-    run->total = run->n;
-    return code;
+    return list_accounts(run, err);
 }
 
 static void end_run(month_run *run)
 {
-    free(run->accounts);
+    tb_buf_release(&run->everybody);
     tb_month_books_release(&run->books);
     tb_shadow_books_release(&run->shadows);
 }
@@ -200,9 +188,9 @@ static tb_code note_everybody(month_run *run, tb_error *err)
     tb_code code = tb_issue_everybody(run->ops->store, run->month, run->ops->now_us, &left, &n, err);
     if (!code && n)
         tb_reply_say(run->reply,
-                     "%zu account%s came in while the month was made final. Run the same command"
-                     " again to go on.",
-                     n, n == 1 ? "" : "s");
+                     "%s came in while the month was made final. Run the same command again to go"
+                     " on.",
+                     TB__COUNTED(n, "account"));
     free(left);
     return code;
 }
@@ -210,8 +198,8 @@ static tb_code note_everybody(month_run *run, tb_error *err)
 static void say_final(month_run *run)
 {
     tb_reply_say(run->reply,
-                 "%zu account%s: %zu made final, %zu final before, %zu with nothing due, %zu refused.",
-                 run->total, run->total == 1 ? "" : "s", run->made, run->known, run->nothing,
+                 "%s: %zu made final, %zu final before, %zu with nothing due, %zu refused.",
+                 TB__COUNTED(run->total, "account"), run->made, run->known, run->nothing,
                  run->refused);
 }
 
@@ -231,8 +219,8 @@ static tb_code say_end(month_run *run, tb_error *err)
     }
     if (!run->final && run->refused)
         tb_reply_say(run->reply,
-                     "%zu account%s refused, for the reason above; the others are printed.",
-                     run->refused, run->refused == 1 ? " is" : "s are");
+                     "%s %s refused, for the reason above; the others are printed.",
+                     TB__COUNTED(run->refused, "account"), run->refused == 1 ? "is" : "are");
     run->reply->no = run->refused || run->left_out || !run->shown;
     if (run->refused || run->left_out || run->shown) return TB_OK;
     tb_month_format(run->month, month);
@@ -266,18 +254,17 @@ static void put_json(month_run *run)
 
 static tb_code run_month(month_run *run, tb_error *err)
 {
-    size_t taken = 0;
     tb_issue_group g = {.store = run->ops->store, .month = run->month, .now_us = run->ops->now_us,
                         .empty = tb_arg_given(run->args, "empty"), .books = &run->books,
                         .shadows = &run->shadows, .put = put, .ctx = run, .out = &run->reply->out};
     tb_code code = begin_run(run, err);
     g.shown = run->shown;
     tb_issue_group_init(&g);
-    if (!code) code = run_groups(run, &g, &taken, err);
+    if (!code) code = run_groups(run, &g, err);
     tb_issue_group_release(&g);
     if (code) return code;
     put_json(run);
-    if (taken < run->n) put_next(run, taken);
+    if (*run->left) put_next(run);
     else code = finish(run, err);
     tb_buf_str(&run->reply->json, "}");
     return code || run->final ? code : drain(run, err);
@@ -288,6 +275,7 @@ static tb_code run_all(tb_ops *ops, const tb_args *args, tb_reply *reply, bool f
     month_run run = {.ops = ops, .args = args, .reply = reply, .final = final,
                      .month = tb_arg_number(args, "month", 0),
                      .account = tb_arg_number(args, "account", 0), .form = form_of(args)};
+    tb_buf_init(&run.everybody, TB_REPLY_MAX, NULL);
     tb_code code = run_month(&run, err);
     end_run(&run);
     return code;
@@ -330,7 +318,8 @@ static tb_code list_late(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
     for (size_t i = 0; i < n; i++)
         put_late(&late[i], i == 0, reply);
     tb_buf_str(&reply->json, "]}");
-    if (n) tb_reply_say(reply, n == 1 ? "%zu month waits to be billed." : "%zu months wait to be billed.", n);
+    if (n)
+        tb_reply_say(reply, "%s %s to be billed.", TB__COUNTED(n, "month"), n == 1 ? "waits" : "wait");
     free(late);
     return TB_OK;
 }

@@ -32,6 +32,11 @@ TB_MUST_USE tb_code tb__verify_in(tb_store *store, tb_say say, void *ctx,
 /* Adds the audit log's entry of a write, in its transaction. */
 TB_MUST_USE tb_code tb__audit(const tb_ops *ops, const tb_args *args, tb_error *err);
 
+/* The first number of what is left of a `next`: digits, and the space behind them unless they are the
+ * last. */
+bool tb__next_number(const char **next, int64_t *ret);
+TB_MUST_USE tb_code tb__next_wrong(tb_error *err);
+
 /* Appends what was said so far as a JSON list. */
 void tb__reply_said(const tb_reply *reply, tb_buf *out);
 

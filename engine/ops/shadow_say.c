@@ -45,7 +45,7 @@ static void say_tally(int64_t of, const tb_book *book, const tally *t, tb_buf *l
 {
     char month[8], percent[TB_DECIMAL_TEXT_MAX + 2], most[128] = "";
     char billed[TB_DECIMAL_TEXT_MAX + 1], would[TB_DECIMAL_TEXT_MAX + 1];
-    char increase[TB_DECIMAL_TEXT_MAX + 1], accounts[TB__COUNTED_MAX], charges[TB__COUNTED_MAX];
+    char increase[TB_DECIMAL_TEXT_MAX + 1];
     tb_month_format(of, month);
     tb_shadow_percent(t->billed, t->would, percent);
     if (t->largest)
@@ -56,11 +56,11 @@ static void say_tally(int64_t of, const tb_book *book, const tally *t, tb_buf *l
                " %zu more, %zu less%s.\n",
                book->id, month, tb_shadow_money(t->would, book->currency, would), book->currency,
                tb_shadow_money(t->billed, book->currency, billed), percent,
-               strcmp(percent, "new") == 0 ? "" : " %", tb__counted(accounts, t->bills, "account"),
+               strcmp(percent, "new") == 0 ? "" : " %", TB__COUNTED(t->bills, "account"),
                t->up, t->down, most);
     if (t->unpriced)
         tb_buf_fmt(lines, "shadow book %s: it has no price for %s of the month.\n", book->id,
-                   tb__counted(charges, t->unpriced, "charge"));
+                   TB__COUNTED(t->unpriced, "charge"));
 }
 
 /* Where an account's month was issued twice (the first is void), the later bill counts. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/counted.h"
 #include "ops/solve.h"
 
 #define DIGITS_LEAST 4 /* of the price grid, where nobody says */
@@ -231,7 +232,7 @@ static void put_table(tb_buf *out, const price_solve *p)
         row(out, p, "residual", a->residual);
         tb_buf_str(out, "factor      ");
         tb__solve_put(out, a->factor);
-        tb_buf_fmt(out, ", prices to %d digit%s:\n", p->digits, p->digits == 1 ? "" : "s");
+        tb_buf_fmt(out, ", prices to %s:\n", TB__COUNTED((uint64_t)p->digits, "digit"));
         table_prices(out, p);
         if (a->has_below) row(out, p, "a step down", a->below);
         if (a->has_above) row(out, p, "a step up", a->above);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/counted.h"
 #include "ops/solve.h"
 #include "tollbook/calendar.h"
 #include "tollbook/ledger.h"
@@ -218,8 +219,8 @@ void tb__solve_put_span(tb_buf *out, const tb__solve_span *span)
     size_t bills = tb_portfolio_bills(span->billed);
     tb_month_format(span->from, from);
     tb_month_format(span->to, to);
-    tb_buf_fmt(out, "%s to %s, %zu account%s, %zu month%s of bills", from, to, span->accounts,
-               span->accounts == 1 ? "" : "s", bills, bills == 1 ? "" : "s");
+    tb_buf_fmt(out, "%s to %s, %s, %s of bills", from, to,
+               TB__COUNTED(span->accounts, "account"), TB__COUNTED(bills, "month"));
 }
 
 void tb__solve_json_span(tb_buf *out, const tb__solve_span *span)

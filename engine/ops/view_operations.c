@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/counted.h"
 #include "ops/operations.h"
 #include "tollbook/answer.h"
 #include "tollbook/balancer.h"
@@ -118,9 +119,9 @@ static tb_code verify(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_erro
     if (!differences) tb_buf_str(&reply->out, "no differences.\n");
     else
         tb_reply_say(reply,
-                     "%" PRIu64 " difference%s. If a line says what to do, do that. For the others, "
-                     "restore a backup and ingest what came after it.",
-                     differences, differences == 1 ? "" : "s");
+                     "%s. If a line says what to do, do that. For the others, restore a backup and "
+                     "ingest what came after it.",
+                     TB__COUNTED(differences, "difference"));
     return TB_OK;
 }
 

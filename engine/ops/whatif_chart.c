@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/counted.h"
+
 #define WIDTH    720
 #define HEIGHT   232
 #define LEFT     76 /* room for the axis' figures */
@@ -197,8 +199,7 @@ static void put_count(tb_buf *out, const bars *b, tb_i128 bar, size_t count)
     int height = pixels((tb_i128)count, (tb_i128)b->most, PLOT_H - 16); /* the count stands above */
     char edge[TB_WHATIF_MONEY_MAX], title[TB_WHATIF_MONEY_MAX + 80];
     put_edge(bar, b->step, edge);
-    snprintf(title, sizeof title, "%zu account%s, %s%s", count, count == 1 ? "" : "s",
-             bar ? "up to " : "", edge);
+    snprintf(title, sizeof title, "%s, %s%s", TB__COUNTED(count, "account"), bar ? "up to " : "", edge);
     put_bar(out, bar > 0 ? "more" : bar < 0 ? "less" : "same", left + 1, slot - 2, height, title);
     if (count)
         tb_buf_fmt(out, "<text class=\"n\" x=\"%d\" y=\"%d\">%zu</text>", left + slot / 2,

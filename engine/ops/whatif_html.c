@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/counted.h"
 #include "ops/whatif_chart.h"
 #include "tollbook/json.h"
 
@@ -116,8 +117,7 @@ static void put_header(const tb_whatif_answer *a, const tb_whatif_part *part, tb
     tb_buf_str(out, strcmp(s->patch, "{}") == 0 ? "" : " with other prices");
     if (s->everywhere) tb_buf_str(out, " in the place of all others");
     if (s->n_factors)
-        tb_buf_fmt(out, ", usage changed by %zu factor%s", s->n_factors,
-                   s->n_factors == 1 ? "" : "s");
+        tb_buf_fmt(out, ", usage changed by %s", TB__COUNTED(s->n_factors, "factor"));
     tb_buf_str(out, ". Sums of invoice lines, without tax.</p></header>");
 }
 
@@ -143,9 +143,10 @@ static void put_unpriced(const tb_whatif_result *r, tb_buf *out)
 {
     if (r->unpriced_bills == 0) return;
     tb_buf_fmt(out,
-               "<div class=\"alert\">%zu account-month%s usage without a price here; it is in"
-               " neither amount.<ul>",
-               r->unpriced_bills, r->unpriced_bills == 1 ? " has" : "s have");
+               "<div class=\"alert\">%s %s usage without a price here; it is in neither"
+               " amount.<ul>",
+               TB__COUNTED(r->unpriced_bills, "account-month"),
+               r->unpriced_bills == 1 ? "has" : "have");
     for (size_t i = 0; i < r->n_unpriced && i < 10; i++) {
         char month[8];
         tb_month_format(r->unpriced[i].month, month);
@@ -162,9 +163,9 @@ static void put_late(const tb_whatif_answer *a, tb_buf *out)
 {
     if (a->n_late == 0) return;
     tb_buf_fmt(out,
-               "<div class=\"alert\">%zu final month%s changes that wait to be billed; compared as"
-               " billed so far.<ul>",
-               a->n_late, a->n_late == 1 ? " has" : "s have");
+               "<div class=\"alert\">%s %s changes that wait to be billed; compared as billed so"
+               " far.<ul>",
+               TB__COUNTED(a->n_late, "final month"), a->n_late == 1 ? "has" : "have");
     for (size_t i = 0; i < a->n_late && i < 10; i++) {
         char month[8];
         tb_month_format(a->late[i].month, month);
@@ -182,10 +183,9 @@ static void put_warnings(const tb_whatif_answer *a, const tb_whatif_part *part, 
         tb_buf_fmt(out, "<div class=\"alert\">No account was billed in %s.</div>",
                    *part->currency ? part->currency : "any currency");
     if (r->other_accounts)
-        tb_buf_fmt(
-            out,
-            "<div class=\"alert\">%zu account%s billed in another currency and left out.</div>",
-            r->other_accounts, r->other_accounts == 1 ? " is" : "s are");
+        tb_buf_fmt(out,
+                   "<div class=\"alert\">%s %s billed in another currency and left out.</div>",
+                   TB__COUNTED(r->other_accounts, "account"), r->other_accounts == 1 ? "is" : "are");
     if (a->running) {
         tb_month_format(a->to, month);
         tb_buf_fmt(out,

@@ -103,20 +103,19 @@ static tb_code put(const tb_ops *ops, const tb_args *args, const tb_whatif_answe
 /* What to look at before the figures are believed; in the table it stands with them. */
 static void say_warnings(const tb_whatif_answer *a, tb_reply *reply)
 {
-    char count[TB__COUNTED_MAX];
     for (size_t i = 0; i < a->n_results; i++)
         if (a->results[i].unpriced_bills)
             tb_reply_say(reply, "%s: %s with usage without a price.",
                          a->results[i].scenario->name,
-                         tb__counted(count, a->results[i].unpriced_bills, "account-month"));
+                         TB__COUNTED(a->results[i].unpriced_bills, "account-month"));
     for (size_t i = 0; i < a->n_results; i++)
         if (a->results[i].other_accounts)
             tb_reply_say(reply, "%s: left out, since billed in another currency: %s.",
                          a->results[i].scenario->name,
-                         tb__counted(count, a->results[i].other_accounts, "account"));
+                         TB__COUNTED(a->results[i].other_accounts, "account"));
     if (a->n_late)
         tb_reply_say(reply, "Compared as billed so far, with changes that wait to be billed: %s.",
-                     tb__counted(count, a->n_late, "final month"));
+                     TB__COUNTED(a->n_late, "final month"));
 }
 
 /* Whether the last scenario of its name is this one. */

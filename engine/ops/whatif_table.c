@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/counted.h"
 #include "tollbook/whatifforms.h"
 
 #define NAME_WIDTH 36 /* of the first column, indentation included */
@@ -81,8 +82,7 @@ static void put_title(tb_buf *out, const tb_whatif_part *part)
                strcmp(s->patch, "{}") == 0 ? "" : " with other prices");
     if (s->everywhere) tb_buf_str(out, ", in the place of all others");
     if (s->n_factors)
-        tb_buf_fmt(out, ", usage changed by %zu factor%s", s->n_factors,
-                   s->n_factors == 1 ? "" : "s");
+        tb_buf_fmt(out, ", usage changed by %s", TB__COUNTED(s->n_factors, "factor"));
     tb_buf_fmt(out, " (sha256 %.12s)\n", s->sha256);
 }
 
@@ -167,8 +167,9 @@ static void say_unpriced(tb_buf *out, const tb_whatif_result *r)
     }
     if (r->unpriced_bills)
         tb_buf_fmt(out,
-                   "  ! %zu account-month%s usage without a price here: it is in neither amount\n",
-                   r->unpriced_bills, r->unpriced_bills == 1 ? " has" : "s have");
+                   "  ! %s %s usage without a price here: it is in neither amount\n",
+                   TB__COUNTED(r->unpriced_bills, "account-month"),
+                   r->unpriced_bills == 1 ? "has" : "have");
 }
 
 static void put_warnings(const tb_whatif_part *part, tb_buf *out)
@@ -179,8 +180,8 @@ static void put_warnings(const tb_whatif_part *part, tb_buf *out)
         tb_buf_fmt(out, "  ! no account was billed in %s\n",
                    *part->currency ? part->currency : "any currency");
     if (r->other_accounts)
-        tb_buf_fmt(out, "  ! %zu account%s billed in another currency and left out\n",
-                   r->other_accounts, r->other_accounts == 1 ? " is" : "s are");
+        tb_buf_fmt(out, "  ! %s %s billed in another currency and left out\n",
+                   TB__COUNTED(r->other_accounts, "account"), r->other_accounts == 1 ? "is" : "are");
     say_unpriced(out, r);
 }
 
@@ -193,9 +194,8 @@ static void put_notes(const tb_whatif_answer *a, tb_buf *out)
     }
     if (a->n_late)
         tb_buf_fmt(out,
-                   "\n%zu final month%s changes that wait to be billed; compared as billed so"
-                   " far:\n",
-                   a->n_late, a->n_late == 1 ? " has" : "s have");
+                   "\n%s %s changes that wait to be billed; compared as billed so far:\n",
+                   TB__COUNTED(a->n_late, "final month"), a->n_late == 1 ? "has" : "have");
     for (size_t i = 0; i < a->n_late && i < 10; i++) {
         tb_month_format(a->late[i].month, month);
         tb_buf_fmt(out, "  account %" PRId64 ", %s%s%s\n", a->late[i].account, month,
@@ -213,10 +213,8 @@ void tb_whatif_table(const tb_whatif_answer *a, tb_whatif_sink *sink)
     tb_month_format(a->from, from);
     tb_month_format(a->to, to);
     tb_buf_fmt(out,
-               "%s to %s: %zu account%s, %zu account-month%s. Amounts are sums of invoice lines,"
-               " without tax.\n",
-               from, to, a->accounts, a->accounts == 1 ? "" : "s", a->bills,
-               a->bills == 1 ? "" : "s");
+               "%s to %s: %s, %s. Amounts are sums of invoice lines, without tax.\n", from, to,
+               TB__COUNTED(a->accounts, "account"), TB__COUNTED(a->bills, "account-month"));
     if (tb_whatif_n_parts(a) > 1) put_summary(a, out);
     for (size_t i = 0; i < tb_whatif_n_parts(a); i++) {
         tb_whatif_part part = tb_whatif_part_of(a, i);

@@ -185,7 +185,7 @@ TB__INLINE void prefetch_group(const tb__group *group)
                [4] = COUNT(pulled, balancer, 0, 1, 0), [5] = COUNT(pulled, balancer, 0, 0, 1),     \
     }
 
-/* What a line adds, by cache status and status class (architecture section 4). */
+/* What a line adds, by cache status and status class (docs/architecture.md, "The counters"). */
 static const uint32_t counts[3][6][TB__COUNTS] = {
     [TB_CACHE_OTHER] = CLASSES(1, 1),
     [TB_CACHE_SERVED] = CLASSES(0, 0),

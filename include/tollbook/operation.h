@@ -67,6 +67,8 @@ typedef struct tb_operation {
     /* What is said where writing fails, which is no failure then, for the answer is there: "The
      * scenarios are not kept". NULL: it is one. */
     const char *unwritten;
+    /* What is said where the answer was made and could not be printed; NULL: nothing more. */
+    const char *unprinted;
     const char *write_flags; /* "finalize|void": it writes only where one of these is given; NULL:
                               * always, where `write` is there. `read` is then called without one */
 } tb_operation;
@@ -107,7 +109,8 @@ TB_MUST_USE tb_code tb_args_add(tb_args *args, const tb_param *param, const char
 TB_MUST_USE tb_code tb_args_json(tb_args *args, const char *body, size_t len, tb_error *err);
 /* Goes on from a reply: the same arguments, and its `next`, which is copied. len 0: none. */
 TB_MUST_USE tb_code tb_args_next(tb_args *args, const char *next, size_t len, tb_error *err);
-/* Whether all that is required is there. Adds the defaults; terminal: those for people. */
+/* Whether all that is required is there. Adds the defaults; terminal: those for people. Everything
+ * below needs arguments that came through it: an operation relies on what its rows require. */
 TB_MUST_USE tb_code tb_args_end(tb_args *args, bool terminal, tb_error *err);
 
 /* The row of this name, also as it is spelled on the wire (letter case does not matter there); NULL:
@@ -177,7 +180,9 @@ void tb_reply_json(const tb_reply *reply, tb_buf *out);
 /* Adds a line to what is said. */
 void tb_reply_say(tb_reply *reply, const char *fmt, ...) TB_PRINTF(2, 3);
 
-/* Whether these arguments make it write. */
+/* In all of these tb_args_end must have accepted the arguments.
+ *
+ * Whether these arguments make it write. */
 bool tb_operation_writes(const tb_args *args);
 bool tb_operation_reads(const tb_args *args);
 /* Whether writing follows what was read. */

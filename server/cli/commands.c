@@ -185,7 +185,7 @@ cli_command cli_commands[] = {
      .max_operands = 1,
      .summary = "Add usage counters and shield events, one JSON object a line, whole or not at all",
      .details = "Plain, gzip or zstd. The same file again changes nothing. A line with \"shield_zone\" "
-                "is an event (docs/operations.md).",
+                "is an event (docs/import-format.md).",
      OPTIONS(import_options),
      .run = cli_import},
     {.name = "serve",

@@ -238,8 +238,9 @@ static void say_lines(const op_call *o, const char *at, size_t len)
 
 static int end(op_call *o, int status, bool no)
 {
-    if (status == 0) status = spool_print(&o->document, o->call);
-    if (status == 0) status = cli_done(o->call);
+    if (status) return status;
+    status = spool_print(&o->document, o->call);
+    if (status && o->args.operation->unprinted) cli_say(o->call, "%s", o->args.operation->unprinted);
     return status == 0 && no ? ANSWER_NO : status;
 }
 

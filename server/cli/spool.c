@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "feed/source.h"
+
 void spool_init(spool *s)
 {
     tb_buf_init(&s->held, SIZE_MAX / 2, NULL);
@@ -38,18 +40,6 @@ static tb_code open_file(spool *s, tb_error *err)
     return s->fd < 0 ? failed(err) : TB_OK;
 }
 
-static bool write_all(int fd, const char *bytes, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, bytes, len);
-        if (n < 0 && errno != EINTR) return false;
-        if (n <= 0) continue;
-        bytes += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
 tb_code spool_take(spool *s, tb_buf *part, tb_error *err)
 {
     tb_buf_add(&s->held, part->data, part->len);
@@ -57,7 +47,7 @@ tb_code spool_take(spool *s, tb_buf *part, tb_error *err)
     tb_code code = tb_buf_check(&s->held, err);
     if (code || s->held.len <= SPOOL_MEMORY) return code;
     code = open_file(s, err);
-    if (!code && !write_all(s->fd, s->held.data, s->held.len)) code = failed(err);
+    if (!code && !feed_write_all(s->fd, s->held.data, s->held.len)) code = failed(err);
     s->held.len = 0;
     return code;
 }

@@ -106,8 +106,8 @@ int take_say(const cli_call *call, const char *path, const feed_report *report)
         cli_say(call, "%s: nothing new: an earlier copy of a log that was taken further before.",
                 path);
     } else if (report->nothing_new) {
-        cli_say(call, "%s: nothing new: its %" PRIu64 " line%s were %s before.", path,
-                report->known_lines, plural(report->known_lines),
+        cli_say(call, "%s: nothing new: its %" PRIu64 " line%s %s before.", path,
+                report->known_lines, report->known_lines == 1 ? " was" : "s were",
                 report->known_refused ? "refused" : "taken");
     } else {
         say_counts(call, path, report);

@@ -414,7 +414,7 @@ static tb_code spool_failed(tb_error *err)
                    strerror(errno));
 }
 
-static bool write_all(int fd, const char *bytes, size_t len)
+bool feed_write_all(int fd, const char *bytes, size_t len)
 {
     while (len > 0) {
         ssize_t n = write(fd, bytes, len);
@@ -432,7 +432,7 @@ static tb_code copy_rest(feed_source *source, int fd, uint64_t *size, tb_error *
     for (size_t n = sizeof buf; n == sizeof buf; *size += n) {
         tb_code code = feed_source_read(source, buf, sizeof buf, &n, err);
         if (code) return code;
-        if (!write_all(fd, buf, n)) return spool_failed(err);
+        if (!feed_write_all(fd, buf, n)) return spool_failed(err);
     }
     return TB_OK;
 }
@@ -457,7 +457,7 @@ tb_code feed_source_spool(feed_source *source, const char *folder, const char *a
     uint64_t size = len;
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) return spool_failed(err);
-    tb_code code = write_all(fd, ahead, len) ? TB_OK : spool_failed(err);
+    tb_code code = feed_write_all(fd, ahead, len) ? TB_OK : spool_failed(err);
     if (code == TB_OK) code = copy_rest(source, fd, &size, err);
     if (code == TB_OK) return become(source, fd, size, err);
     close(fd);

@@ -38,6 +38,9 @@ TB_MUST_USE tb_code feed_source_seek(feed_source *source, uint64_t byte, tb_erro
 TB_MUST_USE tb_code feed_source_spool(feed_source *source, const char *folder, const char *ahead,
                                       size_t len, tb_error *err);
 
+/* Writes all of it, whatever a write takes at a time; false: errno says why not. */
+bool feed_write_all(int fd, const char *bytes, size_t len);
+
 /* Whether it may grow at its end: a plain regular file, whose last line may not be complete. */
 bool feed_source_grows(const feed_source *source);
 /* Decompressed size where it is known beforehand, else UINT64_MAX. */

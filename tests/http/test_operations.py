@@ -65,6 +65,9 @@ class Operations(Case):
         ("book-activate", {"book": "x", "anyway": "true"}, 400, "anyway"),
         ("book-activate?book=x&anyway=2", None, 400, "anyway"),
         ("book-activate", {"book": "x"}, 404, "book"),
+        ("whatif", {"from": "2026-10", "to": "2026-10",
+                    "scenarios": [{"scenario": "a", "patch": {}}, {"scenario": "b", "patch": 1}]}, 400,
+         "scenarios[1].patch"),
     )
 
     def test_arguments_are_bounded(self):
@@ -88,9 +91,9 @@ class Operations(Case):
         """The counts of 41 numbers; the others are a moment, an account and sums."""
         counts = {*range(4, 8), *(9 + 5 * day + i for day in range(5) for i in range(4)), 34, 35, 36}
         for number in range(4, 41):
-            numbers = [1793782800000000 if i == 0 else 1 << 63 if i == number else 0 for i in range(41)]
+            numbers = [1793782800000000 if i == 0 else 1 << 62 if i == number else 0 for i in range(41)]
             answer = self.ask("forecast", {"backtest": True,
-                                           "next": "".join(f"{n:x}." for n in numbers)})
+                                           "next": " ".join(map(str, numbers))})
             if number in counts:
                 self.refused(answer, 400, "validation_error", "next")
             else:

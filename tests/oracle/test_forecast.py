@@ -17,6 +17,7 @@ from script import random_seed  # noqa: E402
 
 SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
 BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
+LIBRARIES = os.environ.get("TB_LIBRARIES", "").split()
 PARTS = ("start", "fit", "single", "clean", "laws", "outlook", "forecast", "forecast_json", "rate", "spread")
 VARIANTS = (("gcc", "-O2"), ("gcc", "-O0"), ("gcc", "-O3", "-march=native"), ("clang", "-O0"),
             ("clang", "-O3", "-march=native"))
@@ -32,7 +33,7 @@ def build(folder, number, compiler, *flags):
                     f"-I{SOURCE}/include", f"-I{SOURCE}/engine", "-o", out,
                     SOURCE / "tests/oracle/forecast_runner.c",
                     *(SOURCE / f"engine/advice/{part}.c" for part in PARTS),
-                    BUILD / "libtollbook.a", *libraries, "-lm", "-lpthread"], check=True)
+                    BUILD / "libtollbook.a", *libraries, *LIBRARIES, "-lm", "-lpthread"], check=True)
     return out
 
 

@@ -49,6 +49,31 @@ static inline int64_t number(fixture *f, const char *text)
     return value;
 }
 
+/* --- reads that end in the middle --- */
+
+static inline int count_down(void *left)
+{
+    return --*(int *)left <= 0;
+}
+
+/* Asks, stopped after one step of SQLite's machine, after two, and so on, until the answer is whole.
+ * Whatever was read before is released: the address sanitizer sees what is not. */
+static inline void stop_everywhere(fixture *f, tb_code (*ask)(tb_store *store, tb_error *err))
+{
+    tb_code code = TB_E_BUSY;
+    int steps;
+    for (steps = 1; code && steps < 10000; steps++) {
+        tb_error err = {0};
+        int left = steps;
+        sqlite3_progress_handler(f->store->db, 1, count_down, &left);
+        code = ask(f->store, &err);
+        ck_assert_msg(!code || code == TB_E_BUSY, "%s: %s", tb_code_name(code), err.message);
+    }
+    sqlite3_progress_handler(f->store->db, 0, NULL, NULL);
+    ck_assert_int_eq(code, TB_OK);
+    ck_assert_int_gt(steps, 2);
+}
+
 /* --- verify's sentences --- */
 
 typedef struct sentences {

@@ -2,6 +2,7 @@
  * has grown, the store holds what one clean run of the same bytes holds. */
 #include "feed/feed.h"
 #include "store_fixture.h"
+#include "seed.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,8 +11,12 @@
 #include <zlib.h>
 #include <zstd.h>
 
-/* With a sanitizer, which is for memory and threads, one in seven of many cuts does. */
-#define CUT_STEP (TB_PART > 1 ? 7 : 1)
+/* One in so many of the cuts and ways of a test: the long form takes all, a sanitizer, which is for
+ * memory and threads, few. */
+static size_t one_in(size_t few, size_t fewer)
+{
+    return test_long() ? 1 : TB_PART > 1 ? fewer : few;
+}
 
 #define FROM_HOUR (NOW_US / INT64_C(3600000000) - 72)
 
@@ -264,6 +269,7 @@ START_TEST(any_block_and_segment_size_and_thread_count_give_the_same_store)
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
         for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
             for (unsigned threads = 1; threads <= 3; threads += 2) {
+                if ((b + p + threads / 2) % one_in(1, 3)) continue;
                 again();
                 options.block_bytes = blocks[b];
                 options.segment_bytes = parts[p];
@@ -431,7 +437,7 @@ START_TEST(an_earlier_copy_of_a_known_log_is_nothing_new)
         feed_ok(log_text.bytes, log_text.len, &options);
         uint64_t usage = usage_hash(), n = segments();
         size_t first = line_end_from(&log_text, 512);
-        for (size_t cut = first; cut <= log_text.len; cut += cut < 2200 ? 7 * CUT_STEP : 777)
+        for (size_t cut = first; cut <= log_text.len; cut += cut < 2200 ? 7 * one_in(2, 7) : 777)
             for (int way = 0; way < 5; way++) {
                 feed_report report = way < 4 ? feed_cut(way, cut, options)
                                              : feed_ok(log_text.bytes, cut, &options);
@@ -626,8 +632,8 @@ START_TEST(a_refused_last_line_without_end_is_read_anew_once_it_has_grown)
     for (size_t cut = 0; cut <= log_text.len; cut++)
         for (int way = 0; way < 16; way++) {
             if (!worth_a_cut(&log_text, cut) || cut_parses(cut)) continue;
-            /* Four ways a cut, all in turn. */
-            if ((cut + (size_t)way + (size_t)way / 4) % (TB_PART > 1 ? 16 : 4)) continue;
+            /* Two ways a cut, all in turn. */
+            if ((cut + (size_t)way + (size_t)way / 4) % one_in(8, 16)) continue;
             again();
             feed_cut(way % 4, cut, options);
             uint64_t n = segments();
@@ -648,7 +654,7 @@ START_TEST(a_live_log_posted_whole_again_and_again_counts_each_line_once)
     feed_options options = plain_options();
     feed_ok(log_text.bytes, log_text.len, &options);
     uint64_t usage = usage_hash();
-    for (size_t step = 1; step < log_text.len; step = step * 3 + 1) {
+    for (size_t step = test_long() ? 1 : 4; step < log_text.len; step = step * 3 + 1) {
         again();
         uint64_t accepted = 0;
         for (size_t len = step; len < log_text.len; len += step * 7 % 611 + step / 5 + 1)
@@ -830,7 +836,7 @@ START_TEST(compressed_input_cut_anywhere_is_an_error_that_names_the_byte)
                    ZSTD_compress(packed[1], sizeof packed[1], log_text.bytes, log_text.len, 3)};
     feed_options options = plain_options();
     for (int codec = 0; codec < 2; codec++)
-        for (size_t cut = 4; cut < n[codec]; cut += CUT_STEP) {
+        for (size_t cut = 4; cut < n[codec]; cut += one_in(3, 17)) {
             feed_report report;
             tb_error err = {0};
             ck_assert_int_eq(feed_code(packed[codec], cut, &options, &report, &err),

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "http/accesslog.h"
@@ -453,12 +454,24 @@ static conns *books(unsigned most, unsigned per_ip, unsigned workers)
     return conns_new(&limits, workers);
 }
 
-static conns_verdict admit(conns *c, int fd, const char *address, conn **k)
+static struct sockaddr_in peer_of(const char *address)
 {
     struct sockaddr_in peer = {.sin_family = AF_INET};
     uint8_t ip[4] = {(uint8_t)address[0], 0, 0, (uint8_t)address[1]};
     memcpy(&peer.sin_addr, ip, 4);
+    return peer;
+}
+
+static conns_verdict admit(conns *c, int fd, const char *address, conn **k)
+{
+    struct sockaddr_in peer = peer_of(address);
     return conns_admit(c, fd, (struct sockaddr *)&peer, k);
+}
+
+static bool make_room_of(conns *c, const char *address)
+{
+    struct sockaddr_in peer = peer_of(address);
+    return conns_make_room_of(c, (struct sockaddr *)&peer);
 }
 
 static void no_request(struct request *r)
@@ -498,6 +511,40 @@ START_TEST(an_address_has_its_share_and_loopback_any)
     for (int i = 10; i < 20; i++)
         ck_assert_int_eq(admit(c, i, "\x7f\x01", &k), CONNS_OK);
     conns_free(c, no_request);
+}
+END_TEST
+
+/* Descriptors are sockets here: one that is let go is shut down for reading. */
+START_TEST(an_address_that_has_its_share_lets_go_of_an_idle_connection_of_its_own)
+{
+    conns *c = books(100, 2, 1);
+    conn *k[4];
+    int pair[4][2];
+    char byte;
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(admit(c, pair[i][0], i < 2 ? "\x0a\x01" : "\x0a\x02", &k[i]), CONNS_OK);
+        ck_assert_ptr_eq(conns_opened(c, pair[i][0]), k[i]);
+    }
+    conns_phase(c, k[0], CONN_WORK, 0, 1);
+    conns_phase(c, k[1], CONN_WORK, 0, 1);
+    conns_phase(c, k[2], CONN_IDLE, 0, 1);
+    ck_assert(!make_room_of(c, "\x0a\x01")); /* both are at work; the idle one is another's */
+    conns_phase(c, k[0], CONN_IDLE, 0, 3);
+    conns_phase(c, k[1], CONN_IDLE, 0, 2);
+    ck_assert(make_room_of(c, "\x0a\x01"));
+    ck_assert_int_eq(recv(pair[1][0], &byte, 1, MSG_DONTWAIT), 0); /* idle for longer */
+    ck_assert(make_room_of(c, "\x0a\x01"));                       /* that one is leaving still */
+    for (int i = 0; i < 3; i += 2)
+        ck_assert_int_eq(recv(pair[i][0], &byte, 1, MSG_DONTWAIT), -1);
+    conns_closed(c, k[1]);
+    ck_assert_int_eq(admit(c, pair[3][0], "\x0a\x01", &k[3]), CONNS_OK);
+    conns_free(c, no_request);
+    for (int i = 0; i < 4; i++) {
+        close(pair[i][0]);
+        close(pair[i][1]);
+    }
 }
 END_TEST
 
@@ -656,6 +703,7 @@ int main(void)
     tcase_add_test(tc, any_number_of_accounts_fits);
     tcase_add_test(tc, connections_are_dealt_out_evenly_and_counted);
     tcase_add_test(tc, an_address_has_its_share_and_loopback_any);
+    tcase_add_test(tc, an_address_that_has_its_share_lets_go_of_an_idle_connection_of_its_own);
     tcase_add_test(tc, a_connection_that_the_library_lost_is_noticed);
     tcase_add_test(tc, a_stream_s_client_must_keep_reading);
     tcase_add_test(tc, an_account_has_its_share_of_places);

@@ -187,6 +187,29 @@ START_TEST(books_are_listed_by_currency_and_beginning)
 }
 END_TEST
 
+static tb_code list_books(tb_store *store, tb_error *err)
+{
+    tb_book *books;
+    size_t n;
+    tb_code code = tb_store_books(store, &books, &n, err);
+    if (code) return code;
+    ck_assert_uint_eq(n, 2);
+    tb_books_release(books, n);
+    free(books);
+    return TB_OK;
+}
+
+START_TEST(a_list_that_is_stopped_keeps_nothing)
+{
+    fixture f;
+    fixture_init(&f);
+    add_book(&f, "a", "2026-01-01T00:00:00Z");
+    add_book(&f, "b", "2026-02-01T00:00:00Z");
+    stop_everywhere(&f, list_books);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(books_do_not_change_or_go)
 {
     fixture f;
@@ -302,6 +325,7 @@ int main(void)
     tcase_add_test(t, it_holds_in_months_that_are_not_final);
     tcase_add_test(t, verify_finds_a_changed_chain_of_books);
     tcase_add_test(t, books_are_listed_by_currency_and_beginning);
+    tcase_add_test(t, a_list_that_is_stopped_keeps_nothing);
     tcase_add_test(t, books_do_not_change_or_go);
     tcase_add_test(t, a_book_is_in_force_until_the_next_one_begins);
     tcase_add_test(t, a_span_past_all_hours_is_refused_before_it_wraps);

@@ -259,6 +259,32 @@ static size_t listed(fixture *f, int64_t account, int64_t month, char names[200]
     return n;
 }
 
+static tb_code list_two(tb_store *store, tb_error *err)
+{
+    tb_invoice *list;
+    size_t n;
+    tb_code code = tb_store_invoices(store, 0, OCTOBER, &list, &n, err);
+    if (code) return code;
+    ck_assert_uint_eq(n, 2);
+    for (size_t i = 0; i < n; i++)
+        tb_invoice_release(&list[i]);
+    free(list);
+    return TB_OK;
+}
+
+START_TEST(a_list_that_is_stopped_keeps_nothing)
+{
+    fixture f;
+    fill(&f);
+    for (int64_t account = 1; account <= 2; account++) {
+        tb_invoice i = finalize(&f, account, OCTOBER, "5.00");
+        tb_invoice_release(&i);
+    }
+    stop_everywhere(&f, list_two);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(invoices_are_listed_by_account_and_month)
 {
     fixture f;
@@ -474,6 +500,7 @@ int main(void)
     tcase_add_test(t, what_cannot_be_final_is_refused);
     tcase_add_test(t, a_void_invoice_keeps_its_number_and_is_replaced);
     tcase_add_test(t, only_a_final_invoice_can_be_voided);
+    tcase_add_test(t, a_list_that_is_stopped_keeps_nothing);
     tcase_add_test(t, invoices_are_listed_by_account_and_month);
     tcase_add_test(t, an_invoice_shows_among_what_its_month_touches);
     tcase_add_test(t, final_rows_do_not_change);

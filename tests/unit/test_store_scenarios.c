@@ -92,6 +92,30 @@ START_TEST(scenarios_are_listed_in_the_order_of_adding)
 }
 END_TEST
 
+static tb_code list_two(tb_store *store, tb_error *err)
+{
+    tb_stored_scenario *list;
+    size_t n;
+    tb_code code = tb_store_scenarios(store, &list, &n, err);
+    if (code) return code;
+    ck_assert_uint_eq(n, 2);
+    for (size_t i = 0; i < n; i++)
+        tb_stored_scenario_release(&list[i]);
+    free(list);
+    return TB_OK;
+}
+
+START_TEST(a_list_that_is_stopped_keeps_nothing)
+{
+    fixture f;
+    fixture_init(&f);
+    keep(&f, "a", A1);
+    keep(&f, "b", "{\"scenario\":\"b\"}");
+    stop_everywhere(&f, list_two);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(verify_finds_changed_texts)
 {
     fixture f;
@@ -113,6 +137,7 @@ int main(void)
     tcase_add_test(t, a_name_is_its_last_text);
     tcase_add_test(t, what_is_not_stored_is_not_found);
     tcase_add_test(t, scenarios_are_listed_in_the_order_of_adding);
+    tcase_add_test(t, a_list_that_is_stopped_keeps_nothing);
     tcase_add_test(t, verify_finds_changed_texts);
     Suite *s = suite_create("store_scenarios");
     suite_add_tcase(s, t);

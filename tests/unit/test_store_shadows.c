@@ -76,6 +76,29 @@ START_TEST(a_shadow_is_kept_once_and_prices_nothing)
 }
 END_TEST
 
+static tb_code list_two(tb_store *store, tb_error *err)
+{
+    tb_shadow *list;
+    size_t n;
+    tb_code code = tb_store_shadows(store, &list, &n, err);
+    if (code) return code;
+    ck_assert_uint_eq(n, 2);
+    tb_shadows_release(list, n);
+    free(list);
+    return TB_OK;
+}
+
+START_TEST(a_list_that_is_stopped_keeps_nothing)
+{
+    fixture f;
+    fixture_init(&f);
+    add_shadow(&f, "a");
+    add_shadow(&f, "b");
+    stop_everywhere(&f, list_two);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(an_id_is_one_shadows_or_one_books)
 {
     fixture f;
@@ -281,6 +304,7 @@ int main(void)
 {
     TCase *t = tcase_create("shadows");
     tcase_add_test(t, a_shadow_is_kept_once_and_prices_nothing);
+    tcase_add_test(t, a_list_that_is_stopped_keeps_nothing);
     tcase_add_test(t, an_id_is_one_shadows_or_one_books);
     tcase_add_test(t, a_dropped_shadow_stays_in_the_file_and_frees_its_id);
     tcase_add_test(t, activated_it_is_a_book_and_no_shadow);

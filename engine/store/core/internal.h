@@ -105,6 +105,9 @@ TB_MUST_USE tb_code tb__collect(tb_store *store, sqlite3_stmt *statement, const 
 TB_MUST_USE tb_code tb__collect_ints(tb_store *store, tb__statement id, const int64_t *values,
                                      int n, const tb__rows *rows, void *ret_list, size_t *ret_n,
                                      tb_error *err);
+/* A text cut to its room, terminated. A column that is never NULL comes as NULL only for lack of
+ * memory. */
+TB_MUST_USE tb_code tb__copy_text(sqlite3_stmt *s, int column, char *out, size_t size, tb_error *err);
 /* The first column of its rows. */
 extern const tb__rows tb__int_rows;
 TB_MUST_USE tb_code tb__list_ints(tb_store *store, tb__statement id, const int64_t *values, int n,

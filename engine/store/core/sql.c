@@ -187,6 +187,16 @@ tb_code tb__collect_ints(tb_store *store, tb__statement id, const int64_t *value
     return code ? code : tb__collect(store, s, rows, ret_list, ret_n, err);
 }
 
+tb_code tb__copy_text(sqlite3_stmt *s, int column, char *out, size_t size, tb_error *err)
+{
+    const char *value = (const char *)sqlite3_column_text(s, column);
+    size_t len = value ? strnlen(value, size - 1) : 0;
+    if (!value) return tb_no_memory(err);
+    memcpy(out, value, len);
+    out[len] = 0;
+    return TB_OK;
+}
+
 static tb_code int_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
     (void)err;

@@ -47,17 +47,6 @@ bool tb__invoice_hash(const char *text, size_t len, const char *sha256, char ret
 
 /* --- reading --- */
 
-/* A column that is never NULL comes as NULL for lack of memory alone. */
-static tb_code copy_text(sqlite3_stmt *s, int column, char *out, size_t size, tb_error *err)
-{
-    const char *text = (const char *)sqlite3_column_text(s, column);
-    size_t len = text ? strnlen(text, size - 1) : 0;
-    if (!text) return tb_no_memory(err);
-    memcpy(out, text, len);
-    out[len] = 0;
-    return TB_OK;
-}
-
 /* Columns: see TB__INVOICE_COLUMNS. */
 tb_code tb__invoice_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
@@ -85,7 +74,7 @@ tb_code tb__invoice_from(sqlite3_stmt *s, void *item, tb_error *err)
     };
     tb_code code = TB_OK;
     for (size_t n = 0; !code && n < sizeof texts / sizeof *texts; n++)
-        code = copy_text(s, texts[n].column, texts[n].to, texts[n].size, err);
+        code = tb__copy_text(s, texts[n].column, texts[n].to, texts[n].size, err);
     if (code) return code;
     i.state = strcmp(state, "final") == 0 ? TB_INVOICE_FINAL : TB_INVOICE_VOID;
     const char *text = (const char *)sqlite3_column_text(s, 15);
@@ -160,7 +149,7 @@ static tb_code number_of(tb_store *store, tb__statement id, const tb_invoice *in
     sqlite3_bind_int64(s, 4, (int64_t)invoice->since);
     code = tb__step(store, s, &row, err);
     if (code || !row) return code;
-    code = copy_text(s, 0, number, 24, err);
+    code = tb__copy_text(s, 0, number, 24, err);
     sqlite3_reset(s);
     return code;
 }
@@ -263,7 +252,7 @@ static tb_code next_place(tb_store *store, tb_invoice *invoice, place *ret, tb_e
     if (code) return code;
     ret->serial = sqlite3_column_int64(s, 0);
     ret->id = sqlite3_column_int64(s, 1);
-    code = copy_text(s, 2, invoice->previous, sizeof invoice->previous, err);
+    code = tb__copy_text(s, 2, invoice->previous, sizeof invoice->previous, err);
     sqlite3_reset(s);
     if (code) return code;
     snprintf(invoice->number, sizeof invoice->number, "%04d-%06" PRId64, (int)ret->year,
@@ -417,7 +406,7 @@ static tb_code check_corrected(tb_store *store, const tb_invoice *invoice, int64
     tb_code code = tb__sql_ints(store, TB__SQL_CORRECTED_BY, values, 3, &s, err);
     if (!code) code = tb__step(store, s, &row, err);
     if (code || !row) return code;
-    code = copy_text(s, 0, number, sizeof number, err);
+    code = tb__copy_text(s, 0, number, sizeof number, err);
     sqlite3_reset(s);
     if (code) return code;
     snprintf(why, sizeof why, "%s corrects what %s billed; void %s first", number, invoice->number,

@@ -22,17 +22,6 @@ const char *tb_ledger_kind_name(tb_ledger_kind kind)
 
 /* --- reading --- */
 
-/* A column that is never NULL comes as NULL for lack of memory alone. */
-static tb_code copy_text(sqlite3_stmt *s, int column, char *out, size_t size, tb_error *err)
-{
-    const char *text = (const char *)sqlite3_column_text(s, column);
-    size_t len = text ? strnlen(text, size - 1) : 0;
-    if (!text) return tb_no_memory(err);
-    memcpy(out, text, len);
-    out[len] = 0;
-    return TB_OK;
-}
-
 static tb_code damaged(int64_t id, const char *what, tb_error *err)
 {
     return tb_fail(err, TB_E_CORRUPT, "ledger", "Ledger entry %" PRId64 ": its %s cannot be read.",
@@ -57,9 +46,9 @@ tb_code tb__ledger_from(sqlite3_stmt *s, void *item, tb_error *err)
     if (tb_decimal_parse(amount, (size_t)sqlite3_column_bytes(s, 5), TB_DECIMAL_SCALE_MAX,
                          &e.amount, NULL))
         return damaged(e.id, "amount", err);
-    tb_code code = copy_text(s, 4, e.currency, sizeof e.currency, err);
-    if (!code) code = copy_text(s, 6, e.reference, sizeof e.reference, err);
-    if (!code) code = copy_text(s, 7, e.note, sizeof e.note, err);
+    tb_code code = tb__copy_text(s, 4, e.currency, sizeof e.currency, err);
+    if (!code) code = tb__copy_text(s, 6, e.reference, sizeof e.reference, err);
+    if (!code) code = tb__copy_text(s, 7, e.note, sizeof e.note, err);
     if (!code) *ret = e;
     return code;
 }

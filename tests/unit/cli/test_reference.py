@@ -1,9 +1,11 @@
 """The reference pages in docs/ say what the parsers take: every key, bound, default, example and
-refusal of docs/catalogue.md, docs/price-book.md, docs/pull-zone.md and docs/pipe-format.md is tried
-with the executable, and the keys are those of the parsers' tables.
+refusal of docs/catalogue.md, docs/price-book.md, docs/pull-zone.md, docs/pipe-format.md and
+docs/import-format.md is tried, and the keys are those of the parsers' tables. Examples are given to
+the executable; values, of which there are many, to a server, which runs the same operation.
 
 A page's types are a small language: from "whole number, 1 to 65535" follow values that must be taken
 and values that must be refused."""
+import http.client
 import itertools
 import json
 import os
@@ -122,6 +124,19 @@ def book_tables():
             "bandwidth.premium.regions": {name: False for name in re.findall(r"X\((\w+)\)", regions)}}
 
 
+def import_tables():
+    metrics = re.findall(r'X\(\w+, "(\w+)", "\w+", \w+, (\w+),',
+                         (SOURCE / "include/tollbook/metrics.h").read_text())
+    fields = re.findall(r'X\(\w+, "(\w+)", ([01]),', (SOURCE / "include/tollbook/event.h").read_text())
+    return {
+        "Usage of a pull zone": {**dict.fromkeys(("zone", "hour", "region"), True),
+                                 **{name: False for name, source in metrics if source != "LINES"}},
+        "Usage of a load balancer": dict.fromkeys(("load_balancer", "hour", "requests"), True),
+        "Shield events": {"shield_zone": True, "timestamp": True, "labels": False,
+                          **{name: False for name, _ in fields}},
+        "labels": {name: False for name, label in fields if label == "1"}}
+
+
 # --- values that follow from a type ---
 
 def probes(kind):
@@ -155,6 +170,14 @@ def probes(kind):
         taken, refused = ["2026-01-05T10:00:00+02:00"], ["2026-01-05T10:00:01Z", "2026-01-05", 1]
     elif kind.startswith("RFC 3339 time"):
         taken, refused = ["2026-01-05T10:00:01.5Z"], ["2026-01-05", "", 1]
+    elif kind.startswith("milliseconds since 1970 or RFC 3339 time"):
+        taken, refused = [1798761600000, "2026-12-31T10:00:01.5+02:00"], [1, -1, 1.5, "1798761600000", True]
+    elif kind.startswith("edge location code"):
+        taken, refused = ["a", "A_.-0123456789ab"], ["", "a" * 17, "a b", "a/b", 1]
+    elif kind.startswith("id, 1 to 64 characters"):
+        taken, refused = ["!", "~" * 64, 5], ["", "a" * 65, "a b", "\u00e9", True, []]
+    elif kind.startswith("string, number or null"):
+        taken, refused = ["", "a b\u00e9", 0, 1.5], [True, [], {}]
     elif kind.startswith("id of"):
         refused = [0, -1, 999, "1", 1.5]
     elif kind.startswith("list of"):
@@ -218,8 +241,42 @@ class Pages(Case):
             self.is_refused(put(example, code(path), json.loads(code(value))), why, message)
 
 
-class Catalogue(Pages):
-    command = ("apply", "--db", "t.db")
+class Served(Pages):
+    """Documents go to a server, which a test's first one starts."""
+    operation, server = "", None
+
+    def environment(self, now=LATE, key=None):
+        return super().environment(now, key)
+
+    def serve(self):
+        self.key = self.run_tool("key", "create", "--db", "t.db", "--account", 0, "--role",
+                                 "Operator").out.strip()
+        port = self.folder / "port"
+        self.start("serve", "--db", "t.db", "--listen", "127.0.0.1:0", "--port-file", "port",
+                   "--threads", 1)
+        self.wait_for(lambda: port.exists() and port.read_text().strip())
+        self.server = http.client.HTTPConnection("127.0.0.1", int(port.read_text()), timeout=120)
+        self.addCleanup(self.server.close)
+
+    def give(self, document, name="given.json"):
+        if not self.server:
+            self.serve()
+        text = document if isinstance(document, str) else json.dumps(document)
+        self.server.request("POST", f"/operations/{self.operation}", text.encode(),
+                            {"AccessKey": self.key, "Content-Type": "application/json"})
+        answer = self.server.getresponse()
+        said = json.loads(answer.read())
+        return ({200: 0, 201: 0, 400: 2}.get(answer.status, answer.status),
+                f"{said.get('Field')}: {said.get('Message')}")
+
+    def examples_are_taken(self, texts):
+        for text in texts:
+            status, said = super().give(text)
+            self.assertEqual(status, 0, f"{text}: {said}")
+
+
+class Catalogue(Served):
+    command, operation = ("apply", "--db", "t.db"), "apply"
     text = page("catalogue.md")
 
     @staticmethod
@@ -250,8 +307,7 @@ class Catalogue(Pages):
         self.same_keys(keys(self.text), catalogue_tables())
 
     def test_examples_are_taken(self):
-        for text in examples(self.text):
-            self.is_taken(text, text)
+        self.examples_are_taken(examples(self.text))
 
     def test_refusals(self):
         self.refusals(self.text, json.loads(examples(self.text)[0]))
@@ -282,8 +338,57 @@ class Catalogue(Pages):
                               json.loads(code(form))), form)
 
 
-class Book(Pages):
-    command = ("book", "add", "--db", "t.db")
+class Import(Pages):
+    command = ("import", "--db", "t.db")
+    text = page("import-format.md")
+
+    def rows(self, section):
+        return keys(self.text)[section]
+
+    def document(self, section, key, value):
+        """A line with the least that its kind needs, and the probed key."""
+        if section == "labels":
+            return {**self.document("Shield events", "log", "x"), "labels": {key: value}}
+        line = {code(row[0]): json.loads(code(row[3])) for row in self.rows(section)
+                if row[2].startswith("required")}
+        if section == "Usage of a pull zone" and key in line:
+            line["requests"] = 1
+        return {**line, key: value}
+
+    def test_the_keys_are_the_parsers(self):
+        self.same_keys(keys(self.text), import_tables())
+
+    def test_examples_are_taken(self):
+        for text in examples(self.text):
+            self.is_taken(text, text)
+
+    def test_refusals(self):
+        rows = tables(self.text, "| line |")[0][1]
+        for line, message in rows:
+            self.is_refused(code(line) + "\n", line, message)
+
+    def counted(self, lines, accepted):
+        """One file of lines that are all taken, or all set aside."""
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        self.command = (*Import.command, "--on-error", "skip")
+        said = self.give(text)[1]
+        self.assertIn(f"{len(lines)} lines: {len(lines) if accepted else 0} accepted, "
+                      f"{0 if accepted else len(lines)} rejected.", said)
+
+    def test_each_key_takes_its_type_and_nothing_else(self):
+        taken, refused = [], []
+        for section, rows in keys(self.text).items():
+            for key, kind, _, example, _ in rows:
+                good, bad = probes(kind)
+                good.append(json.loads(code(example)))
+                taken += [self.document(section, code(key), value) for value in good]
+                refused += [self.document(section, code(key), value) for value in bad]
+        self.counted(taken, True)
+        self.counted(refused, False)
+
+
+class Book(Served):
+    command, operation = ("book", "add", "--db", "t.db"), "book-add"
     text = page("price-book.md")
     number = itertools.count()
 
@@ -325,8 +430,7 @@ class Book(Pages):
         self.same_keys(keys(self.text), book_tables())
 
     def test_examples_are_taken(self):
-        for text in examples(self.text):
-            self.is_taken(text, text)
+        self.examples_are_taken(examples(self.text))
 
     def test_refusals(self):
         self.refusals(self.text, json.loads(examples(self.text)[0]))
@@ -384,8 +488,8 @@ class Book(Pages):
         self.assertGreater(len(bills[0][0]), 2)
 
 
-class PullZone(Pages):
-    command = ("apply", "--db", "t.db")
+class PullZone(Served):
+    command, operation = ("apply", "--db", "t.db"), "apply"
     text = page("pull-zone.md")
     settings = tables(text, "| # |")[0][1]
     models = {section: rows for section, rows in tables(text, "| field |")}
@@ -403,8 +507,7 @@ class PullZone(Pages):
                          re.findall(r"^    X\((\w+), ", table, re.M))
 
     def test_examples_are_taken(self):
-        for text in examples(self.text):
-            self.is_taken(text, text)
+        self.examples_are_taken(examples(self.text))
         whole = {code(row[1]): json.loads(code(row[5])) for row in self.settings if code(row[5])}
         self.assertGreater(len(whole), 160)
         self.is_taken(self.zone(settings=whole), "all examples")

@@ -165,8 +165,9 @@ class Advice(Case):
         self.assertEqual((len(parts), "".join(parts)), (3, whole))
         self.assertEqual(len(json.loads(whole)["accounts"]), 3)
         begun = self.post("/operations/forecast", {**ask, "next": ""})[1]["next"]
-        for bad in ("x", begun[:-1], begun.upper(), "f" * 17 + begun, "7fffffffffffffff" + begun[14:],
-                    "0" + begun[begun.index("."):], begun * 9):
+        rest = begun[begun.index(" "):]
+        for bad in ("x", begun[:begun.rindex(" ")], "f" + begun, "-" + begun, "8" * 18 + rest,
+                    "9" * 19 + rest, "0" + rest, begun + " 0", begun.replace(" ", "  ", 1)):
             self.refused("forecast", (("", {**ask, "next": bad}, "next", "the last answer"),))
 
     def test_whatif(self):

@@ -93,6 +93,12 @@ class Usage(Case):
             done = subprocess.run([TOOL, "query", "--db", "t.db", "SELECT 1"], stdout=full,
                                   stderr=subprocess.PIPE, env=self.environment(), cwd=self.folder)
             self.assertEqual(done.returncode, 3)
+            done = subprocess.run([TOOL, "key", "create", "--db", "t.db", "--account", "0", "--role",
+                                   "Operator"], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  env=self.environment(), cwd=self.folder)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("Key 1 is made", done.stderr)
+        self.assertIn("Nobody has seen the new key. Revoke it", done.stderr)
 
 
 if __name__ == "__main__":
