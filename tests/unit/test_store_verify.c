@@ -407,7 +407,7 @@ START_TEST(each_broken_reference_is_named)
         {"DELETE FROM edge WHERE code='ZZ'", "edge location"},
         {"INSERT INTO series VALUES(2,55,1,2,0)", "account 55, which does not exist"},
         {"INSERT INTO series VALUES(3,8,1,2,0)", "has an edge location"},
-        {"INSERT INTO series VALUES(3,8,0,1,0)", "Series 1 is used 2 times"},
+        {"INSERT INTO series VALUES(3,8,0,64,0)", "Series 64 is used 2 times"},
         {"UPDATE meta SET value=1 WHERE name='series_id'", "newer than the last one given"},
         {"UPDATE meta SET value=value+1 WHERE name='newest_hour'", "The newest hour is noted"},
         {"DELETE FROM attachment; INSERT INTO attachment VALUES(5,7,0,1,0,0,0)",
