@@ -48,6 +48,26 @@ int take_check_batch(const cli_call *call)
     return 0;
 }
 
+static tb_text text_of(const cli_call *call, const char *name)
+{
+    const char *text = cli_text(call, name);
+    return (tb_text){text ? text : "", text ? strlen(text) : 0};
+}
+
+int take_layout(const cli_call *call, tb_log_layout *ret_layout)
+{
+    tb_error err;
+    const tb_log_spec spec = {.format = text_of(call, "format"),
+                              .map = text_of(call, "map"),
+                              .region = text_of(call, "region"),
+                              .zone = cli_number(call, "zone", 0)};
+    const tb_code code = tb_log_layout_init(ret_layout, &spec, &err);
+    if (code == TB_OK) return 0;
+    if (code != TB_E_VALIDATION) return cli_fail(call, NULL, &err);
+    cli_say(call, "--%s: %s See: tollbook help ingest", err.field, err.message);
+    return tb_code_exit(TB_E_USAGE);
+}
+
 /* --- sentences --- */
 
 static const char *plural(uint64_t n)

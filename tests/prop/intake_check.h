@@ -160,7 +160,7 @@ static const char *check_hit(const tb_log_layout *layout, const tb_hit *hit)
     if (hit->zone < 1) return "zone out of range";
     if (hit->bytes > TB_HIT_BYTES_MAX) return "bytes out of range";
     if (hit->status < 100 || hit->status > 599) return "status out of range";
-    if (hit->cache > TB_CACHE_REVALIDATED) return "cache out of range";
+    if (hit->cache > TB_CACHE_UNKNOWN) return "cache out of range";
     if (hit->edge_len < 1 || hit->edge_len > TB_EDGE_MAX) return "edge length out of range";
     if (hit->hour < TB_OLDEST_MS / 3600000) return "hour too old";
     if (hit->hour > (layout->now_ms + TB_AHEAD_MS) / 3600000) return "hour too new";
