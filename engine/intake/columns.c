@@ -192,7 +192,7 @@ bool tb__columns_head(const tb_log_columns *c, const char *line, size_t len, boo
 
 /* --- what the columns say --- */
 
-static bool is_absent(tb__part part)
+static bool says_nothing(tb__part part)
 {
     return part.len == 0 || (part.len == 1 && *part.at == '-');
 }
@@ -236,7 +236,7 @@ static bool judge_bytes(tb__part text, tb_hit *hit)
 
 static int64_t zone_of_host(const tb_log_layout *layout, tb__memo *memo, tb__part host)
 {
-    if (is_absent(host)) return 0;
+    if (says_nothing(host)) return 0;
     if (host.len == memo->host_len && memcmp(host.at, memo->host, host.len) == 0) return memo->zone;
     int64_t zone = tb_known_hosts_find(layout->hosts, host.at, host.len);
     /* "$host$request_uri" of a request that had none is written "host-". */
@@ -271,7 +271,7 @@ static bool judge_zone(const tb_log_layout *layout, tb__memo *memo, const tb__co
     *ret_name = parts->of[TB__ROLE_HOST];
     hit->zone = zone_of_host(layout, memo, *ret_name);
     if (hit->zone || !tb__has_role(c, TB__ROLE_HOST_TOO)) return hit->zone != 0;
-    if (is_absent(*ret_name)) *ret_name = parts->of[TB__ROLE_HOST_TOO];
+    if (says_nothing(*ret_name)) *ret_name = parts->of[TB__ROLE_HOST_TOO];
     hit->zone = zone_of_host(layout, memo, parts->of[TB__ROLE_HOST_TOO]);
     return hit->zone != 0;
 }
@@ -284,7 +284,7 @@ static bool judge_region(const tb_log_layout *layout, tb__part text, tb_hit *hit
     if (hit->edge) return true;
     hit->edge = "-";
     hit->edge_len = 1;
-    if (is_absent(text)) return true;
+    if (says_nothing(text)) return true;
     if (layout->columns->family == TB__FAMILY_W3C) {
         const size_t letters = tb__char_span(text.at, text.at + text.len, TB__CHAR_LETTER);
         if (letters) text.len = letters;
@@ -304,7 +304,7 @@ static void judge_country(tb__part text, tb_hit *hit)
         hit->country = (uint16_t)((text.at[0] & 0xdf) << 8 | (text.at[1] & 0xdf));
 }
 
-static bool judge(const tb_log_layout *layout, tb__memo *memo, tb__columns_parts *parts,
+static bool judge_columns(const tb_log_layout *layout, tb__memo *memo, tb__columns_parts *parts,
                   tb_hit *hit, tb__part *ret_stop, tb_reject_reason *ret_reason)
 {
     const tb_log_columns *c = layout->columns;
@@ -332,7 +332,7 @@ static bool judge(const tb_log_layout *layout, tb__memo *memo, tb__columns_parts
 }
 
 /* A NUL is a byte like others here: servers escape it, and where one does not it is a client's. */
-static bool is_sane(const char *line, size_t len, tb_reject *ret_reject)
+static bool fits_line(const char *line, size_t len, tb_reject *ret_reject)
 {
     if (len == 0) return tb__reject(ret_reject, line, len, line, TB_REJECT_BLANK);
     if (len > TB_LINE_MAX)
@@ -347,13 +347,13 @@ bool tb__columns_read(const tb_log_layout *layout, const char *line, size_t len,
     const char *stop = line;
     tb_reject_reason reason = TB_REJECT_FORMAT;
     tb__part where = {NULL, 0};
-    if (!is_sane(line, len, ret_reject)) return false;
+    if (!fits_line(line, len, ret_reject)) return false;
     parts->ambiguous = false;
     const bool object = c->family == TB__FAMILY_JSON;
     if (!(object ? tb__object_read(c, line, len, parts, &stop)
                  : tb__template_read(c, line, len, parts, &stop)))
         return tb__reject(ret_reject, line, len, stop, reason);
-    if (judge(layout, memo, parts, ret_hit, &where, &reason)) return true;
+    if (judge_columns(layout, memo, parts, ret_hit, &where, &reason)) return true;
     tb__reject(ret_reject, line, len, where.at ? where.at : line, reason);
     if (reason != TB_REJECT_HOST) return false;
     ret_reject->name = where.at;

@@ -37,7 +37,7 @@ static const lettered letters[] = {
     L('q', QUERY, TEXT, 0, 1),  L('r', REQUEST, TEXT, 0, 1), L('R', NONE, TEXT, 0, 0),
     L('s', STATUS, NUMBER, 0, 1), L('S', NONE, NUMBER, 0, 0), L('t', TIME, BRACKETED, 28, 1),
     L('T', NONE, DECIMAL, 0, 0), L('u', NONE, TEXT, 0, 0),   L('U', URL, TEXT, 0, 1),
-    L('v', HOST, NAME, 0, 1),   L('V', HOST, TEXT, 0, 3),    L('x', NONE, TEXT, 0, 0),
+    L('v', HOST, NAME, 0, 2),   L('V', HOST, TEXT, 0, 3),    L('x', NONE, TEXT, 0, 0),
     L('X', NONE, TEXT, 0, 0),
 };
 #undef L
@@ -54,7 +54,7 @@ typedef struct argued {
 static const argued arguments[] = {
     A("i", "Referer", REFERER, TEXT, 1),
     A("i", "User-Agent", AGENT, TEXT, 1),
-    A("i", "Host", HOST, TEXT, 2),
+    A("i", "Host", HOST, TEXT, 1),
     A("i", "Range", RANGE, TEXT, 1),
     A("i", "Authorization", AUTHORIZATION, TEXT, 1),
     A("o", "X-Cache", CACHE, TEXT, 1),

@@ -26,8 +26,8 @@ static const named variables[] = {
     V("tollbook_region", REGION, TOKEN, 0, 1),
     V("tollbook_country", COUNTRY, TOKEN, 0, 2),
     V("host", HOST, HOST, 0, 3),
-    V("http_host", HOST, TEXT, 0, 2),
-    V("server_name", HOST, NAME, 0, 1),
+    V("http_host", HOST, TEXT, 0, 1),
+    V("server_name", HOST, NAME, 0, 2),
     V("upstream_cache_status", CACHE, TOKEN, 0, 2),
     V("geoip2_country_code", COUNTRY, TOKEN, 0, 1),
     V("geoip2_data_country_code", COUNTRY, TOKEN, 0, 1),
@@ -117,7 +117,7 @@ static tb_code compile_text(tb_log_columns *to, tb_text text, bool quotes, bool 
 
 /* --- quoting --- */
 
-static bool is_space(char c)
+static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -149,7 +149,7 @@ static bool join_pieces(tb_text from, char *to, size_t *ret_len, size_t *ret_pie
 {
     const char *p = from.data, *end = p + from.len;
     size_t n = 0, pieces = 0;
-    while (p < end && is_space(*p))
+    while (p < end && is_blank(*p))
         p++;
     while (p < end && (*p == '\'' || *p == '"')) {
         const char quote = *p++;
@@ -159,11 +159,11 @@ static bool join_pieces(tb_text from, char *to, size_t *ret_len, size_t *ret_pie
         }
         if (p++ >= end) return false;
         pieces++;
-        while (p < end && is_space(*p))
+        while (p < end && is_blank(*p))
             p++;
     }
     if (p < end && *p == ';') p++;
-    while (p < end && is_space(*p))
+    while (p < end && is_blank(*p))
         p++;
     *ret_len = n;
     *ret_pieces = pieces;
@@ -176,11 +176,11 @@ static tb_code take_escape(tb_text *text, bool *ret_quotes, bool *ret_controls, 
     static const char name[] = "escape=";
     const char *p = text->data, *end = p + text->len;
     *ret_quotes = *ret_controls = true;
-    while (p < end && is_space(*p))
+    while (p < end && is_blank(*p))
         p++;
     if ((size_t)(end - p) < sizeof name - 1 || memcmp(p, name, sizeof name - 1) != 0) return TB_OK;
     const char *value = p += sizeof name - 1;
-    while (p < end && !is_space(*p) && *p != '\'' && *p != '"')
+    while (p < end && !is_blank(*p) && *p != '\'' && *p != '"')
         p++;
     const size_t len = (size_t)(p - value);
     const bool none = len == 4 && memcmp(value, "none", 4) == 0;
@@ -190,7 +190,7 @@ static tb_code take_escape(tb_text *text, bool *ret_quotes, bool *ret_controls, 
                        "escape=%.*s is not understood: default, json or none.", (int)(len < 40 ? len : 40),
                        value);
     *ret_quotes = *ret_controls = !none;
-    while (p < end && is_space(*p))
+    while (p < end && is_blank(*p))
         p++;
     *text = (tb_text){p, (size_t)(end - p)};
     return TB_OK;

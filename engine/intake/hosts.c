@@ -38,7 +38,7 @@ void tb_known_hosts_free(tb_known_hosts *hosts)
     free(hosts);
 }
 
-static uint64_t hash_of(const char *name, size_t len)
+static uint64_t hash_host(const char *name, size_t len)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < len; i++)
@@ -49,13 +49,13 @@ static uint64_t hash_of(const char *name, size_t len)
 /* The slot of the name, or the free one where it goes. */
 static slot *slot_of(const tb_known_hosts *hosts, const char *name, size_t len)
 {
-    for (size_t i = hash_of(name, len);; i++) {
+    for (size_t i = hash_host(name, len);; i++) {
         slot *s = &hosts->slots[i & hosts->mask];
         if (!s->name || (s->len == len && memcmp(s->name, name, len) == 0)) return s;
     }
 }
 
-static tb_code grow(tb_known_hosts *hosts, tb_error *err)
+static tb_code grow_hosts(tb_known_hosts *hosts, tb_error *err)
 {
     const tb_known_hosts old = *hosts;
     if ((hosts->n + 1) * 2 <= hosts->mask) return TB_OK;
@@ -78,7 +78,7 @@ tb_code tb_known_hosts_add(tb_known_hosts *hosts, const char *name, size_t len, 
     char folded[TB_HOST_MAX];
     const size_t n = tb__host_fold((tb__part){name, len}, folded);
     if (n == 0) return TB_OK; /* no request's host is so long */
-    tb_code code = grow(hosts, err);
+    tb_code code = grow_hosts(hosts, err);
     if (code) return code;
     slot *s = slot_of(hosts, folded, n);
     if (s->name) {

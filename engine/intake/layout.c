@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is(tb_text text, const char *word)
+static bool is_format(tb_text text, const char *word)
 {
     return text.len == strlen(word) && memcmp(text.data, word, text.len) == 0;
 }
 
 /* What follows the prefix; false where the text does not begin so. */
-static bool after(tb_text text, const char *prefix, tb_text *ret)
+static bool after_prefix(tb_text text, const char *prefix, tb_text *ret)
 {
     const size_t len = strlen(prefix);
     if (text.len < len || memcmp(text.data, prefix, len) != 0) return false;
@@ -19,7 +19,7 @@ static bool after(tb_text text, const char *prefix, tb_text *ret)
     return true;
 }
 
-static tb_code bad(tb_error *err, const char *field, const char *sentence)
+static tb_code bad_option(tb_error *err, const char *field, const char *sentence)
 {
     return tb_fail(err, TB_E_VALIDATION, field, "%s", sentence);
 }
@@ -32,16 +32,16 @@ static tb_code check_region(tb_text region, tb_error *err)
     if (region.len <= TB_EDGE_MAX &&
         tb__char_span(region.data, region.data + region.len, TB__CHAR_EDGE) == region.len)
         return TB_OK;
-    return bad(err, "region", "region must be 1 to 16 letters, digits, '_', '.' or '-'.");
+    return bad_option(err, "region", "region must be 1 to 16 letters, digits, '_', '.' or '-'.");
 }
 
 static tb_code check_zone(const tb_log_columns *c, int64_t zone, tb_error *err)
 {
     const bool told = tb__has_role(c, TB__ROLE_ZONE) || tb__has_role(c, TB__ROLE_HOST);
     if (zone > 0 || told) return TB_OK;
-    return bad(err, "zone",
-               "The lines have neither a pull zone nor a host: give zone, from 1 up, or a description with "
-               "a host.");
+    return bad_option(err, "zone",
+               "The lines have neither a pull zone nor a host that can be told from other texts: give zone, from "
+               "1 up, or a description with a host, in quotes or before all texts.");
 }
 
 /* --- formats --- */
@@ -49,26 +49,26 @@ static tb_code check_zone(const tb_log_columns *c, int64_t zone, tb_error *err)
 static tb_code init_pipe(tb_log_layout *layout, const tb_log_spec *spec, tb_error *err)
 {
     *layout = (tb_log_layout){.format = TB_FORMAT_PIPE};
-    if (spec->map.len) return bad(err, "map", "Only format json has a map.");
+    if (spec->map.len) return bad_option(err, "map", "Only format json has a map.");
     if (spec->zone || spec->region.len)
-        return bad(err, spec->zone ? "zone" : "region",
+        return bad_option(err, spec->zone ? "zone" : "region",
                    "Pipe lines name their zone and edge location themselves.");
     return TB_OK;
 }
 
-static tb_code compile(tb_log_columns *c, const tb_log_spec *spec, tb_error *err)
+static tb_code compile_format(tb_log_columns *c, const tb_log_spec *spec, tb_error *err)
 {
     static const char vcombined[] = "%v:%p %h %l %u %t \"%r\" %>s %O \"%{Referer}i\" "
                                     "\"%{User-Agent}i\"";
     tb_text text;
-    if (is(spec->format, "json")) return tb__compile_json(c, spec->map, err);
-    if (spec->map.len) return bad(err, "map", "Only format json has a map.");
-    if (is(spec->format, "vcombined"))
+    if (is_format(spec->format, "json")) return tb__compile_json(c, spec->map, err);
+    if (spec->map.len) return bad_option(err, "map", "Only format json has a map.");
+    if (is_format(spec->format, "vcombined"))
         return tb__compile_apache(c, (tb_text){vcombined, sizeof vcombined - 1}, err);
-    if (after(spec->format, "nginx:", &text)) return tb__compile_nginx(c, text, err);
-    if (after(spec->format, "apache:", &text)) return tb__compile_apache(c, text, err);
-    if (is(spec->format, "cloudfront")) return tb__compile_w3c(c, (tb_text){"", 0}, err);
-    if (after(spec->format, "cloudfront:", &text)) {
+    if (after_prefix(spec->format, "nginx:", &text)) return tb__compile_nginx(c, text, err);
+    if (after_prefix(spec->format, "apache:", &text)) return tb__compile_apache(c, text, err);
+    if (is_format(spec->format, "cloudfront")) return tb__compile_w3c(c, (tb_text){"", 0}, err);
+    if (after_prefix(spec->format, "cloudfront:", &text)) {
         c->given = true;
         return tb__compile_w3c(c, text, err);
     }
@@ -90,14 +90,14 @@ static void keep_texts(tb_log_columns *c, const tb_log_spec *spec)
 /* Combined lines are read by a reader of their own; the table here keeps the texts. */
 static tb_code init_columns(tb_log_layout *layout, const tb_log_spec *spec, tb_error *err)
 {
-    const bool combined = is(spec->format, "combined");
+    const bool combined = is_format(spec->format, "combined");
     tb_log_columns *c = calloc(1, sizeof *c);
     if (!c) return tb_no_memory(err);
     keep_texts(c, spec);
-    tb_code code = combined ? TB_OK : compile(c, spec, err);
-    if (!code && combined && spec->map.len) code = bad(err, "map", "Only format json has a map.");
+    tb_code code = combined ? TB_OK : compile_format(c, spec, err);
+    if (!code && combined && spec->map.len) code = bad_option(err, "map", "Only format json has a map.");
     if (!code && combined && spec->zone < 1)
-        code = bad(err, "zone", "Combined lines have no zone: give zone, from 1 up.");
+        code = bad_option(err, "zone", "Combined lines have no zone: give zone, from 1 up.");
     if (!code && !combined) code = check_zone(c, spec->zone, err);
     if (code) {
         free(c);
@@ -121,8 +121,8 @@ tb_code tb_log_layout_init(tb_log_layout *layout, const tb_log_spec *spec, tb_er
     if (spec->format.len > TB_LOG_TEXT_MAX || spec->map.len > TB_LOG_TEXT_MAX)
         return tb_fail(err, TB_E_VALIDATION, spec->map.len > TB_LOG_TEXT_MAX ? "map" : "format",
                        "It has more than %d bytes.", TB_LOG_TEXT_MAX);
-    if (spec->zone < 0) return bad(err, "zone", "zone is a number from 1 up.");
-    if (spec->format.len == 0 || is(spec->format, "pipe")) return init_pipe(layout, spec, err);
+    if (spec->zone < 0) return bad_option(err, "zone", "zone is a number from 1 up.");
+    if (spec->format.len == 0 || is_format(spec->format, "pipe")) return init_pipe(layout, spec, err);
     tb_code code = check_region(spec->region, err);
     return code ? code : init_columns(layout, spec, err);
 }
@@ -161,7 +161,7 @@ static tb_code take_fields(tb_log_layout *layout, tb_log_columns *anew, tb_text 
 {
     tb_log_spec spec;
     if (fields.len > TB_LOG_TEXT_MAX - sizeof "cloudfront:")
-        return bad(err, "format", "The log's head is too long.");
+        return bad_option(err, "format", "The log's head is too long.");
     tb_log_layout_identity(layout, &spec);
     keep_texts(anew, &spec);
     tb_code code = tb__compile_w3c(anew, fields, err);

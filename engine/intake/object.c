@@ -14,22 +14,22 @@ typedef struct scan {
     tb__columns_parts *parts;
 } scan;
 
-static void skip_space(scan *s)
+static void skip_blanks(scan *s)
 {
     while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\r'))
         s->at++;
 }
 
-static bool take_char(scan *s, char c)
+static bool skip_char(scan *s, char c)
 {
-    skip_space(s);
+    skip_blanks(s);
     if (s->at == s->end || *s->at != c) return false;
     s->at++;
     return true;
 }
 
 /* The rest of a string whose quote is taken. */
-static bool take_string(scan *s, tb__part *ret)
+static bool take_quote(scan *s, tb__part *ret)
 {
     const char *from = s->at, *at = from;
     for (;;) {
@@ -65,7 +65,7 @@ static bool skip_nested(scan *s)
     for (size_t depth = 1; depth > 0;) {
         if (s->at == s->end) return false;
         const char c = *s->at++;
-        if (c == '"' && !take_string(s, &ignored)) return false;
+        if (c == '"' && !take_quote(s, &ignored)) return false;
         depth += c == '{' || c == '[';
         depth -= c == '}' || c == ']';
     }
@@ -75,15 +75,15 @@ static bool skip_nested(scan *s)
 static bool skip_value(scan *s)
 {
     tb__part ignored;
-    skip_space(s);
+    skip_blanks(s);
     if (s->at == s->end) return false;
     if (*s->at != '"' && *s->at != '{' && *s->at != '[') return take_bare(s, &ignored);
     const char c = *s->at++;
-    return c == '"' ? take_string(s, &ignored) : skip_nested(s);
+    return c == '"' ? take_quote(s, &ignored) : skip_nested(s);
 }
 
 /* null says nothing. */
-static void note(scan *s, uint8_t role, tb__part value, bool bare)
+static void note_value(scan *s, uint8_t role, tb__part value, bool bare)
 {
     if (bare && value.len == 4 && memcmp(value.at, "null", 4) == 0) return;
     s->parts->of[role] = value;
@@ -93,29 +93,29 @@ static void note(scan *s, uint8_t role, tb__part value, bool bare)
 static bool take_named(scan *s, uint8_t role)
 {
     tb__part value;
-    skip_space(s);
+    skip_blanks(s);
     if (s->at == s->end) return false;
     const char c = *s->at;
     if (c == '[') {
         s->at++;
-        skip_space(s);
+        skip_blanks(s);
         if (s->at < s->end && *s->at == '"') {
             s->at++;
-            if (!take_string(s, &value)) return false;
-            note(s, role, value, false);
+            if (!take_quote(s, &value)) return false;
+            note_value(s, role, value, false);
         }
         return skip_nested(s);
     }
     if (c == '{') return skip_value(s);
     const bool bare = c != '"';
     if (!bare) s->at++;
-    if (!(bare ? take_bare(s, &value) : take_string(s, &value))) return false;
-    note(s, role, value, bare);
+    if (!(bare ? take_bare(s, &value) : take_quote(s, &value))) return false;
+    note_value(s, role, value, bare);
     return true;
 }
 
 /* The key of this name in the list that begins with `first`; `likely` is tried before the others. */
-static uint8_t find_key(const tb_log_columns *c, uint8_t first, uint8_t likely, tb__part name)
+static uint8_t find_member(const tb_log_columns *c, uint8_t first, uint8_t likely, tb__part name)
 {
     for (uint8_t k = likely; k; k = c->key[k].next)
         if (c->key[k].name_len == name.len &&
@@ -133,15 +133,15 @@ static bool take_members(scan *s, uint8_t key)
 {
     const uint8_t first = s->c->key[key].child;
     uint8_t likely = first;
-    if (take_char(s, '}')) return true;
+    if (skip_char(s, '}')) return true;
     do {
         tb__part name;
-        if (!take_char(s, '"') || !take_string(s, &name) || !take_char(s, ':')) return false;
-        const uint8_t k = find_key(s->c, first, likely, name);
+        if (!skip_char(s, '"') || !take_quote(s, &name) || !skip_char(s, ':')) return false;
+        const uint8_t k = find_member(s->c, first, likely, name);
         bool good;
         if (!k) {
             good = skip_value(s);
-        } else if (s->c->key[k].child && take_char(s, '{')) {
+        } else if (s->c->key[k].child && skip_char(s, '{')) {
             good = take_members(s, k); /* as deep as the map, TB__DEPTH_MAX */
         } else if (s->c->key[k].role == TB__ROLE_NONE) {
             good = skip_value(s);
@@ -150,8 +150,8 @@ static bool take_members(scan *s, uint8_t key)
         }
         if (!good) return false;
         if (k) likely = s->c->key[k].next ? s->c->key[k].next : first;
-    } while (take_char(s, ','));
-    return take_char(s, '}');
+    } while (skip_char(s, ','));
+    return skip_char(s, '}');
 }
 
 bool tb__object_read(const tb_log_columns *c, const char *line, size_t len,
@@ -159,8 +159,8 @@ bool tb__object_read(const tb_log_columns *c, const char *line, size_t len,
 {
     scan s = {c, line, line + len, parts};
     memset(parts->of, 0, sizeof parts->of);
-    bool good = take_char(&s, '{') && take_members(&s, 0);
-    skip_space(&s);
+    bool good = skip_char(&s, '{') && take_members(&s, 0);
+    skip_blanks(&s);
     *ret_stop = s.at;
     return good && s.at == s.end;
 }

@@ -121,23 +121,32 @@ static tb_code refuse_open(const tb__template *t, const tb__stretch *s, size_t n
                    t->name[low], t->name_len[high], t->name[high]);
 }
 
+/* A host that cannot be told is none: another column, or --zone, may say whose line it is. */
+static bool forget_host(tb__column *column)
+{
+    if (column->role != TB__ROLE_HOST && column->role != TB__ROLE_HOST_TOO) return false;
+    column->role = TB__ROLE_NONE;
+    return true;
+}
+
 static tb_code close_stretch(const tb__template *t, tb__stretch *s)
 {
-    const tb_log_columns *c = t->to;
+    tb_log_columns *c = t->to;
     while (s->left < s->n && closed_left(c, s, s->left))
         s->left++;
     while (s->left + s->right < s->n && closed_right(c, s, s->n - s->right - 1u))
         s->right++;
     const size_t open = (size_t)s->n - s->left - s->right;
     for (size_t i = s->left; open > 1 && i < s->left + open; i++) {
-        const tb__column *column = &c->column[s->first + i];
+        tb__column *column = &c->column[s->first + i];
         if (i > s->left && column->literal_len == 0)
             return tb_fail(t->err, TB_E_VALIDATION, "format",
                            "Nothing stands between %.*s and %.*s at byte %u: where one ends cannot be "
                            "told.",
                            t->name_len[s->first + i - 1], t->name[s->first + i - 1],
                            t->name_len[s->first + i], t->name[s->first + i], column->place);
-        if (column->role <= TB__ROLE_COUNTED) return refuse_open(t, s, s->first + i);
+        if (!forget_host(column) && column->role <= TB__ROLE_COUNTED)
+            return refuse_open(t, s, s->first + i);
     }
     return TB_OK;
 }
@@ -161,6 +170,19 @@ static tb_code cut_literal(const tb__template *t, tb__column *at, tb__stretch **
         i = UINT16_MAX; /* begins anew */
     }
     return TB_OK;
+}
+
+/* The roles that are left; the second host is the first where that one is gone. */
+static void note_roles(tb_log_columns *c)
+{
+    bool host = false;
+    for (size_t i = 0; i < c->n; i++)
+        host |= c->column[i].role == TB__ROLE_HOST;
+    for (size_t i = 0; i < c->n; i++) {
+        tb__column *column = &c->column[i];
+        if (!host && column->role == TB__ROLE_HOST_TOO) column->role = TB__ROLE_HOST;
+        c->roles |= UINT32_C(1) << column->role;
+    }
 }
 
 static const struct {
@@ -193,7 +215,6 @@ tb_code tb__template_end(tb__template *t)
         tb_code code = cut_literal(t, &t->column[i], &s);
         if (code) return code;
         c->column[c->n++] = t->column[i];
-        c->roles |= UINT32_C(1) << t->column[i].role;
         s->n++;
     }
     tb_code code = cut_literal(t, &t->tail, &s);
@@ -202,5 +223,7 @@ tb_code tb__template_end(tb__template *t)
     c->n_stretches++;
     for (size_t i = 0; i < c->n_stretches && !code; i++)
         code = close_stretch(t, &c->stretch[i]);
-    return code ? code : check_needed(t);
+    if (code) return code;
+    note_roles(c);
+    return check_needed(t);
 }

@@ -53,7 +53,7 @@ const uint16_t tb__kind_class[256] = {
 /* --- times --- */
 
 /* n digits at p; more than 9999 where one of them is none. */
-TB__INLINE uint32_t digits_at(const char *p, unsigned n)
+TB__INLINE uint32_t number_at(const char *p, unsigned n)
 {
     uint32_t value = 0;
     for (unsigned i = 0; i < n; i++) {
@@ -83,8 +83,8 @@ static bool day_of(uint32_t year, uint32_t month, uint32_t day, int64_t *ret_day
 /* "10:05:03" in seconds. */
 static bool clock_of(const char *p, int64_t *ret_s)
 {
-    const uint32_t hour = digits_at(p, 2), minute = digits_at(p + 3, 2);
-    uint32_t second = digits_at(p + 6, 2);
+    const uint32_t hour = number_at(p, 2), minute = number_at(p + 3, 2);
+    uint32_t second = number_at(p + 6, 2);
     if (p[2] != ':' || p[5] != ':' || hour > 23 || minute > 59 || second > 60) return false;
     if (second == 60) second = 59;
     *ret_s = hour * 3600 + minute * 60 + second;
@@ -99,7 +99,7 @@ static bool offset_of(const char *p, size_t len, int64_t *ret_s)
     if (len < 3 || (*p != '+' && *p != '-')) return false;
     const bool colon = len == 6 && p[3] == ':';
     if (len != 3 && len != 5 && !colon) return false;
-    const uint32_t hours = digits_at(p + 1, 2), minutes = len == 3 ? 0 : digits_at(p + 3 + colon, 2);
+    const uint32_t hours = number_at(p + 1, 2), minutes = len == 3 ? 0 : number_at(p + 3 + colon, 2);
     if (hours > 23 || minutes > 59) return false;
     *ret_s = (*p == '-' ? -1 : 1) * (int64_t)(hours * 3600 + minutes * 60);
     return true;
@@ -110,7 +110,7 @@ static bool local_time(const char *p, int64_t *ret_ms)
 {
     int64_t day, clock, offset;
     if (p[2] != '/' || p[6] != '/' || p[11] != ':' || p[20] != ' ') return false;
-    if (!day_of(digits_at(p + 7, 4), (uint32_t)month_named(p + 3), digits_at(p, 2), &day) ||
+    if (!day_of(number_at(p + 7, 4), (uint32_t)month_named(p + 3), number_at(p, 2), &day) ||
         !clock_of(p + 12, &clock) || !offset_of(p + 21, 5, &offset))
         return false;
     *ret_ms = (day * 86400 + clock - offset) * 1000;
@@ -136,7 +136,7 @@ static bool iso_time(const char *p, size_t len, int64_t *ret_ms)
     const char *at = p + 19, *end = p + len;
     if (len < 20 || p[4] != '-' || p[7] != '-' || (p[10] != 'T' && p[10] != 't' && p[10] != ' '))
         return false;
-    if (!day_of(digits_at(p, 4), digits_at(p + 5, 2), digits_at(p + 8, 2), &day) ||
+    if (!day_of(number_at(p, 4), number_at(p + 5, 2), number_at(p + 8, 2), &day) ||
         !clock_of(p + 11, &clock))
         return false;
     if (*at == '.' || *at == ',') {
@@ -188,7 +188,7 @@ bool tb__date_and_clock(tb__part date, tb__part clock, int64_t *ret_ms)
     int64_t day, seconds;
     const char *p = date.at;
     if (date.len != 10 || clock.len != 8 || p[4] != '-' || p[7] != '-') return false;
-    if (!day_of(digits_at(p, 4), digits_at(p + 5, 2), digits_at(p + 8, 2), &day) ||
+    if (!day_of(number_at(p, 4), number_at(p + 5, 2), number_at(p + 8, 2), &day) ||
         !clock_of(clock.at, &seconds))
         return false;
     *ret_ms = (day * 86400 + seconds) * 1000;

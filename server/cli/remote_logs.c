@@ -50,7 +50,7 @@ static int fail(const sending *s, const tb_error *err)
 
 /* --- a piece's request --- */
 
-static void put_text(tb_buf *path, const char *name, tb_text text)
+static void put_parameter(tb_buf *path, const char *name, tb_text text)
 {
     if (text.len == 0) return;
     tb_buf_fmt(path, "&%s=", name);
@@ -68,9 +68,9 @@ static void put_layout(const sending *s, tb_buf *path)
     tb_log_layout_spec(&s->layout, &spec);
     tb_buf_fmt(path, "/ingest/logs?onError=%s", s->options->stop_on_error ? "stop" : "skip");
     if (s->layout.format == TB_FORMAT_PIPE) return;
-    put_text(path, "format", spec.format);
-    put_text(path, "map", spec.map);
-    put_text(path, "region", spec.region);
+    put_parameter(path, "format", spec.format);
+    put_parameter(path, "map", spec.map);
+    put_parameter(path, "region", spec.region);
     if (spec.zone) tb_buf_fmt(path, "&zone=%" PRId64, spec.zone);
 }
 

@@ -48,7 +48,7 @@ int take_check_batch(const cli_call *call)
     return 0;
 }
 
-static tb_text text_of(const cli_call *call, const char *name)
+static tb_text option_text(const cli_call *call, const char *name)
 {
     const char *text = cli_text(call, name);
     return (tb_text){text ? text : "", text ? strlen(text) : 0};
@@ -57,9 +57,9 @@ static tb_text text_of(const cli_call *call, const char *name)
 int take_layout(const cli_call *call, tb_log_layout *ret_layout)
 {
     tb_error err;
-    const tb_log_spec spec = {.format = text_of(call, "format"),
-                              .map = text_of(call, "map"),
-                              .region = text_of(call, "region"),
+    const tb_log_spec spec = {.format = option_text(call, "format"),
+                              .map = option_text(call, "map"),
+                              .region = option_text(call, "region"),
                               .zone = cli_number(call, "zone", 0)};
     const tb_code code = tb_log_layout_init(ret_layout, &spec, &err);
     if (code == TB_OK) return 0;

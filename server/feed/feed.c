@@ -612,7 +612,7 @@ static void leave_earlier(feed_run *run)
 }
 
 /* The columns may be named where the log begins. */
-static tb_code take_head(feed_run *run, tb_error *err)
+static tb_code take_fields(feed_run *run, tb_error *err)
 {
     const tb_text beginning = feed_reader_beginning(&run->reader);
     return tb_log_layout_head(&run->own_options.layout, beginning.data, beginning.len, err);
@@ -622,7 +622,7 @@ static tb_code find_known(feed_run *run, tb_error *err)
 {
     bool empty;
     tb_code code = feed_reader_head(&run->reader, &run->head, &empty, err);
-    if (!code) code = take_head(run, err);
+    if (!code) code = take_fields(run, err);
     if (code) return code;
     code = run->options->batch ? find_named(run, err) : find_by_content(run, empty, err);
     if (code || !run->reader.earlier) return code ? code : after_known(run, err);

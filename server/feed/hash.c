@@ -14,7 +14,7 @@ struct feed_hash {
     XXH3_state_t *state;
 };
 
-static size_t put_number(char *to, uint64_t number)
+static size_t seed_number(char *to, uint64_t number)
 {
     for (unsigned i = 0; i < sizeof number; i++)
         to[i] = (char)(uint8_t)(number >> (8 * i));
@@ -28,7 +28,7 @@ static uint64_t described_seed(const tb_log_layout *layout)
     tb_log_spec spec;
     tb_log_layout_identity(layout, &spec);
     const tb_text parts[] = {spec.format, spec.map, spec.region};
-    size_t len = put_number(text, (uint64_t)spec.zone);
+    size_t len = seed_number(text, (uint64_t)spec.zone);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (parts[i].len) memcpy(text + len, parts[i].data, parts[i].len);
         len += parts[i].len;
@@ -45,7 +45,7 @@ uint64_t feed_hash_seed(tb_batch_kind kind, const tb_log_layout *layout)
     if (layout->format == TB_FORMAT_COLUMNS) return described_seed(layout);
     memcpy(text, "combined", sizeof "combined");
     len += sizeof "combined";
-    len += put_number(text + len, (uint64_t)layout->zone);
+    len += seed_number(text + len, (uint64_t)layout->zone);
     size_t edge_len = layout->edge_len <= TB_EDGE_MAX ? layout->edge_len : TB_EDGE_MAX;
     memcpy(text + len, layout->edge, edge_len);
     return XXH3_64bits(text, len + edge_len);
