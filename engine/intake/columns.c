@@ -4,7 +4,7 @@
  * cut in several ways is not told apart: its columns are unknown and the line is ambiguous; nothing that
  * is counted stands there (template.c). */
 #include "intake/columns.h"
-#include "intake/chars.h"
+#include "intake/find.h"
 #include "intake/reject.h"
 
 #include <string.h>
@@ -12,15 +12,15 @@
 /* --- templates --- */
 
 /* Where the hard character stands next, as itself: an odd number of backslashes before it takes it. */
-static const char *find_hard(const char *from, const char *end, char hard, bool escapes)
+TB__INLINE const char *find_hard(const char *from, const char *end, char hard, bool escapes)
 {
-    const char *at = memchr(from, hard, (size_t)(end - from));
-    while (at && escapes && at > from && at[-1] == '\\') {
+    const char *at = tb__find(from, end, hard);
+    while (__builtin_expect(at && escapes && at > from && at[-1] == '\\', 0)) {
         const char *back = at;
         while (back > from && back[-1] == '\\')
             back--;
         if ((at - back) % 2 == 0) break;
-        at = memchr(at + 1, hard, (size_t)(end - at - 1));
+        at = tb__find(at + 1, end, hard);
     }
     return at;
 }
@@ -30,11 +30,17 @@ typedef struct rest {
     const char *from, *to;
 } rest;
 
+/* Both have eight bytes to read, whatever len is. */
+TB__INLINE bool same_bytes(const char *a, const char *b, size_t len)
+{
+    if (len > 8) return memcmp(a, b, len) == 0;
+    return len == 0 || (tb__load64(a) ^ tb__load64(b)) << (64 - 8 * len) == 0;
+}
+
 TB__INLINE bool take_literal(const tb_log_columns *c, uint16_t literal, size_t len, rest *r)
 {
-    const char *text = c->literals + literal;
-    if ((size_t)(r->to - r->from) < len) return false;
-    if (len == 1 ? *r->from != *text : memcmp(r->from, text, len) != 0) return false;
+    if ((size_t)(r->to - r->from) < len || !same_bytes(r->from, c->literals + literal, len))
+        return false;
     r->from += len;
     return true;
 }
@@ -47,16 +53,16 @@ static bool take_literal_back(const tb_log_columns *c, uint16_t literal, size_t 
     return true;
 }
 
-static inline bool take_left(const tb__column *column, rest *r, tb__part *ret)
+/* A closed column ends where what follows it begins: nothing that it may hold begins so. */
+TB__INLINE bool take_left(const tb__column *column, rest *r, tb__part *ret)
 {
-    const char *at = r->from;
-    const unsigned kind = column->kind;
+    const char *at = r->to;
     if (column->width) {
-        if (r->to - at < column->width) return false;
-        at += column->width;
-    } else {
-        while (at < r->to && tb__kind_class[(unsigned char)*at] >> kind & 1)
-            at++;
+        if (r->to - r->from < column->width) return false;
+        at = r->from + column->width;
+    } else if (column->stops) {
+        const char *stop = tb__find(r->from, r->to, column->stop);
+        if (stop) at = stop;
     }
     *ret = (tb__part){r->from, (size_t)(at - r->from)};
     r->from = at;
@@ -166,6 +172,11 @@ bool tb__template_read(const tb_log_columns *c, const char *line, size_t len,
         }
         *ret_stop = at;
         if (!to) return false;
+        if (s->whole) { /* one column and nothing else */
+            parts->of[c->column[s->first].role] = (tb__part){at, (size_t)(to - at)};
+            at = to + 1;
+            continue;
+        }
         if (!read_stretch(c, s, (rest){at, to}, parts, ret_stop)) {
             to = s->n ? past_empty_user(c, s, to, end) : NULL;
             if (!to || !read_stretch(c, s, (rest){at, to}, parts, ret_stop)) return false;
@@ -197,11 +208,26 @@ static bool says_nothing(tb__part part)
     return part.len == 0 || (part.len == 1 && *part.at == '-');
 }
 
+static bool judge_clock(tb__memo *memo, tb__columns_parts *parts)
+{
+    const tb__part day = parts->of[TB__ROLE_TIME];
+    int64_t clock_ms;
+    if (day.len != 10 || memo->time_len != 10 || memcmp(day.at, memo->time, 10) != 0) {
+        if (!tb__day(day, &memo->time_ms)) {
+            memo->time_len = 0;
+            return false;
+        }
+        memcpy(memo->time, day.at, memo->time_len = 10);
+    }
+    if (!tb__clock(parts->of[TB__ROLE_CLOCK], &clock_ms)) return false;
+    parts->time_ms = memo->time_ms + clock_ms;
+    return true;
+}
+
 static bool judge_time(const tb_log_columns *c, tb__memo *memo, tb__columns_parts *parts)
 {
     const tb__part text = parts->of[TB__ROLE_TIME];
-    if (tb__has_role(c, TB__ROLE_CLOCK))
-        return tb__date_and_clock(text, parts->of[TB__ROLE_CLOCK], &parts->time_ms);
+    if (tb__has_role(c, TB__ROLE_CLOCK)) return judge_clock(memo, parts);
     if (text.len && text.len == memo->time_len && memcmp(text.at, memo->time, text.len) == 0) {
         parts->time_ms = memo->time_ms;
         return true;
@@ -350,7 +376,7 @@ bool tb__columns_read(const tb_log_layout *layout, const char *line, size_t len,
     if (!fits_line(line, len, ret_reject)) return false;
     parts->ambiguous = false;
     const bool object = c->family == TB__FAMILY_JSON;
-    if (!(object ? tb__object_read(c, line, len, parts, &stop)
+    if (!(object ? tb__object_read(c, line, len, &memo->shape, parts, &stop)
                  : tb__template_read(c, line, len, parts, &stop)))
         return tb__reject(ret_reject, line, len, stop, reason);
     if (judge_columns(layout, memo, parts, ret_hit, &where, &reason)) return true;

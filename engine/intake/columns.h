@@ -63,7 +63,7 @@ enum {
     TB__STRETCHES_MAX = 384,
     TB__KEYS_MAX = 48,
     TB__DEPTH_MAX = 8,
-    TB__LITERALS = TB_LOG_TEXT_MAX + 64
+    TB__LITERALS = TB_LOG_TEXT_MAX + 64 /* a literal is read in words, past its end */
 };
 
 typedef struct tb__column {
@@ -72,16 +72,20 @@ typedef struct tb__column {
     uint8_t role, kind, width;     /* width 0: any */
     uint8_t rank;                  /* among columns of the same role */
     bool path;                     /* begins with '/', or is missing */
+    bool stops;                    /* closed from the left by this character; else it ends with its stretch */
+    char stop;
 } tb__column;
 
 typedef struct tb__stretch {
     uint8_t first, n, left, right; /* columns; how many are closed from the left, of the rest from the right */
+    bool whole;                    /* one column, which is all of it */
     char end;                      /* the hard character behind it; 0: the line's end */
     uint16_t tail, tail_len;       /* what stands behind its last column */
 } tb__stretch;
 
 /* A key that the map names, or one on the way to it. */
 typedef struct tb__key {
+    uint64_t word;           /* the first eight bytes of the name, zeros behind it */
     uint16_t name, name_len; /* in literals */
     uint8_t role;            /* TB__ROLE_NONE: only on the way */
     uint8_t child, next;     /* of the list of keys inside it, of its siblings; 0: none (0 is the root) */
@@ -152,7 +156,24 @@ typedef struct tb__columns_parts {
     tb__part of[TB__ROLES];
 } tb__columns_parts;
 
-/* What a line shares with the one before it: its second, its host. */
+/* The shape of an object: the bytes between its values, and what the values are. */
+enum {
+    TB__STEPS_MAX = 96,
+    TB__SHAPE_TEXT = 4096
+};
+typedef enum tb__step_action { TB__STEP_QUOTED, TB__STEP_BARE, TB__STEP_NESTED } tb__step_action;
+typedef struct tb__step {
+    uint16_t text, len; /* what stands before the value */
+    uint8_t role, action;
+} tb__step;
+typedef struct tb__shape {
+    uint16_t n, len, tail, tail_len; /* n 0: there is none */
+    tb__step step[TB__STEPS_MAX];
+    char text[TB__SHAPE_TEXT + 16];
+} tb__shape;
+
+/* What a line shares with the one before it: its second, its host, its shape. What is not said to be there
+ * need not be zero. */
 typedef struct tb__memo {
     char time[32];
     size_t time_len;
@@ -160,14 +181,23 @@ typedef struct tb__memo {
     char host[64];
     size_t host_len;
     int64_t zone;
+    tb__columns_parts parts; /* of the line read last; those that no column has stay zero */
+    tb__shape shape;
 } tb__memo;
+
+static inline void tb__memo_init(tb__memo *memo)
+{
+    memo->time_len = memo->host_len = 0;
+    memo->shape.n = 0;
+    memo->parts = (tb__columns_parts){0};
+}
 
 bool tb__columns_read(const tb_log_layout *layout, const char *line, size_t len, tb__memo *memo,
                       tb_hit *ret_hit, tb__columns_parts *parts, tb_reject *ret_reject);
 /* The columns where they stand, unjudged; false with the place where the line went wrong. */
 bool tb__template_read(const tb_log_columns *c, const char *line, size_t len,
                        tb__columns_parts *parts, const char **ret_stop);
-bool tb__object_read(const tb_log_columns *c, const char *line, size_t len,
+bool tb__object_read(const tb_log_columns *c, const char *line, size_t len, tb__shape *shape,
                      tb__columns_parts *parts, const char **ret_stop);
 /* A line that says something about the log: true where it does. *ret_good: and agrees. */
 bool tb__columns_head(const tb_log_columns *c, const char *line, size_t len, bool *ret_good);
@@ -178,7 +208,8 @@ bool tb__columns_head(const tb_log_columns *c, const char *line, size_t len, boo
  * form of the combined format, with or without brackets. */
 bool tb__any_time(tb__part text, int64_t *ret_ms);
 /* "2015-05-17" and "10:05:03", UTC. */
-bool tb__date_and_clock(tb__part date, tb__part clock, int64_t *ret_ms);
+bool tb__day(tb__part date, int64_t *ret_ms);
+bool tb__clock(tb__part clock, int64_t *ret_ms);
 /* The cache status that a server's word stands for: HIT, hit, Hit from x, RefreshHit, HIT-CLUSTER. */
 tb_cache tb__cache_word(tb__part word);
 /* A hostname in lower case without port and last point; the length, 0: it is none. */

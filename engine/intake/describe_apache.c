@@ -31,7 +31,7 @@ static const lettered letters[] = {
     L('B', BYTES, NUMBER, 0, 2), L('C', NONE, TEXT, 0, 0),   L('D', NONE, NUMBER, 0, 0),
     L('e', NONE, TEXT, 0, 0),   L('f', NONE, TEXT, 0, 0),    L('h', IP, ADDRESS, 0, 1),
     L('H', NONE, TEXT, 0, 0),   L('i', NONE, TEXT, 0, 0),    L('I', NONE, NUMBER, 0, 0),
-    L('k', NONE, NUMBER, 0, 0), L('l', NONE, TEXT, 0, 0),    L('L', NONE, TEXT, 0, 0),
+    L('k', NONE, NUMBER, 0, 0), L('l', NONE, NAME, 0, 0),    L('L', NONE, TEXT, 0, 0),
     L('m', NONE, TEXT, 0, 0),   L('n', NONE, TEXT, 0, 0),    L('o', NONE, TEXT, 0, 0),
     L('O', BYTES, NUMBER, 0, 3), L('p', NONE, NUMBER, 0, 0), L('P', NONE, NUMBER, 0, 0),
     L('q', QUERY, TEXT, 0, 1),  L('r', REQUEST, TEXT, 0, 1), L('R', NONE, TEXT, 0, 0),

@@ -61,10 +61,11 @@ static uint8_t key_inside(tb_log_columns *to, uint8_t parent, const char *name, 
         if (to->key[*link].name_len == len &&
             memcmp(to->literals + to->key[*link].name, name, len) == 0)
             return *link;
-    if (to->n_keys == TB__KEYS_MAX || len > sizeof to->literals - to->literals_len) return 0;
+    if (to->n_keys == TB__KEYS_MAX || len > TB_LOG_TEXT_MAX + 32u - to->literals_len) return 0;
     const uint8_t k = to->n_keys++;
     to->key[k] = (tb__key){.name = to->literals_len, .name_len = (uint16_t)len,
                            .role = TB__ROLE_NONE};
+    memcpy(&to->key[k].word, name, len < 8 ? len : 8);
     memcpy(to->literals + to->literals_len, name, len);
     to->literals_len = (uint16_t)(to->literals_len + len);
     *link = k;

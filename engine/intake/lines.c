@@ -13,9 +13,8 @@ static bool read_line(const tb_log_layout *layout, const char *line, size_t len,
     if (layout->format == TB_FORMAT_COMBINED)
         return tb__combined_line(layout, line, len, hit, reject);
     if (layout->format == TB_FORMAT_COLUMNS) {
-        tb__columns_parts columns = {0};
-        const bool accepted = tb__columns_read(layout, line, len, memo, hit, &columns, reject);
-        *ret_ambiguous = columns.ambiguous;
+        const bool accepted = tb__columns_read(layout, line, len, memo, hit, &memo->parts, reject);
+        *ret_ambiguous = memo->parts.ambiguous;
         return accepted;
     }
     tb__pipe_parts parts = {.ambiguous = false};
@@ -61,14 +60,16 @@ static void take_line(const tb_log_layout *layout, const char *line, size_t len,
 
 void tb__line_take(const tb_log_layout *layout, const char *line, size_t len, tb_intake *out)
 {
-    tb__memo memo = {.time_len = 0};
+    tb__memo memo;
+    tb__memo_init(&memo);
     take_line(layout, line, len, &memo, out);
 }
 
 static size_t take_each(const tb_log_layout *layout, const char *bytes, size_t len, tb_intake *out)
 {
     size_t at = 0;
-    tb__memo memo = {.time_len = 0};
+    tb__memo memo;
+    tb__memo_init(&memo);
     while (at < len && out->n_hits + out->n_rejects < out->room) {
         const char *line = bytes + at;
         const char *newline = memchr(line, '\n', len - at);

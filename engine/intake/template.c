@@ -20,7 +20,7 @@ static tb_code too_long(const tb__template *t)
 tb_code tb__template_literal(tb__template *t, const char *bytes, size_t len)
 {
     tb_log_columns *to = t->to;
-    if (len > sizeof to->literals - to->literals_len) return too_long(t);
+    if (len > TB_LOG_TEXT_MAX + 32u - to->literals_len) return too_long(t);
     if (t->tail.literal_len == 0) t->tail.literal = to->literals_len;
     if (len) memcpy(to->literals + to->literals_len, bytes, len);
     to->literals_len = (uint16_t)(to->literals_len + len);
@@ -102,6 +102,17 @@ static bool closed_left(const tb_log_columns *c, const tb__stretch *s, size_t i)
     return column[1].path && !holds(column->kind, '/');
 }
 
+/* The character that ends a closed column; none where its stretch does. */
+static void note_stop(tb_log_columns *c, const tb__stretch *s, size_t i)
+{
+    tb__column *column = &c->column[s->first + i];
+    const bool last = i + 1 == s->n;
+    const uint16_t literal = last ? s->tail : column[1].literal;
+    const uint16_t len = last ? s->tail_len : column[1].literal_len;
+    column->stops = len || !last;
+    column->stop = len ? c->literals[literal] : '/';
+}
+
 static bool closed_right(const tb_log_columns *c, const tb__stretch *s, size_t i)
 {
     const tb__column *column = &c->column[s->first + i];
@@ -133,10 +144,12 @@ static tb_code close_stretch(const tb__template *t, tb__stretch *s)
 {
     tb_log_columns *c = t->to;
     while (s->left < s->n && closed_left(c, s, s->left))
-        s->left++;
+        note_stop(c, s, s->left++);
     while (s->left + s->right < s->n && closed_right(c, s, s->n - s->right - 1u))
         s->right++;
     const size_t open = (size_t)s->n - s->left - s->right;
+    s->whole = s->n == 1 && !c->column[s->first].literal_len && !s->tail_len &&
+               !c->column[s->first].width;
     for (size_t i = s->left; open > 1 && i < s->left + open; i++) {
         tb__column *column = &c->column[s->first + i];
         if (i > s->left && column->literal_len == 0)

@@ -183,15 +183,22 @@ bool tb__any_time(tb__part text, int64_t *ret_ms)
     return epoch_time(p, len, ret_ms);
 }
 
-bool tb__date_and_clock(tb__part date, tb__part clock, int64_t *ret_ms)
+bool tb__day(tb__part date, int64_t *ret_ms)
 {
-    int64_t day, seconds;
+    int64_t day;
     const char *p = date.at;
-    if (date.len != 10 || clock.len != 8 || p[4] != '-' || p[7] != '-') return false;
-    if (!day_of(number_at(p, 4), number_at(p + 5, 2), number_at(p + 8, 2), &day) ||
-        !clock_of(clock.at, &seconds))
+    if (date.len != 10 || p[4] != '-' || p[7] != '-' ||
+        !day_of(number_at(p, 4), number_at(p + 5, 2), number_at(p + 8, 2), &day))
         return false;
-    *ret_ms = (day * 86400 + seconds) * 1000;
+    *ret_ms = day * 86400000;
+    return true;
+}
+
+bool tb__clock(tb__part clock, int64_t *ret_ms)
+{
+    int64_t seconds;
+    if (clock.len != 8 || !clock_of(clock.at, &seconds)) return false;
+    *ret_ms = seconds * 1000;
     return true;
 }
 
@@ -202,32 +209,55 @@ static bool is_word_char(char c)
     return tb__char_is(c, TB__CHAR_LETTER) || c == '_';
 }
 
-static bool same_word(const char *p, size_t len, const char *word)
+typedef struct cache_name {
+    const char *name;
+    uint8_t len, cache;
+} cache_name;
+
+#define WORD(text, cache)                                                                          \
+    {                                                                                              \
+        text, sizeof text - 1, cache                                                               \
+    }
+static const cache_name cache_names[] = {
+    WORD("hit", TB_CACHE_SERVED),
+    WORD("stale", TB_CACHE_SERVED),
+    WORD("updating", TB_CACHE_SERVED),
+    WORD("originshieldhit", TB_CACHE_SERVED),
+    WORD("stream_hit", TB_CACHE_SERVED),
+    WORD("tcp_hit", TB_CACHE_SERVED),
+    WORD("tcp_mem_hit", TB_CACHE_SERVED),
+    WORD("revalidated", TB_CACHE_REVALIDATED),
+    WORD("refreshhit", TB_CACHE_REVALIDATED),
+    WORD("tcp_refresh_hit", TB_CACHE_REVALIDATED),
+};
+#undef WORD
+
+static bool same_word(const char *p, const char *word, size_t len)
 {
-    size_t i = 0;
-    for (; i < len && word[i]; i++)
+    for (size_t i = 0; i < len; i++)
         if ((p[i] | 0x20) != (word[i] | 0x20)) return false;
-    return i == len && !word[i];
+    return true;
+}
+
+static size_t word_length(const char *p, const char *end)
+{
+    size_t len = 0;
+    while (p + len < end && is_word_char(p[len]))
+        len++;
+    return len;
 }
 
 tb_cache tb__cache_word(tb__part word)
 {
-    static const char *const served[] = {"hit",        "stale",      "updating",   "originshieldhit",
-                                         "stream_hit", "tcp_hit",    "tcp_mem_hit"};
-    static const char *const revalidated[] = {"revalidated", "refreshhit", "tcp_refresh_hit"};
     const char *p = word.at, *end = p + word.len;
-    size_t len = 0;
-    while (p + len < end && is_word_char(p[len]))
-        len++;
-    if (len == 5 && same_word(p, len, "cache") && end - p > 6 && p[5] == ' ') { /* mod_cache's */
+    size_t len = word_length(p, end);
+    if (len == 5 && word.len > 6 && p[5] == ' ' && same_word(p, "cache", 5)) { /* mod_cache's */
         p += 6;
-        for (len = 0; p + len < end && is_word_char(p[len]);)
-            len++;
+        len = word_length(p, end);
     }
-    for (size_t i = 0; i < sizeof served / sizeof *served; i++)
-        if (same_word(p, len, served[i])) return TB_CACHE_SERVED;
-    for (size_t i = 0; i < sizeof revalidated / sizeof *revalidated; i++)
-        if (same_word(p, len, revalidated[i])) return TB_CACHE_REVALIDATED;
+    for (size_t i = 0; i < sizeof cache_names / sizeof *cache_names; i++)
+        if (len == cache_names[i].len && same_word(p, cache_names[i].name, len))
+            return (tb_cache)cache_names[i].cache;
     return TB_CACHE_OTHER;
 }
 

@@ -200,9 +200,10 @@ static void read_columns(const tb_log_layout *layout, const char *line, size_t l
 {
     const tb_log_columns *c = layout->columns;
     tb__columns_parts parts = {0};
-    tb__memo memo = {.time_len = 0};
+    tb__memo memo;
     tb_hit hit;
     tb_reject reject;
+    tb__memo_init(&memo);
     if (!tb__columns_read(layout, line, len, &memo, &hit, &parts, &reject)) return;
     *ret = (tb_logline){
         .time_ms = parts.time_ms,

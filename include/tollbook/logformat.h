@@ -15,8 +15,8 @@
 #ifndef TOLLBOOK_LOGFORMAT_H
 #define TOLLBOOK_LOGFORMAT_H
 
+#include "tollbook/buf.h"
 #include "tollbook/intake.h"
-#include "tollbook/range.h"
 
 TB_API_BEGIN
 

@@ -218,7 +218,7 @@ END_TEST
 START_TEST(values_that_are_wrong_name_the_reason)
 {
     use("nginx:$msec $status $bytes_sent $host $tollbook_region");
-    refuses("x 200 7 a.example DE", TB_REJECT_FORMAT);
+    refuses("x 200 7 a.example DE", TB_REJECT_TIME);
     refuses("99999999999999999999 200 7 a.example DE", TB_REJECT_TIME);
     refuses("1394900000 200 7 a.example DE", TB_REJECT_TOO_OLD);
     refuses("1994900000 200 7 a.example DE", TB_REJECT_TOO_NEW);
@@ -308,6 +308,39 @@ START_TEST(texts_in_json_end_where_their_quote_does)
     refuses("{\"h\":\"a.example\",\"t\":{},\"s\":200,\"b\":7}", TB_REJECT_TIME);
     refuses("{\"t\":1794900000,\"s\":200,\"b\":7}", TB_REJECT_HOST);
     refuses("{\"h\":\"a.example\",\"t\":1794900000,\"s\":200,\"b\":-7}", TB_REJECT_BYTES);
+}
+END_TEST
+
+/* Lines of one shape, each with something that the one before had not, in one call. */
+START_TEST(objects_of_one_shape_are_read_as_if_each_stood_alone)
+{
+    static const char lines[] =
+        "{\"t\":1794900000,\"h\":\"a.example\",\"s\":200,\"b\":1,\"c\":\"HIT\",\"x\":{\"y\":[1]},\"l\":[\"u\"]}\n"
+        "{\"t\":1794900000,\"h\":\"B.example\",\"s\":304,\"b\":22,\"c\":\"\\\"HIT\",\"x\":{},\"l\":[\"\"]}\n"
+        "{\"t\":1794900000,\"h\":\"a.example\",\"s\":200,\"b\":3,\"c\":null,\"x\":{\"}\":\"{\"},\"l\":[\"u\"]}\n"
+        "{\"t\":1794900000,\"h\":\"a.example\",\"s\":200,\"b\":4,\"c\":\"HIT\",\"x\":{},\"l\":[\"u\"]}x\n"
+        "{\"t\":1794900000,\"h\":\"a.example\",\"s\":200,\"b\":\"5\",\"c\":\"HIT\",\"x\":{},\"l\":[\"u\"]}\n"
+        "{\"t\":1794900000,\"h\":\"a.example\",\"s\":200,\"b\":-,\"c\":\"HIT\",\"x\":{},\"l\":[\"u\"]}\n"
+        "{\"t\":1794900000,\"h\":\"a.example\",\"s\":200,\"b\":,\"c\":\"HIT\",\"x\":{},\"l\":[\"u\"]}\n"
+        "{\"t\":1794900000,\"h\":\"a.example\",\"s\":200,\"b\":8,\"c\":\"HIT\",\"x\":{},\"l\":[\"u\"}\n";
+    static char block[sizeof lines + TB_INTAKE_SLACK];
+    tb_hit hits[8];
+    tb_reject rejects[8];
+    memcpy(block, lines, sizeof lines);
+    use_with("json", "host=h,time=t,status=s,bytes=b,cache=c,agent=l", 0, "");
+    out = (tb_intake){.hits = hits, .rejects = rejects, .room = 8};
+    tb_intake_lines(&layout, block, sizeof lines - 1, &out);
+    ck_assert(out.n_hits == 5 && out.n_rejects == 3);
+    const uint64_t bytes[] = {1, 22, 3, 5, 0}, refused[] = {4, 7, 8};
+    const tb_cache caches[] = {TB_CACHE_SERVED, TB_CACHE_OTHER, TB_CACHE_UNKNOWN, TB_CACHE_SERVED,
+                               TB_CACHE_SERVED};
+    for (int i = 0; i < 5; i++) {
+        ck_assert_uint_eq(hits[i].bytes, bytes[i]);
+        ck_assert_uint_eq(hits[i].cache, caches[i]);
+        ck_assert_int_eq(hits[i].zone, i == 1 ? 102 : 101);
+    }
+    for (int i = 0; i < 3; i++)
+        ck_assert_uint_eq(rejects[i].line, refused[i]);
 }
 END_TEST
 
@@ -435,6 +468,7 @@ int main(void)
     tcase_add_test(t, a_directive_that_is_not_understood_is_named);
     tcase_add_test(t, a_map_finds_its_fields_wherever_they_stand);
     tcase_add_test(t, texts_in_json_end_where_their_quote_does);
+    tcase_add_test(t, objects_of_one_shape_are_read_as_if_each_stood_alone);
     tcase_add_test(t, a_map_that_cannot_be_compiled_says_where);
     tcase_add_test(t, a_head_names_the_columns);
     tcase_add_test(t, times_and_cache_words_of_all_servers);
