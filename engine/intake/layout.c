@@ -121,6 +121,8 @@ tb_code tb_log_layout_init(tb_log_layout *layout, const tb_log_spec *spec, tb_er
     if (spec->format.len > TB_LOG_TEXT_MAX || spec->map.len > TB_LOG_TEXT_MAX)
         return tb_fail(err, TB_E_VALIDATION, spec->map.len > TB_LOG_TEXT_MAX ? "map" : "format",
                        "It has more than %d bytes.", TB_LOG_TEXT_MAX);
+    if (spec->format.len && memchr(spec->format.data, 0, spec->format.len))
+        return bad_option(err, "format", "The description holds a NUL byte.");
     if (spec->zone < 0) return bad_option(err, "zone", "zone is a number from 1 up.");
     if (spec->format.len == 0 || is_format(spec->format, "pipe")) return init_pipe(layout, spec, err);
     tb_code code = check_region(spec->region, err);

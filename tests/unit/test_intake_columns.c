@@ -209,6 +209,10 @@ START_TEST(a_log_format_that_cannot_be_compiled_says_where)
     fails("nginx:escape=xml '$msec'", "escape=xml is not understood");
     fails_with("nginx:$msec $status $bytes_sent", "", 0, "zone", "neither a pull zone nor a host");
     fails("xml", "\"xml\" is no format");
+    tb_error err;
+    tb_log_layout bad;
+    const tb_log_spec nul = {.format = {"nginx:$msec $status $bytes_sent $x\0y", 37}, .zone = 1};
+    ck_assert_int_eq(tb_log_layout_init(&bad, &nul, &err), TB_E_VALIDATION);
     use_with("nginx:$msec $status $bytes_sent", "", 7, "NY");
     takes("1794900000 200 7");
     ck_assert(hit.zone == 7 && hit.edge_len == 2);
