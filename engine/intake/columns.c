@@ -98,7 +98,7 @@ static const char *find_last(const char *from, const char *to, const char *text,
 static bool split_open(const tb_log_columns *c, const tb__column *column, size_t n, rest r,
                        tb__columns_parts *parts)
 {
-    tb__part part[TB__COLUMNS_MAX];
+    tb__part part[TB__COLUMNS_MAX] = {{NULL, 0}};
     const char *at = r.from, *to = r.to;
     bool certain = true;
     for (size_t i = 0; i < n; i++) {

@@ -88,7 +88,9 @@ tb_code tb_known_hosts_add(tb_known_hosts *hosts, const char *name, size_t len, 
     char *copy = malloc(n);
     if (!copy) return tb_no_memory(err);
     memcpy(copy, folded, n);
-    *s = (slot){copy, (uint32_t)n, zone};
+    s->name = copy;
+    s->len = (uint32_t)n;
+    s->zone = zone;
     hosts->n++;
     return TB_OK;
 }
