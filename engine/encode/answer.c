@@ -26,7 +26,7 @@
 
 typedef enum shape {
     CHART,          /* a: counters */
-    CHART_HIT_RATE, /* a pulled, b requests */
+    CHART_HIT_RATE, /* a pulled, b requests; those whose cache status is known count */
     CHART_MEAN,     /* a sum, b count: exact double */
     CHART_WHOLE,    /* a sum, b count: rounded half up */
     CHART_PERCENT,  /* a part, b whole: percent rounded half up */
@@ -162,9 +162,11 @@ static char *write_chart_hit_rate(char *start, const work *job, const field *f)
 {
     const uint64_t *pulled = job->answer->series->value[f->a];
     const uint64_t *requests = job->answer->series->value[f->b];
+    const uint64_t *unknown = job->answer->series->value[TB_M_CACHE_UNKNOWN];
     char *p = start;
     for (uint32_t i = 0; i < job->count; i++) {
-        double rate = tb__hit_rate_of(tb__as_double(at(pulled, i)), tb__as_double(at(requests, i)));
+        uint64_t known = (uint64_t)tb__cache_known(at(requests, i), at(unknown, i));
+        double rate = tb__hit_rate_of(tb__as_double(at(pulled, i)), tb__as_double(known));
         p = tb_put_double(put_key(p, job, i), rate);
     }
     return close_chart(start, p);
@@ -202,8 +204,9 @@ static char *write_figure(char *p, const work *job, const field *f)
     if (f->shape == TOTAL) return tb_put_u128(p, a);
     if (f->shape == TOTAL_DOUBLE) return tb_put_point(p, tb_put_u128(p, a));
     tb_u128 b = tb_series_total(job->answer->series, f->b);
+    tb_u128 unknown = tb_series_total(job->answer->series, TB_M_CACHE_UNKNOWN);
     switch (f->shape) {
-    case HIT_RATE: return tb_put_double(p, tb_hit_rate(a, b));
+    case HIT_RATE: return tb_put_double(p, tb_hit_rate(a, tb__cache_known(b, unknown)));
     case MEAN: return tb_put_point(p, tb_put_double(p, tb_mean(a, b)));
     case REDUCTION: return tb_put_point(p, tb_put_double(p, tb_reduction(a, b)));
     default: break;
@@ -281,9 +284,11 @@ uint32_t tb_answer_metrics(tb_answer_kind kind)
 {
     assert((unsigned)kind < TB_ANSWER_KINDS_);
     uint32_t metrics = 0;
-    for (size_t i = 0; i < answer_table[kind].n; i++)
-        metrics |= TB_METRIC_BIT(answer_table[kind].fields[i].a) |
-                   TB_METRIC_BIT(answer_table[kind].fields[i].b);
+    for (size_t i = 0; i < answer_table[kind].n; i++) {
+        const field *f = &answer_table[kind].fields[i];
+        metrics |= TB_METRIC_BIT(f->a) | TB_METRIC_BIT(f->b);
+        if (f->shape == HIT_RATE) metrics |= TB_METRIC_BIT(TB_M_CACHE_UNKNOWN);
+    }
     return metrics & TB_METRIC_ALL;
 }
 

@@ -6,7 +6,7 @@
  * next byte with it (Apache writes \", nginx \x22), so the first bare quote ends the field. A field
  * after the agent is $upstream_cache_status; nginx's stock "main" format puts a quoted forwarding
  * address there, so a quoted field that is no cache token says nothing, a bare one is refused.
- * Without a cache status nothing counts as served from cache. */
+ * Without a cache status it is unknown whether an answer came from cache. */
 #include "intake/chars.h"
 #include "intake/line.h"
 #include "intake/reject.h"
@@ -176,7 +176,7 @@ static bool take_cache(reader *r, tb_hit *hit, tb__combined_parts *parts,
 {
     const char *token;
     size_t len;
-    tb_cache cache = TB_CACHE_OTHER;
+    tb_cache cache = TB_CACHE_UNKNOWN;
     *ret_reason = TB_REJECT_COMBINED;
     if (!take_char(r, ' ')) return false;
     const char *from = r->at;
@@ -198,7 +198,7 @@ static bool take_cache(reader *r, tb_hit *hit, tb__combined_parts *parts,
 static bool take_rest(reader *r, tb_hit *hit, tb__combined_parts *parts,
                       tb_reject_reason *ret_reason)
 {
-    hit->cache = TB_CACHE_OTHER;
+    hit->cache = TB_CACHE_UNKNOWN;
     *ret_reason = TB_REJECT_COMBINED;
     if (r->at == r->end) return true;
     if (!take_char(r, ' ') || !take_quoted(r, &parts->referer.at, &parts->referer.len))

@@ -217,7 +217,7 @@ int64_t tb_intake_zone(const tb_log_layout *layout, const char *line, size_t len
     tb__pipe_parts ignored;
     const char *stop;
     tb_reject_reason reason;
-    if (layout->format == TB_FORMAT_COMBINED) return layout->zone;
+    if (layout->format != TB_FORMAT_PIPE) return layout->zone;
     if (split(line, line + len, c) < 6) return 0; /* the zone may be cut off */
     return read_left(INT64_MAX, c, &hit, &ignored, &stop, &reason) ? hit.zone : 0;
 }

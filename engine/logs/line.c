@@ -1,6 +1,6 @@
 /* A line's columns. The line was accepted by intake, so nothing is judged here: columns are where
  * intake found them, and a text that says nothing ("-") becomes an absent one. */
-#include "intake/line.h"
+#include "intake/columns.h"
 #include "intake/chars.h"
 #include "tollbook/requestlog.h"
 
@@ -164,12 +164,65 @@ static void read_combined(const tb_log_layout *layout, const char *line, size_t 
     split_url(target_of(of_part(parts.request)), ret);
 }
 
+static char *put_made(char *to, const char *end, tb__part part)
+{
+    const size_t room = (size_t)(end - to), len = part.len < room ? part.len : room;
+    if (len) memcpy(to, part.at, len);
+    return to + len;
+}
+
+/* "scheme://host", which no column says as one. */
+static void make_origin(const tb__columns_parts *parts, tb_logline *ret)
+{
+    static const char https[] = "https";
+    tb__part scheme = parts->of[TB__ROLE_SCHEME], host = parts->of[TB__ROLE_HOST];
+    if (host.len == 0 || (host.len == 1 && *host.at == '-')) return;
+    if (scheme.len == 0 || scheme.len > SCHEME_MAX) scheme = (tb__part){https, sizeof https - 1};
+    const char *end = ret->made + sizeof ret->made;
+    char *at = put_made(ret->made, end, scheme);
+    at = put_made(at, end, (tb__part){"://", 3});
+    at = put_made(at, end, host);
+    ret->origin = between(ret->made, at);
+}
+
+static void read_columns(const tb_log_layout *layout, const char *line, size_t len, tb_logline *ret)
+{
+    const tb_log_columns *c = layout->columns;
+    tb__columns_parts parts = {0};
+    tb__memo memo;
+    tb_hit hit;
+    tb_reject reject;
+    tb__memo_init(&memo);
+    if (!tb__columns_read(layout, line, len, &memo, &hit, &parts, &reject)) return;
+    *ret = (tb_logline){
+        .time_ms = parts.time_ms,
+        .bytes = hit.bytes,
+        .body_bytes = number(of_part(parts.of[TB__ROLE_BODY])),
+        .cache = or_absent(of_part(parts.of[TB__ROLE_CACHE])),
+        .status = of_part(parts.of[TB__ROLE_STATUS]),
+        .ip = or_absent(of_part(parts.of[TB__ROLE_IP])),
+        .referer = or_absent(of_part(parts.of[TB__ROLE_REFERER])),
+        .edge = {hit.edge, hit.edge_len},
+        .agent = or_absent(of_part(parts.of[TB__ROLE_AGENT])),
+        .id = or_absent(of_part(parts.of[TB__ROLE_ID])),
+        .range = or_absent(of_part(parts.of[TB__ROLE_RANGE])),
+        .authorization = or_absent(of_part(parts.of[TB__ROLE_AUTHORIZATION])),
+    };
+    if (hit.country) ret->country = of_part(parts.of[TB__ROLE_COUNTRY]);
+    if (tb__has_role(c, TB__ROLE_URL)) split_url(or_absent(of_part(parts.of[TB__ROLE_URL])), ret);
+    else if (tb__has_role(c, TB__ROLE_REQUEST))
+        split_url(or_absent(target_of(of_part(parts.of[TB__ROLE_REQUEST]))), ret);
+    if (ret->origin.len == 0) make_origin(&parts, ret);
+}
+
 void tb_logline_read(const tb_log_layout *layout, const char *line, size_t len,
                      tb_logline *ret_line)
 {
     *ret_line = (tb_logline){.body_bytes = UINT64_MAX};
     if (layout->format == TB_FORMAT_COMBINED)
         read_combined(layout, line, len, ret_line);
+    else if (layout->format == TB_FORMAT_COLUMNS)
+        read_columns(layout, line, len, ret_line);
     else
         read_pipe(layout, line, len, ret_line);
 }

@@ -289,7 +289,8 @@ static bool overflow(tb_rollup_cursor *c, unsigned metric)
     return false;
 }
 
-/* The counters that lines have; they head the grid's columns. */
+/* The counters that lines have; they head the grid's columns. Lines that do not tell their cache status
+ * are rare where others do: they get their column when one comes. */
 #define LINE_METRICS                                                                               \
     (TB_METRIC_BIT(TB_M_REQUESTS) | TB_METRIC_BIT(TB_M_BYTES) | TB_METRIC_BIT(TB_M_CACHED_BYTES) | \
      TB_METRIC_BIT(TB_M_PULLED) | TB_METRIC_BIT(TB_M_STATUS_3XX) |                                 \
@@ -331,6 +332,8 @@ static bool put_group(tb_rollup_cursor *c, const tb__group *group, unsigned slot
     all |= put_line(grid, day, TB_M_STATUS_4XX, slot, count[TB__COUNT_4XX]);
     all |= put_line(grid, day, TB_M_STATUS_5XX, slot, count[TB__COUNT_5XX]);
     all |= put_line(grid, day, TB_M_BALANCER_REQUESTS, slot, count[TB__COUNT_BALANCER]);
+    if (__builtin_expect(count[TB__COUNT_UNKNOWN] != 0, 0))
+        all |= *grid_slot(grid, TB_M_CACHE_UNKNOWN, slot) += count[TB__COUNT_UNKNOWN];
     /* None of the two addends passes 2^63 - 1, so a sum that does shows in the top bit. */
     return all >> 63 == 0 || overflow(c, TB_M_BYTES);
 }

@@ -10,7 +10,7 @@
  * through time, so the index in use and the groups it points at stay in the cache, whatever the
  * length of the log. Countries have one a day, for the same reason.
  *
- * Log lines need eight counters of which six count lines, so a group of theirs is 48 bytes. Rows of
+ * Log lines need nine counters of which seven count lines, so a group of theirs is 56 bytes. Rows of
  * buckets carry any of all counters: a record keeps just those that it has met. */
 #ifndef TB__ROLLUP_PARTS_H
 #define TB__ROLLUP_PARTS_H
@@ -49,13 +49,15 @@ enum {
     TB__COUNT_4XX,
     TB__COUNT_5XX,
     TB__COUNT_BALANCER,
-    TB__COUNTS
+    TB__COUNT_UNKNOWN,
+    TB__COUNTS,
+    TB__COUNTS_ROOM = 8 /* in memory, so that a line adds two vectors */
 };
 
 typedef struct tb__group {
     uint64_t key;
     uint64_t bytes, cached_bytes;
-    uint32_t count[TB__COUNTS];
+    uint32_t count[TB__COUNTS_ROOM];
 } tb__group;
 
 typedef struct tb__record {

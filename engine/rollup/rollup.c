@@ -174,23 +174,32 @@ TB__INLINE void prefetch_group(const tb__group *group)
     __builtin_prefetch(&group->count[TB__COUNTS - 1], 1);
 }
 
-#define COUNT(pulled, balancer, s3, s4, s5)                                                        \
+#define COUNT(pulled, balancer, unknown, s3, s4, s5)                                               \
     {                                                                                              \
         [TB__COUNT_REQUESTS] = 1, [TB__COUNT_PULLED] = pulled, [TB__COUNT_BALANCER] = balancer,    \
-        [TB__COUNT_3XX] = s3, [TB__COUNT_4XX] = s4, [TB__COUNT_5XX] = s5                           \
+        [TB__COUNT_UNKNOWN] = unknown, [TB__COUNT_3XX] = s3, [TB__COUNT_4XX] = s4,                 \
+        [TB__COUNT_5XX] = s5                                                                       \
     }
-#define CLASSES(pulled, balancer)                                                                  \
+#define CLASSES(pulled, balancer, unknown)                                                         \
     {                                                                                              \
-        [0 ... 2] = COUNT(pulled, balancer, 0, 0, 0), [3] = COUNT(pulled, balancer, 1, 0, 0),      \
-               [4] = COUNT(pulled, balancer, 0, 1, 0), [5] = COUNT(pulled, balancer, 0, 0, 1),     \
+        [0 ... 2] = COUNT(pulled, balancer, unknown, 0, 0, 0),                                     \
+               [3] = COUNT(pulled, balancer, unknown, 1, 0, 0),                                    \
+               [4] = COUNT(pulled, balancer, unknown, 0, 1, 0),                                    \
+               [5] = COUNT(pulled, balancer, unknown, 0, 0, 1),                                    \
     }
 
 /* What a line adds, by cache status and status class (docs/architecture.md, "The counters"). */
-static const uint32_t counts[3][6][TB__COUNTS] = {
-    [TB_CACHE_OTHER] = CLASSES(1, 1),
-    [TB_CACHE_SERVED] = CLASSES(0, 0),
-    [TB_CACHE_REVALIDATED] = CLASSES(0, 1),
+static const uint32_t counts[4][6][TB__COUNTS_ROOM] = {
+    [TB_CACHE_OTHER] = CLASSES(1, 1, 0),
+    [TB_CACHE_SERVED] = CLASSES(0, 0, 0),
+    [TB_CACHE_REVALIDATED] = CLASSES(0, 1, 0),
+    [TB_CACHE_UNKNOWN] = CLASSES(0, 1, 1),
 };
+
+static inline bool from_cache(const tb_hit *hit)
+{
+    return hit->cache == TB_CACHE_SERVED || hit->cache == TB_CACHE_REVALIDATED;
+}
 
 /* Third pass; *watch collects the bits of all sums. */
 TB__INLINE bool count_line(tb_rollup *r, const tb_hit *hit, const plan *p, uint64_t *watch)
@@ -198,10 +207,10 @@ TB__INLINE bool count_line(tb_rollup *r, const tb_hit *hit, const plan *p, uint6
     tb__group *group = find_group(r, &p->hour->groups, p->key, p->hash);
     if (!group) return false;
     const uint32_t *add = counts[hit->cache][hit->status / 100];
-    for (unsigned i = 0; i < TB__COUNTS; i++)
+    for (unsigned i = 0; i < TB__COUNTS_ROOM; i++)
         group->count[i] += add[i];
     group->bytes += hit->bytes;
-    group->cached_bytes += hit->cache == TB_CACHE_OTHER ? 0 : hit->bytes;
+    group->cached_bytes += from_cache(hit) ? hit->bytes : 0;
     *watch |= group->bytes;
     if (!p->day) return true;
     tb__country *country = find_country(r, &p->day->countries, p->country_key, p->country_hash);

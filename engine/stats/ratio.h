@@ -5,10 +5,16 @@
 
 #include "tollbook/series.h"
 
-/* In 0..100, also where imported rows claim more pulled than served. */
-static inline double tb__hit_rate_of(double pulled, double requests)
+/* Requests whose cache status was told. Imported rows may claim more unknown ones than there are. */
+static inline tb_u128 tb__cache_known(tb_u128 requests, tb_u128 unknown)
 {
-    return requests == 0 || pulled > requests ? 0 : 100.0 * (1.0 - pulled / requests);
+    return requests > unknown ? requests - unknown : 0;
+}
+
+/* In 0..100, also where imported rows claim more pulled than served. */
+static inline double tb__hit_rate_of(double pulled, double known)
+{
+    return known == 0 || pulled > known ? 0 : 100.0 * (1.0 - pulled / known);
 }
 
 static inline double tb__mean_of(double sum, double count)

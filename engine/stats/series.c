@@ -51,9 +51,9 @@ tb_u128 tb_series_total(const tb_series *series, tb_metric metric)
     return is_max ? most : sum;
 }
 
-double tb_hit_rate(tb_u128 pulled, tb_u128 requests)
+double tb_hit_rate(tb_u128 pulled, tb_u128 known)
 {
-    return tb__hit_rate_of((double)pulled, (double)requests);
+    return tb__hit_rate_of((double)pulled, (double)known);
 }
 
 double tb_mean(tb_u128 sum, tb_u128 count)

@@ -11,6 +11,12 @@
 
 TB_API_BEGIN
 
+/* A text that is somewhere else. */
+typedef struct tb_text {
+    const char *data; /* NULL: absent */
+    size_t len;       /* 0: an empty value, which means absent too */
+} tb_text;
+
 typedef struct tb_buf {
     char *data;
     size_t len, cap, max;

@@ -7,9 +7,11 @@
  * with too many is read from both ends (engine/intake/ends.c).
  * Combined format (nginx, Apache): zone and edge code come from the layout; an optional trailing
  * token after the quoted user agent is $upstream_cache_status.
+ * Other formats are described and compiled: logformat.h.
  *
  * A line that does not parse becomes a tb_reject with its number, its byte and its reason;
- * accepted + rejected = lines, always. A blank line is a rejected line. */
+ * accepted + rejected = lines, always. A blank line is a rejected line; a head line ("#Fields: ...") of
+ * a format that has one is accepted and is no request. */
 #ifndef TOLLBOOK_INTAKE_H
 #define TOLLBOOK_INTAKE_H
 
@@ -23,6 +25,7 @@ typedef enum tb_cache {
     TB_CACHE_OTHER, /* MISS, BYPASS, EXPIRED, '-' and any other token */
     TB_CACHE_SERVED,
     TB_CACHE_REVALIDATED, /* served from cache, but it reached the origin or balancer */
+    TB_CACHE_UNKNOWN,     /* the log does not tell */
 } tb_cache;
 
 #define TB_HIT_BYTES_MAX (UINT64_C(1) << 44)         /* most bytes of one answer: 16 TiB */
@@ -64,7 +67,11 @@ typedef struct tb_hit {
     X(JSON, "not a JSON object of known counters")                                                 \
     X(COUNTER, "counter is not a whole number from 0 to 10^18")                                    \
     X(HOUR, "hour is not an RFC 3339 time on the hour")                                            \
-    X(EVENT, "not a shield event: a JSON object of known keys")
+    X(EVENT, "not a shield event: a JSON object of known keys")                                    \
+    X(FORMAT, "not a line of the format that was given")                                           \
+    X(TIME, "time cannot be read")                                                                 \
+    X(HOST, "no pull zone has this hostname")                                                      \
+    X(HEAD, "head names other columns than the log's beginning")
 
 typedef enum tb_reject_reason {
 #define TB_X(name, text) TB_REJECT_##name,
@@ -81,9 +88,11 @@ typedef struct tb_reject {
     uint32_t len;     /* length of the line without its end */
     const char *text; /* the line, in the input */
     tb_reject_reason reason;
+    const char *name; /* HOST: the hostname, in the input */
+    uint32_t name_len;
 } tb_reject;
 
-typedef enum tb_log_format { TB_FORMAT_PIPE, TB_FORMAT_COMBINED } tb_log_format;
+typedef enum tb_log_format { TB_FORMAT_PIPE, TB_FORMAT_COMBINED, TB_FORMAT_COLUMNS } tb_log_format;
 
 /* An edge location code that a region has. */
 typedef struct tb_known_edge {
@@ -91,12 +100,16 @@ typedef struct tb_known_edge {
     uint32_t rank;          /* 0: none is dearer */
 } tb_known_edge;
 
+typedef struct tb_log_columns tb_log_columns;
+
 typedef struct tb_log_layout {
     tb_log_format format;
     int64_t now_ms;   /* the clock, for the sanity window */
-    int64_t zone;     /* combined: whose lines these are */
-    const char *edge; /* combined: edge location code */
+    int64_t zone;     /* combined: whose lines these are; columns: 0, or the same */
+    const char *edge; /* combined: edge location code, "-" if unknown; columns: that, or NULL: a column says it */
     uint8_t edge_len;
+    tb_log_columns *columns;            /* columns: what logformat.h has compiled */
+    const struct tb_known_hosts *hosts; /* columns: hostnames and their zones; NULL: none */
     const tb_known_edge *edges; /* pipe: ascending by code; they help where a line has too many pipes */
     size_t n_edges;
 } tb_log_layout;
@@ -117,7 +130,8 @@ typedef struct tb_intake {
     tb_reject *rejects;
     tb_span *spans;
     size_t room;
-    size_t n_hits, n_rejects; /* set by the call; their sum is the lines read */
+    size_t n_hits, n_rejects; /* set by the call; with n_heads their sum is the lines read */
+    size_t n_heads;           /* set by the call: accepted lines that are no request */
     size_t n_ambiguous;       /* set by the call: hits with a column that could not be told apart */
 } tb_intake;
 

@@ -16,6 +16,10 @@ TB_API_BEGIN
 
 /* X(ENUM, name in bucket rows and SQL, unit, how, source, meaning) */
 #define TB_METRICS(X)                                                                              \
+    TB_METRICS_SHOWN(X)                                                                            \
+    X(CACHE_UNKNOWN, "cache_unknown", "requests", SUM, LOG,                                        \
+      "requests whose cache status was not told; SQL shows cache_known, the others")
+#define TB_METRICS_SHOWN(X)                                                                              \
     X(REQUESTS, "requests", "requests", SUM, LOG, "requests answered")                             \
     X(BYTES, "bytes", "bytes", SUM, LOG, "bytes sent to clients")                                  \
     X(CACHED_BYTES, "cached_bytes", "bytes", SUM, LOG, "bytes of answers served from cache")       \

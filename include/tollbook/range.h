@@ -15,15 +15,10 @@
 #ifndef TOLLBOOK_RANGE_H
 #define TOLLBOOK_RANGE_H
 
+#include "tollbook/buf.h"
 #include "tollbook/calendar.h"
-#include "tollbook/error.h"
 
 TB_API_BEGIN
-
-typedef struct tb_text {
-    const char *data; /* NULL: absent */
-    size_t len;       /* 0: an empty value, which means absent too */
-} tb_text;
 
 typedef struct tb_range_query {
     tb_text from; /* dateFrom as sent, percent-decoded */

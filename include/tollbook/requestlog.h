@@ -36,6 +36,7 @@ typedef struct tb_logline {
     uint64_t body_bytes; /* UINT64_MAX: absent */
     tb_text cache, status, ip, referer, origin, path, edge, agent, id, country;
     tb_text range, authorization; /* of extended logging */
+    char made[272];               /* an origin that no column says as one; origin then points here */
 } tb_logline;
 
 /* Splits a line that tb_intake_lines accepted under this layout. origin is "scheme://host", or empty

@@ -30,9 +30,9 @@ void tb_series_release(tb_series *series);
 /* The sum of a SUM column, the maximum of a MAX column; 0 for a column that is not there. */
 tb_u128 tb_series_total(const tb_series *series, tb_metric metric);
 
-/* 100 x (1 - pulled/requests) as double, 0 when requests is 0, and 0 where imported
- * rows claim more pulled than served. */
-double tb_hit_rate(tb_u128 pulled, tb_u128 requests);
+/* 100 x (1 - pulled/known) as double, 0 when known is 0, and 0 where imported rows claim more pulled
+ * than served. known: requests whose cache status was told. */
+double tb_hit_rate(tb_u128 pulled, tb_u128 known);
 /* sum/count as double, 0 when count is 0. */
 double tb_mean(tb_u128 sum, tb_u128 count);
 /* 100 x saved/input, 0 when input is 0, at most 100: the optimizer's reduction in percent. */

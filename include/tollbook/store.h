@@ -97,6 +97,7 @@ typedef struct tb_segment {
     uint64_t lines_before;       /* lines of the input before this segment */
     uint64_t accepted, rejected; /* lines of this segment */
     uint64_t ambiguous;          /* of accepted: with columns that could not be told apart */
+    uint64_t heads;              /* of accepted: lines that are no requests */
     bool final;                  /* the input ends here */
     int64_t now_us;
 } tb_segment;
@@ -210,6 +211,9 @@ TB_MUST_USE tb_code tb_store_regions(tb_store *store, tb_region **ret_regions, s
  * catalogue changes or the transaction is undone. */
 TB_MUST_USE tb_code tb_store_known_edges(tb_store *store, const tb_known_edge **ret_edges,
                                          size_t *ret_n, tb_error *err);
+/* The hostnames of the zones that are there, the system's own among them. Borrowed likewise. */
+TB_MUST_USE tb_code tb_store_known_hosts(tb_store *store, const struct tb_known_hosts **ret_hosts,
+                                         tb_error *err);
 TB_MUST_USE tb_code tb_store_keys(tb_store *store, tb_key **ret_keys, size_t *ret_n,
                                   tb_error *err); /* ascending by id, revoked too; free() */
 /* An account's valid keys, ascending by id: `limit` of them past the first `skip`, and how many there

@@ -42,6 +42,7 @@
 #include "tollbook/grid.h"
 #include "tollbook/history.h"
 #include "tollbook/intake.h"
+#include "tollbook/logformat.h"
 #include "tollbook/invoice.h"
 #include "tollbook/invoicestore.h"
 #include "tollbook/issue.h"

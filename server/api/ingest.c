@@ -8,6 +8,7 @@
 #include "api/pieces.h"
 #include "http/media.h"
 #include "tollbook/json.h"
+#include "tollbook/logformat.h"
 
 typedef struct ingest {
     feed_options options;
@@ -15,7 +16,7 @@ typedef struct ingest {
     feed_piece piece; /* its rungs are parsed where they are needed: they take too much room */
     tb_text rungs;
     char batch[TB_BATCH_NAME_MAX + 1];
-    char edge[TB_EDGE_MAX + 1];
+    tb_log_spec spec; /* logs: its texts are the request's */
     feed_report report;
 } ingest;
 
@@ -27,13 +28,14 @@ static ingest *ingest_of(request *r)
 }
 
 typedef struct params {
-    tb_text format, region, on_error;
+    tb_text format, map, region, on_error;
     int64_t zone;
     piece_params piece;
 } params;
 
 static const query_spec specs[] = {
     {"format", QUERY_TEXT, offsetof(params, format)},
+    {"map", QUERY_TEXT, offsetof(params, map)},
     {"region", QUERY_TEXT, offsetof(params, region)},
     {"onError", QUERY_TEXT, offsetof(params, on_error)},
     {"zone", QUERY_INT, offsetof(params, zone)},
@@ -59,36 +61,14 @@ static tb_code bad(tb_error *err, const char *field, const char *sentence)
 
 /* --- what is asked --- */
 
-static tb_code read_edge(ingest *in, tb_text region, tb_error *err)
-{
-    bool ok = region.len >= 1 && region.len <= TB_EDGE_MAX;
-    for (size_t i = 0; ok && i < region.len; i++) {
-        char c = region.data[i];
-        ok = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-             c == '_' || c == '.' || c == '-';
-    }
-    if (!ok) return bad(err, "region", "region must be 1 to 16 letters, digits, '_', '.' or '-'.");
-    memcpy(in->edge, region.data, region.len);
-    in->options.layout.edge = in->edge;
-    in->options.layout.edge_len = (uint8_t)region.len;
-    return TB_OK;
-}
-
+/* The writer compiles the description again: what it makes does not fit a request's own memory. */
 static tb_code read_layout(ingest *in, const params *p, tb_error *err)
 {
-    tb_log_layout *layout = &in->options.layout;
-    if (p->format.len == 0 || is(p->format, "pipe")) {
-        layout->format = TB_FORMAT_PIPE;
-        if (p->zone || p->region.len)
-            return bad(err, p->zone ? "zone" : "region",
-                       "Pipe lines name their zone and edge location themselves.");
-        return TB_OK;
-    }
-    if (!is(p->format, "combined")) return bad(err, "format", "format must be pipe or combined.");
-    layout->format = TB_FORMAT_COMBINED;
-    layout->zone = p->zone;
-    if (p->zone < 1) return bad(err, "zone", "Combined lines have no zone: give zone, from 1 up.");
-    return read_edge(in, p->region, err);
+    tb_log_layout layout;
+    in->spec = (tb_log_spec){p->format, p->map, p->region, p->zone};
+    tb_code code = tb_log_layout_init(&layout, &in->spec, err);
+    if (!code) tb_log_layout_release(&layout);
+    return code;
 }
 
 static tb_code read_policy(ingest *in, tb_text on_error, tb_error *err)
@@ -165,13 +145,17 @@ static tb_code ingest_body(write_job *job, tb_store *store, tb_error *err)
     request *r = job->owner;
     ingest *in = ingest_of(r);
     tb_rung rungs[FEED_RUNGS_MAX];
+    const int64_t now_ms = in->options.layout.now_ms;
     tb_code code = piece_rungs(in->rungs, rungs, &in->piece.n_rungs, err);
+    if (!code) code = tb_log_layout_init(&in->options.layout, &in->spec, err);
     if (code) return code;
+    in->options.layout.now_ms = now_ms;
     in->piece.rungs = rungs;
     code = feed_memory(store, r->body ? r->body : "", r->body_len, in->encoding,
                                r->worker->server->options.plain_max, &in->options, &in->report,
                                err);
     in->piece.rungs = NULL;
+    tb_log_layout_release(&in->options.layout);
     if (code == TB_OK && in->report.interrupted)
         return tb_fail(err, TB_E_BUSY, NULL, "The server is stopping; nothing was taken.");
     return code;

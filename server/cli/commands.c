@@ -43,6 +43,22 @@
         .help = help_                                                                              \
     }
 
+/* What take_layout reads. */
+#define LOG_LAYOUT                                                                                 \
+    {.name = "format",                                                                             \
+     .value = "FORMAT",                                                                            \
+     .kind = CLI_TEXT,                                                                             \
+     .help = "the lines' format, by name or description; default pipe"},                           \
+        {.name = "map",                                                                            \
+         .value = "MAP",                                                                           \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "the fields of JSON lines: caddy, cloudflare, fastly, or ours=theirs,..."},       \
+        ID("zone", "ID", "the pull zone of all lines, where they do not tell it"),                 \
+    {                                                                                              \
+        .name = "region", .value = "CODE", .kind = CLI_TEXT,                                       \
+        .help = "the edge location of all lines, where they do not tell it"                        \
+    }
+
 static const cli_option init_options[] = {DB};
 
 static const cli_option key_create_options[] = {SECRET_FILE};
@@ -81,15 +97,7 @@ static const cli_option token_options[] = {
 static const cli_option ingest_options[] = {
     DB_OR_SERVER,
     BATCH,
-    {.name = "format",
-     .value = "pipe|combined",
-     .kind = CLI_CHOICE,
-     .help = "format of the lines; default pipe"},
-    ID("zone", "ID", "the pull zone of the log, for combined logs"),
-    {.name = "region",
-     .value = "CODE",
-     .kind = CLI_TEXT,
-     .help = "the edge location of the log, for combined logs"},
+    LOG_LAYOUT,
     ON_ERROR("skip"),
     THREADS,
     {.name = "final",
@@ -176,7 +184,19 @@ cli_command cli_commands[] = {
          "\"-\" is standard input. An unterminated last line of a plain file waits for its end;\n"
          "from standard input or a compressed file it is taken.\n"
          "With --server the same log is known whichever way its parts came, and what is known is\n"
-         "not sent. Standard input that begins like a known log is copied to TMPDIR first.",
+         "not sent. Standard input that begins like a known log is copied to TMPDIR first.\n"
+         "\n"
+         "--format is one of\n"
+         "  pipe                twelve columns or fifteen, see docs/pipe-format.md\n"
+         "  combined            nginx's and Apache's combined format; needs --zone\n"
+         "  vcombined           Apache's, with %v:%p in front\n"
+         "  nginx:'...'         what follows the name in an nginx log_format directive\n"
+         "  apache:'%h %l ...'  what follows LogFormat in Apache's configuration, or varnishncsa -F\n"
+         "  json                an object a line, with --map\n"
+         "  cloudfront          CloudFront's standard logs, by their #Fields: head\n"
+         "A line's zone is --zone, or the pull zone in the catalogue that has its host, so that one\n"
+         "run takes a log of many virtual hosts. Without an edge location it is \"-\". Where a format\n"
+         "does not tell the cache status it is unknown. Examples: docs/formats.md.",
      OPTIONS(ingest_options),
      .run = cli_ingest},
     {.name = "import",

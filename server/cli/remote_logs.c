@@ -21,11 +21,12 @@
 #define PIECE_MAX   ((size_t)32 << 20)
 #define BLOCK_BYTES ((size_t)256 << 10)
 #define ATTEMPTS    8 /* how often a log is begun anew because another sender was faster */
-#define PATH_MAX_   4000
+#define PATH_MAX_   4096
 
 typedef struct sending {
     const cli_call *call;
     const feed_options *options;
+    tb_log_layout layout; /* the options', with the columns that this log's head names */
     client client;
     const char *subject, *batch;
     meter meter;
@@ -49,14 +50,28 @@ static int fail(const sending *s, const tb_error *err)
 
 /* --- a piece's request --- */
 
-/* Zone and region were checked to need no escaping. */
+static void put_parameter(tb_buf *path, const char *name, tb_text text)
+{
+    if (text.len == 0) return;
+    tb_buf_fmt(path, "&%s=", name);
+    for (size_t i = 0; i < text.len; i++) {
+        const char c = text.data[i];
+        const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+                           (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_';
+        tb_buf_fmt(path, plain ? "%c" : "%%%02X", (unsigned char)c);
+    }
+}
+
 static void put_layout(const sending *s, tb_buf *path)
 {
-    const tb_log_layout *layout = &s->options->layout;
+    tb_log_spec spec;
+    tb_log_layout_spec(&s->layout, &spec);
     tb_buf_fmt(path, "/ingest/logs?onError=%s", s->options->stop_on_error ? "stop" : "skip");
-    if (layout->format == TB_FORMAT_COMBINED)
-        tb_buf_fmt(path, "&format=combined&zone=%" PRId64 "&region=%.*s", layout->zone,
-                   layout->edge_len, layout->edge);
+    if (s->layout.format == TB_FORMAT_PIPE) return;
+    put_parameter(path, "format", spec.format);
+    put_parameter(path, "map", spec.map);
+    put_parameter(path, "region", spec.region);
+    if (spec.zone) tb_buf_fmt(path, "&zone=%" PRId64, spec.zone);
 }
 
 static void put_rungs(const sending *s, tb_buf *path)
@@ -230,7 +245,10 @@ static int send_new(sending *s)
     tb_error err;
     bool empty;
     remote_known known = {0};
+    s->reader.heads = tb_log_layout_heads(&s->layout);
     if (feed_reader_head(&s->reader, &s->head, &empty, &err)) return fail(s, &err);
+    const tb_text beginning = feed_reader_beginning(&s->reader);
+    if (tb_log_layout_head(&s->layout, beginning.data, beginning.len, &err)) return fail(s, &err);
     if (empty && !s->batch) return 0;
     int status = remote_known_read(&s->client, s->subject, s->batch, s->head, &known);
     if (status) return status;
@@ -298,7 +316,7 @@ static int send_log(sending *s, const char *path)
 
 int remote_ingest(const cli_call *call, const feed_options *options)
 {
-    sending s = {.call = call, .options = options, .batch = cli_text(call, "batch")};
+    sending s = {.call = call, .options = options, .layout = options->layout, .batch = cli_text(call, "batch")};
     int status = client_open(&s.client, call);
     tb_buf_init(&s.piece, PIECE_MAX + TB_LINE_MAX * 2, NULL);
     for (int i = 0; i < call->n_operands && status <= 1; i++) { /* 1: all of one was refused */

@@ -48,6 +48,26 @@ int take_check_batch(const cli_call *call)
     return 0;
 }
 
+static tb_text option_text(const cli_call *call, const char *name)
+{
+    const char *text = cli_text(call, name);
+    return (tb_text){text ? text : "", text ? strlen(text) : 0};
+}
+
+int take_layout(const cli_call *call, tb_log_layout *ret_layout)
+{
+    tb_error err;
+    const tb_log_spec spec = {.format = option_text(call, "format"),
+                              .map = option_text(call, "map"),
+                              .region = option_text(call, "region"),
+                              .zone = cli_number(call, "zone", 0)};
+    const tb_code code = tb_log_layout_init(ret_layout, &spec, &err);
+    if (code == TB_OK) return 0;
+    if (code != TB_E_VALIDATION) return cli_fail(call, NULL, &err);
+    cli_say(call, "--%s: %s See: tollbook help ingest", err.field, err.message);
+    return tb_code_exit(TB_E_USAGE);
+}
+
 /* --- sentences --- */
 
 static const char *plural(uint64_t n)

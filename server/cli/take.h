@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "feed/feed.h"
+#include "tollbook/logformat.h"
 
 /* options holds everything but batch, source, threads, now, progress and stop. */
 int take_inputs(const cli_call *call, feed_options *options);
@@ -14,6 +15,9 @@ int take_say(const cli_call *call, const char *path, const feed_report *report);
 
 /* --batch is one name of one input: 0, or the exit status. */
 int take_check_batch(const cli_call *call);
+
+/* What --format, --map, --zone and --region say: 0, or the exit status. The caller releases it. */
+int take_layout(const cli_call *call, tb_log_layout *ret_layout);
 
 /* Set by SIGINT and SIGTERM once take_catch_signals was called; a second signal ends the process
  * at once, which is safe too. */

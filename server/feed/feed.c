@@ -77,10 +77,11 @@ typedef struct feed_run {
     uint64_t lines_before;       /* lines of the input before the running segment */
     uint64_t accepted, rejected; /* of the running segment, flushed */
     uint64_t too_new;            /* of rejected: because of the clock */
-    uint64_t ambiguous;          /* of accepted */
+    uint64_t ambiguous, heads;   /* of accepted */
     size_t rejects_stored;
     uint64_t segments;
-    uint64_t refused, refused_too_new, taken_ambiguous; /* lines of blocks since the last flush */
+    /* lines of blocks since the last flush */
+    uint64_t refused, refused_too_new, taken_ambiguous, taken_heads;
     tb_error first;   /* the running segment's first refused line: place and sentence */
     tb_reject_reason first_reason;
     feed_report report;
@@ -134,6 +135,7 @@ static void block_done(feed_run *run, const feed_worker *worker, tb_code code, c
     run->refused += worker->n_rejects;
     run->refused_too_new += worker->n_too_new;
     run->taken_ambiguous += worker->n_ambiguous;
+    run->taken_heads += worker->n_heads;
     if (code && run->code == TB_OK) {
         run->code = code;
         run->err = *err;
@@ -260,7 +262,8 @@ static void clear_workers(feed_run *run)
     for (size_t i = 0; i < run->n_workers; i++)
         feed_worker_clear(&run->workers[i]);
     run->n_counts = 0;
-    run->lines = run->refused = run->refused_too_new = run->taken_ambiguous = 0;
+    run->lines = run->refused = run->refused_too_new = 0;
+    run->taken_ambiguous = run->taken_heads = 0;
     run->flushed_at = run->reader.at;
 }
 
@@ -317,9 +320,10 @@ static uint64_t count_up(const feed_run *run, uint64_t before, size_t from, size
     return before;
 }
 
-/* Whether another form would have taken the line. */
+/* Whether another form would have taken the line. One without a known host is of its own form. */
 static void look_at(feed_run *run, const feed_worker *worker, const feed_reject *one)
 {
+    if (one->reason == TB_REJECT_HOST) return;
     feed_fits_look(&run->report.fits, run->options->kind, &run->options->layout,
                    feed_reject_text(&worker->rejects, one), one->text_len);
 }
@@ -391,6 +395,7 @@ static tb_code flush(feed_run *run, tb_error *err)
         run->rejected += run->refused;
         run->too_new += run->refused_too_new;
         run->ambiguous += run->taken_ambiguous;
+        run->heads += run->taken_heads;
     }
     clear_workers(run);
     return TB_OK;
@@ -400,7 +405,8 @@ static void start_segment(feed_run *run, uint64_t at, uint64_t lines_before)
 {
     run->start = at;
     run->lines_before = lines_before;
-    run->accepted = run->rejected = run->rejects_stored = run->too_new = run->ambiguous = 0;
+    run->accepted = run->rejected = run->rejects_stored = 0;
+    run->too_new = run->ambiguous = run->heads = 0;
     run->first = (tb_error){0};
 }
 
@@ -488,6 +494,7 @@ static tb_code record(feed_run *run, uint64_t end, tb_hash128 hash, bool final, 
                           .accepted = run->accepted,
                           .rejected = run->rejected,
                           .ambiguous = run->ambiguous,
+                          .heads = run->heads,
                           .final = final,
                           .now_us = options->now_us};
     if (options->stop_on_error && run->rejected) return refuse_whole(run, err);
@@ -604,10 +611,18 @@ static void leave_earlier(feed_run *run)
     run->report.known_lines = run->reader.known.lines;
 }
 
+/* The columns may be named where the log begins. */
+static tb_code take_fields(feed_run *run, tb_error *err)
+{
+    const tb_text beginning = feed_reader_beginning(&run->reader);
+    return tb_log_layout_head(&run->own_options.layout, beginning.data, beginning.len, err);
+}
+
 static tb_code find_known(feed_run *run, tb_error *err)
 {
     bool empty;
     tb_code code = feed_reader_head(&run->reader, &run->head, &empty, err);
+    if (!code) code = take_fields(run, err);
     if (code) return code;
     code = run->options->batch ? find_named(run, err) : find_by_content(run, empty, err);
     if (code || !run->reader.earlier) return code ? code : after_known(run, err);
@@ -764,6 +779,10 @@ static tb_code own_options(feed_run *run, tb_error *err)
     run->own_options = *run->options;
     run->options = &run->own_options;
     if (run->options->kind != TB_BATCH_LOG) return TB_OK;
+    if (layout->format == TB_FORMAT_COLUMNS && !layout->zone) {
+        tb_code code = tb_store_known_hosts(run->store, &layout->hosts, err);
+        if (code) return code;
+    }
     return tb_store_known_edges(run->store, &layout->edges, &layout->n_edges, err);
 }
 
@@ -779,6 +798,7 @@ static tb_code init_run(feed_run *run, size_t threads, tb_error *err)
     run->segment_bytes = options->segment_bytes ? options->segment_bytes : SEGMENT_BYTES;
     code = feed_reader_init(&run->reader, run->source, seed, block, options->take_partial_line, err);
     if (code) return code;
+    run->reader.heads = options->kind == TB_BATCH_LOG && tb_log_layout_heads(&options->layout);
     if (options->kind == TB_BATCH_LOG)
         code = feed_keeper_init(&run->keeper, run->store, options, threads, err);
     if (code) return code;

@@ -45,7 +45,7 @@ typedef struct feed_piece {
 typedef struct feed_options {
     tb_batch_kind kind;
     tb_log_layout layout;   /* logs: format, zone, edge, now_ms. Buckets: now_ms alone. The edges that
-                             * regions have are the feed's to fill in */
+                             * regions have, and hostnames, are the feed's to fill in */
     const char *batch;      /* explicit batch id, or NULL */
     const char *source;     /* name for people: the file's */
     const feed_piece *piece; /* the bytes are only this; NULL: they are an input of their own */

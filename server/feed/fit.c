@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tollbook/event.h"
+#include "tollbook/logformat.h"
 
 static const struct {
     const char *name, *what, *command;
@@ -28,15 +29,44 @@ const char *feed_form_command(feed_form form)
     return forms[form].command;
 }
 
-static bool is_line(tb_log_format format, int64_t now_ms, const char *line, size_t len)
+/* What each form of a log is called where its layout is made; NULL: it is no log. */
+static const struct {
+    const char *format, *map;
+} layouts[FEED_FORM_COUNT] = {
+    [FEED_FORM_PIPE] = {"pipe", ""},
+    [FEED_FORM_COMBINED] = {"combined", ""},
+    [FEED_FORM_VCOMBINED] = {"vcombined", ""},
+    [FEED_FORM_CLOUDFRONT] = {"cloudfront", ""},
+    [FEED_FORM_CADDY] = {"json", "caddy"},
+    [FEED_FORM_CLOUDFLARE] = {"json", "cloudflare"},
+    [FEED_FORM_FASTLY] = {"json", "fastly"},
+};
+
+static bool is_line(feed_form form, int64_t now_ms, const char *line, size_t len)
 {
     tb_hit hit;
     tb_reject reject;
+    tb_log_layout layout;
+    tb_error err;
     tb_intake got = {.hits = &hit, .rejects = &reject, .room = 1};
-    const tb_log_layout layout = {
-        .format = format, .now_ms = now_ms, .zone = 1, .edge = "-", .edge_len = 1};
+    const char *format = layouts[form].format, *map = layouts[form].map;
+    const tb_log_spec spec = {.format = {format, strlen(format)}, .map = {map, strlen(map)},
+                              .zone = form == FEED_FORM_PIPE ? 0 : 1};
+    if (tb_log_layout_init(&layout, &spec, &err) != TB_OK) return false;
+    layout.now_ms = now_ms;
     tb_intake_lines(&layout, line, len, &got);
+    tb_log_layout_release(&layout);
     return got.n_hits == 1;
+}
+
+/* Whether the lines were taken for this form already. */
+static bool is_own(feed_form form, const tb_log_layout *layout)
+{
+    tb_log_spec spec;
+    tb_log_layout_identity(layout, &spec);
+    const char *format = layouts[form].format, *map = layouts[form].map;
+    return spec.format.len == strlen(format) && memcmp(spec.format.data, format, spec.format.len) == 0 &&
+           spec.map.len == strlen(map) && memcmp(spec.map.data, map, spec.map.len) == 0;
 }
 
 static bool is_row(int64_t now_ms, const char *line, size_t len)
@@ -54,12 +84,11 @@ void feed_fits_look(feed_fits *fits, tb_batch_kind kind, const tb_log_layout *la
     if (len == 0 || len > TB_REJECT_TEXT_MAX || fits->looked == FEED_FIT_LINES) return;
     memcpy(copy, line, len);
     memset(copy + len, 0, TB_INTAKE_SLACK);
-    const bool log = kind == TB_BATCH_LOG, combined = log && layout->format == TB_FORMAT_COMBINED;
+    const bool log = kind == TB_BATCH_LOG;
     fits->looked++;
-    if (!log || combined)
-        fits->taken[FEED_FORM_PIPE] += is_line(TB_FORMAT_PIPE, layout->now_ms, copy, len);
-    if (!log || !combined)
-        fits->taken[FEED_FORM_COMBINED] += is_line(TB_FORMAT_COMBINED, layout->now_ms, copy, len);
+    for (int form = 0; form < FEED_FORM_COUNT; form++)
+        if (layouts[form].format && !(log && is_own((feed_form)form, layout)))
+            fits->taken[form] += is_line((feed_form)form, layout->now_ms, copy, len);
     if (log) fits->taken[FEED_FORM_ROWS] += is_row(layout->now_ms, copy, len);
 }
 

@@ -5,11 +5,20 @@
 
 #include "tollbook/store.h"
 
-/* X(NAME, name in an answer, what its lines are, command that takes them) */
+/* X(NAME, name in an answer, what its lines are, command that takes them). Of several the first is named. */
 #define FEED_FORMS(X)                                                                              \
     X(PIPE, "pipe", "lines of the pipe format", "tollbook ingest --format pipe")                   \
+    X(VCOMBINED, "vcombined", "lines of the combined format with a host in front",                 \
+      "tollbook ingest --format vcombined")                                                        \
     X(COMBINED, "combined", "lines of the combined format",                                        \
       "tollbook ingest --format combined --zone ID --region CODE")                                 \
+    X(CLOUDFRONT, "cloudfront", "lines of CloudFront's standard logs",                             \
+      "tollbook ingest --format cloudfront")                                                       \
+    X(CADDY, "caddy", "lines of Caddy's access log", "tollbook ingest --format json --map caddy")  \
+    X(CLOUDFLARE, "cloudflare", "lines of Cloudflare's Logpush",                                   \
+      "tollbook ingest --format json --map cloudflare")                                            \
+    X(FASTLY, "fastly", "lines of Fastly's JSON log",                                              \
+      "tollbook ingest --format json --map fastly")                                                \
     X(ROWS, "buckets", "usage rows or shield events", "tollbook import")
 
 typedef enum feed_form {

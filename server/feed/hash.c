@@ -14,15 +14,38 @@ struct feed_hash {
     XXH3_state_t *state;
 };
 
+static size_t seed_number(char *to, uint64_t number)
+{
+    for (unsigned i = 0; i < sizeof number; i++)
+        to[i] = (char)(uint8_t)(number >> (8 * i));
+    return sizeof number;
+}
+
+/* The same log for another zone or location, or under another description, is another log. */
+static uint64_t described_seed(const tb_log_layout *layout)
+{
+    char text[2 * TB_LOG_TEXT_MAX + TB_EDGE_MAX + 16];
+    tb_log_spec spec;
+    tb_log_layout_identity(layout, &spec);
+    const tb_text parts[] = {spec.format, spec.map, spec.region};
+    size_t len = seed_number(text, (uint64_t)spec.zone);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].len) memcpy(text + len, parts[i].data, parts[i].len);
+        len += parts[i].len;
+        text[len++] = 0;
+    }
+    return XXH3_64bits(text, len);
+}
+
 uint64_t feed_hash_seed(tb_batch_kind kind, const tb_log_layout *layout)
 {
     char text[sizeof "combined" + sizeof layout->zone + TB_EDGE_MAX];
     size_t len = 0;
     if (kind != TB_BATCH_LOG || layout->format == TB_FORMAT_PIPE) return 0;
+    if (layout->format == TB_FORMAT_COLUMNS) return described_seed(layout);
     memcpy(text, "combined", sizeof "combined");
     len += sizeof "combined";
-    for (unsigned i = 0; i < sizeof layout->zone; i++)
-        text[len++] = (char)(uint8_t)((uint64_t)layout->zone >> (8 * i));
+    len += seed_number(text + len, (uint64_t)layout->zone);
     size_t edge_len = layout->edge_len <= TB_EDGE_MAX ? layout->edge_len : TB_EDGE_MAX;
     memcpy(text + len, layout->edge, edge_len);
     return XXH3_64bits(text, len + edge_len);
@@ -65,9 +88,24 @@ tb_hash128 feed_hash_value(const feed_hash *hash)
     return value_of(XXH3_128bits_digest(hash->state));
 }
 
-tb_hash128 feed_hash_head(uint64_t seed, const char *bytes, size_t len)
+/* Behind the lines that begin with "#"; where there is nothing behind them, the beginning. */
+static size_t past_heads(const char *bytes, size_t len)
+{
+    size_t at = 0;
+    while (at < len && bytes[at] == '#') {
+        const char *newline = memchr(bytes + at, '\n', len - at);
+        if (!newline) return 0;
+        at = (size_t)(newline - bytes) + 1;
+    }
+    return at < len ? at : 0;
+}
+
+tb_hash128 feed_hash_head(uint64_t seed, bool heads, const char *bytes, size_t len)
 {
     size_t most = len < TB_HEAD ? len : TB_HEAD;
+    const size_t skip = heads ? past_heads(bytes, most) : 0;
+    bytes += skip;
+    most -= skip;
     const char *end = most ? memchr(bytes, '\n', most) : NULL;
     size_t first = end ? (size_t)(end - bytes) : most;
     if (first > 0 && first < TB_HEAD && bytes[first - 1] == '\r') first--;

@@ -4,6 +4,7 @@
 #ifndef TOLLBOOK_SERVER_FEED_HASH_H
 #define TOLLBOOK_SERVER_FEED_HASH_H
 
+#include "tollbook/logformat.h"
 #include "tollbook/store.h"
 
 typedef struct feed_hash feed_hash;
@@ -16,6 +17,7 @@ void feed_hash_copy(feed_hash *to, const feed_hash *from);
 tb_hash128 feed_hash_value(const feed_hash *hash); /* of the bytes so far; adding may go on */
 /* What candidates are found by (tb_segment.head): the hash of the input's first line without its
  * end, of at most TB_HEAD bytes. It does not change when the input grows. */
-tb_hash128 feed_hash_head(uint64_t seed, const char *bytes, size_t len);
+/* heads: lines that begin with "#" are not the first one, since they are the same in every log. */
+tb_hash128 feed_hash_head(uint64_t seed, bool heads, const char *bytes, size_t len);
 
 #endif

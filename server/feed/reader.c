@@ -292,9 +292,14 @@ tb_code feed_reader_head(feed_reader *reader, tb_hash128 *ret_head, bool *ret_em
 {
     tb_code code = fill_rest(reader, TB_HEAD, err);
     if (code) return code;
-    *ret_head = feed_hash_head(reader->seed, reader->rest, rest_size(reader));
+    *ret_head = feed_hash_head(reader->seed, reader->heads, reader->rest, rest_size(reader));
     *ret_empty = rest_size(reader) == 0;
     return TB_OK;
+}
+
+tb_text feed_reader_beginning(const feed_reader *reader)
+{
+    return (tb_text){reader->rest + reader->rest_at, rest_size(reader)};
 }
 
 void feed_reader_expect(feed_reader *reader, tb_known *list, size_t n)

@@ -46,6 +46,7 @@ typedef struct feed_reader {
     feed_hash *mark;  /* of the known prefix */
     feed_hash *spare; /* of the bytes before a line that may have to be left */
     uint64_t seed;
+    bool heads;    /* feed_hash_head's; the caller's to set after init */
     uint64_t at;   /* bytes handed out or skipped */
     char last;     /* the byte before `at` */
     size_t block_bytes;
@@ -68,6 +69,8 @@ void feed_reader_release(feed_reader *reader);
 /* The head of the input (tb_segment.head). *ret_empty: there is not a byte. Before any other. */
 TB_MUST_USE tb_code feed_reader_head(feed_reader *reader, tb_hash128 *ret_head, bool *ret_empty,
                                      tb_error *err);
+/* What of it was read for that, borrowed until the next call. */
+tb_text feed_reader_beginning(const feed_reader *reader);
 /* Takes over the candidates, and the rungs of the logs they are of. */
 void feed_reader_expect(feed_reader *reader, tb_known *list, size_t n);
 void feed_reader_expect_rungs(feed_reader *reader, tb_rung *list, size_t n);

@@ -1,6 +1,7 @@
 /* Lines and rows into a rollup, ROOM lines at a time so that the records stay in the cache. */
 #include "feed/worker.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,19 @@ static tb_code keep(feed_worker *worker, const tb_reject *reject, const char *wh
                             why, err);
 }
 
+/* The reason, with what the line has where that helps. */
+static tb_code keep_line(feed_worker *worker, const tb_reject *reject, tb_error *err)
+{
+    char why[320];
+    if (reject->reason != TB_REJECT_HOST || !reject->name_len)
+        return keep(worker, reject, tb_reject_text(reject->reason), err);
+    size_t len = (size_t)snprintf(why, sizeof why, "no pull zone has the hostname \"");
+    for (uint32_t i = 0; i < reject->name_len && i < 256; i++)
+        why[len++] = reject->name[i] > 0x1f && reject->name[i] < 0x7f ? reject->name[i] : '?';
+    memcpy(why + len, "\"", 2);
+    return keep(worker, reject, why, err);
+}
+
 static tb_code parse_log(feed_worker *worker, const feed_options *options, tb_error *err)
 {
     const feed_block *block = &worker->block;
@@ -73,11 +87,13 @@ static tb_code parse_log(feed_worker *worker, const feed_options *options, tb_er
         if (code == TB_OK && worker->logs)
             code = feed_logs_take(worker->logs, &options->layout, &got, err);
         for (size_t i = 0; i < got.n_rejects && code == TB_OK; i++)
-            code = keep(worker, &got.rejects[i], tb_reject_text(got.rejects[i].reason), err);
+            code = keep_line(worker, &got.rejects[i], err);
         if (code) return code;
-        if (got.n_hits + got.n_rejects == 0) return tb_fail(err, TB_E_INTERNAL, NULL, NULL);
+        const size_t lines = got.n_hits + got.n_rejects + got.n_heads;
+        if (lines == 0) return tb_fail(err, TB_E_INTERNAL, NULL, NULL);
         worker->n_ambiguous += got.n_ambiguous;
-        worker->lines += got.n_hits + got.n_rejects;
+        worker->n_heads += got.n_heads;
+        worker->lines += lines;
         if (worker->n_rejects && options->stop_on_error) break;
     }
     return TB_OK;
@@ -139,7 +155,8 @@ static tb_code parse_rows(feed_worker *worker, const feed_options *options, tb_e
 
 tb_code feed_worker_parse(feed_worker *worker, const feed_options *options, tb_error *err)
 {
-    worker->lines = worker->n_rejects = worker->n_too_new = worker->n_ambiguous = 0;
+    worker->lines = worker->n_rejects = worker->n_too_new = 0;
+    worker->n_ambiguous = worker->n_heads = 0;
     bool log = options->kind == TB_BATCH_LOG;
     return log ? parse_log(worker, options, err) : parse_rows(worker, options, err);
 }

@@ -56,6 +56,7 @@ PUBLIC = {
     "api": "base", "alloc": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",
     "metrics": "model", "region": "model", "catalog": "model", "container": "model", "pullzone": "model", "key": "model", "edge": "model",
     "intake": "intake",
+    "logformat": "intake",
     "grid": "rollup", "rollup": "rollup",
     "range": "stats", "series": "stats",
     "json": "encode", "answer": "encode",

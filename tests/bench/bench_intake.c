@@ -1,9 +1,12 @@
 /* How fast lines become groups, on one thread: bench_intake [-b KiB a block] [-r lines a batch]
- * FILE
+ * [-f FORMAT [-m MAP] [-z ZONE] [-e REGION]] FILE
+ *
+ * Hosts are those of bench_formats.py: zID.example, for the thousand zones of bench_gen_log.
  *
  * The file is streamed with read() in blocks. Prints lines/s of the whole, and the parts: reading,
  * parsing, adding to the rollup, reading the days back through the cursor. The sums that it prints
  * are those of bench_intake's peers, so that a wrong answer cannot be a fast one. */
+#include "tollbook/logformat.h"
 #include "tollbook/rollup.h"
 
 #include <fcntl.h>
@@ -21,6 +24,8 @@ typedef struct bench {
     tb_intake intake;
     tb_rollup *rollup;
     tb_log_layout layout;
+    tb_log_spec spec;
+    tb_known_hosts *hosts;
     uint64_t lines, rejected;
     double read_s, parse_s, add_s, days_s;
 } bench;
@@ -104,10 +109,47 @@ static bool read_back(bench *b)
     return true;
 }
 
+static tb_text option_text(char *value)
+{
+    return (tb_text){value, strlen(value)};
+}
+
+static bool prepare_hosts(bench *b)
+{
+    tb_error err;
+    if (tb_known_hosts_new(&b->hosts, &err) != TB_OK) return false;
+    for (int i = 0; i < 1000; i++) {
+        char name[32];
+        const long long zone = (i + 1) * 7919LL % 1000003;
+        const int len = snprintf(name, sizeof name, "z%lld.example", zone);
+        if (tb_known_hosts_add(b->hosts, name, (size_t)len, zone, &err) != TB_OK) return false;
+    }
+    return true;
+}
+
+static bool prepare_layout(bench *b)
+{
+    tb_error err;
+    char head[4096];
+    if (tb_log_layout_init(&b->layout, &b->spec, &err) != TB_OK) {
+        fprintf(stderr, "bench_intake: %s\n", err.message);
+        return false;
+    }
+    const ssize_t n = pread(b->fd, head, sizeof head, 0);
+    b->layout.now_ms = INT64_MAX / 2;
+    b->layout.hosts = b->hosts;
+    return n >= 0 && tb_log_layout_head(&b->layout, head, (size_t)n, &err) == TB_OK;
+}
+
 static bool prepare(bench *b, int argc, char **argv)
 {
     int option;
-    while ((option = getopt(argc, argv, "b:r:")) != -1) {
+    while ((option = getopt(argc, argv, "b:r:f:m:z:e:")) != -1) {
+        if (option == 'f') b->spec.format = option_text(optarg);
+        else if (option == 'm') b->spec.map = option_text(optarg);
+        else if (option == 'e') b->spec.region = option_text(optarg);
+        else if (option == 'z') b->spec.zone = strtoll(optarg, NULL, 10);
+        else
         if (option == 'b')
             b->block = strtoul(optarg, NULL, 10) << 10;
         else if (option == 'r')
@@ -122,14 +164,15 @@ static bool prepare(bench *b, int argc, char **argv)
     b->intake.rejects = malloc(b->room * sizeof *b->intake.rejects);
     b->intake.room = b->room;
     b->rollup = tb_rollup_new((size_t)1 << 23, NULL);
-    return b->fd >= 0 && b->bytes && b->intake.hits && b->intake.rejects && b->rollup;
+    return b->fd >= 0 && b->bytes && b->intake.hits && b->intake.rejects && b->rollup &&
+           prepare_hosts(b) && prepare_layout(b);
 }
 
 int main(int argc, char **argv)
 {
-    bench b = {.fd = -1, .block = 256 << 10, .room = 512, .layout.now_ms = INT64_MAX / 2};
+    bench b = {.fd = -1, .block = 256 << 10, .room = 512};
     if (!prepare(&b, argc, argv)) {
-        fprintf(stderr, "usage: bench_intake [-b KIB] [-r LINES] FILE\n");
+        fprintf(stderr, "usage: bench_intake [-b KIB] [-r LINES] [-f FORMAT] [-m MAP] [-z ZONE] [-e REGION] FILE\n");
         return 2;
     }
     const double t0 = clock_s(CLOCK_MONOTONIC);
@@ -144,6 +187,8 @@ int main(int argc, char **argv)
         (unsigned long long)b.lines, t, (double)b.lines / t / 1e6, b.read_s, b.parse_s, b.add_s,
         b.days_s, usage.ru_maxrss / 1024);
     tb_rollup_free(b.rollup);
+    tb_log_layout_release(&b.layout);
+    tb_known_hosts_free(b.hosts);
     free(b.intake.hits);
     free(b.intake.rejects);
     free(b.bytes);

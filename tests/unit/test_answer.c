@@ -284,6 +284,25 @@ START_TEST(rounding_is_half_up_and_zero_over_zero_is_zero)
 }
 END_TEST
 
+START_TEST(hit_rates_are_over_the_requests_whose_cache_status_was_told)
+{
+    tb_series s = make(TB_ANSWER_STATISTICS, DAY_2026_06_10 * 24, 3, true);
+    const uint64_t requests[] = {10, 10, 10}, unknown[] = {6, 10, 11}, pulled[] = {1, 0, 0};
+    for (int i = 0; i < 3; i++) {
+        s.value[TB_M_REQUESTS][i] = requests[i];
+        s.value[TB_M_CACHE_UNKNOWN][i] = unknown[i];
+        s.value[TB_M_PULLED][i] = pulled[i];
+    }
+    char *text = encode(&(tb_answer){.kind = TB_ANSWER_STATISTICS, .series = &s});
+    ck_assert_msg(strstr(text, "\"CacheHitRateChart\":{\"2026-06-10T00:00:00Z\":75,"
+                               "\"2026-06-10T01:00:00Z\":0,\"2026-06-10T02:00:00Z\":0}") != NULL,
+                  "%s", text);
+    ck_assert_ptr_nonnull(strstr(text, "\"CacheHitRate\":66.6666666666666"));
+    free(text);
+    tb_series_release(&s);
+}
+END_TEST
+
 /* The room is reserved once for the worst case: full counters must fit it. */
 START_TEST(full_counters_fit_the_room)
 {
@@ -346,7 +365,7 @@ START_TEST(answers_ask_for_the_metrics_they_show)
                       TB_METRIC_BIT(TB_M_OPTIMIZED) | TB_METRIC_BIT(TB_M_SAVED_BYTES) |
                           TB_METRIC_BIT(TB_M_INPUT_BYTES) | TB_METRIC_BIT(TB_M_TIME_MS_SUM));
     uint32_t statistics = tb_answer_metrics(TB_ANSWER_STATISTICS);
-    ck_assert_int_eq(__builtin_popcount(statistics), 12);
+    ck_assert_int_eq(__builtin_popcount(statistics), 13);
     ck_assert_uint_eq(statistics & TB_METRIC_BIT(TB_M_BALANCER_REQUESTS), 0);
 }
 END_TEST
@@ -421,6 +440,7 @@ int main(void)
     tcase_add_test(t, the_mean_origin_time_is_rounded_half_up_and_ends_at_int32);
     tcase_add_test(t, rounding_is_half_up_and_zero_over_zero_is_zero);
     tcase_add_test(t, full_counters_fit_the_room);
+    tcase_add_test(t, hit_rates_are_over_the_requests_whose_cache_status_was_told);
     tcase_add_test(t, columns_that_are_not_there_are_zeros);
     tcase_add_test(t, an_answer_is_appended_and_one_past_the_maximum_is_an_error);
     tcase_add_test(t, answers_ask_for_the_metrics_they_show);

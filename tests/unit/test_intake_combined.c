@@ -52,7 +52,7 @@ START_TEST(zone_and_edge_come_from_the_layout)
     ck_assert_uint_eq(hit.bytes, 180);
     ck_assert_int_eq(hit.hour, 1431857103 / 3600);
     ck_assert_uint_eq(hit.country, 0);
-    ck_assert_uint_eq(hit.cache, TB_CACHE_OTHER);
+    ck_assert_uint_eq(hit.cache, TB_CACHE_UNKNOWN);
 }
 END_TEST
 
@@ -85,7 +85,7 @@ END_TEST
 START_TEST(a_quoted_forwarding_address_is_no_cache_status)
 {
     accepts(GET "200 1" AGENT " \"192.0.2.1, 198.51.100.7\"");
-    ck_assert_uint_eq(hit.cache, TB_CACHE_OTHER);
+    ck_assert_uint_eq(hit.cache, TB_CACHE_UNKNOWN);
 }
 END_TEST
 

@@ -59,6 +59,7 @@ struct tb_store {
     bool logged_stale;              /* this transaction changed the catalogue */
     tb_known_edge *edges;           /* ascending by code; NULL: not read yet */
     size_t n_edges;
+    struct tb_known_hosts *hosts;   /* NULL: not read yet */
     struct tb__log_joiner *joiner;  /* logs.c; NULL until a block is joined */
 
     struct tb__usage *usage; /* usage/batch.h: what waits to be folded, and what a writer adds */

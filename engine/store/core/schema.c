@@ -521,13 +521,18 @@ static const char v14[] =
     "CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit BEGIN"
     " SELECT raise(ABORT,'the audit log is append-only'); END;";
 
+/* Nothing changes but the number: an older tollbook does not know the counter cache_unknown, and must not
+ * read chunks that hold it. In those from before it is absent, which is 0. */
+static const char v15[] = "";
+
 /* What batches added and nobody has folded yet: see store/usage/run.h. kind: 0 chunks, 1 countries;
  * seal: over the other columns. A page's id is its run's, and its number in it. cell_max: no counter
- * of a chunk was ever larger; of an older file, no sum of one was. */
-/* series is made again: a check of IN() costs more than the rest of an insert, and so does a trigger
+ * of a chunk was ever larger; of an older file, no sum of one was.
+ *
+ * series is made again: a check of IN() costs more than the rest of an insert, and so does a trigger
  * that seals what came sealed. Its view is in the way of that. From now on an owner's series have ids
  * side by side: see new_series in usage/usage.c; series_before: none of them is so low. */
-static const char v15[] =
+static const char v16[] =
     "DROP VIEW unassigned; ALTER TABLE series RENAME TO series_before;"
     "CREATE TABLE series(scope INTEGER NOT NULL CHECK(scope BETWEEN 1 AND 3),"
     " owner INTEGER NOT NULL, edge INTEGER NOT NULL CHECK(edge>=0),"
@@ -558,7 +563,7 @@ static const char v15[] =
     " GROUP BY s.name)) WHERE name='cell_max';";
 
 const char *const tb__migrations[] = {v1, v2, v3,  v4,  v5,  v6,  v7,
-                                      v8, v9, v10, v11, v12, v13, v14, v15};
+                                      v8, v9, v10, v11, v12, v13, v14, v15, v16};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Of what they make: see verify/rows.c. A test says what it must be. */

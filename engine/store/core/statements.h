@@ -183,6 +183,11 @@
     X(PLACES,                                                                                      \
       "SELECT e.id,coalesce(r.id,0),coalesce(r.name,'Other: '||e.code||', '||e.code)"              \
       " FROM edge e LEFT JOIN region r ON r.code=e.code ORDER BY e.id")                            \
+    X(KNOWN_HOSTS,                                                                                 \
+      "SELECT z.id,z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net') FROM zone z"    \
+      " WHERE " TB__ZONE_THERE " UNION ALL"                                                        \
+      " SELECT z.id,iif(h.type='text',h.value,h.value->>'$.Value')"                                \
+      " FROM zone z,json_each(z.document,'$.hostnames') h WHERE " TB__ZONE_THERE)                  \
     X(KNOWN_EDGES, "SELECT code FROM region ORDER BY CAST(price AS REAL) DESC,code")               \
     X(REGIONS,                                                                                     \
       "SELECT id,code,name,billing,continent,country,price,latitude,longitude,latency_routing"     \

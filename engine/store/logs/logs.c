@@ -7,6 +7,7 @@
 #include "store/core/seal.h"
 #include "store/core/trees.h"
 #include "store/logs/segment.h"
+#include "tollbook/logformat.h"
 #include "tollbook/logstore.h"
 
 #include <stdlib.h>
@@ -101,6 +102,8 @@ void tb__logged_forget(tb_store *store)
 {
     free(store->logged);
     free(store->edges);
+    tb_known_hosts_free(store->hosts);
+    store->hosts = NULL;
     store->logged = NULL;
     store->edges = NULL;
 }

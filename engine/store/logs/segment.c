@@ -41,6 +41,7 @@ static void sums_json(const tb_store *store, const tb_segment *segment, tb_buf *
     sum_json(out, TB__REJECTS_KEPT, store->rejects_kept);
     sum_json(out, TB__RUNG_SEALS, store->rung_seals);
     sum_json(out, TB__AMBIGUOUS, segment->ambiguous);
+    sum_json(out, TB__HEADS, segment->heads);
     tb_buf_str(out, out->len ? "\"}" : "{}");
 }
 

@@ -11,6 +11,7 @@
 #define TB__REJECTS_KEPT     "rejects_kept"
 #define TB__RUNG_SEALS       "rung_seals"
 #define TB__AMBIGUOUS        "ambiguous"
+#define TB__HEADS            "heads"
 
 /* LoggingIPAnonymizationEnabled, and LogAnonymizationType's Drop. */
 tb_log_privacy tb__log_privacy(bool hides, bool drops);

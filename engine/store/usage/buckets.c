@@ -19,10 +19,13 @@ SQLITE_EXTENSION_INIT1
 
 #define HOURS 24
 
+/* Stored is how many requests did not tell their cache status; shown is how many did. So rows from before
+ * that was counted say what is true of them. */
+_Static_assert(TB_M_CACHE_UNKNOWN == TB_METRIC_COUNT - 1, "cache_known is the last column");
 #define TB_X(e, name, unit, how, source, meaning) "," name " INTEGER"
 static const tb__vshape zones = {
     {0, 1, 2, 3, TB_US_PER_HOUR, 20},
-    "CREATE TABLE x(zone INTEGER,region TEXT,hour TEXT" TB_METRICS(TB_X) ")",
+    "CREATE TABLE x(zone INTEGER,region TEXT,hour TEXT" TB_METRICS_SHOWN(TB_X) ",cache_known INTEGER)",
     "SELECT s.owner,s.id,e.code FROM series s JOIN edge e ON e.id=s.edge"
     " WHERE s.scope=1 AND s.edge>0 AND (?1 IS NULL OR s.owner=?1) AND (?2 IS NULL OR e.code=?2)"
     " ORDER BY s.owner,e.code",
@@ -211,6 +214,8 @@ static int on_filter(sqlite3_vtab_cursor *base, int plan, const char *unused, in
     (void)unused, (void)argc;
     cursor *c = (cursor *)base;
     tb__plan_bounds(&tb__vtable_of(&c->head)->shape->plan, plan, argv, &c->bounds);
+    if (c->bounds.used & TB_METRIC_BIT(TB_M_CACHE_UNKNOWN))
+        c->bounds.used |= TB_METRIC_BIT(TB_M_REQUESTS);
     sqlite3_reset(c->chunks);
     sqlite3_reset(c->series);
     sqlite3_clear_bindings(c->series);
@@ -235,6 +240,13 @@ static int on_next(sqlite3_vtab_cursor *base)
     return find_row(c);
 }
 
+static uint64_t value_of(const cursor *c, int metric, int slot)
+{
+    if (metric != TB_M_CACHE_UNKNOWN) return c->v[metric][slot];
+    const uint64_t requests = c->v[TB_M_REQUESTS][slot], unknown = c->v[metric][slot];
+    return requests > unknown ? requests - unknown : 0;
+}
+
 static int on_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     cursor *c = (cursor *)base;
@@ -249,7 +261,7 @@ static int on_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int co
         tb__plan_text(plan, c->day * HOURS + slot, text);
         sqlite3_result_text(context, text, plan->text_len, SQLITE_TRANSIENT);
     } else {
-        sqlite3_result_int64(context, (sqlite3_int64)c->v[column - plan->values][slot]);
+        sqlite3_result_int64(context, (sqlite3_int64)value_of(c, column - plan->values, slot));
     }
     return SQLITE_OK;
 }

@@ -126,8 +126,9 @@ static const char *const references[] = {
     "SELECT format('Segment %d is to forget the text of refused lines, and has none.',d.segment)"
     " FROM reject_due d WHERE NOT EXISTS(SELECT 1 FROM reject r WHERE r.segment=d.segment)",
     "SELECT format('Segment %d accepted %d lines and added %s requests.',id,accepted,added) FROM"
-    " (SELECT id,accepted,coalesce(" SUM_OF("requests") ",'0') AS added FROM segment WHERE kind=1)"
-    " WHERE CAST(added AS INTEGER)<>accepted",
+    " (SELECT id,accepted,coalesce(" SUM_OF("requests") ",'0') AS added,"
+    "CAST(coalesce(" SUM_OF("heads") ",'0') AS INTEGER) AS heads FROM segment WHERE kind=1)"
+    " WHERE CAST(added AS INTEGER)<>accepted-heads",
     "SELECT format('Segment %d is missing: segment %d follows segment %d.',before+1,id,before) FROM"
     " (SELECT id,coalesce(lag(id) OVER (ORDER BY id),0) AS before FROM segment) WHERE id<>before+1",
     /* the catalogue: what stands is what was declared last */
@@ -240,7 +241,7 @@ static bool parse_sum(const char *digits, int len, tb_u128 *ret)
 typedef struct added {
     tb_u128 metric[TB_METRIC_COUNT];
     tb_u128 country_requests, country_bytes, rejects_kept, rung_seals;
-    tb_u128 ambiguous; /* nothing else stored says how many */
+    tb_u128 ambiguous, heads; /* nothing else stored says how many */
 } added;
 
 static int metric_named(const char *name)
@@ -258,6 +259,7 @@ static tb_u128 *sum_named(added *sums, const char *name)
     if (strcmp(name, TB__REJECTS_KEPT) == 0) return &sums->rejects_kept;
     if (strcmp(name, TB__RUNG_SEALS) == 0) return &sums->rung_seals;
     if (strcmp(name, TB__AMBIGUOUS) == 0) return &sums->ambiguous;
+    if (strcmp(name, TB__HEADS) == 0) return &sums->heads;
     int m = metric_named(name);
     return m >= 0 && tb_metric_table[m].how == TB_HOW_SUM ? &sums->metric[m] : NULL;
 }

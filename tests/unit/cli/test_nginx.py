@@ -4,6 +4,7 @@ What nginx answered is told by a log of numbers alone, which nothing that a clie
 the bytes that came back. The formats are those of docs/pipe-format.md, taken from there, and others
 that people write."""
 import base64
+import json
 import os
 import random
 import re
@@ -42,6 +43,7 @@ http {{
         '$http_range|$http_authorization';
     log_format combined_json escape=json '$remote_addr - $remote_user [$time_local] "$request" $status '
         '$body_bytes_sent "$http_referer" "$http_user_agent"';
+    {described}
     access_log {at}/truth truth;
     access_log {at}/tollbook tollbook;
     access_log {at}/open open;
@@ -55,6 +57,29 @@ http {{
     server {{ listen 127.0.0.1:{port}; server_name b.example; root {at}/files; }}
 }}
 """
+
+
+# Formats that are described to --format: what stands behind their names is the description. Of each: whether
+# it tells the cache status, and whether it counts what $bytes_sent says.
+DESCRIBED = {
+    "edge": (r"""'$remote_addr - $remote_user [$time_local] "$request" $status $bytes_sent '
+        '"$http_referer" "$http_user_agent" $server_name $upstream_cache_status'""", True),
+    "middle": (r"""'$msec|$status|$bytes_sent|$request_method $request_uri|$server_name'""", False),
+    "tabs": (r"""'$time_iso8601\t$server_name\t$bytes_sent\t$status\t$http_user_agent\t$http_referer\t$request'""",
+             False),
+    "many": (r"""'$msec $server_name $status $bytes_sent $upstream_response_time $http_referer $http_user_agent '
+        '$http_range $http_host $request_length'""", False),
+    "objects": (r"""escape=json '{"t":"$msec","z":"$server_name","s":$status,"b":$bytes_sent,"r":"$request",'
+        '"u":"$http_user_agent","f":"$http_referer","h":"$http_host","c":"$upstream_cache_status"}'""", True),
+    "none": (r"""escape=none '$msec $server_name $status $bytes_sent $http_user_agent|$http_referer|$request'""",
+             False),
+}
+MAP = "host=z,time=t,status=s,bytes=b,agent=u,request=r,referer=f,cache=c"
+
+
+def described():
+    return "\n".join(f"log_format {name} {text};\naccess_log {{at}}/{name} {name};"
+                     for name, (text, _) in DESCRIBED.items())
 
 
 def documented():
@@ -101,6 +126,13 @@ REQUESTS = (
      get(host=b"a\x01b"), get(b"/f?\x01")])
 
 
+CATALOG = json.dumps({
+    "accounts": [{"id": 1, "name": "a", "currency": "USD"}],
+    "zones": [{"id": 101 + n, "account": 1, "name": f"z{n}", "type": "premium", "created": "2026-01-05T00:00:00Z",
+               "hostnames": [host], "settings": {"OriginUrl": "https://o.example"}}
+              for n, host in enumerate(["A.example", "b.example"])]}).encode()
+
+
 class Nginx(Case):
     def setUp(self):
         super().setUp()
@@ -111,7 +143,8 @@ class Nginx(Case):
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         (self.at / "nginx.conf").write_text(
-            CONF.format(at=self.at, port=self.port, documented=documented()))
+            CONF.format(at=self.at, port=self.port, documented=documented(),
+                        described=described().replace("{at}", str(self.at))))
         self.nginx = subprocess.Popen([NGINX, "-c", self.at / "nginx.conf", "-p", self.at],
                                       stderr=subprocess.PIPE)
         self.addCleanup(self.end_nginx)
@@ -185,6 +218,20 @@ class Nginx(Case):
                     self.assertEqual(self.query("SELECT DISTINCT region FROM buckets", f"{name}.db"), [["DE"]])
                 self.assertIn("nothing new", self.run_tool("ingest", "--db", f"{name}.db", self.at / name,
                                                            now=LATE).err)
+        for name, (text, told) in DESCRIBED.items():
+            for words in [("--format", f"nginx:{text};")] + [
+                    ("--format", "json", "--map", MAP)] * (name == "objects"):
+                with self.subTest(name):
+                    db = f"{name}{len(words)}.db"
+                    self.init(db)
+                    self.run_tool("apply", "--db", db, "-", stdin=CATALOG, now=LATE)
+                    done = self.run_tool("ingest", "--db", db, *words, self.at / name, now=LATE)
+                    self.assertEqual(self.query("SELECT reason, CAST(text AS TEXT) FROM reject", db), [])
+                    self.assertEqual(self.query("SELECT zone, sum(requests), sum(bytes) FROM buckets GROUP BY 1 "
+                                                "ORDER BY 1", db), sent)
+                    self.assertEqual(self.query("SELECT sum(cache_known) FROM buckets", db),
+                                     [[str(len(requests) if told else 0)]])
+                    self.assertEqual("could not be told apart" in done.err, name in ("many", "none"))
         bodies = sum(zone[2] for zone in truth.values())
         for name, total in (("combined", bodies), ("combined_json", bodies), ("tollbook_combined", came)):
             with self.subTest(name):

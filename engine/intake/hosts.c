@@ -1,0 +1,105 @@
+/* Hostnames and their zones: a table with open addressing over the names in lower case. */
+#include "intake/columns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct slot {
+    char *name; /* NULL: free */
+    uint32_t len;
+    int64_t zone; /* 0: of several */
+} slot;
+
+struct tb_known_hosts {
+    slot *slots;
+    size_t n, mask;
+};
+
+tb_code tb_known_hosts_new(tb_known_hosts **ret_hosts, tb_error *err)
+{
+    tb_known_hosts *hosts = calloc(1, sizeof *hosts);
+    if (!hosts) return tb_no_memory(err);
+    hosts->mask = 63;
+    hosts->slots = calloc(hosts->mask + 1, sizeof *hosts->slots);
+    if (!hosts->slots) {
+        free(hosts);
+        return tb_no_memory(err);
+    }
+    *ret_hosts = hosts;
+    return TB_OK;
+}
+
+void tb_known_hosts_free(tb_known_hosts *hosts)
+{
+    if (!hosts) return;
+    for (size_t i = 0; i <= hosts->mask; i++)
+        free(hosts->slots[i].name);
+    free(hosts->slots);
+    free(hosts);
+}
+
+static uint64_t hash_host(const char *name, size_t len)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
+    return hash ^ hash >> 29;
+}
+
+/* The slot of the name, or the free one where it goes. */
+static slot *slot_of(const tb_known_hosts *hosts, const char *name, size_t len)
+{
+    for (size_t i = hash_host(name, len);; i++) {
+        slot *s = &hosts->slots[i & hosts->mask];
+        if (!s->name || (s->len == len && memcmp(s->name, name, len) == 0)) return s;
+    }
+}
+
+static tb_code grow_hosts(tb_known_hosts *hosts, tb_error *err)
+{
+    const tb_known_hosts old = *hosts;
+    if ((hosts->n + 1) * 2 <= hosts->mask) return TB_OK;
+    hosts->mask = old.mask * 2 + 1;
+    hosts->slots = calloc(hosts->mask + 1, sizeof *hosts->slots);
+    if (!hosts->slots) {
+        *hosts = old;
+        return tb_no_memory(err);
+    }
+    for (size_t i = 0; i <= old.mask; i++)
+        if (old.slots[i].name)
+            *slot_of(hosts, old.slots[i].name, old.slots[i].len) = old.slots[i];
+    free(old.slots);
+    return TB_OK;
+}
+
+tb_code tb_known_hosts_add(tb_known_hosts *hosts, const char *name, size_t len, int64_t zone,
+                           tb_error *err)
+{
+    char folded[TB_HOST_MAX];
+    const size_t n = tb__host_fold((tb__part){name, len}, folded);
+    if (n == 0) return TB_OK; /* no request's host is so long */
+    tb_code code = grow_hosts(hosts, err);
+    if (code) return code;
+    slot *s = slot_of(hosts, folded, n);
+    if (s->name) {
+        if (s->zone != zone) s->zone = 0;
+        return TB_OK;
+    }
+    char *copy = malloc(n);
+    if (!copy) return tb_no_memory(err);
+    memcpy(copy, folded, n);
+    s->name = copy;
+    s->len = (uint32_t)n;
+    s->zone = zone;
+    hosts->n++;
+    return TB_OK;
+}
+
+int64_t tb_known_hosts_find(const tb_known_hosts *hosts, const char *name, size_t len)
+{
+    char folded[TB_HOST_MAX];
+    const size_t n = tb__host_fold((tb__part){name, len}, folded);
+    if (!hosts || n == 0) return 0;
+    const slot *s = slot_of(hosts, folded, n);
+    return s->name ? s->zone : 0;
+}

@@ -1,0 +1,486 @@
+/* Described formats: what a description compiles to, what it refuses, and lines with hostile texts. */
+#include "intake/columns.h"
+#include "tollbook/requestlog.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOW_MS INT64_C(1794960000000) /* 2026-11-18 */
+
+static tb_log_layout layout;
+static tb_known_hosts *hosts;
+static tb_hit hit;
+static tb_reject reject;
+static tb_intake out;
+static tb_logline logline;
+
+static tb_text text(const char *s)
+{
+    return (tb_text){s, strlen(s)};
+}
+
+static void setup(void)
+{
+    tb_error err;
+    ck_assert_int_eq(tb_known_hosts_new(&hosts, &err), TB_OK);
+    ck_assert_int_eq(tb_known_hosts_add(hosts, "a.example", 9, 101, &err), TB_OK);
+    ck_assert_int_eq(tb_known_hosts_add(hosts, "B.Example", 9, 102, &err), TB_OK);
+    ck_assert_int_eq(tb_known_hosts_add(hosts, "two.example", 11, 101, &err), TB_OK);
+    ck_assert_int_eq(tb_known_hosts_add(hosts, "TWO.example", 11, 102, &err), TB_OK);
+}
+
+static void teardown(void)
+{
+    tb_log_layout_release(&layout);
+    tb_known_hosts_free(hosts);
+}
+
+static void use_with(const char *format, const char *map, int64_t zone, const char *region)
+{
+    tb_error err = {0};
+    tb_log_layout_release(&layout);
+    const tb_log_spec spec = {text(format), text(map), text(region), zone};
+    ck_assert_msg(tb_log_layout_init(&layout, &spec, &err) == TB_OK, "%s", err.message);
+    layout.now_ms = NOW_MS;
+    layout.hosts = hosts;
+}
+
+static void use(const char *format)
+{
+    use_with(format, "", 0, "");
+}
+
+static void fails_with(const char *format, const char *map, int64_t zone, const char *field,
+                       const char *says)
+{
+    tb_error err = {0};
+    tb_log_layout bad;
+    const tb_log_spec spec = {text(format), text(map), text(""), zone};
+    ck_assert_int_eq(tb_log_layout_init(&bad, &spec, &err), TB_E_VALIDATION);
+    ck_assert_str_eq(err.field, field);
+    ck_assert_msg(strstr(err.message, says) != NULL, "\"%s\" does not say \"%s\"", err.message, says);
+}
+
+static void fails(const char *format, const char *says)
+{
+    fails_with(format, "", 0, "format", says);
+}
+
+static void read_bytes(const char *bytes, size_t len)
+{
+    static char block[TB_LINE_MAX + 4096];
+    memcpy(block, bytes, len);
+    memset(block + len, '"', TB_INTAKE_SLACK);
+    out = (tb_intake){.hits = &hit, .rejects = &reject, .room = 1};
+    ck_assert_uint_eq(tb_intake_lines(&layout, block, len, &out), len);
+    if (out.n_hits) tb_logline_read(&layout, block, len, &logline);
+}
+
+static void takes(const char *line)
+{
+    read_bytes(line, strlen(line));
+    ck_assert_msg(out.n_hits == 1, "%s: %s at byte %u", line, tb_reject_text(reject.reason),
+                  reject.byte);
+}
+
+static void refuses(const char *line, tb_reject_reason reason)
+{
+    read_bytes(line, strlen(line));
+    ck_assert_msg(out.n_rejects == 1, "%s was taken", line);
+    ck_assert_str_eq(tb_reject_name(reject.reason), tb_reject_name(reason));
+}
+
+static void is(tb_text got, const char *expected)
+{
+    ck_assert_msg(got.len == strlen(expected) && memcmp(got.data, expected, got.len) == 0,
+                  "\"%.*s\" is not \"%s\"", (int)got.len, got.data, expected);
+}
+
+/* --- nginx --- */
+
+#define MAIN                                                                                       \
+    "nginx:'$remote_addr - $remote_user [$time_local] \"$request\" '\n '$status $bytes_sent '\n"   \
+    "'\"$http_referer\" \"$http_user_agent\" $host $upstream_cache_status';"
+#define LINE(user, request, referer, agent, host, cache)                                           \
+    "192.0.2.1 - " user " [17/Nov/2026:10:05:03 +0200] \"" request "\" 206 512 \"" referer "\" \"" \
+    agent "\" " host " " cache
+
+START_TEST(a_log_format_is_read_as_nginx_reads_it)
+{
+    use(MAIN);
+    takes(LINE("-", "GET /a?b HTTP/1.1", "-", "agent", "a.example", "HIT"));
+    ck_assert_int_eq(hit.zone, 101);
+    ck_assert_uint_eq(hit.bytes, 512);
+    ck_assert_uint_eq(hit.status, 206);
+    ck_assert_int_eq(hit.hour, 498584);
+    ck_assert_uint_eq(hit.cache, TB_CACHE_SERVED);
+    ck_assert(hit.edge_len == 1 && *hit.edge == '-');
+    is(logline.ip, "192.0.2.1");
+    is(logline.path, "/a?b");
+    is(logline.origin, "https://a.example");
+    is(logline.agent, "agent");
+    is(logline.referer, "");
+    is(logline.cache, "HIT");
+    use("nginx:escape=json \"$msec|$status|$bytes_sent|$http_host\"");
+    takes("1794900000.250|200|7|B.EXAMPLE:8080");
+    ck_assert_int_eq(hit.zone, 102);
+    ck_assert_int_eq(logline.time_ms, 1794900000250);
+    ck_assert_uint_eq(hit.cache, TB_CACHE_UNKNOWN);
+    use("nginx:${time_iso8601}\\t$status\\t$body_bytes_sent\\t$server_name");
+    takes("2026-11-17T10:05:03+02:00\t200\t7\ta.example");
+}
+END_TEST
+
+START_TEST(texts_of_a_client_cost_neither_zone_nor_bytes)
+{
+    static const char *const hostile[] = {
+        "", " ", "x y", "a [17/Nov/2026:10:05:03 +0200]", "|", "\\x22 200 9 \\x22", "\\\\", "\\\"",
+        "a\\\" 200 99 \\\"b", "\\x09", " 206 512 ", "] ", "\xff\xfe", "$status", "-", "' ; -- "};
+    char line[2048];
+    use(MAIN);
+    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+        const char *h = hostile[i];
+        snprintf(line, sizeof line, LINE("%s", "%s", "%s", "%s", "a.example", "MISS"), h, h, h, h);
+        takes(line);
+        ck_assert(hit.zone == 101 && hit.bytes == 512 && hit.status == 206);
+        ck_assert_uint_eq(hit.cache, TB_CACHE_OTHER);
+        ck_assert_uint_eq(out.n_ambiguous, 0);
+        is(logline.agent, strcmp(h, "-") == 0 ? "" : h);
+    }
+}
+END_TEST
+
+START_TEST(one_text_in_the_middle_may_hold_its_separators)
+{
+    use("nginx:escape=none '$msec|$status|$bytes_sent|$http_user_agent|$server_name|$tollbook_region'");
+    takes("1794900000.250|200|7|a|b\"|200|9|x|a.example|DE");
+    ck_assert(hit.bytes == 7 && hit.zone == 101);
+    is(logline.agent, "a|b\"|200|9|x");
+    is(logline.edge, "DE");
+    read_bytes("1794900000.250|200|7|a\0|b|a.example|DE", 38);
+    ck_assert_uint_eq(out.n_hits, 1);
+    ck_assert_uint_eq(logline.agent.len, 4);
+    refuses("1794900000.250|200|7|a.example", TB_REJECT_FORMAT);
+    refuses("1794900000.250|200|7|x|a.example|D E", TB_REJECT_FORMAT);
+}
+END_TEST
+
+START_TEST(two_texts_that_cannot_be_told_apart_are_unknown)
+{
+    use("nginx:escape=none '$msec|$status|$bytes_sent|$http_referer|$http_user_agent|$server_name'");
+    takes("1794900000.250|200|7|ref|agent|a.example");
+    is(logline.referer, "ref");
+    is(logline.agent, "agent");
+    ck_assert_uint_eq(out.n_ambiguous, 0);
+    takes("1794900000.250|200|7|ref|x|agent|a.example");
+    ck_assert_uint_eq(out.n_ambiguous, 1);
+    is(logline.referer, "");
+    is(logline.agent, "");
+    ck_assert(hit.bytes == 7 && hit.zone == 101 && hit.status == 200);
+}
+END_TEST
+
+START_TEST(a_count_that_a_client_could_write_is_refused_in_the_description)
+{
+    fails("nginx:$http_referer $status $http_user_agent $msec $bytes_sent $host",
+          "$status at byte 15 stands between $http_referer and $http_user_agent");
+    fails("nginx:escape=none '$msec \"$request\" $status $bytes_sent \"$http_user_agent\" $host'",
+          "$status at byte 18 stands between $request and $http_user_agent");
+    fails("nginx:$msec $status $bytes_sent \"$http_referer$http_user_agent\" $host",
+          "Nothing stands between $http_referer and $http_user_agent");
+    use("nginx:$msec $status $bytes_sent \"$scheme://$host$request_uri\"");
+    takes("1794900000.250 200 7 \"https://a.example/x y\"");
+    is(logline.origin, "https://a.example");
+    is(logline.path, "/x y");
+    takes("1794900000.250 400 7 \"https://a.example-\"");
+    ck_assert_int_eq(hit.zone, 101);
+}
+END_TEST
+
+START_TEST(a_log_format_that_cannot_be_compiled_says_where)
+{
+    fails("nginx:$msec $status $", "At byte 15 a \"$\" begins no variable");
+    fails("nginx:$msec ${status $bytes_sent", "At byte 7 a \"$\" begins no variable");
+    fails("nginx:$status $bytes_sent $host", "no column for the time: $msec, $time_iso8601");
+    fails("nginx:$msec $bytes_sent $host", "no column for the status: $status");
+    fails("nginx:$msec $status $host", "no column for the bytes sent: $bytes_sent or");
+    fails("nginx:escape=xml '$msec'", "escape=xml is not understood");
+    fails_with("nginx:$msec $status $bytes_sent", "", 0, "zone", "neither a pull zone nor a host");
+    fails("xml", "\"xml\" is no format");
+    tb_error err;
+    tb_log_layout bad;
+    const tb_log_spec nul = {.format = {"nginx:$msec $status $bytes_sent $x\0y", 37}, .zone = 1};
+    ck_assert_int_eq(tb_log_layout_init(&bad, &nul, &err), TB_E_VALIDATION);
+    use_with("nginx:$msec $status $bytes_sent", "", 7, "NY");
+    takes("1794900000 200 7");
+    ck_assert(hit.zone == 7 && hit.edge_len == 2);
+}
+END_TEST
+
+START_TEST(values_that_are_wrong_name_the_reason)
+{
+    use("nginx:$msec $status $bytes_sent $host $tollbook_region");
+    refuses("x 200 7 a.example DE", TB_REJECT_TIME);
+    refuses("99999999999999999999 200 7 a.example DE", TB_REJECT_TIME);
+    refuses("1394900000 200 7 a.example DE", TB_REJECT_TOO_OLD);
+    refuses("1994900000 200 7 a.example DE", TB_REJECT_TOO_NEW);
+    refuses("1794900000 99 7 a.example DE", TB_REJECT_STATUS);
+    refuses("1794900000 600 7 a.example DE", TB_REJECT_STATUS);
+    refuses("1794900000 200 17592186044417 a.example DE", TB_REJECT_BYTES);
+    refuses("1794900000 200 7 nobody.example DE", TB_REJECT_HOST);
+    ck_assert(reject.name_len == 14 && memcmp(reject.name, "nobody.example", 14) == 0);
+    ck_assert_uint_eq(reject.byte, 18);
+    refuses("1794900000 200 7 two.example DE", TB_REJECT_HOST);
+    refuses("1794900000 200 7 a.example SEVENTEEN-LETTERS", TB_REJECT_EDGE);
+    refuses("\n", TB_REJECT_BLANK);
+    takes("1794900000 200 - a.example -");
+    ck_assert_uint_eq(hit.bytes, 0);
+}
+END_TEST
+
+/* --- Apache --- */
+
+START_TEST(a_log_format_directive_is_read_as_apache_reads_it)
+{
+    use("vcombined");
+    takes("A.example:443 192.0.2.1 - - [17/Nov/2026:10:05:03 +0000] \"GET /a HTTP/1.1\" 200 512 \"-\" "
+          "\"x \\\" y\"");
+    ck_assert_int_eq(hit.zone, 101);
+    is(logline.agent, "x \\\" y");
+    takes("b.example:80 192.0.2.1 - \"\" [17/Nov/2026:10:05:03 +0000] \"-\" 408 - \"-\" \"-\"");
+    ck_assert(hit.zone == 102 && hit.bytes == 0 && hit.status == 408);
+    takes("b.example:80 192.0.2.1 - a b [x] [17/Nov/2026:10:05:03 +0000] \"-\" 408 3 \"-\" \"-\"");
+    ck_assert_uint_eq(hit.bytes, 3);
+    use("apache:\"%{Host}i %200,304>s %!400s %B %O %{%Y-%m-%dT%H:%M:%S}t.%{msec_frac}t%{%z}t %D "
+        "\\\"%{User-agent}i\\\" %{Varnish:hitmiss}x 5%%\" name");
+    takes("a.example 200 - 7 9 2026-11-17T10:05:03.250+0000 12 \"x\" hit 5%");
+    ck_assert_uint_eq(hit.bytes, 9);
+    ck_assert_uint_eq(hit.cache, TB_CACHE_SERVED);
+    ck_assert_int_eq(logline.time_ms % 1000, 250);
+    use("apache:%v %{usec}t %>s %b \"%U%q\" %{X-Cache}o");
+    takes("a.example 1794900000250000 200 7 \"/x?y\" HIT from cache.example");
+    is(logline.path, "/x?y");
+    ck_assert_uint_eq(hit.cache, TB_CACHE_SERVED);
+}
+END_TEST
+
+START_TEST(a_directive_that_is_not_understood_is_named)
+{
+    fails("apache:%v %t %>s %O %Z", "%Z at byte 14 is no directive");
+    fails("apache:%v %{%H:%M}t %>s %O", "%{%H:%M}t at byte 4 is a time that cannot be read");
+    fails("apache:%v %t %>s %O %{Referer", "The directive at byte 14 has no end");
+    fails("apache:%v %t %>s %O %", "The directive at byte 14 has no end");
+    fails("apache:%v %t %>s", "no column for the bytes sent: %O, %B or %b");
+}
+END_TEST
+
+/* --- JSON --- */
+
+START_TEST(a_map_finds_its_fields_wherever_they_stand)
+{
+    use_with("json", "zone=req.host,time=ts,status=code,bytes=size,cache=cs,agent=req.ua", 0, "");
+    takes("{\"ts\":1794900000.25,\"req\":{\"x\":[{\"host\":\"no\"}],\"host\":\"a.example\",\"ua\":[\"u\",\"v\"]},"
+          "\"code\":200,\"size\":\"7\",\"cs\":\"hit\"}");
+    ck_assert(hit.zone == 101 && hit.bytes == 7 && hit.status == 200);
+    ck_assert_uint_eq(hit.cache, TB_CACHE_SERVED);
+    is(logline.agent, "u");
+    takes(" { \"size\" : 7 , \"code\":\"200\", \"ts\":\"2026-11-17T10:05:03.5Z\",\"host\":\"b.example\","
+          "\"req\":{\"host\":\"a.example\"}, \"cs\":null } ");
+    ck_assert_uint_eq(hit.cache, TB_CACHE_UNKNOWN);
+    takes("{\"size\":7,\"code\":200,\"ts\":1794900000250,\"req\":{\"host\":\"102\"},\"cs\":\"\"}");
+    ck_assert_int_eq(hit.zone, 102);
+    ck_assert_uint_eq(hit.cache, TB_CACHE_OTHER);
+}
+END_TEST
+
+START_TEST(texts_in_json_end_where_their_quote_does)
+{
+    use_with("json", "host=h,time=t,status=s,bytes=b,agent=a", 0, "");
+    takes("{\"a\":\"x\\\",\\\"b\\\":9,\\\\\",\"o\":{\"a\":[\"}\",{\"]\":\"[\"}]},\"h\":\"a.example\",\"t\":1794900000,"
+          "\"s\":200,\"b\":7}");
+    ck_assert_uint_eq(hit.bytes, 7);
+    read_bytes("{\"a\":\"\0\t\",\"h\":\"a.example\",\"t\":1794900000,\"s\":200,\"b\":7}", 55);
+    ck_assert_uint_eq(out.n_hits, 1);
+    refuses("{\"h\":\"a.example\",\"t\":1794900000,\"s\":200,\"b\":7", TB_REJECT_FORMAT);
+    refuses("{\"h\":\"a.example\",\"t\":1794900000,\"s\":200,\"b\":7}}", TB_REJECT_FORMAT);
+    refuses("{\"h\":\"a.example\",\"t\":1794900000,\"s\":200,\"b\":7,}", TB_REJECT_FORMAT);
+    refuses("{\"h\":\"a.example\\\",\"t\":1794900000,\"s\":200,\"b\":7}", TB_REJECT_FORMAT);
+    refuses("[]", TB_REJECT_FORMAT);
+    refuses("{\"h\":\"a.example\",\"t\":1794900000,\"s\":200}", TB_REJECT_BYTES);
+    refuses("{\"h\":\"a.example\",\"t\":{},\"s\":200,\"b\":7}", TB_REJECT_TIME);
+    refuses("{\"t\":1794900000,\"s\":200,\"b\":7}", TB_REJECT_HOST);
+    refuses("{\"h\":\"a.example\",\"t\":1794900000,\"s\":200,\"b\":-7}", TB_REJECT_BYTES);
+}
+END_TEST
+
+/* Lines of one shape, each with something that the one before had not, in one call. */
+START_TEST(objects_of_one_shape_are_read_as_if_each_stood_alone)
+{
+    static const char lines[] =
+        "{\"t\":1794900000,\"h\":\"a.example\",\"s\":200,\"b\":1,\"c\":\"HIT\",\"x\":{\"y\":[1]},\"l\":[\"u\"]}\n"
+        "{\"t\":1794900000,\"h\":\"B.example\",\"s\":304,\"b\":22,\"c\":\"\\\"HIT\",\"x\":{},\"l\":[\"\"]}\n"
+        "{\"t\":1794900000,\"h\":\"a.example\",\"s\":200,\"b\":3,\"c\":null,\"x\":{\"}\":\"{\"},\"l\":[\"u\"]}\n"
+        "{\"t\":1794900000,\"h\":\"a.example\",\"s\":200,\"b\":4,\"c\":\"HIT\",\"x\":{},\"l\":[\"u\"]}x\n"
+        "{\"t\":1794900000,\"h\":\"a.example\",\"s\":200,\"b\":\"5\",\"c\":\"HIT\",\"x\":{},\"l\":[\"u\"]}\n"
+        "{\"t\":1794900000,\"h\":\"a.example\",\"s\":200,\"b\":-,\"c\":\"HIT\",\"x\":{},\"l\":[\"u\"]}\n"
+        "{\"t\":1794900000,\"h\":\"a.example\",\"s\":200,\"b\":,\"c\":\"HIT\",\"x\":{},\"l\":[\"u\"]}\n"
+        "{\"t\":1794900000,\"h\":\"a.example\",\"s\":200,\"b\":8,\"c\":\"HIT\",\"x\":{},\"l\":[\"u\"}\n";
+    static char block[sizeof lines + TB_INTAKE_SLACK];
+    tb_hit hits[8];
+    tb_reject rejects[8];
+    memcpy(block, lines, sizeof lines);
+    use_with("json", "host=h,time=t,status=s,bytes=b,cache=c,agent=l", 0, "");
+    out = (tb_intake){.hits = hits, .rejects = rejects, .room = 8};
+    tb_intake_lines(&layout, block, sizeof lines - 1, &out);
+    ck_assert(out.n_hits == 5 && out.n_rejects == 3);
+    const uint64_t bytes[] = {1, 22, 3, 5, 0}, refused[] = {4, 7, 8};
+    const tb_cache caches[] = {TB_CACHE_SERVED, TB_CACHE_OTHER, TB_CACHE_UNKNOWN, TB_CACHE_SERVED,
+                               TB_CACHE_SERVED};
+    for (int i = 0; i < 5; i++) {
+        ck_assert_uint_eq(hits[i].bytes, bytes[i]);
+        ck_assert_uint_eq(hits[i].cache, caches[i]);
+        ck_assert_int_eq(hits[i].zone, i == 1 ? 102 : 101);
+    }
+    for (int i = 0; i < 3; i++)
+        ck_assert_uint_eq(rejects[i].line, refused[i]);
+}
+END_TEST
+
+START_TEST(a_map_that_cannot_be_compiled_says_where)
+{
+    fails_with("json", "", 0, "map", "JSON lines need a map");
+    fails_with("json", "caddyy", 0, "map", "\"caddyy\" at byte 1 of the map is not understood: a preset");
+    fails_with("json", "host=h,tine=t", 0, "map", "\"tine\" at byte 8");
+    fails_with("json", "host=h,time=t,time=u", 0, "map", "names time twice");
+    fails_with("json", "host=h,time=a..b", 0, "map", "has an empty key");
+    fails_with("json", "host=h,status=s,bytes=b", 0, "map", "which field is the time: time=THEIRS");
+    fails_with("json", "host=h,time=a.b.c.d.e.f.g.h.i,status=s,bytes=b", 0, "map", "8 deep");
+    fails_with("json", "time=t,status=s,bytes=b", 0, "zone", "neither");
+    fails_with("nginx:$msec", "caddy", 0, "map", "Only format json has a map");
+    use_with("json", "fastly,region=pop", 0, "");
+    takes("{\"timestamp\":\"2026-11-17T10:05:03+0000\",\"host\":\"a.example\",\"response_status\":200,"
+          "\"response_body_size\":7,\"response_state\":\"HIT-CLUSTER\",\"pop\":\"FRA\"}");
+    ck_assert(hit.edge_len == 3 && hit.cache == TB_CACHE_SERVED);
+}
+END_TEST
+
+/* --- CloudFront --- */
+
+#define HEAD "#Version: 1.0\n#Fields: date time x-edge-location sc-bytes cs(Host) sc-status x-host-header "
+static void begins(const char *bytes)
+{
+    tb_error err;
+    ck_assert_int_eq(tb_log_layout_head(&layout, bytes, strlen(bytes), &err), TB_OK);
+}
+
+START_TEST(a_head_names_the_columns)
+{
+    tb_log_spec spec;
+    use("cloudfront");
+    begins(HEAD "x-edge-result-type\n");
+    takes("2026-11-17\t10:05:03\tFRA60-P5\t99\td1.cloudfront.net\t200\ta.example\tRefreshHit");
+    ck_assert(hit.zone == 101 && hit.bytes == 99 && hit.edge_len == 3);
+    ck_assert_uint_eq(hit.cache, TB_CACHE_REVALIDATED);
+    takes("2026-11-17\t10:05:03\tFRA60-P5\t99\tb.example\t000\t-\tOriginShieldHit");
+    ck_assert(hit.zone == 102 && hit.status == 499 && hit.cache == TB_CACHE_SERVED);
+    read_bytes("#Version: 1.0", 13);
+    ck_assert(out.n_heads == 1 && out.n_hits + out.n_rejects == 0);
+    refuses("#Fields: date time", TB_REJECT_HEAD);
+    tb_log_layout_spec(&layout, &spec);
+    ck_assert_msg(spec.format.len > 30 && memcmp(spec.format.data, "cloudfront:date time", 20) == 0,
+                  "%.*s", (int)spec.format.len, spec.format.data);
+    tb_log_layout_identity(&layout, &spec);
+    is(spec.format, "cloudfront");
+    begins("2026-11-17\t10:05:03"); /* the next log has no head: the standard fields */
+    refuses("2026-11-17\t10:05:03\tFRA60-P5\t99\tb.example\t000\t-\tMiss", TB_REJECT_FORMAT);
+    tb_error err;
+    ck_assert_int_eq(tb_log_layout_head(&layout, "#Fields: date sc-status\n", 24, &err),
+                     TB_E_VALIDATION);
+}
+END_TEST
+
+START_TEST(times_and_cache_words_of_all_servers)
+{
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } times[] = {{"1794900000", 1794900000000},      {"1794900000.1234567", 1794900000123},
+                 {"1794900000250", 1794900000250},   {"1794900000250000", 1794900000250},
+                 {"1794900000250000000", 1794900000250}, {"2026-11-17T06:00:00Z", 1794895200000},
+                 {"2026-11-17T06:00:00.5+00:30", 1794893400500}, {"2026-11-17 06:00:00 +0000", 1794895200000},
+                 {"17/Nov/2026:06:00:60 +0000", 1794895259000}, {"2026-11-17T06:00:00", -1}, {"", -1},
+                 {"2026-02-30T06:00:00Z", -1}, {"1794900000.", -1}, {"-5", -1}, {"2026-11-17T24:00:00Z", -1},
+                 {"17/Foo/2026:06:00:00 +0000", -1}, {"2026-11-17T06:00:00+9900", -1}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        int64_t ms = -1;
+        const bool good = tb__any_time((tb__part){times[i].text, strlen(times[i].text)}, &ms);
+        ck_assert_msg(good == (times[i].ms >= 0) && (!good || ms == times[i].ms), "%s: %lld",
+                      times[i].text, (long long)ms);
+    }
+    static const struct {
+        const char *word;
+        tb_cache cache;
+    } words[] = {{"hit", TB_CACHE_SERVED},         {"HIT-CLUSTER", TB_CACHE_SERVED},
+                 {"Hit from cloudfront", TB_CACHE_SERVED}, {"HITPASS", TB_CACHE_OTHER},
+                 {"hitmiss", TB_CACHE_OTHER},      {"cache hit: x", TB_CACHE_SERVED},
+                 {"cache miss", TB_CACHE_OTHER},   {"revalidated", TB_CACHE_REVALIDATED},
+                 {"RefreshHit", TB_CACHE_REVALIDATED}, {"-", TB_CACHE_OTHER}, {"", TB_CACHE_OTHER},
+                 {"Stale", TB_CACHE_SERVED},       {"dynamic", TB_CACHE_OTHER}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        ck_assert_msg(tb__cache_word((tb__part){words[i].word, strlen(words[i].word)}) ==
+                          words[i].cache, "%s", words[i].word);
+}
+END_TEST
+
+START_TEST(hosts_are_found_in_any_case_without_their_port)
+{
+    char name[32];
+    tb_error err;
+    ck_assert_int_eq(tb_known_hosts_find(hosts, "A.EXAMPLE:65535", 15), 101);
+    ck_assert_int_eq(tb_known_hosts_find(hosts, "a.example.", 10), 101);
+    ck_assert_int_eq(tb_known_hosts_find(hosts, "a.example:", 10), 101);
+    ck_assert_int_eq(tb_known_hosts_find(hosts, "xa.example", 10), 0);
+    ck_assert_int_eq(tb_known_hosts_find(hosts, "two.example", 11), 0);
+    ck_assert_int_eq(tb_known_hosts_find(hosts, "", 0), 0);
+    ck_assert_int_eq(tb_known_hosts_find(NULL, "a", 1), 0);
+    for (int i = 0; i < 5000; i++) {
+        const int len = snprintf(name, sizeof name, "H%d.Example", i);
+        ck_assert_int_eq(tb_known_hosts_add(hosts, name, (size_t)len, i + 1, &err), TB_OK);
+    }
+    for (int i = 0; i < 5000; i++) {
+        const int len = snprintf(name, sizeof name, "h%d.example", i);
+        ck_assert_int_eq(tb_known_hosts_find(hosts, name, (size_t)len), i + 1);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("intake_columns");
+    TCase *t = tcase_create("intake_columns");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, a_log_format_is_read_as_nginx_reads_it);
+    tcase_add_test(t, texts_of_a_client_cost_neither_zone_nor_bytes);
+    tcase_add_test(t, one_text_in_the_middle_may_hold_its_separators);
+    tcase_add_test(t, two_texts_that_cannot_be_told_apart_are_unknown);
+    tcase_add_test(t, a_count_that_a_client_could_write_is_refused_in_the_description);
+    tcase_add_test(t, a_log_format_that_cannot_be_compiled_says_where);
+    tcase_add_test(t, values_that_are_wrong_name_the_reason);
+    tcase_add_test(t, a_log_format_directive_is_read_as_apache_reads_it);
+    tcase_add_test(t, a_directive_that_is_not_understood_is_named);
+    tcase_add_test(t, a_map_finds_its_fields_wherever_they_stand);
+    tcase_add_test(t, texts_in_json_end_where_their_quote_does);
+    tcase_add_test(t, objects_of_one_shape_are_read_as_if_each_stood_alone);
+    tcase_add_test(t, a_map_that_cannot_be_compiled_says_where);
+    tcase_add_test(t, a_head_names_the_columns);
+    tcase_add_test(t, times_and_cache_words_of_all_servers);
+    tcase_add_test(t, hosts_are_found_in_any_case_without_their_port);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
