@@ -15,6 +15,7 @@ int cli_init(const cli_call *call);
 int cli_key_secret(const cli_call *call);
 int cli_ingest(const cli_call *call);
 int cli_import(const cli_call *call);
+int cli_follow(const cli_call *call);
 int cli_token(const cli_call *call);
 int cli_verify(const cli_call *call);
 int cli_backup(const cli_call *call);

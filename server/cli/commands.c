@@ -78,18 +78,53 @@ static const cli_option token_options[] = {
      .help = "lifetime in hours; default 24"},
 };
 
+/* How lines are read: take_read_layout. */
+#define LAYOUT                                                                                     \
+    {.name = "format",                                                                             \
+     .value = "pipe|combined",                                                                     \
+     .kind = CLI_CHOICE,                                                                           \
+     .help = "format of the lines; default pipe"},                                                 \
+        ID("zone", "ID", "the pull zone of the log, for combined logs"),                           \
+    {                                                                                              \
+        .name = "region", .value = "CODE", .kind = CLI_TEXT,                                       \
+        .help = "the edge location of the log, for combined logs"                                  \
+    }
+
+static const cli_option follow_options[] = {
+    {.name = "server", .value = "URL", .kind = CLI_TEXT, .help = "the running server to ship to"},
+    {.name = "key-file",
+     .value = "FILE",
+     .kind = CLI_TEXT,
+     .help = "a file whose one line is the API key; default: the environment's TOLLBOOK_KEY"},
+    {.name = "db",
+     .value = "FILE",
+     .kind = CLI_TEXT,
+     .help = "the database on this machine, in the place of --server"},
+    LAYOUT,
+    {.name = "every",
+     .value = "TIME",
+     .kind = CLI_TEXT,
+     .help = "how often what is new is shipped: 500ms, 2s, 1m; default 2s"},
+    {.name = "bytes",
+     .value = "N",
+     .kind = CLI_NUMBER,
+     .min = 1,
+     .max = 1 << 30,
+     .help = "ship a log earlier once it has so many new bytes; default 1048576"},
+    {.name = "once", .kind = CLI_FLAG, .help = "ship what is there, and exit"},
+    {.name = "metrics",
+     .value = "FILE",
+     .kind = CLI_TEXT,
+     .help = "write figures to this file, as Prometheus text"},
+    {.name = "status",
+     .kind = CLI_FLAG,
+     .help = "print what a running follower wrote to --metrics FILE, and exit"},
+};
+
 static const cli_option ingest_options[] = {
     DB_OR_SERVER,
     BATCH,
-    {.name = "format",
-     .value = "pipe|combined",
-     .kind = CLI_CHOICE,
-     .help = "format of the lines; default pipe"},
-    ID("zone", "ID", "the pull zone of the log, for combined logs"),
-    {.name = "region",
-     .value = "CODE",
-     .kind = CLI_TEXT,
-     .help = "the edge location of the log, for combined logs"},
+    LAYOUT,
     ON_ERROR("skip"),
     THREADS,
     {.name = "final",
@@ -179,6 +214,22 @@ cli_command cli_commands[] = {
          "not sent. Standard input that begins like a known log is copied to TMPDIR first.",
      OPTIONS(ingest_options),
      .run = cli_ingest},
+    {.name = "follow",
+     .operands = "FILE-OR-GLOB...",
+     .min_operands = 0,
+     .max_operands = 1 << 20,
+     .summary = "Ship logs as they are written, each line once",
+     .details =
+         "Follows files through rotation: renamed, copied and truncated, deleted, packed with gzip or\n"
+         "zstd. Name the rotated files too, as '/var/log/nginx/access.log*', quoted: then a follower that\n"
+         "was away finds what it missed. What was taken before is not taken again, whoever sent it, and\n"
+         "no state is kept here. A server that is away is asked again, less and less often, and loses\n"
+         "nothing while the files are there. SIGTERM and SIGINT ship what can be shipped in two\n"
+         "seconds, and exit with 0.\n"
+         "--key-file is a file of one line. --once exits with 1 where a file was in trouble, and with 3\n"
+         "where the server took nothing. See docs/shipping.md.",
+     OPTIONS(follow_options),
+     .run = cli_follow},
     {.name = "import",
      .operands = "BUCKETS.ndjson|-",
      .min_operands = 1,

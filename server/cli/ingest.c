@@ -17,7 +17,7 @@ static bool is_edge(const char *code, size_t len)
            strspn(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") == len;
 }
 
-static int read_layout(const cli_call *call, tb_log_layout *layout)
+int take_read_layout(const cli_call *call, tb_log_layout *layout)
 {
     const char *edge = cli_text(call, "region");
     bool combined = cli_is(call, "format", "combined");
@@ -44,7 +44,7 @@ int cli_ingest(const cli_call *call)
                             .take_partial_line = cli_given(call, "final")};
     int status = cli_check_place(call);
     if (status == 0) status = take_check_batch(call);
-    if (status == 0) status = read_layout(call, &options.layout);
+    if (status == 0) status = take_read_layout(call, &options.layout);
     if (status) return status;
     if (cli_given(call, "server")) return remote_ingest(call, &options);
     return take_inputs(call, &options);

@@ -50,39 +50,42 @@ static int fail(const sending *s, const tb_error *err)
 /* --- a piece's request --- */
 
 /* Zone and region were checked to need no escaping. */
-static void put_layout(const sending *s, tb_buf *path)
+static void put_layout(const feed_options *options, tb_buf *path)
 {
-    const tb_log_layout *layout = &s->options->layout;
-    tb_buf_fmt(path, "/ingest/logs?onError=%s", s->options->stop_on_error ? "stop" : "skip");
+    const tb_log_layout *layout = &options->layout;
+    tb_buf_fmt(path, "/ingest/logs?onError=%s", options->stop_on_error ? "stop" : "skip");
     if (layout->format == TB_FORMAT_COMBINED)
         tb_buf_fmt(path, "&format=combined&zone=%" PRId64 "&region=%.*s", layout->zone,
                    layout->edge_len, layout->edge);
 }
 
-static void put_rungs(const sending *s, tb_buf *path)
+static void put_rungs(const feed_piece *piece, tb_buf *path)
 {
     char hash[REMOTE_HASH_TEXT];
     const char *before = "&rungs=";
-    for (size_t i = 0; i < s->reader.rungs.n_own; i++) {
-        const tb_rung *one = &s->reader.rungs.own[i];
-        if (one->length <= s->start || one->length > s->end) continue;
+    for (size_t i = 0; i < piece->n_rungs; i++) {
+        const tb_rung *one = &piece->rungs[i];
+        if (one->length <= piece->start || one->length > piece->length) continue;
         remote_hash_text(one->hash, hash);
         tb_buf_fmt(path, "%s%" PRIu64 ":%s", before, one->length, hash);
         before = ",";
     }
 }
 
-static void put_path(const sending *s, bool final, tb_buf *path)
+void remote_put_piece(const feed_options *options, const feed_piece *piece, tb_buf *path)
 {
     char head[REMOTE_HASH_TEXT], hash[REMOTE_HASH_TEXT];
-    remote_hash_text(s->head, head);
-    remote_hash_text(s->hash, hash);
-    put_layout(s, path);
+    remote_hash_text(piece->head, head);
+    remote_hash_text(piece->hash, hash);
+    put_layout(options, path);
     tb_buf_fmt(path,
                "&start=%" PRIu64 "&length=%" PRIu64 "&linesBefore=%" PRIu64
-               "&head=%s&hash=%s&final=%s&known=%zu",
-               s->start, s->end, s->lines_before, head, hash, final ? "true" : "false", s->known);
-    put_rungs(s, path);
+               "&head=%s&hash=%s&final=%s",
+               piece->start, piece->length, piece->lines_before, head, hash,
+               piece->final ? "true" : "false");
+    if (piece->known >= 0) tb_buf_fmt(path, "&known=%" PRId64, piece->known);
+    if (piece->behind >= 0) tb_buf_fmt(path, "&behind=%" PRId64, piece->behind);
+    put_rungs(piece, path);
     tb_buf_add(path, "", 1);
 }
 
@@ -135,8 +138,18 @@ static int send_piece(sending *s, bool final)
 {
     tb_buf path;
     tb_error err;
+    const feed_piece piece = {.start = s->start,
+                              .length = s->end,
+                              .lines_before = s->lines_before,
+                              .head = s->head,
+                              .hash = s->hash,
+                              .final = final,
+                              .known = (int64_t)s->known,
+                              .behind = -1,
+                              .rungs = s->reader.rungs.own,
+                              .n_rungs = s->reader.rungs.n_own};
     tb_buf_init(&path, PATH_MAX_, NULL);
-    put_path(s, final, &path);
+    remote_put_piece(s->options, &piece, &path);
     if (tb_buf_check(&path, &err)) {
         tb_buf_release(&path);
         return fail(s, &err);
@@ -299,7 +312,7 @@ static int send_log(sending *s, const char *path)
 int remote_ingest(const cli_call *call, const feed_options *options)
 {
     sending s = {.call = call, .options = options, .batch = cli_text(call, "batch")};
-    int status = client_open(&s.client, call);
+    int status = client_open(&s.client, call, cli_key(call));
     tb_buf_init(&s.piece, PIECE_MAX + TB_LINE_MAX * 2, NULL);
     for (int i = 0; i < call->n_operands && status <= 1; i++) { /* 1: all of one was refused */
         const int one = send_log(&s, call->operands[i]);

@@ -12,6 +12,10 @@ int take_inputs(const cli_call *call, feed_options *options);
 /* The sentences of one input's report; the exit status: 1 where every line was refused. */
 int take_say(const cli_call *call, const char *path, const feed_report *report);
 
+/* How --format, --zone and --region say that the lines are read: 0, or the exit status once it said what is
+ * wrong with them. */
+int take_read_layout(const cli_call *call, tb_log_layout *layout);
+
 /* --batch is one name of one input: 0, or the exit status. */
 int take_check_batch(const cli_call *call);
 

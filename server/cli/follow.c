@@ -1,0 +1,263 @@
+/* tollbook follow: the options, the clock, chance and signals around the follower (server/follow). */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/duration.h"
+#include "cli/figures_file.h"
+#include "cli/secret.h"
+#include "cli/sinks.h"
+#include "cli/take.h"
+
+#define EVERY_MS     2000
+#define BYTES        ((int64_t)1 << 20)
+#define LAST_MS      2000 /* for shipping after a signal */
+#define DESCRIPTORS  8192 /* more logs are not kept open at once */
+#define OTHERS       48   /* descriptors for everything else */
+#define KEY_MOST     1024
+
+typedef struct following {
+    const cli_call *call;
+    feed_options feed;
+    follow_options options;
+    follow *follow;
+    bool remote;
+    server_sink server;
+    store_sink store;
+    int64_t leave_ms;   /* when a signal's time is over; 0: none came */
+    int64_t written_ms; /* when --metrics was written last */
+} following;
+
+/* --- clock, chance, messages --- */
+
+static int64_t clock_ms(clockid_t which)
+{
+    struct timespec now;
+    clock_gettime(which, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static uint32_t chance(void *ctx)
+{
+    uint32_t bits = 0;
+    (void)ctx;
+    if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != sizeof bits)
+        bits = (uint32_t)clock_ms(CLOCK_MONOTONIC) * 2654435761u;
+    return bits;
+}
+
+static void say(void *ctx, const char *path, const char *sentence)
+{
+    const following *f = ctx;
+    cli_say(f->call, "%s%s%s", path ? path : "", path ? ": " : "", sentence);
+}
+
+static bool signalled(void)
+{
+    return atomic_load_explicit(&take_stop, memory_order_relaxed);
+}
+
+/* Whether the time after a signal is over. It begins when this is asked first. */
+static bool leave(void *ctx)
+{
+    following *f = ctx;
+    if (!signalled()) return false;
+    const int64_t now = clock_ms(CLOCK_MONOTONIC);
+    if (f->leave_ms == 0) f->leave_ms = now + LAST_MS;
+    return now >= f->leave_ms;
+}
+
+/* Sleeps, unless a signal has come or comes. */
+static void wait_ms(int64_t ms)
+{
+    sigset_t ours, before;
+    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &ours, &before);
+    if (!signalled()) (void)ppoll(NULL, 0, &time, &before);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* --- options --- */
+
+static int usage(const cli_call *call, const char *sentence)
+{
+    cli_say(call, "%s", sentence);
+    return tb_code_exit(TB_E_USAGE);
+}
+
+/* The key file's one line. */
+static int read_key(const cli_call *call, char key[KEY_MOST])
+{
+    tb_buf content;
+    const char *path = cli_text(call, "key-file");
+    key[0] = 0;
+    if (!path) return 0;
+    int status = cli_read_file(call, path, KEY_MOST - 1, &content);
+    if (status) return status;
+    size_t len = content.len;
+    while (len > 0 && (content.data[len - 1] == '\n' || content.data[len - 1] == '\r'))
+        len--;
+    if (len == 0) {
+        status = usage(call, "--key-file holds no key: write what `tollbook key create` printed into "
+                             "it, on one line.");
+    } else {
+        memcpy(key, content.data, len);
+        key[len] = 0;
+        cli_warn_open(call, "the key file", path);
+    }
+    tb_buf_release(&content);
+    return status;
+}
+
+static int check_place(const cli_call *call)
+{
+    bool db = cli_given(call, "db"), server = cli_given(call, "server");
+    if (db && server) return usage(call, "--db and --server exclude each other. Give one of them.");
+    if (!db && !server) return usage(call, "--server URL with --key-file FILE is missing, or --db FILE.");
+    if (db && cli_given(call, "key-file")) return usage(call, "--key-file needs --server URL.");
+    if (server && !cli_given(call, "key-file") && !cli_key(call))
+        return usage(call, "--server needs a key: --key-file FILE, or the variable TOLLBOOK_KEY.");
+    return 0;
+}
+
+/* Logs that may be kept open: the limit is raised as far as that takes. */
+static size_t descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 64;
+    if (limit.rlim_cur < DESCRIPTORS && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+        (void)getrlimit(RLIMIT_NOFILE, &limit);
+    }
+    size_t most = limit.rlim_cur < DESCRIPTORS ? (size_t)limit.rlim_cur : DESCRIPTORS;
+    return most > OTHERS + 16 ? most - OTHERS : 16;
+}
+
+static int read_options(following *f)
+{
+    const cli_call *call = f->call;
+    int status = check_place(call);
+    f->feed = (feed_options){.kind = TB_BATCH_LOG, .threads = 1};
+    f->options = (follow_options){.names = call->operands,
+                                  .n_names = (size_t)call->n_operands,
+                                  .bytes = (uint64_t)cli_number(call, "bytes", BYTES),
+                                  .once = cli_given(call, "once"),
+                                  .stop = &take_stop,
+                                  .say = say,
+                                  .chance = chance,
+                                  .ctx = f};
+    if (status == 0) status = take_read_layout(call, &f->feed.layout);
+    if (status == 0) status = duration_option(call, "every", EVERY_MS, &f->options.every_ms);
+    if (status) return status;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    f->feed.threads = cores > 0 && cores <= 256 ? (unsigned)cores : 1;
+    f->options.layout = f->feed.layout;
+    f->options.descriptors = descriptors();
+    return 0;
+}
+
+static int open_sink(following *f)
+{
+    static char key[KEY_MOST];
+    f->remote = cli_given(f->call, "server");
+    if (!f->remote) return store_sink_open(&f->store, f->call, &f->feed);
+    int status = read_key(f->call, key);
+    if (status) return status;
+    status = server_sink_open(&f->server, f->call, key[0] ? key : cli_key(f->call), &f->feed);
+    f->server.client.leave = leave;
+    f->server.client.leave_ctx = f;
+    return status;
+}
+
+static void close_sink(following *f)
+{
+    if (f->remote) server_sink_close(&f->server);
+    else store_sink_close(&f->store);
+}
+
+/* --- following --- */
+
+static void write_figures(following *f, bool now)
+{
+    tb_buf text;
+    tb_error err;
+    int64_t unix_us;
+    const char *path = cli_text(f->call, "metrics");
+    const int64_t now_ms = clock_ms(CLOCK_MONOTONIC);
+    if (!path || (!now && now_ms - f->written_ms < f->options.every_ms)) return;
+    f->written_ms = now_ms;
+    tb_buf_init(&text, (size_t)64 << 20, NULL);
+    if (cli_now(&unix_us, &err) == TB_OK)
+        follow_metrics(f->follow, now_ms, unix_us / 1000, &text);
+    figures_write(f->call, path, &text);
+    tb_buf_release(&text);
+}
+
+/* Rounds until nothing is left, or two in a row have shipped nothing. */
+static int run_once(following *f)
+{
+    tb_error err;
+    int64_t wait;
+    unsigned idle = 0;
+    while (!signalled() && idle < 3 && !(idle > 0 && follow_caught_up(f->follow))) {
+        const uint64_t before = follow_sums(f->follow).pieces;
+        if (follow_round(f->follow, clock_ms(CLOCK_MONOTONIC), &wait, &err))
+            return cli_fail(f->call, NULL, &err);
+        idle = follow_sums(f->follow).pieces > before || wait == 0 ? 0 : idle + 1;
+    }
+    if (!follow_sink_works(f->follow)) return tb_code_exit(TB_E_IO);
+    return follow_troubled(f->follow) ? 1 : 0;
+}
+
+static int run(following *f)
+{
+    tb_error err;
+    while (!signalled()) {
+        int64_t wait;
+        if (follow_round(f->follow, clock_ms(CLOCK_MONOTONIC), &wait, &err))
+            return cli_fail(f->call, NULL, &err);
+        write_figures(f, false);
+        wait_ms(wait);
+    }
+    follow_last(f->follow, clock_ms(CLOCK_MONOTONIC), leave, f);
+    return 0;
+}
+
+static int follow_logs(following *f)
+{
+    const follow_sink *sink = f->remote ? &f->server.sink : &f->store.sink;
+    f->follow = follow_new(&f->options, sink);
+    if (!f->follow) {
+        cli_say(f->call, "Out of memory.");
+        return tb_code_exit(TB_E_NOMEM);
+    }
+    take_catch_signals();
+    int status = f->options.once ? run_once(f) : run(f);
+    write_figures(f, true);
+    follow_free(f->follow);
+    return status;
+}
+
+int cli_follow(const cli_call *call)
+{
+    following f = {.call = call};
+    if (cli_given(call, "status")) return figures_show(call);
+    if (call->n_operands == 0) return usage(call, "FILE-OR-GLOB... is missing. See: tollbook help follow");
+    int status = read_options(&f);
+    if (status) return status;
+    status = open_sink(&f);
+    if (status) return status;
+    status = follow_logs(&f);
+    close_sink(&f);
+    return status;
+}
