@@ -316,10 +316,10 @@ static int64_t in_trouble(const follow_log *log, int64_t now_ms)
     return log->trouble != TB_OK;
 }
 
-/* A packed log that is done says nothing. */
+/* By name, so only of logs that have one. A packed log that is done says nothing. */
 static bool is_shown(const follow_log *log)
 {
-    return !log->packed || follow_log_lag(log) || log->trouble;
+    return log->there && (!log->packed || follow_log_lag(log) || log->trouble);
 }
 
 static void put_figures(const follow *f, int64_t now_ms, tb_buf *out)
@@ -354,13 +354,19 @@ void follow_metrics(const follow *f, int64_t now_ms, int64_t unix_ms, tb_buf *ou
 {
     const follow_totals *all = &f->room.totals;
     size_t open = 0;
-    for (size_t i = 0; i < f->table.n; i++)
-        open += f->table.logs[i]->fd >= 0;
+    uint64_t gone_bytes = 0;
+    for (size_t i = 0; i < f->table.n; i++) {
+        const follow_log *log = f->table.logs[i];
+        open += log->fd >= 0;
+        if (!log->there) gone_bytes += follow_log_lag(log);
+    }
     put_one(out, "written_seconds", "gauge", "When these figures were written, Unix time",
             (uint64_t)(unix_ms / 1000));
     put_one(out, "up", "gauge", "0: the last piece was not taken", f->sink_trouble == TB_OK);
     put_one(out, "logs", "gauge", "Logs that are followed", f->table.n);
     put_one(out, "open_logs", "gauge", "Logs that are open", open);
+    put_one(out, "gone_lag_bytes", "gauge", "Bytes that are not shipped of logs without a name",
+            gone_bytes);
     put_one(out, "shipped_bytes_total", "counter", "Bytes that were acknowledged", all->bytes);
     put_one(out, "lines_total", "counter", "Lines that were acknowledged", all->lines);
     put_one(out, "rejected_lines_total", "counter", "Lines of them that do not parse", all->rejected);
