@@ -52,9 +52,9 @@ int client_fail(client *c, tb_code code, const char *fmt, ...)
     return tb_code_exit(code);
 }
 
-int client_open(client *c, const cli_call *call, const char *key)
+int client_open(client *c, const cli_call *call)
 {
-    const char *server = cli_text(call, "server");
+    const char *server = cli_text(call, "server"), *key = cli_key(call);
     size_t len = strlen(server);
     *c = (client){.call = call, .key = key ? key : ""};
     tb_buf_init(&c->answer, ANSWER_MAX, NULL);
@@ -247,7 +247,7 @@ int client_ask(const cli_call *call, const client_request *request, json_t **ret
 {
     client c;
     *ret_answer = NULL;
-    int status = client_open(&c, call, cli_key(call));
+    int status = client_open(&c, call);
     if (status == 0) status = client_send(&c, request);
     if (status == 0 && c.answer.len > 0) {
         *ret_answer = client_json(&c);

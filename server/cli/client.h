@@ -37,8 +37,8 @@ typedef struct client_request {
     bool *conflict;      /* not NULL: a 409 sets it, and says nothing */
 } client_request;
 
-/* From --server and a key (NULL: none): 0, or the exit status once it said what is wrong with them. */
-int client_open(client *c, const cli_call *call, const char *key);
+/* From --server and the key: 0, or the exit status once it said what is wrong with them. */
+int client_open(client *c, const cli_call *call);
 void client_close(client *c);
 /* 0: the server answered with a 2xx; else the exit status, once it said why. */
 int client_send(client *c, const client_request *request);

@@ -17,6 +17,11 @@
         .name = "key", .value = "KEY", .kind = CLI_TEXT, .secret = true,                           \
         .help = "the API key for --server; default: the environment's TOLLBOOK_KEY"                \
     }
+#define KEY_FILE                                                                                   \
+    {                                                                                              \
+        .name = "key-file", .value = "FILE", .kind = CLI_TEXT,                                     \
+        .help = "a file whose one line is the API key for --server"                                \
+    }
 #define BATCH                                                                                      \
     {                                                                                              \
         .name = "batch", .value = "ID", .kind = CLI_TEXT,                                          \
@@ -92,10 +97,7 @@ static const cli_option token_options[] = {
 
 static const cli_option follow_options[] = {
     {.name = "server", .value = "URL", .kind = CLI_TEXT, .help = "the running server to ship to"},
-    {.name = "key-file",
-     .value = "FILE",
-     .kind = CLI_TEXT,
-     .help = "a file whose one line is the API key; default: the environment's TOLLBOOK_KEY"},
+    KEY_FILE,
     {.name = "db",
      .value = "FILE",
      .kind = CLI_TEXT,
@@ -123,6 +125,7 @@ static const cli_option follow_options[] = {
 
 static const cli_option ingest_options[] = {
     DB_OR_SERVER,
+    KEY_FILE,
     BATCH,
     LAYOUT,
     ON_ERROR("skip"),
@@ -130,6 +133,19 @@ static const cli_option ingest_options[] = {
     {.name = "final",
      .kind = CLI_FLAG,
      .help = "take an unterminated last line of a plain file too"},
+    {.name = "every",
+     .value = "TIME",
+     .kind = CLI_TEXT,
+     .help = "standard input has no end: store what has come so often, as 500ms, 5s or 1m; default 5s"},
+    {.name = "bytes",
+     .value = "N",
+     .kind = CLI_NUMBER,
+     .min = 1,
+     .max = 1 << 24,
+     .help = "and earlier once so many bytes have come; default 1048576"},
+    {.name = "confirm",
+     .kind = CLI_FLAG,
+     .help = "answer each line with OK once it is stored, as rsyslog's omprog expects"},
     PROGRESS,
 };
 
@@ -211,7 +227,10 @@ cli_command cli_commands[] = {
          "\"-\" is standard input. An unterminated last line of a plain file waits for its end;\n"
          "from standard input or a compressed file it is taken.\n"
          "With --server the same log is known whichever way its parts came, and what is known is\n"
-         "not sent. Standard input that begins like a known log is copied to TMPDIR first.",
+         "not sent. Standard input that begins like a known log is copied to TMPDIR first.\n"
+         "--every, --bytes and --confirm are for standard input without an end. A stream that began with\n"
+         "its file's first byte is known when the file is taken in later; one that began in the middle\n"
+         "(tail -F) is not: use `tollbook follow`. See docs/shipping.md.",
      OPTIONS(ingest_options),
      .run = cli_ingest},
     {.name = "follow",

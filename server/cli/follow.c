@@ -1,17 +1,11 @@
 /* tollbook follow: the options, the clock, chance and signals around the follower (server/follow). */
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "cli/clocks.h"
 #include "cli/duration.h"
 #include "cli/figures_file.h"
-#include "cli/secret.h"
 #include "cli/sinks.h"
 #include "cli/take.h"
 
@@ -20,7 +14,6 @@
 #define LAST_MS      2000 /* for shipping after a signal */
 #define DESCRIPTORS  8192 /* more logs are not kept open at once */
 #define OTHERS       48   /* descriptors for everything else */
-#define KEY_MOST     1024
 
 typedef struct following {
     const cli_call *call;
@@ -36,20 +29,10 @@ typedef struct following {
 
 /* --- clock, chance, messages --- */
 
-static int64_t clock_ms(clockid_t which)
-{
-    struct timespec now;
-    clock_gettime(which, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static uint32_t chance(void *ctx)
 {
-    uint32_t bits = 0;
     (void)ctx;
-    if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != sizeof bits)
-        bits = (uint32_t)clock_ms(CLOCK_MONOTONIC) * 2654435761u;
-    return bits;
+    return clock_chance();
 }
 
 static void say(void *ctx, const char *path, const char *sentence)
@@ -67,23 +50,7 @@ static bool signalled(void)
 static bool leave(void *ctx)
 {
     following *f = ctx;
-    if (!signalled()) return false;
-    const int64_t now = clock_ms(CLOCK_MONOTONIC);
-    if (f->leave_ms == 0) f->leave_ms = now + LAST_MS;
-    return now >= f->leave_ms;
-}
-
-/* Sleeps, unless a signal has come or comes. */
-static void wait_ms(int64_t ms)
-{
-    sigset_t ours, before;
-    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-    sigemptyset(&ours);
-    sigaddset(&ours, SIGINT);
-    sigaddset(&ours, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &ours, &before);
-    if (!signalled()) (void)ppoll(NULL, 0, &time, &before);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return signalled() && clock_leaves(&f->leave_ms, LAST_MS);
 }
 
 /* --- options --- */
@@ -92,41 +59,6 @@ static int usage(const cli_call *call, const char *sentence)
 {
     cli_say(call, "%s", sentence);
     return tb_code_exit(TB_E_USAGE);
-}
-
-/* The key file's one line. */
-static int read_key(const cli_call *call, char key[KEY_MOST])
-{
-    tb_buf content;
-    const char *path = cli_text(call, "key-file");
-    key[0] = 0;
-    if (!path) return 0;
-    int status = cli_read_file(call, path, KEY_MOST - 1, &content);
-    if (status) return status;
-    size_t len = content.len;
-    while (len > 0 && (content.data[len - 1] == '\n' || content.data[len - 1] == '\r'))
-        len--;
-    if (len == 0) {
-        status = usage(call, "--key-file holds no key: write what `tollbook key create` printed into "
-                             "it, on one line.");
-    } else {
-        memcpy(key, content.data, len);
-        key[len] = 0;
-        cli_warn_open(call, "the key file", path);
-    }
-    tb_buf_release(&content);
-    return status;
-}
-
-static int check_place(const cli_call *call)
-{
-    bool db = cli_given(call, "db"), server = cli_given(call, "server");
-    if (db && server) return usage(call, "--db and --server exclude each other. Give one of them.");
-    if (!db && !server) return usage(call, "--server URL with --key-file FILE is missing, or --db FILE.");
-    if (db && cli_given(call, "key-file")) return usage(call, "--key-file needs --server URL.");
-    if (server && !cli_given(call, "key-file") && !cli_key(call))
-        return usage(call, "--server needs a key: --key-file FILE, or the variable TOLLBOOK_KEY.");
-    return 0;
 }
 
 /* Logs that may be kept open: the limit is raised as far as that takes. */
@@ -146,7 +78,7 @@ static size_t descriptors(void)
 static int read_options(following *f)
 {
     const cli_call *call = f->call;
-    int status = check_place(call);
+    int status = cli_check_place(call);
     f->feed = (feed_options){.kind = TB_BATCH_LOG, .threads = 1};
     f->options = (follow_options){.names = call->operands,
                                   .n_names = (size_t)call->n_operands,
@@ -168,12 +100,9 @@ static int read_options(following *f)
 
 static int open_sink(following *f)
 {
-    static char key[KEY_MOST];
     f->remote = cli_given(f->call, "server");
     if (!f->remote) return store_sink_open(&f->store, f->call, &f->feed);
-    int status = read_key(f->call, key);
-    if (status) return status;
-    status = server_sink_open(&f->server, f->call, key[0] ? key : cli_key(f->call), &f->feed);
+    int status = server_sink_open(&f->server, f->call, &f->feed);
     f->server.client.leave = leave;
     f->server.client.leave_ctx = f;
     return status;
@@ -193,7 +122,7 @@ static void write_figures(following *f, bool now)
     tb_error err;
     int64_t unix_us;
     const char *path = cli_text(f->call, "metrics");
-    const int64_t now_ms = clock_ms(CLOCK_MONOTONIC);
+    const int64_t now_ms = clock_now_ms();
     if (!path || (!now && now_ms - f->written_ms < f->options.every_ms)) return;
     f->written_ms = now_ms;
     tb_buf_init(&text, (size_t)64 << 20, NULL);
@@ -211,7 +140,7 @@ static int run_once(following *f)
     unsigned idle = 0;
     while (!signalled() && idle < 3 && !(idle > 0 && follow_caught_up(f->follow))) {
         const uint64_t before = follow_sums(f->follow).pieces;
-        if (follow_round(f->follow, clock_ms(CLOCK_MONOTONIC), &wait, &err))
+        if (follow_round(f->follow, clock_now_ms(), &wait, &err))
             return cli_fail(f->call, NULL, &err);
         idle = follow_sums(f->follow).pieces > before || wait == 0 ? 0 : idle + 1;
     }
@@ -224,12 +153,12 @@ static int run(following *f)
     tb_error err;
     while (!signalled()) {
         int64_t wait;
-        if (follow_round(f->follow, clock_ms(CLOCK_MONOTONIC), &wait, &err))
+        if (follow_round(f->follow, clock_now_ms(), &wait, &err))
             return cli_fail(f->call, NULL, &err);
         write_figures(f, false);
-        wait_ms(wait);
+        clock_wait(wait, &take_stop);
     }
-    follow_last(f->follow, clock_ms(CLOCK_MONOTONIC), leave, f);
+    follow_last(f->follow, clock_now_ms(), leave, f);
     return 0;
 }
 

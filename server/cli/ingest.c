@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/remote.h"
+#include "cli/stream.h"
 #include "cli/take.h"
 
 static int usage(const cli_call *call, const char *sentence)
@@ -46,6 +47,7 @@ int cli_ingest(const cli_call *call)
     if (status == 0) status = take_check_batch(call);
     if (status == 0) status = take_read_layout(call, &options.layout);
     if (status) return status;
+    if (stream_asked(call)) return stream_ingest(call, &options);
     if (cli_given(call, "server")) return remote_ingest(call, &options);
     return take_inputs(call, &options);
 }

@@ -522,7 +522,7 @@ static int run_there(op_call *o)
     bool no = false;
     int status = check_sent(o);
     if (status) return status;
-    status = client_open(&c, o->call, cli_key(o->call));
+    status = client_open(&c, o->call);
     tb_buf_init(&path, 64 << 10, NULL);
     tb_buf_init(&body, (size_t)256 << 20, NULL);
     take_catch_signals();

@@ -312,7 +312,7 @@ static int send_log(sending *s, const char *path)
 int remote_ingest(const cli_call *call, const feed_options *options)
 {
     sending s = {.call = call, .options = options, .batch = cli_text(call, "batch")};
-    int status = client_open(&s.client, call, cli_key(call));
+    int status = client_open(&s.client, call);
     tb_buf_init(&s.piece, PIECE_MAX + TB_LINE_MAX * 2, NULL);
     for (int i = 0; i < call->n_operands && status <= 1; i++) { /* 1: all of one was refused */
         const int one = send_log(&s, call->operands[i]);

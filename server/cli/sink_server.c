@@ -90,12 +90,11 @@ static int64_t retry_after_ms(void *ctx)
     return (int64_t)s->client.retry_after * 1000;
 }
 
-int server_sink_open(server_sink *s, const cli_call *call, const char *key,
-                     const feed_options *options)
+int server_sink_open(server_sink *s, const cli_call *call, const feed_options *options)
 {
     *s = (server_sink){.options = options};
     s->sink = (follow_sink){s, ask_known, take_piece, retry_after_ms};
-    return client_open(&s->client, call, key);
+    return client_open(&s->client, call);
 }
 
 void server_sink_close(server_sink *s)

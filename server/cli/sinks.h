@@ -13,9 +13,8 @@ typedef struct server_sink {
     follow_sink sink;
 } server_sink;
 
-/* 0, or the exit status once it said what is wrong. key NULL: none is sent. */
-int server_sink_open(server_sink *s, const cli_call *call, const char *key,
-                     const feed_options *options);
+/* 0, or the exit status once it said what is wrong. */
+int server_sink_open(server_sink *s, const cli_call *call, const feed_options *options);
 void server_sink_close(server_sink *s);
 
 typedef struct store_sink {

@@ -45,10 +45,7 @@ void pace_done(pace *p)
 int64_t pace_wait(const pace *p, int64_t now_ms)
 {
     int64_t wait = left(p->full_ms, now_ms, p->every_ms);
-    if (p->failures > 0) {
-        int64_t until_free = left(p->free_ms, now_ms, p->wait_ms);
-        if (until_free > wait) wait = until_free;
-        return wait < p->every_ms ? wait : p->every_ms;
-    }
+    int64_t until_free = left(p->free_ms, now_ms, p->wait_ms);
+    if (until_free > 0) return until_free < p->every_ms ? until_free : p->every_ms;
     return wait < PACE_LOOK_MS ? wait : PACE_LOOK_MS;
 }

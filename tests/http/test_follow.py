@@ -335,12 +335,12 @@ class Local(unittest.TestCase):
         self.assertIn("--metrics FILE", run("follow", "--status", expect=2).stderr.decode())
 
     def test_what_is_asked_for_wrongly(self):
-        for words, said in ((["x.log"], "--server URL with --key-file FILE is missing"),
+        for words, said in ((["x.log"], "--db FILE is missing (or --server URL"),
                             (["--db", self.db], "FILE-OR-GLOB... is missing"),
                             (["--db", self.db, "--server", "http://h", "x"], "exclude each other"),
                             (["--db", self.db, "--key-file", "k", "x"], "--key-file needs --server"),
                             (["--server", "http://h", "x"], "--server needs a key"),
-                            (["--server", "http://h", "--key-file", "/dev/null", "x"], "holds no key"),
+                            (["--server", "http://h", "--key-file", "/dev/null", "x"], "It holds no key"),
                             (["--db", self.db, "--every", "1h", "x"], "like 500ms, 2s or 1m"),
                             (["--db", self.db, "--zone", "1", "x"], "leave out --zone")):
             with self.subTest(words):
