@@ -71,6 +71,10 @@ class Follower:
         found = re.search(rf"^tollbook_follow_{name}{re.escape(label)} (\S+)$", text, re.M)
         return int(found.group(1)) if found else None
 
+    def close(self):
+        if self.process:
+            self.kill()
+
     def kill(self):
         self.process.kill()
         self.process.wait()

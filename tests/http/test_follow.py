@@ -40,8 +40,7 @@ class Local(unittest.TestCase):
 
     def tearDown(self):
         for follower in self.running:
-            if follower.process:
-                follower.kill()
+            follower.close()
 
     def make(self):
         run("init", "--db", self.db)
@@ -359,6 +358,7 @@ class Remote(unittest.TestCase):
         key = server.keys["ingest"]
         self.assertEqual(server.stop(), 0)
         f = Follower(server.url, self.log, key=key, folder=self.folder).start()
+        self.addCleanup(f.close)
         self.log.write_bytes(lines(0, 1000))
         until(lambda: f.figure("failures_total") and f.figure("failures_total") >= 2, f.messages)
         self.assertEqual(f.figure("up"), 0)
@@ -425,6 +425,7 @@ class Remote(unittest.TestCase):
         self.addCleanup(fake.shutdown)
         self.log.write_bytes(lines(0, 4))
         f = Follower(f"http://127.0.0.1:{fake.server_port}", self.log, key="k", folder=self.folder)
+        self.addCleanup(f.close)
         f.start()
         until(lambda: f.figure("lines_total") == 4, f.messages)
         self.assertEqual(f.stop(), 0)

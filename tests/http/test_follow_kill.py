@@ -60,6 +60,7 @@ class Killed(unittest.TestCase):
         writer = Writer(self.logs, rng)
         follower = Follower(self.server.url, self.logs / "access.log*", key=self.server.keys["ingest"],
                             folder=self.folder).start()
+        self.addCleanup(follower.close)
         for i in range(ROUNDS):
             self.one_round(i, rng, writer, follower)
         writer.close()
