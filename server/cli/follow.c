@@ -47,7 +47,7 @@ static bool signalled(void)
 }
 
 /* Whether the time after a signal is over. It begins when this is asked first. */
-static bool leave(void *ctx)
+static bool time_is_over(void *ctx)
 {
     following *f = ctx;
     return signalled() && clock_leaves(&f->leave_ms, LAST_MS);
@@ -103,7 +103,7 @@ static int open_sink(following *f)
     f->remote = cli_given(f->call, "server");
     if (!f->remote) return store_sink_open(&f->store, f->call, &f->feed);
     int status = server_sink_open(&f->server, f->call, &f->feed);
-    f->server.client.leave = leave;
+    f->server.client.leave = time_is_over;
     f->server.client.leave_ctx = f;
     return status;
 }
@@ -158,7 +158,7 @@ static int run(following *f)
         write_figures(f, false);
         clock_wait(wait, &take_stop);
     }
-    follow_last(f->follow, clock_now_ms(), leave, f);
+    follow_last(f->follow, clock_now_ms(), time_is_over, f);
     return 0;
 }
 

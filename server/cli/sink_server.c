@@ -51,11 +51,12 @@ static void pack(server_sink *s, client_request *request)
     request->coding = "zstd";
 }
 
-static tb_code send_piece(server_sink *s, client_request *request, tb_error *err)
+static tb_code send_piece(server_sink *s, const client_request *request, tb_error *err)
 {
     bool conflict = false;
-    request->conflict = &conflict;
-    if (client_send(&s->client, request) == 0) return TB_OK;
+    client_request sent = *request;
+    sent.conflict = &conflict;
+    if (client_send(&s->client, &sent) == 0) return TB_OK;
     if (conflict) return tb_fail(err, TB_E_BATCH_CONFLICT, NULL, NULL);
     return err->code;
 }

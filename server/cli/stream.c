@@ -61,7 +61,7 @@ static bool signalled(void)
     return atomic_load_explicit(&take_stop, memory_order_relaxed);
 }
 
-static bool leave(void *ctx)
+static bool time_is_over(void *ctx)
 {
     streaming *s = ctx;
     return signalled() && clock_leaves(&s->leave_ms, LAST_MS);
@@ -99,7 +99,7 @@ static tb_code ship(streaming *s, bool end)
 static tb_code ship_surely(streaming *s)
 {
     tb_code code = ship(s, false);
-    while (code && !leave(s)) {
+    while (code && !time_is_over(s)) {
         clock_wait(signalled() ? 100 : pace_wait(&s->pace, clock_now_ms()), &take_stop);
         if (pace_free(&s->pace, clock_now_ms()) || signalled()) code = ship(s, false);
     }
@@ -110,7 +110,7 @@ static tb_code ship_surely(streaming *s)
 static int ship_last(streaming *s, bool end)
 {
     tb_code code = ship(s, end);
-    for (int i = 1; code && i < LAST_TRIES && !leave(s); i++) {
+    for (int i = 1; code && i < LAST_TRIES && !time_is_over(s); i++) {
         while (!signalled() && !pace_free(&s->pace, clock_now_ms()))
             clock_wait(pace_wait(&s->pace, clock_now_ms()), &take_stop);
         code = ship(s, end);
@@ -278,7 +278,7 @@ static int open_sink(streaming *s)
     s->remote = cli_given(s->call, "server");
     if (!s->remote) return store_sink_open(&s->store, s->call, s->options);
     int status = server_sink_open(&s->server, s->call, s->options);
-    s->server.client.leave = leave;
+    s->server.client.leave = time_is_over;
     s->server.client.leave_ctx = s;
     return status;
 }

@@ -288,7 +288,7 @@ static tb_code catch_up(follow_log *log, follow_room *room, tb_error *err)
 }
 
 /* A reader at the beginning of a log whose source is open. */
-static tb_code begin(follow_log *log, follow_room *room, feed_source *source, tb_error *err)
+static tb_code begin_log(follow_log *log, follow_room *room, feed_source *source, tb_error *err)
 {
     bool empty;
     const uint64_t seed = feed_hash_seed(TB_BATCH_LOG, &room->options->layout);
@@ -343,7 +343,7 @@ static size_t rungs_of(const feed_reader *reader, uint64_t start, const tb_rung 
     return to - from;
 }
 
-static void count(follow_log *log, follow_room *room, const feed_report *report, uint64_t bytes)
+static void count_piece(follow_log *log, follow_room *room, const feed_report *report, uint64_t bytes)
 {
     follow_totals *all = &room->totals;
     all->pieces++;
@@ -373,7 +373,7 @@ static tb_code ship(follow_log *log, follow_room *room, tb_error *err)
     tb_code code = room->sink->take(room->sink->ctx, &piece, &body, &report, err);
     room->sink_failed = code && !follow_is_logs(code);
     if (code) return code;
-    count(log, room, &report, reader->at - start);
+    count_piece(log, room, &report, reader->at - start);
     feed_reader_acknowledge(reader, lines + report.lines + report.known_lines);
     note_window(log, body.bytes, reader->at - start == body.len ? body.len : 0);
     drop_starts(log);
@@ -440,7 +440,7 @@ static tb_code line_ended(follow_log *log, bool *ret_ended, tb_error *err)
 static tb_code plain_turn(follow_log *log, follow_room *room, feed_source *source, bool *ret_end,
                           tb_error *err)
 {
-    tb_code code = log->begun ? feed_reader_resume(log->reader, source, err) : begin(log, room, source, err);
+    tb_code code = log->begun ? feed_reader_resume(log->reader, source, err) : begin_log(log, room, source, err);
     if (code == TB_OK && log->begun) code = feed_reader_skip_line_end(log->reader, err);
     if (code == TB_OK && log->begun) code = try_piece(log, room, ret_end, err);
     if (log->reader) {
@@ -458,7 +458,7 @@ static tb_code packed_turn(follow_log *log, follow_room *room, bool *ret_end, tb
     tb_code code = TB_OK;
     bool damaged = false;
     if (!log->begun) damaged = (code = unpack_all(log->source, err)) == TB_E_BAD_INPUT;
-    if (code == TB_OK && !log->begun && !stopped(room)) code = begin(log, room, log->source, err);
+    if (code == TB_OK && !log->begun && !stopped(room)) code = begin_log(log, room, log->source, err);
     if (code == TB_OK && log->begun) code = try_piece(log, room, ret_end, err);
     log->fresh = !*ret_end && !damaged;
     if (code == TB_OK && log->begun && !*ret_end) return TB_OK;
