@@ -162,7 +162,8 @@ class Local(unittest.TestCase):
         self.assertEqual(f.messages().count("written anew"), 1)
 
     def test_a_packed_log_is_taken_once_it_is_complete(self):
-        raw = gzip.compress(lines(0, 40))
+        data = lines(0, 2000).replace(b"agent", b"a" * 10000)  # more than one piece
+        raw = gzip.compress(data, 1)
         packed = self.logs / "a.log.1.gz"
         for size in (1, 5, len(raw) // 2, len(raw) - 1):
             packed.write_bytes(raw[:size])
@@ -172,11 +173,11 @@ class Local(unittest.TestCase):
         f = self.follower().start()
         until(lambda: f.figure("logs") == 1, f.messages)
         packed.write_bytes(raw)
-        self.takes(f, 40)
+        self.takes(f, 2000)
         self.assertEqual(f.stop(), 0)
-        (self.logs / "b.log").write_bytes(lines(0, 40) + lines(40, 2))
+        (self.logs / "b.log").write_bytes(data + lines(2000, 2))
         self.follower().once()
-        self.assertEqual(taken(self.db), (42, 0))
+        self.assertEqual(taken(self.db), (2002, 0))
 
     def test_a_packed_log_still_being_written_says_nothing(self):
         raw = gzip.compress(lines(0, 400))
