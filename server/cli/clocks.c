@@ -21,7 +21,8 @@ uint32_t clock_chance(void)
     return bits;
 }
 
-/* The signals are blocked while it looks at the flag: none is missed between the look and the wait. */
+/* The signals are blocked while it looks at the flag: none is missed between the look and the wait.
+ */
 static int wait_for(struct pollfd *fd, int64_t ms, const atomic_bool *stop)
 {
     sigset_t ours, before;
@@ -31,7 +32,8 @@ static int wait_for(struct pollfd *fd, int64_t ms, const atomic_bool *stop)
     sigaddset(&ours, SIGINT);
     sigaddset(&ours, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &ours, &before);
-    if (!atomic_load_explicit(stop, memory_order_relaxed)) n = ppoll(fd, fd != NULL, &time, &before);
+    if (!atomic_load_explicit(stop, memory_order_relaxed))
+        n = ppoll(fd, fd != NULL, &time, &before);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return n;
 }

@@ -1,5 +1,5 @@
-/* The monotonic clock, chance, and waits that a signal ends, for commands that run until they are told to
- * stop. */
+/* The monotonic clock, chance, and waits that a signal ends, for commands that run until they are
+ * told to stop. */
 #ifndef TOLLBOOK_SERVER_CLI_CLOCKS_H
 #define TOLLBOOK_SERVER_CLI_CLOCKS_H
 

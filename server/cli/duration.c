@@ -11,10 +11,14 @@ bool duration_parse(const char *text, int64_t *ret_ms)
         n = n * 10 + (*p - '0');
     }
     if (p == text) return false;
-    if (!*p || strcmp(p, "s") == 0) unit = 1000;
-    else if (strcmp(p, "ms") == 0) unit = 1;
-    else if (strcmp(p, "m") == 0) unit = 60000;
-    else return false;
+    if (!*p || strcmp(p, "s") == 0)
+        unit = 1000;
+    else if (strcmp(p, "ms") == 0)
+        unit = 1;
+    else if (strcmp(p, "m") == 0)
+        unit = 60000;
+    else
+        return false;
     *ret_ms = n * unit;
     return *ret_ms >= 10 && *ret_ms <= DURATION_MOST_MS;
 }

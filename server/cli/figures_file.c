@@ -1,5 +1,5 @@
-/* The file is Prometheus text, so that one file serves node_exporter's textfile collector and people.
- * Readers see the whole of one writing, since it gets its name when it is complete. */
+/* The file is Prometheus text, so that one file serves node_exporter's textfile collector and
+ * people. Readers see the whole of one writing, since it gets its name when it is complete. */
 #include "cli/figures_file.h"
 
 #include <errno.h>
@@ -43,7 +43,9 @@ void figures_write(const cli_call *call, const char *path, const tb_buf *text)
         said = false;
         return;
     }
-    if (!said) cli_say(call, "--metrics %s cannot be written: %s. Shipping goes on.", path, strerror(errno));
+    if (!said)
+        cli_say(call, "--metrics %s cannot be written: %s. Shipping goes on.", path,
+                strerror(errno));
     said = true;
     unlink(next);
 }
@@ -81,10 +83,14 @@ static void take_file(table *t, size_t at, const char *name, const char *line, c
     one->file = from + 7; /* {file=" */
     one->len = (size_t)(to - 2 - one->file);
     int64_t value = number(to + 1, end);
-    if (strcmp(name, PREFIX "lag_bytes") == 0) one->lag_bytes = value;
-    else if (strcmp(name, PREFIX "lag_seconds") == 0) one->lag_seconds = value;
-    else if (strcmp(name, PREFIX "waiting_bytes") == 0) one->waiting = value;
-    else one->trouble = value;
+    if (strcmp(name, PREFIX "lag_bytes") == 0)
+        one->lag_bytes = value;
+    else if (strcmp(name, PREFIX "lag_seconds") == 0)
+        one->lag_seconds = value;
+    else if (strcmp(name, PREFIX "waiting_bytes") == 0)
+        one->waiting = value;
+    else
+        one->trouble = value;
     if (at == t->n) t->n++;
 }
 
@@ -131,12 +137,13 @@ static int show(const cli_call *call, const table *t, int64_t now_s)
     for (size_t i = 0; i < t->n; i++) {
         const row *one = &t->rows[i];
         well = well && !one->trouble;
-        printf("%12" PRId64 " %11" PRId64 " %12" PRId64 "  %.*s%s\n", one->lag_bytes, one->lag_seconds,
-               one->waiting, (int)one->len, one->file, one->trouble ? "  (in trouble)" : "");
+        printf("%12" PRId64 " %11" PRId64 " %12" PRId64 "  %.*s%s\n", one->lag_bytes,
+               one->lag_seconds, one->waiting, (int)one->len, one->file,
+               one->trouble ? "  (in trouble)" : "");
     }
-    printf("%" PRId64 " logs, %" PRId64 " lines shipped since the start, %" PRId64 " seconds ago.%s\n",
-           t->logs, t->lines, now_s - t->written,
-           t->up == 1 ? "" : " The last piece was not taken.");
+    printf(
+        "%" PRId64 " logs, %" PRId64 " lines shipped since the start, %" PRId64 " seconds ago.%s\n",
+        t->logs, t->lines, now_s - t->written, t->up == 1 ? "" : " The last piece was not taken.");
     if (now_s - t->written > OLD_S) {
         cli_say(call, "The figures are old. Check that the follower runs.");
         well = false;

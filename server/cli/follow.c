@@ -1,4 +1,5 @@
-/* tollbook follow: the options, the clock, chance and signals around the follower (server/follow). */
+/* tollbook follow: the options, the clock, chance and signals around the follower (server/follow).
+ */
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,11 +10,11 @@
 #include "cli/sinks.h"
 #include "cli/take.h"
 
-#define EVERY_MS     2000
-#define BYTES        ((int64_t)1 << 20)
-#define LAST_MS      2000 /* for shipping after a signal */
-#define DESCRIPTORS  8192 /* more logs are not kept open at once */
-#define OTHERS       48   /* descriptors for everything else */
+#define EVERY_MS    2000
+#define BYTES       ((int64_t)1 << 20)
+#define LAST_MS     2000 /* for shipping after a signal */
+#define DESCRIPTORS 8192 /* more logs are not kept open at once */
+#define OTHERS      48   /* descriptors for everything else */
 
 typedef struct following {
     const cli_call *call;
@@ -110,8 +111,10 @@ static int open_sink(following *f)
 
 static void close_sink(following *f)
 {
-    if (f->remote) server_sink_close(&f->server);
-    else store_sink_close(&f->store);
+    if (f->remote)
+        server_sink_close(&f->server);
+    else
+        store_sink_close(&f->store);
 }
 
 /* --- following --- */
@@ -126,8 +129,7 @@ static void write_figures(following *f, bool now)
     if (!path || (!now && now_ms - f->written_ms < f->options.every_ms)) return;
     f->written_ms = now_ms;
     tb_buf_init(&text, (size_t)64 << 20, NULL);
-    if (cli_now(&unix_us, &err) == TB_OK)
-        follow_metrics(f->follow, now_ms, unix_us / 1000, &text);
+    if (cli_now(&unix_us, &err) == TB_OK) follow_metrics(f->follow, now_ms, unix_us / 1000, &text);
     figures_write(f->call, path, &text);
     tb_buf_release(&text);
 }
@@ -181,7 +183,8 @@ int cli_follow(const cli_call *call)
 {
     following f = {.call = call};
     if (cli_given(call, "status")) return figures_show(call);
-    if (call->n_operands == 0) return usage(call, "FILE-OR-GLOB... is missing. See: tollbook help follow");
+    if (call->n_operands == 0)
+        return usage(call, "FILE-OR-GLOB... is missing. See: tollbook help follow");
     int status = read_options(&f);
     if (status) return status;
     status = open_sink(&f);

@@ -1,5 +1,5 @@
-/* A server as the sink: questions are GET /ingest/segments, pieces are POST /ingest/logs. A body that is
- * worth it is compressed: an edge's way to its server may be long. */
+/* A server as the sink: questions are GET /ingest/segments, pieces are POST /ingest/logs. A body
+ * that is worth it is compressed: an edge's way to its server may be long. */
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -9,9 +9,9 @@
 #include "cli/remote_report.h"
 #include "cli/sinks.h"
 
-#define PATH_MOST     8000
-#define PACK_FROM     ((size_t)4 << 10) /* shorter bodies are sent as they are */
-#define PACK_LEVEL    1
+#define PATH_MOST  8000
+#define PACK_FROM  ((size_t)4 << 10) /* shorter bodies are sent as they are */
+#define PACK_LEVEL 1
 
 /* What a wrong answer means to all logs is not what it means to one. */
 static tb_code sinks_own(tb_code code, tb_error *err)

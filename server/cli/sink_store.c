@@ -30,8 +30,10 @@ static tb_code take_piece(void *ctx, const feed_piece *piece, const follow_body 
     code = feed_memory(s->store, body->bytes, body->len, FEED_PLAIN, SIZE_MAX, &options, ret_report,
                        err);
     if (code == TB_OK) code = tb_store_commit(s->store, err);
-    if (code) tb_store_rollback(s->store);
-    else tb_store_checkpoint(s->store, false);
+    if (code)
+        tb_store_rollback(s->store);
+    else
+        tb_store_checkpoint(s->store, false);
     return code;
 }
 

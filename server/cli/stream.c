@@ -1,10 +1,10 @@
-/* What has come is stored every so often. Where nobody takes it, it waits: a part in memory, and the rest
- * with whoever writes, which is not read from meanwhile.
+/* What has come is stored every so often. Where nobody takes it, it waits: a part in memory, and
+ * the rest with whoever writes, which is not read from meanwhile.
  *
- * With --confirm the writer waits for an answer to each line, as rsyslog's omprog does: OK once the line is
- * stored. Between its marks lines are answered with DEFER_COMMIT, and the mark at the end with OK once all
- * of them are stored. No answer says that it failed: rsyslog does not send a failed transaction again, so
- * it is kept waiting instead. */
+ * With --confirm the writer waits for an answer to each line, as rsyslog's omprog does: OK once the
+ * line is stored. Between its marks lines are answered with DEFER_COMMIT, and the mark at the end
+ * with OK once all of them are stored. No answer says that it failed: rsyslog does not send a
+ * failed transaction again, so it is kept waiting instead. */
 #include "cli/stream.h"
 
 #include <errno.h>
@@ -46,8 +46,8 @@ typedef struct streaming {
     feed_report total;
     int64_t leave_ms;
     bool in_transaction;
-    bool within;            /* a line whose beginning was passed on */
-    char line[MARK_MOST];   /* the beginning of a line, which may be a mark */
+    bool within;          /* a line whose beginning was passed on */
+    char line[MARK_MOST]; /* the beginning of a line, which may be a mark */
     size_t len;
 } streaming;
 
@@ -150,8 +150,10 @@ static bool line_over(streaming *s, tb_code *ret_code, tb_error *err)
         return answer("OK");
     }
     bool commit = !s->within && is_mark(s, mark_commit);
-    if (commit) s->len = 0;
-    else *ret_code = pass_on(s, "\n", 1, err);
+    if (commit)
+        s->len = 0;
+    else
+        *ret_code = pass_on(s, "\n", 1, err);
     s->within = false;
     if (*ret_code) return true;
     if (s->in_transaction && !commit) return answer("DEFER_COMMIT");
@@ -237,8 +239,10 @@ static int take_all(streaming *s)
         if (status) break;
         tb_code code = s->confirm ? take_confirmed(s, bytes, n, &answered, &err)
                                   : follow_stream_add(s->stream, bytes, n, &err);
-        if (code) status = cli_fail(s->call, "-", &err);
-        else ship_due(s);
+        if (code)
+            status = cli_fail(s->call, "-", &err);
+        else
+            ship_due(s);
     }
     if (status || !answered) return status ? status : tb_code_exit(TB_E_IO);
     if (end && s->len) {
@@ -260,15 +264,18 @@ static int read_options(streaming *s)
 {
     const cli_call *call = s->call;
     if (call->n_operands != 1 || strcmp(call->operands[0], "-") != 0)
-        return usage(call, "--every, --bytes and --confirm are for standard input: name \"-\", and nothing "
-                           "else. `tollbook follow` follows files.");
+        return usage(
+            call, "--every, --bytes and --confirm are for standard input: name \"-\", and nothing "
+                  "else. `tollbook follow` follows files.");
     if (cli_given(call, "batch") || s->options->stop_on_error || cli_given(call, "progress"))
-        return usage(call, "A stream that is stored as it comes takes no --batch, no --on-error stop and "
-                           "no --progress.");
+        return usage(call,
+                     "A stream that is stored as it comes takes no --batch, no --on-error stop and "
+                     "no --progress.");
     s->confirm = cli_given(call, "confirm");
     if (s->confirm && (cli_given(call, "every") || cli_given(call, "bytes")))
-        return usage(call, "--confirm stores each line, or transaction, when it comes: leave out --every "
-                           "and --bytes.");
+        return usage(call,
+                     "--confirm stores each line, or transaction, when it comes: leave out --every "
+                     "and --bytes.");
     s->bytes = (size_t)cli_number(call, "bytes", BYTES);
     return duration_option(call, "every", EVERY_MS, &s->every_ms);
 }
@@ -298,8 +305,9 @@ static int run(streaming *s)
     if (follow_stream_known_lines(s->stream))
         cli_say(s->call, "-: its first %llu lines were taken before.",
                 (unsigned long long)follow_stream_known_lines(s->stream));
-    cli_say(s->call, "-: %llu lines: %llu accepted, %llu rejected.", (unsigned long long)s->total.lines,
-            (unsigned long long)s->total.accepted, (unsigned long long)s->total.rejected);
+    cli_say(s->call, "-: %llu lines: %llu accepted, %llu rejected.",
+            (unsigned long long)s->total.lines, (unsigned long long)s->total.accepted,
+            (unsigned long long)s->total.rejected);
     follow_stream_free(s->stream);
     return status || s->total.accepted || !s->total.rejected ? status : 1;
 }
@@ -311,7 +319,9 @@ int stream_ingest(const cli_call *call, const feed_options *options)
     if (status == 0) status = open_sink(&s);
     if (status) return status;
     status = run(&s);
-    if (s.remote) server_sink_close(&s.server);
-    else store_sink_close(&s.store);
+    if (s.remote)
+        server_sink_close(&s.server);
+    else
+        store_sink_close(&s.store);
     return status;
 }

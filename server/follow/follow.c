@@ -1,10 +1,10 @@
 /* The rounds.
  *
- * A round looks at every name, gives each log that is due one turn after the other until none has more,
- * and ends early after PIECES_A_ROUND, so that names are looked at again. A log keeps its descriptor: it
- * can be renamed and deleted, and is read to its end. Where there are more logs than descriptors, some of
- * those that have a name give theirs away. Packed logs, of which nobody waits for the lines of this
- * minute, have their turns when no other log has more, one at a time. */
+ * A round looks at every name, gives each log that is due one turn after the other until none has
+ * more, and ends early after PIECES_A_ROUND, so that names are looked at again. A log keeps its
+ * descriptor: it can be renamed and deleted, and is read to its end. Where there are more logs than
+ * descriptors, some of those that have a name give theirs away. Packed logs, of which nobody waits
+ * for the lines of this minute, have their turns when no other log has more, one at a time. */
 #include "follow/follow.h"
 
 #include <inttypes.h>
@@ -105,8 +105,10 @@ static tb_code give_turn(follow *f, follow_log *log, int64_t now_ms, tb_error *e
     if (code == TB_OK) return TB_OK;
     log->more = false;
     if (code == TB_E_NOMEM && !f->room.sink_failed) return tb_no_memory(err);
-    if (f->room.sink_failed) sink_failed(f, now_ms, &why);
-    else log_failed(f, log, &why);
+    if (f->room.sink_failed)
+        sink_failed(f, now_ms, &why);
+    else
+        log_failed(f, log, &why);
     return TB_OK;
 }
 
@@ -282,9 +284,12 @@ follow_totals follow_sums(const follow *f)
 static void put_label(tb_buf *out, const char *text)
 {
     for (; *text; text++) {
-        if (*text == '\\' || *text == '"') tb_buf_fmt(out, "\\%c", *text);
-        else if (*text == '\n') tb_buf_str(out, "\\n");
-        else tb_buf_add(out, text, 1);
+        if (*text == '\\' || *text == '"')
+            tb_buf_fmt(out, "\\%c", *text);
+        else if (*text == '\n')
+            tb_buf_str(out, "\\n");
+        else
+            tb_buf_add(out, text, 1);
     }
 }
 
@@ -331,8 +336,8 @@ static void put_figures(const follow *f, int64_t now_ms, tb_buf *out)
         {"trouble", "1: the log cannot be read, or was refused", in_trouble},
     };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-        tb_buf_fmt(out, "# HELP tollbook_follow_%s %s\n# TYPE tollbook_follow_%s gauge\n", all[k].name,
-                   all[k].help, all[k].name);
+        tb_buf_fmt(out, "# HELP tollbook_follow_%s %s\n# TYPE tollbook_follow_%s gauge\n",
+                   all[k].name, all[k].help, all[k].name);
         for (size_t i = 0; i < f->table.n; i++) {
             const follow_log *log = f->table.logs[i];
             if (!is_shown(log)) continue;
@@ -343,10 +348,11 @@ static void put_figures(const follow *f, int64_t now_ms, tb_buf *out)
     }
 }
 
-static void put_one(tb_buf *out, const char *name, const char *type, const char *help, uint64_t value)
+static void put_one(tb_buf *out, const char *name, const char *type, const char *help,
+                    uint64_t value)
 {
-    tb_buf_fmt(out, "# HELP tollbook_follow_%s %s\n# TYPE tollbook_follow_%s %s\n", name, help, name,
-               type);
+    tb_buf_fmt(out, "# HELP tollbook_follow_%s %s\n# TYPE tollbook_follow_%s %s\n", name, help,
+               name, type);
     tb_buf_fmt(out, "tollbook_follow_%s %" PRIu64 "\n", name, value);
 }
 
@@ -369,15 +375,17 @@ void follow_metrics(const follow *f, int64_t now_ms, int64_t unix_ms, tb_buf *ou
             gone_bytes);
     put_one(out, "shipped_bytes_total", "counter", "Bytes that were acknowledged", all->bytes);
     put_one(out, "lines_total", "counter", "Lines that were acknowledged", all->lines);
-    put_one(out, "rejected_lines_total", "counter", "Lines of them that do not parse", all->rejected);
+    put_one(out, "rejected_lines_total", "counter", "Lines of them that do not parse",
+            all->rejected);
     put_one(out, "pieces_total", "counter", "Pieces that were acknowledged", all->pieces);
-    put_one(out, "failures_total", "counter", "Pieces and questions that were not answered or not taken",
-            all->failures);
-    put_one(out, "conflicts_total", "counter", "Pieces that another sender had sent", all->conflicts);
+    put_one(out, "failures_total", "counter",
+            "Pieces and questions that were not answered or not taken", all->failures);
+    put_one(out, "conflicts_total", "counter", "Pieces that another sender had sent",
+            all->conflicts);
     put_one(out, "restarts_total", "counter", "Logs that were truncated or written anew in place",
             all->restarts);
-    put_one(out, "lost_logs_total", "counter", "Logs that were gone before they were read to their end",
-            all->lost_logs);
+    put_one(out, "lost_logs_total", "counter",
+            "Logs that were gone before they were read to their end", all->lost_logs);
     put_one(out, "troubles_total", "counter", "Logs that could not be read or were refused",
             all->troubles);
     put_figures(f, now_ms, out);

@@ -1,10 +1,10 @@
 /* Follow: logs that grow, are rotated and vanish, shipped as they are written, each line once.
  *
- * A log is an inode. What is new in it, whole lines, goes to a sink as a piece that names which bytes of
- * which log it is, by the running hash of everything up to its end (feed.h, "pieces"). The sink is a
- * server or a database; it refuses what it has, so nothing is kept here between two runs: a follower that
- * starts reads each log once, asks the sink what it knows of it, and goes on behind that. A piece that
- * was not acknowledged is read and sent again.
+ * A log is an inode. What is new in it, whole lines, goes to a sink as a piece that names which
+ * bytes of which log it is, by the running hash of everything up to its end (feed.h, "pieces"). The
+ * sink is a server or a database; it refuses what it has, so nothing is kept here between two runs:
+ * a follower that starts reads each log once, asks the sink what it knows of it, and goes on behind
+ * that. A piece that was not acknowledged is read and sent again.
  *
  * One thread; nothing here reads a clock, waits or prints. */
 #ifndef TOLLBOOK_SERVER_FOLLOW_H
@@ -28,8 +28,8 @@ typedef struct follow_body {
     size_t len;
 } follow_body;
 
-/* Where pieces go. Errors are the sink's own (nobody takes anything: BUSY, IO, a key that is wrong) but
- * for follow_is_logs() ones, which are this log's. */
+/* Where pieces go. Errors are the sink's own (nobody takes anything: BUSY, IO, a key that is wrong)
+ * but for follow_is_logs() ones, which are this log's. */
 typedef struct follow_sink {
     void *ctx;
     tb_code (*known)(void *ctx, tb_hash128 head, uint64_t from, follow_known *ret_known,
@@ -48,10 +48,11 @@ typedef struct follow_options {
     size_t n_names;
     tb_log_layout layout;
     int64_t every_ms;
-    uint64_t bytes;     /* a log with so many new bytes is shipped before every_ms is over */
-    bool once;          /* compressed logs are taken at first sight, logs that are gone are let go */
+    uint64_t bytes; /* a log with so many new bytes is shipped before every_ms is over */
+    bool once;      /* compressed logs are taken at first sight, logs that are gone are let go */
     size_t descriptors; /* logs kept open at most */
-    const atomic_bool *stop; /* may be NULL. Once true, long reading ends and nothing new is begun */
+    const atomic_bool
+        *stop; /* may be NULL. Once true, long reading ends and nothing new is begun */
     void (*say)(void *ctx, const char *path, const char *sentence);
     uint32_t (*chance)(void *ctx); /* 32 random bits */
     void *ctx;

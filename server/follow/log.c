@@ -1,14 +1,15 @@
-/* A turn: the log is opened, it is looked whether it is still what was read, one piece is read, it is
- * looked again, and the piece goes to the sink.
+/* A turn: the log is opened, it is looked whether it is still what was read, one piece is read, it
+ * is looked again, and the piece goes to the sink.
  *
- * Always true: reader->known is a prefix of the log that the sink has acknowledged, or said to know. The
- * reader goes back there after everything that fails. A log that no longer begins with these bytes is
- * another one: it is read from its beginning. That is seen by its first line, by the bytes before what
- * the sink has, and by its length, all of them looked at after the piece was read: a file that is
- * truncated while it is read cannot pass off old bytes and new ones as one piece.
+ * Always true: reader->known is a prefix of the log that the sink has acknowledged, or said to
+ * know. The reader goes back there after everything that fails. A log that no longer begins with
+ * these bytes is another one: it is read from its beginning. That is seen by its first line, by the
+ * bytes before what the sink has, and by its length, all of them looked at after the piece was
+ * read: a file that is truncated while it is read cannot pass off old bytes and new ones as one
+ * piece.
  *
- * A packed log is opened once it has stopped changing, and only after all of it could be unpacked: what
- * its writer has not finished is no log. */
+ * A packed log is opened once it has stopped changing, and only after all of it could be unpacked:
+ * what its writer has not finished is no log. */
 #include "follow/log.h"
 
 #include <errno.h>
@@ -17,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BLOCK_BYTES  ((size_t)256 << 10)
-#define CONFLICTS    8 /* how often one turn asks the sink again */
+#define BLOCK_BYTES ((size_t)256 << 10)
+#define CONFLICTS   8 /* how often one turn asks the sink again */
 
 bool follow_is_logs(tb_code code)
 {
@@ -192,9 +193,19 @@ static tb_code still_same(const follow_log *log, bool *ret_same, tb_error *err)
 /* What is no log and cannot be read: packed by a program that is not known here. */
 static const char *foreign(const char *bytes, size_t n)
 {
-    static const struct { const char *magic; size_t len; const char *name; } all[] = {
-        {"\xfd" "7zXZ", 5, "xz"}, {"BZh", 3, "bzip2"}, {"\x04\x22\x4d\x18", 4, "lz4"},
-        {"\x1f\x9d", 2, "compress"}, {"PK\x03\x04", 4, "zip"}, {"7z\xbc\xaf", 4, "7z"},
+    static const struct {
+        const char *magic;
+        size_t len;
+        const char *name;
+    } all[] = {
+        {"\xfd"
+         "7zXZ",
+         5, "xz"},
+        {"BZh", 3, "bzip2"},
+        {"\x04\x22\x4d\x18", 4, "lz4"},
+        {"\x1f\x9d", 2, "compress"},
+        {"PK\x03\x04", 4, "zip"},
+        {"7z\xbc\xaf", 4, "7z"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (n >= all[i].len && memcmp(bytes, all[i].magic, all[i].len) == 0) return all[i].name;
@@ -211,7 +222,8 @@ static tb_code has_head(const follow_log *log, bool *ret_has, tb_error *err)
     const char *name = foreign(bytes, n);
     if (name)
         return tb_fail(err, TB_E_BAD_INPUT, NULL,
-                       "It is packed with %s, which is not read: pack logs with gzip or zstd.", name);
+                       "It is packed with %s, which is not read: pack logs with gzip or zstd.",
+                       name);
     *ret_has = n == sizeof bytes || (n > 0 && memchr(bytes, '\n', n));
     return TB_OK;
 }
@@ -343,7 +355,8 @@ static size_t rungs_of(const feed_reader *reader, uint64_t start, const tb_rung 
     return to - from;
 }
 
-static void count_piece(follow_log *log, follow_room *room, const feed_report *report, uint64_t bytes)
+static void count_piece(follow_log *log, follow_room *room, const feed_report *report,
+                        uint64_t bytes)
 {
     follow_totals *all = &room->totals;
     all->pieces++;
@@ -403,15 +416,19 @@ static tb_code next_piece(follow_log *log, follow_room *room, bool *ret_end, tb_
     return code ? code : check_and_ship(log, room, err);
 }
 
-/* A piece; what somebody else has sent is skipped, and one that is too long for the sink is halved. */
+/* A piece; what somebody else has sent is skipped, and one that is too long for the sink is halved.
+ */
 static tb_code try_piece(follow_log *log, follow_room *room, bool *ret_end, tb_error *err)
 {
     tb_code code = TB_OK;
     for (int i = 0; i < CONFLICTS; i++) {
         code = next_piece(log, room, ret_end, err);
-        if (code == TB_E_TOO_LARGE && log->piece_max > BLOCK_BYTES) log->piece_max /= 2;
-        else if (code != TB_E_BATCH_CONFLICT) break;
-        else room->totals.conflicts++;
+        if (code == TB_E_TOO_LARGE && log->piece_max > BLOCK_BYTES)
+            log->piece_max /= 2;
+        else if (code != TB_E_BATCH_CONFLICT)
+            break;
+        else
+            room->totals.conflicts++;
         log->ask = true;
         code = feed_reader_rewind(log->reader, err);
         if (code) break;
@@ -440,7 +457,8 @@ static tb_code line_ended(follow_log *log, bool *ret_ended, tb_error *err)
 static tb_code plain_turn(follow_log *log, follow_room *room, feed_source *source, bool *ret_end,
                           tb_error *err)
 {
-    tb_code code = log->begun ? feed_reader_resume(log->reader, source, err) : begin_log(log, room, source, err);
+    tb_code code = log->begun ? feed_reader_resume(log->reader, source, err)
+                              : begin_log(log, room, source, err);
     if (code == TB_OK && log->begun) code = feed_reader_skip_line_end(log->reader, err);
     if (code == TB_OK && log->begun) code = try_piece(log, room, ret_end, err);
     if (log->reader) {
@@ -458,7 +476,8 @@ static tb_code packed_turn(follow_log *log, follow_room *room, bool *ret_end, tb
     tb_code code = TB_OK;
     bool damaged = false;
     if (!log->begun) damaged = (code = unpack_all(log->source, err)) == TB_E_BAD_INPUT;
-    if (code == TB_OK && !log->begun && !stopped(room)) code = begin_log(log, room, log->source, err);
+    if (code == TB_OK && !log->begun && !stopped(room))
+        code = begin_log(log, room, log->source, err);
     if (code == TB_OK && log->begun) code = try_piece(log, room, ret_end, err);
     log->fresh = !*ret_end && !damaged;
     if (code == TB_OK && log->begun && !*ret_end) return TB_OK;
@@ -471,7 +490,8 @@ static tb_code packed_turn(follow_log *log, follow_room *room, bool *ret_end, tb
 }
 
 /* Opens a source; of a packed log it stays open until all is shipped. */
-static tb_code open_source(follow_log *log, follow_room *room, feed_source **ret_source, tb_error *err)
+static tb_code open_source(follow_log *log, follow_room *room, feed_source **ret_source,
+                           tb_error *err)
 {
     const atomic_bool *stop = log->begun && !log->packed ? NULL : room->options->stop;
     tb_code code = feed_source_descriptor(log->fd, stop, ret_source, err);
@@ -490,8 +510,8 @@ static void start_over(follow_log *log, follow_room *room, bool *ret_more)
     *ret_more = true;
 }
 
-static tb_code turn_of_plain(follow_log *log, follow_room *room, feed_source *source, bool *ret_more,
-                             tb_error *err)
+static tb_code turn_of_plain(follow_log *log, follow_room *room, feed_source *source,
+                             bool *ret_more, tb_error *err)
 {
     bool end = false;
     tb_code code = plain_turn(log, room, source, &end, err);
@@ -505,8 +525,8 @@ static tb_code turn_of_plain(follow_log *log, follow_room *room, feed_source *so
     return code;
 }
 
-/* Whether there is something to read: a first line, or the end of a line. *ret_same false: it is another
- * log by now. */
+/* Whether there is something to read: a first line, or the end of a line. *ret_same false: it is
+ * another log by now. */
 static tb_code look(follow_log *log, bool *ret_ready, bool *ret_same, tb_error *err)
 {
     *ret_ready = *ret_same = true;
@@ -524,9 +544,10 @@ static tb_code turn_of_packed(follow_log *log, follow_room *room, bool *ret_more
     return code;
 }
 
-/* A log that is not under way: its source tells what it is. A packed one is begun by its next turn, which
- * is given to one after the other. */
-static tb_code open_turn(follow_log *log, follow_room *room, bool ready, bool *ret_more, tb_error *err)
+/* A log that is not under way: its source tells what it is. A packed one is begun by its next turn,
+ * which is given to one after the other. */
+static tb_code open_turn(follow_log *log, follow_room *room, bool ready, bool *ret_more,
+                         tb_error *err)
 {
     feed_source *source;
     const bool seen = log->packed;

@@ -17,7 +17,7 @@ typedef struct follow_log {
     char *path; /* its newest name */
     bool there; /* it has a name that is followed */
     bool regular;
-    int fd;     /* -1: closed */
+    int fd; /* -1: closed */
 
     /* As it was seen last. */
     uint64_t size;
@@ -26,11 +26,11 @@ typedef struct follow_log {
     bool settled;   /* and not since the look before the last */
     unsigned looks; /* since it has changed, as far as they are counted */
 
-    bool begun; /* its first line is there, and the sink was asked what it knows */
-    bool ask;   /* the sink is to be asked again from what it knows on */
-    bool earlier; /* so far a copy of a log that is known further */
-    bool packed;  /* gzip or zstd: nothing is written to its end */
-    bool damaged; /* it could not be unpacked: nothing is tried until it changes */
+    bool begun;          /* its first line is there, and the sink was asked what it knows */
+    bool ask;            /* the sink is to be asked again from what it knows on */
+    bool earlier;        /* so far a copy of a log that is known further */
+    bool packed;         /* gzip or zstd: nothing is written to its end */
+    bool damaged;        /* it could not be unpacked: nothing is tried until it changes */
     feed_source *source; /* of a packed log that is being shipped */
     feed_reader *reader; /* of one that is begun; reader->known is what the sink has */
     tb_hash128 head;
@@ -70,8 +70,8 @@ void follow_log_restart(follow_log *log);
 TB_MUST_USE tb_code follow_log_turn(follow_log *log, follow_room *room, bool *ret_more,
                                     tb_error *err);
 
-/* Bytes that the sink does not have, a last line without its end apart. Of a packed log, 1 where it is not
- * done. */
+/* Bytes that the sink does not have, a last line without its end apart. Of a packed log, 1 where it
+ * is not done. */
 uint64_t follow_log_lag(const follow_log *log);
 /* Bytes of a last line without its end. */
 uint64_t follow_log_waiting(const follow_log *log);

@@ -1,5 +1,6 @@
-/* Waits double, with a random part, so that a thousand followers of a server that came back do not all
- * ask at once. A clock that jumps costs one wait: a time further ahead than any wait can be is none. */
+/* Waits double, with a random part, so that a thousand followers of a server that came back do not
+ * all ask at once. A clock that jumps costs one wait: a time further ahead than any wait can be is
+ * none. */
 #include "follow/pace.h"
 
 #define DOUBLINGS_MAX 7 /* PACE_FIRST_MS doubled so often is past PACE_MOST_MS */

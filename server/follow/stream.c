@@ -1,6 +1,6 @@
-/* Two running hashes: of everything that came, and of everything up to the last line end. The text that
- * waits is what came after the last byte that the sink has; of a line that is too long only its beginning
- * is kept, which the sink refuses.
+/* Two running hashes: of everything that came, and of everything up to the last line end. The text
+ * that waits is what came after the last byte that the sink has; of a line that is too long only
+ * its beginning is kept, which the sink refuses.
  *
  * Always true: text[0..lines_end) are whole lines, those of bytes start..line_at of the stream. */
 #include "follow/stream.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CUT       ((size_t)TB_LINE_MAX + 2) /* a line of so many bytes is too long however it ends */
+#define CUT       ((size_t)TB_LINE_MAX + 2) /* so long a line is too long however it ends */
 #define CONFLICTS 8
 
 struct follow_stream {
@@ -16,20 +16,22 @@ struct follow_stream {
     uint64_t seed;
     bool look_back;
     tb_buf text;
-    size_t lines_end;  /* of text */
-    uint64_t at, line_at, start; /* of the stream: what came, its last line end, what the sink has */
-    uint64_t lines;    /* that the sink has */
+    size_t lines_end; /* of text */
+    uint64_t at, line_at,
+        start;      /* of the stream: what came, its last line end, what the sink has */
+    uint64_t lines; /* that the sink has */
     feed_hash *all, *whole, *had; /* up to at, line_at, start */
-    bool asked;        /* what the sink knows was asked */
+    bool asked;                   /* what the sink knows was asked */
     tb_hash128 head;
-    tb_known *list;    /* ascending; n 0: nothing more can be known */
+    tb_known *list; /* ascending; n 0: nothing more can be known */
     size_t n;
-    uint64_t *starts;  /* where known segments start: those behind `start` are counted in a piece */
+    uint64_t *starts; /* where known segments start: those behind `start` are counted in a piece */
     size_t n_starts;
     uint64_t known_lines;
 };
 
-follow_stream *follow_stream_new(const follow_sink *sink, const tb_log_layout *layout, bool look_back)
+follow_stream *follow_stream_new(const follow_sink *sink, const tb_log_layout *layout,
+                                 bool look_back)
 {
     follow_stream *s = calloc(1, sizeof *s);
     if (!s) return NULL;
@@ -184,10 +186,11 @@ void follow_stream_drop(follow_stream *s)
 tb_code follow_stream_add(follow_stream *s, const char *bytes, size_t len, tb_error *err)
 {
     if (s->text.len + len > STREAM_HELD_MAX - CUT)
-        return tb_fail(err, TB_E_TOO_LARGE, NULL,
-                       "It begins like a log that is known, or nobody takes it: more than %zu MiB wait. "
-                       "Run the command on the file, or without --every.",
-                       STREAM_HELD_MAX >> 20);
+        return tb_fail(
+            err, TB_E_TOO_LARGE, NULL,
+            "It begins like a log that is known, or nobody takes it: more than %zu MiB wait. "
+            "Run the command on the file, or without --every.",
+            STREAM_HELD_MAX >> 20);
     add_all(s, bytes, len);
     return tb_buf_check(&s->text, err);
 }

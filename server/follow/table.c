@@ -1,6 +1,6 @@
-/* Names lead to inodes, and inodes are what is followed: a log that is renamed stays the same one, and two
- * names of one file are one log. A pattern is expanded at every look; a name that exists is taken as it
- * is, whatever its letters. */
+/* Names lead to inodes, and inodes are what is followed: a log that is renamed stays the same one,
+ * and two names of one file are one log. A pattern is expanded at every look; a name that exists is
+ * taken as it is, whatever its letters. */
 #include "follow/table.h"
 
 #include <errno.h>
@@ -28,8 +28,10 @@ static size_t place_of(const follow_table *table, const struct stat *st, bool *r
             *ret_there = true;
             return middle;
         }
-        if (less < 0) from = middle + 1;
-        else to = middle;
+        if (less < 0)
+            from = middle + 1;
+        else
+            to = middle;
     }
     return from;
 }
@@ -79,8 +81,8 @@ static tb_code see_path(follow_table *table, const char *path, int64_t now_ms, b
     return rename_log(log, path, err);
 }
 
-static tb_code see_pattern(follow_table *table, const char *pattern, int64_t now_ms, bool *ret_there,
-                           tb_error *err)
+static tb_code see_pattern(follow_table *table, const char *pattern, int64_t now_ms,
+                           bool *ret_there, tb_error *err)
 {
     glob_t found;
     tb_code code = TB_OK;
@@ -93,8 +95,8 @@ static tb_code see_pattern(follow_table *table, const char *pattern, int64_t now
     return code;
 }
 
-static tb_code see_name(follow_table *table, const follow_options *options, size_t i, int64_t now_ms,
-                        tb_error *err)
+static tb_code see_name(follow_table *table, const follow_options *options, size_t i,
+                        int64_t now_ms, tb_error *err)
 {
     const char *name = options->names[i];
     bool there = false;
@@ -103,7 +105,8 @@ static tb_code see_name(follow_table *table, const follow_options *options, size
         code = see_pattern(table, name, now_ms, &there, err);
     if (code) return code;
     if (!there && !table->missing[i])
-        options->say(options->ctx, name, "There is no such file yet: it is followed once it is there.");
+        options->say(options->ctx, name,
+                     "There is no such file yet: it is followed once it is there.");
     table->missing[i] = !there;
     return TB_OK;
 }

@@ -7,12 +7,12 @@
 typedef struct follow_table {
     follow_log **logs; /* ascending by (device, inode) */
     size_t n, cap;
-    bool *missing;     /* of each name: nothing was there, and it was said */
-    size_t hand;       /* where the search for a descriptor goes on */
+    bool *missing; /* of each name: nothing was there, and it was said */
+    size_t hand;   /* where the search for a descriptor goes on */
 } follow_table;
 
-/* Looks at all names and at what has none any more. New logs are added, and what a log has become is noted.
- * TB_E_NOMEM only. */
+/* Looks at all names and at what has none any more. New logs are added, and what a log has become
+ * is noted. TB_E_NOMEM only. */
 TB_MUST_USE tb_code follow_table_scan(follow_table *table, const follow_options *options,
                                       int64_t now_ms, tb_error *err);
 /* Takes out a log, and frees it. */

@@ -247,13 +247,17 @@ class Local(unittest.TestCase):
             (self.logs / f"{i}.log").write_bytes(lines(i * 10, 1))
         f = self.follower()
         f.start(before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (90, 90)))
-        until(lambda: sum(taken(self.db)) >= n, f.messages)
+        for some in range(0, n + 1, 50):  # each is a commit: many take long
+            until(lambda some=some: sum(taken(self.db)) >= some, f.messages)
         for i in range(0, n, 7):
             (self.logs / f"{i}.log").rename(self.logs / f"{i}.log.1")
             with open(self.logs / f"{i}.log.1", "ab") as log:
                 log.write(lines(i * 10 + 1, 1))
             (self.logs / f"{i}.log").write_bytes(lines(i * 10 + 2, 1))
-        self.takes(f, n + 2 * len(range(0, n, 7)))
+        all_of_them = n + 2 * len(range(0, n, 7))
+        for some in range(n, all_of_them, 50):
+            until(lambda some=some: sum(taken(self.db)) >= some, f.messages)
+        self.takes(f, all_of_them)
         until(lambda: f.figure("open_logs"), "figures")
         self.assertLessEqual(f.figure("open_logs"), 90 - 48)
         memory = int(Path(f"/proc/{f.process.pid}/statm").read_text().split()[1]) * 4096

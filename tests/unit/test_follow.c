@@ -1,5 +1,5 @@
-/* When a follower asks: its time and its chance come in as values. And what a piece says of the segments
- * behind it. */
+/* When a follower asks: its time and its chance come in as values. And what a piece says of the
+ * segments behind it. */
 #include "follow/pace.h"
 #include "store_fixture.h"
 
@@ -42,8 +42,10 @@ START_TEST(waits_double_up_to_a_minute)
         ck_assert(!pace_free(&p, now + most - 2));
         ck_assert(pace_free(&p, now + most));
         now += most;
-        if (most * 2 <= PACE_MOST_MS) most *= 2;
-        else most = PACE_MOST_MS;
+        if (most * 2 <= PACE_MOST_MS)
+            most *= 2;
+        else
+            most = PACE_MOST_MS;
     }
     pace_done(&p);
     ck_assert(pace_free(&p, now));
@@ -100,9 +102,10 @@ static log_text make_log(int lines)
 {
     log_text log = {.len = 0};
     for (int i = 0; i < lines; i++)
-        log.len += (size_t)snprintf(log.bytes + log.len, sizeof log.bytes - log.len,
-                                    "HIT|200|%lld|%d|101|192.0.2.1|-|https://z/x|DE|agent|%032d|DE\n",
-                                    (long long)(NOW_US / 1000 - 3600000 + i), 100 + i, i);
+        log.len +=
+            (size_t)snprintf(log.bytes + log.len, sizeof log.bytes - log.len,
+                             "HIT|200|%lld|%d|101|192.0.2.1|-|https://z/x|DE|agent|%032d|DE\n",
+                             (long long)(NOW_US / 1000 - 3600000 + i), 100 + i, i);
     log.head = feed_hash_head(0, log.bytes, log.len);
     return log;
 }
@@ -125,20 +128,32 @@ static size_t line_end(const log_text *log, int lines)
 }
 
 /* Lines from..to as a piece of which `behind` segments are known to start behind it. */
-static tb_code send_piece(const log_text *log, int from, int to, int64_t behind, feed_report *report)
+static tb_code send_piece(const log_text *log, int from, int to, int64_t behind,
+                          feed_report *report)
 {
     size_t start = line_end(log, from), end = line_end(log, to);
-    feed_piece piece = {.start = start, .length = end, .lines_before = (uint64_t)from,
-                        .head = log->head, .hash = hash_of(log, end), .known = -1, .behind = behind};
-    feed_options options = {.kind = TB_BATCH_LOG, .piece = &piece, .source = "t",
-                            .take_partial_line = true, .threads = 1, .now_us = NOW_US,
+    feed_piece piece = {.start = start,
+                        .length = end,
+                        .lines_before = (uint64_t)from,
+                        .head = log->head,
+                        .hash = hash_of(log, end),
+                        .known = -1,
+                        .behind = behind};
+    feed_options options = {.kind = TB_BATCH_LOG,
+                            .piece = &piece,
+                            .source = "t",
+                            .take_partial_line = true,
+                            .threads = 1,
+                            .now_us = NOW_US,
                             .layout = {.now_ms = NOW_US / 1000}};
     tb_error err;
     ck_assert_int_eq(tb_store_begin(f.store, &err), TB_OK);
-    tb_code code = feed_memory(f.store, log->bytes + start, end - start, FEED_PLAIN, SIZE_MAX, &options,
-                               report, &err);
-    if (code) tb_store_rollback(f.store);
-    else ck_assert_int_eq(tb_store_commit(f.store, &err), TB_OK);
+    tb_code code = feed_memory(f.store, log->bytes + start, end - start, FEED_PLAIN, SIZE_MAX,
+                               &options, report, &err);
+    if (code)
+        tb_store_rollback(f.store);
+    else
+        ck_assert_int_eq(tb_store_commit(f.store, &err), TB_OK);
     return code;
 }
 
@@ -175,14 +190,14 @@ START_TEST(known_from_a_byte_on)
         size_t n;
         bool there;
         uint64_t from = line_end(&log, i);
-        ck_assert_int_eq(tb_store_known_from(f.store, TB_BATCH_LOG, log.head, from, &list, &n, &err),
-                         TB_OK);
+        ck_assert_int_eq(
+            tb_store_known_from(f.store, TB_BATCH_LOG, log.head, from, &list, &n, &err), TB_OK);
         ck_assert_uint_eq(n, 10 - (size_t)i);
         if (n) ck_assert_uint_eq(list[0].start, from);
         free(list);
-        ck_assert_int_eq(tb_store_known_end(f.store, TB_BATCH_LOG, log.head, from, (uint64_t)i, &there,
-                                            &err),
-                         TB_OK);
+        ck_assert_int_eq(
+            tb_store_known_end(f.store, TB_BATCH_LOG, log.head, from, (uint64_t)i, &there, &err),
+            TB_OK);
         ck_assert(there == (i > 0));
         ck_assert_int_eq(tb_store_known_end(f.store, TB_BATCH_LOG, log.head, from, (uint64_t)i + 1,
                                             &there, &err),
