@@ -16,6 +16,8 @@
 #include "follow/table.h"
 
 #define PIECES_A_ROUND 64
+#define OPENED_MOST    16    /* so many logs more than allowed may be open for a moment */
+#define AGAIN_MS       30000 /* what was refused may be taken later: a clock is set, a zone is made */
 #define GONE_MS        60000 /* a log without a name that is quiet for so long gets no more lines */
 
 struct follow {
@@ -84,8 +86,9 @@ static bool is_trouble(const follow *f, const follow_log *log)
     return !log->damaged || f->options.once || log->looks >= LOG_PATIENT;
 }
 
-static void log_failed(follow *f, follow_log *log, const tb_error *err)
+static void log_failed(follow *f, follow_log *log, int64_t now_ms, const tb_error *err)
 {
+    if (follow_is_logs(err->code)) log->again_ms = now_ms + AGAIN_MS;
     if (err->code == TB_E_NOT_FOUND || !is_trouble(f, log) || log->trouble == err->code) return;
     log->trouble = err->code;
     f->room.totals.troubles++;
@@ -108,21 +111,27 @@ static tb_code give_turn(follow *f, follow_log *log, int64_t now_ms, tb_error *e
     if (f->room.sink_failed)
         sink_failed(f, now_ms, &why);
     else
-        log_failed(f, log, &why);
+        log_failed(f, log, now_ms, &why);
     return TB_OK;
 }
 
-static bool is_due(const follow *f, const follow_log *log, bool full)
+static bool is_waiting(const follow *f, const follow_log *log, int64_t now_ms)
 {
-    if (!log->regular || log->packed || log->damaged) return false;
+    const int64_t left = log->again_ms - now_ms;
+    return !f->options.once && left > 0 && left <= AGAIN_MS;
+}
+
+static bool is_due(const follow *f, const follow_log *log, int64_t now_ms, bool full)
+{
+    if (!log->regular || log->packed || log->damaged || is_waiting(f, log, now_ms)) return false;
     if (log->more) return true;
     if (!log->fresh || log->round == f->round) return false;
     return full || follow_log_lag(log) >= f->options.bytes;
 }
 
-static bool is_packed_due(const follow *f, const follow_log *log)
+static bool is_packed_due(const follow *f, const follow_log *log, int64_t now_ms)
 {
-    if (!log->packed || !log->fresh || log->damaged) return false;
+    if (!log->packed || !log->fresh || log->damaged || is_waiting(f, log, now_ms)) return false;
     if (log->source) return true;
     return log->round != f->round && (log->settled || f->options.once);
 }
@@ -137,26 +146,27 @@ static bool goes_on(const follow *f, int64_t now_ms)
 static tb_code pass(follow *f, int64_t now_ms, bool full, bool *ret_more, tb_error *err)
 {
     tb_code code = TB_OK;
+    size_t turns = 0;
     *ret_more = false;
     for (size_t i = 0; code == TB_OK && i < f->table.n && goes_on(f, now_ms); i++) {
         follow_log *log = f->table.logs[i];
-        if (!is_due(f, log, full)) continue;
+        if (!is_due(f, log, now_ms, full)) continue;
         code = give_turn(f, log, now_ms, err);
         *ret_more |= log->more;
-        if (log->fd >= 0 && i % 16 == 0) follow_table_spare(&f->table, f->options.descriptors);
+        if (++turns % OPENED_MOST == 0) follow_table_spare(&f->table, f->options.descriptors);
     }
     follow_table_spare(&f->table, f->options.descriptors);
     return code;
 }
 
 /* The packed log that is under way, or else the first that is due. */
-static follow_log *next_packed(const follow *f)
+static follow_log *next_packed(const follow *f, int64_t now_ms)
 {
     follow_log *first = NULL;
     for (size_t i = 0; i < f->table.n; i++) {
         follow_log *log = f->table.logs[i];
         if (log->source) return log;
-        if (!first && is_packed_due(f, log)) first = log;
+        if (!first && is_packed_due(f, log, now_ms)) first = log;
     }
     return first;
 }
@@ -169,7 +179,7 @@ static tb_code ship_all(follow *f, int64_t now_ms, bool full, bool *ret_more, tb
     *ret_more = true;
     while (code == TB_OK && *ret_more && goes_on(f, now_ms)) {
         if (plain) code = pass(f, now_ms, full, &plain, err);
-        follow_log *log = plain || code ? NULL : next_packed(f);
+        follow_log *log = plain || code ? NULL : next_packed(f, now_ms);
         *ret_more = plain || log;
         if (f->room.totals.pieces >= end) break;
         if (log && goes_on(f, now_ms)) code = give_turn(f, log, now_ms, err);
@@ -217,7 +227,7 @@ static void note_lags(follow *f, int64_t now_ms)
         if (follow_log_lag(log) == 0) log->caught_up_ms = now_ms;
         if (log->regular || log->trouble) continue;
         (void)!tb_fail(&err, TB_E_BAD_INPUT, NULL, "It is no file, and is not followed.");
-        log_failed(f, log, &err);
+        log_failed(f, log, now_ms, &err);
     }
 }
 

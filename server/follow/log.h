@@ -44,9 +44,10 @@ typedef struct follow_log {
     int64_t caught_up_ms; /* when it had nothing to ship; or was seen first */
     int64_t quiet_ms;     /* since when it has not changed */
     uint64_t shipped, lines, rejected;
-    tb_code trouble; /* what was said of it last; TB_OK: nothing, or it is over */
-    uint64_t round;  /* of its last turn */
-    bool more;       /* and there was more */
+    tb_code trouble;  /* what was said of it last; TB_OK: nothing, or it is over */
+    int64_t again_ms; /* a log that was refused is not sent again before */
+    uint64_t round;   /* of its last turn */
+    bool more;        /* and there was more */
 } follow_log;
 
 /* What a turn needs of the follower. */

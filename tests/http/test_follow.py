@@ -225,6 +225,18 @@ class Local(unittest.TestCase):
             self.assertEqual(said.count(word), 1, said)
         self.assertEqual(run("follow", "--status", "--metrics", f.metrics, expect=1).returncode, 1)
 
+    def test_a_log_that_is_refused_is_sent_again(self):
+        self.log.write_bytes(lines(0, 5))
+        f = self.follower()
+        words = [TOLLBOOK, *map(str, f.words)]
+        early = dict(ENVIRONMENT, TOLLBOOK_NOW="2026-10-01T00:00:00Z")
+        done = subprocess.run([*words, "--once"], env=early, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(b"more than 48 hours ahead", done.stderr)
+        self.assertEqual(taken(self.db), (0, 0))
+        self.assertEqual(f.once(), "")
+        self.assertEqual(taken(self.db), (5, 0))
+
     def test_lines_of_a_mebibyte_and_nuls_and_half_a_line(self):
         self.log.write_bytes(b"x" * (3 << 20))
         f = self.follower().start()
