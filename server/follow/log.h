@@ -57,6 +57,7 @@ typedef struct follow_room {
     follow_totals totals;
     tb_buf piece;
     bool sink_failed; /* the last error was the sink's own */
+    bool said_full;   /* that there are too few descriptors */
 } follow_room;
 
 follow_log *follow_log_new(const char *path, const struct stat *st, int64_t now_ms);
@@ -65,6 +66,19 @@ void follow_log_free(follow_log *log);
 void follow_log_seen(follow_log *log, const struct stat *st, int64_t now_ms);
 /* Forgets where it stands. */
 void follow_log_restart(follow_log *log);
+
+/* Opens it by its name, if it is not open. TB_E_NOT_FOUND: the name leads elsewhere by now, or
+ * there is no descriptor. */
+TB_MUST_USE tb_code follow_log_open(follow_log *log, follow_room *room, tb_error *err);
+void follow_log_close(follow_log *log);
+/* As much as there is from that byte on, up to cap. */
+TB_MUST_USE tb_code follow_log_read(const follow_log *log, uint64_t at, char *bytes, size_t cap,
+                                    size_t *ret_n, tb_error *err);
+/* Notes the last of these bytes, which the sink has; or those that it said it knows. */
+void follow_log_note(follow_log *log, const char *bytes, size_t len);
+TB_MUST_USE tb_code follow_log_note_known(follow_log *log, tb_error *err);
+/* Whether the file still begins with what was read of it. */
+TB_MUST_USE tb_code follow_log_same(const follow_log *log, bool *ret_same, tb_error *err);
 
 /* Ships its next piece. *ret_more: there may be another one. On failure it stands where it stood;
  * room->sink_failed says whose the error is. */
