@@ -142,20 +142,31 @@ static bool goes_on(const follow *f, int64_t now_ms)
     return pace_free(&f->pace, now_ms) && !stopped(f);
 }
 
+/* Whether the log may have its turn: it is open, or there is a descriptor for it. Logs without a
+ * name keep theirs, so there may be none for a while; then it waits for a later round. */
+static bool may_open(follow *f, const follow_log *log, size_t *open)
+{
+    const size_t most = f->options.descriptors;
+    if (log->fd >= 0) return true;
+    if (*open >= most + OPENED_MOST) *open = follow_table_spare(&f->table, most);
+    if (*open >= most + OPENED_MOST) return false;
+    ++*open;
+    return true;
+}
+
 /* One turn for each log that is due. */
 static tb_code pass(follow *f, int64_t now_ms, bool full, bool *ret_more, tb_error *err)
 {
     tb_code code = TB_OK;
-    size_t turns = 0;
+    size_t open = follow_table_spare(&f->table, f->options.descriptors);
     *ret_more = false;
     for (size_t i = 0; code == TB_OK && i < f->table.n && goes_on(f, now_ms); i++) {
         follow_log *log = f->table.logs[i];
-        if (!is_due(f, log, now_ms, full)) continue;
+        if (!is_due(f, log, now_ms, full) || !may_open(f, log, &open)) continue;
         code = give_turn(f, log, now_ms, err);
         *ret_more |= log->more;
-        if (++turns % OPENED_MOST == 0) follow_table_spare(&f->table, f->options.descriptors);
     }
-    follow_table_spare(&f->table, f->options.descriptors);
+    (void)follow_table_spare(&f->table, f->options.descriptors);
     return code;
 }
 

@@ -140,7 +140,7 @@ void follow_table_remove(follow_table *table, size_t at)
     memmove(table->logs + at, table->logs + at + 1, (table->n - at) * sizeof *table->logs);
 }
 
-void follow_table_spare(follow_table *table, size_t most)
+size_t follow_table_spare(follow_table *table, size_t most)
 {
     size_t open = 0;
     for (size_t i = 0; i < table->n; i++)
@@ -152,6 +152,7 @@ void follow_table_spare(follow_table *table, size_t most)
         log->fd = -1;
         open--;
     }
+    return open;
 }
 
 void follow_table_release(follow_table *table)

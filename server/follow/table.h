@@ -17,8 +17,9 @@ TB_MUST_USE tb_code follow_table_scan(follow_table *table, const follow_options 
                                       int64_t now_ms, tb_error *err);
 /* Takes out a log, and frees it. */
 void follow_table_remove(follow_table *table, size_t at);
-/* Closes logs that are read to their end and have a name until at most `most` are open. */
-void follow_table_spare(follow_table *table, size_t most);
+/* Closes logs that are read to their end and have a name until at most `most` are open. Returns
+ * how many are. */
+size_t follow_table_spare(follow_table *table, size_t most);
 void follow_table_release(follow_table *table);
 
 #endif

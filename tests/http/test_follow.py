@@ -276,8 +276,8 @@ class Local(unittest.TestCase):
         if not os.environ.get("TB_VARIANT"):
             self.assertLess(memory, 200 << 20)
         self.assertEqual(f.stop(), 0)
-        # Logs that are renamed while it looks keep their descriptors for a moment.
-        self.assertLessEqual(f.messages().count("\n"), f.messages().count("Too many files are open"))
+        # Logs that are renamed while it looks keep their descriptors for a moment: that may be said.
+        self.assertEqual([said for said in f.messages().splitlines() if "Too many" not in said], [])
 
     def test_figures_that_cannot_be_written_stop_nothing(self):
         f = self.follower()
