@@ -138,6 +138,15 @@ typedef struct tb_known {
 } tb_known;
 TB_MUST_USE tb_code tb_store_known_by_head(tb_store *store, tb_batch_kind kind, tb_hash128 head,
                                            tb_known **ret_known, size_t *ret_n, tb_error *err);
+/* The same by head, only those that start at byte `from` or behind it: what it costs does not grow with
+ * the segments before. */
+TB_MUST_USE tb_code tb_store_known_from(tb_store *store, tb_batch_kind kind, tb_hash128 head,
+                                        uint64_t from, tb_known **ret_known, size_t *ret_n,
+                                        tb_error *err);
+/* Whether a known segment with this head ends at byte `length`, after so many lines of its input. */
+TB_MUST_USE tb_code tb_store_known_end(tb_store *store, tb_batch_kind kind, tb_hash128 head,
+                                       uint64_t length, uint64_t lines, bool *ret_known,
+                                       tb_error *err);
 TB_MUST_USE tb_code tb_store_known_by_name(tb_store *store, const char *name, tb_known **ret_known,
                                            size_t *ret_n, tb_error *err);
 

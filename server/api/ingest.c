@@ -43,6 +43,7 @@ static const query_spec specs[] = {
     {"length", QUERY_INT, offsetof(params, piece.length)},
     {"linesBefore", QUERY_INT, offsetof(params, piece.lines_before)},
     {"known", QUERY_INT, offsetof(params, piece.known)},
+    {"behind", QUERY_INT, offsetof(params, piece.behind)},
     {"head", QUERY_TEXT, offsetof(params, piece.head)},
     {"hash", QUERY_TEXT, offsetof(params, piece.hash)},
     {"rungs", QUERY_TEXT, offsetof(params, piece.rungs)},

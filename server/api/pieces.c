@@ -75,7 +75,8 @@ tb_code piece_read(const piece_params *params, feed_piece *ret_piece, tb_error *
                         .length = (uint64_t)params->length,
                         .lines_before = (uint64_t)params->lines_before,
                         .final = params->final,
-                        .known = params->known};
+                        .known = params->known,
+                        .behind = params->behind};
     if (params->start < 0) return bad(err, "start", "A piece needs start, from 0 up.");
     if (params->length < params->start) return bad(err, "length", "length must be at least start.");
     if (params->lines_before < 0) return bad(err, "linesBefore", "linesBefore must be 0 or more.");

@@ -10,11 +10,11 @@
 
 /* The parameters beside format, zone, region and onError. start < 0: none of them is given. */
 typedef struct piece_params {
-    int64_t start, length, lines_before, known;
+    int64_t start, length, lines_before, known, behind;
     tb_text head, hash, rungs;
     bool final;
 } piece_params;
-#define PIECE_PARAMS_NONE {.start = -1, .length = -1, .known = -1}
+#define PIECE_PARAMS_NONE {.start = -1, .length = -1, .known = -1, .behind = -1}
 
 /* *ret_piece without its rungs, which are checked. */
 TB_MUST_USE tb_code piece_read(const piece_params *params, feed_piece *ret_piece, tb_error *err);

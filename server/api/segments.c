@@ -12,7 +12,7 @@
 
 typedef struct asked {
     tb_text head, batch, kind;
-    int64_t skip;
+    int64_t skip, from;
     tb_hash128 hash;
     char name[TB_BATCH_NAME_MAX + 1];
 } asked;
@@ -22,6 +22,7 @@ static const query_spec specs[] = {
     {"batch", QUERY_TEXT, offsetof(asked, batch)},
     {"kind", QUERY_TEXT, offsetof(asked, kind)},
     {"skip", QUERY_INT, offsetof(asked, skip)},
+    {"from", QUERY_INT, offsetof(asked, from)},
 };
 
 static tb_code bad(tb_error *err, const char *field, const char *sentence)
@@ -38,6 +39,8 @@ static tb_code read_asked(request *r, asked *a, tb_error *err)
     if (a->kind.len && (a->kind.len != 3 || memcmp(a->kind.data, "log", 3) != 0))
         return bad(err, "kind", "kind is log.");
     if (a->skip < 0) return bad(err, "skip", "skip is 0 or more.");
+    if (a->from < 0) return bad(err, "from", "from is 0 or more.");
+    if (a->from > 0 && a->batch.len) return bad(err, "from", "from goes with head.");
     if ((a->head.len > 0) == (a->batch.len > 0))
         return bad(err, "head", "Give head, or batch: one of them.");
     if (a->head.len && !piece_hash(a->head, &a->hash))
@@ -87,7 +90,8 @@ static tb_code read_known(tb_store *store, const asked *a, tb_buf *out, tb_error
     size_t n = 0, n_rungs = 0, skip;
     tb_code code = a->batch.len
                        ? tb_store_known_by_name(store, a->name, &list, &n, err)
-                       : tb_store_known_by_head(store, TB_BATCH_LOG, a->hash, &list, &n, err);
+                       : tb_store_known_from(store, TB_BATCH_LOG, a->hash, (uint64_t)a->from,
+                                             &list, &n, err);
     if (code) return code;
     if (a->head.len && a->skip == 0)
         code = tb_store_rungs_by_head(store, a->hash, &rungs, &n_rungs, err);

@@ -7,8 +7,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/secret.h"
 #include "feed/source.h"
 #include "tollbook/calendar.h"
+
+#define KEY_MOST 1024 /* bytes of a key file */
 
 void cli_say(const cli_call *call, const char *fmt, ...)
 {
@@ -167,9 +170,28 @@ int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_st
     return status;
 }
 
+/* The file's one line, read once; NULL once it was said what is wrong. */
+static const char *key_of_file(const cli_call *call, const char *path)
+{
+    static char key[KEY_MOST];
+    tb_buf content;
+    if (key[0]) return key;
+    if (cli_read_file(call, path, sizeof key - 1, &content) != 0) return NULL;
+    size_t len = content.len;
+    while (len > 0 && (content.data[len - 1] == '\n' || content.data[len - 1] == '\r'))
+        len--;
+    if (len > 0) memcpy(key, content.data, len);
+    key[len] = 0;
+    tb_buf_release(&content);
+    if (len > 0) cli_warn_open(call, "the key file", path);
+    else cli_say(call, "%s: It holds no key. Write what `tollbook key create` printed into it.", path);
+    return len > 0 ? key : NULL;
+}
+
 const char *cli_key(const cli_call *call)
 {
-    const char *key = cli_text(call, "key");
+    const char *key = cli_text(call, "key"), *path = cli_text(call, "key-file");
+    if (!key && path) return key_of_file(call, path);
     if (!key) key = getenv("TOLLBOOK_KEY");
     return key && *key ? key : NULL;
 }
@@ -177,11 +199,15 @@ const char *cli_key(const cli_call *call)
 int cli_check_place(const cli_call *call)
 {
     bool db = cli_given(call, "db"), server = cli_given(call, "server");
-    bool key = cli_given(call, "key");
+    bool file = cli_given(call, "key-file"), key = file || cli_given(call, "key");
     if (db && !server && !key) return 0;
     if (!db && server && cli_key(call)) return 0;
     cli_say(call, db && server ? "--db and --server exclude each other. Give one of them."
-                  : server     ? "--server needs a key: in the variable TOLLBOOK_KEY, or --key KEY."
+                  : server && file ? "--server needs a key, and --key-file gives none."
+                  : server ? takes(call->command, "key-file")
+                                 ? "--server needs a key: --key-file FILE, or the variable TOLLBOOK_KEY."
+                                 : "--server needs a key: in the variable TOLLBOOK_KEY, or --key KEY."
+                  : file       ? "--key-file needs --server URL."
                   : key        ? "--key needs --server URL."
                                : "--db FILE is missing (or --server URL with a key).");
     return tb_code_exit(TB_E_USAGE);

@@ -15,6 +15,7 @@ int cli_init(const cli_call *call);
 int cli_key_secret(const cli_call *call);
 int cli_ingest(const cli_call *call);
 int cli_import(const cli_call *call);
+int cli_follow(const cli_call *call);
 int cli_token(const cli_call *call);
 int cli_verify(const cli_call *call);
 int cli_backup(const cli_call *call);
@@ -52,7 +53,8 @@ void cli_warn_links(const cli_call *call, const tb_store *store);
 /* Notes the moment beside --db (marks.h). Where it cannot be noted a line says so, and no more:
  * what was asked for is done. */
 void cli_mark(const cli_call *call, mark_kind which, int64_t now_us);
-/* --key, or else the environment's TOLLBOOK_KEY; NULL: neither. */
+/* --key, or else the one line of --key-file, or else the environment's TOLLBOOK_KEY; NULL: none of them, or
+ * it was said what is wrong with the file. */
 const char *cli_key(const cli_call *call);
 /* For commands that take --db, or --server with a key: 0, or the exit status once it said which is
  * missing or one too many. */

@@ -1,6 +1,7 @@
 /* libcurl, and what a status means to a person. */
 #include "cli/client.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -37,6 +38,18 @@ static bool is_local(const char *url)
     const char *host = strstr(url, "://") + 3;
     return starts_with(host, "127.") || starts_with(host, "localhost") ||
            starts_with(host, "[::1]");
+}
+
+int client_fail(client *c, tb_code code, const char *fmt, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (!c->into) cli_say(c->call, "%s", text);
+    else (void)!tb_fail(c->into, code, NULL, "%s", text);
+    return tb_code_exit(code);
 }
 
 int client_open(client *c, const cli_call *call)
@@ -90,6 +103,14 @@ static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
     return len;
 }
 
+/* libcurl asks now and then whether to go on. */
+static int look_up(void *ctx, curl_off_t to_get, curl_off_t got, curl_off_t to_send, curl_off_t sent)
+{
+    const client *c = ctx;
+    (void)to_get, (void)got, (void)to_send, (void)sent;
+    return c->leave(c->leave_ctx);
+}
+
 static bool add_header(struct curl_slist **headers, const char *name, const char *value)
 {
     char line[1024];
@@ -132,6 +153,11 @@ static void set_up(client *c, const client_request *request, const char *url,
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &c->answer);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, c);
+    if (c->leave) {
+        curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+        curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_up);
+        curl_easy_setopt(curl, CURLOPT_XFERINFODATA, c);
+    }
     if (is_local(c->url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
     if (!request->type) return;
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->len);
@@ -156,10 +182,9 @@ static int exchange(client *c, const client_request *request, long *ret_status)
     if (rc == CURLE_OK) curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, ret_status);
     curl_slist_free_all(headers);
     if (rc == CURLE_OK) return 0;
-    cli_say(c->call, "%s: %s. Check the URL and that the server runs, then run the same command "
-                     "again.",
-            c->url, curl_easy_strerror(rc));
-    return tb_code_exit(TB_E_IO);
+    c->retry_after = 0;
+    return client_fail(c, TB_E_IO, "%s: %s. Check the URL and that the server runs%s.", c->url,
+                       curl_easy_strerror(rc), c->into ? "" : ", then run the same command again");
 }
 
 /* --- what an answer says --- */
@@ -170,16 +195,16 @@ json_t *client_json(client *c)
                                   JSON_REJECT_DUPLICATES, NULL);
     if (document && json_is_object(document)) return document;
     json_decref(document);
-    cli_say(c->call, "%s: The answer is not tollbook's. Check the URL.", c->url);
+    (void)client_fail(c, TB_E_IO, "%s: The answer is not tollbook's. Check the URL.", c->url);
     return NULL;
 }
 
-/* What the server's code exits with here; an answer without one, by its status. */
-static int exit_of(const char *key, long status)
+/* The server's code; of an answer without one, by its status. */
+static tb_code code_of(const char *key, long status)
 {
-    for (int code = 1; key && code < TB_E_MAX_; code++)
-        if (strcmp(tb_code_key((tb_code)code), key) == 0) return tb_code_exit((tb_code)code);
-    return tb_code_exit(status >= 500 || status == 429 ? TB_E_BUSY : TB_E_BAD_INPUT);
+    for (int code = 1; key && code < TB_E_MAX_ && status != 429; code++)
+        if (strcmp(tb_code_key((tb_code)code), key) == 0) return (tb_code)code;
+    return status >= 500 || status == 429 ? TB_E_BUSY : TB_E_BAD_INPUT;
 }
 
 static int refused(client *c, const client_request *request, long status)
@@ -192,11 +217,12 @@ static int refused(client *c, const client_request *request, long status)
     const char *message = json_string_value(json_object_get(document, "Message"));
     const char *field = json_string_value(json_object_get(document, "Field"));
     const char *subject = request->subject ? request->subject : c->url;
-    cli_say(c->call, "%s: %s%s%s (HTTP %ld)", subject, field ? field : "", field ? ": " : "",
-            message ? message : "The server refused it.", status);
-    int exit = exit_of(json_string_value(json_object_get(document, "ErrorKey")), status);
+    const char *key = json_string_value(json_object_get(document, "ErrorKey"));
+    int exit = client_fail(c, code_of(key, status), "%s: %s%s%s (HTTP %ld)", subject,
+                           field ? field : "", field ? ": " : "",
+                           message ? message : "The server refused it.", status);
     json_decref(document);
-    return status == 429 ? tb_code_exit(TB_E_BUSY) : exit;
+    return exit;
 }
 
 static void wait_seconds(unsigned seconds)
@@ -212,7 +238,7 @@ int client_send(client *c, const client_request *request)
         if (i > 0) wait_seconds(c->retry_after);
         int failed = exchange(c, request, &status);
         if (failed) return failed;
-        if (status != 429 && status != 503) break;
+        if ((status != 429 && status != 503) || c->into) break;
     }
     return status >= 200 && status < 300 ? 0 : refused(c, request, status);
 }

@@ -1,6 +1,6 @@
 /* A client of a running server: one request after another over one connection, with the key.
  * Answers are bounded; redirects are not followed. A server that is busy (429, 503) is asked again
- * a few times, as late as it wishes. */
+ * a few times, as late as it wishes; where `into` is set the caller does that. */
 #ifndef TOLLBOOK_SERVER_CLI_CLIENT_H
 #define TOLLBOOK_SERVER_CLI_CLIENT_H
 
@@ -15,8 +15,15 @@ typedef struct client {
     char url[2048]; /* --server without a slash at its end */
     const char *key;
     tb_buf answer;  /* body of the last answer */
-    unsigned retry_after;
+    unsigned retry_after; /* seconds that the last answer asked to wait */
+    tb_error *into;   /* not NULL: what goes wrong is written here instead of said, and nothing is asked
+                       * twice */
+    bool (*leave)(void *ctx); /* may be NULL: asked about once a second; true gives the exchange up */
+    void *leave_ctx;
 } client;
+
+/* Says what went wrong, or writes it down: as `into` is. Returns the code's exit status. */
+int client_fail(client *c, tb_code code, const char *fmt, ...) TB_PRINTF(3, 4);
 
 typedef struct client_request {
     const char *method;

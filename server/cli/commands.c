@@ -17,6 +17,11 @@
         .name = "key", .value = "KEY", .kind = CLI_TEXT, .secret = true,                           \
         .help = "the API key for --server; default: the environment's TOLLBOOK_KEY"                \
     }
+#define KEY_FILE                                                                                   \
+    {                                                                                              \
+        .name = "key-file", .value = "FILE", .kind = CLI_TEXT,                                     \
+        .help = "a file whose one line is the API key for --server"                                \
+    }
 #define BATCH                                                                                      \
     {                                                                                              \
         .name = "batch", .value = "ID", .kind = CLI_TEXT,                                          \
@@ -94,8 +99,37 @@ static const cli_option token_options[] = {
      .help = "lifetime in hours; default 24"},
 };
 
+static const cli_option follow_options[] = {
+    {.name = "server", .value = "URL", .kind = CLI_TEXT, .help = "the running server to ship to"},
+    KEY_FILE,
+    {.name = "db",
+     .value = "FILE",
+     .kind = CLI_TEXT,
+     .help = "the database on this machine, in the place of --server"},
+    LOG_LAYOUT,
+    {.name = "every",
+     .value = "TIME",
+     .kind = CLI_TEXT,
+     .help = "how often what is new is shipped: 500ms, 2s, 1m; default 2s"},
+    {.name = "bytes",
+     .value = "N",
+     .kind = CLI_NUMBER,
+     .min = 1,
+     .max = 1 << 30,
+     .help = "ship a log earlier once it has so many new bytes; default 1048576"},
+    {.name = "once", .kind = CLI_FLAG, .help = "ship what is there, and exit"},
+    {.name = "metrics",
+     .value = "FILE",
+     .kind = CLI_TEXT,
+     .help = "write figures to this file, as Prometheus text"},
+    {.name = "status",
+     .kind = CLI_FLAG,
+     .help = "print what a running follower wrote to --metrics FILE, and exit"},
+};
+
 static const cli_option ingest_options[] = {
     DB_OR_SERVER,
+    KEY_FILE,
     BATCH,
     LOG_LAYOUT,
     ON_ERROR("skip"),
@@ -103,6 +137,19 @@ static const cli_option ingest_options[] = {
     {.name = "final",
      .kind = CLI_FLAG,
      .help = "take an unterminated last line of a plain file too"},
+    {.name = "every",
+     .value = "TIME",
+     .kind = CLI_TEXT,
+     .help = "standard input has no end: store what has come so often, as 500ms, 5s or 1m; default 5s"},
+    {.name = "bytes",
+     .value = "N",
+     .kind = CLI_NUMBER,
+     .min = 1,
+     .max = 1 << 24,
+     .help = "and earlier once so many bytes have come; default 1048576"},
+    {.name = "confirm",
+     .kind = CLI_FLAG,
+     .help = "answer each line with OK once it is stored, as rsyslog's omprog expects"},
     PROGRESS,
 };
 
@@ -196,9 +243,29 @@ cli_command cli_commands[] = {
          "  cloudfront          CloudFront's standard logs, by their #Fields: head\n"
          "A line's zone is --zone, or the pull zone in the catalogue that has its host, so that one\n"
          "run takes a log of many virtual hosts. Without an edge location it is \"-\". Where a format\n"
-         "does not tell the cache status it is unknown. Examples: docs/formats.md.",
+         "does not tell the cache status it is unknown. Examples: docs/formats.md.\n"
+         "\n"
+         "--every, --bytes and --confirm are for standard input without an end. A stream that began with\n"
+         "its file's first byte is known when the file is taken in later; one that began in the middle\n"
+         "(tail -F) is not: use `tollbook follow`. See docs/shipping.md.",
      OPTIONS(ingest_options),
      .run = cli_ingest},
+    {.name = "follow",
+     .operands = "FILE-OR-GLOB...",
+     .min_operands = 0,
+     .max_operands = 1 << 20,
+     .summary = "Ship logs as they are written, each line once",
+     .details =
+         "Follows files through rotation: renamed, copied and truncated, deleted, packed with gzip or\n"
+         "zstd. Name the rotated files too, as '/var/log/nginx/access.log*', quoted: then a follower that\n"
+         "was away finds what it missed. What was taken before is not taken again, whoever sent it, and\n"
+         "no state is kept here. A server that is away is asked again, less and less often, and loses\n"
+         "nothing while the files are there. SIGTERM and SIGINT ship what can be shipped in two\n"
+         "seconds, and exit with 0.\n"
+         "--key-file is a file of one line. --once exits with 1 where a file was in trouble, and with 3\n"
+         "where the server took nothing. See docs/shipping.md.",
+     OPTIONS(follow_options),
+     .run = cli_follow},
     {.name = "import",
      .operands = "BUCKETS.ndjson|-",
      .min_operands = 1,

@@ -1,5 +1,6 @@
 /* tollbook ingest: request logs. */
 #include "cli/remote.h"
+#include "cli/stream.h"
 #include "cli/take.h"
 
 int cli_ingest(const cli_call *call)
@@ -9,10 +10,13 @@ int cli_ingest(const cli_call *call)
                             .take_partial_line = cli_given(call, "final")};
     int status = cli_check_place(call);
     if (status == 0) status = take_check_batch(call);
-    if (status == 0) status = take_layout(call, &options.layout);
+    if (status == 0)
+        status = stream_asked(call) ? take_live_layout(call, &options.layout)
+                                    : take_layout(call, &options.layout);
     if (status) return status;
-    status = cli_given(call, "server") ? remote_ingest(call, &options)
-                                       : take_inputs(call, &options);
+    if (stream_asked(call)) status = stream_ingest(call, &options);
+    else if (cli_given(call, "server")) status = remote_ingest(call, &options);
+    else status = take_inputs(call, &options);
     tb_log_layout_release(&options.layout);
     return status;
 }

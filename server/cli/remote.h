@@ -5,8 +5,12 @@
 
 #include "cli/cli.h"
 #include "feed/feed.h"
+#include "tollbook/buf.h"
 
 int remote_ingest(const cli_call *call, const feed_options *options);
+/* The target of a piece's POST, terminated. */
+void remote_put_piece(const tb_log_layout *layout, bool stop_on_error, const feed_piece *piece,
+                      tb_buf *path);
 int remote_import(const cli_call *call, const feed_options *options);
 
 #endif

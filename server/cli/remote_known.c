@@ -83,16 +83,21 @@ static bool add_rungs(remote_known *known, const json_t *list)
     return true;
 }
 
+typedef struct question {
+    const char *subject, *batch;
+    tb_hash128 head;
+    uint64_t from;
+} question;
+
 /* The query's value, escaped: the caller frees it with curl_free. */
-static char *make_path(client *c, const char *batch, tb_hash128 head, size_t skip, char *path,
-                       size_t size)
+static char *make_path(client *c, const question *q, size_t skip, char *path, size_t size)
 {
     char text[REMOTE_HASH_TEXT];
-    remote_hash_text(head, text);
-    char *value = curl_easy_escape(c->curl, batch ? batch : text, 0);
+    remote_hash_text(q->head, text);
+    char *value = curl_easy_escape(c->curl, q->batch ? q->batch : text, 0);
     if (value)
-        snprintf(path, size, "/ingest/segments?kind=log&%s=%s&skip=%zu", batch ? "batch" : "head",
-                 value, skip);
+        snprintf(path, size, "/ingest/segments?kind=log&%s=%s&skip=%zu&from=%" PRIu64,
+                 q->batch ? "batch" : "head", value, skip, q->from);
     return value;
 }
 
@@ -108,12 +113,11 @@ static int read_page(client *c, const client_request *request, remote_known *kno
     *ret_all = (size_t)report_number(answer, "total");
     json_decref(answer);
     if (read) return 0;
-    cli_say(c->call, "%s: The answer is not tollbook's, or too long. Check the URL.", c->url);
-    return tb_code_exit(TB_E_BAD_INPUT);
+    return client_fail(c, TB_E_BAD_INPUT,
+                       "%s: The answer is not tollbook's, or too long. Check the URL.", c->url);
 }
 
-int remote_known_read(client *c, const char *subject, const char *batch, tb_hash128 head,
-                      remote_known *ret_known)
+static int read_all(client *c, const question *q, remote_known *ret_known)
 {
     remote_known known = {0};
     size_t all = 0, before;
@@ -121,14 +125,29 @@ int remote_known_read(client *c, const char *subject, const char *batch, tb_hash
     do {
         char path[1024];
         before = known.n;
-        char *value = make_path(c, batch, head, before, path, sizeof path);
-        client_request request = {.method = "GET", .path = path, .subject = subject};
-        status = value ? read_page(c, &request, &known, &all) : tb_code_exit(TB_E_NOMEM);
+        char *value = make_path(c, q, before, path, sizeof path);
+        client_request request = {.method = "GET", .path = path, .subject = q->subject};
+        status = value ? read_page(c, &request, &known, &all)
+                       : client_fail(c, TB_E_NOMEM, "Out of memory.");
         curl_free(value);
     } while (status == 0 && known.n < all && known.n > before);
     if (status) remote_known_release(&known);
     else *ret_known = known;
     return status;
+}
+
+int remote_known_read(client *c, const char *subject, const char *batch, tb_hash128 head,
+                      remote_known *ret_known)
+{
+    const question q = {.subject = subject, .batch = batch, .head = head};
+    return read_all(c, &q, ret_known);
+}
+
+int remote_known_from(client *c, const char *subject, tb_hash128 head, uint64_t from,
+                      remote_known *ret_known)
+{
+    const question q = {.subject = subject, .head = head, .from = from};
+    return read_all(c, &q, ret_known);
 }
 
 void remote_known_release(remote_known *known)

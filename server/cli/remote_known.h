@@ -16,6 +16,9 @@ typedef struct remote_known {
  * arrays. */
 int remote_known_read(client *c, const char *subject, const char *batch, tb_hash128 head,
                       remote_known *ret_known);
+/* By head, only those that start at byte `from` or behind it. */
+int remote_known_from(client *c, const char *subject, tb_hash128 head, uint64_t from,
+                      remote_known *ret_known);
 void remote_known_release(remote_known *known);
 
 #define REMOTE_HASH_TEXT 33

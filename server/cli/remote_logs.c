@@ -62,42 +62,46 @@ static void put_parameter(tb_buf *path, const char *name, tb_text text)
     }
 }
 
-static void put_layout(const sending *s, tb_buf *path)
+static void put_layout(const tb_log_layout *layout, tb_buf *path)
 {
     tb_log_spec spec;
-    tb_log_layout_spec(&s->layout, &spec);
-    tb_buf_fmt(path, "/ingest/logs?onError=%s", s->options->stop_on_error ? "stop" : "skip");
-    if (s->layout.format == TB_FORMAT_PIPE) return;
+    tb_log_layout_spec(layout, &spec);
+    if (layout->format == TB_FORMAT_PIPE) return;
     put_parameter(path, "format", spec.format);
     put_parameter(path, "map", spec.map);
     put_parameter(path, "region", spec.region);
     if (spec.zone) tb_buf_fmt(path, "&zone=%" PRId64, spec.zone);
 }
 
-static void put_rungs(const sending *s, tb_buf *path)
+static void put_rungs(const feed_piece *piece, tb_buf *path)
 {
     char hash[REMOTE_HASH_TEXT];
     const char *before = "&rungs=";
-    for (size_t i = 0; i < s->reader.rungs.n_own; i++) {
-        const tb_rung *one = &s->reader.rungs.own[i];
-        if (one->length <= s->start || one->length > s->end) continue;
+    for (size_t i = 0; i < piece->n_rungs; i++) {
+        const tb_rung *one = &piece->rungs[i];
+        if (one->length <= piece->start || one->length > piece->length) continue;
         remote_hash_text(one->hash, hash);
         tb_buf_fmt(path, "%s%" PRIu64 ":%s", before, one->length, hash);
         before = ",";
     }
 }
 
-static void put_path(const sending *s, bool final, tb_buf *path)
+void remote_put_piece(const tb_log_layout *layout, bool stop_on_error, const feed_piece *piece,
+                      tb_buf *path)
 {
     char head[REMOTE_HASH_TEXT], hash[REMOTE_HASH_TEXT];
-    remote_hash_text(s->head, head);
-    remote_hash_text(s->hash, hash);
-    put_layout(s, path);
+    remote_hash_text(piece->head, head);
+    remote_hash_text(piece->hash, hash);
+    tb_buf_fmt(path, "/ingest/logs?onError=%s", stop_on_error ? "stop" : "skip");
+    put_layout(layout, path);
     tb_buf_fmt(path,
                "&start=%" PRIu64 "&length=%" PRIu64 "&linesBefore=%" PRIu64
-               "&head=%s&hash=%s&final=%s&known=%zu",
-               s->start, s->end, s->lines_before, head, hash, final ? "true" : "false", s->known);
-    put_rungs(s, path);
+               "&head=%s&hash=%s&final=%s",
+               piece->start, piece->length, piece->lines_before, head, hash,
+               piece->final ? "true" : "false");
+    if (piece->known >= 0) tb_buf_fmt(path, "&known=%" PRId64, piece->known);
+    if (piece->behind >= 0) tb_buf_fmt(path, "&behind=%" PRId64, piece->behind);
+    put_rungs(piece, path);
     tb_buf_add(path, "", 1);
 }
 
@@ -150,8 +154,18 @@ static int send_piece(sending *s, bool final)
 {
     tb_buf path;
     tb_error err;
+    const feed_piece piece = {.start = s->start,
+                              .length = s->end,
+                              .lines_before = s->lines_before,
+                              .head = s->head,
+                              .hash = s->hash,
+                              .final = final,
+                              .known = (int64_t)s->known,
+                              .behind = -1,
+                              .rungs = s->reader.rungs.own,
+                              .n_rungs = s->reader.rungs.n_own};
     tb_buf_init(&path, PATH_MAX_, NULL);
-    put_path(s, final, &path);
+    remote_put_piece(&s->layout, s->options->stop_on_error, &piece, &path);
     if (tb_buf_check(&path, &err)) {
         tb_buf_release(&path);
         return fail(s, &err);

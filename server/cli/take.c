@@ -68,6 +68,16 @@ int take_layout(const cli_call *call, tb_log_layout *ret_layout)
     return tb_code_exit(TB_E_USAGE);
 }
 
+int take_live_layout(const cli_call *call, tb_log_layout *ret_layout)
+{
+    int status = take_layout(call, ret_layout);
+    if (status || !tb_log_layout_heads(ret_layout)) return status;
+    tb_log_layout_release(ret_layout);
+    cli_say(call, "--format: Logs of this format begin with a head and come as finished files: take "
+                  "them with `tollbook ingest`.");
+    return tb_code_exit(TB_E_USAGE);
+}
+
 /* --- sentences --- */
 
 static const char *plural(uint64_t n)

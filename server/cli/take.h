@@ -18,6 +18,8 @@ int take_check_batch(const cli_call *call);
 
 /* What --format, --map, --zone and --region say: 0, or the exit status. The caller releases it. */
 int take_layout(const cli_call *call, tb_log_layout *ret_layout);
+/* The same for a log that has no end yet: without a head, which only a finished file has. */
+int take_live_layout(const cli_call *call, tb_log_layout *ret_layout);
 
 /* Set by SIGINT and SIGTERM once take_catch_signals was called; a second signal ends the process
  * at once, which is safe too. */

@@ -38,6 +38,8 @@ typedef struct feed_piece {
     tb_hash128 head, hash; /* as a segment's */
     bool final;            /* the input ends here */
     int64_t known;         /* segments that its sender knows of this log or batch; -1: any number */
+    int64_t behind;        /* those of them that start at `start` or behind it; -1: as `known` says.
+                            * Looking for these alone costs the same however long the log is */
     const tb_rung *rungs;  /* ascending; those of the input between start and length at least */
     size_t n_rungs;
 } feed_piece;

@@ -42,21 +42,52 @@ static bool fits_batch(const tb_known *list, size_t n, const feed_options *optio
     return last->kind == options->kind && !last->final && last->length == options->piece->start;
 }
 
+static tb_code another_sender(tb_error *err)
+{
+    return tb_fail(err, TB_E_BATCH_CONFLICT, NULL,
+                   "Another sender has taken in a part of this log since its segments were read. "
+                   "Nothing of this piece was taken. Read them again and go on from there.");
+}
+
+static tb_code no_segment_before(const feed_piece *piece, tb_error *err)
+{
+    return tb_fail(err, TB_E_BATCH_CONFLICT, NULL,
+                   "No known segment of this log ends at byte %llu after %llu lines. Nothing of "
+                   "this piece was taken. Send what is before it first.",
+                   (unsigned long long)piece->start, (unsigned long long)piece->lines_before);
+}
+
 static tb_code check(const tb_known *list, size_t n, const feed_options *options, tb_error *err)
 {
     const feed_piece *piece = options->piece;
     if (options->batch && !fits_batch(list, n, options)) return feed_conflict(options->batch, err);
-    if (piece->known >= 0 && (uint64_t)piece->known != n)
-        return tb_fail(err, TB_E_BATCH_CONFLICT, NULL,
-                       "Another sender has taken in a part of this log since its segments were "
-                       "read. Nothing of this piece was taken. Read them again and go on from "
-                       "there.");
-    if (!follows(list, n, piece))
-        return tb_fail(err, TB_E_BATCH_CONFLICT, NULL,
-                       "No known segment of this log ends at byte %llu after %llu lines. Nothing "
-                       "of this piece was taken. Send what is before it first.",
-                       (unsigned long long)piece->start, (unsigned long long)piece->lines_before);
-    return TB_OK;
+    if (piece->known >= 0 && (uint64_t)piece->known != n) return another_sender(err);
+    return follows(list, n, piece) ? TB_OK : no_segment_before(piece, err);
+}
+
+/* The same where the sender says what it knows from the piece's start on: list holds these. A sender that
+ * took in more of the log than this one knows began where this one's knowledge ended, or behind. */
+static tb_code check_behind(tb_store *store, size_t n, const feed_options *options, tb_error *err)
+{
+    const feed_piece *piece = options->piece;
+    bool there = piece->start == 0 && piece->lines_before == 0;
+    if ((uint64_t)piece->behind != n) return another_sender(err);
+    if (there) return TB_OK;
+    tb_code code = tb_store_known_end(store, options->kind, piece->head, piece->start,
+                                      piece->lines_before, &there, err);
+    if (code || there) return code;
+    return no_segment_before(piece, err);
+}
+
+static tb_code read_known(tb_store *store, const feed_options *options, tb_known **ret_list,
+                          size_t *ret_n, tb_error *err)
+{
+    const feed_piece *piece = options->piece;
+    if (options->batch) return tb_store_known_by_name(store, options->batch, ret_list, ret_n, err);
+    if (piece->behind < 0)
+        return tb_store_known_by_head(store, options->kind, piece->head, ret_list, ret_n, err);
+    return tb_store_known_from(store, options->kind, piece->head, piece->start, ret_list, ret_n,
+                               err);
 }
 
 tb_code feed_piece_check(tb_store *store, const feed_options *options, bool *ret_known,
@@ -64,15 +95,13 @@ tb_code feed_piece_check(tb_store *store, const feed_options *options, bool *ret
 {
     tb_known *list;
     size_t n;
-    tb_code code =
-        options->batch
-            ? tb_store_known_by_name(store, options->batch, &list, &n, err)
-            : tb_store_known_by_head(store, options->kind, options->piece->head, &list, &n, err);
+    const bool behind = !options->batch && options->piece->behind >= 0;
+    tb_code code = read_known(store, options, &list, &n, err);
     if (code) return code;
     const tb_known *same = find_known(list, n, options->piece);
     *ret_known = same != NULL && same->kind == options->kind;
     if (*ret_known) *ret_lines = same->accepted + same->rejected;
-    else code = check(list, n, options, err);
+    else code = behind ? check_behind(store, n, options, err) : check(list, n, options, err);
     free(list);
     return code;
 }

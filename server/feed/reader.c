@@ -321,10 +321,11 @@ bool feed_reader_hopes(const feed_reader *reader)
     return next_length(reader) != 0;
 }
 
-/* Back from where the last candidate was refuted to the end of what is known. */
-static tb_code go_back(feed_reader *reader, tb_error *err)
+tb_code feed_reader_rewind(feed_reader *reader, tb_error *err)
 {
     uint64_t to = reader->known.bytes;
+    reader->earlier = reader->announced = reader->tail = false;
+    reader->waiting = 0;
     feed_hash_copy(reader->hash, reader->mark);
     drop_rungs(&reader->rungs, to);
     tb_code code = feed_source_seek(reader->source, to > 0 ? to - 1 : 0, err);
@@ -359,7 +360,30 @@ tb_code feed_reader_skip_known(feed_reader *reader, tb_error *err)
     reader->known.n = 0; /* all candidates have been met or refuted */
     if (reader->earlier) return TB_OK;
     if (reader->at == reader->known.bytes || !feed_source_seekable(reader->source)) return TB_OK;
-    return go_back(reader, err);
+    return feed_reader_rewind(reader, err); /* from where the last candidate was refuted */
+}
+
+void feed_reader_park(feed_reader *reader)
+{
+    feed_reader_expect(reader, NULL, 0);
+    feed_reader_expect_rungs(reader, NULL, 0);
+    free(reader->rest);
+    reader->rest = NULL;
+    reader->rest_at = reader->rest_len = reader->rest_cap = 0;
+    reader->source = NULL;
+}
+
+tb_code feed_reader_resume(feed_reader *reader, feed_source *source, tb_error *err)
+{
+    reader->source = source;
+    return feed_reader_rewind(reader, err);
+}
+
+void feed_reader_acknowledge(feed_reader *reader, uint64_t lines)
+{
+    reader->known.bytes = reader->at;
+    reader->known.lines = lines;
+    feed_hash_copy(reader->mark, reader->hash);
 }
 
 tb_code feed_reader_skip_named(feed_reader *reader, tb_batch_kind kind, tb_known *list, size_t n,

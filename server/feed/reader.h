@@ -104,6 +104,16 @@ typedef enum feed_turn {
 } feed_turn;
 TB_MUST_USE tb_code feed_reader_next(feed_reader *reader, feed_block *block, feed_turn *ret_turn,
                                      tb_error *err);
+/* For an input that is looked at again and again. What is known of it (feed_known) is what somebody has
+ * acknowledged; a reader that is parked holds no source and little memory, and resumes behind that. */
+void feed_reader_park(feed_reader *reader);
+/* The source is the same input, which may have grown: one that can seek. */
+TB_MUST_USE tb_code feed_reader_resume(feed_reader *reader, feed_source *source, tb_error *err);
+/* Everything up to reader->at is known, so many lines. */
+void feed_reader_acknowledge(feed_reader *reader, uint64_t lines);
+/* Back to the end of what is known. */
+TB_MUST_USE tb_code feed_reader_rewind(feed_reader *reader, tb_error *err);
+
 /* Whether nothing is left to read. */
 TB_MUST_USE tb_code feed_reader_at_end(feed_reader *reader, bool *ret_end, tb_error *err);
 

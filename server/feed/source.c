@@ -26,6 +26,7 @@ struct feed_source {
     const char *memory;
     size_t memory_len, memory_at;
     bool regular, is_stdin;
+    bool borrowed; /* the descriptor is not ours to close */
     const atomic_bool *stop;
     char *raw; /* stored bytes read ahead: raw_at .. raw_len */
     size_t raw_at, raw_len;
@@ -285,11 +286,11 @@ static feed_source *new_source(tb_error *err)
     return NULL;
 }
 
-static tb_code open_fd(feed_source *source, const char *path, tb_error *err)
+/* Learns what the descriptor is. It may be -1, with errno. */
+static tb_code take_fd(feed_source *source, int fd, tb_error *err)
 {
     struct stat st;
-    source->is_stdin = strcmp(path, "-") == 0;
-    source->fd = source->is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    source->fd = fd;
     if (source->fd < 0 || fstat(source->fd, &st) != 0) {
         tb_code code = errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG
                            ? TB_E_BAD_INPUT
@@ -304,13 +305,41 @@ static tb_code open_fd(feed_source *source, const char *path, tb_error *err)
     return TB_OK;
 }
 
+static tb_code stored_seek(feed_source *source, uint64_t byte, tb_error *err)
+{
+    if (source->fd < 0) source->memory_at = (size_t)byte;
+    else if (lseek(source->fd, (off_t)byte, SEEK_SET) < 0)
+        return tb_fail(err, TB_E_IO, NULL, "Seeking failed: %s.", strerror(errno));
+    source->raw_at = source->raw_len = 0;
+    source->raw_end = false;
+    source->raw_read = byte;
+    return TB_OK;
+}
+
 tb_code feed_source_open(const char *path, const atomic_bool *stop, feed_source **ret_source,
                          tb_error *err)
 {
     feed_source *source = new_source(err);
     if (!source) return TB_E_NOMEM;
     source->stop = stop;
-    tb_code code = open_fd(source, path, err);
+    source->is_stdin = source->borrowed = strcmp(path, "-") == 0;
+    int fd = source->is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    tb_code code = take_fd(source, fd, err);
+    if (code == TB_OK) code = sniff(source, FEED_DETECT, err);
+    if (code == TB_OK) *ret_source = source;
+    else feed_source_close(source);
+    return code;
+}
+
+tb_code feed_source_descriptor(int fd, const atomic_bool *stop, feed_source **ret_source,
+                               tb_error *err)
+{
+    feed_source *source = new_source(err);
+    if (!source) return TB_E_NOMEM;
+    source->stop = stop;
+    source->borrowed = true;
+    tb_code code = take_fd(source, fd, err);
+    if (code == TB_OK) code = stored_seek(source, 0, err);
     if (code == TB_OK) code = sniff(source, FEED_DETECT, err);
     if (code == TB_OK) *ret_source = source;
     else feed_source_close(source);
@@ -335,7 +364,7 @@ tb_code feed_source_memory(const void *bytes, size_t len, feed_encoding encoding
 void feed_source_close(feed_source *source)
 {
     if (!source) return;
-    if (source->fd >= 0 && !source->is_stdin) close(source->fd);
+    if (source->fd >= 0 && !source->borrowed) close(source->fd);
     if (source->codec_ready && source->encoding == FEED_GZIP) inflateEnd(&source->gzip);
     ZSTD_freeDCtx(source->zstd);
     free(source->raw);
@@ -367,17 +396,6 @@ tb_code feed_source_read(feed_source *source, char *buf, size_t cap, size_t *ret
 bool feed_source_seekable(const feed_source *source)
 {
     return source->fd < 0 || (source->regular && !source->is_stdin);
-}
-
-static tb_code stored_seek(feed_source *source, uint64_t byte, tb_error *err)
-{
-    if (source->fd < 0) source->memory_at = (size_t)byte;
-    else if (lseek(source->fd, (off_t)byte, SEEK_SET) < 0)
-        return tb_fail(err, TB_E_IO, NULL, "Seeking failed: %s.", strerror(errno));
-    source->raw_at = source->raw_len = 0;
-    source->raw_end = false;
-    source->raw_read = byte;
-    return TB_OK;
 }
 
 static tb_code read_again(feed_source *source, uint64_t byte, tb_error *err)
@@ -440,13 +458,13 @@ static tb_code copy_rest(feed_source *source, int fd, uint64_t *size, tb_error *
 /* The file takes the place of what was read. */
 static tb_code become(feed_source *source, int fd, uint64_t size, tb_error *err)
 {
-    if (source->fd >= 0 && !source->is_stdin) close(source->fd);
+    if (source->fd >= 0 && !source->borrowed) close(source->fd);
     if (source->codec_ready && source->encoding == FEED_GZIP) inflateEnd(&source->gzip);
     source->codec_ready = false;
     source->encoding = FEED_PLAIN;
     source->fd = fd;
     source->regular = true;
-    source->is_stdin = false;
+    source->is_stdin = source->borrowed = false;
     source->stored_size = size;
     return feed_source_seek(source, 0, err);
 }

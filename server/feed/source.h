@@ -16,6 +16,9 @@ typedef struct feed_source feed_source;
  * the caller looks at it. */
 TB_MUST_USE tb_code feed_source_open(const char *path, const atomic_bool *stop,
                                      feed_source **ret_source, tb_error *err);
+/* An open regular file, from its beginning. The descriptor is borrowed, and its offset moves. */
+TB_MUST_USE tb_code feed_source_descriptor(int fd, const atomic_bool *stop, feed_source **ret_source,
+                                           tb_error *err);
 /* The bytes are borrowed. plain_max: TB_E_TOO_LARGE where they decompress to more. */
 TB_MUST_USE tb_code feed_source_memory(const void *bytes, size_t len, feed_encoding encoding,
                                        uint64_t plain_max, feed_source **ret_source,

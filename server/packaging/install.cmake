@@ -40,14 +40,16 @@ install(FILES README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tollbook COMPON
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tollbook/docs COMPONENT server
   PATTERN examples EXCLUDE)
 
-# The unit names the executable by its whole path, which only the installation knows.
+# The units name the executable by its whole path, which only the installation knows.
 install(CODE "
   set(BINDIR \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
   set(AT @)
-  set(unit \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/tollbook.service\")
-  message(STATUS \"Installing: \$ENV{DESTDIR}\${unit}\")
-  configure_file(\"${TB_PACKAGING}/tollbook.service.in\" \"\$ENV{DESTDIR}\${unit}\" @ONLY)
-  list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${unit}\")
+  foreach(name tollbook tollbook-follow)
+    set(unit \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/\${name}.service\")
+    message(STATUS \"Installing: \$ENV{DESTDIR}\${unit}\")
+    configure_file(\"${TB_PACKAGING}/\${name}.service.in\" \"\$ENV{DESTDIR}\${unit}\" @ONLY)
+    list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${unit}\")
+  endforeach()
 " COMPONENT server)
 
 # Man pages and completions, out of the table of subcommands.

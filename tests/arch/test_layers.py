@@ -29,11 +29,13 @@ SEES = {
              "invoice", "whatif", "advice", "store", "ops"},
     "registry": {"base"},
     "feed": {"base", "model", "intake", "rollup", "logs", "events", "store"},
+    # Follows files and ships to a sink that it is given: it knows neither HTTP nor a database.
+    "follow": {"base", "model", "intake", "store", "feed"},
     "http": {"base", "model", "stats", "encode", "events", "store"},
     # No face sees what bills and guesses but through the operations.
     "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "store", "ops", "feed",
             "http", "registry"},
-    "cli": {"base", "model", "intake", "stats", "encode", "store", "ops", "feed", "http", "api"},
+    "cli": {"base", "model", "intake", "stats", "encode", "store", "ops", "feed", "follow", "http", "api"},
     # Prints the table of subcommands for man pages and completions.
     "packaging": {"encode", "cli"},
     "main": {"cli", "ops"},
@@ -50,7 +52,7 @@ STORE = {
 # Opens and closes what each folder keeps for an open store.
 STORE_FREE = {"engine/store/core/open.c"}
 
-SERVER = {"feed", "registry", "http", "api", "cli", "packaging", "main"}
+SERVER = {"feed", "follow", "registry", "http", "api", "cli", "packaging", "main"}
 
 PUBLIC = {
     "api": "base", "alloc": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",

@@ -194,13 +194,13 @@ class Server:
         done = run("key", "create", "--db", self.db, "--account", account, *words)
         return done.stdout.decode().strip()
 
-    def start(self, *options, before=None):
+    def start(self, *options, before=None, port=0):
         port_file = self.path / "port"
         port_file.unlink(missing_ok=True)
         self.log_path = self.path / "stderr"
         self.log_file = open(self.log_path, "ab")
         self.process = subprocess.Popen(
-            [TOLLBOOK, "serve", "--db", self.db, "--listen", "127.0.0.1:0", "--port-file",
+            [TOLLBOOK, "serve", "--db", self.db, "--listen", f"127.0.0.1:{port}", "--port-file",
              port_file, "--threads", "2", *map(str, options)],
             stderr=self.log_file, env=ENVIRONMENT, preexec_fn=before)
         end = time.monotonic() + PATIENCE

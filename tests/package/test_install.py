@@ -125,7 +125,8 @@ class Installed(unittest.TestCase):
 
     def test_everything_is_there(self):
         found = {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*")}
-        wanted = ["bin/tollbook", "lib/systemd/system/tollbook.service", "include/tollbook/tollbook.h"]
+        wanted = ["bin/tollbook", "lib/systemd/system/tollbook.service",
+                  "lib/systemd/system/tollbook-follow.service", "include/tollbook/tollbook.h"]
         for file in wanted:
             self.assertIn(file, found)
         for end in "libtollbook.so", "libtollbook.a", "cmake/tollbook/tollbookConfig.cmake":
@@ -137,6 +138,9 @@ class Installed(unittest.TestCase):
         unit = (self.prefix / "lib/systemd/system/tollbook.service").read_text()
         self.assertIn("\nExecStart=/opt/t/bin/tollbook serve --db ", unit)
         self.assertIn("\nExecReload=kill -HUP $MAINPID\n", unit)
+        self.assertIn("\nSystemCallFilter=@system-service\n", unit)
+        unit = (self.prefix / "lib/systemd/system/tollbook-follow.service").read_text()
+        self.assertIn("\nExecStart=/opt/t/bin/tollbook follow --metrics ", unit)
         self.assertIn("\nSystemCallFilter=@system-service\n", unit)
 
 

@@ -158,6 +158,12 @@
     X(SEGMENTS_BY_HEAD,                                                                            \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
       " FROM segment WHERE head=?1 AND kind=?2 ORDER BY start,length")                             \
+    X(SEGMENTS_FROM,                                                                               \
+      "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
+      " FROM segment WHERE head=?1 AND kind=?2 AND start>=?3 ORDER BY start,length")               \
+    X(SEGMENT_END,                                                                                 \
+      "SELECT 1 FROM segment WHERE head=?1 AND kind=?2 AND start<?3 AND length=?3"                 \
+      " AND lines_before+accepted+rejected=?4 ORDER BY start DESC LIMIT 1")                        \
     X(SEGMENTS_BY_NAME,                                                                            \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
       " FROM segment WHERE name=?1 ORDER BY start,length")                                         \

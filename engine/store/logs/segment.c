@@ -137,6 +137,39 @@ tb_code tb_store_known_by_head(tb_store *store, tb_batch_kind kind, tb_hash128 h
     return tb__collect(store, s, &known_rows, ret_known, ret_n, err);
 }
 
+tb_code tb_store_known_from(tb_store *store, tb_batch_kind kind, tb_hash128 head, uint64_t from,
+                            tb_known **ret_known, size_t *ret_n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    uint8_t bytes[16];
+    tb_code code = tb__sql(store, TB__SQL_SEGMENTS_FROM, &s, err);
+    if (code) return code;
+    hash_bytes(head, bytes);
+    sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
+    sqlite3_bind_int64(s, 2, kind);
+    sqlite3_bind_int64(s, 3, (int64_t)from);
+    return tb__collect(store, s, &known_rows, ret_known, ret_n, err);
+}
+
+/* The segment before is the last one that starts earlier, but for forks of the same log: so the search
+ * goes backwards. */
+tb_code tb_store_known_end(tb_store *store, tb_batch_kind kind, tb_hash128 head, uint64_t length,
+                           uint64_t lines, bool *ret_known, tb_error *err)
+{
+    sqlite3_stmt *s;
+    uint8_t bytes[16];
+    tb_code code = tb__sql(store, TB__SQL_SEGMENT_END, &s, err);
+    if (code) return code;
+    hash_bytes(head, bytes);
+    sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
+    sqlite3_bind_int64(s, 2, kind);
+    sqlite3_bind_int64(s, 3, (int64_t)length);
+    sqlite3_bind_int64(s, 4, (int64_t)lines);
+    code = tb__step(store, s, ret_known, err);
+    sqlite3_reset(s);
+    return code;
+}
+
 tb_code tb_store_known_by_name(tb_store *store, const char *name, tb_known **ret_known,
                                size_t *ret_n, tb_error *err)
 {

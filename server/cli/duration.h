@@ -1,0 +1,14 @@
+/* Lengths of time as options take them: 500ms, 2s, 1m, or a bare number of seconds. */
+#ifndef TOLLBOOK_SERVER_CLI_DURATION_H
+#define TOLLBOOK_SERVER_CLI_DURATION_H
+
+#include "cli/cli.h"
+
+#define DURATION_MOST_MS INT64_C(3600000)
+
+/* From 10 ms to an hour. */
+bool duration_parse(const char *text, int64_t *ret_ms);
+/* The option's, or else `otherwise`: 0, or the exit status once it said what is wrong. */
+int duration_option(const cli_call *call, const char *name, int64_t otherwise, int64_t *ret_ms);
+
+#endif

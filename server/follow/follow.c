@@ -1,0 +1,413 @@
+/* The rounds.
+ *
+ * A round looks at every name, gives each log that is due one turn after the other until none has
+ * more, and ends early after PIECES_A_ROUND, so that names are looked at again. A log keeps its
+ * descriptor: it can be renamed and deleted, and is read to its end. Where there are more logs than
+ * descriptors, some of those that have a name give theirs away. Packed logs, of which nobody waits
+ * for the lines of this minute, have their turns when no other log has more, one at a time. */
+#include "follow/follow.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "follow/pace.h"
+#include "follow/table.h"
+
+#define PIECES_A_ROUND 64
+#define OPENED_MOST    16    /* so many logs more than allowed may be open for a moment */
+#define AGAIN_MS       30000 /* what was refused may be taken later: a clock is set, a zone is made */
+#define GONE_MS        60000 /* a log without a name that is quiet for so long gets no more lines */
+
+struct follow {
+    follow_options options;
+    follow_sink sink;
+    follow_table table;
+    follow_room room;
+    pace pace;
+    tb_code sink_trouble; /* what was said of the sink last; TB_OK: it takes what it is given */
+    uint64_t round;
+};
+
+follow *follow_new(const follow_options *options, const follow_sink *sink)
+{
+    follow *f = calloc(1, sizeof *f);
+    if (!f) return NULL;
+    f->options = *options;
+    f->sink = *sink;
+    f->room = (follow_room){.options = &f->options, .sink = &f->sink};
+    f->pace.every_ms = options->every_ms;
+    tb_buf_init(&f->room.piece, LOG_PIECE_MAX + TB_LINE_MAX * 4, NULL);
+    return f;
+}
+
+void follow_free(follow *f)
+{
+    if (!f) return;
+    follow_table_release(&f->table);
+    tb_buf_release(&f->room.piece);
+    free(f);
+}
+
+static void say(const follow *f, const char *path, const char *sentence)
+{
+    f->options.say(f->options.ctx, path, sentence);
+}
+
+static bool stopped(const follow *f)
+{
+    const atomic_bool *stop = f->options.stop;
+    return stop && atomic_load_explicit(stop, memory_order_relaxed);
+}
+
+/* --- what went wrong --- */
+
+static void sink_failed(follow *f, int64_t now_ms, const tb_error *err)
+{
+    int64_t retry_ms = f->sink.retry_after_ms(f->sink.ctx);
+    f->room.totals.failures++;
+    pace_failed(&f->pace, now_ms, retry_ms, f->options.chance(f->options.ctx));
+    if (f->sink_trouble == err->code) return;
+    f->sink_trouble = err->code;
+    say(f, NULL, err->message);
+}
+
+static void sink_worked(follow *f)
+{
+    pace_done(&f->pace);
+    if (f->sink_trouble) say(f, NULL, "It takes what it is sent again.");
+    f->sink_trouble = TB_OK;
+}
+
+/* A log that could not be unpacked may still be written: that is said once it is quiet. */
+static bool is_trouble(const follow *f, const follow_log *log)
+{
+    return !log->damaged || f->options.once || log->looks >= LOG_PATIENT;
+}
+
+static void log_failed(follow *f, follow_log *log, int64_t now_ms, const tb_error *err)
+{
+    if (follow_is_logs(err->code)) log->again_ms = now_ms + AGAIN_MS;
+    if (err->code == TB_E_NOT_FOUND || !is_trouble(f, log) || log->trouble == err->code) return;
+    log->trouble = err->code;
+    f->room.totals.troubles++;
+    say(f, log->path, err->message);
+}
+
+/* --- turns --- */
+
+static tb_code give_turn(follow *f, follow_log *log, int64_t now_ms, tb_error *err)
+{
+    tb_error why = {0};
+    const uint64_t pieces = f->room.totals.pieces;
+    log->round = f->round;
+    tb_code code = follow_log_turn(log, &f->room, &log->more, &why);
+    if (f->room.totals.pieces > pieces) sink_worked(f);
+    if (code == TB_OK && !log->damaged) log->trouble = TB_OK;
+    if (code == TB_OK) return TB_OK;
+    log->more = false;
+    if (code == TB_E_NOMEM && !f->room.sink_failed) return tb_no_memory(err);
+    if (f->room.sink_failed)
+        sink_failed(f, now_ms, &why);
+    else
+        log_failed(f, log, now_ms, &why);
+    return TB_OK;
+}
+
+static bool is_waiting(const follow *f, const follow_log *log, int64_t now_ms)
+{
+    const int64_t left = log->again_ms - now_ms;
+    return !f->options.once && left > 0 && left <= AGAIN_MS;
+}
+
+static bool is_due(const follow *f, const follow_log *log, int64_t now_ms, bool full)
+{
+    if (!log->regular || log->packed || log->damaged || is_waiting(f, log, now_ms)) return false;
+    if (log->more) return true;
+    if (!log->fresh || log->round == f->round) return false;
+    return full || follow_log_lag(log) >= f->options.bytes;
+}
+
+static bool is_packed_due(const follow *f, const follow_log *log, int64_t now_ms)
+{
+    if (!log->packed || !log->fresh || log->damaged || is_waiting(f, log, now_ms)) return false;
+    if (log->source) return true;
+    return log->round != f->round && (log->settled || f->options.once);
+}
+
+/* Whether the round goes on. */
+static bool goes_on(const follow *f, int64_t now_ms)
+{
+    return pace_free(&f->pace, now_ms) && !stopped(f);
+}
+
+/* Whether the log may have its turn: it is open, or there is a descriptor for it. Logs without a
+ * name keep theirs, so there may be none for a while; then it waits for a later round. */
+static bool may_open(follow *f, const follow_log *log, size_t *open)
+{
+    const size_t most = f->options.descriptors;
+    if (log->fd >= 0) return true;
+    if (*open >= most + OPENED_MOST) *open = follow_table_spare(&f->table, most);
+    if (*open >= most + OPENED_MOST) return false;
+    ++*open;
+    return true;
+}
+
+/* One turn for each log that is due. */
+static tb_code pass(follow *f, int64_t now_ms, bool full, bool *ret_more, tb_error *err)
+{
+    tb_code code = TB_OK;
+    size_t open = follow_table_spare(&f->table, f->options.descriptors);
+    *ret_more = false;
+    for (size_t i = 0; code == TB_OK && i < f->table.n && goes_on(f, now_ms); i++) {
+        follow_log *log = f->table.logs[i];
+        if (!is_due(f, log, now_ms, full) || !may_open(f, log, &open)) continue;
+        code = give_turn(f, log, now_ms, err);
+        *ret_more |= log->more;
+    }
+    (void)follow_table_spare(&f->table, f->options.descriptors);
+    return code;
+}
+
+/* The packed log that is under way, or else the first that is due. */
+static follow_log *next_packed(const follow *f, int64_t now_ms)
+{
+    follow_log *first = NULL;
+    for (size_t i = 0; i < f->table.n; i++) {
+        follow_log *log = f->table.logs[i];
+        if (log->source) return log;
+        if (!first && is_packed_due(f, log, now_ms)) first = log;
+    }
+    return first;
+}
+
+static tb_code ship_all(follow *f, int64_t now_ms, bool full, bool *ret_more, tb_error *err)
+{
+    const uint64_t end = f->room.totals.pieces + PIECES_A_ROUND;
+    bool plain = true;
+    tb_code code = TB_OK;
+    *ret_more = true;
+    while (code == TB_OK && *ret_more && goes_on(f, now_ms)) {
+        if (plain) code = pass(f, now_ms, full, &plain, err);
+        follow_log *log = plain || code ? NULL : next_packed(f, now_ms);
+        *ret_more = plain || log;
+        if (f->room.totals.pieces >= end) break;
+        if (log && goes_on(f, now_ms)) code = give_turn(f, log, now_ms, err);
+    }
+    return code;
+}
+
+/* --- logs that are gone --- */
+
+static void say_lost(follow *f, const follow_log *log)
+{
+    char sentence[160];
+    uint64_t lag = follow_log_lag(log), waiting = follow_log_waiting(log);
+    if (log->packed || lag + waiting == 0) return;
+    if (lag) f->room.totals.lost_logs++;
+    snprintf(sentence, sizeof sentence,
+             lag ? "It is gone, and %" PRIu64 " bytes at its end were not shipped."
+                 : "It is gone, and %" PRIu64 " bytes at its end are a line without an end.",
+             lag ? lag : waiting);
+    say(f, log->path, sentence);
+}
+
+static bool is_over(const follow_log *log, int64_t now_ms)
+{
+    if (log->there) return false;
+    if (log->fd < 0) return true;
+    return !log->fresh && !log->source && now_ms - log->quiet_ms >= GONE_MS;
+}
+
+static void let_go(follow *f, int64_t now_ms)
+{
+    for (size_t i = f->table.n; i > 0; i--) {
+        follow_log *log = f->table.logs[i - 1];
+        if (!is_over(log, now_ms)) continue;
+        say_lost(f, log);
+        follow_table_remove(&f->table, i - 1);
+    }
+}
+
+static void note_lags(follow *f, int64_t now_ms)
+{
+    for (size_t i = 0; i < f->table.n; i++) {
+        follow_log *log = f->table.logs[i];
+        tb_error err;
+        if (follow_log_lag(log) == 0) log->caught_up_ms = now_ms;
+        if (log->regular || log->trouble) continue;
+        (void)!tb_fail(&err, TB_E_BAD_INPUT, NULL, "It is no file, and is not followed.");
+        log_failed(f, log, now_ms, &err);
+    }
+}
+
+/* --- rounds --- */
+
+tb_code follow_round(follow *f, int64_t now_ms, int64_t *ret_wait_ms, tb_error *err)
+{
+    bool more = false;
+    f->round++;
+    tb_code code = follow_table_scan(&f->table, &f->options, now_ms, err);
+    if (code) return code;
+    note_lags(f, now_ms);
+    if (goes_on(f, now_ms)) {
+        bool full = pace_full(&f->pace, now_ms) || f->options.once;
+        code = ship_all(f, now_ms, full, &more, err);
+    }
+    note_lags(f, now_ms);
+    let_go(f, now_ms);
+    *ret_wait_ms = more && goes_on(f, now_ms) ? 0 : pace_wait(&f->pace, now_ms);
+    return code;
+}
+
+void follow_last(follow *f, int64_t now_ms, bool (*leave)(void *ctx), void *ctx)
+{
+    tb_error err;
+    f->round++;
+    tb_code code = follow_table_scan(&f->table, &f->options, now_ms, &err);
+    for (size_t i = 0; code == TB_OK && i < f->table.n; i++) {
+        follow_log *log = f->table.logs[i];
+        log->more = log->begun && log->fresh && !log->packed;
+        while (code == TB_OK && log->more && !leave(ctx))
+            code = give_turn(f, log, now_ms, &err);
+    }
+}
+
+bool follow_caught_up(const follow *f)
+{
+    for (size_t i = 0; i < f->table.n; i++) {
+        const follow_log *log = f->table.logs[i];
+        if (log->regular && !log->trouble && (log->fresh || follow_log_lag(log))) return false;
+    }
+    return f->sink_trouble == TB_OK;
+}
+
+bool follow_troubled(const follow *f)
+{
+    for (size_t i = 0; i < f->table.n; i++)
+        if (f->table.logs[i]->trouble) return true;
+    return false;
+}
+
+bool follow_sink_works(const follow *f)
+{
+    return f->sink_trouble == TB_OK;
+}
+
+follow_totals follow_sums(const follow *f)
+{
+    return f->room.totals;
+}
+
+/* --- figures --- */
+
+static void put_label(tb_buf *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\\' || *text == '"')
+            tb_buf_fmt(out, "\\%c", *text);
+        else if (*text == '\n')
+            tb_buf_str(out, "\\n");
+        else
+            tb_buf_add(out, text, 1);
+    }
+}
+
+typedef struct figure {
+    const char *name, *help;
+    int64_t (*of)(const follow_log *log, int64_t now_ms);
+} figure;
+
+static int64_t lag_bytes(const follow_log *log, int64_t now_ms)
+{
+    (void)now_ms;
+    return (int64_t)follow_log_lag(log);
+}
+
+static int64_t lag_seconds(const follow_log *log, int64_t now_ms)
+{
+    return follow_log_lag(log) ? (now_ms - log->caught_up_ms) / 1000 : 0;
+}
+
+static int64_t waiting_bytes(const follow_log *log, int64_t now_ms)
+{
+    (void)now_ms;
+    return (int64_t)follow_log_waiting(log);
+}
+
+static int64_t in_trouble(const follow_log *log, int64_t now_ms)
+{
+    (void)now_ms;
+    return log->trouble != TB_OK;
+}
+
+/* By name, so only of logs that have one. A packed log that is done says nothing. */
+static bool is_shown(const follow_log *log)
+{
+    return log->there && (!log->packed || follow_log_lag(log) || log->trouble);
+}
+
+static void put_figures(const follow *f, int64_t now_ms, tb_buf *out)
+{
+    static const figure all[] = {
+        {"lag_bytes", "Bytes of a log that are not shipped", lag_bytes},
+        {"lag_seconds", "Seconds since all of a log was shipped", lag_seconds},
+        {"waiting_bytes", "Bytes of a last line that has no end yet", waiting_bytes},
+        {"trouble", "1: the log cannot be read, or was refused", in_trouble},
+    };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        tb_buf_fmt(out, "# HELP tollbook_follow_%s %s\n# TYPE tollbook_follow_%s gauge\n",
+                   all[k].name, all[k].help, all[k].name);
+        for (size_t i = 0; i < f->table.n; i++) {
+            const follow_log *log = f->table.logs[i];
+            if (!is_shown(log)) continue;
+            tb_buf_fmt(out, "tollbook_follow_%s{file=\"", all[k].name);
+            put_label(out, log->path);
+            tb_buf_fmt(out, "\"} %" PRId64 "\n", all[k].of(log, now_ms));
+        }
+    }
+}
+
+static void put_one(tb_buf *out, const char *name, const char *type, const char *help,
+                    uint64_t value)
+{
+    tb_buf_fmt(out, "# HELP tollbook_follow_%s %s\n# TYPE tollbook_follow_%s %s\n", name, help,
+               name, type);
+    tb_buf_fmt(out, "tollbook_follow_%s %" PRIu64 "\n", name, value);
+}
+
+void follow_metrics(const follow *f, int64_t now_ms, int64_t unix_ms, tb_buf *out)
+{
+    const follow_totals *all = &f->room.totals;
+    size_t open = 0;
+    uint64_t gone_bytes = 0;
+    for (size_t i = 0; i < f->table.n; i++) {
+        const follow_log *log = f->table.logs[i];
+        open += log->fd >= 0;
+        if (!log->there) gone_bytes += follow_log_lag(log);
+    }
+    put_one(out, "written_seconds", "gauge", "When these figures were written, Unix time",
+            (uint64_t)(unix_ms / 1000));
+    put_one(out, "up", "gauge", "0: the last piece was not taken", f->sink_trouble == TB_OK);
+    put_one(out, "logs", "gauge", "Logs that are followed", f->table.n);
+    put_one(out, "open_logs", "gauge", "Logs that are open", open);
+    put_one(out, "gone_lag_bytes", "gauge", "Bytes that are not shipped of logs without a name",
+            gone_bytes);
+    put_one(out, "shipped_bytes_total", "counter", "Bytes that were acknowledged", all->bytes);
+    put_one(out, "lines_total", "counter", "Lines that were acknowledged", all->lines);
+    put_one(out, "rejected_lines_total", "counter", "Lines of them that do not parse",
+            all->rejected);
+    put_one(out, "pieces_total", "counter", "Pieces that were acknowledged", all->pieces);
+    put_one(out, "failures_total", "counter",
+            "Pieces and questions that were not answered or not taken", all->failures);
+    put_one(out, "conflicts_total", "counter", "Pieces that another sender had sent",
+            all->conflicts);
+    put_one(out, "restarts_total", "counter", "Logs that were truncated or written anew in place",
+            all->restarts);
+    put_one(out, "lost_logs_total", "counter",
+            "Logs that were gone before they were read to their end", all->lost_logs);
+    put_one(out, "troubles_total", "counter", "Logs that could not be read or were refused",
+            all->troubles);
+    put_figures(f, now_ms, out);
+}

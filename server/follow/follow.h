@@ -1,0 +1,93 @@
+/* Follow: logs that grow, are rotated and vanish, shipped as they are written, each line once.
+ *
+ * A log is an inode. What is new in it, whole lines, goes to a sink as a piece that names which
+ * bytes of which log it is, by the running hash of everything up to its end (feed.h, "pieces"). The
+ * sink is a server or a database; it refuses what it has, so nothing is kept here between two runs:
+ * a follower that starts reads each log once, asks the sink what it knows of it, and goes on behind
+ * that. A piece that was not acknowledged is read and sent again.
+ *
+ * One thread; nothing here reads a clock, waits or prints. */
+#ifndef TOLLBOOK_SERVER_FOLLOW_H
+#define TOLLBOOK_SERVER_FOLLOW_H
+
+#include "feed/feed.h"
+#include "feed/reader.h"
+#include "tollbook/buf.h"
+
+/* What a sink knows of a log from a byte on. The arrays are the caller's to free. */
+typedef struct follow_known {
+    tb_known *list;
+    size_t n;
+    tb_rung *rungs;
+    size_t n_rungs;
+} follow_known;
+
+typedef struct follow_body {
+    const char *path; /* the log's newest name, for people */
+    const char *bytes;
+    size_t len;
+} follow_body;
+
+/* Where pieces go. Errors are the sink's own (nobody takes anything: BUSY, IO, a key that is wrong)
+ * but for follow_is_logs() ones, which are this log's. */
+typedef struct follow_sink {
+    void *ctx;
+    tb_code (*known)(void *ctx, tb_hash128 head, uint64_t from, follow_known *ret_known,
+                     tb_error *err);
+    /* TB_OK: it is stored for good. TB_E_BATCH_CONFLICT: somebody sent a part of it before. */
+    tb_code (*take)(void *ctx, const feed_piece *piece, const follow_body *body,
+                    feed_report *ret_report, tb_error *err);
+    int64_t (*retry_after_ms)(void *ctx); /* what the last failure asked for; 0: nothing */
+} follow_sink;
+
+/* Whether such an error of a sink says something of one log alone. */
+bool follow_is_logs(tb_code code);
+
+typedef struct follow_options {
+    char *const *names; /* files and patterns; a name that exists is no pattern */
+    size_t n_names;
+    tb_log_layout layout;
+    int64_t every_ms;
+    uint64_t bytes; /* a log with so many new bytes is shipped before every_ms is over */
+    bool once;      /* compressed logs are taken at first sight, logs that are gone are let go */
+    size_t descriptors; /* logs kept open at most */
+    const atomic_bool
+        *stop; /* may be NULL. Once true, long reading ends and nothing new is begun */
+    void (*say)(void *ctx, const char *path, const char *sentence);
+    uint32_t (*chance)(void *ctx); /* 32 random bits */
+    void *ctx;
+} follow_options;
+
+/* What happened since the start. */
+typedef struct follow_totals {
+    uint64_t pieces, bytes, lines, accepted, rejected;
+    uint64_t failures;  /* of the sink */
+    uint64_t conflicts; /* pieces that somebody else had sent */
+    uint64_t restarts;  /* logs that were truncated or written anew in place */
+    uint64_t lost_logs; /* logs that were gone before they were read to their end */
+    uint64_t troubles;  /* logs that could not be read or were refused, each time it was said */
+} follow_totals;
+
+typedef struct follow follow;
+
+/* options are copied, what they point to is borrowed. NULL: out of memory. */
+follow *follow_new(const follow_options *options, const follow_sink *sink);
+void follow_free(follow *f);
+
+/* Looks at everything and ships what is due. *ret_wait_ms: how long to wait for the next round.
+ * TB_E_NOMEM only; what else goes wrong is said and tried again. */
+TB_MUST_USE tb_code follow_round(follow *f, int64_t now_ms, int64_t *ret_wait_ms, tb_error *err);
+/* Ships what logs that are being followed have, due or not, until `leave` says so. */
+void follow_last(follow *f, int64_t now_ms, bool (*leave)(void *ctx), void *ctx);
+
+/* Whether nothing is left to ship, half lines apart, and the sink took everything. */
+bool follow_caught_up(const follow *f);
+/* Whether the last piece was taken. */
+bool follow_sink_works(const follow *f);
+/* Whether a log is in trouble now: unreadable, refused, damaged. */
+bool follow_troubled(const follow *f);
+follow_totals follow_sums(const follow *f);
+/* The figures as Prometheus text. unix_ms: the wall clock. */
+void follow_metrics(const follow *f, int64_t now_ms, int64_t unix_ms, tb_buf *out);
+
+#endif

@@ -1,0 +1,202 @@
+/* A log as a file: which one it is, and whether it still is what was read of it. */
+#include "follow/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- what it is --- */
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+follow_log *follow_log_new(const char *path, const struct stat *st, int64_t now_ms)
+{
+    follow_log *log = calloc(1, sizeof *log);
+    if (log) log->path = strdup(path);
+    if (!log || !log->path) {
+        free(log);
+        return NULL;
+    }
+    log->dev = st->st_dev;
+    log->ino = st->st_ino;
+    log->fd = -1;
+    log->size = (uint64_t)st->st_size;
+    log->changed = st->st_mtim;
+    log->fresh = log->there = true;
+    log->regular = S_ISREG(st->st_mode);
+    log->piece_max = LOG_PIECE_MAX;
+    log->caught_up_ms = log->quiet_ms = now_ms;
+    return log;
+}
+
+void follow_log_restart(follow_log *log)
+{
+    if (log->reader) feed_reader_release(log->reader);
+    free(log->reader);
+    log->reader = NULL;
+    if (log->source) feed_source_close(log->source);
+    log->source = NULL;
+    free(log->starts);
+    log->starts = NULL;
+    log->n_starts = 0;
+    log->window_len = 0;
+    log->scanned = 0;
+    log->begun = log->ask = log->earlier = log->packed = log->damaged = false;
+    log->fresh = true;
+}
+
+void follow_log_close(follow_log *log)
+{
+    if (log->fd >= 0) close(log->fd);
+    log->fd = -1;
+}
+
+void follow_log_free(follow_log *log)
+{
+    if (!log) return;
+    follow_log_restart(log);
+    follow_log_close(log);
+    free(log->path);
+    free(log);
+}
+
+/* A file's time has a grain, and it can be changed within one: a change makes two looks. */
+void follow_log_seen(follow_log *log, const struct stat *st, int64_t now_ms)
+{
+    const uint64_t size = (uint64_t)st->st_size;
+    const bool same = size == log->size && same_time(st->st_mtim, log->changed);
+    log->regular = S_ISREG(st->st_mode);
+    log->settled = same;
+    if (same) {
+        log->looks++;
+        if (log->looks == 1 && !log->packed) log->fresh = true;
+        if (log->looks == LOG_PATIENT && log->damaged) {
+            log->damaged = false;
+            log->fresh = true;
+        }
+        return;
+    }
+    if (log->packed) follow_log_restart(log);
+    log->size = size;
+    log->changed = st->st_mtim;
+    log->quiet_ms = now_ms;
+    log->looks = 0;
+    log->fresh = true;
+}
+
+static tb_code cannot(const char *what, tb_error *err)
+{
+    return tb_fail(err, TB_E_IO, NULL, "%s: %s. It is tried again.", what, strerror(errno));
+}
+
+/* Logs that have lost their names keep their descriptors: what is left for others may be too little
+ * for a moment. */
+static void say_full(follow_room *room)
+{
+    if (room->said_full) return;
+    room->said_full = true;
+    room->options->say(
+        room->options->ctx, NULL,
+        "Too many files are open: logs wait until others are read to their end. Raise the "
+        "limit (LimitNOFILE, ulimit -n).");
+}
+
+/* TB_E_NOT_FOUND: the name leads elsewhere by now, or there is no descriptor. */
+tb_code follow_log_open(follow_log *log, follow_room *room, tb_error *err)
+{
+    struct stat st;
+    if (log->fd >= 0) return TB_OK;
+    int fd = open(log->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+        say_full(room);
+        return tb_fail(err, TB_E_NOT_FOUND, NULL, NULL);
+    }
+    if (fd < 0 && errno == ENOENT) return tb_fail(err, TB_E_NOT_FOUND, NULL, NULL);
+    if (fd < 0) return cannot("It cannot be opened", err);
+    if (fstat(fd, &st) != 0 || st.st_dev != log->dev || st.st_ino != log->ino) {
+        close(fd);
+        return tb_fail(err, TB_E_NOT_FOUND, NULL, NULL);
+    }
+    log->fd = fd;
+    return TB_OK;
+}
+
+/* As much as there is, up to cap. */
+tb_code follow_log_read(const follow_log *log, uint64_t at, char *bytes, size_t cap, size_t *ret_n,
+                        tb_error *err)
+{
+    *ret_n = 0;
+    while (*ret_n < cap) {
+        ssize_t n = pread(log->fd, bytes + *ret_n, cap - *ret_n, (off_t)(at + *ret_n));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return cannot("Reading failed", err);
+        if (n == 0) break;
+        *ret_n += (size_t)n;
+    }
+    return TB_OK;
+}
+
+static bool equal(tb_hash128 a, tb_hash128 b)
+{
+    return a.high == b.high && a.low == b.low;
+}
+
+void follow_log_note(follow_log *log, const char *bytes, size_t len)
+{
+    log->window_len = len < LOG_WINDOW ? len : LOG_WINDOW;
+    if (log->window_len) memcpy(log->window, bytes + len - log->window_len, log->window_len);
+}
+
+/* Of what the sink has said that it knows. */
+tb_code follow_log_note_known(follow_log *log, tb_error *err)
+{
+    char bytes[LOG_WINDOW];
+    size_t n, len = log->reader->known.bytes < sizeof bytes ? (size_t)log->reader->known.bytes
+                                                            : sizeof bytes;
+    if (log->packed) return TB_OK;
+    tb_code code = follow_log_read(log, log->reader->known.bytes - len, bytes, len, &n, err);
+    if (code == TB_OK) follow_log_note(log, bytes, n);
+    return code;
+}
+
+/* Whether the file still begins with what was read of it. */
+tb_code follow_log_same(const follow_log *log, bool *ret_same, tb_error *err)
+{
+    char bytes[TB_HEAD];
+    struct stat st;
+    size_t n;
+    const uint64_t known = log->reader->known.bytes;
+    *ret_same = false;
+    if (fstat(log->fd, &st) != 0) return cannot("It cannot be looked at", err);
+    if ((uint64_t)st.st_size < log->reader->at) return TB_OK;
+    tb_code code = follow_log_read(log, 0, bytes, sizeof bytes, &n, err);
+    if (code) return code;
+    if (!equal(feed_hash_head(log->reader->seed, false, bytes, n), log->head)) return TB_OK;
+    *ret_same = true;
+    if (log->window_len == 0) return TB_OK;
+    code = follow_log_read(log, known - log->window_len, bytes, log->window_len, &n, err);
+    *ret_same = n == log->window_len && memcmp(bytes, log->window, n) == 0;
+    return code;
+}
+
+uint64_t follow_log_lag(const follow_log *log)
+{
+    const uint64_t waiting = follow_log_waiting(log);
+    if (log->packed) return log->fresh || log->begun || log->damaged ? 1 : 0;
+    if (!log->begun) return log->size > waiting ? log->size - waiting : 0;
+    if (log->earlier && !log->fresh) return 0;
+    const uint64_t read = log->reader->known.bytes + waiting;
+    return log->size > read ? log->size - read : 0;
+}
+
+uint64_t follow_log_waiting(const follow_log *log)
+{
+    if (log->packed || (log->begun && log->earlier)) return 0;
+    if (!log->begun) return log->fresh ? 0 : log->size;
+    return log->scanned > log->reader->at ? log->scanned - log->reader->at : 0;
+}

@@ -1,0 +1,276 @@
+/* Two running hashes: of everything that came, and of everything up to the last line end. The text
+ * that waits is what came after the last byte that the sink has; of a line that is too long only
+ * its beginning is kept, which the sink refuses.
+ *
+ * Always true: text[0..lines_end) are whole lines, those of bytes start..line_at of the stream. */
+#include "follow/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CUT       ((size_t)TB_LINE_MAX + 2) /* so long a line is too long however it ends */
+#define CONFLICTS 8
+
+struct follow_stream {
+    const follow_sink *sink;
+    uint64_t seed;
+    bool look_back;
+    tb_buf text;
+    size_t lines_end; /* of text */
+    uint64_t at, line_at,
+        start;      /* of the stream: what came, its last line end, what the sink has */
+    uint64_t lines; /* that the sink has */
+    feed_hash *all, *whole, *had; /* up to at, line_at, start */
+    bool asked;                   /* what the sink knows was asked */
+    tb_hash128 head;
+    tb_known *list; /* ascending; n 0: nothing more can be known */
+    size_t n;
+    uint64_t *starts; /* where known segments start: those behind `start` are counted in a piece */
+    size_t n_starts;
+    uint64_t known_lines;
+};
+
+follow_stream *follow_stream_new(const follow_sink *sink, const tb_log_layout *layout,
+                                 bool look_back)
+{
+    follow_stream *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->sink = sink;
+    s->look_back = look_back;
+    s->seed = feed_hash_seed(TB_BATCH_LOG, layout);
+    tb_buf_init(&s->text, STREAM_HELD_MAX, NULL);
+    s->all = feed_hash_new(s->seed);
+    s->whole = feed_hash_new(s->seed);
+    s->had = feed_hash_new(s->seed);
+    if (s->all && s->whole && s->had) return s;
+    follow_stream_free(s);
+    return NULL;
+}
+
+void follow_stream_free(follow_stream *s)
+{
+    if (!s) return;
+    feed_hash_free(s->all);
+    feed_hash_free(s->whole);
+    feed_hash_free(s->had);
+    tb_buf_release(&s->text);
+    free(s->list);
+    free(s->starts);
+    free(s);
+}
+
+size_t follow_stream_pending(const follow_stream *s)
+{
+    return s->lines_end;
+}
+
+uint64_t follow_stream_known_lines(const follow_stream *s)
+{
+    return s->known_lines;
+}
+
+static bool equal(tb_hash128 a, tb_hash128 b)
+{
+    return a.high == b.high && a.low == b.low;
+}
+
+/* --- what is known --- */
+
+/* Where the next known segment ends that may be this stream's; 0: there is none. */
+static uint64_t next_end(const follow_stream *s)
+{
+    uint64_t least = 0;
+    for (size_t i = 0; i < s->n && s->list[i].start <= s->start; i++)
+        if (s->list[i].length > s->at && (least == 0 || s->list[i].length < least))
+            least = s->list[i].length;
+    return least;
+}
+
+/* The sink has everything up to here. */
+static void acknowledge(follow_stream *s, uint64_t lines)
+{
+    s->start = s->at;
+    s->lines = lines;
+    feed_hash_copy(s->had, s->all);
+}
+
+/* Whether a known segment ends here that is this stream's. What came up to here waits no more. */
+static void meet(follow_stream *s)
+{
+    const tb_hash128 hash = feed_hash_value(s->all);
+    for (size_t i = 0; i < s->n && s->list[i].start <= s->start; i++) {
+        const tb_known *one = &s->list[i];
+        if (one->length != s->at || !equal(one->hash, hash) || one->accepted == 0) continue;
+        s->known_lines += one->lines - s->lines;
+        acknowledge(s, one->lines);
+        s->text.len = s->lines_end = 0;
+        s->line_at = s->at;
+        feed_hash_copy(s->whole, s->all);
+        return;
+    }
+}
+
+static tb_code ask(follow_stream *s, tb_error *err)
+{
+    follow_known known = {0};
+    tb_code code = s->sink->known(s->sink->ctx, s->head, s->start, &known, err);
+    if (code) return code;
+    free(known.rungs);
+    free(s->list);
+    free(s->starts);
+    s->list = known.list;
+    s->n = s->look_back ? known.n : 0;
+    s->n_starts = 0;
+    s->starts = malloc((known.n + 1) * sizeof *s->starts);
+    if (!s->starts) return tb_no_memory(err);
+    for (size_t i = 0; i < known.n; i++)
+        s->starts[s->n_starts++] = known.list[i].start;
+    s->asked = true;
+    return TB_OK;
+}
+
+/* --- what comes --- */
+
+/* One part without a known end inside it. */
+static void add_part(follow_stream *s, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        const char *end = memchr(bytes, '\n', len);
+        size_t n = end ? (size_t)(end - bytes) + 1 : len, line = s->text.len - s->lines_end;
+        size_t keep = line < CUT ? CUT - line : 0;
+        bool cut = n > keep || (n == keep && !end);
+        tb_buf_add(&s->text, bytes, cut ? keep : n);
+        if (cut && end) tb_buf_str(&s->text, "\n");
+        feed_hash_add(s->all, bytes, n);
+        s->at += n;
+        bytes += n;
+        len -= n;
+        if (!end) return;
+        s->lines_end = s->text.len;
+        s->line_at = s->at;
+        feed_hash_copy(s->whole, s->all);
+    }
+}
+
+static void add_all(follow_stream *s, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        uint64_t next = next_end(s);
+        size_t n = next && next - s->at < len ? (size_t)(next - s->at) : len;
+        add_part(s, bytes, n);
+        bytes += n;
+        len -= n;
+        if (next && s->at == next) meet(s);
+    }
+}
+
+/* The same bytes again, from what the sink has on: some of them may be known by now. */
+static tb_code replay(follow_stream *s, tb_error *err)
+{
+    tb_buf text = s->text;
+    follow_stream_drop(s);
+    tb_buf_init(&s->text, STREAM_HELD_MAX, NULL);
+    add_all(s, text.data, text.len);
+    tb_buf_release(&text);
+    return tb_buf_check(&s->text, err);
+}
+
+void follow_stream_drop(follow_stream *s)
+{
+    s->text.len = s->lines_end = 0;
+    s->at = s->line_at = s->start;
+    feed_hash_copy(s->all, s->had);
+    feed_hash_copy(s->whole, s->had);
+}
+
+tb_code follow_stream_add(follow_stream *s, const char *bytes, size_t len, tb_error *err)
+{
+    if (s->text.len + len > STREAM_HELD_MAX - CUT)
+        return tb_fail(
+            err, TB_E_TOO_LARGE, NULL,
+            "It begins like a log that is known, or nobody takes it: more than %zu MiB wait. "
+            "Run the command on the file, or without --every.",
+            STREAM_HELD_MAX >> 20);
+    add_all(s, bytes, len);
+    return tb_buf_check(&s->text, err);
+}
+
+/* --- what goes --- */
+
+static size_t starts_behind(const follow_stream *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_starts; i++)
+        n += s->starts[i] >= s->start;
+    return n;
+}
+
+/* The first `len` bytes of the text, up to that byte of the stream. */
+static tb_code ship(follow_stream *s, size_t len, uint64_t end, const feed_hash *hash,
+                    feed_report *ret_report, tb_error *err)
+{
+    const feed_piece piece = {.start = s->start,
+                              .length = end,
+                              .lines_before = s->lines,
+                              .head = s->head,
+                              .hash = feed_hash_value(hash),
+                              .known = -1,
+                              .behind = (int64_t)starts_behind(s)};
+    const follow_body body = {"-", s->text.data, len};
+    tb_code code = s->sink->take(s->sink->ctx, &piece, &body, ret_report, err);
+    if (code) return code;
+    s->lines += ret_report->lines + ret_report->known_lines;
+    s->start = end;
+    feed_hash_copy(s->had, hash);
+    memmove(s->text.data, s->text.data + len, s->text.len - len);
+    s->text.len -= len;
+    s->lines_end = s->lines_end > len ? s->lines_end - len : 0;
+    return TB_OK;
+}
+
+static tb_code ship_lines(follow_stream *s, feed_report *ret_report, tb_error *err)
+{
+    tb_code code = TB_E_BATCH_CONFLICT;
+    for (int i = 0; i < CONFLICTS && code == TB_E_BATCH_CONFLICT; i++) {
+        if (i > 0 || !s->asked) {
+            code = ask(s, err);
+            if (code == TB_OK && s->n > 0) code = replay(s, err);
+            if (code) return code;
+        }
+        if (s->lines_end == 0) return TB_OK;
+        if (next_end(s) != 0) return TB_OK; /* it may be known */
+        code = ship(s, s->lines_end, s->line_at, s->whole, ret_report, err);
+    }
+    return code;
+}
+
+/* The head is the first line's hash; a first line without an end is too long, or all there is. */
+static bool has_head(follow_stream *s, bool end)
+{
+    if (s->asked) return true;
+    if (s->text.len == 0 || (s->lines_end == 0 && s->text.len < TB_HEAD && !end)) return false;
+    s->head = feed_hash_head(s->seed, false, s->text.data, s->text.len);
+    return true;
+}
+
+tb_code follow_stream_ship(follow_stream *s, bool end, feed_report *ret_report, tb_error *err)
+{
+    *ret_report = (feed_report){0};
+    if (!has_head(s, end)) return TB_OK;
+    if (end) { /* what could still be known is shorter: it is another log */
+        tb_code code = s->asked ? TB_OK : ship_lines(s, ret_report, err);
+        if (code) return code;
+        s->n = 0;
+    }
+    tb_code code = ship_lines(s, ret_report, err);
+    if (code || !end || s->text.len == 0) return code;
+    feed_report last;
+    code = ship(s, s->text.len, s->at, s->all, &last, err);
+    if (code) return code;
+    feed_hash_copy(s->whole, s->all);
+    s->line_at = s->at;
+    ret_report->lines += last.lines;
+    ret_report->accepted += last.accepted;
+    ret_report->rejected += last.rejected;
+    return TB_OK;
+}

@@ -1,0 +1,25 @@
+/* The followed logs, by inode, and what the names lead to. */
+#ifndef TOLLBOOK_SERVER_FOLLOW_TABLE_H
+#define TOLLBOOK_SERVER_FOLLOW_TABLE_H
+
+#include "follow/log.h"
+
+typedef struct follow_table {
+    follow_log **logs; /* ascending by (device, inode) */
+    size_t n, cap;
+    bool *missing; /* of each name: nothing was there, and it was said */
+    size_t hand;   /* where the search for a descriptor goes on */
+} follow_table;
+
+/* Looks at all names and at what has none any more. New logs are added, and what a log has become
+ * is noted. TB_E_NOMEM only. */
+TB_MUST_USE tb_code follow_table_scan(follow_table *table, const follow_options *options,
+                                      int64_t now_ms, tb_error *err);
+/* Takes out a log, and frees it. */
+void follow_table_remove(follow_table *table, size_t at);
+/* Closes logs that are read to their end and have a name until at most `most` are open. Returns
+ * how many are. */
+size_t follow_table_spare(follow_table *table, size_t most);
+void follow_table_release(follow_table *table);
+
+#endif

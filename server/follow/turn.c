@@ -1,0 +1,420 @@
+/* A turn: the log is opened, it is looked whether it is still what was read, one piece is read, it
+ * is looked again, and the piece goes to the sink.
+ *
+ * Always true: reader->known is a prefix of the log that the sink has acknowledged, or said to
+ * know. The reader goes back there after everything that fails. A log that no longer begins with
+ * these bytes is another one: it is read from its beginning. That is seen by its first line, by the
+ * bytes before what the sink has, and by its length, all of them looked at after the piece was
+ * read: a file that is truncated while it is read cannot pass off old bytes and new ones as one
+ * piece.
+ *
+ * A packed log is opened once it has stopped changing, and only after all of it could be unpacked:
+ * what its writer has not finished is no log. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "follow/log.h"
+
+#define BLOCK_BYTES ((size_t)256 << 10)
+#define CONFLICTS   8 /* how often one turn asks the sink again */
+
+bool follow_is_logs(tb_code code)
+{
+    return code == TB_E_BAD_INPUT || code == TB_E_BAD_LINE || code == TB_E_VALIDATION ||
+           code == TB_E_TOO_LARGE || code == TB_E_BATCH_CONFLICT || code == TB_E_OVERFLOW;
+}
+
+/* --- beginning --- */
+
+/* What is no log and cannot be read: packed by a program that is not known here. */
+static const char *foreign(const char *bytes, size_t n)
+{
+    static const struct {
+        const char *magic;
+        size_t len;
+        const char *name;
+    } all[] = {
+        {"\xfd"
+         "7zXZ",
+         5, "xz"},
+        {"BZh", 3, "bzip2"},
+        {"\x04\x22\x4d\x18", 4, "lz4"},
+        {"\x1f\x9d", 2, "compress"},
+        {"PK\x03\x04", 4, "zip"},
+        {"7z\xbc\xaf", 4, "7z"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (n >= all[i].len && memcmp(bytes, all[i].magic, all[i].len) == 0) return all[i].name;
+    return NULL;
+}
+
+/* Whether the first line is there, so that its hash is for good. */
+static tb_code has_head(const follow_log *log, bool *ret_has, tb_error *err)
+{
+    char bytes[TB_HEAD];
+    size_t n;
+    tb_code code = follow_log_read(log, 0, bytes, sizeof bytes, &n, err);
+    if (code) return code;
+    const char *name = foreign(bytes, n);
+    if (name)
+        return tb_fail(err, TB_E_BAD_INPUT, NULL,
+                       "It is packed with %s, which is not read: pack logs with gzip or zstd.",
+                       name);
+    *ret_has = n == sizeof bytes || (n > 0 && memchr(bytes, '\n', n));
+    return TB_OK;
+}
+
+/* Whether a packed log is all there: it is unpacked to its end once. */
+static tb_code unpack_all(feed_source *source, tb_error *err)
+{
+    char bytes[1 << 16];
+    size_t n = sizeof bytes;
+    tb_code code = TB_OK;
+    while (code == TB_OK && n == sizeof bytes)
+        code = feed_source_read(source, bytes, sizeof bytes, &n, err);
+    return code ? code : feed_source_seek(source, 0, err);
+}
+
+static tb_code ask_sink(follow_log *log, follow_room *room, uint64_t from, follow_known *known,
+                        tb_error *err)
+{
+    *known = (follow_known){0};
+    tb_code code = room->sink->known(room->sink->ctx, log->head, from, known, err);
+    room->sink_failed = code && !follow_is_logs(code);
+    return code;
+}
+
+static tb_code keep_starts(follow_log *log, const follow_known *known, tb_error *err)
+{
+    free(log->starts);
+    log->n_starts = 0;
+    log->starts = known->n ? malloc(known->n * sizeof *log->starts) : NULL;
+    if (known->n && !log->starts) return tb_no_memory(err);
+    for (size_t i = 0; i < known->n; i++)
+        log->starts[log->n_starts++] = known->list[i].start;
+    return TB_OK;
+}
+
+/* They ascend; those before what the sink has are of no use any more. */
+static void drop_starts(follow_log *log)
+{
+    size_t n = 0;
+    while (n < log->n_starts && log->starts[n] < log->reader->known.bytes)
+        n++;
+    log->n_starts -= n;
+    if (log->n_starts) memmove(log->starts, log->starts + n, log->n_starts * sizeof *log->starts);
+    if (log->n_starts) return;
+    free(log->starts);
+    log->starts = NULL;
+}
+
+static bool stopped(const follow_room *room)
+{
+    return room->options->stop && atomic_load_explicit(room->options->stop, memory_order_relaxed);
+}
+
+/* Goes on behind what the sink knows, from where it stands. */
+static tb_code catch_up(follow_log *log, follow_room *room, tb_error *err)
+{
+    follow_known known;
+    feed_reader *reader = log->reader;
+    tb_code code = ask_sink(log, room, reader->known.bytes, &known, err);
+    if (code) return code;
+    code = keep_starts(log, &known, err);
+    feed_reader_expect(reader, known.list, known.n);
+    feed_reader_expect_rungs(reader, known.rungs, known.n_rungs);
+    if (code == TB_OK) code = feed_reader_rewind(reader, err);
+    if (code == TB_OK) code = feed_reader_skip_known(reader, err);
+    if (code) return code;
+    log->earlier = reader->earlier;
+    if (log->earlier) code = feed_reader_rewind(reader, err);
+    if (code == TB_OK) code = feed_reader_skip_line_end(reader, err);
+    if (code == TB_OK) code = follow_log_note_known(log, err);
+    drop_starts(log);
+    log->ask = code != TB_OK || log->earlier;
+    return code;
+}
+
+/* A reader at the beginning of a log whose source is open. */
+static tb_code begin_log(follow_log *log, follow_room *room, feed_source *source, tb_error *err)
+{
+    bool empty;
+    const uint64_t seed = feed_hash_seed(TB_BATCH_LOG, &room->options->layout);
+    log->reader = malloc(sizeof *log->reader);
+    if (!log->reader) return tb_no_memory(err);
+    tb_code code = feed_reader_init(log->reader, source, seed, BLOCK_BYTES, false, err);
+    if (code) {
+        free(log->reader);
+        log->reader = NULL;
+        return code;
+    }
+    code = feed_reader_head(log->reader, &log->head, &empty, err);
+    if (code == TB_OK) code = catch_up(log, room, err);
+    log->begun = code == TB_OK && !stopped(room);
+    return code;
+}
+
+/* --- a piece --- */
+
+/* Lines until the piece is full or there are none. */
+static tb_code read_lines(follow_log *log, follow_room *room, bool *ret_end, tb_error *err)
+{
+    feed_reader *reader = log->reader;
+    feed_block block = {0};
+    tb_code code = TB_OK;
+    bool cut = false;
+    *ret_end = false;
+    room->piece.len = 0;
+    while (code == TB_OK && !*ret_end && room->piece.len < log->piece_max) {
+        feed_turn turn;
+        code = feed_reader_next(reader, &block, &turn, err);
+        if (code) break;
+        *ret_end = turn == FEED_TURN_END;
+        /* An unterminated last line goes alone, for the sink to judge. */
+        if (turn == FEED_TURN_TAIL && room->piece.len > 0) break;
+        if (turn != FEED_TURN_BLOCK) continue;
+        cut = block.bytes[block.len - 1] != '\n' && !reader->tail;
+        tb_buf_add(&room->piece, block.bytes, block.len);
+        if (cut) tb_buf_str(&room->piece, "\n"); /* too long a line */
+        code = tb_buf_check(&room->piece, err);
+    }
+    feed_block_release(&block);
+    return code;
+}
+
+static size_t rungs_of(const feed_reader *reader, uint64_t start, const tb_rung **ret_rungs)
+{
+    size_t from = 0, to = reader->rungs.n_own;
+    while (from < to && reader->rungs.own[from].length <= start)
+        from++;
+    *ret_rungs = reader->rungs.own + from;
+    return to - from;
+}
+
+static void count_piece(follow_log *log, follow_room *room, const feed_report *report,
+                        uint64_t bytes)
+{
+    follow_totals *all = &room->totals;
+    all->pieces++;
+    all->bytes += bytes;
+    all->lines += report->lines;
+    all->accepted += report->accepted;
+    all->rejected += report->rejected;
+    log->shipped += bytes;
+    log->lines += report->lines;
+    log->rejected += report->rejected;
+}
+
+static tb_code ship(follow_log *log, follow_room *room, tb_error *err)
+{
+    feed_report report;
+    feed_reader *reader = log->reader;
+    const uint64_t start = reader->known.bytes, lines = reader->known.lines;
+    feed_piece piece = {.start = start,
+                        .length = reader->at,
+                        .lines_before = lines,
+                        .head = log->head,
+                        .hash = feed_hash_value(reader->hash),
+                        .known = -1,
+                        .behind = (int64_t)log->n_starts};
+    const follow_body body = {log->path, room->piece.data, room->piece.len};
+    piece.n_rungs = rungs_of(reader, start, &piece.rungs);
+    tb_code code = room->sink->take(room->sink->ctx, &piece, &body, &report, err);
+    room->sink_failed = code && !follow_is_logs(code);
+    if (code) return code;
+    count_piece(log, room, &report, reader->at - start);
+    feed_reader_acknowledge(reader, lines + report.lines + report.known_lines);
+    follow_log_note(log, body.bytes, reader->at - start == body.len ? body.len : 0);
+    drop_starts(log);
+    return TB_OK;
+}
+
+/* The reader stands behind a piece. */
+static tb_code check_and_ship(follow_log *log, follow_room *room, tb_error *err)
+{
+    bool same = true;
+    tb_code code = log->packed ? TB_OK : follow_log_same(log, &same, err);
+    if (code) return code;
+    if (!same) return tb_fail(err, TB_E_NOT_FOUND, NULL, NULL);
+    if (room->piece.len == 0) return TB_OK;
+    return ship(log, room, err);
+}
+
+static tb_code next_piece(follow_log *log, follow_room *room, bool *ret_end, tb_error *err)
+{
+    tb_code code = log->ask ? catch_up(log, room, err) : TB_OK;
+    if (code) return code;
+    if (log->earlier) {
+        *ret_end = true;
+        return TB_OK;
+    }
+    code = read_lines(log, room, ret_end, err);
+    return code ? code : check_and_ship(log, room, err);
+}
+
+/* A piece; what somebody else has sent is skipped, and one that is too long for the sink is halved.
+ */
+static tb_code try_piece(follow_log *log, follow_room *room, bool *ret_end, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (int i = 0; i < CONFLICTS; i++) {
+        code = next_piece(log, room, ret_end, err);
+        if (code == TB_E_TOO_LARGE && log->piece_max > BLOCK_BYTES)
+            log->piece_max /= 2;
+        else if (code != TB_E_BATCH_CONFLICT)
+            break;
+        else
+            room->totals.conflicts++;
+        log->ask = true;
+        code = feed_reader_rewind(log->reader, err);
+        if (code) break;
+    }
+    return code;
+}
+
+/* --- turns --- */
+
+/* Whether a line that had no end has one by now. */
+static tb_code line_ended(follow_log *log, bool *ret_ended, tb_error *err)
+{
+    char bytes[1 << 16];
+    size_t n = sizeof bytes;
+    *ret_ended = log->scanned <= log->reader->at || log->earlier;
+    while (!*ret_ended && n == sizeof bytes) {
+        tb_code code = follow_log_read(log, log->scanned, bytes, sizeof bytes, &n, err);
+        if (code) return code;
+        *ret_ended = n > 0 && memchr(bytes, '\n', n);
+        if (!*ret_ended) log->scanned += n;
+    }
+    return TB_OK;
+}
+
+/* A plain log: begun, or gone on with. */
+static tb_code plain_turn(follow_log *log, follow_room *room, feed_source *source, bool *ret_end,
+                          tb_error *err)
+{
+    tb_code code = log->begun ? feed_reader_resume(log->reader, source, err)
+                              : begin_log(log, room, source, err);
+    if (code == TB_OK && log->begun) code = feed_reader_skip_line_end(log->reader, err);
+    if (code == TB_OK && log->begun) code = try_piece(log, room, ret_end, err);
+    if (log->reader) {
+        if (code) log->reader->at = log->reader->known.bytes;
+        log->scanned = code ? 0 : log->reader->at + log->reader->waiting;
+        feed_reader_park(log->reader);
+    }
+    if (!log->begun) follow_log_restart(log);
+    return code;
+}
+
+/* A packed log: from its beginning if it is not under way. */
+static tb_code packed_turn(follow_log *log, follow_room *room, bool *ret_end, tb_error *err)
+{
+    tb_code code = TB_OK;
+    bool damaged = false;
+    if (!log->begun) damaged = (code = unpack_all(log->source, err)) == TB_E_BAD_INPUT;
+    if (code == TB_OK && !log->begun && !stopped(room))
+        code = begin_log(log, room, log->source, err);
+    if (code == TB_OK && log->begun) code = try_piece(log, room, ret_end, err);
+    log->fresh = !*ret_end && !damaged;
+    if (code == TB_OK && log->begun && !*ret_end) return TB_OK;
+    follow_log_close(log);
+    follow_log_restart(log);
+    log->packed = true;
+    log->damaged = damaged;
+    log->fresh = !*ret_end && !damaged;
+    return code;
+}
+
+/* Opens a source; of a packed log it stays open until all is shipped. */
+static tb_code open_source(follow_log *log, follow_room *room, feed_source **ret_source,
+                           tb_error *err)
+{
+    const atomic_bool *stop = log->begun && !log->packed ? NULL : room->options->stop;
+    tb_code code = feed_source_descriptor(log->fd, stop, ret_source, err);
+    if (code || log->begun) return code;
+    log->packed = !feed_source_grows(*ret_source);
+    return TB_OK;
+}
+
+/* It is another log by now. */
+static void start_over(follow_log *log, follow_room *room, bool *ret_more)
+{
+    room->totals.restarts++;
+    room->options->say(room->options->ctx, log->path,
+                       "It was truncated or written anew: it is read as a new log.");
+    follow_log_restart(log);
+    *ret_more = true;
+}
+
+static tb_code turn_of_plain(follow_log *log, follow_room *room, feed_source *source,
+                             bool *ret_more, tb_error *err)
+{
+    bool end = false;
+    tb_code code = plain_turn(log, room, source, &end, err);
+    feed_source_close(source);
+    if (code == TB_E_NOT_FOUND && !room->sink_failed) {
+        start_over(log, room, ret_more);
+        return TB_OK;
+    }
+    *ret_more = code == TB_OK && log->begun && !end;
+    log->fresh = *ret_more;
+    return code;
+}
+
+/* Whether there is something to read: a first line, or the end of a line. *ret_same false: it is
+ * another log by now. */
+static tb_code look(follow_log *log, bool *ret_ready, bool *ret_same, tb_error *err)
+{
+    *ret_ready = *ret_same = true;
+    if (log->packed) return TB_OK;
+    if (!log->begun) return has_head(log, ret_ready, err);
+    tb_code code = follow_log_same(log, ret_same, err);
+    return code || !*ret_same ? code : line_ended(log, ret_ready, err);
+}
+
+static tb_code turn_of_packed(follow_log *log, follow_room *room, bool *ret_more, tb_error *err)
+{
+    bool end = false;
+    tb_code code = packed_turn(log, room, &end, err);
+    *ret_more = code == TB_OK && log->begun && !end;
+    return code;
+}
+
+/* A log that is not under way: its source tells what it is. A packed one is begun by its next turn,
+ * which is given to one after the other. */
+static tb_code open_turn(follow_log *log, follow_room *room, bool ready, bool *ret_more,
+                         tb_error *err)
+{
+    feed_source *source;
+    const bool seen = log->packed;
+    tb_code code = open_source(log, room, &source, err);
+    if (code) return code;
+    log->fresh = log->packed;
+    if (!log->packed && ready) return turn_of_plain(log, room, source, ret_more, err);
+    if (log->packed && seen) {
+        log->source = source;
+        return turn_of_packed(log, room, ret_more, err);
+    }
+    feed_source_close(source);
+    return TB_OK;
+}
+
+static tb_code turn(follow_log *log, follow_room *room, bool *ret_more, tb_error *err)
+{
+    bool ready, same;
+    if (log->source) return turn_of_packed(log, room, ret_more, err);
+    tb_code code = look(log, &ready, &same, err);
+    if (code) return code;
+    if (same) return open_turn(log, room, ready, ret_more, err);
+    start_over(log, room, ret_more);
+    return TB_OK;
+}
+
+tb_code follow_log_turn(follow_log *log, follow_room *room, bool *ret_more, tb_error *err)
+{
+    *ret_more = room->sink_failed = false;
+    tb_code code = follow_log_open(log, room, err);
+    if (code == TB_OK) code = turn(log, room, ret_more, err);
+    if (code && !log->damaged) log->fresh = true;
+    return code;
+}

@@ -1,0 +1,456 @@
+#!/usr/bin/env python3
+"""`tollbook follow`: what it takes for new, what it waits for, what it says, and how it ends."""
+import gzip
+import http.server
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+from harness import CATALOG, ENVIRONMENT, TOLLBOOK, Server, once, random_seed, run
+from script import LONG
+from follower import Follower, Writer, line, stored, taken, until
+
+SEED = random_seed()
+
+
+def lines(first, n, zone=101, size=100):
+    return b"".join(line(first + i, zone, size) for i in range(n))
+
+
+class Local(unittest.TestCase):
+    """Of a database: each test has its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="tollbook-follow-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.db = self.folder / "t.db"
+        once("follow", self.db, self.make)
+        self.logs = self.folder / "logs"
+        self.logs.mkdir()
+        self.log = self.logs / "a.log"
+        self.running = []
+
+    def tearDown(self):
+        for follower in self.running:
+            follower.close()
+
+    def make(self):
+        run("init", "--db", self.db)
+        catalog = self.folder / "catalog.json"
+        catalog.write_text(json.dumps(CATALOG))
+        run("apply", "--db", self.db, catalog)
+
+    def follower(self, *names, options=("--every", "20ms")):
+        follower = Follower(self.db, *(names or [self.logs / "*"]), folder=self.folder,
+                            options=options)
+        self.running.append(follower)
+        return follower
+
+    def takes(self, follower, n):
+        until(lambda: sum(taken(self.db)) >= n, lambda: f"{taken(self.db)}\n{follower.messages()}")
+        self.assertEqual(sum(taken(self.db)), n)
+
+    # --- what is new ---
+
+    def test_a_log_that_grows(self):
+        f = self.follower()
+        self.log.write_bytes(lines(0, 10))
+        self.assertEqual(f.once(), "")
+        self.assertEqual(taken(self.db), (10, 0))
+        self.assertEqual(f.once(), "")
+        with open(self.log, "ab") as log:
+            log.write(lines(10, 5) + line(15, 101, 100)[:30])
+        f.once()
+        self.assertEqual(taken(self.db), (15, 0))
+        self.assertEqual(f.figure("waiting_bytes", self.log), 30)
+        self.assertEqual(f.figure("lag_bytes", self.log), 0)
+        with open(self.log, "ab") as log:
+            log.write(line(15, 101, 100)[30:])
+        f.once()
+        self.assertEqual(taken(self.db), (16, 0))
+        self.assertEqual(stored(self.db), ({101: 16}, {101: 1600}))
+
+    def test_what_ingest_took_is_not_taken_again(self):
+        self.log.write_bytes(lines(0, 50))
+        run("ingest", "--db", self.db, self.log)
+        with open(self.log, "ab") as log:
+            log.write(lines(50, 50))
+        self.follower().once()
+        self.assertEqual(taken(self.db), (100, 0))
+        run("ingest", "--db", self.db, self.log)
+        self.assertEqual(taken(self.db), (100, 0))
+
+    def test_a_last_line_that_ingest_took_and_that_got_its_end(self):
+        self.log.write_bytes(lines(0, 3)[:-1])
+        run("ingest", "--db", self.db, "--final", self.log)
+        with open(self.log, "ab") as log:
+            log.write(b"\n" + lines(3, 2))
+        self.follower().once()
+        self.assertEqual(taken(self.db), (5, 0))
+
+    def test_files_that_appear_later_and_two_names_of_one(self):
+        f = self.follower().start()
+        until(lambda: "no such file yet" in f.messages(), "said")
+        self.log.write_bytes(b"")
+        (self.logs / "b.log").write_bytes(lines(0, 7))
+        self.takes(f, 7)
+        os.link(self.logs / "b.log", self.logs / "c.log")
+        with open(self.logs / "c.log", "ab") as log:
+            log.write(lines(7, 1))
+        self.log.write_bytes(lines(100, 2))
+        self.takes(f, 10)
+        self.assertEqual(f.stop(), 0)
+
+    def test_combined_lines_and_what_they_do_not_say(self):
+        self.log.write_bytes(b'192.0.2.1 - - [03/Nov/2026:12:00:00 +0000] "GET /a HTTP/1.1" 200 77 "-" '
+                             b'"agent"\n')
+        f = self.follower(options=("--format", "combined", "--zone", "102", "--region", "DE"))
+        f.once()
+        f.once()
+        self.assertEqual(stored(self.db), ({102: 1}, {102: 77}))
+        self.assertIn("--region CODE", self.follower(options=("--format", "combined")).once(expect=2))
+
+    # --- rotation ---
+
+    def test_renamed_and_deleted_it_is_read_to_its_end(self):
+        f = self.follower(self.log).start()
+        with open(self.log, "ab", buffering=0) as log:
+            log.write(lines(0, 3))
+            self.takes(f, 3)
+            away = self.folder / "away"
+            self.log.rename(away)
+            log.write(lines(3, 3))
+            self.takes(f, 6)
+            away.unlink()
+            self.log.write_bytes(lines(50, 1))
+            log.write(lines(6, 3))
+            self.takes(f, 10)
+        self.assertEqual(f.stop(), 0)
+
+    def test_copied_and_truncated(self):
+        f = self.follower().start()
+        with open(self.log, "ab", buffering=0) as log:
+            log.write(lines(0, 100))
+            self.takes(f, 100)
+            (self.logs / "a.log.1").write_bytes(self.log.read_bytes())
+            log.truncate(0)
+            log.write(lines(200, 150))  # it is longer than what was read of the old one
+            self.takes(f, 250)
+        until(lambda: f.figure("restarts_total") == 1, f.messages)
+        self.assertEqual(f.stop(), 0)
+        self.assertEqual(stored(self.db), ({101: 250}, {101: 25000}))
+
+    def test_written_anew_with_the_same_first_line_and_length(self):
+        """The first line and the length tell nothing; the bytes before what was read do."""
+        self.log.write_bytes(line(0, 101, 100) + lines(100, 20))
+        f = self.follower().start()
+        self.takes(f, 21)
+        was = self.log.stat().st_ino
+        with open(self.log, "r+b") as log:
+            log.write(line(0, 101, 100) + lines(300, 20))
+        self.assertEqual(self.log.stat().st_ino, was)
+        self.takes(f, 42)  # the first line stands in another log now
+        self.assertEqual(f.stop(), 0)
+        self.assertEqual(f.messages().count("written anew"), 1)
+
+    def test_a_packed_log_is_taken_once_it_is_complete(self):
+        data = lines(0, 2000).replace(b"agent", b"a" * 10000)  # more than one piece
+        raw = gzip.compress(data, 1)
+        packed = self.logs / "a.log.1.gz"
+        for size in (1, 5, len(raw) // 2, len(raw) - 1):
+            packed.write_bytes(raw[:size])
+            said = self.follower().once(expect=1 if size > 1 else 0)
+            self.assertEqual("is cut off" in said, size > 1, said)
+            self.assertEqual(taken(self.db), (0, 0))
+        f = self.follower().start()
+        until(lambda: f.figure("logs") == 1, f.messages)
+        packed.write_bytes(raw)
+        self.takes(f, 2000)
+        self.assertEqual(f.stop(), 0)
+        (self.logs / "b.log").write_bytes(data + lines(2000, 2))
+        self.follower().once()
+        self.assertEqual(taken(self.db), (2002, 0))
+
+    def test_a_packed_log_still_being_written_says_nothing(self):
+        raw = gzip.compress(lines(0, 400))
+        f = self.follower().start()
+        with open(self.logs / "a.gz", "wb", buffering=0) as out:
+            for at in range(0, len(raw), len(raw) // 6 + 1):
+                out.write(raw[at:at + len(raw) // 6 + 1])
+                written = f.figure("written_seconds")
+                looks = f.metrics.stat().st_mtime_ns if written else 0
+                until(lambda was=looks: f.metrics.exists() and f.metrics.stat().st_mtime_ns != was,
+                      "it looks")
+        self.takes(f, 400)
+        self.assertEqual(f.stop(), 0)
+        self.assertEqual(f.messages(), "")
+
+    def test_a_packed_log_without_a_last_line_end(self):
+        (self.logs / "a.gz").write_bytes(gzip.compress(lines(0, 3)[:-1]))
+        self.follower().once()
+        self.assertEqual(taken(self.db), (3, 0))
+        self.follower().once()
+        self.assertEqual(taken(self.db), (3, 0))
+
+    # --- hostile files ---
+
+    def test_one_bad_file_keeps_none_from_another(self):
+        (self.logs / "dir").mkdir()
+        (self.logs / "unreadable").symlink_to("/proc/self/mem")
+        os.mkfifo(self.logs / "fifo")
+        (self.logs / "other.xz").write_bytes(b"\xfd7zXZ\0" + bytes(100))
+        (self.logs / "empty").write_bytes(b"")
+        self.log.write_bytes(lines(0, 5))
+        f = self.follower().start()
+        self.takes(f, 5)
+        until(lambda: f.figure("trouble", self.logs / "unreadable") == 1, f.messages)
+        with open(self.log, "ab") as log:
+            log.write(lines(5, 5))
+        self.takes(f, 10)
+        self.log.unlink()
+        self.log.mkdir()
+        until(lambda: f.figure("trouble", self.log) == 1, f.messages)
+        self.assertEqual(f.stop(), 0)
+        said = f.messages()
+        for word in ("dir: It is no file", "unreadable: Reading failed", "fifo: It is no file",
+                     "other.xz: It is packed with xz", "a.log: It is no file"):
+            self.assertEqual(said.count(word), 1, said)
+        self.assertEqual(run("follow", "--status", "--metrics", f.metrics, expect=1).returncode, 1)
+
+    def test_a_log_that_is_refused_is_sent_again(self):
+        self.log.write_bytes(lines(0, 5))
+        f = self.follower()
+        words = [TOLLBOOK, *map(str, f.words)]
+        early = dict(ENVIRONMENT, TOLLBOOK_NOW="2026-10-01T00:00:00Z")
+        done = subprocess.run([*words, "--once"], env=early, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(b"more than 48 hours ahead", done.stderr)
+        self.assertEqual(taken(self.db), (0, 0))
+        self.assertEqual(f.once(), "")
+        self.assertEqual(taken(self.db), (5, 0))
+
+    def test_lines_of_a_mebibyte_and_nuls_and_half_a_line(self):
+        self.log.write_bytes(b"x" * (3 << 20))
+        f = self.follower().start()
+        until(lambda: f.figure("waiting_bytes", self.log) == 3 << 20, f.messages)
+        with open(self.log, "ab", buffering=0) as log:
+            log.write(b"y" * 1000)
+            until(lambda: f.figure("waiting_bytes", self.log) == (3 << 20) + 1000, f.messages)
+            log.write(b"\n" + lines(0, 2) + b"\0" * 5000 + b"\n" + lines(2, 2) + b"HIT|")
+            self.takes(f, 6)
+            until(lambda: f.figure("waiting_bytes", self.log) == 4, f.messages)
+            log.write(lines(4, 1)[4:])
+            self.takes(f, 7)
+        self.assertEqual(f.stop(), 0)
+        self.assertEqual(taken(self.db), (5, 2))
+        self.assertIn("nothing new", run("ingest", "--db", self.db, self.log).stderr.decode())
+
+    def test_more_logs_than_descriptors(self):
+        n = 10000 if LONG else 150
+        for i in range(n):
+            (self.logs / f"{i}.log").write_bytes(lines(i * 10, 1))
+        f = self.follower()
+        f.start(before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (90, 90)))
+        for some in range(0, n + 1, 50):  # each is a commit: many take long
+            until(lambda some=some: sum(taken(self.db)) >= some, f.messages)
+        for i in range(0, n, 7):
+            (self.logs / f"{i}.log").rename(self.logs / f"{i}.log.1")
+            with open(self.logs / f"{i}.log.1", "ab") as log:
+                log.write(lines(i * 10 + 1, 1))
+            (self.logs / f"{i}.log").write_bytes(lines(i * 10 + 2, 1))
+        all_of_them = n + 2 * len(range(0, n, 7))
+        for some in range(n, all_of_them, 50):
+            until(lambda some=some: sum(taken(self.db)) >= some, f.messages)
+        self.takes(f, all_of_them)
+        until(lambda: f.figure("open_logs"), "figures")
+        self.assertLessEqual(f.figure("open_logs"), 90 - 48)
+        memory = int(Path(f"/proc/{f.process.pid}/statm").read_text().split()[1]) * 4096
+        if not os.environ.get("TB_VARIANT"):
+            self.assertLess(memory, 200 << 20)
+        self.assertEqual(f.stop(), 0)
+        # Logs that are renamed while it looks keep their descriptors for a moment: that may be said.
+        self.assertEqual([said for said in f.messages().splitlines() if "Too many" not in said], [])
+
+    def test_figures_that_cannot_be_written_stop_nothing(self):
+        f = self.follower()
+        (self.folder / "figures.prom.new").symlink_to("/dev/full")
+        f.start()
+        self.log.write_bytes(lines(0, 5))
+        self.takes(f, 5)
+        with open(self.log, "ab") as log:
+            log.write(lines(5, 5))
+        self.takes(f, 10)
+        self.assertEqual(f.stop(), 0)
+        self.assertGreaterEqual(f.messages().count("No space left on device"), 1)
+
+    # --- how it ends ---
+
+    def test_a_signal_ships_what_is_there(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number):
+                before = sum(taken(self.db))
+                log = self.logs / f"{number}.log"
+                log.write_bytes(lines(number * 100, 3))
+                f = self.follower(log, options=("--every", "60m")).start()
+                self.takes(f, before + 3)
+                with open(log, "ab") as more:
+                    more.write(lines(number * 100 + 3, 3))
+                self.assertEqual(f.stop(number), 0)
+                self.assertEqual(sum(taken(self.db)), before + 6)
+
+    def test_many_bytes_do_not_wait(self):
+        f = self.follower(self.log, options=("--every", "60m", "--bytes", "1000")).start()
+        self.log.write_bytes(lines(0, 1))
+        until(lambda: f.messages() or f.metrics.exists() or True, "")
+        with open(self.log, "ab") as log:
+            log.write(lines(1, 20))
+        until(lambda: sum(taken(self.db)) == 21, f.messages)
+        self.assertEqual(f.stop(), 0)
+
+    def test_two_followers_of_one_log(self):
+        rng = random.Random(SEED)
+        writer = Writer(self.logs, rng)
+        server = Server(log=None)
+        self.addCleanup(server.close)
+        both = [Follower(server.url, self.logs / "access.log*", key=server.keys["ingest"],
+                         folder=self.logs.parent / name) for name in ("x", "y") if
+                not (self.logs.parent / name).mkdir()]
+        self.running += both
+        for f in both:
+            f.start()
+        for _ in range(20):
+            writer.put(200)
+            some = sum(taken(server.db)) + 50
+            until(lambda some=some: sum(taken(server.db)) >= min(some, writer.lines),
+                  lambda: both[0].messages())
+        writer.close()
+        until(lambda: sum(taken(server.db)) >= writer.lines, lambda: both[0].messages())
+        for f in both:
+            self.assertEqual(f.stop(), 0)
+        self.assertEqual(stored(server.db), (dict(writer.written), dict(writer.bytes)))
+
+    def test_status(self):
+        self.log.write_bytes(lines(0, 3) + b"half")
+        f = self.follower()
+        f.once()
+        shown = run("follow", "--status", "--metrics", f.metrics).stdout.decode()
+        self.assertRegex(shown, rf"(?m)^ +0 +0 +4  {self.log}$")
+        self.assertIn("1 logs, 3 lines shipped", shown)
+        late = dict(ENVIRONMENT, TOLLBOOK_NOW="2026-11-04T09:10:00Z")
+        done = subprocess.run([TOLLBOOK, "follow", "--status", "--metrics", f.metrics], env=late,
+                              capture_output=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"The figures are old", done.stderr)
+        self.assertIn("--metrics FILE", run("follow", "--status", expect=2).stderr.decode())
+
+    def test_what_is_asked_for_wrongly(self):
+        for words, said in ((["x.log"], "--db FILE is missing (or --server URL"),
+                            (["--db", self.db], "FILE-OR-GLOB... is missing"),
+                            (["--db", self.db, "--server", "http://h", "x"], "exclude each other"),
+                            (["--db", self.db, "--key-file", "k", "x"], "--key-file needs --server"),
+                            (["--server", "http://h", "x"], "--server needs a key"),
+                            (["--server", "http://h", "--key-file", "/dev/null", "x"], "It holds no key"),
+                            (["--db", self.db, "--every", "1h", "x"], "like 500ms, 2s or 1m"),
+                            (["--db", self.db, "--zone", "1", "x"], "leave out --zone")):
+            with self.subTest(words):
+                self.assertIn(said, run("follow", *words, expect=2).stderr.decode())
+
+
+class Remote(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="tollbook-follow-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.log = self.folder / "a.log"
+
+    def test_a_server_that_is_away(self):
+        server = Server(log=None)
+        key = server.keys["ingest"]
+        self.assertEqual(server.stop(), 0)
+        f = Follower(server.url, self.log, key=key, folder=self.folder).start()
+        self.addCleanup(f.close)
+        self.log.write_bytes(lines(0, 1000))
+        until(lambda: f.figure("failures_total") and f.figure("failures_total") >= 2, f.messages)
+        self.assertEqual(f.figure("up"), 0)
+        with open(self.log, "ab", buffering=0) as log:
+            self.log.rename(self.folder / "gone")
+            log.write(lines(1000, 10))
+        (self.folder / "gone").unlink()  # it is open, and nothing of it was shipped
+        server.start(port=server.port)
+        until(lambda: sum(taken(server.db)) >= 1010, f.messages)
+        self.assertEqual(f.stop(), 0)
+        self.assertEqual(taken(server.db), (1010, 0))
+        self.assertEqual(f.messages().count("Check the URL"), 1, f.messages())
+        self.assertEqual(f.messages().count("takes what it is sent again"), 1)
+        server.close()
+
+    def test_a_key_that_is_wrong_and_a_server_that_is_none(self):
+        server = Server(log=None)
+        self.log.write_bytes(lines(0, 10))
+        f = Follower(server.url, self.log, key="no-such-key", folder=self.folder)
+        self.assertIn("(HTTP 401)", f.once(expect=3))
+        f = Follower(server.url + "/elsewhere", self.log, key=server.keys["ingest"], folder=self.folder)
+        self.assertIn("(HTTP 404)", f.once(expect=3))
+        server.close()
+
+    def test_a_server_with_small_bodies(self):
+        server = Server("--body-mb", "1", log=None)
+        data = lines(0, 30000)
+        self.log.write_bytes(data)
+        f = Follower(server.url, self.log, key=server.keys["ingest"], folder=self.folder)
+        self.assertEqual(f.once(), "")
+        self.assertEqual(taken(server.db), (30000, 0))
+        server.close()
+
+    def test_a_server_that_asks_to_wait(self):
+        asked = []
+
+        class Busy(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self, status, body, *fields):
+                self.send_response(status)
+                for name, value in fields:
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_GET(self):
+                self.answer(200, b'{"total":0,"segments":[],"rungs":[]}')
+
+            def do_POST(self):
+                asked.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+                if len(asked) < 3:
+                    self.answer(503, b"{}", ("Retry-After", "1"))
+                else:
+                    self.answer(200, b'{"lines":4,"accepted":4,"rejected":0,"knownLines":0}')
+
+            def log_message(self, *_):
+                pass
+
+        fake = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Busy)
+        threading.Thread(target=fake.serve_forever, daemon=True).start()
+        self.addCleanup(fake.server_close)
+        self.addCleanup(fake.shutdown)
+        self.log.write_bytes(lines(0, 4))
+        f = Follower(f"http://127.0.0.1:{fake.server_port}", self.log, key="k", folder=self.folder)
+        self.addCleanup(f.close)
+        f.start()
+        until(lambda: f.figure("lines_total") == 4, f.messages)
+        self.assertEqual(f.stop(), 0)
+        self.assertEqual(len(asked), 3)
+        self.assertEqual(len(set(asked)), 1)  # what was not acknowledged is sent again as it was
+        self.assertEqual(f.figure("failures_total"), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""ingest -: a stream without an end is stored as it comes, and answered where that is asked for."""
+import re
+import select
+import signal
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import ENVIRONMENT, PATIENCE, TOLLBOOK, Server, hit, run
+from follower import line, stored, taken, until
+
+
+def lines(first, n, size=100):
+    return b"".join(line(first + i, 101, size) for i in range(n))
+
+
+class Stream(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="tollbook-stream-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.server = Server(log=None)
+        self.key = self.folder / "key"
+        self.key.write_text(self.server.keys["ingest"] + "\n")
+        self.key.chmod(0o600)
+
+    def tearDown(self):
+        self.server.close()
+
+    def kill_server(self):
+        self.server.process.kill()
+        self.server.process.wait()
+        self.server.log_file.close()
+
+    def start(self, *options):
+        self.process = subprocess.Popen(
+            [TOLLBOOK, "ingest", "--server", self.server.url, "--key-file", self.key, *options, "-"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+        self.addCleanup(self.close)
+        return self.process
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            pipe.close()
+
+    def write(self, data):
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def end(self, status=0):
+        out, said = self.process.communicate(timeout=PATIENCE)
+        self.assertEqual(self.process.returncode, status, said)
+        return out, said.decode()
+
+    def takes(self, n):
+        until(lambda: sum(taken(self.server.db)) >= n, lambda: str(taken(self.server.db)))
+        self.assertEqual(sum(taken(self.server.db)), n)
+
+    def questions(self):
+        """How often the server was asked what it knows."""
+        text = self.server.ask("GET", "/metrics").body.decode()
+        return sum(int(value) for value in
+                   re.findall(r'^tollbook_requests_total\{route="[^"]*segments[^"]*".* (\d+)$', text, re.M))
+
+    def file(self, data):
+        path = self.folder / "file.log"
+        path.write_bytes(data)
+        return run("ingest", "--server", self.server.url, "--key-file", self.key, path).stderr.decode()
+
+    def test_what_has_come_is_stored(self):
+        data = lines(0, 10)
+        self.start("--every", "20ms")
+        self.write(data[:450])
+        self.takes(data[:450].count(b"\n"))
+        self.write(data[450:])
+        self.takes(10)
+        self.write(lines(10, 1)[:-1])
+        _, said = self.end()
+        self.assertIn("11 lines: 11 accepted, 0 rejected", said)
+        self.assertIn("nothing new", self.file(lines(0, 11)))  # it began with its file's first byte
+        self.assertEqual(taken(self.server.db), (11, 0))
+
+    def test_bytes_and_a_signal(self):
+        self.start("--every", "60m", "--bytes", "2000")
+        self.write(lines(0, 5))
+        self.write(lines(5, 30))
+        until(lambda: sum(taken(self.server.db)) >= 20, "stored")
+        self.write(lines(35, 2) + b"half")
+        until(lambda: sum(taken(self.server.db)) >= 20, "stored")
+        self.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.process.wait(PATIENCE), 0)
+        self.assertGreaterEqual(sum(taken(self.server.db)), 35)
+
+    def test_a_stream_that_begins_like_a_known_log(self):
+        self.file(lines(0, 100))
+        before = self.questions()
+        self.start("--every", "20ms")
+        self.write(lines(0, 60))
+        until(lambda: self.questions() > before, "it asks what is known")
+        self.write(lines(60, 60))
+        self.takes(120)
+        _, said = self.end()
+        self.assertIn("its first 100 lines were taken before", said)
+        self.assertEqual(stored(self.server.db), ({101: 120}, {101: 12000}))
+
+    def test_a_stream_that_only_begins_like_a_known_log(self):
+        self.file(lines(0, 100))
+        self.start("--every", "20ms")
+        self.write(lines(0, 60))
+        self.write(lines(1000, 100))
+        self.takes(260)
+        self.end()
+        self.assertEqual(taken(self.server.db), (260, 0))
+
+    def test_a_server_that_goes_away_and_comes_back(self):
+        self.start("--every", "20ms")
+        self.write(lines(0, 10))
+        self.takes(10)
+        self.kill_server()
+        self.write(lines(10, 10))
+        self.server.start(port=self.server.port)
+        self.takes(20)
+        self.end()
+
+    def test_lines_that_are_too_long(self):
+        self.start("--every", "20ms")
+        self.write(lines(0, 1) + b"x" * (5 << 20) + b"\n" + lines(1, 1))
+        self.takes(3)
+        self.end()
+        self.assertEqual(taken(self.server.db), (2, 1))
+        self.assertIn("nothing new", self.file(lines(0, 1) + b"x" * (5 << 20) + b"\n" + lines(1, 1)))
+
+    def answers(self, n):
+        return [self.process.stdout.readline().decode().rstrip("\n") for _ in range(n)]
+
+    def test_each_line_is_answered(self):
+        self.start("--confirm")
+        self.assertEqual(self.answers(1), ["OK"])
+        for i in range(5):
+            self.write(lines(i, 1))
+            self.assertEqual(self.answers(1), ["OK"])
+            self.assertEqual(taken(self.server.db), (i + 1, 0))
+        self.assertIn("5 lines", self.end()[1])
+
+    def test_a_transaction_is_answered_once_it_is_stored(self):
+        self.start("--confirm")
+        self.assertEqual(self.answers(1), ["OK"])
+        self.write(b"BEGIN TRANSACTION\n" + lines(0, 3))
+        self.assertEqual(self.answers(4), ["OK"] + ["DEFER_COMMIT"] * 3)
+        self.assertEqual(taken(self.server.db), (0, 0))
+        self.write(b"COMMIT TRANSACTION\n")
+        self.assertEqual(self.answers(1), ["OK"])
+        self.assertEqual(taken(self.server.db), (3, 0))
+        # One that is not committed is not stored: whoever sent it sends it again.
+        self.write(b"BEGIN TRANSACTION\n" + lines(3, 3))
+        self.assertEqual(self.answers(4), ["OK"] + ["DEFER_COMMIT"] * 3)
+        self.end()
+        self.assertEqual(taken(self.server.db), (3, 0))
+
+    def test_the_same_lines_are_other_lines_in_a_stream(self):
+        self.start("--confirm")
+        self.answers(1)
+        for _ in range(4):
+            self.write(hit(101))
+            self.assertEqual(self.answers(1), ["OK"])
+        self.end()
+        self.assertEqual(taken(self.server.db), (4, 0))
+
+    def test_an_answer_waits_for_a_server_that_is_away(self):
+        self.start("--confirm")
+        self.answers(1)
+        self.kill_server()
+        self.write(lines(0, 1))
+        self.assertIn(b"Check the URL", self.process.stderr.readline())
+        self.assertEqual(select.select([self.process.stdout], [], [], 0)[0], [])
+        self.server.start(port=self.server.port)
+        self.assertEqual(self.answers(1), ["OK"])
+        self.end()
+        self.assertEqual(taken(self.server.db), (1, 0))
+
+    def test_what_is_asked_for_wrongly(self):
+        for words, said in ((["--every", "5s", "a.log"], "are for standard input"),
+                            (["--every", "x", "-"], "like 500ms"),
+                            (["--confirm", "--every", "5s", "-"], "leave out --every"),
+                            (["--every", "5s", "--batch", "b", "-"], "takes no --batch")):
+            with self.subTest(words):
+                done = run("ingest", "--db", self.folder / "no.db", *words, expect=2)
+                self.assertIn(said, done.stderr.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()
