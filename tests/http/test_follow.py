@@ -116,7 +116,7 @@ class Local(unittest.TestCase):
         f.once()
         f.once()
         self.assertEqual(stored(self.db), ({102: 1}, {102: 77}))
-        self.assertIn("--region CODE", self.follower(options=("--format", "combined")).once(expect=2))
+        self.assertIn("Combined lines have no zone", self.follower(options=("--format", "combined")).once(expect=2))
 
     # --- rotation ---
 
@@ -359,7 +359,7 @@ class Local(unittest.TestCase):
                             (["--server", "http://h", "x"], "--server needs a key"),
                             (["--server", "http://h", "--key-file", "/dev/null", "x"], "It holds no key"),
                             (["--db", self.db, "--every", "1h", "x"], "like 500ms, 2s or 1m"),
-                            (["--db", self.db, "--zone", "1", "x"], "leave out --zone")):
+                            (["--db", self.db, "--zone", "1", "x"], "Pipe lines name their zone")):
             with self.subTest(words):
                 self.assertIn(said, run("follow", *words, expect=2).stderr.decode())
 
