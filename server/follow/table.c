@@ -4,6 +4,7 @@
 #include "follow/table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,20 @@ static void see_open(follow_log *log, int64_t now_ms)
     if (!log->there && log->fd >= 0 && fstat(log->fd, &st) == 0) follow_log_seen(log, &st, now_ms);
 }
 
+static void give_kept(follow_table *table)
+{
+    for (int i = 0; i < FOLLOW_KEPT; i++) {
+        if (table->kept[i] > 0) close(table->kept[i]);
+        table->kept[i] = 0;
+    }
+}
+
+static void keep_some(follow_table *table)
+{
+    for (int i = 0; i < FOLLOW_KEPT; i++)
+        table->kept[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 tb_code follow_table_scan(follow_table *table, const follow_options *options, int64_t now_ms,
                           tb_error *err)
 {
@@ -126,8 +141,10 @@ tb_code follow_table_scan(follow_table *table, const follow_options *options, in
     if (!table->missing) return tb_no_memory(err);
     for (size_t i = 0; i < table->n; i++)
         table->logs[i]->there = false;
+    give_kept(table);
     for (size_t i = 0; code == TB_OK && i < options->n_names; i++)
         code = see_name(table, options, i, now_ms, err);
+    keep_some(table);
     for (size_t i = 0; i < table->n; i++)
         see_open(table->logs[i], now_ms);
     return code;
@@ -159,6 +176,7 @@ void follow_table_release(follow_table *table)
 {
     for (size_t i = 0; i < table->n; i++)
         follow_log_free(table->logs[i]);
+    give_kept(table);
     free(table->logs);
     free(table->missing);
     *table = (follow_table){0};

@@ -4,15 +4,19 @@
 
 #include "follow/log.h"
 
+#define FOLLOW_KEPT 4
+
 typedef struct follow_table {
     follow_log **logs; /* ascending by (device, inode) */
     size_t n, cap;
     bool *missing; /* of each name: nothing was there, and it was said */
     size_t hand;   /* where the search for a descriptor goes on */
+    int kept[FOLLOW_KEPT]; /* descriptors for looking at folders, 0: none; see follow_table_scan */
 } follow_table;
 
 /* Looks at all names and at what has none any more. New logs are added, and what a log has become
- * is noted. TB_E_NOMEM only. */
+ * is noted. Where no descriptor is left, a pattern would find nothing, and logs would seem gone: some are
+ * kept, and given back for the look. TB_E_NOMEM only. */
 TB_MUST_USE tb_code follow_table_scan(follow_table *table, const follow_options *options,
                                       int64_t now_ms, tb_error *err);
 /* Takes out a log, and frees it. */
