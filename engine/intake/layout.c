@@ -52,7 +52,8 @@ static tb_code init_pipe(tb_log_layout *layout, const tb_log_spec *spec, tb_erro
     if (spec->map.len) return bad_option(err, "map", "Only format json has a map.");
     if (spec->zone || spec->region.len)
         return bad_option(err, spec->zone ? "zone" : "region",
-                   "Pipe lines name their zone and edge location themselves.");
+                   "Pipe lines name their zone and edge location themselves: leave out zone "
+                   "and region, or give another format.");
     return TB_OK;
 }
 

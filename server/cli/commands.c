@@ -320,6 +320,7 @@ cli_command cli_commands[] = {
     {.name = "verify", .operation = "verify", .run = cli_verify},
     {.name = "anchor", .operation = "anchor"},
     {.name = "audit", .operation = "audit"},
+    {.name = "size", .operation = "size"},
     {.name = "backup",
      .operands = "",
      .summary = "Copy a consistent, verified snapshot",

@@ -68,7 +68,7 @@ PUBLIC = {
     "whatif": "whatif",
     "advice": "advice", "forecast": "advice", "percentile": "advice", "breakeven": "advice", "solve": "advice",
     "requestlog": "logs", "logstore": "store", "event": "events", "eventstore": "store",
-    "containerstore": "store", "audit": "store",
+    "containerstore": "store", "audit": "store", "size": "store",
     "store": "store", "zones": "store", "charges": "store", "billsource": "store",
     "bookstore": "store", "invoicestore": "store", "ledgerstore": "store", "terms": "store",
     "shadow": "store", "scenarios": "store",

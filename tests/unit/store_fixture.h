@@ -150,11 +150,17 @@ static inline void fixture_add(fixture *f, const tb_row *rows, size_t n, uint64_
     ok(tb_store_commit(f->store, &err));
 }
 
+static inline void fixture_say(void *ctx, const char *sentence)
+{
+    (void)ctx;
+    fprintf(stderr, "%s\n", sentence);
+}
+
 static inline void fixture_verify(fixture *f)
 {
     tb_error err = {0};
     uint64_t differences = 0;
-    ok(tb_store_verify(f->store, NULL, NULL, &differences, &err));
+    ok(tb_store_verify(f->store, fixture_say, NULL, &differences, &err));
     ck_assert_uint_eq(differences, 0);
 }
 

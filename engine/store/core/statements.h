@@ -127,6 +127,8 @@
     X(USAGE_RUN_INSERT, "INSERT INTO usage_run VALUES(?1,?2,?3,?4,?5,?6,?7)")                      \
     X(USAGE_RUN_DELETE, "DELETE FROM usage_run WHERE id=?1")                                       \
     X(USAGE_PAGE_INSERT, "INSERT INTO usage_page VALUES(?1,?2)")                                   \
+    X(USAGE_PAGES_SIZE, "SELECT coalesce(sum(length(data)),0) FROM usage_page"                     \
+                        " WHERE id BETWEEN ?1 AND ?2")                                             \
     X(USAGE_PAGES_DELETE, "DELETE FROM usage_page WHERE id BETWEEN ?1 AND ?2")                     \
     X(SERIES_OF_OWNER, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 ORDER BY edge")     \
     /* From one owner to the next, without a look at each of its locations. */                     \

@@ -143,6 +143,7 @@ tb_code tb__run_place(tb__placing *p, tb__run_kind kind, const tb__run_entry *en
 {
     if (kind == TB__RUN_CHUNKS) {
         tb_grid hours;
+        if (entry->key.owner > TB__SERIES_MAX) return batch_damaged(err);
         if (!tb__run_get_grid(entry->data, entry->len, &hours)) return batch_damaged(err);
         return tb__place_day(p, entry->key.owner, entry->key.index, &hours, err);
     }
@@ -190,7 +191,8 @@ static tb_code sort_chunks(tb__batch_entry *list, size_t n, tb_error *err)
 static tb_code sort_batch(tb__batch *b, tb__run_kind kind, tb_error *err)
 {
     if (kind == TB__RUN_CHUNKS) return sort_chunks(b->of[kind].list, b->of[kind].n, err);
-    qsort(b->of[kind].list, b->of[kind].n, sizeof *b->of[kind].list, by_key);
+    if (b->of[kind].n > 1)
+        qsort(b->of[kind].list, b->of[kind].n, sizeof *b->of[kind].list, by_key);
     return TB_OK;
 }
 
@@ -227,7 +229,7 @@ tb_code tb__usage_put(tb__placing *placing, int64_t series, int64_t day, const t
     if (code) return code;
     size_t len = tb__run_put_grid(hours, b->bytes + b->len);
     code = gather(b, TB__RUN_CHUNKS, (tb__run_key){series, day}, len, err);
-    return code || b->len < BATCH_BYTES ? code : spill(placing->store, err);
+    return code || b->held || b->len < BATCH_BYTES ? code : spill(placing->store, err);
 }
 
 tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day, const tb__country *list,
@@ -239,7 +241,7 @@ tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day, const tb__co
     if (code) return code;
     size_t len = tb__run_put_list(list, n, b->bytes + b->len);
     code = gather(b, TB__RUN_COUNTRIES, (tb__run_key){zone, day}, len, err);
-    return code || b->len < BATCH_BYTES ? code : spill(store, err);
+    return code || b->held || b->len < BATCH_BYTES ? code : spill(store, err);
 }
 
 /* --- all that a series holds --- */
@@ -261,13 +263,12 @@ static tb_code each_row(sqlite3_stmt *s, tb__pending *waiting, tb__day_fn fn, vo
                         tb_error *err)
 {
     int64_t key = sqlite3_column_int64(s, 0);
-    tb_grid grid, *more = NULL;
+    tb_grid grid, *more = tb__pending_find(waiting, tb__key_index(key));
     tb_code code = tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1),
                                     key, &grid, err);
-    if (!code) code = tb__pending_at(waiting, tb__key_index(key), &more, err);
-    if (!code) code = tb_grid_merge(&grid, more, err);
+    if (!code && more) code = tb_grid_merge(&grid, more, err);
     if (code) return code;
-    tb_grid_clear(more);
+    if (more) tb_grid_clear(more);
     return fn(ctx, tb__key_index(key), &grid, err);
 }
 
@@ -294,6 +295,8 @@ tb_code tb__usage_each(tb_store *store, int64_t series, size_t since, tb__day_fn
                        tb_error *err)
 {
     tb__pending waiting = {0};
+    /* What waits is read first: were it spilled meanwhile, the rows would have it once more. */
+    store->usage->batch.held++;
     tb_code code = tb__pending_read(&waiting, &store->usage->runs,
                                     tb__chunk_key(series, TB__GRAIN_HOURS, 0),
                                     tb__chunk_key(series, TB__GRAIN_HOURS, TB__INDEX_MAX), err);
@@ -302,6 +305,7 @@ tb_code tb__usage_each(tb_store *store, int64_t series, size_t since, tb__day_fn
     for (size_t i = 0; !code && i < waiting.n; i++)
         if (waiting.list[i].grid->slots)
             code = fn(ctx, waiting.list[i].index, waiting.list[i].grid, err);
+    store->usage->batch.held--;
     tb__pending_release(&waiting);
     return code;
 }

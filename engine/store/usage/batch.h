@@ -21,6 +21,7 @@ typedef struct tb__batch {
     uint8_t *bytes;
     size_t len, cap;
     bool open;    /* what is put is gathered; else it goes to its place at once */
+    int held;     /* calls of tb__usage_each: what was gathered stays where it is */
     bool at_once; /* for tests: no batch is ever gathered */
     size_t slice; /* for tests: rows folded with a batch, at least; 0: as many as is good */
 } tb__batch;

@@ -17,7 +17,8 @@
 #define LEVELS      16
 #define PAGE_BYTES  8000       /* a page of a small run: one of the file's */
 #define SLICE_ROWS  2048       /* folded with a batch, at least */
-#define WAIT_MAX    4000000    /* entries that may wait, whatever the day */
+#define WAIT_MAX    2000000    /* entries that may wait, whatever the day */
+#define PAGES_EVEN  128        /* so many pages of a run are of one size; then it doubles */
 #define STRAGGLERS  2          /* hours after midnight until a day has closed */
 #define NOT_FOLDING INT64_MIN  /* meta.fold_owner_K */
 
@@ -39,15 +40,17 @@ static tb_code put_usage_page(writing *w, tb_error *err)
     tb_code code = tb__run_page_end(&w->page, id, err);
     if (!code) code = tb__sql_ints(w->store, TB__SQL_USAGE_PAGE_INSERT, &id, 1, &s, err);
     if (code) return code;
-    sqlite3_bind_blob(s, 2, w->page.data, (int)w->page.len, SQLITE_STATIC);
+    int rc = sqlite3_bind_blob64(s, 2, w->page.data, w->page.len, SQLITE_STATIC);
+    if (rc != SQLITE_OK) return tb__sqlite_fail(w->store->db, rc, w->store->path, err);
     w->page.len = 0;
     return tb__run(w->store, s, err);
 }
 
-/* The last page takes whatever comes: a run that turns out longer than was said stays whole. */
+/* A run that turns out longer than was said has larger pages, not too many. */
 static bool page_is_full(const writing *w, const tb__run_entry *entry)
 {
-    return w->page.len && w->page.len + entry->len > w->target && w->pages < TB__RUN_PAGES;
+    const size_t target = w->target << (w->pages / PAGES_EVEN);
+    return w->page.len && w->page.len + entry->len > target && w->pages < TB__RUN_PAGES;
 }
 
 static tb_code write_entry(writing *w, const tb__run_entry *entry, tb_error *err)
@@ -126,16 +129,21 @@ static int64_t add_capped(int64_t a, int64_t b)
 /* runs: FAN of one level, copied from the list. */
 static tb_code merge_runs(tb_store *store, tb__run_kind kind, const tb__usage_run *runs, tb_error *err)
 {
-    int64_t sum = 0, level = runs[0].level;
-    size_t bytes = 0;
-    for (int i = 0; i < FAN; i++) {
+    int64_t sum = 0, bytes = 0, level = runs[0].level;
+    tb_code code = TB_OK;
+    for (int i = 0; !code && i < FAN; i++) {
+        const int64_t pages[2] = {tb__run_page_id(runs[i].id, 0),
+                                  tb__run_page_id(runs[i].id, TB__RUN_PAGES - 1)};
+        int64_t size = 0;
+        code = tb__int_of(store, TB__SQL_USAGE_PAGES_SIZE, pages, 2, 0, &size, err);
         sum = add_capped(sum, runs[i].sum);
-        bytes += (size_t)runs[i].entries * 24;
+        bytes += size;
     }
+    if (code) return code;
     tb__run_union *u = calloc(1, sizeof *u);
     if (!u) return tb_no_memory(err);
-    tb_code code = tb__run_union_begin(u, &store->usage->runs, kind, runs, FAN, INT64_MIN, err);
-    if (!code) code = tb__run_write(store, kind, level + 1, sum, bytes, union_next, u, err);
+    code = tb__run_union_begin(u, &store->usage->runs, kind, runs, FAN, INT64_MIN, err);
+    if (!code) code = tb__run_write(store, kind, level + 1, sum, (size_t)bytes, union_next, u, err);
     tb__run_union_release(u);
     free(u);
     if (!code) code = delete_runs(store, runs, FAN, err);
@@ -157,15 +165,14 @@ static bool full_level(const tb__runs *runs, tb__run_kind kind, int64_t folding,
     return false;
 }
 
-static tb_code merge_levels(tb_store *store, tb__run_kind kind, int64_t folding, tb_error *err)
+/* One a batch: a level fills eight times as slowly as the one below it, so there is a turn for each. */
+static tb_code merge_level(tb_store *store, tb__run_kind kind, int64_t folding, tb_error *err)
 {
     tb__usage_run eight[FAN];
     tb_code code = tb__runs_load(&store->usage->runs, kind, err);
-    while (!code && full_level(&store->usage->runs, kind, folding, eight)) {
-        code = merge_runs(store, kind, eight, err);
-        if (!code) code = tb__runs_load(&store->usage->runs, kind, err);
-    }
-    return code;
+    if (code || !full_level(&store->usage->runs, kind, folding, eight)) return code;
+    code = merge_runs(store, kind, eight, err);
+    return code ? code : tb__runs_load(&store->usage->runs, kind, err);
 }
 
 /* --- folding --- */
@@ -244,23 +251,40 @@ static int64_t waiting_entries(const tb__runs *runs, tb__run_kind kind)
     return n;
 }
 
-static tb_code tend_kind(tb_store *store, tb__run_kind kind, bool closed, size_t rows, tb_error *err)
+static tb_code tend_kind(tb_store *store, tb__run_kind kind, bool begin, size_t rows, tb_error *err)
 {
     int64_t through = 0;
     tb_code code = tb__meta_get(store, tb__fold_run_name[kind], &through, err);
-    if (!code) code = merge_levels(store, kind, through, err);
-    bool begin = closed || waiting_entries(&store->usage->runs, kind) > WAIT_MAX;
-    if (!code && !through && begin) code = begin_fold(store, kind, &through, err);
+    if (!code) code = merge_level(store, kind, through, err);
+    if (!code && !through && (begin || waiting_entries(&store->usage->runs, kind) > WAIT_MAX))
+        code = begin_fold(store, kind, &through, err);
     return code || !through ? code : fold_slice(store, kind, through, rows, err);
 }
 
-/* Whether a day has closed since the last time that one had. */
+/* Whether a fold is under way, of either kind. */
+static tb_code is_folding(tb_store *store, bool *ret_folding, tb_error *err)
+{
+    tb_code code = TB_OK;
+    *ret_folding = false;
+    for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++) {
+        int64_t through = 0;
+        code = tb__meta_get(store, tb__fold_run_name[kind], &through, err);
+        *ret_folding |= through != 0;
+    }
+    return code;
+}
+
+/* Whether a day has closed since the last time that one had, and a fold may begin for it: while another
+ * one is under way it waits. */
 static tb_code day_closed(tb_store *store, int64_t newest, bool *ret_closed, tb_error *err)
 {
     int64_t before = 0, day = tb__floor_div(newest - STRAGGLERS, 24);
+    bool folding = false;
     tb_code code = tb__meta_get(store, "fold_day", &before, err);
-    *ret_closed = !code && day > before && before > 0;
-    return code || day <= before ? code : tb__meta_set(store, "fold_day", day, err);
+    if (!code) code = is_folding(store, &folding, err);
+    *ret_closed = !code && day > before && before > 0 && !folding;
+    if (code || day <= before || folding) return code;
+    return tb__meta_set(store, "fold_day", day, err);
 }
 
 tb_code tb__runs_tend(tb_store *store, int64_t newest, size_t brought, tb_error *err)

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-tb_code tb__pending_at(tb__pending *p, int64_t index, tb_grid **ret_grid, tb_error *err)
+/* Where the index is, or would be. */
+static size_t pending_place(const tb__pending *p, int64_t index)
 {
     size_t lo = 0, hi = p->n;
     while (lo < hi) {
@@ -15,6 +16,18 @@ tb_code tb__pending_at(tb__pending *p, int64_t index, tb_grid **ret_grid, tb_err
         if (p->list[mid].index < index) lo = mid + 1;
         else hi = mid;
     }
+    return lo;
+}
+
+tb_grid *tb__pending_find(const tb__pending *p, int64_t index)
+{
+    const size_t at = pending_place(p, index);
+    return at < p->n && p->list[at].index == index ? p->list[at].grid : NULL;
+}
+
+tb_code tb__pending_at(tb__pending *p, int64_t index, tb_grid **ret_grid, tb_error *err)
+{
+    const size_t lo = pending_place(p, index);
     if (lo < p->n && p->list[lo].index == index) {
         *ret_grid = p->list[lo].grid;
         return TB_OK;

@@ -104,7 +104,21 @@ bool tb__run_walk_begin(tb__run_walk *walk, const uint8_t *data, size_t len, int
 /* false: the end, or damage (walk->bad). */
 bool tb__run_walk_next(tb__run_walk *walk, tb__run_entry *ret_entry);
 
+/* A place in a page: the entry with this key is the next one. */
+typedef struct tb__run_mark {
+    tb__run_key key;
+    tb__run_walk walk;
+} tb__run_mark;
+
 /* --- reading (run_read.c): works on any connection, for the virtual tables need it too --- */
+
+/* A page that was read and found sound, and where every sixteenth of its entries begins. Who asks for
+ * many series comes back to it. */
+typedef struct tb__run_kept {
+    uint8_t *data; /* NULL: it is not kept */
+    tb__run_mark *marks;
+    size_t n_marks, cap_marks;
+} tb__run_kept;
 
 /* One run that waits. */
 typedef struct tb__usage_run {
@@ -112,6 +126,7 @@ typedef struct tb__usage_run {
     int64_t from; /* entries of owners below it are folded */
     tb__run_key *first; /* of each page */
     size_t pages;
+    tb__run_kept *kept; /* of each page; NULL: none is kept */
 } tb__usage_run;
 
 /* SQLite's error as ours. */
@@ -122,6 +137,7 @@ typedef struct tb__runs {
     const char *path; /* for messages */
     tb__runs_fail fail;
     sqlite3_stmt *list, *page;
+    size_t kept_bytes; /* of all kept pages */
     struct {
         tb__usage_run *run; /* ascending by id */
         size_t n, cap;
@@ -203,6 +219,7 @@ typedef struct tb__pending {
 /* The grid of an index, made and cleared where there is none. */
 TB_MUST_USE tb_code tb__pending_at(tb__pending *p, int64_t index, tb_grid **ret_grid,
                                    tb_error *err);
+tb_grid *tb__pending_find(const tb__pending *p, int64_t index); /* NULL: there is none */
 /* Merges an entry of chunks into it: a tb__run_fn. */
 TB_MUST_USE tb_code tb__pending_add(void *pending, const tb__run_entry *entry, tb_error *err);
 void tb__pending_clear(tb__pending *p);

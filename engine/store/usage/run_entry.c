@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define HOURS 0xffffff /* the slots of a day */
+
 static uint8_t *put_varint(uint8_t *out, uint64_t v)
 {
     for (; v >= 0x80; v >>= 7)
@@ -61,7 +63,7 @@ bool tb__run_get_grid(const uint8_t *data, size_t len, tb_grid *ret_grid)
     const uint8_t *at = data, *end = data + len;
     uint64_t metrics, slots;
     if (!take_varint(&at, end, &metrics) || !take_varint(&at, end, &slots)) return false;
-    if (metrics & ~(uint64_t)TB_METRIC_ALL || slots > UINT32_MAX) return false;
+    if (metrics & ~(uint64_t)TB_METRIC_ALL || slots > HOURS) return false;
     ret_grid->metrics = (uint32_t)metrics;
     ret_grid->slots = (uint32_t)slots;
     for (; metrics; metrics &= metrics - 1) {
@@ -86,6 +88,12 @@ size_t tb__run_put_list(const tb__country *list, size_t n, uint8_t *out)
     return (size_t)(p - out);
 }
 
+static bool letters(uint16_t code)
+{
+    unsigned first = code >> 8, second = code & 0xff;
+    return first >= 'A' && first <= 'Z' && second >= 'A' && second <= 'Z';
+}
+
 bool tb__run_get_list(const uint8_t *data, size_t len, tb__country *list, size_t *ret_n)
 {
     const uint8_t *at = data, *end = data + len;
@@ -94,7 +102,7 @@ bool tb__run_get_list(const uint8_t *data, size_t len, tb__country *list, size_t
         if (n == TB__COUNTRY_MAX || end - at < 2) return false;
         list[n].code = (uint16_t)(at[0] | at[1] << 8);
         at += 2;
-        if (n > 0 && list[n].code <= list[n - 1].code) return false;
+        if (!letters(list[n].code) || (n > 0 && list[n].code <= list[n - 1].code)) return false;
         if (!take_varint(&at, end, &list[n].requests) || !take_varint(&at, end, &list[n].bytes))
             return false;
     }
@@ -122,7 +130,7 @@ static taking take_grid(const uint8_t *data, size_t len)
     taking t = {data, data + len, 0, 0, false};
     uint64_t metrics = 0, slots = 0;
     t.bad = !take_varint(&t.at, t.end, &metrics) || !take_varint(&t.at, t.end, &slots) ||
-            (metrics & ~(uint64_t)TB_METRIC_ALL) || slots > UINT32_MAX;
+            (metrics & ~(uint64_t)TB_METRIC_ALL) || slots > HOURS;
     t.metrics = (uint32_t)metrics;
     t.slots = (uint32_t)slots;
     return t;

@@ -93,13 +93,18 @@ bool tb__run_walk_next(tb__run_walk *walk, tb__run_entry *ret_entry)
     uint64_t owner, index, len;
     if (walk->at >= walk->end) return false;
     if (!take_varint(walk, &owner) || !take_varint(walk, &index) || !take_varint(walk, &len) ||
-        len > (uint64_t)(walk->end - walk->at)) {
+        len > (uint64_t)(walk->end - walk->at) || len > TB__RUN_ENTRY_MAX ||
+        owner > (uint64_t)(INT64_MAX - walk->last.owner) || index > (uint64_t)TB__INDEX_MAX) {
         walk->bad = true;
         return false;
     }
     const bool same = owner == 0 && walk->begun;
-    walk->last.owner = (int64_t)((uint64_t)walk->last.owner + owner);
-    walk->last.index = (int64_t)(same ? (uint64_t)walk->last.index + index : index);
+    walk->last.owner += (int64_t)owner;
+    walk->last.index = (same ? walk->last.index : 0) + (int64_t)index;
+    if (walk->last.owner < 1 || walk->last.index > TB__INDEX_MAX) {
+        walk->bad = true;
+        return false;
+    }
     *ret_entry = (tb__run_entry){walk->last, walk->at, (size_t)len};
     walk->at += len;
     walk->begun = true;

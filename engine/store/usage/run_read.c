@@ -26,12 +26,27 @@ void tb__runs_init(tb__runs *runs, sqlite3 *db, const char *path, tb__runs_fail 
     runs->fail = fail;
 }
 
+#define KEPT_MAX (4u << 20) /* bytes of pages that a connection keeps */
+
+static void drop_kept(tb__usage_run *run)
+{
+    for (size_t i = 0; run->kept && i < run->pages; i++) {
+        free(run->kept[i].data);
+        free(run->kept[i].marks);
+    }
+    free(run->kept);
+    run->kept = NULL;
+}
+
 static void clear_list(tb__runs *runs, tb__run_kind kind)
 {
-    for (size_t i = 0; i < runs->of[kind].n; i++)
+    for (size_t i = 0; i < runs->of[kind].n; i++) {
+        drop_kept(&runs->of[kind].run[i]);
         free(runs->of[kind].run[i].first);
+    }
     runs->of[kind].n = 0;
     runs->of[kind].known = false;
+    if (!runs->of[TB__RUN_CHUNKS].n && !runs->of[TB__RUN_COUNTRIES].n) runs->kept_bytes = 0;
 }
 
 void tb__runs_forget(tb__runs *runs)
@@ -174,6 +189,86 @@ static tb_code page_get(tb__runs *runs, const tb__usage_run *run, size_t page, c
     return TB_OK;
 }
 
+/* Marks every sixteenth entry of a page. */
+static tb_code mark_page(tb__runs *runs, const tb__usage_run *run, tb__run_kept *kept,
+                         tb__run_walk walk, tb_error *err)
+{
+    tb__run_walk before = walk;
+    tb__run_entry e;
+    tb_code code = TB_OK;
+    for (size_t n = 0; !code && tb__run_walk_next(&walk, &e); n++) {
+        if (n % 16 == 0) {
+            code = tb__grow(&kept->marks, kept->n_marks, &kept->cap_marks, sizeof *kept->marks, err);
+            if (!code) kept->marks[kept->n_marks++] = (tb__run_mark){e.key, before};
+        }
+        before = walk;
+    }
+    return !code && (walk.bad || !kept->n_marks) ? run_damaged(runs, run->id, err) : code;
+}
+
+/* Where too much is kept, all of it goes: what is asked for next comes back. */
+static tb_code kept_room(tb__runs *runs, tb__usage_run *run, tb_error *err)
+{
+    if (runs->kept_bytes > KEPT_MAX) {
+        for (int kind = 0; kind < TB__RUN_KINDS; kind++)
+            for (size_t i = 0; i < runs->of[kind].n; i++)
+                drop_kept(&runs->of[kind].run[i]);
+        runs->kept_bytes = 0;
+    }
+    if (!run->kept) run->kept = calloc(run->pages, sizeof *run->kept);
+    return run->kept ? TB_OK : tb_no_memory(err);
+}
+
+/* Reads a page, checks and marks it. */
+static tb_code fill_kept(tb__runs *runs, const tb__usage_run *run, size_t page, tb__run_kept *kept,
+                         tb_error *err)
+{
+    const uint8_t *data = NULL;
+    size_t len = 0;
+    tb__run_walk walk;
+    tb_code code = page_get(runs, run, page, &data, &len, err);
+    if (code) return code;
+    kept->data = malloc(len + 1);
+    if (kept->data && data) memcpy(kept->data, data, len);
+    sqlite3_reset(runs->page);
+    if (!kept->data) return tb_no_memory(err);
+    if (!tb__run_walk_begin(&walk, kept->data, len, tb__run_page_id(run->id, page)))
+        return run_damaged(runs, run->id, err);
+    runs->kept_bytes += len + len / 8;
+    return mark_page(runs, run, kept, walk, err);
+}
+
+static tb_code keep_usage_page(tb__runs *runs, tb__usage_run *run, size_t page,
+                               const tb__run_kept **ret, tb_error *err)
+{
+    if (!run->kept || !run->kept[page].data) {
+        tb_code code = kept_room(runs, run, err);
+        if (code) return code;
+        tb__run_kept fresh = {0};
+        code = fill_kept(runs, run, page, &fresh, err);
+        if (code) {
+            free(fresh.data);
+            free(fresh.marks);
+            return code;
+        }
+        run->kept[page] = fresh;
+    }
+    *ret = &run->kept[page];
+    return TB_OK;
+}
+
+/* From the last mark at or before the key. */
+static tb__run_walk walk_from(const tb__run_kept *kept, tb__run_key key)
+{
+    size_t lo = 0, hi = kept->n_marks;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (tb__run_compare(kept->marks[mid].key, key) <= 0) lo = mid + 1;
+        else hi = mid;
+    }
+    return kept->marks[lo ? lo - 1 : 0].walk;
+}
+
 /* --- the entries of a span --- */
 
 typedef struct asking {
@@ -183,29 +278,24 @@ typedef struct asking {
 } asking;
 
 /* *ret_past: an entry behind the span was met. */
-static tb_code each_of_page(tb__runs *runs, const tb__usage_run *run, size_t page, const asking *a,
+static tb_code each_of_page(tb__runs *runs, tb__usage_run *run, size_t page, const asking *a,
                             bool *ret_past, tb_error *err)
 {
-    const uint8_t *data = NULL;
-    size_t len = 0;
-    tb__run_walk walk;
+    const tb__run_kept *kept = NULL;
     tb__run_entry e;
-    tb_code code = page_get(runs, run, page, &data, &len, err);
+    tb_code code = keep_usage_page(runs, run, page, &kept, err);
     if (code) return code;
-    if (!tb__run_walk_begin(&walk, data, len, tb__run_page_id(run->id, page)))
-        code = run_damaged(runs, run->id, err);
+    tb__run_walk walk = walk_from(kept, a->span.first);
     while (!code && !*ret_past && tb__run_walk_next(&walk, &e)) {
         *ret_past = tb__run_compare(e.key, a->span.last) > 0;
         if (*ret_past || tb__run_compare(e.key, a->span.first) < 0 || e.key.owner < run->from)
             continue;
         code = a->fn(a->ctx, &e, err);
     }
-    if (!code && walk.bad) code = run_damaged(runs, run->id, err);
-    sqlite3_reset(runs->page);
     return code;
 }
 
-static tb_code each_of_run(tb__runs *runs, const tb__usage_run *run, const asking *a, tb_error *err)
+static tb_code each_of_run(tb__runs *runs, tb__usage_run *run, const asking *a, tb_error *err)
 {
     bool past = a->span.last.owner < run->from;
     tb_code code = TB_OK;

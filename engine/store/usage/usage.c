@@ -475,7 +475,7 @@ static tb_code end_adding(tb_store *store, int64_t newest, int64_t grown, tb_err
     const size_t brought = tb__batch_entries(store);
     int64_t cell_max = 0;
     tb_code code = tb__batch_end(store, grown, err);
-    if (!code && brought) code = tb__runs_tend(store, newest, brought, err);
+    if (!code) code = tb__runs_tend(store, newest, brought, err);
     if (!code) code = tb__meta_get(store, "cell_max", &cell_max, err);
     return code || store->usage->cell_max <= cell_max
                ? code

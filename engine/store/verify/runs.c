@@ -15,31 +15,51 @@ static bool entry_is_sound(tb__run_kind kind, const tb__run_entry *e)
                                   : tb__run_get_list(e->data, e->len, list, &n);
 }
 
+/* What is wrong with an entry, behind the one before; NULL: nothing is. */
+static const char *wrong_with(tb__run_kind kind, const tb__usage_run *run, const tb__run_cursor *c,
+                              tb__run_key before, int64_t number)
+{
+    if (!entry_is_sound(kind, &c->entry)) return "a damaged entry";
+    if (number && tb__run_compare(c->entry.key, before) <= 0) return "entries out of order";
+    if (c->page && tb__run_compare(run->first[c->page - 1], c->entry.key) > 0)
+        return "a page that begins elsewhere than it says";
+    return NULL;
+}
+
 /* All of it, what is folded too. */
 static tb_code check_run(tb__verify *v, tb__run_kind kind, const tb__usage_run *run, tb_error *err)
 {
     tb__usage_run whole = *run;
     tb__run_cursor c = {0};
+    tb__run_key before = {0, 0};
     int64_t entries = 0;
-    bool sound = true;
+    const char *wrong = NULL;
     whole.from = INT64_MIN;
     tb_code code = tb__run_cursor_begin(&c, &v->store->usage->runs, &whole, INT64_MIN, err);
     for (; !code && !c.over; entries++) {
-        sound = sound && entry_is_sound(kind, &c.entry);
+        if (!wrong) wrong = wrong_with(kind, run, &c, before, entries);
+        before = c.entry.key;
         code = tb__run_cursor_next(&c, err);
     }
     tb__run_cursor_release(&c);
     if (code) return code;
-    if (!sound) tb__differs(v, "Run %lld of waiting usage has a damaged entry.", (long long)run->id);
+    if (wrong) tb__differs(v, "Run %lld of waiting usage has %s.", (long long)run->id, wrong);
     if (entries != run->entries)
         tb__differs(v, "Run %lld of waiting usage has %lld entries; it should have %lld.",
                     (long long)run->id, (long long)entries, (long long)run->entries);
     return TB_OK;
 }
 
-/* Owners and series both ascend. */
-static tb_code check_owners(tb__verify *v, tb_error *err)
+/* Owners and what they must be among both ascend. */
+static tb_code check_owners(tb__verify *v, tb__run_kind kind, tb_error *err)
 {
+    static const struct {
+        tb__verify_statement among;
+        const char *what, *is;
+    } of[TB__RUN_KINDS] = {
+        {TB__V_SERIES_IDS, "Usage waits under series", "does not exist"},
+        {TB__V_ZONE_IDS, "Countries wait of pull zone", "has no usage"},
+    };
     tb__runs *runs = &v->store->usage->runs;
     tb__run_union *u = calloc(1, sizeof *u);
     tb__run_entry e;
@@ -47,17 +67,17 @@ static tb_code check_owners(tb__verify *v, tb_error *err)
     int64_t id = INT64_MIN, said = 0;
     bool more = true, row = true;
     if (!u) return tb_no_memory(err);
-    tb_code code = tb__verify_sql(v, TB__V_SERIES_IDS, NULL, 0, &ids, err);
+    tb_code code = tb__verify_sql(v, of[kind].among, NULL, 0, &ids, err);
     if (!code)
-        code = tb__run_union_begin(u, runs, TB__RUN_CHUNKS, runs->of[TB__RUN_CHUNKS].run,
-                                   runs->of[TB__RUN_CHUNKS].n, INT64_MIN, err);
+        code = tb__run_union_begin(u, runs, kind, runs->of[kind].run, runs->of[kind].n, INT64_MIN,
+                                   err);
     while (!code && !(code = tb__run_union_next(u, &e, &more, err)) && more) {
         while (!code && row && id < e.key.owner)
             if (!(code = tb__step(v->store, ids, &row, err)) && row)
                 id = sqlite3_column_int64(ids, 0);
         if (!code && id != e.key.owner && said != e.key.owner)
-            tb__differs(v, "Usage waits under series %lld, which does not exist.",
-                        (long long)(said = e.key.owner));
+            tb__differs(v, "%s %lld, which %s.", of[kind].what, (long long)(said = e.key.owner),
+                        of[kind].is);
     }
     tb__run_union_release(u);
     free(u);
@@ -72,8 +92,8 @@ tb_code tb__verify_runs(tb__verify *v, tb_error *err)
         code = tb__runs_load(runs, (tb__run_kind)kind, err);
         for (size_t i = 0; !code && i < runs->of[kind].n; i++)
             code = check_run(v, (tb__run_kind)kind, &runs->of[kind].run[i], err);
+        if (!code) code = check_owners(v, (tb__run_kind)kind, err);
     }
-    if (!code) code = check_owners(v, err);
     if (code == TB_E_CORRUPT) v->damaged = v->countries_damaged = true;
     return code ? code
                 : tb__verify_reference(v,

@@ -15,7 +15,6 @@
 
 #define DAYS       31
 #define HOURS      24
-#define SERIES_MAX (INT64_MAX >> TB__SERIES_SHIFT)
 
 /* A series and whose it is. */
 typedef struct member {
@@ -46,7 +45,7 @@ typedef struct pass {
 
 static tb_code push(pass *p, members *list, int64_t edge, int64_t series, tb_error *err)
 {
-    if (series < 1 || series > SERIES_MAX) {
+    if (series < 1 || series > TB__SERIES_MAX) {
         tb__differs(p->v, "A series has the number %lld.", (long long)series);
         return TB_OK;
     }
@@ -566,7 +565,7 @@ static tb_code verify_owned(tb__verify *v, tb_error *err)
         if (!code && id != series)
             tb__differs(v, "Chunks are stored under series %lld, which does not exist.",
                         (long long)series);
-        if (series >= SERIES_MAX) break;
+        if (series >= TB__SERIES_MAX) break;
         from = (series + 1) * (INT64_C(1) << TB__SERIES_SHIFT);
     }
     return code;

@@ -15,6 +15,7 @@
       "SELECT s.edge,s.id FROM zone z CROSS JOIN series s ON s.scope=1 AND s.owner=z.id"           \
       " WHERE z.account=?1 AND s.edge>0 ORDER BY s.edge,s.id")                                     \
     X(SERIES_IDS, "SELECT id FROM series ORDER BY id")                                             \
+    X(ZONE_IDS, "SELECT DISTINCT owner FROM series WHERE scope=1 ORDER BY owner")                  \
     X(NEXT_KEY, "SELECT min(key) FROM chunk WHERE key>=?1")                                        \
     X(KEY_RANGE, "SELECT (SELECT min(key) FROM chunk WHERE key BETWEEN ?1 AND ?2),"                \
                  "(SELECT max(key) FROM chunk WHERE key BETWEEN ?1 AND ?2)")                       \

@@ -102,6 +102,20 @@ class Reading(Case):
         self.verify("b.db")
         self.assertIn("exists", self.run_tool("backup", "--db", "t.db", "--to", "b.db", status=3).err)
 
+    def test_size_counts_every_page(self):
+        def sizes(*words):
+            lines = self.run_tool("size", "--db", "t.db", *words).out.splitlines()
+            self.assertEqual(lines[0], "what\tbytes")
+            return {what: int(count) for what, count in (line.split("\t") for line in lines[1:])}
+        whole = sizes()
+        self.assertEqual(sum(whole.values()), (self.folder / "t.db").stat().st_size)
+        self.assertGreater(whole["usage"], 0)
+        self.assertLessEqual(sum(sizes("--by", "month").values()), sum(whole.values()))
+        zones = sizes("--by", "zone")
+        self.assertTrue(zones and all(z == "waiting" or z.isdigit() for z in zones), zones)
+        self.assertEqual(len(sizes("--by", "kind", "--most", "1")), 1)
+        self.run_tool("size", "--db", "t.db", "--by", "week", status=2)
+
     def test_verify_finds_a_difference_and_exits_1(self):
         self.run_tool("backup", "--db", "t.db", "--to", "b.db")
         db = sqlite3.connect(self.folder / "b.db")

@@ -1,0 +1,59 @@
+/* What holds the space. SQLite's dbstat tells the pages of each table and index; within usage, logs and
+ * events the rows tell their months and zones. */
+#include "tollbook/size.h"
+
+#include "store/core/internal.h"
+
+#include <string.h>
+
+/* ?1: how many. Names of tables that belong to nothing listed are those of the catalogue and of keys. */
+static const char by_kind[] =
+    "SELECT CASE WHEN t IN('chunk','country_day','series','edge','usage_run','usage_page') THEN 'usage'"
+    " WHEN t GLOB 'log_*' THEN 'request logs' WHEN t GLOB 'event_*' THEN 'shield events'"
+    " WHEN t GLOB 'segment*' OR t GLOB 'rung*' OR t GLOB 'reject*' THEN 'inputs'"
+    " WHEN t GLOB 'invoice*' OR t GLOB '*book*' OR t IN('ledger','late','correction','month_run',"
+    "'shadow_bill','scenario') THEN 'money' WHEN t='audit' THEN 'audit log'"
+    " WHEN t IN('sqlite_schema','meta','head') THEN 'schema' ELSE 'catalogue and keys' END AS kind,"
+    "sum(bytes) AS bytes FROM (SELECT coalesce(s.tbl_name,d.name) AS t,d.pgsize AS bytes FROM dbstat d"
+    " LEFT JOIN sqlite_schema s ON s.name=d.name WHERE d.aggregate=1) GROUP BY kind"
+    " UNION ALL SELECT 'free',f.freelist_count*p.page_size FROM pragma_freelist_count f,"
+    "pragma_page_size p ORDER BY 2 DESC,1 LIMIT ?1";
+/* A chunk's key: bit 17 tells days from hours, the bits below it the day or the month since 1970. */
+static const char by_month[] =
+    "SELECT m,sum(b) FROM (SELECT strftime('%Y-%m',iif(key&131072,unixepoch(format('%04d-%02d-01',"
+    "1970+(key&131071)/12,(key&131071)%12+1)),(key&131071)*86400),'unixepoch') AS m,length(data) AS b"
+    " FROM chunk UNION ALL SELECT 'waiting',length(data) FROM usage_page UNION ALL SELECT strftime('%Y-%m',day*86400,'unixepoch'),length(data) FROM country_day"
+    " UNION ALL SELECT strftime('%Y-%m',first_ms/1000,'unixepoch'),length(data) FROM log_block"
+    " UNION ALL SELECT strftime('%Y-%m',day*86400,'unixepoch'),length(data) FROM event_block)"
+    " GROUP BY m ORDER BY m DESC LIMIT ?1";
+static const char by_zone[] =
+    "SELECT z,sum(b) FROM (SELECT s.owner AS z,length(c.data) AS b FROM series s JOIN chunk c"
+    " ON c.key BETWEEN s.id<<18 AND (s.id<<18)+262143 WHERE s.scope=1"
+    " UNION ALL SELECT zone,length(data) FROM country_day UNION ALL SELECT zone,length(data)"
+    " FROM log_block UNION ALL SELECT 'waiting',length(data) FROM usage_page) GROUP BY z ORDER BY 2 DESC,1 LIMIT ?1";
+
+static tb_code size_from(sqlite3_stmt *row, void *item, tb_error *err)
+{
+    tb_size *size = item;
+    const char *name = (const char *)sqlite3_column_text(row, 0);
+    size_t len = name ? strnlen(name, sizeof size->name - 1) : 0;
+    if (!name) return tb_no_memory(err);
+    memcpy(size->name, name, len);
+    size->name[len] = 0;
+    size->bytes = sqlite3_column_int64(row, 1);
+    return TB_OK;
+}
+
+tb_code tb_store_sizes(tb_store *store, tb_size_by by, int64_t most, tb_size **ret_sizes,
+                       size_t *ret_n, tb_error *err)
+{
+    static const tb__rows rows = {sizeof(tb_size), size_from, NULL};
+    static const char *const queries[] = {by_kind, by_month, by_zone};
+    sqlite3_stmt *s;
+    int rc = sqlite3_prepare_v2(store->db, queries[by], -1, &s, NULL);
+    if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
+    sqlite3_bind_int64(s, 1, most);
+    tb_code code = tb__collect(store, s, &rows, ret_sizes, ret_n, err);
+    sqlite3_finalize(s);
+    return code;
+}
