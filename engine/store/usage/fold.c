@@ -278,6 +278,8 @@ static tb_code is_folding(tb_store *store, bool *ret_folding, tb_error *err)
  * one is under way it waits. */
 static tb_code day_closed(tb_store *store, int64_t newest, bool *ret_closed, tb_error *err)
 {
+    *ret_closed = false;
+    if (newest < STRAGGLERS) return TB_OK; /* the batch had no usage */
     int64_t before = 0, day = tb__floor_div(newest - STRAGGLERS, 24);
     bool folding = false;
     tb_code code = tb__meta_get(store, "fold_day", &before, err);
