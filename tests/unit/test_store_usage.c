@@ -91,6 +91,34 @@ START_TEST(an_owner_with_one_location_keeps_one_series)
 }
 END_TEST
 
+/* What is copied of 2,200 days passes what a batch gathers, in the middle of the copy. */
+START_TEST(a_long_history_is_copied_once)
+{
+    enum { DAYS_BACK = 2200 };
+    fixture f;
+    tb_row *rows = calloc((size_t)DAYS_BACK * 24, sizeof *rows);
+    ck_assert_ptr_nonnull(rows);
+    fixture_init(&f);
+    fixture_apply(&f, two_accounts, NOW_US, NULL);
+    for (int i = 0; i < DAYS_BACK * 24; i++) {
+        rows[i] = row_of(101, "DE", HOUR - 24 - i, TB_M_REQUESTS, 1 + (uint64_t)i);
+        rows[i].metrics |= TB_METRIC_BIT(TB_M_BYTES) | TB_METRIC_BIT(TB_M_ORIGIN_BYTES);
+        rows[i].value[TB_M_BYTES] = (UINT64_C(1) << 56) / (DAYS_BACK * 24) + (uint64_t)i;
+        rows[i].value[TB_M_ORIGIN_BYTES] = (UINT64_C(1) << 55) / (DAYS_BACK * 24) + (uint64_t)i;
+    }
+    fixture_add(&f, rows, (size_t)DAYS_BACK * 24, 1);
+    fixture_fold(&f);
+    tb_row today[] = {row_of(101, "DE", HOUR, TB_M_REQUESTS, 5),
+                      row_of(101, "UK", HOUR, TB_M_REQUESTS, 7)};
+    fixture_add(&f, today, 2, 2);
+    ck_assert_uint_eq(total_of(&f, (tb_view){1, 101, TB_ALL}, day_hours, TB_M_REQUESTS), 12);
+    ck_assert_uint_eq(total_of(&f, (tb_view){1, TB_ALL, TB_ALL}, one_day, TB_M_REQUESTS), 12);
+    fixture_verify(&f);
+    fixture_release(&f);
+    free(rows);
+}
+END_TEST
+
 START_TEST(the_second_location_may_come_before_the_first_in_one_batch)
 {
     fixture f;
@@ -493,6 +521,7 @@ int main(void)
     tcase_add_test(tests, a_row_shows_in_every_view_of_its_account);
     tcase_add_test(tests, a_row_of_zeros_is_no_difference);
     tcase_add_test(tests, an_owner_with_one_location_keeps_one_series);
+    tcase_add_test(tests, a_long_history_is_copied_once);
     tcase_add_test(tests, the_second_location_may_come_before_the_first_in_one_batch);
     tcase_add_test(tests, a_maximum_keeps_the_larger_over_hours_days_and_locations);
     tcase_add_test(tests, usage_of_an_unknown_zone_joins_its_account_later);
