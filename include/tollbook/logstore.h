@@ -17,11 +17,7 @@ typedef struct tb_logged {
     uint32_t number; /* 0 .. n-1 among them */
     bool extended;
 } tb_logged;
-typedef struct tb_logged_zones tb_logged_zones;
-/* Borrowed: good until the catalogue changes or the transaction is undone. Finding in it may be done
- * by any thread meanwhile. NULL in *ret: there is none. */
-TB_MUST_USE tb_code tb_store_logged_zones(tb_store *store, const tb_logged_zones **ret,
-                                          tb_error *err);
+typedef struct tb_logged_zones tb_logged_zones; /* of a directory (store.h) */
 size_t tb_logged_count(const tb_logged_zones *zones);
 const tb_logged *tb_logged_find(const tb_logged_zones *zones, int64_t zone); /* NULL: no */
 

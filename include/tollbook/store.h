@@ -216,13 +216,21 @@ TB_MUST_USE tb_code tb_store_read_view(tb_store *store, const tb_view *view, tb_
                                        tb_geo **ret_geo, size_t *ret_n_geo, tb_error *err);
 TB_MUST_USE tb_code tb_store_regions(tb_store *store, tb_region **ret_regions, size_t *ret_n,
                                      tb_error *err); /* ascending by id; free() */
-/* The codes that regions have, ascending, ranked by their regions' prices. Borrowed: good until the
- * catalogue changes or the transaction is undone. */
-TB_MUST_USE tb_code tb_store_known_edges(tb_store *store, const tb_known_edge **ret_edges,
-                                         size_t *ret_n, tb_error *err);
-/* The hostnames of the zones that are there, the system's own among them. Borrowed likewise. */
-TB_MUST_USE tb_code tb_store_known_hosts(tb_store *store, const struct tb_known_hosts **ret_hosts,
-                                         tb_error *err);
+/* What intake looks up of the catalogue. It never changes: any thread may read it. */
+typedef struct tb_directory {
+    const tb_known_edge *edges; /* the codes that regions have, ascending, ranked by their prices */
+    size_t n_edges;
+    const struct tb_known_hosts *hosts;   /* of the zones that are there, the system's own among them;
+                                           * NULL: nobody asked for them */
+    const struct tb_logged_zones *logged; /* the zones that keep their lines; NULL: there is none */
+} tb_directory;
+/* Borrowed: good until the catalogue changes or the transaction is undone; retained, until it is
+ * released. While the catalogue of a writer stays, it is the same directory at each call, but for the
+ * first one that asks for hosts. */
+TB_MUST_USE tb_code tb_store_directory(tb_store *store, bool hosts,
+                                       const tb_directory **ret_directory, tb_error *err);
+const tb_directory *tb_directory_retain(const tb_directory *directory); /* the same */
+void tb_directory_release(const tb_directory *directory);               /* NULL is fine */
 TB_MUST_USE tb_code tb_store_keys(tb_store *store, tb_key **ret_keys, size_t *ret_n,
                                   tb_error *err); /* ascending by id, revoked too; free() */
 /* An account's valid keys, ascending by id: `limit` of them past the first `skip`, and how many there

@@ -129,7 +129,7 @@ static tb_code read_secret(const server_options *o, const tb_registry *registry,
 
 static bool stopping(void *ctx)
 {
-    return errands_stopping(ctx);
+    return crew_stopping(ctx);
 }
 
 static tb_code check_digest_reader(write_job *job, tb_store *store, tb_error *err)

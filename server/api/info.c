@@ -78,8 +78,8 @@ void api_healthz(request *r)
     say_status(r, "alive");
 }
 
-/* Ready: the database lies where it was opened, this worker's store answers, the writer can write, and
- * no stop is under way. */
+/* Ready: the database lies where it was opened, this worker's store answers, the writer can write,
+ * and no stop is under way. */
 void api_readyz(request *r)
 {
     server *s = r->worker->server;
@@ -150,8 +150,7 @@ static void put_connections(const server *s, tb_buf *out)
     tb_buf_str(out, "# HELP tollbook_connections Open connections, by worker.\n"
                     "# TYPE tollbook_connections gauge\n");
     for (unsigned i = 0; i < s->options.threads; i++)
-        tb_buf_fmt(out, "tollbook_connections{worker=\"%u\"} %u\n", i,
-                   conns_open_of(s->conns, i));
+        tb_buf_fmt(out, "tollbook_connections{worker=\"%u\"} %u\n", i, conns_open_of(s->conns, i));
     tb_buf_str(out, "# HELP tollbook_connections_refused_total Connections turned away.\n"
                     "# TYPE tollbook_connections_refused_total counter\n");
     tb_buf_fmt(out,
@@ -187,12 +186,15 @@ static void put_server(const server *s, tb_buf *out)
     put_gauge(out, "tollbook_body_bytes", "Memory of requests' bodies.",
               atomic_load_explicit(&s->bodies, memory_order_relaxed));
     put_gauge(out, "tollbook_writer_queue", "Writes that wait.", writer_queued(s->writer));
+    put_gauge(out, "tollbook_intake_queue", "Bodies that wait to be parsed.",
+              crew_queued(s->intake));
     put_gauge(out, "tollbook_writer_alive", "1 while the writer can write.",
               writer_alive(s->writer));
     put_counter(out, "tollbook_access_log_dropped_total", "Lines that the access log lost.",
                 accesslog_dropped(s->log));
-    tb_buf_fmt(out, "# HELP tollbook_build_info The program.\n# TYPE tollbook_build_info gauge\n"
-                    "tollbook_build_info{version=\"%s\"} 1\n",
+    tb_buf_fmt(out,
+               "# HELP tollbook_build_info The program.\n# TYPE tollbook_build_info gauge\n"
+               "tollbook_build_info{version=\"%s\"} 1\n",
                TB_VERSION);
 }
 

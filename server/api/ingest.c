@@ -1,7 +1,9 @@
-/* POST /ingest/logs and /ingest/buckets: the body goes to the writer, which feeds it inside its
- * transaction; the answer is sent after the commit. Usage rows are taken whole or not at all, logs
- * too where onError=stop. */
+/* POST /ingest/logs and /ingest/buckets. A small body is parsed here, a large one by the intake,
+ * while others write; the writer then takes what was parsed in its transaction, and the answer is
+ * sent after the commit. Where somebody else changed meanwhile what it was parsed by, it is parsed
+ * again. Usage rows are taken whole or not at all, logs too where onError=stop. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/handlers.h"
@@ -10,21 +12,37 @@
 #include "tollbook/json.h"
 #include "tollbook/logformat.h"
 
+/* What is parsed on a worker's own thread keeps its other connections waiting: a millisecond. */
+#define SMALL_BODY  ((size_t)128 << 10)
+#define SMALL_PLAIN ((size_t)256 << 10)
+#define TRIES_MAX   4
+
 typedef struct ingest {
     feed_options options;
-    feed_encoding encoding;
-    feed_piece piece; /* its rungs are parsed where they are needed: they take too much room */
-    tb_text rungs;
+    feed_body body;
+    feed_piece piece;
+    tb_rung rungs[FEED_RUNGS_MAX];
     char batch[TB_BATCH_NAME_MAX + 1];
-    tb_log_spec spec; /* logs: its texts are the request's */
+    const tb_directory *directory; /* retained */
+    feed_run *run;                 /* parsed, until it is taken */
+    unsigned tries;
+    bool taken; /* the writer had it */
+    bool stale;
     feed_report report;
 } ingest;
 
-_Static_assert(sizeof(ingest) <= sizeof((request *)0)->work, "fits a request's own memory");
-
-static ingest *ingest_of(request *r)
+static ingest *ingest_of(const request *r)
 {
-    return (ingest *)(void *)r->work;
+    return r->kept;
+}
+
+static void release_ingest(void *kept)
+{
+    ingest *in = kept;
+    feed_run_free(in->run);
+    tb_log_layout_release(&in->options.layout);
+    tb_directory_release(in->directory);
+    free(in);
 }
 
 typedef struct params {
@@ -62,13 +80,12 @@ static tb_code bad(tb_error *err, const char *field, const char *sentence)
 
 /* --- what is asked --- */
 
-/* The writer compiles the description again: what it makes does not fit a request's own memory. */
 static tb_code read_layout(ingest *in, const params *p, tb_error *err)
 {
-    tb_log_layout layout;
-    in->spec = (tb_log_spec){p->format, p->map, p->region, p->zone};
-    tb_code code = tb_log_layout_init(&layout, &in->spec, err);
-    if (!code) tb_log_layout_release(&layout);
+    const int64_t now_ms = in->options.layout.now_ms;
+    const tb_log_spec spec = {p->format, p->map, p->region, p->zone};
+    tb_code code = tb_log_layout_init(&in->options.layout, &spec, err);
+    in->options.layout.now_ms = now_ms;
     return code;
 }
 
@@ -102,7 +119,9 @@ static tb_code read_piece(ingest *in, const piece_params *p, tb_error *err)
     if (p->start < 0 && !p->head.len && !p->hash.len) return TB_OK;
     tb_code code = piece_read(p, &in->piece, err);
     if (code) return code;
-    in->rungs = p->rungs;
+    code = piece_rungs(p->rungs, in->rungs, &in->piece.n_rungs, err);
+    if (code) return code;
+    in->piece.rungs = in->rungs;
     in->options.piece = &in->piece;
     return TB_OK;
 }
@@ -119,16 +138,22 @@ static feed_encoding encoding_of(const request *r)
 
 static tb_code prepare(request *r, tb_batch_kind kind, tb_error *err)
 {
-    ingest *in = ingest_of(r);
     const server_options *o = &r->worker->server->options;
     int64_t now_us = request_now_us(r);
     params p = {.piece = PIECE_PARAMS_NONE};
     tb_text query = request_query(r);
-    memset(in, 0, sizeof *in);
-    in->encoding = encoding_of(r);
-    in->options = (feed_options){.kind = kind, .source = "http", .take_partial_line = true,
+    ingest *in = calloc(1, sizeof *in);
+    if (!in) return tb_no_memory(err);
+    r->kept = in;
+    r->release_kept = release_ingest;
+    in->body = (feed_body){r->body ? r->body : "", r->body_len, encoding_of(r), o->plain_max};
+    in->options = (feed_options){.kind = kind,
+                                 .source = "http",
+                                 .take_partial_line = true,
+                                 .bounded = true,
                                  .threads = r->body_len > (1 << 20) ? o->threads : 1,
-                                 .now_us = now_us, .layout = {.now_ms = now_us / 1000},
+                                 .now_us = now_us,
+                                 .layout = {.now_ms = now_us / 1000},
                                  .stop = &r->worker->server->abort_writes};
     tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, &p,
                                r->scratch, err);
@@ -139,39 +164,80 @@ static tb_code prepare(request *r, tb_batch_kind kind, tb_error *err)
     return code;
 }
 
-/* --- on the writer's thread --- */
+/* --- parsing --- */
 
-static tb_code ingest_body(write_job *job, tb_store *store, tb_error *err)
+static tb_code parse_body(ingest *in, const feed_body *body, tb_store *reader, tb_error *err)
 {
-    request *r = job->owner;
-    ingest *in = ingest_of(r);
-    tb_rung rungs[FEED_RUNGS_MAX];
-    const int64_t now_ms = in->options.layout.now_ms;
-    tb_code code = piece_rungs(in->rungs, rungs, &in->piece.n_rungs, err);
-    if (!code) code = tb_log_layout_init(&in->options.layout, &in->spec, err);
+    tb_code code = tb_store_read_begin(reader, err);
     if (code) return code;
-    in->options.layout.now_ms = now_ms;
-    in->piece.rungs = rungs;
-    code = feed_memory(store, r->body ? r->body : "", r->body_len, in->encoding,
-                               r->worker->server->options.plain_max, &in->options, &in->report,
-                               err);
-    in->piece.rungs = NULL;
-    tb_log_layout_release(&in->options.layout);
+    code = feed_parse(reader, body, &in->options, &in->run, err);
+    tb_store_read_end(reader);
+    return code;
+}
+
+/* On one of the intake's threads. */
+static tb_code parse_large(write_job *job, tb_store *reader, tb_error *err)
+{
+    ingest *in = ingest_of(job->owner);
+    return parse_body(in, &in->body, reader, err);
+}
+
+/* On the writer's thread. */
+static tb_code take_parsed(write_job *job, tb_store *store, tb_error *err)
+{
+    ingest *in = ingest_of(job->owner);
+    tb_code code = feed_take(in->run, store, &in->report, &in->stale, err);
     if (code == TB_OK && in->report.interrupted)
         return tb_fail(err, TB_E_BUSY, NULL, "The server is stopping; nothing was taken.");
     return code;
 }
 
+static void submit_parsed(request *r)
+{
+    ingest *in = ingest_of(r);
+    in->taken = true;
+    r->job.run = take_parsed;
+    r->job.bytes = r->body_len + feed_run_bytes(in->run);
+    request_submit(r);
+}
+
+/* What is packed may turn out to be large; it is left to the intake then. */
+static void parse_here(request *r)
+{
+    ingest *in = ingest_of(r);
+    feed_body small = in->body;
+    tb_error err;
+    if (small.plain_max > SMALL_PLAIN) small.plain_max = SMALL_PLAIN;
+    tb_code code =
+        r->body_len <= SMALL_BODY ? parse_body(in, &small, r->worker->store, &err) : TB_E_TOO_LARGE;
+    if (code == TB_E_TOO_LARGE) {
+        r->job.run = parse_large;
+        request_submit_intake(r);
+    } else if (code) {
+        request_fail_at(r, &err);
+    } else {
+        submit_parsed(r);
+    }
+}
+
+/* By the newest directory. */
+static void parse(request *r)
+{
+    ingest *in = ingest_of(r);
+    tb_directory_release(in->directory);
+    in->directory = tb_directory_retain(worker_directory(r->worker));
+    in->options.directory = in->directory;
+    in->taken = false;
+    parse_here(r);
+}
+
 static void submit(request *r, tb_batch_kind kind)
 {
     tb_error err;
-    if (prepare(r, kind, &err) != TB_OK) {
+    if (prepare(r, kind, &err) != TB_OK)
         request_fail_as(r, &err);
-        return;
-    }
-    r->job.run = ingest_body;
-    r->job.bytes = r->body_len;
-    request_submit(r);
+    else
+        parse(r);
 }
 
 void api_ingest_logs(request *r)
@@ -221,8 +287,8 @@ static void put_warning(tb_buf *out, const feed_report *report)
     }
     tb_buf_fmt(out, "\"%s refused", report->accepted ? "Most lines were" : "Every line was");
     if (feed_fits_best(&report->fits, &form))
-        tb_buf_fmt(out, ": %" PRIu64 " of the %" PRIu64 " looked at are %s", report->fits.taken[form],
-                   report->fits.looked, feed_form_what(form));
+        tb_buf_fmt(out, ": %" PRIu64 " of the %" PRIu64 " looked at are %s",
+                   report->fits.taken[form], report->fits.looked, feed_form_what(form));
     tb_buf_str(out, ".\"");
 }
 
@@ -231,8 +297,8 @@ static void answer_report(request *r, const feed_report *report)
     tb_buf *out = request_text(r);
     tb_buf_fmt(out,
                "{\"lines\":%" PRIu64 ",\"accepted\":%" PRIu64 ",\"rejected\":%" PRIu64
-               ",\"knownLines\":%" PRIu64 ",\"knownRefused\":%s,\"duplicate\":%s,\"ambiguous\":%" PRIu64
-               ",\"firstReject\":",
+               ",\"knownLines\":%" PRIu64
+               ",\"knownRefused\":%s,\"duplicate\":%s,\"ambiguous\":%" PRIu64 ",\"firstReject\":",
                report->lines, report->accepted, report->rejected, report->known_lines,
                report->known_refused ? "true" : "false", report->nothing_new ? "true" : "false",
                report->ambiguous);
@@ -255,13 +321,30 @@ static void count(request *r, const feed_report *report)
     metrics_add(&m->lines_ambiguous, report->ambiguous);
 }
 
+static void parse_again(request *r)
+{
+    ingest *in = ingest_of(r);
+    feed_run_free(in->run);
+    in->run = NULL;
+    if (++in->tries < TRIES_MAX)
+        parse(r);
+    else
+        request_fail(r, TB_E_BUSY, NULL,
+                     "Others changed what this body depends on again and again. Nothing of it was "
+                     "taken; send it again.");
+}
+
 void api_ingest_done(request *r)
 {
-    const feed_report *report = &ingest_of(r)->report;
+    const ingest *in = ingest_of(r);
     if (r->job.code != TB_OK) {
         request_fail_at(r, &r->job.err);
-        return;
+    } else if (!in->taken) {
+        submit_parsed(r);
+    } else if (in->stale) {
+        parse_again(r);
+    } else {
+        count(r, &in->report);
+        answer_report(r, &in->report);
     }
-    count(r, report);
-    answer_report(r, report);
 }

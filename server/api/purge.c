@@ -127,7 +127,7 @@ static tb_code check_purge(write_job *job, tb_store *store, tb_error *err)
     char *const arguments[] = {program, account, zone, kind, work->value[0] ? work->value : NULL, NULL};
     char *const environment[] = {NULL};
     const hook_call call = {.arguments = arguments, .environment = environment, .limit_us = left_us,
-                            .stop_fd = errands_stop_fd(s->errands), .line = say_line, .ctx = work};
+                            .stop_fd = crew_stop_fd(s->errands), .line = say_line, .ctx = work};
     switch (hook_run(&call, reason)) {
     case HOOK_DONE: return TB_OK;
     case HOOK_STOPPED: return tb_fail(err, TB_E_BUSY, NULL, "The server is stopping.");

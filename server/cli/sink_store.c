@@ -27,8 +27,8 @@ static tb_code take_piece(void *ctx, const feed_piece *piece, const follow_body 
     options.layout.now_ms = options.now_us / 1000;
     code = tb_store_begin(s->store, err);
     if (code) return code;
-    code = feed_memory(s->store, body->bytes, body->len, FEED_PLAIN, SIZE_MAX, &options, ret_report,
-                       err);
+    const feed_body plain = {body->bytes, body->len, FEED_PLAIN, SIZE_MAX};
+    code = feed_memory(s->store, &plain, &options, ret_report, err);
     if (code == TB_OK) code = tb_store_commit(s->store, err);
     if (code)
         tb_store_rollback(s->store);

@@ -6,8 +6,8 @@
  * and a log that has grown adds only its new lines (docs/architecture.md, "Inputs").
  *
  * Between segment ends the store knows rungs, hashes of prefixes at doubling lengths. A log that
- * agrees with a known one up to a rung and ends before the next one, while the known one goes on, is
- * an earlier copy of it and nothing new.
+ * agrees with a known one up to a rung and ends before the next one, while the known one goes on,
+ * is an earlier copy of it and nothing new.
  *
  * Where a batch id is given it names exactly these bytes: the same again changes nothing, other
  * bytes are TB_E_BATCH_CONFLICT and change nothing. */
@@ -46,13 +46,15 @@ typedef struct feed_piece {
 
 typedef struct feed_options {
     tb_batch_kind kind;
-    tb_log_layout layout;   /* logs: format, zone, edge, now_ms. Buckets: now_ms alone. The edges that
-                             * regions have, and hostnames, are the feed's to fill in */
-    const char *batch;      /* explicit batch id, or NULL */
-    const char *source;     /* name for people: the file's */
+    tb_log_layout layout; /* logs: format, zone, edge, now_ms. Buckets: now_ms alone. The edges that
+                           * regions have, and hostnames, are the feed's to fill in */
+    const tb_directory *directory; /* what lines are read with; NULL: the store's own */
+    const char *batch;             /* explicit batch id, or NULL */
+    const char *source;            /* name for people: the file's */
     const feed_piece *piece; /* the bytes are only this; NULL: they are an input of their own */
-    bool stop_on_error;     /* end at the first refused line, else count and keep it */
-    bool whole;             /* one transaction for the whole input, or nothing (import) */
+    bool stop_on_error;      /* end at the first refused line, else count and keep it */
+    bool whole;              /* one transaction for the whole input, or nothing (import) */
+    bool bounded;           /* what would keep others waiting long is TB_E_TOO_LARGE (feed_parse) */
     bool take_partial_line; /* an unterminated last line of a plain file is taken (--final) */
     unsigned threads;       /* >= 1 */
     uint64_t segment_bytes; /* 0: the default */
@@ -68,7 +70,9 @@ typedef struct feed_options {
     const atomic_bool *stop;
 } feed_options;
 
-#define FEED_WHY_MAX 200
+/* Refused lines of a bounded input. */
+#define FEED_REFUSED_MAX 1000000
+#define FEED_WHY_MAX     200
 
 typedef struct feed_report {
     uint64_t lines, accepted, rejected; /* of the new part of the input */
@@ -88,8 +92,9 @@ typedef struct feed_report {
     char first_why[FEED_WHY_MAX];       /* its own sentence, cut */
 } feed_report;
 
-/* Whether every line of the input's new part, or of all of it where nothing is new, was refused. A last
- * line without its end that follows known ones does not count: it is read anew once it has one. */
+/* Whether every line of the input's new part, or of all of it where nothing is new, was refused. A
+ * last line without its end that follows known ones does not count: it is read anew once it has
+ * one. */
 bool feed_all_refused(const feed_report *report);
 
 /* Feeds a file ("-": standard input) in transactions of its own. On failure *ret_report says what
@@ -102,12 +107,30 @@ bool feed_batch_name(const char *name, size_t len);
 /* TB_E_BATCH_CONFLICT, with its sentence. */
 tb_code feed_conflict(const char *batch, tb_error *err);
 
+/* Bytes in memory. plain_max bounds the decompressed size: TB_E_TOO_LARGE. */
+typedef struct feed_body {
+    const void *bytes;
+    size_t len;
+    feed_encoding encoding;
+    size_t plain_max;
+} feed_body;
+
 /* Feeds bytes in memory inside the caller's transaction (nothing is committed here; on failure
- * the caller goes back to its mark). The last line needs no end. plain_max bounds the decompressed
- * size: TB_E_TOO_LARGE. */
-TB_MUST_USE tb_code feed_memory(tb_store *store, const void *bytes, size_t len,
-                                feed_encoding encoding, size_t plain_max,
-                                const feed_options *options, feed_report *ret_report,
-                                tb_error *err);
+ * the caller goes back to its mark). The last line needs no end. */
+TB_MUST_USE tb_code feed_memory(tb_store *store, const feed_body *body, const feed_options *options,
+                                feed_report *ret_report, tb_error *err);
+
+/* The same in two steps, so that lines are parsed while others write. feed_parse reads what is
+ * known of the input in the reader's snapshot and parses the rest; body and options live as long as
+ * the run. feed_take is called once, in a transaction. *ret_stale: what was read has changed
+ * meanwhile, as somebody sent a part of the same input or applied a catalogue. Nothing was taken
+ * then: parse again. */
+typedef struct feed_run feed_run;
+TB_MUST_USE tb_code feed_parse(tb_store *reader, const feed_body *body, const feed_options *options,
+                               feed_run **ret_run, tb_error *err);
+TB_MUST_USE tb_code feed_take(feed_run *run, tb_store *store, feed_report *ret_report,
+                              bool *ret_stale, tb_error *err);
+size_t feed_run_bytes(const feed_run *run); /* of memory, about */
+void feed_run_free(feed_run *run);          /* NULL is fine */
 
 #endif

@@ -62,8 +62,8 @@ struct feed_logs {
     const void *record[TB_LOGBLOCK_LINES]; /* of the zone being packed */
 };
 
-tb_code feed_keeper_init(feed_keeper *keeper, tb_store *store, const feed_options *options,
-                         size_t workers, tb_error *err)
+void feed_keeper_init(feed_keeper *keeper, const tb_logged_zones *zones, const feed_options *options,
+                      size_t workers)
 {
     const size_t room = options->log_room ? options->log_room : ROOM_ALL;
     int64_t oldest;
@@ -73,7 +73,7 @@ tb_code feed_keeper_init(feed_keeper *keeper, tb_store *store, const feed_option
     keeper->oldest_hour = oldest > INT32_MAX ? INT32_MAX : (int32_t)oldest;
     keeper->room = (room < ROOM_ALL ? room : ROOM_ALL) / workers;
     keeper->packed = options->log_packed ? options->log_packed : PACKED_MAX;
-    return tb_store_logged_zones(store, &keeper->zones, err);
+    keeper->zones = zones;
 }
 
 feed_logs *feed_logs_new(const feed_keeper *keeper)

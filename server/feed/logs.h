@@ -1,6 +1,6 @@
-/* The raw lines that a worker keeps: gathered by pull zone, packed into blocks as a zone has enough of
- * them, handed to the store with the segment's counters. One thread each; the keeper is shared and
- * only read. */
+/* The raw lines that a worker keeps: gathered by pull zone, packed into blocks as a zone has enough
+ * of them, handed to the store with the segment's counters. One thread each; the keeper is shared
+ * and only read. */
 #ifndef TOLLBOOK_SERVER_FEED_LOGS_H
 #define TOLLBOOK_SERVER_FEED_LOGS_H
 
@@ -15,8 +15,8 @@ typedef struct feed_keeper {
     size_t packed;                /* bytes of its packed blocks at which they are written */
 } feed_keeper;
 
-TB_MUST_USE tb_code feed_keeper_init(feed_keeper *keeper, tb_store *store,
-                                     const feed_options *options, size_t workers, tb_error *err);
+void feed_keeper_init(feed_keeper *keeper, const tb_logged_zones *zones,
+                      const feed_options *options, size_t workers);
 
 typedef struct feed_logs feed_logs;
 feed_logs *feed_logs_new(const feed_keeper *keeper); /* borrowed; NULL: out of memory */

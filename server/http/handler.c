@@ -30,8 +30,9 @@
  * and 12 KiB of headers, the entries of 64 headers, and the answer's head. */
 #define POOL_BYTES 24576
 /* Of a body that is too large: read on so far, to say so. */
-#define THROWN_MAX  ((uint64_t)8 << 20)
-#define IGNORED_MAX ((size_t)64 << 10) /* of a body that nobody asked for: read, and not looked at */
+#define THROWN_MAX ((uint64_t)8 << 20)
+#define IGNORED_MAX                                                                                \
+    ((size_t)64 << 10) /* of a body that nobody asked for: read, and not looked at */
 
 /* --- the request line --- */
 
@@ -256,8 +257,8 @@ static bool within_rate(request *r)
 static bool has_store(request *r)
 {
     server *s = r->worker->server;
-    if (!atomic_load_explicit(&s->gone, memory_order_relaxed) || r->route->access == TB_ACCESS_NONE ||
-        server_look(s))
+    if (!atomic_load_explicit(&s->gone, memory_order_relaxed) ||
+        r->route->access == TB_ACCESS_NONE || server_look(s))
         return true;
     refuse_request(r, TB_E_GONE, NULL, NULL);
     return false;
@@ -306,7 +307,8 @@ static void judge(request *r, const char *method, const char *version)
     r->start_us = clock_mono_us();
     r->number = scramble(w->server->id_seed + ((uint64_t)w->index << 56) + ++w->requests);
     r->method = http_method_parse(method);
-    if (pass_guard(r, method, version) && find_route(r) && authenticate(r) && within_rate(r) && has_store(r))
+    if (pass_guard(r, method, version) && find_route(r) && authenticate(r) && within_rate(r) &&
+        has_store(r))
         accept_body(r);
 }
 
@@ -417,10 +419,29 @@ static void go_on_without(request *r, const tb_error *err)
     MHD_resume_connection(r->mhd);
 }
 
+/* Longer than a client is patient, shorter than it gives up. */
+#define WRITE_WAIT_US INT64_C(10000000)
+
+/* A client that has closed its side, as one does that was ended or has given up. */
+static bool client_left(const write_job *job)
+{
+    const request *r = job->owner;
+    char byte;
+    return recv(r->conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static void wait_in_line(request *r)
+{
+    r->job.account = r->account;
+    r->job.wait_us = WRITE_WAIT_US;
+    r->job.left = client_left;
+    wait_for_job(r);
+}
+
 void request_submit(request *r)
 {
     tb_error err;
-    wait_for_job(r);
+    wait_in_line(r);
     if (writer_submit(r->worker->server->writer, &r->job, &err)) go_on_without(r, &err);
 }
 
@@ -435,7 +456,14 @@ void request_submit_errand(request *r)
 {
     tb_error err;
     wait_for_job(r);
-    if (errands_submit(r->worker->server->errands, r->account, &r->job, &err)) go_on_without(r, &err);
+    if (crew_submit(r->worker->server->errands, r->account, &r->job, &err)) go_on_without(r, &err);
+}
+
+void request_submit_intake(request *r)
+{
+    tb_error err;
+    wait_in_line(r);
+    if (crew_submit(r->worker->server->intake, r->account, &r->job, &err)) go_on_without(r, &err);
 }
 
 static enum MHD_Result last_call(request *r)
@@ -517,8 +545,10 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
     answer_drop(r->reply.what);
     r->reply.what = NULL;
-    if (r->release_kept) r->release_kept(r->kept);
-    else free(r->kept);
+    if (r->release_kept)
+        r->release_kept(r->kept);
+    else
+        free(r->kept);
     r->kept = NULL;
     r->release_kept = NULL;
     if (r->reply.source.release) r->reply.source.release(r->reply.source.ctx);

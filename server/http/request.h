@@ -47,8 +47,8 @@ typedef struct reply {
     const char *disposition; /* Content-Disposition, or NULL */
     stream_source source;    /* STREAM, until the response has it */
     const char *bytes;       /* STATIC */
-    size_t len;        /* STATIC; NOT_MODIFIED: what the 200 would have had */
-    answer *what;      /* ANSWER, owned until the answer is sent */
+    size_t len;              /* STATIC; NOT_MODIFIED: what the 200 would have had */
+    answer *what;            /* ANSWER, owned until the answer is sent */
     bool compressible;
     bool tagged; /* carries an ETag from request.tag_hash */
     bool close;  /* close the connection after it */
@@ -78,7 +78,7 @@ typedef struct request {
     uint32_t roles;
     int64_t start_us; /* monotonic */
     uint64_t number;  /* X-Request-Id */
-    void *kept; /* the handler's: goes with the request, whatever becomes of it */
+    void *kept;       /* the handler's: goes with the request, whatever becomes of it */
     void (*release_kept)(void *kept); /* NULL: free */
     char *body;
     size_t body_len, body_cap;
@@ -95,10 +95,10 @@ typedef struct request {
         uint64_t generation;    /* of the key table that it was found in; 0: none */
         int64_t account, key;
         uint32_t roles;
-    } last; /* the key that the connection's last request had */
-    tb_buf text;                                  /* small answers; kept for the next one */
-    _Alignas(16) unsigned char work[1024];        /* the handler's own */
-    char scratch[GUARD_TARGET_MAX];               /* decoded parameters */
+    } last;                                /* the key that the connection's last request had */
+    tb_buf text;                           /* small answers; kept for the next one */
+    _Alignas(16) unsigned char work[1024]; /* the handler's own */
+    char scratch[GUARD_TARGET_MAX];        /* decoded parameters */
     char target[GUARD_TARGET_MAX + 1];
 } request;
 
@@ -157,5 +157,7 @@ void request_submit(request *r);
 void request_submit_long(request *r);
 /* The same to the errands, for what waits on somebody else's computer. */
 void request_submit_errand(request *r);
+/* The same to the intake, for a body that takes long to parse. */
+void request_submit_intake(request *r);
 
 #endif

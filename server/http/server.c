@@ -1,7 +1,7 @@
 /* Start and stop. The order of a stop is what makes it graceful: nobody new comes in; idle
  * connections are let go and requests under way get their answer with "Connection: close"; then
- * the desk gives up and the writer finishes its queue, which resumes every suspended connection (the
- * library aborts the process where one is left); then the event loops end; then the file is
+ * the desk gives up and the writer finishes its queue, which resumes every suspended connection
+ * (the library aborts the process where one is left); then the event loops end; then the file is
  * checkpointed. */
 #include "http/server.h"
 
@@ -17,13 +17,14 @@
 #include "tollbook/eventstore.h"
 #include "tollbook/logstore.h"
 
-#define POOL_KEPT ((size_t)32 << 20)
+#define POOL_KEPT        ((size_t)32 << 20)
 #define STREAM_CACHE_KIB 2048 /* of a reader that goes over much once */
 /* Seed, "Limits": requests for a pull zone's logs. */
-#define LOG_REQUESTS 30
-#define LOG_SECONDS  10
-#define PATIENCE_US 2000000 /* what a request waits for a connection to be free */
-#define READER_CACHE_KIB 32768 /* of each HTTP thread: the pages of a few thousand daily answers */
+#define LOG_REQUESTS     30
+#define LOG_SECONDS      10
+#define PATIENCE_US      2000000 /* what a request waits for a connection to be free */
+#define READER_CACHE_KIB 32768   /* of each HTTP thread: the pages of a few thousand daily answers \
+                                  */
 
 void server_defaults(server_options *o)
 {
@@ -59,8 +60,8 @@ static tb_code open_writing(server *s, tb_error *err)
     char owner[96] = "serve ";
     listen_text(s->listener, 0, owner + strlen(owner));
     int64_t now_us = s->options.fixed_now_us;
-    tb_store_options options = {.write = true, .owner = owner,
-                                .now_us = now_us == INT64_MIN ? clock_wall_us() : now_us};
+    tb_store_options options = {
+        .write = true, .owner = owner, .now_us = now_us == INT64_MIN ? clock_wall_us() : now_us};
     tb_code code = tb_store_open(s->options.db, &options, &s->store, err);
     uint64_t version = 0;
     uint8_t random[TB_EVENT_SECRET];
@@ -81,6 +82,23 @@ static tb_code publish_keys(server *s, tb_store *store, tb_error *err)
 static void drop_table(void *table)
 {
     key_table_free(table);
+}
+
+static void drop_directory(void *directory)
+{
+    tb_directory_release(directory);
+}
+
+/* What changed in the same transaction as lines that were parsed before is found by them
+ * (feed_take). */
+static tb_code publish_directory(server *s, tb_store *store, tb_error *err)
+{
+    const tb_directory *d;
+    tb_code code = tb_store_directory(store, true, &d, err);
+    if (code || d == s->directory_seen) return code;
+    code = latest_publish(s->directory, (void *)(uintptr_t)tb_directory_retain(d), err);
+    if (!code) s->directory_seen = d;
+    return code;
 }
 
 /* --- secrets of the operator's --- */
@@ -119,6 +137,11 @@ const uint8_t *worker_secret(worker *w)
     return latest_look(w->server->secret, &w->secret);
 }
 
+const tb_directory *worker_directory(worker *w)
+{
+    return latest_look(w->server->directory, &w->directory);
+}
+
 static tb_code open_workers(server *s, tb_error *err)
 {
     tb_store_options options = {
@@ -131,6 +154,7 @@ static tb_code open_workers(server *s, tb_error *err)
         tb_buf_init(&w->scratch, ANSWER_MAX, NULL);
         if (!w->gzip) return tb_no_memory(err);
         tb_code code = tb_store_open(s->options.db, &options, &w->store, err);
+        if (!code) code = tb_store_open(s->options.db, &options, &s->intake_store[i], err);
         if (code != TB_OK) return code;
     }
     tb_code code = tb_store_open(s->options.db, &options, &s->desk_store, err);
@@ -243,6 +267,7 @@ static tb_code open_parts(server *s, tb_error *err)
     s->keys = latest_new(drop_table);
     s->token = latest_new(drop_token_key);
     s->secret = latest_new(drop_secret);
+    s->directory = latest_new(drop_directory);
     s->conns = conns_new(&o->limits, o->threads);
     s->lobby = lobby_new((lobby_limits){o->lobby_most, o->limits.head_us, PATIENCE_US},
                          (lobby_hooks){on_ready, on_leave, s});
@@ -251,8 +276,8 @@ static tb_code open_parts(server *s, tb_error *err)
     s->log_window = window_new(LOG_REQUESTS, LOG_SECONDS);
     s->places = places_new();
     if (!s->log_window || !s->places) return tb_no_memory(err);
-    if (!s->pool || !s->cache || !s->keys || !s->token || !s->secret || !s->conns || !s->lobby ||
-        !s->complaints || (o->rate_limit && !s->limit))
+    if (!s->pool || !s->cache || !s->keys || !s->token || !s->secret || !s->directory ||
+        !s->conns || !s->lobby || !s->complaints || (o->rate_limit && !s->limit))
         return tb_no_memory(err);
     if (o->access_log) return accesslog_open(o->access_log, o->threads, &s->log, err);
     return TB_OK;
@@ -279,9 +304,12 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
     if (code == TB_OK) code = open_writing(s, err);
     if (code == TB_OK) code = open_parts(s, err);
     if (code == TB_OK) code = publish_keys(s, s->store, err);
+    if (code == TB_OK) code = publish_directory(s, s->store, err);
     if (code == TB_OK) code = open_workers(s, err);
-    if (code == TB_OK) *ret_server = s;
-    else server_free(s);
+    if (code == TB_OK)
+        *ret_server = s;
+    else
+        server_free(s);
     return code;
 }
 
@@ -296,10 +324,11 @@ void server_lost(server *s, const tb_error *err)
 static void note_links(server *s, unsigned links)
 {
     if (links < 2 || atomic_exchange(&s->linked, true)) return;
-    fprintf(stderr,
-            "tollbook serve: %s has %u names (hard links) now. A hard link is no backup, and the next "
-            "start is refused until the others are removed: `tollbook backup` makes a copy.\n",
-            s->options.db, links);
+    fprintf(
+        stderr,
+        "tollbook serve: %s has %u names (hard links) now. A hard link is no backup, and the next "
+        "start is refused until the others are removed: `tollbook backup` makes a copy.\n",
+        s->options.db, links);
 }
 
 bool server_look(server *s)
@@ -311,12 +340,21 @@ bool server_look(server *s)
         return false;
     }
     if (atomic_load_explicit(&s->gone, memory_order_relaxed) && atomic_exchange(&s->gone, false))
-        fprintf(stderr, "tollbook serve: %s is back where it was; it is written again.\n", s->options.db);
+        fprintf(stderr, "tollbook serve: %s is back where it was; it is written again.\n",
+                s->options.db);
     note_links(s, links);
     return true;
 }
 
 /* --- starting --- */
+
+/* Errands: more threads than an account may keep busy, as what they wait for may hang. */
+#define ERRANDS_THREADS       4
+#define ERRANDS_THREADS_SHARE 3
+#define ERRANDS_JOBS          32
+#define ERRANDS_JOBS_SHARE    16
+#define INTAKE_JOBS           256
+#define INTAKE_JOBS_SHARE     192
 
 /* On the writer's thread, before any client hears of the commit: whoever has its answer and asks
  * again must not be shown what was before. */
@@ -330,6 +368,7 @@ static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
     if (atomic_exchange_explicit(&s->version, version, memory_order_release) != version)
         atomic_store_explicit(&s->committed_us, clock_mono_us(), memory_order_relaxed);
     note_links(s, tb_store_links(store));
+    (void)!publish_directory(s, store, NULL); /* tried again at the next commit */
     return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
 }
 
@@ -362,8 +401,10 @@ static void on_idle(void *ctx, tb_store *store)
     }
     tb_code code = tb_store_write(store, drop_old, &old, &err);
     if (code == TB_OK && old.logs + old.events + old.rejects > 0) on_committed(s, store, false);
-    if (code == TB_E_GONE) server_lost(s, &err);
-    else tb_store_scrub(store);
+    if (code == TB_E_GONE)
+        server_lost(s, &err);
+    else
+        tb_store_scrub(store);
 }
 
 static void on_lost(void *ctx, const tb_error *err)
@@ -379,14 +420,25 @@ tb_code server_start(server *s, tb_error *err)
     const deployer_options deploys = {s->options.deploy_hook, s->options.deploy_us,
                                       s->options.fixed_now_us};
     if (s->writer) s->deployer = deployer_start(&deploys, s->deployer_store, s->writer);
-    s->errands = errands_start();
-    bool ok = s->writer && s->desk && s->deployer && s->errands && conns_start(s->conns) == 0;
+    s->errands = crew_start(&(crew_options){.what = "look-ups",
+                                            .threads = ERRANDS_THREADS,
+                                            .threads_share = ERRANDS_THREADS_SHARE,
+                                            .jobs = ERRANDS_JOBS,
+                                            .jobs_share = ERRANDS_JOBS_SHARE});
+    s->intake = crew_start(&(crew_options){.what = "bodies",
+                                           .threads = s->options.threads,
+                                           .threads_share = s->options.threads,
+                                           .jobs = INTAKE_JOBS,
+                                           .jobs_share = INTAKE_JOBS_SHARE,
+                                           .stores = s->intake_store});
+    bool ok = s->writer && s->desk && s->deployer && s->errands && s->intake &&
+              conns_start(s->conns) == 0;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
         ok = s->workers[i].daemon != NULL;
     }
     ok = ok && listen_start(s->listener, (listen_hooks){on_accepted, on_round, lobby_fd(s->lobby),
-                                                         on_ended, s}) == 0;
+                                                        on_ended, s}) == 0;
     return ok ? TB_OK : tb_fail(err, TB_E_IO, NULL, "The server's threads do not start.");
 }
 
@@ -403,7 +455,7 @@ static bool wait_for_clients(server *s)
     int64_t worked_us = start_us;
     while (conns_open(s->conns) > 0) {
         int64_t now_us = clock_mono_us();
-        if (!writer_idle(s->writer)) worked_us = now_us;
+        if (!writer_idle(s->writer) || !crew_idle(s->intake)) worked_us = now_us;
         if (now_us - worked_us > patience_us) return true;
         if (worked_us - start_us > patience_us * 3) atomic_store(&s->abort_writes, true);
         if (worked_us - start_us > patience_us * 3 + GIVE_UP_US) return false;
@@ -418,10 +470,11 @@ bool server_stop(server *s)
     listen_stop(s->listener);
     conns_drain(s->conns);
     desk_stop(s->desk);
-    errands_stop(s->errands);
+    crew_stop(s->errands);
     deployer_halt(s->deployer);
     if (!wait_for_clients(s)) return false;
     deployer_join(s->deployer);
+    crew_stop(s->intake);
     writer_stop(s->writer);
     for (unsigned i = 0; i < s->options.threads; i++) {
         MHD_stop_daemon(s->workers[i].daemon);
@@ -432,8 +485,10 @@ bool server_stop(server *s)
     s->writer = NULL;
     desk_free(s->desk);
     s->desk = NULL;
-    errands_free(s->errands);
+    crew_free(s->errands);
     s->errands = NULL;
+    crew_free(s->intake);
+    s->intake = NULL;
     deployer_free(s->deployer);
     s->deployer = NULL;
     return true;
@@ -461,12 +516,15 @@ void server_free(server *s)
         latest_release(&w->keys);
         latest_release(&w->token);
         latest_release(&w->secret);
+        latest_release(&w->directory);
+        tb_store_close(s->intake_store[i]);
     }
     conns_free(s->conns, drop_request);
     cache_free(s->cache);
     latest_free(s->keys);
     latest_free(s->token);
     latest_free(s->secret);
+    latest_free(s->directory);
     limit_free(s->limit);
     limit_free(s->complaints);
     window_free(s->log_window);

@@ -2,7 +2,8 @@
  *
  *     acceptor --hands sockets--> worker 1..N --jobs--> writer --commit--> version, keys
  *                                            '--long reads--> desk
- *                                            '--others' computers--> errands
+ *                                            |--others' computers--> errands
+ *                                            '--bodies to be parsed--> intake
  *     deployer --runs the hook for what waits in the store, notes how it ended--> writer
  *
  * server_open makes everything that can fail with a sentence; server_run serves until server_stop
@@ -14,9 +15,9 @@
 #include "http/cache.h"
 #include "http/conns.h"
 #include "http/cors.h"
+#include "http/crew.h"
 #include "http/deployer.h"
 #include "http/desk.h"
-#include "http/errands.h"
 #include "http/figures.h"
 #include "http/keys.h"
 #include "http/latest.h"
@@ -24,8 +25,8 @@
 #include "http/listen.h"
 #include "http/lobby.h"
 #include "http/metrics.h"
-#include "http/request.h"
 #include "http/places.h"
+#include "http/request.h"
 #include "http/token.h"
 #include "http/window.h"
 #include "http/writer.h"
@@ -40,25 +41,25 @@ typedef struct server_options {
     const char *logging_listen; /* where the request logging API alone is answered, or NULL */
     unsigned threads;
     size_t cache_bytes;
-    uint32_t rate_limit;    /* requests a second and account; 0: off */
-    const char *access_log; /* a file, "-", or NULL: off */
-    bool search_paged;      /* GET /pullzone?search=X without page is a page */
+    uint32_t rate_limit;                /* requests a second and account; 0: off */
+    const char *access_log;             /* a file, "-", or NULL: off */
+    bool search_paged;                  /* GET /pullzone?search=X without page is a page */
     const char *cors[CORS_ORIGINS_MAX]; /* origins whose pages may read answers */
     size_t n_cors;
-    bool metrics_key;       /* GET /metrics asks for a key of account 0 */
-    const char *deploy_hook; /* a program that deploys container applications, or NULL */
-    int64_t deploy_us;       /* how long one deployment may take */
-    const char *purge_hook;  /* a program that purges caches, or NULL */
-    int64_t purge_us;        /* how long one purge may take */
+    bool metrics_key;             /* GET /metrics asks for a key of account 0 */
+    const char *deploy_hook;      /* a program that deploys container applications, or NULL */
+    int64_t deploy_us;            /* how long one deployment may take */
+    const char *purge_hook;       /* a program that purges caches, or NULL */
+    int64_t purge_us;             /* how long one purge may take */
     const char *registry_secrets; /* a folder of registries' passwords, or NULL */
-    int64_t registry_us;     /* how long a look-up in a registry may take */
-    int64_t fixed_now_us;   /* INT64_MIN: the clock's */
+    int64_t registry_us;          /* how long a look-up in a registry may take */
+    int64_t fixed_now_us;         /* INT64_MIN: the clock's */
     conns_limits limits;
     unsigned lobby_most; /* sockets that have not sent a whole head yet */
-    size_t body_max;   /* longest body as sent */
-    size_t plain_max;  /* longest body decompressed */
-    size_t bodies_max; /* most bytes of all bodies together */
-    int64_t stop_us;   /* how long a stop waits; three times that for a running ingest */
+    size_t body_max;     /* longest body as sent */
+    size_t plain_max;    /* longest body decompressed */
+    size_t bodies_max;   /* most bytes of all bodies together */
+    int64_t stop_us;     /* how long a stop waits; three times that for a running ingest */
 } server_options;
 
 /* The defaults; db stays NULL. */
@@ -73,13 +74,13 @@ typedef struct worker {
     struct MHD_Daemon *daemon;
     tb_store *store; /* a reader of its own */
     gzip *gzip;
-    latest_view keys, token, secret; /* as of its last look */
-    uint64_t requests; /* for request ids */
-    tb_buf scratch; /* where answers are encoded, before their length is known */
+    latest_view keys, token, secret, directory; /* as of its last look */
+    uint64_t requests;                          /* for request ids */
+    tb_buf scratch;      /* where answers are encoded, before their length is known */
     int64_t date_second; /* that date says, since 1970 */
     char date[32];       /* of the header, once it was needed */
     metrics metrics;
-    figures figures; /* the store's, as /metrics last counted them */
+    figures figures;                            /* the store's, as /metrics last counted them */
     tb_store *idle_reader[WORKER_IDLE_READERS]; /* for answers that outlast a request; NULL: none */
 } worker;
 
@@ -103,21 +104,25 @@ typedef struct server {
     desk *desk;
     tb_store *deployer_store; /* a reader: the deployer's */
     deployer *deployer;
-    errands *errands;
+    crew *errands;                              /* for what waits on other computers */
+    crew *intake;                               /* parses bodies that are not small */
+    tb_store *intake_store[SERVER_WORKERS_MAX]; /* readers: the intake's */
+    latest *directory;          /* the tb_directory in force, as the writer has it */
+    const void *directory_seen; /* the writer's thread: what was published last */
     listener *listener;
     accesslog *log;
     uint8_t event_secret[TB_EVENT_SECRET]; /* of the continuation tokens of shield events */
     uint64_t id_seed;
-    int64_t start_us;         /* monotonic */
-    _Atomic uint64_t version; /* the store's, as of the last commit */
+    int64_t start_us;             /* monotonic */
+    _Atomic uint64_t version;     /* the store's, as of the last commit */
     _Atomic int64_t committed_us; /* when it grew, monotonic; INT64_MIN: not since the start */
-    _Atomic size_t bodies;    /* bytes of bodies held */
-    places *places;           /* of readers lent out */
-    window *log_window;       /* requests for logs, by pull zone */
+    _Atomic size_t bodies;        /* bytes of bodies held */
+    places *places;               /* of readers lent out */
+    window *log_window;           /* requests for logs, by pull zone */
     _Atomic bool stopping;
-    _Atomic bool gone;        /* the database is not where it was opened */
-    _Atomic bool linked;      /* it was said that it has another name */
-    atomic_bool abort_writes; /* a running ingest must end and take nothing */
+    _Atomic bool gone;                           /* the database is not where it was opened */
+    _Atomic bool linked;                         /* it was said that it has another name */
+    atomic_bool abort_writes;                    /* a running ingest must end and take nothing */
     _Atomic uint64_t refused_full, refused_peer; /* connections */
 } server;
 
@@ -143,10 +148,11 @@ TB_MUST_USE tb_code server_use_secret(server *s, const uint8_t secret[TB_KEY_SEC
 /* The same as a worker's own thread sees them; NULL if there is none. */
 const token_key *worker_token_key(worker *w);
 const uint8_t *worker_secret(worker *w);
+const tb_directory *worker_directory(worker *w);
 
 /* Opens the store and the sockets. The exit status of a failure is tb_code_exit of the code. */
-TB_MUST_USE tb_code server_open(const server_options *options, const route *routes,
-                                size_t n_routes, server **ret_server, tb_error *err);
+TB_MUST_USE tb_code server_open(const server_options *options, const route *routes, size_t n_routes,
+                                server **ret_server, tb_error *err);
 /* Starts all threads. */
 TB_MUST_USE tb_code server_start(server *s, tb_error *err);
 /* Accepts no more, lets what has begun finish, ends all threads and checkpoints. false: something

@@ -1,5 +1,5 @@
-/* A list under a mutex, a thread that takes as much of it as one commit should hold. Group commit is
- * where durable ingest gets its speed: one fsync for all who wait. */
+/* A list under a mutex, a thread that takes as much of it as one commit should hold. Group commit
+ * is where durable ingest gets its speed: one fsync for all who wait. */
 #include "http/writer.h"
 
 #include <pthread.h>
@@ -34,9 +34,22 @@ static void fail_job(write_job *job, const tb_error *err)
     job->err = *err;
 }
 
+bool write_job_over(write_job *job)
+{
+    static const tb_error late = {
+        .code = TB_E_BUSY,
+        .message = "The server has more to do than it can; send the same again later.",
+    };
+    const bool left = job->left && job->left(job);
+    if (!left && (!job->wait_us || clock_mono_us() - job->since_us <= job->wait_us)) return false;
+    fail_job(job, &late);
+    return true;
+}
+
 /* One job behind its mark. false: the transaction itself is lost. */
 static bool run_job(tb_store *store, write_job *job, tb_error *err)
 {
+    if (write_job_over(job)) return true;
     if (tb_store_mark(store, err) != TB_OK) return false;
     tb_error own = {0};
     job->code = job->run(job, store, &own);
@@ -173,8 +186,10 @@ static struct timespec later(int64_t ms)
 /* What is done while nobody asks for anything. */
 static void be_idle(writer *w)
 {
-    if (w->owes_keys) publish(w, false);
-    else if (w->hooks.idle) w->hooks.idle(w->hooks.ctx, w->store);
+    if (w->owes_keys)
+        publish(w, false);
+    else if (w->hooks.idle)
+        w->hooks.idle(w->hooks.ctx, w->store);
 }
 
 /* Waits until there is work or a stop; the lock is held, but not while keys are published. */
@@ -229,17 +244,33 @@ writer *writer_start(tb_store *store, writer_hooks hooks)
     return NULL;
 }
 
+static unsigned count_jobs(const writer *w, int64_t account)
+{
+    unsigned n = 0;
+    for (const write_job *job = w->first; job; job = job->next)
+        n += job->account == account;
+    return n;
+}
+
+/* Only a queue that is long already is counted. */
+static bool has_place(const writer *w, const write_job *job)
+{
+    if (w->queued >= WRITER_JOBS_MAX) return false;
+    if (w->queued > 0 && w->queued_bytes + job->bytes > WRITER_BYTES_MAX) return false;
+    return w->queued < WRITER_JOBS_SHARE || count_jobs(w, job->account) < WRITER_JOBS_SHARE;
+}
+
 tb_code writer_submit(writer *w, write_job *job, tb_error *err)
 {
     tb_code code = TB_OK;
     job->code = TB_OK;
     job->changed_keys = false;
+    job->since_us = clock_mono_us();
     job->next = NULL;
     pthread_mutex_lock(&w->lock);
     if (w->broken) {
         code = TB_E_IO;
-    } else if (w->stop || w->queued >= WRITER_JOBS_MAX ||
-               (w->queued > 0 && w->queued_bytes + job->bytes > WRITER_BYTES_MAX)) {
+    } else if (w->stop || !has_place(w, job)) {
         code = TB_E_BUSY;
     } else {
         *w->last = job;

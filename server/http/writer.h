@@ -3,38 +3,48 @@
  * Jobs wait in a bounded queue. Those that wait together are committed together, each behind a mark
  * so that one bad job does not lose the others; done is called for each only after the commit is
  * durable, or has failed. A commit that failed for an I/O error is never retried: what the disk
- * holds is then unknown until a restart recovers it, and every later job is refused. One that failed
- * because the file is gone is: the file may come back. */
+ * holds is then unknown until a restart recovers it, and every later job is refused. One that
+ * failed because the file is gone is: the file may come back. */
 #ifndef TOLLBOOK_SERVER_HTTP_WRITER_H
 #define TOLLBOOK_SERVER_HTTP_WRITER_H
 
 #include "tollbook/store.h"
 
-#define WRITER_JOBS_MAX 256                      /* most jobs that wait */
-#define WRITER_BYTES_MAX ((size_t)512 << 20)     /* most bytes that wait */
-#define WRITER_GROUP_BYTES ((size_t)32 << 20)    /* a group is committed past so many */
-#define WRITER_GROUP_US 50000                    /* or so long */
+#define WRITER_JOBS_MAX    256                 /* most jobs that wait */
+#define WRITER_JOBS_SHARE  192                 /* of them, one account's */
+#define WRITER_BYTES_MAX   ((size_t)512 << 20) /* most bytes that wait */
+#define WRITER_GROUP_BYTES ((size_t)32 << 20)  /* a group is committed past so many */
+#define WRITER_GROUP_US    50000               /* or so long */
 
 typedef struct write_job {
     /* Set by the submitter. run works inside a transaction; done must not block. */
     tb_code (*run)(struct write_job *job, tb_store *store, tb_error *err);
     void (*done)(struct write_job *job);
     void *owner;
-    size_t bytes; /* what it weighs in the queue */
-    bool alone;   /* nothing else is in its transaction: it reads what the last commit left */
+    size_t bytes;    /* what it weighs in the queue */
+    int64_t account; /* whose it is */
+    int64_t wait_us; /* the longest wait: it is then TB_E_BUSY, and nothing of it was run; 0: any */
+    bool (*left)(
+        const struct write_job *job); /* nobody waits for it any more: it is not run; or NULL */
+    bool alone; /* nothing else is in its transaction: it reads what the last commit left */
     /* Set by the writer before done. */
     tb_code code;
     tb_error err; /* where code is not TB_OK */
     /* Set by run. */
     bool changed_keys;
+    int64_t since_us; /* waiting */
     struct write_job *next;
 } write_job;
 
+/* Whether it is too late to run it, by `left` and `wait_us`: it has failed then. */
+bool write_job_over(write_job *job);
+
 typedef struct writer writer;
 
-/* committed is called on the writer's thread after every commit, before any done. false: the keys in
- * force are still the old ones. The jobs that changed them then end with TB_E_BUSY, and it is called
- * again, with changed_keys, after WRITER_AGAIN_MS and after every commit, until it says true. */
+/* committed is called on the writer's thread after every commit, before any done. false: the keys
+ * in force are still the old ones. The jobs that changed them then end with TB_E_BUSY, and it is
+ * called again, with changed_keys, after WRITER_AGAIN_MS and after every commit, until it says
+ * true. */
 #define WRITER_AGAIN_MS 100
 #define WRITER_IDLE_MS  60000
 typedef struct writer_hooks {
@@ -43,20 +53,21 @@ typedef struct writer_hooks {
     /* Called on the writer's thread when it had nothing to do for WRITER_IDLE_MS; may write, in a
      * transaction of its own. NULL: nothing. */
     void (*idle)(void *ctx, tb_store *store);
-    /* Called on the writer's thread, before any done, when a commit met that the database is not where
-     * it was (TB_E_GONE). Later jobs try again. NULL: nothing. */
+    /* Called on the writer's thread, before any done, when a commit met that the database is not
+     * where it was (TB_E_GONE). Later jobs try again. NULL: nothing. */
     void (*lost)(void *ctx, const tb_error *err);
 } writer_hooks;
 
 /* The store stays the caller's, who must not touch it until writer_stop. NULL: no thread. */
 writer *writer_start(tb_store *store, writer_hooks hooks);
-/* TB_OK: done will be called. TB_E_BUSY: the queue is full. TB_E_IO: see above. */
+/* TB_OK: done will be called. TB_E_BUSY: the queue is full, or the account's share of it. TB_E_IO:
+ * see above. */
 TB_MUST_USE tb_code writer_submit(writer *w, write_job *job, tb_error *err);
 /* Finishes what waits, then ends the thread; later jobs are refused. */
 void writer_stop(writer *w);
 void writer_free(writer *w); /* after writer_stop; NULL is fine */
 bool writer_alive(writer *w);
-bool writer_idle(writer *w);    /* nothing waits and nothing runs */
+bool writer_idle(writer *w); /* nothing waits and nothing runs */
 unsigned writer_queued(writer *w);
 
 #endif

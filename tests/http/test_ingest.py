@@ -69,6 +69,29 @@ class Ingest(Case):
         self.assertEqual(self.total(), before + 2)
         self.assertIn(b"tollbook_ingest_ambiguous_lines_total 1", self.server.get("/metrics").body)
 
+    def test_a_bomb_of_refused_lines_is_refused_whole(self):
+        before = self.total()
+        bomb = gzip.compress(b"\n" * (1 << 21))
+        answer = self.post(bomb, Content_Encoding="gzip")
+        self.refused(answer, 413, "request.body_too_large")
+        self.assertIn("More than 1000000 lines of this body were refused.", answer.json()["Message"])
+        answers = together(6, lambda i: self.post(bomb if i % 2 else self.lines(1)))
+        self.assertEqual([a.status for a in answers], [200, 413] * 3)
+        self.assertEqual(self.total(), before + 3)
+
+    def test_a_large_body_is_parsed_by_the_intake(self):
+        before = self.total()
+        large = self.lines(4000)
+        self.assertGreater(len(large), 256 << 10)
+        answers = together(4, lambda i: self.post(large))
+        self.assertEqual(sum(a.json()["lines"] for a in answers), 4000)
+        self.assertEqual(sum(a.json()["duplicate"] for a in answers), 3)
+        packed = gzip.compress(self.lines(4000))  # small as it comes
+        self.assertLess(len(packed), 128 << 10)
+        self.taken(self.post(packed, Content_Encoding="gzip"), 4000)
+        self.assertEqual(self.total(), before + 8000)
+        self.assertIn(b"tollbook_intake_queue 0", self.server.get("/metrics").body)
+
     def test_every_form_of_a_body(self):
         forms = [("plain", lambda b: (b, {})), ("identity", lambda b: (b, {"Content_Encoding": "identity"})),
                  ("gzip", lambda b: (gzip.compress(b), {"Content_Encoding": "gzip"})),

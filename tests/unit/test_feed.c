@@ -1,8 +1,8 @@
 /* The feed: whatever the split into blocks, segments and threads, whatever was killed, repeated or
  * has grown, the store holds what one clean run of the same bytes holds. */
 #include "feed/feed.h"
-#include "store_fixture.h"
 #include "seed.h"
+#include "store_fixture.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -171,12 +171,12 @@ static tb_code feed_pipe(const char *bytes, size_t len, const feed_options *opti
 }
 
 /* Feeds bytes as a body, in a transaction of its own. */
-static feed_report feed_body(const char *bytes, size_t len, const feed_options *options)
+static feed_report feed_bytes(const char *bytes, size_t len, const feed_options *options)
 {
     feed_report report;
     tb_error err = {0};
     ok(tb_store_begin(f.store, &err));
-    ok(feed_memory(f.store, bytes, len, FEED_PLAIN, 1 << 24, options, &report, &err));
+    ok(feed_memory(f.store, &(feed_body){bytes, len, FEED_PLAIN, 1 << 24}, options, &report, &err));
     ok(tb_store_commit(f.store, &err));
     return report;
 }
@@ -191,7 +191,7 @@ static feed_report feed_cut(int way, size_t len, feed_options options)
         ok(feed_pipe(log_text.bytes, len, &options, &report, &err));
         return report;
     }
-    if (way == 1) return feed_body(log_text.bytes, len, &options);
+    if (way == 1) return feed_bytes(log_text.bytes, len, &options);
     if (way == 2)
         return feed_ok(packed, pack_gzip(log_text.bytes, len, packed, sizeof packed), &options);
     options.take_partial_line = true;
@@ -439,8 +439,8 @@ START_TEST(an_earlier_copy_of_a_known_log_is_nothing_new)
         size_t first = line_end_from(&log_text, 512);
         for (size_t cut = first; cut <= log_text.len; cut += cut < 2200 ? 7 * one_in(2, 7) : 777)
             for (int way = 0; way < 5; way++) {
-                feed_report report = way < 4 ? feed_cut(way, cut, options)
-                                             : feed_ok(log_text.bytes, cut, &options);
+                feed_report report =
+                    way < 4 ? feed_cut(way, cut, options) : feed_ok(log_text.bytes, cut, &options);
                 ck_assert_msg(report.nothing_new, "known %d cut %zu way %d", known, cut, way);
                 ck_assert_uint_eq(report.lines, 0);
                 ck_assert_uint_eq(report.waiting_bytes, 0);
@@ -486,8 +486,8 @@ START_TEST(a_log_that_has_grown_by_little_is_no_earlier_copy)
             again();
             size_t at = line_end_from(&log_text, rung), more = line_end_from(&log_text, at + 1);
             feed_ok(log_text.bytes, at, &options);
-            feed_report report = way < 4 ? feed_cut(way, more, options)
-                                         : feed_ok(log_text.bytes, more, &options);
+            feed_report report =
+                way < 4 ? feed_cut(way, more, options) : feed_ok(log_text.bytes, more, &options);
             ck_assert_uint_eq(report.accepted, 1);
             ck_assert(feed_cut(way % 4, at, options).nothing_new);
             ck_assert_uint_eq(feed_ok(log_text.bytes, log_text.len, &options).known_bytes, more);
@@ -658,8 +658,8 @@ START_TEST(a_live_log_posted_whole_again_and_again_counts_each_line_once)
         again();
         uint64_t accepted = 0;
         for (size_t len = step; len < log_text.len; len += step * 7 % 611 + step / 5 + 1)
-            if (!cut_parses(len)) accepted += feed_body(log_text.bytes, len, &options).accepted;
-        accepted += feed_body(log_text.bytes, log_text.len, &options).accepted;
+            if (!cut_parses(len)) accepted += feed_bytes(log_text.bytes, len, &options).accepted;
+        accepted += feed_bytes(log_text.bytes, log_text.len, &options).accepted;
         ck_assert_uint_eq(accepted, 60);
         ck_assert_uint_eq(usage_hash(), usage);
     }
@@ -985,9 +985,9 @@ START_TEST(lines_that_are_all_too_new_are_no_input)
             ck_assert_int_eq(feed_pipe(log_text.bytes, log_text.len, &early, &report, &err),
                              TB_E_BAD_INPUT);
         else
-            ck_assert_int_eq(feed_code(log_text.bytes, log_text.len - (way % 2 == 0), &early, &report,
-                                       &err),
-                             TB_E_BAD_INPUT);
+            ck_assert_int_eq(
+                feed_code(log_text.bytes, log_text.len - (way % 2 == 0), &early, &report, &err),
+                TB_E_BAD_INPUT);
         ck_assert_ptr_nonnull(strstr(err.message, "TOLLBOOK_NOW"));
         ck_assert_ptr_nonnull(strstr(err.message, "very line"));
         ck_assert_ptr_nonnull(strstr(err.message, "-08-"));
@@ -1161,20 +1161,20 @@ START_TEST(memory_is_fed_inside_the_callers_transaction)
     feed_report report;
     tb_error err = {0};
     ok(tb_store_begin(f.store, &err));
-    ok(feed_memory(f.store, log_text.bytes, log_text.len - 1, FEED_DETECT, 1 << 20, &options,
-                   &report, &err));
+    ok(feed_memory(f.store, &(feed_body){log_text.bytes, log_text.len - 1, FEED_DETECT, 1 << 20},
+                   &options, &report, &err));
     ck_assert_uint_eq(report.accepted, 30);
     tb_store_rollback(f.store);
     ck_assert_uint_eq(segments(), 0);
     ok(tb_store_begin(f.store, &err));
     for (int i = 0; i < 2; i++) {
         options.batch = "one";
-        ok(feed_memory(f.store, log_text.bytes, log_text.len, FEED_PLAIN, 1 << 20, &options,
-                       &report, &err));
+        ok(feed_memory(f.store, &(feed_body){log_text.bytes, log_text.len, FEED_PLAIN, 1 << 20},
+                       &options, &report, &err));
         ck_assert(report.nothing_new == (i == 1));
         options.batch = NULL;
-        ok(feed_memory(f.store, log_text.bytes, log_text.len, FEED_PLAIN, 1 << 20, &options,
-                       &report, &err));
+        ok(feed_memory(f.store, &(feed_body){log_text.bytes, log_text.len, FEED_PLAIN, 1 << 20},
+                       &options, &report, &err));
         ck_assert(report.nothing_new); /* without a name the content decides */
     }
     ok(tb_store_commit(f.store, &err));
@@ -1192,13 +1192,15 @@ START_TEST(memory_that_decompresses_to_more_than_allowed_is_refused)
     feed_report report;
     tb_error err = {0};
     ok(tb_store_begin(f.store, &err));
-    ck_assert_int_eq(
-        feed_memory(f.store, packed, n, FEED_GZIP, log_text.len - 1, &options, &report, &err),
-        TB_E_TOO_LARGE);
-    ck_assert_int_eq(feed_memory(f.store, log_text.bytes, log_text.len, FEED_GZIP, 1 << 20,
+    ck_assert_int_eq(feed_memory(f.store, &(feed_body){packed, n, FEED_GZIP, log_text.len - 1},
+                                 &options, &report, &err),
+                     TB_E_TOO_LARGE);
+    ck_assert_int_eq(feed_memory(f.store,
+                                 &(feed_body){log_text.bytes, log_text.len, FEED_GZIP, 1 << 20},
                                  &options, &report, &err),
                      TB_E_BAD_INPUT);
-    ok(feed_memory(f.store, packed, n, FEED_GZIP, log_text.len, &options, &report, &err));
+    ok(feed_memory(f.store, &(feed_body){packed, n, FEED_GZIP, log_text.len}, &options, &report,
+                   &err));
     ck_assert_uint_eq(report.accepted, 30);
     tb_store_rollback(f.store);
 }

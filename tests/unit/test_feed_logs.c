@@ -185,8 +185,9 @@ START_TEST(a_log_that_has_grown_keeps_its_lines_once)
         text_len--;
     ok(feed(&options, &report, &err));
     text_len = whole;
+    const feed_body body = {text, text_len, FEED_PLAIN, 1 << 30};
     ok(tb_store_begin(f.store, &err));
-    ok(feed_memory(f.store, text, text_len, FEED_PLAIN, 1 << 30, &options, &report, &err));
+    ok(feed_memory(f.store, &body, &options, &report, &err));
     ok(tb_store_commit(f.store, &err));
     ck_assert_uint_gt(report.known_lines, 0);
     ck_assert_uint_eq(report.known_lines + report.lines, LINES);

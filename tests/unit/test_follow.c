@@ -148,8 +148,8 @@ static tb_code send_piece(const log_text *log, int from, int to, int64_t behind,
                             .layout = {.now_ms = NOW_US / 1000}};
     tb_error err;
     ck_assert_int_eq(tb_store_begin(f.store, &err), TB_OK);
-    tb_code code = feed_memory(f.store, log->bytes + start, end - start, FEED_PLAIN, SIZE_MAX,
-                               &options, report, &err);
+    const feed_body body = {log->bytes + start, end - start, FEED_PLAIN, SIZE_MAX};
+    tb_code code = feed_memory(f.store, &body, &options, report, &err);
     if (code)
         tb_store_rollback(f.store);
     else

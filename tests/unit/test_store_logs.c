@@ -127,12 +127,16 @@ START_TEST(zones_of_the_catalogue_with_logging_on_are_kept)
 {
     fixture f;
     tb_error err = {0};
-    const tb_logged_zones *zones;
+    const tb_directory *before, *now;
     fixture_init(&f);
-    ok(tb_store_logged_zones(f.store, &zones, &err));
-    ck_assert_ptr_null(zones);
+    ok(tb_store_directory(f.store, false, &before, &err));
+    ck_assert_ptr_null(before->logged);
+    tb_directory_retain(before);
     fixture_apply(&f, CATALOG, NOW_US, NULL);
-    ok(tb_store_logged_zones(f.store, &zones, &err));
+    ok(tb_store_directory(f.store, false, &now, &err));
+    const tb_logged_zones *zones = now->logged;
+    ck_assert_ptr_null(before->logged); /* who holds it reads on in it */
+    tb_directory_release(before);
     ck_assert_uint_eq(tb_logged_count(zones), 2);
     ck_assert(!tb_logged_find(zones, 1)->extended);
     ck_assert(tb_logged_find(zones, 3)->extended);

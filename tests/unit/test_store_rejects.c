@@ -181,17 +181,18 @@ START_TEST(known_edges_are_those_of_the_regions_by_price)
         "{\"id\":2,\"code\":\"AA\",\"name\":\"EU: A, A\",\"billing\":\"EU\",\"price\":\"0.009\"},"
         "{\"id\":3,\"code\":\"JH\",\"name\":\"Africa: J, ZA\",\"billing\":\"AF\",\"price\":\"0.06\"}]}";
     fixture f;
-    const tb_known_edge *edges;
-    size_t n;
+    const tb_directory *directory;
     tb_error err = {0};
     fixture_init(&f);
-    ok(tb_store_known_edges(f.store, &edges, &n, &err));
-    ck_assert_uint_gt(n, 100); /* the built-in ones */
-    for (size_t i = 1; i < n; i++)
+    ok(tb_store_directory(f.store, false, &directory, &err));
+    const tb_known_edge *edges = directory->edges;
+    ck_assert_uint_gt(directory->n_edges, 100); /* the built-in ones */
+    for (size_t i = 1; i < directory->n_edges; i++)
         ck_assert_int_lt(memcmp(edges[i - 1].code, edges[i].code, TB_EDGE_MAX), 0);
     fixture_apply(&f, catalog, NOW_US, NULL);
-    ok(tb_store_known_edges(f.store, &edges, &n, &err));
-    ck_assert_uint_eq(n, 3);
+    ok(tb_store_directory(f.store, false, &directory, &err));
+    edges = directory->edges;
+    ck_assert_uint_eq(directory->n_edges, 3);
     ck_assert_str_eq(edges[0].code, "AA");
     ck_assert_str_eq(edges[1].code, "DE");
     ck_assert_str_eq(edges[2].code, "JH");

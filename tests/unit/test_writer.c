@@ -13,10 +13,10 @@
 
 typedef struct task {
     write_job job;
-    tb_code answer;   /* what run returns */
-    bool adds;        /* whether run adds a key */
-    sem_t *hold;      /* run waits for it */
-    sem_t *finished;  /* posted by done */
+    tb_code answer;  /* what run returns */
+    bool adds;       /* whether run adds a key */
+    sem_t *hold;     /* run waits for it */
+    sem_t *finished; /* posted by done */
     atomic_int ran, was_done;
 } task;
 
@@ -230,8 +230,13 @@ START_TEST(the_queue_is_bounded_and_a_stop_finishes_it)
     ck_assert_int_eq(submit(w, &tasks[0]), TB_OK);
     while (writer_queued(w) > 0)
         usleep(100);
-    for (int i = 1; i <= WRITER_JOBS_MAX; i++)
+    task more = {.job = {.account = 1}};
+    for (int i = 1; i <= WRITER_JOBS_MAX; i++) {
+        /* One account leaves the others some places. */
+        if (i == WRITER_JOBS_SHARE + 1) ck_assert_int_eq(submit(w, &more), TB_E_BUSY);
+        tasks[i].job.account = i <= WRITER_JOBS_SHARE ? 1 : 2;
         ck_assert_int_eq(submit(w, &tasks[i]), TB_OK);
+    }
     ck_assert_int_eq(submit(w, &tasks[WRITER_JOBS_MAX + 1]), TB_E_BUSY);
     sem_post(&hold);
     writer_stop(w);
@@ -241,6 +246,32 @@ START_TEST(the_queue_is_bounded_and_a_stop_finishes_it)
     ck_assert(!writer_alive(w));
     ck_assert(writer_idle(w));
     ck_assert_int_eq(submit(w, &tasks[0]), TB_E_BUSY);
+    writer_free(w);
+    fixture_release(&database);
+}
+END_TEST
+
+static bool has_left(const write_job *job)
+{
+    return job->bytes == 1;
+}
+
+START_TEST(a_job_that_waited_too_long_or_that_nobody_waits_for_is_not_run)
+{
+    tb_store *store = open_store();
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit});
+    task late = {.job = {.wait_us = -1}}, early = {.job = {.wait_us = INT64_MAX}},
+         left = {.job = {.bytes = 1, .left = has_left}}, here = {.job = {.left = has_left}};
+    task *all[] = {&late, &early, &left, &here};
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(submit(w, all[i]), TB_OK);
+    writer_stop(w);
+    for (int i = 0; i < 4; i++) {
+        const bool over = all[i] == &late || all[i] == &left;
+        ck_assert_int_eq(atomic_load(&all[i]->was_done), 1);
+        ck_assert_int_eq(atomic_load(&all[i]->ran), !over);
+        ck_assert_int_eq(all[i]->job.code, over ? TB_E_BUSY : TB_OK);
+    }
     writer_free(w);
     fixture_release(&database);
 }
@@ -320,8 +351,10 @@ int main(void)
     tcase_add_test(tc, a_change_of_keys_is_acknowledged_when_it_is_in_force_and_not_before);
     tcase_add_test(tc, a_writer_that_owes_keys_stops_all_the_same);
     tcase_add_test(tc, the_queue_is_bounded_and_a_stop_finishes_it);
+    tcase_add_test(tc, a_job_that_waited_too_long_or_that_nobody_waits_for_is_not_run);
     tcase_add_test(tc, bytes_that_wait_are_bounded_but_one_job_always_may);
-    tcase_add_test(tc, a_file_that_is_gone_fails_the_jobs_of_its_commit_and_those_after_it_try_again);
+    tcase_add_test(tc,
+                   a_file_that_is_gone_fails_the_jobs_of_its_commit_and_those_after_it_try_again);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -55,11 +55,8 @@ struct tb_store {
     tb__located *located; /* scratch: the locations of the view being read */
     size_t n_located, cap_located;
 
-    struct tb_logged_zones *logged; /* NULL: not read yet */
-    bool logged_stale;              /* this transaction changed the catalogue */
-    tb_known_edge *edges;           /* ascending by code; NULL: not read yet */
-    size_t n_edges;
-    struct tb_known_hosts *hosts;   /* NULL: not read yet */
+    const tb_directory *directory;  /* NULL: not read yet */
+    bool directory_stale;           /* this transaction changed the catalogue */
     struct tb__log_joiner *joiner;  /* logs.c; NULL until a block is joined */
 
     struct tb__usage *usage; /* usage/batch.h: what waits to be folded, and what a writer adds */
@@ -153,7 +150,7 @@ TB_MUST_USE tb_code tb__late_note(tb_store *store, int scope, int64_t owner, int
 void tb__late_forget(tb_store *store);
 
 /* The catalogue changed, or what was changed in it was undone: zones and edge locations are read anew. */
-void tb__logged_forget(tb_store *store);
+void tb__directory_forget(tb_store *store);
 void tb__log_joiner_free(struct tb__log_joiner *joiner);
 /* A zone's place in the R*Tree of request logs: 31 bits. */
 int64_t tb__log_fold_zone(int64_t zone);

@@ -451,7 +451,7 @@ void tb_store_close(tb_store *store)
     free(store->places);
     free(store->located);
     tb__billing_free(store->billing);
-    tb__logged_forget(store);
+    tb__directory_forget(store);
     tb__log_joiner_free(store->joiner);
     free(store->path);
     free(store);
@@ -461,7 +461,7 @@ void tb_store_close(tb_store *store)
 
 tb_code tb_store_begin(tb_store *store, tb_error *err)
 {
-    store->dirty = store->billing_stale = store->logged_stale = store->broken = false;
+    store->dirty = store->billing_stale = store->directory_stale = store->broken = false;
     tb__segment_reset(store);
     return tb__run_ints(store, TB__SQL_BEGIN_WRITE, NULL, 0, err);
 }
@@ -496,7 +496,7 @@ static void forget(tb_store *store)
     tb__segment_reset(store);
     tb__late_forget(store);
     if (store->usage) tb__usage_forget(store);
-    if (store->logged_stale) tb__logged_forget(store);
+    if (store->directory_stale) tb__directory_forget(store);
 }
 
 void tb_store_rollback(tb_store *store)

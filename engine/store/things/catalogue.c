@@ -338,8 +338,8 @@ tb_code tb_store_apply_catalog(tb_store *store, const tb_catalog *catalog, int64
     tb_applied counts = {0};
     applying a = {store, now_us, &counts};
     bool regions_changed = false;
-    store->billing_stale = store->logged_stale = true;
-    tb__logged_forget(store);
+    store->billing_stale = store->directory_stale = true;
+    tb__directory_forget(store);
     tb_code code = tb__regions_replace(
         store, catalog->has_regions ? catalog->regions : tb_region_default,
         catalog->has_regions ? catalog->n_regions : tb_region_default_count, &regions_changed, err);

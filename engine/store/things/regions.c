@@ -53,52 +53,6 @@ tb_code tb_store_regions(tb_store *store, tb_region **ret_regions, size_t *ret_n
     return tb__collect_ints(store, TB__SQL_REGIONS, NULL, 0, &region_rows, ret_regions, ret_n, err);
 }
 
-static int by_code(const void *a, const void *b)
-{
-    return memcmp(((const tb_known_edge *)a)->code, ((const tb_known_edge *)b)->code, TB_EDGE_MAX);
-}
-
-static tb_code add_edge(tb_store *store, sqlite3_stmt *s, tb_error *err)
-{
-    const char *code = (const char *)sqlite3_column_text(s, 0);
-    const size_t len = code ? strlen(code) : 0;
-    if (store->n_edges % 64 == 0) {
-        tb_known_edge *more = realloc(store->edges, (store->n_edges + 64) * sizeof *more);
-        if (!more) return tb_no_memory(err);
-        store->edges = more;
-    }
-    if (len == 0 || len > TB_EDGE_MAX) return TB_OK;
-    tb_known_edge *one = &store->edges[store->n_edges];
-    *one = (tb_known_edge){.rank = (uint32_t)store->n_edges++};
-    memcpy(one->code, code, len);
-    return TB_OK;
-}
-
-tb_code tb_store_known_edges(tb_store *store, const tb_known_edge **ret_edges, size_t *ret_n,
-                             tb_error *err)
-{
-    sqlite3_stmt *s = NULL;
-    bool row = true;
-    tb_code code = TB_OK;
-    if (!store->edges) {
-        store->n_edges = 0;
-        code = tb__sql(store, TB__SQL_KNOWN_EDGES, &s, err);
-        while (!code && !(code = tb__step(store, s, &row, err)) && row)
-            code = add_edge(store, s, err);
-        if (!code && store->n_edges)
-            qsort(store->edges, store->n_edges, sizeof *store->edges, by_code);
-        if (code && s) sqlite3_reset(s);
-    }
-    if (code) {
-        free(store->edges);
-        store->edges = NULL;
-        return code;
-    }
-    *ret_edges = store->edges;
-    *ret_n = store->n_edges;
-    return TB_OK;
-}
-
 static int by_id(const void *a, const void *b)
 {
     const tb_region *x = a, *y = b;

@@ -1,0 +1,109 @@
+/* A run of the feed: what its files share.
+ *
+ *     feed.c     the run: what is known, part by part, to the end of the input
+ *     blocks.c   workers take blocks and parse them, until a part has ended
+ *     segment.c  what was parsed, into the store's open transaction */
+#ifndef TOLLBOOK_SERVER_FEED_RUN_H
+#define TOLLBOOK_SERVER_FEED_RUN_H
+
+#include <pthread.h>
+
+#include "feed/worker.h"
+
+#define FEED_THREADS_MAX 256
+
+/* Why a segment ended; a later one in this list outranks an earlier one. */
+typedef enum ending {
+    NOT_ENDED,
+    ENDED_BEFORE_TAIL, /* the next line may be the unterminated last one: it is parsed alone */
+    ENDED_FULL,
+    ENDED_BYTES,
+    ENDED_INPUT,
+    ENDED_STOPPED,
+    ENDED_BAD_LINE,
+    ENDED_FAILED,
+    ENDED_KNOWN, /* what was parsed is thrown away, whatever happened to it */
+} ending;
+
+struct feed_run {
+    tb_store *store;             /* apart: a reader, and NULL once it has parsed */
+    const feed_options *options; /* own_options, with what the directory says */
+    feed_options own_options;
+    const tb_directory *directory; /* retained */
+    bool own;                      /* the transactions are ours */
+    bool apart;                    /* there is no transaction yet: nothing is written */
+    feed_source *source;
+    feed_reader reader;
+    tb_hash128 head;
+    feed_worker *workers;
+    size_t n_workers;
+    uint64_t segment_bytes;
+    feed_keeper keeper; /* of raw lines; keeper.zones NULL: none are kept */
+
+    pthread_mutex_t writing; /* whose of the workers may use the store; `lock` is never waited for
+                                under it, nor it under `lock` */
+    bool open; /* a transaction of ours is open; guarded by `writing` while workers run */
+
+    pthread_mutex_t lock; /* of everything below while workers run */
+    ending ended;
+    tb_code code;
+    tb_error err;
+    size_t failed_block;
+    uint32_t *counts; /* lines per block since the last flush */
+    size_t n_counts, cap_counts;
+    uint64_t lines; /* sum of counts */
+    uint64_t progress_at;
+
+    bool parsed;         /* the first part's workers have run */
+    uint64_t seen;       /* stands for what was known of the input when that was read */
+    bool final_known;    /* the batch's last segment is in the store */
+    uint64_t start;      /* where the running segment starts */
+    uint64_t flushed_at; /* where the last flush was */
+    uint64_t tail_at;    /* where the line stands that was announced last, and the hash up to it */
+    tb_hash128 tail_hash;
+    uint64_t lines_before;       /* lines of the input before the running segment */
+    uint64_t accepted, rejected; /* of the running segment, flushed */
+    uint64_t too_new;            /* of rejected: because of the clock */
+    uint64_t ambiguous, heads;   /* of accepted */
+    size_t rejects_stored;
+    uint64_t segments;
+    /* lines of blocks since the last flush */
+    uint64_t refused, refused_too_new, taken_ambiguous, taken_heads;
+    tb_error first; /* the running segment's first refused line: place and sentence */
+    tb_reject_reason first_reason;
+    feed_report report;
+};
+
+/* --- blocks.c --- */
+
+/* Runs the workers until the part has ended: run->ended says why. */
+void feed_run_workers(feed_run *run);
+
+/* --- segment.c --- */
+
+/* The transaction, where it is ours and not open yet. */
+TB_MUST_USE tb_code feed_run_begin(feed_run *run, tb_error *err);
+void feed_run_roll_back(feed_run *run);
+/* Forgets what was parsed since the last flush. */
+void feed_run_clear(feed_run *run);
+/* Lines of the input before block `to`, from those before block `from`. */
+uint64_t feed_run_count(const feed_run *run, uint64_t before, size_t from, size_t to);
+/* Those that are in the store, or in its open transaction. */
+uint64_t feed_run_flushed(const feed_run *run);
+/* Notes the running segment's first refused line, once. */
+void feed_run_note_first(feed_run *run);
+/* TB_E_BAD_LINE: the running segment's first refused line ends the run. */
+tb_code feed_run_refuse(feed_run *run, tb_error *err);
+/* Everything parsed so far into the open transaction. */
+TB_MUST_USE tb_code feed_run_flush(feed_run *run, tb_error *err);
+void feed_run_start_segment(feed_run *run, uint64_t at, uint64_t lines_before);
+/* The running segment, as far as `end`, becomes part of the store and the next one starts. */
+typedef struct feed_end {
+    uint64_t at;
+    tb_hash128 hash;
+    bool final;
+    bool goes_on; /* the transaction does */
+} feed_end;
+TB_MUST_USE tb_code feed_run_end_segment(feed_run *run, feed_end end, tb_error *err);
+
+#endif

@@ -1,0 +1,286 @@
+/* What workers have parsed goes into the store's open transaction: usage, lines that are kept,
+ * events and refused lines in the order of the input, then the segment that records where it ends.
+ */
+#include "feed/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tollbook/calendar.h"
+
+uint64_t feed_run_flushed(const feed_run *run)
+{
+    return run->lines_before + run->accepted + run->rejected;
+}
+
+tb_code feed_run_begin(feed_run *run, tb_error *err)
+{
+    if (!run->own || run->open) return TB_OK;
+    tb_code code = tb_store_begin(run->store, err);
+    run->open = code == TB_OK;
+    return code;
+}
+
+void feed_run_roll_back(feed_run *run)
+{
+    if (run->open) tb_store_rollback(run->store);
+    run->open = false;
+}
+
+void feed_run_clear(feed_run *run)
+{
+    for (size_t i = 0; i < run->n_workers; i++)
+        feed_worker_clear(&run->workers[i]);
+    run->n_counts = 0;
+    run->lines = run->refused = run->refused_too_new = 0;
+    run->taken_ambiguous = run->taken_heads = 0;
+    run->flushed_at = run->reader.at;
+}
+
+static tb_code add_usage(feed_run *run, tb_error *err)
+{
+    tb_rollup *parts[FEED_THREADS_MAX];
+    for (size_t i = 0; i < run->n_workers; i++)
+        parts[i] = run->workers[i].rollup;
+    tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, run->n_workers, NULL);
+    if (!cursor) return tb_no_memory(err);
+    tb_code code = tb_store_add_usage(run->store, cursor, err);
+    if (code == TB_OK) code = tb_rollup_cursor_check(cursor, err);
+    tb_rollup_cursor_free(cursor);
+    return code;
+}
+
+static tb_code add_logs(feed_run *run, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < run->n_workers; i++)
+        if (run->workers[i].logs) code = feed_logs_store(run->workers[i].logs, run->store, err);
+    return code;
+}
+
+static tb_code add_events(feed_run *run, tb_error *err)
+{
+    feed_events *parts[FEED_THREADS_MAX];
+    for (size_t i = 0; i < run->n_workers; i++)
+        parts[i] = &run->workers[i].events;
+    return feed_events_store(parts, run->n_workers, run->store, err);
+}
+
+/* The worker whose next refused line comes first in the input; NULL: none has one left. */
+static feed_worker *first_in_order(feed_run *run, const size_t *next)
+{
+    feed_worker *first = NULL;
+    const feed_reject *least = NULL;
+    for (size_t i = 0; i < run->n_workers; i++) {
+        const feed_rejects *rejects = &run->workers[i].rejects;
+        if (next[i] == rejects->n) continue;
+        const feed_reject *one = &rejects->list[next[i]];
+        if (least && one->block > least->block) continue;
+        least = one; /* a block belongs to one worker alone */
+        first = &run->workers[i];
+    }
+    return first;
+}
+
+uint64_t feed_run_count(const feed_run *run, uint64_t before, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        before += run->counts[i];
+    return before;
+}
+
+/* Whether another form would have taken the line. One without a known host is of its own form. */
+static void look_at(feed_run *run, const feed_worker *worker, const feed_reject *one)
+{
+    if (one->reason == TB_REJECT_HOST) return;
+    feed_fits_look(&run->report.fits, run->options->kind, &run->options->layout,
+                   feed_reject_text(&worker->rejects, one), one->text_len);
+}
+
+static tb_refused refused_line(const feed_run *run, const feed_worker *worker,
+                               const feed_reject *one, uint64_t before)
+{
+    const feed_options *options = run->options;
+    const char *text = feed_reject_text(&worker->rejects, one);
+    return (tb_refused){.line = before + one->line,
+                        .byte = one->byte,
+                        .reason = feed_reject_why(&worker->rejects, one),
+                        .text = text,
+                        .len = one->text_len,
+                        .zone = options->kind == TB_BATCH_LOG
+                                    ? tb_intake_zone(&options->layout, text, one->text_len)
+                                    : 0};
+}
+
+void feed_run_note_first(feed_run *run)
+{
+    size_t next[FEED_THREADS_MAX] = {0};
+    const feed_worker *worker = run->first.line ? NULL : first_in_order(run, next);
+    if (!worker) return;
+    const feed_reject *one = &worker->rejects.list[0];
+    (void)!tb_fail(&run->first, TB_E_BAD_LINE, NULL, "%s", feed_reject_why(&worker->rejects, one));
+    run->first.line = feed_run_count(run, feed_run_flushed(run), 0, one->block) + one->line;
+    run->first.byte = one->byte;
+    run->first_reason = one->reason;
+    if (run->options->stop_on_error) look_at(run, worker, one);
+}
+
+/* Stores refused lines in input order, numbered over the whole input. */
+static tb_code add_rejects(feed_run *run, tb_error *err)
+{
+    size_t next[FEED_THREADS_MAX] = {0}, block = 0, text_bytes = 0;
+    uint64_t before = feed_run_flushed(run);
+    feed_worker *worker;
+    while ((worker = first_in_order(run, next)) != NULL) {
+        const feed_rejects *rejects = &worker->rejects;
+        const feed_reject *one = &rejects->list[next[worker - run->workers]++];
+        before = feed_run_count(run, before, block, one->block);
+        block = one->block;
+        text_bytes += one->why_len + one->text_len;
+        if (run->rejects_stored == TB_REJECTS_KEPT || text_bytes > FEED_REJECT_TEXT) break;
+        const tb_refused line = refused_line(run, worker, one, before);
+        tb_code code = tb_store_add_reject(run->store, &line, err);
+        if (code) return code;
+        look_at(run, worker, one);
+        run->rejects_stored++;
+    }
+    return TB_OK;
+}
+
+tb_code feed_run_flush(feed_run *run, tb_error *err)
+{
+    tb_code code = TB_OK;
+    if (run->lines > 0) {
+        code = feed_run_begin(run, err);
+        if (code == TB_OK) code = add_usage(run, err);
+        if (code == TB_OK) code = add_logs(run, err);
+        if (code == TB_OK) code = add_events(run, err);
+        if (code == TB_OK) code = add_rejects(run, err);
+        if (code) return code;
+        run->accepted += run->lines - run->refused;
+        run->rejected += run->refused;
+        run->too_new += run->refused_too_new;
+        run->ambiguous += run->taken_ambiguous;
+        run->heads += run->taken_heads;
+    }
+    feed_run_clear(run);
+    return TB_OK;
+}
+
+void feed_run_start_segment(feed_run *run, uint64_t at, uint64_t lines_before)
+{
+    run->start = at;
+    run->lines_before = lines_before;
+    run->accepted = run->rejected = run->rejects_stored = 0;
+    run->too_new = run->ambiguous = run->heads = 0;
+    run->first = (tb_error){0};
+}
+
+/* The running segment's first refused line, if any, is the run's. */
+static void report_first(feed_run *run)
+{
+    feed_report *report = &run->report;
+    report->first_line = run->first.line;
+    report->first_byte = run->first.byte;
+    report->first_reason = run->first_reason;
+    snprintf(report->first_why, sizeof report->first_why, "%.*s", FEED_WHY_MAX - 1,
+             run->first.line ? run->first.message : "");
+}
+
+static void report_segment(feed_run *run, uint64_t end)
+{
+    feed_report *report = &run->report;
+    if (!report->first_line) report_first(run);
+    report->accepted += run->accepted;
+    report->rejected += run->rejected;
+    report->ambiguous += run->ambiguous;
+    report->lines += run->accepted + run->rejected;
+    report->bytes = end;
+    run->segments++;
+}
+
+tb_code feed_run_refuse(feed_run *run, tb_error *err)
+{
+    feed_report *report = &run->report;
+    report_first(run);
+    report->stop_line = run->first.line;
+    report->stop_byte = run->first.byte;
+    if (err) *err = run->first;
+    return TB_E_BAD_LINE;
+}
+
+/* A segment of nothing but lines from the future says that the clock is wrong. Recorded, it would
+ * keep them out for ever. A last line without its end is read anew anyway once it has grown. */
+static bool clock_is_behind(const feed_run *run)
+{
+    bool tail = run->reader.tail && run->report.lines > 0;
+    return run->accepted == 0 && run->rejected > 0 && run->too_new == run->rejected && !tail;
+}
+
+static tb_code refuse_clock(const feed_run *run, tb_error *err)
+{
+    char now[20], from[48] = "";
+    tb_time_format(run->options->layout.now_ms * 1000, now);
+    if (run->lines_before)
+        snprintf(from, sizeof from, " from line %llu on",
+                 (unsigned long long)run->lines_before + 1);
+    return tb_fail(err, TB_E_BAD_INPUT, NULL,
+                   "Every line%s is more than 48 hours ahead of this machine's clock (%.20s): set "
+                   "the clock, or TOLLBOOK_NOW, and run the same command again.",
+                   from, now);
+}
+
+/* Stores the rungs that stand in the running segment; those before it are there. */
+static tb_code add_rungs(feed_run *run, uint64_t end, tb_error *err)
+{
+    const feed_piece *piece = run->options->piece;
+    const tb_rung *rungs = piece ? piece->rungs : run->reader.rungs.own;
+    size_t from = 0, to = piece ? piece->n_rungs : run->reader.rungs.n_own;
+    while (from < to && rungs[from].length <= run->start)
+        from++;
+    while (to > from && rungs[to - 1].length > end)
+        to--;
+    return from == to ? TB_OK
+                      : tb_store_add_rungs(run->store, run->head, rungs + from, to - from, err);
+}
+
+/* The running segment, as far as `end`, is recorded in the open transaction. */
+static tb_code record(feed_run *run, const feed_end *end, tb_error *err)
+{
+    int64_t id;
+    const feed_options *options = run->options;
+    tb_segment segment = {.kind = options->kind,
+                          .name = options->batch,
+                          .source = options->source,
+                          .start = run->start,
+                          .length = end->at,
+                          .hash = end->hash,
+                          .head = run->head,
+                          .lines_before = run->lines_before,
+                          .accepted = run->accepted,
+                          .rejected = run->rejected,
+                          .ambiguous = run->ambiguous,
+                          .heads = run->heads,
+                          .final = end->final,
+                          .now_us = options->now_us};
+    if (options->stop_on_error && run->rejected) return feed_run_refuse(run, err);
+    if (clock_is_behind(run)) return refuse_clock(run, err);
+    tb_code code = feed_run_begin(run, err);
+    if (code == TB_OK) code = add_rungs(run, end->at, err);
+    if (code == TB_OK) code = tb_store_drop_logs(run->store, options->layout.now_ms, NULL, err);
+    if (code == TB_OK) code = tb_store_drop_events(run->store, options->layout.now_ms, NULL, err);
+    if (code == TB_OK) code = tb_store_forget_rejects(run->store, options->now_us, NULL, err);
+    return code ? code : tb_store_add_segment(run->store, &segment, &id, err);
+}
+
+tb_code feed_run_end_segment(feed_run *run, feed_end end, tb_error *err)
+{
+    tb_code code = record(run, &end, err);
+    if (code == TB_OK && run->own && !end.goes_on) code = tb_store_commit(run->store, err);
+    if (code) return code;
+    if (!end.goes_on) run->open = false;
+    if (run->own && !end.goes_on) tb_store_checkpoint(run->store, false);
+    report_segment(run, end.at);
+    feed_run_start_segment(run, end.at, run->lines_before + run->accepted + run->rejected);
+    return TB_OK;
+}
