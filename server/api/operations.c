@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "api/handlers.h"
-#include "http/desk.h"
 #include "http/query.h"
 #include "tollbook/json.h"
 #include "tollbook/operation.h"
@@ -151,7 +150,7 @@ static bool go_on(void *ctx, uint64_t done, uint64_t total)
 {
     request *r = ctx;
     (void)done, (void)total;
-    return desk_time_left(r->worker->server->desk);
+    return crew_time_left(r->worker->server->desk, &r->job);
 }
 
 static tb_ops ops_of(request *r, tb_store *store)
@@ -172,7 +171,7 @@ static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
     if (code != TB_E_STOPPED || atomic_load(&r->worker->server->stopping)) return code;
     return tb_fail(err, TB_E_TOO_MUCH, NULL,
                    "It took longer than %d seconds. Ask for less at a time, or run it with --db.",
-                   (int)(DESK_JOB_US / 1000000));
+                   (int)(SERVER_DESK_US / 1000000));
 }
 
 static tb_code run_write(write_job *job, tb_store *store, tb_error *err)

@@ -19,7 +19,7 @@ static bool step(void *ctx, uint64_t done, uint64_t total)
 {
     request *r = ctx;
     (void)done, (void)total;
-    return desk_time_left(r->worker->server->desk);
+    return crew_time_left(r->worker->server->desk, &r->job);
 }
 
 static tb_code stopped(const request *r, tb_error *err)
@@ -27,7 +27,7 @@ static tb_code stopped(const request *r, tb_error *err)
     if (atomic_load(&r->worker->server->stopping)) return tb_fail(err, TB_E_BUSY, NULL, NULL);
     return tb_fail(err, TB_E_TOO_MUCH, "scenarios",
                    "It took longer than %d seconds. Ask for fewer months or scenarios.",
-                   (int)(DESK_JOB_US / 1000000));
+                   (int)(SERVER_DESK_US / 1000000));
 }
 
 static tb_code run_whatif(write_job *job, tb_store *store, tb_error *err)

@@ -33,8 +33,10 @@ static void run_job(const crew *c, const waiting *one, tb_store *store)
     if (crew_stopping(c))
         job->code = tb_fail(&job->err, TB_E_BUSY, NULL,
                             "The server is stopping; send the same again later.");
-    else if (!write_job_over(job))
+    else if (!write_job_over(job)) {
+        job->begun_us = clock_mono_us();
         job->code = job->run(job, store, &job->err);
+    }
     job->done(job);
 }
 
@@ -169,6 +171,12 @@ unsigned crew_queued(crew *c)
 bool crew_stopping(const crew *c)
 {
     return atomic_load_explicit(&c->stop, memory_order_relaxed);
+}
+
+bool crew_time_left(const crew *c, const write_job *job)
+{
+    const int64_t most_us = c->options.job_us;
+    return !crew_stopping(c) && (!most_us || clock_mono_us() - job->begun_us < most_us);
 }
 
 int crew_stop_fd(const crew *c)

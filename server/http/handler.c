@@ -449,7 +449,7 @@ void request_submit_long(request *r)
 {
     tb_error err;
     wait_for_job(r);
-    if (desk_submit(r->worker->server->desk, &r->job, &err)) go_on_without(r, &err);
+    if (crew_submit(r->worker->server->desk, r->account, &r->job, &err)) go_on_without(r, &err);
 }
 
 void request_submit_errand(request *r)

@@ -157,7 +157,9 @@ static tb_code open_workers(server *s, tb_error *err)
         if (!code) code = tb_store_open(s->options.db, &options, &s->intake_store[i], err);
         if (code != TB_OK) return code;
     }
-    tb_code code = tb_store_open(s->options.db, &options, &s->desk_store, err);
+    tb_code code = TB_OK;
+    for (int i = 0; !code && i < SERVER_DESK_THREADS; i++)
+        code = tb_store_open(s->options.db, &options, &s->desk_store[i], err);
     return code ? code : tb_store_open(s->options.db, &options, &s->deployer_store, err);
 }
 
@@ -353,6 +355,7 @@ bool server_look(server *s)
 #define ERRANDS_THREADS_SHARE 3
 #define ERRANDS_JOBS          32
 #define ERRANDS_JOBS_SHARE    16
+#define DESK_JOBS             8
 #define INTAKE_JOBS           256
 #define INTAKE_JOBS_SHARE     192
 
@@ -416,7 +419,13 @@ tb_code server_start(server *s, tb_error *err)
 {
     on_idle(s, s->store);
     s->writer = writer_start(s->store, (writer_hooks){on_committed, s, on_idle, on_lost});
-    s->desk = desk_start(s->desk_store);
+    s->desk = crew_start(&(crew_options){.what = "computations",
+                                         .threads = SERVER_DESK_THREADS,
+                                         .threads_share = SERVER_DESK_THREADS,
+                                         .jobs = DESK_JOBS,
+                                         .jobs_share = DESK_JOBS,
+                                         .job_us = SERVER_DESK_US,
+                                         .stores = s->desk_store});
     const deployer_options deploys = {s->options.deploy_hook, s->options.deploy_us,
                                       s->options.fixed_now_us};
     if (s->writer) s->deployer = deployer_start(&deploys, s->deployer_store, s->writer);
@@ -469,7 +478,7 @@ bool server_stop(server *s)
     atomic_store(&s->stopping, true);
     listen_stop(s->listener);
     conns_drain(s->conns);
-    desk_stop(s->desk);
+    crew_stop(s->desk);
     crew_stop(s->errands);
     deployer_halt(s->deployer);
     if (!wait_for_clients(s)) return false;
@@ -483,7 +492,7 @@ bool server_stop(server *s)
     conns_stop(s->conns);
     writer_free(s->writer);
     s->writer = NULL;
-    desk_free(s->desk);
+    crew_free(s->desk);
     s->desk = NULL;
     crew_free(s->errands);
     s->errands = NULL;
@@ -530,7 +539,8 @@ void server_free(server *s)
     window_free(s->log_window);
     places_free(s->places);
     pool_free(s->pool);
-    tb_store_close(s->desk_store);
+    for (int i = 0; i < SERVER_DESK_THREADS; i++)
+        tb_store_close(s->desk_store[i]);
     tb_store_close(s->deployer_store);
     if (s->store) tb_store_checkpoint(s->store, true);
     tb_store_close(s->store);

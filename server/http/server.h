@@ -17,7 +17,6 @@
 #include "http/cors.h"
 #include "http/crew.h"
 #include "http/deployer.h"
-#include "http/desk.h"
 #include "http/figures.h"
 #include "http/keys.h"
 #include "http/latest.h"
@@ -33,6 +32,9 @@
 #include "tollbook/event.h"
 
 #define SERVER_WORKERS_MAX 64
+/* A short question does not wait for two long ones. */
+#define SERVER_DESK_THREADS 3
+#define SERVER_DESK_US      INT64_C(20000000) /* the longest answer */
 
 typedef struct server_options {
     const char *db;
@@ -100,8 +102,8 @@ typedef struct server {
     conns *conns;
     lobby *lobby;
     writer *writer;
-    tb_store *desk_store; /* a reader: the desk's */
-    desk *desk;
+    crew *desk; /* for answers that take seconds */
+    tb_store *desk_store[SERVER_DESK_THREADS]; /* readers: the desk's */
     tb_store *deployer_store; /* a reader: the deployer's */
     deployer *deployer;
     crew *errands;                              /* for what waits on other computers */

@@ -33,6 +33,7 @@ typedef struct write_job {
     /* Set by run. */
     bool changed_keys;
     int64_t since_us; /* waiting */
+    int64_t begun_us; /* set by a crew: running */
     struct write_job *next;
 } write_job;
 

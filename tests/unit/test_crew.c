@@ -13,6 +13,7 @@ typedef struct task {
     sem_t *hold;  /* run waits for it */
     sem_t *begun; /* posted by run */
     atomic_int ran, was_done;
+    const crew *crew;
 } task;
 
 static int order[64];
@@ -35,12 +36,18 @@ static void done(write_job *job)
     atomic_fetch_add(&((task *)job->owner)->was_done, 1);
 }
 
-static tb_code submit(crew *c, task *t)
+static tb_code submit_as(crew *c, task *t,
+                         tb_code (*work)(write_job *job, tb_store *store, tb_error *err))
 {
-    t->job.run = run;
+    t->job.run = work;
     t->job.done = done;
     t->job.owner = t;
     return crew_submit(c, t->job.account, &t->job, NULL);
+}
+
+static tb_code submit(crew *c, task *t)
+{
+    return submit_as(c, t, run);
 }
 
 static const crew_options one_thread = {
@@ -133,6 +140,38 @@ START_TEST(a_job_that_waited_too_long_is_not_run)
 }
 END_TEST
 
+static tb_code run_while_there_is_time(write_job *job, tb_store *store, tb_error *err)
+{
+    task *t = job->owner;
+    (void)store;
+    (void)err;
+    sem_post(t->begun);
+    while (crew_time_left(t->crew, job))
+        ;
+    atomic_fetch_add(&t->ran, 1);
+    return TB_OK;
+}
+
+/* One ends as its time is over, one as the crew is told to stop. */
+START_TEST(a_job_is_told_when_to_end)
+{
+    for (int stops = 0; stops < 2; stops++) {
+        crew_options options = one_thread;
+        sem_t begun;
+        options.job_us = stops ? 0 : 1;
+        sem_init(&begun, 0, 0);
+        crew *c = crew_start(&options);
+        task t = {.begun = &begun, .crew = c};
+        ck_assert_int_eq(submit_as(c, &t, run_while_there_is_time), TB_OK);
+        sem_wait(&begun);
+        if (!stops) wait_idle(c);
+        crew_stop(c);
+        ck_assert_int_eq(atomic_load(&t.ran), 1);
+        crew_free(c);
+    }
+}
+END_TEST
+
 START_TEST(a_stop_refuses_what_waits)
 {
     task first, waits = {.job = {.account = 1}};
@@ -157,6 +196,7 @@ int main(void)
     tcase_add_test(tc, an_account_has_its_share_of_the_places);
     tcase_add_test(tc, the_account_with_the_fewest_at_work_is_next);
     tcase_add_test(tc, a_job_that_waited_too_long_is_not_run);
+    tcase_add_test(tc, a_job_is_told_when_to_end);
     tcase_add_test(tc, a_stop_refuses_what_waits);
     suite_add_tcase(s, tc);
     SRunner *runner = srunner_create(s);
