@@ -75,7 +75,8 @@ class Case(unittest.TestCase):
 
     def serves(self, kind):
         self.begin(kind)
-        self.holds([Answer(self.edge.port, zone, data) for zone, data in requests(random.Random(SEED))])
+        rng = random.Random(SEED)
+        self.holds([Answer(self.edge.port, zone, data) for _ in range(self.edge.rounds) for zone, data in requests(rng)])
 
 
 @unittest.skipUnless(program("nginx"), "nginx is not installed")
@@ -151,6 +152,7 @@ class HAProxy(Case):
 class Caddy(Case):
     def test_hostile_clients(self):
         self.serves(edges.Caddy)
+        self.assertGreater(len(list(self.edge.logs.iterdir())), 1, "it has rotated its log")
 
 
 if __name__ == "__main__":

@@ -62,7 +62,8 @@ class Logrotate(Case):
             some = sum(taken(self.server.db)) + rng.randrange(60)
             if f.process:
                 until(lambda some=some: sum(taken(self.server.db)) >= min(some, writer.lines), f.messages)
-            done = subprocess.run([*(word.format(i) for word in by), program("logrotate"), "-f", "-s", self.folder / "state", conf],
+            before = [word.format(i) for word in by]
+            done = subprocess.run([*before, program("logrotate"), "-f", "-s", self.folder / "state", conf],
                                   capture_output=True, check=False, timeout=PATIENCE)
             self.assertEqual(done.returncode, 0, done.stderr)
             if "copytruncate" not in words:
