@@ -246,6 +246,7 @@ typedef struct tb_store_figures {
     uint64_t segments, accepted, rejected;
     uint64_t zones, unassigned_zones;   /* zones of the catalogue; ids with usage and no account */
     uint64_t unpriced_locations;        /* edge locations that no region names */
+    int64_t newest_log_us, newest_buckets_us; /* when the newest segment was stored; INT64_MIN: never */
 } tb_store_figures;
 TB_MUST_USE tb_code tb_store_read_figures(tb_store *store, tb_store_figures *ret_figures,
                                           tb_error *err);

@@ -123,6 +123,30 @@ static const tb_store_figures *count_figures(worker *w)
     return &w->figures.values;
 }
 
+/* A clock that was set back makes no age below zero. */
+static uint64_t age_seconds(const request *r, int64_t moment_us)
+{
+    int64_t age_s = (request_now_us(r) - moment_us) / TB_US_PER_S;
+    return age_s > 0 ? (uint64_t)age_s : 0;
+}
+
+static void put_segment_age(const request *r, tb_buf *out, const char *kind, int64_t moment_us)
+{
+    if (moment_us == INT64_MIN) return;
+    tb_buf_fmt(out, "tollbook_newest_segment_age_seconds{kind=\"%s\"} %" PRIu64 "\n", kind,
+               age_seconds(r, moment_us));
+}
+
+/* Not by source: there may be as many of these as there are logs. */
+static void put_segment_ages(const request *r, const tb_store_figures *f, tb_buf *out)
+{
+    tb_buf_str(out, "# HELP tollbook_newest_segment_age_seconds Time since something new was "
+                    "stored, by kind.\n"
+                    "# TYPE tollbook_newest_segment_age_seconds gauge\n");
+    put_segment_age(r, out, "logs", f->newest_log_us);
+    put_segment_age(r, out, "buckets", f->newest_buckets_us);
+}
+
 static void put_store(request *r, tb_buf *out)
 {
     const tb_store_figures *counted = count_figures(r->worker);
@@ -138,11 +162,11 @@ static void put_store(request *r, tb_buf *out)
               f.unassigned_zones);
     put_gauge(out, "tollbook_unpriced_locations", "Edge locations that no region names.",
               f.unpriced_locations);
+    put_segment_ages(r, &f, out);
     if (f.newest_hour == INT64_MIN) return;
-    int64_t age_s = (request_now_us(r) - f.newest_hour * TB_US_PER_HOUR) / TB_US_PER_S;
     put_gauge(out, "tollbook_newest_bucket_age_seconds",
               "Time since the start of the newest hour that has usage.",
-              age_s > 0 ? (uint64_t)age_s : 0);
+              age_seconds(r, f.newest_hour * TB_US_PER_HOUR));
 }
 
 static void put_connections(const server *s, tb_buf *out)

@@ -266,12 +266,15 @@ void follow_last(follow *f, int64_t now_ms, bool (*leave)(void *ctx), void *ctx)
     tb_error err;
     f->round++;
     tb_code code = follow_table_scan(&f->table, &f->options, now_ms, &err);
+    size_t open = follow_table_spare(&f->table, f->options.descriptors);
     for (size_t i = 0; code == TB_OK && i < f->table.n; i++) {
         follow_log *log = f->table.logs[i];
         log->more = log->begun && log->fresh && !log->packed;
+        if (!log->more || !may_open(f, log, &open)) continue;
         while (code == TB_OK && log->more && !leave(ctx))
             code = give_turn(f, log, now_ms, &err);
     }
+    (void)follow_table_spare(&f->table, f->options.descriptors);
 }
 
 bool follow_caught_up(const follow *f)

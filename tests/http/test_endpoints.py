@@ -3,7 +3,7 @@ import json
 import re
 import unittest
 
-from harness import SOURCE, Case, run, seed
+from harness import ENVIRONMENT, NOW, SOURCE, Case, Server, hit, run, seed
 
 DAY = "dateFrom=2026-11-03&dateTo=2026-11-03"
 
@@ -146,6 +146,25 @@ class Information(Case):
             self.assertIn(name, sums)
         self.assertEqual(sums["tollbook_newest_bucket_age_seconds"], 21 * 3600)
         self.assertNotIn(self.server.keys["user"].encode(), answer.body)
+
+    def test_the_age_of_what_was_stored_last(self):
+        """By kind, and only of a kind that there is."""
+        server = Server(log=None)
+        self.addCleanup(server.close)
+
+        def ages():
+            return re.findall(r"^tollbook_newest_segment_age_seconds(.*)$",
+                              server.ask("GET", "/metrics").body.decode(), re.M)
+        self.assertEqual(ages(), [])
+        self.assertEqual(server.stop(), 0)
+        ENVIRONMENT["TOLLBOOK_NOW"] = "2026-11-04T08:00:00Z"
+        run("ingest", "--db", server.db, "-", stdin=hit(101))
+        ENVIRONMENT["TOLLBOOK_NOW"] = NOW
+        server.start()
+        self.assertEqual(ages(), ['{kind="logs"} 3600'])
+        row = b'{"zone":101,"hour":"2026-11-02T01:00:00Z","region":"DE","requests":5,"bytes":50}\n'
+        self.assertEqual(server.ask("POST", "/ingest/buckets", "operator", row).status, 200)
+        self.assertEqual(ages(), ['{kind="logs"} 3600', '{kind="buckets"} 0'])
 
     def test_the_openapi_document_is_the_committed_one(self):
         try:

@@ -1,25 +1,20 @@
 #!/usr/bin/env python3
-"""The ways in docs/shipping.md with the real programs: logrotate in both modes, with compression, and
-rsyslog's omprog with confirmMessages. What is stored is what was written."""
+"""The ways in docs/shipping.md with the real programs: logrotate in both modes, with compression and with
+dates in names, rsyslog's omprog with confirmMessages, cron's line and curl. What is stored is what was
+written. The lines are those of the page, where they stand there."""
 import os
 import random
-import shutil
 import signal
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-from harness import ENVIRONMENT, PATIENCE, TOLLBOOK, Server, random_seed
+from edges import moved, pasted, program
+from harness import BUILD, ENVIRONMENT, PATIENCE, TOLLBOOK, Server, random_seed
 from follower import Follower, Writer, line, stored, taken, until
 
 SEED = random_seed()
-# What a service's PATH has, and a user's may not.
-PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
-
-
-def program(name):
-    return shutil.which(name, path=PATH)
 
 
 class Case(unittest.TestCase):
@@ -32,13 +27,24 @@ class Case(unittest.TestCase):
         self.logs = self.folder / "logs"
         self.logs.mkdir(mode=0o755)
 
+    def key(self):
+        """The key file of a command that is not started by Follower."""
+        path = self.folder / "key"
+        path.write_text(self.server.keys["ingest"] + "\n")
+        path.chmod(0o600)
+        return path
+
     def takes(self, n, text):
         until(lambda: sum(taken(self.server.db)) >= n, lambda: f"{taken(self.server.db)} of {n}\n{text()}")
 
 
+DAYS = ("faketime", "-f", "@2026-11-1{} 00:00:00")
+
+
 @unittest.skipUnless(program("logrotate"), "logrotate is not installed")
+@unittest.skipUnless(program("faketime"), "faketime is not installed")
 class Logrotate(Case):
-    def rotates(self, *words, names="access.log*", pause=False):
+    def rotates(self, *words, names="access.log*", pause=False, by=()):
         """Eight rotations under a writer and a follower, which is away for two of them."""
         rng = random.Random(SEED)
         writer = Writer(self.logs, rng)
@@ -56,7 +62,8 @@ class Logrotate(Case):
             some = sum(taken(self.server.db)) + rng.randrange(60)
             if f.process:
                 until(lambda some=some: sum(taken(self.server.db)) >= min(some, writer.lines), f.messages)
-            done = subprocess.run([program("logrotate"), "-f", "-s", self.folder / "state", conf],
+            before = [word.format(i) for word in by]
+            done = subprocess.run([*before, program("logrotate"), "-f", "-s", self.folder / "state", conf],
                                   capture_output=True, check=False, timeout=PATIENCE)
             self.assertEqual(done.returncode, 0, done.stderr)
             if "copytruncate" not in words:
@@ -80,6 +87,15 @@ class Logrotate(Case):
     def test_rename_and_compress_later(self):
         self.rotates("rotate 20", "create", "compress", "delaycompress", pause=True)
 
+    def test_dates_in_names(self):
+        """A day between two rotations, by faketime."""
+        self.rotates("rotate 20", "create", "compress", "delaycompress", "dateext", pause=True, by=DAYS)
+        self.assertEqual(len(list(self.logs.glob("access.log-202611*"))), 8)
+
+    def test_dates_in_names_of_copies(self):
+        self.rotates("rotate 20", "copytruncate", "compress", "dateext", "dateformat -%Y-%m-%d", pause=True, by=DAYS)
+        self.assertEqual(len(list(self.logs.glob("access.log-2026-11-*.gz"))), 8)
+
     def test_rename_with_the_live_name_alone(self):
         self.rotates("rotate 20", "create", "compress", names="access.log")
 
@@ -93,25 +109,15 @@ class Logrotate(Case):
 @unittest.skipUnless(program("rsyslogd"), "rsyslog is not installed")
 class Rsyslog(Case):
     def start(self, transactions):
-        key = self.folder / "key"
-        key.write_text(self.server.keys["ingest"] + "\n")
-        key.chmod(0o600)
         self.log = self.logs / "in.log"
         self.log.write_bytes(b"")
         conf = self.folder / "rsyslog.conf"
-        conf.write_text(f'''
-global(workDirectory="{self.folder}" maxMessageSize="64k")
-module(load="imfile" mode="inotify")
-module(load="omprog")
-template(name="line" type="string" string="%msg%\\n")
-input(type="imfile" File="{self.log}" Tag="edge" ruleset="ship")
-ruleset(name="ship" queue.type="LinkedList" queue.dequeueBatchSize="500") {{
-    action(type="omprog" template="line"
-           binary="{TOLLBOOK} ingest --confirm --server {self.server.url} --key-file {key} -"
-           confirmMessages="on" confirmTimeout="600000" useTransactions="{transactions}"
-           output="{self.folder}/said" action.resumeInterval="1" action.resumeRetryCount="-1")
-}}
-''')
+        rules = moved(pasted("rsyslog")[0], {
+            "/usr/bin/tollbook": TOLLBOOK, "https://stats.example": self.server.url,
+            "/etc/tollbook/follow.key": self.key(), "/var/log/edge/access.log": self.log,
+            "/var/log/tollbook-omprog.log": self.folder / "said",
+            'useTransactions="on"': f'useTransactions="{transactions}"'})
+        conf.write_text(f'global(workDirectory="{self.folder}" maxMessageSize="64k")\n{rules}')
         self.pid = self.folder / "pid"
         self.process = subprocess.Popen([program("rsyslogd"), "-n", "-f", conf, "-i", self.pid],
                                         env=ENVIRONMENT, stdout=subprocess.DEVNULL,
@@ -153,6 +159,47 @@ ruleset(name="ship" queue.type="LinkedList" queue.dequeueBatchSize="500") {{
 
     def test_transactions(self):
         self.ships("on", 3000)
+
+
+class Commands(Case):
+    """The page's lines for a shell, as they stand there."""
+
+    def shell(self, command, places, expect=0):
+        done = subprocess.run(["sh", "-c", moved(command, {"https://stats.example": self.server.url, **places})],
+                              env={**ENVIRONMENT, "PATH": f"{BUILD}:{os.environ['PATH']}",
+                                   "KEY": self.server.keys["ingest"]},
+                              capture_output=True, check=False, timeout=PATIENCE)
+        self.assertEqual(done.returncode, expect, done.stderr)
+        return done
+
+    def test_cron(self):
+        row = pasted("cron")[0].split(None, 6)
+        self.assertEqual(row[:6], ["*/5", *"****", "tollbook"])
+        log = self.logs / "access.log"
+        for some in range(1, 4):
+            with open(log, "ab") as out:
+                out.write(line(some, 101, 100))
+            for _ in range(2):
+                self.shell(row[6], {"/etc/tollbook/follow.key": self.key(), "/var/log/nginx/": f"{self.logs}/"})
+                self.assertEqual(taken(self.server.db), (some, 0))
+            log.rename(self.logs / f"access.log.{9 - some}")
+
+    def test_curl(self):
+        """A batch counts once by its id: sent again it changes nothing, and other lines are refused."""
+        batch = self.folder / "batch.log"
+        command = pasted("HTTP")[0]
+        for name, lines, expect, stored_lines in (("a", 3, 0, 3), ("a", 3, 0, 3), ("b", 3, 0, 6), ("a", 4, 22, 6)):
+            with self.subTest(name=name, lines=lines):
+                batch.write_bytes(b"".join(line(i, 101, 100) for i in range(lines)))
+                self.shell(command, {"10:00:05Z-17": f"10:00:05Z-{name}", "batch.log": batch}, expect)
+                self.assertEqual(taken(self.server.db), (stored_lines, 0))
+
+    def test_a_pipe(self):
+        """The page's pipe, of a writer that writes and ends."""
+        (self.folder / "in").write_bytes(b"".join(line(i, 101, 100) for i in range(50)))
+        self.shell(pasted("A pipe")[0], {"/etc/tollbook/follow.key": self.key(),
+                                         "my-log-writer": f"cat {self.folder}/in"})
+        self.assertEqual(taken(self.server.db), (50, 0))
 
 
 if __name__ == "__main__":

@@ -374,7 +374,9 @@
       " AND " TB__ZONE_FOUND("?2"))                                                                \
     /* operator's figures */                                                                       \
     X(FIGURES_SEGMENTS,                                                                            \
-      "SELECT count(*),coalesce(sum(accepted),0),coalesce(sum(rejected),0) FROM segment")          \
+      "SELECT count(*),coalesce(sum(accepted),0),coalesce(sum(rejected),0),"                       \
+      "max(CASE kind WHEN 1 THEN added_us END),max(CASE kind WHEN 2 THEN added_us END)"            \
+      " FROM segment")                                                                             \
     X(FIGURES_ZONES, "SELECT count(*) FROM zone WHERE deleted_us=9223372036854775807")             \
     X(FIGURES_UNASSIGNED,                                                                          \
       "SELECT count(DISTINCT owner) FROM series WHERE scope=1"                                     \

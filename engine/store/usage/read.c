@@ -148,6 +148,12 @@ static uint64_t size_of(const char *path, const char *suffix)
     return stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
+static int64_t moment_or_never(sqlite3_stmt *s, int column)
+{
+    return sqlite3_column_type(s, column) == SQLITE_NULL ? INT64_MIN
+                                                         : sqlite3_column_int64(s, column);
+}
+
 tb_code tb_store_read_figures(tb_store *store, tb_store_figures *ret_figures, tb_error *err)
 {
     tb_store_figures f = {.file_bytes = size_of(tb__held_path(store->held), ""),
@@ -165,6 +171,8 @@ tb_code tb_store_read_figures(tb_store *store, tb_store_figures *ret_figures, tb
     f.segments = (uint64_t)sqlite3_column_int64(s, 0);
     f.accepted = (uint64_t)sqlite3_column_int64(s, 1);
     f.rejected = (uint64_t)sqlite3_column_int64(s, 2);
+    f.newest_log_us = moment_or_never(s, 3);
+    f.newest_buckets_us = moment_or_never(s, 4);
     sqlite3_reset(s);
     f.newest_hour = newest < INT64_MIN / 2 ? INT64_MIN : newest;
     f.zones = (uint64_t)zones;

@@ -74,6 +74,21 @@ class Formats(Case):
                 self.run_tool("verify", "--db", db)
                 self.assertIn("nothing new", self.take(log, *words, db=db).err)
 
+    def test_a_description_that_is_too_long_is_refused(self):
+        for text, said in (("$msec $status $bytes_sent $host" + " $request_time" * 100,
+                            "The description is too long: at most 64 columns"),
+                           ("$msec $status $bytes_sent $host " + "x" * 5000, "more than 2048 bytes")):
+            self.assertIn(said, self.take("", "--format", f"nginx:{text}", status=2).err)
+
+    def test_json_lines_of_more_fields_or_longer_ones_than_are_learned(self):
+        """How a line looks is learned for the next one, but not of every line: it is read all the same."""
+        more = [",".join(f'"f{i}":{i}' for i in range(500)), f'"long":"{"x" * 70000}"',
+                f'"{"k" * 70000}":1']
+        log = "".join(f'{{"t":{S},"h":"a.example",{other},"s":200,"b":{n}}}\n{{"t":{S},"h":"a.example","s":200,'
+                      f'"b":{n}{tail}}}\n' for n, other in enumerate(more) for tail in ("", "," + other))
+        self.take(log, "--format", "json", "--map", "time=t,host=h,status=s,bytes=b", "--region", "DE")
+        self.assertEqual(self.query(stats("sum(requests), sum(bytes)")), [["101", "DE", "12", "12"]])
+
     def test_one_run_takes_the_log_of_many_hosts(self):
         log = "".join(f'{S} 200 {n} {host} "x"\n' for n, host in enumerate(
             ["a.example", "A.EXAMPLE:443", "cdn.example.", "one.b-cdn.net", "nobody.example", "shared.example",
