@@ -222,10 +222,11 @@ static void check_after(const upgrade *u, const char *what, uint64_t at, uint64_
 static void try_all(upgrade *u, uint64_t seed)
 {
     const unsigned stride = u->version == 1 ? ALL_STRIDE : SHORT_STRIDE;
-    /* A sanitizer sees the same code in each kind. */
-    const size_t n_kinds = workload_stride() > 1 ? 1 : sizeof kinds / sizeof *kinds;
-    for (size_t k = 0; k < n_kinds; k++) {
+    /* A sanitizer sees the same code in each kind, and in the first schema's faults all others'. */
+    const bool sanitized = workload_stride() > 1;
+    for (size_t k = 0; k < (sanitized ? 1 : sizeof kinds / sizeof *kinds); k++) {
         uint64_t total = upgrade_undisturbed(u, kinds[k].mode), points = 0;
+        if (sanitized && u->version > 1) continue;
         for (uint64_t at = 1; at <= total; at++) {
             if (!workload_takes(at, total, stride, seed + k)) continue;
             points++;
