@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SECTOR 512
+#define SECTOR    512
+#define SYNCS_MAX (1 << 16)
 
 typedef struct file file;
 struct file {
@@ -43,6 +44,7 @@ static struct {
     uint64_t at, count, random;
     uint64_t groups; /* given so far */
     bool happened, deaf;
+    uint8_t syncs[SYNCS_MAX / 8]; /* a bit for each operation: fault_syncs */
 } state;
 
 static uint64_t next_random(void)
@@ -105,6 +107,9 @@ static int operation(int error, bool needs_room, bool reads)
 {
     if (reads && state.mode != FAULT_ERROR_ONCE && state.mode != FAULT_ERROR_ON) return SQLITE_OK;
     state.count++;
+    if (error == SQLITE_IOERR_FSYNC && state.mode != FAULT_NONE && !state.at &&
+        state.count < SYNCS_MAX)
+        state.syncs[state.count / 8] |= (uint8_t)(1u << state.count % 8);
     bool now = state.at && state.count == state.at, since = state.at && state.count >= state.at;
     int result = SQLITE_OK;
     if (state.mode == FAULT_ERROR_ONCE && now) result = error;
@@ -395,6 +400,12 @@ void fault_arm(fault_mode mode, uint64_t at, uint64_t seed)
     state.count = 0;
     state.random = seed;
     state.happened = false;
+    if (mode != FAULT_NONE && !at) memset(state.syncs, 0, sizeof state.syncs);
+}
+
+bool fault_syncs(uint64_t at)
+{
+    return at < SYNCS_MAX && state.syncs[at / 8] >> at % 8 & 1;
 }
 
 uint64_t fault_operations(void)

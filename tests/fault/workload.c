@@ -44,6 +44,14 @@ unsigned workload_stride(void)
     return variant && variant[0] && !workload_long() ? 7 : 1;
 }
 
+bool workload_takes(uint64_t at, uint64_t total, unsigned stride, uint64_t seed)
+{
+    if (workload_long() || at == 1 || at == total) return true;
+    bool commits = fault_syncs(at - 1) || fault_syncs(at) || fault_syncs(at + 1);
+    return (at + seed) % (stride * workload_stride()) == 0 ||
+           (commits && (at / 2 + seed) % ((stride / 10 + 1) * workload_stride()) == 0);
+}
+
 /* --- files --- */
 
 void workload_folder(char path[64])

@@ -1263,11 +1263,14 @@ int main(void)
     TCase *tc = tcase_create("feed");
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_set_timeout(tc, 120);
-    tcase_add_test(tc, any_block_and_segment_size_and_thread_count_give_the_same_store);
+    TCase *threads = tcase_create("threads");
+    tcase_add_checked_fixture(threads, set_up, tear_down);
+    tcase_set_timeout(threads, 120);
+    tcase_add_test(threads, any_block_and_segment_size_and_thread_count_give_the_same_store);
     tcase_add_test(tc, a_full_rollup_starts_a_segment);
     tcase_add_test(tc, the_same_file_again_changes_nothing);
     tcase_add_test(tc, a_log_cut_anywhere_and_fed_again_whole_equals_one_clean_run);
-    tcase_add_test(tc, a_grown_stream_adds_only_its_new_lines);
+    tcase_add_test(threads, a_grown_stream_adds_only_its_new_lines);
     tcase_add_test(tc, an_input_that_only_begins_alike_is_new);
     tcase_add_test(tc, an_earlier_copy_of_a_known_log_is_nothing_new);
     tcase_add_test(tc, a_short_copy_and_one_that_diverges_are_new);
@@ -1292,11 +1295,11 @@ int main(void)
     tcase_add_test(tc, a_named_batch_names_exactly_its_bytes);
     tcase_add_test(tc, a_named_batch_that_was_cut_short_goes_on);
     tcase_add_test(tc, an_empty_input_is_no_line_and_an_empty_named_one_is_a_batch);
-    tcase_add_test(tc, stop_ends_at_the_first_refused_line_in_input_order);
+    tcase_add_test(threads, stop_ends_at_the_first_refused_line_in_input_order);
     tcase_add_test(tc, lines_that_are_all_too_new_are_no_input);
     tcase_add_test(tc, lines_that_are_too_new_beside_others_are_refused_alone);
     tcase_add_test(tc, refused_lines_keep_their_number_across_segments_and_runs);
-    tcase_add_test(tc, of_too_many_refused_lines_the_first_of_each_segment_are_kept);
+    tcase_add_test(threads, of_too_many_refused_lines_the_first_of_each_segment_are_kept);
     tcase_add_test(tc, an_import_is_whole_or_nothing);
     tcase_add_test(tc, a_row_as_long_as_may_be_may_end_with_cr_and_lf);
     tcase_add_test(tc, a_row_that_overflows_a_counter_is_named);
@@ -1304,7 +1307,10 @@ int main(void)
     tcase_add_test(tc, memory_that_decompresses_to_more_than_allowed_is_refused);
     tcase_add_test(tc, a_stopped_run_keeps_what_it_took_and_goes_on_later);
     tcase_add_test(tc, a_file_that_cannot_be_read_is_an_error);
-    suite_add_tcase(suite, tc);
+    /* The thread sanitizer runs what has threads. */
+    const char *variant = getenv("TB_VARIANT");
+    if (!variant || strcmp(variant, "tsan") != 0 || test_long()) suite_add_tcase(suite, tc);
+    suite_add_tcase(suite, threads);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

@@ -127,7 +127,7 @@ START_TEST(any_room_any_threads_and_any_segments_keep_each_line_once)
     static const size_t rooms[] = {0, 100000, 1}, packed[] = {0, 20000, 1};
     static const uint64_t segments[] = {0, 200000};
     make_log();
-    for (unsigned way = 0; way < 3 * 3 * 2; way += TB_PART > 1 ? 5 : 1) {
+    for (unsigned way = 0; way < 3 * 3 * 2; way += TB_PART > 1 ? 7 : 1) {
         feed_options options = plain_options();
         feed_report report;
         tb_error err = {0};
