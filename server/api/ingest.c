@@ -5,30 +5,13 @@
 #include <string.h>
 
 #include "api/handlers.h"
-#include "api/pieces.h"
+#include "api/ingest.h"
 #include "http/media.h"
 #include "tollbook/json.h"
 #include "tollbook/logformat.h"
 
-typedef struct ingest {
-    feed_options options;
-    feed_encoding encoding;
-    feed_piece piece; /* its rungs are parsed where they are needed: they take too much room */
-    tb_text rungs;
-    char batch[TB_BATCH_NAME_MAX + 1];
-    tb_log_spec spec; /* logs: its texts are the request's */
-    feed_report report;
-} ingest;
-
-_Static_assert(sizeof(ingest) <= sizeof((request *)0)->work, "fits a request's own memory");
-
-static ingest *ingest_of(request *r)
-{
-    return (ingest *)(void *)r->work;
-}
-
 typedef struct params {
-    tb_text format, map, region, on_error;
+    tb_text format, map, region, on_error, source;
     int64_t zone;
     piece_params piece;
 } params;
@@ -38,6 +21,7 @@ static const query_spec specs[] = {
     {"map", QUERY_TEXT, offsetof(params, map)},
     {"region", QUERY_TEXT, offsetof(params, region)},
     {"onError", QUERY_TEXT, offsetof(params, on_error)},
+    {"source", QUERY_TEXT, offsetof(params, source)},
     {"zone", QUERY_INT, offsetof(params, zone)},
     {"start", QUERY_INT, offsetof(params, piece.start)},
     {"length", QUERY_INT, offsetof(params, piece.length)},
@@ -63,7 +47,7 @@ static tb_code bad(tb_error *err, const char *field, const char *sentence)
 /* --- what is asked --- */
 
 /* The writer compiles the description again: what it makes does not fit a request's own memory. */
-static tb_code read_layout(ingest *in, const params *p, tb_error *err)
+static tb_code read_layout(api_ingest *in, const params *p, tb_error *err)
 {
     tb_log_layout layout;
     in->spec = (tb_log_spec){p->format, p->map, p->region, p->zone};
@@ -72,7 +56,7 @@ static tb_code read_layout(ingest *in, const params *p, tb_error *err)
     return code;
 }
 
-static tb_code read_policy(ingest *in, tb_text on_error, tb_error *err)
+static tb_code read_policy(api_ingest *in, tb_text on_error, tb_error *err)
 {
     bool rows = in->options.kind == TB_BATCH_BUCKETS;
     if (on_error.len && !is(on_error, "skip") && !is(on_error, "stop"))
@@ -82,7 +66,7 @@ static tb_code read_policy(ingest *in, tb_text on_error, tb_error *err)
     return TB_OK;
 }
 
-static tb_code read_batch(const request *r, ingest *in, tb_error *err)
+static tb_code read_batch(const request *r, api_ingest *in, tb_error *err)
 {
     tb_text id = request_header(r, GUARD_IDEMPOTENCY_KEY);
     if (!id.data) return TB_OK;
@@ -97,7 +81,7 @@ static tb_code read_batch(const request *r, ingest *in, tb_error *err)
 }
 
 /* A log's body is an input of its own, or the piece of one that these parameters name. */
-static tb_code read_piece(ingest *in, const piece_params *p, tb_error *err)
+static tb_code read_piece(api_ingest *in, const piece_params *p, tb_error *err)
 {
     if (p->start < 0 && !p->head.len && !p->hash.len) return TB_OK;
     tb_code code = piece_read(p, &in->piece, err);
@@ -117,9 +101,9 @@ static feed_encoding encoding_of(const request *r)
     }
 }
 
-static tb_code prepare(request *r, tb_batch_kind kind, tb_error *err)
+tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err)
 {
-    ingest *in = ingest_of(r);
+    api_ingest *in = api_ingest_of(r);
     const server_options *o = &r->worker->server->options;
     int64_t now_us = request_now_us(r);
     params p = {.piece = PIECE_PARAMS_NONE};
@@ -132,6 +116,7 @@ static tb_code prepare(request *r, tb_batch_kind kind, tb_error *err)
                                  .stop = &r->worker->server->abort_writes};
     tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, &p,
                                r->scratch, err);
+    in->source = p.source;
     if (code == TB_OK && kind == TB_BATCH_LOG) code = read_layout(in, &p, err);
     if (code == TB_OK) code = read_policy(in, p.on_error, err);
     if (code == TB_OK) code = read_batch(r, in, err);
@@ -144,7 +129,7 @@ static tb_code prepare(request *r, tb_batch_kind kind, tb_error *err)
 static tb_code ingest_body(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
-    ingest *in = ingest_of(r);
+    api_ingest *in = api_ingest_of(r);
     tb_rung rungs[FEED_RUNGS_MAX];
     const int64_t now_ms = in->options.layout.now_ms;
     tb_code code = piece_rungs(in->rungs, rungs, &in->piece.n_rungs, err);
@@ -165,7 +150,7 @@ static tb_code ingest_body(write_job *job, tb_store *store, tb_error *err)
 static void submit(request *r, tb_batch_kind kind)
 {
     tb_error err;
-    if (prepare(r, kind, &err) != TB_OK) {
+    if (api_ingest_prepare(r, kind, &err) != TB_OK) {
         request_fail_as(r, &err);
         return;
     }
@@ -257,7 +242,7 @@ static void count(request *r, const feed_report *report)
 
 void api_ingest_done(request *r)
 {
-    const feed_report *report = &ingest_of(r)->report;
+    const feed_report *report = &api_ingest_of(r)->report;
     if (r->job.code != TB_OK) {
         request_fail_at(r, &r->job.err);
         return;
