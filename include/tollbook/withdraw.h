@@ -52,8 +52,21 @@ typedef struct tb_withdrawal {
  * else when it was taken: it was read in another way. */
 TB_MUST_USE tb_code tb_store_withdraw_segment(tb_store *store, const tb_withdrawal *withdrawal,
                                               tb_error *err);
-/* TB_E_WITHDRAWAL where a known segment goes on behind one that was withdrawn. */
-TB_MUST_USE tb_code tb_store_withdraw_end(tb_store *store, tb_error *err);
+/* What was withdrawn, for the audit log. */
+typedef struct tb_withdrawn {
+    tb_batch_kind kind;
+    const char *source, *batch; /* batch NULL: it has no name */
+    uint64_t lines;
+    const int64_t *segments; /* their ids; the first TB_WITHDRAWN_LISTED are listed */
+    size_t n_segments;
+    int64_t now_us, key; /* tb_audit_entry */
+    const char *origin;
+} tb_withdrawn;
+#define TB_WITHDRAWN_LISTED 100
+/* Adds the audit log's entry. TB_E_WITHDRAWAL where a known segment goes on behind one that was
+ * withdrawn. */
+TB_MUST_USE tb_code tb_store_withdraw_end(tb_store *store, const tb_withdrawn *withdrawn,
+                                          tb_error *err);
 
 TB_API_END
 

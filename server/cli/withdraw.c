@@ -81,7 +81,7 @@ int withdraw_say(const cli_call *call, const char *path, const feed_withdrawn *d
 
 /* --- on --db --- */
 
-static void show(void *ctx, const feed_progress *progress)
+static void show_withdrawal(void *ctx, const feed_progress *progress)
 {
     meter_feed(ctx, progress);
 }
@@ -95,7 +95,7 @@ static int withdraw_one(const cli_call *call, tb_store *store, const char *path,
     meter progress;
     feed_options one = *options;
     one.source = path;
-    one.progress = cli_given(call, "progress") ? show : NULL;
+    one.progress = cli_given(call, "progress") ? show_withdrawal : NULL;
     one.progress_ctx = &progress;
     meter_init(&progress, path);
     tb_code code = feed_withdraw_file(store, path, &one, &who, &done, &err);

@@ -16,7 +16,7 @@ typedef struct walk {
     char *bytes;
 } walk;
 
-static bool equal(tb_hash128 a, tb_hash128 b)
+static bool same_hash(tb_hash128 a, tb_hash128 b)
 {
     return a.high == b.high && a.low == b.low;
 }
@@ -63,7 +63,7 @@ static tb_code compare_hashes(walk *k, feed_link *links, feed_link **ends, size_
             links[start].before = k->last;
         const tb_hash128 hash = feed_hash_value(k->hash);
         for (; end < n && ends[end]->known.length == next; end++)
-            ends[end]->same = equal(ends[end]->known.hash, hash);
+            ends[end]->same = same_hash(ends[end]->known.hash, hash);
     }
     return code;
 }

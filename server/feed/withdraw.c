@@ -7,21 +7,15 @@
  * named batch are withdrawn by its name alone. */
 #include "feed/withdraw.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "feed/chain.h"
 #include "feed/worker.h"
-#include "tollbook/audit.h"
-#include "tollbook/buf.h"
-#include "tollbook/json.h"
 #include "tollbook/withdraw.h"
 
 #define BLOCK_BYTES  ((size_t)256 << 10)
 #define MAX_GROUPS   ((size_t)1500000)
-#define AUDITED      100 /* segments that an audit entry lists */
-#define SOURCE_CUT   1000
 
 typedef struct withdrawing {
     tb_store *store;
@@ -43,7 +37,7 @@ typedef struct withdrawing {
 
 /* --- what is known --- */
 
-static bool equal(tb_hash128 a, tb_hash128 b)
+static bool same_hash(tb_hash128 a, tb_hash128 b)
 {
     return a.high == b.high && a.low == b.low;
 }
@@ -130,7 +124,7 @@ static tb_code find_piece(withdrawing *w, const feed_piece *piece, tb_error *err
     for (size_t i = 0; !code && i < w->n; i++) {
         const tb_known *known = &w->links[i].known;
         w->links[i].same = known->start == piece->start && known->length == piece->length &&
-                           known->kind == w->options.kind && equal(known->hash, piece->hash);
+                           known->kind == w->options.kind && same_hash(known->hash, piece->hash);
     }
     if (!code) count_named(w);
     return code;
@@ -241,45 +235,26 @@ static tb_code withdraw_segment(withdrawing *w, size_t i, tb_error *err)
     return code;
 }
 
-/* --- the audit log --- */
-
-static void put_arguments(const withdrawing *w, tb_buf *out)
-{
-    size_t listed = 0;
-    const char *source = w->options.source ? w->options.source : "";
-    tb_buf_str(out, "{\"file\":");
-    tb_json_string(out, source, strnlen(source, SOURCE_CUT));
-    if (w->options.batch) {
-        tb_buf_str(out, ",\"batch\":");
-        tb_json_string(out, w->options.batch, strlen(w->options.batch));
-    }
-    tb_buf_fmt(out, ",\"lines\":%" PRIu64 ",\"segments\":%" PRIu64 ",\"ids\":[", w->report->lines,
-               w->report->segments);
-    for (size_t i = 0; i < w->n && listed < AUDITED; i++)
-        if (is_chosen(w, i))
-            tb_buf_fmt(out, "%s%" PRId64, listed++ ? "," : "", w->taken[i].id);
-    tb_buf_str(out, "]}");
-    tb_buf_add(out, "", 1);
-}
-
-static tb_code audit(const withdrawing *w, tb_error *err)
-{
-    tb_buf arguments;
-    tb_buf_init(&arguments, TB_AUDIT_ARGUMENTS_MAX, NULL);
-    put_arguments(w, &arguments);
-    tb_code code = tb_buf_check(&arguments, err);
-    const bool log = w->options.kind == TB_BATCH_LOG;
-    const tb_audit_entry entry = {.at_us = w->options.now_us,
-                                  .key = w->who->key,
-                                  .origin = w->who->origin,
-                                  .operation = log ? "ingest --withdraw" : "import --withdraw",
-                                  .arguments = arguments.data};
-    if (!code) code = tb_store_audit_add(w->store, &entry, err);
-    tb_buf_release(&arguments);
-    return code;
-}
-
 /* --- the whole --- */
+
+/* After the last one: the chains are looked at, and the audit log says what was done. */
+static tb_code end_withdrawal(const withdrawing *w, tb_error *err)
+{
+    int64_t ids[TB_WITHDRAWN_LISTED];
+    size_t listed = 0;
+    for (size_t i = 0; i < w->n && listed < TB_WITHDRAWN_LISTED; i++)
+        if (is_chosen(w, i)) ids[listed++] = w->taken[i].id;
+    const tb_withdrawn done = {.kind = w->options.kind,
+                               .source = w->options.source,
+                               .batch = w->options.batch,
+                               .lines = w->report->lines,
+                               .segments = ids,
+                               .n_segments = (size_t)w->report->segments,
+                               .now_us = w->options.now_us,
+                               .key = w->who->key,
+                               .origin = w->who->origin};
+    return tb_store_withdraw_end(w->store, &done, err);
+}
 
 /* A log's lines are read with the edge locations that regions have. */
 static tb_code own_layout(withdrawing *w, tb_error *err)
@@ -308,8 +283,7 @@ static tb_code withdraw_all(withdrawing *w, tb_error *err)
     for (size_t i = 0; !code && i < w->n; i++)
         if (is_chosen(w, i)) code = withdraw_segment(w, i, err);
     if (code || !w->report->segments) return code;
-    code = tb_store_withdraw_end(w->store, err);
-    return code ? code : audit(w, err);
+    return end_withdrawal(w, err);
 }
 
 static tb_code run_withdraw(withdrawing *w, tb_error *err)

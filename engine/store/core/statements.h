@@ -198,8 +198,8 @@
     X(REJECT_DUE_FORGET, "DELETE FROM reject_due WHERE segment=?1")                                \
     /* the rungs that segment ?1 stands over and no other one does that is known */                \
     X(RUNGS_LEFT, "SELECT r.head,r.length,r.hash FROM segment g JOIN rung r ON r.head=g.head"      \
-                  " AND r.length>g.start AND r.length<=g.length WHERE g.id=?1 AND g.kind=1"        \
-                  " AND NOT EXISTS(SELECT 1 FROM segment s WHERE s.head=g.head AND s.kind=1"       \
+                  " AND r.length>g.start AND r.length<=g.length WHERE g.id=?1"                   \
+                  " AND NOT EXISTS(SELECT 1 FROM segment s WHERE s.head=g.head AND s.kind=g.kind" \
                   " AND s.start<r.length AND s.length>=r.length AND s.id<>g.id AND "               \
                   TB__LIVE("s") ")")                                                               \
     X(RUNG_DELETE, "DELETE FROM rung WHERE head=?1 AND length=?2 AND hash=?3")                     \

@@ -6,9 +6,10 @@
  * So whatever is withdrawn, the rest is still the longest known prefix of its input, and nothing is
  * counted twice when that comes again. */
 #include "store/logs/segment.h"
+#include "tollbook/audit.h"
+#include "tollbook/json.h"
 #include "tollbook/withdraw.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* --- what is known --- */
@@ -77,6 +78,8 @@ static tb_code compare_segment(tb_store *store, const tb_withdrawal *w, tb_error
     if (!row) return tb_fail(err, TB_E_INTERNAL, NULL, "The segment is not known.");
     return same ? TB_OK : read_otherwise(err);
 }
+
+#define SOURCE_CUT 1000 /* bytes of a name in the audit log */
 
 /* Up to so many rungs of a segment: one for each doubling. */
 #define RUNGS_MAX 64
@@ -160,7 +163,7 @@ tb_code tb_store_withdraw_segment(tb_store *store, const tb_withdrawal *w, tb_er
     return code;
 }
 
-tb_code tb_store_withdraw_end(tb_store *store, tb_error *err)
+static tb_code check_followers(tb_store *store, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = false;
@@ -175,4 +178,48 @@ tb_code tb_store_withdraw_end(tb_store *store, tb_error *err)
                    source ? source : "?", name && *name ? ", batch " : "", name ? name : "");
     sqlite3_reset(s);
     return code;
+}
+
+/* --- the audit log --- */
+
+static void put_arguments(const tb_withdrawn *done, tb_buf *out)
+{
+    const size_t listed =
+        done->n_segments < TB_WITHDRAWN_LISTED ? done->n_segments : TB_WITHDRAWN_LISTED;
+    const char *source = done->source ? done->source : "";
+    tb_buf_str(out, "{\"file\":");
+    tb_json_string(out, source, strnlen(source, SOURCE_CUT));
+    if (done->batch) {
+        tb_buf_str(out, ",\"batch\":");
+        tb_json_string(out, done->batch, strlen(done->batch));
+    }
+    tb_buf_fmt(out, ",\"lines\":%llu,\"segments\":%zu,\"ids\":[",
+               (unsigned long long)done->lines, done->n_segments);
+    for (size_t i = 0; i < listed; i++)
+        tb_buf_fmt(out, "%s%lld", i ? "," : "", (long long)done->segments[i]);
+    tb_buf_str(out, "]}");
+    tb_buf_add(out, "", 1);
+}
+
+static tb_code audit_withdrawal(tb_store *store, const tb_withdrawn *done, tb_error *err)
+{
+    tb_buf arguments;
+    tb_buf_init(&arguments, TB_AUDIT_ARGUMENTS_MAX, NULL);
+    put_arguments(done, &arguments);
+    tb_code code = tb_buf_check(&arguments, err);
+    const bool log = done->kind == TB_BATCH_LOG;
+    const tb_audit_entry entry = {.at_us = done->now_us,
+                                  .key = done->key,
+                                  .origin = done->origin ? done->origin : "",
+                                  .operation = log ? "ingest --withdraw" : "import --withdraw",
+                                  .arguments = arguments.data};
+    if (!code) code = tb_store_audit_add(store, &entry, err);
+    tb_buf_release(&arguments);
+    return code;
+}
+
+tb_code tb_store_withdraw_end(tb_store *store, const tb_withdrawn *withdrawn, tb_error *err)
+{
+    tb_code code = check_followers(store, err);
+    return code ? code : audit_withdrawal(store, withdrawn, err);
 }
