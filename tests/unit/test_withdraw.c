@@ -564,6 +564,26 @@ START_TEST(largest_values_stay_and_are_named)
 }
 END_TEST
 
+/* Its series are there, and nothing is in them. */
+START_TEST(a_zone_that_was_emptied_finds_its_account)
+{
+    static input in;
+    feed_withdrawn done;
+    tb_error err = {0};
+    fixture_init(&f);
+    make_small(&in, LINE("a") LINE("b"));
+    take(&f, &in, in.len, false);
+    ok(withdraw(&in, in.len, false, &done, &err));
+    fixture_apply(&f, CATALOG, NOW_US, NULL);
+    fixture_verify(&f);
+    take(&f, &in, in.len, false);
+    fixture_verify(&f);
+    ok(withdraw(&in, in.len, false, &done, &err));
+    fixture_verify(&f);
+    tear_down();
+}
+END_TEST
+
 /* Segments of an older file do not say to which places their counters went. */
 START_TEST(less_than_is_there_is_never_taken_off)
 {
@@ -603,6 +623,7 @@ int main(void)
     tcase_add_test(t, a_named_batch_goes_by_its_name_alone);
     tcase_add_test(t, a_catalogue_that_reads_lines_otherwise_is_noticed);
     tcase_add_test(t, largest_values_stay_and_are_named);
+    tcase_add_test(t, a_zone_that_was_emptied_finds_its_account);
     tcase_add_test(t, less_than_is_there_is_never_taken_off);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
