@@ -29,6 +29,12 @@ TB_MUST_USE tb_code tb_store_taken(tb_store *store, tb_batch_kind kind, tb_hash1
                                    const char *name, tb_taken **ret_taken, size_t *ret_n,
                                    tb_error *err);
 
+/* Whether a segment that was withdrawn, with this head, ends at byte `length`, after so many lines of its
+ * input. */
+TB_MUST_USE tb_code tb_store_withdrawn_end(tb_store *store, tb_batch_kind kind, tb_hash128 head,
+                                           uint64_t length, uint64_t lines, bool *ret_withdrawn,
+                                           tb_error *err);
+
 /* Subtracts what the cursor holds from every series that it was added to. Counters of which the larger
  * wins stay as they are: *maxima gets the bits of those that the cursor has. TB_E_WITHDRAWAL: there
  * is less than that; the sentence names the counter. */

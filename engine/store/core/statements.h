@@ -176,6 +176,9 @@
     X(SEGMENTS_BY_NAME,                                                                            \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
       " FROM segment WHERE name=?1 AND " TB__LIVE("segment") " ORDER BY start,length")             \
+    X(WITHDRAWN_END,                                                                               \
+      "SELECT 1 FROM segment WHERE head=?1 AND kind=?2 AND start<?3 AND length=?3"                 \
+      " AND lines_before+accepted+rejected=?4 AND NOT " TB__LIVE("segment") " LIMIT 1")            \
     X(TAKEN_BY_HEAD,                                                                               \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final,id,"   \
       "lines_before,added_us,coalesce(name,'') FROM segment WHERE head=?1 AND kind=?2 AND "        \

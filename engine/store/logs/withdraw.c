@@ -43,6 +43,21 @@ tb_code tb_store_taken(tb_store *store, tb_batch_kind kind, tb_hash128 head, con
     return tb__collect(store, s, &taken_rows, ret_taken, ret_n, err);
 }
 
+tb_code tb_store_withdrawn_end(tb_store *store, tb_batch_kind kind, tb_hash128 head,
+                               uint64_t length, uint64_t lines, bool *ret_withdrawn, tb_error *err)
+{
+    const int64_t values[4] = {0, kind, (int64_t)length, (int64_t)lines};
+    sqlite3_stmt *s;
+    uint8_t bytes[16];
+    tb_code code = tb__sql_ints(store, TB__SQL_WITHDRAWN_END, values, 4, &s, err);
+    if (code) return code;
+    tb__hash_bytes(head, bytes);
+    sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
+    code = tb__step(store, s, ret_withdrawn, err);
+    sqlite3_reset(s);
+    return code;
+}
+
 /* --- a segment --- */
 
 static tb_code read_otherwise(tb_error *err)
