@@ -86,7 +86,8 @@ TB_API_BEGIN
     X(CORRUPT, 51, 3, 500, "store.corrupt", "The database is damaged.")                            \
     X(REGISTRY, 52, 3, 500, "registry.failed", "The registry did not answer as it should.")        \
     X(STOPPED, 53, 3, 503, "query.stopped", "The query was stopped.")                              \
-    X(INTERNAL, 54, 3, 500, "server.internal", "Internal error.")
+    X(INTERNAL, 54, 3, 500, "server.internal", "Internal error.")                                  \
+    X(WITHDRAWAL, 55, 1, 409, "withdrawal.refused", "The input cannot be withdrawn.")
 
 typedef enum tb_code {
 #define TB_X(name, number, exit, http, key, text) TB_E_##name = number,

@@ -80,6 +80,7 @@
 #include "tollbook/whatifbody.h"
 #include "tollbook/whatifforms.h"
 #include "tollbook/whatifrun.h"
+#include "tollbook/withdraw.h"
 #include "tollbook/zones.h"
 
 #endif

@@ -51,6 +51,10 @@ void api_ingest_logs(request *r);
 void api_ingest_buckets(request *r);
 void api_ingest_done(request *r);
 
+/* withdraw.c */
+void api_withdraw_logs(request *r);
+void api_withdraw_buckets(request *r);
+void api_withdraw_done(request *r);
 /* segments.c */
 void api_ingest_segments(request *r);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "api/handlers.h"
-#include "api/pieces.h"
+#include "api/ingest.h"
 #include "http/media.h"
 #include "tollbook/json.h"
 #include "tollbook/logformat.h"
@@ -17,28 +17,9 @@
 #define SMALL_PLAIN ((size_t)256 << 10)
 #define TRIES_MAX   4
 
-typedef struct ingest {
-    feed_options options;
-    feed_body body;
-    feed_piece piece;
-    tb_rung rungs[FEED_RUNGS_MAX];
-    char batch[TB_BATCH_NAME_MAX + 1];
-    const tb_directory *directory; /* retained */
-    feed_run *run;                 /* parsed, until it is taken */
-    unsigned tries;
-    bool taken; /* the writer had it */
-    bool stale;
-    feed_report report;
-} ingest;
-
-static ingest *ingest_of(const request *r)
-{
-    return r->kept;
-}
-
 static void release_ingest(void *kept)
 {
-    ingest *in = kept;
+    api_ingest *in = kept;
     feed_run_free(in->run);
     tb_log_layout_release(&in->options.layout);
     tb_directory_release(in->directory);
@@ -46,7 +27,7 @@ static void release_ingest(void *kept)
 }
 
 typedef struct params {
-    tb_text format, map, region, on_error;
+    tb_text format, map, region, on_error, source;
     int64_t zone;
     piece_params piece;
 } params;
@@ -56,6 +37,7 @@ static const query_spec specs[] = {
     {"map", QUERY_TEXT, offsetof(params, map)},
     {"region", QUERY_TEXT, offsetof(params, region)},
     {"onError", QUERY_TEXT, offsetof(params, on_error)},
+    {"source", QUERY_TEXT, offsetof(params, source)},
     {"zone", QUERY_INT, offsetof(params, zone)},
     {"start", QUERY_INT, offsetof(params, piece.start)},
     {"length", QUERY_INT, offsetof(params, piece.length)},
@@ -80,7 +62,7 @@ static tb_code bad(tb_error *err, const char *field, const char *sentence)
 
 /* --- what is asked --- */
 
-static tb_code read_layout(ingest *in, const params *p, tb_error *err)
+static tb_code read_layout(api_ingest *in, const params *p, tb_error *err)
 {
     const int64_t now_ms = in->options.layout.now_ms;
     const tb_log_spec spec = {p->format, p->map, p->region, p->zone};
@@ -89,7 +71,7 @@ static tb_code read_layout(ingest *in, const params *p, tb_error *err)
     return code;
 }
 
-static tb_code read_policy(ingest *in, tb_text on_error, tb_error *err)
+static tb_code read_policy(api_ingest *in, tb_text on_error, tb_error *err)
 {
     bool rows = in->options.kind == TB_BATCH_BUCKETS;
     if (on_error.len && !is(on_error, "skip") && !is(on_error, "stop"))
@@ -99,7 +81,7 @@ static tb_code read_policy(ingest *in, tb_text on_error, tb_error *err)
     return TB_OK;
 }
 
-static tb_code read_batch(const request *r, ingest *in, tb_error *err)
+static tb_code read_batch(const request *r, api_ingest *in, tb_error *err)
 {
     tb_text id = request_header(r, GUARD_IDEMPOTENCY_KEY);
     if (!id.data) return TB_OK;
@@ -114,7 +96,7 @@ static tb_code read_batch(const request *r, ingest *in, tb_error *err)
 }
 
 /* A log's body is an input of its own, or the piece of one that these parameters name. */
-static tb_code read_piece(ingest *in, const piece_params *p, tb_error *err)
+static tb_code read_piece(api_ingest *in, const piece_params *p, tb_error *err)
 {
     if (p->start < 0 && !p->head.len && !p->hash.len) return TB_OK;
     tb_code code = piece_read(p, &in->piece, err);
@@ -136,13 +118,13 @@ static feed_encoding encoding_of(const request *r)
     }
 }
 
-static tb_code prepare(request *r, tb_batch_kind kind, tb_error *err)
+tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err)
 {
     const server_options *o = &r->worker->server->options;
     int64_t now_us = request_now_us(r);
     params p = {.piece = PIECE_PARAMS_NONE};
     tb_text query = request_query(r);
-    ingest *in = calloc(1, sizeof *in);
+    api_ingest *in = calloc(1, sizeof *in);
     if (!in) return tb_no_memory(err);
     r->kept = in;
     r->release_kept = release_ingest;
@@ -157,6 +139,7 @@ static tb_code prepare(request *r, tb_batch_kind kind, tb_error *err)
                                  .stop = &r->worker->server->abort_writes};
     tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, &p,
                                r->scratch, err);
+    in->source = p.source;
     if (code == TB_OK && kind == TB_BATCH_LOG) code = read_layout(in, &p, err);
     if (code == TB_OK) code = read_policy(in, p.on_error, err);
     if (code == TB_OK) code = read_batch(r, in, err);
@@ -166,7 +149,7 @@ static tb_code prepare(request *r, tb_batch_kind kind, tb_error *err)
 
 /* --- parsing --- */
 
-static tb_code parse_body(ingest *in, const feed_body *body, tb_store *reader, tb_error *err)
+static tb_code parse_body(api_ingest *in, const feed_body *body, tb_store *reader, tb_error *err)
 {
     tb_code code = tb_store_read_begin(reader, err);
     if (code) return code;
@@ -178,14 +161,14 @@ static tb_code parse_body(ingest *in, const feed_body *body, tb_store *reader, t
 /* On one of the intake's threads. */
 static tb_code parse_large(write_job *job, tb_store *reader, tb_error *err)
 {
-    ingest *in = ingest_of(job->owner);
+    api_ingest *in = api_ingest_of(job->owner);
     return parse_body(in, &in->body, reader, err);
 }
 
 /* On the writer's thread. */
 static tb_code take_parsed(write_job *job, tb_store *store, tb_error *err)
 {
-    ingest *in = ingest_of(job->owner);
+    api_ingest *in = api_ingest_of(job->owner);
     tb_code code = feed_take(in->run, store, &in->report, &in->stale, err);
     if (code == TB_OK && in->report.interrupted)
         return tb_fail(err, TB_E_BUSY, NULL, "The server is stopping; nothing was taken.");
@@ -194,7 +177,7 @@ static tb_code take_parsed(write_job *job, tb_store *store, tb_error *err)
 
 static void submit_parsed(request *r)
 {
-    ingest *in = ingest_of(r);
+    api_ingest *in = api_ingest_of(r);
     in->taken = true;
     r->job.run = take_parsed;
     r->job.bytes = r->body_len + feed_run_bytes(in->run);
@@ -204,7 +187,7 @@ static void submit_parsed(request *r)
 /* What is packed may turn out to be large; it is left to the intake then. */
 static void parse_here(request *r)
 {
-    ingest *in = ingest_of(r);
+    api_ingest *in = api_ingest_of(r);
     feed_body small = in->body;
     tb_error err;
     if (small.plain_max > SMALL_PLAIN) small.plain_max = SMALL_PLAIN;
@@ -223,7 +206,7 @@ static void parse_here(request *r)
 /* By the newest directory. */
 static void parse(request *r)
 {
-    ingest *in = ingest_of(r);
+    api_ingest *in = api_ingest_of(r);
     tb_directory_release(in->directory);
     in->directory = tb_directory_retain(worker_directory(r->worker));
     in->options.directory = in->directory;
@@ -234,7 +217,7 @@ static void parse(request *r)
 static void submit(request *r, tb_batch_kind kind)
 {
     tb_error err;
-    if (prepare(r, kind, &err) != TB_OK)
+    if (api_ingest_prepare(r, kind, &err) != TB_OK)
         request_fail_as(r, &err);
     else
         parse(r);
@@ -323,7 +306,7 @@ static void count(request *r, const feed_report *report)
 
 static void parse_again(request *r)
 {
-    ingest *in = ingest_of(r);
+    api_ingest *in = api_ingest_of(r);
     feed_run_free(in->run);
     in->run = NULL;
     if (++in->tries < TRIES_MAX)
@@ -336,7 +319,7 @@ static void parse_again(request *r)
 
 void api_ingest_done(request *r)
 {
-    const ingest *in = ingest_of(r);
+    const api_ingest *in = api_ingest_of(r);
     if (r->job.code != TB_OK) {
         request_fail_at(r, &r->job.err);
     } else if (!in->taken) {

@@ -209,15 +209,16 @@ static tb_code code_of(const char *key, long status)
 
 static int refused(client *c, const client_request *request, long status)
 {
-    if (status == 409 && request->conflict) {
-        *request->conflict = true;
-        return tb_code_exit(TB_E_BATCH_CONFLICT);
-    }
     json_t *document = json_loadb(c->answer.data ? c->answer.data : "", c->answer.len, 0, NULL);
     const char *message = json_string_value(json_object_get(document, "Message"));
     const char *field = json_string_value(json_object_get(document, "Field"));
     const char *subject = request->subject ? request->subject : c->url;
     const char *key = json_string_value(json_object_get(document, "ErrorKey"));
+    if (status == 409 && request->conflict && code_of(key, status) != TB_E_WITHDRAWAL) {
+        *request->conflict = true;
+        json_decref(document);
+        return tb_code_exit(TB_E_BATCH_CONFLICT);
+    }
     int exit = client_fail(c, code_of(key, status), "%s: %s%s%s (HTTP %ld)", subject,
                            field ? field : "", field ? ": " : "",
                            message ? message : "The server refused it.", status);

@@ -42,6 +42,11 @@
         .name = "progress", .kind = CLI_FLAG,                                                      \
         .help = "show lines, speed and time left on standard error"                                \
     }
+#define WITHDRAW                                                                                   \
+    {                                                                                              \
+        .name = "withdraw", .kind = CLI_FLAG,                                                      \
+        .help = "undo: take back what was taken in of these bytes"                                 \
+    }
 #define ID(option, value_, help_)                                                                  \
     {                                                                                              \
         .name = option, .value = value_, .kind = CLI_NUMBER, .min = 1, .max = INT64_MAX,           \
@@ -150,11 +155,12 @@ static const cli_option ingest_options[] = {
     {.name = "confirm",
      .kind = CLI_FLAG,
      .help = "answer each line with OK once it is stored, as rsyslog's omprog expects"},
+    WITHDRAW,
     PROGRESS,
 };
 
-static const cli_option import_options[] = {DB_OR_SERVER, BATCH, ON_ERROR("stop"), THREADS,
-                                            PROGRESS};
+static const cli_option import_options[] = {DB_OR_SERVER, BATCH,    ON_ERROR("stop"),
+                                            THREADS,      WITHDRAW, PROGRESS};
 
 static const cli_option serve_options[] = {DB, THREADS, SERVE_OPTION_ROWS};
 
@@ -247,7 +253,13 @@ cli_command cli_commands[] = {
          "\n"
          "--every, --bytes and --confirm are for standard input without an end. A stream that began with\n"
          "its file's first byte is known when the file is taken in later; one that began in the middle\n"
-         "(tail -F) is not: use `tollbook follow`. See docs/shipping.md.",
+         "(tail -F) is not: use `tollbook follow`. See docs/shipping.md.\n"
+         "\n"
+         "--withdraw takes the same bytes again and takes them back, with the options with which they\n"
+         "were taken: counters, kept lines and refused lines, all of a log or nothing of it. Largest\n"
+         "values (queued_max, concurrent_max) stay. What a final month has less is credited by the next\n"
+         "run. Withdrawn bytes count again when they are taken in again. Exits with 1 where there was\n"
+         "nothing to withdraw. See docs/operations.md.",
      OPTIONS(ingest_options),
      .run = cli_ingest},
     {.name = "follow",
@@ -272,7 +284,10 @@ cli_command cli_commands[] = {
      .max_operands = 1,
      .summary = "Add usage counters and shield events, one JSON object a line, whole or not at all",
      .details = "Plain, gzip or zstd. The same file again changes nothing. A line with \"shield_zone\" "
-                "is an event (docs/import-format.md).",
+                "is an event (docs/import-format.md).\n"
+                "\n"
+                "--withdraw takes the same file again and takes its counters back, all or nothing.\n"
+                "Largest values and shield events stay. See docs/operations.md.",
      OPTIONS(import_options),
      .run = cli_import},
     {.name = "serve",

@@ -1,6 +1,7 @@
 /* tollbook import: usage rows, a file whole or not at all. Its last line needs no end. */
 #include "cli/remote.h"
 #include "cli/take.h"
+#include "cli/withdraw.h"
 
 int cli_import(const cli_call *call)
 {
@@ -11,6 +12,7 @@ int cli_import(const cli_call *call)
     int status = cli_check_place(call);
     if (status == 0) status = take_check_batch(call);
     if (status) return status;
+    if (cli_given(call, "withdraw")) return withdraw_inputs(call, &options);
     if (cli_given(call, "server")) return remote_import(call, &options);
     return take_inputs(call, &options);
 }

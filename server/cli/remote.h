@@ -11,6 +11,9 @@ int remote_ingest(const cli_call *call, const feed_options *options);
 /* The target of a piece's POST, terminated. */
 void remote_put_piece(const tb_log_layout *layout, bool stop_on_error, const feed_piece *piece,
                       tb_buf *path);
+/* The target of a withdrawal's: of a piece of a log or, without a layout, of usage rows. Terminated. */
+void remote_put_withdrawal(const tb_log_layout *layout, const feed_piece *piece, const char *source,
+                           tb_buf *path);
 int remote_import(const cli_call *call, const feed_options *options);
 
 #endif

@@ -22,6 +22,7 @@
 #define BLOCK_BYTES ((size_t)256 << 10)
 #define ATTEMPTS    8 /* how often a log is begun anew because another sender was faster */
 #define PATH_MAX_   4096
+#define SOURCE_MAX  255 /* bytes of a name that the server takes */
 
 typedef struct sending {
     const cli_call *call;
@@ -86,19 +87,36 @@ static void put_rungs(const feed_piece *piece, tb_buf *path)
     }
 }
 
-void remote_put_piece(const tb_log_layout *layout, bool stop_on_error, const feed_piece *piece,
-                      tb_buf *path)
+static void put_place(const feed_piece *piece, tb_buf *path)
 {
     char head[REMOTE_HASH_TEXT], hash[REMOTE_HASH_TEXT];
     remote_hash_text(piece->head, head);
     remote_hash_text(piece->hash, hash);
-    tb_buf_fmt(path, "/ingest/logs?onError=%s", stop_on_error ? "stop" : "skip");
-    put_layout(layout, path);
     tb_buf_fmt(path,
                "&start=%" PRIu64 "&length=%" PRIu64 "&linesBefore=%" PRIu64
                "&head=%s&hash=%s&final=%s",
                piece->start, piece->length, piece->lines_before, head, hash,
                piece->final ? "true" : "false");
+}
+
+void remote_put_withdrawal(const tb_log_layout *layout, const feed_piece *piece, const char *source,
+                           tb_buf *path)
+{
+    const size_t len = strlen(source);
+    tb_buf_str(path, layout ? "/ingest/logs/withdraw?onError=skip"
+                            : "/ingest/buckets/withdraw?onError=skip");
+    if (layout) put_layout(layout, path);
+    if (piece) put_place(piece, path);
+    put_parameter(path, "source", (tb_text){source, len < SOURCE_MAX ? len : SOURCE_MAX});
+    tb_buf_add(path, "", 1);
+}
+
+void remote_put_piece(const tb_log_layout *layout, bool stop_on_error, const feed_piece *piece,
+                      tb_buf *path)
+{
+    tb_buf_fmt(path, "/ingest/logs?onError=%s", stop_on_error ? "stop" : "skip");
+    put_layout(layout, path);
+    put_place(piece, path);
     if (piece->known >= 0) tb_buf_fmt(path, "&known=%" PRId64, piece->known);
     if (piece->behind >= 0) tb_buf_fmt(path, "&behind=%" PRId64, piece->behind);
     put_rungs(piece, path);

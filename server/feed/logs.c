@@ -8,6 +8,8 @@
  * whatever the log. */
 #include "feed/logs.h"
 
+#include "tollbook/withdraw.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -367,6 +369,16 @@ tb_code feed_logs_store(feed_logs *l, tb_store *store, tb_error *err)
     for (size_t i = 0; !code && i < l->n_list; i++)
         code = tb_store_add_logs(store, &l->list[i].info, l->blocks.data + l->list[i].at,
                                  l->list[i].len, err);
+    if (!code) drop_packed(l);
+    return code;
+}
+
+tb_code feed_logs_withdraw(feed_logs *l, tb_store *store, uint64_t *removed, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < l->n_list; i++)
+        code = tb_store_withdraw_logs(store, &l->list[i].info, l->blocks.data + l->list[i].at,
+                                      l->list[i].len, removed, err);
     if (!code) drop_packed(l);
     return code;
 }

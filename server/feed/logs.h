@@ -31,5 +31,8 @@ TB_MUST_USE tb_code feed_logs_take(feed_logs *logs, const tb_log_layout *layout,
 TB_MUST_USE tb_code feed_logs_pack(feed_logs *logs, tb_error *err);
 /* Writes the packed blocks in the open transaction, and forgets them. */
 TB_MUST_USE tb_code feed_logs_store(feed_logs *logs, tb_store *store, tb_error *err);
+/* Drops the same lines from the store instead; *removed grows by how many were there. */
+TB_MUST_USE tb_code feed_logs_withdraw(feed_logs *logs, tb_store *store, uint64_t *removed,
+                                       tb_error *err);
 
 #endif

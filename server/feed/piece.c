@@ -3,6 +3,8 @@
  * been here; the number of known segments tells. */
 #include "feed/piece.h"
 
+#include "tollbook/withdraw.h"
+
 #include <stdlib.h>
 
 bool feed_batch_name(const char *name, size_t len)
@@ -79,6 +81,25 @@ static tb_code check_behind(tb_store *store, size_t n, const feed_options *optio
     return no_segment_before(piece, err);
 }
 
+/* A sender that was here before the log was withdrawn would go on in its midst: it is told so, and
+ * what it sent before is not taken in again by itself. */
+static tb_code say_withdrawn(tb_store *store, const feed_options *options, tb_error *err)
+{
+    const feed_piece *piece = options->piece;
+    bool withdrawn = false;
+    tb_error why = *err;
+    tb_code code = tb_store_withdrawn_end(store, options->kind, piece->head, piece->start,
+                                          piece->lines_before, &withdrawn, err);
+    if (!code && withdrawn)
+        return tb_fail(err, TB_E_WITHDRAWAL, NULL,
+                       "This log was withdrawn up to byte %llu. What follows is not taken by itself: "
+                       "move the log away, or start again to take all of it in once more.",
+                       (unsigned long long)piece->start);
+    if (code) return code;
+    *err = why;
+    return why.code;
+}
+
 static tb_code read_known(tb_store *store, const feed_options *options, tb_known **ret_list,
                           size_t *ret_n, tb_error *err)
 {
@@ -103,5 +124,6 @@ tb_code feed_piece_check(tb_store *store, const feed_options *options, bool *ret
     if (*ret_known) *ret_lines = same->accepted + same->rejected;
     else code = behind ? check_behind(store, n, options, err) : check(list, n, options, err);
     free(list);
-    return code;
+    return code == TB_E_BATCH_CONFLICT && err && !options->batch ? say_withdrawn(store, options, err)
+                                                                 : code;
 }

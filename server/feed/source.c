@@ -39,6 +39,7 @@ struct feed_source {
     z_stream gzip;
     ZSTD_DCtx *zstd;
     uint64_t plain_read, plain_max;
+    uint64_t plain_end; /* what is behind it is not read */
 };
 
 /* --- stored bytes --- */
@@ -278,7 +279,7 @@ static feed_source *new_source(tb_error *err)
     if (source) source->raw = malloc(RAW_BYTES);
     if (source && source->raw) {
         source->fd = -1;
-        source->plain_max = UINT64_MAX;
+        source->plain_max = source->plain_end = UINT64_MAX;
         return source;
     }
     free(source);
@@ -376,6 +377,9 @@ void feed_source_close(feed_source *source)
 tb_code feed_source_read(feed_source *source, char *buf, size_t cap, size_t *ret_n, tb_error *err)
 {
     size_t have = 0;
+    const uint64_t left =
+        source->plain_end > source->plain_read ? source->plain_end - source->plain_read : 0;
+    if (cap > left) cap = (size_t)left;
     while (have < cap) {
         size_t n;
         tb_code code = pull(source, buf + have, cap - have, &n, err);
@@ -421,6 +425,11 @@ tb_code feed_source_seek(feed_source *source, uint64_t byte, tb_error *err)
     if (code || plain) return code;
     code = start_codec(source, err);
     return code ? code : read_again(source, byte, err);
+}
+
+void feed_source_limit(feed_source *source, uint64_t end)
+{
+    source->plain_end = end;
 }
 
 /* --- spooling --- */

@@ -36,6 +36,9 @@ bool feed_source_seekable(const feed_source *source);
 /* Goes to that byte of the decompressed input. Compressed input is read again up to there. */
 TB_MUST_USE tb_code feed_source_seek(feed_source *source, uint64_t byte, tb_error *err);
 
+/* The input ends at this byte (decompressed) for who reads; UINT64_MAX: where it ends. */
+void feed_source_limit(feed_source *source, uint64_t end);
+
 /* Copies `ahead` and everything that is left to a file without a name in this folder, and becomes
  * that file, at its start: plain and seekable. */
 TB_MUST_USE tb_code feed_source_spool(feed_source *source, const char *folder, const char *ahead,

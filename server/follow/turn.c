@@ -21,7 +21,8 @@
 bool follow_is_logs(tb_code code)
 {
     return code == TB_E_BAD_INPUT || code == TB_E_BAD_LINE || code == TB_E_VALIDATION ||
-           code == TB_E_TOO_LARGE || code == TB_E_BATCH_CONFLICT || code == TB_E_OVERFLOW;
+           code == TB_E_TOO_LARGE || code == TB_E_BATCH_CONFLICT || code == TB_E_OVERFLOW ||
+           code == TB_E_WITHDRAWAL;
 }
 
 /* --- beginning --- */

@@ -5,6 +5,7 @@
 #include "fault/workload.h"
 
 #include "tollbook/eventstore.h"
+#include "tollbook/withdraw.h"
 
 #include "fault/faultvfs.h"
 #include "store/core/internal.h"
@@ -178,6 +179,34 @@ static tb_code add_segment(tb_store *store, int number, tb_error *err)
     return code ? code : tb_store_add_segment(store, &s, NULL, err);
 }
 
+static tb_code withdraw_segment(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
+{
+    uint32_t maxima = 0;
+    const int64_t id = 2;
+    const tb_withdrawal w = {.segment = id, .kind = TB_BATCH_LOG, .source = "night.log",
+                             .accepted = 81, .rejected = 2, .now_us = NOW_US};
+    const tb_withdrawn end = {.kind = TB_BATCH_LOG, .source = "night.log", .lines = 83,
+                              .segments = &id, .n_segments = 1, .now_us = NOW_US};
+    tb_code code = tb_store_withdraw_usage(store, cursor, &maxima, err);
+    if (!code) code = tb_store_withdraw_segment(store, &w, err);
+    return code ? code : tb_store_withdraw_end(store, &end, err);
+}
+
+static tb_code withdraw(tb_store *store, tb_error *err)
+{
+    tb_rollup *rollup = tb_rollup_new(1 << 12, NULL);
+    tb_rollup_cursor *cursor = NULL;
+    tb_code code = rollup ? roll_up(rollup, 2, err) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!code && !(cursor = tb_rollup_cursor_new(&rollup, 1, NULL)))
+        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!code) code = tb_store_begin(store, err);
+    if (!code) code = withdraw_segment(store, cursor, err);
+    if (!code) code = tb_store_commit(store, err);
+    tb_rollup_cursor_free(cursor);
+    tb_rollup_free(rollup);
+    return code;
+}
+
 static tb_code ingest(tb_store *store, int number, tb_error *err)
 {
     tb_rollup *rollup = tb_rollup_new(1 << 12, NULL);
@@ -195,22 +224,29 @@ static tb_code ingest(tb_store *store, int number, tb_error *err)
     return code;
 }
 
+static bool on_count(void *ctx, int n, const char *const *cells, bool is_header)
+{
+    if (!is_header && n == 1 && cells[0]) *(int *)ctx = cells[0][0] - '0';
+    return true;
+}
+
 static tb_code steps_done(tb_store *store, int *ret_steps, tb_error *err)
 {
     bool applied = false;
-    tb_known *known = NULL;
-    size_t n = 0;
+    int n = 0;
     tb_code code = tb_store_account_exists(store, 1, &applied, err);
     if (!code)
-        code = tb_store_known_by_head(store, TB_BATCH_LOG, (tb_hash128){1, 1}, &known, &n, err);
-    free(known);
-    if (!code) *ret_steps = 1 + applied + (int)n;
+        code = tb_store_query(store, "SELECT (SELECT count(*) FROM segment)+(SELECT count(*) FROM"
+                              " withdrawal)", on_count, &n, err);
+    if (!code) *ret_steps = 1 + applied + n;
     return code;
 }
 
 static tb_code run_step(tb_store *store, int done, tb_error *err)
 {
-    tb_code code = done == 1 ? apply(store, err) : ingest(store, done - 1, err);
+    tb_code code = done == 1   ? apply(store, err)
+                   : done == 4 ? withdraw(store, err)
+                               : ingest(store, done - 1, err);
     if (code) tb_store_rollback(store);
     return code;
 }
@@ -259,6 +295,8 @@ static const char *const everything[] = {
     "id,kind,name,source,start,length,hash,head,lines_before,accepted,rejected,final,added_us,"
     "sums FROM segment",
     "SELECT * FROM reject",
+    "SELECT segment,withdrawn_us,source,rungs FROM withdrawal",
+    "SELECT id,operation,arguments FROM audit",
     "SELECT * FROM account",
     "SELECT * FROM zone",
     "SELECT * FROM balancer",

@@ -1,12 +1,12 @@
-/* What the fault tests do to a store: the four steps of a database's first day, each with its
+/* What the fault tests do to a store: the steps of a database's first day, each with its
  * acknowledgement, and the questions asked afterwards. */
 #ifndef TOLLBOOK_TESTS_WORKLOAD_H
 #define TOLLBOOK_TESTS_WORKLOAD_H
 
 #include "tollbook/store.h"
 
-/* Steps: the file is made, the catalogue applied, segment 1 and segment 2 ingested. */
-#define STEPS 4
+/* Steps: the file is made, the catalogue applied, segment 1 and segment 2 ingested, segment 2 withdrawn. */
+#define STEPS 5
 
 typedef struct workload {
     const char *path;

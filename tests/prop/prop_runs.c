@@ -1,13 +1,15 @@
 /* Runs against places: the same random steps are made in two stores, one that gathers what batches add
  * into runs, merges and folds them, and one that puts everything into its place at once. After each
  * step every answer of the two is the same. Steps are batches small and large, batches that are
- * undone, a catalogue that gives zones to accounts, folding, a crash, a reader beside.
+ * undone, batches that are withdrawn, a catalogue that gives zones to accounts, folding, a crash, a
+ * reader beside.
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "../unit/store_fixture.h"
 #include "seed.h"
 #include "tollbook/billsource.h"
 #include "store/usage/batch.h"
+#include "tollbook/withdraw.h"
 
 #define STEPS (240 / TB_PART)
 #define LONG  40 /* times as many */
@@ -94,26 +96,43 @@ typedef struct batch {
     size_t rows, hits;
 } batch;
 
-static void add_batch(fixture *f, const batch *b)
+/* Batches that may be withdrawn. */
+#define KEPT_MAX 64
+static struct {
+    batch b;
+    int64_t segment;
+} kept[KEPT_MAX];
+static size_t n_kept;
+
+static void batch_usage(fixture *f, const batch *b, bool withdraw)
 {
     tb_error err = {0};
+    uint32_t maxima = 0;
     tb_rollup *rollup = tb_rollup_new(1 << 16, NULL);
     for (size_t i = 0; i < b->rows; i++)
         ok(tb_rollup_add_row(rollup, &b->row[i], &err));
     ok(tb_rollup_add_hits(rollup, b->hit, b->hits, &err));
     tb_rollup_cursor *cursor = tb_rollup_cursor_new(&rollup, 1, NULL);
-    ok(tb_store_add_usage(f->store, cursor, &err));
+    if (withdraw) ok(tb_store_withdraw_usage(f->store, cursor, &maxima, &err));
+    else ok(tb_store_add_usage(f->store, cursor, &err));
     tb_rollup_cursor_free(cursor);
     tb_rollup_free(rollup);
 }
 
-static void end_segment(fixture *f, const batch *b)
+static void add_batch(fixture *f, const batch *b)
 {
+    batch_usage(f, b, false);
+}
+
+static int64_t end_segment(fixture *f, const batch *b)
+{
+    int64_t id = 0;
     tb_error err = {0};
     tb_segment segment = {.kind = TB_BATCH_BUCKETS, .source = "test", .length = 1,
                           .hash = {segments, segments}, .head = {segments, 1},
                           .accepted = b->rows + b->hits, .final = true, .now_us = NOW_US};
-    ok(tb_store_add_segment(f->store, &segment, NULL, &err));
+    ok(tb_store_add_segment(f->store, &segment, &id, &err));
+    return id;
 }
 
 static batch random_batch(void)
@@ -135,16 +154,47 @@ static void step_batch(int end)
 {
     const batch b = random_batch();
     tb_error err = {0};
+    int64_t segment = 0;
     for (int i = 0; i < 2; i++) {
         fixture *f = &both[i];
         ok(tb_store_begin(f->store, &err));
         if (end == UNMARKED) ok(tb_store_mark(f->store, &err));
         add_batch(f, &b);
         if (end == UNMARKED) tb_store_back_to_mark(f->store);
-        else end_segment(f, &b);
+        else segment = end_segment(f, &b);
         if (end == ROLLED_BACK) tb_store_rollback(f->store);
         else ok(tb_store_commit(f->store, &err));
     }
+    if (end != KEPT) return;
+    const size_t at = n_kept < KEPT_MAX ? n_kept++ : draw(KEPT_MAX);
+    kept[at].b = b;
+    kept[at].segment = segment;
+}
+
+/* A batch is taken back, or half taken back and then not. */
+static void step_withdraw(void)
+{
+    if (!n_kept) return;
+    const size_t at = draw(n_kept);
+    const bool done = draw(4) != 0;
+    const tb_withdrawal w = {.segment = kept[at].segment, .kind = TB_BATCH_BUCKETS,
+                             .source = "test", .accepted = kept[at].b.rows + kept[at].b.hits,
+                             .now_us = NOW_US};
+    const tb_withdrawn end = {.kind = w.kind, .source = w.source, .now_us = NOW_US};
+    tb_error err = {0};
+    for (int i = 0; i < 2; i++) {
+        fixture *f = &both[i];
+        ok(tb_store_begin(f->store, &err));
+        batch_usage(f, &kept[at].b, true);
+        if (!done) {
+            tb_store_rollback(f->store);
+            continue;
+        }
+        ok(tb_store_withdraw_segment(f->store, &w, &err));
+        ok(tb_store_withdraw_end(f->store, &end, &err));
+        ok(tb_store_commit(f->store, &err));
+    }
+    if (done) kept[at] = kept[--n_kept];
 }
 
 /* One more zone finds its account. */
@@ -181,6 +231,11 @@ static void step(void)
     case 2: step_batch(UNMARKED); break;
     case 3: step_batch(ROLLED_BACK); break;
     case 4: fixture_fold(&both[0]); break;
+    case 5:
+    case 6:
+    case 7:
+    case 8:
+    case 9: step_withdraw(); break;
     default: step_batch(KEPT); break;
     }
 }

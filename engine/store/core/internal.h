@@ -48,6 +48,7 @@ struct tb_store {
     tb_u128 sums[TB_METRIC_COUNT]; /* of the running segment */
     tb_u128 country_requests, country_bytes; /* of the running segment's lines with a country */
     tb_u128 rung_seals;                      /* of the running segment's rungs */
+    uint64_t cells;                          /* of the running segment: usage/cells.h */
 
     tb__place *places; /* ascending by edge; good while the file's data version is the same */
     size_t n_places, cap_places;
@@ -142,10 +143,15 @@ TB_MUST_USE tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t accoun
 TB_MUST_USE tb_code tb__adopt_balancer(tb_store *store, int64_t balancer, int64_t account,
                                        tb_error *err);
 
-/* Notes a day of a zone's edge location, or of a balancer (account 0: look it up), as late where its
- * month was run: late.c. */
-TB_MUST_USE tb_code tb__late_note(tb_store *store, int scope, int64_t owner, int64_t account,
-                                  int64_t edge, int64_t day, const tb_grid *hours, tb_error *err);
+/* Of a zone's edge location, or of a balancer (account 0: look it up). taken: it is withdrawn. */
+typedef struct tb__late_of {
+    int scope;
+    int64_t owner, account, edge;
+    bool taken;
+} tb__late_of;
+/* Notes a day as late where its month was run: late.c. */
+TB_MUST_USE tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day,
+                                  const tb_grid *hours, tb_error *err);
 /* A month was run, or a transaction was undone: what is remembered of runs is asked anew. */
 void tb__late_forget(tb_store *store);
 

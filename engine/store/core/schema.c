@@ -562,10 +562,29 @@ static const char v16[] =
     "json_each(iif(json_valid(sums),sums,'{}')) AS j WHERE j.key<>'rung_seals') AS s"
     " GROUP BY s.name)) WHERE name='cell_max';";
 
-const char *const tb__migrations[] = {v1, v2, v3,  v4,  v5,  v6,  v7,
-                                      v8, v9, v10, v11, v12, v13, v14, v15, v16};
+/* Segments that were taken back: see logs/withdraw.c. A segment's own row stays as it was written, and its
+ * batch's name is free for another segment. version: the data version that withdrew it; rungs: the sum
+ * of the seals of the rungs that went with it. */
+static const char v17[] =
+    "CREATE TABLE withdrawal(segment INTEGER PRIMARY KEY REFERENCES segment(id),"
+    " version INTEGER NOT NULL, withdrawn_us INTEGER NOT NULL, source TEXT NOT NULL,"
+    " rungs INTEGER NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
+    TB__SEAL_ROWS(withdrawal)
+    TB__SEAL_ADDED(withdrawal, "segment=NEW.segment")
+    TB__APPEND_ONLY(withdrawal, "withdrawals are append-only")
+    "CREATE TRIGGER withdrawal_no_delete BEFORE DELETE ON withdrawal BEGIN"
+    " SELECT raise(ABORT,'withdrawals are append-only'); END;"
+    "DROP INDEX segment_by_name;"
+    "CREATE INDEX segment_by_name ON segment(name,start) WHERE name IS NOT NULL;"
+    "CREATE TRIGGER segment_named_once BEFORE INSERT ON segment WHEN NEW.name IS NOT NULL"
+    " AND EXISTS(SELECT 1 FROM segment s WHERE s.name=NEW.name AND s.start=NEW.start"
+    " AND NOT EXISTS(SELECT 1 FROM withdrawal w WHERE w.segment=s.id)) BEGIN"
+    " SELECT raise(ABORT,'a batch takes each of its bytes once'); END;";
+
+const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
+                                      v10, v11, v12, v13, v14, v15, v16, v17};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Of what they make: see verify/rows.c. A test says what it must be. */
 const char tb__schema_sha256[] =
-    "5da33512c104c967f61efef0ea132911c52b4d4e856e5ae8a57552e24e7cf3e4";
+    "39acccbb3e816af6ad3d53fedf1a3fdeb38a0fc69e083933734279f7c4c4095e";

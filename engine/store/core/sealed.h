@@ -42,6 +42,7 @@
 #define TB__C_segment(r)                                                                           \
     r "id," r "kind," r "name," r "source," r "start," r "length," r "hash," r "head,"             \
     r "lines_before," r "accepted," r "rejected," r "final," r "added_us," r "sums"
+#define TB__C_withdrawal(r) r "segment," r "version," r "withdrawn_us," r "source," r "rungs"
 #define TB__C_book(r)                                                                              \
     r "id," r "name," r "currency," r "effective_us," r "sha256," r "version," r "added_us,"       \
     r "supersedes," r "document"
@@ -87,6 +88,7 @@
     X(series, "format('Series %d (%s %d)',id,CASE scope WHEN 1 THEN 'pull zone' WHEN 2 THEN"       \
               " 'account' ELSE 'load balancer' END,owner)")                                        \
     X(segment, "'Segment '||id")                                                                   \
+    X(withdrawal, "'The withdrawal of segment '||segment")                                          \
     X(book, "'Book '||name")                                                                       \
     X(shadow_book, "format('Shadow book %d (%s)',id,name)")                                        \
     X(shadow_bill, "format('The bill of shadow book %d for account %d, month %d',shadow,account,"  \

@@ -10,7 +10,7 @@
 static const char by_kind[] =
     "SELECT CASE WHEN t IN('chunk','country_day','series','edge','usage_run','usage_page') THEN 'usage'"
     " WHEN t GLOB 'log_*' THEN 'request logs' WHEN t GLOB 'event_*' THEN 'shield events'"
-    " WHEN t GLOB 'segment*' OR t GLOB 'rung*' OR t GLOB 'reject*' THEN 'inputs'"
+    " WHEN t GLOB 'segment*' OR t GLOB 'withdrawal*' OR t GLOB 'rung*' OR t GLOB 'reject*' THEN 'inputs'"
     " WHEN t GLOB 'invoice*' OR t GLOB '*book*' OR t IN('ledger','late','correction','month_run',"
     "'shadow_bill','scenario') THEN 'money' WHEN t='audit' THEN 'audit log'"
     " WHEN t IN('sqlite_schema','meta','head') THEN 'schema' ELSE 'catalogue and keys' END AS kind,"

@@ -39,6 +39,11 @@
     "SELECT account,max(max(d.version," TB__CLOSED ")) AS newest FROM " kind TB__DECLARED(kind)    \
     " WHERE " of " GROUP BY account"
 
+/* Segment s was not withdrawn. */
+#define TB__LIVE(s) "NOT EXISTS(SELECT 1 FROM withdrawal y WHERE y.segment=" s ".id)"
+/* Of a segment's sums: what its lines come to. */
+#define TB__COUNTED "key NOT IN('rejects_kept','rung_seals')"
+
 /* The last run of an account's month: its own or, where it has none, the one over everybody. */
 #define TB__LAST_RUN(account, month)                                                               \
     "coalesce((SELECT max(o.id) FROM month_run o WHERE o.account=" account " AND o.month=" month   \
@@ -159,16 +164,65 @@
       "INSERT INTO segment VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14," TB__UNSEALED ")")\
     X(SEGMENTS_BY_HEAD,                                                                            \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
-      " FROM segment WHERE head=?1 AND kind=?2 ORDER BY start,length")                             \
+      " FROM segment WHERE head=?1 AND kind=?2 AND " TB__LIVE("segment") " ORDER BY start,length") \
     X(SEGMENTS_FROM,                                                                               \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
-      " FROM segment WHERE head=?1 AND kind=?2 AND start>=?3 ORDER BY start,length")               \
+      " FROM segment WHERE head=?1 AND kind=?2 AND start>=?3 AND " TB__LIVE("segment")             \
+      " ORDER BY start,length")                                                                    \
     X(SEGMENT_END,                                                                                 \
       "SELECT 1 FROM segment WHERE head=?1 AND kind=?2 AND start<?3 AND length=?3"                 \
-      " AND lines_before+accepted+rejected=?4 ORDER BY start DESC LIMIT 1")                        \
+      " AND lines_before+accepted+rejected=?4 AND " TB__LIVE("segment")                            \
+      " ORDER BY start DESC LIMIT 1")                                                              \
     X(SEGMENTS_BY_NAME,                                                                            \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
-      " FROM segment WHERE name=?1 ORDER BY start,length")                                         \
+      " FROM segment WHERE name=?1 AND " TB__LIVE("segment") " ORDER BY start,length")             \
+    X(WITHDRAWN_END,                                                                               \
+      "SELECT 1 FROM segment WHERE head=?1 AND kind=?2 AND start<?3 AND length=?3"                 \
+      " AND lines_before+accepted+rejected=?4 AND NOT " TB__LIVE("segment") " LIMIT 1")            \
+    X(TAKEN_BY_HEAD,                                                                               \
+      "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final,id,"   \
+      "lines_before,added_us,coalesce(name,'') FROM segment WHERE head=?1 AND kind=?2 AND "        \
+      TB__LIVE("segment") " ORDER BY start,length,id")                                             \
+    X(TAKEN_BY_NAME,                                                                               \
+      "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final,id,"   \
+      "lines_before,added_us,coalesce(name,'') FROM segment WHERE name=?1 AND "                    \
+      TB__LIVE("segment") " ORDER BY start,length,id")                                             \
+    /* whether the segment says the same sums as ?2, but for what is told elsewhere, and for        \
+     * what it does not say at all since it is from an older file */                               \
+    X(SEGMENT_SAYS,                                                                                \
+      "SELECT accepted=?3 AND rejected=?4 AND NOT EXISTS(SELECT 1 FROM (SELECT key,value FROM"     \
+      " json_each(sums) WHERE " TB__COUNTED " UNION ALL SELECT key,value FROM json_each(?2) WHERE "\
+      TB__COUNTED " AND (key<>'cells' OR sums->>'$.cells' IS NOT NULL)) GROUP BY key,value"        \
+      " HAVING count(*)<>2),head FROM segment WHERE id=?1 AND " TB__LIVE("segment"))               \
+    X(SEGMENT_HEAD, "SELECT head,kind,start,length FROM segment WHERE id=?1")                      \
+    X(WITHDRAWAL_INSERT, "INSERT INTO withdrawal(" TB__C_withdrawal("") ")VALUES(?1,"              \
+                         TB__NEXT_VERSION ",?2,?3,?4)")                                            \
+    X(REJECT_DELETE, "DELETE FROM reject WHERE segment=?1")                                        \
+    X(REJECT_DUE_FORGET, "DELETE FROM reject_due WHERE segment=?1")                                \
+    /* the rungs that segment ?1 stands over and no other one does that is known */                \
+    X(RUNGS_LEFT, "SELECT r.head,r.length,r.hash FROM segment g JOIN rung r ON r.head=g.head"      \
+                  " AND r.length>g.start AND r.length<=g.length WHERE g.id=?1"                   \
+                  " AND NOT EXISTS(SELECT 1 FROM segment s WHERE s.head=g.head AND s.kind=g.kind" \
+                  " AND s.start<r.length AND s.length>=r.length AND s.id<>g.id AND "               \
+                  TB__LIVE("s") ")")                                                               \
+    X(RUNG_DELETE, "DELETE FROM rung WHERE head=?1 AND length=?2 AND hash=?3")                     \
+    /* a known segment that goes on where one ends that this transaction has withdrawn */          \
+    X(SEGMENT_LEFT,                                                                                \
+      "SELECT s.source,coalesce(s.name,'') FROM withdrawal w JOIN segment p ON p.id=w.segment"     \
+      " JOIN segment s ON s.head=p.head AND s.kind=p.kind AND s.start=p.length"                    \
+      " AND s.lines_before=p.lines_before+p.accepted+p.rejected AND s.id>p.id"                     \
+      " AND (s.name IS NULL OR s.name IS p.name) AND " TB__LIVE("s")                               \
+      " WHERE w.version=" TB__NEXT_VERSION " AND s.start>0 AND NOT EXISTS(SELECT 1 FROM segment q" \
+      " WHERE q.head=s.head AND q.kind=s.kind AND q.length=s.start AND q.id<s.id"                  \
+      " AND q.lines_before+q.accepted+q.rejected=s.lines_before"                                   \
+      " AND (s.name IS NULL OR s.name IS q.name) AND " TB__LIVE("q") ") LIMIT 1")                  \
+    X(LOG_OVERLAPPING, "SELECT id FROM log_block WHERE zone=?1 AND first_ms<=?3 AND last_ms>=?2"   \
+                       " ORDER BY id DESC")                                                        \
+    X(SERIES_ENDS, /* the last day of each series: ?1 the shift, ?2 the greatest index of hours */ \
+      "SELECT c.key,c.data FROM series s JOIN chunk c ON c.key=(SELECT max(key) FROM chunk WHERE"  \
+      " key BETWEEN s.id<<?1 AND (s.id<<?1)+?2)")                                                  \
+    X(CHUNK_DELETE, "DELETE FROM chunk WHERE key=?1")                                              \
+    X(COUNTRY_DELETE, "DELETE FROM country_day WHERE zone=?1 AND day=?2")                          \
     X(RUNG_INSERT, "INSERT OR IGNORE INTO rung VALUES(?1,?2,?3)")                                  \
     X(RUNGS, "SELECT head,length,hash FROM rung")                                                  \
     X(RUNGS_BY_HEAD, "SELECT length,hash FROM rung WHERE head=?1 ORDER BY length")                 \
@@ -376,7 +430,7 @@
     X(FIGURES_SEGMENTS,                                                                            \
       "SELECT count(*),coalesce(sum(accepted),0),coalesce(sum(rejected),0),"                       \
       "max(CASE kind WHEN 1 THEN added_us END),max(CASE kind WHEN 2 THEN added_us END)"            \
-      " FROM segment")                                                                             \
+      " FROM segment WHERE " TB__LIVE("segment"))                                                  \
     X(FIGURES_ZONES, "SELECT count(*) FROM zone WHERE deleted_us=9223372036854775807")             \
     X(FIGURES_UNASSIGNED,                                                                          \
       "SELECT count(DISTINCT owner) FROM series WHERE scope=1"                                     \

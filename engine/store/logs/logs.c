@@ -82,8 +82,8 @@ static tb_code insert_span(tb_store *store, int64_t id, const tb_loginfo *info, 
     return tb__run_ints(store, TB__SQL_LOG_SPAN_INSERT, values, 4, err);
 }
 
-static tb_code insert_block(tb_store *store, int64_t id, const tb_loginfo *info, const void *bytes,
-                            size_t len, tb_error *err)
+tb_code tb__log_insert(tb_store *store, int64_t id, const tb_loginfo *info, const void *bytes,
+                       size_t len, tb_error *err)
 {
     sqlite3_stmt *s;
     const int64_t seal = tb__seal_log(id, info->zone, info->first_ms, info->last_ms, info->lines,
@@ -104,7 +104,7 @@ static tb_code insert_block(tb_store *store, int64_t id, const tb_loginfo *info,
     return code;
 }
 
-static tb_code delete_block(tb_store *store, int64_t id, int64_t seal, tb_error *err)
+tb_code tb__log_delete(tb_store *store, int64_t id, int64_t seal, tb_error *err)
 {
     tb__tree_path path;
     tb_code code = tb__run_ints(store, TB__SQL_LOG_DELETE, &id, 1, err);
@@ -231,8 +231,8 @@ static tb_code newest(tb_store *store, int64_t zone, int64_t *ret_id, tb_loginfo
     return TB_OK;
 }
 
-static tb_code open_stored(tb_store *store, int64_t id, tb_logblock *block, int64_t *ret_seal,
-                           tb_error *err)
+tb_code tb__log_open(tb_store *store, int64_t id, tb_logblock *block, int64_t *ret_seal,
+                     tb_error *err)
 {
     sqlite3_stmt *s;
     bool row;
@@ -262,13 +262,13 @@ static tb_code join_newest(tb_store *store, tb_loginfo *info, tb_text *bytes, in
     if (code || !id || !suits(&old, info)) return code;
     struct tb__log_joiner *j = joiner_of(store);
     if (!j) return tb_no_memory(err);
-    code = open_stored(store, id, j->part[0], &seal, err);
+    code = tb__log_open(store, id, j->part[0], &seal, err);
     if (!code) code = tb_logblock_open(j->part[1], bytes->data, bytes->len, info->zone, err);
     if (code) return code;
     if (tb_logblock_plain(j->part[0]) + tb_logblock_plain(j->part[1]) > JOIN_PLAIN) return TB_OK;
     tb_buf *out = &j->out[bytes->data == j->out[0].data];
     code = join(j, out, info, err);
-    if (!code) code = delete_block(store, id, seal, err);
+    if (!code) code = tb__log_delete(store, id, seal, err);
     if (code) return code;
     *bytes = (tb_text){out->data, out->len};
     *ret_id = id;
@@ -287,7 +287,7 @@ tb_code tb_store_add_logs(tb_store *store, const tb_loginfo *info, const void *b
         code = join_newest(store, &block, &text, &freed, err);
     } while (!code && freed);
     if (!code && !id) code = tb__int_of(store, TB__SQL_LOG_NEXT, NULL, 0, 1, &id, err);
-    return code ? code : insert_block(store, id, &block, text.data, text.len, err);
+    return code ? code : tb__log_insert(store, id, &block, text.data, text.len, err);
 }
 
 /* --- dropping --- */
@@ -321,7 +321,7 @@ tb_code tb_store_drop_logs(tb_store *store, int64_t now_ms, uint64_t *ret_droppe
     while (!code && n == DROP_AT_ONCE) {
         code = list_old(store, before_ms, list, &n, err);
         for (size_t i = 0; !code && i < n; i++)
-            code = delete_block(store, list[i][0], list[i][1], err);
+            code = tb__log_delete(store, list[i][0], list[i][1], err);
         dropped += n;
     }
     if (dropped) store->scrub = true;

@@ -11,6 +11,7 @@ void tb__segment_reset(tb_store *store)
 {
     memset(store->sums, 0, sizeof store->sums);
     store->country_requests = store->country_bytes = store->rung_seals = 0;
+    store->cells = 0;
     store->rejects_kept = 0;
     store->next_segment = 0;
 }
@@ -32,7 +33,7 @@ static void sum_json(tb_buf *out, const char *name, tb_u128 sum)
 }
 
 /* {"requests":"123",…}: decimal text, for sums may pass 2^63. Zero sums are left out. */
-static void sums_json(const tb_store *store, const tb_segment *segment, tb_buf *out)
+void tb__sums_json(const tb_store *store, const tb_segment *segment, tb_buf *out)
 {
     for (int m = 0; m < TB_METRIC_COUNT; m++)
         sum_json(out, tb_metric_table[m].name, store->sums[m]);
@@ -42,11 +43,12 @@ static void sums_json(const tb_store *store, const tb_segment *segment, tb_buf *
     sum_json(out, TB__RUNG_SEALS, store->rung_seals);
     sum_json(out, TB__AMBIGUOUS, segment->ambiguous);
     sum_json(out, TB__HEADS, segment->heads);
+    sum_json(out, TB__CELLS, store->cells);
     tb_buf_str(out, out->len ? "\"}" : "{}");
 }
 
 /* Big-endian, so that the bytes read like the number. */
-static void hash_bytes(tb_hash128 hash, uint8_t out[16])
+void tb__hash_bytes(tb_hash128 hash, uint8_t out[16])
 {
     for (int i = 0; i < 8; i++) {
         out[i] = (uint8_t)(hash.high >> (56 - 8 * i));
@@ -54,7 +56,7 @@ static void hash_bytes(tb_hash128 hash, uint8_t out[16])
     }
 }
 
-static tb_hash128 hash_from(const uint8_t *in)
+tb_hash128 tb__hash_from(const uint8_t *in)
 {
     tb_hash128 hash = {0, 0};
     for (int i = 0; in && i < 8; i++) {
@@ -71,8 +73,8 @@ static tb_code insert_segment(tb_store *store, const tb_segment *g, const tb_buf
     tb_code code = tb__sql(store, TB__SQL_SEGMENT_INSERT, &s, err);
     if (code) return code;
     uint8_t hash[16], head[16];
-    hash_bytes(g->hash, hash);
-    hash_bytes(g->head, head);
+    tb__hash_bytes(g->hash, hash);
+    tb__hash_bytes(g->head, head);
     sqlite3_bind_int64(s, 1, store->next_segment);
     sqlite3_bind_int64(s, 2, g->kind);
     if (g->name) sqlite3_bind_text(s, 3, g->name, -1, SQLITE_STATIC);
@@ -95,7 +97,7 @@ tb_code tb_store_add_segment(tb_store *store, const tb_segment *segment, int64_t
 {
     tb_buf sums;
     tb_buf_init(&sums, 4096, NULL);
-    sums_json(store, segment, &sums);
+    tb__sums_json(store, segment, &sums);
     tb_code code = tb_buf_check(&sums, err);
     if (!code) code = tb__segment_id(store, err);
     if (!code) code = insert_segment(store, segment, &sums, err);
@@ -108,17 +110,22 @@ tb_code tb_store_add_segment(tb_store *store, const tb_segment *segment, int64_t
     return TB_OK;
 }
 
+void tb__known_from(sqlite3_stmt *s, tb_known *ret)
+{
+    *ret = (tb_known){.start = (uint64_t)sqlite3_column_int64(s, 0),
+                      .length = (uint64_t)sqlite3_column_int64(s, 1),
+                      .lines = (uint64_t)sqlite3_column_int64(s, 2),
+                      .accepted = (uint64_t)sqlite3_column_int64(s, 3),
+                      .rejected = (uint64_t)sqlite3_column_int64(s, 4),
+                      .hash = tb__hash_from(sqlite3_column_blob(s, 5)),
+                      .kind = (tb_batch_kind)sqlite3_column_int(s, 6),
+                      .final = sqlite3_column_int(s, 7) != 0};
+}
+
 static tb_code known_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
     (void)err;
-    *(tb_known *)item = (tb_known){.start = (uint64_t)sqlite3_column_int64(s, 0),
-                                   .length = (uint64_t)sqlite3_column_int64(s, 1),
-                                   .lines = (uint64_t)sqlite3_column_int64(s, 2),
-                                   .accepted = (uint64_t)sqlite3_column_int64(s, 3),
-                                   .rejected = (uint64_t)sqlite3_column_int64(s, 4),
-                                   .hash = hash_from(sqlite3_column_blob(s, 5)),
-                                   .kind = (tb_batch_kind)sqlite3_column_int(s, 6),
-                                   .final = sqlite3_column_int(s, 7) != 0};
+    tb__known_from(s, item);
     return TB_OK;
 }
 
@@ -131,7 +138,7 @@ tb_code tb_store_known_by_head(tb_store *store, tb_batch_kind kind, tb_hash128 h
     uint8_t bytes[16];
     tb_code code = tb__sql(store, TB__SQL_SEGMENTS_BY_HEAD, &s, err);
     if (code) return code;
-    hash_bytes(head, bytes);
+    tb__hash_bytes(head, bytes);
     sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
     sqlite3_bind_int64(s, 2, kind);
     return tb__collect(store, s, &known_rows, ret_known, ret_n, err);
@@ -144,7 +151,7 @@ tb_code tb_store_known_from(tb_store *store, tb_batch_kind kind, tb_hash128 head
     uint8_t bytes[16];
     tb_code code = tb__sql(store, TB__SQL_SEGMENTS_FROM, &s, err);
     if (code) return code;
-    hash_bytes(head, bytes);
+    tb__hash_bytes(head, bytes);
     sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
     sqlite3_bind_int64(s, 2, kind);
     sqlite3_bind_int64(s, 3, (int64_t)from);
@@ -160,7 +167,7 @@ tb_code tb_store_known_end(tb_store *store, tb_batch_kind kind, tb_hash128 head,
     uint8_t bytes[16];
     tb_code code = tb__sql(store, TB__SQL_SEGMENT_END, &s, err);
     if (code) return code;
-    hash_bytes(head, bytes);
+    tb__hash_bytes(head, bytes);
     sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
     sqlite3_bind_int64(s, 2, kind);
     sqlite3_bind_int64(s, 3, (int64_t)length);
@@ -191,12 +198,12 @@ tb_code tb_store_add_rungs(tb_store *store, tb_hash128 head, const tb_rung *rung
                            tb_error *err)
 {
     uint8_t head_bytes[16], hash[16];
-    hash_bytes(head, head_bytes);
+    tb__hash_bytes(head, head_bytes);
     for (size_t i = 0; i < n; i++) {
         sqlite3_stmt *s;
         tb_code code = tb__sql(store, TB__SQL_RUNG_INSERT, &s, err);
         if (code) return code;
-        hash_bytes(rungs[i].hash, hash);
+        tb__hash_bytes(rungs[i].hash, hash);
         sqlite3_bind_blob(s, 1, head_bytes, 16, SQLITE_STATIC);
         sqlite3_bind_int64(s, 2, (int64_t)rungs[i].length);
         sqlite3_bind_blob(s, 3, hash, 16, SQLITE_STATIC);
@@ -229,7 +236,7 @@ static tb_code rung_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
     (void)err;
     *(tb_rung *)item = (tb_rung){.length = (uint64_t)sqlite3_column_int64(s, 0),
-                                 .hash = hash_from(sqlite3_column_blob(s, 1))};
+                                 .hash = tb__hash_from(sqlite3_column_blob(s, 1))};
     return TB_OK;
 }
 
@@ -242,7 +249,7 @@ tb_code tb_store_rungs_by_head(tb_store *store, tb_hash128 head, tb_rung **ret_r
     uint8_t bytes[16];
     tb_code code = tb__sql(store, TB__SQL_RUNGS_BY_HEAD, &s, err);
     if (code) return code;
-    hash_bytes(head, bytes);
+    tb__hash_bytes(head, bytes);
     sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
     return tb__collect(store, s, &rung_rows, ret_rungs, ret_n, err);
 }

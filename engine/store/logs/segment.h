@@ -3,6 +3,7 @@
 #define TOLLBOOK_STORE_SEGMENT_H
 
 #include "store/core/internal.h"
+#include "tollbook/buf.h"
 #include "tollbook/requestlog.h"
 
 /* What a segment's sums say beside its metrics. */
@@ -12,10 +13,24 @@
 #define TB__RUNG_SEALS       "rung_seals"
 #define TB__AMBIGUOUS        "ambiguous"
 #define TB__HEADS            "heads"
+#define TB__CELLS            "cells" /* of which places and hours: see cells.h */
 
 /* LoggingIPAnonymizationEnabled, and LogAnonymizationType's Drop. */
 tb_log_privacy tb__log_privacy(bool hides, bool drops);
 
+/* Big-endian, so that the bytes read like the number. */
+void tb__hash_bytes(tb_hash128 hash, uint8_t out[16]);
+tb_hash128 tb__hash_from(const uint8_t *in); /* NULL: 0 */
+/* A row of segment as far as tb_known goes: its first eight columns. */
+void tb__known_from(sqlite3_stmt *s, tb_known *ret);
+/* The running segment's sums, as segment.sums has them. */
+void tb__sums_json(const tb_store *store, const tb_segment *segment, tb_buf *out);
+/* A block of request logs: its row, its place in the R*Tree and the sum of seals. */
+TB_MUST_USE tb_code tb__log_insert(tb_store *store, int64_t id, const tb_loginfo *info,
+                                   const void *bytes, size_t len, tb_error *err);
+TB_MUST_USE tb_code tb__log_delete(tb_store *store, int64_t id, int64_t seal, tb_error *err);
+TB_MUST_USE tb_code tb__log_open(tb_store *store, int64_t id, tb_logblock *block, int64_t *ret_seal,
+                                 tb_error *err);
 /* head and hash are 16 bytes each. */
 int64_t tb__seal_rung(const void *head, int64_t length, const void *hash);
 /* Segments of the first schema do not say what rungs they wrote: notes the seals of all that are there,

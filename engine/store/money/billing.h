@@ -83,6 +83,7 @@ typedef struct tb__billed_place {
 typedef struct tb__late_day {
     int64_t owner, edge, day;
     int scope;
+    bool taken; /* it was withdrawn: less, not more */
     uint64_t value[2][24];
 } tb__late_day;
 
@@ -166,8 +167,9 @@ TB_MUST_USE tb_code tb__balancer_span(const char *text, size_t len, int64_t id,
 /* Fills store->billing->late with what came for an account's month after a version. */
 TB_MUST_USE tb_code tb__late_load(tb_store *store, int64_t account, int64_t month, int64_t version,
                                   tb_error *err);
-/* The late usage of hours first..first+n-1 of a day. edge TB_ALL: of all locations. */
-tb_u128 tb__late_sum(const tb__billing *billing, int scope, int64_t owner, int64_t edge, int which,
+/* The late usage of hours first..first+n-1 of a day, less what was withdrawn of it. edge TB_ALL: of all
+ * locations. */
+tb_i128 tb__late_sum(const tb__billing *billing, int scope, int64_t owner, int64_t edge, int which,
                      int64_t day, int first, int n);
 /* One late row's day: its data checked and unpacked. */
 TB_MUST_USE tb_code tb__late_decode(sqlite3_stmt *s, int64_t account, int64_t month,

@@ -91,8 +91,8 @@ tb_code tb__days_take_late(const struct tb__billing *billing, int scope, int64_t
     for (int64_t day = first; day <= last; day++) {
         int64_t from = tb__later(span.from_hour - day * 24, 0);
         int64_t to = tb__earlier(span.to_hour - day * 24, 24);
-        sums->day[day - base] -= (tb_i128)tb__late_sum(billing, scope, owner, edge, which, day,
-                                                       (int)from, (int)(to - from));
+        sums->day[day - base] -= tb__late_sum(billing, scope, owner, edge, which, day, (int)from,
+                                              (int)(to - from));
         if (sums->day[day - base] < 0)
             return tb_fail(err, TB_E_CORRUPT, "late",
                            "%s %lld: more usage came late than there is; run `tollbook verify`.",

@@ -3,6 +3,9 @@
  * day of a zone's edge location or of a balancer and each batch, so that the month can be read as it
  * stood at any run's watermark: what is there now less what came later.
  *
+ * Usage that is withdrawn from such a month is late with the other sign. The row is the same, but its
+ * checksum says so: it is made under the complement of the key.
+ *
  * Ordinary batches pay one comparison a day: months after the last one ever run cannot be late. A row's data is a chunk of hours; its checksum covers the row's other columns too. */
 #include "base/hash.h"
 #include "store/money/billing.h"
@@ -64,7 +67,8 @@ static bool pick(int scope, const tb_grid *hours, tb_grid *ret)
     return any;
 }
 
-static tb_code insert(tb_store *store, const int64_t owner[6], const tb_grid *hours, tb_error *err)
+static tb_code insert(tb_store *store, const int64_t owner[6], const tb_grid *hours, bool taken,
+                      tb_error *err)
 {
     int64_t columns[8]; /* id, version, account, month, scope, owner, edge, day */
     uint8_t bytes[TB__CHUNK_MAX];
@@ -75,24 +79,26 @@ static tb_code insert(tb_store *store, const int64_t owner[6], const tb_grid *ho
     columns[1]++; /* what this transaction will commit */
     if (!code) code = tb__sql_ints(store, TB__SQL_LATE_INSERT, columns, 8, &s, err);
     if (code) return code;
-    size_t len = tb__chunk_encode(hours, late_key(columns + 1), bytes);
+    const int64_t key = late_key(columns + 1);
+    size_t len = tb__chunk_encode(hours, taken ? ~key : key, bytes);
     sqlite3_bind_blob(s, 9, bytes, (int)len, SQLITE_STATIC);
     store->dirty = true;
     return tb__run(store, s, err);
 }
 
-static tb_code note(tb_store *store, int scope, int64_t owner, int64_t account, int64_t edge,
-                    int64_t day, const tb_grid *hours, tb_error *err)
+static tb_code note(tb_store *store, tb__late_of of, int64_t day, const tb_grid *hours,
+                    tb_error *err)
 {
-    int64_t month = tb_month_from_day(day);
+    int64_t account = of.account, month = tb_month_from_day(day);
     bool late = false;
     tb_grid picked;
     tb_code code = TB_OK;
-    if (!account) code = tb__int_of(store, TB__SQL_BALANCER_ACCOUNT, &owner, 1, 0, &account, err);
+    if (!account)
+        code = tb__int_of(store, TB__SQL_BALANCER_ACCOUNT, &of.owner, 1, 0, &account, err);
     if (!code && account) code = was_run(store, account, month, &late, err);
-    if (code || !late || !pick(scope, hours, &picked)) return code;
-    const int64_t columns[6] = {account, month, scope, owner, edge, day};
-    return insert(store, columns, &picked, err);
+    if (code || !late || !pick(of.scope, hours, &picked)) return code;
+    const int64_t columns[6] = {account, month, of.scope, of.owner, of.edge, day};
+    return insert(store, columns, &picked, of.taken, err);
 }
 
 /* The day from which on no usage is late: the one after the last month that was run. */
@@ -106,12 +112,12 @@ static tb_code load_end(tb_store *store, tb_error *err)
     return TB_OK;
 }
 
-tb_code tb__late_note(tb_store *store, int scope, int64_t owner, int64_t account, int64_t edge,
-                      int64_t day, const tb_grid *hours, tb_error *err)
+tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day, const tb_grid *hours,
+                      tb_error *err)
 {
     tb_code code = store->late_known ? TB_OK : load_end(store, err);
     if (code || day >= store->late_end) return code;
-    return note(store, scope, owner, account, edge, day, hours, err);
+    return note(store, of, day, hours, err);
 }
 
 /* --- reading --- */
@@ -123,14 +129,19 @@ tb_code tb__late_decode(sqlite3_stmt *s, int64_t account, int64_t month, tb__lat
     for (int i = 0; i < 4; i++)
         columns[3 + i] = sqlite3_column_int64(s, 2 + i);
     tb_grid grid;
-    if (tb__chunk_decode(sqlite3_column_blob(s, 6), (size_t)sqlite3_column_bytes(s, 6),
-                         late_key(columns), &grid, NULL) ||
-        grid.slots >> 24)
+    const int64_t key = late_key(columns);
+    const uint8_t *data = sqlite3_column_blob(s, 6);
+    const size_t len = (size_t)sqlite3_column_bytes(s, 6);
+    const bool taken = tb__chunk_decode(data, len, key, &grid, NULL) != TB_OK;
+    if ((taken && tb__chunk_decode(data, len, ~key, &grid, NULL)) || grid.slots >> 24)
         return tb_fail(err, TB_E_CORRUPT, "late",
                        "Late usage %lld is damaged; restore a backup and ingest again.",
                        (long long)sqlite3_column_int64(s, 0));
-    *ret = (tb__late_day){
-        .scope = (int)columns[3], .owner = columns[4], .edge = columns[5], .day = columns[6]};
+    *ret = (tb__late_day){.scope = (int)columns[3],
+                          .owner = columns[4],
+                          .edge = columns[5],
+                          .day = columns[6],
+                          .taken = taken};
     const tb_metric *metrics = ret->scope == TB__SCOPE_ZONE ? zone_metrics : balancer_metrics;
     for (int i = 0; i < (ret->scope == TB__SCOPE_ZONE ? 2 : 1); i++)
         if (grid.metrics & TB_METRIC_BIT(metrics[i]))
@@ -173,16 +184,16 @@ static size_t first_of(const struct tb__billing *b, int scope, int64_t owner)
     return lo;
 }
 
-tb_u128 tb__late_sum(const struct tb__billing *b, int scope, int64_t owner, int64_t edge, int which,
+tb_i128 tb__late_sum(const struct tb__billing *b, int scope, int64_t owner, int64_t edge, int which,
                      int64_t day, int first, int n)
 {
-    tb_u128 sum = 0;
+    tb_i128 sum = 0;
     for (size_t i = first_of(b, scope, owner); i < b->n_late; i++) {
         const tb__late_day *d = &b->late[i];
         if (d->scope != scope || d->owner != owner) break;
         if (d->day != day || (edge != TB_ALL && d->edge != edge)) continue;
         for (int h = first; h < first + n; h++)
-            sum += d->value[which][h];
+            sum += d->taken ? -(tb_i128)d->value[which][h] : (tb_i128)d->value[which][h];
     }
     return sum;
 }

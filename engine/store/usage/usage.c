@@ -7,6 +7,7 @@
  * An owner with one location has no all-locations series. At its second location the first one's
  * chunks are copied under a new series id, and from there on both are kept. */
 #include "store/usage/batch.h"
+#include "store/usage/cells.h"
 #include "store/usage/overflow.h"
 #include "store/usage/owners.h"
 
@@ -389,8 +390,9 @@ static tb_code add_countries(tb_store *store, tb_rollup_cursor *cursor, tb_error
 /* --- the whole --- */
 
 /* What the segment adds, per SUM metric: recorded with it, so that verify can re-sum. */
-static void count_sums(tb_store *store, const tb_grid *grid)
+void tb__count_sums(tb_store *store, const tb_rollup_day *day, const tb_grid *grid)
 {
+    store->cells += tb__cells_of(day, grid);
     for (uint32_t left = grid->metrics; left; left &= left - 1) {
         unsigned m = (unsigned)__builtin_ctz(left);
         if (tb_metric_table[m].how != TB_HOW_SUM) continue;
@@ -416,15 +418,15 @@ static void count_newest(adding *a, const tb_rollup_day *day, const tb_grid *hou
 static tb_code add_balancer_day(adding *a, tb_store *store, const tb_rollup_day *day,
                                 const tb_grid *hours, tb_error *err)
 {
+    const tb__late_of of = {TB__SCOPE_BALANCER, day->id, 0, 0, false};
     tb_code code = put_day(&a->balancers, day->id, 0, day->day, hours, err);
-    return code ? code
-                : tb__late_note(store, TB__SCOPE_BALANCER, day->id, 0, 0, day->day, hours, err);
+    return code ? code : tb__late_note(store, of, day->day, hours, err);
 }
 
 static tb_code add_day(adding *a, tb_store *store, const tb_rollup_day *day, const tb_grid *hours,
                        tb_error *err)
 {
-    count_sums(store, hours);
+    tb__count_sums(store, day, hours);
     count_newest(a, day, hours);
     if (day->scope == TB_ROLLUP_BALANCER) return add_balancer_day(a, store, day, hours, err);
     int64_t edge = 0;
@@ -432,9 +434,8 @@ static tb_code add_day(adding *a, tb_store *store, const tb_rollup_day *day, con
     if (!code) code = put_day(&a->zones, day->id, edge, day->day, hours, err);
     if (code || !a->zones.owner->account) return code;
     code = account_put(&a->accounts, a->zones.owner->account, edge, day->day, hours, err);
-    return code ? code
-                : tb__late_note(store, TB__SCOPE_ZONE, day->id, a->zones.owner->account, edge, day->day,
-                                hours, err);
+    const tb__late_of of = {TB__SCOPE_ZONE, day->id, a->zones.owner->account, edge, false};
+    return code ? code : tb__late_note(store, of, day->day, hours, err);
 }
 
 static tb_code save_series(tb_store *store, tb_error *err)
@@ -526,8 +527,8 @@ static tb_code adopt_day(const adoption *a, int64_t edge, int64_t day, const tb_
 {
     tb_code code = TB_OK;
     if (a->accounts) code = account_put(a->accounts, a->account, edge, day, hours, err);
-    return code ? code
-                : tb__late_note(a->store, a->scope, a->owner, a->account, edge, day, hours, err);
+    const tb__late_of of = {a->scope, a->owner, a->account, edge, false};
+    return code ? code : tb__late_note(a->store, of, day, hours, err);
 }
 
 /* The series of one location. */

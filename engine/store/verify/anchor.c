@@ -86,6 +86,9 @@ static const part parts[] = {
      " WHERE watermark<?1 ORDER BY id"},
     {"audit entries", "SELECT coalesce(max(id),0) FROM audit",
      "SELECT id,at_us,key,origin,operation,arguments,chain FROM audit WHERE id<=?2 ORDER BY id"},
+    {"withdrawals", NULL,
+     "SELECT segment,version,withdrawn_us,source,rungs FROM withdrawal WHERE version<=?1"
+     " ORDER BY segment"},
 };
 
 #define PARTS ((int)(sizeof parts / sizeof *parts))

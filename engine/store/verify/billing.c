@@ -298,7 +298,8 @@ static tb_code compare_late(tb__verify *v, const tb__late_day *late, int64_t id,
         tb_metric m = metrics[late->scope != TB__SCOPE_ZONE][i];
         for (int h = 0; h < 24; h++) {
             uint64_t there = grid.metrics & TB_METRIC_BIT(m) ? grid.v[m][h] : 0;
-            if (late->value[i][h] <= there) continue;
+            const int64_t came = (int64_t)late->value[i][h]; /* below zero: more was withdrawn */
+            if (came < 0 || (uint64_t)came <= there) continue;
             tb__differs(v, "Late usage %lld has %llu %s in hour %d; there are %llu.", (long long)id,
                         (unsigned long long)late->value[i][h], tb_metric_table[m].name, h,
                         (unsigned long long)there);
@@ -338,7 +339,7 @@ static tb_code verify_late(tb__verify *v, tb_error *err)
         }
         for (int i = 0; i < 2; i++)
             for (int h = 0; h < 24; h++)
-                sum.value[i][h] += day.value[i][h];
+                sum.value[i][h] += day.taken ? 0 - day.value[i][h] : day.value[i][h];
         last = id;
         if (code) sqlite3_reset(s);
     }

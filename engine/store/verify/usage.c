@@ -500,6 +500,19 @@ static void say_location(pass *p, int64_t edge, const char *what)
     tb__differs(p->v, "%s: %s.", name, what);
 }
 
+/* Zones whose usage was withdrawn before the account got them have series of which nothing is left: then
+ * the account needs none. */
+static tb_code missing_series(pass *p, const member *zones, size_t n, int64_t edge, tb_error *err)
+{
+    span months = no_months;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < n; i++)
+        code = widen_by(p, zones[i], &months, err);
+    if (!code && months.first <= months.last)
+        say_location(p, edge, "the account has no series; its pull zones have usage there");
+    return code;
+}
+
 /* Both lists ascend by edge: at each edge, the zones there against the account there. */
 static tb_code verify_locations(pass *p, const members *zones, const member *own, size_t n,
                                 tb_error *err)
@@ -514,7 +527,7 @@ static tb_code verify_locations(pass *p, const members *zones, const member *own
             i++;
         const member *whole = j < n && own[j].edge == edge ? &own[j++] : NULL;
         if (!whole) {
-            say_location(p, edge, "the account has no series; its pull zones have usage there");
+            code = missing_series(p, zones->list + begin, i - begin, edge, err);
             continue;
         }
         if (begin == i) say_location(p, edge, "the account has a series; no pull zone of it does");

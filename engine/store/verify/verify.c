@@ -63,6 +63,8 @@ tb_code tb__verify_sql(tb__verify *v, tb__verify_statement id, const int64_t *va
 #define FOR_EVER "9223372036854775807"
 /* A member of a segment's sums, as text. */
 #define SUM_OF(name) "iif(json_valid(sums),sums->>'$." name "','?')"
+/* Whether segment s was withdrawn. */
+#define GONE(s) "EXISTS(SELECT 1 FROM withdrawal y WHERE y.segment=" s ".id)"
 /* Everything that a catalogue declares: t. */
 #define THINGS                                                                                     \
     "WITH t(kind,name,id,account,document,live) AS (SELECT 'account','Account',id,id,document,"    \
@@ -99,16 +101,17 @@ static const char *const references[] = {
     /* segments */
     "SELECT format('Batch %s: segment %d begins at byte %d; the one before ends at %d.',name,id,"
     "start,before) FROM (SELECT id,name,start,coalesce(lag(length) OVER batch,0) AS before"
-    " FROM segment WHERE name IS NOT NULL WINDOW batch AS (PARTITION BY name ORDER BY start))"
+    " FROM segment WHERE name IS NOT NULL AND NOT " GONE("segment") " WINDOW batch AS (PARTITION BY name ORDER BY start))"
     " WHERE start<>before",
     "SELECT format('Batch %s: segment %d begins after line %d; %d lines are before it.',name,id,"
     "lines_before,before) FROM (SELECT id,name,lines_before,"
     "coalesce(lag(lines_before+accepted+rejected) OVER batch,0) AS before"
-    " FROM segment WHERE name IS NOT NULL WINDOW batch AS (PARTITION BY name ORDER BY start))"
+    " FROM segment WHERE name IS NOT NULL AND NOT " GONE("segment") " WINDOW batch AS (PARTITION BY name ORDER BY start))"
     " WHERE lines_before<>before",
     "SELECT format('Segment %d begins at byte %d, where no other one ends.',s.id,s.start)"
     " FROM segment s LEFT JOIN segment p ON p.length=s.start AND p.kind=s.kind"
     " AND p.lines_before+p.accepted+p.rejected=s.lines_before AND p.id<s.id"
+    " AND (" GONE("s") " OR NOT " GONE("p") ")"
     " WHERE s.name IS NULL AND s.start>0 AND p.id IS NULL",
     "SELECT format('Segment %d begins at byte 0 after %d lines.',id,lines_before) FROM segment"
     " WHERE start=0 AND lines_before<>0",
@@ -118,7 +121,7 @@ static const char *const references[] = {
     " FROM reject r JOIN segment s ON s.id=r.segment"
     " WHERE r.line<=s.lines_before OR r.line>s.lines_before+s.accepted+s.rejected",
     "SELECT format('Segment %d kept %s refused lines; %d are there.',id,kept,there) FROM"
-    " (SELECT id,coalesce(" SUM_OF("rejects_kept") ",'0') AS kept,(SELECT count(*) FROM reject"
+    " (SELECT id,iif(" GONE("segment") ",'0',coalesce(" SUM_OF("rejects_kept") ",'0')) AS kept,(SELECT count(*) FROM reject"
     " WHERE segment=segment.id) AS there FROM segment) WHERE CAST(kept AS INTEGER)<>there",
     "SELECT format('Segment %d has refused lines whose text would be kept for ever.',segment) FROM reject r"
     " WHERE length(text)>0 AND NOT EXISTS(SELECT 1 FROM reject_due d JOIN segment s ON s.id=d.segment"
@@ -242,6 +245,7 @@ typedef struct added {
     tb_u128 metric[TB_METRIC_COUNT];
     tb_u128 country_requests, country_bytes, rejects_kept, rung_seals;
     tb_u128 ambiguous, heads; /* nothing else stored says how many */
+    tb_u128 cells;            /* nor this: it is for who withdraws */
 } added;
 
 static int metric_named(const char *name)
@@ -260,6 +264,7 @@ static tb_u128 *sum_named(added *sums, const char *name)
     if (strcmp(name, TB__RUNG_SEALS) == 0) return &sums->rung_seals;
     if (strcmp(name, TB__AMBIGUOUS) == 0) return &sums->ambiguous;
     if (strcmp(name, TB__HEADS) == 0) return &sums->heads;
+    if (strcmp(name, TB__CELLS) == 0) return &sums->cells;
     int m = metric_named(name);
     return m >= 0 && tb_metric_table[m].how == TB_HOW_SUM ? &sums->metric[m] : NULL;
 }
@@ -295,16 +300,30 @@ static void compare_sum(tb__verify *v, const char *what, const char *parts, tb_u
                 there);
 }
 
+/* Those that went with their segments. */
+static tb_code sum_withdrawn(tb__verify *v, uint64_t *ret_sum, tb_error *err)
+{
+    sqlite3_stmt *s = NULL;
+    bool row = true;
+    *ret_sum = 0;
+    tb_code code = tb__verify_sql(v, TB__V_RUNGS_WITHDRAWN, NULL, 0, &s, err);
+    while (!code && !(code = tb__step(v->store, s, &row, err)) && row)
+        *ret_sum += (uint64_t)sqlite3_column_int64(s, 0);
+    return code;
+}
+
 static tb_code verify_sums(tb__verify *v, tb_error *err)
 {
     added sums = {.rung_seals = 0};
     tb_u128 rungs = 0;
     int64_t before = 0;
+    uint64_t withdrawn = 0;
     tb_code code = add_segments(v, &sums, err);
     if (!code) code = tb__sum_rungs(v, &rungs, err);
+    if (!code) code = sum_withdrawn(v, &withdrawn, err);
     if (!code) code = tb__meta_get(v->store, "rungs_before", &before, err);
     if (code) return code;
-    if ((uint64_t)rungs != (uint64_t)sums.rung_seals + (uint64_t)before)
+    if ((uint64_t)rungs != (uint64_t)sums.rung_seals + (uint64_t)before - withdrawn)
         tb__differs(v, "The hashes of inputs' beginnings (rungs) are not those that were written.");
     if (v->damaged) return TB_OK;
     for (int m = 0; m < TB_METRIC_COUNT; m++)

@@ -26,7 +26,9 @@
       "SELECT day,data FROM country_day WHERE zone=?1 AND day BETWEEN ?2 AND ?3 ORDER BY day")     \
     X(EDGE_CODE, "SELECT code FROM edge WHERE id=?1")                                              \
     X(SUMS, "SELECT segment.id,j.key,j.value FROM segment,"                                        \
-            "json_each(CASE WHEN json_valid(sums) THEN sums ELSE '{\"?\":0}' END) AS j")           \
+            "json_each(CASE WHEN json_valid(sums) THEN sums ELSE '{\"?\":0}' END) AS j"            \
+            " WHERE j.key='rung_seals' OR " TB__LIVE("segment"))                                   \
+    X(RUNGS_WITHDRAWN, "SELECT rungs FROM withdrawal")                                             \
     X(ZONES, "SELECT id,created_us,settings,document,"                                             \
              "iif(json_valid(document),document->'$.settings',NULL) FROM zone")                    \
     X(BALANCERS, "SELECT id,created_us,ended_us,document FROM balancer")                           \

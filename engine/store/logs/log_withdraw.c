@@ -1,0 +1,195 @@
+/* Dropping the kept lines of an input that is withdrawn. The lines are read again and packed as they
+ * were, so a kept one is the same in every column; which of several that are the same goes does not
+ * matter. The zone's blocks of those times are looked through, the newest first, and written again
+ * without these lines. */
+#include "store/logs/segment.h"
+
+#include "base/hash.h"
+#include "tollbook/logformat.h"
+#include "tollbook/withdraw.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct dropping {
+    tb_store *store;
+    uint64_t *lines; /* hashes of the lines to drop, ascending */
+    bool *dropped;   /* of each: it was found */
+    size_t n, left;
+    tb_logblock *block; /* the one being looked through */
+    tb_logpack *pack;
+    tb_logrow row;
+    tb_buf out;
+    uint16_t rows[TB_LOGBLOCK_LINES]; /* what stays of the block */
+    int64_t times[TB_LOGBLOCK_LINES];
+    tb_code code; /* of reading a row while it is packed */
+    tb_error err;
+} dropping;
+
+/* --- a line as a number --- */
+
+static uint64_t text_hash(uint64_t seed, tb_text text)
+{
+    const uint64_t len = text.len;
+    seed = XXH3_64bits_withSeed(&len, sizeof len, seed);
+    return text.len ? XXH3_64bits_withSeed(text.data, text.len, seed) : seed;
+}
+
+static uint64_t line_hash(const tb_logline *line)
+{
+    const uint64_t numbers[3] = {(uint64_t)line->time_ms, line->bytes, line->body_bytes};
+    const tb_text texts[] = {line->cache,  line->status, line->ip, line->referer,
+                             line->origin, line->path,   line->edge, line->agent,
+                             line->id,     line->country, line->range, line->authorization};
+    uint64_t hash = XXH3_64bits(numbers, sizeof numbers);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        hash = text_hash(hash, texts[i]);
+    return hash;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The lines of `block`. */
+static tb_code list_lines(dropping *d, size_t n, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < n; i++) {
+        code = tb_logblock_row(d->block, i, &d->row, err);
+        if (!code) d->lines[i] = line_hash(&d->row.line);
+    }
+    d->n = d->left = n;
+    if (!code && n > 1) qsort(d->lines, n, sizeof *d->lines, by_number);
+    return code;
+}
+
+/* Whether a line is one of those to drop that were not found yet. */
+static bool drops(dropping *d, uint64_t hash)
+{
+    size_t lo = 0, hi = d->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (d->lines[mid] < hash) lo = mid + 1;
+        else hi = mid;
+    }
+    for (; lo < d->n && d->lines[lo] == hash; lo++)
+        if (!d->dropped[lo]) {
+            d->dropped[lo] = true;
+            d->left--;
+            return true;
+        }
+    return false;
+}
+
+/* --- a block --- */
+
+static tb_code look_through(dropping *d, size_t n, size_t *ret_kept, tb_error *err)
+{
+    size_t kept = 0;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < n; i++) {
+        code = tb_logblock_row(d->block, i, &d->row, err);
+        if (code || drops(d, line_hash(&d->row.line))) continue;
+        d->times[kept] = tb_logblock_time(d->block, i);
+        d->rows[kept++] = (uint16_t)i;
+    }
+    *ret_kept = kept;
+    return code;
+}
+
+static void kept_line(void *ctx, size_t i, tb_logline *ret_line)
+{
+    dropping *d = ctx;
+    tb_error err;
+    tb_code code = tb_logblock_row(d->block, d->rows[i], &d->row, &err);
+    if (code && !d->code) {
+        d->code = code;
+        d->err = err;
+    }
+    if (code) *ret_line = (tb_logline){.body_bytes = UINT64_MAX};
+    else *ret_line = d->row.line;
+}
+
+static tb_code write_kept(dropping *d, int64_t id, int64_t zone, size_t kept, tb_error *err)
+{
+    tb_loginfo info;
+    d->out.len = 0;
+    d->out.failed = false;
+    d->code = TB_OK;
+    tb_code code =
+        tb_logpack_block(d->pack, zone, d->times, kept, kept_line, d, &d->out, &info, err);
+    if (!code && d->code) {
+        if (err) *err = d->err;
+        return d->code;
+    }
+    return code ? code : tb__log_insert(d->store, id, &info, d->out.data, d->out.len, err);
+}
+
+static tb_code drop_from(dropping *d, int64_t id, tb_error *err)
+{
+    tb_loginfo info;
+    int64_t seal = 0;
+    size_t kept = 0;
+    tb_code code = tb__log_open(d->store, id, d->block, &seal, err);
+    if (code) return code;
+    tb_logblock_info(d->block, &info);
+    code = look_through(d, info.lines, &kept, err);
+    if (code || kept == info.lines) return code;
+    code = tb__log_delete(d->store, id, seal, err);
+    return code || !kept ? code : write_kept(d, id, info.zone, kept, err);
+}
+
+/* --- the whole --- */
+
+static tb_code dropping_init(dropping *d, size_t n, tb_error *err)
+{
+    d->block = tb_logblock_new();
+    d->pack = tb_logpack_new();
+    d->lines = calloc(n + 1, sizeof *d->lines);
+    d->dropped = calloc(n + 1, sizeof *d->dropped);
+    tb_buf_init(&d->out, TB_LOGBLOCK_MAX, NULL);
+    return d->block && d->pack && d->lines && d->dropped ? TB_OK : tb_no_memory(err);
+}
+
+static void dropping_free(dropping *d)
+{
+    tb_logblock_free(d->block);
+    tb_logpack_free(d->pack);
+    tb_buf_release(&d->out);
+    free(d->lines);
+    free(d->dropped);
+    free(d);
+}
+
+static tb_code drop_lines(dropping *d, const tb_loginfo *info, const void *bytes, size_t len,
+                          tb_error *err)
+{
+    const int64_t bounds[3] = {info->zone, info->first_ms, info->last_ms};
+    int64_t *blocks = NULL;
+    size_t n = 0;
+    tb_code code = tb_logblock_open(d->block, bytes, len, info->zone, err);
+    if (!code) code = list_lines(d, info->lines, err);
+    if (!code)
+        code = tb__list_ints(d->store, TB__SQL_LOG_OVERLAPPING, bounds, 3, &blocks, &n, err);
+    for (size_t i = 0; !code && i < n && d->left; i++)
+        code = drop_from(d, blocks[i], err);
+    free(blocks);
+    return code;
+}
+
+tb_code tb_store_withdraw_logs(tb_store *store, const tb_loginfo *info, const void *bytes,
+                               size_t len, uint64_t *removed, tb_error *err)
+{
+    dropping *d = calloc(1, sizeof *d);
+    if (!d) return tb_no_memory(err);
+    d->store = store;
+    tb_code code = dropping_init(d, info->lines, err);
+    if (!code) code = drop_lines(d, info, bytes, len, err);
+    if (!code) *removed += d->n - d->left;
+    store->scrub = true;
+    dropping_free(d);
+    return code;
+}

@@ -1,0 +1,36 @@
+/* What a body of logs or usage rows is, for who takes it in and who takes it back. */
+#ifndef TOLLBOOK_SERVER_API_INGEST_H
+#define TOLLBOOK_SERVER_API_INGEST_H
+
+#include "api/pieces.h"
+#include "feed/withdraw.h"
+#include "http/request.h"
+
+/* Kept with the request. */
+typedef struct api_ingest {
+    feed_options options;
+    feed_body body;
+    feed_piece piece;
+    tb_rung rungs[FEED_RUNGS_MAX];
+    char batch[TB_BATCH_NAME_MAX + 1];
+    tb_text source;                /* what is withdrawn, for people; the request's */
+    const tb_directory *directory; /* retained */
+    feed_run *run;                 /* parsed, until it is taken */
+    unsigned tries;
+    bool taken; /* the writer had it */
+    bool stale;
+    union {
+        feed_report report;
+        feed_withdrawn withdrawn;
+    };
+} api_ingest;
+
+static inline api_ingest *api_ingest_of(const request *r)
+{
+    return r->kept;
+}
+
+/* Makes it, and reads parameters and headers. */
+TB_MUST_USE tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err);
+
+#endif

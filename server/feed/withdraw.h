@@ -1,0 +1,38 @@
+/* Withdrawing an input: its bytes once more, taken back (tollbook/withdraw.h).
+ *
+ * What is known of the input is found as the feed finds it, by its first line and the hashes of its
+ * beginnings, or by a batch's name. Each of those segments is read again as it was read then, with the
+ * clock of then, and what it comes to is subtracted. All of an input goes, or nothing of it. */
+#ifndef TOLLBOOK_SERVER_FEED_WITHDRAW_H
+#define TOLLBOOK_SERVER_FEED_WITHDRAW_H
+
+#include "feed/feed.h"
+
+/* Who withdraws, for the audit log. */
+typedef struct feed_who {
+    int64_t key;        /* 0: none */
+    const char *origin; /* an address; "": the command line */
+} feed_who;
+
+typedef struct feed_withdrawn {
+    uint64_t segments;                  /* 0: nothing was withdrawn */
+    uint64_t lines, accepted, rejected; /* of them */
+    uint64_t kept_lines;                /* of request logs: dropped */
+    uint64_t events;                    /* shield events: they stay */
+    uint32_t maxima;                    /* TB_METRIC_BITs of the counters that stay */
+    uint64_t named;                     /* segments of batches with names: they stay */
+    char batch[TB_BATCH_NAME_MAX + 1];  /* the name of the first of them */
+} feed_withdrawn;
+
+/* A file ("-": standard input), in a transaction of its own. options as for feed_file. On failure
+ * nothing is changed. TB_E_WITHDRAWAL: it cannot be withdrawn. */
+TB_MUST_USE tb_code feed_withdraw_file(tb_store *store, const char *path,
+                                       const feed_options *options, const feed_who *who,
+                                       feed_withdrawn *ret_withdrawn, tb_error *err);
+/* Bytes in memory, in the caller's transaction, as feed_memory. With options->piece: the segment that
+ * has these bytes, alone. */
+TB_MUST_USE tb_code feed_withdraw_memory(tb_store *store, const feed_body *body,
+                                         const feed_options *options, const feed_who *who,
+                                         feed_withdrawn *ret_withdrawn, tb_error *err);
+
+#endif

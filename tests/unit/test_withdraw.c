@@ -1,0 +1,634 @@
+/* Withdrawing: whatever was taken and taken back, in whichever parts and forms, the store answers as one
+ * that never took it. TB_SEED reruns a failing run. */
+#include "feed/withdraw.h"
+#include "seed.h"
+#include "store_fixture.h"
+
+#include "tollbook/logformat.h"
+#include "tollbook/logstore.h"
+#include "tollbook/series.h"
+#include "tollbook/withdraw.h"
+
+#include <fcntl.h>
+#include <zlib.h>
+
+#define LOGS  8
+#define ROOM  (1 << 18)
+#define ZONES 5
+
+static uint64_t state;
+
+static uint64_t draw(uint64_t below)
+{
+    uint64_t z = (state += UINT64_C(0x9E3779B97F4A7C15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return (z ^ (z >> 31)) % below;
+}
+
+#define Z(id, account) "{\"id\":" #id ",\"account\":" #account ",\"name\":\"z" #id "\"}"
+#define CATALOG                                                                                    \
+    "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"load_balancers\":"      \
+    "[{\"id\":7,\"account\":1,\"zones\":[]}],\"zones\":[" Z(101, 1) "," Z(102, 1) "," Z(103, 2)    \
+    "," Z(104, 2) "]}" /* 105 has no account */
+
+static fixture f;
+
+static void set_up(void)
+{
+    fixture_init(&f);
+    fixture_apply(&f, CATALOG, NOW_US, NULL);
+}
+
+static void tear_down(void)
+{
+    fixture_release(&f);
+}
+
+/* --- inputs --- */
+
+typedef struct input {
+    char bytes[ROOM];
+    size_t len;
+    size_t half; /* a line end in the midst of it */
+    bool rows, packed;
+    char batch[16]; /* "": none */
+    bool taken;
+} input;
+
+static input inputs[LOGS];
+
+static void put_log_line(input *in)
+{
+    static const char *const edges[] = {"DE", "UK", "NY", "SG"};
+    const long long ms = NOW_MS - 71LL * 3600000 + (long long)draw(70 * 3600) * 1000;
+    if (draw(9) == 0) {
+        in->len += (size_t)sprintf(in->bytes + in->len, "not a line %llu\n",
+                                   (unsigned long long)draw(1000));
+        return;
+    }
+    in->len += (size_t)sprintf(
+        in->bytes + in->len, "%s|%u|%lld|%u|%u|192.0.2.%u|-|https://e.example/%u|%s|agent|%032x|%s\n",
+        draw(3) ? "HIT" : "MISS", draw(7) ? 200u : 404u, ms, (unsigned)draw(9999),
+        101 + (unsigned)draw(ZONES), (unsigned)draw(250), (unsigned)draw(50), edges[draw(4)],
+        (unsigned)draw(4) ? (unsigned)draw(1u << 30) : 7u, draw(4) ? "US" : "DE");
+}
+
+static void put_row(input *in)
+{
+    const int hour = (int)draw(24), day = 10 + (int)draw(8);
+    if (draw(6) == 0)
+        in->len += (size_t)sprintf(in->bytes + in->len,
+                                   "{\"load_balancer\":7,\"hour\":\"2026-11-%02dT%02d:00:00Z\","
+                                   "\"requests\":%u}\n",
+                                   day, hour, 1 + (unsigned)draw(100));
+    else
+        in->len += (size_t)sprintf(
+            in->bytes + in->len,
+            "{\"zone\":%u,\"region\":\"%s\",\"hour\":\"2026-11-%02dT%02d:00:00Z\",\"requests\":%u,"
+            "\"bytes\":%llu}\n",
+            101 + (unsigned)draw(ZONES), draw(2) ? "DE" : "LA", day, hour, 1 + (unsigned)draw(100),
+            (unsigned long long)draw(1u << 30));
+}
+
+/* Its first line is its own: two logs that begin alike are one. */
+static void make_input(input *in, unsigned number)
+{
+    const size_t lines = 5 + draw(300);
+    in->len = 0;
+    in->rows = draw(4) == 0;
+    in->packed = draw(4) == 0;
+    in->taken = false;
+    snprintf(in->batch, sizeof in->batch, draw(3) ? "" : "batch %u", number);
+    if (!in->rows) in->len = (size_t)sprintf(in->bytes, "first line of log %u\n", number);
+    for (size_t i = 0; i < lines; i++) {
+        if (in->rows) put_row(in);
+        else put_log_line(in);
+        if (i == lines / 2) in->half = in->len;
+    }
+}
+
+static size_t pack(const char *bytes, size_t len, char *out, size_t size)
+{
+    z_stream z = {0};
+    ck_assert_int_eq(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    z.next_in = (Bytef *)(uintptr_t)bytes;
+    z.avail_in = (uInt)len;
+    z.next_out = (Bytef *)out;
+    z.avail_out = (uInt)size;
+    ck_assert_int_eq(deflate(&z, Z_FINISH), Z_STREAM_END);
+    size_t made = z.total_out;
+    deflateEnd(&z);
+    return made;
+}
+
+static const char *write_bytes(const fixture *to, const char *bytes, size_t len, bool packed)
+{
+    static char path[128], out[ROOM];
+    snprintf(path, sizeof path, "%s/input", to->folder);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ck_assert_int_ge(fd, 0);
+    if (packed) {
+        len = pack(bytes, len, out, sizeof out);
+        bytes = out;
+    }
+    ck_assert_int_eq(write(fd, bytes, len), (ssize_t)len);
+    close(fd);
+    return path;
+}
+
+static feed_options options_of(const input *in)
+{
+    return (feed_options){.kind = in->rows ? TB_BATCH_BUCKETS : TB_BATCH_LOG,
+                          .layout = {.now_ms = NOW_MS},
+                          .source = "input",
+                          .batch = in->batch[0] ? in->batch : NULL,
+                          .whole = in->rows,
+                          .threads = 1,
+                          .now_us = NOW_US};
+}
+
+static void take(fixture *to, const input *in, size_t len, bool packed)
+{
+    feed_options options = options_of(in);
+    feed_report report;
+    tb_error err = {0};
+    options.threads = 1 + (unsigned)draw(3);
+    if (draw(2)) options.segment_bytes = 1 + draw(5000);
+    if (draw(2)) options.block_bytes = 2000 + draw(9000);
+    if (draw(3) == 0) options.max_groups = 40;
+    const char *path = write_bytes(to, in->bytes, len, packed);
+    ok(feed_file(to->store, path, &options, &report, &err));
+    unlink(path);
+}
+
+static tb_code withdraw(const input *in, size_t len, bool packed, feed_withdrawn *done,
+                        tb_error *err)
+{
+    static const feed_who who = {0, ""};
+    const feed_options options = options_of(in);
+    const char *path = write_bytes(&f, in->bytes, len, packed);
+    tb_code code = feed_withdraw_file(f.store, path, &options, &who, done, err);
+    unlink(path);
+    return code;
+}
+
+/* --- comparing --- */
+
+typedef struct text {
+    char *bytes;
+    size_t len, cap;
+} text;
+
+static void add_text(text *t, const char *cell, char end)
+{
+    while (t->len + strlen(cell) + 2 > t->cap)
+        ck_assert_ptr_nonnull(t->bytes = realloc(t->bytes, t->cap = t->cap * 2 + 4096));
+    t->len += (size_t)sprintf(t->bytes + t->len, "%s%c", cell, end);
+}
+
+static bool on_row(void *ctx, int n, const char *const *cells, bool is_header)
+{
+    (void)is_header;
+    for (int i = 0; i < n; i++)
+        add_text(ctx, cells[i] ? cells[i] : "-", i + 1 < n ? ',' : '\n');
+    return true;
+}
+
+static void say_rows(const fixture *of, const char *sql, text *t)
+{
+    tb_error err = {0};
+    ok(tb_store_query(of->store, sql, on_row, t, &err));
+}
+
+static void say_views(const fixture *of, text *t)
+{
+    char number[32];
+    for (int64_t zone = 100; zone <= 104; zone++) {
+        for (int64_t account = 1; account <= 2; account++) {
+            tb_view view = {.account = account, .zone = zone == 100 ? TB_ALL : zone,
+                            .region = TB_ALL};
+            tb_range range = {NOW_US / TB_US_PER_DAY - 20, 22, false};
+            tb_series series;
+            tb_geo *geo;
+            size_t n;
+            tb_error err = {0};
+            if (zone > 100 && account != (zone <= 102 ? 1 : 2)) continue;
+            ok(tb_series_init(&series, range, TB_METRIC_ALL, NULL, &err));
+            ok(tb_store_read_view(of->store, &view, &series, &geo, &n, &err));
+            for (int m = 0; m < TB_METRIC_COUNT; m++)
+                for (uint32_t i = 0; i < range.count; i++) {
+                    snprintf(number, sizeof number, "%llu",
+                             (unsigned long long)series.value[m][i]);
+                    add_text(t, number, ' ');
+                }
+            for (size_t i = 0; i < n; i++) {
+                snprintf(number, sizeof number, "%llu", (unsigned long long)geo[i].bytes);
+                if (geo[i].bytes) add_text(t, geo[i].name, ' '), add_text(t, number, '\n');
+            }
+            tb_series_release(&series);
+            free(geo);
+        }
+    }
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Kept lines of one time lie in the order of their storing: they are sorted. */
+static void say_logs(const fixture *of, text *t)
+{
+    static const tb_log_filter everything = {.from_ms = 0, .to_ms = INT64_MAX};
+    static char *lines[LOGS * 400];
+    size_t n = 0;
+    for (int64_t zone = 101; zone <= 104; zone++) {
+        tb_error err = {0};
+        tb_log_cursor *cursor;
+        tb_log_step step;
+        tb_logrow row;
+        tb_buf out;
+        ok(tb_store_read_begin(of->store, &err));
+        ok(tb_store_logs(of->store, zone, &everything, false, &cursor, &err));
+        do {
+            ok(tb_log_next(cursor, &step, &err));
+            if (step != TB_LOG_LINE) continue;
+            ok(tb_log_line(cursor, &row, &err));
+            tb_buf_init(&out, 4096, NULL);
+            tb_logrow_pipe(&row, zone, false, &out);
+            lines[n++] = strndup(out.data, out.len);
+            tb_buf_release(&out);
+        } while (step != TB_LOG_END);
+        tb_log_cursor_free(cursor);
+        tb_store_read_end(of->store);
+    }
+    qsort(lines, n, sizeof *lines, by_text);
+    for (size_t i = 0; i < n; i++) {
+        add_text(t, lines[i], '\n');
+        free(lines[i]);
+    }
+}
+
+static void say_all(const fixture *of, text *t)
+{
+    t->len = 0;
+    say_rows(of, "SELECT * FROM buckets", t);
+    say_rows(of, "SELECT * FROM balancer_buckets", t);
+    say_rows(of, "SELECT * FROM countries", t);
+    say_rows(of, "SELECT line,byte,reason,text FROM reject ORDER BY 1,2,3,4", t);
+    say_rows(of, "SELECT head,length,hash FROM rung", t);
+    say_rows(of, "SELECT value FROM meta WHERE name='newest_hour'", t);
+    say_rows(of, "SELECT sum(accepted),sum(rejected) FROM segment WHERE id NOT IN"
+                 "(SELECT segment FROM withdrawal)", t);
+    say_views(of, t);
+    say_logs(of, t);
+}
+
+static void check_same(const fixture *of, const fixture *as)
+{
+    static text t[2];
+    say_all(of, &t[0]);
+    say_all(as, &t[1]);
+    size_t at = 0;
+    while (at < t[0].len && at < t[1].len && t[0].bytes[at] == t[1].bytes[at])
+        at++;
+    const bool same = t[0].len == t[1].len && at == t[0].len;
+    for (int back = 0; back < 200 && at && t[0].bytes[at - 1] != '\n'; back++)
+        at--;
+    ck_assert_msg(same, "withdrawn: %.300s\nnever taken: %.300s",
+                  t[0].bytes + at, t[1].bytes + at);
+}
+
+/* A store that took only what is left. */
+static void check_never_taken(void)
+{
+    fixture other;
+    fixture_init(&other);
+    fixture_apply(&other, CATALOG, NOW_US, NULL);
+    for (int i = 0; i < LOGS; i++)
+        if (inputs[i].taken) take(&other, &inputs[i], inputs[i].len, false);
+    check_same(&f, &other);
+    fixture_verify(&f);
+    fixture_release(&other);
+}
+
+/* --- tests --- */
+
+static void take_somehow(input *in)
+{
+    if (!in->rows && !in->batch[0] && draw(2)) take(&f, in, in->half, false);
+    take(&f, in, in->len, in->packed);
+    in->taken = true;
+}
+
+static void withdraw_somehow(input *in)
+{
+    feed_withdrawn done;
+    tb_error err = {0};
+    ok(withdraw(in, in->len, draw(2), &done, &err));
+    ck_assert_msg((done.segments > 0) == in->taken, "%llu segments of an input that was%s taken",
+                  (unsigned long long)done.segments, in->taken ? "" : " not");
+    in->taken = false;
+}
+
+START_TEST(what_is_withdrawn_was_never_taken)
+{
+    const int rounds = test_long() ? 200 : TB_PART > 1 ? 2 : 8;
+    for (int round = 0; round < rounds; round++) {
+        set_up();
+        for (unsigned i = 0; i < LOGS; i++)
+            make_input(&inputs[i], i);
+        for (int step = 0; step < 24; step++) {
+            input *in = &inputs[draw(LOGS)];
+            if (draw(6) == 0) fixture_fold(&f);
+            if (draw(5) < 3) take_somehow(in);
+            else withdraw_somehow(in);
+            if (step % 6 == 5) check_never_taken();
+        }
+        for (int i = 0; i < LOGS; i++)
+            withdraw_somehow(&inputs[i]);
+        check_never_taken();
+        tear_down();
+    }
+}
+END_TEST
+
+static void make_small(input *in, const char *bytes)
+{
+    *in = (input){.len = strlen(bytes)};
+    memcpy(in->bytes, bytes, in->len);
+}
+
+#define LINE(id) "HIT|200|1794900000000|100|101|192.0.2.1|-|https://e/" id "|DE|a|" id "|US\n"
+
+/* Everything that the store holds, to see that nothing changed. */
+static void remember(text *t)
+{
+    t->len = 0;
+    say_rows(&f, "SELECT * FROM chunk", t);
+    say_rows(&f, "SELECT * FROM segment", t);
+    say_rows(&f, "SELECT * FROM rung", t);
+    say_rows(&f, "SELECT * FROM withdrawal", t);
+    say_rows(&f, "SELECT * FROM audit", t);
+    say_rows(&f, "SELECT * FROM meta", t);
+    say_rows(&f, "SELECT * FROM reject", t);
+}
+
+static text before, after;
+
+static void check_unchanged(void)
+{
+    remember(&after);
+    ck_assert_uint_eq(before.len, after.len);
+    ck_assert_mem_eq(before.bytes, after.bytes, after.len);
+    fixture_verify(&f);
+}
+
+START_TEST(what_was_not_taken_changes_nothing)
+{
+    static input in, other;
+    feed_withdrawn done;
+    tb_error err = {0};
+    set_up();
+    make_small(&in, LINE("a") LINE("b"));
+    make_small(&other, LINE("c"));
+    take(&f, &in, in.len, false);
+    fixture_fold(&f);
+    remember(&before);
+    ok(withdraw(&other, other.len, false, &done, &err));
+    ck_assert_uint_eq(done.segments, 0);
+    check_unchanged();
+    ok(withdraw(&in, in.len, false, &done, &err));
+    ck_assert_uint_eq(done.segments, 1);
+    ck_assert_uint_eq(done.lines, 2);
+    ck_assert_uint_eq(done.kept_lines, 2);
+    remember(&before);
+    ok(withdraw(&in, in.len, false, &done, &err));
+    ck_assert_uint_eq(done.segments, 0);
+    check_unchanged();
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_shorter_copy_is_refused_and_the_longest_one_goes)
+{
+    static input in;
+    feed_withdrawn done;
+    tb_error err = {0};
+    set_up();
+    make_small(&in, LINE("a") LINE("b") LINE("c"));
+    take(&f, &in, in.len / 3, false);
+    take(&f, &in, in.len, false);
+    fixture_fold(&f);
+    remember(&before);
+    ck_assert_int_eq(withdraw(&in, in.len / 3, false, &done, &err), TB_E_WITHDRAWAL);
+    ck_assert_ptr_nonnull(strstr(err.message, "longest copy"));
+    check_unchanged();
+    ok(withdraw(&in, in.len, false, &done, &err));
+    ck_assert_uint_eq(done.segments, 2);
+    ck_assert_uint_eq(done.lines, 3);
+    fixture_verify(&f);
+    tear_down();
+}
+END_TEST
+
+/* A last line that was cut is refused, and read anew with its end: both go. */
+START_TEST(a_cut_line_goes_with_its_whole)
+{
+    static input in;
+    feed_withdrawn done;
+    tb_error err = {0};
+    set_up();
+    make_small(&in, LINE("a") LINE("b"));
+    take(&f, &in, in.len - 20, true); /* a packed file's last line needs no end */
+    take(&f, &in, in.len, false);
+    ok(withdraw(&in, in.len, false, &done, &err));
+    ck_assert_uint_eq(done.segments, 3);
+    ck_assert_uint_eq(done.accepted, 2);
+    ck_assert_uint_eq(done.rejected, 1);
+    fixture_verify(&f);
+    tear_down();
+}
+END_TEST
+
+/* A last line that was taken without its end: the end belongs to the next segment. */
+START_TEST(a_line_end_that_came_later_is_no_line)
+{
+    static input in;
+    feed_withdrawn done;
+    tb_error err = {0};
+    set_up();
+    make_small(&in, LINE("a") LINE("b"));
+    take(&f, &in, in.len / 2 - 1, true);
+    take(&f, &in, in.len, false);
+    ok(withdraw(&in, in.len, false, &done, &err));
+    ck_assert_uint_eq(done.segments, 2);
+    ck_assert_uint_eq(done.lines, 2);
+    fixture_verify(&f);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_named_batch_goes_by_its_name_alone)
+{
+    static input in;
+    feed_withdrawn done;
+    tb_error err = {0};
+    set_up();
+    make_small(&in, LINE("a") LINE("b"));
+    strcpy(in.batch, "one");
+    take(&f, &in, in.len, false);
+    fixture_fold(&f);
+    remember(&before);
+    in.batch[0] = 0;
+    ok(withdraw(&in, in.len, false, &done, &err));
+    ck_assert_uint_eq(done.segments, 0);
+    ck_assert_uint_eq(done.named, 1);
+    ck_assert_str_eq(done.batch, "one");
+    strcpy(in.batch, "one");
+    ck_assert_int_eq(withdraw(&in, in.len / 2, false, &done, &err), TB_E_BATCH_CONFLICT);
+    check_unchanged();
+    ok(withdraw(&in, in.len, false, &done, &err));
+    ck_assert_uint_eq(done.segments, 1);
+    take(&f, &in, in.len, false); /* the name is free again */
+    ok(withdraw(&in, in.len, false, &done, &err));
+    ck_assert_uint_eq(done.segments, 1);
+    fixture_verify(&f);
+    tear_down();
+}
+END_TEST
+
+#define HOSTS(a, b)                                                                                \
+    "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":[{\"id\":101,\"account\":1,\"name\":"     \
+    "\"z\",\"hostnames\":[\"" a "\"]},{\"id\":102,\"account\":1,\"name\":\"y\",\"hostnames\":[\""  \
+    b "\"]}]}"
+#define VISIT(host) host ":80 192.0.2.1 - - [17/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 "
+
+/* Two zones have changed their hostnames, and each has more than would be taken off. */
+START_TEST(a_catalogue_that_reads_lines_otherwise_is_noticed)
+{
+    static const feed_who who = {0, ""};
+    const tb_log_spec spec = {.format = {"vcombined", 9}};
+    static input in;
+    feed_withdrawn done;
+    feed_report report;
+    tb_error err = {0};
+    fixture_init(&f);
+    fixture_apply(&f, HOSTS("a.example", "b.example"), NOW_US, NULL);
+    make_small(&in, VISIT("a.example") "500 \"-\" \"-\"\n" VISIT("b.example") "500 \"-\" \"-\"\n"
+                    VISIT("a.example") "500 \"-\" \"-\"\n" VISIT("b.example") "800 \"-\" \"-\"\n");
+    feed_options options = options_of(&in);
+    ok(tb_log_layout_init(&options.layout, &spec, &err));
+    options.layout.now_ms = NOW_MS;
+    const char *path = write_bytes(&f, in.bytes, in.len, false);
+    ok(feed_file(f.store, path, &options, &report, &err));
+    ck_assert_uint_eq(report.accepted, 4);
+    options.batch = "more"; /* so that there is enough */
+    ok(feed_file(f.store, path, &options, &report, &err));
+    ck_assert_uint_eq(report.accepted, 4);
+    options.batch = "more";
+    fixture_apply(&f, HOSTS("b.example", "a.example"), NOW_US, NULL);
+    fixture_fold(&f);
+    remember(&before);
+    ck_assert_int_eq(feed_withdraw_file(f.store, path, &options, &who, &done, &err),
+                     TB_E_WITHDRAWAL);
+    check_unchanged();
+    fixture_apply(&f, HOSTS("a.example", "b.example"), NOW_US, NULL);
+    ok(feed_withdraw_file(f.store, path, &options, &who, &done, &err));
+    ck_assert_uint_eq(done.accepted, 4);
+    fixture_verify(&f);
+    tb_log_layout_release(&options.layout);
+    unlink(path);
+    tear_down();
+}
+END_TEST
+
+START_TEST(largest_values_stay_and_are_named)
+{
+    static input in;
+    feed_withdrawn done;
+    tb_error err = {0};
+    set_up();
+    make_small(&in, "{\"zone\":101,\"region\":\"DE\",\"hour\":\"2026-11-10T10:00:00Z\","
+                    "\"requests\":5,\"queued_max\":9}\n");
+    in.rows = true;
+    take(&f, &in, in.len, false);
+    ok(withdraw(&in, in.len, false, &done, &err));
+    ck_assert_uint_eq(done.maxima, TB_METRIC_BIT(TB_M_QUEUED_MAX));
+    fixture_verify(&f);
+    after.len = 0;
+    say_rows(&f, "SELECT requests,queued_max FROM buckets", &after);
+    ck_assert_ptr_nonnull(strstr(after.bytes, "0,9\n"));
+    tear_down();
+}
+END_TEST
+
+/* Its series are there, and nothing is in them. */
+START_TEST(a_zone_that_was_emptied_finds_its_account)
+{
+    static input in;
+    feed_withdrawn done;
+    tb_error err = {0};
+    fixture_init(&f);
+    make_small(&in, LINE("a") LINE("b"));
+    take(&f, &in, in.len, false);
+    ok(withdraw(&in, in.len, false, &done, &err));
+    fixture_apply(&f, CATALOG, NOW_US, NULL);
+    fixture_verify(&f);
+    take(&f, &in, in.len, false);
+    fixture_verify(&f);
+    ok(withdraw(&in, in.len, false, &done, &err));
+    fixture_verify(&f);
+    tear_down();
+}
+END_TEST
+
+/* Segments of an older file do not say to which places their counters went. */
+START_TEST(less_than_is_there_is_never_taken_off)
+{
+    static input in;
+    feed_withdrawn done;
+    tb_error err = {0};
+    sqlite3 *db;
+    set_up();
+    make_small(&in, LINE("a") LINE("b"));
+    take(&f, &in, in.len, false);
+    fixture_fold(&f);
+    tb_store_close(f.store);
+    ck_assert_int_eq(sqlite3_open(f.path, &db), SQLITE_OK);
+    edit(db, "DELETE FROM chunk");
+    sqlite3_close(db);
+    fixture_open(&f, true);
+    remember(&before);
+    ck_assert_int_eq(withdraw(&in, in.len, false, &done, &err), TB_E_WITHDRAWAL);
+    ck_assert_ptr_nonnull(strstr(err.message, "Pull zone 101, DE, 2026-11-17"));
+    remember(&after);
+    ck_assert_uint_eq(before.len, after.len);
+    tear_down();
+}
+END_TEST
+
+int main(void)
+{
+    state = test_seed();
+    Suite *suite = suite_create("withdraw");
+    TCase *t = tcase_create("withdraw");
+    tcase_set_timeout(t, 0);
+    tcase_add_test(t, what_is_withdrawn_was_never_taken);
+    tcase_add_test(t, what_was_not_taken_changes_nothing);
+    tcase_add_test(t, a_shorter_copy_is_refused_and_the_longest_one_goes);
+    tcase_add_test(t, a_cut_line_goes_with_its_whole);
+    tcase_add_test(t, a_line_end_that_came_later_is_no_line);
+    tcase_add_test(t, a_named_batch_goes_by_its_name_alone);
+    tcase_add_test(t, a_catalogue_that_reads_lines_otherwise_is_noticed);
+    tcase_add_test(t, largest_values_stay_and_are_named);
+    tcase_add_test(t, a_zone_that_was_emptied_finds_its_account);
+    tcase_add_test(t, less_than_is_there_is_never_taken_off);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
