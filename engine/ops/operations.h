@@ -20,6 +20,7 @@ extern const tb__operations tb__invoice_operations;
 extern const tb__operations tb__key_operations;
 extern const tb__operations tb__ledger_operations;
 extern const tb__operations tb__percentile_operations;
+extern const tb__operations tb__retain_operations;
 extern const tb__operations tb__scenario_operations;
 extern const tb__operations tb__size_operations;
 extern const tb__operations tb__solve_operations;

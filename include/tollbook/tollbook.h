@@ -67,6 +67,7 @@
 #include "tollbook/series.h"
 #include "tollbook/shadow.h"
 #include "tollbook/shadowbills.h"
+#include "tollbook/retain.h"
 #include "tollbook/size.h"
 #include "tollbook/solve.h"
 #include "tollbook/statistics.h"

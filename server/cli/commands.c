@@ -321,6 +321,7 @@ cli_command cli_commands[] = {
     {.name = "anchor", .operation = "anchor"},
     {.name = "audit", .operation = "audit"},
     {.name = "size", .operation = "size"},
+    {.name = "retain", .operation = "retain"},
     {.name = "backup",
      .operands = "",
      .summary = "Copy a consistent, verified snapshot",

@@ -562,10 +562,24 @@ static const char v16[] =
     "json_each(iif(json_valid(sums),sums,'{}')) AS j WHERE j.key<>'rung_seals') AS s"
     " GROUP BY s.name)) WHERE name='cell_max';";
 
+/* What was let go: see store/usage/retain.c. Of an account's months before hours_month hours may be gone,
+ * of those before days_month days too; 0: none. sums: what the days that went held, by counter. */
+static const char v17[] =
+    "CREATE TABLE retention(account INTEGER PRIMARY KEY CHECK(account>0),"
+    " hours_month INTEGER NOT NULL CHECK(hours_month>=0), days_month INTEGER NOT NULL"
+    " CHECK(days_month BETWEEN 0 AND hours_month),"
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
+    "CREATE TABLE usage_gone(account INTEGER NOT NULL CHECK(account>0), month INTEGER NOT NULL,"
+    " sums TEXT NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ","
+    " PRIMARY KEY(account,month)) STRICT, WITHOUT ROWID;"
+    TB__SEAL_ROWS(retention) TB__SEAL_ROWS(usage_gone)
+    TB__SEAL_KEPT(retention, "account=NEW.account")
+    TB__SEAL_KEPT(usage_gone, "account=NEW.account AND month=NEW.month");
+
 const char *const tb__migrations[] = {v1, v2, v3,  v4,  v5,  v6,  v7,
-                                      v8, v9, v10, v11, v12, v13, v14, v15, v16};
+                                      v8, v9, v10, v11, v12, v13, v14, v15, v16, v17};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Of what they make: see verify/rows.c. A test says what it must be. */
 const char tb__schema_sha256[] =
-    "5da33512c104c967f61efef0ea132911c52b4d4e856e5ae8a57552e24e7cf3e4";
+    "b6356457f9052c2aa1cc7ed8ca2ae804107be64de5adf39bec107dd0b96d7fa0";
