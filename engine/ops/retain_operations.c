@@ -34,8 +34,7 @@ typedef struct retaining {
 
 /* --- arguments --- */
 
-/* "72h", "30m": from a minute to as long as lines are kept anyway. */
-static bool parse_time(const char *text, int64_t *ret_ms)
+bool tb_retain_time(const char *text, int64_t *ret_ms)
 {
     int64_t n = 0;
     const char *at = text;
@@ -51,7 +50,7 @@ static tb_code read_logs(const tb_args *args, int64_t now_us, int64_t *ret_ms, t
     const char *text = tb_arg_text(args, "logs");
     int64_t kept_ms = 0;
     if (!text) return TB_OK;
-    if (!parse_time(text, &kept_ms))
+    if (!tb_retain_time(text, &kept_ms))
         return tb_fail(err, TB_E_VALIDATION, "logs",
                        "It must be a time from 1m to 72h, such as 24h: lines are never kept longer.");
     *ret_ms = now_us / 1000 - kept_ms;

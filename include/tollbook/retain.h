@@ -50,6 +50,10 @@ typedef struct tb_retain_walk {
 TB_MUST_USE tb_code tb_store_retain(tb_store *store, tb_retain_walk *walk, bool *ret_over,
                                     tb_error *err);
 
+/* How long request logs are kept, as the operation reads it: "72h", "30m". false: it is no such time, or
+ * not from a minute to TB_LOG_KEPT_MS. */
+bool tb_retain_time(const char *text, int64_t *ret_ms);
+
 /* The first account from this id on, 0: there is none. */
 TB_MUST_USE tb_code tb_store_account_from(tb_store *store, int64_t id, int64_t *ret_account,
                                           tb_error *err);

@@ -380,7 +380,10 @@ tb_code server_start(server *s, tb_error *err)
                                       s->options.fixed_now_us};
     if (s->writer) s->deployer = deployer_start(&deploys, s->deployer_store, s->writer);
     s->errands = errands_start();
-    bool ok = s->writer && s->desk && s->deployer && s->errands && conns_start(s->conns) == 0;
+    const bool chores = s->writer && s->options.chore.step;
+    if (chores) s->chore = chore_start(&s->options.chore, s->options.fixed_now_us, s->writer);
+    bool ok = s->writer && s->desk && s->deployer && s->errands && !chores == !s->chore &&
+              conns_start(s->conns) == 0;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
         ok = s->workers[i].daemon != NULL;
@@ -420,8 +423,11 @@ bool server_stop(server *s)
     desk_stop(s->desk);
     errands_stop(s->errands);
     deployer_halt(s->deployer);
+    chore_halt(s->chore);
     if (!wait_for_clients(s)) return false;
     deployer_join(s->deployer);
+    chore_join(s->chore);
+    s->chore = NULL;
     writer_stop(s->writer);
     for (unsigned i = 0; i < s->options.threads; i++) {
         MHD_stop_daemon(s->workers[i].daemon);
