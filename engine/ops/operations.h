@@ -16,6 +16,7 @@ extern const tb__operations tb__audit_operations;
 extern const tb__operations tb__book_operations;
 extern const tb__operations tb__catalog_operations;
 extern const tb__operations tb__forecast_operations;
+extern const tb__operations tb__forget_operations;
 extern const tb__operations tb__invoice_operations;
 extern const tb__operations tb__key_operations;
 extern const tb__operations tb__ledger_operations;

@@ -111,6 +111,28 @@
 #define TB__LIMIT(name, usual)                                                                     \
     "iif(json_type(document,'$." name "')='null',-1,coalesce(document->>'$." name "'," usual "))"
 
+/* A document without what names anybody. '->' keeps numbers as they are written. */
+#define TB__FORGOTTEN(d)                                                                           \
+    "json_replace(json_remove(" d ".document,'$.hostnames'),'$.name','forgotten','$.settings',json("\
+    "'{'||coalesce((SELECT group_concat(json_quote(e.key)||':'||(" d ".document->('$.settings.'||" \
+    "json_quote(e.key)))) FROM json_each(" d ".document,'$.settings') AS e"                        \
+    " WHERE e.type NOT IN('text','array','object') OR e.key IN('PriceOverride','OptimizerPricing')"\
+    " OR e.key GLOB '*Discount*'),'')||'}'))"
+#define TB__FORGETS(d) \
+    "json_valid(" d ".document) AND " d ".document<>" TB__FORGOTTEN(d)
+/* Declarations of account ?1 and of what belongs to it. */
+#define TB__DECLARED_OF \
+    "((d.kind='account' AND d.id=?1) OR (d.kind='zone' AND d.id IN(SELECT id FROM zone WHERE"       \
+    " account=?1)) OR (d.kind='balancer' AND d.id IN(SELECT id FROM balancer WHERE account=?1)) OR"  \
+    " (d.kind='shield_zone' AND d.id IN(SELECT id FROM shield_zone WHERE account=?1)))"
+/* A refused line's reason that quotes one of their names; short ones are too common to tell. */
+#define TB__NAMED_REASON \
+    "EXISTS(SELECT 1 FROM (SELECT d.document->>'$.name' AS said FROM declaration d WHERE "          \
+    TB__DECLARED_OF " AND json_valid(d.document) UNION SELECT iif(h.type='text',h.value,"            \
+    "h.value->>'$.Value') FROM declaration d,json_each(d.document,'$.hostnames') h WHERE d.kind="    \
+    "'zone' AND json_valid(d.document) AND d.id IN(SELECT id FROM zone WHERE account=?1)) AS n"     \
+    " WHERE length(n.said)>3 AND n.said<>'forgotten' AND instr(lower(reason),lower(n.said)))"
+
 #define TB__STATEMENTS(X)                                                                          \
     X(BEGIN_WRITE, "BEGIN IMMEDIATE")                                                              \
     X(BEGIN_READ, "BEGIN")                                                                         \
@@ -338,6 +360,31 @@
     X(BALANCER_DELETE, "UPDATE balancer SET deleted_us=?2 WHERE id=?1")                            \
     X(REGIONS_CLEAR, "DELETE FROM region")                                                         \
     X(REGION_INSERT, "INSERT INTO region(" TB__C_region("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")\
+    /* forgetting: ?1 is the account */                                                            \
+    X(FORGET_DELETED, "SELECT deleted_us FROM account WHERE id=?1")                                \
+    X(FORGET_COUNTS,                                                                               \
+      "SELECT (SELECT count(*) FROM declaration d WHERE " TB__DECLARED_OF " AND " TB__FORGETS("d") \
+      "),(SELECT count(*) FROM container WHERE account=?1),(SELECT count(*) FROM log_block WHERE"  \
+      " zone IN(SELECT id FROM zone WHERE account=?1)),(SELECT count(*) FROM event_block WHERE"    \
+      " zone IN(SELECT id FROM shield_zone WHERE account=?1)),(SELECT count(*) FROM reject WHERE"  \
+      " length(text)>0 OR " TB__NAMED_REASON ")")                                                  \
+    X(FORGET_REASONS, "UPDATE reject SET reason='forgotten' WHERE " TB__NAMED_REASON)              \
+    X(FORGET_DECLARATIONS, "UPDATE declaration AS d SET document=" TB__FORGOTTEN("d")              \
+                           " WHERE " TB__DECLARED_OF " AND " TB__FORGETS("d"))                     \
+    X(FORGET_ACCOUNT, "UPDATE account AS t SET name='forgotten',document=" TB__FORGOTTEN("t")      \
+                      " WHERE id=?1 AND " TB__FORGETS("t"))                                        \
+    X(FORGET_ZONES, "UPDATE zone AS t SET name='forgotten',settings=coalesce(" TB__FORGOTTEN("t")  \
+                    "->'$.settings',settings),document=" TB__FORGOTTEN("t") " WHERE account=?1"    \
+                    " AND " TB__FORGETS("t"))                                                      \
+    X(FORGET_SHIELDS, "UPDATE shield_zone AS t SET name=coalesce(" TB__FORGOTTEN("t")              \
+                      "->>'$.name',''),document=" TB__FORGOTTEN("t") " WHERE account=?1 AND "      \
+                      TB__FORGETS("t"))                                                            \
+    X(FORGET_DEPLOYMENTS, "DELETE FROM deployment WHERE account=?1")                               \
+    X(FORGET_CONTAINERS, "DELETE FROM container WHERE account=?1")                                 \
+    X(FORGET_LOGS, "SELECT id,seal FROM log_block WHERE zone IN(SELECT id FROM zone"               \
+                   " WHERE account=?1) LIMIT 1")                                                   \
+    X(FORGET_EVENTS, "SELECT id,seal FROM event_block WHERE zone IN(SELECT id FROM shield_zone"    \
+                     " WHERE account=?1) LIMIT 1")                                                 \
     /* containers: kind 0 registries, 1 applications, 2 limits */                                  \
     X(CONTAINER_GET, "SELECT document FROM container WHERE kind=?1 AND account=?2 AND id=?3")      \
     X(CONTAINER_PUT, "INSERT INTO container VALUES(?1,?2,?3,?4," TB__UNSEALED ")"                  \

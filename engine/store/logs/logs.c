@@ -8,6 +8,7 @@
 #include "store/core/trees.h"
 #include "store/logs/segment.h"
 #include "tollbook/logformat.h"
+#include "tollbook/forget.h"
 #include "tollbook/logstore.h"
 
 #include <stdlib.h>
@@ -437,5 +438,22 @@ tb_code tb_store_drop_logs_before(tb_store *store, int64_t before_ms, uint64_t *
     }
     if (dropped) store->scrub = true;
     if (!code && ret_dropped) *ret_dropped = dropped;
+    return code;
+}
+
+tb_code tb_store_forget_logs(tb_store *store, int64_t account, tb_error *err)
+{
+    bool row = true;
+    tb_code code = TB_OK;
+    while (!code && row) {
+        sqlite3_stmt *s;
+        code = tb__sql_ints(store, TB__SQL_FORGET_LOGS, &account, 1, &s, err);
+        if (!code) code = tb__step(store, s, &row, err);
+        if (code || !row) break;
+        const int64_t id = sqlite3_column_int64(s, 0), seal = sqlite3_column_int64(s, 1);
+        sqlite3_reset(s);
+        code = delete_block(store, id, seal, err);
+        store->scrub = true;
+    }
     return code;
 }

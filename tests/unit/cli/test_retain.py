@@ -2,17 +2,23 @@
 serve --retain."""
 import json
 import unittest
-from both import Both
+import both
 from tool import lines
 
 BOOK = {"book": "plain", "currency": "USD", "effective_from": "2023-01-01T00:00:00Z",
         "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01", "ASIA": "0.01"}}}}
 
 
-class Retain(Both):
+CATALOG = {"accounts": [{"id": 1, "name": "zephyrine"}, *both.CATALOG["accounts"][1:]],
+           "zones": [{**both.CATALOG["zones"][0], "name": "zephyrine-video", "hostnames": ["zephyrine.example"]},
+                     *both.CATALOG["zones"][1:]]}
+
+
+class Retain(both.Both):
     def prepare(self):
         """January 2024 is final, February is not; the logs are of the last hours."""
         book = self.write("b.json", json.dumps(BOOK))
+        self.run_tool("apply", "--db", "t.db", self.write("z.json", json.dumps(CATALOG)))
         self.run_tool("book", "add", "--db", "t.db", book)
         for month in ("2024-01", "2024-02", "2026-10"):
             self.run_tool("import", "--db", "t.db", "-",
@@ -69,6 +75,25 @@ class Retain(Both):
         self.assertEqual(self.query("SELECT origin,\"key\" FROM audit WHERE operation='retain'"),
                          [["serve --retain", "0"]])
         self.run_tool("verify", "--db", "t.db")
+
+    def test_a_customer_is_forgotten_here_and_there(self):
+        left = {"accounts": CATALOG["accounts"][1:], "zones": CATALOG["zones"][1:]}
+        self.both("forget", "--account", 1, status=1, alike=False)
+        self.both("apply", self.write("left.json", json.dumps(left)))
+        before = self.query("SELECT sum(bytes) FROM buckets")
+        self.assertIn("Nothing changed.", self.both("forget", "--account", 1, "--dry-run").err)
+        self.assertIn("is forgotten", self.both("forget", "--account", 1).err)
+        self.assertIn("nothing left", self.both("forget", "--account", 1).err)
+        self.both("forget", "--account", 77, status=2, alike=False)
+        self.stop()
+        self.same("zone", "account", "declaration")
+        self.assertEqual(self.query("SELECT sum(bytes) FROM buckets"), before)
+        self.assertEqual(self.query("SELECT count(*) FROM log_block"), [["0"]])
+        for db in ("t.db", "l.db"):
+            self.run_tool("verify", "--db", db)
+            self.assertNotIn(b"zephyrine", (self.folder / db).read_bytes())
+            self.assertEqual(self.query("SELECT arguments FROM audit WHERE operation='forget'", db),
+                             [['{"account":1}']])
 
     def test_what_is_no_retention_is_refused_at_the_start(self):
         self.stop()
