@@ -36,7 +36,7 @@ static void say_forgotten(tb_reply *reply, int64_t account, const tb_forgotten *
                        "still hold the names.");
 }
 
-static tb_code look(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+static tb_code look_forgettable(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const int64_t account = tb_arg_number(args, "account", 0);
     tb_forgotten n = {.declared = 0};
@@ -85,7 +85,7 @@ static const tb_operation rows[] = {
          "before no longer holds: take a new one. Doing it again changes nothing.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(params),
-     .read = look,
+     .read = look_forgettable,
      .write = forget},
 };
 const tb__operations tb__forget_operations = TB__OPERATIONS(rows);

@@ -9,7 +9,6 @@
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 #include "tollbook/logstore.h"
-#include "tollbook/requestlog.h"
 #include "tollbook/retain.h"
 
 #define MONTHS_MIN 25

@@ -67,7 +67,7 @@ PUBLIC = {
     "invoice": "invoice", "correction": "invoice", "usage": "invoice",
     "whatif": "whatif",
     "advice": "advice", "forecast": "advice", "percentile": "advice", "breakeven": "advice", "solve": "advice",
-    "requestlog": "logs", "logstore": "store", "event": "events", "eventstore": "store",
+    "requestlog": "logs", "logstore": "store", "retain": "store", "forget": "store", "event": "events", "eventstore": "store",
     "containerstore": "store", "audit": "store", "size": "store",
     "store": "store", "zones": "store", "charges": "store", "billsource": "store",
     "bookstore": "store", "invoicestore": "store", "ledgerstore": "store", "terms": "store",

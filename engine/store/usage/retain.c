@@ -90,7 +90,7 @@ static const char *gone_name(int i)
     return i == TB_METRIC_COUNT ? "country_requests" : "country_bytes"; /* as segments say it */
 }
 
-static tb_code add_text(gone *g, const char *name, const char *digits, tb_error *err)
+static tb_code add_gone_text(gone *g, const char *name, const char *digits, tb_error *err)
 {
     tb_u128 value = 0;
     int i = 0;
@@ -106,7 +106,7 @@ static tb_code add_text(gone *g, const char *name, const char *digits, tb_error 
     return TB_OK;
 }
 
-static tb_code add_stored(tb_store *store, int64_t account, gone *g, tb_error *err)
+static tb_code add_gone_stored(tb_store *store, int64_t account, gone *g, tb_error *err)
 {
     const int64_t key[2] = {account, g->month};
     sqlite3_stmt *s;
@@ -115,7 +115,7 @@ static tb_code add_stored(tb_store *store, int64_t account, gone *g, tb_error *e
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         const char *name = (const char *)sqlite3_column_text(s, 0);
         const char *digits = (const char *)sqlite3_column_text(s, 1);
-        code = name && digits ? add_text(g, name, digits, err) : tb_no_memory(err);
+        code = name && digits ? add_gone_text(g, name, digits, err) : tb_no_memory(err);
         if (code) sqlite3_reset(s);
     }
     return code;
@@ -127,7 +127,7 @@ static tb_code put_gone(tb_store *store, int64_t account, gone *g, tb_error *err
     char text[GONE_COUNT * (TB_U128_TEXT_MAX + 64)], *at = text;
     sqlite3_stmt *s;
     if (g->month < 0) return TB_OK;
-    tb_code code = add_stored(store, account, g, err);
+    tb_code code = add_gone_stored(store, account, g, err);
     *at++ = '{';
     for (int i = 0; i < GONE_COUNT; i++) {
         const size_t len = strlen(gone_name(i));
@@ -157,7 +157,7 @@ static tb_code gone_month(tb_store *store, int64_t account, gone *g, int64_t mon
     return code;
 }
 
-static void add_grid(gone *g, const tb_grid *days)
+static void add_gone_days(gone *g, const tb_grid *days)
 {
     for (uint32_t left = days->metrics; left; left &= left - 1) {
         int m = __builtin_ctz(left);
@@ -235,12 +235,12 @@ static tb_code take_row(taking *t, sqlite3_stmt *s, bool hours, tb_error *err)
     if (hours) return check_hours(t, key, &grid, err);
     if (!t->base) return TB_OK;
     code = gone_month(t->store, t->w->account, &t->gone, month, err);
-    if (!code) add_grid(&t->gone, &grid);
+    if (!code) add_gone_days(&t->gone, &grid);
     return code;
 }
 
 /* Looks at some rows between two keys. *ret_last: the last of them; *ret_n: how many. */
-static tb_code look(taking *t, const int64_t keys[2], bool hours, int64_t *ret_last, size_t *ret_n,
+static tb_code look_at_rows(taking *t, const int64_t keys[2], bool hours, int64_t *ret_last, size_t *ret_n,
                     tb_error *err)
 {
     const int64_t values[3] = {keys[0], keys[1], AT_ONCE};
@@ -264,7 +264,7 @@ static tb_code take_span(taking *t, int64_t first, int64_t last, bool hours, tb_
     size_t n = AT_ONCE;
     tb_code code = TB_OK;
     while (!code && n == AT_ONCE) {
-        code = look(t, keys, hours, &seen, &n, err);
+        code = look_at_rows(t, keys, hours, &seen, &n, err);
         const int64_t span[2] = {keys[0], seen};
         if (!code && n && !t->w->dry) {
             t->store->dirty = t->store->billing_stale = true;
