@@ -171,7 +171,7 @@ static tb_code begin_all(stream *st, tb_error *err)
 {
     tb_store *store = st->placing.store;
     const int64_t first = st->owner->list[0].series;
-    tb_kept kept;
+    tb_kept kept = {0, 0};
     tb_code code = tb__place_end(&st->placing, err);
     if (!code) code = new_series(st, 0, &st->owner->all, err);
     if (!code) code = tb__kept_of(store, st->scope, st->owner->id, &kept, err);
