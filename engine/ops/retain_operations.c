@@ -125,7 +125,8 @@ static tb_code find_bounds(retaining *r, tb_error *err)
 /* Accounts from the running one on, until there is no room left. *ret_over: there are no more. */
 static tb_code walk_accounts(retaining *r, bool *ret_over, tb_error *err)
 {
-    tb_code code = TB_OK;
+    uint64_t done = 0, all = 0;
+    tb_code code = tb_store_accounts_before(r->ops->store, r->walk.account, &done, &all, err);
     while (!code && r->walk.room) {
         int64_t account = 0;
         bool over = false;
@@ -140,7 +141,8 @@ static tb_code walk_accounts(retaining *r, bool *ret_over, tb_error *err)
         if (!code && over && account == INT64_MAX) *ret_over = true;
         if (*ret_over) return code;
         if (!code && over) r->walk.account = account + 1;
-        if (r->ops->step && !r->ops->step(r->ops->ctx, 0, 0))
+        done += over;
+        if (r->ops->step && !r->ops->step(r->ops->ctx, done, all))
             return tb_fail(err, TB_E_STOPPED, NULL, NULL);
     }
     return code;

@@ -58,6 +58,10 @@ bool tb_retain_time(const char *text, int64_t *ret_ms);
 TB_MUST_USE tb_code tb_store_account_from(tb_store *store, int64_t id, int64_t *ret_account,
                                           tb_error *err);
 
+/* How many accounts there are, and how many of them have a lower id: for a share that is done. */
+TB_MUST_USE tb_code tb_store_accounts_before(tb_store *store, int64_t id, uint64_t *ret_before,
+                                             uint64_t *ret_all, tb_error *err);
+
 TB_API_END
 
 #endif

@@ -193,6 +193,7 @@
       " UNION ALL SELECT s.id FROM balancer b JOIN series s ON s.scope=3 AND s.owner=b.id"         \
       " WHERE b.account=?1) AS s")                                                                 \
     X(RETAIN_ACCOUNT, "SELECT id FROM account WHERE id>=?1 ORDER BY id LIMIT 1")                   \
+    X(RETAIN_SHARE, "SELECT coalesce(sum(id<?1),0),count(*) FROM account")                         \
     X(RETAIN_ZONE, "SELECT id FROM zone WHERE account=?1 AND id>=?2 ORDER BY id LIMIT 1")          \
     X(RETAIN_BALANCER, "SELECT id FROM balancer WHERE account=?1 AND id>=?2 ORDER BY id LIMIT 1")  \
     X(RETAIN_SELF, "SELECT id FROM account WHERE id=?1 AND id>=?2")                                \

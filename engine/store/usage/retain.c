@@ -45,6 +45,20 @@ tb_code tb_store_account_from(tb_store *store, int64_t id, int64_t *ret_account,
     return tb__int_of(store, TB__SQL_RETAIN_ACCOUNT, &id, 1, 0, ret_account, err);
 }
 
+tb_code tb_store_accounts_before(tb_store *store, int64_t id, uint64_t *ret_before, uint64_t *ret_all,
+                                 tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_RETAIN_SHARE, &id, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    *ret_before = (uint64_t)sqlite3_column_int64(s, 0);
+    *ret_all = (uint64_t)sqlite3_column_int64(s, 1);
+    sqlite3_reset(s);
+    return TB_OK;
+}
+
 /* --- what goes, by month --- */
 
 static tb_code month_at(tb_retain_walk *w, int64_t month, tb_retain_month **ret, tb_error *err)
