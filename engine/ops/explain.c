@@ -12,6 +12,7 @@
 
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
+#include "tollbook/retain.h"
 
 #define DAYS  31
 #define HOURS 24
@@ -27,6 +28,8 @@ typedef struct explained {
     int64_t now_us;
     size_t n_days;
     tb_i128 day[DAYS];
+    tb_kept kept;
+    bool gone; /* the days: the line's own evidence is what is left */
     tb_buf *out;
     tb_error *err;
 } explained;
@@ -168,6 +171,7 @@ static tb_code put_crossing(const explained *e, tb_i128 threshold, bool *first)
     size_t day, hour;
     if (!find_crossing(e->day, e->n_days, threshold, &before, &day)) return TB_OK;
     tb_code code = read_hours(e, day, hours);
+    if (code == TB_E_NOT_KEPT) return TB_OK;
     if (code || !find_crossing(hours, HOURS, threshold, &before, &hour)) return code;
     tb_buf_str(e->out, *first ? "{" : ",{");
     *first = false;
@@ -226,12 +230,22 @@ static void put_sum(const explained *e)
     for (size_t i = 0; i < e->n_days; i++)
         sum += e->day[i];
     tb_buf_str(e->out, ",");
-    if (has)
+    if (has && !e->gone)
         put_units(e->out, "sum", sum);
     else
         tb_buf_str(e->out, "\"sum\":null");
     tb_buf_fmt(e->out, ",\"agrees\":%s",
-               !has || correction || sum == e->line->quantity ? "true" : "false");
+               !has || e->gone || correction || sum == e->line->quantity ? "true" : "false");
+}
+
+/* What can no longer be shown, in words. */
+static void put_gone(const explained *e)
+{
+    if (!has_usage(e->kind) || (e->month >= e->kept.hours && !e->gone)) return;
+    tb_buf_str(e->out, ",\"gone\":");
+    tb_buf_str(e->out, e->gone ? "\"The usage that this line needs is no longer kept: its evidence is what "
+                                 "is left.\""
+                               : "\"The hours of this month are no longer kept: its days are.\"");
 }
 
 static tb_code put_explained(const explained *e)
@@ -248,6 +262,7 @@ static tb_code put_explained(const explained *e)
     tb_buf_fmt(e->out, "},\"watermark\":%" PRIu64 ",\"line\":", s->watermark);
     tb_line_json(s, e->index, e->out);
     put_note(e);
+    put_gone(e);
     put_sum(e);
     put_days(e);
     tb_code code = put_crossings(e);
@@ -275,7 +290,13 @@ static tb_code explain_line(tb_store *store, const tb_statement *s, uint64_t wat
                    .now_us = now_us,
                    .err = err};
     e.n_days = (size_t)(tb_month_first_day(e.month + 1) - tb_month_first_day(e.month));
-    tb_code code = has_usage(e.kind) ? read_days(&e) : TB_OK;
+    tb_code code = tb_store_kept(store, s->account, &e.kept, err);
+    if (!code && has_usage(e.kind)) code = read_days(&e);
+    if (code == TB_E_NOT_KEPT) {
+        e.gone = true;
+        memset(e.day, 0, sizeof e.day);
+        code = TB_OK;
+    }
     return code ? code : put_explained(&e);
 }
 

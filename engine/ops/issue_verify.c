@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/counted.h"
 #include "ops/issue_parts.h"
 
 typedef struct check {
@@ -22,6 +23,7 @@ typedef struct check {
     tb_error *err;
     const tb_invoice *invoice;
     bool early;     /* by the rules up to schema 3 */
+    uint64_t unrated; /* invoices of months whose usage is no longer kept */
     char what[400]; /* how the invoice differs; "": it does not */
 } check;
 
@@ -150,6 +152,10 @@ static tb_code rate_again(check *c, const tb_paper *paper)
         if (err) *err = why;
         return code;
     }
+    if (code == TB_E_NOT_KEPT) {
+        c->unrated++;
+        return TB_OK;
+    }
     differs(c, "it cannot be rated again: %s", why.message);
     return TB_OK;
 }
@@ -193,6 +199,17 @@ static tb_code check_one(check *c)
     return code;
 }
 
+/* Their hashes and their chain are checked all the same. */
+static void remark_unrated(const check *c)
+{
+    char sentence[200];
+    if (!c->unrated || !c->say) return;
+    snprintf(sentence, sizeof sentence,
+             "%s of months whose usage is no longer kept: checked by hash and chain, not rated again.",
+             TB__COUNTED(c->unrated, "invoice"));
+    c->say(c->ctx, sentence);
+}
+
 tb_code tb_issue_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
                         tb_error *err)
 {
@@ -207,6 +224,7 @@ tb_code tb_issue_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differ
         code = check_one(&c);
         if (!code && c.what[0]) report(&c);
     }
+    if (!code) remark_unrated(&c);
     for (size_t i = 0; i < n; i++)
         tb_invoice_release(&all[i]);
     free(all);

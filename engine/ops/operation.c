@@ -12,10 +12,10 @@
 
 static const tb__operations *const groups[] = {
     &tb__audit_operations,    &tb__book_operations,       &tb__catalog_operations,
-    &tb__forecast_operations, &tb__invoice_operations,    &tb__key_operations,
-    &tb__ledger_operations,   &tb__percentile_operations, &tb__scenario_operations,
-    &tb__size_operations,     &tb__solve_operations,      &tb__view_operations,
-    &tb__whatif_operations,
+    &tb__forecast_operations, &tb__forget_operations,     &tb__invoice_operations,    &tb__key_operations,
+    &tb__ledger_operations,   &tb__percentile_operations, &tb__retain_operations,
+    &tb__scenario_operations, &tb__size_operations,       &tb__solve_operations,
+    &tb__view_operations,     &tb__whatif_operations,
 };
 
 void tb_operations_start(void)

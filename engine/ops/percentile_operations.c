@@ -6,6 +6,7 @@
 #include "tollbook/calendar.h"
 #include "tollbook/ledger.h"
 #include "tollbook/percentile.h"
+#include "tollbook/retain.h"
 #include "tollbook/terms.h"
 
 #define HOUR_SECONDS 3600 /* the finest that is stored */
@@ -55,6 +56,16 @@ static tb_code check_view(tb_store *store, tb_view *view, tb_error *err)
     return code ? code : tb_store_view_check(store, view, err);
 }
 
+/* Hours that are gone are not hours without traffic. */
+static tb_code check_hours(tb_store *store, const asked *a, tb_error *err)
+{
+    tb_kept kept;
+    tb_code code = tb_store_kept(store, a->view.account, &kept, err);
+    if (code || tb_month_from_us(a->of.from_us) >= kept.hours) return code;
+    return tb_fail(err, TB_E_NOT_KEPT, "month",
+                   "The hours of that month are no longer kept. Ask for a later month.");
+}
+
 static tb_code find_percentile(tb_store *store, asked *a, tb_percentile *ret, tb_error *err)
 {
     tb_series series;
@@ -76,6 +87,7 @@ static tb_code percentile(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
     tb_percentile found;
     tb_code code = read_args(args, ops->now_us, &a, err);
     if (!code) code = check_view(ops->store, &a.view, err);
+    if (!code) code = check_hours(ops->store, &a, err);
     if (!code) code = find_percentile(ops->store, &a, &found, err);
     if (code) return code;
     tb_percentile_json(&a.of, &a.ask, &found, &reply->json);

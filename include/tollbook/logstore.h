@@ -32,6 +32,12 @@ TB_MUST_USE tb_code tb_store_add_logs(tb_store *store, const tb_loginfo *info, c
  * transaction. */
 TB_MUST_USE tb_code tb_store_drop_logs(tb_store *store, int64_t now_ms, uint64_t *ret_dropped,
                                        tb_error *err);
+/* The same with another moment than that: lines before it are too old. */
+TB_MUST_USE tb_code tb_store_drop_logs_before(tb_store *store, int64_t before_ms,
+                                              uint64_t *ret_dropped, tb_error *err);
+/* How many such blocks there are, and the bytes of what they hold. */
+TB_MUST_USE tb_code tb_store_logs_before(tb_store *store, int64_t before_ms, uint64_t *ret_blocks,
+                                         uint64_t *ret_bytes, tb_error *err);
 
 /* Lines of a zone that pass a filter, in order of time; of one time in the order of their storing
  * (backwards where descending). The caller holds a snapshot (tb_store_read_begin) as long as the

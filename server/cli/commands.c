@@ -336,6 +336,8 @@ cli_command cli_commands[] = {
     {.name = "anchor", .operation = "anchor"},
     {.name = "audit", .operation = "audit"},
     {.name = "size", .operation = "size"},
+    {.name = "retain", .operation = "retain"},
+    {.name = "forget", .operation = "forget"},
     {.name = "backup",
      .operands = "",
      .summary = "Copy a consistent, verified snapshot",

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/retain.h"
 #include "api/routes.h"
 #include "cli/signals.h"
 #include "http/server.h"
@@ -128,6 +129,15 @@ static int read_registry_secrets(const cli_call *call, server_options *o)
     return 0;
 }
 
+static int read_retain(const cli_call *call, server_options *o)
+{
+    const char *text = cli_text(call, "retain");
+    tb_error err;
+    if (!text || api_retain(text, &o->chore, &err) == TB_OK) return 0;
+    cli_say(call, "--retain %.40s: %s", text, err.message);
+    return tb_code_exit(TB_E_USAGE);
+}
+
 static int read_options(const cli_call *call, server_options *o)
 {
     tb_error err;
@@ -148,6 +158,7 @@ static int read_options(const cli_call *call, server_options *o)
     if (status == 0) status = read_hook(call, "deploy-hook", &o->deploy_hook);
     if (status == 0) status = read_hook(call, "purge-hook", &o->purge_hook);
     if (status == 0) status = read_registry_secrets(call, o);
+    if (status == 0) status = read_retain(call, o);
     return status ? status : read_rate(call, o);
 }
 

@@ -68,6 +68,11 @@ int cli_serve(const cli_call *call);
                  "deploying succeeds at once"},                                                    \
         SERVE_NUMBER("deploy-timeout-ms", "N", 10, 86400000,                                       \
                      "how long the hook may take; default 300000"),                                \
+        {.name = "retain",                                                                         \
+         .value = "HOURS,DAYS,LOGS",                                                               \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "let go daily of what is older than so many months of hours and of days, and of " \
+                 "request logs after a time, such as 25,60,72h; \"-\" keeps all; default -,-,72h"},\
         {.name = "purge-hook",                                                                     \
          .value = "PROGRAM",                                                                       \
          .kind = CLI_TEXT,                                                                         \

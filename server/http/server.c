@@ -440,7 +440,9 @@ tb_code server_start(server *s, tb_error *err)
                                            .jobs = INTAKE_JOBS,
                                            .jobs_share = INTAKE_JOBS_SHARE,
                                            .stores = s->intake_store});
-    bool ok = s->writer && s->desk && s->deployer && s->errands && s->intake &&
+    const bool chores = s->writer && s->options.chore.step;
+    if (chores) s->chore = chore_start(&s->options.chore, s->options.fixed_now_us, s->writer);
+    bool ok = s->writer && s->desk && s->deployer && s->errands && s->intake && !chores == !s->chore &&
               conns_start(s->conns) == 0;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
@@ -481,8 +483,11 @@ bool server_stop(server *s)
     crew_stop(s->desk);
     crew_stop(s->errands);
     deployer_halt(s->deployer);
+    chore_halt(s->chore);
     if (!wait_for_clients(s)) return false;
     deployer_join(s->deployer);
+    chore_join(s->chore);
+    s->chore = NULL;
     crew_stop(s->intake);
     writer_stop(s->writer);
     for (unsigned i = 0; i < s->options.threads; i++) {

@@ -13,6 +13,7 @@
 
 #include "http/accesslog.h"
 #include "http/cache.h"
+#include "http/chore.h"
 #include "http/conns.h"
 #include "http/cors.h"
 #include "http/crew.h"
@@ -55,6 +56,7 @@ typedef struct server_options {
     int64_t purge_us;             /* how long one purge may take */
     const char *registry_secrets; /* a folder of registries' passwords, or NULL */
     int64_t registry_us;          /* how long a look-up in a registry may take */
+    chore_work chore;             /* what is done every hour; all NULL: nothing */
     int64_t fixed_now_us;         /* INT64_MIN: the clock's */
     conns_limits limits;
     unsigned lobby_most; /* sockets that have not sent a whole head yet */
@@ -105,6 +107,7 @@ typedef struct server {
     crew *desk; /* for answers that take seconds */
     tb_store *desk_store[SERVER_DESK_THREADS]; /* readers: the desk's */
     tb_store *deployer_store; /* a reader: the deployer's */
+    chore *chore; /* NULL: there is none */
     deployer *deployer;
     crew *errands;                              /* for what waits on other computers */
     crew *intake;                               /* parses bodies that are not small */

@@ -562,9 +562,12 @@ static const char v16[] =
     "json_each(iif(json_valid(sums),sums,'{}')) AS j WHERE j.key<>'rung_seals') AS s"
     " GROUP BY s.name)) WHERE name='cell_max';";
 
-/* Segments that were taken back: see logs/withdraw.c. A segment's own row stays as it was written, and its
+/* withdrawal: segments that were taken back, see logs/withdraw.c. A segment's own row stays as it was written, and its
  * batch's name is free for another segment. version: the data version that withdrew it; rungs: the sum
- * of the seals of the rungs that went with it. */
+ * of the seals of the rungs that went with it.
+ * retention, usage_gone: what was let go, see usage/retain.c. Of an account's months before hours_month hours
+ * may be gone, of those before days_month days too; 0: none. sums: what the days that went held, by
+ * counter. */
 static const char v17[] =
     "CREATE TABLE withdrawal(segment INTEGER PRIMARY KEY REFERENCES segment(id),"
     " version INTEGER NOT NULL, withdrawn_us INTEGER NOT NULL, source TEXT NOT NULL,"
@@ -579,7 +582,17 @@ static const char v17[] =
     "CREATE TRIGGER segment_named_once BEFORE INSERT ON segment WHEN NEW.name IS NOT NULL"
     " AND EXISTS(SELECT 1 FROM segment s WHERE s.name=NEW.name AND s.start=NEW.start"
     " AND NOT EXISTS(SELECT 1 FROM withdrawal w WHERE w.segment=s.id)) BEGIN"
-    " SELECT raise(ABORT,'a batch takes each of its bytes once'); END;";
+    " SELECT raise(ABORT,'a batch takes each of its bytes once'); END;"
+    "CREATE TABLE retention(account INTEGER PRIMARY KEY CHECK(account>0),"
+    " hours_month INTEGER NOT NULL CHECK(hours_month>=0), days_month INTEGER NOT NULL"
+    " CHECK(days_month BETWEEN 0 AND hours_month),"
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
+    "CREATE TABLE usage_gone(account INTEGER NOT NULL CHECK(account>0), month INTEGER NOT NULL,"
+    " sums TEXT NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ","
+    " PRIMARY KEY(account,month)) STRICT, WITHOUT ROWID;"
+    TB__SEAL_ROWS(retention) TB__SEAL_ROWS(usage_gone)
+    TB__SEAL_KEPT(retention, "account=NEW.account")
+    TB__SEAL_KEPT(usage_gone, "account=NEW.account AND month=NEW.month");
 
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
                                       v10, v11, v12, v13, v14, v15, v16, v17};
@@ -587,4 +600,4 @@ const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Of what they make: see verify/rows.c. A test says what it must be. */
 const char tb__schema_sha256[] =
-    "39acccbb3e816af6ad3d53fedf1a3fdeb38a0fc69e083933734279f7c4c4095e";
+    "c84f882342d2442921a17fe2b5c9e293ce078dd690b3bdca241ef0201a656606";

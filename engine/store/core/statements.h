@@ -53,7 +53,9 @@
     "(SELECT max(j.watermark) FROM correction k JOIN invoice j ON j.id=k.invoice"                  \
     " WHERE k.account=" account " AND k.month=" month " AND j.state='final')"
 
-/* Months that were run and whose account has late usage, or later declarations that reach into them:
+/* A month that is closed, for its hours were let go, waits no more.
+ *
+ * Months that were run and whose account has late usage, or later declarations that reach into them:
  * whether the month comes to something else by these, the caller looks. Where nothing of the month
  * is billed (w.billed 0), what is declared without a beginning does not reach in, and a refused one
  * waits in any case; a void invoice's month waits for late usage alone. */
@@ -78,7 +80,9 @@
     " ON v.account IN(0,y.account) AND v.watermark<y.newest) AS c"                                 \
     " CROSS JOIN month_run r ON r.id=" TB__LAST_RUN("c.account", "c.month")                        \
     " LEFT JOIN invoice i ON i.number=r.invoice) AS x) AS w"                                       \
-    " WHERE n>0 OR m>0 OR (w.outcome='refused' AND NOT w.billed) ORDER BY w.account,w.month"
+    " WHERE (n>0 OR m>0 OR (w.outcome='refused' AND NOT w.billed)) AND NOT EXISTS(SELECT 1"        \
+    " FROM retention k WHERE k.account=w.account AND k.hours_month>w.month)"                       \
+    " ORDER BY w.account,w.month"
 
 /* Whether addresses in a zone's logs are hidden, and whether they are hidden whole. */
 #define TB__ZONE_PRIVACY                                                                           \
@@ -111,6 +115,28 @@
 /* A member of an account's limits: -1 where it says null, the usual where it says nothing. */
 #define TB__LIMIT(name, usual)                                                                     \
     "iif(json_type(document,'$." name "')='null',-1,coalesce(document->>'$." name "'," usual "))"
+
+/* A document without what names anybody. '->' keeps numbers as they are written. */
+#define TB__FORGOTTEN(d)                                                                           \
+    "json_replace(json_remove(" d ".document,'$.hostnames'),'$.name','forgotten','$.settings',json("\
+    "'{'||coalesce((SELECT group_concat(json_quote(e.key)||':'||(" d ".document->('$.settings.'||" \
+    "json_quote(e.key)))) FROM json_each(" d ".document,'$.settings') AS e"                        \
+    " WHERE e.type NOT IN('text','array','object') OR e.key IN('PriceOverride','OptimizerPricing')"\
+    " OR e.key GLOB '*Discount*'),'')||'}'))"
+#define TB__FORGETS(d) \
+    "json_valid(" d ".document) AND " d ".document<>" TB__FORGOTTEN(d)
+/* Declarations of account ?1 and of what belongs to it. */
+#define TB__DECLARED_OF \
+    "((d.kind='account' AND d.id=?1) OR (d.kind='zone' AND d.id IN(SELECT id FROM zone WHERE"       \
+    " account=?1)) OR (d.kind='balancer' AND d.id IN(SELECT id FROM balancer WHERE account=?1)) OR"  \
+    " (d.kind='shield_zone' AND d.id IN(SELECT id FROM shield_zone WHERE account=?1)))"
+/* A refused line's reason that quotes one of their names; short ones are too common to tell. */
+#define TB__NAMED_REASON \
+    "EXISTS(SELECT 1 FROM (SELECT d.document->>'$.name' AS said FROM declaration d WHERE "          \
+    TB__DECLARED_OF " AND json_valid(d.document) UNION SELECT iif(h.type='text',h.value,"            \
+    "h.value->>'$.Value') FROM declaration d,json_each(d.document,'$.hostnames') h WHERE d.kind="    \
+    "'zone' AND json_valid(d.document) AND d.id IN(SELECT id FROM zone WHERE account=?1)) AS n"     \
+    " WHERE length(n.said)>3 AND n.said<>'forgotten' AND instr(lower(reason),lower(n.said)))"
 
 #define TB__STATEMENTS(X)                                                                          \
     X(BEGIN_WRITE, "BEGIN IMMEDIATE")                                                              \
@@ -159,6 +185,38 @@
     X(ZONE_ACCOUNT, "SELECT account FROM zone WHERE id=?1")                                        \
     X(COUNTRY_GET, "SELECT data FROM country_day WHERE zone=?1 AND day=?2")                        \
     X(COUNTRY_PUT, "INSERT OR REPLACE INTO country_day VALUES(?1,?2,?3)")                          \
+    /* what is kept of usage: usage/retain.c */                                                    \
+    X(KEPT_OF, "SELECT hours_month,days_month FROM retention WHERE account=CASE ?1 WHEN 1 THEN"    \
+               " (SELECT account FROM zone WHERE id=?2) WHEN 2 THEN ?2"                            \
+               " ELSE (SELECT account FROM balancer WHERE id=?2) END")                             \
+    X(KEPT_SET, "INSERT INTO retention(account,hours_month,days_month)VALUES(?1,?2,?3)"            \
+                " ON CONFLICT DO UPDATE SET hours_month=excluded.hours_month,"                     \
+                "days_month=excluded.days_month")                                                  \
+    X(RETAIN_FIRST,                                                                                \
+      "SELECT coalesce(min((SELECT min(key)&131071 FROM chunk WHERE key BETWEEN (s.id<<18)+131072" \
+      " AND (s.id<<18)+262143)),-1) FROM (SELECT id FROM series WHERE scope=2 AND owner=?1"        \
+      " UNION ALL SELECT s.id FROM balancer b JOIN series s ON s.scope=3 AND s.owner=b.id"         \
+      " WHERE b.account=?1) AS s")                                                                 \
+    X(RETAIN_ACCOUNT, "SELECT id FROM account WHERE id>=?1 ORDER BY id LIMIT 1")                   \
+    X(RETAIN_SHARE, "SELECT coalesce(sum(id<?1),0),count(*) FROM account")                         \
+    X(RETAIN_ZONE, "SELECT id FROM zone WHERE account=?1 AND id>=?2 ORDER BY id LIMIT 1")          \
+    X(RETAIN_BALANCER, "SELECT id FROM balancer WHERE account=?1 AND id>=?2 ORDER BY id LIMIT 1")  \
+    X(RETAIN_SELF, "SELECT id FROM account WHERE id=?1 AND id>=?2")                                \
+    X(RETAIN_SERIES, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 AND edge>=?3"         \
+                     " ORDER BY edge LIMIT 1")                                                     \
+    X(RETAIN_CHUNKS, "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3")\
+    X(RETAIN_DELETE, "DELETE FROM chunk WHERE key BETWEEN ?1 AND ?2")                              \
+    X(RETAIN_COUNTRIES,                                                                            \
+      "SELECT day,data FROM country_day WHERE zone=?1 AND day<?2 ORDER BY day LIMIT ?3")           \
+    X(RETAIN_COUNTRIES_DELETE, "DELETE FROM country_day WHERE zone=?1 AND day<=?2")                \
+    X(GONE_GET, "SELECT j.key,j.value FROM usage_gone AS g,json_each(g.sums) AS j"                 \
+                " WHERE g.account=?1 AND g.month=?2")                                              \
+    X(GONE_PUT, "INSERT INTO usage_gone(account,month,sums)VALUES(?1,?2,?3)"                       \
+                " ON CONFLICT DO UPDATE SET sums=excluded.sums")                                   \
+    /* outcome of an account's month: 1 nothing is open of it */                                   \
+    X(MONTH_SETTLED,                                                                               \
+      "SELECT r.outcome='nothing' OR (r.outcome='final' AND i.state='final') FROM month_run r"     \
+      " LEFT JOIN invoice i ON i.number=r.invoice WHERE r.id=" TB__LAST_RUN("?1", "?2"))           \
     /* segments */                                                                                 \
     X(SEGMENT_INSERT,                                                                              \
       "INSERT INTO segment VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14," TB__UNSEALED ")")\
@@ -286,6 +344,7 @@
                   " ORDER BY id DESC LIMIT 1")                                                     \
     X(LOG_GET, "SELECT zone,seal,data FROM log_block WHERE id=?1")                                 \
     X(LOG_OLD, "SELECT id,seal FROM log_block WHERE last_ms<?1")                                   \
+    X(LOG_OLD_SIZE, "SELECT count(*),coalesce(sum(length(data)),0) FROM log_block WHERE last_ms<?1")\
     /* hits of the R*Tree are looked at again: its zone is folded, its hours are whole */          \
     X(LOG_BLOCKS,                                                                                  \
       "SELECT b.id,b.first_ms,b.last_ms FROM log_span s CROSS JOIN log_block b ON b.id=s.id"       \
@@ -356,6 +415,31 @@
     X(BALANCER_DELETE, "UPDATE balancer SET deleted_us=?2 WHERE id=?1")                            \
     X(REGIONS_CLEAR, "DELETE FROM region")                                                         \
     X(REGION_INSERT, "INSERT INTO region(" TB__C_region("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")\
+    /* forgetting: ?1 is the account */                                                            \
+    X(FORGET_DELETED, "SELECT deleted_us FROM account WHERE id=?1")                                \
+    X(FORGET_COUNTS,                                                                               \
+      "SELECT (SELECT count(*) FROM declaration d WHERE " TB__DECLARED_OF " AND " TB__FORGETS("d") \
+      "),(SELECT count(*) FROM container WHERE account=?1),(SELECT count(*) FROM log_block WHERE"  \
+      " zone IN(SELECT id FROM zone WHERE account=?1)),(SELECT count(*) FROM event_block WHERE"    \
+      " zone IN(SELECT id FROM shield_zone WHERE account=?1)),(SELECT count(*) FROM reject WHERE"  \
+      " length(text)>0 OR " TB__NAMED_REASON ")")                                                  \
+    X(FORGET_REASONS, "UPDATE reject SET reason='forgotten' WHERE " TB__NAMED_REASON)              \
+    X(FORGET_DECLARATIONS, "UPDATE declaration AS d SET document=" TB__FORGOTTEN("d")              \
+                           " WHERE " TB__DECLARED_OF " AND " TB__FORGETS("d"))                     \
+    X(FORGET_ACCOUNT, "UPDATE account AS t SET name='forgotten',document=" TB__FORGOTTEN("t")      \
+                      " WHERE id=?1 AND " TB__FORGETS("t"))                                        \
+    X(FORGET_ZONES, "UPDATE zone AS t SET name='forgotten',settings=coalesce(" TB__FORGOTTEN("t")  \
+                    "->'$.settings',settings),document=" TB__FORGOTTEN("t") " WHERE account=?1"    \
+                    " AND " TB__FORGETS("t"))                                                      \
+    X(FORGET_SHIELDS, "UPDATE shield_zone AS t SET name=coalesce(" TB__FORGOTTEN("t")              \
+                      "->>'$.name',''),document=" TB__FORGOTTEN("t") " WHERE account=?1 AND "      \
+                      TB__FORGETS("t"))                                                            \
+    X(FORGET_DEPLOYMENTS, "DELETE FROM deployment WHERE account=?1")                               \
+    X(FORGET_CONTAINERS, "DELETE FROM container WHERE account=?1")                                 \
+    X(FORGET_LOGS, "SELECT id,seal FROM log_block WHERE zone IN(SELECT id FROM zone"               \
+                   " WHERE account=?1) LIMIT 1")                                                   \
+    X(FORGET_EVENTS, "SELECT id,seal FROM event_block WHERE zone IN(SELECT id FROM shield_zone"    \
+                     " WHERE account=?1) LIMIT 1")                                                 \
     /* containers: kind 0 registries, 1 applications, 2 limits */                                  \
     X(CONTAINER_GET, "SELECT document FROM container WHERE kind=?1 AND account=?2 AND id=?3")      \
     X(CONTAINER_PUT, "INSERT INTO container VALUES(?1,?2,?3,?4," TB__UNSEALED ")"                  \

@@ -8,6 +8,7 @@
 #include "store/core/trees.h"
 #include "store/logs/segment.h"
 #include "tollbook/logformat.h"
+#include "tollbook/forget.h"
 #include "tollbook/logstore.h"
 
 #include <stdlib.h>
@@ -313,11 +314,32 @@ static tb_code list_old(tb_store *store, int64_t before_ms, int64_t (*list)[2], 
 
 tb_code tb_store_drop_logs(tb_store *store, int64_t now_ms, uint64_t *ret_dropped, tb_error *err)
 {
-    int64_t list[DROP_AT_ONCE][2], before_ms;
+    int64_t before_ms;
+    if (__builtin_sub_overflow(now_ms, TB_LOG_KEPT_MS, &before_ms)) before_ms = INT64_MIN;
+    return tb_store_drop_logs_before(store, before_ms, ret_dropped, err);
+}
+
+tb_code tb_store_logs_before(tb_store *store, int64_t before_ms, uint64_t *ret_blocks,
+                             uint64_t *ret_bytes, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row;
+    tb_code code = tb__sql_ints(store, TB__SQL_LOG_OLD_SIZE, &before_ms, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    *ret_blocks = (uint64_t)sqlite3_column_int64(s, 0);
+    *ret_bytes = (uint64_t)sqlite3_column_int64(s, 1);
+    sqlite3_reset(s);
+    return TB_OK;
+}
+
+tb_code tb_store_drop_logs_before(tb_store *store, int64_t before_ms, uint64_t *ret_dropped,
+                                  tb_error *err)
+{
+    int64_t list[DROP_AT_ONCE][2];
     size_t n = DROP_AT_ONCE;
     uint64_t dropped = 0;
     tb_code code = TB_OK;
-    if (__builtin_sub_overflow(now_ms, TB_LOG_KEPT_MS, &before_ms)) before_ms = INT64_MIN;
     while (!code && n == DROP_AT_ONCE) {
         code = list_old(store, before_ms, list, &n, err);
         for (size_t i = 0; !code && i < n; i++)
@@ -326,5 +348,22 @@ tb_code tb_store_drop_logs(tb_store *store, int64_t now_ms, uint64_t *ret_droppe
     }
     if (dropped) store->scrub = true;
     if (!code && ret_dropped) *ret_dropped = dropped;
+    return code;
+}
+
+tb_code tb_store_forget_logs(tb_store *store, int64_t account, tb_error *err)
+{
+    bool row = true;
+    tb_code code = TB_OK;
+    while (!code && row) {
+        sqlite3_stmt *s;
+        code = tb__sql_ints(store, TB__SQL_FORGET_LOGS, &account, 1, &s, err);
+        if (!code) code = tb__step(store, s, &row, err);
+        if (code || !row) break;
+        const int64_t id = sqlite3_column_int64(s, 0), seal = sqlite3_column_int64(s, 1);
+        sqlite3_reset(s);
+        code = tb__log_delete(store, id, seal, err);
+        store->scrub = true;
+    }
     return code;
 }

@@ -7,6 +7,8 @@
  * without a cut, as nearly all are, reads one row for each zone and edge location. */
 #include "store/money/billing.h"
 #include "store/usage/batch.h"
+#include "store/usage/retain.h"
+#include "tollbook/calendar.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -518,11 +520,26 @@ typedef struct asked {
     int64_t usage_us; /* TB_US_LAST: all */
 } asked;
 
+/* A month whose days were let go would come to nothing. */
+static tb_code check_kept(tb_store *store, int64_t account, int64_t month, tb_error *err)
+{
+    char first[8], text[8];
+    tb_kept kept;
+    tb_code code = tb_store_kept(store, account, &kept, err);
+    if (code || month >= kept.days) return code;
+    tb_month_format(kept.days, first);
+    tb_month_format(month, text);
+    return tb_fail(err, TB_E_NOT_KEPT, "month",
+                   "The usage of account %lld in %s is no longer kept; that from %s on is.",
+                   (long long)account, text, first);
+}
+
 /* The account and the month's parts; of what lies in them, what the caller then makes. */
 static tb_code make_start(making *m, tb_store *store, const asked *q,
                           const tb__account_terms **ret_terms, tb_error *err)
 {
-    tb_code code = begin(m, store, q->of.account, q->of.month, q->of.watermark, q->zones, err);
+    tb_code code = check_kept(store, q->of.account, q->of.month, err);
+    if (!code) code = begin(m, store, q->of.account, q->of.month, q->of.watermark, q->zones, err);
     if (!code) code = prices_known(m, &m->priced, err);
     if (!code)
         code = tb__places_load(store, store->regions_move ? m->b->known : m->priced, m->b->known, err);

@@ -5,6 +5,7 @@
 #include "store/money/billing.h"
 #include "store/usage/batch.h"
 #include "store/usage/chunk.h"
+#include "tollbook/calendar.h"
 
 #include <endian.h>
 #include <string.h>
@@ -50,16 +51,35 @@ tb_code tb__days_read(tb_store *store, int64_t series, tb_metric metric, int64_t
                       days, err);
 }
 
-/* Hours first..last-1 of a day. */
-static tb_code part_of_day(tb_store *store, int64_t series, tb_metric metric, int64_t day,
-                           int64_t first, int64_t last, tb_i128 *sum, tb_error *err)
+/* A day whose hours do not make it: they were let go, or damaged, which verify tells. */
+static tb_code hours_gone(int64_t day, tb_error *err)
+{
+    char when[20];
+    tb_time_format(day * TB_US_PER_DAY, when);
+    return tb_fail(err, TB_E_NOT_KEPT, "month",
+                   "The hours of %.10s are no longer kept, and a price or a setting changed within that "
+                   "day: the month cannot be rated again. Ask for later months.",
+                   when);
+}
+
+/* A part of a day, and what all of it holds. */
+typedef struct day_part {
+    int64_t day, first, last; /* hours first..last-1 */
+    uint64_t whole;
+} day_part;
+
+static tb_code part_of_day(tb_store *store, int64_t series, tb_metric metric, const day_part *part,
+                           tb_i128 *sum, tb_error *err)
 {
     uint64_t hours[32] = {0};
-    tb_code code =
-        read_slots(store, tb__chunk_key(series, TB__GRAIN_HOURS, day), metric, 24, hours, err);
-    for (int64_t h = first; !code && h < last; h++)
-        *sum += (tb_i128)hours[h];
-    return code;
+    tb_i128 all = 0;
+    tb_code code = read_slots(store, tb__chunk_key(series, TB__GRAIN_HOURS, part->day), metric, 24,
+                              hours, err);
+    for (int64_t h = 0; !code && h < 24; h++) {
+        all += (tb_i128)hours[h];
+        if (h >= part->first && h < part->last) *sum += (tb_i128)hours[h];
+    }
+    return code || all == (tb_i128)part->whole ? code : hours_gone(part->day, err);
 }
 
 tb_code tb__days_add(tb_store *store, int64_t series, tb_metric metric, const uint64_t days[32],
@@ -73,10 +93,11 @@ tb_code tb__days_add(tb_store *store, int64_t series, tb_metric metric, const ui
         int64_t to = tb__earlier(span.to_hour - day * 24, 24);
         uint64_t whole = days[day - base];
         if (!whole) continue;
+        const day_part part = {day, from, to, whole};
         if (from == 0 && to == 24)
             sums->day[day - base] += (tb_i128)whole;
         else
-            code = part_of_day(store, series, metric, day, from, to, &sums->day[day - base], err);
+            code = part_of_day(store, series, metric, &part, &sums->day[day - base], err);
     }
     return code;
 }

@@ -273,7 +273,7 @@ static tb_code each_row(sqlite3_stmt *s, tb__pending *waiting, tb__day_fn fn, vo
 }
 
 /* The statement is this call's own: fn may end up here again. */
-static tb_code each_of_rows(tb_store *store, int64_t series, tb__pending *waiting, tb__day_fn fn,
+static tb_code each_of_rows(tb_store *store, tb__series_part part, tb__pending *waiting, tb__day_fn fn,
                             void *ctx, tb_error *err)
 {
     sqlite3_stmt *s;
@@ -282,8 +282,8 @@ static tb_code each_of_rows(tb_store *store, int64_t series, tb__pending *waitin
                                 "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY 1",
                                 -1, &s, NULL);
     if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
-    sqlite3_bind_int64(s, 1, tb__chunk_key(series, TB__GRAIN_HOURS, 0));
-    sqlite3_bind_int64(s, 2, tb__chunk_key(series, TB__GRAIN_HOURS, TB__INDEX_MAX));
+    sqlite3_bind_int64(s, 1, tb__chunk_key(part.series, TB__GRAIN_HOURS, part.first_day));
+    sqlite3_bind_int64(s, 2, tb__chunk_key(part.series, TB__GRAIN_HOURS, TB__INDEX_MAX));
     tb_code code = TB_OK;
     while (!code && !(code = tb__step(store, s, &row, err)) && row)
         code = each_row(s, waiting, fn, ctx, err);
@@ -291,17 +291,16 @@ static tb_code each_of_rows(tb_store *store, int64_t series, tb__pending *waitin
     return code;
 }
 
-tb_code tb__usage_each(tb_store *store, int64_t series, size_t since, tb__day_fn fn, void *ctx,
-                       tb_error *err)
+tb_code tb__usage_each(tb_store *store, tb__series_part part, tb__day_fn fn, void *ctx, tb_error *err)
 {
     tb__pending waiting = {0};
     /* What waits is read first: were it spilled meanwhile, the rows would have it once more. */
     store->usage->batch.held++;
     tb_code code = tb__pending_read(&waiting, &store->usage->runs,
-                                    tb__chunk_key(series, TB__GRAIN_HOURS, 0),
-                                    tb__chunk_key(series, TB__GRAIN_HOURS, TB__INDEX_MAX), err);
-    if (!code) code = each_gathered(&store->usage->batch, series, since, &waiting, err);
-    if (!code) code = each_of_rows(store, series, &waiting, fn, ctx, err);
+                                    tb__chunk_key(part.series, TB__GRAIN_HOURS, 0),
+                                    tb__chunk_key(part.series, TB__GRAIN_HOURS, TB__INDEX_MAX), err);
+    if (!code) code = each_gathered(&store->usage->batch, part.series, part.since, &waiting, err);
+    if (!code) code = each_of_rows(store, part, &waiting, fn, ctx, err);
     for (size_t i = 0; !code && i < waiting.n; i++)
         if (waiting.list[i].grid->slots)
             code = fn(ctx, waiting.list[i].index, waiting.list[i].grid, err);

@@ -70,11 +70,17 @@ TB_MUST_USE tb_code tb__usage_put(tb__placing *placing, int64_t series, int64_t 
                                   const tb_grid *hours, tb_error *err);
 TB_MUST_USE tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day,
                                     const tb__country *list, size_t n, tb_error *err);
+/* Which part of a series: what the open batch gathered since it had `since` entries of chunks, and the
+ * rows of days from first_day on. */
+typedef struct tb__series_part {
+    int64_t series, first_day;
+    size_t since;
+} tb__series_part;
 /* Calls fn once for each day of a series, in no order: with its row, what waits of it in runs, and what
- * the open batch gathered since it had `since` entries of chunks. fn may put. */
+ * was gathered of it. fn may put. */
 typedef tb_code (*tb__day_fn)(void *ctx, int64_t day, const tb_grid *hours, tb_error *err);
-TB_MUST_USE tb_code tb__usage_each(tb_store *store, int64_t series, size_t since, tb__day_fn fn,
-                                   void *ctx, tb_error *err);
+TB_MUST_USE tb_code tb__usage_each(tb_store *store, tb__series_part part, tb__day_fn fn, void *ctx,
+                                   tb_error *err);
 /* How many changes the open batch has gathered. */
 size_t tb__batch_entries(const tb_store *store);
 /* Writes what was gathered. added: no counter grew by more. */

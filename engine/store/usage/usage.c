@@ -10,6 +10,7 @@
 #include "store/usage/cells.h"
 #include "store/usage/overflow.h"
 #include "store/usage/owners.h"
+#include "store/usage/retain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,14 +166,21 @@ static tb_code copy_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *
     return tb__usage_put(&st->placing, st->owner->all, day, hours, err);
 }
 
-/* The owner gets its second location: what the first one holds is what all locations hold. */
+/* The owner gets its second location: what the first one holds is what all locations hold. Of months
+ * whose hours are gone the rows of days are copied, and of hours what no row holds yet. */
 static tb_code begin_all(stream *st, tb_error *err)
 {
+    tb_store *store = st->placing.store;
+    const int64_t first = st->owner->list[0].series;
+    tb_kept kept = {0, 0};
     tb_code code = tb__place_end(&st->placing, err);
     if (!code) code = new_series(st, 0, &st->owner->all, err);
-    if (!code)
-        code = tb__usage_each(st->placing.store, st->owner->list[0].series, st->since, copy_day,
-                              st, err);
+    if (!code) code = tb__kept_of(store, st->scope, st->owner->id, &kept, err);
+    if (!code) code = tb__kept_days_copy(store, first, st->owner->all, kept, err);
+    if (!code) {
+        const tb__series_part part = {first, kept.hours > 0 ? tb_month_first_day(kept.hours) : 0, st->since};
+        code = tb__usage_each(store, part, copy_day, st, err);
+    }
     return code ? code : tb__place_end(&st->placing, err);
 }
 
@@ -546,7 +554,7 @@ static tb_code adopt_edge_day(void *ctx, int64_t day, const tb_grid *hours, tb_e
 static tb_code adopt_series(const adoption *a, tb__member from, tb_error *err)
 {
     adopting of = {a, from.edge};
-    return tb__usage_each(a->store, from.series, 0, adopt_edge_day, &of, err);
+    return tb__usage_each(a->store, (tb__series_part){from.series, 0, 0}, adopt_edge_day, &of, err);
 }
 
 tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err)

@@ -3,10 +3,15 @@
  * edge location to the account there, an account's edge locations to the account. And in each
  * series, a month's days must be the sums of their hours.
  *
+ * Of a month whose hours may be gone (usage/retain.h) the days stand for them: what is there of the hours
+ * must be in them, and what is compared and summed above is days, each in the place of its first hour.
+ * Of one whose days may be gone, what is there is summed, and not compared with the whole.
+ *
  * An owner is taken month by month: 31 days of hours of the parts, added up, beside the 31 days of
  * the whole. So memory does not grow with the history, and every chunk is read where its turn
  * comes: loudly (its own damage and its own months are told) the first time, quietly after. */
 #include "store/usage/batch.h"
+#include "store/usage/retain.h"
 #include "store/verify/verify.h"
 
 #include <stdio.h>
@@ -40,6 +45,7 @@ typedef struct month {
 typedef struct pass {
     tb__verify *v;
     owner owner;
+    tb_kept kept; /* of the owner */
     month parts, whole, one; /* `one` is where a part is read before it is added */
 } pass;
 
@@ -201,10 +207,11 @@ static tb_code read_days(pass *p, member from, int64_t first, int64_t days, bool
 }
 
 /* The month's chunk of days; *ret_sure tells whether it says anything. */
-static tb_code read_month_chunk(pass *p, member from, int64_t index, int64_t first, int64_t days,
-                                tb_grid *out, bool *ret_sure, tb_error *err)
+static tb_code read_month_chunk(pass *p, member from, int64_t index, bool loud, tb_grid *out,
+                                bool *ret_sure, tb_error *err)
 {
-    int64_t key = tb__chunk_key(from.series, TB__GRAIN_DAYS, index);
+    const int64_t key = tb__chunk_key(from.series, TB__GRAIN_DAYS, index);
+    const int64_t first = tb_month_first_day(index), days = tb_month_first_day(index + 1) - first;
     sqlite3_stmt *s;
     bool row = false;
     tb_grid_clear(out);
@@ -220,7 +227,7 @@ static tb_code read_month_chunk(pass *p, member from, int64_t index, int64_t fir
     if (!wrong) code = tb__pending_merge(&p->v->store->usage->runs, key, out, err);
     if (code) return code;
     if (!wrong && (uint64_t)out->slots >> days) wrong = "it has more days than the month";
-    if (wrong) say_chunk(p, from.edge, first, true, wrong);
+    if (wrong && loud) say_chunk(p, from.edge, first, true, wrong);
     *ret_sure = !wrong;
     return TB_OK;
 }
@@ -234,22 +241,79 @@ static void fold(month *m, tb_grid *out)
             m->unsure |= UINT32_C(1) << i;
 }
 
+/* The days that a month's hours make. */
+static void fold_loudly(pass *p, member from, int64_t first, month *m, tb_grid *sums)
+{
+    const uint32_t before = m->unsure;
+    fold(m, sums);
+    for (uint32_t left = m->unsure & ~before; left; left &= left - 1)
+        say_chunk(p, from.edge, first + __builtin_ctz(left), false,
+                  "its hours add up to more than 2^63 - 1");
+}
+
+/* What is left of the hours is in the days. */
+static void compare_left(pass *p, member from, int64_t first, const month *m, const tb_grid *sums,
+                         const tb_grid *noted)
+{
+    for (uint32_t left = sums->metrics; left; left &= left - 1) {
+        const unsigned metric = (unsigned)__builtin_ctz(left);
+        for (unsigned i = 0; i < DAYS; i++) {
+            const uint64_t hours = value_of(sums, metric, i), day = value_of(noted, metric, i);
+            if (hours > day && !(m->unsure >> i & 1))
+                say_value(p, from.edge, first + i, -1, metric, "its hours make", hours, day);
+        }
+    }
+}
+
+/* Each day in the place of its first hour. */
+static void spread(const tb_grid *days, month *out)
+{
+    month_clear(out);
+    for (unsigned i = 0; i < DAYS; i++) {
+        tb_grid *to = &out->day[i];
+        if (!(days->slots >> i & 1)) continue;
+        to->metrics = days->metrics;
+        to->slots = 1;
+        for (uint32_t left = days->metrics; left; left &= left - 1) {
+            const unsigned m = (unsigned)__builtin_ctz(left);
+            memset(to->v[m], 0, sizeof to->v[m]);
+            to->v[m][0] = days->v[m][i];
+        }
+    }
+}
+
+/* A month whose hours may be gone. */
+static tb_code read_days_only(pass *p, member from, int64_t index, bool loud, month *out,
+                              tb_error *err)
+{
+    const int64_t first = tb_month_first_day(index), days = tb_month_first_day(index + 1) - first;
+    tb_grid noted, sums;
+    bool sure = false;
+    month_clear(out);
+    tb_code code = loud ? read_days(p, from, first, days, true, out, err) : TB_OK;
+    if (!code) code = read_month_chunk(p, from, index, loud, &noted, &sure, err);
+    if (code) return code;
+    if (loud) fold_loudly(p, from, first, out, &sums);
+    if (loud && sure) compare_left(p, from, first, out, &sums, &noted);
+    month_clear(out);
+    if (sure) spread(&noted, out);
+    else out->unsure = UINT32_MAX;
+    return TB_OK;
+}
+
 /* Reads a month of a series; loud: also checks that its days are the sums of its hours. */
 static tb_code read_month(pass *p, member from, int64_t index, bool loud, month *out, tb_error *err)
 {
     int64_t first = tb_month_first_day(index), days = tb_month_first_day(index + 1) - first;
     tb_grid noted, sums;
     bool sure = false;
+    if (index < p->kept.hours) return read_days_only(p, from, index, loud, out, err);
     month_clear(out);
     tb_code code = read_days(p, from, first, days, loud, out, err);
     if (code || !loud) return code;
-    code = read_month_chunk(p, from, index, first, days, &noted, &sure, err);
+    code = read_month_chunk(p, from, index, true, &noted, &sure, err);
     if (code) return code;
-    uint32_t before = out->unsure;
-    fold(out, &sums);
-    for (uint32_t left = out->unsure & ~before; left; left &= left - 1)
-        say_chunk(p, from.edge, first + __builtin_ctz(left), false,
-                  "its hours add up to more than 2^63 - 1");
+    fold_loudly(p, from, first, out, &sums);
     if (sure)
         compare(p, from.edge, first, false, &sums, &noted, (unsigned)days, out->unsure,
                 "its hours make");
@@ -372,11 +436,13 @@ static tb_code compare_month(pass *p, const comparison *c, int64_t index, tb_err
     if (!code && c->also) code = c->also(p, index, err);
     if (code || !c->whole) return code;
     code = read_month(p, *c->whole, index, true, &p->whole, err);
+    if (index < p->kept.days) return code;
+    const bool hours = index >= p->kept.hours;
     uint32_t skip = p->parts.unsure | p->whole.unsure;
     for (unsigned i = 0; !code && i < DAYS; i++)
         if (!(skip >> i & 1))
-            compare(p, c->whole->edge, first + i, true, &p->parts.day[i], &p->whole.day[i], HOURS,
-                    0, c->parts_say);
+            compare(p, c->whole->edge, first + i, hours, &p->parts.day[i], &p->whole.day[i],
+                    hours ? HOURS : 1, 0, c->parts_say);
     return code;
 }
 
@@ -403,6 +469,11 @@ static void check_presence(pass *p, size_t locations, bool all)
                 locations, locations == 1 ? "location" : "locations");
 }
 
+static tb_code load_kept(pass *p, tb_error *err)
+{
+    return tb__kept_of(p->v->store, p->owner.scope, p->owner.id, &p->kept, err);
+}
+
 /* The all-locations series stands first, if there is one: its edge is 0. */
 static const member *all_of(const members *own)
 {
@@ -413,8 +484,9 @@ static const member *all_of(const members *own)
 
 static tb_code check_countries(pass *p, int64_t index, tb_error *err)
 {
+    const uint32_t unsure = index < p->kept.days ? UINT32_MAX : p->parts.unsure;
     count(p, tb_month_first_day(index));
-    return tb__verify_country_month(p->v, p->owner.id, index, p->parts.day, p->parts.unsure, err);
+    return tb__verify_country_month(p->v, p->owner.id, index, p->parts.day, unsure, err);
 }
 
 static tb_code country_months(pass *p, span *months, tb_error *err)
@@ -436,7 +508,8 @@ static tb_code verify_zone(pass *p, const members *own, tb_error *err)
     size_t skip = all ? 1 : 0;
     span months = no_months;
     check_presence(p, own->n - skip, all != NULL);
-    tb_code code = country_months(p, &months, err);
+    tb_code code = load_kept(p, err);
+    if (!code) code = country_months(p, &months, err);
     comparison c = {own->list + skip,     own->n - skip,  true, all,
                     "its locations make", check_countries};
     return code ? code : compare_all(p, &c, months, err);
@@ -452,7 +525,8 @@ static tb_code count_only(pass *p, int64_t index, tb_error *err)
 static tb_code verify_balancer(pass *p, const members *own, tb_error *err)
 {
     comparison c = {own->list, own->n, true, NULL, "", count_only};
-    return compare_all(p, &c, no_months, err);
+    tb_code code = load_kept(p, err);
+    return code ? code : compare_all(p, &c, no_months, err);
 }
 
 /* Calls fn for each owner of the scope with its series. */
@@ -540,7 +614,8 @@ static tb_code verify_locations(pass *p, const members *zones, const member *own
 static tb_code verify_account(pass *p, members *zones, members *own, tb_error *err)
 {
     const int64_t values[2] = {TB__SCOPE_ACCOUNT, p->owner.id};
-    tb_code code = load(p, TB__V_OWN_MEMBERS, values, 2, own, err);
+    tb_code code = load_kept(p, err);
+    if (!code) code = load(p, TB__V_OWN_MEMBERS, values, 2, own, err);
     if (!code) code = load(p, TB__V_ZONES_OF_ACCOUNT, &p->owner.id, 1, zones, err);
     if (code) return code;
     const member *all = all_of(own);

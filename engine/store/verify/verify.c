@@ -289,6 +289,48 @@ static tb_code add_segments(tb__verify *v, added *sums, tb_error *err)
     return code;
 }
 
+/* What the days that were let go held joins what is there. */
+static tb_code add_gone(tb__verify *v, tb_error *err)
+{
+    added sums = {.rung_seals = 0};
+    sqlite3_stmt *s = NULL;
+    bool row = true;
+    tb_code code = tb__verify_sql(v, TB__V_GONE, NULL, 0, &s, err);
+    while (!code && !(code = tb__step(v->store, s, &row, err)) && row) {
+        const char *name = (const char *)sqlite3_column_text(s, 1);
+        const char *digits = (const char *)sqlite3_column_text(s, 2);
+        tb_u128 sum, *to = name ? sum_named(&sums, name) : NULL;
+        if (!name || !digits) return tb_no_memory(err);
+        if (!to || !parse_sum(digits, sqlite3_column_bytes(s, 2), &sum))
+            tb__differs(v, "Account %lld: the sum of %s of what went cannot be read.",
+                        (long long)sqlite3_column_int64(s, 0), name);
+        else
+            *to += sum;
+    }
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        v->sums[m] += sums.metric[m];
+    v->country_requests += sums.country_requests;
+    v->country_bytes += sums.country_bytes;
+    return code;
+}
+
+/* Usage that nobody is billed for, since it came when its month was closed. */
+static tb_code remark_closed(tb__verify *v, tb_error *err)
+{
+    sqlite3_stmt *s = NULL;
+    bool row = false;
+    tb_code code = tb__verify_sql(v, TB__V_CLOSED_LATE, NULL, 0, &s, err);
+    if (!code) code = tb__step(v->store, s, &row, err);
+    if (code) return code;
+    const long long n = sqlite3_column_int64(s, 0);
+    sqlite3_reset(s);
+    if (n)
+        tb__remarks(v, "%lld %s of usage came for months whose hours are no longer kept: counted, and not "
+                       "billed (SELECT * FROM late).",
+                    n, n == 1 ? "day" : "days");
+    return TB_OK;
+}
+
 static void compare_sum(tb__verify *v, const char *what, const char *parts, tb_u128 expected,
                         tb_u128 found)
 {
@@ -319,6 +361,8 @@ static tb_code verify_sums(tb__verify *v, tb_error *err)
     int64_t before = 0;
     uint64_t withdrawn = 0;
     tb_code code = add_segments(v, &sums, err);
+    if (!code) code = add_gone(v, err);
+    if (!code) code = remark_closed(v, err);
     if (!code) code = tb__sum_rungs(v, &rungs, err);
     if (!code) code = sum_withdrawn(v, &withdrawn, err);
     if (!code) code = tb__meta_get(v->store, "rungs_before", &before, err);
@@ -339,6 +383,8 @@ static tb_code verify_newest(tb__verify *v, tb_error *err)
 {
     int64_t newest = 0;
     tb_code code = tb__meta_get(v->store, "newest_hour", &newest, err);
+    if (code || (newest >= v->newest_hour && tb_month_from_day(tb__floor_div(newest, 24)) < v->kept_most))
+        return code; /* that hour may be gone */
     if (!code && !v->damaged && newest != v->newest_hour)
         tb__differs(v, "The newest hour is noted as %lld hours since 1970; it is %lld.",
                     (long long)newest, (long long)v->newest_hour);
@@ -347,10 +393,22 @@ static tb_code verify_newest(tb__verify *v, tb_error *err)
 
 /* --- the whole --- */
 
+static tb_code load_kept(tb__verify *v, tb_error *err)
+{
+    sqlite3_stmt *s = NULL;
+    bool row = false;
+    tb_code code = tb__verify_sql(v, TB__V_KEPT_MOST, NULL, 0, &s, err);
+    if (!code) code = tb__step(v->store, s, &row, err);
+    if (code) return code;
+    v->kept_most = sqlite3_column_int64(s, 0);
+    sqlite3_reset(s);
+    return TB_OK;
+}
+
 static tb_code verify_all(tb__verify *v, tb_error *err)
 {
     static tb_code (*const parts[])(tb__verify *, tb_error *) = {
-        tb__verify_schema, verify_references,   tb__verify_sealed,    tb__verify_roles,
+        tb__verify_schema, verify_references,   tb__verify_sealed,    tb__verify_roles, load_kept,
         tb__verify_derived,
         tb__verify_runs,
         tb__verify_zones,  tb__verify_accounts, tb__verify_balancers, verify_sums,

@@ -50,8 +50,17 @@
     X(LEDGER, "SELECT id,account,at_us,kind,currency,amount,reference,note,chain FROM ledger"      \
               " ORDER BY id")                                                                      \
     X(AUDIT, "SELECT " TB__C_audit("") " FROM audit ORDER BY id")                                  \
+    /* of months that have their hours */                                                          \
     X(LATE, "SELECT id,version,scope,owner,edge,day,data,account,month FROM late"                  \
-            " ORDER BY scope,owner,edge,day,id")                                                   \
+            " WHERE NOT EXISTS(SELECT 1 FROM retention k WHERE k.account=late.account"             \
+            " AND k.hours_month>late.month) ORDER BY scope,owner,edge,day,id")                     \
+    X(GONE, "SELECT g.account,j.key,j.value FROM usage_gone AS g,"                                 \
+            "json_each(iif(json_valid(g.sums),g.sums,'{\"?\":0}')) AS j")                          \
+    X(KEPT_MOST, "SELECT coalesce(max(hours_month),0) FROM retention")                             \
+    X(CLOSED_LATE, "SELECT count(*) FROM late l JOIN retention k ON k.account=l.account"           \
+                   " AND k.hours_month>l.month WHERE l.version>max(coalesce((SELECT r.watermark"   \
+                   " FROM month_run r WHERE r.id=" TB__LAST_RUN("l.account", "l.month") "),0),"    \
+                   "coalesce(" TB__CORRECTED("l.account", "l.month") ",0))")                       \
     X(SHADOWS, "SELECT name,currency,effective_us,sha256,document FROM shadow_book ORDER BY id")    \
     X(SHADOW_BILLS,                                                                                \
       "SELECT b.shadow,b.account,b.month,b.watermark,b.currency,b.invoice,b.billed,b.would,"       \
@@ -86,6 +95,7 @@ typedef struct tb__verify {
     tb_u128 sums[TB_METRIC_COUNT]; /* over the hours of all zones and load balancers */
     tb_u128 country_requests, country_bytes; /* over the days of all zones */
     int64_t newest_hour;                     /* of the hours */
+    int64_t kept_most; /* of no account hours of this month or a later one are gone */
     bool damaged;           /* a base chunk could not be read: the sums mean nothing */
     bool countries_damaged; /* the same of countries */
 } tb__verify;

@@ -1,0 +1,91 @@
+/* forget: what names a customer who has left goes. */
+#include <inttypes.h>
+
+#include "base/counted.h"
+#include "ops/operations.h"
+#include "tollbook/forget.h"
+
+static void put_forgotten(tb_reply *reply, const tb_forgotten *n)
+{
+    tb_buf_fmt(&reply->json,
+               "{\"declared\":%" PRIu64 ",\"containers\":%" PRIu64 ",\"logBlocks\":%" PRIu64
+               ",\"eventBlocks\":%" PRIu64 ",\"refused\":%" PRIu64 "}",
+               n->declared, n->containers, n->log_blocks, n->event_blocks, n->refused);
+}
+
+static bool is_nothing(const tb_forgotten *n)
+{
+    return n->declared + n->containers + n->log_blocks + n->event_blocks + n->refused == 0;
+}
+
+static void say_forgotten(tb_reply *reply, int64_t account, const tb_forgotten *n, bool dry)
+{
+    if (is_nothing(n)) {
+        tb_reply_say(reply, "Account %" PRId64 ": there is nothing left to forget.", account);
+        return;
+    }
+    tb_reply_say(reply,
+                 "Account %" PRId64 "%s: %s of the catalogue and its history, %s of containers, %s of "
+                 "request logs, %s of shield events, %s.%s",
+                 account, dry ? " would be forgotten" : " is forgotten",
+                 TB__COUNTED(n->declared, "row"), TB__COUNTED(n->containers, "row"),
+                 TB__COUNTED(n->log_blocks, "block"), TB__COUNTED(n->event_blocks, "block"),
+                 TB__COUNTED(n->refused, "refused line"),
+                 dry ? " Nothing changed."
+                     : " Usage, invoices, the ledger and the audit log stay. Backups that were made before "
+                       "still hold the names.");
+}
+
+static tb_code look_forgettable(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    const int64_t account = tb_arg_number(args, "account", 0);
+    tb_forgotten n = {.declared = 0};
+    tb_code code = tb_store_may_forget(ops->store, account, err);
+    if (!code) code = tb_store_to_forget(ops->store, account, &n, err);
+    if (code) return code;
+    reply->settled = tb_arg_given(args, "dry-run") || is_nothing(&n);
+    if (!reply->settled) return TB_OK;
+    put_forgotten(reply, &n);
+    say_forgotten(reply, account, &n, true);
+    return TB_OK;
+}
+
+static tb_code forget(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    const int64_t account = tb_arg_number(args, "account", 0);
+    tb_forgotten n = {.declared = 0};
+    uint64_t segments = 0;
+    tb_code code = tb_store_may_forget(ops->store, account, err);
+    if (!code) code = tb_store_to_forget(ops->store, account, &n, err);
+    if (!code) code = tb_store_forget_logs(ops->store, account, err);
+    if (!code) code = tb_store_forget_events(ops->store, account, err);
+    if (!code) code = tb_store_forget_declared(ops->store, account, err);
+    /* Nobody knows whose a refused line is. */
+    if (!code) code = tb_store_forget_rejects(ops->store, INT64_MAX, &segments, err);
+    if (code) return code;
+    put_forgotten(reply, &n);
+    say_forgotten(reply, account, &n, false);
+    return TB_OK;
+}
+
+static const tb_param params[] = {
+    TB__PARAM_ACCOUNT(true, "the account; no catalogue may declare it any more"),
+    {.name = "dry-run", .kind = TB_PARAM_FLAG, .help = "say what would go, and change nothing"},
+};
+
+static const tb_operation rows[] = {
+    {.name = "forget",
+     .summary = "Forget the names of a customer who has left",
+     .details =
+         "For an account that is marked deleted. Its name, its zones' names, hostnames and settings that\n"
+         "are texts go, in all versions of the catalogue, and so do its containers, request logs, shield\n"
+         "events, and the texts of refused lines, which nobody can tell apart. Usage, invoices, the ledger\n"
+         "and the audit log stay, as law asks; invoices name accounts by their numbers. Stored copies\n"
+         "(backups), names of log files and notes in the ledger are not touched, and an anchor from\n"
+         "before no longer holds: take a new one. Doing it again changes nothing.",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(params),
+     .read = look_forgettable,
+     .write = forget},
+};
+const tb__operations tb__forget_operations = TB__OPERATIONS(rows);

@@ -1,0 +1,312 @@
+/* retain: lets go of old usage and of request logs, a bounded part in each commit. A call goes on where the
+ * last one stopped: `next` is the account, where in it, and what went so far. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/counted.h"
+#include "ops/operations.h"
+#include "tollbook/calendar.h"
+#include "tollbook/json.h"
+#include "tollbook/logstore.h"
+#include "tollbook/retain.h"
+
+#define MONTHS_MIN 25
+#define MONTHS_MAX 1200
+#define ROOM       8192 /* rows and series that one commit looks at */
+#define OPEN_MOST  20   /* accounts with an open month that one call names */
+
+/* What went, or would. */
+typedef struct went {
+    int64_t hour_rows, hour_bytes, day_rows, day_bytes, log_blocks, log_bytes;
+} went;
+
+typedef struct retaining {
+    tb_ops *ops;
+    tb_reply *reply;
+    tb_kept before;  /* months before these are old enough */
+    int64_t logs_ms; /* lines before it; 0: no logs are asked about */
+    tb_retain_walk walk;
+    went went;
+    size_t open; /* accounts with an open month */
+} retaining;
+
+/* --- arguments --- */
+
+bool tb_retain_time(const char *text, int64_t *ret_ms)
+{
+    int64_t n = 0;
+    const char *at = text;
+    for (; *at >= '0' && *at <= '9' && n < 100000; at++)
+        n = n * 10 + (*at - '0');
+    if (at == text || (*at != 'h' && *at != 'm') || at[1]) return false;
+    *ret_ms = n * (*at == 'h' ? INT64_C(3600000) : INT64_C(60000));
+    return *ret_ms >= 60000 && *ret_ms <= TB_LOG_KEPT_MS;
+}
+
+static tb_code read_logs(const tb_args *args, int64_t now_us, int64_t *ret_ms, tb_error *err)
+{
+    const char *text = tb_arg_text(args, "logs");
+    int64_t kept_ms = 0;
+    if (!text) return TB_OK;
+    if (!tb_retain_time(text, &kept_ms))
+        return tb_fail(err, TB_E_VALIDATION, "logs",
+                       "It must be a time from 1m to 72h, such as 24h: lines are never kept longer.");
+    *ret_ms = now_us / 1000 - kept_ms;
+    return TB_OK;
+}
+
+static int64_t months_before(const tb_args *args, const char *name, int64_t now_us)
+{
+    const int64_t running = tb_month_from_us(now_us), kept = tb_arg_number(args, name, 0);
+    return kept > 0 && kept < running ? running - kept : 0;
+}
+
+static tb_code read_args(retaining *r, const tb_args *args, tb_error *err)
+{
+    const bool hours = tb_arg_given(args, "hours"), days = tb_arg_given(args, "days");
+    if (!hours && !days && !tb_arg_given(args, "logs"))
+        return tb_fail(err, TB_E_VALIDATION, "hours",
+                       "Nothing is said to go. Give --hours, --days or --logs.");
+    if (hours && days && tb_arg_number(args, "days", 0) < tb_arg_number(args, "hours", 0))
+        return tb_fail(err, TB_E_VALIDATION, "days",
+                       "Days are kept at least as long as hours: give --days the larger number.");
+    r->before = (tb_kept){months_before(args, "hours", r->ops->now_us),
+                          months_before(args, "days", r->ops->now_us)};
+    return read_logs(args, r->ops->now_us, &r->logs_ms, err);
+}
+
+/* --- going on --- */
+
+static tb_code read_next(retaining *r, const char *next, tb_error *err)
+{
+    int64_t *const places[] = {&r->walk.account,   &r->walk.at[0],     &r->walk.at[1],
+                               &r->walk.at[2],     &r->went.hour_rows, &r->went.hour_bytes,
+                               &r->went.day_rows,  &r->went.day_bytes};
+    for (size_t i = 0; next && i < sizeof places / sizeof *places; i++)
+        if (!tb__next_number(&next, places[i])) return tb__next_wrong(err);
+    return TB_OK;
+}
+
+static void put_next(const retaining *r)
+{
+    tb_buf_fmt(&r->reply->next,
+               "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
+               " %" PRId64,
+               r->walk.account, r->walk.at[0], r->walk.at[1], r->walk.at[2], r->went.hour_rows,
+               r->went.hour_bytes, r->went.day_rows, r->went.day_bytes);
+}
+
+/* --- accounts --- */
+
+static void say_open(retaining *r, int64_t month)
+{
+    char text[8];
+    if (++r->open > OPEN_MOST) return;
+    tb_month_format(month, text);
+    tb_reply_say(r->reply,
+                 "Account %" PRId64 " keeps all from %s on: that month is not final, or something of it "
+                 "waits to be billed (tollbook invoice --month %s --finalize).",
+                 r->walk.account, text, text);
+}
+
+/* How far the account's may go. Once it has begun, as far as was written then. */
+static tb_code find_bounds(retaining *r, tb_error *err)
+{
+    const bool begun = r->walk.at[0] || r->walk.at[1] || r->walk.at[2];
+    int64_t open = -1;
+    if (begun) return tb_store_kept(r->ops->store, r->walk.account, &r->walk.kept, err);
+    tb_code code = tb_store_may_go(r->ops->store, r->walk.account, r->before, &r->walk.kept, &open,
+                                   err);
+    if (!code && open >= 0) say_open(r, open);
+    return code;
+}
+
+/* Accounts from the running one on, until there is no room left. *ret_over: there are no more. */
+static tb_code walk_accounts(retaining *r, bool *ret_over, tb_error *err)
+{
+    uint64_t done = 0, all = 0;
+    tb_code code = tb_store_accounts_before(r->ops->store, r->walk.account, &done, &all, err);
+    while (!code && r->walk.room) {
+        int64_t account = 0;
+        bool over = false;
+        code = tb_store_account_from(r->ops->store, r->walk.account, &account, err);
+        *ret_over = !code && !account;
+        if (code || !account) return code;
+        if (account != r->walk.account) memset(r->walk.at, 0, sizeof r->walk.at);
+        r->walk.account = account;
+        code = find_bounds(r, err);
+        if (!code) code = tb_store_retain(r->ops->store, &r->walk, &over, err);
+        r->walk.room -= r->walk.room > 0;
+        if (!code && over && account == INT64_MAX) *ret_over = true;
+        if (*ret_over) return code;
+        if (!code && over) r->walk.account = account + 1;
+        done += over;
+        if (r->ops->step && !r->ops->step(r->ops->ctx, done, all))
+            return tb_fail(err, TB_E_STOPPED, NULL, NULL);
+    }
+    return code;
+}
+
+static void add_up(retaining *r)
+{
+    for (size_t i = 0; i < r->walk.n; i++) {
+        const tb_retain_month *m = &r->walk.months[i];
+        r->went.hour_rows += (int64_t)m->hour_rows;
+        r->went.hour_bytes += (int64_t)m->hour_bytes;
+        r->went.day_rows += (int64_t)m->day_rows;
+        r->went.day_bytes += (int64_t)m->day_bytes;
+    }
+}
+
+/* --- what is said --- */
+
+static void put_months(const retaining *r)
+{
+    char text[8];
+    tb_buf_str(&r->reply->out, "month\thour rows\tbytes\tday rows\tbytes\n");
+    for (size_t i = 0; i < r->walk.n; i++) {
+        const tb_retain_month *m = &r->walk.months[i];
+        tb_month_format(m->month, text);
+        tb_buf_fmt(&r->reply->out, "%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", text,
+                   m->hour_rows, m->hour_bytes, m->day_rows, m->day_bytes);
+        tb_buf_fmt(&r->reply->json,
+                   "%s{\"month\":\"%s\",\"hourRows\":%" PRIu64 ",\"hourBytes\":%" PRIu64
+                   ",\"dayRows\":%" PRIu64 ",\"dayBytes\":%" PRIu64 "}",
+                   i ? "," : "", text, m->hour_rows, m->hour_bytes, m->day_rows, m->day_bytes);
+    }
+}
+
+/* months: those of this call, which is the only one of a dry run. */
+static void put_answer(const retaining *r, bool months)
+{
+    const went *w = &r->went;
+    tb_buf_fmt(&r->reply->json,
+               "{\"hourRows\":%" PRId64 ",\"hourBytes\":%" PRId64 ",\"dayRows\":%" PRId64
+               ",\"dayBytes\":%" PRId64 ",\"logBlocks\":%" PRId64 ",\"logBytes\":%" PRId64,
+               w->hour_rows, w->hour_bytes, w->day_rows, w->day_bytes, w->log_blocks, w->log_bytes);
+    if (months) {
+        tb_buf_str(&r->reply->json, ",\"months\":[");
+        put_months(r);
+        tb_buf_str(&r->reply->json, "]");
+    }
+    tb_buf_str(&r->reply->json, "}");
+}
+
+static void say_went(const retaining *r, bool dry)
+{
+    const went *w = &r->went;
+    if (r->open > OPEN_MOST)
+        tb_reply_say(r->reply, "%s more have an open month.",
+                     TB__COUNTED(r->open - OPEN_MOST, "account"));
+    if (w->hour_rows + w->day_rows + w->log_blocks == 0) {
+        tb_reply_say(r->reply, dry ? "Nothing would go." : "Nothing was to go: nothing changed.");
+        return;
+    }
+    tb_reply_say(r->reply,
+                 "%s of hours (%" PRId64 " bytes), %s of days (%" PRId64 " bytes) and %s of request "
+                 "logs (%" PRId64 " bytes) %s. %s",
+                 TB__COUNTED((uint64_t)w->hour_rows, "row"), w->hour_bytes,
+                 TB__COUNTED((uint64_t)w->day_rows, "row"), w->day_bytes,
+                 TB__COUNTED((uint64_t)w->log_blocks, "block"), w->log_bytes,
+                 dry ? "would go" : "went",
+                 dry ? "Nothing changed." : "The file uses their space again (tollbook size: free).");
+}
+
+/* --- the operation --- */
+
+static tb_code dry_run(retaining *r, tb_error *err)
+{
+    bool over = false;
+    uint64_t blocks = 0, bytes = 0;
+    r->walk.dry = true;
+    r->walk.room = SIZE_MAX;
+    tb_code code = walk_accounts(r, &over, err);
+    if (!code && r->logs_ms)
+        code = tb_store_logs_before(r->ops->store, r->logs_ms, &blocks, &bytes, err);
+    if (code) return code;
+    r->went.log_blocks = (int64_t)blocks;
+    r->went.log_bytes = (int64_t)bytes;
+    add_up(r);
+    put_answer(r, true);
+    say_went(r, true);
+    return TB_OK;
+}
+
+static tb_code try_retain(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    retaining r = {.ops = ops, .reply = reply};
+    if (!tb_arg_given(args, "dry-run")) return TB_OK;
+    reply->settled = true;
+    tb_code code = read_args(&r, args, err);
+    if (!code) code = dry_run(&r, err);
+    free(r.walk.months);
+    return code;
+}
+
+/* After the last account. */
+static tb_code drop_logs(retaining *r, tb_error *err)
+{
+    uint64_t blocks = 0, bytes = 0;
+    if (!r->logs_ms) return TB_OK;
+    tb_code code = tb_store_logs_before(r->ops->store, r->logs_ms, &blocks, &bytes, err);
+    if (!code) code = tb_store_drop_logs_before(r->ops->store, r->logs_ms, &blocks, err);
+    r->went.log_blocks = (int64_t)blocks;
+    r->went.log_bytes = (int64_t)bytes;
+    return code;
+}
+
+static tb_code retain_some(retaining *r, tb_error *err)
+{
+    bool over = r->before.hours == 0 && r->before.days == 0;
+    r->walk.room = ROOM;
+    tb_code code = over ? TB_OK : walk_accounts(r, &over, err);
+    add_up(r);
+    if (!code && !over) {
+        put_next(r);
+        return TB_OK;
+    }
+    if (!code) code = drop_logs(r, err);
+    if (code) return code;
+    put_answer(r, false);
+    say_went(r, false);
+    return TB_OK;
+}
+
+static tb_code retain(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    retaining r = {.ops = ops, .reply = reply};
+    tb_code code = read_args(&r, args, err);
+    if (!code) code = read_next(&r, args->next, err);
+    if (!code) code = retain_some(&r, err);
+    free(r.walk.months);
+    return code;
+}
+
+static const tb_param params[] = {
+    {.name = "hours", .value = "N", .kind = TB_PARAM_NUMBER, .min = MONTHS_MIN, .max = MONTHS_MAX,
+     .help = "keep hours of the running month and of so many months before it, 25 at least"},
+    {.name = "days", .value = "N", .kind = TB_PARAM_NUMBER, .min = MONTHS_MIN, .max = MONTHS_MAX,
+     .help = "keep days of the running month and of so many months before it, no fewer than of hours"},
+    {.name = "logs", .value = "TIME", .kind = TB_PARAM_TEXT, .min = 1, .max = 8,
+     .help = "keep lines of request logs so long, as 24h or 30m; never longer than 72h"},
+    {.name = "dry-run", .kind = TB_PARAM_FLAG, .help = "say what would go, by month, and change nothing"},
+};
+
+static const tb_operation rows[] = {
+    {.name = "retain",
+     .summary = "Let go of old hours, old days and request logs",
+     .details =
+         "Without it everything is kept, but for request logs, which go after 72 hours. Of each account\n"
+         "the usage of old months goes up to the first month that is not final or has something that\n"
+         "waits to be billed. Those months are closed then: what still comes for them is counted and\n"
+         "not billed. Invoices stay as they are, with their evidence; bills whose prices and settings changed\n"
+         "at midnight are rated again from days. Usage of pull zones that no account has stays. It works\n"
+         "in small commits; after an interruption run it again. `serve --retain` does it daily.",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(params),
+     .slow = true,
+     .read = try_retain,
+     .write = retain},
+};
+const tb__operations tb__retain_operations = TB__OPERATIONS(rows);

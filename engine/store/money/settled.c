@@ -1,0 +1,69 @@
+/* How far an account's usage may go: up to the first month of which something is open. A month is
+ * settled where its last run made an invoice that stands, or found nothing due, and nothing waits of
+ * it. */
+#include "store/money/billing.h"
+#include "store/usage/retain.h"
+
+#include <stdlib.h>
+
+/* The account's late months, once they are needed. */
+typedef struct settling {
+    tb_store *store;
+    int64_t account;
+    tb_late *late;
+    size_t n;
+} settling;
+
+static tb_code is_settled(const settling *s, int64_t month, bool *ret, tb_error *err)
+{
+    const int64_t values[2] = {s->account, month};
+    int64_t settled = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->late[i].month == month) {
+            *ret = false;
+            return TB_OK;
+        }
+    tb_code code = tb__int_of(s->store, TB__SQL_MONTH_SETTLED, values, 2, 0, &settled, err);
+    *ret = settled != 0;
+    return code;
+}
+
+/* The first month from `first` on, before `end`, that is not settled; `end`: all are. */
+static tb_code first_open(settling *s, int64_t first, int64_t end, int64_t *ret_month, tb_error *err)
+{
+    bool settled = true;
+    tb_code code = tb_store_late(s->store, s->account, &s->late, &s->n, err);
+    int64_t month = first;
+    while (!code && month < end && !(code = is_settled(s, month, &settled, err)) && settled)
+        month++;
+    free(s->late);
+    *ret_month = month;
+    return code;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+tb_code tb_store_may_go(tb_store *store, int64_t account, tb_kept before, tb_kept *ret_kept,
+                        int64_t *ret_open, tb_error *err)
+{
+    settling s = {.store = store, .account = account};
+    const int64_t end = larger(before.hours, before.days); /* without its hours no day is needed */
+    tb_kept kept;
+    int64_t first = 0, open = 0;
+    *ret_open = -1;
+    tb_code code = tb_store_kept(store, account, &kept, err);
+    if (code) return code;
+    first = kept.hours;
+    if (!first) code = tb__int_of(store, TB__SQL_RETAIN_FIRST, &account, 1, -1, &first, err);
+    if (!code && first >= 0 && first < end) {
+        code = first_open(&s, first, end, &open, err);
+        if (!code && open > first) kept.hours = open;
+        if (!code && open < end) *ret_open = open;
+    }
+    kept.days = larger(kept.days, tb__earlier(before.days, kept.hours));
+    *ret_kept = kept;
+    return code;
+}

@@ -1,0 +1,67 @@
+/* Letting go of usage that nobody needs any more: hours of old months, then their days. What goes is
+ * decided account by account, and only where nothing is open: each month up to there is final or had
+ * nothing due, and nothing of it waits to be billed. From then on these months are closed: what still
+ * comes for them is counted and shown, and not billed.
+ *
+ * What the days that go held is kept as sums, so that all that was ever taken in can still be compared
+ * with what is there. */
+#ifndef TOLLBOOK_RETAIN_H
+#define TOLLBOOK_RETAIN_H
+
+#include "tollbook/store.h"
+
+TB_API_BEGIN
+
+/* Months since 1970: those before may be without their hours, without their days. 0: all is there.
+ * days <= hours. */
+typedef struct tb_kept {
+    int64_t hours, days;
+} tb_kept;
+
+/* What is kept of an account. */
+TB_MUST_USE tb_code tb_store_kept(tb_store *store, int64_t account, tb_kept *ret_kept,
+                                  tb_error *err);
+
+/* How far an account's months may go: `before`, or less where one is open, or what went already where
+ * that is more. *ret_open: the open month, -1: none is in the way. */
+TB_MUST_USE tb_code tb_store_may_go(tb_store *store, int64_t account, tb_kept before,
+                                    tb_kept *ret_kept, int64_t *ret_open, tb_error *err);
+
+/* Rows of one month, and their bytes. Days are those of counters and of countries. */
+typedef struct tb_retain_month {
+    int64_t month;
+    uint64_t hour_rows, hour_bytes, day_rows, day_bytes;
+} tb_retain_month;
+
+/* A walk over what goes of one account. */
+typedef struct tb_retain_walk {
+    int64_t account;
+    tb_kept kept;  /* how far */
+    bool dry;      /* nothing is changed */
+    size_t room;   /* rows and series that it may still look at; it ends at 0 */
+    int64_t at[3]; /* where it goes on; begin with zeros. All zeros at its end */
+    tb_retain_month *months; /* what went, ascending; added to. free() */
+    size_t n, cap;
+} tb_retain_walk;
+
+/* Lets go of some, in the caller's transaction (dry: in a snapshot). *ret_over: it was the last of the
+ * account. Where a row that goes does not agree with the one that stays, TB_E_CORRUPT: nothing goes
+ * that may be needed to repair the other. */
+TB_MUST_USE tb_code tb_store_retain(tb_store *store, tb_retain_walk *walk, bool *ret_over,
+                                    tb_error *err);
+
+/* How long request logs are kept, as the operation reads it: "72h", "30m". false: it is no such time, or
+ * not from a minute to TB_LOG_KEPT_MS. */
+bool tb_retain_time(const char *text, int64_t *ret_ms);
+
+/* The first account from this id on, 0: there is none. */
+TB_MUST_USE tb_code tb_store_account_from(tb_store *store, int64_t id, int64_t *ret_account,
+                                          tb_error *err);
+
+/* How many accounts there are, and how many of them have a lower id: for a share that is done. */
+TB_MUST_USE tb_code tb_store_accounts_before(tb_store *store, int64_t id, uint64_t *ret_before,
+                                             uint64_t *ret_all, tb_error *err);
+
+TB_API_END
+
+#endif

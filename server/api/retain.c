@@ -1,0 +1,103 @@
+/* Request logs are looked at in every round, usage once a UTC day: a walk over all series that finds
+ * nothing costs some seconds of a large file. */
+#include "api/retain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tollbook/operation.h"
+#include "tollbook/retain.h"
+
+#define OPERATION "retain"
+#define ORIGIN    "serve --retain"
+
+typedef struct retaining {
+    char part[3][16]; /* hours, days, logs; "": all is kept */
+    tb_args args;     /* of the running round */
+    int64_t day;      /* of the last round that looked at usage */
+} retaining;
+
+static const char *const names[3] = {"hours", "days", "logs"};
+
+static tb_code add_part(retaining *r, int i, tb_error *err)
+{
+    const tb_param *p = tb_param_find(r->args.operation, names[i], strlen(names[i]));
+    return r->part[i][0] ? tb_args_add(&r->args, p, r->part[i], strlen(r->part[i]), err) : TB_OK;
+}
+
+/* usage: hours and days too. */
+static tb_code begin_round(retaining *r, bool usage, tb_error *err)
+{
+    tb_code code = TB_OK;
+    tb_args_release(&r->args);
+    tb_args_init(&r->args, tb_operation_find(OPERATION, strlen(OPERATION)));
+    for (int i = usage ? 0 : 2; !code && i < 3; i++)
+        code = add_part(r, i, err);
+    return code ? code : tb_args_end(&r->args, false, err);
+}
+
+static tb_code one_step(retaining *r, tb_store *store, int64_t now_us, bool *ret_more, tb_error *err)
+{
+    tb_ops ops = {.store = store, .now_us = now_us, .from = ORIGIN, .shared = true};
+    tb_reply reply;
+    tb_reply_init(&reply);
+    tb_code code = tb_operation_write(&ops, &r->args, &reply, err);
+    if (!code) code = tb_args_next(&r->args, reply.next.data, reply.next.len, err);
+    if (!code) *ret_more = r->args.next != NULL;
+    tb_reply_release(&reply);
+    return code;
+}
+
+static tb_code take_step(void *ctx, tb_store *store, int64_t now_us, bool again, bool *ret_more,
+                         tb_error *err)
+{
+    retaining *r = ctx;
+    const int64_t day = now_us / (INT64_C(86400) * 1000000);
+    const bool usage = (r->part[0][0] || r->part[1][0]) && day != r->day;
+    tb_code code = TB_OK;
+    if (!again) {
+        if (!usage && !r->part[2][0]) return TB_OK;
+        code = begin_round(r, usage, err);
+        if (!code && usage) r->day = day;
+    }
+    if (!code) code = one_step(r, store, now_us, ret_more, err);
+    if (code) r->day = -1; /* what failed is tried again in the next round */
+    return code;
+}
+
+/* One of three parts; behind it a comma, or at the last the end. */
+static bool read_part(retaining *r, int i, const char **at)
+{
+    const size_t len = strcspn(*at, ",");
+    const bool last = (*at)[len] == 0;
+    if (!len || len >= sizeof r->part[i] || last != (i == 2)) return false;
+    if (len > 1 || **at != '-') memcpy(r->part[i], *at, len);
+    *at += len + !last;
+    return true;
+}
+
+static tb_code check_parts(retaining *r, const char *text, tb_error *err)
+{
+    int64_t ms;
+    bool good = true;
+    tb_args_init(&r->args, tb_operation_find(OPERATION, strlen(OPERATION)));
+    for (int i = 0; good && i < 3; i++)
+        good = read_part(r, i, &text) && add_part(r, i, NULL) == TB_OK;
+    good = good && r->args.n > 0 && (!r->part[2][0] || tb_retain_time(r->part[2], &ms)) &&
+           (!r->part[0][0] || !r->part[1][0] || tb_arg_number(&r->args, names[0], 0) <=
+                                                    tb_arg_number(&r->args, names[1], 0));
+    return good ? TB_OK
+                : tb_fail(err, TB_E_USAGE, NULL,
+                          "It is HOURS,DAYS,LOGS, such as 25,60,72h: months of hours (25 at least) and "
+                          "of days (no fewer), and how long request logs are kept (72h at most); \"-\" "
+                          "keeps all.");
+}
+
+tb_code api_retain(const char *text, chore_work *ret_work, tb_error *err)
+{
+    static retaining r;
+    r = (retaining){.day = -1};
+    tb_code code = check_parts(&r, text, err);
+    if (!code) *ret_work = (chore_work){take_step, &r, ORIGIN};
+    return code;
+}

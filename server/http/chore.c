@@ -1,0 +1,117 @@
+/* One thread that submits a step, waits for its end, and submits the next. */
+#include "http/chore.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "http/clock.h"
+
+#define AGAIN_S 1 /* after the writer's queue was full */
+
+struct chore {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    pthread_t thread;
+    chore_work work;
+    int64_t fixed_now_us;
+    writer *writer;
+    write_job job;
+    bool stop, done; /* done: the job's */
+    bool again, more;
+};
+
+static tb_code run_step(write_job *job, tb_store *store, tb_error *err)
+{
+    chore *c = job->owner;
+    const int64_t now_us = c->fixed_now_us == INT64_MIN ? clock_wall_us() : c->fixed_now_us;
+    return c->work.step(c->work.ctx, store, now_us, c->again, &c->more, err);
+}
+
+static void step_done(write_job *job)
+{
+    chore *c = job->owner;
+    pthread_mutex_lock(&c->lock);
+    c->done = true;
+    pthread_cond_signal(&c->wake);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* The lock is held. Until it is woken, or so many seconds later. */
+static void wait_seconds(chore *c, int seconds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += seconds;
+    while (!c->stop && pthread_cond_timedwait(&c->wake, &c->lock, &until) == 0)
+        continue;
+}
+
+/* The lock is held. false: the round is over. */
+static bool take_step(chore *c)
+{
+    tb_error err;
+    c->job = (write_job){.run = run_step, .done = step_done, .owner = c, .alone = true};
+    c->done = c->more = false;
+    if (writer_submit(c->writer, &c->job, &err) != TB_OK) {
+        wait_seconds(c, AGAIN_S);
+        return err.code == TB_E_BUSY;
+    }
+    while (!c->done)
+        pthread_cond_wait(&c->wake, &c->lock);
+    c->again = true;
+    if (c->job.code == TB_OK) return c->more;
+    fprintf(stderr, "tollbook serve: %s: %s\n", c->work.name, c->job.err.message);
+    return false;
+}
+
+static void *run_chore(void *arg)
+{
+    chore *c = arg;
+    pthread_mutex_lock(&c->lock);
+    while (!c->stop) {
+        c->again = false;
+        while (!c->stop && take_step(c))
+            continue;
+        wait_seconds(c, CHORE_EVERY_S);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+chore *chore_start(const chore_work *work, int64_t fixed_now_us, writer *to)
+{
+    chore *c = calloc(1, sizeof *c);
+    pthread_condattr_t attr;
+    if (!c) return NULL;
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    c->work = *work;
+    c->fixed_now_us = fixed_now_us;
+    c->writer = to;
+    if (pthread_create(&c->thread, NULL, run_chore, c) == 0) return c;
+    free(c);
+    return NULL;
+}
+
+void chore_halt(chore *c)
+{
+    if (!c) return;
+    pthread_mutex_lock(&c->lock);
+    c->stop = true;
+    pthread_cond_signal(&c->wake);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void chore_join(chore *c)
+{
+    if (!c) return;
+    pthread_join(c->thread, NULL);
+    pthread_cond_destroy(&c->wake);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}

@@ -1,0 +1,155 @@
+/* Forgetting a customer: no byte of a name is left, and every figure is. */
+#include "retain_fixture.h"
+
+#include "tollbook/forget.h"
+#include "tollbook/requestlog.h"
+
+#define RED "\"id\":1,\"name\":\"Zephyrine Quux\",\"currency\":\"USD\",\"discounts\":{\"EUUSDiscount\":5}"
+#define SETTINGS                                                                                   \
+    "{\"Enabled\":true,\"PriceOverride\":\"0.0070\",\"EUUSDiscount\":10,\"OriginUrl\":"              \
+    "\"https://origin.xylophia.example\",\"AllowedReferrers\":[\"xylophia.example\"]%s}"
+
+static void apply(fixture *f, bool there, const char *more)
+{
+    char settings[400], text[2000];
+    snprintf(settings, sizeof settings, SETTINGS, more);
+    snprintf(text, sizeof text,
+             "{\"accounts\":[%s%s{\"id\":2,\"name\":\"Obsidiana\"}],\"zones\":[%s%s%s{\"id\":201,\"account\":2,"
+             "\"name\":\"obsidiana-live\",\"hostnames\":[\"live.obsidiana.example\"]}]%s}",
+             there ? "{" RED "}" : "", there ? "," : "",
+             there ? "{\"id\":101,\"account\":1,\"name\":\"xylophia-video\",\"created\":"
+                     "\"2026-01-01T00:00:00Z\",\"hostnames\":[\"cdn.xylophia.example\"],\"settings\":"
+                   : "",
+             there ? settings : "", there ? "}," : "",
+             there ? ",\"shield_zones\":[{\"id\":5,\"account\":1,\"name\":\"xylophia-shield\"}]" : "");
+    fixture_apply(f, text, NOW_US, NULL);
+}
+
+static void refuse(fixture *f, uint64_t number, const char *reason, const char *text)
+{
+    tb_error err = {0};
+    const tb_refused line = {.line = 1, .byte = 1, .reason = reason, .text = text, .len = strlen(text)};
+    tb_segment segment = {.kind = TB_BATCH_LOG, .source = "x", .length = 9, .hash = {number, 7},
+                          .head = {number, 8}, .rejected = 1, .final = true, .now_us = NOW_US};
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_add_reject(f->store, &line, &err));
+    ok(tb_store_add_segment(f->store, &segment, NULL, &err));
+    ok(tb_store_commit(f->store, &err));
+}
+
+static void fill(fixture *f)
+{
+    fixture_init(f);
+    apply(f, true, "");
+    apply(f, true, ",\"OriginHostHeader\":\"old.xylophia.example\""); /* history has more */
+    retain_book(f, "a", "2023-01-01T00:00:00Z");
+    add_bytes(f, 101, "DE", at(10, 4, 0), UINT64_C(123000000000));
+    add_bytes(f, 201, "DE", at(10, 4, 0), UINT64_C(45000000000));
+    fixture_fold(f);
+    finalize_months(f, OCTOBER, OCTOBER, "");
+    add_bytes(f, 101, "DE", at(11, 4, 0), UINT64_C(7000000000)); /* not final */
+    refuse(f, 71, "host cdn.xylophia.example is unknown", "GET cdn.xylophia.example");
+    refuse(f, 72, "too short", "Zephyrine Quux");
+}
+
+/* How often a text is in the file and its WAL. */
+static size_t found(const fixture *f, const char *text)
+{
+    static const char *const suffix[] = {"", "-wal"};
+    size_t n = 0;
+    for (int i = 0; i < 2; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s%s", f->path, suffix[i]);
+        FILE *file = fopen(name, "rb");
+        if (!file) continue;
+        ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
+        size_t len = (size_t)ftell(file);
+        rewind(file);
+        char *bytes = malloc(len + 1);
+        ck_assert_ptr_nonnull(bytes);
+        ck_assert_uint_eq(fread(bytes, 1, len, file), len);
+        for (char *at = bytes; (at = memmem(at, len - (size_t)(at - bytes), text, strlen(text))); at++)
+            n++;
+        free(bytes);
+        fclose(file);
+    }
+    return n;
+}
+
+static const char *const names[] = {"Zephyrine", "Quux", "xylophia"};
+
+START_TEST(no_byte_of_a_name_is_left)
+{
+    fixture f;
+    fill(&f);
+    source before = input_of(&f, 1, OCTOBER);
+    const tb_i128 bytes = bytes_in(&before);
+    source_release(&before);
+    ck_assert_int_eq(run_calls(&f, "forget account=1", 9).code, TB_E_NOT_DELETED);
+    ck_assert_int_eq(run_calls(&f, "forget account=9", 9).code, TB_E_NOT_FOUND);
+    apply(&f, false, "");
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_msg(found(&f, names[i]) > 0, "%s", names[i]);
+
+    const int64_t audits = number(&f, "SELECT count(*) FROM audit");
+    said dry = run_words(&f, "forget account=1 dry-run");
+    ck_assert_ptr_nonnull(strstr(dry.said, "would be forgotten: 4 rows of the catalogue"));
+    ck_assert_ptr_nonnull(strstr(dry.said, "2 refused lines. Nothing changed."));
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM audit"), audits);
+    said done = run_words(&f, "forget account=1");
+    ck_assert_ptr_nonnull(strstr(done.said, "Account 1 is forgotten: 4 rows of the catalogue"));
+    tb_store_scrub(f.store);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_msg(found(&f, names[i]) == 0, "%s", names[i]);
+    ck_assert_uint_gt(found(&f, "obsidiana"), 0);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM audit WHERE operation='forget'"), 1);
+
+    verify_all(&f, NULL); /* invoices rated again: prices and discounts stayed */
+    source after = input_of(&f, 1, OCTOBER);
+    ck_assert(bytes_in(&after) == bytes);
+    source_release(&after);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM zone WHERE id=101 AND name='forgotten' AND"
+                                " settings->'$.PriceOverride' IS NOT NULL AND"
+                                " document->>'$.settings.PriceOverride'='0.0070'"), 1);
+    ck_assert_ptr_nonnull(strstr(run_words(&f, "forget account=1").said, "nothing left to forget"));
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM audit WHERE operation='forget'"), 1);
+    finalize_months(&f, OCTOBER, OCTOBER, "");
+    fixture_release(&f);
+}
+END_TEST
+
+/* Named again, it comes back with what is said then, and is forgotten again. */
+START_TEST(a_customer_may_come_back)
+{
+    fixture f;
+    fill(&f);
+    apply(&f, false, "");
+    run_words(&f, "forget account=1");
+    tb_store_scrub(f.store); /* what follows empties the WAL by itself */
+    apply(&f, true, "");
+    ck_assert_int_eq(run_calls(&f, "forget account=1", 9).code, TB_E_NOT_DELETED);
+    verify_all(&f, NULL);
+    apply(&f, false, "");
+    run_words(&f, "forget account=1");
+    tb_store_scrub(f.store);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_msg(found(&f, names[i]) == 0, "%s", names[i]);
+    verify_all(&f, NULL);
+    fixture_release(&f);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("forget");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, no_byte_of_a_name_is_left);
+    tcase_add_test(t, a_customer_may_come_back);
+    Suite *s = suite_create("forget");
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
