@@ -3,7 +3,6 @@
 is what was written, each line once: to a database and to a server, through rotation and kills."""
 import os
 import random
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,11 +10,17 @@ import faults
 from faults import LONG, SOURCE, folder, in_own_mounts, make, mount_small, require, run, seed, verify
 
 sys.path.insert(0, str(SOURCE / "tests" / "http"))
-from follower import Follower, Writer, stored, taken, until  # noqa: E402
+from follower import FAKETIME, Follower, Writer, stored, taken, until  # noqa: E402
 from harness import ENVIRONMENT, Server  # noqa: E402
 
 DAY_S = 86400
 JUMPS = 60 if LONG else 14
+
+
+def forget_clock(pid):
+    """What faketime shares between processes, and a killed one leaves."""
+    for name in (f"faketime_shm_{pid}", f"sem.faketime_sem_{pid}"):
+        Path("/dev/shm", name).unlink(missing_ok=True)
 
 
 class Away:
@@ -42,10 +47,13 @@ class Away:
         if self.server and self.rng.random() < 0.5:
             self.server.process.kill()
             self.server.process.wait()
+            forget_clock(self.server.process.pid)
             self.server.log_file.close()
             self.server.start(port=self.server.port)
         else:
+            pid = self.follower.process.pid
             self.follower.kill()
+            forget_clock(pid)
             self.follower.start()
 
     def takes(self, n):
@@ -150,8 +158,6 @@ def set_clock(it, clock):
 
 
 def clock_jumps(path):
-    preload = subprocess.run(["faketime", "-f", "+0", "printenv", "LD_PRELOAD"], capture_output=True,
-                             check=True).stdout.decode().strip()
     clock = path / "clock"
     rng = seed()
 
@@ -171,7 +177,7 @@ def clock_jumps(path):
     for served in (False, True):
         db = make(path / f"{served}.db")
         clock.write_text("@2026-11-04 09:00:00\n")
-        faked = {"LD_PRELOAD": preload, "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1",
+        faked = {"LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1",
                  "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}
         now = ENVIRONMENT.pop("TOLLBOOK_NOW")
         ENVIRONMENT.update(faked)

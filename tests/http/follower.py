@@ -16,6 +16,7 @@ from pathlib import Path
 from harness import ENVIRONMENT, PATIENCE, TOLLBOOK, run
 
 BUSY_S = 0.01  # between two looks
+FAKETIME = "/usr/$LIB/faketime/libfaketimeMT.so.1"  # the dynamic linker knows what $LIB is
 
 
 def until(what, text):

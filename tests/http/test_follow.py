@@ -281,7 +281,7 @@ class Local(unittest.TestCase):
 
     def test_the_last_look_takes_no_more_descriptors_than_others(self):
         """A signal ships what is new of more logs than may be open, and writes the last figures."""
-        n = 150
+        n = 100
         logs = [self.logs / f"{i}.log" for i in range(n)]
         for i, log in enumerate(logs):
             log.write_bytes(lines(i * 10, 1))
@@ -298,15 +298,15 @@ class Local(unittest.TestCase):
 
     def test_too_few_descriptors_are_said_once_and_cost_time_alone(self):
         """So few that there is none left for a log that is due."""
-        for i in range(80):
+        for i in range(50):
             (self.logs / f"{i}.log").write_bytes(lines(i * 10, 1))
         f = self.follower()
         f.start(before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)))
-        self.takes(f, 80)
-        for i in range(80):
+        self.takes(f, 50)
+        for i in range(50):
             with open(self.logs / f"{i}.log", "ab") as more:
                 more.write(lines(i * 10 + 1, 1))
-        self.takes(f, 160)
+        self.takes(f, 100)
         self.assertEqual(f.stop(), 0)
         self.assertEqual(f.messages().count("\n"), 1, f.messages())
         self.assertIn("Too many files are open: logs wait", f.messages())
@@ -314,7 +314,7 @@ class Local(unittest.TestCase):
 
     def test_what_was_not_shipped_of_a_log_that_is_gone_is_said(self):
         """Of more logs than stay open, each with a line that has no end."""
-        n = 150
+        n = 80
         logs = [self.logs / f"{i}.log" for i in range(n)]
         for i, log in enumerate(logs):
             log.write_bytes(lines(i * 10, 1) + b"half")

@@ -1,9 +1,10 @@
 """`query` is for reading alone, and ends: at its time limit, at its memory's bound, at a signal."""
 import signal
+import sqlite3
 import subprocess
 import unittest
 
-from tool import Case
+from tool import Case, lines
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT "
 # Single calls of a function that run for minutes, or for as long as the machine's memory lasts.
@@ -31,6 +32,23 @@ class Query(Case):
                "FROM (SELECT 1 AS x)")
         self.assertEqual(self.query(sql).out.splitlines()[1],
                          "TOLL\t3.0\t7\t1970\t1\t1\t1\t1\t7\t2\t2")
+
+    def test_waiting_usage_that_cannot_be_read_is_an_error(self):
+        """Damaged, and not there: the tables that show it say so, and no sum without it is printed."""
+        for damage, said in (("UPDATE usage_page SET data=x'ffffffffffffffffff'", "damaged"),
+                             ("UPDATE usage_run SET seal=seal+1", "damaged"),
+                             ("ALTER TABLE usage_page RENAME COLUMN data TO gone", "no such column")):
+            self.run_tool("init", "--db", "d.db")
+            self.run_tool("ingest", "--db", "d.db", "-", stdin=lines(0, 100))
+            with sqlite3.connect(self.folder / "d.db") as db:
+                db.execute(damage)
+            db.close()
+            for table in ("buckets", "countries"):
+                with self.subTest(damage=damage, table=table):
+                    done = self.run_tool("query", "--db", "d.db", f"SELECT sum(requests) FROM {table}", status=3)
+                    self.assertIn(said, done.err)
+            for path in self.folder.glob("d.db*"):
+                path.unlink()
 
     def test_a_time_limit_ends_a_query_of_many_steps(self):
         done = self.query(ENDLESS + "max(i) FROM n", "--timeout", "1", status=3)
