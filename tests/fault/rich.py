@@ -197,6 +197,10 @@ def secrets(m):
         text = "".join(log_line(n, zone, DAY_MS - 86400000 * (n % 3) + n * 1000)
                        for n in range(i * 200, i * 200 + 120))
         m.tool("ingest", "-", stdin=text, now=LOGS, status=(0, 1))
+        if i < 3:
+            back = "".join(log_line(5000 + n, 101, DAY_MS - n * 1000) for n in range(i * 9, i * 9 + 9))
+            m.tool("ingest", "-", stdin=back, now=LOGS, status=(0, 1))
+            m.tool("ingest", "--withdraw", "-", stdin=back, now=LOGS)
     m.take(*(event(n, 41 + n % 3, n % 2) for n in range(60)), now=LOGS)
     m.serve(LOGS)
 
