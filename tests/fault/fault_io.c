@@ -1,6 +1,7 @@
 /* Errors of the file system: the operations of a database's first day fail, once, from then on, or
- * for lack of room; in the long form each of them, else some (workload_takes). The error reaches the caller, nothing acknowledged is lost, a retry on the same connection
- * works once the fault is over, and so does a second run. */
+ * for lack of room; in the long form each of them, else some (workload_takes). The error reaches
+ * the caller, nothing acknowledged is lost, a retry on the same connection works once the fault is
+ * over, and so does a second run. */
 #include "fault/faultvfs.h"
 #include "fault/workload.h"
 #include "seed.h"

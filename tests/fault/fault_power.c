@@ -1,6 +1,6 @@
 /* Power cuts: at operations of a database's first day (the long form: at each; else workload_takes)
- * the power goes, unsynced sectors are kept or lost at random, and what was acknowledged must be there.
- * Sometimes it goes again while the second run recovers.
+ * the power goes, unsynced sectors are kept or lost at random, and what was acknowledged must be
+ * there. Sometimes it goes again while the second run recovers.
  *
  * The test is tested: with PRAGMA synchronous=NORMAL or OFF the same loop must catch a lost
  * acknowledgement, or it would not see one with FULL either. */

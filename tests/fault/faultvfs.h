@@ -36,7 +36,8 @@ void fault_arm(fault_mode mode, uint64_t at, uint64_t seed);
 void fault_set_deaf(bool deaf);
 /* Operations since fault_arm. */
 uint64_t fault_operations(void);
-/* Whether that operation was a sync, in the last run in which a fault was armed for none (at = 0). */
+/* Whether that operation was a sync, in the last run in which a fault was armed for none (at = 0).
+ */
 bool fault_syncs(uint64_t at);
 /* Whether the fault came about since fault_arm. */
 bool fault_happened(void);

@@ -55,8 +55,9 @@ bool workload_long(void);
 /* How many of the points a build with a sanitizer leaves out: 1 of them all. */
 unsigned workload_stride(void);
 /* Whether the fault is tried at this one of `total` operations, which a run without a fault counted
- * last (fault_arm with at 0). In the long form at each; else at the first, the last, one in `stride`
- * and one in a tenth of that of those just before, at and after a sync, drawn by the seed. */
+ * last (fault_arm with at 0). In the long form at each; else at the first, the last, one in
+ * `stride` and one in a tenth of that of those just before, at and after a sync, drawn by the seed.
+ */
 bool workload_takes(uint64_t at, uint64_t total, unsigned stride, uint64_t seed);
 
 #endif
