@@ -301,7 +301,7 @@ static size_t groups_each(const feed_options *options, size_t n_workers)
 
 /* What the run looks up: hostnames, edge locations that regions have, zones that keep their lines.
  */
-static tb_code look_up(feed_run *run, tb_error *err)
+static tb_code use_directory(feed_run *run, tb_error *err)
 {
     tb_log_layout *layout = &run->own_options.layout;
     run->own_options = *run->options;
@@ -335,7 +335,7 @@ static tb_code init_workers(feed_run *run, size_t threads, tb_error *err)
 
 static tb_code init_run(feed_run *run, tb_error *err)
 {
-    tb_code code = look_up(run, err);
+    tb_code code = use_directory(run, err);
     if (code) return code;
     const feed_options *options = run->options;
     size_t block = options->block_bytes ? options->block_bytes : BLOCK_BYTES;

@@ -257,7 +257,7 @@ static tb_code end_withdrawal(const withdrawing *w, tb_error *err)
 }
 
 /* A log's lines are read with what the catalogue says now. */
-static tb_code look_up(withdrawing *w, tb_error *err)
+static tb_code use_directory(withdrawing *w, tb_error *err)
 {
     tb_log_layout *layout = &w->options.layout;
     const tb_directory *d;
@@ -277,7 +277,7 @@ static tb_code withdraw_all(withdrawing *w, tb_error *err)
     const feed_piece *piece = w->options.piece;
     w->options.stop_on_error = false;
     w->seed = feed_hash_seed(w->options.kind, &w->options.layout);
-    tb_code code = look_up(w, err);
+    tb_code code = use_directory(w, err);
     if (!code)
         code = feed_worker_init(&w->worker, w->options.max_groups ? w->options.max_groups : MAX_GROUPS,
                                 w->keeper.zones ? &w->keeper : NULL, err);
