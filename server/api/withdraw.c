@@ -31,7 +31,7 @@ static void submit_withdraw(request *r, tb_batch_kind kind)
 {
     tb_error err;
     tb_code code = api_ingest_prepare(r, kind, &err);
-    const tb_text source = code ? (tb_text){0} : api_ingest_of(r)->source;
+    const tb_text none = {0}, source = code ? none : api_ingest_of(r)->source;
     if (source.len > SOURCE_MAX || (source.len && memchr(source.data, 0, source.len)))
         code = tb_fail(&err, TB_E_VALIDATION, "source", "source is at most %d bytes.", SOURCE_MAX);
     if (code) {

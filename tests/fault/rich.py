@@ -228,3 +228,18 @@ def wide(folder, n=110):
     m.tool("ingest", "-", now=LOGS, status=(0, 1), stdin="".join(
         log_line(1 + 37 * i, 100 + i, DAY_MS - 86400000 + i * 100000) for i in range(1, n + 1)))
     return m
+
+
+def aged(folder, n=4):
+    """Accounts whose first month is final and let go, hours and days."""
+    m = Maker(folder, "aged.db")
+    m.tool("apply", "-", now=SEPTEMBER, stdin=json.dumps({
+        "accounts": [{"id": i, "name": f"a{i}"} for i in range(1, n + 1)],
+        "zones": [{"id": 100 + i, "account": i, "name": f"z{i}", "created": "2026-01-05T00:00:00Z"}
+                  for i in range(1, n + 1)]}))
+    m.book()
+    m.take(*(usage(100 + i, "2026-09-05", i) for i in range(1, n + 1)), now="2026-09-20T00:00:00Z")
+    m.take(*(usage(100 + i, "2026-10-05", i) for i in range(1, n + 1)), now=OCTOBER)
+    m.finalize("2026-09", OCTOBER)
+    m.tool("retain", "--hours", 25, "--days", 25, now="2028-11-02T09:00:00Z")
+    return m

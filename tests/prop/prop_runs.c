@@ -37,6 +37,7 @@ static uint64_t segments;
 static void set_forms(void)
 {
     both[0].store->usage->batch.slice = 60;
+    both[0].store->usage->batch.days = 1 + (int64_t)draw(2);
     both[1].store->usage->batch.at_once = true;
 }
 

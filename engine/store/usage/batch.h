@@ -23,7 +23,8 @@ typedef struct tb__batch {
     bool open;    /* what is put is gathered; else it goes to its place at once */
     int held;     /* calls of tb__usage_each: what was gathered stays where it is */
     bool at_once; /* for tests: no batch is ever gathered */
-    size_t slice; /* for tests: rows folded with a batch, at least; 0: as many as is good */
+    size_t slice; /* for tests: rows folded with a batch; 0: as many as is good */
+    int64_t days; /* for tests: days that close before a fold begins; 0: as many as is good */
 } tb__batch;
 
 /* Scope, owner, edge, id. */
@@ -98,8 +99,8 @@ TB_MUST_USE tb_code tb__run_place(tb__placing *placing, tb__run_kind kind,
 typedef tb_code (*tb__run_next)(void *ctx, tb__run_entry *ret_entry, bool *ret_more, tb_error *err);
 TB_MUST_USE tb_code tb__run_write(tb_store *store, tb__run_kind kind, int64_t level, int64_t sum,
                                   size_t bytes, tb__run_next next, void *ctx, tb_error *err);
-/* A batch's share of the work: merges levels that are full, begins to fold when a day has closed, and
- * folds at least twice the rows that the batch brought. newest: the newest hour with usage. */
+/* A batch's share of the work: merges levels that are full, begins to fold when eight days have closed, and
+ * folds some rows. brought: entries of the batch; newest: the newest hour with usage. */
 TB_MUST_USE tb_code tb__runs_tend(tb_store *store, int64_t newest, size_t brought, tb_error *err);
 /* Folds all that waits. TB_E_OVERFLOW names the counter. */
 TB_MUST_USE tb_code tb__runs_fold_all(tb_store *store, tb_error *err);

@@ -1,5 +1,6 @@
-/* Runs grow and go: a batch's is written at level 0, FAN of a level become one of the next, and when a
- * day has closed all that wait then are folded into their places.
+/* Runs grow and go: a batch's is written at level 0, FAN of a level become one of the next, and when
+ * FOLD_DAYS days have closed all that wait then are folded into their places. A series has pages of its
+ * own there, so eight of its days side by side cost little more than one.
  *
  * What a merge keeps true: an entry of the new run is the sum of the old ones' entries of its key, and
  * the old ones go in the same transaction. A fold goes by owners, ascending, over the runs up to
@@ -16,7 +17,9 @@
 #define FAN         8
 #define LEVELS      16
 #define PAGE_BYTES  8000       /* a page of a small run: one of the file's */
-#define SLICE_ROWS  2048       /* folded with a batch, at least */
+#define FOLD_DAYS   8
+#define SLICE_ROWS  2048       /* folded with a batch */
+#define WAIT_MANY   1000000    /* entries; past that twice what a batch brings is folded with it */
 #define WAIT_MAX    2000000    /* entries that may wait, whatever the day */
 #define PAGES_EVEN  128        /* so many pages of a run are of one size; then it doubles */
 #define STRAGGLERS  2          /* hours after midnight until a day has closed */
@@ -251,14 +254,26 @@ static int64_t waiting_entries(const tb__runs *runs, tb__run_kind kind)
     return n;
 }
 
-static tb_code tend_kind(tb_store *store, tb__run_kind kind, bool begin, size_t rows, tb_error *err)
+/* Many entries wait where batches are large or share few keys: then what is folded exceeds what comes. */
+static size_t slice_rows(const tb_store *store, int64_t waiting, size_t brought)
+{
+    if (store->usage->batch.slice) return store->usage->batch.slice;
+    return waiting > WAIT_MANY && brought * 2 > SLICE_ROWS ? brought * 2 : SLICE_ROWS;
+}
+
+static tb_code tend_kind(tb_store *store, tb__run_kind kind, bool begin, size_t brought,
+                         tb_error *err)
 {
     int64_t through = 0;
     tb_code code = tb__meta_get(store, tb__fold_run_name[kind], &through, err);
     if (!code) code = merge_level(store, kind, through, err);
-    if (!code && !through && (begin || waiting_entries(&store->usage->runs, kind) > WAIT_MAX))
-        code = begin_fold(store, kind, &through, err);
-    return code || !through ? code : fold_slice(store, kind, through, rows, err);
+    if (!code) code = tb__runs_load(&store->usage->runs, kind, err);
+    if (code) return code;
+    const int64_t waiting = waiting_entries(&store->usage->runs, kind);
+    if (!through && (begin || waiting > WAIT_MAX)) code = begin_fold(store, kind, &through, err);
+    return code || !through
+               ? code
+               : fold_slice(store, kind, through, slice_rows(store, waiting, brought), err);
 }
 
 /* Whether a fold is under way, of either kind. */
@@ -274,29 +289,28 @@ static tb_code is_folding(tb_store *store, bool *ret_folding, tb_error *err)
     return code;
 }
 
-/* Whether a day has closed since the last time that one had, and a fold may begin for it: while another
- * one is under way it waits. */
-static tb_code day_closed(tb_store *store, int64_t newest, bool *ret_closed, tb_error *err)
+/* Whether so many days have closed since the last fold began that the next one may: while another one is
+ * under way it waits. */
+static tb_code days_closed(tb_store *store, int64_t newest, bool *ret_closed, tb_error *err)
 {
     *ret_closed = false;
     if (newest < STRAGGLERS) return TB_OK; /* the batch had no usage */
+    const int64_t days = store->usage->batch.days ? store->usage->batch.days : FOLD_DAYS;
     int64_t before = 0, day = tb__floor_div(newest - STRAGGLERS, 24);
     bool folding = false;
     tb_code code = tb__meta_get(store, "fold_day", &before, err);
     if (!code) code = is_folding(store, &folding, err);
-    *ret_closed = !code && day > before && before > 0 && !folding;
-    if (code || day <= before || folding) return code;
-    return tb__meta_set(store, "fold_day", day, err);
+    const bool first = before <= 0, enough = day - before >= days;
+    *ret_closed = !code && enough && !first && !folding;
+    return code || folding || !(first || enough) ? code : tb__meta_set(store, "fold_day", day, err);
 }
 
 tb_code tb__runs_tend(tb_store *store, int64_t newest, size_t brought, tb_error *err)
 {
-    const size_t given = store->usage->batch.slice;
-    const size_t rows = given ? given : brought * 2 > SLICE_ROWS ? brought * 2 : SLICE_ROWS;
     bool closed = false;
-    tb_code code = day_closed(store, newest, &closed, err);
+    tb_code code = days_closed(store, newest, &closed, err);
     for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++)
-        code = tend_kind(store, (tb__run_kind)kind, closed, rows, err);
+        code = tend_kind(store, (tb__run_kind)kind, closed, brought, err);
     return code;
 }
 
