@@ -2,7 +2,7 @@
  *
  * A chunk's row lies where its series is, so a small batch over many series would touch a page for
  * each of them. Instead a batch leaves one run: its changes, sorted, side by side in a few pages.
- * Eight runs of a level are merged into one of the next, and once a day has closed all that waits
+ * Eight runs of a level are merged into one of the next, and once eight days have closed all that waits
  * is folded into the rows of chunk and country_day, some series at a time.
  *
  * What holds at every commit: a chunk's content is its row merged with the entries of its key in
