@@ -65,7 +65,7 @@ int withdraw_say(const cli_call *call, const char *path, const feed_withdrawn *d
             path, done->lines, plural(done->lines), done->accepted, done->segments,
             plural(done->segments));
     if (done->kept_lines)
-        cli_say(call, "%s: %" PRIu64 " kept line%s of the request log dropped.", path,
+        cli_say(call, "%s: %" PRIu64 " line%s dropped from the request log.", path,
                 done->kept_lines, done->kept_lines == 1 ? " was" : "s were");
     say_maxima(call, path, done->maxima);
     if (done->events)

@@ -124,6 +124,20 @@ class Served(Case):
         self.tool("ingest", "--withdraw", log)
         self.assertEqual(self.total(), self.before)
 
+    def test_a_last_line_that_got_its_end_later(self):
+        whole = self.lines(10)
+        cut = b"".join(whole.splitlines(keepends=True)[:6])[:-1]
+        log = self.write("e.log", cut)
+        self.tool("ingest", "--final", log)
+        log.write_bytes(whole)
+        self.tool("ingest", log)
+        self.assertEqual(self.total(), self.before + 10)
+        self.assertIn("10 lines, 10 of them accepted, in 3 segments",
+                      self.tool("ingest", "--withdraw", log))
+        self.assertEqual(self.total(), self.before)
+        log.unlink()
+        self.assertIn("It cannot be opened", self.tool("ingest", "--withdraw", log, expect=2))
+
     def test_names_rows_and_one_of_several_that_is_unknown(self):
         log, unknown = self.write("n.log", self.lines(4)), self.write("u.log", self.lines(1))
         self.tool("ingest", "--batch", "n1", log)

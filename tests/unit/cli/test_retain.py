@@ -3,7 +3,7 @@ serve --retain."""
 import json
 import unittest
 import both
-from tool import lines
+from tool import line, lines
 
 BOOK = {"book": "plain", "currency": "USD", "effective_from": "2023-01-01T00:00:00Z",
         "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01", "ASIA": "0.01"}}}}
@@ -23,6 +23,9 @@ class Retain(both.Both):
         for month in ("2024-01", "2024-02", "2026-10"):
             self.run_tool("import", "--db", "t.db", "-",
                           stdin=self.rows({101: 7, 102: 5}, f"{month}-05T07:00:00Z"))
+        # Lines have countries, which rows have not.
+        self.run_tool("ingest", "--db", "t.db", "-", stdin="".join(
+            line(n, ms=1704441600000 + n) for n in range(20)).encode())  # 2024-01-05
         self.run_tool("invoice", "--db", "t.db", "--month", "2024-01", "--finalize")
         self.run_tool("ingest", "--db", "t.db", "-", stdin=lines(0, 50))
 
@@ -44,7 +47,9 @@ class Retain(both.Both):
         self.assertEqual([line.split("\t")[0] for line in dry.out.splitlines()[1:]], ["2024-01"])
         self.assertIn("would go", dry.err)
         self.assertEqual(self.counts("t.db"), before)
+        self.assertNotEqual(self.query("SELECT count(*) FROM countries WHERE day<'2024-02-01'", "t.db"), [["0"]])
         done = self.both(*words)
+        self.assertEqual(self.query("SELECT count(*) FROM countries WHERE day<'2024-02-01'", "t.db"), [["0"]])
         self.assertIn("went. The file uses their space again", done.err)
         self.assertNotEqual(self.counts("t.db"), before)
         self.assertEqual(self.counts("t.db"), self.counts("l.db"))
@@ -58,6 +63,28 @@ class Retain(both.Both):
             self.assertEqual(entries, [["retain", '{"hours":33,"days":33,"logs":"1h"}']])
         self.assertIn("free", self.run_tool("size", "--db", "t.db").out)
         self.stop()
+
+    def test_much_goes_in_parts(self):
+        """More rows than go in one commit: the command is called again until nothing is left."""
+        zones = range(1000, 1320)
+        self.run_tool("init", "--db", "m.db")
+        self.run_tool("apply", "--db", "m.db", self.write("m.json", json.dumps({
+            "accounts": [{"id": 1, "name": "a"}],
+            "zones": [{"id": z, "account": 1, "name": f"z{z}", "created": "2023-01-05T00:00:00Z"}
+                      for z in zones]})))
+        self.run_tool("book", "add", "--db", "m.db", self.write("b.json", json.dumps(BOOK)))
+        for day in range(1, 29):
+            self.run_tool("import", "--db", "m.db", "-", stdin=self.rows(
+                dict.fromkeys(zones, 1), f"2024-01-{day:02}T07:00:00Z"))
+        self.run_tool("import", "--db", "m.db", "-", stdin=self.rows({1000: 1}, "2024-02-20T07:00:00Z"))
+        self.run_tool("invoice", "--db", "m.db", "--month", "2024-01", "--finalize")
+        said = self.run_tool("retain", "--db", "m.db", "--hours", 33, "--days", 33).err
+        self.assertIn("went. The file uses their space again", said)
+        entries = self.query("SELECT count(*) FROM audit WHERE operation='retain'", "m.db")
+        self.assertGreater(int(entries[0][0]), 1)
+        left = self.query("SELECT count(*) FROM buckets WHERE hour<'2024-02-01'", "m.db")
+        self.assertEqual(left, [["0"]])
+        self.run_tool("verify", "--db", "m.db")
 
     def test_by_itself_only_where_serve_says_so(self):
         self.stop()
