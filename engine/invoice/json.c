@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "invoice/text.h"
@@ -201,6 +202,11 @@ static void put_lines(tb_buf *out, const tb_statement *s)
     tb_buf_str(out, "]");
 }
 
+static void reason(tb_buf *out, const char *name, const tb_bill_taxed *tax, const char *value)
+{
+    text(out, name, value && tb_tax_untaxed(&tax->rate) ? value : "");
+}
+
 static void put_tax(tb_buf *out, const tb_statement *s)
 {
     const tb_bill *bill = s->bill;
@@ -211,12 +217,12 @@ static void put_tax(tb_buf *out, const tb_statement *s)
         tb_buf_str(out, i ? ",{" : "{");
         money(out, "amount", tax->amount, bill->minor_digits);
         money(out, "base", tax->base, bill->minor_digits);
-        if (s->version > 1) text(out, "category", tb__tax_category(tax->rate.percent));
+        if (s->version > 1) text(out, "category", tb_tax_category(&tax->rate));
         text(out, "name", tax->rate.name);
         decimal(out, "percent", tax->rate.percent);
         if (s->version > 1) {
-            text(out, "reason", "");
-            text(out, "reason_code", "");
+            reason(out, "reason", tax, s->tax_reason);
+            reason(out, "reason_code", tax, s->tax_reason_code);
         }
         tb_buf_str(out, "}");
     }
@@ -254,6 +260,39 @@ static void put_ledger(tb_buf *out, const tb_statement *s)
     tb_buf_str(out, "}");
 }
 
+/* The members that are declared, in the table's order, which is that of sorted keys; those with a
+ * point in their path stand in an object of their own. */
+static void put_party(tb_buf *out, const char *name, const tb_party *party)
+{
+    const char *open = ""; /* the path whose object is open */
+    size_t open_len = 0;
+    key(out, name);
+    if (!party) {
+        tb_buf_str(out, "null");
+        return;
+    }
+    tb_buf_str(out, "{");
+    for (int i = 0; i < TB_PARTY_FIELDS; i++) {
+        const char *path = tb_party_path((tb_party_field)i), *point = strchr(path, '.');
+        const size_t len = point ? (size_t)(point - path) : 0;
+        char group[16];
+        if (!party->text[i]) continue;
+        if (open_len && (len != open_len || memcmp(path, open, len) != 0)) {
+            tb_buf_str(out, "}");
+            open_len = 0;
+        }
+        if (len && !open_len) {
+            snprintf(group, sizeof group, "%.*s", (int)len, path);
+            key(out, group);
+            tb_buf_str(out, "{");
+            open = path;
+            open_len = len;
+        }
+        text(out, point ? point + 1 : path, party->text[i]);
+    }
+    tb_buf_str(out, open_len ? "}}" : "}");
+}
+
 /* Everything but the sha256 member, which belongs before `state`: *ret_place. The members that
  * version 1 lacks are told by `later`. */
 static void put_statement(tb_buf *out, const tb_statement *s, tb_decimal payable,
@@ -264,7 +303,7 @@ static void put_statement(tb_buf *out, const tb_statement *s, tb_decimal payable
     tb_buf_str(out, "{");
     number(out, "account", s->account);
     put_books(out, s);
-    if (later) text(out, "buyer", "");
+    if (later) put_party(out, "buyer", s->buyer);
     if (s->corrects[0]) text(out, "corrects", s->corrects);
     text(out, "currency", s->currency);
     if (later) text(out, "due", s->due);
@@ -279,7 +318,7 @@ static void put_statement(tb_buf *out, const tb_statement *s, tb_decimal payable
     text(out, "previous", s->previous);
     if (s->replaces[0]) text(out, "replaces", s->replaces);
     decimal(out, "residual", bill->residual);
-    if (later) text(out, "seller", "");
+    if (later) put_party(out, "seller", s->seller);
     *ret_place = out->len;
     text(out, "state", s->state);
     money(out, "subtotal", bill->subtotal, bill->minor_digits);
@@ -323,6 +362,10 @@ void tb_statement_dress(tb_statement *statement, const tb_statement *stored)
     memcpy(statement->issued, stored->issued, sizeof statement->issued);
     memcpy(statement->due, stored->due, sizeof statement->due);
     statement->paid = stored->paid;
+    statement->seller = stored->seller;
+    statement->buyer = stored->buyer;
+    statement->tax_reason = stored->tax_reason;
+    statement->tax_reason_code = stored->tax_reason_code;
     statement->in_ledger = stored->in_ledger;
     statement->ledger = stored->ledger;
 }

@@ -328,15 +328,41 @@ static void read_unpriced(reader *r, tb_bill *bill)
     }
 }
 
-/* A member whose value follows from others. */
-static void check_text(reader *r, uint32_t object, const char *name, const char *expected)
+/* A string of any length, NULL for null. */
+static const char *read_string(reader *r, uint32_t object, const char *name)
 {
-    char value[8];
-    read_text(r, object, name, value, sizeof value);
-    if (strcmp(value, expected) != 0) bad(r, object, "\"%s\" is not \"%s\".", name, expected);
+    uint32_t at = find_member(r, object, name);
+    if (r->code || !at || r->doc.nodes[at].type == TB__NULL) return NULL;
+    const tb__node *node = &r->doc.nodes[at];
+    if (node->type != TB__STRING || node->len == 0) {
+        bad(r, at, "\"%s\" is no text.", name);
+        return NULL;
+    }
+    char *copy = take(r, node->len + 1, 1);
+    return copy ? memcpy(copy, node->text, node->len) : NULL;
 }
 
-static void read_tax(reader *r, const tb_statement *s, tb_bill *bill)
+/* What follows from the percent alone is not kept twice: the rate's own is then "". */
+static void read_category(reader *r, uint32_t object, tb_bill_tax *rate)
+{
+    char said[sizeof rate->category];
+    read_text(r, object, "category", said, sizeof said);
+    if (strcmp(said, tb_tax_category(rate)) == 0) return;
+    memcpy(rate->category, said, sizeof said);
+    if (!tb_tax_untaxed(rate) || tb_decimal_sign(rate->percent))
+        bad(r, object, "its \"category\" is none of this rate.");
+}
+
+/* A reason stands where nothing is taxed, and is the same in each row. */
+static void read_reasons(reader *r, uint32_t object, const tb_bill_tax *rate, tb_statement *s)
+{
+    s->tax_reason = read_string(r, object, "reason");
+    s->tax_reason_code = read_string(r, object, "reason_code");
+    if ((s->tax_reason || s->tax_reason_code) && !tb_tax_untaxed(rate))
+        bad(r, object, "a \"reason\" is given for a tax that is charged.");
+}
+
+static void read_tax(reader *r, tb_statement *s, tb_bill *bill)
 {
     uint32_t list = need(r, 0, "tax", TB__ARRAY), at = list + 1;
     if (r->code) return;
@@ -351,9 +377,8 @@ static void read_tax(reader *r, const tb_statement *s, tb_bill *bill)
         tax->rate.percent = read_decimal(r, at, "percent");
         read_text(r, at, "name", tax->rate.name, sizeof tax->rate.name);
         if (s->version < 2) continue;
-        check_text(r, at, "category", tb__tax_category(tax->rate.percent));
-        check_text(r, at, "reason", "");
-        check_text(r, at, "reason_code", "");
+        read_category(r, at, &tax->rate);
+        read_reasons(r, at, &tax->rate, s);
     }
 }
 
@@ -425,13 +450,55 @@ static void read_date(reader *r, const char *name, char date[TB_DATE_TEXT_MAX])
     if (tb_rfc3339_parse(text, (size_t)len, &us, NULL)) bad(r, 0, "\"%s\" is no date.", name);
 }
 
+/* One field: in its object, where its path has a point. Counts it if it is there. */
+static const char *read_field(reader *r, uint32_t object, tb_party_field field, uint32_t *known)
+{
+    const char *path = tb_party_path(field), *point = strchr(path, '.');
+    char group[16] = "";
+    if (point) {
+        snprintf(group, sizeof group, "%.*s", (int)(point - path), path);
+        object = find_member(r, object, group);
+        if (!object) return NULL;
+    }
+    const char *value = read_string(r, object, point ? point + 1 : path);
+    *known += value != NULL;
+    return value;
+}
+
+/* How many texts an object holds, those of the objects in it too. */
+static uint32_t count_texts(const reader *r, uint32_t object)
+{
+    uint32_t n = 0, at = object + 1;
+    for (uint32_t i = 0; i < r->doc.nodes[object].len; i++, at = r->doc.nodes[at + 1].next) {
+        const bool inner = r->doc.nodes[at + 1].type == TB__OBJECT && r->doc.nodes[at + 1].len;
+        n += inner ? count_texts(r, at + 1) : 1;
+    }
+    return n;
+}
+
+static const tb_party *read_party(reader *r, const char *name, tb_party_role role)
+{
+    uint32_t known = 0, at = find_member(r, 0, name);
+    if (r->code || !at || r->doc.nodes[at].type == TB__NULL) return NULL;
+    if (r->doc.nodes[at].type != TB__OBJECT) {
+        bad(r, at, "\"%s\" is no object.", name);
+        return NULL;
+    }
+    tb_party *party = take(r, 1, sizeof *party);
+    for (int i = 0; party && i < TB_PARTY_FIELDS; i++)
+        if (tb_party_term(role, (tb_party_field)i))
+            party->text[i] = read_field(r, at, (tb_party_field)i, &known);
+    if (!r->code && known != count_texts(r, at)) bad(r, at, "a member of \"%s\" is unknown.", name);
+    return party;
+}
+
 /* What version 1 lacks. */
 static void read_issue(reader *r, tb_statement *s)
 {
     read_date(r, "issued", s->issued);
     read_date(r, "due", s->due);
-    check_text(r, 0, "buyer", "");
-    check_text(r, 0, "seller", "");
+    s->buyer = read_party(r, "buyer", TB_BUYER);
+    s->seller = read_party(r, "seller", TB_SELLER);
     s->paid = read_decimal(r, 0, "paid");
     read_ledger(r, s);
 }

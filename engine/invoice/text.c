@@ -1,6 +1,8 @@
 /* Short texts, written into the buffer's own room. */
 #include "invoice/text.h"
 
+#include <string.h>
+
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 
@@ -49,9 +51,18 @@ void tb__add_time(tb_buf *out, int64_t us)
     out->len += 20;
 }
 
-const char *tb__tax_category(tb_decimal percent)
+const char *tb_tax_category(const tb_bill_tax *rate)
 {
-    return tb_decimal_sign(percent) ? "S" : "Z";
+    if (rate->category[0]) return rate->category;
+    return tb_decimal_sign(rate->percent) ? "S" : "Z";
+}
+
+bool tb_tax_untaxed(const tb_bill_tax *rate)
+{
+    static const char *const categories[] = {"E", "AE", "K", "G", "O"};
+    for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
+        if (strcmp(rate->category, categories[i]) == 0) return true;
+    return false;
 }
 
 void tb__add_month_start(tb_buf *out, int64_t month)

@@ -15,8 +15,6 @@ void tb__add_money(tb_buf *out, tb_decimal value, int digits);
 void tb__add_i128(tb_buf *out, tb_i128 value);
 void tb__add_time(tb_buf *out, int64_t us); /* 2026-10-01T00:00:00Z */
 void tb__add_month_start(tb_buf *out, int64_t month);
-/* EN 16931's category of a tax at this rate: "S", standard, or "Z", zero rated. */
-const char *tb__tax_category(tb_decimal percent);
 
 /* The line's correction, NULL where it is none; the kind of the line, or of the one it corrects. */
 const tb_correction *tb__correction_of(const tb_statement *statement, size_t line);

@@ -98,9 +98,11 @@ typedef struct tb_bill_balancer {
     tb_evidence evidence;
 } tb_bill_balancer;
 
-/* A tax rate of the account: name and percent as decimal. */
+/* A tax rate of the account: name and percent as decimal. category: of EN 16931, UNCL 5305: S standard,
+ * Z zero rated, E exempt, AE reverse charge, K within the Union, G export, O not subject; "": S, or Z
+ * where percent is 0. */
 typedef struct tb_bill_tax {
-    char name[40];
+    char name[40], category[3];
     tb_decimal percent;
 } tb_bill_tax;
 #define TB_BILL_TAXES_MAX 8

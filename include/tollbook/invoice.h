@@ -15,7 +15,8 @@
  * kind, line, quantity, region, resource, tiers [{amount, from, list_price, part, price, to,
  * units}], unit; on a volume line shares [{amount, bytes, exact, zone}]; on a correction corrects
  * {invoice, kind, since} and period; its invoice is null where the period had none. What does not
- * apply, or is not known yet, is null.
+ * apply, or is not known yet, is null. buyer and seller have the members of party.h that were
+ * declared, those with a point in an object of their own.
  *
  * version is 2. Texts without a version are of version 1: they lack buyer, due, issued, ledger,
  * paid, payable, seller and the tax rows' category, reason and reason_code. They are read, and
@@ -35,6 +36,7 @@
 
 #include "tollbook/bill.h"
 #include "tollbook/buf.h"
+#include "tollbook/party.h"
 
 TB_API_BEGIN
 
@@ -77,6 +79,9 @@ typedef struct tb_statement {
     char corrects[24]; /* a credit note's original; else "" */
     char issued[TB_DATE_TEXT_MAX], due[TB_DATE_TEXT_MAX]; /* "": not yet, or not agreed */
     tb_decimal paid;
+    const tb_party *seller, *buyer; /* NULL: not declared */
+    const char *tax_reason, *tax_reason_code; /* why no tax is charged, in words and as a code of VATEX;
+                                                 NULL: none is given */
     bool in_ledger; /* false in drafts: `ledger` is not known yet */
     tb_ledger_head ledger;
     const tb_bill *bill;
@@ -90,7 +95,8 @@ void tb_statement_init(tb_statement *statement, const tb_bill_input *input, cons
                        tb_statement_book *books);
 
 /* Takes over what rating does not give: version, number, state, previous, replaces, issued, due,
- * paid and ledger. Then the text of a statement that is rated again is the stored one's. */
+ * paid, the parties, the tax's reason and ledger. Then the text of a statement that is rated again is
+ * the stored one's. Borrows what stored points to. */
 void tb_statement_dress(tb_statement *statement, const tb_statement *stored);
 
 /* Appends the canonical text. TB_E_OVERFLOW: total - paid. ret_sha256 may be NULL. */
@@ -102,6 +108,11 @@ void tb_line_json(const tb_statement *statement, size_t line, tb_buf *out);
 
 /* What people have to know of the line beside its title; NULL: nothing. Static. */
 const char *tb_line_note(const tb_statement *statement, size_t line);
+
+/* The category of a tax row: the declared one, or S, or Z where the percent is 0. */
+const char *tb_tax_category(const tb_bill_tax *rate);
+/* Whether the category is one that charges no tax and says why: E, AE, K, G, O. */
+bool tb_tax_untaxed(const tb_bill_tax *rate);
 
 /* A statement read back from its text, and the memory it lies in. */
 typedef struct tb_paper {

@@ -57,6 +57,7 @@
 #include "tollbook/monthbill.h"
 #include "tollbook/monthpairs.h"
 #include "tollbook/operation.h"
+#include "tollbook/party.h"
 #include "tollbook/percentile.h"
 #include "tollbook/pullzone.h"
 #include "tollbook/range.h"

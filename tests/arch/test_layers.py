@@ -56,7 +56,7 @@ SERVER = {"feed", "follow", "registry", "http", "api", "cli", "packaging", "main
 
 PUBLIC = {
     "api": "base", "alloc": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",
-    "metrics": "model", "region": "model", "catalog": "model", "container": "model", "pullzone": "model", "key": "model", "edge": "model",
+    "metrics": "model", "region": "model", "catalog": "model", "container": "model", "pullzone": "model", "party": "model", "key": "model", "edge": "model",
     "intake": "intake",
     "logformat": "intake",
     "grid": "rollup", "rollup": "rollup",

@@ -284,6 +284,44 @@ static void assert_refused(const char *text, const char *why)
     ck_assert_msg(strstr(err.message, why) != NULL, "%s", err.message);
 }
 
+/* What a party declares is kept, in the order of its sorted keys, and comes back. */
+START_TEST(parties_and_an_untaxed_sale_come_back)
+{
+    fixture f;
+    tb_party seller = {{0}}, buyer = {{0}};
+    fixture_make(&f);
+    fixture_final(&f);
+    for (int i = 0; i < TB_PARTY_FIELDS; i++) {
+        if (tb_party_term(TB_SELLER, (tb_party_field)i)) seller.text[i] = tb_party_path((tb_party_field)i);
+        if (tb_party_term(TB_BUYER, (tb_party_field)i)) buyer.text[i] = "Zażółć \"<&>\"";
+    }
+    f.s.seller = &seller;
+    f.s.buyer = &buyer;
+    assert_same_again(&f.s);
+    char *text = json_of(&f.s, NULL);
+    ck_assert_ptr_nonnull(strstr(text, "\"contact\":{\"email\":\"contact.email\",\"name\":\"contact."
+                                       "name\",\"phone\":\"contact.phone\"},\"country\""));
+    free(text);
+    memset(&seller, 0, sizeof seller);
+    seller.text[TB_PARTY_CONTACT_NAME] = "Eva";
+    seller.text[TB_PARTY_NAME] = "Acme";
+    seller.text[TB_PARTY_PAYMENT_IBAN] = "DE02120300000000202051";
+    f.s.buyer = NULL;
+    strcpy(f.bill.tax[0].rate.category, "AE");
+    f.bill.tax[0].rate.percent = TB_DECIMAL_ZERO;
+    f.s.tax_reason = "Reverse charge";
+    f.s.tax_reason_code = "VATEX-EU-AE";
+    assert_same_again(&f.s);
+    text = json_of(&f.s, NULL);
+    ck_assert_ptr_nonnull(strstr(text, "\"buyer\":null"));
+    ck_assert_ptr_nonnull(strstr(text, "\"seller\":{\"contact\":{\"name\":\"Eva\"},\"name\":\"Acme\","
+                                       "\"payment\":{\"iban\":\"DE02120300000000202051\"}},"));
+    ck_assert_ptr_nonnull(strstr(text, "\"category\":\"AE\",\"name\":\"VAT, 22 %\",\"percent\":\"0\","
+                                       "\"reason\":\"Reverse charge\",\"reason_code\":\"VATEX-EU-AE\""));
+    free(text);
+}
+END_TEST
+
 START_TEST(what_no_writer_writes_is_refused)
 {
     fixture f;
@@ -324,6 +362,9 @@ START_TEST(what_follows_from_other_members_must_do_so)
     assert_refused_with("\"category\":\"S\"", "\"category\":\"Z\"", "category");
     assert_refused_with("\"reason\":null", "\"reason\":\"x\"", "reason");
     assert_refused_with("\"buyer\":null", "\"buyer\":\"x\"", "buyer");
+    assert_refused_with("\"buyer\":null", "\"buyer\":{\"note\":\"x\"}", "a member of \"buyer\"");
+    assert_refused_with("\"seller\":null", "\"seller\":{\"contact\":{}}", "a member of \"seller\"");
+    assert_refused_with("\"seller\":null", "\"seller\":{\"name\":1}", "\"name\" is no text");
     assert_refused_with("\"issued\":\"2026-11-04\"", "\"issued\":\"2026-11-34\"", "no date");
     assert_refused_with("\"count\":12", "\"count\":-1", "no count");
     assert_refused_with("\"kind\":\"balancer_requests\",\"line\"",
@@ -386,6 +427,7 @@ int main(void)
     tcase_add_test(test, a_correction_carries_what_it_corrects);
     tcase_add_test(test, currencies_without_minor_units_come_back_too);
     tcase_add_test(test, any_changed_byte_is_found);
+    tcase_add_test(test, parties_and_an_untaxed_sale_come_back);
     tcase_add_test(test, what_no_writer_writes_is_refused);
     tcase_add_test(test, a_void_invoice_shows_its_state_and_keeps_the_rest);
     tcase_add_test(test, a_buffer_that_is_too_small_is_an_error);
