@@ -65,6 +65,20 @@ bool tb_tax_untaxed(const tb_bill_tax *rate)
     return false;
 }
 
+const tb_zone_name *tb_invoice_zone(const tb_invoice_names *names, int64_t zone)
+{
+    size_t low = 0, high = names ? names->n_zones : 0;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (names->zones[middle].zone < zone)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return names && low < names->n_zones && names->zones[low].zone == zone ? &names->zones[low]
+                                                                           : NULL;
+}
+
 void tb__add_month_start(tb_buf *out, int64_t month)
 {
     tb__add_time(out, tb_month_start_us(month));

@@ -114,6 +114,21 @@ const char *tb_tax_category(const tb_bill_tax *rate);
 /* Whether the category is one that charges no tax and says why: E, AE, K, G, O. */
 bool tb_tax_untaxed(const tb_bill_tax *rate);
 
+/* What people call the things that a statement names by id, as declared when it was made final. */
+typedef struct tb_zone_name {
+    int64_t zone;
+    const char *name, *labels; /* labels: a JSON object as text, NULL where none are declared */
+} tb_zone_name;
+
+typedef struct tb_invoice_names {
+    const char *account, *labels; /* NULL: not known, none */
+    const tb_zone_name *zones;    /* ascending */
+    size_t n_zones;
+} tb_invoice_names;
+
+/* NULL where the zone, or names, is not known. */
+const tb_zone_name *tb_invoice_zone(const tb_invoice_names *names, int64_t zone);
+
 /* A statement read back from its text, and the memory it lies in. */
 typedef struct tb_paper {
     tb_statement statement;
