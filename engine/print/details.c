@@ -1,0 +1,360 @@
+/* Every line of the bill, grouped by what it is charged for: zones, the volume of all zones, load
+ * balancers, the account; then, in a table of their own, corrections by the month they are of. A line
+ * of several prices has a row for each of them, whose amounts sum to the line's: each is rounded, and
+ * the largest takes what is left. */
+#include "print/maker.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "invoice/text.h"
+
+enum { NUMBER, WHAT, QUANTITY, PRICE, AMOUNT };
+
+/* --- order --- */
+
+typedef enum group {
+    GROUP_ZONE,
+    GROUP_VOLUME,
+    GROUP_BALANCER,
+    GROUP_ACCOUNT,
+    GROUP_CORRECTION
+} group;
+
+typedef struct place {
+    group group;
+    int64_t id; /* of the zone or balancer; the month of a correction */
+    const char *invoice;
+    size_t line;
+} place;
+
+static group group_of(tb_line_kind kind)
+{
+    switch (kind) {
+    case TB_LINE_BANDWIDTH:
+    case TB_LINE_OVERRIDE:
+    case TB_LINE_OPTIMIZER: return GROUP_ZONE;
+    case TB_LINE_VOLUME: return GROUP_VOLUME;
+    case TB_LINE_BALANCER_FEE:
+    case TB_LINE_BALANCER_REQUESTS: return GROUP_BALANCER;
+    default: return GROUP_ACCOUNT;
+    }
+}
+
+static place place_of(const tb_statement *s, size_t i)
+{
+    const tb_bill_line *line = &s->bill->lines[i];
+    const tb_correction *c = tb__correction_of(s, i);
+    if (line->kind == TB_LINE_CORRECTION)
+        return (place){GROUP_CORRECTION, line->period_month, c ? c->invoice : "", i};
+    return (place){group_of(line->kind), line->id, "", i};
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const place *p = a, *q = b;
+    if (p->group != q->group) return p->group < q->group ? -1 : 1;
+    if (p->id != q->id) return p->id < q->id ? -1 : 1;
+    const int order = strcmp(p->invoice, q->invoice);
+    if (order) return order;
+    return (p->line > q->line) - (p->line < q->line);
+}
+
+static bool same_group(const place *p, const place *q)
+{
+    return p->group == q->group && p->id == q->id && strcmp(p->invoice, q->invoice) == 0;
+}
+
+/* --- words --- */
+
+static const tb__word kind_words[TB_LINE_KIND_COUNT] = {
+    [TB_LINE_BANDWIDTH] = TB__WORD_KIND_BANDWIDTH,
+    [TB_LINE_VOLUME] = TB__WORD_KIND_VOLUME,
+    [TB_LINE_OVERRIDE] = TB__WORD_KIND_OVERRIDE,
+    [TB_LINE_OPTIMIZER] = TB__WORD_KIND_OPTIMIZER,
+    [TB_LINE_BALANCER_FEE] = TB__WORD_KIND_BALANCER_FEE,
+    [TB_LINE_BALANCER_REQUESTS] = TB__WORD_KIND_BALANCER_REQUESTS,
+    [TB_LINE_MINIMUM] = TB__WORD_KIND_MINIMUM,
+    [TB_LINE_CORRECTION] = TB__WORD_KIND_CORRECTION,
+};
+
+static const tb__word region_words[TB_BILLING_REGION_COUNT] = {
+    [TB_REGION_EU] = TB__WORD_REGION_EU, [TB_REGION_NA] = TB__WORD_REGION_NA,
+    [TB_REGION_ASIA] = TB__WORD_REGION_ASIA, [TB_REGION_SA] = TB__WORD_REGION_SA,
+    [TB_REGION_AF] = TB__WORD_REGION_AF,
+};
+
+const char *tb__line_words(tb__maker *m, size_t i)
+{
+    const char *region = m->s->bill->lines[i].region;
+    tb_billing_region known;
+    tb__add_word(&m->out, m->language, kind_words[tb__line_origin(m->s, i)]);
+    if (*region) {
+        tb_buf_str(&m->out, ", ");
+        if (tb_billing_region_parse(region, &known))
+            tb__add_word(&m->out, m->language, region_words[known]);
+        else
+            tb_buf_str(&m->out, region);
+    }
+    return tb__maker_text(m);
+}
+
+static const char *with_id(tb__maker *m, tb__word word, int64_t id)
+{
+    return tb__maker_filled(m, word, tb__maker_i64(m, id));
+}
+
+static const char *zone_name(const tb__maker *m, int64_t id)
+{
+    const tb_zone_name *zone = tb_invoice_zone(m->names, id);
+    return zone && zone->name && *zone->name ? zone->name : NULL;
+}
+
+/* A zone by its name, its id beside it; without a name by its id. */
+static void name_zone(tb__maker *m, tb__row *row, int64_t id)
+{
+    const char *name = zone_name(m, id);
+    row->cell[WHAT] = name ? tb__maker_copy(m, name) : with_id(m, TB__WORD_ZONE_ALONE, id);
+    row->note = name ? with_id(m, TB__WORD_ZONE, id) : NULL;
+}
+
+static void name_correction(tb__maker *m, tb__row *row, const place *at)
+{
+    tb__add_month(&m->out, m->language, at->id);
+    row->cell[WHAT] = tb__maker_text(m);
+    row->note = *at->invoice ? tb__maker_filled(m, TB__WORD_OF_INVOICE, at->invoice)
+                             : tb__maker_word(m, TB__WORD_NOT_INVOICED);
+}
+
+static void put_group(tb__maker *m, const place *at)
+{
+    tb__row made = {.kind = TB__GROUP};
+    switch (at->group) {
+    case GROUP_ZONE: name_zone(m, &made, at->id); break;
+    case GROUP_VOLUME: made.cell[WHAT] = tb__maker_word(m, TB__WORD_ALL_ZONES); break;
+    case GROUP_BALANCER: made.cell[WHAT] = with_id(m, TB__WORD_BALANCER, at->id); break;
+    case GROUP_ACCOUNT: made.cell[WHAT] = tb__maker_word(m, TB__WORD_WHOLE_ACCOUNT); break;
+    case GROUP_CORRECTION: name_correction(m, &made, at); break;
+    }
+    *tb__maker_row(m, TB__GROUP) = made;
+}
+
+/* --- prices --- */
+
+/* Tiers of blocks have the price of a block, which the book writes as it is. */
+static bool by_block(tb_line_kind kind, const tb_bill_tier *tier)
+{
+    return (kind == TB_LINE_VOLUME || kind == TB_LINE_BALANCER_REQUESTS) &&
+           tb_decimal_sign(tier->price) &&
+           tb_decimal_compare(tier->price, tier->shown) == 0;
+}
+
+static const char *price_text(tb__maker *m, tb_line_kind kind, const tb_bill_tier *tier)
+{
+    if (tb_decimal_sign(tier->price) == 0) return tb__maker_word(m, TB__WORD_INCLUDED);
+    if (by_block(kind, tier)) {
+        tb__add_figure(&m->out, m->language, tier->price);
+        tb_buf_fmt(&m->out, " %s ", m->s->currency);
+        tb__add_word(&m->out, m->language, TB__WORD_PER_BLOCK);
+    } else {
+        tb__maker_keep(m, tb__add_price(&m->out, m->language, kind, tier->price, m->s->currency,
+                                        m->err));
+    }
+    return tb__maker_text(m);
+}
+
+/* The book's price, where a discount was taken off it. */
+static const char *list_text(tb__maker *m, tb_line_kind kind, const tb_bill_tier *tier)
+{
+    tb_decimal price;
+    if (kind != TB_LINE_BANDWIDTH) return NULL;
+    tb_code code = tb_decimal_shift(tier->price, -tb__price_places(kind), &price, m->err);
+    tb__maker_keep(m, code);
+    if (code || tb_decimal_compare(price, tier->shown) == 0) return NULL;
+    tb__add_figure(&m->out, m->language, tier->shown);
+    tb_buf_fmt(&m->out, " %s ", m->s->currency);
+    tb__add_word(&m->out, m->language, TB__WORD_PER_GB);
+    return tb__maker_filled(m, TB__WORD_LIST_PRICE, tb__maker_text(m));
+}
+
+static const char *quantity_text(tb__maker *m, size_t i, tb_i128 units)
+{
+    tb__maker_keep(m, tb__add_quantity(&m->out, m->language, tb__line_origin(m->s, i), units,
+                                       m->s->bill->lines[i].period_month, m->err));
+    return tb__maker_text(m);
+}
+
+/* --- rows of a line's prices --- */
+
+/* "first 500 TB", "500 TB to 1,000 TB", "over 1,000 TB" */
+static const char *range_text(tb__maker *m, tb_line_kind kind, const tb_bill_tier *tier, bool last)
+{
+    const char *with[2];
+    tb__maker_keep(m, tb__add_position(&m->out, m->language, kind, tier->from, m->err));
+    with[0] = tb__maker_text(m);
+    tb__maker_keep(m, tb__add_position(&m->out, m->language, kind, tier->to, m->err));
+    with[1] = tb__maker_text(m);
+    if (tier->from == 0) return tb__maker_filled(m, TB__WORD_FIRST, with[1]);
+    if (last) return tb__maker_filled(m, TB__WORD_OVER, with[0]);
+    tb__add_filled(&m->out, m->language, TB__WORD_BETWEEN, with);
+    return tb__maker_text(m);
+}
+
+/* Rounded amounts of a line's tiers that sum to the line's. */
+typedef struct allotment {
+    size_t largest; /* it takes `rest` besides */
+    tb_decimal rest;
+} allotment;
+
+static tb_code allot(tb__maker *m, const tb_bill_line *line, allotment *ret)
+{
+    tb_decimal most = TB_DECIMAL_ZERO, sum = TB_DECIMAL_ZERO, rounded;
+    tb_code code = TB_OK;
+    size_t i = 0;
+    for (size_t at = 0; !code && i < line->n_tiers; at++) {
+        tb_bill_tier tier;
+        code = tb__tiers_join(line, &i, &tier, m->err);
+        if (!code)
+            code = tb_decimal_round(tier.amount, m->s->bill->minor_digits, TB_HALF_UP, &rounded,
+                                    m->err);
+        if (!code) code = tb_decimal_add(sum, rounded, &sum, m->err);
+        if (tb_decimal_sign(rounded) < 0) rounded.mantissa = -rounded.mantissa;
+        if (!code && tb_decimal_compare(rounded, most) > 0) {
+            most = rounded;
+            ret->largest = at;
+        }
+    }
+    return code ? code : tb_decimal_sub(line->amount, sum, &ret->rest, m->err);
+}
+
+static const char *tier_amount(tb__maker *m, const tb_bill_tier *tier, const tb_decimal *rest)
+{
+    tb_decimal amount = TB_DECIMAL_ZERO;
+    tb_code code = tb_decimal_round(tier->amount, m->s->bill->minor_digits, TB_HALF_UP, &amount,
+                                    m->err);
+    if (!code && rest) code = tb_decimal_add(amount, *rest, &amount, m->err);
+    tb__maker_keep(m, code);
+    return tb__maker_amount(m, amount);
+}
+
+static void put_tiers(tb__maker *m, size_t i)
+{
+    const tb_bill_line *line = &m->s->bill->lines[i];
+    const tb_line_kind kind = tb__line_origin(m->s, i);
+    allotment allotted = {0, TB_DECIMAL_ZERO};
+    tb__maker_keep(m, allot(m, line, &allotted));
+    for (size_t t = 0, at = 0; !m->code && t < line->n_tiers; at++) {
+        tb_bill_tier tier;
+        tb__row made = {.kind = TB__PART};
+        tb_code code = tb__tiers_join(line, &t, &tier, m->err);
+        tb__maker_keep(m, code);
+        if (code) return;
+        const bool last = t == line->n_tiers;
+        if (last && line->n_shares == 0) made.kind = TB__LAST;
+        made.cell[WHAT] = range_text(m, kind, &tier, last);
+        made.cell[QUANTITY] = quantity_text(m, i, tier.units);
+        made.cell[PRICE] = price_text(m, kind, &tier);
+        made.cell[AMOUNT] = tier_amount(m, &tier, at == allotted.largest ? &allotted.rest : NULL);
+        *tb__maker_row(m, made.kind) = made;
+    }
+}
+
+static void put_shares(tb__maker *m, size_t i)
+{
+    const tb_bill_line *line = &m->s->bill->lines[i];
+    for (size_t k = 0; !m->code && k < line->n_shares; k++) {
+        tb__row made = {.kind = k + 1 == line->n_shares ? TB__LAST : TB__PART};
+        name_zone(m, &made, line->shares[k].zone);
+        made.cell[QUANTITY] = quantity_text(m, i, line->shares[k].bytes);
+        made.cell[AMOUNT] = tb__maker_amount(m, line->shares[k].amount);
+        *tb__maker_row(m, made.kind) = made;
+    }
+}
+
+/* --- lines --- */
+
+/* Whose line it is, where its group does not say it. */
+static const char *owner_text(tb__maker *m, size_t i)
+{
+    const tb_bill_line *line = &m->s->bill->lines[i];
+    const group of = group_of(tb__line_origin(m->s, i));
+    const char *name = of == GROUP_ZONE ? zone_name(m, line->id) : NULL;
+    if (line->kind != TB_LINE_CORRECTION || of == GROUP_ACCOUNT || of == GROUP_VOLUME) return NULL;
+    if (of == GROUP_BALANCER) return with_id(m, TB__WORD_BALANCER, line->id);
+    if (!name) return with_id(m, TB__WORD_ZONE_ALONE, line->id);
+    const char *id = with_id(m, TB__WORD_ZONE, line->id);
+    tb_buf_fmt(&m->out, "%s, %s", name, id);
+    return tb__maker_text(m);
+}
+
+static const char *note_text(tb__maker *m, size_t i, const tb_bill_tier *one)
+{
+    const char *owner = owner_text(m, i);
+    const char *list = one ? list_text(m, tb__line_origin(m->s, i), one) : NULL;
+    if (tb__line_origin(m->s, i) == TB_LINE_MINIMUM)
+        return tb__maker_word(m, TB__WORD_MINIMUM_NOTE);
+    if (!owner || !list) return owner ? owner : list;
+    tb_buf_fmt(&m->out, "%s; %s", owner, list);
+    return tb__maker_text(m);
+}
+
+static void put_line(tb__maker *m, size_t i)
+{
+    const tb_bill_line *line = &m->s->bill->lines[i];
+    const tb_line_kind kind = tb__line_origin(m->s, i);
+    const bool minimum = kind == TB_LINE_MINIMUM;
+    tb_bill_tier tier;
+    bool one = false;
+    tb__row made = {.kind = TB__ROW};
+    tb__maker_keep(m, tb__tiers_one(line, &one, &tier, m->err));
+    if (m->code) return;
+    const bool tiers = !one && !minimum && line->n_tiers > 0;
+    if (tiers || line->n_shares) made.kind = TB__OPEN;
+    made.cell[NUMBER] = tb__maker_i64(m, line->number);
+    made.cell[WHAT] = tb__line_words(m, i);
+    made.note = note_text(m, i, one ? &tier : NULL);
+    if (!minimum) made.cell[QUANTITY] = quantity_text(m, i, line->quantity);
+    if (one && !minimum) made.cell[PRICE] = price_text(m, kind, &tier);
+    made.cell[AMOUNT] = tb__maker_amount(m, line->amount);
+    *tb__maker_row(m, made.kind) = made;
+    if (tiers) put_tiers(m, i);
+    put_shares(m, i);
+}
+
+static void begin_table(tb__maker *m, tb__word title)
+{
+    const char *amount = tb__maker_filled(m, TB__WORD_AMOUNT, m->s->currency);
+    tb__maker_block(m, TB__HEADING, tb__maker_word(m, title));
+    tb__block *block = tb__maker_block(m, TB__TABLE, NULL);
+    if (!block) return;
+    block->n_columns = 5;
+    block->columns[NUMBER] = (tb__column){.head = tb__maker_word(m, TB__WORD_LINE)};
+    block->columns[WHAT] =
+        (tb__column){.head = tb__maker_word(m, TB__WORD_DESCRIPTION), .wide = true};
+    block->columns[QUANTITY] = (tb__column){.head = tb__maker_word(m, TB__WORD_QUANTITY), .end = true};
+    block->columns[PRICE] = (tb__column){.head = tb__maker_word(m, TB__WORD_PRICE), .end = true};
+    block->columns[AMOUNT] = (tb__column){.head = amount, .end = true};
+}
+
+void tb__make_details(tb__maker *m)
+{
+    const size_t n = m->s->bill->n_lines;
+    place *places = n ? tb__arena_take(&m->sheet->texts, n * sizeof *places) : NULL;
+    if (n == 0) return;
+    if (!places) {
+        tb__maker_keep(m, tb_no_memory(m->err));
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        places[i] = place_of(m->s, i);
+    qsort(places, n, sizeof *places, by_place);
+    tb__maker_block(m, TB__DETAILS, NULL);
+    for (size_t i = 0; i < n && !m->code; i++) {
+        const bool correction = places[i].group == GROUP_CORRECTION;
+        if (i == 0 || correction != (places[i - 1].group == GROUP_CORRECTION))
+            begin_table(m, correction ? TB__WORD_CORRECTIONS : TB__WORD_DETAILS);
+        if (i == 0 || !same_group(&places[i - 1], &places[i])) put_group(m, &places[i]);
+        put_line(m, places[i].line);
+    }
+}

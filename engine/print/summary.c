@@ -1,0 +1,100 @@
+/* What the month costs by product: a row for each kind of line and region, and one for all
+ * corrections. Their amounts sum to the subtotal. */
+#include "print/maker.h"
+
+#include <string.h>
+
+#include "invoice/text.h"
+
+#define REGIONS (TB_BILLING_REGION_COUNT + 1) /* the last: none, or one that is not known */
+
+typedef struct product {
+    size_t line, n; /* the first one, and how many */
+    tb_i128 quantity;
+    bool summed; /* quantity holds them all */
+    tb_decimal amount;
+} product;
+
+static size_t region_of(const tb_bill_line *line)
+{
+    tb_billing_region region;
+    return tb_billing_region_parse(line->region, &region) ? (size_t)region
+                                                          : TB_BILLING_REGION_COUNT;
+}
+
+static tb_code add_line(tb__maker *m, product *to, size_t i)
+{
+    const tb_bill_line *line = &m->s->bill->lines[i];
+    if (to->n == 0) *to = (product){.line = i, .summed = true, .amount = TB_DECIMAL_ZERO};
+    to->n++;
+    if (__builtin_add_overflow(to->quantity, line->quantity, &to->quantity)) to->summed = false;
+    return tb_decimal_add(to->amount, line->amount, &to->amount, m->err);
+}
+
+/* How many of what a product is for, where there are several. */
+static const char *count_text(tb__maker *m, tb_line_kind kind, size_t n)
+{
+    const bool balancer = kind == TB_LINE_BALANCER_FEE || kind == TB_LINE_BALANCER_REQUESTS;
+    if (n < 2 || kind == TB_LINE_VOLUME || kind == TB_LINE_MINIMUM) return NULL;
+    tb__add_figure(&m->out, m->language, tb_decimal_from_int((tb_i128)n));
+    return tb__maker_filled(m, balancer ? TB__WORD_IN_BALANCERS : TB__WORD_IN_ZONES,
+                            tb__maker_text(m));
+}
+
+/* Days of several things have no sum that says anything. */
+static const char *quantity_text(tb__maker *m, tb_line_kind kind, const product *p)
+{
+    const bool seconds = strcmp(tb_line_kind_unit(kind), "second") == 0;
+    if (!p->summed || (seconds && p->n > 1) || kind == TB_LINE_MINIMUM) return NULL;
+    tb__maker_keep(m, tb__add_quantity(&m->out, m->language, kind, p->quantity, m->s->month,
+                                       m->err));
+    return tb__maker_text(m);
+}
+
+static void put_product(tb__maker *m, tb_line_kind kind, const product *p)
+{
+    const char *what = tb__line_words(m, p->line), *count = count_text(m, kind, p->n);
+    const char *quantity = quantity_text(m, kind, p), *amount = tb__maker_amount(m, p->amount);
+    tb__row *row = tb__maker_row(m, TB__ROW);
+    row->cell[0] = what;
+    row->cell[1] = quantity;
+    row->cell[2] = amount;
+    row->note = count;
+}
+
+static void put_corrections(tb__maker *m, const product *p)
+{
+    const char *amount = tb__maker_amount(m, p->amount);
+    tb__row *row = tb__maker_row(m, TB__ROW);
+    row->cell[0] = tb__maker_word(m, TB__WORD_CORRECTIONS);
+    row->cell[2] = amount;
+}
+
+void tb__make_summary(tb__maker *m)
+{
+    product products[TB_LINE_KIND_COUNT][REGIONS], corrections = {0};
+    const tb_bill *bill = m->s->bill;
+    memset(products, 0, sizeof products);
+    if (bill->n_lines == 0) {
+        tb__maker_block(m, TB__NOTES, NULL);
+        tb__maker_row(m, TB__ROW)->cell[0] = tb__maker_word(m, TB__WORD_NO_CHARGES);
+        return;
+    }
+    for (size_t i = 0; i < bill->n_lines && !m->code; i++) {
+        const tb_bill_line *line = &bill->lines[i];
+        product *to = line->kind == TB_LINE_CORRECTION ? &corrections
+                                                       : &products[line->kind][region_of(line)];
+        tb__maker_keep(m, add_line(m, to, i));
+    }
+    const char *amount = tb__maker_filled(m, TB__WORD_AMOUNT, m->s->currency);
+    tb__block *block = tb__maker_block(m, TB__TABLE, tb__maker_word(m, TB__WORD_SUMMARY));
+    if (!block) return;
+    block->n_columns = 3;
+    block->columns[0] = (tb__column){.head = tb__maker_word(m, TB__WORD_DESCRIPTION), .wide = true};
+    block->columns[1] = (tb__column){.head = tb__maker_word(m, TB__WORD_QUANTITY), .end = true};
+    block->columns[2] = (tb__column){.head = amount, .end = true};
+    for (size_t kind = 0; kind < TB_LINE_KIND_COUNT; kind++)
+        for (size_t region = 0; region < REGIONS; region++)
+            if (products[kind][region].n) put_product(m, kind, &products[kind][region]);
+    if (corrections.n) put_corrections(m, &corrections);
+}

@@ -1,0 +1,177 @@
+/* The words of an invoice in its languages: one row a word, one column a language. */
+#ifndef TOLLBOOK_PRINT_WORDS_H
+#define TOLLBOOK_PRINT_WORDS_H
+
+#include "tollbook/buf.h"
+
+typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__language;
+
+#define TB__WORDS(X)                                                                               \
+    X(INVOICE, "Invoice", "Rechnung")                                                              \
+    X(CREDIT_NOTE, "Credit note", "Rechnungskorrektur")                                            \
+    X(STATEMENT, "Statement", "Abrechnung")                                                        \
+    X(DRAFT, "Draft", "Entwurf")                                                                   \
+    X(VOID, "Void", "Storniert")                                                                   \
+    X(NOT_ISSUED, "Not issued yet", "Noch nicht ausgestellt")                                      \
+    X(NUMBER, "Number", "Nummer")                                                                  \
+    X(ISSUED, "Issue date", "Ausstellungsdatum")                                                   \
+    X(DUE, "Due date", "F\u00e4llig am")                                                           \
+    X(PERIOD, "Period (UTC)", "Zeitraum (UTC)")                                                    \
+    X(REFERENCE, "Your reference", "Ihre Referenz")                                                \
+    X(ACCOUNT, "Account", "Konto")                                                                 \
+    X(CURRENCY, "Currency", "W\u00e4hrung")                                                        \
+    X(CREDITS, "Corrects invoice", "Korrigiert Rechnung")                                          \
+    X(REPLACES, "Replaces invoice", "Ersetzt Rechnung")                                            \
+    X(FROM, "From", "Von")                                                                         \
+    X(BILL_TO, "Bill to", "An")                                                                    \
+    X(DELIVERED_TO, "Delivered to", "Geliefert an")                                                \
+    X(VAT_ID, "VAT ID", "USt-IdNr.")                                                               \
+    X(TAX_ID, "Tax number", "Steuernummer")                                                        \
+    X(REGISTRATION, "Registration", "Registernummer")                                              \
+    X(LEGAL_NAME, "Legal name", "Firma")                                                           \
+    X(HERO_DUE, "Amount due", "Zu zahlen")                                                         \
+    X(HERO_DUE_BY, "Amount due by %s", "Zu zahlen bis %s")                                         \
+    X(HERO_CREDIT, "Credited to you", "Ihnen gutgeschrieben")                                      \
+    X(HERO_TOTAL, "Total", "Gesamtbetrag")                                                         \
+    X(VOID_TITLE, "This document is void.", "Dieses Dokument ist storniert.")                      \
+    X(VOID_TEXT, "Nothing is owed for it. It is kept for its number.",                             \
+      "Daf\u00fcr ist nichts zu zahlen. Es wird wegen seiner Nummer aufbewahrt.")                  \
+    X(DRAFT_TITLE, "This is a draft.", "Dies ist ein Entwurf.")                                    \
+    X(DRAFT_TEXT, "It has no number and asks for no payment.",                                     \
+      "Er hat keine Nummer, und es ist nichts zu zahlen.")                                         \
+    X(UNPRICED_TITLE, "Usage without a price", "Nutzung ohne Preis")                               \
+    X(UNPRICED_TEXT, "This draft cannot be made final until these are mended:",                    \
+      "Dieser Entwurf kann erst ausgestellt werden, wenn Folgendes behoben ist:")                  \
+    X(NO_CHARGES, "Nothing is charged for this month.", "F\u00fcr diesen Monat wird nichts berechnet.") \
+    X(SUMMARY, "Summary", "\u00dcbersicht")                                                        \
+    X(DESCRIPTION, "Description", "Beschreibung")                                                  \
+    X(QUANTITY, "Quantity", "Menge")                                                               \
+    X(PRICE, "Price", "Preis")                                                                     \
+    X(AMOUNT, "Amount (%s)", "Betrag (%s)")                                                        \
+    X(LINE, "No.", "Nr.")                                                                          \
+    X(SUBTOTAL, "Subtotal", "Zwischensumme")                                                       \
+    X(TOTAL, "Total", "Gesamtbetrag")                                                              \
+    X(TOTAL_CREDIT, "Total credit", "Gutschriftsbetrag")                                           \
+    X(PAID, "Paid", "Bezahlt")                                                                     \
+    X(AMOUNT_DUE, "Amount due", "Zu zahlen")                                                       \
+    X(VAT, "VAT", "USt.")                                                                          \
+    X(TAX_ON, "%s % on %s", "%s % auf %s")                                                       \
+    X(ZERO_RATED, "zero rated", "Nullsatz")                                                        \
+    X(EXEMPT, "Exempt from VAT", "Umsatzsteuerfrei")                                               \
+    X(REVERSE_CHARGE, "Reverse charge", "Steuerschuldnerschaft des Leistungsempf\u00e4ngers")      \
+    X(INTRA_UNION, "Intra-Community supply, exempt from VAT",                                      \
+      "Innergemeinschaftliche Lieferung, umsatzsteuerfrei")                                        \
+    X(EXPORT, "Export outside the EU, exempt from VAT", "Ausfuhr, umsatzsteuerfrei")               \
+    X(NOT_SUBJECT, "Not subject to VAT", "Nicht umsatzsteuerbar")                                  \
+    X(TAX_IN, "Tax in %s (1 %s = %s %s)", "Steuer in %s (1 %s = %s %s)")                           \
+    X(PAYMENT, "Payment", "Zahlung")                                                               \
+    X(PAY_BY, "Please pay %s by %s.", "Bitte zahlen Sie %s bis zum %s.")                           \
+    X(PAY, "Please pay %s.", "Bitte zahlen Sie %s.")                                               \
+    X(PAY_NOTHING, "Nothing is left to pay.", "Es ist nichts mehr zu zahlen.")                     \
+    X(TERMS, "Payment is due within %s of the issue date.",                                        \
+      "Zahlbar innerhalb von %s ab Ausstellungsdatum.")                                            \
+    X(CREDIT_TEXT, "This amount is credited to your account.",                                     \
+      "Dieser Betrag wird Ihrem Konto gutgeschrieben.")                                            \
+    X(ACCOUNT_NAME, "Account holder", "Kontoinhaber")                                              \
+    X(IBAN, "IBAN", "IBAN")                                                                        \
+    X(BIC, "BIC", "BIC")                                                                           \
+    X(PAY_REFERENCE, "Reference", "Verwendungszweck")                                              \
+    X(DETAILS, "Charges in detail", "Einzelposten")                                                \
+    X(CORRECTIONS, "Corrections of earlier months", "Korrekturen fr\u00fcherer Monate")            \
+    X(OF_INVOICE, "invoice %s", "Rechnung %s")                                                     \
+    X(NOT_INVOICED, "not invoiced before", "bisher nicht berechnet")                               \
+    X(ALL_ZONES, "All volume zones together", "Alle Volumen-Zonen zusammen")                       \
+    X(WHOLE_ACCOUNT, "Account", "Konto")                                                           \
+    X(ZONE, "zone %s", "Zone %s")                                                                  \
+    X(ZONE_ALONE, "Zone %s", "Zone %s")                                                            \
+    X(BALANCER, "Load balancer %s", "Load Balancer %s")                                            \
+    X(IN_ZONES, "%s zones", "%s Zonen")                                                            \
+    X(IN_BALANCERS, "%s load balancers", "%s Load Balancer")                                       \
+    X(KIND_BANDWIDTH, "Bandwidth", "Datenverkehr")                                                 \
+    X(KIND_VOLUME, "Volume bandwidth", "Volumen-Datenverkehr")                                     \
+    X(KIND_OVERRIDE, "Bandwidth at its own price", "Datenverkehr zum eigenen Preis")               \
+    X(KIND_OPTIMIZER, "Optimizer", "Optimizer")                                                    \
+    X(KIND_BALANCER_FEE, "Load balancer, monthly fee", "Load Balancer, Monatsgeb\u00fchr")         \
+    X(KIND_BALANCER_REQUESTS, "Load balancer, requests", "Load Balancer, Anfragen")                \
+    X(KIND_MINIMUM, "Monthly minimum", "Monatlicher Mindestbetrag")                                \
+    X(KIND_CORRECTION, "Correction", "Korrektur")                                                  \
+    X(MINIMUM_NOTE, "whole for any month with an active zone, not prorated by days",               \
+      "voll f\u00fcr jeden Monat mit einer aktiven Zone, nicht nach Tagen anteilig")               \
+    X(REGION_EU, "Europe", "Europa")                                                               \
+    X(REGION_NA, "North America", "Nordamerika")                                                   \
+    X(REGION_ASIA, "Asia", "Asien")                                                                \
+    X(REGION_SA, "South America", "S\u00fcdamerika")                                               \
+    X(REGION_AF, "Africa", "Afrika")                                                               \
+    X(LIST_PRICE, "list price %s", "Listenpreis %s")                                               \
+    X(INCLUDED, "included", "inklusive")                                                           \
+    X(FIRST, "first %s", "die ersten %s")                                                          \
+    X(OVER, "over %s", "\u00fcber %s")                                                             \
+    X(BETWEEN, "%s to %s", "%s bis %s")                                                            \
+    X(PER_GB, "per GB", "je GB")                                                                   \
+    X(PER_MILLION, "per million requests", "je Mio. Anfragen")                                     \
+    X(PER_MONTH, "per month", "je Monat")                                                          \
+    X(PER_BLOCK, "per block", "je Block")                                                          \
+    X(MILLION_REQUESTS, "million requests", "Mio. Anfragen")                                       \
+    X(REQUEST, "request", "Anfrage")                                                               \
+    X(REQUESTS, "requests", "Anfragen")                                                            \
+    X(MONTH, "month", "Monat")                                                                     \
+    X(MONTHS, "months", "Monate")                                                                  \
+    X(DAY, "day", "Tag")                                                                           \
+    X(DAYS, "days", "Tage")                                                                        \
+    X(DAYS_WITHIN, "days", "Tagen")                                                                \
+    X(DAY_OF, "day of", "Tag von")                                                     \
+    X(DAYS_OF, "days of", "Tage von")                                                  \
+    X(HOUR, "hour", "Stunde")                                                                      \
+    X(HOURS, "hours", "Stunden")                                                                   \
+    X(MINUTE, "minute", "Minute")                                                                  \
+    X(MINUTES, "minutes", "Minuten")                                                               \
+    X(SECOND, "second", "Sekunde")                                                                 \
+    X(SECONDS, "seconds", "Sekunden")                                                              \
+    X(FINGERPRINT, "Fingerprint %s", "Pr\u00fcfsumme %s")                                          \
+    X(PAGE_OF, "Page %s of %s", "Seite %s von %s")                                                 \
+    X(AUDITOR, "For auditors", "F\u00fcr die Pr\u00fcfung")                                        \
+    X(EXACT_SUM, "Exact sum of the lines", "Exakte Summe der Posten")                              \
+    X(RESIDUAL, "Subtotal less exact sum", "Zwischensumme abz\u00fcglich exakter Summe")           \
+    X(WATERMARK, "Data version (watermark)", "Datenstand (Wasserzeichen)")                         \
+    X(BOOK, "Price book", "Preisbuch")                                                             \
+    X(FROM_TIME, "from %s", "ab %s")                                                               \
+    X(THIS_SHA256, "SHA-256 of this document", "SHA-256 dieses Dokuments")                         \
+    X(PREVIOUS_SHA256, "SHA-256 of the one before it", "SHA-256 des Vorg\u00e4ngers")              \
+    X(LEDGER, "Ledger, entries before it", "Hauptbuch, Eintr\u00e4ge davor")                       \
+    X(LEDGER_HEAD, "Ledger, hash of the last one", "Hauptbuch, Hash des letzten")                  \
+    X(REASON_CODE, "Reason of no tax, code", "Grund der Steuerfreiheit, Code")                     \
+    X(EXACT_LINES, "Exact amounts and evidence", "Exakte Betr\u00e4ge und Nachweise")              \
+    X(EXACT, "Exact amount", "Exakter Betrag")                                                     \
+    X(UNITS, "Units", "Einheiten")                                                                 \
+    X(RESOURCE, "Resource", "Ressource")                                                           \
+    X(EVIDENCE, "%s to %s, %s buckets, hash %s", "%s bis %s, %s Buckets, Hash %s")                 \
+    X(UNIT_BYTE, "bytes", "Bytes")                                                                 \
+    X(JANUARY, "January", "Januar")                                                                \
+    X(FEBRUARY, "February", "Februar")                                                             \
+    X(MARCH, "March", "M\u00e4rz")                                                                 \
+    X(APRIL, "April", "April")                                                                     \
+    X(MAY, "May", "Mai")                                                                           \
+    X(JUNE, "June", "Juni")                                                                        \
+    X(JULY, "July", "Juli")                                                                        \
+    X(AUGUST, "August", "August")                                                                  \
+    X(SEPTEMBER, "September", "September")                                                         \
+    X(OCTOBER, "October", "Oktober")                                                               \
+    X(NOVEMBER, "November", "November")                                                            \
+    X(DECEMBER, "December", "Dezember")
+
+typedef enum tb__word {
+#define TB_X(e, english, german) TB__WORD_##e,
+    TB__WORDS(TB_X)
+#undef TB_X
+        TB__WORD_COUNT
+} tb__word;
+
+/* %s stands for what is put in, in this order. Static. */
+const char *tb__word_of(tb__language language, tb__word word);
+void tb__add_word(tb_buf *out, tb__language language, tb__word word);
+/* The word with its %s replaced, one argument each. */
+void tb__add_filled(tb_buf *out, tb__language language, tb__word word, const char *const *with);
+/* "Germany" of "DE"; the code where the table does not have it. Static, or code. */
+const char *tb__country_name(tb__language language, const char *code);
+
+#endif
