@@ -340,6 +340,8 @@ void tb_statement_init(tb_statement *statement, const tb_bill_input *input, cons
                                 .month = input->month,
                                 .books = books,
                                 .n_books = input->n_parts,
+                                .tax_reason = input->tax_reason,
+                                .tax_reason_code = input->tax_reason_code,
                                 .bill = bill};
     memcpy(statement->currency, input->currency, sizeof statement->currency);
     for (size_t i = 0; i < input->n_parts; i++) {

@@ -8,6 +8,7 @@
 
 #include "model/containers.h"
 #include "model/declared.h"
+#include "model/parties.h"
 #include "model/settings.h"
 
 #include <stdio.h>
@@ -76,7 +77,10 @@ static tb_code refuse_fault(const parser *p, const tb__fault *fault)
     char path[48], whole[sizeof p->err->field];
     format_path(p, path);
     tb__fault_path(path, fault->path, whole, sizeof whole);
-    tb_fail(p->err, TB_E_CATALOG, whole, "Must be %s.", fault->wanted);
+    if (fault->wanted)
+        tb_fail(p->err, TB_E_CATALOG, whole, "Must be %s.", fault->wanted);
+    else
+        tb_fail(p->err, TB_E_CATALOG, whole, "Unknown key.");
     if (p->err) p->err->byte = (uint64_t)p->doc.nodes[fault->node].at + 1;
     return TB_E_CATALOG;
 }
@@ -251,6 +255,29 @@ static tb_code check_tax(parser *p, uint32_t value, void *to)
     tb__fault fault;
     size_t n;
     return tb__declared_tax(&p->doc, value, ignored, &n, &fault) ? TB_OK : refuse_fault(p, &fault);
+}
+
+static tb_code check_buyer(parser *p, uint32_t value, void *to)
+{
+    (void)to;
+    tb__said_party ignored;
+    tb__fault fault;
+    return tb__declared_buyer(&p->doc, value, &ignored, &fault) ? TB_OK : refuse_fault(p, &fault);
+}
+
+static tb_code check_terms(parser *p, uint32_t value, void *to)
+{
+    (void)to;
+    int ignored;
+    tb__fault fault;
+    return tb__declared_terms(&p->doc, value, &ignored, &fault) ? TB_OK : refuse_fault(p, &fault);
+}
+
+static tb_code check_labels(parser *p, uint32_t value, void *to)
+{
+    (void)to;
+    tb__fault fault;
+    return tb__declared_labels(&p->doc, value, &fault) ? TB_OK : refuse_fault(p, &fault);
 }
 
 static tb_code check_hostnames(parser *p, uint32_t value, void *to)
@@ -470,6 +497,9 @@ static const key_rule account_rules[] = {
     {"tax", false, check_tax, 0},
     {"discounts", false, check_discounts, 0},
     {"prepaid", false, check_bool, 0},
+    {"buyer", false, check_buyer, 0},
+    {"terms_days", false, check_terms, 0},
+    {"labels", false, check_labels, 0},
 };
 
 static const key_rule region_rules[] = {
@@ -493,6 +523,7 @@ static const key_rule zone_rules[] = {
     {"created", false, set_time, offsetof(tb_catalog_zone, created_us)},
     {"settings", false, set_settings, offsetof(tb_catalog_zone, settings)},
     {"hostnames", false, check_hostnames, 0},
+    {"labels", false, check_labels, 0},
 };
 
 static const key_rule balancer_rules[] = {
@@ -629,11 +660,27 @@ static tb_code read_containers(parser *p, tb_container_kind kind, uint32_t node)
     return tb__containers_read(&p->doc, kind, node, p->kept, all + before, p->err);
 }
 
+static tb_code judge_seller(parser *p, uint32_t value)
+{
+    tb__said_seller ignored;
+    tb__fault fault;
+    return tb__declared_seller(&p->doc, value, &ignored, &fault) ? TB_OK : refuse_fault(p, &fault);
+}
+
+static tb_code read_seller(parser *p, uint32_t value)
+{
+    tb_code code = judge_seller(p, value);
+    if (code) return code;
+    p->out->seller = tb__document_canonical(&p->doc, value, p->kept, NULL);
+    return p->out->seller ? TB_OK : tb_no_memory(p->err);
+}
+
 static tb_code read_top(parser *p, uint32_t key)
 {
     const tb__node *name = &p->doc.nodes[key];
     p->key = name->text;
     p->key_len = name->len;
+    if (tb__node_is(name, "seller", 6)) return read_seller(p, key + 1);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (tb__node_is(name, lists[i].name, strlen(lists[i].name)))
             return read_list(p, &lists[i], key + 1);
@@ -681,7 +728,7 @@ tb_code tb__catalog_judge(const char *list, const char *text, size_t len, tb_err
     tb__arena_init(&p.scratch, NULL);
     tb_code code = tb__document_parse(text, len, TB_E_CORRUPT, &p.scratch, NULL, &p.doc, err);
     if (!code) {
-        code = judge_root(&p, &lists[at]);
+        code = strcmp(list, "seller") == 0 ? judge_seller(&p, 0) : judge_root(&p, &lists[at]);
         tb__document_release(&p.doc);
     }
     tb__arena_release(&p.scratch);

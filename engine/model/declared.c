@@ -41,8 +41,7 @@ static bool fault_at(tb__fault *fault, const char *path, uint32_t node, const ch
 
 /* Keys come from the document: what is no plain character shows as '?', and one that is long is cut
  * between characters. */
-static bool fault_at_key(const tb__document *doc, tb__fault *fault, uint32_t key,
-                         const char *wanted)
+bool tb__fault_at_key(const tb__document *doc, tb__fault *fault, uint32_t key, const char *wanted)
 {
     const tb__node *node = &doc->nodes[key];
     char path[sizeof fault->path];
@@ -58,6 +57,18 @@ static bool fault_at_key(const tb__document *doc, tb__fault *fault, uint32_t key
 }
 
 /* --- values --- */
+
+/* The bytes are UTF-8. C0, C1 and DEL are control characters; XML takes no U+FFFE and U+FFFF. */
+bool tb__node_plain(const tb__node *node)
+{
+    const unsigned char *text = (const unsigned char *)node->text;
+    for (uint32_t i = 0; i < node->len; i++) {
+        if (text[i] < 0x20 || text[i] == 0x7f) return false;
+        if (text[i] == 0xc2 && text[i + 1] < 0xa0) return false;
+        if (text[i] == 0xef && text[i + 1] == 0xbf && text[i + 2] >= 0xbe) return false;
+    }
+    return true;
+}
 
 static bool read_price(const tb__document *doc, uint32_t object, const char *name, tb_decimal *ret,
                        bool *ret_there, tb__fault *fault)
@@ -133,9 +144,9 @@ bool tb__declared_discounts(const tb__document *doc, uint32_t value, int ret[TB_
         for (int i = 0; i < TB__DISCOUNT_COUNT; i++)
             known |= tb__node_is(&doc->nodes[key], discounts[i], strlen(discounts[i]));
         if (!known)
-            return fault_at_key(doc, fault, key,
-                                "one of EUUSDiscount, SouthAmericaDiscount, AfricaDiscount"
-                                " and AsiaOceaniaDiscount");
+            return tb__fault_at_key(doc, fault, key,
+                                    "one of EUUSDiscount, SouthAmericaDiscount, AfricaDiscount"
+                                    " and AsiaOceaniaDiscount");
     }
     return read_discounts(doc, value, ret, fault);
 }
@@ -166,7 +177,7 @@ static bool add_rate(taxing *t, const char *member, uint32_t percent)
 {
     tb__tax *tax = &t->list[t->n];
     if (t->n == TB__TAXES_MAX) return refuse_rate(t, "", percent, "one of at most 8 rates");
-    *tax = (tb__tax){.name = "VAT", .len = 3};
+    *tax = (tb__tax){.name = "VAT", .len = 3, .category = ""};
     if (!tb__node_decimal(&t->doc->nodes[percent], PRICE_SCALE_MAX, &tax->percent) ||
         tb_decimal_sign(tax->percent) < 0 ||
         tb_decimal_compare(tax->percent, tb_decimal_from_int(100)) > 0)
@@ -180,9 +191,104 @@ static bool name_fits(const tb__node *name)
     return name->type == TB__STRING && name->len >= 1 && name->len <= TB__TAX_NAME_MAX;
 }
 
+/* --- a rate with a category --- */
+
+static const struct {
+    const char *name;
+    bool charged, untaxed;
+} categories[] = {{"S", true, false},  {"Z", false, false}, {"E", false, true}, {"AE", false, true},
+                  {"K", false, true}, {"G", false, true},  {"O", false, true}};
+#define CATEGORIES (sizeof categories / sizeof *categories)
+
+/* A rate may be named "category": its percent is a decimal, which no category is. */
+static uint32_t category_of(const tb__document *doc, uint32_t object)
+{
+    tb_decimal percent;
+    const uint32_t at = tb__declared_member(doc, object, "category");
+    return at && doc->nodes[at].type == TB__STRING &&
+                   !tb__node_decimal(&doc->nodes[at], TB_DECIMAL_SCALE_MAX, &percent)
+               ? at
+               : 0;
+}
+
+static bool add_percent(taxing *t, uint32_t object, bool charged)
+{
+    tb__tax *tax = &t->list[0];
+    const uint32_t rate = tb__declared_member(t->doc, object, "rate");
+    if (!rate && charged)
+        return refuse_rate(t, "rate", object, "given, a percent above 0, for category S");
+    *tax = (tb__tax){.name = "VAT", .len = 3, .category = ""};
+    if (rate && !add_rate(t, "rate", rate)) return false;
+    t->n = 1;
+    if ((tb_decimal_sign(tax->percent) != 0) == charged) return true;
+    return refuse_rate(t, "rate", rate,
+                       charged ? "above 0 for category S; what is taxed at 0 is of category Z"
+                               : "0, or left out, for any category but S");
+}
+
+static bool is_vatex(const tb__node *node)
+{
+    if (node->len < 7 || node->len > TB__TAX_CODE_MAX || memcmp(node->text, "VATEX-", 6) != 0)
+        return false;
+    for (uint32_t i = 6; i < node->len; i++) {
+        const char c = node->text[i];
+        if (!(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '-' && c != '.') return false;
+    }
+    return true;
+}
+
+static bool add_reason(taxing *t, const char *member, uint32_t at, bool untaxed)
+{
+    const tb__node *node = &t->doc->nodes[at];
+    const bool code = strcmp(member, "reason_code") == 0;
+    if (!untaxed)
+        return refuse_rate(t, member, at, "left out: categories E, AE, K, G and O alone have one");
+    if (code && (node->type != TB__STRING || !is_vatex(node)))
+        return refuse_rate(t, member, at, "a code of VATEX such as VATEX-EU-AE");
+    if (!code && (node->type != TB__STRING || node->len < 1 || node->len > TB__TAX_REASON_MAX ||
+                  !tb__node_plain(node)))
+        return refuse_rate(t, member, at, "a string of 1 to 255 bytes without control characters");
+    if (code)
+        t->list[0].code = node;
+    else
+        t->list[0].reason = node;
+    return true;
+}
+
+/* {"category": "AE", "reason": "Reverse charge", "reason_code": "VATEX-EU-AE"} */
+static bool add_category(taxing *t, uint32_t object, uint32_t category)
+{
+    static const char *const reasons[] = {"reason", "reason_code"};
+    const tb__document *doc = t->doc;
+    size_t i = 0;
+    while (i < CATEGORIES &&
+           !tb__node_is(&doc->nodes[category], categories[i].name, strlen(categories[i].name)))
+        i++;
+    if (i == CATEGORIES)
+        return refuse_rate(t, "category", category, "S, Z, E, AE, K, G or O");
+    for (uint32_t key = object + 1; key != doc->nodes[object].next; key = doc->nodes[key + 1].next) {
+        const tb__node *name = &doc->nodes[key];
+        if (!tb__node_is(name, "category", 8) && !tb__node_is(name, "rate", 4) &&
+            !tb__node_is(name, "reason", 6) && !tb__node_is(name, "reason_code", 11))
+            return tb__fault_at_key(doc, t->fault, key,
+                                    "one of category, rate, reason and reason_code");
+    }
+    if (!add_percent(t, object, categories[i].charged)) return false;
+    for (size_t k = 0; k < 2; k++) {
+        const uint32_t at = tb__declared_member(doc, object, reasons[k]);
+        if (at && !add_reason(t, reasons[k], at, categories[i].untaxed)) return false;
+    }
+    if (categories[i].untaxed) t->list[0].category = categories[i].name;
+    return true;
+}
+
 /* {"name": "VAT", "percent": "19"} */
 static bool add_object(taxing *t, uint32_t object)
 {
+    const uint32_t category = category_of(t->doc, object);
+    if (category)
+        return refuse_rate(t, "category", category,
+                           "left out in a list; a rate with a category stands alone");
     uint32_t name = tb__declared_member(t->doc, object, "name");
     uint32_t percent = tb__declared_member(t->doc, object, "percent");
     const char *member = percent ? "percent" : "rate";
@@ -220,8 +326,8 @@ static bool add_members(taxing *t, uint32_t object)
          key = t->doc->nodes[key + 1].next) {
         const tb__node *name = &t->doc->nodes[key];
         if (!name_fits(name))
-            return fault_at_key(t->doc, t->fault, key, "a rate with a name of 1 to 39 bytes");
-        if (!add_rate(t, "", key + 1)) return fault_at_key(t->doc, t->fault, key, t->fault->wanted);
+            return tb__fault_at_key(t->doc, t->fault, key, "a rate with a name of 1 to 39 bytes");
+        if (!add_rate(t, "", key + 1)) return tb__fault_at_key(t->doc, t->fault, key, t->fault->wanted);
         t->list[t->n - 1].name = name->text;
         t->list[t->n - 1].len = name->len;
     }
@@ -238,8 +344,11 @@ bool tb__declared_tax(const tb__document *doc, uint32_t value, tb__tax ret[TB__T
 {
     taxing t = {.doc = doc, .list = ret, .fault = fault};
     const uint32_t type = doc->nodes[value].type;
+    const uint32_t category = type == TB__OBJECT ? category_of(doc, value) : 0;
     bool ok;
-    if (type == TB__ARRAY)
+    if (category)
+        ok = add_category(&t, value, category);
+    else if (type == TB__ARRAY)
         ok = add_elements(&t, value);
     else if (type == TB__OBJECT && !has_percent(doc, value))
         ok = add_members(&t, value);

@@ -11,9 +11,12 @@
 
 typedef struct tb__fault {
     char path[48];      /* within the value: "VAT", "[2].percent", "" for the value itself */
-    const char *wanted; /* "true or false" */
+    const char *wanted; /* "true or false"; NULL: nothing, the key is unknown */
     uint32_t node;
 } tb__fault;
+
+/* At a key, whose name is the path: as text that can be shown. false. */
+bool tb__fault_at_key(const tb__document *doc, tb__fault *fault, uint32_t key, const char *wanted);
 
 /* path put behind `before`, as a JSON path: "tax" and "VAT" are "tax.VAT". room: of out; what is
  * longer is cut between characters. */
@@ -41,14 +44,19 @@ bool tb__declared_currency(const tb__document *doc, uint32_t value, char ret[4],
 
 #define TB__TAXES_MAX    8
 #define TB__TAX_NAME_MAX 39 /* bytes */
+#define TB__TAX_REASON_MAX 255
+#define TB__TAX_CODE_MAX   31
 typedef struct tb__tax {
     const char *name; /* not terminated; the document's, or standing text */
     uint32_t len;
     tb_decimal percent;
+    const char *category; /* E, AE, K, G, O; "": it follows from the percent. Static */
+    const tb__node *reason, *code; /* of such a category; NULL: none is given */
 } tb__tax;
 
 /* An account's `tax`: a percent; {"name","percent"}, where `rate` is another word for percent; a list
- * of these; or an object of names and percents. */
+ * of these; an object of names and percents; or {"category","rate","reason","reason_code"}, which is
+ * one rate, named VAT. */
 bool tb__declared_tax(const tb__document *doc, uint32_t value, tb__tax ret[TB__TAXES_MAX],
                       size_t *ret_n, tb__fault *fault);
 
@@ -69,6 +77,10 @@ bool tb__declared_prices_safe(const tb__document *doc, uint32_t value, const tb_
 
 /* `created`, `deleted`. */
 bool tb__declared_time(const tb__document *doc, uint32_t value, int64_t *ret_us, tb__fault *fault);
+
+/* Whether a string can stand in any document: it has no control character, and nothing that XML
+ * forbids. */
+bool tb__node_plain(const tb__node *node);
 
 /* The value of an object's member; 0 where it is absent or null, or `object` is none. */
 uint32_t tb__declared_member(const tb__document *doc, uint32_t object, const char *name);

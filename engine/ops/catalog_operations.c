@@ -6,10 +6,10 @@
 static void put_applied(tb_reply *reply, const tb_applied *a)
 {
     tb_buf_fmt(&reply->json,
-               "{\"accountsAdded\":%zu,\"zonesAdded\":%zu,\"loadBalancersAdded\":%zu,"
+               "{\"sellersAdded\":%zu,\"accountsAdded\":%zu,\"zonesAdded\":%zu,\"loadBalancersAdded\":%zu,"
                "\"shieldZonesAdded\":%zu,\"containersAdded\":%zu,\"regions\":%zu,\"changed\":%zu,"
                "\"deleted\":%zu,\"restored\":%zu,\"adopted\":%zu,\"rebilled\":%zu}",
-               a->accounts_added, a->zones_added, a->balancers_added, a->shields_added,
+               a->sellers_added, a->accounts_added, a->zones_added, a->balancers_added, a->shields_added,
                a->containers_added, a->regions, a->changed, a->deleted, a->restored, a->adopted,
                a->rebilled);
 }
@@ -24,6 +24,7 @@ static void say_applied(tb_reply *reply, const tb_applied *a)
 {
     tb_buf line;
     tb_buf_init(&line, 1024, NULL);
+    add_count(&line, a->sellers_added, "seller added", "sellers added");
     add_count(&line, a->accounts_added, "account added", "accounts added");
     add_count(&line, a->zones_added, "pull zone added", "pull zones added");
     add_count(&line, a->balancers_added, "load balancer added", "load balancers added");
@@ -73,7 +74,7 @@ static const tb_param apply_params[] = {
 static const tb_operation rows[] = {
     {.name = "apply",
      .summary =
-         "Declare accounts, pull zones, load balancers, shield zones, containers and regions",
+         "Declare the seller, accounts, pull zones, load balancers, shield zones, containers and regions",
      .details =
          "The document is the whole declared state. The same again changes nothing, and what\n"
          "it no longer names is marked deleted. \"-\" reads standard input.",

@@ -54,6 +54,16 @@ tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err)
     return TB_OK;
 }
 
+/* Draws up who sells and who buys, as the catalogue says now. parties is the caller's to release. */
+static tb_code name_parties(tb_store *store, tb_statement *s, tb_parties *parties, tb_error *err)
+{
+    tb_code code = tb_store_parties(store, s->account, s->month, s->currency, parties, err);
+    if (code) return code;
+    s->seller = parties->has_seller ? &parties->seller : NULL;
+    s->buyer = parties->has_buyer ? &parties->buyer : NULL;
+    return TB_OK;
+}
+
 tb_code tb_issue_draft(tb_store *store, int64_t account, int64_t month, const tb_month_books *books,
                        int64_t now_us, tb_issue *ret_issue, tb_error *err)
 {
@@ -63,6 +73,7 @@ tb_code tb_issue_draft(tb_store *store, int64_t account, int64_t month, const tb
     if (code) return code;
     code = tb__issue_read_lates(store, account, month, books, now_us, ret_issue, err);
     if (!code) code = tb__issue_state(ret_issue, ret_issue->month.source.watermark, err);
+    if (!code) code = name_parties(store, &ret_issue->statement, &ret_issue->parties, err);
     if (code) tb_issue_release(ret_issue);
     return code;
 }
@@ -78,6 +89,7 @@ void tb_issue_release(tb_issue *d)
     free(d->lists);
     free(d->unpriced);
     free(d->books);
+    tb_parties_release(&d->parties);
     tb_month_bill_release(&d->month);
     *d = (tb_issue){0};
 }
@@ -95,16 +107,25 @@ static bool is_due(const tb_issue *draft)
 typedef struct finishing {
     tb_statement *statement;
     const tb_invoice *invoice;
+    int terms_days;
 } finishing;
+
+static void put_date(char out[TB_DATE_TEXT_MAX], int64_t us)
+{
+    char text[21] = "";
+    tb_time_format(us, text);
+    memcpy(out, text, TB_DATE_TEXT_MAX - 1);
+    out[TB_DATE_TEXT_MAX - 1] = 0;
+}
 
 static tb_code finish(void *ctx, const char *number, const char *previous, tb_buf *text,
                       char sha256[65], tb_error *err)
 {
     const finishing *f = ctx;
     tb_statement *s = f->statement;
-    char issued[21] = "";
-    tb_time_format(f->invoice->finalized_us, issued);
-    memcpy(s->issued, issued, sizeof s->issued - 1);
+    put_date(s->issued, f->invoice->finalized_us);
+    if (f->terms_days >= 0)
+        put_date(s->due, f->invoice->finalized_us + f->terms_days * TB_US_PER_DAY);
     s->in_ledger = true;
     s->ledger = f->invoice->ledger;
     snprintf(s->number, sizeof s->number, "%s", number);
@@ -114,11 +135,11 @@ static tb_code finish(void *ctx, const char *number, const char *previous, tb_bu
     return tb_statement_json(s, text, sha256, err);
 }
 
-/* invoice: with what a statement does not say (since, corrects). */
-static tb_code store_statement(tb_store *store, tb_statement *statement, int64_t now_us,
-                               tb_invoice *invoice, bool *ret_known, tb_error *err)
+/* invoice: with what a statement does not say (since, corrects). terms_days: as in tb_parties. */
+static tb_code store_statement(tb_store *store, tb_statement *statement, int terms_days,
+                               int64_t now_us, tb_invoice *invoice, bool *ret_known, tb_error *err)
 {
-    finishing f = {statement, invoice};
+    finishing f = {statement, invoice, terms_days};
     invoice->state = TB_INVOICE_FINAL;
     invoice->account = statement->account;
     invoice->month = statement->month;
@@ -140,7 +161,8 @@ static tb_code store_invoice(tb_store *store, tb_issue *draft, int64_t now_us,
     for (size_t i = 0; i < draft->n_late; i++)
         if (!draft->late[i].credit) billed[invoice.n_corrects++] = draft->late[i].late;
     invoice.corrects = billed;
-    tb_code code = store_statement(store, &draft->statement, now_us, &invoice, ret_known, err);
+    tb_code code = store_statement(store, &draft->statement, draft->parties.terms_days, now_us,
+                                   &invoice, ret_known, err);
     free(billed);
     if (code == TB_OK) *ret_invoice = invoice;
     return code;
@@ -241,13 +263,18 @@ static tb_code store_credit(tb_store *store, tb_issue_late *late, uint64_t water
     tb__issue_credit credit;
     tb_invoice stored = {.since = late->late.since};
     bool known = false;
+    tb_parties parties = {.terms_days = -1};
     tb_code code = tb__issue_credit_note(store, late, watermark, &credit, err);
     if (code) return code;
-    code = store_statement(store, &credit.statement, now_us, &stored, &known, err);
+    code = name_parties(store, &credit.statement, &parties, err);
+    if (!code)
+        code = store_statement(store, &credit.statement, parties.terms_days, now_us, &stored, &known,
+                               err);
     if (!code) {
         if (said) said(ctx, &stored);
         tb_invoice_release(&stored);
     }
+    tb_parties_release(&parties);
     tb__issue_credit_release(&credit);
     return code;
 }

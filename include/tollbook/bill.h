@@ -106,6 +106,8 @@ typedef struct tb_bill_tax {
     tb_decimal percent;
 } tb_bill_tax;
 #define TB_BILL_TAXES_MAX 8
+#define TB_TAX_REASON_ROOM 256 /* bytes of a reason why no tax is charged, terminated */
+#define TB_TAX_CODE_ROOM   32  /* of its code */
 
 typedef struct tb_bill_input {
     int64_t account;
@@ -123,6 +125,8 @@ typedef struct tb_bill_input {
     size_t n_balancers;
     tb_bill_tax tax[TB_BILL_TAXES_MAX];
     size_t n_tax;
+    /* Of a category that charges none, as declared; NULL: not given. No amount depends on them. */
+    const char *tax_reason, *tax_reason_code;
 } tb_bill_input;
 
 #define TB_LINE_KINDS(X)                                                                           \

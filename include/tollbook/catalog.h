@@ -1,4 +1,4 @@
-/* The catalogue: accounts, regions, pull zones and load balancers as declared by CATALOG.json
+/* The catalogue: the seller, accounts, regions, pull zones and load balancers as declared by CATALOG.json
  * (docs/catalogue.md). Parsing is pure; the store applies the result.
  *
  * Refused with the JSON path and the reason, nothing taken: unknown keys, duplicate keys, wrong
@@ -48,6 +48,7 @@ typedef struct tb_catalog_shield {
 } tb_catalog_shield;
 
 typedef struct tb_catalog {
+    const char *seller; /* who sells, canonical JSON; NULL: the document has none */
     tb_catalog_account *accounts;
     size_t n_accounts;
     tb_region *regions; /* n_regions 0 and has_regions false: the document has no such list */

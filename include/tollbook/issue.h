@@ -6,6 +6,7 @@
 
 #include "tollbook/correction.h"
 #include "tollbook/monthbill.h"
+#include "tollbook/partystore.h"
 
 TB_API_BEGIN
 
@@ -42,6 +43,7 @@ typedef struct tb_issue {
     tb_corrected joined;
     tb_unpriced *unpriced; /* of the month and of late months together */
     tb_statement_book *books;
+    tb_parties parties;
     tb_statement statement;
 } tb_issue;
 

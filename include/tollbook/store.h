@@ -164,6 +164,7 @@ TB_MUST_USE tb_code tb_store_rungs_by_head(tb_store *store, tb_hash128 head, tb_
                                            size_t *ret_n, tb_error *err);
 
 typedef struct tb_applied {
+    size_t sellers_added; /* 0 or 1 */
     size_t accounts_added, zones_added, balancers_added, shields_added, regions;
     size_t containers_added; /* container applications, limits and registries */
     size_t changed;  /* things whose document differs from the stored one */

@@ -58,6 +58,7 @@
 #include "tollbook/monthpairs.h"
 #include "tollbook/operation.h"
 #include "tollbook/party.h"
+#include "tollbook/partystore.h"
 #include "tollbook/percentile.h"
 #include "tollbook/pullzone.h"
 #include "tollbook/range.h"

@@ -72,7 +72,7 @@ PUBLIC = {
     "containerstore": "store", "audit": "store", "size": "store",
     "store": "store", "zones": "store", "charges": "store", "billsource": "store",
     "bookstore": "store", "invoicestore": "store", "ledgerstore": "store", "terms": "store",
-    "shadow": "store", "scenarios": "store",
+    "shadow": "store", "scenarios": "store", "partystore": "store",
     "accountforecast": "ops", "balancer": "ops", "document": "ops",
     "explain": "ops", "issue": "ops", "issuegroup": "ops", "ledger": "ops", "monthbill": "ops",
     "monthpairs": "ops", "running": "ops", "shadowbills": "ops", "statistics": "ops", "unowned": "ops", "verify": "ops",

@@ -118,7 +118,7 @@
 
 /* A document without what names anybody. '->' keeps numbers as they are written. */
 #define TB__FORGOTTEN(d)                                                                           \
-    "json_replace(json_remove(" d ".document,'$.hostnames'),'$.name','forgotten','$.settings',json("\
+    "json_replace(json_remove(" d ".document,'$.hostnames','$.buyer','$.labels'),'$.name','forgotten','$.settings',json("\
     "'{'||coalesce((SELECT group_concat(json_quote(e.key)||':'||(" d ".document->('$.settings.'||" \
     "json_quote(e.key)))) FROM json_each(" d ".document,'$.settings') AS e"                        \
     " WHERE e.type NOT IN('text','array','object') OR e.key IN('PriceOverride','OptimizerPricing')"\
@@ -405,6 +405,13 @@
               " SET to_us=excluded.to_us,closed_version=" TB__FOR_EVER)                            \
     X(DETACH, "UPDATE attachment SET to_us=max(from_us,?3),closed_version=" TB__NEXT_VERSION       \
               " WHERE zone=?1 AND balancer=?2 AND to_us=9223372036854775807")                      \
+    /* the seller, who is 1, has declarations and no row beside */                                \
+    X(SELLER_GET, "SELECT document,to_us FROM declaration WHERE kind='seller' AND id=?1"           \
+                  " ORDER BY version DESC,from_us DESC LIMIT 1")                                   \
+    X(SELLER_NOW, "SELECT document FROM declaration WHERE kind='seller' AND id=?1"                 \
+                  " AND to_us=9223372036854775807")                                                \
+    X(LIVE_SELLER, "SELECT id FROM declaration WHERE kind='seller'"                                \
+                   " AND to_us=9223372036854775807")                                               \
     X(LIVE_ACCOUNTS, "SELECT id FROM account WHERE deleted_us=9223372036854775807")                \
     X(LIVE_ZONES, "SELECT id FROM zone WHERE deleted_us=9223372036854775807")                      \
     X(LIVE_BALANCERS, "SELECT id FROM balancer WHERE deleted_us=9223372036854775807")              \
@@ -491,6 +498,15 @@
     X(ACCOUNT_DECLARED,                                                                            \
       "SELECT document FROM declaration WHERE kind='account' AND id=?1 ORDER BY from_us>?2,"       \
       "CASE WHEN from_us>?2 THEN from_us ELSE -from_us END,version DESC LIMIT 1")                  \
+    /* 0 and the account, then its zones by id: name and labels at ?2, or the first later */       \
+    X(INVOICE_NAMES,                                                                               \
+      "WITH t(kind,id,place,usual) AS (SELECT 'account',id,0,name FROM account WHERE id=?1"        \
+      " UNION ALL SELECT 'zone',id,id,name FROM zone WHERE account=?1) SELECT t.place,"            \
+      "coalesce(iif(json_valid(d.document),d.document->>'$.name',NULL),t.usual),"                  \
+      "iif(json_valid(d.document),d.document->'$.labels',NULL) FROM t LEFT JOIN declaration d"     \
+      " ON d.kind=t.kind AND d.id=t.id AND (d.from_us,d.version)=(SELECT p.from_us,p.version"      \
+      " FROM declaration p WHERE p.kind=t.kind AND p.id=t.id ORDER BY p.from_us>?2,CASE WHEN"      \
+      " p.from_us>?2 THEN p.from_us ELSE -p.from_us END,p.version DESC LIMIT 1) ORDER BY t.place") \
     X(ZONE_TERMS,                                                                                  \
       "SELECT id,coalesce(settings->>'$.Enabled',1),"                                              \
       "coalesce(settings->>'$.MonthlyBandwidthLimit',0) FROM zone"                                 \

@@ -433,6 +433,12 @@ static void *copy_to(char **at, const void *list, size_t n, size_t size)
     return to;
 }
 
+/* NULL for "". */
+static const char *copy_text(char **at, const char *text)
+{
+    return *text ? copy_to(at, text, strlen(text) + 1, 1) : NULL;
+}
+
 /* One block holds all lists: the input is its caller's. */
 static tb_code pack(making *m, const tb__account_terms *terms, bool running, bool net,
                     tb_bill_source *ret, tb_error *err)
@@ -440,7 +446,8 @@ static tb_code pack(making *m, const tb__account_terms *terms, bool running, boo
     struct tb__billing *b = m->b;
     size_t size = 64 + b->n_parts * sizeof *b->parts + b->n_bytes * sizeof *b->bytes +
                   b->n_optimizers * sizeof *b->optimizers +
-                  b->n_bill_balancers * sizeof *b->bill_balancers;
+                  b->n_bill_balancers * sizeof *b->bill_balancers + sizeof terms->tax_reason +
+                  sizeof terms->tax_reason_code;
     char *memory = malloc(size);
     if (!memory) return tb_no_memory(err);
     char *at = memory;
@@ -462,6 +469,8 @@ static tb_code pack(making *m, const tb__account_terms *terms, bool running, boo
     in->bytes = copy_to(&at, b->bytes, b->n_bytes, sizeof *b->bytes);
     in->optimizers = copy_to(&at, b->optimizers, b->n_optimizers, sizeof *b->optimizers);
     in->balancers = copy_to(&at, b->bill_balancers, b->n_bill_balancers, sizeof *b->bill_balancers);
+    in->tax_reason = copy_text(&at, terms->tax_reason);
+    in->tax_reason_code = copy_text(&at, terms->tax_reason_code);
     return TB_OK;
 }
 

@@ -39,6 +39,8 @@ typedef struct tb__account_terms {
     int discount[TB_BILLING_REGION_COUNT];
     tb_bill_tax tax[TB_BILL_TAXES_MAX];
     size_t n_tax;
+    char tax_reason[TB_TAX_REASON_ROOM]; /* why nothing is taxed; "": none is given */
+    char tax_reason_code[TB_TAX_CODE_ROOM];
 } tb__account_terms;
 
 /* A thing existed from then to then. */

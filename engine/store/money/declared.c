@@ -7,12 +7,15 @@
 #include "store/money/billing.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/declared.h"
 
 _Static_assert(TB__TAXES_MAX == TB_BILL_TAXES_MAX, "the door and bills take as many");
 _Static_assert(TB__TAX_NAME_MAX + 1 == sizeof((tb_bill_tax *)0)->name, "a name fits");
+_Static_assert(TB__TAX_REASON_MAX + 1 == TB_TAX_REASON_ROOM, "a reason fits");
+_Static_assert(TB__TAX_CODE_MAX + 1 == TB_TAX_CODE_ROOM, "its code fits");
 
 /* Where a reader stands: whose document, for messages. */
 typedef struct reader {
@@ -166,6 +169,13 @@ static void read_discounts(const reader *r, tb__account_terms *terms, tb_error *
         spread(percent, terms->discount);
 }
 
+static void copy_string(char *to, const tb__node *node)
+{
+    if (!node) return;
+    memcpy(to, node->text, node->len);
+    to[node->len] = 0;
+}
+
 static void read_tax(const reader *r, tb__account_terms *terms, tb_error *why)
 {
     tb__tax list[TB__TAXES_MAX];
@@ -178,6 +188,9 @@ static void read_tax(const reader *r, tb__account_terms *terms, tb_error *why)
         terms->tax[i].percent = list[i].percent;
         memcpy(terms->tax[i].name, list[i].name, list[i].len);
         terms->tax[i].name[list[i].len] = 0;
+        snprintf(terms->tax[i].category, sizeof terms->tax[i].category, "%s", list[i].category);
+        copy_string(terms->tax_reason, list[i].reason);
+        copy_string(terms->tax_reason_code, list[i].code);
     }
 }
 

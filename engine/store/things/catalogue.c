@@ -1,4 +1,4 @@
-/* Applying a catalogue: the stored accounts, zones and balancers become what the document says.
+/* Applying a catalogue: the stored seller, accounts, zones and balancers become what the document says.
  *
  * Declared state, so applying twice changes nothing. A first declaration holds for all earlier time
  * too; a later change holds from the moment it is applied; the declaration table keeps who said what from
@@ -28,6 +28,11 @@ static const kind balancers = {"balancer", "load_balancers", TB__SQL_BALANCER_GE
 static const kind shields = {"shield_zone", "shield_zones", TB__SQL_SHIELD_ZONE_GET, TB__SQL_LIVE_SHIELD_ZONES,
                              TB__SQL_SHIELD_ZONE_DELETE};
 
+/* The only one; it is its declarations. */
+#define SELLER INT64_C(1)
+static const kind seller = {"seller", "seller", TB__SQL_SELLER_GET, TB__SQL_LIVE_SELLER,
+                            TB__SQL_COUNT};
+
 typedef struct applying {
     tb_store *store;
     int64_t now_us;
@@ -53,7 +58,7 @@ static tb_code stand(applying *a, const kind *k, int64_t id, const char *documen
     const char *stored = (const char *)sqlite3_column_text(s, 0);
     ret->changed = !stored || strcmp(stored, document) != 0;
     ret->deleted = sqlite3_column_int64(s, 1) != FOR_EVER;
-    if (k != &accounts) ret->account = sqlite3_column_int64(s, 2);
+    if (k != &accounts && k != &seller) ret->account = sqlite3_column_int64(s, 2);
     sqlite3_reset(s);
     return TB_OK;
 }
@@ -106,6 +111,15 @@ static tb_code put_account(applying *a, const tb_catalog_account *account, tb_er
     sqlite3_bind_int64(s, 4, a->now_us);
     a->counts->accounts_added += !before.known;
     return tb__run(a->store, s, err);
+}
+
+static tb_code put_seller(applying *a, const char *document, tb_error *err)
+{
+    standing before;
+    tb_code code = stand(a, &seller, SELLER, document, &before, err);
+    if (code || stands_as_said(&before)) return code;
+    a->counts->sellers_added += !before.known;
+    return declare(a, &seller, SELLER, document, &before, err);
 }
 
 /* index: of the catalogue's list. */
@@ -272,7 +286,7 @@ static tb_code delete_one(applying *a, const kind *k, int64_t id, tb_error *err)
 {
     const int64_t values[2] = {id, a->now_us};
     const tb_catalog_balancer none = {.id = id};
-    tb_code code = tb__run_ints(a->store, k->delete, values, 2, err);
+    tb_code code = k == &seller ? TB_OK : tb__run_ints(a->store, k->delete, values, 2, err);
     if (!code) code = close_declaration(a, k, id, err);
     if (!code && k == &balancers) code = put_attachments(a, &none, false, err);
     a->counts->deleted++;
@@ -300,7 +314,7 @@ static tb_code delete_absent(applying *a, const kind *k, const void *first, size
 
 static tb_code put_all(applying *a, const tb_catalog *c, tb_error *err)
 {
-    tb_code code = TB_OK;
+    tb_code code = c->seller ? put_seller(a, c->seller, err) : TB_OK;
     for (size_t i = 0; !code && i < c->n_accounts; i++)
         code = put_account(a, &c->accounts[i], err);
     for (size_t i = 0; !code && i < c->n_zones; i++)
@@ -320,6 +334,7 @@ static tb_code delete_all_absent(applying *a, const tb_catalog *c, tb_error *err
     if (!code) code = delete_absent(a, &zones, c->zones, c->n_zones, sizeof *c->zones, err);
     if (!code)
         code = delete_absent(a, &accounts, c->accounts, c->n_accounts, sizeof *c->accounts, err);
+    if (!code && !c->seller) code = delete_absent(a, &seller, NULL, 0, 0, err);
     return code;
 }
 

@@ -15,6 +15,7 @@ static const struct {
     {"zone", "zones", "Pull zone"},
     {"balancer", "load_balancers", "Load balancer"},
     {"shield_zone", "shield_zones", "Shield zone"},
+    {"seller", "seller", "Seller"},
 };
 #define KINDS (sizeof kinds / sizeof *kinds)
 

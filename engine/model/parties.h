@@ -1,0 +1,46 @@
+/* What the catalogue says of the parties of an invoice: the seller, an account's buyer, their terms of
+ * payment, and labels. One reading, as in declared.h: the door refuses what does not read, and
+ * whoever makes an invoice reads by the same functions. The fields are those of tollbook/party.h. */
+#ifndef TOLLBOOK_MODEL_PARTIES_H
+#define TOLLBOOK_MODEL_PARTIES_H
+
+#include "model/declared.h"
+#include "tollbook/party.h"
+
+/* The nodes of what was declared; 0: it was not. */
+typedef struct tb__said_party {
+    uint32_t field[TB_PARTY_FIELDS];
+} tb__said_party;
+
+typedef struct tb__said_seller {
+    tb__said_party party; /* but for TAX_RATE, which is the month's of `rates` */
+    uint32_t rates;
+    int terms_days;
+} tb__said_seller;
+
+#define TB__TERMS_DAYS     14 /* a seller's, where it says nothing */
+#define TB__TERMS_DAYS_MAX 365
+#define TB__PAYMENT_MEANS  "58" /* SEPA credit transfer, where payment.means says nothing */
+
+/* `seller` at the top of a catalogue; an account's `buyer`. A key that is unknown is a fault whose
+ * `wanted` is NULL. */
+bool tb__declared_seller(const tb__document *doc, uint32_t value, tb__said_seller *ret,
+                         tb__fault *fault);
+bool tb__declared_buyer(const tb__document *doc, uint32_t value, tb__said_party *ret,
+                        tb__fault *fault);
+
+/* An account's `terms_days`. */
+bool tb__declared_terms(const tb__document *doc, uint32_t value, int *ret, tb__fault *fault);
+
+/* What one unit of an invoice's currency is worth in the seller's tax currency in a month. false: the
+ * rates, which were read before, have none of it. */
+bool tb__declared_rate(const tb__document *doc, const tb__said_seller *seller, int64_t month,
+                       tb_decimal *ret);
+
+#define TB__LABELS_MAX      50
+#define TB__LABEL_NAME_MAX  128 /* bytes */
+#define TB__LABEL_VALUE_MAX 255
+/* `labels`: an object of strings. */
+bool tb__declared_labels(const tb__document *doc, uint32_t value, tb__fault *fault);
+
+#endif
