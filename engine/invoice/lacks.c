@@ -8,9 +8,13 @@
 
 /* --- what rules ask --- */
 
+/* A text of blanks says nothing. */
 static const char *said(const tb_statement *s, tb_party_role role, tb_party_field field)
 {
-    return tb_party_text(role == TB_SELLER ? s->seller : s->buyer, field);
+    const char *text = tb_party_text(role == TB_SELLER ? s->seller : s->buyer, field);
+    for (const char *at = text; *at; at++)
+        if ((unsigned char)*at > ' ' && *at != 0x7f) return text;
+    return "";
 }
 
 static bool is(const char *text, const char *word)
@@ -103,9 +107,11 @@ static bool transfer_declared(const tb_statement *s)
     return payment_declared(s) && transfer(s);
 }
 
+/* An invoice in the currency of the tax shows it once. */
 static bool has_tax_currency(const tb_statement *s)
 {
-    return *said(s, TB_SELLER, TB_PARTY_TAX_CURRENCY);
+    const char *currency = said(s, TB_SELLER, TB_PARTY_TAX_CURRENCY);
+    return *currency && !is(currency, s->currency);
 }
 
 static bool seller_reached(const tb_statement *s)
@@ -196,11 +202,6 @@ static bool bad_reason_code(const tb_statement *s)
         if (is(s->tax_reason_code, owned[i].code))
             return !is(tb_tax_category(&s->bill->tax[0].rate), owned[i].category);
     return false;
-}
-
-static bool same_tax_currency(const tb_statement *s)
-{
-    return is(said(s, TB_SELLER, TB_PARTY_TAX_CURRENCY), s->currency);
 }
 
 static bool three_tax_decimals(const tb_statement *s)
@@ -372,8 +373,6 @@ static const rule rules[] = {
              "The norm allows amounts of two decimals, this currency has three."),
     NEED_IN(ELECTRONIC, has_tax_currency, TB_SELLER, TB_PARTY_TAX_RATE,
             "There is no rate of the tax currency for this month."),
-    BAD(PEPPOL, has_tax_currency, TB_SELLER, TB_PARTY_TAX_CURRENCY, same_tax_currency,
-        "It is the invoice's own currency."),
     BAD(ELECTRONIC, NULL, TB_SELLER, TB_PARTY_TAX_CURRENCY, three_tax_decimals,
         "The norm allows amounts of two decimals, this currency has three."),
     /* payment */

@@ -77,6 +77,7 @@
 #include "tollbook/store.h"
 #include "tollbook/tariff.h"
 #include "tollbook/terms.h"
+#include "tollbook/ubl.h"
 #include "tollbook/unowned.h"
 #include "tollbook/usage.h"
 #include "tollbook/verify.h"

@@ -137,6 +137,16 @@ START_TEST(test_each_field_is_missed)
 }
 END_TEST
 
+START_TEST(test_blanks_say_nothing)
+{
+    fixture f;
+    parties p;
+    declare(&f, &p);
+    p.buyer.text[TB_PARTY_NAME] = " \t\x7f ";
+    check_norms(&f.s, "buyer.name BT-44", "buyer.name BT-44", "buyer.name BT-44");
+}
+END_TEST
+
 START_TEST(test_taxes)
 {
     fixture f;
@@ -184,8 +194,8 @@ START_TEST(test_currencies)
     p.seller.text[TB_PARTY_TAX_CURRENCY] = "KWD";
     check_norms(&f.s, "", "seller.tax_currency BT-6", "seller.tax_currency BT-6");
     p.seller.text[TB_PARTY_TAX_CURRENCY] = "USD";
-    check_norms(&f.s, "", "seller.tax_currency BT-6", "");
-    p.seller.text[TB_PARTY_TAX_CURRENCY] = NULL;
+    p.seller.text[TB_PARTY_TAX_RATE] = NULL;
+    check_norms(&f.s, "", "", "");
     f.bill.minor_digits = 3;
     check_norms(&f.s, "", "accounts[].currency BT-5", "accounts[].currency BT-5");
 }
@@ -272,6 +282,7 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_add_test(all, test_complete_parties_lack_nothing);
     tcase_add_loop_test(all, test_each_field_is_missed, 0, sizeof fields / sizeof *fields);
+    tcase_add_test(all, test_blanks_say_nothing);
     tcase_add_test(all, test_taxes);
     tcase_add_test(all, test_delivery_is_the_buyers_or_whole);
     tcase_add_test(all, test_currencies);
