@@ -11,6 +11,7 @@
 #include "tollbook/invoice.h"
 
 #include "invoice/csv.h"
+#include "invoice/prices.h"
 #include "invoice/text.h"
 #include "tollbook/calendar.h"
 
@@ -247,57 +248,18 @@ static tb_code put_charge(charge *c, tb_buf *out, tb_error *err)
 
 /* --- a line of several prices --- */
 
-#define PRICES_MAX 128 /* more are left in one row without a price */
-
-typedef struct prices {
-    tb_bill_tier tier[PRICES_MAX];
-    tb_decimal billed[PRICES_MAX], rest[PRICES_MAX];
-    size_t n;
-} prices;
-
 /* *ret: the line is made of several prices, which hold all its units and its amount. */
-static tb_code read_prices(const tb_bill_line *line, prices *p, bool *ret, tb_error *err)
+static tb_code read_prices(const tb_bill_line *line, tb__prices *p, bool *ret, tb_error *err)
 {
-    tb_i128 units = 0;
-    tb_code code = TB_OK;
-    p->n = 0;
-    for (size_t i = 0; !code && i < line->n_tiers && p->n < PRICES_MAX; p->n++) {
-        code = tb__tiers_join(line, &i, &p->tier[p->n], err);
-        if (!code && __builtin_add_overflow(units, p->tier[p->n].units, &units))
-            code = tb_fail(err, TB_E_OVERFLOW, line->resource, "The units of its tiers overflow.");
-    }
-    *ret = p->n > 1 && units == line->quantity && tb_decimal_sign(line->amount) >= 0;
+    bool all = false;
+    tb_code code = tb__prices_read(line, p, &all, err);
+    *ret = all && p->n > 1 && p->units == line->quantity && tb_decimal_sign(line->amount) >= 0;
     return code;
 }
 
-/* Each its whole minor units; what is left, one each, to the largest rests, the first of equals. */
-static tb_code share_out(const tb_bill_line *line, int digits, prices *p, tb_error *err)
+static tb_code put_prices(const charge *whole, tb__prices *p, tb_buf *out, tb_error *err)
 {
-    const tb_decimal unit = {1, digits};
-    tb_decimal left = line->amount;
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < p->n; i++) {
-        tb_decimal exact = p->tier[i].amount, *whole = &p->billed[i];
-        code = tb_decimal_round(exact, digits, TB_HALF_UP, whole, err);
-        if (!code && tb_decimal_compare(*whole, exact) > 0)
-            code = tb_decimal_sub(*whole, unit, whole, err);
-        if (!code) code = tb_decimal_sub(exact, *whole, &p->rest[i], err);
-        if (!code) code = tb_decimal_sub(left, *whole, &left, err);
-    }
-    for (size_t given = 0; !code && tb_decimal_sign(left) > 0 && given < p->n; given++) {
-        size_t best = 0;
-        for (size_t i = 1; i < p->n; i++)
-            if (tb_decimal_compare(p->rest[i], p->rest[best]) > 0) best = i;
-        p->rest[best] = (tb_decimal){-1, 0};
-        code = tb_decimal_add(p->billed[best], unit, &p->billed[best], err);
-        if (!code) code = tb_decimal_sub(left, unit, &left, err);
-    }
-    return code;
-}
-
-static tb_code put_prices(const charge *whole, prices *p, tb_buf *out, tb_error *err)
-{
-    tb_code code = share_out(whole->line, whole->s->bill->minor_digits, p, err);
+    tb_code code = tb__prices_share(whole->line, whole->s->bill->minor_digits, p, err);
     for (size_t i = 0; !code && i < p->n; i++) {
         charge c = *whole;
         c.tier = &p->tier[i];
@@ -332,7 +294,7 @@ static tb_code put_line(const tb_statement *s, size_t i, tb_buf *out, tb_error *
 {
     const tb_bill_line *line = &s->bill->lines[i];
     tb_bill_tier tier;
-    prices several;
+    tb__prices several;
     bool one = false, split = false;
     charge c = {.s = s,
                 .line = line,

@@ -47,7 +47,7 @@ invoices out, over one SQLite file.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtollbook-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtollbook${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}-1), libsqlite3-dev, libjansson-dev, libsodium-dev, libxxhash-dev, libzstd-dev, libgsl-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtollbook${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}-1), libsqlite3-dev, libjansson-dev, libsodium-dev, libxxhash-dev, libzstd-dev, libgsl-dev, libxml2-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
 "headers and examples of the tollbook library
 What a program needs to be built with libtollbook: headers, a pkg-config file,

@@ -1,0 +1,67 @@
+/* Invariant of tb__prices_share: what was billed and what is left sum to the line's amount. */
+#include "invoice/prices.h"
+
+#include "invoice/text.h"
+
+tb_code tb__prices_read(const tb_bill_line *line, tb__prices *prices, bool *ret_all, tb_error *err)
+{
+    tb_code code = TB_OK;
+    size_t i = 0;
+    prices->units = 0;
+    for (prices->n = 0; !code && i < line->n_tiers && prices->n < TB__PRICES_MAX; prices->n++) {
+        tb_bill_tier *tier = &prices->tier[prices->n];
+        code = tb__tiers_join(line, &i, tier, err);
+        if (!code && __builtin_add_overflow(prices->units, tier->units, &prices->units))
+            code = tb_fail(err, TB_E_OVERFLOW, line->resource, "The units of its tiers overflow.");
+    }
+    *ret_all = i == line->n_tiers;
+    return code;
+}
+
+static tb_code give_whole_units(tb__prices *p, int digits, tb_decimal *left, tb_error *err)
+{
+    const tb_decimal unit = {1, digits};
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < p->n; i++) {
+        tb_decimal exact = p->tier[i].amount, *whole = &p->billed[i];
+        code = tb_decimal_round(exact, digits, TB_HALF_UP, whole, err);
+        if (!code && tb_decimal_compare(*whole, exact) > 0)
+            code = tb_decimal_sub(*whole, unit, whole, err);
+        if (!code) code = tb_decimal_sub(exact, *whole, &p->rest[i], err);
+        if (!code) code = tb_decimal_sub(*left, *whole, left, err);
+    }
+    return code;
+}
+
+/* sign 1: the largest rest; -1: the smallest. */
+static size_t extreme(const tb__prices *p, int sign)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < p->n; i++)
+        if (tb_decimal_compare(p->rest[i], p->rest[best]) * sign > 0) best = i;
+    return best;
+}
+
+/* One unit. Who got one comes last in the next round; a round is enough but for corrections, whose
+ * amounts are differences of rounded ones. */
+static tb_code give_one(tb__prices *p, int digits, int sign, tb_decimal *left, tb_error *err)
+{
+    const tb_decimal unit = {sign, digits}, one = {sign, 0};
+    const size_t best = extreme(p, sign);
+    tb_code code = tb_decimal_add(p->billed[best], unit, &p->billed[best], err);
+    if (!code) code = tb_decimal_sub(p->rest[best], one, &p->rest[best], err);
+    return code ? code : tb_decimal_sub(*left, unit, left, err);
+}
+
+tb_code tb__prices_share(const tb_bill_line *line, int digits, tb__prices *prices, tb_error *err)
+{
+    tb_decimal left = line->amount;
+    tb_code code = give_whole_units(prices, digits, &left, err);
+    for (size_t given = 0; !code && tb_decimal_sign(left) != 0; given++) {
+        if (given > 4 * TB__PRICES_MAX)
+            return tb_fail(err, TB_E_DIFFERENT, line->resource,
+                           "The amounts of its tiers are not its amount.");
+        code = give_one(prices, digits, tb_decimal_sign(left), &left, err);
+    }
+    return code;
+}

@@ -1,0 +1,354 @@
+/* The document from its head to its totals. What gives back more than it takes is a credit note,
+ * all amounts with the other sign. Totals are sums of what the lines and charges show, so that they
+ * agree to the cent. */
+#include "tollbook/ubl.h"
+
+#include <string.h>
+
+#include "invoice/text.h"
+#include "tollbook/book.h"
+#include "tollbook/calendar.h"
+#include "tollbook/lacks.h"
+#include "ubl/draft.h"
+#include "ubl/rows.h"
+
+#define NORM "urn:cen.eu:en16931:2017#compliant#"
+
+static const struct {
+    tb_norm norm;
+    const char *customization;
+} profiles[] = {
+    [TB_UBL_PEPPOL] = {TB_NORM_PEPPOL, NORM "urn:fdc:peppol.eu:2017:poacc:billing:3.0"},
+    [TB_UBL_XRECHNUNG] = {TB_NORM_XRECHNUNG, NORM "urn:xeinkauf.de:kosit:xrechnung_3.0"},
+};
+
+#define PROCESS "urn:fdc:peppol.eu:2017:poacc:billing:01:1.0"
+
+#define UBL_NAMESPACE "urn:oasis:names:specification:ubl:schema:xsd:"
+
+/* --- what is refused --- */
+
+static tb_code refuse(const tb_statement *s, const tb_lack *lack, size_t more, tb_error *err)
+{
+    const char *why = lack->why ? lack->why : "It is not declared.";
+    const char *open = *lack->term ? " (" : "", *close = *lack->term ? ")" : "";
+    if (more == 0)
+        return tb_fail(err, TB_E_VALIDATION, lack->path, "Account %lld lacks %s%s%s%s. %s",
+                       (long long)s->account, lack->path, open, lack->term, close, why);
+    return tb_fail(err, TB_E_VALIDATION, lack->path, "Account %lld lacks %s%s%s%s and %zu more. %s",
+                   (long long)s->account, lack->path, open, lack->term, close, more, why);
+}
+
+static tb_code check(const tb_statement *s, tb_ubl_profile profile, tb_error *err)
+{
+    tb_lack lacks[TB_LACKS_MAX];
+    if (strcmp(s->state, "final") != 0 || !s->number[0])
+        return tb_fail(
+            err, TB_E_VALIDATION, "state",
+            "Account %lld: only a final document has an electronic form, this one is %s.",
+            (long long)s->account, s->state);
+    const size_t n = tb_statement_lacks(s, profiles[profile].norm, lacks);
+    return n ? refuse(s, &lacks[0], n - 1, err) : TB_OK;
+}
+
+/* --- pieces --- */
+
+const char *tb__ubl_words(tb__ubl *u)
+{
+    tb_buf_add(&u->words, "", 1);
+    u->words.len = 0;
+    return u->words.failed ? "" : u->words.data;
+}
+
+static void put_amount(tb__ubl *u, const char *name, const char *currency)
+{
+    tb__xml_open(&u->xml, name);
+    tb__xml_attribute(&u->xml, "currencyID", currency);
+    tb__xml_words(&u->xml, tb__ubl_words(u));
+    tb__xml_close(&u->xml);
+}
+
+void tb__ubl_money(tb__ubl *u, const char *name, tb_decimal amount)
+{
+    tb__add_money(&u->words, amount, u->s->bill->minor_digits);
+    put_amount(u, name, u->s->currency);
+}
+
+void tb__ubl_price(tb__ubl *u, const char *name, tb_decimal price)
+{
+    tb__add_decimal(&u->words, price);
+    put_amount(u, name, u->s->currency);
+}
+
+void tb__ubl_decimal(tb__ubl *u, const char *name, tb_decimal value)
+{
+    tb__add_decimal(&u->words, value);
+    tb__xml_text(&u->xml, name, tb__ubl_words(u));
+}
+
+static tb_decimal turned(const tb__ubl *u, tb_decimal value)
+{
+    return (tb_decimal){u->sign * value.mantissa, value.scale};
+}
+
+static void put_day(tb__ubl *u, const char *name, int64_t day)
+{
+    const tb_date date = tb_date_from_day(day);
+    tb_buf_fmt(&u->words, "%04d-%02d-%02d", date.year, date.month, date.day);
+    tb__xml_text(&u->xml, name, tb__ubl_words(u));
+}
+
+void tb__ubl_period(tb__ubl *u, int64_t first, int64_t last)
+{
+    tb__xml_open(&u->xml, "cac:InvoicePeriod");
+    put_day(u, "cbc:StartDate", tb_month_first_day(first));
+    put_day(u, "cbc:EndDate", tb_month_first_day(last + 1) - 1);
+    tb__xml_close(&u->xml);
+}
+
+void tb__ubl_months(const tb_statement *s, int64_t *ret_first, int64_t *ret_last)
+{
+    *ret_first = *ret_last = s->bill->n_lines ? tb__ubl_month(s, 0) : s->month;
+    for (size_t i = 0; i < s->bill->n_lines; i++) {
+        const int64_t month = tb__ubl_month(s, i);
+        if (month < *ret_first) *ret_first = month;
+        if (month > *ret_last) *ret_last = month;
+    }
+}
+
+/* --- head --- */
+
+static void open_document(tb__ubl *u)
+{
+    tb__xml *x = &u->xml;
+    tb__xml_open(x, u->credit ? "CreditNote" : "Invoice");
+    tb__xml_attribute(x, "xmlns",
+                      u->credit ? UBL_NAMESPACE "CreditNote-2" : UBL_NAMESPACE "Invoice-2");
+    tb__xml_attribute(x, "xmlns:cac", UBL_NAMESPACE "CommonAggregateComponents-2");
+    tb__xml_attribute(x, "xmlns:cbc", UBL_NAMESPACE "CommonBasicComponents-2");
+}
+
+static void put_reference(tb__ubl *u, const char *number)
+{
+    tb__xml_open(&u->xml, "cac:BillingReference");
+    tb__xml_open(&u->xml, "cac:InvoiceDocumentReference");
+    tb__xml_text(&u->xml, "cbc:ID", number);
+    tb__xml_close(&u->xml);
+    tb__xml_close(&u->xml);
+}
+
+static bool is_first_reference(const tb_statement *s, size_t line)
+{
+    const char *number = tb__correction_of(s, line)->invoice;
+    if (strcmp(number, s->corrects) == 0 || strcmp(number, s->replaces) == 0) return false;
+    for (size_t i = 0; i < line; i++) {
+        const tb_correction *c = tb__correction_of(s, i);
+        if (c && strcmp(c->invoice, number) == 0) return false;
+    }
+    return true;
+}
+
+/* What a credit note credits, what a new document replaces, what its lines correct: each once. */
+static void put_references(tb__ubl *u)
+{
+    const tb_statement *s = u->s;
+    if (s->corrects[0]) put_reference(u, s->corrects);
+    if (s->replaces[0]) put_reference(u, s->replaces);
+    for (size_t i = 0; i < s->bill->n_lines; i++) {
+        const tb_correction *c = tb__correction_of(s, i);
+        if (c && c->invoice[0] && is_first_reference(s, i)) put_reference(u, c->invoice);
+    }
+}
+
+/* The currency that the tax is shown in too; NULL: none, or the invoice's own. */
+static const char *tax_currency(const tb_statement *s)
+{
+    const char *currency = tb_party_text(s->seller, TB_PARTY_TAX_CURRENCY);
+    return tb__xml_is_blank(currency) || strcmp(currency, s->currency) == 0 ? NULL : currency;
+}
+
+static void put_head(tb__ubl *u)
+{
+    const tb_statement *s = u->s;
+    tb__xml *x = &u->xml;
+    int64_t first, last;
+    tb__xml_text(x, "cbc:CustomizationID", profiles[u->profile].customization);
+    tb__xml_text(x, "cbc:ProfileID", PROCESS);
+    tb__xml_text(x, "cbc:ID", s->number);
+    tb__xml_text(x, "cbc:IssueDate", s->issued);
+    if (!u->credit) tb__xml_text(x, "cbc:DueDate", s->due);
+    tb__xml_text(x, u->credit ? "cbc:CreditNoteTypeCode" : "cbc:InvoiceTypeCode",
+                 u->credit ? "381" : "380");
+    tb__xml_text(x, "cbc:Note", tb_party_text(s->seller, TB_PARTY_NOTE));
+    tb__xml_text(x, "cbc:DocumentCurrencyCode", s->currency);
+    if (tax_currency(s)) tb__xml_text(x, "cbc:TaxCurrencyCode", tax_currency(s));
+    tb__xml_text(x, "cbc:BuyerReference", tb_party_text(s->buyer, TB_PARTY_REFERENCE));
+    tb__ubl_months(s, &first, &last);
+    tb__ubl_period(u, first, last);
+    put_references(u);
+}
+
+/* --- tax --- */
+
+/* The norm's own codes, where the seller has declared no reason. */
+static const char *reason_code(const tb_statement *s, const char *category)
+{
+    static const char *const codes[][2] = {
+        {"AE", "VATEX-EU-AE"}, {"K", "VATEX-EU-IC"}, {"G", "VATEX-EU-G"}, {"O", "VATEX-EU-O"}};
+    if (s->tax_reason || s->tax_reason_code) return s->tax_reason_code ? s->tax_reason_code : "";
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(category, codes[i][0]) == 0) return codes[i][1];
+    return "";
+}
+
+/* A line that is not subject to VAT has no rate; the breakdown has 0, as German rules ask. */
+void tb__ubl_category(tb__ubl *u, const char *element, bool reasons)
+{
+    const tb_bill_tax *rate = &u->s->bill->tax[0].rate;
+    const char *category = tb_tax_category(rate);
+    tb__xml *x = &u->xml;
+    tb__xml_open(x, element);
+    tb__xml_text(x, "cbc:ID", category);
+    if (reasons || strcmp(category, "O") != 0) tb__ubl_decimal(u, "cbc:Percent", rate->percent);
+    if (reasons && tb_tax_untaxed(rate)) {
+        tb__xml_text(x, "cbc:TaxExemptionReasonCode", reason_code(u->s, category));
+        tb__xml_text(x, "cbc:TaxExemptionReason", u->s->tax_reason ? u->s->tax_reason : "");
+    }
+    tb__xml_open(x, "cac:TaxScheme");
+    tb__xml_text(x, "cbc:ID", "VAT");
+    tb__xml_close(x);
+    tb__xml_close(x);
+}
+
+/* BT-111: the tax times the rate, rounded once to the other currency's minor unit. */
+static tb_code put_other_tax(tb__ubl *u, tb_error *err)
+{
+    const char *currency = tax_currency(u->s);
+    const char *text = tb_party_text(u->s->seller, TB_PARTY_TAX_RATE);
+    tb_decimal rate, amount;
+    if (!currency) return TB_OK;
+    const int digits = tb_currency_minor_digits(currency);
+    tb_code code = tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, &rate, err);
+    if (!code) code = tb_decimal_mul(u->s->bill->tax[0].amount, rate, &amount, err);
+    if (!code) code = tb_decimal_round(amount, digits, TB_HALF_UP, &amount, err);
+    if (code) return tb_fail(err, code, "seller.tax_rate", "The tax in %s has no value.", currency);
+    tb__xml_open(&u->xml, "cac:TaxTotal");
+    tb__add_money(&u->words, turned(u, amount), digits);
+    put_amount(u, "cbc:TaxAmount", currency);
+    tb__xml_close(&u->xml);
+    return TB_OK;
+}
+
+static tb_code put_tax(tb__ubl *u, tb_error *err)
+{
+    const tb_bill_taxed *tax = &u->s->bill->tax[0];
+    tb__xml_open(&u->xml, "cac:TaxTotal");
+    tb__ubl_money(u, "cbc:TaxAmount", turned(u, tax->amount));
+    tb__xml_open(&u->xml, "cac:TaxSubtotal");
+    tb__ubl_money(u, "cbc:TaxableAmount", turned(u, tax->base));
+    tb__ubl_money(u, "cbc:TaxAmount", turned(u, tax->amount));
+    tb__ubl_category(u, "cac:TaxCategory", true);
+    tb__xml_close(&u->xml);
+    tb__xml_close(&u->xml);
+    return put_other_tax(u, err);
+}
+
+/* --- charges and totals --- */
+
+static tb_code add_row(void *arg, const tb__ubl_row *row, tb_error *err)
+{
+    tb__ubl *u = arg;
+    return tb_decimal_add(u->lines, row->amount, &u->lines, err);
+}
+
+/* What is charged on the document as a whole; an allowance where it gives back. */
+static tb_code add_charges(tb__ubl *u, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < u->s->bill->n_lines; i++) {
+        const tb_decimal amount = turned(u, u->s->bill->lines[i].amount);
+        if (!tb__ubl_is_charge(u->s, i)) continue;
+        if (tb_decimal_sign(amount) > 0)
+            code = tb_decimal_add(u->charges, amount, &u->charges, err);
+        if (tb_decimal_sign(amount) < 0)
+            code = tb_decimal_sub(u->allowances, amount, &u->allowances, err);
+        u->is_charged |= tb_decimal_sign(amount) > 0;
+        u->is_allowed |= tb_decimal_sign(amount) < 0;
+    }
+    return code;
+}
+
+static void put_charges(tb__ubl *u)
+{
+    tb__xml *x = &u->xml;
+    for (size_t i = 0; i < u->s->bill->n_lines; i++) {
+        const tb_decimal amount = turned(u, u->s->bill->lines[i].amount);
+        const int sign = tb_decimal_sign(amount);
+        if (!tb__ubl_is_charge(u->s, i) || sign == 0) continue;
+        tb__xml_open(x, "cac:AllowanceCharge");
+        tb__xml_text(x, "cbc:ChargeIndicator", sign > 0 ? "true" : "false");
+        tb__xml_text(x, "cbc:AllowanceChargeReason", tb__line_title(u->s, i));
+        tb__ubl_money(u, "cbc:Amount", (tb_decimal){sign * amount.mantissa, amount.scale});
+        tb__ubl_category(u, "cac:TaxCategory", false);
+        tb__xml_close(x);
+    }
+}
+
+static tb_code put_totals(tb__ubl *u, tb_error *err)
+{
+    const tb_bill *bill = u->s->bill;
+    tb_decimal payable;
+    tb_code code = tb_decimal_sub(bill->total, u->s->paid, &payable, err);
+    if (code) return code;
+    tb__xml_open(&u->xml, "cac:LegalMonetaryTotal");
+    tb__ubl_money(u, "cbc:LineExtensionAmount", u->lines);
+    tb__ubl_money(u, "cbc:TaxExclusiveAmount", turned(u, bill->subtotal));
+    tb__ubl_money(u, "cbc:TaxInclusiveAmount", turned(u, bill->total));
+    if (u->is_allowed) tb__ubl_money(u, "cbc:AllowanceTotalAmount", u->allowances);
+    if (u->is_charged) tb__ubl_money(u, "cbc:ChargeTotalAmount", u->charges);
+    if (tb_decimal_sign(u->s->paid)) tb__ubl_money(u, "cbc:PrepaidAmount", turned(u, u->s->paid));
+    tb__ubl_money(u, "cbc:PayableAmount", turned(u, payable));
+    tb__xml_close(&u->xml);
+    return TB_OK;
+}
+
+/* --- the whole --- */
+
+static tb_code put_document(tb__ubl *u, tb_error *err)
+{
+    open_document(u);
+    put_head(u);
+    tb__ubl_parties(u);
+    tb__ubl_delivery(u);
+    tb__ubl_payment(u);
+    put_charges(u);
+    tb_code code = put_tax(u, err);
+    if (!code) code = put_totals(u, err);
+    if (!code) code = tb__ubl_lines(u, err);
+    return code;
+}
+
+tb_code tb_ubl_write(const tb_statement *statement, const tb_invoice_names *names,
+                     tb_ubl_profile profile, tb_buf *out, tb_error *err)
+{
+    const size_t begin = out->len;
+    tb__ubl u = {.s = statement, .names = names, .profile = profile};
+    tb_code code = check(statement, profile, err);
+    if (code) return code;
+    u.sign = tb__ubl_sign(statement);
+    u.credit = u.sign < 0;
+    u.lines = u.allowances = u.charges = (tb_decimal){0, statement->bill->minor_digits};
+    code = tb__ubl_rows(statement, add_row, &u, err);
+    if (!code) code = add_charges(&u, err);
+    if (!code) code = tb__xml_begin(&u.xml, out, err);
+    if (code) return code;
+    tb_buf_init(&u.words, TB_UBL_TEXT_MAX, out->alloc);
+    code = put_document(&u, err);
+    const tb_code ended = tb__xml_end(&u.xml, code ? NULL : err);
+    if (!code) code = ended;
+    if (!code) code = tb_buf_check(&u.words, err);
+    if (!code) code = tb_buf_check(out, err);
+    tb_buf_release(&u.words);
+    if (code) out->len = begin;
+    return code;
+}

@@ -1,0 +1,132 @@
+/* The declaration is written as it stands: asking libxml2 for an encoding by name fills a table of
+ * the process, which is not safe from several threads. Texts come as UTF-8, and go out so. */
+#include "ubl/xml.h"
+
+#include <libxml/xmlwriter.h>
+#include <limits.h>
+#include <string.h>
+
+static const xmlChar *as_xml(const char *text)
+{
+    return (const xmlChar *)text;
+}
+
+static int add_bytes(void *out, const char *bytes, int len)
+{
+    tb_buf_add(out, bytes, (size_t)len);
+    return ((tb_buf *)out)->failed ? -1 : len;
+}
+
+static void expect(tb__xml *xml, int result)
+{
+    if (result < 0) xml->failed = true;
+}
+
+tb_code tb__xml_begin(tb__xml *xml, tb_buf *out, tb_error *err)
+{
+    *xml = (tb__xml){0};
+    xmlOutputBuffer *sink = xmlOutputBufferCreateIO(add_bytes, NULL, out, NULL);
+    if (!sink) return tb_no_memory(err);
+    xml->writer = xmlNewTextWriter(sink);
+    if (!xml->writer) {
+        xmlOutputBufferClose(sink);
+        return tb_no_memory(err);
+    }
+    tb_buf_init(&xml->clean, INT_MAX, out->alloc);
+    expect(xml, xmlTextWriterSetIndent(xml->writer, 1));
+    expect(xml, xmlTextWriterWriteRaw(xml->writer,
+                                      as_xml("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")));
+    return TB_OK;
+}
+
+tb_code tb__xml_end(tb__xml *xml, tb_error *err)
+{
+    if (!xml->writer) return tb_no_memory(err);
+    expect(xml, xmlTextWriterEndDocument(xml->writer));
+    expect(xml, xmlTextWriterFlush(xml->writer));
+    xmlFreeTextWriter(xml->writer);
+    xml->writer = NULL;
+    const bool failed = xml->failed || xml->clean.failed;
+    tb_buf_release(&xml->clean);
+    return failed ? tb_no_memory(err) : TB_OK;
+}
+
+void tb__xml_open(tb__xml *xml, const char *name)
+{
+    expect(xml, xmlTextWriterStartElement(xml->writer, as_xml(name)));
+}
+
+void tb__xml_close(tb__xml *xml)
+{
+    expect(xml, xmlTextWriterEndElement(xml->writer));
+}
+
+/* --- texts --- */
+
+static bool is_control(unsigned char c)
+{
+    return c <= ' ' || c == 0x7f;
+}
+
+bool tb__xml_is_blank(const char *value)
+{
+    while (*value && is_control((unsigned char)*value))
+        value++;
+    return !*value;
+}
+
+/* The length of the character of UTF-8 at `at` that XML 1.0 can hold; 0: there is none. */
+static size_t character(const unsigned char *at)
+{
+    const size_t len = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
+    if (*at > 0xf4) return 0;
+    uint32_t code = len < 2 ? *at : *at & (0x7fU >> len);
+    for (size_t i = 1; i < len; i++) {
+        if ((at[i] & 0xc0) != 0x80) return 0;
+        code = code << 6 | (at[i] & 0x3fU);
+    }
+    if ((len == 3 && code < 0x800) || (len == 4 && (code < 0x10000 || code > 0x10ffff))) return 0;
+    if ((code >= 0xd800 && code < 0xe000) || code == 0xfffe || code == 0xffff) return 0;
+    return len;
+}
+
+static const char *clean(tb__xml *xml, const char *value)
+{
+    const unsigned char *at = (const unsigned char *)value;
+    xml->clean.len = 0;
+    while (*at && is_control(*at))
+        at++;
+    while (*at) {
+        const size_t len = character(at);
+        if (len == 0)
+            tb_buf_str(&xml->clean, "\xEF\xBF\xBD");
+        else if (is_control(*at))
+            tb_buf_str(&xml->clean, " ");
+        else
+            tb_buf_add(&xml->clean, at, len);
+        at += len ? len : 1;
+    }
+    while (xml->clean.len && xml->clean.data[xml->clean.len - 1] == ' ')
+        xml->clean.len--;
+    tb_buf_add(&xml->clean, "", 1);
+    return xml->clean.failed ? "" : xml->clean.data;
+}
+
+void tb__xml_attribute(tb__xml *xml, const char *name, const char *value)
+{
+    if (tb__xml_is_blank(value)) return;
+    expect(xml, xmlTextWriterWriteAttribute(xml->writer, as_xml(name), as_xml(clean(xml, value))));
+}
+
+void tb__xml_words(tb__xml *xml, const char *value)
+{
+    expect(xml, xmlTextWriterWriteString(xml->writer, as_xml(clean(xml, value))));
+}
+
+void tb__xml_text(tb__xml *xml, const char *name, const char *value)
+{
+    if (tb__xml_is_blank(value)) return;
+    tb__xml_open(xml, name);
+    tb__xml_words(xml, value);
+    tb__xml_close(xml);
+}
