@@ -1,6 +1,9 @@
 /* A form is a row: what stands around its invoices, and what writes one. */
 #include "tollbook/document.h"
 
+#include "tollbook/partystore.h"
+#include "tollbook/ubl.h"
+
 #include <string.h>
 
 /* An invoice on its way out. */
@@ -8,6 +11,7 @@ typedef struct showing {
     const tb_shown *asked;
     const tb_statement *statement;
     const char *sha256; /* "": a draft's */
+    const tb_invoice_names *names; /* NULL: not asked for */
 } showing;
 
 static tb_code show_csv(const showing *s, tb_buf *out, tb_error *err)
@@ -28,22 +32,44 @@ static tb_code show_html(const showing *s, tb_buf *out, tb_error *err)
     return tb_invoice_html(s->statement, s->sha256, out, err);
 }
 
-static void open_json(const char *title, tb_buf *out)
+static tb_code show_pdf(const showing *s, tb_buf *out, tb_error *err)
 {
-    (void)title;
+    return tb_print_pdf(s->asked->printer, s->statement, s->sha256, s->names, &s->asked->pages, out,
+                        err);
+}
+
+static tb_code show_ubl(const showing *s, tb_buf *out, tb_error *err)
+{
+    return tb_ubl_write(s->statement, s->names, TB_UBL_PEPPOL, out, err);
+}
+
+static tb_code show_xrechnung(const showing *s, tb_buf *out, tb_error *err)
+{
+    return tb_ubl_write(s->statement, s->names, TB_UBL_XRECHNUNG, out, err);
+}
+
+static void open_json(const char *title, const tb_shown *shown, tb_buf *out)
+{
+    (void)title, (void)shown;
     tb_buf_str(out, "{\"invoices\":[");
 }
 
-static void open_csv(const char *title, tb_buf *out)
+static void open_csv(const char *title, const tb_shown *shown, tb_buf *out)
 {
-    (void)title;
+    (void)title, (void)shown;
     tb_invoice_csv_head(out);
 }
 
-static void open_focus(const char *title, tb_buf *out)
+static void open_focus(const char *title, const tb_shown *shown, tb_buf *out)
 {
-    (void)title;
+    (void)title, (void)shown;
     tb_focus_csv_head(out);
+}
+
+static void open_html(const char *title, const tb_shown *shown, tb_buf *out)
+{
+    (void)shown;
+    tb_invoice_html_head(title, out);
 }
 
 static void close_json(tb_buf *out)
@@ -55,14 +81,18 @@ typedef tb_code (*show_fn)(const showing *s, tb_buf *out, tb_error *err);
 
 /* JSON is the stored text itself: it has no `show`. */
 static const struct {
-    void (*open)(const char *title, tb_buf *out);
+    void (*open)(const char *title, const tb_shown *shown, tb_buf *out);
     show_fn show;
     void (*close)(tb_buf *out);
+    bool names;
 } forms[TB_SHOWN_FORM_COUNT] = {
-    [TB_SHOWN_JSON] = {open_json, NULL, close_json},
-    [TB_SHOWN_CSV] = {open_csv, show_csv, NULL},
-    [TB_SHOWN_HTML] = {tb_invoice_html_head, show_html, tb_invoice_html_tail},
-    [TB_SHOWN_FOCUS] = {open_focus, show_focus, NULL},
+    [TB_SHOWN_JSON] = {open_json, NULL, close_json, false},
+    [TB_SHOWN_CSV] = {open_csv, show_csv, NULL, false},
+    [TB_SHOWN_HTML] = {open_html, show_html, tb_invoice_html_tail, true},
+    [TB_SHOWN_FOCUS] = {open_focus, show_focus, NULL, false},
+    [TB_SHOWN_PDF] = {NULL, show_pdf, NULL, true},
+    [TB_SHOWN_UBL] = {NULL, show_ubl, NULL, true},
+    [TB_SHOWN_XRECHNUNG] = {NULL, show_xrechnung, NULL, true},
 };
 
 static const struct {
@@ -98,14 +128,14 @@ bool tb_shown_alone(tb_shown_form form)
     return words[form].alone;
 }
 
-static void open_titled(tb_shown_form form, const char *title, tb_buf *out)
+static void open_titled(const tb_shown *shown, const char *title, tb_buf *out)
 {
-    if (forms[form].open) forms[form].open(title, out);
+    if (forms[shown->form].open) forms[shown->form].open(title, shown, out);
 }
 
 void tb_shown_open(const tb_shown *shown, tb_buf *out)
 {
-    open_titled(shown->form, "Invoices", out);
+    open_titled(shown, "Invoices", out);
 }
 
 void tb_shown_close(const tb_shown *shown, tb_buf *out)
@@ -113,9 +143,19 @@ void tb_shown_close(const tb_shown *shown, tb_buf *out)
     if (forms[shown->form].close) forms[shown->form].close(out);
 }
 
-static tb_code show(const showing *s, tb_buf *out, tb_error *err)
+/* at_us: when what it shows had the names that it shows. */
+static tb_code show(const tb_shown *shown, const tb_statement *statement, const char *sha256,
+                    int64_t at_us, tb_buf *out, tb_error *err)
 {
-    tb_code code = forms[s->asked->form].show(s, out, err);
+    tb_invoice_names names = {0};
+    const bool named = forms[shown->form].names && shown->store;
+    tb_code code = TB_OK;
+    if (named)
+        code = tb_store_invoice_names(shown->store, statement->account, at_us, &names, err);
+    if (code) return code;
+    code = forms[shown->form].show(
+        &(showing){shown, statement, sha256, named ? &names : NULL}, out, err);
+    if (named) tb_invoice_names_release(&names);
     return code ? code : tb_buf_check(out, err);
 }
 
@@ -136,7 +176,7 @@ static tb_code show_stored(const tb_shown *shown, const tb_invoice *invoice, tb_
     tb_code code = tb_paper_parse(invoice->text, invoice->text_len, NULL, &paper, err);
     if (code) return code;
     if (invoice->state == TB_INVOICE_VOID) memcpy(paper.statement.state, "void", sizeof "void");
-    code = show(&(showing){shown, &paper.statement, paper.sha256}, out, err);
+    code = show(shown, &paper.statement, paper.sha256, invoice->finalized_us, out, err);
     tb_paper_release(&paper);
     return code;
 }
@@ -158,14 +198,14 @@ tb_code tb_shown_draft(const tb_shown *shown, const tb_statement *statement, boo
 {
     separate(shown->form, first, out);
     if (!forms[shown->form].show) return tb_statement_json(statement, out, NULL, err);
-    return show(&(showing){shown, statement, ""}, out, err);
+    return show(shown, statement, "", shown->now_us, out, err);
 }
 
 /* The text of an invoice alone is a document as it is. */
 tb_code tb_shown_one(const tb_shown *shown, const tb_invoice *invoice, tb_buf *out, tb_error *err)
 {
     if (!forms[shown->form].show) return show_text(invoice, out, err);
-    open_titled(shown->form, invoice->number, out);
+    open_titled(shown, invoice->number, out);
     tb_code code = show_stored(shown, invoice, out, err);
     if (!code) tb_shown_close(shown, out);
     return code ? code : tb_buf_check(out, err);

@@ -47,8 +47,8 @@ static tb_shown_form shown_form(const tb_args *args)
 static tb_shown shown_of(const tb_ops *ops, const tb_args *args)
 {
     return (tb_shown){.form = shown_form(args),
-                      .letter = tb_arg_is(args, "paper", "letter"),
-                      .audit = tb_arg_given(args, "audit"),
+                      .pages = {.letter = tb_arg_is(args, "paper", "letter"),
+                                .auditor = tb_arg_given(args, "audit")},
                       .store = ops->store,
                       .now_us = ops->now_us};
 }

@@ -18,7 +18,6 @@ typedef struct tb__press_face {
     void (*close)(tb__press *press);
 } tb__press_face;
 
-#define TB__PRESS_LIBRARY "libtollbook-print.so.1"
 #define TB__PRESS_SYMBOL  "tb__press_face_1"
 
 #endif

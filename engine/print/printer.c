@@ -1,11 +1,10 @@
-/* A printer is the shared object's press. The object stays loaded: fonts that were read once are not
- * read again, and what it links has no way to be unloaded cleanly. */
+/* A printer is the shared object's press. */
 #include "tollbook/print.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heavy.h"
 #include "print/face.h"
 
 struct tb_printer {
@@ -16,19 +15,12 @@ struct tb_printer {
 
 static tb_code load(const tb__press_face **ret, tb_error *err)
 {
-    void *object = dlopen(TB__PRESS_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    const char *why = object ? NULL : dlerror();
-    if (!object)
-        return tb_fail(err, TB_E_IO, NULL,
-                       "PDFs need %s, which is part of tollbook, and Debian's libpangocairo-1.0-0:"
-                       " %.160s",
-                       TB__PRESS_LIBRARY, why ? why : "it cannot be loaded");
-    const tb__press_face *face = dlsym(object, TB__PRESS_SYMBOL);
-    if (!face || strcmp(face->version, TB_VERSION) != 0 || face->sheet_size != sizeof(tb__sheet))
-        return tb_fail(err, TB_E_IO, NULL,
-                       "%s is of another version than this tollbook (%s). Install both of one"
-                       " version.",
-                       TB__PRESS_LIBRARY, TB_VERSION);
+    const void *found = NULL;
+    tb_code code = tb__heavy_find(TB__PRESS_SYMBOL, "PDFs", &found, err);
+    const tb__press_face *face = found;
+    if (code) return code;
+    if (strcmp(face->version, TB_VERSION) != 0 || face->sheet_size != sizeof(tb__sheet))
+        return tb__heavy_other(err);
     *ret = face;
     return TB_OK;
 }

@@ -1,16 +1,19 @@
-/* Elements of XML written into a buffer, by libxml2's text writer. The one place that knows it. */
+/* Elements of XML written into a buffer, by libxml2's text writer (face.h). */
 #ifndef TOLLBOOK_UBL_XML_H
 #define TOLLBOOK_UBL_XML_H
 
 #include "tollbook/buf.h"
+#include "ubl/face.h"
 
 typedef struct tb__xml {
-    struct _xmlTextWriter *writer;
+    const tb__xml_face *face;
+    tb__xml_writer *writer;
     tb_buf clean; /* of a text, what XML can hold */
     bool failed;  /* stays; told by tb__xml_end */
 } tb__xml;
 
-/* Writes the declaration. out gets all that is written. */
+/* Writes the declaration. out gets all that is written. TB_E_IO: the shared object with libxml2 cannot
+ * be loaded (base/heavy.h). */
 TB_MUST_USE tb_code tb__xml_begin(tb__xml *xml, tb_buf *out, tb_error *err);
 /* Closes what is open and releases the writer, after an error too. */
 TB_MUST_USE tb_code tb__xml_end(tb__xml *xml, tb_error *err);

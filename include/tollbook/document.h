@@ -4,6 +4,7 @@
 #define TOLLBOOK_DOCUMENT_H
 
 #include "tollbook/issue.h"
+#include "tollbook/print.h"
 
 TB_API_BEGIN
 
@@ -13,8 +14,11 @@ TB_API_BEGIN
     X(JSON, "json", "application/json", "json", false)                                             \
     X(CSV, "csv", "text/csv; charset=utf-8", "csv", false)                                         \
     X(HTML, "html", "text/html; charset=utf-8", "html", false)                                     \
-    X(FOCUS, "focus", "text/csv; charset=utf-8", "csv", false)
-#define TB_SHOWN_WORDS "json|csv|html|focus" /* of the rows above, as parameters list them */
+    X(FOCUS, "focus", "text/csv; charset=utf-8", "csv", false)                                     \
+    X(PDF, "pdf", "application/pdf", "pdf", true)                                                  \
+    X(UBL, "ubl", "application/xml", "xml", true)                                                  \
+    X(XRECHNUNG, "xrechnung", "application/xml", "xml", true)
+#define TB_SHOWN_WORDS "json|csv|html|focus|pdf|ubl|xrechnung" /* of the rows above, as parameters list them */
 typedef enum tb_shown_form {
 #define TB_X(e, word, media, end, alone) TB_SHOWN_##e,
     TB_SHOWN_FORMS(TB_X)
@@ -33,8 +37,8 @@ bool tb_shown_alone(tb_shown_form form);
 /* What is asked for. */
 typedef struct tb_shown {
     tb_shown_form form;
-    bool letter;     /* pages are of US Letter, else A4 */
-    bool audit;      /* with the pages for auditors: hashes, exact amounts, evidence */
+    tb_print_options pages;
+    tb_printer *printer; /* of many PDFs; NULL: each makes its own */
     tb_store *store; /* where names are looked up; NULL: ids alone are shown */
     int64_t now_us;  /* a draft's names are those of this moment */
 } tb_shown;

@@ -129,10 +129,10 @@ static tb_code take_param(void *ctx, tb_text name, tb_text value, tb_error *err)
         if (shown->form == TB_SHOWN_FORM_COUNT)
             return tb_fail(err, TB_E_VALIDATION, "format", "It must be one of " TB_SHOWN_WORDS ".");
     } else if (is_word(name, "paper")) {
-        shown->letter = is_word(value, "letter");
-        if (!shown->letter && !is_word(value, "a4"))
+        shown->pages.letter = is_word(value, "letter");
+        if (!shown->pages.letter && !is_word(value, "a4"))
             return tb_fail(err, TB_E_VALIDATION, "paper", "It must be a4 or letter.");
-    } else if (is_word(name, "audit") && !query_bool(value.data, value.len, &shown->audit)) {
+    } else if (is_word(name, "audit") && !query_bool(value.data, value.len, &shown->pages.auditor)) {
         return tb_fail(err, TB_E_VALIDATION, "audit", "It is not true or false.");
     }
     return TB_OK;
