@@ -1,6 +1,8 @@
 /* One switch on the form in each place where they differ. */
 #include "tollbook/document.h"
 
+#include "tollbook/print.h"
+
 #include <string.h>
 
 void tb_shown_open(tb_shown_form form, tb_buf *out)
@@ -8,22 +10,24 @@ void tb_shown_open(tb_shown_form form, tb_buf *out)
     switch (form) {
     case TB_SHOWN_JSON: tb_buf_str(out, "{\"invoices\":["); break;
     case TB_SHOWN_CSV: tb_invoice_csv_head(out); break;
-    case TB_SHOWN_HTML: tb_invoice_html_head("Invoices", out); break;
+    case TB_SHOWN_HTML: tb_print_html_head("Invoices", NULL, out); break;
     case TB_SHOWN_FOCUS: tb_focus_csv_head(out); break;
+    case TB_SHOWN_PDF: break;
     }
 }
 
 void tb_shown_close(tb_shown_form form, tb_buf *out)
 {
     if (form == TB_SHOWN_JSON) tb_buf_str(out, "]}\n");
-    if (form == TB_SHOWN_HTML) tb_invoice_html_tail(out);
+    if (form == TB_SHOWN_HTML) tb_print_html_tail(out);
 }
 
 static tb_code show(tb_shown_form form, const tb_statement *s, const char *sha256, tb_buf *out,
                     tb_error *err)
 {
     if (form == TB_SHOWN_FOCUS) return tb_focus_csv(s, out, err);
-    if (form == TB_SHOWN_HTML) return tb_invoice_html(s, sha256, out, err);
+    if (form == TB_SHOWN_PDF) return tb_print_pdf(NULL, s, sha256, NULL, NULL, out, err);
+    if (form == TB_SHOWN_HTML) return tb_print_html(s, sha256, NULL, NULL, out, err);
     tb_invoice_csv(s, out);
     return TB_OK;
 }
@@ -73,12 +77,36 @@ tb_code tb_shown_draft(tb_shown_form form, const tb_statement *statement, bool f
 tb_code tb_shown_one(tb_shown_form form, const tb_invoice *invoice, tb_buf *out, tb_error *err)
 {
     if (form == TB_SHOWN_HTML)
-        tb_invoice_html_head(invoice->number, out);
+        tb_print_html_head(invoice->number, NULL, out);
     else if (form != TB_SHOWN_JSON)
         tb_shown_open(form, out);
     tb_code code = show_stored(form, invoice, out, err);
-    if (form == TB_SHOWN_HTML) tb_invoice_html_tail(out);
+    if (form == TB_SHOWN_HTML) tb_print_html_tail(out);
     return code ? code : tb_buf_check(out, err);
+}
+
+static tb_code print_pdf(tb_printer *printer, const tb_invoice *invoice, const tb_statement *draft,
+                         tb_buf *out, tb_error *err)
+{
+    tb_paper paper;
+    if (!invoice) return tb_print_pdf(printer, draft, "", NULL, NULL, out, err);
+    tb_code code = tb_paper_parse(invoice->text, invoice->text_len, NULL, &paper, err);
+    if (code) return code;
+    if (invoice->state == TB_INVOICE_VOID) memcpy(paper.statement.state, "void", sizeof "void");
+    code = tb_print_pdf(printer, &paper.statement, paper.sha256, NULL, NULL, out, err);
+    tb_paper_release(&paper);
+    return code;
+}
+
+tb_code tb_shown_pdf(const tb_invoice *invoice, const tb_statement *draft, tb_buf *out,
+                     size_t *ret_unknown, tb_error *err)
+{
+    tb_printer *printer = NULL;
+    tb_code code = tb_printer_new(&printer, err);
+    if (!code) code = print_pdf(printer, invoice, draft, out, err);
+    if (!code) *ret_unknown = tb_printer_unknown(printer);
+    tb_printer_free(printer);
+    return code;
 }
 
 const char *tb_shown_media_type(tb_shown_form form)
@@ -86,6 +114,7 @@ const char *tb_shown_media_type(tb_shown_form form)
     switch (form) {
     case TB_SHOWN_JSON: return "application/json";
     case TB_SHOWN_HTML: return "text/html; charset=utf-8";
+    case TB_SHOWN_PDF: return "application/pdf";
     default: return "text/csv; charset=utf-8";
     }
 }

@@ -42,6 +42,7 @@ static tb_shown_form form_of(const tb_args *args)
     return tb_arg_is(args, "format", "csv")     ? TB_SHOWN_CSV
            : tb_arg_is(args, "format", "html")  ? TB_SHOWN_HTML
            : tb_arg_is(args, "format", "focus") ? TB_SHOWN_FOCUS
+           : tb_arg_is(args, "format", "pdf")   ? TB_SHOWN_PDF
                                                 : TB_SHOWN_JSON;
 }
 
@@ -93,10 +94,30 @@ static tb_code list_accounts(month_run *run, tb_error *err)
 
 /* --- showing an invoice --- */
 
+/* One document, for whoever reads bytes. */
+static tb_code put_pdf(month_run *run, const tb_invoice *invoice, const tb_statement *draft,
+                       size_t shown, tb_buf *out, tb_error *err)
+{
+    size_t unknown = 0;
+    if (shown)
+        return tb_fail(err, TB_E_VALIDATION, "format",
+                       "A PDF is one document, and this account has several for the month. Use"
+                       " --format html.");
+    tb_code code = tb_shown_pdf(invoice, draft, out, &unknown, err);
+    if (!code && unknown)
+        tb_reply_say(run->reply,
+                     "%s of %s %s in no font of this machine. Install fonts-noto-core and"
+                     " fonts-noto-cjk.",
+                     TB__COUNTED(unknown, "character"), invoice ? invoice->number : "the draft",
+                     unknown == 1 ? "is" : "are");
+    return code;
+}
+
 static tb_code put(void *ctx, const tb_invoice *invoice, const tb_statement *draft, size_t shown,
                    tb_buf *out, tb_error *err)
 {
     month_run *run = ctx;
+    if (run->form == TB_SHOWN_PDF) return put_pdf(run, invoice, draft, shown, out, err);
     if (invoice && invoice->text_len > TEXT_SENT_MAX && !run->ops->drain) {
         char month[8];
         tb_month_format(run->month, month);
@@ -371,6 +392,8 @@ static const char *misfit(const tb_args *args)
     if (tb_arg_given(args, "empty") && !final) return "--empty needs --finalize.";
     if (tb_arg_given(args, "format") && (line || is_void || late))
         return "--format is for invoices; --explain prints JSON, --late a table.";
+    if (tb_arg_is(args, "format", "pdf") && !account)
+        return "--format pdf is one document: add --account ID.";
     if (is_void || late) return NULL;
     return month ? NULL : "--month YYYY-MM is missing. See: tollbook help invoice";
 }
@@ -379,6 +402,9 @@ static tb_code check(const tb_ops *ops, const tb_args *args, tb_error *err)
 {
     const char *why = misfit(args);
     if (why) return tb_fail(err, TB_E_VALIDATION, NULL, "%s", why);
+    if (tb_arg_is(args, "format", "pdf") && !ops->drain)
+        return tb_fail(err, TB_E_VALIDATION, "format",
+                       "A PDF is not sent as text. Ask for html, or print it with --db FILE.");
     if (tb_arg_number(args, "month", 0) <= tb_month_from_us(ops->now_us)) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "month", "%s lies in the future.",
                    tb_arg_text(args, "month"));
@@ -406,8 +432,8 @@ static const tb_param params[] = {
     TB__PARAM_ACCOUNT(false, "one account; default all with anything in the month"),
     {.name = "finalize", .kind = TB_PARAM_FLAG,
      .help = "make the drafts final: number, chain, ledger entry; final invoices stay as they are"},
-    {.name = "format", .value = "json|csv|html|focus", .kind = TB_PARAM_CHOICE,
-     .help = "default json, the canonical text; focus is CSV with FOCUS 1.2 columns"},
+    {.name = "format", .value = "json|csv|html|pdf|focus", .kind = TB_PARAM_CHOICE,
+     .help = "default json, the canonical text; pdf is one document; focus is CSV with FOCUS 1.2 columns"},
     {.name = "explain", .value = "LINE", .kind = TB_PARAM_NUMBER, .min = 1, .max = UINT32_MAX,
      .help = "take this line of --account's invoice apart: tiers, days, crossings"},
     {.name = "empty", .kind = TB_PARAM_FLAG, .help = "with --finalize: also if nothing is due"},

@@ -11,7 +11,8 @@ typedef enum tb_shown_form {
     TB_SHOWN_JSON,
     TB_SHOWN_CSV,
     TB_SHOWN_HTML,
-    TB_SHOWN_FOCUS
+    TB_SHOWN_FOCUS,
+    TB_SHOWN_PDF /* one document alone: tb_shown_pdf */
 } tb_shown_form;
 
 /* A document of any number of invoices: open, one or more, close. JSON is {"invoices":[...]} and a
@@ -26,6 +27,11 @@ void tb_shown_close(tb_shown_form form, tb_buf *out);
 /* One stored invoice alone, as a document. */
 TB_MUST_USE tb_code tb_shown_one(tb_shown_form form, const tb_invoice *invoice, tb_buf *out,
                                  tb_error *err);
+
+/* A stored invoice or, where it is NULL, a draft, as a PDF. *ret_unknown: characters that no font of
+ * this machine has. Errors of tb_print_pdf. */
+TB_MUST_USE tb_code tb_shown_pdf(const tb_invoice *invoice, const tb_statement *draft, tb_buf *out,
+                                 size_t *ret_unknown, tb_error *err);
 
 const char *tb_shown_media_type(tb_shown_form form);
 

@@ -59,6 +59,7 @@
 #include "tollbook/operation.h"
 #include "tollbook/party.h"
 #include "tollbook/percentile.h"
+#include "tollbook/print.h"
 #include "tollbook/pullzone.h"
 #include "tollbook/range.h"
 #include "tollbook/region.h"

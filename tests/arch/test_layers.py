@@ -17,16 +17,17 @@ SEES = {
     "events": {"base", "model", "intake", "stats", "encode"},
     "billing": {"base", "model", "stats", "encode"},
     "invoice": {"base", "model", "encode", "billing"},
+    "print": {"base", "model", "encode", "billing", "invoice"},
     "whatif": {"base", "model", "billing"},
     # Nothing but ops sees advice: what is guessed never reaches what is billed.
     "advice": {"base", "model", "stats", "encode", "billing", "invoice", "whatif"},
     "store": {"base", "model", "intake", "rollup", "stats", "encode", "logs", "events", "billing",
               "invoice", "whatif"},
     # What a store and the pure rooms do together: each use case, callable without the server.
-    "ops": {"base", "model", "stats", "encode", "billing", "invoice", "whatif", "advice", "store"},
+    "ops": {"base", "model", "stats", "encode", "billing", "invoice", "print", "whatif", "advice", "store"},
     # tollbook/tollbook.h, which includes every other public header.
     "face": {"base", "model", "intake", "rollup", "stats", "encode", "logs", "events", "billing",
-             "invoice", "whatif", "advice", "store", "ops"},
+             "invoice", "print", "whatif", "advice", "store", "ops"},
     "registry": {"base"},
     "feed": {"base", "model", "intake", "rollup", "logs", "events", "store"},
     # Follows files and ships to a sink that it is given: it knows neither HTTP nor a database.
@@ -65,6 +66,7 @@ PUBLIC = {
     "book": "billing", "tariff": "billing", "bill": "billing",
     "history": "billing",
     "invoice": "invoice", "correction": "invoice", "usage": "invoice",
+    "print": "print",
     "whatif": "whatif",
     "advice": "advice", "forecast": "advice", "percentile": "advice", "breakeven": "advice", "solve": "advice",
     "requestlog": "logs", "logstore": "store", "withdraw": "store", "retain": "store", "forget": "store",
@@ -87,6 +89,12 @@ ONLY = {
     "jwt.h": ["server/http/token.c"],
     "openssl/": ["server/http/token_key.c"],
     "gsl/": ["engine/advice/", "tests/"],
+    "dlfcn.h": ["engine/print/printer.c", "tests/"],
+    # Pango and what it stands on: in the shared object that draws PDFs alone.
+    "pango/": ["engine/print/pdf/"],
+    "cairo.h": ["engine/print/pdf/"],
+    "cairo-pdf.h": ["engine/print/pdf/"],
+    "hb.h": ["engine/print/pdf/"],
     "zlib.h": ["server/feed/", "server/http/"],
     "zstd.h": ["engine/logs/", "server/feed/", "server/cli/"],
     "jansson.h": ["engine/model/", "engine/intake/", "engine/ops/", "server/api/", "server/cli/",
