@@ -29,7 +29,7 @@ static tb_code show_focus(const showing *s, tb_buf *out, tb_error *err)
 
 static tb_code show_html(const showing *s, tb_buf *out, tb_error *err)
 {
-    return tb_invoice_html(s->statement, s->sha256, out, err);
+    return tb_print_html(s->statement, s->sha256, s->names, &s->asked->pages, out, err);
 }
 
 static tb_code show_pdf(const showing *s, tb_buf *out, tb_error *err)
@@ -68,8 +68,7 @@ static void open_focus(const char *title, const tb_shown *shown, tb_buf *out)
 
 static void open_html(const char *title, const tb_shown *shown, tb_buf *out)
 {
-    (void)shown;
-    tb_invoice_html_head(title, out);
+    tb_print_html_head(title, &shown->pages, out);
 }
 
 static void close_json(tb_buf *out)
@@ -88,7 +87,7 @@ static const struct {
 } forms[TB_SHOWN_FORM_COUNT] = {
     [TB_SHOWN_JSON] = {open_json, NULL, close_json, false},
     [TB_SHOWN_CSV] = {open_csv, show_csv, NULL, false},
-    [TB_SHOWN_HTML] = {open_html, show_html, tb_invoice_html_tail, true},
+    [TB_SHOWN_HTML] = {open_html, show_html, tb_print_html_tail, true},
     [TB_SHOWN_FOCUS] = {open_focus, show_focus, NULL, false},
     [TB_SHOWN_PDF] = {NULL, show_pdf, NULL, true},
     [TB_SHOWN_UBL] = {NULL, show_ubl, NULL, true},

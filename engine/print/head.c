@@ -136,7 +136,6 @@ static void put_facts(tb__maker *m)
 {
     const tb_statement *s = m->s;
     tb__maker_block(m, TB__FACTS, NULL);
-    put_fact(m, TB__WORD_NUMBER, tb__maker_copy(m, s->number));
     put_fact(m, TB__WORD_ISSUED, date_text(m, s->issued));
     put_fact(m, TB__WORD_DUE, date_text(m, s->due));
     tb__add_period(&m->out, m->language, s->month);
@@ -145,7 +144,6 @@ static void put_facts(tb__maker *m)
     put_fact(m, TB__WORD_REPLACES, tb__maker_copy(m, s->replaces));
     put_fact(m, TB__WORD_REFERENCE, tb__maker_copy(m, of(s->buyer, TB_PARTY_REFERENCE)));
     put_fact(m, TB__WORD_ACCOUNT, account_text(m));
-    put_fact(m, TB__WORD_CURRENCY, tb__maker_copy(m, s->currency));
 }
 
 /* --- parties --- */

@@ -13,13 +13,11 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(DRAFT, "Draft", "Entwurf")                                                                   \
     X(VOID, "Void", "Storniert")                                                                   \
     X(NOT_ISSUED, "Not issued yet", "Noch nicht ausgestellt")                                      \
-    X(NUMBER, "Number", "Nummer")                                                                  \
     X(ISSUED, "Issue date", "Ausstellungsdatum")                                                   \
     X(DUE, "Due date", "F\u00e4llig am")                                                           \
     X(PERIOD, "Period (UTC)", "Zeitraum (UTC)")                                                    \
     X(REFERENCE, "Your reference", "Ihre Referenz")                                                \
     X(ACCOUNT, "Account", "Konto")                                                                 \
-    X(CURRENCY, "Currency", "W\u00e4hrung")                                                        \
     X(CREDITS, "Corrects invoice", "Korrigiert Rechnung")                                          \
     X(REPLACES, "Replaces invoice", "Ersetzt Rechnung")                                            \
     X(FROM, "From", "Von")                                                                         \
@@ -28,7 +26,6 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(VAT_ID, "VAT ID", "USt-IdNr.")                                                               \
     X(TAX_ID, "Tax number", "Steuernummer")                                                        \
     X(REGISTRATION, "Registration", "Registernummer")                                              \
-    X(LEGAL_NAME, "Legal name", "Firma")                                                           \
     X(HERO_DUE, "Amount due", "Zu zahlen")                                                         \
     X(HERO_DUE_BY, "Amount due by %s", "Zu zahlen bis %s")                                         \
     X(HERO_CREDIT, "Credited to you", "Ihnen gutgeschrieben")                                      \

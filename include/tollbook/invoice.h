@@ -1,5 +1,5 @@
 /* Invoices as bytes: a statement (a bill and what identifies it) to canonical JSON and back, and to
- * CSV, FOCUS and HTML. Pure: no store, no clock, no locale.
+ * CSV and FOCUS. Pure: no store, no clock, no locale.
  *
  * The canonical JSON is what is issued, stored and hashed: keys sorted, no spaces,
  * quantities and money as decimal text, no doubles, times in UTC. Members:
@@ -157,12 +157,6 @@ void tb_invoice_csv(const tb_statement *statement, tb_buf *out);
  * volume line by zone. BilledCost summed over an invoice is its total. */
 void tb_focus_csv_head(tb_buf *out);
 TB_MUST_USE tb_code tb_focus_csv(const tb_statement *statement, tb_buf *out, tb_error *err);
-
-/* One page, for screen and paper, that loads nothing: head, any number of statements, tail. */
-void tb_invoice_html_head(const char *title, tb_buf *out);
-TB_MUST_USE tb_code tb_invoice_html(const tb_statement *statement, const char *sha256, tb_buf *out,
-                                    tb_error *err);
-void tb_invoice_html_tail(tb_buf *out);
 
 TB_API_END
 

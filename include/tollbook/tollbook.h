@@ -61,6 +61,7 @@
 #include "tollbook/party.h"
 #include "tollbook/partystore.h"
 #include "tollbook/percentile.h"
+#include "tollbook/print.h"
 #include "tollbook/pullzone.h"
 #include "tollbook/range.h"
 #include "tollbook/region.h"

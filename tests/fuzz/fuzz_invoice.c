@@ -1,6 +1,6 @@
 /* Fuzzes the reader of stored invoices. What is accepted is written in every form, and its canonical
  * text reads back to itself. */
-#include "tollbook/invoice.h"
+#include "tollbook/print.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +24,11 @@ static void check_forms(const tb_paper *paper)
     tb_focus_csv_head(&out);
     tb_code code = tb_focus_csv(&paper->statement, &out, &err);
     MUST(code == TB_OK || code == TB_E_OVERFLOW);
-    tb_invoice_html_head("fuzz", &out);
-    code = tb_invoice_html(&paper->statement, paper->sha256, &out, &err);
+    tb_print_html_head("fuzz", NULL, &out);
+    code = tb_print_html(&paper->statement, paper->sha256, NULL,
+                         &(tb_print_options){.auditor = true}, &out, &err);
     MUST(code == TB_OK || code == TB_E_OVERFLOW);
-    tb_invoice_html_tail(&out);
+    tb_print_html_tail(&out);
     tb_buf_release(&out);
 }
 

@@ -101,7 +101,7 @@ static void put_title(tb__flow *flow, const tb__block *block)
     flow->y += tb__flow_text(flow, TB__STYLE_TITLE, block->text, flow->left, half, false) + 1;
     flow->y += tb__flow_text(flow, TB__STYLE_NUMBER, rows[0].cell[0], flow->left, half, false);
     if (flow->y < begin + sender) flow->y = begin + sender;
-    flow->y += 20;
+    flow->y += 18;
 }
 
 /* Names above their values, three beside one another. */

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAMILIES      "Noto Sans, DejaVu Sans, sans"
-#define MONO_FAMILIES "Noto Sans Mono, DejaVu Sans Mono, monospace"
+#define FAMILIES                                                                                   \
+    "Noto Sans,Noto Sans Hebrew,Noto Sans Arabic,Noto Sans Devanagari,Noto Sans Thai,"             \
+    "Noto Sans Armenian,Noto Sans Georgian,DejaVu Sans,sans"
+#define MONO_FAMILIES "Noto Sans Mono,DejaVu Sans Mono,monospace"
 #define PLAIN_END     0x180 /* Latin, Latin-1 and Latin Extended-A */
 
 typedef enum face { FACE_TEXT, FACE_BOLD, FACE_MONO } face;
@@ -55,13 +57,29 @@ typedef struct stroke {
     cairo_text_cluster_t *clusters;
 } stroke;
 
+/* Glyphs of texts of one style that follow one another: cairo takes them in one call. */
+typedef struct batch {
+    tb__style style;
+    char *text;
+    cairo_glyph_t *glyphs;
+    cairo_text_cluster_t *clusters;
+    size_t len, n_glyphs, n_clusters;
+} batch;
+
+#define BATCH_MOST 1024 /* glyphs, and bytes of text; a longer text is drawn alone */
+#define KNOWN      4096 /* places for texts that were shaped before; a power of two */
+
 struct tb__pen {
     PangoFontMap *fonts;
     PangoContext *context;
     tip nibs[TB__STYLE_COUNT];
     hb_buffer_t *shaped;
-    tb__arena inks;
-    stroke *layouts;
+    tb__arena inks;  /* of this document */
+    stroke *layouts; /* of this document */
+    tb__arena kept;  /* plain texts, whose shapes do not depend on the document */
+    stroke *known[KNOWN];
+    size_t n_known;
+    batch batch;
     tb__language language;
     const char *han; /* the language whose forms of Han a document takes */
     size_t unknown;
@@ -108,15 +126,29 @@ static void set_context(tb__pen *pen)
     pango_context_set_language(pen->context, pango_language_from_string("en"));
 }
 
+static tb_code make_batch(batch *made, tb_error *err)
+{
+    made->text = malloc(BATCH_MOST);
+    made->glyphs = calloc(BATCH_MOST, sizeof *made->glyphs);
+    made->clusters = calloc(BATCH_MOST, sizeof *made->clusters);
+    return made->text && made->glyphs && made->clusters ? TB_OK : tb_no_memory(err);
+}
+
 tb_code tb__pen_new(tb__pen **ret_pen, tb_error *err)
 {
     tb__pen *pen = calloc(1, sizeof *pen);
     if (!pen) return tb_no_memory(err);
     tb__arena_init(&pen->inks, NULL);
+    tb__arena_init(&pen->kept, NULL);
     pen->fonts = pango_cairo_font_map_new();
     pen->context = pango_font_map_create_context(pen->fonts);
     pen->shaped = hb_buffer_create();
     set_context(pen);
+    tb_code code = make_batch(&pen->batch, err);
+    if (code) {
+        tb__pen_free(pen);
+        return code;
+    }
     for (int i = 0; i < TB__STYLE_COUNT; i++) {
         set_nib(pen, (tb__style)i);
         if (pen->nibs[i].scaled) continue;
@@ -147,13 +179,25 @@ void tb__pen_free(tb__pen *pen)
     g_object_unref(pen->context);
     g_object_unref(pen->fonts);
     tb__arena_release(&pen->inks);
+    tb__arena_release(&pen->kept);
+    free(pen->batch.text);
+    free(pen->batch.glyphs);
+    free(pen->batch.clusters);
     free(pen);
+}
+
+static void forget_known(tb__pen *pen)
+{
+    memset(pen->known, 0, sizeof pen->known);
+    pen->n_known = 0;
+    tb__arena_reset(&pen->kept);
 }
 
 void tb__pen_begin(tb__pen *pen, tb__language language, const char *country)
 {
     drop_layouts(pen);
     tb__arena_reset(&pen->inks);
+    if (pen->n_known > KNOWN / 2 || language != pen->language) forget_known(pen);
     pen->unknown = 0;
     pen->language = language;
     pen->han = strcmp(country, "JP") == 0   ? "ja"
@@ -196,8 +240,8 @@ static bool take_glyphs(tb__pen *pen, stroke *ink)
     const hb_glyph_position_t *at = hb_buffer_get_glyph_positions(pen->shaped, &n);
     const double baseline = pen->nibs[ink->style].ascent;
     double x = 0;
-    ink->glyphs = tb__arena_take(&pen->inks, n * sizeof *ink->glyphs);
-    ink->clusters = tb__arena_take(&pen->inks, n * sizeof *ink->clusters);
+    ink->glyphs = tb__arena_take(&pen->kept, n * sizeof *ink->glyphs);
+    ink->clusters = tb__arena_take(&pen->kept, n * sizeof *ink->clusters);
     if (!ink->glyphs || !ink->clusters) return false;
     for (unsigned i = 0; i < n; i++) {
         ink->glyphs[i] = (cairo_glyph_t){info[i].codepoint, x + at[i].x_offset / (double)PANGO_SCALE,
@@ -310,38 +354,120 @@ static void lay_out(tb__pen *pen, stroke *ink, double most)
     ink->box.height = box.height / (double)PANGO_SCALE;
 }
 
+/* --- texts that were shaped before --- */
+
+/* FNV-1a. */
+static uint64_t hash_of(tb__style style, const char *text, size_t len)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)style;
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    return hash ^ hash >> 29;
+}
+
+/* Where the text is known, or will be; NULL: there is no place left. */
+static stroke **place_of(tb__pen *pen, tb__style style, const char *text, size_t len)
+{
+    uint64_t at = hash_of(style, text, len);
+    if (pen->n_known > KNOWN * 3 / 4) return NULL;
+    for (;; at++) {
+        stroke **place = &pen->known[at & (KNOWN - 1)];
+        const stroke *found = *place;
+        if (!found) return place;
+        if (found->style == style && (size_t)found->len == len &&
+            memcmp(found->text, text, len) == 0)
+            return place;
+    }
+}
+
+/* NULL: no memory. */
+static const stroke *shape_new(tb__pen *pen, tb__style style, const char *text, size_t len)
+{
+    stroke *made = tb__arena_take(&pen->kept, sizeof *made);
+    char *copy = tb__arena_take(&pen->kept, len + 1);
+    if (!made || !copy) return NULL;
+    memcpy(copy, text, len + 1);
+    *made = (stroke){.style = style, .text = copy, .len = (int)len};
+    return shape(pen, made) ? made : NULL;
+}
+
+static const stroke *shape_plain(tb__pen *pen, tb__style style, const char *text)
+{
+    const size_t len = strlen(text);
+    stroke **place = place_of(pen, style, text, len);
+    if (place && *place) return *place;
+    const stroke *made = shape_new(pen, style, text, len);
+    if (made && place) {
+        *place = (stroke *)(uintptr_t)made;
+        pen->n_known++;
+    }
+    return made;
+}
+
+/* --- inks --- */
+
 const tb__ink *tb__pen_ink(tb__pen *pen, tb__style style, const char *text, double most)
 {
+    if (is_plain(&pen->nibs[style], text)) {
+        const stroke *plain = shape_plain(pen, style, text);
+        if (!plain) return NULL;
+        const bool fits = most <= 0 || plain->box.width <= most;
+        if (fits && plain->n_glyphs <= BATCH_MOST && plain->len <= BATCH_MOST) return &plain->box;
+    }
     stroke *made = tb__arena_take(&pen->inks, sizeof *made);
     if (!made) return NULL;
     *made = (stroke){.style = style, .text = text, .len = (int)strlen(text)};
-    if (is_plain(&pen->nibs[style], text)) {
-        if (!shape(pen, made)) return NULL;
-        if (most <= 0 || made->box.width <= most) return &made->box;
-    }
     lay_out(pen, made, most);
     return &made->box;
+}
+
+/* --- drawing --- */
+
+static void set_colour(cairo_t *cr, tb__style style)
+{
+    const tb__colour *colour = &look_table[style].colour;
+    cairo_set_source_rgb(cr, colour->red, colour->green, colour->blue);
+}
+
+void tb__pen_flush(tb__pen *pen, cairo_t *cr)
+{
+    batch *b = &pen->batch;
+    if (b->n_glyphs == 0) return;
+    set_colour(cr, b->style);
+    cairo_set_scaled_font(cr, pen->nibs[b->style].scaled);
+    cairo_show_text_glyphs(cr, b->text, (int)b->len, b->glyphs, (int)b->n_glyphs, b->clusters,
+                           (int)b->n_clusters, 0);
+    b->len = b->n_glyphs = b->n_clusters = 0;
+}
+
+/* The text without its room: at most what a batch holds. */
+static void add_to_batch(batch *b, const stroke *ink, double x, double y)
+{
+    memcpy(b->text + b->len, ink->text, (size_t)ink->len);
+    memcpy(b->clusters + b->n_clusters, ink->clusters,
+           (size_t)ink->n_clusters * sizeof *ink->clusters);
+    for (int i = 0; i < ink->n_glyphs; i++)
+        b->glyphs[b->n_glyphs + (size_t)i] = (cairo_glyph_t){
+            ink->glyphs[i].index, ink->glyphs[i].x + x, ink->glyphs[i].y + y};
+    b->style = ink->style;
+    b->len += (size_t)ink->len;
+    b->n_glyphs += (size_t)ink->n_glyphs;
+    b->n_clusters += (size_t)ink->n_clusters;
 }
 
 void tb__pen_draw(tb__pen *pen, cairo_t *cr, const tb__ink *box, double x, double y)
 {
     const stroke *ink = (const stroke *)box;
-    const tb__colour *colour = &look_table[ink->style].colour;
-    cairo_set_source_rgb(cr, colour->red, colour->green, colour->blue);
-    if (ink->layout) {
-        cairo_move_to(cr, x, y);
-        pango_cairo_show_layout(cr, ink->layout);
+    batch *b = &pen->batch;
+    const bool fits = !ink->layout;
+    if (!fits || b->style != ink->style || b->len + (size_t)ink->len > BATCH_MOST ||
+        b->n_glyphs + (size_t)ink->n_glyphs > BATCH_MOST)
+        tb__pen_flush(pen, cr);
+    if (fits) {
+        add_to_batch(b, ink, x, y);
         return;
     }
-    cairo_set_scaled_font(cr, pen->nibs[ink->style].scaled);
-    for (int i = 0; i < ink->n_glyphs; i++) {
-        ink->glyphs[i].x += x;
-        ink->glyphs[i].y += y;
-    }
-    cairo_show_text_glyphs(cr, ink->text, ink->len, ink->glyphs, ink->n_glyphs, ink->clusters,
-                           ink->n_clusters, 0);
-    for (int i = 0; i < ink->n_glyphs; i++) {
-        ink->glyphs[i].x -= x;
-        ink->glyphs[i].y -= y;
-    }
+    set_colour(cr, ink->style);
+    cairo_move_to(cr, x, y);
+    pango_cairo_show_layout(cr, ink->layout);
 }

@@ -49,7 +49,9 @@ size_t tb__pen_unknown(const tb__pen *pen);
 
 /* Never wider than `most`, points; 0: one line, however long. NULL: no memory. */
 const tb__ink *tb__pen_ink(tb__pen *pen, tb__style style, const char *text, double most);
-/* Draws it with its upper left corner at (x, y). */
+/* Draws it with its upper left corner at (x, y), at the latest when the pen is flushed: before a page
+ * ends, or the matrix changes. */
 void tb__pen_draw(tb__pen *pen, cairo_t *cr, const tb__ink *ink, double x, double y);
+void tb__pen_flush(tb__pen *pen, cairo_t *cr);
 
 #endif

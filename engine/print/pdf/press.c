@@ -95,15 +95,22 @@ static void add_mark(sheet_press *p, const tb__item *item)
     tb_buf_release(&text);
 }
 
-static void draw_item(sheet_press *p, const tb__item *item)
+/* Lines of a page come first, so that its texts follow one another. */
+static void draw_line(sheet_press *p, const tb__item *item)
 {
     switch (item->kind) {
-    case TB__ITEM_TEXT: tb__pen_draw(p->press->pen, p->cr, item->ink, item->x, item->y); break;
+    case TB__ITEM_TEXT: break;
     case TB__ITEM_RULE:
     case TB__ITEM_STRONG_RULE: draw_rule(p->cr, item); break;
     case TB__ITEM_BAR: draw_bar(p->cr, item); break;
     case TB__ITEM_MARK: add_mark(p, item); break;
     }
+}
+
+static void draw_text(sheet_press *p, const tb__item *item)
+{
+    if (item->kind == TB__ITEM_TEXT)
+        tb__pen_draw(p->press->pen, p->cr, item->ink, item->x, item->y);
 }
 
 static void draw_stamp(sheet_press *p)
@@ -116,6 +123,7 @@ static void draw_stamp(sheet_press *p)
     const double most = flow->page_width * 1.05;
     if (p->stamp->width > most) cairo_scale(p->cr, most / p->stamp->width, most / p->stamp->width);
     tb__pen_draw(p->press->pen, p->cr, p->stamp, -p->stamp->width / 2, -p->stamp->height / 2);
+    tb__pen_flush(p->press->pen, p->cr);
     cairo_restore(p->cr);
 }
 
@@ -157,9 +165,13 @@ static tb_code draw_pages(sheet_press *p, tb_error *err)
     size_t at = 0;
     for (uint32_t page = 0; !code && page <= flow->page; page++) {
         draw_stamp(p);
+        const size_t first = at;
         for (; at < flow->n && flow->items[p->order[at]].page == page; at++)
-            draw_item(p, &flow->items[p->order[at]]);
+            draw_line(p, &flow->items[p->order[at]]);
+        for (size_t i = first; i < at; i++)
+            draw_text(p, &flow->items[p->order[i]]);
         code = draw_foot(p, page, err);
+        tb__pen_flush(p->press->pen, p->cr);
         cairo_show_page(p->cr);
     }
     return code;
