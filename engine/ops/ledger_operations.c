@@ -1,6 +1,7 @@
 /* ledger: an account's entries and their sum. ledger enter adds one; the reference names it, so the
  * same again changes nothing. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,52 @@ static tb_code enter(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error
     return code;
 }
 
+/* --- a statement --- */
+
+static tb_code read_day(const tb_args *args, const char *name, int64_t *day, tb_error *err)
+{
+    const tb_arg *arg = tb_arg_of(args, name);
+    return arg ? tb_account_day(arg->text.data, arg->text.len, name, day, err) : TB_OK;
+}
+
+/* A PDF is no text: it goes the way of files. */
+static tb_code put_statement(const tb_ops *ops, const tb_args *args, const tb_account_statement *s,
+                             tb_reply *reply, tb_error *err)
+{
+    const char *word = tb_arg_text(args, "format");
+    const tb_print_options pages = {.letter = tb_arg_is(args, "paper", "letter")};
+    const tb_account_form form = tb_account_form_of(word, strlen(word));
+    char name[64];
+    tb_buf bytes;
+    if (form != TB_ACCOUNT_PDF) {
+        tb_code code = tb_account_show(s, form, &pages, &reply->out, err);
+        if (form == TB_ACCOUNT_JSON) tb_buf_str(&reply->out, "\n");
+        return code;
+    }
+    tb_buf_init(&bytes, TB_REPLY_MAX / 2, NULL);
+    snprintf(name, sizeof name, "statement-%" PRId64 ".pdf", s->account);
+    tb_code code = tb_account_show(s, form, &pages, &bytes, err);
+    if (!code) code = tb__reply_file(ops, reply, name, &bytes, err);
+    tb_buf_release(&bytes);
+    return code;
+}
+
+static tb_code show_statement(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    tb_account_reading reading;
+    int64_t first = INT64_MIN, last = tb_day_from_us(ops->now_us);
+    tb_code code = read_day(args, "from", &first, err);
+    if (!code) code = read_day(args, "to", &last, err);
+    if (!code)
+        code = tb_account_read(ops->store, tb_arg_number(args, "account", 0), first, last, &reading,
+                               err);
+    if (code) return code;
+    tb_account_json(&reading.statement, &reply->json);
+    code = put_statement(ops, args, &reading.statement, reply, err);
+    tb_account_release(&reading);
+    return code;
+}
+
 /* --- the rows --- */
 
 static const tb_param list_params[] = {TB__PARAM_ACCOUNT(true, "whose entries")};
@@ -111,13 +158,32 @@ static const tb_param enter_params[] = {
      .max = sizeof((tb_ledger_entry *)0)->note - 1, .help = "kept with it"},
 };
 
+static const tb_param statement_params[] = {
+    TB__PARAM_ACCOUNT(true, "whose statement"),
+    {.name = "from", .value = "YYYY-MM-DD", .kind = TB_PARAM_TEXT, .min = 1, .max = 10,
+     .help = "the first day, UTC; default that of the first entry"},
+    {.name = "to", .value = "YYYY-MM-DD", .kind = TB_PARAM_TEXT, .min = 1, .max = 10,
+     .help = "the last day, included; default today"},
+    {.name = "format", .value = TB_ACCOUNT_WORDS, .kind = TB_PARAM_CHOICE, .otherwise = "json",
+     .help = "default json"},
+    {.name = "paper", .value = "a4|letter", .kind = TB_PARAM_CHOICE,
+     .help = "size of the pages; default a4"},
+};
+
 static const tb_operation rows[] = {
     {.name = "ledger",
      .summary = "List an account's invoices, payments and adjustments, and the balance",
-     .details = "See also: ledger pay, ledger adjust.",
+     .details = "See also: ledger pay, ledger adjust, ledger statement.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(list_params),
      .read = list_entries},
+    {.name = "ledger statement",
+     .summary = "Print an account's statement, with its balance before and after",
+     .details = "A statement is for the customer: what was invoiced, credited and paid from one day to\n"
+                "another. Balances in the account's favour are positive.",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(statement_params),
+     .read = show_statement},
     {.name = "ledger enter",
      .summary = "Enter a payment or an adjustment of the balance",
      .details = "",

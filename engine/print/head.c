@@ -269,7 +269,7 @@ static void put_delivery(tb__maker *m)
     put_country(m, country);
 }
 
-static void put_parties(tb__maker *m)
+void tb__make_parties(tb__maker *m)
 {
     tb__maker_block(m, TB__PARTIES, NULL);
     if (m->s->seller) put_party(m, TB__WORD_FROM, m->s->seller);
@@ -304,7 +304,7 @@ void tb__make_head(tb__maker *m)
     put_identity(m);
     put_title(m);
     put_facts(m);
-    put_parties(m);
+    tb__make_parties(m);
     put_warnings(m);
     put_hero(m);
 }

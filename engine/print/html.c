@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "print/html_style.h"
+#include "print/paper.h"
 #include "print/sheet.h"
 #include "tollbook/json.h"
 
@@ -286,7 +287,7 @@ void tb_print_html_tail(tb_buf *out)
     tb_buf_str(out, "</body></html>\n");
 }
 
-static void put_sheet(const tb__sheet *sheet, tb_buf *out)
+void tb__sheet_html(const tb__sheet *sheet, tb_buf *out)
 {
     page p = {.sheet = sheet, .out = out};
     const char *language = sheet->language == TB__GERMAN ? "de" : "en";
@@ -305,7 +306,7 @@ tb_code tb_print_html(const tb_statement *statement, const char *sha256,
 {
     tb__sheet sheet;
     tb_code code = tb__sheet_make(&sheet, statement, sha256, names, options, err);
-    if (!code) put_sheet(&sheet, out);
+    if (!code) tb__sheet_html(&sheet, out);
     tb__sheet_release(&sheet);
     return code;
 }

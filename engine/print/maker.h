@@ -41,6 +41,7 @@ bool tb__is_void(const tb_statement *s);
 
 /* The parts of a sheet, in order. */
 void tb__make_head(tb__maker *m);    /* head.c: title, facts, parties */
+void tb__make_parties(tb__maker *m); /* of these the parties alone */
 void tb__make_summary(tb__maker *m); /* summary.c */
 void tb__make_totals(tb__maker *m);  /* totals.c: totals, payment, notes */
 void tb__make_details(tb__maker *m); /* details.c */

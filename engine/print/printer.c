@@ -6,6 +6,7 @@
 
 #include "base/heavy.h"
 #include "print/face.h"
+#include "print/paper.h"
 
 struct tb_printer {
     const tb__press_face *face;
@@ -49,21 +50,27 @@ size_t tb_printer_unknown(const tb_printer *printer)
     return printer->unknown;
 }
 
+tb_code tb__sheet_pdf(tb_printer *printer, const tb__sheet *sheet, tb_buf *out, tb_error *err)
+{
+    const size_t before = out->len;
+    tb_printer *own = NULL;
+    tb_code code = printer ? TB_OK : tb_printer_new(&own, err);
+    if (code) return code;
+    tb_printer *with = printer ? printer : own;
+    code = with->face->draw(with->press, sheet, out, &with->unknown, err);
+    if (!code) code = tb_buf_check(out, err);
+    if (code) out->len = before;
+    tb_printer_free(own);
+    return code;
+}
+
 tb_code tb_print_pdf(tb_printer *printer, const tb_statement *statement, const char *sha256,
                      const tb_invoice_names *names, const tb_print_options *options, tb_buf *out,
                      tb_error *err)
 {
-    const size_t before = out->len;
-    tb_printer *own = NULL;
     tb__sheet sheet;
-    tb_code code = printer ? TB_OK : tb_printer_new(&own, err);
-    if (code) return code;
-    tb_printer *with = printer ? printer : own;
-    code = tb__sheet_make(&sheet, statement, sha256, names, options, err);
-    if (!code) code = with->face->draw(with->press, &sheet, out, &with->unknown, err);
-    if (!code) code = tb_buf_check(out, err);
-    if (code) out->len = before;
+    tb_code code = tb__sheet_make(&sheet, statement, sha256, names, options, err);
+    if (!code) code = tb__sheet_pdf(printer, &sheet, out, err);
     tb__sheet_release(&sheet);
-    tb_printer_free(own);
     return code;
 }

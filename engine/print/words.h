@@ -143,6 +143,18 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(RESOURCE, "Resource", "Ressource")                                                           \
     X(EVIDENCE, "%s to %s, %s buckets, hash %s", "%s bis %s, %s Buckets, Hash %s")                 \
     X(UNIT_BYTE, "bytes", "Bytes")                                                                 \
+    X(CURRENCY, "Currency", "W\u00e4hrung")                                                        \
+    X(ACCOUNT_STATEMENT, "Statement of account", "Kontoauszug")                                    \
+    X(ENTRIES, "Entries", "Buchungen")                                                             \
+    X(DATE, "Date", "Datum")                                                                       \
+    X(BALANCE, "Balance", "Saldo")                                                                 \
+    X(OPENING, "Opening balance", "Anfangssaldo")                                                  \
+    X(CLOSING, "Closing balance", "Endsaldo")                                                      \
+    X(HERO_OPEN, "Open amount on %s", "Offener Betrag am %s")                                      \
+    X(HERO_FAVOUR, "In your favour on %s", "Zu Ihren Gunsten am %s")                               \
+    X(VOIDED, "Made void:", "Storniert:")                                                          \
+    X(PAID_IN, "Payment", "Zahlung")                                                               \
+    X(ADJUSTED, "Adjustment", "Berichtigung")                                                      \
     X(JANUARY, "January", "Januar")                                                                \
     X(FEBRUARY, "February", "Februar")                                                             \
     X(MARCH, "March", "M\u00e4rz")                                                                 \

@@ -13,6 +13,7 @@
 #ifndef TOLLBOOK_TOLLBOOK_H
 #define TOLLBOOK_TOLLBOOK_H
 
+#include "tollbook/account.h"
 #include "tollbook/accountforecast.h"
 #include "tollbook/advice.h"
 #include "tollbook/alloc.h"

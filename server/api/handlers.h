@@ -38,6 +38,7 @@ void api_billing_summary(request *r);
 void api_forecast(request *r);
 
 /* invoices.c */
+void api_account_statement(request *r);
 void api_invoices(request *r);
 void api_invoice(request *r);
 void api_invoice_explain(request *r);

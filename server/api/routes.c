@@ -82,6 +82,7 @@ const route api_routes[] = {
     ROW(GET, "/billing", BILLING, NO_BODY, "billing", api_billing, NULL),
     ROW(GET, "/billing/summary", BILLING, NO_BODY, "billing_summary", api_billing_summary, NULL),
     ROW(GET, "/billing/forecast", BILLING, NO_BODY, "forecast", api_forecast, NULL),
+    ROW(GET, "/billing/statement", BILLING, NO_BODY, "statement", api_account_statement, NULL),
     ROW(GET, "/billing/invoices", BILLING, NO_BODY, "invoices", api_invoices, NULL),
     ROW(GET, "/billing/invoices/{id}", BILLING, NO_BODY, "invoice", api_invoice, NULL),
     ROW(GET, "/billing/invoices/{id}/lines/{id}/explain", BILLING, NO_BODY, "invoice_explain",

@@ -327,6 +327,7 @@ cli_command cli_commands[] = {
      .summary = "Enter an adjustment of the balance",
      .operation = "ledger enter",
      .fixed = "kind=adjustment"},
+    {.name = "ledger statement", .operation = "ledger statement"},
     {.name = "ledger", .operation = "ledger"},
     {.name = "percentile", .operation = "percentile"},
     {.name = "solve break-even", .operation = "solve break-even"},

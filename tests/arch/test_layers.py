@@ -69,7 +69,7 @@ PUBLIC = {
     "history": "billing",
     "invoice": "invoice", "lacks": "invoice", "correction": "invoice", "usage": "invoice",
     "ubl": "ubl",
-    "print": "print",
+    "print": "print", "account": "print",
     "whatif": "whatif",
     "advice": "advice", "forecast": "advice", "percentile": "advice", "breakeven": "advice", "solve": "advice",
     "requestlog": "logs", "logstore": "store", "withdraw": "store", "retain": "store", "forget": "store",

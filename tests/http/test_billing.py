@@ -181,6 +181,34 @@ class Billing(Case):
             self.refused(answer, 400, "validation_error")
             self.assertEqual(answer.json()["Field"], field)
 
+    def test_a_statement_is_what_the_command_line_prints(self):
+        query = "from=2026-11-01&to=2026-11-30"
+        answer = self.server.get(f"/billing/statement?{query}")
+        self.assertEqual(answer.status, 200, answer.body)
+        words = ("ledger", "statement", "--db", self.server.db, "--account", 1, "--from", "2026-11-01",
+                 "--to", "2026-11-30")
+        self.assertEqual(answer.body + b"\n", run(*words).stdout)
+        said = answer.json()
+        self.assertEqual(sum((Decimal(e["amount"]) for e in said["entries"]), Decimal(said["opening"])),
+                         Decimal(said["closing"]))
+        self.assertEqual([e["kind"] for e in said["entries"]], ["invoice", "payment"])
+        for form, kind, start in (("csv", "text/csv; charset=utf-8", b"time,kind,"),
+                                  ("html", "text/html; charset=utf-8", b"<!DOCTYPE html>"),
+                                  ("pdf", "application/pdf", b"%PDF-1.")):
+            answer = self.server.get(f"/billing/statement?{query}&format={form}")
+            self.assertEqual((answer.status, answer.headers["content-type"]), (200, kind))
+            self.assertTrue(answer.body.startswith(start))
+            self.assertEqual(answer.body, run(*words, "--format", form).stdout)
+        one = self.server.get("/billing/statement?from=2026-11-30&to=2026-11-30").json()
+        self.assertEqual((one["opening"], one["entries"]), (said["closing"], []))
+        for query, field in (("from=2026-11-31", "from"), ("to=x", "to"), ("format=xml", "format"),
+                             ("from=2026-11-02&to=2026-11-01", "from")):
+            answer = self.server.get(f"/billing/statement?{query}")
+            self.refused(answer, 400, "validation_error")
+            self.assertEqual(answer.json()["Field"], field)
+        self.assertNotEqual(self.server.get("/billing/statement", "other").json()["account"], 1)
+        self.assertEqual(self.server.get("/billing/statement", "zones").status, 403)
+
     def test_another_accounts_invoice_is_like_none(self):
         for path in ("/billing/invoices/2026-000002", "/billing/invoices/2026-000009",
                      "/billing/invoices/x", "/billing/invoices/" + "9" * 60,

@@ -1,0 +1,159 @@
+/* An account's statement out of its ledger: the entries before it sum to the opening balance. Entries
+ * are ascending by id, and so nearly by time: each counts where its own time says. */
+#include "tollbook/ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tollbook/calendar.h"
+#include "tollbook/ledgerstore.h"
+#include "tollbook/partystore.h"
+#include "tollbook/terms.h"
+
+typedef struct memory {
+    tb_ledger_entry *ledger;
+    tb_account_entry *entries;
+    tb_parties parties;
+    tb_buf name;
+} memory;
+
+static void release(memory *m)
+{
+    if (!m) return;
+    free(m->ledger);
+    free(m->entries);
+    tb_parties_release(&m->parties);
+    tb_buf_release(&m->name);
+    free(m);
+}
+
+void tb_account_release(tb_account_reading *reading)
+{
+    release(reading->memory);
+    *reading = (tb_account_reading){.memory = NULL};
+}
+
+static tb_code take(tb_account_statement *s, memory *m, const tb_ledger_entry *e, tb_error *err)
+{
+    const int64_t day = tb_day_from_us(e->at_us);
+    if (day > s->last) return TB_OK;
+    tb_code code = tb_decimal_add(s->closing, e->amount, &s->closing, err);
+    if (day < s->first) {
+        s->opening = s->closing;
+        return code;
+    }
+    m->entries[s->n++] = (tb_account_entry){.at_us = e->at_us, .kind = tb_ledger_kind_name(e->kind),
+                                            .amount = e->amount, .balance = s->closing,
+                                            .reference = e->reference, .note = e->note};
+    return code;
+}
+
+/* Earlier days first: an entry of an earlier time can have been entered later. */
+static int earlier(const void *a, const void *b)
+{
+    const tb_ledger_entry *x = a, *y = b;
+    return x->at_us != y->at_us ? (x->at_us > y->at_us) - (x->at_us < y->at_us)
+                                : (x->id > y->id) - (x->id < y->id);
+}
+
+static tb_code read_entries(tb_store *store, tb_account_statement *s, memory *m, tb_error *err)
+{
+    size_t n = 0;
+    tb_code code = tb_store_ledger(store, s->account, &m->ledger, &n, err);
+    if (code) return code;
+    m->entries = calloc(n ? n : 1, sizeof *m->entries);
+    if (!m->entries) return tb_no_memory(err);
+    if (n) {
+        qsort(m->ledger, n, sizeof *m->ledger, earlier);
+        memcpy(s->currency, m->ledger[0].currency, sizeof s->currency);
+        s->minor_digits = tb_currency_minor_digits(s->currency);
+    }
+    if (s->first == INT64_MIN) {
+        s->first = n ? tb_day_from_us(m->ledger[0].at_us) : s->last;
+        if (s->first > s->last) s->first = s->last;
+    }
+    for (size_t i = 0; !code && i < n; i++)
+        code = take(s, m, &m->ledger[i], err);
+    s->entries = m->entries;
+    return code;
+}
+
+static tb_code read_parties(tb_store *store, tb_account_statement *s, memory *m, tb_error *err)
+{
+    const int64_t month = tb_month_from_us(s->last * TB_US_PER_DAY);
+    tb_code code = tb_store_account_name(store, s->account, &m->name, err);
+    if (!code) tb_buf_add(&m->name, "", 1);
+    if (!code) code = tb_buf_check(&m->name, err);
+    if (!code) code = tb_store_parties(store, s->account, month, s->currency, &m->parties, err);
+    if (code) return code;
+    s->name = m->name.data;
+    s->seller = m->parties.has_seller ? &m->parties.seller : NULL;
+    s->buyer = m->parties.has_buyer ? &m->parties.buyer : NULL;
+    return TB_OK;
+}
+
+tb_code tb_account_read(tb_store *store, int64_t account, int64_t first, int64_t last,
+                        tb_account_reading *ret, tb_error *err)
+{
+    memory *m = calloc(1, sizeof *m);
+    tb_account_statement *s = &ret->statement;
+    *ret = (tb_account_reading){.statement = {.account = account, .minor_digits = 2, .first = first,
+                                              .last = last, .opening = TB_DECIMAL_ZERO,
+                                              .closing = TB_DECIMAL_ZERO},
+                                .memory = m};
+    if (!m) return tb_no_memory(err);
+    tb_buf_init(&m->name, 4096, NULL);
+    tb_code code = tb_store_need_account(store, account, err);
+    if (!code && first > last)
+        code = tb_fail(err, TB_E_VALIDATION, "from", "It is after the last day.");
+    if (!code) code = read_entries(store, s, m, err);
+    if (!code) code = read_parties(store, s, m, err);
+    if (code) tb_account_release(ret);
+    return code;
+}
+
+/* --- forms --- */
+
+static const struct {
+    const char *word, *media_type;
+} forms[TB_ACCOUNT_FORM_COUNT] = {
+#define TB_X(e, word, media) {word, media},
+    TB_ACCOUNT_FORMS(TB_X)
+#undef TB_X
+};
+
+tb_account_form tb_account_form_of(const char *word, size_t len)
+{
+    int form = 0;
+    while (form < TB_ACCOUNT_FORM_COUNT &&
+           (strlen(forms[form].word) != len || memcmp(forms[form].word, word, len) != 0))
+        form++;
+    return (tb_account_form)form;
+}
+
+const char *tb_account_media_type(tb_account_form form)
+{
+    return forms[form].media_type;
+}
+
+tb_code tb_account_show(const tb_account_statement *statement, tb_account_form form,
+                        const tb_print_options *options, tb_buf *out, tb_error *err)
+{
+    if (form == TB_ACCOUNT_HTML) return tb_account_html(statement, options, out, err);
+    if (form == TB_ACCOUNT_PDF) return tb_account_pdf(statement, options, out, err);
+    if (form == TB_ACCOUNT_CSV)
+        tb_account_csv(statement, out);
+    else
+        tb_account_json(statement, out);
+    return tb_buf_check(out, err);
+}
+
+tb_code tb_account_day(const char *text, size_t len, const char *field, int64_t *ret_day,
+                       tb_error *err)
+{
+    int64_t us = 0;
+    if (len != sizeof "2026-11-01" - 1 || tb_date_parse(text, len, &us, NULL))
+        return tb_fail(err, TB_E_VALIDATION, field, "It must be a day, like 2026-11-01.");
+    *ret_day = tb_day_from_us(us);
+    return TB_OK;
+}
