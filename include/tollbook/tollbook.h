@@ -49,6 +49,7 @@
 #include "tollbook/issuegroup.h"
 #include "tollbook/json.h"
 #include "tollbook/key.h"
+#include "tollbook/lacks.h"
 #include "tollbook/ledger.h"
 #include "tollbook/ledgerstore.h"
 #include "tollbook/logformat.h"

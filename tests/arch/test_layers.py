@@ -64,7 +64,7 @@ PUBLIC = {
     "json": "encode", "answer": "encode",
     "book": "billing", "tariff": "billing", "bill": "billing",
     "history": "billing",
-    "invoice": "invoice", "correction": "invoice", "usage": "invoice",
+    "invoice": "invoice", "lacks": "invoice", "correction": "invoice", "usage": "invoice",
     "whatif": "whatif",
     "advice": "advice", "forecast": "advice", "percentile": "advice", "breakeven": "advice", "solve": "advice",
     "requestlog": "logs", "logstore": "store", "withdraw": "store", "retain": "store", "forget": "store",

@@ -1,0 +1,440 @@
+/* A table of rules. Most name a party's field that must be declared, or that another stands for;
+ * the rest have a function that says whether they are broken. A rule holds for its norms, for its
+ * categories of tax, and where its condition is met. Each path is listed once: by the first rule
+ * that misses it. */
+#include "tollbook/lacks.h"
+
+#include <string.h>
+
+/* --- what rules ask --- */
+
+static const char *said(const tb_statement *s, tb_party_role role, tb_party_field field)
+{
+    return tb_party_text(role == TB_SELLER ? s->seller : s->buyer, field);
+}
+
+static bool is(const char *text, const char *word)
+{
+    return strcmp(text, word) == 0;
+}
+
+static bool one_of(const char *text, const char *const *words)
+{
+    for (; *words; words++)
+        if (is(text, *words)) return true;
+    return false;
+}
+
+static bool seller_in(const tb_statement *s, const char *country)
+{
+    return is(said(s, TB_SELLER, TB_PARTY_COUNTRY), country);
+}
+
+static bool both_in(const tb_statement *s, const char *country)
+{
+    return seller_in(s, country) && is(said(s, TB_BUYER, TB_PARTY_COUNTRY), country);
+}
+
+/* --- conditions --- */
+
+static bool german(const tb_statement *s)
+{
+    return both_in(s, "DE");
+}
+
+static bool italian_seller(const tb_statement *s)
+{
+    return seller_in(s, "IT");
+}
+
+static bool dutch_seller(const tb_statement *s)
+{
+    return seller_in(s, "NL");
+}
+
+static bool dutch(const tb_statement *s)
+{
+    return both_in(s, "NL");
+}
+
+static bool danish_seller(const tb_statement *s)
+{
+    return seller_in(s, "DK");
+}
+
+static bool icelandic_seller(const tb_statement *s)
+{
+    return seller_in(s, "IS");
+}
+
+static bool icelandic(const tb_statement *s)
+{
+    return both_in(s, "IS");
+}
+
+/* The address of delivery: the declared one, else the buyer's own. */
+static bool delivery_declared(const tb_statement *s)
+{
+    return *said(s, TB_BUYER, TB_PARTY_DELIVERY_COUNTRY) ||
+           *said(s, TB_BUYER, TB_PARTY_DELIVERY_CITY) ||
+           *said(s, TB_BUYER, TB_PARTY_DELIVERY_POSTAL_CODE);
+}
+
+static const char *means(const tb_statement *s)
+{
+    const char *declared = said(s, TB_SELLER, TB_PARTY_PAYMENT_MEANS);
+    return *declared ? declared : "58";
+}
+
+static bool payment_declared(const tb_statement *s)
+{
+    return *said(s, TB_SELLER, TB_PARTY_PAYMENT_MEANS) ||
+           *said(s, TB_SELLER, TB_PARTY_PAYMENT_BIC) ||
+           *said(s, TB_SELLER, TB_PARTY_PAYMENT_ACCOUNT_NAME);
+}
+
+static bool transfer(const tb_statement *s)
+{
+    return is(means(s), "30") || is(means(s), "58");
+}
+
+static bool transfer_declared(const tb_statement *s)
+{
+    return payment_declared(s) && transfer(s);
+}
+
+static bool has_tax_currency(const tb_statement *s)
+{
+    return *said(s, TB_SELLER, TB_PARTY_TAX_CURRENCY);
+}
+
+static bool seller_reached(const tb_statement *s)
+{
+    return *said(s, TB_SELLER, TB_PARTY_ENDPOINT_ID);
+}
+
+static bool buyer_reached(const tb_statement *s)
+{
+    return *said(s, TB_BUYER, TB_PARTY_ENDPOINT_ID);
+}
+
+/* --- what is broken otherwise --- */
+
+/* Two capital letters, the country's. */
+static bool bad_vat_id(const char *id)
+{
+    return *id && !(id[0] >= 'A' && id[0] <= 'Z' && id[1] >= 'A' && id[1] <= 'Z');
+}
+
+static bool bad_seller_vat_id(const tb_statement *s)
+{
+    return bad_vat_id(said(s, TB_SELLER, TB_PARTY_VAT_ID));
+}
+
+static bool bad_buyer_vat_id(const tb_statement *s)
+{
+    return bad_vat_id(said(s, TB_BUYER, TB_PARTY_VAT_ID));
+}
+
+static bool greek_seller(const tb_statement *s)
+{
+    return seller_in(s, "GR");
+}
+
+static bool bad_dutch_registration(const tb_statement *s)
+{
+    static const char *const schemes[] = {"0106", "0190", NULL};
+    return *said(s, TB_SELLER, TB_PARTY_REGISTRATION_ID) &&
+           !one_of(said(s, TB_SELLER, TB_PARTY_REGISTRATION_SCHEME), schemes);
+}
+
+static bool bad_dutch_buyer_registration(const tb_statement *s)
+{
+    static const char *const schemes[] = {"0106", "0190", NULL};
+    return *said(s, TB_BUYER, TB_PARTY_REGISTRATION_ID) &&
+           !one_of(said(s, TB_BUYER, TB_PARTY_REGISTRATION_SCHEME), schemes);
+}
+
+static bool bad_danish_registration(const tb_statement *s)
+{
+    return *said(s, TB_SELLER, TB_PARTY_REGISTRATION_ID) &&
+           !is(said(s, TB_SELLER, TB_PARTY_REGISTRATION_SCHEME), "0184");
+}
+
+/* Card and direct debit have groups of their own, of which nothing is declared. */
+static bool unknown_means(const tb_statement *s)
+{
+    static const char *const others[] = {"48", "49", "54", "55", "59", NULL};
+    return one_of(means(s), others);
+}
+
+static bool no_tax(const tb_statement *s)
+{
+    return s->bill->n_tax == 0;
+}
+
+static bool several_taxes(const tb_statement *s)
+{
+    return s->bill->n_tax > 1;
+}
+
+static bool no_reason(const tb_statement *s)
+{
+    return !s->tax_reason && !s->tax_reason_code;
+}
+
+/* The codes that belong to one category. */
+static bool bad_reason_code(const tb_statement *s)
+{
+    static const struct {
+        const char *code, *category;
+    } owned[] = {{"VATEX-EU-AE", "AE"}, {"VATEX-EU-IC", "K"}, {"VATEX-EU-G", "G"},
+                 {"VATEX-EU-O", "O"},   {"VATEX-EU-D", "E"},  {"VATEX-EU-F", "E"},
+                 {"VATEX-EU-I", "E"},   {"VATEX-EU-J", "E"}};
+    if (!s->tax_reason_code || s->bill->n_tax == 0) return false;
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        if (is(s->tax_reason_code, owned[i].code))
+            return !is(tb_tax_category(&s->bill->tax[0].rate), owned[i].category);
+    return false;
+}
+
+static bool same_tax_currency(const tb_statement *s)
+{
+    return is(said(s, TB_SELLER, TB_PARTY_TAX_CURRENCY), s->currency);
+}
+
+static bool three_tax_decimals(const tb_statement *s)
+{
+    return has_tax_currency(s) &&
+           tb_currency_minor_digits(said(s, TB_SELLER, TB_PARTY_TAX_CURRENCY)) > 2;
+}
+
+static bool three_decimals(const tb_statement *s)
+{
+    return s->bill->minor_digits > 2;
+}
+
+static bool is_draft(const tb_statement *s)
+{
+    return is(s->state, "draft");
+}
+
+static bool no_due(const tb_statement *s)
+{
+    return !is_draft(s) && is(s->kind, "invoice") && !s->due[0] &&
+           tb_decimal_compare(s->bill->total, s->paid) > 0;
+}
+
+/* Texts of version 1 do not say it. */
+static bool no_issued(const tb_statement *s)
+{
+    return !is_draft(s) && !s->issued[0];
+}
+
+/* --- the table --- */
+
+enum {
+    LEGAL = 1 << TB_NORM_LEGAL,
+    PEPPOL = 1 << TB_NORM_PEPPOL,
+    XRECHNUNG = 1 << TB_NORM_XRECHNUNG,
+    ELECTRONIC = PEPPOL | XRECHNUNG,
+    EVERY = LEGAL | ELECTRONIC,
+};
+
+#define NO_FIELD TB_PARTY_FIELDS
+
+typedef struct rule {
+    int norms;
+    const char *categories; /* " S Z ": those it holds for; NULL: all, and where there is no tax */
+    bool (*where)(const tb_statement *); /* NULL: everywhere */
+    tb_party_role role;
+    tb_party_field field, other;          /* lacking where neither is declared */
+    bool (*broken)(const tb_statement *); /* or where this says so; NULL: the field decides */
+    const char *path, *term;              /* NULL: the field's */
+    const char *why;
+} rule;
+
+#define NEED(norms, role, field, why)                                                              \
+    {                                                                                              \
+        norms, NULL, NULL, role, field, NO_FIELD, NULL, NULL, NULL, why                            \
+    }
+#define NEED_IN(norms, where, role, field, why)                                                    \
+    {                                                                                              \
+        norms, NULL, where, role, field, NO_FIELD, NULL, NULL, NULL, why                           \
+    }
+#define NEED_FOR(norms, categories, role, field, other, why)                                       \
+    {                                                                                              \
+        norms, categories, NULL, role, field, other, NULL, NULL, NULL, why                         \
+    }
+#define BAD(norms, where, role, field, broken, why)                                                \
+    {                                                                                              \
+        norms, NULL, where, role, field, NO_FIELD, broken, NULL, NULL, why                         \
+    }
+#define BAD_ELSE(norms, categories, broken, path, term, why)                                       \
+    {                                                                                              \
+        norms, categories, NULL, TB_SELLER, NO_FIELD, NO_FIELD, broken, path, term, why            \
+    }
+
+static const rule rules[] = {
+    /* the seller */
+    NEED(EVERY, TB_SELLER, TB_PARTY_NAME, NULL),
+    NEED(LEGAL, TB_SELLER, TB_PARTY_STREET, NULL),
+    NEED_IN(PEPPOL, italian_seller, TB_SELLER, TB_PARTY_STREET, "Italian sellers name it."),
+    NEED_IN(PEPPOL, dutch_seller, TB_SELLER, TB_PARTY_STREET, "Dutch sellers name it."),
+    NEED_IN(PEPPOL, icelandic_seller, TB_SELLER, TB_PARTY_STREET, "Icelandic sellers name it."),
+    NEED(LEGAL | XRECHNUNG, TB_SELLER, TB_PARTY_CITY, NULL),
+    NEED_IN(PEPPOL, german, TB_SELLER, TB_PARTY_CITY, "Needed between German parties."),
+    NEED_IN(PEPPOL, italian_seller, TB_SELLER, TB_PARTY_CITY, "Italian sellers name it."),
+    NEED_IN(PEPPOL, dutch_seller, TB_SELLER, TB_PARTY_CITY, "Dutch sellers name it."),
+    NEED(LEGAL | XRECHNUNG, TB_SELLER, TB_PARTY_POSTAL_CODE, NULL),
+    NEED_IN(PEPPOL, german, TB_SELLER, TB_PARTY_POSTAL_CODE, "Needed between German parties."),
+    NEED_IN(PEPPOL, italian_seller, TB_SELLER, TB_PARTY_POSTAL_CODE, "Italian sellers name it."),
+    NEED_IN(PEPPOL, dutch_seller, TB_SELLER, TB_PARTY_POSTAL_CODE, "Dutch sellers name it."),
+    NEED_IN(PEPPOL, icelandic_seller, TB_SELLER, TB_PARTY_POSTAL_CODE,
+            "Icelandic sellers name it."),
+    NEED(EVERY, TB_SELLER, TB_PARTY_COUNTRY, NULL),
+    BAD(PEPPOL, NULL, TB_SELLER, TB_PARTY_COUNTRY, greek_seller,
+        "Greek sellers need a mark of the tax office on each invoice, which is not made here."),
+    NEED_FOR(EVERY, " S Z E ", TB_SELLER, TB_PARTY_VAT_ID, TB_PARTY_TAX_ID,
+             "Or seller.tax_id (BT-32)."),
+    NEED_FOR(EVERY, " AE K G ", TB_SELLER, TB_PARTY_VAT_ID, NO_FIELD,
+             "A sale of this tax category needs it."),
+    BAD(ELECTRONIC, NULL, TB_SELLER, TB_PARTY_VAT_ID, bad_seller_vat_id,
+        "It begins with the country's two capital letters."),
+    NEED_FOR(ELECTRONIC, " S Z E AE K G ", TB_SELLER, TB_PARTY_REGISTRATION_ID, TB_PARTY_VAT_ID,
+             "One of this and seller.vat_id must say who sells."),
+    NEED_FOR(ELECTRONIC, " O ", TB_SELLER, TB_PARTY_REGISTRATION_ID, NO_FIELD,
+             "Tax category O shows no VAT id, so this must say who sells."),
+    NEED_IN(PEPPOL, dutch_seller, TB_SELLER, TB_PARTY_REGISTRATION_ID,
+            "Dutch sellers name their KVK or OIN number."),
+    NEED_IN(PEPPOL, danish_seller, TB_SELLER, TB_PARTY_REGISTRATION_ID,
+            "Danish sellers name their CVR number."),
+    NEED_IN(PEPPOL, icelandic_seller, TB_SELLER, TB_PARTY_REGISTRATION_ID,
+            "Icelandic sellers name their kennitala."),
+    BAD(PEPPOL, dutch_seller, TB_SELLER, TB_PARTY_REGISTRATION_SCHEME, bad_dutch_registration,
+        "Dutch sellers use 0106 (KVK) or 0190 (OIN)."),
+    BAD(PEPPOL, danish_seller, TB_SELLER, TB_PARTY_REGISTRATION_SCHEME, bad_danish_registration,
+        "Danish sellers use 0184 (CVR)."),
+    NEED(PEPPOL, TB_SELLER, TB_PARTY_ENDPOINT_ID, NULL),
+    NEED(PEPPOL, TB_SELLER, TB_PARTY_ENDPOINT_SCHEME, NULL),
+    NEED_IN(XRECHNUNG, seller_reached, TB_SELLER, TB_PARTY_ENDPOINT_SCHEME, NULL),
+    NEED(XRECHNUNG, TB_SELLER, TB_PARTY_CONTACT_NAME, NULL),
+    NEED(XRECHNUNG, TB_SELLER, TB_PARTY_CONTACT_PHONE, NULL),
+    NEED(XRECHNUNG, TB_SELLER, TB_PARTY_CONTACT_EMAIL, NULL),
+    NEED_IN(PEPPOL, german, TB_SELLER, TB_PARTY_CONTACT_NAME, "Needed between German parties."),
+    NEED_IN(PEPPOL, german, TB_SELLER, TB_PARTY_CONTACT_PHONE, "Needed between German parties."),
+    NEED_IN(PEPPOL, german, TB_SELLER, TB_PARTY_CONTACT_EMAIL, "Needed between German parties."),
+    /* the buyer */
+    NEED(EVERY, TB_BUYER, TB_PARTY_NAME, NULL),
+    NEED(LEGAL, TB_BUYER, TB_PARTY_STREET, NULL),
+    NEED_IN(PEPPOL, dutch, TB_BUYER, TB_PARTY_STREET, "Needed between Dutch parties."),
+    NEED_IN(PEPPOL, icelandic, TB_BUYER, TB_PARTY_STREET, "Needed between Icelandic parties."),
+    NEED(LEGAL | XRECHNUNG, TB_BUYER, TB_PARTY_CITY, NULL),
+    NEED_IN(PEPPOL, german, TB_BUYER, TB_PARTY_CITY, "Needed between German parties."),
+    NEED_IN(PEPPOL, dutch, TB_BUYER, TB_PARTY_CITY, "Needed between Dutch parties."),
+    NEED(XRECHNUNG, TB_BUYER, TB_PARTY_POSTAL_CODE, NULL),
+    NEED_IN(PEPPOL, german, TB_BUYER, TB_PARTY_POSTAL_CODE, "Needed between German parties."),
+    NEED_IN(PEPPOL, dutch, TB_BUYER, TB_PARTY_POSTAL_CODE, "Needed between Dutch parties."),
+    NEED_IN(PEPPOL, icelandic, TB_BUYER, TB_PARTY_POSTAL_CODE, "Needed between Icelandic parties."),
+    NEED(EVERY, TB_BUYER, TB_PARTY_COUNTRY, NULL),
+    NEED_FOR(LEGAL, " AE K ", TB_BUYER, TB_PARTY_VAT_ID, NO_FIELD,
+             "The buyer owes the tax, so the invoice names this number."),
+    NEED_FOR(ELECTRONIC, " K ", TB_BUYER, TB_PARTY_VAT_ID, NO_FIELD,
+             "A supply within the Union names this number."),
+    NEED_FOR(ELECTRONIC, " AE ", TB_BUYER, TB_PARTY_VAT_ID, TB_PARTY_REGISTRATION_ID,
+             "The buyer owes the tax, so the invoice names this number."),
+    BAD(ELECTRONIC, NULL, TB_BUYER, TB_PARTY_VAT_ID, bad_buyer_vat_id,
+        "It begins with the country's two capital letters."),
+    NEED_IN(PEPPOL, dutch, TB_BUYER, TB_PARTY_REGISTRATION_ID, "Needed between Dutch parties."),
+    NEED_IN(PEPPOL, icelandic, TB_BUYER, TB_PARTY_REGISTRATION_ID,
+            "Needed between Icelandic parties."),
+    BAD(PEPPOL, dutch, TB_BUYER, TB_PARTY_REGISTRATION_SCHEME, bad_dutch_buyer_registration,
+        "Dutch buyers have 0106 (KVK) or 0190 (OIN)."),
+    NEED(PEPPOL, TB_BUYER, TB_PARTY_ENDPOINT_ID, NULL),
+    NEED(PEPPOL, TB_BUYER, TB_PARTY_ENDPOINT_SCHEME, NULL),
+    NEED_IN(XRECHNUNG, buyer_reached, TB_BUYER, TB_PARTY_ENDPOINT_SCHEME, NULL),
+    NEED(ELECTRONIC, TB_BUYER, TB_PARTY_REFERENCE, NULL),
+    {ELECTRONIC, " K ", delivery_declared, TB_BUYER, TB_PARTY_DELIVERY_COUNTRY, NO_FIELD, NULL,
+     NULL, NULL, NULL},
+    {XRECHNUNG, " K ", delivery_declared, TB_BUYER, TB_PARTY_DELIVERY_CITY, NO_FIELD, NULL, NULL,
+     NULL, NULL},
+    {XRECHNUNG, " K ", delivery_declared, TB_BUYER, TB_PARTY_DELIVERY_POSTAL_CODE, NO_FIELD, NULL,
+     NULL, NULL, NULL},
+    /* tax and currency */
+    BAD_ELSE(EVERY, NULL, no_tax, "accounts[].tax", "BT-118", NULL),
+    BAD_ELSE(ELECTRONIC, NULL, several_taxes, "accounts[].tax", "BT-118",
+             "The norm has one tax for each line: several on one base cannot be written."),
+    BAD_ELSE(EVERY, " E ", no_reason, "accounts[].tax.reason", "BT-120",
+             "A sale without tax says why."),
+    BAD_ELSE(ELECTRONIC, NULL, bad_reason_code, "accounts[].tax.reason_code", "BT-121",
+             "The code belongs to another category."),
+    BAD_ELSE(ELECTRONIC, NULL, three_decimals, "accounts[].currency", "BT-5",
+             "The norm allows amounts of two decimals, this currency has three."),
+    NEED_IN(ELECTRONIC, has_tax_currency, TB_SELLER, TB_PARTY_TAX_RATE,
+            "There is no rate of the tax currency for this month."),
+    BAD(PEPPOL, has_tax_currency, TB_SELLER, TB_PARTY_TAX_CURRENCY, same_tax_currency,
+        "It is the invoice's own currency."),
+    BAD(ELECTRONIC, NULL, TB_SELLER, TB_PARTY_TAX_CURRENCY, three_tax_decimals,
+        "The norm allows amounts of two decimals, this currency has three."),
+    /* payment */
+    BAD(ELECTRONIC, NULL, TB_SELLER, TB_PARTY_PAYMENT_MEANS, unknown_means,
+        "Cards and direct debits need details that are not declared; use 30 or 58."),
+    NEED_IN(XRECHNUNG, transfer, TB_SELLER, TB_PARTY_PAYMENT_IBAN, "A transfer needs an account."),
+    NEED_IN(PEPPOL, german, TB_SELLER, TB_PARTY_PAYMENT_IBAN, "Needed between German parties."),
+    NEED_IN(PEPPOL, transfer_declared, TB_SELLER, TB_PARTY_PAYMENT_IBAN,
+            "A transfer needs an account."),
+    BAD_ELSE(EVERY, NULL, no_issued, "issued", "BT-2",
+             "The invoice was made final before it had a day of issue."),
+    BAD_ELSE(ELECTRONIC, NULL, no_due, "seller.terms_days", "BT-9",
+             "An amount to pay has a day on which it is due."),
+};
+#define RULES (sizeof rules / sizeof *rules)
+
+/* "seller.city", "buyer.city" */
+static const char *const paths[TB_PARTY_FIELDS][2] = {
+#define TB_X(e, path, most, seller, buyer) {"seller." path, "buyer." path},
+    TB_PARTY_TABLE(TB_X)
+#undef TB_X
+};
+
+static bool has_category(const tb_statement *s, const char *categories)
+{
+    for (size_t i = 0; i < s->bill->n_tax; i++) {
+        const char *category = tb_tax_category(&s->bill->tax[i].rate);
+        const size_t len = strlen(category);
+        for (const char *at = categories; (at = strstr(at, category)); at++)
+            if (at[-1] == ' ' && at[len] == ' ') return true;
+    }
+    return false;
+}
+
+static bool is_broken(const rule *r, const tb_statement *s)
+{
+    if (r->categories && !has_category(s, r->categories)) return false;
+    if (r->where && !r->where(s)) return false;
+    if (r->broken) return r->broken(s);
+    return !*said(s, r->role, r->field) && (r->other == NO_FIELD || !*said(s, r->role, r->other));
+}
+
+static bool is_listed(const tb_lack *lacks, size_t n, const char *path)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is(lacks[i].path, path)) return true;
+    return false;
+}
+
+size_t tb_statement_lacks(const tb_statement *statement, tb_norm norm, tb_lack ret[TB_LACKS_MAX])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < RULES && n < TB_LACKS_MAX; i++) {
+        const rule *r = &rules[i];
+        if (!(r->norms >> norm & 1) || !is_broken(r, statement)) continue;
+        tb_lack lack = {r->path, r->term, r->why};
+        if (!lack.path) {
+            lack.path = paths[r->field][r->role];
+            lack.term = tb_party_term(r->role, r->field);
+        }
+        if (!is_listed(ret, n, lack.path)) ret[n++] = lack;
+    }
+    return n;
+}
