@@ -13,6 +13,8 @@ typedef struct tb_parties {
     bool has_seller, has_buyer;
     tb_party seller, buyer; /* where they are declared; their texts lie in `memory` */
     int terms_days;         /* from the day of issue on; -1: nothing is agreed */
+    char tax_category[3];   /* of the account's tax, where it charges none: E, AE, K, G, O; else "" */
+    const char *tax_reason, *tax_reason_code; /* then; NULL: not given */
     void *memory;
 } tb_parties;
 

@@ -79,6 +79,23 @@ static tb_code take_seller(const taking *t)
 
 /* --- the buyer --- */
 
+/* A tax that does not read keeps the bill back, which says so. */
+static tb_code take_tax(const taking *t)
+{
+    tb__tax list[TB__TAXES_MAX];
+    tb__fault fault;
+    size_t n = 0;
+    tb_parties *p = t->parties;
+    const uint32_t at = tb__declared_member(t->doc, 0, "tax");
+    if (!at || !tb__declared_tax(t->doc, at, list, &n, &fault) || n != 1 || !list[0].category[0])
+        return TB_OK;
+    snprintf(p->tax_category, sizeof p->tax_category, "%s", list[0].category);
+    const tb__node *reason = list[0].reason, *code = list[0].code;
+    if (reason && !(p->tax_reason = keep(t, reason->text, reason->len))) return tb_no_memory(t->err);
+    if (code && !(p->tax_reason_code = keep(t, code->text, code->len))) return tb_no_memory(t->err);
+    return TB_OK;
+}
+
 static tb_code take_account(const taking *t)
 {
     tb__said_party said;
@@ -89,7 +106,8 @@ static tb_code take_account(const taking *t)
         snprintf(fault.path, sizeof fault.path, "terms_days");
         return refuse_party(t, "account", &fault);
     }
-    if (!buyer) return TB_OK;
+    tb_code code = take_tax(t);
+    if (code || !buyer) return code;
     if (!tb__declared_buyer(t->doc, buyer, &said, &fault)) return refuse_party(t, "buyer", &fault);
     t->parties->has_buyer = true;
     return take_party(t, &said, &t->parties->buyer);
