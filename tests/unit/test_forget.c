@@ -102,11 +102,11 @@ START_TEST(no_byte_of_a_name_is_left)
 
     const int64_t audits = number(&f, "SELECT count(*) FROM audit");
     said dry = run_words(&f, "forget account=1 dry-run");
-    ck_assert_ptr_nonnull(strstr(dry.said, "would be forgotten: 4 rows of the catalogue"));
+    ck_assert_ptr_nonnull(strstr(dry.said, "would be forgotten: 6 rows of the catalogue"));
     ck_assert_ptr_nonnull(strstr(dry.said, "2 refused lines. Nothing changed."));
     ck_assert_int_eq(number(&f, "SELECT count(*) FROM audit"), audits);
     said done = run_words(&f, "forget account=1");
-    ck_assert_ptr_nonnull(strstr(done.said, "Account 1 is forgotten: 4 rows of the catalogue"));
+    ck_assert_ptr_nonnull(strstr(done.said, "Account 1 is forgotten: 6 rows of the catalogue"));
     tb_store_scrub(f.store);
     for (size_t i = 0; i < 3; i++)
         ck_assert_msg(found(&f, names[i]) == 0, "%s", names[i]);
