@@ -1,6 +1,6 @@
-/* What the documents of a month lack, account by account: of a final invoice what its text lacks, of
- * any other what its draft would lack if it were made final as the catalogue is now. What keeps an
- * account from having a document at all is listed too.
+/* What the documents of a month lack, account by account: of a final invoice what its text lacks,
+ * of any other what its draft would lack if it were made final as the catalogue is now. What keeps
+ * an account from having a document at all is listed too.
  *
  * Where the reply is drained it grows with the accounts, and its rows are in `out` alone.
  *
@@ -25,7 +25,7 @@ typedef struct check_run {
     tb_month_books books;
     int64_t month, account; /* account 0: all */
     tb_norm norm;
-    bool json; /* what is printed */
+    bool json;   /* what is printed */
     tb_buf name; /* of the account that is looked at */
     /* Of all calls so far. */
     size_t accounts, lacking, fields;
@@ -50,7 +50,7 @@ typedef struct missing {
     const char *number;            /* "": of the draft */
 } missing;
 
-static void put_text(tb_buf *out, const char *name, const char *value)
+static void put_member_text(tb_buf *out, const char *name, const char *value)
 {
     tb_buf_fmt(out, ",\"%s\":", name);
     if (value && *value)
@@ -59,14 +59,14 @@ static void put_text(tb_buf *out, const char *name, const char *value)
         tb_buf_str(out, "null");
 }
 
-static void put_row_json(const check_run *run, int64_t account, const missing *m, tb_buf *out)
+static void put_missing_json(const check_run *run, int64_t account, const missing *m, tb_buf *out)
 {
     tb_buf_fmt(out, "{\"account\":%" PRId64, account);
-    put_text(out, "name", run->name.data);
-    put_text(out, "invoice", m->number);
-    put_text(out, "field", m->path);
-    put_text(out, "term", m->term);
-    put_text(out, "why", m->why);
+    put_member_text(out, "name", run->name.data);
+    put_member_text(out, "invoice", m->number);
+    put_member_text(out, "field", m->path);
+    put_member_text(out, "term", m->term);
+    put_member_text(out, "why", m->why);
     tb_buf_str(out, "}");
 }
 
@@ -77,7 +77,7 @@ static void put_cell(tb_buf *out, const char *text)
         tb_buf_add(out, (unsigned char)*text < 0x20 ? " " : text, 1);
 }
 
-static void put_row_table(const check_run *run, int64_t account, const missing *m, tb_buf *out)
+static void put_missing_table(const check_run *run, int64_t account, const missing *m, tb_buf *out)
 {
     tb_buf_fmt(out, "%" PRId64 "\t", account);
     put_cell(out, run->name.data);
@@ -88,18 +88,18 @@ static void put_row_table(const check_run *run, int64_t account, const missing *
     tb_buf_str(out, "\n");
 }
 
-static void put_row(check_run *run, int64_t account, const missing *m)
+static void put_missing(check_run *run, int64_t account, const missing *m)
 {
     tb_reply *reply = run->reply;
     if (!run->ops->drain) {
         if (run->listed) tb_buf_str(&reply->json, ",");
-        put_row_json(run, account, m, &reply->json);
+        put_missing_json(run, account, m, &reply->json);
     }
     if (!run->json) {
-        put_row_table(run, account, m, &reply->out);
+        put_missing_table(run, account, m, &reply->out);
     } else {
         if (run->fields) tb_buf_str(&reply->out, ",");
-        put_row_json(run, account, m, &reply->out);
+        put_missing_json(run, account, m, &reply->out);
     }
     run->listed = true;
     run->fields++;
@@ -125,8 +125,9 @@ static void put_lacks(check_run *run, const tb_statement *s)
     tb_lack lacks[TB_LACKS_MAX];
     const size_t n = tb_statement_lacks(s, run->norm, lacks);
     for (size_t i = 0; i < n; i++)
-        put_row(run, s->account,
-                &(missing){catalogue_path(lacks[i].path), lacks[i].term, why_of(&lacks[i]), s->number});
+        put_missing(
+            run, s->account,
+            &(missing){catalogue_path(lacks[i].path), lacks[i].term, why_of(&lacks[i]), s->number});
 }
 
 static tb_code check_stored(check_run *run, const tb_invoice *invoice, tb_error *err)
@@ -148,12 +149,12 @@ static tb_code check_draft(check_run *run, int64_t account, tb_error *err)
     if (code && !tb_issue_is_its_own(code))
         return tb_fail(err, code, why.field, "account %" PRId64 ": %.320s", account, why.message);
     if (code) {
-        put_row(run, account, &(missing){"", "", why.message, ""});
+        put_missing(run, account, &(missing){"", "", why.message, ""});
         return TB_OK;
     }
     put_lacks(run, &draft.statement);
     if (draft.statement.bill->n_unpriced)
-        put_row(run, account, &(missing){"", "", "It has usage without a price.", ""});
+        put_missing(run, account, &(missing){"", "", "It has usage without a price.", ""});
     tb_issue_release(&draft);
     return TB_OK;
 }
@@ -231,7 +232,8 @@ static void close_forms(const check_run *run, bool more)
         return;
     }
     if (run->json)
-        tb_buf_fmt(&reply->out, "],\"accounts\":%zu,\"lacking\":%zu}\n", run->accounts, run->lacking);
+        tb_buf_fmt(&reply->out, "],\"accounts\":%zu,\"lacking\":%zu}\n", run->accounts,
+                   run->lacking);
     reply->no = run->fields > 0;
     say_end(run);
 }
@@ -272,7 +274,9 @@ static tb_code run_check(check_run *run, const tb_args *args, tb_error *err)
 
 tb_code tb__invoice_check(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
-    check_run run = {.ops = ops, .reply = reply, .norm = norm_of(args),
+    check_run run = {.ops = ops,
+                     .reply = reply,
+                     .norm = norm_of(args),
                      .month = tb_arg_number(args, "month", 0),
                      .account = tb_arg_number(args, "account", 0),
                      .json = tb_arg_is(args, "format", "json")};

@@ -1,4 +1,5 @@
-/* partystore.h: parties as the catalogue declares them now, names as it declared them at a moment. */
+/* partystore.h: parties as the catalogue declares them now, names as it declared them at a moment.
+ */
 #include "tollbook/partystore.h"
 
 #include "store_fixture.h"
@@ -6,12 +7,13 @@
 
 #define OCTOBER 681 /* months since January 1970 */
 #define SELLER                                                                                     \
-    "\"seller\":{\"name\":\"S\",\"country\":\"DE\",\"payment\":{\"iban\":\"NO9386011117947\"},"        \
-    "\"contact\":{\"email\":\"s@s.example\"},\"tax_currency\":\"EUR\","                               \
+    "\"seller\":{\"name\":\"S\",\"country\":\"DE\",\"payment\":{\"iban\":\"NO9386011117947\"},"    \
+    "\"contact\":{\"email\":\"s@s.example\"},\"tax_currency\":\"EUR\","                            \
     "\"rates\":{\"2026-10\":\"0.9200\",\"2026-11\":9.3e-1}},"
 #define FULL                                                                                       \
-    "{" SELLER "\"accounts\":[{\"id\":1,\"name\":\"a\",\"tax\":{\"category\":\"K\",\"reason\":\"r\"},"  \
-    "\"buyer\":{\"name\":\"B\",\"country\":\"FR\",\"delivery\":{\"city\":\"Nice\"}}},"                \
+    "{" SELLER                                                                                     \
+    "\"accounts\":[{\"id\":1,\"name\":\"a\",\"tax\":{\"category\":\"K\",\"reason\":\"r\"},"        \
+    "\"buyer\":{\"name\":\"B\",\"country\":\"FR\",\"delivery\":{\"city\":\"Nice\"}}},"             \
     "{\"id\":2,\"name\":\"b\",\"terms_days\":0,\"tax\":{\"VAT\":0}}]}"
 
 static void text_is(const tb_party *party, tb_party_field field, const char *text)
@@ -102,10 +104,12 @@ START_TEST(names_are_those_of_a_moment)
     fixture_init(&f);
     apply_names(&f, "\"name\":\"first\",\"labels\":{\"env\":\"dev\"}",
                 "{\"id\":12,\"account\":1,\"name\":\"old\",\"labels\":{\"a\":\"1\"}},"
-                "{\"id\":11,\"account\":1,\"name\":\"goes\"},", NOW_US - 10);
+                "{\"id\":11,\"account\":1,\"name\":\"goes\"},",
+                NOW_US - 10);
     apply_names(&f, "\"name\":\"second\"",
                 "{\"id\":13,\"account\":1,\"name\":\"comes\"},"
-                "{\"id\":12,\"account\":1,\"name\":\"new\"},", NOW_US);
+                "{\"id\":12,\"account\":1,\"name\":\"new\"},",
+                NOW_US);
     for (int64_t at_us = NOW_US - 20; at_us < NOW_US; at_us += 19) {
         ok(tb_store_invoice_names(f.store, 1, at_us, &n, &err));
         ck_assert_str_eq(n.account, "first");

@@ -19,7 +19,7 @@ typedef struct taking {
     tb_error *err;
 } taking;
 
-static const char *keep(const taking *t, const char *text, size_t len)
+static const char *keep_party_text(const taking *t, const char *text, size_t len)
 {
     char *copy = tb__arena_take(t->kept, len + 1);
     if (!copy) return NULL;
@@ -33,7 +33,7 @@ static tb_code take_party(const taking *t, const tb__said_party *said, tb_party 
     for (int i = 0; i < TB_PARTY_FIELDS; i++) {
         const tb__node *node = &t->doc->nodes[said->field[i]];
         if (!said->field[i]) continue;
-        ret->text[i] = keep(t, node->text, node->len);
+        ret->text[i] = keep_party_text(t, node->text, node->len);
         if (!ret->text[i]) return tb_no_memory(t->err);
     }
     return TB_OK;
@@ -58,7 +58,8 @@ static tb_code take_rate(const taking *t, const tb__said_seller *said, tb_party 
         return TB_OK;
     }
     if (!tb__declared_rate(t->doc, said, t->month, &rate)) return TB_OK;
-    seller->text[TB_PARTY_TAX_RATE] = keep(t, text, (size_t)(tb_decimal_put(text, rate) - text));
+    seller->text[TB_PARTY_TAX_RATE] =
+        keep_party_text(t, text, (size_t)(tb_decimal_put(text, rate) - text));
     return seller->text[TB_PARTY_TAX_RATE] ? TB_OK : tb_no_memory(t->err);
 }
 
@@ -91,8 +92,10 @@ static tb_code take_tax(const taking *t)
         return TB_OK;
     snprintf(p->tax_category, sizeof p->tax_category, "%s", list[0].category);
     const tb__node *reason = list[0].reason, *code = list[0].code;
-    if (reason && !(p->tax_reason = keep(t, reason->text, reason->len))) return tb_no_memory(t->err);
-    if (code && !(p->tax_reason_code = keep(t, code->text, code->len))) return tb_no_memory(t->err);
+    if (reason && !(p->tax_reason = keep_party_text(t, reason->text, reason->len)))
+        return tb_no_memory(t->err);
+    if (code && !(p->tax_reason_code = keep_party_text(t, code->text, code->len)))
+        return tb_no_memory(t->err);
     return TB_OK;
 }
 
@@ -122,8 +125,8 @@ static tb_code with_document(taking *t, sqlite3_stmt *s, tb_code (*take)(const t
     const char *text = (const char *)sqlite3_column_text(s, 0);
     if (!text) return tb_no_memory(t->err);
     tb__arena_init(&strings, NULL);
-    tb_code code = tb__document_parse(text, (size_t)sqlite3_column_bytes(s, 0), TB_E_CORRUPT, &strings,
-                                      NULL, &doc, t->err);
+    tb_code code = tb__document_parse(text, (size_t)sqlite3_column_bytes(s, 0), TB_E_CORRUPT,
+                                      &strings, NULL, &doc, t->err);
     if (!code) {
         t->doc = &doc;
         code = take(t);
@@ -176,8 +179,8 @@ void tb_parties_release(tb_parties *parties)
 
 /* --- names --- */
 
-/* Row for row as the statement gives them: 0 and the account, then its zones. Texts are offsets + 1 in
- * one buffer until that stays where it is. */
+/* Row for row as the statement gives them: 0 and the account, then its zones. Texts are offsets + 1
+ * in one buffer until that stays where it is. */
 typedef struct naming {
     tb_zone_name *zones;
     size_t n, cap;
