@@ -1,7 +1,7 @@
-/* The seller, buyers and labels of a catalogue. A party's object is walked along the table of fields
- * (tollbook/party.h); each field has a form beside its length. What it keeps true: a text that was
- * taken can stand in any document, XML too, for it holds no control character, and a code is one that
- * the norm's code lists could hold. */
+/* The seller, buyers and labels of a catalogue. A party's object is walked along the table of
+ * fields (tollbook/party.h); each field has a form beside its length. What it keeps true: a text
+ * that was taken can stand in any document, XML too, for it holds no control character, and a code
+ * is one that the norm's code lists could hold. */
 #include "model/parties.h"
 
 #include <stdio.h>
@@ -12,13 +12,17 @@
 /* --- the forms of texts --- */
 
 /* ISO 3166-1 alpha-2, and XI, which the European Union uses for Northern Ireland. */
-static const char countries[] =
-    "ADAEAFAGAIALAMAOAQARASATAUAWAXAZBABBBDBEBFBGBHBIBJBLBMBNBOBQBRBSBTBVBWBYBZCACCCDCFCGCHCICKCLCMCN"
-    "COCRCUCVCWCXCYCZDEDJDKDMDODZECEEEGEHERESETFIFJFKFMFOFRGAGBGDGEGFGGGHGIGLGMGNGPGQGRGSGTGUGWGYHKHM"
-    "HNHRHTHUIDIEILIMINIOIQIRISITJEJMJOJPKEKGKHKIKMKNKPKRKWKYKZLALBLCLILKLRLSLTLULVLYMAMCMDMEMFMGMHMK"
-    "MLMMMNMOMPMQMRMSMTMUMVMWMXMYMZNANCNENFNGNINLNONPNRNUNZOMPAPEPFPGPHPKPLPMPNPRPSPTPWPYQARERORSRURW"
-    "SASBSCSDSESGSHSISJSKSLSMSNSOSRSSSTSVSXSYSZTCTDTFTGTHTJTKTLTMTNTOTRTTTVTWTZUAUGUMUSUYUZVAVCVEVGVI"
-    "VNVUWFWSXIYEYTZAZMZW";
+static const char countries[] = "ADAEAFAGAIALAMAOAQARASATAUAWAXAZBABBBDBEBFBGBHBIBJBLBMBNBOBQBRBSBT"
+                                "BVBWBYBZCACCCDCFCGCHCICKCLCMCN"
+                                "COCRCUCVCWCXCYCZDEDJDKDMDODZECEEEGEHERESETFIFJFKFMFOFRGAGBGDGEGFGG"
+                                "GHGIGLGMGNGPGQGRGSGTGUGWGYHKHM"
+                                "HNHRHTHUIDIEILIMINIOIQIRISITJEJMJOJPKEKGKHKIKMKNKPKRKWKYKZLALBLCLI"
+                                "LKLRLSLTLULVLYMAMCMDMEMFMGMHMK"
+                                "MLMMMNMOMPMQMRMSMTMUMVMWMXMYMZNANCNENFNGNINLNONPNRNUNZOMPAPEPFPGPH"
+                                "PKPLPMPNPRPSPTPWPYQARERORSRURW"
+                                "SASBSCSDSESGSHSISJSKSLSMSNSOSRSSSTSVSXSYSZTCTDTFTGTHTJTKTLTMTNTOTR"
+                                "TTTVTWTZUAUGUMUSUYUZVAVCVEVGVI"
+                                "VNVUWFWSXIYEYTZAZMZW";
 
 static bool is_digit(char c)
 {
@@ -91,8 +95,8 @@ static bool is_means(const tb__node *node)
     return node->len <= 3 && are_digits(node);
 }
 
-/* Country, check digits and account; with country and check digits moved behind it and letters as 10
- * to 35 it is 1 modulo 97 (ISO 13616). */
+/* Country, check digits and account; with country and check digits moved behind it and letters as
+ * 10 to 35 it is 1 modulo 97 (ISO 13616). */
 static bool is_iban(const tb__node *node)
 {
     unsigned rest = 0;
@@ -101,7 +105,8 @@ static bool is_iban(const tb__node *node)
         return false;
     for (uint32_t i = 0; i < node->len; i++) {
         const char c = node->text[(i + 4) % node->len];
-        rest = is_digit(c) ? rest * 10 + (unsigned)(c - '0') : rest * 100 + (unsigned)(c - 'A') + 10;
+        rest =
+            is_digit(c) ? rest * 10 + (unsigned)(c - '0') : rest * 100 + (unsigned)(c - 'A') + 10;
         rest %= 97;
     }
     return rest == 1;
@@ -128,14 +133,10 @@ static const form bic = {is_bic, "a BIC of 8 or 11 characters"};
 
 /* NULL: any text. */
 static const form *const forms[TB_PARTY_FIELDS] = {
-    [TB_PARTY_COUNTRY] = &country,
-    [TB_PARTY_DELIVERY_COUNTRY] = &country,
-    [TB_PARTY_ENDPOINT_SCHEME] = &eas,
-    [TB_PARTY_LANGUAGE] = &language,
-    [TB_PARTY_PAYMENT_BIC] = &bic,
-    [TB_PARTY_PAYMENT_IBAN] = &iban,
-    [TB_PARTY_PAYMENT_MEANS] = &means,
-    [TB_PARTY_REGISTRATION_SCHEME] = &icd,
+    [TB_PARTY_COUNTRY] = &country,       [TB_PARTY_DELIVERY_COUNTRY] = &country,
+    [TB_PARTY_ENDPOINT_SCHEME] = &eas,   [TB_PARTY_LANGUAGE] = &language,
+    [TB_PARTY_PAYMENT_BIC] = &bic,       [TB_PARTY_PAYMENT_IBAN] = &iban,
+    [TB_PARTY_PAYMENT_MEANS] = &means,   [TB_PARTY_REGISTRATION_SCHEME] = &icd,
     [TB_PARTY_TAX_CURRENCY] = &currency,
 };
 
@@ -241,7 +242,8 @@ static bool read_rates(const walk *w, uint32_t object)
     const walk inner = {.doc = doc, .fault = w->fault, .group = "rates"};
     if (doc->nodes[object].type != TB__OBJECT)
         return fault_at(w->fault, "rates", object, "an object of months and rates");
-    for (uint32_t key = object + 1; key != doc->nodes[object].next; key = doc->nodes[key + 1].next) {
+    for (uint32_t key = object + 1; key != doc->nodes[object].next;
+         key = doc->nodes[key + 1].next) {
         int64_t month;
         tb_decimal rate;
         if (!tb_month_parse(doc->nodes[key].text, doc->nodes[key].len, &month))
@@ -287,7 +289,8 @@ static bool read_own(const walk *w, uint32_t key, bool *ret_known)
 static bool read_members(walk *w, uint32_t object)
 {
     const tb__document *doc = w->doc;
-    for (uint32_t key = object + 1; key != doc->nodes[object].next; key = doc->nodes[key + 1].next) {
+    for (uint32_t key = object + 1; key != doc->nodes[object].next;
+         key = doc->nodes[key + 1].next) {
         bool known = false, group = false;
         if (!read_own(w, key, &known)) return false;
         if (known) continue;
@@ -298,7 +301,8 @@ static bool read_members(walk *w, uint32_t object)
     return true;
 }
 
-/* Fields that each party must have; and pairs of which the first says nothing without the second. */
+/* Fields that each party must have; and pairs of which the first says nothing without the second.
+ */
 static const struct {
     tb_party_field field;
     const char *wanted[2]; /* by role */
@@ -333,8 +337,7 @@ static bool read_party(walk *w, uint32_t value)
 {
     memset(w->party, 0, sizeof *w->party);
     w->group = "";
-    if (w->doc->nodes[value].type != TB__OBJECT)
-        return fault_at(w->fault, "", value, "an object");
+    if (w->doc->nodes[value].type != TB__OBJECT) return fault_at(w->fault, "", value, "an object");
     return read_members(w, value) && check_party(w, value);
 }
 
@@ -370,8 +373,7 @@ bool tb__declared_labels(const tb__document *doc, uint32_t value, tb__fault *fau
             return fault_at_key(&w, key,
                                 "a label with a name of 1 to 128 bytes without control characters");
         if (said->type != TB__STRING || said->len > TB__LABEL_VALUE_MAX || !tb__node_plain(said))
-            return fault_at_key(&w, key,
-                                "a string of 0 to 255 bytes without control characters");
+            return fault_at_key(&w, key, "a string of 0 to 255 bytes without control characters");
     }
     return true;
 }

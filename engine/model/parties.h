@@ -1,6 +1,7 @@
-/* What the catalogue says of the parties of an invoice: the seller, an account's buyer, their terms of
- * payment, and labels. One reading, as in declared.h: the door refuses what does not read, and
- * whoever makes an invoice reads by the same functions. The fields are those of tollbook/party.h. */
+/* What the catalogue says of the parties of an invoice: the seller, an account's buyer, their terms
+ * of payment, and labels. One reading, as in declared.h: the door refuses what does not read, and
+ * whoever makes an invoice reads by the same functions. The fields are those of tollbook/party.h.
+ */
 #ifndef TOLLBOOK_MODEL_PARTIES_H
 #define TOLLBOOK_MODEL_PARTIES_H
 
@@ -32,8 +33,8 @@ bool tb__declared_buyer(const tb__document *doc, uint32_t value, tb__said_party 
 /* An account's `terms_days`. */
 bool tb__declared_terms(const tb__document *doc, uint32_t value, int *ret, tb__fault *fault);
 
-/* What one unit of an invoice's currency is worth in the seller's tax currency in a month. false: the
- * rates, which were read before, have none of it. */
+/* What one unit of an invoice's currency is worth in the seller's tax currency in a month. false:
+ * the rates, which were read before, have none of it. */
 bool tb__declared_rate(const tb__document *doc, const tb__said_seller *seller, int64_t month,
                        tb_decimal *ret);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/counted.h"
+#include "ops/invoice_check.h"
 #include "ops/invoice_files.h"
 #include "tollbook/shadowbills.h"
 #include "tollbook/explain.h"
@@ -36,6 +37,7 @@ typedef struct month_run {
     tb_buf everybody; /* what that points into where a run begins */
     /* Of all calls so far. */
     size_t total, done, made, known, nothing, refused, shown, left_out;
+    size_t unsold, lacking; /* of those made: without a seller; that lack anything for the law */
 } month_run;
 
 static tb_shown_form shown_form(const tb_args *args)
@@ -55,14 +57,14 @@ static tb_shown shown_of(const tb_ops *ops, const tb_args *args)
 
 /* --- next: the counts, then "ID ID ..." --- */
 
-#define N_COUNTS 12
+#define N_COUNTS 14
 
 static void counts_of(month_run *run, size_t *ret[N_COUNTS])
 {
     size_t *const all[N_COUNTS] = {&run->total,   &run->done,    &run->made,  &run->known,
                                    &run->nothing, &run->refused, &run->shown, &run->left_out,
                                    &run->files.made, &run->files.kept, &run->files.voids,
-                                   &run->files.refused};
+                                   &run->files.refused, &run->unsold, &run->lacking};
     memcpy(ret, all, sizeof all);
 }
 
@@ -136,6 +138,8 @@ static void add_group(month_run *run, const tb_issue_group *g)
     run->nothing += g->nothing;
     run->refused += g->refused;
     run->shown = g->shown;
+    run->unsold += g->unsold;
+    run->lacking += g->lacking;
     tb_buf_add(&run->reply->said, g->said.data, g->said.len);
 }
 
@@ -224,6 +228,19 @@ static void say_without(month_run *run)
                  TB__COUNTED(run->nothing, "account"), run->nothing == 1 ? "has" : "have", month, month);
 }
 
+/* Once a run: it is no fault, for a statement may be all that is wanted. */
+static void say_lacking(month_run *run)
+{
+    char month[8];
+    tb_month_format(run->month, month);
+    if (!run->lacking) return;
+    tb_reply_say(run->reply,
+                 "%s is no legal invoice. List what is missing with: tollbook invoice --check --month %s",
+                 run->unsold == run->lacking ? "The catalogue has no seller, so what is made final"
+                                             : "Some of what is made final",
+                 month);
+}
+
 /* What the document lacks makes the answer a no. Beside usage of no account, who has nothing is
  * said. */
 static tb_code say_end(month_run *run, tb_error *err)
@@ -261,6 +278,7 @@ static tb_code finish(month_run *run, tb_error *err)
         if (!code && run->shadows.n)
             code = tb_shadow_say(run->ops->store, run->month, &run->shadows, &run->reply->said, err);
         say_final(run);
+        say_lacking(run);
     }
     return code ? code : say_end(run, err);
 }
@@ -414,11 +432,15 @@ static const char *misfit(const tb_args *args)
     const bool is_void = tb_arg_given(args, "void"), late = tb_arg_given(args, "late");
     const bool month = tb_arg_given(args, "month"), account = tb_arg_given(args, "account");
     const bool number = tb_arg_given(args, "number"), out = tb_arg_given(args, "out");
-    if (final + line + is_void + late + number > 1)
-        return "--finalize, --explain, --void, --late and --number exclude each other.";
+    const bool check = tb_arg_given(args, "check");
+    if (final + line + is_void + late + number + check > 1)
+        return "--finalize, --explain, --void, --late, --number and --check exclude each other.";
+    if (check && tb_arg_given(args, "format") && !tb_arg_is(args, "format", "json"))
+        return "--check prints a table; --format json prints it as JSON.";
+    if (tb_arg_given(args, "norm") && !check) return "--norm needs --check.";
     if (number && (month || account))
         return "--number NUMBER goes alone: the number identifies the invoice.";
-    if (out && (final || line || is_void || late))
+    if (out && (final || line || is_void || late || check))
         return "--out is for showing. Make the month final, then write its files.";
     if (final && tb_shown_alone(shown_form(args)))
         return "--finalize prints no document of this form. Make the month final, then write its files:"
@@ -432,6 +454,8 @@ static const char *misfit(const tb_args *args)
     if (tb_arg_given(args, "empty") && !final) return "--empty needs --finalize.";
     const bool looks = tb_arg_given(args, "format") || tb_arg_given(args, "paper") ||
                        tb_arg_given(args, "audit");
+    if (check && (tb_arg_given(args, "paper") || tb_arg_given(args, "audit")))
+        return "--paper and --audit are for invoices; --check prints a table.";
     if (looks && (line || is_void || late))
         return "--format, --paper and --audit are for invoices; --explain prints JSON, --late a table.";
     if (is_void || late || number) return NULL;
@@ -454,6 +478,7 @@ static tb_code read_invoices(tb_ops *ops, const tb_args *args, tb_reply *reply, 
     if (tb_arg_given(args, "late")) return list_late(ops, args, reply, err);
     if (tb_arg_given(args, "number")) return show_number(ops, args, reply, err);
     if (tb_arg_given(args, "explain")) return explain(ops, args, reply, err);
+    if (tb_arg_given(args, "check")) return tb__invoice_check(ops, args, reply, err);
     return run_all(ops, args, reply, false, err);
 }
 
@@ -487,6 +512,10 @@ static const tb_param params[] = {
     {.name = "empty", .kind = TB_PARAM_FLAG, .help = "with --finalize: also if nothing is due"},
     {.name = "late", .kind = TB_PARAM_FLAG,
      .help = "list months that were run and wait to be billed, with the outcome of the run"},
+    {.name = "check", .kind = TB_PARAM_FLAG,
+     .help = "list what keeps the month's documents from being legal invoices, by account"},
+    {.name = "norm", .value = "legal|peppol|xrechnung", .kind = TB_PARAM_CHOICE,
+     .help = "with --check: what has to be there; default legal, an invoice on paper"},
     {.name = "void", .value = "NUMBER", .kind = TB_PARAM_TEXT, .min = 1, .max = 1000,
      .help = "make this invoice void; the month can be made final again"},
 };
@@ -497,6 +526,8 @@ static const tb_operation rows[] = {
      .details = "--out writes what is final: a run that was killed leaves whole files, and the same\n"
                 "command writes the same bytes again. A credit note goes with the month that it\n"
                 "credits; void invoices are named and left out.\n"
+                "--check goes before: it names each field of the catalogue that is missing, with its term\n"
+                "in EN 16931, and the status is 1 where there is one.\n"
                 "Prints stored final invoices as they were issued and drafts otherwise. --finalize\n"
                 "commits whole accounts, some dozens at a time: a run that was killed is completed by\n"
                 "the same command. An account with usage without a price, or with figures that pass\n"

@@ -54,6 +54,17 @@ tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err)
     return TB_OK;
 }
 
+/* The reason for a category is the one that is declared now; a category of the month that is declared
+ * no more has the reason of its time. */
+static void name_reason(tb_statement *s, const tb_parties *parties)
+{
+    if (s->bill->n_tax != 1 ||
+        strcmp(s->bill->tax[0].rate.category, parties->tax_category) != 0)
+        return;
+    s->tax_reason = parties->tax_reason;
+    s->tax_reason_code = parties->tax_reason_code;
+}
+
 /* Draws up who sells and who buys, as the catalogue says now. parties is the caller's to release. */
 static tb_code name_parties(tb_store *store, tb_statement *s, tb_parties *parties, tb_error *err)
 {
@@ -61,6 +72,7 @@ static tb_code name_parties(tb_store *store, tb_statement *s, tb_parties *partie
     if (code) return code;
     s->seller = parties->has_seller ? &parties->seller : NULL;
     s->buyer = parties->has_buyer ? &parties->buyer : NULL;
+    name_reason(s, parties);
     return TB_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Each account of a group lies behind a mark, so that one that is refused leaves the others. Its
  * number may go to another until the commit, hence nothing of a group is shown or said before. */
 #include "tollbook/issuegroup.h"
+#include "tollbook/lacks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ bool tb_issue_group_full(const tb_issue_group *g)
 
 void tb_issue_group_next(tb_issue_group *g)
 {
+    g->unsold = g->lacking = 0;
     g->n = g->made = g->known = g->nothing = g->refused = g->bytes = g->said.len = 0;
 }
 
@@ -118,6 +120,14 @@ static tb_code refuse_account(tb_issue_group *g, int64_t account, mark before,
 
 /* --- making final --- */
 
+static void count_lacking(tb_issue_group *g, const tb_statement *s)
+{
+    tb_lack lacks[TB_LACKS_MAX];
+    const size_t n = tb_statement_lacks(s, TB_NORM_LEGAL, lacks);
+    g->lacking += n > 0;
+    g->unsold += n > 0 && !s->seller;
+}
+
 /* *ret_invoice is set where *ret_outcome is MADE or KNOWN. */
 static tb_code make_final(tb_issue_group *g, int64_t account, tb_invoice *ret_invoice,
                           tb_issue_outcome *ret_outcome, tb_buf *unpriced, tb_error *err)
@@ -138,6 +148,7 @@ static tb_code make_final(tb_issue_group *g, int64_t account, tb_invoice *ret_in
     if (!code && *ret_outcome != TB_ISSUE_KNOWN)
         code = tb_shadow_note(g->store, g->shadows, &draft, issued ? ret_invoice->number : "",
                               g->now_us, note_shadow, g, err);
+    if (!code && issued) count_lacking(g, &draft.statement);
     if (code && issued) tb_invoice_release(ret_invoice);
     tb_issue_release(&draft);
     return code;

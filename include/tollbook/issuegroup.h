@@ -31,6 +31,7 @@ typedef struct tb_issue_group {
     tb_buf *out; /* where put writes; what it wrote of a refused account is taken back */
     /* What became of it. */
     size_t n, made, known, nothing, refused; /* accounts of this group */
+    size_t unsold, lacking; /* of those made: without a seller; that lack anything for the law */
     size_t shown;                            /* by put, over all groups */
     size_t bytes;                            /* of this group's texts */
     tb_buf said; /* lines for people, to be said once the group is committed */

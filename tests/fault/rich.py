@@ -34,8 +34,11 @@ BOOK = {"book": "standard-2026", "currency": "USD", "effective_from": "2026-01-0
 def catalog(stage):
     """The catalogue as it stood at three moments."""
     made = {"created": "2026-01-05T00:00:00Z"}
-    accounts = [{"id": 1, "name": "acme", "tax": {"VATRate": 22}},
-                {"id": 2, "name": "borealis", "prepaid": True},
+    buyer = {"name": f"Acme {stage} Ltd", "country": "FR", "contact": {"email": "a@acme.example"}}
+    accounts = [{"id": 1, "name": "acme", "tax": {"VATRate": 22}, "buyer": buyer,
+                 "terms_days": 10 * stage, "labels": {"env": "prod"}},
+                {"id": 2, "name": "borealis", "prepaid": True, "buyer": buyer,
+                 "tax": {"category": "AE", "reason": "Reverse charge"}},
                 {"id": 3, "name": "cirrus", "discounts": {"EUUSDiscount": 5 * stage}}]
     zones = [{"id": 101, "account": 1, "name": "video", **made,
               "settings": {"EUUSDiscount": 10 * stage, "OptimizerEnabled": True}},
@@ -63,6 +66,10 @@ def catalog(stage):
             "container_apps": [
                 {"id": f"app{i}", "account": 1 + i % 3, "name": f"app {i}", "status": status}
                 for i, status in enumerate(("active", "inactive", "suspended", "unknown"))]}
+    if stage > 1:
+        made["seller"] = {"name": "Tollbook CDN", "country": "DE", "city": f"city {stage}",
+                          "tax_currency": "EUR", "rates": {"2026-10": "0.92"},
+                          "payment": {"iban": "NO9386011117947"}}
     if stage == 2:
         made["regions"] = [
             {"id": 1, "code": "DE", "name": "EU: Frankfurt, DE", "billing": "EU"},

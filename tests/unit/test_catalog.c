@@ -110,6 +110,19 @@ START_TEST(what_is_absent_has_its_default)
 }
 END_TEST
 
+START_TEST(a_seller_is_kept_as_canonical_text)
+{
+    tb_catalog c = take("{\"accounts\":[],\"seller\": {\"name\":\"S\",\"country\":\"D\\u0045\","
+                        "\"rates\":{\"2026-10\":1.50},\"tax_currency\":\"EUR\"}}");
+    ck_assert_str_eq(c.seller, "{\"country\":\"DE\",\"name\":\"S\",\"rates\":{\"2026-10\":1.50},"
+                               "\"tax_currency\":\"EUR\"}");
+    tb_catalog_release(&c);
+    c = take("{\"accounts\":[]}");
+    ck_assert_ptr_null(c.seller);
+    tb_catalog_release(&c);
+}
+END_TEST
+
 START_TEST(lists_may_come_in_any_order)
 {
     tb_catalog c = take("{\"load_balancers\":[{\"zones\":[5],\"account\":3,\"id\":1}],"
@@ -659,7 +672,8 @@ START_TEST(every_allocation_may_fail)
 {
     char text[4096];
     int n = snprintf(text, sizeof text,
-                     "{\"accounts\":[{\"id\":1,\"name\":\"\\u0061\"}],\"zones\":[{\"id\":1,"
+                     "{\"seller\":{\"name\":\"S\",\"country\":\"DE\"},"
+                     "\"accounts\":[{\"id\":1,\"name\":\"\\u0061\"}],\"zones\":[{\"id\":1,"
                      "\"account\":1,\"name\":\"z\",\"settings\":{");
     for (size_t i = 0; i < TB_PULLZONE_FIELD_COUNT; i++)
         if (tb_pullzone_fields[i].type == TB_FIELD_INT)
@@ -738,6 +752,7 @@ int main(void)
     tcase_add_test(t, the_documented_example_is_taken);
     tcase_add_test(t, the_fixture_is_taken);
     tcase_add_test(t, what_is_absent_has_its_default);
+    tcase_add_test(t, a_seller_is_kept_as_canonical_text);
     tcase_add_test(t, lists_may_come_in_any_order);
     tcase_add_test(t, documents_keep_number_texts);
     tcase_add_test(t, a_zone_has_one_balancer_at_a_time);

@@ -9,15 +9,21 @@
     "{\"Enabled\":true,\"PriceOverride\":\"0.0070\",\"EUUSDiscount\":10,\"OriginUrl\":"              \
     "\"https://origin.xylophia.example\",\"AllowedReferrers\":[\"xylophia.example\"]%s}"
 
+/* What of the parties is declared: nothing while a month is made final, since its invoice keeps them. */
+static const char *parties = "";
+#define PARTIES                                                                                    \
+    ",\"buyer\":{\"name\":\"Zephyrine SA\",\"country\":\"FR\",\"street\":\"1 rue Quux\","        \
+    "\"contact\":{\"email\":\"z@xylophia.example\"}},\"labels\":{\"owner\":\"xylophia\"}"
+
 static void apply(fixture *f, bool there, const char *more)
 {
-    char settings[400], text[2000];
+    char settings[400], text[2400];
     snprintf(settings, sizeof settings, SETTINGS, more);
     snprintf(text, sizeof text,
-             "{\"accounts\":[%s%s{\"id\":2,\"name\":\"Obsidiana\"}],\"zones\":[%s%s%s{\"id\":201,\"account\":2,"
+             "{\"accounts\":[%s%s%s%s{\"id\":2,\"name\":\"Obsidiana\"}],\"zones\":[%s%s%s{\"id\":201,\"account\":2,"
              "\"name\":\"obsidiana-live\",\"hostnames\":[\"live.obsidiana.example\"]}]%s}",
-             there ? "{" RED "}" : "", there ? "," : "",
-             there ? "{\"id\":101,\"account\":1,\"name\":\"xylophia-video\",\"created\":"
+             there ? "{" RED : "", there ? parties : "", there ? "}" : "", there ? "," : "",
+             there ? "{\"id\":101,\"labels\":{\"owner\":\"xylophia\"},\"account\":1,\"name\":\"xylophia-video\",\"created\":"
                      "\"2026-01-01T00:00:00Z\",\"hostnames\":[\"cdn.xylophia.example\"],\"settings\":"
                    : "",
              there ? settings : "", there ? "}," : "",
@@ -40,6 +46,7 @@ static void refuse(fixture *f, uint64_t number, const char *reason, const char *
 static void fill(fixture *f)
 {
     fixture_init(f);
+    parties = "";
     apply(f, true, "");
     apply(f, true, ",\"OriginHostHeader\":\"old.xylophia.example\""); /* history has more */
     retain_book(f, "a", "2023-01-01T00:00:00Z");
@@ -47,6 +54,8 @@ static void fill(fixture *f)
     add_bytes(f, 201, "DE", at(10, 4, 0), UINT64_C(45000000000));
     fixture_fold(f);
     finalize_months(f, OCTOBER, OCTOBER, "");
+    parties = PARTIES;
+    apply(f, true, "");
     add_bytes(f, 101, "DE", at(11, 4, 0), UINT64_C(7000000000)); /* not final */
     refuse(f, 71, "host cdn.xylophia.example is unknown", "GET cdn.xylophia.example");
     refuse(f, 72, "too short", "Zephyrine Quux");
@@ -93,11 +102,11 @@ START_TEST(no_byte_of_a_name_is_left)
 
     const int64_t audits = number(&f, "SELECT count(*) FROM audit");
     said dry = run_words(&f, "forget account=1 dry-run");
-    ck_assert_ptr_nonnull(strstr(dry.said, "would be forgotten: 4 rows of the catalogue"));
+    ck_assert_ptr_nonnull(strstr(dry.said, "would be forgotten: 6 rows of the catalogue"));
     ck_assert_ptr_nonnull(strstr(dry.said, "2 refused lines. Nothing changed."));
     ck_assert_int_eq(number(&f, "SELECT count(*) FROM audit"), audits);
     said done = run_words(&f, "forget account=1");
-    ck_assert_ptr_nonnull(strstr(done.said, "Account 1 is forgotten: 4 rows of the catalogue"));
+    ck_assert_ptr_nonnull(strstr(done.said, "Account 1 is forgotten: 6 rows of the catalogue"));
     tb_store_scrub(f.store);
     for (size_t i = 0; i < 3; i++)
         ck_assert_msg(found(&f, names[i]) == 0, "%s", names[i]);

@@ -19,7 +19,7 @@ typedef struct taking {
     tb_error *err;
 } taking;
 
-static const char *keep(const taking *t, const char *text, size_t len)
+static const char *keep_party_text(const taking *t, const char *text, size_t len)
 {
     char *copy = tb__arena_take(t->kept, len + 1);
     if (!copy) return NULL;
@@ -33,7 +33,7 @@ static tb_code take_party(const taking *t, const tb__said_party *said, tb_party 
     for (int i = 0; i < TB_PARTY_FIELDS; i++) {
         const tb__node *node = &t->doc->nodes[said->field[i]];
         if (!said->field[i]) continue;
-        ret->text[i] = keep(t, node->text, node->len);
+        ret->text[i] = keep_party_text(t, node->text, node->len);
         if (!ret->text[i]) return tb_no_memory(t->err);
     }
     return TB_OK;
@@ -58,7 +58,8 @@ static tb_code take_rate(const taking *t, const tb__said_seller *said, tb_party 
         return TB_OK;
     }
     if (!tb__declared_rate(t->doc, said, t->month, &rate)) return TB_OK;
-    seller->text[TB_PARTY_TAX_RATE] = keep(t, text, (size_t)(tb_decimal_put(text, rate) - text));
+    seller->text[TB_PARTY_TAX_RATE] =
+        keep_party_text(t, text, (size_t)(tb_decimal_put(text, rate) - text));
     return seller->text[TB_PARTY_TAX_RATE] ? TB_OK : tb_no_memory(t->err);
 }
 
@@ -79,6 +80,25 @@ static tb_code take_seller(const taking *t)
 
 /* --- the buyer --- */
 
+/* A tax that does not read keeps the bill back, which says so. */
+static tb_code take_tax(const taking *t)
+{
+    tb__tax list[TB__TAXES_MAX];
+    tb__fault fault;
+    size_t n = 0;
+    tb_parties *p = t->parties;
+    const uint32_t at = tb__declared_member(t->doc, 0, "tax");
+    if (!at || !tb__declared_tax(t->doc, at, list, &n, &fault) || n != 1 || !list[0].category[0])
+        return TB_OK;
+    snprintf(p->tax_category, sizeof p->tax_category, "%s", list[0].category);
+    const tb__node *reason = list[0].reason, *code = list[0].code;
+    if (reason && !(p->tax_reason = keep_party_text(t, reason->text, reason->len)))
+        return tb_no_memory(t->err);
+    if (code && !(p->tax_reason_code = keep_party_text(t, code->text, code->len)))
+        return tb_no_memory(t->err);
+    return TB_OK;
+}
+
 static tb_code take_account(const taking *t)
 {
     tb__said_party said;
@@ -89,7 +109,8 @@ static tb_code take_account(const taking *t)
         snprintf(fault.path, sizeof fault.path, "terms_days");
         return refuse_party(t, "account", &fault);
     }
-    if (!buyer) return TB_OK;
+    tb_code code = take_tax(t);
+    if (code || !buyer) return code;
     if (!tb__declared_buyer(t->doc, buyer, &said, &fault)) return refuse_party(t, "buyer", &fault);
     t->parties->has_buyer = true;
     return take_party(t, &said, &t->parties->buyer);
@@ -104,8 +125,8 @@ static tb_code with_document(taking *t, sqlite3_stmt *s, tb_code (*take)(const t
     const char *text = (const char *)sqlite3_column_text(s, 0);
     if (!text) return tb_no_memory(t->err);
     tb__arena_init(&strings, NULL);
-    tb_code code = tb__document_parse(text, (size_t)sqlite3_column_bytes(s, 0), TB_E_CORRUPT, &strings,
-                                      NULL, &doc, t->err);
+    tb_code code = tb__document_parse(text, (size_t)sqlite3_column_bytes(s, 0), TB_E_CORRUPT,
+                                      &strings, NULL, &doc, t->err);
     if (!code) {
         t->doc = &doc;
         code = take(t);
@@ -158,8 +179,8 @@ void tb_parties_release(tb_parties *parties)
 
 /* --- names --- */
 
-/* Row for row as the statement gives them: 0 and the account, then its zones. Texts are offsets + 1 in
- * one buffer until that stays where it is. */
+/* Row for row as the statement gives them: 0 and the account, then its zones. Texts are offsets + 1
+ * in one buffer until that stays where it is. */
 typedef struct naming {
     tb_zone_name *zones;
     size_t n, cap;

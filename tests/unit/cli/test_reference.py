@@ -109,8 +109,20 @@ def catalogue_tables():
     known["container_apps/2"] = fields("endpoint_fields")
     discounts = re.findall(r'X\(\w+, "(\w+)"\)', (SOURCE / "engine/model/declared.h").read_text())
     known["accounts/2"] = {name: False for name in discounts}
-    known["Top level"] = {name: name == "accounts" for name in known if "/" not in name}
+    known["Top level"] = {name: name == "accounts" for name in [*known, "seller"] if "/" not in name}
+    for role, own in (("seller", ("rates", "terms_days")), ("buyer", ())):
+        known[role] = {path: path in ("name", "country") for path in party_terms(role)}
+        known[role].update(dict.fromkeys(own, False))
     return known
+
+
+def party_terms(role):
+    """{path: EN 16931's term, ""} of a party's fields in a catalogue."""
+    found = re.findall(r'X\(\w+, "([\w.]+)", \d+, (NULL|"[^"]*"), (NULL|"[^"]*")\)',
+                       (SOURCE / "include/tollbook/party.h").read_text())
+    at = ("seller", "buyer").index(role)
+    return {path: terms[at].strip('"') for path, *terms in found
+            if terms[at] != "NULL" and path != "tax_rate"}
 
 
 def book_tables():
@@ -164,6 +176,19 @@ def probes(kind):
         taken, refused = [True, False], [0, "true", None]
     elif kind.startswith("three capital letters"):
         taken, refused = ["USD", "JPY"], ["usd", "US", "USDX", 1]
+    elif kind.startswith("code of ICD"):
+        taken, refused = ["0000", "9999"], ["204", "02040", "EM", "020A", 204]
+    elif kind.startswith("code of EAS"):
+        taken, refused = ["0204", "EM"], ["204", "02040", "E", "em", "E1", 204]
+    elif kind.startswith("code of UNTDID 4461"):
+        taken, refused = ["1", "999"], ["", "1000", "5x", 58]
+    elif kind.startswith("IBAN"):
+        taken = ["NO9386011117947", "MT84MALT011000012345MTLCAST001S"]
+        refused = ["NO9486011117947", "no9386011117947", "NO93 8601 1117 947", "NO93", "", 93]
+    elif kind == "BIC":
+        taken, refused = ["COBADEFF"], ["COBADEF", "COBADEFFXX", "cobadeff", "COBA1EFF", 1]
+    elif kind.startswith("two capital letters of ISO"):
+        taken, refused = ["AD", "XI", "ZW"], ["de", "D", "DEU", "UK", "EL", "1A", 1]
     elif kind.startswith("two capital letters"):
         taken, refused = ["DE"], ["de", "D", "DEU", 1]
     elif kind.startswith("RFC 3339 time on an hour"):
@@ -291,6 +316,8 @@ class Catalogue(Served):
                 "zones": [{"id": 101, "account": 1, "name": "video"}]}
         if section == "Top level":
             return {**base, key: value, **({"zones": []} if key == "accounts" else {})}
+        if section in ("seller", "buyer"):
+            return self.party_document(section, key, value)
         if section == "accounts/2":
             return {"accounts": [{"id": 1, "name": "acme", "discounts": {key: value}}]}
         if section == "container_apps/2":
@@ -303,8 +330,68 @@ class Catalogue(Served):
         return {**({} if section == "accounts" else base),
                 **({"zones": []} if section == "accounts" else {}), section: [one]}
 
+    @staticmethod
+    def party_document(role, key, value):
+        """A party that has the least, what the key needs beside it, and the key."""
+        party, path = {"name": "A", "country": "DE"}, key.split(".")
+        if path[0] == "endpoint":
+            party["endpoint"] = {"scheme": "0204", "id": "x"}
+        party.update({"registration_scheme": {"registration_id": "x"},
+                      "rates": {"tax_currency": "EUR"}}.get(key, {}))
+        at = party
+        for step in path[:-1]:
+            at = at.setdefault(step, {})
+        at[path[-1]] = value
+        account = {"id": 1, "name": "acme"}
+        return {"accounts": [{**account, "buyer": party}]} if role == "buyer" else \
+            {"accounts": [account], "seller": party}
+
     def test_the_keys_are_the_parsers(self):
         self.same_keys(keys(self.text), catalogue_tables())
+
+    def test_fields_of_parties_name_their_terms(self):
+        for role in ("seller", "buyer"):
+            for path, term in party_terms(role).items():
+                (row,) = [row for row in keys(self.text)[role] if code(row[0]) == path]
+                self.assertEqual(re.findall(r"BT-[\d-]+", row[4]), [term] if term else [], path)
+
+    def test_texts_of_parties_hold_no_control_characters(self):
+        for bad in ("a\u0000b", "a\tb", "a\u007f", "\u0085", "\ufffe", "\uffff", " ", "a\nb"):
+            for path in ("name", "payment.account_name", "note"):
+                self.is_refused(self.document("seller", path, bad), f"{path} {bad!r}")
+        for good in ("\u00a0\u00e9", "\u0645\u0631\u062d\u0628\u0627", "\U0001f600", "<script>&amp;\"'",
+                     "\ufffd"):
+            self.is_taken(self.document("seller", "name", good), good)
+
+    def test_labels_and_rates(self):
+        for value in ({}, {str(i): "" for i in range(50)}, {"n" * 128: "v" * 255}):
+            self.is_taken(self.document("accounts", "labels", value), "labels")
+            self.is_taken(self.document("zones", "labels", value), "labels")
+        for value in ({str(i): "" for i in range(51)}, {"n" * 129: ""}, {"": ""}, {"n": "v" * 256},
+                      {"n\n": "v"}, {"n": "\u0085"}, {"n": None}, {"n": {}}):
+            self.is_refused(self.document("accounts", "labels", value), f"labels {str(value)[:40]}")
+            self.is_refused(self.document("zones", "labels", value), f"labels {str(value)[:40]}")
+        for value in ({}, {"2026-10": 1}, {"1970-01": "0.000000000000001", "2299-12": "1000000000"}):
+            self.is_taken(self.document("seller", "rates", value), f"rates {value}")
+        for value in ({"2026-10": "0"}, {"2026-10": "-1"}, {"2026-10": "1000000000.1"},
+                      {"2026-10": "0.0000000000000001"}, {"2026-1": "1"}, {"2026-10": None}):
+            self.is_refused(self.document("seller", "rates", value), f"rates {value}")
+
+    def test_bounds_of_a_tax_with_a_category(self):
+        def document(**more):
+            return {"accounts": [{"id": 1, "name": "acme", "tax": more}]}
+        for more in ({"category": "K", "reason": "r" * 255}, {"category": "G", "rate": 0},
+                     {"category": "O", "reason_code": "VATEX-" + "A" * 25}, {"category": "Z"},
+                     {"category": "S", "rate": "100"}, {"category": "S", "rate": 0.1},
+                     {"category": "19", "Levy": 1}):  # a rate of this name
+            self.is_taken(document(**more), f"tax {more}")
+        for more in ({"category": "K", "reason": "r" * 256}, {"category": "K", "reason": ""},
+                     {"category": "K", "reason": "a\nb"}, {"category": "G", "rate": "0.1"},
+                     {"category": "O", "reason_code": "VATEX-" + "A" * 26},
+                     {"category": "O", "reason_code": "VATEX-"}, {"category": "s", "rate": 1},
+                     {"category": "O", "reason_code": "VATEX-a"}, {"category": "", "rate": 1},
+                     {"category": "S", "rate": "100.1"}, {"category": "S", "rate": "-1"}):
+            self.is_refused(document(**more), f"tax {more}")
 
     def test_examples_are_taken(self):
         self.examples_are_taken(examples(self.text))
@@ -332,7 +419,7 @@ class Catalogue(Served):
 
     def test_forms_of_tax(self):
         forms = tables(self.text, "| form |")[0][1]
-        self.assertEqual(len(forms), 4)
+        self.assertEqual(len(forms), 6)
         for form, _ in forms:
             self.is_taken(put({"accounts": [{"id": 1, "name": "acme"}]}, "accounts[0].tax",
                               json.loads(code(form))), form)
