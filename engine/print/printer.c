@@ -14,15 +14,21 @@ struct tb_printer {
     size_t unknown;
 };
 
-static tb_code load(const tb__press_face **ret, tb_error *err)
+/* By its name, as the system finds libraries, or where this build would be installed. */
+static void *open_library(void)
 {
     void *object = dlopen(TB__PRESS_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    return object ? object : dlopen(TB_PRINT_FOLDER "/" TB__PRESS_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+}
+
+static tb_code load(const tb__press_face **ret, tb_error *err)
+{
+    void *object = open_library();
     const char *why = object ? NULL : dlerror();
     if (!object)
         return tb_fail(err, TB_E_IO, NULL,
-                       "PDFs need %s, which is part of tollbook, and Debian's libpangocairo-1.0-0:"
-                       " %.160s",
-                       TB__PRESS_LIBRARY, why ? why : "it cannot be loaded");
+                       "PDFs need %s. Install the package libtollbook-print1 of this version. (%.200s)",
+                       TB__PRESS_LIBRARY, why ? why : "It cannot be loaded.");
     const tb__press_face *face = dlsym(object, TB__PRESS_SYMBOL);
     if (!face || strcmp(face->version, TB_VERSION) != 0 || face->sheet_size != sizeof(tb__sheet))
         return tb_fail(err, TB_E_IO, NULL,
