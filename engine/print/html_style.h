@@ -65,12 +65,13 @@ static const char page_style[] =
     ".lines tr.group{padding-top:1rem;padding-bottom:0}.lines tr.open{padding-bottom:.1rem}"
     ".lines tr.part,.lines tr.last{padding:.2rem 0 .2rem .9rem}.lines tr.last{padding-bottom:.6rem}"
     ".lines tr.part td.wide,.lines tr.last td.wide{padding-left:0}}"
-    "@media print{body{background:#fff;font-size:9.5pt}.page{max-width:none;margin:0;padding:0;"
+    "@media print{html{font-size:10.5px}body{background:#fff;font-size:9.2pt}td{padding-top:.32rem;"
+    "padding-bottom:.32rem}.hero{margin-bottom:1rem}.notes{margin:1.2rem 0}.page{max-width:none;margin:0;padding:0;"
     "border:0;overflow:visible;break-after:page}.page:last-child{break-after:auto}.stamp{position:"
     "fixed}thead{display:table-header-group}tr,.totals,.alert p,address,dl>div{break-inside:avoid}"
     "h2,h3,tr.group,tr.open{break-after:avoid}tr.last{break-before:avoid}"
-    ".details{break-before:auto}.new{break-before:page}"
-    "tr.run{display:table-row}tr.run th{padding:0 0 .5rem;border:0}"
+    ".details,.new{break-before:page}footer{margin-top:1rem}"
+    ".details tr.run,.new tr.run{display:table-row}tr.run th{padding:0 0 .5rem;border:0}"
     ".stamp{-webkit-print-color-adjust:exact;print-color-adjust:exact}}";
 
 #endif

@@ -194,10 +194,11 @@ static void put_bank(tb__maker *m)
     const char *holder = tb__maker_copy(m, tb_party_text(seller, TB_PARTY_PAYMENT_ACCOUNT_NAME));
     if (!*iban && !*bic && !*holder) return;
     tb__maker_block(m, TB__FACTS, NULL);
-    put_fact(m, TB__WORD_ACCOUNT_NAME, holder);
     put_fact(m, TB__WORD_IBAN, iban);
     put_fact(m, TB__WORD_BIC, bic);
     put_fact(m, TB__WORD_PAY_REFERENCE, tb__maker_copy(m, m->s->number));
+    if (strcmp(holder, tb_party_text(seller, TB_PARTY_NAME)) != 0)
+        put_fact(m, TB__WORD_ACCOUNT_NAME, holder);
 }
 
 static void put_payment(tb__maker *m)

@@ -1,4 +1,4 @@
-# Run by cpack over the three staged trees: each gets its copyright and changelog, pages and changelogs
+# Run by cpack over the staged trees: each gets its copyright and changelog, pages and changelogs
 # are compressed, static libraries lose their debugging symbols.
 set(MAINTAINER "${CPACK_PACKAGE_CONTACT}")
 set(VERSION "${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}")

@@ -1,5 +1,6 @@
 # What `cmake --install` puts where, in the components that become packages (package.cmake):
-# server (the executable and what belongs to it), library (libtollbook.so.1), development.
+# server (the executable and what belongs to it), library (libtollbook.so.1), print
+# (libtollbook-print.so.1, which draws PDFs), development.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(TB_PACKAGING ${CMAKE_CURRENT_LIST_DIR})
@@ -20,6 +21,9 @@ write_basic_package_version_file(${TB_PACKAGED}/tollbookConfigVersion.cmake
 install(TARGETS tollbook_shared
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
   NAMELINK_COMPONENT development)
+# Found by its name, as all libraries are, or where this configuration installs it.
+install(TARGETS tollbook_print
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT print NAMELINK_SKIP)
 install(TARGETS tollbook_static
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(DIRECTORY include/tollbook DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

@@ -1,5 +1,5 @@
-# `cpack` makes three Debian packages: tollbook, libtollbook1 and libtollbook-dev. The components are
-# those of install.cmake; finish.cmake adds what Debian wants in each.
+# `cpack` makes four Debian packages: tollbook, libtollbook1, libtollbook-print1 (PDFs: a server that
+# prints none needs no fonts) and libtollbook-dev. The components are those of install.cmake; finish.cmake adds what Debian wants in each.
 set(TB_MAINTAINER "tollbook maintainers <maintainers@tollbook.example>" CACHE STRING
   "Who the packages name as their maintainer")
 
@@ -9,7 +9,7 @@ set(CPACK_PACKAGE_NAME tollbook)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT ${TB_MAINTAINER})
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR})
-set(CPACK_COMPONENTS_ALL server library development)
+set(CPACK_COMPONENTS_ALL server library print development)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_STRIP_FILES ON)
@@ -29,6 +29,7 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_SERVER_PACKAGE_NAME tollbook)
 set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS passwd)
+set(CPACK_DEBIAN_SERVER_PACKAGE_RECOMMENDS libtollbook-print${PROJECT_VERSION_MAJOR})
 set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA ${TB_PACKAGING}/debian/postinst
   ${TB_PACKAGING}/debian/prerm ${TB_PACKAGING}/debian/postrm)
 set(CPACK_COMPONENT_SERVER_DESCRIPTION
@@ -44,10 +45,18 @@ set(CPACK_COMPONENT_LIBRARY_DESCRIPTION
 "statistics and billing for content delivery, as a library
 What tollbook does, for programs of your own: usage in, statistics, bills and
 invoices out, over one SQLite file.")
+set(CPACK_DEBIAN_PRINT_PACKAGE_NAME libtollbook-print${PROJECT_VERSION_MAJOR})
+set(CPACK_DEBIAN_PRINT_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_PRINT_PACKAGE_RECOMMENDS "fonts-noto-core, fonts-noto-mono, fonts-noto-cjk")
+set(CPACK_DEBIAN_PRINT_PACKAGE_CONTROL_EXTRA ${CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA})
+set(CPACK_COMPONENT_PRINT_DESCRIPTION
+"PDFs of tollbook's invoices
+What tollbook and programs with libtollbook load when they print the first PDF.
+Names of any script are shown in the fonts that are installed.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtollbook-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtollbook${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}-1), libsqlite3-dev, libjansson-dev, libsodium-dev, libxxhash-dev, libzstd-dev, libgsl-dev, libxml2-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtollbook${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}-1), libsqlite3-dev, libjansson-dev, libsodium-dev, libxxhash-dev, libzstd-dev, libgsl-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
 "headers and examples of the tollbook library
 What a program needs to be built with libtollbook: headers, a pkg-config file,

@@ -89,7 +89,7 @@ class Packages(unittest.TestCase):
                    "--force-depends", "--force-script-chrootless", *words)
 
     def install(self, packages):
-        self.dpkg("-i", packages["libtollbook1"], packages["tollbook"])
+        self.dpkg("-i", packages["libtollbook1"], packages["libtollbook-print1"], packages["tollbook"])
 
     def state(self, package):
         return run("dpkg-query", f"--admindir={self.root}/var/lib/dpkg", "-W",
@@ -156,8 +156,9 @@ class Packages(unittest.TestCase):
 
     # --- tests ---
 
-    def test_there_are_three(self):
-        self.assertEqual(set(self.made), {"tollbook", "libtollbook1", "libtollbook-dev"})
+    def test_there_are_four(self):
+        self.assertEqual(set(self.made), {"tollbook", "libtollbook1", "libtollbook-print1",
+                                          "libtollbook-dev"})
         for path in self.made.values():
             self.assertIn("Maintainer: ", run("dpkg-deb", "-I", path).stdout)
         shown = run("dpkg-deb", "-c", self.made["tollbook"]).stdout
@@ -185,7 +186,7 @@ class Packages(unittest.TestCase):
     def test_an_upgrade_goes_on_with_an_older_database(self):
         self.need_another_user()
         self.install({name: repack(self.made[name], LOWER, self.root)
-                      for name in ("tollbook", "libtollbook1")})
+                      for name in ("tollbook", "libtollbook1", "libtollbook-print1")})
         self.assertEqual(self.state("tollbook"), f"installed {LOWER}")
         path, before = self.root / DATABASE, self.user()
         with sqlite3.connect(path) as db:
@@ -213,7 +214,7 @@ class Packages(unittest.TestCase):
     def test_a_purge_leaves_no_empty_folder(self):
         self.need_another_user()
         self.install(self.made)
-        self.assertEqual(self.dpkg("--purge", "tollbook", "libtollbook1").stderr, "")
+        self.assertEqual(self.dpkg("--purge", "tollbook", "libtollbook1", "libtollbook-print1").stderr, "")
         self.assertFalse((self.root / "var/lib/tollbook").exists())
         self.assertFalse((self.root / "usr/lib/libtollbook.so.1").exists())
 

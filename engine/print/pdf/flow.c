@@ -173,7 +173,7 @@ static void put_parties(tb__flow *flow, const tb__block *block)
         }
     }
     flow->page = last_page;
-    flow->y = last_y + 22;
+    flow->y = last_y + 16;
 }
 
 static void put_hero(tb__flow *flow, const tb__block *block)
@@ -182,7 +182,7 @@ static void put_hero(tb__flow *flow, const tb__block *block)
     tb__flow_need(flow, 40);
     flow->y += tb__flow_text(flow, TB__STYLE_LABEL, rows_of(flow, block)[0].cell[0], flow->left,
                              width, false);
-    flow->y += tb__flow_text(flow, TB__STYLE_HERO, block->text, flow->left, width, false) + 14;
+    flow->y += tb__flow_text(flow, TB__STYLE_HERO, block->text, flow->left, width, false) + 10;
 }
 
 static void put_barred(tb__flow *flow, tb__style style, const char *text)
@@ -246,7 +246,7 @@ static void put_totals(tb__flow *flow, const tb__block *block)
     flow->y += 4;
     for (size_t i = 0; i < block->n_rows; i++)
         put_total(flow, &rows[i]);
-    flow->y += 16;
+    flow->y += 12;
 }
 
 static void put_notes(tb__flow *flow, const tb__block *block)
@@ -263,9 +263,9 @@ static void put_notes(tb__flow *flow, const tb__block *block)
             tb__flow_ink(flow, block->text ? TB__STYLE_BODY : TB__STYLE_SMALL, rows[i].cell[0], width);
         tb__flow_need(flow, ink->height);
         tb__flow_put(flow, ink, flow->left, flow->y);
-        flow->y += ink->height + 2;
+        flow->y += ink->height + (block->text ? 2 : 0);
     }
-    flow->y += 8;
+    flow->y += 6;
 }
 
 /* What the blocks from here to the next new page will take, roughly. */
@@ -285,7 +285,8 @@ double tb__flow_rest(const tb__flow *flow, size_t block)
 /* Details that do not fit below what a customer needs stand on pages of their own. */
 static void put_details(tb__flow *flow, size_t block)
 {
-    if (flow->y + tb__flow_rest(flow, block + 1) > flow->bottom) tb__flow_new_page(flow);
+    const bool begun = flow->y > flow->top + (flow->bottom - flow->top) * 0.4;
+    if (begun && flow->y + tb__flow_rest(flow, block + 1) > flow->bottom) tb__flow_new_page(flow);
 }
 
 static void put_block(tb__flow *flow, size_t i)

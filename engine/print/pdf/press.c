@@ -62,24 +62,6 @@ typedef struct sheet_press {
     int parents[3];       /* the newest bookmark of each level */
 } sheet_press;
 
-static void draw_rule(cairo_t *cr, const tb__item *item)
-{
-    const bool strong = item->kind == TB__ITEM_STRONG_RULE;
-    if (strong)
-        cairo_set_source_rgb(cr, 0.106, 0.141, 0.188);
-    else
-        cairo_set_source_rgb(cr, 0.87, 0.89, 0.91);
-    cairo_rectangle(cr, item->x, item->y, item->width, strong ? 0.8 : 0.5);
-    cairo_fill(cr);
-}
-
-static void draw_bar(cairo_t *cr, const tb__item *item)
-{
-    cairo_set_source_rgb(cr, 0.60, 0.20, 0.07);
-    cairo_rectangle(cr, item->x, item->y, 2.5, item->height);
-    cairo_fill(cr);
-}
-
 static void add_mark(sheet_press *p, const tb__item *item)
 {
     char link[64];
@@ -95,22 +77,48 @@ static void add_mark(sheet_press *p, const tb__item *item)
     tb_buf_release(&text);
 }
 
-/* Lines of a page come first, so that its texts follow one another. */
-static void draw_line(sheet_press *p, const tb__item *item)
+/* What lines of a kind look like. */
+typedef struct rule_look {
+    tb__item_kind kind;
+    double red, green, blue;
+} rule_look;
+
+static const rule_look rule_looks[] = {
+    {TB__ITEM_RULE, 0.87, 0.89, 0.91},
+    {TB__ITEM_STRONG_RULE, 0.106, 0.141, 0.188},
+    {TB__ITEM_BAR, 0.60, 0.20, 0.07},
+};
+
+/* All lines of a kind at once: cairo takes long for each fill. */
+static void draw_rules(sheet_press *p, const rule_look *look, size_t from, size_t to)
 {
-    switch (item->kind) {
-    case TB__ITEM_TEXT: break;
-    case TB__ITEM_RULE:
-    case TB__ITEM_STRONG_RULE: draw_rule(p->cr, item); break;
-    case TB__ITEM_BAR: draw_bar(p->cr, item); break;
-    case TB__ITEM_MARK: add_mark(p, item); break;
+    bool any = false;
+    for (size_t i = from; i < to; i++) {
+        const tb__item *item = &p->flow->items[p->order[i]];
+        if (item->kind != look->kind) continue;
+        const bool bar = item->kind == TB__ITEM_BAR;
+        cairo_rectangle(p->cr, item->x, item->y, bar ? 2.5 : item->width,
+                        bar                                  ? item->height
+                        : item->kind == TB__ITEM_STRONG_RULE ? 0.8
+                                                             : 0.5);
+        any = true;
     }
+    if (!any) return;
+    cairo_set_source_rgb(p->cr, look->red, look->green, look->blue);
+    cairo_fill(p->cr);
 }
 
-static void draw_text(sheet_press *p, const tb__item *item)
+/* Lines come first, so that texts follow one another. */
+static void draw_items(sheet_press *p, size_t from, size_t to)
 {
-    if (item->kind == TB__ITEM_TEXT)
-        tb__pen_draw(p->press->pen, p->cr, item->ink, item->x, item->y);
+    for (size_t i = 0; i < sizeof rule_looks / sizeof *rule_looks; i++)
+        draw_rules(p, &rule_looks[i], from, to);
+    for (size_t i = from; i < to; i++) {
+        const tb__item *item = &p->flow->items[p->order[i]];
+        if (item->kind == TB__ITEM_MARK) add_mark(p, item);
+        if (item->kind == TB__ITEM_TEXT)
+            tb__pen_draw(p->press->pen, p->cr, item->ink, item->x, item->y);
+    }
 }
 
 static void draw_stamp(sheet_press *p)
@@ -166,10 +174,9 @@ static tb_code draw_pages(sheet_press *p, tb_error *err)
     for (uint32_t page = 0; !code && page <= flow->page; page++) {
         draw_stamp(p);
         const size_t first = at;
-        for (; at < flow->n && flow->items[p->order[at]].page == page; at++)
-            draw_line(p, &flow->items[p->order[at]]);
-        for (size_t i = first; i < at; i++)
-            draw_text(p, &flow->items[p->order[i]]);
+        while (at < flow->n && flow->items[p->order[at]].page == page)
+            at++;
+        draw_items(p, first, at);
         code = draw_foot(p, page, err);
         tb__pen_flush(p->press->pen, p->cr);
         cairo_show_page(p->cr);

@@ -112,6 +112,22 @@ static double below(tb__row_kind kind)
     return kind == TB__GROUP ? 0 : kind == TB__OPEN ? 1 : kind == TB__PART ? 0.5 : 3.5;
 }
 
+/* Whether the note stands on the line of the words. */
+static bool is_beside(const table *t, const tb__row *row, const line *l)
+{
+    const tb__ink *words = l->cell[t->wide];
+    return note_beside(row->kind) && words &&
+           words->width + 6 + l->note->width <= words_room(t, row->kind);
+}
+
+/* Below cells of one line a note may be as wide as the table. */
+static double note_room(const table *t, const tb__row *row, const line *l, double height)
+{
+    const double words = l->cell[t->wide] ? l->cell[t->wide]->height : 0;
+    return !note_beside(row->kind) && height <= words ? t->flow->right - t->x[t->wide]
+                                                      : words_room(t, row->kind);
+}
+
 /* The row's texts, and how high it is. */
 static double set_line(const table *t, const tb__row *row, line *to)
 {
@@ -124,12 +140,10 @@ static double set_line(const table *t, const tb__row *row, line *to)
         if (to->cell[c]->height > height) height = to->cell[c]->height;
     }
     if (row->note) {
-        to->note = tb__flow_ink(t->flow, TB__STYLE_SMALL, row->note, words_room(t, row->kind));
         const double words = to->cell[t->wide] ? to->cell[t->wide]->height : 0;
-        const bool beside = note_beside(row->kind) && to->cell[t->wide] &&
-                            to->cell[t->wide]->width + 6 + to->note->width <=
-                                words_room(t, row->kind);
-        if (!beside && words + to->note->height > height) height = words + to->note->height;
+        to->note = tb__flow_ink(t->flow, TB__STYLE_SMALL, row->note, note_room(t, row, to, height));
+        if (!is_beside(t, row, to) && words + to->note->height > height)
+            height = words + to->note->height;
     }
     return above(row->kind) + height + below(row->kind);
 }
@@ -139,8 +153,7 @@ static void put_note(table *t, const tb__row *row, const line *l, double y)
     const tb__ink *words = l->cell[t->wide];
     const double x = t->x[t->wide] + indent(row->kind);
     if (!l->note) return;
-    if (words && note_beside(row->kind) &&
-        words->width + 6 + l->note->width <= words_room(t, row->kind))
+    if (is_beside(t, row, l))
         tb__flow_put(t->flow, l->note, x + words->width + 6, y + words->height - l->note->height - 0.4);
     else
         tb__flow_put(t->flow, l->note, x, y + (words ? words->height : 0));

@@ -355,7 +355,7 @@ class Billing(Case):
         page = self.invoice("--format", "html").out
         self.assertTrue(page.startswith("<!DOCTYPE html>") and page.endswith("</html>\n"))
         self.assertEqual(page.count("<article"), 2)
-        self.assertIn("USD 19.74", page)
+        self.assertIn("19.74 USD", page)
 
     # --- explain ---
 
