@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "tollbook/ubl.h"
+
 void tb_shown_open(tb_shown_form form, tb_buf *out)
 {
     switch (form) {
@@ -10,6 +12,7 @@ void tb_shown_open(tb_shown_form form, tb_buf *out)
     case TB_SHOWN_CSV: tb_invoice_csv_head(out); break;
     case TB_SHOWN_HTML: tb_invoice_html_head("Invoices", out); break;
     case TB_SHOWN_FOCUS: tb_focus_csv_head(out); break;
+    default: break;
     }
 }
 
@@ -24,6 +27,8 @@ static tb_code show(tb_shown_form form, const tb_statement *s, const char *sha25
 {
     if (form == TB_SHOWN_FOCUS) return tb_focus_csv(s, out, err);
     if (form == TB_SHOWN_HTML) return tb_invoice_html(s, sha256, out, err);
+    if (form == TB_SHOWN_UBL) return tb_ubl_write(s, NULL, TB_UBL_PEPPOL, out, err);
+    if (form == TB_SHOWN_XRECHNUNG) return tb_ubl_write(s, NULL, TB_UBL_XRECHNUNG, out, err);
     tb_invoice_csv(s, out);
     return TB_OK;
 }
@@ -86,6 +91,8 @@ const char *tb_shown_media_type(tb_shown_form form)
     switch (form) {
     case TB_SHOWN_JSON: return "application/json";
     case TB_SHOWN_HTML: return "text/html; charset=utf-8";
+    case TB_SHOWN_UBL:
+    case TB_SHOWN_XRECHNUNG: return "application/xml";
     default: return "text/csv; charset=utf-8";
     }
 }

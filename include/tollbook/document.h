@@ -11,7 +11,9 @@ typedef enum tb_shown_form {
     TB_SHOWN_JSON,
     TB_SHOWN_CSV,
     TB_SHOWN_HTML,
-    TB_SHOWN_FOCUS
+    TB_SHOWN_FOCUS,
+    TB_SHOWN_UBL,      /* for Peppol: tb_shown_one alone, of a final invoice */
+    TB_SHOWN_XRECHNUNG /* likewise */
 } tb_shown_form;
 
 /* A document of any number of invoices: open, one or more, close. JSON is {"invoices":[...]} and a

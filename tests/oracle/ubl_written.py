@@ -15,8 +15,7 @@ def write(documents, folder, times=1, names=None):
     """documents: [(profile, name, dict)]. The XML files are folder/name.xml. Returns the refusals:
     {name: (field, message)}."""
     zones = made.ZONES if names is None else names
-    lines = [f"zone\t{zone}\t{name}" for zone, name in sorted(zones.items())
-             if "\t" not in name and "\n" not in name]
+    lines = [f"zone\t{zone}\t{name}" for zone, name in sorted(zones.items())]
     lines += [f"{profile}\t{name}\t{made.canonical(document)}" for profile, name, document in documents]
     done = subprocess.run([RUNNER, str(folder), str(times)], input="".join(f"{x}\n" for x in lines).encode(),
                           capture_output=True, check=True, env={**os.environ, "LC_ALL": "C"})
