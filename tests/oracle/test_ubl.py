@@ -7,7 +7,7 @@ import re
 import resource
 import sys
 import unittest
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -152,6 +152,21 @@ class Documents(unittest.TestCase):
         self.assertEqual(shown["6"], ("1", "MON", "9.5", "1"))
         self.assertEqual(shown["7.1"], ("1500001", "C62", "0.65", "1000000"))
         self.assertEqual(shown["7.2"], ("50000000", "C62", "0", "1000000"))
+
+    def test_tiers_share_their_line_by_largest_remainder(self):
+        canonical = made.many_prices().made()
+        line = canonical["lines"][0]
+        exact = [Decimal(t["amount"]) for t in line["tiers"]]
+        self.assertEqual(sum(exact), Decimal(line["exact"]))
+        wanted = [e.quantize(Decimal("0.01"), ROUND_FLOOR) for e in exact]
+        left = int((Decimal(line["amount"]) - sum(wanted)) * 100)
+        self.assertGreater(left, 10)
+        for i in sorted(range(len(exact)), key=lambda i: (wanted[i] - exact[i], i))[:left]:
+            wanted[i] += Decimal("0.01")
+        with ubl_written.folder() as folder:
+            ubl_written.write([("peppol", "many", canonical)], folder)
+            document = read(folder, "many")
+        self.assertEqual([n.number("LineExtensionAmount") for n in document.lines], wanted)
 
     def test_credit_notes_and_corrections_say_what_they_correct(self):
         kinds = {k: made.KINDS[k] for k in ("credit-note", "negative-invoice", "replacement", "corrections")}

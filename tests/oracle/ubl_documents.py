@@ -278,10 +278,10 @@ def hostile():
 
 def many_prices():
     d = Document()
+    price = lambda i: Decimal(1_300_000 - 7_777 * i) / 10**16
     d.line("volume", "account:1", 12_345 * GB,
-           [(i * 100 * GB, min((i + 1) * 100, 12_345) * GB, Decimal(130 - i) / 10**12, "0.1",
-             Decimal(130 - i) / 10**12 * (min((i + 1) * 100, 12_345) - i * 100) * GB)
-            for i in range(124)])
+           [(i * 100 * GB, min((i + 1) * 100, 12_345) * GB, price(i), "0.1",
+             price(i) * (min((i + 1) * 100, 12_345) - i * 100) * GB) for i in range(124)])
     return d
 
 
