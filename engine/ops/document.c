@@ -25,7 +25,7 @@ void tb_shown_close(tb_shown_form form, tb_buf *out)
 static tb_code show(tb_shown_form form, const tb_statement *s, const char *sha256, tb_buf *out,
                     tb_error *err)
 {
-    if (form == TB_SHOWN_FOCUS) return tb_focus_csv(s, out, err);
+    if (form == TB_SHOWN_FOCUS) return tb_focus_csv(s, NULL, out, err);
     if (form == TB_SHOWN_HTML) return tb_invoice_html(s, sha256, out, err);
     if (form == TB_SHOWN_UBL) return tb_ubl_write(s, NULL, TB_UBL_PEPPOL, out, err);
     if (form == TB_SHOWN_XRECHNUNG) return tb_ubl_write(s, NULL, TB_UBL_XRECHNUNG, out, err);
