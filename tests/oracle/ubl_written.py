@@ -11,11 +11,10 @@ RUNNER = BUILD / "tests" / "oracle" / "ubl_runner"
 PROFILES = ("peppol", "xrechnung")
 
 
-def write(documents, folder, times=1, names=None):
-    """documents: [(profile, name, dict)]. The XML files are folder/name.xml. Returns the refusals:
-    {name: (field, message)}."""
-    zones = made.ZONES if names is None else names
-    lines = [f"zone\t{zone}\t{name}" for zone, name in sorted(zones.items())]
+def write(documents, folder, times=1, known=()):
+    """documents: [(form, name, dict)]. The files are folder/name.xml, or .csv of FOCUS. known: further
+    lines for the runner. Returns the refusals: {name: (field, message)}."""
+    lines = [f"zone\t{zone}\t{name}" for zone, name in sorted(made.ZONES.items())] + list(known)
     lines += [f"{profile}\t{name}\t{made.canonical(document)}" for profile, name, document in documents]
     done = subprocess.run([RUNNER, str(folder), str(times)], input="".join(f"{x}\n" for x in lines).encode(),
                           capture_output=True, check=True, env={**os.environ, "LC_ALL": "C"})
