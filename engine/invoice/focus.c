@@ -1,23 +1,25 @@
 /* FOCUS 1.2 (FinOps Open Cost and Usage Specification): which values a kind of line has is a table;
  * the columns stand in the specification's order, that of the alphabet. Columns that can have no
- * value here (commitments, capacity, availability zones, sub-accounts) are left out, as the
+ * value here (commitments, capacity, availability zones, currencies of prices) are left out, as the
  * specification allows.
  *
  * A row has one unit price, and quantity times unit price is its cost. So a line of several tiers
  * has a row for each of its prices, its amount shared out among them by largest remainder; monthly
- * fees are quantities of months, to 18 digits. An account's volume line has a row for each zone;
- * where it has several tiers too, no zone has one price: then the unit prices are null and the list
- * cost is the billed one. */
+ * fees are quantities of months, to 18 digits. An account's volume line has rows for each zone, and
+ * where it has several tiers, for each zone and price: the zone has of each tier what it has of the
+ * volume, in whole bytes. What has no price by unit (flat parts, packages, a product that no decimal
+ * holds) is one unit at its whole cost. */
 #include "tollbook/invoice.h"
 
 #include "invoice/csv.h"
 #include "invoice/prices.h"
+#include "invoice/tags.h"
 #include "invoice/text.h"
 #include "tollbook/calendar.h"
 
 #include <string.h>
 
-#define PROVIDER "tollbook"
+#define PROVIDER "tollbook" /* where no seller is declared */
 
 typedef struct shape {
     const char *category, *frequency, *service, *subcategory, *meter;
@@ -50,7 +52,7 @@ static const shape shapes[TB_LINE_KIND_COUNT] = {
 static const char *unit_name(tb_line_kind kind)
 {
     const char *unit = tb_line_kind_unit(kind);
-    return strcmp(unit, "byte") == 0      ? "Bytes"
+    return strcmp(unit, "byte") == 0      ? "B"
            : strcmp(unit, "request") == 0 ? "Requests"
            : strcmp(unit, "second") == 0  ? "Seconds"
                                           : "Months";
@@ -65,24 +67,28 @@ void tb_focus_csv_head(tb_buf *out)
                  "ContractedUnitPrice,EffectiveCost,InvoiceId,InvoiceIssuerName,ListCost,"
                  "ListUnitPrice,PricingCategory,PricingQuantity,PricingUnit,ProviderName,"
                  "PublisherName,RegionId,RegionName,ResourceId,ResourceName,ResourceType,"
-                 "ServiceCategory,ServiceName,ServiceSubcategory,SkuId,SkuMeter,SkuPriceId");
+                 "ServiceCategory,ServiceName,ServiceSubcategory,SkuId,SkuMeter,"
+                 "SkuPriceDetails,SkuPriceId,SubAccountId,SubAccountName,Tags");
 }
 
 /* One row's figures: a line's own, or a part of it, by zone or by price. */
 typedef struct charge {
     const tb_statement *s;
+    const tb_invoice_names *names;
     const tb_bill_line *line;
     size_t index; /* of the line */
     const tb_correction *correction;
     tb_line_kind origin;
     const shape *shape;
     int64_t month;            /* that it is charged for */
+    int64_t zone;             /* 0: none */
     const tb_bill_tier *tier; /* of its price; NULL where it has none, or several */
     bool split;               /* one of several rows of its line, one a price */
     char resource[TB_BILL_RESOURCE_MAX];
     tb_i128 quantity;
     tb_decimal billed, contracted, list;
     tb_decimal quantity_priced; /* in the row's pricing unit */
+    bool lump;                  /* which is one unit at the whole cost */
     bool one_price;             /* contracted_price and list_price are valid */
     tb_decimal contracted_price, list_price;
 } charge;
@@ -117,24 +123,44 @@ static void find_price(charge *c)
     c->list = list;
 }
 
+/* The specification wants a unit price of all usage. */
+static void price_by_lump(charge *c)
+{
+    c->lump = c->one_price = true;
+    c->quantity_priced = tb_decimal_from_int(1);
+    c->contracted_price = c->contracted;
+    c->list_price = c->list;
+}
+
 static tb_code find_prices(charge *c, tb_error *err)
 {
     tb_code code = find_quantity(c, err);
-    c->list = c->billed;
-    if (!code) find_price(c);
-    return code;
+    if (code) return code;
+    c->list = c->contracted;
+    find_price(c);
+    if (!c->one_price && c->shape->unit && !c->correction) price_by_lump(c);
+    return TB_OK;
+}
+
+static const tb_zone_name *zone_of(const charge *c)
+{
+    const tb_zone_name *zone = c->zone ? tb_invoice_zone(c->names, c->zone) : NULL;
+    return zone && zone->name && *zone->name ? zone : NULL;
 }
 
 static void put_text_of(const charge *c, tb_buf *out)
 {
-    char text[200];
+    char text[1024];
     tb_buf words = {.data = text, .cap = sizeof text, .max = sizeof text - 1};
     if (c->correction) tb_buf_str(&words, "Correction: ");
     tb_buf_str(&words, tb__line_title(c->s, c->index));
     const char *note = tb_line_note(c->s, c->index);
     if (note) tb_buf_fmt(&words, " (%s)", note);
     tb_buf_str(&words, ", ");
-    tb__add_resource(&words, c->resource);
+    if (zone_of(c))
+        tb_buf_str(&words, zone_of(c)->name);
+    else
+        tb__add_resource(&words, c->resource);
     if (c->line->region[0]) {
         tb_buf_str(&words, ", ");
         tb_buf_str(&words, c->line->region);
@@ -163,14 +189,48 @@ static void put_period(const charge *c, tb_buf *out)
     tb__csv_time(out, tb_month_start_us(c->month));
 }
 
-static void put_account(const tb_statement *s, tb_decimal billed, tb_buf *out)
+/* The account's name, or its number where that is not known. */
+static void put_account_name(const tb_statement *s, const tb_invoice_names *names, tb_buf *out)
+{
+    if (names && names->account && *names->account)
+        tb__csv_text(out, names->account);
+    else
+        tb_buf_fmt(out, ",Account %lld", (long long)s->account);
+}
+
+static void put_account(const tb_statement *s, const tb_invoice_names *names, tb_decimal billed,
+                        tb_buf *out)
 {
     tb__csv_money(out, billed, s->bill->minor_digits);
     tb__csv_number(out, s->account);
-    tb_buf_fmt(out, ",Account %lld", (long long)s->account);
+    put_account_name(s, names, out);
     tb__csv_plain(out, s->currency);
     tb__csv_time(out, tb_month_start_us(s->month + 1));
     tb__csv_time(out, tb_month_start_us(s->month));
+}
+
+/* Who issues, provides and publishes. */
+static void put_seller(const tb_statement *s, tb_buf *out)
+{
+    const char *name = tb_party_text(s->seller, TB_PARTY_NAME);
+    tb__csv_text(out, *name ? name : PROVIDER);
+}
+
+/* SubAccountId to Tags. There is one account below the one that is billed: itself. */
+static tb_code put_end(const tb_statement *s, const tb_invoice_names *names, const char *labels,
+                       tb_buf *out, tb_error *err)
+{
+    tb_buf tags;
+    tb__csv_number(out, s->account);
+    put_account_name(s, names, out);
+    tb_buf_init(&tags, (size_t)1 << 20, NULL);
+    tb_code code = tb__tags(names ? names->labels : NULL, labels, &tags, err);
+    tb_buf_add(&tags, "", 1);
+    if (!code) code = tb_buf_check(&tags, err);
+    if (!code) tb__csv_text(out, tags.data);
+    tb_buf_release(&tags);
+    tb__csv_end(out);
+    return code;
 }
 
 static void put_costs(const charge *c, tb_buf *out)
@@ -182,12 +242,14 @@ static void put_costs(const charge *c, tb_buf *out)
     put_if(c->one_price, c->contracted_price, out);
     tb__csv_money(out, c->billed, c->s->bill->minor_digits);
     tb__csv_plain(out, c->s->number);
-    tb__csv_plain(out, PROVIDER);
+    put_seller(c->s, out);
     tb__csv_decimal(out, c->list);
     put_if(c->one_price, c->list_price, out);
     tb__csv_plain(out, "Standard");
     tb__csv_decimal(out, c->quantity_priced);
-    tb__csv_plain(out, c->shape->unit ? c->shape->unit : unit_name(c->origin));
+    tb__csv_plain(out, c->lump           ? "Units"
+                       : c->shape->unit ? c->shape->unit
+                                        : unit_name(c->origin));
 }
 
 /* The book of the price, or the month's last. */
@@ -206,28 +268,35 @@ static void put_sku(const charge *c, tb_buf *out)
     const char *book = book_of(c), *dash = *region ? "-" : "";
     tb_buf_fmt(out, ",%s%s%s", kind, dash, region);
     tb__csv_plain(out, c->shape->meter);
-    if (!*book) {
-        tb__csv_plain(out, "");
-        return;
-    }
-    tb__csv_text(out, book);
-    tb_buf_fmt(out, "/%s%s%s", kind, dash, region);
-    if (!c->split || !c->one_price) return;
+    tb__csv_plain(out, ""); /* SkuPriceDetails */
+    if (*book) tb__csv_text(out, book);
+    tb_buf_fmt(out, "%s%s%s%s", *book ? "/" : ",", kind, dash, region);
+    if (!c->split || !c->one_price || c->lump) return;
     tb_buf_str(out, "@");
     tb__add_decimal(out, c->list_price);
 }
 
-static void put_things(const charge *c, tb_buf *out)
+/* An account is no resource. A name stands where somebody gave one. */
+static void put_resource(const charge *c, tb_buf *out)
 {
     const char *colon = strchr(c->resource, ':');
-    int type = colon ? (int)(colon - c->resource) : 0;
-    tb__csv_plain(out, PROVIDER);
-    tb__csv_plain(out, PROVIDER);
-    tb__csv_text(out, c->line->region);
-    tb__csv_text(out, c->line->region);
+    const int type = colon ? (int)(colon - c->resource) : 0;
+    if (strncmp(c->resource, "account:", 8) == 0) {
+        tb__csv_plain(out, ",,");
+        return;
+    }
     tb__csv_text(out, c->resource);
-    tb__csv_text(out, c->resource);
+    tb__csv_text(out, zone_of(c) ? zone_of(c)->name : "");
     tb_buf_fmt(out, ",%.*s", type, c->resource);
+}
+
+static void put_things(const charge *c, tb_buf *out)
+{
+    put_seller(c->s, out);
+    put_seller(c->s, out);
+    tb__csv_text(out, c->line->region);
+    tb__csv_text(out, c->line->region);
+    put_resource(c, out);
     tb__csv_plain(out, "Networking");
     tb__csv_plain(out, c->shape->service);
     tb__csv_plain(out, c->shape->subcategory);
@@ -236,14 +305,14 @@ static void put_things(const charge *c, tb_buf *out)
 
 static tb_code put_charge(charge *c, tb_buf *out, tb_error *err)
 {
+    const tb_zone_name *zone = c->zone ? tb_invoice_zone(c->names, c->zone) : NULL;
     tb_code code = find_prices(c, err);
     if (code) return code;
-    put_account(c->s, c->billed, out);
+    put_account(c->s, c->names, c->billed, out);
     put_period(c, out);
     put_costs(c, out);
     put_things(c, out);
-    tb__csv_end(out);
-    return TB_OK;
+    return put_end(c->s, c->names, zone ? zone->labels : NULL, out, err);
 }
 
 /* --- a line of several prices --- */
@@ -257,9 +326,11 @@ static tb_code read_prices(const tb_bill_line *line, tb__prices *p, bool *ret, t
     return code;
 }
 
-static tb_code put_prices(const charge *whole, tb__prices *p, tb_buf *out, tb_error *err)
+/* of: whose amount they share. Prices of which nothing was used have no row. */
+static tb_code put_prices(const charge *whole, const tb_bill_line *of, tb__prices *p, tb_buf *out,
+                          tb_error *err)
 {
-    tb_code code = tb__prices_share(whole->line, whole->s->bill->minor_digits, p, err);
+    tb_code code = tb__prices_share(of, whole->s->bill->minor_digits, p, err);
     for (size_t i = 0; !code && i < p->n; i++) {
         charge c = *whole;
         c.tier = &p->tier[i];
@@ -267,36 +338,103 @@ static tb_code put_prices(const charge *whole, tb__prices *p, tb_buf *out, tb_er
         c.quantity = p->tier[i].units;
         c.contracted = p->tier[i].amount;
         c.billed = p->billed[i];
-        code = put_charge(&c, out, err);
+        if (c.quantity != 0 || tb_decimal_sign(c.billed) != 0) code = put_charge(&c, out, err);
+    }
+    return code;
+}
+
+/* --- a line that zones share --- */
+
+/* A line's zones and prices as a table of bytes: rows sum to the zones' bytes, columns to the tiers'.
+ * Both are walked once, with the corner's sums so far. */
+typedef struct grid {
+    const tb_bill_line *line;
+    const tb__prices *prices;
+    tb_i128 before, bytes; /* of the zones before this one, and with it */
+} grid;
+
+/* of x to / all bytes, rounded: rises with both. */
+static tb_code corner(const grid *g, tb_i128 of, tb_i128 to, tb_i128 *ret, tb_error *err)
+{
+    tb_decimal part;
+    tb_code code = tb_decimal_divide(tb_decimal_from_int(of), to, g->line->quantity, 0, TB_HALF_UP,
+                                     &part, err);
+    if (!code) *ret = part.mantissa;
+    return code;
+}
+
+/* The zone's bytes at each price, and what they cost. */
+static tb_code cut_share(const grid *g, tb__prices *ret, tb_error *err)
+{
+    tb_i128 to = 0, had = 0, now = 0, left = 0, right = 0;
+    tb_code code = TB_OK;
+    ret->n = g->prices->n;
+    for (size_t i = 0; !code && i < ret->n; i++, left = had, right = now) {
+        tb_bill_tier *tier = &ret->tier[i];
+        *tier = g->prices->tier[i];
+        to += tier->units;
+        code = corner(g, g->before, to, &had, err);
+        if (!code) code = corner(g, g->bytes, to, &now, err);
+        if (code) break;
+        tier->units = (now - right) - (had - left);
+        code = tb_decimal_mul_int(tier->price, tier->units, &tier->amount, err);
+    }
+    return code;
+}
+
+/* Units times price is the amount of every tier: no flat part, no package. */
+static bool by_units_alone(const tb__prices *p)
+{
+    tb_decimal product;
+    for (size_t i = 0; i < p->n; i++)
+        if (tb_decimal_mul_int(p->tier[i].price, p->tier[i].units, &product, NULL) ||
+            tb_decimal_compare(product, p->tier[i].amount) != 0)
+            return false;
+    return true;
+}
+
+static charge share_charge(const charge *whole, const tb_bill_share *share)
+{
+    charge c = *whole;
+    tb_buf name = {.data = c.resource, .cap = sizeof c.resource, .max = sizeof c.resource};
+    tb_buf_fmt(&name, "zone:%lld", (long long)share->zone);
+    c.zone = share->zone;
+    c.quantity = share->bytes;
+    c.billed = share->amount;
+    c.contracted = share->exact;
+    return c;
+}
+
+/* prices NULL: the zones have a row each. */
+static tb_code put_shares(const charge *whole, const tb__prices *prices, tb_buf *out, tb_error *err)
+{
+    tb_code code = TB_OK;
+    grid g = {.line = whole->line, .prices = prices};
+    for (size_t i = 0; !code && i < whole->line->n_shares; i++, g.before = g.bytes) {
+        const tb_bill_share *share = &whole->line->shares[i];
+        tb_bill_line own = {.amount = share->amount};
+        tb__prices cut;
+        charge c = share_charge(whole, share);
+        g.bytes += share->bytes;
+        if (prices) code = cut_share(&g, &cut, err);
+        memcpy(own.resource, c.resource, sizeof own.resource);
+        if (!code && prices) code = put_prices(&c, &own, &cut, out, err);
+        if (!code && !prices) code = put_charge(&c, out, err);
     }
     return code;
 }
 
 /* --- lines --- */
 
-static tb_code put_shares(const charge *whole, tb_buf *out, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < whole->line->n_shares; i++) {
-        const tb_bill_share *share = &whole->line->shares[i];
-        charge c = *whole;
-        tb_buf name = {.data = c.resource, .cap = sizeof c.resource, .max = sizeof c.resource};
-        tb_buf_fmt(&name, "zone:%lld", (long long)share->zone);
-        c.quantity = share->bytes;
-        c.billed = share->amount;
-        c.contracted = share->exact;
-        code = put_charge(&c, out, err);
-    }
-    return code;
-}
-
-static tb_code put_line(const tb_statement *s, size_t i, tb_buf *out, tb_error *err)
+static tb_code put_line(const tb_statement *s, const tb_invoice_names *names, size_t i, tb_buf *out,
+                        tb_error *err)
 {
     const tb_bill_line *line = &s->bill->lines[i];
     tb_bill_tier tier;
     tb__prices several;
     bool one = false, split = false;
     charge c = {.s = s,
+                .names = names,
                 .line = line,
                 .index = i,
                 .correction = tb__correction_of(s, i),
@@ -312,40 +450,62 @@ static tb_code put_line(const tb_statement *s, size_t i, tb_buf *out, tb_error *
         code = read_prices(line, &several, &split, err);
     if (code) return code;
     if (one) c.tier = &tier;
-    if (line->n_shares) return put_shares(&c, out, err);
-    return split ? put_prices(&c, &several, out, err) : put_charge(&c, out, err);
+    if (strncmp(line->resource, "zone:", 5) == 0) c.zone = line->id;
+    if (line->n_shares)
+        return put_shares(&c, split && by_units_alone(&several) ? &several : NULL, out, err);
+    return split ? put_prices(&c, line, &several, out, err) : put_charge(&c, out, err);
 }
 
-static void put_tax(const tb_statement *s, const tb_bill_taxed *tax, tb_buf *out)
+/* What comes of other charges: category, words and service differ. */
+static tb_code put_other(const tb_statement *s, const tb_invoice_names *names, tb_decimal amount,
+                         const char *const words[3], tb_buf *out, tb_error *err)
 {
-    put_account(s, tax->amount, out);
-    tb__csv_plain(out, "Tax");
+    const int digits = s->bill->minor_digits;
+    put_account(s, names, amount, out);
+    tb__csv_plain(out, words[0]);
     tb__csv_plain(out, "");
-    tb__csv_text(out, tax->rate.name);
-    tb__csv_plain(out, "Recurring");
+    tb__csv_text(out, words[1]);
+    tb__csv_plain(out, words[2]);
     tb__csv_time(out, tb_month_start_us(s->month + 1));
     tb__csv_time(out, tb_month_start_us(s->month));
     tb__csv_plain(out, ","); /* ConsumedQuantity, ConsumedUnit */
-    tb__csv_money(out, tax->amount, s->bill->minor_digits);
+    tb__csv_money(out, amount, digits);
     tb__csv_plain(out, "");
-    tb__csv_money(out, tax->amount, s->bill->minor_digits);
+    tb__csv_money(out, amount, digits);
     tb__csv_plain(out, s->number);
-    tb__csv_plain(out, PROVIDER);
-    tb__csv_money(out, tax->amount, s->bill->minor_digits);
+    put_seller(s, out);
+    tb__csv_money(out, amount, digits);
     tb__csv_plain(out, ",,,"); /* ListUnitPrice to PricingUnit */
-    tb__csv_plain(out, PROVIDER);
-    tb__csv_plain(out, PROVIDER);
+    put_seller(s, out);
+    put_seller(s, out);
     tb__csv_plain(out, ",,,,"); /* RegionId to ResourceType */
-    tb__csv_plain(out, "Other,Tax,Other (Other),,,");
-    tb__csv_end(out);
+    tb_buf_fmt(out, ",Other,%s,Other (Other),,,,", words[0]);
+    return put_end(s, names, NULL, out, err);
 }
 
-tb_code tb_focus_csv(const tb_statement *statement, tb_buf *out, tb_error *err)
+static tb_code put_tax(const tb_statement *s, const tb_invoice_names *names,
+                       const tb_bill_taxed *tax, tb_buf *out, tb_error *err)
+{
+    const char *const words[] = {"Tax", tax->rate.name, "Recurring"};
+    return put_other(s, names, tax->amount, words, out, err);
+}
+
+/* What credit has paid: rows sum to what is left to pay. */
+static tb_code put_paid(const tb_statement *s, const tb_invoice_names *names, tb_buf *out,
+                        tb_error *err)
+{
+    static const char *const words[] = {"Credit", "Paid from credit", "One-Time"};
+    const tb_decimal paid = {-s->paid.mantissa, s->paid.scale};
+    return tb_decimal_sign(paid) ? put_other(s, names, paid, words, out, err) : TB_OK;
+}
+
+tb_code tb_focus_csv(const tb_statement *statement, const tb_invoice_names *names, tb_buf *out,
+                     tb_error *err)
 {
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < statement->bill->n_lines; i++)
-        code = put_line(statement, i, out, err);
+        code = put_line(statement, names, i, out, err);
     for (size_t i = 0; !code && i < statement->bill->n_tax; i++)
-        put_tax(statement, &statement->bill->tax[i], out);
-    return code;
+        code = put_tax(statement, names, &statement->bill->tax[i], out, err);
+    return code ? code : put_paid(statement, names, out, err);
 }

@@ -39,6 +39,43 @@ static bool both_in(const tb_statement *s, const char *country)
     return seller_in(s, country) && is(said(s, TB_BUYER, TB_PARTY_COUNTRY), country);
 }
 
+/* --- codes, as the norms list them --- */
+
+/* ISO 3166-1; a VAT id may begin with EL (Greece) or XI (Northern Ireland) too. */
+static const char countries[] =
+    " AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL "
+    "BM BN BO BQ BR BS BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV "
+    "CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR GA GB GD "
+    "GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM "
+    "IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK "
+    "LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW "
+    "MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR "
+    "PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS "
+    "ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY "
+    "UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW ";
+
+/* Electronic addresses: what Peppol can reach, and what the norm knows besides. */
+static const char reachable[] =
+    " 0002 0007 0009 0037 0060 0088 0096 0097 0106 0130 0135 0142 0147 0151 0154 0158 "
+    "0170 0177 0183 0184 0188 0190 0191 0192 0193 0194 0195 0196 0198 0199 0200 0201 "
+    "0202 0203 0204 0205 0208 0209 0210 0211 0212 0213 0215 0216 0217 0218 0221 0225 "
+    "0230 0235 0240 9910 9913 9914 9915 9918 9919 9920 9922 9923 9924 9925 9926 9927 "
+    "9928 9929 9930 9931 9932 9933 9934 9935 9936 9937 9938 9939 9940 9941 9942 9943 "
+    "9944 9945 9946 9947 9948 9949 9950 9951 9952 9953 9957 9959 ";
+static const char addresses[] = " 0219 0220 0242 0244 0245 0246 0248 AN AQ AS AU EM ";
+
+/* ISO 6523: from the first to the last, but for what was never given or taken back. */
+static const char no_schemes[] = " 0092 0103 0181 0182 ";
+#define SCHEME_FIRST "0002"
+#define SCHEME_LAST  "0248"
+
+static bool is_code(const char *list, const char *code, size_t len)
+{
+    for (const char *at = list; (at = strstr(at, " ")) && at[1]; at++)
+        if (strncmp(at + 1, code, len) == 0 && at[1 + len] == ' ') return true;
+    return false;
+}
+
 /* --- conditions --- */
 
 static bool german(const tb_statement *s)
@@ -126,10 +163,76 @@ static bool buyer_reached(const tb_statement *s)
 
 /* --- what is broken otherwise --- */
 
-/* Two capital letters, the country's. */
 static bool bad_vat_id(const char *id)
 {
-    return *id && !(id[0] >= 'A' && id[0] <= 'Z' && id[1] >= 'A' && id[1] <= 'Z');
+    return *id && !(is_code(countries, id, 2) || is_code(" EL XI ", id, 2));
+}
+
+static bool bad_country(const char *code)
+{
+    return *code && !is_code(countries, code, strlen(code));
+}
+
+static bool bad_seller_country(const tb_statement *s)
+{
+    return bad_country(said(s, TB_SELLER, TB_PARTY_COUNTRY));
+}
+
+static bool bad_buyer_country(const tb_statement *s)
+{
+    return bad_country(said(s, TB_BUYER, TB_PARTY_COUNTRY));
+}
+
+static bool bad_delivery_country(const tb_statement *s)
+{
+    return bad_country(said(s, TB_BUYER, TB_PARTY_DELIVERY_COUNTRY));
+}
+
+static bool unreachable(const tb_statement *s, tb_party_role role, bool by_peppol)
+{
+    const char *scheme = said(s, role, TB_PARTY_ENDPOINT_SCHEME);
+    if (!*scheme || is_code(reachable, scheme, strlen(scheme))) return false;
+    return by_peppol || !is_code(addresses, scheme, strlen(scheme));
+}
+
+static bool seller_unreachable(const tb_statement *s)
+{
+    return unreachable(s, TB_SELLER, true);
+}
+
+static bool buyer_unreachable(const tb_statement *s)
+{
+    return unreachable(s, TB_BUYER, true);
+}
+
+static bool bad_seller_endpoint(const tb_statement *s)
+{
+    return unreachable(s, TB_SELLER, false);
+}
+
+static bool bad_buyer_endpoint(const tb_statement *s)
+{
+    return unreachable(s, TB_BUYER, false);
+}
+
+/* A party without a number shows no scheme. */
+static bool bad_scheme(const tb_statement *s, tb_party_role role)
+{
+    const char *scheme = said(s, role, TB_PARTY_REGISTRATION_SCHEME);
+    if (!*scheme || !*said(s, role, TB_PARTY_REGISTRATION_ID)) return false;
+    return strlen(scheme) != 4 || strspn(scheme, "0123456789") != 4 ||
+           strcmp(scheme, SCHEME_FIRST) < 0 || strcmp(scheme, SCHEME_LAST) > 0 ||
+           is_code(no_schemes, scheme, 4);
+}
+
+static bool bad_seller_scheme(const tb_statement *s)
+{
+    return bad_scheme(s, TB_SELLER);
+}
+
+static bool bad_buyer_scheme(const tb_statement *s)
+{
+    return bad_scheme(s, TB_BUYER);
 }
 
 static bool bad_seller_vat_id(const tb_statement *s)
@@ -294,6 +397,8 @@ static const rule rules[] = {
     NEED_IN(PEPPOL, icelandic_seller, TB_SELLER, TB_PARTY_POSTAL_CODE,
             "Icelandic sellers name it."),
     NEED(EVERY, TB_SELLER, TB_PARTY_COUNTRY, NULL),
+    BAD(ELECTRONIC, NULL, TB_SELLER, TB_PARTY_COUNTRY, bad_seller_country,
+        "It is no code of ISO 3166-1."),
     BAD(PEPPOL, NULL, TB_SELLER, TB_PARTY_COUNTRY, greek_seller,
         "Greek sellers need a mark of the tax office on each invoice, which is not made here."),
     NEED_FOR(EVERY, " S Z E ", TB_SELLER, TB_PARTY_VAT_ID, TB_PARTY_TAX_ID,
@@ -301,7 +406,7 @@ static const rule rules[] = {
     NEED_FOR(EVERY, " AE K G ", TB_SELLER, TB_PARTY_VAT_ID, NO_FIELD,
              "A sale of this tax category needs it."),
     BAD(ELECTRONIC, NULL, TB_SELLER, TB_PARTY_VAT_ID, bad_seller_vat_id,
-        "It begins with the country's two capital letters."),
+        "It begins with the two letters of its country."),
     NEED_FOR(ELECTRONIC, " S Z E AE K G ", TB_SELLER, TB_PARTY_REGISTRATION_ID, TB_PARTY_VAT_ID,
              "One of this and seller.vat_id must say who sells."),
     NEED_FOR(ELECTRONIC, " O ", TB_SELLER, TB_PARTY_REGISTRATION_ID, NO_FIELD,
@@ -312,6 +417,8 @@ static const rule rules[] = {
             "Danish sellers name their CVR number."),
     NEED_IN(PEPPOL, icelandic_seller, TB_SELLER, TB_PARTY_REGISTRATION_ID,
             "Icelandic sellers name their kennitala."),
+    BAD(ELECTRONIC, NULL, TB_SELLER, TB_PARTY_REGISTRATION_SCHEME, bad_seller_scheme,
+        "It is no code of ISO 6523."),
     BAD(PEPPOL, dutch_seller, TB_SELLER, TB_PARTY_REGISTRATION_SCHEME, bad_dutch_registration,
         "Dutch sellers use 0106 (KVK) or 0190 (OIN)."),
     BAD(PEPPOL, danish_seller, TB_SELLER, TB_PARTY_REGISTRATION_SCHEME, bad_danish_registration,
@@ -319,6 +426,10 @@ static const rule rules[] = {
     NEED(PEPPOL, TB_SELLER, TB_PARTY_ENDPOINT_ID, NULL),
     NEED(PEPPOL, TB_SELLER, TB_PARTY_ENDPOINT_SCHEME, NULL),
     NEED_IN(XRECHNUNG, seller_reached, TB_SELLER, TB_PARTY_ENDPOINT_SCHEME, NULL),
+    BAD(PEPPOL, NULL, TB_SELLER, TB_PARTY_ENDPOINT_SCHEME, seller_unreachable,
+        "Peppol reaches no addresses of this scheme."),
+    BAD(XRECHNUNG, seller_reached, TB_SELLER, TB_PARTY_ENDPOINT_SCHEME, bad_seller_endpoint,
+        "It is no code of the list of electronic addresses (EAS)."),
     NEED(XRECHNUNG, TB_SELLER, TB_PARTY_CONTACT_NAME, NULL),
     NEED(XRECHNUNG, TB_SELLER, TB_PARTY_CONTACT_PHONE, NULL),
     NEED(XRECHNUNG, TB_SELLER, TB_PARTY_CONTACT_EMAIL, NULL),
@@ -338,6 +449,8 @@ static const rule rules[] = {
     NEED_IN(PEPPOL, dutch, TB_BUYER, TB_PARTY_POSTAL_CODE, "Needed between Dutch parties."),
     NEED_IN(PEPPOL, icelandic, TB_BUYER, TB_PARTY_POSTAL_CODE, "Needed between Icelandic parties."),
     NEED(EVERY, TB_BUYER, TB_PARTY_COUNTRY, NULL),
+    BAD(ELECTRONIC, NULL, TB_BUYER, TB_PARTY_COUNTRY, bad_buyer_country,
+        "It is no code of ISO 3166-1."),
     NEED_FOR(LEGAL, " AE K ", TB_BUYER, TB_PARTY_VAT_ID, NO_FIELD,
              "The buyer owes the tax, so the invoice names this number."),
     NEED_FOR(ELECTRONIC, " K ", TB_BUYER, TB_PARTY_VAT_ID, NO_FIELD,
@@ -345,18 +458,26 @@ static const rule rules[] = {
     NEED_FOR(ELECTRONIC, " AE ", TB_BUYER, TB_PARTY_VAT_ID, TB_PARTY_REGISTRATION_ID,
              "The buyer owes the tax, so the invoice names this number."),
     BAD(ELECTRONIC, NULL, TB_BUYER, TB_PARTY_VAT_ID, bad_buyer_vat_id,
-        "It begins with the country's two capital letters."),
+        "It begins with the two letters of its country."),
     NEED_IN(PEPPOL, dutch, TB_BUYER, TB_PARTY_REGISTRATION_ID, "Needed between Dutch parties."),
     NEED_IN(PEPPOL, icelandic, TB_BUYER, TB_PARTY_REGISTRATION_ID,
             "Needed between Icelandic parties."),
+    BAD(ELECTRONIC, NULL, TB_BUYER, TB_PARTY_REGISTRATION_SCHEME, bad_buyer_scheme,
+        "It is no code of ISO 6523."),
     BAD(PEPPOL, dutch, TB_BUYER, TB_PARTY_REGISTRATION_SCHEME, bad_dutch_buyer_registration,
         "Dutch buyers have 0106 (KVK) or 0190 (OIN)."),
     NEED(PEPPOL, TB_BUYER, TB_PARTY_ENDPOINT_ID, NULL),
     NEED(PEPPOL, TB_BUYER, TB_PARTY_ENDPOINT_SCHEME, NULL),
     NEED_IN(XRECHNUNG, buyer_reached, TB_BUYER, TB_PARTY_ENDPOINT_SCHEME, NULL),
+    BAD(PEPPOL, NULL, TB_BUYER, TB_PARTY_ENDPOINT_SCHEME, buyer_unreachable,
+        "Peppol reaches no addresses of this scheme."),
+    BAD(XRECHNUNG, buyer_reached, TB_BUYER, TB_PARTY_ENDPOINT_SCHEME, bad_buyer_endpoint,
+        "It is no code of the list of electronic addresses (EAS)."),
     NEED(ELECTRONIC, TB_BUYER, TB_PARTY_REFERENCE, NULL),
     {ELECTRONIC, " K ", delivery_declared, TB_BUYER, TB_PARTY_DELIVERY_COUNTRY, NO_FIELD, NULL,
      NULL, NULL, NULL},
+    {ELECTRONIC, " K ", delivery_declared, TB_BUYER, TB_PARTY_DELIVERY_COUNTRY, NO_FIELD,
+     bad_delivery_country, NULL, NULL, "It is no code of ISO 3166-1."},
     {XRECHNUNG, " K ", delivery_declared, TB_BUYER, TB_PARTY_DELIVERY_CITY, NO_FIELD, NULL, NULL,
      NULL, NULL},
     {XRECHNUNG, " K ", delivery_declared, TB_BUYER, TB_PARTY_DELIVERY_POSTAL_CODE, NO_FIELD, NULL,

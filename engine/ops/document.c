@@ -24,7 +24,7 @@ static tb_code show_csv(const showing *s, tb_buf *out, tb_error *err)
 static tb_code show_focus(const showing *s, tb_buf *out, tb_error *err)
 {
     if (strcmp(s->statement->state, "void") == 0) return TB_OK; /* nobody is billed for it */
-    return tb_focus_csv(s->statement, out, err);
+    return tb_focus_csv(s->statement, s->names, out, err);
 }
 
 static tb_code show_html(const showing *s, tb_buf *out, tb_error *err)
@@ -88,7 +88,7 @@ static const struct {
     [TB_SHOWN_JSON] = {open_json, NULL, close_json, false},
     [TB_SHOWN_CSV] = {open_csv, show_csv, NULL, false},
     [TB_SHOWN_HTML] = {open_html, show_html, tb_print_html_tail, true},
-    [TB_SHOWN_FOCUS] = {open_focus, show_focus, NULL, false},
+    [TB_SHOWN_FOCUS] = {open_focus, show_focus, NULL, true},
     [TB_SHOWN_PDF] = {NULL, show_pdf, NULL, true},
     [TB_SHOWN_UBL] = {NULL, show_ubl, NULL, true},
     [TB_SHOWN_XRECHNUNG] = {NULL, show_xrechnung, NULL, true},

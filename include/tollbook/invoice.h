@@ -154,9 +154,11 @@ void tb_invoice_csv_head(tb_buf *out);
 void tb_invoice_csv(const tb_statement *statement, tb_buf *out);
 
 /* Lines and tax as columns of the FinOps Open Cost and Usage Specification 1.2, the account's
- * volume line by zone. BilledCost summed over an invoice is its total. */
+ * volume line by zone. BilledCost summed over an invoice is its total, less what credit has paid of
+ * it. names may be NULL: things are called by their numbers, and nothing has tags. */
 void tb_focus_csv_head(tb_buf *out);
-TB_MUST_USE tb_code tb_focus_csv(const tb_statement *statement, tb_buf *out, tb_error *err);
+TB_MUST_USE tb_code tb_focus_csv(const tb_statement *statement, const tb_invoice_names *names,
+                                 tb_buf *out, tb_error *err);
 
 TB_API_END
 

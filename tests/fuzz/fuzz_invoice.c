@@ -22,7 +22,7 @@ static void check_forms(const tb_paper *paper)
     tb_invoice_csv_head(&out);
     tb_invoice_csv(&paper->statement, &out);
     tb_focus_csv_head(&out);
-    tb_code code = tb_focus_csv(&paper->statement, &out, &err);
+    tb_code code = tb_focus_csv(&paper->statement, NULL, &out, &err);
     MUST(code == TB_OK || code == TB_E_OVERFLOW);
     tb_print_html_head("fuzz", NULL, &out);
     code = tb_print_html(&paper->statement, paper->sha256, NULL,

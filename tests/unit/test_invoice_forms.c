@@ -16,7 +16,7 @@ static char *focus_of(const tb_statement *s)
     tb_error err = {0};
     tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
     tb_focus_csv_head(&out);
-    ck_assert_msg(tb_focus_csv(s, &out, &err) == TB_OK, "%s", err.message);
+    ck_assert_msg(tb_focus_csv(s, NULL, &out, &err) == TB_OK, "%s", err.message);
     return text_of(&out);
 }
 
@@ -140,7 +140,7 @@ START_TEST(focus_rows_sum_to_the_invoices_total)
     fixture_final(&f);
     char *csv = focus_of(&f.s);
     size_t rows = assert_rectangle(csv);
-    ck_assert_uint_eq(rows, 1 + 7 + 1); /* the volume line is two zones */
+    ck_assert_uint_eq(rows, 1 + 9 + 1); /* the volume line is two zones at two prices */
     for (size_t i = 1; i < rows; i++)
         ck_assert_int_eq(tb_decimal_add(sum, dec(cell_of(csv, i, "BilledCost")), &sum, NULL), 0);
     ck_assert_int_eq(tb_decimal_compare(sum, f.bill.total), 0);
@@ -163,8 +163,14 @@ START_TEST(focus_prices_times_quantities_are_costs)
         ck_assert_int_eq(tb_decimal_compare(product, dec(cell_of(csv, i, "ContractedCost"))), 0);
         priced++;
     }
-    ck_assert_uint_eq(priced,
-                      2); /* the others have units outside their tiers, shares, or no tier */
+    ck_assert_uint_eq(priced, 8); /* all but minimum and tax */
+    ck_assert_str_eq(cell_of(csv, 2, "PricingQuantity"), "399999.999999998");
+    ck_assert_str_eq(cell_of(csv, 2, "ContractedUnitPrice"), "0.005");
+    ck_assert_str_eq(cell_of(csv, 3, "ConsumedQuantity"), "2"); /* 400 of 500 of three bytes */
+    ck_assert_str_eq(cell_of(csv, 4, "ConsumedQuantity"), "100000000000002");
+    ck_assert_str_eq(cell_of(csv, 5, "ConsumedQuantity"), "1");
+    ck_assert_str_eq(cell_of(csv, 6, "PricingUnit"), "Units"); /* no tier */
+    ck_assert_str_eq(cell_of(csv, 8, "PricingUnit"), "Units"); /* units outside its tiers */
     ck_assert_str_eq(cell_of(csv, 1, "ListUnitPrice"), "0.01");
     ck_assert_str_eq(cell_of(csv, 1, "PricingQuantity"), "0.000123456");
     ck_assert_str_eq(cell_of(csv, 1, "SkuPriceId"), "standard-2026/bandwidth-EU");
@@ -187,25 +193,26 @@ START_TEST(focus_has_a_row_for_each_price_of_a_line)
     tiers[2].amount = dec("0.253");
     f.lines[4].amount = dec("0.91");
     char *csv = focus_of(&f.s);
-    ck_assert_uint_eq(assert_rectangle(csv), 1 + 9 + 1);
-    ck_assert_str_eq(cell_of(csv, 6, "BilledCost"), "0.00");
-    ck_assert_str_eq(cell_of(csv, 6, "ConsumedQuantity"), "50000000");
-    ck_assert_str_eq(cell_of(csv, 6, "ContractedUnitPrice"), "0");
-    ck_assert_str_eq(cell_of(csv, 7, "BilledCost"), "0.65");
-    ck_assert_str_eq(cell_of(csv, 7, "ContractedUnitPrice"), ""); /* a flat part is in it */
-    ck_assert_str_eq(cell_of(csv, 8, "BilledCost"), "0.26");
+    ck_assert_uint_eq(assert_rectangle(csv), 1 + 11 + 1);
+    ck_assert_str_eq(cell_of(csv, 8, "BilledCost"), "0.00");
+    ck_assert_str_eq(cell_of(csv, 8, "ConsumedQuantity"), "50000000");
+    ck_assert_str_eq(cell_of(csv, 8, "ContractedUnitPrice"), "0");
+    ck_assert_str_eq(cell_of(csv, 9, "BilledCost"), "0.65");
+    ck_assert_str_eq(cell_of(csv, 9, "ContractedUnitPrice"), "0.652"); /* a flat part is in it */
+    ck_assert_str_eq(cell_of(csv, 9, "PricingUnit"), "Units");
+    ck_assert_str_eq(cell_of(csv, 10, "BilledCost"), "0.26");
     free(csv);
     tiers[1].amount = dec("0.65");
     csv = focus_of(&f.s);
-    ck_assert_str_eq(cell_of(csv, 7, "ContractedUnitPrice"), "0.65");
-    ck_assert_str_eq(cell_of(csv, 7, "PricingQuantity"), "1");
-    ck_assert_str_eq(cell_of(csv, 7, "ContractedCost"), "0.65");
-    ck_assert_str_eq(cell_of(csv, 7, "SkuPriceId"), "standard-2026/balancer_requests@0.65");
+    ck_assert_str_eq(cell_of(csv, 9, "ContractedUnitPrice"), "0.65");
+    ck_assert_str_eq(cell_of(csv, 9, "PricingQuantity"), "1");
+    ck_assert_str_eq(cell_of(csv, 9, "ContractedCost"), "0.65");
+    ck_assert_str_eq(cell_of(csv, 9, "SkuPriceId"), "standard-2026/balancer_requests@0.65");
     free(csv);
 }
 END_TEST
 
-/* 128 prices have a row each; more go in one row without a price, which holds all of them. */
+/* 128 prices have a row each; more go in one row, one unit at the whole cost. */
 START_TEST(focus_puts_a_line_of_too_many_prices_in_one_row)
 {
     static tb_bill_tier tiers[130];
@@ -226,12 +233,12 @@ START_TEST(focus_puts_a_line_of_too_many_prices_in_one_row)
         f.lines[4].exact = f.lines[4].amount = sum;
         char *csv = focus_of(&f.s);
         size_t rows = n <= 128 ? (size_t)n : 1;
-        ck_assert_uint_eq(assert_rectangle(csv), 1 + 6 + rows + 1);
+        ck_assert_uint_eq(assert_rectangle(csv), 1 + 8 + rows + 1);
         tb_decimal billed = TB_DECIMAL_ZERO;
-        for (size_t i = 6; i < 6 + rows; i++) {
+        for (size_t i = 8; i < 8 + rows; i++) {
             ck_assert_str_eq(cell_of(csv, i, "SkuMeter"), "Requests");
-            ck_assert_int_eq(*cell_of(csv, i, "ContractedUnitPrice") != 0, rows > 1);
-            ck_assert_int_eq(*cell_of(csv, i, "ListUnitPrice") != 0, rows > 1);
+            ck_assert_str_eq(cell_of(csv, i, "PricingUnit"),
+                             rows > 1 ? "1000000 Requests" : "Units");
             tb_decimal cost = dec(cell_of(csv, i, "BilledCost"));
             ck_assert_int_eq(tb_decimal_add(billed, cost, &billed, NULL), TB_OK);
         }
@@ -239,7 +246,7 @@ START_TEST(focus_puts_a_line_of_too_many_prices_in_one_row)
         if (rows == 1) {
             char quantity[16];
             snprintf(quantity, sizeof quantity, "%d", 10 * n);
-            ck_assert_str_eq(cell_of(csv, 6, "ConsumedQuantity"), quantity);
+            ck_assert_str_eq(cell_of(csv, 8, "ConsumedQuantity"), quantity);
         }
         free(csv);
     }
@@ -251,16 +258,16 @@ START_TEST(focus_fees_are_months_at_their_monthly_price)
     fixture f;
     fixture_make(&f);
     char *csv = focus_of(&f.s);
-    ck_assert_str_eq(cell_of(csv, 5, "PricingQuantity"), "1");
-    ck_assert_str_eq(cell_of(csv, 5, "PricingUnit"), "Months");
-    ck_assert_str_eq(cell_of(csv, 5, "ListUnitPrice"), "9.5");
+    ck_assert_str_eq(cell_of(csv, 7, "PricingQuantity"), "1");
+    ck_assert_str_eq(cell_of(csv, 7, "PricingUnit"), "Months");
+    ck_assert_str_eq(cell_of(csv, 7, "ListUnitPrice"), "9.5");
     free(csv);
     f.fee[0] = make_tier(0, 864000, "9.5", "9.5", "3.064516129032258065");
     f.lines[3].quantity = 864000;
     f.lines[3].exact = f.fee[0].amount;
     csv = focus_of(&f.s);
-    ck_assert_str_eq(cell_of(csv, 5, "PricingQuantity"), "0.322580645161290323");
-    ck_assert_str_eq(cell_of(csv, 5, "ContractedCost"), "3.0645161290322580685");
+    ck_assert_str_eq(cell_of(csv, 7, "PricingQuantity"), "0.322580645161290323");
+    ck_assert_str_eq(cell_of(csv, 7, "ContractedCost"), "3.0645161290322580685");
     free(csv);
 }
 END_TEST
@@ -276,7 +283,7 @@ START_TEST(focus_says_that_the_minimum_is_whole)
 END_TEST
 
 /* 10^18 bytes at 10^12 each: a price per GB has no room beside them. */
-START_TEST(focus_leaves_out_a_price_whose_product_no_decimal_holds)
+START_TEST(focus_shows_one_unit_where_no_decimal_holds_the_product)
 {
     fixture f;
     fixture_make(&f);
@@ -288,8 +295,8 @@ START_TEST(focus_leaves_out_a_price_whose_product_no_decimal_holds)
     char *csv = focus_of(&f.s);
     ck_assert_str_eq(cell_of(csv, 1, "BilledCost"), "1000000000000000000000000000000.00");
     ck_assert_str_eq(cell_of(csv, 1, "ContractedCost"), "1000000000000000000000000000000");
-    ck_assert_str_eq(cell_of(csv, 1, "ContractedUnitPrice"), "");
-    ck_assert_str_eq(cell_of(csv, 1, "ListUnitPrice"), "");
+    ck_assert_str_eq(cell_of(csv, 1, "ContractedUnitPrice"), "1000000000000000000000000000000");
+    ck_assert_str_eq(cell_of(csv, 1, "PricingQuantity"), "1");
     free(csv);
 }
 END_TEST
@@ -310,12 +317,87 @@ START_TEST(focus_nulls_stand_where_the_specification_wants_them)
     ck_assert_str_eq(cell_of(csv, 1, "BillingPeriodStart"), "2026-10-01T00:00:00Z");
     ck_assert_str_eq(cell_of(csv, 1, "BillingPeriodEnd"), "2026-11-01T00:00:00Z");
     ck_assert_str_eq(cell_of(csv, 2, "ChargeClass"), "");
-    ck_assert_str_eq(cell_of(csv, 4, "ChargeCategory"), "Purchase");
-    ck_assert_str_eq(cell_of(csv, 4, "ConsumedQuantity"), "");
-    ck_assert_str_eq(cell_of(csv, 8, "ChargeCategory"), "Tax");
-    ck_assert_str_eq(cell_of(csv, 8, "PricingQuantity"), "");
-    ck_assert_str_eq(cell_of(csv, 8, "PricingCategory"), "");
-    ck_assert_str_eq(cell_of(csv, 8, "ServiceCategory"), "Other");
+    ck_assert_str_eq(cell_of(csv, 6, "ChargeCategory"), "Purchase");
+    ck_assert_str_eq(cell_of(csv, 6, "ConsumedQuantity"), "");
+    ck_assert_str_eq(cell_of(csv, 10, "ChargeCategory"), "Tax");
+    ck_assert_str_eq(cell_of(csv, 10, "PricingQuantity"), "");
+    ck_assert_str_eq(cell_of(csv, 10, "PricingCategory"), "");
+    ck_assert_str_eq(cell_of(csv, 10, "ServiceCategory"), "Other");
+    free(csv);
+}
+END_TEST
+
+static char *named_focus_of(const tb_statement *s, const tb_invoice_names *names)
+{
+    tb_buf out;
+    tb_error err = {0};
+    tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
+    tb_focus_csv_head(&out);
+    ck_assert_msg(tb_focus_csv(s, names, &out, &err) == TB_OK, "%s", err.message);
+    return text_of(&out);
+}
+
+START_TEST(focus_names_the_seller_the_account_and_zones_and_has_their_labels)
+{
+    const tb_zone_name zones[] = {{101, "Main, EU", "{\"team\":\"web\",\"a\":\"1\"}"},
+                                  {102, "\xC3\xA9", NULL}};
+    const tb_invoice_names names = {"acme", "{\"team\":\"ops\",\"env\":\"prod\"}", zones, 2};
+    tb_party seller = {.text = {[TB_PARTY_NAME] = "Seller GmbH"}};
+    fixture f;
+    fixture_make(&f);
+    f.s.seller = &seller;
+    char *csv = named_focus_of(&f.s, &names);
+    const size_t rows = assert_rectangle(csv);
+    for (size_t i = 1; i < rows; i++) {
+        ck_assert_str_eq(cell_of(csv, i, "InvoiceIssuerName"), "Seller GmbH");
+        ck_assert_str_eq(cell_of(csv, i, "ProviderName"), "Seller GmbH");
+        ck_assert_str_eq(cell_of(csv, i, "PublisherName"), "Seller GmbH");
+        ck_assert_str_eq(cell_of(csv, i, "BillingAccountName"), "acme");
+        ck_assert_str_eq(cell_of(csv, i, "SubAccountId"), "1");
+        ck_assert_str_eq(cell_of(csv, i, "SubAccountName"), "acme");
+        ck_assert_str_eq(cell_of(csv, i, "Tags"),
+                         i == 1 ? "{\"a\":\"1\",\"env\":\"prod\",\"team\":\"web\"}"
+                                : "{\"env\":\"prod\",\"team\":\"ops\"}");
+    }
+    ck_assert_str_eq(cell_of(csv, 1, "ResourceName"), "Main, EU");
+    ck_assert_str_eq(cell_of(csv, 1, "ChargeDescription"), "Bandwidth, Main, EU, EU");
+    ck_assert_str_eq(cell_of(csv, 2, "ResourceName"), "\xC3\xA9");
+    ck_assert_str_eq(cell_of(csv, 4, "ResourceName"), "");
+    ck_assert_str_eq(cell_of(csv, 4, "ResourceId"), "zone:104");
+    ck_assert_str_eq(cell_of(csv, 9, "ResourceId"), ""); /* the minimum is the account's */
+    free(csv);
+    csv = named_focus_of(&f.s, NULL);
+    ck_assert_str_eq(cell_of(csv, 1, "BillingAccountName"), "Account 1");
+    ck_assert_str_eq(cell_of(csv, 1, "Tags"), "");
+    free(csv);
+}
+END_TEST
+
+START_TEST(focus_refuses_labels_that_are_no_object)
+{
+    static const char *const wrong[] = {"[]", "{", "{\"a\":1}{", "\"a\""};
+    fixture f;
+    fixture_make(&f);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const tb_zone_name zone = {101, "main", wrong[i]};
+        const tb_invoice_names names = {"acme", "{}", &zone, 1};
+        tb_buf out;
+        tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
+        ck_assert_int_eq(tb_focus_csv(&f.s, &names, &out, NULL), TB_E_VALIDATION);
+        tb_buf_release(&out);
+    }
+}
+END_TEST
+
+START_TEST(focus_takes_off_what_credit_has_paid)
+{
+    fixture f;
+    fixture_make(&f);
+    f.s.paid = dec("10.00");
+    char *csv = focus_of(&f.s);
+    ck_assert_uint_eq(assert_rectangle(csv), 1 + 9 + 1 + 1);
+    ck_assert_str_eq(cell_of(csv, 11, "ChargeCategory"), "Credit");
+    ck_assert_str_eq(cell_of(csv, 11, "BilledCost"), "-10.00");
     free(csv);
 }
 END_TEST
@@ -352,9 +434,9 @@ START_TEST(units_that_overflow_are_an_error)
     f.lines[0].tiers = cut;
     f.lines[0].n_tiers = 2;
     tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
-    ck_assert_int_eq(tb_focus_csv(&f.s, &out, &err), TB_E_OVERFLOW);
+    ck_assert_int_eq(tb_focus_csv(&f.s, NULL, &out, &err), TB_E_OVERFLOW);
     cut[1].price = dec("0.2"); /* not one: the sum of both */
-    ck_assert_int_eq(tb_focus_csv(&f.s, &out, &err), TB_E_OVERFLOW);
+    ck_assert_int_eq(tb_focus_csv(&f.s, NULL, &out, &err), TB_E_OVERFLOW);
     tb_invoice_csv(&f.s, &out);
     tb_buf_release(&out);
 }
@@ -372,7 +454,7 @@ static tb_code shown_as(const tb_statement *s, tb_code (*form)(const tb_statemen
 static tb_code as_focus(const tb_statement *s, tb_buf *out)
 {
     tb_error err = {0};
-    tb_code code = tb_focus_csv(s, out, &err);
+    tb_code code = tb_focus_csv(s, NULL, out, &err);
     ck_assert_int_eq(err.code, code);
     return code;
 }
@@ -407,8 +489,11 @@ int main(void)
     tcase_add_test(test, focus_puts_a_line_of_too_many_prices_in_one_row);
     tcase_add_test(test, focus_fees_are_months_at_their_monthly_price);
     tcase_add_test(test, focus_says_that_the_minimum_is_whole);
-    tcase_add_test(test, focus_leaves_out_a_price_whose_product_no_decimal_holds);
+    tcase_add_test(test, focus_shows_one_unit_where_no_decimal_holds_the_product);
     tcase_add_test(test, focus_nulls_stand_where_the_specification_wants_them);
+    tcase_add_test(test, focus_names_the_seller_the_account_and_zones_and_has_their_labels);
+    tcase_add_test(test, focus_refuses_labels_that_are_no_object);
+    tcase_add_test(test, focus_takes_off_what_credit_has_paid);
     tcase_add_test(test, a_month_cut_in_two_at_one_price_is_shown_as_one);
     tcase_add_test(test, units_that_overflow_are_an_error);
     tcase_add_test(test, a_quantity_or_a_share_that_cannot_be_shown_is_an_error);

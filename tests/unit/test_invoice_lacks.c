@@ -20,8 +20,8 @@ static void declare(fixture *f, parties *p)
     p->seller.text[TB_PARTY_COUNTRY] = "DE";
     p->seller.text[TB_PARTY_VAT_ID] = "DE123456789";
     p->seller.text[TB_PARTY_REGISTRATION_ID] = "HRB 1";
-    p->seller.text[TB_PARTY_ENDPOINT_ID] = "a@b.example";
-    p->seller.text[TB_PARTY_ENDPOINT_SCHEME] = "EM";
+    p->seller.text[TB_PARTY_ENDPOINT_ID] = "DE123456789";
+    p->seller.text[TB_PARTY_ENDPOINT_SCHEME] = "9930";
     p->seller.text[TB_PARTY_CONTACT_NAME] = "Billing";
     p->seller.text[TB_PARTY_CONTACT_PHONE] = "+49 30 1";
     p->seller.text[TB_PARTY_CONTACT_EMAIL] = "a@b.example";
@@ -32,8 +32,8 @@ static void declare(fixture *f, parties *p)
     p->buyer.text[TB_PARTY_POSTAL_CODE] = "75001";
     p->buyer.text[TB_PARTY_COUNTRY] = "FR";
     p->buyer.text[TB_PARTY_VAT_ID] = "FR12345678901";
-    p->buyer.text[TB_PARTY_ENDPOINT_ID] = "c@d.example";
-    p->buyer.text[TB_PARTY_ENDPOINT_SCHEME] = "EM";
+    p->buyer.text[TB_PARTY_ENDPOINT_ID] = "FR12345678901";
+    p->buyer.text[TB_PARTY_ENDPOINT_SCHEME] = "9957";
     p->buyer.text[TB_PARTY_REFERENCE] = "4711";
     f->s.seller = &p->seller;
     f->s.buyer = &p->buyer;
@@ -144,6 +144,40 @@ START_TEST(test_blanks_say_nothing)
     declare(&f, &p);
     p.buyer.text[TB_PARTY_NAME] = " \t\x7f ";
     check_norms(&f.s, "buyer.name BT-44", "buyer.name BT-44", "buyer.name BT-44");
+}
+END_TEST
+
+static const struct {
+    tb_party_role role;
+    tb_party_field field;
+    const char *value, *peppol, *xrechnung;
+} codes[] = {
+    {TB_SELLER, TB_PARTY_ENDPOINT_SCHEME, "EM", "seller.endpoint.scheme BT-34-1", ""},
+    {TB_BUYER, TB_PARTY_ENDPOINT_SCHEME, "EM", "buyer.endpoint.scheme BT-49-1", ""},
+    {TB_BUYER, TB_PARTY_ENDPOINT_SCHEME, "99", "buyer.endpoint.scheme BT-49-1",
+     "buyer.endpoint.scheme BT-49-1"},
+    {TB_SELLER, TB_PARTY_ENDPOINT_SCHEME, "0002", "", ""},
+    {TB_SELLER, TB_PARTY_REGISTRATION_SCHEME, "0248", "", ""},
+    {TB_SELLER, TB_PARTY_REGISTRATION_SCHEME, "0249", "seller.registration_scheme BT-30-1",
+     "seller.registration_scheme BT-30-1"},
+    {TB_SELLER, TB_PARTY_REGISTRATION_SCHEME, "0092", "seller.registration_scheme BT-30-1",
+     "seller.registration_scheme BT-30-1"},
+    {TB_SELLER, TB_PARTY_COUNTRY, "XX", "seller.country BT-40", "seller.country BT-40"},
+    {TB_BUYER, TB_PARTY_COUNTRY, "U", "buyer.country BT-55", "buyer.country BT-55"},
+    {TB_SELLER, TB_PARTY_VAT_ID, "XX1", "seller.vat_id BT-31", "seller.vat_id BT-31"},
+    {TB_SELLER, TB_PARTY_VAT_ID, "EL123456789", "", ""},
+    {TB_BUYER, TB_PARTY_VAT_ID, "XI123456789", "", ""},
+    {TB_BUYER, TB_PARTY_VAT_ID, "fr1", "buyer.vat_id BT-48", "buyer.vat_id BT-48"},
+    {TB_BUYER, TB_PARTY_VAT_ID, "F", "buyer.vat_id BT-48", "buyer.vat_id BT-48"},
+};
+
+START_TEST(test_codes_are_of_their_lists)
+{
+    fixture f;
+    parties p;
+    declare(&f, &p);
+    (codes[_i].role == TB_SELLER ? &p.seller : &p.buyer)->text[codes[_i].field] = codes[_i].value;
+    check_norms(&f.s, "", codes[_i].peppol, codes[_i].xrechnung);
 }
 END_TEST
 
@@ -283,6 +317,7 @@ int main(void)
     tcase_add_test(all, test_complete_parties_lack_nothing);
     tcase_add_loop_test(all, test_each_field_is_missed, 0, sizeof fields / sizeof *fields);
     tcase_add_test(all, test_blanks_say_nothing);
+    tcase_add_loop_test(all, test_codes_are_of_their_lists, 0, sizeof codes / sizeof *codes);
     tcase_add_test(all, test_taxes);
     tcase_add_test(all, test_delivery_is_the_buyers_or_whole);
     tcase_add_test(all, test_currencies);
