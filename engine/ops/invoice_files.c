@@ -6,6 +6,32 @@
 
 #include "base/counted.h"
 
+tb_code tb__invoice_files_init(tb__invoice_files *f, tb_ops *ops, const tb_args *args,
+                               tb_reply *reply, const tb_shown *shown, tb_error *err)
+{
+    *f = (tb__invoice_files){.ops = ops, .reply = reply, .shown = *shown,
+                             .folder = tb_arg_given(args, "out"),
+                             .resume = tb_arg_given(args, "resume")};
+    return shown->form == TB_SHOWN_PDF ? tb_printer_new(&f->shown.printer, err) : TB_OK;
+}
+
+void tb__invoice_files_release(tb__invoice_files *f)
+{
+    tb_printer_free(f->shown.printer);
+    f->shown.printer = NULL;
+}
+
+/* Boxes in place of letters are not found by whoever sends it. */
+static void say_unknown(const tb__invoice_files *f, const char *name)
+{
+    const size_t n = f->shown.printer ? tb_printer_unknown(f->shown.printer) : 0;
+    if (n)
+        tb_reply_say(f->reply,
+                     "%s: %s of no font of this machine. Install fonts-noto-core and fonts-noto-cjk,"
+                     " and write it again.",
+                     name, TB__COUNTED(n, "character"));
+}
+
 static bool is_own_trouble(tb_code code)
 {
     return code == TB_E_VALIDATION || code == TB_E_OVERFLOW;
@@ -35,9 +61,10 @@ static tb_code make(tb__invoice_files *f, const char *name, const tb_invoice *in
     tb_buf bytes;
     tb_error why = {0};
     tb_buf_init(&bytes, TB_REPLY_MAX / 2, NULL);
-    tb_code code = invoice ? tb_shown_one(f->shown, invoice, &bytes, &why)
-                           : write_draft(f->shown, draft, &bytes, &why);
+    tb_code code = invoice ? tb_shown_one(&f->shown, invoice, &bytes, &why)
+                           : write_draft(&f->shown, draft, &bytes, &why);
     if (!code) {
+        say_unknown(f, name);
         code = tb__reply_file(f->ops, f->reply, name, &bytes, err);
         f->made += !code;
     } else if (is_own_trouble(code)) {
@@ -61,7 +88,7 @@ tb_code tb__invoice_file(tb__invoice_files *f, const tb_invoice *invoice, const 
 {
     char name[64];
     snprintf(name, sizeof name, "%s.%s", invoice ? invoice->number : "draft",
-             tb_shown_end(f->shown->form));
+             tb_shown_end(f->shown.form));
     if (!f->folder && f->made + f->refused)
         return tb_fail(err, TB_E_VALIDATION, "format",
                        "There are several invoices, and a document of this form holds one. Give --out "

@@ -10,11 +10,17 @@
 typedef struct tb__invoice_files {
     tb_ops *ops;
     tb_reply *reply;
-    const tb_shown *shown;
+    tb_shown shown; /* with the printer of all PDFs */
     bool folder; /* final invoices go into a folder; else one document is printed */
     bool resume; /* what is there already is not made again */
     size_t made, kept, voids, refused;
 } tb__invoice_files;
+
+/* Sets what is asked and, for PDFs, makes the printer; end it with tb__invoice_files_release. */
+TB_MUST_USE tb_code tb__invoice_files_init(tb__invoice_files *files, tb_ops *ops,
+                                           const tb_args *args, tb_reply *reply,
+                                           const tb_shown *shown, tb_error *err);
+void tb__invoice_files_release(tb__invoice_files *files);
 
 /* A stored invoice or, where invoice is NULL, a draft, which no folder holds. What the form cannot say is the invoice's own
  * trouble: it is said and counted. */

@@ -318,11 +318,11 @@ static tb_code run_all(tb_ops *ops, const tb_args *args, tb_reply *reply, bool f
                      .month = tb_arg_number(args, "month", 0),
                      .account = tb_arg_number(args, "account", 0), .shown_as = shown_of(ops, args)};
     run.apart = !final && (tb_arg_given(args, "out") || tb_shown_alone(run.shown_as.form));
-    run.files = (tb__invoice_files){.ops = ops, .reply = reply, .shown = &run.shown_as,
-                                    .folder = tb_arg_given(args, "out"),
-                                    .resume = tb_arg_given(args, "resume")};
     tb_buf_init(&run.everybody, TB_REPLY_MAX, NULL);
-    tb_code code = run_month(&run, err);
+    tb_code code = run.apart ? tb__invoice_files_init(&run.files, ops, args, reply, &run.shown_as, err)
+                             : TB_OK;
+    if (!code) code = run_month(&run, err);
+    tb__invoice_files_release(&run.files);
     end_run(&run);
     return code;
 }
@@ -332,16 +332,16 @@ static tb_code run_all(tb_ops *ops, const tb_args *args, tb_reply *reply, bool f
 static tb_code show_number(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const tb_shown shown = shown_of(ops, args);
-    tb__invoice_files files = {.ops = ops, .reply = reply, .shown = &shown,
-                               .folder = tb_arg_given(args, "out"),
-                               .resume = tb_arg_given(args, "resume")};
+    tb__invoice_files files = {0};
     tb_invoice invoice;
     tb_code code = tb_store_invoice(ops->store, 0, tb_arg_text(args, "number"), &invoice, err);
     if (code == TB_E_NOT_FOUND) return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "number", NULL);
     if (code) return code;
-    if (files.folder || tb_shown_alone(shown.form)) {
-        code = tb__invoice_file(&files, &invoice, NULL, err);
-        reply->no = !tb__invoice_files_end(&files);
+    if (tb_arg_given(args, "out") || tb_shown_alone(shown.form)) {
+        code = tb__invoice_files_init(&files, ops, args, reply, &shown, err);
+        if (!code) code = tb__invoice_file(&files, &invoice, NULL, err);
+        if (!code) reply->no = !tb__invoice_files_end(&files);
+        tb__invoice_files_release(&files);
     } else {
         code = tb_shown_one(&shown, &invoice, &reply->out, err);
         if (shown.form == TB_SHOWN_JSON) tb_buf_str(&reply->out, "\n");

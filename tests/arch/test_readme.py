@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""README.md and docs/tour.md show what tollbook prints: every command of their console blocks is run
+"""README.md, docs/tour.md and docs/invoicing.md show what tollbook prints: every command of their console blocks is run
 and its output compared; docs/what-if.svg is the chart of the page that README's question makes.
 
     tests/arch/test_readme.py           exit 1 where they differ
@@ -20,12 +20,14 @@ ENVIRONMENT = {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}",
 
 
 def steps_of(page):
-    """[command, what it prints] of a page's console blocks."""
+    """[command, what it prints] of a page's console blocks; a command goes on behind "> "."""
     blocks = re.findall(r"^```console\n(.*?)^```", (SOURCE / page).read_text(), re.M | re.S)
     steps = []
     for line in "".join(blocks).splitlines(keepends=True):
         if line.startswith("$ "):
             steps.append([line[2:], ""])
+        elif line.startswith("> ") and not steps[-1][1]:
+            steps[-1][0] += line[2:]
         else:
             steps[-1][1] += line
     return steps
@@ -76,7 +78,7 @@ def picture(folder):
 if not (BUILD / "tollbook").is_file():
     skip("no tollbook executable in the build directory")
 failures = 0
-for page in ("README.md", "docs/tour.md"):
+for page in ("README.md", "docs/tour.md", "docs/invoicing.md"):
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(SOURCE / "fixtures", f"{folder}/fixtures")
         if page == "README.md":
