@@ -98,6 +98,7 @@ class Contract:
                             key=lambda row: row[1].count("{"))
         self.any_route = self.document["x-any-route"]
         self.known = set()  # answers that fitted already
+        self.checkers = {}
 
     def follow(self, validator, ref, instance, _):
         yield from validator.descend(instance, self.schemas[ref])
@@ -142,8 +143,9 @@ class Contract:
             promised.append(self.resolved(self.any_route[status]))
             promised += [self.resolved(of) for code, of in responses.items() if code >= "400"]
         assert promised, f"{what}: not among the statuses of {template} in docs/openapi.yaml"
-        problems = [self.problem(response, answer) for response in promised]
-        assert None in problems, f"{what}, against {template} of docs/openapi.yaml: {problems[0]}"
+        problem = self.problem(promised[0], answer)
+        if problem is not None and None not in (self.problem(of, answer) for of in promised[1:]):
+            raise AssertionError(f"{what}, against {template} of docs/openapi.yaml: {problem}")
 
     def problem(self, response, answer):
         """What of the answer does not fit a promised response, or None."""
@@ -163,15 +165,16 @@ class Contract:
     def body_problem(self, schema, answer):
         packed = answer.headers.get("content-encoding") == "gzip"
         text = gzip.decompress(answer.body) if packed else answer.body
-        mark = (json.dumps(schema), hash(text))
+        mark = (id(schema), hash(text))  # the document keeps its schemas: one number is one schema
         if mark in self.known:
             return None
         try:
             body = json.loads(text)
         except ValueError as error:
             return f"no JSON: {error}: {text[:SHOWN]!r}"
-        checker = self.validator(translated(schema))
-        worst = jsonschema.exceptions.best_match(checker.iter_errors(body))
+        if id(schema) not in self.checkers:
+            self.checkers[id(schema)] = self.validator(translated(schema))
+        worst = jsonschema.exceptions.best_match(self.checkers[id(schema)].iter_errors(body))
         if worst is not None:
             at = "/".join(map(str, worst.absolute_path)) or "the body"
             return f"{at}: {worst.message[:SHOWN]}; {text[:SHOWN]!r}"
