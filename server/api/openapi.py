@@ -11,7 +11,7 @@ from literal import write
 
 def main(source, target):
     with open(source, encoding="utf-8") as file:
-        document = yaml.safe_load(file)
+        document = yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # ten times as fast
     write(document, target, "openapi_json", "docs/openapi.yaml by server/api/openapi.py")
 
 

@@ -58,7 +58,7 @@ def python_tests(path):
         for method in methods:
             start = min([method.lineno, *(d.lineno for d in method.decorator_list)])
             tests.append((method.name, marked(comment_above(lines, start)),
-                          ast.get_source_segment(text, method)))
+                          "\n".join(lines[start - 1:method.end_lineno])))
     return tests or [("", marked(text), "")], len(marked(text))
 
 
@@ -90,7 +90,8 @@ def collected():
 
 # --- fields in the document ---
 
-OPENAPI = yaml.safe_load((SOURCE / "docs/openapi.yaml").read_text())
+OPENAPI = yaml.load((SOURCE / "docs/openapi.yaml").read_text(),
+                    getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def whole(schemas):

@@ -11,8 +11,11 @@ says `x-point: false`: clients with strict types take no whole number for it. Of
 of the middle are compared, so that a page of thousands of zones costs no more than one of dozens.
 """
 import gzip
+import hashlib
 import json
+import os
 import re
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import jsonschema
@@ -83,10 +86,25 @@ def pointed(_, form, instance, schema):
         yield jsonschema.ValidationError(f"{instance} is a {form} without its point")
 
 
+def read_document(path):
+    """The document, by its JSON in the build's folder, which the first test writes: YAML takes a fifth of a
+    second longer, in each script. The name holds the text's hash, so that another text has another."""
+    text = Path(path).read_text(encoding="utf-8")
+    build = os.environ.get("TB_BUILD")
+    kept = build and Path(build, f"openapi-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json")
+    if kept and kept.exists():
+        return json.loads(kept.read_text())
+    document = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    if kept:
+        own = kept.with_suffix(f".{os.getpid()}")
+        own.write_text(json.dumps(document))
+        own.rename(kept)
+    return document
+
+
 class Contract:
     def __init__(self, path):
-        with open(path, encoding="utf-8") as file:
-            self.document = yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        self.document = read_document(path)
         parts = self.document["components"]
         self.schemas = {f"#/components/schemas/{name}": translated(schema)
                         for name, schema in parts["schemas"].items()}
@@ -98,6 +116,7 @@ class Contract:
                             key=lambda row: row[1].count("{"))
         self.any_route = self.document["x-any-route"]
         self.known = set()  # answers that fitted already
+        self.checkers = {}
 
     def follow(self, validator, ref, instance, _):
         yield from validator.descend(instance, self.schemas[ref])
@@ -142,8 +161,9 @@ class Contract:
             promised.append(self.resolved(self.any_route[status]))
             promised += [self.resolved(of) for code, of in responses.items() if code >= "400"]
         assert promised, f"{what}: not among the statuses of {template} in docs/openapi.yaml"
-        problems = [self.problem(response, answer) for response in promised]
-        assert None in problems, f"{what}, against {template} of docs/openapi.yaml: {problems[0]}"
+        problem = self.problem(promised[0], answer)
+        if problem is not None and None not in (self.problem(of, answer) for of in promised[1:]):
+            raise AssertionError(f"{what}, against {template} of docs/openapi.yaml: {problem}")
 
     def problem(self, response, answer):
         """What of the answer does not fit a promised response, or None."""
@@ -163,15 +183,16 @@ class Contract:
     def body_problem(self, schema, answer):
         packed = answer.headers.get("content-encoding") == "gzip"
         text = gzip.decompress(answer.body) if packed else answer.body
-        mark = (json.dumps(schema), hash(text))
+        mark = (id(schema), hash(text))  # the document keeps its schemas: one number is one schema
         if mark in self.known:
             return None
         try:
             body = json.loads(text)
         except ValueError as error:
             return f"no JSON: {error}: {text[:SHOWN]!r}"
-        checker = self.validator(translated(schema))
-        worst = jsonschema.exceptions.best_match(checker.iter_errors(body))
+        if id(schema) not in self.checkers:
+            self.checkers[id(schema)] = self.validator(translated(schema))
+        worst = jsonschema.exceptions.best_match(self.checkers[id(schema)].iter_errors(body))
         if worst is not None:
             at = "/".join(map(str, worst.absolute_path)) or "the body"
             return f"{at}: {worst.message[:SHOWN]}; {text[:SHOWN]!r}"

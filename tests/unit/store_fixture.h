@@ -55,28 +55,45 @@ static inline void edit(sqlite3 *db, const char *text)
     sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
 }
 
-/* A new database in the file. A program makes one; the others are copies of its bytes, since the
- * schema costs more than most tests. */
+/* A database's bytes, from which others are made: a schema, or what many cases begin with, costs
+ * more than most tests. A program keeps them to its end. */
+typedef struct fixture_image {
+    char *bytes;
+    size_t len;
+} fixture_image;
+
+static inline void fixture_read(const char *path, fixture_image *ret)
+{
+    FILE *file = fopen(path, "rb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
+    ret->len = (size_t)ftell(file);
+    rewind(file);
+    ck_assert_ptr_nonnull(ret->bytes = malloc(ret->len));
+    ck_assert_uint_eq(fread(ret->bytes, 1, ret->len, file), ret->len);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static inline void fixture_write(const char *path, const fixture_image *image)
+{
+    FILE *file = fopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(image->bytes, 1, image->len, file), image->len);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* A new database in the file: the first one is made, the others are copies. */
 static inline void fixture_create(const char *path)
 {
-    static char *bytes;
-    static size_t len;
+    static fixture_image empty;
     tb_error err = {0};
     tb_store_options options = {.write = true, .now_us = NOW_US, .owner = "test"};
-    FILE *file;
-    if (!bytes) {
-        ok(tb_store_create(path, &options, &err));
-        ck_assert_ptr_nonnull(file = fopen(path, "rb"));
-        ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
-        len = (size_t)ftell(file);
-        rewind(file);
-        ck_assert_ptr_nonnull(bytes = malloc(len));
-        ck_assert_uint_eq(fread(bytes, 1, len, file), len);
-    } else {
-        ck_assert_ptr_nonnull(file = fopen(path, "wb"));
-        ck_assert_uint_eq(fwrite(bytes, 1, len, file), len);
+    if (empty.bytes) {
+        fixture_write(path, &empty);
+        return;
     }
-    ck_assert_int_eq(fclose(file), 0);
+    ok(tb_store_create(path, &options, &err));
+    fixture_read(path, &empty);
 }
 
 static inline void fixture_init(fixture *f)
@@ -97,6 +114,22 @@ static inline void fixture_release(fixture *f)
         unlink(name);
     }
     rmdir(f->folder);
+}
+
+/* What the fixture holds now, for fixture_again: closed, its file is all there is of it. */
+static inline void fixture_keep(fixture *f, fixture_image *ret)
+{
+    tb_store_close(f->store);
+    fixture_read(f->path, ret);
+    fixture_open(f, true);
+}
+
+static inline void fixture_again(fixture *f, const fixture_image *image)
+{
+    ck_assert(test_folder(f->folder));
+    snprintf(f->path, sizeof f->path, "%s/t.db", f->folder);
+    fixture_write(f->path, image);
+    fixture_open(f, true);
 }
 
 static inline void fixture_apply(fixture *f, const char *catalog, int64_t now_us, tb_applied *ret)

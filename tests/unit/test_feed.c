@@ -269,7 +269,7 @@ START_TEST(any_block_and_segment_size_and_thread_count_give_the_same_store)
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
         for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
             for (unsigned threads = 1; threads <= 3; threads += 2) {
-                if ((b + p + threads / 2) % one_in(1, 3)) continue;
+                if ((b + p + threads / 2) % one_in(1, 5)) continue;
                 again();
                 options.block_bytes = blocks[b];
                 options.segment_bytes = parts[p];
@@ -326,7 +326,7 @@ static bool worth_a_cut(const text *t, size_t at)
 {
     for (size_t i = at > 2 ? at - 2 : 0; i < at + 2 && i < t->len; i++)
         if (t->bytes[i] == '\n') return true;
-    return at % 29 == 0;
+    return at % one_in(29, 97) == 0;
 }
 
 /* A run that saw a beginning, then one that sees the whole: as if there had been one. */
@@ -362,7 +362,7 @@ START_TEST(a_grown_stream_adds_only_its_new_lines)
     feed_ok(log_text.bytes, log_text.len, &options);
     uint64_t usage = usage_hash(), rejects = reject_hash(NULL);
     for (unsigned threads = 1; threads <= 2; threads++)
-        for (size_t lines = 0; lines <= 40; lines += 4) {
+        for (size_t lines = 0; lines <= 40; lines += 4 * one_in(1, 5)) {
             again();
             make_log(&other_text, 0, (unsigned)lines, 9);
             options.threads = threads;
@@ -437,7 +437,8 @@ START_TEST(an_earlier_copy_of_a_known_log_is_nothing_new)
         feed_ok(log_text.bytes, log_text.len, &options);
         uint64_t usage = usage_hash(), n = segments();
         size_t first = line_end_from(&log_text, 512);
-        for (size_t cut = first; cut <= log_text.len; cut += cut < 2200 ? 7 * one_in(2, 7) : 777)
+        for (size_t cut = first; cut <= log_text.len;
+             cut += cut < 2200 ? 7 * one_in(2, 21) : 777 * one_in(1, 3))
             for (int way = 0; way < 5; way++) {
                 feed_report report =
                     way < 4 ? feed_cut(way, cut, options) : feed_ok(log_text.bytes, cut, &options);
@@ -633,7 +634,7 @@ START_TEST(a_refused_last_line_without_end_is_read_anew_once_it_has_grown)
         for (int way = 0; way < 16; way++) {
             if (!worth_a_cut(&log_text, cut) || cut_parses(cut)) continue;
             /* Two ways a cut, all in turn. */
-            if ((cut + (size_t)way + (size_t)way / 4) % one_in(8, 16)) continue;
+            if ((cut + (size_t)way + (size_t)way / 4) % one_in(8, 32)) continue;
             again();
             feed_cut(way % 4, cut, options);
             uint64_t n = segments();
@@ -654,7 +655,8 @@ START_TEST(a_live_log_posted_whole_again_and_again_counts_each_line_once)
     feed_options options = plain_options();
     feed_ok(log_text.bytes, log_text.len, &options);
     uint64_t usage = usage_hash();
-    for (size_t step = test_long() ? 1 : 4; step < log_text.len; step = step * 3 + 1) {
+    for (size_t step = test_long() ? 1 : 4 * one_in(1, 10); step < log_text.len;
+         step = step * 3 + 1) {
         again();
         uint64_t accepted = 0;
         for (size_t len = step; len < log_text.len; len += step * 7 % 611 + step / 5 + 1)
@@ -1060,7 +1062,7 @@ START_TEST(of_too_many_refused_lines_the_first_of_each_segment_are_kept)
     feed_report report;
     tb_error err = {0};
     uint64_t kept = 0;
-    for (unsigned threads = 1; threads <= 3; threads += 2) {
+    for (unsigned threads = one_in(1, 3) == 1 ? 1 : 3; threads <= 3; threads += 2) {
         again();
         write_refused_lines();
         options.threads = threads;
@@ -1073,8 +1075,9 @@ START_TEST(of_too_many_refused_lines_the_first_of_each_segment_are_kept)
                                    "AND max(line) - min(line) + 1 = count(*)"),
                           2);
         ck_assert_uint_lt(count_of("SELECT 1 FROM reject"), 24000);
-        if (threads == 1) kept = reject_hash(NULL);
-        ck_assert_uint_eq(reject_hash(NULL), kept);
+        const uint64_t hash = reject_hash(NULL);
+        ck_assert(!kept || hash == kept);
+        kept = hash;
     }
 }
 END_TEST

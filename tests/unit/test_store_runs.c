@@ -369,28 +369,33 @@ START_TEST(verify_finds_changed_runs)
          "The rows of table month_run are not all those that were written"},
         {"UPDATE month_run SET watermark=99 WHERE id=4", "of data version 99; the file is at"},
     };
+    fixture f;
+    fixture_image run;
+    fill(&f);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
+    note(&f, 2, OCTOBER, TB_RUN_NOTHING, "");
+    note(&f, 1, NOVEMBER, TB_RUN_REFUSED, "why");
+    note(&f, 0, OCTOBER, TB_RUN_NOTHING, "");
+    verify_finds(&f, NULL);
+    sql_refused(&f, "UPDATE month_run SET run_us=0", "append-only");
+    sql_refused(&f, "DELETE FROM month_run", "append-only");
+    sql_refused(&f,
+                "INSERT INTO month_run SELECT 7,account,month,watermark,outcome,'',run_us,"
+                "reason,seal FROM month_run WHERE id=2",
+                "in turn");
+    sql(&f, "DROP TRIGGER month_run_no_update");
+    sql(&f, "DROP TRIGGER month_run_no_delete");
+    sql(&f, "DROP TRIGGER month_run_in_turn");
+    fixture_keep(&f, &run);
+    fixture_release(&f);
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
-        fixture f;
-        fill(&f);
-        tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
-        note(&f, 2, OCTOBER, TB_RUN_NOTHING, "");
-        note(&f, 1, NOVEMBER, TB_RUN_REFUSED, "why");
-        note(&f, 0, OCTOBER, TB_RUN_NOTHING, "");
-        verify_finds(&f, NULL);
-        sql_refused(&f, "UPDATE month_run SET run_us=0", "append-only");
-        sql_refused(&f, "DELETE FROM month_run", "append-only");
-        sql_refused(&f,
-                    "INSERT INTO month_run SELECT 7,account,month,watermark,outcome,'',run_us,"
-                    "reason,seal FROM month_run WHERE id=2",
-                    "in turn");
-        sql(&f, "DROP TRIGGER month_run_no_update");
-        sql(&f, "DROP TRIGGER month_run_no_delete");
-        sql(&f, "DROP TRIGGER month_run_in_turn");
+        fixture_again(&f, &run);
         sql(&f, cases[n].sql);
         verify_finds(&f, cases[n].found);
-        tb_invoice_release(&i);
         fixture_release(&f);
     }
+    free(run.bytes);
+    tb_invoice_release(&i);
 }
 END_TEST
 
