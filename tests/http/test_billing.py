@@ -25,6 +25,13 @@ MODEL = ["Balance", "ThisMonthCharges", "LastRechargeBalance", "AvailableBalance
          "MonthlyChargesSATraffic"]
 
 
+SELLER = {"name": "Acme CDN GmbH", "country": "DE", "city": "Berlin", "note": "Thank you.",
+          "contact": {"name": "Billing", "email": "b@acme.example"}, "tax_currency": "EUR",
+          "rates": {"2026-10": "0.92"}, "payment": {"iban": "DE89370400440532013000"}}
+BUYER = {"name": "<script> & S\u00f8n", "country": "NO", "language": "en", "reference": "PO-1",
+         "endpoint": {"scheme": "0192", "id": "1"}, "delivery": {"country": "NO"}}
+
+
 class Billing(Case):
     """October is final; November runs. Account 1 has balancer 7, account 2 is prepaid."""
 
@@ -35,6 +42,8 @@ class Billing(Case):
         server.stop()
         catalog = json.loads(json.dumps(CATALOG))
         catalog["accounts"][1]["prepaid"] = True
+        catalog["seller"] = SELLER
+        catalog["accounts"][0]["buyer"] = BUYER
         catalog["accounts"][0]["discounts"] = {"AsiaOceaniaDiscount": 10}
         catalog["zones"][1]["settings"] = {"MonthlyBandwidthLimit": 5000}
         catalog["load_balancers"] = [{"id": 7, "account": 1, "created": "2026-01-10T00:00:00Z",
@@ -52,6 +61,16 @@ class Billing(Case):
         server.keys["billing"] = server.make_key(1, "SubuserBilling")
         server.keys["zones"] = server.make_key(1, "SubuserPullZones")
         server.start()
+
+    def test_an_invoice_has_its_parties(self):
+        number = self.server.get("/billing/invoices", "user").json()["invoices"][0]["number"]
+        invoice = self.server.get(f"/billing/invoices/{number}", "user").json()
+        self.assertEqual(invoice["buyer"], BUYER)
+        self.assertEqual(invoice["seller"]["payment"]["means"], "58")
+        self.assertEqual(invoice["seller"]["tax_rate"], "0.92")
+        other = self.server.get("/billing/invoices", "other").json()["invoices"][0]["number"]
+        invoice = self.server.get(f"/billing/invoices/{other}", "other").json()
+        self.assertIsNone(invoice["buyer"])
 
     def usage(self, query="", key="user", balancer=7):
         return self.server.get(f"/loadbalancer/{balancer}/usage{query}", key)
