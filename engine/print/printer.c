@@ -1,5 +1,5 @@
-/* A printer is the shared object's press. The object stays loaded: fonts that were read once are not
- * read again, and what it links has no way to be unloaded cleanly. */
+/* A printer is the shared object's press. The object stays loaded: fonts that were read once are
+ * not read again, and what it links has no way to be unloaded cleanly. */
 #include "tollbook/print.h"
 
 #include <dlfcn.h>
@@ -26,9 +26,10 @@ static tb_code load(const tb__press_face **ret, tb_error *err)
     void *object = open_library();
     const char *why = object ? NULL : dlerror();
     if (!object)
-        return tb_fail(err, TB_E_IO, NULL,
-                       "PDFs need %s. Install the package libtollbook-print1 of this version. (%.200s)",
-                       TB__PRESS_LIBRARY, why ? why : "It cannot be loaded.");
+        return tb_fail(
+            err, TB_E_IO, NULL,
+            "PDFs need %s. Install the package libtollbook-print1 of this version. (%.200s)",
+            TB__PRESS_LIBRARY, why ? why : "It cannot be loaded.");
     const tb__press_face *face = dlsym(object, TB__PRESS_SYMBOL);
     if (!face || strcmp(face->version, TB_VERSION) != 0 || face->sheet_size != sizeof(tb__sheet))
         return tb_fail(err, TB_E_IO, NULL,

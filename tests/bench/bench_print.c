@@ -1,8 +1,8 @@
 /* Invoices as PDF, in process on one thread, by seconds of processor:
  *
- * usage: bench_print own DOCUMENTS LINES     documents of so many lines, each with figures of its own:
- *                                            seconds, bytes, texts of one document
- *        bench_print bare DOCUMENTS TEXTS    the peer: Pango and cairo alone, a layout for each text
+ * usage: bench_print own DOCUMENTS LINES     documents of so many lines, each with figures of its
+ * own: seconds, bytes, texts of one document bench_print bare DOCUMENTS TEXTS    the peer: Pango
+ * and cairo alone, a layout for each text
  */
 #include <cairo-pdf.h>
 #include <inttypes.h>
@@ -40,12 +40,16 @@ typedef struct invoice {
 static void make_parties(invoice *in)
 {
     in->seller = (tb_party){{[TB_PARTY_NAME] = "Example Networks GmbH",
-                             [TB_PARTY_STREET] = "Hauptstrasse 12", [TB_PARTY_CITY] = "Berlin",
-                             [TB_PARTY_POSTAL_CODE] = "10115", [TB_PARTY_COUNTRY] = "DE",
+                             [TB_PARTY_STREET] = "Hauptstrasse 12",
+                             [TB_PARTY_CITY] = "Berlin",
+                             [TB_PARTY_POSTAL_CODE] = "10115",
+                             [TB_PARTY_COUNTRY] = "DE",
                              [TB_PARTY_VAT_ID] = "DE123456789",
                              [TB_PARTY_PAYMENT_IBAN] = "DE89370400440532013000"}};
-    in->buyer = (tb_party){{[TB_PARTY_NAME] = "Sample Ltd", [TB_PARTY_STREET] = "1 High Street",
-                            [TB_PARTY_CITY] = "London", [TB_PARTY_COUNTRY] = "GB"}};
+    in->buyer = (tb_party){{[TB_PARTY_NAME] = "Sample Ltd",
+                            [TB_PARTY_STREET] = "1 High Street",
+                            [TB_PARTY_CITY] = "London",
+                            [TB_PARTY_COUNTRY] = "GB"}};
     in->s.seller = &in->seller;
     in->s.buyer = &in->buyer;
 }
@@ -64,9 +68,15 @@ static void make_invoice(invoice *in, size_t lines)
     in->known = (tb_invoice_names){.account = "sample", .zones = in->zones, .n_zones = lines};
     in->bill = (tb_bill){.lines = in->lines, .n_lines = lines, .n_tax = 1, .minor_digits = 2};
     in->bill.tax[0].rate = (tb_bill_tax){.name = "VAT", .percent = {19, 0}};
-    in->s = (tb_statement){.version = TB_INVOICE_VERSION, .kind = "invoice", .state = "final",
-                           .account = 1, .month = MONTH, .currency = "USD", .bill = &in->bill,
-                           .issued = "2026-11-04", .due = "2026-11-18"};
+    in->s = (tb_statement){.version = TB_INVOICE_VERSION,
+                           .kind = "invoice",
+                           .state = "final",
+                           .account = 1,
+                           .month = MONTH,
+                           .currency = "USD",
+                           .bill = &in->bill,
+                           .issued = "2026-11-04",
+                           .due = "2026-11-18"};
     make_parties(in);
 }
 
@@ -74,18 +84,22 @@ static void make_invoice(invoice *in, size_t lines)
 static void fill(invoice *in, uint64_t document)
 {
     tb_i128 total = 0;
-    snprintf(in->s.number, sizeof in->s.number, "2026-%06u",
-             (unsigned)(document % 999999 + 1));
+    snprintf(in->s.number, sizeof in->s.number, "2026-%06u", (unsigned)(document % 999999 + 1));
     for (size_t i = 0; i < in->bill.n_lines; i++) {
         const tb_i128 bytes =
             (tb_i128)((document + 3) * UINT64_C(1234567891) * (i + 7) % UINT64_C(99999999999999));
         const tb_decimal amount = {bytes / 1000000000, 2};
-        in->tiers[i] = (tb_bill_tier){.to = bytes, .units = bytes, .price = {1, 11},
-                                      .shown = {1, 2}, .amount = amount};
-        in->lines[i] = (tb_bill_line){.number = (uint32_t)(i + 1), .kind = TB_LINE_BANDWIDTH,
-                                      .id = (int64_t)(100 + i / 2), .quantity = bytes,
-                                      .exact = amount, .amount = amount, .tiers = &in->tiers[i],
-                                      .n_tiers = 1, .period_month = MONTH};
+        in->tiers[i] = (tb_bill_tier){
+            .to = bytes, .units = bytes, .price = {1, 11}, .shown = {1, 2}, .amount = amount};
+        in->lines[i] = (tb_bill_line){.number = (uint32_t)(i + 1),
+                                      .kind = TB_LINE_BANDWIDTH,
+                                      .id = (int64_t)(100 + i / 2),
+                                      .quantity = bytes,
+                                      .exact = amount,
+                                      .amount = amount,
+                                      .tiers = &in->tiers[i],
+                                      .n_tiers = 1,
+                                      .period_month = MONTH};
         strcpy(in->lines[i].region, i % 2 ? "NA" : "EU");
         total += amount.mantissa;
     }
