@@ -100,7 +100,7 @@ static void put_tier(tb__maker *m, tb_line_kind kind, const tb_bill_tier *tier, 
     *tb__maker_row(m, made.kind) = made;
 }
 
-static void put_line(tb__maker *m, size_t i)
+static void put_audited(tb__maker *m, size_t i)
 {
     const tb_bill_line *line = &m->s->bill->lines[i];
     const tb_line_kind kind = tb__line_origin(m->s, i);
@@ -126,8 +126,7 @@ void tb__make_auditor(tb__maker *m)
     put_document(m);
     if (m->s->bill->n_lines == 0) return;
     const char *amount = tb__maker_filled(m, TB__WORD_AMOUNT, m->s->currency);
-    tb__block *block =
-        tb__maker_block(m, TB__TABLE, tb__maker_word(m, TB__WORD_EXACT_LINES));
+    tb__block *block = tb__maker_block(m, TB__TABLE, tb__maker_word(m, TB__WORD_EXACT_LINES));
     if (!block) return;
     block->n_columns = 5;
     block->columns[NUMBER] = (tb__column){.head = tb__maker_word(m, TB__WORD_LINE)};
@@ -136,5 +135,5 @@ void tb__make_auditor(tb__maker *m)
     block->columns[EXACT] = (tb__column){.head = tb__maker_word(m, TB__WORD_EXACT), .end = true};
     block->columns[ROUNDED] = (tb__column){.head = amount, .end = true};
     for (size_t i = 0; i < m->s->bill->n_lines && !m->code; i++)
-        put_line(m, i);
+        put_audited(m, i);
 }

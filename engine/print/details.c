@@ -1,7 +1,7 @@
 /* Every line of the bill, grouped by what it is charged for: zones, the volume of all zones, load
- * balancers, the account; then, in a table of their own, corrections by the month they are of. A line
- * of several prices has a row for each of them, whose amounts sum to the line's: each is rounded, and
- * the largest takes what is left. */
+ * balancers, the account; then, in a table of their own, corrections by the month they are of. A
+ * line of several prices has a row for each of them, whose amounts sum to the line's: each is
+ * rounded, and the largest takes what is left. */
 #include "print/maker.h"
 
 #include <inttypes.h>
@@ -80,7 +80,7 @@ static const tb__word kind_words[TB_LINE_KIND_COUNT] = {
 };
 
 static const tb__word region_words[TB_BILLING_REGION_COUNT] = {
-    [TB_REGION_EU] = TB__WORD_REGION_EU, [TB_REGION_NA] = TB__WORD_REGION_NA,
+    [TB_REGION_EU] = TB__WORD_REGION_EU,     [TB_REGION_NA] = TB__WORD_REGION_NA,
     [TB_REGION_ASIA] = TB__WORD_REGION_ASIA, [TB_REGION_SA] = TB__WORD_REGION_SA,
     [TB_REGION_AF] = TB__WORD_REGION_AF,
 };
@@ -146,8 +146,7 @@ static void put_group(tb__maker *m, const place *at)
 static bool by_block(tb_line_kind kind, const tb_bill_tier *tier)
 {
     return (kind == TB_LINE_VOLUME || kind == TB_LINE_BALANCER_REQUESTS) &&
-           tb_decimal_sign(tier->price) &&
-           tb_decimal_compare(tier->price, tier->shown) == 0;
+           tb_decimal_sign(tier->price) && tb_decimal_compare(tier->price, tier->shown) == 0;
 }
 
 static const char *price_text(tb__maker *m, tb_line_kind kind, const tb_bill_tier *tier)
@@ -158,8 +157,8 @@ static const char *price_text(tb__maker *m, tb_line_kind kind, const tb_bill_tie
         tb_buf_fmt(&m->out, " %s ", m->s->currency);
         tb__add_word(&m->out, m->language, TB__WORD_PER_BLOCK);
     } else {
-        tb__maker_keep(m, tb__add_price(&m->out, m->language, kind, tier->price, m->s->currency,
-                                        m->err));
+        tb__maker_keep(
+            m, tb__add_price(&m->out, m->language, kind, tier->price, m->s->currency, m->err));
     }
     return tb__maker_text(m);
 }
@@ -231,8 +230,8 @@ static tb_code allot(tb__maker *m, const tb_bill_line *line, allotment *ret)
 static const char *tier_amount(tb__maker *m, const tb_bill_tier *tier, const tb_decimal *rest)
 {
     tb_decimal amount = TB_DECIMAL_ZERO;
-    tb_code code = tb_decimal_round(tier->amount, m->s->bill->minor_digits, TB_HALF_UP, &amount,
-                                    m->err);
+    tb_code code =
+        tb_decimal_round(tier->amount, m->s->bill->minor_digits, TB_HALF_UP, &amount, m->err);
     if (!code && rest) code = tb_decimal_add(amount, *rest, &amount, m->err);
     tb__maker_keep(m, code);
     return tb__maker_amount(m, amount);
@@ -299,7 +298,7 @@ static const char *note_text(tb__maker *m, size_t i, const tb_bill_tier *one)
     return tb__maker_text(m);
 }
 
-static void put_line(tb__maker *m, size_t i)
+static void put_detail(tb__maker *m, size_t i)
 {
     const tb_bill_line *line = &m->s->bill->lines[i];
     const tb_line_kind kind = tb__line_origin(m->s, i);
@@ -332,7 +331,8 @@ static void begin_table(tb__maker *m, tb__word title)
     block->columns[NUMBER] = (tb__column){.head = tb__maker_word(m, TB__WORD_LINE)};
     block->columns[WHAT] =
         (tb__column){.head = tb__maker_word(m, TB__WORD_DESCRIPTION), .wide = true};
-    block->columns[QUANTITY] = (tb__column){.head = tb__maker_word(m, TB__WORD_QUANTITY), .end = true};
+    block->columns[QUANTITY] =
+        (tb__column){.head = tb__maker_word(m, TB__WORD_QUANTITY), .end = true};
     block->columns[PRICE] = (tb__column){.head = tb__maker_word(m, TB__WORD_PRICE), .end = true};
     block->columns[AMOUNT] = (tb__column){.head = amount, .end = true};
 }
@@ -355,6 +355,6 @@ void tb__make_details(tb__maker *m)
         if (i == 0 || correction != (places[i - 1].group == GROUP_CORRECTION))
             begin_table(m, correction ? TB__WORD_CORRECTIONS : TB__WORD_DETAILS);
         if (i == 0 || !same_group(&places[i - 1], &places[i])) put_group(m, &places[i]);
-        put_line(m, places[i].line);
+        put_detail(m, places[i].line);
     }
 }

@@ -1,6 +1,6 @@
-/* Between the engine and libtollbook-print.so.1: one table of functions, found by its name. Both are
- * of one build: another version is refused. What passes is a sheet and a buffer, and both sides hold
- * the same code for those. */
+/* Between the engine and libtollbook-print.so.1: one table of functions, found by its name. Both
+ * are of one build: another version is refused. What passes is a sheet and a buffer, and both sides
+ * hold the same code for those. */
 #ifndef TOLLBOOK_PRINT_FACE_H
 #define TOLLBOOK_PRINT_FACE_H
 

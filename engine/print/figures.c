@@ -1,5 +1,5 @@
-/* Figures are formed from their decimal text, never through doubles. Where a quantity is rounded, it
- * keeps one digit after the point, and two below ten: enough to recognise it by. */
+/* Figures are formed from their decimal text, never through doubles. Where a quantity is rounded,
+ * it keeps one digit after the point, and two below ten: enough to recognise it by. */
 #include "print/figures.h"
 
 #include <inttypes.h>
@@ -152,7 +152,7 @@ static tb_code add_requests(tb_buf *out, tb__language language, tb_i128 n, add_s
         add_count(out, language, n);
     tb_buf_str(out, " ");
     tb__add_word(out, language,
-                 many                ? TB__WORD_MILLION_REQUESTS
+                 many               ? TB__WORD_MILLION_REQUESTS
                  : absolute(n) == 1 ? TB__WORD_REQUEST
                                     : TB__WORD_REQUESTS);
     return code;
@@ -166,7 +166,8 @@ static tb_code add_ratio(tb_buf *out, tb__language language, tb_i128 n, int64_t 
     tb_code code = tb_decimal_divide(tb_decimal_from_int(n), 1, d, 1, TB_HALF_UP, &value, err);
     if (code) return code;
     tb__add_figure(out, language, value);
-    *ret_one = absolute(tb_decimal_normal(value).mantissa) == 1 && tb_decimal_normal(value).scale == 0;
+    *ret_one =
+        absolute(tb_decimal_normal(value).mantissa) == 1 && tb_decimal_normal(value).scale == 0;
     return TB_OK;
 }
 

@@ -69,8 +69,7 @@ static const char *foot_text(tb__maker *m)
 static void put_created(tb__maker *m)
 {
     int64_t us = tb_month_start_us(m->s->month + 1);
-    if (m->s->issued[0] &&
-        tb_date_parse(m->s->issued, strlen(m->s->issued), &us, NULL) != TB_OK)
+    if (m->s->issued[0] && tb_date_parse(m->s->issued, strlen(m->s->issued), &us, NULL) != TB_OK)
         us = tb_month_start_us(m->s->month + 1);
     if (us > TB_US_LAST) us = TB_US_LAST;
     tb_time_format(us, m->sheet->created);
@@ -148,14 +147,14 @@ static void put_facts(tb__maker *m)
 
 /* --- parties --- */
 
-static void put_line(tb__maker *m, const char *text)
+static void put_party_line(tb__maker *m, const char *text)
 {
     if (*text) tb__maker_row(m, TB__ROW)->cell[0] = text;
 }
 
 static void put_field(tb__maker *m, const tb_party *party, tb_party_field field)
 {
-    put_line(m, tb__maker_copy(m, of(party, field)));
+    put_party_line(m, tb__maker_copy(m, of(party, field)));
 }
 
 static void put_labelled(tb__maker *m, tb__word label, const char *value)
@@ -163,7 +162,7 @@ static void put_labelled(tb__maker *m, tb__word label, const char *value)
     if (!*value) return;
     tb__add_word(&m->out, m->language, label);
     tb_buf_fmt(&m->out, ": %s", value);
-    put_line(m, tb__maker_text(m));
+    put_party_line(m, tb__maker_text(m));
 }
 
 static void add_spaced(tb_buf *out, const char *text)
@@ -191,13 +190,13 @@ static void put_city(tb__maker *m, const char *city, const char *code, const cha
         tb_buf_str(&m->out, subdivision);
     }
     if (behind) add_spaced(&m->out, code);
-    put_line(m, tb__maker_text(m));
-    if (!behind) put_line(m, tb__maker_copy(m, subdivision));
+    put_party_line(m, tb__maker_text(m));
+    if (!behind) put_party_line(m, tb__maker_copy(m, subdivision));
 }
 
 static void put_country(tb__maker *m, const char *code)
 {
-    put_line(m, tb__maker_copy(m, tb__country_name(m->language, code)));
+    put_party_line(m, tb__maker_copy(m, tb__country_name(m->language, code)));
 }
 
 static void put_address(tb__maker *m, const tb_party *party)
@@ -241,7 +240,7 @@ static void put_nameless_buyer(tb__maker *m)
     if (name && *name) tb__maker_row(m, TB__NAME)->cell[0] = tb__maker_copy(m, name);
     tb__add_word(&m->out, m->language, TB__WORD_ACCOUNT);
     tb_buf_fmt(&m->out, " %lld", (long long)m->s->account);
-    put_line(m, tb__maker_text(m));
+    put_party_line(m, tb__maker_text(m));
 }
 
 static bool has_category(const tb_bill *bill, const char *category)
@@ -256,8 +255,8 @@ static void put_delivery(tb__maker *m)
 {
     const tb_party *buyer = m->s->buyer;
     const char *country = of(buyer, TB_PARTY_DELIVERY_COUNTRY);
-    const bool own = *of(buyer, TB_PARTY_DELIVERY_CITY) || *country ||
-                     *of(buyer, TB_PARTY_DELIVERY_POSTAL_CODE);
+    const bool own =
+        *of(buyer, TB_PARTY_DELIVERY_CITY) || *country || *of(buyer, TB_PARTY_DELIVERY_POSTAL_CODE);
     if (!own && !(buyer && has_category(m->s->bill, "K"))) return;
     if (!*country) country = of(buyer, TB_PARTY_COUNTRY);
     tb__maker_row(m, TB__BOX)->cell[0] = tb__maker_word(m, TB__WORD_DELIVERED_TO);

@@ -1,5 +1,5 @@
-/* A sheet as HTML. All text of the sheet is escaped; what people named may run in any direction, and
- * stands by itself (dir="auto"). */
+/* A sheet as HTML. All text of the sheet is escaped; what people named may run in any direction,
+ * and stands by itself (dir="auto"). */
 #include <string.h>
 
 #include "print/html_style.h"
@@ -18,7 +18,7 @@ static void put(page *p, const char *markup)
     tb_buf_str(p->out, markup);
 }
 
-static void put_text(page *p, const char *text)
+static void put_escaped(page *p, const char *text)
 {
     if (text) tb_html_text(p->out, text);
 }
@@ -28,7 +28,7 @@ static void put_named(page *p, const char *name, const char *class, const char *
 {
     tb_buf_fmt(p->out, "<%s%s%s%s dir=\"auto\">", name, class ? " class=\"" : "",
                class ? class : "", class ? "\"" : "");
-    put_text(p, text);
+    put_escaped(p, text);
     tb_buf_fmt(p->out, "</%s>", name);
 }
 
@@ -56,7 +56,7 @@ static void put_facts(page *p, const tb__block *block)
     put(p, "<dl class=\"facts\">");
     for (size_t i = 0; i < block->n_rows; i++) {
         put(p, "<div><dt>");
-        put_text(p, rows[i].cell[0]);
+        put_escaped(p, rows[i].cell[0]);
         put(p, "</dt>");
         put_named(p, "dd", NULL, rows[i].cell[1]);
         put(p, "</div>");
@@ -96,7 +96,7 @@ static void put_paragraphs(page *p, const tb__block *block)
 static void put_alert(page *p, const tb__block *block)
 {
     put(p, "<div class=\"alert\"><p><strong>");
-    put_text(p, block->text);
+    put_escaped(p, block->text);
     put(p, "</strong></p>");
     put_paragraphs(p, block);
     put(p, "</div>");
@@ -120,7 +120,7 @@ static void put_totals(page *p, const tb__block *block)
                                           : "<tr>");
         put_named(p, "td", NULL, rows[i].cell[0]);
         put(p, "<td class=\"end\">");
-        put_text(p, rows[i].cell[1]);
+        put_escaped(p, rows[i].cell[1]);
         put(p, "</td></tr>");
     }
     put(p, "</tbody></table>");
@@ -140,13 +140,13 @@ static const char *column_class(const tb__block *block, size_t c)
 static void put_head(page *p, const tb__block *block)
 {
     tb_buf_fmt(p->out, "<thead><tr class=\"run\"><th colspan=\"%zu\">", block->n_columns);
-    put_text(p, p->sheet->running);
+    put_escaped(p, p->sheet->running);
     put(p, "</th></tr>");
     if (block->columns[block->n_columns - 1].head) {
         put(p, "<tr>");
         for (size_t c = 0; c < block->n_columns; c++) {
             tb_buf_fmt(p->out, "<th class=\"%s\">", column_class(block, c));
-            put_text(p, block->columns[c].head);
+            put_escaped(p, block->columns[c].head);
             put(p, "</th>");
         }
         put(p, "</tr>");
@@ -163,8 +163,9 @@ static void put_words(page *p, const tb__row *row, const char *words)
 {
     put_named(p, "bdi", NULL, words);
     if (!row->note) return;
-    put(p, note_beside(row->kind) ? " <small dir=\"auto\">" : "<small class=\"note\" dir=\"auto\">");
-    put_text(p, row->note);
+    put(p,
+        note_beside(row->kind) ? " <small dir=\"auto\">" : "<small class=\"note\" dir=\"auto\">");
+    put_escaped(p, row->note);
     put(p, "</small>");
 }
 
@@ -176,7 +177,7 @@ static void put_cell(page *p, const tb__block *block, const tb__row *row, size_t
     if (column->wide)
         put_words(p, row, row->cell[c]);
     else
-        put_text(p, row->cell[c]);
+        put_escaped(p, row->cell[c]);
     if (column->mono) put(p, "</code>");
     put(p, "</td>");
 }
@@ -199,7 +200,7 @@ static void put_group(page *p, const tb__block *block, const tb__row *row)
     put(p, "</td></tr>");
 }
 
-static void put_row(page *p, const tb__block *block, const tb__row *row)
+static void put_table_row(page *p, const tb__block *block, const tb__row *row)
 {
     static const char *const begins[] = {
         [TB__ROW] = "<tr>",
@@ -224,7 +225,7 @@ static void put_table(page *p, const tb__block *block)
     put_head(p, block);
     put(p, "<tbody>");
     for (size_t i = 0; i < block->n_rows; i++)
-        put_row(p, block, &rows_of(p, block)[i]);
+        put_table_row(p, block, &rows_of(p, block)[i]);
     put(p, "</tbody></table>");
 }
 
@@ -260,8 +261,9 @@ static void put_page_rule(tb_buf *out, tb__language language)
     const char *word = tb__word_of(language, TB__WORD_PAGE_OF);
     const char *of = strstr(word, "%s"), *end = of + strlen("%s");
     const char *last = strstr(end, "%s");
-    tb_buf_fmt(out, "@page %s{@bottom-right{font:7.5pt \"Noto Sans\",sans-serif;color:#5b6675;content:\"",
-               language == TB__GERMAN ? "de" : "en");
+    tb_buf_fmt(
+        out, "@page %s{@bottom-right{font:7.5pt \"Noto Sans\",sans-serif;color:#5b6675;content:\"",
+        language == TB__GERMAN ? "de" : "en");
     tb_buf_add(out, word, (size_t)(of - word));
     tb_buf_str(out, "\" counter(page) \"");
     tb_buf_add(out, end, (size_t)(last - end));
@@ -292,11 +294,12 @@ void tb__sheet_html(const tb__sheet *sheet, tb_buf *out)
     page p = {.sheet = sheet, .out = out};
     const char *language = sheet->language == TB__GERMAN ? "de" : "en";
     tb_buf_fmt(out, "<article class=\"page %s\" lang=\"%s\">", language, language);
-    if (sheet->stamp) tb_buf_fmt(out, "<div class=\"stamp\" aria-hidden=\"true\">%s</div>", sheet->stamp);
+    if (sheet->stamp)
+        tb_buf_fmt(out, "<div class=\"stamp\" aria-hidden=\"true\">%s</div>", sheet->stamp);
     for (size_t i = 0; i < sheet->n_blocks; i++)
         put_block(&p, &sheet->blocks[i]);
     put(&p, p.open ? "</section><footer>" : "<footer>");
-    put_text(&p, sheet->foot);
+    put_escaped(&p, sheet->foot);
     put(&p, "</footer></article>\n");
 }
 

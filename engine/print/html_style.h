@@ -1,5 +1,5 @@
-/* The one style sheet of printed invoices, for screens of any width and for paper. Nothing is loaded
- * and no script runs. */
+/* The one style sheet of printed invoices, for screens of any width and for paper. Nothing is
+ * loaded and no script runs. */
 #ifndef TOLLBOOK_PRINT_HTML_STYLE_H
 #define TOLLBOOK_PRINT_HTML_STYLE_H
 
@@ -8,7 +8,8 @@ static const char page_style[] =
     "*{box-sizing:border-box}"
     "body{margin:0;background:#eef1f4;color:var(--ink);font:14px/1.45 \"Noto Sans\",-apple-system,"
     "\"Segoe UI\",\"Helvetica Neue\",Arial,\"DejaVu Sans\",sans-serif}"
-    ".page{position:relative;overflow:hidden;max-width:54rem;margin:2rem auto;padding:3.25rem 3.5rem "
+    ".page{position:relative;overflow:hidden;max-width:54rem;margin:2rem auto;padding:3.25rem "
+    "3.5rem "
     "2.25rem;background:#fff;border:1px solid var(--line);border-radius:8px;overflow-wrap:anywhere}"
     ".page>*{position:relative}"
     ".stamp{position:absolute;inset:0;display:flex;align-items:center;justify-content:center;"
@@ -21,7 +22,8 @@ static const char page_style[] =
     ".sender{max-width:50%;padding-top:.5rem;font-size:1.05rem;font-weight:700;text-align:right}"
     "h2{margin:2.5rem 0 .6rem;font-size:1.15rem;font-weight:700}"
     "h3{margin:2rem 0 .4rem;font-size:.95rem;font-weight:700}"
-    "dl.facts{margin:0 0 1.6rem;display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:.8rem "
+    "dl.facts{margin:0 0 "
+    "1.6rem;display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:.8rem "
     "1.25rem}dt{color:var(--soft);font-size:.8rem}dd{margin:0}"
     ".parties{display:flex;gap:1.25rem;margin:0 0 2.2rem}.parties>address{flex:1 1 0;min-width:0;"
     "font-style:normal}address>*{display:block;text-align:left}.label{color:var(--soft);font-size:"
@@ -31,8 +33,10 @@ static const char page_style[] =
     "th{padding:.4rem .6rem;text-align:left;vertical-align:bottom;font-size:.8rem;font-weight:400;"
     "color:var(--soft);border-bottom:1px solid var(--ink)}"
     "td{padding:.5rem .6rem;vertical-align:top;text-align:left;border-bottom:1px solid var(--line)}"
-    "tr>th:first-child,tr>td:first-child{padding-left:0}tr>th:last-child,tr>td:last-child{padding-right:0}"
-    "td.end,th.end{text-align:right}th.end{white-space:nowrap}.end{overflow-wrap:normal}td.id{color:var(--soft);font-size:"
+    "tr>th:first-child,tr>td:first-child{padding-left:0}tr>th:last-child,tr>td:last-child{padding-"
+    "right:0}"
+    "td.end,th.end{text-align:right}th.end{white-space:nowrap}.end{overflow-wrap:normal}td.id{"
+    "color:var(--soft);font-size:"
     ".8rem;width:2.6rem;padding-top:.62rem}"
     "tr.group td{padding:.9rem .6rem 0;border:0;font-weight:700}"
     "tr.open td{border:0;padding-bottom:.1rem}"
@@ -46,7 +50,8 @@ static const char page_style[] =
     ".totals tr.strong td{border-top:1px solid var(--ink);padding-top:.5rem;font-size:1.15rem;"
     "font-weight:700}.totals tr.soft td{color:var(--soft);font-size:.82rem}"
     ".totals tr+tr.strong td{padding-top:.5rem}.totals td+td{padding-left:1rem;white-space:nowrap}"
-    ".notes{margin:1.6rem 0}.notes p{margin:.2rem 0}.notes.small{color:var(--soft);font-size:.82rem}"
+    ".notes{margin:1.6rem 0}.notes p{margin:.2rem "
+    "0}.notes.small{color:var(--soft);font-size:.82rem}"
     ".alert{margin:0 0 1.6rem;padding:.1rem 0 .1rem 1rem;border-left:3px solid var(--warn);"
     "color:var(--warn)}.alert p{margin:.15rem 0}"
     "footer{margin-top:2.5rem;padding-top:.9rem;border-top:1px solid var(--line);color:var(--soft);"
@@ -66,7 +71,8 @@ static const char page_style[] =
     ".lines tr.part,.lines tr.last{padding:.2rem 0 .2rem .9rem}.lines tr.last{padding-bottom:.6rem}"
     ".lines tr.part td.wide,.lines tr.last td.wide{padding-left:0}}"
     "@media print{html{font-size:10.5px}body{background:#fff;font-size:9.2pt}td{padding-top:.32rem;"
-    "padding-bottom:.32rem}.hero{margin-bottom:1rem}.notes{margin:1.2rem 0}.page{max-width:none;margin:0;padding:0;"
+    "padding-bottom:.32rem}.hero{margin-bottom:1rem}.notes{margin:1.2rem "
+    "0}.page{max-width:none;margin:0;padding:0;"
     "border:0;overflow:visible;break-after:page}.page:last-child{break-after:auto}.stamp{position:"
     "fixed}thead{display:table-header-group}tr,.totals,.alert p,address,dl>div{break-inside:avoid}"
     "h2,h3,tr.group,tr.open{break-after:avoid}tr.last{break-before:avoid}"

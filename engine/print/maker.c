@@ -1,4 +1,5 @@
-/* Rows lie in one list and blocks name their part of it, so a block ends where the next one begins. */
+/* Rows lie in one list and blocks name their part of it, so a block ends where the next one begins.
+ */
 #include "print/maker.h"
 
 #include <inttypes.h>
@@ -28,10 +29,9 @@ tb__row *tb__maker_row(tb__maker *m, tb__row_kind kind)
 {
     static _Thread_local tb__row spare_row;
     tb__sheet *sheet = m->sheet;
-    tb_code code =
-        sheet->n_blocks == 0
-            ? tb_no_memory(m->err)
-            : tb__grow(&sheet->rows, sheet->n_rows, &sheet->cap_rows, sizeof *sheet->rows, m->err);
+    tb_code code = sheet->n_blocks == 0 ? tb_no_memory(m->err)
+                                        : tb__grow(&sheet->rows, sheet->n_rows, &sheet->cap_rows,
+                                                   sizeof *sheet->rows, m->err);
     tb__maker_keep(m, code);
     if (code) return &spare_row;
     tb__row *row = &sheet->rows[sheet->n_rows++];
@@ -53,9 +53,12 @@ tb__row *tb__maker_pair(tb__maker *m, tb__row_kind kind, const char *name, const
 /* Bytes of the character at `at`, 0 where it is not one of UTF-8. */
 static size_t character(const unsigned char *at, size_t left)
 {
-    const size_t n = *at < 0x80 ? 1 : *at < 0xC2 ? 0 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3
-                     : *at < 0xF5                                                  ? 4
-                                                                                   : 0;
+    const size_t n = *at < 0x80   ? 1
+                     : *at < 0xC2 ? 0
+                     : *at < 0xE0 ? 2
+                     : *at < 0xF0 ? 3
+                     : *at < 0xF5 ? 4
+                                  : 0;
     if (n == 0 || n > left) return 0;
     for (size_t i = 1; i < n; i++)
         if ((at[i] & 0xC0) != 0x80) return 0;
@@ -66,12 +69,12 @@ static size_t character(const unsigned char *at, size_t left)
     return n;
 }
 
-/* Controls, line ends, and marks that turn the direction of what comes after them (U+202A to U+202E,
- * U+2066 to U+2069), which could make a figure beside a name look like another. */
+/* Controls, line ends, and marks that turn the direction of what comes after them (U+202A to
+ * U+202E, U+2066 to U+2069), which could make a figure beside a name look like another. */
 static bool is_control(const unsigned char *at, size_t n)
 {
     if (n == 1) return *at < 0x20 || *at == 0x7F;
-    if (n == 2) return at[0] == 0xC2 && at[1] < 0xA0 ;
+    if (n == 2) return at[0] == 0xC2 && at[1] < 0xA0;
     if (n != 3 || at[0] != 0xE2) return false;
     return (at[1] == 0x80 && at[2] >= 0xA8 && at[2] <= 0xAE) ||
            (at[1] == 0x81 && at[2] >= 0xA6 && at[2] <= 0xA9);
@@ -98,7 +101,7 @@ static size_t clean(char *to, const char *text, size_t len)
     return (size_t)(out - to);
 }
 
-static const char *keep(tb__maker *m, const char *text, size_t len)
+static const char *keep_text(tb__maker *m, const char *text, size_t len)
 {
     const size_t most = 3 * len + 1;
     char *kept = tb__arena_take(&m->sheet->texts, most);
@@ -114,14 +117,14 @@ const char *tb__maker_text(tb__maker *m)
 {
     const char *kept = "";
     tb__maker_keep(m, tb_buf_check(&m->out, m->err));
-    if (m->out.data && !m->out.failed) kept = keep(m, m->out.data, m->out.len);
+    if (m->out.data && !m->out.failed) kept = keep_text(m, m->out.data, m->out.len);
     m->out.len = 0;
     return kept;
 }
 
 const char *tb__maker_copy(tb__maker *m, const char *text)
 {
-    return keep(m, text, strlen(text));
+    return keep_text(m, text, strlen(text));
 }
 
 const char *tb__maker_word(const tb__maker *m, tb__word word)
@@ -180,8 +183,12 @@ tb_code tb__sheet_make(tb__sheet *sheet, const tb_statement *statement, const ch
                        const tb_invoice_names *names, const tb_print_options *options,
                        tb_error *err)
 {
-    tb__maker m = {.sheet = sheet, .s = statement, .sha256 = sha256, .names = names,
-                   .language = language_of(statement), .err = err};
+    tb__maker m = {.sheet = sheet,
+                   .s = statement,
+                   .sha256 = sha256,
+                   .names = names,
+                   .language = language_of(statement),
+                   .err = err};
     *sheet = (tb__sheet){.language = m.language, .letter = options && options->letter};
     tb__arena_init(&sheet->texts, NULL);
     tb_buf_init(&m.out, TB_PRINT_MAX, NULL);

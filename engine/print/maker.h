@@ -1,5 +1,5 @@
-/* How a sheet is made: blocks and rows at its end, and their texts. What fails once (memory, a figure
- * that overflows) is kept in `code`, and asked for at the end. */
+/* How a sheet is made: blocks and rows at its end, and their texts. What fails once (memory, a
+ * figure that overflows) is kept in `code`, and asked for at the end. */
 #ifndef TOLLBOOK_PRINT_MAKER_H
 #define TOLLBOOK_PRINT_MAKER_H
 
@@ -23,15 +23,16 @@ tb__block *tb__maker_block(tb__maker *m, tb__block_kind kind, const char *text);
 tb__row *tb__maker_row(tb__maker *m, tb__row_kind kind);
 tb__row *tb__maker_pair(tb__maker *m, tb__row_kind kind, const char *name, const char *value);
 
-/* What was written to m->out, for good; m->out is empty again. Bytes that are not UTF-8 become U+FFFD,
- * control characters and characters that turn the direction of others become spaces. */
+/* What was written to m->out, for good; m->out is empty again. Bytes that are not UTF-8 become
+ * U+FFFD, control characters and characters that turn the direction of others become spaces. */
 const char *tb__maker_text(tb__maker *m);
 const char *tb__maker_copy(tb__maker *m, const char *text);
 const char *tb__maker_word(const tb__maker *m, tb__word word); /* static */
 const char *tb__maker_filled(tb__maker *m, tb__word word, const char *with);
-const char *tb__maker_amount(tb__maker *m, tb_decimal value); /* in the invoice's currency's digits */
-const char *tb__maker_money(tb__maker *m, tb_decimal value);  /* and its name: "1,234.50 USD" */
-const char *tb__maker_i64(tb__maker *m, int64_t value);       /* without thousands: an id */
+const char *tb__maker_amount(tb__maker *m,
+                             tb_decimal value); /* in the invoice's currency's digits */
+const char *tb__maker_money(tb__maker *m, tb_decimal value); /* and its name: "1,234.50 USD" */
+const char *tb__maker_i64(tb__maker *m, int64_t value);      /* without thousands: an id */
 
 void tb__maker_keep(tb__maker *m, tb_code code); /* the first one that is not OK */
 

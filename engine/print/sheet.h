@@ -1,5 +1,5 @@
-/* A sheet: what an invoice says, block by block, in the order in which it is read. It is made once of
- * a statement; HTML and PDF draw it, and neither knows what a bill is. All text is UTF-8 without
+/* A sheet: what an invoice says, block by block, in the order in which it is read. It is made once
+ * of a statement; HTML and PDF draw it, and neither knows what a bill is. All text is UTF-8 without
  * control characters, and lies in the sheet's own memory. */
 #ifndef TOLLBOOK_PRINT_SHEET_H
 #define TOLLBOOK_PRINT_SHEET_H

@@ -46,8 +46,8 @@ static const char *quantity_text(tb__maker *m, tb_line_kind kind, const product 
 {
     const bool seconds = strcmp(tb_line_kind_unit(kind), "second") == 0;
     if (!p->summed || (seconds && p->n > 1) || kind == TB_LINE_MINIMUM) return NULL;
-    tb__maker_keep(m, tb__add_quantity(&m->out, m->language, kind, p->quantity, m->s->month,
-                                       m->err));
+    tb__maker_keep(m,
+                   tb__add_quantity(&m->out, m->language, kind, p->quantity, m->s->month, m->err));
     return tb__maker_text(m);
 }
 

@@ -16,8 +16,8 @@ typedef struct category {
 } category;
 
 static const category category_table[] = {
-    {"E", TB__WORD_EXEMPT},      {"AE", TB__WORD_REVERSE_CHARGE}, {"K", TB__WORD_INTRA_UNION},
-    {"G", TB__WORD_EXPORT},      {"O", TB__WORD_NOT_SUBJECT},
+    {"E", TB__WORD_EXEMPT}, {"AE", TB__WORD_REVERSE_CHARGE}, {"K", TB__WORD_INTRA_UNION},
+    {"G", TB__WORD_EXPORT}, {"O", TB__WORD_NOT_SUBJECT},
 };
 
 /* A tax's name as its law has it. Settings call the common one "VATRate". */
@@ -103,8 +103,7 @@ static bool asks_for_money(const tb_statement *s)
 
 static void put_sum(tb__maker *m, tb__row_kind kind, tb__word name, tb_decimal value)
 {
-    const char *text =
-        kind == TB__STRONG ? tb__maker_money(m, value) : tb__maker_amount(m, value);
+    const char *text = kind == TB__STRONG ? tb__maker_money(m, value) : tb__maker_amount(m, value);
     tb__maker_pair(m, kind, tb__maker_word(m, name), text);
 }
 

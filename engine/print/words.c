@@ -1,5 +1,5 @@
-/* Tables. Countries are those that invoices go to most; all others are shown by their code, which is
- * what post and tax offices read. */
+/* Tables. Countries are those that invoices go to most; all others are shown by their code, which
+ * is what post and tax offices read. */
 #include "print/words.h"
 
 #include <stddef.h>

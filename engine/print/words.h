@@ -39,7 +39,8 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(UNPRICED_TITLE, "Usage without a price", "Nutzung ohne Preis")                               \
     X(UNPRICED_TEXT, "This draft cannot be made final until these are mended:",                    \
       "Dieser Entwurf kann erst ausgestellt werden, wenn Folgendes behoben ist:")                  \
-    X(NO_CHARGES, "Nothing is charged for this month.", "F\u00fcr diesen Monat wird nichts berechnet.") \
+    X(NO_CHARGES, "Nothing is charged for this month.",                                            \
+      "F\u00fcr diesen Monat wird nichts berechnet.")                                              \
     X(SUMMARY, "Summary", "\u00dcbersicht")                                                        \
     X(DESCRIPTION, "Description", "Beschreibung")                                                  \
     X(QUANTITY, "Quantity", "Menge")                                                               \

@@ -1,7 +1,7 @@
-/* Invoices as people read them: one page of HTML, or a PDF. Both draw the same sheet, so they say the
- * same: on the first page what a customer needs (who, what for, how much, how to pay), after it every
- * line, and on demand a page for auditors. Words and figures are English, or German where the buyer's
- * language is "de". No clock, no locale: the same statement and fonts give the same bytes.
+/* Invoices as people read them: one page of HTML, or a PDF. Both draw the same sheet, so they say
+ * the same: on the first page what a customer needs (who, what for, how much, how to pay), after it
+ * every line, and on demand a page for auditors. Words and figures are English, or German where the
+ * buyer's language is "de". No clock, no locale: the same statement and fonts give the same bytes.
  *
  * PDFs are drawn by Pango and cairo, in a shared object of its own (libtollbook-print.so.1) that is
  * loaded when the first printer is made. Programs that print none pay nothing for it. */
@@ -12,7 +12,8 @@
 
 TB_API_BEGIN
 
-#define TB_PRINT_MAX ((size_t)256 << 20) /* bytes of one document that are enough for any invoice */
+#define TB_PRINT_MAX ((size_t)256 << 20) /* bytes of one document that are enough for any invoice  \
+                                          */
 
 typedef struct tb_print_options {
     bool letter;  /* paper of 8.5 by 11 inches; else A4 */
@@ -22,8 +23,8 @@ typedef struct tb_print_options {
 /* --- HTML --- */
 
 /* One page, for screen and paper, that loads nothing and runs nothing: head, any number of
- * statements, tail. options may be NULL. sha256: of the statement, "" for a draft. names may be NULL: then
- * things are named by their ids. */
+ * statements, tail. options may be NULL. sha256: of the statement, "" for a draft. names may be
+ * NULL: then things are named by their ids. */
 void tb_print_html_head(const char *title, const tb_print_options *options, tb_buf *out);
 /* TB_E_OVERFLOW: a figure that no bill has, and a damaged text can. */
 TB_MUST_USE tb_code tb_print_html(const tb_statement *statement, const char *sha256,

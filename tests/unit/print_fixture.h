@@ -1,4 +1,5 @@
-/* An invoice with parties, zone names and one line of everything, for the tests of what is printed. */
+/* An invoice with parties, zone names and one line of everything, for the tests of what is printed.
+ */
 #ifndef TESTS_UNIT_PRINT_FIXTURE_H
 #define TESTS_UNIT_PRINT_FIXTURE_H
 

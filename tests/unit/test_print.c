@@ -4,13 +4,13 @@
 
 #include "print/maker.h"
 
-#define HAS(text, part) ck_assert_msg(strstr(text, part) != NULL, "lacks %s in\n%s", part, text)
+#define HAS(text, part)   ck_assert_msg(strstr(text, part) != NULL, "lacks %s in\n%s", part, text)
 #define LACKS(text, part) ck_assert_msg(strstr(text, part) == NULL, "has %s in\n%s", part, text)
 
 START_TEST(a_page_loads_nothing_and_escapes_everything)
 {
-    static const char *const banned[] = {"http",    "src=",  "url(", "@import", "<script",
-                                         "<link",   "<img", "javascript", "<b>"};
+    static const char *const banned[] = {"http",  "src=", "url(",       "@import", "<script",
+                                         "<link", "<img", "javascript", "<b>"};
     print_fixture p;
     print_fixture_make(&p);
     p.zones[0].name = "<script>alert(\"1\")</script>";
@@ -30,13 +30,35 @@ END_TEST
 START_TEST(an_invoice_says_who_what_how_much_and_how_to_pay)
 {
     static const char *const said[] = {
-        ">Invoice</h1>", "2026-000007", "4 November 2026", "18 November 2026", "1 \u2013 31 October 2026",
-        "PO-4711", "Example CDN", "Example Networks GmbH", "Hauptstra\u00dfe 12", "10115 Berlin",
-        "Germany", "VAT ID: DE123456789", "billing@example.com", "Sample Ltd", "London EC1A 1AA",
-        "United Kingdom", "Amount due by 18 November 2026", "3,074.38 USD", "Subtotal", "2,519.98",
-        "VAT 22 % on 2,519.98", "554.40", "DE89 3704 0044 0532 0130 00", "COBADEFFXXX",
+        ">Invoice</h1>",
+        "2026-000007",
+        "4 November 2026",
+        "18 November 2026",
+        "1 \u2013 31 October 2026",
+        "PO-4711",
+        "Example CDN",
+        "Example Networks GmbH",
+        "Hauptstra\u00dfe 12",
+        "10115 Berlin",
+        "Germany",
+        "VAT ID: DE123456789",
+        "billing@example.com",
+        "Sample Ltd",
+        "London EC1A 1AA",
+        "United Kingdom",
+        "Amount due by 18 November 2026",
+        "3,074.38 USD",
+        "Subtotal",
+        "2,519.98",
+        "VAT 22 % on 2,519.98",
+        "554.40",
+        "DE89 3704 0044 0532 0130 00",
+        "COBADEFFXXX",
         "Please pay 3,074.38 USD by 18 November 2026. Payment is due within 14 days",
-        ">Thank you.<", ">See you soon.<", "HRB 12345 B", "Fingerprint 0123 4567 89ab cdef",
+        ">Thank you.<",
+        ">See you soon.<",
+        "HRB 12345 B",
+        "Fingerprint 0123 4567 89ab cdef",
         "lang=\"en\""};
     print_fixture p;
     print_fixture_make(&p);
@@ -54,10 +76,21 @@ END_TEST
 START_TEST(quantities_and_prices_are_for_people)
 {
     static const char *const said[] = {
-        "123.5 kB", "0.01 USD per GB", "images.example.com</bdi> <small dir=\"auto\">zone 101",
-        "Bandwidth, Europe", "first 500 TB", "over 500 TB", "0.005 USD per GB",
-        "video.example.com", ">Zone 103<", "31 days of 31", "9.5 USD per month", "Load balancer 7",
-        "51.5 million requests", "over 50 million requests", "0.65 USD per million requests",
+        "123.5 kB",
+        "0.01 USD per GB",
+        "images.example.com</bdi> <small dir=\"auto\">zone 101",
+        "Bandwidth, Europe",
+        "first 500 TB",
+        "over 500 TB",
+        "0.005 USD per GB",
+        "video.example.com",
+        ">Zone 103<",
+        "31 days of 31",
+        "9.5 USD per month",
+        "Load balancer 7",
+        "51.5 million requests",
+        "over 50 million requests",
+        "0.65 USD per million requests",
         "whole for any month with an active zone, not prorated by days"};
     print_fixture p;
     print_fixture_make(&p);
@@ -72,11 +105,21 @@ END_TEST
 
 START_TEST(german_words_and_figures)
 {
-    static const char *const said[] = {
-        ">Rechnung</h1>", "4. November 2026", "1. \u2013 31. Oktober 2026", "3.074,38 USD",
-        "USt. 22 % auf 2.519,98", "Zu zahlen bis 18. November 2026", "0,01 USD je GB", "Deutschland",
-        "31 Tage von 31", "51,5 Mio. Anfragen", "die ersten 500 TB", "USt-IdNr.: DE123456789",
-        "Zahlbar innerhalb von 14 Tagen", "lang=\"de\"", "Pr\u00fcfsumme 0123"};
+    static const char *const said[] = {">Rechnung</h1>",
+                                       "4. November 2026",
+                                       "1. \u2013 31. Oktober 2026",
+                                       "3.074,38 USD",
+                                       "USt. 22 % auf 2.519,98",
+                                       "Zu zahlen bis 18. November 2026",
+                                       "0,01 USD je GB",
+                                       "Deutschland",
+                                       "31 Tage von 31",
+                                       "51,5 Mio. Anfragen",
+                                       "die ersten 500 TB",
+                                       "USt-IdNr.: DE123456789",
+                                       "Zahlbar innerhalb von 14 Tagen",
+                                       "lang=\"de\"",
+                                       "Pr\u00fcfsumme 0123"};
     print_fixture p;
     print_fixture_make(&p);
     p.buyer.text[TB_PARTY_LANGUAGE] = "de";
@@ -302,10 +345,18 @@ END_TEST
 
 START_TEST(the_auditors_page_has_what_was_rounded_and_the_evidence)
 {
-    static const char *const said[] = {
-        "For auditors", "2519.975001234572", "0.004998765428", "standard-2026, aaaaaaaa", PRINT_SHA256,
-        "bbbbbbbb", "cccccccc", "0.00000123456", "500000000000003 bytes", "2 buckets",
-        "0123456789abcdef0123456789abcdef", "2026-10-01T00:00:00Z to 2026-11-01T00:00:00Z"};
+    static const char *const said[] = {"For auditors",
+                                       "2519.975001234572",
+                                       "0.004998765428",
+                                       "standard-2026, aaaaaaaa",
+                                       PRINT_SHA256,
+                                       "bbbbbbbb",
+                                       "cccccccc",
+                                       "0.00000123456",
+                                       "500000000000003 bytes",
+                                       "2 buckets",
+                                       "0123456789abcdef0123456789abcdef",
+                                       "2026-10-01T00:00:00Z to 2026-11-01T00:00:00Z"};
     print_fixture p;
     print_fixture_make(&p);
     p.options.auditor = true;
@@ -334,7 +385,8 @@ START_TEST(names_may_be_of_any_script_or_none)
     print_fixture_make(&p);
     p.buyer.text[TB_PARTY_NAME] = "\u05d7\u05d1\u05e8\u05d4";
     p.zones[0].name = "\u6771\u4eac";
-    p.zones[1].name = "a\xff\x01z\u202eb\u2067"; /* no UTF-8, a control, marks that turn what follows */
+    p.zones[1].name =
+        "a\xff\x01z\u202eb\u2067"; /* no UTF-8, a control, marks that turn what follows */
     char *html = html_of(&p);
     HAS(html, "<strong dir=\"auto\">\u05d7\u05d1\u05e8\u05d4</strong>");
     HAS(html, "<bdi dir=\"auto\">\u6771\u4eac</bdi>");
@@ -418,8 +470,7 @@ static tb_code html_code(const tb_statement *s)
     tb_buf out;
     tb_error err = {0};
     tb_buf_init(&out, TB_PRINT_MAX, NULL);
-    tb_code code =
-        tb_print_html(s, "", NULL, &(tb_print_options){.auditor = true}, &out, &err);
+    tb_code code = tb_print_html(s, "", NULL, &(tb_print_options){.auditor = true}, &out, &err);
     ck_assert_int_eq(err.code, code);
     tb_buf_release(&out);
     return code;

@@ -1,5 +1,6 @@
-/* PDFs: the same words and sums as the page of HTML, fonts inside, the same bytes whatever the locale,
- * the time zone and the folder. Read back with poppler's tools; skipped where they are not there. */
+/* PDFs: the same words and sums as the page of HTML, fonts inside, the same bytes whatever the
+ * locale, the time zone and the folder. Read back with poppler's tools; skipped where they are not
+ * there. */
 #include "unit/print_fixture.h"
 
 #include <locale.h>
@@ -17,9 +18,9 @@ static tb_buf pdf_of(const print_fixture *p)
     tb_buf out;
     tb_error err = {0};
     tb_buf_init(&out, TB_PRINT_MAX, NULL);
-    ck_assert_msg(tb_print_pdf(printer, &p->f.s, PRINT_SHA256, &p->names, &p->options, &out,
-                               &err) == TB_OK,
-                  "%s", err.message);
+    ck_assert_msg(
+        tb_print_pdf(printer, &p->f.s, PRINT_SHA256, &p->names, &p->options, &out, &err) == TB_OK,
+        "%s", err.message);
     ck_assert(out.len > 1000 && memcmp(out.data, "%PDF-1.", 7) == 0);
     return out;
 }
@@ -318,8 +319,8 @@ static uint64_t next_random(uint64_t *state)
 /* Text of all kinds of characters, at most 255 bytes. */
 static void random_text(uint64_t *state, char out[256])
 {
-    static const uint32_t starts[] = {' ', 'A', '0', 0xE0, 0x5D0, 0x627, 0x905, 0xE01, 0x3042, 0x4E00,
-                                      0xAC00, 0x1F600, 0x300, 0x200B, 0x2028};
+    static const uint32_t starts[] = {' ',    'A',    '0',    0xE0,    0x5D0, 0x627,  0x905, 0xE01,
+                                      0x3042, 0x4E00, 0xAC00, 0x1F600, 0x300, 0x200B, 0x2028};
     size_t len = next_random(state) % 252, at = 0;
     const bool one_word = next_random(state) % 4 == 0;
     while (at < len) {

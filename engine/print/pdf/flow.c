@@ -1,5 +1,5 @@
-/* Blocks one below the other. A piece that does not fit begins a page; a heading never stands alone at
- * a page's end. Every width is that of the paper, so a long name wraps and nothing overlaps. */
+/* Blocks one below the other. A piece that does not fit begins a page; a heading never stands alone
+ * at a page's end. Every width is that of the paper, so a long name wraps and nothing overlaps. */
 #include "print/pdf/flow.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 /* --- pieces --- */
 
-static void keep(tb__flow *flow, tb_code code)
+static void keep_code(tb__flow *flow, tb_code code)
 {
     if (!flow->code) flow->code = code;
 }
@@ -23,7 +23,7 @@ tb__item *tb__flow_item(tb__flow *flow, tb__item_kind kind, double x, double y)
 {
     static _Thread_local tb__item spare_item;
     tb_code code = tb__grow(&flow->items, flow->n, &flow->cap, sizeof *flow->items, flow->err);
-    keep(flow, code);
+    keep_code(flow, code);
     tb__item *item = code ? &spare_item : &flow->items[flow->n++];
     *item = (tb__item){.kind = kind, .page = flow->page, .x = x, .y = y};
     return item;
@@ -33,7 +33,7 @@ const tb__ink *tb__flow_ink(tb__flow *flow, tb__style style, const char *text, d
 {
     static const tb__ink no_ink = {0, 0};
     const tb__ink *ink = tb__pen_ink(flow->pen, style, text ? text : "", most);
-    if (!ink) keep(flow, tb_no_memory(flow->err));
+    if (!ink) keep_code(flow, tb_no_memory(flow->err));
     return ink ? ink : &no_ink;
 }
 
@@ -95,8 +95,8 @@ static void put_title(tb__flow *flow, const tb__block *block)
     const double half = (flow->right - flow->left - GAP) / 2, begin = flow->y;
     tb__flow_mark(flow, flow->sheet->title, 1);
     flow->y += 6;
-    const double sender =
-        6 + tb__flow_text(flow, TB__STYLE_SENDER, rows[1].cell[0], flow->left + half + GAP, half, true);
+    const double sender = 6 + tb__flow_text(flow, TB__STYLE_SENDER, rows[1].cell[0],
+                                            flow->left + half + GAP, half, true);
     flow->y = begin;
     flow->y += tb__flow_text(flow, TB__STYLE_TITLE, block->text, flow->left, half, false) + 1;
     flow->y += tb__flow_text(flow, TB__STYLE_NUMBER, rows[0].cell[0], flow->left, half, false);
@@ -143,8 +143,7 @@ static void put_parties(tb__flow *flow, const tb__block *block)
 {
     const tb__row *rows = rows_of(flow, block);
     const size_t boxes = count_boxes(rows, block->n_rows), columns = boxes < 3 ? 2 : boxes;
-    const double room =
-        (flow->right - flow->left - (double)(columns - 1) * GAP) / (double)columns;
+    const double room = (flow->right - flow->left - (double)(columns - 1) * GAP) / (double)columns;
     const uint32_t page = flow->page;
     const double y = flow->y;
     uint32_t last_page = page;
@@ -211,7 +210,8 @@ static void put_heading(tb__flow *flow, const tb__block *block)
     tb__flow_need(flow, 90);
     tb__flow_mark(flow, block->text, 2);
     flow->y += tb__flow_text(flow, TB__STYLE_HEADING, block->text, flow->left,
-                             flow->right - flow->left, false) + 4;
+                             flow->right - flow->left, false) +
+               4;
 }
 
 static tb__style total_style(tb__row_kind kind)
@@ -259,8 +259,8 @@ static void put_notes(tb__flow *flow, const tb__block *block)
         flow->y += tb__flow_text(flow, TB__STYLE_STRONG, block->text, flow->left, width, false) + 2;
     }
     for (size_t i = 0; i < block->n_rows; i++) {
-        const tb__ink *ink =
-            tb__flow_ink(flow, block->text ? TB__STYLE_BODY : TB__STYLE_SMALL, rows[i].cell[0], width);
+        const tb__ink *ink = tb__flow_ink(flow, block->text ? TB__STYLE_BODY : TB__STYLE_SMALL,
+                                          rows[i].cell[0], width);
         tb__flow_need(flow, ink->height);
         tb__flow_put(flow, ink, flow->left, flow->y);
         flow->y += ink->height + (block->text ? 2 : 0);
@@ -309,7 +309,9 @@ static void put_block(tb__flow *flow, size_t i)
 
 tb_code tb__flow_sheet(tb__flow *flow, tb__pen *pen, const tb__sheet *sheet, tb_error *err)
 {
-    *flow = (tb__flow){.sheet = sheet, .pen = pen, .err = err,
+    *flow = (tb__flow){.sheet = sheet,
+                       .pen = pen,
+                       .err = err,
                        .page_width = sheet->letter ? 612 : 595.276,
                        .page_height = sheet->letter ? 792 : 841.89};
     flow->left = MARGIN_SIDE;

@@ -8,10 +8,10 @@
 
 typedef enum tb__item_kind {
     TB__ITEM_TEXT,
-    TB__ITEM_RULE,  /* a hair line */
+    TB__ITEM_RULE, /* a hair line */
     TB__ITEM_STRONG_RULE,
-    TB__ITEM_BAR,   /* beside a warning */
-    TB__ITEM_MARK,  /* a bookmark: mark, level */
+    TB__ITEM_BAR,  /* beside a warning */
+    TB__ITEM_MARK, /* a bookmark: mark, level */
 } tb__item_kind;
 
 typedef struct tb__item {

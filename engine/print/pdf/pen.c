@@ -21,19 +21,31 @@ typedef struct look {
     tb__colour colour;
 } look;
 
-#define INK  {0.106, 0.141, 0.188}
-#define SOFT {0.37, 0.42, 0.48}
-#define WARN {0.60, 0.20, 0.07}
-#define PALE {0.92, 0.93, 0.95}
+#define INK                                                                                        \
+    {                                                                                              \
+        0.106, 0.141, 0.188                                                                        \
+    }
+#define SOFT                                                                                       \
+    {                                                                                              \
+        0.37, 0.42, 0.48                                                                           \
+    }
+#define WARN                                                                                       \
+    {                                                                                              \
+        0.60, 0.20, 0.07                                                                           \
+    }
+#define PALE                                                                                       \
+    {                                                                                              \
+        0.92, 0.93, 0.95                                                                           \
+    }
 
 static const look look_table[TB__STYLE_COUNT] = {
-    [TB__STYLE_TITLE] = {FACE_BOLD, 20, INK},      [TB__STYLE_NUMBER] = {FACE_TEXT, 11, SOFT},
-    [TB__STYLE_SENDER] = {FACE_BOLD, 11, INK},     [TB__STYLE_HERO] = {FACE_BOLD, 17, INK},
-    [TB__STYLE_HEADING] = {FACE_BOLD, 12, INK},    [TB__STYLE_LABEL] = {FACE_TEXT, 7.5, SOFT},
-    [TB__STYLE_BODY] = {FACE_TEXT, 9, INK},        [TB__STYLE_STRONG] = {FACE_BOLD, 9, INK},
-    [TB__STYLE_SMALL] = {FACE_TEXT, 7.5, SOFT},    [TB__STYLE_MONO] = {FACE_MONO, 7, INK},
-    [TB__STYLE_WARN] = {FACE_TEXT, 8.5, WARN},     [TB__STYLE_WARN_STRONG] = {FACE_BOLD, 9, WARN},
-    [TB__STYLE_DUE] = {FACE_BOLD, 10.5, INK},      [TB__STYLE_STAMP] = {FACE_BOLD, 110, PALE},
+    [TB__STYLE_TITLE] = {FACE_BOLD, 20, INK},   [TB__STYLE_NUMBER] = {FACE_TEXT, 11, SOFT},
+    [TB__STYLE_SENDER] = {FACE_BOLD, 11, INK},  [TB__STYLE_HERO] = {FACE_BOLD, 17, INK},
+    [TB__STYLE_HEADING] = {FACE_BOLD, 12, INK}, [TB__STYLE_LABEL] = {FACE_TEXT, 7.5, SOFT},
+    [TB__STYLE_BODY] = {FACE_TEXT, 9, INK},     [TB__STYLE_STRONG] = {FACE_BOLD, 9, INK},
+    [TB__STYLE_SMALL] = {FACE_TEXT, 7.5, SOFT}, [TB__STYLE_MONO] = {FACE_MONO, 7, INK},
+    [TB__STYLE_WARN] = {FACE_TEXT, 8.5, WARN},  [TB__STYLE_WARN_STRONG] = {FACE_BOLD, 9, WARN},
+    [TB__STYLE_DUE] = {FACE_BOLD, 10.5, INK},   [TB__STYLE_STAMP] = {FACE_BOLD, 110, PALE},
 };
 
 /* What a style is drawn with. */
@@ -50,7 +62,7 @@ typedef struct stroke {
     tb__ink box;
     tb__style style;
     PangoLayout *layout; /* else glyphs, at (0, baseline) of the box */
-    struct stroke *next;    /* that has a layout */
+    struct stroke *next; /* that has a layout */
     const char *text;
     int len, n_glyphs, n_clusters;
     cairo_glyph_t *glyphs;
@@ -94,16 +106,14 @@ static void set_nib(tb__pen *pen, tb__style of)
     nib->description = pango_font_description_new();
     pango_font_description_set_family_static(nib->description,
                                              seen->face == FACE_MONO ? MONO_FAMILIES : FAMILIES);
-    pango_font_description_set_weight(nib->description, seen->face == FACE_BOLD
-                                                            ? PANGO_WEIGHT_BOLD
-                                                            : PANGO_WEIGHT_NORMAL);
+    pango_font_description_set_weight(
+        nib->description, seen->face == FACE_BOLD ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL);
     pango_font_description_set_size(nib->description, (int)(seen->size * PANGO_SCALE));
     nib->font = pango_context_load_font(pen->context, nib->description);
     if (!nib->font) return;
     nib->scaled = pango_cairo_font_get_scaled_font(PANGO_CAIRO_FONT(nib->font));
     nib->shaper = pango_font_get_hb_font(nib->font);
-    PangoFontMetrics *metrics =
-        pango_font_get_metrics(nib->font, pango_language_from_string("en"));
+    PangoFontMetrics *metrics = pango_font_get_metrics(nib->font, pango_language_from_string("en"));
     nib->ascent = pango_font_metrics_get_ascent(metrics) / (double)PANGO_SCALE;
     nib->descent = pango_font_metrics_get_descent(metrics) / (double)PANGO_SCALE;
     pango_font_metrics_unref(metrics);
@@ -244,8 +254,9 @@ static bool take_glyphs(tb__pen *pen, stroke *ink)
     ink->clusters = tb__arena_take(&pen->kept, n * sizeof *ink->clusters);
     if (!ink->glyphs || !ink->clusters) return false;
     for (unsigned i = 0; i < n; i++) {
-        ink->glyphs[i] = (cairo_glyph_t){info[i].codepoint, x + at[i].x_offset / (double)PANGO_SCALE,
-                                         baseline - at[i].y_offset / (double)PANGO_SCALE};
+        ink->glyphs[i] =
+            (cairo_glyph_t){info[i].codepoint, x + at[i].x_offset / (double)PANGO_SCALE,
+                            baseline - at[i].y_offset / (double)PANGO_SCALE};
         x += at[i].x_advance / (double)PANGO_SCALE;
         if (i == 0 || info[i].cluster != info[i - 1].cluster)
             ink->clusters[ink->n_clusters++] = (cairo_text_cluster_t){0, 0};
@@ -277,8 +288,9 @@ static bool shape(tb__pen *pen, stroke *ink)
 
 /* --- any text, by Pango --- */
 
-/* Pango takes the language of a script that is not the context's from the environment. So it is told
- * for each script; Han is written in the forms of the text's own language, or of the buyer's. */
+/* Pango takes the language of a script that is not the context's from the environment. So it is
+ * told for each script; Han is written in the forms of the text's own language, or of the buyer's.
+ */
 static const char *script_language(const tb__pen *pen, GUnicodeScript script, bool kana)
 {
     switch (script) {
@@ -315,8 +327,7 @@ static PangoAttrList *attributes(const tb__pen *pen, const char *text)
     const bool kana = has_kana(text);
     for (const char *at = text, *next; *at; at = next) {
         next = at + g_utf8_skip[(guchar)*at];
-        const char *tag =
-            script_language(pen, g_unichar_get_script(g_utf8_get_char(at)), kana);
+        const char *tag = script_language(pen, g_unichar_get_script(g_utf8_get_char(at)), kana);
         PangoAttribute *attribute =
             pango_attr_language_new(pango_language_from_string(tag ? tag : language_tag(pen)));
         attribute->start_index = (guint)(at - text);
@@ -447,8 +458,8 @@ static void add_to_batch(batch *b, const stroke *ink, double x, double y)
     memcpy(b->clusters + b->n_clusters, ink->clusters,
            (size_t)ink->n_clusters * sizeof *ink->clusters);
     for (int i = 0; i < ink->n_glyphs; i++)
-        b->glyphs[b->n_glyphs + (size_t)i] = (cairo_glyph_t){
-            ink->glyphs[i].index, ink->glyphs[i].x + x, ink->glyphs[i].y + y};
+        b->glyphs[b->n_glyphs + (size_t)i] =
+            (cairo_glyph_t){ink->glyphs[i].index, ink->glyphs[i].x + x, ink->glyphs[i].y + y};
     b->style = ink->style;
     b->len += (size_t)ink->len;
     b->n_glyphs += (size_t)ink->n_glyphs;

@@ -1,11 +1,12 @@
-/* Text that was measured and can be drawn. Short texts of Latin letters and figures, which most cells
- * are, are shaped by HarfBuzz alone; all others, and those that need more than a line, by Pango: it
- * finds fonts for other scripts, orders what runs from right to left, and breaks lines. Both use the
- * same fonts. Nothing depends on the locale: languages are set for every run of text. */
+/* Text that was measured and can be drawn. Short texts of Latin letters and figures, which most
+ * cells are, are shaped by HarfBuzz alone; all others, and those that need more than a line, by
+ * Pango: it finds fonts for other scripts, orders what runs from right to left, and breaks lines.
+ * Both use the same fonts. Nothing depends on the locale: languages are set for every run of text.
+ */
 #ifndef TOLLBOOK_PRINT_PEN_H
 #define TOLLBOOK_PRINT_PEN_H
 
-#include <cairo.h>
+#include <stddef.h>
 
 #include "base/arena.h"
 #include "print/words.h"
@@ -33,6 +34,7 @@ typedef struct tb__colour {
     double red, green, blue;
 } tb__colour;
 
+typedef struct _cairo cairo_t; /* cairo.h */
 typedef struct tb__pen tb__pen;
 typedef struct tb__ink tb__ink;
 
@@ -49,8 +51,8 @@ size_t tb__pen_unknown(const tb__pen *pen);
 
 /* Never wider than `most`, points; 0: one line, however long. NULL: no memory. */
 const tb__ink *tb__pen_ink(tb__pen *pen, tb__style style, const char *text, double most);
-/* Draws it with its upper left corner at (x, y), at the latest when the pen is flushed: before a page
- * ends, or the matrix changes. */
+/* Draws it with its upper left corner at (x, y), at the latest when the pen is flushed: before a
+ * page ends, or the matrix changes. */
 void tb__pen_draw(tb__pen *pen, cairo_t *cr, const tb__ink *ink, double x, double y);
 void tb__pen_flush(tb__pen *pen, cairo_t *cr);
 

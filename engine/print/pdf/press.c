@@ -1,5 +1,5 @@
-/* Draws what flow.c laid out, page by page, into a PDF by cairo. The bytes depend on the sheet and the
- * fonts alone: the time of making is the sheet's. */
+/* Draws what flow.c laid out, page by page, into a PDF by cairo. The bytes depend on the sheet and
+ * the fonts alone: the time of making is the sheet's. */
 #include <cairo-pdf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,8 +222,8 @@ static tb_code draw_flow(tb__press *press, const tb__flow *flow, tb_buf *out, tb
     tb_code code = order_items(flow, &order, err);
     if (code) return code;
     sheet_press p = {.press = press, .flow = flow, .order = order};
-    p.pdf = cairo_pdf_surface_create_for_stream(write_out, out, flow->page_width,
-                                                flow->page_height);
+    p.pdf =
+        cairo_pdf_surface_create_for_stream(write_out, out, flow->page_width, flow->page_height);
     put_metadata(p.pdf, sheet);
     p.cr = cairo_create(p.pdf);
     if (sheet->stamp) p.stamp = tb__pen_ink(press->pen, TB__STYLE_STAMP, sheet->stamp, 0);

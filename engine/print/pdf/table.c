@@ -1,6 +1,6 @@
-/* Tables: columns as wide as their cells, but never so wide that the one of words has no room; a row
- * is never cut; the head stands again on every page. What must not be left alone at a page's end (a
- * group's name, a line before its parts) takes the next row with it. */
+/* Tables: columns as wide as their cells, but never so wide that the one of words has no room; a
+ * row is never cut; the head stands again on every page. What must not be left alone at a page's
+ * end (a group's name, a line before its parts) takes the next row with it. */
 #include <stdlib.h>
 
 #include "base/list.h"
@@ -88,8 +88,8 @@ static void put_head(table *t)
     if (!t->block->columns[t->wide].head) return;
     for (size_t c = 0; c < t->block->n_columns; c++) {
         const tb__column *column = &t->block->columns[c];
-        const double h = tb__flow_text(flow, TB__STYLE_LABEL, column->head, t->x[c], t->width[c],
-                                       column->end);
+        const double h =
+            tb__flow_text(flow, TB__STYLE_LABEL, column->head, t->x[c], t->width[c], column->end);
         if (h > height) height = h;
     }
     flow->y += height + 3;
@@ -154,12 +154,13 @@ static void put_note(table *t, const tb__row *row, const line *l, double y)
     const double x = t->x[t->wide] + indent(row->kind);
     if (!l->note) return;
     if (is_beside(t, row, l))
-        tb__flow_put(t->flow, l->note, x + words->width + 6, y + words->height - l->note->height - 0.4);
+        tb__flow_put(t->flow, l->note, x + words->width + 6,
+                     y + words->height - l->note->height - 0.4);
     else
         tb__flow_put(t->flow, l->note, x, y + (words ? words->height : 0));
 }
 
-static void put_line(table *t, const tb__row *row, const line *l, double height)
+static void put_table_line(table *t, const tb__row *row, const line *l, double height)
 {
     tb__flow *flow = t->flow;
     const double y = flow->y + above(row->kind);
@@ -196,7 +197,7 @@ static void put_rows(table *t)
         for (size_t k = i; needs_next(t->rows[k].kind) && k + 1 < t->block->n_rows; k++)
             whole += 20;
         if (tb__flow_need(flow, whole)) put_head(t);
-        put_line(t, &t->rows[i], &own, height);
+        put_table_line(t, &t->rows[i], &own, height);
     }
 }
 
@@ -209,7 +210,8 @@ void tb__flow_table(tb__flow *flow, const tb__block *block)
         flow->y += 4;
         tb__flow_mark(flow, block->text, 2);
         flow->y += tb__flow_text(flow, TB__STYLE_STRONG, block->text, flow->left,
-                                 flow->right - flow->left, false) + 5;
+                                 flow->right - flow->left, false) +
+                   5;
     }
     tb__flow_need(flow, 60);
     put_head(&t);
