@@ -327,10 +327,12 @@ static tb_code read_prices(const tb_bill_line *line, tb__prices *p, bool *ret, t
 }
 
 /* of: whose amount they share. Prices of which nothing was used have no row. */
-static tb_code put_prices(const charge *whole, const tb_bill_line *of, tb__prices *p, tb_buf *out,
+static tb_code put_prices(charge *whole, const tb_bill_line *of, tb__prices *p, tb_buf *out,
                           tb_error *err)
 {
-    tb_code code = tb__prices_share(of, whole->s->bill->minor_digits, p, err);
+    bool fits = false;
+    tb_code code = tb__prices_share(of, whole->s->bill->minor_digits, p, &fits, err);
+    if (!code && !fits) return put_charge(whole, out, err);
     for (size_t i = 0; !code && i < p->n; i++) {
         charge c = *whole;
         c.tier = &p->tier[i];

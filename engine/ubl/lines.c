@@ -188,11 +188,9 @@ static void put_item(tb__ubl *u, const tb__ubl_row *row)
 /* A row of another month than the document's says which. */
 static void put_month(tb__ubl *u, const tb__ubl_row *row)
 {
-    int64_t first, last;
-    tb__ubl_months(u->s, &first, &last);
     const bool corrects =
         row->line < u->s->bill->n_lines && tb__correction_of(u->s, row->line) != NULL;
-    if (corrects || first != last) tb__ubl_period(u, row->month, row->month);
+    if (corrects || u->first != u->last) tb__ubl_period(u, row->month, row->month);
 }
 
 static tb_code put_row(void *arg, const tb__ubl_row *row, tb_error *err)

@@ -198,18 +198,6 @@ static tb_code put_included(const walk *w, size_t line, const tb__prices *p)
     return put_row(w, &row, rest, TB_DECIMAL_ZERO, &free_tier);
 }
 
-static tb_code put_tiers(const walk *w, size_t line, tb__prices *p)
-{
-    tb_code code = tb__prices_share(&w->s->bill->lines[line], w->s->bill->minor_digits, p, w->err);
-    for (size_t i = 0; !code && i < p->n; i++) {
-        tb__ubl_row row = row_of(w, line);
-        row.part = i + 1;
-        row.tier = &p->tier[i];
-        code = put_row(w, &row, row.tier->units, p->billed[i], row.tier);
-    }
-    return code ? code : put_included(w, line, p);
-}
-
 static tb_code put_whole(const walk *w, size_t line, const tb_bill_tier *tier)
 {
     tb__ubl_row row = row_of(w, line);
@@ -217,6 +205,21 @@ static tb_code put_whole(const walk *w, size_t line, const tb_bill_tier *tier)
     const tb_line_kind kind = tb__line_origin(w->s, line);
     const bool counted = kind != TB_LINE_MINIMUM && kind != TB_LINE_CORRECTION;
     return put_row(w, &row, counted ? from->quantity : 0, from->amount, counted ? tier : NULL);
+}
+
+static tb_code put_tiers(const walk *w, size_t line, tb__prices *p)
+{
+    bool fits = false;
+    tb_code code =
+        tb__prices_share(&w->s->bill->lines[line], w->s->bill->minor_digits, p, &fits, w->err);
+    if (!code && !fits) return put_whole(w, line, NULL);
+    for (size_t i = 0; !code && i < p->n; i++) {
+        tb__ubl_row row = row_of(w, line);
+        row.part = i + 1;
+        row.tier = &p->tier[i];
+        code = put_row(w, &row, row.tier->units, p->billed[i], row.tier);
+    }
+    return code ? code : put_included(w, line, p);
 }
 
 static tb_code put_line(const walk *w, size_t line)

@@ -106,7 +106,8 @@ void tb__ubl_period(tb__ubl *u, int64_t first, int64_t last)
     tb__xml_close(&u->xml);
 }
 
-void tb__ubl_months(const tb_statement *s, int64_t *ret_first, int64_t *ret_last)
+/* The months of all lines, from the first to the last. */
+static void find_months(const tb_statement *s, int64_t *ret_first, int64_t *ret_last)
 {
     *ret_first = *ret_last = s->bill->n_lines ? tb__ubl_month(s, 0) : s->month;
     for (size_t i = 0; i < s->bill->n_lines; i++) {
@@ -141,7 +142,7 @@ static bool is_first_reference(const tb_statement *s, size_t line)
 {
     const char *number = tb__correction_of(s, line)->invoice;
     if (strcmp(number, s->corrects) == 0 || strcmp(number, s->replaces) == 0) return false;
-    for (size_t i = 0; i < line; i++) {
+    for (size_t i = line; i-- > 0;) { /* those of one invoice stand together */
         const tb_correction *c = tb__correction_of(s, i);
         if (c && strcmp(c->invoice, number) == 0) return false;
     }
@@ -171,7 +172,6 @@ static void put_head(tb__ubl *u)
 {
     const tb_statement *s = u->s;
     tb__xml *x = &u->xml;
-    int64_t first, last;
     tb__xml_text(x, "cbc:CustomizationID", profiles[u->profile].customization);
     tb__xml_text(x, "cbc:ProfileID", PROCESS);
     tb__xml_text(x, "cbc:ID", s->number);
@@ -183,8 +183,7 @@ static void put_head(tb__ubl *u)
     tb__xml_text(x, "cbc:DocumentCurrencyCode", s->currency);
     if (tax_currency(s)) tb__xml_text(x, "cbc:TaxCurrencyCode", tax_currency(s));
     tb__xml_text(x, "cbc:BuyerReference", tb_party_text(s->buyer, TB_PARTY_REFERENCE));
-    tb__ubl_months(s, &first, &last);
-    tb__ubl_period(u, first, last);
+    tb__ubl_period(u, u->first, u->last);
     put_references(u);
 }
 
@@ -337,6 +336,7 @@ tb_code tb_ubl_write(const tb_statement *statement, const tb_invoice_names *name
     if (code) return code;
     u.sign = tb__ubl_sign(statement);
     u.credit = u.sign < 0;
+    find_months(statement, &u.first, &u.last);
     u.lines = u.allowances = u.charges = (tb_decimal){0, statement->bill->minor_digits};
     code = tb__ubl_rows(statement, add_row, &u, err);
     if (!code) code = add_charges(&u, err);

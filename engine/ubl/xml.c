@@ -11,10 +11,11 @@ static const xmlChar *as_xml(const char *text)
     return (const xmlChar *)text;
 }
 
+/* A full buffer remembers that it is; libxml2 would write a line about it to standard error. */
 static int add_bytes(void *out, const char *bytes, int len)
 {
     tb_buf_add(out, bytes, (size_t)len);
-    return ((tb_buf *)out)->failed ? -1 : len;
+    return len;
 }
 
 static void expect(tb__xml *xml, int result)

@@ -1,6 +1,6 @@
 /* Fuzzes the reader of stored invoices. What is accepted is written in every form, and its canonical
  * text reads back to itself. */
-#include "tollbook/invoice.h"
+#include "tollbook/ubl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +28,8 @@ static void check_forms(const tb_paper *paper)
     code = tb_invoice_html(&paper->statement, paper->sha256, &out, &err);
     MUST(code == TB_OK || code == TB_E_OVERFLOW);
     tb_invoice_html_tail(&out);
+    code = tb_ubl_write(&paper->statement, NULL, TB_UBL_XRECHNUNG, &out, &err);
+    MUST(code == TB_OK || code == TB_E_OVERFLOW || code == TB_E_VALIDATION);
     tb_buf_release(&out);
 }
 
