@@ -77,7 +77,7 @@ bool tb__xml_is_blank(const char *value)
 }
 
 /* The length of the character of UTF-8 at `at` that XML 1.0 can hold; 0: there is none. */
-static size_t character(const unsigned char *at)
+static size_t character_len(const unsigned char *at)
 {
     const size_t len = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
     if (*at > 0xf4) return 0;
@@ -91,14 +91,14 @@ static size_t character(const unsigned char *at)
     return len;
 }
 
-static const char *clean(tb__xml *xml, const char *value)
+static const char *clean_text(tb__xml *xml, const char *value)
 {
     const unsigned char *at = (const unsigned char *)value;
     xml->clean.len = 0;
     while (*at && is_control(*at))
         at++;
     while (*at) {
-        const size_t len = character(at);
+        const size_t len = character_len(at);
         if (len == 0)
             tb_buf_str(&xml->clean, "\xEF\xBF\xBD");
         else if (is_control(*at))
@@ -116,12 +116,13 @@ static const char *clean(tb__xml *xml, const char *value)
 void tb__xml_attribute(tb__xml *xml, const char *name, const char *value)
 {
     if (tb__xml_is_blank(value)) return;
-    expect(xml, xmlTextWriterWriteAttribute(xml->writer, as_xml(name), as_xml(clean(xml, value))));
+    expect(xml,
+           xmlTextWriterWriteAttribute(xml->writer, as_xml(name), as_xml(clean_text(xml, value))));
 }
 
 void tb__xml_words(tb__xml *xml, const char *value)
 {
-    expect(xml, xmlTextWriterWriteString(xml->writer, as_xml(clean(xml, value))));
+    expect(xml, xmlTextWriterWriteString(xml->writer, as_xml(clean_text(xml, value))));
 }
 
 void tb__xml_text(tb__xml *xml, const char *name, const char *value)
