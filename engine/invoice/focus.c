@@ -327,10 +327,12 @@ static tb_code read_prices(const tb_bill_line *line, tb__prices *p, bool *ret, t
 }
 
 /* of: whose amount they share. Prices of which nothing was used have no row. */
-static tb_code put_prices(const charge *whole, const tb_bill_line *of, tb__prices *p, tb_buf *out,
+static tb_code put_prices(charge *whole, const tb_bill_line *of, tb__prices *p, tb_buf *out,
                           tb_error *err)
 {
-    tb_code code = tb__prices_share(of, whole->s->bill->minor_digits, p, err);
+    bool fits = false;
+    tb_code code = tb__prices_share(of, whole->s->bill->minor_digits, p, &fits, err);
+    if (!code && !fits) return put_charge(whole, out, err);
     for (size_t i = 0; !code && i < p->n; i++) {
         charge c = *whole;
         c.tier = &p->tier[i];
@@ -483,7 +485,7 @@ static tb_code put_other(const tb_statement *s, const tb_invoice_names *names, t
     return put_end(s, names, NULL, out, err);
 }
 
-static tb_code put_tax(const tb_statement *s, const tb_invoice_names *names,
+static tb_code put_focus_tax(const tb_statement *s, const tb_invoice_names *names,
                        const tb_bill_taxed *tax, tb_buf *out, tb_error *err)
 {
     const char *const words[] = {"Tax", tax->rate.name, "Recurring"};
@@ -506,6 +508,6 @@ tb_code tb_focus_csv(const tb_statement *statement, const tb_invoice_names *name
     for (size_t i = 0; !code && i < statement->bill->n_lines; i++)
         code = put_line(statement, names, i, out, err);
     for (size_t i = 0; !code && i < statement->bill->n_tax; i++)
-        code = put_tax(statement, names, &statement->bill->tax[i], out, err);
+        code = put_focus_tax(statement, names, &statement->bill->tax[i], out, err);
     return code ? code : put_paid(statement, names, out, err);
 }

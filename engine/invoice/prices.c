@@ -53,15 +53,25 @@ static tb_code give_one(tb__prices *p, int digits, int sign, tb_decimal *left, t
     return code ? code : tb_decimal_sub(*left, unit, left, err);
 }
 
-tb_code tb__prices_share(const tb_bill_line *line, int digits, tb__prices *prices, tb_error *err)
+/* Four rounds at most: corrections are apart by a unit or two. */
+static tb_code are_near(tb_decimal left, int digits, bool *ret, tb_error *err)
+{
+    const tb_decimal most = {4 * TB__PRICES_MAX, digits};
+    tb_decimal apart;
+    if (tb_decimal_sign(left) < 0) left.mantissa = -left.mantissa;
+    tb_code code = tb_decimal_sub(left, most, &apart, err);
+    if (!code) *ret = tb_decimal_sign(apart) <= 0;
+    return code;
+}
+
+tb_code tb__prices_share(const tb_bill_line *line, int digits, tb__prices *prices, bool *ret_fits,
+                         tb_error *err)
 {
     tb_decimal left = line->amount;
+    *ret_fits = false;
     tb_code code = give_whole_units(prices, digits, &left, err);
-    for (size_t given = 0; !code && tb_decimal_sign(left) != 0; given++) {
-        if (given > 4 * TB__PRICES_MAX)
-            return tb_fail(err, TB_E_DIFFERENT, line->resource,
-                           "The amounts of its tiers are not its amount.");
+    if (!code) code = are_near(left, digits, ret_fits, err);
+    while (!code && *ret_fits && tb_decimal_sign(left) != 0)
         code = give_one(prices, digits, tb_decimal_sign(left), &left, err);
-    }
     return code;
 }

@@ -21,8 +21,9 @@ TB_MUST_USE tb_code tb__prices_read(const tb_bill_line *line, tb__prices *prices
 
 /* The amount by largest remainder: each the whole minor units below its exact amount; what is left,
  * one each, to the largest rests, the first of equals. Negative amounts too: below is downwards.
- * What the line's amount has less than that is taken from the smallest rests. */
+ * What the line's amount has less than that is taken from the smallest rests. *ret_fits false: the
+ * tiers are not the amount's; then nothing is shared. */
 TB_MUST_USE tb_code tb__prices_share(const tb_bill_line *line, int digits, tb__prices *prices,
-                                     tb_error *err);
+                                     bool *ret_fits, tb_error *err);
 
 #endif

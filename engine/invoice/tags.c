@@ -74,7 +74,7 @@ static tb_code read_labels(labels *l, int rank, const char *text, tb_error *err)
     return tb_fail(err, TB_E_VALIDATION, "labels", "Labels are an object.");
 }
 
-static tb_code merge(labels *l, tb_buf *out, tb_error *err)
+static tb_code merge_labels(labels *l, tb_buf *out, tb_error *err)
 {
     const size_t most = (size_t)l->doc[0].nodes[0].len + l->doc[1].nodes[0].len + 1;
     l->list = tb__arena_take(&l->arena, most * sizeof *l->list);
@@ -95,7 +95,7 @@ tb_code tb__tags(const char *account, const char *zone, tb_buf *out, tb_error *e
     if (!code) {
         code = read_labels(&l, 1, zone ? zone : "{}", err);
         if (!code) {
-            code = merge(&l, out, err);
+            code = merge_labels(&l, out, err);
             tb__document_release(&l.doc[1]);
         }
         tb__document_release(&l.doc[0]);

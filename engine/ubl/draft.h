@@ -11,6 +11,7 @@ typedef struct tb__ubl {
     tb_ubl_profile profile;
     int sign;                       /* tb__ubl_sign */
     bool credit;                    /* a CreditNote */
+    int64_t first, last;            /* the months of its lines */
     tb_decimal lines;               /* their sum: BT-106, times the sign */
     tb_decimal allowances, charges; /* BT-107, BT-108, likewise */
     bool is_charged, is_allowed;    /* there is one */
@@ -39,7 +40,5 @@ void tb__ubl_price(tb__ubl *u, const char *name, tb_decimal price);
 void tb__ubl_decimal(tb__ubl *u, const char *name, tb_decimal value);
 /* InvoicePeriod: from the first day of the one month to the last of the other. */
 void tb__ubl_period(tb__ubl *u, int64_t first, int64_t last);
-/* The months of all lines, from the first to the last. */
-void tb__ubl_months(const tb_statement *s, int64_t *ret_first, int64_t *ret_last);
 
 #endif

@@ -134,7 +134,7 @@ static void put_zones(tb__ubl *u, const tb__ubl_row *row)
 
 /* --- figures --- */
 
-static void put_id(tb__ubl *u, const tb__ubl_row *row)
+static void put_row_id(tb__ubl *u, const tb__ubl_row *row)
 {
     const tb_bill_line *line = line_of(u, row);
     tb_buf_fmt(&u->words, "%" PRIu32, line ? line->number : 1);
@@ -142,7 +142,7 @@ static void put_id(tb__ubl *u, const tb__ubl_row *row)
     tb__xml_text(&u->xml, "cbc:ID", tb__ubl_words(u));
 }
 
-static void put_quantity(tb__ubl *u, const char *element, tb_decimal value, const char *unit)
+static void put_row_quantity(tb__ubl *u, const char *element, tb_decimal value, const char *unit)
 {
     tb__xml_open(&u->xml, element);
     tb__xml_attribute(&u->xml, "unitCode", unit);
@@ -151,12 +151,12 @@ static void put_quantity(tb__ubl *u, const char *element, tb_decimal value, cons
     tb__xml_close(&u->xml);
 }
 
-static void put_price(tb__ubl *u, const tb__ubl_row *row)
+static void put_row_price(tb__ubl *u, const tb__ubl_row *row)
 {
     tb_decimal discount;
     tb__xml_open(&u->xml, "cac:Price");
     tb__ubl_price(u, "cbc:PriceAmount", row->price);
-    put_quantity(u, "cbc:BaseQuantity", row->base, row->unit);
+    put_row_quantity(u, "cbc:BaseQuantity", row->base, row->unit);
     if (tb_decimal_sign(row->gross) &&
         tb_decimal_sub(row->gross, row->price, &discount, NULL) == TB_OK) {
         tb__xml_open(&u->xml, "cac:AllowanceCharge");
@@ -168,7 +168,7 @@ static void put_price(tb__ubl *u, const tb__ubl_row *row)
     tb__xml_close(&u->xml);
 }
 
-static void put_item(tb__ubl *u, const tb__ubl_row *row)
+static void put_row_item(tb__ubl *u, const tb__ubl_row *row)
 {
     const tb_bill_line *line = line_of(u, row);
     tb__xml_open(&u->xml, "cac:Item");
@@ -188,31 +188,29 @@ static void put_item(tb__ubl *u, const tb__ubl_row *row)
 /* A row of another month than the document's says which. */
 static void put_month(tb__ubl *u, const tb__ubl_row *row)
 {
-    int64_t first, last;
-    tb__ubl_months(u->s, &first, &last);
     const bool corrects =
         row->line < u->s->bill->n_lines && tb__correction_of(u->s, row->line) != NULL;
-    if (corrects || first != last) tb__ubl_period(u, row->month, row->month);
+    if (corrects || u->first != u->last) tb__ubl_period(u, row->month, row->month);
 }
 
-static tb_code put_row(void *arg, const tb__ubl_row *row, tb_error *err)
+static tb_code put_ubl_row(void *arg, const tb__ubl_row *row, tb_error *err)
 {
     tb__ubl *u = arg;
     (void)err;
     tb__xml_open(&u->xml, u->credit ? "cac:CreditNoteLine" : "cac:InvoiceLine");
-    put_id(u, row);
+    put_row_id(u, row);
     put_zones(u, row);
-    put_quantity(u, u->credit ? "cbc:CreditedQuantity" : "cbc:InvoicedQuantity", row->quantity,
-                 row->unit);
+    put_row_quantity(u, u->credit ? "cbc:CreditedQuantity" : "cbc:InvoicedQuantity", row->quantity,
+                     row->unit);
     tb__ubl_money(u, "cbc:LineExtensionAmount", row->amount);
     put_month(u, row);
-    put_item(u, row);
-    put_price(u, row);
+    put_row_item(u, row);
+    put_row_price(u, row);
     tb__xml_close(&u->xml);
     return TB_OK;
 }
 
 tb_code tb__ubl_lines(tb__ubl *u, tb_error *err)
 {
-    return tb__ubl_rows(u->s, put_row, u, err);
+    return tb__ubl_rows(u->s, put_ubl_row, u, err);
 }

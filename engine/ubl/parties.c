@@ -15,19 +15,19 @@ typedef struct side {
     tb_party_role role;
 } side;
 
-static const char *said(const side *p, tb_party_field field)
+static const char *field_said(const side *p, tb_party_field field)
 {
     return field_of(p->u, p->role, field);
 }
 
 static bool is_said(const side *p, tb_party_field field)
 {
-    return !tb__xml_is_blank(said(p, field));
+    return !tb__xml_is_blank(field_said(p, field));
 }
 
-static void put(const side *p, const char *element, tb_party_field field)
+static void put_field(const side *p, const char *element, tb_party_field field)
 {
-    tb__xml_text(&p->u->xml, element, said(p, field));
+    tb__xml_text(&p->u->xml, element, field_said(p, field));
 }
 
 static void put_coded(const side *p, const char *element, tb_party_field field,
@@ -36,8 +36,8 @@ static void put_coded(const side *p, const char *element, tb_party_field field,
     tb__xml *x = &p->u->xml;
     if (!is_said(p, field)) return;
     tb__xml_open(x, element);
-    tb__xml_attribute(x, "schemeID", said(p, scheme));
-    tb__xml_words(x, said(p, field));
+    tb__xml_attribute(x, "schemeID", field_said(p, scheme));
+    tb__xml_words(x, field_said(p, field));
     tb__xml_close(x);
 }
 
@@ -53,12 +53,12 @@ static void put_address(const side *p)
 {
     tb__xml *x = &p->u->xml;
     tb__xml_open(x, "cac:PostalAddress");
-    put(p, "cbc:StreetName", TB_PARTY_STREET);
-    put(p, "cbc:AdditionalStreetName", TB_PARTY_STREET2);
-    put(p, "cbc:CityName", TB_PARTY_CITY);
-    put(p, "cbc:PostalZone", TB_PARTY_POSTAL_CODE);
-    put(p, "cbc:CountrySubentity", TB_PARTY_SUBDIVISION);
-    put_country(x, said(p, TB_PARTY_COUNTRY));
+    put_field(p, "cbc:StreetName", TB_PARTY_STREET);
+    put_field(p, "cbc:AdditionalStreetName", TB_PARTY_STREET2);
+    put_field(p, "cbc:CityName", TB_PARTY_CITY);
+    put_field(p, "cbc:PostalZone", TB_PARTY_POSTAL_CODE);
+    put_field(p, "cbc:CountrySubentity", TB_PARTY_SUBDIVISION);
+    put_country(x, field_said(p, TB_PARTY_COUNTRY));
     tb__xml_close(x);
 }
 
@@ -67,7 +67,7 @@ static void put_tax_scheme(const side *p, tb_party_field field, const char *sche
     tb__xml *x = &p->u->xml;
     if (!is_said(p, field)) return;
     tb__xml_open(x, "cac:PartyTaxScheme");
-    put(p, "cbc:CompanyID", field);
+    put_field(p, "cbc:CompanyID", field);
     tb__xml_open(x, "cac:TaxScheme");
     tb__xml_text(x, "cbc:ID", scheme);
     tb__xml_close(x);
@@ -87,9 +87,9 @@ static void put_entity(const side *p)
 {
     tb__xml *x = &p->u->xml;
     tb__xml_open(x, "cac:PartyLegalEntity");
-    put(p, "cbc:RegistrationName", TB_PARTY_NAME);
+    put_field(p, "cbc:RegistrationName", TB_PARTY_NAME);
     put_coded(p, "cbc:CompanyID", TB_PARTY_REGISTRATION_ID, TB_PARTY_REGISTRATION_SCHEME);
-    if (p->role == TB_SELLER) put(p, "cbc:CompanyLegalForm", TB_PARTY_LEGAL_INFO);
+    if (p->role == TB_SELLER) put_field(p, "cbc:CompanyLegalForm", TB_PARTY_LEGAL_INFO);
     tb__xml_close(x);
 }
 
@@ -100,9 +100,9 @@ static void put_contact(const side *p)
         !is_said(p, TB_PARTY_CONTACT_EMAIL))
         return;
     tb__xml_open(x, "cac:Contact");
-    put(p, "cbc:Name", TB_PARTY_CONTACT_NAME);
-    put(p, "cbc:Telephone", TB_PARTY_CONTACT_PHONE);
-    put(p, "cbc:ElectronicMail", TB_PARTY_CONTACT_EMAIL);
+    put_field(p, "cbc:Name", TB_PARTY_CONTACT_NAME);
+    put_field(p, "cbc:Telephone", TB_PARTY_CONTACT_PHONE);
+    put_field(p, "cbc:ElectronicMail", TB_PARTY_CONTACT_EMAIL);
     tb__xml_close(x);
 }
 
@@ -114,7 +114,7 @@ static void put_party(tb__ubl *u, tb_party_role role, const char *element)
     put_coded(&p, "cbc:EndpointID", TB_PARTY_ENDPOINT_ID, TB_PARTY_ENDPOINT_SCHEME);
     if (is_said(&p, TB_PARTY_TRADING_NAME)) {
         tb__xml_open(&u->xml, "cac:PartyName");
-        put(&p, "cbc:Name", TB_PARTY_TRADING_NAME);
+        put_field(&p, "cbc:Name", TB_PARTY_TRADING_NAME);
         tb__xml_close(&u->xml);
     }
     put_address(&p);
@@ -149,9 +149,9 @@ void tb__ubl_delivery(tb__ubl *u)
     tb__xml_open(&u->xml, "cac:Delivery");
     tb__xml_open(&u->xml, "cac:DeliveryLocation");
     tb__xml_open(&u->xml, "cac:Address");
-    put(&p, "cbc:CityName", fields[0]);
-    put(&p, "cbc:PostalZone", fields[1]);
-    put_country(&u->xml, said(&p, fields[2]));
+    put_field(&p, "cbc:CityName", fields[0]);
+    put_field(&p, "cbc:PostalZone", fields[1]);
+    put_country(&u->xml, field_said(&p, fields[2]));
     tb__xml_close(&u->xml);
     tb__xml_close(&u->xml);
     tb__xml_close(&u->xml);
@@ -164,11 +164,11 @@ static void put_bank(const side *p)
     tb__xml *x = &p->u->xml;
     if (!is_said(p, TB_PARTY_PAYMENT_IBAN)) return;
     tb__xml_open(x, "cac:PayeeFinancialAccount");
-    put(p, "cbc:ID", TB_PARTY_PAYMENT_IBAN);
-    put(p, "cbc:Name", TB_PARTY_PAYMENT_ACCOUNT_NAME);
+    put_field(p, "cbc:ID", TB_PARTY_PAYMENT_IBAN);
+    put_field(p, "cbc:Name", TB_PARTY_PAYMENT_ACCOUNT_NAME);
     if (is_said(p, TB_PARTY_PAYMENT_BIC)) {
         tb__xml_open(x, "cac:FinancialInstitutionBranch");
-        put(p, "cbc:ID", TB_PARTY_PAYMENT_BIC);
+        put_field(p, "cbc:ID", TB_PARTY_PAYMENT_BIC);
         tb__xml_close(x);
     }
     tb__xml_close(x);
@@ -181,7 +181,8 @@ static void put_means(const side *p)
     const bool is_declared = is_said(p, TB_PARTY_PAYMENT_MEANS);
     if (!is_declared && !is_said(p, TB_PARTY_PAYMENT_IBAN)) return;
     tb__xml_open(x, "cac:PaymentMeans");
-    tb__xml_text(x, "cbc:PaymentMeansCode", is_declared ? said(p, TB_PARTY_PAYMENT_MEANS) : "58");
+    tb__xml_text(x, "cbc:PaymentMeansCode",
+                 is_declared ? field_said(p, TB_PARTY_PAYMENT_MEANS) : "58");
     tb__xml_text(x, "cbc:PaymentID", p->u->s->number);
     put_bank(p);
     tb__xml_close(x);

@@ -162,8 +162,8 @@ static tb__ubl_row row_of(const walk *w, size_t line)
 }
 
 /* Sets quantity and price, turns what is given back, visits. */
-static tb_code put_row(const walk *w, tb__ubl_row *row, tb_i128 units, tb_decimal amount,
-                       const tb_bill_tier *tier)
+static tb_code visit_row(const walk *w, tb__ubl_row *row, tb_i128 units, tb_decimal amount,
+                         const tb_bill_tier *tier)
 {
     const tb_line_kind kind = tb__line_origin(w->s, row->line);
     int places;
@@ -173,7 +173,7 @@ static tb_code put_row(const walk *w, tb__ubl_row *row, tb_i128 units, tb_decima
     return code ? code : w->visit(w->arg, row, w->err);
 }
 
-static tb_code put_shares(const walk *w, size_t line, const tb_bill_tier *tier)
+static tb_code visit_shares(const walk *w, size_t line, const tb_bill_tier *tier)
 {
     const tb_bill_line *from = &w->s->bill->lines[line];
     tb_code code = TB_OK;
@@ -181,13 +181,13 @@ static tb_code put_shares(const walk *w, size_t line, const tb_bill_tier *tier)
         tb__ubl_row row = row_of(w, line);
         row.part = i + 1;
         row.share = &from->shares[i];
-        code = put_row(w, &row, row.share->bytes, row.share->amount, tier);
+        code = visit_row(w, &row, row.share->bytes, row.share->amount, tier);
     }
     return code;
 }
 
 /* What no tier holds is included: a row without a price. */
-static tb_code put_included(const walk *w, size_t line, const tb__prices *p)
+static tb_code visit_included(const walk *w, size_t line, const tb__prices *p)
 {
     const tb_i128 all = w->s->bill->lines[line].quantity;
     const tb_i128 rest = all - p->units;
@@ -195,48 +195,51 @@ static tb_code put_included(const walk *w, size_t line, const tb__prices *p)
     if (rest == 0 || (rest < 0) != (all < 0)) return TB_OK;
     tb__ubl_row row = row_of(w, line);
     row.part = p->n + 1;
-    return put_row(w, &row, rest, TB_DECIMAL_ZERO, &free_tier);
+    return visit_row(w, &row, rest, TB_DECIMAL_ZERO, &free_tier);
 }
 
-static tb_code put_tiers(const walk *w, size_t line, tb__prices *p)
-{
-    tb_code code = tb__prices_share(&w->s->bill->lines[line], w->s->bill->minor_digits, p, w->err);
-    for (size_t i = 0; !code && i < p->n; i++) {
-        tb__ubl_row row = row_of(w, line);
-        row.part = i + 1;
-        row.tier = &p->tier[i];
-        code = put_row(w, &row, row.tier->units, p->billed[i], row.tier);
-    }
-    return code ? code : put_included(w, line, p);
-}
-
-static tb_code put_whole(const walk *w, size_t line, const tb_bill_tier *tier)
+static tb_code visit_whole(const walk *w, size_t line, const tb_bill_tier *tier)
 {
     tb__ubl_row row = row_of(w, line);
     const tb_bill_line *from = &w->s->bill->lines[line];
     const tb_line_kind kind = tb__line_origin(w->s, line);
     const bool counted = kind != TB_LINE_MINIMUM && kind != TB_LINE_CORRECTION;
-    return put_row(w, &row, counted ? from->quantity : 0, from->amount, counted ? tier : NULL);
+    return visit_row(w, &row, counted ? from->quantity : 0, from->amount, counted ? tier : NULL);
 }
 
-static tb_code put_line(const walk *w, size_t line)
+static tb_code visit_tiers(const walk *w, size_t line, tb__prices *p)
+{
+    bool fits = false;
+    tb_code code =
+        tb__prices_share(&w->s->bill->lines[line], w->s->bill->minor_digits, p, &fits, w->err);
+    if (!code && !fits) return visit_whole(w, line, NULL);
+    for (size_t i = 0; !code && i < p->n; i++) {
+        tb__ubl_row row = row_of(w, line);
+        row.part = i + 1;
+        row.tier = &p->tier[i];
+        code = visit_row(w, &row, row.tier->units, p->billed[i], row.tier);
+    }
+    return code ? code : visit_included(w, line, p);
+}
+
+static tb_code visit_line(const walk *w, size_t line)
 {
     const tb_bill_line *from = &w->s->bill->lines[line];
     const bool minimum = tb__line_origin(w->s, line) == TB_LINE_MINIMUM;
     tb__prices several;
     tb_bill_tier tier;
     bool one = false, all = false;
-    if (minimum) return put_whole(w, line, NULL);
+    if (minimum) return visit_whole(w, line, NULL);
     tb_code code = tb__tiers_one(from, &one, &tier, w->err);
     if (!code && !one) code = tb__prices_read(from, &several, &all, w->err);
     if (code) return code;
-    if (one && from->n_shares) return put_shares(w, line, &tier);
-    if (!one && all && several.n > 0) return put_tiers(w, line, &several);
-    return put_whole(w, line, one ? &tier : NULL);
+    if (one && from->n_shares) return visit_shares(w, line, &tier);
+    if (!one && all && several.n > 0) return visit_tiers(w, line, &several);
+    return visit_whole(w, line, one ? &tier : NULL);
 }
 
 /* No line is left beside charges on the document. */
-static tb_code put_nothing(const walk *w)
+static tb_code visit_nothing(const walk *w)
 {
     const tb__ubl_row row = {.line = w->s->bill->n_lines,
                              .month = w->s->month,
@@ -255,7 +258,7 @@ tb_code tb__ubl_rows(const tb_statement *s, tb__ubl_visit visit, void *arg, tb_e
     for (size_t i = 0; !code && i < s->bill->n_lines; i++) {
         if (tb__ubl_is_charge(s, i)) continue;
         any = true;
-        code = put_line(&w, i);
+        code = visit_line(&w, i);
     }
-    return code || any ? code : put_nothing(&w);
+    return code || any ? code : visit_nothing(&w);
 }

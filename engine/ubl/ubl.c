@@ -28,7 +28,8 @@ static const struct {
 
 /* --- what is refused --- */
 
-static tb_code refuse(const tb_statement *s, const tb_lack *lack, size_t more, tb_error *err)
+static tb_code refuse_document(const tb_statement *s, const tb_lack *lack, size_t more,
+                               tb_error *err)
 {
     const char *why = lack->why ? lack->why : "It is not declared.";
     const char *open = *lack->term ? " (" : "", *close = *lack->term ? ")" : "";
@@ -39,7 +40,7 @@ static tb_code refuse(const tb_statement *s, const tb_lack *lack, size_t more, t
                    (long long)s->account, lack->path, open, lack->term, close, more, why);
 }
 
-static tb_code check(const tb_statement *s, tb_ubl_profile profile, tb_error *err)
+static tb_code check_document(const tb_statement *s, tb_ubl_profile profile, tb_error *err)
 {
     tb_lack lacks[TB_LACKS_MAX];
     if (strcmp(s->state, "final") != 0 || !s->number[0])
@@ -48,7 +49,7 @@ static tb_code check(const tb_statement *s, tb_ubl_profile profile, tb_error *er
             "Account %lld: only a final document has an electronic form, this one is %s.",
             (long long)s->account, s->state);
     const size_t n = tb_statement_lacks(s, profiles[profile].norm, lacks);
-    return n ? refuse(s, &lacks[0], n - 1, err) : TB_OK;
+    return n ? refuse_document(s, &lacks[0], n - 1, err) : TB_OK;
 }
 
 /* --- pieces --- */
@@ -60,7 +61,7 @@ const char *tb__ubl_words(tb__ubl *u)
     return u->words.failed ? "" : u->words.data;
 }
 
-static void put_amount(tb__ubl *u, const char *name, const char *currency)
+static void put_ubl_amount(tb__ubl *u, const char *name, const char *currency)
 {
     tb__xml_open(&u->xml, name);
     tb__xml_attribute(&u->xml, "currencyID", currency);
@@ -71,13 +72,13 @@ static void put_amount(tb__ubl *u, const char *name, const char *currency)
 void tb__ubl_money(tb__ubl *u, const char *name, tb_decimal amount)
 {
     tb__add_money(&u->words, amount, u->s->bill->minor_digits);
-    put_amount(u, name, u->s->currency);
+    put_ubl_amount(u, name, u->s->currency);
 }
 
 void tb__ubl_price(tb__ubl *u, const char *name, tb_decimal price)
 {
     tb__add_decimal(&u->words, price);
-    put_amount(u, name, u->s->currency);
+    put_ubl_amount(u, name, u->s->currency);
 }
 
 void tb__ubl_decimal(tb__ubl *u, const char *name, tb_decimal value)
@@ -86,7 +87,7 @@ void tb__ubl_decimal(tb__ubl *u, const char *name, tb_decimal value)
     tb__xml_text(&u->xml, name, tb__ubl_words(u));
 }
 
-static tb_decimal turned(const tb__ubl *u, tb_decimal value)
+static tb_decimal turned_amount(const tb__ubl *u, tb_decimal value)
 {
     return (tb_decimal){u->sign * value.mantissa, value.scale};
 }
@@ -106,7 +107,8 @@ void tb__ubl_period(tb__ubl *u, int64_t first, int64_t last)
     tb__xml_close(&u->xml);
 }
 
-void tb__ubl_months(const tb_statement *s, int64_t *ret_first, int64_t *ret_last)
+/* The months of all lines, from the first to the last. */
+static void find_months(const tb_statement *s, int64_t *ret_first, int64_t *ret_last)
 {
     *ret_first = *ret_last = s->bill->n_lines ? tb__ubl_month(s, 0) : s->month;
     for (size_t i = 0; i < s->bill->n_lines; i++) {
@@ -141,7 +143,7 @@ static bool is_first_reference(const tb_statement *s, size_t line)
 {
     const char *number = tb__correction_of(s, line)->invoice;
     if (strcmp(number, s->corrects) == 0 || strcmp(number, s->replaces) == 0) return false;
-    for (size_t i = 0; i < line; i++) {
+    for (size_t i = line; i-- > 0;) { /* those of one invoice stand together */
         const tb_correction *c = tb__correction_of(s, i);
         if (c && strcmp(c->invoice, number) == 0) return false;
     }
@@ -167,11 +169,10 @@ static const char *tax_currency(const tb_statement *s)
     return tb__xml_is_blank(currency) || strcmp(currency, s->currency) == 0 ? NULL : currency;
 }
 
-static void put_head(tb__ubl *u)
+static void put_ubl_head(tb__ubl *u)
 {
     const tb_statement *s = u->s;
     tb__xml *x = &u->xml;
-    int64_t first, last;
     tb__xml_text(x, "cbc:CustomizationID", profiles[u->profile].customization);
     tb__xml_text(x, "cbc:ProfileID", PROCESS);
     tb__xml_text(x, "cbc:ID", s->number);
@@ -183,8 +184,7 @@ static void put_head(tb__ubl *u)
     tb__xml_text(x, "cbc:DocumentCurrencyCode", s->currency);
     if (tax_currency(s)) tb__xml_text(x, "cbc:TaxCurrencyCode", tax_currency(s));
     tb__xml_text(x, "cbc:BuyerReference", tb_party_text(s->buyer, TB_PARTY_REFERENCE));
-    tb__ubl_months(s, &first, &last);
-    tb__ubl_period(u, first, last);
+    tb__ubl_period(u, u->first, u->last);
     put_references(u);
 }
 
@@ -233,20 +233,20 @@ static tb_code put_other_tax(tb__ubl *u, tb_error *err)
     if (!code) code = tb_decimal_round(amount, digits, TB_HALF_UP, &amount, err);
     if (code) return tb_fail(err, code, "seller.tax_rate", "The tax in %s has no value.", currency);
     tb__xml_open(&u->xml, "cac:TaxTotal");
-    tb__add_money(&u->words, turned(u, amount), digits);
-    put_amount(u, "cbc:TaxAmount", currency);
+    tb__add_money(&u->words, turned_amount(u, amount), digits);
+    put_ubl_amount(u, "cbc:TaxAmount", currency);
     tb__xml_close(&u->xml);
     return TB_OK;
 }
 
-static tb_code put_tax(tb__ubl *u, tb_error *err)
+static tb_code put_ubl_tax(tb__ubl *u, tb_error *err)
 {
     const tb_bill_taxed *tax = &u->s->bill->tax[0];
     tb__xml_open(&u->xml, "cac:TaxTotal");
-    tb__ubl_money(u, "cbc:TaxAmount", turned(u, tax->amount));
+    tb__ubl_money(u, "cbc:TaxAmount", turned_amount(u, tax->amount));
     tb__xml_open(&u->xml, "cac:TaxSubtotal");
-    tb__ubl_money(u, "cbc:TaxableAmount", turned(u, tax->base));
-    tb__ubl_money(u, "cbc:TaxAmount", turned(u, tax->amount));
+    tb__ubl_money(u, "cbc:TaxableAmount", turned_amount(u, tax->base));
+    tb__ubl_money(u, "cbc:TaxAmount", turned_amount(u, tax->amount));
     tb__ubl_category(u, "cac:TaxCategory", true);
     tb__xml_close(&u->xml);
     tb__xml_close(&u->xml);
@@ -255,7 +255,7 @@ static tb_code put_tax(tb__ubl *u, tb_error *err)
 
 /* --- charges and totals --- */
 
-static tb_code add_row(void *arg, const tb__ubl_row *row, tb_error *err)
+static tb_code add_ubl_row(void *arg, const tb__ubl_row *row, tb_error *err)
 {
     tb__ubl *u = arg;
     return tb_decimal_add(u->lines, row->amount, &u->lines, err);
@@ -266,7 +266,7 @@ static tb_code add_charges(tb__ubl *u, tb_error *err)
 {
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < u->s->bill->n_lines; i++) {
-        const tb_decimal amount = turned(u, u->s->bill->lines[i].amount);
+        const tb_decimal amount = turned_amount(u, u->s->bill->lines[i].amount);
         if (!tb__ubl_is_charge(u->s, i)) continue;
         if (tb_decimal_sign(amount) > 0)
             code = tb_decimal_add(u->charges, amount, &u->charges, err);
@@ -278,11 +278,11 @@ static tb_code add_charges(tb__ubl *u, tb_error *err)
     return code;
 }
 
-static void put_charges(tb__ubl *u)
+static void put_ubl_charges(tb__ubl *u)
 {
     tb__xml *x = &u->xml;
     for (size_t i = 0; i < u->s->bill->n_lines; i++) {
-        const tb_decimal amount = turned(u, u->s->bill->lines[i].amount);
+        const tb_decimal amount = turned_amount(u, u->s->bill->lines[i].amount);
         const int sign = tb_decimal_sign(amount);
         if (!tb__ubl_is_charge(u->s, i) || sign == 0) continue;
         tb__xml_open(x, "cac:AllowanceCharge");
@@ -294,7 +294,7 @@ static void put_charges(tb__ubl *u)
     }
 }
 
-static tb_code put_totals(tb__ubl *u, tb_error *err)
+static tb_code put_ubl_totals(tb__ubl *u, tb_error *err)
 {
     const tb_bill *bill = u->s->bill;
     tb_decimal payable;
@@ -302,12 +302,13 @@ static tb_code put_totals(tb__ubl *u, tb_error *err)
     if (code) return code;
     tb__xml_open(&u->xml, "cac:LegalMonetaryTotal");
     tb__ubl_money(u, "cbc:LineExtensionAmount", u->lines);
-    tb__ubl_money(u, "cbc:TaxExclusiveAmount", turned(u, bill->subtotal));
-    tb__ubl_money(u, "cbc:TaxInclusiveAmount", turned(u, bill->total));
+    tb__ubl_money(u, "cbc:TaxExclusiveAmount", turned_amount(u, bill->subtotal));
+    tb__ubl_money(u, "cbc:TaxInclusiveAmount", turned_amount(u, bill->total));
     if (u->is_allowed) tb__ubl_money(u, "cbc:AllowanceTotalAmount", u->allowances);
     if (u->is_charged) tb__ubl_money(u, "cbc:ChargeTotalAmount", u->charges);
-    if (tb_decimal_sign(u->s->paid)) tb__ubl_money(u, "cbc:PrepaidAmount", turned(u, u->s->paid));
-    tb__ubl_money(u, "cbc:PayableAmount", turned(u, payable));
+    if (tb_decimal_sign(u->s->paid))
+        tb__ubl_money(u, "cbc:PrepaidAmount", turned_amount(u, u->s->paid));
+    tb__ubl_money(u, "cbc:PayableAmount", turned_amount(u, payable));
     tb__xml_close(&u->xml);
     return TB_OK;
 }
@@ -317,13 +318,13 @@ static tb_code put_totals(tb__ubl *u, tb_error *err)
 static tb_code put_document(tb__ubl *u, tb_error *err)
 {
     open_document(u);
-    put_head(u);
+    put_ubl_head(u);
     tb__ubl_parties(u);
     tb__ubl_delivery(u);
     tb__ubl_payment(u);
-    put_charges(u);
-    tb_code code = put_tax(u, err);
-    if (!code) code = put_totals(u, err);
+    put_ubl_charges(u);
+    tb_code code = put_ubl_tax(u, err);
+    if (!code) code = put_ubl_totals(u, err);
     if (!code) code = tb__ubl_lines(u, err);
     return code;
 }
@@ -333,12 +334,13 @@ tb_code tb_ubl_write(const tb_statement *statement, const tb_invoice_names *name
 {
     const size_t begin = out->len;
     tb__ubl u = {.s = statement, .names = names, .profile = profile};
-    tb_code code = check(statement, profile, err);
+    tb_code code = check_document(statement, profile, err);
     if (code) return code;
     u.sign = tb__ubl_sign(statement);
     u.credit = u.sign < 0;
+    find_months(statement, &u.first, &u.last);
     u.lines = u.allowances = u.charges = (tb_decimal){0, statement->bill->minor_digits};
-    code = tb__ubl_rows(statement, add_row, &u, err);
+    code = tb__ubl_rows(statement, add_ubl_row, &u, err);
     if (!code) code = add_charges(&u, err);
     if (!code) code = tb__xml_begin(&u.xml, out, err);
     if (code) return code;

@@ -6,10 +6,11 @@
 
 #include "base/heavy.h"
 
+/* A full buffer remembers that it is; libxml2 would write a line about it to standard error. */
 static int add_bytes(void *out, const char *bytes, int len)
 {
     tb_buf_add(out, bytes, (size_t)len);
-    return ((tb_buf *)out)->failed ? -1 : len;
+    return len;
 }
 
 static void expect(tb__xml *xml, int result)
@@ -66,7 +67,7 @@ bool tb__xml_is_blank(const char *value)
 }
 
 /* The length of the character of UTF-8 at `at` that XML 1.0 can hold; 0: there is none. */
-static size_t character(const unsigned char *at)
+static size_t character_len(const unsigned char *at)
 {
     const size_t len = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
     if (*at > 0xf4) return 0;
@@ -80,14 +81,14 @@ static size_t character(const unsigned char *at)
     return len;
 }
 
-static const char *clean(tb__xml *xml, const char *value)
+static const char *clean_text(tb__xml *xml, const char *value)
 {
     const unsigned char *at = (const unsigned char *)value;
     xml->clean.len = 0;
     while (*at && is_control(*at))
         at++;
     while (*at) {
-        const size_t len = character(at);
+        const size_t len = character_len(at);
         if (len == 0)
             tb_buf_str(&xml->clean, "\xEF\xBF\xBD");
         else if (is_control(*at))
@@ -105,12 +106,12 @@ static const char *clean(tb__xml *xml, const char *value)
 void tb__xml_attribute(tb__xml *xml, const char *name, const char *value)
 {
     if (tb__xml_is_blank(value)) return;
-    expect(xml, xml->face->attribute(xml->writer, name, clean(xml, value)));
+    expect(xml, xml->face->attribute(xml->writer, name, clean_text(xml, value)));
 }
 
 void tb__xml_words(tb__xml *xml, const char *value)
 {
-    expect(xml, xml->face->words(xml->writer, clean(xml, value)));
+    expect(xml, xml->face->words(xml->writer, clean_text(xml, value)));
 }
 
 void tb__xml_text(tb__xml *xml, const char *name, const char *value)

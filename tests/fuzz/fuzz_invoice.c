@@ -1,6 +1,7 @@
 /* Fuzzes the reader of stored invoices. What is accepted is written in every form, and its canonical
  * text reads back to itself. */
 #include "tollbook/print.h"
+#include "tollbook/ubl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,8 @@ static void check_forms(const tb_paper *paper)
                          &(tb_print_options){.auditor = true}, &out, &err);
     MUST(code == TB_OK || code == TB_E_OVERFLOW);
     tb_print_html_tail(&out);
+    code = tb_ubl_write(&paper->statement, NULL, TB_UBL_XRECHNUNG, &out, &err);
+    MUST(code == TB_OK || code == TB_E_OVERFLOW || code == TB_E_VALIDATION);
     tb_buf_release(&out);
 }
 

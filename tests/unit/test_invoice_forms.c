@@ -373,6 +373,23 @@ START_TEST(focus_names_the_seller_the_account_and_zones_and_has_their_labels)
 }
 END_TEST
 
+/* No bill has such tiers; a damaged text can. */
+START_TEST(focus_shows_tiers_that_are_not_the_amounts_as_one_row)
+{
+    fixture f;
+    fixture_make(&f);
+    tb_bill_tier tiers[2] = {make_tier(0, 51000000, "0", "0", "0"),
+                             make_tier(51000000, 51500000, "0.0000005", "0.5", "0.25")};
+    f.lines[4].tiers = tiers;
+    f.lines[4].n_tiers = 2;
+    f.lines[4].amount = dec("100.00");
+    char *csv = focus_of(&f.s);
+    ck_assert_uint_eq(assert_rectangle(csv), 1 + 9 + 1);
+    ck_assert_str_eq(cell_of(csv, 8, "BilledCost"), "100.00");
+    free(csv);
+}
+END_TEST
+
 START_TEST(focus_refuses_labels_that_are_no_object)
 {
     static const char *const wrong[] = {"[]", "{", "{\"a\":1}{", "\"a\""};
@@ -492,6 +509,7 @@ int main(void)
     tcase_add_test(test, focus_shows_one_unit_where_no_decimal_holds_the_product);
     tcase_add_test(test, focus_nulls_stand_where_the_specification_wants_them);
     tcase_add_test(test, focus_names_the_seller_the_account_and_zones_and_has_their_labels);
+    tcase_add_test(test, focus_shows_tiers_that_are_not_the_amounts_as_one_row);
     tcase_add_test(test, focus_refuses_labels_that_are_no_object);
     tcase_add_test(test, focus_takes_off_what_credit_has_paid);
     tcase_add_test(test, a_month_cut_in_two_at_one_price_is_shown_as_one);

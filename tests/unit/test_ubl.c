@@ -1,0 +1,176 @@
+/* ubl.h: what a caller in C meets: refusals, buffers that are too small, texts of any bytes. What
+ * the documents say is test_ubl.py's. */
+#include "invoice_fixture.h"
+#include "tollbook/ubl.h"
+
+typedef struct parties {
+    tb_party seller, buyer;
+} parties;
+
+static void declare(fixture *f, parties *p)
+{
+    fixture_make(f);
+    fixture_final(f);
+    strcpy(f->s.due, "2026-11-18");
+    *p = (parties){0};
+    p->seller.text[TB_PARTY_NAME] = "Seller";
+    p->seller.text[TB_PARTY_COUNTRY] = "DE";
+    p->seller.text[TB_PARTY_VAT_ID] = "DE123456789";
+    p->seller.text[TB_PARTY_ENDPOINT_ID] = "DE123456789";
+    p->seller.text[TB_PARTY_ENDPOINT_SCHEME] = "9930";
+    p->buyer.text[TB_PARTY_NAME] = "Buyer";
+    p->buyer.text[TB_PARTY_COUNTRY] = "FR";
+    p->buyer.text[TB_PARTY_REFERENCE] = "4711";
+    p->buyer.text[TB_PARTY_ENDPOINT_ID] = "FR12345678901";
+    p->buyer.text[TB_PARTY_ENDPOINT_SCHEME] = "9957";
+    f->s.seller = &p->seller;
+    f->s.buyer = &p->buyer;
+}
+
+static char *written(const tb_statement *s, const tb_invoice_names *names)
+{
+    tb_buf out;
+    tb_error err = {0};
+    tb_buf_init(&out, TB_UBL_TEXT_MAX, NULL);
+    ck_assert_msg(tb_ubl_write(s, names, TB_UBL_PEPPOL, &out, &err) == TB_OK, "%s: %s", err.field,
+                  err.message);
+    return text_of(&out);
+}
+
+START_TEST(test_zones_have_their_names_or_numbers)
+{
+    const tb_zone_name zones[] = {{101, "main & \"more\"", NULL}, {102, " ", NULL}};
+    const tb_invoice_names names = {"acme", NULL, zones, 2};
+    fixture f;
+    parties p;
+    declare(&f, &p);
+    char *text = written(&f.s, &names);
+    ck_assert_ptr_nonnull(strstr(text, "<cbc:Name>Bandwidth, main &amp; &quot;more&quot;, EU<"));
+    ck_assert_ptr_nonnull(strstr(text, "zone 102: 400000 GB; zone 104: 100000.000000003 GB"));
+    free(text);
+    text = written(&f.s, NULL);
+    ck_assert_ptr_nonnull(strstr(text, "<cbc:Name>Bandwidth, zone 101, EU<"));
+    free(text);
+}
+END_TEST
+
+/* Bytes that are no UTF-8, or no XML, however they came in. */
+START_TEST(test_any_bytes_become_xml)
+{
+    static const struct {
+        const char *given, *shown;
+    } names[] = {
+        {"a\x01z", "a z"},
+        {"a\x7fz", "a z"},
+        {"a\xffz", "a\xEF\xBF\xBDz"},
+        {"a\xC3", "a\xEF\xBF\xBD"},
+        {"a\xE2\x82", "a\xEF\xBF\xBD\xEF\xBF\xBD"},
+        {"\xC0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD"},                 /* too long */
+        {"\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"}, /* half a pair */
+        {"\xF4\x90\x80\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
+        {"\xEF\xBF\xBE", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"}, /* U+FFFE */
+        {"\xEF\xBF\xBD", "\xEF\xBF\xBD"},
+        {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
+        {"\n a \r\n", "a"},
+        {"]]>", "]]&gt;"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        fixture f;
+        parties p;
+        char wanted[128];
+        declare(&f, &p);
+        p.buyer.text[TB_PARTY_NAME] = names[i].given;
+        char *text = written(&f.s, NULL);
+        snprintf(wanted, sizeof wanted, "<cbc:RegistrationName>%s</", names[i].shown);
+        ck_assert_msg(strstr(text, wanted) != NULL, "%zu: %s", i, names[i].shown);
+        free(text);
+    }
+}
+END_TEST
+
+static void expect_refusal(const tb_statement *s, const char *field, const char *words)
+{
+    tb_buf out;
+    tb_error err = {0};
+    tb_buf_init(&out, TB_UBL_TEXT_MAX, NULL);
+    tb_buf_str(&out, "before");
+    ck_assert_int_eq(tb_ubl_write(s, NULL, TB_UBL_PEPPOL, &out, &err), TB_E_VALIDATION);
+    ck_assert_str_eq(err.field, field);
+    ck_assert_msg(strstr(err.message, words) != NULL, "%s", err.message);
+    ck_assert_uint_eq(out.len, 6);
+    tb_buf_release(&out);
+}
+
+START_TEST(test_what_lacks_something_is_refused)
+{
+    fixture f;
+    parties p;
+    declare(&f, &p);
+    p.buyer.text[TB_PARTY_COUNTRY] = NULL;
+    expect_refusal(&f.s, "buyer.country", "Account 1 lacks buyer.country (BT-55). It is not decl");
+    p.buyer.text[TB_PARTY_REFERENCE] = NULL;
+    expect_refusal(&f.s, "buyer.country", "lacks buyer.country (BT-55) and 1 more.");
+    declare(&f, &p);
+    strcpy(f.s.state, "void");
+    expect_refusal(&f.s, "state", "this one is void");
+}
+END_TEST
+
+START_TEST(test_a_buffer_that_is_too_small_stays_as_it_was)
+{
+    fixture f;
+    parties p;
+    declare(&f, &p);
+    char *text = written(&f.s, NULL);
+    const size_t whole = strlen(text);
+    free(text);
+    for (size_t max = 6; max < whole; max += 97) {
+        tb_buf out;
+        tb_buf_init(&out, max, NULL);
+        tb_buf_str(&out, "before");
+        ck_assert_int_eq(tb_ubl_write(&f.s, NULL, TB_UBL_PEPPOL, &out, NULL), TB_E_NOMEM);
+        ck_assert_uint_eq(out.len, 6);
+        tb_buf_release(&out);
+    }
+}
+END_TEST
+
+/* No bill has such amounts; a damaged text can. */
+START_TEST(test_sums_that_overflow_are_an_error)
+{
+    const tb_decimal most = {((tb_i128)1 << 126) - 1 + ((tb_i128)1 << 126), 2};
+    fixture f;
+    parties p;
+    tb_buf out;
+    declare(&f, &p);
+    tb_buf_init(&out, TB_UBL_TEXT_MAX, NULL);
+    f.lines[2].amount = f.lines[3].amount = most;
+    ck_assert_int_eq(tb_ubl_write(&f.s, NULL, TB_UBL_PEPPOL, &out, NULL), TB_E_OVERFLOW);
+    declare(&f, &p);
+    f.s.paid = (tb_decimal){-most.mantissa, 2};
+    ck_assert_int_eq(tb_ubl_write(&f.s, NULL, TB_UBL_PEPPOL, &out, NULL), TB_E_OVERFLOW);
+    declare(&f, &p);
+    p.seller.text[TB_PARTY_TAX_CURRENCY] = "EUR";
+    p.seller.text[TB_PARTY_TAX_RATE] = "1e9";
+    ck_assert_int_eq(tb_ubl_write(&f.s, NULL, TB_UBL_PEPPOL, &out, NULL), TB_E_VALIDATION);
+    ck_assert_uint_eq(out.len, 0);
+    tb_buf_release(&out);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ubl");
+    TCase *all = tcase_create("all");
+    tcase_add_test(all, test_zones_have_their_names_or_numbers);
+    tcase_add_test(all, test_any_bytes_become_xml);
+    tcase_add_test(all, test_what_lacks_something_is_refused);
+    tcase_add_test(all, test_a_buffer_that_is_too_small_stays_as_it_was);
+    tcase_add_test(all, test_sums_that_overflow_are_an_error);
+    suite_add_tcase(suite, all);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
