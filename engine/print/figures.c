@@ -34,14 +34,15 @@ void tb__add_figure_text(tb_buf *out, tb__language language, const char *text, s
 void tb__add_figure(tb_buf *out, tb__language language, tb_decimal value)
 {
     char text[TB_DECIMAL_TEXT_MAX];
-    tb__add_figure_text(out, language, text, (size_t)(tb_decimal_put(text, value) - text));
+    const char *end = tb_decimal_put(text, value);
+    tb__add_figure_text(out, language, text, (size_t)(end - text));
 }
 
 void tb__add_amount(tb_buf *out, tb__language language, tb_decimal value, int digits)
 {
     char text[TB_DECIMAL_TEXT_MAX];
-    tb__add_figure_text(out, language, text,
-                        (size_t)(tb_decimal_put_fixed(text, value, digits) - text));
+    const char *end = tb_decimal_put_fixed(text, value, digits);
+    tb__add_figure_text(out, language, text, (size_t)(end - text));
 }
 
 static void add_count(tb_buf *out, tb__language language, tb_i128 n)

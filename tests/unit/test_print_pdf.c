@@ -9,7 +9,7 @@
 
 #include "seed.h"
 
-#define HAS(text, part) ck_assert_msg(strstr(text, part) != NULL, "lacks %s in\n%s", part, text)
+#define HAS(text, part) ck_assert_msg(strstr(text, part) != NULL, "lacks %s", part)
 
 static tb_printer *printer;
 
@@ -78,7 +78,7 @@ static void assert_same_words(const print_fixture *p)
         *end = '\0';
         squeeze(at);
         if (*at && !strchr(at, '&')) {
-            ck_assert_msg(strstr(pdf, at) != NULL, "lacks %s in\n%s", at, pdf);
+            ck_assert_msg(strstr(pdf, at) != NULL, "lacks %s", at);
             words++;
         }
         at = end + 1;

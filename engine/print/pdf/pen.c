@@ -392,7 +392,7 @@ static stroke **place_of(tb__pen *pen, tb__style style, const char *text, size_t
 }
 
 /* NULL: no memory. */
-static const stroke *shape_new(tb__pen *pen, tb__style style, const char *text, size_t len)
+static stroke *shape_new(tb__pen *pen, tb__style style, const char *text, size_t len)
 {
     stroke *made = tb__arena_take(&pen->kept, sizeof *made);
     char *copy = tb__arena_take(&pen->kept, len + 1);
@@ -406,13 +406,12 @@ static const stroke *shape_plain(tb__pen *pen, tb__style style, const char *text
 {
     const size_t len = strlen(text);
     stroke **place = place_of(pen, style, text, len);
-    if (place && *place) return *place;
-    const stroke *made = shape_new(pen, style, text, len);
-    if (made && place) {
-        *place = (stroke *)(uintptr_t)made;
-        pen->n_known++;
+    if (!place) return shape_new(pen, style, text, len);
+    if (!*place) {
+        *place = shape_new(pen, style, text, len);
+        pen->n_known += *place != NULL;
     }
-    return made;
+    return *place;
 }
 
 /* --- inks --- */
