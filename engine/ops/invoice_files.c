@@ -55,7 +55,7 @@ static tb_code refuse(tb__invoice_files *f, int64_t account, const char *number,
 }
 
 /* Its number is made of digits and a dash, so it names a file. */
-static tb_code make(tb__invoice_files *f, const char *name, const tb_invoice *invoice,
+static tb_code make_file(tb__invoice_files *f, const char *name, const tb_invoice *invoice,
                     const tb_statement *draft, tb_error *err)
 {
     tb_buf bytes;
@@ -99,7 +99,7 @@ tb_code tb__invoice_file(tb__invoice_files *f, const tb_invoice *invoice, const 
     } else if (is_there(f, name)) {
         f->kept++;
     } else {
-        return make(f, name, invoice, draft, err);
+        return make_file(f, name, invoice, draft, err);
     }
     return TB_OK;
 }

@@ -68,7 +68,7 @@ void tb_account_json(const tb_account_statement *s, tb_buf *out)
     tb_buf_str(out, "]}");
 }
 
-static void add_row(tb_buf *out, const tb_account_statement *s, const tb_account_entry *e)
+static void add_csv_row(tb_buf *out, const tb_account_statement *s, const tb_account_entry *e)
 {
     tb__csv_time(out, e->at_us);
     tb__csv_plain(out, e->kind);
@@ -90,10 +90,10 @@ void tb_account_csv(const tb_account_statement *s, tb_buf *out)
     closing.kind = "closing";
     closing.balance = s->closing;
     tb__csv_head(out, "time,kind,amount,balance,currency,reference,note");
-    add_row(out, s, &opening);
+    add_csv_row(out, s, &opening);
     for (size_t i = 0; i < s->n; i++)
-        add_row(out, s, &s->entries[i]);
-    add_row(out, s, &closing);
+        add_csv_row(out, s, &s->entries[i]);
+    add_csv_row(out, s, &closing);
 }
 
 /* --- as a sheet --- */
@@ -181,7 +181,7 @@ static void put_balance(tb__maker *m, const tb_account_statement *s)
         tb__maker_filled(m, owed ? TB__WORD_HERO_OPEN : TB__WORD_HERO_FAVOUR, day);
 }
 
-static void put_row(tb__maker *m, tb__row_kind kind, const char *date, const char *what,
+static void put_entry_row(tb__maker *m, tb__row_kind kind, const char *date, const char *what,
                     const char *amount, const char *balance)
 {
     tb__row *row = tb__maker_row(m, kind);
@@ -196,7 +196,7 @@ static void put_entry(tb__maker *m, const tb_account_entry *e)
     const char *date = date_of(m, tb_day_from_us(e->at_us)), *what = what_text(m, e);
     const char *amount = tb__maker_amount(m, e->amount), *balance = tb__maker_amount(m, e->balance);
     const char *note = *e->note ? tb__maker_copy(m, e->note) : NULL;
-    put_row(m, TB__ROW, date, what, amount, balance);
+    put_entry_row(m, TB__ROW, date, what, amount, balance);
     if (!m->code) m->sheet->rows[m->sheet->n_rows - 1].note = note;
 }
 
@@ -214,15 +214,15 @@ static void put_entries(tb__maker *m, const tb_account_statement *s)
         table->columns[3] = (tb__column){.head = balance, .end = true};
     }
     const char *date = date_of(m, s->first), *opening = tb__maker_amount(m, s->opening);
-    put_row(m, TB__ROW, date, tb__maker_word(m, TB__WORD_OPENING), NULL, opening);
+    put_entry_row(m, TB__ROW, date, tb__maker_word(m, TB__WORD_OPENING), NULL, opening);
     for (size_t i = 0; i < s->n; i++)
         put_entry(m, &s->entries[i]);
     date = date_of(m, s->last);
     const char *closing = tb__maker_amount(m, s->closing);
-    put_row(m, TB__STRONG, date, tb__maker_word(m, TB__WORD_CLOSING), NULL, closing);
+    put_entry_row(m, TB__STRONG, date, tb__maker_word(m, TB__WORD_CLOSING), NULL, closing);
 }
 
-static tb_code make(tb__sheet *sheet, const tb_account_statement *s,
+static tb_code make_sheet(tb__sheet *sheet, const tb_account_statement *s,
                     const tb_print_options *options, tb_error *err)
 {
     const bool german = strcmp(tb_party_text(s->buyer, TB_PARTY_LANGUAGE), "de") == 0;
@@ -248,7 +248,7 @@ tb_code tb_account_html(const tb_account_statement *statement, const tb_print_op
                         tb_buf *out, tb_error *err)
 {
     tb__sheet sheet;
-    tb_code code = make(&sheet, statement, options, err);
+    tb_code code = make_sheet(&sheet, statement, options, err);
     if (!code) {
         tb_print_html_head(sheet.title, options, out);
         tb__sheet_html(&sheet, out);
@@ -263,7 +263,7 @@ tb_code tb_account_pdf(const tb_account_statement *statement, const tb_print_opt
                        tb_buf *out, tb_error *err)
 {
     tb__sheet sheet;
-    tb_code code = make(&sheet, statement, options, err);
+    tb_code code = make_sheet(&sheet, statement, options, err);
     if (!code) code = tb__sheet_pdf(NULL, &sheet, out, err);
     tb__sheet_release(&sheet);
     return code;

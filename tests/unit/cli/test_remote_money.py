@@ -49,6 +49,9 @@ class RemoteMoney(Both):
         self.assertIn("balance of 0", self.both(*pay, "--note", 'a "note"').err)
         self.assertIn("nothing changed", self.both(*pay).err)
         self.both("ledger", "adjust", "--account", 1, "--amount", "-0.50", "--reference", "a")
+        for form in ("json", "csv", "html"):
+            self.both("ledger", "statement", "--account", 1, "--format", form)
+        self.assertEqual(json.loads(self.both("ledger", "statement", "--account", 2).out)["entries"], [])
         self.same()
         self.stop()
         self.verify()
