@@ -435,6 +435,11 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
     return code;
 }
 
+void tb_store_lend(tb_store *store, const tb_helper *helper)
+{
+    store->helper = helper ? *helper : (tb_helper){0};
+}
+
 void tb_store_close(tb_store *store)
 {
     if (!store) return;
