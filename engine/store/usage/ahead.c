@@ -75,6 +75,7 @@ tb_code tb__ahead_new(tb_store *store, tb_rollup_cursor *cursor, tb__ahead **ret
     a->store = store;
     a->cursor = cursor;
     a->days = store->helper.start ? DAYS : DAYS_ALONE;
+    if (store->usage->batch.load) a->days = store->usage->batch.load;
     a->reading = &a->halves[0];
     a->filling = &a->halves[1];
     for (int i = 0; i < 2; i++) {

@@ -25,6 +25,7 @@ typedef struct tb__batch {
     int held;     /* calls of tb__usage_each: what was gathered stays where it is */
     bool at_once; /* for tests: no batch is ever gathered */
     size_t slice; /* for tests: rows folded with a batch; 0: as many as is good */
+    size_t load;  /* for tests: rows of a load (landing.c), days of a half (ahead.c); 0: many */
     int64_t days; /* for tests: days that close before a fold begins; 0: as many as is good */
 } tb__batch;
 

@@ -199,7 +199,8 @@ tb_code tb__chunk_put(tb_store *store, int64_t key, const tb_grid *grid, tb_erro
     of->key[of->n] = key;
     of->end[of->n++] = of->len;
     store->rows_come = true;
-    return of->n < LOAD_ROWS ? TB_OK : tb__landing_turn(store, NULL, NULL, err);
+    const size_t load_rows = store->usage->batch.load ? store->usage->batch.load : LOAD_ROWS;
+    return of->n < load_rows ? TB_OK : tb__landing_turn(store, NULL, NULL, err);
 }
 
 /* --- its life --- */
