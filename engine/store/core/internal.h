@@ -141,6 +141,8 @@ TB_MUST_USE tb_code tb__usage_open(tb_store *store, tb_error *err);
 /* What was remembered in a transaction that was undone. */
 void tb__usage_forget(tb_store *store);
 void tb__usage_close(tb_store *store);
+/* All that was put into rows of chunk is there. Statements ask for it before they run (tb__sql). */
+TB_MUST_USE tb_code tb__chunks_land(tb_store *store, tb_error *err);
 /* Adds all that a zone holds to its account: a zone with usage found its account. */
 TB_MUST_USE tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err);
 /* A balancer with imported rows found its account: what lies in months that were run is late. */

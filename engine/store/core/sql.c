@@ -1,6 +1,5 @@
 /* Running SQL: statements prepared once and kept, SQLite's results mapped to our codes. */
 #include "store/core/internal.h"
-#include "store/usage/landing.h"
 
 #include <errno.h>
 #include <stdlib.h>

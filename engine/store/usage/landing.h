@@ -25,7 +25,5 @@ void tb__landing_share(tb_store *store, bool shared);
 
 /* The grid joins the row of chunk under this key. */
 TB_MUST_USE tb_code tb__chunk_put(tb_store *store, int64_t key, const tb_grid *grid, tb_error *err);
-/* All that was put is in its row. Statements ask for it before they run (tb__sql). */
-TB_MUST_USE tb_code tb__chunks_land(tb_store *store, tb_error *err);
 
 #endif
