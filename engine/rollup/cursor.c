@@ -8,6 +8,7 @@
  *
  * While one day is summed the groups of the days to come are already asked from memory: they lie
  * in the order of their creation, all over the place. */
+#include "rollup/grouped.h"
 #include "rollup/intern.h"
 #include "rollup/order.h"
 #include "rollup/overflow.h"
@@ -30,6 +31,7 @@ struct tb_rollup_cursor {
     int64_t *id;           /* by rank: zones, then balancers */
     uint32_t zones;        /* ranks below are zones' */
     uint32_t ids;
+    uint32_t *turns; /* ranks in the order in which they are read; NULL: ascending */
     uint32_t *id_rank; /* of part p's id i of a scope: id_rank[id_base[p * 2 + scope] + i] */
     uint32_t *id_base;
     const tb__edge **edge; /* by rank */
@@ -261,6 +263,7 @@ void tb_rollup_cursor_free(tb_rollup_cursor *c)
     if (!c) return;
     tb__ranked_release(&c->groups, c->alloc);
     tb__ranked_release(&c->countries, c->alloc);
+    tb_alloc_free(c->alloc, c->turns, (c->n_ids + 1) * sizeof *c->turns);
     tb_alloc_free(c->alloc, c->id, (c->n_ids + 1) * sizeof *c->id);
     tb_alloc_free(c->alloc, c->id_rank, (c->n_ids + 1) * sizeof *c->id_rank);
     tb_alloc_free(c->alloc, c->edge, (c->n_edges + 1) * sizeof *c->edge);
@@ -270,6 +273,28 @@ void tb_rollup_cursor_free(tb_rollup_cursor *c)
     tb_alloc_free(c->alloc, c->edge_base, (c->n + 1) * sizeof *c->edge_base);
     const tb_alloc copy = c->alloc_copy;
     tb_alloc_free(c->alloc ? &copy : NULL, c, sizeof *c);
+}
+
+const int64_t *tb__cursor_zones(const tb_rollup_cursor *c, size_t *ret_n)
+{
+    *ret_n = c->zones;
+    return c->id;
+}
+
+bool tb__cursor_group(tb_rollup_cursor *c, const int64_t *group)
+{
+    tb__item *items = items_new(c, c->zones + 1);
+    if (!c->turns) c->turns = tb_alloc_zero(c->alloc, c->n_ids + 1, sizeof *c->turns);
+    if (items && c->turns) {
+        for (uint32_t i = 0; i < c->zones; i++)
+            items[i] = (tb__item){(uint64_t)group[i], 0, i};
+        tb__items_sort(items, items + c->zones, c->zones);
+        for (uint32_t i = 0; i < c->ids; i++)
+            c->turns[i] = i < c->zones ? items[i].index : i;
+        c->groups.turns = c->countries.turns = c->turns;
+    }
+    if (items) items_free(c, items, c->zones + 1);
+    return items && c->turns;
 }
 
 /* The slot of a column of the grid, which becomes defined by it. */

@@ -82,12 +82,13 @@ bool tb__ranked_lay(tb__ranked *list, const tb_alloc *alloc)
 
 const tb__item *tb__ranked_peek(tb__ranked *list)
 {
-    if (list->at >= list->n) return NULL;
-    if (list->at == 0 || list->at == list->start[list->rank + 1]) {
-        while (list->start[list->rank + 1] <= list->at)
-            list->rank++;
-        const uint32_t from = list->start[list->rank];
-        tb__items_sort(list->items + from, list->scratch, list->start[list->rank + 1] - from);
+    while (list->at == list->end) {
+        if (list->turn == list->ranks) return NULL;
+        list->rank = list->turns ? list->turns[list->turn] : list->turn;
+        list->turn++;
+        list->at = list->start[list->rank];
+        list->end = list->start[list->rank + 1];
+        tb__items_sort(list->items + list->at, list->scratch, list->end - list->at);
     }
     return &list->items[list->at];
 }

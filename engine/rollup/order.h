@@ -21,8 +21,10 @@ typedef struct tb__ranked {
     tb__item *items, *scratch;
     uint32_t *start; /* the items of rank k are items[start[k] .. start[k + 1]), once all are put */
     uint32_t ranks;
-    uint32_t n, widest; /* items of all ranks, and of the rank that has most */
-    uint32_t rank, at;  /* the reader's place; the rank is in order */
+    uint32_t n, widest;    /* items of all ranks, and of the rank that has most */
+    const uint32_t *turns; /* all ranks, in the order in which they are read; NULL: ascending */
+    uint32_t turn;         /* the next one in it */
+    uint32_t rank, at, end; /* the reader's place, and where its rank ends, which is in order */
 } tb__ranked;
 
 bool tb__ranked_begin(tb__ranked *list, uint32_t ranks, const tb_alloc *alloc);
@@ -38,7 +40,7 @@ static inline void tb__ranked_put(tb__ranked *list, uint32_t rank, tb__item item
 {
     list->items[list->start[rank + 1]++] = item;
 }
-/* The next item by rank and key, or NULL at the end; list->rank is its rank. */
+/* The next item, rank after rank and by key in each, or NULL at the end; list->rank is its rank. */
 const tb__item *tb__ranked_peek(tb__ranked *list);
 /* Passes over the item seen last. */
 static inline void tb__ranked_take(tb__ranked *list)

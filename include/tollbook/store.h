@@ -50,6 +50,17 @@ TB_MUST_USE tb_code tb_store_open(const char *path, const tb_store_options *opti
 TB_MUST_USE tb_code tb_store_still_there(const tb_store *store, unsigned *ret_links, tb_error *err);
 /* How many names the file had when it was opened, or at the writer's last commit; 1 as a rule. */
 unsigned tb_store_links(const tb_store *store);
+/* Another thread, lent to a writer. */
+typedef struct tb_helper {
+    /* Has the other thread call work(arg) and returns at once; false: it cannot. Never twice without
+     * a wait between. */
+    bool (*start)(void *ctx, void (*work)(void *arg), void *arg);
+    void (*wait)(void *ctx); /* until that call has returned */
+    void *ctx;
+} tb_helper;
+/* From here on large batches are written with its help; NULL: without. It is started and waited for
+ * within calls that write. */
+void tb_store_lend(tb_store *store, const tb_helper *helper);
 /* The writer checkpoints. NULL is fine. */
 void tb_store_close(tb_store *store);
 

@@ -1,6 +1,7 @@
 /* What workers have parsed goes into the store's open transaction: usage, lines that are kept,
  * events and refused lines in the order of the input, then the segment that records where it ends.
  */
+#include "feed/helper.h"
 #include "feed/run.h"
 
 #include <stdio.h>
@@ -44,7 +45,12 @@ static tb_code add_usage(feed_run *run, tb_error *err)
         parts[i] = run->workers[i].rollup;
     tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, run->n_workers, NULL);
     if (!cursor) return tb_no_memory(err);
+    feed_helper helper;
+    const tb_helper lent = feed_helper_begin(&helper);
+    tb_store_lend(run->store, run->n_workers > 1 ? &lent : NULL);
     tb_code code = tb_store_add_usage(run->store, cursor, err);
+    tb_store_lend(run->store, NULL);
+    feed_helper_end(&helper);
     if (code == TB_OK) code = tb_rollup_cursor_check(cursor, err);
     tb_rollup_cursor_free(cursor);
     return code;

@@ -28,6 +28,7 @@ static uint64_t draw(uint64_t below)
 
 /* [0] gathers, [1] places. The first one's answers are asked of a reader's connection too. */
 static fixture both[2];
+static fixture_helper helper[2];
 static tb_store *reader;
 static int64_t now_hour; /* of the newest usage */
 static int declared;     /* zones 1 .. declared belong to accounts 1 and 2 */
@@ -39,6 +40,10 @@ static void set_forms(void)
     both[0].store->usage->batch.slice = 60;
     both[0].store->usage->batch.days = 1 + (int64_t)draw(2);
     both[1].store->usage->batch.at_once = true;
+    for (int i = 0; i < 2; i++) {
+        both[i].store->usage->batch.load = 1 + draw(9);
+        fixture_lend(&both[i], &helper[i]);
+    }
 }
 
 static tb_store *asked(int i)

@@ -6,6 +6,7 @@
 #include "tollbook/store.h"
 
 #include <check.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,39 @@ static inline void fixture_open(fixture *f, bool write)
     tb_error err = {0};
     tb_store_options options = {.write = write, .now_us = NOW_US, .owner = "test"};
     ok(tb_store_open(f->path, &options, &f->store, &err));
+}
+
+/* A thread for each time that the store asks for one. */
+typedef struct fixture_helper {
+    pthread_t thread;
+    void (*work)(void *arg);
+    void *arg;
+} fixture_helper;
+
+static inline void *fixture_help(void *helper)
+{
+    const fixture_helper *h = helper;
+    h->work(h->arg);
+    return NULL;
+}
+
+static inline bool fixture_start(void *ctx, void (*work)(void *arg), void *arg)
+{
+    fixture_helper *h = ctx;
+    h->work = work;
+    h->arg = arg;
+    return pthread_create(&h->thread, NULL, fixture_help, h) == 0;
+}
+
+static inline void fixture_wait(void *ctx)
+{
+    ck_assert_int_eq(pthread_join(((fixture_helper *)ctx)->thread, NULL), 0);
+}
+
+static inline void fixture_lend(fixture *f, fixture_helper *helper)
+{
+    const tb_helper lent = {.start = fixture_start, .wait = fixture_wait, .ctx = helper};
+    tb_store_lend(f->store, &lent);
 }
 
 /* What waits in runs goes to its places: for tests that look at these. */

@@ -1,5 +1,6 @@
 /* Rollups: what lines and rows add, limits, the order of the cursor, running out of memory.
  * Sums over random records in any split: prop_intake. */
+#include "rollup/grouped.h"
 #include "rollup/parts.h"
 #include "tollbook/rollup.h"
 
@@ -139,6 +140,37 @@ START_TEST(days_come_by_scope_id_edge_and_day)
         ck_assert_uint_eq(got.edge_len, 0);
         ck_assert_uint_eq(value(TB_M_REQUESTS, 0), (uint64_t)(10 - id));
     }
+    is_end(cursor);
+    tb_rollup_cursor_free(cursor);
+    tb_rollup_free(parts[0]);
+    tb_rollup_free(parts[1]);
+}
+END_TEST
+
+START_TEST(zones_may_come_by_group)
+{
+    static const int64_t ids[] = {3, 5, 8, 13}, group[] = {2, INT64_MAX, 0, 2};
+    static const int64_t order[] = {8, 3, 13, 5};
+    tb_rollup *parts[2] = {tb_rollup_new(100, NULL), tb_rollup_new(100, NULL)};
+    for (unsigned i = 0; i < 4; i++) {
+        tb_hit hit = a_hit(ids[i], "DE", 5);
+        hit.country = 'D' | 'E' << 8;
+        add(parts[i % 2], hit);
+    }
+    add_row(parts[0], a_row(1, NULL, 0, TB_M_REQUESTS, 7));
+    tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, 2, NULL);
+    size_t n = 0;
+    const int64_t *zones = tb__cursor_zones(cursor, &n);
+    ck_assert_uint_eq(n, 4);
+    ck_assert_mem_eq(zones, ids, sizeof ids);
+    ck_assert(tb__cursor_group(cursor, group));
+    for (unsigned i = 0; i < 4; i++) {
+        tb_rollup_country country;
+        ck_assert_int_eq(next(cursor).id, order[i]);
+        ck_assert(tb_rollup_next_country(cursor, &country));
+        ck_assert_int_eq(country.zone, order[i]);
+    }
+    ck_assert_int_eq(next(cursor).scope, TB_ROLLUP_BALANCER);
     is_end(cursor);
     tb_rollup_cursor_free(cursor);
     tb_rollup_free(parts[0]);
@@ -495,6 +527,7 @@ int main(void)
     tcase_add_test(t, a_line_counts_by_cache_status_and_class);
     tcase_add_test(t, columns_in_which_nothing_counted_are_left_out);
     tcase_add_test(t, days_come_by_scope_id_edge_and_day);
+    tcase_add_test(t, zones_may_come_by_group);
     tcase_add_test(t, rows_add_and_greatest_values_stay);
     tcase_add_test(t, countries_are_counted_by_zone_and_day);
     tcase_add_test(t, hours_before_1970_floor);

@@ -1,5 +1,6 @@
 /* Usage in the store: what was added is what every view reads, whatever the order and the batches. */
 #include "store_fixture.h"
+#include "tollbook/buf.h"
 
 #include "seed.h"
 #include "store/core/internal.h"
@@ -311,9 +312,34 @@ START_TEST(a_counter_that_would_overflow_is_refused)
 }
 END_TEST
 
+static bool on_bucket(void *ctx, int n, const char *const *cells, bool is_header)
+{
+    tb_buf *out = ctx;
+    (void)is_header;
+    for (int i = 0; i < n; i++)
+        tb_buf_fmt(out, "%s,", cells[i] ? cells[i] : "-");
+    return true;
+}
+
+/* All buckets as text, for free(). */
+static char *all_buckets(fixture *f)
+{
+    tb_buf out;
+    tb_error err = {0};
+    tb_buf_init(&out, (size_t)64 << 20, NULL);
+    ok(tb_store_query(f->store, "SELECT zone,region,hour,bytes FROM buckets", on_bucket, &out, &err));
+    tb_buf_add(&out, "", 1);
+    ok(tb_buf_check(&out, &err));
+    char *text = strdup(out.data);
+    ck_assert_ptr_nonnull(text);
+    tb_buf_release(&out);
+    return text;
+}
+
 #define HALF (TB_COUNTER_MAX / 2 + 1)
 
-/* Each case: two rows of which the second is too much, and what the error calls the place. */
+/* Each case: two rows of which the second is too much, and what the error calls the place; alone and with
+ * another thread. */
 START_TEST(a_full_counter_is_named_with_its_place_and_time)
 {
     static const struct {
@@ -340,8 +366,10 @@ START_TEST(a_full_counter_is_named_with_its_place_and_time)
          "Load balancer 7, 2026-11-18T02:00:00Z: requests would pass 2^63 - 1; "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        for (unsigned together = 0; together < 2; together++) {
+        for (unsigned form = 0; form < 4; form++) {
+            const unsigned together = form % 2;
             fixture f;
+            fixture_helper helper;
             tb_error err = {0};
             tb_row rows[2] = {cases[i].rows[0], cases[i].rows[1]};
             for (int j = 0; j < 2; j++) {
@@ -349,6 +377,7 @@ START_TEST(a_full_counter_is_named_with_its_place_and_time)
                 rows[j].value[TB_M_REQUESTS] = HALF;
             }
             fixture_init(&f);
+            if (form > 1) fixture_lend(&f, &helper);
             fixture_apply(&f, two_accounts, NOW_US, NULL);
             if (!together) fixture_add(&f, rows, 1, 1);
             ok(tb_store_begin(f.store, &err));
@@ -362,6 +391,37 @@ START_TEST(a_full_counter_is_named_with_its_place_and_time)
             fixture_release(&f);
         }
     }
+}
+END_TEST
+
+/* Too many to be gathered, and of too many new series for their trigger; then some of them again, which
+ * are merged with their rows. */
+START_TEST(a_large_batch_is_the_same_with_a_helper)
+{
+    enum { N = 24000 };
+    tb_row *rows = calloc(N, sizeof *rows);
+    ck_assert_ptr_nonnull(rows);
+    for (int i = 0; i < N; i++)
+        rows[i] = row_of(i % 3000 + 1, i % 7 ? "DE" : "UK", HOUR + i / 6000 * 24 + i % 24, TB_M_BYTES,
+                         (uint64_t)i * 7919 + 1);
+    char *answer[2] = {NULL, NULL};
+    for (int form = 0; form < 2; form++) {
+        fixture f;
+        fixture_helper helper;
+        fixture_init(&f);
+        fixture_apply(&f, two_accounts, NOW_US, NULL);
+        if (form) fixture_lend(&f, &helper);
+        fixture_add(&f, rows, N, 1);
+        fixture_add(&f, rows, N, 2);
+        fixture_add(&f, rows, 50, 3);
+        fixture_verify(&f);
+        answer[form] = all_buckets(&f);
+        fixture_release(&f);
+    }
+    ck_assert_str_eq(answer[0], answer[1]);
+    free(answer[0]);
+    free(answer[1]);
+    free(rows);
 }
 END_TEST
 
@@ -531,6 +591,7 @@ int main(void)
     tcase_add_test(tests, going_back_to_a_mark_keeps_what_stood_before_it);
     tcase_add_test(tests, a_counter_that_would_overflow_is_refused);
     tcase_add_test(tests, a_full_counter_is_named_with_its_place_and_time);
+    tcase_add_test(tests, a_large_batch_is_the_same_with_a_helper);
     tcase_add_test(tests, a_months_usage_without_an_owner_is_summed_by_id);
     tcase_add_test(tests, balancer_hours_belong_to_the_balancer_alone);
     tcase_add_test(tests, random_batches_agree_with_a_plain_model);

@@ -41,7 +41,8 @@ struct tb_store {
     bool broken;            /* a part of this transaction could not be taken back: it is lost */
     int wal_pages;          /* pages in the WAL after the last commit */
     bool scrub;             /* the WAL may hold what was forgotten: it is to be emptied */
-    bool chunk_exists;      /* the last chunk written was there already: try reading first */
+    bool rows_come;         /* of chunk, and may not have landed: usage/landing.h */
+    tb_helper helper;       /* start NULL: there is none */
     int64_t next_series;    /* behind all series ids given, 0: read it from meta */
     int64_t next_segment;   /* id of the segment that add_segment will insert, 0: not known */
     uint64_t rejects_kept;  /* of the running segment */
@@ -75,6 +76,9 @@ struct tb_store {
 
 /* *ret: the prepared statement, reset and with cleared bindings. */
 TB_MUST_USE tb_code tb__sql(tb_store *store, tb__statement id, sqlite3_stmt **ret, tb_error *err);
+/* The same, while rows of chunk may be on their way: for who lands them. */
+TB_MUST_USE tb_code tb__sql_now(tb_store *store, tb__statement id, sqlite3_stmt **ret,
+                                tb_error *err);
 /* The same with n integers bound to ?1.. */
 TB_MUST_USE tb_code tb__sql_ints(tb_store *store, tb__statement id, const int64_t *values, int n,
                                  sqlite3_stmt **ret, tb_error *err);
@@ -137,6 +141,8 @@ TB_MUST_USE tb_code tb__usage_open(tb_store *store, tb_error *err);
 /* What was remembered in a transaction that was undone. */
 void tb__usage_forget(tb_store *store);
 void tb__usage_close(tb_store *store);
+/* All that was put into rows of chunk is there. Statements ask for it before they run (tb__sql). */
+TB_MUST_USE tb_code tb__chunks_land(tb_store *store, tb_error *err);
 /* Adds all that a zone holds to its account: a zone with usage found its account. */
 TB_MUST_USE tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err);
 /* A balancer with imported rows found its account: what lies in months that were run is late. */

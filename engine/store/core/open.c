@@ -28,7 +28,7 @@
 #define READER_CACHE_KIB 8192
 #define WRITER_WAIT_MS 2000
 #define READER_WAIT_MS 250
-#define CHECKPOINT_PAGES 1000
+#define CHECKPOINT_PAGES 4000 /* of 8 KiB: what the first part of SQLite's index of the WAL holds */
 
 /* --- the connection --- */
 
@@ -433,6 +433,11 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
     if (code) tb_store_close(store);
     else *ret_store = store;
     return code;
+}
+
+void tb_store_lend(tb_store *store, const tb_helper *helper)
+{
+    store->helper = helper ? *helper : (tb_helper){0};
 }
 
 void tb_store_close(tb_store *store)

@@ -5,24 +5,38 @@
 #include "store/core/seal.h"
 #include "store/core/internal.h"
 
+#include <string.h>
+
+static uint64_t add_bytes(uint64_t seal, int type, const void *bytes, size_t len)
+{
+    return XXH3_64bits_withSeed(bytes, len, seal ^ (uint64_t)type << 56);
+}
+
 static uint64_t add_value(uint64_t seal, sqlite3_value *value, bool *ret_ok)
 {
     const int type = sqlite3_value_type(value);
-    const uint64_t seed = seal ^ (uint64_t)type << 56;
     int64_t number = 0;
     double real = 0;
     if (type == SQLITE_INTEGER) {
         number = sqlite3_value_int64(value);
-        return XXH3_64bits_withSeed(&number, sizeof number, seed);
+        return add_bytes(seal, type, &number, sizeof number);
     }
     if (type == SQLITE_FLOAT) {
         real = sqlite3_value_double(value);
-        return XXH3_64bits_withSeed(&real, sizeof real, seed);
+        return add_bytes(seal, type, &real, sizeof real);
     }
     const void *bytes = sqlite3_value_blob(value);
     const int len = sqlite3_value_bytes(value);
     if (!bytes && len) *ret_ok = false;
-    return XXH3_64bits_withSeed(bytes ? bytes : "", bytes ? (size_t)len : 0, seed);
+    return add_bytes(seal, type, bytes ? bytes : "", bytes ? (size_t)len : 0);
+}
+
+int64_t tb__seal_numbers(const char *table, const int64_t *values, int n)
+{
+    uint64_t seal = add_bytes((uint64_t)n + 1, SQLITE_TEXT, table, strlen(table));
+    for (int i = 0; i < n; i++)
+        seal = add_bytes(seal, SQLITE_INTEGER, &values[i], sizeof values[i]);
+    return (int64_t)(seal & TB__SEAL_BITS);
 }
 
 static void seal_row(sqlite3_context *ctx, int n, sqlite3_value **values)

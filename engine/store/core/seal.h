@@ -17,6 +17,8 @@ static inline int64_t tb__seal(const void *bytes, size_t len, int64_t seed)
 
 #define TB__SEAL_BITS ((UINT64_C(1) << 62) - 1)
 
+/* What tb_seal says of a row of numbers. */
+int64_t tb__seal_numbers(const char *table, const int64_t *values, int n);
 /* Makes the SQL function tb_seal known to a connection (sealed.h). */
 int tb__seal_register(sqlite3 *db);
 

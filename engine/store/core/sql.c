@@ -90,7 +90,7 @@ tb_code tb__exec(sqlite3 *db, const char *path, const char *sql, tb_error *err)
     return rc == SQLITE_OK ? TB_OK : tb__sqlite_fail(db, rc, path, err);
 }
 
-tb_code tb__sql(tb_store *store, tb__statement id, sqlite3_stmt **ret, tb_error *err)
+tb_code tb__sql_now(tb_store *store, tb__statement id, sqlite3_stmt **ret, tb_error *err)
 {
     sqlite3_stmt **slot = &store->statement[id];
     if (*slot) {
@@ -103,6 +103,13 @@ tb_code tb__sql(tb_store *store, tb__statement id, sqlite3_stmt **ret, tb_error 
     }
     *ret = *slot;
     return TB_OK;
+}
+
+tb_code tb__sql(tb_store *store, tb__statement id, sqlite3_stmt **ret, tb_error *err)
+{
+    tb_code code = store->rows_come ? tb__chunks_land(store, err) : TB_OK;
+    *ret = NULL;
+    return code ? code : tb__sql_now(store, id, ret, err);
 }
 
 tb_code tb__sql_ints(tb_store *store, tb__statement id, const int64_t *values, int n,

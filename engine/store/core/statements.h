@@ -88,9 +88,12 @@
 #define TB__ZONE_PRIVACY                                                                           \
     "coalesce(settings->>'$.LoggingIPAnonymizationEnabled',1),"                                    \
     "coalesce(settings->>'$.LogAnonymizationType',0) IN(1,'Drop')"
-/* Scope, owner, edge and id are bound twice. */
-#define TB__SERIES_ROW "(?,?,?,?,tb_seal('series',?,?,?,?))"
-#define TB__SERIES_4   TB__SERIES_ROW "," TB__SERIES_ROW "," TB__SERIES_ROW "," TB__SERIES_ROW
+#define TB__SERIES_4 "(?,?,?,?,?),(?,?,?,?,?),(?,?,?,?,?),(?,?,?,?,?)"
+
+#define TB__CHUNK_8 "(?,?),(?,?),(?,?),(?,?),(?,?),(?,?),(?,?),(?,?)"
+/* A row that is there already is merged with what comes: usage/landing.c. */
+#define TB__CHUNK_JOINS                                                                            \
+    " ON CONFLICT(key) DO UPDATE SET data=tb_chunk_join(key,data,excluded.data)"
 
 /* Series s holds something of month ?3, in a row or waiting: ?4 is a JSON array of the latter. */
 #define TB__HAS_MONTH                                                                              \
@@ -150,7 +153,9 @@
     X(META_SET, "UPDATE meta SET value=?2 WHERE name=?1")                                          \
     X(BUMP_VERSION, "UPDATE meta SET value=value+1 WHERE name='data_version'")                     \
     /* usage */                                                                                    \
-    X(CHUNK_INSERT, "INSERT INTO chunk VALUES(?1,?2) ON CONFLICT DO NOTHING")                      \
+    X(CHUNK_PUT, "INSERT INTO chunk VALUES(?,?)" TB__CHUNK_JOINS)                                  \
+    X(CHUNK_PUT_32, "INSERT INTO chunk VALUES" TB__CHUNK_8 "," TB__CHUNK_8 "," TB__CHUNK_8 ","     \
+                    TB__CHUNK_8 TB__CHUNK_JOINS)                                                   \
     X(CHUNK_GET, "SELECT data FROM chunk WHERE key=?1")                                            \
     X(CHUNK_UPDATE, "UPDATE chunk SET data=?2 WHERE key=?1")                                       \
     X(CHUNK_SPAN, "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key")           \
@@ -173,10 +178,12 @@
       " SELECT(SELECT min(owner) FROM series WHERE scope=3 AND owner>one.id) FROM one"             \
       " WHERE one.id IS NOT NULL) SELECT id FROM one WHERE id IS NOT NULL"                         \
       " AND NOT EXISTS(SELECT 1 FROM balancer WHERE balancer.id=one.id)")                          \
-    X(SERIES_INSERT, "INSERT INTO series VALUES" TB__SERIES_ROW)                                   \
+    X(SERIES_INSERT, "INSERT INTO series VALUES(?,?,?,?,?)")                                       \
     /* Sixteen at once: SQLite notes for each statement with a trigger how to undo it. */          \
     X(SERIES_INSERT_16, "INSERT INTO series VALUES" TB__SERIES_4 "," TB__SERIES_4 "," TB__SERIES_4 \
                         "," TB__SERIES_4)                                                          \
+    X(SERIES_SEALED, "UPDATE head SET n=n+?1,seals=(seals+?2)&" TB__SEAL_MASK                      \
+                     " WHERE name='series'")                                                       \
     X(SERIES_WHOSE, "SELECT scope,owner,edge FROM series WHERE id=?1")                             \
     X(EDGE_CODE, "SELECT code FROM edge WHERE id=?1")                                              \
     X(EDGE_BY_CODE, "SELECT id FROM edge WHERE code=?1")                                           \

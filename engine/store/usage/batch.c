@@ -17,12 +17,13 @@ tb_code tb__usage_open(tb_store *store, tb_error *err)
     store->usage = calloc(1, sizeof *store->usage);
     if (!store->usage) return tb_no_memory(err);
     tb__runs_init(&store->usage->runs, store->db, store->path, tb__sqlite_fail);
-    return TB_OK;
+    return store->write ? tb__landing_open(store, &store->usage->landing, err) : TB_OK;
 }
 
 void tb__usage_forget(tb_store *store)
 {
     tb__runs_forget(&store->usage->runs);
+    tb__landing_drop(store);
     store->usage->n_new = 0;
     tb__batch_drop(store);
     tb__owners_forget(store);
@@ -33,6 +34,7 @@ void tb__usage_close(tb_store *store)
     if (!store->usage) return;
     tb__batch *b = &store->usage->batch;
     tb__runs_release(&store->usage->runs);
+    tb__landing_free(store->usage->landing);
     free(store->usage->new_series);
     tb__owners_forget(store);
     for (int kind = 0; kind < TB__RUN_KINDS; kind++)
@@ -119,23 +121,31 @@ tb_code tb__place_end(tb__placing *p, tb_error *err)
     if (!p->series) return TB_OK;
     int64_t key = tb__chunk_key(p->series, TB__GRAIN_DAYS, p->month);
     p->series = 0;
-    return tb__chunk_merge(p->store, key, &p->days, err);
+    return tb__chunk_put(p->store, key, &p->days, err);
+}
+
+static void begin_month(tb__placing *p, int64_t series, int64_t day)
+{
+    tb_grid_clear(&p->days);
+    p->series = series;
+    if (day >= p->first_day && day < p->end_day) return;
+    p->month = tb_month_from_day(day);
+    p->first_day = tb_month_first_day(p->month);
+    p->end_day = tb_month_first_day(p->month + 1);
 }
 
 tb_code tb__place_day(tb__placing *p, int64_t series, int64_t day, const tb_grid *hours,
                       tb_error *err)
 {
-    int64_t month = tb_month_from_day(day), key = tb__chunk_key(series, TB__GRAIN_HOURS, day);
+    const int64_t key = tb__chunk_key(series, TB__GRAIN_HOURS, day);
     tb_code code = TB_OK;
-    if (p->series != series || p->month != month) {
+    if (p->series != series || day < p->first_day || day >= p->end_day) {
         code = tb__place_end(p, err);
-        tb_grid_clear(&p->days);
-        p->series = series;
-        p->month = month;
+        begin_month(p, series, day);
     }
-    if (!code) code = tb__chunk_merge(p->store, key, hours, err);
+    if (!code) code = tb__chunk_put(p->store, key, hours, err);
     if (code) return code;
-    code = tb_grid_fold(&p->days, (unsigned)tb_day_of_month(day), hours, err);
+    code = tb_grid_fold(&p->days, (unsigned)(day - p->first_day), hours, err);
     return tb__full_chunk(p->store, code, key, NULL, err);
 }
 
@@ -296,14 +306,17 @@ tb_code tb__usage_each(tb_store *store, tb__series_part part, tb__day_fn fn, voi
     tb__pending waiting = {0};
     /* What waits is read first: were it spilled meanwhile, the rows would have it once more. */
     store->usage->batch.held++;
-    tb_code code = tb__pending_read(&waiting, &store->usage->runs,
-                                    tb__chunk_key(part.series, TB__GRAIN_HOURS, 0),
-                                    tb__chunk_key(part.series, TB__GRAIN_HOURS, TB__INDEX_MAX), err);
+    tb_code code = tb__landing_hold(store, err);
+    if (!code)
+        code = tb__pending_read(&waiting, &store->usage->runs,
+                                tb__chunk_key(part.series, TB__GRAIN_HOURS, 0),
+                                tb__chunk_key(part.series, TB__GRAIN_HOURS, TB__INDEX_MAX), err);
     if (!code) code = each_gathered(&store->usage->batch, part.series, part.since, &waiting, err);
     if (!code) code = each_of_rows(store, part, &waiting, fn, ctx, err);
     for (size_t i = 0; !code && i < waiting.n; i++)
         if (waiting.list[i].grid->slots)
             code = fn(ctx, waiting.list[i].index, waiting.list[i].grid, err);
+    tb__landing_let_go(store);
     store->usage->batch.held--;
     tb__pending_release(&waiting);
     return code;

@@ -5,6 +5,7 @@
 #define TOLLBOOK_STORE_BATCH_H
 
 #include "store/core/internal.h"
+#include "store/usage/landing.h"
 #include "store/usage/run.h"
 
 /* What a batch changes, in the order in which it came. */
@@ -24,6 +25,7 @@ typedef struct tb__batch {
     int held;     /* calls of tb__usage_each: what was gathered stays where it is */
     bool at_once; /* for tests: no batch is ever gathered */
     size_t slice; /* for tests: rows folded with a batch; 0: as many as is good */
+    size_t load;  /* for tests: rows of a load (landing.c), days of a half (ahead.c); 0: many */
     int64_t days; /* for tests: days that close before a fold begins; 0: as many as is good */
 } tb__batch;
 
@@ -35,6 +37,7 @@ typedef struct tb__series_row {
 /* A connection's part in usage. */
 struct tb__usage {
     tb__runs runs;
+    tb__landing *landing; /* NULL: a reader's */
     /* Of a writer: what the running call adds; the owners that it met (owners.h); the largest counter
      * ever written to its place (tb__runs_promise), good while usage is added. */
     tb__batch batch;
@@ -45,16 +48,12 @@ struct tb__usage {
     int64_t series_before; /* good while tb_store.next_series is known */
 };
 
-/* Merges the grid into the row of chunk under this key. */
-TB_MUST_USE tb_code tb__chunk_merge(tb_store *store, int64_t key, const tb_grid *grid,
-                                    tb_error *err);
-
 /* Days on the way to their places: of each the hours are merged into their row, and the days of a month
  * gathered for theirs, as long as they come side by side. */
 typedef struct tb__placing {
     tb_store *store;
     int64_t series; /* of the gathered days, 0: there are none */
-    int64_t month;
+    int64_t month, first_day, end_day; /* of a month: the first day, and the one behind its last */
     tb_grid days;
 } tb__placing;
 

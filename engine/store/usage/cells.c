@@ -31,8 +31,22 @@ uint64_t tb__cells_of(const tb_rollup_day *day, const tb_grid *hours)
     for (uint32_t left = hours->metrics; left; left &= left - 1) {
         const unsigned m = (unsigned)__builtin_ctz(left);
         if (tb_metric_table[m].how != TB_HOW_SUM) continue;
-        for (unsigned h = 0; h < HOURS; h++)
+        for (uint32_t slots = hours->slots; slots; slots &= slots - 1) {
+            const unsigned h = (unsigned)__builtin_ctz(slots);
             if (hours->v[m][h]) sum += hours->v[m][h] * mix(place + m * HOURS + h);
+        }
     }
     return sum;
+}
+
+void tb__count_sums(tb_u128 sums[TB_METRIC_COUNT], uint64_t *cells, const tb_rollup_day *day,
+                    const tb_grid *hours)
+{
+    *cells += tb__cells_of(day, hours);
+    for (uint32_t left = hours->metrics; left; left &= left - 1) {
+        const unsigned m = (unsigned)__builtin_ctz(left);
+        if (tb_metric_table[m].how != TB_HOW_SUM) continue;
+        for (uint32_t slots = hours->slots; slots; slots &= slots - 1)
+            sums[m] += hours->v[m][__builtin_ctz(slots)];
+    }
 }

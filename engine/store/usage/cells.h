@@ -9,7 +9,8 @@
 
 /* A day's part of it. Counters of which the larger wins have none. */
 uint64_t tb__cells_of(const tb_rollup_day *day, const tb_grid *hours);
-/* Adds a day to the sums of the running segment. */
-void tb__count_sums(tb_store *store, const tb_rollup_day *day, const tb_grid *hours);
+/* Adds a day to a segment's sums, and to its cells. */
+void tb__count_sums(tb_u128 sums[TB_METRIC_COUNT], uint64_t *cells, const tb_rollup_day *day,
+                    const tb_grid *hours);
 
 #endif

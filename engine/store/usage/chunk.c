@@ -72,8 +72,8 @@ static uint8_t *put_packed(uint8_t *out, const uint64_t *values, unsigned n, uin
     return out;
 }
 
-/* One column, or nothing where all its values are zero. */
-static uint8_t *put_column(uint8_t *out, const uint64_t *column, uint32_t slots)
+/* One column, or nothing where all its values are zero; *ret_max: the largest. */
+static uint8_t *put_column(uint8_t *out, const uint64_t *column, uint32_t slots, uint64_t *ret_max)
 {
     uint64_t values[TB_GRID_SLOTS];
     unsigned n = gather(column, slots, values);
@@ -82,6 +82,7 @@ static uint8_t *put_column(uint8_t *out, const uint64_t *column, uint32_t slots)
         min = values[i] < min ? values[i] : min;
         max = values[i] > max ? values[i] : max;
     }
+    *ret_max = max;
     if (max == 0) return out;
     unsigned width = width_of(max - min);
     *out++ = (uint8_t)width;
@@ -89,14 +90,16 @@ static uint8_t *put_column(uint8_t *out, const uint64_t *column, uint32_t slots)
     return put_packed(out, values, n, min, width);
 }
 
-size_t tb__chunk_encode(const tb_grid *grid, int64_t key, uint8_t *out)
+size_t tb__chunk_encode_most(const tb_grid *grid, int64_t key, uint8_t *out, uint64_t *most)
 {
     uint8_t *p = out;
     uint32_t metrics = 0;
     for (uint32_t left = grid->metrics; left; left &= left - 1) {
         unsigned m = (unsigned)__builtin_ctz(left);
-        uint8_t *end = put_column(p, grid->v[m], grid->slots);
+        uint64_t max;
+        uint8_t *end = put_column(p, grid->v[m], grid->slots, &max);
         if (end != p) metrics |= TB_METRIC_BIT(m);
+        if (max > *most && tb_metric_table[m].how == TB_HOW_SUM) *most = max;
         p = end;
     }
     store32(p, grid->slots);
@@ -105,6 +108,12 @@ size_t tb__chunk_encode(const tb_grid *grid, int64_t key, uint8_t *out)
     p += 9;
     store32(p, checksum(out, (size_t)(p - out), key));
     return (size_t)(p - out) + 4;
+}
+
+size_t tb__chunk_encode(const tb_grid *grid, int64_t key, uint8_t *out)
+{
+    uint64_t most = 0;
+    return tb__chunk_encode_most(grid, key, out, &most);
 }
 
 /* A checked chunk: where its columns are. */

@@ -22,6 +22,8 @@
 
 /* Returns the bytes written to out (TB__CHUNK_MAX at most). */
 size_t tb__chunk_encode(const tb_grid *grid, int64_t key, uint8_t *out);
+/* The same; *most becomes the largest of its sums, where that is more. */
+size_t tb__chunk_encode_most(const tb_grid *grid, int64_t key, uint8_t *out, uint64_t *most);
 
 /* TB_E_CORRUPT names the key. */
 TB_MUST_USE tb_code tb__chunk_decode(const uint8_t *data, size_t len, int64_t key, tb_grid *grid,

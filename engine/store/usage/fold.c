@@ -194,7 +194,6 @@ static tb_code fold_entries(tb_store *store, tb__run_kind kind, size_t n, size_t
     tb_code code =
         tb__run_union_begin(u, &store->usage->runs, kind, store->usage->runs.of[kind].run, n, INT64_MIN, err);
     *ret_owner = NOT_FOLDING;
-    store->chunk_exists = false;
     for (size_t done = 0; !code; done++) {
         code = tb__run_union_next(u, &entry, &more, err);
         if (code || !more) break;

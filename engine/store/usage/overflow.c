@@ -5,6 +5,7 @@
 
 #include "rollup/overflow.h"
 #include "store/usage/chunk.h"
+#include "store/usage/landing.h"
 #include "store/usage/owners.h"
 
 #include <string.h>
@@ -48,7 +49,14 @@ tb_code tb__full_chunk(tb_store *store, tb_code code, int64_t key, const tb_grid
                        tb_error *err)
 {
     const int64_t series = tb__key_series(key), index = tb__key_index(key);
+    tb_error before;
     if (code != TB_E_OVERFLOW || !err) return code;
+    /* A row that was put earlier may be too full as well: a day's sum is of hours. */
+    const tb_code earlier = store->rows_come ? tb__chunks_land(store, &before) : TB_OK;
+    if (earlier) {
+        *err = before;
+        return earlier;
+    }
     unsigned slot = grid ? full_slot(grid, metric_of(err)) : 0;
     bool hours = tb__key_grain(key) == TB__GRAIN_HOURS;
     tb__spot spot = {.whole_day = !hours || !grid,
@@ -67,10 +75,10 @@ tb_code tb__full_chunk(tb_store *store, tb_code code, int64_t key, const tb_grid
     return full(store, scope, owner, edge, &spot, err);
 }
 
-tb_code tb__full_account(tb_store *store, tb_code code, int64_t account, int64_t edge, int64_t day,
-                         const tb_grid *grid, tb_error *err)
+tb_code tb__full_day(tb_store *store, tb_code code, tb__owned_day of, const tb_grid *grid,
+                     tb_error *err)
 {
     if (code != TB_E_OVERFLOW || !err) return code;
-    tb__spot spot = {.hour = day * 24 + full_slot(grid, metric_of(err))};
-    return full(store, TB__SCOPE_ACCOUNT, account, edge, &spot, err);
+    tb__spot spot = {.hour = of.day * 24 + full_slot(grid, metric_of(err))};
+    return full(store, of.scope, of.owner, of.edge, &spot, err);
 }

@@ -9,8 +9,12 @@
  * found in it. NULL: the key's whole day. */
 TB_MUST_USE tb_code tb__full_chunk(tb_store *store, tb_code code, int64_t key, const tb_grid *grid,
                                    tb_error *err);
-/* The same for a day that waits for an account's series at one edge location. */
-TB_MUST_USE tb_code tb__full_account(tb_store *store, tb_code code, int64_t account, int64_t edge,
-                                     int64_t day, const tb_grid *grid, tb_error *err);
+/* The same for hours that wait for a series of an owner; edge 0: for that of all locations. */
+typedef struct tb__owned_day {
+    int scope;
+    int64_t owner, edge, day;
+} tb__owned_day;
+TB_MUST_USE tb_code tb__full_day(tb_store *store, tb_code code, tb__owned_day of,
+                                 const tb_grid *grid, tb_error *err);
 
 #endif

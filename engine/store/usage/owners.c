@@ -1,12 +1,14 @@
 #include "store/usage/owners.h"
 
+#include "store/core/seal.h"
 #include "store/usage/batch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define TOGETHER   16     /* rows of TB__SQL_SERIES_INSERT_16 */
-#define OWNERS_MAX 262144 /* about 40 MiB with a few locations each */
+#define TOGETHER      16     /* rows of TB__SQL_SERIES_INSERT_16 */
+#define TRIGGERED_MAX 1024   /* rows; from here on the trigger costs more than to do without */
+#define OWNERS_MAX    262144 /* about 40 MiB with a few locations each */
 
 /* Open addressing, at most half full; an owner never moves. */
 struct tb__owners {
@@ -72,26 +74,61 @@ tb_code tb__series_new(tb_store *store, const tb__owner *owner, tb__member membe
     return TB_OK;
 }
 
-/* Four values of each of n rows, twice. */
-static tb_code insert_series(tb_store *store, const tb__series_row *rows, int n, tb_error *err)
+static int by_owner(const void *a, const void *b)
+{
+    const int64_t *x = ((const tb__series_row *)a)->value, *y = ((const tb__series_row *)b)->value;
+    for (int i = 0; i < 3; i++)
+        if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
+    return 0;
+}
+
+/* Adds the seals of n rows to *seals. */
+static tb_code insert_series(tb_store *store, const tb__series_row *rows, size_t n, uint64_t *seals,
+                             tb_error *err)
 {
     sqlite3_stmt *s;
     int at = 1;
     tb_code code = tb__sql(store, n == 1 ? TB__SQL_SERIES_INSERT : TB__SQL_SERIES_INSERT_16, &s, err);
-    for (int i = 0; !code && i < n; i++)
-        for (int v = 0; v < 8; v++)
-            sqlite3_bind_int64(s, at++, rows[i].value[v % 4]);
+    for (size_t i = 0; !code && i < n; i++) {
+        const int64_t seal = tb__seal_numbers("series", rows[i].value, 4);
+        for (int v = 0; v < 4; v++)
+            sqlite3_bind_int64(s, at++, rows[i].value[v]);
+        sqlite3_bind_int64(s, at++, seal);
+        *seals += (uint64_t)seal;
+    }
     return code ? code : tb__run(store, s, err);
+}
+
+static tb_code insert_all(tb_store *store, uint64_t *seals, tb_error *err)
+{
+    const struct tb__usage *u = store->usage;
+    tb_code code = TB_OK;
+    for (size_t i = 0, n; !code && i < u->n_new; i += n) {
+        n = u->n_new - i >= TOGETHER ? TOGETHER : 1;
+        code = insert_series(store, u->new_series + i, n, seals, err);
+    }
+    return code;
+}
+
+/* The trigger, switched off, is stood in for: the rows come with their seals, and head is told once of
+ * all. SQLite prepares every statement anew after the switch. */
+static tb_code insert_many(tb_store *store, tb_error *err)
+{
+    uint64_t seals = 0;
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    tb_code code = insert_all(store, &seals, err);
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
+    const int64_t counted[2] = {(int64_t)store->usage->n_new, (int64_t)(seals & TB__SEAL_BITS)};
+    return code ? code : tb__run_ints(store, TB__SQL_SERIES_SEALED, counted, 2, err);
 }
 
 tb_code tb__series_write(tb_store *store, tb_error *err)
 {
     struct tb__usage *u = store->usage;
-    tb_code code = TB_OK;
-    for (size_t i = 0, n; !code && i < u->n_new; i += n) {
-        n = u->n_new - i >= TOGETHER ? TOGETHER : 1;
-        code = insert_series(store, u->new_series + i, (int)n, err);
-    }
+    uint64_t seals = 0;
+    if (u->n_new > 1) qsort(u->new_series, u->n_new, sizeof *u->new_series, by_owner);
+    tb_code code =
+        u->n_new < TRIGGERED_MAX ? insert_all(store, &seals, err) : insert_many(store, err);
     u->n_new = 0;
     return code;
 }

@@ -282,7 +282,6 @@ static tb_code take_span(taking *t, int64_t first, int64_t last, bool hours, tb_
         const int64_t span[2] = {keys[0], seen};
         if (!code && n && !t->w->dry) {
             t->store->dirty = t->store->billing_stale = true;
-            t->store->chunk_exists = false;
             code = tb__run_ints(t->store, TB__SQL_RETAIN_DELETE, span, 2, err);
         }
         keys[0] = seen + 1;
@@ -456,18 +455,19 @@ tb_code tb__kept_days_copy(tb_store *store, int64_t from, int64_t to, tb_kept ke
                                 "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY 1",
                                 -1, &s, NULL);
     if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
+    tb_code code = tb__landing_hold(store, err);
     sqlite3_bind_int64(s, 1, tb__chunk_key(from, TB__GRAIN_DAYS, 0));
     sqlite3_bind_int64(s, 2, tb__chunk_key(from, TB__GRAIN_DAYS, kept.hours - 1));
-    tb_code code = TB_OK;
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         const int64_t key = sqlite3_column_int64(s, 0);
         tb_grid days;
         code = tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), key,
                                 &days, err);
         if (!code)
-            code = tb__chunk_merge(store, tb__chunk_key(to, TB__GRAIN_DAYS, tb__key_index(key)),
-                                   &days, err);
+            code = tb__chunk_put(store, tb__chunk_key(to, TB__GRAIN_DAYS, tb__key_index(key)), &days,
+                                 err);
     }
+    tb__landing_let_go(store);
     sqlite3_finalize(s);
     return code;
 }

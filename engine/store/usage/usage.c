@@ -1,13 +1,16 @@
-/* Adding usage: the cursor's days, ordered by (id, edge, day), stream into the series they belong
- * to. What a small batch changes is gathered and written as a run (batch.h). For a zone's edge location a day is merged into the day's chunk of hours and folded into the
- * month's chunk of days. The zone's all-locations series and its account's series gather the same
- * days in memory and are written when the zone, or the whole cursor, is done (or when too many
- * wait): so each row is read and written once however many lines touched it.
+/* Adding usage: the cursor's days, ordered by (account, id, edge, day), stream into the series they
+ * belong to. What a small batch changes is gathered and written as a run (batch.h). For a zone's edge
+ * location a day is merged into the day's chunk of hours and folded into the month's chunk of days.
+ * The zone's all-locations series and its account's series gather the same days in memory and are
+ * written when the zone, or the account, is done (or when too many wait): so each row is written once
+ * however many lines touched it, and new rows ascend.
  *
  * An owner with one location has no all-locations series. At its second location the first one's
- * chunks are copied under a new series id, and from there on both are kept. */
+ * chunks are copied under a new series id, and from there on both are kept. While all that an owner
+ * holds is in memory there is nothing to copy, and that series is begun at its end. */
+#include "rollup/grouped.h"
+#include "store/usage/ahead.h"
 #include "store/usage/batch.h"
-#include "store/usage/cells.h"
 #include "store/usage/overflow.h"
 #include "store/usage/owners.h"
 #include "store/usage/retain.h"
@@ -17,113 +20,18 @@
 
 #define WAITING_MAX 2048 /* grids of 5 KiB that may wait: 11 MiB for a zone, the same for accounts */
 
-/* --- one chunk --- */
-
-/* The largest counter ever written: see tb__runs_promise. */
-static void note_largest(tb_store *store, const tb_grid *grid)
-{
-    uint64_t most = (uint64_t)store->usage->cell_max;
-    for (uint32_t left = grid->metrics; left; left &= left - 1) {
-        unsigned m = (unsigned)__builtin_ctz(left);
-        if (tb_metric_table[m].how != TB_HOW_SUM) continue;
-        for (uint32_t s = grid->slots; s; s &= s - 1)
-            if (grid->v[m][__builtin_ctz(s)] > most) most = grid->v[m][__builtin_ctz(s)];
-    }
-    store->usage->cell_max = (int64_t)most;
-}
-
-static tb_code chunk_bind(tb_store *store, tb__statement id, int64_t key, const tb_grid *grid,
-                          uint8_t *bytes, sqlite3_stmt **ret, tb_error *err)
-{
-    size_t len = tb__chunk_encode(grid, key, bytes);
-    note_largest(store, grid);
-    tb_code code = tb__sql_ints(store, id, &key, 1, ret, err);
-    if (!code) sqlite3_bind_blob(*ret, 2, bytes, (int)len, SQLITE_STATIC);
-    return code;
-}
-
-/* Inserts if there is no such row; *ret_done tells whether. */
-static tb_code chunk_insert(tb_store *store, int64_t key, const tb_grid *grid, bool *ret_done,
-                            tb_error *err)
-{
-    uint8_t bytes[TB__CHUNK_MAX];
-    sqlite3_stmt *s;
-    tb_code code = chunk_bind(store, TB__SQL_CHUNK_INSERT, key, grid, bytes, &s, err);
-    if (!code) code = tb__run(store, s, err);
-    if (!code) *ret_done = sqlite3_changes(store->db) == 1;
-    return code;
-}
-
-/* Reads a row into grid; *ret_there tells whether it exists. */
-static tb_code chunk_get(tb_store *store, int64_t key, tb_grid *grid, bool *ret_there,
-                         tb_error *err)
-{
-    sqlite3_stmt *s;
-    tb_code code = tb__sql_ints(store, TB__SQL_CHUNK_GET, &key, 1, &s, err);
-    if (!code) code = tb__step(store, s, ret_there, err);
-    if (code || !*ret_there) return code;
-    const uint8_t *data = sqlite3_column_blob(s, 0);
-    code = tb__chunk_decode(data, (size_t)sqlite3_column_bytes(s, 0), key, grid, err);
-    sqlite3_reset(s);
-    return code;
-}
-
-tb_code tb__chunk_merge(tb_store *store, int64_t key, const tb_grid *grid, tb_error *err)
-{
-    bool done = false, there = false;
-    tb_grid stored;
-    tb_code code = TB_OK;
-    /* Rows come in runs: new days insert, a running day updates. Try first what worked last. */
-    if (!store->chunk_exists) code = chunk_insert(store, key, grid, &done, err);
-    if (code || done) return code;
-    code = chunk_get(store, key, &stored, &there, err);
-    store->chunk_exists = there;
-    if (code) return code;
-    if (!there) return chunk_insert(store, key, grid, &done, err);
-    code = tb__full_chunk(store, tb_grid_merge(&stored, grid, err), key, &stored, err);
-    uint8_t bytes[TB__CHUNK_MAX];
-    sqlite3_stmt *s;
-    if (!code) code = chunk_bind(store, TB__SQL_CHUNK_UPDATE, key, &stored, bytes, &s, err);
-    return code ? code : tb__run(store, s, err);
-}
-
 /* --- streaming days into series --- */
 
 /* Streams days into the series of one scope. */
 typedef struct stream {
     int scope;
     tb__owner *owner; /* NULL: none yet */
-    size_t since;     /* what the batch had gathered when the owner's part of it began */
+    int64_t id;       /* of the owner that was streamed last */
+    size_t since;     /* what the batch had gathered when that one's part of it began */
+    bool fresh;       /* all that the owner holds is in all_days */
     tb__placing placing;
     tb__pending all_days; /* days waiting for the owner's all-locations series */
 } stream;
-
-static tb_code flush_all_days(stream *st, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < st->all_days.n; i++)
-        code = tb__usage_put(&st->placing, st->owner->all, st->all_days.list[i].index,
-                             st->all_days.list[i].grid, err);
-    tb__pending_clear(&st->all_days);
-    return code ? code : tb__place_end(&st->placing, err);
-}
-
-static tb_code put_all_day(stream *st, int64_t day, const tb_grid *hours, tb_error *err)
-{
-    tb_grid *sum = NULL;
-    tb_code code = st->all_days.n >= WAITING_MAX ? flush_all_days(st, err) : TB_OK;
-    if (!code) code = tb__pending_at(&st->all_days, day, &sum, err);
-    if (code) return code;
-    return tb__full_chunk(st->placing.store, tb_grid_merge(sum, hours, err),
-                          tb__chunk_key(st->owner->all, TB__GRAIN_HOURS, day), sum, err);
-}
-
-static tb_code finish_owner(stream *st, tb_error *err)
-{
-    tb_code code = st->owner ? flush_all_days(st, err) : TB_OK;
-    st->owner = NULL;
-    return code;
-}
 
 /* The highest id of an owner's series, 0: it has none. */
 static int64_t last_series(const tb__owner *owner)
@@ -158,6 +66,37 @@ static tb_code new_series(stream *st, int64_t edge, int64_t *ret_series, tb_erro
     }
     *ret_series = id;
     return tb__series_new(store, st->owner, (tb__member){edge, id}, err);
+}
+
+/* An owner that is new has its all-locations series from here on, if it has several. */
+static tb_code flush_all_days(stream *st, tb_error *err)
+{
+    tb__owner *owner = st->owner;
+    tb_code code = !owner->all && owner->n > 1 ? new_series(st, 0, &owner->all, err) : TB_OK;
+    for (size_t i = 0; owner->all && !code && i < st->all_days.n; i++)
+        code = tb__usage_put(&st->placing, owner->all, st->all_days.list[i].index,
+                             st->all_days.list[i].grid, err);
+    tb__pending_clear(&st->all_days);
+    st->fresh = false;
+    return code ? code : tb__place_end(&st->placing, err);
+}
+
+static tb_code put_all_day(stream *st, int64_t day, const tb_grid *hours, tb_error *err)
+{
+    tb_grid *sum = NULL;
+    tb_code code = st->all_days.n >= WAITING_MAX ? flush_all_days(st, err) : TB_OK;
+    if (!code && !st->owner->all && !st->fresh) return TB_OK;
+    if (!code) code = tb__pending_at(&st->all_days, day, &sum, err);
+    if (code) return code;
+    const tb__owned_day of = {st->scope, st->owner->id, 0, day};
+    return tb__full_day(st->placing.store, tb_grid_merge(sum, hours, err), of, sum, err);
+}
+
+static tb_code finish_owner(stream *st, tb_error *err)
+{
+    tb_code code = st->owner ? flush_all_days(st, err) : TB_OK;
+    st->owner = NULL;
+    return code;
 }
 
 static tb_code copy_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *err)
@@ -198,111 +137,78 @@ static tb_code member_series(stream *st, int64_t edge, int64_t *ret_series, tb_e
         *ret_series = owner->list[lo].series;
         return TB_OK;
     }
-    tb_code code = owner->n == 1 && !owner->all ? begin_all(st, err) : TB_OK;
+    tb_code code = owner->n == 1 && !owner->all && !st->fresh ? begin_all(st, err) : TB_OK;
     if (!code) code = new_series(st, edge, ret_series, err);
     return code ? code : tb__owner_add(owner, lo, (tb__member){edge, *ret_series}, err);
+}
+
+static tb_code begin_owner(stream *st, int64_t owner, tb_error *err)
+{
+    tb_store *store = st->placing.store;
+    tb_code code = finish_owner(st, err);
+    if (st->id != owner) st->since = store->usage->batch.of[TB__RUN_CHUNKS].n;
+    st->id = owner;
+    if (!code) code = tb__owner_get(store, st->scope, owner, &st->owner, err);
+    st->fresh = !code && !st->owner->n && !st->owner->all;
+    return code;
 }
 
 static tb_code put_day(stream *st, int64_t owner, int64_t edge, int64_t day, const tb_grid *hours,
                        tb_error *err)
 {
-    tb_code code = TB_OK;
-    if (!st->owner || st->owner->id != owner) {
-        code = finish_owner(st, err);
-        /* An account's part may begin again, when the days that wait were too many. */
-        if (st->scope != TB__SCOPE_ACCOUNT)
-            st->since = st->placing.store->usage->batch.of[TB__RUN_CHUNKS].n;
-        if (!code) code = tb__owner_get(st->placing.store, st->scope, owner, &st->owner, err);
-    }
     int64_t series = 0;
+    tb_code code = st->owner && st->owner->id == owner ? TB_OK : begin_owner(st, owner, err);
     if (!code) code = member_series(st, edge, &series, err);
     if (!code) code = tb__usage_put(&st->placing, series, day, hours, err);
-    if (!code && st->owner->all) code = put_all_day(st, day, hours, err);
-    return code;
+    return code ? code : put_all_day(st, day, hours, err);
 }
 
-/* --- accounts: days wait until the zones are done, or too many wait --- */
-
-typedef struct account_day {
-    int64_t account, edge, day;
-    tb_grid *grid;
-} account_day;
+/* --- accounts: the days of one wait until its zones are done, or too many wait --- */
 
 typedef struct account_days {
-    account_day *slots; /* open addressing, ACCOUNT_SLOTS of them; account 0: empty */
-    size_t n;
+    int64_t account;
+    tb__pending waiting; /* by edge location and day: account_index */
     stream stream;
 } account_days;
 
-#define ACCOUNT_SLOTS (2 * WAITING_MAX) /* a power of two, at most half full */
-
-static int by_account_edge_day(const void *a, const void *b)
+static int64_t account_index(int64_t edge, int64_t day)
 {
-    const account_day *x = a, *y = b;
-    if (x->account != y->account) return x->account < y->account ? -1 : 1;
-    if (x->edge != y->edge) return x->edge < y->edge ? -1 : 1;
-    return x->day < y->day ? -1 : x->day > y->day;
+    return edge << TB__INDEX_BITS | day;
 }
 
-static tb_code flush_accounts(account_days *a, tb_error *err)
+static tb_code flush_account(account_days *a, tb_error *err)
 {
     tb_code code = TB_OK;
-    size_t n = 0;
-    for (size_t i = 0; i < ACCOUNT_SLOTS; i++)
-        if (a->slots[i].account) a->slots[n++] = a->slots[i];
-    qsort(a->slots, n, sizeof *a->slots, by_account_edge_day);
-    for (size_t i = 0; i < n; i++) {
-        account_day *d = &a->slots[i];
-        if (!code) code = put_day(&a->stream, d->account, d->edge, d->day, d->grid, err);
-        free(d->grid);
+    for (size_t i = 0; !code && i < a->waiting.n; i++) {
+        const int64_t index = a->waiting.list[i].index;
+        code = put_day(&a->stream, a->account, index >> TB__INDEX_BITS, index & TB__INDEX_MAX,
+                       a->waiting.list[i].grid, err);
     }
-    memset(a->slots, 0, ACCOUNT_SLOTS * sizeof *a->slots);
-    a->n = 0;
+    tb__pending_clear(&a->waiting);
     return code ? code : finish_owner(&a->stream, err);
-}
-
-static size_t account_slot(const account_days *a, int64_t account, int64_t edge, int64_t day)
-{
-    uint64_t h = ((uint64_t)account * 0x9E3779B97F4A7C15u ^ (uint64_t)edge) * 0xD6E8FEB86659FD93u;
-    h = (h ^ (uint64_t)day) * 0x9E3779B97F4A7C15u;
-    size_t i = (size_t)(h >> 40) % ACCOUNT_SLOTS;
-    for (;; i = (i + 1) % ACCOUNT_SLOTS) {
-        const account_day *d = &a->slots[i];
-        if (!d->account || (d->account == account && d->edge == edge && d->day == day)) return i;
-    }
 }
 
 static tb_code account_put(account_days *a, int64_t account, int64_t edge, int64_t day,
                            const tb_grid *hours, tb_error *err)
 {
-    if (a->n >= WAITING_MAX) {
-        tb_code code = flush_accounts(a, err);
-        if (code) return code;
-    }
-    account_day *d = &a->slots[account_slot(a, account, edge, day)];
-    if (!d->account) {
-        tb_grid *grid = malloc(sizeof *grid);
-        if (!grid) return tb_no_memory(err);
-        tb_grid_clear(grid);
-        *d = (account_day){account, edge, day, grid};
-        a->n++;
-    }
-    return tb__full_account(a->stream.placing.store, tb_grid_merge(d->grid, hours, err), account, edge, day,
-                            d->grid, err);
+    tb_grid *sum = NULL;
+    tb_code code = TB_OK;
+    if (a->account != account || a->waiting.n >= WAITING_MAX) code = flush_account(a, err);
+    a->account = account;
+    if (!code) code = tb__pending_at(&a->waiting, account_index(edge, day), &sum, err);
+    if (code) return code;
+    const tb__owned_day of = {TB__SCOPE_ACCOUNT, account, edge, day};
+    return tb__full_day(a->stream.placing.store, tb_grid_merge(sum, hours, err), of, sum, err);
 }
 
-static tb_code account_days_init(account_days *a, tb_store *store, tb_error *err)
+static account_days account_days_of(tb_store *store)
 {
-    *a = (account_days){.stream = {.scope = TB__SCOPE_ACCOUNT, .placing.store = store}};
-    a->slots = calloc(ACCOUNT_SLOTS, sizeof *a->slots);
-    return a->slots ? TB_OK : tb_no_memory(err);
+    return (account_days){.stream = {.scope = TB__SCOPE_ACCOUNT, .placing.store = store}};
 }
 
 static void account_days_release(account_days *a)
 {
-    for (size_t i = 0; a->slots && i < ACCOUNT_SLOTS; i++)
-        free(a->slots[i].grid);
-    free(a->slots);
+    tb__pending_release(&a->waiting);
     tb__pending_release(&a->stream.all_days);
 }
 
@@ -397,18 +303,6 @@ static tb_code add_countries(tb_store *store, tb_rollup_cursor *cursor, tb_error
 
 /* --- the whole --- */
 
-/* What the segment adds, per SUM metric: recorded with it, so that verify can re-sum. */
-void tb__count_sums(tb_store *store, const tb_rollup_day *day, const tb_grid *grid)
-{
-    store->cells += tb__cells_of(day, grid);
-    for (uint32_t left = grid->metrics; left; left &= left - 1) {
-        unsigned m = (unsigned)__builtin_ctz(left);
-        if (tb_metric_table[m].how != TB_HOW_SUM) continue;
-        for (unsigned i = 0; i < 24; i++)
-            store->sums[m] += grid->v[m][i];
-    }
-}
-
 typedef struct adding {
     stream zones, balancers;
     account_days accounts;
@@ -434,7 +328,6 @@ static tb_code add_balancer_day(adding *a, tb_store *store, const tb_rollup_day 
 static tb_code add_day(adding *a, tb_store *store, const tb_rollup_day *day, const tb_grid *hours,
                        tb_error *err)
 {
-    tb__count_sums(store, day, hours);
     count_newest(a, day, hours);
     if (day->scope == TB_ROLLUP_BALANCER) return add_balancer_day(a, store, day, hours, err);
     int64_t edge = 0;
@@ -469,10 +362,26 @@ static int64_t grown_by(const tb_store *store, const tb_u128 before[TB_METRIC_CO
     return most < TB_COUNTER_MAX ? (int64_t)most : (int64_t)TB_COUNTER_MAX;
 }
 
+/* The zones of an account one after the other, so that its days are summed up before they are put. */
+static tb_code group_by_account(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
+{
+    size_t n = 0;
+    const int64_t *zones = tb__cursor_zones(cursor, &n);
+    int64_t *account = malloc((n + 1) * sizeof *account);
+    tb__owner *owner = NULL;
+    tb_code code = account ? TB_OK : tb_no_memory(err);
+    for (size_t i = 0; !code && i < n; i++) {
+        code = tb__owner_get(store, TB__SCOPE_ZONE, zones[i], &owner, err);
+        if (!code) account[i] = owner->account;
+    }
+    if (!code && !tb__cursor_group(cursor, account)) code = tb_no_memory(err);
+    free(account);
+    return code;
+}
+
 static tb_code begin_adding(tb_store *store, tb_error *err)
 {
     store->dirty = store->billing_stale = true;
-    store->chunk_exists = false;
     tb__owners_trim(store);
     tb__batch_begin(store);
     return tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
@@ -491,28 +400,43 @@ static tb_code end_adding(tb_store *store, int64_t newest, int64_t grown, tb_err
                : tb__meta_set(store, "cell_max", store->usage->cell_max, err);
 }
 
+static tb_code add_days(adding *a, tb_store *store, tb__ahead *ahead, tb_error *err)
+{
+    const tb_rollup_day *day = NULL;
+    const tb_grid *hours = NULL;
+    tb_code code = TB_OK;
+    while (!code && !(code = tb__ahead_next(ahead, &day, &hours, err)) && day)
+        code = add_day(a, store, day, hours, err);
+    return code;
+}
+
 tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
 {
     adding a = {.zones = {.scope = TB__SCOPE_ZONE, .placing.store = store},
                 .balancers = {.scope = TB__SCOPE_BALANCER, .placing.store = store},
+                .accounts = account_days_of(store),
                 .newest = INT64_MIN};
     tb_u128 before[TB_METRIC_COUNT];
-    tb_rollup_day day;
-    tb_grid hours;
+    tb__ahead *ahead = NULL;
     memcpy(before, store->sums, sizeof before);
     tb_code code = begin_adding(store, err);
-    if (!code) code = account_days_init(&a.accounts, store, err);
-    while (!code && tb_rollup_next_day(cursor, &day, &hours))
-        code = add_day(&a, store, &day, &hours, err);
+    if (!code) code = group_by_account(store, cursor, err);
+    if (!code) tb__landing_share(store, true);
+    if (!code) code = tb__ahead_new(store, cursor, &ahead, err);
+    if (!code) code = add_days(&a, store, ahead, err);
     if (!code) code = tb_rollup_cursor_check(cursor, err);
     if (!code) code = finish_owner(&a.zones, err);
     if (!code) code = finish_owner(&a.balancers, err);
-    if (!code) code = flush_accounts(&a.accounts, err);
+    if (!code) code = flush_account(&a.accounts, err);
+    if (!code) code = tb__chunks_land(store, err);
+    tb__landing_share(store, false);
     if (!code) code = add_countries(store, cursor, err);
     if (!code) code = tb_rollup_cursor_check(cursor, err);
     if (!code) code = end_adding(store, a.newest, grown_by(store, before), err);
     if (!code) code = save_series(store, err);
     if (!code) code = save_newest(store, a.newest, err);
+    if (code) tb__landing_drop(store);
+    tb__ahead_free(ahead);
     tb__batch_drop(store);
     tb__pending_release(&a.zones.all_days);
     tb__pending_release(&a.balancers.all_days);
@@ -560,18 +484,16 @@ static tb_code adopt_series(const adoption *a, tb__member from, tb_error *err)
 tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err)
 {
     tb__owner *from = NULL;
-    account_days accounts;
+    account_days accounts = account_days_of(store);
     bool kept = false;
     const adoption a = {store, &accounts, TB__SCOPE_ZONE, zone, account};
     store->dirty = store->billing_stale = true;
     tb__owners_forget(store);
     tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
-    if (!code) code = account_days_init(&accounts, store, err);
-    if (code) return code;
-    code = tb__owner_get(store, TB__SCOPE_ZONE, zone, &from, err);
+    if (!code) code = tb__owner_get(store, TB__SCOPE_ZONE, zone, &from, err);
     for (size_t i = 0; !code && i < from->n; i++)
         code = adopt_series(&a, from->list[i], err);
-    if (!code) code = flush_accounts(&accounts, err);
+    if (!code) code = flush_account(&accounts, err);
     if (!code) code = tb__runs_promise(store, 0, &kept, err);
     if (!code) code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);
     if (!code) code = save_series(store, err);

@@ -196,7 +196,7 @@ static tb_code day_take(taking *t, const tb_grid *hours, tb_error *err)
     const int64_t hour = t->day->day * 24 + 31 - __builtin_clz(hours->slots);
     if (hour > t->newest) t->newest = hour;
     note_maxima(t, hours);
-    tb__count_sums(t->store, t->day, hours);
+    tb__count_sums(t->store->sums, &t->store->cells, t->day, hours);
     return t->day->scope == TB_ROLLUP_BALANCER ? balancer_take(t, hours, err)
                                                : zone_take(t, hours, err);
 }
@@ -303,7 +303,6 @@ tb_code tb_store_withdraw_usage(tb_store *store, tb_rollup_cursor *cursor, uint3
     int64_t newest = 0;
     taking t = {.store = store, .day = &day, .maxima = maxima, .newest = INT64_MIN};
     store->dirty = store->billing_stale = true;
-    store->chunk_exists = false;
     tb__owners_trim(store);
     tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
     if (!code) code = tb__runs_fold_all(store, err);
