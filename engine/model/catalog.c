@@ -261,7 +261,7 @@ static tb_code check_buyer(parser *p, uint32_t value, void *to)
 {
     (void)to;
     tb__said_party ignored;
-    tb__fault fault;
+    tb__fault fault = {.path = ""};
     return tb__declared_buyer(&p->doc, value, &ignored, &fault) ? TB_OK : refuse_fault(p, &fault);
 }
 
@@ -269,14 +269,14 @@ static tb_code check_terms(parser *p, uint32_t value, void *to)
 {
     (void)to;
     int ignored;
-    tb__fault fault;
+    tb__fault fault = {.path = ""};
     return tb__declared_terms(&p->doc, value, &ignored, &fault) ? TB_OK : refuse_fault(p, &fault);
 }
 
 static tb_code check_labels(parser *p, uint32_t value, void *to)
 {
     (void)to;
-    tb__fault fault;
+    tb__fault fault = {.path = ""};
     return tb__declared_labels(&p->doc, value, &fault) ? TB_OK : refuse_fault(p, &fault);
 }
 
@@ -663,7 +663,7 @@ static tb_code read_containers(parser *p, tb_container_kind kind, uint32_t node)
 static tb_code judge_seller(parser *p, uint32_t value)
 {
     tb__said_seller ignored;
-    tb__fault fault;
+    tb__fault fault = {.path = ""};
     return tb__declared_seller(&p->doc, value, &ignored, &fault) ? TB_OK : refuse_fault(p, &fault);
 }
 

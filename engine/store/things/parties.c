@@ -66,7 +66,7 @@ static tb_code take_rate(const taking *t, const tb__said_seller *said, tb_party 
 static tb_code take_seller(const taking *t)
 {
     tb__said_seller said;
-    tb__fault fault;
+    tb__fault fault = {.path = ""};
     tb_party *seller = &t->parties->seller;
     if (!tb__declared_seller(t->doc, 0, &said, &fault)) return refuse_party(t, "seller", &fault);
     tb_code code = take_party(t, &said.party, seller);
@@ -84,7 +84,7 @@ static tb_code take_seller(const taking *t)
 static tb_code take_tax(const taking *t)
 {
     tb__tax list[TB__TAXES_MAX];
-    tb__fault fault;
+    tb__fault fault = {.path = ""};
     size_t n = 0;
     tb_parties *p = t->parties;
     const uint32_t at = tb__declared_member(t->doc, 0, "tax");
@@ -102,7 +102,7 @@ static tb_code take_tax(const taking *t)
 static tb_code take_account(const taking *t)
 {
     tb__said_party said;
-    tb__fault fault;
+    tb__fault fault = {.path = ""};
     const uint32_t buyer = tb__declared_member(t->doc, 0, "buyer");
     const uint32_t terms = tb__declared_member(t->doc, 0, "terms_days");
     if (terms && !tb__declared_terms(t->doc, terms, &t->parties->terms_days, &fault)) {
@@ -118,7 +118,7 @@ static tb_code take_account(const taking *t)
 
 /* --- documents --- */
 
-static tb_code with_document(taking *t, sqlite3_stmt *s, tb_code (*take)(const taking *))
+static tb_code with_document(const taking *t, sqlite3_stmt *s, tb_code (*take)(const taking *))
 {
     tb__arena strings;
     tb__document doc;
@@ -128,8 +128,9 @@ static tb_code with_document(taking *t, sqlite3_stmt *s, tb_code (*take)(const t
     tb_code code = tb__document_parse(text, (size_t)sqlite3_column_bytes(s, 0), TB_E_CORRUPT,
                                       &strings, NULL, &doc, t->err);
     if (!code) {
-        t->doc = &doc;
-        code = take(t);
+        taking now = *t;
+        now.doc = &doc;
+        code = take(&now);
         tb__document_release(&doc);
     }
     tb__arena_release(&strings);
