@@ -225,7 +225,7 @@ static tb_code put_other_tax(tb__ubl *u, tb_error *err)
 {
     const char *currency = tax_currency(u->s);
     const char *text = tb_party_text(u->s->seller, TB_PARTY_TAX_RATE);
-    tb_decimal rate, amount;
+    tb_decimal rate, amount = TB_DECIMAL_ZERO;
     if (!currency) return TB_OK;
     const int digits = tb_currency_minor_digits(currency);
     tb_code code = tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, &rate, err);

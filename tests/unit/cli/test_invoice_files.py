@@ -36,6 +36,16 @@ class Files(Both):
                 one = self.both("invoice", "--number", name[:11], "--format", form)
                 self.assertEqual(one.stdout.rstrip(b"\n"), text.rstrip(b"\n"))
 
+    def test_what_an_electronic_form_lacks_is_named(self):
+        """Nobody has declared who sells: each invoice says so, and no file is made."""
+        for form in ("ubl", "xrechnung"):
+            done = self.run_tool("invoice", *MONTH, "--out", "out", "--format", form, "--db", "l.db",
+                                 status=1)
+            self.assertIn("lacks seller.name (BT-27) and", done.err)
+            self.assertEqual(os.listdir(self.folder / "out"), [])
+            done = self.both("invoice", "--number", "2026-000001", "--format", form, status=1)
+            self.assertIn("Account 1 lacks seller.name (BT-27) and", done.err)
+
     def test_drafts_and_void_ones_are_left_out_and_named(self):
         self.both("invoice", "--void", "2026-000002")
         held, said = self.files(*MONTH)
