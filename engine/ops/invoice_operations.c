@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "base/counted.h"
-#include "ops/operations.h"
+#include "ops/invoice_files.h"
 #include "tollbook/shadowbills.h"
-#include "tollbook/document.h"
 #include "tollbook/explain.h"
 #include "tollbook/issuegroup.h"
 #include "tollbook/json.h"
+#include "tollbook/print.h"
 #include "tollbook/unowned.h"
 
 #define TEXT_SENT_MAX ((size_t)8 << 20) /* of an invoice, where the reply is not drained */
@@ -28,7 +28,9 @@ typedef struct month_run {
     tb_reply *reply;
     int64_t month, account; /* account 0: all */
     bool final;
-    tb_shown_form form;
+    tb_shown shown_as;
+    bool apart; /* each invoice is a document, and goes through `files` */
+    tb__invoice_files files;
     tb_month_books books;
     tb_shadow_books shadows;
     const char *left; /* the accounts that are left, as in next */
@@ -37,23 +39,31 @@ typedef struct month_run {
     size_t total, done, made, known, nothing, refused, shown, left_out;
 } month_run;
 
-static tb_shown_form form_of(const tb_args *args)
+static tb_shown_form shown_form(const tb_args *args)
 {
-    return tb_arg_is(args, "format", "csv")     ? TB_SHOWN_CSV
-           : tb_arg_is(args, "format", "html")  ? TB_SHOWN_HTML
-           : tb_arg_is(args, "format", "focus") ? TB_SHOWN_FOCUS
-           : tb_arg_is(args, "format", "pdf")   ? TB_SHOWN_PDF
-                                                : TB_SHOWN_JSON;
+    const char *word = tb_arg_text(args, "format");
+    return word ? tb_shown_form_of(word, strlen(word)) : TB_SHOWN_JSON;
 }
 
-/* --- next: "TOTAL DONE MADE KNOWN NOTHING REFUSED SHOWN LEFT_OUT ID ID ..." --- */
+static tb_shown shown_of(const tb_ops *ops, const tb_args *args)
+{
+    return (tb_shown){.form = shown_form(args),
+                      .letter = tb_arg_is(args, "paper", "letter"),
+                      .audit = tb_arg_given(args, "audit"),
+                      .store = ops->store,
+                      .now_us = ops->now_us};
+}
 
-#define N_COUNTS 8
+/* --- next: the counts, then "ID ID ..." --- */
+
+#define N_COUNTS 12
 
 static void counts_of(month_run *run, size_t *ret[N_COUNTS])
 {
     size_t *const all[N_COUNTS] = {&run->total,   &run->done,    &run->made,  &run->known,
-                                   &run->nothing, &run->refused, &run->shown, &run->left_out};
+                                   &run->nothing, &run->refused, &run->shown, &run->left_out,
+                                   &run->files.made, &run->files.kept, &run->files.voids,
+                                   &run->files.refused};
     memcpy(ret, all, sizeof all);
 }
 
@@ -94,30 +104,10 @@ static tb_code list_accounts(month_run *run, tb_error *err)
 
 /* --- showing an invoice --- */
 
-/* One document, for whoever reads bytes. */
-static tb_code put_pdf(month_run *run, const tb_invoice *invoice, const tb_statement *draft,
-                       size_t shown, tb_buf *out, tb_error *err)
-{
-    size_t unknown = 0;
-    if (shown)
-        return tb_fail(err, TB_E_VALIDATION, "format",
-                       "A PDF is one document, and this account has several for the month. Use"
-                       " --format html.");
-    tb_code code = tb_shown_pdf(invoice, draft, out, &unknown, err);
-    if (!code && unknown)
-        tb_reply_say(run->reply,
-                     "%s of %s %s in no font of this machine. Install fonts-noto-core and"
-                     " fonts-noto-cjk.",
-                     TB__COUNTED(unknown, "character"), invoice ? invoice->number : "the draft",
-                     unknown == 1 ? "is" : "are");
-    return code;
-}
-
 static tb_code put(void *ctx, const tb_invoice *invoice, const tb_statement *draft, size_t shown,
                    tb_buf *out, tb_error *err)
 {
     month_run *run = ctx;
-    if (run->form == TB_SHOWN_PDF) return put_pdf(run, invoice, draft, shown, out, err);
     if (invoice && invoice->text_len > TEXT_SENT_MAX && !run->ops->drain) {
         char month[8];
         tb_month_format(run->month, month);
@@ -128,9 +118,10 @@ static tb_code put(void *ctx, const tb_invoice *invoice, const tb_statement *dra
         run->left_out++;
         return TB_OK;
     }
+    if (run->apart) return tb__invoice_file(&run->files, invoice, draft, err);
     const bool first = shown == run->left_out; /* the group counts those too */
-    return invoice ? tb_shown_stored(run->form, invoice, first, out, err)
-                   : tb_shown_draft(run->form, draft, first, out, err);
+    return invoice ? tb_shown_stored(&run->shown_as, invoice, first, out, err)
+                   : tb_shown_draft(&run->shown_as, draft, first, out, err);
 }
 
 static tb_code drain(month_run *run, tb_error *err)
@@ -189,7 +180,7 @@ static tb_code begin_run(month_run *run, tb_error *err)
     if (code) return code;
     if (run->args->next)
         return read_next(run, run->args->next) ? TB_OK : tb__next_wrong(err);
-    tb_shown_open(run->form, &run->reply->out);
+    if (!run->apart) tb_shown_open(&run->shown_as, &run->reply->out);
     return list_accounts(run, err);
 }
 
@@ -224,6 +215,16 @@ static void say_final(month_run *run)
                  run->refused);
 }
 
+static void say_without(month_run *run)
+{
+    char month[8];
+    tb_month_format(run->month, month);
+    tb_reply_say(run->reply,
+                 "%s %s no invoice of %s. Where the month was not run yet: tollbook invoice --month %s"
+                 " --finalize",
+                 TB__COUNTED(run->nothing, "account"), run->nothing == 1 ? "has" : "have", month, month);
+}
+
 /* What the document lacks makes the answer a no. Beside usage of no account, who has nothing is
  * said. */
 static tb_code say_end(month_run *run, tb_error *err)
@@ -238,12 +239,14 @@ static tb_code say_end(month_run *run, tb_error *err)
         tb_buf_str(&run->reply->json, ",\"unassigned\":");
         tb_unowned_json(&unowned, &run->reply->json);
     }
+    const bool whole = !run->apart || tb__invoice_files_end(&run->files) || !run->shown;
+    if (run->files.folder && run->nothing) say_without(run);
     if (!run->final && run->refused)
         tb_reply_say(run->reply,
                      "%s %s refused, for the reason above; the others are printed.",
                      TB__COUNTED(run->refused, "account"), run->refused == 1 ? "is" : "are");
-    run->reply->no = run->refused || run->left_out || !run->shown;
-    if (run->refused || run->left_out || run->shown) return TB_OK;
+    run->reply->no = run->refused || run->left_out || !run->shown || !whole;
+    if (run->refused || run->left_out || run->shown || run->files.folder) return TB_OK;
     tb_month_format(run->month, month);
     tb_reply_say(run->reply, "There is nothing to invoice in %s%s.", month,
                  tb_unowned_any(&unowned) ? " for the accounts that there are" : "");
@@ -253,7 +256,7 @@ static tb_code say_end(month_run *run, tb_error *err)
 static tb_code finish(month_run *run, tb_error *err)
 {
     tb_code code = TB_OK;
-    tb_shown_close(run->form, &run->reply->out);
+    if (!run->apart) tb_shown_close(&run->shown_as, &run->reply->out);
     if (run->final) {
         code = note_everybody(run, err);
         if (!code && run->shadows.n)
@@ -276,7 +279,8 @@ static void put_json(month_run *run)
 static tb_code run_month(month_run *run, tb_error *err)
 {
     tb_issue_group g = {.store = run->ops->store, .month = run->month, .now_us = run->ops->now_us,
-                        .empty = tb_arg_given(run->args, "empty"), .books = &run->books,
+                        .empty = tb_arg_given(run->args, "empty"),
+                        .stored = run->files.folder, .books = &run->books,
                         .shadows = &run->shadows, .put = put, .ctx = run, .out = &run->reply->out};
     tb_code code = begin_run(run, err);
     g.shown = run->shown;
@@ -291,14 +295,50 @@ static tb_code run_month(month_run *run, tb_error *err)
     return code || run->final ? code : drain(run, err);
 }
 
+/* One for all PDFs of a run. */
+static tb_code take_printer(tb_shown *shown, tb_error *err)
+{
+    return shown->form == TB_SHOWN_PDF ? tb_printer_new(&shown->printer, err) : TB_OK;
+}
+
 static tb_code run_all(tb_ops *ops, const tb_args *args, tb_reply *reply, bool final, tb_error *err)
 {
     month_run run = {.ops = ops, .args = args, .reply = reply, .final = final,
                      .month = tb_arg_number(args, "month", 0),
-                     .account = tb_arg_number(args, "account", 0), .form = form_of(args)};
+                     .account = tb_arg_number(args, "account", 0), .shown_as = shown_of(ops, args)};
+    run.apart = !final && (tb_arg_given(args, "out") || tb_shown_alone(run.shown_as.form));
+    run.files = (tb__invoice_files){.ops = ops, .reply = reply, .shown = &run.shown_as,
+                                    .folder = tb_arg_given(args, "out"),
+                                    .resume = tb_arg_given(args, "resume")};
     tb_buf_init(&run.everybody, TB_REPLY_MAX, NULL);
-    tb_code code = run_month(&run, err);
+    tb_code code = take_printer(&run.shown_as, err);
+    if (!code) code = run_month(&run, err);
     end_run(&run);
+    tb_printer_free(run.shown_as.printer);
+    return code;
+}
+
+/* --- one invoice, by its number --- */
+
+static tb_code show_number(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    const tb_shown shown = shown_of(ops, args);
+    tb__invoice_files files = {.ops = ops, .reply = reply, .shown = &shown,
+                               .folder = tb_arg_given(args, "out"),
+                               .resume = tb_arg_given(args, "resume")};
+    tb_invoice invoice;
+    tb_code code = tb_store_invoice(ops->store, 0, tb_arg_text(args, "number"), &invoice, err);
+    if (code == TB_E_NOT_FOUND) return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "number", NULL);
+    if (code) return code;
+    if (files.folder || tb_shown_alone(shown.form)) {
+        code = tb__invoice_file(&files, &invoice, NULL, err);
+        reply->no = !tb__invoice_files_end(&files);
+    } else {
+        code = tb_shown_one(&shown, &invoice, &reply->out, err);
+        if (shown.form == TB_SHOWN_JSON) tb_buf_str(&reply->out, "\n");
+    }
+    if (!code) tb_buf_add(&reply->json, invoice.text, invoice.text_len);
+    tb_invoice_release(&invoice);
     return code;
 }
 
@@ -382,19 +422,28 @@ static const char *misfit(const tb_args *args)
     const bool final = tb_arg_given(args, "finalize"), line = tb_arg_given(args, "explain");
     const bool is_void = tb_arg_given(args, "void"), late = tb_arg_given(args, "late");
     const bool month = tb_arg_given(args, "month"), account = tb_arg_given(args, "account");
-    if (final + line + is_void + late > 1)
-        return "--finalize, --explain, --void and --late exclude each other.";
+    const bool number = tb_arg_given(args, "number"), out = tb_arg_given(args, "out");
+    if (final + line + is_void + late + number > 1)
+        return "--finalize, --explain, --void, --late and --number exclude each other.";
+    if (number && (month || account))
+        return "--number NUMBER goes alone: the number identifies the invoice.";
+    if (out && (final || line || is_void || late))
+        return "--out is for showing. Make the month final, then write its files.";
+    if (final && tb_shown_alone(shown_form(args)))
+        return "--finalize prints no document of this form. Make the month final, then write its files:"
+               " tollbook invoice --month YYYY-MM --format FORM --out DIR";
+    if (tb_arg_given(args, "resume") && !out) return "--resume needs --out DIR.";
     if (is_void && (month || account))
         return "--void NUMBER goes alone: the number identifies the invoice.";
     if (late && month) return "--late lists all months that wait; --account ID narrows it.";
     if (line && !account) return "--explain LINE needs --account ID: a line belongs to one "
                                  "invoice.";
     if (tb_arg_given(args, "empty") && !final) return "--empty needs --finalize.";
-    if (tb_arg_given(args, "format") && (line || is_void || late))
-        return "--format is for invoices; --explain prints JSON, --late a table.";
-    if (tb_arg_is(args, "format", "pdf") && !account)
-        return "--format pdf is one document: add --account ID.";
-    if (is_void || late) return NULL;
+    const bool looks = tb_arg_given(args, "format") || tb_arg_given(args, "paper") ||
+                       tb_arg_given(args, "audit");
+    if (looks && (line || is_void || late))
+        return "--format, --paper and --audit are for invoices; --explain prints JSON, --late a table.";
+    if (is_void || late || number) return NULL;
     return month ? NULL : "--month YYYY-MM is missing. See: tollbook help invoice";
 }
 
@@ -402,10 +451,7 @@ static tb_code check(const tb_ops *ops, const tb_args *args, tb_error *err)
 {
     const char *why = misfit(args);
     if (why) return tb_fail(err, TB_E_VALIDATION, NULL, "%s", why);
-    if (tb_arg_is(args, "format", "pdf") && !ops->drain)
-        return tb_fail(err, TB_E_VALIDATION, "format",
-                       "A PDF is not sent as text. Ask for html, or print it with --db FILE.");
-    if (tb_arg_number(args, "month", 0) <= tb_month_from_us(ops->now_us)) return TB_OK;
+    if (tb_arg_number(args, "month", INT64_MIN) <= tb_month_from_us(ops->now_us)) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "month", "%s lies in the future.",
                    tb_arg_text(args, "month"));
 }
@@ -415,6 +461,7 @@ static tb_code read_invoices(tb_ops *ops, const tb_args *args, tb_reply *reply, 
     tb_code code = check(ops, args, err);
     if (code) return code;
     if (tb_arg_given(args, "late")) return list_late(ops, args, reply, err);
+    if (tb_arg_given(args, "number")) return show_number(ops, args, reply, err);
     if (tb_arg_given(args, "explain")) return explain(ops, args, reply, err);
     return run_all(ops, args, reply, false, err);
 }
@@ -432,8 +479,18 @@ static const tb_param params[] = {
     TB__PARAM_ACCOUNT(false, "one account; default all with anything in the month"),
     {.name = "finalize", .kind = TB_PARAM_FLAG,
      .help = "make the drafts final: number, chain, ledger entry; final invoices stay as they are"},
-    {.name = "format", .value = "json|csv|html|pdf|focus", .kind = TB_PARAM_CHOICE,
-     .help = "default json, the canonical text; pdf is one document; focus is CSV with FOCUS 1.2 columns"},
+    {.name = "format", .value = TB_SHOWN_WORDS, .kind = TB_PARAM_CHOICE,
+     .help = "default json, the canonical text; focus is CSV with FOCUS 1.2 columns"},
+    {.name = "number", .value = "NUMBER", .kind = TB_PARAM_TEXT, .min = 1, .max = 23,
+     .help = "show this invoice alone"},
+    {.name = "out", .value = "DIR", .kind = TB_PARAM_TEXT, .min = 1, .max = 4000,
+     .help = "write each final invoice to a file of its own in this folder, NUMBER and its ending"},
+    {.name = "resume", .kind = TB_PARAM_FLAG,
+     .help = "with --out: leave files that are there already as they are"},
+    {.name = "paper", .value = "a4|letter", .kind = TB_PARAM_CHOICE,
+     .help = "size of the pages; default a4"},
+    {.name = "audit", .kind = TB_PARAM_FLAG,
+     .help = "with the pages for auditors: hashes, exact amounts, evidence"},
     {.name = "explain", .value = "LINE", .kind = TB_PARAM_NUMBER, .min = 1, .max = UINT32_MAX,
      .help = "take this line of --account's invoice apart: tiers, days, crossings"},
     {.name = "empty", .kind = TB_PARAM_FLAG, .help = "with --finalize: also if nothing is due"},
@@ -446,7 +503,10 @@ static const tb_param params[] = {
 static const tb_operation rows[] = {
     {.name = "invoice",
      .summary = "Show a month's invoices, and make them final",
-     .details = "Prints stored final invoices as they were issued and drafts otherwise. --finalize\n"
+     .details = "--out writes what is final: a run that was killed leaves whole files, and the same\n"
+                "command writes the same bytes again. A credit note goes with the month that it\n"
+                "credits; void invoices are named and left out.\n"
+                "Prints stored final invoices as they were issued and drafts otherwise. --finalize\n"
                 "commits whole accounts, some dozens at a time: a run that was killed is completed by\n"
                 "the same command. An account with usage without a price, or with figures that pass\n"
                 "all limits, is refused and named; the others are done, and the status is 1. What is\n"

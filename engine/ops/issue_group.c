@@ -235,7 +235,9 @@ tb_code tb_issue_group_show(tb_issue_group *g, int64_t account, tb_error *err)
     mark before = mark_of(g);
     g->n++;
     tb_code code = show_stored(g, account, &stands, &why);
-    if (!code && !stands) {
+    if (!code && !stands && g->stored) {
+        g->nothing++;
+    } else if (!code && !stands) {
         before = mark_of(g); /* what is stored is shown, whatever the draft comes to */
         code = show_draft(g, account, &why);
     }

@@ -2,6 +2,7 @@
  * snapshot ends, the transaction is rolled back. */
 #include "ops/operations.h"
 
+#include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,6 +57,7 @@ void tb_reply_init(tb_reply *reply)
     tb_buf_init(&reply->out, TB_REPLY_MAX, NULL);
     tb_buf_init(&reply->said, TB_REPLY_MAX, NULL);
     tb_buf_init(&reply->next, TB_REPLY_MAX, NULL);
+    tb_buf_init(&reply->files, TB_REPLY_MAX, NULL);
 }
 
 static void wipe_buf(tb_buf *buf)
@@ -73,6 +75,7 @@ void tb_reply_release(tb_reply *reply)
     tb_buf_release(&reply->out);
     tb_buf_release(&reply->said);
     tb_buf_release(&reply->next);
+    tb_buf_release(&reply->files);
     if (reply->state && reply->release) reply->release(reply->state);
     reply->state = NULL;
 }
@@ -106,7 +109,7 @@ void tb__reply_said(const tb_reply *reply, tb_buf *out)
 /* Room first: growing would leave a copy of a key behind. */
 void tb_reply_json(const tb_reply *reply, tb_buf *out)
 {
-    tb_buf_room(out, reply->out.len + reply->said.len + reply->json.len + 512);
+    tb_buf_room(out, reply->out.len + reply->said.len + reply->json.len + reply->files.len + 512);
     tb_buf_str(out, "{\"out\":");
     tb_json_string(out, reply->out.data ? reply->out.data : "", reply->out.len);
     tb_buf_str(out, ",\"said\":");
@@ -114,14 +117,43 @@ void tb_reply_json(const tb_reply *reply, tb_buf *out)
     tb_buf_str(out, ",\"answer\":");
     if (reply->json.len) tb_buf_add(out, reply->json.data, reply->json.len);
     else tb_buf_str(out, "null");
+    if (reply->files.len) {
+        tb_buf_str(out, ",\"files\":[");
+        tb_buf_add(out, reply->files.data, reply->files.len);
+        tb_buf_str(out, "]");
+    }
     tb_buf_fmt(out, ",\"no\":%s,\"next\":", reply->no ? "true" : "false");
     tb_json_string(out, reply->next.data ? reply->next.data : "", reply->next.len);
     tb_buf_str(out, "}");
 }
 
+/* Base64 is written in place of its room: the terminating zero is not part of it. */
+static void keep_file(tb_reply *reply, const char *name, const tb_buf *bytes)
+{
+    const size_t size = sodium_base64_ENCODED_LEN(bytes->len, sodium_base64_VARIANT_ORIGINAL);
+    tb_buf *out = &reply->files;
+    tb_buf_str(out, out->len ? ",{\"name\":" : "{\"name\":");
+    tb_json_string(out, name, strlen(name));
+    tb_buf_str(out, ",\"base64\":\"");
+    char *at = tb_buf_room(out, size);
+    if (!at) return;
+    sodium_bin2base64(at, size, (const unsigned char *)bytes->data, bytes->len,
+                      sodium_base64_VARIANT_ORIGINAL);
+    out->len += size - 1;
+    tb_buf_str(out, "\"}");
+}
+
+tb_code tb__reply_file(const tb_ops *ops, tb_reply *reply, const char *name, const tb_buf *bytes,
+                       tb_error *err)
+{
+    if (ops->files) return ops->files->put(ops->files->ctx, name, bytes->data, bytes->len, err);
+    keep_file(reply, name, bytes);
+    return TB_OK;
+}
+
 static tb_code check_reply(const tb_reply *reply, tb_error *err)
 {
-    const tb_buf *parts[] = {&reply->json, &reply->out, &reply->said, &reply->next};
+    const tb_buf *parts[] = {&reply->json, &reply->out, &reply->said, &reply->next, &reply->files};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!parts[i]->failed) continue;
         if (parts[i]->len < TB_REPLY_MAX / 2) return tb_buf_check(parts[i], err);

@@ -23,6 +23,7 @@ typedef struct tb_issue_group {
     tb_store *store;
     int64_t month, now_us;
     bool empty; /* also where nothing is due */
+    bool stored; /* showing: no drafts; accounts without an invoice that stands count as nothing */
     const tb_month_books *books;
     const tb_shadow_books *shadows; /* finalising alone */
     tb_issue_put put;

@@ -138,6 +138,13 @@ TB_MUST_USE tb_code tb_arg_decimal(const tb_args *args, const char *name, int sc
 
 /* --- running --- */
 
+/* Where files go that an operation makes. */
+typedef struct tb_files {
+    bool (*wanted)(void *ctx, const char *name); /* false: it need not be made; NULL: all are */
+    tb_code (*put)(void *ctx, const char *name, const char *data, size_t len, tb_error *err);
+    void *ctx;
+} tb_files;
+
 /* What every operation is given. */
 typedef struct tb_ops {
     tb_store *store;
@@ -150,6 +157,7 @@ typedef struct tb_ops {
      * memory as a whole, and is bounded. */
     tb_code (*drain)(void *ctx, tb_buf *out, tb_error *err);
     void *ctx; /* step's and drain's */
+    const tb_files *files; /* NULL: files stay in the reply */
     bool shared; /* others wait for this thread: an operation bounds what is asked for at once */
     /* Random bytes; NULL: no key can be made. */
     void (*random)(void *out, size_t n);
@@ -161,6 +169,7 @@ typedef struct tb_reply {
     tb_buf json;    /* the answer as one JSON object; empty: there is none */
     tb_buf out;     /* what the command line prints on standard output */
     tb_buf said;    /* lines for people, each with its '\n' */
+    tb_buf files;   /* the files that were made and not taken, as elements of a JSON list */
     bool no;        /* the answer is no: exit status 1 */
     bool made;      /* something is there that was not before: HTTP's 201 */
     bool keys;      /* the keys in force have changed; one's text may be in it: wiped at its end */
@@ -175,7 +184,8 @@ typedef struct tb_reply {
 
 void tb_reply_init(tb_reply *reply);
 void tb_reply_release(tb_reply *reply);
-/* The reply as one JSON object: {"out":...,"said":[...],"answer":{...},"no":false,"next":"..."}. */
+/* The reply as one JSON object: {"out":...,"said":[...],"answer":{...},"no":false,"next":"..."}, and
+ * "files":[{"name":...,"base64":...}] where there are any. */
 void tb_reply_json(const tb_reply *reply, tb_buf *out);
 /* Adds a line to what is said. */
 void tb_reply_say(tb_reply *reply, const char *fmt, ...) TB_PRINTF(2, 3);

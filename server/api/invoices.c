@@ -1,8 +1,10 @@
 /* GET /billing/invoices, one invoice in the form that Accept asks for, and a line of one taken
  * apart. Another account's invoice is answered like one that does not exist. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "api/handlers.h"
 #include "http/query.h"
@@ -95,7 +97,7 @@ static bool find_invoice(request *r, tb_invoice *ret_invoice)
 }
 
 /* Invoices can be longer than what a connection keeps for small answers. */
-static void answer_form(request *r, const tb_invoice *invoice, tb_shown_form form)
+static void answer_form(request *r, const tb_invoice *invoice, const tb_shown *shown)
 {
     tb_error err;
     answer *a = answer_new(r->worker->server->pool);
@@ -103,24 +105,66 @@ static void answer_form(request *r, const tb_invoice *invoice, tb_shown_form for
         request_fail(r, TB_E_NOMEM, NULL, NULL);
         return;
     }
-    if (tb_shown_one(form, invoice, answer_body(a), &err) != TB_OK) {
+    if (tb_shown_one(shown, invoice, answer_body(a), &err) != TB_OK) {
         answer_drop(a);
         request_fail_as(r, &err);
         return;
     }
     request_answer(r, a, false);
-    r->reply.content_type = tb_shown_media_type(form);
+    r->reply.content_type = tb_shown_media_type(shown->form);
     r->reply.tagged = false;
+}
+
+static bool is_word(tb_text text, const char *word)
+{
+    return text.len == strlen(word) && strncasecmp(text.data, word, text.len) == 0;
+}
+
+/* ?format=, ?paper= and ?audit=; format goes before Accept. */
+static tb_code take_param(void *ctx, tb_text name, tb_text value, tb_error *err)
+{
+    tb_shown *shown = ctx;
+    if (is_word(name, "format")) {
+        shown->form = tb_shown_form_of(value.data, value.len);
+        if (shown->form == TB_SHOWN_FORM_COUNT)
+            return tb_fail(err, TB_E_VALIDATION, "format", "It must be one of " TB_SHOWN_WORDS ".");
+    } else if (is_word(name, "paper")) {
+        shown->letter = is_word(value, "letter");
+        if (!shown->letter && !is_word(value, "a4"))
+            return tb_fail(err, TB_E_VALIDATION, "paper", "It must be a4 or letter.");
+    } else if (is_word(name, "audit") && !query_bool(value.data, value.len, &shown->audit)) {
+        return tb_fail(err, TB_E_VALIDATION, "audit", "It is not true or false.");
+    }
+    return TB_OK;
+}
+
+/* What the query asks for, else the first form of the type that Accept prefers, else JSON. */
+static tb_code read_shown(request *r, tb_shown *shown, tb_error *err)
+{
+    const char *types[TB_SHOWN_FORM_COUNT];
+    char bare[TB_SHOWN_FORM_COUNT][40];
+    tb_text query = request_query(r);
+    for (int i = 0; i < TB_SHOWN_FORM_COUNT; i++) {
+        const char *media = tb_shown_media_type((tb_shown_form)i);
+        snprintf(bare[i], sizeof bare[i], "%.*s", (int)strcspn(media, ";"), media);
+        types[i] = bare[i];
+    }
+    size_t chosen = query_choose_type(request_header(r, GUARD_ACCEPT), types, TB_SHOWN_FORM_COUNT);
+    shown->form = chosen < TB_SHOWN_FORM_COUNT ? (tb_shown_form)chosen : TB_SHOWN_JSON;
+    return query_each(query.data, query.len, r->scratch, take_param, shown, err);
 }
 
 void api_invoice(request *r)
 {
-    static const char *const types[] = {"application/json", "text/csv", "text/html"};
-    static const tb_shown_form forms[] = {TB_SHOWN_JSON, TB_SHOWN_CSV, TB_SHOWN_HTML,
-                                          TB_SHOWN_JSON};
+    tb_shown shown = {.store = r->worker->store, .now_us = request_now_us(r)};
     tb_invoice invoice;
+    tb_error err;
+    if (read_shown(r, &shown, &err)) {
+        request_fail_as(r, &err);
+        return;
+    }
     if (!find_invoice(r, &invoice)) return;
-    answer_form(r, &invoice, forms[query_choose_type(request_header(r, GUARD_ACCEPT), types, 3)]);
+    answer_form(r, &invoice, &shown);
     tb_invoice_release(&invoice);
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/client.h"
+#include "cli/folder.h"
 #include "cli/meter.h"
 #include "cli/secret.h"
 #include "cli/spool.h"
@@ -109,6 +110,7 @@ typedef struct op_call {
     const char *about;   /* the name of the one document that it is about, or NULL */
     meter progress;
     spool document; /* what is printed */
+    folder out;     /* where files go, with --out; else they are printed too */
     size_t steps;   /* calls that are done, if there is more to come */
 } op_call;
 
@@ -265,6 +267,42 @@ static tb_code drain(void *ctx, tb_buf *out, tb_error *err)
     return spool_take(&o->document, out, err);
 }
 
+/* --- files that it makes --- */
+
+static bool is_wanted(void *ctx, const char *name)
+{
+    const op_call *o = ctx;
+    return o->out.fd < 0 || !folder_has(&o->out, name);
+}
+
+static tb_code put_file(void *ctx, const char *name, const char *data, size_t len, tb_error *err)
+{
+    op_call *o = ctx;
+    tb_buf bytes;
+    if (o->out.fd >= 0) return folder_put(&o->out, name, data, len, err);
+    tb_buf_init(&bytes, SIZE_MAX / 2, NULL);
+    tb_buf_add(&bytes, data, len);
+    tb_code code = tb_buf_check(&bytes, err);
+    if (!code) code = spool_take(&o->document, &bytes, err);
+    tb_buf_release(&bytes);
+    return code;
+}
+
+static int open_folder(op_call *o)
+{
+    tb_error err;
+    const char *path = tb_arg_text(&o->args, "out");
+    o->out.fd = -1;
+    if (!path || folder_open(&o->out, path, &err) == TB_OK) return 0;
+    return cli_fail(o->call, NULL, &err);
+}
+
+static int close_folder(op_call *o)
+{
+    tb_error err;
+    return folder_close(&o->out, &err) ? cli_fail(o->call, NULL, &err) : 0;
+}
+
 static int open_store(const op_call *o, tb_ops *ops)
 {
     const bool write = tb_operation_writes(&o->args) && !o->args.operation->unwritten;
@@ -364,7 +402,8 @@ static int run_open(op_call *o, tb_ops *ops)
 static int run_here(op_call *o)
 {
     cli_secret secret = {.there = false};
-    tb_ops ops = {.step = step, .drain = drain, .ctx = o};
+    const tb_files files = {is_wanted, put_file, o};
+    tb_ops ops = {.step = step, .drain = drain, .ctx = o, .files = &files};
     int status = cli_clock(o->call, &ops.now_us);
     if (sodium_init() >= 0) ops.random = randombytes_buf;
     if (status == 0) status = cli_read_secret(o->call, &secret);
@@ -442,6 +481,24 @@ static bool put_path(const tb_args *args, bool query, tb_buf *out)
     return !out->failed;
 }
 
+static tb_code take_file(op_call *o, const json_t *file, tb_error *err)
+{
+    const json_t *name = json_object_get(file, "name"), *text = json_object_get(file, "base64");
+    const size_t size = json_string_length(text) / 4 * 3 + 1;
+    unsigned char *bytes = malloc(size);
+    size_t len = 0;
+    tb_code code = TB_OK;
+    if (!bytes) return tb_no_memory(err);
+    if (!json_is_string(name) || !json_is_string(text) ||
+        sodium_base642bin(bytes, size, json_string_value(text), json_string_length(text), NULL, &len,
+                          NULL, sodium_base64_VARIANT_ORIGINAL))
+        code = tb_fail(err, TB_E_BAD_INPUT, NULL, "The answer is not tollbook's. Check the URL.");
+    if (!code && !(cli_given(o->call, "resume") && !is_wanted(o, json_string_value(name))))
+        code = put_file(o, json_string_value(name), (const char *)bytes, len, err);
+    free(bytes);
+    return code;
+}
+
 static int take_reply(op_call *o, const json_t *reply, bool *ret_no)
 {
     tb_buf out;
@@ -463,6 +520,10 @@ static int take_reply(op_call *o, const json_t *reply, bool *ret_no)
     *ret_no |= json_is_true(json_object_get(reply, "no"));
     tb_code code = out.failed ? tb_no_memory(&err)
                               : spool_take(&o->document, &out, &err);
+    json_array_foreach(json_object_get(reply, "files"), i, line)
+    {
+        if (!code) code = take_file(o, line, &err);
+    }
     if (!code) code = tb_args_next(&o->args, json_string_value(next), json_string_length(next), &err);
     int status = code ? cli_fail(o->call, NULL, &err) : 0;
     tb_buf_release(&out);
@@ -550,7 +611,10 @@ int cli_operation(const cli_call *call)
     spool_init(&o.document);
     o.files = calloc(FILES_MAX, sizeof *o.files);
     status = o.files ? read_words(&o) : tb_code_exit(TB_E_NOMEM);
+    if (status == 0) status = open_folder(&o);
     if (status == 0) status = cli_given(call, "server") ? run_there(&o) : run_here(&o);
+    if (status == 0) status = close_folder(&o);
+    else (void)!close_folder(&o);
     for (size_t i = 0; i < o.n_files; i++)
         tb_buf_release(&o.files[i].text);
     free(o.files);

@@ -170,13 +170,14 @@ static tb_code show_invoices(tb_shown_form form, tb_buf *out, tb_error *err)
     tb_invoice *all = NULL;
     size_t n = 0;
     tb_code code = tb_store_invoices(store, 0, OCTOBER, &all, &n, err);
-    tb_shown_open(form, out);
+    const tb_shown shown = {.form = form, .store = store, .now_us = NOW_US};
+    tb_shown_open(&shown, out);
     for (size_t i = 0; i < n; i++) {
-        if (!code) code = tb_shown_stored(form, &all[i], i == 0, out, err);
+        if (!code) code = tb_shown_stored(&shown, &all[i], i == 0, out, err);
         tb_invoice_release(&all[i]);
     }
     free(all);
-    tb_shown_close(form, out);
+    tb_shown_close(&shown, out);
     return code ? code : tb_buf_check(out, err);
 }
 
@@ -204,7 +205,8 @@ static tb_code op_draft(tb_error *err)
     for (size_t i = 0; !code && i < sizeof forms / sizeof *forms; i++) {
         tb_buf out;
         tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
-        code = tb_shown_draft(forms[i], &draft.statement, true, &out, err);
+        const tb_shown shown = {.form = forms[i], .store = store, .now_us = NOW_US};
+        code = tb_shown_draft(&shown, &draft.statement, true, &out, err);
         if (!code) code = tb_buf_check(&out, err);
         if (!code) answer_bytes(out.data, out.len);
         tb_buf_release(&out);

@@ -166,6 +166,21 @@ class Billing(Case):
             self.assertEqual(answer.headers["content-type"], kind)
             self.assertTrue(answer.body.startswith(start), answer.body[:40])
 
+    def test_the_query_decides_before_accept(self):
+        path = "/billing/invoices/2026-000001"
+        for query, kind, start in (("format=csv", "text/csv; charset=utf-8", b"account,number,"),
+                                   ("format=focus", "text/csv; charset=utf-8", b"BilledCost,"),
+                                   ("Format=json&paper=letter&audit=true", "application/json",
+                                    b'{"account":1')):
+            answer = self.server.get(f"{path}?{query}", Accept="text/html")
+            self.assertEqual(answer.headers["content-type"], kind)
+            self.assertTrue(answer.body.startswith(start), answer.body[:40])
+        for query, field in (("format=doc", "format"), ("paper=a5", "paper"),
+                             ("audit=2", "audit")):
+            answer = self.server.get(f"{path}?{query}")
+            self.refused(answer, 400, "validation_error")
+            self.assertEqual(answer.json()["Field"], field)
+
     def test_another_accounts_invoice_is_like_none(self):
         for path in ("/billing/invoices/2026-000002", "/billing/invoices/2026-000009",
                      "/billing/invoices/x", "/billing/invoices/" + "9" * 60,

@@ -406,7 +406,7 @@ class Served(Local):
         run = {"month": "2026-02", "finalize": True}
         with self.served(MARCH) as url:
             # As a client that was told of account 1 alone: it ends, and the other has come in.
-            reply = self.ask(url, "/operations/invoice", {**run, "next": "1 0 0 0 0 0 0 0 1"})
+            reply = self.ask(url, "/operations/invoice", {**run, "next": "1" + 11 * " 0" + " 1"})
             self.assertEqual((reply["answer"]["made"], reply["next"]), (1, ""))
             self.assertIn("1 account came in while the month was made final. Run the same command"
                           " again to go on.", reply["said"])

@@ -1,0 +1,102 @@
+#include "ops/invoice_files.h"
+
+#include "tollbook/print.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/counted.h"
+
+static bool is_own_trouble(tb_code code)
+{
+    return code == TB_E_VALIDATION || code == TB_E_OVERFLOW;
+}
+
+static tb_code write_draft(const tb_shown *shown, const tb_statement *draft, tb_buf *out,
+                           tb_error *err)
+{
+    tb_shown_open(shown, out);
+    tb_code code = tb_shown_draft(shown, draft, true, out, err);
+    if (!code) tb_shown_close(shown, out);
+    return code;
+}
+
+static tb_code refuse(tb__invoice_files *f, int64_t account, const char *number, const tb_error *why)
+{
+    tb_reply_say(f->reply, "account %" PRId64 ": %s%s%s", account, number, *number ? ": " : "",
+                 why->message);
+    f->refused++;
+    return TB_OK;
+}
+
+/* Characters that no font of this machine has are drawn as boxes: somebody has to know. */
+static void say_unknown(tb__invoice_files *f, const char *name)
+{
+    const size_t n = f->shown->printer ? tb_printer_unknown(f->shown->printer) : 0;
+    if (n)
+        tb_reply_say(f->reply,
+                     "%s: %s %s in no font of this machine. Install fonts-noto-core and"
+                     " fonts-noto-cjk.",
+                     name, TB__COUNTED(n, "character"), n == 1 ? "is" : "are");
+}
+
+/* Its number is made of digits and a dash, so it names a file. */
+static tb_code make(tb__invoice_files *f, const char *name, const tb_invoice *invoice,
+                    const tb_statement *draft, tb_error *err)
+{
+    tb_buf bytes;
+    tb_error why = {0};
+    tb_buf_init(&bytes, TB_REPLY_MAX / 2, NULL);
+    tb_code code = invoice ? tb_shown_one(f->shown, invoice, &bytes, &why)
+                           : write_draft(f->shown, draft, &bytes, &why);
+    if (!code) {
+        code = tb__reply_file(f->ops, f->reply, name, &bytes, err);
+        f->made += !code;
+        say_unknown(f, name);
+    } else if (is_own_trouble(code)) {
+        code = refuse(f, invoice ? invoice->account : draft->account, invoice ? invoice->number : "",
+                      &why);
+    } else {
+        code = tb_fail(err, code, why.field, "%s", why.message);
+    }
+    tb_buf_release(&bytes);
+    return code;
+}
+
+static bool is_there(const tb__invoice_files *f, const char *name)
+{
+    const tb_files *to = f->ops->files;
+    return f->resume && to && to->wanted && !to->wanted(to->ctx, name);
+}
+
+tb_code tb__invoice_file(tb__invoice_files *f, const tb_invoice *invoice, const tb_statement *draft,
+                         tb_error *err)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.%s", invoice ? invoice->number : "draft",
+             tb_shown_end(f->shown->form));
+    if (!f->folder && f->made + f->refused)
+        return tb_fail(err, TB_E_VALIDATION, "format",
+                       "There are several invoices, and a document of this form holds one. Give --out "
+                       "DIR for one file each, or --number NUMBER.");
+    if (f->folder && invoice->state == TB_INVOICE_VOID) {
+        tb_reply_say(f->reply, "%s is void and left out.", invoice->number);
+        f->voids++;
+    } else if (is_there(f, name)) {
+        f->kept++;
+    } else {
+        return make(f, name, invoice, draft, err);
+    }
+    return TB_OK;
+}
+
+bool tb__invoice_files_end(const tb__invoice_files *f)
+{
+    tb_reply *reply = f->reply;
+    if (f->folder) tb_reply_say(reply, "%s made.", TB__COUNTED(f->made, "file"));
+    if (f->kept) tb_reply_say(reply, "%s there before.", TB__COUNTED(f->kept, "file"));
+    if (f->refused)
+        tb_reply_say(reply, "%s refused, for the reason above.", TB__COUNTED(f->refused, "invoice"));
+    return f->made + f->kept && !f->refused;
+}

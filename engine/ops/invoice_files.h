@@ -1,0 +1,26 @@
+/* Invoices as files of their own, NUMBER.pdf and so on: what `invoice --out` and forms that hold one
+ * invoice are made with. Nothing is remembered in between: a file depends on its invoice alone, so
+ * that a run which is done again makes the same bytes. */
+#ifndef TOLLBOOK_OPS_INVOICE_FILES_H
+#define TOLLBOOK_OPS_INVOICE_FILES_H
+
+#include "ops/operations.h"
+#include "tollbook/document.h"
+
+typedef struct tb__invoice_files {
+    tb_ops *ops;
+    tb_reply *reply;
+    const tb_shown *shown;
+    bool folder; /* final invoices go into a folder; else one document is printed */
+    bool resume; /* what is there already is not made again */
+    size_t made, kept, voids, refused;
+} tb__invoice_files;
+
+/* A stored invoice or, where invoice is NULL, a draft, which no folder holds. What the form cannot say is the invoice's own
+ * trouble: it is said and counted. */
+TB_MUST_USE tb_code tb__invoice_file(tb__invoice_files *files, const tb_invoice *invoice,
+                                     const tb_statement *draft, tb_error *err);
+/* Says what became of all of them. Whether everything that was wanted is there. */
+bool tb__invoice_files_end(const tb__invoice_files *files);
+
+#endif

@@ -1,0 +1,87 @@
+#include "cli/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static tb_code folder_fail(const folder *f, const char *name, const char *what, tb_error *err)
+{
+    const tb_code code = errno == ENOSPC || errno == EDQUOT ? TB_E_DISK_FULL : TB_E_IO;
+    return tb_fail(err, code, NULL, "%s%s%s: %s: %s.", f->path, name ? "/" : "", name ? name : "",
+                   what, strerror(errno));
+}
+
+tb_code folder_open(folder *f, const char *path, tb_error *err)
+{
+    *f = (folder){path, -1};
+    if (mkdir(path, 0777) && errno != EEXIST) return folder_fail(f, NULL, "The folder cannot be made", err);
+    f->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return f->fd < 0 ? folder_fail(f, NULL, "The folder cannot be opened", err) : TB_OK;
+}
+
+tb_code folder_close(folder *f, tb_error *err)
+{
+    tb_code code = TB_OK;
+    if (f->fd < 0) return TB_OK;
+    if (fsync(f->fd) && errno != EINVAL) code = folder_fail(f, NULL, "It cannot be written to disk", err);
+    close(f->fd);
+    f->fd = -1;
+    return code;
+}
+
+bool folder_has(const folder *f, const char *name)
+{
+    struct stat st;
+    return fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Whether the file holds these bytes already. */
+static bool is_same(const folder *f, const char *name, const char *data, size_t len)
+{
+    char part[16384];
+    struct stat st;
+    ssize_t n = 0;
+    size_t at = 0;
+    int fd = openat(f->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return false;
+    bool same = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size == len;
+    while (same && at < len && (n = read(fd, part, sizeof part)) > 0) {
+        same = (size_t)n <= len - at && memcmp(part, data + at, (size_t)n) == 0;
+        at += (size_t)n;
+    }
+    close(fd);
+    return same && at == len;
+}
+
+static bool write_all(int fd, const char *data, size_t len)
+{
+    while (len) {
+        ssize_t n = write(fd, data, len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        data += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+/* Under another name first, so that no half of a file ever has its own. */
+tb_code folder_put(folder *f, const char *name, const char *data, size_t len, tb_error *err)
+{
+    char part[300];
+    if (!*name || *name == '.' || strchr(name, '/') || strlen(name) > 250)
+        return tb_fail(err, TB_E_BAD_INPUT, NULL, "\"%.60s\" is no name of a file.", name);
+    if (is_same(f, name, data, len)) return TB_OK;
+    snprintf(part, sizeof part, ".%s.part", name);
+    int fd = openat(f->fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0) return folder_fail(f, name, "It cannot be made", err);
+    bool ok = write_all(fd, data, len) && fsync(fd) == 0;
+    const int why = errno;
+    if (close(fd) == 0 && ok && renameat(f->fd, part, f->fd, name) == 0) return TB_OK;
+    if (!ok) errno = why;
+    tb_code code = folder_fail(f, name, "It cannot be written", err);
+    unlinkat(f->fd, part, 0);
+    return code;
+}

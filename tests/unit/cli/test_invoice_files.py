@@ -1,0 +1,92 @@
+"""A month's invoices as files: the same from a database and through a server, whole or not at all, the
+same bytes again; drafts and void ones are left out. One invoice goes to standard output."""
+import json
+import os
+import shutil
+import unittest
+from both import Both
+from test_remote_money import BOOK, MONTH
+
+FORMS = {"json": "json", "csv": "csv", "html": "html", "focus": "csv"}
+
+
+class Files(Both):
+    def setUp(self):
+        super().setUp()
+        self.both("book", "add", self.write("b.json", json.dumps(BOOK)))
+        self.both("invoice", *MONTH, "--finalize")
+
+    def files(self, *words, status=0):
+        """What a folder then holds, alike here and there."""
+        held = []
+        for where in (["--db", "l.db"], self.place):
+            done = self.run_tool("invoice", *words, "--out", "out", *where, status=status)
+            self.assertEqual(done.out, "")
+            held.append(({p.name: p.read_bytes() for p in (self.folder / "out").iterdir()}, done.err))
+            shutil.rmtree(self.folder / "out")
+        self.assertEqual(held[0], held[1])
+        return held[0]
+
+    def test_each_form_has_a_file_of_each_invoice(self):
+        for form, end in FORMS.items():
+            held, said = self.files(*MONTH, "--format", form)
+            self.assertEqual(sorted(held), [f"2026-00000{n}.{end}" for n in (1, 2, 3)])
+            self.assertIn("invoice: 3 files made.\n", said)
+            for name, text in held.items():
+                one = self.both("invoice", "--number", name[:11], "--format", form)
+                self.assertEqual(one.stdout.rstrip(b"\n"), text.rstrip(b"\n"))
+
+    def test_drafts_and_void_ones_are_left_out_and_named(self):
+        self.both("invoice", "--void", "2026-000002")
+        held, said = self.files(*MONTH)
+        self.assertEqual(sorted(held), ["2026-000001.json", "2026-000003.json"])
+        self.assertIn("2026-000002 is void and left out.", said)
+        self.assertIn("1 account has no invoice of 2026-10.", said)
+        held, said = self.files("--month", "2026-11", status=1)
+        self.assertEqual(held, {})
+        self.assertIn("0 files made.", said)
+
+    def test_what_is_there_stays_with_resume_and_is_made_again_without(self):
+        for where in (["--db", "l.db"], self.place):
+            out = self.folder / "out"
+            self.run_tool("invoice", *MONTH, "--out", "out", *where)
+            whole = (out / "2026-000001.json").read_bytes()
+            (out / "2026-000001.json").write_bytes(b"mine")
+            (out / "2026-000002.json").unlink()
+            done = self.run_tool("invoice", *MONTH, "--out", "out", "--resume", *where)
+            self.assertEqual((out / "2026-000001.json").read_bytes(), b"mine")
+            self.assertTrue((out / "2026-000002.json").exists())
+            if where[0] == "--db":
+                self.assertIn("1 file made.\ntollbook invoice: 2 files there before.", done.err)
+            self.run_tool("invoice", *MONTH, "--out", "out", *where)
+            self.assertEqual((out / "2026-000001.json").read_bytes(), whole)
+            kept = (out / "2026-000001.json").stat()
+            self.run_tool("invoice", *MONTH, "--out", "out", *where)
+            self.assertEqual((out / "2026-000001.json").stat().st_ino, kept.st_ino)
+            shutil.rmtree(out)
+
+    def test_what_cannot_be_written_leaves_no_half_of_a_file(self):
+        """What stands in the way of the second file ends the run; the first is whole."""
+        obstacle = self.folder / "out" / ".2026-000002.json.part"
+        obstacle.mkdir(parents=True)
+        for where in (["--db", "l.db"], self.place):
+            done = self.run_tool("invoice", *MONTH, "--out", "out", *where, status=3)
+            self.assertIn("out/2026-000002.json: It cannot be made: Is a directory.", done.err)
+            self.assertEqual(sorted(os.listdir(self.folder / "out")),
+                             [".2026-000002.json.part", "2026-000001.json"])
+            json.loads((self.folder / "out" / "2026-000001.json").read_bytes())
+            (self.folder / "out" / "2026-000001.json").unlink()
+
+    def test_calls_that_make_no_sense_are_refused(self):
+        for words in (["--resume", *MONTH], ["--number", "2026-000001", *MONTH],
+                      ["--finalize", *MONTH, "--out", "out"], ["--number", "2026-000099"],
+                      ["--late", "--number", "2026-000001"], ["--paper", "a5", *MONTH]):
+            self.both("invoice", *words, status=2, alike=False)
+        self.run_tool("invoice", *MONTH, "--out", "no/such", "--db", "l.db", status=3)
+        self.write("taken", "x")
+        done = self.run_tool("invoice", *MONTH, "--out", "taken", "--db", "l.db", status=3)
+        self.assertIn("taken: The folder cannot be opened: Not a directory.", done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
