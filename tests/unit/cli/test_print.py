@@ -64,8 +64,12 @@ class Print(Case):
         for place in PLACES:
             self.assertEqual(self.pdf(folder="/", **place), first, place)
 
-    def test_a_pdf_is_one_document(self):
-        self.assertIn("add --account", self.invoice("--format", "pdf", status=2).err)
+    def test_a_month_is_a_file_for_each_invoice(self):
+        self.invoice("--finalize")
+        self.invoice("--format", "pdf", "--out", "pdfs")
+        names = sorted(os.listdir(self.folder / "pdfs"))
+        self.assertEqual(names, ["2026-000001.pdf", "2026-000002.pdf"])
+        self.assertEqual((self.folder / "pdfs" / names[0]).read_bytes(), self.pdf())
 
     def test_the_page_says_the_same(self):
         self.invoice("--finalize")
