@@ -1,7 +1,5 @@
 #include "ops/invoice_files.h"
 
-#include "tollbook/print.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,17 +54,6 @@ static tb_code refuse(tb__invoice_files *f, int64_t account, const char *number,
     return TB_OK;
 }
 
-/* Characters that no font of this machine has are drawn as boxes: somebody has to know. */
-static void say_unknown(tb__invoice_files *f, const char *name)
-{
-    const size_t n = f->shown->printer ? tb_printer_unknown(f->shown->printer) : 0;
-    if (n)
-        tb_reply_say(f->reply,
-                     "%s: %s %s in no font of this machine. Install fonts-noto-core and"
-                     " fonts-noto-cjk.",
-                     name, TB__COUNTED(n, "character"), n == 1 ? "is" : "are");
-}
-
 /* Its number is made of digits and a dash, so it names a file. */
 static tb_code make_file(tb__invoice_files *f, const char *name, const tb_invoice *invoice,
                     const tb_statement *draft, tb_error *err)
@@ -80,7 +67,6 @@ static tb_code make_file(tb__invoice_files *f, const char *name, const tb_invoic
         say_unknown(f, name);
         code = tb__reply_file(f->ops, f->reply, name, &bytes, err);
         f->made += !code;
-        say_unknown(f, name);
     } else if (is_own_trouble(code)) {
         code = refuse(f, invoice ? invoice->account : draft->account, invoice ? invoice->number : "",
                       &why);

@@ -16,7 +16,6 @@
 #include "tollbook/explain.h"
 #include "tollbook/issuegroup.h"
 #include "tollbook/json.h"
-#include "tollbook/print.h"
 #include "tollbook/unowned.h"
 
 #define TEXT_SENT_MAX ((size_t)8 << 20) /* of an invoice, where the reply is not drained */
@@ -313,12 +312,6 @@ static tb_code run_month(month_run *run, tb_error *err)
     return code || run->final ? code : drain(run, err);
 }
 
-/* One for all PDFs of a run. */
-static tb_code take_printer(tb_shown *shown, tb_error *err)
-{
-    return shown->form == TB_SHOWN_PDF ? tb_printer_new(&shown->printer, err) : TB_OK;
-}
-
 static tb_code run_all(tb_ops *ops, const tb_args *args, tb_reply *reply, bool final, tb_error *err)
 {
     month_run run = {.ops = ops, .args = args, .reply = reply, .final = final,
@@ -331,7 +324,6 @@ static tb_code run_all(tb_ops *ops, const tb_args *args, tb_reply *reply, bool f
     if (!code) code = run_month(&run, err);
     tb__invoice_files_release(&run.files);
     end_run(&run);
-    tb_printer_free(run.shown_as.printer);
     return code;
 }
 
