@@ -89,11 +89,9 @@ tb_code tb__invoice_file(tb__invoice_files *f, const tb_invoice *invoice, const 
     char name[64];
     snprintf(name, sizeof name, "%s.%s", invoice ? invoice->number : "draft",
              tb_shown_end(f->shown.form));
-    if (!f->folder && f->made + f->refused)
-        return tb_fail(err, TB_E_VALIDATION, "format",
-                       "There are several invoices, and a document of this form holds one. Give --out "
-                       "DIR for one file each, or --number NUMBER.");
-    if (f->folder && invoice->state == TB_INVOICE_VOID) {
+    if (!f->folder && f->made + f->refused) {
+        f->several = true;
+    } else if (f->folder && invoice->state == TB_INVOICE_VOID) {
         tb_reply_say(f->reply, "%s is void and left out.", invoice->number);
         f->voids++;
     } else if (is_there(f, name)) {
@@ -102,6 +100,14 @@ tb_code tb__invoice_file(tb__invoice_files *f, const tb_invoice *invoice, const 
         return make_file(f, name, invoice, draft, err);
     }
     return TB_OK;
+}
+
+tb_code tb__invoice_files_check(const tb__invoice_files *f, tb_error *err)
+{
+    if (!f->several) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "format",
+                   "There are several invoices, and a document of this form holds one. Give --out DIR"
+                   " for one file each, or --number NUMBER.");
 }
 
 bool tb__invoice_files_end(const tb__invoice_files *f)

@@ -13,6 +13,7 @@ typedef struct tb__invoice_files {
     tb_shown shown; /* with the printer of all PDFs */
     bool folder; /* final invoices go into a folder; else one document is printed */
     bool resume; /* what is there already is not made again */
+    bool several; /* a second one came where one is printed */
     size_t made, kept, voids, refused;
 } tb__invoice_files;
 
@@ -26,6 +27,8 @@ void tb__invoice_files_release(tb__invoice_files *files);
  * trouble: it is said and counted. */
 TB_MUST_USE tb_code tb__invoice_file(tb__invoice_files *files, const tb_invoice *invoice,
                                      const tb_statement *draft, tb_error *err);
+/* TB_E_VALIDATION: there are several, and no folder. That is nobody's own trouble: the run ends. */
+TB_MUST_USE tb_code tb__invoice_files_check(const tb__invoice_files *files, tb_error *err);
 /* Says what became of all of them. Whether everything that was wanted is there. */
 bool tb__invoice_files_end(const tb__invoice_files *files);
 

@@ -163,6 +163,7 @@ static tb_code run_groups(month_run *run, tb_issue_group *g, tb_error *err)
     while (!code && *run->left && !(one && tb_issue_group_full(g))) {
         if (!tb__next_number(&run->left, &account)) return tb__next_wrong(err);
         code = group_account(run, g, account, err);
+        if (!code) code = tb__invoice_files_check(&run->files, err);
         if (code || one) continue;
         add_group(run, g);
         tb_issue_group_next(g);

@@ -3,9 +3,11 @@ same bytes again; drafts and void ones are left out. One invoice goes to standar
 import json
 import os
 import shutil
+import subprocess
 import unittest
 from both import Both
 from test_remote_money import BOOK, MONTH
+from tool import TOOL
 
 FORMS = {"json": "json", "csv": "csv", "html": "html", "focus": "csv"}
 
@@ -86,6 +88,22 @@ class Files(Both):
                              [".2026-000002.json.part", "2026-000001.json"])
             json.loads((self.folder / "out" / "2026-000001.json").read_bytes())
             (self.folder / "out" / "2026-000001.json").unlink()
+
+    def test_one_invoice_is_printed_and_never_two_in_a_row(self):
+        for form in ("pdf", "ubl", "xrechnung"):
+            done = self.both("invoice", *MONTH, "--format", form, status=2, alike=False)
+            self.assertEqual(done.stdout, b"")
+            self.assertIn("There are several invoices", done.err)
+        for words in ((*MONTH, "--account", 1), ("--number", "2026-000001")):
+            here = self.run_bytes("invoice", *words, "--format", "pdf", "--db", "l.db")
+            self.assertTrue(here.startswith(b"%PDF-1."))
+            self.assertEqual(self.run_bytes("invoice", *words, "--format", "pdf", *self.place), here)
+
+    def run_bytes(self, *words):
+        done = subprocess.run([TOOL, *map(str, words)], capture_output=True, cwd=self.folder,
+                              env=self.environment(), timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
 
     def test_calls_that_make_no_sense_are_refused(self):
         for words in (["--resume", *MONTH], ["--number", "2026-000001", *MONTH],
