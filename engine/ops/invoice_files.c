@@ -48,8 +48,8 @@ static tb_code write_draft(const tb_shown *shown, const tb_statement *draft, tb_
 
 static tb_code refuse(tb__invoice_files *f, int64_t account, const char *number, const tb_error *why)
 {
-    tb_reply_say(f->reply, "account %" PRId64 ": %s%s%s", account, number, *number ? ": " : "",
-                 why->message);
+    if (*number) tb_reply_say(f->reply, "%s: %s", number, why->message);
+    else tb_reply_say(f->reply, "account %" PRId64 ": %s", account, why->message);
     f->refused++;
     return TB_OK;
 }
