@@ -119,6 +119,26 @@ class Parties(Case):
         self.assertEqual({k: v for k, v in seller.items() if k.startswith("tax_")},
                          {"tax_currency": "EUR"})
 
+    def test_each_currency_has_its_own_rate(self):
+        for currency in ("EUR", "JPY"):
+            self.run_tool("book", "add", "--db", "t.db", self.write("more.json", json.dumps(
+                {**BOOK, "book": currency, "currency": currency})))
+        accounts = [{**account(), "id": n, "currency": currency}
+                    for n, currency in enumerate(("EUR", "JPY", "USD"), 1)]
+        rates = {"2026-10": {"EUR": "4.25", "JPY": "0.0250"}}
+        self.declare(seller={**SELLER, "tax_currency": "PLN", "rates": rates}, accounts=accounts)
+        for zone in (101, 102, 103):
+            self.take(100, zone=zone)
+        self.assertEqual([(i["currency"], i["seller"].get("tax_rate")) for i in self.finalize()],
+                         [("EUR", "4.25"), ("JPY", "0.025"), ("USD", None)])
+        document = {"accounts": accounts,
+                    "seller": {**SELLER, "tax_currency": "PLN", "rates": {"2026-10": "4.25"}}}
+        said = self.run_tool("apply", "--db", "t.db", self.write("c.json", json.dumps(document)),
+                             now=NEXT, status=2).err
+        self.assertIn("seller.rates.2026-10", said)
+        self.assertIn("the accounts have more than one currency", said)
+        self.verify()
+
     def test_credit_notes_and_replacements(self):
         self.declare()
         self.take(450)
