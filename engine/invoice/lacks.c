@@ -151,6 +151,11 @@ static bool has_tax_currency(const tb_statement *s)
     return *currency && !is(currency, s->currency);
 }
 
+static bool no_rate(const tb_statement *s)
+{
+    return has_tax_currency(s) && !*said(s, TB_SELLER, TB_PARTY_TAX_RATE);
+}
+
 static bool seller_reached(const tb_statement *s)
 {
     return *said(s, TB_SELLER, TB_PARTY_ENDPOINT_ID);
@@ -492,8 +497,8 @@ static const rule rules[] = {
              "The code belongs to another category."),
     BAD_ELSE(ELECTRONIC, NULL, three_decimals, "accounts[].currency", "BT-5",
              "The norm allows amounts of two decimals, this currency has three."),
-    NEED_IN(ELECTRONIC, has_tax_currency, TB_SELLER, TB_PARTY_TAX_RATE,
-            "There is no rate of the tax currency for this month."),
+    BAD_ELSE(EVERY, NULL, no_rate, "seller.rates", "BT-111",
+             "This month has no rate of this currency to the tax currency."),
     BAD(ELECTRONIC, NULL, TB_SELLER, TB_PARTY_TAX_CURRENCY, three_tax_decimals,
         "The norm allows amounts of two decimals, this currency has three."),
     /* payment */

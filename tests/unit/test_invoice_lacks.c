@@ -222,7 +222,7 @@ START_TEST(test_currencies)
     parties p;
     declare(&f, &p);
     p.seller.text[TB_PARTY_TAX_CURRENCY] = "EUR";
-    check_norms(&f.s, "", "seller.tax_rate ", "seller.tax_rate ");
+    check_norms(&f.s, "seller.rates BT-111", "seller.rates BT-111", "seller.rates BT-111");
     p.seller.text[TB_PARTY_TAX_RATE] = "0.92";
     check_norms(&f.s, "", "", "");
     p.seller.text[TB_PARTY_TAX_CURRENCY] = "KWD";

@@ -309,8 +309,9 @@ class Check(Both):
 
     def test_the_rate_of_the_month_is_one_of_the_table(self):
         self.declare(seller={**SELLER, "rates": {"2026-09": "1"}})
-        rows = self.table("--account", 3, "--norm", "peppol", status=1)
-        self.assertIn("seller.rates", [row[3] for row in rows])
+        for norm in ("legal", "peppol"):
+            rows = self.table("--account", 3, "--norm", norm, status=1)
+            self.assertIn("seller.rates (BT-111)", [row[3] for row in rows])
 
     def test_final_invoices_are_judged_by_their_text(self):
         self.declare()
