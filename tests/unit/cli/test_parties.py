@@ -139,6 +139,16 @@ class Parties(Case):
         self.assertIn("the accounts have more than one currency", said)
         self.verify()
 
+    def test_a_statement_without_entries_is_in_the_declared_currency(self):
+        self.declare(seller=None, accounts=[account(currency="JPY"), {"id": 2, "name": "b"}])
+        for number, currency, zero in ((1, "JPY", "0"), (2, "USD", "0.00")):
+            words = ("ledger", "statement", "--db", "t.db", "--account", number, "--format")
+            said = json.loads(self.run_tool(*words, "json", now=NOVEMBER).out)
+            self.assertEqual((said["currency"], said["entries"]), (currency, []))
+            page = self.run_tool(*words, "html", now=NOVEMBER).out
+            self.assertIn(f"Amount ({currency})", page)
+            self.assertIn(f">{zero} {currency}<", page)
+
     def test_credit_notes_and_replacements(self):
         self.declare()
         self.take(450)
