@@ -1,6 +1,6 @@
 /* A table of schemes. What it keeps true: a number is refused where one of the rules
- * PEPPOL-COMMON-R040 to R043, R049 and R050 refuses it, and only there; each check reads digits
- * alone, for its form was looked at first. */
+ * PEPPOL-COMMON-R040 to R043, R049 and R050 refuses it, or blanks stand around it; each check reads
+ * digits alone, for its form was looked at first. */
 #include "invoice/checkdigits.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Whether a number of a scheme of ISO 6523 has the form that Peppol BIS Billing 3 asks of it. Pure. */
+/* Whether a number of a scheme of ISO 6523 has the form that Peppol BIS Billing 3 asks of it. */
 #ifndef TOLLBOOK_INVOICE_CHECKDIGITS_H
 #define TOLLBOOK_INVOICE_CHECKDIGITS_H
 

@@ -240,8 +240,7 @@ static bool read_rate(const walk *w, uint32_t key)
 {
     tb_decimal rate;
     if (!tb__node_decimal(&w->doc->nodes[key + 1], RATE_SCALE, &rate) ||
-        tb_decimal_sign(rate) <= 0 ||
-        tb_decimal_compare(rate, tb_decimal_from_int(RATE_MOST)) > 0)
+        tb_decimal_sign(rate) <= 0 || tb_decimal_compare(rate, tb_decimal_from_int(RATE_MOST)) > 0)
         return fault_at_key(w, key,
                             "a decimal above 0, at most 10^9, with at most 15 digits after the"
                             " point");
