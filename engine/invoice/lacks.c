@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "invoice/checkdigits.h"
+
 /* --- what rules ask --- */
 
 /* A text of blanks says nothing. */
@@ -151,6 +153,11 @@ static bool has_tax_currency(const tb_statement *s)
     return *currency && !is(currency, s->currency);
 }
 
+static bool no_rate(const tb_statement *s)
+{
+    return has_tax_currency(s) && !*said(s, TB_SELLER, TB_PARTY_TAX_RATE);
+}
+
 static bool seller_reached(const tb_statement *s)
 {
     return *said(s, TB_SELLER, TB_PARTY_ENDPOINT_ID);
@@ -234,6 +241,21 @@ static bool bad_buyer_scheme(const tb_statement *s)
 {
     return bad_scheme(s, TB_BUYER);
 }
+
+static bool bad_number(const char *scheme, const char *id)
+{
+    return *id && !tb__number_fits(scheme, id);
+}
+
+#define BAD_NUMBER(name, role, field)                                                              \
+    static bool name(const tb_statement *s)                                                        \
+    {                                                                                              \
+        return bad_number(said(s, role, field##_SCHEME), said(s, role, field##_ID));               \
+    }
+BAD_NUMBER(bad_seller_number, TB_SELLER, TB_PARTY_ENDPOINT)
+BAD_NUMBER(bad_buyer_number, TB_BUYER, TB_PARTY_ENDPOINT)
+BAD_NUMBER(bad_seller_registration, TB_SELLER, TB_PARTY_REGISTRATION)
+BAD_NUMBER(bad_buyer_registration, TB_BUYER, TB_PARTY_REGISTRATION)
 
 static bool bad_seller_vat_id(const tb_statement *s)
 {
@@ -379,6 +401,8 @@ typedef struct rule {
         norms, categories, NULL, TB_SELLER, NO_FIELD, NO_FIELD, broken, path, term, why            \
     }
 
+#define WRONG_NUMBER "Its length or a check digit is not that of its scheme."
+
 static const rule rules[] = {
     /* the seller */
     NEED(EVERY, TB_SELLER, TB_PARTY_NAME, NULL),
@@ -417,6 +441,7 @@ static const rule rules[] = {
             "Danish sellers name their CVR number."),
     NEED_IN(PEPPOL, icelandic_seller, TB_SELLER, TB_PARTY_REGISTRATION_ID,
             "Icelandic sellers name their kennitala."),
+    BAD(PEPPOL, NULL, TB_SELLER, TB_PARTY_REGISTRATION_ID, bad_seller_registration, WRONG_NUMBER),
     BAD(ELECTRONIC, NULL, TB_SELLER, TB_PARTY_REGISTRATION_SCHEME, bad_seller_scheme,
         "It is no code of ISO 6523."),
     BAD(PEPPOL, dutch_seller, TB_SELLER, TB_PARTY_REGISTRATION_SCHEME, bad_dutch_registration,
@@ -424,6 +449,7 @@ static const rule rules[] = {
     BAD(PEPPOL, danish_seller, TB_SELLER, TB_PARTY_REGISTRATION_SCHEME, bad_danish_registration,
         "Danish sellers use 0184 (CVR)."),
     NEED(PEPPOL, TB_SELLER, TB_PARTY_ENDPOINT_ID, NULL),
+    BAD(PEPPOL, NULL, TB_SELLER, TB_PARTY_ENDPOINT_ID, bad_seller_number, WRONG_NUMBER),
     NEED(PEPPOL, TB_SELLER, TB_PARTY_ENDPOINT_SCHEME, NULL),
     NEED_IN(XRECHNUNG, seller_reached, TB_SELLER, TB_PARTY_ENDPOINT_SCHEME, NULL),
     BAD(PEPPOL, NULL, TB_SELLER, TB_PARTY_ENDPOINT_SCHEME, seller_unreachable,
@@ -462,11 +488,13 @@ static const rule rules[] = {
     NEED_IN(PEPPOL, dutch, TB_BUYER, TB_PARTY_REGISTRATION_ID, "Needed between Dutch parties."),
     NEED_IN(PEPPOL, icelandic, TB_BUYER, TB_PARTY_REGISTRATION_ID,
             "Needed between Icelandic parties."),
+    BAD(PEPPOL, NULL, TB_BUYER, TB_PARTY_REGISTRATION_ID, bad_buyer_registration, WRONG_NUMBER),
     BAD(ELECTRONIC, NULL, TB_BUYER, TB_PARTY_REGISTRATION_SCHEME, bad_buyer_scheme,
         "It is no code of ISO 6523."),
     BAD(PEPPOL, dutch, TB_BUYER, TB_PARTY_REGISTRATION_SCHEME, bad_dutch_buyer_registration,
         "Dutch buyers have 0106 (KVK) or 0190 (OIN)."),
     NEED(PEPPOL, TB_BUYER, TB_PARTY_ENDPOINT_ID, NULL),
+    BAD(PEPPOL, NULL, TB_BUYER, TB_PARTY_ENDPOINT_ID, bad_buyer_number, WRONG_NUMBER),
     NEED(PEPPOL, TB_BUYER, TB_PARTY_ENDPOINT_SCHEME, NULL),
     NEED_IN(XRECHNUNG, buyer_reached, TB_BUYER, TB_PARTY_ENDPOINT_SCHEME, NULL),
     BAD(PEPPOL, NULL, TB_BUYER, TB_PARTY_ENDPOINT_SCHEME, buyer_unreachable,
@@ -492,8 +520,8 @@ static const rule rules[] = {
              "The code belongs to another category."),
     BAD_ELSE(ELECTRONIC, NULL, three_decimals, "accounts[].currency", "BT-5",
              "The norm allows amounts of two decimals, this currency has three."),
-    NEED_IN(ELECTRONIC, has_tax_currency, TB_SELLER, TB_PARTY_TAX_RATE,
-            "There is no rate of the tax currency for this month."),
+    BAD_ELSE(EVERY, NULL, no_rate, "seller.rates", "BT-111",
+             "This month has no rate of this currency to the tax currency."),
     BAD(ELECTRONIC, NULL, TB_SELLER, TB_PARTY_TAX_CURRENCY, three_tax_decimals,
         "The norm allows amounts of two decimals, this currency has three."),
     /* payment */

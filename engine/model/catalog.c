@@ -689,6 +689,17 @@ static tb_code read_top(parser *p, uint32_t key)
     return refuse_node(p, name, "Unknown key.");
 }
 
+/* The seller's rates are judged by the accounts' currencies, wherever either stands. */
+static tb_code judge_rates(parser *p)
+{
+    tb__fault fault = {.path = ""};
+    p->key = "seller";
+    p->key_len = strlen(p->key);
+    if (!tb__declared_rates_clear(&p->doc, &fault)) return refuse_fault(p, &fault);
+    p->key = NULL;
+    return TB_OK;
+}
+
 /* A catalogue without accounts would mark everything deleted: that is never meant, so the list must
  * be there, be it empty. */
 static tb_code read_document(parser *p)
@@ -703,7 +714,7 @@ static tb_code read_document(parser *p)
     p->key_len = strlen(p->key);
     if (!p->out->accounts) return refuse_node(p, &p->doc.nodes[0], "This key is missing.");
     p->key = NULL;
-    return TB_OK;
+    return judge_rates(p);
 }
 
 /* --- one object --- */

@@ -236,6 +236,32 @@ bool tb__declared_terms(const tb__document *doc, uint32_t value, int *ret, tb__f
 #define RATE_MOST  INT64_C(1000000000) /* 10^9 */
 #define RATE_SCALE 15
 
+static bool read_rate(const walk *w, uint32_t key)
+{
+    tb_decimal rate;
+    if (!tb__node_decimal(&w->doc->nodes[key + 1], RATE_SCALE, &rate) ||
+        tb_decimal_sign(rate) <= 0 || tb_decimal_compare(rate, tb_decimal_from_int(RATE_MOST)) > 0)
+        return fault_at_key(w, key,
+                            "a decimal above 0, at most 10^9, with at most 15 digits after the"
+                            " point");
+    return true;
+}
+
+/* One rate, or currencies and the rate of each. */
+static bool read_month_rates(const walk *w, uint32_t key, int64_t month)
+{
+    const tb__node *nodes = w->doc->nodes;
+    char group[16] = "rates.";
+    const walk inner = {.doc = w->doc, .fault = w->fault, .group = group};
+    if (nodes[key + 1].type != TB__OBJECT) return read_rate(w, key);
+    tb_month_format(month, group + strlen(group));
+    for (uint32_t at = key + 2; at != nodes[key + 1].next; at = nodes[at + 1].next) {
+        if (!is_currency(&nodes[at])) return fault_at_key(&inner, at, currency.wanted);
+        if (!read_rate(&inner, at)) return false;
+    }
+    return true;
+}
+
 static bool read_rates(const walk *w, uint32_t object)
 {
     const tb__document *doc = w->doc;
@@ -245,27 +271,61 @@ static bool read_rates(const walk *w, uint32_t object)
     for (uint32_t key = object + 1; key != doc->nodes[object].next;
          key = doc->nodes[key + 1].next) {
         int64_t month;
-        tb_decimal rate;
         if (!tb_month_parse(doc->nodes[key].text, doc->nodes[key].len, &month))
             return fault_at_key(&inner, key, "a month such as 2026-10");
-        if (!tb__node_decimal(&doc->nodes[key + 1], RATE_SCALE, &rate) ||
-            tb_decimal_sign(rate) <= 0 ||
-            tb_decimal_compare(rate, tb_decimal_from_int(RATE_MOST)) > 0)
-            return fault_at_key(&inner, key,
-                                "a decimal above 0, at most 10^9, with at most 15 digits after the"
-                                " point");
+        if (!read_month_rates(&inner, key, month)) return false;
     }
     w->seller->rates = object;
     return true;
 }
 
 bool tb__declared_rate(const tb__document *doc, const tb__said_seller *seller, int64_t month,
-                       tb_decimal *ret)
+                       const char *of, tb_decimal *ret)
 {
     char name[8];
     tb_month_format(month, name);
-    const uint32_t at = seller->rates ? tb__declared_member(doc, seller->rates, name) : 0;
+    uint32_t at = seller->rates ? tb__declared_member(doc, seller->rates, name) : 0;
+    if (at && doc->nodes[at].type == TB__OBJECT) at = tb__declared_member(doc, at, of);
     return at && tb__node_decimal(&doc->nodes[at], RATE_SCALE, ret);
+}
+
+/* The first month whose rate names no currency, or 0. */
+static uint32_t find_plain_rate(const tb__document *doc, uint32_t seller)
+{
+    const uint32_t rates = tb__declared_member(doc, seller, "rates");
+    if (!rates) return 0;
+    for (uint32_t key = rates + 1; key != doc->nodes[rates].next; key = doc->nodes[key + 1].next)
+        if (doc->nodes[key + 1].type != TB__OBJECT) return key;
+    return 0;
+}
+
+static bool have_several_currencies(const tb__document *doc, uint32_t accounts, const tb__node *tax)
+{
+    char first[4] = "";
+    for (uint32_t at = accounts + 1; at != doc->nodes[accounts].next; at = doc->nodes[at].next) {
+        char own[4] = "USD";
+        tb__fault ignored;
+        const uint32_t said = tb__declared_member(doc, at, "currency");
+        if (said && !tb__declared_currency(doc, said, own, &ignored)) continue;
+        if (tb__node_is(tax, own, 3)) continue;
+        if (first[0] && strcmp(first, own) != 0) return true;
+        memcpy(first, own, sizeof first);
+    }
+    return false;
+}
+
+bool tb__declared_rates_clear(const tb__document *doc, tb__fault *fault)
+{
+    const walk w = {.doc = doc, .fault = fault, .group = "rates"};
+    const uint32_t seller = tb__declared_member(doc, 0, "seller");
+    const uint32_t accounts = tb__declared_member(doc, 0, "accounts");
+    const uint32_t plain = seller ? find_plain_rate(doc, seller) : 0;
+    if (!plain || !accounts) return true;
+    const tb__node *tax = &doc->nodes[tb__declared_member(doc, seller, "tax_currency")];
+    return !have_several_currencies(doc, accounts, tax) ||
+           fault_at_key(&w, plain,
+                        "an object such as {\"USD\": \"0.92\", \"CHF\": \"0.95\"}, for the accounts"
+                        " have more than one currency");
 }
 
 /* *ret_known: it is one of the two. */

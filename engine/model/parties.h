@@ -33,10 +33,15 @@ bool tb__declared_buyer(const tb__document *doc, uint32_t value, tb__said_party 
 /* An account's `terms_days`. */
 bool tb__declared_terms(const tb__document *doc, uint32_t value, int *ret, tb__fault *fault);
 
-/* What one unit of an invoice's currency is worth in the seller's tax currency in a month. false:
- * the rates, which were read before, have none of it. */
+/* What one unit of an invoice's currency, `of`, is worth in the seller's tax currency in a month.
+ * false: the rates, which were read before, have none of it. */
 bool tb__declared_rate(const tb__document *doc, const tb__said_seller *seller, int64_t month,
-                       tb_decimal *ret);
+                       const char *of, tb_decimal *ret);
+
+/* Of a whole catalogue whose parts read: whether each rate says of which currency it is. One that
+ * names none is clear where the accounts have at most one currency beside the tax currency. The
+ * fault's path is within the seller. */
+bool tb__declared_rates_clear(const tb__document *doc, tb__fault *fault);
 
 #define TB__LABELS_MAX      50
 #define TB__LABEL_NAME_MAX  128 /* bytes */

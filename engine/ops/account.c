@@ -78,10 +78,20 @@ static tb_code read_entries(tb_store *store, tb_account_statement *s, memory *m,
     return code;
 }
 
+/* Without entries the account's currency is the one that is declared for the month. */
+static tb_code read_currency(tb_store *store, tb_account_statement *s, int64_t month, tb_error *err)
+{
+    if (s->currency[0]) return TB_OK;
+    tb_code code = tb_store_month_currency(store, s->account, month, s->currency, err);
+    if (!code) s->minor_digits = tb_currency_minor_digits(s->currency);
+    return code;
+}
+
 static tb_code read_parties(tb_store *store, tb_account_statement *s, memory *m, tb_error *err)
 {
     const int64_t month = tb_month_from_us(s->last * TB_US_PER_DAY);
-    tb_code code = tb_store_account_name(store, s->account, &m->name, err);
+    tb_code code = read_currency(store, s, month, err);
+    if (!code) code = tb_store_account_name(store, s->account, &m->name, err);
     if (!code) tb_buf_add(&m->name, "", 1);
     if (!code) code = tb_buf_check(&m->name, err);
     if (!code) code = tb_store_parties(store, s->account, month, s->currency, &m->parties, err);

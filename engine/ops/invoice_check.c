@@ -107,12 +107,6 @@ static void put_missing(check_run *run, int64_t account, const missing *m)
 
 /* --- one account --- */
 
-/* The rate of the month is no field of the catalogue: its table of rates is. */
-static const char *catalogue_path(const char *path)
-{
-    return strcmp(path, "seller.tax_rate") == 0 ? "seller.rates" : path;
-}
-
 /* Of a tax that is not declared. */
 static const char *why_of(const tb_lack *lack)
 {
@@ -125,9 +119,8 @@ static void put_lacks(check_run *run, const tb_statement *s)
     tb_lack lacks[TB_LACKS_MAX];
     const size_t n = tb_statement_lacks(s, run->norm, lacks);
     for (size_t i = 0; i < n; i++)
-        put_missing(
-            run, s->account,
-            &(missing){catalogue_path(lacks[i].path), lacks[i].term, why_of(&lacks[i]), s->number});
+        put_missing(run, s->account,
+                    &(missing){lacks[i].path, lacks[i].term, why_of(&lacks[i]), s->number});
 }
 
 static tb_code check_stored(check_run *run, const tb_invoice *invoice, tb_error *err)

@@ -136,7 +136,7 @@ static tb_code finish(void *ctx, const char *number, const char *previous, tb_bu
     const finishing *f = ctx;
     tb_statement *s = f->statement;
     put_date(s->issued, f->invoice->finalized_us);
-    if (f->terms_days >= 0)
+    if (f->terms_days >= 0 && strcmp(s->kind, "credit_note") != 0) /* there is nothing to pay */
         put_date(s->due, f->invoice->finalized_us + f->terms_days * TB_US_PER_DAY);
     s->in_ledger = true;
     s->ledger = f->invoice->ledger;

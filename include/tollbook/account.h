@@ -19,7 +19,7 @@ typedef struct tb_account_entry {
 typedef struct tb_account_statement {
     int64_t account;
     const char *name;      /* of the account; NULL: not known */
-    char currency[4];      /* "": nothing was ever entered */
+    char currency[4];      /* of the entries; without any the declared one of the last month */
     int minor_digits;      /* of the currency */
     int64_t first, last;   /* days since January 1970, UTC, both included */
     tb_decimal opening, closing;

@@ -20,8 +20,8 @@ typedef struct tb_parties {
 
 /* As declared now, for a document about `month` in `currency`. The buyer is the account's last one
  * where the account is deleted. The seller has tax_currency where that is another currency than the
- * document's, and tax_rate where the month has one. payment.means has its usual value beside an
- * IBAN. TB_E_NOT_FOUND: no such account. Release on success. */
+ * document's, and tax_rate where the month has one of the document's currency. payment.means has
+ * its usual value beside an IBAN. TB_E_NOT_FOUND: no such account. Release on success. */
 TB_MUST_USE tb_code tb_store_parties(tb_store *store, int64_t account, int64_t month,
                                      const char currency[4], tb_parties *ret_parties,
                                      tb_error *err);

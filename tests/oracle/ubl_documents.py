@@ -319,6 +319,16 @@ def packages():
 
 ITALIAN = {"country": "IT", "vat_id": "IT12345670017", "tax_id": "12345670017"}
 REACHED = {"scheme": "0088", "id": "4006381333931"}
+# Schemes whose numbers Peppol checks, each with one that is right.
+NUMBERS = {"0007": "5567321707", "0088": "4098765000003", "0151": "51824753556", "0184": "DK12345678",
+           "0192": "910000004", "0208": "0202239951"}
+
+
+def numbered(scheme):
+    own = {"endpoint": {"scheme": scheme, "id": NUMBERS[scheme]}, "registration_id": NUMBERS[scheme],
+           "registration_scheme": scheme}
+    return with_parties(everything(), own, own)
+
 
 KINDS = {
     "plain": plain_document,
@@ -372,6 +382,7 @@ KINDS = {
         "registration_scheme": "0106"}),
     "coded-endpoints": lambda: with_parties(everything(), {"endpoint": REACHED}, {"endpoint": REACHED}),
     "no-vat-id": lambda: with_parties(everything(), {"vat_id": None}),
+    **{f"number-{scheme}": lambda scheme=scheme: numbered(scheme) for scheme in NUMBERS},
 }
 
 

@@ -110,6 +110,48 @@ START_TEST(what_is_absent_has_its_default)
 }
 END_TEST
 
+START_TEST(a_rate_without_a_currency_needs_accounts_of_one)
+{
+    static const struct {
+        const char *rates, *accounts;
+        bool good;
+    } cases[] = {
+        {"{\"2026-10\":\"0.25\"}", "", true},
+        {"{\"2026-10\":\"0.25\"}", "{\"id\":1,\"name\":\"a\"}", true},
+        {"{\"2026-10\":\"0.25\"}",
+         "{\"id\":1,\"name\":\"a\",\"currency\":\"USD\"},{\"id\":2,\"name\":\"b\"},"
+         "{\"id\":3,\"name\":\"c\",\"currency\":\"PLN\"}",
+         true},
+        {"{\"2026-09\":{\"USD\":4},\"2026-10\":\"0.25\"}",
+         "{\"id\":1,\"name\":\"a\",\"currency\":\"JPY\"},{\"id\":2,\"name\":\"b\"}", false},
+        {"{\"2026-10\":4}",
+         "{\"id\":1,\"name\":\"a\",\"currency\":\"PLN\"},"
+         "{\"id\":2,\"name\":\"b\",\"currency\":\"EUR\"},"
+         "{\"id\":3,\"name\":\"c\",\"currency\":\"JPY\"}",
+         false},
+        {"{\"2026-10\":{\"EUR\":\"4.25\",\"JPY\":\"0.025\"}}",
+         "{\"id\":1,\"name\":\"a\",\"currency\":\"EUR\"},"
+         "{\"id\":2,\"name\":\"b\",\"currency\":\"JPY\"}",
+         true},
+    };
+    char text[500];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text, sizeof text,
+                 "{\"seller\":{\"name\":\"S\",\"country\":\"PL\",\"tax_currency\":\"PLN\","
+                 "\"rates\":%s},\"accounts\":[%s]}",
+                 cases[i].rates, cases[i].accounts);
+        if (cases[i].good) {
+            tb_catalog c = take(text);
+            tb_catalog_release(&c);
+        } else {
+            refused(text, "seller.rates.2026-10",
+                    "Must be an object such as {\"USD\": \"0.92\", \"CHF\": \"0.95\"}, for the"
+                    " accounts have more than one currency.");
+        }
+    }
+}
+END_TEST
+
 START_TEST(a_seller_is_kept_as_canonical_text)
 {
     tb_catalog c = take("{\"accounts\":[],\"seller\": {\"name\":\"S\",\"country\":\"D\\u0045\","
@@ -753,6 +795,7 @@ int main(void)
     tcase_add_test(t, the_fixture_is_taken);
     tcase_add_test(t, what_is_absent_has_its_default);
     tcase_add_test(t, a_seller_is_kept_as_canonical_text);
+    tcase_add_test(t, a_rate_without_a_currency_needs_accounts_of_one);
     tcase_add_test(t, lists_may_come_in_any_order);
     tcase_add_test(t, documents_keep_number_texts);
     tcase_add_test(t, a_zone_has_one_balancer_at_a_time);

@@ -216,13 +216,51 @@ START_TEST(test_delivery_is_the_buyers_or_whole)
 }
 END_TEST
 
+/* {scheme, right, wrong...} */
+static const char *const numbers[][6] = {
+    {"0007", "5567321707", "5567321708", "556732170", "55673217070", "SE55673217"},
+    {"0088", "4098765000003", "4098765000005", "409876500000X", "7", "-4098765000003"},
+    {"0088", "0", "4006381333930", " 4006381333931", "4006381333931 1", "00000001"},
+    {"0151", "51824753556", "51824753557", "5182475355", "518247535560", "5182475355a"},
+    {"0184", "DK12345678", "DK1234567", "1234567", "dk12345678", "123456789"},
+    {"0184", "12345678", "NO12345678", "DK123456789", "DK", "1234567x"},
+    {"0192", "974760673", "974760674", "97476067", "9747606730", "000000000"},
+    {"0192", "910000004", "910000005", "97476067X", "NO974760673", "1"},
+    {"0208", "0202239951", "0202239952", "202239951", "02022399510", "BE02022399"},
+    {"0208", "0000000097", "0000000000", "0000000001", "0202239851", "000000009x"},
+};
+
+START_TEST(test_numbers_have_the_form_of_their_scheme)
+{
+    fixture f;
+    parties p;
+    declare(&f, &p);
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 1; i < 6; i++) {
+            const char *const *row = numbers[_i];
+            tb_party *party = side ? &p.buyer : &p.seller, before = *party;
+            party->text[TB_PARTY_ENDPOINT_SCHEME] = row[0];
+            party->text[TB_PARTY_ENDPOINT_ID] = row[i];
+            const char *at = side ? "buyer.endpoint.id BT-49" : "seller.endpoint.id BT-34";
+            check_norms(&f.s, "", i > 1 ? at : "", "");
+            *party = before;
+            party->text[TB_PARTY_REGISTRATION_ID] = row[i];
+            check_norms(&f.s, "", "", "");
+            party->text[TB_PARTY_REGISTRATION_SCHEME] = row[0];
+            at = side ? "buyer.registration_id BT-47" : "seller.registration_id BT-30";
+            check_norms(&f.s, "", i > 1 ? at : "", "");
+            *party = before;
+        }
+}
+END_TEST
+
 START_TEST(test_currencies)
 {
     fixture f;
     parties p;
     declare(&f, &p);
     p.seller.text[TB_PARTY_TAX_CURRENCY] = "EUR";
-    check_norms(&f.s, "", "seller.tax_rate ", "seller.tax_rate ");
+    check_norms(&f.s, "seller.rates BT-111", "seller.rates BT-111", "seller.rates BT-111");
     p.seller.text[TB_PARTY_TAX_RATE] = "0.92";
     check_norms(&f.s, "", "", "");
     p.seller.text[TB_PARTY_TAX_CURRENCY] = "KWD";
@@ -321,6 +359,8 @@ int main(void)
     tcase_add_test(all, test_taxes);
     tcase_add_test(all, test_delivery_is_the_buyers_or_whole);
     tcase_add_test(all, test_currencies);
+    tcase_add_loop_test(all, test_numbers_have_the_form_of_their_scheme, 0,
+                        sizeof numbers / sizeof *numbers);
     tcase_add_test(all, test_payment_and_days);
     tcase_add_loop_test(all, test_countries_of_peppol, 0, sizeof countries / sizeof *countries);
     tcase_add_test(all, test_nothing_is_declared);

@@ -9,7 +9,7 @@
 #define SELLER                                                                                     \
     "\"seller\":{\"name\":\"S\",\"country\":\"DE\",\"payment\":{\"iban\":\"NO9386011117947\"},"    \
     "\"contact\":{\"email\":\"s@s.example\"},\"tax_currency\":\"EUR\","                            \
-    "\"rates\":{\"2026-10\":\"0.9200\",\"2026-11\":9.3e-1}},"
+    "\"rates\":{\"2026-10\":{\"USD\":\"0.9200\",\"JPY\":0.0061},\"2026-11\":9.3e-1}},"
 #define FULL                                                                                       \
     "{" SELLER                                                                                     \
     "\"accounts\":[{\"id\":1,\"name\":\"a\",\"tax\":{\"category\":\"K\",\"reason\":\"r\"},"        \
@@ -50,6 +50,13 @@ START_TEST(parties_are_what_the_catalogue_says)
     text_is(&p.seller, TB_PARTY_TAX_RATE, "0.93");
     ck_assert_int_eq(p.terms_days, 0);
     ck_assert_str_eq(p.tax_category, "");
+    tb_parties_release(&p);
+    ok(tb_store_parties(f.store, 2, OCTOBER, "JPY", &p, &err));
+    text_is(&p.seller, TB_PARTY_TAX_RATE, "0.0061");
+    tb_parties_release(&p);
+    ok(tb_store_parties(f.store, 2, OCTOBER, "CHF", &p, &err));
+    text_is(&p.seller, TB_PARTY_TAX_CURRENCY, "EUR");
+    ck_assert_ptr_null(p.seller.text[TB_PARTY_TAX_RATE]);
     tb_parties_release(&p);
     ok(tb_store_parties(f.store, 2, OCTOBER + 2, "USD", &p, &err));
     text_is(&p.seller, TB_PARTY_TAX_CURRENCY, "EUR");

@@ -57,7 +57,7 @@ static tb_code take_rate(const taking *t, const tb__said_seller *said, tb_party 
         seller->text[TB_PARTY_TAX_CURRENCY] = NULL;
         return TB_OK;
     }
-    if (!tb__declared_rate(t->doc, said, t->month, &rate)) return TB_OK;
+    if (!tb__declared_rate(t->doc, said, t->month, t->currency, &rate)) return TB_OK;
     seller->text[TB_PARTY_TAX_RATE] =
         keep_party_text(t, text, (size_t)(tb_decimal_put(text, rate) - text));
     return seller->text[TB_PARTY_TAX_RATE] ? TB_OK : tb_no_memory(t->err);

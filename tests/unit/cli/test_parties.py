@@ -119,6 +119,36 @@ class Parties(Case):
         self.assertEqual({k: v for k, v in seller.items() if k.startswith("tax_")},
                          {"tax_currency": "EUR"})
 
+    def test_each_currency_has_its_own_rate(self):
+        for currency in ("EUR", "JPY"):
+            self.run_tool("book", "add", "--db", "t.db", self.write("more.json", json.dumps(
+                {**BOOK, "book": currency, "currency": currency})))
+        accounts = [{**account(), "id": n, "currency": currency}
+                    for n, currency in enumerate(("EUR", "JPY", "USD"), 1)]
+        rates = {"2026-10": {"EUR": "4.25", "JPY": "0.0250"}}
+        self.declare(seller={**SELLER, "tax_currency": "PLN", "rates": rates}, accounts=accounts)
+        for zone in (101, 102, 103):
+            self.take(100, zone=zone)
+        self.assertEqual([(i["currency"], i["seller"].get("tax_rate")) for i in self.finalize()],
+                         [("EUR", "4.25"), ("JPY", "0.025"), ("USD", None)])
+        document = {"accounts": accounts,
+                    "seller": {**SELLER, "tax_currency": "PLN", "rates": {"2026-10": "4.25"}}}
+        said = self.run_tool("apply", "--db", "t.db", self.write("c.json", json.dumps(document)),
+                             now=NEXT, status=2).err
+        self.assertIn("seller.rates.2026-10", said)
+        self.assertIn("the accounts have more than one currency", said)
+        self.verify()
+
+    def test_a_statement_without_entries_is_in_the_declared_currency(self):
+        self.declare(seller=None, accounts=[account(currency="JPY"), {"id": 2, "name": "b"}])
+        for number, currency, zero in ((1, "JPY", "0"), (2, "USD", "0.00")):
+            words = ("ledger", "statement", "--db", "t.db", "--account", number, "--format")
+            said = json.loads(self.run_tool(*words, "json", now=NOVEMBER).out)
+            self.assertEqual((said["currency"], said["entries"]), (currency, []))
+            page = self.run_tool(*words, "html", now=NOVEMBER).out
+            self.assertIn(f"Amount ({currency})", page)
+            self.assertIn(f">{zero} {currency}<", page)
+
     def test_credit_notes_and_replacements(self):
         self.declare()
         self.take(450)
@@ -136,7 +166,7 @@ class Parties(Case):
         note = self.stored(number)
         self.assertEqual(note["corrects"], second["number"])
         self.assertEqual((note["buyer"], note["seller"]["city"]), (BUYER, "Bonn"))
-        self.assertEqual((note["issued"], note["due"]), ("2026-12-03", "2026-12-17"))
+        self.assertEqual((note["issued"], note["due"]), ("2026-12-03", None))
         self.assertEqual(note["seller"]["tax_rate"], "0.92", "the month that it corrects")
         self.assertEqual(note["tax"][0]["reason"], "Reverse charge")
         self.verify()
@@ -289,8 +319,9 @@ class Check(Both):
 
     def test_the_rate_of_the_month_is_one_of_the_table(self):
         self.declare(seller={**SELLER, "rates": {"2026-09": "1"}})
-        rows = self.table("--account", 3, "--norm", "peppol", status=1)
-        self.assertIn("seller.rates", [row[3] for row in rows])
+        for norm in ("legal", "peppol"):
+            rows = self.table("--account", 3, "--norm", norm, status=1)
+            self.assertIn("seller.rates (BT-111)", [row[3] for row in rows])
 
     def test_final_invoices_are_judged_by_their_text(self):
         self.declare()

@@ -371,10 +371,13 @@ class Catalogue(Served):
                       {"n\n": "v"}, {"n": "\u0085"}, {"n": None}, {"n": {}}):
             self.is_refused(self.document("accounts", "labels", value), f"labels {str(value)[:40]}")
             self.is_refused(self.document("zones", "labels", value), f"labels {str(value)[:40]}")
-        for value in ({}, {"2026-10": 1}, {"1970-01": "0.000000000000001", "2299-12": "1000000000"}):
+        for value in ({}, {"2026-10": 1}, {"1970-01": "0.000000000000001", "2299-12": "1000000000"},
+                      {"2026-10": {}}, {"2026-10": {"USD": "0.92", "CHF": 1000000000}, "2026-11": "1"}):
             self.is_taken(self.document("seller", "rates", value), f"rates {value}")
         for value in ({"2026-10": "0"}, {"2026-10": "-1"}, {"2026-10": "1000000000.1"},
-                      {"2026-10": "0.0000000000000001"}, {"2026-1": "1"}, {"2026-10": None}):
+                      {"2026-10": "0.0000000000000001"}, {"2026-1": "1"}, {"2026-10": None},
+                      {"2026-10": []}, {"2026-10": {"usd": "1"}}, {"2026-10": {"USDX": "1"}},
+                      {"2026-10": {"USD": "0"}}, {"2026-10": {"USD": {}}}, {"2026-1": {"USD": "1"}}):
             self.is_refused(self.document("seller", "rates", value), f"rates {value}")
 
     def test_bounds_of_a_tax_with_a_category(self):
