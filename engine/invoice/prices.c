@@ -69,6 +69,7 @@ tb_code tb__prices_share(const tb_bill_line *line, int digits, tb__prices *price
 {
     tb_decimal left = line->amount;
     *ret_fits = false;
+    if (tb_decimal_normal(left).scale > digits) return TB_OK; /* no sum of whole units */
     tb_code code = give_whole_units(prices, digits, &left, err);
     if (!code) code = are_near(left, digits, ret_fits, err);
     while (!code && *ret_fits && tb_decimal_sign(left) != 0)

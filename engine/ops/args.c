@@ -179,7 +179,8 @@ static tb_code check_value(const tb_param *p, const char *text, size_t len, int6
     switch (p->kind) {
     case TB_PARAM_FLAG: return TB_OK;
     case TB_PARAM_NUMBER: return check_number(p, text, len, ret, err);
-    case TB_PARAM_TEXT: return check_text(p, text, len, err);
+    case TB_PARAM_TEXT:
+    case TB_PARAM_FOLDER: return check_text(p, text, len, err);
     case TB_PARAM_CHOICE:
         if (is_word(p->value, text, len)) return TB_OK;
         return tb_fail(err, TB_E_VALIDATION, p->name, "\"%.*s\" is not one of %s.", shown, text,
@@ -241,6 +242,7 @@ static tb_code wrong_type(const tb_param *p, tb_error *err)
         [TB_PARAM_TEXT] = "a text",             [TB_PARAM_CHOICE] = "a text",
         [TB_PARAM_MONTH] = "a text",            [TB_PARAM_DOCUMENT] = "a JSON object",
         [TB_PARAM_NAMED] = "a JSON object, or the name of a stored one",
+        [TB_PARAM_FOLDER] = "a text",
     };
     return tb_fail(err, TB_E_VALIDATION, p->name, "It must be %s.", kinds[p->kind]);
 }

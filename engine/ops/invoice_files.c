@@ -48,8 +48,8 @@ static tb_code write_draft(const tb_shown *shown, const tb_statement *draft, tb_
 
 static tb_code refuse(tb__invoice_files *f, int64_t account, const char *number, const tb_error *why)
 {
-    tb_reply_say(f->reply, "account %" PRId64 ": %s%s%s", account, number, *number ? ": " : "",
-                 why->message);
+    if (*number) tb_reply_say(f->reply, "%s: %s", number, why->message);
+    else tb_reply_say(f->reply, "account %" PRId64 ": %s", account, why->message);
     f->refused++;
     return TB_OK;
 }
@@ -60,14 +60,14 @@ static tb_code make_file(tb__invoice_files *f, const char *name, const tb_invoic
 {
     tb_buf bytes;
     tb_error why = {0};
-    tb_buf_init(&bytes, TB_REPLY_MAX / 2, NULL);
+    tb_buf_init(&bytes, f->ops->files ? TB_PRINT_MAX : TB_REPLY_MAX / 2, NULL);
     tb_code code = invoice ? tb_shown_one(&f->shown, invoice, &bytes, &why)
                            : write_draft(&f->shown, draft, &bytes, &why);
     if (!code) {
         say_unknown(f, name);
         code = tb__reply_file(f->ops, f->reply, name, &bytes, err);
         f->made += !code;
-    } else if (is_own_trouble(code)) {
+    } else if (is_own_trouble(code) || bytes.len >= TB_REPLY_MAX / 4) {
         code = refuse(f, invoice ? invoice->account : draft->account, invoice ? invoice->number : "",
                       &why);
     } else {

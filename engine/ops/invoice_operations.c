@@ -500,7 +500,7 @@ static const tb_param params[] = {
      .help = "default json, the canonical text; focus is CSV with FOCUS 1.2 columns"},
     {.name = "number", .value = "NUMBER", .kind = TB_PARAM_TEXT, .min = 1, .max = 23,
      .help = "show this invoice alone"},
-    {.name = "out", .value = "DIR", .kind = TB_PARAM_TEXT, .min = 1, .max = 4000,
+    {.name = "out", .value = "DIR", .kind = TB_PARAM_FOLDER, .min = 1, .max = 4000,
      .help = "write each final invoice to a file of its own in this folder, NUMBER and its ending"},
     {.name = "resume", .kind = TB_PARAM_FLAG,
      .help = "with --out: leave files that are there already as they are"},

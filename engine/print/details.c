@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "invoice/prices.h"
 #include "invoice/text.h"
 
 enum { NUMBER, WHAT, QUANTITY, PRICE, AMOUNT };
@@ -237,12 +238,40 @@ static const char *tier_amount(tb__maker *m, const tb_bill_tier *tier, const tb_
     return tb__maker_amount(m, amount);
 }
 
+/* "plus 3.333 USD flat": what a tier costs beside its units; NULL: nothing, or its price is of
+ * blocks or months. */
+static const char *flat_text(tb__maker *m, tb_line_kind kind, const tb_bill_tier *tier)
+{
+    tb_decimal flat;
+    if (by_block(kind, tier) || strcmp(tb_line_kind_unit(kind), "second") == 0 ||
+        tb_decimal_mul(tier->price, tb_decimal_from_int(tier->units), &flat, NULL) ||
+        tb_decimal_sub(tier->amount, flat, &flat, NULL) || tb_decimal_sign(flat) == 0)
+        return NULL;
+    tb__add_figure(&m->out, m->language, flat);
+    tb_buf_fmt(&m->out, " %s", m->s->currency);
+    const char *money = tb__maker_text(m);
+    return tb__maker_filled(m, TB__WORD_FLAT, money);
+}
+
+/* What each tier has of the line's amount: as in an electronic invoice where that can be, else rounded
+ * by itself, the largest one taking what is left. */
+static tb_code share_tiers(tb__maker *m, const tb_bill_line *line, tb__prices *prices,
+                           bool *ret_shared, allotment *ret, tb_error *err)
+{
+    tb_code code = tb__prices_read(line, prices, ret_shared, err);
+    if (!code && *ret_shared)
+        code = tb__prices_share(line, m->s->bill->minor_digits, prices, ret_shared, err);
+    return code || *ret_shared ? code : allot(m, line, ret);
+}
+
 static void put_tiers(tb__maker *m, size_t i)
 {
     const tb_bill_line *line = &m->s->bill->lines[i];
     const tb_line_kind kind = tb__line_origin(m->s, i);
     allotment allotted = {0, TB_DECIMAL_ZERO};
-    tb__maker_keep(m, allot(m, line, &allotted));
+    tb__prices prices;
+    bool shared = false;
+    tb__maker_keep(m, share_tiers(m, line, &prices, &shared, &allotted, m->err));
     for (size_t t = 0, at = 0; !m->code && t < line->n_tiers; at++) {
         tb_bill_tier tier;
         tb__row made = {.kind = TB__PART};
@@ -252,9 +281,12 @@ static void put_tiers(tb__maker *m, size_t i)
         const bool last = t == line->n_tiers;
         if (last && line->n_shares == 0) made.kind = TB__LAST;
         made.cell[WHAT] = range_text(m, kind, &tier, last);
+        made.note = flat_text(m, kind, &tier);
         made.cell[QUANTITY] = quantity_text(m, i, tier.units);
         made.cell[PRICE] = price_text(m, kind, &tier);
-        made.cell[AMOUNT] = tier_amount(m, &tier, at == allotted.largest ? &allotted.rest : NULL);
+        made.cell[AMOUNT] =
+            shared ? tb__maker_amount(m, prices.billed[at])
+                   : tier_amount(m, &tier, at == allotted.largest ? &allotted.rest : NULL);
         *tb__maker_row(m, made.kind) = made;
     }
 }

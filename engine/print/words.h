@@ -105,6 +105,7 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(FIRST, "first %s", "die ersten %s")                                                          \
     X(OVER, "over %s", "\u00fcber %s")                                                             \
     X(BETWEEN, "%s to %s", "%s bis %s")                                                            \
+    X(FLAT, "plus %s flat", "zuz\u00fcglich %s pauschal")                                            \
     X(PER_GB, "per GB", "je GB")                                                                   \
     X(PER_MILLION, "per million requests", "je Mio. Anfragen")                                     \
     X(PER_MONTH, "per month", "je Monat")                                                          \

@@ -30,6 +30,7 @@ typedef enum tb_param_kind {
     TB_PARAM_MONTH,    /* "2026-10"; its number is that of tb_month_parse */
     TB_PARAM_DOCUMENT, /* at most max bytes: a file on the command line, JSON on the wire */
     TB_PARAM_NAMED,    /* a document, or the name of one that is stored */
+    TB_PARAM_FOLDER,   /* like TEXT, of whoever asks: a server is only told that there is one */
 } tb_param_kind;
 
 typedef struct tb_param {

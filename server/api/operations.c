@@ -315,6 +315,7 @@ static void put_param(const tb_param *p, tb_buf *out)
         [TB_PARAM_FLAG] = "boolean", [TB_PARAM_NUMBER] = "integer", [TB_PARAM_TEXT] = "string",
         [TB_PARAM_CHOICE] = "string", [TB_PARAM_MONTH] = "string", [TB_PARAM_DOCUMENT] = "object",
         [TB_PARAM_NAMED] = "object or string",
+        [TB_PARAM_FOLDER] = "string",
     };
     char spelled[64];
     tb_param_wire(p, spelled);

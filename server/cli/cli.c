@@ -20,6 +20,9 @@ void cli_say(const cli_call *call, const char *fmt, ...)
     va_start(args, fmt);
     const int n = vasprintf(&text, fmt, args);
     va_end(args);
+    /* What a file, or a server, says does not reach the terminal as a command. */
+    for (char *at = n < 0 ? NULL : text; at && *at; at++)
+        if (((unsigned char)*at < ' ' && *at != '\n' && *at != '\t') || *at == 0x7f) *at = '?';
     /* In one piece: other threads write to standard error too. */
     fprintf(stderr, "tollbook %s: %s\n", call->command->name, n < 0 ? fmt : text);
     if (n >= 0) free(text);

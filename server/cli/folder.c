@@ -34,7 +34,7 @@ tb_code folder_close(folder *f, tb_error *err)
 bool folder_has(const folder *f, const char *name)
 {
     struct stat st;
-    return fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+    return fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
 }
 
 /* Whether the file holds these bytes already. */
@@ -67,15 +67,17 @@ static bool write_all(int fd, const char *data, size_t len)
     return true;
 }
 
-/* Under another name first, so that no half of a file ever has its own. */
+/* Under a name of this process first, so that no half of a file ever has its own. */
 tb_code folder_put(folder *f, const char *name, const char *data, size_t len, tb_error *err)
 {
     char part[300];
     if (!*name || *name == '.' || strchr(name, '/') || strlen(name) > 250)
         return tb_fail(err, TB_E_BAD_INPUT, NULL, "\"%.60s\" is no name of a file.", name);
     if (is_same(f, name, data, len)) return TB_OK;
-    snprintf(part, sizeof part, ".%s.part", name);
-    int fd = openat(f->fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    snprintf(part, sizeof part, ".%s.%ld.part", name, (long)getpid());
+    const int how = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(f->fd, part, how, 0666);
+    if (fd < 0 && errno == EEXIST && unlinkat(f->fd, part, 0) == 0) fd = openat(f->fd, part, how, 0666);
     if (fd < 0) return folder_fail(f, name, "It cannot be made", err);
     bool ok = write_all(fd, data, len) && fsync(fd) == 0;
     const int why = errno;

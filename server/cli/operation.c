@@ -426,6 +426,7 @@ static void put_value(const tb_arg *arg, tb_buf *out)
 {
     switch (arg->param->kind) {
     case TB_PARAM_FLAG: tb_buf_str(out, "true"); break;
+    case TB_PARAM_FOLDER: tb_buf_str(out, "\".\""); break; /* it is here, not there */
     case TB_PARAM_NUMBER:
     case TB_PARAM_NAMED: tb_buf_add(out, arg->text.data, arg->text.len); break;
     default: tb_json_string(out, arg->text.data, arg->text.len);
@@ -481,6 +482,15 @@ static bool put_path(const tb_args *args, bool query, tb_buf *out)
     return !out->failed;
 }
 
+/* A server may name what it makes, "2026-000123.pdf", and nothing else of the folder. */
+static bool is_made_name(const char *name)
+{
+    const size_t year = strspn(name, "0123456789"), dash = year + (name[year] == '-');
+    const size_t number = strspn(name + dash, "0123456789"), point = dash + number;
+    const size_t end = strspn(name + point + (name[point] == '.'), "abcdefghijklmnopqrstuvwxyz");
+    return year == 4 && dash == 5 && number && name[point] == '.' && end && !name[point + 1 + end];
+}
+
 static tb_code take_file(op_call *o, const json_t *file, tb_error *err)
 {
     const json_t *name = json_object_get(file, "name"), *text = json_object_get(file, "base64");
@@ -490,6 +500,7 @@ static tb_code take_file(op_call *o, const json_t *file, tb_error *err)
     tb_code code = TB_OK;
     if (!bytes) return tb_no_memory(err);
     if (!json_is_string(name) || !json_is_string(text) ||
+        (o->out.fd >= 0 && !is_made_name(json_string_value(name))) ||
         sodium_base642bin(bytes, size, json_string_value(text), json_string_length(text), NULL, &len,
                           NULL, sodium_base64_VARIANT_ORIGINAL))
         code = tb_fail(err, TB_E_BAD_INPUT, NULL, "The answer is not tollbook's. Check the URL.");

@@ -28,7 +28,7 @@
 #define READER_CACHE_KIB 8192
 #define WRITER_WAIT_MS 2000
 #define READER_WAIT_MS 250
-#define CHECKPOINT_PAGES 4000 /* of 8 KiB: what the first part of SQLite's index of the WAL holds */
+#define CHECKPOINT_PAGES 1000 /* of 8 KiB */
 
 /* --- the connection --- */
 

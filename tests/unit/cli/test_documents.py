@@ -6,6 +6,7 @@ import http.server
 import io
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -55,7 +56,7 @@ class Documents(Case):
             return [i["account"] for i in json.loads(out)["invoices"]]
         if form == "html":
             self.assertTrue(out.startswith("<!DOCTYPE html>") and out.endswith("</html>\n"))
-            return [int(a.split("</dd>")[0])
+            return [int(re.match(r"\d+", a)[0])
                     for a in out.split('<dt>Account</dt><dd dir="auto">')[1:]]
         rows = list(csv.DictReader(io.StringIO(out, newline="")))
         return sorted({int(r.get("account") or r["BillingAccountId"]) for r in rows})

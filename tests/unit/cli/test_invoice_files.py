@@ -1,9 +1,11 @@
 """A month's invoices as files: the same from a database and through a server, whole or not at all, the
 same bytes again; drafts and void ones are left out. One invoice goes to standard output."""
+import http.server
 import json
 import os
 import shutil
 import subprocess
+import threading
 import unittest
 from both import Both
 from test_remote_money import BOOK, MONTH
@@ -79,13 +81,13 @@ class Files(Both):
 
     def test_what_cannot_be_written_leaves_no_half_of_a_file(self):
         """What stands in the way of the second file ends the run; the first is whole."""
-        obstacle = self.folder / "out" / ".2026-000002.json.part"
+        obstacle = self.folder / "out" / "2026-000002.json"
         obstacle.mkdir(parents=True)
         for where in (["--db", "l.db"], self.place):
             done = self.run_tool("invoice", *MONTH, "--out", "out", *where, status=3)
-            self.assertIn("out/2026-000002.json: It cannot be made: Is a directory.", done.err)
+            self.assertIn("out/2026-000002.json: It cannot be written: Is a directory.", done.err)
             self.assertEqual(sorted(os.listdir(self.folder / "out")),
-                             [".2026-000002.json.part", "2026-000001.json"])
+                             ["2026-000001.json", "2026-000002.json"])
             json.loads((self.folder / "out" / "2026-000001.json").read_bytes())
             (self.folder / "out" / "2026-000001.json").unlink()
 
@@ -104,6 +106,33 @@ class Files(Both):
                               env=self.environment(), timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
+
+    def test_a_hostile_server_names_no_other_file(self):
+        """Only "2026-000001.json" and its like come into the folder, and no command reaches a terminal."""
+        for name in ("../x.json", "notes.txt", ".ssh", "-rf", "2026-1", "2026-1.a/b", "2026-1.\n", ""):
+            reply = {"out": "", "said": ["\x1b[31mred"], "answer": None, "no": False, "next": "",
+                     "files": [{"name": name, "base64": "eA=="}]}
+
+            class Evil(http.server.BaseHTTPRequestHandler):
+                def do_POST(self):
+                    self.rfile.read(int(self.headers["Content-Length"]))
+                    body = json.dumps(reply).encode()
+                    self.send_response(200)
+                    self.send_header("Content-Type", "application/json")
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    self.wfile.write(body)
+
+                def log_message(self, *_):
+                    pass
+
+            with http.server.HTTPServer(("127.0.0.1", 0), Evil) as evil:
+                threading.Thread(target=evil.handle_request, daemon=True).start()
+                done = self.run_tool("invoice", *MONTH, "--out", "out", "--server",
+                                     f"http://127.0.0.1:{evil.server_port}", "--key", self.key, status=2)
+            self.assertIn("The answer is not tollbook's.", done.err)
+            self.assertNotIn("\x1b", done.err)
+            self.assertEqual(os.listdir(self.folder / "out"), [])
 
     def test_calls_that_make_no_sense_are_refused(self):
         for words in (["--resume", *MONTH], ["--number", "2026-000001", *MONTH],
