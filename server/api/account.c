@@ -4,15 +4,18 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/drawn.h"
 #include "api/handlers.h"
 #include "http/query.h"
 #include "tollbook/ledger.h"
 
 typedef struct asked {
+    drawing how;
     int64_t first, last;
     tb_account_form form;
     tb_print_options pages;
 } asked;
+_Static_assert(sizeof(asked) <= sizeof((request *)0)->work, "it fits the handler's room");
 
 static bool is_word(tb_text text, const char *word)
 {
@@ -53,9 +56,9 @@ static tb_code read_asked(request *r, asked *a, tb_error *err)
     return query_each(query.data, query.len, r->scratch, take_param, a, err);
 }
 
-static tb_code read_statement(request *r, const asked *a, tb_buf *out, tb_error *err)
+static tb_code put_statement(request *r, tb_store *store, tb_buf *out, tb_error *err)
 {
-    tb_store *store = r->worker->store;
+    const asked *a = (const asked *)(const void *)r->work;
     tb_account_reading reading;
     tb_code code = tb_store_read_begin(store, err);
     if (code) return code;
@@ -69,23 +72,14 @@ static tb_code read_statement(request *r, const asked *a, tb_buf *out, tb_error 
 
 void api_account_statement(request *r)
 {
-    asked a = {.first = INT64_MIN, .last = tb_day_from_us(request_now_us(r))};
+    asked *a = (asked *)(void *)r->work;
     tb_error err;
-    if (read_asked(r, &a, &err)) {
+    *a = (asked){.first = INT64_MIN, .last = tb_day_from_us(request_now_us(r))};
+    if (read_asked(r, a, &err)) {
         request_fail_as(r, &err);
         return;
     }
-    answer *to = answer_new(r->worker->server->pool);
-    if (!to) {
-        request_fail(r, TB_E_NOMEM, NULL, NULL);
-        return;
-    }
-    if (read_statement(r, &a, answer_body(to), &err)) {
-        answer_drop(to);
-        request_fail_as(r, &err);
-        return;
-    }
-    request_answer(r, to, false);
-    r->reply.content_type = tb_account_media_type(a.form);
-    r->reply.tagged = false;
+    a->how = (drawing){put_statement, tb_account_media_type(a->form),
+                       a->form == TB_ACCOUNT_HTML || a->form == TB_ACCOUNT_PDF};
+    drawn_answer(r);
 }

@@ -37,8 +37,9 @@ void api_billing_summary(request *r);
 /* forecast.c */
 void api_forecast(request *r);
 
-/* invoices.c */
+/* account.c, invoices.c, drawn.c */
 void api_account_statement(request *r);
+void api_drawn_done(request *r);
 void api_invoices(request *r);
 void api_invoice(request *r);
 void api_invoice_explain(request *r);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/drawn.h"
 #include "api/handlers.h"
 #include "http/query.h"
 #include "tollbook/document.h"
@@ -79,40 +80,35 @@ static bool number_of(const request *r, char number[24])
     return true;
 }
 
-static bool fail(request *r, tb_error *err)
-{
-    if (err->code == TB_E_NOT_FOUND) tb_fail(err, TB_E_INVOICE_NOT_FOUND, "number", NULL);
-    request_fail_as(r, err);
-    return false;
-}
-
-static bool find_invoice(request *r, tb_invoice *ret_invoice)
-{
+typedef struct asked {
+    drawing how;
+    tb_shown shown;
     char number[24];
-    tb_error err = {.code = TB_E_NOT_FOUND};
-    if (!number_of(r, number)) return fail(r, &err);
-    if (tb_store_invoice(r->worker->store, r->account, number, ret_invoice, &err) == TB_OK)
-        return true;
-    return fail(r, &err);
+} asked;
+_Static_assert(sizeof(asked) <= sizeof((request *)0)->work, "it fits the handler's room");
+
+static asked *asked_of(request *r)
+{
+    return (asked *)(void *)r->work;
 }
 
-/* Invoices can be longer than what a connection keeps for small answers. */
-static void answer_form(request *r, const tb_invoice *invoice, const tb_shown *shown)
+static tb_code no_invoice(tb_error *err)
 {
-    tb_error err;
-    answer *a = answer_new(r->worker->server->pool);
-    if (!a) {
-        request_fail(r, TB_E_NOMEM, NULL, NULL);
-        return;
-    }
-    if (tb_shown_one(shown, invoice, answer_body(a), &err) != TB_OK) {
-        answer_drop(a);
-        request_fail_as(r, &err);
-        return;
-    }
-    request_answer(r, a, false);
-    r->reply.content_type = tb_shown_media_type(shown->form);
-    r->reply.tagged = false;
+    return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "number", NULL);
+}
+
+static tb_code put_form(request *r, tb_store *store, tb_buf *out, tb_error *err)
+{
+    tb_invoice invoice;
+    tb_shown shown = asked_of(r)->shown;
+    tb_code code = tb_store_invoice(store, r->account, asked_of(r)->number, &invoice, err);
+    if (code) return code == TB_E_NOT_FOUND ? no_invoice(err) : code;
+    shown.store = store;
+    if (shown.form == TB_SHOWN_PDF) shown.printer = drawn_printer();
+    code = tb_shown_one(&shown, &invoice, out, err);
+    if (code && shown.printer) drawn_drop_printer();
+    tb_invoice_release(&invoice);
+    return code;
 }
 
 static bool is_word(tb_text text, const char *word)
@@ -156,19 +152,26 @@ static tb_code read_shown(request *r, tb_shown *shown, tb_error *err)
 
 void api_invoice(request *r)
 {
-    tb_shown shown = {.store = r->worker->store, .now_us = request_now_us(r)};
-    tb_invoice invoice;
+    asked *a = asked_of(r);
     tb_error err;
-    if (read_shown(r, &shown, &err)) {
+    *a = (asked){.shown.now_us = request_now_us(r)};
+    if (read_shown(r, &a->shown, &err) || (!number_of(r, a->number) && no_invoice(&err))) {
         request_fail_as(r, &err);
         return;
     }
-    if (!find_invoice(r, &invoice)) return;
-    answer_form(r, &invoice, &shown);
-    tb_invoice_release(&invoice);
+    const tb_shown_form form = a->shown.form;
+    a->how = (drawing){put_form, tb_shown_media_type(form),
+                       form != TB_SHOWN_JSON && form != TB_SHOWN_CSV};
+    drawn_answer(r);
 }
 
 /* --- a line --- */
+
+static void fail_line(request *r, tb_error *err)
+{
+    if (err->code == TB_E_NOT_FOUND) (void)no_invoice(err);
+    request_fail_as(r, err);
+}
 
 void api_invoice_explain(request *r)
 {
@@ -177,7 +180,7 @@ void api_invoice_explain(request *r)
     tb_error err = {.code = TB_E_NOT_FOUND};
     tb_store *store = r->worker->store;
     if (!number_of(r, number)) {
-        fail(r, &err);
+        fail_line(r, &err);
         return;
     }
     if (!router_id(r->id, &line) || line > UINT32_MAX) line = 0; /* which no invoice has */
@@ -187,7 +190,7 @@ void api_invoice_explain(request *r)
         tb_store_read_end(store);
     }
     if (code)
-        fail(r, &err);
+        fail_line(r, &err);
     else
         request_answer_text(r, 200, "application/json");
 }

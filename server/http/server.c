@@ -355,7 +355,9 @@ bool server_look(server *s)
 #define ERRANDS_THREADS_SHARE 3
 #define ERRANDS_JOBS          32
 #define ERRANDS_JOBS_SHARE    16
-#define DESK_JOBS             8
+/* The desk: an account that waits for many documents leaves places for others. */
+#define DESK_JOBS             32
+#define DESK_JOBS_SHARE       8
 #define INTAKE_JOBS           256
 #define INTAKE_JOBS_SHARE     192
 
@@ -423,7 +425,7 @@ tb_code server_start(server *s, tb_error *err)
                                          .threads = SERVER_DESK_THREADS,
                                          .threads_share = SERVER_DESK_THREADS,
                                          .jobs = DESK_JOBS,
-                                         .jobs_share = DESK_JOBS,
+                                         .jobs_share = DESK_JOBS_SHARE,
                                          .job_us = SERVER_DESK_US,
                                          .stores = s->desk_store});
     const deployer_options deploys = {s->options.deploy_hook, s->options.deploy_us,

@@ -1,9 +1,10 @@
 """Load balancer usage, billing, its summary, invoices and their lines, over the wire."""
 import json
+import select
 import unittest
 from decimal import Decimal
 
-from harness import CATALOG, Case, run
+from harness import CATALOG, ENVIRONMENT, NOW, Case, run, together
 
 BOOK = {
     "book": "standard-2026", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
@@ -28,6 +29,9 @@ MODEL = ["Balance", "ThisMonthCharges", "LastRechargeBalance", "AvailableBalance
 SELLER = {"name": "Acme CDN GmbH", "country": "DE", "city": "Berlin", "note": "Thank you.",
           "contact": {"name": "Billing", "email": "b@acme.example"}, "tax_currency": "EUR",
           "rates": {"2026-10": "0.92"}, "payment": {"iban": "DE89370400440532013000"}}
+EINVOICED = {**SELLER, "street": "Am Kanal 1", "postal_code": "10115", "vat_id": "DE123456789",
+             "endpoint": {"scheme": "9930", "id": "DE123456789"},
+             "contact": {**SELLER["contact"], "phone": "+49 30 1234567"}}
 BUYER = {"name": "<script> & S\u00f8n", "country": "NO", "language": "en", "reference": "PO-1",
          "endpoint": {"scheme": "0192", "id": "1"}, "delivery": {"country": "NO"}}
 
@@ -256,6 +260,119 @@ class Billing(Case):
         chart = self.server.get("/statistics?dateFrom=2026-11-01&dateTo=2026-11-04").json()[
             "UserBalanceHistoryChart"]
         self.assertEqual(list(chart), [f"2026-11-0{day}T00:05:00" for day in range(1, 5)])
+
+
+class Drawn(Case):
+    """Account 1 has an invoice of many pages, and one of account 2 is short."""
+
+    zones = 300
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        server = cls.server
+        server.stop()
+        catalog = json.loads(json.dumps(CATALOG))
+        catalog["seller"] = EINVOICED
+        catalog["accounts"][0]["buyer"] = {**BUYER, "street": "1", "city": "Oslo",
+                                             "postal_code": "0150"}
+        catalog["accounts"][0]["tax"] = {"category": "S", "rate": "19"}
+        many = [1000 + i for i in range(cls.zones)]
+        catalog["zones"] += [{"id": i, "account": 1, "name": f"zone-{i}",
+                              "created": "2026-01-05T00:00:00Z"} for i in many]
+        db = server.db
+        ENVIRONMENT["TOLLBOOK_NOW"] = "2026-09-30T00:00:00Z"  # the tax is October's
+        try:
+            run("apply", "--db", db, "-", stdin=json.dumps(catalog).encode())
+        finally:
+            ENVIRONMENT["TOLLBOOK_NOW"] = NOW
+        run("book", "--db", db, "-", stdin=json.dumps(BOOK).encode())
+        rows = [{"zone": zone, "hour": "2026-10-03T05:00:00Z", "region": region,
+                 "bytes": 10**9 + zone} for zone in many + [201] for region in ("DE", "NY", "SG")]
+        run("import", "--db", db, "-", stdin="".join(json.dumps(r) + "\n" for r in rows).encode())
+        run("invoice", "--db", db, "--month", "2026-10", "--finalize")
+        server.keys["zones"] = server.make_key(1, "SubuserPullZones")
+        server.start()
+
+    def printed(self, account, form, *more):
+        """What the command line writes, whose files hold an invoice each."""
+        folder = self.server.path / f"{account}-{form}{''.join(more)}"
+        run("invoice", "--db", self.server.db, "--month", "2026-10", "--account", account,
+            "--format", form, "--out", folder, *more)
+        files = [path for path in folder.iterdir() if path.is_file()]
+        self.assertEqual(len(files), 1, files)
+        return files[0].read_bytes()
+
+    def drawn(self, query, number="2026-000001", key="user"):
+        answer = self.server.get(f"/billing/invoices/{number}?{query}", key)
+        self.assertEqual(answer.status, 200, answer.body[:200])
+        self.assertNotIn("etag", answer.headers)
+        return answer.headers["content-type"], answer.body
+
+    def test_every_form_is_what_the_command_line_writes(self):
+        for form, kind in (("pdf", "application/pdf"), ("html", "text/html; charset=utf-8"),
+                           ("focus", "text/csv; charset=utf-8"), ("ubl", "application/xml"),
+                           ("xrechnung", "application/xml"),
+                           ("csv", "text/csv; charset=utf-8")):
+            self.assertEqual(self.drawn(f"format={form}"), (kind, self.printed(1, form)), form)
+        self.assertEqual(self.drawn("format=pdf&paper=letter&audit=true")[1],
+                         self.printed(1, "pdf", "--paper", "letter", "--audit"))
+
+    def test_refusals_are_those_of_the_stored_text(self):
+        for form in ("json", "pdf", "html", "focus", "ubl", "xrechnung"):
+            for number in ("2026-000002", "2026-000009", "x", "9" * 60):
+                path = f"/billing/invoices/{number}?format={form}"
+                self.refused(self.server.get(path), 404, "invoice.not_found", "number")
+            self.refused(self.server.get(path, "zones"), 403, "authorization.forbidden")
+            self.refused(self.server.get(path + "&paper=a5"), 400, "validation_error", "paper")
+        for form in ("json", "pdf", "html"):
+            path = f"/billing/statement?format={form}"
+            self.refused(self.server.get(path, "zones"), 403, "authorization.forbidden")
+            self.refused(self.server.get(path + "&from=2026-11-02&to=2026-11-01"), 400,
+                         "validation_error", "from")
+        lacking = self.server.get("/billing/invoices/2026-000002?format=xrechnung", "other")
+        self.refused(lacking, 400, "validation_error", "buyer.name")
+
+    def test_documents_at_once_are_right(self):
+        kinds = (("format=pdf", "2026-000001", "user", self.printed(1, "pdf")),
+                 ("format=pdf", "2026-000002", "other", self.printed(2, "pdf")),
+                 ("format=html", "2026-000001", "user", self.printed(1, "html")))
+
+        def ask(i):
+            query, number, key, body = kinds[i % 3]
+            return [self.drawn(query, number, key)[1] == body for _ in range(3)]
+
+        self.assertEqual(together(6, ask), [[True] * 3] * 6)
+
+    def test_clients_that_leave_change_nothing_for_others(self):
+        path, key = "/billing/invoices/2026-000001?format=pdf", self.server.keys["user"]
+        for _ in range(3):
+            with self.server.wire() as wire:
+                wire.send(f"GET {path} HTTP/1.1\r\nHost: test\r\nAccessKey: {key}\r\n\r\n".encode())
+        self.assertEqual(self.drawn("format=pdf")[1], self.printed(1, "pdf"))
+
+    def answers_meanwhile(self, path):
+        """How often account 2 has an answer before the first of four that take long is there."""
+        wires = [self.server.wire() for _ in range(5)]
+        for wire in wires[1:]:
+            wire.send(f"GET {path} HTTP/1.1\r\nHost: test\r\n"
+                      f"AccessKey: {self.server.keys['user']}\r\n\r\n".encode())
+        n = 0
+        while not select.select([wire.sock for wire in wires[1:]], [], [], 0)[0]:
+            answer = wires[0].ask("GET", "/billing/summary",
+                                  {"AccessKey": self.server.keys["other"]})
+            self.assertEqual(answer.status, 200)
+            n += 1
+        self.assertEqual([wire.read().status for wire in wires[1:]], [200] * 4)
+        for wire in wires:
+            wire.sock.close()
+        return n
+
+    # A worker that draws answers nobody: account 2 would have one answer or two that were under way.
+    def test_others_are_answered_meanwhile(self):
+        path = "/billing/invoices/2026-000001?format=pdf"
+        self.assertTrue(any(self.answers_meanwhile(path) > 3 for _ in range(20)),
+                        "account 2 had to wait for the PDFs of account 1")
 
 
 class VolumeByRegion(Case):

@@ -1,0 +1,27 @@
+/* Documents over HTTP. Pages and electronic invoices take long, so they are drawn at the desk;
+ * forms that are the stored text, or little more, are written on the worker's thread. */
+#ifndef TOLLBOOK_SERVER_API_DRAWN_H
+#define TOLLBOOK_SERVER_API_DRAWN_H
+
+#include "http/request.h"
+#include "http/server.h"
+#include "tollbook/document.h"
+
+/* The first member of what the handler keeps in r->work. */
+typedef struct drawing {
+    /* Appends the document. On the desk's thread or the worker's, whose reader `store` is. */
+    tb_code (*put)(request *r, tb_store *store, tb_buf *out, tb_error *err);
+    const char *media_type;
+    bool at_desk;
+} drawing;
+
+/* Answers with what put makes, or the error. The route's finish is api_drawn_done. */
+void drawn_answer(request *r);
+
+/* This thread's printer, made when it is first asked for and freed when the thread ends. NULL: it
+ * cannot be made. The caller lends it to one document at a time. */
+tb_printer *drawn_printer(void);
+/* Frees it: a document failed in its middle. */
+void drawn_drop_printer(void);
+
+#endif
