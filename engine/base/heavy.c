@@ -4,6 +4,10 @@
 
 #include <dlfcn.h>
 
+#ifndef TB_PRINT_FOLDER
+#define TB_PRINT_FOLDER "/usr/lib" /* the build says where it would be installed */
+#endif
+
 tb_code tb__heavy_other(tb_error *err)
 {
     return tb_fail(err, TB_E_IO, NULL,
