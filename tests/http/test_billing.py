@@ -33,7 +33,7 @@ EINVOICED = {**SELLER, "street": "Am Kanal 1", "postal_code": "10115", "vat_id":
              "endpoint": {"scheme": "9930", "id": "DE123456789"},
              "contact": {**SELLER["contact"], "phone": "+49 30 1234567"}}
 BUYER = {"name": "<script> & S\u00f8n", "country": "NO", "language": "en", "reference": "PO-1",
-         "endpoint": {"scheme": "0192", "id": "1"}, "delivery": {"country": "NO"}}
+         "endpoint": {"scheme": "0192", "id": "974760673"}, "delivery": {"country": "NO"}}
 
 
 class Billing(Case):
