@@ -124,34 +124,12 @@ tb_code tb_account_read(tb_store *store, int64_t account, int64_t first, int64_t
 
 /* --- forms --- */
 
-static const struct {
-    const char *word, *media_type;
-} forms[TB_ACCOUNT_FORM_COUNT] = {
-#define TB_X(e, word, media) {word, media},
-    TB_ACCOUNT_FORMS(TB_X)
-#undef TB_X
-};
-
-tb_account_form tb_account_form_of(const char *word, size_t len)
-{
-    int form = 0;
-    while (form < TB_ACCOUNT_FORM_COUNT &&
-           (strlen(forms[form].word) != len || memcmp(forms[form].word, word, len) != 0))
-        form++;
-    return (tb_account_form)form;
-}
-
-const char *tb_account_media_type(tb_account_form form)
-{
-    return forms[form].media_type;
-}
-
-tb_code tb_account_show(const tb_account_statement *statement, tb_account_form form,
+tb_code tb_account_show(const tb_account_statement *statement, tb_shown_form form,
                         const tb_print_options *options, tb_buf *out, tb_error *err)
 {
-    if (form == TB_ACCOUNT_HTML) return tb_account_html(statement, options, out, err);
-    if (form == TB_ACCOUNT_PDF) return tb_account_pdf(statement, options, out, err);
-    if (form == TB_ACCOUNT_CSV)
+    if (form == TB_SHOWN_HTML) return tb_account_html(statement, options, out, err);
+    if (form == TB_SHOWN_PDF) return tb_account_pdf(statement, options, out, err);
+    if (form == TB_SHOWN_CSV)
         tb_account_csv(statement, out);
     else
         tb_account_json(statement, out);

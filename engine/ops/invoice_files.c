@@ -67,7 +67,7 @@ static tb_code make_file(tb__invoice_files *f, const char *name, const tb_invoic
         say_unknown(f, name);
         code = tb__reply_file(f->ops, f->reply, name, &bytes, err);
         f->made += !code;
-    } else if (is_own_trouble(code) || bytes.len >= TB_REPLY_MAX / 4) {
+    } else if (is_own_trouble(code) || bytes.failed) { /* too long: the others are not */
         code = refuse(f, invoice ? invoice->account : draft->account, invoice ? invoice->number : "",
                       &why);
     } else {

@@ -109,12 +109,12 @@ static tb_code put_statement(const tb_ops *ops, const tb_args *args, const tb_ac
 {
     const char *word = tb_arg_text(args, "format");
     const tb_print_options pages = {.letter = tb_arg_is(args, "paper", "letter")};
-    const tb_account_form form = tb_account_form_of(word, strlen(word));
+    const tb_shown_form form = tb_shown_form_of(word, strlen(word));
     char name[64];
     tb_buf bytes;
-    if (form != TB_ACCOUNT_PDF) {
+    if (form != TB_SHOWN_PDF) {
         tb_code code = tb_account_show(s, form, &pages, &reply->out, err);
-        if (form == TB_ACCOUNT_JSON) tb_buf_str(&reply->out, "\n");
+        if (form == TB_SHOWN_JSON) tb_buf_str(&reply->out, "\n");
         return code;
     }
     tb_buf_init(&bytes, TB_REPLY_MAX / 2, NULL);

@@ -4,6 +4,7 @@
 
 #include "tollbook/account.h"
 #include "tollbook/charges.h"
+#include "tollbook/document.h"
 
 TB_API_BEGIN
 
@@ -29,24 +30,9 @@ TB_MUST_USE tb_code tb_account_read(tb_store *store, int64_t account, int64_t fi
                                     tb_account_reading *ret, tb_error *err);
 void tb_account_release(tb_account_reading *reading);
 
-/* X(name, word, media type) */
-#define TB_ACCOUNT_FORMS(X)                                                                        \
-    X(JSON, "json", "application/json")                                                            \
-    X(CSV, "csv", "text/csv; charset=utf-8")                                                       \
-    X(HTML, "html", "text/html; charset=utf-8")                                                    \
-    X(PDF, "pdf", "application/pdf")
-#define TB_ACCOUNT_WORDS "json|csv|html|pdf"
-typedef enum tb_account_form {
-#define TB_X(e, word, media) TB_ACCOUNT_##e,
-    TB_ACCOUNT_FORMS(TB_X)
-#undef TB_X
-        TB_ACCOUNT_FORM_COUNT
-} tb_account_form;
-/* TB_ACCOUNT_FORM_COUNT: there is no such word. */
-tb_account_form tb_account_form_of(const char *word, size_t len);
-const char *tb_account_media_type(tb_account_form form); /* static */
-/* Appends it in this form. */
-TB_MUST_USE tb_code tb_account_show(const tb_account_statement *statement, tb_account_form form,
+#define TB_ACCOUNT_WORDS "json|csv|html|pdf" /* the forms of document.h that a statement has */
+/* Appends it in one of these forms. */
+TB_MUST_USE tb_code tb_account_show(const tb_account_statement *statement, tb_shown_form form,
                                     const tb_print_options *options, tb_buf *out, tb_error *err);
 
 /* Reads "2026-11-01", whole; field: for the error. */

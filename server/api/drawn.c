@@ -3,8 +3,52 @@
 #include "api/drawn.h"
 
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
 #include "api/handlers.h"
+#include "http/query.h"
+
+/* --- the form --- */
+
+bool drawn_is_word(tb_text text, const char *word)
+{
+    return text.len == strlen(word) && strncasecmp(text.data, word, text.len) == 0;
+}
+
+tb_shown_form drawn_accepted(const request *r, const drawn_form *from)
+{
+    const char *types[TB_SHOWN_FORM_COUNT];
+    char bare[TB_SHOWN_FORM_COUNT][40];
+    for (size_t i = 0; i < from->n; i++) {
+        const char *media = tb_shown_media_type(from->forms[i]);
+        snprintf(bare[i], sizeof bare[i], "%.*s", (int)strcspn(media, ";"), media);
+        types[i] = bare[i];
+    }
+    const size_t chosen = query_choose_type(request_header(r, GUARD_ACCEPT), types, from->n);
+    return from->forms[chosen < from->n ? chosen : 0];
+}
+
+static tb_code take_form(const drawn_form *from, tb_text value, tb_shown_form *form, tb_error *err)
+{
+    *form = tb_shown_form_of(value.data, value.len);
+    for (size_t i = 0; i < from->n; i++)
+        if (from->forms[i] == *form) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "format", "It must be one of %s.", from->words);
+}
+
+tb_code drawn_take(const drawn_form *from, tb_text name, tb_text value, tb_shown_form *form,
+                   tb_print_options *pages, tb_error *err)
+{
+    if (drawn_is_word(name, "format")) return take_form(from, value, form, err);
+    if (!drawn_is_word(name, "paper")) return TB_OK;
+    pages->letter = drawn_is_word(value, "letter");
+    if (pages->letter || drawn_is_word(value, "a4")) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "paper", "It must be a4 or letter.");
+}
+
+/* --- the answer --- */
 
 static const drawing *drawing_of(const request *r)
 {

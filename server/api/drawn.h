@@ -15,6 +15,20 @@ typedef struct drawing {
     bool at_desk;
 } drawing;
 
+/* What both kinds of document are asked for with. */
+typedef struct drawn_form {
+    const tb_shown_form *forms; /* that there are, the preferred first */
+    size_t n;
+    const char *words; /* the same, for the refusal: "json|csv" */
+} drawn_form;
+
+bool drawn_is_word(tb_text text, const char *word); /* letter case does not matter */
+/* The first form of the type that Accept prefers, else the first of all. */
+tb_shown_form drawn_accepted(const request *r, const drawn_form *from);
+/* ?format= and ?paper=; other names change nothing. */
+TB_MUST_USE tb_code drawn_take(const drawn_form *from, tb_text name, tb_text value,
+                               tb_shown_form *form, tb_print_options *pages, tb_error *err);
+
 /* Answers with what put makes, or the error. The route's finish is api_drawn_done. */
 void drawn_answer(request *r);
 

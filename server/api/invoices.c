@@ -1,10 +1,8 @@
 /* GET /billing/invoices, one invoice in the form that Accept asks for, and a line of one taken
  * apart. Another account's invoice is answered like one that does not exist. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "api/drawn.h"
 #include "api/handlers.h"
@@ -111,42 +109,27 @@ static tb_code put_form(request *r, tb_store *store, tb_buf *out, tb_error *err)
     return code;
 }
 
-static bool is_word(tb_text text, const char *word)
-{
-    return text.len == strlen(word) && strncasecmp(text.data, word, text.len) == 0;
-}
+static const tb_shown_form forms[TB_SHOWN_FORM_COUNT] = {
+#define TB_X(e, word, media, end, alone) TB_SHOWN_##e,
+    TB_SHOWN_FORMS(TB_X)
+#undef TB_X
+};
+static const drawn_form form_of = {forms, TB_SHOWN_FORM_COUNT, TB_SHOWN_WORDS};
 
-/* ?format=, ?paper= and ?audit=; format goes before Accept. */
 static tb_code take_param(void *ctx, tb_text name, tb_text value, tb_error *err)
 {
     tb_shown *shown = ctx;
-    if (is_word(name, "format")) {
-        shown->form = tb_shown_form_of(value.data, value.len);
-        if (shown->form == TB_SHOWN_FORM_COUNT)
-            return tb_fail(err, TB_E_VALIDATION, "format", "It must be one of " TB_SHOWN_WORDS ".");
-    } else if (is_word(name, "paper")) {
-        shown->pages.letter = is_word(value, "letter");
-        if (!shown->pages.letter && !is_word(value, "a4"))
-            return tb_fail(err, TB_E_VALIDATION, "paper", "It must be a4 or letter.");
-    } else if (is_word(name, "audit") && !query_bool(value.data, value.len, &shown->pages.auditor)) {
-        return tb_fail(err, TB_E_VALIDATION, "audit", "It is not true or false.");
-    }
-    return TB_OK;
+    if (!drawn_is_word(name, "audit"))
+        return drawn_take(&form_of, name, value, &shown->form, &shown->pages, err);
+    if (query_bool(value.data, value.len, &shown->pages.auditor)) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "audit", "It is not true or false.");
 }
 
-/* What the query asks for, else the first form of the type that Accept prefers, else JSON. */
+/* What the query asks for goes before Accept. */
 static tb_code read_shown(request *r, tb_shown *shown, tb_error *err)
 {
-    const char *types[TB_SHOWN_FORM_COUNT];
-    char bare[TB_SHOWN_FORM_COUNT][40];
     tb_text query = request_query(r);
-    for (int i = 0; i < TB_SHOWN_FORM_COUNT; i++) {
-        const char *media = tb_shown_media_type((tb_shown_form)i);
-        snprintf(bare[i], sizeof bare[i], "%.*s", (int)strcspn(media, ";"), media);
-        types[i] = bare[i];
-    }
-    size_t chosen = query_choose_type(request_header(r, GUARD_ACCEPT), types, TB_SHOWN_FORM_COUNT);
-    shown->form = chosen < TB_SHOWN_FORM_COUNT ? (tb_shown_form)chosen : TB_SHOWN_JSON;
+    shown->form = drawn_accepted(r, &form_of);
     return query_each(query.data, query.len, r->scratch, take_param, shown, err);
 }
 

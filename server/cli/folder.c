@@ -1,7 +1,9 @@
 #include "cli/folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,12 +15,39 @@ static tb_code folder_fail(const folder *f, const char *name, const char *what, 
                    what, strerror(errno));
 }
 
+/* The process that writes a file called ".NAME.PID.part"; 0: it is none of these. */
+static long part_owner(const char *name)
+{
+    const size_t len = strlen(name);
+    const char *end = name + len - (len > 5 ? 5 : 0);
+    if (*name != '.' || strcmp(end, ".part") != 0) return 0;
+    const char *at = end;
+    long owner = 0, place = 1;
+    for (; at > name && end - at < 9 && at[-1] >= '0' && at[-1] <= '9'; at--, place *= 10)
+        owner += (at[-1] - '0') * place;
+    return at > name && at[-1] == '.' ? owner : 0;
+}
+
+/* What a run that was killed has left of its last file. */
+static void clean_up(const folder *f)
+{
+    DIR *all = fdopendir(openat(f->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const struct dirent *one;
+    while (all && (one = readdir(all)) != NULL) {
+        const long owner = part_owner(one->d_name);
+        if (owner > 0 && kill((pid_t)owner, 0) && errno == ESRCH) unlinkat(f->fd, one->d_name, 0);
+    }
+    if (all) closedir(all);
+}
+
 tb_code folder_open(folder *f, const char *path, tb_error *err)
 {
     *f = (folder){path, -1};
     if (mkdir(path, 0777) && errno != EEXIST) return folder_fail(f, NULL, "The folder cannot be made", err);
     f->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return f->fd < 0 ? folder_fail(f, NULL, "The folder cannot be opened", err) : TB_OK;
+    if (f->fd < 0) return folder_fail(f, NULL, "The folder cannot be opened", err);
+    clean_up(f);
+    return TB_OK;
 }
 
 tb_code folder_close(folder *f, tb_error *err)

@@ -10,7 +10,8 @@ typedef struct folder {
     int fd; /* -1: not open */
 } folder;
 
-/* Opens the folder, and makes it where it is missing; its parent must be there. */
+/* Opens the folder, and makes it where it is missing; its parent must be there. Takes away the
+ * beginning of a file that a run which was killed has left. */
 TB_MUST_USE tb_code folder_open(folder *f, const char *path, tb_error *err);
 /* The folder's entries are on disk when this is done. */
 TB_MUST_USE tb_code folder_close(folder *f, tb_error *err);

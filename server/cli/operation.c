@@ -292,7 +292,6 @@ static int open_folder(op_call *o)
 {
     tb_error err;
     const char *path = tb_arg_text(&o->args, "out");
-    o->out.fd = -1;
     if (!path || folder_open(&o->out, path, &err) == TB_OK) return 0;
     return cli_fail(o->call, NULL, &err);
 }
@@ -389,6 +388,7 @@ static int run_open(op_call *o, tb_ops *ops)
 {
     bool no = false;
     int status = open_store(o, ops);
+    if (status == 0 && (status = open_folder(o)) != 0) tb_store_close(ops->store);
     if (status) return status;
     take_catch_signals();
     meter_init(&o->progress, o->call->command->name);
@@ -596,6 +596,7 @@ static int run_there(op_call *o)
     int status = check_sent(o);
     if (status) return status;
     status = client_open(&c, o->call);
+    if (status == 0) status = open_folder(o);
     tb_buf_init(&path, 64 << 10, NULL);
     tb_buf_init(&body, (size_t)256 << 20, NULL);
     take_catch_signals();
@@ -613,7 +614,7 @@ int cli_operation(const cli_call *call)
 {
     const char *name = call->command->operation;
     const tb_operation *operation = tb_operation_find(name, strlen(name));
-    op_call o = {.call = call};
+    op_call o = {.call = call, .out.fd = -1};
     const bool placed = cli_given(call, "db") || cli_given(call, "server") || cli_given(call, "key");
     int status = placed || !operation->storeless ? cli_check_place(call) : 0;
     if (status == 0 && cli_given(call, "server")) status = check_options_there(call);
@@ -622,7 +623,6 @@ int cli_operation(const cli_call *call)
     spool_init(&o.document);
     o.files = calloc(FILES_MAX, sizeof *o.files);
     status = o.files ? read_words(&o) : tb_code_exit(TB_E_NOMEM);
-    if (status == 0) status = open_folder(&o);
     if (status == 0) status = cli_given(call, "server") ? run_there(&o) : run_here(&o);
     if (status == 0) status = close_folder(&o);
     else (void)!close_folder(&o);

@@ -138,7 +138,7 @@ def undocumented(group):
             continue
         types = {s.get("type") for s in whole([known[field]])}
         if "integer" in types:
-            types.add("number")  # what is whole is a number as well
+            types.add("number")  # a whole number is a number too
         if KINDS[kind.rstrip("?").split(" ")[0]] not in types:
             yield f"{method} {path} {status} {place}: {field} is {types}, specified {kind}"
 

@@ -91,6 +91,20 @@ class Files(Both):
             json.loads((self.folder / "out" / "2026-000001.json").read_bytes())
             (self.folder / "out" / "2026-000001.json").unlink()
 
+    def test_what_a_killed_run_began_is_taken_away_and_another_run_s_is_not(self):
+        out = self.folder / "out"
+        out.mkdir()
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        mine = [f".2026-000001.pdf.{os.getpid()}.part", ".mine.part", "notes.part", ".x.1a.part"]
+        for name in [*mine, f".2026-000001.pdf.{gone.pid}.part"]:
+            (out / name).write_text("half")
+        self.run_tool("invoice", *MONTH, "--out", "out", "--db", "l.db")
+        self.assertEqual(sorted(os.listdir(out)),
+                         sorted([*mine, *(f"2026-00000{n}.json" for n in (1, 2, 3))]))
+        self.run_tool("invoice", *MONTH, "--out", "new", "--db", "none.db", status=3)
+        self.assertFalse((self.folder / "new").exists())
+
     def test_one_invoice_is_printed_and_never_two_in_a_row(self):
         for form in ("pdf", "ubl", "xrechnung"):
             done = self.both("invoice", *MONTH, "--format", form, status=2, alike=False)
