@@ -40,6 +40,9 @@ typedef struct making {
     tb_i128 *more;                   /* of one path, by part and column */
     tb_i128 *come[TB_USAGE_COLUMNS]; /* by path; NULL: nothing comes */
     tb_i128 *bytes, *net, *gross;    /* by path */
+    int64_t days[TB_USAGE_COLUMNS][TB_FORECAST_AHEAD_MAX]; /* of one path */
+    tb_i128 fees; /* with tax, of what is left of the month */
+    int64_t left_us; /* of the month */
     tb_error *err;
 } making;
 
@@ -147,12 +150,13 @@ static tb_code take_columns(making *m)
     return TB_OK;
 }
 
-/* A day's usage to the parts of the month, by time; the part still to come of it. */
-static tb_i128 spend(making *m, int c, const int64_t *days)
+/* The usage of a path's first days to the parts of the month, by time; the part still to come of it. */
+static tb_i128 spend(making *m, int c, size_t n)
 {
     tb_i128 sum = 0;
+    const int64_t *days = m->days[c];
     const tb_bill_input *month = m->in->month;
-    for (size_t d = 0; d < m->ahead.n; d++) {
+    for (size_t d = 0; d < n; d++) {
         int64_t share = m->ahead.share_us[d];
         if (!share || !days[d]) continue;
         int64_t to = (m->ahead.first_day + (int64_t)d + 1) * TB_US_PER_DAY, from = to - share;
@@ -168,26 +172,99 @@ static tb_i128 spend(making *m, int c, const int64_t *days)
     return sum;
 }
 
+static void clear_more(making *m)
+{
+    memset(m->more, 0, m->in->month->n_parts * TB_USAGE_COLUMNS * sizeof *m->more);
+}
+
+/* --- funds --- */
+
+/* What the rest of the month's fees come to: the rater's bill has them all. */
+static tb_code begin_funds(making *m)
+{
+    tb_i128 gross = 0;
+    if (!m->in->funds) return TB_OK;
+    clear_more(m);
+    m->in->funds->n = m->f->paths;
+    for (size_t d = 0; d < m->ahead.n; d++)
+        m->left_us += m->ahead.share_us[d];
+    tb_code code = tb__rater_running(m->rater, m->more, &gross, m->err);
+    m->fees = code ? 0 : gross - m->in->funds->so_far;
+    if (m->fees < 0) m->fees = 0;
+    return code;
+}
+
+/* What the path takes by the end of its first n days: usage, and fees by time. */
+static tb_code taken_by(making *m, size_t n, tb_i128 *ret)
+{
+    tb_i128 gross = 0;
+    int64_t us = 0;
+    clear_more(m);
+    for (int c = 0; c < TB_USAGE_COLUMNS; c++)
+        if (m->come[c]) spend(m, c, n);
+    for (size_t d = 0; d < n; d++)
+        us += m->ahead.share_us[d];
+    tb_code code = tb__rater_running(m->rater, m->more, &gross, m->err);
+    if (code) return code;
+    const tb_i128 later = m->left_us ? m->fees * (m->left_us - us) / m->left_us : 0;
+    *ret = gross - m->in->funds->so_far - later;
+    return TB_OK;
+}
+
+/* The path's first day by whose end as much as is left has been taken; by halves. */
+static tb_code find_empty(making *m, size_t path)
+{
+    tb_forecast_funds *funds = m->in->funds;
+    size_t low = 1, high = m->ahead.n;
+    tb_code code = TB_OK;
+    while (!code && low < high) {
+        const size_t middle = low + (high - low) / 2;
+        tb_i128 taken = 0;
+        code = taken_by(m, middle, &taken);
+        if (taken >= funds->left[path]) high = middle;
+        else low = middle + 1;
+    }
+    funds->empty[path] = m->ahead.first_day + (int64_t)low - 1;
+    return code;
+}
+
+static tb_code take_funds(making *m, size_t path)
+{
+    tb_forecast_funds *funds = m->in->funds;
+    if (!funds || funds->empty[path] != INT64_MAX) return TB_OK;
+    const tb_i128 taken = m->gross[path] - funds->so_far;
+    if (funds->left[path] <= 0) {
+        funds->empty[path] = m->ahead.first_day;
+        return TB_OK;
+    }
+    if (taken >= funds->left[path]) return find_empty(m, path);
+    funds->left[path] -= taken;
+    return TB_OK;
+}
+
+/* --- a path --- */
+
 static tb_code run_path(making *m, const tb__draw *draw, size_t path)
 {
-    int64_t days[TB_FORECAST_AHEAD_MAX];
-    memset(m->more, 0, m->in->month->n_parts * TB_USAGE_COLUMNS * sizeof *m->more);
+    clear_more(m);
     m->bytes[path] = m->f->bytes_so_far;
     for (int c = 0; c < TB_USAGE_COLUMNS; c++) {
         if (!m->come[c]) continue;
-        tb__outlook_path(&m->outlook[c], &m->ahead, draw, days);
-        tb_i128 units = spend(m, c, days);
+        tb__outlook_path(&m->outlook[c], &m->ahead, draw, m->days[c]);
+        tb_i128 units = spend(m, c, m->ahead.n);
         m->come[c][path] = m->f->usage[c].so_far + units;
         if (c != TB_USAGE_REQUESTS) m->bytes[path] += units;
     }
-    return tb__rater_rate(m->rater, m->more, &m->net[path], &m->gross[path], m->err);
+    tb_code code = tb__rater_rate(m->rater, m->more, &m->net[path], &m->gross[path], m->err);
+    return code ? code : take_funds(m, path);
 }
 
 static tb_code run_paths(making *m)
 {
     tb__draw draw;
-    tb_code code = TB_OK;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    tb_code code = begin_funds(m);
+    gsl_rng *rng = code ? NULL : gsl_rng_alloc(gsl_rng_mt19937);
+    if (code) return code;
     if (!rng) return tb_no_memory(m->err);
     gsl_rng_set(rng, (unsigned long)m->in->seed);
     for (size_t path = 0; !code && path < m->f->paths; path++) {
@@ -211,6 +288,16 @@ static void sort_out(making *m)
     f->bytes = tb__spread(m->bytes, f->paths);
     f->net = tb__spread(m->net, f->paths);
     f->gross = tb__spread(m->gross, f->paths);
+}
+
+/* How many paths come to more than each limit. */
+static void count_over(making *m)
+{
+    tb_forecast *f = m->f;
+    for (size_t i = 0; i < m->in->n_limits && i < TB_FORECAST_LIMITS; i++)
+        for (uint32_t path = 0; path < f->paths; path++)
+            f->over[i] += tb_decimal_compare((tb_decimal){m->gross[path], f->minor_digits},
+                                             m->in->limits[i]) > 0;
 }
 
 static void describe(making *m)
@@ -253,6 +340,7 @@ static tb_code make_forecast(making *m)
         code = tb__singles(m->in->history, m->ahead.n, m->f->bytes_so_far, m->f, m->err);
     if (!code) code = run_paths(m);
     if (!code) sort_out(m);
+    if (!code) count_over(m);
     return code;
 }
 

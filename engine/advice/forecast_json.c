@@ -99,6 +99,26 @@ static void unpriced(tb_buf *out, const tb_forecast *f)
     tb_buf_str(out, "]");
 }
 
+static void day(tb_buf *out, const char *name, int64_t number)
+{
+    const tb_date date = tb_date_from_day(number == INT64_MAX ? 0 : number);
+    tb_buf_fmt(out, "\"%s\":", name);
+    if (number == INT64_MAX) tb_buf_str(out, "null");
+    else tb_buf_fmt(out, "\"%04d-%02d-%02d\"", (int)date.year, (int)date.month, (int)date.day);
+}
+
+static void lasts(tb_buf *out, const tb_forecast *f)
+{
+    if (!f->has_lasts) return;
+    tb_buf_str(out, ",\"balance_lasts_until\":{");
+    day(out, "p5", f->lasts_p5);
+    tb_buf_str(out, ",");
+    day(out, "p50", f->lasts_p50);
+    tb_buf_str(out, ",");
+    day(out, "p95", f->lasts_p95);
+    tb_buf_str(out, "}");
+}
+
 tb_code tb_forecast_json(const tb_forecast *f, tb_buf *out, tb_error *err)
 {
     tb_date date = tb_date_from_day(tb_month_first_day(f->month));
@@ -120,6 +140,7 @@ tb_code tb_forecast_json(const tb_forecast *f, tb_buf *out, tb_error *err)
     tb_buf_str(out, ",");
     spread(out, &f->bytes, 0);
     tb_buf_str(out, "}");
+    lasts(out, f);
     all_usage(out, f);
     unpriced(out, f);
     tb_buf_str(out, "}");

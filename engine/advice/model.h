@@ -65,6 +65,9 @@ size_t tb__rater_lines(const tb__rater *rater);
 /* more: usage to come by part and column: more[part * TB_USAGE_COLUMNS + column]. */
 TB_MUST_USE tb_code tb__rater_rate(tb__rater *rater, const tb_i128 *more, tb_i128 *ret_net,
                                    tb_i128 *ret_gross, tb_error *err);
+/* The same of a month that is not over: without the minimum. */
+TB_MUST_USE tb_code tb__rater_running(tb__rater *rater, const tb_i128 *more, tb_i128 *ret_gross,
+                                      tb_error *err);
 
 /* Sorts values in place. n > 0. */
 tb_forecast_spread tb__spread(tb_i128 *values, size_t n);

@@ -304,13 +304,13 @@ static tb_i128 usage_of(const share *s, const tb_i128 *more)
 }
 
 /* Taxes on the whole, as on an invoice of one line. */
-static tb_code sum_up(const tb__rater *r, tb_decimal usage, tb_i128 *ret_net, tb_i128 *ret_gross,
-                      tb_error *err)
+static tb_code sum_up(const tb__rater *r, tb_decimal usage, bool minimum, tb_i128 *ret_net,
+                      tb_i128 *ret_gross, tb_error *err)
 {
     tb_decimal net;
     tb_code code = tb_decimal_add(usage, r->fixed, &net, err);
     if (code) return code;
-    if (tb_decimal_compare(net, r->minimum) < 0) net = r->minimum;
+    if (minimum && tb_decimal_compare(net, r->minimum) < 0) net = r->minimum;
     tb_bill_line line = {.amount = net, .exact = net};
     tb_bill whole = {
         .lines = &line, .n_lines = 1, .minor_digits = r->minor_digits, .rounding = r->rounding};
@@ -321,8 +321,8 @@ static tb_code sum_up(const tb__rater *r, tb_decimal usage, tb_i128 *ret_net, tb
     return TB_OK;
 }
 
-tb_code tb__rater_rate(tb__rater *r, const tb_i128 *more, tb_i128 *ret_net, tb_i128 *ret_gross,
-                       tb_error *err)
+static tb_code rate_path(tb__rater *r, const tb_i128 *more, bool minimum, tb_i128 *ret_net,
+                         tb_i128 *ret_gross, tb_error *err)
 {
     tb_decimal usage;
     bool unpriced = false;
@@ -333,5 +333,17 @@ tb_code tb__rater_rate(tb__rater *r, const tb_i128 *more, tb_i128 *ret_net, tb_i
     tb_code code = tb_bill_subtotal(r->amounts, &r->input, &usage, &unpriced, err);
     if (code) return code;
     if (unpriced) r->forecast->complete = false;
-    return sum_up(r, usage, ret_net, ret_gross, err);
+    return sum_up(r, usage, minimum, ret_net, ret_gross, err);
+}
+
+tb_code tb__rater_rate(tb__rater *r, const tb_i128 *more, tb_i128 *ret_net, tb_i128 *ret_gross,
+                       tb_error *err)
+{
+    return rate_path(r, more, true, ret_net, ret_gross, err);
+}
+
+tb_code tb__rater_running(tb__rater *r, const tb_i128 *more, tb_i128 *ret_gross, tb_error *err)
+{
+    tb_i128 net;
+    return rate_path(r, more, false, &net, ret_gross, err);
 }

@@ -8,7 +8,7 @@
 /* Enough lines for every entry to make its own. */
 static tb_code make_room(tb__draft *d)
 {
-    size_t max = d->in->n_bytes + d->in->n_optimizers + 2 * d->in->n_balancers + 2;
+    size_t max = d->in->n_bytes + d->in->n_optimizers + 2 * d->in->n_balancers + 4;
     d->bill.lines = tb__arena_take(&d->arena, max * sizeof *d->bill.lines);
     return d->bill.lines ? TB_OK : tb_no_memory(d->err);
 }
@@ -21,6 +21,8 @@ tb_code tb__bill_lines(tb__draft *d)
     if (!code) code = tb__bill_optimizers(d);
     if (!code) code = tb__bill_balancer_fees(d);
     if (!code) code = tb__bill_requests(d);
+    if (!code) code = tb__bill_discount(d);
+    if (!code) code = tb__bill_commit(d);
     if (!code) code = tb__bill_minimum(d);
     return code;
 }

@@ -48,6 +48,22 @@ bool tb_billing_region_parse(const char *name, tb_billing_region *ret)
     return false;
 }
 
+static const char *const account_names[TB_BOOK_ACCOUNT_COUNT][2] = {
+#define TB_X(e, name, code) [TB_ACCOUNT_##e] = {name, code},
+    TB_BOOK_ACCOUNTS(TB_X)
+#undef TB_X
+};
+
+const char *tb_book_account_name(tb_book_account account)
+{
+    return (unsigned)account < TB_BOOK_ACCOUNT_COUNT ? account_names[account][0] : "";
+}
+
+const char *tb_book_account_code(tb_book_account account)
+{
+    return (unsigned)account < TB_BOOK_ACCOUNT_COUNT ? account_names[account][1] : "";
+}
+
 static const char *const mode_names[] = {"graduated", "volume", "package"};
 
 const char *tb_tier_mode_name(tb_tier_mode mode)
@@ -237,6 +253,16 @@ static tb_code set_rounding(parser *p, uint32_t value, void *to)
     int choice = 0;
     tb_code code = set_choice(p, value, names, 2, "Must be half_up or half_even.", &choice);
     if (!code) *(tb_rounding *)to = (tb_rounding)choice;
+    return code;
+}
+
+static tb_code set_book_scope(parser *p, uint32_t value, void *to)
+{
+    static const char *const names[] = {"contract"};
+    int choice = 0;
+    tb_code code = set_choice(p, value, names, 1,
+                              "Must be contract; leave it out of a book of the currency.", &choice);
+    if (!code) *(bool *)to = true;
     return code;
 }
 
@@ -592,13 +618,39 @@ static tb_code set_balancer(parser *p, uint32_t value, void *to)
     return code;
 }
 
+static tb_code set_code(parser *p, uint32_t value, void *to)
+{
+    const tb__node *node = &p->doc.nodes[value];
+    if (node->type != TB__STRING) return refuse_type(p, value, "a string");
+    bool ok = node->len >= 1 && node->len < TB_LEDGER_CODE_ROOM;
+    for (uint32_t i = 0; ok && i < node->len; i++)
+        ok = is_id_character(node->text[i]);
+    if (!ok) return refuse_book(p, value, "Must be 1 to 31 letters, digits, '.', '_' and '-'.");
+    memcpy(to, node->text, node->len);
+    ((char *)to)[node->len] = 0;
+    return TB_OK;
+}
+
+static const key_rule code_rules[] = {
+#define TB_X(e, name, code) {name, false, set_code, TB_ACCOUNT_##e * TB_LEDGER_CODE_ROOM},
+    TB_BOOK_ACCOUNTS(TB_X)
+#undef TB_X
+};
+
+static tb_code set_codes(parser *p, uint32_t value, void *to)
+{
+    return walk(p, value, RULES(code_rules), to);
+}
+
 static const key_rule book_rules[] = {
     {"book", true, set_id, offsetof(tb_book, id)},
     {"currency", true, set_currency, offsetof(tb_book, currency)},
     {"effective_from", true, set_effective, offsetof(tb_book, effective_us)},
     {"supersedes", false, set_id, offsetof(tb_book, supersedes)},
+    {"scope", false, set_book_scope, offsetof(tb_book, contract)},
     {"rounding", false, set_rounding, offsetof(tb_book, rounding)},
     {"minimum_monthly", false, set_price, offsetof(tb_book, minimum_monthly)},
+    {"ledger_codes", false, set_codes, offsetof(tb_book, ledger_code)},
     {"bandwidth", false, set_bandwidth, 0},
     {"optimizer", false, set_optimizer, 0},
     {"load_balancer", false, set_balancer, 0},
@@ -621,6 +673,13 @@ static tb_code keep_canonical(parser *p, tb__arena *scratch, tb_book *book)
     return TB_OK;
 }
 
+static bool has_codes(const tb_book *book)
+{
+    for (int a = 0; a < TB_BOOK_ACCOUNT_COUNT; a++)
+        if (book->ledger_code[a][0]) return true;
+    return false;
+}
+
 static tb_code parse_into(const char *text, size_t len, tb_book *book, tb_error *err)
 {
     parser p = {.err = err};
@@ -629,6 +688,14 @@ static tb_code parse_into(const char *text, size_t len, tb_book *book, tb_error 
     tb_code code = tb__document_parse(text, len, TB_E_BOOK, &scratch, book->alloc, &p.doc, err);
     if (!code) {
         code = walk(&p, 0, RULES(book_rules), book);
+        if (!code && book->contract && book->supersedes[0])
+            code = refuse_member(&p, 0, "supersedes",
+                                 "A contract names its book by id: one of scope contract takes no"
+                                 " other's place.");
+        if (!code && book->contract && has_codes(book))
+            code = refuse_member(&p, 0, "ledger_codes",
+                                 "The general ledger takes its codes from the books of the currency: one of"
+                                 " scope contract has none.");
         if (!code) code = keep_canonical(&p, &scratch, book);
         tb__document_release(&p.doc);
     }

@@ -146,6 +146,19 @@ static tb_code check_tax(tb__draft *d)
     return TB_OK;
 }
 
+static tb_code check_contract(tb__draft *d)
+{
+    const tb_contract *c = &d->in->contract;
+    if (tb_decimal_sign(c->discount) < 0 || c->discount.scale > TB_CONTRACT_PERCENT_SCALE ||
+        tb_decimal_compare(c->discount, tb_decimal_from_int(100)) > 0)
+        return tb_fail(d->err, TB_E_VALIDATION, "contract",
+                       "Its discount is 0 to 100 percent, with %d digits after the point.",
+                       TB_CONTRACT_PERCENT_SCALE);
+    if (tb_decimal_sign(c->minimum) < 0 || tb_decimal_sign(c->commit) < 0)
+        return tb_fail(d->err, TB_E_VALIDATION, "contract", "Its amounts are not negative.");
+    return TB_OK;
+}
+
 static tb_code each(tb__draft *d, size_t n, tb_code (*check)(tb__draft *, size_t))
 {
     for (size_t i = 0; i < n; i++) {
@@ -164,5 +177,6 @@ tb_code tb__bill_check(tb__draft *d)
     if (!code) code = each(d, d->in->n_optimizers, check_optimizer);
     if (!code) code = each(d, d->in->n_balancers, check_balancer);
     if (!code) code = check_tax(d);
+    if (!code) code = check_contract(d);
     return code;
 }

@@ -85,8 +85,15 @@ TB_MUST_USE tb_code tb__bill_bandwidth(tb__draft *d, tb_charge charge); /* bandw
 TB_MUST_USE tb_code tb__bill_volume(tb__draft *d);                      /* volume.c */
 TB_MUST_USE tb_code tb__bill_optimizers(tb__draft *d);                  /* fees.c */
 TB_MUST_USE tb_code tb__bill_balancer_fees(tb__draft *d);               /* fees.c */
-TB_MUST_USE tb_code tb__bill_minimum(tb__draft *d);                     /* fees.c */
+TB_MUST_USE tb_code tb__bill_discount(tb__draft *d);                    /* discount.c */
+TB_MUST_USE tb_code tb__bill_commit(tb__draft *d);                      /* least.c */
+TB_MUST_USE tb_code tb__bill_minimum(tb__draft *d);                     /* least.c */
 TB_MUST_USE tb_code tb__bill_requests(tb__draft *d);                    /* requests.c */
+
+/* The sum of the rounded lines so far (discount.c). */
+TB_MUST_USE tb_code tb__sum_rounded(const tb__draft *d, tb_decimal *ret);
+/* Whether the month owes the contract's commit (least.c). */
+bool tb__is_committed(const tb_bill_input *in);
 
 /* Gives rows of seconds at a monthly price their amounts (prorate.c). */
 TB_MUST_USE tb_code tb__prorate(tb_bill_tier *rows, size_t n, int64_t month_seconds, tb_error *err);

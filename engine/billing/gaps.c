@@ -47,9 +47,10 @@ tb__gap tb__balancer_gap(const tb__draft *d, const tb_bill_balancer *entry)
 /* --- the list --- */
 
 /* path: what the book lacks, under NO_PRICE. */
-static void put_reason(char *out, size_t size, const char *currency, const tb_bill_part *part,
+static void put_reason(char *out, size_t size, const tb_bill_input *in, const tb_bill_part *part,
                        tb__gap gap, const char *path)
 {
+    const char *currency = in->currency;
     char from[21] = "", to[21] = "";
     tb_time_format(part->from_us, from);
     tb_time_format(part->to_us, to);
@@ -57,6 +58,10 @@ static void put_reason(char *out, size_t size, const char *currency, const tb_bi
         snprintf(out, size,
                  "The location has no billing region: name it, with its billing, in "
                  "the catalogue's regions.");
+    else if (gap == TB__NO_BOOK && in->book_lacks)
+        snprintf(out, size,
+                 "The contract names book %s, and there is no %.3s price book of that id: add it.",
+                 in->contract.book, currency);
     else if (gap == TB__NO_BOOK)
         snprintf(out, size, "No %.3s price book is in force from %s to %s: add one.", currency,
                  from, to);
@@ -76,8 +81,7 @@ static void add(tb__draft *d, tb_line_kind kind, int64_t id, const char *what, t
     snprintf(e->shown.what, sizeof e->shown.what, "%s", what);
     e->shown.quantity = quantity;
     e->shown.unit = unit;
-    put_reason(e->shown.reason, sizeof e->shown.reason, d->in->currency, &d->in->parts[part], gap,
-               path);
+    put_reason(e->shown.reason, sizeof e->shown.reason, d->in, &d->in->parts[part], gap, path);
 }
 
 static void list_bytes(tb__draft *d)
@@ -127,14 +131,19 @@ static void list_balancers(tb__draft *d)
     }
 }
 
-/* Where no book is in force nobody knows the minimum. */
-static void list_minimum(tb__draft *d)
+static void list_least(tb__draft *d, const char *what)
 {
-    if (d->in->running || !d->in->active_zone) return;
     for (uint32_t i = 0; i < d->in->n_parts; i++)
         if (!tb__book(d, i))
-            add(d, TB_LINE_MINIMUM, d->in->account, "minimum", tb__part_seconds(&d->in->parts[i]),
+            add(d, TB_LINE_MINIMUM, d->in->account, what, tb__part_seconds(&d->in->parts[i]),
                 "second", i, TB__NO_BOOK, "");
+}
+
+/* Where no book is in force nobody knows the minimum, and a commit has no rounding. */
+static void list_leasts(tb__draft *d)
+{
+    if (tb__is_committed(d->in)) list_least(d, "commit");
+    if (!d->in->running && d->in->active_zone) list_least(d, "minimum");
 }
 
 /* --- in order, one of each --- */
@@ -172,7 +181,7 @@ static tb_code merge(tb__draft *d)
 tb_code tb__bill_gaps(tb__draft *d)
 {
     const tb_bill_input *in = d->in;
-    size_t max = in->n_optimizers + 2 * in->n_balancers + in->n_parts;
+    size_t max = in->n_optimizers + 2 * in->n_balancers + 2 * in->n_parts;
     uint8_t *gaps = tb__arena_take(&d->arena, in->n_bytes);
     if (!gaps) return tb_no_memory(d->err);
     for (size_t i = 0; i < in->n_bytes; i++) {
@@ -187,6 +196,6 @@ tb_code tb__bill_gaps(tb__draft *d)
     list_bytes(d);
     list_optimizers(d);
     list_balancers(d);
-    list_minimum(d);
+    list_leasts(d);
     return d->n_gaps && !d->bare ? merge(d) : TB_OK;
 }

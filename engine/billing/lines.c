@@ -34,6 +34,8 @@ static const char *owner(tb_line_kind kind)
 {
     switch (kind) {
     case TB_LINE_VOLUME:
+    case TB_LINE_DISCOUNT:
+    case TB_LINE_COMMIT:
     case TB_LINE_MINIMUM: return "account:";
     case TB_LINE_BALANCER_FEE:
     case TB_LINE_BALANCER_REQUESTS: return "load_balancer:";

@@ -38,7 +38,7 @@ static const field fields[] = {
     FROM("Balance", DECIMAL, balance),
     FROM("ThisMonthCharges", SUM, this_month),
     FROM("LastRechargeBalance", DECIMAL, last_recharge),
-    FROM("AvailableBalance", DECIMAL, balance),
+    FROM("AvailableBalance", DECIMAL, available),
     NEUTRAL("CouponBalance", "0.0"),
     NEUTRAL("MonthlyCouponUsage", "0.0"),
     FROM("BillingRecords", RECORDS, records),
@@ -190,10 +190,9 @@ tb_code tb_billing_summary_encode(const tb_zone_month *zones, size_t n, tb_buf *
     return tb_buf_check(out, err);
 }
 
-tb_zone_state tb_zone_state_of(bool set, tb_i128 limit, tb_i128 used, bool prepaid,
-                               tb_decimal balance)
+tb_zone_state tb_zone_state_of(bool set, tb_i128 limit, tb_i128 used, bool out_of_funds)
 {
     if (!set) return TB_ZONE_SET_OFF;
     if (limit > 0 && used >= limit) return TB_ZONE_AT_LIMIT;
-    return prepaid && tb_decimal_sign(balance) <= 0 ? TB_ZONE_UNFUNDED : TB_ZONE_ON;
+    return out_of_funds ? TB_ZONE_UNFUNDED : TB_ZONE_ON;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "invoice/text.h"
 
 typedef struct memory {
     tb__arena arena;
@@ -164,7 +165,7 @@ static tb_code grow_tiers(work *w, const tb_bill_line *before, const tb_bill_lin
     return TB_OK;
 }
 
-/* The minimum has no unit price that could differ: what it was is taken off what it is. */
+/* A lump has no unit price that could differ: what it was is taken off what it is. */
 static tb_code net_tiers(work *w, const tb_bill_line *before, const tb_bill_line *after,
                          tb_bill_line *line)
 {
@@ -193,7 +194,7 @@ static tb_code subtract(const tb_bill_line *before, const tb_bill_line *after, t
 /* A difference with more digits than a decimal has is shown as the two that it lies between. */
 static tb_code add_difference(work *w, const tb_bill_line *before, const tb_bill_line *after)
 {
-    bool net = after->kind == TB_LINE_MINIMUM;
+    bool net = tb__is_lump(after->kind);
     if (!net && !same_prices(before, after)) return replace_line(w, before, after);
     size_t n = w->out.n;
     tb_bill_line *line = add_line(w, after);

@@ -43,6 +43,10 @@ static const shape shapes[TB_LINE_KIND_COUNT] = {
     [TB_LINE_BALANCER_REQUESTS] = {"Usage", "Usage-Based", "Load Balancer",
                                    "Application Networking", "Requests", "1000000 Requests", 6,
                                    true, false},
+    [TB_LINE_DISCOUNT] = {"Adjustment", "Recurring", "Content Delivery Network",
+                          "Content Delivery", "Contract Discount", NULL, 0, false, false},
+    [TB_LINE_COMMIT] = {"Adjustment", "Recurring", "Content Delivery Network", "Content Delivery",
+                        "Monthly Commit", NULL, 0, false, false},
     [TB_LINE_MINIMUM] = {"Adjustment", "Recurring", "Content Delivery Network", "Content Delivery",
                          "Monthly Minimum", NULL, 0, false, false},
     [TB_LINE_CORRECTION] = {"Adjustment", "One-Time", "Content Delivery Network",
@@ -492,13 +496,15 @@ static tb_code put_focus_tax(const tb_statement *s, const tb_invoice_names *name
     return put_other(s, names, tax->amount, words, out, err);
 }
 
-/* What credit has paid: rows sum to what is left to pay. */
+/* What credits have paid. A prepaid balance is the customer's own money: what it paid was billed. */
 static tb_code put_paid(const tb_statement *s, const tb_invoice_names *names, tb_buf *out,
                         tb_error *err)
 {
     static const char *const words[] = {"Credit", "Paid from credit", "One-Time"};
-    const tb_decimal paid = {-s->paid.mantissa, s->paid.scale};
-    return tb_decimal_sign(paid) ? put_other(s, names, paid, words, out, err) : TB_OK;
+    tb_decimal amount;
+    tb_code code = tb_decimal_sub(s->covered, s->paid, &amount, err);
+    if (code || !tb_decimal_sign(amount)) return code;
+    return put_other(s, names, amount, words, out, err);
 }
 
 tb_code tb_focus_csv(const tb_statement *statement, const tb_invoice_names *names, tb_buf *out,

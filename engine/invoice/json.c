@@ -295,7 +295,7 @@ static void put_party(tb_buf *out, const char *name, const tb_party *party)
 
 /* Everything but the sha256 member, which belongs before `state`: *ret_place. The members that
  * version 1 lacks are told by `later`. */
-static void put_statement(tb_buf *out, const tb_statement *s, tb_decimal payable,
+static void put_statement(tb_buf *out, const tb_statement *s, tb_decimal payable, tb_decimal drawn,
                           size_t *ret_place)
 {
     const tb_bill *bill = s->bill;
@@ -306,6 +306,7 @@ static void put_statement(tb_buf *out, const tb_statement *s, tb_decimal payable
     if (later) put_party(out, "buyer", s->buyer);
     if (s->corrects[0]) text(out, "corrects", s->corrects);
     text(out, "currency", s->currency);
+    if (later && tb_decimal_sign(s->covered)) money(out, "drawn", drawn, bill->minor_digits);
     if (later) text(out, "due", s->due);
     if (later) text(out, "issued", s->issued);
     text(out, "kind", s->kind);
@@ -364,6 +365,7 @@ void tb_statement_dress(tb_statement *statement, const tb_statement *stored)
     memcpy(statement->issued, stored->issued, sizeof statement->issued);
     memcpy(statement->due, stored->due, sizeof statement->due);
     statement->paid = stored->paid;
+    statement->covered = stored->covered;
     statement->seller = stored->seller;
     statement->buyer = stored->buyer;
     statement->tax_reason = stored->tax_reason;
@@ -387,10 +389,11 @@ tb_code tb_statement_json(const tb_statement *statement, tb_buf *out, char ret_s
     unsigned char hash[crypto_hash_sha256_BYTES];
     char member[sizeof MEMBER - 1 + 65 + 1] = MEMBER;
     size_t start = out->len, place = 0, size = sizeof member - 1;
-    tb_decimal payable;
+    tb_decimal payable, drawn;
     tb_code code = tb_decimal_sub(statement->bill->total, statement->paid, &payable, err);
+    if (!code) code = tb_decimal_sub(statement->paid, statement->covered, &drawn, err);
     if (code) return code;
-    put_statement(out, statement, payable, &place);
+    put_statement(out, statement, payable, drawn, &place);
     if (out->failed || !tb_buf_room(out, size)) return tb_buf_check(out, err);
     crypto_hash_sha256(hash, (const unsigned char *)out->data + start, out->len - start);
     sodium_bin2hex(member + sizeof MEMBER - 1, 65, hash, sizeof hash);

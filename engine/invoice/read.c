@@ -492,6 +492,16 @@ static const tb_party *read_party(reader *r, const char *name, tb_party_role rol
     return party;
 }
 
+/* It is there where it says something that `paid` does not. */
+static void read_drawn(reader *r, tb_statement *s)
+{
+    uint32_t at = find_member(r, 0, "drawn");
+    if (r->code || !at) return;
+    const tb_decimal drawn = read_decimal(r, 0, "drawn");
+    if (!r->code) r->code = tb_decimal_sub(s->paid, drawn, &s->covered, r->err);
+    if (!r->code && !tb_decimal_sign(s->covered)) bad(r, at, "\"drawn\" is all that is paid.");
+}
+
 /* What version 1 lacks. */
 static void read_issue(reader *r, tb_statement *s)
 {
@@ -500,6 +510,7 @@ static void read_issue(reader *r, tb_statement *s)
     s->buyer = read_party(r, "buyer", TB_BUYER);
     s->seller = read_party(r, "seller", TB_SELLER);
     s->paid = read_decimal(r, 0, "paid");
+    read_drawn(r, s);
     read_ledger(r, s);
 }
 
@@ -519,8 +530,8 @@ static void read_version(reader *r, tb_statement *s)
     if (at && s->version != TB_INVOICE_VERSION) bad(r, at, "its version is unknown.");
     only(r, 0,
          s->version > 1
-             ? "account book ?books buyer ?corrects currency due issued kind ledger lines number "
-               "paid payable period previous ?replaces residual seller sha256 state subtotal tax "
+             ? "account book ?books buyer ?corrects currency ?drawn due issued kind ledger lines "
+               "number paid payable period previous ?replaces residual seller sha256 state subtotal tax "
                "total unpriced version watermark"
              : "account book ?books ?corrects currency kind lines number period previous "
                "?replaces residual sha256 state subtotal tax total unpriced watermark");

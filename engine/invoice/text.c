@@ -96,6 +96,11 @@ tb_line_kind tb__line_origin(const tb_statement *statement, size_t line)
     return c ? c->kind : statement->bill->lines[line].kind;
 }
 
+bool tb__is_lump(tb_line_kind kind)
+{
+    return kind == TB_LINE_DISCOUNT || kind == TB_LINE_COMMIT || kind == TB_LINE_MINIMUM;
+}
+
 static const char *const titles[TB_LINE_KIND_COUNT] = {
     [TB_LINE_BANDWIDTH] = "Bandwidth",
     [TB_LINE_VOLUME] = "Volume bandwidth",
@@ -103,6 +108,8 @@ static const char *const titles[TB_LINE_KIND_COUNT] = {
     [TB_LINE_OPTIMIZER] = "Optimizer",
     [TB_LINE_BALANCER_FEE] = "Load balancer, monthly fee",
     [TB_LINE_BALANCER_REQUESTS] = "Load balancer, requests",
+    [TB_LINE_DISCOUNT] = "Contract discount",
+    [TB_LINE_COMMIT] = "Monthly commitment, shortfall",
     [TB_LINE_MINIMUM] = "Monthly minimum",
     [TB_LINE_CORRECTION] = "Correction",
 };
@@ -114,6 +121,8 @@ const char *tb__line_title(const tb_statement *statement, size_t line)
 
 /* What a line's title leaves open: the minimum is a price for having a zone, no rent by the day. */
 static const char *const notes[TB_LINE_KIND_COUNT] = {
+    [TB_LINE_DISCOUNT] = "a percentage of the sum of the lines of usage and fees",
+    [TB_LINE_COMMIT] = "what usage, less the discount, lacks of the month's commit",
     [TB_LINE_MINIMUM] = "whole for any month with an active zone, not prorated by days",
 };
 

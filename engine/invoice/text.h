@@ -20,6 +20,10 @@ void tb__add_month_start(tb_buf *out, int64_t month);
 const tb_correction *tb__correction_of(const tb_statement *statement, size_t line);
 tb_line_kind tb__line_origin(const tb_statement *statement, size_t line);
 
+/* Of the kinds that are an amount of the whole account, without a quantity or a price of one: discount,
+ * commit, minimum. */
+bool tb__is_lump(tb_line_kind kind);
+
 /* What the line is for, in words: "Bandwidth". */
 const char *tb__line_title(const tb_statement *statement, size_t line);
 /* "zone:101" as "zone 101". */

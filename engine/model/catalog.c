@@ -6,6 +6,7 @@
  * Two arenas: one lives in the catalogue, the other holds what only the parse needs. */
 #include "model/catalog_private.h"
 
+#include "model/alerts.h"
 #include "model/containers.h"
 #include "model/declared.h"
 #include "model/parties.h"
@@ -257,6 +258,14 @@ static tb_code check_tax(parser *p, uint32_t value, void *to)
     return tb__declared_tax(&p->doc, value, ignored, &n, &fault) ? TB_OK : refuse_fault(p, &fault);
 }
 
+static tb_code check_contract(parser *p, uint32_t value, void *to)
+{
+    (void)to;
+    tb_contract ignored;
+    tb__fault fault = {.path = ""};
+    return tb__declared_contract(&p->doc, value, &ignored, &fault) ? TB_OK : refuse_fault(p, &fault);
+}
+
 static tb_code check_buyer(parser *p, uint32_t value, void *to)
 {
     (void)to;
@@ -271,6 +280,15 @@ static tb_code check_terms(parser *p, uint32_t value, void *to)
     int ignored;
     tb__fault fault = {.path = ""};
     return tb__declared_terms(&p->doc, value, &ignored, &fault) ? TB_OK : refuse_fault(p, &fault);
+}
+
+static tb_code check_alerts(parser *p, uint32_t value, void *to)
+{
+    (void)to;
+    tb_alert_rule ignored[TB_ALERTS_MAX];
+    tb__fault fault = {.path = ""};
+    size_t n;
+    return tb__declared_alerts(&p->doc, value, ignored, &n, &fault) ? TB_OK : refuse_fault(p, &fault);
 }
 
 static tb_code check_labels(parser *p, uint32_t value, void *to)
@@ -497,8 +515,10 @@ static const key_rule account_rules[] = {
     {"tax", false, check_tax, 0},
     {"discounts", false, check_discounts, 0},
     {"prepaid", false, check_bool, 0},
+    {"contract", false, check_contract, 0},
     {"buyer", false, check_buyer, 0},
     {"terms_days", false, check_terms, 0},
+    {"alerts", false, check_alerts, 0},
     {"labels", false, check_labels, 0},
 };
 

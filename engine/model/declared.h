@@ -8,6 +8,7 @@
 #define TOLLBOOK_MODEL_DECLARED_H
 
 #include "model/document.h"
+#include "tollbook/contract.h"
 
 typedef struct tb__fault {
     char path[48];      /* within the value: "VAT", "[2].percent", "" for the value itself */
@@ -59,6 +60,12 @@ typedef struct tb__tax {
  * one rate, named VAT. */
 bool tb__declared_tax(const tb__document *doc, uint32_t value, tb__tax ret[TB__TAXES_MAX],
                       size_t *ret_n, tb__fault *fault);
+
+/* An account's `contract`: {"book", "discount_percent", "minimum_monthly", "commit": {"monthly", "from",
+ * "to"}}, each key optional but a commit's amount. Amounts are such as 10^18 units fit a decimal at, as a
+ * price book's are. */
+bool tb__declared_contract(const tb__document *doc, uint32_t value, tb_contract *ret,
+                           tb__fault *fault);
 
 /* What of a zone's `settings` is billed by. */
 typedef struct tb__declared_zone {

@@ -7,6 +7,7 @@
 
 #include "tollbook/calendar.h"
 #include "tollbook/ledgerstore.h"
+#include "tollbook/payments.h"
 #include "tollbook/partystore.h"
 #include "tollbook/terms.h"
 
@@ -33,10 +34,29 @@ void tb_account_release(tb_account_reading *reading)
     *reading = (tb_account_reading){.memory = NULL};
 }
 
-static tb_code take(tb_account_statement *s, memory *m, const tb_ledger_entry *e, tb_error *err)
+/* A draw is a pair of entries that sum to 0: the credit's side is one line for both. */
+static void take_draw(tb_account_statement *s, memory *m, const tb_ledger_entry *e)
+{
+    tb_draw_leg leg = TB_DRAW_GIVEN;
+    int64_t credit = 0;
+    if (tb_day_from_us(e->at_us) < s->first || !tb_draw_parse(e->reference, e->document, &credit, &leg) ||
+        leg == TB_DRAW_GOT || leg == TB_DRAW_TAKEN)
+        return;
+    tb_account_entry *to = &m->entries[s->n++];
+    *to = (tb_account_entry){.at_us = e->at_us, .kind = tb_ledger_kind_name(e->kind),
+                             .amount = TB_DECIMAL_ZERO, .balance = s->closing,
+                             .reference = e->document, .note = "", .drawn = e->amount};
+    to->drawn.mantissa = -to->drawn.mantissa;
+}
+
+static tb_code take_entry(tb_account_statement *s, memory *m, const tb_ledger_entry *e, tb_error *err)
 {
     const int64_t day = tb_day_from_us(e->at_us);
     if (day > s->last) return TB_OK;
+    if (e->kind == TB_LEDGER_CREDIT_DRAWN) {
+        take_draw(s, m, e);
+        return TB_OK;
+    }
     tb_code code = tb_decimal_add(s->closing, e->amount, &s->closing, err);
     if (day < s->first) {
         s->opening = s->closing;
@@ -44,7 +64,8 @@ static tb_code take(tb_account_statement *s, memory *m, const tb_ledger_entry *e
     }
     m->entries[s->n++] = (tb_account_entry){.at_us = e->at_us, .kind = tb_ledger_kind_name(e->kind),
                                             .amount = e->amount, .balance = s->closing,
-                                            .reference = e->reference, .note = e->note};
+                                            .reference = tb_payment_shown(e), .note = e->note,
+                                            .expires = e->expires, .drawn = TB_DECIMAL_ZERO};
     return code;
 }
 
@@ -73,7 +94,7 @@ static tb_code read_entries(tb_store *store, tb_account_statement *s, memory *m,
         if (s->first > s->last) s->first = s->last;
     }
     for (size_t i = 0; !code && i < n; i++)
-        code = take(s, m, &m->ledger[i], err);
+        code = take_entry(s, m, &m->ledger[i], err);
     s->entries = m->entries;
     return code;
 }

@@ -6,13 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tollbook/payments.h"
+#include "tollbook/prepaid.h"
 #include "tollbook/terms.h"
 
 /* --- by zone --- */
 
 /* Bytes come ascending by zone, zones too: one walk over both. */
 static tb_code fill_zones(const tb_month_bill *month, const tb_zone_terms *terms, size_t n,
-                          bool prepaid, tb_decimal balance, tb_zone_month *zones, tb_error *err)
+                          bool out_of_funds, tb_zone_month *zones, tb_error *err)
 {
     const tb_bill_input *input = &month->source.input;
     size_t at = 0;
@@ -25,8 +27,8 @@ static tb_code fill_zones(const tb_month_bill *month, const tb_zone_terms *terms
             zone->bytes += input->bytes[at].bytes;
         tb_code code = tb_bill_zone_charges(&month->bill, zone->zone, &zone->charges, err);
         if (code) return code;
-        zone->enabled = tb_zone_state_of(terms[i].enabled, terms[i].limit, zone->bytes, prepaid,
-                                         balance) == TB_ZONE_ON;
+        zone->enabled = tb_zone_state_of(terms[i].enabled, terms[i].limit, zone->bytes,
+                                         out_of_funds) == TB_ZONE_ON;
     }
     return TB_OK;
 }
@@ -49,17 +51,15 @@ static tb_code read_month(tb_store *store, int64_t account, int64_t now_us, bill
 static tb_code zones_of(tb_store *store, int64_t account, const tb_month_bill *month,
                         int64_t now_us, tb_zone_month **ret_zones, size_t *ret_n, tb_error *err)
 {
-    bool prepaid = false;
+    bool out_of_funds = false;
     tb_zone_terms *zone_terms = NULL;
     tb_zone_month *zones = NULL;
-    tb_decimal balance;
     size_t n = 0;
-    tb_code code = tb_store_account_prepaid(store, account, &prepaid, err);
-    if (!code) code = tb_store_balance(store, account, &balance, err);
+    tb_code code = tb_prepaid_out_of_funds(store, account, now_us, &out_of_funds, err);
     if (!code) code = tb_store_zone_terms(store, account, now_us, &zone_terms, &n, err);
     if (code) return code;
     zones = calloc(n ? n : 1, sizeof *zones);
-    code = zones ? fill_zones(month, zone_terms, n, prepaid, balance, zones, err)
+    code = zones ? fill_zones(month, zone_terms, n, out_of_funds, zones, err)
                  : tb_no_memory(err);
     free(zone_terms);
     if (code) {
@@ -175,7 +175,7 @@ static tb_code fill_month(const tb_month_bill *month, tb_billing *b, tb_error *e
     for (size_t i = 0; i < input->n_bytes; i++)
         b->bandwidth += input->bytes[i].bytes;
     if (book) {
-        b->minimum = book->minimum_monthly;
+        b->minimum = input->contract.own_minimum ? input->contract.minimum : book->minimum_monthly;
         b->optimizer_monthly = book->optimizer_monthly;
     }
     return code ? code : add_taxes(month, b, err);
@@ -183,29 +183,58 @@ static tb_code fill_month(const tb_month_bill *month, tb_billing *b, tb_error *e
 
 /* --- records --- */
 
-static tb_record_type type_of(tb_ledger_kind kind)
+/* How clients are shown an entry. What sums to 0 with others is no record, so records still sum to the
+ * balance: the pair that draws a credit, and days of a month that its invoice stands for. */
+typedef struct shown_as {
+    tb_record_type type;
+    bool hidden, document; /* document: its reference is an invoice's number */
+} shown_as;
+
+static const shown_as shown[TB_LEDGER_KIND_COUNT] = {
+    [TB_LEDGER_INVOICE] = {TB_RECORD_MONTHLY_USAGE, .document = true},
+    [TB_LEDGER_VOID] = {TB_RECORD_REFUND, .document = true},
+    [TB_LEDGER_CREDIT_NOTE] = {TB_RECORD_REFUND, .document = true},
+    [TB_LEDGER_PAYMENT] = {.type = TB_RECORD_BANK_TRANSFER},
+    [TB_LEDGER_ADJUSTMENT] = {.type = TB_RECORD_COUPON},
+    [TB_LEDGER_USAGE] = {.type = TB_RECORD_MONTHLY_USAGE},
+    [TB_LEDGER_USAGE_REVERSAL] = {TB_RECORD_MONTHLY_USAGE, .hidden = true},
+    [TB_LEDGER_CREDIT] = {.type = TB_RECORD_COUPON},
+    [TB_LEDGER_CREDIT_DRAWN] = {TB_RECORD_COUPON, .hidden = true},
+    [TB_LEDGER_CREDIT_EXPIRED] = {.type = TB_RECORD_COUPON},
+};
+
+/* Whether an invoice stands for the first of these, a day: its reference goes on where that of its month
+ * ends. The days are taken back within the months that follow, so few entries are looked at. */
+static bool is_reversed(const tb_ledger_entry *day, size_t n)
 {
-    switch (kind) {
-    case TB_LEDGER_INVOICE: return TB_RECORD_MONTHLY_USAGE;
-    case TB_LEDGER_PAYMENT: return TB_RECORD_BANK_TRANSFER;
-    case TB_LEDGER_ADJUSTMENT: return TB_RECORD_COUPON;
-    default: return TB_RECORD_REFUND;
-    }
+    const size_t len = strlen(day->reference);
+    if (day->kind != TB_LEDGER_USAGE || len < 3) return false;
+    for (size_t i = 1; i < n; i++)
+        if (day[i].kind == TB_LEDGER_USAGE_REVERSAL && strlen(day[i].reference) == len - 3 &&
+            memcmp(day[i].reference, day->reference, len - 3) == 0)
+            return true;
+    return false;
+}
+
+static tb_billing_record record_of(const tb_ledger_entry *e)
+{
+    const bool document = shown[e->kind].document;
+    return (tb_billing_record){.id = e->id,
+                               .at_us = e->at_us,
+                               .type = shown[e->kind].type,
+                               .amount = e->amount,
+                               .payment = document ? "" : tb_payment_shown(e),
+                               .invoice = document ? e->reference : ""};
 }
 
 /* Newest first, as clients show them. */
 static void fill_records(const tb_ledger_entry *entries, size_t n, tb_billing_record *records,
                          tb_billing *b)
 {
-    for (size_t i = 0; i < n; i++) {
-        const tb_ledger_entry *e = &entries[n - 1 - i];
-        bool document = e->kind != TB_LEDGER_PAYMENT && e->kind != TB_LEDGER_ADJUSTMENT;
-        records[i] = (tb_billing_record){.id = e->id,
-                                         .at_us = e->at_us,
-                                         .type = type_of(e->kind),
-                                         .amount = e->amount,
-                                         .payment = document ? "" : e->reference,
-                                         .invoice = document ? e->reference : ""};
+    size_t n_records = 0;
+    for (size_t i = n; i > 0; i--) {
+        const tb_ledger_entry *e = &entries[i - 1];
+        if (!shown[e->kind].hidden && !is_reversed(e, n - i + 1)) records[n_records++] = record_of(e);
     }
     for (size_t i = n; i > 0; i--) /* the newest payment is the last recharge */
         if (entries[i - 1].kind == TB_LEDGER_PAYMENT) {
@@ -213,7 +242,7 @@ static void fill_records(const tb_ledger_entry *entries, size_t n, tb_billing_re
             break;
         }
     b->records = records;
-    b->n_records = n;
+    b->n_records = n_records;
 }
 
 static tb_code encode(tb_store *store, int64_t account, tb_billing *b, tb_buf *out, tb_error *err)
@@ -234,6 +263,20 @@ static tb_code encode(tb_store *store, int64_t account, tb_billing *b, tb_buf *o
     return code;
 }
 
+/* What is left once the running month so far is paid: of a prepaid account that much of it is in the
+ * balance already as its days have entered. */
+static tb_code fill_available(tb_store *store, int64_t account, bool prepaid,
+                              const tb_month_bill *month, tb_billing *b, tb_error *err)
+{
+    tb_prepaid_month days;
+    b->available = b->balance;
+    if (!prepaid) return TB_OK;
+    tb_code code =
+        tb_store_prepaid_month(store, account, month->source.input.month, &days, err);
+    if (!code) code = tb_decimal_sub(b->balance, days.entered, &b->available, err);
+    return code ? code : tb_decimal_sub(b->available, month->bill.total, &b->available, err);
+}
+
 tb_code tb_account_billing(tb_store *store, int64_t account, int64_t now_us, tb_buf *out,
                            tb_error *err)
 {
@@ -247,6 +290,7 @@ tb_code tb_account_billing(tb_store *store, int64_t account, int64_t now_us, tb_
     if (code) return code;
     memcpy(b.discount, terms.discount, sizeof b.discount);
     code = fill_month(&month, &b, err);
+    if (!code) code = fill_available(store, account, terms.prepaid, &month, &b, err);
     if (!code) code = encode(store, account, &b, out, err);
     tb_month_bill_release(&month);
     tb_month_books_release(&books);

@@ -11,13 +11,16 @@ static tb_code answer(tb_store *store, const tb_balancer_month *found, tb_balanc
 {
     tb_month_books books;
     char currency[4];
+    tb_contract contract;
     int64_t end_us = tb_month_start_us(usage->month + 1) - 1;
     tb_code code = tb_store_month_currency(store, found->account, usage->month, currency, err);
+    if (!code) code = tb_store_month_contract(store, found->account, usage->month, &contract, err);
     if (!code)
         code =
             tb_store_month_books(store, found->account, usage->month, &books.list, &books.n, err);
     if (code) return code;
-    usage->book = tb_month_book_at(&books, currency, end_us < now_us ? end_us : now_us);
+    usage->book = tb_month_book_at(&books, currency, contract.book,
+                                   end_us < now_us ? end_us : now_us);
     code = tb_usage_encode(usage, out, err);
     tb_month_books_release(&books);
     return code;

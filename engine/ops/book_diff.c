@@ -59,6 +59,7 @@ static void put_book(tb_buf *out, const tb_book *book)
     put_word(out, "currency", book->currency);
     put_word(out, "effective_from", from);
     if (book->supersedes[0]) put_word(out, "supersedes", book->supersedes);
+    if (book->contract) put_word(out, "scope", "contract");
     put_word(out, "rounding", book->rounding == TB_HALF_UP ? "half_up" : "half_even");
     put_line(out, "minimum_monthly", book->minimum_monthly);
     if (book->has_premium) put_regions(out, book);

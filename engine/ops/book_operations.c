@@ -97,7 +97,10 @@ static tb_code list_books(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
     tb_buf_str(&reply->json, "{\"books\":[");
     for (size_t i = 0; !reply->json.failed && i < books.real.n; i++) {
         const char *by = superseded_by(&books.real, &books.real.list[i]);
-        put_listed(reply, &books.real.list[i], *by ? "superseded" : "book", by);
+        put_listed(reply, &books.real.list[i], *by                            ? "superseded"
+                   : books.real.list[i].contract ? "contract"
+                                                 : "book",
+                   by);
     }
     for (size_t i = 0; !reply->json.failed && i < books.shadows.n; i++)
         put_listed(reply, &books.shadows.list[i].book, "shadow", "");

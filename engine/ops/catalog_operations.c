@@ -8,10 +8,10 @@ static void put_applied(tb_reply *reply, const tb_applied *a)
     tb_buf_fmt(&reply->json,
                "{\"sellersAdded\":%zu,\"accountsAdded\":%zu,\"zonesAdded\":%zu,\"loadBalancersAdded\":%zu,"
                "\"shieldZonesAdded\":%zu,\"containersAdded\":%zu,\"regions\":%zu,\"changed\":%zu,"
-               "\"deleted\":%zu,\"restored\":%zu,\"adopted\":%zu,\"rebilled\":%zu}",
+               "\"deleted\":%zu,\"restored\":%zu,\"adopted\":%zu,\"rebilled\":%zu,\"unbooked\":%zu}",
                a->sellers_added, a->accounts_added, a->zones_added, a->balancers_added, a->shields_added,
                a->containers_added, a->regions, a->changed, a->deleted, a->restored, a->adopted,
-               a->rebilled);
+               a->rebilled, a->unbooked);
 }
 
 /* What there is none of is not said. */
@@ -44,6 +44,11 @@ static void say_applied(tb_reply *reply, const tb_applied *a)
                      "%s with usage %s billed as another region from now on, except in final "
                      "invoices. See: SELECT * FROM region_billing ORDER BY version DESC",
                      TB__COUNTED(a->rebilled, "edge location"), a->rebilled == 1 ? "is" : "are");
+    if (a->unbooked)
+        tb_reply_say(reply,
+                     "%s %s a contract with a price book that is not there in its currency: add it before"
+                     " the month is billed.",
+                     TB__COUNTED(a->unbooked, "account"), a->unbooked == 1 ? "has" : "have");
 }
 
 static tb_code apply(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)

@@ -2,7 +2,12 @@
  * rounding did in the month before. */
 #include "tollbook/accountforecast.h"
 
+#include <stdlib.h>
+
 #include "tollbook/calendar.h"
+#include "tollbook/charges.h"
+#include "tollbook/prepaidstore.h"
+#include "tollbook/terms.h"
 
 #define LAG_MAX_US (7 * TB_US_PER_DAY)
 
@@ -60,7 +65,10 @@ static tb_code forecast_with(const tb_forecast_question *q, const tb_bill_input 
                                .rounding = rounding,
                                .seed = q->seed,
                                .paths = q->paths,
-                               .singles = q->singles};
+                               .singles = q->singles,
+                               .limits = q->limits,
+                               .n_limits = q->n_limits,
+                               .funds = q->funds};
     return tb_forecast_make(&input, NULL, ret_forecast, err);
 }
 
@@ -92,6 +100,106 @@ tb_code tb_account_forecast(tb_store *store, const tb_month_books *books,
     return code;
 }
 
+/* --- for how long a balance lasts --- */
+
+/* One entry a path. */
+typedef struct lasting {
+    tb_forecast_funds funds;
+    void *memory;
+} lasting;
+
+/* What is left now, as a mantissa with the currency's digits: the balance less what of the running month
+ * is in no entry yet. */
+static tb_code read_left(tb_store *store, const tb_month_books *books, int64_t account, int64_t now_us,
+                         tb_i128 *ret_left, tb_i128 *ret_so_far, tb_error *err)
+{
+    tb_month_bill month;
+    tb_prepaid_month days = {.reversed = false};
+    tb_decimal left, total;
+    tb_code code = tb_month_bill_read(store, account, tb_month_from_us(now_us), TB_NOW, books->list,
+                                      books->n, now_us, &month, err);
+    if (code) return code;
+    const int digits = month.bill.minor_digits;
+    code = tb_store_balance(store, account, &left, err);
+    if (!code)
+        code = tb_store_prepaid_month(store, account, month.source.input.month, &days, err);
+    if (!code) code = tb_decimal_sub(left, days.entered, &left, err);
+    if (!code) code = tb_decimal_sub(left, month.bill.total, &left, err);
+    if (!code) code = tb_decimal_round(left, digits, TB_HALF_UP, &left, err);
+    if (!code) code = tb_decimal_sub(month.bill.total, (tb_decimal){0, digits}, &total, err);
+    tb_month_bill_release(&month);
+    if (code) return code;
+    *ret_left = left.mantissa;
+    *ret_so_far = total.mantissa;
+    for (int s = left.scale; s < digits; s++)
+        *ret_left *= 10;
+    for (int s = total.scale; s < digits; s++)
+        *ret_so_far *= 10;
+    return TB_OK;
+}
+
+static tb_code lasting_init(lasting *l, uint32_t paths, tb_i128 left, tb_error *err)
+{
+    l->memory = malloc(paths * (sizeof *l->funds.left + sizeof *l->funds.empty));
+    if (!l->memory) return tb_no_memory(err);
+    l->funds.left = l->memory;
+    l->funds.empty = (void *)(l->funds.left + paths);
+    for (uint32_t i = 0; i < paths; i++) {
+        l->funds.left[i] = left;
+        l->funds.empty[i] = INT64_MAX;
+    }
+    return TB_OK;
+}
+
+static int by_day(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Quantiles by nearest rank, as those of money. What should have come in before now is taken at once. */
+static void find_lasts(lasting *l, size_t n, int64_t today, tb_forecast *f)
+{
+    for (size_t i = 0; i < n; i++)
+        if (l->funds.empty[i] < today) l->funds.empty[i] = today;
+    qsort(l->funds.empty, n, sizeof *l->funds.empty, by_day);
+    f->has_lasts = true;
+    f->lasts_p5 = l->funds.empty[(n * 5 + 99) / 100 - 1];
+    f->lasts_p50 = l->funds.empty[(n * 50 + 99) / 100 - 1];
+    f->lasts_p95 = l->funds.empty[(n * 95 + 99) / 100 - 1];
+}
+
+/* The next month too, once it is within a forecast's reach. */
+static tb_code look_further(tb_store *store, const tb_month_books *books,
+                            const tb_forecast_question *q, lasting *l, size_t *n, tb_error *err)
+{
+    tb_forecast_question next = *q;
+    tb_forecast unused;
+    next.month++;
+    if (q->from_us < tb_month_start_us(next.month) - LAG_MAX_US) return TB_OK;
+    l->funds.so_far = 0;
+    tb_code code = tb_account_forecast(store, books, &next, &unused, err);
+    if (l->funds.n < *n) *n = l->funds.n;
+    return code;
+}
+
+static tb_code forecast_lasting(tb_store *store, const tb_month_books *books, tb_forecast_question *q,
+                                int64_t now_us, tb_forecast *ret_forecast, tb_error *err)
+{
+    lasting l = {.memory = NULL};
+    tb_i128 left = 0;
+    tb_code code = read_left(store, books, q->account, now_us, &left, &l.funds.so_far, err);
+    if (!code) code = lasting_init(&l, q->paths, left, err);
+    q->funds = &l.funds;
+    if (!code) code = tb_account_forecast(store, books, q, ret_forecast, err);
+    size_t n = l.funds.n;
+    if (!code) code = look_further(store, books, q, &l, &n, err);
+    if (!code) find_lasts(&l, n, tb_day_from_us(now_us), ret_forecast);
+    q->funds = NULL;
+    free(l.memory);
+    return code;
+}
+
 tb_code tb_running_forecast(tb_store *store, int64_t account, int64_t now_us, uint64_t seed,
                             uint32_t paths, tb_forecast *ret_forecast, tb_error *err)
 {
@@ -101,10 +209,14 @@ tb_code tb_running_forecast(tb_store *store, int64_t account, int64_t now_us, ui
                               .at_us = now_us,
                               .seed = seed,
                               .paths = paths};
+    bool prepaid = false;
     tb_code code = tb_forecast_from(store, now_us, &q.from_us, err);
     if (!code) code = tb_month_books_read(store, &books, err);
     if (code) return code;
-    code = tb_account_forecast(store, &books, &q, ret_forecast, err);
+    code = tb_store_account_prepaid(store, account, &prepaid, err);
+    if (!code)
+        code = prepaid ? forecast_lasting(store, &books, &q, now_us, ret_forecast, err)
+                       : tb_account_forecast(store, &books, &q, ret_forecast, err);
     tb_month_books_release(&books);
     return code;
 }

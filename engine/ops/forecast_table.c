@@ -64,6 +64,48 @@ static void put_amount(const tb_forecast *f, const char *name, const tb_forecast
     tb_buf_str(out, "\n");
 }
 
+static void put_day(int64_t day, tb_buf *out)
+{
+    const tb_date date = tb_date_from_day(day);
+    tb_buf_fmt(out, "%04d-%02d-%02d", (int)date.year, (int)date.month, (int)date.day);
+}
+
+/* In the month of another day as 3rd. */
+static void put_day_beside(int64_t day, int64_t other, tb_buf *out)
+{
+    static const char *const ends[] = {"th", "st", "nd", "rd"};
+    const int n = tb_date_from_day(day).day, last = n % 10;
+    if (tb_month_from_day(day) != tb_month_from_day(other)) put_day(day, out);
+    else tb_buf_fmt(out, "%d%s", n, ends[last < 4 && n / 10 != 1 ? last : 0]);
+}
+
+static void put_between(const tb_forecast *f, const char *further, tb_buf *out)
+{
+    tb_buf_str(out, ", between ");
+    put_day_beside(f->lasts_p5, f->lasts_p50, out);
+    tb_buf_str(out, " and ");
+    if (f->lasts_p95 == INT64_MAX) tb_buf_str(out, further);
+    else put_day_beside(f->lasts_p95, f->lasts_p50, out);
+}
+
+static void put_lasts(const tb_forecast *f, tb_buf *out)
+{
+    const char *const further = "longer than this forecast looks ahead";
+    if (!f->has_lasts) return;
+    if (f->lasts_p50 == INT64_MAX) {
+        tb_buf_fmt(out, "balance lasts %s", further);
+        if (f->lasts_p5 != INT64_MAX) {
+            tb_buf_str(out, ", or until ");
+            put_day(f->lasts_p5, out);
+        }
+    } else {
+        tb_buf_str(out, "balance lasts until ");
+        put_day(f->lasts_p50, out);
+        if (f->lasts_p5 != f->lasts_p95) put_between(f, further, out);
+    }
+    tb_buf_str(out, "\n");
+}
+
 /* Each reason once. */
 static void put_reasons(const tb_forecast *f, tb_buf *out)
 {
@@ -92,6 +134,7 @@ void tb__forecast_table(const tb_forecast *f, tb_buf *out)
     tb_buf_str(out, "\n");
     put_amount(f, net, &f->net, out);
     put_amount(f, gross, &f->gross, out);
+    put_lasts(f, out);
     tb_buf_str(out, "\n");
     put_reasons(f, out);
     if (!f->complete)

@@ -16,6 +16,7 @@
 #include "tollbook/explain.h"
 #include "tollbook/issuegroup.h"
 #include "tollbook/json.h"
+#include "tollbook/ledger.h"
 #include "tollbook/unowned.h"
 
 #define TEXT_SENT_MAX ((size_t)8 << 20) /* of an invoice, where the reply is not drained */
@@ -413,7 +414,7 @@ static tb_code explain(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_err
 static tb_code make_void(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const char *number = tb_arg_text(args, "void");
-    tb_code code = tb_store_void(ops->store, number, ops->now_us, err);
+    tb_code code = tb_ledger_void(ops->store, number, ops->now_us, err);
     if (code == TB_E_NOT_FOUND) return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "number", NULL);
     if (code) return code;
     tb_reply_say(reply, "Invoice %s is void. It keeps its number; the month can be made final again.",

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "ops/issue_parts.h"
+#include "tollbook/ledger.h"
+#include "tollbook/prepaid.h"
 
 /* --- the draft --- */
 
@@ -76,6 +78,24 @@ static tb_code name_parties(tb_store *store, tb_statement *s, tb_parties *partie
     return TB_OK;
 }
 
+/* What credit would pay of it now, or once it can be made final: the month must be over. */
+static tb_code plan_draws(tb_store *store, tb_issue *d, int64_t now_us, tb_error *err)
+{
+    const int64_t over_us = tb_month_start_us(d->statement.month + 1);
+    tb_draw_plan plan;
+    tb_code code = tb_ledger_plan_draws(store, d->statement.account, d->joined.bill.total,
+                                        now_us > over_us ? now_us : over_us, &plan, err);
+    if (code || !plan.has_credit) return code;
+    d->draws = malloc(sizeof *d->draws);
+    if (!d->draws) {
+        tb_draw_plan_release(&plan);
+        return tb_no_memory(err);
+    }
+    *d->draws = plan;
+    d->statement.paid = plan.paid;
+    return TB_OK;
+}
+
 tb_code tb_issue_draft(tb_store *store, int64_t account, int64_t month, const tb_month_books *books,
                        int64_t now_us, tb_issue *ret_issue, tb_error *err)
 {
@@ -86,6 +106,7 @@ tb_code tb_issue_draft(tb_store *store, int64_t account, int64_t month, const tb
     code = tb__issue_read_lates(store, account, month, books, now_us, ret_issue, err);
     if (!code) code = tb__issue_state(ret_issue, ret_issue->month.source.watermark, err);
     if (!code) code = name_parties(store, &ret_issue->statement, &ret_issue->parties, err);
+    if (!code) code = plan_draws(store, ret_issue, now_us, err);
     if (code) tb_issue_release(ret_issue);
     return code;
 }
@@ -102,6 +123,8 @@ void tb_issue_release(tb_issue *d)
     free(d->unpriced);
     free(d->books);
     tb_parties_release(&d->parties);
+    if (d->draws) tb_draw_plan_release(d->draws);
+    free(d->draws);
     tb_month_bill_release(&d->month);
     *d = (tb_issue){0};
 }
@@ -161,7 +184,11 @@ static tb_code store_statement(tb_store *store, tb_statement *statement, int ter
     memcpy(invoice->currency, statement->currency, sizeof invoice->currency);
     *tb_decimal_put_fixed(invoice->total, statement->bill->total, statement->bill->minor_digits) =
         0;
-    return tb_store_finalize(store, invoice, finish, &f, ret_known, err);
+    tb_code code = tb_store_finalize(store, invoice, finish, &f, ret_known, err);
+    if (code || *ret_known) return code;
+    code = tb__issue_tell(store, invoice, statement, err);
+    if (code) tb_invoice_release(invoice);
+    return code;
 }
 
 static tb_code store_invoice(tb_store *store, tb_issue *draft, int64_t now_us,
@@ -367,6 +394,17 @@ static tb_code note_runs(tb_store *store, const tb_issue *draft, bool made, int6
     return tb_store_note_run(store, s->account, s->month, TB_RUN_NOTHING, "", now_us, err);
 }
 
+/* Beside the credits that it draws, a prepaid account's invoice is paid by what its balance covers. */
+static tb_code add_covered(tb_store *store, tb_statement *s, tb_error *err)
+{
+    tb_decimal rest;
+    tb_code code = tb_decimal_sub(s->bill->total, s->paid, &rest, err);
+    if (!code)
+        code = tb_prepaid_covers(store, s->account, rest, s->paid, s->bill->minor_digits, &s->covered, err);
+    return code ? code : tb_decimal_add(s->paid, s->covered, &s->paid, err);
+}
+
+/* What the days of a prepaid account entered is taken back first: what follows stands for it. */
 static tb_code finalize(tb_store *store, tb_issue *draft, int64_t now_us, bool empty,
                         tb_issue_said said, void *ctx, tb_invoice *ret_invoice,
                         tb_issue_outcome *ret_outcome, tb_error *err)
@@ -374,10 +412,18 @@ static tb_code finalize(tb_store *store, tb_issue *draft, int64_t now_us, bool e
     bool known = false, due = empty || is_due(draft);
     tb_code code = tb_issue_check_over(draft->statement.month, now_us, err);
     if (!code) code = check_priced(&draft->statement, err);
+    if (!code)
+        code = tb_prepaid_reverse(store, draft->statement.account, draft->statement.month, now_us, err);
     if (!code) code = store_credits(store, draft, now_us, said, ctx, err);
     if (!code) code = note_runs(store, draft, due, now_us, err);
     if (code || !due) return code;
-    code = store_invoice(store, draft, now_us, ret_invoice, &known, err);
+    if (draft->draws) code = tb_ledger_expire(store, draft->statement.account, now_us, NULL, err);
+    if (!code) code = add_covered(store, &draft->statement, err);
+    if (!code) code = store_invoice(store, draft, now_us, ret_invoice, &known, err);
+    if (!code && !known && draft->draws) {
+        code = tb_ledger_draw(store, ret_invoice, draft->draws, err);
+        if (code) tb_invoice_release(ret_invoice);
+    }
     *ret_outcome = known ? TB_ISSUE_KNOWN : TB_ISSUE_MADE;
     return code;
 }

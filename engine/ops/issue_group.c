@@ -2,6 +2,7 @@
  * number may go to another until the commit, hence nothing of a group is shown or said before. */
 #include "tollbook/issuegroup.h"
 #include "tollbook/lacks.h"
+#include "tollbook/prepaid.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -328,7 +329,7 @@ tb_code tb_issue_accounts(tb_store *store, int64_t month, int64_t account, int64
 {
     static tb_code (*const lists[])(tb_store *, int64_t, int64_t **, size_t *, tb_error *) = {
         tb_store_billed_accounts, tb_store_invoiced_accounts, tb_store_run_accounts,
-        waiting_accounts};
+        tb_store_prepaid_open, waiting_accounts};
     int64_t *all = NULL;
     size_t n = 0;
     tb_code code = TB_OK;

@@ -13,17 +13,22 @@
 
 /* --- before, after, and the difference --- */
 
+static bool is_named(const tb_statement *statement, const tb_book *book)
+{
+    for (size_t k = 0; k < statement->n_books; k++)
+        if (strcmp(book->sha256, statement->books[k].sha256) == 0) return true;
+    return false;
+}
+
 tb_code tb__issue_books_of(const tb_month_books *books, const tb_statement *statement,
                            tb_month_books *ret_books, tb_error *err)
 {
     tb_month_books chosen = {.list = calloc(books->n ? books->n : 1, sizeof *chosen.list)};
     if (!chosen.list) return tb_no_memory(err);
     for (size_t i = 0; i < books->n; i++)
-        for (size_t k = 0; k < statement->n_books; k++) {
-            if (strcmp(books->list[i].sha256, statement->books[k].sha256) != 0) continue;
+        if (is_named(statement, &books->list[i]) ||
+            books->list[i].effective_us >= tb_month_start_us(statement->month + 1))
             chosen.list[chosen.n++] = books->list[i];
-            break;
-        }
     *ret_books = chosen;
     return TB_OK;
 }

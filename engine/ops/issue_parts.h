@@ -5,7 +5,8 @@
 
 #include "tollbook/issue.h"
 
-/* The books that a statement names, by hash. Shallow: free() the list. */
+/* The books that a statement names, by hash, and those that begin after its month: they price nothing of it,
+ * but a contract may name one. Shallow: free() the list. */
 TB_MUST_USE tb_code tb__issue_books_of(const tb_month_books *books, const tb_statement *statement,
                                        tb_month_books *ret_books, tb_error *err);
 
@@ -36,5 +37,9 @@ typedef struct tb__issue_credit {
 TB_MUST_USE tb_code tb__issue_credit_note(tb_store *store, tb_issue_late *late, uint64_t watermark,
                                           tb__issue_credit *ret, tb_error *err);
 void tb__issue_credit_release(tb__issue_credit *credit);
+
+/* Puts the message that it was made final into the outbox, where messages are wanted. */
+TB_MUST_USE tb_code tb__issue_tell(tb_store *store, const tb_invoice *invoice,
+                                   const tb_statement *statement, tb_error *err);
 
 #endif

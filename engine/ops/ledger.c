@@ -2,7 +2,9 @@
 #include "tollbook/ledger.h"
 
 #include <inttypes.h>
+#include <string.h>
 
+#include "tollbook/calendar.h"
 #include "tollbook/monthbill.h"
 #include "tollbook/terms.h"
 
@@ -12,10 +14,53 @@ tb_code tb_ledger_amount(const char *text, size_t len, tb_ledger_entry *entry, t
     if (tb_decimal_parse(text, len, TB_PRICE_SCALE_MAX, &entry->amount, &why))
         return tb_fail(err, why.code, "amount", "%s", why.message);
     int sign = tb_decimal_sign(entry->amount);
-    if (sign > 0 || (sign < 0 && entry->kind != TB_LEDGER_PAYMENT)) return TB_OK;
+    if (sign > 0 || (sign < 0 && entry->kind == TB_LEDGER_ADJUSTMENT)) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "amount", "The amount is %s.",
-                   entry->kind == TB_LEDGER_PAYMENT ? "what was paid: more than zero"
-                                                    : "what is added to the balance: not zero");
+                   entry->kind == TB_LEDGER_PAYMENT  ? "what was paid: more than zero"
+                   : entry->kind == TB_LEDGER_CREDIT ? "what is granted: more than zero"
+                                                     : "what is added to the balance: not zero");
+}
+
+/* --- what an entry is about --- */
+
+/* The invoice is the account's, and stands. */
+static tb_code check_document(tb_store *store, const tb_ledger_entry *entry, tb_error *err)
+{
+    tb_invoice invoice;
+    if (!entry->document[0]) return TB_OK;
+    if (tb_decimal_sign(entry->amount) < 0)
+        return tb_fail(err, TB_E_VALIDATION, "invoice",
+                       "What is taken from the balance pays no invoice: leave the invoice out.");
+    tb_code code = tb_store_invoice(store, 0, entry->document, &invoice, err);
+    if (code == TB_E_NOT_FOUND)
+        return tb_fail(err, TB_E_VALIDATION, "invoice",
+                       "There is no invoice %s. Without an invoice the money goes to the oldest due.",
+                       entry->document);
+    if (code) return code;
+    if (invoice.account != entry->account)
+        code = tb_fail(err, TB_E_VALIDATION, "invoice",
+                       "Invoice %s is of account %" PRId64 ": enter it for that account.",
+                       entry->document, invoice.account);
+    else if (strcmp(invoice.kind, "invoice") != 0)
+        code = tb_fail(err, TB_E_VALIDATION, "invoice",
+                       "%s is a credit note, which nobody pays. Name the invoice, or none.",
+                       entry->document);
+    else if (invoice.state == TB_INVOICE_VOID)
+        code = tb_fail(err, TB_E_VALIDATION, "invoice", "Invoice %s is void. Name %s%s.",
+                       entry->document, invoice.replaced_by[0] ? invoice.replaced_by : "none",
+                       invoice.replaced_by[0] ? ", which takes its place" : "");
+    tb_invoice_release(&invoice);
+    return code;
+}
+
+static tb_code check_expires(const tb_ledger_entry *entry, tb_error *err)
+{
+    int64_t day = 0;
+    if (!entry->expires[0]) return TB_OK;
+    tb_code code = tb_account_day(entry->expires, strlen(entry->expires), "expires", &day, err);
+    if (code || day >= tb_day_from_us(entry->at_us)) return code;
+    return tb_fail(err, TB_E_VALIDATION, "expires", "The credit's last day, %s, is over already.",
+                   entry->expires);
 }
 
 #define AMOUNT_MAX INT64_C(1000000000000000) /* so that balances can always be summed */
@@ -41,5 +86,9 @@ tb_code tb_ledger_enter(tb_store *store, tb_ledger_entry *entry, bool *ret_known
         code = tb_store_month_currency(store, entry->account, tb_month_from_us(entry->at_us),
                                        entry->currency, err);
     if (!code) code = check_amount(entry, err);
+    if (!code) code = tb_store_ledger_known(store, entry, ret_known, err);
+    if (code || *ret_known) return code;
+    code = check_document(store, entry, err);
+    if (!code) code = check_expires(entry, err);
     return code ? code : tb_store_ledger_add(store, entry, ret_known, err);
 }

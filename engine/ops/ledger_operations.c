@@ -1,6 +1,7 @@
 /* ledger: an account's entries and their sum. ledger enter adds one; the reference names it, so the
  * same again changes nothing. */
 #include <inttypes.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,20 +79,64 @@ static void put_entered(tb_reply *reply, const tb_ledger_entry *entry, bool know
                known ? "true" : "false", balance);
 }
 
-static tb_code enter(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+/* A credit without a reference is named by what it is and its day, so that a call that is sent twice
+ * grants once. */
+static tb_code name_entry(const tb_args *args, tb_ledger_entry *entry, tb_error *err)
+{
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    char day[21], amount[TB_DECIMAL_TEXT_MAX + 1], hex[17];
+    tb_buf text;
+    tb_arg_copy(args, "reference", entry->reference, sizeof entry->reference);
+    if (entry->reference[0]) return TB_OK;
+    tb_buf_init(&text, 4096, NULL);
+    *tb_decimal_put(amount, tb_decimal_normal(entry->amount)) = 0;
+    tb_buf_fmt(&text, "%" PRId64 "\n%s\n%s\n%s", entry->account, amount, entry->expires,
+               entry->note);
+    tb_code code = tb_buf_check(&text, err);
+    if (!code) {
+        crypto_hash_sha256(hash, (const unsigned char *)text.data, text.len);
+        sodium_bin2hex(hex, sizeof hex, hash, 8);
+        tb_time_format(entry->at_us, day);
+        snprintf(entry->reference, sizeof entry->reference, "%.10s-%s", day, hex);
+    }
+    tb_buf_release(&text);
+    return code;
+}
+
+static tb_code enter_entry(tb_ops *ops, const tb_args *args, tb_ledger_entry *entry, bool *ret_known,
+                           tb_reply *reply, tb_error *err)
 {
     const tb_text amount = tb_arg_of(args, "amount")->text;
+    tb_decimal balance = TB_DECIMAL_ZERO;
+    tb_arg_copy(args, "note", entry->note, sizeof entry->note);
+    tb_code code = tb_ledger_amount(amount.data, amount.len, entry, err);
+    if (!code) code = name_entry(args, entry, err);
+    if (!code) code = tb_ledger_enter(ops->store, entry, ret_known, err);
+    if (!code) code = tb_store_balance(ops->store, entry->account, &balance, err);
+    if (!code) put_entered(reply, entry, *ret_known, balance);
+    return code;
+}
+
+static tb_code enter(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
     tb_ledger_entry entry = {.account = tb_arg_number(args, "account", 0), .at_us = ops->now_us,
                              .kind = tb_arg_is(args, "kind", "payment") ? TB_LEDGER_PAYMENT
                                                                         : TB_LEDGER_ADJUSTMENT};
-    tb_decimal balance = TB_DECIMAL_ZERO;
     bool known = false;
-    tb_arg_copy(args, "reference", entry.reference, sizeof entry.reference);
-    tb_arg_copy(args, "note", entry.note, sizeof entry.note);
-    tb_code code = tb_ledger_amount(amount.data, amount.len, &entry, err);
-    if (!code) code = tb_ledger_enter(ops->store, &entry, &known, err);
-    if (!code) code = tb_store_balance(ops->store, entry.account, &balance, err);
-    if (!code) put_entered(reply, &entry, known, balance);
+    tb_arg_copy(args, "invoice", entry.document, sizeof entry.document);
+    return enter_entry(ops, args, &entry, &known, reply, err);
+}
+
+static tb_code grant(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    tb_ledger_entry entry = {.account = tb_arg_number(args, "account", 0), .at_us = ops->now_us,
+                             .kind = TB_LEDGER_CREDIT};
+    bool known = false;
+    tb_arg_copy(args, "expires", entry.expires, sizeof entry.expires);
+    tb_code code = enter_entry(ops, args, &entry, &known, reply, err);
+    if (!code && known && !tb_arg_given(args, "reference"))
+        tb_reply_say(reply, "The same credit was granted today. A second one needs a --reference of its"
+                            " own.");
     return code;
 }
 
@@ -145,6 +190,12 @@ static tb_code show_statement(tb_ops *ops, const tb_args *args, tb_reply *reply,
 
 static const tb_param list_params[] = {TB__PARAM_ACCOUNT(true, "whose entries")};
 
+#define NOTE                                                                                       \
+    {                                                                                              \
+        .name = "note", .value = "TEXT", .kind = TB_PARAM_TEXT,                                    \
+        .max = sizeof((tb_ledger_entry *)0)->note - 1, .help = "kept with it"                      \
+    }
+
 static const tb_param enter_params[] = {
     TB__PARAM_ACCOUNT(true, "whose entry"),
     {.name = "kind", .value = "payment|adjustment", .kind = TB_PARAM_CHOICE, .required = true,
@@ -154,8 +205,22 @@ static const tb_param enter_params[] = {
     {.name = "reference", .value = "TEXT", .kind = TB_PARAM_TEXT, .required = true, .min = 1,
      .max = sizeof((tb_ledger_entry *)0)->reference - 1,
      .help = "identifies the entry: the same again changes nothing"},
-    {.name = "note", .value = "TEXT", .kind = TB_PARAM_TEXT,
-     .max = sizeof((tb_ledger_entry *)0)->note - 1, .help = "kept with it"},
+    NOTE,
+    {.name = "invoice", .value = "NUMBER", .kind = TB_PARAM_TEXT, .min = 1,
+     .max = sizeof((tb_ledger_entry *)0)->document - 1,
+     .help = "the invoice that it pays; default: the oldest due"},
+};
+
+static const tb_param credit_params[] = {
+    TB__PARAM_ACCOUNT(true, "whose credit"),
+    {.name = "amount", .value = "AMOUNT", .kind = TB_PARAM_TEXT, .required = true, .min = 1,
+     .max = 63, .help = "in the account's currency, like 12.50"},
+    {.name = "expires", .value = "YYYY-MM-DD", .kind = TB_PARAM_TEXT, .min = 1, .max = 10,
+     .help = "its last day, UTC, included; default: it does not expire"},
+    NOTE,
+    {.name = "reference", .value = "TEXT", .kind = TB_PARAM_TEXT, .min = 1,
+     .max = sizeof((tb_ledger_entry *)0)->reference - 1,
+     .help = "identifies it; default: one credit of this amount, last day and note a day"},
 };
 
 static const tb_param statement_params[] = {
@@ -173,7 +238,8 @@ static const tb_param statement_params[] = {
 static const tb_operation rows[] = {
     {.name = "ledger",
      .summary = "List an account's invoices, payments and adjustments, and the balance",
-     .details = "See also: ledger pay, ledger adjust, ledger statement.",
+     .details = "See also: ledger pay, ledger adjust, ledger credit, ledger statement, ledger aging,\n"
+                "ledger accrue, ledger grace.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(list_params),
      .read = list_entries},
@@ -190,5 +256,13 @@ static const tb_operation rows[] = {
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(enter_params),
      .write = enter},
+    {.name = "ledger credit",
+     .summary = "Grant an account credit",
+     .details = "Credit is money in the balance that the account's invoices draw when they are made final,\n"
+                "after tax, the credit with the oldest last day first. What a void invoice drew is given\n"
+                "back. What is left behind the last day expires.",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(credit_params),
+     .write = grant},
 };
 const tb__operations tb__ledger_operations = TB__OPERATIONS(rows);

@@ -55,14 +55,19 @@ void tb_month_bill_release(tb_month_bill *bill)
     tb_bill_source_release(&bill->source);
 }
 
-const tb_book *tb_month_book_at(const tb_month_books *books, const char currency[4], int64_t at_us)
+const tb_book *tb_month_book_at(const tb_month_books *books, const char currency[4], const char *own,
+                                int64_t at_us)
 {
     const tb_book *found = NULL;
+    bool there = own[0] == 0;
     for (size_t i = 0; i < books->n; i++) {
         const tb_book *book = &books->list[i];
         if (strncmp(book->currency, currency, sizeof book->currency) != 0) continue;
-        if (book->effective_us <= at_us && (!found || book->effective_us >= found->effective_us))
-            found = book;
+        const bool is_own = own[0] && strcmp(book->id, own) == 0;
+        there |= is_own;
+        if (book->effective_us > at_us) continue;
+        if (is_own) return book;
+        if (!book->contract && (!found || book->effective_us >= found->effective_us)) found = book;
     }
-    return found;
+    return there ? found : NULL;
 }

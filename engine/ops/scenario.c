@@ -61,6 +61,17 @@ static void warn_named(tb_store *store, const tb_scenario *s, size_t i, const na
                      s->name, i, of->what, of->id, account, f->account);
 }
 
+static void warn_contracts(tb_store *store, const tb_scenario *s, tb_reply *reply)
+{
+    for (size_t i = 0; i < s->n_contracts; i++) {
+        int64_t account = s->contracts[i].account;
+        if (account_itself(store, account, &account, NULL) == TB_E_NOT_FOUND)
+            tb_reply_say(reply,
+                         "Warning: %s: contracts.%" PRId64 " changes nothing: there is no account %"
+                         PRId64 ".", s->name, account, account);
+    }
+}
+
 void tb__scenario_warn(tb_store *store, const tb_scenario *s, tb_reply *reply)
 {
     for (size_t i = 0; i < s->n_factors; i++) {
@@ -73,4 +84,5 @@ void tb__scenario_warn(tb_store *store, const tb_scenario *s, tb_reply *reply)
         for (size_t k = 0; k < sizeof all / sizeof *all; k++)
             if (all[k].is) warn_named(store, s, i, &all[k], reply);
     }
+    warn_contracts(store, s, reply);
 }

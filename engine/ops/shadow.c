@@ -37,6 +37,16 @@ static tb_code rate(tb_store *store, const tb_book *book, int64_t account, int64
     return TB_OK;
 }
 
+/* Whether another book of the currency would price any of the month: one for contracts prices nobody who
+ * does not name it, and an account under its own book stays there. */
+static bool touches(const tb_book *book, const tb_bill_input *input)
+{
+    bool own = input->contract.book[0] != 0;
+    for (size_t i = 0; i < input->n_parts && own; i++)
+        own = input->parts[i].book && strcmp(input->parts[i].book->id, input->contract.book) == 0;
+    return !book->contract && !own;
+}
+
 /* --- beside the invoice run --- */
 
 /* What is wrong with the shadow, or with the month under it, rather than with the store. */
@@ -59,7 +69,9 @@ tb_code tb_shadow_note(tb_store *store, const tb_shadow_books *books, const tb_i
                                .month = source->input.month,
                                .watermark = source->watermark,
                                .billed = draft->month.bill.subtotal};
-        if (strcmp(shadow->book.currency, source->input.currency) != 0) continue;
+        if (strcmp(shadow->book.currency, source->input.currency) != 0 ||
+            !touches(&shadow->book, &source->input))
+            continue;
         memcpy(bill.currency, source->input.currency, sizeof bill.currency);
         snprintf(bill.invoice, sizeof bill.invoice, "%s", invoice);
         tb_code code = rate(store, &shadow->book, bill.account, bill.month, TB_NOW, now_us,
@@ -113,8 +125,10 @@ static tb_code change_of(tb_store *store, const tb_shadow *shadow, const tb_mont
     tb_code code = tb_month_bill_read(store, m->account, m->month, m->watermark, books->list,
                                       books->n, now_us, &bill, err);
     if (code) return code;
-    change->before = bill.bill.subtotal;
+    const bool touched = touches(&shadow->book, &bill.source.input);
+    change->before = change->after = bill.bill.subtotal;
     tb_month_bill_release(&bill);
+    if (!touched) return TB_OK;
     code = rate(store, &shadow->book, m->account, m->month, m->watermark, now_us, &change->after,
                 &change->unpriced, err);
     change->over = change->unpriced > 0 || is_over(change->before, change->after, limit);

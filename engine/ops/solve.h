@@ -33,6 +33,7 @@ typedef struct tb__solve_span {
     size_t accounts, others; /* with anything in the span; account-months in other currencies */
     bool running;            /* the last month is not over */
     tb__solve_books books;
+    bool no_contracts; /* asked: as if no account had one; set before it is read */
     const tb_book *instead; /* `book`: prices the whole span; NULL: the books in force */
     tb_portfolio *billed;   /* under the books in force */
     tb_portfolio *asked;    /* under those whose prices are asked about; may be the same */
@@ -43,7 +44,7 @@ typedef struct tb__solve_span {
 } tb__solve_span;
 
 /* Reads from, to, account, currency and book, and the bills; finds the prices named by `price`, or
- * the `otherwise` ones. Release in any case. */
+ * the `otherwise` ones. The span is zeros, but for no_contracts. Release in any case. */
 TB_MUST_USE tb_code tb__solve_span_read(const tb_ops *ops, const tb_args *args,
                                         const char *const *otherwise, size_t n_otherwise,
                                         tb__solve_span *ret_span, tb_reply *reply, tb_error *err);

@@ -31,6 +31,10 @@ static tb_code patch_base(const tb__solve_books *books, const tb_scenario *scena
     if (scenario->n_factors)
         return tb_fail(err, TB_E_VALIDATION, "usage",
                        "The scenario changes usage, which solvers cannot do: remove `usage`.");
+    if (scenario->has_contract || scenario->n_contracts)
+        return tb_fail(err, TB_E_VALIDATION, scenario->has_contract ? "contract" : "contracts",
+                       "The scenario changes contracts, which solvers cannot do: remove `%s`.",
+                       scenario->has_contract ? "contract" : "contracts");
     return tb_scenario_book(scenario, base, NULL, ret_book, err);
 }
 

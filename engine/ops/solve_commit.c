@@ -11,10 +11,11 @@ typedef struct commit_solve {
     size_t n_offers;
     bool between;
     tb_decimal step;
+    bool off_all; /* the discount is on all prices: nobody named some of them */
     tb_commit_answer answer;
 } commit_solve;
 
-/* What a discount is on where nobody says: all usage and fees, not the minimum. */
+/* What a discount applies to by default: all usage and fees, but not the minimum. */
 static const char *const all_prices[] = {"bandwidth", "load_balancer", "optimizer"};
 
 /* --- arguments --- */
@@ -93,6 +94,29 @@ static void put_words(tb_buf *out, const commit_solve *c)
     tb_buf_str(out, " less than what was billed.");
 }
 
+/* --- as a contract --- */
+
+/* Whether what was found can be a catalogue's contract: its percentage is off everything. */
+static bool is_contract(const commit_solve *c)
+{
+    return c->off_all && tb_decimal_sign(saved(c)) > 0 &&
+           tb_decimal_sign(c->answer.best.commit) > 0;
+}
+
+/* {"commit":{"monthly":"500"},"discount_percent":"10"} */
+static void put_contract(tb_buf *out, const commit_solve *c)
+{
+    tb_decimal percent = c->answer.best.discount;
+    if (percent.scale > TB_CONTRACT_PERCENT_SCALE &&
+        tb_decimal_round(percent, TB_CONTRACT_PERCENT_SCALE, TB_HALF_UP, &percent, NULL))
+        return;
+    tb_buf_str(out, "{\"commit\":{\"monthly\":\"");
+    tb__solve_put(out, c->answer.best.commit);
+    tb_buf_str(out, "\"},\"discount_percent\":\"");
+    tb__solve_put(out, tb_decimal_normal(percent));
+    tb_buf_str(out, "\"}");
+}
+
 /* --- JSON --- */
 
 static void json_point(tb_buf *out, const commit_solve *c, const tb_commit_point *p)
@@ -113,7 +137,12 @@ static void put_json(tb_buf *out, const commit_solve *c)
     const tb_commit_answer *a = &c->answer;
     tb_buf_str(out, "{\"best\":");
     json_point(out, c, &a->best);
-    tb_buf_fmt(out, ",\"between\":\"%s\",\"grid\":", c->between ? "linear" : "step");
+    tb_buf_fmt(out, ",\"between\":\"%s\",\"contract\":", c->between ? "linear" : "step");
+    if (is_contract(c))
+        put_contract(out, c);
+    else
+        tb_buf_str(out, "null");
+    tb_buf_str(out, ",\"grid\":");
     json_point(out, c, &a->grid);
     tb_buf_str(out, ",\"offers\":[");
     for (size_t i = 0; i < c->n_offers; i++) {
@@ -171,6 +200,11 @@ static void put_table(tb_buf *out, const commit_solve *c)
     if (!shown) table_point(out, c, &a->best, "  least, between offers");
     put_words(out, c);
     tb_buf_str(out, "\n");
+    if (is_contract(c)) {
+        tb_buf_str(out, "In the account's catalogue entry: \"contract\": ");
+        put_contract(out, c);
+        tb_buf_str(out, "\n");
+    }
     tb__solve_notes(out, &c->span, NULL);
 }
 
@@ -178,6 +212,8 @@ tb_code tb__solve_commit(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
 {
     commit_solve *c = calloc(1, sizeof *c); /* too large for the stack */
     if (!c) return tb_no_memory(err);
+    c->off_all = !tb_arg_given(args, "price");
+    c->span.no_contracts = true;
     tb_code code = read_offers(args, c, err);
     if (!code)
         code = tb__solve_span_read(ops, args, all_prices, sizeof all_prices / sizeof *all_prices,

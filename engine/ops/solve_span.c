@@ -40,17 +40,18 @@ static void note_books(tb__solve_span *span, const tb_bill_input *in)
             span->under[in->parts[i].book - span->books.stored.list] = in->parts[i].book;
 }
 
-/* The same month with the given book's prices all over. */
-static tb_code add_instead(tb__solve_span *span, const tb_bill_input *in, tb_error *err)
+/* The same month as it is asked about: with the given book's prices all over, without a contract. */
+static tb_code add_asked(tb__solve_span *span, const tb_bill_input *in, tb_error *err)
 {
     tb_bill_part *parts = calloc(in->n_parts + 1, sizeof *parts);
     tb_bill_input changed = *in;
     if (!parts) return tb_no_memory(err);
     for (size_t i = 0; i < in->n_parts; i++) {
         parts[i] = in->parts[i];
-        parts[i].book = span->instead;
+        if (span->instead) parts[i].book = span->instead;
     }
     changed.parts = parts;
+    if (span->no_contracts) changed.contract = (tb_contract){.book = ""};
     tb_code code = tb_portfolio_add(span->asked, &changed, err);
     free(parts);
     return code;
@@ -75,7 +76,7 @@ static tb_code add_bill(tb_store *store, const tb_month_pair *p, int64_t now_us,
     if (!code && !other) {
         note_books(span, in);
         code = tb_portfolio_add(span->billed, in, err);
-        if (!code && span->instead) code = add_instead(span, in, err);
+        if (!code && span->asked != span->billed) code = add_asked(span, in, err);
         span->accounts += *last_account != p->account;
         *last_account = p->account;
     }
@@ -91,11 +92,11 @@ static tb_code make_portfolios(tb__solve_span *span, tb_error *err)
     if (span->instead) span->under[0] = span->instead;
     tb_code code =
         tb_portfolio_new(span->books.stored.list, span->books.stored.n, NULL, &span->billed, err);
-    if (code || !span->instead) {
-        span->asked = span->billed;
-        return code;
-    }
-    return tb_portfolio_new(span->instead, 1, NULL, &span->asked, err);
+    span->asked = span->billed;
+    if (code || (!span->instead && !span->no_contracts)) return code;
+    span->asked = NULL; /* released by itself */
+    if (span->instead) return tb_portfolio_new(span->instead, 1, NULL, &span->asked, err);
+    return tb_portfolio_new(span->books.stored.list, span->books.stored.n, NULL, &span->asked, err);
 }
 
 static tb_code read_pairs(const tb_ops *ops, const tb_month_pairs *p, tb__solve_span *span,
@@ -180,7 +181,7 @@ tb_code tb__solve_span_read(const tb_ops *ops, const tb_args *args, const char *
                             size_t n_otherwise, tb__solve_span *ret_span, tb_reply *reply,
                             tb_error *err)
 {
-    *ret_span = (tb__solve_span){.account = 0};
+    *ret_span = (tb__solve_span){.no_contracts = ret_span->no_contracts};
     tb_code code = read_span(args, ops->now_us, ret_span, err);
     if (!code && ret_span->account)
         code = tb_store_need_account(ops->store, ret_span->account, err);

@@ -1,9 +1,11 @@
-/* The store's own checks, then invoices, credit notes and shadow bills rated again, all of one
+/* The store's own checks, then invoices, credit notes and shadow bills rated again, credits replayed, all of one
  * snapshot. */
 #include "tollbook/verify.h"
 
 #include "ops/operations.h"
 
+#include "tollbook/generalledger.h"
+#include "tollbook/ledger.h"
 #include "tollbook/shadowbills.h"
 
 typedef tb_code (*part)(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
@@ -26,7 +28,8 @@ static tb_code note_damage(tb_code code, tb_say say, void *ctx, uint64_t *differ
 tb_code tb__verify_in(tb_store *store, tb_say say, void *ctx, uint64_t *ret_differences,
                       tb_error *err)
 {
-    static const part parts[] = {tb_store_verify, tb_issue_verify, tb_shadow_verify};
+    static const part parts[] = {tb_store_verify, tb_issue_verify, tb_ledger_verify, tb_closing_verify,
+                                 tb_shadow_verify};
     uint64_t differences = 0;
     tb_error own;
     tb_code code = TB_OK;

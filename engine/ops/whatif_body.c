@@ -168,6 +168,7 @@ static tb_code read_question(const tb_whatif_ask *ask, const tb_whatif_body *bod
         return tb_fail(err, TB_E_VALIDATION, "account",
                        "This key is account %" PRId64 "'s and asks for that alone.", ask->account);
     q->account = ask->account ? ask->account : body->account;
+    q->own_books = ask->account != 0;
     return TB_OK;
 }
 

@@ -118,6 +118,9 @@ static void put_header(const tb_whatif_answer *a, const tb_whatif_part *part, tb
     if (s->everywhere) tb_buf_str(out, " in the place of all others");
     if (s->n_factors)
         tb_buf_fmt(out, ", usage changed by %s", TB__COUNTED(s->n_factors, "factor"));
+    if (s->has_contract) tb_buf_str(out, ", all accounts under its contract");
+    if (s->n_contracts)
+        tb_buf_fmt(out, ", %s under another contract", TB__COUNTED(s->n_contracts, "account"));
     tb_buf_str(out, ". Sums of invoice lines, without tax.</p></header>");
 }
 

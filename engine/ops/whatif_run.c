@@ -7,12 +7,15 @@
 #include <string.h>
 
 #include "tollbook/monthpairs.h"
+#include "tollbook/terms.h"
 
 /* --- the pass --- */
 
 static bool holds_something(const tb_bill_input *in)
 {
-    return in->n_bytes + in->n_optimizers + in->n_balancers > 0;
+    const tb_contract *c = &in->contract;
+    return in->n_bytes + in->n_optimizers + in->n_balancers > 0 ||
+           (c->committed && c->commit_from <= in->month && in->month <= c->commit_to);
 }
 
 /* Which account's month failed, where the message does not say so. */
@@ -52,6 +55,40 @@ static tb_code add_bills(tb_store *store, const tb_whatif_question *q, const tb_
         if (a->bills > before) last = p->list[i].account;
     }
     return tb_whatif_finish(a->whatif, err);
+}
+
+/* --- books of other customers --- */
+
+/* Whether the account's contract names the book in a month of the span. */
+static tb_code is_own(tb_store *store, const tb_whatif_question *q, const tb_book *book, bool *ret,
+                      tb_error *err)
+{
+    tb_code code = TB_OK;
+    *ret = !book->contract;
+    for (int64_t month = q->from; !code && !*ret && month <= q->to; month++) {
+        tb_contract contract;
+        code = tb_store_month_contract(store, q->account, month, &contract, err);
+        if (!code) *ret = strcmp(contract.book, book->id) == 0;
+    }
+    return code;
+}
+
+static tb_code drop_others(tb_store *store, const tb_whatif_question *q, tb_month_books *books,
+                           tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < books->n;) {
+        bool own = false;
+        code = is_own(store, q, &books->list[i], &own, err);
+        if (code || own) {
+            i++;
+            continue;
+        }
+        tb_book_release(&books->list[i]);
+        books->n--;
+        memmove(&books->list[i], &books->list[i + 1], (books->n - i) * sizeof *books->list);
+    }
+    return code;
 }
 
 /* --- what is said beside it --- */
@@ -124,6 +161,7 @@ static tb_code run_question(tb_store *store, const tb_whatif_question *q, tb_wha
 {
     tb_month_pairs p = {0};
     tb_code code = tb_month_books_read(store, &a->books, err);
+    if (!code && q->own_books) code = drop_others(store, q, &a->books, err);
     if (!code)
         code = tb_whatif_new(q->scenarios, q->n_scenarios, a->books.list, a->books.n, NULL,
                              &a->whatif, err);

@@ -83,6 +83,9 @@ static void put_title(tb_buf *out, const tb_whatif_part *part)
     if (s->everywhere) tb_buf_str(out, ", in the place of all others");
     if (s->n_factors)
         tb_buf_fmt(out, ", usage changed by %s", TB__COUNTED(s->n_factors, "factor"));
+    if (s->has_contract) tb_buf_str(out, ", all accounts under its contract");
+    if (s->n_contracts)
+        tb_buf_fmt(out, ", %s under another contract", TB__COUNTED(s->n_contracts, "account"));
     tb_buf_fmt(out, " (sha256 %.12s)\n", s->sha256);
 }
 

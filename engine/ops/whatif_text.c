@@ -39,11 +39,13 @@ size_t tb_whatif_n_parts(const tb_whatif_answer *answer)
     return n;
 }
 
+/* Of the patched ones. */
 static const tb_whatif_book *last_book(const tb_whatif_result *result, const char *currency)
 {
     const tb_whatif_book *found = NULL;
     for (size_t i = 0; i < result->n_books; i++)
-        if (!*currency || strcmp(result->books[i].book->currency, currency) == 0)
+        if ((!*currency || strcmp(result->books[i].book->currency, currency) == 0) &&
+            result->books[i].base != result->books[i].book)
             found = &result->books[i];
     return found;
 }

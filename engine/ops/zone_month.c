@@ -4,23 +4,21 @@
 
 #include <stdlib.h>
 
-#include "tollbook/running.h"
+#include "tollbook/prepaid.h"
 #include "tollbook/terms.h"
 
 /* What of the account concerns all of its zones. */
 typedef struct owner {
-    bool prepaid;
-    tb_decimal balance;
+    bool out_of_funds;
     const tb_book *book; /* in force now; NULL: none */
 } owner;
 
 static tb_code read_owner(tb_store *store, int64_t account, int64_t now_us,
-                          const tb_month_books *books, const char currency[4], owner *o,
+                          const tb_month_books *books, const tb_bill_input *input, owner *o,
                           tb_error *err)
 {
-    tb_code code = tb_store_account_prepaid(store, account, &o->prepaid, err);
-    o->book = tb_month_book_at(books, currency, now_us);
-    return code ? code : tb_store_balance(store, account, &o->balance, err);
+    o->book = tb_month_book_at(books, input->currency, input->contract.book, now_us);
+    return tb_prepaid_out_of_funds(store, account, now_us, &o->out_of_funds, err);
 }
 
 static void set_optimizer(const owner *o, tb_pullzone *zone)
@@ -44,8 +42,8 @@ static tb_code fill_alone(const tb_bill_input *input, const tb_bill *bill, const
             zone->bytes += input->bytes[at].bytes;
         tb_code code = tb_bill_zone_charges(bill, zone->id, &zone->charges, err);
         if (code) return code;
-        zone->enabled = tb_zone_state_of(zone->enabled, zone->limit, zone->bytes, o->prepaid,
-                                         o->balance) == TB_ZONE_ON;
+        zone->enabled = tb_zone_state_of(zone->enabled, zone->limit, zone->bytes,
+                                         o->out_of_funds) == TB_ZONE_ON;
         set_optimizer(o, zone);
     }
     return TB_OK;
@@ -103,7 +101,7 @@ static tb_code fill(tb_store *store, int64_t account, int64_t now_us, const tb_m
     tb_code code = tb_store_zones_input(store, &ask, zones[0].id, zones[n - 1].id, &shared, &source,
                                         err);
     if (code) return code;
-    code = read_owner(store, account, now_us, books, source.input.currency, &o, err);
+    code = read_owner(store, account, now_us, books, &source.input, &o, err);
     if (!code && shared && !memo->all)
         code = tb_account_zones(store, account, now_us, &memo->all, &memo->n, err);
     if (!code && shared)
@@ -153,17 +151,15 @@ tb_code tb_zone_state_read(tb_store *store, int64_t account, int64_t zone, int64
                            tb_zone_state *ret_state, tb_error *err)
 {
     tb_zone_page page;
-    bool prepaid = false;
-    tb_decimal balance = {0};
+    bool out_of_funds = false;
     tb_i128 bytes = 0;
     tb_code code = tb_store_zone(store, account, zone, &page, err);
     if (code) return code;
     const bool set = page.zones[0].enabled;
     const tb_i128 limit = page.zones[0].limit;
     tb_zone_page_release(&page);
-    code = tb_store_account_prepaid(store, account, &prepaid, err);
-    if (!code && prepaid) code = tb_store_balance(store, account, &balance, err);
+    code = tb_prepaid_out_of_funds(store, account, now_us, &out_of_funds, err);
     if (!code && limit > 0) code = read_bytes(store, account, zone, now_us, &bytes, err);
-    if (!code) *ret_state = tb_zone_state_of(set, limit, bytes, prepaid, balance);
+    if (!code) *ret_state = tb_zone_state_of(set, limit, bytes, out_of_funds);
     return code;
 }

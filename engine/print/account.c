@@ -37,6 +37,11 @@ static const char *day_text(int64_t day, char out[21])
     return out;
 }
 
+static bool is_draw(const tb_account_entry *e)
+{
+    return strcmp(e->kind, "credit_drawn") == 0;
+}
+
 static void add_entry(tb_buf *out, const tb_account_entry *e)
 {
     tb_buf_str(out, "{\"time\":\"");
@@ -47,6 +52,8 @@ static void add_entry(tb_buf *out, const tb_account_entry *e)
     add_decimal(out, "balance", e->balance);
     add_member(out, "reference", e->reference);
     add_member(out, "note", e->note);
+    if (e->expires && *e->expires) add_member(out, "expires", e->expires);
+    if (is_draw(e)) add_decimal(out, "drawn", e->drawn);
     tb_buf_str(out, "}");
 }
 
@@ -76,7 +83,8 @@ static void add_csv_row(tb_buf *out, const tb_account_statement *s, const tb_acc
     tb__csv_money(out, e->balance, s->minor_digits);
     tb__csv_plain(out, s->currency);
     tb__csv_text(out, e->reference);
-    tb__csv_text(out, e->note);
+    if (is_draw(e)) tb__csv_money(out, e->drawn, s->minor_digits);
+    else tb__csv_text(out, e->note);
     tb__csv_end(out);
 }
 
@@ -104,7 +112,9 @@ static const struct {
 } kinds[] = {
     {"invoice", TB__WORD_INVOICE},   {"credit_note", TB__WORD_CREDIT_NOTE},
     {"void", TB__WORD_VOIDED},       {"payment", TB__WORD_PAID_IN},
-    {"adjustment", TB__WORD_ADJUSTED},
+    {"adjustment", TB__WORD_ADJUSTED}, {"usage", TB__WORD_USED},
+    {"usage_reversal", TB__WORD_USED_BACK}, {"credit", TB__WORD_CREDIT_GRANTED},
+    {"credit_expired", TB__WORD_CREDIT_EXPIRED},
 };
 
 static void add_kind(tb__maker *m, const char *kind)
@@ -117,16 +127,44 @@ static void add_kind(tb__maker *m, const char *kind)
     tb_buf_str(&m->out, kind);
 }
 
-static const char *what_text(tb__maker *m, const tb_account_entry *e)
-{
-    add_kind(m, e->kind);
-    if (*e->reference) tb_buf_fmt(&m->out, " %s", e->reference);
-    return tb__maker_text(m);
-}
-
 static const char *date_of(tb__maker *m, int64_t day)
 {
     tb__add_day(&m->out, m->language, day);
+    return tb__maker_text(m);
+}
+
+/* References of credits and of days are for the ledger, not for customers. */
+static bool is_named(const tb_account_entry *e)
+{
+    return *e->reference && strncmp(e->kind, "credit_e", 8) != 0 && strcmp(e->kind, "credit") != 0 &&
+           strncmp(e->kind, "usage", 5) != 0;
+}
+
+/* How much an invoice took of credit, or gave back. */
+static const char *draw_text(tb__maker *m, const tb_account_entry *e)
+{
+    tb_decimal size = e->drawn;
+    const bool back = tb_decimal_sign(size) < 0;
+    if (back) size.mantissa = -size.mantissa;
+    const char *amount = tb__maker_money(m, size);
+    tb_buf_fmt(&m->out, "%s %s",
+               tb__maker_filled(m, back ? TB__WORD_CREDIT_BACK : TB__WORD_CREDIT_USED, amount),
+               e->reference);
+    return tb__maker_text(m);
+}
+
+static const char *what_text(tb__maker *m, const tb_account_entry *e)
+{
+    int64_t us = 0;
+    if (is_draw(e)) return draw_text(m, e);
+    const bool ends = e->expires && *e->expires &&
+                      tb_date_parse(e->expires, strlen(e->expires), &us, NULL) == TB_OK;
+    if (ends) {
+        const char *day = date_of(m, tb_day_from_us(us));
+        return tb__maker_filled(m, TB__WORD_CREDIT_UNTIL, day);
+    }
+    add_kind(m, e->kind);
+    if (is_named(e)) tb_buf_fmt(&m->out, " %s", e->reference);
     return tb__maker_text(m);
 }
 

@@ -89,6 +89,16 @@ static const char *evidence_text(tb__maker *m, const tb_evidence *e)
 static void put_tier(tb__maker *m, tb_line_kind kind, const tb_bill_tier *tier, bool last)
 {
     tb__row made = {.kind = last ? TB__LAST : TB__PART};
+    if (kind == TB_LINE_DISCOUNT) { /* minor units, and a percentage of them */
+        tb__add_decimal(&m->out, (tb_decimal){tier->to, m->s->bill->minor_digits});
+        tb_buf_str(&m->out, " \u00d7 ");
+        tb__add_decimal(&m->out, tier->price);
+        tb_buf_str(&m->out, " %");
+        made.cell[WHAT] = tb__maker_text(m);
+        made.cell[EXACT] = decimal_text(m, tier->amount);
+        *tb__maker_row(m, made.kind) = made;
+        return;
+    }
     tb__add_i128(&m->out, tier->from);
     tb_buf_str(&m->out, " \u2026 ");
     tb__add_i128(&m->out, tier->to);

@@ -76,6 +76,8 @@ static const tb__word kind_words[TB_LINE_KIND_COUNT] = {
     [TB_LINE_OPTIMIZER] = TB__WORD_KIND_OPTIMIZER,
     [TB_LINE_BALANCER_FEE] = TB__WORD_KIND_BALANCER_FEE,
     [TB_LINE_BALANCER_REQUESTS] = TB__WORD_KIND_BALANCER_REQUESTS,
+    [TB_LINE_DISCOUNT] = TB__WORD_KIND_DISCOUNT,
+    [TB_LINE_COMMIT] = TB__WORD_KIND_COMMIT,
     [TB_LINE_MINIMUM] = TB__WORD_KIND_MINIMUM,
     [TB_LINE_CORRECTION] = TB__WORD_KIND_CORRECTION,
 };
@@ -319,8 +321,43 @@ static const char *owner_text(tb__maker *m, size_t i)
     return tb__maker_text(m);
 }
 
+/* "5 % of 1,234.50" */
+static const char *discount_text(tb__maker *m, const tb_bill_line *line)
+{
+    const tb_bill_tier *row = &line->tiers[0];
+    const char *with[2] = {NULL, NULL};
+    tb__add_figure(&m->out, m->language, row->price);
+    with[0] = tb__maker_text(m);
+    with[1] = tb__maker_amount(m, (tb_decimal){row->to, m->s->bill->minor_digits});
+    tb__add_filled(&m->out, m->language, TB__WORD_DISCOUNT_NOTE, with);
+    return tb__maker_text(m);
+}
+
+/* "1,000.00 agreed for the month, less 812.30 for usage" */
+static const char *commit_text(tb__maker *m, const tb_bill_line *line)
+{
+    const tb_decimal used = line->tiers[line->n_tiers - 1].amount;
+    const char *with[2] = {NULL, NULL};
+    with[0] = tb__maker_amount(m, line->tiers[0].price);
+    with[1] = tb__maker_amount(m, (tb_decimal){-used.mantissa, used.scale});
+    tb__add_filled(&m->out, m->language, TB__WORD_COMMIT_NOTE, with);
+    return tb__maker_text(m);
+}
+
+/* What a line without a price says instead; a correction's rows are of two of them. */
+static const char *lump_text(tb__maker *m, const tb_bill_line *line)
+{
+    switch (line->kind) {
+    case TB_LINE_DISCOUNT: return line->n_tiers == 1 ? discount_text(m, line) : NULL;
+    case TB_LINE_COMMIT: return line->n_tiers > 1 ? commit_text(m, line) : NULL;
+    default: return NULL;
+    }
+}
+
 static const char *note_text(tb__maker *m, size_t i, const tb_bill_tier *one)
 {
+    const char *lump = lump_text(m, &m->s->bill->lines[i]);
+    if (lump) return lump;
     const char *owner = owner_text(m, i);
     const char *list = one ? list_text(m, tb__line_origin(m->s, i), one) : NULL;
     if (tb__line_origin(m->s, i) == TB_LINE_MINIMUM)
@@ -334,19 +371,19 @@ static void put_detail(tb__maker *m, size_t i)
 {
     const tb_bill_line *line = &m->s->bill->lines[i];
     const tb_line_kind kind = tb__line_origin(m->s, i);
-    const bool minimum = kind == TB_LINE_MINIMUM;
+    const bool lump = tb__is_lump(kind);
     tb_bill_tier tier;
     bool one = false;
     tb__row made = {.kind = TB__ROW};
     tb__maker_keep(m, tb__tiers_one(line, &one, &tier, m->err));
     if (m->code) return;
-    const bool tiers = !one && !minimum && line->n_tiers > 0;
+    const bool tiers = !one && !lump && line->n_tiers > 0;
     if (tiers || line->n_shares) made.kind = TB__OPEN;
     made.cell[NUMBER] = tb__maker_i64(m, line->number);
     made.cell[WHAT] = tb__line_words(m, i);
-    made.note = note_text(m, i, one ? &tier : NULL);
-    if (!minimum) made.cell[QUANTITY] = quantity_text(m, i, line->quantity);
-    if (one && !minimum) made.cell[PRICE] = price_text(m, kind, &tier);
+    made.note = note_text(m, i, one && !lump ? &tier : NULL);
+    if (!lump) made.cell[QUANTITY] = quantity_text(m, i, line->quantity);
+    if (one && !lump) made.cell[PRICE] = price_text(m, kind, &tier);
     made.cell[AMOUNT] = tb__maker_amount(m, line->amount);
     *tb__maker_row(m, made.kind) = made;
     if (tiers) put_tiers(m, i);

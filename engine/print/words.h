@@ -91,6 +91,11 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(KIND_OPTIMIZER, "Optimizer", "Optimizer")                                                    \
     X(KIND_BALANCER_FEE, "Load balancer, monthly fee", "Load Balancer, Monatsgeb\u00fchr")         \
     X(KIND_BALANCER_REQUESTS, "Load balancer, requests", "Load Balancer, Anfragen")                \
+    X(KIND_DISCOUNT, "Contract discount", "Vertragsrabatt")                                        \
+    X(KIND_COMMIT, "Monthly commitment, shortfall", "Monatliche Mindestabnahme, Fehlbetrag")     \
+    X(DISCOUNT_NOTE, "%s % of %s", "%s % von %s")                                                  \
+    X(COMMIT_NOTE, "%s agreed for the month, less %s for usage",                                   \
+      "%s f\u00fcr den Monat vereinbart, abz\u00fcglich %s f\u00fcr Nutzung")                         \
     X(KIND_MINIMUM, "Monthly minimum", "Monatlicher Mindestbetrag")                                \
     X(KIND_CORRECTION, "Correction", "Korrektur")                                                  \
     X(MINIMUM_NOTE, "whole for any month with an active zone, not prorated by days",               \
@@ -157,6 +162,13 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(VOIDED, "Made void:", "Storniert:")                                                          \
     X(PAID_IN, "Payment", "Zahlung")                                                               \
     X(ADJUSTED, "Adjustment", "Berichtigung")                                                      \
+    X(USED, "Usage so far", "Verbrauch bis heute")                                                 \
+    X(USED_BACK, "Usage, now on its invoice", "Verbrauch, nun berechnet")                          \
+    X(CREDIT_GRANTED, "Credit", "Guthaben")                                                        \
+    X(CREDIT_UNTIL, "Credit, valid until %s", "Guthaben, g\u00fcltig bis %s")                       \
+    X(CREDIT_USED, "Credit used (%s):", "Guthaben verwendet (%s):")                                \
+    X(CREDIT_BACK, "Credit given back (%s):", "Guthaben zur\u00fcckgegeben (%s):")                  \
+    X(CREDIT_EXPIRED, "Credit expired", "Guthaben verfallen")                                      \
     X(JANUARY, "January", "Januar")                                                                \
     X(FEBRUARY, "February", "Februar")                                                             \
     X(MARCH, "March", "M\u00e4rz")                                                                 \

@@ -25,7 +25,7 @@ int tb__ubl_sign(const tb_statement *s)
 
 bool tb__ubl_is_charge(const tb_statement *s, size_t line)
 {
-    return s->bill->lines[line].kind == TB_LINE_MINIMUM;
+    return tb__is_lump(s->bill->lines[line].kind);
 }
 
 int64_t tb__ubl_month(const tb_statement *s, size_t line)
@@ -203,7 +203,7 @@ static tb_code visit_whole(const walk *w, size_t line, const tb_bill_tier *tier)
     tb__ubl_row row = row_of(w, line);
     const tb_bill_line *from = &w->s->bill->lines[line];
     const tb_line_kind kind = tb__line_origin(w->s, line);
-    const bool counted = kind != TB_LINE_MINIMUM && kind != TB_LINE_CORRECTION;
+    const bool counted = !tb__is_lump(kind) && kind != TB_LINE_CORRECTION;
     return visit_row(w, &row, counted ? from->quantity : 0, from->amount, counted ? tier : NULL);
 }
 
@@ -225,11 +225,10 @@ static tb_code visit_tiers(const walk *w, size_t line, tb__prices *p)
 static tb_code visit_line(const walk *w, size_t line)
 {
     const tb_bill_line *from = &w->s->bill->lines[line];
-    const bool minimum = tb__line_origin(w->s, line) == TB_LINE_MINIMUM;
     tb__prices several;
     tb_bill_tier tier;
     bool one = false, all = false;
-    if (minimum) return visit_whole(w, line, NULL);
+    if (tb__is_lump(tb__line_origin(w->s, line))) return visit_whole(w, line, NULL);
     tb_code code = tb__tiers_one(from, &one, &tier, w->err);
     if (!code && !one) code = tb__prices_read(from, &several, &all, w->err);
     if (code) return code;

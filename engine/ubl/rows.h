@@ -28,8 +28,8 @@ int tb__ubl_sign(const tb_statement *s);
 TB_MUST_USE tb_code tb__ubl_rows(const tb_statement *s, tb__ubl_visit visit, void *arg,
                                  tb_error *err);
 
-/* Whether the line is a charge on the whole document instead: the minimum, but not its correction,
- * which is for another month. */
+/* Whether the line is a charge (or an allowance) on the whole document instead: the contract's discount
+ * and commit, and the minimum, but not their corrections, which are for another month. */
 bool tb__ubl_is_charge(const tb_statement *s, size_t line);
 
 /* The month that the line is for. */

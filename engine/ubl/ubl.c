@@ -52,59 +52,11 @@ static tb_code check_document(const tb_statement *s, tb_ubl_profile profile, tb_
     return n ? refuse_document(s, &lacks[0], n - 1, err) : TB_OK;
 }
 
-/* --- pieces --- */
-
-const char *tb__ubl_words(tb__ubl *u)
-{
-    tb_buf_add(&u->words, "", 1);
-    u->words.len = 0;
-    return u->words.failed ? "" : u->words.data;
-}
-
-static void put_ubl_amount(tb__ubl *u, const char *name, const char *currency)
-{
-    tb__xml_open(&u->xml, name);
-    tb__xml_attribute(&u->xml, "currencyID", currency);
-    tb__xml_words(&u->xml, tb__ubl_words(u));
-    tb__xml_close(&u->xml);
-}
-
-void tb__ubl_money(tb__ubl *u, const char *name, tb_decimal amount)
-{
-    tb__add_money(&u->words, amount, u->s->bill->minor_digits);
-    put_ubl_amount(u, name, u->s->currency);
-}
-
-void tb__ubl_price(tb__ubl *u, const char *name, tb_decimal price)
-{
-    tb__add_decimal(&u->words, price);
-    put_ubl_amount(u, name, u->s->currency);
-}
-
-void tb__ubl_decimal(tb__ubl *u, const char *name, tb_decimal value)
-{
-    tb__add_decimal(&u->words, value);
-    tb__xml_text(&u->xml, name, tb__ubl_words(u));
-}
+/* --- head --- */
 
 static tb_decimal turned_amount(const tb__ubl *u, tb_decimal value)
 {
     return (tb_decimal){u->sign * value.mantissa, value.scale};
-}
-
-static void put_day(tb__ubl *u, const char *name, int64_t day)
-{
-    const tb_date date = tb_date_from_day(day);
-    tb_buf_fmt(&u->words, "%04d-%02d-%02d", date.year, date.month, date.day);
-    tb__xml_text(&u->xml, name, tb__ubl_words(u));
-}
-
-void tb__ubl_period(tb__ubl *u, int64_t first, int64_t last)
-{
-    tb__xml_open(&u->xml, "cac:InvoicePeriod");
-    put_day(u, "cbc:StartDate", tb_month_first_day(first));
-    put_day(u, "cbc:EndDate", tb_month_first_day(last + 1) - 1);
-    tb__xml_close(&u->xml);
 }
 
 /* The months of all lines, from the first to the last. */
@@ -117,8 +69,6 @@ static void find_months(const tb_statement *s, int64_t *ret_first, int64_t *ret_
         if (month > *ret_last) *ret_last = month;
     }
 }
-
-/* --- head --- */
 
 static void open_document(tb__ubl *u)
 {
@@ -190,36 +140,6 @@ static void put_ubl_head(tb__ubl *u)
 
 /* --- tax --- */
 
-/* The norm's own codes, where the seller has declared no reason. */
-static const char *reason_code(const tb_statement *s, const char *category)
-{
-    static const char *const codes[][2] = {
-        {"AE", "VATEX-EU-AE"}, {"K", "VATEX-EU-IC"}, {"G", "VATEX-EU-G"}, {"O", "VATEX-EU-O"}};
-    if (s->tax_reason || s->tax_reason_code) return s->tax_reason_code ? s->tax_reason_code : "";
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (strcmp(category, codes[i][0]) == 0) return codes[i][1];
-    return "";
-}
-
-/* A line that is not subject to VAT has no rate; the breakdown has 0, as German rules ask. */
-void tb__ubl_category(tb__ubl *u, const char *element, bool reasons)
-{
-    const tb_bill_tax *rate = &u->s->bill->tax[0].rate;
-    const char *category = tb_tax_category(rate);
-    tb__xml *x = &u->xml;
-    tb__xml_open(x, element);
-    tb__xml_text(x, "cbc:ID", category);
-    if (reasons || strcmp(category, "O") != 0) tb__ubl_decimal(u, "cbc:Percent", rate->percent);
-    if (reasons && tb_tax_untaxed(rate)) {
-        tb__xml_text(x, "cbc:TaxExemptionReasonCode", reason_code(u->s, category));
-        tb__xml_text(x, "cbc:TaxExemptionReason", u->s->tax_reason ? u->s->tax_reason : "");
-    }
-    tb__xml_open(x, "cac:TaxScheme");
-    tb__xml_text(x, "cbc:ID", "VAT");
-    tb__xml_close(x);
-    tb__xml_close(x);
-}
-
 /* BT-111: the tax times the rate, rounded once to the other currency's minor unit. */
 static tb_code put_other_tax(tb__ubl *u, tb_error *err)
 {
@@ -234,7 +154,7 @@ static tb_code put_other_tax(tb__ubl *u, tb_error *err)
     if (code) return tb_fail(err, code, "seller.tax_rate", "The tax in %s has no value.", currency);
     tb__xml_open(&u->xml, "cac:TaxTotal");
     tb__add_money(&u->words, turned_amount(u, amount), digits);
-    put_ubl_amount(u, "cbc:TaxAmount", currency);
+    tb__ubl_amount(u, "cbc:TaxAmount", currency);
     tb__xml_close(&u->xml);
     return TB_OK;
 }
@@ -278,19 +198,44 @@ static tb_code add_charges(tb__ubl *u, tb_error *err)
     return code;
 }
 
+/* Whether an amount is base x percent / 100 as programs check it, which allow 0.02. */
+static bool is_percent_of(const tb_bill_line *line)
+{
+    const tb_decimal most = {19, 3};
+    tb_decimal apart;
+    if (line->kind != TB_LINE_DISCOUNT || line->n_tiers != 1 ||
+        tb_decimal_sub(line->amount, line->exact, &apart, NULL))
+        return false;
+    if (tb_decimal_sign(apart) < 0) apart.mantissa = -apart.mantissa;
+    return tb_decimal_compare(apart, most) <= 0;
+}
+
+/* sign: that of the amount as the document shows it. An allowance may say what it is a percentage of. */
+static void put_ubl_charge(tb__ubl *u, size_t i, tb_decimal amount, int sign)
+{
+    const tb_bill_line *line = &u->s->bill->lines[i];
+    const bool discount = line->kind == TB_LINE_DISCOUNT && sign < 0;
+    const bool percent = discount && is_percent_of(line);
+    tb__xml *x = &u->xml;
+    tb__xml_open(x, "cac:AllowanceCharge");
+    tb__xml_text(x, "cbc:ChargeIndicator", sign > 0 ? "true" : "false");
+    if (discount) tb__xml_text(x, "cbc:AllowanceChargeReasonCode", "95"); /* UNTDID 5189: discount */
+    tb__xml_text(x, "cbc:AllowanceChargeReason", tb__line_title(u->s, i));
+    if (percent) tb__ubl_decimal(u, "cbc:MultiplierFactorNumeric", line->tiers[0].price);
+    tb__ubl_money(u, "cbc:Amount", (tb_decimal){sign * amount.mantissa, amount.scale});
+    if (percent)
+        tb__ubl_money(u, "cbc:BaseAmount",
+                      (tb_decimal){line->tiers[0].to, u->s->bill->minor_digits});
+    tb__ubl_category(u, "cac:TaxCategory", false);
+    tb__xml_close(x);
+}
+
 static void put_ubl_charges(tb__ubl *u)
 {
-    tb__xml *x = &u->xml;
     for (size_t i = 0; i < u->s->bill->n_lines; i++) {
         const tb_decimal amount = turned_amount(u, u->s->bill->lines[i].amount);
         const int sign = tb_decimal_sign(amount);
-        if (!tb__ubl_is_charge(u->s, i) || sign == 0) continue;
-        tb__xml_open(x, "cac:AllowanceCharge");
-        tb__xml_text(x, "cbc:ChargeIndicator", sign > 0 ? "true" : "false");
-        tb__xml_text(x, "cbc:AllowanceChargeReason", tb__line_title(u->s, i));
-        tb__ubl_money(u, "cbc:Amount", (tb_decimal){sign * amount.mantissa, amount.scale});
-        tb__ubl_category(u, "cac:TaxCategory", false);
-        tb__xml_close(x);
+        if (tb__ubl_is_charge(u->s, i) && sign != 0) put_ubl_charge(u, i, amount, sign);
     }
 }
 

@@ -1,5 +1,5 @@
-/* A scenario's books, and an input seen through them: parts take the books that stand in the place
- * of theirs, usage is scaled. Nothing else of an input depends on a scenario. */
+/* A scenario's books and contracts, and an input seen through them: parts take the books that stand in the
+ * place of theirs, accounts the contracts, usage is scaled. Nothing else of an input depends on a scenario. */
 #include "whatif/replay.h"
 
 #include <stdio.h>
@@ -33,6 +33,21 @@ static tb_code make_all(tb__case *c, const tb_book *books, size_t n_books, const
     return code;
 }
 
+static bool names_book(const tb_scenario *s, const char *id)
+{
+    for (size_t i = 0; i < s->n_contracts; i++)
+        if (strcmp(s->contracts[i].contract.book, id) == 0) return true;
+    return false;
+}
+
+/* Beside the patched one, those that contracts name as they are. */
+static void show_named(tb__case *c, const tb_book *books, size_t n_books)
+{
+    for (size_t i = 0; i < n_books; i++)
+        if (!c->instead[i] && names_book(c->scenario, books[i].id))
+            c->shown[c->n_shown++] = (tb_whatif_book){.base = &books[i], .book = &books[i]};
+}
+
 /* Books of one id are one: ids are never used twice. */
 static tb_code make_one(tb__case *c, const tb_book *books, size_t n_books, const tb_alloc *alloc,
                         tb_error *err)
@@ -43,11 +58,38 @@ static tb_code make_one(tb__case *c, const tb_book *books, size_t n_books, const
         if (code) return code;
         c->currency = books[i].currency;
         if (c->scenario->everywhere) c->everywhere = c->instead[i];
+        show_named(c, books, n_books);
         return TB_OK;
     }
     return tb_fail(err, TB_E_VALIDATION, "base",
                    "Scenario %s: there is no price book %s; `tollbook book` adds one.",
                    c->scenario->name, c->scenario->base);
+}
+
+static const tb_book *find_named(const tb_book *books, size_t n_books, const char *id)
+{
+    for (size_t i = 0; i < n_books; i++)
+        if (strcmp(books[i].id, id) == 0) return &books[i];
+    return NULL;
+}
+
+static tb_code check_contract_book(const tb__case *c, const tb_contract *contract,
+                                   const tb_book *books, size_t n_books, tb_error *err)
+{
+    if (!contract->book[0] || find_named(books, n_books, contract->book)) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "contract.book",
+                   "Scenario %s: there is no price book %s; `tollbook book` adds one.",
+                   c->scenario->name, contract->book);
+}
+
+static tb_code check_contract_books(const tb__case *c, const tb_book *books, size_t n_books,
+                                    tb_error *err)
+{
+    const tb_scenario *s = c->scenario;
+    tb_code code = check_contract_book(c, &s->contract, books, n_books, err);
+    for (size_t i = 0; !code && i < s->n_contracts; i++)
+        code = check_contract_book(c, &s->contracts[i].contract, books, n_books, err);
+    return code;
 }
 
 tb_code tb__case_open(tb__case *c, const tb_scenario *scenario, const tb_book *books,
@@ -57,9 +99,11 @@ tb_code tb__case_open(tb__case *c, const tb_scenario *scenario, const tb_book *b
     c->room = scenario && scenario->base[0] ? 1 : n_books;
     c->instead = tb_alloc_zero(alloc, n_books + 1, sizeof *c->instead);
     c->made = tb_alloc_zero(alloc, c->room + 1, sizeof *c->made);
-    c->shown = tb_alloc_zero(alloc, c->room + 1, sizeof *c->shown);
+    c->shown = tb_alloc_zero(alloc, n_books + 1, sizeof *c->shown);
     if (!c->instead || !c->made || !c->shown) return tb_no_memory(err);
     if (!scenario) return TB_OK;
+    tb_code code = check_contract_books(c, books, n_books, err);
+    if (code) return code;
     return scenario->base[0] ? make_one(c, books, n_books, alloc, err)
                              : make_all(c, books, n_books, alloc, err);
 }
@@ -74,7 +118,7 @@ void tb__case_close(tb__case *c, size_t n_books, const tb_alloc *alloc)
     tb_alloc_free(alloc, c->unpriced, c->unpriced_room * sizeof *c->unpriced);
     tb_alloc_free(alloc, c->instead, (n_books + 1) * sizeof *c->instead);
     tb_alloc_free(alloc, c->made, (c->room + 1) * sizeof *c->made);
-    tb_alloc_free(alloc, c->shown, (c->room + 1) * sizeof *c->shown);
+    tb_alloc_free(alloc, c->shown, (n_books + 1) * sizeof *c->shown);
 }
 
 /* --- an input under it --- */
@@ -88,6 +132,35 @@ static const tb_book *book_for(const tb_whatif *w, const tb__case *c, const tb_b
         if (book == &w->books[i] || strcmp(book->id, w->books[i].id) == 0)
             return c->instead[i] ? c->instead[i] : book;
     return book;
+}
+
+/* The contract under the scenario; NULL: the account keeps its own. */
+static const tb_contract *contract_for(const tb_scenario *s, int64_t account)
+{
+    size_t low = 0, high = s ? s->n_contracts : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->contracts[middle].account < account)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (s && low < s->n_contracts && s->contracts[low].account == account)
+        return &s->contracts[low].contract;
+    return s && s->has_contract ? &s->contract : NULL;
+}
+
+/* The contract and, where it names one, its book over the whole month. */
+static void take_contract(const tb_whatif *w, const tb__case *c, const tb_contract *contract,
+                          tb_bill_input *input, tb_bill_part *parts)
+{
+    const tb_book *own = contract->book[0] ? find_named(w->books, w->n_books, contract->book) : NULL;
+    const bool lacks = own && strcmp(own->currency, input->currency) != 0;
+    input->contract = *contract;
+    if (!own) return;
+    input->book_lacks = lacks;
+    for (size_t i = 0; i < input->n_parts; i++)
+        parts[i].book = lacks ? NULL : book_for(w, c, own);
 }
 
 tb_code tb__case_input(const tb_whatif *w, const tb__case *c, const tb_bill_input *input,
@@ -104,6 +177,11 @@ tb_code tb__case_input(const tb_whatif *w, const tb__case *c, const tb_bill_inpu
     *ret_input = *input;
     ret_input->parts = parts;
     ret_input->n_tax = 0;
+    const tb_contract *contract = contract_for(c->scenario, input->account);
+    if (contract) {
+        take_contract(w, c, contract, ret_input, parts);
+        changed = true;
+    }
     if (c->scenario) {
         tb_code code = tb__scale_usage(c->scenario, ret_input, arena, &changed, err);
         if (code) return code;

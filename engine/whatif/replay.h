@@ -42,8 +42,8 @@ typedef struct tb__case {
     const tb_book *everywhere;    /* in the place of every book and of none */
     const char *currency;         /* the only one it looks at; NULL: any */
     tb_book *made;                /* owned */
-    tb_whatif_book *shown;        /* what was made of what */
-    size_t n_made, n_shown, room; /* room of both */
+    tb_whatif_book *shown;        /* what was made of what, then books that contracts name */
+    size_t n_made, n_shown, room; /* room of made */
     tb__top **tops;               /* by currency, if there is one */
     size_t n_tops;
     tb_whatif_unpriced *unpriced;

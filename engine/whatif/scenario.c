@@ -1,11 +1,13 @@
 /* A scenario's JSON to a tb_scenario: the document is read whole, then each object is walked along
  * a table of its keys, each with a setter. What only makes sense together (conditions of a factor,
  * a scenario without base) is judged when the object is read. */
+#include "model/declared.h"
 #include "model/document.h"
 #include "tollbook/whatif.h"
 
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FACTOR_MOST 1000000
@@ -16,6 +18,7 @@ typedef struct parser {
     size_t entry; /* of usage, from 1; 0: none */
     tb_scenario *scenario;
     uint32_t usage; /* node, 0: none */
+    uint32_t contracts;
 } parser;
 
 /* Refuses the value at `node`, which is this key's; NULL: the object itself. Unknown keys come from
@@ -155,9 +158,42 @@ static tb_code set_usage(parser *p, place at, void *to)
     return TB_OK;
 }
 
+/* By the catalogue's own reading. before: the path of the contract. */
+static tb_code read_contract(const parser *p, uint32_t value, const char *before, tb_contract *ret)
+{
+    tb__fault fault = {.path = ""};
+    char path[sizeof p->err->field], message[160];
+    if (tb__declared_contract(&p->doc, value, ret, &fault)) return TB_OK;
+    tb__fault_path(before, fault.path, path, sizeof path);
+    snprintf(message, sizeof message, "Must be %s.", fault.wanted);
+    tb_fail(p->err, TB_E_VALIDATION, path, "%s", message);
+    if (p->err) p->err->byte = (uint64_t)p->doc.nodes[fault.node].at + 1;
+    return TB_E_VALIDATION;
+}
+
+static tb_code set_contract(parser *p, place at, void *to)
+{
+    tb_scenario *s = to;
+    s->has_contract = true;
+    return read_contract(p, at.value, at.key, &s->contract);
+}
+
+static tb_code set_contracts(parser *p, place at, void *to)
+{
+    (void)to;
+    if (p->doc.nodes[at.value].type != TB__OBJECT)
+        return refuse_type(p, at, "an object of account ids and contracts");
+    if (p->doc.nodes[at.value].len > TB_SCENARIO_CONTRACTS_MAX)
+        return refuse_at(p, at, "Has more accounts than the 100000 that a scenario may have.");
+    p->contracts = at.value;
+    return TB_OK;
+}
+
 static const key_rule scenario_rules[] = {
-    {"scenario", true, set_name},      {"base", false, set_base},   {"patch", false, check_patch},
-    {"replaces", false, set_replaces}, {"usage", false, set_usage},
+    {"scenario", true, set_name},          {"base", false, set_base},
+    {"patch", false, check_patch},         {"replaces", false, set_replaces},
+    {"usage", false, set_usage},           {"contract", false, set_contract},
+    {"contracts", false, set_contracts},
 };
 
 /* --- factors --- */
@@ -279,6 +315,72 @@ static tb_code read_factors(parser *p)
     return TB_OK;
 }
 
+/* --- contracts of single accounts --- */
+
+static bool read_account(const tb__node *name, int64_t *ret)
+{
+    tb_decimal id;
+    if (name->len < 1 || name->text[0] < '1' || name->text[0] > '9' ||
+        tb_decimal_parse(name->text, name->len, 0, &id, NULL) || id.mantissa > INT64_MAX)
+        return false;
+    *ret = (int64_t)id.mantissa;
+    return true;
+}
+
+static int by_account(const void *left, const void *right)
+{
+    const tb_scenario_contract *a = left, *b = right;
+    return (a->account > b->account) - (a->account < b->account);
+}
+
+static tb_code read_contracts(parser *p)
+{
+    tb_scenario *s = p->scenario;
+    const size_t n = p->contracts ? p->doc.nodes[p->contracts].len : 0;
+    if (n == 0) return TB_OK;
+    s->contracts = tb_alloc_zero(s->alloc, n, sizeof *s->contracts);
+    if (!s->contracts) return tb_no_memory(p->err);
+    s->n_contracts = n;
+    uint32_t key = p->contracts + 1;
+    for (size_t i = 0; i < n; i++, key = p->doc.nodes[key + 1].next) {
+        char path[40];
+        tb_scenario_contract *to = &s->contracts[i];
+        if (!read_account(&p->doc.nodes[key], &to->account))
+            return refuse_at(p, (place){key, "contracts"},
+                             "Its keys must be ids of accounts: whole numbers from 1 on.");
+        snprintf(path, sizeof path, "contracts.%lld", (long long)to->account);
+        tb_code code = read_contract(p, key + 1, path, &to->contract);
+        if (code) return code;
+    }
+    qsort(s->contracts, n, sizeof *s->contracts, by_account);
+    return TB_OK;
+}
+
+/* --- contracts beside a base --- */
+
+/* A book that is named takes the patched one's place, or that one its: one of both would do nothing. */
+static tb_code refuse_book(const parser *p, const char *path)
+{
+    return tb_fail(p->err, TB_E_VALIDATION, path,
+                   "Must be the base or be left out: a scenario patches one book or names another.");
+}
+
+static tb_code check_books(const parser *p)
+{
+    const tb_scenario *s = p->scenario;
+    char path[48];
+    if (!s->base[0]) return TB_OK;
+    if (s->contract.book[0] && strcmp(s->contract.book, s->base) != 0)
+        return refuse_book(p, "contract.book");
+    for (size_t i = 0; s->everywhere && i < s->n_contracts; i++) {
+        const tb_scenario_contract *c = &s->contracts[i];
+        if (!c->contract.book[0] || strcmp(c->contract.book, s->base) == 0) continue;
+        snprintf(path, sizeof path, "contracts.%lld.book", (long long)c->account);
+        return refuse_book(p, path);
+    }
+    return TB_OK;
+}
+
 /* --- the whole --- */
 
 static tb_code keep(const tb_scenario *s, const char *text, size_t len, char **ret, size_t *ret_len,
@@ -317,6 +419,8 @@ static tb_code read_all(parser *p, tb__arena *scratch)
     if (!code && p->scenario->everywhere && !p->scenario->base[0])
         return refuse_at(p, whole, "Replacing all books needs a base.");
     if (!code) code = read_factors(p);
+    if (!code) code = read_contracts(p);
+    if (!code) code = check_books(p);
     return code ? code : keep_texts(p, scratch);
 }
 
@@ -349,5 +453,6 @@ void tb_scenario_release(tb_scenario *scenario)
     if (scenario->canonical) tb_alloc_free(alloc, scenario->canonical, scenario->canonical_len + 1);
     if (scenario->patch) tb_alloc_free(alloc, scenario->patch, scenario->patch_len + 1);
     tb_alloc_free(alloc, scenario->factors, scenario->n_factors * sizeof *scenario->factors);
+    tb_alloc_free(alloc, scenario->contracts, scenario->n_contracts * sizeof *scenario->contracts);
     *scenario = (tb_scenario){.alloc = NULL};
 }

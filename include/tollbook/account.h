@@ -10,10 +10,13 @@ TB_API_BEGIN
 
 typedef struct tb_account_entry {
     int64_t at_us;
-    const char *kind;    /* "invoice", "void", "credit_note", "payment", "adjustment" */
+    const char *kind;    /* as tb_ledger_kind_name */
     tb_decimal amount;   /* what it adds to the balance: invoices are negative */
     tb_decimal balance;  /* behind it */
     const char *reference, *note; /* the invoice's number, the payment's name; "": none */
+    const char *expires; /* a credit's last day, "2026-12-31"; NULL or "": none */
+    tb_decimal drawn;    /* of kind credit_drawn, whose amount is 0: what the invoice took of credit; below
+                            zero: what it gave back */
 } tb_account_entry;
 
 typedef struct tb_account_statement {
@@ -29,7 +32,8 @@ typedef struct tb_account_statement {
 } tb_account_statement;
 
 /* Appends it as JSON: {"account","name","currency","from","to","opening","closing","entries":[{"time",
- * "kind","amount","balance","reference","note"}]}, amounts as decimal text. */
+ * "kind","amount","balance","reference","note"}]}, amounts as decimal text. A credit has "expires", what
+ * was drawn of one "drawn" beside. */
 void tb_account_json(const tb_account_statement *statement, tb_buf *out);
 /* As CSV: a row for the opening balance, one an entry, and the closing balance. */
 void tb_account_csv(const tb_account_statement *statement, tb_buf *out);

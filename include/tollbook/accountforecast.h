@@ -23,13 +23,17 @@ typedef struct tb_forecast_question {
     uint64_t seed;
     uint32_t paths;
     bool singles; /* what single models say is wanted too */
+    const tb_decimal *limits; /* as of tb_forecast_input */
+    size_t n_limits;
+    tb_forecast_funds *funds; /* as in tb_forecast_input */
 } tb_forecast_question;
 /* TB_E_NOT_FOUND: no such account. */
 TB_MUST_USE tb_code tb_account_forecast(tb_store *store, const tb_month_books *books,
                                         const tb_forecast_question *question,
                                         tb_forecast *ret_forecast, tb_error *err);
 
-/* The running month's as it stands now; the same as JSON, as GET /billing/forecast answers it. */
+/* The running month's as it stands now, of a prepaid account with how long its balance lasts, as far as to
+ * the month's end, in its last week to the end of the next; the same as JSON, as GET /billing/forecast answers it. */
 TB_MUST_USE tb_code tb_running_forecast(tb_store *store, int64_t account, int64_t now_us,
                                         uint64_t seed, uint32_t paths, tb_forecast *ret_forecast,
                                         tb_error *err);

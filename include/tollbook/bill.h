@@ -10,8 +10,12 @@
  * 3. A zone's price override replaces every price of its bytes, without a discount.
  * 4. The optimizer's monthly price, the zone's own or the book's, for the seconds that it was on.
  * 5. A load balancer's monthly fee for the seconds that it existed, and the tiers over its requests.
- * 6. The book's monthly minimum, where an active zone existed: what the month's lines lack of it.
- * The order: units, included units, tiers, discount, minimum, tax.
+ * 6. The account's contract (contract.h), where one is agreed: its percentage off the sum of the rounded
+ *    lines above; then its commit, in each of the commit's months: what those lines, less that, lack of it.
+ * 7. The monthly minimum, the contract's or else the book's, where an active zone existed: what the month's
+ *    lines lack of it, those of the contract included.
+ * The order: units, included units, tiers, a region's discount, the contract's discount, commit,
+ * minimum, tax.
  *
  * A month is cut into parts where another book comes into force. Usage of one thing under constant
  * settings within one part is one tb_bill_bytes (or optimizer, or balancer) entry. Exact amounts
@@ -31,6 +35,12 @@
  * - The minimum is the price of having an active zone in a month, not a rent: it is whole however few
  *   days the zone lived. Where books change within the month, each book's minimum counts for the
  *   seconds of its part.
+ * - The contract's lines are the account's, not a zone's. Its discount is one amount, rounded once, and is
+ *   on what is used: not on the commit, the minimum or corrections. It is in bills of running months too.
+ * - A commit is owed for each whole month from its first to its last, used or not, also without any zone;
+ *   what counts against it is what is paid for usage: lines after the discount. A running month has
+ *   neither a commit nor a minimum line. What the commit has lifted a month to counts against the minimum, so
+ *   that the two are never paid twice. A part without a book owes neither.
  * - Volume mode: all units of a part cost the price, in its book, of the tier that the whole month
  *   reaches. Package: a block is charged in the part in which it is started. Flat: in the part in
  *   which the tier is entered.
@@ -41,6 +51,7 @@
 
 #include "tollbook/book.h"
 #include "tollbook/buf.h"
+#include "tollbook/contract.h"
 
 TB_API_BEGIN
 
@@ -113,7 +124,9 @@ typedef struct tb_bill_input {
     int64_t account;
     int64_t month; /* months since January 1970 */
     char currency[4];
-    bool running;              /* the month is not over: no minimum line */
+    tb_contract contract;      /* zeros: none; its book is known by the parts alone */
+    bool book_lacks;           /* there is no such book as the contract names: no part has one */
+    bool running;              /* the month is not over: no minimum and no commit line */
     bool active_zone;          /* a zone existed and was enabled at some moment of the month */
     const tb_bill_part *parts; /* ascending, touching, covering the month */
     size_t n_parts;
@@ -136,6 +149,8 @@ typedef struct tb_bill_input {
     X(OPTIMIZER, "optimizer", "second")                                                            \
     X(BALANCER_FEE, "balancer_fee", "second")                                                      \
     X(BALANCER_REQUESTS, "balancer_requests", "request")                                           \
+    X(DISCOUNT, "discount", "month")                                                               \
+    X(COMMIT, "commit", "month")                                                                   \
     X(MINIMUM, "minimum", "month")                                                                 \
     X(CORRECTION, "correction", "byte")
 typedef enum tb_line_kind {
@@ -148,8 +163,10 @@ const char *tb_line_kind_name(tb_line_kind kind);
 const char *tb_line_kind_unit(tb_line_kind kind);
 
 /* A line's amount, taken apart: the rows' amounts sum to the line's exact amount.
- * Optimizer, balancer fee, minimum: units are seconds, price is per month. The minimum's last row
- * (no units, no price) takes off the month's rounded lines. */
+ * Optimizer, balancer fee, minimum, commit: units are seconds, price is per month. The last row of the
+ * minimum and of the commit (no units, no price) takes off the month's rounded lines. The discount's one
+ * row (no units) goes from 0 to what it is on, in minor units, and its price is the percent: its amount is
+ * -(to x price / 100) minor units. */
 typedef struct tb_bill_tier {
     uint32_t part;
     tb_i128 from, to; /* position on the line's axis; open: to is the position reached */
@@ -172,7 +189,7 @@ typedef struct tb_bill_share {
 typedef struct tb_bill_line {
     uint32_t number; /* from 1 */
     tb_line_kind kind;
-    int64_t id;                          /* zone or balancer; account for volume and minimum */
+    int64_t id; /* zone or balancer; account for volume, discount, commit and minimum */
     char resource[TB_BILL_RESOURCE_MAX]; /* "zone:101", "load_balancer:7", "account:1" */
     char region[8];                      /* billing region; "" where it does not apply */
     tb_i128 quantity;
@@ -189,7 +206,7 @@ typedef struct tb_bill_line {
 /* Sorted by (resource's kind, id, what, unit, reason), one entry of each. */
 typedef struct tb_unpriced {
     char resource[TB_BILL_RESOURCE_MAX];
-    char what[24]; /* region, location code, or "volume", "optimizer", "load_balancer", "minimum" */
+    char what[24]; /* region, location code, or "volume", "optimizer", "load_balancer", "commit", "minimum" */
     tb_i128 quantity;
     const char *unit; /* static */
     char reason[192]; /* what to fix */

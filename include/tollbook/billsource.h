@@ -25,9 +25,17 @@ typedef struct tb_bill_source {
  * stays with the prices it was billed with first: books added after that do not count, and a
  * location keeps the billing region it had then; one that had none has the first it got. Books that are not in the store (a scenario's) always count.
  *
+ * The account's contract is the one declared at the month's end. A commit that does not say from when
+ * begins with the month in which the account was first declared. Where it names a book, that one holds from
+ * its effective_from on, and the currency's books before that; where there is no such book, no part has
+ * one and book_lacks says why. Books of scope contract are for such accounts alone. Books without a
+ * sha256 are no stored ones: they stand in the place of all, the contract's too.
+ *
  * now_us: the month is running when it is not over, and nothing has existed past now yet (fees of a
  * running month are those so far). An hour belongs to the settings and attachments in force at its
- * start; currency, and tax rates, are those declared at the month's end. Evidence: see bill.h; the
+ * start; currency, contract and tax rates are those declared at the month's end, which is
+ * everywhere here the start of its last hour, 23:00 UTC: what is declared within that hour counts from the
+ * next month on. Evidence: see bill.h; the
  * hash takes for each day that holds something its number since 1970 as 8 bytes and its sum as 16.
  *
  * Months of one account in a row are cheapest: the account is read once. TB_E_NOT_FOUND: no such

@@ -7,11 +7,13 @@
  *   currency        three capital letters                                              required
  *   effective_from  RFC 3339, on an hour                                               required
  *   supersedes      id of the book of this currency and moment whose place it takes (bookstore.h)
+ *   scope           "contract": it prices accounts alone whose contract names it (contract.h)
  *   rounding        "half_up" (default) or "half_even"
  *   minimum_monthly a fee; "0" where absent
  *   bandwidth.premium    per "GB", regions {EU NA ASIA SA AF: price}; one left out is unpriced
  *   bandwidth.volume     per "GB", scope "account" (default), tiers of {from, to, price, flat}
  *   optimizer       monthly: a fee
+ *   ledger_codes    {account of the general ledger: code}; 1 to 31 letters, digits, '.', '_' and '-'
  *   load_balancer   monthly_fee, tiers of {from_millions, to_millions, price_per_million, flat}
  *
  * Beside `tiers` stand mode ("graduated" by default, "volume", "package"), included_axis
@@ -63,6 +65,27 @@ typedef struct tb_tier {
     tb_decimal shown; /* the price as written in the book, per its own unit */
 } tb_tier;
 
+/* The accounts of the general ledger. X(NAME, name, the code where a book says none) */
+#define TB_BOOK_ACCOUNTS(X)                                                                        \
+    X(RECEIVABLES, "receivables", "1200")                                                          \
+    X(REVENUE, "revenue", "4000")                                                                  \
+    X(TAX, "tax", "2200")                                                                          \
+    X(PREPAID, "prepaid", "2300")                                                                  \
+    X(UNBILLED, "unbilled", "1250")                                                                \
+    X(BANK, "bank", "1000")                                                                        \
+    X(CREDITS, "credits", "2350")
+typedef enum tb_book_account {
+#define TB_X(e, name, code) TB_ACCOUNT_##e,
+    TB_BOOK_ACCOUNTS(TB_X)
+#undef TB_X
+        TB_BOOK_ACCOUNT_COUNT
+} tb_book_account;
+/* "receivables", ... */
+const char *tb_book_account_name(tb_book_account account);
+/* The code where a book says none. */
+const char *tb_book_account_code(tb_book_account account);
+#define TB_LEDGER_CODE_ROOM 32
+
 #define TB_TIERS_MAX 64
 typedef struct tb_tiers {
     tb_tier_mode mode;
@@ -77,6 +100,7 @@ typedef struct tb_book {
     char id[65];
     char supersedes[65]; /* a book's id; "": none */
     char currency[4];
+    bool contract; /* scope: for contracts alone; no part of its currency's series */
     int minor_digits;     /* of the currency: 2, 0 for JPY and its like, 3 for KWD and its like */
     int64_t effective_us; /* on an hour */
     tb_rounding rounding;
@@ -89,6 +113,7 @@ typedef struct tb_book {
     tb_decimal optimizer_monthly;
     tb_decimal balancer_fee;
     tb_tiers balancer; /* per balancer and month, in requests */
+    char ledger_code[TB_BOOK_ACCOUNT_COUNT][TB_LEDGER_CODE_ROOM]; /* "": as without a book */
     char *canonical;   /* terminated; owned */
     size_t canonical_len;
     char sha256[65]; /* lower-case hex, terminated */

@@ -9,7 +9,8 @@ TB_API_BEGIN
 
 /* The same book again (same id, same bytes) changes nothing and sets *ret_known. A book that begins
  * when another of its currency does must name that one in `supersedes`: it takes its place in months
- * that are not final; final months stay with the books they were made with. TB_E_BOOK: the id is
+ * that are not final; final months stay with the books they were made with. Books of scope contract
+ * stand beside these, any number of them from one moment on. TB_E_BOOK: the id is
  * known with other bytes; another book of this currency takes effect at the same moment and is not
  * named; the named one does not, or is superseded already. */
 TB_MUST_USE tb_code tb_store_add_book(tb_store *store, const tb_book *book, int64_t now_us,
@@ -31,6 +32,7 @@ typedef struct tb_touched {
     char name[65];    /* book id, or invoice number */
     char currency[4]; /* books */
     bool superseded;  /* books: in force in earlier invoices alone */
+    bool contract;    /* books: for contracts alone */
     int64_t account;  /* invoices */
     int64_t from_us, to_us;
 } tb_touched;

@@ -45,6 +45,7 @@ TB_API_BEGIN
 #define TB_FORECAST_SEED      1
 #define TB_FORECAST_AHEAD_MAX 38 /* days: a month and a week in which nothing came in */
 #define TB_FORECAST_DAY_MAX   INT64_C(100000000000000000) /* 10^17 units a day of a series */
+#define TB_FORECAST_LIMITS    32
 #define TB_FORECAST_LINES     256 /* with more lines there are fewer paths, at least 500 */
 
 /* From the most to the least able. X(NAME, text, days of history, reason) */
@@ -64,6 +65,16 @@ typedef enum tb_forecast_method {
 const char *tb_forecast_method_name(tb_forecast_method method);
 const char *tb_forecast_method_reason(tb_forecast_method method);
 
+/* What is left of an account on each path, as mantissas with the currency's digits, and the day, since
+ * January 1970, on which it reaches 0; INT64_MAX: not so far. A month takes from what is left by its end, and the
+ * next month goes on from there: its generator begins alike, so its paths are these. */
+typedef struct tb_forecast_funds {
+    tb_i128 so_far; /* what the month has come to by now with tax: is not taken from what is left */
+    tb_i128 *left;  /* `paths` of each */
+    int64_t *empty;
+    uint32_t n; /* of them that were used: fewer where a path has many lines */
+} tb_forecast_funds;
+
 typedef struct tb_forecast_input {
     const tb_bill_input *month;      /* the whole month, not running; usage before from_us alone */
     const tb_usage_history *history; /* complete days; the last ends where from_us's day begins */
@@ -72,6 +83,9 @@ typedef struct tb_forecast_input {
     uint64_t seed;                   /* below 2^32 */
     uint32_t paths;                  /* 1..TB_FORECAST_PATHS_MAX */
     bool singles;                    /* what single models say is wanted too */
+    const tb_decimal *limits; /* amounts, with tax: how likely the month comes to more than each */
+    size_t n_limits;          /* at most TB_FORECAST_LIMITS */
+    tb_forecast_funds *funds;        /* NULL: nobody asks how long they last */
 } tb_forecast_input;
 
 /* Quantiles are nearest rank: of n paths in ascending order the ceil(p n / 100)-th. The mean is
@@ -119,9 +133,14 @@ typedef struct tb_forecast {
     tb_forecast_spread single[TB_FORECAST_SINGLE_COUNT]; /* all bytes, so far and to come */
     /* Mantissas with minor_digits: net of tax, and with it. */
     tb_forecast_spread net, gross;
+    uint32_t over[TB_FORECAST_LIMITS]; /* paths that come to more than the limits that were given */
     bool complete; /* false: some usage has no price and is not in the money */
     tb_unpriced unpriced[TB_FORECAST_UNPRICED_MAX]; /* of the usage so far */
     size_t n_unpriced;
+    /* Of a prepaid account: the days on which nothing is left, p5 the soonest; INT64_MAX: none as far as
+     * is looked. */
+    bool has_lasts;
+    int64_t lasts_p5, lasts_p50, lasts_p95;
 } tb_forecast;
 
 /* Errors: those of tb_bill_rate; VALIDATION where the input is not as written above; OVERFLOW where

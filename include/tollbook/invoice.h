@@ -9,7 +9,8 @@
  *   state, subtotal, tax [{amount, base, category, name, percent, reason, reason_code}], total,
  *   unpriced [...], version, watermark
  *
- * and, only where they apply: books [{from, id, sha256}] (the month was priced by more than one;
+ * and, only where they apply: drawn (what credits have paid, where a prepaid balance has paid the rest
+ * of `paid`; else all that is paid was drawn), books [{from, id, sha256}] (the month was priced by more than one;
  * `book` is the last of them), corrects (a credit note's original), replaces (the void invoice
  * whose place this one takes). A line: amount, evidence {buckets, from, hash, sum, to}, exact,
  * kind, line, quantity, region, resource, tiers [{amount, from, list_price, part, price, to,
@@ -23,8 +24,8 @@
  * written again byte for byte.
  *
  * Rating gives the amounts. What it cannot give is stored with the invoice and taken over when the
- * invoice is rated again: issued (the day, UTC, on which it was made final), due, paid (what credit
- * has paid of it), the parties, and ledger: how many entries the ledger had before the invoice's
+ * invoice is rated again: issued (the day, UTC, on which it was made final), due, paid (what credits
+ * and a prepaid balance have paid of it), drawn, the parties, and ledger: how many entries the ledger had before the invoice's
  * own, and the hash of the last of them, so that entries that are cut off later are missed.
  * payable = total - paid.
  *
@@ -78,7 +79,7 @@ typedef struct tb_statement {
     char replaces[24]; /* "" where it takes no void invoice's place */
     char corrects[24]; /* a credit note's original; else "" */
     char issued[TB_DATE_TEXT_MAX], due[TB_DATE_TEXT_MAX]; /* "": not yet, or not agreed */
-    tb_decimal paid;
+    tb_decimal paid, covered; /* covered: what a prepaid balance has paid of it; credits the rest */
     const tb_party *seller, *buyer; /* NULL: not declared */
     const char *tax_reason, *tax_reason_code; /* why no tax is charged, in words and as a code of VATEX;
                                                  NULL: none is given */
@@ -154,8 +155,8 @@ void tb_invoice_csv_head(tb_buf *out);
 void tb_invoice_csv(const tb_statement *statement, tb_buf *out);
 
 /* Lines and tax as columns of the FinOps Open Cost and Usage Specification 1.2, the account's
- * volume line by zone. BilledCost summed over an invoice is its total, less what credit has paid of
- * it. names may be NULL: things are called by their numbers, and nothing has tags. */
+ * volume line by zone. BilledCost summed over an invoice is its total, less what credits have paid of
+ * it; a prepaid balance is the customer's own money, and takes nothing off. names may be NULL: things are called by their numbers, and nothing has tags. */
 void tb_focus_csv_head(tb_buf *out);
 TB_MUST_USE tb_code tb_focus_csv(const tb_statement *statement, const tb_invoice_names *names,
                                  tb_buf *out, tb_error *err);

@@ -44,6 +44,7 @@ typedef struct tb_issue {
     tb_unpriced *unpriced; /* of the month and of late months together */
     tb_statement_book *books;
     tb_parties parties;
+    struct tb_draw_plan *draws; /* what credit pays of it; NULL: none was ever granted */
     tb_statement statement;
 } tb_issue;
 

@@ -1,21 +1,56 @@
-/* The rules for a payment or adjustment before it enters the ledger. */
+/* The rules for a payment, an adjustment or a credit before it enters the ledger, and what credits do
+ * there: they are drawn by invoices, given back by void ones, and expire. */
 #ifndef TOLLBOOK_LEDGER_H
 #define TOLLBOOK_LEDGER_H
 
 #include "tollbook/account.h"
 #include "tollbook/charges.h"
 #include "tollbook/document.h"
+#include "tollbook/ledgerstore.h"
 
 TB_API_BEGIN
 
-/* Sets entry->amount, for entry->kind. TB_E_VALIDATION: no decimal, zero, or a payment below it. */
+/* Sets entry->amount, for entry->kind. TB_E_VALIDATION: no decimal, zero, or below it where only an
+ * adjustment can be. */
 TB_MUST_USE tb_code tb_ledger_amount(const char *text, size_t len, tb_ledger_entry *entry,
                                      tb_error *err);
 /* Enters it in the caller's transaction, in the account's currency of that moment. The same again
  * changes nothing and sets *ret_known. TB_E_NOT_FOUND: no such account. TB_E_VALIDATION: an amount
- * that nobody can have paid, or the store's. */
+ * that nobody can have paid, an invoice (entry->document) that is not the account's or is void, a last
+ * day that is over, or the store's. */
 TB_MUST_USE tb_code tb_ledger_enter(tb_store *store, tb_ledger_entry *entry, bool *ret_known,
                                     tb_error *err);
+
+/* What an account's invoice takes of its credits. */
+typedef struct tb_draw_plan {
+    bool has_credit; /* the account was granted credit once */
+    tb_draw *draws;
+    size_t n;
+    tb_decimal paid; /* their sum */
+} tb_draw_plan;
+
+/* What an invoice over `total` would draw at that moment. Release. */
+TB_MUST_USE tb_code tb_ledger_plan_draws(tb_store *store, int64_t account, tb_decimal total,
+                                         int64_t now_us, tb_draw_plan *ret_plan, tb_error *err);
+void tb_draw_plan_release(tb_draw_plan *plan);
+
+/* In the caller's transaction: enters what is left of credits behind their last day, of one account
+ * (0: of all). The entry's time is the end of the last day (tb_credit_last_day), or that of the credit's
+ * newest entry where that is later. Once entered it is entered no more. Adds their number to *entered, which may be NULL. */
+TB_MUST_USE tb_code tb_ledger_expire(tb_store *store, int64_t account, int64_t now_us,
+                                     uint64_t *entered, tb_error *err);
+/* In the caller's transaction, right behind the invoice's own entry. */
+TB_MUST_USE tb_code tb_ledger_draw(tb_store *store, const tb_invoice *invoice,
+                                   const tb_draw_plan *plan, tb_error *err);
+/* Voids an invoice or a credit note in the caller's transaction, and gives back what it drew:
+ * that can be drawn until the end of that day, whatever the credit's last day was. */
+TB_MUST_USE tb_code tb_ledger_void(tb_store *store, const char *number, int64_t now_us,
+                                   tb_error *err);
+/* Replays every account's credits: nothing is drawn but by an invoice that says so, as much as there
+ * was, and what has expired had. Calls say with a sentence for each difference and adds them to
+ * *differences. */
+TB_MUST_USE tb_code tb_ledger_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
+                                     tb_error *err);
 
 /* An account's statement, and the memory that it lies in. */
 typedef struct tb_account_reading {

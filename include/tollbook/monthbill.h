@@ -32,8 +32,10 @@ TB_MUST_USE tb_code tb_month_net_read(tb_store *store, int64_t account, int64_t 
                                       int64_t now_us, tb_month_bill *ret_bill, tb_error *err);
 void tb_month_bill_release(tb_month_bill *bill);
 
-/* The book that is in force for this currency at a moment; NULL: none. */
-const tb_book *tb_month_book_at(const tb_month_books *books, const char currency[4], int64_t at_us);
+/* The book that is in force for this currency at a moment; NULL: none. own: the id of the account's own
+ * book, which then holds from its moment on (billsource.h); "": it has none. */
+const tb_book *tb_month_book_at(const tb_month_books *books, const char currency[4], const char *own,
+                                int64_t at_us);
 
 TB_API_END
 

@@ -183,6 +183,7 @@ typedef struct tb_applied {
     size_t restored; /* things marked deleted that it names again */
     size_t adopted;  /* zones with usage that had no account until now */
     size_t rebilled; /* edge locations with usage that are billed as another region from now on */
+    size_t unbooked; /* accounts whose contract names a price book that is not there in their currency */
 } tb_applied;
 /* Makes the stored catalogue equal to this one, in the caller's transaction. Idempotent.
  * TB_E_CATALOG: a zone or balancer would change its account. */

@@ -4,6 +4,7 @@
 #define TOLLBOOK_TERMS_H
 
 #include "tollbook/book.h"
+#include "tollbook/contract.h"
 #include "tollbook/store.h"
 
 TB_API_BEGIN
@@ -19,13 +20,21 @@ TB_MUST_USE tb_code tb_store_account_terms(tb_store *store, int64_t account,
 TB_MUST_USE tb_code tb_store_account_prepaid(tb_store *store, int64_t account, bool *ret_prepaid,
                                              tb_error *err);
 
+/* Whether it was prepaid at a moment. */
+TB_MUST_USE tb_code tb_store_account_was_prepaid(tb_store *store, int64_t account, int64_t at_us,
+                                                 bool *ret_prepaid, tb_error *err);
+
 /* Its name, as it is declared. TB_E_NOT_FOUND: no such account. */
 TB_MUST_USE tb_code tb_store_account_name(tb_store *store, int64_t account, tb_buf *out, tb_error *err);
 
-/* The currency an account's month is billed in: the one declared at the month's end, as in its bill.
+/* The currency an account's month is billed in: the one in force at the start of the month's last hour, 23:00
+ * UTC, as in its bill.
  * TB_E_NOT_FOUND: no such account. */
 TB_MUST_USE tb_code tb_store_month_currency(tb_store *store, int64_t account, int64_t month,
                                             char ret_currency[4], tb_error *err);
+/* The contract, likewise. TB_E_DECLARED: it cannot be read. */
+TB_MUST_USE tb_code tb_store_month_contract(tb_store *store, int64_t account, int64_t month,
+                                            tb_contract *ret_contract, tb_error *err);
 
 typedef struct tb_zone_terms {
     int64_t zone;

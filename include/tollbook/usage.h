@@ -41,6 +41,7 @@ typedef struct tb_billing_record {
 
 typedef struct tb_billing {
     tb_decimal balance;
+    tb_decimal available; /* less what has been used and is not in it yet */
     tb_sum this_month; /* charges of the running month so far, exact, without tax */
     tb_decimal last_recharge;
     tb_sum traffic[TB_BILLING_REGION_COUNT]; /* of these: bandwidth by region */
@@ -67,15 +68,14 @@ TB_MUST_USE tb_code tb_billing_summary_encode(const tb_zone_month *zones, size_t
                                               tb_error *err);
 
 /* Enabled, as clients see it: what the zone's settings say, but false once its limit of bytes a
- * month is reached (limit 0: none), and while a prepaid account's balance is not positive. */
+ * month is reached (limit 0: none), and while its account is out of funds (prepaid.h). */
 typedef enum tb_zone_state {
     TB_ZONE_ON,
     TB_ZONE_SET_OFF,
     TB_ZONE_AT_LIMIT,
     TB_ZONE_UNFUNDED,
 } tb_zone_state;
-tb_zone_state tb_zone_state_of(bool set, tb_i128 limit, tb_i128 used, bool prepaid,
-                               tb_decimal balance);
+tb_zone_state tb_zone_state_of(bool set, tb_i128 limit, tb_i128 used, bool out_of_funds);
 
 TB_API_END
 

@@ -10,6 +10,14 @@
  *             other book stays. "all": it prices the whole span of accounts billed in its currency,
  *             what had no book included; this needs a base.
  *   usage     a list of {factor, and conditions}; absent: usage is as it was.
+ *   contract  a contract (contract.h; docs/catalogue.md) in the place of each account's own; {}: none has one
+ *   contracts an object of account ids and contracts: of these accounts, and before `contract`
+ *
+ * Contracts. A scenario's contract replaces the account's discount, minimum and commit as a whole. Its book
+ * prices the whole span, whatever its effective_from, with the scenario's patch if that is of it; where it
+ * names none, the account keeps the book it is billed by. Months of another currency than the book's
+ * have no price then, as in a bill. Beside a base, `contract` may name no other book, nor may `contracts`
+ * where the base replaces all: one of the two would have no effect. A commit without from counts for every month that is fed.
  *
  * Usage. factor: a decimal, as a string or a number, 0 to 1000000 with at most 6 digits after the
  * point. Conditions, all of which must hold for an entry to match:
@@ -45,6 +53,7 @@ TB_API_BEGIN
 
 #define TB_SCENARIO_MAX         ((size_t)1 << 20) /* bytes of a document */
 #define TB_SCENARIO_FACTORS_MAX 1024
+#define TB_SCENARIO_CONTRACTS_MAX 100000
 #define TB_FACTOR_SCALE_MAX     6
 
 typedef enum tb_factor_product {
@@ -64,6 +73,12 @@ typedef struct tb_usage_factor {
     int64_t zone, balancer, account;
 } tb_usage_factor;
 
+/* The contract that an account has under a scenario. */
+typedef struct tb_scenario_contract {
+    int64_t account;
+    tb_contract contract;
+} tb_scenario_contract;
+
 /* Immutable once parsed; owns its texts. */
 typedef struct tb_scenario {
     char name[65];
@@ -73,6 +88,10 @@ typedef struct tb_scenario {
     size_t patch_len;
     tb_usage_factor *factors;
     size_t n_factors;
+    bool has_contract; /* of all accounts that `contracts` does not name */
+    tb_contract contract;
+    tb_scenario_contract *contracts; /* ascending by account */
+    size_t n_contracts;
     char *canonical; /* sorted keys, no spaces, values as written; terminated */
     size_t canonical_len;
     char sha256[65]; /* of the canonical text: scenarios are named again by it */
@@ -108,8 +127,8 @@ typedef struct tb_whatif tb_whatif;
 
 /* books: all that inputs' parts may name (tb_store_books); they and the scenarios must outlive the
  * replay. Patches every scenario's books first, so that nothing is rated where one is refused:
- * TB_E_VALIDATION (err->field "scenario" or "base": two of one name, a base that is not there, none
- * or too many scenarios), TB_E_BOOK as from tb_scenario_book. */
+ * TB_E_VALIDATION (err->field "scenario", "base" or "contract.book": two of one name, a base or a contract's book that is
+ * not there, none or too many scenarios), TB_E_BOOK as from tb_scenario_book. */
 TB_MUST_USE tb_code tb_whatif_new(const tb_scenario *scenarios, size_t n, const tb_book *books,
                                   size_t n_books, const tb_alloc *alloc, tb_whatif **ret_whatif,
                                   tb_error *err);
@@ -127,7 +146,7 @@ TB_MUST_USE tb_code tb_whatif_finish(tb_whatif *whatif, tb_error *err);
 /* Amounts have the currency's minor digits. */
 typedef struct tb_whatif_change {
     tb_decimal before, after, delta;
-    bool has_percent;   /* false where before is 0, or so small beside delta that it has no percent */
+    bool has_percent;   /* false where before is 0 or less, or so small beside delta that it has none */
     tb_decimal percent; /* delta x 100 / before */
 } tb_whatif_change;
 
@@ -193,12 +212,12 @@ typedef struct tb_whatif_unpriced {
 
 typedef struct tb_whatif_book {
     const tb_book *base;
-    const tb_book *book;
+    const tb_book *book; /* the base itself: one that contracts name beside the patched one */
 } tb_whatif_book;
 
 typedef struct tb_whatif_result {
     const tb_scenario *scenario;
-    const tb_whatif_book *books; /* what was patched, ascending as the books were given */
+    const tb_whatif_book *books; /* what was patched, ascending as the books were given, then others that contracts name */
     size_t n_books;
     const tb_whatif_group *groups; /* ascending by currency; none where nothing was fed */
     size_t n_groups;

@@ -15,6 +15,7 @@ typedef bool (*tb_whatif_step)(void *ctx, uint64_t done, uint64_t total);
 typedef struct tb_whatif_question {
     int64_t from, to; /* months, both included */
     int64_t account;  /* 0: all */
+    bool own_books;   /* a customer asks: of books of scope contract, its own alone are there */
     int64_t now_us;
     const tb_scenario *scenarios;
     size_t n_scenarios;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/accrue.h"
 #include "api/handlers.h"
 #include "http/clock.h"
 #include "http/marks.h"
@@ -169,6 +170,24 @@ static void put_store(request *r, tb_buf *out)
               age_seconds(r, f.newest_hour * TB_US_PER_HOUR));
 }
 
+/* Where messages are sent. */
+static void put_outbox(request *r, tb_buf *out)
+{
+    const courier *c = r->worker->server->courier;
+    tb_outbox_figures f;
+    courier_figures tries;
+    if (!c || tb_store_outbox_figures(r->worker->store, &f, NULL)) return;
+    courier_read_figures(c, &tries);
+    put_gauge(out, "tollbook_outbox_waiting", "Messages that wait to be delivered.", f.waiting);
+    put_gauge(out, "tollbook_outbox_failed", "Messages that were given up, of the last 90 days.", f.failed);
+    put_gauge(out, "tollbook_outbox_oldest_age_seconds",
+              "Time since the oldest message that waits was put; 0: none waits.",
+              f.oldest_us == INT64_MAX ? 0 : age_seconds(r, f.oldest_us));
+    put_counter(out, "tollbook_messages_delivered_total", "Messages that were delivered.", tries.delivered);
+    put_counter(out, "tollbook_message_failures_total", "Tries to deliver a message that failed.",
+                tries.failed);
+}
+
 static void put_connections(const server *s, tb_buf *out)
 {
     tb_buf_str(out, "# HELP tollbook_connections Open connections, by worker.\n"
@@ -239,6 +258,17 @@ static void put_marks(request *r, tb_buf *out)
     }
 }
 
+static void put_accrual(const request *r, tb_buf *out)
+{
+    const accrue_figures f = api_accrue_figures();
+    if (f.done_us != INT64_MIN)
+        put_gauge(out, "tollbook_last_accrual_age_seconds",
+                  "Time since all prepaid accounts' days were last found entered.",
+                  age_seconds(r, f.done_us));
+    put_counter(out, "tollbook_accrual_failures_total",
+                "Rounds over prepaid accounts that failed, or left an account or usage out.", f.failures);
+}
+
 static void put_process(const server *s, tb_buf *out)
 {
     static const struct {
@@ -271,6 +301,8 @@ void api_metrics(request *r)
     tb_buf *out = request_text(r);
     metrics_write(blocks, s->options.threads, names, s->n_routes + 1, out);
     put_store(r, out);
+    put_outbox(r, out);
+    put_accrual(r, out);
     put_marks(r, out);
     put_server(s, out);
     put_process(s, out);

@@ -98,6 +98,6 @@ tb_code api_retain(const char *text, chore_work *ret_work, tb_error *err)
     static retaining r;
     r = (retaining){.day = -1};
     tb_code code = check_parts(&r, text, err);
-    if (!code) *ret_work = (chore_work){take_step, &r, ORIGIN};
+    if (!code) *ret_work = (chore_work){.step = take_step, .ctx = &r, .name = ORIGIN};
     return code;
 }

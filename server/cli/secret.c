@@ -55,6 +55,27 @@ int cli_read_secret(const cli_call *call, cli_secret *ret_secret)
     return cli_load_secret(call, ret_secret, &err) ? cli_fail(call, NULL, &err) : 0;
 }
 
+tb_code cli_load_alert_secret(const cli_call *call, cli_alert_secret *ret, tb_error *err)
+{
+    const char *path = cli_text(call, "alert-secret-file");
+    char text[WEBHOOK_SECRETS * WEBHOOK_SECRET_TEXT];
+    *ret = (cli_alert_secret){.there = path != NULL};
+    if (!path) return TB_OK;
+    FILE *f = fopen(path, "rbe");
+    if (!f)
+        return tb_fail(err, TB_E_READ_ONLY, NULL, "The alert secret file %s: %s.", path, strerror(errno));
+    const size_t len = fread(text, 1, sizeof text, f);
+    fclose(f);
+    const bool ok = webhook_secrets_parse(text, len, &ret->secrets);
+    sodium_memzero(text, sizeof text);
+    if (!ok)
+        return tb_fail(err, TB_E_READ_ONLY, NULL,
+                       "The alert secret file %s does not hold whsec_ and base64 of 24 to 64 bytes, on one line or two. Make "
+                       "one: (umask 077; echo whsec_$(head -c 32 /dev/urandom | base64) > FILE)", path);
+    cli_warn_open(call, "the alert secret file", path);
+    return TB_OK;
+}
+
 tb_code cli_load_token_key(const cli_call *call, token_use use, token_key **ret_key, tb_error *err)
 {
     const char *path = cli_text(call, "token-key"), *algorithm = cli_text(call, "token-alg");

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "http/token.h"
 #include "tollbook/key.h"
+#include "webhook/webhook.h"
 
 #define SECRET_FILE                                                                                \
     {                                                                                              \
@@ -28,6 +29,13 @@ TB_MUST_USE tb_code cli_load_token_key(const cli_call *call, token_use use, toke
                                        tb_error *err);
 /* The same as an exit status; what is wrong has been said. */
 TB_MUST_USE int cli_read_token_key(const cli_call *call, token_use use, token_key **ret_key);
+
+typedef struct cli_alert_secret {
+    bool there; /* the option was given */
+    webhook_secrets secrets;
+} cli_alert_secret;
+/* What --alert-secret-file says. TB_E_READ_ONLY: the file holds no secret. */
+TB_MUST_USE tb_code cli_load_alert_secret(const cli_call *call, cli_alert_secret *ret, tb_error *err);
 
 /* Warns where others may read, or write, a file that should be the operator's alone. */
 void cli_warn_open(const cli_call *call, const char *what, const char *path);

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/accrue.h"
+#include "api/alerts.h"
 #include "api/retain.h"
 #include "api/routes.h"
 #include "cli/signals.h"
@@ -19,6 +21,7 @@
 
 #define MIB ((size_t)1 << 20)
 #define LOBBY_LEAST 64
+#define ALERT_TIMEOUT_MS 10000
 #define SPARE_FILES 128 /* descriptors beside the connections': stores, sockets, logs */
 
 static int bad_option(const cli_call *call, const char *sentence)
@@ -133,8 +136,25 @@ static int read_retain(const cli_call *call, server_options *o)
 {
     const char *text = cli_text(call, "retain");
     tb_error err;
-    if (!text || api_retain(text, &o->chore, &err) == TB_OK) return 0;
+    if (!text) return 0;
+    if (api_retain(text, &o->chores[o->n_chores], &err) == TB_OK) {
+        o->n_chores++;
+        return 0;
+    }
     cli_say(call, "--retain %.40s: %s", text, err.message);
+    return tb_code_exit(TB_E_USAGE);
+}
+
+static int read_alerts(const cli_call *call, server_options *o)
+{
+    const char *url = cli_text(call, "alert-url");
+    const int64_t limit_us = cli_number(call, "alert-timeout-ms", ALERT_TIMEOUT_MS) * 1000;
+    const int64_t pause_us = cli_number(call, "alert-retry-ms", TB_OUTBOX_PAUSE_US / 1000) * 1000;
+    tb_error err;
+    if (!url != !cli_text(call, "alert-secret-file"))
+        return bad_option(call, "--alert-url and --alert-secret-file need each other.");
+    if (!url || api_alerts(url, limit_us, pause_us, &o->alerts, &err) == TB_OK) return 0;
+    cli_say(call, "--alert-url %.200s: %s", url, err.message);
     return tb_code_exit(TB_E_USAGE);
 }
 
@@ -144,6 +164,7 @@ static int read_options(const cli_call *call, server_options *o)
     int64_t now_us;
     const char *fixed = getenv("TOLLBOOK_NOW"), *log = cli_text(call, "access-log");
     server_defaults(o);
+    o->chores[o->n_chores++] = api_accrue();
     o->db = cli_text(call, "db");
     if (log && strcmp(log, "off") != 0) o->access_log = log;
     o->search_paged = cli_given(call, "search-paged");
@@ -159,6 +180,7 @@ static int read_options(const cli_call *call, server_options *o)
     if (status == 0) status = read_hook(call, "purge-hook", &o->purge_hook);
     if (status == 0) status = read_registry_secrets(call, o);
     if (status == 0) status = read_retain(call, o);
+    if (status == 0) status = read_alerts(call, o);
     return status ? status : read_rate(call, o);
 }
 
@@ -227,12 +249,15 @@ static int run_server(const cli_call *call, server *s)
 typedef struct kept {
     token_key *token; /* NULL: none */
     cli_secret secret;
+    cli_alert_secret alert;
 } kept;
 
 static int read_kept(const cli_call *call, kept *k)
 {
     *k = (kept){0};
-    int status = cli_read_secret(call, &k->secret);
+    tb_error err;
+    int status = cli_load_alert_secret(call, &k->alert, &err) ? cli_fail(call, NULL, &err) : 0;
+    if (!status) status = cli_read_secret(call, &k->secret);
     return status ? status : cli_read_token_key(call, TOKEN_CHECKS, &k->token);
 }
 
@@ -241,6 +266,9 @@ static tb_code open_with(const server_options *options, kept *k, server **ret_se
     server *s = NULL;
     tb_code code = server_open(options, api_routes, api_n_routes, &s, err);
     if (!code && k->secret.there) code = server_use_secret(s, k->secret.bytes, err);
+    if (!code && k->alert.there)
+        code = server_use_alert_secret(s, &k->alert.secrets, sizeof k->alert.secrets, err);
+    sodium_memzero(&k->alert, sizeof k->alert);
     if (!code && k->token) {
         code = server_use_token_key(s, k->token, err);
         k->token = NULL;

@@ -73,6 +73,19 @@ int cli_serve(const cli_call *call);
          .kind = CLI_TEXT,                                                                         \
          .help = "let go daily of what is older than so many months of hours and of days, and of " \
                  "request logs after a time, such as 25,60,72h; \"-\" keeps all; default -,-,72h"},\
+        {.name = "alert-url",                                                                      \
+         .value = "URL",                                                                           \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "send alerts and invoice.finalized to this address as signed webhooks; default "  \
+                 "none"},                                                                          \
+        {.name = "alert-secret-file",                                                              \
+         .value = "FILE",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "what they are signed with: whsec_ and base64 of 24 to 64 bytes"},                \
+        SERVE_NUMBER("alert-timeout-ms", "N", 10, 600000,                                          \
+                     "how long the receiver of a message may take; default 10000"),                \
+        SERVE_NUMBER("alert-retry-ms", "N", 10, 3600000,                                           \
+                     "pause before a message is tried again, doubled each time; default 5000"),    \
         {.name = "purge-hook",                                                                     \
          .value = "PROGRAM",                                                                       \
          .kind = CLI_TEXT,                                                                         \

@@ -38,6 +38,15 @@ static tb_code reload_secret(const cli_call *call, server *s, tb_error *err)
     return code;
 }
 
+static tb_code reload_alert_secret(const cli_call *call, server *s, tb_error *err)
+{
+    cli_alert_secret alert;
+    tb_code code = cli_load_alert_secret(call, &alert, err);
+    if (!code) code = server_use_alert_secret(s, &alert.secrets, sizeof alert.secrets, err);
+    sodium_memzero(&alert, sizeof alert);
+    return code;
+}
+
 static const struct {
     const char *option, *what;
     bool is_log; /* "-" and "off" are no files */
@@ -46,6 +55,7 @@ static const struct {
     {"access-log", "the access log", true, reopen_log},
     {"token-key", "the token key", false, reload_token_key},
     {"secret-file", "the secret file", false, reload_secret},
+    {"alert-secret-file", "the alert secret file", false, reload_alert_secret},
 };
 #define FILES (sizeof files / sizeof *files)
 

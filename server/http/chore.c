@@ -22,11 +22,22 @@ struct chore {
     bool again, more;
 };
 
+static int64_t now_of(const chore *c)
+{
+    return c->fixed_now_us == INT64_MIN ? clock_wall_us() : c->fixed_now_us;
+}
+
 static tb_code run_step(write_job *job, tb_store *store, tb_error *err)
 {
     chore *c = job->owner;
-    const int64_t now_us = c->fixed_now_us == INT64_MIN ? clock_wall_us() : c->fixed_now_us;
-    return c->work.step(c->work.ctx, store, now_us, c->again, &c->more, err);
+    return c->work.step(c->work.ctx, store, now_of(c), c->again, &c->more, err);
+}
+
+/* The clock of the wall may be set, so no wait is a long one. */
+static int wait_of(const chore *c)
+{
+    const int wait_s = c->work.wait_s ? c->work.wait_s(c->work.ctx, now_of(c)) : CHORE_EVERY_S;
+    return wait_s < CHORE_EVERY_S ? wait_s : CHORE_EVERY_S;
 }
 
 static void step_done(write_job *job)
@@ -44,12 +55,12 @@ static void wait_seconds(chore *c, int seconds)
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += seconds;
-    while (!c->stop && pthread_cond_timedwait(&c->wake, &c->lock, &until) == 0)
+    while (!c->stop && pthread_cond_clockwait(&c->wake, &c->lock, CLOCK_MONOTONIC, &until) == 0)
         continue;
 }
 
-/* The lock is held. false: the round is over. */
-static bool take_step(chore *c)
+/* The lock is held. false: the round is over; *ret_failed: not well. */
+static bool take_step(chore *c, bool *ret_failed)
 {
     tb_error err;
     c->job = (write_job){.run = run_step, .done = step_done, .owner = c, .alone = true};
@@ -62,8 +73,19 @@ static bool take_step(chore *c)
         pthread_cond_wait(&c->wake, &c->lock);
     c->again = true;
     if (c->job.code == TB_OK) return c->more;
+    *ret_failed = true;
     fprintf(stderr, "tollbook serve: %s: %s\n", c->work.name, c->job.err.message);
     return false;
+}
+
+/* The lock is held. */
+static void take_round(chore *c)
+{
+    bool failed = false;
+    c->again = false;
+    while (take_step(c, &failed))
+        if (c->stop) return;
+    if (c->work.over) c->work.over(c->work.ctx, now_of(c), failed);
 }
 
 static void *run_chore(void *arg)
@@ -71,10 +93,8 @@ static void *run_chore(void *arg)
     chore *c = arg;
     pthread_mutex_lock(&c->lock);
     while (!c->stop) {
-        c->again = false;
-        while (!c->stop && take_step(c))
-            continue;
-        wait_seconds(c, CHORE_EVERY_S);
+        take_round(c);
+        wait_seconds(c, wait_of(c));
     }
     pthread_mutex_unlock(&c->lock);
     return NULL;
@@ -83,13 +103,9 @@ static void *run_chore(void *arg)
 chore *chore_start(const chore_work *work, int64_t fixed_now_us, writer *to)
 {
     chore *c = calloc(1, sizeof *c);
-    pthread_condattr_t attr;
     if (!c) return NULL;
     pthread_mutex_init(&c->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&c->wake, &attr);
-    pthread_condattr_destroy(&attr);
+    pthread_cond_init(&c->wake, NULL);
     c->work = *work;
     c->fixed_now_us = fixed_now_us;
     c->writer = to;

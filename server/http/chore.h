@@ -1,5 +1,5 @@
 /* A chore: work of the operator's that repeats while the server runs, in small writes among those of
- * clients. A round begins at the start and then every CHORE_EVERY_S; each of its steps is a transaction of
+ * clients. A round begins at the start and then every CHORE_EVERY_S, or sooner where it says so; each of its steps is a transaction of
  * its own at the end of the writer's queue, so nobody waits for more than one. What fails is said, and
  * tried again in the next round. */
 #ifndef TOLLBOOK_SERVER_HTTP_CHORE_H
@@ -16,6 +16,11 @@ typedef struct chore_work {
                     tb_error *err);
     void *ctx;
     const char *name; /* for messages */
+    /* After the last step of a round is committed, or one has failed, on a thread of its own. NULL: nothing
+     * is done. */
+    void (*over)(void *ctx, int64_t now_us, bool failed);
+    /* Seconds until its next round, which is no later than CHORE_EVERY_S; NULL: that. */
+    int (*wait_s)(void *ctx, int64_t now_us);
 } chore_work;
 
 typedef struct chore chore;

@@ -127,6 +127,23 @@ tb_code server_use_secret(server *s, const uint8_t secret[TB_KEY_SECRET], tb_err
     return latest_publish(s->secret, own, err);
 }
 
+/* Its size in front of it. */
+static void drop_alert_secret(void *secret)
+{
+    size_t *size = (size_t *)secret - 1;
+    sodium_memzero(secret, *size);
+    free(size);
+}
+
+tb_code server_use_alert_secret(server *s, const void *secret, size_t size, tb_error *err)
+{
+    size_t *own = malloc(sizeof *own + size);
+    if (!own) return tb_no_memory(err);
+    *own = size;
+    memcpy(own + 1, secret, size);
+    return latest_publish(s->alert_secret, own + 1, err);
+}
+
 const token_key *worker_token_key(worker *w)
 {
     return latest_look(w->server->token, &w->token);
@@ -160,6 +177,8 @@ static tb_code open_workers(server *s, tb_error *err)
     tb_code code = TB_OK;
     for (int i = 0; !code && i < SERVER_DESK_THREADS; i++)
         code = tb_store_open(s->options.db, &options, &s->desk_store[i], err);
+    for (int i = 0; !code && s->options.alerts.send && i < 2; i++)
+        code = tb_store_open(s->options.db, &options, &s->courier_store[i], err);
     return code ? code : tb_store_open(s->options.db, &options, &s->deployer_store, err);
 }
 
@@ -269,6 +288,7 @@ static tb_code open_parts(server *s, tb_error *err)
     s->keys = latest_new(drop_table);
     s->token = latest_new(drop_token_key);
     s->secret = latest_new(drop_secret);
+    s->alert_secret = latest_new(drop_alert_secret);
     s->directory = latest_new(drop_directory);
     s->conns = conns_new(&o->limits, o->threads);
     s->lobby = lobby_new((lobby_limits){o->lobby_most, o->limits.head_us, PATIENCE_US},
@@ -278,7 +298,7 @@ static tb_code open_parts(server *s, tb_error *err)
     s->log_window = window_new(LOG_REQUESTS, LOG_SECONDS);
     s->places = places_new();
     if (!s->log_window || !s->places) return tb_no_memory(err);
-    if (!s->pool || !s->cache || !s->keys || !s->token || !s->secret || !s->directory ||
+    if (!s->pool || !s->cache || !s->keys || !s->token || !s->secret || !s->alert_secret || !s->directory ||
         !s->conns || !s->lobby || !s->complaints || (o->rate_limit && !s->limit))
         return tb_no_memory(err);
     if (o->access_log) return accesslog_open(o->access_log, o->threads, &s->log, err);
@@ -383,6 +403,15 @@ typedef struct ageing {
     uint64_t logs, events, rejects;
 } ageing;
 
+static bool start_chores(server *s)
+{
+    for (size_t i = 0; i < s->options.n_chores; i++) {
+        s->chores[i] = chore_start(&s->options.chores[i], s->options.fixed_now_us, s->writer);
+        if (!s->chores[i]) return false;
+    }
+    return true;
+}
+
 static tb_code drop_old(tb_store *store, void *ctx, tb_error *err)
 {
     ageing *a = ctx;
@@ -417,8 +446,28 @@ static void on_lost(void *ctx, const tb_error *err)
     server_lost(ctx, err);
 }
 
+static tb_code want_messages(tb_store *store, void *ctx, tb_error *err)
+{
+    const server_options *o = ctx;
+    const int64_t now_us = o->fixed_now_us == INT64_MIN ? clock_wall_us() : o->fixed_now_us;
+    return o->alerts.want(o->alerts.ctx, store, now_us, err);
+}
+
+/* Messages that are put and that nobody sends would grow in number without a word. */
+static void say_unsent(server *s)
+{
+    bool on = false;
+    if (tb_store_outbox_on(s->store, &on, NULL) || !on) return;
+    fprintf(stderr, "tollbook serve: messages are put into the outbox and wait for a server with --alert-url. "
+                    "`tollbook alerts --off` ends that.\n");
+}
+
 tb_code server_start(server *s, tb_error *err)
 {
+    const bool sends = s->options.alerts.send != NULL;
+    tb_code code = sends ? tb_store_write(s->store, want_messages, &s->options, err) : TB_OK;
+    if (code) return code;
+    if (!sends) say_unsent(s);
     on_idle(s, s->store);
     s->writer = writer_start(s->store, (writer_hooks){on_committed, s, on_idle, on_lost});
     s->desk = crew_start(&(crew_options){.what = "computations",
@@ -442,10 +491,11 @@ tb_code server_start(server *s, tb_error *err)
                                            .jobs = INTAKE_JOBS,
                                            .jobs_share = INTAKE_JOBS_SHARE,
                                            .stores = s->intake_store});
-    const bool chores = s->writer && s->options.chore.step;
-    if (chores) s->chore = chore_start(&s->options.chore, s->options.fixed_now_us, s->writer);
-    bool ok = s->writer && s->desk && s->deployer && s->errands && s->intake && !chores == !s->chore &&
-              conns_start(s->conns) == 0;
+    if (s->writer && sends)
+        s->courier = courier_start(&s->options.alerts, s->courier_store, s->alert_secret,
+                                   s->options.fixed_now_us, s->writer);
+    bool ok = s->writer && s->desk && s->deployer && s->errands && s->intake && start_chores(s) &&
+              !sends == !s->courier && conns_start(s->conns) == 0;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
         ok = s->workers[i].daemon != NULL;
@@ -485,11 +535,16 @@ bool server_stop(server *s)
     crew_stop(s->desk);
     crew_stop(s->errands);
     deployer_halt(s->deployer);
-    chore_halt(s->chore);
+    for (size_t i = 0; i < SERVER_CHORES; i++)
+        chore_halt(s->chores[i]);
+    courier_halt(s->courier);
     if (!wait_for_clients(s)) return false;
     deployer_join(s->deployer);
-    chore_join(s->chore);
-    s->chore = NULL;
+    for (size_t i = 0; i < SERVER_CHORES; i++) {
+        chore_join(s->chores[i]);
+        s->chores[i] = NULL;
+    }
+    courier_join(s->courier);
     crew_stop(s->intake);
     writer_stop(s->writer);
     for (unsigned i = 0; i < s->options.threads; i++) {
@@ -507,6 +562,8 @@ bool server_stop(server *s)
     s->intake = NULL;
     deployer_free(s->deployer);
     s->deployer = NULL;
+    courier_free(s->courier);
+    s->courier = NULL;
     return true;
 }
 
@@ -540,6 +597,7 @@ void server_free(server *s)
     latest_free(s->keys);
     latest_free(s->token);
     latest_free(s->secret);
+    latest_free(s->alert_secret);
     latest_free(s->directory);
     limit_free(s->limit);
     limit_free(s->complaints);
@@ -549,6 +607,8 @@ void server_free(server *s)
     for (int i = 0; i < SERVER_DESK_THREADS; i++)
         tb_store_close(s->desk_store[i]);
     tb_store_close(s->deployer_store);
+    tb_store_close(s->courier_store[0]);
+    tb_store_close(s->courier_store[1]);
     if (s->store) tb_store_checkpoint(s->store, true);
     tb_store_close(s->store);
     free(s);

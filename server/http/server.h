@@ -4,6 +4,7 @@
  *                                            '--long reads--> desk
  *                                            |--others' computers--> errands
  *                                            '--bodies to be parsed--> intake
+ *     courier --sends what waits in the store's outbox, looks at alerts, notes both--> writer
  *     deployer --runs the hook for what waits in the store, notes how it ended--> writer
  *
  * server_open makes everything that can fail with a sentence; server_run serves until server_stop
@@ -16,6 +17,7 @@
 #include "http/chore.h"
 #include "http/conns.h"
 #include "http/cors.h"
+#include "http/courier.h"
 #include "http/crew.h"
 #include "http/deployer.h"
 #include "http/figures.h"
@@ -33,6 +35,7 @@
 #include "tollbook/event.h"
 
 #define SERVER_WORKERS_MAX 64
+#define SERVER_CHORES      4
 /* A short question does not wait for two long ones. */
 #define SERVER_DESK_THREADS 3
 #define SERVER_DESK_US      INT64_C(20000000) /* the longest answer */
@@ -56,7 +59,9 @@ typedef struct server_options {
     int64_t purge_us;             /* how long one purge may take */
     const char *registry_secrets; /* a folder of registries' passwords, or NULL */
     int64_t registry_us;          /* how long a look-up in a registry may take */
-    chore_work chore;             /* what is done every hour; all NULL: nothing */
+    chore_work chores[SERVER_CHORES]; /* what is done again and again */
+    size_t n_chores;
+    courier_work alerts;          /* what sends messages and looks at alerts; all NULL: nobody */
     int64_t fixed_now_us;         /* INT64_MIN: the clock's */
     conns_limits limits;
     unsigned lobby_most; /* sockets that have not sent a whole head yet */
@@ -98,6 +103,7 @@ typedef struct server {
     cache *cache;
     latest *keys;   /* the key_table in force */
     latest *token;  /* the token_key that checks bearer tokens; none: they are not taken */
+    latest *alert_secret; /* what messages are signed with; none: nothing is sent */
     latest *secret; /* TB_KEY_SECRET bytes that keys' texts are sealed under; none: they are not */
     limit *limit;
     limit *complaints; /* how many of the server's own failures are said, by code */
@@ -107,7 +113,9 @@ typedef struct server {
     crew *desk; /* for answers that take seconds */
     tb_store *desk_store[SERVER_DESK_THREADS]; /* readers: the desk's */
     tb_store *deployer_store; /* a reader: the deployer's */
-    chore *chore; /* NULL: there is none */
+    chore *chores[SERVER_CHORES]; /* NULL: there is none */
+    tb_store *courier_store[2]; /* readers: the courier's */
+    courier *courier;           /* NULL: there is none */
     deployer *deployer;
     crew *errands;                              /* for what waits on other computers */
     crew *intake;                               /* parses bodies that are not small */
@@ -150,6 +158,8 @@ void server_lost(server *s, const tb_error *err);
 TB_MUST_USE tb_code server_use_token_key(server *s, token_key *key, tb_error *err);
 TB_MUST_USE tb_code server_use_secret(server *s, const uint8_t secret[TB_KEY_SECRET],
                                       tb_error *err);
+/* What messages are signed with from the next one on: size bytes, copied. */
+TB_MUST_USE tb_code server_use_alert_secret(server *s, const void *secret, size_t size, tb_error *err);
 /* The same as a worker's own thread sees them; NULL if there is none. */
 const token_key *worker_token_key(worker *w);
 const uint8_t *worker_secret(worker *w);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""README.md, docs/tour.md and docs/invoicing.md show what tollbook prints: every command of their console blocks is run
+"""README.md and the pages tour, invoicing, ledger and prepaid of docs show what tollbook prints: every command of their console blocks is run
 and its output compared; docs/what-if.svg is the chart of the page that README's question makes.
 
     tests/arch/test_readme.py           exit 1 where they differ
@@ -78,7 +78,7 @@ def picture(folder):
 if not (BUILD / "tollbook").is_file():
     skip("no tollbook executable in the build directory")
 failures = 0
-for page in ("README.md", "docs/tour.md", "docs/invoicing.md"):
+for page in ("README.md", "docs/tour.md", "docs/invoicing.md", "docs/ledger.md", "docs/prepaid.md"):
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(SOURCE / "fixtures", f"{folder}/fixtures")
         if page == "README.md":

@@ -9,6 +9,7 @@
 #include "seed.h"
 #include "tollbook/accountforecast.h"
 #include "tollbook/advice.h"
+#include "tollbook/alerts.h"
 #include "tollbook/audit.h"
 #include "tollbook/document.h"
 #include "tollbook/explain.h"
@@ -281,6 +282,33 @@ static tb_code op_finalize(tb_error *err)
     return finish(code, err);
 }
 
+static tb_code look_and_note(tb_error *err)
+{
+    tb_alert_watch *watch = tb_alert_watch_new();
+    tb_alert_changes changes;
+    bool over = false, moved = false;
+    if (!watch) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    tb_alert_watch_begin(watch, true);
+    tb_code code = tb_alerts_look(store, watch, NOW_US, on_difference, NULL, &changes, &over, err);
+    if (!code) {
+        for (size_t i = 0; i < changes.n; i++)
+            answer_text(changes.list[i].body);
+        code = tb_alerts_note(store, &changes, NOW_US, &moved, err);
+        tb_alert_changes_release(&changes);
+    }
+    tb_alert_watch_free(watch);
+    return code;
+}
+
+/* Account 1's alerts, with their messages. */
+static tb_code op_alerts(tb_error *err)
+{
+    tb_code code = tb_store_begin(store, err);
+    if (!code) code = tb_store_outbox_turn(store, true, err);
+    if (!code) code = look_and_note(err);
+    return finish(code, err);
+}
+
 static tb_code op_void(tb_error *err)
 {
     tb_code code = tb_store_begin(store, err);
@@ -372,6 +400,7 @@ static const struct operation {
     {"explain", op_explain, false}, {"verify", op_verify, false}, {"finalize", op_finalize, true},
     {"void", op_void, true},        {"payment", op_pay, true},    {"book", op_book, true},
     {"late usage", op_late, true},  {"audit", op_audit, true},
+    {"alerts", op_alerts, true},
 };
 
 static size_t step; /* November, before it is made final */

@@ -40,10 +40,14 @@ def make_month(path, rng, count=ACCOUNTS):
     what = catalog(count)
     declared.write_text(json.dumps(what))
     run("init", "--db", db)
+    run("alerts", "--db", db, "--on")
     run("apply", "--db", db, declared)
     run("book", "--db", db, SOURCE / "fixtures" / "book.json")
     run("import", "--db", db, "-", stdin=usage(
         [zone for zone in what["zones"] if zone["account"] not in IDLE], rng))
+    for account in (2, 60, count):
+        run("ledger", "credit", "--db", db, "--account", account, "--amount", "3.50")
+        run("ledger", "credit", "--db", db, "--account", account, "--amount", "1", "--expires", "2026-12-31")
     return db
 
 
@@ -63,14 +67,23 @@ def money(db):
     return rows(db, "invoice"), rows(db, "ledger"), rows(db, "month_run")
 
 
+def told(db):
+    """The numbers of the invoices that a message waits to tell of."""
+    return run("query", "--db", db, "--format", "tsv", "SELECT body->>'$.data.number' FROM outbox WHERE"
+               " type='invoice.finalized' AND state='waiting' ORDER BY id").stdout.splitlines()[1:]
+
+
 def whole_so_far(db, clean):
     """What is there is the beginning of the undisturbed run: numbers, chain and bytes included."""
     verify(db)
     invoices, ledger, runs = money(db)
-    require(len(invoices) == len(ledger), len(invoices), "invoices and", len(ledger), "entries")
+    kinds = [row.split(b"\t")[3] for row in ledger]
+    require(len(invoices) == kinds.count(b"invoice"), len(invoices), "invoices and", len(ledger), "entries")
+    require(len(invoices) < ACCOUNTS or b"credit_drawn" in kinds, "nothing was drawn")
     final = [row.split(b"\t")[5] for row in runs if row.split(b"\t")[4] == b"final"]
     require(final == [row.split(b"\t")[3] for row in invoices], "runs are noted of", final)
     require(runs == clean[2][:len(runs)], "runs differ from an undisturbed run's")
+    require(told(db) == [row.split(b"\t")[3] for row in invoices], "messages are of", told(db))
     require(len(invoices) < ACCOUNTS or len(runs) > len(invoices), "the third group is cut in two")
     require(invoices == clean[0][:len(invoices)], "invoices differ from an undisturbed run's")
     require(ledger == clean[1][:len(ledger)], "the ledger differs from an undisturbed run's")

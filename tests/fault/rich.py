@@ -40,6 +40,8 @@ def catalog(stage):
                 {"id": 2, "name": "borealis", "prepaid": True, "buyer": buyer,
                  "tax": {"category": "AE", "reason": "Reverse charge"}},
                 {"id": 3, "name": "cirrus", "discounts": {"EUUSDiscount": 5 * stage}}]
+    for account in accounts:
+        account["alerts"] = [{"id": "low", "kind": "balance", "below": "1000000"}]
     zones = [{"id": 101, "account": 1, "name": "video", **made,
               "settings": {"EUUSDiscount": 10 * stage, "OptimizerEnabled": True}},
              {"id": 102, "account": 1, "name": "static", "type": "volume", **made,
@@ -156,11 +158,16 @@ def early(m):
            {"load_balancer": 7, "hour": "2026-09-03T05:00:00Z", "requests": 51500000},
            {"load_balancer": 8, "hour": "2026-09-03T06:00:00Z", "requests": 61500000},
            now="2026-09-20T00:00:00Z")
+    m.tool("ledger", "accrue", now="2026-09-21T00:30:00Z")
     m.apply(2, OCTOBER)
+    for account, amount, *expires in ((3, "0.75", "--expires", "2026-10-31"), (1, "2"), (1, "1")):
+        m.tool("ledger", "credit", "--account", account, "--amount", amount, *expires, now=OCTOBER)
     m.finalize("2026-09", OCTOBER)
     m.take(usage(101, "2026-10-08", 11), usage(103, "2026-10-09", 12, "NY"),
            usage(102, "2026-10-10", 450), usage(201, "2026-10-10", 14, "SG"),
            usage(999, "2026-10-10", 1), now=NOVEMBER)
+    m.tool("ledger", "accrue", now="2026-10-31T00:30:00Z")
+    m.tool("ledger", "grace", "--days", "3", now=NOVEMBER)
     m.apply(3, NOVEMBER)
     m.finalize("2026-10", NOVEMBER)
     for i in (1, 2, 3):
@@ -168,6 +175,8 @@ def early(m):
                now=NOVEMBER)
     m.tool("ledger", "adjust", "--account", 1, "--amount", "-2.50", "--reference", "by-hand",
            "--note", "a note", now=NOVEMBER)
+    m.tool("ledger", "pay", "--account", 1, "--amount", 1, "--reference", "of-one", "--invoice", "2026-000001",
+           now=NOVEMBER)
 
 
 def late(m):
@@ -182,6 +191,9 @@ def late(m):
     for number in numbers[:2]:
         m.tool("invoice", "--void", number, now=DECEMBER)
     m.finalize("2026-11", DECEMBER)
+    for month in ("2026-08", "2026-09", "2026-10"):
+        m.tool("ledger", "close", "--month", month, now=DECEMBER)
+    m.tool("ledger", "close", "--month", "2026-10", "--reopen", now=DECEMBER)
     m.tool("book", "drop", "shadow-2", now=DECEMBER)
     m.tool("book", "activate", "shadow-3", "--anyway", now=DECEMBER)
 
@@ -212,11 +224,19 @@ def secrets(m):
     m.serve(LOGS)
 
 
+def alerts(m):
+    """Three that were raised, and their messages, given up."""
+    m.tool("alerts", "--on", now=LOGS)
+    m.tool("alerts", "--evaluate", now=LOGS)
+    m.tool("alerts", "--off", now=LOGS)
+
+
 def rich(folder):
     m = Maker(folder, "rich.db")
     early(m)
     late(m)
     secrets(m)
+    alerts(m)
     return m
 
 

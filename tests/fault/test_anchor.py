@@ -42,6 +42,8 @@ FORGED = {
     "book": ["UPDATE book SET added_us=added_us+1 WHERE id=1",
              "UPDATE book SET version=version-1 WHERE name='standard-2027'"],
     "shadow_bill": ["UPDATE shadow_bill SET made_us=made_us+1 WHERE account=2"],
+    "closing": ["UPDATE closing SET closed_us=closed_us+1 WHERE id=1",
+                f"UPDATE closing SET reopened_us={FOR_EVER},reopened_version={FOR_EVER} WHERE id=3"],
     "declaration": ["UPDATE declaration SET document=replace(document,'images-1','images-9')"
                     " WHERE kind='zone' AND id=103",
                     "UPDATE declaration SET to_us=to_us+1 WHERE kind='shield_zone' AND id=41"

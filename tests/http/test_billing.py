@@ -46,6 +46,9 @@ class Billing(Case):
         server.stop()
         catalog = json.loads(json.dumps(CATALOG))
         catalog["accounts"][1]["prepaid"] = True
+        catalog["accounts"].append({"id": 3, "name": "agreed", "contract": {
+            "discount_percent": "5", "commit": {"monthly": "10", "from": "2026-10", "to": "2026-10"}}})
+        catalog["zones"].append({"id": 301, "account": 3, "name": "agreed"})
         catalog["seller"] = SELLER
         catalog["accounts"][0]["buyer"] = BUYER
         catalog["accounts"][0]["discounts"] = {"AsiaOceaniaDiscount": 10}
@@ -58,11 +61,14 @@ class Billing(Case):
         rows = [{"zone": 101, "hour": "2026-10-03T05:00:00Z", "region": "DE", "bytes": 3 * 10**11},
                 {"zone": 101, "hour": "2026-11-02T05:00:00Z", "region": "SG", "bytes": 10**9},
                 {"load_balancer": 7, "hour": "2026-10-03T05:00:00Z", "requests": 51500000},
-                {"zone": 201, "hour": "2026-10-03T05:00:00Z", "region": "NY", "bytes": 10**11}]
+                {"zone": 201, "hour": "2026-10-03T05:00:00Z", "region": "NY", "bytes": 10**11},
+                {"zone": 301, "hour": "2026-10-03T05:00:00Z", "region": "DE", "bytes": 10**11},
+                {"zone": 301, "hour": "2026-11-02T05:00:00Z", "region": "DE", "bytes": 10**11}]
         run("import", "--db", db, "-", stdin="".join(json.dumps(r) + "\n" for r in rows).encode())
         run("invoice", "--db", db, "--month", "2026-10", "--finalize")
         run("ledger", "pay", "--db", db, "--account", 1, "--amount", "100", "--reference", "wire 1")
         server.keys["billing"] = server.make_key(1, "SubuserBilling")
+        server.keys["agreed"] = server.make_key(3, "User")
         server.keys["zones"] = server.make_key(1, "SubuserPullZones")
         server.start()
 
@@ -177,6 +183,17 @@ class Billing(Case):
         done = run("invoice", "--db", self.server.db, "--month", "2026-10", "--account", 1)
         self.assertEqual(b'{"invoices":[' + answer.body + b"]}\n", done.stdout)
         self.assertEqual(answer.json()["sha256"], listed[0]["sha256"])
+
+    def test_a_contract_is_lines_of_the_account(self):
+        number = self.server.get("/billing/invoices", "agreed").json()["invoices"][0]["number"]
+        path = f"/billing/invoices/{number}"
+        self.assertEqual([(n["kind"], n["amount"]) for n in self.server.get(path, "agreed").json()["lines"]], [
+            ("bandwidth", "1.00"), ("discount", "-0.05"), ("commit", "9.05")])
+        said = self.server.get(f"{path}/lines/2/explain", "agreed").json()
+        self.assertEqual((said["line"]["tiers"][0]["price"], said["agrees"]), ("5", True))
+        # of the running month: the account's with the discount, its zone's without, no commit
+        self.assertEqual(self.server.get("/billing", "agreed").json()["ThisMonthCharges"], 0.95)
+        self.assertEqual([z["MonthlyUsage"] for z in self.server.get("/billing/summary", "agreed").json()], [1.0])
 
     def test_accept_decides_the_form(self):
         path = "/billing/invoices/2026-000001"

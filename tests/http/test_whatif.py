@@ -20,12 +20,15 @@ class Whatif(Case):
         super().setUpClass()
         s = cls.server
         s.stop()
-        catalog = {"accounts": CATALOG["accounts"] + [{"id": 1000 + i, "name": f"m{i}"}
+        one, two = CATALOG["accounts"]
+        catalog = {"accounts": [one, {**two, "contract": {"book": "for-two"}}] + [{"id": 1000 + i, "name": f"m{i}"}
                                                       for i in range(MANY)],
                    "zones": CATALOG["zones"] + [{"id": 5000 + i, "account": 1000 + i,
                                                  "name": f"m{i}"} for i in range(MANY)]}
         cls.file("catalog.json", catalog, "apply")
         cls.file("book.json", BOOK, "book", "add")
+        cls.file("own.json", {**BOOK, "book": "for-two", "scope": "contract", "bandwidth": {
+            "premium": {"per": "GB", "regions": {"EU": "1", "NA": "2"}}}}, "book", "add")
         rows = [{"zone": zone, "hour": f"2026-10-{day:02}T05:00:00Z", "region": region,
                  "bytes": 10**9 * day} for zone in (101, 201) for day in (3, 7)
                 for region in ("DE", "NY")]
@@ -66,6 +69,23 @@ class Whatif(Case):
             self.assertEqual([i["account"] for i in s["increases"]], [account])
         self.assertEqual(self.one(EU, account=1)["accounts"], self.one(EU)["accounts"])
         self.refused(self.ask(EU, account=2), 400, "validation_error", "account")
+
+    def test_contract_books_of_others_are_not_there(self):
+        own = {"scenario": "mine", "contract": {"book": "for-two"}}
+        s = self.one(own, key="biller", last="2026-11")  # account 2's contract names it since November
+        self.assertEqual((s["before"], s["after"]), ("300.00", "30.00"))
+        for scenario in (own, {"scenario": "x", "base": "for-two", "replaces": "all"}):
+            self.refused(self.ask(scenario), 400, "validation_error")
+        self.assertNotIn("for-two", json.dumps(self.one({"scenario": "all"}, last="2026-11")))
+        self.assertIn("for-two", json.dumps(self.one({"scenario": "all"}, key="operator")))
+        self.assertEqual(self.one(own, key="operator", account=1)["after"], "30.00")
+
+    def test_a_contract_for_one_account(self):
+        s = self.one({"scenario": "x", "contracts": {"1": {"discount_percent": "10", "commit": {"monthly": "280"}}}},
+                     key="operator")
+        self.assertEqual([(a["account"], a["after"]) for a in s["accounts"]][:2], [(1, "280.00"), (2, "300.00")])
+        self.refused(self.ask({"scenario": "x", "contract": {"discount": 5}}), 400, "validation_error",
+                     "scenarios[0].contract.discount")
 
     def test_an_operator_sees_all_or_the_one_it_names(self):
         s = self.one(EU, key="operator")

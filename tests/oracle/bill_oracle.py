@@ -4,7 +4,7 @@
 Written from the billing rules and tollbook/bill.h, not from the engine. A month has up to five
 parts under random books (one part in eight has none), zones under every charge with discounts that
 change within a part, volume and request tiers of all modes and both axes, optimizers, load
-balancers created and deleted within the month, taxes. Half of the months have usage on thresholds
+balancers created and deleted within the month, taxes, and in half of the months a contract. Half of the months have usage on thresholds
 and beside them. A third have prices that no one asks for beside tiny ones: what the lines come to fits,
 their exact sum as one number of 128 bits does not. Every line, row, share, gap, tax and total is
 compared, and the amount alone, as what-ifs make it.
@@ -207,8 +207,26 @@ def any_month(rng):
                 m["balancers"].append((balancer, part, seconds, requests))
     m["tax"] = [(f"tax{i}", rng.choice(["19", "7.7", "0", "20.123", "8.875"]))
                 for i in range(rng.choice([0, 1, 1, 2, 8]))]
+    m["contract"] = any_contract(rng, m["number"])
     m["asked"] = sorted({e[0] for e in m["bytes"]} | {e[0] for e in m["optimizers"]} | {1000})
     return m
+
+
+def any_contract(rng, number):
+    """As a catalogue has it; months by their number. Half of the months have none."""
+    contract = {}
+    if rng.random() < 0.5:
+        return contract
+    if rng.random() < 0.7:
+        contract["discount_percent"] = rng.choice(
+            ["5", "0", "100", "33.3333", "0.0001", "12.5", plain(Decimal(rng.randrange(10 ** 6)) / 10 ** 4)])
+    if rng.random() < 0.4:
+        contract["minimum_monthly"] = rng.choice(["0", "10", "1000000", any_price(rng)])
+    if rng.random() < 0.6:
+        contract["commit"] = {"monthly": rng.choice(["1000", "0", "50000.005", "1" + "0" * 9, any_price(rng)]),
+                              "from": number + rng.choice([-9, -1, 0, 0, 0, 1]),
+                              "to": number + rng.choice([9, 1, 0, 0, 0])}
+    return contract
 
 
 def marks(m, section):
@@ -269,6 +287,12 @@ def exaggerate(rng, m):
                 for name, percent in m["tax"]]
 
 
+def contract_record(contract):
+    commit = contract.get("commit", {"monthly": "-", "from": 0, "to": 0})
+    return [" ".join(["contract", contract.get("discount_percent", "0"), contract.get("minimum_monthly", "-"),
+                      commit["monthly"], str(commit["from"]), str(commit["to"])])] if contract else []
+
+
 def written(m):
     """The month as the runner reads it."""
     out = [f"month {m['number']} {m['currency']} {int(m['running'])} {int(m['active'])}"]
@@ -276,6 +300,7 @@ def written(m):
     for name, key in (("part", "parts"), ("bytes", "bytes"), ("optimizer", "optimizers"),
                       ("balancer", "balancers"), ("tax", "tax")):
         out += [" ".join([name, *map(str, record)]) for record in m[key]]
+    out += contract_record(m["contract"])
     out += [f"charges {zone}" for zone in m["asked"]]
     return "\n".join(out + ["rate", ""])
 
@@ -369,6 +394,8 @@ class Bill:
         self.optimizers()
         self.balancer_fees()
         self.requests()
+        self.discount()
+        self.commit()
         self.minimum()
 
     # rows are [part, from, to, units, price, shown, amount]
@@ -389,7 +416,7 @@ class Bill:
         book = self.books[part]
         begin = datetime.datetime.fromtimestamp(self.m["parts"][part][0], datetime.timezone.utc)
         reason = ("The location" if not region_known else f"Book {book.id} " if book
-                  else f"No {begin:%Y-%m-%dT%H}")
+                  else f"The contract {self.m['lacks']}" if self.m.get("lacks") else f"No {begin:%Y-%m-%dT%H}")
         number = int(resource.split(":")[1])
         key = (rank, number, what, unit, reason, resource)
         self.gaps[key] = self.gaps.get(key, 0) + quantity
@@ -528,24 +555,44 @@ class Bill:
         for balancer, spans in groups.items():
             self.line("balancer_requests", f"load_balancer:{balancer}", "-", self.on_axis(spans))
 
+    def billed(self):
+        return sum((line[5] for line in self.lines), ZERO)
+
+    def discount(self):
+        """A percentage of what the lines so far come to, rounded once."""
+        percent = Decimal(self.m.get("contract", {}).get("discount_percent", 0))
+        billed = self.billed()
+        if percent and billed:
+            self.line("discount", "account:1", "-",
+                      [[len(self.m["parts"]) - 1, 0, int(billed.scaleb(self.minor)), 0, percent, percent,
+                        -billed * percent / 100]], 1)
+
+    def commit(self):
+        commit = self.m.get("contract", {}).get("commit")
+        if commit and commit["from"] <= self.m["number"] <= commit["to"] and not self.m["running"]:
+            self.at_least("commit", lambda book: Decimal(commit["monthly"]))
+
     def minimum(self):
-        if self.m["running"] or not self.m["active"]:
-            return
+        own = self.m.get("contract", {}).get("minimum_monthly")
+        if not self.m["running"] and self.m["active"]:
+            self.at_least("minimum", lambda book: book.minimum if own is None else Decimal(own))
+
+    def at_least(self, kind, monthly):
+        """What the lines so far lack of it, where a book is in force."""
         found = []
         for part, (low, high, _) in enumerate(self.m["parts"]):
             book = self.books[part]
             if book is None:
-                self.gap(2, "account:1", "minimum", high - low, "second", part)
+                self.gap(2, "account:1", kind, high - low, "second", part)
             else:
-                found.append((part, high - low, book.minimum, book.minimum))
+                found.append((part, high - low, monthly(book), monthly(book)))
         if not found:
             return
         rows = self.prorated(self.gathered(found))
-        billed = sum((line[5] for line in self.lines), ZERO)
         end = rows[-1][2]
-        rows.append([rows[-1][0], end, end, 0, ZERO, ZERO, -billed])
+        rows.append([rows[-1][0], end, end, 0, ZERO, ZERO, -self.billed()])
         if sum(r[6] for r in rows) > 0:
-            self.line("minimum", "account:1", "-", rows, 1)
+            self.line(kind, "account:1", "-", rows, 1)
 
     def text(self):
         out = []

@@ -6,7 +6,8 @@
  *   bytes ZONE PART p|v|o REGION|?LOCATION DISCOUNT PRICE BYTES
  *   optimizer ZONE PART SECONDS PRICE|-
  *   balancer ID PART SECONDS REQUESTS
- *   tax NAME PERCENT */
+ *   tax NAME PERCENT
+ *   contract PERCENT MINIMUM|- COMMIT|- FROM TO    months */
 #ifndef TB_TESTS_ORACLE_RECORDS_H
 #define TB_TESTS_ORACLE_RECORDS_H
 
@@ -156,13 +157,27 @@ static inline void read_tax(void)
     tax->percent = decimal(word());
 }
 
+static inline void read_agreed(void)
+{
+    tb_contract *c = &m.in.contract;
+    c->discount = decimal(word());
+    const char *minimum = word();
+    c->own_minimum = *minimum != '-';
+    if (c->own_minimum) c->minimum = decimal(minimum);
+    const char *commit = word();
+    c->committed = *commit != '-';
+    if (c->committed) c->commit = decimal(commit);
+    c->commit_from = number();
+    c->commit_to = number();
+}
+
 static const struct {
     const char *name;
     void (*read)(void);
 } records[] = {
     {"month", read_month}, {"book", read_book},           {"part", read_part},
     {"bytes", read_bytes}, {"optimizer", read_optimizer}, {"balancer", read_balancer},
-    {"tax", read_tax},
+    {"tax", read_tax},     {"contract", read_agreed},
 };
 
 /* Reads a record of this name; false where it is none of them. */

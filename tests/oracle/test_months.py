@@ -25,7 +25,7 @@ from decimal import Decimal
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from bill_oracle import Bill, any_book, fixed, plain  # noqa: E402
+from bill_oracle import Bill, any_book, any_contract, fixed, plain  # noqa: E402
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from script import LONG, random_seed  # noqa: E402
 
@@ -64,6 +64,27 @@ def any_discounts(rng):
     return {name: rng.choice([5, 20, 33, 100]) for name in DISCOUNTS if rng.random() < 0.2}
 
 
+def name_of(month):
+    return f"{1970 + month // 12}-{month % 12 + 1:02d}"
+
+
+def agree(rng, account):
+    """A contract, perhaps with a book: one for contracts, any other, or one that is not there."""
+    contract = any_contract(rng, 680)
+    commit = contract.get("commit", {"from": 0, "to": 0})
+    if commit["from"] > commit["to"]:
+        commit["to"] = commit["from"]
+    for end in ("from", "to"):
+        commit[end] = name_of(commit[end])
+        if rng.random() < 0.3:
+            del commit[end]
+    if rng.random() < 0.3:
+        contract["book"] = f"{account['currency']}-{rng.choice(['own', 'own', 0, 1, 2, 'none'])}"
+    account.pop("contract", None)
+    if contract:
+        account["contract"] = contract
+
+
 def any_zone(rng, number, account):
     settings = any_discounts(rng)
     if rng.random() < 0.15:
@@ -99,6 +120,7 @@ def any_catalogs(rng):
     for account in accounts:
         account["tax"] = [{"name": f"tax{i}", "percent": rng.choice(["19", "7.7", "8.875"])}
                           for i in range(rng.choice([0, 1, 2]))]
+        agree(rng, account)
     zones, balancers = {}, {}
     catalogs = []
     for turn in range(3):
@@ -106,6 +128,8 @@ def any_catalogs(rng):
             a = account["id"]
             if turn and rng.random() < 0.2:
                 account["discounts"] = any_discounts(rng)
+            if turn and rng.random() < 0.2:
+                agree(rng, account)
             for number in (a * 10 + 1, a * 10 + 2, a * 10 + 3):
                 if rng.random() < (0.6 if turn == 0 else 0.2):
                     old = zones.get(number)
@@ -149,6 +173,9 @@ def any_books(rng):
             if currency in ("EUR", "KWD"):  # so that months have nothing due
                 book.pop("minimum_monthly", None)
             books.append((at, book))
+        at = rng.choice([BEGIN - 86400 * 100, rng.randrange(BEGIN // 3600, END // 3600) * 3600])
+        own = any_book(rng, f"{currency}-own", currency, stored=True)
+        books.append((at, {**own, "effective_from": stamp(at), "scope": "contract"}))
     return books
 
 
@@ -197,6 +224,8 @@ class Thing:
                 if found != self.said[-1][1]:
                     self.said.append((at, found))
                 continue
+            if not self.said:
+                self.declared = at
             begin = at if self.said else EVER
             self.said.append((begin, found))
             self.spells.append((begin, NEVER))
@@ -208,6 +237,11 @@ class Thing:
 
     def at(self, seconds):
         return [doc for begin, doc in self.said if begin <= seconds][-1]
+
+    def first_month(self):
+        """In which it was first declared."""
+        first = time.gmtime(self.declared)
+        return (first.tm_year - 1970) * 12 + first.tm_mon - 1
 
     def seconds(self, low, high):
         return sum(max(0, min(e, high) - max(b, low)) for b, e in self.there)
@@ -267,14 +301,16 @@ class Twin:
         high = calendar.timegm((year, month + 1, 1, 0, 0, 0))
         currency = account.at(high - 1)["currency"]
         books = [(at, b) for at, b in self.books if b["currency"] == currency and at < high]
-        cuts = sorted({low} | {at for at, _ in books if at > low})
-        parts = []
-        for begin, end in zip(cuts, cuts[1:] + [high]):
-            held = [i for i, (at, _) in enumerate(books) if at <= begin]
-            parts.append((begin, end, held[-1] if held else -1))
+        contract = account.at(high - 3600).get("contract", {})
+        lacks = None
+        if "book" in contract and contract["book"] not in [b["book"] for _, b in self.books]:
+            parts, lacks = [(low, high, -1)], contract["book"]
+        else:
+            parts = self.parts(books, contract.get("book"), low, high)
         m = {"number": (year - 1970) * 12 + month - 1, "seconds": high - low, "currency": currency,
              "running": False, "active": False, "books": [b for _, b in books], "parts": parts,
              "bytes": [], "optimizers": [], "balancers": [], "asked": [],
+             "contract": self.numbered(contract, account.first_month()), "lacks": lacks,
              "tax": [(t["name"], t["percent"]) for t in account.at(high - 3600)["tax"]]}
         zones = [z for z in sorted(self.zones) if self.zones[z].said[0][1]["account"] == number]
         for z in zones:
@@ -283,6 +319,29 @@ class Twin:
             if self.balancers[b].said[0][1]["account"] == number:
                 self.add_balancer(m, b)
         return m
+
+    @staticmethod
+    def parts(books, named, low, high):
+        """The account's own book holds from its moment on; the currency's others before that."""
+        own = next(((at, i) for i, (at, b) in enumerate(books) if b["book"] == named), (NEVER, -1))
+        series = [(at, i) for i, (at, b) in enumerate(books) if "scope" not in b and at < own[0]]
+        series.append(own)
+        cuts = sorted({low} | {at for at, _ in series if low < at < high})
+        parts = []
+        for begin, end in zip(cuts, cuts[1:] + [high]):
+            held = [i for at, i in series if at <= begin]
+            parts.append((begin, end, held[-1] if held else -1))
+        return parts
+
+    @staticmethod
+    def numbered(contract, first):
+        """Its months by number. Without from, a commit begins with the account."""
+        if "commit" not in contract:
+            return contract
+        commit = contract["commit"]
+        ends = {end: (int(commit[end][:4]) - 1970) * 12 + int(commit[end][5:]) - 1
+                for end in ("from", "to") if end in commit}
+        return {**contract, "commit": {"monthly": commit["monthly"], "from": first, "to": 10 ** 9, **ends}}
 
     @staticmethod
     def part(m, seconds):
@@ -454,7 +513,9 @@ def in_parts(rng, folder, catalogs, applied, books, usage, twin):
 
 def one_file(rng, folder):
     catalogs, books, usage = any_catalogs(rng), any_books(rng), any_usage(rng)
-    applied = [BEGIN - 40 * 86400] + sorted(any_moment(rng) for _ in range(2))
+    # the accounts are first declared before the months, or within them
+    first = BEGIN + rng.choice([-40, 20, 45]) * 86400
+    applied = [first] + sorted(max(any_moment(rng), first + 1) for _ in range(2))
     run(folder, stamp(applied[0]), "init", "--db", "t.db")
     taken = rng.randrange(3)
     for turn, (at, catalog) in enumerate(zip(applied, catalogs)):

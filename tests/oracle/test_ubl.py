@@ -18,6 +18,7 @@ import ubl_rules  # noqa: E402
 import ubl_written  # noqa: E402
 from ubl_rules import TOTAL  # noqa: E402
 
+LUMPS = ("discount", "commit", "minimum")  # on the document as a whole
 RANDOM = 4000 if script.LONG else 300
 
 
@@ -28,7 +29,7 @@ def read(folder, name):
 def sums(canonical, document):
     """What of the document does not equal the canonical invoice's."""
     sign = -1 if document.credit else 1
-    charged = [n for n in canonical["lines"] if n["kind"] == "minimum"]
+    charged = [n for n in canonical["lines"] if n["kind"] in LUMPS]
     pairs = {"TaxExclusiveAmount": "subtotal", "TaxInclusiveAmount": "total", "PayableAmount": "payable",
              "PrepaidAmount": "paid"}
     wrong = [ours for theirs, ours in pairs.items()
@@ -59,7 +60,7 @@ def quantities(canonical, document):
         found.setdefault(number, []).append(
             line.number(document.quantity) * sign * (month if unit == "MON" else places[unit]))
     for line in canonical["lines"]:
-        if line["kind"] not in ("minimum", "correction") and \
+        if line["kind"] not in (*LUMPS, "correction") and \
                 sum(found[line["line"]]) != Decimal(line["quantity"]):
             wrong.append(f"line {line['line']}: {found[line['line']]} for {line['quantity']}")
     return wrong
@@ -81,6 +82,18 @@ class Documents(unittest.TestCase):
         documents = ubl_written.matrix(made.KINDS, made.ONLY)
         self.check(documents)
         print(f"{len(documents)} documents, {len(ubl_rules.RULES)} rules", flush=True)
+
+    def test_a_discount_says_what_it_is_a_percentage_of(self):
+        documents = [("peppol", name, made.KINDS[name]().made()) for name in ("contract", "contract-yen")]
+        with ubl_written.folder() as folder:
+            self.assertEqual(ubl_written.write(documents, folder), {})
+            (euros,), (yen,) = (read(folder, name).allowances for _, name, _ in documents)
+        lines = {n["kind"]: n for n in documents[0][2]["lines"]}
+        self.assertEqual(euros.text("AllowanceChargeReasonCode"), "95")
+        self.assertEqual(euros.number("MultiplierFactorNumeric"), 5)
+        self.assertEqual(euros.number("Amount"), -Decimal(lines["discount"]["amount"]))
+        self.assertEqual(euros.number("BaseAmount") * 100, Decimal(lines["discount"]["tiers"][0]["to"]))
+        self.assertFalse(yen.has("BaseAmount"))  # whole yen lie too far from the percentage
 
     def test_random_documents_keep_them_too(self):
         seed = script.random_seed()

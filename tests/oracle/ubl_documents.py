@@ -13,7 +13,7 @@ MONTH = (2026, 10)
 MINOR = {"JPY": 0, "KWD": 3}
 UNITS = {"bandwidth": "byte", "volume": "byte", "override": "byte", "optimizer": "second",
          "balancer_fee": "second", "balancer_requests": "request", "minimum": "month",
-         "correction": "byte"}
+         "discount": "month", "commit": "month", "correction": "byte"}
 ZEROS = "0" * 64
 
 SELLER = {"name": "Tollbook Netze GmbH", "street": "Am Kanal 1", "city": "Berlin",
@@ -140,6 +140,24 @@ class Document:
     def minimum(self, amount):
         return self.line("minimum", "account:1", 1, [], exact=amount)
 
+    def used(self):
+        return sum((Decimal(n["amount"]) for n in self.lines if n["kind"] != "correction"), Decimal(0))
+
+    def discount(self, percent):
+        base = self.used()
+        exact = -base * Decimal(percent) / 100
+        line = self.line("discount", "account:1", 1, [(0, base.scaleb(self.digits), percent, percent, exact)])
+        line["tiers"][0]["units"] = "0"
+        return line
+
+    def commit(self, monthly):
+        used, seconds = self.used(), seconds_of(self.month)
+        if used >= Decimal(monthly):
+            return None
+        line = self.line("commit", "account:1", 1, [(0, seconds, monthly, monthly, monthly),
+                                                    (seconds, seconds, 0, 0, -used)])
+        return line
+
     def correction(self, kind, month, invoice, *, zone=101, quantity=0, tiers=(), amount=None,
                    region=None, resource=None, exact=None):
         line = self.line("correction", resource or f"zone:{zone}", quantity, tiers, region,
@@ -261,6 +279,42 @@ def with_minimum():
     return d
 
 
+def contract(percent="5", monthly="100000", minimum="12.34", **more):
+    d = everything(**more)
+    d.discount(percent)
+    if monthly:
+        d.commit(monthly)
+    if minimum:
+        d.minimum(minimum)
+    return d
+
+
+def commit_alone(**more):
+    d = Document(**more)
+    d.commit("1000")
+    return d
+
+
+def contract_corrected():
+    """Late usage changes the discount and the commit of another month, each a line of that month."""
+    d = contract()
+    price, earlier = Decimal("0.01") / GB, month_after(MONTH, -1)
+    d.correction("bandwidth", earlier, "2026-000044", quantity=500 * GB, region="EU",
+                 tiers=[(0, 500 * GB, price, "0.01", price * 500 * GB)])
+    for kind, amount in (("discount", "-0.25"), ("commit", "-4.75"), ("minimum", "1.00")):
+        d.correction(kind, earlier, "2026-000044", resource="account:1", amount=amount, exact=amount)
+    return d
+
+
+def contract_credited():
+    d = Document(kind="credit_note", corrects="2026-000044", month=month_after(MONTH, -1), due=None)
+    price, earlier = Decimal("0.01") / GB, month_after(MONTH, -1)
+    d.correction("bandwidth", earlier, "2026-000044", quantity=-900 * GB, region="EU",
+                 tiers=[(0, 900 * GB, price, "0.01", -price * 900 * GB)])
+    d.correction("discount", earlier, "2026-000044", resource="account:1", amount="0.45", exact="0.45")
+    return d
+
+
 def with_parties(document, seller=None, buyer=None):
     for party, changes in ((document.seller, seller), (document.buyer, buyer)):
         party.update(changes or {})
@@ -339,6 +393,16 @@ KINDS = {
                                                             "9.50"), lambda d: d.requests(7, 151_500_001)),
     "minimum": with_minimum,
     "minimum-alone": minimum_alone,
+    "contract": contract,
+    "contract-whole-discount": lambda: contract("100", None, None),
+    "contract-of-thirds": lambda: contract("33.3333", "70000.005", None),
+    "contract-AE": lambda: contract(tax=("VAT", "0", "AE")),
+    "contract-yen": lambda: contract("7.5", "1000000", None, currency="JPY"),
+    "contract-corrected": contract_corrected,
+    "contract-credited": contract_credited,
+    "contract-against-correction": lambda: _with(negative_invoice(), lambda d: d.discount("5")),
+    "commit-alone": commit_alone,
+    "commit-alone-O": lambda: commit_alone(tax=("None", "0", "O")),
     "everything": everything,
     "paid": lambda: everything(paid="10.00"),
     "paid-whole": lambda: plain_document(paid="0.21"),
@@ -440,6 +504,10 @@ def random_document(random):
             lambda: d.requests(7, random.randrange(1, 10**random.randrange(1, 12))),
             lambda: _random_correction(random, d),
         ])()
+    if random.randrange(3) == 0 and d.used():
+        d.discount(random.choice(["5", "0.0001", "33.3333", "99.99", "100"]))
+    if random.randrange(4) == 0:
+        d.commit(random.choice(["0.01", "1000", "123456789.005"]))
     if random.randrange(3) == 0:
         d.minimum(rounded(Decimal(random.randrange(0, 100000)) / 100, d.digits))
     return d.made()

@@ -192,6 +192,12 @@ def unique(values):
 
 VAT_PREFIX = re.compile(r"[A-Z]{2}.+")
 
+def percent_agrees(d):
+    """Within 0.02, as the norm's own programs ask."""
+    return all(abs(a.number("BaseAmount") * a.number("MultiplierFactorNumeric") / 100 - a.number("Amount")) <= Decimal("0.02")
+               for a in d.allowances + d.charges if a.has("BaseAmount"))
+
+
 RULES = {
     "BR-01": lambda d: d.has("CustomizationID"),
     "BR-02": lambda d: d.has("ID"),
@@ -284,6 +290,9 @@ RULES = {
     "BR-IC-12": of("K", lambda d: d.has("Delivery/DeliveryLocation/Address/Country/IdentificationCode")),
     "PEPPOL-R003": lambda d: d.has("BuyerReference"),
     "PEPPOL-R008": no_empty,
+    "PEPPOL-R040": percent_agrees,
+    "PEPPOL-R041": lambda d: all(a.has("BaseAmount") == a.has("MultiplierFactorNumeric")
+                                 for a in d.allowances + d.charges),
     "PEPPOL-R046": gross_agrees,
     "PEPPOL-R051": currencies,
     "PEPPOL-R110": within,

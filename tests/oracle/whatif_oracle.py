@@ -26,8 +26,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from script import LONG, random_seed  # noqa: E402
 
-from bill_oracle import (MODES, REGIONS, ROUNDING, ZERO, Bill, any_book, any_month, any_parts,
-                         any_price, plain, rounded)
+from bill_oracle import (MODES, REGIONS, ROUNDING, ZERO, Bill, any_book, any_contract, any_month,
+                         any_parts, any_price, contract_record, plain, rounded)
 
 SHOWN = 10       # increases, and lines of one
 UNPRICED = 100   # entries
@@ -102,7 +102,30 @@ def any_scenario(rng, number, books, portfolio):
     usage = any_usage(rng, zones, balancers, [m["account"] for m in portfolio])
     if usage:
         scenario["usage"] = usage
+    if rng.random() < 0.2:
+        scenario["contract"] = named_contract(rng, books, scenario.get("base"))
+    if rng.random() < 0.3:
+        accounts = sorted({m["account"] for m in portfolio} | {999})
+        base = scenario["base"] if "replaces" in scenario else None
+        scenario["contracts"] = {str(a): named_contract(rng, books, base)
+                                 for a in rng.sample(accounts, rng.randrange(1, min(4, len(accounts)) + 1))}
     return scenario
+
+
+def named_contract(rng, books, base=None):
+    """A contract as a scenario's text has it: months by name, perhaps with a book."""
+    contract = any_contract(rng, 675)
+    if "commit" in contract:
+        for end in ("from", "to"):
+            number = contract["commit"][end]
+            contract["commit"][end] = f"{1970 + number // 12}-{number % 12 + 1:02}"
+        if contract["commit"]["from"] > contract["commit"]["to"]:
+            del contract["commit"]["to"]
+        elif rng.random() < 0.3:
+            del contract["commit"]["from"]
+    if rng.random() < 0.3:
+        contract["book"] = base or rng.choice(books)["book"]
+    return contract
 
 
 def any_portfolio(rng):
@@ -185,6 +208,7 @@ class Case:
     def __init__(self, scenario, books):
         self.scenario = scenario
         self.usage = scenario.get("usage", [])
+        self.originals = books
         base = scenario.get("base")
         patch = scenario.get("patch", {})
         self.made = {i: merge(b, patch) for i, b in enumerate(books) if base in (None, b["book"])}
@@ -195,10 +219,29 @@ class Case:
     def takes(self, m):
         return self.currency in (None, m["currency"])
 
+    def contract(self, m):
+        """The account's contract under the scenario, months as numbers; None: it keeps its own."""
+        agreed = self.scenario.get("contracts", {}).get(str(m["account"]), self.scenario.get("contract"))
+        if agreed is None or "commit" not in agreed:
+            return agreed
+        commit = agreed["commit"]
+        ends = {end: int(commit[end][:4]) * 12 + int(commit[end][5:]) - 1970 * 12 - 1 if end in commit else far
+                for end, far in (("from", -10 ** 6), ("to", 10 ** 6))}
+        return {**agreed, "commit": {**commit, **ends}}
+
     def month(self, m):
         """The month under the scenario."""
         n = dict(m, books=self.books)
-        if self.everywhere is not None:
+        agreed = self.contract(m)
+        if agreed is not None:
+            n["contract"] = agreed
+        if agreed and "book" in agreed:
+            (own,) = [i for i, b in enumerate(self.originals) if b["book"] == agreed["book"]]
+            if self.originals[own]["currency"] != m["currency"]:
+                own = -1
+                n["lacks"] = agreed["book"]
+            n["parts"] = [(low, high, own) for low, high, _ in m["parts"]]
+        if self.everywhere is not None and not n.get("lacks"):
             n["parts"] = [(low, high, self.everywhere) for low, high, _ in m["parts"]]
         n["bytes"] = [e[:6] + (scaled(e[6], [u for u in self.usage if matches(
             u, m["account"], charge=e[2], region=None if e[3][0] == "?" else e[3], zone=e[0])]),)
@@ -210,7 +253,7 @@ class Case:
 
 
 def percent_of(before, after):
-    if not before:
+    if before <= 0:  # nothing, or a discount's line: no percentage says anything
         return None
     return rounded(ROUNDING.divide((after - before) * 100, before), 4)
 
@@ -241,7 +284,7 @@ class Fed:
 
 
 KINDS = ["bandwidth", "volume", "override", "optimizer", "balancer_fee", "balancer_requests",
-         "minimum"]
+         "discount", "commit", "minimum"]
 
 
 def line_key(line):
@@ -343,6 +386,10 @@ def answer(books, months, scenarios):
         for i, book in case.made.items():
             sha = hashlib.sha256(canonical(book).encode()).hexdigest()
             out.append(f"book {books[i]['book']} {sha}")
+        named = {c.get("book") for c in scenario.get("contracts", {}).values()}
+        for i, book in enumerate(books):
+            if i not in case.made and book["book"] in named:
+                out.append(f"book {book['book']} {hashlib.sha256(canonical(book).encode()).hexdigest()}")
         for currency in sorted({f.m["currency"] for f in fed}):
             out += group_text(currency, [f for f in fed if f.m["currency"] == currency])
         out += unpriced
@@ -375,6 +422,7 @@ def written(books, months, scenarios):
     for m in months:
         out.append(f"month {m['number']} {m['currency']} {int(m['running'])} {int(m['active'])}")
         out.append(f"account {m['account']}")
+        out += contract_record(m["contract"])
         for name, key in (("part", "parts"), ("bytes", "bytes"), ("optimizer", "optimizers"),
                           ("balancer", "balancers")):
             out += [" ".join([name, *map(str, record)]) for record in m[key]]

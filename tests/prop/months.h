@@ -255,12 +255,25 @@ static inline void any_zones(month *m)
     }
 }
 
+static inline void any_contract(tb_contract *c)
+{
+    if (one_in(2)) return;
+    c->discount = one_in(3) ? TB_DECIMAL_ZERO : (tb_decimal){below(1000001), 4};
+    c->own_minimum = one_in(3);
+    if (c->own_minimum) c->minimum = (tb_decimal){below(100000), 2};
+    c->committed = one_in(2);
+    if (c->committed) c->commit = (tb_decimal){below(one_in(2) ? 100000 : INT64_C(1000000000000)), 3};
+    c->commit_from = MONTH - below(2);
+    c->commit_to = MONTH + below(3) - 1;
+}
+
 static inline void any_month(month *m)
 {
     m->in = (tb_bill_input){.account = 1, .month = MONTH, .currency = "USD"};
     tie(m);
     m->in.running = one_in(3);
     m->in.active_zone = !one_in(3);
+    any_contract(&m->in.contract);
     any_parts(m);
     any_zones(m);
     for (int64_t id = 1; id < 4; id++)

@@ -91,11 +91,28 @@ static void plan_book(plan *p, size_t n)
         other == 3 ? ",\"block\":3" : "", balancer);
 }
 
+/* The contract of the first catalogue is October's: later ones are of later months. */
+static void plan_contract(char *out, size_t size)
+{
+    char discount[40], minimum[40] = "", commit[100] = "";
+    snprintf(discount, sizeof discount, "\"discount_percent\":\"%d.%d\"", (int)below(100),
+             (int)below(10000));
+    if (one_in(3))
+        snprintf(minimum, sizeof minimum, ",\"minimum_monthly\":\"%d.%d\"", (int)below(60), (int)below(100));
+    if (one_in(2))
+        snprintf(commit, sizeof commit,
+                 ",\"commit\":{\"monthly\":\"%d.%03d\",\"from\":\"2026-%s\",\"to\":\"2026-1%d\"}",
+                 (int)below(90), (int)below(1000), one_in(2) ? "09" : "10", (int)below(3));
+    out[0] = 0;
+    if (one_in(2)) snprintf(out, size, ",\"contract\":{%s%s%s}", discount, minimum, commit);
+}
+
 /* Each catalogue says more than the one before it, or another beginning or end. */
 static void plan_catalog(plan *p, size_t n)
 {
-    char zones[800] = "", balancers[400] = "";
+    char zones[800] = "", balancers[400] = "", contract[240];
     size_t at = 0;
+    plan_contract(contract, sizeof contract);
     if (n || one_in(2)) /* at first there may be nothing */
         at = (size_t)snprintf(zones, sizeof zones,
                               "{\"id\":101,\"account\":1,\"name\":\"premium\"},{\"id\":102,"
@@ -120,11 +137,11 @@ static void plan_catalog(plan *p, size_t n)
                  9 + (int)below(3), 1 + (int)below(28),
                  one_in(2) ? "null" : "\"2026-12-01T00:00:00Z\"");
     snprintf(p->catalogs[n], sizeof p->catalogs[n],
-             "{\"accounts\":[{\"id\":1,\"name\":\"a\",\"tax\":{\"VAT\":19}}],\"zones\":[%s],"
+             "{\"accounts\":[{\"id\":1,\"name\":\"a\",\"tax\":{\"VAT\":19}%s}],\"zones\":[%s],"
              "\"load_balancers\":[%s],\"regions\":[{\"id\":1,\"code\":\"DE\",\"name\":\"EU: X, DE\","
              "\"billing\":\"EU\"},{\"id\":2,\"code\":\"NY\",\"name\":\"NA: X, NY\",\"billing\":\"NA\"},"
              "{\"id\":3,\"code\":\"SG\",\"name\":\"AS: X, SG\",\"billing\":\"ASIA\"}%s]}",
-             zones, balancers,
+             contract, zones, balancers,
              n > 1 ? ",{\"id\":4,\"code\":\"QA1\",\"name\":\"AF: X, QA1\",\"billing\":\"AF\"}" : "");
 }
 

@@ -232,11 +232,11 @@ static void rows_sum_to_their_line(const tb_bill_line *line)
         ck_assert_int_eq(tb_decimal_add(sum, line->tiers[i].amount, &sum, NULL), TB_OK);
         ck_assert(line->tiers[i].from == units);
         units += line->tiers[i].units;
-        ck_assert(line->tiers[i].to == units);
+        ck_assert(line->tiers[i].to == units || line->kind == TB_LINE_DISCOUNT);
     }
     ck_assert_uint_gt(line->n_tiers, 0);
     ck_assert_int_eq(tb_decimal_compare(sum, line->exact), 0);
-    ck_assert(line->kind == TB_LINE_MINIMUM || line->quantity == units);
+    ck_assert((line->kind >= TB_LINE_DISCOUNT && line->quantity == 1) || line->quantity == units);
 }
 
 static void rate(void)
@@ -901,6 +901,86 @@ START_TEST(shares_of_a_large_line_have_the_digits_there_is_room_for)
 }
 END_TEST
 
+/* --- contracts --- */
+
+static void agree(const char *discount, const char *minimum, const char *commit)
+{
+    in.contract = (tb_contract){.discount = dec(discount), .commit_from = MONTH, .commit_to = MONTH};
+    in.contract.own_minimum = minimum != NULL;
+    if (minimum) in.contract.minimum = dec(minimum);
+    in.contract.committed = commit != NULL;
+    if (commit) in.contract.commit = dec(commit);
+}
+
+START_TEST(a_contract_s_discount_is_on_rounded_lines_and_rounded_once)
+{
+    ended_month();
+    premium(101, 0, TB_REGION_EU, 10123456789);
+    premium(101, 0, TB_REGION_NA, 10523456789);
+    agree("12.5", "0", NULL);
+    rate();
+    lines_are("1 bandwidth zone:101 EU 10123456789 0.10123456789 0.10\n"
+              "2 bandwidth zone:101 NA 10523456789 0.10523456789 0.11\n"
+              "3 discount account:1 - 1 -0.02625 -0.03\n");
+    ck_assert_int_eq(bill.lines[2].n_tiers, 1);
+    ck_assert(bill.lines[2].tiers[0].to == 21 && bill.lines[2].tiers[0].units == 0);
+}
+END_TEST
+
+START_TEST(a_commit_takes_what_is_paid_and_a_minimum_what_is_left)
+{
+    ended_month();
+    premium(101, 0, TB_REGION_EU, INT64_C(1000000000000));
+    agree("5", "12", "11.111");
+    rate();
+    lines_are("1 bandwidth zone:101 EU 1000000000000 10 10.00\n"
+              "2 discount account:1 - 1 -0.5 -0.50\n"
+              "3 commit account:1 - 1 1.611 1.61\n"
+              "4 minimum account:1 - 1 0.89 0.89\n");
+    in.active_zone = false; /* a commit is owed by itself */
+    rate();
+    ck_assert_uint_eq(bill.n_lines, 3);
+    in.contract.commit_to = MONTH - 1;
+    rate();
+    ck_assert_uint_eq(bill.n_lines, 2);
+    in.contract.commit_to = MONTH;
+    in.running = in.active_zone = true;
+    rate();
+    ck_assert_uint_eq(bill.n_lines, 2);
+}
+END_TEST
+
+START_TEST(a_commit_that_is_used_up_is_no_line)
+{
+    ended_month();
+    premium(101, 0, TB_REGION_EU, INT64_C(1000000000000));
+    agree("0", NULL, "10.004");
+    rate();
+    lines_are("1 bandwidth zone:101 EU 1000000000000 10 10.00\n"
+              "2 commit account:1 - 1 0.004 0.00\n");
+    agree("0", NULL, "10");
+    rate();
+    lines_are("1 bandwidth zone:101 EU 1000000000000 10 10.00\n");
+}
+END_TEST
+
+START_TEST(a_part_without_a_book_owes_no_commit_and_is_listed)
+{
+    ended_month();
+    part_until(HOURS, NONE);
+    agree("5", NULL, "10");
+    rate();
+    ck_assert_uint_eq(bill.n_lines, 0);
+    ck_assert_uint_eq(bill.n_unpriced, 2);
+    ck_assert_str_eq(bill.unpriced[0].what, "commit");
+    in.book_lacks = true;
+    memcpy(in.contract.book, "own", 4);
+    rate();
+    ck_assert_str_eq(bill.unpriced[1].reason,
+                     "The contract names book own, and there is no USD price book of that id: add it.");
+}
+END_TEST
+
 START_TEST(a_minimum_that_large_lines_have_reached_is_no_line)
 {
     part_until(HOURS, APART);
@@ -1187,6 +1267,10 @@ static void add_sums(TCase *t)
 {
     tcase_add_test(t, the_minimum_makes_up_for_what_the_lines_lack);
     tcase_add_test(t, the_minimum_is_never_negative);
+    tcase_add_test(t, a_contract_s_discount_is_on_rounded_lines_and_rounded_once);
+    tcase_add_test(t, a_commit_takes_what_is_paid_and_a_minimum_what_is_left);
+    tcase_add_test(t, a_commit_that_is_used_up_is_no_line);
+    tcase_add_test(t, a_part_without_a_book_owes_no_commit_and_is_listed);
     tcase_add_test(t, a_running_month_and_an_idle_account_have_no_minimum);
     tcase_add_test(t, the_minimum_is_prorated_over_books);
     tcase_add_test(t, the_minimum_of_a_part_without_book_is_listed);

@@ -416,6 +416,14 @@ START_TEST(focus_takes_off_what_credit_has_paid)
     ck_assert_str_eq(cell_of(csv, 11, "ChargeCategory"), "Credit");
     ck_assert_str_eq(cell_of(csv, 11, "BilledCost"), "-10.00");
     free(csv);
+    f.s.covered = dec("7.50"); /* of a prepaid balance: the customer's own money */
+    csv = focus_of(&f.s);
+    ck_assert_str_eq(cell_of(csv, 11, "BilledCost"), "-2.50");
+    free(csv);
+    f.s.covered = f.s.paid;
+    csv = focus_of(&f.s);
+    ck_assert_uint_eq(assert_rectangle(csv), 1 + 9 + 1);
+    free(csv);
 }
 END_TEST
 

@@ -169,6 +169,33 @@ START_TEST(version_2_says_when_it_was_issued_and_where_the_ledger_stood)
 }
 END_TEST
 
+START_TEST(what_credits_paid_is_said_where_a_balance_paid_too)
+{
+    fixture f;
+    tb_paper paper;
+    tb_error err;
+    fixture_make(&f);
+    fixture_final(&f);
+    f.s.paid = dec("74.38");
+    char *text = json_of(&f.s, NULL);
+    ck_assert_ptr_null(strstr(text, "\"drawn\""));
+    free(text);
+    f.s.covered = dec("74.38");
+    assert_same_again(&f.s);
+    text = json_of(&f.s, NULL);
+    ck_assert_ptr_nonnull(strstr(text, ",\"drawn\":\"0.00\",\"due\":"));
+    free(text);
+    f.s.covered = dec("70");
+    assert_same_again(&f.s);
+    text = json_of(&f.s, NULL);
+    ck_assert_ptr_nonnull(strstr(text, ",\"drawn\":\"4.38\","));
+    ck_assert_int_eq(tb_paper_parse(text, strlen(text), NULL, &paper, &err), TB_OK);
+    ck_assert_int_eq(tb_decimal_compare(paper.statement.covered, f.s.covered), 0);
+    tb_paper_release(&paper);
+    free(text);
+}
+END_TEST
+
 START_TEST(a_statement_rated_again_takes_over_what_was_issued)
 {
     fixture f, again;
@@ -176,6 +203,7 @@ START_TEST(a_statement_rated_again_takes_over_what_was_issued)
     fixture_final(&f);
     strcpy(f.s.replaces, "2026-000003");
     f.s.paid = dec("1.00");
+    f.s.covered = dec("0.40");
     for (f.s.version = 1; f.s.version <= TB_INVOICE_VERSION; f.s.version++) {
         fixture_make(&again);
         again.bill.n_unpriced = 0;
@@ -359,6 +387,8 @@ START_TEST(what_follows_from_other_members_must_do_so)
     assert_refused_with("\"version\":2", "\"version\":1", "version is unknown");
     assert_refused_with(",\"version\":2", "", "unknown");
     assert_refused_with("\"payable\":\"3074.38\"", "\"payable\":\"3074.37\"", "payable");
+    assert_refused_with("\"due\":null", "\"drawn\":\"0.00\",\"due\":null", "drawn");
+    assert_refused_with("\"due\":null", "\"drawn\":\"x\",\"due\":null", "\"drawn\" is no decimal");
     assert_refused_with("\"category\":\"S\"", "\"category\":\"Z\"", "category");
     assert_refused_with("\"reason\":null", "\"reason\":\"x\"", "reason");
     assert_refused_with("\"buyer\":null", "\"buyer\":\"x\"", "buyer");
@@ -420,6 +450,7 @@ int main(void)
     tcase_add_test(test, a_draft_is_these_bytes);
     tcase_add_test(test, a_text_of_version_1_stays_as_it_was);
     tcase_add_test(test, version_2_says_when_it_was_issued_and_where_the_ledger_stood);
+    tcase_add_test(test, what_credits_paid_is_said_where_a_balance_paid_too);
     tcase_add_test(test, a_statement_rated_again_takes_over_what_was_issued);
     tcase_add_test(test, what_follows_from_other_members_must_do_so);
     tcase_add_test(test, what_is_read_back_encodes_to_the_same_bytes);

@@ -58,6 +58,7 @@ START_TEST(billing_has_every_field_in_order)
                                      .payment = "pay \"1\"",
                                      .invoice = ""}};
     tb_billing b = {.balance = dec("87.50"),
+                    .available = dec("80.25"),
                     .this_month = summed("0.00089716735"),
                     .bandwidth = 89716735,
                     .records = records,
@@ -78,6 +79,7 @@ START_TEST(billing_has_every_field_in_order)
               "\"Timestamp\":\"2026-11-01T00:00:00\",\"Type\":3,\"InvoiceAvailable\":true,"
               "\"DocumentDownloadUrl\":\"/billing/invoices/2026-000007\","
               "\"DetailedDocumentDownloadUrl\":null},{\"Id\":8,\"PaymentId\":\"pay \\\"1\\\"\","));
+    ck_assert_ptr_nonnull(strstr(text, "\"AvailableBalance\":80.25,"));
     ck_assert_ptr_nonnull(strstr(text, "\"MonthlyChargesUSTraffic\":0.5,"));
     ck_assert_ptr_nonnull(strstr(text, "\"MonthlyBandwidthUsed\":89716735,"));
     ck_assert_ptr_nonnull(strstr(text, "\"EUUSDiscount\":5,"));
@@ -106,18 +108,15 @@ START_TEST(summary_lists_zones)
 }
 END_TEST
 
-START_TEST(a_zone_is_enabled_below_its_limit_and_while_prepaid_money_lasts)
+START_TEST(a_zone_is_enabled_below_its_limit_and_while_its_account_has_funds)
 {
-    tb_decimal some = dec("0.01"), none = dec("0.00"), owed = dec("-1");
-    ck_assert_int_eq(tb_zone_state_of(true, 0, 1000, false, none), TB_ZONE_ON);
-    ck_assert_int_eq(tb_zone_state_of(false, 0, 0, false, some), TB_ZONE_SET_OFF);
-    ck_assert_int_eq(tb_zone_state_of(true, 1000, 999, false, none), TB_ZONE_ON);
-    ck_assert_int_eq(tb_zone_state_of(true, 1000, 1000, false, some), TB_ZONE_AT_LIMIT);
-    ck_assert_int_eq(tb_zone_state_of(true, 1000, 1001, false, some), TB_ZONE_AT_LIMIT);
-    ck_assert_int_eq(tb_zone_state_of(true, 0, 0, true, some), TB_ZONE_ON);
-    ck_assert_int_eq(tb_zone_state_of(true, 0, 0, true, none), TB_ZONE_UNFUNDED);
-    ck_assert_int_eq(tb_zone_state_of(true, 0, 0, true, owed), TB_ZONE_UNFUNDED);
-    ck_assert_int_eq(tb_zone_state_of(true, 0, 0, false, owed), TB_ZONE_ON);
+    ck_assert_int_eq(tb_zone_state_of(true, 0, 1000, false), TB_ZONE_ON);
+    ck_assert_int_eq(tb_zone_state_of(false, 0, 0, false), TB_ZONE_SET_OFF);
+    ck_assert_int_eq(tb_zone_state_of(true, 1000, 999, false), TB_ZONE_ON);
+    ck_assert_int_eq(tb_zone_state_of(true, 1000, 1000, false), TB_ZONE_AT_LIMIT);
+    ck_assert_int_eq(tb_zone_state_of(true, 1000, 1001, true), TB_ZONE_AT_LIMIT);
+    ck_assert_int_eq(tb_zone_state_of(true, 1000, 999, true), TB_ZONE_UNFUNDED);
+    ck_assert_int_eq(tb_zone_state_of(false, 0, 0, true), TB_ZONE_SET_OFF);
 }
 END_TEST
 
@@ -129,7 +128,7 @@ int main(void)
     tcase_add_test(test, usage_without_a_price_has_null_fee_and_no_tiers);
     tcase_add_test(test, billing_has_every_field_in_order);
     tcase_add_test(test, summary_lists_zones);
-    tcase_add_test(test, a_zone_is_enabled_below_its_limit_and_while_prepaid_money_lasts);
+    tcase_add_test(test, a_zone_is_enabled_below_its_limit_and_while_its_account_has_funds);
     suite_add_tcase(suite, test);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

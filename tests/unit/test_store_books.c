@@ -52,6 +52,57 @@ START_TEST(two_books_of_a_currency_never_begin_at_once)
 }
 END_TEST
 
+/* --- books for contracts --- */
+
+static void add_for_contract(fixture *f, const char *id, const char *effective)
+{
+    char text[200];
+    tb_error err = {0};
+    tb_book book;
+    bool known = false;
+    int n = snprintf(text, sizeof text,
+                     "{\"book\":\"%s\",\"currency\":\"USD\",\"effective_from\":\"%s\",\"sc\\u006fpe\":\"contract\"}",
+                     id, effective);
+    ok(tb_book_parse(text, (size_t)n, NULL, &book, &err));
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_add_book(f->store, &book, NOW_US, &known, &err));
+    ok(tb_store_commit(f->store, &err));
+    tb_book_release(&book);
+}
+
+START_TEST(books_for_contracts_stand_beside_the_currency_s)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_touched *hits = NULL;
+    size_t n = 0;
+    fixture_init(&f);
+    add_for_contract(&f, "one", "2026-01-01T00:00:00Z");
+    add_book(&f, "a", "2026-01-01T00:00:00Z");
+    add_for_contract(&f, "two", "2026-01-01T00:00:00Z");
+    add_for_contract(&f, "three", "2026-02-01T00:00:00Z");
+    add_book(&f, "b", "2026-03-01T00:00:00Z");
+    ok(tb_store_touched(f.store, NOW_US, NOW_US + TB_US_PER_HOUR, &hits, &n, &err));
+    ck_assert_uint_eq(n, 4); /* a has ended, those for contracts do not */
+    for (size_t i = 0; i < n; i++)
+        ck_assert(hits[i].contract == (strcmp(hits[i].name, "b") != 0));
+    free(hits);
+    verify_finds(&f, NULL);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_book_for_contracts_takes_no_other_s_place)
+{
+    static const char text[] = "{\"book\":\"x\",\"currency\":\"USD\",\"effective_from\":"
+                               "\"2026-01-01T00:00:00Z\",\"scope\":\"contract\",\"supersedes\":\"a\"}";
+    tb_error err = {0};
+    tb_book book;
+    ck_assert_int_eq(tb_book_parse(text, sizeof text - 1, NULL, &book, &err), TB_E_BOOK);
+    ck_assert_str_eq(err.field, "supersedes");
+}
+END_TEST
+
 /* --- a book in the place of another --- */
 
 static tb_code supersede(fixture *f, const char *id, const char *named, const char *effective,
@@ -321,6 +372,8 @@ int main(void)
     tcase_add_test(t, a_book_is_stored_once_and_known_again);
     tcase_add_test(t, the_same_id_with_other_content_is_refused);
     tcase_add_test(t, two_books_of_a_currency_never_begin_at_once);
+    tcase_add_test(t, books_for_contracts_stand_beside_the_currency_s);
+    tcase_add_test(t, a_book_for_contracts_takes_no_other_s_place);
     tcase_add_test(t, a_book_takes_the_place_of_the_one_it_names);
     tcase_add_test(t, it_holds_in_months_that_are_not_final);
     tcase_add_test(t, verify_finds_a_changed_chain_of_books);

@@ -1,5 +1,6 @@
 /* The ledger: entries once, a balance that is their sum, and its history day by day. */
 #include "billing_fixture.h"
+#include "tollbook/generalledger.h"
 
 static void fill(fixture *f)
 {
@@ -240,6 +241,54 @@ START_TEST(a_snapshot_is_taken_each_day_at_five_past_midnight)
 }
 END_TEST
 
+static void close_with(fixture *f, int64_t month, const char *accruals, const char *reversed)
+{
+    tb_error err = {0};
+    char text[512];
+    int n = snprintf(text, sizeof text,
+                     "{\"accruals\":[%s],\"codes\":{},\"reversed\":[%s],\"reversed_codes\":{}}", accruals,
+                     reversed);
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_close_month(f->store, month, text, (size_t)n, NOW_US, &err));
+    ok(tb_store_commit(f->store, &err));
+}
+
+static void reopen(fixture *f, int64_t month)
+{
+    tb_error err = {0};
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_reopen_month(f->store, month, NOW_US, &err));
+    ok(tb_store_commit(f->store, &err));
+}
+
+static uint64_t closings_differ(fixture *f)
+{
+    tb_error err = {0};
+    uint64_t differences = 0;
+    ok(tb_closing_verify(f->store, NULL, NULL, &differences, &err));
+    return differences;
+}
+
+START_TEST(a_closing_takes_back_what_the_month_before_accrued)
+{
+    static const char five[] =
+        "{\"account\":1,\"currency\":\"USD\",\"products\":{\"bandwidth\":\"5\"}}";
+    static const char six[] =
+        "{\"account\":1,\"currency\":\"USD\",\"products\":{\"bandwidth\":\"6\"}}";
+    fixture f;
+    fill(&f);
+    close_with(&f, OCTOBER, "", five);
+    close_with(&f, OCTOBER - 1, five, "");
+    ck_assert_uint_eq(closings_differ(&f), 0);
+    reopen(&f, OCTOBER);
+    close_with(&f, OCTOBER, "", six);
+    ck_assert_uint_eq(closings_differ(&f), 1);
+    reopen(&f, OCTOBER);
+    ck_assert_uint_eq(closings_differ(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(kinds_have_names)
 {
     ck_assert_str_eq(tb_ledger_kind_name(TB_LEDGER_CREDIT_NOTE), "credit_note");
@@ -257,6 +306,7 @@ int main(void)
     tcase_add_test(t, entries_do_not_change_and_a_change_shows);
     tcase_add_test(t, the_head_counts_the_entries_and_is_the_last_ones_hash);
     tcase_add_test(t, a_snapshot_is_taken_each_day_at_five_past_midnight);
+    tcase_add_test(t, a_closing_takes_back_what_the_month_before_accrued);
     tcase_add_test(t, kinds_have_names);
     Suite *s = suite_create("store_ledger");
     suite_add_tcase(s, t);

@@ -80,6 +80,39 @@ START_TEST(a_base_of_null_is_none)
 }
 END_TEST
 
+START_TEST(contracts_are_read_as_a_catalogue_has_them)
+{
+    take("{\"scenario\":\"x\",\"contract\":{},\"contracts\":{\"12\":{\"discount_percent\":\"5.50\"},"
+         "\"3\":{\"book\":\"own\",\"minimum_monthly\":0,\"commit\":{\"monthly\":1000,\"from\":"
+         "\"2026-01\",\"to\":\"2026-12\"}}}}");
+    ck_assert(s.has_contract && !s.contract.committed && !s.contract.own_minimum);
+    ck_assert_uint_eq(s.n_contracts, 2);
+    const tb_contract *c = &s.contracts[0].contract, *d = &s.contracts[1].contract;
+    ck_assert_int_eq(s.contracts[0].account, 3);
+    ck_assert_str_eq(c->book, "own");
+    ck_assert(c->own_minimum && tb_decimal_sign(c->minimum) == 0);
+    ck_assert(c->committed && tb_decimal_compare(c->commit, tb_decimal_from_int(1000)) == 0);
+    ck_assert(c->commit_from == 672 && c->commit_to == 683);
+    ck_assert_int_eq(s.contracts[1].account, 12);
+    ck_assert(d->discount.mantissa == 55 && d->discount.scale == 1 && !d->committed);
+}
+END_TEST
+
+START_TEST(a_contract_that_does_not_read_is_refused_with_its_path)
+{
+    refuses("{\"scenario\":\"x\",\"contract\":5}", "contract", "an object");
+    refuses("{\"scenario\":\"x\",\"contract\":{\"discount\":5}}", "contract.discount",
+            "discount_percent");
+    refuses("{\"scenario\":\"x\",\"contracts\":[]}", "contracts", "account ids");
+    refuses("{\"scenario\":\"x\",\"contracts\":{\"0\":{}}}", "contracts", "from 1 on");
+    refuses("{\"scenario\":\"x\",\"contracts\":{\"01\":{}}}", "contracts", "from 1 on");
+    refuses("{\"scenario\":\"x\",\"contracts\":{\"9223372036854775808\":{}}}", "contracts", "from 1 on");
+    refuses("{\"scenario\":\"x\",\"contracts\":{\"7\":{\"commit\":{\"monthly\":-1}}}}",
+            "contracts.7.commit.monthly", "0 or more");
+    refuses("{\"scenario\":\"x\",\"contracts\":{\"7\":null}}", "contracts.7", "an object");
+}
+END_TEST
+
 START_TEST(order_and_space_do_not_change_the_hash)
 {
     tb_scenario other;
@@ -139,6 +172,21 @@ START_TEST(what_is_not_known_is_refused_with_its_path)
     refuses("{\"scenario\":\"x\",\"replaces\":\"all\"}", "replaces", "needs a base");
     refuses("[]", "", "Must be an object");
     refuses("{\"scenario\":\"x\"", "", "");
+}
+END_TEST
+
+#define NAMES_A_BOOK "Must be the base or be left out"
+
+START_TEST(a_book_that_the_patch_would_miss_is_refused)
+{
+    refuses("{\"scenario\":\"x\",\"base\":\"a\",\"patch\":{},\"contract\":{\"book\":\"b\"}}",
+            "contract.book", NAMES_A_BOOK);
+    refuses("{\"scenario\":\"x\",\"base\":\"a\",\"replaces\":\"all\",\"contracts\":{\"7\":{\"book\":\"b\"}}}",
+            "contracts.7.book", NAMES_A_BOOK);
+    take("{\"scenario\":\"x\",\"base\":\"a\",\"contract\":{\"book\":\"a\"},"
+         "\"contracts\":{\"7\":{\"book\":\"b\"}}}");
+    tb_scenario_release(&s);
+    take("{\"scenario\":\"x\",\"patch\":{},\"contract\":{\"book\":\"b\"}}");
 }
 END_TEST
 
@@ -321,6 +369,9 @@ int main(void)
     tcase_add_test(t, the_documents_own_example);
     tcase_add_test(t, only_the_name_is_required);
     tcase_add_test(t, a_base_of_null_is_none);
+    tcase_add_test(t, a_book_that_the_patch_would_miss_is_refused);
+    tcase_add_test(t, contracts_are_read_as_a_catalogue_has_them);
+    tcase_add_test(t, a_contract_that_does_not_read_is_refused_with_its_path);
     tcase_add_test(t, order_and_space_do_not_change_the_hash);
     tcase_add_test(t, the_canonical_text_reads_as_the_same_scenario);
     tcase_add_test(t, names_are_plain);

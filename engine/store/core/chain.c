@@ -21,6 +21,20 @@ static void add_text(crypto_hash_sha256_state *hash, const char *text, size_t le
     crypto_hash_sha256_update(hash, (const unsigned char *)text, len);
 }
 
+/* Behind the first TB__CHAIN_FIRST texts, which every row has, empty ones count where another one follows: columns
+ * that came later leave the hashes of rows that do without them. *empty: those that wait. */
+static void add_text_at(crypto_hash_sha256_state *hash, int i, const char *text, size_t len,
+                        int *empty)
+{
+    if (i >= TB__CHAIN_FIRST && len == 0) {
+        ++*empty;
+        return;
+    }
+    for (; *empty > 0; --*empty)
+        add_text(hash, "", 0);
+    add_text(hash, text, len);
+}
+
 static void begin_row(crypto_hash_sha256_state *hash, const uint8_t before[TB__CHAIN])
 {
     crypto_hash_sha256_init(hash);
@@ -34,10 +48,10 @@ bool tb__chain_row(const uint8_t before[TB__CHAIN], sqlite3_stmt *s, int n_texts
     begin_row(&hash, before);
     for (int i = 0; i < TB__CHAIN_NUMBERS; i++)
         add_number(&hash, (uint64_t)sqlite3_column_int64(s, i));
-    for (int i = TB__CHAIN_NUMBERS; i < TB__CHAIN_NUMBERS + n_texts; i++) {
-        const char *text = (const char *)sqlite3_column_text(s, i);
+    for (int i = 0, empty = 0; i < n_texts; i++) {
+        const char *text = (const char *)sqlite3_column_text(s, TB__CHAIN_NUMBERS + i);
         if (!text) return false; /* the columns are never NULL */
-        add_text(&hash, text, (size_t)sqlite3_column_bytes(s, i));
+        add_text_at(&hash, i, text, (size_t)sqlite3_column_bytes(s, TB__CHAIN_NUMBERS + i), &empty);
     }
     crypto_hash_sha256_final(&hash, ret);
     return true;
@@ -67,7 +81,7 @@ tb_code tb__chain_add(tb_store *store, tb__statement last, tb__statement insert,
     uint8_t chain[TB__CHAIN];
     crypto_hash_sha256_state hash;
     sqlite3_stmt *s;
-    int column = 0;
+    int column = 0, empty = 0;
     tb_code code = tb__chain_last(store, last, &numbers[0], chain, err);
     if (!code) code = tb__sql(store, insert, &s, err);
     if (code) return code;
@@ -78,7 +92,7 @@ tb_code tb__chain_add(tb_store *store, tb__statement last, tb__statement insert,
         sqlite3_bind_int64(s, ++column, numbers[i]);
     }
     for (int i = 0; i < n_texts; i++) {
-        add_text(&hash, texts[i], strlen(texts[i]));
+        add_text_at(&hash, i, texts[i], strlen(texts[i]), &empty);
         sqlite3_bind_text(s, ++column, texts[i], -1, SQLITE_STATIC);
     }
     crypto_hash_sha256_final(&hash, chain);

@@ -7,7 +7,8 @@
 
 #define TB__CHAIN          32
 #define TB__CHAIN_NUMBERS  3
-#define TB__LEDGER_TEXTS   5
+#define TB__CHAIN_FIRST    5 /* texts that the hash always holds; of those behind them see chain.c */
+#define TB__LEDGER_TEXTS   7
 #define TB__AUDIT_TEXTS    3
 
 /* The chain value of the row where `s` stands, after `before` (zeros for the first). false: there

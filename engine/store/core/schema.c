@@ -441,7 +441,7 @@ static const char v13[] =
     TB__SEAL_ROWS(region) TB__SEAL_ROWS(region_billing) TB__SEAL_ROWS(key) TB__SEAL_ROWS(edge)
     TB__SEAL_ROWS(series) TB__SEAL_ROWS(segment) TB__SEAL_ROWS(book) TB__SEAL_ROWS(shadow_book)
     TB__SEAL_ROWS(shadow_bill) TB__SEAL_ROWS(scenario) TB__SEAL_ROWS(invoice)
-    TB__SEAL_ROWS(correction) TB__SEAL_ROWS(late) TB__SEAL_ROWS(ledger) TB__SEAL_ROWS(container)
+    TB__SEAL_ROWS(correction) TB__SEAL_ROWS(late) TB__SEAL_ROWS_OF(ledger, ledger_v13) TB__SEAL_ROWS(container)
     TB__SEAL_ROWS(deployment) TB__SEAL_ROWS(secret) TB__SEAL_ROWS(month_run)
     TB__SEAL_ADDED(meta, "name=NEW.name")
     TB__SEAL_CHANGED(meta, "name=NEW.name")
@@ -479,7 +479,7 @@ static const char v13[] =
     TB__SEAL_CHANGED(invoice, "id=NEW.id")
     TB__SEAL_ADDED(correction, "account=NEW.account AND month=NEW.month AND invoice=NEW.invoice")
     TB__SEAL_ADDED(late, "id=NEW.id")
-    TB__SEAL_ADDED(ledger, "id=NEW.id")
+    TB__SEAL_ADDED_OF(ledger, ledger_v13, "id=NEW.id")
     TB__SEAL_KEPT(container, "kind=NEW.kind AND account=NEW.account AND id=NEW.id")
     TB__SEAL_KEPT(deployment, "account=NEW.account AND app=NEW.app")
     TB__SEAL_ADDED(secret, "name=NEW.name")
@@ -490,7 +490,7 @@ static const char v13[] =
     TB__APPEND_ONLY(scenario, "scenarios are append-only")
     TB__APPEND_ONLY(correction, "corrections are append-only")
     TB__APPEND_ONLY(late, "late usage is append-only")
-    TB__APPEND_ONLY(ledger, "the ledger is append-only")
+    TB__APPEND_ONLY_OF(ledger, ledger_v13, "the ledger is append-only")
     TB__APPEND_ONLY(month_run, "runs of months are append-only")
     "CREATE TRIGGER invoice_no_update BEFORE UPDATE OF " TB__C_invoice("")
     " ON invoice WHEN NOT(OLD.state='final'"
@@ -599,10 +599,84 @@ static const char v17[] =
  * id 1) nor invoices with parties, and would find fault with both. */
 static const char v18[] = "";
 
+/* More kinds of ledger entries, and what they are about: see ledgerstore.h. The entries that are there
+ * keep their chain values (chain.c).
+ * Books of scope contract may begin when others of their currency do.
+ *
+ * alert: what was raised, see things/alerts.c. cleared_us: 2^63-1 while it stands. raised, cleared: the messages of both,
+ * '' where none was wanted; data: what was said when it was raised. outbox: see things/outbox.c. meta.outbox: whether messages are wanted. The index
+ * of accounts with alerts reads the canonical text, where a string cannot hold these characters. */
+static const char v19[] =
+    "CREATE TABLE ledger_v18 AS SELECT * FROM ledger;"
+    "DROP TABLE ledger;"
+    "CREATE TABLE ledger(id INTEGER PRIMARY KEY, account INTEGER NOT NULL REFERENCES account(id),"
+    " at_us INTEGER NOT NULL, kind TEXT NOT NULL CHECK(kind IN"
+    "('invoice','void','credit_note','payment','adjustment','usage','usage_reversal','credit',"
+    "'credit_drawn','credit_expired')),"
+    " currency TEXT NOT NULL CHECK(length(currency)=3), amount TEXT NOT NULL,"
+    " reference TEXT NOT NULL, note TEXT NOT NULL, document TEXT NOT NULL, expires TEXT NOT NULL,"
+    " chain BLOB NOT NULL CHECK(length(chain)=32), seal INTEGER NOT NULL DEFAULT " TB__UNSEALED
+    ") STRICT;"
+    "INSERT INTO ledger SELECT id,account,at_us,kind,currency,amount,reference,note,'','',chain,"
+    TB__UNSEALED " FROM ledger_v18 ORDER BY id;"
+    "DROP TABLE ledger_v18;"
+    "CREATE INDEX ledger_by_account ON ledger(account,id,amount,kind);" /* a balance reads it alone */
+    "CREATE UNIQUE INDEX ledger_reference ON ledger(kind,reference) WHERE reference<>'';"
+    "CREATE INDEX ledger_credit ON ledger(account,expires) WHERE kind='credit';"
+    "CREATE TRIGGER ledger_no_delete BEFORE DELETE ON ledger BEGIN"
+    " SELECT raise(ABORT,'the ledger is append-only'); END;"
+    TB__SEAL_ROWS(ledger)
+    TB__SEAL_ADDED(ledger, "id=NEW.id")
+    TB__APPEND_ONLY(ledger, "the ledger is append-only")
+    "DROP INDEX book_moment;"
+    "CREATE UNIQUE INDEX book_moment ON book(currency,effective_us) WHERE supersedes=''"
+    " AND NOT instr(document,'\"scope\":\"contract\"');"
+    "CREATE TABLE alert(id INTEGER PRIMARY KEY CHECK(id>0), account INTEGER NOT NULL CHECK(account>0),"
+    " alert TEXT NOT NULL, kind TEXT NOT NULL, month INTEGER NOT NULL, threshold TEXT NOT NULL,"
+    " seen TEXT NOT NULL, raised_us INTEGER NOT NULL, cleared_us INTEGER NOT NULL,"
+    " raised TEXT NOT NULL, cleared TEXT NOT NULL, data TEXT NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED
+    ") STRICT;"
+    "CREATE INDEX alert_by_account ON alert(account,alert,id);"
+    "CREATE INDEX alert_open ON alert(account) WHERE cleared_us=9223372036854775807;"
+    "CREATE TABLE outbox(id INTEGER PRIMARY KEY CHECK(id>0), message TEXT NOT NULL UNIQUE"
+    " CHECK(length(message)=36), type TEXT NOT NULL, account INTEGER NOT NULL CHECK(account>0),"
+    " created_us INTEGER NOT NULL, since_us INTEGER NOT NULL,"
+    " state TEXT NOT NULL CHECK(state IN('waiting','delivered','failed')),"
+    " attempts INTEGER NOT NULL CHECK(attempts>=0), next_us INTEGER NOT NULL,"
+    " delivered_us INTEGER NOT NULL, status INTEGER NOT NULL, error TEXT NOT NULL, body TEXT NOT NULL,"
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
+    "CREATE INDEX outbox_waiting ON outbox(min(attempts,1),next_us,id) WHERE state='waiting';"
+    "CREATE INDEX outbox_since ON outbox(since_us) WHERE state='waiting';"
+    "CREATE INDEX outbox_failed ON outbox(id) WHERE state='failed';"
+    "CREATE INDEX outbox_over ON outbox(created_us) WHERE state<>'waiting';"
+    "CREATE INDEX outbox_by_account ON outbox(account,id);"
+    "CREATE INDEX account_with_alerts ON account(id) WHERE " TB__ALERTS_DECLARED ";"
+    "INSERT INTO meta(name,value) VALUES('outbox',0);"
+    TB__SEAL_ROWS(alert) TB__SEAL_ROWS(outbox)
+    TB__SEAL_KEPT(alert, "id=NEW.id")
+    TB__SEAL_KEPT(outbox, "id=NEW.id")
+    /* for how many days zones of an empty prepaid account stay enabled: see prepaidstore.h */
+    "INSERT INTO meta(name,value) VALUES('grace_days',0);"
+    /* months of the general ledger that are closed: see closingstore.h */
+    "CREATE TABLE closing(id INTEGER PRIMARY KEY, month INTEGER NOT NULL, closed_us INTEGER NOT NULL,"
+    " version INTEGER NOT NULL, entries INTEGER NOT NULL, sha256 TEXT NOT NULL,"
+    " reopened_us INTEGER NOT NULL, reopened_version INTEGER NOT NULL, document TEXT NOT NULL, seal INTEGER NOT NULL DEFAULT "
+    TB__UNSEALED ") STRICT;"
+    "CREATE UNIQUE INDEX closing_live ON closing(month) WHERE reopened_us=9223372036854775807;"
+    TB__SEAL_ROWS(closing)
+    TB__SEAL_KEPT(closing, "id=NEW.id")
+    "CREATE TRIGGER closing_no_update BEFORE UPDATE OF " TB__C_closing("") " ON closing WHEN NOT("
+    "OLD.reopened_us=9223372036854775807 AND NEW.reopened_us<9223372036854775807 AND NEW.id=OLD.id"
+    " AND NEW.month=OLD.month AND NEW.closed_us=OLD.closed_us AND NEW.version=OLD.version"
+    " AND (NEW.reopened_version<9223372036854775807) AND NEW.entries=OLD.entries AND NEW.sha256=OLD.sha256 AND NEW.document=OLD.document) BEGIN"
+    " SELECT raise(ABORT,'a closing does not change'); END;"
+    "CREATE TRIGGER closing_no_delete BEFORE DELETE ON closing BEGIN"
+    " SELECT raise(ABORT,'a closing does not change'); END;";
+
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
-                                      v10, v11, v12, v13, v14, v15, v16, v17, v18};
+                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Of what they make: see verify/rows.c. A test says what it must be. */
 const char tb__schema_sha256[] =
-    "c84f882342d2442921a17fe2b5c9e293ce078dd690b3bdca241ef0201a656606";
+    "5c441faf644ed297172230d6a328d442055af743c108385e5824ec83c212e76d";

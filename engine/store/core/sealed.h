@@ -15,6 +15,10 @@
 /* What no seal is, and as long as most: a row that is sealed then keeps its length. */
 #define TB__UNSEALED "4611686018427387904"
 
+/* That an account is there and has alerts, by its canonical document: what an index is made by. */
+#define TB__ALERTS_DECLARED                                                                        \
+    "deleted_us=9223372036854775807 AND instr(document,'\"alerts\":[{')>0"
+
 /* The columns, each behind a prefix: "", "NEW." or "OLD.". */
 #define TB__C_meta(r)    r "name," r "value"
 #define TB__C_account(r) r "id," r "name," r "document," r "declared_us," r "deleted_us"
@@ -62,9 +66,15 @@
     r "id," r "account," r "month," r "watermark," r "outcome," r "invoice," r "run_us," r "reason"
 #define TB__C_late(r)                                                                              \
     r "id," r "version," r "account," r "month," r "scope," r "owner," r "edge," r "day," r "data"
-#define TB__C_ledger(r)                                                                            \
+#define TB__C_ledger_v13(r)                                                                        \
     r "id," r "account," r "at_us," r "kind," r "currency," r "amount," r "reference," r "note,"   \
     r "chain"
+#define TB__C_ledger(r)                                                                            \
+    r "id," r "account," r "at_us," r "kind," r "currency," r "amount," r "reference," r "note,"   \
+    r "document," r "expires," r "chain"
+#define TB__C_closing(r)                                                                           \
+    r "id," r "month," r "closed_us," r "version," r "entries," r "sha256," r "reopened_us,"       \
+    r "reopened_version," r "document"
 #define TB__C_audit(r)                                                                             \
     r "id," r "at_us," r "key," r "origin," r "operation," r "arguments," r "chain"
 #define TB__C_container(r)  r "kind," r "account," r "id," r "document"
@@ -72,6 +82,12 @@
 #define TB__C_secret(r)     r "name," r "value"
 #define TB__C_retention(r)  r "account," r "hours_month," r "days_month"
 #define TB__C_usage_gone(r) r "account," r "month," r "sums"
+#define TB__C_alert(r)                                                                             \
+    r "id," r "account," r "alert," r "kind," r "month," r "threshold," r "seen," r "raised_us,"   \
+    r "cleared_us," r "raised," r "cleared," r "data"
+#define TB__C_outbox(r)                                                                            \
+    r "id," r "message," r "type," r "account," r "created_us," r "since_us," r "state,"           \
+    r "attempts," r "next_us," r "delivered_us," r "status," r "error," r "body"
 
 /* X(table, what a row of it is called: an SQL expression). */
 #define TB__SEALED_TABLES(X)                                                                       \
@@ -102,16 +118,21 @@
     X(month_run, "'Run '||id")                                                                     \
     X(late, "'Late usage '||id")                                                                   \
     X(ledger, "'Ledger entry '||id")                                                               \
+    X(closing, "'Closing '||id")                                                                   \
     X(audit, "'Audit entry '||id")                                                                 \
     X(container, "format('Container %s of account %d',id,account)")                                \
     X(deployment, "format('The deployment of %s of account %d',app,account)")                      \
     X(secret, "'The secret of '||name")                                                            \
     X(retention, "'What is kept of account '||account")                                            \
-    X(usage_gone, "format('What went of account %d, month %d',account,month)")
+    X(usage_gone, "format('What went of account %d, month %d',account,month)")                     \
+    X(alert, "format('Alert %d of account %d',id,account)")                                        \
+    X(outbox, "'Message '||message")
 
 /* --- for migrations --- */
 
-#define TB__SEAL(table, r) "tb_seal('" #table "'," TB__C_##table(r) ")"
+/* columns: the macro's name, where it is not the table's. */
+#define TB__SEAL_OF(table, columns, r) "tb_seal('" #table "'," TB__C_##columns(r) ")"
+#define TB__SEAL(table, r)             TB__SEAL_OF(table, table, r)
 #define TB__SEAL_COLUMN(table)                                                                     \
     "ALTER TABLE " #table " ADD COLUMN seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ";"
 /* The sum of all seals: of halves, since sum() fails where an integer would overflow. */
@@ -119,16 +140,18 @@
     "((((coalesce(sum(seal>>31),0)&2147483647)<<31)+coalesce(sum(seal&2147483647),0))&"            \
     TB__SEAL_MASK ")"
 /* Seals what is there; before the triggers are made. */
-#define TB__SEAL_ROWS(table)                                                                       \
-    "UPDATE " #table " SET seal=" TB__SEAL(table, "") ";"                                          \
+#define TB__SEAL_ROWS(table) TB__SEAL_ROWS_OF(table, table)
+#define TB__SEAL_ROWS_OF(table, columns)                                                           \
+    "UPDATE " #table " SET seal=" TB__SEAL_OF(table, columns, "") ";"                              \
     "INSERT OR REPLACE INTO head SELECT '" #table "',count(*)," TB__SEAL_SUM " FROM " #table ";"
 /* The triggers. key: that a row is the one just written. A table whose rows do not change, or do not
  * go, has no trigger for that: every connection reads the triggers' text. What was in a row before is
  * taken off the sum as it was found, not as it was sealed: a row that was changed past the triggers is
  * then still told from the sum, whatever is written over it. */
-#define TB__SEAL_ADDED(table, key)                                                                 \
+#define TB__SEAL_ADDED(table, key) TB__SEAL_ADDED_OF(table, table, key)
+#define TB__SEAL_ADDED_OF(table, columns, key)                                                     \
     "CREATE TRIGGER " #table "_sealed AFTER INSERT ON " #table " BEGIN"                            \
-    " UPDATE " #table " SET seal=" TB__SEAL(table, "") " WHERE " key ";"                           \
+    " UPDATE " #table " SET seal=" TB__SEAL_OF(table, columns, "") " WHERE " key ";"               \
     " UPDATE head SET n=n+1,seals=(seals+(SELECT seal FROM " #table " WHERE " key "))&"            \
     TB__SEAL_MASK " WHERE name='" #table "'; END;"
 #define TB__SEAL_CHANGED(table, key)                                                               \
@@ -143,8 +166,9 @@
 #define TB__SEAL_KEPT(table, key)                                                                  \
     TB__SEAL_ADDED(table, key) TB__SEAL_CHANGED(table, key) TB__SEAL_GONE(table)
 /* An append-only table's: its seal alone may be written. */
-#define TB__APPEND_ONLY(table, why)                                                                \
-    "CREATE TRIGGER " #table "_no_update BEFORE UPDATE OF " TB__C_##table("") " ON " #table        \
+#define TB__APPEND_ONLY(table, why) TB__APPEND_ONLY_OF(table, table, why)
+#define TB__APPEND_ONLY_OF(table, columns, why)                                                    \
+    "CREATE TRIGGER " #table "_no_update BEFORE UPDATE OF " TB__C_##columns("") " ON " #table      \
     " BEGIN SELECT raise(ABORT,'" why "'); END;"
 
 #endif

@@ -39,6 +39,14 @@
     "SELECT account,max(max(d.version," TB__CLOSED ")) AS newest FROM " kind TB__DECLARED(kind)    \
     " WHERE " of " GROUP BY account"
 
+/* Whether a book (its document) is of scope contract: no other text of a book can have these bytes. */
+#define TB__FOR_CONTRACT(b) "instr(" b "document,'\"scope\":\"contract\"')"
+/* When a book's time ends: as the next of its currency begins; one for contracts has no next. */
+#define TB__BOOK_END(b)                                                                            \
+    "iif(" TB__FOR_CONTRACT(b) ",9223372036854775807,coalesce((SELECT min(n.effective_us)"         \
+    " FROM book n WHERE n.currency=" b "currency AND n.effective_us>" b "effective_us AND NOT "    \
+    TB__FOR_CONTRACT("n.") "),9223372036854775807))"
+
 /* Segment s was not withdrawn. */
 #define TB__LIVE(s) "NOT EXISTS(SELECT 1 FROM withdrawal y WHERE y.segment=" s ".id)"
 /* Of a segment's sums: what its lines come to. */
@@ -121,7 +129,7 @@
 
 /* A document without what names anybody. '->' keeps numbers as they are written. */
 #define TB__FORGOTTEN(d)                                                                           \
-    "json_replace(json_remove(" d ".document,'$.hostnames','$.buyer','$.labels'),'$.name','forgotten','$.settings',json("\
+    "json_replace(json_remove(" d ".document,'$.hostnames','$.buyer','$.labels','$.alerts'),'$.name','forgotten','$.settings',json("\
     "'{'||coalesce((SELECT group_concat(json_quote(e.key)||':'||(" d ".document->('$.settings.'||" \
     "json_quote(e.key)))) FROM json_each(" d ".document,'$.settings') AS e"                        \
     " WHERE e.type NOT IN('text','array','object') OR e.key IN('PriceOverride','OptimizerPricing')"\
@@ -376,6 +384,11 @@
     X(SECRET_PUT, "INSERT INTO secret VALUES(?1,?2," TB__UNSEALED ")")                             \
     /* catalogue */                                                                                \
     X(ACCOUNT_GET, "SELECT document,deleted_us FROM account WHERE id=?1")                          \
+    X(ACCOUNTS_UNBOOKED,                                                                           \
+      "SELECT count(*) FROM account a WHERE deleted_us=9223372036854775807 AND"                    \
+      " instr(document,'\"contract\":{') AND document->>'$.contract.book' IS NOT NULL AND NOT"     \
+      " EXISTS(SELECT 1 FROM book b WHERE b.name=a.document->>'$.contract.book'"                   \
+      " AND b.currency=coalesce(a.document->>'$.currency','USD'))")                                \
     X(ACCOUNT_NAME, "SELECT name FROM account WHERE id=?1")                                        \
     X(ACCOUNT_PUT,                                                                                 \
       "INSERT INTO account(" TB__C_account("") ")VALUES(?1,?2,?3,?4," TB__FOR_EVER ") ON CONFLICT(id) DO UPDATE"\
@@ -554,14 +567,13 @@
     X(BOOK_SPAN_PUT, "INSERT OR REPLACE INTO book_span VALUES(?1,?2,?3)")                          \
     X(BOOK_SPAN_CLEAR, "DELETE FROM book_span")                                                    \
     X(BOOK_SPANS,                                                                                  \
-      "SELECT b.id,b.name,b.effective_us,coalesce((SELECT min(n.effective_us) FROM book n"         \
-      " WHERE n.currency=b.currency AND n.effective_us>b.effective_us),9223372036854775807),"      \
-      "b.currency,EXISTS(SELECT 1 FROM book n WHERE n.supersedes=b.name AND n.supersedes<>'')"     \
+      "SELECT b.id,b.name,b.effective_us," TB__BOOK_END("b.") ","                         \
+      "b.currency,EXISTS(SELECT 1 FROM book n WHERE n.supersedes=b.name AND n.supersedes<>''),"    \
+      TB__FOR_CONTRACT("b.") "<>0"                                                                \
       " FROM book_span s JOIN book b ON b.id=s.id"                                                 \
       " WHERE s.first_hour<=?2 AND s.last_hour>=?1 ORDER BY b.currency,b.effective_us,b.id")       \
     X(BOOK_TRUTH,                                                                                  \
-      "SELECT b.id,b.effective_us,coalesce((SELECT min(n.effective_us) FROM book n"                \
-      " WHERE n.currency=b.currency AND n.effective_us>b.effective_us),9223372036854775807)"       \
+      "SELECT b.id,b.effective_us," TB__BOOK_END("b.")                                     \
       " FROM book b ORDER BY b.id")                                                                \
     X(INVOICE_SPAN_PUT, "INSERT OR REPLACE INTO invoice_span VALUES(?1,?2,?3)")                    \
     X(INVOICE_SPANS,                                                                               \
@@ -569,8 +581,9 @@
       " WHERE s.first_hour<=?2 AND s.last_hour>=?1 AND i.state='final' ORDER BY i.id")             \
     /* inputs of bills: the tenant's account is ?1 in each; what is known at version ?2 */         \
     X(BILLED_ACCOUNT,                                                                              \
-      "SELECT from_us,to_us,closed_version,document FROM declaration"                              \
-      " WHERE kind='account' AND id=?1 AND version<=?2 ORDER BY from_us,version")                  \
+      "SELECT d.from_us,d.to_us,d.closed_version,d.document,a.declared_us FROM declaration d"      \
+      " CROSS JOIN account a ON a.id=?1 WHERE d.kind='account' AND d.id=?1 AND d.version<=?2"      \
+      " ORDER BY d.from_us,d.version")                                                             \
     /* +z.id: a zone's own rows are looked up, not those of the whole range */                     \
     X(BILLED_ZONES,                                                                                \
       "SELECT d.from_us,d.to_us,d.closed_version,d.document,z.id FROM zone z CROSS JOIN"           \
@@ -606,7 +619,9 @@
       " OR EXISTS(SELECT 1 FROM series s WHERE s.scope=2 AND s.owner=account.id"                   \
       " AND " TB__HAS_MONTH ") OR EXISTS(SELECT 1 FROM balancer b CROSS JOIN series s"             \
       " ON s.scope=3 AND s.owner=b.id WHERE b.account=account.id AND " TB__HAS_MONTH ")"           \
-      " ORDER BY id")                                                                              \
+      " OR EXISTS(SELECT 1 FROM declaration d WHERE d.kind='account' AND d.id=account.id"          \
+      " AND d.from_us<?2 AND d.to_us>?2-3600000000 AND instr(d.document,'\"commit\":{')"            \
+      " AND(account.declared_us<?2 OR instr(d.document,'\"commit\":{\"from\":'))) ORDER BY id")     \
     X(INVOICED_ACCOUNTS,                                                                           \
       "SELECT DISTINCT account FROM invoice WHERE month=?1 ORDER BY account")                      \
     X(REGION_REMEMBER,                                                                             \
@@ -681,6 +696,12 @@
       " AND k.month=?2 AND j.state='final' AND j.kind='invoice' AND NOT EXISTS(SELECT 1 FROM"      \
       " invoice i WHERE i.account=?1 AND i.month=?2 AND i.kind='invoice' AND i.state='final')"     \
       " ORDER BY j.id DESC LIMIT 1")                                                               \
+    /* what ever billed the month ?2 of account ?1, void or not: its invoices, and corrections on others' */\
+    X(BILLED_ON,                                                                                   \
+      "SELECT number,month,1,0,finalized_us,voided_us FROM invoice WHERE account=?1 AND month=?2"  \
+      " AND kind='invoice' UNION ALL SELECT j.number,j.month,0,k.since,j.finalized_us,j.voided_us" \
+      " FROM correction k JOIN invoice j ON j.id=k.invoice WHERE k.account=?1 AND k.month=?2"      \
+      " AND j.kind='invoice' ORDER BY 5,1")                                                        \
     /* what had billed the month when it was at ?3: corrections, the newest first, then its invoice */\
     X(BILLED_CHAIN,                                                                                \
       "WITH RECURSIVE chain(w,number,kind,since) AS (SELECT * FROM (SELECT j.watermark,j.number,"  \
@@ -712,11 +733,59 @@
     /* ledger */                                                                                   \
     X(LEDGER_LAST, "SELECT id,chain FROM ledger ORDER BY id DESC LIMIT 1")                         \
     X(LEDGER_CURRENCY, "SELECT currency FROM ledger WHERE account=?1 ORDER BY id LIMIT 1")         \
-    X(LEDGER_KNOWN, "SELECT id,account,at_us,currency,amount,note FROM ledger"                     \
-                    " WHERE kind=?1 AND reference=?2 AND reference<>''")                           \
-    X(LEDGER_INSERT, "INSERT INTO ledger(" TB__C_ledger("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)") \
-    X(LEDGER, "SELECT id,account,at_us,kind,currency,amount,reference,note FROM ledger"            \
+    /* +: else the plan depends on the kind, for there is an index of one kind alone, and each call prepares it anew */\
+    X(LEDGER_KNOWN, "SELECT id,account,at_us,currency,amount,note,document,expires FROM ledger"    \
+                    " WHERE kind=+?1 AND reference=?2 AND reference<>''")                          \
+    X(LEDGER_FIND, "SELECT id,account,at_us,kind,currency,amount,reference,note,document,expires"  \
+                   " FROM ledger WHERE kind=+?1 AND reference=?2 AND reference<>''")                \
+    X(LEDGER_INSERT, "INSERT INTO ledger(" TB__C_ledger("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")\
+    X(LEDGER, "SELECT id,account,at_us,kind,currency,amount,reference,note,document,expires FROM ledger"\
               " WHERE account=?1 ORDER BY id")                                                     \
+    X(LEDGER_AMOUNTS, "SELECT id,amount,kind FROM ledger WHERE account=?1 ORDER BY id")            \
+    X(LEDGER_MOMENT, "SELECT at_us,reference FROM ledger WHERE id=?1")                                       \
+    X(PREPAID_DAYS,                                                                                \
+      "SELECT amount,currency FROM ledger WHERE kind='usage' AND reference>=?1 AND reference<?2"   \
+      " AND reference<>''")                                                                        \
+    X(PREPAID_LAST,                                                                                \
+      "SELECT reference FROM ledger WHERE kind='usage' AND reference>=?1 AND reference<?2"         \
+      " AND reference<>'' ORDER BY reference DESC LIMIT 1")                                        \
+    X(PREPAID_REVERSED,                                                                            \
+      "SELECT 1 FROM ledger WHERE kind='usage_reversal' AND reference=?1 AND reference<>''")       \
+    X(PREPAID_RAN,                                                                                 \
+      "SELECT r.outcome<>'refused' FROM month_run r WHERE r.id=" TB__LAST_RUN("?1", "?2"))         \
+    X(PREPAID_ACCOUNTS,                                                                            \
+      "SELECT id FROM account WHERE id>?1 AND document->>'$.prepaid' IS 1 ORDER BY id LIMIT ?2")   \
+    X(PREPAID_COUNT, "SELECT count(*) FROM account WHERE document->>'$.prepaid' IS 1")             \
+    /* each account's days are a range of the index of references */                               \
+    X(PREPAID_OPEN,                                                                                \
+      "SELECT id FROM account a WHERE EXISTS(SELECT 1 FROM ledger l WHERE l.kind='usage'"          \
+      " AND l.reference>format('prepaid %d %s-',a.id,?1)"                                          \
+      " AND l.reference<format('prepaid %d %s.',a.id,?1) AND l.reference<>'')"                     \
+      " AND NOT EXISTS(SELECT 1 FROM ledger q WHERE q.kind='usage_reversal'"                       \
+      " AND q.reference=format('prepaid %d %s',a.id,?1) AND q.reference<>'') ORDER BY id")         \
+    X(LEDGER_HAS_CREDIT, "SELECT 1 FROM ledger WHERE kind='credit' AND account=?1 LIMIT 1")        \
+    X(LEDGER_ACCOUNTS, "SELECT DISTINCT account FROM ledger ORDER BY account")                     \
+    X(LEDGER_CREDITORS, "SELECT account FROM ledger WHERE kind='credit' AND (?1='' OR"             \
+                        " expires BETWEEN '1' AND ?1 AND expires<?1) UNION SELECT account FROM invoice"\
+                        " WHERE ?1='' AND json_valid(document) AND document->>'$.version'>=2"      \
+                        " AND ltrim(document->>'$.paid','0.')<>'' ORDER BY account")               \
+    X(LEDGER_BETWEEN, "SELECT id,account,at_us,kind,currency,amount,reference,note,document,expires"\
+                      " FROM ledger WHERE at_us>=?1 AND at_us<?2 ORDER BY at_us,id")               \
+    X(CLOSED, "SELECT closed_us FROM closing WHERE month=?1 AND reopened_us=9223372036854775807")  \
+    X(CLOSED_LAST, "SELECT coalesce(max(month),-9223372036854775807-1) FROM closing WHERE"         \
+                   " reopened_us=9223372036854775807")                                             \
+    X(CLOSING, "SELECT closed_us,sha256,document FROM closing WHERE month=?1 AND"                  \
+               " reopened_us=9223372036854775807")                                                 \
+    X(CLOSING_INSERT, "INSERT INTO closing(" TB__C_closing("") ")SELECT coalesce(max(id),0)+1,?1,?2,?3,"\
+                      "?4,?5,9223372036854775807,9223372036854775807,?6 FROM closing")             \
+    X(CLOSING_REOPEN, "UPDATE closing SET reopened_us=?2,reopened_version=" TB__NEXT_VERSION " WHERE month=?1 AND"\
+                      " reopened_us=9223372036854775807")                                          \
+    X(CLOSINGS, "SELECT month,sha256,document FROM closing ORDER BY id")                           \
+    X(PAYERS, "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER " AND (lower(name)=lower(?1) OR"\
+              " lower(document->>'$.buyer.name')=lower(?1)) ORDER BY id LIMIT 2")                  \
+    X(SETTLE_PAPERS,                                                                               \
+      "SELECT number,kind,coalesce(document->>'$.corrects',''),coalesce(document->>'$.due',"       \
+      "date(finalized_us/1000000,'unixepoch')) FROM invoice WHERE account=?1 ORDER BY id")         \
     X(BILLED_MONTHS,                                                                               \
       "SELECT i.account,i.month,i.number,max(i.watermark,coalesce("                                \
       TB__CORRECTED("i.account", "i.month") ",0)),i.currency FROM invoice i"                       \
@@ -731,6 +800,40 @@
     X(AUDIT_INSERT, "INSERT INTO audit(" TB__C_audit("") ")VALUES(?1,?2,?3,?4,?5,?6,?7)")          \
     X(AUDIT, "SELECT id,at_us,key,origin,operation,arguments FROM audit WHERE id>?1"               \
              " ORDER BY id LIMIT ?2")                                                              \
+    /* alerts, the outbox */                                                                       \
+    X(ALERT_ACCOUNTS,                                                                              \
+      "SELECT id FROM account WHERE id>?1 AND " TB__ALERTS_DECLARED " UNION SELECT account FROM alert"\
+      " WHERE account>?1 AND cleared_us=" TB__FOR_EVER " ORDER BY 1 LIMIT ?2")                     \
+    X(ALERTS_LAST, "SELECT " TB__C_alert("") " FROM alert a WHERE account=?1 AND id="              \
+                   "(SELECT max(b.id) FROM alert b WHERE b.account=a.account AND b.alert=a.alert)" \
+                   " ORDER BY alert")                                                              \
+    X(ALERT_INSERT, "INSERT INTO alert(" TB__C_alert("") ")VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,"      \
+                    TB__FOR_EVER ",?8,'',?9) RETURNING id")                                           \
+    X(ALERT_CLEAR, "UPDATE alert SET cleared_us=?2,cleared=?3 WHERE id=?1 AND cleared_us=" TB__FOR_EVER)\
+    X(ALERT_SAID, "UPDATE alert SET raised=?2 WHERE id=?1 AND raised=''")                          \
+    X(ALERTS, "SELECT " TB__C_alert("") " FROM alert ORDER BY id DESC LIMIT ?1")                   \
+    X(ALERTS_OF, "SELECT " TB__C_alert("") " FROM alert WHERE account=?2 ORDER BY id DESC LIMIT ?1")\
+    X(ALERT_LEDGER, "SELECT coalesce(max(id),0) FROM ledger WHERE account=?1")                     \
+    X(OUTBOX_KNOWN, "SELECT id FROM outbox WHERE message=?1")                                      \
+    X(OUTBOX_INSERT, "INSERT INTO outbox(" TB__C_outbox("") ")VALUES(NULL,?1,?2,?3,?4,?4,'waiting',0,"\
+                     "?4," TB__FOR_EVER ",0,'',?5)")                                               \
+    /* ?3: 0: of those that were never tried, 1: of the others */                                  \
+    X(OUTBOX_DUE, "SELECT " TB__C_outbox("") " FROM outbox WHERE state='waiting' AND min(attempts,1)=?3"\
+                  " AND next_us<=?1 ORDER BY next_us,id LIMIT ?2")                                 \
+    X(OUTBOX_TRIED, "UPDATE outbox SET state=?2,attempts=?3,next_us=?4,delivered_us=?5,status=?6,error=?7"\
+                    " WHERE id=?1 AND state='waiting'")                                            \
+    X(OUTBOX_AGAIN, "UPDATE outbox SET state='waiting',attempts=0,next_us=?2,since_us=?2,delivered_us="\
+                    TB__FOR_EVER ",status=0,error='' WHERE message=?1 RETURNING id")               \
+    X(OUTBOX_STOP, "UPDATE outbox SET state='failed',error='Messages were turned off.'"            \
+                   " WHERE state='waiting'")                                                       \
+    X(OUTBOX_PRUNE, "DELETE FROM outbox WHERE id IN(SELECT id FROM outbox WHERE state<>'waiting'"  \
+                    " AND created_us<?1 ORDER BY created_us LIMIT 16)")                            \
+    X(OUTBOX, "SELECT " TB__C_outbox("") " FROM outbox ORDER BY id DESC LIMIT ?1")                 \
+    X(OUTBOX_OF, "SELECT " TB__C_outbox("") " FROM outbox WHERE account=?2 ORDER BY id DESC LIMIT ?1")\
+    X(OUTBOX_FIGURES,                                                                              \
+      "SELECT (SELECT count(*) FROM outbox WHERE state='waiting'),"                                \
+      "(SELECT count(*) FROM outbox WHERE state='failed'),"                                        \
+      "coalesce((SELECT min(since_us) FROM outbox WHERE state='waiting')," TB__FOR_EVER ")")       \
     /* shadow books, scenarios */                                                                  \
     X(SHADOW_INSERT, "INSERT INTO shadow_book(" TB__C_shadow_book("") ")VALUES(NULL,?1,?2,?3,?4,?5,'live',"\
                      "9223372036854775807,?6)")                                                    \

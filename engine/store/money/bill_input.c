@@ -24,6 +24,7 @@ typedef struct making {
     int64_t until_us; /* what exists now has existed until then: now, or the month's end */
     int64_t priced;   /* books up to this version count */
     bool active;
+    bool book_lacks; /* the contract's book is not there */
     tb_error *err;
 } making;
 
@@ -77,20 +78,74 @@ static tb_code place_book(making *m, const tb_book *book, tb_error *err)
     return TB_OK;
 }
 
-static tb_code make_parts(making *m, const tb_book *books, size_t n_books, const char currency[4],
-                          tb_error *err)
+static void end_parts(struct tb__billing *b)
 {
-    struct tb__billing *b = m->b;
-    b->n_parts = 0;
-    tb_code code = add_part(m, NULL, m->from_us, err);
-    for (size_t i = 0; !code && i < n_books; i++) {
-        bool counts = false;
-        if (books[i].effective_us >= m->to_us || strcmp(books[i].currency, currency) != 0) continue;
-        code = book_counts(m, &books[i], &counts, err);
-        if (!code && counts) code = place_book(m, &books[i], err);
-    }
     for (size_t i = 0; i + 1 < b->n_parts; i++)
         b->parts[i].to_us = b->parts[i + 1].from_us;
+}
+
+/* The currency's own books: those that are there for a contract alone are passed over. */
+static tb_code place_books(making *m, const tb_bill_ask *ask, const char currency[4], tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < ask->n_books; i++) {
+        const tb_book *book = &ask->books[i];
+        bool counts = false;
+        if (book->contract || book->effective_us >= m->to_us || strcmp(book->currency, currency) != 0)
+            continue;
+        code = book_counts(m, book, &counts, err);
+        if (!code && counts) code = place_book(m, book, err);
+    }
+    return code;
+}
+
+/* The book that the contract names, NULL where there is none in the currency. */
+static tb_code find_own(making *m, const tb_bill_ask *ask, const tb__account_terms *terms,
+                        const tb_book **ret_own, tb_error *err)
+{
+    tb_code code = TB_OK;
+    *ret_own = NULL;
+    for (size_t i = 0; !code && i < ask->n_books; i++) {
+        const tb_book *book = &ask->books[i];
+        bool counts = false;
+        if (strcmp(book->id, terms->contract.book) != 0 ||
+            strcmp(book->currency, terms->currency) != 0)
+            continue;
+        code = book_counts(m, book, &counts, err);
+        if (!code && counts) *ret_own = book;
+    }
+    return code;
+}
+
+/* From its moment on the account's own book holds, and no other after it. */
+static tb_code place_own(making *m, const tb_book *own, tb_error *err)
+{
+    struct tb__billing *b = m->b;
+    const int64_t from_us = tb__later(own->effective_us, m->from_us);
+    if (own->effective_us >= m->to_us) return TB_OK;
+    while (b->n_parts && b->parts[b->n_parts - 1].from_us >= from_us)
+        b->n_parts--;
+    return add_part(m, own, from_us, err);
+}
+
+/* Books without a hash are no stored ones: they are asked about in the place of all. */
+static bool stand_in(const tb_bill_ask *ask)
+{
+    return ask->n_books && !ask->books[0].sha256[0];
+}
+
+static tb_code make_parts(making *m, const tb_bill_ask *ask, const tb__account_terms *terms,
+                          tb_error *err)
+{
+    const bool named = terms->contract.book[0] && !stand_in(ask);
+    const tb_book *own = NULL;
+    m->b->n_parts = 0;
+    tb_code code = add_part(m, NULL, m->from_us, err);
+    if (!code && named) code = find_own(m, ask, terms, &own, err);
+    m->book_lacks = named && !own;
+    if (!code && !m->book_lacks) code = place_books(m, ask, terms->currency, err);
+    if (!code && own) code = place_own(m, own, err);
+    end_parts(m->b);
     return code;
 }
 
@@ -439,6 +494,16 @@ static const char *copy_text(char **at, const char *text)
     return *text ? copy_to(at, text, strlen(text) + 1, 1) : NULL;
 }
 
+/* The month's contract. An account that is gone at the month's end owes no commit for it, nor does one
+ * for months before it was first declared, unless the contract says from when. */
+static tb_contract contract_of(const making *m, const tb__account_terms *terms)
+{
+    tb_contract c = terms->contract;
+    if (tb__hour_after(terms->to_us) < m->to_hour) c.committed = false;
+    if (c.commit_from == INT64_MIN) c.commit_from = tb_month_from_us(m->b->declared_us);
+    return c;
+}
+
 /* One block holds all lists: the input is its caller's. */
 static tb_code pack(making *m, const tb__account_terms *terms, bool running, bool net,
                     tb_bill_source *ret, tb_error *err)
@@ -456,6 +521,8 @@ static tb_code pack(making *m, const tb__account_terms *terms, bool running, boo
     tb_bill_input *in = &ret->input;
     *in = (tb_bill_input){.account = b->account,
                           .month = m->month,
+                          .contract = contract_of(m, terms),
+                          .book_lacks = m->book_lacks,
                           .running = running,
                           .active_zone = m->active,
                           .n_parts = b->n_parts,
@@ -530,25 +597,23 @@ typedef struct asked {
 } asked;
 
 /* A month whose days were let go would come to nothing. */
-static tb_code check_kept(tb_store *store, int64_t account, int64_t month, tb_error *err)
+static tb_code check_kept(const struct tb__billing *b, int64_t month, tb_error *err)
 {
     char first[8], text[8];
-    tb_kept kept;
-    tb_code code = tb_store_kept(store, account, &kept, err);
-    if (code || month >= kept.days) return code;
-    tb_month_format(kept.days, first);
+    if (month >= b->kept.days) return TB_OK;
+    tb_month_format(b->kept.days, first);
     tb_month_format(month, text);
     return tb_fail(err, TB_E_NOT_KEPT, "month",
                    "The usage of account %lld in %s is no longer kept; that from %s on is.",
-                   (long long)account, text, first);
+                   (long long)b->account, text, first);
 }
 
 /* The account and the month's parts; of what lies in them, what the caller then makes. */
 static tb_code make_start(making *m, tb_store *store, const asked *q,
                           const tb__account_terms **ret_terms, tb_error *err)
 {
-    tb_code code = check_kept(store, q->of.account, q->of.month, err);
-    if (!code) code = begin(m, store, q->of.account, q->of.month, q->of.watermark, q->zones, err);
+    tb_code code = begin(m, store, q->of.account, q->of.month, q->of.watermark, q->zones, err);
+    if (!code) code = check_kept(m->b, q->of.month, err);
     if (!code) code = prices_known(m, &m->priced, err);
     if (!code)
         code = tb__places_load(store, store->regions_move ? m->b->known : m->priced, m->b->known, err);
@@ -556,11 +621,12 @@ static tb_code make_start(making *m, tb_store *store, const asked *q,
     *ret_terms = account_terms_at(m->b, m->to_hour - 1);
     const uint32_t *fault = (*ret_terms)->fault;
     if (fault[TB__PART_CURRENCY]) return tb__fail_by(m->b, fault[TB__PART_CURRENCY], err);
+    if (fault[TB__PART_CONTRACT]) return tb__fail_by(m->b, fault[TB__PART_CONTRACT], err);
     if (fault[TB__PART_TAX] && !q->net) return tb__fail_by(m->b, fault[TB__PART_TAX], err);
     m->until_us = tb__earlier(m->to_us, tb__later(q->of.now_us, m->from_us));
     m->usage_hour =
         tb__earlier(m->to_hour, tb__later(tb_hour_from_us(q->usage_us), m->from_hour));
-    return make_parts(m, q->of.books, q->of.n_books, (*ret_terms)->currency, err);
+    return make_parts(m, &q->of, *ret_terms, err);
 }
 
 static tb_code make(tb_store *store, const asked *q, tb_bill_source *ret, tb_error *err)

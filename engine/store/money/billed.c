@@ -85,6 +85,7 @@ static tb_code add_account_row(struct tb__billing *b, const declared *d, tb_erro
         code = note_fault(b, &why[i], &terms->fault[i], err);
     if (code) return code;
     terms->from_us = d->from_us;
+    terms->to_us = d->to_us;
     b->n_account_terms++;
     return TB_OK;
 }
@@ -97,6 +98,7 @@ static tb_code load_account(tb_store *store, struct tb__billing *b, tb_error *er
     tb_code code = tb__sql_ints(store, TB__SQL_BILLED_ACCOUNT, values, 2, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         declared d = declared_from(s, b->known);
+        b->declared_us = sqlite3_column_int64(s, 4);
         code = add_account_row(b, &d, err);
         if (code) sqlite3_reset(s);
     }
@@ -252,7 +254,8 @@ static tb_code load_base(tb_store *store, struct tb__billing *b, tb_error *err)
     b->n_account_terms = b->n_zones = b->n_terms = b->n_spells = b->n_series = 0;
     b->n_balancers = b->n_ties = b->n_faults = 0;
     b->zones_of = TB__NO_ZONES;
-    tb_code code = load_account(store, b, err);
+    tb_code code = tb_store_kept(store, b->account, &b->kept, err);
+    if (!code) code = load_account(store, b, err);
     if (!code) code = load_balancers(store, b, err);
     b->n_base_spells = b->n_spells;
     b->n_base_faults = b->n_faults;

@@ -4,6 +4,7 @@
 #define TOLLBOOK_STORE_BILLING_H
 
 #include "store/core/internal.h"
+#include "tollbook/retain.h"
 #include "tollbook/calendar.h"
 #include "tollbook/charges.h"
 
@@ -28,17 +29,24 @@ typedef struct tb__terms {
 } tb__terms;
 
 /* What of an account may be unreadable by itself. */
-typedef enum tb__part { TB__PART_DISCOUNTS, TB__PART_CURRENCY, TB__PART_TAX, TB__PARTS } tb__part;
+typedef enum tb__part {
+    TB__PART_DISCOUNTS,
+    TB__PART_CURRENCY,
+    TB__PART_TAX,
+    TB__PART_CONTRACT,
+    TB__PARTS
+} tb__part;
 
 /* The same of an account. */
 typedef struct tb__account_terms {
-    int64_t from_us;
+    int64_t from_us, to_us; /* declared so */
     bool prepaid;
     uint32_t fault[TB__PARTS]; /* as in tb__terms */
     char currency[4];
     int discount[TB_BILLING_REGION_COUNT];
     tb_bill_tax tax[TB_BILL_TAXES_MAX];
     size_t n_tax;
+    tb_contract contract;
     char tax_reason[TB_TAX_REASON_ROOM]; /* why nothing is taxed; "": none is given */
     char tax_reason_code[TB_TAX_CODE_ROOM];
 } tb__account_terms;
@@ -106,6 +114,8 @@ typedef struct tb__billing {
     tb__zone_range zones_of; /* which zones are loaded */
     size_t n_base_spells;    /* spells that are not zones' */
     size_t n_base_faults;    /* the same of faults */
+    tb_kept kept;            /* the account's months that have their usage */
+    int64_t declared_us;     /* first of all; its first terms hold for all time before */
     tb__account_terms *account_terms;
     tb__billed_zone *zones;
     tb__terms *terms;

@@ -3,7 +3,7 @@
  * asked of the R*Tree: the one before it ends where it begins, and a book that begins at the same
  * moment refuses it, unless the new one says that it supersedes it. Books form one chain for each
  * moment, and lists have them in its order: the last one holds, in every month whose invoice was
- * not there before it. */
+ * not there before it. Books of scope contract are in no such series: accounts name them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,10 +51,11 @@ static tb_code check_overlap(tb_store *store, const tb_book *book, tb_error *err
     tb_touched *hits = NULL;
     size_t n = 0;
     char standing[sizeof hits->name] = "";
+    if (book->contract) return TB_OK;
     tb_code code = tb_store_touched(store, book->effective_us, book->effective_us + TB_US_PER_HOUR,
                                     &hits, &n, err);
     for (size_t i = 0; !code && i < n; i++)
-        if (!hits[i].invoice && !hits[i].superseded && hits[i].from_us == book->effective_us &&
+        if (!hits[i].invoice && !hits[i].superseded && !hits[i].contract && hits[i].from_us == book->effective_us &&
             strcmp(hits[i].currency, book->currency) == 0)
             memcpy(standing, hits[i].name, sizeof standing);
     free(hits);

@@ -14,9 +14,12 @@
 static tb_code add_waiting(tb_store *store, int64_t key, tb_metric metric, uint64_t *out,
                            tb_error *err)
 {
+    tb__runs *runs = &store->usage->runs;
     tb_grid more;
+    tb_code code = tb__runs_load(runs, TB__RUN_CHUNKS, err);
+    if (code || !runs->of[TB__RUN_CHUNKS].n) return code;
     tb_grid_clear(&more);
-    tb_code code = tb__pending_merge(&store->usage->runs, key, &more, err);
+    code = tb__pending_merge(runs, key, &more, err);
     if (code || !(more.metrics & TB_METRIC_BIT(metric))) return code;
     for (uint32_t left = more.slots; left; left &= left - 1)
         out[__builtin_ctz(left)] += more.v[metric][__builtin_ctz(left)];

@@ -194,6 +194,14 @@ static void read_tax(const reader *r, tb__account_terms *terms, tb_error *why)
     }
 }
 
+static void read_contract(const reader *r, tb__account_terms *terms, tb_error *why)
+{
+    tb__fault fault;
+    uint32_t at = member(r, "contract");
+    if (at && !tb__declared_contract(r->doc, at, &terms->contract, &fault))
+        (void)!refuse_terms(r, "contract", &fault, why);
+}
+
 static tb_code read_account(const reader *r, void *out)
 {
     const account_out *account = out;
@@ -205,6 +213,7 @@ static tb_code read_account(const reader *r, void *out)
     t->prepaid = prepaid && r->doc->nodes[prepaid].type == TB__TRUE;
     read_discounts(r, t, &account->why[TB__PART_DISCOUNTS]);
     read_tax(r, t, &account->why[TB__PART_TAX]);
+    read_contract(r, t, &account->why[TB__PART_CONTRACT]);
     return TB_OK;
 }
 

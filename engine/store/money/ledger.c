@@ -3,22 +3,13 @@
  * one currency. */
 #include "store/core/chain.h"
 #include "store/money/billing.h"
+#include "tollbook/closingstore.h"
+#include "tollbook/prepaidstore.h"
 
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const kinds[TB_LEDGER_KIND_COUNT] = {
-#define TB_X(e, name) [TB_LEDGER_##e] = name,
-    TB_LEDGER_KINDS(TB_X)
-#undef TB_X
-};
-
-const char *tb_ledger_kind_name(tb_ledger_kind kind)
-{
-    return (unsigned)kind < TB_LEDGER_KIND_COUNT ? kinds[kind] : "";
-}
 
 /* --- reading --- */
 
@@ -28,7 +19,7 @@ static tb_code damaged(int64_t id, const char *what, tb_error *err)
                    id, what);
 }
 
-/* Columns id, account, at_us, kind, currency, amount, reference, note. */
+/* Columns id, account, at_us, kind, currency, amount, reference, note, document, expires. */
 tb_code tb__ledger_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
     tb_ledger_entry *ret = item;
@@ -37,9 +28,8 @@ tb_code tb__ledger_from(sqlite3_stmt *s, void *item, tb_error *err)
                          .at_us = sqlite3_column_int64(s, 2),
                          .kind = TB_LEDGER_KIND_COUNT};
     const char *kind = (const char *)sqlite3_column_text(s, 3);
-    for (int i = 0; kind && i < TB_LEDGER_KIND_COUNT; i++)
-        if (strcmp(kind, kinds[i]) == 0) e.kind = (tb_ledger_kind)i;
     if (!kind) return tb_no_memory(err);
+    e.kind = tb_ledger_kind_of(kind);
     if (e.kind == TB_LEDGER_KIND_COUNT) return damaged(e.id, "kind", err);
     const char *amount = (const char *)sqlite3_column_text(s, 5);
     if (!amount) return tb_no_memory(err);
@@ -49,6 +39,8 @@ tb_code tb__ledger_from(sqlite3_stmt *s, void *item, tb_error *err)
     tb_code code = tb__copy_text(s, 4, e.currency, sizeof e.currency, err);
     if (!code) code = tb__copy_text(s, 6, e.reference, sizeof e.reference, err);
     if (!code) code = tb__copy_text(s, 7, e.note, sizeof e.note, err);
+    if (!code) code = tb__copy_text(s, 8, e.document, sizeof e.document, err);
+    if (!code) code = tb__copy_text(s, 9, e.expires, sizeof e.expires, err);
     if (!code) *ret = e;
     return code;
 }
@@ -59,6 +51,111 @@ tb_code tb_store_ledger(tb_store *store, int64_t account, tb_ledger_entry **ret_
                         size_t *ret_n, tb_error *err)
 {
     return tb__collect_ints(store, TB__SQL_LEDGER, &account, 1, &entry_rows, ret_entries, ret_n,
+                            err);
+}
+
+tb_code tb_store_has_credit(tb_store *store, int64_t account, bool *ret_has, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_LEDGER_HAS_CREDIT, &account, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    if (row) sqlite3_reset(s);
+    *ret_has = row;
+    return TB_OK;
+}
+
+tb_code tb_store_ledger_each(tb_store *store, int64_t from_us, int64_t to_us,
+                             tb_ledger_visit visit, void *ctx, tb_error *err)
+{
+    const int64_t values[2] = {from_us, to_us};
+    tb_ledger_entry entry;
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql_ints(store, TB__SQL_LEDGER_BETWEEN, values, 2, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        code = tb__ledger_from(s, &entry, err);
+        if (!code) code = visit(ctx, &entry, err);
+        if (code) sqlite3_reset(s);
+    }
+    return code;
+}
+
+static tb_code id_from(sqlite3_stmt *s, void *item, tb_error *err)
+{
+    (void)err;
+    *(int64_t *)item = sqlite3_column_int64(s, 0);
+    return TB_OK;
+}
+
+static const tb__rows id_rows = {sizeof(int64_t), id_from, NULL};
+
+tb_code tb_store_ledger_accounts(tb_store *store, int64_t **ret_accounts, size_t *ret_n,
+                                 tb_error *err)
+{
+    return tb__collect_ints(store, TB__SQL_LEDGER_ACCOUNTS, NULL, 0, &id_rows, ret_accounts, ret_n,
+                            err);
+}
+
+tb_code tb_store_credit_accounts(tb_store *store, const char *day, int64_t **ret_accounts,
+                                 size_t *ret_n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_LEDGER_CREDITORS, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, day, -1, SQLITE_STATIC);
+    return tb__collect(store, s, &id_rows, ret_accounts, ret_n, err);
+}
+
+tb_code tb_store_payers(tb_store *store, const char *name, int64_t **ret_accounts, size_t *ret_n,
+                        tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_PAYERS, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    return tb__collect(store, s, &id_rows, ret_accounts, ret_n, err);
+}
+
+tb_code tb_store_ledger_find(tb_store *store, tb_ledger_kind kind, const char *reference,
+                             tb_ledger_entry *ret_entry, bool *ret_found, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql(store, TB__SQL_LEDGER_FIND, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, tb_ledger_kind_name(kind), -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 2, reference, -1, SQLITE_STATIC);
+    code = tb__step(store, s, &row, err);
+    if (!code && row) {
+        code = tb__ledger_from(s, ret_entry, err);
+        sqlite3_reset(s);
+    }
+    if (!code) *ret_found = row;
+    return code;
+}
+
+/* Columns number, kind, corrects, due or else the day of issue. */
+static tb_code paper_from(sqlite3_stmt *s, void *item, tb_error *err)
+{
+    tb_settle_paper p = {.credit_note = false};
+    char kind[16];
+    tb_code code = tb__copy_text(s, 0, p.number, sizeof p.number, err);
+    if (!code) code = tb__copy_text(s, 1, kind, sizeof kind, err);
+    if (!code) code = tb__copy_text(s, 2, p.corrects, sizeof p.corrects, err);
+    if (!code) code = tb__copy_text(s, 3, p.due, sizeof p.due, err);
+    if (code) return code;
+    p.credit_note = strcmp(kind, "credit_note") == 0;
+    *(tb_settle_paper *)item = p;
+    return TB_OK;
+}
+
+tb_code tb_store_settle_papers(tb_store *store, int64_t account, tb_settle_paper **ret_papers,
+                               size_t *ret_n, tb_error *err)
+{
+    static const tb__rows rows = {sizeof(tb_settle_paper), paper_from, NULL};
+    return tb__collect_ints(store, TB__SQL_SETTLE_PAPERS, &account, 1, &rows, ret_papers, ret_n,
                             err);
 }
 
@@ -74,17 +171,9 @@ static tb_code add_entry(const tb_ledger_entry *entry, tb_decimal *sum, tb_error
 
 tb_code tb_store_balance(tb_store *store, int64_t account, tb_decimal *ret_balance, tb_error *err)
 {
-    tb_decimal sum = TB_DECIMAL_ZERO;
-    tb_ledger_entry entry;
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__sql_ints(store, TB__SQL_LEDGER, &account, 1, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__ledger_from(s, &entry, err);
-        if (!code) code = add_entry(&entry, &sum, err);
-        if (code) sqlite3_reset(s);
-    }
-    if (!code) *ret_balance = sum;
+    tb_funds funds;
+    tb_code code = tb_store_funds(store, account, &funds, err);
+    if (!code) *ret_balance = funds.balance;
     return code;
 }
 
@@ -195,14 +284,18 @@ static tb_code find_known(tb_store *store, tb_ledger_entry *entry, const char *a
         sqlite3_reset(s);
         return tb_no_memory(err);
     }
+    const char *document = (const char *)sqlite3_column_text(s, 6);
+    const char *expires = (const char *)sqlite3_column_text(s, 7);
     bool same = strcmp(stored, amount) == 0 && strcmp(currency, entry->currency) == 0 &&
-                sqlite3_column_int64(s, 1) == entry->account;
+                sqlite3_column_int64(s, 1) == entry->account && document && expires &&
+                strcmp(document, entry->document) == 0 && strcmp(expires, entry->expires) == 0;
     entry->id = sqlite3_column_int64(s, 0);
     entry->at_us = sqlite3_column_int64(s, 2);
     sqlite3_reset(s);
     return same ? TB_OK
                 : refuse_entry("reference", entry,
-                               "the reference is known with another account or amount", err);
+                               "the reference is known with another account, amount, invoice or last day",
+                               err);
 }
 
 static tb_code check_entry(tb_store *store, const tb_ledger_entry *entry, tb_error *err)
@@ -227,8 +320,8 @@ static tb_code check_entry(tb_store *store, const tb_ledger_entry *entry, tb_err
     sqlite3_reset(s);
     if (!currency) return tb_no_memory(err);
     return same ? TB_OK
-                : refuse_entry("currency", entry, "its earlier entries are of another currency",
-                               err);
+                : refuse_entry("currency", entry, "its earlier entries are of another currency. An account keeps one: declare that "
+                               "again, and another account for the other", err);
 }
 
 /* The ids have no gaps, so that the last one counts the entries. */
@@ -247,11 +340,21 @@ static tb_code insert(tb_store *store, tb_ledger_entry *entry, const char *amoun
 {
     int64_t numbers[TB__CHAIN_NUMBERS] = {0, entry->account, entry->at_us};
     const char *const texts[TB__LEDGER_TEXTS] = {tb_ledger_kind_name(entry->kind), entry->currency,
-                                                 amount, entry->reference, entry->note};
+                                                 amount, entry->reference, entry->note, entry->document,
+                                                 entry->expires};
     tb_code code = tb__chain_add(store, TB__SQL_LEDGER_LAST, TB__SQL_LEDGER_INSERT, numbers, texts,
                                  TB__LEDGER_TEXTS, err);
     if (!code) entry->id = numbers[0];
     return code;
+}
+
+tb_code tb_store_ledger_known(tb_store *store, tb_ledger_entry *entry, bool *ret_known,
+                              tb_error *err)
+{
+    char amount[TB_DECIMAL_TEXT_MAX + 1];
+    *tb_decimal_put(amount, entry->amount) = 0;
+    *ret_known = false;
+    return entry->reference[0] ? find_known(store, entry, amount, ret_known, err) : TB_OK;
 }
 
 tb_code tb_store_ledger_add(tb_store *store, tb_ledger_entry *entry, bool *ret_known, tb_error *err)
@@ -261,6 +364,7 @@ tb_code tb_store_ledger_add(tb_store *store, tb_ledger_entry *entry, bool *ret_k
     *tb_decimal_put(amount, entry->amount) = 0;
     tb_code code = check_entry(store, entry, err);
     if (!code && entry->reference[0]) code = find_known(store, entry, amount, &known, err);
+    if (!code && !known) code = tb_store_check_open(store, entry->at_us, err);
     if (!code && !known) code = insert(store, entry, amount, err);
     if (code) return code;
     if (!known) store->dirty = true;

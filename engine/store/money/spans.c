@@ -75,6 +75,7 @@ static tb_code touched_books(tb_store *store, touching *t, const int64_t hours[2
         const char *currency = (const char *)sqlite3_column_text(s, 4);
         if (currency) memcpy(hit.currency, currency, strnlen(currency, 3));
         hit.superseded = sqlite3_column_int(s, 5) != 0;
+        hit.contract = sqlite3_column_int(s, 6) != 0;
         code = add(t, &hit, (const char *)sqlite3_column_text(s, 1), err);
         if (code) sqlite3_reset(s);
     }

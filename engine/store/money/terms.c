@@ -52,6 +52,17 @@ tb_code tb_store_account_prepaid(tb_store *store, int64_t account, bool *ret_pre
     return code;
 }
 
+tb_code tb_store_account_was_prepaid(tb_store *store, int64_t account, int64_t at_us,
+                                     bool *ret_prepaid, tb_error *err)
+{
+    const int64_t values[2] = {account, at_us};
+    tb__account_terms terms;
+    tb_error why[TB__PARTS];
+    tb_code code = read_account(store, TB__SQL_ACCOUNT_DECLARED, values, 2, &terms, why, err);
+    if (!code) *ret_prepaid = terms.prepaid;
+    return code;
+}
+
 tb_code tb_store_account_name(tb_store *store, int64_t account, tb_buf *out, tb_error *err)
 {
     sqlite3_stmt *s;
@@ -65,16 +76,34 @@ tb_code tb_store_account_name(tb_store *store, int64_t account, tb_buf *out, tb_
     return tb_buf_check(out, err);
 }
 
-tb_code tb_store_month_currency(tb_store *store, int64_t account, int64_t month,
-                                char ret_currency[4], tb_error *err)
+/* As declared at the month's end. */
+static tb_code read_declared(tb_store *store, int64_t account, int64_t month, tb__account_terms *ret,
+                          tb_error why[TB__PARTS], tb_error *err)
 {
     int64_t last_hour = tb_month_first_day(month + 1) * 24 - 1;
     const int64_t values[2] = {account, last_hour * TB_US_PER_HOUR};
+    return read_account(store, TB__SQL_ACCOUNT_DECLARED, values, 2, ret, why, err);
+}
+
+tb_code tb_store_month_currency(tb_store *store, int64_t account, int64_t month,
+                                char ret_currency[4], tb_error *err)
+{
     tb__account_terms terms;
     tb_error why[TB__PARTS];
-    tb_code code = read_account(store, TB__SQL_ACCOUNT_DECLARED, values, 2, &terms, why, err);
+    tb_code code = read_declared(store, account, month, &terms, why, err);
     if (!code) code = fail_as(&why[TB__PART_CURRENCY], err);
     if (!code) memcpy(ret_currency, terms.currency, sizeof terms.currency);
+    return code;
+}
+
+tb_code tb_store_month_contract(tb_store *store, int64_t account, int64_t month,
+                                tb_contract *ret_contract, tb_error *err)
+{
+    tb__account_terms terms;
+    tb_error why[TB__PARTS];
+    tb_code code = read_declared(store, account, month, &terms, why, err);
+    if (!code) code = fail_as(&why[TB__PART_CONTRACT], err);
+    if (!code) *ret_contract = terms.contract;
     return code;
 }
 

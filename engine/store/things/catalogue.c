@@ -347,6 +347,14 @@ static tb_code count_rebilled(tb_store *store, tb_applied *counts, tb_error *err
     return code;
 }
 
+static tb_code count_unbooked(tb_store *store, tb_applied *counts, tb_error *err)
+{
+    int64_t n = 0;
+    tb_code code = tb__int_of(store, TB__SQL_ACCOUNTS_UNBOOKED, NULL, 0, 0, &n, err);
+    counts->unbooked = (size_t)n;
+    return code;
+}
+
 tb_code tb_store_apply_catalog(tb_store *store, const tb_catalog *catalog, int64_t now_us,
                                tb_applied *ret_applied, tb_error *err)
 {
@@ -365,6 +373,7 @@ tb_code tb_store_apply_catalog(tb_store *store, const tb_catalog *catalog, int64
     counts.regions = catalog->has_regions ? catalog->n_regions : tb_region_default_count;
     counts.changed += regions_changed;
     if (regions_changed) code = count_rebilled(store, &counts, err);
+    if (!code) code = count_unbooked(store, &counts, err);
     *ret_applied = counts;
     return code;
 }

@@ -131,18 +131,19 @@ static tb_code runs_step(tb__runs *runs, sqlite3_stmt *s, bool *ret_row, tb_erro
     return code;
 }
 
-/* A list read inside a write transaction is good for no longer than the next statement. */
+/* Within a transaction (there are no temporary tables), or of another one of the same version. What changes the runs, and what undoes
+ * it, forgets the list (fold.c, tb_store_rollback, tb_store_back_to_mark). */
 static bool still_good(const tb__runs *runs, tb__run_kind kind, uint32_t version)
 {
     return runs->of[kind].known && runs->of[kind].version == version &&
-           sqlite3_txn_state(runs->db, "main") == SQLITE_TXN_READ;
+           sqlite3_txn_state(runs->db, NULL) != SQLITE_TXN_NONE;
 }
 
 tb_code tb__runs_load(tb__runs *runs, tb__run_kind kind, tb_error *err)
 {
     uint32_t version = 0;
     bool row = true;
-    sqlite3_file_control(runs->db, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+    sqlite3_file_control(runs->db, NULL, SQLITE_FCNTL_DATA_VERSION, &version);
     if (still_good(runs, kind, version)) return TB_OK;
     clear_list(runs, kind);
     tb_code code = prepare(runs, list_sql, &runs->list, err);
@@ -155,9 +156,9 @@ tb_code tb__runs_load(tb__runs *runs, tb__run_kind kind, tb_error *err)
         if (code) sqlite3_reset(runs->list);
     }
     /* Now there is a snapshot, and its version is known. */
-    sqlite3_file_control(runs->db, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+    sqlite3_file_control(runs->db, NULL, SQLITE_FCNTL_DATA_VERSION, &version);
     runs->of[kind].version = version;
-    runs->of[kind].known = !code && sqlite3_txn_state(runs->db, "main") == SQLITE_TXN_READ;
+    runs->of[kind].known = !code && sqlite3_txn_state(runs->db, NULL) != SQLITE_TXN_NONE;
     return code;
 }
 

@@ -89,6 +89,9 @@ static const part parts[] = {
     {"withdrawals", NULL,
      "SELECT segment,version,withdrawn_us,source,rungs FROM withdrawal WHERE version<=?1"
      " ORDER BY segment"},
+    {"closings", "SELECT coalesce(max(id),0) FROM closing",
+     "SELECT id,month,closed_us,version,entries,sha256,document,"
+     "iif(reopened_version>?1," FOR_EVER ",reopened_us) FROM closing WHERE id<=?2 ORDER BY id"},
 };
 
 #define PARTS ((int)(sizeof parts / sizeof *parts))

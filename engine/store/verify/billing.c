@@ -129,6 +129,30 @@ static const char *const references[] = {
     "SELECT format('Invoice %s was made void at another moment than the ledger says.',i.number)"
     " FROM invoice i LEFT JOIN ledger l ON l.kind='void' AND l.reference=i.number"
     " AND l.reference<>'' WHERE i.voided_us<>coalesce(l.at_us,9223372036854775807)",
+    /* credits: of accounts that have any the rest is replayed above the store */
+    "SELECT format('Ledger entry %d is about a credit; account %d was granted none.',id,account)"
+    " FROM ledger l WHERE kind IN('credit_drawn','credit_expired') AND NOT EXISTS(SELECT 1 FROM ledger"
+    " c WHERE c.kind='credit' AND c.account=l.account)",
+    "SELECT format('Ledger entry %d has no business with a last day or an invoice: %s %s.',id,expires,"
+    "document) FROM ledger WHERE expires<>'' AND (kind<>'credit' OR date(expires) IS NOT expires)"
+    " OR document<>'' AND kind NOT IN('payment','adjustment','credit_drawn')",
+    "SELECT format('Ledger entry %d is about invoice %s of account %d, which is not there.',id,"
+    "document,account) FROM ledger l WHERE document<>'' AND NOT EXISTS(SELECT 1 FROM invoice i WHERE"
+    " i.number=l.document AND i.account=l.account AND i.kind='invoice')",
+    /* closings: their texts are read above the store */
+    "SELECT format('Closing %d of %04d-%02d was made before the month was over, or was reopened before"
+    " that.',id,1970+month/12,month%12+1) FROM closing WHERE reopened_us<closed_us OR"
+    " (reopened_us=9223372036854775807)<>(reopened_version=9223372036854775807) OR closed_us<"
+    "1000000*unixepoch(format('%04d-%02d-01',1970+(month+1)/12,(month+1)%12+1))",
+    "SELECT format('Closing %d follows closing %d.',id,before) FROM (SELECT id,coalesce(lag(id) OVER"
+    " (ORDER BY id),0) AS before FROM closing) WHERE id<>before+1",
+    "SELECT format('Closing %d is of data version %d and %d ledger entries; the file has fewer.',c.id,"
+    "c.version,c.entries) FROM closing c,meta m WHERE m.name='data_version' AND (c.version>m.value OR"
+    " c.entries>(SELECT coalesce(max(id),0) FROM ledger))",
+    "SELECT format('Ledger entry %d came into %04d-%02d when that was closed.',l.id,1970+c.month/12,"
+    "c.month%12+1) FROM closing c JOIN ledger l ON l.id>c.entries AND l.at_us>=1000000*unixepoch("
+    "format('%04d-%02d-01',1970+c.month/12,c.month%12+1)) AND l.at_us<1000000*unixepoch("
+    "format('%04d-%02d-01',1970+(c.month+1)/12,(c.month+1)%12+1)) AND c.reopened_us=9223372036854775807",
     /* late usage, and what was known when */
     "SELECT format('Late usage %d is noted for a month of account %d that was not run.',id,account)"
     " FROM late l WHERE NOT EXISTS(SELECT 1 FROM month_run r WHERE r.account IN(0,l.account)"

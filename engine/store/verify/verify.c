@@ -414,7 +414,7 @@ static tb_code verify_all(tb__verify *v, tb_error *err)
         tb__verify_derived,
         tb__verify_runs,
         tb__verify_zones,  tb__verify_accounts, tb__verify_balancers, verify_sums,
-        verify_newest,     tb__verify_trees,    tb__verify_billing,  tb__verify_chains,
+        verify_newest,     tb__verify_trees,    tb__verify_billing,  tb__verify_prepaid,  tb__verify_chains,
         tb__verify_plans,  tb__verify_logs,     tb__verify_events,   tb__verify_containers,
         tb__verify_declared,
     };

@@ -37,9 +37,8 @@
     X(RUNGS, "SELECT head,length,hash FROM rung")                                                  \
     X(ROLES, "SELECT id FROM key WHERE roles&~?1")                                                 \
     X(BOOKS,                                                                                       \
-      "SELECT b.name,b.currency,b.effective_us,b.sha256,b.document,coalesce((SELECT"               \
-      " min(n.effective_us) FROM book n WHERE n.currency=b.currency AND"                           \
-      " n.effective_us>b.effective_us),9223372036854775807),s.first_hour,s.last_hour"              \
+      "SELECT b.name,b.currency,b.effective_us,b.sha256,b.document," TB__BOOK_END("b.")            \
+      ",s.first_hour,s.last_hour"                                                                  \
       " FROM book b LEFT JOIN book_span s ON s.id=b.id ORDER BY b.id")                             \
     X(INVOICES,                                                                                    \
       "SELECT i.number,i.month,i.sha256,i.total,i.document,(SELECT amount FROM ledger l WHERE"     \
@@ -47,8 +46,15 @@
       " WHERE l.kind='void' AND l.reference=i.number AND l.reference<>''),s.first_hour,"           \
       "s.last_hour FROM invoice i"                                                                 \
       " LEFT JOIN invoice_span s ON s.id=i.id ORDER BY i.id")                                      \
-    X(LEDGER, "SELECT id,account,at_us,kind,currency,amount,reference,note,chain FROM ledger"      \
+    X(LEDGER, "SELECT " TB__C_ledger("") " FROM ledger"                                            \
               " ORDER BY id")                                                                      \
+    X(PREPAID,                                                                                     \
+      "SELECT account,m,id,reversal,amount,coalesce((SELECT r.outcome<>'refused' FROM month_run r" \
+      " WHERE r.id=" TB__LAST_RUN("x.account", "x.month") "),0) FROM (SELECT account,id,amount,m," \
+      "reversal,(substr(m,1,4)-1970)*12+substr(m,6,2)-1 AS month FROM (SELECT account,id,amount,"  \
+      "iif(kind='usage',substr(reference,-10,7),substr(reference,-7)) AS m,"                       \
+      "kind='usage_reversal' AS reversal FROM ledger WHERE kind IN('usage','usage_reversal'))) AS x"\
+      " ORDER BY account,m,id")                                                                    \
     X(AUDIT, "SELECT " TB__C_audit("") " FROM audit ORDER BY id")                                  \
     /* of months that have their hours */                                                          \
     X(LATE, "SELECT id,version,scope,owner,edge,day,data,account,month FROM late"                  \
@@ -110,6 +116,9 @@ TB_MUST_USE tb_code tb__verify_sql(tb__verify *v, tb__verify_statement id, const
 
 /* sealed.c: every sealed table, row by row and by its sum. */
 TB_MUST_USE tb_code tb__verify_sealed(tb__verify *v, tb_error *err);
+
+/* prepaid.c: the days of prepaid accounts, and what takes them back. */
+TB_MUST_USE tb_code tb__verify_prepaid(tb__verify *v, tb_error *err);
 
 /* rows.c: roles, and that the tables and triggers are those that the store made. */
 TB_MUST_USE tb_code tb__verify_schema(tb__verify *v, tb_error *err);

@@ -107,9 +107,18 @@ def catalogue_tables():
     known = {name: rules(CATALOG, table) for name, table in lists}
     known.update({name: fields(table) for name, table in kinds})
     known["container_apps/2"] = fields("endpoint_fields")
+    limits = re.findall(r'\{"\w+", "(above|below)"', c_table("engine/model/alerts.c", "kinds"))
+    known["alerts"] = {"id": True, "kind": True, **dict.fromkeys(limits, False), "probability": False}
     discounts = re.findall(r'X\(\w+, "(\w+)"\)', (SOURCE / "engine/model/declared.h").read_text())
     known["accounts/2"] = {name: False for name in discounts}
-    known["Top level"] = {name: name == "accounts" for name in [*known, "seller"] if "/" not in name}
+    named = {table: re.findall(r'\{"(\w+)", \w+\}', re.search(
+        rf"{table}\[\] = \{{(.*?)\}};", (SOURCE / "engine/model/contract.c").read_text(), re.S).group(1))
+        for table in ("contract_rules", "commit_rules")}
+    known["Top level"] = {name: name == "accounts" for name in [*known, "seller"]
+                                                          if "/" not in name and name != "alerts"}
+    known["contract"] = {name: False for name in [
+        *(name for name in named["contract_rules"] if name != "commit"),
+        *("commit." + name for name in named["commit_rules"])]}
     for role, own in (("seller", ("rates", "terms_days")), ("buyer", ())):
         known[role] = {path: path in ("name", "country") for path in party_terms(role)}
         known[role].update(dict.fromkeys(own, False))
@@ -126,13 +135,15 @@ def party_terms(role):
 
 
 def book_tables():
-    regions = re.search(r"define TB_BILLING_REGIONS\(X\) (.*)",
-                        (SOURCE / "include/tollbook/book.h").read_text()).group(1)
+    header = (SOURCE / "include/tollbook/book.h").read_text()
+    regions = re.search(r"define TB_BILLING_REGIONS\(X\) (.*)", header).group(1)
+    accounts = re.search(r"define TB_BOOK_ACCOUNTS\(X\)(.*?)\n\w", header, re.S).group(1)
     named = {"Top level": "book_rules", "bandwidth": "bandwidth_rules",
              "bandwidth.premium": "premium_rules", "bandwidth.volume": "volume_rules",
              "bandwidth.volume.tiers": "gb_tier_rules", "optimizer": "optimizer_rules",
              "load_balancer": "balancer_rules", "load_balancer.tiers": "million_tier_rules"}
     return {**{section: rules(BOOK, table) for section, table in named.items()},
+            "ledger_codes": {name: False for name in re.findall(r'X\(\w+, "(\w+)"', accounts)},
             "bandwidth.premium.regions": {name: False for name in re.findall(r"X\((\w+)\)", regions)}}
 
 
@@ -211,10 +222,20 @@ def probes(kind):
         refused = [[], "x", 1]
     elif kind.startswith("price"):
         taken, refused = ["0", "0.000000000000001", 1.5], ["-1", "0.0000000000000001", True, "1e3"]
+    elif kind.startswith("amount"):
+        least = "-1000000000000000000" if "either sign" in kind else "0"
+        taken = [least, "100", 0.5, "0.000001", 10 ** 18]
+        refused = ["1000000000000000001", "0.0000001", True, "1e3", *(["-1"] if least == "0" else [])]
+    elif kind.startswith("number between 0 and 1"):
+        taken, refused = ["0.5", "0.000001", "0.999999"], ["0", "1", "1.5", "-0.5", "0.0000001", True]
     elif kind.startswith("threshold in GB"):
         refused = ["-1", "0.0000000001", True, "1000000000.1"]
     elif kind.startswith("threshold in"):
         refused = [-1, 0.0000001, True, 10 ** 19]
+    elif kind.startswith("percent, 0 to 100"):
+        taken, refused = [0, "100", 99.9999, "0.0001"], [-1, "100.0001", "0.00001", True, "5 %", None]
+    elif kind == "month":
+        taken, refused = ["1970-01", "2299-12"], ["2026-13", "2026-1", "2026", 202601, ""]
     if " or null" in kind:
         taken.append(None)
     elif taken or refused:
@@ -318,8 +339,17 @@ class Catalogue(Served):
             return {**base, key: value, **({"zones": []} if key == "accounts" else {})}
         if section in ("seller", "buyer"):
             return self.party_document(section, key, value)
+        if section == "contract":
+            inner = {"monthly": "1", key.split(".")[-1]: value}
+            return {"accounts": [{"id": 1, "name": "acme", "contract": {"commit": inner}
+                                  if key.startswith("commit.") else {key: value}}]}
         if section == "accounts/2":
             return {"accounts": [{"id": 1, "name": "acme", "discounts": {key: value}}]}
+        if section == "alerts":
+            alert = {"kind": {"below": "balance", "probability": "forecast"}.get(key, "month_to_date")}
+            alert = {"id": "a", **alert, key: value}
+            alert.setdefault("below" if alert["kind"] == "balance" else "above", 2)
+            return {"accounts": [{"id": 1, "name": "acme", "alerts": [alert]}]}
         if section == "container_apps/2":
             app = self.least(shown["container_apps"])
             return {**base, "container_apps": [
@@ -486,11 +516,13 @@ class Book(Served):
         """The same book under a name and from a moment of its own."""
         n = next(self.number)
         return {**document, "book": f"probe-{n}",
-                "effective_from": f"{2027 + n // 700}-{n // 25 % 12 + 1:02}-{n % 25 + 1:02}T00:00:00Z"}
+                "effective_from": f"{2027 + n // 300}-{n // 25 % 12 + 1:02}-{n % 25 + 1:02}T00:00:00Z"}
 
     def document(self, section, key, value):
         book = self.fresh(json.loads(examples(self.text)[0]))
         if section == "Top level":
+            if value == "contract":  # its codes are those of the currency's books
+                book.pop("ledger_codes")
             return {**book, key: value}
         path, tier = section, section.endswith(".tiers")
         at = book

@@ -51,9 +51,20 @@ class RemoteMoney(Both):
         self.both("ledger", "adjust", "--account", 1, "--amount", "-0.50", "--reference", "a")
         for form in ("json", "csv", "html"):
             self.both("ledger", "statement", "--account", 1, "--format", form)
+        self.both("ledger", "credit", "--account", 2, "--amount", 5, "--expires", "2026-12-31")
+        for form in ("json", "table"):
+            self.both("ledger", "aging", "--format", form)
+        rows = "day,sum,what\n2026-11-12,0.25,2026-000001\n2026-11-12,3,nothing\n"
+        listed = ("ledger", "import", "--map", "date=day,amount=sum,reference=what",
+                  self.write("bank.csv", rows))
+        self.both(*listed, "--dry-run", status=1)
+        self.both(*listed, status=1)
+        self.both("ledger", "export", "--month", "2026-10", "--format", "csv")
+        self.both("ledger", "close", "--month", "2026-09")
+        self.both("ledger", "close", "--month", "2026-09", "--reopen")
         kinds = [e["kind"] for e in
                  json.loads(self.both("ledger", "statement", "--account", 2).out)["entries"]]
-        self.assertEqual(kinds, ["invoice", "void", "invoice"])
+        self.assertEqual(kinds, ["invoice", "void", "invoice", "credit"])
         self.same()
         self.stop()
         self.verify()

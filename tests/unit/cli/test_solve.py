@@ -405,6 +405,14 @@ class Portfolio(Case):
             expected = [self.span_line(answer), f"billed {answer['span']['before']} USD",
                         f"{'commit':>14}{'% off':>12}{'cost':>18}{'of it unused':>18}",
                         *(row(point) + note for point, note in zip(points, said)), answer["words"]]
+            offered = answer["contract"]
+            if offered:
+                self.assertEqual(offered, {"commit": {"monthly": answer["best"]["commit"]},
+                                           "discount_percent": answer["best"]["discount"]})
+                expected.append('In the account\'s catalogue entry: "contract": '
+                                + json.dumps(offered, separators=(",", ":")))
+            self.assertEqual(offered is not None,
+                             Decimal(answer["saving"]) > 0 < Decimal(answer["best"]["commit"]))
             self.assertEqual(self.table(*words).splitlines(), expected)
             best, billed = answer["best"], Decimal(answer["span"]["before"])
             saved = billed - Decimal(best["cost"])

@@ -153,7 +153,7 @@ class Upgrade(Case):
             db = self.upgrade(version)
             self.begin_to_bill(db, version)
             before = self.query("SELECT number,document FROM invoice", db)
-            declared = json.dumps(catalog(True)).encode()
+            declared = json.dumps(catalog(True, version)).encode()
             self.run_tool("apply", "--db", db, "-", stdin=declared, now=NOVEMBER)
             self.take(db, row(101, "10-29T05", bytes=11 * BYTES), row(102, "11-05T05", "NY", bytes=5),
                       row(201, "11-06T00", "SG", bytes=70 * BYTES), balancer("11-05T05", 70000000),

@@ -1,0 +1,13 @@
+/* What the catalogue says of an account's alerts. One reading, as in declared.h: the door refuses what
+ * does not read, and whoever looks at the alerts reads by the same function. */
+#ifndef TOLLBOOK_MODEL_ALERTS_H
+#define TOLLBOOK_MODEL_ALERTS_H
+
+#include "model/declared.h"
+#include "tollbook/alert.h"
+
+/* `alerts`: a list of objects, each id once. The fault's path is within the list: "[0].above". */
+bool tb__declared_alerts(const tb__document *doc, uint32_t value, tb_alert_rule ret[TB_ALERTS_MAX],
+                         size_t *ret_n, tb__fault *fault);
+
+#endif

@@ -1,0 +1,276 @@
+/* A closing's document: {"accruals":[{"account","currency","products":{kind: amount}}],"codes":{currency:
+ * {account of the general ledger: code}},"month","reversed":[as accruals],"reversed_codes":{as codes}}. Keys are sorted and there are no spaces, so that the
+ * same accruals make the same bytes. */
+#include "tollbook/generalledger.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tollbook/calendar.h"
+
+/* --- writing --- */
+
+static void write_products(const tb_products *products, tb_buf *out)
+{
+    char amount[TB_DECIMAL_TEXT_MAX + 1];
+    bool first = true;
+    int order[TB_LINE_KIND_COUNT];
+    for (int k = 0; k < TB_LINE_KIND_COUNT; k++) {
+        int at = k;
+        const char *name = tb_line_kind_name((tb_line_kind)k);
+        for (; at > 0 && strcmp(name, tb_line_kind_name((tb_line_kind)order[at - 1])) < 0; at--)
+            order[at] = order[at - 1];
+        order[at] = k;
+    }
+    for (int i = 0; i < TB_LINE_KIND_COUNT; i++) {
+        const tb_decimal sum = products->sum[order[i]];
+        if (!tb_decimal_sign(sum)) continue;
+        *tb_decimal_put(amount, sum) = 0;
+        tb_buf_fmt(out, "%s\"%s\":\"%s\"", first ? "" : ",",
+                   tb_line_kind_name((tb_line_kind)order[i]), amount);
+        first = false;
+    }
+}
+
+static tb_code write_codes(tb_store *store, int64_t month, const tb_month_books *books, tb_buf *out,
+                           tb_error *err)
+{
+    static const tb_book_account sorted[TB_BOOK_ACCOUNT_COUNT] = {
+        TB_ACCOUNT_BANK,    TB_ACCOUNT_CREDITS, TB_ACCOUNT_PREPAID, TB_ACCOUNT_RECEIVABLES,
+        TB_ACCOUNT_REVENUE, TB_ACCOUNT_TAX,     TB_ACCOUNT_UNBILLED};
+    tb_journal_codes codes;
+    bool first = true;
+    tb_code code = TB_OK;
+    for (size_t i = 0; i < books->n; i++) { /* ascending by currency */
+        const char *currency = books->list[i].currency;
+        if (i && strcmp(books->list[i - 1].currency, currency) == 0) continue;
+        code = tb_codes_of(store, month, books, currency, &codes, err);
+        if (code) return code;
+        tb_buf_fmt(out, "%s\"%s\":{", first ? "" : ",", currency);
+        for (int a = 0; a < TB_BOOK_ACCOUNT_COUNT; a++)
+            tb_buf_fmt(out, "%s\"%s\":\"%s\"", a ? "," : "", tb_book_account_name(sorted[a]),
+                       codes.code[sorted[a]]);
+        tb_buf_str(out, "}");
+        first = false;
+    }
+    return TB_OK;
+}
+
+static void write_accruals(const tb_accruals *accruals, tb_buf *out)
+{
+    for (size_t i = 0; i < accruals->n; i++) {
+        const tb_accrual *a = &accruals->list[i];
+        tb_buf_fmt(out, "%s{\"account\":%" PRId64 ",\"currency\":\"%s\",\"products\":{", i ? "," : "",
+                   a->account, a->currency);
+        write_products(&a->products, out);
+        tb_buf_str(out, "}}");
+    }
+}
+
+tb_code tb_closing_write(tb_store *store, const tb_accruals *accruals, const tb_accruals *reversed,
+                         const tb_month_books *books, int64_t month, tb_buf *out, tb_error *err)
+{
+    char text[8];
+    tb_buf_str(out, "{\"accruals\":[");
+    write_accruals(accruals, out);
+    tb_month_format(month, text);
+    tb_buf_str(out, "],\"codes\":{");
+    tb_code code = write_codes(store, month, books, out, err);
+    tb_buf_fmt(out, "},\"month\":\"%s\",\"reversed\":[", text);
+    write_accruals(reversed, out);
+    tb_buf_str(out, "],\"reversed_codes\":{");
+    if (!code) code = write_codes(store, month - 1, books, out, err);
+    tb_buf_str(out, "}}");
+    return code ? code : tb_buf_check(out, err);
+}
+
+/* --- reading --- */
+
+static tb_code unreadable(const tb_closing *closing, tb_error *err)
+{
+    char month[8];
+    tb_month_format(closing->month, month);
+    return tb_fail(err, TB_E_CORRUPT, "closing", "The closing of %s cannot be read.", month);
+}
+
+static bool read_products(const json_t *from, tb_products *to)
+{
+    size_t found = 0;
+    for (int k = 0; k < TB_LINE_KIND_COUNT; k++) {
+        const json_t *value = json_object_get(from, tb_line_kind_name((tb_line_kind)k));
+        if (!value) continue;
+        const char *text = json_string_value(value);
+        if (!text || tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, &to->sum[k], NULL))
+            return false;
+        found++;
+    }
+    return found == json_object_size(from);
+}
+
+static bool read_accrual(const json_t *from, tb_accrual *to)
+{
+    const char *currency = json_string_value(json_object_get(from, "currency"));
+    *to = (tb_accrual){.account = json_integer_value(json_object_get(from, "account"))};
+    if (!currency || strlen(currency) != 3 || to->account < 1) return false;
+    memcpy(to->currency, currency, 4);
+    return read_products(json_object_get(from, "products"), &to->products);
+}
+
+tb_code tb_closing_read(const tb_closing *closing, bool reversed, tb_accruals *ret_accruals,
+                        tb_error *err)
+{
+    tb_accruals made = {.list = NULL};
+    json_t *root = json_loadb(closing->document, closing->len, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *list = json_object_get(root, reversed ? "reversed" : "accruals");
+    bool ok = json_is_array(list) && json_is_object(json_object_get(root, "codes")) &&
+              json_is_object(json_object_get(root, "reversed_codes"));
+    if (ok) {
+        made.list = calloc(json_array_size(list) + 1, sizeof *made.list);
+        ok = made.list != NULL;
+    }
+    for (size_t i = 0; ok && i < json_array_size(list); i++)
+        ok = read_accrual(json_array_get(list, i), &made.list[made.n++]);
+    json_decref(root);
+    if (!ok) {
+        tb_accruals_release(&made);
+        return unreadable(closing, err);
+    }
+    *ret_accruals = made;
+    return TB_OK;
+}
+
+static tb_code accruals_kept(tb_store *store, int64_t month, bool reversed, tb_accruals *ret,
+                             bool *ret_found, tb_error *err)
+{
+    tb_closing closing = {.document = NULL};
+    tb_code code = tb_store_closing(store, month, &closing, ret_found, err);
+    if (!code && *ret_found) code = tb_closing_read(&closing, reversed, ret, err);
+    tb_closing_release(&closing);
+    return code;
+}
+
+tb_code tb_accruals_of(tb_store *store, int64_t month, const tb_month_books *books, int64_t now_us,
+                       bool (*step)(void *, uint64_t, uint64_t), void *ctx,
+                       tb_accruals *ret_accruals, tb_error *err)
+{
+    bool found = false;
+    tb_code code = accruals_kept(store, month, false, ret_accruals, &found, err);
+    if (!code && !found) code = accruals_kept(store, month + 1, true, ret_accruals, &found, err);
+    if (code || found) return code;
+    return tb_accruals_read(store, month, books, now_us, step, ctx, ret_accruals, err);
+}
+
+tb_code tb_closing_codes(const tb_closing *closing, bool reversed, const char currency[4],
+                         tb_journal_codes *ret_codes, tb_error *err)
+{
+    json_t *root = json_loadb(closing->document, closing->len, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *codes =
+        json_object_get(json_object_get(root, reversed ? "reversed_codes" : "codes"), currency);
+    const bool ok = root != NULL;
+    tb_journal_codes_of(NULL, ret_codes);
+    for (int a = 0; codes && a < TB_BOOK_ACCOUNT_COUNT; a++) {
+        const char *code =
+            json_string_value(json_object_get(codes, tb_book_account_name((tb_book_account)a)));
+        if (code) snprintf(ret_codes->code[a], TB_LEDGER_CODE_ROOM, "%s", code);
+    }
+    json_decref(root);
+    return ok ? TB_OK : unreadable(closing, err);
+}
+
+static tb_code codes_kept(tb_store *store, int64_t month, bool reversed, const char currency[4],
+                          tb_journal_codes *ret, bool *ret_found, tb_error *err)
+{
+    tb_closing closing = {.document = NULL};
+    tb_code code = tb_store_closing(store, month, &closing, ret_found, err);
+    if (!code && *ret_found) code = tb_closing_codes(&closing, reversed, currency, ret, err);
+    tb_closing_release(&closing);
+    return code;
+}
+
+tb_code tb_codes_of(tb_store *store, int64_t month, const tb_month_books *books,
+                    const char currency[4], tb_journal_codes *ret_codes, tb_error *err)
+{
+    bool found = false;
+    tb_code code = codes_kept(store, month, false, currency, ret_codes, &found, err);
+    if (!code && !found) code = codes_kept(store, month + 1, true, currency, ret_codes, &found, err);
+    if (!code && !found)
+        tb_journal_codes_of(tb_month_book_at(books, currency, "", tb_month_start_us(month + 1) - 1),
+                            ret_codes);
+    return code;
+}
+
+/* --- checking --- */
+
+typedef struct checking {
+    tb_store *store;
+    tb_say say;
+    void *ctx;
+    uint64_t *differences;
+} checking;
+
+/* Of two documents that can be read: whether the later takes back what the earlier accrued. */
+static bool takes_back(const tb_closing *later, const tb_closing *earlier)
+{
+    json_t *to = json_loadb(later->document, later->len, 0, NULL);
+    json_t *from = json_loadb(earlier->document, earlier->len, 0, NULL);
+    const bool same = json_equal(json_object_get(to, "reversed"), json_object_get(from, "accruals")) != 0;
+    json_decref(to);
+    json_decref(from);
+    return same;
+}
+
+/* Where this closing and the month before's hold, the one takes back what the other accrued. */
+static tb_code check_before(checking *c, const tb_closing *closing, bool *ret_same, tb_error *err)
+{
+    tb_closing live = {.document = NULL}, before = {.document = NULL};
+    bool holds = false, closed = false;
+    *ret_same = true;
+    tb_code code = tb_store_closing(c->store, closing->month, &live, &holds, err);
+    if (!code && holds && strcmp(live.sha256, closing->sha256) == 0)
+        code = tb_store_closing(c->store, closing->month - 1, &before, &closed, err);
+    if (!code && closed) *ret_same = takes_back(closing, &before);
+    tb_closing_release(&live);
+    tb_closing_release(&before);
+    return code;
+}
+
+static tb_code check_closing(void *ctx, const tb_closing *closing, tb_error *err)
+{
+    checking *c = ctx;
+    bool same = true;
+    tb_code code = check_before(c, closing, &same, err);
+    if (code) return code;
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    char hex[65], month[8], sentence[160];
+    tb_accruals accruals = {.list = NULL}, reversed = {.list = NULL};
+    crypto_hash_sha256(hash, (const unsigned char *)closing->document, closing->len);
+    sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+    tb_month_format(closing->month, month);
+    if (strcmp(hex, closing->sha256) != 0)
+        snprintf(sentence, sizeof sentence, "The closing of %s: its text does not have its SHA-256.", month);
+    else if (tb_closing_read(closing, false, &accruals, NULL) ||
+             tb_closing_read(closing, true, &reversed, NULL))
+        snprintf(sentence, sizeof sentence, "The closing of %s cannot be read.", month);
+    else if (!same)
+        snprintf(sentence, sizeof sentence,
+                 "The closing of %s does not take back what the month before it accrued.", month);
+    else
+        sentence[0] = 0;
+    tb_accruals_release(&accruals);
+    tb_accruals_release(&reversed);
+    if (!sentence[0]) return TB_OK;
+    ++*c->differences;
+    if (c->say) c->say(c->ctx, sentence);
+    return TB_OK;
+}
+
+tb_code tb_closing_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
+                          tb_error *err)
+{
+    checking c = {store, say, ctx, differences};
+    return tb_store_closings(store, check_closing, &c, err);
+}

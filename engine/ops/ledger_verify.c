@@ -1,0 +1,265 @@
+/* Credits replayed: each entry about a credit is made again from those before it. What an invoice draws
+ * follows from the credits as they stood at its own entry, and must be what its text says was paid. */
+#include "tollbook/ledger.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tollbook/calendar.h"
+#include "tollbook/prepaid.h"
+
+typedef struct replay {
+    tb_store *store;
+    tb_say say;
+    void *ctx;
+    uint64_t *differences;
+    tb_error *err;
+    const tb_ledger_entry *entries; /* one account's */
+    size_t n;
+} replay;
+
+static void TB_PRINTF(2, 3) found(replay *r, const char *fmt, ...)
+{
+    char sentence[400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(sentence, sizeof sentence, fmt, args);
+    va_end(args);
+    ++*r->differences;
+    if (r->say) r->say(r->ctx, sentence);
+}
+
+static void day_at(int64_t us, char out[11])
+{
+    char text[21] = "";
+    tb_time_format(us, text);
+    memcpy(out, text, 10);
+    out[10] = 0;
+}
+
+static const char *money_text(tb_decimal amount, char out[TB_DECIMAL_TEXT_MAX + 1])
+{
+    *tb_decimal_put(out, tb_decimal_normal(amount)) = 0;
+    return out;
+}
+
+/* --- draws --- */
+
+/* Entry `at` must be this leg of the draw. */
+static bool is_leg(const replay *r, size_t at, const tb_invoice *invoice, const tb_draw *draw,
+                   tb_draw_leg leg, int64_t at_us)
+{
+    char reference[64];
+    tb_decimal amount = draw->amount;
+    if (leg == TB_DRAW_GIVEN || leg == TB_DRAW_TAKEN) amount.mantissa = -amount.mantissa;
+    if (at >= r->n) return false;
+    const tb_ledger_entry *e = &r->entries[at];
+    tb_draw_reference(reference, invoice->number, draw->credit, leg);
+    return e->kind == TB_LEDGER_CREDIT_DRAWN && strcmp(e->reference, reference) == 0 &&
+           strcmp(e->document, invoice->number) == 0 && tb_decimal_compare(e->amount, amount) == 0 &&
+           e->at_us == at_us;
+}
+
+/* The entries behind the invoice's own, or its void's, are the plan's, and no more are its own. */
+static void check_legs(replay *r, size_t own, const tb_invoice *invoice, const tb_draw *draws,
+                       size_t n, bool back)
+{
+    const tb_draw_leg first = back ? TB_DRAW_BACK : TB_DRAW_GIVEN;
+    const int64_t at_us = r->entries[own].at_us;
+    size_t at = own + 1, i = 0;
+    while (i < n && is_leg(r, at, invoice, &draws[i], first, at_us) &&
+           is_leg(r, at + 1, invoice, &draws[i], first + 1, at_us)) {
+        i++;
+        at += 2;
+    }
+    if (i < n)
+        found(r, "Invoice %s %s credit %" PRId64 ", but the ledger does not say so behind entry %" PRId64
+              ".", invoice->number, back ? "gives back to" : "draws", draws[i].credit,
+              r->entries[own].id);
+    else if (at < r->n && r->entries[at].kind == TB_LEDGER_CREDIT_DRAWN &&
+             strcmp(r->entries[at].document, invoice->number) == 0)
+        found(r, "Ledger entry %" PRId64 " is no draw of invoice %s.", r->entries[at].id,
+              invoice->number);
+}
+
+/* What the text says was paid: by credits, and by a prepaid balance. */
+typedef struct said {
+    tb_decimal total, drawn, covered;
+} said;
+
+static tb_code paid_of(const tb_invoice *invoice, said *ret, tb_error *err)
+{
+    tb_paper paper;
+    tb_code code = tb_paper_parse(invoice->text, invoice->text_len, NULL, &paper, err);
+    if (code) return code;
+    *ret = (said){.total = paper.bill.total, .drawn = TB_DECIMAL_ZERO, .covered = TB_DECIMAL_ZERO};
+    if (paper.statement.version > 1) {
+        ret->covered = paper.statement.covered;
+        code = tb_decimal_sub(paper.statement.paid, ret->covered, &ret->drawn, err);
+    }
+    tb_paper_release(&paper);
+    return code;
+}
+
+/* What stood in the ledger before entry `own`, but for days that an invoice will stand for. */
+static tb_code balance_before(const replay *r, size_t own, tb_decimal *ret, tb_error *err)
+{
+    tb_code code = TB_OK;
+    *ret = TB_DECIMAL_ZERO;
+    for (size_t i = 0; !code && i < own; i++)
+        if (r->entries[i].kind != TB_LEDGER_USAGE && r->entries[i].kind != TB_LEDGER_USAGE_REVERSAL)
+            code = tb_decimal_add(*ret, r->entries[i].amount, ret, err);
+    return code;
+}
+
+/* What the balance before the invoice covers of it, beside what credits pay. */
+static tb_code covered_of(const replay *r, size_t own, tb_decimal total, tb_decimal planned,
+                          tb_decimal *ret_covered, tb_error *err)
+{
+    const int digits = tb_currency_minor_digits(r->entries[own].currency);
+    tb_decimal left, rest;
+    tb_code code = balance_before(r, own, &left, err);
+    if (!code) code = tb_decimal_sub(left, planned, &left, err);
+    if (!code) code = tb_decimal_sub(total, planned, &rest, err);
+    return code ? code : tb_prepaid_part(left, rest, digits, ret_covered, err);
+}
+
+/* The text's amounts are the plan's. Where it says that a balance has paid, the ledger had that much. */
+static tb_code check_paid(replay *r, size_t own, const tb_invoice *invoice, const said *text,
+                          tb_decimal planned)
+{
+    char a[TB_DECIMAL_TEXT_MAX + 1], b[TB_DECIMAL_TEXT_MAX + 1];
+    tb_decimal covered;
+    if (tb_decimal_compare(text->drawn, planned) != 0)
+        found(r, "Invoice %s says that credits paid %s of it; by the ledger they paid %s.",
+              invoice->number, money_text(text->drawn, a), money_text(planned, b));
+    if (!tb_decimal_sign(text->covered)) return TB_OK;
+    tb_code code = covered_of(r, own, text->total, planned, &covered, r->err);
+    if (!code && tb_decimal_compare(text->covered, covered) != 0)
+        found(r, "Invoice %s says that the balance paid %s of it; by the ledger it was %s.",
+              invoice->number, money_text(text->covered, a), money_text(covered, b));
+    return code;
+}
+
+/* The plan of the invoice whose own entry is `own`, from what stood before it. */
+static tb_code check_invoice(replay *r, size_t own, bool back)
+{
+    const tb_ledger_entry *e = &r->entries[own];
+    tb_credit *credits = NULL;
+    tb_draw *draws = NULL;
+    size_t n = 0, n_draws = 0, first = own;
+    said text = {.total = TB_DECIMAL_ZERO};
+    tb_decimal planned = TB_DECIMAL_ZERO;
+    tb_invoice invoice;
+    char day[11];
+    while (back && first > 0 && !(r->entries[first].kind == TB_LEDGER_INVOICE &&
+                                  strcmp(r->entries[first].reference, e->reference) == 0))
+        first--;
+    if (r->entries[first].kind != TB_LEDGER_INVOICE) return TB_OK; /* a credit note's void */
+    tb_code code = tb_store_invoice(r->store, 0, e->reference, &invoice, r->err);
+    if (code == TB_E_NOT_FOUND) return TB_OK; /* told by the store's own check */
+    if (code) return code;
+    day_at(r->entries[first].at_us, day);
+    code = tb_credits_of(r->entries, first, &credits, &n, r->err);
+    if (!code) code = paid_of(&invoice, &text, r->err);
+    if (!code) code = tb_draws_plan(credits, n, day, text.total, &draws, &n_draws, &planned, r->err);
+    if (!code && !back) code = check_paid(r, own, &invoice, &text, planned);
+    if (!code) check_legs(r, own, &invoice, draws, n_draws, back);
+    free(credits);
+    free(draws);
+    tb_invoice_release(&invoice);
+    return code;
+}
+
+/* --- entries about credits --- */
+
+/* What stands in the ledger before and with entry i about a credit must leave no credit below 0. */
+static tb_code check_left(replay *r, size_t i)
+{
+    tb_credit *credits = NULL;
+    size_t n = 0;
+    tb_code code = tb_credits_of(r->entries, i + 1, &credits, &n, r->err);
+    for (size_t k = 0; !code && k < n; k++)
+        if (tb_decimal_sign(credits[k].left) < 0)
+            found(r, "Ledger entry %" PRId64 " takes more of credit %" PRId64 " than is left of it.",
+                  r->entries[i].id, credits[k].id);
+    free(credits);
+    return code;
+}
+
+/* An expiry is what was left of a credit behind its last day. */
+static tb_code check_expiry(replay *r, size_t i)
+{
+    const tb_ledger_entry *e = &r->entries[i];
+    tb_credit *credits = NULL;
+    size_t n = 0, k = 0;
+    char reference[64], day[11];
+    tb_decimal left;
+    tb_code code = tb_credits_of(r->entries, i, &credits, &n, r->err);
+    if (code) return code;
+    day_at(e->at_us, day);
+    for (; k < n; k++) {
+        tb_expiry_reference(reference, &credits[k]);
+        if (strcmp(reference, e->reference) == 0) break;
+    }
+    left = k < n ? credits[k].left : TB_DECIMAL_ZERO;
+    left.mantissa = -left.mantissa;
+    if (k == n || tb_credit_valid(&credits[k], day) || e->at_us < credits[k].last_us ||
+        tb_decimal_compare(left, e->amount) != 0)
+        found(r, "Ledger entry %" PRId64 ", %s: that is not what had expired.", e->id, e->reference);
+    free(credits);
+    return TB_OK;
+}
+
+/* A draw stands behind its invoice's own entry or its void's, with nothing between but other draws. */
+static void check_place(replay *r, size_t i)
+{
+    const tb_ledger_entry *e = &r->entries[i];
+    size_t own = i;
+    while (own > 0 && r->entries[own].kind == TB_LEDGER_CREDIT_DRAWN)
+        own--;
+    if ((r->entries[own].kind != TB_LEDGER_INVOICE && r->entries[own].kind != TB_LEDGER_VOID) ||
+        strcmp(r->entries[own].reference, e->document) != 0)
+        found(r, "Ledger entry %" PRId64 " draws credit for %s, but does not follow its entry.", e->id,
+              e->document);
+}
+
+static tb_code check_entry(replay *r, size_t i)
+{
+    switch (r->entries[i].kind) {
+    case TB_LEDGER_INVOICE: return check_invoice(r, i, false);
+    case TB_LEDGER_VOID: return check_invoice(r, i, true);
+    case TB_LEDGER_CREDIT_EXPIRED: return check_expiry(r, i);
+    case TB_LEDGER_CREDIT_DRAWN: check_place(r, i); return check_left(r, i);
+    default: return TB_OK;
+    }
+}
+
+static tb_code replay_account(replay *r, int64_t account)
+{
+    tb_ledger_entry *entries = NULL;
+    tb_code code = tb_store_ledger(r->store, account, &entries, &r->n, r->err);
+    r->entries = entries;
+    for (size_t i = 0; !code && i < r->n; i++)
+        code = check_entry(r, i);
+    free(entries);
+    return code;
+}
+
+/* Of accounts that were never granted credit the store knows that no entry speaks of one; where a text does, they are
+ * replayed too. */
+tb_code tb_ledger_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
+                         tb_error *err)
+{
+    replay r = {.store = store, .say = say, .ctx = ctx, .differences = differences, .err = err};
+    int64_t *accounts = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_credit_accounts(store, "", &accounts, &n, err);
+    for (size_t i = 0; !code && i < n; i++)
+        code = replay_account(&r, accounts[i]);
+    free(accounts);
+    return code;
+}

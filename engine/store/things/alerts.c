@@ -1,0 +1,195 @@
+/* Alerts: which accounts have any, and what was raised of them. A row is one time that an alert was
+ * raised; the last row of an alert says how it stands. None of it changes what is answered or billed, so
+ * the data version stays. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "model/alerts.h"
+#include "store/core/internal.h"
+#include "tollbook/alertstore.h"
+
+/* --- what is declared --- */
+
+tb_code tb_store_alert_accounts(tb_store *store, int64_t after, int64_t limit, int64_t **ret_accounts,
+                                size_t *ret_n, tb_error *err)
+{
+    const int64_t values[2] = {after, limit};
+    return tb__list_ints(store, TB__SQL_ALERT_ACCOUNTS, values, 2, ret_accounts, ret_n, err);
+}
+
+static tb_code read_rules(const tb__document *doc, int64_t account, tb_alert_rule *ret, size_t *ret_n,
+                          tb_error *err)
+{
+    const uint32_t at = tb__declared_member(doc, 0, "alerts");
+    tb__fault fault = {.path = ""};
+    if (!at || tb__declared_alerts(doc, at, ret, ret_n, &fault)) return TB_OK;
+    return tb_fail(err, TB_E_DECLARED, fault.path,
+                   "Account %" PRId64 ": alerts%s cannot be read. Apply a catalogue with such a value.",
+                   account, fault.path);
+}
+
+static tb_code parse_rules(const char *text, size_t len, int64_t account, tb_alert_rule *ret,
+                           size_t *ret_n, tb_error *err)
+{
+    tb__arena strings;
+    tb__document doc;
+    if (!text) return tb_no_memory(err);
+    tb__arena_init(&strings, NULL);
+    tb_code code = tb__document_parse(text, len, TB_E_CORRUPT, &strings, NULL, &doc, err);
+    if (!code) {
+        code = read_rules(&doc, account, ret, ret_n, err);
+        tb__document_release(&doc);
+    }
+    tb__arena_release(&strings);
+    return code;
+}
+
+tb_code tb_store_alert_rules(tb_store *store, int64_t account, tb_alert_rule ret_rules[TB_ALERTS_MAX],
+                             size_t *ret_n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    *ret_n = 0;
+    tb_code code = tb__sql_ints(store, TB__SQL_ACCOUNT_GET, &account, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    if (sqlite3_column_int64(s, 1) == INT64_MAX)
+        code = parse_rules((const char *)sqlite3_column_text(s, 0), (size_t)sqlite3_column_bytes(s, 0),
+                           account, ret_rules, ret_n, err);
+    sqlite3_reset(s);
+    return code;
+}
+
+/* --- what was raised --- */
+
+/* Columns: TB__C_alert. */
+static tb_code alert_from(sqlite3_stmt *s, void *item, tb_error *err)
+{
+    tb_alert_state *a = item;
+    char kind[24];
+    *a = (tb_alert_state){.id = sqlite3_column_int64(s, 0),
+                          .account = sqlite3_column_int64(s, 1),
+                          .month = sqlite3_column_int64(s, 4),
+                          .raised_us = sqlite3_column_int64(s, 7),
+                          .cleared_us = sqlite3_column_int64(s, 8),
+                          .kind = TB_ALERT_KIND_COUNT};
+    tb_code code = tb__copy_text(s, 2, a->alert, sizeof a->alert, err);
+    if (!code) code = tb__copy_text(s, 3, kind, sizeof kind, err);
+    if (!code) code = tb__copy_text(s, 5, a->limit, sizeof a->limit, err);
+    if (!code) code = tb__copy_text(s, 6, a->seen, sizeof a->seen, err);
+    if (!code) code = tb__copy_text(s, 9, a->raised, sizeof a->raised, err);
+    if (!code) code = tb__copy_text(s, 10, a->cleared, sizeof a->cleared, err);
+    if (!code) code = tb__copy_text(s, 11, a->data, sizeof a->data, err);
+    for (int k = 0; !code && k < TB_ALERT_KIND_COUNT; k++)
+        if (strcmp(kind, tb_alert_kind_name((tb_alert_kind)k)) == 0) a->kind = (tb_alert_kind)k;
+    if (!code && a->kind == TB_ALERT_KIND_COUNT)
+        code = tb_fail(err, TB_E_CORRUPT, "alert", "Alert %" PRId64 ": its kind cannot be read.", a->id);
+    return code;
+}
+
+static const tb__rows alert_rows = {sizeof(tb_alert_state), alert_from, NULL};
+
+tb_code tb_store_alerts_last(tb_store *store, int64_t account, tb_alert_state **ret_states,
+                             size_t *ret_n, tb_error *err)
+{
+    return tb__collect_ints(store, TB__SQL_ALERTS_LAST, &account, 1, &alert_rows, ret_states, ret_n,
+                            err);
+}
+
+tb_code tb_store_alerts(tb_store *store, int64_t account, int64_t limit, tb_alert_state **ret_states,
+                        size_t *ret_n, tb_error *err)
+{
+    const int64_t values[2] = {limit, account};
+    return tb__collect_ints(store, account ? TB__SQL_ALERTS_OF : TB__SQL_ALERTS, values,
+                            account ? 2 : 1, &alert_rows, ret_states, ret_n, err);
+}
+
+tb_code tb_store_alert_raise(tb_store *store, tb_alert_state *a, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql(store, TB__SQL_ALERT_INSERT, &s, err);
+    if (code) return code;
+    sqlite3_bind_int64(s, 1, a->account);
+    sqlite3_bind_text(s, 2, a->alert, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 3, tb_alert_kind_name(a->kind), -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 4, a->month);
+    sqlite3_bind_text(s, 5, a->limit, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 6, a->seen, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 7, a->raised_us);
+    sqlite3_bind_text(s, 8, a->raised, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 9, a->data, -1, SQLITE_STATIC);
+    code = tb__step(store, s, &row, err);
+    if (!code && row) a->id = sqlite3_column_int64(s, 0);
+    sqlite3_reset(s);
+    return code;
+}
+
+tb_code tb_store_alert_clear(tb_store *store, const tb_alert_state *a, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_ALERT_CLEAR, &s, err);
+    if (code) return code;
+    sqlite3_bind_int64(s, 1, a->id);
+    sqlite3_bind_int64(s, 2, a->cleared_us);
+    sqlite3_bind_text(s, 3, a->cleared, -1, SQLITE_STATIC);
+    return tb__run(store, s, err);
+}
+
+tb_code tb_store_alert_said(tb_store *store, const tb_alert_state *a, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_ALERT_SAID, &s, err);
+    if (code) return code;
+    sqlite3_bind_int64(s, 1, a->id);
+    sqlite3_bind_text(s, 2, a->raised, -1, SQLITE_STATIC);
+    return tb__run(store, s, err);
+}
+
+/* --- whether anything has changed --- */
+
+static tb_code mark_document(tb_store *store, int64_t account, uint64_t *mark, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_ACCOUNT_GET, &account, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    const void *text = sqlite3_column_text(s, 0);
+    const int64_t deleted = sqlite3_column_int64(s, 1);
+    if (text) *mark = XXH3_64bits_withSeed(text, (size_t)sqlite3_column_bytes(s, 0), *mark);
+    *mark = XXH3_64bits_withSeed(&deleted, sizeof deleted, *mark);
+    sqlite3_reset(s);
+    return text ? TB_OK : tb_no_memory(err);
+}
+
+static tb_code mark_usage(tb_store *store, int64_t account, int64_t month, uint64_t *mark,
+                          tb_error *err)
+{
+    const int64_t first = tb_month_first_day(month);
+    const tb_range range = {.first = first, .count = (uint32_t)(tb_month_first_day(month + 1) - first)};
+    const tb_view view = {account, TB_ALL, TB_ALL};
+    tb_series series;
+    tb_code code = tb_series_init(&series, range, 1u << TB_M_BYTES | 1u << TB_M_REQUESTS, NULL, err);
+    if (code) return code;
+    code = tb_store_read_series(store, &view, &series, err);
+    const tb_u128 sums[2] = {tb_series_total(&series, TB_M_BYTES), tb_series_total(&series, TB_M_REQUESTS)};
+    if (!code) *mark = XXH3_64bits_withSeed(sums, sizeof sums, *mark);
+    tb_series_release(&series);
+    return code;
+}
+
+tb_code tb_store_alert_mark(tb_store *store, int64_t account, int64_t month, uint64_t *ret_mark,
+                            tb_error *err)
+{
+    uint64_t mark = (uint64_t)month;
+    int64_t last = 0;
+    tb_code code = mark_document(store, account, &mark, err);
+    if (!code) code = tb__int_of(store, TB__SQL_ALERT_LEDGER, &account, 1, 0, &last, err);
+    if (!code) mark = XXH3_64bits_withSeed(&last, sizeof last, mark);
+    if (!code) code = mark_usage(store, account, month, &mark, err);
+    if (!code) *ret_mark = mark;
+    return code;
+}

@@ -1,0 +1,53 @@
+/* Closed months of the general ledger. A closed month takes no further entry of the ledger, whichever way it
+ * comes. What the export of such a month cannot tell from entries and invoices, which never change,
+ * stands in its closing: the accruals, and the codes of the accounts. */
+#ifndef TOLLBOOK_CLOSINGSTORE_H
+#define TOLLBOOK_CLOSINGSTORE_H
+
+#include "tollbook/ledgerstore.h"
+
+TB_API_BEGIN
+
+typedef struct tb_closing {
+    int64_t month, closed_us;
+    char sha256[65]; /* of the document, lower-case hex */
+    char *document;  /* terminated; free() */
+    size_t len;
+} tb_closing;
+
+/* TB_E_CLOSED where the month of this moment is closed. */
+TB_MUST_USE tb_code tb_store_check_open(tb_store *store, int64_t at_us, tb_error *err);
+/* The last closed month; INT64_MIN: none is. */
+TB_MUST_USE tb_code tb_store_last_closed(tb_store *store, int64_t *ret_month, tb_error *err);
+/* *ret_found: the month is closed, and *ret_closing is the caller's to release. */
+TB_MUST_USE tb_code tb_store_closing(tb_store *store, int64_t month, tb_closing *ret_closing,
+                                     bool *ret_found, tb_error *err);
+/* Calls visit for each closing there ever was, reopened ones too. It borrows the closing. */
+typedef tb_code (*tb_closing_visit)(void *ctx, const tb_closing *closing, tb_error *err);
+TB_MUST_USE tb_code tb_store_closings(tb_store *store, tb_closing_visit visit, void *ctx,
+                                      tb_error *err);
+/* Closes a month, with its document. TB_E_CLOSED: it is closed already. */
+TB_MUST_USE tb_code tb_store_close_month(tb_store *store, int64_t month, const char *document,
+                                         size_t len, int64_t now_us, tb_error *err);
+/* Opens it again; its closing is kept. TB_E_NOT_FOUND: it is not closed. */
+TB_MUST_USE tb_code tb_store_reopen_month(tb_store *store, int64_t month, int64_t now_us,
+                                          tb_error *err);
+/* What billed an account's month, or part of it, and stood from finalized_us until voided_us. */
+typedef struct tb_billed_on {
+    char number[24];
+    bool own;       /* it is the month's own invoice; else a later one that corrects the month */
+    int64_t month;  /* the invoice's */
+    uint64_t since; /* corrections: what they go on from, as in tb_correction */
+    int64_t finalized_us, voided_us; /* INT64_MAX: it is not void */
+} tb_billed_on;
+/* All there ever were, void ones too, by the moment they were made; no credit notes. free(). */
+TB_MUST_USE tb_code tb_store_billed_on(tb_store *store, int64_t account, int64_t month,
+                                      tb_billed_on **ret_list, size_t *ret_n, tb_error *err);
+/* Whether the account's month was ever run, by itself or with everybody's. */
+TB_MUST_USE tb_code tb_store_month_ran(tb_store *store, int64_t account, int64_t month,
+                                       bool *ret_ran, tb_error *err);
+void tb_closing_release(tb_closing *closing);
+
+TB_API_END
+
+#endif

@@ -1,0 +1,58 @@
+/* Entries of the ledger as values. */
+#ifndef TOLLBOOK_ENTRY_H
+#define TOLLBOOK_ENTRY_H
+
+#include "tollbook/decimal.h"
+
+TB_API_BEGIN
+
+/* X(name, text): what an entry is, and what its amount does to the balance.
+ *
+ *   invoice         - what a final invoice comes to; void gives it back; reference: its number
+ *   credit_note     + what a credit note comes to; void takes it again
+ *   payment         + what was paid; document: the invoice that it is for, "": the oldest first
+ *   adjustment      + or -, what an operator corrects
+ *   usage           - (or +) what a prepaid account's running month came to on a day, less what was
+ *                   entered for it before
+ *   usage_reversal  + the sum of a month's usage entries, when its invoice stands for them
+ *   credit          + money that was granted; expires: its last day, "": never
+ *   credit_drawn    a pair of entries, which sum to 0: - what an invoice takes of a credit, + for the
+ *                   invoice (document). A void makes the pair again, with the signs turned.
+ *   credit_expired  - what is left of a credit behind its last day */
+#define TB_LEDGER_KINDS(X)                                                                         \
+    X(INVOICE, "invoice")                                                                          \
+    X(VOID, "void")                                                                                \
+    X(CREDIT_NOTE, "credit_note")                                                                  \
+    X(PAYMENT, "payment")                                                                          \
+    X(ADJUSTMENT, "adjustment")                                                                    \
+    X(USAGE, "usage")                                                                              \
+    X(USAGE_REVERSAL, "usage_reversal")                                                            \
+    X(CREDIT, "credit")                                                                            \
+    X(CREDIT_DRAWN, "credit_drawn")                                                                \
+    X(CREDIT_EXPIRED, "credit_expired")
+typedef enum tb_ledger_kind {
+#define TB_X(e, name) TB_LEDGER_##e,
+    TB_LEDGER_KINDS(TB_X)
+#undef TB_X
+        TB_LEDGER_KIND_COUNT
+} tb_ledger_kind;
+
+const char *tb_ledger_kind_name(tb_ledger_kind kind);
+/* TB_LEDGER_KIND_COUNT: there is none of this name. */
+tb_ledger_kind tb_ledger_kind_of(const char *name);
+
+/* amount: what it adds to the account's balance (payments positive, invoices negative). */
+typedef struct tb_ledger_entry {
+    int64_t id, account, at_us;
+    tb_ledger_kind kind;
+    char currency[4];
+    tb_decimal amount;
+    char reference[64]; /* invoice number, payment id */
+    char note[128];
+    char document[24]; /* the invoice that it is about, where the kind has one; else "" */
+    char expires[11];  /* a credit's last day, UTC, "2026-12-31"; else "" */
+} tb_ledger_entry;
+
+TB_API_END
+
+#endif

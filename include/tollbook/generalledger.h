@@ -1,0 +1,64 @@
+/* The general ledger of a month: every entry of the ledger as lines of double entry, what was used and
+ * had no invoice at the month's end, and the same of the month before taken back on the first. Works
+ * in the caller's snapshot or transaction.
+ *
+ * Of a month that is not closed this is worked out anew each time; closing one keeps it. */
+#ifndef TOLLBOOK_GENERALLEDGER_H
+#define TOLLBOOK_GENERALLEDGER_H
+
+#include "tollbook/closingstore.h"
+#include "tollbook/journal.h"
+#include "tollbook/monthbill.h"
+
+TB_API_BEGIN
+
+/* What an account had used by a month's end and had no invoice for then, net. */
+typedef struct tb_accrual {
+    int64_t account;
+    char currency[4];
+    tb_products products;
+} tb_accrual;
+
+typedef struct tb_accruals {
+    tb_accrual *list; /* ascending by account */
+    size_t n;
+    size_t unpriced, refused; /* accounts with usage that has no price, and that cannot be rated */
+} tb_accruals;
+
+/* Of a month that is over. What was billed after its end is what the invoice says; the rest is rated. A year of
+ * months before it count where they were not billed by its end, also those that were never run. What is
+ * made void after the end stood then. step (may be NULL) is called now and then; false ends it with TB_E_STOPPED. */
+TB_MUST_USE tb_code tb_accruals_read(tb_store *store, int64_t month, const tb_month_books *books,
+                                     int64_t now_us, bool (*step)(void *, uint64_t, uint64_t),
+                                     void *ctx, tb_accruals *ret_accruals, tb_error *err);
+void tb_accruals_release(tb_accruals *accruals);
+
+/* A closing's document: what was accrued at the month's end, and what was taken back of the month before. */
+TB_MUST_USE tb_code tb_closing_write(tb_store *store, const tb_accruals *accruals,
+                                     const tb_accruals *reversed, const tb_month_books *books,
+                                     int64_t month, tb_buf *out, tb_error *err);
+TB_MUST_USE tb_code tb_closing_read(const tb_closing *closing, bool reversed,
+                                    tb_accruals *ret_accruals, tb_error *err);
+/* A month's accruals: those of its closing, else what the next month's took back, else worked out. */
+TB_MUST_USE tb_code tb_accruals_of(tb_store *store, int64_t month, const tb_month_books *books,
+                                   int64_t now_us, bool (*step)(void *, uint64_t, uint64_t),
+                                   void *ctx, tb_accruals *ret_accruals, tb_error *err);
+/* The codes of a currency in it, or (reversed) of what it took back; those without a book where it does not
+ * name the currency. */
+TB_MUST_USE tb_code tb_closing_codes(const tb_closing *closing, bool reversed,
+                                     const char currency[4], tb_journal_codes *ret_codes,
+                                     tb_error *err);
+/* A month's codes: those of its closing, else with which the next month's took it back, else of the book
+ * that is in force at its end. */
+TB_MUST_USE tb_code tb_codes_of(tb_store *store, int64_t month, const tb_month_books *books,
+                                const char currency[4], tb_journal_codes *ret_codes, tb_error *err);
+
+/* Checks the closings' documents: their hashes, that they can be read, and that each takes back what the
+ * month before it accrued. No accrual is worked out again: drafts are not kept, and a month that was not
+ * run cannot be read as it stood. */
+TB_MUST_USE tb_code tb_closing_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
+                                      tb_error *err);
+
+TB_API_END
+
+#endif

@@ -1,0 +1,109 @@
+/* Settling: what of an account's ledger pays what. Derived from the entries each time and never stored.
+ * Pure, and the order of the entries makes no difference.
+ *
+ * Credits are drawn by invoices when these are made final; the entries say so. Of what is left of an
+ * invoice then, credit notes take off first (the invoice that they credit), then payments that name it,
+ * then all other money, the oldest due first. What one has too much, the others get: it is money that
+ * no invoice has taken. Adjustments are such money too. One below zero is a debit: it is owed as an invoice
+ * is, and due on its own day. A void document takes nothing: what named it is free again. Usage of a prepaid account's running month is kept apart.
+ *
+ * Always: the sum of all entries = unallocated + running + credit - receivable. */
+#ifndef TOLLBOOK_SETTLE_H
+#define TOLLBOOK_SETTLE_H
+
+#include "tollbook/entry.h"
+
+TB_API_BEGIN
+
+/* --- credits --- */
+
+typedef struct tb_credit {
+    int64_t id;                        /* of its entry */
+    int64_t last_us;                   /* the time of the last entry about it */
+    char expires[11], reference[64];   /* expires: its last day, UTC; "": none */
+    char back[11];                     /* the newest day on which a void gave back to it; "": none did */
+    tb_decimal granted, left;
+    size_t expiries;                   /* how many entries say that it has expired */
+} tb_credit;
+
+/* The credits among the entries: the oldest last day first, those without one last, then by id. n
+ * entries of one account; free(). TB_E_CORRUPT: an entry is about a credit that is not among them. */
+TB_MUST_USE tb_code tb_credits_of(const tb_ledger_entry *entries, size_t n, tb_credit **ret_credits,
+                                  size_t *ret_n, tb_error *err);
+/* The last day on which it can be drawn, included: its own, or that of the newest void that gave back to
+ * it where that is later; "": none. */
+const char *tb_credit_last_day(const tb_credit *credit);
+/* Whether it can be drawn on that day ("2026-12-31"). */
+bool tb_credit_valid(const tb_credit *credit, const char *day);
+
+typedef struct tb_draw {
+    int64_t credit; /* its entry's id */
+    tb_decimal amount;
+} tb_draw;
+
+/* What an invoice over `total` takes of them on a day: at most the total. *ret_draws has room for
+ * n_credits; free(). */
+TB_MUST_USE tb_code tb_draws_plan(const tb_credit *credits, size_t n_credits, const char *day,
+                                  tb_decimal total, tb_draw **ret_draws, size_t *ret_n,
+                                  tb_decimal *ret_paid, tb_error *err);
+
+/* The entries of a draw, by their references "2026-000001/credit:7...": what the credit gives, what the
+ * invoice gets, and both again where the invoice is void. */
+typedef enum tb_draw_leg {
+    TB_DRAW_GIVEN,
+    TB_DRAW_GOT,
+    TB_DRAW_BACK,  /* what the credit has again */
+    TB_DRAW_TAKEN, /* what the invoice has no more */
+    TB_DRAW_LEGS
+} tb_draw_leg;
+void tb_draw_reference(char out[64], const char *number, int64_t credit, tb_draw_leg leg);
+/* false: it is none, or another invoice's. */
+bool tb_draw_parse(const char *reference, const char *number, int64_t *ret_credit,
+                   tb_draw_leg *ret_leg);
+/* "credit:7/expired", and where that was entered before "credit:7/expired/2". */
+void tb_expiry_reference(char out[64], const tb_credit *credit);
+
+/* --- invoices --- */
+
+/* An invoice, a credit note or a debit, and what became of it. */
+typedef struct tb_settle_paper {
+    char number[64]; /* a debit's is its reference */
+    bool credit_note;
+    char corrects[24]; /* of a credit note: the invoice that it credits */
+    char due[11];      /* "2026-12-04"; where none is agreed the day of issue */
+    /* Filled by tb_settle. */
+    bool stands; /* it is among the entries, and not void */
+    tb_decimal total, drawn, credited, paid, remaining; /* of what stands and is owed; else 0 */
+} tb_settle_paper;
+
+typedef struct tb_settlement {
+    tb_credit *credits; /* as of tb_credits_of; owned */
+    size_t n_credits;
+    tb_settle_paper *debits; /* adjustments below zero, as they were entered; owned */
+    size_t n_debits;
+    tb_decimal balance;     /* the sum of all entries */
+    tb_decimal unallocated; /* money that no invoice and no debit has taken */
+    tb_decimal running;     /* a prepaid account's running month, below zero */
+    tb_decimal credit;      /* what is left of all credits */
+    tb_decimal receivable;  /* what remains of all invoices and debits */
+} tb_settlement;
+
+/* The entries of one account, ascending by id, and its papers, oldest first, which it fills in.
+ * Release. TB_E_CORRUPT: an entry is of a paper or credit that is not there. TB_E_OVERFLOW. */
+TB_MUST_USE tb_code tb_settle(const tb_ledger_entry *entries, size_t n, tb_settle_paper *papers,
+                              size_t n_papers, tb_settlement *ret_settlement, tb_error *err);
+/* What of a settlement is open; those of which nothing remains may be left out. */
+typedef struct tb_settle_open {
+    tb_settle_paper *papers, *debits;
+    size_t n_papers, n_debits;
+    tb_decimal unallocated;
+} tb_settle_open;
+/* One payment more, above 0, of a list of many: remaining, paid and unallocated are then what tb_settle
+ * would make of the entries and this one. number: the invoice that it names, or "". TB_E_OVERFLOW. */
+TB_MUST_USE tb_code tb_settle_payment(tb_settle_open *open, const char *number, tb_decimal amount,
+                                      tb_error *err);
+void tb_settlement_release(tb_settlement *settlement);
+
+TB_API_END
+
+#endif

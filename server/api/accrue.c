@@ -1,0 +1,122 @@
+/* The moment of a round is that of its steps: the writer's clock, or the fixed one of the tests. */
+#include "api/accrue.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tollbook/audit.h"
+#include "tollbook/calendar.h"
+#include "tollbook/operation.h"
+
+#define OPERATION "ledger accrue"
+#define ORIGIN    "serve"
+#define PAST_S    300 /* behind midnight: the last logs of the day have come */
+#define LINES     20  /* that a round says */
+#define SAID_MAX  ((size_t)16 << 20)
+
+typedef struct accruing {
+    tb_args args;
+    int64_t day; /* of the last whole round; -1: none */
+    /* In this round. */
+    int64_t round_day;
+    bool taken, changed, left_out;
+    tb_buf said;
+    _Atomic int64_t done_us;
+    _Atomic uint64_t failures;
+} accruing;
+
+static accruing state = {.day = -1, .done_us = INT64_MIN};
+
+accrue_figures api_accrue_figures(void)
+{
+    return (accrue_figures){.done_us = atomic_load(&state.done_us),
+                            .failures = atomic_load(&state.failures)};
+}
+
+static int64_t accrued_day_of(int64_t now_us)
+{
+    return tb_day_from_us(now_us - PAST_S * TB_US_PER_S);
+}
+
+static int until_midnight(void *ctx, int64_t now_us)
+{
+    (void)ctx;
+    const int64_t next_us = (accrued_day_of(now_us) + 1) * TB_US_PER_DAY + PAST_S * TB_US_PER_S;
+    return (int)((next_us - now_us) / TB_US_PER_S) + 1;
+}
+
+/* What was said, a line after the other. */
+static void say(accruing *a)
+{
+    const char *at = a->said.data, *end = at + a->said.len;
+    for (int n = 0; at && at < end && n < LINES; n++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop) stop = end;
+        fprintf(stderr, "tollbook serve: %s: %.*s\n", OPERATION, (int)(stop - at), at);
+        at = stop + 1;
+    }
+}
+
+static tb_code begin_round(accruing *a, tb_error *err)
+{
+    tb_args_release(&a->args);
+    tb_args_init(&a->args, tb_operation_find(OPERATION, strlen(OPERATION)));
+    tb_buf_release(&a->said);
+    tb_buf_init(&a->said, SAID_MAX, NULL);
+    a->taken = true;
+    a->changed = a->left_out = false;
+    return tb_args_end(&a->args, false, err);
+}
+
+static tb_code one_step(accruing *a, tb_store *store, int64_t now_us, bool *ret_more, tb_error *err)
+{
+    tb_ops ops = {.store = store, .now_us = now_us, .from = ORIGIN, .shared = true};
+    const uint64_t before = tb_store_changes(store);
+    tb_reply reply;
+    tb_reply_init(&reply);
+    tb_code code = tb_operation_write(&ops, &a->args, &reply, err);
+    if (!code) code = tb_args_next(&a->args, reply.next.data, reply.next.len, err);
+    if (!code) {
+        *ret_more = a->args.next != NULL;
+        a->left_out |= reply.no;
+        a->changed |= tb_store_changes(store) != before;
+        tb_buf_add(&a->said, reply.said.data, reply.said.len);
+    }
+    tb_reply_release(&reply);
+    return code;
+}
+
+static tb_code take_step(void *ctx, tb_store *store, int64_t now_us, bool again, bool *ret_more,
+                         tb_error *err)
+{
+    accruing *a = ctx;
+    tb_code code = TB_OK;
+    if (!again) {
+        a->taken = false;
+        if (accrued_day_of(now_us) == a->day) return TB_OK;
+        a->round_day = accrued_day_of(now_us);
+        code = begin_round(a, err);
+    }
+    return code ? code : one_step(a, store, now_us, ret_more, err);
+}
+
+/* All of it is committed now. A round that changed nothing says nothing. */
+static void end_round(void *ctx, int64_t now_us, bool failed)
+{
+    accruing *a = ctx;
+    if (!a->taken && !failed) return;
+    if (!failed && (a->changed || a->left_out)) say(a);
+    tb_buf_release(&a->said);
+    if (failed || a->left_out) {
+        atomic_fetch_add(&a->failures, 1);
+        return;
+    }
+    a->day = a->round_day;
+    atomic_store(&a->done_us, now_us);
+}
+
+chore_work api_accrue(void)
+{
+    return (chore_work){take_step, &state, OPERATION, end_round, until_midnight};
+}

@@ -1,0 +1,19 @@
+/* ledger accrue as a chore of every server: at its start, for the days that were missed, and then daily at
+ * five past midnight, UTC. A round whose accounts were not all done, or that failed, is taken again within
+ * the hour. */
+#ifndef TOLLBOOK_SERVER_API_ACCRUE_H
+#define TOLLBOOK_SERVER_API_ACCRUE_H
+
+#include "http/chore.h"
+
+/* Its ctx lives as long as the program. */
+chore_work api_accrue(void);
+
+/* Of this process, for /metrics. Any thread. */
+typedef struct accrue_figures {
+    int64_t done_us;   /* when a round last ended that left nothing out; INT64_MIN: none has */
+    uint64_t failures; /* rounds that failed, or left something out */
+} accrue_figures;
+accrue_figures api_accrue_figures(void);
+
+#endif

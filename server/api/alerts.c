@@ -1,0 +1,111 @@
+/* Looking at alerts is the library's, sending them the webhook's; the courier has the threads. */
+#include "api/alerts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tollbook/alerts.h"
+#include "tollbook/operation.h"
+#include "webhook/webhook.h"
+
+typedef struct alerting {
+    const char *url;
+    int64_t limit_us;
+    webhook *senders[COURIER_THREADS]; /* made when they are first needed */
+    tb_alert_watch *watch;
+    tb_alert_changes changes;
+} alerting;
+
+/* --- sending --- */
+
+static bool is_stopping(void *ctx)
+{
+    return courier_stopping(ctx);
+}
+
+static int send_message(void *ctx, unsigned thread, const courier *c, const tb_message *m,
+                        const void *secret, int64_t now_us, char error[TB_MESSAGE_ERROR_MAX + 1])
+{
+    alerting *a = ctx;
+    const webhook_message message = {.url = a->url, .id = m->id, .body = m->body,
+                                     .body_len = m->body_len, .now_s = now_us / 1000000,
+                                     .limit_us = a->limit_us, .stop = is_stopping,
+                                     .ctx = (void *)(uintptr_t)c};
+    if (!a->senders[thread]) a->senders[thread] = webhook_new();
+    if (a->senders[thread]) return webhook_send(a->senders[thread], &message, secret, error);
+    snprintf(error, TB_MESSAGE_ERROR_MAX + 1, "There is no memory.");
+    return 0;
+}
+_Static_assert(WEBHOOK_ERROR_MAX == TB_MESSAGE_ERROR_MAX, "what is said fits");
+
+/* --- wanting --- */
+
+/* As the command does it, so that the audit log has it where it changes something. */
+static tb_code want_messages(void *ctx, tb_store *store, int64_t now_us, tb_error *err)
+{
+    tb_ops ops = {.store = store, .now_us = now_us, .from = "serve", .shared = true};
+    tb_args args;
+    tb_reply reply;
+    (void)ctx;
+    tb_args_init(&args, tb_operation_find("alerts", strlen("alerts")));
+    tb_reply_init(&reply);
+    tb_code code = tb_args_json(&args, "{\"on\":true}", 11, err);
+    if (!code) code = tb_args_end(&args, false, err);
+    if (!code) code = tb_operation_write(&ops, &args, &reply, err);
+    tb_reply_release(&reply);
+    tb_args_release(&args);
+    return code;
+}
+
+/* --- looking --- */
+
+static void say_trouble(void *ctx, const char *sentence)
+{
+    (void)ctx;
+    fprintf(stderr, "tollbook serve: %s\n", sentence);
+}
+
+static tb_code look_at_alerts(void *ctx, tb_store *store, bool begin, bool all, int64_t now_us, bool *ret_found,
+                    bool *ret_over, tb_error *err)
+{
+    alerting *a = ctx;
+    if (!a->watch) a->watch = tb_alert_watch_new();
+    if (!a->watch) return tb_no_memory(err);
+    if (begin) tb_alert_watch_begin(a->watch, all);
+    tb_alert_changes_release(&a->changes);
+    tb_code code = tb_alerts_look(store, a->watch, now_us, all ? say_trouble : NULL, NULL, &a->changes,
+                                  ret_over, err);
+    *ret_found = a->changes.n > 0;
+    return code;
+}
+
+static tb_code note_alerts(void *ctx, tb_store *store, int64_t now_us, bool *ret_moved, tb_error *err)
+{
+    alerting *a = ctx;
+    bool moved = false;
+    tb_code code = tb_alerts_note(store, &a->changes, now_us, &moved, err);
+    if (moved) *ret_moved = true;
+    return code;
+}
+
+static void end_alerts(void *ctx)
+{
+    alerting *a = ctx;
+    for (unsigned i = 0; i < COURIER_THREADS; i++)
+        webhook_free(a->senders[i]);
+    tb_alert_watch_free(a->watch);
+    tb_alert_changes_release(&a->changes);
+    *a = (alerting){0};
+}
+
+tb_code api_alerts(const char *url, int64_t limit_us, int64_t pause_us, courier_work *ret_work,
+                   tb_error *err)
+{
+    static alerting a;
+    tb_code code = webhook_check_url(url, err);
+    if (code) return code;
+    a = (alerting){.url = url, .limit_us = limit_us};
+    *ret_work = (courier_work){.want = want_messages, .send = send_message, .look = look_at_alerts, .note = note_alerts, .end = end_alerts, .ctx = &a,
+                               .pause_us = pause_us};
+    return TB_OK;
+}

@@ -1,0 +1,245 @@
+/* libcurl and libsodium. A status counts only with a whole answer, or with one that is longer than is
+ * read: a connection that dies in the middle may have been a crash of the receiver's. */
+#include "webhook/webhook.h"
+
+#include <curl/curl.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define PREFIX     "whsec_"
+#define CONNECT_MS 5000L
+#define HEADER_MAX 160
+
+struct webhook {
+    CURL *curl;
+    size_t head, body; /* bytes of the answer */
+    const webhook_message *message;
+};
+
+/* --- signing --- */
+
+static bool parse_secret(const char *text, size_t len, webhook_secret *ret)
+{
+    const size_t prefix = strlen(PREFIX);
+    if (len <= prefix || memcmp(text, PREFIX, prefix) != 0) return false;
+    return sodium_base642bin(ret->bytes, sizeof ret->bytes, text + prefix, len - prefix, NULL, &ret->len,
+                             NULL, sodium_base64_VARIANT_ORIGINAL) == 0 &&
+           ret->len >= WEBHOOK_SECRET_MIN;
+}
+
+bool webhook_secrets_parse(const char *text, size_t len, webhook_secrets *ret)
+{
+    const char *const end = text + len;
+    bool ok = true;
+    ret->n = 0;
+    while (ok && text < end) {
+        const char *line = memchr(text, '\n', (size_t)(end - text));
+        size_t n = (size_t)((line ? line : end) - text);
+        if (n && text[n - 1] == '\r') n--;
+        if (n) {
+            ok = ret->n < WEBHOOK_SECRETS && parse_secret(text, n, &ret->list[ret->n]);
+            ret->n += ok;
+        }
+        text = line ? line + 1 : end;
+    }
+    return ok && ret->n > 0;
+}
+
+void webhook_sign(const webhook_secret *secret, const char *id, const char *timestamp, const char *body,
+                  size_t len, char ret_signature[WEBHOOK_SIGNATURE])
+{
+    crypto_auth_hmacsha256_state state;
+    unsigned char hash[crypto_auth_hmacsha256_BYTES];
+    crypto_auth_hmacsha256_init(&state, secret->bytes, secret->len);
+    crypto_auth_hmacsha256_update(&state, (const unsigned char *)id, strlen(id));
+    crypto_auth_hmacsha256_update(&state, (const unsigned char *)".", 1);
+    crypto_auth_hmacsha256_update(&state, (const unsigned char *)timestamp, strlen(timestamp));
+    crypto_auth_hmacsha256_update(&state, (const unsigned char *)".", 1);
+    crypto_auth_hmacsha256_update(&state, (const unsigned char *)body, len);
+    crypto_auth_hmacsha256_final(&state, hash);
+    memcpy(ret_signature, "v1,", 3);
+    sodium_bin2base64(ret_signature + 3, WEBHOOK_SIGNATURE - 3, hash, sizeof hash,
+                      sodium_base64_VARIANT_ORIGINAL);
+    sodium_memzero(&state, sizeof state);
+}
+_Static_assert(WEBHOOK_SIGNATURE ==
+                   3 + sodium_base64_ENCODED_LEN(crypto_auth_hmacsha256_BYTES,
+                                                 sodium_base64_VARIANT_ORIGINAL),
+               "it fits");
+
+/* --- the address --- */
+
+static bool has_part(CURLU *u, CURLUPart part)
+{
+    char *text = NULL;
+    const bool there = curl_url_get(u, part, &text, 0) == CURLUE_OK && text[0];
+    curl_free(text);
+    return there;
+}
+
+static bool is_http(CURLU *u)
+{
+    char *scheme = NULL;
+    const bool ok = curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+                    (strcasecmp(scheme, "http") == 0 || strcasecmp(scheme, "https") == 0);
+    curl_free(scheme);
+    return ok;
+}
+
+tb_code webhook_check_url(const char *url, tb_error *err)
+{
+    CURLU *u = curl_url();
+    if (!u) return tb_no_memory(err);
+    const bool ok = curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK && is_http(u) &&
+                    has_part(u, CURLUPART_HOST) && !has_part(u, CURLUPART_USER) &&
+                    !has_part(u, CURLUPART_PASSWORD) && !has_part(u, CURLUPART_FRAGMENT);
+    curl_url_cleanup(u);
+    if (ok) return TB_OK;
+    return tb_fail(err, TB_E_USAGE, NULL,
+                   "It must be an address such as https://alerts.example/tollbook, without a user, a "
+                   "password or a fragment.");
+}
+
+/* --- sending --- */
+
+webhook *webhook_new(void)
+{
+    webhook *w = calloc(1, sizeof *w);
+    if (!w) return NULL;
+    w->curl = curl_easy_init();
+    if (w->curl) return w;
+    free(w);
+    return NULL;
+}
+
+void webhook_free(webhook *w)
+{
+    if (!w) return;
+    curl_easy_cleanup(w->curl);
+    free(w);
+}
+
+static size_t count_body(char *bytes, size_t size, size_t n, void *ctx)
+{
+    webhook *w = ctx;
+    (void)bytes;
+    w->body += size * n;
+    return w->body > WEBHOOK_ANSWER_MAX ? 0 : size * n;
+}
+
+static size_t count_head(char *bytes, size_t size, size_t n, void *ctx)
+{
+    webhook *w = ctx;
+    (void)bytes;
+    w->head += size * n;
+    return w->head > WEBHOOK_ANSWER_MAX ? 0 : size * n;
+}
+
+static int look_up(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    const webhook *w = ctx;
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)d;
+    return w->message->stop && w->message->stop(w->message->ctx);
+}
+
+/* Whether the host is this machine: no proxy is asked for it. */
+static bool is_local(const char *url)
+{
+    const char *host = strstr(url, "://");
+    host = host ? host + 3 : url;
+    const size_t len = strcspn(host, ":/?");
+    return (len == 9 && strncasecmp(host, "localhost", 9) == 0) ||
+           (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == len) ||
+           strncmp(host, "[::1]", 5) == 0;
+}
+
+static void set_up(webhook *w, struct curl_slist *lines)
+{
+    const webhook_message *m = w->message;
+    const long limit_ms = (long)(m->limit_us / 1000);
+    CURL *curl = w->curl;
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_URL, m->url);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, limit_ms);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, limit_ms < CONNECT_MS ? limit_ms : CONNECT_MS);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "tollbook/" TB_VERSION);
+    curl_easy_setopt(curl, CURLOPT_POST, 1L);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)m->body_len);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, m->body);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, lines);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, count_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, w);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, count_head);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, w);
+    curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_up);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, w);
+    if (is_local(m->url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+}
+
+static bool add_field(struct curl_slist **lines, const char *name, const char *value)
+{
+    char line[HEADER_MAX];
+    snprintf(line, sizeof line, "%s: %s", name, value);
+    struct curl_slist *more = curl_slist_append(*lines, line);
+    if (more) *lines = more;
+    return more != NULL;
+}
+
+static bool add_fields(const webhook_message *m, const webhook_secrets *secrets,
+                       struct curl_slist **lines)
+{
+    char timestamp[24], signature[WEBHOOK_SECRETS * WEBHOOK_SIGNATURE], *at = signature;
+    snprintf(timestamp, sizeof timestamp, "%" PRId64, m->now_s);
+    for (size_t i = 0; i < secrets->n; i++) {
+        if (i) *at++ = ' ';
+        webhook_sign(&secrets->list[i], m->id, timestamp, m->body, m->body_len, at);
+        at += strlen(at);
+    }
+    return add_field(lines, "Content-Type", "application/json") && add_field(lines, "webhook-id", m->id) &&
+           add_field(lines, "webhook-timestamp", timestamp) &&
+           add_field(lines, "webhook-signature", signature) &&
+           add_field(lines, "Expect", ""); /* no pause before the body */
+}
+
+static int status_of(webhook *w, CURLcode rc, char error[WEBHOOK_ERROR_MAX + 1])
+{
+    long status = 0;
+    curl_easy_getinfo(w->curl, CURLINFO_RESPONSE_CODE, &status);
+    const bool cut = rc == CURLE_WRITE_ERROR && status && w->body > WEBHOOK_ANSWER_MAX;
+    if (rc != CURLE_OK && !cut) {
+        snprintf(error, WEBHOOK_ERROR_MAX + 1, "%s.", curl_easy_strerror(rc));
+        return 0;
+    }
+    snprintf(error, WEBHOOK_ERROR_MAX + 1, "The receiver answers %ld.", status);
+    return (int)status;
+}
+
+int webhook_send(webhook *w, const webhook_message *message, const webhook_secrets *secrets,
+                 char error[WEBHOOK_ERROR_MAX + 1])
+{
+    struct curl_slist *lines = NULL;
+    int status = 0;
+    w->head = w->body = 0;
+    w->message = message;
+    if (add_fields(message, secrets, &lines)) {
+        set_up(w, lines);
+        status = status_of(w, curl_easy_perform(w->curl), error);
+    } else {
+        snprintf(error, WEBHOOK_ERROR_MAX + 1, "There is no memory.");
+    }
+    curl_slist_free_all(lines);
+    return status;
+}

@@ -1,0 +1,54 @@
+/* Webhooks in the form of the Standard Webhooks specification: a JSON body, and three headers, webhook-id,
+ * webhook-timestamp and webhook-signature. The signature is "v1," and the base64 of HMAC-SHA256 over
+ * "ID.TIMESTAMP.BODY". Sent by libcurl to the operator's address alone: no redirect is followed, and time,
+ * headers and body of an answer are bounded. */
+#ifndef TOLLBOOK_SERVER_WEBHOOK_H
+#define TOLLBOOK_SERVER_WEBHOOK_H
+
+#include "tollbook/error.h"
+
+#define WEBHOOK_SECRET_MIN  16 /* bytes; the specification asks for 24 to 64 */
+#define WEBHOOK_SECRET_MAX  64
+#define WEBHOOK_SECRET_TEXT 128 /* longest text of one */
+#define WEBHOOK_ANSWER_MAX  ((size_t)64 << 10) /* bytes of its headers, and of its body */
+#define WEBHOOK_ERROR_MAX   159
+
+typedef struct webhook_secret {
+    size_t len;
+    unsigned char bytes[WEBHOOK_SECRET_MAX];
+} webhook_secret;
+/* A message has a signature of each: receivers take either while one replaces the other. */
+#define WEBHOOK_SECRETS 2
+typedef struct webhook_secrets {
+    size_t n;
+    webhook_secret list[WEBHOOK_SECRETS];
+} webhook_secrets;
+
+/* Reads a line for each: "whsec_" and base64. At least one. */
+bool webhook_secrets_parse(const char *text, size_t len, webhook_secrets *ret);
+
+#define WEBHOOK_SIGNATURE 48 /* characters, and its end */
+void webhook_sign(const webhook_secret *secret, const char *id, const char *timestamp, const char *body,
+                  size_t len, char ret_signature[WEBHOOK_SIGNATURE]);
+
+/* TB_E_USAGE: no address of http or https with a host. */
+TB_MUST_USE tb_code webhook_check_url(const char *url, tb_error *err);
+
+/* One sender, which keeps its connection. One thread's. */
+typedef struct webhook webhook;
+webhook *webhook_new(void); /* NULL: no memory */
+void webhook_free(webhook *w);
+
+typedef struct webhook_message {
+    const char *url, *id, *body;
+    size_t body_len;
+    int64_t now_s; /* since 1970 */
+    int64_t limit_us;
+    bool (*stop)(void *ctx); /* asked now and then; true ends the exchange */
+    void *ctx;
+} webhook_message;
+/* The answer's status; 0: there was none, and *error says why. */
+int webhook_send(webhook *w, const webhook_message *message, const webhook_secrets *secrets,
+                 char error[WEBHOOK_ERROR_MAX + 1]);
+
+#endif

@@ -1,0 +1,263 @@
+"""ledger export and ledger close: double entry, accruals, a month that takes no more."""
+import csv
+import io
+import json
+import unittest
+from collections import defaultdict
+from decimal import Decimal
+
+from money import BOOK, CATALOG, DECEMBER, NOVEMBER, OCTOBER, Ledger
+
+JANUARY = "2027-01-04T12:00:00Z"
+COLUMNS = "date,entry,account_code,account_name,account,document,description,debit,credit,currency"
+
+
+class GeneralLedger(Ledger):
+    def export(self, month, now=JANUARY, **more):
+        done = self.run_tool("ledger", "export", "--db", "t.db", "--month", month, "--format", "csv",
+                             now=now, **more)
+        rows = list(csv.DictReader(io.StringIO(done.out, newline="")))
+        self.assertEqual(done.out.splitlines()[0], COLUMNS)
+        entries = defaultdict(Decimal)
+        for r in rows:
+            self.assertTrue(bool(r["debit"]) != bool(r["credit"]), r)
+            self.assertGreater(Decimal(r["debit"] or r["credit"]), 0)
+            self.assertTrue(r["date"].startswith(month), r)
+            entries[r["entry"]] += self.amount(r)
+        self.assertEqual({e: s for e, s in entries.items() if s}, {})
+        self.text = done.out
+        return rows
+
+    @staticmethod
+    def amount(row):
+        return Decimal(row["debit"] or 0) - Decimal(row["credit"] or 0)
+
+    def sums(self, rows, *keys):
+        sums = defaultdict(Decimal)
+        for r in rows:
+            sums[tuple(r[k] for k in keys) if len(keys) > 1 else r[keys[0]]] += self.amount(r)
+        return {k: v for k, v in sums.items() if v}
+
+    def close(self, month, *words, now=JANUARY, status=0):
+        return self.run_tool("ledger", "close", "--db", "t.db", "--month", month, *words, now=now,
+                             status=status)
+
+    def test_a_month_as_double_entry(self):
+        self.credit("4", "--expires", "2026-12-31")
+        self.credit("1", "--expires", "2026-10-31", now=OCTOBER)
+        self.use(101, 500)
+        self.use(201, 300)
+        october = self.export("2026-10")
+        self.assertEqual(self.sums(october, "account_name"),
+                         {"credits": -5, "revenue": 5 - 8, "unbilled": 8})
+        accrued = [(r["date"], r["entry"], r["account_name"], r["debit"], r["credit"])
+                   for r in october if r["account"] == "1"][-2:]
+        self.assertEqual(accrued, [
+            ("2026-10-31", "accrual-2026-10-1", "unbilled", "5.00", ""),
+            ("2026-10-31", "accrual-2026-10-1", "revenue", "", "5.00")])
+        self.finalize()
+        self.assertEqual(self.sums(self.export("2026-10"), "account_name"),
+                         {"credits": -5, "revenue": -3, "unbilled": 8})
+        self.ledger("pay", "--account", 2, "--amount", "3", "--reference", "=x", now=NOVEMBER)
+        self.ledger("adjust", "--account", 2, "--amount", "-0.5", "--reference", "fee", now=NOVEMBER)
+        november = self.export("2026-11")
+        self.assertEqual(self.sums(november, "account_name"), {
+            "unbilled": -8, "revenue": Decimal("-1.5"), "tax": -1, "receivables": Decimal("2.5"),
+            "credits": 5, "bank": 3})
+        self.assertEqual(self.sums(november, "account_name", "account")[("receivables", "1")], 2)
+        self.assertEqual({r["account_name"]: r["account_code"] for r in november}, {
+            "unbilled": "1250", "revenue": "4000", "tax": "2200", "receivables": "1200",
+            "credits": "2350", "bank": "1000"})
+        self.assertIn("2026-000001", {r["document"] for r in november})
+        # the ledger's own sums: credits, receivables and prepaid together
+        own = sum(self.sums(self.export(m), "account_name").get(name, 0)
+                  for m in ("2026-10", "2026-11") for name in ("receivables", "credits", "prepaid"))
+        self.assertEqual(-own, Decimal(self.entries(1)[-1][3]) + Decimal(self.entries(2)[-1][3]))
+        self.run_tool("ledger", "export", "--db", "t.db", "--month", "2027-02", now=JANUARY, status=1)
+
+    def test_prepaid_accounts_go_through_prepaid_and_codes_come_from_the_book(self):
+        catalog = {"accounts": CATALOG["accounts"] + [{"id": 3, "name": "c", "prepaid": True,
+                                                       "tax": {"VATRate": 20}}],
+                   "zones": CATALOG["zones"] + [{"id": 301, "account": 3, "name": "z"}]}
+        self.apply(json.dumps(catalog))
+        book = {**BOOK, "book": "coded", "effective_from": "2026-11-01T00:00:00Z",
+                "ledger_codes": {"prepaid": "1718", "revenue": "8400.1"}}
+        self.run_tool("book", "--db", "t.db", self.write("coded.json", json.dumps(book)))
+        self.ledger("pay", "--account", 3, "--amount", "10", "--reference", "top", now=OCTOBER)
+        self.use(301, 500)
+        self.finalize()
+        self.assertEqual(self.sums(self.export("2026-10"), "account_name"),
+                         {"bank": 10, "prepaid": -10, "unbilled": 5, "revenue": -5})
+        november = self.export("2026-11")
+        self.assertEqual(self.sums(november, "account_name"), {"prepaid": 6, "unbilled": -5, "tax": -1})
+        self.assertEqual({r["account_code"] for r in november}, {"1718", "8400.1", "1250", "2200", "4000"})
+        self.assertEqual(self.codes("2026-11", "reversal"), {"4000"})
+        bad = {**BOOK, "book": "bad", "ledger_codes": {"cash": "1"}}
+        refused = self.run_tool("book", "--db", "t.db", self.write("bad.json", json.dumps(bad)), status=2)
+        self.assertIn("ledger_codes.cash", refused.err)
+
+    def test_a_closed_month_takes_nothing_and_its_export_stays(self):
+        self.use(101, 500)
+        self.finalize(now=NOVEMBER)
+        self.ledger("pay", "--account", 1, "--amount", "1", "--reference", "a", now=NOVEMBER)
+        self.use(101, 100, day="2026-11-02", now="2026-11-20T00:00:00Z")
+        self.assertIn("not over", self.close("2026-12", now="2026-12-31T23:59:59Z", status=1).err)
+        before = self.export("2026-11", now=DECEMBER)
+        self.assertEqual(self.sums(before, "account_name")["unbilled"], 1 - 5)
+        self.assertIn("closed", self.close("2026-11", now=DECEMBER).err)
+        closed = self.text
+        self.export("2026-11", now=DECEMBER)
+        self.assertEqual(self.text, closed)
+        # whichever way it comes
+        refused = self.ledger("pay", "--account", 1, "--amount", "2", "--reference", "b", now=NOVEMBER, status=1)
+        self.assertIn("--reopen", refused.err)
+        self.ledger("adjust", "--account", 1, "--amount", "2", "--reference", "b", now=NOVEMBER, status=1)
+        self.credit("2", now=NOVEMBER, status=1)
+        self.run_tool("invoice", "--db", "t.db", "--void", "2026-000001", now=NOVEMBER, status=1)
+        self.use(201, 100, day="2026-10-02", now=DECEMBER)
+        self.run_tool("invoice", "--db", "t.db", "--month", "2026-10", "--finalize", now=NOVEMBER, status=1)
+        self.verify()
+        # late usage, a void and another book change nothing of what is closed
+        self.use(101, 700, day="2026-11-02", now=DECEMBER)
+        book = {**BOOK, "book": "b2", "supersedes": "b", "ledger_codes": {"revenue": "1"}}
+        self.run_tool("book", "--db", "t.db", self.write("b2.json", json.dumps(book)), now=DECEMBER)
+        self.run_tool("invoice", "--db", "t.db", "--void", "2026-000001", now=DECEMBER)
+        self.export("2026-11")
+        self.assertEqual(self.text, closed)
+        reversed_ = [r for r in self.export("2026-12") if r["entry"].startswith("reversal-2026-11")]
+        self.assertEqual(self.sums(reversed_, "account_name"), {"unbilled": -1, "revenue": 1})
+        # the newest closing can be taken back
+        self.assertIn("already", self.close("2026-11").err)
+        self.close("2026-12")
+        self.assertIn("2026-12", self.close("2026-11", "--reopen", status=1).err)
+        self.close("2026-12", "--reopen")
+        self.close("2026-11", "--reopen")
+        self.close("2026-11", "--reopen", status=2)
+        self.ledger("pay", "--account", 1, "--amount", "2", "--reference", "b", now=NOVEMBER)
+        self.assertNotEqual(self.sums(self.export("2026-11"), "account_name"), self.sums(before, "account_name"))
+        self.close("2026-11")
+        self.verify()
+
+    def test_what_was_never_billed_is_accrued_until_it_is(self):
+        for month in ("09", "10", "11"):
+            self.use(101, 100 * int(month), day=f"2026-{month}-02", now=DECEMBER)
+        self.finalize("--account", 1, month="2026-09", now=OCTOBER)
+        net = lambda month: self.sums(self.export(month), "account_name").get("unbilled", 0)
+        self.assertEqual([net(f"2026-{m}") for m in ("08", "09", "10", "11", "12")],
+                         [0, 9, 10 - 9, 11, 0])
+        self.finalize("--account", 1, month="2026-10", now=DECEMBER)
+        self.assertEqual([net(f"2026-{m}") for m in ("10", "11", "12")], [1, 11, -10])
+
+    def void(self, number, now):
+        self.run_tool("invoice", "--db", "t.db", "--void", number, now=now)
+
+    def unbilled(self, *months):
+        return [self.sums(self.export(m), "account_name").get("unbilled", 0) for m in months]
+
+    def test_a_void_after_a_months_end_bills_nothing_of_it_twice(self):
+        months = ("2026-09", "2026-10", "2026-11", "2026-12")
+        self.use(101, 1000, day="2026-09-03", now=OCTOBER)
+        self.finalize(month="2026-09", now=OCTOBER)
+        self.assertEqual(self.unbilled(*months), [10, -10, 0, 0])
+        self.export("2026-10")
+        before = self.text
+        self.void("2026-000001", "2026-11-04T12:00:00Z")
+        self.assertEqual(self.unbilled(*months), [10, -10, 10, 0])
+        self.export("2026-10")
+        self.assertEqual(self.text, before)
+        self.assertEqual(self.sums(self.export("2026-11"), "account_name"),
+                         {"receivables": -12, "tax": 2, "unbilled": 10})
+        self.close("2026-10", now="2026-11-04T13:00:00Z")
+        self.finalize(month="2026-09", now="2026-12-20T12:00:00Z")
+        self.assertEqual(self.unbilled(*months), [10, -10, 10, -10])
+        # one that was void at the month's end stands for nothing there
+        self.void("2026-000002", "2026-12-21T12:00:00Z")
+        self.assertEqual(self.unbilled(*months), [10, -10, 10, 0])
+        self.verify()
+
+    def test_what_an_invoice_billed_of_earlier_months_follows_its_void(self):
+        """August had nothing due, and what came late for it is on September's invoice."""
+        self.use(201, 100, day="2026-08-03", now=OCTOBER)
+        self.finalize(month="2026-08", now="2026-09-04T12:00:00Z")
+        self.use(101, 300, day="2026-08-03", now="2026-09-20T12:00:00Z")
+        self.use(101, 500, day="2026-09-03", now=OCTOBER)
+        made = self.finalize("--account", 1, month="2026-09", now=OCTOBER)
+        self.assertEqual([i["total"] for i in made], ["9.60"])
+        self.use(101, 700, day="2026-10-03", now=NOVEMBER)
+        before = self.unbilled("2026-09", "2026-10", "2026-11")
+        self.assertEqual(before, [8 - 1 - 3, 7 - 8, 0])
+        self.void(made[0]["number"], "2026-11-04T12:00:00Z")
+        self.assertEqual(self.unbilled("2026-09", "2026-10", "2026-11"), [8 - 1 - 3, 7 - 8, 8])
+        self.finalize("--account", 1, month="2026-10", now=DECEMBER)
+        self.assertEqual(self.unbilled("2026-09", "2026-10", "2026-11", "2026-12"),
+                         [8 - 1 - 3, 7 - 8, 8, -10])
+
+    def test_months_that_were_not_run_yet_are_accrued_too(self):
+        self.use(101, 1000, day="2026-09-03", now=OCTOBER)
+        self.use(101, 500, day="2026-10-03")
+        months = ("2026-08", "2026-09", "2026-10", "2026-11")
+        self.assertEqual(self.unbilled(*months), [0, 10, 5, 0])
+        self.finalize(month="2026-10", now=DECEMBER)
+        self.assertEqual(self.unbilled(*months, "2026-12"), [0, 10, 5, 0, -5])
+        self.finalize(month="2026-09", now=DECEMBER)
+        self.assertEqual(self.unbilled(*months, "2026-12"), [0, 10, 5, 0, -15])
+
+    def book(self, now=OCTOBER, status=0, **more):
+        return self.run_tool("book", "--db", "t.db", self.write("more.json", json.dumps({**BOOK, **more})),
+                             now=now, status=status)
+
+    def codes(self, month, word, name="revenue"):
+        return {r["account_code"] for r in self.export(month)
+                if r["entry"].startswith(word) and r["account_name"] == name}
+
+    def test_a_reversal_has_the_codes_of_what_it_reverses(self):
+        self.book(book="old", effective_from="2026-02-01T00:00:00Z", ledger_codes={"revenue": "8400"})
+        self.book(book="new", effective_from="2026-11-01T00:00:00Z", ledger_codes={"revenue": "8500"})
+        self.use(101, 500)
+        self.use(101, 700, day="2026-11-02", now=DECEMBER)
+        self.assertEqual(self.codes("2026-10", "accrual"), {"8400"})
+        self.assertEqual(self.codes("2026-11", "reversal"), {"8400"})
+        self.assertEqual(self.codes("2026-11", "accrual"), {"8500"})
+        self.close("2026-11")
+        closed = self.export("2026-11")
+        self.assertEqual(self.codes("2026-12", "reversal"), {"8500"})
+        self.book(book="o2", supersedes="old", effective_from="2026-02-01T00:00:00Z",
+                  ledger_codes={"revenue": "1"}, now=DECEMBER)
+        self.assertEqual(self.export("2026-11"), closed)
+        self.assertEqual(self.codes("2026-10", "accrual"), {"8400"})
+        self.close("2026-10")
+        self.assertEqual(self.codes("2026-10", "accrual"), {"8400"})
+        self.verify()
+
+    def test_a_contracts_own_book_takes_no_codes(self):
+        refused = self.book(book="own", scope="contract", ledger_codes={"revenue": "1"}, status=2)
+        self.assertIn("ledger_codes", refused.err)
+        self.assertIn("scope contract", refused.err)
+
+    def test_a_void_goes_where_its_invoice_went(self):
+        self.credit("2", now=OCTOBER)
+        self.use(101, 1000)
+        self.finalize()
+        catalog = {**CATALOG, "accounts": [{**CATALOG["accounts"][0], "prepaid": True}, CATALOG["accounts"][1]]}
+        self.run_tool("apply", "--db", "t.db", self.write("c.json", json.dumps(catalog)),
+                      now="2026-11-05T12:00:00Z")
+        self.void("2026-000001", "2026-11-06T12:00:00Z")
+        november = self.export("2026-11")
+        self.assertNotIn("prepaid", {r["account_name"] for r in november})
+        self.assertEqual(self.sums(november, "account_name").get("receivables", 0), 0)
+        self.assertEqual(self.sums(november, "account_name").get("credits", 0), 0)
+
+    def test_a_month_that_waits_in_another_currency_is_accrued_in_its_own(self):
+        self.book(book="eur", currency="EUR")
+        self.run_tool("invoice", "--db", "t.db", "--month", "2026-09", "--finalize", now=OCTOBER, status=1)
+        self.use(101, 1000, day="2026-09-03", now=OCTOBER)
+        catalog = {**CATALOG, "accounts": [{**CATALOG["accounts"][0], "currency": "EUR"}, CATALOG["accounts"][1]]}
+        self.run_tool("apply", "--db", "t.db", self.write("c.json", json.dumps(catalog)), now="2026-10-10T12:00:00Z")
+        self.use(101, 500)
+        self.assertEqual([{c: v for (name, c), v in self.sums(self.export(m), "account_name", "currency").items()
+                           if name == "unbilled"} for m in ("2026-09", "2026-10", "2026-11")],
+                         [{"USD": 10}, {"EUR": 5}, {}])
+
+
+if __name__ == "__main__":
+    unittest.main()
