@@ -181,10 +181,12 @@ class Local(unittest.TestCase):
 
     def test_a_packed_log_still_being_written_says_nothing(self):
         raw = gzip.compress(lines(0, 400))
-        f = self.follower().start()
+        step = len(raw) // 6 + 1
         with open(self.logs / "a.gz", "wb", buffering=0) as out:
-            for at in range(0, len(raw), len(raw) // 6 + 1):
-                out.write(raw[at:at + len(raw) // 6 + 1])
+            out.write(raw[:step])
+            f = self.follower().start()
+            for at in range(step, len(raw), step):
+                out.write(raw[at:at + step])
                 written = f.figure("written_seconds")
                 looks = f.metrics.stat().st_mtime_ns if written else 0
                 until(lambda was=looks: f.metrics.exists() and f.metrics.stat().st_mtime_ns != was,
