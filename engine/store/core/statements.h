@@ -713,6 +713,11 @@
       " AND kind='invoice' UNION ALL SELECT j.number,j.month,0,k.since,j.finalized_us,j.voided_us" \
       " FROM correction k JOIN invoice j ON j.id=k.invoice WHERE k.account=?1 AND k.month=?2"      \
       " AND j.kind='invoice' ORDER BY 5,1")                                                        \
+    X(CREDITED_ON,                                                                                 \
+      "SELECT number,month,0,since,finalized_us,voided_us FROM invoice WHERE account=?1"           \
+      " AND month=?2 AND kind='credit_note' ORDER BY 5,1")                                         \
+    X(RUN_FIRST, "SELECT coalesce(min(run_us)," TB__FOR_EVER ") FROM month_run"                    \
+                 " WHERE account IN(0,?1) AND month=?2")                                           \
     /* what had billed the month when it was at ?3: corrections, the newest first, then its invoice */\
     X(BILLED_CHAIN,                                                                                \
       "WITH RECURSIVE chain(w,number,kind,since) AS (SELECT * FROM (SELECT j.watermark,j.number,"  \
