@@ -49,21 +49,26 @@ def looks(text):
     url = page[1]
     with urllib.request.urlopen(url + "/console/") as answer:
         need(b"<title>tollbook</title>" in answer.read(), "no page")
-    offers, found = [], {}
+    offers, found, cookies = [], {}, []
     for key in keys:
         asked = urllib.request.Request(
             url + "/console/session", json.dumps({"key": key}).encode(),
             {"Content-Type": "application/json", "X-Tollbook-Console": "1"})
         with urllib.request.urlopen(asked) as answer:
             offers.append(json.load(answer)["offers"])
-            cookie = answer.headers["Set-Cookie"].split(";")[0]
+            cookies.append(answer.headers["Set-Cookie"].split(";")[0])
         if "billing" in offers[-1]:
             for path in ("/billing/invoices", "/statistics"):
-                with urllib.request.urlopen(urllib.request.Request(url + path, headers={"Cookie": cookie})) as answer:
+                with urllib.request.urlopen(urllib.request.Request(url + path, headers={"Cookie": cookies[-1]})) as answer:
                     found[path] = json.load(answer)
     need({"statistics", "billing", "whatif"} <= set(offers[0]) and "operator" in offers[1], "offers", offers)
+    what_if = {"from": "2026-01", "to": "2026-10", "scenarios": [json.loads((SOURCE / "fixtures/scenario.json").read_text())]}
+    asked = urllib.request.Request(url + "/billing/what-if", json.dumps(what_if).encode(), {
+        "Content-Type": "application/json", "X-Tollbook-Console": "1", "Cookie": cookies[0]})
+    with urllib.request.urlopen(asked) as answer:
+        need(json.load(answer)["scenarios"], "no what-if")
     need(found["/statistics"]["TotalRequestsServed"] > 10**7, "no traffic", found)
-    need(len(found["/billing/invoices"]["Items"]) == 10, "no ten invoices", found["/billing/invoices"])
+    need(len(found["/billing/invoices"]["invoices"]) == 10, "no ten invoices", found["/billing/invoices"])
 
 
 def serving():
