@@ -33,6 +33,9 @@ function prepare() {
   window.addEventListener("themechange", () => live.forEach((one) => one.repaint()));
 }
 
+/* An axis's "20.0 M" is "20 M". */
+const shorter = (text) => text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
+
 const PALETTE = ["--series-1", "--series-2", "--series-3", "--series-4", "--series-5", "--series-6"];
 const paint = (series, at) => PALETTE[((series.colour ?? at + 1) - 1) % PALETTE.length];
 
@@ -50,7 +53,7 @@ export function chart(options) {
   const toggle = el("button", {type: "button", class: "quiet", "aria-expanded": "false", onclick: showTable}, "Table");
   const place = el("div", {class: "chart-table", hidden: true});
   const node = el("figure", {class: "chart", data: {chart: options.name ?? label, draws: "0"}},
-    el("figcaption", {}, el("span", {class: "chart-title"}, label), legend, when, el("span", {class: "grow"}), toggle), stage, place);
+    el("figcaption", {}, el("span", {class: "chart-head"}, el("span", {class: "chart-title"}, label), legend, when), toggle), stage, place);
 
   const zone = () => page?.zone ?? "UTC";
   const nameOf = (ms) => (options.xFormat ? options.xFormat(ms) : bucket(ms, data.by, zone()));
@@ -134,8 +137,8 @@ export function chart(options) {
       series: Object.fromEntries(data.series.map((series) => [series.name, series.dashed
         ? {strokePattern: [5, 4], strokeWidth: 1.25, fillGraph: false} : series.quiet ? {strokeWidth: 1} : {}])),
       axes: {
-        x: {drawGrid: false, axisLabelColor: soft, ticker: (a, b, pixels) => (options.xTicks ?? timeTicks)(a, b, Math.max(2, Math.floor(pixels / 76)), data.by, zone())},
-        y: {axisLabelWidth: 60, axisLabelColor: soft, ticker: (a, b, pixels) => valueTicks(0, high, Math.max(2, Math.min(5, Math.floor(pixels / 36))), format)},
+        x: {drawGrid: false, axisLabelColor: soft, ticker: (a, b, pixels) => (options.xTicks ?? timeTicks)(a, b, Math.max(2, Math.floor(pixels / 68)), data.by, zone())},
+        y: {axisLabelWidth: 60, axisLabelColor: soft, ticker: (a, b, pixels) => valueTicks(0, high, Math.max(2, Math.min(5, Math.floor(pixels / 36))), (v) => shorter(format(v)))},
       },
       underlayCallback: underlay,
     };

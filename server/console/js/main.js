@@ -21,6 +21,7 @@
  * page.href("/zones/101", {tab: "log"})   an address in the console, with the time and zone on screen
  * page.go(href)  goes there
  * page.session   {role, account, name, offers, version, ...}; page.offers("billing")
+ * page.account   whose figures: the key's own account, or ?account= where the key is the operator's; null: none chosen
  * page.now()     the server's clock, ms; page.zone: the time zone on screen, an IANA name
  * page.range()   js/range.js's range of the address
  * page.get(path, options), page.post(path, body, options), page.poll(path, options, f): js/api.js, ended when
@@ -42,8 +43,8 @@ import * as range from "./range.js";
 const views = [
   {group: "Traffic"},
   {path: "/overview", title: "Overview", name: "Overview", needs: "statistics", load: () => import("./views/overview.js")},
-  {path: "/zones", title: "Zones", name: "Zones", needs: "statistics", load: null},
-  {path: "/zones/:id", title: "Zone", needs: "statistics", load: null},
+  {path: "/zones", title: "Zones", name: "Zones", needs: "statistics", load: () => import("./views/zones.js")},
+  {path: "/zones/:id", title: "Zone", needs: "statistics", load: () => import("./views/zone.js")},
 
   {path: "/logs", title: "Logs", name: "Logs", needs: "logs", load: null},
 
@@ -69,7 +70,7 @@ const views = [
 ];
 
 const BASE = "/console";
-const KEPT = ["tz", "range", "from", "to", "compare"]; // goes from view to view
+const KEPT = ["tz", "range", "from", "to", "compare", "account"]; // goes from view to view
 const app = document.getElementById("app");
 let session = null, clockSkew = 0, current = null, parts = null;
 
@@ -198,6 +199,7 @@ function nothingHere(root, path) {
 function pageOf(root, trouble, params, signal) {
   const page = {
     root, params, signal, query: query(), zone: knownZone(query().get("tz")), session, now, offers, href, go,
+    get account() { return session?.account ?? (/^\d+$/.test(page.query.get("account") ?? "") ? Number(page.query.get("account")) : null); },
     set: (members, options) => { if (!signal.aborted) set(members, options); },
     range: () => range.read(page.query, now()),
     get: (path, options) => api.get(path, {signal, ...options}),

@@ -11,7 +11,9 @@
  *   field   the API's name of the figure: the cell gets data-field and data-value
  * Also: rowData(row) -> {zone: 101} for the row's data- attributes, search: true, sort: "-requests",
  * key: a name in front of its parts of the address where a view has two tables,
- * onsort(text) where the server sorts, tools: elements beside the search, more: a line below. */
+ * onsort(text), onsearch(text) where the server sorts and searches, want(first, end) where rows that are null are
+ * still to be read, all() to read them before they are saved, title: a heading in the tools' line, tools: elements
+ * beside the search, more: a line below. */
 
 import {csv, parseSort, searchRows, slice, sortRows} from "./rows.js";
 import {announce, download, el, fill, later} from "./dom.js";
@@ -21,7 +23,7 @@ const ROW = 37; // px, as in base.css
 const VIRTUAL = 150;
 
 export function table(options) {
-  const {columns, page, label, key = ""} = options;
+  const {columns, page, title, label = title, key = ""} = options;
   const names = {sort: `${key}sort`, search: `${key}search`};
   const state = {rows: options.rows ?? [], shown: [], sort: null, text: ""};
   const read = () => page?.query ?? new URLSearchParams();
@@ -35,7 +37,7 @@ export function table(options) {
   const field = el("input", {type: "search", placeholder: "Search", "aria-label": `Search in ${label}`,
     oninput: later(() => searched(field.value), 150)});
   const node = el("section", {class: "table-box", "aria-label": label},
-    el("div", {class: "table-tools"}, options.search === false ? null : field, options.tools ?? [],
+    el("div", {class: "table-tools"}, title ? el("h2", {}, title) : null, options.search === false ? null : field, options.tools ?? [],
       el("span", {class: "grow"}),
       el("button", {type: "button", class: "quiet", onclick: save}, "CSV"),
       el("button", {type: "button", class: "quiet", onclick: (event) => copyLink(event.currentTarget)}, "Copy link")),
@@ -94,10 +96,13 @@ export function table(options) {
     const [first, end] = many ? slice(state.shown.length, ROW, scroller.scrollTop, scroller.clientHeight || 800) : [0, state.shown.length];
     if (drawn && drawn[0] === first && drawn[1] === end) return;
     drawn = [first, end];
-    const rows = state.shown.slice(first, end).map((row, at) => line(row, first + at));
+    if (options.want && end > first) options.want(first, end);
+    const rows = state.shown.slice(first, end).map((row, at) => (row ? line(row, first + at) : waiting(first + at)));
     fill(body, spacer(first), rows, spacer(state.shown.length - end));
   }
   const spacer = (rows) => (rows ? el("tr", {class: "spacer", "aria-hidden": "true"}, el("td", {colspan: columns.length, style: {height: `${rows * ROW}px`}})) : null);
+
+  const waiting = (at) => el("tr", {"aria-rowindex": String(at + 2), "aria-busy": "true"}, el("td", {colspan: columns.length, class: "soft"}, "…"));
 
   function line(row, at) {
     return el("tr", {"aria-rowindex": String(at + 2), data: options.rowData?.(row)}, columns.map((column) => {
@@ -109,7 +114,8 @@ export function table(options) {
     }));
   }
 
-  function save() {
+  async function save() {
+    if (options.all) state.shown = await options.all();
     download(`${options.name ?? "table"}.csv`, "text/csv;charset=utf-8", csv(columns.filter((column) => column.csv !== false), state.shown));
   }
 
