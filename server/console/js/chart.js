@@ -5,7 +5,7 @@
  *   root.append(c.node);
  *   c.set({at: [ms, ...], by: "day", series: [{name: "Requests", values: [...]}]});
  *
- * Options: kind "line" (default), "stack" or "band"; height "tall"; format for the axis, full for the
+ * Options: kind "line" (default), "stack", "bars" or "band"; height "tall"; format for the axis, full for the
  * legend and the table; group: charts of one group share the pointer's place; top: the least top of
  * the axis (100 for percentages).
  * A series: {name, values, colour: 1..6, field, dashed: true, quiet: true, low: [...], high: [...]}.
@@ -31,6 +31,23 @@ function prepare() {
   const {Axes, Grid} = window.Dygraph.Plugins;
   window.Dygraph.PLUGINS = [Axes, Grid];
   window.addEventListener("themechange", () => live.forEach((one) => one.repaint()));
+}
+
+/* Bars side by side, one of each series at an instant. Called once a series; the first draws all. */
+function drawBars(e) {
+  if (e.seriesIndex !== 0) return;
+  const {drawingContext: context, plotArea: area, allSeriesPoints: all} = e;
+  const points = all[0], bottom = e.dygraph.toDomYCoord(0);
+  const room = points.length > 1 ? Math.min(...points.slice(1).map((point, n) => point.canvasx - points[n].canvasx)) : area.w / 2;
+  const width = Math.max(1, Math.min(36, Math.floor(room * 0.72 / all.length)));
+  const colours = e.dygraph.getColors();
+  all.forEach((series, n) => {
+    context.fillStyle = colours[n];
+    for (const point of series) {
+      if (Number.isNaN(point.canvasy)) continue;
+      context.fillRect(point.canvasx + (n - all.length / 2) * width, point.canvasy, width - 1, bottom - point.canvasy);
+    }
+  });
 }
 
 /* An axis's "20.0 M" is "20 M". */
@@ -121,6 +138,7 @@ export function chart(options) {
   const span = () => {
     const at = data.at, last = at[at.length - 1];
     const step = at.length > 1 ? at[1] - at[0] : 3600000;
+    if (kind === "bars") return [at[0] - step * 0.55, last + step * 0.55];
     return at.length > 1 ? [at[0], last] : [at[0] - step, last + step];
   };
 
@@ -140,7 +158,7 @@ export function chart(options) {
         x: {drawGrid: false, axisLabelColor: soft, ticker: (a, b, pixels) => (options.xTicks ?? timeTicks)(a, b, Math.max(2, Math.floor(pixels / 68)), data.by, zone())},
         y: {axisLabelWidth: 60, axisLabelColor: soft, ticker: (a, b, pixels) => valueTicks(0, high, Math.max(2, Math.min(5, Math.floor(pixels / 36))), (v) => shorter(format(v)))},
       },
-      underlayCallback: underlay,
+      underlayCallback: underlay, ...(kind === "bars" ? {plotter: drawBars} : {}),
     };
   }
 

@@ -25,7 +25,7 @@ const VIRTUAL = 150;
 export function table(options) {
   const {columns, page, title, label = title, key = ""} = options;
   const names = {sort: `${key}sort`, search: `${key}search`};
-  const state = {rows: options.rows ?? [], shown: [], sort: null, text: ""};
+  const state = {rows: options.rows ?? [], known: Boolean(options.rows), shown: [], sort: null, text: ""};
   const read = () => page?.query ?? new URLSearchParams();
 
   const body = el("tbody");
@@ -83,7 +83,7 @@ export function table(options) {
     grid.setAttribute("aria-rowcount", String(rows.length + 1));
     empty.hidden = rows.length > 0;
     scroller.hidden = rows.length === 0;
-    empty.textContent = state.text && state.rows.length ? "Nothing matches the search." : options.empty ?? "Nothing here.";
+    empty.textContent = !state.known ? "" : state.text && state.rows.length ? "Nothing matches the search." : options.empty ?? "Nothing here.";
     fill(foot, rows.length > 20 || rows.length !== state.rows.length
       ? `${counted(rows.length, "row")}${rows.length !== state.rows.length ? ` of ${counted(state.rows.length, "row").replace(/ rows?$/, "")}` : ""}` : "",
       options.more ?? []);
@@ -137,6 +137,7 @@ export function table(options) {
     get rows() { return state.rows; },
     set(rows) {
       state.rows = rows;
+      state.known = true;
       fromAddress();
       arrange();
     },
