@@ -57,7 +57,7 @@ const views = [
   {path: "/billing", title: "Billing", name: "Billing", needs: "billing", load: null},
   {path: "/billing/:number", title: "Invoice", needs: "billing", load: null},
 
-  {path: "/what-if", title: "What if", name: "What if", needs: "whatif", load: null},
+  {path: "/what-if", title: "What if", name: "What if", needs: "whatif", load: () => import("./views/what-if.js")},
 
   {group: "Operation"},
 
