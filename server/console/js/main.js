@@ -46,11 +46,11 @@ const views = [
   {path: "/zones", title: "Zones", name: "Zones", needs: "statistics", load: () => import("./views/zones.js")},
   {path: "/zones/:id", title: "Zone", needs: "statistics", load: () => import("./views/zone.js")},
 
-  {path: "/logs", title: "Logs", name: "Logs", needs: "logs", load: null},
+  {path: "/logs", title: "Logs", name: "Logs", needs: "logs", load: () => import("./views/logs.js")},
 
-  {path: "/events", title: "Shield events", name: "Shield events", needs: "events", load: null},
+  {path: "/events", title: "Shield events", name: "Shield events", needs: "events", load: () => import("./views/events.js")},
 
-  {path: "/containers", title: "Containers", name: "Containers", needs: "containers", load: null},
+  {path: "/containers", title: "Containers", name: "Containers", needs: "containers", load: () => import("./views/containers.js")},
 
   {group: "Money"},
 
@@ -190,7 +190,7 @@ function focusHead() {
 }
 
 function nothingHere(root, path) {
-  const known = views.some((view) => view.path.split("/")[1] === path.split("/")[1] && view.load);
+  const known = views.some((view) => view.path?.split("/")[1] === path.split("/")[1] && view.load);
   root.append(el("h1", {}, known ? "Not for this key" : "There is no such page"),
     el("p", {}, known ? `A key of role ${session.role} may not see this. Sign out and use another key, or choose from the menu.`
       : "Choose from the menu."));
