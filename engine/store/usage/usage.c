@@ -9,8 +9,8 @@
  * chunks are copied under a new series id, and from there on both are kept. While all that an owner
  * holds is in memory there is nothing to copy, and that series is begun at its end. */
 #include "rollup/grouped.h"
-#include "store/usage/ahead.h"
 #include "store/usage/batch.h"
+#include "store/usage/cells.h"
 #include "store/usage/overflow.h"
 #include "store/usage/owners.h"
 #include "store/usage/retain.h"
@@ -346,6 +346,33 @@ static tb_code save_series(tb_store *store, tb_error *err)
     return tb__meta_set(store, "series_id", store->next_series - 1, err);
 }
 
+/* The new series are written behind the last rows, while the cursor's countries are read. */
+typedef struct series_task {
+    tb_store *store;
+    tb_code code;
+    tb_error err;
+} series_task;
+
+/* May run in the helper's thread. */
+static void save_series_behind(void *series)
+{
+    series_task *t = series;
+    t->code = save_series(t->store, &t->err);
+}
+
+static tb_code add_countries_and_series(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
+{
+    series_task series = {.store = store, .code = TB_OK};
+    store->rows_come = false;
+    tb_code code = tb__landing_turn(store, save_series_behind, &series, err);
+    if (!code) code = add_countries(store, cursor, err);
+    if (!code) code = tb_rollup_cursor_check(cursor, err);
+    const tb_code landed = tb__landing_wait(store, code ? NULL : err);
+    if (code || landed) return code ? code : landed;
+    if (series.code && err) *err = series.err;
+    return series.code;
+}
+
 static tb_code save_newest(tb_store *store, int64_t newest, tb_error *err)
 {
     int64_t stored = 0;
@@ -362,7 +389,8 @@ static int64_t grown_by(const tb_store *store, const tb_u128 before[TB_METRIC_CO
     return most < TB_COUNTER_MAX ? (int64_t)most : (int64_t)TB_COUNTER_MAX;
 }
 
-/* The zones of an account one after the other, so that its days are summed up before they are put. */
+/* The zones of an account one after the other, so that its days are summed up before they are put. All
+ * owners are asked for here: a question between rows has to wait until those before it have landed. */
 static tb_code group_by_account(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
 {
     size_t n = 0;
@@ -373,6 +401,8 @@ static tb_code group_by_account(tb_store *store, tb_rollup_cursor *cursor, tb_er
     for (size_t i = 0; !code && i < n; i++) {
         code = tb__owner_get(store, TB__SCOPE_ZONE, zones[i], &owner, err);
         if (!code) account[i] = owner->account;
+        if (!code && owner->account)
+            code = tb__owner_get(store, TB__SCOPE_ACCOUNT, owner->account, &owner, err);
     }
     if (!code && !tb__cursor_group(cursor, account)) code = tb_no_memory(err);
     free(account);
@@ -400,14 +430,16 @@ static tb_code end_adding(tb_store *store, int64_t newest, int64_t grown, tb_err
                : tb__meta_set(store, "cell_max", store->usage->cell_max, err);
 }
 
-static tb_code add_days(adding *a, tb_store *store, tb__ahead *ahead, tb_error *err)
+static tb_code add_days(adding *a, tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
 {
-    const tb_rollup_day *day = NULL;
-    const tb_grid *hours = NULL;
+    tb_rollup_day day;
+    tb_grid hours;
     tb_code code = TB_OK;
-    while (!code && !(code = tb__ahead_next(ahead, &day, &hours, err)) && day)
-        code = add_day(a, store, day, hours, err);
-    return code;
+    while (!code && tb_rollup_next_day(cursor, &day, &hours)) {
+        tb__count_sums(store->sums, &store->cells, &day, &hours);
+        code = add_day(a, store, &day, &hours, err);
+    }
+    return code ? code : tb_rollup_cursor_check(cursor, err);
 }
 
 tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
@@ -417,26 +449,19 @@ tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *
                 .accounts = account_days_of(store),
                 .newest = INT64_MIN};
     tb_u128 before[TB_METRIC_COUNT];
-    tb__ahead *ahead = NULL;
     memcpy(before, store->sums, sizeof before);
     tb_code code = begin_adding(store, err);
     if (!code) code = group_by_account(store, cursor, err);
     if (!code) tb__landing_share(store, true);
-    if (!code) code = tb__ahead_new(store, cursor, &ahead, err);
-    if (!code) code = add_days(&a, store, ahead, err);
-    if (!code) code = tb_rollup_cursor_check(cursor, err);
+    if (!code) code = add_days(&a, store, cursor, err);
     if (!code) code = finish_owner(&a.zones, err);
     if (!code) code = finish_owner(&a.balancers, err);
     if (!code) code = flush_account(&a.accounts, err);
-    if (!code) code = tb__chunks_land(store, err);
+    if (!code) code = add_countries_and_series(store, cursor, err);
     tb__landing_share(store, false);
-    if (!code) code = add_countries(store, cursor, err);
-    if (!code) code = tb_rollup_cursor_check(cursor, err);
     if (!code) code = end_adding(store, a.newest, grown_by(store, before), err);
-    if (!code) code = save_series(store, err);
     if (!code) code = save_newest(store, a.newest, err);
     if (code) tb__landing_drop(store);
-    tb__ahead_free(ahead);
     tb__batch_drop(store);
     tb__pending_release(&a.zones.all_days);
     tb__pending_release(&a.balancers.all_days);
