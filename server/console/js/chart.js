@@ -63,27 +63,36 @@ export function chart(options) {
   const hidden = new Set();
 
   const legend = el("div", {class: "legend"});
-  const when = el("span", {class: "when"});
+  const tip = el("div", {class: "tip", hidden: true, "aria-hidden": "true"}); // what is read out is in `spoken`
   const canvas = el("div", {class: "canvas"});
   const drag = el("div", {class: "drag", hidden: true});
-  const stage = el("div", {class: `stage ${options.height ?? ""}`, role: "img", tabindex: "0", "aria-label": label}, canvas, drag);
+  const stage = el("div", {class: `stage ${options.height ?? ""}`, role: "img", tabindex: "0", "aria-label": label}, canvas, drag, tip);
   const toggle = el("button", {type: "button", class: "quiet", "aria-expanded": "false", onclick: showTable}, "Table");
   const place = el("div", {class: "chart-table", hidden: true});
   const node = el("figure", {class: "chart", data: {chart: options.name ?? label, draws: "0"}},
-    el("figcaption", {}, el("span", {class: "chart-head"}, el("span", {class: "chart-title"}, label), legend, when), toggle), stage, place);
+    el("figcaption", {}, el("span", {class: "chart-head"}, el("span", {class: "chart-title"}, label), legend), toggle), stage, place);
 
   const zone = () => page?.zone ?? "UTC";
   const nameOf = (ms) => (options.xFormat ? options.xFormat(ms) : bucket(ms, data.by, zone()));
   const visible = () => data.series.map((series) => !hidden.has(series.name));
 
   function showLegend() {
-    const at = row >= 0 && row < data.at.length ? row : -1;
-    when.textContent = at >= 0 ? nameOf(data.at[at]) : "";
     fill(legend, data.series.map((series, n) => el("button", {type: "button", class: "key", "aria-pressed": String(!hidden.has(series.name)),
       disabled: data.series.length < 2, title: data.series.length < 2 ? null : `Show or hide ${series.name}`,
-      onclick: () => flip(series.name)},
-      el("span", {class: series.dashed ? "swatch dashed" : "swatch", style: {"--swatch": `var(${paint(series, n)})`}}),
-      series.name, at >= 0 ? el("b", {}, said(series, at)) : null)));
+      onclick: () => flip(series.name)}, swatch(series, n), series.name)));
+  }
+
+  const swatch = (series, n) => el("span", {class: series.dashed ? "swatch dashed" : "swatch", style: {"--swatch": `var(${paint(series, n)})`}});
+
+  /* The numbers at the pointer, on the side that has room. */
+  function showTip() {
+    tip.hidden = row < 0 || row >= data.at.length;
+    if (tip.hidden) return;
+    const x = graph.toDomXCoord(data.at[row]), onLeft = x > stage.clientWidth / 2;
+    fill(tip, el("div", {class: "when"}, nameOf(data.at[row])), data.series.map((series, n) => (hidden.has(series.name) ? null
+      : el("div", {class: "row"}, swatch(series, n), el("span", {}, series.name), el("b", {}, said(series, row))))));
+    tip.style.left = onLeft ? "" : `${x + 12}px`;
+    tip.style.right = onLeft ? `${stage.clientWidth - x + 12}px` : "";
   }
 
   function said(series, at) {
@@ -104,7 +113,7 @@ export function chart(options) {
     row = at;
     if (at < 0) graph.clearSelection();
     else if (!isOwn) graph.setSelection(at);
-    showLegend();
+    showTip();
   }
 
   function share(at) {
@@ -182,6 +191,7 @@ export function chart(options) {
   function draw() {
     if (!node.isConnected) return; // drawn by the ResizeObserver once it is on the page
     showLegend();
+    tip.hidden = true;
     summary();
     if (!data.at.length || !data.series.length) return;
     prepare();

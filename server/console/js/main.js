@@ -156,6 +156,7 @@ async function route(anew = false) {
   return show(found, path, true);
 }
 
+let isFirst = true;
 async function show(found, path, moves) {
   leave();
   const stop = new AbortController(), root = el("div", {class: "view"}), trouble = el("div", {class: "trouble", role: "alert"});
@@ -177,8 +178,9 @@ async function show(found, path, moves) {
   root.dataset.view = found?.view.path ?? "none";
   if (module) mine.shown = module.show(page) ?? null;
   else nothingHere(root, path);
-  if (moves && document.activeElement !== document.body && !root.contains(document.activeElement)) focusHead();
+  if (moves && !isFirst) focusHead();
   if (moves) announce(document.title);
+  isFirst = false;
 }
 
 /* The reader of a screen hears where it is; the page does not jump for others. */

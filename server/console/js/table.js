@@ -5,9 +5,10 @@
  *                    empty: "No zone yet. Declare one: tollbook apply --db FILE catalog.json"});
  *   root.append(t.node);  t.set(rows);
  *
- * column: {id, name, value(row), kind, cell(row), field, title(row), sort: false, wide: true}
+ * column: {id, name, value(row), kind, cell(row), field, title(row), sort: false, wide: true, wideOnly: true}
  *   value   what it is sorted, searched and saved by; money as text with kind "decimal"
  *   cell    what is shown: text or an element; the value where it is absent
+ *   wide    its text may break into lines; wideOnly: left out where the page is narrow
  *   field   the API's name of the figure: the cell gets data-field and data-value
  * Also: rowData(row) -> {zone: 101} for the row's data- attributes, search: true, sort: "-requests",
  * key: a name in front of its parts of the address where a view has two tables,
@@ -21,6 +22,8 @@ import {count as counted} from "./format.js";
 
 const ROW = 37; // px, as in base.css
 const VIRTUAL = 150;
+
+const classes = (column) => [column.kind === "number" || column.kind === "decimal" ? "right" : "", column.wide ? "wide" : "", column.wideOnly ? "wide-only" : ""].join(" ").trim() || null;
 
 export function table(options) {
   const {columns, page, title, label = title, key = ""} = options;
@@ -44,8 +47,7 @@ export function table(options) {
     scroller, empty, foot);
 
   function head(column) {
-    const isFigure = column.kind === "number" || column.kind === "decimal";
-    const cell = el("th", {scope: "col", class: isFigure ? "right" : null});
+    const cell = el("th", {scope: "col", class: classes(column)});
     if (column.sort === false) cell.append(column.name);
     else cell.append(el("button", {type: "button", class: "sort", onclick: () => sorted(column)}, column.name, el("span", {class: "arrow", "aria-hidden": "true"})));
     return cell;
@@ -96,10 +98,11 @@ export function table(options) {
     const [first, end] = many ? slice(state.shown.length, ROW, scroller.scrollTop, scroller.clientHeight || 800) : [0, state.shown.length];
     if (drawn && drawn[0] === first && drawn[1] === end) return;
     drawn = [first, end];
-    if (options.want && end > first) options.want(first, end);
+    if (end > first) want(first, end);
     const rows = state.shown.slice(first, end).map((row, at) => (row ? line(row, first + at) : waiting(first + at)));
     fill(body, spacer(first), rows, spacer(state.shown.length - end));
   }
+  const want = later((first, end) => options.want?.(first, end), 60); // not for what only flies by
   const spacer = (rows) => (rows ? el("tr", {class: "spacer", "aria-hidden": "true"}, el("td", {colspan: columns.length, style: {height: `${rows * ROW}px`}})) : null);
 
   const waiting = (at) => el("tr", {"aria-rowindex": String(at + 2), "aria-busy": "true"}, el("td", {colspan: columns.length, class: "soft"}, "…"));
@@ -107,8 +110,7 @@ export function table(options) {
   function line(row, at) {
     return el("tr", {"aria-rowindex": String(at + 2), data: options.rowData?.(row)}, columns.map((column) => {
       const value = column.value(row);
-      const isFigure = column.kind === "number" || column.kind === "decimal";
-      return el("td", {class: [isFigure ? "right" : "", column.wide ? "wide" : ""].join(" ").trim() || null, title: column.title?.(row),
+      return el("td", {class: classes(column), title: column.title?.(row),
         data: column.field ? {field: column.field, value: value === null || value === undefined ? "" : String(value)} : null},
         column.cell ? column.cell(row) : value ?? "–");
     }));

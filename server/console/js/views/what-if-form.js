@@ -22,7 +22,8 @@ const DECIMAL = "\\d{1,18}(\\.\\d{1,15})?";
 export function formView(page, does) {
   let shown = {scenario: {}, base: null, span: {}}, serial = 0;
   const inputs = new Map(); // "patch.bandwidth.premium.regions.EU" -> input
-  const part = (title, open, ...children) => el("details", {class: "panel part", open}, el("summary", {}, el("h2", {}, title)), children);
+  const isWide = matchMedia("(min-width: 75rem)").matches; // beside each other; else the answer is below
+  const part = (title, open, ...children) => el("details", {class: "panel part", open: open && isWide}, el("summary", {}, el("h2", {}, title)), children);
   const id = () => `f${++serial}`;
   const price = (text) => String(text ?? "");
 
