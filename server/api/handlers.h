@@ -88,6 +88,14 @@ void api_mc_deployed(request *r);
 void api_mc_digest(request *r);
 void api_mc_digested(request *r);
 
+/* console.c, session.c */
+void api_root(request *r);
+void api_console_page(request *r);
+void api_console_asset(request *r);
+void api_sign_in(request *r);
+void api_sign_out(request *r);
+void api_session(request *r);
+
 /* info.c */
 void api_region(request *r);
 void api_healthz(request *r);

@@ -261,10 +261,12 @@ static int read_kept(const cli_call *call, kept *k)
     return status ? status : cli_read_token_key(call, TOKEN_CHECKS, &k->token);
 }
 
-static tb_code open_with(const server_options *options, kept *k, server **ret_server, tb_error *err)
+static tb_code open_with(const server_options *options, bool console, kept *k, server **ret_server,
+                         tb_error *err)
 {
     server *s = NULL;
-    tb_code code = server_open(options, api_routes, api_n_routes, &s, err);
+    const size_t n_routes = api_n_routes - (console ? 0 : API_CONSOLE_ROUTES);
+    tb_code code = server_open(options, api_routes, n_routes, &s, err);
     if (!code && k->secret.there) code = server_use_secret(s, k->secret.bytes, err);
     if (!code && k->alert.there)
         code = server_use_alert_secret(s, &k->alert.secrets, sizeof k->alert.secrets, err);
@@ -292,6 +294,7 @@ int cli_serve(const cli_call *call)
     if (status) return status;
     raise_file_limit(&options);
     api_start();
-    if (open_with(&options, &k, &s, &err) != TB_OK) return cli_fail(call, NULL, &err);
+    const char *console = cli_text(call, "console");
+    if (open_with(&options, !console || strcmp(console, "on") == 0, &k, &s, &err) != TB_OK) return cli_fail(call, NULL, &err);
     return run_server(call, s);
 }

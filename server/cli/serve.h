@@ -57,6 +57,10 @@ int cli_serve(const cli_call *call);
          .repeats = true,                                                                          \
          .help = "pages of this origin, such as https://console.example, may read answers in "     \
                  "browsers; default none"},                                                        \
+        {.name = "console",                                                                        \
+         .value = "on|off",                                                                        \
+         .kind = CLI_CHOICE,                                                                       \
+         .help = "off: no pages under /console/ for people; default on"},                          \
         {.name = "access-log",                                                                     \
          .value = "FILE|-|off",                                                                    \
          .kind = CLI_TEXT,                                                                         \

@@ -22,6 +22,8 @@
 /* Seed, "Limits": requests for a pull zone's logs. */
 #define LOG_REQUESTS     30
 #define LOG_SECONDS      10
+#define SIGN_INS         10 /* that fail, of one address */
+#define SIGN_IN_SECONDS  60
 #define PATIENCE_US      2000000 /* what a request waits for a connection to be free */
 #define READER_CACHE_KIB 32768   /* of each HTTP thread: the pages of a few thousand daily answers \
                                   */
@@ -296,8 +298,10 @@ static tb_code open_parts(server *s, tb_error *err)
     if (o->rate_limit) s->limit = limit_new(o->rate_limit);
     s->complaints = limit_new(5);
     s->log_window = window_new(LOG_REQUESTS, LOG_SECONDS);
+    s->sign_ins = window_new(SIGN_INS, SIGN_IN_SECONDS);
+    s->sessions = sessions_new();
     s->places = places_new();
-    if (!s->log_window || !s->places) return tb_no_memory(err);
+    if (!s->log_window || !s->sign_ins || !s->sessions || !s->places) return tb_no_memory(err);
     if (!s->pool || !s->cache || !s->keys || !s->token || !s->secret || !s->alert_secret || !s->directory ||
         !s->conns || !s->lobby || !s->complaints || (o->rate_limit && !s->limit))
         return tb_no_memory(err);
@@ -602,6 +606,8 @@ void server_free(server *s)
     limit_free(s->limit);
     limit_free(s->complaints);
     window_free(s->log_window);
+    window_free(s->sign_ins);
+    sessions_free(s->sessions);
     places_free(s->places);
     pool_free(s->pool);
     for (int i = 0; i < SERVER_DESK_THREADS; i++)

@@ -132,6 +132,8 @@ typedef struct server {
     _Atomic size_t bodies;        /* bytes of bodies held */
     places *places;               /* of readers lent out */
     window *log_window;           /* requests for logs, by pull zone */
+    window *sign_ins;             /* those that failed, by address */
+    sessions *sessions;
     _Atomic bool stopping;
     _Atomic bool gone;                           /* the database is not where it was opened */
     _Atomic bool linked;                         /* it was said that it has another name */
