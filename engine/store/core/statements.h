@@ -467,10 +467,12 @@
     X(FORGET_DELETED, "SELECT deleted_us FROM account WHERE id=?1")                                \
     X(FORGET_COUNTS,                                                                               \
       "SELECT (SELECT count(*) FROM declaration d WHERE " TB__DECLARED_OF " AND " TB__FORGETS("d") \
-      "),(SELECT count(*) FROM container WHERE account=?1),(SELECT count(*) FROM log_block WHERE"  \
-      " zone IN(SELECT id FROM zone WHERE account=?1)),(SELECT count(*) FROM event_block WHERE"    \
-      " zone IN(SELECT id FROM shield_zone WHERE account=?1)),(SELECT count(*) FROM reject WHERE"  \
+      "),(SELECT count(*) FROM container WHERE account=?1),(SELECT count(*) FROM reject WHERE"     \
       " length(text)>0 OR " TB__NAMED_REASON ")")                                                  \
+    X(FORGET_LOGS_COUNT, "SELECT count(*) FROM log_block WHERE zone IN(SELECT id FROM zone"        \
+                         " WHERE account=?1)")                                                     \
+    X(FORGET_EVENTS_COUNT, "SELECT count(*) FROM event_block WHERE zone IN(SELECT id FROM"         \
+                           " shield_zone WHERE account=?1)")                                       \
     X(FORGET_REASONS, "UPDATE reject SET reason='forgotten' WHERE " TB__NAMED_REASON)              \
     X(FORGET_DECLARATIONS, "UPDATE declaration AS d SET document=" TB__FORGOTTEN("d")              \
                            " WHERE " TB__DECLARED_OF " AND " TB__FORGETS("d"))                     \
