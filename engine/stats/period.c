@@ -1,6 +1,7 @@
 /* Instants are carried through; they become buckets once it is known what a point is. */
 #include "tollbook/period.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define DEFAULT_DAYS 30
@@ -25,14 +26,15 @@ static bool has_text(tb_text text)
 static tb_code choose_word(tb_text text, const char *const *words, int n, const char *field,
                            int *ret, tb_error *err)
 {
-    char list[64] = "";
+    char list[64];
+    int len = 0;
     *ret = 0;
     if (!has_text(text)) return TB_OK;
     for (int i = 0; i < n; i++) {
         *ret = i;
         if (strlen(words[i]) == text.len && memcmp(words[i], text.data, text.len) == 0) return TB_OK;
-        strncat(list, i == 0 ? "" : i < n - 1 ? ", " : " or ", sizeof list - strlen(list) - 1);
-        strncat(list, words[i], sizeof list - strlen(list) - 1);
+        len += snprintf(list + len, sizeof list - (size_t)len, "%s%s",
+                        i == 0 ? "" : i < n - 1 ? ", " : " or ", words[i]);
     }
     return tb_fail(err, TB_E_VALIDATION, field, "%s is %s.", field, list);
 }

@@ -191,7 +191,7 @@ tb_code tb_store_sum(tb_store *store, tb_summed *list, size_t n, tb_range range,
     for (size_t i = 0; i < n; i++)
         for (uint32_t left = w.metrics; left; left &= left - 1)
             list[i].sum[__builtin_ctz(left)] = 0;
-    return range.count ? sum_all(&w, list, n, err) : TB_OK;
+    return range.count && w.metrics ? sum_all(&w, list, n, err) : TB_OK;
 }
 
 /* --- a scope --- */
