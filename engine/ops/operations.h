@@ -12,6 +12,7 @@ typedef struct tb__operations {
 #define TB__OPERATIONS(rows) {.list = (rows), .n = sizeof(rows) / sizeof *(rows)}
 #define TB__PARAMS(rows)     .params = (rows), .n_params = sizeof(rows) / sizeof *(rows)
 
+extern const tb__operations tb__account_operations;
 extern const tb__operations tb__alert_operations;
 extern const tb__operations tb__audit_operations;
 extern const tb__operations tb__book_operations;
@@ -25,6 +26,7 @@ extern const tb__operations tb__ledger_operations;
 extern const tb__operations tb__payment_operations;
 extern const tb__operations tb__percentile_operations;
 extern const tb__operations tb__prepaid_operations;
+extern const tb__operations tb__preview_operations;
 extern const tb__operations tb__receivable_operations;
 extern const tb__operations tb__retain_operations;
 extern const tb__operations tb__scenario_operations;

@@ -5,6 +5,8 @@
 #include "http/request.h"
 #include "http/server.h"
 
+/* insights.c */
+void api_insights(request *r);
 /* statistics.c */
 void api_statistics(request *r);
 void api_optimizer(request *r);
@@ -87,6 +89,15 @@ void api_mc_deploy(request *r);
 void api_mc_deployed(request *r);
 void api_mc_digest(request *r);
 void api_mc_digested(request *r);
+
+/* console.c, session.c */
+void api_root(request *r);
+void api_console_page(request *r);
+void api_console_asset(request *r);
+void api_console_open(request *r);
+void api_sign_in(request *r);
+void api_sign_out(request *r);
+void api_session(request *r);
 
 /* info.c */
 void api_region(request *r);

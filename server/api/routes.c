@@ -17,6 +17,7 @@
 #define EXPORT_BODY ((size_t)4 << 20)
 #define DIGEST_BODY ((size_t)64 << 10)
 #define PURGE_BODY  ((size_t)64 << 10)
+#define SIGN_IN_BODY ((size_t)8 << 10)
 
 #define PURGE(path, body_, max_, name_, handle_, finish_)                                          \
     {                                                                                              \
@@ -52,6 +53,12 @@
         .finish = finish_, .errors = ERRORS_##family                                               \
     }
 
+#define SIGN_IN(path, name_, handle_)                                                              \
+    {                                                                                              \
+        .method = HTTP_POST, .pattern = path, .access = TB_ACCESS_NONE, .body = ROUTE_JSON,        \
+        .body_max = SIGN_IN_BODY, .secret = true, .name = name_, .handle = handle_                 \
+    }
+
 /* A path of its own for an operation: the answer is the operation's JSON. */
 #define OPERATION(m, path, body_, name_, operation_, fixed_, fills_)                               \
     {                                                                                              \
@@ -62,6 +69,7 @@
 
 const route api_routes[] = {
     ROW(GET, "/statistics", STATISTICS, NO_BODY, "statistics", api_statistics, NULL),
+    ROW(GET, "/insights", INSIGHTS, NO_BODY, "insights", api_insights, NULL),
     ROW(GET, "/pullzone", PULL_ZONES, NO_BODY, "pullzones", api_pullzones, NULL),
     ROW(GET, "/pullzone/count", PULL_ZONES, NO_BODY, "pullzone_count", api_pullzone_count, NULL),
     ROW(GET, "/pullzone/{id}", PULL_ZONES, NO_BODY, "pullzone", api_pullzone, NULL),
@@ -132,6 +140,15 @@ const route api_routes[] = {
     OPERATION(GET, "/keys", NO_BODY, "keys_list", "key list", NULL, NULL),
     OPERATION(POST, "/keys", JSON, "keys_create", "key create", NULL, NULL),
     OPERATION(DELETE, "/keys/{id}", NO_BODY, "keys_revoke", "key revoke", NULL, "id"),
+    /* The console's come last, so that a server without one goes without them (API_CONSOLE_ROUTES). */
+    ROW(GET, "/", NONE, NO_BODY, "root", api_root, NULL),
+    SIGN_IN("/console/session", "sign_in", api_sign_in),
+    ROW(GET, "/console/session", ANY, NO_BODY, "session", api_session, NULL),
+    ROW(DELETE, "/console/session", NONE, NO_BODY, "sign_out", api_sign_out, NULL),
+    ROW(GET, "/console/open", NONE, NO_BODY, "console_open", api_console_open, NULL),
+    ROW(GET, "/console/assets/{+file}", NONE, NO_BODY, "console_asset", api_console_asset, NULL),
+    ROW(GET, "/console", NONE, NO_BODY, "console", api_console_page, NULL),
+    ROW(GET, "/console/{+view}", NONE, NO_BODY, "console_view", api_console_page, NULL),
 };
 const size_t api_n_routes = sizeof api_routes / sizeof *api_routes;
 

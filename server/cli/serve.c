@@ -224,15 +224,14 @@ static void say_where(const cli_call *call, const server *s)
     }
 }
 
-static int run_server(const cli_call *call, server *s)
+static int run_server(const cli_call *call, server *s, cli_ready *ready)
 {
     tb_error err;
     if (server_start(s, &err) != TB_OK) {
         cli_fail(call, NULL, &err);
         _exit(tb_code_exit(err.code)); /* some threads may run: nothing of theirs may be freed */
     }
-    say_where(call, s);
-    int status = write_port(call, s); /* last: who waits for the file finds the rest said */
+    int status = ready(call, s);
     if (status == 0) {
         signals_serve(call, s);
         cli_say(call, "stopping: requests in progress are finished first");
@@ -261,10 +260,12 @@ static int read_kept(const cli_call *call, kept *k)
     return status ? status : cli_read_token_key(call, TOKEN_CHECKS, &k->token);
 }
 
-static tb_code open_with(const server_options *options, kept *k, server **ret_server, tb_error *err)
+static tb_code open_with(const server_options *options, bool console, kept *k, server **ret_server,
+                         tb_error *err)
 {
     server *s = NULL;
-    tb_code code = server_open(options, api_routes, api_n_routes, &s, err);
+    const size_t n_routes = api_n_routes - (console ? 0 : API_CONSOLE_ROUTES);
+    tb_code code = server_open(options, api_routes, n_routes, &s, err);
     if (!code && k->secret.there) code = server_use_secret(s, k->secret.bytes, err);
     if (!code && k->alert.there)
         code = server_use_alert_secret(s, &k->alert.secrets, sizeof k->alert.secrets, err);
@@ -280,18 +281,37 @@ static tb_code open_with(const server_options *options, kept *k, server **ret_se
     return code;
 }
 
+static int serve_kept(const cli_call *call, server_options *o, kept *k, cli_ready *ready)
+{
+    const bool console = !cli_is(call, "console", "off");
+    server *s;
+    tb_error err;
+    raise_file_limit(o);
+    api_start();
+    if (open_with(o, console, k, &s, &err) != TB_OK) return cli_fail(call, NULL, &err);
+    return run_server(call, s, ready);
+}
+
+int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *ready)
+{
+    kept none = {0};
+    return serve_kept(call, o, &none, ready);
+}
+
+/* The file comes last: who waits for it finds the rest said. */
+static int say_ready(const cli_call *call, server *s)
+{
+    say_where(call, s);
+    return write_port(call, s);
+}
+
 int cli_serve(const cli_call *call)
 {
     server_options options;
-    server *s;
     kept k;
-    tb_error err;
     signals_block();
     int status = read_options(call, &options);
     if (status == 0) status = read_kept(call, &k);
     if (status) return status;
-    raise_file_limit(&options);
-    api_start();
-    if (open_with(&options, &k, &s, &err) != TB_OK) return cli_fail(call, NULL, &err);
-    return run_server(call, s);
+    return serve_kept(call, &options, &k, say_ready);
 }

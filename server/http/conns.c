@@ -86,7 +86,7 @@ static struct in6_addr address_of(const struct sockaddr *peer)
     return a;
 }
 
-static bool is_loopback(const struct in6_addr *a)
+bool conns_loopback(const struct in6_addr *a)
 {
     return IN6_IS_ADDR_LOOPBACK(a) || (IN6_IS_ADDR_V4MAPPED(a) && a->s6_addr[12] == 127);
 }
@@ -104,7 +104,7 @@ static unsigned count_peer(const conns *c, const struct in6_addr *peer)
 static conns_verdict judge(conns *c, int fd, const struct in6_addr *peer)
 {
     if (fd >= CONNS_FD_MAX || c->open >= c->limits.most) return CONNS_FULL;
-    if (c->limits.per_ip && !is_loopback(peer) && count_peer(c, peer) >= c->limits.per_ip)
+    if (c->limits.per_ip && !conns_loopback(peer) && count_peer(c, peer) >= c->limits.per_ip)
         return CONNS_PER_IP;
     if (c->slot[fd]) return CONNS_OK;
     c->slot[fd] = calloc(1, sizeof(conn));

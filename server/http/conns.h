@@ -117,4 +117,7 @@ uint64_t conns_malformed(const conns *c);
 /* How many were let go to make room. */
 uint64_t conns_evicted(const conns *c);
 
+/* An address of this machine itself. */
+bool conns_loopback(const struct in6_addr *a);
+
 #endif

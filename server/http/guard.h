@@ -6,6 +6,7 @@
 #ifndef TOLLBOOK_SERVER_HTTP_GUARD_H
 #define TOLLBOOK_SERVER_HTTP_GUARD_H
 
+#include "http/wire.h"
 #include "tollbook/range.h"
 
 #define GUARD_TARGET_MAX  4096  /* longest request target, bytes: longer is 414 */
@@ -26,6 +27,10 @@
     X(ACCEPT, "accept", 0)                                                                         \
     X(ACCEPT_ENCODING, "accept-encoding", 0)                                                       \
     X(IF_NONE_MATCH, "if-none-match", 0)                                                           \
+    X(COOKIE, WIRE_COOKIE, 0)                                                                      \
+    X(CONSOLE, "x-tollbook-console", 0)                                                            \
+    X(FORWARDED_FOR, "x-forwarded-for", 0)                                                         \
+    X(FORWARDED_PROTO, "x-forwarded-proto", 0)                                                     \
     X(ORIGIN, "origin", 0)                                                                         \
     X(REQUEST_METHOD, "access-control-request-method", 0)
 

@@ -63,3 +63,19 @@ tb_code gzip_encode(gzip *gz, const void *bytes, size_t len, tb_buf *out, tb_err
 {
     return gzip_more(gz, bytes, len, true, out, err);
 }
+
+tb_code gzip_decode(const void *bytes, size_t len, size_t plain_len, tb_buf *out, tb_error *err)
+{
+    z_stream stream = {0};
+    char *at = tb_buf_room(out, plain_len);
+    if (!at || inflateInit2(&stream, WINDOW) != Z_OK) return tb_no_memory(err);
+    stream.next_in = (Bytef *)(uintptr_t)bytes;
+    stream.avail_in = (uInt)len;
+    stream.next_out = (Bytef *)at;
+    stream.avail_out = (uInt)plain_len;
+    const bool whole = inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.total_out == plain_len;
+    inflateEnd(&stream);
+    if (!whole) return tb_fail(err, TB_E_INTERNAL, NULL, "These bytes are not what gzip made of %zu.", plain_len);
+    out->len += plain_len;
+    return TB_OK;
+}

@@ -15,5 +15,8 @@ TB_MUST_USE tb_code gzip_encode(gzip *gz, const void *bytes, size_t len, tb_buf 
  * begins a new one. */
 TB_MUST_USE tb_code gzip_more(gzip *gz, const void *bytes, size_t len, bool last, tb_buf *out,
                               tb_error *err);
+/* Appends the plain_len bytes that a gzip form was made of. */
+TB_MUST_USE tb_code gzip_decode(const void *bytes, size_t len, size_t plain_len, tb_buf *out,
+                                tb_error *err);
 
 #endif

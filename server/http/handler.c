@@ -17,8 +17,8 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "http/access.h"
 #include "http/clock.h"
 #include "http/media.h"
 #include "http/receive.h"
@@ -158,88 +158,12 @@ static bool find_route(request *r)
     return false;
 }
 
-/* The connection's last key once more, and the table has not changed: then its hash need not be
- * computed again. */
-static bool same_as_last(const request *r, tb_text text)
-{
-    if (r->last.generation != r->worker->keys.generation || text.len != TB_KEY_TEXT) return false;
-    unsigned char differ = 0; /* all bytes, wherever the first difference is */
-    for (size_t i = 0; i < TB_KEY_TEXT; i++)
-        differ |= (unsigned char)(text.data[i] ^ r->last.text[i]);
-    return differ == 0;
-}
-
-/* Whether it is a valid key's text: then r->last says whose. */
-static bool find_key(request *r, tb_text text)
-{
-    worker *w = r->worker;
-    const key_table *table = latest_look(w->server->keys, &w->keys);
-    if (same_as_last(r, text)) return true;
-    const tb_key *key = key_table_find(table, text.data ? text.data : "", text.len);
-    if (!key) return false;
-    r->last.generation = 0;
-    if (text.len == TB_KEY_TEXT) {
-        memcpy(r->last.text, text.data, TB_KEY_TEXT);
-        r->last.generation = w->keys.generation;
-    }
-    r->last.account = key->account;
-    r->last.key = key->id;
-    r->last.roles = key->roles;
-    return true;
-}
-
-/* The same sentence for a missing, an unknown and a revoked key; the request logging API tells none
- * from a wrong one (seed, "Authentication", 3). */
-static bool refuse_key(request *r)
-{
-    const bool given = request_header(r, GUARD_ACCESS_KEY).len > 0 ||
-                       request_header(r, GUARD_AUTHORIZATION).len > 0;
-    if (r->route->logging && given)
-        refuse_request(r, TB_E_FORBIDDEN, NULL, "The credentials are not valid.");
-    else
-        refuse_request(r, TB_E_UNAUTHORIZED, NULL, NULL);
-    return false;
-}
-
-/* "Bearer TEXT", or the text alone as some clients send it, where no key was sent; else empty. */
-static tb_text bearer_text(const request *r)
-{
-    static const char scheme[] = "bearer ";
-    const size_t n = sizeof scheme - 1;
-    const tb_text text = request_header(r, GUARD_AUTHORIZATION);
-    if (request_header(r, GUARD_ACCESS_KEY).len > 0) return (tb_text){0};
-    if (text.len > n && strncasecmp(text.data, scheme, n) == 0)
-        return (tb_text){text.data + n, text.len - n};
-    return text;
-}
-
-static bool find_token(request *r)
-{
-    token_claims claims;
-    const int64_t now_s = request_now_us(r) / 1000000;
-    if (!token_check(worker_token_key(r->worker), bearer_text(r), now_s, &claims)) return false;
-    r->key = REQUEST_KEY_TOKEN;
-    r->account = claims.account;
-    r->roles = claims.roles;
-    return true;
-}
-
-/* Scrapers send a key as a bearer's, so a route that is keyed takes it there too. */
 static bool authenticate(request *r)
 {
-    const bool keyed = r->route->keyed && r->worker->server->options.metrics_key;
-    if (r->route->access == TB_ACCESS_NONE && !keyed) return true;
-    if (find_key(r, request_header(r, GUARD_ACCESS_KEY)) ||
-        (keyed && find_key(r, bearer_text(r)))) {
-        r->key = r->last.key;
-        r->account = r->last.account;
-        r->roles = r->last.roles;
-    } else if (!find_token(r)) {
-        return refuse_key(r);
-    }
-    if (tb_roles_open(r->roles, r->route->access) && (!keyed || r->account == 0)) return true;
-    refuse_request(r, TB_E_FORBIDDEN, NULL, NULL);
-    return false;
+    const char *why = NULL;
+    const tb_code code = access_check(r, &why);
+    if (code) refuse_request(r, code, NULL, why);
+    return code == TB_OK;
 }
 
 static bool within_rate(request *r)
@@ -329,6 +253,7 @@ static enum MHD_Result first_call(request *r, const char *method, const char *ve
 static void drop_body(request *r)
 {
     if (!r->body) return;
+    if (r->route && r->route->secret) sodium_memzero(r->body, r->body_cap);
     atomic_fetch_sub_explicit(&r->worker->server->bodies, r->body_cap, memory_order_relaxed);
     free(r->body);
     r->body = NULL;

@@ -62,14 +62,19 @@ tb_code key_table_load(tb_store *store, key_table **ret_table, tb_error *err)
     return TB_OK;
 }
 
-const tb_key *key_table_find(const key_table *table, const char *text, size_t len)
+const tb_key *key_table_find_hash(const key_table *table, const uint8_t hash[TB_KEY_HASH])
 {
-    uint8_t hash[TB_KEY_HASH];
-    tb_key_hash(text, len, hash);
     for (size_t at = place(hash) & table->mask;; at = (at + 1) & table->mask) {
         const tb_key *key = &table->slots[at];
         bool same = tb_key_equal(key->hash, hash); /* an empty slot too, so that one is compared */
         if (key->id == 0) return NULL;
         if (same) return key;
     }
+}
+
+const tb_key *key_table_find(const key_table *table, const char *text, size_t len)
+{
+    uint8_t hash[TB_KEY_HASH];
+    tb_key_hash(text, len, hash);
+    return key_table_find_hash(table, hash);
 }

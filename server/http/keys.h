@@ -14,5 +14,7 @@ key_table *key_table_new(const tb_key *all, size_t n);
 void key_table_free(key_table *table); /* NULL is fine */
 /* NULL: no valid key of that text. Always compares at least one hash, in constant time. */
 const tb_key *key_table_find(const key_table *table, const char *text, size_t len);
+/* The same by the text's SHA-256. */
+const tb_key *key_table_find_hash(const key_table *table, const uint8_t hash[TB_KEY_HASH]);
 
 #endif

@@ -35,7 +35,7 @@ static body plain_body(request *r)
 {
     switch (r->reply.kind) {
     case REPLY_TEXT: return (body){r->text.data, r->text.len, false};
-    case REPLY_STATIC: return (body){r->reply.bytes, r->reply.len, false};
+    case REPLY_STATIC: return (body){r->reply.bytes, r->reply.len, r->reply.zipped};
     case REPLY_NOT_MODIFIED: return (body){"", r->reply.len, false};
     case REPLY_ANSWER: {
         const tb_buf *b = answer_body(r->reply.what);
@@ -68,7 +68,7 @@ static body zip(request *r, body plain)
 static body choose_body(request *r)
 {
     body b = plain_body(r);
-    if (!r->reply.compressible || r->reply.kind == REPLY_NOT_MODIFIED || b.len < REPLY_GZIP_MIN ||
+    if (!r->reply.compressible || b.zipped || r->reply.kind == REPLY_NOT_MODIFIED || b.len < REPLY_GZIP_MIN ||
         !query_accepts_gzip(request_header(r, GUARD_ACCEPT_ENCODING)))
         return b;
     return zip(r, b);
@@ -102,6 +102,12 @@ static bool add_special(request *r, struct MHD_Response *m)
     return ok;
 }
 
+static const char *caching(const request *r)
+{
+    if (r->reply.cache) return r->reply.cache;
+    return r->reply.tagged ? "private, no-cache" : "no-store";
+}
+
 static bool add_headers(request *r, struct MHD_Response *m, const body *b)
 {
     char id[REQUEST_ID_TEXT + 1] = {0};
@@ -110,12 +116,15 @@ static bool add_headers(request *r, struct MHD_Response *m, const body *b)
 #define ADD(name, value) ok &= MHD_add_response_header(m, name, value) == MHD_YES
     if (r->reply.content_type) ADD("Content-Type", r->reply.content_type);
     ADD("X-Content-Type-Options", "nosniff");
-    ADD("Cache-Control", r->reply.tagged ? "private, no-cache" : "no-store");
+    ADD("Cache-Control", caching(r));
     ADD(ID, id);
     if (r->reply.tagged) ADD("ETag", r->tag);
     if (cors_vary(r)) ADD("Vary", cors_vary(r));
     if (b->zipped) ADD("Content-Encoding", "gzip");
     if (r->reply.disposition) ADD("Content-Disposition", r->reply.disposition);
+    if (r->reply.cookie) ADD("Set-Cookie", r->reply.cookie);
+    for (const char *const *h = r->reply.also; h && *h; h += 2)
+        ADD(h[0], h[1]);
     if (r->reply.close) ADD("Connection", "close");
 #undef ADD
     return ok && cors_add(r, m) && (r->reply.status < 400 || add_special(r, m));

@@ -188,6 +188,34 @@ void request_peer_text(const request *r, char out[REQUEST_PEER_TEXT])
     else inet_ntop(AF_INET6, a, out, REQUEST_PEER_TEXT);
 }
 
+/* "client, proxy": the last one is whom the nearest proxy saw. */
+static bool read_forwarded(tb_text list, struct in6_addr *ret)
+{
+    char text[INET6_ADDRSTRLEN];
+    struct in_addr four;
+    size_t from = list.len;
+    while (from > 0 && list.data[from - 1] != ',' && list.data[from - 1] != ' ')
+        from--;
+    if (list.len - from >= sizeof text) return false;
+    memcpy(text, list.data + from, list.len - from);
+    text[list.len - from] = 0;
+    if (inet_pton(AF_INET6, text, ret) == 1) return true;
+    if (inet_pton(AF_INET, text, &four) != 1) return false;
+    *ret = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
+    memcpy(ret->s6_addr + 12, &four, sizeof four);
+    return true;
+}
+
+int64_t request_visitor(const request *r)
+{
+    struct in6_addr a = r->conn->peer;
+    const tb_text forwarded = request_header(r, GUARD_FORWARDED_FOR);
+    if (conns_loopback(&a) && forwarded.len && !read_forwarded(forwarded, &a)) a = r->conn->peer;
+    const size_t counted = IN6_IS_ADDR_V4MAPPED(&a) || conns_loopback(&a) ? sizeof a : 8;
+    const uint64_t hash = XXH3_64bits(&a, counted);
+    return (int64_t)(hash | 1);
+}
+
 size_t request_tag_text(tb_hash128 hash, size_t len, bool zipped, char out[REQUEST_TAG_MAX])
 {
     XXH128_hash_t h = XXH3_128bits_withSeed(&hash, sizeof hash, (uint64_t)len << 1 | zipped);

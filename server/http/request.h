@@ -11,6 +11,7 @@
 #include "http/conns.h"
 #include "http/guard.h"
 #include "http/router.h"
+#include "http/sessions.h"
 #include "http/writer.h"
 
 struct worker;
@@ -45,11 +46,15 @@ typedef struct reply {
     unsigned status;
     const char *content_type;
     const char *disposition; /* Content-Disposition, or NULL */
+    const char *cache;       /* Cache-Control, or NULL: what the other fields make of it */
+    const char *cookie;      /* Set-Cookie, or NULL */
+    const char *const *also; /* further headers: name and value in turns, up to a NULL; or NULL */
     stream_source source;    /* STREAM, until the response has it */
     const char *bytes;       /* STATIC */
     size_t len;              /* STATIC; NOT_MODIFIED: what the 200 would have had */
     answer *what;            /* ANSWER, owned until the answer is sent */
     bool compressible;
+    bool zipped; /* STATIC: the bytes are gzip */
     bool tagged; /* carries an ETag from request.tag_hash */
     bool close;  /* close the connection after it */
     bool again;  /* ANSWER: likely to be sent once more */
@@ -74,6 +79,7 @@ typedef struct request {
     size_t target_len, path_len;
     tb_text id; /* the path's {id} */
     unsigned allow;
+    session session;      /* that the request came by; until_us 0: by none */
     int64_t account, key; /* who asks; key 0: nobody, REQUEST_KEY_TOKEN: the bearer of a token */
     uint32_t roles;
     int64_t start_us; /* monotonic */
@@ -149,6 +155,9 @@ void request_id_text(const request *r, char out[REQUEST_ID_TEXT]);
 /* Where it comes from: an address, terminated. */
 #define REQUEST_PEER_TEXT 46
 void request_peer_text(const request *r, char out[REQUEST_PEER_TEXT]);
+/* A number of the address it comes from, for limits; not 0. Of IPv6 a network of 64 bits counts as one
+ * address. Behind a proxy on this machine it is the one that the proxy names last. */
+int64_t request_visitor(const request *r);
 
 /* Hands r->job (run, bytes set) to the writer; `finish` is called when it is done. Where the writer
  * refuses, the error is answered. */

@@ -20,6 +20,10 @@ static bool matches(const char *pattern, const char *path, size_t len, unsigned 
     unsigned part = 0;
     *ret = (tb_text){0};
     while (*pattern) {
+        if (pattern[0] == '{' && pattern[1] == '+') {
+            *ret = (tb_text){path + i, len - i};
+            return i < len;
+        }
         if (*pattern == '{') {
             size_t start = i;
             while (i < len && path[i] != '/')

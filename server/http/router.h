@@ -21,7 +21,8 @@ typedef enum route_body {
 typedef struct route {
     http_method method;  /* a GET row answers HEAD too */
     const char *pattern; /* its first letter is a small one: "/pullzone/{id}/optimizer/statistics": {id} is a run without '/',
-                          * before a literal tail; of several, the last one is the request's */
+                          * before a literal tail; of several, the last one is the request's. {+rest}
+                          * is all that is left, with its '/' */
     tb_access access;
     route_body body;
     const char *operation; /* of tollbook/operation.h, that this row asks for; NULL: none */
@@ -30,6 +31,7 @@ typedef struct route {
     const char *name; /* for metrics: lower case and '_' */
     error_family errors;
     size_t body_max; /* longest body, bytes; 0: what --body-mb says */
+    bool secret;  /* its body holds a key: wiped afterwards */
     bool keyed;   /* where the operator wants it (metrics_key), account 0 alone may ask */
     bool logging; /* of the request logging API: bearer tokens, its own address */
     /* Answers the request, or submits a job and returns; then `finish` answers after it. */

@@ -22,6 +22,8 @@
 /* Seed, "Limits": requests for a pull zone's logs. */
 #define LOG_REQUESTS     30
 #define LOG_SECONDS      10
+#define SIGN_INS         10 /* that fail, of one address */
+#define SIGN_IN_SECONDS  60
 #define PATIENCE_US      2000000 /* what a request waits for a connection to be free */
 #define READER_CACHE_KIB 32768   /* of each HTTP thread: the pages of a few thousand daily answers \
                                   */
@@ -296,8 +298,10 @@ static tb_code open_parts(server *s, tb_error *err)
     if (o->rate_limit) s->limit = limit_new(o->rate_limit);
     s->complaints = limit_new(5);
     s->log_window = window_new(LOG_REQUESTS, LOG_SECONDS);
+    s->sign_ins = window_new(SIGN_INS, SIGN_IN_SECONDS);
+    s->sessions = sessions_new();
     s->places = places_new();
-    if (!s->log_window || !s->places) return tb_no_memory(err);
+    if (!s->log_window || !s->sign_ins || !s->sessions || !s->places) return tb_no_memory(err);
     if (!s->pool || !s->cache || !s->keys || !s->token || !s->secret || !s->alert_secret || !s->directory ||
         !s->conns || !s->lobby || !s->complaints || (o->rate_limit && !s->limit))
         return tb_no_memory(err);
@@ -333,6 +337,16 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
     else
         server_free(s);
     return code;
+}
+
+void server_leave_sign_in(server *s, int64_t account, char out[SESSION_TEXT + 1])
+{
+    uint8_t random[SESSION_RANDOM];
+    const session what = {.account = account,
+                          .roles = UINT32_C(1) << (account ? TB_ROLE_USER : TB_ROLE_OPERATOR)};
+    randombytes_buf(random, sizeof random);
+    sessions_leave(s->sessions, &what, random, out);
+    sodium_memzero(random, sizeof random);
 }
 
 /* --- is the database still there --- */
@@ -433,6 +447,7 @@ static void on_idle(void *ctx, tb_store *store)
         tb_store_checkpoint(store, true);
         return;
     }
+    if (s->options.idle) return;
     tb_code code = tb_store_write(store, drop_old, &old, &err);
     if (code == TB_OK && old.logs + old.events + old.rejects > 0) on_committed(s, store, false);
     if (code == TB_E_GONE)
@@ -479,7 +494,8 @@ tb_code server_start(server *s, tb_error *err)
                                          .stores = s->desk_store});
     const deployer_options deploys = {s->options.deploy_hook, s->options.deploy_us,
                                       s->options.fixed_now_us};
-    if (s->writer) s->deployer = deployer_start(&deploys, s->deployer_store, s->writer);
+    if (s->writer && !s->options.idle)
+        s->deployer = deployer_start(&deploys, s->deployer_store, s->writer);
     s->errands = crew_start(&(crew_options){.what = "look-ups",
                                             .threads = ERRANDS_THREADS,
                                             .threads_share = ERRANDS_THREADS_SHARE,
@@ -494,7 +510,7 @@ tb_code server_start(server *s, tb_error *err)
     if (s->writer && sends)
         s->courier = courier_start(&s->options.alerts, s->courier_store, s->alert_secret,
                                    s->options.fixed_now_us, s->writer);
-    bool ok = s->writer && s->desk && s->deployer && s->errands && s->intake && start_chores(s) &&
+    bool ok = s->writer && s->desk && (s->deployer || s->options.idle) && s->errands && s->intake && start_chores(s) &&
               !sends == !s->courier && conns_start(s->conns) == 0;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
@@ -602,6 +618,8 @@ void server_free(server *s)
     limit_free(s->limit);
     limit_free(s->complaints);
     window_free(s->log_window);
+    window_free(s->sign_ins);
+    sessions_free(s->sessions);
     places_free(s->places);
     pool_free(s->pool);
     for (int i = 0; i < SERVER_DESK_THREADS; i++)

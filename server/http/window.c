@@ -46,12 +46,24 @@ void window_free(window *w)
     free(w);
 }
 
+static set *set_of(window *w, int64_t id)
+{
+    return &w->sets[(uint64_t)id * UINT64_C(0x9E3779B97F4A7C15) >> 56];
+}
+
+static ring *look_for_ring(set *s, int64_t id)
+{
+    for (int i = 0; i < WAYS; i++)
+        if (s->ways[i].id == id) return &s->ways[i];
+    return NULL;
+}
+
 static ring *find_ring(set *s, int64_t id)
 {
-    ring *oldest = &s->ways[0];
+    ring *known = look_for_ring(s, id), *oldest = &s->ways[0];
+    if (known) return known;
     for (int i = 0; i < WAYS; i++) {
         ring *r = &s->ways[i];
-        if (r->id == id) return r;
         if (r->id == 0 || (oldest->id != 0 && r->seen_us < oldest->seen_us)) oldest = r;
     }
     oldest->id = id;
@@ -66,9 +78,15 @@ static int64_t wait_of(const window *w, const ring *r, int64_t now_us)
     return r->at_us[r->next] + w->span_us - now_us;
 }
 
+static bool is_over(int64_t wait_us, unsigned *ret_wait_s)
+{
+    if (wait_us > 0) *ret_wait_s = (unsigned)((wait_us + 999999) / 1000000);
+    return wait_us <= 0;
+}
+
 bool window_take(window *w, int64_t id, int64_t mono_us, unsigned *ret_wait_s)
 {
-    set *s = &w->sets[(uint64_t)id * UINT64_C(0x9E3779B97F4A7C15) >> 56];
+    set *s = set_of(w, id);
     pthread_mutex_lock(&s->lock);
     ring *r = find_ring(s, id);
     const int64_t wait_us = wait_of(w, r, mono_us);
@@ -79,6 +97,15 @@ bool window_take(window *w, int64_t id, int64_t mono_us, unsigned *ret_wait_s)
         if (r->n < w->count) r->n++;
     }
     pthread_mutex_unlock(&s->lock);
-    if (wait_us > 0) *ret_wait_s = (unsigned)((wait_us + 999999) / 1000000);
-    return wait_us <= 0;
+    return is_over(wait_us, ret_wait_s);
+}
+
+bool window_has_room(window *w, int64_t id, int64_t mono_us, unsigned *ret_wait_s)
+{
+    set *s = set_of(w, id);
+    pthread_mutex_lock(&s->lock);
+    const ring *r = look_for_ring(s, id);
+    const int64_t wait_us = r ? wait_of(w, r, mono_us) : 0;
+    pthread_mutex_unlock(&s->lock);
+    return is_over(wait_us, ret_wait_s);
 }

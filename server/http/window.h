@@ -16,5 +16,7 @@ void window_free(window *w); /* NULL is fine */
 /* Whether a request of `id` (not 0) is within the limit; only those that are count. Else *ret_wait_s
  * is in how many whole seconds one will be. mono_us: a monotonic clock. */
 bool window_take(window *w, int64_t id, int64_t mono_us, unsigned *ret_wait_s);
+/* Whether one would be, without counting it. */
+bool window_has_room(window *w, int64_t id, int64_t mono_us, unsigned *ret_wait_s);
 
 #endif

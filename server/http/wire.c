@@ -94,7 +94,7 @@ static bool judge_header(wire *w, head *h, char *line, size_t len)
         value++, n--;
     while (n > 0 && is_blank(value[n - 1]))
         n--;
-    if (IS(line, name_len, "cookie")) memset(line, 'x', name_len);
+    if (IS(line, name_len, "cookie")) memcpy(line, WIRE_COOKIE, name_len);
     if ((IS(line, name_len, "content-length") && !read_length(h, value, n)) ||
         (IS(line, name_len, "transfer-encoding") && !read_encoding(h, value, n)))
         return bad(w, TB_E_BAD_REQUEST, no_framing);

@@ -6,7 +6,8 @@
  *
  * What it keeps true: every byte passed on belongs to a head that was judged whole, or to the body that
  * such a head announced, up to and not including the first byte that is wrong. A cookie's name is
- * blotted out in place, for nobody here reads cookies. */
+ * blotted out in place: the guard reads that header under the name that is left (WIRE_COOKIE), and the
+ * library does not take it apart. */
 #ifndef TOLLBOOK_SERVER_HTTP_WIRE_H
 #define TOLLBOOK_SERVER_HTTP_WIRE_H
 
@@ -18,6 +19,8 @@
 
 /* A head is at most the guard's target and headers, and what stands between them. */
 #define WIRE_HEAD_MAX 20480
+
+#define WIRE_COOKIE "xxxxxx" /* what stands in the place of "Cookie" */
 
 typedef enum wire_state {
     WIRE_HEAD, /* a request begins */

@@ -15,7 +15,9 @@ def routes():
 
 
 ROUTES = [row for row in routes() if row[2] not in ("none", "any")]
-OPEN = [target for _, target, access, _ in routes() if access == "none"]
+# The console's rows, of which some want a header of their own: test_console.py.
+OPEN = [target for _, target, access, _ in routes()
+        if access == "none" and target != "/" and not target.startswith("/console")]
 WORDS = {401: ("authentication.failed", "unauthorized"),
          403: ("authorization.forbidden", "forbidden")}
 PULL_ZONE = ("optimizer/statistics", "originshield/queuestatistics", "safehop/statistics")
@@ -28,8 +30,10 @@ def roles():
                       text)
     names = ("statistics", "zones", "billing", "ingest", "operator", "keys")
     opens = {row[0]: {n for n, bit in zip(names, row[1:]) if bit == "1"} for row in rows}
-    # What-if has no column of its own: billing's roles ask about their account, operators about all.
+    # What-if and insights have no column of their own: billing's and statistics' roles ask about their account,
+    # operators about all.
     return {role: found | ({"what_if"} if found & {"billing", "operator"} else set())
+            | ({"insights"} if found & {"statistics", "operator"} else set())
             for role, found in opens.items()}
 
 

@@ -9,6 +9,7 @@ static const route table[] = {
     {.method = HTTP_POST, .pattern = "/a", .name = "a_post"},
     {.method = HTTP_GET, .pattern = "/z/{id}/b", .name = "zb"},
     {.method = HTTP_DELETE, .pattern = "/z/{id}", .name = "z"},
+    {.method = HTTP_GET, .pattern = "/r/{+rest}", .name = "rest"},
 };
 #define N (sizeof table / sizeof *table)
 
@@ -72,6 +73,18 @@ START_TEST(each_part_of_a_path_can_be_had)
 }
 END_TEST
 
+START_TEST(a_rest_is_all_that_is_left)
+{
+    tb_text id;
+    unsigned allow;
+    ck_assert_ptr_eq(find(HTTP_GET, "/r/a/b.js/", &id, &allow), &table[4]);
+    ck_assert_uint_eq(id.len, strlen("a/b.js/"));
+    ck_assert_int_eq(memcmp(id.data, "a/b.js/", id.len), 0);
+    ck_assert_ptr_null(find(HTTP_GET, "/r/", &id, &allow));
+    ck_assert_ptr_null(find(HTTP_GET, "/r", &id, &allow));
+}
+END_TEST
+
 START_TEST(another_method_is_told_what_is_allowed)
 {
     tb_text id;
@@ -104,15 +117,19 @@ END_TEST
 /* Only what says nothing about an account may be open, and only it. */
 START_TEST(the_real_table_opens_what_it_should)
 {
-    static const char *const open[] = {"/region", "/healthz", "/readyz", "/metrics", "/openapi.json"};
+    static const char *const open[] = {"/region", "/healthz", "/readyz", "/metrics", "/openapi.json", "/",
+                                       "/console/session", "/console/open", "/console/assets/{+file}", "/console",
+                                       "/console/{+view}"};
     size_t n_open = 0;
     for (size_t i = 0; i < api_n_routes; i++) {
         const route *r = &api_routes[i];
         ck_assert_ptr_nonnull(r->handle);
         ck_assert(r->method == HTTP_GET || r->method == HTTP_POST || r->method == HTTP_DELETE);
         ck_assert(r->body == ROUTE_NO_BODY || r->method == HTTP_POST);
-        /* whatever changes something is the writer's work; an export only asks with a body */
-        const bool asks = r->method == HTTP_GET || strcmp(r->name, "shield_export") == 0;
+        /* whatever changes something is the writer's work; an export only asks with a body, and a
+         * sign-in is kept in memory alone */
+        const bool signs = strncmp(r->name, "sign_", 5) == 0;
+        const bool asks = r->method == HTTP_GET || strcmp(r->name, "shield_export") == 0 || signs;
         ck_assert(r->finish != NULL || asks);
         for (size_t j = 0; j < i; j++) {
             ck_assert_str_ne(r->name, api_routes[j].name);
@@ -123,10 +140,21 @@ START_TEST(the_real_table_opens_what_it_should)
         bool known = false;
         for (size_t j = 0; j < sizeof open / sizeof *open; j++)
             known |= strcmp(r->pattern, open[j]) == 0;
-        ck_assert_msg(known && r->method == HTTP_GET, "%s", r->pattern);
-        n_open++;
+        ck_assert_msg(known && (r->method == HTTP_GET || signs), "%s", r->pattern);
+        ck_assert(!signs || strcmp(r->pattern, "/console/session") == 0);
+        n_open += !signs || r->method == HTTP_POST;
     }
     ck_assert_uint_eq(n_open, sizeof open / sizeof *open);
+}
+END_TEST
+
+START_TEST(the_consoles_rows_are_the_last)
+{
+    for (size_t i = 0; i < api_n_routes; i++) {
+        const char *pattern = api_routes[i].pattern;
+        const bool console = strcmp(pattern, "/") == 0 || strncmp(pattern, "/console", 8) == 0;
+        ck_assert_msg(console == (i >= api_n_routes - API_CONSOLE_ROUTES), "%s", pattern);
+    }
 }
 END_TEST
 
@@ -138,8 +166,10 @@ int main(void)
     tcase_add_test(tc, literal_parts_have_any_case_and_a_path_may_end_with_a_slash);
     tcase_add_test(tc, nothing_else_is);
     tcase_add_test(tc, each_part_of_a_path_can_be_had);
+    tcase_add_test(tc, a_rest_is_all_that_is_left);
     tcase_add_test(tc, another_method_is_told_what_is_allowed);
     tcase_add_test(tc, ids_are_positive_and_have_one_spelling);
+    tcase_add_test(tc, the_consoles_rows_are_the_last);
     tcase_add_test(tc, the_real_table_opens_what_it_should);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

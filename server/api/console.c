@@ -1,0 +1,79 @@
+/* The console: a page and its files, as they were when the server was built. One page answers every
+ * address of the console; its scripts read the address and ask the API. */
+#include "api/console.h"
+
+#include <string.h>
+
+#include "api/handlers.h"
+#include "http/gzip.h"
+#include "http/query.h"
+
+#define FOR_EVER "public, max-age=31536000, immutable"
+
+/* The page runs its own scripts and styles, asks its own server, and stands in no frame. */
+static const char *const guarded[] = {
+    "Content-Security-Policy",
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Referrer-Policy", "no-referrer",
+    "Cross-Origin-Opener-Policy", "same-origin",
+    "Cross-Origin-Resource-Policy", "same-origin",
+    NULL,
+};
+
+static const char *const to_console[] = {"Location", "/console/", NULL};
+
+/* Files are kept as gzip; who does not take that gets them unpacked. */
+static tb_code answer_content(request *r, const console_file *f, tb_error *err)
+{
+    if (query_accepts_gzip(request_header(r, GUARD_ACCEPT_ENCODING))) {
+        request_answer_static(r, f->bytes, f->len, f->type);
+        r->reply.zipped = true;
+        return TB_OK;
+    }
+    tb_code code = gzip_decode(f->bytes, f->len, f->plain_len, request_text(r), err);
+    if (!code) request_answer_text(r, 200, f->type);
+    return code;
+}
+
+static void answer_file(request *r, const console_file *f, const char *caching)
+{
+    tb_error err;
+    if (!request_not_modified(r, f->tag) && answer_content(r, f, &err)) {
+        request_fail_as(r, &err);
+        return;
+    }
+    r->reply.tagged = true;
+    r->reply.cache = caching;
+    r->reply.also = guarded;
+}
+
+void api_console_page(request *r)
+{
+    answer_file(r, &console_files[0], "no-cache");
+}
+
+void api_console_asset(request *r)
+{
+    for (size_t i = 1; i < console_n_files; i++) {
+        const console_file *f = &console_files[i];
+        if (strlen(f->name) != r->id.len || memcmp(f->name, r->id.data, r->id.len) != 0) continue;
+        answer_file(r, f, FOR_EVER);
+        return;
+    }
+    request_fail(r, TB_E_NOT_FOUND, NULL,
+                 "The console has no such file now. Reload the page: a newer server has other files.");
+}
+
+/* A browser comes to see something. Others are told what they always were. */
+void api_root(request *r)
+{
+    static const char *const types[] = {"application/json", "text/html"};
+    const tb_text accept = request_header(r, GUARD_ACCEPT);
+    if (query_choose_type(accept, types, 2) != 1) {
+        request_fail(r, TB_E_NOT_FOUND, NULL, NULL);
+        return;
+    }
+    request_answer_empty(r, 302);
+    r->reply.also = to_console;
+}

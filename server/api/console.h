@@ -1,0 +1,21 @@
+/* The console's files, made of server/console when building (console.py). The first is the page. */
+#ifndef TOLLBOOK_SERVER_API_CONSOLE_H
+#define TOLLBOOK_SERVER_API_CONSOLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tollbook/store.h"
+
+typedef struct console_file {
+    const char *name; /* as it is served: it has the hash of its content */
+    const char *type;
+    const char *bytes; /* gzip */
+    size_t len, plain_len;
+    tb_hash128 tag;
+} console_file;
+
+extern const console_file console_files[];
+extern const size_t console_n_files;
+
+#endif

@@ -1,0 +1,244 @@
+/* Signing in to the console and out of it. A key is sent once, in a body; from then on the browser's
+ * cookie stands for it (http/access.c), which scripts of the page cannot read. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/handlers.h"
+#include "http/access.h"
+#include "http/clock.h"
+#include "http/query.h"
+#include "tollbook/calendar.h"
+#include "tollbook/json.h"
+#include "tollbook/terms.h"
+
+#define COOKIE_MAX 192
+
+/* What the console can show, by a route that it is shown from: who may ask that is offered it. Rows of one
+ * offer stand together; either is enough. */
+static const struct {
+    const char *offer, *route;
+} offers[] = {
+    {"statistics", "statistics"}, {"statistics", "insights"},
+    {"zones", "pullzones"},       {"logs", "logs_v2"},
+    {"events", "shield_events"},  {"billing", "billing"},       {"whatif", "what_if"},
+    {"containers", "mc_apps"},    {"operator", "operations"},
+};
+#define OFFERS (sizeof offers / sizeof *offers)
+
+static const route *route_named(const server *s, const char *name)
+{
+    for (size_t i = 0; i < s->n_routes; i++)
+        if (strcmp(s->routes[i].name, name) == 0) return &s->routes[i];
+    return NULL;
+}
+
+static bool is_offered(const request *r, size_t i, uint32_t roles)
+{
+    const route *row = route_named(r->worker->server, offers[i].route);
+    return row && tb_roles_open(roles, row->access);
+}
+
+static bool is_offered_any(const request *r, uint32_t roles)
+{
+    for (size_t i = 0; i < OFFERS; i++)
+        if (is_offered(r, i, roles)) return true;
+    return false;
+}
+
+/* --- what a session is --- */
+
+static void put_moment(tb_buf *out, const char *member, int64_t at_us)
+{
+    char text[21] = {0};
+    tb_time_format(at_us, text);
+    tb_buf_fmt(out, ",\"%s\":\"%s\"", member, text);
+}
+
+static void put_offers(const request *r, uint32_t roles, tb_buf *out)
+{
+    const char *last = NULL;
+    tb_buf_str(out, ",\"offers\":[");
+    for (size_t i = 0; i < OFFERS; i++) {
+        if ((last && strcmp(offers[i].offer, last) == 0) || !is_offered(r, i, roles)) continue;
+        tb_buf_fmt(out, "%s\"%s\"", last ? "," : "", offers[i].offer);
+        last = offers[i].offer;
+    }
+    tb_buf_str(out, "]");
+}
+
+/* Keys have no names; accounts do. */
+static void put_holder(request *r, const session *s, tb_buf *out)
+{
+    tb_buf name;
+    tb_buf_init(&name, 1 << 16, NULL);
+    if (s->account == 0 || tb_store_account_name(r->worker->store, s->account, &name, NULL)) {
+        tb_buf_str(out, s->account ? "" : ",\"account\":null");
+        if (s->account) tb_buf_fmt(out, ",\"account\":%" PRId64, s->account);
+        tb_buf_str(out, ",\"name\":null");
+    } else {
+        tb_buf_fmt(out, ",\"account\":%" PRId64 ",\"name\":", s->account);
+        tb_json_string(out, name.data ? name.data : "", name.len);
+    }
+    tb_buf_release(&name);
+}
+
+static void answer_session(request *r, const session *s)
+{
+    tb_buf *out = request_text(r);
+    tb_role role = 0;
+    while (role < TB_ROLE_COUNT - 1 && !(s->roles >> role & 1))
+        role++;
+    tb_buf_fmt(out, "{\"role\":\"%s\"", tb_role_name(role));
+    put_holder(r, s, out);
+    put_moment(out, "now", request_now_us(r));
+    put_moment(out, "expires", s->until_us);
+    tb_buf_str(out, ",\"version\":\"" TB_VERSION "\"");
+    put_offers(r, s->roles, out);
+    tb_buf_str(out, "}");
+    request_answer_text(r, 200, "application/json");
+}
+
+void api_session(request *r)
+{
+    if (r->session.until_us) answer_session(r, &r->session);
+    else request_fail(r, TB_E_UNAUTHORIZED, NULL, "There is no session. Sign in at /console/.");
+}
+
+/* --- the cookie --- */
+
+/* Where TLS ends at a proxy, the proxy or the page's own origin says so. */
+static bool is_secure(const request *r)
+{
+    static const char https[] = "https";
+    const tb_text proto = request_header(r, GUARD_FORWARDED_PROTO);
+    const tb_text origin = request_header(r, GUARD_ORIGIN);
+    const size_t n = sizeof https - 1;
+    return (proto.len == n && memcmp(proto.data, https, n) == 0) ||
+           (origin.len > n && memcmp(origin.data, https, n) == 0);
+}
+
+static void set_cookie(request *r, const char *text, int64_t seconds)
+{
+    char *out = (char *)r->work;
+    _Static_assert(sizeof r->work >= COOKIE_MAX, "a cookie fits");
+    snprintf(out, COOKIE_MAX,
+             SESSION_COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%" PRId64 "%s", text, seconds,
+             is_secure(r) ? "; Secure" : "");
+    r->reply.cookie = out;
+}
+
+static bool is_from_page(request *r)
+{
+    if (access_from_console(r)) return true;
+    request_fail(r, TB_E_FORBIDDEN, NULL,
+                 "This request needs the header X-Tollbook-Console: 1, so that no other page can send it.");
+    return false;
+}
+
+/* --- signing in --- */
+
+/* Notes the session, and tells the browser when the answer is sent. */
+static void open_session(request *r, const session *s)
+{
+    uint8_t random[SESSION_RANDOM];
+    char text[SESSION_TEXT + 1];
+    const int64_t now_us = request_now_us(r);
+    randombytes_buf(random, sizeof random);
+    sessions_open(r->worker->server->sessions, s, now_us, random, text);
+    r->account = s->account;
+    r->key = s->key;
+    set_cookie(r, text, (s->until_us - now_us) / 1000000);
+    sodium_memzero(random, sizeof random);
+    sodium_memzero(text, sizeof text);
+}
+
+/* One sentence for a key that never was and one that was revoked. */
+static void refuse_sign_in(request *r)
+{
+    unsigned wait_s;
+    (void)window_take(r->worker->server->sign_ins, request_visitor(r), clock_mono_us(), &wait_s);
+    request_fail(r, TB_E_UNAUTHORIZED, "key",
+                 "This key is not valid. It may have been revoked, or a part of it is missing.");
+}
+
+static void sign_in_with(request *r, tb_text text)
+{
+    session s;
+    if (!access_find(r, text, &s)) {
+        refuse_sign_in(r);
+    } else if (!is_offered_any(r, s.roles)) {
+        request_fail(r, TB_E_FORBIDDEN, "key",
+                     "A key of the role Ingest sends usage and may look at nothing. Sign in with another "
+                     "key: tollbook key create --role User --account ID.");
+    } else {
+        answer_session(r, &s);
+        open_session(r, &s);
+    }
+}
+
+static bool has_tries_left(request *r)
+{
+    unsigned wait_s = 0;
+    if (window_has_room(r->worker->server->sign_ins, request_visitor(r), clock_mono_us(), &wait_s))
+        return true;
+    request_fail(r, TB_E_RATE_LIMITED, NULL, "Too many failed sign-ins. Try again in %u seconds.", wait_s);
+    r->reply.retry_after = wait_s;
+    return false;
+}
+
+/* What was pasted, without what people paste around it. */
+static tb_text pasted_text(const json_t *value)
+{
+    tb_text text = {json_string_value(value), json_string_length(value)};
+    while (text.len && strchr(" \t\r\n", text.data[0]))
+        text = (tb_text){text.data + 1, text.len - 1};
+    while (text.len && strchr(" \t\r\n", text.data[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+void api_sign_in(request *r)
+{
+    if (!is_from_page(r) || !has_tries_left(r)) return;
+    json_t *body = json_loadb(r->body ? r->body : "", r->body_len, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *key = json_object_get(body, "key");
+    if (json_is_string(key)) {
+        sign_in_with(r, pasted_text(key));
+        sodium_memzero((void *)(uintptr_t)json_string_value(key), json_string_length(key));
+    } else {
+        request_fail(r, TB_E_VALIDATION, "key", "The body must be {\"key\":\"...\"}.");
+    }
+    json_decref(body);
+}
+
+/* The link that `tollbook console` makes. A second use leads to the same page, which asks for a key. */
+void api_console_open(request *r)
+{
+    static const char *const to_console[] = {"Location", "/console/", "Referrer-Policy", "no-referrer", NULL};
+    static const query_spec specs[] = {{"code", QUERY_TEXT, 0}};
+    const tb_text query = request_query(r);
+    tb_text code = {0};
+    session s;
+    tb_error err;
+    if (query_parse(query.data, query.len, specs, 1, &code, r->scratch, &err)) {
+        request_fail_as(r, &err);
+        return;
+    }
+    request_answer_empty(r, 303);
+    r->reply.also = to_console;
+    if (r->method != HTTP_GET || !sessions_collect(r->worker->server->sessions, code, &s)) return;
+    s.until_us = request_now_us(r) + SESSION_US;
+    open_session(r, &s);
+}
+
+/* Also where the session is over: the cookie goes. */
+void api_sign_out(request *r)
+{
+    if (!is_from_page(r)) return;
+    sessions_close(r->worker->server->sessions, sessions_cookie(request_header(r, GUARD_COOKIE)));
+    request_answer_empty(r, 204);
+    set_cookie(r, "", 0);
+}
