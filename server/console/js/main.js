@@ -192,7 +192,7 @@ function focusHead() {
 }
 
 function nothingHere(root, path) {
-  const known = views.some((view) => view.path.split("/")[1] === path.split("/")[1] && view.load);
+  const known = views.some((view) => view.load && view.path.split("/")[1] === path.split("/")[1]);
   root.append(el("h1", {}, known ? "Not for this key" : "There is no such page"),
     el("p", {}, known ? `A key of role ${session.role} may not see this. Sign out and use another key, or choose from the menu.`
       : "Choose from the menu."));
