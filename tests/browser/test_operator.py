@@ -4,7 +4,7 @@ import json
 import unittest
 
 from pages import BrowserCase, axe
-from harness import run
+from harness import hit, run
 
 BOOK = {"book": "b-2026", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
         "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01", "NA": "0.01", "ASIA": "0.03"}}}}
@@ -113,6 +113,13 @@ class Operator(BrowserCase):
         page.wait("document.querySelector('main').textContent.includes('No differences.')")
         page.goto(f"{self.server.url}/console/operator/intake")
         page.wait("document.querySelector('[data-field=tollbook_store_lines_accepted]')")
+        page.wait("document.querySelectorAll('main .empty:not([hidden])').length === 2")  # nothing refused, nobody's usage
+        hostile = "<img src=x onerror=document.title='x'>|\u202e"
+        self.server.ask("POST", "/ingest/logs", "ingest", f"{hostile}\n{hit(999).decode()}".encode())
+        page.reload()
+        page.wait("document.querySelectorAll('main tbody tr').length === 2")
+        self.assertIn(hostile, page.script("return document.querySelector('main td code').textContent"))
+        self.assertIn("pull zone 999", page.text("main"))
         page.quiet("401")
 
     def test_every_view_for_everybody(self):
