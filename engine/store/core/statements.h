@@ -311,6 +311,10 @@
     X(RUNGS, "SELECT head,length,hash FROM rung")                                                  \
     X(RUNGS_BY_HEAD, "SELECT length,hash FROM rung WHERE head=?1 ORDER BY length")                 \
     X(REJECT_INSERT, "INSERT INTO reject VALUES(?1,?2,?3,?4,?5)")                                  \
+    /* of the newest lines; the text is that of the newest of its reason */                         \
+    X(REJECTS_BY_REASON, "SELECT reason,count(*),max(segment),line,byte,text FROM"                  \
+                         " (SELECT * FROM reject ORDER BY segment DESC,line DESC LIMIT ?1)"         \
+                         " GROUP BY reason ORDER BY 2 DESC,reason LIMIT ?2")                        \
     X(REJECT_DUE_INSERT, "INSERT INTO reject_due VALUES(?1,?2)")                                   \
     X(REJECT_DUE, /* ?2: what a clock wrote that was ahead */                                      \
       "SELECT * FROM (SELECT added_us,segment FROM reject_due WHERE added_us<=?1"                  \
@@ -583,6 +587,8 @@
     X(FIGURES_UNPRICED,                                                                            \
       "SELECT count(*) FROM edge WHERE NOT EXISTS"                                                 \
       "(SELECT 1 FROM region WHERE region.code=edge.code)")                                        \
+    X(UNPRICED_LOCATIONS, "SELECT code FROM edge WHERE NOT EXISTS"                                 \
+                          "(SELECT 1 FROM region WHERE region.code=edge.code) ORDER BY code LIMIT ?1") \
     /* price books */                                                                              \
     X(BOOK_INSERT, "INSERT INTO book(name,currency,effective_us,sha256,version,added_us,document," \
                    "supersedes)VALUES(?1,?2,?3,?4," TB__NEXT_VERSION ",?5,?6,?7)")                 \
