@@ -48,6 +48,7 @@ export function rangePicker(page) {
       el("label", {class: "inline"}, "against ", el("select", {data: {keep: "compare"}, onchange: (event) => page.set({compare: event.target.value === "previous" ? null : event.target.value})},
         range.COMPARES.map((one) => el("option", {value: one.id, selected: one.id === shown.compare}, one.name)))),
       zoneSwitch(page));
+    node.append(el("p", {class: "print-only"}, `${spanText(shown, page.zone)}, times in ${page.zone}`));
     if (had) node.querySelector(`[data-keep="${had}"]`)?.focus();
   }
 

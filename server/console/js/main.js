@@ -141,7 +141,7 @@ async function route(anew = false) {
   if (!session) return;
   const path = location.pathname.slice(BASE.length).replace(/\/+$/, "");
   if (path === "") {
-    const first = open()[0];
+    const first = (session.account === null && open().find((view) => view.needs === "operator")) || open()[0];
     if (first) return go(href(first.path), {replace: true});
   }
   const found = matching(path);
