@@ -47,11 +47,11 @@ const views = [
   {path: "/zones", title: "Zones", name: "Zones", needs: "statistics", load: () => import("./views/zones.js")},
   {path: "/zones/:id", title: "Zone", needs: "statistics", load: () => import("./views/zone.js")},
 
-  {path: "/logs", title: "Logs", name: "Logs", needs: "logs", load: null},
+  {path: "/logs", title: "Logs", name: "Logs", needs: "logs", load: () => import("./views/logs.js")},
 
-  {path: "/events", title: "Shield events", name: "Shield events", needs: "events", load: null},
+  {path: "/events", title: "Shield events", name: "Shield events", needs: "events", load: () => import("./views/events.js")},
 
-  {path: "/containers", title: "Containers", name: "Containers", needs: "containers", load: null},
+  {path: "/containers", title: "Containers", name: "Containers", needs: "containers", load: () => import("./views/containers.js")},
 
   {group: "Money"},
 
