@@ -33,8 +33,9 @@ export function show(page) {
   const body = el("div", {class: "view"});
   const links = el("span", {class: "page-title"},
     page.offers("logs") ? el("a", {href: page.href("/logs", {zone: id})}, "Log") : null,
-    page.offers("events") ? el("a", {href: page.href("/events", {zone: id})}, "Shield events") : null);
-  page.root.append(pageHead(page, title, {range: true, above: el("a", {href: page.href("/zones")}, "Zones /"), beside: [chips, links]}), tabs, body);
+    page.offers("events") ? el("a", {href: page.href("/events")}, "Shield events") : null);
+  const head = pageHead(page, title, {range: true, above: el("a", {href: page.href("/zones")}, "Zones /"), beside: [chips, links]});
+  page.root.append(head, tabs, body);
   page.root.dataset.zone = id;
 
   let zone = null, part = null, shown = "";
@@ -59,6 +60,7 @@ export function show(page) {
       part = shown === "traffic" ? traffic(page, id) : shown === "settings" ? settings(page) : feature(page, id, FEATURES[shown]);
       fill(body, part.node);
     }
+    head.querySelector(".range").hidden = shown === "settings"; // settings are as they are now
     part.update();
     if (zone) part.zone?.(zone);
   }
