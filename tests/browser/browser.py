@@ -335,9 +335,9 @@ class Page:
                          deviceScaleFactor=scale, mobile=False)
 
     def scheme(self, name):
-        """light or dark, as the user's system would say."""
-        self.browser.cdp("Emulation.setEmulatedMedia",
-                         features=[{"name": "prefers-color-scheme", "value": name}])
+        """light or dark, as the user's system would say. Nothing moves: a colour is there at once."""
+        self.browser.cdp("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": name}, {"name": "prefers-reduced-motion", "value": "reduce"}])
 
     def first(self, code):
         """Code that runs in each of this tab's pages before their own."""

@@ -144,8 +144,8 @@ async function route(anew = false) {
     const first = open()[0];
     if (first) return go(href(first.path), {replace: true});
   }
-  const found = matching(path);
-  navigation(found?.view);
+  const found = matching(path), isFocused = document.activeElement !== document.body;
+  navigation(found?.view); // takes away the link that had the focus
   if (!anew && current && found && current.view === found.view && current.path === path) {
     current.page.query = query();
     current.page.zone = knownZone(query().get("tz"));
@@ -153,10 +153,10 @@ async function route(anew = false) {
     if (current.shown?.update) return current.shown.update();
     return show(found, path, false);
   }
-  return show(found, path, true);
+  return show(found, path, true, isFocused);
 }
 
-async function show(found, path, moves) {
+async function show(found, path, moves, isFocused = false) {
   leave();
   const stop = new AbortController(), root = el("div", {class: "view"}), trouble = el("div", {class: "trouble", role: "alert"});
   const page = pageOf(root, trouble, found?.params ?? {}, stop.signal);
@@ -177,7 +177,7 @@ async function show(found, path, moves) {
   root.dataset.view = found?.view.path ?? "none";
   if (module) mine.shown = module.show(page) ?? null;
   else nothingHere(root, path);
-  if (moves && document.activeElement !== document.body && !root.contains(document.activeElement)) focusHead();
+  if (isFocused && !root.contains(document.activeElement)) focusHead();
   if (moves) announce(document.title);
 }
 
