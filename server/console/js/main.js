@@ -144,8 +144,8 @@ async function route(anew = false) {
     const first = open()[0];
     if (first) return go(href(first.path), {replace: true});
   }
-  const found = matching(path), isFocused = document.activeElement !== document.body;
-  navigation(found?.view); // takes away the link that had the focus
+  const found = matching(path);
+  navigation(found?.view);
   if (!anew && current && found && current.view === found.view && current.path === path) {
     current.page.query = query();
     current.page.zone = knownZone(query().get("tz"));
@@ -153,10 +153,10 @@ async function route(anew = false) {
     if (current.shown?.update) return current.shown.update();
     return show(found, path, false);
   }
-  return show(found, path, true, isFocused);
+  return show(found, path, true);
 }
 
-async function show(found, path, moves, isFocused = false) {
+async function show(found, path, moves) {
   leave();
   const stop = new AbortController(), root = el("div", {class: "view"}), trouble = el("div", {class: "trouble", role: "alert"});
   const page = pageOf(root, trouble, found?.params ?? {}, stop.signal);
@@ -177,7 +177,7 @@ async function show(found, path, moves, isFocused = false) {
   root.dataset.view = found?.view.path ?? "none";
   if (module) mine.shown = module.show(page) ?? null;
   else nothingHere(root, path);
-  if (isFocused && !root.contains(document.activeElement)) focusHead();
+  if (moves && document.activeElement !== document.body && !root.contains(document.activeElement)) focusHead();
   if (moves) announce(document.title);
 }
 
@@ -190,7 +190,7 @@ function focusHead() {
 }
 
 function nothingHere(root, path) {
-  const known = views.some((view) => view.path?.split("/")[1] === path.split("/")[1] && view.load);
+  const known = views.some((view) => view.path.split("/")[1] === path.split("/")[1] && view.load);
   root.append(el("h1", {}, known ? "Not for this key" : "There is no such page"),
     el("p", {}, known ? `A key of role ${session.role} may not see this. Sign out and use another key, or choose from the menu.`
       : "Choose from the menu."));
