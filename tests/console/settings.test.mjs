@@ -23,6 +23,6 @@ test("a search finds names, words, values and groups, but not what a secret says
 
 test("names in words, values as text", () => {
   assert.deepEqual(["EnableGeoZoneUS", "OptimizerEnableWebP", "TlsSecurityLevel", "EnableTLS1_1", "Id"].map(words),
-    ["Enable geo zone US", "Optimizer enable web p", "Tls security level", "Enable TLS1.1", "Id"]);
+    ["Enable geo zone US", "Optimizer enable webp", "Tls security level", "Enable TLS1.1", "Id"]);
   assert.deepEqual([true, false, null, "", [], [1, 2], [{Value: "a"}], 0].map(valueText), ["on", "off", "–", "–", "none", "1, 2", "a", "0"]);
 });

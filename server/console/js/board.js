@@ -7,7 +7,7 @@ import {bytes, bytesFull} from "./format.js";
 import {ask as asked, write, zoomTo} from "./range.js";
 import {changeText, FIGURES, fromOrigin, STATUSES, times, untilNow} from "./traffic.js";
 
-/** board(page, {query, hint(data), f(data)}): query adds to the question; hint says what to do where there
+/** board(page, {query(), hint(data), f(data)}): query adds to the question; hint says what to do where there
  * is nothing; f gets each new answer. {node, update()} */
 export function board(page, options = {}) {
   const group = {};
@@ -21,6 +21,7 @@ export function board(page, options = {}) {
     el("div", {class: "columns"}, el("section", {class: "panel", "aria-label": "Answers by class"}, classes.node), el("section", {class: "panel", "aria-label": "Bandwidth by source"}, sources.node)));
 
   let data = null, main = null, asking = null, shown = "";
+  const question = () => ({...asked(page.range()), account: page.account, ...options.query?.()});
   const chosen = () => FIGURES.find((one) => one.id === page.query.get("show")) ?? FIGURES[0];
   const past = (values, at) => untilNow(values, at, page.now());
 
@@ -73,7 +74,7 @@ export function board(page, options = {}) {
     asking = new AbortController();
     page.signal.addEventListener("abort", () => asking.abort(), {signal: asking.signal});
     node.setAttribute("aria-busy", "true");
-    page.poll("/insights", {query: {...asked(page.range()), account: page.account, ...options.query}, seconds: 30, signal: asking.signal}, (answer) => {
+    page.poll("/insights", {query: question(), seconds: 30, signal: asking.signal}, (answer) => {
       node.removeAttribute("aria-busy");
       if (page.failed(answer)) return;
       data = answer.data;
@@ -87,7 +88,7 @@ export function board(page, options = {}) {
       hint.textContent = "Give an account's number above, or choose one under Accounts.";
       return;
     }
-    const wanted = JSON.stringify([asked(page.range()), page.account]);
+    const wanted = JSON.stringify(question());
     if (wanted !== shown) {
       shown = wanted;
       load();
@@ -102,6 +103,6 @@ export function trafficColumns(ids) {
     value: (row) => row[one.total], cell: (row) => one.short(row[one.total]), title: (row) => one.full(row[one.total])}));
 }
 
-export const sparkColumn = {id: "spark", name: "Over time", sort: false, csv: false, value: () => "",
+export const sparkColumn = {id: "spark", name: "Over time", sort: false, csv: false, wideOnly: true, value: () => "",
   cell: (row) => sparkline(row.spark ?? [], {label: `Requests of ${row.name} over this time`})};
 

@@ -48,6 +48,7 @@ export function rangePicker(page) {
       el("label", {class: "inline"}, "against ", el("select", {data: {keep: "compare"}, onchange: (event) => page.set({compare: event.target.value === "previous" ? null : event.target.value})},
         range.COMPARES.map((one) => el("option", {value: one.id, selected: one.id === shown.compare}, one.name)))),
       zoneSwitch(page));
+    node.append(el("p", {class: "print-only"}, `${spanText(shown, page.zone)}, times in ${page.zone}`));
     if (had) node.querySelector(`[data-keep="${had}"]`)?.focus();
   }
 
@@ -60,7 +61,10 @@ export function rangePicker(page) {
       const made = range.custom(shown, form.elements.from.value, form.elements.to.value);
       says.textContent = made.problem ?? "";
       if (made.range) change(made.range);
-    }}, input("from", "First day (UTC)", shown.from, false), input("to", "Last day (UTC)", shown.to, true), says, el("button", {type: "submit", class: "primary"}, "Show"));
+    }}, input("from", "First day (UTC)", shown.from, false), input("to", "Last day (UTC)", shown.to, true), 
+    el("label", {}, "One point each", el("select", {name: "by", onchange: (event) => page.set({by: event.target.value || null})},
+      [["", "hour, day or month, as it suits"], ["hour", "hour"], ["day", "day"], ["month", "month"]].map(([id, name]) => el("option", {value: id, selected: id === (shown.byAsked ?? "")}, name)))),
+    says, el("button", {type: "submit", class: "primary"}, "Show"));
   }
 
   redraw();

@@ -57,7 +57,7 @@ const views = [
   {path: "/billing", title: "Billing", name: "Billing", needs: "billing", load: null},
   {path: "/billing/:number", title: "Invoice", needs: "billing", load: null},
 
-  {path: "/what-if", title: "What if", name: "What if", needs: "whatif", load: null},
+  {path: "/what-if", title: "What if", name: "What if", needs: "whatif", load: () => import("./views/what-if.js")},
 
   {group: "Operation"},
 
@@ -141,7 +141,7 @@ async function route(anew = false) {
   if (!session) return;
   const path = location.pathname.slice(BASE.length).replace(/\/+$/, "");
   if (path === "") {
-    const first = open()[0];
+    const first = (session.account === null && open().find((view) => view.needs === "operator")) || open()[0];
     if (first) return go(href(first.path), {replace: true});
   }
   const found = matching(path);
@@ -156,6 +156,7 @@ async function route(anew = false) {
   return show(found, path, true);
 }
 
+let isFirst = true;
 async function show(found, path, moves) {
   leave();
   const stop = new AbortController(), root = el("div", {class: "view"}), trouble = el("div", {class: "trouble", role: "alert"});
@@ -177,8 +178,9 @@ async function show(found, path, moves) {
   root.dataset.view = found?.view.path ?? "none";
   if (module) mine.shown = module.show(page) ?? null;
   else nothingHere(root, path);
-  if (moves && document.activeElement !== document.body && !root.contains(document.activeElement)) focusHead();
+  if (moves && !isFirst) focusHead();
   if (moves) announce(document.title);
+  isFirst = false;
 }
 
 /* The reader of a screen hears where it is; the page does not jump for others. */
@@ -190,7 +192,7 @@ function focusHead() {
 }
 
 function nothingHere(root, path) {
-  const known = views.some((view) => view.path.split("/")[1] === path.split("/")[1] && view.load);
+  const known = views.some((view) => view.load && view.path.split("/")[1] === path.split("/")[1]);
   root.append(el("h1", {}, known ? "Not for this key" : "There is no such page"),
     el("p", {}, known ? `A key of role ${session.role} may not see this. Sign out and use another key, or choose from the menu.`
       : "Choose from the menu."));

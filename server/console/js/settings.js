@@ -18,9 +18,12 @@ const GROUPS = [
 const ORDER = ["Zone", "Origin", "Cache", "Origin shield", "SafeHop and retries", "Optimizer", "Security", "Limits", "Network", "Logging", "Pages", "Prices and charges", "Other"];
 const SECRET = /(SecurityKey|SigningKey|SigningSecret|Token|Certificate)$/;
 
+const WHOLE = [[/WebP/, "Webp"], [/DDos/, "Ddos"], [/JavaScript/, "Javascript"], [/WordPress/, "Wordpress"], [/5XX/, "5xx"], [/^EUUS/, "EuropeAmerica"], [/MinifyCSS/, "MinifyCss"]];
+
 /** "EnableGeoZoneUS" -> "Enable geo zone US" */
 export function words(name) {
-  const parts = name.replace(/_/g, ".").match(/[A-Z]{2,}[0-9.]*(?=[A-Z][a-z]|$)|[A-Z]?[a-z0-9.]+|[A-Z]+/g) ?? [name];
+  const spelt = WHOLE.reduce((text, [pattern, word]) => text.replace(pattern, word), name);
+  const parts = spelt.replace(/_/g, ".").match(/[A-Z]{2,}[0-9.]*(?=[A-Z][a-z]|$)|[A-Z]?[a-z0-9.]+|[A-Z]+/g) ?? [name];
   return parts.map((part, at) => (at === 0 || /^[A-Z]{2,}/.test(part) ? part : part.toLowerCase())).join(" ");
 }
 

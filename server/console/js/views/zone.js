@@ -77,7 +77,7 @@ export function show(page) {
 }
 
 function traffic(page, id) {
-  const made = board(page, {query: {zone: id, top: 1}, hint: () => "No traffic of this zone in this time. Choose a longer time, or take in its log: tollbook ingest --db FILE requests.log"});
+  const made = board(page, {query: () => ({zone: id, top: 1}), hint: () => "No traffic of this zone in this time. Choose a longer time, or take in its log: tollbook ingest --db FILE requests.log"});
   return {node: made.node, update: made.update};
 }
 

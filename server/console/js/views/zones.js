@@ -14,7 +14,7 @@ export function show(page) {
   const columns = [
     {id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name,
       cell: (row) => [el("a", {href: page.href(`/zones/${row.id}`)}, row.name), row.deleted ? el("span", {class: "chip"}, "deleted") : ""]},
-    {id: "id", name: "Id", kind: "number", sort: false, value: (row) => row.id},
+    {id: "id", name: "Id", kind: "number", sort: false, wideOnly: true, value: (row) => row.id},
     sparkColumn, ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]),
     ...(page.offers("billing") && page.session.account ? [{id: "MonthlyUsage", name: "This month", kind: "decimal", sort: false, field: "MonthlyUsage",
       value: (row) => charges.get(Number(row.id)), cell: (row) => money(rounded(charges.get(Number(row.id)))),
