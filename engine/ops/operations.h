@@ -12,6 +12,7 @@ typedef struct tb__operations {
 #define TB__OPERATIONS(rows) {.list = (rows), .n = sizeof(rows) / sizeof *(rows)}
 #define TB__PARAMS(rows)     .params = (rows), .n_params = sizeof(rows) / sizeof *(rows)
 
+extern const tb__operations tb__account_operations;
 extern const tb__operations tb__alert_operations;
 extern const tb__operations tb__audit_operations;
 extern const tb__operations tb__book_operations;

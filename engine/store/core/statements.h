@@ -395,6 +395,7 @@
       " EXISTS(SELECT 1 FROM book b WHERE b.name=a.document->>'$.contract.book'"                   \
       " AND b.currency=coalesce(a.document->>'$.currency','USD'))")                                \
     X(ACCOUNT_NAME, "SELECT name FROM account WHERE id=?1")                                        \
+    X(ACCOUNT_IDS, "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER " ORDER BY id")         \
     X(ACCOUNT_PUT,                                                                                 \
       "INSERT INTO account(" TB__C_account("") ")VALUES(?1,?2,?3,?4," TB__FOR_EVER ") ON CONFLICT(id) DO UPDATE"\
       " SET name=excluded.name,document=excluded.document,deleted_us=excluded.deleted_us")         \

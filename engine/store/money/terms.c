@@ -76,6 +76,11 @@ tb_code tb_store_account_name(tb_store *store, int64_t account, tb_buf *out, tb_
     return tb_buf_check(out, err);
 }
 
+tb_code tb_store_accounts(tb_store *store, int64_t **ret_accounts, size_t *ret_n, tb_error *err)
+{
+    return tb__list_ints(store, TB__SQL_ACCOUNT_IDS, NULL, 0, ret_accounts, ret_n, err);
+}
+
 /* As declared at the month's end. */
 static tb_code read_declared(tb_store *store, int64_t account, int64_t month, tb__account_terms *ret,
                           tb_error why[TB__PARTS], tb_error *err)

@@ -61,12 +61,12 @@ const views = [
 
   {group: "Operation"},
 
-  {path: "/operator/accounts", title: "Accounts", name: "Accounts", needs: "operator", load: null},
-  {path: "/operator/intake", title: "Intake", name: "Intake", needs: "operator", load: null},
-  {path: "/operator/books", title: "Price books", name: "Price books", needs: "operator", load: null},
-  {path: "/operator/run", title: "The month's run", name: "Month's run", needs: "operator", load: null},
-  {path: "/operator/alerts", title: "Alerts", name: "Alerts", needs: "operator", load: null},
-  {path: "/operator/health", title: "Health", name: "Health", needs: "operator", load: null},
+  {path: "/operator/accounts", title: "Accounts", name: "Accounts", needs: "operator", load: () => import("./views/operator-accounts.js")},
+  {path: "/operator/intake", title: "Intake", name: "Intake", needs: "operator", load: () => import("./views/operator-intake.js")},
+  {path: "/operator/books", title: "Price books", name: "Price books", needs: "operator", load: () => import("./views/operator-books.js")},
+  {path: "/operator/run", title: "The month's run", name: "Month's run", needs: "operator", load: () => import("./views/operator-run.js")},
+  {path: "/operator/alerts", title: "Alerts", name: "Alerts", needs: "operator", load: () => import("./views/operator-alerts.js")},
+  {path: "/operator/health", title: "Health", name: "Health", needs: "operator", load: () => import("./views/operator-health.js")},
 ];
 
 const BASE = "/console";
