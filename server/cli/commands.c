@@ -343,6 +343,7 @@ cli_command cli_commands[] = {
     {.name = "scenario list", .operation = "scenario list"},
     {.name = "scenario show", .operation = "scenario show"},
     {.name = "usage", .operation = "usage"},
+    {.name = "preview", .operation = "preview"},
     {.name = "invoice", .operation = "invoice"},
     {.name = "forecast", .operation = "forecast"},
     {.name = "ledger pay",
