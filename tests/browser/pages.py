@@ -98,20 +98,31 @@ class BrowserCase(Case):
     def page(self, *size):
         """A page in a new tab, without cookies and cache; its tabs are closed when the test ends."""
         page = self.enterContext(self.browser.fresh(self.server.url, *size))
-        self.watch(page)
+        page.first(COUNT)
         return page
 
-    @staticmethod
-    def watch(page):
-        page.browser.cdp("Page.enable")
-        page.browser.cdp("Page.addScriptToEvaluateOnNewDocument", source=COUNT)
+
+_sites = []
+
+
+def site_of_this_file():
+    if not _sites:
+        _sites.append(Site(log=LOG))
+        unittest.addModuleCleanup(lambda: _sites.pop().close())
+    return _sites[0]
 
 
 class ConsoleCase(BrowserCase):
+    """Tests of the console. A file's classes share one server: each leaves it as it was, but for what it adds."""
+
     @classmethod
     def setUpClass(cls):
         cls.browser = of_this_file()
-        cls.server = Site(*cls.options, log=LOG)
+        cls.server = site_of_this_file()
+
+    @classmethod
+    def tearDownClass(cls):
+        pass
 
     def open(self, page, path):
         page.goto(self.server.url + "/console" + path)
@@ -123,12 +134,24 @@ class ConsoleCase(BrowserCase):
                   "&& !document.querySelector('main [aria-busy]')", "a view with all its answers")
 
     def sign_in(self, page, key="user", path="/"):
-        """By the form, as a person does it. The path is shown afterwards."""
+        """By the form, as a person does it, at the path that is shown afterwards."""
         page.goto(self.server.url + "/console" + path)
         page.type("form#sign-in input#key", self.server.keys.get(key, key))
         page.keys("Enter")
         self.whole(page)
         page.quiet(NOT_SIGNED_IN, UNDONE)
+        return page
+
+    def signed_in(self, key="user", path="/", page=None):
+        """A page that has a session already: the form is what another test is about."""
+        page = page or self.page()
+        key = self.server.keys.get(key, key)
+        answer = self.server.ask("POST", "/console/session", None, json.dumps({"key": key}).encode(),
+                                 Content_Type="application/json", X_Tollbook_Console="1")
+        name, value = answer.headers["set-cookie"].split(";")[0].split("=", 1)
+        page.browser.cdp("Network.setCookie", url=self.server.url, name=name, value=value, httpOnly=True,
+                         sameSite="Strict")
+        self.open(page, path)
         return page
 
     def views(self, page):
