@@ -363,6 +363,7 @@ static void save_series_behind(void *series)
 static tb_code add_countries_and_series(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
 {
     series_task series = {.store = store, .code = TB_OK};
+    tb__landing_share(store, !store->usage->batch.open); /* of a small batch no thread is worth its start */
     store->rows_come = false;
     tb_code code = tb__landing_turn(store, save_series_behind, &series, err);
     if (!code) code = add_countries(store, cursor, err);
