@@ -491,9 +491,9 @@
     X(FORGET_DEPLOYMENTS, "DELETE FROM deployment WHERE account=?1")                               \
     X(FORGET_CONTAINERS, "DELETE FROM container WHERE account=?1")                                 \
     X(FORGET_LOGS, "SELECT id,seal FROM log_block WHERE zone IN(SELECT id FROM zone"               \
-                   " WHERE account=?1) LIMIT 1")                                                   \
+                   " WHERE account=?1) LIMIT ?2")                                                  \
     X(FORGET_EVENTS, "SELECT id,seal FROM event_block WHERE zone IN(SELECT id FROM shield_zone"    \
-                     " WHERE account=?1) LIMIT 1")                                                 \
+                     " WHERE account=?1) LIMIT ?2")                                                \
     /* containers: kind 0 registries, 1 applications, 2 limits */                                  \
     X(CONTAINER_GET, "SELECT document FROM container WHERE kind=?1 AND account=?2 AND id=?3")      \
     X(CONTAINER_PUT, "INSERT INTO container VALUES(?1,?2,?3,?4," TB__UNSEALED ")"                  \
