@@ -4,7 +4,7 @@ import json
 import unittest
 
 from harness import CATALOG, run
-from pages import BrowserCase
+from pages import BrowserCase, axe
 
 BOOK = {"book": "b", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z", "rounding": "half_up",
         "minimum_monthly": "1.00", "bandwidth": {"premium": {"per": "GB", "regions": {
@@ -14,6 +14,8 @@ BOOK = {"book": "b", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z"
 
 
 class Billing(BrowserCase):
+    maxDiff = None
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -96,6 +98,17 @@ class Billing(BrowserCase):
         page.click(page.named("button", f"Explain line {line['line']}"))
         page.wait("!location.search.includes('line=')")
         page.wait("document.querySelector('section[aria-label=\"The line taken apart\"]').hidden")
+        page.quiet("/console/session - .* 401")
+
+    def test_axe_finds_nothing(self):
+        number = self.server.get("/billing/invoices").json()["invoices"][0]["number"]
+        page = self.opened("/console/billing")
+        page.wait("document.querySelector('main [data-field=p50]')")
+        page.wait("document.querySelector('main [data-field=remaining]')")
+        self.assertEqual(axe(page), [])
+        page.goto(f"{self.server.url}/console/billing/{number}?line=1&day=2026-10-05")
+        page.wait("document.querySelectorAll('[data-chart=hours]').length")
+        self.assertEqual(axe(page), [])
         page.quiet("/console/session - .* 401")
 
     def test_an_invoice_of_somebody_else_is_not_there(self):

@@ -1,6 +1,6 @@
 /* What the views of money work out of the API's answers. Pure. */
 
-import {decimalCompare} from "./format.js";
+import {decimalCompare, money} from "./format.js";
 
 const PRODUCTS = {MonthlyChargesEUTraffic: "Traffic, Europe", MonthlyChargesUSTraffic: "Traffic, North America",
   MonthlyChargesASIATraffic: "Traffic, Asia and Oceania", MonthlyChargesSATraffic: "Traffic, South America",
@@ -11,6 +11,18 @@ const PRODUCTS = {MonthlyChargesEUTraffic: "Traffic, Europe", MonthlyChargesUSTr
 export function productsOf(billing, currency) {
   return Object.entries(PRODUCTS).map(([field, name]) => ({field, name, amount: String(billing[field] ?? "0"), currency}))
     .filter((row) => decimalCompare(row.amount, "0") !== 0);
+}
+
+/** A decimal as text rounded half up to cents, for where the exact amount stands beside; what is more than nothing
+ * and less than half a cent is "< 0.01". */
+export function rounded(value, currency = "") {
+  const match = /^([-+]?)(\d*)(?:\.(\d*))?$/.exec(String(value ?? "").trim());
+  if (!match || !(match[2] || match[3])) return money(value, currency);
+  const digits = (match[3] ?? "").padEnd(3, "0");
+  const cents = BigInt((match[2] || "0") + digits.slice(0, 2)) + (digits[2] >= "5" ? 1n : 0n);
+  const isSmall = cents === 0n && /[1-9]/.test(match[2] + digits);
+  const text = cents.toString().padStart(3, "0");
+  return isSmall ? `< ${money("0.01", currency)}` : money(`${match[1]}${text.slice(0, -2)}.${text.slice(-2)}`, currency);
 }
 
 /** "paid", "open", "overdue", "void", or "credit note". now: ms. */

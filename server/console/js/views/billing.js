@@ -4,7 +4,7 @@ import {chart} from "../chart.js";
 import {pageHead, panel} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
 import {bytes, bytesFull, day, decimalCompare, money, month, NOTHING, number, toMs} from "../format.js";
-import {monthPoints, productsOf, stateOf} from "../money.js";
+import {monthPoints, productsOf, rounded, stateOf} from "../money.js";
 import {table} from "../table.js";
 
 const DAY = 86400000;
@@ -13,14 +13,14 @@ export function show(page) {
   const tiles = el("div", {class: "tiles", role: "group", "aria-label": "This month"});
   const note = el("p", {class: "soft"});
   const trend = chart({label: "Bandwidth this month, and how it may go on", name: "month", page, kind: "band", format: bytes, full: bytes});
-  const products = table({label: "By product", name: "products", key: "product-", page, search: false, columns: productColumns(),
+  const products = table({label: "Charges by product", name: "products", key: "product-", page, search: false, columns: productColumns(),
     empty: "Nothing was charged this month."});
-  const usage = table({label: "Usage to the month's end", name: "forecast", key: "usage-", page, search: false, columns: usageColumns(),
+  const usage = table({label: "Forecast by product and region", name: "forecast", key: "usage-", page, search: false, columns: usageColumns(),
     empty: "There is no usage to look ahead from yet. Take in a log: tollbook ingest --db FILE requests.log"});
   const names = new Map();
-  const zones = table({label: "By zone", name: "zones", key: "zone-", page, sort: "-MonthlyUsage", columns: zoneColumns(page, names),
+  const zones = table({label: "Charges by zone", name: "zones", key: "zone-", page, sort: "-MonthlyUsage", columns: zoneColumns(page, names),
     empty: "No zone was charged this month.", rowData: (row) => ({zone: row.PullZoneId})});
-  const invoices = table({label: "Invoices", name: "invoices", key: "invoice-", page, sort: "-number", columns: invoiceColumns(page),
+  const invoices = table({label: "Invoices and credit notes", name: "invoices", key: "invoice-", page, sort: "-number", columns: invoiceColumns(page),
     empty: "No invoice yet. The operator makes a month final: tollbook invoice --db FILE --month YYYY-MM --finalize"});
   page.root.append(pageHead(page, "Billing"), tiles, note, el("section", {class: "panel"}, trend.node),
     el("div", {class: "columns"}, panel("By product", products.node), panel("By zone", zones.node)),
@@ -37,7 +37,7 @@ export function show(page) {
   function drawTiles() {
     const b = seen.billing, f = seen.forecast;
     if (!b) return;
-    const amount = (value) => money(value, currency());
+    const amount = (value) => rounded(value, currency());
     const open = seen.invoices.filter((one) => one.remaining && decimalCompare(one.remaining, "0") > 0);
     fill(tiles,
       tile("This month so far", "ThisMonthCharges", b.ThisMonthCharges, amount(b.ThisMonthCharges), `${b.ThisMonthCharges} ${currency()}, without tax`, "without tax"),
@@ -100,7 +100,7 @@ export function show(page) {
 function productColumns() {
   return [
     {id: "name", name: "Product", kind: "text", value: (row) => row.name},
-    {id: "amount", name: "So far", kind: "decimal", value: (row) => row.amount, cell: (row) => figure(row.field, row.amount, money(row.amount, row.currency))},
+    {id: "amount", name: "So far", kind: "decimal", value: (row) => row.amount, cell: (row) => figure(row.field, row.amount, rounded(row.amount, row.currency), money(row.amount, row.currency))},
   ];
 }
 
@@ -121,7 +121,7 @@ function zoneColumns(page, names) {
   const name = (row) => names.get(row.PullZoneId) ?? `Zone ${row.PullZoneId}`;
   return [
     {id: "name", name: "Zone", kind: "text", value: name, cell: (row) => (page.offers("statistics") ? el("a", {href: page.href(`/zones/${row.PullZoneId}`)}, name(row)) : name(row)), title: name},
-    {id: "MonthlyUsage", name: "Charges", kind: "decimal", field: "MonthlyUsage", value: (row) => String(row.MonthlyUsage), cell: (row) => money(String(row.MonthlyUsage))},
+    {id: "MonthlyUsage", name: "Charges", kind: "decimal", field: "MonthlyUsage", value: (row) => String(row.MonthlyUsage), cell: (row) => rounded(row.MonthlyUsage), title: (row) => money(String(row.MonthlyUsage))},
     {id: "MonthlyBandwidthUsed", name: "Bandwidth", kind: "number", field: "MonthlyBandwidthUsed", value: (row) => row.MonthlyBandwidthUsed, cell: (row) => bytes(row.MonthlyBandwidthUsed), title: (row) => bytesFull(row.MonthlyBandwidthUsed)},
   ];
 }

@@ -17,7 +17,7 @@ export function show(page) {
   const files = el("p", {class: "segments"}, FORMS.map(([form, name, end]) => el("a", {class: "button", href: `${path}?format=${form}`,
     download: `${page.params.number}.${end}`}, name)), linkButton());
   const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: "allow-same-origin", src: `${path}?format=html`});
-  const lines = table({label: "Lines", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
+  const lines = table({label: "Lines of the invoice", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
     columns: lineColumns(page)});
   const opened = el("section", {class: "panel", hidden: true, "aria-label": "The line taken apart"});
   page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing")}), facts, files,
