@@ -3,6 +3,7 @@
 #define TOLLBOOK_STORE_INTERNAL_H
 
 #include "base/list.h"
+#include "store/core/plane.h"
 #include "store/core/statements.h"
 #include "tollbook/grid.h"
 #include "tollbook/store.h"
@@ -34,6 +35,7 @@ typedef struct tb__located {
 #define TB__LANDED 16
 
 struct tb_store {
+    tb__plane plane; /* where usage lies */
     sqlite3 *db;
     sqlite3_stmt *statement[TB__SQL_COUNT]; /* prepared at first use */
     char *path; /* as it was given, for messages */
@@ -185,10 +187,6 @@ int64_t tb__seal_log(int64_t id, int64_t zone, int64_t first_ms, int64_t last_ms
 tb_code tb__no_account(const char *field, int64_t account, tb_error *err);
 
 int64_t tb__floor_div(int64_t a, int64_t b);
-/* Fills the columns of an initialised series from the chunks of one series id; 0: zeros. */
-TB_MUST_USE tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error *err);
-/* The same without what waits in runs. */
-TB_MUST_USE tb_code tb__read_rows(tb_store *store, int64_t id, tb_series *series, tb_error *err);
 
 /* *ret_series: the series that holds the whole view, 0 where nothing was ever counted for it, or where the
  * zone is declared to exist only after the range. store->located: the view's locations. code: an edge

@@ -239,6 +239,7 @@ static tb_code new_store(const char *path, const tb_store_options *options, tb_s
         free(store);
         return tb_no_memory(err);
     }
+    store->plane = (tb__plane){&tb__file_counters, &tb__file_logs, &tb__file_events};
     store->write = options->write;
     const char *owner = options->owner ? options->owner : "a writer";
     tb_code code = tb__hold(path, options->write ? owner : NULL, &store->held, err);
@@ -487,6 +488,7 @@ tb_code tb_store_commit(tb_store *store, tb_error *err)
     tb_code code = check_whole(store, err);
     if (!code && store->dirty) code = tb__run_ints(store, TB__SQL_BUMP_VERSION, NULL, 0, err);
     if (!code) code = tb__late_landed(store, err);
+    if (!code) code = store->plane.counters->commit(store, err);
     if (!code) code = tb__still_there(store->held, NULL, err);
     if (!code) code = tb__run_ints(store, TB__SQL_COMMIT, NULL, 0, err);
     if (code) return code;

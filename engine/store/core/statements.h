@@ -410,6 +410,7 @@
       " EXISTS(SELECT 1 FROM book b WHERE b.name=a.document->>'$.contract.book'"                   \
       " AND b.currency=coalesce(a.document->>'$.currency','USD'))")                                \
     X(ACCOUNT_NAME, "SELECT name FROM account WHERE id=?1")                                        \
+    X(ACCOUNT_IDS, "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER " ORDER BY id")         \
     X(ACCOUNT_PUT,                                                                                 \
       "INSERT INTO account(" TB__C_account("") ")VALUES(?1,?2,?3,?4," TB__FOR_EVER ") ON CONFLICT(id) DO UPDATE"\
       " SET name=excluded.name,document=excluded.document,deleted_us=excluded.deleted_us")         \
@@ -466,10 +467,12 @@
     X(FORGET_DELETED, "SELECT deleted_us FROM account WHERE id=?1")                                \
     X(FORGET_COUNTS,                                                                               \
       "SELECT (SELECT count(*) FROM declaration d WHERE " TB__DECLARED_OF " AND " TB__FORGETS("d") \
-      "),(SELECT count(*) FROM container WHERE account=?1),(SELECT count(*) FROM log_block WHERE"  \
-      " zone IN(SELECT id FROM zone WHERE account=?1)),(SELECT count(*) FROM event_block WHERE"    \
-      " zone IN(SELECT id FROM shield_zone WHERE account=?1)),(SELECT count(*) FROM reject WHERE"  \
+      "),(SELECT count(*) FROM container WHERE account=?1),(SELECT count(*) FROM reject WHERE"     \
       " length(text)>0 OR " TB__NAMED_REASON ")")                                                  \
+    X(FORGET_LOGS_COUNT, "SELECT count(*) FROM log_block WHERE zone IN(SELECT id FROM zone"        \
+                         " WHERE account=?1)")                                                     \
+    X(FORGET_EVENTS_COUNT, "SELECT count(*) FROM event_block WHERE zone IN(SELECT id FROM"         \
+                           " shield_zone WHERE account=?1)")                                       \
     X(FORGET_REASONS, "UPDATE reject SET reason='forgotten' WHERE " TB__NAMED_REASON)              \
     X(FORGET_DECLARATIONS, "UPDATE declaration AS d SET document=" TB__FORGOTTEN("d")              \
                            " WHERE " TB__DECLARED_OF " AND " TB__FORGETS("d"))                     \
@@ -538,6 +541,8 @@
     X(ACCOUNT_DECLARED,                                                                            \
       "SELECT document FROM declaration WHERE kind='account' AND id=?1 ORDER BY from_us>?2,"       \
       "CASE WHEN from_us>?2 THEN from_us ELSE -from_us END,version DESC LIMIT 1")                  \
+    X(ACCOUNT_KNOWN, "SELECT document FROM declaration WHERE kind='account' AND id=?1 AND version<=?2"\
+                     " ORDER BY version DESC,from_us DESC LIMIT 1")                                \
     /* 0 and the account, then its zones by id: name and labels at ?2, or the first later */       \
     X(INVOICE_NAMES,                                                                               \
       "WITH t(kind,id,place,usual) AS (SELECT 'account',id,0,name FROM account WHERE id=?1"        \
@@ -792,7 +797,8 @@
     X(LEDGER_CREDITORS, "SELECT account FROM ledger WHERE kind='credit' AND (?1='' OR"             \
                         " expires BETWEEN '1' AND ?1 AND expires<?1) UNION SELECT account FROM invoice"\
                         " WHERE ?1='' AND json_valid(document) AND document->>'$.version'>=2"      \
-                        " AND ltrim(document->>'$.paid','0.')<>'' ORDER BY account")               \
+                        " AND ltrim(document->>'$.paid','0.')<>'' UNION SELECT id FROM declaration"\
+                        " WHERE ?1='' AND kind='account' AND document->>'$.prepaid' IS 1 ORDER BY 1")\
     X(LEDGER_BETWEEN, "SELECT id,account,at_us,kind,currency,amount,reference,note,document,expires"\
                       " FROM ledger WHERE at_us>=?1 AND at_us<?2 ORDER BY at_us,id")               \
     X(CLOSED, "SELECT closed_us FROM closing WHERE month=?1 AND reopened_us=9223372036854775807")  \

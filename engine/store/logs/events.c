@@ -7,7 +7,6 @@
 #include "store/logs/events.h"
 
 #include "store/core/seal.h"
-#include "tollbook/forget.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -163,8 +162,8 @@ static int64_t day_of(const tb_event_ref *ref)
     return tb_event_key_time(&ref->key) / TB_EVENT_MS_PER_DAY;
 }
 
-tb_code tb_store_add_events(tb_store *store, const tb_event_ref *refs, size_t n,
-                            uint64_t *ret_added, tb_error *err)
+static tb_code add_refs(tb_store *store, const tb_event_ref *refs, size_t n, uint64_t *ret_added,
+                        tb_error *err)
 {
     uint64_t added = 0;
     tb_code code = TB_OK;
@@ -181,9 +180,8 @@ tb_code tb_store_add_events(tb_store *store, const tb_event_ref *refs, size_t n,
 
 /* --- dropping --- */
 
-tb_code tb_store_drop_events(tb_store *store, int64_t now_ms, uint64_t *ret_dropped, tb_error *err)
+static tb_code drop_blocks(tb_store *store, int64_t first_day, uint64_t *ret_dropped, tb_error *err)
 {
-    const int64_t first_day = tb_event_first_day(now_ms);
     uint64_t dropped = 0;
     bool row = true;
     tb_code code = TB_OK;
@@ -201,7 +199,15 @@ tb_code tb_store_drop_events(tb_store *store, int64_t now_ms, uint64_t *ret_drop
     return code;
 }
 
-tb_code tb_store_forget_events(tb_store *store, int64_t account, tb_error *err)
+static tb_code count_blocks(tb_store *store, int64_t account, uint64_t *ret_blocks, tb_error *err)
+{
+    int64_t blocks = 0;
+    tb_code code = tb__int_of(store, TB__SQL_FORGET_EVENTS_COUNT, &account, 1, 0, &blocks, err);
+    *ret_blocks = (uint64_t)blocks;
+    return code;
+}
+
+static tb_code forget_blocks(tb_store *store, int64_t account, tb_error *err)
 {
     bool row = true;
     tb_code code = TB_OK;
@@ -219,15 +225,6 @@ tb_code tb_store_forget_events(tb_store *store, int64_t account, tb_error *err)
 }
 
 /* --- reading --- */
-
-tb_code tb_store_shield_check(tb_store *store, int64_t account, int64_t zone, tb_error *err)
-{
-    const int64_t values[2] = {account, zone};
-    int64_t found = 0;
-    tb_code code = tb__int_of(store, TB__SQL_SHIELD_ZONE, values, 2, 0, &found, err);
-    if (code || found) return code;
-    return tb_fail(err, TB_E_SHIELD_NOT_FOUND, "ShieldZone", NULL);
-}
 
 tb_code tb__event_row_check(sqlite3_stmt *s, tb_error *err)
 {
@@ -266,60 +263,23 @@ static tb_code walk(tb_store *store, tb__statement id, int64_t zone, const tb_ev
     return code;
 }
 
-tb_code tb_store_events_up(tb_store *store, int64_t zone, const tb_event_key *from,
-                           tb_event_block_fn fn, void *ctx, tb_error *err)
+static tb_code blocks_up(tb_store *store, int64_t zone, const tb_event_key *from, tb_event_block_fn fn,
+                         void *ctx, tb_error *err)
 {
     return walk(store, TB__SQL_EVENTS_UP, zone, from, fn, ctx, err);
 }
 
-tb_code tb_store_events_down(tb_store *store, int64_t zone, const tb_event_key *to,
-                             tb_event_block_fn fn, void *ctx, tb_error *err)
+static tb_code blocks_down(tb_store *store, int64_t zone, const tb_event_key *to, tb_event_block_fn fn,
+                           void *ctx, tb_error *err)
 {
     return walk(store, TB__SQL_EVENTS_DOWN, zone, to, fn, ctx, err);
 }
 
-/* --- the secret --- */
-
-#define SECRET "shield event tokens"
-
-static tb_code read_secret(tb_store *store, bool *ret_there, uint8_t ret[TB_EVENT_SECRET],
-                           tb_error *err)
-{
-    sqlite3_stmt *s;
-    *ret_there = false;
-    tb_code code = tb__sql(store, TB__SQL_SECRET_GET, &s, err);
-    if (code) return code;
-    sqlite3_bind_text(s, 1, SECRET, -1, SQLITE_STATIC);
-    code = tb__step(store, s, ret_there, err);
-    if (code || !*ret_there) return code;
-    const void *value = sqlite3_column_blob(s, 0);
-    if (!value || sqlite3_column_bytes(s, 0) != TB_EVENT_SECRET)
-        code = tb_fail(err, TB_E_CORRUPT, "secret", "%s: its secret is not 32 bytes.", store->path);
-    else
-        memcpy(ret, value, TB_EVENT_SECRET);
-    sqlite3_reset(s);
-    return code;
-}
-
-static tb_code put_secret(tb_store *store, void *value, tb_error *err)
-{
-    sqlite3_stmt *s;
-    tb_code code = tb__sql(store, TB__SQL_SECRET_PUT, &s, err);
-    if (code) return code;
-    sqlite3_bind_text(s, 1, SECRET, -1, SQLITE_STATIC);
-    sqlite3_bind_blob(s, 2, value, TB_EVENT_SECRET, SQLITE_STATIC);
-    return tb__run(store, s, err);
-}
-
-tb_code tb_store_event_secret(tb_store *store, const uint8_t random[TB_EVENT_SECRET],
-                              uint8_t ret_secret[TB_EVENT_SECRET], tb_error *err)
-{
-    uint8_t made[TB_EVENT_SECRET];
-    bool there;
-    tb_code code = read_secret(store, &there, ret_secret, err);
-    if (code || there) return code;
-    memcpy(made, random, sizeof made);
-    code = tb_store_write(store, put_secret, made, err);
-    if (!code) memcpy(ret_secret, made, sizeof made);
-    return code;
-}
+const tb__shield_events tb__file_events = {
+    .add = add_refs,
+    .drop = drop_blocks,
+    .count = count_blocks,
+    .forget = forget_blocks,
+    .up = blocks_up,
+    .down = blocks_down,
+};

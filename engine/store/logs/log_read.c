@@ -5,8 +5,7 @@
  * the filter, the next row's time on top; a block is opened when no row before its beginning is
  * left, and closed after its last. So a short answer opens few blocks, and memory is that of the
  * blocks that lie over one moment. */
-#include "store/core/internal.h"
-#include "tollbook/logstore.h"
+#include "store/logs/blocks.h"
 
 #include <stdlib.h>
 
@@ -23,7 +22,8 @@ typedef struct open_block {
     uint16_t rows[TB_LOGBLOCK_LINES];
 } open_block;
 
-struct tb_log_cursor {
+typedef struct cursor {
+    tb_log_cursor head;
     tb_store *store;
     const tb_log_filter *filter;
     int64_t zone;
@@ -33,7 +33,7 @@ struct tb_log_cursor {
     open_block **heap;
     size_t n_heap, cap_heap;
     open_block *spare; /* one closed block, to be used again */
-};
+} cursor;
 
 /* --- the list --- */
 
@@ -51,7 +51,7 @@ static int descending_order(const void *a, const void *b)
     return x->id > y->id ? -1 : x->id < y->id;
 }
 
-static tb_code add_listed(tb_log_cursor *c, size_t *cap, sqlite3_stmt *s, tb_error *err)
+static tb_code add_listed(cursor *c, size_t *cap, sqlite3_stmt *s, tb_error *err)
 {
     tb_code code = tb__grow(&c->list, c->n_list, cap, sizeof *c->list, err);
     if (code) return code;
@@ -68,7 +68,7 @@ static int64_t clamp_hour(int64_t ms)
     return hour < 0 ? 0 : hour > INT32_MAX ? INT32_MAX : hour;
 }
 
-static tb_code list_blocks(tb_log_cursor *c, tb_error *err)
+static tb_code list_blocks(cursor *c, tb_error *err)
 {
     const tb_log_filter *f = c->filter;
     const int64_t values[] = {tb__log_fold_zone(c->zone), clamp_hour(f->from_ms),
@@ -85,16 +85,16 @@ static tb_code list_blocks(tb_log_cursor *c, tb_error *err)
     return code;
 }
 
-tb_code tb_store_logs(tb_store *store, int64_t zone, const tb_log_filter *filter, bool descending,
-                      tb_log_cursor **ret_cursor, tb_error *err)
+tb_code tb__log_search(tb_store *store, int64_t zone, const tb_log_filter *filter, bool descending,
+                       tb_log_cursor **ret_cursor, tb_error *err)
 {
-    tb_log_cursor *c = calloc(1, sizeof *c);
+    cursor *c = calloc(1, sizeof *c);
     if (!c) return tb_no_memory(err);
-    *c = (tb_log_cursor){
-        .store = store, .filter = filter, .zone = zone, .descending = descending};
+    *c = (cursor){.head.of = &tb__file_logs,
+                  .store = store, .filter = filter, .zone = zone, .descending = descending};
     tb_code code = filter->from_ms < filter->to_ms ? list_blocks(c, err) : TB_OK;
-    if (code) tb_log_cursor_free(c);
-    else *ret_cursor = c;
+    if (code) tb__log_free(&c->head);
+    else *ret_cursor = &c->head;
     return code;
 }
 
@@ -105,17 +105,18 @@ static void free_block(open_block *o)
     free(o);
 }
 
-size_t tb_log_cursor_bytes(const tb_log_cursor *c)
+size_t tb__log_bytes(const tb_log_cursor *of)
 {
+    const cursor *c = (const cursor *)of;
     size_t sum = 0;
     for (size_t i = 0; i < c->n_heap; i++)
         sum += tb_logblock_plain(c->heap[i]->block);
     return sum;
 }
 
-void tb_log_cursor_free(tb_log_cursor *c)
+void tb__log_free(tb_log_cursor *of)
 {
-    if (!c) return;
+    cursor *c = (cursor *)of;
     for (size_t i = 0; i < c->n_heap; i++)
         free_block(c->heap[i]);
     free_block(c->spare);
@@ -127,14 +128,14 @@ void tb_log_cursor_free(tb_log_cursor *c)
 /* --- the heap --- */
 
 /* Whether a's row comes before b's. */
-static bool before(const tb_log_cursor *c, const open_block *a, const open_block *b)
+static bool before(const cursor *c, const open_block *a, const open_block *b)
 {
     if (a->time_ms != b->time_ms)
         return c->descending ? a->time_ms > b->time_ms : a->time_ms < b->time_ms;
     return c->descending ? a->id > b->id : a->id < b->id;
 }
 
-static void sift_down(tb_log_cursor *c, size_t at)
+static void sift_down(cursor *c, size_t at)
 {
     for (;;) {
         size_t first = at;
@@ -148,7 +149,7 @@ static void sift_down(tb_log_cursor *c, size_t at)
     }
 }
 
-static void sift_up(tb_log_cursor *c, size_t at)
+static void sift_up(cursor *c, size_t at)
 {
     while (at > 0 && before(c, c->heap[at], c->heap[(at - 1) / 2])) {
         open_block *swap = c->heap[at];
@@ -158,12 +159,12 @@ static void sift_up(tb_log_cursor *c, size_t at)
     }
 }
 
-static size_t row_of(const tb_log_cursor *c, const open_block *o)
+static size_t row_of(const cursor *c, const open_block *o)
 {
     return o->rows[c->descending ? o->n - 1 - o->at : o->at];
 }
 
-static open_block *fresh_block(tb_log_cursor *c)
+static open_block *fresh_block(cursor *c)
 {
     open_block *o = c->spare;
     c->spare = NULL;
@@ -176,13 +177,13 @@ static open_block *fresh_block(tb_log_cursor *c)
     return NULL;
 }
 
-static void close_block(tb_log_cursor *c, open_block *o)
+static void close_block(cursor *c, open_block *o)
 {
     if (c->spare) free_block(o);
     else c->spare = o;
 }
 
-static tb_code read_block(tb_log_cursor *c, open_block *o, int64_t id, tb_error *err)
+static tb_code read_block(cursor *c, open_block *o, int64_t id, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row;
@@ -201,7 +202,7 @@ static tb_code read_block(tb_log_cursor *c, open_block *o, int64_t id, tb_error 
     return code;
 }
 
-static tb_code push(tb_log_cursor *c, open_block *o, tb_error *err)
+static tb_code push(cursor *c, open_block *o, tb_error *err)
 {
     tb_code code = tb__grow(&c->heap, c->n_heap, &c->cap_heap, sizeof *c->heap, err);
     if (code) return code;
@@ -212,7 +213,7 @@ static tb_code push(tb_log_cursor *c, open_block *o, tb_error *err)
 }
 
 /* Opens the next listed block; it joins the heap where a row of it passes. */
-static tb_code open_next(tb_log_cursor *c, tb_error *err)
+static tb_code open_next(cursor *c, tb_error *err)
 {
     open_block *o = fresh_block(c);
     if (!o) return tb_no_memory(err);
@@ -224,7 +225,7 @@ static tb_code open_next(tb_log_cursor *c, tb_error *err)
 }
 
 /* Whether the next listed block may hold a row that comes before the heap's first. */
-static bool must_open(const tb_log_cursor *c)
+static bool must_open(const cursor *c)
 {
     if (c->at_list == c->n_list) return false;
     if (c->n_heap == 0) return true;
@@ -233,7 +234,7 @@ static bool must_open(const tb_log_cursor *c)
                          : next->first_ms <= c->heap[0]->time_ms;
 }
 
-static void step(tb_log_cursor *c)
+static void step(cursor *c)
 {
     open_block *o = c->heap[0];
     if (++o->at < o->n) {
@@ -245,8 +246,9 @@ static void step(tb_log_cursor *c)
     if (c->n_heap) sift_down(c, 0);
 }
 
-tb_code tb_log_next(tb_log_cursor *c, tb_log_step *ret_step, tb_error *err)
+tb_code tb__log_next(tb_log_cursor *of, tb_log_step *ret_step, tb_error *err)
 {
+    cursor *c = (cursor *)of;
     if (c->stands) step(c);
     c->stands = false;
     if (must_open(c)) {
@@ -262,8 +264,9 @@ tb_code tb_log_next(tb_log_cursor *c, tb_log_step *ret_step, tb_error *err)
     return TB_OK;
 }
 
-tb_code tb_log_line(tb_log_cursor *c, tb_logrow *ret_row, tb_error *err)
+tb_code tb__log_line(tb_log_cursor *of, tb_logrow *ret_row, tb_error *err)
 {
+    cursor *c = (cursor *)of;
     open_block *o = c->heap[0];
     return tb_logblock_row(o->block, row_of(c, o), ret_row, err);
 }

@@ -2,6 +2,7 @@
  * were, so a kept one is the same in every column; which of several that are the same goes does not
  * matter. The zone's blocks of those times are looked through, the newest first, and written again
  * without these lines. */
+#include "store/logs/blocks.h"
 #include "store/logs/segment.h"
 
 #include "base/hash.h"
@@ -180,8 +181,8 @@ static tb_code drop_lines(dropping *d, const tb_loginfo *info, const void *bytes
     return code;
 }
 
-tb_code tb_store_withdraw_logs(tb_store *store, const tb_loginfo *info, const void *bytes,
-                               size_t len, uint64_t *removed, tb_error *err)
+tb_code tb__log_take_back(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
+                          uint64_t *removed, tb_error *err)
 {
     dropping *d = calloc(1, sizeof *d);
     if (!d) return tb_no_memory(err);

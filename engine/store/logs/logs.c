@@ -6,9 +6,9 @@
  * transaction. */
 #include "store/core/seal.h"
 #include "store/core/trees.h"
+#include "store/logs/blocks.h"
 #include "store/logs/segment.h"
 #include "tollbook/logformat.h"
-#include "tollbook/forget.h"
 #include "tollbook/logstore.h"
 
 #include <stdlib.h>
@@ -22,25 +22,6 @@
 tb_log_privacy tb__log_privacy(bool hides, bool drops)
 {
     return !hides ? TB_LOG_IP_WHOLE : drops ? TB_LOG_IP_NONE : TB_LOG_IP_SHORT;
-}
-
-tb_code tb_store_log_zone(tb_store *store, int64_t account, int64_t zone, tb_log_zone *ret_zone,
-                          tb_error *err)
-{
-    const int64_t values[2] = {account, zone};
-    sqlite3_stmt *s;
-    bool row = false;
-    tb_code code = tb__sql_ints(store, TB__SQL_LOG_ZONE, values, 2, &s, err);
-    if (!code) code = tb__step(store, s, &row, err);
-    if (code) return code;
-    if (!row) return tb_fail(err, TB_E_ZONE_NOT_FOUND, "PullZone", NULL);
-    *ret_zone = (tb_log_zone){.logging = sqlite3_column_int(s, 0) != 0,
-                              .active = sqlite3_column_int(s, 1) != 0,
-                              .extended = sqlite3_column_int(s, 2) != 0,
-                              .privacy = tb__log_privacy(sqlite3_column_int(s, 3) != 0,
-                                                         sqlite3_column_int(s, 4) != 0)};
-    sqlite3_reset(s);
-    return TB_OK;
 }
 
 /* --- rows --- */
@@ -276,8 +257,8 @@ static tb_code join_newest(tb_store *store, tb_loginfo *info, tb_text *bytes, in
     return TB_OK;
 }
 
-tb_code tb_store_add_logs(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
-                          tb_error *err)
+static tb_code add_block(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
+                         tb_error *err)
 {
     tb_loginfo block = *info;
     tb_text text = {bytes, len};
@@ -312,15 +293,8 @@ static tb_code list_old(tb_store *store, int64_t before_ms, int64_t (*list)[2], 
     return code;
 }
 
-tb_code tb_store_drop_logs(tb_store *store, int64_t now_ms, uint64_t *ret_dropped, tb_error *err)
-{
-    int64_t before_ms;
-    if (__builtin_sub_overflow(now_ms, TB_LOG_KEPT_MS, &before_ms)) before_ms = INT64_MIN;
-    return tb_store_drop_logs_before(store, before_ms, ret_dropped, err);
-}
-
-tb_code tb_store_logs_before(tb_store *store, int64_t before_ms, uint64_t *ret_blocks,
-                             uint64_t *ret_bytes, tb_error *err)
+static tb_code older_blocks(tb_store *store, int64_t before_ms, uint64_t *ret_blocks,
+                            uint64_t *ret_bytes, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row;
@@ -333,8 +307,7 @@ tb_code tb_store_logs_before(tb_store *store, int64_t before_ms, uint64_t *ret_b
     return TB_OK;
 }
 
-tb_code tb_store_drop_logs_before(tb_store *store, int64_t before_ms, uint64_t *ret_dropped,
-                                  tb_error *err)
+static tb_code drop_blocks(tb_store *store, int64_t before_ms, uint64_t *ret_dropped, tb_error *err)
 {
     int64_t list[DROP_AT_ONCE][2];
     size_t n = DROP_AT_ONCE;
@@ -351,7 +324,15 @@ tb_code tb_store_drop_logs_before(tb_store *store, int64_t before_ms, uint64_t *
     return code;
 }
 
-tb_code tb_store_forget_logs(tb_store *store, int64_t account, tb_error *err)
+static tb_code count_blocks(tb_store *store, int64_t account, uint64_t *ret_blocks, tb_error *err)
+{
+    int64_t blocks = 0;
+    tb_code code = tb__int_of(store, TB__SQL_FORGET_LOGS_COUNT, &account, 1, 0, &blocks, err);
+    *ret_blocks = (uint64_t)blocks;
+    return code;
+}
+
+static tb_code forget_blocks(tb_store *store, int64_t account, tb_error *err)
 {
     bool row = true;
     tb_code code = TB_OK;
@@ -367,3 +348,17 @@ tb_code tb_store_forget_logs(tb_store *store, int64_t account, tb_error *err)
     }
     return code;
 }
+
+const tb__log_lines tb__file_logs = {
+    .add = add_block,
+    .take_back = tb__log_take_back,
+    .drop = drop_blocks,
+    .older = older_blocks,
+    .count = count_blocks,
+    .forget = forget_blocks,
+    .search = tb__log_search,
+    .next = tb__log_next,
+    .line = tb__log_line,
+    .bytes = tb__log_bytes,
+    .free = tb__log_free,
+};

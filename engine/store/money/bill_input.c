@@ -6,7 +6,6 @@
  * as differences of whole seconds since the month began, so that parts sum to the whole. A month
  * without a cut, as nearly all are, reads one row for each zone and edge location. */
 #include "store/money/billing.h"
-#include "store/usage/batch.h"
 #include "store/usage/retain.h"
 #include "tollbook/calendar.h"
 
@@ -315,7 +314,7 @@ static tb_code read_days(making *m, const tb__billed_zone *zone, tb_error *err)
     for (b->n_days = 0; !code && b->n_days < zone->series.n; b->n_days++) {
         code = TB__GROW(b, days, err);
         if (!code)
-            code = tb__days_read(m->store, b->series[zone->series.first + b->n_days].series,
+            code = m->store->plane.counters->days(m->store, b->series[zone->series.first + b->n_days].series,
                                  TB_M_BYTES, m->month, b->days[b->n_days], err);
     }
     return code;
@@ -422,7 +421,7 @@ static tb_code add_counter(tb_store *store, int64_t series, tb_metric metric, in
     uint64_t days[32];
     tb__day_sums own = {{0}};
     if (!series || span.from_hour >= span.to_hour) return TB_OK;
-    tb_code code = tb__days_read(store, series, metric, span.month, days, err);
+    tb_code code = store->plane.counters->days(store, series, metric, span.month, days, err);
     if (!code) code = tb__days_add(store, series, metric, days, span, &own, err);
     if (!code)
         code = tb__days_take_late(store->billing, scope, owner, TB_ALL, scope == TB__SCOPE_ZONE, span, &own,
@@ -740,60 +739,15 @@ tb_code tb_store_balancer_month(tb_store *store, int64_t account, int64_t balanc
 
 /* --- accounts of a month --- */
 
-typedef struct series_list {
-    int64_t first, end; /* days of the month */
-    int64_t last;       /* the series that was added last */
-    tb_buf json;
-} series_list;
-
-static tb_code add_waiting_series(void *ctx, const tb__run_entry *entry, tb_error *err)
-{
-    series_list *l = ctx;
-    (void)err;
-    if (entry->key.index < l->first || entry->key.index >= l->end || entry->key.owner == l->last)
-        return TB_OK;
-    tb_buf_fmt(&l->json, "%s%" PRId64, l->json.len > 1 ? "," : "", entry->key.owner);
-    l->last = entry->key.owner;
-    return TB_OK;
-}
-
-/* The series of which something of the month waits, as a JSON array. */
-static tb_code waiting_series(tb_store *store, int64_t month, tb_buf *out, tb_error *err)
-{
-    const tb__run_span all = {{INT64_MIN, INT64_MIN}, {INT64_MAX, INT64_MAX}};
-    series_list l = {tb_month_first_day(month), tb_month_first_day(month + 1), 0, *out};
-    tb_buf_str(&l.json, "[");
-    tb_code code = tb__runs_each(&store->usage->runs, TB__RUN_CHUNKS, all, add_waiting_series, &l,
-                                 err);
-    tb_buf_str(&l.json, "]");
-    *out = l.json;
-    return code ? code : tb_buf_check(out, err);
-}
-
-static tb_code list_billed(tb_store *store, int64_t month, const tb_buf *waiting,
-                           int64_t **ret_accounts, size_t *ret_n, tb_error *err)
-{
-    const int64_t values[3] = {tb_month_start_us(month), tb_month_start_us(month + 1), month};
-    sqlite3_stmt *s;
-    tb_code code = tb__sql_ints(store, TB__SQL_BILLED_ACCOUNTS, values, 3, &s, err);
-    if (code) return code;
-    sqlite3_bind_text(s, 4, waiting->data, (int)waiting->len, SQLITE_STATIC);
-    return tb__collect(store, s, &tb__int_rows, ret_accounts, ret_n, err);
-}
-
 tb_code tb_store_billed_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
                                  size_t *ret_n, tb_error *err)
 {
     tb_code code = check_month(month, err);
     if (code) return code;
     const bool own = sqlite3_get_autocommit(store->db) != 0;
-    tb_buf waiting;
-    tb_buf_init(&waiting, 256 << 20, NULL);
     if (own) code = tb_store_read_begin(store, err);
-    if (!code) code = waiting_series(store, month, &waiting, err);
-    if (!code) code = list_billed(store, month, &waiting, ret_accounts, ret_n, err);
+    if (!code) code = store->plane.counters->billed_accounts(store, month, ret_accounts, ret_n, err);
     if (own) tb_store_read_end(store);
-    tb_buf_release(&waiting);
     return code;
 }
 

@@ -200,10 +200,7 @@ typedef struct tb__day_span {
     int64_t month, from_hour, to_hour;
 } tb__day_span;
 
-/* The month's days of one counter of a series. */
-TB_MUST_USE tb_code tb__days_read(tb_store *store, int64_t series, tb_metric metric, int64_t month,
-                                  uint64_t days[32], tb_error *err);
-/* Adds a span to sums: whole days from `days`, parts of days from the day's hours. */
+/* Adds a span to sums: whole days from `days` (tb__counters.days), parts of days from the day's hours. */
 TB_MUST_USE tb_code tb__days_add(tb_store *store, int64_t series, tb_metric metric,
                                  const uint64_t days[32], tb__day_span span, tb__day_sums *sums,
                                  tb_error *err);

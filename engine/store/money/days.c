@@ -1,58 +1,12 @@
-/* Sums of days: what a line of a bill rests on. Whole days come from the month's chunk, one row for
- * a series and month; a day that a span cuts is summed from its own chunk of hours. Usage that came
+/* Sums of days: what a line of a bill rests on. Whole days are read by the month, one counter of one
+ * series at a time; a day that a span cuts is summed from its own hours. Usage that came
  * after the asked watermark is then taken off. */
 #include "base/hash.h"
 #include "store/money/billing.h"
-#include "store/usage/batch.h"
-#include "store/usage/chunk.h"
 #include "tollbook/calendar.h"
 
 #include <endian.h>
 #include <string.h>
-
-/* What waits of the chunk. */
-static tb_code add_waiting(tb_store *store, int64_t key, tb_metric metric, uint64_t *out,
-                           tb_error *err)
-{
-    tb__runs *runs = &store->usage->runs;
-    tb_grid more;
-    tb_code code = tb__runs_load(runs, TB__RUN_CHUNKS, err);
-    if (code || !runs->of[TB__RUN_CHUNKS].n) return code;
-    tb_grid_clear(&more);
-    code = tb__pending_merge(runs, key, &more, err);
-    if (code || !(more.metrics & TB_METRIC_BIT(metric))) return code;
-    for (uint32_t left = more.slots; left; left &= left - 1)
-        out[__builtin_ctz(left)] += more.v[metric][__builtin_ctz(left)];
-    return TB_OK;
-}
-
-/* Reads the slots of one counter of one chunk into out, which stays zero if there is no row. */
-static tb_code read_slots(tb_store *store, int64_t key, tb_metric metric, unsigned count,
-                          uint64_t *out, tb_error *err)
-{
-    uint64_t *column[TB_METRIC_COUNT] = {NULL};
-    sqlite3_stmt *s;
-    bool there = false;
-    column[metric] = out;
-    tb_code code = tb__sql_ints(store, TB__SQL_CHUNK_GET, &key, 1, &s, err);
-    if (!code) code = tb__step(store, s, &there, err);
-    if (!code && there) {
-        code = tb__chunk_columns(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), key,
-                                 TB_METRIC_BIT(metric), 0, count, column, 0, err);
-        sqlite3_reset(s);
-    }
-    return code ? code : add_waiting(store, key, metric, out, err);
-}
-
-tb_code tb__days_read(tb_store *store, int64_t series, tb_metric metric, int64_t month,
-                      uint64_t days[32], tb_error *err)
-{
-    memset(days, 0, 32 * sizeof *days);
-    if (!series || month < 0 || month > TB__INDEX_MAX) return TB_OK;
-    int64_t count = tb_month_first_day(month + 1) - tb_month_first_day(month);
-    return read_slots(store, tb__chunk_key(series, TB__GRAIN_DAYS, month), metric, (unsigned)count,
-                      days, err);
-}
 
 /* A day whose hours do not make it: they were let go, or damaged, which verify tells. */
 static tb_code hours_gone(int64_t day, tb_error *err)
@@ -76,8 +30,7 @@ static tb_code part_of_day(tb_store *store, int64_t series, tb_metric metric, co
 {
     uint64_t hours[32] = {0};
     tb_i128 all = 0;
-    tb_code code = read_slots(store, tb__chunk_key(series, TB__GRAIN_HOURS, part->day), metric, 24,
-                              hours, err);
+    tb_code code = store->plane.counters->hours(store, series, metric, part->day, hours, err);
     for (int64_t h = 0; !code && h < 24; h++) {
         all += (tb_i128)hours[h];
         if (h >= part->first && h < part->last) *sum += (tb_i128)hours[h];

@@ -57,7 +57,7 @@ tb_code tb_store_may_go(tb_store *store, int64_t account, tb_kept before, tb_kep
     tb_code code = tb_store_kept(store, account, &kept, err);
     if (code) return code;
     first = kept.hours;
-    if (!first) code = tb__int_of(store, TB__SQL_RETAIN_FIRST, &account, 1, -1, &first, err);
+    if (!first) code = store->plane.counters->first_month(store, account, &first, err);
     if (!code && first >= 0 && first < end) {
         code = first_open(&s, first, end, &open, err);
         if (!code && open > first) kept.hours = open;

@@ -15,7 +15,7 @@ static tb_code add_days(const finding *f, int64_t series, tb_metric metric, tb_i
                         tb_error *err)
 {
     uint64_t days[32];
-    tb_code code = tb__days_read(f->store, series, metric, f->month, days, err);
+    tb_code code = f->store->plane.counters->days(f->store, series, metric, f->month, days, err);
     for (int i = 0; !code && i < 32; i++)
         *sum += days[i];
     return code;

@@ -77,7 +77,7 @@ static tb_code add_series(filling *f, const tb__rate *r, const tb__placed *at, t
     if (!place) return TB_E_CORRUPT;
     int column = place->priced ? tb_usage_column(r->charge, place->region) : TB_USAGE_UNPRICED;
     int64_t base = tb_month_first_day(f->month);
-    tb_code code = tb__days_read(f->store, at->series, TB_M_BYTES, f->month, days, err);
+    tb_code code = f->store->plane.counters->days(f->store, at->series, TB_M_BYTES, f->month, days, err);
     for (int64_t day = first_of(f); !code && day < end_of(f); day++) {
         if (r->fault && days[day - base]) return tb__fail_by(f->b, r->fault, err);
         code = add(f, column, day, days[day - base], err);

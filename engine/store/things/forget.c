@@ -27,11 +27,10 @@ tb_code tb_store_to_forget(tb_store *store, int64_t account, tb_forgotten *ret, 
     if (code || !row) return code;
     *ret = (tb_forgotten){.declared = (uint64_t)sqlite3_column_int64(s, 0),
                           .containers = (uint64_t)sqlite3_column_int64(s, 1),
-                          .log_blocks = (uint64_t)sqlite3_column_int64(s, 2),
-                          .event_blocks = (uint64_t)sqlite3_column_int64(s, 3),
-                          .refused = (uint64_t)sqlite3_column_int64(s, 4)};
+                          .refused = (uint64_t)sqlite3_column_int64(s, 2)};
     sqlite3_reset(s);
-    return TB_OK;
+    code = store->plane.logs->count(store, account, &ret->log_blocks, err);
+    return code ? code : store->plane.events->count(store, account, &ret->event_blocks, err);
 }
 
 tb_code tb_store_forget_declared(tb_store *store, int64_t account, tb_error *err)

@@ -22,10 +22,8 @@ tb_code tb__usage_open(tb_store *store, tb_error *err)
 
 void tb__usage_forget(tb_store *store)
 {
-    tb__runs_forget(&store->usage->runs);
-    tb__landing_drop(store);
+    store->plane.counters->abandon(store);
     store->usage->n_new = 0;
-    tb__batch_drop(store);
     tb__owners_forget(store);
 }
 

@@ -4,7 +4,7 @@
 #ifndef TOLLBOOK_STORE_BATCH_H
 #define TOLLBOOK_STORE_BATCH_H
 
-#include "store/core/internal.h"
+#include "store/core/plane.h"
 #include "store/usage/landing.h"
 #include "store/usage/run.h"
 
@@ -79,7 +79,6 @@ typedef struct tb__series_part {
 } tb__series_part;
 /* Calls fn once for each day of a series, in no order: with its row, what waits of it in runs, and what
  * was gathered of it. fn may put. */
-typedef tb_code (*tb__day_fn)(void *ctx, int64_t day, const tb_grid *hours, tb_error *err);
 TB_MUST_USE tb_code tb__usage_each(tb_store *store, tb__series_part part, tb__day_fn fn, void *ctx,
                                    tb_error *err);
 /* How many changes the open batch has gathered. */

@@ -3,6 +3,7 @@
 #include "store/core/held.h"
 #include "store/core/internal.h"
 #include "store/usage/batch.h"
+#include "store/usage/file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -110,6 +111,11 @@ tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error
 {
     tb_code code = tb__read_rows(store, id, series, err);
     return code || !id ? code : read_waiting(store, id, series, err);
+}
+
+tb_code tb__chunks_view(tb_store *store, const tb__asked *asked, tb_series *series, tb_error *err)
+{
+    return tb__read_chunks(store, asked->whole, series, err);
 }
 
 tb_code tb__read_rows(tb_store *store, int64_t id, tb_series *series, tb_error *err)

@@ -12,6 +12,7 @@
 #include "store/usage/retain.h"
 
 #include "store/usage/batch.h"
+#include "store/usage/file.h"
 #include "tollbook/json.h"
 
 #include <stdlib.h>
@@ -394,7 +395,7 @@ static tb_code next_owner(tb_store *store, const tb_retain_walk *w, int64_t *ret
     return tb__int_of(store, kinds[w->at[0]].owner, values, 2, 0, ret_owner, err);
 }
 
-static tb_code walk_on(tb_store *store, tb_retain_walk *w, bool *ret_over, tb_error *err)
+tb_code tb__chunks_let_go(tb_store *store, tb_retain_walk *w, bool *ret_over, tb_error *err)
 {
     tb_code code = TB_OK;
     while (!code && w->room && w->at[0] < KINDS) {
@@ -435,11 +436,11 @@ tb_code tb_store_retain(tb_store *store, tb_retain_walk *walk, bool *ret_over, t
     if (walk->kept.hours <= 0) return TB_OK;
     if (walk->at[0] < 0 || walk->at[0] >= KINDS || walk->at[1] < 0 || walk->at[2] < 0)
         return tb_fail(err, TB_E_VALIDATION, "next", "It must be what the last answer said.");
-    if (walk->dry) return walk_on(store, walk, ret_over, err);
+    if (walk->dry) return store->plane.counters->let_go(store, walk, ret_over, err);
     /* Counters are given back as they are: nobody's words are in them. */
     tb_code code = note_kept(store, walk, err);
     if (!code) code = tb__exec(store->db, store->path, "PRAGMA secure_delete=OFF", err);
-    if (!code) code = walk_on(store, walk, ret_over, err);
+    if (!code) code = store->plane.counters->let_go(store, walk, ret_over, err);
     tb_code on = tb__exec(store->db, store->path, "PRAGMA secure_delete=ON", code ? NULL : err);
     return code ? code : on;
 }

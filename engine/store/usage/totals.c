@@ -4,6 +4,7 @@
 #include "tollbook/totals.h"
 
 #include "store/usage/batch.h"
+#include "store/usage/file.h"
 
 #include <stdlib.h>
 #include <string.h>

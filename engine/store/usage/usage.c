@@ -1,5 +1,5 @@
-/* Adding usage: the cursor's days, ordered by (account, id, edge, day), stream into the series they
- * belong to. What a small batch changes is gathered and written as a run (batch.h). For a zone's edge
+/* Adding usage to the file: the days of a batch, ordered by (account, id, edge, day), stream into the
+ * series they belong to. What a small batch changes is gathered and written as a run (batch.h). For a zone's edge
  * location a day is merged into the day's chunk of hours and folded into the month's chunk of days.
  * The zone's all-locations series and its account's series gather the same days in memory and are
  * written when the zone, or the account, is done (or when too many wait): so each row is written once
@@ -8,9 +8,8 @@
  * An owner with one location has no all-locations series. At its second location the first one's
  * chunks are copied under a new series id, and from there on both are kept. While all that an owner
  * holds is in memory there is nothing to copy, and that series is begun at its end. */
-#include "rollup/grouped.h"
 #include "store/usage/batch.h"
-#include "store/usage/cells.h"
+#include "store/usage/file.h"
 #include "store/usage/overflow.h"
 #include "store/usage/owners.h"
 #include "store/usage/retain.h"
@@ -212,172 +211,23 @@ static void account_days_release(account_days *a)
     tb__pending_release(&a->stream.all_days);
 }
 
-/* --- edge location codes --- */
+/* --- a batch --- */
 
-typedef struct edge_code {
-    char code[TB_EDGE_MAX];
-    size_t len;
-    int64_t id;
-} edge_code;
-
-typedef struct edge_cache {
-    edge_code *codes; /* ascending by code */
-    size_t n, cap;
-} edge_cache;
-
-static int edge_compare(const edge_code *a, const char *code, size_t len)
-{
-    int order = memcmp(a->code, code, a->len < len ? a->len : len);
-    return order ? order : (a->len > len) - (a->len < len);
-}
-
-static tb_code edge_store_id(tb_store *store, const char *code, size_t len, int64_t *ret,
-                             tb_error *err)
-{
-    sqlite3_stmt *s;
-    bool row;
-    tb_code rc = tb__sql(store, TB__SQL_EDGE_BY_CODE, &s, err);
-    if (!rc) sqlite3_bind_text(s, 1, code, (int)len, SQLITE_STATIC);
-    if (!rc) rc = tb__step(store, s, &row, err);
-    if (rc) return rc;
-    if (row) {
-        *ret = sqlite3_column_int64(s, 0);
-        sqlite3_reset(s);
-        return TB_OK;
-    }
-    rc = tb__int_of(store, TB__SQL_EDGE_NEXT, NULL, 0, 1, ret, err);
-    if (!rc) rc = tb__sql(store, TB__SQL_EDGE_INSERT, &s, err);
-    if (rc) return rc;
-    sqlite3_bind_text(s, 1, code, (int)len, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 2, *ret);
-    return tb__run(store, s, err);
-}
-
-static tb_code edge_id(edge_cache *cache, tb_store *store, const char *code, size_t len,
-                       int64_t *ret, tb_error *err)
-{
-    size_t lo = 0, hi = cache->n;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        int order = edge_compare(&cache->codes[mid], code, len);
-        if (order == 0) {
-            *ret = cache->codes[mid].id;
-            return TB_OK;
-        }
-        if (order < 0) lo = mid + 1;
-        else hi = mid;
-    }
-    tb_code rc = tb__grow(&cache->codes, cache->n, &cache->cap, sizeof *cache->codes, err);
-    if (!rc) rc = edge_store_id(store, code, len, ret, err);
-    if (rc) return rc;
-    memmove(cache->codes + lo + 1, cache->codes + lo, (cache->n - lo) * sizeof *cache->codes);
-    edge_code *e = &cache->codes[lo];
-    *e = (edge_code){.len = len, .id = *ret};
-    memcpy(e->code, code, len);
-    cache->n++;
-    return TB_OK;
-}
-
-/* --- countries --- */
-
-static tb_code add_countries(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
-{
-    tb__country list[TB__COUNTRY_MAX];
-    size_t n = 0;
-    tb_rollup_country c;
-    int64_t zone = 0, day = 0;
-    tb_code code = TB_OK;
-    while (!code && tb_rollup_next_country(cursor, &c)) {
-        if (n && (c.zone != zone || c.day != day)) {
-            code = tb__country_put(store, zone, day, list, n, err);
-            n = 0;
-        }
-        zone = c.zone;
-        day = c.day;
-        list[n++] = (tb__country){c.country, c.requests, c.bytes};
-        store->country_requests += c.requests;
-        store->country_bytes += c.bytes;
-    }
-    return !code && n ? tb__country_put(store, zone, day, list, n, err) : code;
-}
-
-/* --- the whole --- */
-
-typedef struct adding {
+typedef struct batch {
+    tb_store *store;
     stream zones, balancers;
     account_days accounts;
-    edge_cache edges;
-    int64_t newest; /* hour of the newest bucket added; INT64_MIN for none */
-} adding;
-
-static void count_newest(adding *a, const tb_rollup_day *day, const tb_grid *hours)
-{
-    if (!hours->slots) return;
-    int64_t hour = day->day * 24 + 31 - __builtin_clz(hours->slots);
-    if (hour > a->newest) a->newest = hour;
-}
-
-static tb_code add_balancer_day(adding *a, tb_store *store, const tb_rollup_day *day,
-                                const tb_grid *hours, tb_error *err)
-{
-    const tb__late_of of = {TB__SCOPE_BALANCER, day->id, 0, 0, false};
-    tb_code code = put_day(&a->balancers, day->id, 0, day->day, hours, err);
-    return code ? code : tb__late_note(store, of, day->day, hours, err);
-}
-
-static tb_code add_day(adding *a, tb_store *store, const tb_rollup_day *day, const tb_grid *hours,
-                       tb_error *err)
-{
-    count_newest(a, day, hours);
-    if (day->scope == TB_ROLLUP_BALANCER) return add_balancer_day(a, store, day, hours, err);
-    int64_t edge = 0;
-    tb_code code = edge_id(&a->edges, store, day->edge, day->edge_len, &edge, err);
-    if (!code) code = put_day(&a->zones, day->id, edge, day->day, hours, err);
-    if (code || !a->zones.owner->account) return code;
-    code = account_put(&a->accounts, a->zones.owner->account, edge, day->day, hours, err);
-    const tb__late_of of = {TB__SCOPE_ZONE, day->id, a->zones.owner->account, edge, false};
-    return code ? code : tb__late_note(store, of, day->day, hours, err);
-}
+    tb_u128 before[TB_METRIC_COUNT]; /* the segment's sums before it */
+    bool placed, ended;              /* all days have been put; all was written */
+    tb_code series_code;             /* of writing the new series, which the helper may do */
+    tb_error series_err;
+} batch;
 
 static tb_code save_series(tb_store *store, tb_error *err)
 {
     tb_code code = tb__series_write(store, err);
     if (code || !store->next_series) return code;
     return tb__meta_set(store, "series_id", store->next_series - 1, err);
-}
-
-/* The new series are written behind the last rows, while the cursor's countries are read. */
-typedef struct series_task {
-    tb_store *store;
-    tb_code code;
-    tb_error err;
-} series_task;
-
-/* May run in the helper's thread. */
-static void save_series_behind(void *series)
-{
-    series_task *t = series;
-    t->code = save_series(t->store, &t->err);
-}
-
-static tb_code add_countries_and_series(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
-{
-    series_task series = {.store = store, .code = TB_OK};
-    store->rows_come = false;
-    tb_code code = tb__landing_turn(store, save_series_behind, &series, err);
-    if (!code) code = add_countries(store, cursor, err);
-    if (!code) code = tb_rollup_cursor_check(cursor, err);
-    const tb_code landed = tb__landing_wait(store, code ? NULL : err);
-    if (code || landed) return code ? code : landed;
-    if (series.code && err) *err = series.err;
-    return series.code;
-}
-
-static tb_code save_newest(tb_store *store, int64_t newest, tb_error *err)
-{
-    int64_t stored = 0;
-    tb_code code = tb__meta_get(store, "newest_hour", &stored, err);
-    return code || newest <= stored ? code : tb__meta_set(store, "newest_hour", newest, err);
 }
 
 /* No counter of the batch grew by more: a day's bucket of one series by no more than the whole. */
@@ -389,149 +239,175 @@ static int64_t grown_by(const tb_store *store, const tb_u128 before[TB_METRIC_CO
     return most < TB_COUNTER_MAX ? (int64_t)most : (int64_t)TB_COUNTER_MAX;
 }
 
-/* The zones of an account one after the other, so that its days are summed up before they are put. All
- * owners are asked for here: a question between rows has to wait until those before it have landed. */
-static tb_code group_by_account(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
+static tb_code batch_begin(tb_store *store, void **ret_batch, tb_error *err)
 {
-    size_t n = 0;
-    const int64_t *zones = tb__cursor_zones(cursor, &n);
-    int64_t *account = malloc((n + 1) * sizeof *account);
-    tb__owner *owner = NULL;
-    tb_code code = account ? TB_OK : tb_no_memory(err);
-    for (size_t i = 0; !code && i < n; i++) {
-        code = tb__owner_get(store, TB__SCOPE_ZONE, zones[i], &owner, err);
-        if (!code) account[i] = owner->account;
-        if (!code && owner->account)
-            code = tb__owner_get(store, TB__SCOPE_ACCOUNT, owner->account, &owner, err);
-    }
-    if (!code && !tb__cursor_group(cursor, account)) code = tb_no_memory(err);
-    free(account);
-    return code;
-}
-
-static tb_code begin_adding(tb_store *store, tb_error *err)
-{
-    store->dirty = store->billing_stale = true;
-    tb__owners_trim(store);
+    batch *b = calloc(1, sizeof *b);
+    if (!b) return tb_no_memory(err);
+    b->store = store;
+    b->zones = (stream){.scope = TB__SCOPE_ZONE, .placing.store = store};
+    b->balancers = (stream){.scope = TB__SCOPE_BALANCER, .placing.store = store};
+    b->accounts = account_days_of(store);
+    memcpy(b->before, store->sums, sizeof b->before);
+    *ret_batch = b;
     tb__batch_begin(store);
+    tb__landing_share(store, true);
     return tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
 }
 
-/* Writes what was gathered, and does the batch's share of the work on runs. */
-static tb_code end_adding(tb_store *store, int64_t newest, int64_t grown, tb_error *err)
+static tb_code batch_add(void *to, const tb__day_of *of, const tb_grid *hours, tb_error *err)
 {
-    const size_t brought = tb__batch_entries(store);
+    batch *b = to;
+    stream *st = of->scope == TB__SCOPE_BALANCER ? &b->balancers : &b->zones;
+    tb_code code = put_day(st, of->owner, of->edge, of->day, hours, err);
+    return code || !of->account
+               ? code
+               : account_put(&b->accounts, of->account, of->edge, of->day, hours, err);
+}
+
+/* May run in the helper's thread. */
+static void save_series_behind(void *of)
+{
+    batch *b = of;
+    b->series_code = save_series(b->store, &b->series_err);
+}
+
+/* No day comes any more: what waits for the ends of its owners is put, and the new series are written behind
+ * the last rows, while countries come. */
+static tb_code place_days(batch *b, tb_error *err)
+{
+    if (b->placed) return TB_OK;
+    b->placed = true;
+    tb_code code = finish_owner(&b->zones, err);
+    if (!code) code = finish_owner(&b->balancers, err);
+    if (!code) code = flush_account(&b->accounts, err);
+    if (code) return code;
+    b->store->rows_come = false;
+    return tb__landing_turn(b->store, save_series_behind, b, err);
+}
+
+/* All rows and series are there. */
+static tb_code await_rows(batch *b, tb_error *err)
+{
+    tb_code code = place_days(b, err);
+    if (!code) code = tb__landing_wait(b->store, err);
+    tb__landing_share(b->store, false);
+    if (code || !b->series_code) return code;
+    if (err) *err = b->series_err;
+    return b->series_code;
+}
+
+static tb_code batch_add_countries(void *to, int64_t zone, int64_t day, const tb__country *list,
+                                   size_t n, tb_error *err)
+{
+    batch *b = to;
+    tb_code code = place_days(b, err);
+    return code ? code : tb__country_put(b->store, zone, day, list, n, err);
+}
+
+/* Writes what was gathered, and does the batch's share of the work on runs. */
+static tb_code batch_end(void *of, int64_t newest, tb_error *err)
+{
+    batch *b = of;
+    tb_store *store = b->store;
     int64_t cell_max = 0;
-    tb_code code = tb__batch_end(store, grown, err);
+    tb_code code = await_rows(b, err);
+    const size_t brought = tb__batch_entries(store);
+    if (!code) code = tb__batch_end(store, grown_by(store, b->before), err);
     if (!code) code = tb__runs_tend(store, newest, brought, err);
     if (!code) code = tb__meta_get(store, "cell_max", &cell_max, err);
-    return code || store->usage->cell_max <= cell_max
-               ? code
-               : tb__meta_set(store, "cell_max", store->usage->cell_max, err);
-}
-
-static tb_code add_days(adding *a, tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
-{
-    tb_rollup_day day;
-    tb_grid hours;
-    tb_code code = TB_OK;
-    while (!code && tb_rollup_next_day(cursor, &day, &hours)) {
-        tb__count_sums(store->sums, &store->cells, &day, &hours);
-        code = add_day(a, store, &day, &hours, err);
-    }
-    return code ? code : tb_rollup_cursor_check(cursor, err);
-}
-
-tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
-{
-    adding a = {.zones = {.scope = TB__SCOPE_ZONE, .placing.store = store},
-                .balancers = {.scope = TB__SCOPE_BALANCER, .placing.store = store},
-                .accounts = account_days_of(store),
-                .newest = INT64_MIN};
-    tb_u128 before[TB_METRIC_COUNT];
-    memcpy(before, store->sums, sizeof before);
-    tb_code code = begin_adding(store, err);
-    if (!code) code = group_by_account(store, cursor, err);
-    if (!code) tb__landing_share(store, true);
-    if (!code) code = add_days(&a, store, cursor, err);
-    if (!code) code = finish_owner(&a.zones, err);
-    if (!code) code = finish_owner(&a.balancers, err);
-    if (!code) code = flush_account(&a.accounts, err);
-    if (!code) code = add_countries_and_series(store, cursor, err);
-    tb__landing_share(store, false);
-    if (!code) code = end_adding(store, a.newest, grown_by(store, before), err);
-    if (!code) code = save_newest(store, a.newest, err);
-    if (code) tb__landing_drop(store);
-    tb__batch_drop(store);
-    tb__pending_release(&a.zones.all_days);
-    tb__pending_release(&a.balancers.all_days);
-    account_days_release(&a.accounts);
-    free(a.edges.codes);
+    if (!code && store->usage->cell_max > cell_max)
+        code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);
+    b->ended = !code;
     return code;
 }
 
-/* What is done with each day that a series holds already. */
+static void batch_free(void *of)
+{
+    batch *b = of;
+    if (!b) return;
+    if (!b->ended) tb__landing_drop(b->store);
+    tb__landing_share(b->store, false);
+    tb__batch_drop(b->store);
+    tb__pending_release(&b->zones.all_days);
+    tb__pending_release(&b->balancers.all_days);
+    account_days_release(&b->accounts);
+    free(b);
+}
+
+/* --- a zone that finds its account --- */
+
+/* What is done with each day that a location of the zone holds already: it joins the account, and is late
+ * where its month was run. */
 typedef struct adoption {
     tb_store *store;
-    account_days *accounts; /* NULL: a balancer's, which no account sums up */
-    int scope;
-    int64_t owner, account;
+    account_days accounts;
+    int64_t zone, account, edge;
 } adoption;
 
-/* A day joins its account: late where its month was run. */
-static tb_code adopt_day(const adoption *a, int64_t edge, int64_t day, const tb_grid *hours,
-                         tb_error *err)
+static tb_code adopt_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *err)
 {
-    tb_code code = TB_OK;
-    if (a->accounts) code = account_put(a->accounts, a->account, edge, day, hours, err);
-    const tb__late_of of = {a->scope, a->owner, a->account, edge, false};
+    adoption *a = ctx;
+    const tb__late_of of = {TB__SCOPE_ZONE, a->zone, a->account, a->edge, false};
+    tb_code code = account_put(&a->accounts, a->account, a->edge, day, hours, err);
     return code ? code : tb__late_note(a->store, of, day, hours, err);
 }
 
-/* The series of one location. */
-typedef struct adopting {
-    const adoption *a;
-    int64_t edge;
-} adopting;
-
-static tb_code adopt_edge_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *err)
-{
-    const adopting *from = ctx;
-    return adopt_day(from->a, from->edge, day, hours, err);
-}
-
-static tb_code adopt_series(const adoption *a, tb__member from, tb_error *err)
-{
-    adopting of = {a, from.edge};
-    return tb__usage_each(a->store, (tb__series_part){from.series, 0, 0}, adopt_edge_day, &of, err);
-}
-
-tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err)
+static tb_code adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err)
 {
     tb__owner *from = NULL;
-    account_days accounts = account_days_of(store);
     bool kept = false;
-    const adoption a = {store, &accounts, TB__SCOPE_ZONE, zone, account};
-    store->dirty = store->billing_stale = true;
-    tb__owners_forget(store);
+    adoption a = {.store = store, .accounts = account_days_of(store), .zone = zone, .account = account};
     tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
     if (!code) code = tb__owner_get(store, TB__SCOPE_ZONE, zone, &from, err);
-    for (size_t i = 0; !code && i < from->n; i++)
-        code = adopt_series(&a, from->list[i], err);
-    if (!code) code = flush_account(&accounts, err);
+    for (size_t i = 0; !code && i < from->n; i++) {
+        a.edge = from->list[i].edge;
+        code = tb__usage_each(store, (tb__series_part){from->list[i].series, 0, 0}, adopt_day, &a, err);
+    }
+    if (!code) code = flush_account(&a.accounts, err);
     if (!code) code = tb__runs_promise(store, 0, &kept, err);
     if (!code) code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);
     if (!code) code = save_series(store, err);
-    account_days_release(&accounts);
-    tb__owners_forget(store);
+    account_days_release(&a.accounts);
     return code;
 }
 
-tb_code tb__adopt_balancer(tb_store *store, int64_t balancer, int64_t account, tb_error *err)
+/* --- the table --- */
+
+static tb_code each_day(tb_store *store, int64_t series, tb__day_fn fn, void *ctx, tb_error *err)
 {
-    const adoption a = {store, NULL, TB__SCOPE_BALANCER, balancer, account};
-    tb__member from = {0, 0};
-    tb_code code =
-        tb__int_of(store, TB__SQL_BALANCER_SERIES, &balancer, 1, 0, &from.series, err);
-    return code || !from.series ? code : adopt_series(&a, from, err);
+    return tb__usage_each(store, (tb__series_part){series, 0, 0}, fn, ctx, err);
 }
+
+/* The file's own COMMIT has it. */
+static tb_code commit(tb_store *store, tb_error *err)
+{
+    (void)store, (void)err;
+    return TB_OK;
+}
+
+static void abandon(tb_store *store)
+{
+    tb__runs_forget(&store->usage->runs);
+    tb__landing_drop(store);
+    tb__batch_drop(store);
+}
+
+const tb__counters tb__file_counters = {
+    .begin = batch_begin,
+    .add = batch_add,
+    .add_countries = batch_add_countries,
+    .end = batch_end,
+    .free = batch_free,
+    .commit = commit,
+    .abandon = abandon,
+    .adopt_zone = adopt_zone,
+    .take_back = tb__chunks_take_back,
+    .let_go = tb__chunks_let_go,
+    .view = tb__chunks_view,
+    .located_bytes = tb__chunks_located,
+    .days = tb__chunks_days,
+    .hours = tb__chunks_hours,
+    .each_day = each_day,
+    .billed_accounts = tb__chunks_billed,
+    .first_month = tb__chunks_first_month,
+};

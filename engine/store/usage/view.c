@@ -1,7 +1,7 @@
 /* Views: (account, zone, region) to series. One statement, which binds the account, lists an
  * owner's series with their locations; what the locations are called is remembered for as long as
  * the file does not change. */
-#include "store/usage/batch.h"
+#include "store/core/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -128,89 +128,6 @@ tb_code tb_store_read_series(tb_store *store, const tb_view *view, tb_series *se
 
 /* --- bytes per region --- */
 
-static tb_code bytes_in(tb_store *store, int64_t id, tb_range range, tb_u128 *sum, tb_error *err)
-{
-    tb_series series;
-    if (range.count == 0) return TB_OK;
-    tb_code code = tb_series_init(&series, range, TB_METRIC_BIT(TB_M_BYTES), NULL, err);
-    if (code) return code;
-    code = tb__read_rows(store, id, &series, err);
-    *sum += tb_series_total(&series, TB_M_BYTES);
-    tb_series_release(&series);
-    return code;
-}
-
-/* Whole days of an hourly range are read from the days' chunks: a twentieth of the rows. */
-static tb_code bytes_over(tb_store *store, int64_t id, tb_range range, tb_u128 *sum, tb_error *err)
-{
-    int64_t end = range.first + range.count;
-    int64_t day = tb__floor_div(range.first + 23, 24), last = tb__floor_div(end, 24);
-    if (!range.hourly || day >= last) return bytes_in(store, id, range, sum, err);
-    tb_range before = {range.first, (uint32_t)(day * 24 - range.first), true};
-    tb_range days = {day, (uint32_t)(last - day), false};
-    tb_range after = {last * 24, (uint32_t)(end - last * 24), true};
-    tb_code code = bytes_in(store, id, before, sum, err);
-    if (!code) code = bytes_in(store, id, days, sum, err);
-    return code ? code : bytes_in(store, id, after, sum, err);
-}
-
-static int by_series(const void *a, const void *b)
-{
-    int64_t x = ((const tb__located *)a)->series, y = ((const tb__located *)b)->series;
-    return x < y ? -1 : x > y;
-}
-
-/* What waits of the locations, within a range. */
-typedef struct waiting_geo {
-    tb__located *list; /* ascending by series */
-    size_t n;
-    tb_range range;
-} waiting_geo;
-
-static tb__located *located_at(const waiting_geo *w, int64_t series)
-{
-    const tb__located key = {.series = series};
-    return bsearch(&key, w->list, w->n, sizeof *w->list, by_series);
-}
-
-static tb_code add_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
-{
-    const waiting_geo *w = ctx;
-    tb__located *to = located_at(w, entry->key.owner);
-    const int64_t end = w->range.first + w->range.count;
-    const bool hourly = w->range.hourly;
-    tb_grid grid;
-    if (!to) return TB_OK;
-    if (!tb__run_get_grid(entry->data, entry->len, &grid))
-        return tb_fail(err, TB_E_CORRUPT, "usage_run",
-                       "An entry of waiting usage is damaged; restore a backup and ingest again.");
-    if (!(grid.metrics & TB_METRIC_BIT(TB_M_BYTES))) return TB_OK;
-    for (uint32_t slots = grid.slots; slots; slots &= slots - 1) {
-        int slot = __builtin_ctz(slots);
-        int64_t at = hourly ? entry->key.index * 24 + slot : entry->key.index;
-        if (at >= w->range.first && at < end) to->bytes += grid.v[TB_M_BYTES][slot];
-    }
-    return TB_OK;
-}
-
-/* An owner's series lie side by side, so each block of them is asked for once. */
-static tb_code waiting_over(tb_store *store, waiting_geo *w, tb_error *err)
-{
-    const int64_t unit = w->range.hourly ? 24 : 1;
-    const int64_t end = w->range.first + w->range.count - 1;
-    const int64_t first = tb__floor_div(w->range.first, unit), last = tb__floor_div(end, unit);
-    tb_code code = TB_OK;
-    qsort(w->list, w->n, sizeof *w->list, by_series);
-    for (size_t i = 0, n; !code && i < w->n; i += n) {
-        const int64_t block = w->list[i].series / TB__SERIES_BLOCK;
-        for (n = 1; i + n < w->n && w->list[i + n].series / TB__SERIES_BLOCK == block;)
-            n++;
-        const tb__run_span span = {{w->list[i].series, first}, {w->list[i + n - 1].series, last}};
-        code = tb__runs_each(&store->usage->runs, TB__RUN_CHUNKS, span, add_waiting, w, err);
-    }
-    return code;
-}
-
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const tb__located *)a)->place->name, ((const tb__located *)b)->place->name);
@@ -246,12 +163,7 @@ static tb_code read_geo(tb_store *store, const tb_series *series, tb_geo **ret_g
     size_t n = store->n_located;
     tb_code code = TB_OK;
     if (n == 1 && series->value[TB_M_BYTES]) list->bytes = tb_series_total(series, TB_M_BYTES);
-    else {
-        waiting_geo waiting = {list, n, series->range};
-        for (size_t i = 0; !code && i < n; i++)
-            code = bytes_over(store, list[i].series, series->range, &list[i].bytes, err);
-        if (!code && n && series->range.count) code = waiting_over(store, &waiting, err);
-    }
+    else code = store->plane.counters->located_bytes(store, series->range, err);
     if (n > 1) qsort(list, n, sizeof *list, by_name);
     return code ? code : pack_geo(list, n, ret_geo, ret_n, err);
 }
@@ -261,10 +173,10 @@ tb_code tb_store_read_view(tb_store *store, const tb_view *view, tb_series *seri
 {
     /* Rows and what waits are read in one snapshot. */
     const bool own = sqlite3_get_autocommit(store->db) != 0;
-    int64_t id = 0;
+    tb__asked asked = {.view = view};
     tb_code code = own ? tb_store_read_begin(store, err) : TB_OK;
-    if (!code) code = tb__view_resolve(store, view, NULL, series->range, &id, err);
-    if (!code) code = tb__read_chunks(store, id, series, err);
+    if (!code) code = tb__view_resolve(store, view, NULL, series->range, &asked.whole, err);
+    if (!code) code = store->plane.counters->view(store, &asked, series, err);
     if (!code && ret_geo) code = read_geo(store, series, ret_geo, ret_n_geo, err);
     if (own) tb_store_read_end(store);
     return code;

@@ -10,6 +10,7 @@
  * goes. Counters of which the larger wins stay: what the second largest was is not known. */
 #include "store/usage/batch.h"
 #include "store/usage/cells.h"
+#include "store/usage/file.h"
 #include "store/usage/owners.h"
 #include "tollbook/calendar.h"
 #include "tollbook/withdraw.h"
@@ -294,16 +295,14 @@ static tb_code find_newest(tb_store *store, tb_error *err)
 
 /* --- the whole --- */
 
-tb_code tb_store_withdraw_usage(tb_store *store, tb_rollup_cursor *cursor, uint32_t *maxima,
-                                tb_error *err)
+tb_code tb__chunks_take_back(tb_store *store, tb_rollup_cursor *cursor, uint32_t *maxima,
+                             tb_error *err)
 {
     tb_rollup_day day;
     tb_rollup_country country;
     tb_grid hours;
     int64_t newest = 0;
     taking t = {.store = store, .day = &day, .maxima = maxima, .newest = INT64_MIN};
-    store->dirty = store->billing_stale = true;
-    tb__owners_trim(store);
     tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
     if (!code) code = tb__runs_fold_all(store, err);
     if (!code) code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);
@@ -315,4 +314,12 @@ tb_code tb_store_withdraw_usage(tb_store *store, tb_rollup_cursor *cursor, uint3
     if (!code) code = tb_rollup_cursor_check(cursor, err);
     if (!code) code = tb__meta_get(store, "newest_hour", &newest, err);
     return code || t.newest < newest ? code : find_newest(store, err);
+}
+
+tb_code tb_store_withdraw_usage(tb_store *store, tb_rollup_cursor *cursor, uint32_t *maxima,
+                                tb_error *err)
+{
+    store->dirty = store->billing_stale = true;
+    tb__owners_trim(store);
+    return store->plane.counters->take_back(store, cursor, maxima, err);
 }

@@ -1,0 +1,123 @@
+/* The usage plane: where counters, request logs and shield events lie, behind tables of functions, so
+ * that they can lie elsewhere than in the store's own file. The file is the first backend (tb__file_plane).
+ *
+ * The file itself always holds the control plane: the catalogue, edge codes, which owners have series at
+ * which locations (the table series), inputs, late usage and all money. A series' id names its counters in
+ * every backend. Nobody outside store/usage and store/logs reads or writes the plane but through here
+ * (tests/arch/test_plane.py; verify checks a backend's insides and knows them). */
+#ifndef TOLLBOOK_STORE_PLANE_H
+#define TOLLBOOK_STORE_PLANE_H
+
+#include "tollbook/eventstore.h"
+#include "tollbook/grid.h"
+#include "tollbook/logstore.h"
+#include "tollbook/retain.h"
+#include "tollbook/store.h"
+
+struct tb__country;
+
+/* A day of a pull zone's edge location or of a load balancer (edge 0). account: the zone's, 0: it has
+ * none. */
+typedef struct tb__day_of {
+    int scope;
+    int64_t owner, edge, account, day;
+} tb__day_of;
+
+/* A view that was looked up: store->located are its locations with their series. */
+typedef struct tb__asked {
+    const tb_view *view;
+    int64_t whole; /* the series that holds all of it, 0: none */
+} tb__asked;
+
+typedef tb_code (*tb__day_fn)(void *ctx, int64_t day, const tb_grid *hours, tb_error *err);
+
+typedef struct tb__counters {
+    /* --- in: by the writer, in its transaction --- */
+
+    /* One call of tb_store_add_usage. Days come account by account, zone by zone, location by location;
+     * balancers and countries behind them. `end`: newest is the newest hour added, INT64_MIN: none.
+     * `free` takes a batch that failed, too; NULL is fine. */
+    tb_code (*begin)(tb_store *store, void **ret_batch, tb_error *err);
+    tb_code (*add)(void *batch, const tb__day_of *of, const tb_grid *hours, tb_error *err);
+    tb_code (*add_countries)(void *batch, int64_t zone, int64_t day, const struct tb__country *list,
+                             size_t n, tb_error *err);
+    tb_code (*end)(void *batch, int64_t newest, tb_error *err);
+    void (*free)(void *batch);
+    /* Before the file's own COMMIT: what was added will be there for everybody who sees that. */
+    tb_code (*commit)(tb_store *store, tb_error *err);
+    /* The transaction, or its part since the last mark, was undone. */
+    void (*abandon)(tb_store *store);
+    /* Adds what a zone holds to its account, and notes what of it is late. */
+    tb_code (*adopt_zone)(tb_store *store, int64_t zone, int64_t account, tb_error *err);
+    /* See tb_store_withdraw_usage and tb_store_retain. */
+    tb_code (*take_back)(tb_store *store, tb_rollup_cursor *cursor, uint32_t *maxima, tb_error *err);
+    tb_code (*let_go)(tb_store *store, tb_retain_walk *walk, bool *ret_over, tb_error *err);
+
+    /* --- out: in the caller's snapshot --- */
+
+    tb_code (*view)(tb_store *store, const tb__asked *asked, tb_series *series, tb_error *err);
+    /* The bytes of each of store->located. */
+    tb_code (*located_bytes)(tb_store *store, tb_range range, tb_error *err);
+    /* One counter of a month's days, of a day's hours. */
+    tb_code (*days)(tb_store *store, int64_t series, tb_metric metric, int64_t month,
+                    uint64_t days[32], tb_error *err);
+    tb_code (*hours)(tb_store *store, int64_t series, tb_metric metric, int64_t day,
+                     uint64_t hours[32], tb_error *err);
+    /* Each day that a series holds, in no order. */
+    tb_code (*each_day)(tb_store *store, int64_t series, tb__day_fn fn, void *ctx, tb_error *err);
+    /* Accounts with something to bill, usage among it: see tb_store_billed_accounts. */
+    tb_code (*billed_accounts)(tb_store *store, int64_t month, int64_t **ret_accounts, size_t *ret_n,
+                               tb_error *err);
+    /* The first month of which an account's usage is kept, -1: there is none. */
+    tb_code (*first_month)(tb_store *store, int64_t account, int64_t *ret_month, tb_error *err);
+} tb__counters;
+
+/* Lines of request logs. A backend's cursor begins with tb__log_cursor. See logstore.h and forget.h. */
+typedef struct tb__log_lines {
+    tb_code (*add)(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
+                   tb_error *err);
+    tb_code (*take_back)(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
+                         uint64_t *removed, tb_error *err);
+    tb_code (*drop)(tb_store *store, int64_t before_ms, uint64_t *ret_dropped, tb_error *err);
+    tb_code (*older)(tb_store *store, int64_t before_ms, uint64_t *ret_blocks, uint64_t *ret_bytes,
+                     tb_error *err);
+    /* Blocks of an account's zones. */
+    tb_code (*count)(tb_store *store, int64_t account, uint64_t *ret_blocks, tb_error *err);
+    tb_code (*forget)(tb_store *store, int64_t account, tb_error *err);
+    tb_code (*search)(tb_store *store, int64_t zone, const tb_log_filter *filter, bool descending,
+                      tb_log_cursor **ret_cursor, tb_error *err);
+    tb_code (*next)(tb_log_cursor *cursor, tb_log_step *ret_step, tb_error *err);
+    tb_code (*line)(tb_log_cursor *cursor, tb_logrow *ret_row, tb_error *err);
+    size_t (*bytes)(const tb_log_cursor *cursor);
+    void (*free)(tb_log_cursor *cursor);
+} tb__log_lines;
+
+struct tb_log_cursor {
+    const tb__log_lines *of;
+};
+
+/* Shield events. See eventstore.h and forget.h. */
+typedef struct tb__shield_events {
+    tb_code (*add)(tb_store *store, const tb_event_ref *refs, size_t n, uint64_t *ret_added,
+                   tb_error *err);
+    tb_code (*drop)(tb_store *store, int64_t first_day, uint64_t *ret_dropped, tb_error *err);
+    tb_code (*count)(tb_store *store, int64_t account, uint64_t *ret_blocks, tb_error *err);
+    tb_code (*forget)(tb_store *store, int64_t account, tb_error *err);
+    tb_code (*up)(tb_store *store, int64_t zone, const tb_event_key *from, tb_event_block_fn fn,
+                  void *ctx, tb_error *err);
+    tb_code (*down)(tb_store *store, int64_t zone, const tb_event_key *to, tb_event_block_fn fn,
+                    void *ctx, tb_error *err);
+} tb__shield_events;
+
+typedef struct tb__plane {
+    const tb__counters *counters;
+    const tb__log_lines *logs;
+    const tb__shield_events *events;
+} tb__plane;
+
+/* The file's own tables. */
+extern const tb__counters tb__file_counters;
+extern const tb__log_lines tb__file_logs;
+extern const tb__shield_events tb__file_events;
+
+#endif

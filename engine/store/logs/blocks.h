@@ -1,0 +1,20 @@
+/* Blocks of request logs in the file: what writing, withdrawing and reading them share. */
+#ifndef TOLLBOOK_STORE_LOGS_BLOCKS_H
+#define TOLLBOOK_STORE_LOGS_BLOCKS_H
+
+#include "store/core/internal.h"
+
+/* --- entries of the table tb__file_logs, beside those of logs.c --- */
+
+/* log_withdraw.c */
+TB_MUST_USE tb_code tb__log_take_back(tb_store *store, const tb_loginfo *info, const void *bytes,
+                                      size_t len, uint64_t *removed, tb_error *err);
+/* log_read.c */
+TB_MUST_USE tb_code tb__log_search(tb_store *store, int64_t zone, const tb_log_filter *filter,
+                                   bool descending, tb_log_cursor **ret_cursor, tb_error *err);
+TB_MUST_USE tb_code tb__log_next(tb_log_cursor *cursor, tb_log_step *ret_step, tb_error *err);
+TB_MUST_USE tb_code tb__log_line(tb_log_cursor *cursor, tb_logrow *ret_row, tb_error *err);
+size_t tb__log_bytes(const tb_log_cursor *cursor);
+void tb__log_free(tb_log_cursor *cursor);
+
+#endif

@@ -1,0 +1,90 @@
+/* Shield events, wherever the usage plane (core/plane.h) keeps them, and the secret of their tokens. */
+#include "store/core/internal.h"
+#include "tollbook/forget.h"
+
+#include <string.h>
+
+tb_code tb_store_add_events(tb_store *store, const tb_event_ref *refs, size_t n,
+                            uint64_t *ret_added, tb_error *err)
+{
+    return store->plane.events->add(store, refs, n, ret_added, err);
+}
+
+tb_code tb_store_drop_events(tb_store *store, int64_t now_ms, uint64_t *ret_dropped, tb_error *err)
+{
+    return store->plane.events->drop(store, tb_event_first_day(now_ms), ret_dropped, err);
+}
+
+tb_code tb_store_forget_events(tb_store *store, int64_t account, tb_error *err)
+{
+    return store->plane.events->forget(store, account, err);
+}
+
+/* --- reading --- */
+
+tb_code tb_store_shield_check(tb_store *store, int64_t account, int64_t zone, tb_error *err)
+{
+    const int64_t values[2] = {account, zone};
+    int64_t found = 0;
+    tb_code code = tb__int_of(store, TB__SQL_SHIELD_ZONE, values, 2, 0, &found, err);
+    if (code || found) return code;
+    return tb_fail(err, TB_E_SHIELD_NOT_FOUND, "ShieldZone", NULL);
+}
+
+tb_code tb_store_events_up(tb_store *store, int64_t zone, const tb_event_key *from,
+                           tb_event_block_fn fn, void *ctx, tb_error *err)
+{
+    return store->plane.events->up(store, zone, from, fn, ctx, err);
+}
+
+tb_code tb_store_events_down(tb_store *store, int64_t zone, const tb_event_key *to,
+                             tb_event_block_fn fn, void *ctx, tb_error *err)
+{
+    return store->plane.events->down(store, zone, to, fn, ctx, err);
+}
+
+/* --- the secret --- */
+
+#define SECRET "shield event tokens"
+
+static tb_code read_secret(tb_store *store, bool *ret_there, uint8_t ret[TB_EVENT_SECRET],
+                           tb_error *err)
+{
+    sqlite3_stmt *s;
+    *ret_there = false;
+    tb_code code = tb__sql(store, TB__SQL_SECRET_GET, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, SECRET, -1, SQLITE_STATIC);
+    code = tb__step(store, s, ret_there, err);
+    if (code || !*ret_there) return code;
+    const void *value = sqlite3_column_blob(s, 0);
+    if (!value || sqlite3_column_bytes(s, 0) != TB_EVENT_SECRET)
+        code = tb_fail(err, TB_E_CORRUPT, "secret", "%s: its secret is not 32 bytes.", store->path);
+    else
+        memcpy(ret, value, TB_EVENT_SECRET);
+    sqlite3_reset(s);
+    return code;
+}
+
+static tb_code put_secret(tb_store *store, void *value, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_SECRET_PUT, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, SECRET, -1, SQLITE_STATIC);
+    sqlite3_bind_blob(s, 2, value, TB_EVENT_SECRET, SQLITE_STATIC);
+    return tb__run(store, s, err);
+}
+
+tb_code tb_store_event_secret(tb_store *store, const uint8_t random[TB_EVENT_SECRET],
+                              uint8_t ret_secret[TB_EVENT_SECRET], tb_error *err)
+{
+    uint8_t made[TB_EVENT_SECRET];
+    bool there;
+    tb_code code = read_secret(store, &there, ret_secret, err);
+    if (code || there) return code;
+    memcpy(made, random, sizeof made);
+    code = tb_store_write(store, put_secret, made, err);
+    if (!code) memcpy(ret_secret, made, sizeof made);
+    return code;
+}

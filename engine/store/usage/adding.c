@@ -1,0 +1,243 @@
+/* Adding usage: the cursor's days go to the usage plane (core/plane.h), each with its edge location's
+ * number and its zone's account; what comes for a month that was run is noted as late. */
+#include "rollup/grouped.h"
+#include "store/core/plane.h"
+#include "store/usage/cells.h"
+#include "store/usage/country.h"
+#include "store/usage/owners.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- edge location codes --- */
+
+typedef struct edge_code {
+    char code[TB_EDGE_MAX];
+    size_t len;
+    int64_t id;
+} edge_code;
+
+typedef struct edge_cache {
+    edge_code *codes; /* ascending by code */
+    size_t n, cap;
+} edge_cache;
+
+static int edge_compare(const edge_code *a, const char *code, size_t len)
+{
+    int order = memcmp(a->code, code, a->len < len ? a->len : len);
+    return order ? order : (a->len > len) - (a->len < len);
+}
+
+static tb_code edge_store_id(tb_store *store, const char *code, size_t len, int64_t *ret,
+                             tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row;
+    tb_code rc = tb__sql(store, TB__SQL_EDGE_BY_CODE, &s, err);
+    if (!rc) sqlite3_bind_text(s, 1, code, (int)len, SQLITE_STATIC);
+    if (!rc) rc = tb__step(store, s, &row, err);
+    if (rc) return rc;
+    if (row) {
+        *ret = sqlite3_column_int64(s, 0);
+        sqlite3_reset(s);
+        return TB_OK;
+    }
+    rc = tb__int_of(store, TB__SQL_EDGE_NEXT, NULL, 0, 1, ret, err);
+    if (!rc) rc = tb__sql(store, TB__SQL_EDGE_INSERT, &s, err);
+    if (rc) return rc;
+    sqlite3_bind_text(s, 1, code, (int)len, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, *ret);
+    return tb__run(store, s, err);
+}
+
+static tb_code edge_id(edge_cache *cache, tb_store *store, const char *code, size_t len,
+                       int64_t *ret, tb_error *err)
+{
+    size_t lo = 0, hi = cache->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        int order = edge_compare(&cache->codes[mid], code, len);
+        if (order == 0) {
+            *ret = cache->codes[mid].id;
+            return TB_OK;
+        }
+        if (order < 0) lo = mid + 1;
+        else hi = mid;
+    }
+    tb_code rc = tb__grow(&cache->codes, cache->n, &cache->cap, sizeof *cache->codes, err);
+    if (!rc) rc = edge_store_id(store, code, len, ret, err);
+    if (rc) return rc;
+    memmove(cache->codes + lo + 1, cache->codes + lo, (cache->n - lo) * sizeof *cache->codes);
+    edge_code *e = &cache->codes[lo];
+    *e = (edge_code){.len = len, .id = *ret};
+    memcpy(e->code, code, len);
+    cache->n++;
+    return TB_OK;
+}
+
+/* --- countries --- */
+
+typedef struct adding {
+    tb_store *store;
+    void *batch;
+    edge_cache edges;
+    int64_t zone, account; /* of the zone that came last */
+    int64_t newest;        /* hour of the newest bucket added; INT64_MIN for none */
+} adding;
+
+
+static tb_code add_countries(adding *a, tb_rollup_cursor *cursor, tb_error *err)
+{
+    tb_store *store = a->store;
+    const tb__counters *to = store->plane.counters;
+    tb__country list[TB__COUNTRY_MAX];
+    size_t n = 0;
+    tb_rollup_country c;
+    int64_t zone = 0, day = 0;
+    tb_code code = TB_OK;
+    while (!code && tb_rollup_next_country(cursor, &c)) {
+        if (n && (c.zone != zone || c.day != day)) {
+            code = to->add_countries(a->batch, zone, day, list, n, err);
+            n = 0;
+        }
+        zone = c.zone;
+        day = c.day;
+        list[n++] = (tb__country){c.country, c.requests, c.bytes};
+        store->country_requests += c.requests;
+        store->country_bytes += c.bytes;
+    }
+    return !code && n ? to->add_countries(a->batch, zone, day, list, n, err) : code;
+}
+
+/* --- days --- */
+
+static void count_newest(adding *a, const tb_rollup_day *day, const tb_grid *hours)
+{
+    if (!hours->slots) return;
+    int64_t hour = day->day * 24 + 31 - __builtin_clz(hours->slots);
+    if (hour > a->newest) a->newest = hour;
+}
+
+static tb_code add_balancer_day(adding *a, const tb_rollup_day *day, const tb_grid *hours,
+                                tb_error *err)
+{
+    const tb__day_of to = {.scope = TB__SCOPE_BALANCER, .owner = day->id, .day = day->day};
+    const tb__late_of of = {TB__SCOPE_BALANCER, day->id, 0, 0, false};
+    tb_code code = a->store->plane.counters->add(a->batch, &to, hours, err);
+    return code ? code : tb__late_note(a->store, of, day->day, hours, err);
+}
+
+static tb_code look_up_zone(adding *a, int64_t zone, tb_error *err)
+{
+    tb__owner *owner = NULL;
+    if (a->zone == zone) return TB_OK;
+    tb_code code = tb__owner_get(a->store, TB__SCOPE_ZONE, zone, &owner, err);
+    if (code) return code;
+    a->zone = zone;
+    a->account = owner->account;
+    return TB_OK;
+}
+
+static tb_code add_zone_day(adding *a, const tb_rollup_day *day, const tb_grid *hours, tb_error *err)
+{
+    int64_t edge = 0;
+    tb_code code = edge_id(&a->edges, a->store, day->edge, day->edge_len, &edge, err);
+    if (!code) code = look_up_zone(a, day->id, err);
+    if (code) return code;
+    const tb__day_of to = {TB__SCOPE_ZONE, day->id, edge, a->account, day->day};
+    const tb__late_of of = {TB__SCOPE_ZONE, day->id, a->account, edge, false};
+    code = a->store->plane.counters->add(a->batch, &to, hours, err);
+    return code || !a->account ? code : tb__late_note(a->store, of, day->day, hours, err);
+}
+
+static tb_code add_days(adding *a, tb_rollup_cursor *cursor, tb_error *err)
+{
+    tb_rollup_day day;
+    tb_grid hours;
+    tb_code code = TB_OK;
+    while (!code && tb_rollup_next_day(cursor, &day, &hours)) {
+        tb__count_sums(a->store->sums, &a->store->cells, &day, &hours);
+        count_newest(a, &day, &hours);
+        code = day.scope == TB_ROLLUP_BALANCER ? add_balancer_day(a, &day, &hours, err)
+                                               : add_zone_day(a, &day, &hours, err);
+    }
+    return code ? code : tb_rollup_cursor_check(cursor, err);
+}
+
+/* --- the whole --- */
+
+static tb_code save_newest(tb_store *store, int64_t newest, tb_error *err)
+{
+    int64_t stored = 0;
+    tb_code code = tb__meta_get(store, "newest_hour", &stored, err);
+    return code || newest <= stored ? code : tb__meta_set(store, "newest_hour", newest, err);
+}
+
+/* The zones of an account one after the other, so that its days are summed up before they are put. All
+ * owners are asked for here: a question between rows has to wait until those before it have landed. */
+static tb_code group_by_account(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
+{
+    size_t n = 0;
+    const int64_t *zones = tb__cursor_zones(cursor, &n);
+    int64_t *account = malloc((n + 1) * sizeof *account);
+    tb__owner *owner = NULL;
+    tb_code code = account ? TB_OK : tb_no_memory(err);
+    for (size_t i = 0; !code && i < n; i++) {
+        code = tb__owner_get(store, TB__SCOPE_ZONE, zones[i], &owner, err);
+        if (!code) account[i] = owner->account;
+        if (!code && owner->account)
+            code = tb__owner_get(store, TB__SCOPE_ACCOUNT, owner->account, &owner, err);
+    }
+    if (!code && !tb__cursor_group(cursor, account)) code = tb_no_memory(err);
+    free(account);
+    return code;
+}
+
+tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
+{
+    const tb__counters *to = store->plane.counters;
+    adding a = {.store = store, .zone = -1, .newest = INT64_MIN};
+    store->dirty = store->billing_stale = true;
+    tb__owners_trim(store);
+    tb_code code = to->begin(store, &a.batch, err);
+    if (!code) code = group_by_account(store, cursor, err);
+    if (!code) code = add_days(&a, cursor, err);
+    if (!code) code = add_countries(&a, cursor, err);
+    if (!code) code = tb_rollup_cursor_check(cursor, err);
+    if (!code) code = to->end(a.batch, a.newest, err);
+    if (!code) code = save_newest(store, a.newest, err);
+    to->free(a.batch);
+    free(a.edges.codes);
+    return code;
+}
+
+/* --- owners that find their account --- */
+
+tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err)
+{
+    store->dirty = store->billing_stale = true;
+    tb__owners_forget(store);
+    tb_code code = store->plane.counters->adopt_zone(store, zone, account, err);
+    tb__owners_forget(store);
+    return code;
+}
+
+typedef struct adoption {
+    tb_store *store;
+    tb__late_of of;
+} adoption;
+
+static tb_code note_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *err)
+{
+    const adoption *a = ctx;
+    return tb__late_note(a->store, a->of, day, hours, err);
+}
+
+tb_code tb__adopt_balancer(tb_store *store, int64_t balancer, int64_t account, tb_error *err)
+{
+    adoption a = {store, {TB__SCOPE_BALANCER, balancer, account, 0, false}};
+    int64_t series = 0;
+    tb_code code = tb__int_of(store, TB__SQL_BALANCER_SERIES, &balancer, 1, 0, &series, err);
+    return code || !series ? code
+                           : store->plane.counters->each_day(store, series, note_day, &a, err);
+}
