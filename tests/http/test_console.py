@@ -21,7 +21,7 @@ FLAGS = ["Path=/", "HttpOnly", "SameSite=Strict"]
 HALF_DAY = 12 * 3600
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 CSP = ("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-       "form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+       "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 
 
 def until(true):

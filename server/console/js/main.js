@@ -55,8 +55,8 @@ const views = [
 
   {group: "Money"},
 
-  {path: "/billing", title: "Billing", name: "Billing", needs: "billing", load: null},
-  {path: "/billing/:number", title: "Invoice", needs: "billing", load: null},
+  {path: "/billing", title: "Billing", name: "Billing", needs: "billing", load: () => import("./views/billing.js")},
+  {path: "/billing/:number", title: "Invoice", needs: "billing", load: () => import("./views/invoice.js")},
 
   {path: "/what-if", title: "What if", name: "What if", needs: "whatif", load: () => import("./views/what-if.js")},
 
