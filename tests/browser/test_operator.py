@@ -82,9 +82,12 @@ class Operator(BrowserCase):
     def test_a_month_is_made_final_when_it_is_asked_for_twice(self):
         page = self.signed_in("run?month=2026-10")
         page.wait("document.querySelectorAll('tr[data-account]').length === 2")
-        drafts = json.loads(self.operation("invoice", month="2026-10", format="json")["out"])["invoices"]
-        self.assertEqual(self.figures(page, "total"), {str(one["account"]): one["total"] for one in drafts})
-        self.assertIn("more by over 50 %", page.text("main"))
+        rows = self.operation("preview", month="2026-10")["answer"]["rows"]
+        for field in ("total", "difference"):
+            self.assertEqual(self.figures(page, field), {str(one["account"]): one[field] for one in rows})
+        shown = page.script("return [...document.querySelectorAll('.warned')].map(one => one.textContent)")
+        self.assertEqual(sorted(shown), sorted(one["text"] for row in rows for one in row["looks_wrong"]))
+        self.assertTrue(shown)
         page.click(page.named("button", "Make 2 drafts final …"))
         page.wait("document.querySelector('main form input[pattern]')")
         page.type("main form input[pattern]", "2026-09")
