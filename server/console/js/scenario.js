@@ -104,7 +104,7 @@ export function cost(pricing, n) {
   return sum;
 }
 
-/** A book's way to price: of "volume" in GB, "load-balancer" in millions of requests. Null: it has none. */
+/** A book's way to price: of "volume" in GB, "load_balancer" in millions of requests. Null: it has none. */
 export function pricingOf(book, of) {
   const rows = of === "volume" ? book?.bandwidth?.volume : book?.load_balancer;
   if (!rows?.tiers) return null;
