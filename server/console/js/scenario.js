@@ -120,7 +120,7 @@ export function curveAt(pricings, most, points = 120) {
   for (let n = 0; n <= points; n++) at.add(most * n / points);
   for (const pricing of pricings) {
     for (const tier of pricing.tiers) {
-      for (const edge of [tier.from, pricing.included]) if (edge > 0 && edge < most) at.add(edge).add(edge * (1 + 1e-9));
+      for (const edge of [tier.from + (pricing.axis === "net" ? pricing.included : 0), pricing.included]) if (edge > 0 && edge < most) at.add(edge).add(edge * (1 + 1e-9));
     }
   }
   return [...at].sort((a, b) => a - b);
