@@ -2,7 +2,7 @@
 what a redraw and an idle page cost. Figures are counted, not clocked."""
 import unittest
 
-from pages import HAS_INSIGHTS, NOT_SIGNED_IN, UNDONE, ConsoleCase, axe
+from pages import NOT_SIGNED_IN, ConsoleCase, axe
 
 WEIGHT = 150_000  # bytes of the first view over the wire
 NARROW, WIDE = 360, 2560
@@ -23,8 +23,6 @@ class Weight(ConsoleCase):
         self.assertEqual(again, [], "what has a name by its content is asked for once")
 
     def test_an_idle_page_costs_304s(self):
-        if not HAS_INSIGHTS:
-            return
         page = self.signed_in(path="/overview")
         page.forget()
         page.offline()  # when the server is back, all that is asked now and then is asked at once
@@ -40,19 +38,17 @@ class Weight(ConsoleCase):
 
 
 class Looks(ConsoleCase):
-    """Each view of each kind of key, and what is reached from them."""
+    """Each view of a customer's key, and what is reached from them. (The operator's: test_operator.py.)"""
 
-    MORE = {"user": ["/console/logs?zone=101", "/console/events?shield=42", "/console/zones/101"]}
+    MORE = ["/console/logs?zone=101", "/console/events?shield=42", "/console/zones/101"]
 
-    def check(self, key):
-        page = self.signed_in(key)
-        addresses = self.views(page) + self.MORE.get(key, [])
-        for address in addresses:
-            with self.subTest(key=key, view=address):
+    def test_each_view(self):
+        page = self.signed_in()
+        for address in self.views(page) + self.MORE:
+            with self.subTest(view=address):
                 page.viewport(NARROW)
                 page.scheme("light")
-                page.goto(self.server.url + address)
-                self.whole(page)
+                self.open(page, address.removeprefix("/console"))
                 self.assertEqual(self.too_wide(page), [], f"at {NARROW} px")
                 page.viewport(WIDE)
                 self.assertEqual(self.too_wide(page), [], f"at {WIDE} px")
@@ -69,12 +65,6 @@ class Looks(ConsoleCase):
             if (document.documentElement.scrollWidth <= innerWidth) return [];
             return [...document.querySelectorAll('main *, header *')].filter(one => one.getBoundingClientRect().right > innerWidth + 1
                 && !one.closest('.table-scroll')).map(one => one.outerHTML.slice(0, 120)).slice(0, 5).concat('wider than the window');""")
-
-    def test_a_customer(self):
-        self.check("user")
-
-    def test_an_operator(self):
-        self.check("operator")
 
     def test_signing_in(self):
         page = self.page(NARROW)
@@ -94,7 +84,7 @@ class Keyboard(ConsoleCase):
         self.assertEqual(page.script("return document.activeElement.id"), "key")
         page.keys(*self.server.keys["user"], "Enter")
         self.whole(page)
-        page.quiet(NOT_SIGNED_IN, UNDONE)
+        page.quiet(NOT_SIGNED_IN)
         self.walk_to(page, "document.activeElement.closest('.filter') && document.activeElement.placeholder === 'words'")
         page.keys(*"404", "Enter")
         page.wait("location.search.includes('search=404')")

@@ -3,7 +3,7 @@ anything; zoom; how much a redraw draws; ten thousand zones."""
 import json
 import unittest
 
-from pages import ZONES, ConsoleCase, run
+from pages import CATALOG, ZONES, ConsoleCase, run
 
 TIMES = {"range=24h": ("2026-11-03T10:00Z", "2026-11-04T10:00Z"), "": ("2026-10-29", "2026-11-04"),
          "range=30d": ("2026-10-06", "2026-11-04"), "range=90d": ("2026-08-07", "2026-11-04"),
@@ -29,7 +29,7 @@ class Truth(ConsoleCase):
 
     def compare(self, page, data, css=None):
         """Each figure that is shown is the one of the answer; returns how many there are."""
-        shown = page.script(FIGURES, css)
+        shown = page.wait(lambda: page.script(FIGURES, css), f"figures in {css or 'main'}")
         for field, value in shown.items():
             if field in data:
                 self.assertTrue(same(value, data[field]), f"{field}: {value} on screen, {data[field]} from the API")
@@ -134,8 +134,9 @@ class Many(ConsoleCase):
     def test_rows_on_the_page_stay_few(self):
         self.server.stop()
         run("apply", "--db", self.server.db, "-", stdin=json.dumps({
-            "accounts": [{"id": 5, "name": "many"}],
-            "zones": [{"id": 50000 + i, "account": 5, "name": f"site-{i:05}"} for i in range(MANY)]}).encode())
+            **CATALOG, "accounts": [*CATALOG["accounts"], {"id": 5, "name": "many"}],
+            "zones": [*CATALOG["zones"], *({"id": 50000 + i, "account": 5, "name": f"site-{i:05}"}
+                                           for i in range(MANY))]}).encode())
         key = self.server.make_key(5, "User")
         self.server.start()
         page = self.signed_in(key, "/zones?sort=name")
