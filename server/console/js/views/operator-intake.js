@@ -15,7 +15,7 @@ export function show(page) {
     {id: "lines", name: "Lines", kind: "number", field: "lines", value: (row) => row.lines, cell: (row) => number(row.lines)},
     {id: "reason", name: "Reason", kind: "text", wide: true, value: (row) => row.reason},
     {id: "place", name: "The newest", kind: "text", value: (row) => `line ${row.line}, byte ${row.byte}`},
-    {id: "text", name: "Its text", kind: "text", wide: true, value: (row) => row.text, cell: (row) => (row.text === null ? "no longer kept" : el("code", {}, row.text))}],
+    {id: "text", name: "Its text", kind: "text", wide: true, value: (row) => row.text, cell: (row) => (row.text === null ? "empty, or no longer kept" : el("code", {}, row.text))}],
   empty: "No line was refused."});
   const unowned = table({label: "Usage without an account", title: "Usage without an account, this month", name: "unowned", page, key: "u-", search: false, columns: [
     {id: "what", name: "Whose", kind: "text", value: (row) => (row.zone ? `pull zone ${row.zone}` : `load balancer ${row.load_balancer}`)},
