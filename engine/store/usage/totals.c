@@ -319,7 +319,7 @@ tb_code tb_store_scope_zones(tb_store *store, const tb_scope *scope, const tb_zo
 tb_code tb_store_zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error *err)
 {
     sqlite3_stmt *s;
-    bool row;
+    bool row = false;
     tb_code code = tb__sql_ints(store, TB__SQL_ZONE_NAME, &zone, 1, &s, err);
     if (!code) code = tb__step(store, s, &row, err);
     if (code || !row) return code;
