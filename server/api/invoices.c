@@ -121,7 +121,7 @@ typedef struct explain_params {
 static const query_spec explain_specs[] = {{"day", QUERY_TEXT, offsetof(explain_params, day)}};
 
 /* The day whose hours are asked for; TB_EXPLAIN_NO_DAY: none is. */
-static tb_code day_of(request *r, int64_t *ret_day, tb_error *err)
+static tb_code asked_day(request *r, int64_t *ret_day, tb_error *err)
 {
     explain_params p = {{NULL, 0}};
     int64_t us;
@@ -153,7 +153,7 @@ void api_invoice_explain(request *r)
         return;
     }
     if (!router_id(r->id, &line) || line > UINT32_MAX) line = 0; /* which no invoice has */
-    tb_code code = day_of(r, &day, &err);
+    tb_code code = asked_day(r, &day, &err);
     if (!code) code = tb_store_read_begin(store, &err);
     if (!code) {
         code = tb_explain_invoice_day(store, r->account, number, (uint32_t)line, day, request_text(r),

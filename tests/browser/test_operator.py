@@ -4,7 +4,7 @@ import json
 import unittest
 
 from pages import BrowserCase, axe
-from harness import run
+from harness import hit, run
 
 BOOK = {"book": "b-2026", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
         "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01", "NA": "0.01", "ASIA": "0.03"}}}}
@@ -82,9 +82,12 @@ class Operator(BrowserCase):
     def test_a_month_is_made_final_when_it_is_asked_for_twice(self):
         page = self.signed_in("run?month=2026-10")
         page.wait("document.querySelectorAll('tr[data-account]').length === 2")
-        drafts = json.loads(self.operation("invoice", month="2026-10", format="json")["out"])["invoices"]
-        self.assertEqual(self.figures(page, "total"), {str(one["account"]): one["total"] for one in drafts})
-        self.assertIn("more by over 50 %", page.text("main"))
+        rows = self.operation("preview", month="2026-10")["answer"]["rows"]
+        for field in ("total", "difference"):
+            self.assertEqual(self.figures(page, field), {str(one["account"]): one[field] for one in rows})
+        shown = page.script("return [...document.querySelectorAll('.warned')].map(one => one.textContent)")
+        self.assertEqual(sorted(shown), sorted(one["text"] for row in rows for one in row["looks_wrong"]))
+        self.assertTrue(shown)
         page.click(page.named("button", "Make 2 drafts final …"))
         page.wait("document.querySelector('main form input[pattern]')")
         page.type("main form input[pattern]", "2026-09")
@@ -113,6 +116,13 @@ class Operator(BrowserCase):
         page.wait("document.querySelector('main').textContent.includes('No differences.')")
         page.goto(f"{self.server.url}/console/operator/intake")
         page.wait("document.querySelector('[data-field=tollbook_store_lines_accepted]')")
+        page.wait("document.querySelectorAll('main .empty:not([hidden])').length === 2")  # nothing refused, nobody's usage
+        hostile = "<img src=x onerror=document.title='x'>|\u202e"
+        self.server.ask("POST", "/ingest/logs", "ingest", f"{hostile}\n{hit(999).decode()}".encode())
+        page.reload()
+        page.wait("document.querySelectorAll('main tbody tr').length === 2")
+        self.assertIn(hostile, page.script("return document.querySelector('main td code').textContent"))
+        self.assertIn("pull zone 999", page.text("main"))
         page.quiet("401")
 
     def test_every_view_for_everybody(self):

@@ -27,6 +27,7 @@
  * page.get(path, options), page.post(path, body, options), page.poll(path, options, f): js/api.js, ended when
  *                the view is left; page.signal is that AbortSignal: give it to addEventListener too
  * page.failed(answer)   true where it is an error, which is then on screen; clears it otherwise
+ * page.again()   as if the address had changed: update(), or shown anew
  * page.title(text)      the document's title where the row's does not say enough
  *
  * Kept by all views: text only by dom.js (never HTML made of data); figures of the API by figure() or a
@@ -54,8 +55,8 @@ const views = [
 
   {group: "Money"},
 
-  {path: "/billing", title: "Billing", name: "Billing", needs: "billing", load: null},
-  {path: "/billing/:number", title: "Invoice", needs: "billing", load: null},
+  {path: "/billing", title: "Billing", name: "Billing", needs: "billing", load: () => import("./views/billing.js")},
+  {path: "/billing/:number", title: "Invoice", needs: "billing", load: () => import("./views/invoice.js")},
 
   {path: "/what-if", title: "What if", name: "What if", needs: "whatif", load: () => import("./views/what-if.js")},
 
@@ -208,6 +209,7 @@ function pageOf(root, trouble, params, signal) {
     post: (path, body, options) => api.post(path, body, {signal, ...options}),
     send: (method, path, options) => api.send(method, path, {signal, ...options}),
     poll: (path, options, f) => api.poll(path, {signal, ...options}, f),
+    again: () => { if (!signal.aborted) route(); },
     title: (text) => { document.title = `${text} · tollbook`; },
     failed(answer) {
       if (answer.ok || answer.cancelled || answer.lost) {
