@@ -42,14 +42,19 @@ void tb_accruals_release(tb_accruals *accruals)
     *accruals = (tb_accruals){.list = NULL};
 }
 
+static bool has_any(const tb_products *products)
+{
+    bool any = false;
+    for (int k = 0; k < TB_LINE_KIND_COUNT; k++)
+        any |= tb_decimal_sign(products->sum[k]) != 0;
+    return any;
+}
+
 /* A row for an account and currency at the end of the list. */
 static tb_code add_accrual(gathering *g, const tb_statement *s, tb_products *products)
 {
     tb_accruals *to = g->to;
-    bool any = false;
-    for (int k = 0; k < TB_LINE_KIND_COUNT; k++)
-        any |= tb_decimal_sign(products->sum[k]) != 0;
-    if (!any) return TB_OK;
+    if (!has_any(products)) return TB_OK;
     if (to->n == g->cap) {
         const size_t cap = g->cap ? 2 * g->cap : 64;
         tb_accrual *list = realloc(to->list, cap * sizeof *list);
@@ -264,6 +269,88 @@ static tb_code add_unbilled(gathering *g, int64_t account, int64_t month, const 
     return code || !draft.any ? code : add_draft(g, account, month, draft.what);
 }
 
+/* --- invoices that were made void since --- */
+
+/* What a document that stood had billed of the month: its own charges, or what it corrects of it. */
+static tb_code take_document(gathering *g, int64_t account, const tb_billed_on *b, int64_t month)
+{
+    tb_products products = {.sum = {{0, 0}}};
+    tb_invoice invoice;
+    tb_paper paper;
+    tb_code code = tb_store_invoice(g->store, account, b->number, &invoice, g->err);
+    if (code) return code;
+    code = tb_paper_parse(invoice.text, invoice.text_len, NULL, &paper, g->err);
+    tb_invoice_release(&invoice);
+    if (code) return code;
+    const tb_statement *s = &paper.statement;
+    for (size_t i = 0; !code && i < s->bill->n_lines; i++) {
+        const bool corrects = s->bill->lines[i].kind == TB_LINE_CORRECTION;
+        if (b->own ? !corrects : corrects && s->bill->lines[i].period_month == month)
+            code = tb_products_add_line(&products, s, i, g->err);
+    }
+    for (int k = 0; k < TB_LINE_KIND_COUNT; k++)
+        products.sum[k].mantissa = -products.sum[k].mantissa;
+    if (!code) code = add_accrual(g, s, &products);
+    tb_paper_release(&paper);
+    return code;
+}
+
+static tb_code take_standing(gathering *g, int64_t account, int64_t month, const tb_billed_on *all, size_t n)
+{
+    tb_billed_on *credits = NULL;
+    size_t n_credits = 0;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < n; i++)
+        if (stood(g, &all[i])) code = take_document(g, account, &all[i], month);
+    if (!code) code = tb_store_credited_on(g->store, account, month, &credits, &n_credits, g->err);
+    for (size_t i = 0; !code && i < n_credits; i++)
+        if (stood(g, &credits[i])) code = take_document(g, account, &credits[i], month);
+    free(credits);
+    return code;
+}
+
+static tb_code entry_of(gathering *g, tb_ledger_kind kind, const char *number, int64_t *ret_id)
+{
+    tb_ledger_entry entry = {.id = 0};
+    bool found = false;
+    tb_code code = tb_store_ledger_find(g->store, kind, number, &entry, &found, g->err);
+    *ret_id = found ? entry.id : 0;
+    return code;
+}
+
+/* Whether the account's run of the closing's month came after the void, or has not come: what was late of a void
+ * invoice's month was left out of it then. */
+static tb_code ran_after(gathering *g, int64_t account, const tb_billed_on *voided, bool *ret)
+{
+    tb_billed_on *all = NULL;
+    size_t n = 0;
+    int64_t void_id = 0, own_id = 0, run_us = INT64_MAX;
+    tb_code code = tb_store_billed_on(g->store, account, g->month, &all, &n, g->err);
+    const tb_billed_on *own = code ? NULL : first_after(g, all, n, true);
+    if (own) code = entry_of(g, TB_LEDGER_VOID, voided->number, &void_id);
+    if (own && !code) code = entry_of(g, TB_LEDGER_INVOICE, own->number, &own_id);
+    if (!own && !code) code = tb_store_first_run(g->store, account, g->month, &run_us, g->err);
+    *ret = own ? own_id > void_id : run_us >= voided->voided_us;
+    free(all);
+    return code;
+}
+
+/* An invoice that stood at the end and was made void before the closing's month was run: what came late for its
+ * month is on no other invoice. It is what its next one comes to, or its draft, less what stood. */
+static tb_code add_voided(gathering *g, int64_t account, int64_t month, const tb_billed_on *all, size_t n)
+{
+    const tb_billed_on *next = first_after(g, all, n, true), *voided = NULL;
+    const size_t refused = g->to->refused;
+    bool after = false;
+    for (size_t i = 0; i < n; i++)
+        if (all[i].own && stood(g, &all[i]) && all[i].voided_us != INT64_MAX) voided = &all[i];
+    if (!voided || is_counted(g, account, month)) return TB_OK;
+    tb_code code = ran_after(g, account, voided, &after);
+    if (code || !after) return code;
+    code = next ? add_invoice(g, account, next->number, ALL, month) : add_draft(g, account, month, CHARGES);
+    return code || g->to->refused > refused ? code : take_standing(g, account, month, all, n);
+}
+
 static tb_code add_account_month(gathering *g, int64_t account, int64_t month)
 {
     tb_billed_on *all = NULL;
@@ -272,7 +359,7 @@ static tb_code add_account_month(gathering *g, int64_t account, int64_t month)
     tb_code code = tb_store_billed_on(g->store, account, month, &all, &n, g->err);
     for (size_t i = 0; !code && i < n; i++)
         billed |= stood(g, &all[i]);
-    if (!code && !billed) code = add_unbilled(g, account, month, all, n);
+    if (!code) code = (billed ? add_voided : add_unbilled)(g, account, month, all, n);
     free(all);
     return code;
 }
@@ -338,7 +425,9 @@ static tb_code join_months(tb_accruals *a, tb_error *err)
             code = tb_decimal_add(a->list[n - 1].products.sum[k], a->list[i].products.sum[k],
                                   &a->list[n - 1].products.sum[k], err);
     }
-    a->n = n;
+    a->n = 0; /* rows that have come to nothing go */
+    for (size_t i = 0; i < n; i++)
+        if (has_any(&a->list[i].products)) a->list[a->n++] = a->list[i];
     return code;
 }
 

@@ -30,6 +30,7 @@ typedef struct explained {
     tb_i128 day[DAYS];
     tb_kept kept;
     bool gone; /* the days: the line's own evidence is what is left */
+    int64_t hours_of; /* a day, since 1970; TB_EXPLAIN_NO_DAY: none */
     tb_buf *out;
     tb_error *err;
 } explained;
@@ -211,6 +212,33 @@ static tb_code put_crossings(const explained *e)
     return code;
 }
 
+/* Hours that are no longer kept are no list: put_gone says so. */
+static tb_code put_hours(const explained *e)
+{
+    tb_i128 hours[HOURS];
+    if (e->hours_of == TB_EXPLAIN_NO_DAY || !has_usage(e->kind) || e->gone) return TB_OK;
+    tb_code code = read_hours(e, (size_t)(e->hours_of - tb_month_first_day(e->month)), hours);
+    if (code == TB_E_NOT_KEPT) return TB_OK;
+    tb_buf_str(e->out, ",\"hours\":[");
+    for (size_t h = 0; !code && h < HOURS; h++) {
+        tb_buf_str(e->out, h ? ",{" : "{");
+        put_moment(e->out, "hour", e->hours_of * TB_US_PER_DAY + (int64_t)h * TB_US_PER_HOUR);
+        tb_buf_str(e->out, ",");
+        put_units(e->out, "quantity", hours[h]);
+        tb_buf_str(e->out, "}");
+    }
+    tb_buf_str(e->out, "]");
+    return code;
+}
+
+static tb_code check_day(const explained *e)
+{
+    if (e->hours_of == TB_EXPLAIN_NO_DAY || tb_month_from_day(e->hours_of) == e->month) return TB_OK;
+    char month[8];
+    tb_month_format(e->month, month);
+    return tb_fail(e->err, TB_E_VALIDATION, "day", "day is one of the line's month, %s.", month);
+}
+
 /* --- the whole --- */
 
 static void put_note(const explained *e)
@@ -266,12 +294,13 @@ static tb_code put_explained(const explained *e)
     put_sum(e);
     put_days(e);
     tb_code code = put_crossings(e);
+    if (!code) code = put_hours(e);
     tb_buf_str(e->out, "}");
     return code ? code : tb_buf_check(e->out, e->err);
 }
 
 static tb_code explain_line(tb_store *store, const tb_statement *s, uint64_t watermark,
-                            uint32_t number, int64_t now_us, tb_buf *out, tb_error *err)
+                            uint32_t number, int64_t day, int64_t now_us, tb_buf *out, tb_error *err)
 {
     const tb_bill *bill = s->bill;
     if (number < 1 || number > bill->n_lines)
@@ -288,9 +317,11 @@ static tb_code explain_line(tb_store *store, const tb_statement *s, uint64_t wat
                    .month = line->period_month,
                    .watermark = watermark,
                    .now_us = now_us,
+                   .hours_of = day,
                    .err = err};
     e.n_days = (size_t)(tb_month_first_day(e.month + 1) - tb_month_first_day(e.month));
-    tb_code code = tb_store_kept(store, s->account, &e.kept, err);
+    tb_code code = check_day(&e);
+    if (!code) code = tb_store_kept(store, s->account, &e.kept, err);
     if (!code && has_usage(e.kind)) code = read_days(&e);
     if (code == TB_E_NOT_KEPT) {
         e.gone = true;
@@ -300,13 +331,13 @@ static tb_code explain_line(tb_store *store, const tb_statement *s, uint64_t wat
     return code ? code : put_explained(&e);
 }
 
-static tb_code explain_stored(tb_store *store, const tb_invoice *invoice, uint32_t line,
+static tb_code explain_stored(tb_store *store, const tb_invoice *invoice, uint32_t line, int64_t day,
                               tb_buf *out, tb_error *err)
 {
     tb_paper paper;
     tb_code code = tb_paper_parse(invoice->text, invoice->text_len, NULL, &paper, err);
     if (code) return code;
-    code = explain_line(store, &paper.statement, invoice->watermark, line, invoice->finalized_us,
+    code = explain_line(store, &paper.statement, invoice->watermark, line, day, invoice->finalized_us,
                         out, err);
     tb_paper_release(&paper);
     return code;
@@ -315,11 +346,17 @@ static tb_code explain_stored(tb_store *store, const tb_invoice *invoice, uint32
 tb_code tb_explain_invoice(tb_store *store, int64_t account, const char *number, uint32_t line,
                            tb_buf *out, tb_error *err)
 {
+    return tb_explain_invoice_day(store, account, number, line, TB_EXPLAIN_NO_DAY, out, err);
+}
+
+tb_code tb_explain_invoice_day(tb_store *store, int64_t account, const char *number, uint32_t line,
+                               int64_t day, tb_buf *out, tb_error *err)
+{
     tb_invoice invoice;
     tb_code code = tb_store_invoice(store, account, number, &invoice, err);
     if (code == TB_E_NOT_FOUND) return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "number", NULL);
     if (code) return code;
-    code = explain_stored(store, &invoice, line, out, err);
+    code = explain_stored(store, &invoice, line, day, out, err);
     tb_invoice_release(&invoice);
     return code;
 }
@@ -337,13 +374,13 @@ tb_code tb_explain_month(tb_store *store, int64_t account, int64_t month, uint32
         return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "month",
                        "The month was billed on %s: its lines are explained there.", number);
     if (outcome == TB_ISSUE_KNOWN) {
-        code = explain_stored(store, &invoice, line, out, err);
+        code = explain_stored(store, &invoice, line, TB_EXPLAIN_NO_DAY, out, err);
         tb_invoice_release(&invoice);
         return code;
     }
     code = tb_issue_draft(store, account, month, books, now_us, &draft, err);
     if (code) return code;
-    code = explain_line(store, &draft.statement, TB_NOW, line, now_us, out, err);
+    code = explain_line(store, &draft.statement, TB_NOW, line, TB_EXPLAIN_NO_DAY, now_us, out, err);
     tb_issue_release(&draft);
     return code;
 }

@@ -1,4 +1,5 @@
-/* forget: what names a customer who has left goes. */
+/* forget: what names a customer who has left goes: names with the first call, then some blocks of logs and
+ * events with each. `next` is what there was to forget when it began. */
 #include <inttypes.h>
 
 #include "base/counted.h"
@@ -36,6 +37,29 @@ static void say_forgotten(tb_reply *reply, int64_t account, const tb_forgotten *
                        "still hold the names.");
 }
 
+static uint64_t blocks(const tb_forgotten *n)
+{
+    return n->log_blocks + n->event_blocks;
+}
+
+static tb_code read_next(tb_forgotten *n, const char *next, tb_error *err)
+{
+    uint64_t *const counts[] = {&n->declared, &n->containers, &n->log_blocks, &n->event_blocks,
+                                &n->refused};
+    int64_t value = 0;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (!tb__next_number(&next, &value)) return tb__next_wrong(err);
+        *counts[i] = (uint64_t)value;
+    }
+    return TB_OK;
+}
+
+static void put_next(tb_reply *reply, const tb_forgotten *n)
+{
+    tb_buf_fmt(&reply->next, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, n->declared,
+               n->containers, n->log_blocks, n->event_blocks, n->refused);
+}
+
 static tb_code look_forgettable(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const int64_t account = tb_arg_number(args, "account", 0);
@@ -43,28 +67,37 @@ static tb_code look_forgettable(tb_ops *ops, const tb_args *args, tb_reply *repl
     tb_code code = tb_store_may_forget(ops->store, account, err);
     if (!code) code = tb_store_to_forget(ops->store, account, &n, err);
     if (code) return code;
-    reply->settled = tb_arg_given(args, "dry-run") || is_nothing(&n);
+    reply->settled = tb_arg_given(args, "dry-run") || (is_nothing(&n) && !args->next);
     if (!reply->settled) return TB_OK;
     put_forgotten(reply, &n);
     say_forgotten(reply, account, &n, true);
     return TB_OK;
 }
 
+/* Nobody knows whose a refused line is. */
+static tb_code forget_names(tb_store *store, int64_t account, tb_error *err)
+{
+    uint64_t segments = 0;
+    tb_code code = tb_store_forget_declared(store, account, err);
+    return code ? code : tb_store_forget_rejects(store, INT64_MAX, &segments, err);
+}
+
 static tb_code forget(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const int64_t account = tb_arg_number(args, "account", 0);
-    tb_forgotten n = {.declared = 0};
-    uint64_t segments = 0;
+    tb_forgotten left = {.declared = 0}, all;
+    size_t room = TB_FORGET_AT_ONCE;
     tb_code code = tb_store_may_forget(ops->store, account, err);
-    if (!code) code = tb_store_to_forget(ops->store, account, &n, err);
-    if (!code) code = tb_store_forget_logs(ops->store, account, err);
-    if (!code) code = tb_store_forget_events(ops->store, account, err);
-    if (!code) code = tb_store_forget_declared(ops->store, account, err);
-    /* Nobody knows whose a refused line is. */
-    if (!code) code = tb_store_forget_rejects(ops->store, INT64_MAX, &segments, err);
+    if (!code) code = tb_store_to_forget(ops->store, account, &left, err);
+    all = left;
+    if (!code && args->next) code = read_next(&all, args->next, err);
+    if (!code) code = forget_names(ops->store, account, err);
+    if (!code) code = tb_store_forget_logs(ops->store, account, &room, err);
+    if (!code) code = tb_store_forget_events(ops->store, account, &room, err);
     if (code) return code;
-    put_forgotten(reply, &n);
-    say_forgotten(reply, account, &n, false);
+    put_forgotten(reply, &all);
+    if (blocks(&left) > TB_FORGET_AT_ONCE) put_next(reply, &all);
+    else say_forgotten(reply, account, &all, false);
     return TB_OK;
 }
 
@@ -83,7 +116,8 @@ static const tb_operation rows[] = {
          "and the audit log stay, as law asks, with the buyer's name and address in final invoices; their\n"
          "pages call zones \"forgotten\" from then on. Stored copies\n"
          "(backups), names of log files and notes in the ledger are not touched, and an anchor from\n"
-         "before no longer holds: take a new one. Doing it again changes nothing.",
+         "before no longer holds: take a new one. Names go first, logs and events some blocks at a time, so\n"
+         "that other writes go on; after an interruption run it again. Doing it again changes nothing.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(params),
      .read = look_forgettable,

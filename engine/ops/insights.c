@@ -1,6 +1,7 @@
 /* Reads what GET /insights shows. All zones are summed by what they are ordered by, in one sweep; only those of
  * the page are read further: all totals, those of the time before, and a spark. */
 #include "tollbook/insightsview.h"
+#include "tollbook/retain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,19 @@ typedef struct reading {
 static bool is_compared(const reading *r)
 {
     return r->ask->period.before.count > 0;
+}
+
+/* Sums of whole days would stand beside points that are gone. */
+static tb_code check_hours_kept(const reading *r, tb_error *err)
+{
+    const tb_period *p = &r->ask->period;
+    const int64_t first = is_compared(r) && p->before.first < p->range.first ? p->before.first
+                                                                            : p->range.first;
+    tb_kept kept;
+    if (!p->range.hourly) return TB_OK;
+    tb_code code = tb_store_kept(r->store, r->ask->scope.account, &kept, err);
+    if (code || tb_month_from_day(first / 24) >= kept.hours) return code;
+    return tb_fail(err, TB_E_DATE_RANGE, "by", "The hours of that time are no longer kept. Ask by day.");
 }
 
 /* --- totals and points --- */
@@ -257,6 +271,7 @@ tb_code tb_insights_in(tb_store *store, const tb_insights_ask *ask, const tb_all
     reading r = {.store = store, .ask = ask, .alloc = alloc};
     tb_buf_init(&r.names, TB_INSIGHTS_TOP * NAME_MAX_, NULL);
     tb_code code = tb_store_scope_check(store, &ask->scope, err);
+    if (!code) code = check_hours_kept(&r, err);
     if (!code) code = read_series(&r, ask->period.range, &r.series, err);
     if (!code && is_compared(&r)) code = read_series(&r, ask->period.before, &r.before, err);
     if (!code) code = read_regions(&r, err);

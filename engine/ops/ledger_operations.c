@@ -239,7 +239,7 @@ static const tb_operation rows[] = {
     {.name = "ledger",
      .summary = "List an account's invoices, payments and adjustments, and the balance",
      .details = "See also: ledger pay, ledger adjust, ledger credit, ledger statement, ledger aging,\n"
-                "ledger accrue, ledger grace.",
+                "ledger accrue, ledger grace, ledger import, ledger export, ledger close.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(list_params),
      .read = list_entries},

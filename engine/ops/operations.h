@@ -20,6 +20,7 @@ extern const tb__operations tb__catalog_operations;
 extern const tb__operations tb__forecast_operations;
 extern const tb__operations tb__forget_operations;
 extern const tb__operations tb__general_ledger_operations;
+extern const tb__operations tb__intake_operations;
 extern const tb__operations tb__invoice_operations;
 extern const tb__operations tb__key_operations;
 extern const tb__operations tb__ledger_operations;

@@ -157,7 +157,7 @@ tb_code tb_period_resolve(const tb_period_query *query, int64_t now_us, tb_perio
     if (!code) code = take_moments(query, now_us, &m, err);
     if (!code) code = check_moments(&m, now_us, err);
     if (code) return code;
-    if (by == TB_BY_AUTO) by = by_itself(&m);
+    if (by == TB_BY_AUTO) by = (int)by_itself(&m);
     code = check_width(&m, (tb_by)by, err);
     if (code) return code;
     tb_period p = {.by = (tb_by)by, .range = buckets_of(&m, by == TB_BY_HOUR, now_us)};

@@ -52,6 +52,12 @@ typedef struct tb_billed_on {
 /* All there ever were, void ones too, by the moment they were made; no credit notes. free(). */
 TB_MUST_USE tb_code tb_store_billed_on(tb_store *store, int64_t account, int64_t month,
                                       tb_billed_on **ret_list, size_t *ret_n, tb_error *err);
+/* The month's credit notes, void ones too, in the same form: own is false. free(). */
+TB_MUST_USE tb_code tb_store_credited_on(tb_store *store, int64_t account, int64_t month,
+                                         tb_billed_on **ret_list, size_t *ret_n, tb_error *err);
+/* When the account's month was first run, by itself or with everybody's; INT64_MAX: never. */
+TB_MUST_USE tb_code tb_store_first_run(tb_store *store, int64_t account, int64_t month, int64_t *ret_us,
+                                       tb_error *err);
 /* Whether the account's month was ever run, by itself or with everybody's. */
 TB_MUST_USE tb_code tb_store_month_ran(tb_store *store, int64_t account, int64_t month,
                                        bool *ret_ran, tb_error *err);

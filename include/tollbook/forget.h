@@ -28,9 +28,13 @@ TB_MUST_USE tb_code tb_store_to_forget(tb_store *store, int64_t account, tb_forg
  * which bills are made by, stay. Registries, applications and their deployments go. Overwritten in the
  * file at once, and in its WAL when that is emptied (tb_store_scrub). */
 TB_MUST_USE tb_code tb_store_forget_declared(tb_store *store, int64_t account, tb_error *err);
-/* Blocks of request logs and of shield events of its zones go. */
-TB_MUST_USE tb_code tb_store_forget_logs(tb_store *store, int64_t account, tb_error *err);
-TB_MUST_USE tb_code tb_store_forget_events(tb_store *store, int64_t account, tb_error *err);
+/* Blocks of request logs and of shield events of its zones go, *room of them at most: it is lessened by
+ * those that went. So many with a transaction hold up no other write. */
+#define TB_FORGET_AT_ONCE 128
+TB_MUST_USE tb_code tb_store_forget_logs(tb_store *store, int64_t account, size_t *room,
+                                         tb_error *err);
+TB_MUST_USE tb_code tb_store_forget_events(tb_store *store, int64_t account, size_t *room,
+                                           tb_error *err);
 
 TB_API_END
 

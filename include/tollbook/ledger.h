@@ -74,6 +74,10 @@ TB_MUST_USE tb_code tb_account_show(const tb_account_statement *statement, tb_sh
 TB_MUST_USE tb_code tb_account_day(const char *text, size_t len, const char *field,
                                    int64_t *ret_day, tb_error *err);
 
+/* Appends the account's invoices and credit notes as {"invoices":[...]}, by number, void ones too, each with the
+ * day on which it is due and what remains of it. In the caller's snapshot. */
+TB_MUST_USE tb_code tb_account_invoices(tb_store *store, int64_t account, tb_buf *out, tb_error *err);
+
 TB_API_END
 
 #endif

@@ -130,6 +130,20 @@ typedef struct tb_refused {
     int64_t zone; /* 0: it cannot be told */
 } tb_refused;
 TB_MUST_USE tb_code tb_store_add_reject(tb_store *store, const tb_refused *line, tb_error *err);
+/* Refused lines by reason, of the newest TB_REJECTS_COUNTED that are kept: the most frequent reasons, at most
+ * `most`, each with its newest line. What is given lives during the call. */
+#define TB_REJECTS_COUNTED 20000
+typedef struct tb_refused_kind {
+    uint64_t lines;
+    tb_refused newest; /* zone 0 */
+} tb_refused_kind;
+typedef void (*tb_refused_fn)(void *ctx, const tb_refused_kind *kind);
+TB_MUST_USE tb_code tb_store_refused(tb_store *store, int64_t most, tb_refused_fn each, void *ctx,
+                                     tb_error *err);
+/* Codes of edge locations that have usage and that no region names, at most `most`, ascending. */
+typedef void (*tb_code_fn)(void *ctx, const char *code);
+TB_MUST_USE tb_code tb_store_unpriced_locations(tb_store *store, int64_t most, tb_code_fn each, void *ctx,
+                                                tb_error *err);
 /* Empties the text of refused lines that were taken in TB_REJECT_KEPT_US or longer before now_us, in
  * the caller's transaction; their place and reason stay. *ret_segments: of how many segments. */
 #define TB_REJECT_KEPT_US (INT64_C(72) * 3600 * 1000000)

@@ -10,11 +10,12 @@
 
 #define FOR_EVER "public, max-age=31536000, immutable"
 
-/* The page runs its own scripts and styles, asks its own server, and stands in no frame. */
+/* The page runs its own scripts and styles, asks its own server, frames only its documents, and stands in no
+ * frame. */
 static const char *const guarded[] = {
     "Content-Security-Policy",
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "Referrer-Policy", "no-referrer",
     "Cross-Origin-Opener-Policy", "same-origin",
     "Cross-Origin-Resource-Policy", "same-origin",

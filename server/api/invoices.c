@@ -9,56 +9,21 @@
 #include "http/query.h"
 #include "tollbook/document.h"
 #include "tollbook/explain.h"
-#include "tollbook/json.h"
+#include "tollbook/ledger.h"
 
 /* --- the list --- */
 
-static void put_word(tb_buf *out, const char *name, const char *value)
-{
-    tb_buf_fmt(out, ",\"%s\":", name);
-    if (*value)
-        tb_json_string(out, value, strlen(value));
-    else
-        tb_buf_str(out, "null");
-}
-
-static void put_invoice(tb_buf *out, const tb_invoice *i)
-{
-    char month[8];
-    tb_month_format(i->month, month);
-    tb_buf_str(out, "{\"number\":");
-    tb_json_string(out, i->number, strlen(i->number));
-    put_word(out, "kind", i->kind);
-    put_word(out, "state", i->state == TB_INVOICE_VOID ? "void" : "final");
-    tb_buf_fmt(out, ",\"account\":%" PRId64, i->account);
-    put_word(out, "month", month);
-    put_word(out, "currency", i->currency);
-    put_word(out, "total", i->total);
-    put_word(out, "replaces", i->replaces);
-    put_word(out, "replacedBy", i->replaced_by);
-    put_word(out, "sha256", i->sha256);
-    tb_buf_str(out, "}");
-}
-
 void api_invoices(request *r)
 {
-    tb_invoice *all = NULL;
-    size_t n = 0;
     tb_error err;
-    if (tb_store_invoices(r->worker->store, r->account, INT64_MIN, &all, &n, &err) != TB_OK) {
-        request_fail_as(r, &err);
-        return;
+    tb_store *store = r->worker->store;
+    tb_code code = tb_store_read_begin(store, &err);
+    if (!code) {
+        code = tb_account_invoices(store, r->account, request_text(r), &err);
+        tb_store_read_end(store);
     }
-    tb_buf *out = request_text(r);
-    tb_buf_str(out, "{\"invoices\":[");
-    for (size_t i = 0; i < n; i++) {
-        if (i) tb_buf_str(out, ",");
-        put_invoice(out, &all[i]);
-        tb_invoice_release(&all[i]);
-    }
-    free(all);
-    tb_buf_str(out, "]}");
-    request_answer_text(r, 200, "application/json");
+    if (code) request_fail_as(r, &err);
+    else request_answer_text(r, 200, "application/json");
 }
 
 /* --- one --- */
@@ -150,6 +115,27 @@ void api_invoice(request *r)
 
 /* --- a line --- */
 
+typedef struct explain_params {
+    tb_text day;
+} explain_params;
+static const query_spec explain_specs[] = {{"day", QUERY_TEXT, offsetof(explain_params, day)}};
+
+/* The day whose hours are asked for; TB_EXPLAIN_NO_DAY: none is. */
+static tb_code asked_day(request *r, int64_t *ret_day, tb_error *err)
+{
+    explain_params p = {{NULL, 0}};
+    int64_t us;
+    tb_error why;
+    const tb_text query = request_query(r);
+    *ret_day = TB_EXPLAIN_NO_DAY;
+    tb_code code = query_parse(query.data, query.len, explain_specs, 1, &p, r->scratch, err);
+    if (code || !p.day.len) return code;
+    if (tb_date_parse(p.day.data, p.day.len, &us, &why) != TB_OK)
+        return tb_fail(err, TB_E_VALIDATION, "day", "%s", why.message);
+    *ret_day = tb_day_from_us(us);
+    return TB_OK;
+}
+
 static void fail_line(request *r, tb_error *err)
 {
     if (err->code == TB_E_NOT_FOUND) (void)no_invoice(err);
@@ -159,7 +145,7 @@ static void fail_line(request *r, tb_error *err)
 void api_invoice_explain(request *r)
 {
     char number[24];
-    int64_t line;
+    int64_t line, day;
     tb_error err = {.code = TB_E_NOT_FOUND};
     tb_store *store = r->worker->store;
     if (!number_of(r, number)) {
@@ -167,9 +153,11 @@ void api_invoice_explain(request *r)
         return;
     }
     if (!router_id(r->id, &line) || line > UINT32_MAX) line = 0; /* which no invoice has */
-    tb_code code = tb_store_read_begin(store, &err);
+    tb_code code = asked_day(r, &day, &err);
+    if (!code) code = tb_store_read_begin(store, &err);
     if (!code) {
-        code = tb_explain_invoice(store, r->account, number, (uint32_t)line, request_text(r), &err);
+        code = tb_explain_invoice_day(store, r->account, number, (uint32_t)line, day, request_text(r),
+                                      &err);
         tb_store_read_end(store);
     }
     if (code)

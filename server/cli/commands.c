@@ -370,6 +370,7 @@ cli_command cli_commands[] = {
     {.name = "verify", .operation = "verify", .run = cli_verify},
     {.name = "anchor", .operation = "anchor"},
     {.name = "audit", .operation = "audit"},
+    {.name = "intake", .operation = "intake"},
     {.name = "account list", .operation = "account list"},
     {.name = "size", .operation = "size"},
     {.name = "retain", .operation = "retain"},

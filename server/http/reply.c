@@ -108,6 +108,15 @@ static const char *caching(const request *r)
     return r->reply.tagged ? "private, no-cache" : "no-store";
 }
 
+/* Invoices and what-if pages: documents with styles of their own, and nothing that runs. A browser that is signed
+ * in to the console opens them under the server's address, so they may not act in its name. */
+static bool is_document(const request *r)
+{
+    static const char html[] = "text/html";
+    return r->reply.content_type && !r->reply.also &&
+           strncmp(r->reply.content_type, html, sizeof html - 1) == 0;
+}
+
 static bool add_headers(request *r, struct MHD_Response *m, const body *b)
 {
     char id[REQUEST_ID_TEXT + 1] = {0};
@@ -122,6 +131,9 @@ static bool add_headers(request *r, struct MHD_Response *m, const body *b)
     if (cors_vary(r)) ADD("Vary", cors_vary(r));
     if (b->zipped) ADD("Content-Encoding", "gzip");
     if (r->reply.disposition) ADD("Content-Disposition", r->reply.disposition);
+    if (is_document(r))
+        ADD("Content-Security-Policy",
+            "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; sandbox");
     if (r->reply.cookie) ADD("Set-Cookie", r->reply.cookie);
     for (const char *const *h = r->reply.also; h && *h; h += 2)
         ADD(h[0], h[1]);

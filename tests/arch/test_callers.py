@@ -15,6 +15,7 @@ KEPT = {
                      "tb_units_sort", "tb_units_sum"),
                     "rates a million usages at once; the bench of rating (w3) measures it"),
     "tb_code_name": "a program that shows a code writes its name",
+    "tb_explain_invoice": "programs that are linked to 1.0 call it; the server asks for a day too",
     "tb_version": "a program asks which library it runs with",
 }
 

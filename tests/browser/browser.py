@@ -1,7 +1,7 @@
 """Debian's Chromium, driven through chromedriver's WebDriver protocol by Python's standard library.
 
-One driver and one browser serve a whole test file; a test opens a window of its own
-(Browser.fresh), so that cookies and storage of another cannot help it. Nothing sleeps for a guessed
+One driver and one browser serve a whole test file; each test begins without cookies, storage and
+cache (Browser.fresh). Nothing sleeps for a guessed
 time: waiting ends with a condition, and with a bound that a busy machine keeps.
 
 Every message that a page's console shows as an error is kept. Page.quiet() fails where there are
@@ -25,10 +25,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "http"))
 from harness import PATIENCE  # noqa: E402
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # WebDriver's name of a reference to an element
-STEP = 0.02  # between two looks at a condition
+STEP = 0.03  # between two looks at a condition
 
 # Nothing leaves this machine, and nothing of the user's own profile is read.
-ARGUMENTS = ("--headless=new", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-gpu",
+ARGUMENTS = ("--headless=new", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-gpu", "--in-process-gpu",
              "--disable-background-networking", "--disable-component-update", "--disable-sync",
              "--disable-default-apps", "--disable-extensions", "--disable-dev-shm-usage",
              "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider",
@@ -113,6 +113,7 @@ class Browser:
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}}})
         self.session = answer["sessionId"]
         self.home = self.ask("GET", "/window")  # stays open: a browser without a window ends
+        self.first_scripts = set()
 
     def call(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
@@ -134,13 +135,16 @@ class Browser:
 
     @contextlib.contextmanager
     def fresh(self, origin, width=1280, height=900):
-        """A Page in a new tab, without what an earlier page of this origin left behind: cookies, storage,
-        cache. Its tabs are closed at the end."""
+        """A Page without what an earlier one of this origin left behind: cookies, storage, cache. It is
+        the browser's first tab each time, since a new one costs half a second of processor; tabs that
+        it opens beside itself are closed at the end."""
+        page = Page(self, self.home)
+        page.goto("about:blank")
+        page.offline(False)
         self.cdp("Network.clearBrowserCookies")
         self.cdp("Network.clearBrowserCache")
         self.cdp("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
         try:
-            page = Page(self)
             page.viewport(width, height)
             page.scheme("light")
             yield page
@@ -170,12 +174,12 @@ class Browser:
 class Page:
     """A window, and what a person does there."""
 
-    def __init__(self, browser):
+    def __init__(self, browser, handle=None):
         self.browser, self.errors, self.events = browser, [], []
-        self.handle = browser.post("/window/new", type="tab")["handle"]
+        self.handle = handle or browser.post("/window/new", type="tab")["handle"]
         self.front()
-        self.collect()  # what other tabs left
-        self.errors, self.events = [], []
+        self.collect()  # what other pages left
+        self.errors = []
 
     def another(self):
         """Another tab beside this one, with the same cookies."""
@@ -216,7 +220,7 @@ class Page:
     def wait(self, condition, what=None):
         """The condition's value, once it is true. It is a function, or the text of an expression in
         the page."""
-        look = condition if callable(condition) else lambda: self.script(f"return ({condition});")
+        look = condition if callable(condition) else lambda: self.script_until(condition)
         end, seen = time.monotonic() + PATIENCE, None
         while time.monotonic() < end:
             try:
@@ -224,11 +228,24 @@ class Page:
                 if seen:
                     return seen
             except DriverError as problem:  # the page goes away while it is asked
-                if problem.name not in ("stale element reference", "javascript error", "no such element"):
+                if problem.name not in ("stale element reference", "javascript error", "no such element",
+                                        "script timeout"):
                     raise
                 seen = problem
             time.sleep(STEP)
         raise AssertionError(f"waited {PATIENCE} s for {what or condition}: {seen}\n{self.told()}")
+
+    def script_until(self, expression):
+        """The expression's value once it is true, or something false after a second: the page looks
+        itself, which costs less than asking it again and again."""
+        return self.browser.post("/execute/async", args=[], script=f"""
+            const done = arguments[0], end = performance.now() + 1000;
+            (function look() {{
+                let value = null;
+                try {{ value = ({expression}); }} catch {{ /* what it looks at is not there yet */ }}
+                if (value || performance.now() > end) done(value);
+                else setTimeout(look, 10);
+            }})();""")
 
     def told(self):
         """What the page shows, for a failure's message."""
@@ -241,17 +258,19 @@ class Page:
 
     def find(self, css):
         """The first element that matches and is displayed. Waits for it."""
-        return self.wait(lambda: next((e for e in self.all(css) if self.displayed(e)), None), css)
+        return self.wait(f"[...document.querySelectorAll({json.dumps(css)})].find(one => one.checkVisibility())", css)
 
     def named(self, role, name):
         """The element of that role and accessible name, as a screen reader finds it. Waits for it."""
         candidates = {"button": "button,[role=button],summary", "link": "a[href]", "textbox": "input,textarea",
                       "tab": "[role=tab]", "combobox": "select"}.get(role, "*")
 
+        words = """return [...document.querySelectorAll(arguments[0])].filter(one => one.checkVisibility() && [one.textContent,
+            one.ariaLabel, one.labels?.[0]?.textContent, one.title].some(text => text?.includes(arguments[1])))"""
+
         def look():
-            for element in self.all(candidates):
-                if (self.of(element, "computedlabel").strip() == name and self.displayed(element)
-                        and self.of(element, "computedrole") == role):
+            for element in self.script(words, candidates, name):
+                if self.of(element, "computedlabel").strip() == name and self.of(element, "computedrole") == role:
                     return element
             return None
         return self.wait(look, f"a {role} named {name!r}")
@@ -316,9 +335,16 @@ class Page:
                          deviceScaleFactor=scale, mobile=False)
 
     def scheme(self, name):
-        """light or dark, as the user's system would say."""
-        self.browser.cdp("Emulation.setEmulatedMedia",
-                         features=[{"name": "prefers-color-scheme", "value": name}])
+        """light or dark, as the user's system would say. Nothing moves: a colour is there at once."""
+        self.browser.cdp("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": name}, {"name": "prefers-reduced-motion", "value": "reduce"}])
+
+    def first(self, code):
+        """Code that runs in each of this tab's pages before their own."""
+        if (self.handle, code) not in self.browser.first_scripts:
+            self.browser.first_scripts.add((self.handle, code))
+            self.browser.cdp("Page.enable")
+            self.browser.cdp("Page.addScriptToEvaluateOnNewDocument", source=code)
 
     def printed(self):
         """The page as it is printed: the bytes of a PDF."""
@@ -351,6 +377,8 @@ class Page:
         for entry in self.browser.post("/se/log", type="browser"):
             if entry["level"] == "SEVERE":
                 self.errors.append(entry["message"])
+
+    def collect_traffic(self):
         for entry in self.browser.post("/se/log", type="performance"):
             message = json.loads(entry["message"])
             if message["webview"] == self.handle and message["message"]["method"].startswith("Network."):
@@ -370,13 +398,13 @@ class Page:
 
     def forget(self):
         """What follows is counted from here."""
-        self.collect()
+        self.collect_traffic()
         self.events = []
 
     def traffic(self):
         """The requests since forget(), in their order: each with url, method, status, type and bytes (of
         head and body, as they came over the wire; 0 where the browser's cache answered)."""
-        self.collect()
+        self.collect_traffic()
         requests = {}
         for event in self.events:
             method, of = event["method"].split(".")[1], event["params"]

@@ -3,7 +3,7 @@ sessions that end, hostile names."""
 import json
 import unittest
 
-from pages import HAS_INSIGHTS, LOG, NASTY, UNDONE, ConsoleCase, events
+from pages import COUNT, LOG, NASTY, ConsoleCase, events
 
 
 class Session(ConsoleCase):
@@ -18,7 +18,7 @@ class Session(ConsoleCase):
         page.type("#key", self.server.keys["user"])
         page.click(page.named("button", "Sign in"))
         self.whole(page)
-        page.quiet("/console/session - .* 40[13]", UNDONE)
+        page.quiet("/console/session - .* 40[13]")
         self.assertIn("acme", page.text(".who"))
         page.reload()
         self.whole(page)
@@ -46,7 +46,7 @@ class Session(ConsoleCase):
 
     def test_a_revoked_key_ends_its_session(self):
         key = self.server.make_key_over_http()
-        page = self.sign_in(self.page(), key["Key"], "/logs?zone=101")
+        page = self.signed_in(key["Key"], "/logs?zone=101")
         answer = self.server.ask("DELETE", f"/keys/{key['Id']}", "operator")
         self.assertEqual(answer.status, 204, answer.body)
         page.click(page.named("link", "Containers"))
@@ -58,9 +58,9 @@ class Session(ConsoleCase):
         self.assertIn("/console/containers", page.url())
 
     def test_two_tabs(self):
-        first = self.sign_in(self.page(), path="/containers")
+        first = self.signed_in(path="/containers")
         second = first.another()
-        self.watch(second)
+        second.first(COUNT)
         self.open(second, "/logs?zone=101")
         second.click(second.named("button", "Sign out"))
         second.find("form#sign-in")
@@ -76,17 +76,15 @@ class Session(ConsoleCase):
     def test_what_each_role_is_offered(self):
         seen = {}
         for key in ("user", "billing", "operator", "empty"):
-            page = self.sign_in(self.page(), key)
+            page = self.signed_in(key)
             seen[key] = [address.split("?")[0] for address in self.views(page)]
             offers = page.promise("return (await (await fetch('/console/session')).json()).offers")
             for address in self.views(page):
                 with self.subTest(key=key, view=address):
-                    page.goto(self.server.url + address)
-                    self.whole(page)
-                    if HAS_INSIGHTS:
-                        self.assertEqual(page.text("main .trouble"), "")
+                    self.open(page, address.removeprefix("/console"))
+                    self.assertEqual(page.text("main .trouble"), "")
                     self.assertNotIn("Not for this key", page.text("main"))
-                    page.quiet(UNDONE, "/mc/limits - .* 404")  # no limits are declared
+                    page.quiet("/mc/limits - .* 404")  # no limits are declared
             if "logs" not in offers:
                 self.open(page, "/logs")
                 self.assertIn("Not for this key", page.text("main"))
@@ -101,7 +99,7 @@ class Lost(ConsoleCase):
     BANNER = "!document.querySelector('.banner').hidden"
 
     def test_the_page_says_so_keeps_what_it_has_and_recovers(self):
-        page = self.sign_in(self.page(), path="/containers")
+        page = self.signed_in(path="/containers")
         page.offline()
         page.click(page.named("button", "Deploy shop"))
         page.wait(self.BANNER)
@@ -113,7 +111,7 @@ class Lost(ConsoleCase):
         page.wait("document.querySelector('.news').textContent === 'shop runs.'")
 
     def test_a_server_begun_anew_knows_no_session(self):
-        page = self.sign_in(self.page(), path="/logs?zone=102&status=404")
+        page = self.signed_in(path="/logs?zone=102&status=404")
         port = self.server.port
         self.assertEqual(self.server.stop(), 0)
         page.script("document.querySelector('.chips button').click()")
@@ -129,7 +127,7 @@ class Lost(ConsoleCase):
 
 class Hostile(ConsoleCase):
     def test_names_are_text(self):
-        page = self.sign_in(self.page(), "nasty", "/logs?zone=401")
+        page = self.signed_in("nasty", "/logs?zone=401")
         for path in ("/logs?zone=401", "/logs?zone=402", "/logs?zone=403", "/overview?range=90d", "/zones?range=90d", "/zones/401",
                      "/zones/402", "/zones/403", "/events?shield=42&query=" + "%3Cimg%20src%3Dx%3E"):
             with self.subTest(path=path):
@@ -137,7 +135,7 @@ class Hostile(ConsoleCase):
                 self.assertNotEqual(page.script("return document.title"), "owned")
                 self.assertEqual(page.script("return document.querySelectorAll('main img, main script, .top img').length"), 0)
                 self.assertLessEqual(page.script("return document.documentElement.scrollWidth - innerWidth"), 0)
-        page.quiet("/shield/event-logs/42/export - .* 404", UNDONE)
+        page.quiet("/shield/event-logs/42/export - .* 404")
         self.assertIn(NASTY, page.text(".who"))
 
 
@@ -161,11 +159,11 @@ class Addresses(ConsoleCase):
         page.wait(f"{rows} === 62")
 
     def test_an_address_that_leads_nowhere(self):
-        page = self.sign_in(self.page(), path="/no/such/view")
+        page = self.signed_in(path="/no/such/view")
         self.assertIn("no such page", page.text("main"))
 
     def test_another_accounts_zone_is_refused_in_words(self):
-        page = self.sign_in(self.page(), path="/containers")
+        page = self.signed_in(path="/containers")
         self.open(page, "/logs?zone=201")
         self.assertIn("does not open this pull zone", page.text(".trouble"))
 
@@ -174,7 +172,7 @@ class Rows(ConsoleCase):
     SHOWN = "document.querySelectorAll('.entries tbody tr:not(.unfolded)').length"
 
     def test_request_logs_are_the_apis(self):
-        page = self.sign_in(self.page(), path="/logs?zone=101")
+        page = self.signed_in(path="/logs?zone=101")
         answer = self.server.get("/v2/pullzones/101/logs?limit=10000").json()["data"]
         self.assertEqual(len(answer), 250)
         while page.script(f"return {self.SHOWN}") < 250:  # older rows come as the end is seen
@@ -186,7 +184,7 @@ class Rows(ConsoleCase):
         page.wait("document.querySelector('.table-foot').textContent.includes('all there are')")
 
     def test_a_line_unfolds_and_a_click_on_a_value_filters(self):
-        page = self.sign_in(self.page(), path="/logs?zone=102")
+        page = self.signed_in(path="/logs?zone=102")
         page.click(".entries tbody button")
         newest = self.server.get("/v2/pullzones/102/logs?limit=1").json()["data"][0]
         names = page.script("return [...document.querySelectorAll('.unfolded dt')].map(one => one.textContent)")
@@ -199,7 +197,7 @@ class Rows(ConsoleCase):
         self.assertEqual(kinds, [newest["cacheStatus"]])
 
     def test_lines_come_as_they_are_written_and_once(self):
-        page = self.sign_in(self.page(), "other", path="/logs?zone=201")
+        page = self.signed_in("other", "/logs?zone=201")
         before = page.script(f"return {self.SHOWN}")
         line = LOG.split(b"\n")[0].replace(b"|101|", b"|201|").replace(b"1793707200000", b"1793782700000") + b"\n"
         answer = self.server.ask("POST", "/ingest/logs", "sender", line)
@@ -211,7 +209,7 @@ class Rows(ConsoleCase):
         self.assertEqual(page.script(f"return {self.SHOWN}"), before + 1)
 
     def test_events_are_the_exports(self):
-        page = self.sign_in(self.page(), path="/events?shield=42&action=block")
+        page = self.signed_in(path="/events?shield=42&action=block")
         times = "[...document.querySelectorAll('.entries time')].map(one => one.dateTime)"
         expected = [json.loads(line) for line in events().splitlines()]
         expected = [one for one in expected if one["action"] == "block"]
@@ -227,7 +225,7 @@ class Rows(ConsoleCase):
         self.assertIn(b"\"'=1+1\"" if b"\"'=1+1\"" in data else b"'=1+1", data)
 
     def test_a_container_is_deployed(self):
-        page = self.sign_in(self.page(), path="/containers")
+        page = self.signed_in(path="/containers")
         self.assertEqual(page.script("return document.querySelector('[data-field=maxNumberOfApplications]').dataset.value"), "5")
         self.assertFalse(page.of(page.named("button", f"Deploy {NASTY}"), "enabled"))
         page.click(page.named("button", "Deploy shop"))

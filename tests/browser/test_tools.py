@@ -85,9 +85,9 @@ class Tools(BrowserCase):
         beside.goto(self.server.url + "/healthz")
         left = "return document.cookie + localStorage.b"
         self.assertEqual(beside.script(left), "a=12")
-        second = self.page()
-        second.goto(self.server.url + "/healthz")
-        self.assertEqual(second.script(left), "undefined")
+        again = self.page()
+        again.goto(self.server.url + "/healthz")
+        self.assertEqual(again.script(left), "undefined")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ test("short forms keep three digits and step up where rounding fills them", () =
   const shown = [0, 972, 999, 1000, 1234, 12345, 123456, 999499, 999500, 1234567, 2.5].map(f.compact);
   assert.deepEqual(shown, ["0", "972", "999", "1.00 k", "1.23 k", "12.3 k", "123 k", "999 k", "1.00 M", "1.23 M", "2.5"]);
   assert.equal(f.compact(99950), "100 k");
+  assert.deepEqual([2e9, 3.4e12, 5e16].map(f.compact), ["2.00 bn", "3.40 tn", "50000 tn"]);
   assert.equal(f.compact(null), "–");
 });
 

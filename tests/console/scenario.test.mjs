@@ -55,9 +55,10 @@ test("tiers cost as the price book's page says", () => {
 
 test("a curve has both sides of each step, and reaches past the break-even", () => {
   const pricing = s.pricingOf(book, "volume");
-  assert.deepEqual([pricing.tiers.length, pricing.fee, s.pricingOf({}, "volume"), s.pricingOf(book, "load-balancer")], [2, 0, null, null]);
+  assert.deepEqual([pricing.tiers.length, pricing.fee, s.pricingOf({}, "volume"), s.pricingOf(book, "load_balancer")], [2, 0, null, null]);
   const at = s.curveAt([pricing], 200, 4);
   assert.deepEqual(at.map((n) => Math.round(n)), [0, 50, 100, 100, 150, 200]);
+  assert.ok(s.curveAt([{...pricing, axis: "net", included: 30}], 200, 4).some((n) => n === 130), "free units move the thresholds");
   assert.ok(s.reach([pricing], [500]) >= 800);
 });
 

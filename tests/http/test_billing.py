@@ -273,6 +273,36 @@ class Billing(Case):
         self.assertEqual(explained["crossings"][0]["threshold"], "50000000")
         self.assertTrue(explained["agrees"])
 
+    def test_a_line_shows_the_hours_of_a_day(self):
+        path = "/billing/invoices/2026-000001/lines/1/explain"
+        whole = self.server.get(path, "billing").json()
+        self.assertNotIn("hours", whole)
+        for day in whole["days"]:
+            got = self.server.get(f"{path}?day={day['day'][:10]}", "billing").json()
+            hours = got.pop("hours")
+            self.assertEqual(got, whole)
+            self.assertEqual([one["hour"][:13] for one in hours],
+                             [f"{day['day'][:10]}T{hour:02}" for hour in range(24)])
+            self.assertEqual(sum(int(one["quantity"]) for one in hours), int(day["quantity"]))
+            self.assertEqual([one["quantity"] for one in hours if one["quantity"] != "0"],
+                             [day["quantity"]], "all of it came at five")
+            self.assertNotEqual(hours[5]["quantity"], "0")
+        quiet = self.server.get(f"{path}?day=2026-10-31", "billing").json()["hours"]
+        self.assertEqual({one["quantity"] for one in quiet}, {"0"})
+        for day in ("2026-09-30", "2026-11-01", "yesterday"):
+            self.refused(self.server.get(f"{path}?day={day}", "billing"), 400, "validation_error", "day")
+
+    def test_the_list_says_what_remains(self):
+        for key, account, owes in (("user", 1, False), ("other", 2, True)):
+            listed = self.server.get("/billing/invoices", key).json()["invoices"]
+            aged = json.loads(run("ledger", "aging", "--db", self.server.db, "--account", account,
+                                  "--format", "json").stdout)
+            open_ones = {one["number"]: one for one in aged["accounts"][0]["invoices"]}
+            self.assertEqual(bool(open_ones), owes)
+            for one in listed:
+                owed = open_ones.get(one["number"], {"remaining": "0.00", "due": one["due"]})
+                self.assertEqual((one["remaining"], one["due"]), (owed["remaining"], owed["due"]))
+
     def test_the_balance_history_is_in_the_statistics(self):
         chart = self.server.get("/statistics?dateFrom=2026-11-01&dateTo=2026-11-04").json()[
             "UserBalanceHistoryChart"]

@@ -12,6 +12,7 @@ import time
 import unittest
 
 import harness
+from test_billing import BOOK
 from harness import ENVIRONMENT, PATIENCE, TOLLBOOK, Case, Server, Wire, run, together
 
 JSON = {"Content-Type": "application/json"}
@@ -20,7 +21,7 @@ FLAGS = ["Path=/", "HttpOnly", "SameSite=Strict"]
 HALF_DAY = 12 * 3600
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 CSP = ("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-       "form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+       "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 
 
 def until(true):
@@ -322,6 +323,19 @@ class Console(Case):
             self.refused(self.ask("GET", "/statistics", {"Cookie": value}), 401, "authentication.failed")
         self.assertEqual(self.ask("GET", "/statistics", {"Cookie": f"a=1;{good} ;b=2"}).status, 401)
         self.assertEqual(self.ask("GET", "/statistics", {"Cookie": f"a=1;{good};b=2"}).status, 200)
+
+    def test_a_document_that_a_browser_opens_may_run_nothing(self):
+        self.server.stop()
+        run("book", "--db", self.server.db, "-", stdin=json.dumps(BOOK).encode())
+        run("invoice", "--db", self.server.db, "--month", "2026-10", "--finalize", "--empty")
+        self.start()
+        number = self.server.get("/billing/invoices").json()["invoices"][0]["number"]
+        page = self.ask("GET", f"/billing/invoices/{number}", {**self.cookie("user"), "Accept": "text/html"})
+        self.assertEqual((page.status, page.headers["content-type"]), (200, "text/html; charset=utf-8"))
+        policy = page.headers["content-security-policy"].split("; ")
+        self.assertTrue({"default-src 'none'", "frame-ancestors 'none'", "sandbox"} <= set(policy), policy)
+        self.assertNotIn(b"<script", page.body)
+        self.assertNotIn("content-security-policy", self.server.get("/statistics").headers)
 
     def test_another_accounts_zone_is_one_that_does_not_exist(self):
         cookie = self.cookie("user")

@@ -89,10 +89,12 @@ class Insights(Case):
         cls.dice = random.Random(random_seed())
         dice = cls.dice
         cls.zones = list(range(101, 131))
-        catalog = {**CATALOG, "accounts": CATALOG["accounts"] + [{"id": 3, "name": "empty"}],
+        catalog = {**CATALOG, "accounts": CATALOG["accounts"] + [{"id": 3, "name": "empty"},
+                                                                    {"id": 4, "name": "old"}],
                    "zones": [{"id": z, "account": 1, "name": f"zone-{dice.randrange(99)}-{z}",
                               "created": "2026-01-05T00:00:00Z" if z != 130 else "2026-11-01T00:00:00Z"}
-                             for z in cls.zones] + CATALOG["zones"][2:]}
+                             for z in cls.zones] + CATALOG["zones"][2:] + [
+                                 {"id": 301, "account": 4, "name": "old", "created": "2024-08-05T00:00:00Z"}]}
         cls.server = Server(log=None)
         cls.addClassCleanup(cls.server.close)
         cls.server.stop()
@@ -100,8 +102,12 @@ class Insights(Case):
         file.write_text(json.dumps(catalog))
         run("apply", "--db", cls.server.db, file)
         cls.server.keys["empty"] = cls.server.make_key(3, "User")
+        cls.server.keys["old"] = cls.server.make_key(4, "User")
         cls.server.keys["billing"] = cls.server.make_key(1, "SubuserBilling")
         busy = cls.zones[:-4] + [201]  # four zones have nothing, or little
+        run("import", "--db", cls.server.db, "-", stdin=json.dumps(
+            {"hour": "2024-09-30T05:00:00Z", "zone": 301, "region": "DE", "requests": 7,
+             "bytes": 10**9}).encode() + b"\n")
         run("ingest", "--db", cls.server.db, "-", stdin=random_log(dice, busy, 3000, 300))
         for part in range(6):  # some of it waits in runs
             run("ingest", "--db", cls.server.db, "-", stdin=random_log(dice, busy, 200, 45 - part))
@@ -109,6 +115,14 @@ class Insights(Case):
         catalog["zones"] = [z for z in catalog["zones"] if z["id"] not in (103, 129)]
         file.write_text(json.dumps(catalog))
         run("apply", "--db", cls.server.db, file)
+        run("book", "--db", cls.server.db, "-", stdin=json.dumps(
+            {"book": "b", "currency": "USD", "effective_from": "2024-01-01T00:00:00Z", "rounding": "half_up",
+             "minimum_monthly": "0", "bandwidth": {"premium": {"per": "GB", "regions": {
+                 "EU": "1", "NA": "1", "ASIA": "1", "SA": "1", "AF": "1"}}}}).encode())
+        for month, due in (("2024-08", 1), ("2024-09", 0)):  # 1: nothing is due
+            run("invoice", "--db", cls.server.db, "--month", month, "--account", 4, "--finalize",
+                expect=due)
+        run("retain", "--db", cls.server.db, "--hours", 25, "--days", 26)
         cls.server.start()
         cls.rows = defaultdict(list)
         names = run("query", "--db", cls.server.db, "SELECT zone,region,hour," + ",".join(COLUMNS) +
@@ -135,7 +149,7 @@ class Insights(Case):
         """Rows of buckets in it; a zone that did not exist yet has none."""
         born = {130: datetime(2026, 11, 1, tzinfo=timezone.utc)}
         for name, rows in self.rows.items():
-            if name == 201 or zone not in (None, name):
+            if name in (201, 301) or zone not in (None, name):
                 continue
             if zone and name in born and born[name] >= end:
                 continue
@@ -310,6 +324,18 @@ class Insights(Case):
             answer = self.server.get("/insights?" + query)
             self.assertEqual(answer.status, 400, query)
             self.assertEqual((answer.status, answer.error, answer.json()["Field"]), (400, key, field), query)
+
+    def test_hours_that_are_gone_are_refused_and_days_are_not(self):
+        for time, status in (("from=2024-09-30&to=2024-10-01", 400), ("from=2024-10-01&to=2024-10-02", 200),
+                             ("from=2024-10-01&to=2024-10-02&compare=previous", 400),
+                             ("from=2025-09-30&to=2025-09-30&compare=year", 400),
+                             ("from=2024-09-30&to=2024-10-01&by=day", 200)):
+            answer = self.server.get("/insights?" + time, "old")
+            self.assertEqual(answer.status, status, (time, answer.body))
+            if status == 400:
+                self.assertEqual(answer.json()["Field"], "by")
+            elif "by=day" in time:
+                self.assertEqual(answer.json()["points"]["RequestsServed"], [7, 0])
 
     # --- who sees what ---
 

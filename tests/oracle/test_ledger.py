@@ -33,6 +33,7 @@ NEVER = "9999-12-31"
 class Invoice:
     def __init__(self, number, month, parts, tax_rate, issued, due):
         self.number, self.month, self.parts, self.issued, self.due = number, month, parts, issued, due
+        self.made = self.void_at = 0  # by what happened before
         self.net = sum(parts.values()) * CENT
         self.tax = (self.net * tax_rate / 100).quantize(CENT, ROUND_HALF_UP)
         self.total, self.drawn, self.void = self.net + self.tax, [], None  # void: its day
@@ -93,6 +94,9 @@ class Account:
                 c["touched"] = today
                 invoice.drawn.append((c, part))
                 self.post(today, Decimal(0), credits=part, receivables=-part)
+        invoice.since = {m: max((i.made for i in self.invoices if m in i.parts and not i.void), default=0)
+                         for m in parts}
+        invoice.made = tick()
         self.invoices.append(invoice)
         return invoice
 
@@ -109,14 +113,23 @@ class Account:
         end = date(int(month[:4]) + (month[5:] == "12"), int(month[5:]) % 12 + 1, 1)
         total, counted = 0, set()
         for m in sorted((m for m in {*self.used, month} if m <= month), reverse=True):
-            if any(m in i.parts for i in self.invoices if i.stood(end)):
+            standing = [i for i in self.invoices if m in i.parts and i.stood(end)]
+            if standing:
+                void = next((i for i in standing if i.month == m and i.void), None)
+                if void and m not in counted and self.ran_after(month, end, void):
+                    again = next((i for i in self.invoices if i.month == m and i.issued >= end), None)
+                    parts = self.not_billed(again, end) if again else {}
+                    total += sum(parts.values()) if again else self.used[m]
+                    total -= sum(i.parts[m] for i in standing)
+                    counted.update(parts)
                 continue
             own = [i for i in self.invoices if i.month == m]
             first = next((i for i in own if i.issued >= end), None)
             other = next((i for i in self.invoices if m in i.parts and i.issued >= end), None)
             if first:
-                total += sum(first.parts.values())
-                counted.update(first.parts)
+                parts = self.not_billed(first, end)
+                total += sum(parts.values())
+                counted.update(parts)
             elif m not in counted:
                 total += other.parts[m] if other else self.used[m]
                 if m not in RUN_MONTHS:  # a draft: with what waits
@@ -125,8 +138,18 @@ class Account:
                     counted.update(k for k in waiting if m == month and self.used[k] != self.billed(k))
         return total
 
+    def not_billed(self, invoice, end):
+        """Its month, and what it corrects but for what stood on another one then, going on from the same."""
+        return {k: p for k, p in invoice.parts.items() if k == invoice.month or not any(
+            i.stood(end) and i.month != k and i.since.get(k) == invoice.since[k] for i in self.invoices)}
+
+    def ran_after(self, month, end, void):
+        """The month's run came after the void, so it left out what was late for it."""
+        own = next((i for i in self.invoices if i.month == month and i.issued >= end), None)
+        return own.made > void.void_at if own else RUN_AT.get(month, NEVER) >= str(void.void)
+
     def make_void(self, invoice, today):
-        invoice.void = today
+        invoice.void, invoice.void_at = today, tick()
         self.expire(today)
         self.post(today, invoice.total, receivables=-invoice.total, revenue=invoice.net, tax=invoice.tax)
         for c, part in invoice.drawn:
@@ -167,7 +190,12 @@ class Account:
         return sum((amount for _, amount in self.entries), Decimal(0))
 
 
-CLOSED, RUN_MONTHS = set(), set()
+CLOSED, RUN_MONTHS, RUN_AT, TICKS = set(), set(), {}, []
+
+
+def tick():
+    TICKS.append(None)
+    return len(TICKS)
 
 
 class History:
@@ -178,6 +206,7 @@ class History:
         self.void_months = set()
         CLOSED.clear()
         RUN_MONTHS.clear()
+        RUN_AT.clear()
 
     def tool(self, *words, day, stdin=None, status=0):
         now = f"{day}T{6 + self.turn % 12:02}:00:00Z"
@@ -240,6 +269,7 @@ class History:
             want = (str(made.total.quantize(CENT)), str(sum((p for _, p in made.drawn), Decimal(0)).quantize(CENT)))
             self.same(f"{i['number']} total and paid", (i["total"], i["paid"]), want)
         RUN_MONTHS.add(month)
+        RUN_AT.setdefault(month, str(day))
 
     def void(self, month, day):
         able = [a for a in self.accounts if a.invoices and not a.invoices[-1].void
@@ -392,6 +422,8 @@ class History:
                 a.terms = self.rng.choice((None, 0, 14, 40))
             self.declare(begin + timedelta(14))
         run = after + timedelta(1)
+        if number > 1 and self.rng.random() < 0.4:
+            self.void_old(after)
         self.finalize(month, run)
         self.pay(run)
         self.void(month, run + timedelta(1))

@@ -2,6 +2,7 @@
 #include "retain_fixture.h"
 
 #include "tollbook/forget.h"
+#include "tollbook/logstore.h"
 #include "tollbook/requestlog.h"
 
 #define RED "\"id\":1,\"name\":\"Zephyrine Quux\",\"currency\":\"USD\",\"discounts\":{\"EUUSDiscount\":5}"
@@ -148,12 +149,81 @@ START_TEST(a_customer_may_come_back)
 }
 END_TEST
 
+enum { MANY = 2 * TB_FORGET_AT_ONCE + 40 };
+
+static void apply_many(fixture *f, bool there)
+{
+    tb_buf text;
+    tb_buf_init(&text, 1 << 20, NULL);
+    tb_buf_str(&text, "{\"accounts\":[{\"id\":2,\"name\":\"b\"}");
+    if (there) tb_buf_str(&text, ",{\"id\":1,\"name\":\"Zephyrine\"}");
+    tb_buf_str(&text, "],\"zones\":[");
+    for (int i = 0; there && i < MANY; i++)
+        tb_buf_fmt(&text, "%s{\"id\":%d,\"account\":1,\"name\":\"z%d\"}", i ? "," : "", 1000 + i, i);
+    tb_buf_add(&text, "]}", 3);
+    fixture_apply(f, text.data, NOW_US, NULL);
+    tb_buf_release(&text);
+}
+
+static void one_line(void *ctx, size_t i, tb_logline *ret)
+{
+    static const tb_log_layout layout = {.now_ms = NOW_MS};
+    const char *text = ctx;
+    (void)i;
+    tb_logline_read(&layout, text, strlen(text), ret);
+}
+
+static void keep_line(fixture *f, int64_t zone)
+{
+    const int64_t time = NOW_MS - 1000;
+    char text[120];
+    tb_error err = {0};
+    tb_loginfo info;
+    tb_buf out;
+    tb_logpack *pack = tb_logpack_new();
+    tb_buf_init(&out, TB_LOGBLOCK_MAX, NULL);
+    snprintf(text, sizeof text, "HIT|200|%lld|9|%lld|1.2.3.4|-|/x|DE|-|-|-", (long long)time,
+             (long long)zone);
+    ok(tb_logpack_block(pack, zone, &time, 1, one_line, text, &out, &info, &err));
+    ok(tb_store_add_logs(f->store, &info, out.data, out.len, &err));
+    tb_buf_release(&out);
+    tb_logpack_free(pack);
+}
+
+/* So that no other write waits for long. What was interrupted goes on when it is asked for again. */
+START_TEST(many_logs_go_some_at_a_time)
+{
+    fixture f;
+    tb_error err = {0};
+    fixture_init(&f);
+    apply_many(&f, true);
+    ok(tb_store_begin(f.store, &err));
+    for (int i = 0; i < MANY; i++)
+        keep_line(&f, 1000 + i);
+    ok(tb_store_commit(f.store, &err));
+    apply_many(&f, false);
+    said cut = run_calls(&f, "forget account=1", 1);
+    ck_assert_str_eq(cut.said, "");
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_block"), MANY - TB_FORGET_AT_ONCE);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM zone WHERE name<>'forgotten'"), 0);
+    said done = run_words(&f, "forget account=1");
+    ck_assert_uint_eq(done.calls, 2);
+    ck_assert_msg(strstr(done.said, "is forgotten: 0 rows") && strstr(done.said, "168 blocks of request"),
+                  "%s", done.said);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_block"), 0);
+    ck_assert_ptr_nonnull(strstr(run_words(&f, "forget account=1").said, "nothing left to forget"));
+    verify_all(&f, NULL);
+    fixture_release(&f);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("forget");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, no_byte_of_a_name_is_left);
     tcase_add_test(t, a_customer_may_come_back);
+    tcase_add_test(t, many_logs_go_some_at_a_time);
     Suite *s = suite_create("forget");
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -2,6 +2,8 @@
  */
 #include "billing_fixture.h"
 
+#include "tollbook/closingstore.h"
+
 static const char catalog[] =
     "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"zones\":[{\"id\":101,"
     "\"account\":1,\"name\":\"a\"},{\"id\":201,\"account\":2,\"name\":\"b\"}],\"load_balancers\":["
@@ -44,6 +46,51 @@ START_TEST(usage_of_months_without_invoice_is_not_late)
     add_bytes(&f, 999, "DE", at(10, 4, 0), 1);  /* nobody's */
     ck_assert_int_eq(rows(&f), 0);
     ck_assert_uint_eq(waiting(&f, 0, &late), 0);
+    tb_invoice_release(&i);
+    fixture_release(&f);
+}
+END_TEST
+
+static tb_code try_close(fixture *f, const tb_closing *of, int64_t month)
+{
+    static char text[] = "{\"accruals\":[],\"codes\":{},\"reversed\":[],\"reversed_codes\":{}}";
+    tb_closing closing = *of;
+    tb_error err = {0};
+    closing.month = month;
+    closing.closed_us = NOW_US;
+    closing.document = text;
+    closing.len = strlen(text);
+    ok(tb_store_begin(f->store, &err));
+    tb_code code = tb_store_close_month(f->store, &closing, &err);
+    if (code) tb_store_rollback(f->store);
+    else ok(tb_store_commit(f->store, &err));
+    return code;
+}
+
+START_TEST(nothing_is_closed_where_what_it_rests_on_has_moved)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_closing basis = {.document = NULL};
+    fill(&f);
+    tb_invoice i = finalize(&f, 1, OCTOBER - 1, "5.00");
+    ok(tb_store_next_closing(f.store, &basis, &err));
+    add_bytes(&f, 101, "DE", at(11, 1, 0), 1); /* of a month that it does not accrue */
+    tb_closing again = basis;
+    again.id++;
+    ck_assert_int_eq(try_close(&f, &again, OCTOBER), TB_E_BUSY); /* another one was made */
+    add_bytes(&f, 101, "DE", at(9, 1, 0), 1);
+    ck_assert_int_eq(try_close(&f, &basis, OCTOBER), TB_E_BUSY);
+    ok(tb_store_next_closing(f.store, &basis, &err));
+    ok(try_void(&f, i.number, &err));
+    ck_assert_int_eq(try_close(&f, &basis, OCTOBER), TB_E_BUSY);
+    ok(tb_store_next_closing(f.store, &basis, &err));
+    ok(try_close(&f, &basis, OCTOBER));
+    ck_assert_int_eq(rows(&f), 1); /* of September, which was run */
+    add_bytes(&f, 201, "DE", at(10, 5, 0), 7); /* from now on, run or not */
+    add_bytes(&f, 201, "DE", at(11, 5, 0), 7);
+    ck_assert_int_eq(rows(&f), 2);
+    verify_finds(&f, NULL);
     tb_invoice_release(&i);
     fixture_release(&f);
 }
@@ -582,6 +629,7 @@ int main(void)
     TCase *t = tcase_create("late");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, usage_of_months_without_invoice_is_not_late);
+    tcase_add_test(t, nothing_is_closed_where_what_it_rests_on_has_moved);
     tcase_add_test(t, a_month_reads_as_it_stood_at_any_watermark);
     tcase_add_test(t, a_cut_day_is_read_back_by_its_hours);
     tcase_add_test(t, balancer_rows_and_attached_zones_are_late_too);

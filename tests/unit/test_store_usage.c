@@ -425,7 +425,7 @@ START_TEST(a_large_batch_is_the_same_with_a_helper)
 }
 END_TEST
 
-enum { LOG_ACCOUNTS = 60, LOG_ZONES = 1500, LOG_COUNTRIES = 40, LOG_DAYS = 6 };
+enum { LOG_ACCOUNTS = 60, LOG_ZONES = 1500 / TB_PART, LOG_COUNTRIES = 40, LOG_DAYS = 6 };
 
 static void apply_many(fixture *f)
 {
@@ -482,7 +482,7 @@ START_TEST(a_large_log_of_many_accounts_goes_in_whole_loads)
         add_log(&f, LOG_ZONES);
         if (form) ck_assert_uint_lt(helper.started, LOG_ACCOUNTS / 5);
         char *all = all_of(&f, "SELECT sum(requests) AS n FROM countries");
-        ck_assert_str_eq(all, "n,360000,");
+        ck_assert_int_eq(atoi(all + strlen("n,")), LOG_ZONES * LOG_COUNTRIES * LOG_DAYS);
         free(all);
         add_log(&f, LOG_ZONES / 2);
         buckets[form] = all_of(&f, "SELECT zone,region,hour,bytes FROM buckets");

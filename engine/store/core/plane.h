@@ -89,7 +89,8 @@ typedef struct tb__log_lines {
                      tb_error *err);
     /* Blocks of an account's zones. */
     tb_code (*count)(tb_store *store, int64_t account, uint64_t *ret_blocks, tb_error *err);
-    tb_code (*forget)(tb_store *store, int64_t account, tb_error *err);
+    /* *room blocks at most, and lessens it by them. */
+    tb_code (*forget)(tb_store *store, int64_t account, size_t *room, tb_error *err);
     tb_code (*search)(tb_store *store, int64_t zone, const tb_log_filter *filter, bool descending,
                       tb_log_cursor **ret_cursor, tb_error *err);
     tb_code (*next)(tb_log_cursor *cursor, tb_log_step *ret_step, tb_error *err);
@@ -108,7 +109,8 @@ typedef struct tb__shield_events {
                    tb_error *err);
     tb_code (*drop)(tb_store *store, int64_t first_day, uint64_t *ret_dropped, tb_error *err);
     tb_code (*count)(tb_store *store, int64_t account, uint64_t *ret_blocks, tb_error *err);
-    tb_code (*forget)(tb_store *store, int64_t account, tb_error *err);
+    /* *room blocks at most, and lessens it by them. */
+    tb_code (*forget)(tb_store *store, int64_t account, size_t *room, tb_error *err);
     tb_code (*up)(tb_store *store, int64_t zone, const tb_event_key *from, tb_event_block_fn fn,
                   void *ctx, tb_error *err);
     tb_code (*down)(tb_store *store, int64_t zone, const tb_event_key *to, tb_event_block_fn fn,

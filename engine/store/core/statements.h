@@ -311,6 +311,10 @@
     X(RUNGS, "SELECT head,length,hash FROM rung")                                                  \
     X(RUNGS_BY_HEAD, "SELECT length,hash FROM rung WHERE head=?1 ORDER BY length")                 \
     X(REJECT_INSERT, "INSERT INTO reject VALUES(?1,?2,?3,?4,?5)")                                  \
+    /* of the newest lines; the text is that of the newest of its reason */                         \
+    X(REJECTS_BY_REASON, "SELECT reason,count(*),max(segment),line,byte,text FROM"                  \
+                         " (SELECT * FROM reject ORDER BY segment DESC,line DESC LIMIT ?1)"         \
+                         " GROUP BY reason ORDER BY 2 DESC,reason LIMIT ?2")                        \
     X(REJECT_DUE_INSERT, "INSERT INTO reject_due VALUES(?1,?2)")                                   \
     X(REJECT_DUE, /* ?2: what a clock wrote that was ahead */                                      \
       "SELECT * FROM (SELECT added_us,segment FROM reject_due WHERE added_us<=?1"                  \
@@ -487,9 +491,9 @@
     X(FORGET_DEPLOYMENTS, "DELETE FROM deployment WHERE account=?1")                               \
     X(FORGET_CONTAINERS, "DELETE FROM container WHERE account=?1")                                 \
     X(FORGET_LOGS, "SELECT id,seal FROM log_block WHERE zone IN(SELECT id FROM zone"               \
-                   " WHERE account=?1) LIMIT 1")                                                   \
+                   " WHERE account=?1) LIMIT ?2")                                                  \
     X(FORGET_EVENTS, "SELECT id,seal FROM event_block WHERE zone IN(SELECT id FROM shield_zone"    \
-                     " WHERE account=?1) LIMIT 1")                                                 \
+                     " WHERE account=?1) LIMIT ?2")                                                \
     /* containers: kind 0 registries, 1 applications, 2 limits */                                  \
     X(CONTAINER_GET, "SELECT document FROM container WHERE kind=?1 AND account=?2 AND id=?3")      \
     X(CONTAINER_PUT, "INSERT INTO container VALUES(?1,?2,?3,?4," TB__UNSEALED ")"                  \
@@ -583,6 +587,8 @@
     X(FIGURES_UNPRICED,                                                                            \
       "SELECT count(*) FROM edge WHERE NOT EXISTS"                                                 \
       "(SELECT 1 FROM region WHERE region.code=edge.code)")                                        \
+    X(UNPRICED_LOCATIONS, "SELECT code FROM edge WHERE NOT EXISTS"                                 \
+                          "(SELECT 1 FROM region WHERE region.code=edge.code) ORDER BY code LIMIT ?1") \
     /* price books */                                                                              \
     X(BOOK_INSERT, "INSERT INTO book(name,currency,effective_us,sha256,version,added_us,document," \
                    "supersedes)VALUES(?1,?2,?3,?4," TB__NEXT_VERSION ",?5,?6,?7)")                 \
@@ -731,6 +737,11 @@
       " AND kind='invoice' UNION ALL SELECT j.number,j.month,0,k.since,j.finalized_us,j.voided_us" \
       " FROM correction k JOIN invoice j ON j.id=k.invoice WHERE k.account=?1 AND k.month=?2"      \
       " AND j.kind='invoice' ORDER BY 5,1")                                                        \
+    X(CREDITED_ON,                                                                                 \
+      "SELECT number,month,0,since,finalized_us,voided_us FROM invoice WHERE account=?1"           \
+      " AND month=?2 AND kind='credit_note' ORDER BY 5,1")                                         \
+    X(RUN_FIRST, "SELECT coalesce(min(run_us)," TB__FOR_EVER ") FROM month_run"                    \
+                 " WHERE account IN(0,?1) AND month=?2")                                           \
     /* what had billed the month when it was at ?3: corrections, the newest first, then its invoice */\
     X(BILLED_CHAIN,                                                                                \
       "WITH RECURSIVE chain(w,number,kind,since) AS (SELECT * FROM (SELECT j.watermark,j.number,"  \

@@ -7,6 +7,7 @@
 #include "store/logs/events.h"
 
 #include "store/core/seal.h"
+#include "store/logs/segment.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -207,21 +208,9 @@ static tb_code count_blocks(tb_store *store, int64_t account, uint64_t *ret_bloc
     return code;
 }
 
-static tb_code forget_blocks(tb_store *store, int64_t account, tb_error *err)
+static tb_code forget_blocks(tb_store *store, int64_t account, size_t *room, tb_error *err)
 {
-    bool row = true;
-    tb_code code = TB_OK;
-    while (!code && row) {
-        sqlite3_stmt *s;
-        code = tb__sql_ints(store, TB__SQL_FORGET_EVENTS, &account, 1, &s, err);
-        if (!code) code = tb__step(store, s, &row, err);
-        if (code || !row) break;
-        const int64_t id = sqlite3_column_int64(s, 0), seal = sqlite3_column_int64(s, 1);
-        sqlite3_reset(s);
-        code = delete_block(store, id, seal, err);
-        store->scrub = true;
-    }
-    return code;
+    return tb__forget_blocks(store, TB__SQL_FORGET_EVENTS, account, room, delete_block, err);
 }
 
 /* --- reading --- */

@@ -54,9 +54,9 @@ tb_code tb_store_logs_before(tb_store *store, int64_t before_ms, uint64_t *ret_b
     return store->plane.logs->older(store, before_ms, ret_blocks, ret_bytes, err);
 }
 
-tb_code tb_store_forget_logs(tb_store *store, int64_t account, tb_error *err)
+tb_code tb_store_forget_logs(tb_store *store, int64_t account, size_t *room, tb_error *err)
 {
-    return store->plane.logs->forget(store, account, err);
+    return store->plane.logs->forget(store, account, room, err);
 }
 
 /* --- reading --- */

@@ -8,6 +8,7 @@
 #include "store/core/trees.h"
 #include "store/logs/blocks.h"
 #include "store/logs/segment.h"
+#include "tollbook/forget.h"
 #include "tollbook/logformat.h"
 #include "tollbook/logstore.h"
 
@@ -332,21 +333,30 @@ static tb_code count_blocks(tb_store *store, int64_t account, uint64_t *ret_bloc
     return code;
 }
 
-static tb_code forget_blocks(tb_store *store, int64_t account, tb_error *err)
+tb_code tb__forget_blocks(tb_store *store, tb__statement which, int64_t account, size_t *room,
+                          tb__block_fn *fn, tb_error *err)
 {
+    const size_t most = *room < TB_FORGET_AT_ONCE ? *room : TB_FORGET_AT_ONCE;
+    const int64_t values[2] = {account, (int64_t)most};
+    int64_t block[TB_FORGET_AT_ONCE][2];
+    size_t n = 0;
+    sqlite3_stmt *s;
     bool row = true;
-    tb_code code = TB_OK;
-    while (!code && row) {
-        sqlite3_stmt *s;
-        code = tb__sql_ints(store, TB__SQL_FORGET_LOGS, &account, 1, &s, err);
-        if (!code) code = tb__step(store, s, &row, err);
-        if (code || !row) break;
-        const int64_t id = sqlite3_column_int64(s, 0), seal = sqlite3_column_int64(s, 1);
-        sqlite3_reset(s);
-        code = tb__log_delete(store, id, seal, err);
-        store->scrub = true;
+    tb_code code = tb__sql_ints(store, which, values, 2, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        block[n][0] = sqlite3_column_int64(s, 0);
+        block[n++][1] = sqlite3_column_int64(s, 1);
     }
+    for (size_t i = 0; !code && i < n; i++)
+        code = fn(store, block[i][0], block[i][1], err);
+    store->scrub |= n > 0;
+    *room -= n;
     return code;
+}
+
+static tb_code forget_blocks(tb_store *store, int64_t account, size_t *room, tb_error *err)
+{
+    return tb__forget_blocks(store, TB__SQL_FORGET_LOGS, account, room, tb__log_delete, err);
 }
 
 const tb__log_lines tb__file_logs = {

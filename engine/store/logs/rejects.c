@@ -102,3 +102,22 @@ tb_code tb_store_forget_rejects(tb_store *store, int64_t now_us, uint64_t *ret_s
     if (!code && ret_segments) *ret_segments = segments;
     return code;
 }
+
+tb_code tb_store_refused(tb_store *store, int64_t most, tb_refused_fn each, void *ctx, tb_error *err)
+{
+    const int64_t values[2] = {TB_REJECTS_COUNTED, most};
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_REJECTS_BY_REASON, values, 2, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        const char *text = sqlite3_column_blob(s, 5);
+        each(ctx, &(tb_refused_kind){
+                      .lines = (uint64_t)sqlite3_column_int64(s, 1),
+                      .newest = {.line = (uint64_t)sqlite3_column_int64(s, 3),
+                                 .byte = (uint32_t)sqlite3_column_int64(s, 4),
+                                 .reason = (const char *)sqlite3_column_text(s, 0),
+                                 .text = text ? text : "",
+                                 .len = (size_t)sqlite3_column_bytes(s, 5)}});
+    }
+    return code;
+}

@@ -29,6 +29,10 @@ void tb__sums_json(const tb_store *store, const tb_segment *segment, tb_buf *out
 TB_MUST_USE tb_code tb__log_insert(tb_store *store, int64_t id, const tb_loginfo *info,
                                    const void *bytes, size_t len, tb_error *err);
 TB_MUST_USE tb_code tb__log_delete(tb_store *store, int64_t id, int64_t seal, tb_error *err);
+typedef tb_code tb__block_fn(tb_store *store, int64_t id, int64_t seal, tb_error *err);
+/* Calls fn for *room blocks at most that the statement gives of the account, and lessens it by them. */
+TB_MUST_USE tb_code tb__forget_blocks(tb_store *store, tb__statement which, int64_t account,
+                                      size_t *room, tb__block_fn *fn, tb_error *err);
 TB_MUST_USE tb_code tb__log_open(tb_store *store, int64_t id, tb_logblock *block, int64_t *ret_seal,
                                  tb_error *err);
 /* head and hash are 16 bytes each. */

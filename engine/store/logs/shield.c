@@ -15,9 +15,9 @@ tb_code tb_store_drop_events(tb_store *store, int64_t now_ms, uint64_t *ret_drop
     return store->plane.events->drop(store, tb_event_first_day(now_ms), ret_dropped, err);
 }
 
-tb_code tb_store_forget_events(tb_store *store, int64_t account, tb_error *err)
+tb_code tb_store_forget_events(tb_store *store, int64_t account, size_t *room, tb_error *err)
 {
-    return store->plane.events->forget(store, account, err);
+    return store->plane.events->forget(store, account, room, err);
 }
 
 /* --- reading --- */

@@ -67,6 +67,19 @@ tb_code tb_store_billed_on(tb_store *store, int64_t account, int64_t month, tb_b
     return tb__collect_ints(store, TB__SQL_BILLED_ON, values, 2, &billed_on_rows, ret_list, ret_n, err);
 }
 
+tb_code tb_store_credited_on(tb_store *store, int64_t account, int64_t month, tb_billed_on **ret_list,
+                             size_t *ret_n, tb_error *err)
+{
+    const int64_t values[2] = {account, month};
+    return tb__collect_ints(store, TB__SQL_CREDITED_ON, values, 2, &billed_on_rows, ret_list, ret_n, err);
+}
+
+tb_code tb_store_first_run(tb_store *store, int64_t account, int64_t month, int64_t *ret_us, tb_error *err)
+{
+    const int64_t values[2] = {account, month};
+    return tb__int_of(store, TB__SQL_RUN_FIRST, values, 2, INT64_MAX, ret_us, err);
+}
+
 tb_code tb_store_month_ran(tb_store *store, int64_t account, int64_t month, bool *ret_ran,
                            tb_error *err)
 {

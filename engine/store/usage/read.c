@@ -160,6 +160,17 @@ static int64_t moment_or_never(sqlite3_stmt *s, int column)
                                                          : sqlite3_column_int64(s, column);
 }
 
+tb_code tb_store_unpriced_locations(tb_store *store, int64_t most, tb_code_fn each, void *ctx,
+                                    tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_UNPRICED_LOCATIONS, &most, 1, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row)
+        each(ctx, (const char *)sqlite3_column_text(s, 0));
+    return code;
+}
+
 tb_code tb_store_read_figures(tb_store *store, tb_store_figures *ret_figures, tb_error *err)
 {
     tb_store_figures f = {.file_bytes = size_of(tb__held_path(store->held), ""),

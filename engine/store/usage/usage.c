@@ -281,6 +281,7 @@ static tb_code place_days(batch *b, tb_error *err)
     if (!code) code = finish_owner(&b->balancers, err);
     if (!code) code = flush_account(&b->accounts, err);
     if (code) return code;
+    tb__landing_share(b->store, !b->store->usage->batch.open); /* of a small batch no thread is worth its start */
     b->store->rows_come = false;
     return tb__landing_turn(b->store, save_series_behind, b, err);
 }

@@ -2,6 +2,7 @@
  * overview and a zone show it; one request fills it. */
 
 import {chart, sparkline} from "./chart.js";
+import {spanText} from "./controls.js";
 import {el, figure, fill} from "./dom.js";
 import {bytes, bytesFull} from "./format.js";
 import {ask as asked, write, zoomTo} from "./range.js";
@@ -50,7 +51,8 @@ export function board(page, options = {}) {
     const lines = [{name: one.name, values: past(one.points(data.points), at)}];
     if (data.previous_points) {
       const before = one.points(data.previous_points);
-      lines.push({name: "before", values: at.map((_, n) => before[n] ?? null), dashed: true, colour: 3});
+      const {from, to} = data.compare;
+      lines.push({name: `before, ${spanText({from: Date.parse(from), to: Date.parse(to)}, page.zone)}`, values: at.map((_, n) => before[n] ?? null), dashed: true, colour: 3});
     }
     main.chart.set({at, by: data.by, series: lines});
   }

@@ -32,6 +32,7 @@ export function rangePicker(page) {
   const change = (next) => page.set(range.write({...next, compare: next.compare ?? page.range().compare}));
 
   function redraw() {
+    last = moving();
     const shown = page.range(), later = range.next(shown, page.now());
     const summary = el("summary", {class: "control"}, spanText(shown, page.zone));
     const own = el("details", {class: "pop"}, summary, ownForm(shown));
@@ -48,6 +49,7 @@ export function rangePicker(page) {
       el("label", {class: "inline"}, "against ", el("select", {data: {keep: "compare"}, onchange: (event) => page.set({compare: event.target.value === "previous" ? null : event.target.value})},
         range.COMPARES.map((one) => el("option", {value: one.id, selected: one.id === shown.compare}, one.name)))),
       zoneSwitch(page));
+    node.append(el("p", {class: "print-only"}, `${spanText(shown, page.zone)}, times in ${page.zone}`));
     if (had) node.querySelector(`[data-keep="${had}"]`)?.focus();
   }
 
@@ -66,10 +68,23 @@ export function rangePicker(page) {
     says, el("button", {type: "submit", class: "primary"}, "Show"));
   }
 
+  /* A range that moves with the clock moves on a page that stays open. */
+  const moving = () => JSON.stringify(range.ask(page.range()));
+  let last = moving();
+  const clock = setInterval(() => {
+    if (moving() === last) return;
+    redraw();
+    page.again();
+  }, 30000);
+  page.signal.addEventListener("abort", () => clearInterval(clock));
+
   redraw();
   window.addEventListener("rangechange", redraw, {signal: page.signal});
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") node.querySelector("details[open]")?.removeAttribute("open");
+    const own = node.querySelector("details[open]");
+    if (event.key !== "Escape" || !own) return;
+    own.removeAttribute("open");
+    own.querySelector("summary").focus();
   }, {signal: page.signal});
   document.addEventListener("click", (event) => {
     const own = node.querySelector("details[open]");

@@ -48,11 +48,20 @@ export function download(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(url), 60000);
 }
 
-/** A colour of the style sheet as the canvas wants it. */
+const colours = new Map();
+let coloursOf = "";
+
+/** A colour of the style sheet as the canvas wants it. Asked once for each look, as the answer costs a layout. */
 export function colour(name) {
-  const probe = document.getElementById("probe");
-  probe.style.color = `var(${name})`;
-  return getComputedStyle(probe).color;
+  const look = `${document.documentElement.dataset.theme ?? ""} ${matchMedia("(prefers-color-scheme: dark)").matches}`;
+  if (look !== coloursOf) colours.clear();
+  coloursOf = look;
+  if (!colours.has(name)) {
+    const probe = document.getElementById("probe");
+    probe.style.color = `var(${name})`;
+    colours.set(name, getComputedStyle(probe).color);
+  }
+  return colours.get(name);
 }
 
 /** Calls f once, ms after the last of many calls. */

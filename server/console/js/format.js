@@ -16,11 +16,12 @@ export function number(value) {
 }
 
 const STEPS = ["", "k", "M", "G", "T", "P", "E"];
+const COUNTS = ["", "k", "M", "bn", "tn"];
 
 /* Three digits that count: 1.23, 12.3, 123; 999.95 becomes the next step's 1.00. */
-function scaled(value) {
+function scaled(value, steps) {
   let size = Number(value), step = 0;
-  while (Math.abs(size) >= 999.5 && step < STEPS.length - 1) {
+  while (Math.abs(size) >= 999.5 && step < steps.length - 1) {
     size /= 1000;
     step++;
   }
@@ -32,14 +33,14 @@ function scaled(value) {
 /** For tiles and axes: 1234567 -> "1.23 M". Under a thousand nothing is lost. */
 export function compact(value) {
   if (isNothing(value)) return NOTHING;
-  const [text, step] = scaled(value);
-  return step ? `${text} ${STEPS[step]}` : text;
+  const [text, step] = scaled(value, COUNTS);
+  return step ? `${text} ${COUNTS[step]}` : text;
 }
 
 /** Decimal units, as bandwidth is priced: 2874180 -> "2.87 MB". */
 export function bytes(value) {
   if (isNothing(value)) return NOTHING;
-  const [text, step] = scaled(value);
+  const [text, step] = scaled(value, STEPS);
   return `${text} ${step === 1 ? "k" : STEPS[step]}B`;
 }
 

@@ -27,6 +27,7 @@
  * page.get(path, options), page.post(path, body, options), page.poll(path, options, f): js/api.js, ended when
  *                the view is left; page.signal is that AbortSignal: give it to addEventListener too
  * page.failed(answer)   true where it is an error, which is then on screen; clears it otherwise
+ * page.again()   as if the address had changed: update(), or shown anew
  * page.title(text)      the document's title where the row's does not say enough
  *
  * Kept by all views: text only by dom.js (never HTML made of data); figures of the API by figure() or a
@@ -54,19 +55,19 @@ const views = [
 
   {group: "Money"},
 
-  {path: "/billing", title: "Billing", name: "Billing", needs: "billing", load: null},
-  {path: "/billing/:number", title: "Invoice", needs: "billing", load: null},
+  {path: "/billing", title: "Billing", name: "Billing", needs: "billing", load: () => import("./views/billing.js")},
+  {path: "/billing/:number", title: "Invoice", needs: "billing", load: () => import("./views/invoice.js")},
 
   {path: "/what-if", title: "What if", name: "What if", needs: "whatif", load: () => import("./views/what-if.js")},
 
   {group: "Operation"},
 
-  {path: "/operator/accounts", title: "Accounts", name: "Accounts", needs: "operator", load: null},
-  {path: "/operator/intake", title: "Intake", name: "Intake", needs: "operator", load: null},
-  {path: "/operator/books", title: "Price books", name: "Price books", needs: "operator", load: null},
-  {path: "/operator/run", title: "The month's run", name: "Month's run", needs: "operator", load: null},
-  {path: "/operator/alerts", title: "Alerts", name: "Alerts", needs: "operator", load: null},
-  {path: "/operator/health", title: "Health", name: "Health", needs: "operator", load: null},
+  {path: "/operator/accounts", title: "Accounts", name: "Accounts", needs: "operator", load: () => import("./views/operator-accounts.js")},
+  {path: "/operator/intake", title: "Intake", name: "Intake", needs: "operator", load: () => import("./views/operator-intake.js")},
+  {path: "/operator/books", title: "Price books", name: "Price books", needs: "operator", load: () => import("./views/operator-books.js")},
+  {path: "/operator/run", title: "The month's run", name: "Month's run", needs: "operator", load: () => import("./views/operator-run.js")},
+  {path: "/operator/alerts", title: "Alerts", name: "Alerts", needs: "operator", load: () => import("./views/operator-alerts.js")},
+  {path: "/operator/health", title: "Health", name: "Health", needs: "operator", load: () => import("./views/operator-health.js")},
 ];
 
 const BASE = "/console";
@@ -141,7 +142,7 @@ async function route(anew = false) {
   if (!session) return;
   const path = location.pathname.slice(BASE.length).replace(/\/+$/, "");
   if (path === "") {
-    const first = open()[0];
+    const first = (session.account === null && open().find((view) => view.needs === "operator")) || open()[0];
     if (first) return go(href(first.path), {replace: true});
   }
   const found = matching(path);
@@ -192,7 +193,7 @@ function focusHead() {
 }
 
 function nothingHere(root, path) {
-  const known = views.some((view) => view.path?.split("/")[1] === path.split("/")[1] && view.load);
+  const known = views.some((view) => view.load && view.path.split("/")[1] === path.split("/")[1]);
   root.append(el("h1", {}, known ? "Not for this key" : "There is no such page"),
     el("p", {}, known ? `A key of role ${session.role} may not see this. Sign out and use another key, or choose from the menu.`
       : "Choose from the menu."));
@@ -208,6 +209,7 @@ function pageOf(root, trouble, params, signal) {
     post: (path, body, options) => api.post(path, body, {signal, ...options}),
     send: (method, path, options) => api.send(method, path, {signal, ...options}),
     poll: (path, options, f) => api.poll(path, {signal, ...options}, f),
+    again: () => { if (!signal.aborted) route(); },
     title: (text) => { document.title = `${text} · tollbook`; },
     failed(answer) {
       if (answer.ok || answer.cancelled || answer.lost) {

@@ -104,7 +104,7 @@ export function cost(pricing, n) {
   return sum;
 }
 
-/** A book's way to price: of "volume" in GB, "load-balancer" in millions of requests. Null: it has none. */
+/** A book's way to price: of "volume" in GB, "load_balancer" in millions of requests. Null: it has none. */
 export function pricingOf(book, of) {
   const rows = of === "volume" ? book?.bandwidth?.volume : book?.load_balancer;
   if (!rows?.tiers) return null;
@@ -120,7 +120,7 @@ export function curveAt(pricings, most, points = 120) {
   for (let n = 0; n <= points; n++) at.add(most * n / points);
   for (const pricing of pricings) {
     for (const tier of pricing.tiers) {
-      for (const edge of [tier.from, pricing.included]) if (edge > 0 && edge < most) at.add(edge).add(edge * (1 + 1e-9));
+      for (const edge of [tier.from + (pricing.axis === "net" ? pricing.included : 0), pricing.included]) if (edge > 0 && edge < most) at.add(edge).add(edge * (1 + 1e-9));
     }
   }
   return [...at].sort((a, b) => a - b);

@@ -37,8 +37,9 @@ export function table(options) {
   const scroller = el("div", {class: "table-scroll", tabindex: "0", role: "region", "aria-label": `${label}, scrolls`}, grid);
   const empty = el("p", {class: "empty", hidden: true});
   const foot = el("p", {class: "table-foot"});
+  const typed = later((text) => searched(text), 150);
   const field = el("input", {type: "search", placeholder: "Search", "aria-label": `Search in ${label}`,
-    oninput: later(() => searched(field.value), 150)});
+    oninput: (event) => typed(event.target.value)});
   const node = el("section", {class: "table-box", "aria-label": label},
     el("div", {class: "table-tools"}, title ? el("h2", {}, title) : null, options.search === false ? null : field, options.tools ?? [],
       el("span", {class: "grow"}),
@@ -59,6 +60,7 @@ export function table(options) {
     const text = `${descending ? "-" : ""}${column.id}`;
     page?.set({[names.sort]: text}, {replace: true, quiet: !options.onsort});
     state.sort = {column, descending};
+    scroller.scrollTop = 0;
     if (options.onsort) options.onsort(text);
     else arrange();
     announce(`${label}: sorted by ${column.name}, ${descending ? "descending" : "ascending"}`);
@@ -66,6 +68,7 @@ export function table(options) {
 
   function searched(text) {
     state.text = text;
+    scroller.scrollTop = 0;
     page?.set({[names.search]: text || null}, {replace: true, quiet: !options.onsearch});
     if (options.onsearch) options.onsearch(text);
     else arrange();

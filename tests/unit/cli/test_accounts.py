@@ -1,8 +1,10 @@
-"""account list: every declared account with its running month and its balance, from both faces."""
+"""account list and intake: whom the operator bills, and what came in for nobody; from both faces."""
 import json
 import unittest
+import urllib.request
 
 from both import CATALOG, Both
+from tool import line
 
 BOOK = {"book": "b", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z", "minimum_monthly": "1.00",
         "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01"}}}}
@@ -46,8 +48,39 @@ class Accounts(Both):
         self.assertEqual(list(self.listed()), [1, 2])
 
     def test_others_keys_may_not_ask(self):
-        refused = self.run_tool("account", "list", "--server", self.url, key=self.user, status=2)
-        self.assertIn("role", refused.err)
+        for words in (("account", "list"), ("intake",)):
+            refused = self.run_tool(*words, "--server", self.url, key=self.user, status=2)
+            self.assertIn("role", refused.err)
+
+    # --- intake ---
+
+    def test_what_will_be_on_no_invoice(self):
+        log = line(1, zone=999) + line(2, edge="QX7") + "nonsense\n\nnonsense \x00\n"
+        self.on_both("ingest", "-", stdin=log.encode() + b"\xff|x\n")
+        here = self.run_tool("intake", "--db", "l.db").out
+        self.assertEqual(here, self.run_tool("intake", "--server", self.url, key=self.key).out)
+        rows = [row.split("\t") for row in here.splitlines()]
+        self.assertEqual(rows[0], ["what", "lines", "which"])
+        self.assertIn(["no region", "-", "QX7"], rows)
+        self.assertIn(["no account", "-", "pull zone 999"], rows)
+        self.assertIn(["refused", "1", "blank line"], rows)
+        self.assertEqual(sum(int(row[1]) for row in rows[1:] if row[0] == "refused"), 4)
+        answer = self.asked("intake")
+        self.assertEqual(answer["unpriced"], ["QX7"])
+        self.assertEqual([one["zone"] for one in answer["unowned"]["zones"]], [999])
+        self.assertEqual(sum(one["lines"] for one in answer["refused"]), 4)
+        self.assertIn("nonsense \ufffd", {one["text"] for one in answer["refused"]})
+
+    def test_another_months_usage_without_an_account(self):
+        self.on_both("import", "-", stdin=self.rows({999: 3}, hour="2026-09-03T05:00:00Z"))
+        self.assertEqual(self.asked("intake")["unowned"]["zones"], [])
+        self.assertEqual(len(self.asked("intake", month="2026-09")["unowned"]["zones"]), 1)
+
+    def asked(self, name, **given):
+        request = urllib.request.Request(f"{self.url}/operations/{name}", json.dumps(given).encode(),
+                                         {"AccessKey": self.key, "Content-Type": "application/json"})
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)["answer"]
 
 
 if __name__ == "__main__":

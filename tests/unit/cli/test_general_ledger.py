@@ -181,6 +181,37 @@ class GeneralLedger(Ledger):
         self.close("2026-10")
         self.verify()
 
+    def test_late_usage_of_an_invoice_that_is_void_before_the_run_is_accrued(self):
+        """Whatever the order of void and run: what September had come to by October's end is in October."""
+        net = lambda month: self.sums(self.export(month), "account_name").get("unbilled", 0)
+        self.use(101, 500, day="2026-09-03", now=OCTOBER)
+        self.use(201, 500, day="2026-09-03", now=OCTOBER)
+        numbers = [i["number"] for i in self.finalize(month="2026-09", now=OCTOBER)]
+        self.use(101, 300, day="2026-09-20", now="2026-10-20T12:00:00Z")
+        self.use(201, 40, day="2026-10-20", now="2026-10-20T12:00:00Z")
+        self.assertEqual(net("2026-10"), 3 + Decimal("0.4") - 10)
+        for number in numbers:
+            self.run_tool("invoice", "--db", "t.db", "--void", number, now="2026-11-02T12:00:00Z")
+        self.assertEqual(net("2026-10"), 3 + Decimal("0.4") - 10)
+        self.close("2026-10", now=NOVEMBER)
+        self.close("2026-10", "--reopen", now=NOVEMBER)
+        self.finalize(month="2026-09", now=NOVEMBER)
+        self.assertEqual(net("2026-10"), 3 + Decimal("0.4") - 10)
+        self.finalize(month="2026-10", now=NOVEMBER)
+        self.assertEqual(net("2026-10"), 3 + Decimal("0.4") - 10)
+        # what comes, or is made void, after the run belongs to later months
+        self.use(201, 900, day="2026-09-20", now="2026-11-20T12:00:00Z")
+        standing = self.run_tool("query", "--db", "t.db", "SELECT number FROM invoice WHERE state='final' AND"
+                                 " account=2 ORDER BY id DESC").out.split()[1:]
+        for number in standing:
+            self.run_tool("invoice", "--db", "t.db", "--void", number, now="2026-12-02T12:00:00Z")
+        self.assertEqual(net("2026-10"), 3 + Decimal("0.4") - 10)
+        self.assertEqual(net("2026-11"), 9 - 3 - Decimal("0.4"))
+        for month in ("2026-10", "2026-11"):
+            self.close(month)
+        self.finalize(month="2026-09", now=JANUARY)
+        self.verify()
+
     def test_what_was_never_billed_is_accrued_until_it_is(self):
         for month in ("09", "10", "11"):
             self.use(101, 100 * int(month), day=f"2026-{month}-02", now=DECEMBER)

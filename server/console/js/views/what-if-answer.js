@@ -13,7 +13,8 @@ const ratio = (text) => (text === null ? "–" : `${sign(text)}${percent(text, 2
 
 export function answerView(page, data, does) {
   const node = el("div", {class: "view what-if-answer"});
-  for (const one of data.scenarios) node.append(...scenarioParts(page, data, one));
+  const most = [...data.scenarios].sort((a, b) => decimalCompare(b.after, a.after));
+  for (const one of most) node.append(...scenarioParts(page, data, one));
   if (!data.scenarios.length) node.append(el("p", {class: "empty"}, "No bill of these months is touched by the scenario. Choose other months, or another book."));
   node.append(el("p", {class: "table-tools"}, el("button", {type: "button", onclick: does.csv}, "Answer as CSV"), el("button", {type: "button", onclick: does.html}, "Answer as a page")));
   return node;
@@ -45,7 +46,7 @@ function byMonth(page, one) {
 function spread(page, one) {
   const bins = histogram(one.accounts.map((row) => row.percent));
   const name = (n) => (bins[n] ? `${number(bins[n].from)} % to ${number(bins[n].to)} %` : "");
-  const bars = chart({label: "How much accounts change", name: "what-if-distribution", page, kind: "bars", full: (value) => count(value, "account"), xName: "Change", xFormat: name,
+  const bars = chart({label: "How much accounts change", name: "what-if-distribution", page, kind: "bars", top: 5, full: (value) => count(value, "account"), xName: "Change", xFormat: name,
     xTicks: (low, high, most) => valueTicks(0, Math.max(1, bins.length - 1), Math.min(most, bins.length), String).filter((tick) => Number.isInteger(tick.v) && bins[tick.v]).map((tick) => ({v: tick.v, label: `${number(bins[tick.v].from)} %`}))});
   bars.set({at: bins.map((_, n) => n), by: "bin", series: [{name: "accounts", values: bins.map((bin) => bin.count)}]});
   const text = (field, which) => figure(`distribution_percent.${which}`, one.distribution_percent[which], ratio(one.distribution_percent[which]));
@@ -74,6 +75,9 @@ function causes(one) {
       Number(row.more_lines) ? el("p", {class: "soft small"}, `${count(row.more_lines, "more line")} with less effect.`) : null)));
 }
 
+const SHOWN = 4;
+const lines = (list) => el("ul", {class: "remarks"}, list.map((text) => el("li", {}, text)));
+
 /* What is not in the amounts, and why. */
 function remarks(data, one) {
   const list = [];
@@ -82,5 +86,6 @@ function remarks(data, one) {
   for (const row of one.unpriced) list.push(`Account ${row.account}, ${month(row.month)}, ${row.resource}: ${number(row.quantity)} ${row.unit}s at ${row.what} have no price${row.before ? ", as before" : " under the scenario"}. ${row.reason}`);
   if (Number(one.more_unpriced)) list.push(`${number(one.more_unpriced)} more of these.`);
   for (const row of data.late) list.push(`Account ${row.account}, ${month(row.month)}: changes since invoice ${row.invoice ?? "–"} wait to be billed.`);
-  return list.length ? el("section", {class: "panel", "aria-label": "Remarks"}, el("h2", {}, "Remarks"), el("ul", {class: "remarks"}, list.map((text) => el("li", {}, text)))) : null;
+  return list.length ? el("section", {class: "panel", "aria-label": "Remarks"}, el("h2", {}, "Remarks"), lines(list.slice(0, SHOWN)),
+    list.length > SHOWN ? el("details", {}, el("summary", {}, `${number(list.length - SHOWN)} more`), lines(list.slice(SHOWN))) : null) : null;
 }

@@ -36,7 +36,7 @@ export function formView(page, does) {
   const document_ = () => (shown.base ? merge(shown.base, shown.scenario.patch ?? {}) : shown.scenario.patch ?? {});
   function edit(path, value) {
     const next = withAt(document_(), path, value);
-    change({...shown.scenario, patch: shown.base ? diff(shown.base, next) : next});
+    change(shown.base ? {...shown.scenario, base: shown.base.book, patch: diff(shown.base, next)} : {...shown.scenario, patch: next});
   }
 
   /* --- one line of the form --- */

@@ -49,7 +49,7 @@ export function show(page) {
     const isOld = asked && asked !== JSON.stringify(question());
     place.classList.toggle("old", Boolean(isOld));
     if (!running) fill(state, isOld ? el("p", {class: "notice"}, "The scenario has changed since this answer. ", el("button", {type: "button", class: "primary", onclick: run}, "Run again")) : "");
-    curves?.set(scenario(), document_);
+    curves?.set(scenario(), document_, books);
   }
 
   /* Only an operator's key may read a book; others patch what they do not see. */

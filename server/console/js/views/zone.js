@@ -33,20 +33,28 @@ export function show(page) {
   const body = el("div", {class: "view"});
   const links = el("span", {class: "page-title"},
     page.offers("logs") ? el("a", {href: page.href("/logs", {zone: id})}, "Log") : null,
-    page.offers("events") ? el("a", {href: page.href("/events", {zone: id})}, "Shield events") : null);
-  page.root.append(pageHead(page, title, {range: true, above: el("a", {href: page.href("/zones")}, "Zones /"), beside: [chips, links]}), tabs, body);
+    page.offers("events") ? el("a", {href: page.href("/events")}, "Shield events") : null);
+  const head = pageHead(page, title, {range: true, above: el("a", {href: page.href("/zones")}, "Zones /"), beside: [chips, links]});
+  page.root.append(head, tabs, body);
   page.root.dataset.zone = id;
 
+  /* A key that may see statistics alone, such as the operator's, gets these. */
+  const isWhole = page.offers("zones"), offered = isWhole ? TABS : TABS.slice(0, 1);
   let zone = null, part = null, shown = "";
-  const tab = () => (TABS.some(([one]) => one === page.query.get("tab")) ? page.query.get("tab") : "traffic");
+  const tab = () => (offered.some(([one]) => one === page.query.get("tab")) ? page.query.get("tab") : "traffic");
 
   function drawTabs() {
-    fill(tabs, TABS.map(([one, name]) => el("a", {class: "button", href: page.href(`/zones/${id}`, {tab: one === "traffic" ? null : one}), "aria-current": one === tab() ? "page" : null}, name)));
+    tabs.hidden = !isWhole;
+    fill(tabs, offered.map(([one, name]) => el("a", {class: "button", href: page.href(`/zones/${id}`, {tab: one === "traffic" ? null : one}), "aria-current": one === tab() ? "page" : null}, name)));
+  }
+
+  function name(text) {
+    title.textContent = text;
+    page.title(text);
   }
 
   function drawHead() {
-    title.textContent = zone.Name;
-    page.title(zone.Name);
+    name(zone.Name);
     fill(chips, el("span", {class: "chip"}, TYPES[zone.Type] ?? `type ${zone.Type}`), " ",
       zone.Suspended ? el("span", {class: "chip warn"}, "suspended") : zone.Enabled ? "" : el("span", {class: "chip warn"}, "disabled"));
   }
@@ -56,14 +64,15 @@ export function show(page) {
     if (shown !== tab()) {
       shown = tab();
       part?.leave?.();
-      part = shown === "traffic" ? traffic(page, id) : shown === "settings" ? settings(page) : feature(page, id, FEATURES[shown]);
+      part = shown === "traffic" ? traffic(page, id, isWhole ? null : name) : shown === "settings" ? settings(page) : feature(page, id, FEATURES[shown]);
       fill(body, part.node);
     }
+    head.querySelector(".range").hidden = shown === "settings"; // settings are as they are now
     part.update();
     if (zone) part.zone?.(zone);
   }
 
-  page.poll(`/pullzone/${encodeURIComponent(id)}`, {seconds: 120}, (answer) => {
+  if (isWhole) page.poll(`/pullzone/${encodeURIComponent(id)}`, {seconds: 120}, (answer) => {
     if (page.failed(answer)) {
       if (answer.status === 404) fill(body, el("p", {class: "empty"}, "There is no such zone, or this key may not see it. ", el("a", {href: page.href("/zones")}, "All zones")));
       return;
@@ -76,8 +85,8 @@ export function show(page) {
   return {update};
 }
 
-function traffic(page, id) {
-  const made = board(page, {query: () => ({zone: id, top: 1}), hint: () => "No traffic of this zone in this time. Choose a longer time, or take in its log: tollbook ingest --db FILE requests.log"});
+function traffic(page, id, name) {
+  const made = board(page, {query: () => ({zone: id, top: 1}), f: (data) => name?.(data.zones.items[0]?.name ?? `Zone ${id}`), hint: () => "No traffic of this zone in this time. Choose a longer time, or take in its log: tollbook ingest --db FILE requests.log"});
   return {node: made.node, update: made.update};
 }
 

@@ -1,0 +1,95 @@
+/* intake: what came in and will be on no invoice, with what to do about each. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/operations.h"
+#include "tollbook/calendar.h"
+#include "tollbook/json.h"
+#include "tollbook/unowned.h"
+
+#define MOST 50 /* reasons, and locations, that are named */
+
+/* Where a list goes: text for people and JSON. */
+typedef struct lists {
+    tb_reply *reply;
+    size_t n;
+} lists;
+
+/* Readers of JSON stumble over a NUL: it is shown as other bytes are that are no text (U+FFFD). */
+static void put_line_text(const tb_refused *r, tb_buf *out)
+{
+    char text[TB_REJECT_TEXT_MAX];
+    const size_t n = r->len < sizeof text ? r->len : sizeof text;
+    for (size_t i = 0; i < n; i++)
+        text[i] = r->text[i] ? r->text[i] : '\xff';
+    tb_json_string(out, text, n);
+}
+
+static void put_refused(void *ctx, const tb_refused_kind *kind)
+{
+    lists *l = ctx;
+    const tb_refused *r = &kind->newest;
+    tb_buf *json = &l->reply->json;
+    tb_buf_fmt(json, "%s{\"reason\":", l->n++ ? "," : "");
+    tb_json_string(json, r->reason, strlen(r->reason));
+    tb_buf_fmt(json, ",\"lines\":%" PRIu64 ",\"line\":%" PRIu64 ",\"byte\":%" PRIu32 ",\"text\":", kind->lines,
+               r->line, r->byte);
+    if (r->len) put_line_text(r, json);
+    else tb_buf_str(json, "null");
+    tb_buf_str(json, "}");
+    tb_buf_fmt(&l->reply->out, "refused\t%" PRIu64 "\t%s\n", kind->lines, r->reason);
+}
+
+static void put_location(void *ctx, const char *code)
+{
+    lists *l = ctx;
+    tb_buf_str(&l->reply->json, l->n++ ? "," : "");
+    tb_json_string(&l->reply->json, code, strlen(code));
+    tb_buf_fmt(&l->reply->out, "no region\t-\t%s\n", code);
+}
+
+static void put_unowned(const tb_unowned_usage *u, tb_buf *out)
+{
+    for (size_t i = 0; i < u->zones.n; i++)
+        tb_buf_fmt(out, "no account\t-\tpull zone %" PRId64 "\n", u->zones.named[i].id);
+    for (size_t i = 0; i < u->balancers.n; i++)
+        tb_buf_fmt(out, "no account\t-\tload balancer %" PRId64 "\n", u->balancers.named[i].id);
+}
+
+static tb_code show_intake(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    const tb_arg *asked = tb_arg_of(args, "month");
+    const int64_t month = asked ? asked->number : tb_month_from_us(ops->now_us);
+    tb_unowned_usage unowned;
+    lists l = {.reply = reply};
+    tb_buf_str(&reply->out, "what\tlines\twhich\n");
+    tb_buf_str(&reply->json, "{\"refused\":[");
+    tb_code code = tb_store_refused(ops->store, MOST, put_refused, &l, err);
+    tb_buf_str(&reply->json, "],\"unpriced\":[");
+    l.n = 0;
+    if (!code) code = tb_store_unpriced_locations(ops->store, MOST, put_location, &l, err);
+    if (!code) code = tb_unowned_read(ops->store, month, &unowned, err);
+    if (code) return code;
+    tb_buf_str(&reply->json, "],\"unowned\":");
+    tb_unowned_json(&unowned, &reply->json);
+    tb_buf_str(&reply->json, "}");
+    put_unowned(&unowned, &reply->out);
+    return TB_OK;
+}
+
+static const tb_param params[] = {
+    {.name = "month", .value = "YYYY-MM", .kind = TB_PARAM_MONTH,
+     .help = "the month whose usage without an account is listed, UTC; default: the running one"},
+};
+
+static const tb_operation rows[] = {
+    {.name = "intake",
+     .summary = "List what came in and will be on no invoice",
+     .details = "Refused lines by reason, of the newest 20,000 that are kept, with the newest line's place and\n"
+                "text (kept for 72 hours); edge locations that no region names, so that their usage has no price;\n"
+                "and usage of pull zones and load balancers that no account owns.",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(params),
+     .read = show_intake},
+};
+const tb__operations tb__intake_operations = TB__OPERATIONS(rows);

@@ -1,0 +1,73 @@
+/* What the views of money work out of the API's answers. Pure. */
+
+import {decimalCompare, money} from "./format.js";
+
+const PRODUCTS = {MonthlyChargesEUTraffic: "Traffic, Europe", MonthlyChargesUSTraffic: "Traffic, North America",
+  MonthlyChargesASIATraffic: "Traffic, Asia and Oceania", MonthlyChargesSATraffic: "Traffic, South America",
+  MonthlyChargesAFTraffic: "Traffic, Africa", MonthlyChargesOptimizer: "Optimizer", MonthlyChargesLoadBalancer: "Load balancers",
+  MonthlyChargesTaxes: "Taxes"};
+
+/** What GET /billing says was charged, without what is zero. */
+export function productsOf(billing, currency) {
+  return Object.entries(PRODUCTS).map(([field, name]) => ({field, name, amount: String(billing[field] ?? "0"), currency}))
+    .filter((row) => decimalCompare(row.amount, "0") !== 0);
+}
+
+/** A decimal as text rounded half up to cents, for where the exact amount stands beside; what is more than nothing
+ * and less than half a cent is "< 0.01". */
+export function rounded(value, currency = "") {
+  const match = /^([-+]?)(\d*)(?:\.(\d*))?$/.exec(String(value ?? "").trim());
+  if (!match || !(match[2] || match[3])) return money(value, currency);
+  const digits = (match[3] ?? "").padEnd(3, "0");
+  const cents = BigInt((match[2] || "0") + digits.slice(0, 2)) + (digits[2] >= "5" ? 1n : 0n);
+  const isSmall = cents === 0n && /[1-9]/.test(match[2] + digits);
+  const text = cents.toString().padStart(3, "0");
+  return isSmall ? `< ${money("0.01", currency)}` : money(`${match[1]}${text.slice(0, -2)}.${text.slice(-2)}`, currency);
+}
+
+/** "paid", "open", "overdue", "void", or "credit note". now: ms. */
+export function stateOf(invoice, now) {
+  if (invoice.state === "void") return "void";
+  if (invoice.kind === "credit_note") return "credit note";
+  if (!invoice.remaining || decimalCompare(invoice.remaining, "0") <= 0) return "paid";
+  return invoice.due && Date.parse(invoice.due) + 86400000 <= now ? "overdue" : "open";
+}
+
+/** The month by days for a chart: what was used up to each day's end, and from there the span of the
+ * forecast to the month's last day, which is the forecast's own; between the two it is a straight line.
+ * points: of GET /insights by day, or null. */
+export function monthPoints(forecast, points, dayMs = 86400000) {
+  const first = Date.parse(`${forecast.month}-01T00:00:00Z`);
+  const [year, month] = forecast.month.split("-").map(Number);
+  const days = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  const known = Math.min(days, Math.max(1, Math.ceil((Date.parse(forecast.usage_until) - first) / dayMs)));
+  const at = [], past = [], middle = [], low = [], high = [];
+  const soFar = Number(forecast.bytes.so_far);
+  let sum = 0;
+  for (let n = 0; n < days; n++) {
+    at.push(first + n * dayMs);
+    sum += Number(points?.BandwidthUsed[n] ?? 0);
+    const last = n === known - 1;
+    past.push(n >= known ? null : last ? soFar : points ? Math.min(sum, soFar) : null);
+    const part = days === known ? 1 : (n - known + 1) / (days - known);
+    const to = (end) => (n < known - 1 ? null : soFar + (Number(end) - soFar) * part);
+    middle.push(to(forecast.bytes.p50));
+    low.push(to(forecast.bytes.p5));
+    high.push(to(forecast.bytes.p95));
+  }
+  return {at, past, middle, low, high};
+}
+
+/** The line's days, each with the thresholds that were crossed on it. */
+export function daysOf(explained) {
+  return explained.days.map((one) => ({...one, crossings: explained.crossings.filter((c) => c.hour.slice(0, 10) === one.day.slice(0, 10))}));
+}
+
+/** Every day of the line's month with its quantity, those without usage too. */
+export function everyDay(explained, dayMs = 86400000) {
+  const first = Date.parse(explained.period.start), end = Date.parse(explained.period.end);
+  const used = new Map(explained.days.map((one) => [Date.parse(one.day), Number(one.quantity)]));
+  const at = [];
+  for (let ms = first; ms < end; ms += dayMs) at.push(ms);
+  return {at, values: at.map((ms) => used.get(ms) ?? 0)};
+}

@@ -1,0 +1,57 @@
+/* The operator's operations, as the views ask for them, and the server's own figures. */
+
+import {el} from "./dom.js";
+
+/** Runs an operation ("book list") until it is done. A long one is asked again and again: step(n) hears of each
+ * answer and may return false to end it. body: a document as text; the arguments go into the address then.
+ * {ok: true, answer, out, said: [sentences], no, stopped} or the API's error. */
+export async function operation(page, name, given = {}, {body, step, signal} = {}) {
+  const whole = {ok: true, answer: null, out: "", said: [], no: false, stopped: false};
+  for (let next = "", steps = 1; ; steps++) {
+    const all = next ? {...given, next} : given;
+    const options = {exact: true, ...(signal ? {signal} : {})};
+    const path = `/operations/${name.replaceAll(" ", "-")}`;
+    const reply = body === undefined ? await page.post(path, all, options)
+      : await page.post(path, body, {...options, type: "application/json", query: all});
+    if (!reply.ok) return reply;
+    const {answer, out, said, no} = reply.data;
+    Object.assign(whole, {answer: answer ?? whole.answer, out: whole.out + out, said: [...whole.said, ...said], no: whole.no || no});
+    next = reply.data.next;
+    if (!next) return whole;
+    if (step && step(steps) === false) return {...whole, stopped: true};
+  }
+}
+
+/** Prometheus' text as {name: number, 'name{label="x"}': number}. Pure. */
+export function metrics(text) {
+  const found = {};
+  for (const line of text.split("\n")) {
+    const match = /^([a-z_]+(?:\{[^}]*\})?) (-?[\d.e+]+)$/i.exec(line);
+    if (match) found[match[1]] = Number(match[2]);
+  }
+  return found;
+}
+
+/** Where a document is wrong: the byte or the line that an error names. Pure. */
+export function place(message, text) {
+  const line = /\bLine (\d+)/i.exec(message), byte = /\bbyte (\d+)/i.exec(message);
+  if (!line && !byte) return null;
+  const lines = text.split("\n");
+  if (line) {
+    const at = lines.slice(0, Number(line[1]) - 1).join("\n").length + (Number(line[1]) > 1 ? 1 : 0);
+    return {line: Number(line[1]), start: at, end: at + (lines[Number(line[1]) - 1] ?? "").length};
+  }
+  const bytes = new TextEncoder().encode(text).slice(0, Math.max(0, Number(byte[1]) - 1));
+  const start = new TextDecoder().decode(bytes).length;
+  return {line: text.slice(0, start).split("\n").length, start, end: Math.min(text.length, start + 1)};
+}
+
+/** The month before or after "2026-10". Pure. */
+export function monthBeside(month, by) {
+  const [year, number] = month.split("-").map(Number);
+  const at = new Date(Date.UTC(year, number - 1 + by, 1));
+  return at.toISOString().slice(0, 7);
+}
+
+/** What an operation said, a sentence a line. */
+export const sentences = (said) => said.map((text) => el("p", {}, text));

@@ -1,0 +1,139 @@
+/* What this month costs so far and may come to, the balance, and the invoices. */
+
+import {chart} from "../chart.js";
+import {pageHead, panel} from "../controls.js";
+import {el, figure, fill} from "../dom.js";
+import {bytes, bytesFull, day, decimalCompare, money, month, NOTHING, number, toMs} from "../format.js";
+import {monthPoints, productsOf, rounded, stateOf} from "../money.js";
+import {table} from "../table.js";
+
+const DAY = 86400000;
+
+export function show(page) {
+  const tiles = el("div", {class: "tiles", role: "group", "aria-label": "This month"});
+  const note = el("p", {class: "soft"});
+  const trend = chart({label: "Bandwidth this month, and how it may go on", name: "month", page, kind: "band", format: bytes, full: bytes});
+  const products = table({label: "Charges by product", name: "products", key: "product-", page, search: false, columns: productColumns(),
+    empty: "Nothing was charged this month."});
+  const usage = table({label: "Forecast by product and region", name: "forecast", key: "usage-", page, search: false, columns: usageColumns(),
+    empty: "There is no usage to look ahead from yet. Take in a log: tollbook ingest --db FILE requests.log"});
+  const names = new Map();
+  const zones = table({label: "Charges by zone", name: "zones", key: "zone-", page, sort: "-MonthlyUsage", columns: zoneColumns(page, names),
+    empty: "No zone was charged this month.", rowData: (row) => ({zone: row.PullZoneId})});
+  const invoices = table({label: "Invoices and credit notes", name: "invoices", key: "invoice-", page, sort: "-number", columns: invoiceColumns(page),
+    empty: "No invoice yet. The operator makes a month final: tollbook invoice --db FILE --month YYYY-MM --finalize"});
+  page.root.append(pageHead(page, "Billing"), tiles, note, el("section", {class: "panel"}, trend.node),
+    el("div", {class: "columns"}, panel("By product", products.node), panel("By zone", zones.node)),
+    panel("Usage to the month's end", usage.node), panel("Invoices", invoices.node));
+
+  const seen = {billing: null, forecast: null, points: null, invoices: []};
+  const currency = () => seen.forecast?.currency ?? seen.invoices[0]?.currency ?? "";
+
+  function tile(name, field, value, text, title, below) {
+    return el("div", {class: "tile"}, el("span", {class: "name"}, name),
+      el("span", {class: "value"}, figure(field, value, text, title)), below ? el("span", {class: "change"}, below) : null);
+  }
+
+  function drawTiles() {
+    const b = seen.billing, f = seen.forecast;
+    if (!b) return;
+    const amount = (value) => rounded(value, currency());
+    const open = seen.invoices.filter((one) => one.remaining && decimalCompare(one.remaining, "0") > 0);
+    fill(tiles,
+      tile("This month so far", "ThisMonthCharges", b.ThisMonthCharges, amount(b.ThisMonthCharges), `${b.ThisMonthCharges} ${currency()}, without tax`, "without tax"),
+      f ? tile("At the month's end", "p50", f.money.net.p50, amount(f.money.net.p50), `${f.money.net.p50} ${f.currency}, without tax`,
+        `${amount(f.money.net.p5)} to ${amount(f.money.net.p95)} in nine cases of ten`) : null,
+      tile("Balance", "Balance", b.Balance, amount(b.Balance), `${b.Balance} ${currency()}`),
+      tile("Available", "AvailableBalance", b.AvailableBalance, amount(b.AvailableBalance), `${b.AvailableBalance} ${currency()}`, "less what is used and not billed"),
+      f?.balance_lasts_until ? tile("Balance lasts until", "balance_lasts_until", f.balance_lasts_until.p50, f.balance_lasts_until.p50 ? day(f.balance_lasts_until.p50) : "beyond this month",
+        null, f.balance_lasts_until.p5 ? `${day(f.balance_lasts_until.p5)} in the worst of twenty cases` : null) : null,
+      tile("To be paid", "open", String(open.length), number(open.length), null, open.length === 1 ? "invoice" : "invoices"));
+    note.textContent = f ? [f.reason, f.complete ? null : "Some usage has no price yet: ask the operator."].filter(Boolean).join(" ") : "";
+  }
+
+  function drawTrend() {
+    const f = seen.forecast;
+    if (!f) return;
+    const drawn = monthPoints(f, seen.points, DAY);
+    trend.set({at: drawn.at, by: "day", series: [
+      {name: "so far", values: drawn.past, colour: 1},
+      {name: "may come", values: drawn.middle, low: drawn.low, high: drawn.high, dashed: true, colour: 2}]});
+  }
+
+  function draw() {
+    drawTiles();
+    drawTrend();
+    if (seen.billing) products.set(productsOf(seen.billing, currency()));
+    if (seen.forecast) usage.set(seen.forecast.usage);
+    invoices.set(seen.invoices.map((one) => ({...one, shown: stateOf(one, page.now())})));
+  }
+
+  const take = (path, options, f) => page.poll(path, {seconds: 60, exact: true, ...options}, (answer) => {
+    if (page.failed(answer)) return;
+    f(answer.data);
+    draw();
+  });
+  take("/billing", {}, (data) => { seen.billing = data; });
+  take("/billing/invoices", {}, (data) => { seen.invoices = data.invoices; });
+  take("/billing/summary", {}, (data) => zones.set(data));
+  let asked = "";
+  take("/billing/forecast", {}, (data) => {
+    seen.forecast = data;
+    if (!page.offers("statistics") || asked === data.month) return;
+    asked = data.month;
+    page.poll("/insights", {query: {from: `${data.month}-01`, by: "day", top: 1}, seconds: 60}, (answer) => {
+      if (!answer.ok) return;
+      seen.points = answer.data.points;
+      draw();
+    });
+  });
+  if (page.offers("zones")) {
+    page.get("/pullzone", {query: {page: 1, perPage: 1000}}).then((answer) => {
+      if (!answer.ok) return;
+      for (const zone of answer.data.Items ?? []) names.set(zone.Id, zone.Name);
+      zones.set(zones.rows);
+    });
+  }
+  return {update: draw};
+}
+
+function productColumns() {
+  return [
+    {id: "name", name: "Product", kind: "text", value: (row) => row.name},
+    {id: "amount", name: "So far", kind: "decimal", value: (row) => row.amount, cell: (row) => figure(row.field, row.amount, rounded(row.amount, row.currency), money(row.amount, row.currency))},
+  ];
+}
+
+const quantity = (row, value) => (row.unit === "byte" ? bytes(Number(value)) : number(value));
+const quantityFull = (row, value) => (row.unit === "byte" ? bytesFull(Number(value)) : number(value));
+
+function usageColumns() {
+  const column = (id, name) => ({id, name, kind: "decimal", value: (row) => row[id], cell: (row) => quantity(row, row[id]), title: (row) => quantityFull(row, row[id])});
+  return [
+    {id: "product", name: "Product", kind: "text", value: (row) => row.product.replaceAll("_", " ")},
+    {id: "region", name: "Region", kind: "text", value: (row) => row.region ?? ""},
+    column("so_far", "So far"), column("p50", "Month's end"), column("p5", "At least (5 %)"), column("p95", "At most (95 %)"),
+    {id: "method", name: "Rests on", kind: "text", value: (row) => row.method.replaceAll("_", " "), title: (row) => row.reason},
+  ];
+}
+
+function zoneColumns(page, names) {
+  const name = (row) => names.get(row.PullZoneId) ?? `Zone ${row.PullZoneId}`;
+  return [
+    {id: "name", name: "Zone", kind: "text", value: name, cell: (row) => (page.offers("statistics") ? el("a", {href: page.href(`/zones/${row.PullZoneId}`)}, name(row)) : name(row)), title: name},
+    {id: "MonthlyUsage", name: "Charges", kind: "decimal", field: "MonthlyUsage", value: (row) => String(row.MonthlyUsage), cell: (row) => rounded(row.MonthlyUsage), title: (row) => money(String(row.MonthlyUsage))},
+    {id: "MonthlyBandwidthUsed", name: "Bandwidth", kind: "number", field: "MonthlyBandwidthUsed", value: (row) => row.MonthlyBandwidthUsed, cell: (row) => bytes(row.MonthlyBandwidthUsed), title: (row) => bytesFull(row.MonthlyBandwidthUsed)},
+  ];
+}
+
+function invoiceColumns(page) {
+  return [
+    {id: "number", name: "Number", kind: "text", value: (row) => row.number, cell: (row) => el("a", {href: page.href(`/billing/${row.number}`)}, row.number)},
+    {id: "month", name: "Month", kind: "text", value: (row) => row.month, cell: (row) => month(toMs(`${row.month}-01`))},
+    {id: "kind", name: "Kind", kind: "text", value: (row) => row.kind.replaceAll("_", " ")},
+    {id: "state", name: "State", kind: "text", value: (row) => row.shown, cell: (row) => el("span", {class: row.shown === "overdue" ? "chip warn" : "chip"}, row.shown)},
+    {id: "total", name: "Total", kind: "decimal", field: "total", value: (row) => row.total, cell: (row) => money(row.total, row.currency)},
+    {id: "remaining", name: "To be paid", kind: "decimal", field: "remaining", value: (row) => row.remaining ?? "", cell: (row) => (row.remaining ? money(row.remaining, row.currency) : NOTHING)},
+    {id: "due", name: "Due", kind: "text", value: (row) => row.due ?? "", cell: (row) => (row.due ? day(row.due) : NOTHING)},
+  ];
+}

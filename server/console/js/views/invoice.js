@@ -1,0 +1,135 @@
+/* An invoice as the customer has it, its files, and each line taken apart: tiers, days, hours. The line and the
+ * day that are open stand in the address. */
+
+import {chart} from "../chart.js";
+import {linkButton, pageHead, panel} from "../controls.js";
+import {el, figure, fill} from "../dom.js";
+import {bytes, bytesFull, day, money, month, NOTHING, number, time, toMs} from "../format.js";
+import {daysOf, everyDay} from "../money.js";
+import {table} from "../table.js";
+
+const FORMS = [["pdf", "PDF", "pdf"], ["ubl", "UBL", "xml"], ["xrechnung", "XRechnung", "xml"], ["csv", "CSV", "csv"],
+  ["focus", "FOCUS", "csv"], ["json", "JSON", "json"]];
+
+export function show(page) {
+  const path = `/billing/invoices/${encodeURIComponent(page.params.number)}`;
+  const facts = el("dl", {class: "facts"});
+  const files = el("p", {class: "segments"}, FORMS.map(([form, name, end]) => el("a", {class: "button", href: `${path}?format=${form}`,
+    download: `${page.params.number}.${end}`}, name)), linkButton());
+  const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: "allow-same-origin", src: `${path}?format=html`});
+  const lines = table({label: "Lines of the invoice", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
+    columns: lineColumns(page)});
+  const opened = el("section", {class: "panel", hidden: true, "aria-label": "The line taken apart"});
+  page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing")}), facts, files,
+    panel("Lines", lines.node), opened, panel("Document", paper));
+
+  let invoice = null;
+  page.get(path, {exact: true, accept: "application/json"}).then((answer) => {
+    if (page.failed(answer)) return;
+    invoice = answer.data;
+    const amount = (name, text) => [el("dt", {}, text), el("dd", {}, figure(name, invoice[name], money(invoice[name], invoice.currency)))];
+    fill(facts, el("dt", {}, "State"), el("dd", {}, invoice.state), el("dt", {}, "Month"), el("dd", {}, month(toMs(invoice.period.start))),
+      invoice.issued ? [el("dt", {}, "Issued"), el("dd", {}, day(invoice.issued))] : [], invoice.due ? [el("dt", {}, "Due"), el("dd", {}, day(invoice.due))] : [],
+      amount("subtotal", "Without tax"), amount("total", "Total"), amount("payable", "To be paid when issued"));
+    lines.set(invoice.lines.map((one) => ({...one, currency: invoice.currency})));
+  });
+
+  let shown = "", parts = null;
+  function update() {
+    const line = Number(page.query.get("line")) || 0, of = page.query.get("day") ?? "";
+    const wanted = `${line} ${of} ${page.zone}`;
+    if (wanted === shown) return;
+    shown = wanted;
+    opened.hidden = !line;
+    if (!line) return;
+    page.get(`${path}/lines/${line}/explain`, {query: {day: of || null}, exact: true}).then((answer) => {
+      if (shown !== wanted || page.failed(answer)) return;
+      parts?.forEach((one) => one.destroy());
+      parts = takeApart(page, opened, answer.data, of);
+    });
+  }
+  update();
+  return {update};
+}
+
+const units = (line) => (line.unit === "byte"
+  ? {short: (value) => bytes(Number(value)), full: (value) => bytesFull(Number(value))} : {short: number, full: number});
+
+/* Draws the line's parts; returns its charts. */
+function takeApart(page, root, explained, of) {
+  const line = explained.line, unit = units(line), days = daysOf(explained), charts = [];
+  const made = (options, drawn) => {
+    const one = chart({page, format: unit.short, full: unit.full, ...options});
+    one.set(drawn);
+    charts.push(one);
+    return one.node;
+  };
+  const marks = explained.crossings.map((one) => ({at: toMs(one.hour), label: `past ${unit.short(one.threshold)}`}));
+  const tiers = table({label: "Tiers", name: "tiers", key: "tiers-", page, search: false, columns: tierColumns(line, unit), empty: "A price without tiers."});
+  tiers.set(line.tiers);
+  const children = [el("h2", {}, `Line ${line.line}: ${line.kind.replaceAll("_", " ")}, ${line.resource ?? ""} ${line.region ?? ""}`),
+    explained.note ? el("p", {class: "notice"}, explained.note) : null, explained.gone ? el("p", {class: "notice"}, explained.gone) : null,
+    el("p", {class: "soft"}, explained.sum === null ? "No usage is behind this line."
+      : explained.agrees ? `The days add up to the line's ${unit.full(line.quantity)}.` : "The days do not add up to the line: tell the operator."),
+    tiers.node];
+  if (days.length) {
+    const rows = table({label: "Days", name: "days", key: "days-", page, search: false, columns: dayColumns(page, unit), empty: "No day has usage."});
+    rows.set(days);
+    const drawn = everyDay(explained);
+    const dayMarks = marks.map((one) => ({...one, at: Math.floor(one.at / 86400000) * 86400000}));
+    children.push(made({label: "Usage by day", name: "days"}, {at: drawn.at, by: "day", series: [{name: "Usage", values: drawn.values}], marks: dayMarks}), rows.node);
+  }
+  if (explained.hours) {
+    const hours = table({label: `Hours of ${day(of)}`, name: "hours", key: "hours-", page, search: false, columns: hourColumns(page, unit, explained), empty: "No hour has usage."});
+    hours.set(explained.hours);
+    children.push(el("h3", {}, day(of)), made({label: `Usage by hour of ${day(of)}`, name: "hours"}, {at: explained.hours.map((one) => toMs(one.hour)), by: "hour",
+      series: [{name: "Usage", values: explained.hours.map((one) => Number(one.quantity))}], marks: marks.filter((_, n) => explained.crossings[n].hour.startsWith(of))}), hours.node);
+  } else if (of && explained.sum !== null) children.push(el("p", {class: "notice"}, "The hours of this day are no longer kept."));
+  fill(root, children);
+  return charts;
+}
+
+function lineColumns(page) {
+  const open = (row) => String(row.line) === page.query.get("line");
+  return [
+    {id: "line", name: "Line", kind: "number", value: (row) => row.line},
+    {id: "kind", name: "What", kind: "text", value: (row) => row.kind.replaceAll("_", " ")},
+    {id: "resource", name: "Of", kind: "text", value: (row) => row.resource ?? ""},
+    {id: "region", name: "Region", kind: "text", value: (row) => row.region ?? ""},
+    {id: "quantity", name: "Quantity", kind: "decimal", field: "quantity", value: (row) => row.quantity ?? "", cell: (row) => (row.quantity ? units(row).short(row.quantity) : NOTHING), title: (row) => (row.quantity ? units(row).full(row.quantity) : null)},
+    {id: "amount", name: "Amount", kind: "decimal", field: "amount", value: (row) => row.amount, cell: (row) => money(row.amount, row.currency), title: (row) => `exactly ${row.exact} ${row.currency}`},
+    {id: "open", name: "Explain", sort: false, csv: false, value: () => "", cell: (row) => el("button", {type: "button", class: "quiet", "aria-label": `Explain line ${row.line}`,
+      onclick: () => page.set({line: open(row) ? null : row.line, day: null})}, "Explain")},
+  ];
+}
+
+function tierColumns(line, unit) {
+  return [
+    {id: "from", name: "From", kind: "decimal", value: (row) => row.from ?? "", cell: (row) => (row.from === null ? NOTHING : unit.short(row.from)), title: (row) => (row.from === null ? null : unit.full(row.from))},
+    {id: "to", name: "To", kind: "decimal", value: (row) => row.to ?? "", cell: (row) => (row.to === null || row.to === undefined ? "no end" : unit.short(row.to))},
+    {id: "units", name: "Used", kind: "decimal", value: (row) => row.units ?? "", cell: (row) => unit.short(row.units), title: (row) => unit.full(row.units)},
+    {id: "list_price", name: "List price", kind: "decimal", value: (row) => row.list_price ?? "", title: (row) => `${row.price} a ${line.unit ?? "unit"}`},
+    {id: "amount", name: "Amount", kind: "decimal", field: "amount", value: (row) => row.amount, cell: (row) => money(row.amount)},
+  ];
+}
+
+const passed = (crossings, unit) => crossings.map((one) => `past ${unit.full(one.threshold)}`).join(", ");
+
+function dayColumns(page, unit) {
+  return [
+    {id: "day", name: "Day", kind: "time", value: (row) => row.day, cell: (row) => el("button", {type: "button", class: "quiet",
+      "aria-expanded": String(page.query.get("day") === row.day.slice(0, 10)), onclick: () => page.set({day: page.query.get("day") === row.day.slice(0, 10) ? null : row.day.slice(0, 10)})}, day(row.day))},
+    {id: "quantity", name: "Used", kind: "decimal", field: "quantity", value: (row) => row.quantity, cell: (row) => unit.short(row.quantity), title: (row) => unit.full(row.quantity)},
+    {id: "reached", name: "Reached", kind: "decimal", field: "reached", value: (row) => row.reached, cell: (row) => unit.short(row.reached), title: (row) => unit.full(row.reached)},
+    {id: "crossings", name: "Threshold", kind: "text", value: (row) => passed(row.crossings, unit), cell: (row) => row.crossings.map((one) => el("span", {class: "chip warn", title: `before ${unit.full(one.before)}, after ${unit.full(one.after)}`}, `past ${unit.short(one.threshold)} at ${time(one.hour, page.zone)}`))},
+  ];
+}
+
+function hourColumns(page, unit, explained) {
+  const crossed = (row) => explained.crossings.filter((one) => one.hour === row.hour);
+  return [
+    {id: "hour", name: "Hour", kind: "time", value: (row) => row.hour, cell: (row) => time(row.hour, page.zone)},
+    {id: "quantity", name: "Used", kind: "decimal", field: "quantity", value: (row) => row.quantity, cell: (row) => unit.short(row.quantity), title: (row) => unit.full(row.quantity)},
+    {id: "crossings", name: "Threshold", kind: "text", value: (row) => passed(crossed(row), unit), cell: (row) => crossed(row).map((one) => el("span", {class: "chip warn"}, `past ${unit.short(one.threshold)}`))},
+  ];
+}

@@ -1,0 +1,73 @@
+/* The server and its file: disk, log, queues, when it was last verified and backed up; what holds the space; who
+ * changed what. */
+
+import {pageHead, panel} from "../controls.js";
+import {el, figure, fill} from "../dom.js";
+import {bytes, bytesFull, duration, number, time} from "../format.js";
+import {metrics, operation, sentences} from "../operator.js";
+import {table} from "../table.js";
+
+const AGED = {verify: 8 * 86400, backup: 2 * 86400}; // seconds after which it is said
+
+export function show(page) {
+  const server = panel("The server"), file = panel("The database"), checked = el("div", {role: "status"});
+  const verify = el("button", {type: "button", onclick: check}, "Verify now");
+  const sizes = table({label: "What holds the space", title: "What holds the space", name: "sizes", page, key: "size-", search: false, sort: "-bytes", columns: [
+    {id: "what", name: "What", kind: "text", value: (row) => row.what},
+    {id: "bytes", name: "Size", kind: "number", field: "bytes", value: (row) => row.bytes, cell: (row) => bytes(row.bytes), title: (row) => bytesFull(row.bytes)}]});
+  const audit = table({label: "Audit log", title: "Audit log", name: "audit", page, sort: "-id", columns: [
+    {id: "id", name: "No.", kind: "number", value: (row) => row.id},
+    {id: "time", name: "When", kind: "time", value: (row) => row.time, cell: (row) => time(row.time, page.zone)},
+    {id: "key", name: "Key", kind: "number", value: (row) => row.key || null, title: (row) => (row.key ? "" : "none: the command line")},
+    {id: "origin", name: "From", kind: "text", value: (row) => row.origin || null},
+    {id: "operation", name: "What", kind: "text", value: (row) => row.operation},
+    {id: "arguments", name: "With", kind: "text", wide: true, value: (row) => (typeof row.arguments === "string" ? row.arguments : JSON.stringify(row.arguments))}],
+  empty: "Nothing was changed yet."});
+  page.root.append(pageHead(page, "Health", {beside: verify}), checked, el("div", {class: "columns"}, server, file),
+    el("section", {class: "panel"}, sizes.node), el("section", {class: "panel"}, audit.node));
+
+  const fact = (name, id, value, text, warn) => [el("dt", {}, name), el("dd", {}, warn ? el("span", {class: "chip warn"}, figure(id, value, text)) : figure(id, value, text))];
+  const since = (found, id, most, what) => fact(`Last ${what}`, id, found[id], found[id] === undefined ? `never: tollbook ${what} --db FILE` : `${duration(found[id])} ago`,
+    found[id] === undefined || found[id] > most);
+
+  page.poll("/metrics", {seconds: 10, accept: "text/plain"}, (answer) => {
+    if (page.failed(answer)) return;
+    const found = metrics(answer.data), free = found.tollbook_disk_free_bytes, held = found.tollbook_store_bytes;
+    const connections = Object.entries(found).filter(([name]) => name.startsWith("tollbook_connections{")).reduce((sum, [, n]) => sum + n, 0);
+    fill(server, el("h2", {}, "The server"), el("dl", {class: "facts"},
+      fact("Version", "version", page.session.version, page.session.version),
+      fact("Runs for", "process_start_time_seconds", found.process_start_time_seconds, duration(Date.now() / 1000 - found.process_start_time_seconds)),
+      fact("Writer", "tollbook_writer_alive", found.tollbook_writer_alive, found.tollbook_writer_alive ? "at work" : "cannot write: see the server's messages", !found.tollbook_writer_alive),
+      fact("Writes that wait", "tollbook_writer_queue", found.tollbook_writer_queue, number(found.tollbook_writer_queue)),
+      fact("Connections", "tollbook_connections", connections, number(connections)),
+      fact("Memory", "process_resident_memory_bytes", found.process_resident_memory_bytes, bytes(found.process_resident_memory_bytes)),
+      fact("Messages that wait", "tollbook_outbox_waiting", found.tollbook_outbox_waiting, found.tollbook_outbox_waiting === undefined ? "none are sent" : number(found.tollbook_outbox_waiting))));
+    fill(file, el("h2", {}, "The database"), el("dl", {class: "facts"},
+      fact("Size", "tollbook_store_bytes", held, bytes(held)),
+      fact("Write-ahead log", "tollbook_wal_bytes", found.tollbook_wal_bytes, bytes(found.tollbook_wal_bytes)),
+      fact("Free on the disk", "tollbook_disk_free_bytes", free, bytes(free), free < held / 5),
+      since(found, "tollbook_last_verify_age_seconds", AGED.verify, "verify"),
+      since(found, "tollbook_last_backup_age_seconds", AGED.backup, "backup")));
+  });
+
+  async function check() {
+    verify.disabled = true;
+    fill(checked, el("p", {}, "Everything stored is summed and rated again …"), el("progress", {"aria-label": "Verifying"}));
+    const answer = await operation(page, "verify");
+    verify.disabled = false;
+    checked.replaceChildren();
+    if (page.failed(answer)) return;
+    const found = answer.answer?.differences ?? [];
+    fill(checked, el("div", {class: "notice"}, found.length ? [el("p", {}, "Stored figures differ from what they are made of. Keep the file and see docs/operations.md, \"What verify finds\"."), el("pre", {tabindex: "0"}, answer.out)]
+      : el("p", {}, "No differences."), sentences(answer.said)));
+  }
+
+  async function read() {
+    const [size, log] = await Promise.all([operation(page, "size"), operation(page, "audit")]);
+    if (page.failed(size) || page.failed(log)) return;
+    sizes.set(size.answer.sizes);
+    audit.set(log.answer.entries);
+  }
+
+  read();
+}

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Makes the pictures of the console that README.md shows, from the fixtures that server/quickstart serves.
+
+    tests/browser/pictures.py              writes docs/pictures/*.png
+    tests/browser/pictures.py FOLDER       writes every view there, light, dark and narrow, to be looked at
+
+The pictures are reduced to 64 colours, so that they weigh little in a checkout.
+"""
+import json
+import os
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+from pages import COUNT, ConsoleCase
+from browser import Browser
+from harness import SOURCE, Server, run
+
+DEARER = {"scenario": "dearer-europe", "patch": {"bandwidth": {"premium": {"regions": {"EU": "0.0125"}}}}}
+VIEWS = {"user": ["/overview?range=30d", "/zones?range=30d", "/zones/301?range=30d", "/logs?zone=101", "/events?shield=42",
+                  "/containers", "/billing", "/what-if"],
+         "operator": ["/operator/accounts", "/operator/intake", "/operator/books", "/operator/run", "/operator/alerts",
+                      "/operator/health"]}
+
+
+class Fixtures(Server):
+    """As server/quickstart makes it."""
+
+    def make(self, log):
+        subprocess.run([sys.executable, SOURCE / "fixtures/months.py", self.path], check=True)
+        run("init", "--db", self.db)
+        run("apply", "--db", self.db, self.path / "catalog.json")
+        run("book", "--db", self.db, SOURCE / "fixtures/book.json")
+        run("ingest", "--db", self.db, SOURCE / "fixtures/requests.log")
+        run("import", "--db", self.db, SOURCE / "fixtures/buckets.ndjson")
+        run("import", "--db", self.db, self.path / "months.ndjson")
+        for month in range(1, 11):
+            run("invoice", "--db", self.db, "--account", 3, "--month", f"2026-{month:02}", "--finalize")
+        return {"user": self.make_key(3, "User"), "operator": self.make_key(0, "Operator")}
+
+
+def chunks(data):
+    at = 8
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        yield kind, data[at + 8:at + 8 + length]
+        at += 12 + length
+
+
+def pixels(data):
+    """width, height and rows of RGB triples of a PNG as Chromium writes it: eight bits, not interlaced."""
+    parts = list(chunks(data))
+    width, height, depth, colour = struct.unpack(">IIBB", parts[0][1][:10])
+    assert depth == 8 and colour in (2, 6), "not as Chromium writes it"
+    size = 3 if colour == 2 else 4
+    raw, before, rows = zlib.decompress(b"".join(body for kind, body in parts if kind == b"IDAT")), bytes(width * size), []
+    for y in range(height):
+        start = y * (width * size + 1)
+        line, rule = bytearray(raw[start + 1:start + 1 + width * size]), raw[start]
+        for i in range(len(line)):
+            left, up = line[i - size] if i >= size else 0, before[i]
+            corner = before[i - size] if i >= size else 0
+            if rule == 4:
+                near = left + up - corner
+                guess = min((abs(near - left), 0, left), (abs(near - up), 1, up), (abs(near - corner), 2, corner))[2]
+            else:
+                guess = (0, left, up, (left + up) // 2)[rule]
+            line[i] = (line[i] + guess) & 255
+        before = bytes(line)
+        rows.append([before[i:i + 3] for i in range(0, len(before), size)])
+    return width, height, rows
+
+
+def reduced(data, most=64):
+    """The same picture with the colours that it has most of; every other one becomes the nearest."""
+    width, height, rows = pixels(data)
+    counts = {}
+    for row in rows:
+        for one in row:
+            counts[one] = counts.get(one, 0) + 1
+    palette = []  # what is often there, and differs from what is chosen already
+    for one in sorted(counts, key=lambda one: -counts[one]):
+        if len(palette) < most and all(sum(abs(a - b) for a, b in zip(one, other)) > 12 for other in palette):
+            palette.append(one)
+    nearest = {one: min(range(len(palette)), key=lambda k: sum((a - b) ** 2 for a, b in zip(one, palette[k])))
+               for one in counts}
+    body = b"".join(b"\0" + bytes(nearest[one] for one in row) for row in rows)
+
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    return (data[:8] + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0))
+            + chunk(b"PLTE", b"".join(palette)) + chunk(b"IDAT", zlib.compress(body, 9)) + chunk(b"IEND", b""))
+
+
+class Camera(ConsoleCase):
+    """Not a test: it borrows how the tests sign in and wait."""
+
+    def __init__(self, server, browser):
+        super().__init__("run")
+        self.__class__.server, self.__class__.browser = server, browser
+
+    def picture(self, page, path, small=False):
+        page.screenshot(path)
+        if small:
+            path.write_bytes(reduced(path.read_bytes()))
+        print(f"{path} {path.stat().st_size}")
+
+    def for_readme(self, folder):
+        folder.mkdir(exist_ok=True)
+        with self.browser.fresh(self.server.url, 1280, 860) as page:
+            page.first(COUNT)
+            self.signed_in(path="/overview?range=30d", page=page)
+            self.picture(page, folder / "overview.png", small=True)
+        with self.browser.fresh(self.server.url, 1280, 860) as page:
+            page.first(COUNT)
+            self.signed_in("operator", "/what-if?account=3&scenario=" + json.dumps(DEARER, separators=(",", ":")), page=page)
+            page.click(page.named("button", "Run"))
+            self.whole(page)
+            page.script("scrollTo(0, 0)")
+            self.picture(page, folder / "what-if.png", small=True)
+
+    def of_everything(self, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for key, views in VIEWS.items():
+            with self.browser.fresh(self.server.url) as page:
+                page.first(COUNT)
+                self.signed_in(key, "/", page=page)
+                for view in views:
+                    self.open(page, view)
+                    name = view.split("?")[0].strip("/").replace("/", "-")
+                    for look, width in (("light", 1280), ("dark", 1280), ("light", 360)):
+                        page.scheme(look)
+                        page.viewport(width)
+                        self.whole(page)
+                        self.picture(page, folder / f"{name}-{look}-{width}.png")
+
+
+def main():
+    os.environ.setdefault("TB_BUILD", str(SOURCE / "build/dev"))
+    server, browser = Fixtures(), None
+    try:
+        browser = Browser()
+        camera = Camera(server, browser)
+        if len(sys.argv) > 1:
+            camera.of_everything(Path(sys.argv[1]))
+        else:
+            camera.for_readme(SOURCE / "docs/pictures")
+    finally:
+        if browser:
+            browser.close()
+        server.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""The views of money: what they show is what the API says; an invoice's line opens into tiers, days and hours by
+its address; the document stands in a frame; a key without statistics sees them too."""
+import json
+import unittest
+
+from pages import BrowserCase, axe  # first: it knows where the harness is
+from harness import CATALOG, run
+
+BOOK = {"book": "b", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z", "rounding": "half_up",
+        "minimum_monthly": "1.00", "bandwidth": {"premium": {"per": "GB", "regions": {
+            "EU": "0.01", "NA": "0.01", "ASIA": "0.03", "SA": "0.045", "AF": "0.06"}},
+            "volume": {"per": "GB", "scope": "account", "mode": "graduated", "tiers": [
+                {"from": "0", "to": "2000", "price": "0.005"}, {"from": "2000", "to": None, "price": "0.004"}]}}}
+
+
+class Billing(BrowserCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        server = cls.server
+        server.stop()
+        catalog = json.loads(json.dumps(CATALOG))
+        catalog["zones"].append({"id": 103, "account": 1, "name": "acme-volume", "type": "volume",
+                                 "created": "2026-01-05T00:00:00Z"})
+        file = server.path / "more.json"
+        file.write_text(json.dumps(catalog))
+        run("apply", "--db", server.db, file)
+        run("book", "--db", server.db, "-", stdin=json.dumps(BOOK).encode())
+        rows = [{"zone": zone, "hour": f"2026-{month}-{day:02}T{hour:02}:00:00Z", "region": "DE",
+                 "bytes": 10**11 * (day % 3 + 1)}
+                for zone in (101, 103) for month, last in (("10", 28), ("11", 3))
+                for day in range(1, last + 1) for hour in (5, 17)]
+        run("import", "--db", server.db, "-", stdin="".join(json.dumps(r) + "\n" for r in rows).encode())
+        run("invoice", "--db", server.db, "--month", "2026-10", "--finalize")
+        run("ledger", "pay", "--db", server.db, "--account", 1, "--amount", "10", "--reference", "wire 1")
+        server.keys["billing"] = server.make_key(1, "SubuserBilling")
+        server.start()
+
+    def opened(self, path, key="user"):
+        page = self.page(1280, 900)
+        page.goto(self.server.url + path)
+        page.type("#key", self.server.keys[key])
+        page.keys("Enter")
+        return page
+
+    def figures(self, page):
+        return page.script("""return Object.fromEntries([...document.querySelectorAll('main [data-field]')]
+            .map(one => [one.dataset.field, one.dataset.value]))""")
+
+    def test_the_month_is_what_the_api_says(self):
+        for key in ("user", "billing"):
+            page = self.opened("/console/billing", key)
+            page.wait("document.querySelector('main [data-field=MonthlyUsage]')")
+            page.wait("document.querySelector('main [data-field=p50]')")
+            page.wait("document.querySelector('main [data-field=remaining]')")
+            page.wait("document.querySelector('[data-chart=month]').dataset.draws > 0")
+            shown = self.figures(page)
+            billing = self.server.get("/billing").json()
+            for field in ("ThisMonthCharges", "Balance", "AvailableBalance"):
+                self.assertEqual(float(shown[field]), billing[field], field)
+            forecast = self.server.get("/billing/forecast").json()
+            self.assertEqual(shown["p50"], forecast["money"]["net"]["p50"])
+            listed = self.server.get("/billing/invoices").json()["invoices"][0]
+            self.assertEqual((shown["total"], shown["remaining"]), (listed["total"], listed["remaining"]))
+            zones = page.script("""return [...document.querySelectorAll('main tr[data-zone]')].map(row =>
+                [row.dataset.zone, row.querySelector('[data-field=MonthlyUsage]').dataset.value])""")
+            summary = {str(one["PullZoneId"]): one["MonthlyUsage"]
+                       for one in self.server.get("/billing/summary").json()}
+            self.assertEqual({zone: float(value) for zone, value in zones}, summary)
+            page.quiet("/console/session - .* 401")
+
+    def test_a_line_opens_into_tiers_days_and_hours(self):
+        number = self.server.get("/billing/invoices").json()["invoices"][0]["number"]
+        whole = self.server.get(f"/billing/invoices/{number}").json()
+        line = next(one for one in whole["lines"] if one["kind"] == "volume")
+        path = f"/billing/invoices/{number}/lines/{line['line']}/explain"
+        crossing = self.server.get(path).json()["crossings"][0]
+        day = crossing["hour"][:10]
+        page = self.opened(f"/console/billing/{number}?line={line['line']}&day={day}")
+        page.wait("document.querySelectorAll('[data-chart=hours]').length")
+        page.wait("document.querySelector('main [data-field=quantity]')")
+        hours = page.script("""return [...document.querySelectorAll('section[aria-label^="Hours of"] tbody tr')].map(row =>
+            [row.querySelector('[data-field=quantity]').dataset.value, row.querySelectorAll('.chip').length])""")
+        want = self.server.get(f"{path}?day={day}").json()["hours"]
+        self.assertEqual(len(want), 24)
+        self.assertEqual(hours, [[one["quantity"], int(one["hour"] == crossing["hour"])] for one in want])
+        days = page.script("""return [...document.querySelectorAll('section[aria-label=Days] tbody tr')].map(row =>
+            row.querySelector('[data-field=quantity]').dataset.value)""")
+        self.assertEqual(days, [one["quantity"] for one in self.server.get(path).json()["days"]])
+        tiers = page.script("""return [...document.querySelectorAll('section[aria-label=Tiers] [data-field=amount]')]
+            .map(one => one.dataset.value)""")
+        self.assertEqual(tiers, [one["amount"] for one in line["tiers"]])
+        frame = page.script("return document.querySelector('iframe').contentDocument.body.textContent")
+        self.assertIn(number, frame)
+        self.assertNotIn("scripts", page.script("return document.querySelector('iframe').getAttribute('sandbox')"))
+        page.click(page.named("button", f"Explain line {line['line']}"))
+        page.wait("!location.search.includes('line=')")
+        page.wait("document.querySelector('section[aria-label=\"The line taken apart\"]').hidden")
+        page.quiet("/console/session - .* 401")
+
+    def test_axe_finds_nothing(self):
+        number = self.server.get("/billing/invoices").json()["invoices"][0]["number"]
+        page = self.opened("/console/billing")
+        page.wait("document.querySelector('main [data-field=p50]')")
+        page.wait("document.querySelector('main [data-field=remaining]')")
+        self.assertEqual(axe(page), [])
+        page.goto(f"{self.server.url}/console/billing/{number}?line=1&day=2026-10-05")
+        page.wait("document.querySelectorAll('[data-chart=hours]').length")
+        self.assertEqual(axe(page), [])
+        page.quiet("/console/session - .* 401")
+
+    def test_an_invoice_of_somebody_else_is_not_there(self):
+        page = self.opened("/console/billing/2026-999999")
+        page.wait("document.querySelector('.trouble .error')")
+        page.quiet("/console/session - .* 401", "404")
+
+
+if __name__ == "__main__":
+    unittest.main()

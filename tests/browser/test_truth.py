@@ -1,0 +1,157 @@
+"""Numbers on the screen are the API's: totals and tables over times, zones and roles, an account without
+anything; zoom; how much a redraw draws; ten thousand zones."""
+import json
+import unittest
+
+from pages import CATALOG, ZONES, ConsoleCase, run
+
+TIMES = {"range=24h": ("2026-11-03T10:00Z", "2026-11-04T10:00Z"), "": ("2026-10-29", "2026-11-04"),
+         "range=30d": ("2026-10-06", "2026-11-04"), "range=90d": ("2026-08-07", "2026-11-04"),
+         "from=2026-10-01&to=2026-10-31": ("2026-10-01", "2026-10-31"),
+         "from=2026-01-01&to=2026-01-31": ("2026-01-01", "2026-01-31")}
+
+# The figures of an element, but those in one with a data-zone or data-region of its own.
+FIGURES = """const root = arguments[0] ? document.querySelector(arguments[0]) : document.querySelector('main');
+    return Object.fromEntries([...root.querySelectorAll('[data-field]')]
+        .filter(one => arguments[0] || !one.closest('[data-zone], [data-region]')).map(one => [one.dataset.field, one.dataset.value]))"""
+
+
+def same(shown, value):
+    return shown == "" if value is None else float(shown) == float(value)
+
+
+class Truth(ConsoleCase):
+    def insights(self, key, **query):
+        text = "&".join(f"{name}={value}" for name, value in query.items())
+        answer = self.server.get("/insights?" + text, key)
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.json()
+
+    def compare(self, page, data, css=None):
+        """Each figure that is shown is the one of the answer; returns how many there are."""
+        shown = page.wait(lambda: page.script(FIGURES, css), f"figures in {css or 'main'}")
+        for field, value in shown.items():
+            if field in data:
+                self.assertTrue(same(value, data[field]), f"{field}: {value} on screen, {data[field]} from the API")
+        return len(set(shown) & set(data))
+
+    def test_totals_and_tables_of_an_account(self):
+        for key, times in (("user", TIMES), ("other", ["range=30d"]), ("empty", ["range=90d"])):
+            page = self.signed_in(key, "/events")
+            for time in times:
+                with self.subTest(key=key, time=time):
+                    self.open(page, "/overview?" + time)
+                    first, last = TIMES[time]
+                    data = self.insights(key, **{"from": first, "to": last, "compare": "none", "top": 10})
+                    self.assertGreaterEqual(self.compare(page, data["totals"]), 7)
+                    for row in data["zones"]["items"]:
+                        self.assertGreaterEqual(self.compare(page, row, f"tr[data-zone='{row['id']}']"), 2)
+                    for row in data["regions"]:
+                        self.assertGreaterEqual(self.compare(page, row, f"tr[data-region='{row['id']}']"), 2)
+                    zones = page.script("return [...document.querySelectorAll('tr[data-zone]')].map(one => Number(one.dataset.zone))")
+                    self.assertEqual(zones, [row["id"] for row in data["zones"]["items"]])
+                    page.quiet()
+
+    def test_the_statistics_agree(self):
+        """/insights is new; /statistics is what clients have."""
+        page = self.signed_in(path="/overview?from=2026-10-01&to=2026-10-31")
+        data = self.server.get("/statistics?dateFrom=2026-10-01&dateTo=2026-10-31").json()
+        self.assertGreaterEqual(self.compare(page, data), 5)
+        self.open(page, "/zones/102?from=2026-10-01&to=2026-10-31")
+        data = self.server.get("/statistics?dateFrom=2026-10-01&dateTo=2026-10-31&pullZone=102").json()
+        self.assertGreaterEqual(self.compare(page, data, "[data-zone='102']"), 5)
+
+    def test_a_list_of_zones(self):
+        page = self.signed_in(path="/zones?range=90d")
+        data = self.insights("user", **{"from": "2026-08-07", "to": "2026-11-04", "compare": "none", "top": 100})
+        self.assertEqual({row["id"] for row in data["zones"]["items"]}, {zone for zone in ZONES if zone // 100 == 1})
+        for row in data["zones"]["items"]:
+            self.assertGreaterEqual(self.compare(page, row, f"tr[data-zone='{row['id']}']"), 4)
+
+    def test_an_operator_sees_the_account_that_is_named(self):
+        page = self.signed_in("operator", "/overview?account=2&range=30d")
+        data = self.insights("other", **{"from": "2026-10-06", "to": "2026-11-04", "compare": "none"})
+        self.assertGreaterEqual(self.compare(page, data["totals"]), 7)
+
+    def test_a_drag_on_a_chart_is_a_shorter_time(self):
+        page = self.signed_in(path="/overview?range=30d")
+        stage = page.find(".stage.tall .canvas")
+        width = page.script("return arguments[0].clientWidth", stage)
+        page.drag(stage, (-width // 4, 0), (width // 4, 0))
+        page.wait("new URLSearchParams(location.search).get('from')")
+        self.whole(page)
+        asked = page.script("return Object.fromEntries(new URLSearchParams(location.search))")
+        data = self.insights("user", **{"from": asked["from"], "to": asked["to"], "compare": "none"})
+        days = len(self.insights("user", **{"from": asked["from"], "to": asked["to"], "by": "day"})["points"]["at"])
+        self.assertTrue(10 <= days <= 20, asked)
+        self.assertGreaterEqual(self.compare(page, data["totals"]), 7)
+        page.back()
+        page.wait("location.search.includes('range=30d')")
+        self.whole(page)
+        data = self.insights("user", **{"from": "2026-10-06", "to": "2026-11-04", "compare": "none"})
+        self.assertGreaterEqual(self.compare(page, data["totals"]), 7)
+
+    def test_a_table_is_saved_as_it_is_sorted(self):
+        page = self.signed_in(path="/zones?range=90d&sort=name")
+        page.click(page.named("button", "CSV"))
+        rows = page.downloaded("zones.csv").decode().splitlines()
+        self.assertEqual([row.split(",")[0] for row in rows[1:]], ["acme-static", "acme-video"])
+
+
+# Counts what is drawn on canvases and put into the page.
+DRAWN = """globalThis.drawn = {strokes: 0, lines: 0, nodes: 0};
+    const proto = CanvasRenderingContext2D.prototype, line = proto.lineTo, stroke = proto.stroke;
+    proto.lineTo = function (...at) { drawn.lines++; return line.apply(this, at); };
+    proto.stroke = function (...what) { drawn.strokes++; return stroke.apply(this, what); };
+    addEventListener('DOMContentLoaded', () => new MutationObserver(found => found.forEach(one => one.addedNodes.forEach(
+        node => { drawn.nodes += 1 + (node.querySelectorAll?.('*').length ?? 0); }))).observe(document.body, {childList: true, subtree: true}));"""
+
+
+class Budget(ConsoleCase):
+    def test_what_a_redraw_of_720_hours_draws(self):
+        page = self.page()
+        page.first(DRAWN)
+        self.signed_in(path="/overview?range=30d&by=hour", page=page)
+        page.script("Object.assign(drawn, {strokes: 0, lines: 0, nodes: 0}); document.querySelectorAll('.chart')"
+                    ".forEach(one => { one.dataset.draws = 0 })")
+        page.click(".segments button[data-keep='24h']")
+        page.wait("location.search.includes('range=24h')")
+        page.back()
+        page.wait("location.search.includes('range=30d')")
+        self.whole(page)
+        drawn = page.script("return drawn")
+        # Two redraws: six charts of at most three series of 720 points, and filled bands go back again.
+        self.assertLess(drawn["lines"], 2 * 6 * 3 * 720 * 2)
+        self.assertLess(drawn["nodes"], 2 * 1500)
+
+
+MANY = 10_000
+
+
+class Many(ConsoleCase):
+    """An account with ten thousand zones."""
+
+    def test_rows_on_the_page_stay_few(self):
+        self.server.stop()
+        run("apply", "--db", self.server.db, "-", stdin=json.dumps({
+            **CATALOG, "accounts": [*CATALOG["accounts"], {"id": 5, "name": "many"}],
+            "zones": [*CATALOG["zones"], *({"id": 50000 + i, "account": 5, "name": f"site-{i:05}"}
+                                           for i in range(MANY))]}).encode())
+        key = self.server.make_key(5, "User")
+        self.server.start()
+        page = self.signed_in(key, "/zones?sort=name")
+        rows = "document.querySelectorAll('tr[data-zone]').length"
+        page.wait(f"{rows} > 10")
+        box = page.find(".table-scroll")
+        for share in (0.2, 0.5, 0.9, 1):
+            page.script("arguments[0].scrollTo(0, arguments[0].scrollHeight * arguments[1])", box, share)
+            first = int(share * MANY) - 60
+            page.wait(f"[...document.querySelectorAll('tr[data-zone]')].some(one => Number(one.dataset.zone) - 50000 >= {first})")
+            self.assertLess(page.script("return document.querySelectorAll('main tbody tr').length"), 150)
+        page.wait(f"document.querySelector('tr[data-zone=\"{50000 + MANY - 1}\"]')")
+        self.whole(page)
+        page.quiet()
+
+
+if __name__ == "__main__":
+    unittest.main()

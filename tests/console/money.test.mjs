@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import {daysOf, everyDay, monthPoints, productsOf, rounded, stateOf} from "../../server/console/js/money.js";
+
+test("amounts are rounded half up, and what is little is not nothing", () => {
+  for (const [value, shown] of [["18.000001346", "18.00"], ["0.005", "0.01"], ["0.0049", "< 0.01"], ["1.995", "2.00"], ["0", "0.00"],
+    ["-1.005", "\u22121.01"], ["1234567.894", "1,234,567.89"], [216, "216.00"], ["", "–"], [null, "–"]]) assert.equal(rounded(value), shown, String(value));
+  assert.equal(rounded("0.001", "USD"), "< 0.01\u00a0USD");
+});
+
+test("products are those with a charge", () => {
+  const rows = productsOf({MonthlyChargesEUTraffic: "54.0", MonthlyChargesUSTraffic: 0, MonthlyChargesOptimizer: "9.5", Balance: 3}, "EUR");
+  assert.deepEqual(rows.map((row) => [row.field, row.amount, row.currency]), [["MonthlyChargesEUTraffic", "54.0", "EUR"], ["MonthlyChargesOptimizer", "9.5", "EUR"]]);
+});
+
+test("an invoice is overdue from the day after it was due", () => {
+  const one = {state: "final", kind: "invoice", due: "2026-11-04", remaining: "1.00"};
+  assert.equal(stateOf(one, Date.parse("2026-11-04T23:59:59Z")), "open");
+  assert.equal(stateOf(one, Date.parse("2026-11-05T00:00:00Z")), "overdue");
+  assert.equal(stateOf({...one, remaining: "0.00"}, Date.parse("2027-01-01")), "paid");
+  assert.equal(stateOf({...one, state: "void", remaining: null}, 0), "void");
+  assert.equal(stateOf({...one, kind: "credit_note"}, 0), "credit note");
+});
+
+const forecast = {month: "2026-02", usage_until: "2026-02-03T06:00:00Z", bytes: {so_far: "30", p5: "50", p50: "80", p95: "130"}};
+
+test("the month ends with the forecast's own figures, and begins with what was used", () => {
+  const drawn = monthPoints(forecast, {BandwidthUsed: [10, 15, 5]});
+  assert.equal(drawn.at.length, 28);
+  assert.deepEqual(drawn.past.slice(0, 4), [10, 25, 30, null]);
+  assert.deepEqual([drawn.low[27], drawn.middle[27], drawn.high[27]], [50, 80, 130]);
+  assert.deepEqual([drawn.low[2], drawn.middle[2], drawn.high[2]], [30, 30, 30]);
+  assert.deepEqual(drawn.middle.slice(0, 2), [null, null]);
+  assert.deepEqual(monthPoints(forecast, null).past.slice(0, 4), [null, null, 30, null]);
+});
+
+test("a month that is over has no way to go", () => {
+  const drawn = monthPoints({...forecast, usage_until: "2026-03-01T00:00:00Z"}, null);
+  assert.equal(drawn.past[27], 30);
+  assert.equal(drawn.middle[27], 80);
+});
+
+test("days know what was crossed on them, and every day has a place", () => {
+  const explained = {period: {start: "2026-02-01T00:00:00Z", end: "2026-03-01T00:00:00Z"}, crossings: [{hour: "2026-02-03T05:00:00Z", threshold: "7"}],
+    days: [{day: "2026-02-02T00:00:00Z", quantity: "4"}, {day: "2026-02-03T00:00:00Z", quantity: "9"}]};
+  assert.deepEqual(daysOf(explained).map((one) => one.crossings.length), [0, 1]);
+  const {at, values} = everyDay(explained);
+  assert.deepEqual([at.length, values[0], values[1], values[2]], [28, 0, 4, 9]);
+});
