@@ -186,6 +186,26 @@ class Time(ConsoleCase):
         self.open(page, "/overview?range=24h&by=day")
         self.assertIn("3 Nov to 4 Nov 2026", page.text(".range summary"))
 
+    def test_charts_on_paper_stay_in_their_panels(self):
+        page = self.page(1280, 900)
+        self.signed_in(path="/overview?range=30d", page=page)
+        page.script("""globalThis.seen = [];
+            matchMedia('print').addEventListener('change', (event) => event.matches && seen.push(...[...document.querySelectorAll('.canvas canvas')]
+                .map(one => one.getBoundingClientRect().right - one.closest('.stage').getBoundingClientRect().right)))""")
+        page.printed()
+        seen = page.script("return seen")
+        self.assertGreaterEqual(len(seen), 3)
+        self.assertLess(max(seen), 1)
+        self.assertEqual(page.script("return [...document.querySelectorAll('.canvas')].map(one => one.style.transform).join('')"), "")
+
+    def test_an_answer_that_fails_does_not_pass_for_another_time(self):
+        page = self.signed_in(path="/overview?range=30d")
+        page.script("""globalThis.ask = fetch;
+            fetch = (url, options) => String(url).startsWith('/insights') ? Promise.resolve(new Response('{"Message":"Busy."}', {status: 503})) : ask(url, options);""")
+        self.open(page, "/overview?range=7d")
+        self.assertIn("Busy.", page.text(".trouble"))
+        self.assertTrue(page.script("return Boolean(document.querySelector('main .old .tiles'))"))
+
     def test_a_feature_of_a_zone_says_the_days_it_has(self):
         page = self.signed_in(path="/zones/101?range=24h&tab=optimizer")
         self.assertIn("whole days of the last year: 3 Nov to 4 Nov 2026", page.text("main"))
