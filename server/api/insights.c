@@ -49,8 +49,9 @@ static cache_key key_of(const void *asked, uint64_t version)
 {
     const question *q = asked;
     const tb_insights_ask *a = &q->ask;
-    const int64_t rest[] = {a->scope.zone, a->period.by, a->period.range.first, a->period.range.count,
-                            a->period.before.first, a->period.before.count, a->order.field,
+    const tb_period *p = &a->period;
+    const int64_t rest[] = {a->scope.zone, p->by, p->by_itself, p->compare, p->range.first, p->range.count,
+                            p->before.first, p->before.count, p->before_part, a->order.field,
                             a->order.ascending, a->top, a->page};
     char text[sizeof rest + sizeof q->region + SEARCH_MAX];
     memcpy(text, rest, sizeof rest);
