@@ -133,7 +133,7 @@ static bool add_headers(request *r, struct MHD_Response *m, const body *b)
     if (r->reply.disposition) ADD("Content-Disposition", r->reply.disposition);
     if (is_document(r))
         ADD("Content-Security-Policy",
-            "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; sandbox");
+            "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox");
     if (r->reply.cookie) ADD("Set-Cookie", r->reply.cookie);
     for (const char *const *h = r->reply.also; h && *h; h += 2)
         ADD(h[0], h[1]);
