@@ -90,11 +90,14 @@ class Insights(Case):
         dice = cls.dice
         cls.zones = list(range(101, 131))
         catalog = {**CATALOG, "accounts": CATALOG["accounts"] + [{"id": 3, "name": "empty"},
-                                                                    {"id": 4, "name": "old"}],
+                                                                    {"id": 4, "name": "old"},
+                                                                    {"id": 5, "name": "many"}],
                    "zones": [{"id": z, "account": 1, "name": f"zone-{dice.randrange(99)}-{z}",
                               "created": "2026-01-05T00:00:00Z" if z != 130 else "2026-11-01T00:00:00Z"}
                              for z in cls.zones] + CATALOG["zones"][2:] + [
-                                 {"id": 301, "account": 4, "name": "old", "created": "2024-08-05T00:00:00Z"}]}
+                                 {"id": 301, "account": 4, "name": "old", "created": "2024-08-05T00:00:00Z"}] + [
+                                     {"id": z, "account": 5, "name": f"m{z}", "created": "2026-01-05T00:00:00Z"}
+                                     for z in range(1000, 1400)]}
         cls.server = Server(log=None)
         cls.addClassCleanup(cls.server.close)
         cls.server.stop()
@@ -103,6 +106,7 @@ class Insights(Case):
         run("apply", "--db", cls.server.db, file)
         cls.server.keys["empty"] = cls.server.make_key(3, "User")
         cls.server.keys["old"] = cls.server.make_key(4, "User")
+        cls.server.keys["many"] = cls.server.make_key(5, "User")
         cls.server.keys["billing"] = cls.server.make_key(1, "SubuserBilling")
         busy = cls.zones[:-4] + [201]  # four zones have nothing, or little
         run("import", "--db", cls.server.db, "-", stdin=json.dumps(
@@ -112,7 +116,11 @@ class Insights(Case):
         for part in range(6):  # some of it waits in runs
             run("ingest", "--db", cls.server.db, "-", stdin=random_log(dice, busy, 200, 45 - part))
             run("import", "--db", cls.server.db, "-", stdin=random_rows(dice, busy + [130], 200, 45))
-        catalog["zones"] = [z for z in catalog["zones"] if z["id"] not in (103, 129)]
+        run("import", "--db", cls.server.db, "-", stdin="".join(json.dumps(
+            {"hour": f"2026-{10 + z % 2}-02T05:00:00Z", "zone": z, "region": "DE", "requests": z,
+             "bytes": 1}) + "\n" for z in range(1000, 1400, 3)).encode())
+        catalog["zones"] = [z for z in catalog["zones"]
+                            if z["id"] not in (103, 129) and (z["account"] != 5 or z["id"] < 1010)]
         file.write_text(json.dumps(catalog))
         run("apply", "--db", cls.server.db, file)
         run("book", "--db", cls.server.db, "-", stdin=json.dumps(
@@ -149,7 +157,7 @@ class Insights(Case):
         """Rows of buckets in it; a zone that did not exist yet has none."""
         born = {130: datetime(2026, 11, 1, tzinfo=timezone.utc)}
         for name, rows in self.rows.items():
-            if name in (201, 301) or zone not in (None, name):
+            if name in (201, 301) or name >= 1000 or zone not in (None, name):
                 continue
             if zone and name in born and born[name] >= end:
                 continue
@@ -312,6 +320,29 @@ class Insights(Case):
         self.assertIsNotNone(zone, "zone 103 has something in the hour before")
         self.assertEqual(zone["TotalRequestsServed"], 0)
         self.assertGreater(zone["previous"]["TotalRequestsServed"], 0)
+
+    def test_many_zones_are_summed_at_the_desk(self):
+        words = "from=2026-11-01&to=2026-11-02&compare=previous&by=month&top=100&page="
+        had = {z: z % 2 for z in range(1000, 1400, 3)}
+        there = set(had) | set(range(1000, 1010))
+        first = self.server.get(f"/insights?{words}1", "many")
+        self.assertEqual(first.status, 200, first.body)
+        got = first.json()
+        self.assertEqual(got["zones"]["total"], len(there))
+        items = got["zones"]["items"] + self.server.get(f"/insights?{words}2", "many").json()["zones"]["items"]
+        self.assertEqual({zone["id"] for zone in items}, there)
+        for zone in items:
+            requests = zone["TotalRequestsServed"], zone["previous"]["TotalRequestsServed"]
+            odd = had.get(zone["id"])
+            want = (0, 0) if odd is None else (zone["id"], 0) if odd else (0, zone["id"])
+            self.assertEqual(requests, want, zone["id"])
+        again = self.server.get(f"/insights?{words}1", "many")
+        self.assertEqual((again.body, again.headers["etag"]), (first.body, first.headers["etag"]))
+        unchanged = self.server.get(f"/insights?{words}1", "many", If_None_Match=first.headers["etag"])
+        self.assertEqual((unchanged.status, unchanged.body), (304, b""))
+        self.assertEqual(self.server.get("/insights?zone=101", "many").error, "pullZone.not_found")
+        refused = self.server.get("/insights?region=ZZ9", "many")
+        self.assertEqual((refused.status, refused.json()["Field"]), (400, "region"))
 
     # --- order, pages, search ---
 
