@@ -157,6 +157,22 @@ static bool is_more(const preview_run *run, const month_figure *now, const month
     return tb_decimal_compare(now->net, most) > 0;
 }
 
+/* Nothing, times whatever, is no measure: whoever begins to pay is looked at once. */
+static bool is_new(const month_figure *now, const month_figure *last)
+{
+    return has_amount(now) && has_amount(last) && tb_decimal_sign(last->net) <= 0 &&
+           tb_decimal_sign(now->net) > 0;
+}
+
+static void say_new(preview_run *run, const month_figure *now)
+{
+    char text[TB_DECIMAL_TEXT_MAX + 80], net[TB_DECIMAL_TEXT_MAX + 1];
+    *tb_decimal_put(net, now->net) = 0;
+    snprintf(text, sizeof text, "It comes to %s %s before tax; last month it came to nothing.", net,
+             now->currency);
+    put_wrong(run, "new", text);
+}
+
 static void say_amounts(preview_run *run, const month_figure *now, const month_figure *last)
 {
     char text[160], times[TB_DECIMAL_TEXT_MAX + 1];
@@ -165,6 +181,7 @@ static void say_amounts(preview_run *run, const month_figure *now, const month_f
         snprintf(text, sizeof text, "It is more than %s times last month.", times);
         put_wrong(run, "more", text);
     }
+    if (is_new(now, last)) say_new(run, now);
     if (has_amount(now) && tb_decimal_sign(now->total) < 0)
         put_wrong(run, "negative", "Its total is below zero.");
     if (has_amount(now) && has_amount(last) && strcmp(now->currency, last->currency) != 0)
