@@ -307,8 +307,7 @@ static void put_row_table(const preview_run *run, int64_t account, const month_f
     tb_decimal difference = {0, 0};
     const bool differs = difference_of(&f[0], &f[1], &difference);
     tb_buf_fmt(out, "%" PRId64 "\t", account);
-    for (const char *c = run->name.data; *c; c++)
-        tb_buf_add(out, (unsigned char)*c < 0x20 ? " " : c, 1);
+    tb__put_cell(out, run->name.data, strlen(run->name.data));
     tb_buf_fmt(out, "\t%s\t%s", f[0].number[0] ? f[0].number : f[0].state,
                has_amount(&f[0]) ? f[0].currency : "-");
     put_amount_cell(out, has_amount(&f[1]), f[1].total);
