@@ -232,6 +232,7 @@ void api_console_open(request *r)
     if (r->method != HTTP_GET || !sessions_collect(r->worker->server->sessions, code, &s)) return;
     s.until_us = request_now_us(r) + SESSION_US;
     open_session(r, &s);
+    if (r->worker->server->sign_in_used) r->worker->server->sign_in_used();
 }
 
 /* Also where the session is over: the cookie goes. */

@@ -5,9 +5,12 @@ import gzip
 import hashlib
 import json
 import os
+import pathlib
 import re
 import signal
+import stat
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -481,18 +484,51 @@ class Command(unittest.TestCase):
             self.assertNotIn("set-cookie", self.get(base + "/console/open").headers)
             self.ended(process)
 
-    def test_a_browser_is_started_with_it(self):
-        folder = self.server.path / "bin"
-        folder.mkdir()
+    def opener(self, status=0, **environment):
+        """A process whose xdg-open writes its arguments to a file and ends so; that file, and where links lie."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.server.path))
+        asked, private = folder / "asked", folder / "private"
+        private.mkdir()
         opener = folder / "xdg-open"
-        asked = folder / "asked"
-        opener.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {asked}.part && mv {asked}.part {asked}\n')
+        opener.write_text(f'#!/bin/sh\nprintf "%s" "$*" > {asked}.part && mv {asked}.part {asked}\nexit {status}\n')
         opener.chmod(0o755)
-        process = self.begun(environment={**ENVIRONMENT, "PATH": f"{folder}:{os.environ['PATH']}"})
+        process = self.begun(environment={**ENVIRONMENT, "PATH": f"{folder}:{os.environ['PATH']}",
+                                          "XDG_RUNTIME_DIR": str(private), **environment})
         self.assertIn("opening http://127.0.0.1:", process.stderr.readline())
         until(asked.exists)
-        self.assertEqual(self.get(asked.read_text()).status, 303)
+        return process, pathlib.Path(asked.read_text()), private
+
+    def led_to(self, page):
+        """The link of the page that the browser is given."""
+        text = page.read_text()
+        link, = re.findall(r'http-equiv="refresh" content="0; url=([^"]+)"', text)
+        self.assertIn(f'<a href="{link}">', text)
+        return link
+
+    def test_a_browser_is_led_by_a_file_that_its_user_alone_can_read(self):
+        """Whoever is on the machine sees the arguments of every program, so the link is not among them."""
+        process, page, private = self.opener()
+        self.assertEqual((page.parent.parent, page.suffix), (private, ".html"))
+        self.assertEqual([stat.S_IMODE(p.stat().st_mode) for p in (page, page.parent)], [0o600, 0o700])
+        link = self.led_to(page)
+        self.assertNotIn("set-cookie", self.get(link[:-1] + "x").headers)
+        self.assertTrue(page.exists())
+        self.assertIn("set-cookie", self.get(link).headers)
+        until(lambda: not os.listdir(private))
         self.assertNotIn("code=", self.ended(process))
+
+    def test_the_file_goes_with_the_server(self):
+        process, page, private = self.opener(XDG_RUNTIME_DIR="/nonexistent", TMPDIR=str(self.server.path))
+        self.assertEqual(page.parent.parent, self.server.path)
+        self.assertNotIn("code=", self.ended(process))
+        self.assertFalse(page.parent.exists())
+
+    def test_where_the_browser_fails_the_link_is_said(self):
+        process, page, private = self.opener(status=3)
+        self.assertIn("works once", process.stderr.readline())
+        self.assertEqual(os.listdir(private), [])
+        self.assertIn("set-cookie", self.get(process.stderr.readline().strip()).headers)
+        self.ended(process)
 
     def test_without_a_browser_it_says_the_address(self):
         process = self.begun(environment={**ENVIRONMENT, "PATH": "/nonexistent"})
