@@ -261,6 +261,25 @@ class Console(Case):
         for _ in range(12):  # who signs in is not counted
             self.assertEqual(self.sign_in("user", there).status, 200)
 
+    def test_behind_a_proxy_that_adds_its_line_nobody_chooses_his_address(self):
+        victim, proxy_saw = "10.9.0.1", "10.9.0.2"
+        statuses = []
+        for i in range(25):
+            said = victim if i % 2 else f"203.0.113.{i}"  # the visitor's own line, then the proxy's
+            answer = self.raw("POST", "/console/session", {
+                **JSON, **PAGE, "X-Forwarded-For": f"{said}\r\nX-Forwarded-For: {proxy_saw}"}, b'{"key":"wrong"}')
+            statuses.append(answer.status)
+        self.assertEqual(statuses, [401] * 10 + [429] * 15)
+        self.assertEqual(self.sign_in("user", {"X-Forwarded-For": victim}).status, 200)
+        self.assertEqual(self.sign_in("user", {"X-Forwarded-For": proxy_saw}).status, 429)
+
+    def test_of_two_lines_about_tls_the_proxys_counts(self):
+        for said, proxys, secure in (("http", "https", True), ("https", "http", False)):
+            answer = self.raw("POST", "/console/session", {
+                **JSON, **PAGE, **self.visitor(), "X-Forwarded-Proto": f"{said}\r\nX-Forwarded-Proto: {proxys}"},
+                json.dumps({"key": self.server.keys["user"]}).encode())
+            self.assertEqual("Secure" in answer.headers["set-cookie"], secure)
+
     def test_addresses_of_one_network_of_ipv6_are_one(self):
         for last in range(10):
             self.sign_in("wrong", {"X-Forwarded-For": f"2001:db8:1:2::{last}"})
