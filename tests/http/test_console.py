@@ -341,10 +341,43 @@ class Console(Case):
                       good + "0", good.upper(), "tollbook_session=" + "0" * 64, "tollbook_session=" + "a" * 5000,
                       "tollbook_session=%00", f'tollbook_session="{text}"', f"tollbook_session= {text}",
                       f"xtollbook_session={text}", "tollbook_session='; DROP TABLE keys; --",
-                      "tollbook_session=x; " + good, "; " * 3000, "tollbook_session=" + "\x80" * 64):
+                      "tollbook_session=x; " * 16 + good, "; " * 3000, "tollbook_session=" + "\x80" * 64):
             self.refused(self.ask("GET", "/statistics", {"Cookie": value}), 401, "authentication.failed")
         self.assertEqual(self.ask("GET", "/statistics", {"Cookie": f"a=1;{good} ;b=2"}).status, 401)
         self.assertEqual(self.ask("GET", "/statistics", {"Cookie": f"a=1;{good};b=2"}).status, 200)
+
+    def test_of_several_cookies_the_one_that_is_good_counts(self):
+        good, other = self.cookie("user")["Cookie"], self.cookie("other")["Cookie"]
+        for before in ("tollbook_session=x; ", "tollbook_session=; ", "tollbook_session=" + "0" * 64 + "; ",
+                       "tollbook_session=x; " * 15):
+            self.assertEqual(self.ask("GET", "/statistics", {"Cookie": before + good}).status, 200, before)
+        both = {"Cookie": f"{good}; {other}"}
+        self.assertEqual(self.session(both).json()["account"], 1)
+        self.assertEqual(self.ask("DELETE", "/console/session", {**both, **PAGE}).status, 204)
+        self.assertEqual([self.session({"Cookie": c}).status for c in (good, other)], [401, 401])
+
+    def test_every_answer_of_the_console_is_guarded(self):
+        cookie = self.cookie("user")
+        body = json.dumps({"key": self.server.keys["user"]}).encode()
+        for method, target, headers, body, status in (
+                ("GET", "/", {"Accept": BROWSER}, b"", 302), ("GET", "/?a=b", {}, b"", 404),
+                ("GET", "/console/assets/x.js", {}, b"", 404), ("GET", "/console/assets/../x", {}, b"", 400),
+                ("POST", "/console", {}, b"", 405), ("GET", "/Console?a", {}, b"", 200),
+                ("GET", "/console/open?code=x", {}, b"", 303), ("GET", "/console/open?code=%zz", {}, b"", 400),
+                ("GET", "/console/session", {}, b"", 401), ("GET", "/console/session", cookie, b"", 200),
+                ("PUT", "/console/session", {}, b"", 405), ("POST", "/console/session", {**JSON, **PAGE}, b"x", 400),
+                ("POST", "/console/session", JSON, body, 403),
+                ("POST", "/console/session", {**PAGE, "Content-Type": "text/plain"}, body, 415),
+                ("POST", "/console/session", {**JSON, **PAGE, **self.visitor()}, body, 200),
+                ("DELETE", "/console/session", PAGE, b"", 204), ("GET", "/console/" + "x" * 5000, {}, b"", 414)):
+            answer = self.raw(method, target, headers, body)
+            self.assertEqual(answer.status, status, (method, target[:40]))
+            names = [name for name, _ in answer.fields]
+            self.assertEqual(names.count("content-security-policy"), 1, (method, target[:40]))
+            self.assertEqual(answer.headers["content-security-policy"], CSP, (method, target[:40]))
+            self.assertEqual(answer.headers["referrer-policy"], "no-referrer")
+        for target in ("/consoles", "/statistics", "/openapi.json"):
+            self.assertNotIn("content-security-policy", self.raw("GET", target).headers)
 
     def test_a_document_that_a_browser_opens_may_run_nothing(self):
         self.server.stop()
@@ -377,6 +410,17 @@ class Console(Case):
         self.refused(self.ask("GET", "/statistics", one), 401, "authentication.failed")
         self.assertEqual(self.session(two).status, 200)
         self.assertEqual(self.ask("DELETE", "/console/session", {**one, **PAGE}).status, 204)
+
+    def test_signing_in_again_ends_the_session_before(self):
+        first, other = self.cookie("user"), self.cookie("user")
+        self.assertEqual(self.sign_in("wrong", {**self.visitor(), **first}).status, 401)
+        self.assertEqual(self.sign_in("ingest", {**self.visitor(), **first}).status, 403)
+        self.assertEqual(self.session(first).status, 200)
+        again = self.sign_in("other", {**self.visitor(), **first})
+        self.assertEqual(again.json()["account"], 2)
+        self.refused(self.session(first), 401, "authentication.failed")
+        self.assertEqual(self.session(other).status, 200)
+        self.assertEqual(self.session({"Cookie": again.headers["set-cookie"].split(";")[0]}).status, 200)
 
     def test_a_revoked_key_ends_its_sessions_at_once(self):
         made = self.server.ask("POST", "/keys", "operator", b'{"Account": 1, "Roles": ["User"]}', **{
@@ -502,6 +546,18 @@ class Command(unittest.TestCase):
             self.assertEqual(self.get(base + "/keys", cookie).status, 403 if account else 200)
             self.assertNotIn("set-cookie", self.get(base + "/console/open").headers)
             self.ended(process)
+
+    def test_the_link_ends_the_session_before(self):
+        process = self.begun("--no-open")
+        link = process.stdout.readline().strip()
+        with Wire(int(re.search(r":(\d+)/", link)[1])) as wire:
+            answer = wire.ask("POST", "/console/session", {**JSON, **PAGE},
+                              json.dumps({"key": self.server.keys["user"]}).encode())
+            before = {"Cookie": answer.headers["set-cookie"].split(";")[0]}
+            self.assertEqual(wire.ask("GET", "/console/session", before).status, 200)
+            self.assertIn("set-cookie", self.get(link, before).headers)
+            self.assertEqual(wire.ask("GET", "/console/session", before).status, 401)
+        self.ended(process)
 
     def opener(self, status=0, **environment):
         """A process whose xdg-open writes its arguments to a file and ends so; that file, and where links lie."""
