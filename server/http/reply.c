@@ -134,7 +134,7 @@ static const char *const console_headers[] = {
  * in to the console opens them under the server's address, so they may not act in its name. */
 static const char *const document_headers[] = {
     "Content-Security-Policy",
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; sandbox",
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox",
     NULL,
 };
 

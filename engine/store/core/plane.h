@@ -13,6 +13,7 @@
 #include "tollbook/logstore.h"
 #include "tollbook/retain.h"
 #include "tollbook/store.h"
+#include "tollbook/totals.h"
 
 struct tb__country;
 
@@ -23,7 +24,7 @@ typedef struct tb__day_of {
     int64_t owner, edge, account, day;
 } tb__day_of;
 
-/* A view that was looked up: store->located are its locations with their series. */
+/* A view that was looked up: store->located are its locations with their series, those of its region alone. */
 typedef struct tb__asked {
     const tb_view *view;
     int64_t whole; /* the series that holds all of it, 0: none */
@@ -58,6 +59,11 @@ typedef struct tb__counters {
     tb_code (*view)(tb_store *store, const tb__asked *asked, tb_series *series, tb_error *err);
     /* The bytes of each of store->located. */
     tb_code (*located_bytes)(tb_store *store, tb_range range, tb_error *err);
+    /* One series' columns. */
+    tb_code (*series)(tb_store *store, int64_t id, tb_series *series, tb_error *err);
+    /* See tb_store_sum. */
+    tb_code (*sum)(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
+                   tb_error *err);
     /* One counter of a month's days, of a day's hours. */
     tb_code (*days)(tb_store *store, int64_t series, tb_metric metric, int64_t month,
                     uint64_t days[32], tb_error *err);

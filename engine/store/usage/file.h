@@ -19,6 +19,8 @@ TB_MUST_USE tb_code tb__chunks_let_go(tb_store *store, tb_retain_walk *walk, boo
 TB_MUST_USE tb_code tb__chunks_view(tb_store *store, const tb__asked *asked, tb_series *series,
                                     tb_error *err);
 TB_MUST_USE tb_code tb__chunks_located(tb_store *store, tb_range range, tb_error *err);
+TB_MUST_USE tb_code tb__chunks_sum(tb_store *store, tb_summed *list, size_t n, tb_range range,
+                                   uint32_t metrics, tb_error *err);
 TB_MUST_USE tb_code tb__chunks_days(tb_store *store, int64_t series, tb_metric metric, int64_t month,
                                     uint64_t days[32], tb_error *err);
 TB_MUST_USE tb_code tb__chunks_hours(tb_store *store, int64_t series, tb_metric metric, int64_t day,

@@ -182,8 +182,8 @@ static tb_code sum_all(summing *w, tb_summed *list, size_t n, tb_error *err)
     return code ? code : sum_waiting(w, list, n, err);
 }
 
-tb_code tb_store_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
-                     tb_error *err)
+tb_code tb__chunks_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
+                       tb_error *err)
 {
     summing w = {.store = store, .range = range, .metrics = metrics & TB_METRIC_ALL};
     for (int m = 0; m < TB_METRIC_COUNT; m++)
@@ -195,6 +195,12 @@ tb_code tb_store_sum(tb_store *store, tb_summed *list, size_t n, tb_range range,
 }
 
 /* --- a scope --- */
+
+tb_code tb_store_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
+                     tb_error *err)
+{
+    return store->plane.counters->sum(store, list, n, range, metrics, err);
+}
 
 static const char *region_of(const tb_scope *scope)
 {
@@ -240,16 +246,18 @@ tb_code tb_store_scope_check(tb_store *store, const tb_scope *scope, tb_error *e
 tb_code tb_store_scope_series(tb_store *store, const tb_scope *scope, tb_series *series,
                               tb_error *err)
 {
-    int64_t id = 0;
+    const tb_view view = {scope->account, scope->zone, TB_ALL};
+    tb__asked asked = {.view = &view};
     if (!series->range.count) return TB_OK;
-    tb_code code = resolve_scope(store, scope, series->range, &id, err);
-    return code ? code : tb__read_chunks(store, id, series, err);
+    tb_code code = resolve_scope(store, scope, series->range, &asked.whole, err);
+    return code ? code : store->plane.counters->view(store, &asked, series, err);
 }
 
 tb_code tb_store_summed_series(tb_store *store, const tb_summed *of, tb_series *series,
                                tb_error *err)
 {
-    return is_within(of, series->range) ? tb__read_chunks(store, of->series, series, err) : TB_OK;
+    if (!is_within(of, series->range)) return TB_OK;
+    return store->plane.counters->series(store, of->series, series, err);
 }
 
 tb_code tb_store_scope_regions(tb_store *store, const tb_scope *scope, tb_range range,
@@ -319,7 +327,7 @@ tb_code tb_store_scope_zones(tb_store *store, const tb_scope *scope, const tb_zo
 tb_code tb_store_zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error *err)
 {
     sqlite3_stmt *s;
-    bool row;
+    bool row = false;
     tb_code code = tb__sql_ints(store, TB__SQL_ZONE_NAME, &zone, 1, &s, err);
     if (!code) code = tb__step(store, s, &row, err);
     if (code || !row) return code;

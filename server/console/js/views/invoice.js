@@ -16,7 +16,7 @@ export function show(page) {
   const facts = el("dl", {class: "facts"});
   const files = el("p", {class: "segments"}, FORMS.map(([form, name, end]) => el("a", {class: "button", href: `${path}?format=${form}`,
     download: `${page.params.number}.${end}`}, name)), linkButton());
-  const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: "allow-same-origin", src: `${path}?format=html`});
+  const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: "", src: `${path}?format=html`});
   const lines = table({label: "Lines of the invoice", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
     columns: lineColumns(page)});
   const opened = el("section", {class: "panel", hidden: true, "aria-label": "The line taken apart"});
