@@ -5,8 +5,11 @@
 #include "http/request.h"
 #include "http/server.h"
 
+#define CONSOLE_ADDRESS "/console/" /* where browsers are led */
+
 /* insights.c */
 void api_insights(request *r);
+void api_cached_done(request *r); /* cached.c */
 /* statistics.c */
 void api_statistics(request *r);
 void api_optimizer(request *r);
