@@ -309,6 +309,10 @@ class Insights(Case):
         self.assertEqual({len(zone["spark"]) for zone in got["zones"]["items"]}, {36})
         for zone in got["zones"]["items"]:
             self.assertEqual(sum(zone["spark"]), zone["TotalRequestsServed"])
+        for begin, end, n in (("2026-10-20", "2026-11-01", 13), ("2026-10-20T00:00:00Z", "2026-11-01T03:00:00Z", 59)):
+            got = self.ask(from_=begin, to=end, by="hour", top=100)
+            for zone in got["zones"]["items"]:
+                self.assertEqual((sum(zone["spark"]), len(zone["spark"])), (zone["TotalRequestsServed"], n))
 
     def test_a_deleted_zone_with_a_past_alone_is_there(self):
         hours = {row["hour"] for row in self.rows[103] if row["requests"]}
