@@ -10,20 +10,6 @@
 
 #define FOR_EVER "public, max-age=31536000, immutable"
 
-/* The page runs its own scripts and styles, asks its own server, frames only its documents, and stands in no
- * frame. */
-static const char *const guarded[] = {
-    "Content-Security-Policy",
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-    "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "Referrer-Policy", "no-referrer",
-    "Cross-Origin-Opener-Policy", "same-origin",
-    "Cross-Origin-Resource-Policy", "same-origin",
-    NULL,
-};
-
-static const char *const to_console[] = {"Location", "/console/", NULL};
-
 /* Files are kept as gzip; who does not take that gets them unpacked. */
 static tb_code answer_content(request *r, const console_file *f, tb_error *err)
 {
@@ -46,7 +32,6 @@ static void answer_file(request *r, const console_file *f, const char *caching)
     }
     r->reply.tagged = true;
     r->reply.cache = caching;
-    r->reply.also = guarded;
 }
 
 void api_console_page(request *r)
@@ -76,5 +61,5 @@ void api_root(request *r)
         return;
     }
     request_answer_empty(r, 302);
-    r->reply.also = to_console;
+    r->reply.location = CONSOLE_ADDRESS;
 }

@@ -5,6 +5,8 @@
 #include "http/request.h"
 #include "http/server.h"
 
+#define CONSOLE_ADDRESS "/console/" /* where browsers are led */
+
 /* insights.c */
 void api_insights(request *r);
 void api_cached_done(request *r); /* cached.c */

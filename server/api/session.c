@@ -140,12 +140,14 @@ static bool is_from_page(request *r)
 
 /* --- signing in --- */
 
-/* Notes the session, and tells the browser when the answer is sent. */
+/* Notes the session, and tells the browser when the answer is sent. The one that it had is over: its cookie is
+ * written over. */
 static void open_session(request *r, const session *s)
 {
     uint8_t random[SESSION_RANDOM];
     char text[SESSION_TEXT + 1];
     const int64_t now_us = request_now_us(r);
+    access_end_sessions(r);
     randombytes_buf(random, sizeof random);
     sessions_open(r->worker->server->sessions, s, now_us, random, text);
     r->account = s->account;
@@ -217,7 +219,6 @@ void api_sign_in(request *r)
 /* The link that `tollbook console` makes. A second use leads to the same page, which asks for a key. */
 void api_console_open(request *r)
 {
-    static const char *const to_console[] = {"Location", "/console/", "Referrer-Policy", "no-referrer", NULL};
     static const query_spec specs[] = {{"code", QUERY_TEXT, 0}};
     const tb_text query = request_query(r);
     tb_text code = {0};
@@ -228,17 +229,18 @@ void api_console_open(request *r)
         return;
     }
     request_answer_empty(r, 303);
-    r->reply.also = to_console;
+    r->reply.location = CONSOLE_ADDRESS;
     if (r->method != HTTP_GET || !sessions_collect(r->worker->server->sessions, code, &s)) return;
     s.until_us = request_now_us(r) + SESSION_US;
     open_session(r, &s);
+    if (r->worker->server->sign_in_used) r->worker->server->sign_in_used();
 }
 
 /* Also where the session is over: the cookie goes. */
 void api_sign_out(request *r)
 {
     if (!is_from_page(r)) return;
-    sessions_close(r->worker->server->sessions, sessions_cookie(request_header(r, GUARD_COOKIE)));
+    access_end_sessions(r);
     request_answer_empty(r, 204);
     set_cookie(r, "", 0);
 }

@@ -1,6 +1,7 @@
 /* tollbook console: a server on this machine for one person's browser. The link signs in once, so no key is
- * made and none stands in an address; whoever can write the file may do all of it anyway. The server does
- * nothing by itself: a file that was only looked at is as it was. */
+ * made and none stands in an address; whoever can write the file may do all of it anyway. The browser gets the
+ * link from a file of its user's alone. The server does nothing by itself: a file that was only looked at is
+ * as it was. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "cli/link_file.h"
 #include "cli/serve.h"
 #include "cli/signals.h"
 #include "tollbook/terms.h"
@@ -18,19 +20,26 @@
 
 extern char **environ;
 
+static link_file to_link; /* one a process: workers and the opener's thread look at it */
+
+static void drop_file(void)
+{
+    link_file_remove(&to_link);
+}
+
 static void make_link(const cli_call *call, server *s, char out[LINK_MAX])
 {
     char where[LISTEN_TEXT_MAX], text[SESSION_TEXT + 1];
     listen_text(s->listener, 0, where);
-    server_leave_sign_in(s, cli_number(call, "account", 0), text);
+    server_leave_sign_in(s, cli_number(call, "account", 0), drop_file, text);
     snprintf(out, LINK_MAX, "http://%s/console/open?code=%s", where, text);
 }
 
 /* An errno; 0: it runs, with the signals that this process keeps for itself let through. */
-static int start_browser(char *address, pid_t *ret_pid)
+static int start_browser(char *path, pid_t *ret_pid)
 {
     char program[] = "xdg-open";
-    char *const arguments[] = {program, address, NULL};
+    char *const arguments[] = {program, path, NULL};
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
     sigset_t none;
@@ -63,22 +72,25 @@ static void say_link(const cli_call *call, const char *link)
     cli_say(call, "no browser could be opened. Open this address, which works once:\n%s", link);
 }
 
+/* Where the file is gone the link was used: the browser has only been closed. */
 static void *wait_for_opener(void *arg)
 {
     opener *o = arg;
     int status = 0;
     while (waitpid(o->pid, &status, 0) < 0 && errno == EINTR)
         ;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) say_link(o->call, o->link);
+    if ((!WIFEXITED(status) || WEXITSTATUS(status) != 0) && link_file_remove(&to_link))
+        say_link(o->call, o->link);
     free(o);
     return NULL;
 }
 
-static void open_browser(const cli_call *call, char *link)
+static void open_browser(const cli_call *call, const char *link)
 {
     pthread_t thread;
     opener *o = calloc(1, sizeof *o);
-    if (!o || start_browser(link, &o->pid) != 0) {
+    if (!o || !link_file_write(&to_link, link) || start_browser(to_link.path, &o->pid) != 0) {
+        drop_file();
         say_link(call, link);
         free(o);
         return;
@@ -139,5 +151,7 @@ int cli_console(const cli_call *call)
     o.db = cli_text(call, "db");
     o.idle = true;
     if (fixed && *fixed) o.fixed_now_us = now_us;
-    return cli_serve_until_told(call, &o, show_console);
+    status = cli_serve_until_told(call, &o, show_console);
+    drop_file();
+    return status;
 }

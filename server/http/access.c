@@ -5,6 +5,8 @@
 
 #include "http/server.h"
 
+#define COOKIES_MAX 16 /* of our name that are looked for in one request */
+
 /* The connection's last key once more, and the table has not changed: then its hash need not be
  * computed again. */
 static bool same_as_last(const request *r, tb_text text)
@@ -79,16 +81,42 @@ static bool still_bound(request *r, const session *s)
     return worker_token_key(r->worker) && tb_key_equal(hash, s->bound);
 }
 
+/* The texts that a request's cookies give, one after another, and not without end. */
+typedef struct cookies {
+    size_t at;
+    unsigned seen;
+} cookies;
+
+static bool next_cookie(const request *r, cookies *c, tb_text *ret_text)
+{
+    if (c->seen++ == COOKIES_MAX) return false;
+    *ret_text = sessions_cookie(request_header(r, GUARD_COOKIE), &c->at);
+    return ret_text->data != NULL;
+}
+
 static bool find_session(request *r)
 {
-    const tb_text text = sessions_cookie(request_header(r, GUARD_COOKIE));
-    if (has_credentials(r) || !text.data ||
-        !sessions_find(r->worker->server->sessions, text, request_now_us(r), &r->session))
-        return false;
-    if (still_bound(r, &r->session)) return true;
-    sessions_close(r->worker->server->sessions, text);
-    r->session = (session){0};
+    sessions *all = r->worker->server->sessions;
+    session found;
+    cookies c = {0};
+    tb_text text;
+    while (!has_credentials(r) && next_cookie(r, &c, &text)) {
+        if (!sessions_find(all, text, request_now_us(r), &found)) continue;
+        if (still_bound(r, &found)) {
+            r->session = found;
+            return true;
+        }
+        sessions_close(all, text);
+    }
     return false;
+}
+
+void access_end_sessions(const request *r)
+{
+    cookies c = {0};
+    tb_text text;
+    while (next_cookie(r, &c, &text))
+        sessions_close(r->worker->server->sessions, text);
 }
 
 bool access_find(request *r, tb_text text, session *ret_session)

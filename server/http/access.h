@@ -11,6 +11,9 @@ TB_MUST_USE tb_code access_check(request *r, const char **ret_why);
 /* Whom a text names that somebody signs in with, a key or a token, and until when. */
 bool access_find(request *r, tb_text text, session *ret_session);
 
+/* Ends what the request's cookies stand for. */
+void access_end_sessions(const request *r);
+
 /* Whether the request says that a page of the console sent it, as no page from elsewhere can without
  * leave (Fetch, "CORS-safelisted request-header"). */
 bool access_from_console(const request *r);

@@ -16,9 +16,9 @@ static const bool token[256] = {
 static const struct {
     const char *name;
     size_t len;
-    bool one;
+    guard_count count;
 } known[GUARD_OTHER] = {
-#define TB_X(e, name, one) [GUARD_##e] = {name, sizeof name - 1, one},
+#define TB_X(e, name, count) [GUARD_##e] = {name, sizeof name - 1, GUARD_##count},
     GUARD_HEADERS(TB_X)
 #undef TB_X
 };
@@ -104,8 +104,8 @@ void guard_header(guard *g, const char *name, size_t name_len, const char *value
     }
     guard_name which = find_name(name, name_len);
     if (which == GUARD_OTHER) return;
-    if (g->value[which].data) {
-        if (known[which].one)
+    if (g->value[which].data && known[which].count != GUARD_LAST) {
+        if (known[which].count == GUARD_ONE)
             refuse_request(g, TB_E_BAD_REQUEST, "A header that may appear once appears twice.");
         return;
     }

@@ -13,29 +13,36 @@
 #define GUARD_HEADERS_MAX 64    /* most header lines: more is 431 */
 #define GUARD_BYTES_MAX   12288 /* most bytes of names and values together: more is 431 */
 
-/* Headers that mean something here. At most one line of each that is marked ONE: a second is the
- * stuff of request smuggling or of confused clients. X(ENUM, lower-case name, ONE) */
+/* Which line counts where a header comes in several. A proxy may add its own line behind the client's, so of what
+ * proxies say the last one counts. */
+typedef enum guard_count {
+    GUARD_ONE, /* a second line is the stuff of request smuggling or of confused clients: refused */
+    GUARD_FIRST,
+    GUARD_LAST,
+} guard_count;
+
+/* Headers that mean something here. X(ENUM, lower-case name, which line counts) */
 #define GUARD_HEADERS(X)                                                                           \
-    X(HOST, "host", 1)                                                                             \
-    X(ACCESS_KEY, "accesskey", 1)                                                                  \
-    X(AUTHORIZATION, "authorization", 1)                                                           \
-    X(CONTENT_TYPE, "content-type", 1)                                                             \
-    X(CONTENT_LENGTH, "content-length", 1)                                                         \
-    X(CONTENT_ENCODING, "content-encoding", 1)                                                     \
-    X(TRANSFER_ENCODING, "transfer-encoding", 1)                                                   \
-    X(IDEMPOTENCY_KEY, "idempotency-key", 1)                                                       \
-    X(ACCEPT, "accept", 0)                                                                         \
-    X(ACCEPT_ENCODING, "accept-encoding", 0)                                                       \
-    X(IF_NONE_MATCH, "if-none-match", 0)                                                           \
-    X(COOKIE, WIRE_COOKIE, 0)                                                                      \
-    X(CONSOLE, "x-tollbook-console", 0)                                                            \
-    X(FORWARDED_FOR, "x-forwarded-for", 0)                                                         \
-    X(FORWARDED_PROTO, "x-forwarded-proto", 0)                                                     \
-    X(ORIGIN, "origin", 0)                                                                         \
-    X(REQUEST_METHOD, "access-control-request-method", 0)
+    X(HOST, "host", ONE)                                                                           \
+    X(ACCESS_KEY, "accesskey", ONE)                                                                \
+    X(AUTHORIZATION, "authorization", ONE)                                                         \
+    X(CONTENT_TYPE, "content-type", ONE)                                                           \
+    X(CONTENT_LENGTH, "content-length", ONE)                                                       \
+    X(CONTENT_ENCODING, "content-encoding", ONE)                                                   \
+    X(TRANSFER_ENCODING, "transfer-encoding", ONE)                                                 \
+    X(IDEMPOTENCY_KEY, "idempotency-key", ONE)                                                     \
+    X(ACCEPT, "accept", FIRST)                                                                     \
+    X(ACCEPT_ENCODING, "accept-encoding", FIRST)                                                   \
+    X(IF_NONE_MATCH, "if-none-match", FIRST)                                                       \
+    X(COOKIE, WIRE_COOKIE, FIRST)                                                                  \
+    X(CONSOLE, "x-tollbook-console", FIRST)                                                        \
+    X(FORWARDED_FOR, "x-forwarded-for", LAST)                                                      \
+    X(FORWARDED_PROTO, "x-forwarded-proto", LAST)                                                  \
+    X(ORIGIN, "origin", FIRST)                                                                     \
+    X(REQUEST_METHOD, "access-control-request-method", FIRST)
 
 typedef enum guard_name {
-#define TB_X(e, name, one) GUARD_##e,
+#define TB_X(e, name, count) GUARD_##e,
     GUARD_HEADERS(TB_X)
 #undef TB_X
         GUARD_OTHER
@@ -46,7 +53,7 @@ typedef struct guard {
     const char *why; /* one constant sentence, where code is not TB_OK */
     unsigned lines;
     size_t bytes;
-    tb_text value[GUARD_OTHER]; /* the first line of each name; data NULL: absent */
+    tb_text value[GUARD_OTHER]; /* of each name; data NULL: absent */
     uint64_t content_length;    /* after guard_finish; 0 where absent */
     bool chunked;               /* after guard_finish */
 } guard;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "http/clock.h"
@@ -108,13 +109,43 @@ static const char *caching(const request *r)
     return r->reply.tagged ? "private, no-cache" : "no-store";
 }
 
+/* Whatever is answered under the console's addresses, refusals too, and at the door that leads there. */
+static bool is_console(const request *r)
+{
+    static const char room[] = "/console";
+    const size_t n = sizeof room - 1;
+    if (r->target[0] == '/' && (r->target[1] == 0 || r->target[1] == '?')) return true;
+    return strncasecmp(r->target, room, n) == 0 && strchr("/?", r->target[n]); /* or its end */
+}
+
+/* The console's page runs its own scripts and styles, asks its own server, frames only its documents, and stands
+ * in no frame. */
+static const char *const console_headers[] = {
+    "Content-Security-Policy",
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Referrer-Policy", "no-referrer",
+    "Cross-Origin-Opener-Policy", "same-origin",
+    "Cross-Origin-Resource-Policy", "same-origin",
+    NULL,
+};
+
 /* Invoices and what-if pages: documents with styles of their own, and nothing that runs. A browser that is signed
  * in to the console opens them under the server's address, so they may not act in its name. */
-static bool is_document(const request *r)
+static const char *const document_headers[] = {
+    "Content-Security-Policy",
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox",
+    NULL,
+};
+
+static const char *const *guarding(const request *r)
 {
     static const char html[] = "text/html";
-    return r->reply.content_type && !r->reply.also &&
-           strncmp(r->reply.content_type, html, sizeof html - 1) == 0;
+    static const char *const none[] = {NULL};
+    if (is_console(r)) return console_headers;
+    return r->reply.content_type && strncmp(r->reply.content_type, html, sizeof html - 1) == 0
+               ? document_headers
+               : none;
 }
 
 static bool add_headers(request *r, struct MHD_Response *m, const body *b)
@@ -131,11 +162,9 @@ static bool add_headers(request *r, struct MHD_Response *m, const body *b)
     if (cors_vary(r)) ADD("Vary", cors_vary(r));
     if (b->zipped) ADD("Content-Encoding", "gzip");
     if (r->reply.disposition) ADD("Content-Disposition", r->reply.disposition);
-    if (is_document(r))
-        ADD("Content-Security-Policy",
-            "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox");
     if (r->reply.cookie) ADD("Set-Cookie", r->reply.cookie);
-    for (const char *const *h = r->reply.also; h && *h; h += 2)
+    if (r->reply.location) ADD("Location", r->reply.location);
+    for (const char *const *h = guarding(r); *h; h += 2)
         ADD(h[0], h[1]);
     if (r->reply.close) ADD("Connection", "close");
 #undef ADD

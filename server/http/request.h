@@ -48,7 +48,7 @@ typedef struct reply {
     const char *disposition; /* Content-Disposition, or NULL */
     const char *cache;       /* Cache-Control, or NULL: what the other fields make of it */
     const char *cookie;      /* Set-Cookie, or NULL */
-    const char *const *also; /* further headers: name and value in turns, up to a NULL; or NULL */
+    const char *location;    /* Location, or NULL */
     stream_source source;    /* STREAM, until the response has it */
     const char *bytes;       /* STATIC */
     size_t len;              /* STATIC; NOT_MODIFIED: what the 200 would have had */

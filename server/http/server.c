@@ -339,12 +339,13 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
     return code;
 }
 
-void server_leave_sign_in(server *s, int64_t account, char out[SESSION_TEXT + 1])
+void server_leave_sign_in(server *s, int64_t account, void (*used)(void), char out[SESSION_TEXT + 1])
 {
     uint8_t random[SESSION_RANDOM];
     const session what = {.account = account,
                           .roles = UINT32_C(1) << (account ? TB_ROLE_USER : TB_ROLE_OPERATOR)};
     randombytes_buf(random, sizeof random);
+    s->sign_in_used = used; /* seen by whoever collects: the table's lock is between */
     sessions_leave(s->sessions, &what, random, out);
     sodium_memzero(random, sizeof random);
 }

@@ -135,6 +135,7 @@ typedef struct server {
     window *log_window;           /* requests for logs, by pull zone */
     window *sign_ins;             /* those that failed, by address */
     sessions *sessions;
+    void (*sign_in_used)(void);   /* of server_leave_sign_in; NULL: nobody wants to know */
     _Atomic bool stopping;
     _Atomic bool gone;                           /* the database is not where it was opened */
     _Atomic bool linked;                         /* it was said that it has another name */
@@ -150,8 +151,9 @@ TB_MUST_USE tb_code worker_lend_reader(worker *w, int64_t account, tb_store **re
 void worker_take_back(worker *w, int64_t account, size_t bytes, tb_store *store);
 
 /* Leaves a sign-in for whoever brings its text first: to all of an account, or for account 0 as the
- * operator. It is bound to no key: who has the file needs none. */
-void server_leave_sign_in(server *s, int64_t account, char out[SESSION_TEXT + 1]);
+ * operator. It is bound to no key: who has the file needs none. used, which may be NULL, is called on a
+ * worker's thread when it is brought. */
+void server_leave_sign_in(server *s, int64_t account, void (*used)(void), char out[SESSION_TEXT + 1]);
 
 /* Whether the database is still what was opened; says on standard error when that changes, and once
  * when it has a second name. Any thread. */

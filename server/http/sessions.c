@@ -170,18 +170,18 @@ bool sessions_collect(sessions *s, tb_text text, session *ret_session)
     return there;
 }
 
-tb_text sessions_cookie(tb_text cookies)
+tb_text sessions_cookie(tb_text cookies, size_t *at)
 {
     static const char name[] = SESSION_COOKIE "=";
     const size_t n = sizeof name - 1;
-    for (size_t at = 0; cookies.data && at < cookies.len;) {
-        const char *start = cookies.data + at;
-        const char *mark = memchr(start, ';', cookies.len - at);
-        const size_t len = mark ? (size_t)(mark - start) : cookies.len - at;
+    while (cookies.data && *at < cookies.len) {
+        const char *start = cookies.data + *at;
+        const char *mark = memchr(start, ';', cookies.len - *at);
+        const size_t len = mark ? (size_t)(mark - start) : cookies.len - *at;
+        *at += len + (mark != NULL);
+        while (*at < cookies.len && cookies.data[*at] == ' ')
+            ++*at;
         if (len >= n && memcmp(start, name, n) == 0) return (tb_text){start + n, len - n};
-        at += len + 1;
-        while (at < cookies.len && cookies.data[at] == ' ')
-            at++;
     }
     return (tb_text){0};
 }

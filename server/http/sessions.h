@@ -41,7 +41,8 @@ void sessions_leave(sessions *s, const session *what, const uint8_t random[SESSI
 /* Whether it is the text of the one that is left. Then it is left no more. */
 bool sessions_collect(sessions *s, tb_text text, session *ret_session);
 
-/* The session's text in the value of a Cookie header (RFC 6265, 4.2.1); data NULL: it has none. */
-tb_text sessions_cookie(tb_text cookies);
+/* The next session's text in the value of a Cookie header (RFC 6265, 4.2.1), from *at on, which begins as 0;
+ * data NULL: there is none. A name may come twice: a page of a host beside this one can set it too. */
+tb_text sessions_cookie(tb_text cookies, size_t *at);
 
 #endif

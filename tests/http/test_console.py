@@ -5,9 +5,12 @@ import gzip
 import hashlib
 import json
 import os
+import pathlib
 import re
 import signal
+import stat
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -258,6 +261,25 @@ class Console(Case):
         for _ in range(12):  # who signs in is not counted
             self.assertEqual(self.sign_in("user", there).status, 200)
 
+    def test_behind_a_proxy_that_adds_its_line_nobody_chooses_his_address(self):
+        victim, proxy_saw = "10.9.0.1", "10.9.0.2"
+        statuses = []
+        for i in range(25):
+            said = victim if i % 2 else f"203.0.113.{i}"  # the visitor's own line, then the proxy's
+            answer = self.raw("POST", "/console/session", {
+                **JSON, **PAGE, "X-Forwarded-For": f"{said}\r\nX-Forwarded-For: {proxy_saw}"}, b'{"key":"wrong"}')
+            statuses.append(answer.status)
+        self.assertEqual(statuses, [401] * 10 + [429] * 15)
+        self.assertEqual(self.sign_in("user", {"X-Forwarded-For": victim}).status, 200)
+        self.assertEqual(self.sign_in("user", {"X-Forwarded-For": proxy_saw}).status, 429)
+
+    def test_of_two_lines_about_tls_the_proxys_counts(self):
+        for said, proxys, secure in (("http", "https", True), ("https", "http", False)):
+            answer = self.raw("POST", "/console/session", {
+                **JSON, **PAGE, **self.visitor(), "X-Forwarded-Proto": f"{said}\r\nX-Forwarded-Proto: {proxys}"},
+                json.dumps({"key": self.server.keys["user"]}).encode())
+            self.assertEqual("Secure" in answer.headers["set-cookie"], secure)
+
     def test_addresses_of_one_network_of_ipv6_are_one(self):
         for last in range(10):
             self.sign_in("wrong", {"X-Forwarded-For": f"2001:db8:1:2::{last}"})
@@ -319,10 +341,43 @@ class Console(Case):
                       good + "0", good.upper(), "tollbook_session=" + "0" * 64, "tollbook_session=" + "a" * 5000,
                       "tollbook_session=%00", f'tollbook_session="{text}"', f"tollbook_session= {text}",
                       f"xtollbook_session={text}", "tollbook_session='; DROP TABLE keys; --",
-                      "tollbook_session=x; " + good, "; " * 3000, "tollbook_session=" + "\x80" * 64):
+                      "tollbook_session=x; " * 16 + good, "; " * 3000, "tollbook_session=" + "\x80" * 64):
             self.refused(self.ask("GET", "/statistics", {"Cookie": value}), 401, "authentication.failed")
         self.assertEqual(self.ask("GET", "/statistics", {"Cookie": f"a=1;{good} ;b=2"}).status, 401)
         self.assertEqual(self.ask("GET", "/statistics", {"Cookie": f"a=1;{good};b=2"}).status, 200)
+
+    def test_of_several_cookies_the_one_that_is_good_counts(self):
+        good, other = self.cookie("user")["Cookie"], self.cookie("other")["Cookie"]
+        for before in ("tollbook_session=x; ", "tollbook_session=; ", "tollbook_session=" + "0" * 64 + "; ",
+                       "tollbook_session=x; " * 15):
+            self.assertEqual(self.ask("GET", "/statistics", {"Cookie": before + good}).status, 200, before)
+        both = {"Cookie": f"{good}; {other}"}
+        self.assertEqual(self.session(both).json()["account"], 1)
+        self.assertEqual(self.ask("DELETE", "/console/session", {**both, **PAGE}).status, 204)
+        self.assertEqual([self.session({"Cookie": c}).status for c in (good, other)], [401, 401])
+
+    def test_every_answer_of_the_console_is_guarded(self):
+        cookie = self.cookie("user")
+        body = json.dumps({"key": self.server.keys["user"]}).encode()
+        for method, target, headers, body, status in (
+                ("GET", "/", {"Accept": BROWSER}, b"", 302), ("GET", "/?a=b", {}, b"", 404),
+                ("GET", "/console/assets/x.js", {}, b"", 404), ("GET", "/console/assets/../x", {}, b"", 400),
+                ("POST", "/console", {}, b"", 405), ("GET", "/Console?a", {}, b"", 200),
+                ("GET", "/console/open?code=x", {}, b"", 303), ("GET", "/console/open?code=%zz", {}, b"", 400),
+                ("GET", "/console/session", {}, b"", 401), ("GET", "/console/session", cookie, b"", 200),
+                ("PUT", "/console/session", {}, b"", 405), ("POST", "/console/session", {**JSON, **PAGE}, b"x", 400),
+                ("POST", "/console/session", JSON, body, 403),
+                ("POST", "/console/session", {**PAGE, "Content-Type": "text/plain"}, body, 415),
+                ("POST", "/console/session", {**JSON, **PAGE, **self.visitor()}, body, 200),
+                ("DELETE", "/console/session", PAGE, b"", 204), ("GET", "/console/" + "x" * 5000, {}, b"", 414)):
+            answer = self.raw(method, target, headers, body)
+            self.assertEqual(answer.status, status, (method, target[:40]))
+            names = [name for name, _ in answer.fields]
+            self.assertEqual(names.count("content-security-policy"), 1, (method, target[:40]))
+            self.assertEqual(answer.headers["content-security-policy"], CSP, (method, target[:40]))
+            self.assertEqual(answer.headers["referrer-policy"], "no-referrer")
+        for target in ("/consoles", "/statistics", "/openapi.json"):
+            self.assertNotIn("content-security-policy", self.raw("GET", target).headers)
 
     def test_a_document_that_a_browser_opens_may_run_nothing(self):
         self.server.stop()
@@ -355,6 +410,17 @@ class Console(Case):
         self.refused(self.ask("GET", "/statistics", one), 401, "authentication.failed")
         self.assertEqual(self.session(two).status, 200)
         self.assertEqual(self.ask("DELETE", "/console/session", {**one, **PAGE}).status, 204)
+
+    def test_signing_in_again_ends_the_session_before(self):
+        first, other = self.cookie("user"), self.cookie("user")
+        self.assertEqual(self.sign_in("wrong", {**self.visitor(), **first}).status, 401)
+        self.assertEqual(self.sign_in("ingest", {**self.visitor(), **first}).status, 403)
+        self.assertEqual(self.session(first).status, 200)
+        again = self.sign_in("other", {**self.visitor(), **first})
+        self.assertEqual(again.json()["account"], 2)
+        self.refused(self.session(first), 401, "authentication.failed")
+        self.assertEqual(self.session(other).status, 200)
+        self.assertEqual(self.session({"Cookie": again.headers["set-cookie"].split(";")[0]}).status, 200)
 
     def test_a_revoked_key_ends_its_sessions_at_once(self):
         made = self.server.ask("POST", "/keys", "operator", b'{"Account": 1, "Roles": ["User"]}', **{
@@ -481,18 +547,63 @@ class Command(unittest.TestCase):
             self.assertNotIn("set-cookie", self.get(base + "/console/open").headers)
             self.ended(process)
 
-    def test_a_browser_is_started_with_it(self):
-        folder = self.server.path / "bin"
-        folder.mkdir()
+    def test_the_link_ends_the_session_before(self):
+        process = self.begun("--no-open")
+        link = process.stdout.readline().strip()
+        with Wire(int(re.search(r":(\d+)/", link)[1])) as wire:
+            answer = wire.ask("POST", "/console/session", {**JSON, **PAGE},
+                              json.dumps({"key": self.server.keys["user"]}).encode())
+            before = {"Cookie": answer.headers["set-cookie"].split(";")[0]}
+            self.assertEqual(wire.ask("GET", "/console/session", before).status, 200)
+            self.assertIn("set-cookie", self.get(link, before).headers)
+            self.assertEqual(wire.ask("GET", "/console/session", before).status, 401)
+        self.ended(process)
+
+    def opener(self, status=0, **environment):
+        """A process whose xdg-open writes its arguments to a file and ends so; that file, and where links lie."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.server.path))
+        asked, private = folder / "asked", folder / "private"
+        private.mkdir()
         opener = folder / "xdg-open"
-        asked = folder / "asked"
-        opener.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {asked}.part && mv {asked}.part {asked}\n')
+        opener.write_text(f'#!/bin/sh\nprintf "%s" "$*" > {asked}.part && mv {asked}.part {asked}\nexit {status}\n')
         opener.chmod(0o755)
-        process = self.begun(environment={**ENVIRONMENT, "PATH": f"{folder}:{os.environ['PATH']}"})
+        process = self.begun(environment={**ENVIRONMENT, "PATH": f"{folder}:{os.environ['PATH']}",
+                                          "XDG_RUNTIME_DIR": str(private), **environment})
         self.assertIn("opening http://127.0.0.1:", process.stderr.readline())
         until(asked.exists)
-        self.assertEqual(self.get(asked.read_text()).status, 303)
+        return process, pathlib.Path(asked.read_text()), private
+
+    def led_to(self, page):
+        """The link of the page that the browser is given."""
+        text = page.read_text()
+        link, = re.findall(r'http-equiv="refresh" content="0; url=([^"]+)"', text)
+        self.assertIn(f'<a href="{link}">', text)
+        return link
+
+    def test_a_browser_is_led_by_a_file_that_its_user_alone_can_read(self):
+        """Whoever is on the machine sees the arguments of every program, so the link is not among them."""
+        process, page, private = self.opener()
+        self.assertEqual((page.parent.parent, page.suffix), (private, ".html"))
+        self.assertEqual([stat.S_IMODE(p.stat().st_mode) for p in (page, page.parent)], [0o600, 0o700])
+        link = self.led_to(page)
+        self.assertNotIn("set-cookie", self.get(link[:-1] + "x").headers)
+        self.assertTrue(page.exists())
+        self.assertIn("set-cookie", self.get(link).headers)
+        until(lambda: not os.listdir(private))
         self.assertNotIn("code=", self.ended(process))
+
+    def test_the_file_goes_with_the_server(self):
+        process, page, private = self.opener(XDG_RUNTIME_DIR="/nonexistent", TMPDIR=str(self.server.path))
+        self.assertEqual(page.parent.parent, self.server.path)
+        self.assertNotIn("code=", self.ended(process))
+        self.assertFalse(page.parent.exists())
+
+    def test_where_the_browser_fails_the_link_is_said(self):
+        process, page, private = self.opener(status=3)
+        self.assertIn("works once", process.stderr.readline())
+        self.assertEqual(os.listdir(private), [])
+        self.assertIn("set-cookie", self.get(process.stderr.readline().strip()).headers)
+        self.ended(process)
 
     def test_without_a_browser_it_says_the_address(self):
         process = self.begun(environment={**ENVIRONMENT, "PATH": "/nonexistent"})

@@ -131,6 +131,7 @@ START_TEST(the_cookie_is_found_among_others)
         {"a=b;tollbook_session=abc;c=d", "abc"},
         {"tollbook_session=; x=y", ""},
         {"tollbook_session=one; tollbook_session=two", "one"},
+        {";tollbook_session=one", "one"},
         {"xtollbook_session=abc", NULL},
         {"tollbook_sessio", NULL},
         {"tollbook_session", NULL},
@@ -140,13 +141,31 @@ START_TEST(the_cookie_is_found_among_others)
         {"", NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const tb_text found = sessions_cookie((tb_text){rows[i].header, strlen(rows[i].header)});
+        size_t at = 0;
+        const tb_text found = sessions_cookie((tb_text){rows[i].header, strlen(rows[i].header)}, &at);
         ck_assert_msg((found.data != NULL) == (rows[i].text != NULL), "%s", rows[i].header);
         if (!rows[i].text) continue;
         ck_assert_uint_eq(found.len, strlen(rows[i].text));
         ck_assert(memcmp(found.data, rows[i].text, found.len) == 0);
     }
-    ck_assert_ptr_null(sessions_cookie((tb_text){0}).data);
+    size_t at = 0;
+    ck_assert_ptr_null(sessions_cookie((tb_text){0}, &at).data);
+}
+END_TEST
+
+START_TEST(of_several_of_its_name_each_is_found)
+{
+    static const char header[] = "tollbook_session=1; a=b;tollbook_session=;  tollbook_session=3;";
+    static const char *const wanted[] = {"1", "", "3"};
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        const tb_text found = sessions_cookie((tb_text){header, sizeof header - 1}, &at);
+        ck_assert_ptr_nonnull(found.data);
+        ck_assert_uint_eq(found.len, strlen(wanted[i]));
+        ck_assert(memcmp(found.data, wanted[i], found.len) == 0);
+    }
+    ck_assert_ptr_null(sessions_cookie((tb_text){header, sizeof header - 1}, &at).data);
+    ck_assert_ptr_null(sessions_cookie((tb_text){header, sizeof header - 1}, &at).data);
 }
 END_TEST
 
@@ -161,6 +180,7 @@ int main(void)
     tcase_add_test(tc, of_a_full_table_the_oldest_gives_way_and_what_is_over_goes_first);
     tcase_add_test(tc, what_is_left_is_collected_once);
     tcase_add_test(tc, the_cookie_is_found_among_others);
+    tcase_add_test(tc, of_several_of_its_name_each_is_found);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
