@@ -289,6 +289,14 @@ class Insights(Case):
                              ("2026-10-21T00:00:00Z", "2026-10-28T00:00:00Z"))):
             got = self.ask(**{"compare": "previous", **words})
             self.assertEqual(tuple(got["compare"].values()), want, words)
+        got = self.ask(from_="2026-10-29", compare="previous", top=100)
+        late = [row["requests"] for name, rows in self.rows.items() if name in self.zones for row in rows
+                if "2026-10-28T09" <= stamp(row["hour"]) < "2026-10-29"]
+        self.assertGreater(sum(late), 0, "more came on that day")
+        for parts in (got["zones"]["items"], got["regions"]):
+            self.assertEqual(sum(part["previous"]["TotalRequestsServed"] for part in parts),
+                             got["previous"]["TotalRequestsServed"])
+        self.assertEqual(sum(got["previous_points"]["RequestsServed"]), got["previous"]["TotalRequestsServed"])
         got = self.ask(from_="2026-11-04T10:00:00Z", to="2026-11-04T12:00:00Z", compare="previous")
         self.assertIsNone(got["compare"], "nothing of it has come")
 
