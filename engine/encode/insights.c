@@ -291,7 +291,7 @@ tb_code tb_insights_encode(const tb_insights *in, tb_buf *out, tb_error *err)
     tb_buf_fmt(out, ",\"by\":\"%s\",\"compare\":", by_names[in->period.by]);
     if (in->before) {
         tb_buf_str(out, "{");
-        put_span(out, in->period.before);
+        put_span(out, tb_period_before(&in->period));
         tb_buf_str(out, "}");
     } else tb_buf_str(out, "null");
     tb_buf_str(out, ",\"totals\":");

@@ -14,6 +14,7 @@ typedef struct listing {
     tb_reply *reply;
     tb_month_books books;
     int64_t month;
+    int64_t after, limit;
     bool table;
     size_t shown;
 } listing;
@@ -92,8 +93,9 @@ static void put_listed_row(const listed *of, tb_buf *out)
 {
     char net[TB_DECIMAL_TEXT_MAX + 1] = "-", balance[TB_DECIMAL_TEXT_MAX + 1];
     if (!of->why.code) listed_amount(of, of->net, net);
-    tb_buf_fmt(out, "%" PRId64 "\t%.*s\t%s\t%s\t%s%s\t%s\n", of->account, (int)of->name.len,
-               of->name.data ? of->name.data : "", of->currency, of->prepaid ? "prepaid" : "invoiced", net,
+    tb_buf_fmt(out, "%" PRId64 "\t", of->account);
+    tb__put_cell(out, of->name.data, of->name.len);
+    tb_buf_fmt(out, "\t%s\t%s\t%s%s\t%s\n", of->currency, of->prepaid ? "prepaid" : "invoiced", net,
                of->why.code || of->priced ? "" : " and more", listed_amount(of, of->balance, balance));
 }
 
@@ -103,7 +105,7 @@ static tb_code show_listed(listing *l, int64_t account, tb_error *err)
     tb_buf_init(&of.name, 1 << 16, NULL);
     tb_code code = read_listed(l, &of, err);
     if (!code) {
-        put_listed(&of, l->shown == 0, &l->reply->json);
+        if (!l->ops->drain) put_listed(&of, l->shown == 0, &l->reply->json);
         if (l->table) put_listed_row(&of, &l->reply->out);
         else put_listed(&of, l->shown == 0, &l->reply->out);
         l->shown++;
@@ -125,6 +127,8 @@ static tb_code show_all_listed(listing *l, tb_error *err)
     size_t n = 0;
     tb_code code = tb_store_accounts(l->ops->store, &accounts, &n, err);
     for (size_t i = 0; !code && i < n; i++) {
+        if (accounts[i] <= l->after) continue;
+        if (l->shown == (size_t)l->limit) break;
         code = show_listed(l, accounts[i], err);
         if (!code && i % 64 == 63) code = keep_listing(l, i + 1, n, err);
     }
@@ -144,6 +148,8 @@ static void put_listing_head(const listing *l)
 static tb_code list_accounts(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     listing l = {.ops = ops, .reply = reply, .month = tb_month_from_us(ops->now_us),
+                 .after = tb_arg_number(args, "after", 0),
+                 .limit = tb_arg_number(args, "limit", INT64_MAX),
                  .table = tb_arg_is(args, "format", "table")};
     tb_code code = tb_month_books_read(ops->store, &l.books, err);
     if (code) return code;
@@ -155,7 +161,13 @@ static tb_code list_accounts(tb_ops *ops, const tb_args *args, tb_reply *reply, 
     return code;
 }
 
-static const tb_param params[] = {TB__PARAM_FORMAT("table|json")};
+static const tb_param params[] = {
+    {.name = "after", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 0, .max = INT64_MAX,
+     .help = "accounts after this one; default all"},
+    {.name = "limit", .value = "N", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT32_MAX,
+     .help = "the first so many of them; default all"},
+    TB__PARAM_FORMAT("table|json"),
+};
 
 static const tb_operation rows[] = {
     {.name = "account list",

@@ -17,6 +17,7 @@ typedef struct page_row {
 typedef struct reading {
     tb_store *store;
     const tb_insights_ask *ask;
+    tb_period period;
     const tb_alloc *alloc;
     tb_series series, before;
     tb_region_summed *regions, *regions_before;
@@ -31,20 +32,36 @@ typedef struct reading {
 
 static bool is_compared(const reading *r)
 {
-    return r->ask->period.before.count > 0;
+    return r->period.before.count > 0;
 }
 
-/* Sums of whole days would stand beside points that are gone. */
-static tb_code check_hours_kept(const reading *r, tb_error *err)
+static tb_code refuse_hours(int64_t month, tb_error *err)
 {
-    const tb_period *p = &r->ask->period;
-    const int64_t first = is_compared(r) && p->before.first < p->range.first ? p->before.first
-                                                                            : p->range.first;
+    char from[20];
+    tb_time_format(tb_month_first_day(month) * TB_US_PER_DAY, from);
+    return tb_fail(err, TB_E_DATE_RANGE, "by",
+                   "Hours are kept from %.10s on; the time asked for, or the one before it, begins earlier. "
+                   "Ask by day.",
+                   from);
+}
+
+/* Where hours were let go, sums of whole days would stand beside points and parts of days that are gone: auto
+ * becomes days, and a part of a day the whole of it. */
+static tb_code keep_to_hours(reading *r, tb_error *err)
+{
+    tb_period *p = &r->period;
+    const bool earlier = is_compared(r) && p->before.first < p->range.first;
+    const int64_t first = earlier ? p->before.first : p->range.first;
     tb_kept kept;
-    if (!p->range.hourly) return TB_OK;
     tb_code code = tb_store_kept(r->store, r->ask->scope.account, &kept, err);
-    if (code || tb_month_from_day(first / 24) >= kept.hours) return code;
-    return tb_fail(err, TB_E_DATE_RANGE, "by", "The hours of that time are no longer kept. Ask by day.");
+    if (code) return code;
+    if (p->range.hourly && tb_month_from_day(first / 24) < kept.hours) {
+        if (!p->by_itself) return refuse_hours(kept.hours, err);
+        tb_period_by_day(p);
+    }
+    const int64_t last = p->before.first + p->before.count - 1;
+    if (p->before_part && tb_month_from_day(last) < kept.hours) p->before_part = 0;
+    return TB_OK;
 }
 
 /* --- totals and points --- */
@@ -56,16 +73,36 @@ static tb_code read_series(reading *r, tb_range range, tb_series *series, tb_err
     return tb_store_scope_series(r->store, &r->ask->scope, series, err);
 }
 
+/* The last day's bucket holds just the hours that count. */
+static tb_code read_part(reading *r, tb_error *err)
+{
+    const tb_range b = r->period.before;
+    const tb_range hours = {(b.first + b.count - 1) * 24, r->period.before_part, true};
+    tb_series part = {0};
+    tb_code code = read_series(r, hours, &part, err);
+    for (int m = 0; !code && m < TB_METRIC_COUNT; m++)
+        if (r->before.value[m])
+            r->before.value[m][b.count - 1] = (uint64_t)tb_series_total(&part, (tb_metric)m);
+    tb_series_release(&part);
+    return code;
+}
+
+static tb_code read_before(reading *r, tb_error *err)
+{
+    tb_code code = read_series(r, r->period.before, &r->before, err);
+    return !code && r->period.before_part ? read_part(r, err) : code;
+}
+
 /* --- regions --- */
 
 static tb_code read_regions(reading *r, tb_error *err)
 {
-    const tb_period *p = &r->ask->period;
+    const tb_period *p = &r->period;
     const uint32_t metrics = tb_insights_metrics();
     tb_code code = tb_store_scope_regions(r->store, &r->ask->scope, p->range, metrics, &r->regions,
                                           &r->n_regions, err);
     if (code || !is_compared(r)) return code;
-    return tb_store_scope_regions(r->store, &r->ask->scope, p->before, metrics, &r->regions_before,
+    return tb_store_scope_regions(r->store, &r->ask->scope, tb_period_before(p), metrics, &r->regions_before,
                                   &r->n_regions_before, err);
 }
 
@@ -85,18 +122,40 @@ static int by_bytes(const void *a, const void *b)
 
 /* --- zones --- */
 
-/* A deleted zone is shown where it has something of the range, so that zones add up to their account. */
-static tb_code drop_deleted(reading *r, tb_error *err)
+/* Marks deleted zones that have something of a range. */
+static tb_code mark_used(reading *r, tb_summed *gone, size_t n, tb_range range, tb_error *err)
+{
+    tb_code code = tb_store_sum(r->store, gone, n, range, tb_insights_metrics(), err);
+    for (size_t i = 0; !code && i < n; i++)
+        gone[i].there = gone[i].there || has_any(gone[i].sum);
+    return code;
+}
+
+/* Those of `gone` that are not marked go; both lists are in the same order. */
+static void drop_unused(reading *r, const tb_summed *gone)
 {
     size_t kept = 0;
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < r->n_zones; i++) {
-        tb_summed *zone = &r->zones[i];
-        if (!zone->there)
-            code = tb_store_sum(r->store, zone, 1, r->ask->period.range, tb_insights_metrics(), err);
-        if (zone->there || has_any(zone->sum)) r->zones[kept++] = *zone;
+    for (size_t i = 0; i < r->n_zones; i++) {
+        const bool is_gone = !r->zones[i].there && !has_any(r->zones[i].sum);
+        if (!is_gone || (gone++)->there) r->zones[kept++] = r->zones[i];
     }
     r->n_zones = kept;
+}
+
+/* A deleted zone is shown where it has something of either time, so that zones add up to their account. What
+ * they are ranked by is summed already: only those that have none of it are looked at. */
+static tb_code drop_deleted(reading *r, tb_error *err)
+{
+    const tb_period *p = &r->period;
+    size_t n = 0;
+    tb_summed *gone = malloc((r->n_zones + 1) * sizeof *gone);
+    if (!gone) return tb_no_memory(err);
+    for (size_t i = 0; i < r->n_zones; i++)
+        if (!r->zones[i].there && !has_any(r->zones[i].sum)) gone[n++] = r->zones[i];
+    tb_code code = mark_used(r, gone, n, p->range, err);
+    if (!code && is_compared(r)) code = mark_used(r, gone, n, tb_period_before(p), err);
+    if (!code) drop_unused(r, gone);
+    free(gone);
     return code;
 }
 
@@ -123,7 +182,7 @@ static tb_code rank_zones(reading *r, tb_error *err)
     const tb_zone_choice choice = {r->ask->search, order.field < 0};
     tb_code code = tb_store_scope_zones(r->store, &r->ask->scope, &choice, &r->zones, &r->n_zones, err);
     if (!code)
-        code = tb_store_sum(r->store, r->zones, r->n_zones, r->ask->period.range,
+        code = tb_store_sum(r->store, r->zones, r->n_zones, r->period.range,
                             tb_insights_order_metrics(order), err);
     if (!code) code = drop_deleted(r, err);
     if (code) return code;
@@ -135,24 +194,11 @@ static tb_code rank_zones(reading *r, tb_error *err)
     return TB_OK;
 }
 
-/* Hours where there is room for all of them, else days, else as many days together as it takes. */
-static tb_range spark_range(tb_range r, uint32_t *ret_each)
-{
-    *ret_each = 1;
-    if (!r.hourly || r.count <= TB_INSIGHTS_SPARK) {
-        *ret_each = (r.count + TB_INSIGHTS_SPARK - 1) / TB_INSIGHTS_SPARK;
-        return r;
-    }
-    const int64_t first = r.first / 24, last = (r.first + r.count - 1) / 24;
-    const uint32_t days = (uint32_t)(last - first + 1);
-    *ret_each = (days + TB_INSIGHTS_SPARK - 1) / TB_INSIGHTS_SPARK;
-    return (tb_range){first, days, false};
-}
-
+/* As many hours or days together as it takes. */
 static tb_code read_spark(reading *r, page_row *row, tb_error *err)
 {
-    uint32_t each;
-    const tb_range range = spark_range(r->ask->period.range, &each);
+    const tb_range range = r->period.range;
+    const uint32_t each = (range.count + TB_INSIGHTS_SPARK - 1) / TB_INSIGHTS_SPARK;
     tb_series series;
     tb_code code = tb_series_init(&series, range, TB_METRIC_BIT(TB_M_REQUESTS), r->alloc, err);
     if (code) return code;
@@ -166,7 +212,7 @@ static tb_code read_spark(reading *r, page_row *row, tb_error *err)
 
 static tb_code read_row(reading *r, const tb_summed *zone, page_row *row, tb_error *err)
 {
-    const tb_period *p = &r->ask->period;
+    const tb_period *p = &r->period;
     row->now = row->before = *zone;
     row->name = r->names.len;
     tb_code code = tb_store_zone_name(r->store, zone->id, &r->names, err);
@@ -174,7 +220,7 @@ static tb_code read_row(reading *r, const tb_summed *zone, page_row *row, tb_err
     if (!code)
         code = tb_store_sum(r->store, &row->now, 1, p->range, tb_insights_metrics(), err);
     if (!code && is_compared(r))
-        code = tb_store_sum(r->store, &row->before, 1, p->before, tb_insights_metrics(), err);
+        code = tb_store_sum(r->store, &row->before, 1, tb_period_before(p), tb_insights_metrics(), err);
     return code ? code : read_spark(r, row, err);
 }
 
@@ -240,7 +286,7 @@ static tb_code show_insights(reading *r, tb_buf *out, tb_error *err)
     if (!r->rows) return tb_no_memory(err);
     const size_t n_regions = show_regions(r);
     show_page(r, r->rows + n_regions);
-    const tb_insights in = {.period = r->ask->period,
+    const tb_insights in = {.period = r->period,
                             .series = &r->series,
                             .before = is_compared(r) ? &r->before : NULL,
                             .regions = r->rows,
@@ -268,12 +314,12 @@ static void release(reading *r)
 tb_code tb_insights_in(tb_store *store, const tb_insights_ask *ask, const tb_alloc *alloc,
                        tb_buf *out, tb_error *err)
 {
-    reading r = {.store = store, .ask = ask, .alloc = alloc};
+    reading r = {.store = store, .ask = ask, .period = ask->period, .alloc = alloc};
     tb_buf_init(&r.names, TB_INSIGHTS_TOP * NAME_MAX_, NULL);
     tb_code code = tb_store_scope_check(store, &ask->scope, err);
-    if (!code) code = check_hours_kept(&r, err);
-    if (!code) code = read_series(&r, ask->period.range, &r.series, err);
-    if (!code && is_compared(&r)) code = read_series(&r, ask->period.before, &r.before, err);
+    if (!code) code = keep_to_hours(&r, err);
+    if (!code) code = read_series(&r, r.period.range, &r.series, err);
+    if (!code && is_compared(&r)) code = read_before(&r, err);
     if (!code) code = read_regions(&r, err);
     if (!code) code = rank_zones(&r, err);
     if (!code) code = read_page(&r, err);

@@ -70,21 +70,14 @@ static void put_missing_json(const check_run *run, int64_t account, const missin
     tb_buf_str(out, "}");
 }
 
-/* A cell of a table that tabs part. */
-static void put_cell(tb_buf *out, const char *text)
-{
-    for (; *text; text++)
-        tb_buf_add(out, (unsigned char)*text < 0x20 ? " " : text, 1);
-}
-
 static void put_missing_table(const check_run *run, int64_t account, const missing *m, tb_buf *out)
 {
     tb_buf_fmt(out, "%" PRId64 "\t", account);
-    put_cell(out, run->name.data);
+    tb__put_cell(out, run->name.data, strlen(run->name.data));
     tb_buf_fmt(out, "\t%s\t%s", m->number[0] ? m->number : "-", m->path[0] ? m->path : "-");
     if (m->term[0]) tb_buf_fmt(out, " (%s)", m->term);
     tb_buf_str(out, "\t");
-    put_cell(out, m->why ? m->why : "-");
+    tb__put_cell(out, m->why ? m->why : "-", strlen(m->why ? m->why : "-"));
     tb_buf_str(out, "\n");
 }
 

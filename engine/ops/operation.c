@@ -95,6 +95,14 @@ void tb_reply_say(tb_reply *reply, const char *fmt, ...)
     tb_buf_str(&reply->said, "\n");
 }
 
+void tb__put_cell(tb_buf *out, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        tb_buf_add(out, c < 0x20 || c == 0x7f ? " " : &text[i], 1);
+    }
+}
+
 void tb__reply_said(const tb_reply *reply, tb_buf *out)
 {
     const char *at = reply->said.data, *end = at + reply->said.len;

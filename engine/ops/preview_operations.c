@@ -157,6 +157,22 @@ static bool is_more(const preview_run *run, const month_figure *now, const month
     return tb_decimal_compare(now->net, most) > 0;
 }
 
+/* Nothing, times whatever, is no measure: whoever begins to pay is looked at once. */
+static bool is_new(const month_figure *now, const month_figure *last)
+{
+    return has_amount(now) && has_amount(last) && tb_decimal_sign(last->net) <= 0 &&
+           tb_decimal_sign(now->net) > 0;
+}
+
+static void say_new(preview_run *run, const month_figure *now)
+{
+    char text[TB_DECIMAL_TEXT_MAX + 80], net[TB_DECIMAL_TEXT_MAX + 1];
+    *tb_decimal_put(net, now->net) = 0;
+    snprintf(text, sizeof text, "It comes to %s %s before tax; last month it came to nothing.", net,
+             now->currency);
+    put_wrong(run, "new", text);
+}
+
 static void say_amounts(preview_run *run, const month_figure *now, const month_figure *last)
 {
     char text[160], times[TB_DECIMAL_TEXT_MAX + 1];
@@ -165,6 +181,7 @@ static void say_amounts(preview_run *run, const month_figure *now, const month_f
         snprintf(text, sizeof text, "It is more than %s times last month.", times);
         put_wrong(run, "more", text);
     }
+    if (is_new(now, last)) say_new(run, now);
     if (has_amount(now) && tb_decimal_sign(now->total) < 0)
         put_wrong(run, "negative", "Its total is below zero.");
     if (has_amount(now) && has_amount(last) && strcmp(now->currency, last->currency) != 0)
@@ -290,8 +307,7 @@ static void put_row_table(const preview_run *run, int64_t account, const month_f
     tb_decimal difference = {0, 0};
     const bool differs = difference_of(&f[0], &f[1], &difference);
     tb_buf_fmt(out, "%" PRId64 "\t", account);
-    for (const char *c = run->name.data; *c; c++)
-        tb_buf_add(out, (unsigned char)*c < 0x20 ? " " : c, 1);
+    tb__put_cell(out, run->name.data, strlen(run->name.data));
     tb_buf_fmt(out, "\t%s\t%s", f[0].number[0] ? f[0].number : f[0].state,
                has_amount(&f[0]) ? f[0].currency : "-");
     put_amount_cell(out, has_amount(&f[1]), f[1].total);

@@ -10,7 +10,6 @@
 
 static const char *const by_names[] = {"auto", "hour", "day", "month"};
 static const char *const compare_names[] = {"none", "previous", "year"};
-enum compare { COMPARE_NONE, COMPARE_PREVIOUS, COMPARE_YEAR };
 
 typedef struct moments {
     int64_t from, end; /* end: the first instant behind */
@@ -119,32 +118,68 @@ static int64_t day_months_before(int64_t day, int64_t months)
     return same < last ? same : last;
 }
 
-static bool is_whole_months(const tb_period *p)
+/* The end is the first day behind: it moves from a month's first day to a month's first day. */
+static int64_t end_months_before(int64_t end, int64_t months)
 {
-    return p->by == TB_BY_MONTH && tb_day_of_month(p->range.first) == 0 &&
-           tb_day_of_month(p->range.first + p->range.count) == 0;
+    const int64_t month = tb_month_from_day(end) - months;
+    const int64_t same = tb_month_first_day(month) + tb_day_of_month(end);
+    const int64_t most = tb_month_first_day(month + 1);
+    return same < most ? same : most;
 }
 
-static tb_range months_earlier(tb_range r, int64_t months)
+static tb_range months_earlier(tb_range r, bool year)
 {
-    const int64_t first = tb_month_first_day(tb_month_from_day(r.first) - months);
-    const int64_t end = tb_month_first_day(tb_month_from_day(r.first + r.count) - months);
-    return (tb_range){first, (uint32_t)(end - first), false};
+    const int64_t end = r.first + r.count;
+    const int64_t months =
+        year ? 12 : tb_month_from_day(end - 1) - tb_month_from_day(r.first) + 1;
+    const int64_t first = day_months_before(r.first, months);
+    return (tb_range){first, (uint32_t)(end_months_before(end, months) - first), false};
 }
 
-static tb_range compared(const tb_period *p, enum compare how)
+static tb_range compared(const tb_period *p)
 {
     const tb_range r = p->range;
     const int64_t unit = r.hourly ? 24 : 1;
-    if (how == COMPARE_NONE) return (tb_range){.hourly = r.hourly};
-    if (is_whole_months(p)) {
-        const int64_t months =
-            tb_month_from_day(r.first + r.count) - tb_month_from_day(r.first);
-        return months_earlier(r, how == COMPARE_YEAR ? 12 : months);
-    }
-    if (how == COMPARE_PREVIOUS) return (tb_range){r.first - r.count, r.count, r.hourly};
+    const bool year = p->compare == TB_COMPARE_YEAR;
+    if (p->compare == TB_COMPARE_NONE) return (tb_range){.hourly = r.hourly};
+    if (p->by == TB_BY_MONTH) return months_earlier(r, year);
+    if (!year) return (tb_range){r.first - r.count, r.count, r.hourly};
     const int64_t first = day_months_before(r.first / unit, 12) * unit + r.first % unit;
     return (tb_range){first, r.count, r.hourly};
+}
+
+/* Takes from the time before what of the range is still to come: of hours those, of days a part of the last. */
+static void clip_before(tb_period *p)
+{
+    const tb_range r = p->range;
+    const int64_t end = (r.first + r.count) * (r.hourly ? 1 : 24);
+    const int64_t to_come = end - p->come;
+    p->before_part = 0;
+    if (!p->before.count || to_come <= 0) return;
+    if (!r.hourly) p->before_part = (uint32_t)(to_come < 24 ? 24 - to_come : 1);
+    else p->before.count = to_come < r.count ? r.count - (uint32_t)to_come : 0;
+}
+
+static void take_before(tb_period *p)
+{
+    p->before = compared(p);
+    clip_before(p);
+}
+
+tb_range tb_period_before(const tb_period *p)
+{
+    const tb_range b = p->before;
+    if (!p->before_part) return b;
+    return (tb_range){b.first * 24, b.count * 24 - 24 + p->before_part, true};
+}
+
+void tb_period_by_day(tb_period *p)
+{
+    const tb_range r = p->range;
+    const int64_t first = r.first / 24, last = (r.first + r.count - 1) / 24;
+    p->by = TB_BY_DAY;
+    p->range = (tb_range){first, (uint32_t)(last - first + 1), false};
+    take_before(p);
 }
 
 tb_code tb_period_resolve(const tb_period_query *query, int64_t now_us, tb_period *ret_period,
@@ -157,12 +192,15 @@ tb_code tb_period_resolve(const tb_period_query *query, int64_t now_us, tb_perio
     if (!code) code = take_moments(query, now_us, &m, err);
     if (!code) code = check_moments(&m, now_us, err);
     if (code) return code;
-    if (by == TB_BY_AUTO) by = (int)by_itself(&m);
-    code = check_width(&m, (tb_by)by, err);
+    const tb_by chosen = by == TB_BY_AUTO ? by_itself(&m) : (tb_by)by;
+    code = check_width(&m, chosen, err);
     if (code) return code;
-    tb_period p = {.by = (tb_by)by, .range = buckets_of(&m, by == TB_BY_HOUR, now_us)};
-    p.before = compared(&p, (enum compare)compare);
-    *ret_period = p;
+    *ret_period = (tb_period){.by = chosen,
+                              .by_itself = by == TB_BY_AUTO,
+                              .compare = (tb_compare)compare,
+                              .come = (now_us + TB_US_PER_HOUR - 1) / TB_US_PER_HOUR,
+                              .range = buckets_of(&m, chosen == TB_BY_HOUR, now_us)};
+    take_before(ret_period);
     return TB_OK;
 }
 

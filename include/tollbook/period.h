@@ -7,8 +7,10 @@
  * 3. The end is cut at the end of today, as in /statistics.
  * 4. At most TB_PERIOD_POINTS points and TB_PERIOD_DAYS days, from 1970 on.
  *
- * `previous` is as many buckets directly before; of whole months as many months. `year` is the same twelve
- * months earlier, as many buckets; of whole months those months. */
+ * `previous` is as many hours or days directly before; by month it is moved by as many calendar months as the
+ * range touches. `year` is moved by twelve. By month both ends keep their day of the month, or take the
+ * month's last where it is shorter, so that there are as many points. Where the range goes on behind now, what
+ * it is compared with ends as many hours before its end: the hour that now is in counts as come. */
 #ifndef TOLLBOOK_PERIOD_H
 #define TOLLBOOK_PERIOD_H
 
@@ -20,6 +22,7 @@ TB_API_BEGIN
 #define TB_PERIOD_DAYS   (40 * 366)
 
 typedef enum tb_by { TB_BY_AUTO, TB_BY_HOUR, TB_BY_DAY, TB_BY_MONTH } tb_by;
+typedef enum tb_compare { TB_COMPARE_NONE, TB_COMPARE_PREVIOUS, TB_COMPARE_YEAR } tb_compare;
 
 /* As sent; absent ones have no data. */
 typedef struct tb_period_query {
@@ -29,14 +32,23 @@ typedef struct tb_period_query {
 } tb_period_query;
 
 typedef struct tb_period {
-    tb_by by;        /* of a point; never auto */
-    tb_range range;  /* hours where by is hour, else days */
-    tb_range before; /* what it is compared with; count 0: nothing */
+    tb_by by;       /* of a point; never auto */
+    bool by_itself; /* auto was asked for */
+    tb_compare compare;
+    int64_t come;         /* the hours before it, since 1970, have come */
+    tb_range range;       /* hours where by is hour, else days */
+    tb_range before;      /* the points that it is compared with; count 0: nothing */
+    uint32_t before_part; /* hours of before's last day that count; 0: all of it */
 } tb_period;
 
 /* TB_E_VALIDATION or TB_E_DATE_RANGE; err->field is from, to, by or compare. */
 TB_MUST_USE tb_code tb_period_resolve(const tb_period_query *query, int64_t now_us,
                                       tb_period *ret_period, tb_error *err);
+
+/* What it is compared with, to the hour where a part of a day counts. */
+tb_range tb_period_before(const tb_period *period);
+/* Turns hours into the days that they touch, for what has no hours any more. */
+void tb_period_by_day(tb_period *period);
 
 /* Behind the last bucket of the point that begins at bucket `at` of the range (0: its first). */
 uint32_t tb_period_next(tb_range range, tb_by by, uint32_t at);

@@ -45,6 +45,9 @@ typedef struct tb_zone_choice {
 TB_MUST_USE tb_code tb_store_scope_zones(tb_store *store, const tb_scope *scope,
                                          const tb_zone_choice *choice, tb_summed **ret_list,
                                          size_t *ret_n, tb_error *err);
+/* Whether the account has at least n zones, deleted ones too. */
+TB_MUST_USE tb_code tb_store_has_zones(tb_store *store, int64_t account, int64_t n, bool *ret_has,
+                                       tb_error *err);
 /* Sets the sums of these metrics over a range, zeros where nothing is. */
 TB_MUST_USE tb_code tb_store_sum(tb_store *store, tb_summed *list, size_t n, tb_range range,
                                  uint32_t metrics, tb_error *err);

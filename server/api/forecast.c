@@ -50,10 +50,11 @@ static cache_key key_of(const void *asked, uint64_t version)
                         q->seed, q->paths, TAG}};
 }
 
-static tb_code fill(worker *w, void *asked, tb_error *err)
+static tb_code fill(const server *s, tb_store *store, void *asked, tb_buf *out, tb_error *err)
 {
+    (void)s;
     const question *q = asked;
-    return tb_forecast_answer(w->store, q->account, q->now_us, q->seed, q->paths, &w->scratch, err);
+    return tb_forecast_answer(store, q->account, q->now_us, q->seed, q->paths, out, err);
 }
 
 static const cached_kind kind = {key_of, fill};

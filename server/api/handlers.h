@@ -9,6 +9,7 @@
 
 /* insights.c */
 void api_insights(request *r);
+void api_cached_done(request *r); /* cached.c */
 /* statistics.c */
 void api_statistics(request *r);
 void api_optimizer(request *r);

@@ -12,6 +12,7 @@
 #define TOP_DEFAULT 20
 #define PAGE_MAX    1000000
 #define SEARCH_MAX  255
+#define MANY_ZONES  300 /* of an account, from which on the desk sums them */
 
 typedef struct params {
     tb_period_query times;
@@ -38,7 +39,9 @@ static const query_spec specs[] = {
     SPEC("account", INT, account),
 };
 
+/* In r->work. */
 typedef struct question {
+    cached_question cached;
     tb_insights_ask ask;
     char region[TB_EDGE_MAX + 1];
 } question;
@@ -49,8 +52,9 @@ static cache_key key_of(const void *asked, uint64_t version)
 {
     const question *q = asked;
     const tb_insights_ask *a = &q->ask;
-    const int64_t rest[] = {a->scope.zone, a->period.by, a->period.range.first, a->period.range.count,
-                            a->period.before.first, a->period.before.count, a->order.field,
+    const tb_period *p = &a->period;
+    const int64_t rest[] = {a->scope.zone, p->by, p->by_itself, p->compare, p->range.first, p->range.count,
+                            p->before.first, p->before.count, p->before_part, a->order.field,
                             a->order.ascending, a->top, a->page};
     char text[sizeof rest + sizeof q->region + SEARCH_MAX];
     memcpy(text, rest, sizeof rest);
@@ -61,11 +65,11 @@ static cache_key key_of(const void *asked, uint64_t version)
                         UINT64_C(0x696e736967687473), 0}};
 }
 
-static tb_code fill_insights(worker *w, void *asked, tb_error *err)
+static tb_code fill_insights(const server *s, tb_store *store, void *asked, tb_buf *out, tb_error *err)
 {
     const question *q = asked;
-    tb_code code = tb_store_need_account(w->store, q->ask.scope.account, err);
-    return code ? code : tb_insights_in(w->store, &q->ask, pool_alloc(w->server->pool), &w->scratch, err);
+    tb_code code = tb_store_need_account(store, q->ask.scope.account, err);
+    return code ? code : tb_insights_in(store, &q->ask, pool_alloc(s->pool), out, err);
 }
 
 static const cached_kind cached = {key_of, fill_insights};
@@ -96,6 +100,8 @@ static tb_code choose_account(const request *r, int64_t asked, int64_t *ret, tb_
     return tb_fail(err, TB_E_VALIDATION, "account", "An operator's key names an account, such as account=1.");
 }
 
+_Static_assert(sizeof(question) <= sizeof((request *)0)->work, "a question lies in a request's work");
+
 static tb_code read_question(request *r, question *q, tb_error *err)
 {
     params p = {.zone = TB_ALL, .top = TOP_DEFAULT, .page = 1};
@@ -118,13 +124,15 @@ static tb_code read_question(request *r, question *q, tb_error *err)
     return TB_OK;
 }
 
+/* To sum many zones takes milliseconds, which the worker's other connections would wait. */
 void api_insights(request *r)
 {
-    question q;
+    question *q = (question *)(void *)r->work;
+    bool many = false;
     tb_error err;
-    if (read_question(r, &q, &err) != TB_OK) {
+    if (read_question(r, q, &err) != TB_OK ||
+        tb_store_has_zones(r->worker->store, q->ask.scope.account, MANY_ZONES, &many, &err) != TB_OK)
         request_fail_as(r, &err);
-        return;
-    }
-    cached_answer(r, &cached, &q);
+    else if (many) cached_answer_at_desk(r, &cached);
+    else cached_answer(r, &cached, q);
 }

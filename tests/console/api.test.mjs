@@ -43,7 +43,7 @@ test("the words of request logs, shield events and containers, whose refusals ha
 
 test("errors are values with the API's words", async () => {
   serve(() => reply(400, '{"ErrorKey":"validation_error","Field":"from","Message":"Give a date."}'));
-  assert.deepEqual(await api.get("/insights"), {ok: false, status: 400, key: "validation_error", field: "from", message: "Give a date.", wait: null});
+  assert.deepEqual(await api.get("/insights"), {ok: false, status: 400, path: "/insights", key: "validation_error", field: "from", message: "Give a date.", wait: null});
   serve(() => new Response("<html>", {status: 503, statusText: "Busy", headers: {"Retry-After": "3"}}));
   const answer = await api.get("/insights");
   assert.deepEqual([answer.message, answer.wait], ["The server answered 503 Busy.", 3]);
@@ -65,6 +65,22 @@ test("401 ends the session, but not at signing in", async () => {
   assert.equal(ended, 0);
   await api.get("/insights");
   assert.equal(ended, 1);
+});
+
+test("a poll asks for what its question is now, and gives an answer to another question though it has not changed", async () => {
+  globalThis.document = {visibilityState: "visible"};
+  serve((url, {headers}) => (headers["If-None-Match"] ? new Response(null, {status: 304}) : reply(200, `{"of":"${url}"}`, {ETag: '"1"'})));
+  const stop = new AbortController(), got = [];
+  let from = 1;
+  const answered = () => new Promise((done) => setTimeout(done));
+  const ask = api.poll("/insights", {query: () => ({from}), seconds: 3600, signal: stop.signal}, (answer) => got.push(answer.data.of));
+  for (from of [1, 1, 2, 1]) {
+    await ask();
+    await answered();
+  }
+  stop.abort();
+  delete globalThis.document;
+  assert.deepEqual(got, ["/insights?from=1", "/insights?from=2", "/insights?from=1"]);
 });
 
 test("a view that is left is no error, a server that is gone is one and comes back by itself", async () => {

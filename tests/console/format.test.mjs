@@ -94,8 +94,10 @@ test("how long ago", () => {
   assert.equal(f.count(1200, "line"), "1,200 lines");
 });
 
-test("rounded money: half away from zero; little is not nothing", () => {
-  assert.deepEqual(["1.005", "2.674999", "-0.125", "0.00025549468", "9.999", "12", "0.5", "0"].map((text) => f.rounded(text)),
-    ["1.01", "2.67", "-0.13", "0.0003", "10.00", "12", "0.5", "0"]);
-  assert.equal(f.rounded(null), null);
+test("an hour that the wall's clock shows twice says which it is", () => {
+  const names = (zone, ...times) => times.map((at) => f.bucket(at, "hour", zone).replace(/,/g, ""));
+  assert.deepEqual(names("Europe/Berlin", "2026-10-24T23:00Z", "2026-10-25T00:00Z", "2026-10-25T01:00Z", "2026-10-25T02:00Z"),
+    ["Sun 25 Oct 01:00", "Sun 25 Oct 02:00 UTC+2", "Sun 25 Oct 02:00 UTC+1", "Sun 25 Oct 03:00"]);
+  assert.deepEqual(names("America/St_Johns", "2026-11-01T03:30Z", "2026-11-01T04:30Z"), ["Sun 1 Nov 01:00 UTC\u22122:30", "Sun 1 Nov 01:00 UTC\u22123:30"]);
+  assert.deepEqual(names("Europe/Berlin", "2026-03-29T00:00Z", "2026-03-29T01:00Z"), ["Sun 29 Mar 01:00", "Sun 29 Mar 03:00"]);
 });

@@ -5,7 +5,8 @@ import {daysOf, everyDay, monthPoints, productsOf, rounded, stateOf} from "../..
 
 test("amounts are rounded half up, and what is little is not nothing", () => {
   for (const [value, shown] of [["18.000001346", "18.00"], ["0.005", "0.01"], ["0.0049", "< 0.01"], ["1.995", "2.00"], ["0", "0.00"],
-    ["-1.005", "\u22121.01"], ["1234567.894", "1,234,567.89"], [216, "216.00"], ["", "–"], [null, "–"]]) assert.equal(rounded(value), shown, String(value));
+    ["-1.005", "\u22121.01"], ["1234567.894", "1,234,567.89"], [216, "216.00"], ["", "–"], [null, "–"],
+    ["-0.001", "> \u22120.01"], ["0.0003", "< 0.01"]]) assert.equal(rounded(value), shown, String(value));
   assert.equal(rounded("0.001", "USD"), "< 0.01\u00a0USD");
 });
 

@@ -37,6 +37,29 @@ test("own hours: the end is the end", () => {
   assert.deepEqual(span(read("from=2026-11-01T05:20&to=2026-11-01T09:20")), ["2026-11-01T05:00:00.000Z", "2026-11-01T10:00:00.000Z"]);
 });
 
+test("moments: UTC with Z or without, exact where lines of a log are meant", () => {
+  assert.equal(r.parseMoment("2026-11-04T08:58"), at("2026-11-04T08:58Z"));
+  assert.equal(r.parseMoment("2026-11-04T08:58:20.250Z"), at("2026-11-04T08:58:20Z"));
+  assert.equal(r.parseMoment("2026-11-04", true), at("2026-11-05T00:00Z"));
+  assert.equal(r.parseMoment("2026-11-04"), at("2026-11-04T00:00Z"));
+  assert.equal(r.parseMoment("2026-11-04T08:58:61Z"), null);
+  assert.equal(r.parseDate("2026-11-04T08:58"), at("2026-11-04T08:00Z"));
+});
+
+test("points of days and months are of whole days, and the time on screen says so", () => {
+  const wide = ["2026-11-01T00:00:00.000Z", "2026-11-04T00:00:00.000Z"];
+  for (const by of ["day", "month"]) assert.deepEqual(span(read(`from=2026-11-01T05:00Z&to=2026-11-03T09:00Z&by=${by}`)), wide, by);
+  assert.deepEqual(span(read("range=24h&by=day")), ["2026-11-03T00:00:00.000Z", "2026-11-05T00:00:00.000Z"]);
+  assert.deepEqual(span(read("from=2026-11-01T05:00Z&to=2026-11-03T09:00Z&by=hour")), ["2026-11-01T05:00:00.000Z", "2026-11-03T09:00:00.000Z"]);
+});
+
+test("one feature of a zone: whole days of the last year", () => {
+  const days = (text) => r.featureDays(read(text), NOW);
+  assert.deepEqual(span(days("range=24h")), ["2026-11-03T00:00:00.000Z", "2026-11-05T00:00:00.000Z"]);
+  assert.deepEqual(span(days("from=2024-01-01&to=2026-01-31")), ["2025-11-04T00:00:00.000Z", "2026-02-01T00:00:00.000Z"]);
+  assert.equal(days("from=2024-01-01&to=2024-12-31"), null);
+});
+
 test("what is no range is left out, never an error", () => {
   for (const text of ["from=2026-02-30&to=2026-03-01", "from=2026-11-03&to=2026-11-01", "from=x", "range=9y", "from=1926-11-03&to=2026-11-01",
     "from=2026-11-01T25:00Z&to=2026-11-03"]) assert.equal(read(text).preset, "7d", text);

@@ -34,6 +34,12 @@ test("CSV quotes what needs it and gives no spreadsheet a formula", () => {
     'Zone,TotalRequestsServed,Charge\r\n"\'=HYPERLINK(""http://x"")",-5,-1.50\r\n"a,b\nc",0,\r\n');
 });
 
+test("CSV: what some spreadsheets read as a formula gets its apostrophe too", () => {
+  for (const text of [" =1", "\n=1", "\t=1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff201", "\u00a0=1"])
+    assert.match(csv([columns[0]], [{name: text}]).split("\r\n").slice(1).join("\r\n"), /^"?'/, JSON.stringify(text));
+  assert.equal(csv([columns[0]], [{name: "a =1"}]), "Zone\r\na =1\r\n");
+});
+
 test("of many rows those on screen are drawn, and some around", () => {
   assert.deepEqual(slice(10000, 37, 0, 700), [0, 29]);
   assert.deepEqual(slice(10000, 37, 37 * 5000, 700), [4990, 5029]);

@@ -22,6 +22,15 @@ test("buckets of days are UTC's in every zone", () => {
   assert.deepEqual(labels(ticks), ["1 Nov", "2 Nov", "3 Nov", "4 Nov", "5 Nov"]);
 });
 
+test("a narrow chart of hours has more than one label", () => {
+  for (const max of [1, 2, 3]) {
+    const week = labels(timeTicks(at("2026-10-29T00:00:00Z"), at("2026-11-04T23:00:00Z"), max, "hour", "UTC"));
+    assert.ok(week.length >= 2 && week.length <= 4, `${max}: ${week}`);
+  }
+  assert.deepEqual(labels(timeTicks(at("2026-10-29T00:00:00Z"), at("2026-11-04T23:00:00Z"), 3, "hour", "UTC")), ["29 Oct", "1 Nov", "4 Nov"]);
+  assert.equal(timeTicks(at("2026-11-01T00:00:00Z"), at("2026-11-01T00:00:00Z"), 3, "day", "UTC").length, 1);
+});
+
 test("months begin on their first", () => {
   const ticks = timeTicks(at("2025-06-15T00:00:00Z"), at("2026-06-15T00:00:00Z"), 6, "month", "UTC");
   assert.ok(ticks.every((one) => new Date(one.v).getUTCDate() === 1));

@@ -90,11 +90,14 @@ class Insights(Case):
         dice = cls.dice
         cls.zones = list(range(101, 131))
         catalog = {**CATALOG, "accounts": CATALOG["accounts"] + [{"id": 3, "name": "empty"},
-                                                                    {"id": 4, "name": "old"}],
+                                                                    {"id": 4, "name": "old"},
+                                                                    {"id": 5, "name": "many"}],
                    "zones": [{"id": z, "account": 1, "name": f"zone-{dice.randrange(99)}-{z}",
                               "created": "2026-01-05T00:00:00Z" if z != 130 else "2026-11-01T00:00:00Z"}
                              for z in cls.zones] + CATALOG["zones"][2:] + [
-                                 {"id": 301, "account": 4, "name": "old", "created": "2024-08-05T00:00:00Z"}]}
+                                 {"id": 301, "account": 4, "name": "old", "created": "2024-08-05T00:00:00Z"}] + [
+                                     {"id": z, "account": 5, "name": f"m{z}", "created": "2026-01-05T00:00:00Z"}
+                                     for z in range(1000, 1400)]}
         cls.server = Server(log=None)
         cls.addClassCleanup(cls.server.close)
         cls.server.stop()
@@ -103,6 +106,7 @@ class Insights(Case):
         run("apply", "--db", cls.server.db, file)
         cls.server.keys["empty"] = cls.server.make_key(3, "User")
         cls.server.keys["old"] = cls.server.make_key(4, "User")
+        cls.server.keys["many"] = cls.server.make_key(5, "User")
         cls.server.keys["billing"] = cls.server.make_key(1, "SubuserBilling")
         busy = cls.zones[:-4] + [201]  # four zones have nothing, or little
         run("import", "--db", cls.server.db, "-", stdin=json.dumps(
@@ -112,7 +116,11 @@ class Insights(Case):
         for part in range(6):  # some of it waits in runs
             run("ingest", "--db", cls.server.db, "-", stdin=random_log(dice, busy, 200, 45 - part))
             run("import", "--db", cls.server.db, "-", stdin=random_rows(dice, busy + [130], 200, 45))
-        catalog["zones"] = [z for z in catalog["zones"] if z["id"] not in (103, 129)]
+        run("import", "--db", cls.server.db, "-", stdin="".join(json.dumps(
+            {"hour": f"2026-{10 + z % 2}-02T05:00:00Z", "zone": z, "region": "DE", "requests": z,
+             "bytes": 1}) + "\n" for z in range(1000, 1400, 3)).encode())
+        catalog["zones"] = [z for z in catalog["zones"]
+                            if z["id"] not in (103, 129) and (z["account"] != 5 or z["id"] < 1010)]
         file.write_text(json.dumps(catalog))
         run("apply", "--db", cls.server.db, file)
         run("book", "--db", cls.server.db, "-", stdin=json.dumps(
@@ -149,7 +157,7 @@ class Insights(Case):
         """Rows of buckets in it; a zone that did not exist yet has none."""
         born = {130: datetime(2026, 11, 1, tzinfo=timezone.utc)}
         for name, rows in self.rows.items():
-            if name in (201, 301) or zone not in (None, name):
+            if name in (201, 301) or name >= 1000 or zone not in (None, name):
                 continue
             if zone and name in born and born[name] >= end:
                 continue
@@ -197,15 +205,18 @@ class Insights(Case):
     # --- against the rows of `buckets` ---
 
     def expected_before(self, begin, end, by, compare):
-        whole = by == "month" and begin.day == 1 and end.day == 1
-        if whole:
-            months = (end.year - begin.year) * 12 + end.month - begin.month
+        first, stop = begin - (end - begin), begin
+        if by == "month":
+            last = end - timedelta(days=1)
+            months = (last.year - begin.year) * 12 + last.month - begin.month + 1
             months = 12 if compare == "year" else months
-            return months_before(begin, months), months_before(end, months)
-        if compare == "year":
-            moved = months_before(begin, 12)
-            return moved, moved + (end - begin)
-        return begin - (end - begin), begin
+            first = months_before(begin, months)
+            stop = (months_before(end, months) if end.day == 1
+                    else months_before(last, months) + timedelta(days=1))
+        elif compare == "year":
+            first = months_before(begin, 12)
+            stop = first + (end - begin)
+        return first, stop - max(end - CLOCK, timedelta(0))  # what is still to come is not compared
 
     def check_view(self, begin, end, by, compare, zone, region):
         """begin and end as buckets; end not included."""
@@ -234,13 +245,17 @@ class Insights(Case):
                                  ("BandwidthUsed", "TotalBandwidthUsed"), ("Error4xx", "Errors4xx")):
                 self.assertEqual(sum(got[points][column]), got[total][name], (points, words))
         for item in got["zones"]["items"]:
-            self.assertEqual(sum(item["spark"]) if by != "hour" else item["TotalRequestsServed"],
-                             item["TotalRequestsServed"], words)
+            self.assertEqual(sum(item["spark"]), item["TotalRequestsServed"], words)
             self.assertLessEqual(len(item["spark"]), 60)
         if not zone and not region and end > datetime(2026, 11, 1, tzinfo=timezone.utc):
             for name in ("TotalRequestsServed", "TotalOriginTraffic", "Errors5xx"):
                 self.assertEqual(sum(place[name] for place in got["regions"]), got["totals"][name])
                 self.assertEqual(sum(item[name] for item in got["zones"]["items"]), got["totals"][name])
+                if before[0] >= datetime(2026, 1, 5, tzinfo=timezone.utc):
+                    self.assertEqual(sum(item["previous"][name] for item in got["zones"]["items"]),
+                                     got["previous"][name], words)
+        if by != "hour" or end <= CLOCK:
+            self.assertEqual(len(got["previous_points"]["Error3xx"]), len(got["points"]["at"]), words)
         return got
 
     def test_any_time_is_what_the_buckets_say(self):
@@ -261,6 +276,73 @@ class Insights(Case):
             got = self.check_view(first, end, "month", compare, None, None)
             self.assertEqual(len(got["points"]["at"]), 8)
             self.assertEqual(got["points"]["at"][1], "2026-04-01T00:00:00Z")
+
+    def test_today_so_far_is_compared_with_as_much(self):
+        for words, want in (({"from_": "2026-10-29", "to": "2026-11-04"},
+                             ("2026-10-22T00:00:00Z", "2026-10-28T09:00:00Z")),
+                            ({"from_": "2026-10-29"}, ("2026-10-22T00:00:00Z", "2026-10-28T09:00:00Z")),
+                            ({"from_": "2026-10-29", "compare": "year"},
+                             ("2025-10-29T00:00:00Z", "2025-11-04T09:00:00Z")),
+                            ({"from_": "2026-11-04", "to": "2026-11-04"},
+                             ("2026-11-03T00:00:00Z", "2026-11-03T09:00:00Z")),
+                            ({"from_": "2026-10-28", "to": "2026-11-03"},
+                             ("2026-10-21T00:00:00Z", "2026-10-28T00:00:00Z"))):
+            got = self.ask(**{"compare": "previous", **words})
+            self.assertEqual(tuple(got["compare"].values()), want, words)
+        got = self.ask(from_="2026-11-04T10:00:00Z", to="2026-11-04T12:00:00Z", compare="previous")
+        self.assertIsNone(got["compare"], "nothing of it has come")
+
+    def test_months_are_compared_with_as_many_months(self):
+        for first, last, compare, want, n in (
+                ("2026-02-01", "2026-11-04", "previous", ("2025-04-01T00:00:00Z", "2026-01-04T09:00:00Z"), 10),
+                ("2026-02-15", "2026-10-31", "previous", ("2025-05-15T00:00:00Z", "2026-02-01T00:00:00Z"), 9),
+                ("2026-10-31", "2026-11-04", "previous", ("2026-08-31T00:00:00Z", "2026-09-04T09:00:00Z"), 2),
+                ("2026-03-31", "2026-03-31", "previous", ("2026-02-28T00:00:00Z", "2026-03-01T00:00:00Z"), 1),
+                ("2026-02-10", "2026-11-04", "year", ("2025-02-10T00:00:00Z", "2025-11-04T09:00:00Z"), 10)):
+            got = self.ask(from_=first, to=last, by="month", compare=compare)
+            self.assertEqual(tuple(got["compare"].values()), want, first)
+            self.assertEqual([len(got[points]["RequestsServed"]) for points in ("points", "previous_points")],
+                             [n, n], first)
+
+    def test_sparks_hold_the_time_and_no_more(self):
+        got = self.ask(from_="2026-10-30T06:00:00Z", to="2026-11-02T05:00:00Z", by="hour", top=100)
+        self.assertEqual({len(zone["spark"]) for zone in got["zones"]["items"]}, {36})
+        for zone in got["zones"]["items"]:
+            self.assertEqual(sum(zone["spark"]), zone["TotalRequestsServed"])
+
+    def test_a_deleted_zone_with_a_past_alone_is_there(self):
+        hours = {row["hour"] for row in self.rows[103] if row["requests"]}
+        had = max(hour for hour in (hour + timedelta(hours=1) for hour in hours)
+                  if hour < CLOCK and hour not in {row["hour"] for row in self.rows[103]})
+        got = self.ask(from_=stamp(had), to=stamp(had + timedelta(hours=1)), by="hour", compare="previous",
+                       top=100, sort="name")
+        zone = {zone["id"]: zone for zone in got["zones"]["items"]}.get(103)
+        self.assertIsNotNone(zone, "zone 103 has something in the hour before")
+        self.assertEqual(zone["TotalRequestsServed"], 0)
+        self.assertGreater(zone["previous"]["TotalRequestsServed"], 0)
+
+    def test_many_zones_are_summed_at_the_desk(self):
+        words = "from=2026-11-01&to=2026-11-02&compare=previous&by=month&top=100&page="
+        had = {z: z % 2 for z in range(1000, 1400, 3)}
+        there = set(had) | set(range(1000, 1010))
+        first = self.server.get(f"/insights?{words}1", "many")
+        self.assertEqual(first.status, 200, first.body)
+        got = first.json()
+        self.assertEqual(got["zones"]["total"], len(there))
+        items = got["zones"]["items"] + self.server.get(f"/insights?{words}2", "many").json()["zones"]["items"]
+        self.assertEqual({zone["id"] for zone in items}, there)
+        for zone in items:
+            requests = zone["TotalRequestsServed"], zone["previous"]["TotalRequestsServed"]
+            odd = had.get(zone["id"])
+            want = (0, 0) if odd is None else (zone["id"], 0) if odd else (0, zone["id"])
+            self.assertEqual(requests, want, zone["id"])
+        again = self.server.get(f"/insights?{words}1", "many")
+        self.assertEqual((again.body, again.headers["etag"]), (first.body, first.headers["etag"]))
+        unchanged = self.server.get(f"/insights?{words}1", "many", If_None_Match=first.headers["etag"])
+        self.assertEqual((unchanged.status, unchanged.body), (304, b""))
+        self.assertEqual(self.server.get("/insights?zone=101", "many").error, "pullZone.not_found")
+        refused = self.server.get("/insights?region=ZZ9", "many")
+        self.assertEqual((refused.status, refused.json()["Field"]), (400, "region"))
 
     # --- order, pages, search ---
 
@@ -317,6 +399,8 @@ class Insights(Case):
                 ("search=" + "a" * 256, "search", "validation_error"),
                 ("from=2026-11-05", "from", "statistics.date_range_invalid"),
                 ("from=1969-12-31", "from", "statistics.date_range_invalid"),
+                ("from=0000-01-01", "from", "validation_error"),
+                ("from=0001-01-01", "from", "statistics.date_range_invalid"),
                 ("from=2026-11-02&to=2026-11-01", "to", "statistics.date_range_invalid"),
                 ("from=2026-01-01&by=hour", "from", "statistics.date_range_invalid"),
                 ("from=1980-01-01&by=month", "from", "statistics.date_range_invalid"),
@@ -326,16 +410,28 @@ class Insights(Case):
             self.assertEqual((answer.status, answer.error, answer.json()["Field"]), (400, key, field), query)
 
     def test_hours_that_are_gone_are_refused_and_days_are_not(self):
-        for time, status in (("from=2024-09-30&to=2024-10-01", 400), ("from=2024-10-01&to=2024-10-02", 200),
-                             ("from=2024-10-01&to=2024-10-02&compare=previous", 400),
-                             ("from=2025-09-30&to=2025-09-30&compare=year", 400),
-                             ("from=2024-09-30&to=2024-10-01&by=day", 200)):
-            answer = self.server.get("/insights?" + time, "old")
-            self.assertEqual(answer.status, status, (time, answer.body))
-            if status == 400:
-                self.assertEqual(answer.json()["Field"], "by")
-            elif "by=day" in time:
-                self.assertEqual(answer.json()["points"]["RequestsServed"], [7, 0])
+        for time, by in (("from=2024-09-30&to=2024-10-01", "day"), ("from=2024-10-01&to=2024-10-02", "hour"),
+                         ("from=2024-10-01&to=2024-10-02&compare=previous", "day"),
+                         ("from=2025-09-30&to=2025-09-30&compare=year", "day"),
+                         ("from=2024-09-30&to=2024-10-01&by=day", "day")):
+            exact = self.server.get(f"/insights?{time}&by=hour", "old")
+            self.assertEqual(self.server.get(f"/insights?{time}", "old").json()["by"], by, time)
+            again = self.server.get(f"/insights?{time}&by=hour", "old")  # the cache has the other answer
+            self.assertEqual((exact.status, again.body), (200 if by == "hour" else 400, exact.body), time)
+            if by == "day" and "by=day" not in time:
+                self.assertEqual((exact.error, exact.json()["Field"]), ("statistics.date_range_invalid", "by"))
+                self.assertIn("2024-10-01", exact.json()["Message"])
+        for words in ({}, {"by": "day"}):
+            got = self.ask("old", from_="2024-09-30", to="2024-10-01", **words)
+            self.assertEqual(got["points"]["RequestsServed"], [7, 0])
+            for part in (got["totals"], got["regions"][0], got["zones"]["items"][0]):
+                self.assertEqual(part["TotalRequestsServed"], 7)
+
+    def test_a_part_of_a_day_whose_hours_are_gone_is_the_whole_day(self):
+        got = self.ask("old", from_="2024-10-01", by="month", compare="previous")
+        self.assertEqual(got["compare"]["to"], "2024-09-05T00:00:00Z")
+        got = self.ask("old", from_="2024-11-01", by="month", compare="previous")
+        self.assertEqual(got["compare"]["to"], "2024-10-04T09:00:00Z")
 
     # --- who sees what ---
 

@@ -96,6 +96,8 @@ class Preview(Case):
             found.add("lacks")
         if price(last) > 0 and price(now) > times * price(last):
             found.add("more")
+        if price(last) == 0 and price(now) > 0:
+            found.add("new")
         if now == 0 and last:
             found.add("no_usage")
         if account == ODD:
@@ -133,6 +135,11 @@ class Preview(Case):
         self.assertIn("without a price", rows[UNPRICED]["unpriced"])
         self.assertTrue({"refused", "unpriced"} & set(rows[NO_BOOK]), rows[NO_BOOK])
         self.assertEqual(rows[GONE]["no_usage"], "It has no usage; last month it had.")
+        begins = [row for row in self.whole["rows"] if "new" in rows[row["account"]]]
+        self.assertTrue(begins)
+        for row in begins:
+            self.assertEqual(rows[row["account"]]["new"],
+                             f"It comes to {row['net']} USD before tax; last month it came to nothing.")
         self.assertEqual(self.whole["unassigned"]["zones"][0]["zone"], UNASSIGNED)
         self.assertIn("9999", self.said.stderr.decode())
 

@@ -324,6 +324,16 @@ tb_code tb_store_scope_zones(tb_store *store, const tb_scope *scope, const tb_zo
     return tb__collect(store, s, &rows, ret_list, ret_n, err);
 }
 
+tb_code tb_store_has_zones(tb_store *store, int64_t account, int64_t n, bool *ret_has, tb_error *err)
+{
+    const int64_t values[2] = {account, n - 1};
+    sqlite3_stmt *s;
+    tb_code code = tb__sql_ints(store, TB__SQL_ZONE_AT, values, 2, &s, err);
+    if (!code) code = tb__step(store, s, ret_has, err);
+    if (!code && *ret_has) sqlite3_reset(s);
+    return code;
+}
+
 tb_code tb_store_zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error *err)
 {
     sqlite3_stmt *s;

@@ -1,7 +1,7 @@
 /* The API, as the page asks it. An error is a value, never thrown:
  *
- *   {ok: true, status, data, unchanged}           data is JSON, or text for other types
- *   {ok: false, status, key, field, message}      the API's own words
+ *   {ok: true, status, path, data, unchanged}           data is JSON, or text for other types
+ *   {ok: false, status, path, key, field, message}      the API's own words
  *   {ok: false, status: 0, lost: true, message}   no answer
  *   {ok: false, status: 0, cancelled: true}       the view is gone
  *
@@ -51,13 +51,13 @@ function keep(url, entry) {
 /* The refusals of the request logging API, of shield events and of containers. */
 const words = (said) => [said.error?.message ?? said.errorResponse?.message ?? said.detail, ...(said.error?.details ?? [])].filter(Boolean).join(" ");
 
-async function failure(response) {
+async function failure(response, path) {
   let said = {};
   try {
     said = JSON.parse(await response.text());
   } catch { /* not the API's form; the status has to do */ }
   const wait = response.headers.get("Retry-After");
-  return {ok: false, status: response.status, key: said.ErrorKey ?? "", field: said.Field ?? "",
+  return {ok: false, status: response.status, path, key: said.ErrorKey ?? "", field: said.Field ?? "",
     message: said.Message || words(said) || `The server answered ${response.status} ${response.statusText}.`, wait: wait ? Number(wait) : null};
 }
 
@@ -97,19 +97,19 @@ export async function send(method, path, options = {}) {
   try {
     const response = await fetch(url, {method, headers, body, signal: options.signal, cache: "no-store", credentials: "same-origin"});
     setLost(false);
-    if (response.status === 304 && before) return {ok: true, status: 304, data: before.data, unchanged: true};
+    if (response.status === 304 && before) return {ok: true, status: 304, path, data: before.data, unchanged: true};
     if (response.status === 401 && !options.quiet) tell("ended");
-    if (!response.ok) return await failure(response);
+    if (!response.ok) return await failure(response, path);
     const text = response.status === 204 ? "" : await response.text();
     const isJson = (response.headers.get("Content-Type") ?? "").startsWith("application/json");
     const data = isJson && text ? parse(text, options.exact) : text;
     const etag = response.headers.get("ETag");
     if (get && etag) keep(slot, {etag, data});
-    return {ok: true, status: response.status, data, unchanged: false};
+    return {ok: true, status: response.status, path, data, etag, unchanged: false};
   } catch (problem) {
-    if (options.signal?.aborted || problem.name === "AbortError") return {ok: false, status: 0, cancelled: true, message: ""};
+    if (options.signal?.aborted || problem.name === "AbortError") return {ok: false, status: 0, path, cancelled: true, message: ""};
     setLost(true);
-    return {ok: false, status: 0, lost: true, key: "", field: "", message: "The server does not answer. This page tries again by itself."};
+    return {ok: false, status: 0, path, lost: true, key: "", field: "", message: "The server does not answer. This page tries again by itself."};
   }
 }
 
@@ -117,18 +117,21 @@ export const get = (path, options) => send("GET", path, options);
 export const post = (path, body, options) => send("POST", path, {...options, body});
 
 /** Asks now, and again every so many seconds while somebody looks at the page; f gets each answer
- * that is not the same as before. Ends with the signal; the return value asks at once. */
-export function poll(path, {seconds = 30, signal, ...options}, f) {
-  let timer = 0, asks = false, last = null;
+ * that is not the same as before. query may be a function: it is asked each time, as a range that moves
+ * with the clock must be. Ends with the signal; the return value asks at once. */
+export function poll(path, {seconds = 30, signal, query, ...options}, f) {
+  let timer = 0, asks = false, last = null, asked = "";
   async function ask() {
     clearTimeout(timer);
     if (signal?.aborted || asks) return;
     asks = true;
-    const answer = await get(path, {...options, signal});
+    const members = typeof query === "function" ? query() : query, text = address(path, members);
+    const answer = await get(path, {...options, query: members, signal});
     asks = false;
     if (signal?.aborted || answer.cancelled) return;
-    if (!answer.unchanged || !last?.ok) f(answer);
+    if (!answer.unchanged || !last?.ok || text !== asked) f(answer);
     last = answer;
+    asked = text;
     timer = setTimeout(tick, (answer.wait ?? seconds) * 1000);
   }
   function tick() {

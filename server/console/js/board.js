@@ -6,7 +6,7 @@ import {spanText} from "./controls.js";
 import {el, figure, fill} from "./dom.js";
 import {bytes, bytesFull} from "./format.js";
 import {ask as asked, write, zoomTo} from "./range.js";
-import {changeText, FIGURES, fromOrigin, STATUSES, times, untilNow} from "./traffic.js";
+import {againstText, beside, changeText, FIGURES, finished, notFromCache, sparkUntilNow, STATUSES, times, untilNow} from "./traffic.js";
 
 /** board(page, {query(), hint(data), f(data)}): query adds to the question; hint says what to do where there
  * is nothing; f gets each new answer. {node, update()} */
@@ -27,6 +27,7 @@ export function board(page, options = {}) {
   const past = (values, at) => untilNow(values, at, page.now());
 
   function drawTiles(at) {
+    const against = againstText(data, page.now()), done = finished(at, data.by, page.now());
     const had = document.activeElement?.closest?.(".tile")?.dataset.figure;
     fill(tiles, FIGURES.map((one) => {
       const now = data.totals[one.total], before = data.previous?.[one.total];
@@ -35,8 +36,8 @@ export function board(page, options = {}) {
         onclick: () => page.set({show: one === FIGURES[0] ? null : one.id})},
         el("span", {class: "name"}, one.name),
         el("span", {class: "value"}, figure(one.total, now, one.short(now), one.full(now))),
-        changed ? el("span", {class: `change ${changed.worse ? "worse" : ""}`, title: `before: ${one.full(before)}`}, changed.text, el("span", {class: "sr-only"}, " against before")) : null,
-        sparkline(past(one.points(data.points), at).filter((value) => value !== null), {width: 160, height: 28, label: `${one.name} over this time`}));
+        changed ? el("span", {class: `change ${changed.worse ? "worse" : ""}`, title: `before: ${one.full(before)}, ${against}`}, changed.text, el("span", {class: "sr-only"}, " against before")) : null,
+        sparkline(past(one.points(data.points), at).slice(0, done > 1 ? done : at.length).filter((value) => value !== null), {width: 160, height: 28, label: `${one.name} over this time`}));
     }));
     if (had) tiles.querySelector(`[data-figure="${had}"]`)?.focus();
   }
@@ -50,33 +51,42 @@ export function board(page, options = {}) {
     }
     const lines = [{name: one.name, values: past(one.points(data.points), at)}];
     if (data.previous_points) {
-      const before = one.points(data.previous_points);
       const {from, to} = data.compare;
-      lines.push({name: `before, ${spanText({from: Date.parse(from), to: Date.parse(to)}, page.zone)}`, values: at.map((_, n) => before[n] ?? null), dashed: true, colour: 3});
+      lines.push({name: `before, ${spanText({from: Date.parse(from), to: Date.parse(to)}, page.zone)}`, values: beside(one.points(data.previous_points), at), dashed: true, colour: 3});
     }
-    main.chart.set({at, by: data.by, series: lines});
+    main.chart.set({at, by: data.by, now: page.now(), series: lines});
   }
 
   function draw() {
     const at = times(data.points);
     drawTiles(at);
     drawMain(at);
-    classes.set({at, by: data.by, series: STATUSES.map((one) => ({name: one.name, values: past(data.points[one.points], at), colour: one.colour}))});
-    sources.set({at, by: data.by, series: [
+    classes.set({at, by: data.by, now: page.now(), series: STATUSES.map((one) => ({name: one.name, values: past(data.points[one.points], at), colour: one.colour}))});
+    sources.set({at, by: data.by, now: page.now(), series: [
       {name: "from cache", values: past(data.points.BandwidthCached, at), colour: 1},
-      {name: "from the origin", values: past(fromOrigin(data.points), at), colour: 2}]});
+      {name: "not from cache", values: past(notFromCache(data.points), at), colour: 2}]});
     const text = Number(data.totals.TotalRequestsServed) || !options.hint ? "" : options.hint(data);
     hint.hidden = !text;
     hint.textContent = text;
     options.f?.(data);
   }
 
+  /* What the clock has moved on is another question: what was shown is not its answer. */
+  function moving() {
+    const next = question(), text = JSON.stringify(next);
+    if (text !== shown) {
+      shown = text;
+      data = null;
+      node.setAttribute("aria-busy", "true");
+    }
+    return next;
+  }
+
   function load() {
     asking?.abort();
     asking = new AbortController();
     page.signal.addEventListener("abort", () => asking.abort(), {signal: asking.signal});
-    node.setAttribute("aria-busy", "true");
-    page.poll("/insights", {query: question(), seconds: 30, signal: asking.signal}, (answer) => {
+    page.poll("/insights", {query: moving, seconds: 30, signal: asking.signal}, (answer) => {
       node.removeAttribute("aria-busy");
       if (page.failed(answer)) return;
       data = answer.data;
@@ -90,11 +100,8 @@ export function board(page, options = {}) {
       hint.textContent = "Give an account's number above, or choose one under Accounts.";
       return;
     }
-    const wanted = JSON.stringify(question());
-    if (wanted !== shown) {
-      shown = wanted;
-      load();
-    } else if (data) draw();
+    if (JSON.stringify(question()) !== shown) load();
+    else if (data) draw();
   }
   return {node, update};
 }
@@ -105,6 +112,6 @@ export function trafficColumns(ids) {
     value: (row) => row[one.total], cell: (row) => one.short(row[one.total]), title: (row) => one.full(row[one.total])}));
 }
 
-export const sparkColumn = {id: "spark", name: "Over time", sort: false, csv: false, wideOnly: true, value: () => "",
-  cell: (row) => sparkline(row.spark ?? [], {label: `Requests of ${row.name} over this time`})};
+export const sparkColumn = (page) => ({id: "spark", name: "Over time", sort: false, csv: false, wideOnly: true, value: () => "",
+  cell: (row) => sparkline(sparkUntilNow(row.spark ?? [], page.range(), page.now()), {label: `Requests of ${row.name} over this time`})});
 

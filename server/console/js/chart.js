@@ -10,7 +10,8 @@
  * the axis (100 for percentages).
  * A series: {name, values, colour: 1..6, field, dashed: true, quiet: true, low: [...], high: [...]}.
  * values may hold null: a gap. "band" draws low to high around values. marks in set(): [{at, label}]
- * draws a line at an instant. xFormat and xTicks in the options make the axis something else than time.
+ * draws a line at an instant. now in set(): the clock; the bucket that it stands in is drawn dashed and named "so
+ * far", and what is behind it is not drawn. xFormat and xTicks in the options make the axis something else than time.
  * Dragging zooms, arrow keys walk, a button opens the numbers as a table.
  * One set() is one drawing: node.dataset.draws counts them. */
 
@@ -18,6 +19,7 @@ import {colour, el, fill, svg} from "./dom.js";
 import {bucket, compact, number, NOTHING} from "./format.js";
 import {niceTop, timeTicks, valueTicks} from "./ticks.js";
 import {table} from "./table.js";
+import {bucketEnd, finished} from "./traffic.js";
 
 const groups = new Map();
 const live = new Set();
@@ -50,6 +52,26 @@ function drawBars(e) {
   });
 }
 
+/* A plotter of the library that sees the finished buckets alone, but for series that are dashed: those are of
+ * another time. */
+const whole = (plot, limit, isDashed) => (e) => plot(limit === null || isDashed(e) ? e
+  : {...e, points: e.points.slice(0, limit), allSeriesPoints: e.allSeriesPoints.map((points) => points.slice(0, limit))});
+
+/* From the last finished bucket to what is counted so far. */
+function drawOpen(e, limit) {
+  const [a, b] = [e.points[limit - 1], e.points[limit]], context = e.drawingContext;
+  if (!b || Number.isNaN(a.canvasy) || Number.isNaN(b.canvasy)) return;
+  context.save();
+  context.strokeStyle = e.color;
+  context.lineWidth = 1.25;
+  context.setLineDash([2, 3]);
+  context.beginPath();
+  context.moveTo(a.canvasx, a.canvasy);
+  context.lineTo(b.canvasx, b.canvasy);
+  context.stroke();
+  context.restore();
+}
+
 /* An axis's "20.0 M" is "20 M". */
 const shorter = (text) => text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
 
@@ -73,7 +95,8 @@ export function chart(options) {
     el("figcaption", {}, el("span", {class: "chart-head"}, el("span", {class: "chart-title"}, label), legend), toggle), stage, place);
 
   const zone = () => page?.zone ?? "UTC";
-  const nameOf = (ms) => (options.xFormat ? options.xFormat(ms) : bucket(ms, data.by, zone()));
+  const isOpen = (ms) => Boolean(data.now) && ms < data.now && data.now < bucketEnd(ms, data.by);
+  const nameOf = (ms) => (options.xFormat ? options.xFormat(ms) : `${bucket(ms, data.by, zone())}${isOpen(ms) ? ", so far" : ""}`);
   const visible = () => data.series.map((series) => !hidden.has(series.name));
 
   function showLegend() {
@@ -151,6 +174,24 @@ export function chart(options) {
     return at.length > 1 ? [at[0], last] : [at[0] - step, last + step];
   };
 
+  /* How many buckets are drawn as finished; null: all. */
+  function limit() {
+    const done = data.now ? finished(data.at, data.by, data.now) : 0;
+    return done > 0 && done < data.at.length ? done : null;
+  }
+
+  function plotters() {
+    if (kind === "bars") return {plotter: drawBars};
+    if (kind === "band") return {};
+    const {fillPlotter, linePlotter} = window.Dygraph.Plotters, end = limit();
+    const isDashed = (e) => Boolean(data.series.find((series) => series.name === e.setName)?.dashed);
+    const line = whole(linePlotter, end, isDashed);
+    return {plotter: [whole(fillPlotter, end, () => false), (e) => {
+      line(e);
+      if (end !== null && !isDashed(e)) drawOpen(e, end);
+    }]};
+  }
+
   function settings() {
     const soft = colour("--soft");
     const high = top();
@@ -167,7 +208,7 @@ export function chart(options) {
         x: {drawGrid: false, axisLabelColor: soft, ticker: (a, b, pixels) => (options.xTicks ?? timeTicks)(a, b, Math.max(2, Math.floor(pixels / 68)), data.by, zone())},
         y: {axisLabelWidth: 60, axisLabelColor: soft, ticker: (a, b, pixels) => valueTicks(0, high, Math.max(2, Math.min(5, Math.floor(pixels / 36))), (v) => shorter(format(v)))},
       },
-      underlayCallback: underlay, ...(kind === "bars" ? {plotter: drawBars} : {}),
+      underlayCallback: underlay, ...plotters(),
     };
   }
 

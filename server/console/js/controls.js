@@ -71,11 +71,13 @@ export function rangePicker(page) {
   /* A range that moves with the clock moves on a page that stays open. */
   const moving = () => JSON.stringify(range.ask(page.range()));
   let last = moving();
-  const clock = setInterval(() => {
+  function tick() {
     if (moving() === last) return;
     redraw();
     page.again();
-  }, 30000);
+  }
+  const clock = setInterval(tick, 30000);
+  window.addEventListener("clock", tick, {signal: page.signal});
   page.signal.addEventListener("abort", () => clearInterval(clock));
 
   redraw();

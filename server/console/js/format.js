@@ -94,18 +94,6 @@ export function money(value, currency = "") {
   return `${nil ? "" : amount.sign === "-" ? "\u2212" : ""}${whole}.${part}${currency ? `\u00a0${currency}` : ""}`;
 }
 
-/** A decimal in two places, half away from zero, for where all its digits are in a title. What is smaller
- * than a cent and not nothing keeps its first digit that counts: "0.00025" -> "0.0003". */
-export function rounded(value, places = 2) {
-  const amount = isNothing(value) ? null : decimal(value);
-  if (!amount) return value;
-  const first = amount.part.search(/[1-9]/);
-  const keep = /[1-9]/.test(amount.whole) || first < 0 ? places : Math.max(places, first + 1);
-  if (amount.part.length <= keep) return value;
-  const digits = (BigInt(amount.whole + amount.part.slice(0, keep)) + (amount.part[keep] >= "5" ? 1n : 0n)).toString().padStart(keep + 1, "0");
-  return `${amount.sign}${digits.slice(0, -keep)}.${digits.slice(-keep)}`;
-}
-
 /** Decimals as text, added without a double: decimalSum(["0.1", "0.2"]) -> "0.3". */
 export function decimalSum(values) {
   let sum = 0n, places = 0;
@@ -198,13 +186,21 @@ export function month(value) {
   return Number.isFinite(ms) ? dateFormat("UTC", {month: "long", year: "numeric"}).format(ms) : NOTHING;
 }
 
+/* " UTC+2" at an hour that the clock on the wall shows twice, as it goes back in autumn; else nothing. */
+function twice(ms, zone) {
+  const hour = 3600000, offset = zoneOffset(ms, zone);
+  if (zoneOffset(ms - hour, zone) <= offset && offset <= zoneOffset(ms + hour, zone)) return "";
+  const minutes = Math.abs(offset) / 60000, rest = minutes % 60;
+  return ` UTC${offset < 0 ? "\u2212" : "+"}${Math.floor(minutes / 60)}${rest ? `:${String(rest).padStart(2, "0")}` : ""}`;
+}
+
 /** A bucket's name: an hour in the zone, a day or month as it is counted, in UTC. */
 export function bucket(value, by, zone = "UTC") {
   const ms = toMs(value);
   if (!Number.isFinite(ms)) return NOTHING;
   if (by === "month") return month(ms);
   if (by === "day") return dateFormat("UTC", {weekday: "short", day: "numeric", month: "short", year: "numeric"}).format(ms);
-  return dateFormat(zone, {weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit"}).format(ms);
+  return `${dateFormat(zone, {weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit"}).format(ms)}${twice(ms, zone)}`;
 }
 
 /** An axis's label: as short as the step between two of them allows. */

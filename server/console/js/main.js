@@ -26,7 +26,8 @@
  * page.range()   js/range.js's range of the address
  * page.get(path, options), page.post(path, body, options), page.poll(path, options, f): js/api.js, ended when
  *                the view is left; page.signal is that AbortSignal: give it to addEventListener too
- * page.failed(answer)   true where it is an error, which is then on screen; clears it otherwise
+ * page.failed(answer)   true where it is an error, which is then on screen until the same path answers well; {ok: true}
+ *                without a path clears what has none
  * page.again()   as if the address had changed: update(), or shown anew
  * page.title(text)      the document's title where the row's does not say enough
  *
@@ -38,6 +39,7 @@ import * as api from "./api.js";
 import {announce, clone, el, fill} from "./dom.js";
 import {count, duration, knownZone} from "./format.js";
 import * as range from "./range.js";
+import {isOther, troubles} from "./session.js";
 
 /* path, title, what `offers` of the session it needs, load; name: its place in the navigation. A row
  * whose load is null is not there yet. */
@@ -74,6 +76,7 @@ const BASE = "/console";
 const KEPT = ["tz", "range", "from", "to", "compare", "account"]; // goes from view to view
 const app = document.getElementById("app");
 let session = null, clockSkew = 0, current = null, parts = null;
+let endsAt = 0, ending = 0, isLeaving = false; // by the browser's clock, which goes on while it sleeps
 
 const offers = (name) => !name || session.offers.includes(name);
 const open = () => views.filter((view) => view.load && offers(view.needs));
@@ -200,6 +203,7 @@ function nothingHere(root, path) {
 }
 
 function pageOf(root, trouble, params, signal) {
+  const wrong = troubles();
   const page = {
     root, params, signal, query: query(), zone: knownZone(query().get("tz")), session, now, offers, href, go,
     get account() { return session?.account ?? (/^\d+$/.test(page.query.get("account") ?? "") ? Number(page.query.get("account")) : null); },
@@ -212,13 +216,8 @@ function pageOf(root, trouble, params, signal) {
     again: () => { if (!signal.aborted) route(); },
     title: (text) => { document.title = `${text} · tollbook`; },
     failed(answer) {
-      if (answer.ok || answer.cancelled || answer.lost) {
-        trouble.replaceChildren();
-        return !answer.ok;
-      }
-      if (answer.status === 401) return true;
-      fill(trouble, el("p", {class: "error"}, answer.message, answer.wait ? ` Try again in ${duration(answer.wait)}.` : ""));
-      return true;
+      if (wrong.take(answer)) fill(trouble, wrong.all().map((one) => el("p", {class: "error"}, one.message, one.wait ? ` Try again in ${duration(one.wait)}.` : "")));
+      return !answer.ok;
     },
   };
   return page;
@@ -304,9 +303,20 @@ addEventListener("storage", sayTheme);
 
 const others = "BroadcastChannel" in globalThis ? new BroadcastChannel("tollbook") : {postMessage() {}};
 
-function start(data) {
+/* What the server says of the session: its clock, and when the session is over. */
+function take(data) {
+  const before = now();
   session = data;
   clockSkew = Date.parse(data.now) - performance.now();
+  const left = Date.parse(data.expires) - Date.parse(data.now);
+  endsAt = Date.now() + left;
+  clearTimeout(ending);
+  ending = setTimeout(checkSession, Math.max(1000, Math.min(left, 2 ** 31 - 1)));
+  if (Math.abs(now() - before) > 1000) dispatchEvent(new Event("clock"));
+}
+
+function start(data) {
+  take(data);
   api.forget();
   leave();
   frame();
@@ -315,6 +325,7 @@ function start(data) {
 
 function end(message) {
   session = null;
+  clearTimeout(ending);
   parts = null;
   leave();
   api.forget();
@@ -337,6 +348,7 @@ function signIn(message = "", isError = false) {
     const answer = await api.post("/console/session", {key: field.value.trim()}, {quiet: true});
     button.disabled = false;
     if (answer.ok) {
+      isLeaving = false;
       others.postMessage("in");
       start(answer.data);
       return;
@@ -349,16 +361,17 @@ function signIn(message = "", isError = false) {
   field.focus();
 }
 
+/* The page is cleared whether the server answers or not. */
 async function signOut() {
   const answer = await api.send("DELETE", "/console/session", {quiet: true});
-  if (answer.lost) return;
+  isLeaving = Boolean(answer.lost);
   others.postMessage("out");
-  end("You are signed out.");
+  end(isLeaving ? "This page shows nothing more, but the server does not answer: leave the page open, and it ends the session there as soon as it can." : "You are signed out.");
 }
 
 others.onmessage = ({data}) => {
   if (data === "out" && session) end("You signed out in another tab.");
-  if (data === "in" && !session) begin();
+  if (data === "in") session ? checkSession() : begin();
 };
 
 /* --- a server that is gone, a session that is over --- */
@@ -366,7 +379,7 @@ others.onmessage = ({data}) => {
 let lostAt = 0, ticking = 0;
 function banner() {
   const place = parts?.banner ?? app.querySelector(".says");
-  if (!place) return;
+  if (!place || isLeaving) return;
   place.hidden = false;
   const text = `The server does not answer, for ${count(Math.round((performance.now() - lostAt) / 1000), "second")} now. This page tries again by itself.`;
   if (place.textContent !== text) place.textContent = text;
@@ -382,20 +395,30 @@ api.on("back", () => {
   const place = parts?.banner;
   if (place) place.hidden = true;
   announce("The server answers again.");
-  if (!session) begin();
+  if (isLeaving) signOut();
+  else if (!session) begin();
   else checkSession();
+});
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible" && session) checkSession();
 });
 api.on("ended", () => {
   if (session) end("Your session has ended. Sign in again; you come back to this page.");
 });
 
+/* Who is signed in, and what time it is: asked when the server is back, when the page is looked at again (the clock of
+ * the page stands still while the browser sleeps), when another tab signs in and when the session's time is over. */
 async function checkSession() {
   const answer = await api.get("/console/session");
-  if (answer.ok && session) {
-    clockSkew = Date.parse(answer.data.now) - performance.now();
-    if (answer.data.version !== session.version) location.reload();
-    else if (current && !current.shown) route(true);
+  if (!session) return;
+  if (!answer.ok) {
+    if (Date.now() >= endsAt) end("Your session has ended. Sign in again; you come back to this page.");
+    return;
   }
+  if (answer.data.version !== session.version) return location.reload();
+  if (isOther(session, answer.data)) return start(answer.data);
+  take(answer.data);
+  if (current && !current.shown) route(true);
 }
 
 async function begin() {

@@ -14,7 +14,7 @@ export function productsOf(billing, currency) {
 }
 
 /** A decimal as text rounded half up to cents, for where the exact amount stands beside; what is more than nothing
- * and less than half a cent is "< 0.01". */
+ * and less than half a cent is "< 0.01"; of what is owed, "> −0.01". */
 export function rounded(value, currency = "") {
   const match = /^([-+]?)(\d*)(?:\.(\d*))?$/.exec(String(value ?? "").trim());
   if (!match || !(match[2] || match[3])) return money(value, currency);
@@ -22,7 +22,7 @@ export function rounded(value, currency = "") {
   const cents = BigInt((match[2] || "0") + digits.slice(0, 2)) + (digits[2] >= "5" ? 1n : 0n);
   const isSmall = cents === 0n && /[1-9]/.test(match[2] + digits);
   const text = cents.toString().padStart(3, "0");
-  return isSmall ? `< ${money("0.01", currency)}` : money(`${match[1]}${text.slice(0, -2)}.${text.slice(-2)}`, currency);
+  return isSmall ? (match[1] === "-" ? `> ${money("-0.01", currency)}` : `< ${money("0.01", currency)}`) : money(`${match[1]}${text.slice(0, -2)}.${text.slice(-2)}`, currency);
 }
 
 /** "paid", "open", "overdue", "void", or "credit note". now: ms. */

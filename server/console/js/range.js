@@ -46,18 +46,23 @@ function presetSpan(id, now) {
   }
 }
 
-const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::\d{2})?Z?)?$/;
+const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?Z?)?$/;
 
-/** Address text to ms. A day alone is its start, or its end where it is the last one. Else null. */
-export function parseDate(text, isEnd = false) {
+/** Address text to ms, UTC with Z or without. A day alone is its start, or its end where it is the last one. Else null. */
+export function parseMoment(text, isEnd = false) {
   const match = DATE.exec(text ?? "");
   if (!match) return null;
-  const [year, month, day, hour = 0, minute = 0] = match.slice(1).map((part) => (part === undefined ? undefined : Number(part)));
-  const ms = Date.UTC(year, month - 1, day, hour, minute);
+  const [year, month, day, hour = 0, minute = 0, second = 0] = match.slice(1).map((part) => (part === undefined ? undefined : Number(part)));
+  const ms = Date.UTC(year, month - 1, day, hour, minute, second);
   const back = new Date(ms);
-  if (back.getUTCMonth() !== month - 1 || back.getUTCDate() !== day || hour > 23 || minute > 59) return null;
-  if (match[4] === undefined) return isEnd ? ms + DAY : ms;
-  return isEnd && ms % HOUR ? hourOf(ms) + HOUR : hourOf(ms);
+  if (back.getUTCMonth() !== month - 1 || back.getUTCDate() !== day || hour > 23 || minute > 59 || second > 59) return null;
+  return match[4] === undefined && isEnd ? ms + DAY : ms;
+}
+
+/** The same to whole hours: what is counted. */
+export function parseDate(text, isEnd = false) {
+  const ms = parseMoment(text, isEnd);
+  return ms === null ? null : isEnd && ms % HOUR ? hourOf(ms) + HOUR : hourOf(ms);
 }
 
 /** Whole days as days, anything else as hours. */
@@ -89,6 +94,7 @@ export function read(query, now) {
   range.compare = compare;
   range.by = BYS.includes(wanted) ? wanted : byFor(range);
   if (range.by === "hour" && range.to - range.from > 100 * DAY) range.by = "day";
+  if (range.by !== "hour") [range.from, range.to] = [dayOf(range.from), dayOf(range.to - 1) + DAY]; // as the API counts
   range.byAsked = BYS.includes(wanted) ? wanted : null;
   return range;
 }
@@ -103,6 +109,12 @@ export function write(range) {
     compare: range.compare && range.compare !== "previous" ? range.compare : null,
     by: range.byAsked ?? null,
   };
+}
+
+/** The days of a range that the statistics of one feature of a zone can say: whole ones, of the last year. null: none. */
+export function featureDays(range, now) {
+  const from = Math.max(dayOf(range.from), addMonths(dayOf(now), -12)), to = dayOf(range.to - 1) + DAY;
+  return from < to ? {from, to} : null;
 }
 
 /** The parameters for GET /insights. */

@@ -13,7 +13,7 @@
  * Also: rowData(row) -> {zone: 101} for the row's data- attributes, search: true, sort: "-requests",
  * key: a name in front of its parts of the address where a view has two tables,
  * onsort(text), onsearch(text) where the server sorts and searches, want(first, end) where rows that are null are
- * still to be read, all() to read them before they are saved, title: a heading in the tools' line, tools: elements
+ * still to be read, all() to read them before they are saved (null: no file), title: a heading in the tools' line, tools: elements
  * beside the search, more: a line below. */
 
 import {csv, parseSort, searchRows, slice, sortRows} from "./rows.js";
@@ -120,8 +120,8 @@ export function table(options) {
   }
 
   async function save() {
-    if (options.all) state.shown = await options.all();
-    download(`${options.name ?? "table"}.csv`, "text/csv;charset=utf-8", csv(columns.filter((column) => column.csv !== false), state.shown));
+    const rows = options.all ? await options.all() : state.shown;
+    if (rows) download(`${options.name ?? "table"}.csv`, "text/csv;charset=utf-8", csv(columns.filter((column) => column.csv !== false), rows));
   }
 
   let frame = 0;

@@ -3,7 +3,7 @@
 import {tick, zoneOffset} from "./format.js";
 
 const HOUR = 3600000, DAY = 24 * HOUR;
-const STEPS = [["hour", 1], ["hour", 2], ["hour", 3], ["hour", 6], ["hour", 12], ["day", 1], ["day", 2], ["day", 7], ["day", 14],
+const STEPS = [["hour", 1], ["hour", 2], ["hour", 3], ["hour", 6], ["hour", 12], ["day", 1], ["day", 2], ["day", 3], ["day", 7], ["day", 14],
   ["month", 1], ["month", 2], ["month", 3], ["month", 6], ["year", 1], ["year", 2], ["year", 5]];
 const LENGTH = {hour: HOUR, day: DAY, month: 30.4 * DAY, year: 365 * DAY};
 
@@ -28,13 +28,20 @@ function start(wall, unit, n) {
   return Date.UTC(Math.floor(at.getUTCFullYear() / n) * n, 0, 1);
 }
 
-/** Labels between from and to, at most about max, on the zone's round hours, days, months.
+/** Labels between from and to, two of them at least where there are as many, at most about max, on the zone's
+ * round hours, days, months.
  * Buckets of days and months are UTC's, so their labels are too. */
 export function timeTicks(from, to, max, by, zone) {
   const place = by === "hour" ? zone : "UTC";
-  const fits = ([unit, n]) => (to - from) / (LENGTH[unit] * n) <= max && !(by === "day" && unit === "hour")
-    && !(by === "month" && (unit === "hour" || unit === "day"));
-  const [unit, n] = STEPS.find(fits) ?? STEPS[STEPS.length - 1];
+  const steps = STEPS.filter(([unit]) => !(by === "day" && unit === "hour") && !(by === "month" && (unit === "hour" || unit === "day")));
+  const found = steps.findIndex(([unit, n]) => (to - from) / (LENGTH[unit] * n) <= max);
+  for (let n = found < 0 ? steps.length - 1 : found; ; n--) {
+    const ticks = ticksOf(from, to, steps[n], place);
+    if (ticks.length > 1 || n === 0) return ticks;
+  }
+}
+
+function ticksOf(from, to, [unit, n], place) {
   const ticks = [];
   for (let wall = start(from + zoneOffset(from, place), unit, n), i = 0; i < 200; wall = after(wall, unit, n), i++) {
     const ms = instant(wall, place);

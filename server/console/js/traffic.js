@@ -1,6 +1,6 @@
 /* The figures of traffic: their names in the API, on screen, and how each is read. Pure. */
 
-import {bytes, bytesFull, change, changePoints, compact, milliseconds, number, percent, toMs} from "./format.js";
+import {bytes, bytesFull, change, changePoints, compact, milliseconds, number, percent, time, toMs} from "./format.js";
 
 const full = (ms) => (ms === null || ms === undefined ? "–" : `${number(ms)} ms`);
 
@@ -23,11 +23,33 @@ export const STATUSES = [
 
 export const times = (points) => points.at.map(toMs);
 
-/** Series end with the clock: what is to come is a gap, not a zero. */
-export const untilNow = (values, at, now) => values.map((value, n) => (at[n] > now ? null : value));
+/** Series end with the clock: a bucket that has not begun is a gap, not a zero. */
+export const untilNow = (values, at, now) => values.map((value, n) => (at[n] >= now ? null : value));
 
-/** What was sent and did not come from cache. */
-export const fromOrigin = (points) => points.BandwidthUsed.map((all, at) => Math.max(0, Number(all) - Number(points.BandwidthCached[at])));
+/** When the bucket that begins at ms ends. */
+export function bucketEnd(ms, by) {
+  const at = new Date(ms);
+  return by === "month" ? Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1) : ms + (by === "hour" ? 3600000 : 86400000);
+}
+
+/** How many buckets are over; the next one, where it has begun, is counted so far. */
+export const finished = (at, by, now) => at.filter((ms) => bucketEnd(ms, by) <= now).length;
+
+/** The part of a row's small line that is not to come: its numbers cover from to to in equal steps. */
+export const sparkUntilNow = (values, {from, to}, now) => values.slice(0, Math.ceil(values.length * Math.max(0, Math.min(1, (now - from) / (to - from)))));
+
+/** Values of the time before beside the buckets at: by their number from the start, whichever has more. */
+export const beside = (before, at) => at.map((_, n) => before[n] ?? null);
+
+/** What the changes are against, for a title; answer: of GET /insights. What is still to come of its time is not
+ * compared: compare.to says where the time before ends. */
+export function againstText(answer, now) {
+  if (!answer.compare) return "";
+  return toMs(answer.to) > now ? `against the same hours before, to ${time(answer.compare.to)} UTC` : "against the time before";
+}
+
+/** What was sent and did not come from cache: no measure of what the origin sent, which is OriginTraffic. */
+export const notFromCache = (points) => points.BandwidthUsed.map((all, at) => Math.max(0, Number(all) - Number(points.BandwidthCached[at])));
 
 /** "+12.5 % against before", and whether that is worse. */
 export function changeText(one, now, before) {

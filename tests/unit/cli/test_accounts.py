@@ -38,6 +38,22 @@ class Accounts(Both):
         self.assertEqual(table[0], "account\tname\tcurrency\tpays\t2026-11\tbalance")
         self.assertEqual(table[1], "1\ta1\tUSD\tinvoiced\t3.00\t12.50")
 
+    def test_some_of_them(self):
+        def asked(*words):
+            return [row["account"] for row in self.both("account", "list", *words, "--format", "json")["accounts"]]
+        self.assertEqual(asked("--limit", 2), [1, 2])
+        self.assertEqual(asked("--after", 1), [2, 3])
+        self.assertEqual(asked("--after", 1, "--limit", 1), [2])
+        self.assertEqual(asked("--after", 3), [])
+        self.run_tool("account", "list", "--db", "l.db", "--limit", 0, status=2)
+
+    def test_names_keep_the_table_whole(self):
+        named = {**CATALOG, "accounts": [{"id": 1, "name": "a\tb\x1b[31m\nc\x7f"}, *CATALOG["accounts"][1:]]}
+        self.on_both("apply", "-", stdin=json.dumps(named).encode())
+        table = self.run_tool("account", "list", "--db", "l.db", "--format", "table").out.splitlines()
+        self.assertEqual(table[1].split("\t")[:3], ["1", "a b [31m c ", "USD"])
+        self.assertEqual(self.listed()[1]["name"], "a\tb\x1b[31m\nc\x7f")
+
     def test_usage_without_a_price_and_an_account_that_is_gone(self):
         self.on_both("import", "-", stdin=self.rows({101: 300}, hour="2026-11-03T05:00:00Z"))
         found = self.listed()

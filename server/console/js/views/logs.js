@@ -4,6 +4,7 @@ import {pageHead, zoneSwitch} from "../controls.js";
 import {el, fill} from "../dom.js";
 import {entries, filterBar} from "../entries.js";
 import {bytes, number, time} from "../format.js";
+import {parseMoment} from "../range.js";
 
 const LIMIT = 100, SECONDS = 5, KEPT_MS = 72 * 3600000;
 
@@ -51,9 +52,9 @@ export function show(page) {
 
   /* What of the time is asked for, in the address's own words: from= and to=, or the last hours. */
   function span() {
-    const from = Date.parse(page.query.get("from") ?? ""), to = Date.parse(page.query.get("to") ?? "");
+    const from = parseMoment(page.query.get("from")), to = parseMoment(page.query.get("to"), true);
     const oldest = page.now() - KEPT_MS + 60000;
-    if (from < to) return {from: Math.max(from, oldest), to};
+    if (from !== null && to !== null && from < to) return {from: Math.max(from, oldest), to};
     const last = LASTS.find((one) => one.id === page.query.get("last")) ?? LASTS[1];
     return {from: Math.max(page.now() - last.ms, oldest), to: null, last: last.id};
   }

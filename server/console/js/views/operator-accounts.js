@@ -2,7 +2,8 @@
 
 import {pageHead} from "../controls.js";
 import {el, fill} from "../dom.js";
-import {decimalCompare, decimalSum, money, month as monthName, rounded} from "../format.js";
+import {decimalCompare, decimalSum, money, month as monthName} from "../format.js";
+import {rounded} from "../money.js";
 import {operation} from "../operator.js";
 import {table} from "../table.js";
 
@@ -11,7 +12,7 @@ const FORECASTS = 25; // asked for one after the other
 export function show(page) {
   const owed = new Map(), forecasts = new Map();
   let rows = [];
-  const amount = (row, value) => (value === null || value === undefined ? "–" : money(rounded(value), row.currency));
+  const amount = (row, value) => (value === null || value === undefined ? "–" : rounded(value, row.currency));
   const column = (id, name, value, more = {}) => ({id, name, kind: "decimal", value, cell: (row) => amount(row, value(row)),
     title: (row) => money(value(row), row.currency), ...more});
   const columns = [

@@ -15,7 +15,7 @@ export function show(page) {
   const zones = table({title: "Top zones", name: "top-zones", key: "top-", page, search: false, rowData: (row) => ({zone: row.id}),
     empty: "No zone yet. Declare one: tollbook apply --db FILE catalog.json",
     columns: [{id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name,
-      cell: (row) => el("a", {href: page.href(`/zones/${row.id}`)}, row.name)}, sparkColumn, ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"])]});
+      cell: (row) => el("a", {href: page.href(`/zones/${row.id}`)}, row.name)}, sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"])]});
   const filter = el("span", {});
   const traffic = board(page, {query: () => ({top: TOP, region: page.query.get("region")}), hint, f(data) {
     const region = page.query.get("region");

@@ -88,7 +88,7 @@ export function show(page) {
       return;
     }
     if (answer.status === 404) {
-      page.failed({ok: true});
+      page.failed({ok: true, path: answer.path});
       fill(place, el("p", {class: "empty"}, `${answer.message} Choose months with usage, or take some in: tollbook ingest --db FILE requests.log`));
       return;
     }
@@ -141,7 +141,7 @@ export function show(page) {
       loadStored();
     }
     draw();
-    if (page.query.get("scenario")) run();
+    if (page.query.get("scenario")) fill(place, el("p", {class: "empty"}, "This link holds a scenario. Look at it, then run it: ", el("button", {type: "button", class: "primary", onclick: run}, "Run this scenario")));
     else fill(place, el("p", {class: "empty"}, "Change a price or move a slider, then run it: what would these months have cost?"));
   }
   draw();

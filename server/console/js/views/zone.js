@@ -2,10 +2,10 @@
 
 import {board} from "../board.js";
 import {chart} from "../chart.js";
-import {linkButton, pageHead, panel} from "../controls.js";
+import {linkButton, pageHead, panel, spanText} from "../controls.js";
 import {el, figure, fill, later} from "../dom.js";
 import {bytes, bytesFull, compact, count, milliseconds, number, percent} from "../format.js";
-import {formatDate, write, zoomTo} from "../range.js";
+import {featureDays, formatDate, write, zoomTo} from "../range.js";
 import {groups} from "../settings.js";
 import {untilNow} from "../traffic.js";
 
@@ -92,9 +92,10 @@ function traffic(page, id, name) {
 
 function feature(page, id, what) {
   const group = {}, tiles = el("div", {class: "tiles"}), hint = el("p", {class: "notice", hidden: true});
+  const days = el("p", {class: "soft", role: "status"});
   const zoom = (from, to) => page.set(write({...zoomTo(page.range(), from, to), compare: page.range().compare}));
   const charts = what.charts.map(([label, series, format, full]) => ({series, chart: chart({label, page, group, format, full, onZoom: zoom})}));
-  const node = el("div", {class: "view"}, hint, what.totals.length ? tiles : null,
+  const node = el("div", {class: "view"}, hint, days, what.totals.length ? tiles : null,
     el("div", {class: charts.length > 1 ? "columns" : "view"}, charts.map((one) => el("section", {class: "panel"}, one.chart.node))));
   let data = null, asking = null, question = "";
 
@@ -103,22 +104,48 @@ function feature(page, id, what) {
       el("span", {class: "value"}, figure(field, data[field], short(data[field]), full(data[field]))))));
     for (const {series, chart: drawn} of charts) {
       const at = Object.keys(data[series[0][1]] ?? {}).map(Date.parse);
-      drawn.set({at, by: at.length > 1 && at[1] - at[0] < 86400000 ? "hour" : "day", series: series.map(([name, field]) => ({name, values: untilNow(Object.values(data[field] ?? {}), at, page.now())}))});
+      drawn.set({at, by: at.length > 1 && at[1] - at[0] < 86400000 ? "hour" : "day", now: page.now(), series: series.map(([name, field]) => ({name, values: untilNow(Object.values(data[field] ?? {}), at, page.now())}))});
     }
   }
 
+  function query() {
+    const range = page.range(), asked = featureDays(range, page.now());
+    if (!asked) return null;
+    return {dateFrom: formatDate(asked.from, false, false), dateTo: formatDate(asked.to, true, false), hourly: range.by === "hour" && page.now() - asked.from < 30 * 86400000};
+  }
+
+  /* Whole days of the last year: said where the range is another time. */
+  function drawDays() {
+    const range = page.range(), asked = featureDays(range, page.now());
+    days.hidden = Boolean(asked) && asked.from === range.from && asked.to === range.to;
+    days.textContent = !asked ? "These figures go back one year. Choose a later time."
+      : `These figures are of whole days of the last year: ${spanText(asked, "UTC")}.`;
+  }
+
+  /* What the clock has moved on is another question. */
+  function moving() {
+    const next = query(), text = JSON.stringify(next);
+    if (text !== question) {
+      question = text;
+      data = null;
+      drawDays();
+    }
+    return next;
+  }
+
   function update() {
-    const range = page.range(), hourly = range.by === "hour" && page.now() - range.from < 30 * 86400000;
-    const query = {dateFrom: formatDate(range.from, false, false), dateTo: formatDate(range.to, true, false), hourly};
-    if (JSON.stringify(query) === question) {
+    drawDays();
+    if (JSON.stringify(query()) === question) {
       if (data) draw();
       return;
     }
-    question = JSON.stringify(query);
     asking?.abort();
     asking = new AbortController();
+    tiles.replaceChildren();
+    for (const one of charts) one.chart.set({at: [], series: []});
+    if (!moving()) return;
     page.signal.addEventListener("abort", () => asking.abort(), {signal: asking.signal});
-    page.poll(`/pullzone/${encodeURIComponent(id)}/${what.path}`, {query, seconds: 60, signal: asking.signal}, (answer) => {
+    page.poll(`/pullzone/${encodeURIComponent(id)}/${what.path}`, {query: moving, seconds: 60, signal: asking.signal}, (answer) => {
       if (page.failed(answer)) return;
       data = answer.data;
       draw();

@@ -1,0 +1,21 @@
+/* Whose session it is, and what went wrong in a view. Pure. */
+
+/** Whether another key is signed in: another tab may have changed it. */
+export const isOther = (mine, theirs) => ["role", "account", "name"].some((member) => mine[member] !== theirs[member])
+  || mine.offers.join() !== theirs.offers.join();
+
+/** The errors of a view by the path that gave them: one that answers well again takes its own away and no other.
+ * take(answer): whether what is to be said may have changed; all(): the answers to be said. */
+export function troubles() {
+  const wrong = new Map();
+  return {
+    take(answer) {
+      if (answer.cancelled || answer.lost || answer.status === 401) return false;
+      const path = answer.path ?? "";
+      if (answer.ok) return wrong.delete(path);
+      wrong.set(path, answer);
+      return true;
+    },
+    all: () => [...wrong.values()],
+  };
+}

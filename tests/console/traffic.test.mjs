@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import {test} from "node:test";
+import {againstText, beside, bucketEnd, finished, sparkUntilNow, untilNow} from "../../server/console/js/traffic.js";
+
+const at = (...times) => times.map((time) => Date.parse(time));
+const NOW = Date.parse("2026-11-04T09:17:00Z");
+
+test("what has not begun is a gap; what is running is not finished", () => {
+  const hours = at("2026-11-04T08:00Z", "2026-11-04T09:00Z", "2026-11-04T10:00Z");
+  assert.deepEqual(untilNow([1, 2, 0], hours, NOW), [1, 2, null]);
+  assert.deepEqual(untilNow([1, 0, 0], hours, Date.parse("2026-11-04T09:00Z")), [1, null, null]);
+  assert.equal(finished(hours, "hour", NOW), 1);
+  assert.equal(finished(hours, "hour", Date.parse("2026-11-04T10:00Z")), 2);
+  assert.equal(finished(at("2026-11-03", "2026-11-04"), "day", NOW), 1);
+  assert.equal(finished(at("2026-10-01", "2026-11-01"), "month", NOW), 1);
+  assert.equal(bucketEnd(Date.parse("2026-12-01"), "month"), Date.parse("2027-01-01"));
+});
+
+test("a row's small line ends with the clock", () => {
+  const day = {from: Date.parse("2026-11-04"), to: Date.parse("2026-11-05")};
+  assert.deepEqual(sparkUntilNow(Array(24).fill(0), day, NOW).length, 10);
+  assert.deepEqual(sparkUntilNow([1, 2], {from: 0, to: 10}, NOW), [1, 2]);
+});
+
+test("the time before stands beside, whichever is longer", () => {
+  assert.deepEqual(beside([1, 2, 3], at("2026-11-01", "2026-11-02")), [1, 2]);
+  assert.deepEqual(beside([1], at("2026-11-01", "2026-11-02")), [1, null]);
+});
+
+test("a change says what it is against", () => {
+  const answer = {to: "2026-11-05T00:00:00Z", compare: {from: "2026-10-22T00:00:00Z", to: "2026-10-28T10:00:00Z"}};
+  assert.equal(againstText(answer, NOW), "against the same hours before, to 28 Oct 2026, 10:00 UTC");
+  assert.equal(againstText({...answer, to: "2026-11-04T00:00:00Z"}, NOW), "against the time before");
+  assert.equal(againstText({...answer, compare: null}, NOW), "");
+});
