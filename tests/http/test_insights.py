@@ -289,6 +289,14 @@ class Insights(Case):
                              ("2026-10-21T00:00:00Z", "2026-10-28T00:00:00Z"))):
             got = self.ask(**{"compare": "previous", **words})
             self.assertEqual(tuple(got["compare"].values()), want, words)
+        got = self.ask(from_="2026-10-29", compare="previous", top=100)
+        late = [row["requests"] for name, rows in self.rows.items() if name in self.zones for row in rows
+                if "2026-10-28T09" <= stamp(row["hour"]) < "2026-10-29"]
+        self.assertGreater(sum(late), 0, "more came on that day")
+        for parts in (got["zones"]["items"], got["regions"]):
+            self.assertEqual(sum(part["previous"]["TotalRequestsServed"] for part in parts),
+                             got["previous"]["TotalRequestsServed"])
+        self.assertEqual(sum(got["previous_points"]["RequestsServed"]), got["previous"]["TotalRequestsServed"])
         got = self.ask(from_="2026-11-04T10:00:00Z", to="2026-11-04T12:00:00Z", compare="previous")
         self.assertIsNone(got["compare"], "nothing of it has come")
 
@@ -309,6 +317,10 @@ class Insights(Case):
         self.assertEqual({len(zone["spark"]) for zone in got["zones"]["items"]}, {36})
         for zone in got["zones"]["items"]:
             self.assertEqual(sum(zone["spark"]), zone["TotalRequestsServed"])
+        for begin, end, n in (("2026-10-20", "2026-11-01", 13), ("2026-10-20T00:00:00Z", "2026-11-01T03:00:00Z", 59)):
+            got = self.ask(from_=begin, to=end, by="hour", top=100)
+            for zone in got["zones"]["items"]:
+                self.assertEqual((sum(zone["spark"]), len(zone["spark"])), (zone["TotalRequestsServed"], n))
 
     def test_a_deleted_zone_with_a_past_alone_is_there(self):
         hours = {row["hour"] for row in self.rows[103] if row["requests"]}
