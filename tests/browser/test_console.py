@@ -142,6 +142,31 @@ class Lost(ConsoleCase):
         page.wait("document.querySelector('.says').textContent === 'You are signed out.'")
         self.assertEqual(page.promise("return (await fetch('/console/session')).status"), 401)
 
+    # The server tells of the session once, with members of our own, and is gone then.
+    SAYS = """const answers = arguments[0];
+        globalThis.ask = fetch;
+        fetch = async (url, options) => {
+            if (url !== '/console/session' && url !== '/healthz') return ask(url, options);
+            if (globalThis.said++) throw new TypeError('gone');
+            const answer = await ask(url, options);
+            return new Response(JSON.stringify({...await answer.json(), ...answers}), answer);
+        };
+        globalThis.said = 0;
+        document.dispatchEvent(new Event('visibilitychange'));"""
+
+    def test_the_sessions_end_clears_the_page_without_the_server(self):
+        page = self.signed_in(path="/containers")
+        page.script(self.SAYS, {"expires": "2026-11-04T09:00:00Z"})
+        page.find("form#sign-in")
+        self.assertIn("session has ended", page.text())
+        self.assertNotIn("shop", page.text())
+
+    def test_the_clock_is_asked_when_somebody_looks(self):
+        page = self.signed_in(path="/overview")
+        self.assertIn("29 Oct to 4 Nov 2026", page.text(".range summary"))
+        page.script(self.SAYS, {"now": "2026-11-05T09:00:00Z", "expires": "2026-11-05T19:00:00Z"})
+        page.wait("document.querySelector('.range summary').textContent.includes('30 Oct to 5 Nov 2026')")
+
     def test_a_server_begun_anew_knows_no_session(self):
         page = self.signed_in(path="/logs?zone=102&status=404")
         port = self.server.port
