@@ -66,12 +66,12 @@ static tb_code check_before(checking *c)
 
 /* --- worked out again --- */
 
-/* Whether the account's usage of all months that the closing may accrue is still there. */
+/* Whether the account's usage of all months that the closing rests on is still there. */
 static tb_code is_kept(checking *c, int64_t account, bool *ret_kept)
 {
     tb_kept kept;
     tb_code code = tb_store_kept(c->store, account, &kept, c->err);
-    *ret_kept = !code && kept.hours <= c->closing->month - 1 - TB_ACCRUAL_MONTHS;
+    *ret_kept = !code && kept.hours <= c->closing->month - TB_CLOSING_MONTHS;
     return code;
 }
 

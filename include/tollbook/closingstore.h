@@ -8,9 +8,11 @@
 
 TB_API_BEGIN
 
-/* Months before its own that a closing accrues where they were not billed. Usage that comes for all of these
- * after it is kept as late usage, run or not, so that what it accrued can be worked out again. */
+/* Months before its own that a month accrues where they were not billed. */
 #define TB_ACCRUAL_MONTHS 12
+/* Months before its own that a closing rests on: it also takes back what the month before it accrued. Usage that
+ * comes for these after it is kept as late usage, run or not, so that the closing can be worked out again. */
+#define TB_CLOSING_MONTHS (TB_ACCRUAL_MONTHS + 1)
 
 typedef struct tb_closing {
     int64_t id, month, closed_us;

@@ -670,7 +670,7 @@
                        "coalesce((SELECT max(month) FROM closing),-1))")                           \
     /* months of a closing are noted whether or not they were run: it is worked out again by that */\
     X(LATE_NOTED, "SELECT 1 FROM month_run WHERE account IN(0,?1) AND month=?2 UNION ALL SELECT 1" \
-                  " FROM closing WHERE ?2 BETWEEN month-" TB__NUMERAL(TB_ACCRUAL_MONTHS) " AND month LIMIT 1") \
+                  " FROM closing WHERE ?2 BETWEEN month-" TB__NUMERAL(TB_CLOSING_MONTHS) " AND month LIMIT 1") \
     X(MONTH_RUN, "SELECT 1 FROM month_run WHERE account IN(0,?1) AND month=?2 LIMIT 1")            \
     X(BALANCER_ACCOUNT, "SELECT account FROM balancer WHERE id=?1")                                \
     X(LATE_NEXT, "SELECT coalesce(max(id),0)+1 FROM late")                                         \

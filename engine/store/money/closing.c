@@ -172,7 +172,7 @@ static tb_code has_moved(tb_store *store, const tb_closing *closing, bool *ret_m
     tb_code code = tb__int_of(store, TB__SQL_CLOSING_NEXT, NULL, 0, 1, &next, err);
     if (!code) code = tb__int_of(store, TB__SQL_CLOSING_MOVED, values, 2, 0, &moved, err);
     *ret_moved = moved || next != closing->id;
-    for (int64_t m = closing->month - TB_ACCRUAL_MONTHS; m <= closing->month; m++)
+    for (int64_t m = closing->month - TB_CLOSING_MONTHS; m <= closing->month; m++)
         *ret_moved |= tb__late_came_since(store, m, (int64_t)closing->version);
     return code;
 }

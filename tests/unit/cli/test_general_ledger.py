@@ -6,7 +6,7 @@ import unittest
 from collections import defaultdict
 from decimal import Decimal
 
-from money import BOOK, CATALOG, DECEMBER, NOVEMBER, OCTOBER, Ledger
+from money import BOOK, CATALOG, DECEMBER, GB, NOVEMBER, OCTOBER, Ledger
 
 JANUARY = "2027-01-04T12:00:00Z"
 COLUMNS = "date,entry,account_code,account_name,account,document,description,debit,credit,currency"
@@ -180,6 +180,22 @@ class GeneralLedger(Ledger):
             self.close(month, "--reopen")
         self.close("2026-10")
         self.verify()
+
+    def test_a_first_closing_rests_on_the_thirteenth_month_before_it_too(self):
+        """It takes back what the month before it accrued, and that reaches back twelve months more."""
+        march = "2027-03-04T12:00:00Z"
+        row = lambda zone: (json.dumps({"zone": zone, "hour": "2026-01-10T05:00:00Z", "region": "DE",
+                                        "bytes": 100 * GB}) + "\n").encode()
+        self.run_tool("import", "--db", "t.db", "-", stdin=row(101), now=OCTOBER)
+        self.close("2027-02", now=march)
+        self.use(201, 100, day="2026-01-11", now=march)
+        self.verify()
+        self.run_tool("import", "--withdraw", "--db", "t.db", "-", stdin=row(101), now=march)
+        self.verify()
+        self.use(201, 100, day="2025-12-11", now=march)  # no closing rests on it
+        self.verify()
+        noted = self.run_tool("query", "--db", "t.db", "SELECT count(*) FROM late").out.split()[1:]
+        self.assertEqual(noted, ["2"])
 
     def test_late_usage_of_an_invoice_that_is_void_before_the_run_is_accrued(self):
         """Whatever the order of void and run: what September had come to by October's end is in October."""
