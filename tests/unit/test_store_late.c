@@ -270,6 +270,55 @@ START_TEST(an_undone_batch_leaves_nothing_late)
 }
 END_TEST
 
+START_TEST(a_batch_that_fails_leaves_nothing_for_the_next)
+{
+    fixture f;
+    tb_error err = {0};
+    fill(&f);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
+    add_bytes(&f, 101, "DE", at(11, 1, 0), TB_COUNTER_MAX);
+    const tb_row full[2] = {row_of(101, "DE", (int32_t)at(10, 5, 0), TB_M_BYTES, 4),
+                            row_of(101, "DE", (int32_t)at(11, 1, 0), TB_M_BYTES, 1)};
+    ok(tb_store_begin(f.store, &err));
+    ok(tb_store_mark(f.store, &err));
+    ck_assert_int_eq(add_rows(&f, full, 2, &err), TB_E_OVERFLOW);
+    tb_store_back_to_mark(f.store);
+    ok(tb_store_commit(f.store, &err));
+    add_bytes(&f, 101, "DE", at(10, 6, 0), 7);
+    ck_assert_int_eq(rows(&f), 1);
+    verify_finds(&f, NULL);
+    tb_invoice_release(&i);
+    fixture_release(&f);
+}
+END_TEST
+
+/* Each question between rows of usage makes these land: there is one for thousands of late days. */
+START_TEST(many_late_days_are_asked_about_together)
+{
+    enum { EDGES = 170, DAYS = 30 };
+    static tb_row list[EDGES * DAYS];
+    fixture f;
+    tb_error err = {0};
+    fill(&f);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
+    sqlite3_stmt *next;
+    ok(tb__sql(f.store, TB__SQL_LATE_NEXT, &next, &err));
+    sqlite3_stmt_status(next, SQLITE_STMTSTATUS_RUN, 1);
+    for (int n = 0; n < EDGES * DAYS; n++) {
+        const char edge[3] = {(char)('A' + n / DAYS / 26), (char)('A' + n / DAYS % 26), 0};
+        list[n] = row_of(101, edge, (int32_t)at(10, 1 + n % DAYS, 3), TB_M_BYTES, 1 + (uint64_t)n);
+    }
+    fixture_add(&f, list, EDGES * DAYS, 1);
+    ck_assert_int_le(sqlite3_stmt_status(next, SQLITE_STMTSTATUS_RUN, 0), 2);
+    ck_assert_int_eq(rows(&f), EDGES * DAYS);
+    add_bytes(&f, 101, "DE", at(10, 6, 0), 7);
+    ck_assert_int_eq(number(&f, "SELECT max(id) FROM late"), EDGES * DAYS + 1);
+    verify_finds(&f, NULL);
+    tb_invoice_release(&i);
+    fixture_release(&f);
+}
+END_TEST
+
 /* An invoice that was undone must not leave the month marked. */
 START_TEST(an_undone_invoice_makes_nothing_late)
 {
@@ -635,6 +684,8 @@ int main(void)
     tcase_add_test(t, balancer_rows_and_attached_zones_are_late_too);
     tcase_add_test(t, usage_that_finds_its_account_late_is_late);
     tcase_add_test(t, an_undone_batch_leaves_nothing_late);
+    tcase_add_test(t, a_batch_that_fails_leaves_nothing_for_the_next);
+    tcase_add_test(t, many_late_days_are_asked_about_together);
     tcase_add_test(t, an_undone_invoice_makes_nothing_late);
     tcase_add_test(t, late_usage_waits_until_an_invoice_corrects_it);
     tcase_add_test(t, nothing_is_corrected_twice);

@@ -73,8 +73,11 @@ struct tb_store {
     bool regions_move;           /* see tb_store_let_regions_move */
     bool late_known;             /* writer: late_end is good */
     int64_t late_end;            /* usage of days from here on is never late */
-    int64_t asked_account, asked_month; /* the last month asked about; account 0: none */
-    bool asked_noted;                   /* it was run, or a closing rests on it */
+    int64_t asked_account;              /* the last account asked about; 0: none */
+    int64_t asked_month[TB__LANDED];    /* of it: the month asked about and 1 more; 0: none */
+    bool asked_noted[TB__LANDED];       /* it was run, or a closing rests on it */
+    struct tb__late_row *late;          /* writer: days that may be late, until tb__late_write */
+    size_t n_late, cap_late;
     uint32_t landing;                   /* writer: months, by their rest, of which this transaction has usage */
     int64_t landed[TB__LANDED];         /* the data version in which usage of such a month came last; 0: not since opened */
     int64_t back;                       /* the data version that is looked back at; 0: today's */
@@ -163,9 +166,13 @@ typedef struct tb__late_of {
     int64_t owner, account, edge;
     bool taken;
 } tb__late_of;
-/* Notes a day as late where its month was run or a closing rests on it: late.c. */
+/* Notes a day as late where its month was run or a closing rests on it, in the file by tb__late_write: late.c. */
 TB_MUST_USE tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day,
                                   const tb_grid *hours, tb_error *err);
+/* At the end of what notes days: puts them into the file. */
+TB_MUST_USE tb_code tb__late_write(tb_store *store, tb_error *err);
+/* After a failure: what was not written never will be. */
+void tb__late_drop(tb_store *store);
 /* A month was run or closed, or a transaction was undone: what is remembered of runs is asked anew. */
 void tb__late_forget(tb_store *store);
 /* The transaction is about to be committed, and its version is counted. */

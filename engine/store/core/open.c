@@ -454,6 +454,7 @@ void tb_store_close(tb_store *store)
     if (store->held) tb__release_wal(store->held);
     sqlite3_close_v2(store->db);
     tb__let_go(store->held);
+    free(store->late);
     free(store->places);
     free(store->located);
     tb__billing_free(store->billing);
@@ -504,6 +505,7 @@ static void forget(tb_store *store)
     store->next_series = 0;
     tb__segment_reset(store);
     tb__late_forget(store);
+    tb__late_drop(store);
     if (store->usage) tb__usage_forget(store);
     if (store->directory_stale) tb__directory_forget(store);
 }

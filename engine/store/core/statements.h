@@ -675,6 +675,12 @@
     X(BALANCER_ACCOUNT, "SELECT account FROM balancer WHERE id=?1")                                \
     X(LATE_NEXT, "SELECT coalesce(max(id),0)+1 FROM late")                                         \
     X(LATE_INSERT, "INSERT INTO late(" TB__C_late("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")       \
+    /* many, with their seals: the trigger, switched off, is stood in for */                        \
+    X(LATE_INSERT_SEALED, "INSERT INTO late(" TB__C_late("") ",seal)VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,"\
+                          "tb_seal('late',?1,?2,?3,?4,?5,?6,?7,?8,?9))")                           \
+    X(LATE_SEALED, "UPDATE head SET n=n+(SELECT count(*) FROM late WHERE id>=?1),"                 \
+                   "seals=(seals+(SELECT " TB__SEAL_SUM " FROM late WHERE id>=?1))&" TB__SEAL_MASK  \
+                   " WHERE name='late'")                                                           \
     X(LATE_OF_MONTH,                                                                               \
       "SELECT id,version,scope,owner,edge,day,data FROM main.late WHERE account=?1 AND month=?2"   \
       " AND version>?3 ORDER BY scope,owner,edge,day,id")                                          \

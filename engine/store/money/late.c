@@ -6,7 +6,9 @@
  * Usage that is withdrawn from such a month is late with the other sign. The row is the same, but its
  * checksum says so: it is made under the complement of the key.
  *
- * Ordinary batches pay one comparison a day: months after the last one ever run cannot be late. A row's data is a chunk of hours; its checksum covers the row's other columns too. */
+ * Ordinary batches pay one comparison a day: months after the last one ever run cannot be late. Days of earlier months
+ * wait in memory until what they came with was written, for each question between rows of usage would make those land
+ * (landing.c). A row's data is a chunk of hours; its checksum covers the row's other columns too. */
 #include "base/hash.h"
 #include "store/money/billing.h"
 #include "store/usage/chunk.h"
@@ -20,20 +22,45 @@ static const tb_metric balancer_metrics[1] = {TB_M_REQUESTS};
 
 /* --- noting --- */
 
+/* A day on its way: its counters that billing needs. */
+typedef struct tb__late_row {
+    tb__late_of of;
+    int64_t day;
+    uint32_t slots, metrics;
+    uint64_t value[2][24];
+} tb__late_row;
+
+/* Beyond these they are written before the rest comes: 2 MiB. */
+#define ROWS_MAX 4096
+/* Fewer are sealed by the trigger, which costs less than to switch it off. */
+#define TRIGGERED_MAX 512
+
+void tb__late_drop(tb_store *store)
+{
+    store->n_late = 0;
+}
+
+/* Where what is remembered of a month lies. */
+static unsigned landed_at(int64_t month)
+{
+    return (unsigned)((uint64_t)month % TB__LANDED);
+}
+
 /* *ret: the month was run, for the account or for everybody, or a closing rests on it. */
 static tb_code is_noted(tb_store *store, int64_t account, int64_t month, bool *ret, tb_error *err)
 {
     const int64_t values[2] = {account, month};
+    const unsigned i = landed_at(month);
     int64_t found = 0;
-    if (store->asked_account == account && store->asked_month == month) {
-        *ret = store->asked_noted;
-        return TB_OK;
-    }
-    tb_code code = tb__int_of(store, TB__SQL_LATE_NOTED, values, 2, 0, &found, err);
-    if (code) return code;
+    if (store->asked_account != account) memset(store->asked_month, 0, sizeof store->asked_month);
     store->asked_account = account;
-    store->asked_month = month;
-    store->asked_noted = *ret = found != 0;
+    if (store->asked_month[i] != month + 1) {
+        tb_code code = tb__int_of(store, TB__SQL_LATE_NOTED, values, 2, 0, &found, err);
+        if (code) return code;
+        store->asked_month[i] = month + 1;
+        store->asked_noted[i] = found != 0;
+    }
+    *ret = store->asked_noted[i];
     return TB_OK;
 }
 
@@ -50,55 +77,124 @@ static int64_t late_key(const int64_t columns[7])
 }
 
 /* The counters of a day that billing needs; false where they are all zero. */
-static bool pick(int scope, const tb_grid *hours, tb_grid *ret)
+static bool pick(const tb_grid *hours, tb__late_row *ret)
 {
-    const tb_metric *wanted = scope == TB__SCOPE_ZONE ? zone_metrics : balancer_metrics;
-    size_t n = scope == TB__SCOPE_ZONE ? 2 : 1;
+    const tb_metric *wanted = ret->of.scope == TB__SCOPE_ZONE ? zone_metrics : balancer_metrics;
+    const size_t n = ret->of.scope == TB__SCOPE_ZONE ? 2 : 1;
     bool any = false;
-    tb_grid_clear(ret);
     ret->slots = hours->slots;
+    ret->metrics = 0;
     for (size_t i = 0; i < n; i++) {
         if (!(hours->metrics & TB_METRIC_BIT(wanted[i]))) continue;
         ret->metrics |= TB_METRIC_BIT(wanted[i]);
-        memcpy(ret->v[wanted[i]], hours->v[wanted[i]], sizeof ret->v[0]);
+        memcpy(ret->value[i], hours->v[wanted[i]], sizeof ret->value[i]);
         for (unsigned h = 0; h < 24; h++)
             any |= hours->v[wanted[i]][h] != 0;
     }
     return any;
 }
 
-static tb_code insert(tb_store *store, const int64_t owner[6], const tb_grid *hours, bool taken,
-                      tb_error *err)
+static size_t encode(const tb__late_row *row, int64_t key, uint8_t *bytes)
 {
-    int64_t columns[8]; /* id, version, account, month, scope, owner, edge, day */
+    const tb_metric *wanted = row->of.scope == TB__SCOPE_ZONE ? zone_metrics : balancer_metrics;
+    tb_grid hours;
+    tb_grid_clear(&hours);
+    hours.slots = row->slots;
+    hours.metrics = row->metrics;
+    for (size_t i = 0; i < (row->of.scope == TB__SCOPE_ZONE ? 2 : 1); i++)
+        if (row->metrics & TB_METRIC_BIT(wanted[i]))
+            memcpy(hours.v[wanted[i]], row->value[i], sizeof row->value[i]);
+    return tb__chunk_encode(&hours, row->of.taken ? ~key : key, bytes);
+}
+
+/* id and version: of the next row, and what this transaction will commit. */
+static tb_code insert(tb_store *store, tb__statement with, const int64_t id[2], const tb__late_row *row, tb_error *err)
+{
+    const int64_t columns[8] = {id[0], id[1], row->of.account, tb_month_from_day(row->day), row->of.scope,
+                                row->of.owner, row->of.edge, row->day};
     uint8_t bytes[TB__CHUNK_MAX];
     sqlite3_stmt *s;
-    memcpy(columns + 2, owner, 6 * sizeof *owner);
-    tb_code code = tb__meta_get(store, "data_version", &columns[1], err);
-    if (!code) code = tb__int_of(store, TB__SQL_LATE_NEXT, NULL, 0, 1, &columns[0], err);
-    columns[1]++; /* what this transaction will commit */
-    if (!code) code = tb__sql_ints(store, TB__SQL_LATE_INSERT, columns, 8, &s, err);
+    tb_code code = tb__sql_ints(store, with, columns, 8, &s, err);
     if (code) return code;
-    const int64_t key = late_key(columns + 1);
-    size_t len = tb__chunk_encode(hours, taken ? ~key : key, bytes);
+    const size_t len = encode(row, late_key(columns + 1), bytes);
     sqlite3_bind_blob(s, 9, bytes, (int)len, SQLITE_STATIC);
     store->dirty = true;
     return tb__run(store, s, err);
 }
 
-static tb_code note(tb_store *store, tb__late_of of, int64_t day, const tb_grid *hours,
-                    tb_error *err)
+/* A balancer's row learns its account here. */
+static tb_code is_late(tb_store *store, tb__late_row *row, const tb__late_row *before, bool *ret_late, tb_error *err)
 {
-    int64_t account = of.account, month = tb_month_from_day(day);
-    bool late = false;
-    tb_grid picked;
+    tb__late_of *of = &row->of;
     tb_code code = TB_OK;
-    if (!account)
-        code = tb__int_of(store, TB__SQL_BALANCER_ACCOUNT, &of.owner, 1, 0, &account, err);
-    if (!code && account) code = is_noted(store, account, month, &late, err);
-    if (code || !late || !pick(of.scope, hours, &picked)) return code;
-    const int64_t columns[6] = {account, month, of.scope, of.owner, of.edge, day};
-    return insert(store, columns, &picked, of.taken, err);
+    *ret_late = false;
+    if (!of->account && before && before->of.scope == of->scope && before->of.owner == of->owner)
+        of->account = before->of.account;
+    else if (!of->account)
+        code = tb__int_of(store, TB__SQL_BALANCER_ACCOUNT, &of->owner, 1, 0, &of->account, err);
+    if (code || !of->account) return code;
+    return is_noted(store, of->account, tb_month_from_day(row->day), ret_late, err);
+}
+
+/* Keeps those of the rows that are late. */
+static tb_code sift(tb_store *store, tb_error *err)
+{
+    size_t n = 0;
+    bool late = false;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < store->n_late; i++) {
+        code = is_late(store, &store->late[i], n ? &store->late[n - 1] : NULL, &late, err);
+        if (late && n != i) store->late[n] = store->late[i];
+        n += late;
+    }
+    store->n_late = n;
+    return code;
+}
+
+static tb_code insert_all(tb_store *store, tb__statement with, int64_t first, int64_t version, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < store->n_late; i++) {
+        const int64_t id[2] = {first + (int64_t)i, version};
+        code = insert(store, with, id, &store->late[i], err);
+    }
+    return code;
+}
+
+/* The trigger, switched off, is stood in for: the rows come with their seals, and head is told once of
+ * all. SQLite prepares every statement anew after the switch. */
+static tb_code insert_many(tb_store *store, int64_t first, int64_t version, tb_error *err)
+{
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    tb_code code = insert_all(store, TB__SQL_LATE_INSERT_SEALED, first, version, err);
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
+    return code ? code : tb__run_ints(store, TB__SQL_LATE_SEALED, &first, 1, err);
+}
+
+tb_code tb__late_write(tb_store *store, tb_error *err)
+{
+    int64_t first = 0, version = 0;
+    tb_code code = sift(store, err);
+    if (!code && !store->n_late) return TB_OK;
+    if (!code) code = tb__meta_get(store, "data_version", &version, err);
+    if (!code) code = tb__int_of(store, TB__SQL_LATE_NEXT, NULL, 0, 1, &first, err);
+    version++; /* what this transaction will commit */
+    if (!code) code = store->n_late < TRIGGERED_MAX ? insert_all(store, TB__SQL_LATE_INSERT, first, version, err)
+                                                    : insert_many(store, first, version, err);
+    tb__late_drop(store);
+    return code;
+}
+
+static tb_code gather(tb_store *store, tb__late_of of, int64_t day, const tb_grid *hours, tb_error *err)
+{
+    tb_code code = store->n_late < ROWS_MAX ? TB_OK : tb__late_write(store, err);
+    if (!code) code = tb__grow(&store->late, store->n_late, &store->cap_late, sizeof *store->late, err);
+    if (code) return code;
+    tb__late_row *row = &store->late[store->n_late];
+    row->of = of;
+    row->day = day;
+    store->n_late += pick(hours, row);
+    return TB_OK;
 }
 
 /* The day from which on no usage is late: the one after the last month that was run or closed. */
@@ -113,11 +209,6 @@ static tb_code load_end(tb_store *store, tb_error *err)
 }
 
 /* --- what came when, for who closes a month --- */
-
-static unsigned landed_at(int64_t month)
-{
-    return (unsigned)((uint64_t)month % TB__LANDED);
-}
 
 tb_code tb__late_landed(tb_store *store, tb_error *err)
 {
@@ -141,7 +232,7 @@ tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day, const tb_gri
     store->landing |= 1u << landed_at(tb_month_from_day(day));
     tb_code code = store->late_known ? TB_OK : load_end(store, err);
     if (code || day >= store->late_end) return code;
-    return note(store, of, day, hours, err);
+    return gather(store, of, day, hours, err);
 }
 
 /* --- reading --- */

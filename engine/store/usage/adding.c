@@ -205,6 +205,7 @@ tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *
     if (!code) code = add_countries(&a, cursor, err);
     if (!code) code = tb_rollup_cursor_check(cursor, err);
     if (!code) code = to->end(a.batch, a.newest, err);
+    if (!code) code = tb__late_write(store, err);
     if (!code) code = save_newest(store, a.newest, err);
     to->free(a.batch);
     free(a.edges.codes);
@@ -218,6 +219,7 @@ tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error 
     store->dirty = store->billing_stale = true;
     tb__owners_forget(store);
     tb_code code = store->plane.counters->adopt_zone(store, zone, account, err);
+    if (!code) code = tb__late_write(store, err);
     tb__owners_forget(store);
     return code;
 }
@@ -238,6 +240,6 @@ tb_code tb__adopt_balancer(tb_store *store, int64_t balancer, int64_t account, t
     adoption a = {store, {TB__SCOPE_BALANCER, balancer, account, 0, false}};
     int64_t series = 0;
     tb_code code = tb__int_of(store, TB__SQL_BALANCER_SERIES, &balancer, 1, 0, &series, err);
-    return code || !series ? code
-                           : store->plane.counters->each_day(store, series, note_day, &a, err);
+    if (!code && series) code = store->plane.counters->each_day(store, series, note_day, &a, err);
+    return code ? code : tb__late_write(store, err);
 }

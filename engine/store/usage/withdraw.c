@@ -321,5 +321,6 @@ tb_code tb_store_withdraw_usage(tb_store *store, tb_rollup_cursor *cursor, uint3
 {
     store->dirty = store->billing_stale = true;
     tb__owners_trim(store);
-    return store->plane.counters->take_back(store, cursor, maxima, err);
+    tb_code code = store->plane.counters->take_back(store, cursor, maxima, err);
+    return code ? code : tb__late_write(store, err);
 }
