@@ -169,6 +169,7 @@ static void take(fixture *to, const input *in, size_t len, bool packed)
 }
 
 static const feed_who who = {0, ""};
+static feed_body body; /* of the running withdrawal */
 
 /* As a server does: parsed in a reader's snapshot, subtracted by the writer. */
 static feed_withdrawing *parse_apart(const input *in, feed_options *options, bool packed)
@@ -178,7 +179,7 @@ static feed_withdrawing *parse_apart(const input *in, feed_options *options, boo
     tb_store *reader;
     feed_withdrawing *parsed;
     const tb_store_options reads = {.now_us = NOW_US};
-    feed_body body = {in->bytes, in->len, FEED_DETECT, (size_t)1 << 30};
+    body = (feed_body){in->bytes, in->len, FEED_DETECT, (size_t)1 << 30};
     if (packed) {
         body.len = pack(in->bytes, in->len, out, sizeof out);
         body.bytes = out;
@@ -196,7 +197,7 @@ static tb_code take_apart(feed_withdrawing *parsed, feed_withdrawn *done, tb_err
 {
     tb_error err = {0};
     ok(tb_store_begin(f.store, &err));
-    tb_code code = feed_withdraw_take(parsed, f.store, &who, done, ret_err);
+    tb_code code = feed_withdraw_take(parsed, &body, f.store, &who, done, ret_err);
     if (!code && done->segments) ok(tb_store_commit(f.store, &err));
     else tb_store_rollback(f.store);
     feed_withdraw_free(parsed);
