@@ -168,6 +168,7 @@ static tb_code subtract(const withdrawing *w, tb_rollup *rollup, tb_error *err)
     return code;
 }
 
+/* Of all segments together, where they fit: each call looks through the zone's hours. */
 static tb_code subtract_logs(const withdrawing *w, tb_error *err)
 {
     feed_logs *logs = w->worker.logs;
@@ -181,10 +182,10 @@ static tb_code flush(withdrawing *w, tb_error *err)
     w->sums.events += worker->events.n;
     feed_events_clear(&worker->events);
     if (w->apart) return TB_OK;
-    tb_code code = worker->logs ? feed_logs_pack(worker->logs, err) : TB_OK;
-    if (!code) code = subtract(w, worker->rollup, err);
-    if (!code) code = subtract_logs(w, err);
-    feed_worker_clear(worker);
+    tb_code code = subtract(w, worker->rollup, err);
+    if (!code && worker->logs && feed_logs_full(worker->logs)) code = subtract_logs(w, err);
+    tb_rollup_clear(worker->rollup);
+    feed_rejects_clear(&worker->rejects);
     return code;
 }
 
@@ -342,6 +343,8 @@ static tb_code withdraw_all(withdrawing *w, tb_error *err)
     tb_code code = find_all(w, err);
     for (size_t i = 0; !code && i < w->n; i++)
         if (is_chosen(w, i)) code = withdraw_segment(w, i, err);
+    if (!code && w->worker.logs) code = feed_logs_pack(w->worker.logs, err);
+    if (!code) code = subtract_logs(w, err);
     return code || !w->report->segments ? code : end_withdrawal(w, err);
 }
 
