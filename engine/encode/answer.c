@@ -313,18 +313,21 @@ static size_t worst_room(const tb_answer *answer)
     return room;
 }
 
-/* Hours of a day differ in two characters only. */
+/* Hours of a day differ in two characters only. Each is copied from the day's first one: the key
+ * before it has just been written in pieces, and reading those as a whole would have to wait. */
 static void format_keys(tb_range range, char *keys)
 {
+    const char *day = keys;
     for (uint32_t i = 0; i < range.count; i++, keys += KEY_SIZE) {
         int64_t bucket = range.first + i;
         int hour = range.hourly ? (int)((bucket % 24 + 24) % 24) : 0;
         if (range.hourly && i > 0 && hour > 0) {
-            memcpy(keys, keys - KEY_SIZE, KEY_SIZE);
+            memcpy(keys, day, KEY_SIZE);
             keys[13] = (char)('0' + hour / 10);
             keys[14] = (char)('0' + hour % 10);
             continue;
         }
+        day = keys;
         memcpy(keys, ",\"", 2);
         tb_time_format(bucket * (range.hourly ? TB_US_PER_HOUR : TB_US_PER_DAY), keys + 2);
         memcpy(keys + 22, "\":", 2);

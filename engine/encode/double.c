@@ -2,16 +2,17 @@
  * if there are several; plain notation.
  *
  * Ratios and means lie between 2^-14 and 2^53. There all arithmetic is exact: such a double is
- * m * 2^e with m < 2^53, and scaling by 10^k to 17 or 18 digits before the point multiplies m by
- * 5^k < 2^50, so that the value and both ends of the interval of real numbers that round to it are
- * 128-bit fixed-point numbers. With lo..hi the whole numbers in that interval, digits are dropped
- * from both ends while some multiple of the next power of ten stays inside: what is left has the
- * fewest digits. Ties between two nearest texts go to the even last digit.
+ * m * 2^e with m < 2^53, and 10^k times it is m * 5^k * 2^(e+k) with 5^k < 2^47, a 128-bit
+ * fixed-point number, as are the ends of the interval of real numbers that round to it. k makes that
+ * interval at least 1 and less than 10 wide. So it holds a whole number, and at most one multiple of
+ * ten: if there is one, it is the shortest text once its zeros are dropped, else the whole number
+ * nearest to the value is, and ties go to the even one. Digits are dropped in the text, all zeros at
+ * once: no step depends on how many there are, and a processor guesses no branch wrongly.
  *
  * Two usual worries do not arise in that domain. Whether an end of the interval belongs to it makes
  * no difference: an end has one binary place more than the value and so more than 17 digits. And
  * below a power of two the interval is half as wide, but the powers of two that are no integers
- * have at most 10 digits themselves.
+ * have at most 10 digits themselves, and are the multiple of ten that is taken.
  *
  * Everything else (tiny or huge values cannot come from counters) takes the C library's correctly
  * rounded printing with growing precision. The process never leaves the C locale. */
@@ -21,6 +22,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define FIRST_BYTES(first, last)   ((first) | (uint64_t)(last) << 32)
+#define BYTES_OF_ZERO_AT_END(word) (__builtin_clzll(word) / 8) /* word is not 0 */
+#else
+#define FIRST_BYTES(first, last)   ((uint64_t)(first) << 32 | (last))
+#define BYTES_OF_ZERO_AT_END(word) (__builtin_ctzll(word) / 8)
+#endif
 
 /* digits * 10^-point */
 typedef struct decimal {
@@ -50,7 +59,6 @@ static const uint64_t power5[] = {
     UINT64_C(3814697265625),
     UINT64_C(19073486328125),
     UINT64_C(95367431640625),
-    UINT64_C(476837158203125),
 };
 
 static const uint64_t power10[] = {
@@ -76,80 +84,73 @@ static const uint64_t power10[] = {
 #define COMMON_MIN 0x1p-14
 #define COMMON_END 0x1p53
 
-/* A scaled value: whole + fraction / 2^shift, shift 1..47. */
-typedef struct fixed {
-    uint64_t whole, fraction;
-    int shift;
-} fixed;
-
-/* The multiple of 10^dropped nearest to v, divided by 10^dropped; half goes to even. dropped <= 2,
- * since two multiples lie in an interval that is less than 250 wide. */
-static inline uint64_t nearest(fixed v, int dropped)
+/* By a mask: a compiler may make a branch of ?:, and this one could not be foreseen. */
+static inline uint64_t choose(bool first, uint64_t a, uint64_t b)
 {
-    uint64_t quotient = v.whole, rest = 0, half = UINT64_C(1) << (v.shift - 1);
-    if (dropped > 0) {
-        uint64_t unit = dropped == 1 ? 10 : 100;
-        quotient = dropped == 1 ? v.whole / 10 : v.whole / 100;
-        rest = (v.whole - quotient * unit) << v.shift;
-        half *= unit;
-    }
-    rest |= v.fraction;
-    return quotient + (rest > half || (rest == half && (quotient & 1)));
+    return b ^ ((a ^ b) & (0 - (uint64_t)first));
 }
 
-/* floor(v + delta / 2^v.shift); right shifts of negative numbers floor with both compilers. */
-static inline uint64_t floor_sum(fixed v, int64_t delta)
-{
-    return v.whole + (uint64_t)(((int64_t)v.fraction + delta) >> v.shift);
-}
-
-/* bits: a double from COMMON_MIN up to COMMON_END. */
+/* bits: a double from COMMON_MIN up to COMMON_END that is not integral. At most 17 digits, zeros at
+ * the end included; point 1 .. 20. */
 static inline decimal shortest(uint64_t bits)
 {
-    int binary = (int)(bits >> 52) - 1023; /* floor(log2 v), -14 .. 52 */
+    int e = (int)(bits >> 52) - 1075; /* of the last binary place, -66 .. -1 */
     uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
-    int k = 16 - ((binary * 78913) >> 18); /* 16 - floor(binary * log10 2), 1 .. 21 */
-    int64_t quarter = (int64_t)power5[k];  /* of the last binary place */
+    int k = (-e * 78913 + 262143) >> 18; /* ceil(-e * log10 2) */
+    int shift = 1 - e - k;               /* 1 .. 47 */
+    uint64_t half = power5[k];           /* the interval's, in units of 2^-shift */
 
-    tb_u128 scaled = (tb_u128)(4 * mantissa) * (uint64_t)quarter;
-    fixed v = {.shift = 54 - binary - k};
-    v.whole = (uint64_t)scaled >> v.shift | (uint64_t)(scaled >> 64) << (64 - v.shift);
-    v.fraction = (uint64_t)scaled & ((UINT64_C(1) << v.shift) - 1);
-    uint64_t lo = floor_sum(v, -2 * quarter - 1) + 1;
-    uint64_t hi = floor_sum(v, 2 * quarter);
+    tb_u128 scaled = (tb_u128)(2 * mantissa) * half;
+    uint64_t whole = (uint64_t)scaled >> shift | (uint64_t)(scaled >> 64) << (64 - shift);
+    uint64_t fraction = (uint64_t)scaled & ((UINT64_C(1) << shift) - 1);
+    uint64_t ten = whole / 10 * 10;
+    uint64_t above = (whole - ten) << shift | fraction; /* the multiple of ten, below the next */
+    uint64_t middle = UINT64_C(1) << (shift - 1);
 
-    int dropped = 0;
-    for (uint64_t next = hi / 10; next * 10 >= lo; next = hi / 10) {
-        lo = (lo + 9) / 10;
-        hi = next;
-        dropped++;
-        /* Few digits (94.5, 12.25): eight steps at once. */
-        if (dropped == 3 && hi / TB__1E8 * TB__1E8 >= lo) {
-            lo = (lo + TB__1E8 - 1) / TB__1E8;
-            hi /= TB__1E8;
-            dropped += 8;
-        }
-    }
-    return (decimal){lo == hi ? hi : nearest(v, dropped), k - dropped};
+    uint64_t nearest = whole + (fraction + (whole & 1) > middle);
+    uint64_t digits = choose(above < half, ten, nearest);
+    return (decimal){choose((UINT64_C(10) << shift) - above < half, ten + 10, digits), k};
 }
 
-/* d: the shortest text of value, which is not integral, so point > 0; digits has at most 17 digits
- * and point at most 21. No integer lies between a value below 2^53 and its text, since that integer
- * is a double itself: both have the same whole part. Writes up to 15 bytes more than it returns. */
-static char *put_decimal(char *out, decimal d, double value)
+/* Exactly 8 digits of value < 10^8, as 8 bytes of text lie in memory. Built in a register: bytes
+ * that were stored four by four cannot be loaded by eight at once without a wait. */
+static inline uint64_t eight_digits(uint32_t value)
+{
+    uint32_t first, last;
+    memcpy(&first, tb__four_digits + 4 * (value / TB__1E4), 4);
+    memcpy(&last, tb__four_digits + 4 * (value % TB__1E4), 4);
+    return FIRST_BYTES(first, last);
+}
+
+/* 16 digits of value, 1 .. 10^16 - 1, less the zeros at their end. Always writes 16 bytes. */
+static inline char *put_fraction(char *out, uint64_t value)
+{
+    const uint64_t zeros = UINT64_C(0x3030303030303030);
+    uint64_t first = eight_digits((uint32_t)(value / TB__1E8));
+    uint64_t last = eight_digits((uint32_t)(value % TB__1E8));
+    memcpy(out, &first, 8);
+    memcpy(out + 8, &last, 8);
+    char *end = out + (last == zeros ? 8 : 16);
+    return end - BYTES_OF_ZERO_AT_END((last == zeros ? first : last) ^ zeros);
+}
+
+/* d: the shortest text of value, which is not integral. No integer lies between a value below 2^53
+ * and its text, since that integer is a double itself: both have the same whole part. Writes up to
+ * 15 bytes more than it returns. */
+static inline char *put_decimal(char *out, decimal d, double value)
 {
     if (d.point <= 16) {
         uint64_t whole = (uint64_t)(int64_t)value;
         uint64_t rest = d.digits - whole * power10[d.point];
         out = tb__put_u64(out, whole);
         *out++ = '.';
-        tb__put_16(out, rest * power10[16 - d.point]);
-        return out + d.point;
+        return put_fraction(out, rest * power10[16 - d.point]);
     }
     memcpy(out, "0.00000", 7);
     out += 2 + (d.point - 17);
     *out++ = (char)('0' + d.digits / TB__1E16);
-    return tb__put_16(out, d.digits % TB__1E16);
+    uint64_t rest = d.digits % TB__1E16;
+    return rest ? put_fraction(out, rest) : out;
 }
 
 /* The next larger decimal of the same length, in text "d.ddde..."; false where it gets longer. */
@@ -190,7 +191,7 @@ static int exponent_of(const char *text)
     return text[1] == '-' ? -exponent : exponent;
 }
 
-static char *put_rare(char *out, double value)
+__attribute__((noinline, cold)) static char *put_rare(char *out, double value)
 {
     char text[40];
     scientific(value, text);

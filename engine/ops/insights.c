@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_MAX_ 1024 /* bytes of a zone's name */
+#define NAME_MAX_   1024     /* bytes of a zone's name */
+#define SPARK_HOURS (10 * 24) /* read one by one where they are whole days */
 
 typedef struct page_row {
     tb_summed now, before;
@@ -194,10 +195,17 @@ static tb_code rank_zones(reading *r, tb_error *err)
     return TB_OK;
 }
 
+/* Many hours that are whole days are read as days, a row a month. */
+static tb_range spark_range(tb_range r)
+{
+    const bool whole = r.hourly && r.first % 24 == 0 && r.count % 24 == 0;
+    return whole && r.count > SPARK_HOURS ? (tb_range){r.first / 24, r.count / 24, false} : r;
+}
+
 /* As many hours or days together as it takes. */
 static tb_code read_spark(reading *r, page_row *row, tb_error *err)
 {
-    const tb_range range = r->period.range;
+    const tb_range range = spark_range(r->period.range);
     const uint32_t each = (range.count + TB_INSIGHTS_SPARK - 1) / TB_INSIGHTS_SPARK;
     tb_series series;
     tb_code code = tb_series_init(&series, range, TB_METRIC_BIT(TB_M_REQUESTS), r->alloc, err);

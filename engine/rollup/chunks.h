@@ -29,6 +29,12 @@ static inline void *tb__chunks_at(const tb__chunks *c, uint32_t i)
     ((type *)(void *)((c)->blocks[(i) >> (block_shift)] +                                          \
                       (size_t)((i) & ((1u << (block_shift)) - 1)) * sizeof(type)))
 
+/* What the items in use take. */
+static inline size_t tb__chunks_bytes(const tb__chunks *c)
+{
+    return (size_t)c->n * c->size;
+}
+
 /* Makes sure that item n has memory; false when out of memory. */
 bool tb__chunks_room(tb__chunks *c, const tb_alloc *alloc);
 /* Space for `count` items side by side, at most a block's, counted as used; NULL when out of

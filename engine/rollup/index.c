@@ -69,6 +69,11 @@ bool tb__index_reserve(tb__index *x, uint32_t n, const tb_alloc *alloc)
     return make_slots(x, slots, alloc);
 }
 
+size_t tb__index_bytes(const tb__index *x)
+{
+    return x->slots ? memory_size((size_t)x->mask + 1) : 0;
+}
+
 void tb__index_clear(tb__index *x)
 {
     if (x->slots) memset(x->slots, 0, ((size_t)x->mask + 1) * sizeof *x->slots);

@@ -119,6 +119,7 @@ TB__INLINE bool tb__index_room(tb__index *x, const void *items, tb__index_hash *
     return __builtin_expect(x->used < x->limit, 1) || tb__index_grow(x, items, hash, alloc);
 }
 
+size_t tb__index_bytes(const tb__index *x);
 void tb__index_clear(tb__index *x); /* empty, keeps the memory */
 void tb__index_release(tb__index *x, const tb_alloc *alloc);
 

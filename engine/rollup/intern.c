@@ -209,3 +209,16 @@ void tb__interned_release(tb_rollup *r)
         tb__chunks_release(&t->items, r->alloc);
     }
 }
+
+size_t tb__interned_bytes(const tb_rollup *r)
+{
+    const tb__interned *const tables[] = {&r->ids[0], &r->ids[1], &r->edges, &r->hours, &r->days};
+    size_t bytes = 0;
+    for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++)
+        bytes += tb__chunks_bytes(&tables[i]->items) + tb__index_bytes(&tables[i]->index);
+    for (uint32_t i = 0; i < r->hours.items.n; i++)
+        bytes += tb__index_bytes(&tb__hour_at(r, i)->groups);
+    for (uint32_t i = 0; i < r->days.items.n; i++)
+        bytes += tb__index_bytes(&tb__day_at(r, i)->countries);
+    return bytes;
+}

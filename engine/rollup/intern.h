@@ -13,6 +13,7 @@
 void tb__interned_init(tb_rollup *r);
 void tb__interned_clear(tb_rollup *r);
 void tb__interned_release(tb_rollup *r);
+size_t tb__interned_bytes(const tb_rollup *r);
 
 uint32_t tb__id_number_slow(tb_rollup *r, tb_rollup_scope scope, int64_t id, uint64_t hash);
 uint32_t tb__edge_number_slow(tb_rollup *r, const char *code, size_t len);

@@ -68,6 +68,15 @@ size_t tb_rollup_groups(const tb_rollup *r)
     return (size_t)r->groups.n + r->records[0].n + r->records[1].n;
 }
 
+size_t tb_rollup_bytes(const tb_rollup *r)
+{
+    size_t bytes = sizeof *r + tb__interned_bytes(r) + tb__chunks_bytes(&r->groups) +
+                   tb__chunks_bytes(&r->countries) + tb__chunks_bytes(&r->values);
+    for (unsigned scope = 0; scope < TB__SCOPES; scope++)
+        bytes += tb__chunks_bytes(&r->records[scope]) + tb__index_bytes(&r->record_index[scope]);
+    return bytes;
+}
+
 bool tb_rollup_full(const tb_rollup *r)
 {
     return tb_rollup_groups(r) >= r->max_groups || r->countries.n >= r->max_groups ||

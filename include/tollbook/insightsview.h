@@ -20,7 +20,8 @@ typedef struct tb_insights_ask {
 
 /* Appends the answer, read in the caller's snapshot, with the columns' memory from alloc (NULL: the C
  * library's). TB_E_ZONE_NOT_FOUND where the zone is not the account's, TB_E_VALIDATION where there is
- * no such region, TB_E_DATE_RANGE where hours are asked for that are no longer kept (retain.h). */
+ * no such region, TB_E_DATE_RANGE where hours are asked for by name that are no longer kept (retain.h);
+ * where auto chose them the answer is by day. */
 TB_MUST_USE tb_code tb_insights_in(tb_store *store, const tb_insights_ask *ask, const tb_alloc *alloc,
                                    tb_buf *out, tb_error *err);
 

@@ -22,6 +22,7 @@ void tb_rollup_free(tb_rollup *rollup);
 void tb_rollup_clear(tb_rollup *rollup); /* forgets everything, keeps the memory */
 bool tb_rollup_full(const tb_rollup *rollup);
 size_t tb_rollup_groups(const tb_rollup *rollup);
+size_t tb_rollup_bytes(const tb_rollup *rollup); /* of memory that what was added takes */
 
 /* Adds hits. On failure (NOMEM, OVERFLOW) the rollup must be cleared or freed.
  * TB_E_OVERFLOW: a counter would pass TB_COUNTER_MAX. Never stops half way for being full. */

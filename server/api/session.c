@@ -125,8 +125,8 @@ static void set_cookie(request *r, const char *text, int64_t seconds)
     char *out = (char *)r->work;
     _Static_assert(sizeof r->work >= COOKIE_MAX, "a cookie fits");
     snprintf(out, COOKIE_MAX,
-             SESSION_COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%" PRId64 "%s", text, seconds,
-             is_secure(r) ? "; Secure" : "");
+             SESSION_COOKIE "%u=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%" PRId64 "%s",
+             r->worker->server->port, text, seconds, is_secure(r) ? "; Secure" : "");
     r->reply.cookie = out;
 }
 

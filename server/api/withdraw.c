@@ -14,7 +14,7 @@ tb_code api_withdraw_take(request *r, tb_store *store, tb_error *err)
     char origin[REQUEST_PEER_TEXT];
     const feed_who who = {r->key, origin};
     request_peer_text(r, origin);
-    return feed_withdraw_take(in->withdrawing, store, &who, &in->withdrawn, err);
+    return feed_withdraw_take(in->withdrawing, &in->body, store, &who, &in->withdrawn, err);
 }
 
 static tb_code read_source(api_ingest *in, tb_error *err)

@@ -168,18 +168,30 @@ void feed_logs_clear(feed_logs *l)
     drop_packed(l);
 }
 
-void feed_logs_free(feed_logs *l)
+/* All that lines are gathered and packed with. */
+static void release_gathering(feed_logs *l)
 {
-    if (!l) return;
     for (size_t i = 0; i < l->n_touched; i++)
         give_up(l, &l->zones[l->touched[i]]);
     for (size_t i = 0; i < l->n_slabs; i++)
         free(l->slabs[i]);
     tb_logpack_free(l->pack);
     tb_logwords_free(l->words);
-    tb_buf_release(&l->blocks);
     free(l->zones);
     free(l->touched);
+    l->n_touched = l->n_slabs = l->slab_left = 0;
+    l->pack = NULL;
+    l->words = NULL;
+    l->zones = NULL;
+    l->touched = NULL;
+    l->spare = NULL;
+}
+
+void feed_logs_free(feed_logs *l)
+{
+    if (!l) return;
+    release_gathering(l);
+    tb_buf_release(&l->blocks);
     free(l->list);
     free(l);
 }
@@ -250,6 +262,18 @@ tb_code feed_logs_pack(feed_logs *l, tb_error *err)
     tb_code code = pack_from(l, 0, err);
     if (!code && l->words) tb_logwords_forget(l->words);
     return code;
+}
+
+tb_code feed_logs_seal(feed_logs *l, tb_error *err)
+{
+    tb_code code = feed_logs_pack(l, err);
+    if (!code) release_gathering(l);
+    return code;
+}
+
+size_t feed_logs_bytes(const feed_logs *l)
+{
+    return sizeof *l + l->blocks.cap + l->cap_list * sizeof *l->list;
 }
 
 /* Makes room: zones with more than their share are packed, which are few and hold most of it; the

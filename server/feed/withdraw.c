@@ -21,6 +21,8 @@
 #define BLOCK_BYTES  ((size_t)256 << 10)
 #define MAX_GROUPS   ((size_t)1500000)
 #define KEPT_MAX     ((size_t)384 << 20) /* of what was parsed: as much as so many groups take */
+#define KEPT_EACH    ((size_t)64 << 10)  /* of pages that a rollup has begun */
+#define KEPT_MOST    256 /* segments: a log that came in more is left to the writer */
 
 /* What the lines of a segment come to. */
 typedef struct sums {
@@ -31,13 +33,11 @@ typedef struct sums {
 typedef struct parsed {
     size_t at; /* in taken */
     tb_rollup *rollup;
-    feed_logs *logs;
     sums sums;
 } parsed;
 
 struct feed_withdrawing {
     tb_store *store;
-    feed_body body;       /* of feed_withdraw_parse */
     feed_options options; /* with the edges that regions have, and the clock of the running segment */
     const tb_directory *directory; /* that it was parsed by, retained */
     const feed_who *who;
@@ -54,7 +54,7 @@ struct feed_withdrawing {
     bool apart; /* there is no transaction yet: what is parsed is kept */
     bool full;  /* more than may be kept: it is left to the writer */
     parsed *parsed;
-    size_t n_parsed;
+    size_t n_parsed, parsed_bytes; /* bytes: of memory, about */
     sums sums; /* of the running segment */
     feed_withdrawn *report;
     feed_withdrawn unread; /* of the parsing */
@@ -158,25 +158,32 @@ static tb_code find_piece(withdrawing *w, const feed_piece *piece, tb_error *err
 
 /* --- a segment --- */
 
-static tb_code subtract(const withdrawing *w, tb_rollup *rollup, feed_logs *logs, tb_error *err)
+static tb_code subtract(const withdrawing *w, tb_rollup *rollup, tb_error *err)
 {
     tb_rollup *parts[1] = {rollup};
     tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, 1, NULL);
     if (!cursor) return tb_no_memory(err);
     tb_code code = tb_store_withdraw_usage(w->store, cursor, &w->report->maxima, err);
     tb_rollup_cursor_free(cursor);
-    if (!code && logs) code = feed_logs_withdraw(logs, w->store, &w->report->kept_lines, err);
     return code;
 }
 
-/* What was parsed so far is subtracted, or kept. */
+static tb_code subtract_logs(const withdrawing *w, tb_error *err)
+{
+    feed_logs *logs = w->worker.logs;
+    return logs ? feed_logs_withdraw(logs, w->store, &w->report->kept_lines, err) : TB_OK;
+}
+
+/* What was parsed so far is subtracted, or stays with the worker. */
 static tb_code flush(withdrawing *w, tb_error *err)
 {
     feed_worker *worker = &w->worker;
-    tb_code code = worker->logs ? feed_logs_pack(worker->logs, err) : TB_OK;
     w->sums.events += worker->events.n;
-    if (code || w->apart) return code;
-    code = subtract(w, worker->rollup, worker->logs, err);
+    feed_events_clear(&worker->events);
+    if (w->apart) return TB_OK;
+    tb_code code = worker->logs ? feed_logs_pack(worker->logs, err) : TB_OK;
+    if (!code) code = subtract(w, worker->rollup, err);
+    if (!code) code = subtract_logs(w, err);
     feed_worker_clear(worker);
     return code;
 }
@@ -245,18 +252,6 @@ static tb_code parse_segment(withdrawing *w, const feed_link *link, tb_error *er
     feed_source_limit(w->source, UINT64_MAX);
     w->at = known->length;
     return code;
-}
-
-/* Keeps what the worker has parsed of a segment, and gives it an empty rollup. */
-static tb_code keep_parsed(withdrawing *w, size_t i, tb_error *err)
-{
-    const size_t max_groups = w->options.max_groups ? w->options.max_groups : MAX_GROUPS;
-    const bool keeps = w->worker.logs != NULL;
-    w->parsed[w->n_parsed++] = (parsed){i, w->worker.rollup, w->worker.logs, w->sums};
-    w->worker.rollup = NULL;
-    w->worker.logs = NULL;
-    feed_worker_release(&w->worker);
-    return feed_worker_init(&w->worker, max_groups, keeps ? &w->keeper : NULL, err);
 }
 
 static tb_code parse_taken(withdrawing *w, size_t i, tb_error *err)
@@ -352,11 +347,11 @@ static tb_code withdraw_all(withdrawing *w, tb_error *err)
 
 static void release_all(withdrawing *w)
 {
-    for (size_t i = 0; i < w->n_parsed; i++) {
+    for (size_t i = 0; i < w->n_parsed; i++)
         tb_rollup_free(w->parsed[i].rollup);
-        feed_logs_free(w->parsed[i].logs);
-    }
     free(w->parsed);
+    w->parsed = NULL;
+    w->n_parsed = 0;
     feed_worker_release(&w->worker);
     free(w->taken);
     free(w->links);
@@ -396,26 +391,63 @@ tb_code feed_withdraw_file(tb_store *store, const char *path, const feed_options
 
 /* --- in two steps --- */
 
-static tb_code open_body(withdrawing *w, tb_error *err)
+static tb_code open_body(withdrawing *w, const feed_body *body, tb_error *err)
 {
-    const feed_body *body = &w->body;
     return feed_source_memory(body->bytes, body->len, body->encoding, body->plain_max, &w->source,
                               err);
 }
 
-static tb_code parse_all(withdrawing *w, tb_error *err)
+/* Keeps what the segment's lines come to, and gives the worker an empty rollup. */
+static tb_code keep_parsed(withdrawing *w, size_t i, tb_error *err)
+{
+    tb_rollup *empty =
+        tb_rollup_new(w->options.max_groups ? w->options.max_groups : MAX_GROUPS, NULL);
+    if (!empty) return tb_no_memory(err);
+    w->parsed[w->n_parsed++] = (parsed){i, w->worker.rollup, w->sums};
+    w->parsed_bytes += KEPT_EACH + tb_rollup_bytes(w->worker.rollup);
+    w->worker.rollup = empty;
+    w->full |= w->parsed_bytes > KEPT_MAX;
+    return TB_OK;
+}
+
+/* Only what is to be subtracted waits for the writer; nothing where he does it all. */
+static tb_code end_parsing(withdrawing *w, tb_error *err)
+{
+    feed_logs *logs = w->full ? NULL : w->worker.logs;
+    tb_code code = logs ? feed_logs_seal(logs, err) : TB_OK;
+    if (code) return code;
+    if (logs) w->worker.logs = NULL;
+    feed_worker_release(&w->worker);
+    w->worker.logs = logs;
+    feed_source_close(w->source);
+    w->source = NULL;
+    for (; w->full && w->n_parsed; w->n_parsed--)
+        tb_rollup_free(w->parsed[w->n_parsed - 1].rollup);
+    if (w->full) w->parsed_bytes = 0;
+    return TB_OK;
+}
+
+static size_t count_chosen(const withdrawing *w)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->n; i++)
+        n += is_chosen(w, i);
+    return n;
+}
+
+static tb_code parse_all(withdrawing *w, const feed_body *body, tb_error *err)
 {
     w->report = &w->unread;
-    tb_code code = open_body(w, err);
+    tb_code code = open_body(w, body, err);
     if (!code) code = find_all(w, err);
-    if (!code && !(w->parsed = calloc(w->n + 1, sizeof *w->parsed))) code = tb_no_memory(err);
+    if (!code) w->full = count_chosen(w) > KEPT_MOST;
+    if (!code && !(w->parsed = calloc(KEPT_MOST, sizeof *w->parsed))) code = tb_no_memory(err);
     for (size_t i = 0; !code && !w->full && i < w->n; i++) {
         if (!is_chosen(w, i)) continue;
         code = parse_taken(w, i, err);
         if (!code && !w->full) code = keep_parsed(w, i, err);
-        w->full |= feed_withdraw_bytes(w) > KEPT_MAX;
     }
-    return code;
+    return code ? code : end_parsing(w, err);
 }
 
 tb_code feed_withdraw_parse(tb_store *reader, const feed_body *body, const feed_options *options,
@@ -423,8 +455,8 @@ tb_code feed_withdraw_parse(tb_store *reader, const feed_body *body, const feed_
 {
     withdrawing *w = calloc(1, sizeof *w);
     if (!w) return tb_no_memory(err);
-    *w = (withdrawing){.store = reader, .body = *body, .options = *options, .apart = true};
-    const tb_code code = parse_all(w, err);
+    *w = (withdrawing){.store = reader, .options = *options, .apart = true};
+    const tb_code code = parse_all(w, body, err);
     w->store = NULL;
     w->apart = false;
     if (code) feed_withdraw_free(w);
@@ -449,14 +481,13 @@ static tb_code still_so(const withdrawing *w, bool *ret_so, tb_error *err)
 }
 
 /* All of it, by the writer. */
-static tb_code begin_again(withdrawing *w, tb_error *err)
+static tb_code begin_again(withdrawing *w, const feed_body *body, tb_error *err)
 {
     const feed_options options = w->options;
     release_all(w);
-    *w = (withdrawing){.store = w->store, .body = w->body, .options = options, .who = w->who,
-                       .report = w->report};
+    *w = (withdrawing){.store = w->store, .options = options, .who = w->who, .report = w->report};
     w->options.directory = NULL;
-    tb_code code = open_body(w, err);
+    tb_code code = open_body(w, body, err);
     return code ? code : withdraw_all(w, err);
 }
 
@@ -466,14 +497,15 @@ static tb_code subtract_all(withdrawing *w, tb_error *err)
     count_named(w);
     for (size_t i = 0; !code && i < w->n_parsed; i++) {
         const parsed *p = &w->parsed[i];
-        code = subtract(w, p->rollup, p->logs, err);
+        code = subtract(w, p->rollup, err);
         if (!code) code = end_segment(w, p->at, &p->sums, err);
     }
+    if (!code) code = subtract_logs(w, err);
     return code || !w->report->segments ? code : end_withdrawal(w, err);
 }
 
-tb_code feed_withdraw_take(feed_withdrawing *w, tb_store *store, const feed_who *who,
-                           feed_withdrawn *ret_withdrawn, tb_error *err)
+tb_code feed_withdraw_take(feed_withdrawing *w, const feed_body *body, tb_store *store,
+                           const feed_who *who, feed_withdrawn *ret_withdrawn, tb_error *err)
 {
     bool so = false;
     w->store = store;
@@ -481,17 +513,16 @@ tb_code feed_withdraw_take(feed_withdrawing *w, tb_store *store, const feed_who 
     w->report = ret_withdrawn;
     *ret_withdrawn = (feed_withdrawn){0};
     tb_code code = w->full ? TB_OK : still_so(w, &so, err);
-    if (!code) code = so ? subtract_all(w, err) : begin_again(w, err);
+    if (!code) code = so ? subtract_all(w, err) : begin_again(w, body, err);
     if (code) *ret_withdrawn = (feed_withdrawn){0};
     return code;
 }
 
 size_t feed_withdraw_bytes(const feed_withdrawing *w)
 {
-    size_t bytes = 0;
-    for (size_t i = 0; i < w->n_parsed; i++)
-        bytes += 4096 + tb_rollup_groups(w->parsed[i].rollup) * 256;
-    return bytes;
+    const feed_logs *logs = w->worker.logs;
+    return w->parsed_bytes + w->n * (sizeof *w->taken + sizeof *w->links) +
+           (logs ? feed_logs_bytes(logs) : 0);
 }
 
 void feed_withdraw_free(feed_withdrawing *w)

@@ -90,7 +90,7 @@ typedef struct cookies {
 static bool next_cookie(const request *r, cookies *c, tb_text *ret_text)
 {
     if (c->seen++ == COOKIES_MAX) return false;
-    *ret_text = sessions_cookie(request_header(r, GUARD_COOKIE), &c->at);
+    *ret_text = sessions_cookie(request_header(r, GUARD_COOKIE), r->worker->server->port, &c->at);
     return ret_text->data != NULL;
 }
 

@@ -327,6 +327,7 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
     if (options->logging_listen && n_listen < LISTEN_MAX)
         listen[n_listen++] = options->logging_listen; /* the last one */
     tb_code code = listen_open(listen, n_listen, &s->listener, err);
+    if (code == TB_OK) s->port = listen_port(s->listener, 0);
     if (code == TB_OK) code = open_writing(s, err);
     if (code == TB_OK) code = open_parts(s, err);
     if (code == TB_OK) code = publish_keys(s, s->store, err);

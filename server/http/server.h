@@ -124,6 +124,7 @@ typedef struct server {
     latest *directory;          /* the tb_directory in force, as the writer has it */
     const void *directory_seen; /* the writer's thread: what was published last */
     listener *listener;
+    unsigned port; /* of the first address, whichever of them a request came by */
     accesslog *log;
     uint8_t event_secret[TB_EVENT_SECRET]; /* of the continuation tokens of shield events */
     uint64_t id_seed;

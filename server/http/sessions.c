@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,10 +171,10 @@ bool sessions_collect(sessions *s, tb_text text, session *ret_session)
     return there;
 }
 
-tb_text sessions_cookie(tb_text cookies, size_t *at)
+tb_text sessions_cookie(tb_text cookies, unsigned port, size_t *at)
 {
-    static const char name[] = SESSION_COOKIE "=";
-    const size_t n = sizeof name - 1;
+    char name[sizeof SESSION_COOKIE + 16];
+    const size_t n = (size_t)snprintf(name, sizeof name, SESSION_COOKIE "%u=", port);
     while (cookies.data && *at < cookies.len) {
         const char *start = cookies.data + *at;
         const char *mark = memchr(start, ';', cookies.len - *at);

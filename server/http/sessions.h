@@ -14,7 +14,7 @@
 #define SESSIONS_MAX    4096
 #define SESSIONS_OF_KEY 16
 #define SESSION_US      (INT64_C(12) * 3600 * 1000000)
-#define SESSION_COOKIE  "tollbook_session"
+#define SESSION_COOKIE  "tollbook_session_" /* and the port: browsers keep cookies for a host with all its ports */
 
 typedef struct session {
     int64_t key, account; /* together: whose it is */
@@ -41,8 +41,9 @@ void sessions_leave(sessions *s, const session *what, const uint8_t random[SESSI
 /* Whether it is the text of the one that is left. Then it is left no more. */
 bool sessions_collect(sessions *s, tb_text text, session *ret_session);
 
-/* The next session's text in the value of a Cookie header (RFC 6265, 4.2.1), from *at on, which begins as 0;
- * data NULL: there is none. A name may come twice: a page of a host beside this one can set it too. */
-tb_text sessions_cookie(tb_text cookies, size_t *at);
+/* The next session's text of a server with this port in the value of a Cookie header (RFC 6265, 4.2.1), from *at
+ * on, which begins as 0; data NULL: there is none. A name may come twice: a page of a host beside this one can set
+ * it too. */
+tb_text sessions_cookie(tb_text cookies, unsigned port, size_t *at);
 
 #endif

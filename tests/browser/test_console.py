@@ -73,6 +73,28 @@ class Session(ConsoleCase):
         self.whole(second)
         self.assertIn("/logs?zone=101", second.url())
 
+    def test_two_keys_in_two_tabs(self):
+        first = self.signed_in(path="/containers")
+        second = first.another()
+        second.first(COUNT)
+        self.open(second, "/containers")
+        answer = second.promise("""const answer = await fetch('/console/session', {method: 'POST', body: JSON.stringify({key: arguments[0]}),
+            headers: {'X-Tollbook-Console': '1', 'Content-Type': 'application/json'}});
+            new BroadcastChannel('tollbook').postMessage('in');
+            return answer.status""", self.server.keys["other"])
+        self.assertEqual(answer, 200)
+        first.front()
+        first.wait("document.querySelector('.who').textContent.includes('borealis')")
+        self.whole(first)
+        self.assertNotIn("acme", first.text("main"))
+
+    def test_an_operators_zone_has_traffic_alone(self):
+        page = self.signed_in("operator", "/zones/201?account=2&tab=settings")
+        self.assertTrue(page.script("return document.querySelector('nav[aria-label=\"Parts of this zone\"]').hidden"))
+        self.assertTrue(page.script("return Boolean(document.querySelector('.tile'))"))
+        self.assertEqual(page.text(".trouble"), "")
+        page.quiet()
+
     def test_what_each_role_is_offered(self):
         seen = {}
         for key in ("user", "billing", "operator", "empty"):
@@ -109,6 +131,41 @@ class Lost(ConsoleCase):
         page.wait(f"!({self.BANNER})")
         page.click(page.named("button", "Deploy shop"))
         page.wait("document.querySelector('.news').textContent === 'shop runs.'")
+
+    def test_signing_out_clears_the_page_and_ends_the_session_later(self):
+        page = self.signed_in(path="/containers")
+        page.offline()
+        page.click(page.named("button", "Sign out"))
+        page.find("form#sign-in")
+        self.assertNotIn("shop", page.text())
+        page.offline(False)
+        page.wait("document.querySelector('.says').textContent === 'You are signed out.'")
+        self.assertEqual(page.promise("return (await fetch('/console/session')).status"), 401)
+
+    # The server tells of the session once, with members of our own, and is gone then.
+    SAYS = """const answers = arguments[0];
+        globalThis.ask = fetch;
+        fetch = async (url, options) => {
+            if (url !== '/console/session' && url !== '/healthz') return ask(url, options);
+            if (globalThis.said++) throw new TypeError('gone');
+            const answer = await ask(url, options);
+            return new Response(JSON.stringify({...await answer.json(), ...answers}), answer);
+        };
+        globalThis.said = 0;
+        document.dispatchEvent(new Event('visibilitychange'));"""
+
+    def test_the_sessions_end_clears_the_page_without_the_server(self):
+        page = self.signed_in(path="/containers")
+        page.script(self.SAYS, {"expires": "2026-11-04T09:00:00Z"})
+        page.find("form#sign-in")
+        self.assertIn("session has ended", page.text())
+        self.assertNotIn("shop", page.text())
+
+    def test_the_clock_is_asked_when_somebody_looks(self):
+        page = self.signed_in(path="/overview")
+        self.assertIn("29 Oct to 4 Nov 2026", page.text(".range summary"))
+        page.script(self.SAYS, {"now": "2026-11-05T09:00:00Z", "expires": "2026-11-05T19:00:00Z"})
+        page.wait("document.querySelector('.range summary').textContent.includes('30 Oct to 5 Nov 2026')")
 
     def test_a_server_begun_anew_knows_no_session(self):
         page = self.signed_in(path="/logs?zone=102&status=404")
@@ -166,6 +223,19 @@ class Addresses(ConsoleCase):
         page = self.signed_in(path="/containers")
         self.open(page, "/logs?zone=201")
         self.assertIn("does not open this pull zone", page.text(".trouble"))
+
+
+    def test_a_link_with_a_scenario_waits_to_be_run(self):
+        page = self.signed_in(path='/what-if?scenario={"scenario":"dearer"}')
+        page.forget()
+        button = page.named("button", "Run this scenario")
+        self.assertEqual([one["url"] for one in page.traffic() if one["url"].endswith("/billing/what-if")], [])
+        page.click(button)
+        page.wait("!document.body.textContent.includes('Run this scenario')")
+
+    def test_a_logs_last_day_is_whole(self):
+        page = self.signed_in(path="/logs?zone=101&from=2026-11-03&to=2026-11-03")
+        page.wait("document.querySelectorAll('.entries tbody tr').length > 10")
 
 
 class Rows(ConsoleCase):

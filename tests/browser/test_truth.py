@@ -28,12 +28,16 @@ class Truth(ConsoleCase):
         return answer.json()
 
     def compare(self, page, data, css=None):
-        """Each figure that is shown is the one of the answer; returns how many there are."""
-        shown = page.wait(lambda: page.script(FIGURES, css), f"figures in {css or 'main'}")
-        for field, value in shown.items():
-            if field in data:
-                self.assertTrue(same(value, data[field]), f"{field}: {value} on screen, {data[field]} from the API")
-        return len(set(shown) & set(data))
+        """Waits until each figure that is shown is the one of the answer; returns how many there are."""
+        def shown():
+            found = page.script(FIGURES, css)
+            return {field: value for field, value in found.items() if field in data}
+
+        def agree():
+            found = shown()
+            return found and all(same(value, data[field]) for field, value in found.items())
+        page.wait(agree, f"the figures of {data} in {css or 'main'}, which has {shown()}")
+        return len(shown())
 
     def test_totals_and_tables_of_an_account(self):
         for key, times in (("user", TIMES), ("other", ["range=30d"]), ("empty", ["range=90d"])):
@@ -151,6 +155,63 @@ class Many(ConsoleCase):
         page.wait(f"document.querySelector('tr[data-zone=\"{50000 + MANY - 1}\"]')")
         self.whole(page)
         page.quiet()
+        self.file_is_whole_or_none(page)
+
+    def file_is_whole_or_none(self, page):
+        page.script("""globalThis.ask = fetch;
+            fetch = (url, options) => String(url).includes('page=3') && !String(url).includes('page=3&search')
+                ? Promise.resolve(new Response('{"Message":"Busy."}', {status: 503})) : ask(url, options);""")
+        self.open(page, "/zones?sort=-name")  # rows that are not here yet
+        page.click(page.named("button", "CSV"))
+        page.wait("document.querySelector('.trouble').textContent.includes('No file was made')")
+        self.assertEqual(list((page.browser.path / "downloads").glob("zones*")), [])
+        page.script("fetch = ask")
+        page.click(page.named("button", "CSV"))
+        names = [row.split(",")[0] for row in page.downloaded("zones.csv").decode().splitlines()[1:]]
+        self.assertEqual(names, [f"site-{i:05}" for i in reversed(range(MANY))])
+        page.wait("document.querySelector('.trouble').textContent === ''")
+
+
+class Time(ConsoleCase):
+    """What is not over yet."""
+
+    def test_the_running_day_is_said_to_be_so_far(self):
+        page = self.signed_in(path="/overview?range=7d&by=day&compare=none")
+        self.assertIn("29 Oct", page.text(".range summary"))
+        page.click(page.named("button", "Table"))
+        rows = page.wait("(rows => rows.length && rows)([...document.querySelectorAll('[data-chart=series] .chart-table tbody tr')]"
+                         ".map(row => row.cells[0].textContent))")
+        self.assertEqual([row.endswith(", so far") for row in rows], [False] * 6 + [True], rows)
+        self.assertTrue(rows[0].startswith("Thu"), rows)
+        self.open(page, "/overview?range=24h&by=day")
+        self.assertIn("3 Nov to 4 Nov 2026", page.text(".range summary"))
+
+    def test_charts_on_paper_stay_in_their_panels(self):
+        page = self.page(1280, 900)
+        self.signed_in(path="/overview?range=30d", page=page)
+        page.script("""globalThis.seen = [];
+            matchMedia('print').addEventListener('change', (event) => event.matches && seen.push(...[...document.querySelectorAll('.canvas canvas')]
+                .map(one => one.getBoundingClientRect().right - one.closest('.stage').getBoundingClientRect().right)))""")
+        page.printed()
+        seen = page.script("return seen")
+        self.assertGreaterEqual(len(seen), 3)
+        self.assertLess(max(seen), 1)
+        self.assertEqual(page.script("return [...document.querySelectorAll('.canvas')].map(one => one.style.transform).join('')"), "")
+
+    def test_an_answer_that_fails_does_not_pass_for_another_time(self):
+        page = self.signed_in(path="/overview?range=30d")
+        page.script("""globalThis.ask = fetch;
+            fetch = (url, options) => String(url).startsWith('/insights') ? Promise.resolve(new Response('{"Message":"Busy."}', {status: 503})) : ask(url, options);""")
+        self.open(page, "/overview?range=7d")
+        self.assertIn("Busy.", page.text(".trouble"))
+        self.assertTrue(page.script("return Boolean(document.querySelector('main .old .tiles'))"))
+
+    def test_a_feature_of_a_zone_says_the_days_it_has(self):
+        page = self.signed_in(path="/zones/101?range=24h&tab=optimizer")
+        self.assertIn("whole days of the last year: 3 Nov to 4 Nov 2026", page.text("main"))
+        self.open(page, "/zones/101?from=2024-01-01&to=2024-02-01&tab=optimizer")
+        self.assertIn("go back one year", page.text("main"))
+        self.assertEqual(page.text(".trouble"), "")
 
 
 if __name__ == "__main__":

@@ -188,7 +188,7 @@ class Console(Case):
         self.assertEqual(answer.status, 200)
         self.assertEqual(answer.headers["cache-control"], "no-store")
         text, *flags = answer.headers["set-cookie"].split("; ")
-        self.assertRegex(text, r"^tollbook_session=[0-9a-f]{64}$")
+        self.assertRegex(text, rf"^tollbook_session_{self.server.port}=[0-9a-f]{{64}}$")
         self.assertEqual(flags, [*FLAGS, f"Max-Age={HALF_DAY}"])
         session = answer.json()
         self.assertEqual(session, {
@@ -336,20 +336,20 @@ class Console(Case):
 
     def test_hostile_cookies_are_no_session(self):
         good = self.cookie("user")["Cookie"]
-        text = good.split("=")[1]
-        for value in ("tollbook_session=", "tollbook_session", "=", ";", "tollbook_session=" + text[:-1],
-                      good + "0", good.upper(), "tollbook_session=" + "0" * 64, "tollbook_session=" + "a" * 5000,
-                      "tollbook_session=%00", f'tollbook_session="{text}"', f"tollbook_session= {text}",
-                      f"xtollbook_session={text}", "tollbook_session='; DROP TABLE keys; --",
-                      "tollbook_session=x; " * 16 + good, "; " * 3000, "tollbook_session=" + "\x80" * 64):
+        name, text = good.split("=")
+        for value in (f"{name}=", name, "=", ";", f"{name}={text[:-1]}", good + "0", good.upper(),
+                      f"{name}=" + "0" * 64, f"{name}=" + "a" * 5000, f"{name}=%00", f'{name}="{text}"',
+                      f"{name}= {text}", "x" + good, f"{name}0={text}", f"{name[:-1]}={text}", f"tollbook_session={text}",
+                      f"{name}='; DROP TABLE keys; --", f"{name}=x; " * 16 + good, "; " * 3000,
+                      f"{name}=" + "\x80" * 64):
             self.refused(self.ask("GET", "/statistics", {"Cookie": value}), 401, "authentication.failed")
         self.assertEqual(self.ask("GET", "/statistics", {"Cookie": f"a=1;{good} ;b=2"}).status, 401)
         self.assertEqual(self.ask("GET", "/statistics", {"Cookie": f"a=1;{good};b=2"}).status, 200)
 
     def test_of_several_cookies_the_one_that_is_good_counts(self):
         good, other = self.cookie("user")["Cookie"], self.cookie("other")["Cookie"]
-        for before in ("tollbook_session=x; ", "tollbook_session=; ", "tollbook_session=" + "0" * 64 + "; ",
-                       "tollbook_session=x; " * 15):
+        name = good.split("=")[0]
+        for before in (f"{name}=x; ", f"{name}=; ", f"{name}={'0' * 64}; ", f"{name}=x; " * 15):
             self.assertEqual(self.ask("GET", "/statistics", {"Cookie": before + good}).status, 200, before)
         both = {"Cookie": f"{good}; {other}"}
         self.assertEqual(self.session(both).json()["account"], 1)
@@ -405,7 +405,7 @@ class Console(Case):
         self.assertNotEqual(one, two)
         gone = self.ask("DELETE", "/console/session", {**one, **PAGE})
         self.assertEqual((gone.status, gone.headers["set-cookie"]),
-                         (204, "; ".join(["tollbook_session=", *FLAGS, "Max-Age=0"])))
+                         (204, "; ".join([f"tollbook_session_{self.server.port}=", *FLAGS, "Max-Age=0"])))
         self.refused(self.session(one), 401, "authentication.failed")
         self.refused(self.ask("GET", "/statistics", one), 401, "authentication.failed")
         self.assertEqual(self.session(two).status, 200)
@@ -546,6 +546,23 @@ class Command(unittest.TestCase):
             self.assertEqual(self.get(base + "/keys", cookie).status, 403 if account else 200)
             self.assertNotIn("set-cookie", self.get(base + "/console/open").headers)
             self.ended(process)
+
+    def test_two_servers_of_a_host_keep_their_sessions_apart(self):
+        """A browser keeps one cookie of a name for all ports of a host."""
+        other = Server()
+        self.addCleanup(other.folder.cleanup)
+        self.addCleanup(other.stop)
+        process = self.begun("--no-open")
+        link = process.stdout.readline().strip()
+        jar = {}
+        key = json.dumps({"key": other.keys["user"]}).encode()
+        for answer in (other.ask("POST", "/console/session", None, key, **JSON, **PAGE), self.get(link)):
+            name, text = answer.headers["set-cookie"].split(";")[0].split("=")
+            jar[name] = text
+        both = {"Cookie": "; ".join(f"{name}={text}" for name, text in jar.items())}
+        self.assertEqual(other.ask("GET", "/console/session", **both).json()["role"], "User")
+        self.assertEqual(self.get(link.split("/console")[0] + "/console/session", both).json()["role"], "Operator")
+        self.ended(process)
 
     def test_the_link_ends_the_session_before(self):
         process = self.begun("--no-open")

@@ -251,8 +251,10 @@ class Insights(Case):
             for name in ("TotalRequestsServed", "TotalOriginTraffic", "Errors5xx"):
                 self.assertEqual(sum(place[name] for place in got["regions"]), got["totals"][name])
                 self.assertEqual(sum(item[name] for item in got["zones"]["items"]), got["totals"][name])
+                early = totals_of([row for row in self.rows[130]  # had before it was there
+                                   if before[0] <= row["hour"] < before[1] <= datetime(2026, 11, 1, tzinfo=timezone.utc)])
                 if before[0] >= datetime(2026, 1, 5, tzinfo=timezone.utc):
-                    self.assertEqual(sum(item["previous"][name] for item in got["zones"]["items"]),
+                    self.assertEqual(sum(item["previous"][name] for item in got["zones"]["items"]) + early[name],
                                      got["previous"][name], words)
         if by != "hour" or end <= CLOCK:
             self.assertEqual(len(got["previous_points"]["Error3xx"]), len(got["points"]["at"]), words)
@@ -289,6 +291,14 @@ class Insights(Case):
                              ("2026-10-21T00:00:00Z", "2026-10-28T00:00:00Z"))):
             got = self.ask(**{"compare": "previous", **words})
             self.assertEqual(tuple(got["compare"].values()), want, words)
+        got = self.ask(from_="2026-10-29", compare="previous", top=100)
+        late = [row["requests"] for name, rows in self.rows.items() if name in self.zones for row in rows
+                if "2026-10-28T09" <= stamp(row["hour"]) < "2026-10-29"]
+        self.assertGreater(sum(late), 0, "more came on that day")
+        for parts in (got["zones"]["items"], got["regions"]):
+            self.assertEqual(sum(part["previous"]["TotalRequestsServed"] for part in parts),
+                             got["previous"]["TotalRequestsServed"])
+        self.assertEqual(sum(got["previous_points"]["RequestsServed"]), got["previous"]["TotalRequestsServed"])
         got = self.ask(from_="2026-11-04T10:00:00Z", to="2026-11-04T12:00:00Z", compare="previous")
         self.assertIsNone(got["compare"], "nothing of it has come")
 
@@ -309,6 +319,10 @@ class Insights(Case):
         self.assertEqual({len(zone["spark"]) for zone in got["zones"]["items"]}, {36})
         for zone in got["zones"]["items"]:
             self.assertEqual(sum(zone["spark"]), zone["TotalRequestsServed"])
+        for begin, end, n in (("2026-10-20", "2026-11-01", 13), ("2026-10-20T00:00:00Z", "2026-11-01T03:00:00Z", 59)):
+            got = self.ask(from_=begin, to=end, by="hour", top=100)
+            for zone in got["zones"]["items"]:
+                self.assertEqual((sum(zone["spark"]), len(zone["spark"])), (zone["TotalRequestsServed"], n))
 
     def test_a_deleted_zone_with_a_past_alone_is_there(self):
         hours = {row["hour"] for row in self.rows[103] if row["requests"]}

@@ -88,7 +88,7 @@ FORMS = [
     ("a trailer of 30 KB", chunked(b"0\r\nX: " + b"a" * 30000 + b"\r\n\r\n"), {431}),
     ("a page with a dot segment", b"GET /console/../statistics HTTP/1.1\r\nHost: x\r\n\r\n", {400}),
     ("an asset behind an encoded slash", b"GET /console/assets%2fmain.js HTTP/1.1\r\nHost: x\r\n\r\n", {400}),
-    ("a NUL in a cookie", get(b"Cookie: tollbook_session=a\0b"), {400}),
+    ("a NUL in a cookie", get(b"Cookie: tollbook_session_8080=a\0b"), {400}),
     ("a control in the console's header", get(b"X-Tollbook-Console: \x01"), {400}),
     ("a sign-in of two lengths", b"POST /console/session HTTP/1.1\r\nHost: x\r\nX-Tollbook-Console: 1\r\n"
      b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", {400}),
@@ -101,8 +101,8 @@ FORMS = [
 FINE = [
     ("a cookie of 2,000 crumbs", get(b"Cookie: " + b"a=b;" * 2000)),
     ("a cookie of bare crumbs", get(b"cookie: " + b"a;" * 2000)),
-    ("two cookies", get(b"Cookie: tollbook_session=a", b"Cookie: tollbook_session=b")),
-    ("a cookie under the name it is given here", get(b"xxxxxx: tollbook_session=a")),
+    ("two cookies", get(b"Cookie: tollbook_session_8080=a", b"Cookie: tollbook_session_8080=b")),
+    ("a cookie under the name it is given here", get(b"xxxxxx: tollbook_session_8080=a")),
     ("a page", b"GET /console/zones/101?from=x HTTP/1.1\r\nHost: x\r\n\r\n"),
     ("an extension", chunked(b"3;a=b\r\nabc\r\n0;x\r\n\r\n")),
     ("a trailer", chunked(b"3\r\nabc\r\n0\r\nX-A: b\r\nX-B:\r\n\r\n")),

@@ -4,6 +4,7 @@ may, what the answer and the audit log say, logs that came in parts, packed, as 
 name, and a follower whose log is withdrawn meanwhile."""
 import gzip
 import json
+import os
 import tempfile
 import unittest
 from pathlib import Path
@@ -88,6 +89,26 @@ class Served(Case):
         self.assertEqual(self.total(), self.before + 2)
         for one in answers[4:]:
             self.before += one.json()["accepted"]
+
+    def peak(self):
+        status = Path(f"/proc/{self.server.process.pid}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) >> 10
+
+    def test_a_log_of_many_segments(self):
+        for segments in (250, 300):  # parsed beside the writer, and by him: they are too many to keep
+            body = b""
+            before, key = self.peak(), self.server.keys["ingest"]
+            with self.server.wire() as wire:
+                for _ in range(segments):
+                    body += self.lines(2)
+                    self.assertEqual(wire.ask("POST", "/ingest/logs", {"AccessKey": key}, body)
+                                     .json()["accepted"], 2)
+            done = self.post("/ingest/logs/withdraw", body).json()
+            self.assertEqual((done["segments"], done["accepted"], done["keptLines"]),
+                             (segments, 2 * segments, 2 * segments))
+            self.assertEqual(self.total(), self.before)
+            if not os.environ.get("TB_VARIANT"):  # a sanitizer takes memory of its own
+                self.assertLess(self.peak() - before, 64)
 
     def test_a_named_body_and_rows(self):
         body = self.lines(3)

@@ -266,6 +266,19 @@ static bool on_row(void *ctx, int n, const char *const *cells, bool is_header)
     return true;
 }
 
+#define SHOWN 300 /* bytes of each: libcheck exits with 2, and says nothing, where a message is long */
+
+/* The first line that differs, and what follows it. */
+static void show_difference(const char *sql, const text t[2])
+{
+    size_t at = 0, line = 0;
+    for (; at < t[0].len && at < t[1].len && t[0].bytes[at] == t[1].bytes[at]; at++)
+        if (t[0].bytes[at] == '\n') line = at + 1;
+    ck_abort_msg("%s: gathered\n%.*s\nplaced\n%.*s", sql,
+                 (int)(t[0].len - line < SHOWN ? t[0].len - line : SHOWN), t[0].bytes + line,
+                 (int)(t[1].len - line < SHOWN ? t[1].len - line : SHOWN), t[1].bytes + line);
+}
+
 static void same_rows(const char *sql)
 {
     static text t[2];
@@ -274,9 +287,8 @@ static void same_rows(const char *sql)
         t[i].len = 0;
         ok(tb_store_query(asked(i), sql, on_row, &t[i], &err));
     }
-    ck_assert_msg(t[0].len == t[1].len && memcmp(t[0].bytes, t[1].bytes, t[0].len) == 0,
-                  "%s: gathered\n%.*s\nplaced\n%.*s", sql, (int)t[0].len, t[0].bytes, (int)t[1].len,
-                  t[1].bytes);
+    if (t[0].len != t[1].len || memcmp(t[0].bytes, t[1].bytes, t[0].len) != 0)
+        show_difference(sql, t);
 }
 
 /* A random view: the series and the bytes by region. */

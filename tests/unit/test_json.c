@@ -105,6 +105,9 @@ START_TEST(doubles_print_their_shortest_text)
     } rows[] = {
         {100.0 * (1.0 - 166.0 / 2983.0), "94.43513241702983"},
         {0.1, "0.1"},
+        {0.25, "0.25"},
+        {0.003, "0.003"},
+        {0.0007, "0.0007"},
         {0.3, "0.3"},
         {0.1 + 0.2, "0.30000000000000004"},
         {94.5, "94.5"},
@@ -140,6 +143,34 @@ START_TEST(ties_between_shortest_texts_go_to_the_even_digit)
     ck_assert_str_eq(double_text(1125899906842624.75), "1125899906842624.8");
     ck_assert_str_eq(double_text(562949953421312.125), "562949953421312.1");
     ck_assert_str_eq(double_text(562949953421312.375), "562949953421312.4");
+}
+END_TEST
+
+/* The fewest digits after the point that read back, by the C library. */
+static void check_shortest(double value)
+{
+    char expected[40];
+    for (int digits = 0;; digits++) {
+        ck_assert_int_le(digits, 22);
+        snprintf(expected, sizeof expected, "%.*f", digits, value);
+        if (strtod(expected, NULL) == value) break;
+    }
+    ck_assert_str_eq(double_text(value), expected);
+}
+
+/* Any from 2^-14 up to 2^53, what charts show, and texts of few digits. */
+START_TEST(random_doubles_print_what_the_c_library_finds)
+{
+    uint64_t state = 319;
+    for (int i = 0; i < 4000; i++) {
+        uint64_t a = state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        double part = (double)(a >> 44), whole = (double)(a >> 24 & 0xfffff) + 1;
+        check_shortest(ldexp(1 + ldexp((double)(a >> 12), -52), (int)(a % 67) - 14));
+        check_shortest(100.0 * (1.0 - part / (part + whole)));
+        check_shortest(whole / (part + 1));
+        check_shortest(whole / 1000);
+        check_shortest(part * whole / 10);
+    }
 }
 END_TEST
 
@@ -281,6 +312,7 @@ int main(void)
     tcase_add_test(t, what_is_not_a_number_is_zero);
     tcase_add_test(t, doubles_print_their_shortest_text);
     tcase_add_test(t, ties_between_shortest_texts_go_to_the_even_digit);
+    tcase_add_test(t, random_doubles_print_what_the_c_library_finds);
     tcase_add_test(t, the_smallest_double_fits_its_room);
     tcase_add_test(t, strings_escape_only_what_must_be);
     tcase_add_test(t, each_byte_that_is_not_utf8_becomes_the_replacement_character);

@@ -126,46 +126,50 @@ START_TEST(the_cookie_is_found_among_others)
     static const struct {
         const char *header, *text;
     } rows[] = {
-        {"tollbook_session=abc", "abc"},
-        {"a=b; tollbook_session=abc", "abc"},
-        {"a=b;tollbook_session=abc;c=d", "abc"},
-        {"tollbook_session=; x=y", ""},
-        {"tollbook_session=one; tollbook_session=two", "one"},
-        {";tollbook_session=one", "one"},
-        {"xtollbook_session=abc", NULL},
+        {"tollbook_session_80=abc", "abc"},
+        {"a=b; tollbook_session_80=abc", "abc"},
+        {"a=b;tollbook_session_80=abc;c=d", "abc"},
+        {"tollbook_session_80=; x=y", ""},
+        {"tollbook_session_80=one; tollbook_session_80=two", "one"},
+        {";tollbook_session_80=one", "one"},
+        {"xtollbook_session_80=abc", NULL},
+        {"tollbook_session_8080=abc", NULL},
+        {"tollbook_session_8=abc", NULL},
+        {"tollbook_session=abc", NULL},
+        {"tollbook_session_8080=abc; tollbook_session_80=one", "one"},
         {"tollbook_sessio", NULL},
-        {"tollbook_session", NULL},
-        {"TOLLBOOK_SESSION=abc", NULL},
-        {"a=tollbook_session=abc", NULL},
+        {"tollbook_session_80", NULL},
+        {"TOLLBOOK_SESSION_80=abc", NULL},
+        {"a=tollbook_session_80=abc", NULL},
         {";;; ;", NULL},
         {"", NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t at = 0;
-        const tb_text found = sessions_cookie((tb_text){rows[i].header, strlen(rows[i].header)}, &at);
+        const tb_text found = sessions_cookie((tb_text){rows[i].header, strlen(rows[i].header)}, 80, &at);
         ck_assert_msg((found.data != NULL) == (rows[i].text != NULL), "%s", rows[i].header);
         if (!rows[i].text) continue;
         ck_assert_uint_eq(found.len, strlen(rows[i].text));
         ck_assert(memcmp(found.data, rows[i].text, found.len) == 0);
     }
     size_t at = 0;
-    ck_assert_ptr_null(sessions_cookie((tb_text){0}, &at).data);
+    ck_assert_ptr_null(sessions_cookie((tb_text){0}, 80, &at).data);
 }
 END_TEST
 
 START_TEST(of_several_of_its_name_each_is_found)
 {
-    static const char header[] = "tollbook_session=1; a=b;tollbook_session=;  tollbook_session=3;";
+    static const char header[] = "tollbook_session_80=1; a=b;tollbook_session_80=;  tollbook_session_80=3;";
     static const char *const wanted[] = {"1", "", "3"};
     size_t at = 0;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        const tb_text found = sessions_cookie((tb_text){header, sizeof header - 1}, &at);
+        const tb_text found = sessions_cookie((tb_text){header, sizeof header - 1}, 80, &at);
         ck_assert_ptr_nonnull(found.data);
         ck_assert_uint_eq(found.len, strlen(wanted[i]));
         ck_assert(memcmp(found.data, wanted[i], found.len) == 0);
     }
-    ck_assert_ptr_null(sessions_cookie((tb_text){header, sizeof header - 1}, &at).data);
-    ck_assert_ptr_null(sessions_cookie((tb_text){header, sizeof header - 1}, &at).data);
+    ck_assert_ptr_null(sessions_cookie((tb_text){header, sizeof header - 1}, 80, &at).data);
+    ck_assert_ptr_null(sessions_cookie((tb_text){header, sizeof header - 1}, 80, &at).data);
 }
 END_TEST
 

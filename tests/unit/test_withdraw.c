@@ -169,6 +169,7 @@ static void take(fixture *to, const input *in, size_t len, bool packed)
 }
 
 static const feed_who who = {0, ""};
+static feed_body body; /* of the running withdrawal */
 
 /* As a server does: parsed in a reader's snapshot, subtracted by the writer. */
 static feed_withdrawing *parse_apart(const input *in, feed_options *options, bool packed)
@@ -178,7 +179,7 @@ static feed_withdrawing *parse_apart(const input *in, feed_options *options, boo
     tb_store *reader;
     feed_withdrawing *parsed;
     const tb_store_options reads = {.now_us = NOW_US};
-    feed_body body = {in->bytes, in->len, FEED_DETECT, (size_t)1 << 30};
+    body = (feed_body){in->bytes, in->len, FEED_DETECT, (size_t)1 << 30};
     if (packed) {
         body.len = pack(in->bytes, in->len, out, sizeof out);
         body.bytes = out;
@@ -196,7 +197,7 @@ static tb_code take_apart(feed_withdrawing *parsed, feed_withdrawn *done, tb_err
 {
     tb_error err = {0};
     ok(tb_store_begin(f.store, &err));
-    tb_code code = feed_withdraw_take(parsed, f.store, &who, done, ret_err);
+    tb_code code = feed_withdraw_take(parsed, &body, f.store, &who, done, ret_err);
     if (!code && done->segments) ok(tb_store_commit(f.store, &err));
     else tb_store_rollback(f.store);
     feed_withdraw_free(parsed);
@@ -695,6 +696,41 @@ START_TEST(less_than_is_there_is_never_taken_off)
 }
 END_TEST
 
+#define LARGE ((size_t)400 << 10)
+
+/* Parsed with a limit for small bodies, which its first line does not pass; then all of it comes in. */
+START_TEST(a_body_that_turns_out_large_is_held_to_its_own_limit)
+{
+    static input in;
+    static char all[LARGE];
+    size_t len = 0;
+    feed_withdrawn done;
+    feed_withdrawing *parsed;
+    feed_report report;
+    tb_error err = {0};
+    set_up();
+    make_small(&in, LINE("a"));
+    for (; len + in.len <= LARGE; len += in.len)
+        memcpy(all + len, in.bytes, in.len);
+    feed_options options = options_of(&in);
+    const feed_body whole = {all, len, FEED_DETECT, (size_t)1 << 30};
+    feed_body small = whole;
+    small.plain_max = (size_t)256 << 10;
+    ok(tb_store_begin(f.store, &err));
+    ok(feed_withdraw_parse(f.store, &small, &options, &parsed, &err));
+    tb_store_rollback(f.store);
+    const char *path = write_bytes(&f, all, len, true);
+    ok(feed_file(f.store, path, &options, &report, &err));
+    unlink(path);
+    body = whole;
+    ok(take_apart(parsed, &done, &err));
+    ck_assert_uint_eq(done.segments, 1);
+    ck_assert_uint_eq(done.lines, report.lines);
+    fixture_verify(&f);
+    tear_down();
+}
+END_TEST
+
 int main(void)
 {
     state = test_seed();
@@ -712,6 +748,7 @@ int main(void)
     tcase_add_test(t, largest_values_stay_and_are_named);
     tcase_add_test(t, a_zone_that_was_emptied_finds_its_account);
     tcase_add_test(t, less_than_is_there_is_never_taken_off);
+    tcase_add_test(t, a_body_that_turns_out_large_is_held_to_its_own_limit);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

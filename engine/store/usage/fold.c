@@ -326,6 +326,13 @@ tb_code tb__runs_fold_all(tb_store *store, tb_error *err)
     return code;
 }
 
+tb_code tb__runs_fold_now(tb_store *store, tb_error *err)
+{
+    tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
+    if (!code) code = tb__runs_fold_all(store, err);
+    return code ? code : tb__meta_set(store, "cell_max", store->usage->cell_max, err);
+}
+
 tb_code tb__runs_promise(tb_store *store, int64_t added, bool *ret_kept, tb_error *err)
 {
     int64_t most = add_capped(store->usage->cell_max, added);

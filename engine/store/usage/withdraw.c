@@ -303,9 +303,7 @@ tb_code tb__chunks_take_back(tb_store *store, tb_rollup_cursor *cursor, uint32_t
     tb_grid hours;
     int64_t newest = 0;
     taking t = {.store = store, .day = &day, .maxima = maxima, .newest = INT64_MIN};
-    tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
-    if (!code) code = tb__runs_fold_all(store, err);
-    if (!code) code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);
+    tb_code code = tb__runs_fold_now(store, err);
     while (!code && tb_rollup_next_day(cursor, &day, &hours))
         code = day_take(&t, &hours, err);
     if (!code) code = tb_rollup_cursor_check(cursor, err);

@@ -88,7 +88,8 @@ export function board(page, options = {}) {
     page.signal.addEventListener("abort", () => asking.abort(), {signal: asking.signal});
     page.poll("/insights", {query: moving, seconds: 30, signal: asking.signal}, (answer) => {
       node.removeAttribute("aria-busy");
-      if (page.failed(answer)) return;
+      if (page.failed(answer)) return node.classList.toggle("old", !data); // what stands there is of another time
+      node.classList.remove("old");
       data = answer.data;
       draw();
     });

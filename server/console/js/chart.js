@@ -33,6 +33,7 @@ function prepare() {
   const {Axes, Grid} = window.Dygraph.Plugins;
   window.Dygraph.PLUGINS = [Axes, Grid];
   window.addEventListener("themechange", () => live.forEach((one) => one.repaint()));
+  window.matchMedia("print").addEventListener("change", () => live.forEach((one) => one.shrink()));
 }
 
 /* Bars side by side, one of each series at an instant. Called once a series; the first draws all. */
@@ -328,6 +329,8 @@ export function chart(options) {
 
   const self = {
     node, select,
+    /* On paper, where nothing is drawn anew: what was drawn for the screen, as wide as the panel is now. */
+    shrink() { canvas.style.transform = graph && stage.clientWidth && stage.clientWidth < width ? `scale(${stage.clientWidth / width})` : ""; },
     repaint() { if (graph) draw(); },
     set(next) {
       data = {marks: [], by: "day", ...next};

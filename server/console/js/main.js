@@ -311,7 +311,7 @@ function take(data) {
   const left = Date.parse(data.expires) - Date.parse(data.now);
   endsAt = Date.now() + left;
   clearTimeout(ending);
-  ending = setTimeout(checkSession, Math.max(1000, Math.min(left, 2 ** 31 - 1)));
+  ending = setTimeout(checkSession, Math.min(Math.max(left, 0) + 500, 2 ** 31 - 1)); // behind the end, not just before it
   if (Math.abs(now() - before) > 1000) dispatchEvent(new Event("clock"));
 }
 

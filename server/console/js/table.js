@@ -102,7 +102,7 @@ export function table(options) {
     if (drawn && drawn[0] === first && drawn[1] === end) return;
     drawn = [first, end];
     if (end > first) want(first, end);
-    const rows = state.shown.slice(first, end).map((row, at) => (row ? line(row, first + at) : waiting(first + at)));
+    const rows = state.shown.slice(first, end).map((row, at) => (row === null ? waiting(first + at) : line(row, first + at)));
     fill(body, spacer(first), rows, spacer(state.shown.length - end));
   }
   const want = later((first, end) => options.want?.(first, end), 60); // not for what only flies by

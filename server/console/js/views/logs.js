@@ -6,7 +6,7 @@ import {entries, filterBar} from "../entries.js";
 import {bytes, number, time} from "../format.js";
 import {parseMoment} from "../range.js";
 
-const LIMIT = 100, SECONDS = 5, KEPT_MS = 72 * 3600000;
+const LIMIT = 100, SECONDS = 5, KEPT_MS = 72 * 3600000, MINUTE = 60000;
 
 const FILTERS = [
   {id: "search", name: "any field", hint: "words"},
@@ -30,6 +30,16 @@ const FINDS = {statusCode: "status", cacheStatus: "cacheStatus", countryCode: "c
 const fields = (row) => Object.entries(row).map(([name, value]) => ({name, value, only: FINDS[name] && value !== "" ? {[FINDS[name]]: String(value)} : null}));
 const at = (row) => Date.parse(row.timestamp);
 
+/** What of the time an address asks for, in its own words: from= and to=, or the last hours. What moves with the
+ * clock moves by whole minutes, and stays within what is kept. */
+export function spanOf(query, now) {
+  const from = parseMoment(query.get("from")), to = parseMoment(query.get("to"), true);
+  const after = (ms) => Math.ceil(ms / MINUTE) * MINUTE, oldest = after(now - KEPT_MS + MINUTE / 2);
+  if (from !== null && to !== null && from < to) return {from: Math.max(from, oldest), to};
+  const last = LASTS.find((one) => one.id === query.get("last")) ?? LASTS[1];
+  return {from: Math.max(after(now - last.ms), oldest), to: null, last: last.id};
+}
+
 export function show(page) {
   const zone = () => /^\d+$/.test(page.query.get("zone") ?? "") ? page.query.get("zone") : "";
   const bar = filterBar(page, FILTERS);
@@ -50,15 +60,7 @@ export function show(page) {
       : "No line of this time. Lines are kept for 72 hours where the zone logs: tollbook follow --server URL --key-file FILE LOG")});
   let stop = null;
 
-  /* What of the time is asked for, in the address's own words: from= and to=, or the last hours. */
-  function span() {
-    const from = parseMoment(page.query.get("from")), to = parseMoment(page.query.get("to"), true);
-    const oldest = page.now() - KEPT_MS + 60000;
-    if (from !== null && to !== null && from < to) return {from: Math.max(from, oldest), to};
-    const last = LASTS.find((one) => one.id === page.query.get("last")) ?? LASTS[1];
-    return {from: Math.max(page.now() - last.ms, oldest), to: null, last: last.id};
-  }
-
+  const span = () => spanOf(page.query, page.now());
   const moment = (ms) => (ms === null ? null : new Date(ms).toISOString());
   const path = () => `/v2/pullzones/${zone()}/logs`;
 
@@ -69,7 +71,7 @@ export function show(page) {
     list.reset();
     if (!zone()) return list.merge([], false);
     const {from, to} = span();
-    const query = {...bar.values(), from: moment(from), to: moment(to), limit: LIMIT};
+    const query = () => ({...bar.values(), from: moment(span().from), to: moment(to), limit: LIMIT});
     if (to !== null && from >= to) return list.merge([], false);
     page.poll(path(), {query, seconds: SECONDS, signal: AbortSignal.any([page.signal, stop.signal])}, (answer) => {
       if (page.failed(answer)) return answer.status === 404 || answer.status === 400 || answer.status === 403 ? stop.abort() : undefined;
