@@ -1,5 +1,5 @@
 /* A closing's document: {"accruals":[{"account","currency","products":{kind: amount}}],"codes":{currency:
- * {account of the general ledger: code}},"month","reversed":[as accruals],"reversed_codes":{as codes}}. Keys are sorted and there are no spaces, so that the
+ * {account of the general ledger: code}},"month","reversed":[as accruals],"reversed_codes":{as codes},"version":rules}. Keys are sorted and there are no spaces, so that the
  * same accruals make the same bytes. */
 #include "tollbook/generalledger.h"
 
@@ -83,7 +83,7 @@ tb_code tb_closing_write(tb_store *store, const tb_accruals *accruals, const tb_
     write_accruals(reversed, out);
     tb_buf_str(out, "],\"reversed_codes\":{");
     if (!code) code = write_codes(store, month - 1, books, out, err);
-    tb_buf_str(out, "}}");
+    tb_buf_fmt(out, "},\"version\":%d}", TB_CLOSING_RULES);
     return code ? code : tb_buf_check(out, err);
 }
 

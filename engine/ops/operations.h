@@ -36,8 +36,9 @@ extern const tb__operations tb__solve_operations;
 extern const tb__operations tb__view_operations;
 extern const tb__operations tb__whatif_operations;
 
+struct tb_closings_checked;
 /* tb_verify in the caller's snapshot. */
-TB_MUST_USE tb_code tb__verify_in(tb_store *store, tb_say say, void *ctx,
+TB_MUST_USE tb_code tb__verify_in(tb_store *store, struct tb_closings_checked *closings, tb_say say, void *ctx,
                                   uint64_t *ret_differences, tb_error *err);
 
 /* Adds the audit log's entry of a write, in its transaction. */

@@ -25,17 +25,18 @@ static tb_code note_damage(tb_code code, tb_say say, void *ctx, uint64_t *differ
     return TB_OK;
 }
 
-tb_code tb__verify_in(tb_store *store, tb_say say, void *ctx, uint64_t *ret_differences,
-                      tb_error *err)
+tb_code tb__verify_in(tb_store *store, tb_closings_checked *closings, tb_say say, void *ctx,
+                      uint64_t *ret_differences, tb_error *err)
 {
-    static const part parts[] = {tb_store_verify, tb_issue_verify, tb_ledger_verify, tb_closing_verify,
+    static const part parts[] = {tb_store_verify, tb_issue_verify, tb_ledger_verify, NULL /* closings */,
                                  tb_shadow_verify};
     uint64_t differences = 0;
     tb_error own;
     tb_code code = TB_OK;
     if (!err) err = &own; /* its sentence may be a difference */
     for (size_t i = 0; !code && i < sizeof parts / sizeof *parts; i++) {
-        code = parts[i](store, say, ctx, &differences, err);
+        code = parts[i] ? parts[i](store, say, ctx, &differences, err)
+                        : tb_closing_verify(store, closings, say, ctx, &differences, err);
         code = note_damage(code, say, ctx, &differences, err);
     }
     if (!code) *ret_differences = differences;
@@ -44,9 +45,10 @@ tb_code tb__verify_in(tb_store *store, tb_say say, void *ctx, uint64_t *ret_diff
 
 tb_code tb_verify(tb_store *store, tb_say say, void *ctx, uint64_t *ret_differences, tb_error *err)
 {
+    tb_closings_checked closings = {.all = false};
     tb_code code = tb_store_read_begin(store, err);
     if (code) return code;
-    code = tb__verify_in(store, say, ctx, ret_differences, err);
+    code = tb__verify_in(store, &closings, say, ctx, ret_differences, err);
     tb_store_read_end(store);
     return code;
 }

@@ -11,6 +11,7 @@
 #include "tollbook/json.h"
 #include "tollbook/ledger.h"
 #include "tollbook/statistics.h"
+#include "tollbook/generalledger.h"
 #include "tollbook/verify.h"
 
 /* --- stats --- */
@@ -106,15 +107,20 @@ static tb_code compare(tb_store *store, const char *against, tb_reply *reply,
 static tb_code verify(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const char *against = tb_arg_text(args, "against");
+    tb_closings_checked closings = {.all = tb_arg_given(args, "all")};
     uint64_t differences = 0;
     tb_error why;
     if (against && tb_anchor_check(against, &why))
         return tb_fail(err, TB_E_VALIDATION, "against", "%s", why.message);
     tb_buf_str(&reply->json, "{\"differences\":[");
-    tb_code code = tb__verify_in(ops->store, say_difference, reply, &differences, err);
+    tb_code code = tb__verify_in(ops->store, &closings, say_difference, reply, &differences, err);
     if (!code && against) code = compare(ops->store, against, reply, &differences, err);
     tb_buf_str(&reply->json, "]}");
     if (code) return code;
+    if (closings.by_hash)
+        tb_reply_say(reply, "%s worked out again, %s checked by hash alone%s.",
+                     TB__COUNTED(closings.again, "closing"), TB__COUNTED(closings.by_hash, "closing"),
+                     closings.all ? "" : " (--all works out older months too)");
     reply->no = differences > 0;
     if (!differences) tb_buf_str(&reply->out, "no differences.\n");
     else
@@ -159,6 +165,8 @@ static const tb_param usage_params[] = {
      .help = "UTC; default the running month"},
 };
 static const tb_param verify_params[] = {
+    {.name = "all", .kind = TB_PARAM_FLAG,
+     .help = "work out closings of all months again, not of the last three alone"},
     {.name = "against", .value = "DIGEST", .kind = TB_PARAM_TEXT, .min = 1,
      .help = "a digest of `tollbook anchor`: what it covered must still be there, unchanged"},
 };

@@ -59,11 +59,21 @@ TB_MUST_USE tb_code tb_closing_codes(const tb_closing *closing, bool reversed,
 TB_MUST_USE tb_code tb_codes_of(tb_store *store, int64_t month, const tb_month_books *books,
                                 const char currency[4], tb_journal_codes *ret_codes, tb_error *err);
 
-/* Checks the closings: that each takes back what the month before it accrued, and that its document, worked out
- * again from what was there at its version, comes to the same bytes. Of accounts whose usage of those months was
- * let go since, hash and form alone are checked, and say is told so. */
-TB_MUST_USE tb_code tb_closing_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
-                                      tb_error *err);
+/* The rules by which closings are worked out today, "version" in their documents. Who changes what a month accrues
+ * counts it on: closings of other rules cannot be worked out again. */
+#define TB_CLOSING_RULES 1
+
+typedef struct tb_closings_checked {
+    bool all;                /* in: also months before the last three that are closed */
+    uint64_t again, by_hash; /* out: worked out again; looked at by their hash alone */
+} tb_closings_checked;
+
+/* Checks the closings: their hashes, that each takes back what the month before it accrued, and, of those of the last
+ * three months that hold, that its document, worked out again from what was there at its version, comes to the same
+ * bytes. Closings of months that were opened again and of other rules are never worked out again. Of accounts whose usage
+ * of those months was let go since, hash and form alone are checked, and say is told so. */
+TB_MUST_USE tb_code tb_closing_verify(tb_store *store, tb_closings_checked *checked, tb_say say, void *ctx,
+                                      uint64_t *differences, tb_error *err);
 
 TB_API_END
 

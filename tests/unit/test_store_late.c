@@ -96,6 +96,22 @@ START_TEST(nothing_is_closed_where_what_it_rests_on_has_moved)
 }
 END_TEST
 
+START_TEST(a_look_back_that_fails_leaves_today)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_closing basis = {.document = NULL};
+    fill(&f);
+    ok(tb_store_next_closing(f.store, &basis, &err));
+    sql(&f, "CREATE TEMP VIEW zone AS SELECT 1");
+    ck_assert_int_ne(tb_store_look_back(f.store, &basis, &err), TB_OK);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM temp.sqlite_schema WHERE type='view'"), 0);
+    ok(tb_store_look_back(f.store, &basis, &err));
+    ok(tb_store_look_forward(f.store, &err));
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(a_month_reads_as_it_stood_at_any_watermark)
 {
     fixture f;
@@ -679,6 +695,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, usage_of_months_without_invoice_is_not_late);
     tcase_add_test(t, nothing_is_closed_where_what_it_rests_on_has_moved);
+    tcase_add_test(t, a_look_back_that_fails_leaves_today);
     tcase_add_test(t, a_month_reads_as_it_stood_at_any_watermark);
     tcase_add_test(t, a_cut_day_is_read_back_by_its_hours);
     tcase_add_test(t, balancer_rows_and_attached_zones_are_late_too);

@@ -185,7 +185,7 @@ tb_code tb__late_write(tb_store *store, tb_error *err)
     return code;
 }
 
-static tb_code gather(tb_store *store, tb__late_of of, int64_t day, const tb_grid *hours, tb_error *err)
+static tb_code gather_late(tb_store *store, tb__late_of of, int64_t day, const tb_grid *hours, tb_error *err)
 {
     tb_code code = store->n_late < ROWS_MAX ? TB_OK : tb__late_write(store, err);
     if (!code) code = tb__grow(&store->late, store->n_late, &store->cap_late, sizeof *store->late, err);
@@ -232,7 +232,7 @@ tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day, const tb_gri
     store->landing |= 1u << landed_at(tb_month_from_day(day));
     tb_code code = store->late_known ? TB_OK : load_end(store, err);
     if (code || day >= store->late_end) return code;
-    return gather(store, of, day, hours, err);
+    return gather_late(store, of, day, hours, err);
 }
 
 /* --- reading --- */

@@ -47,9 +47,9 @@ static const char then[] =
     VERSION "," TB__FOR_EVER ",reopened_us)AS reopened_us,iif(reopened_version>" VERSION ","
     TB__FOR_EVER ",reopened_version)AS reopened_version,document FROM main.closing WHERE id<" CLOSING ";";
 
-static const char now[] =
-    "DROP VIEW temp.moment;DROP VIEW temp.invoice;DROP VIEW temp.month_run;DROP VIEW temp.late;DROP VIEW temp.book;"
-    "DROP VIEW temp.declaration;DROP VIEW temp.zone;DROP VIEW temp.balancer;DROP VIEW temp.closing;";
+#define GONE(view) "DROP VIEW IF EXISTS temp." view ";"
+static const char now[] = GONE("moment") GONE("invoice") GONE("month_run") GONE("late") GONE("book")
+    GONE("declaration") GONE("zone") GONE("balancer") GONE("closing");
 
 /* A reader writes nothing, views of its own neither: that is off as long as it takes. */
 static tb_code change_views(tb_store *store, const char *sql, tb_error *err)
@@ -70,8 +70,10 @@ tb_code tb_store_look_back(tb_store *store, const tb_closing *closing, tb_error 
     snprintf(sql, sizeof sql,
              "CREATE TEMP VIEW moment AS SELECT %" PRIu64 " AS version,%" PRIu64 " AS entries,%" PRId64
              " AS closing;%s", closing->version, closing->entries, closing->id, then);
+    tb_error ignored;
     tb_code code = change_views(store, sql, err);
     if (!code) store->back = (int64_t)closing->version;
+    else if (tb_store_look_forward(store, &ignored)) return code; /* what was made of the views goes */
     return code;
 }
 

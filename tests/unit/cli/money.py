@@ -39,5 +39,5 @@ class Ledger(Case):
     def kinds(self, account=1):
         return [(e[2], e[3], e[5]) for e in self.entries(account)]
 
-    def verify(self, status=0):
-        return self.run_tool("verify", "--db", "t.db", status=status)
+    def verify(self, *words, status=0):
+        return self.run_tool("verify", "--db", "t.db", *words, status=status)

@@ -176,10 +176,14 @@ class GeneralLedger(Ledger):
             self.run_tool("invoice", "--db", "t.db", "--void", number, now=DECEMBER)
         self.close("2026-12")
         self.verify()
+        self.assertIn("3 closings worked out again, 1 closing checked by hash alone", self.verify().err)
+        self.assertNotIn("by hash", self.verify("--all").err)
+        rules = self.run_tool("query", "--db", "t.db", "SELECT DISTINCT document->>'$.version' FROM closing").out
+        self.assertEqual(rules.split()[1:], ["1"])
         for month in ("2026-12", "2026-11", "2026-10"):
             self.close(month, "--reopen")
         self.close("2026-10")
-        self.verify()
+        self.assertIn("2 closings worked out again, 3 closings checked by hash alone", self.verify().err)
 
     def test_a_first_closing_rests_on_the_thirteenth_month_before_it_too(self):
         """It takes back what the month before it accrued, and that reaches back twelve months more."""
