@@ -14,8 +14,7 @@ static tb_hash128 hash_of(const worker *w, const cache_key *key)
     return (tb_hash128){.high = h.high64, .low = h.low64};
 }
 
-/* Encoded into the worker's scratch, which is warm and large enough for the encoder's worst case,
- * then copied to memory of just its length. */
+/* Encoded into the worker's scratch, which is warm and large enough for the encoder's worst case. */
 static tb_code compute(worker *w, const cached_kind *kind, void *question, uint64_t *ret_version,
                        tb_error *err)
 {
@@ -29,10 +28,16 @@ static tb_code compute(worker *w, const cached_kind *kind, void *question, uint6
     return code;
 }
 
+/* What the cache keeps is copied to memory of just its length. What it does not goes out in the
+ * scratch's own memory, and the next answer is encoded into what the pool has, which is warm too. */
 static answer *keep_scratch(worker *w)
 {
     answer *a = answer_new(w->server->pool);
     if (!a) return NULL;
+    if (!cache_takes(w->server->cache, w->scratch.len)) {
+        answer_take(a, &w->scratch);
+        return a;
+    }
     bool kept = answer_set(a, w->scratch.data, w->scratch.len);
     if (w->scratch.cap > SCRATCH_KEPT) tb_buf_release(&w->scratch);
     if (kept) return a;
