@@ -27,10 +27,16 @@ static tb_code compute(const server *s, tb_store *store, const cached_kind *kind
     return code;
 }
 
+/* What the cache keeps is copied to memory of just its length. What it does not goes out in the
+ * scratch's own memory, and the next answer is encoded into what the pool has, which is warm too. */
 static answer *keep_scratch(worker *w)
 {
     answer *a = answer_new(w->server->pool);
     if (!a) return NULL;
+    if (!cache_takes(w->server->cache, w->scratch.len)) {
+        answer_take(a, &w->scratch);
+        return a;
+    }
     bool kept = answer_set(a, w->scratch.data, w->scratch.len);
     if (w->scratch.cap > SCRATCH_KEPT) tb_buf_release(&w->scratch);
     if (kept) return a;
@@ -49,8 +55,7 @@ static void file_answer(request *r, const cached_kind *kind, void *question, uin
     request_answer(r, a, false);
 }
 
-/* Encoded into the worker's scratch, which is warm and large enough for the encoder's worst case,
- * then copied to memory of just its length. */
+/* Encoded into the worker's scratch, which is warm and large enough for the encoder's worst case. */
 static void answer_anew(request *r, const cached_kind *kind, void *question)
 {
     worker *w = r->worker;

@@ -98,6 +98,13 @@ bool answer_set(answer *a, const void *bytes, size_t len)
     return true;
 }
 
+void answer_take(answer *a, tb_buf *bytes)
+{
+    tb_buf_release(&a->body);
+    a->body = *bytes;
+    tb_buf_init(bytes, bytes->max, bytes->alloc);
+}
+
 const tb_buf *answer_gzip(answer *a, gzip *gz)
 {
     tb_buf *have = atomic_load_explicit(&a->gzip, memory_order_acquire);
@@ -236,9 +243,21 @@ static void insert(shard *s, entry *e)
     s->entries++;
 }
 
+/* What an answer of these many bytes counts for. */
+static size_t charge_of(size_t cap)
+{
+    size_t body = pool_block(cap);
+    return body + body / 8 + sizeof(entry) + sizeof(answer);
+}
+
+bool cache_takes(const cache *c, size_t len)
+{
+    return charge_of(len) <= c->shard_max;
+}
+
 void cache_put(cache *c, const cache_key *key, answer *a)
 {
-    size_t body = pool_block(a->body.cap), charge = body + body / 8 + sizeof(entry) + sizeof *a;
+    size_t charge = charge_of(a->body.cap);
     if (charge > c->shard_max) return;
     entry *e = calloc(1, sizeof *e), *gone = NULL;
     if (!e) return;

@@ -28,6 +28,8 @@ void answer_drop(answer *a); /* NULL is fine */
 tb_buf *answer_body(answer *a);
 /* The bytes at once, in memory of just their length. false: out of memory. */
 bool answer_set(answer *a, const void *bytes, size_t len);
+/* The bytes with their memory, which is the pool's; *bytes is empty afterwards. */
+void answer_take(answer *a, tb_buf *bytes);
 /* The gzip form; made with gz when it is not there yet. NULL: it could not be made. */
 const tb_buf *answer_gzip(answer *a, gzip *gz);
 
@@ -44,6 +46,8 @@ answer *cache_get(cache *c, const cache_key *key); /* NULL: not there */
 /* Keeps the answer under the key, letting older ones go; an answer larger than a sixteenth of the
  * cache is not kept. */
 void cache_put(cache *c, const cache_key *key, answer *a);
+/* Whether cache_put would keep an answer in memory of just this length. */
+bool cache_takes(const cache *c, size_t len);
 size_t cache_bytes(cache *c);
 size_t cache_entries(cache *c);
 

@@ -170,7 +170,7 @@ static tb_code open_workers(server *s, tb_error *err)
         w->server = s;
         w->index = i;
         w->gzip = gzip_new();
-        tb_buf_init(&w->scratch, ANSWER_MAX, NULL);
+        tb_buf_init(&w->scratch, ANSWER_MAX, pool_alloc(s->pool));
         if (!w->gzip) return tb_no_memory(err);
         tb_code code = tb_store_open(s->options.db, &options, &w->store, err);
         if (!code) code = tb_store_open(s->options.db, &options, &s->intake_store[i], err);

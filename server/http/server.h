@@ -86,7 +86,7 @@ typedef struct worker {
     gzip *gzip;
     latest_view keys, token, secret, directory; /* as of its last look */
     uint64_t requests;                          /* for request ids */
-    tb_buf scratch;      /* where answers are encoded, before their length is known */
+    tb_buf scratch;      /* of the pool: where answers are encoded, before their length is known */
     int64_t date_second; /* that date says, since 1970 */
     char date[32];       /* of the header, once it was needed */
     metrics metrics;

@@ -86,6 +86,29 @@ static char look(cache *c, uint64_t id)
     return found;
 }
 
+START_TEST(what_the_cache_does_not_take_goes_out_in_its_own_memory)
+{
+    pool *p = pool_new(MIB);
+    cache *none = cache_new(0), *c = cache_new(16 * MIB);
+    ck_assert(!cache_takes(none, 1));
+    ck_assert(cache_takes(c, KIB));
+    ck_assert(!cache_takes(c, MIB));
+    tb_buf bytes;
+    tb_buf_init(&bytes, ANSWER_MAX, pool_alloc(p));
+    tb_buf_str(&bytes, "{}");
+    const char *data = bytes.data;
+    answer *a = answer_new(p);
+    answer_take(a, &bytes);
+    ck_assert_ptr_eq(answer_body(a)->data, data);
+    ck_assert_uint_eq(answer_body(a)->len, 2);
+    ck_assert_uint_eq(bytes.cap, 0);
+    answer_drop(a);
+    cache_free(none);
+    cache_free(c);
+    pool_free(p);
+}
+END_TEST
+
 START_TEST(what_is_put_is_found_by_its_whole_key)
 {
     pool *p = pool_new(MIB);
@@ -688,6 +711,7 @@ int main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, a_block_is_taken_again_and_keeps_its_bytes_when_it_grows);
     tcase_add_test(tc, blocks_have_the_next_size_up);
+    tcase_add_test(tc, what_the_cache_does_not_take_goes_out_in_its_own_memory);
     tcase_add_test(tc, what_is_put_is_found_by_its_whole_key);
     tcase_add_test(tc, it_never_passes_its_bound_and_the_unused_leave_first);
     tcase_add_test(tc, a_cache_of_nothing_keeps_nothing);
