@@ -141,7 +141,7 @@ TB_MUST_USE tb_code tb__regions_replace(tb_store *store, const tb_region *region
 /* For a connection that was just opened. */
 TB_MUST_USE tb_code tb__usage_open(tb_store *store, tb_error *err);
 /* What was remembered in a transaction that was undone. */
-void tb__usage_forget(tb_store *store);
+void tb__usage_forget(tb_store *store, bool whole);
 void tb__usage_close(tb_store *store);
 /* All that was put into rows of chunk is there. Statements ask for it before they run (tb__sql). */
 TB_MUST_USE tb_code tb__chunks_land(tb_store *store, tb_error *err);

@@ -45,8 +45,10 @@ typedef struct tb__counters {
     void (*free)(void *batch);
     /* Before the file's own COMMIT: what was added will be there for everybody who sees that. */
     tb_code (*commit)(tb_store *store, tb_error *err);
-    /* The transaction, or its part since the last mark, was undone. */
-    void (*abandon)(tb_store *store);
+    /* What comes from here on may be undone alone. */
+    void (*mark)(tb_store *store);
+    /* The transaction was undone, or its part since the last mark. */
+    void (*abandon)(tb_store *store, bool whole);
     /* Adds what a zone holds to its account, and notes what of it is late. */
     tb_code (*adopt_zone)(tb_store *store, int64_t zone, int64_t account, tb_error *err);
     /* See tb_store_withdraw_usage and tb_store_retain. */
@@ -57,7 +59,7 @@ typedef struct tb__counters {
 
     tb_code (*view)(tb_store *store, const tb__asked *asked, tb_series *series, tb_error *err);
     /* The bytes of each of store->located. */
-    tb_code (*located_bytes)(tb_store *store, tb_range range, tb_error *err);
+    tb_code (*located_bytes)(tb_store *store, const tb__asked *asked, tb_range range, tb_error *err);
     /* One counter of a month's days, of a day's hours. */
     tb_code (*days)(tb_store *store, int64_t series, tb_metric metric, int64_t month,
                     uint64_t days[32], tb_error *err);
