@@ -9,11 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/issue_parts.h"
 #include "tollbook/calendar.h"
-#include "tollbook/issue.h"
 #include "tollbook/issuegroup.h"
 
-#define MONTHS_BACK 12
 #define CHAINS 4096
 
 /* A correction that was come across. */
@@ -27,15 +26,13 @@ typedef struct counted {
 
 typedef struct gathering {
     tb_store *store;
-    const tb_month_books *books;
-    int64_t month, end_us, now_us; /* of the month whose end it is */
+    const tb_accruals_ask *ask;
+    int64_t month, end_us; /* of the month whose end it is */
     tb_accruals *to;
     size_t cap;
     counted *corrections;
     size_t n_corrections, cap_corrections;
     size_t chain[CHAINS]; /* of corrections, by account: the newest first, counted from 1; 0: none */
-    bool (*step)(void *ctx, uint64_t done, uint64_t total);
-    void *ctx;
     tb_error *err;
 } gathering;
 
@@ -203,8 +200,8 @@ static tb_code add_draft(gathering *g, int64_t account, int64_t month, wanted wh
     tb_issue draft;
     tb_error why = {0};
     tb_code code =
-        tb_issue_draft(g->store, account, month, g->books, g->now_us, &draft, &why);
-    if (code && tb_issue_is_its_own(code)) {
+        tb__issue_lines(g->store, account, month, g->ask->books, g->ask->now_us, &draft, &why);
+    if (code == TB_E_NOT_KEPT || (code && tb_issue_is_its_own(code))) {
         g->to->refused++;
         return TB_OK;
     }
@@ -280,6 +277,30 @@ static tb_code add_account_month(gathering *g, int64_t account, int64_t month)
     return code;
 }
 
+/* Of an ascending list that holds n: whether it has the account. */
+static bool has_account(const int64_t *accounts, size_t n, int64_t account)
+{
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        const size_t mid = (lo + hi) / 2;
+        if (accounts[mid] < account) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo < n && accounts[lo] == account;
+}
+
+/* Accounts that the asker names and the list does not have. */
+static tb_code add_named(gathering *g, int64_t month, const int64_t *accounts, size_t n)
+{
+    const tb_accruals *named = g->ask->named;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && named && i < named->n; i++)
+        if (!has_account(accounts, n, named->list[i].account) &&
+            (i == 0 || named->list[i].account != named->list[i - 1].account))
+            code = add_account_month(g, named->list[i].account, month);
+    return code;
+}
+
 static tb_code add_month(gathering *g, int64_t month)
 {
     int64_t *accounts = NULL;
@@ -287,9 +308,10 @@ static tb_code add_month(gathering *g, int64_t month)
     tb_code code = tb_issue_accounts(g->store, month, 0, &accounts, &n, g->err);
     for (size_t i = 0; !code && i < n; i++) {
         code = add_account_month(g, accounts[i], month);
-        if (!code && g->step && i % 16 == 15 && !g->step(g->ctx, i + 1, n))
+        if (!code && g->ask->step && i % 16 == 15 && !g->ask->step(g->ask->ctx, i + 1, n))
             code = tb_fail(g->err, TB_E_STOPPED, NULL, NULL);
     }
+    if (!code) code = add_named(g, month, accounts, n);
     free(accounts);
     return code;
 }
@@ -320,15 +342,14 @@ static tb_code join_months(tb_accruals *a, tb_error *err)
     return code;
 }
 
-tb_code tb_accruals_read(tb_store *store, int64_t month, const tb_month_books *books, int64_t now_us,
-                         bool (*step)(void *, uint64_t, uint64_t), void *ctx,
-                         tb_accruals *ret_accruals, tb_error *err)
+tb_code tb_accruals_read(tb_store *store, const tb_accruals_ask *ask, tb_accruals *ret_accruals,
+                         tb_error *err)
 {
     tb_accruals made = {.list = NULL};
-    gathering g = {.store = store, .books = books, .month = month, .now_us = now_us, .to = &made,
-                   .end_us = tb_month_start_us(month + 1), .step = step, .ctx = ctx, .err = err};
+    gathering g = {.store = store, .ask = ask, .month = ask->month, .to = &made,
+                   .end_us = tb_month_start_us(ask->month + 1), .err = err};
     tb_code code = TB_OK;
-    for (int64_t m = month; !code && m >= month - MONTHS_BACK; m--)
+    for (int64_t m = ask->month; !code && m >= ask->month - TB_ACCRUAL_MONTHS; m--)
         code = add_month(&g, m);
     if (!code) code = join_months(&made, err);
     free(g.corrections);

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,15 +152,14 @@ static tb_code accruals_kept(tb_store *store, int64_t month, bool reversed, tb_a
     return code;
 }
 
-tb_code tb_accruals_of(tb_store *store, int64_t month, const tb_month_books *books, int64_t now_us,
-                       bool (*step)(void *, uint64_t, uint64_t), void *ctx,
-                       tb_accruals *ret_accruals, tb_error *err)
+tb_code tb_accruals_of(tb_store *store, const tb_accruals_ask *ask, tb_accruals *ret_accruals,
+                       tb_error *err)
 {
     bool found = false;
-    tb_code code = accruals_kept(store, month, false, ret_accruals, &found, err);
-    if (!code && !found) code = accruals_kept(store, month + 1, true, ret_accruals, &found, err);
-    if (code || found) return code;
-    return tb_accruals_read(store, month, books, now_us, step, ctx, ret_accruals, err);
+    tb_code code = accruals_kept(store, ask->month, false, ret_accruals, &found, err);
+    if (!code && !found)
+        code = accruals_kept(store, ask->month + 1, true, ret_accruals, &found, err);
+    return code || found ? code : tb_accruals_read(store, ask, ret_accruals, err);
 }
 
 tb_code tb_closing_codes(const tb_closing *closing, bool reversed, const char currency[4],
@@ -201,76 +199,4 @@ tb_code tb_codes_of(tb_store *store, int64_t month, const tb_month_books *books,
         tb_journal_codes_of(tb_month_book_at(books, currency, "", tb_month_start_us(month + 1) - 1),
                             ret_codes);
     return code;
-}
-
-/* --- checking --- */
-
-typedef struct checking {
-    tb_store *store;
-    tb_say say;
-    void *ctx;
-    uint64_t *differences;
-} checking;
-
-/* Of two documents that can be read: whether the later takes back what the earlier accrued. */
-static bool takes_back(const tb_closing *later, const tb_closing *earlier)
-{
-    json_t *to = json_loadb(later->document, later->len, 0, NULL);
-    json_t *from = json_loadb(earlier->document, earlier->len, 0, NULL);
-    const bool same = json_equal(json_object_get(to, "reversed"), json_object_get(from, "accruals")) != 0;
-    json_decref(to);
-    json_decref(from);
-    return same;
-}
-
-/* Where this closing and the month before's hold, the one takes back what the other accrued. */
-static tb_code check_before(checking *c, const tb_closing *closing, bool *ret_same, tb_error *err)
-{
-    tb_closing live = {.document = NULL}, before = {.document = NULL};
-    bool holds = false, closed = false;
-    *ret_same = true;
-    tb_code code = tb_store_closing(c->store, closing->month, &live, &holds, err);
-    if (!code && holds && strcmp(live.sha256, closing->sha256) == 0)
-        code = tb_store_closing(c->store, closing->month - 1, &before, &closed, err);
-    if (!code && closed) *ret_same = takes_back(closing, &before);
-    tb_closing_release(&live);
-    tb_closing_release(&before);
-    return code;
-}
-
-static tb_code check_closing(void *ctx, const tb_closing *closing, tb_error *err)
-{
-    checking *c = ctx;
-    bool same = true;
-    tb_code code = check_before(c, closing, &same, err);
-    if (code) return code;
-    unsigned char hash[crypto_hash_sha256_BYTES];
-    char hex[65], month[8], sentence[160];
-    tb_accruals accruals = {.list = NULL}, reversed = {.list = NULL};
-    crypto_hash_sha256(hash, (const unsigned char *)closing->document, closing->len);
-    sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
-    tb_month_format(closing->month, month);
-    if (strcmp(hex, closing->sha256) != 0)
-        snprintf(sentence, sizeof sentence, "The closing of %s: its text does not have its SHA-256.", month);
-    else if (tb_closing_read(closing, false, &accruals, NULL) ||
-             tb_closing_read(closing, true, &reversed, NULL))
-        snprintf(sentence, sizeof sentence, "The closing of %s cannot be read.", month);
-    else if (!same)
-        snprintf(sentence, sizeof sentence,
-                 "The closing of %s does not take back what the month before it accrued.", month);
-    else
-        sentence[0] = 0;
-    tb_accruals_release(&accruals);
-    tb_accruals_release(&reversed);
-    if (!sentence[0]) return TB_OK;
-    ++*c->differences;
-    if (c->say) c->say(c->ctx, sentence);
-    return TB_OK;
-}
-
-tb_code tb_closing_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
-                          tb_error *err)
-{
-    checking c = {store, say, ctx, differences};
-    return tb_store_closings(store, check_closing, &c, err);
 }

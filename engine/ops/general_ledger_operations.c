@@ -248,8 +248,9 @@ static tb_code put_accruals(exporting *x, int64_t month, bool back, tb_error *er
     tb_code code;
     if (back && x->closed) code = tb_closing_read(&x->closing, true, &a, err);
     else
-        code = tb_accruals_of(x->ops->store, month, &x->books, x->ops->now_us, x->ops->step,
-                              x->ops->ctx, &a, err);
+        code = tb_accruals_of(x->ops->store,
+                              &(tb_accruals_ask){.month = month, .now_us = x->ops->now_us, .books = &x->books,
+                                                 .step = x->ops->step, .ctx = x->ops->ctx}, &a, err);
     for (size_t i = 0; !code && i < a.n; i++)
         code = put_accrual(x, &a.list[i], month, back, err);
     if (!code && !back) say_accruals(&a, month, x->reply);
@@ -305,6 +306,7 @@ static tb_code export_month(tb_ops *ops, const tb_args *args, tb_reply *reply, t
 
 typedef struct pending {
     tb_buf document;
+    tb_closing closing;
     size_t accounts;
 } pending;
 
@@ -339,13 +341,13 @@ static tb_code prepare_closing(tb_ops *ops, const tb_args *args, tb_reply *reply
     tb_buf_init(&p->document, (size_t)64 << 20, NULL);
     reply->state = p;
     reply->release = release_pending;
-    code = tb_month_books_read(ops->store, &books, err);
-    if (!code)
-        code = tb_accruals_of(ops->store, month - 1, &books, ops->now_us, ops->step, ops->ctx,
-                              &reversed, err);
-    if (!code)
-        code = tb_accruals_of(ops->store, month, &books, ops->now_us, ops->step, ops->ctx,
-                              &accruals, err);
+    tb_accruals_ask ask = {.month = month - 1, .now_us = ops->now_us, .books = &books, .step = ops->step,
+                           .ctx = ops->ctx};
+    code = tb_store_next_closing(ops->store, &p->closing, err);
+    if (!code) code = tb_month_books_read(ops->store, &books, err);
+    if (!code) code = tb_accruals_of(ops->store, &ask, &reversed, err);
+    ask.month = month;
+    if (!code) code = tb_accruals_of(ops->store, &ask, &accruals, err);
     if (!code) code =
             tb_closing_write(ops->store, &accruals, &reversed, &books, month, &p->document, err);
     if (!code) say_accruals(&accruals, month, reply);
@@ -430,7 +432,7 @@ static tb_code close_month(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
 {
     const int64_t month = tb_arg_number(args, "month", 0);
     bool closed = false;
-    const pending *p = reply->state;
+    pending *p = reply->state;
     uint64_t expired = 0;
     char text[8];
     if (tb_arg_given(args, "reopen")) return reopen(ops, month, reply, err);
@@ -439,9 +441,14 @@ static tb_code close_month(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     if (code || closed) return code;
     code = tb_ledger_expire(ops->store, 0, ops->now_us, &expired, err);
     if (!code) code = accrue_all(ops, reply, err);
-    if (!code)
-        code = tb_store_close_month(ops->store, month, p->document.data, p->document.len, ops->now_us,
-                                    err);
+    if (!code) {
+        tb_closing closing = p->closing;
+        closing.month = month;
+        closing.closed_us = ops->now_us;
+        closing.document = p->document.data;
+        closing.len = p->document.len;
+        code = tb_store_close_month(ops->store, &closing, err);
+    }
     if (code) return code;
     tb_month_format(month, text);
     tb_reply_say(reply, "%s is closed: %s accrued.", text, TB__COUNTED(p->accounts, "account"));

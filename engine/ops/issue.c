@@ -96,8 +96,8 @@ static tb_code plan_draws(tb_store *store, tb_issue *d, int64_t now_us, tb_error
     return TB_OK;
 }
 
-tb_code tb_issue_draft(tb_store *store, int64_t account, int64_t month, const tb_month_books *books,
-                       int64_t now_us, tb_issue *ret_issue, tb_error *err)
+tb_code tb__issue_lines(tb_store *store, int64_t account, int64_t month, const tb_month_books *books,
+                        int64_t now_us, tb_issue *ret_issue, tb_error *err)
 {
     *ret_issue = (tb_issue){0};
     tb_code code = tb_month_bill_read(store, account, month, TB_NOW, books->list, books->n, now_us,
@@ -105,7 +105,16 @@ tb_code tb_issue_draft(tb_store *store, int64_t account, int64_t month, const tb
     if (code) return code;
     code = tb__issue_read_lates(store, account, month, books, now_us, ret_issue, err);
     if (!code) code = tb__issue_state(ret_issue, ret_issue->month.source.watermark, err);
-    if (!code) code = name_parties(store, &ret_issue->statement, &ret_issue->parties, err);
+    if (code) tb_issue_release(ret_issue);
+    return code;
+}
+
+tb_code tb_issue_draft(tb_store *store, int64_t account, int64_t month, const tb_month_books *books,
+                       int64_t now_us, tb_issue *ret_issue, tb_error *err)
+{
+    tb_code code = tb__issue_lines(store, account, month, books, now_us, ret_issue, err);
+    if (code) return code;
+    code = name_parties(store, &ret_issue->statement, &ret_issue->parties, err);
     if (!code) code = plan_draws(store, ret_issue, now_us, err);
     if (code) tb_issue_release(ret_issue);
     return code;

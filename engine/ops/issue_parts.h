@@ -26,6 +26,11 @@ TB_MUST_USE tb_code tb__issue_read_lates(tb_store *store, int64_t account, int64
 /* The statement of d->month and d->late. */
 TB_MUST_USE tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err);
 
+/* A draft without parties and what credit would pay of it: what it charges, and the corrections that wait. */
+TB_MUST_USE tb_code tb__issue_lines(tb_store *store, int64_t account, int64_t month,
+                                    const tb_month_books *books, int64_t now_us, tb_issue *ret_issue,
+                                    tb_error *err);
+
 typedef struct tb__issue_credit {
     tb_corrected joined;
     tb_statement_book *books;

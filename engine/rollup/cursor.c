@@ -408,6 +408,14 @@ TB__INLINE void prefetch(const tb_rollup_cursor *c, const tb__ranked *list)
     __builtin_prefetch(memory + items->size - 1);
 }
 
+TB__INLINE void prefetch_country(const tb_rollup_cursor *c)
+{
+    const tb__ranked *list = &c->countries;
+    if (list->n - list->at <= AHEAD) return;
+    const tb__item *item = &list->items[list->at + AHEAD];
+    __builtin_prefetch(tb__chunks_at(&c->parts[item->source]->countries, item->index));
+}
+
 static tb_rollup_day day_of(const tb_rollup_cursor *c, uint32_t rank, uint64_t key)
 {
     const tb__edge *edge = c->edge[key / c->days];
@@ -470,6 +478,7 @@ bool tb_rollup_next_country(tb_rollup_cursor *c, tb_rollup_country *ret_country)
     tb_rollup_country sum = {
         .zone = c->id[rank], .day = c->first_day + (int64_t)(key >> 16), .country = (uint16_t)key};
     do {
+        prefetch_country(c);
         if (!add_country(c, item, &sum)) return false;
         tb__ranked_take(&c->countries);
         item = tb__ranked_peek(&c->countries);

@@ -13,6 +13,17 @@ static void place(tb__index *x, uint64_t hash, uint32_t i)
     tb__index_put(x, at, hash, i);
 }
 
+#define PAGE 4096
+
+/* A slot is read before it is written, and memory that is read first has a page of zeros under it, which
+ * is replaced at the first write: each time all threads of the process are interrupted. Items lie all
+ * over the slots, so no page is touched in vain. */
+static void touch(char *memory, size_t size)
+{
+    for (size_t at = 0; at < size; at += PAGE)
+        *(volatile char *)(memory + at) = 0;
+}
+
 /* One bucket more than the slots need, so that they can begin at a bucket's alignment. */
 static size_t memory_size(size_t slots)
 {
@@ -29,6 +40,7 @@ static bool make_slots(tb__index *x, size_t slots, const tb_alloc *alloc)
         *x = (tb__index){0};
         return false;
     }
+    touch(x->memory, memory_size(slots));
     x->slots = (uint32_t *)(((uintptr_t)x->memory + bucket - 1) & ~(bucket - 1));
     return true;
 }

@@ -100,10 +100,12 @@ TB_MUST_USE tb_code tb_store_outbox_put(tb_store *store, const char *type, int64
 TB_MUST_USE tb_code tb_store_outbox_due(tb_store *store, int64_t now_us, const int64_t *but, size_t n,
                                         tb_message *ret_message, bool *ret_there, tb_error *err);
 /* What came of a try. 2xx has delivered it, 410 gives it up; anything else waits and is tried again, first
- * after pause_us, then each time after twice as long. */
+ * after pause_us, then each time after twice as long; not before after_us, as long as that is no more than
+ * TB_OUTBOX_PAUSE_MOST. */
 typedef struct tb_delivery {
     int status; /* of HTTP; 0: there was no answer */
     const char *error;
+    int64_t after_us; /* the receiver asks to be left alone that long; 0: it does not say */
 } tb_delivery;
 /* No effect on one that does not wait any more. */
 TB_MUST_USE tb_code tb_store_outbox_tried(tb_store *store, const tb_message *message,

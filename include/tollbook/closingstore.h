@@ -8,10 +8,16 @@
 
 TB_API_BEGIN
 
+/* Months before its own that a closing accrues where they were not billed. Usage that comes for all of these
+ * after it is kept as late usage, run or not, so that what it accrued can be worked out again. */
+#define TB_ACCRUAL_MONTHS 12
+
 typedef struct tb_closing {
-    int64_t month, closed_us;
-    char sha256[65]; /* of the document, lower-case hex */
-    char *document;  /* terminated; free() */
+    int64_t id, month, closed_us;
+    uint64_t version; /* the data that its document was worked out from */
+    uint64_t entries; /* of the ledger when it was made */
+    char sha256[65];  /* of the document, lower-case hex */
+    char *document;   /* terminated; free() */
     size_t len;
 } tb_closing;
 
@@ -26,9 +32,12 @@ TB_MUST_USE tb_code tb_store_closing(tb_store *store, int64_t month, tb_closing 
 typedef tb_code (*tb_closing_visit)(void *ctx, const tb_closing *closing, tb_error *err);
 TB_MUST_USE tb_code tb_store_closings(tb_store *store, tb_closing_visit visit, void *ctx,
                                       tb_error *err);
-/* Closes a month, with its document. TB_E_CLOSED: it is closed already. */
-TB_MUST_USE tb_code tb_store_close_month(tb_store *store, int64_t month, const char *document,
-                                         size_t len, int64_t now_us, tb_error *err);
+/* What the next closing's document is worked out from, in the snapshot in which that is done: id, version and
+ * entries of *ret_closing. */
+TB_MUST_USE tb_code tb_store_next_closing(tb_store *store, tb_closing *ret_closing, tb_error *err);
+/* Closes a month, with its document. TB_E_CLOSED: it is closed already. TB_E_BUSY: what the document rests on
+ * has changed since its version was read. */
+TB_MUST_USE tb_code tb_store_close_month(tb_store *store, const tb_closing *closing, tb_error *err);
 /* Opens it again; its closing is kept. TB_E_NOT_FOUND: it is not closed. */
 TB_MUST_USE tb_code tb_store_reopen_month(tb_store *store, int64_t month, int64_t now_us,
                                           tb_error *err);
@@ -47,6 +56,12 @@ TB_MUST_USE tb_code tb_store_billed_on(tb_store *store, int64_t account, int64_t
 TB_MUST_USE tb_code tb_store_month_ran(tb_store *store, int64_t account, int64_t month,
                                        bool *ret_ran, tb_error *err);
 void tb_closing_release(tb_closing *closing);
+
+/* From here on everything that a bill or an accrual is read from is as it stood when this closing was worked out:
+ * usage, declarations, books, invoices, runs, closings. TB_NOW is that moment's. Of an account whose usage was let go since
+ * that cannot be. Ends with tb_store_look_forward; nothing is written in between. */
+TB_MUST_USE tb_code tb_store_look_back(tb_store *store, const tb_closing *closing, tb_error *err);
+TB_MUST_USE tb_code tb_store_look_forward(tb_store *store, tb_error *err);
 
 TB_API_END
 

@@ -25,12 +25,19 @@ typedef struct tb_accruals {
     size_t unpriced, refused; /* accounts with usage that has no price, and that cannot be rated */
 } tb_accruals;
 
+typedef struct tb_accruals_ask {
+    int64_t month, now_us;
+    const tb_month_books *books;
+    const tb_accruals *named; /* accounts that are looked at in any case; NULL: none */
+    bool (*step)(void *ctx, uint64_t done, uint64_t total); /* now and then; false: TB_E_STOPPED. May be NULL */
+    void *ctx;
+} tb_accruals_ask;
+
 /* Of a month that is over. What was billed after its end is what the invoice says; the rest is rated. A year of
  * months before it count where they were not billed by its end, also those that were never run. What is
- * made void after the end stood then. step (may be NULL) is called now and then; false ends it with TB_E_STOPPED. */
-TB_MUST_USE tb_code tb_accruals_read(tb_store *store, int64_t month, const tb_month_books *books,
-                                     int64_t now_us, bool (*step)(void *, uint64_t, uint64_t),
-                                     void *ctx, tb_accruals *ret_accruals, tb_error *err);
+ * made void after the end stood then. */
+TB_MUST_USE tb_code tb_accruals_read(tb_store *store, const tb_accruals_ask *ask,
+                                     tb_accruals *ret_accruals, tb_error *err);
 void tb_accruals_release(tb_accruals *accruals);
 
 /* A closing's document: what was accrued at the month's end, and what was taken back of the month before. */
@@ -40,9 +47,8 @@ TB_MUST_USE tb_code tb_closing_write(tb_store *store, const tb_accruals *accrual
 TB_MUST_USE tb_code tb_closing_read(const tb_closing *closing, bool reversed,
                                     tb_accruals *ret_accruals, tb_error *err);
 /* A month's accruals: those of its closing, else what the next month's took back, else worked out. */
-TB_MUST_USE tb_code tb_accruals_of(tb_store *store, int64_t month, const tb_month_books *books,
-                                   int64_t now_us, bool (*step)(void *, uint64_t, uint64_t),
-                                   void *ctx, tb_accruals *ret_accruals, tb_error *err);
+TB_MUST_USE tb_code tb_accruals_of(tb_store *store, const tb_accruals_ask *ask,
+                                   tb_accruals *ret_accruals, tb_error *err);
 /* The codes of a currency in it, or (reversed) of what it took back; those without a book where it does not
  * name the currency. */
 TB_MUST_USE tb_code tb_closing_codes(const tb_closing *closing, bool reversed,
@@ -53,9 +59,9 @@ TB_MUST_USE tb_code tb_closing_codes(const tb_closing *closing, bool reversed,
 TB_MUST_USE tb_code tb_codes_of(tb_store *store, int64_t month, const tb_month_books *books,
                                 const char currency[4], tb_journal_codes *ret_codes, tb_error *err);
 
-/* Checks the closings' documents: their hashes, that they can be read, and that each takes back what the
- * month before it accrued. No accrual is worked out again: drafts are not kept, and a month that was not
- * run cannot be read as it stood. */
+/* Checks the closings: that each takes back what the month before it accrued, and that its document, worked out
+ * again from what was there at its version, comes to the same bytes. Of accounts whose usage of those months was
+ * let go since, hash and form alone are checked, and say is told so. */
 TB_MUST_USE tb_code tb_closing_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
                                       tb_error *err);
 

@@ -23,8 +23,8 @@ static bool is_stopping(void *ctx)
     return courier_stopping(ctx);
 }
 
-static int send_message(void *ctx, unsigned thread, const courier *c, const tb_message *m,
-                        const void *secret, int64_t now_us, char error[TB_MESSAGE_ERROR_MAX + 1])
+static tb_delivery send_message(void *ctx, unsigned thread, const courier *c, const tb_message *m,
+                                const void *secret, int64_t now_us, char error[TB_MESSAGE_ERROR_MAX + 1])
 {
     alerting *a = ctx;
     const webhook_message message = {.url = a->url, .id = m->id, .body = m->body,
@@ -32,9 +32,12 @@ static int send_message(void *ctx, unsigned thread, const courier *c, const tb_m
                                      .limit_us = a->limit_us, .stop = is_stopping,
                                      .ctx = (void *)(uintptr_t)c};
     if (!a->senders[thread]) a->senders[thread] = webhook_new();
-    if (a->senders[thread]) return webhook_send(a->senders[thread], &message, secret, error);
-    snprintf(error, TB_MESSAGE_ERROR_MAX + 1, "There is no memory.");
-    return 0;
+    webhook_answer answer = {0, 0};
+    if (a->senders[thread]) answer = webhook_send(a->senders[thread], &message, secret, error);
+    else snprintf(error, TB_MESSAGE_ERROR_MAX + 1, "There is no memory.");
+    const int64_t most_s = TB_OUTBOX_PAUSE_MOST / 1000000;
+    return (tb_delivery){answer.status, error,
+                         (answer.after_s < most_s ? answer.after_s : most_s) * 1000000};
 }
 _Static_assert(WEBHOOK_ERROR_MAX == TB_MESSAGE_ERROR_MAX, "what is said fits");
 

@@ -92,6 +92,7 @@ void api_mc_digested(request *r);
 void api_root(request *r);
 void api_console_page(request *r);
 void api_console_asset(request *r);
+void api_console_open(request *r);
 void api_sign_in(request *r);
 void api_sign_out(request *r);
 void api_session(request *r);

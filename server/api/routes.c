@@ -144,6 +144,7 @@ const route api_routes[] = {
     SIGN_IN("/console/session", "sign_in", api_sign_in),
     ROW(GET, "/console/session", ANY, NO_BODY, "session", api_session, NULL),
     ROW(DELETE, "/console/session", NONE, NO_BODY, "sign_out", api_sign_out, NULL),
+    ROW(GET, "/console/open", NONE, NO_BODY, "console_open", api_console_open, NULL),
     ROW(GET, "/console/assets/{+file}", NONE, NO_BODY, "console_asset", api_console_asset, NULL),
     ROW(GET, "/console", NONE, NO_BODY, "console", api_console_page, NULL),
     ROW(GET, "/console/{+view}", NONE, NO_BODY, "console_view", api_console_page, NULL),

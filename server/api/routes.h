@@ -6,7 +6,7 @@
 
 extern const route api_routes[];
 extern const size_t api_n_routes;
-#define API_CONSOLE_ROUTES 7 /* the last rows: the console's */
+#define API_CONSOLE_ROUTES 8 /* the last rows: the console's */
 
 /* Once, before any thread: seeds jansson's hash tables. */
 void api_start(void);

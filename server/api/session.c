@@ -9,6 +9,7 @@
 #include "api/handlers.h"
 #include "http/access.h"
 #include "http/clock.h"
+#include "http/query.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 #include "tollbook/terms.h"
@@ -137,6 +138,7 @@ static bool is_from_page(request *r)
 
 /* --- signing in --- */
 
+/* Notes the session, and tells the browser when the answer is sent. */
 static void open_session(request *r, const session *s)
 {
     uint8_t random[SESSION_RANDOM];
@@ -146,7 +148,6 @@ static void open_session(request *r, const session *s)
     sessions_open(r->worker->server->sessions, s, now_us, random, text);
     r->account = s->account;
     r->key = s->key;
-    answer_session(r, s);
     set_cookie(r, text, (s->until_us - now_us) / 1000000);
     sodium_memzero(random, sizeof random);
     sodium_memzero(text, sizeof text);
@@ -164,14 +165,16 @@ static void refuse_sign_in(request *r)
 static void sign_in_with(request *r, tb_text text)
 {
     session s;
-    if (!access_find(r, text, &s))
+    if (!access_find(r, text, &s)) {
         refuse_sign_in(r);
-    else if (!is_offered_any(r, s.roles))
+    } else if (!is_offered_any(r, s.roles)) {
         request_fail(r, TB_E_FORBIDDEN, "key",
                      "A key of the role Ingest sends usage and may look at nothing. Sign in with another "
                      "key: tollbook key create --role User --account ID.");
-    else
+    } else {
+        answer_session(r, &s);
         open_session(r, &s);
+    }
 }
 
 static bool has_tries_left(request *r)
@@ -207,6 +210,26 @@ void api_sign_in(request *r)
         request_fail(r, TB_E_VALIDATION, "key", "The body must be {\"key\":\"...\"}.");
     }
     json_decref(body);
+}
+
+/* The link that `tollbook console` makes. A second use leads to the same page, which asks for a key. */
+void api_console_open(request *r)
+{
+    static const char *const to_console[] = {"Location", "/console/", "Referrer-Policy", "no-referrer", NULL};
+    static const query_spec specs[] = {{"code", QUERY_TEXT, 0}};
+    const tb_text query = request_query(r);
+    tb_text code = {0};
+    session s;
+    tb_error err;
+    if (query_parse(query.data, query.len, specs, 1, &code, r->scratch, &err)) {
+        request_fail_as(r, &err);
+        return;
+    }
+    request_answer_empty(r, 303);
+    r->reply.also = to_console;
+    if (r->method != HTTP_GET || !sessions_collect(r->worker->server->sessions, code, &s)) return;
+    s.until_us = request_now_us(r) + SESSION_US;
+    open_session(r, &s);
 }
 
 /* Also where the session is over: the cookie goes. */

@@ -164,6 +164,23 @@ static const cli_option import_options[] = {DB_OR_SERVER, BATCH,    ON_ERROR("st
 
 static const cli_option serve_options[] = {DB, THREADS, SERVE_OPTION_ROWS};
 
+static const cli_option console_options[] = {
+    DB,
+    {.name = "account",
+     .value = "ID",
+     .kind = CLI_NUMBER,
+     .min = 1,
+     .max = INT64_MAX,
+     .help = "see what this account's key of the role User sees; default: what the operator sees"},
+    {.name = "port",
+     .value = "N",
+     .kind = CLI_NUMBER,
+     .min = 0,
+     .max = 65535,
+     .help = "where to listen on 127.0.0.1; default: a free port"},
+    {.name = "no-open", .kind = CLI_FLAG, .help = "print the address and open no browser"},
+};
+
 static const cli_option backup_options[] = {
     DB,
     {.name = "to",
@@ -299,6 +316,15 @@ cli_command cli_commands[] = {
                 "requests in progress and exit. See \"Signals\" in docs/operations.md.",
      OPTIONS(serve_options),
      .run = cli_serve},
+    {.name = "console",
+     .operands = "",
+     .summary = "Look at a database in a browser",
+     .details = "Serves the console on this machine alone and opens it, signed in by a link that works once.\n"
+                "It does what the pages ask and nothing by itself: no request log goes, no day of a prepaid\n"
+                "account is entered, no message is sent. A database that `serve` holds has its console\n"
+                "there, under /console/.",
+     OPTIONS(console_options),
+     .run = cli_console},
     {.name = "stats", .operation = "stats"},
     {.name = "book add", .operation = "book add"},
     {.name = "book list", .operation = "book list"},

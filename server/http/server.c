@@ -342,6 +342,16 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
     return code;
 }
 
+void server_leave_sign_in(server *s, int64_t account, char out[SESSION_TEXT + 1])
+{
+    uint8_t random[SESSION_RANDOM];
+    const session what = {.account = account,
+                          .roles = UINT32_C(1) << (account ? TB_ROLE_USER : TB_ROLE_OPERATOR)};
+    randombytes_buf(random, sizeof random);
+    sessions_leave(s->sessions, &what, random, out);
+    sodium_memzero(random, sizeof random);
+}
+
 /* --- is the database still there --- */
 
 void server_lost(server *s, const tb_error *err)
@@ -440,6 +450,7 @@ static void on_idle(void *ctx, tb_store *store)
         tb_store_checkpoint(store, true);
         return;
     }
+    if (s->options.idle) return;
     tb_code code = tb_store_write(store, drop_old, &old, &err);
     if (code == TB_OK && old.logs + old.events + old.rejects > 0) on_committed(s, store, false);
     if (code == TB_E_GONE)
@@ -486,7 +497,8 @@ tb_code server_start(server *s, tb_error *err)
                                          .stores = s->desk_store});
     const deployer_options deploys = {s->options.deploy_hook, s->options.deploy_us,
                                       s->options.fixed_now_us};
-    if (s->writer) s->deployer = deployer_start(&deploys, s->deployer_store, s->writer);
+    if (s->writer && !s->options.idle)
+        s->deployer = deployer_start(&deploys, s->deployer_store, s->writer);
     s->errands = crew_start(&(crew_options){.what = "look-ups",
                                             .threads = ERRANDS_THREADS,
                                             .threads_share = ERRANDS_THREADS_SHARE,
@@ -501,7 +513,7 @@ tb_code server_start(server *s, tb_error *err)
     if (s->writer && sends)
         s->courier = courier_start(&s->options.alerts, s->courier_store, s->alert_secret,
                                    s->options.fixed_now_us, s->writer);
-    bool ok = s->writer && s->desk && s->deployer && s->errands && s->intake && start_chores(s) &&
+    bool ok = s->writer && s->desk && (s->deployer || s->options.idle) && s->errands && s->intake && start_chores(s) &&
               !sends == !s->courier && conns_start(s->conns) == 0;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);

@@ -63,6 +63,7 @@ typedef struct server_options {
     chore_work chores[SERVER_CHORES]; /* what is done again and again */
     size_t n_chores;
     courier_work alerts;          /* what sends messages and looks at alerts; all NULL: nobody */
+    bool idle;                    /* it does what it is asked alone: lets nothing go, deploys nothing */
     int64_t fixed_now_us;         /* INT64_MIN: the clock's */
     conns_limits limits;
     unsigned lobby_most; /* sockets that have not sent a whole head yet */
@@ -148,6 +149,10 @@ TB_MUST_USE tb_code worker_lend_reader(worker *w, int64_t account, tb_store **re
                                        tb_error *err);
 /* bytes: what its place holds (places_hold), or 0. */
 void worker_take_back(worker *w, int64_t account, size_t bytes, tb_store *store);
+
+/* Leaves a sign-in for whoever brings its text first: to all of an account, or for account 0 as the
+ * operator. It is bound to no key: who has the file needs none. */
+void server_leave_sign_in(server *s, int64_t account, char out[SESSION_TEXT + 1]);
 
 /* Whether the database is still what was opened; says on standard error when that changes, and once
  * when it has a second name. Any thread. */

@@ -20,6 +20,7 @@ typedef struct place {
 struct sessions {
     pthread_mutex_t lock;
     uint64_t opened;
+    place left; /* order 0: none */
     unsigned free;
     unsigned chains[SESSIONS_MAX];
     place places[SESSIONS_MAX + 1];
@@ -98,12 +99,18 @@ static void give_way(sessions *s, const session *what, int64_t now_us)
     else if (s->free == NONE) let_go(s, find_link(s, s->places[oldest].hash));
 }
 
+static void make_text(const uint8_t random[SESSION_RANDOM], char out[SESSION_TEXT + 1],
+                      uint8_t ret_hash[TB_KEY_HASH])
+{
+    sodium_bin2hex(out, SESSION_TEXT + 1, random, SESSION_RANDOM);
+    tb_key_hash(out, SESSION_TEXT, ret_hash);
+}
+
 void sessions_open(sessions *s, const session *what, int64_t now_us,
                    const uint8_t random[SESSION_RANDOM], char out[SESSION_TEXT + 1])
 {
     uint8_t hash[TB_KEY_HASH];
-    sodium_bin2hex(out, SESSION_TEXT + 1, random, SESSION_RANDOM);
-    tb_key_hash(out, SESSION_TEXT, hash);
+    make_text(random, out, hash);
     pthread_mutex_lock(&s->lock);
     give_way(s, what, now_us);
     const unsigned at = s->free;
@@ -137,6 +144,30 @@ void sessions_close(sessions *s, tb_text text)
     pthread_mutex_lock(&s->lock);
     let_go(s, find_link(s, hash));
     pthread_mutex_unlock(&s->lock);
+}
+
+void sessions_leave(sessions *s, const session *what, const uint8_t random[SESSION_RANDOM],
+                    char out[SESSION_TEXT + 1])
+{
+    pthread_mutex_lock(&s->lock);
+    s->left = (place){.order = 1, .what = *what};
+    make_text(random, out, s->left.hash);
+    pthread_mutex_unlock(&s->lock);
+}
+
+bool sessions_collect(sessions *s, tb_text text, session *ret_session)
+{
+    uint8_t hash[TB_KEY_HASH];
+    if (text.len != SESSION_TEXT) return false;
+    tb_key_hash(text.data, text.len, hash);
+    pthread_mutex_lock(&s->lock);
+    const bool there = s->left.order && tb_key_equal(s->left.hash, hash);
+    if (there) {
+        *ret_session = s->left.what;
+        sodium_memzero(&s->left, sizeof s->left);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return there;
 }
 
 tb_text sessions_cookie(tb_text cookies)

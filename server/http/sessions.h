@@ -35,6 +35,12 @@ bool sessions_find(sessions *s, tb_text text, int64_t now_us, session *ret_sessi
 /* Ends it, if it is there. */
 void sessions_close(sessions *s, tb_text text);
 
+/* Leaves a sign-in for whoever brings its text first. There is one at a time: the next takes its place. */
+void sessions_leave(sessions *s, const session *what, const uint8_t random[SESSION_RANDOM],
+                    char out[SESSION_TEXT + 1]);
+/* Whether it is the text of the one that is left. Then it is left no more. */
+bool sessions_collect(sessions *s, tb_text text, session *ret_session);
+
 /* The session's text in the value of a Cookie header (RFC 6265, 4.2.1); data NULL: it has none. */
 tb_text sessions_cookie(tb_text cookies);
 

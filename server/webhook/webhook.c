@@ -214,32 +214,34 @@ static bool add_fields(const webhook_message *m, const webhook_secrets *secrets,
            add_field(lines, "Expect", ""); /* no pause before the body */
 }
 
-static int status_of(webhook *w, CURLcode rc, char error[WEBHOOK_ERROR_MAX + 1])
+static webhook_answer answer_of(webhook *w, CURLcode rc, char error[WEBHOOK_ERROR_MAX + 1])
 {
     long status = 0;
+    curl_off_t after_s = 0;
     curl_easy_getinfo(w->curl, CURLINFO_RESPONSE_CODE, &status);
     const bool cut = rc == CURLE_WRITE_ERROR && status && w->body > WEBHOOK_ANSWER_MAX;
     if (rc != CURLE_OK && !cut) {
         snprintf(error, WEBHOOK_ERROR_MAX + 1, "%s.", curl_easy_strerror(rc));
-        return 0;
+        return (webhook_answer){0, 0};
     }
     snprintf(error, WEBHOOK_ERROR_MAX + 1, "The receiver answers %ld.", status);
-    return (int)status;
+    curl_easy_getinfo(w->curl, CURLINFO_RETRY_AFTER, &after_s); /* seconds, or a date from now on */
+    return (webhook_answer){(int)status, after_s};
 }
 
-int webhook_send(webhook *w, const webhook_message *message, const webhook_secrets *secrets,
-                 char error[WEBHOOK_ERROR_MAX + 1])
+webhook_answer webhook_send(webhook *w, const webhook_message *message, const webhook_secrets *secrets,
+                            char error[WEBHOOK_ERROR_MAX + 1])
 {
     struct curl_slist *lines = NULL;
-    int status = 0;
+    webhook_answer answer = {0, 0};
     w->head = w->body = 0;
     w->message = message;
     if (add_fields(message, secrets, &lines)) {
         set_up(w, lines);
-        status = status_of(w, curl_easy_perform(w->curl), error);
+        answer = answer_of(w, curl_easy_perform(w->curl), error);
     } else {
         snprintf(error, WEBHOOK_ERROR_MAX + 1, "There is no memory.");
     }
     curl_slist_free_all(lines);
-    return status;
+    return answer;
 }

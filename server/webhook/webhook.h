@@ -47,8 +47,11 @@ typedef struct webhook_message {
     bool (*stop)(void *ctx); /* asked now and then; true ends the exchange */
     void *ctx;
 } webhook_message;
-/* The answer's status; 0: there was none, and *error says why. */
-int webhook_send(webhook *w, const webhook_message *message, const webhook_secrets *secrets,
-                 char error[WEBHOOK_ERROR_MAX + 1]);
+typedef struct webhook_answer {
+    int status;      /* 0: there was none, and *error says why */
+    int64_t after_s; /* Retry-After; 0: it does not say */
+} webhook_answer;
+webhook_answer webhook_send(webhook *w, const webhook_message *message, const webhook_secrets *secrets,
+                            char error[WEBHOOK_ERROR_MAX + 1]);
 
 #endif

@@ -2,9 +2,11 @@
 verify cannot see then, `verify --against` must; and nothing that the program itself adds later may
 look like a change.
 """
+import hashlib
 import json
 import re
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 from pathlib import Path
@@ -141,6 +143,48 @@ def forgeries(t):
     print(f"{n} forgeries told by the anchor alone, {len(FOUND)} by verify")
 
 
+def closings(t):
+    """A forger who is careful about closings: each month's text fits the next one's, its hash is its own."""
+    reader = sqlite3.connect(f"file:{t.m.db}?mode=ro", uri=True)
+    kept = {i: json.loads(text) for i, text in reader.execute("SELECT id,document FROM closing")}
+    rows = dict(reader.execute("SELECT month,id FROM closing WHERE reopened_us=9223372036854775807"))
+    reader.close()
+    accrued = [(m, row) for m in sorted(rows) if m + 1 in rows for row in kept[rows[m]]["accruals"]]
+    require(accrued, "nothing is accrued in a month whose next is closed")
+
+    def forged(month, change):
+        sql = ""
+        for i, part in ((rows[month], "accruals"), (rows.get(month + 1), "reversed")):
+            if not i:
+                continue
+            text = json.loads(json.dumps(kept[i]))
+            change(text, text[part], part)
+            text = json.dumps(text, separators=(",", ":"), sort_keys=True)
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            sql += f"UPDATE closing SET document='{text}',sha256='{digest}' WHERE id={i};"
+        return t.verify(t.forged(sql))
+
+    month, row = accrued[0]
+    account = row["account"]
+    only = lambda change: lambda text, list_, part: [change(r) for r in list_ if r["account"] == account]
+    changes = {
+        "the same": (0, lambda text, list_, part: None),
+        "an amount": (1, only(lambda r: r["products"].update({k: "77.77" for k in r["products"]}))),
+        "a product": (1, only(lambda r: r["products"].update(minimum="0.01"))),
+        "a currency": (1, only(lambda r: r.update(currency="EUR"))),
+        "one less": (1, lambda text, list_, part: list_.remove(next(r for r in list_ if r["account"] == account))),
+        "one more": (1, lambda text, list_, part: list_.append(
+            {"account": 99, "currency": "USD", "products": {"bandwidth": "5.00"}})),
+        "a code": (1, lambda text, list_, part: text["codes" if part == "accruals" else "reversed_codes"]["USD"]
+                   .update(revenue="4001")),
+        "a key": (1, lambda text, list_, part: text.update(note="x")),
+    }
+    for name, (status, change) in changes.items():
+        done, said = forged(month, change)
+        require(done == status and ("The closing of" in said) == bool(status), "closing,", name, done, said)
+    print(f"{len(changes) - 1} changes of closings found")
+
+
 def words(t):
     """What is no digest, and one of a newer tollbook."""
     parts = t.digest.split("-")
@@ -235,5 +279,5 @@ def readers(t):
 
 with tempfile.TemporaryDirectory(prefix="tollbook-anchor-") as place:
     trial = Trial(Path(place))
-    for part in (words, forgeries, older, additions, readers):
+    for part in (words, forgeries, closings, older, additions, readers):
         part(trial)

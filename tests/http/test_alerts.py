@@ -155,6 +155,28 @@ class Sending(Alerts):
             self.assertEqual(m.signature, signature(SECRET, m.id, m.timestamp, m.raw))
         self.assertEqual(listed["messages"][0]["attempts"], 4)
 
+    def test_a_receiver_says_when_it_may_be_tried_again(self):
+        at = lambda text: time.mktime(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S"))
+
+        def answer(message, nth):
+            seconds = "3000" if message.data["account"] == 1 else "99999999"
+
+            def later(handler):
+                handler.send_response(503)
+                handler.send_header("Retry-After", seconds)
+                handler.send_header("Content-Length", "0")
+                handler.end_headers()
+            return later
+        self.apply((MONTH,), (MONTH,))
+        self.hear(answer)
+        self.take(usage(101, "2026-11-03T05:00:00Z", 100 * GB), usage(201, "2026-11-03T05:00:00Z", 110 * GB))
+        self.serve()
+        listed = self.until_listed(lambda l: len(l["messages"]) == 2 and all(m["status"] for m in l["messages"]))
+        for m in listed["messages"]:
+            self.assertEqual((m["state"], m["status"], m["attempts"]), ("waiting", 503, 1))
+            least = 3000 if m["account"] == 1 else 7200
+            self.assertTrue(least <= at(m["next"]) - at(m["created"]) <= least + PATIENCE, m)
+
     def test_what_is_gone_is_given_up_and_can_be_sent_again(self):
         self.apply()
         self.hear(lambda message, nth: 204 if nth else 410)

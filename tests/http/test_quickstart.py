@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
@@ -40,6 +41,36 @@ def suggested(text, word):
                           check=False)
 
 
+def looks(text):
+    """The console's address and keys are what a browser needs to see ten months and their invoices."""
+    page = re.search(r"^  (http://\S+)/console/$", text, re.M)
+    keys = re.findall(r"^  as .*?  ([0-9a-f]{48})$", text, re.M)
+    need(page and len(keys) == 2, "no address and two keys", text)
+    url = page[1]
+    with urllib.request.urlopen(url + "/console/") as answer:
+        need(b"<title>tollbook</title>" in answer.read(), "no page")
+    offers, found, cookies = [], {}, []
+    for key in keys:
+        asked = urllib.request.Request(
+            url + "/console/session", json.dumps({"key": key}).encode(),
+            {"Content-Type": "application/json", "X-Tollbook-Console": "1"})
+        with urllib.request.urlopen(asked) as answer:
+            offers.append(json.load(answer)["offers"])
+            cookies.append(answer.headers["Set-Cookie"].split(";")[0])
+        if "billing" in offers[-1]:
+            for path in ("/billing/invoices", "/statistics"):
+                with urllib.request.urlopen(urllib.request.Request(url + path, headers={"Cookie": cookies[-1]})) as answer:
+                    found[path] = json.load(answer)
+    need({"statistics", "billing", "whatif"} <= set(offers[0]) and "operator" in offers[1], "offers", offers)
+    what_if = {"from": "2026-01", "to": "2026-10", "scenarios": [json.loads((SOURCE / "fixtures/scenario.json").read_text())]}
+    asked = urllib.request.Request(url + "/billing/what-if", json.dumps(what_if).encode(), {
+        "Content-Type": "application/json", "X-Tollbook-Console": "1", "Cookie": cookies[0]})
+    with urllib.request.urlopen(asked) as answer:
+        need(json.load(answer)["scenarios"], "no what-if")
+    need(found["/statistics"]["TotalRequestsServed"] > 10**7, "no traffic", found)
+    need(len(found["/billing/invoices"]["invoices"]) == 10, "no ten invoices", found["/billing/invoices"])
+
+
 def serving():
     server = subprocess.Popen([SOURCE / "server" / "quickstart", "--build", BUILD], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -57,6 +88,7 @@ def serving():
         query = suggested(text, "tollbook query")
         need(len(query.stdout.splitlines()) == 6, "query", query.stdout + query.stderr)
         need(suggested(text, "tollbook help").returncode == 0, "help")
+        looks(text)
     finally:
         os.killpg(server.pid, signal.SIGINT)
         status = server.wait(timeout=60)

@@ -1,11 +1,13 @@
 """Usage on ClickHouse servers (serve --usage): every answer is that of a server whose usage is in its file, to the
 byte; what is not committed is seen by nobody; a server that is away is named, and nothing is counted twice."""
 import json
+import re
 import unittest
 
 from clickhouse import PROGRAM, ClickHouse
 from harness import CATALOG, SOURCE, Case, Server, hit, run
 
+METRICS = re.findall(r'^ +X\(\w+, "(\w+)"', (SOURCE / "include/tollbook/metrics.h").read_text(), re.M)
 MONTH = "dateFrom=2026-10-30&dateTo=2026-11-04"
 ANSWERS = [f"/statistics?{MONTH}", f"/statistics?hourly=true&{MONTH}", "/statistics",
            f"/statistics?pullZone=101&{MONTH}", f"/statistics?hourly=true&pullZone=102&{MONTH}",
@@ -103,12 +105,56 @@ class UsageServers(Case):
         self.command("invoice", "--month", "2026-10", "--finalize")
         self.post("/ingest/buckets", BUCKETS.replace(b"T05:", b"T07:"))
         self.compare()
-        self.assertIn(b"late", self.command("invoice", "--month", "2026-10", "--late", expect=None))
+        self.assertIn(b"2026-10", self.command("invoice", "--late"))
         self.command("invoice", "--month", "2026-09", "--finalize")
         self.command("forecast", "--account", "1")
         for target in ("/loadbalancer/7/usage", "/loadbalancer/7/usage?month=2026-11"):
             one, other = self.pair.both("GET", target, key="user")
             self.assertEqual((one.status, one.body), (other.status, other.body))
+    # Ids above the file's watermark are seen by nobody, and never used again.
+    def test_4_a_shard_that_is_away(self):
+        pair = self.pair
+        zones = {zone: pair.away.get(f"/statistics?pullZone={zone}&{MONTH}").status for zone in (101, 102)}
+        self.assertEqual(set(zones.values()), {200})
+        for shard in pair.shards:
+            shard.kill()
+            body = lines(101, range(100, 120)) + lines(102, range(100, 120)) + lines(999, range(90, 99))
+            refused = pair.away.ask("POST", "/ingest/logs", pair.away.keys["operator"], body)
+            self.refused(refused, 503, "usage.away")
+            self.assertIn("retry-after", refused.headers)
+            shard.start()
+            self.compare()
+        self.post("/ingest/logs", lines(101, range(100, 120)) + lines(102, range(100, 120)) + lines(999, range(90, 99)))
+        self.compare()
+        sent = sum(int(s.ask(f"SELECT count() FROM tollbook_test.cell")) for s in pair.shards)
+        self.assertGreater(sent, 0)
+
+    def test_5_a_server_that_is_killed(self):
+        pair = self.pair
+        pair.away.process.kill()
+        pair.away.process.wait()
+        pair.away.log_file.close()
+        for shard in pair.shards: # what was sent and never committed
+            last = int(shard.ask("SELECT max(batch) FROM tollbook_test.cell"))
+            for more in (1, 2):
+                shard.ask(f"INSERT INTO tollbook_test.cell SELECT scope,owner,edge,h,batch+{more},row,"
+                          + ",".join(METRICS) + f" FROM tollbook_test.cell WHERE batch={last}")
+        pair.away.start("--usage", pair.usage)
+        self.compare()
+        self.post("/ingest/logs", lines(101, range(200, 220)))
+        self.compare()
+        for shard in pair.shards: # sent twice
+            shard.ask("INSERT INTO tollbook_test.cell SELECT * FROM tollbook_test.cell")
+        self.compare()
+
+    def test_6_nobody_takes_the_file_for_the_whole(self):
+        pair = self.pair
+        said = run("stats", "--db", pair.away.db, "--account", 1, expect=2).stderr
+        self.assertIn(b"has its usage in ClickHouse", said)
+        for url in ("http://127.0.0.1/x", "clickhouse://127.0.0.1", "clickhouse:///x", "clickhouse://a/x-y",
+                    "clickhouse://a,/x", "clickhouse://a b/x"):
+            said = run("serve", "--db", pair.file.db, "--usage", url, expect=2).stderr
+            self.assertIn(b"--usage", said)
 
 
 if __name__ == "__main__":

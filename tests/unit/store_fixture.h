@@ -41,6 +41,7 @@ typedef struct fixture_helper {
     pthread_t thread;
     void (*work)(void *arg);
     void *arg;
+    unsigned started;
 } fixture_helper;
 
 static inline void *fixture_help(void *helper)
@@ -55,6 +56,7 @@ static inline bool fixture_start(void *ctx, void (*work)(void *arg), void *arg)
     fixture_helper *h = ctx;
     h->work = work;
     h->arg = arg;
+    h->started++;
     return pthread_create(&h->thread, NULL, fixture_help, h) == 0;
 }
 
@@ -65,6 +67,7 @@ static inline void fixture_wait(void *ctx)
 
 static inline void fixture_lend(fixture *f, fixture_helper *helper)
 {
+    helper->started = 0;
     const tb_helper lent = {.start = fixture_start, .wait = fixture_wait, .ctx = helper};
     tb_store_lend(f->store, &lent);
 }

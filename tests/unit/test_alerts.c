@@ -40,7 +40,7 @@ static bool due(fixture *f, int64_t now_us, int64_t but, tb_message *m)
 
 static void tried(fixture *f, const tb_message *m, int status, int64_t now_us)
 {
-    const tb_delivery came = {status, "as it was"};
+    const tb_delivery came = {status, "as it was", 0};
     tb_error err = {0};
     ok(tb_store_begin(f->store, &err));
     ok(tb_store_outbox_tried(f->store, m, &came, now_us, 5 * SECOND, &err));
@@ -135,6 +135,32 @@ START_TEST(a_message_goes_from_state_to_state)
     ck_assert_int_eq(m.attempts, 0);
     tried(&f, &m, 410, NOW_US + MINUTE);
     ck_assert_int_eq(only(&f).state, TB_MESSAGE_FAILED);
+    verify_finds(&f, NULL);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_receiver_is_left_alone_as_long_as_it_asks)
+{
+    static const int64_t minutes[][2] = {{60, 60}, {119, 119}, {600, 120}}; /* asked, given */
+    fixture f;
+    char id[TB_MESSAGE_ID + 1];
+    tb_message m;
+    tb_error err = {0};
+    fixture_init(&f);
+    turn(&f, true);
+    put(&f, "t", 1, NOW_US, "{}", id);
+    for (size_t i = 0; i < sizeof minutes / sizeof *minutes; i++) {
+        const tb_delivery asked = {429, "", minutes[i][0] * MINUTE};
+        ok(tb_store_begin(f.store, &err));
+        ok(tb_store_outbox_again(f.store, id, NOW_US, &err));
+        ok(tb_store_commit(f.store, &err));
+        ck_assert(due(&f, NOW_US, 0, &m));
+        ok(tb_store_begin(f.store, &err));
+        ok(tb_store_outbox_tried(f.store, &m, &asked, NOW_US, 5 * SECOND, &err));
+        ok(tb_store_commit(f.store, &err));
+        ck_assert_int_eq(only(&f).next_us - NOW_US, minutes[i][1] * MINUTE);
+    }
     verify_finds(&f, NULL);
     fixture_release(&f);
 }
@@ -387,6 +413,7 @@ int main(void)
     tcase_add_test(t, nothing_is_put_until_it_is_wanted);
     tcase_add_test(t, an_id_is_of_what_is_said);
     tcase_add_test(t, a_message_goes_from_state_to_state);
+    tcase_add_test(t, a_receiver_is_left_alone_as_long_as_it_asks);
     tcase_add_test(t, what_is_new_goes_first);
     tcase_add_test(t, what_nobody_takes_is_given_up_after_a_while);
     tcase_add_test(t, pauses_double_and_spread);

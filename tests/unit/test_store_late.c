@@ -536,7 +536,7 @@ START_TEST(verify_finds_changed_late_usage)
         {"UPDATE late SET data=zeroblob(length(data))", "Late usage 1 is damaged"},
         {"UPDATE late SET day=day+1", "Late usage 1 is damaged"},
         {"UPDATE late SET version=99", "Late usage 1 is of data version 99; the file is at"},
-        {"UPDATE late SET account=2", "that was not run"},
+        {"UPDATE late SET account=2", "that was neither run nor closed"},
         {"UPDATE late SET owner=201", "pull zone 201 is of another"},
         {"UPDATE late SET scope=3", "load balancer 101 is of another"},
         {"INSERT INTO late SELECT 2,version,account,month,scope,owner,edge,day,data,0 FROM late",

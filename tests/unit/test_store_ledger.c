@@ -248,8 +248,14 @@ static void close_with(fixture *f, int64_t month, const char *accruals, const ch
     int n = snprintf(text, sizeof text,
                      "{\"accruals\":[%s],\"codes\":{},\"reversed\":[%s],\"reversed_codes\":{}}", accruals,
                      reversed);
+    tb_closing closing = {.document = NULL};
+    ok(tb_store_next_closing(f->store, &closing, &err));
+    closing.month = month;
+    closing.closed_us = NOW_US;
+    closing.document = text;
+    closing.len = (size_t)n;
     ok(tb_store_begin(f->store, &err));
-    ok(tb_store_close_month(f->store, month, text, (size_t)n, NOW_US, &err));
+    ok(tb_store_close_month(f->store, &closing, &err));
     ok(tb_store_commit(f->store, &err));
 }
 
@@ -261,12 +267,20 @@ static void reopen(fixture *f, int64_t month)
     ok(tb_store_commit(f->store, &err));
 }
 
-static uint64_t closings_differ(fixture *f)
+/* Nobody used what these closings accrue, and verify says that too. */
+static void count_taken_back(void *ctx, const char *sentence)
+{
+    *(unsigned *)ctx += strstr(sentence, "does not take back what") != NULL;
+}
+
+static unsigned closings_differ(fixture *f)
 {
     tb_error err = {0};
     uint64_t differences = 0;
-    ok(tb_closing_verify(f->store, NULL, NULL, &differences, &err));
-    return differences;
+    unsigned n = 0;
+    ok(tb_closing_verify(f->store, count_taken_back, &n, &differences, &err));
+    ck_assert_uint_ge(differences, n);
+    return n;
 }
 
 START_TEST(a_closing_takes_back_what_the_month_before_accrued)

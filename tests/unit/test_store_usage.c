@@ -321,13 +321,13 @@ static bool on_bucket(void *ctx, int n, const char *const *cells, bool is_header
     return true;
 }
 
-/* All buckets as text, for free(). */
-static char *all_buckets(fixture *f)
+/* What a query gives as text, for free(). */
+static char *all_of(fixture *f, const char *sql)
 {
     tb_buf out;
     tb_error err = {0};
     tb_buf_init(&out, (size_t)64 << 20, NULL);
-    ok(tb_store_query(f->store, "SELECT zone,region,hour,bytes FROM buckets", on_bucket, &out, &err));
+    ok(tb_store_query(f->store, sql, on_bucket, &out, &err));
     tb_buf_add(&out, "", 1);
     ok(tb_buf_check(&out, &err));
     char *text = strdup(out.data);
@@ -415,13 +415,86 @@ START_TEST(a_large_batch_is_the_same_with_a_helper)
         fixture_add(&f, rows, N, 2);
         fixture_add(&f, rows, 50, 3);
         fixture_verify(&f);
-        answer[form] = all_buckets(&f);
+        answer[form] = all_of(&f, "SELECT zone,region,hour,bytes FROM buckets");
         fixture_release(&f);
     }
     ck_assert_str_eq(answer[0], answer[1]);
     free(answer[0]);
     free(answer[1]);
     free(rows);
+}
+END_TEST
+
+enum { LOG_ACCOUNTS = 60, LOG_ZONES = 1500, LOG_COUNTRIES = 40, LOG_DAYS = 6 };
+
+static void apply_many(fixture *f)
+{
+    tb_buf text;
+    tb_buf_init(&text, 1 << 20, NULL);
+    tb_buf_fmt(&text, "{\"accounts\":[");
+    for (int a = 1; a <= LOG_ACCOUNTS; a++)
+        tb_buf_fmt(&text, "%s{\"id\":%d,\"name\":\"a\"}", a > 1 ? "," : "", a);
+    tb_buf_fmt(&text, "],\"zones\":[");
+    for (int z = 1; z <= LOG_ZONES; z++)
+        tb_buf_fmt(&text, "%s{\"id\":%d,\"account\":%d,\"name\":\"z%d\"}", z > 1 ? "," : "", z,
+                   1 + z % LOG_ACCOUNTS, z);
+    tb_buf_fmt(&text, "]}");
+    tb_buf_add(&text, "", 1);
+    fixture_apply(f, text.data, NOW_US, NULL);
+    tb_buf_release(&text);
+}
+
+static void add_log(fixture *f, int zones)
+{
+    static const char *const edges[] = {"DE", "UK", "NY", "SG"};
+    tb_error err = {0};
+    tb_rollup *rollup = tb_rollup_new(1 << 20, NULL);
+    for (int i = 0; i < zones * LOG_COUNTRIES * LOG_DAYS; i++) {
+        const int country = i / zones % LOG_COUNTRIES;
+        const tb_hit hit = {.zone = 1 + i % zones,
+                            .bytes = (uint64_t)i * 7919 % 100003,
+                            .edge = edges[i % 4],
+                            .edge_len = 2,
+                            .hour = HOUR + i / zones / LOG_COUNTRIES * 24 + i / zones % 24,
+                            .status = 200,
+                            .country = (uint16_t)(('A' + country / 26) << 8 | ('A' + country % 26))};
+        ok(tb_rollup_add_hits(rollup, &hit, 1, &err));
+    }
+    tb_rollup_cursor *cursor = tb_rollup_cursor_new(&rollup, 1, NULL);
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_add_usage(f->store, cursor, &err));
+    ok(tb_store_commit(f->store, &err));
+    tb_rollup_cursor_free(cursor);
+    tb_rollup_free(rollup);
+}
+
+/* More countries than are gathered at a time, with another thread at the series; and the file is asked
+ * nothing between the rows, or each question would wait for all that were put. */
+START_TEST(a_large_log_of_many_accounts_goes_in_whole_loads)
+{
+    char *buckets[2] = {NULL}, *countries[2] = {NULL};
+    for (int form = 0; form < 2; form++) {
+        fixture f;
+        fixture_helper helper;
+        fixture_init(&f);
+        apply_many(&f);
+        if (form) fixture_lend(&f, &helper);
+        add_log(&f, LOG_ZONES);
+        if (form) ck_assert_uint_lt(helper.started, LOG_ACCOUNTS / 5);
+        char *all = all_of(&f, "SELECT sum(requests) AS n FROM countries");
+        ck_assert_str_eq(all, "n,360000,");
+        free(all);
+        add_log(&f, LOG_ZONES / 2);
+        buckets[form] = all_of(&f, "SELECT zone,region,hour,bytes FROM buckets");
+        countries[form] = all_of(&f, "SELECT zone,country,day,requests,bytes FROM countries");
+        fixture_release(&f);
+    }
+    ck_assert_str_eq(buckets[0], buckets[1]);
+    ck_assert_str_eq(countries[0], countries[1]);
+    for (int form = 0; form < 2; form++) {
+        free(buckets[form]);
+        free(countries[form]);
+    }
 }
 END_TEST
 
@@ -592,6 +665,7 @@ int main(void)
     tcase_add_test(tests, a_counter_that_would_overflow_is_refused);
     tcase_add_test(tests, a_full_counter_is_named_with_its_place_and_time);
     tcase_add_test(tests, a_large_batch_is_the_same_with_a_helper);
+    tcase_add_test(tests, a_large_log_of_many_accounts_goes_in_whole_loads);
     tcase_add_test(tests, a_months_usage_without_an_owner_is_summed_by_id);
     tcase_add_test(tests, balancer_hours_belong_to_the_balancer_alone);
     tcase_add_test(tests, random_batches_agree_with_a_plain_model);

@@ -31,6 +31,9 @@ typedef struct tb__located {
     tb_u128 bytes;
 } tb__located;
 
+/* Months whose rest by this is the same are one to tb__late_came_since. */
+#define TB__LANDED 16
+
 struct tb_store {
     tb__plane plane; /* where usage lies */
     sqlite3 *db;
@@ -71,7 +74,10 @@ struct tb_store {
     bool late_known;             /* writer: late_end is good */
     int64_t late_end;            /* usage of days from here on is never late */
     int64_t asked_account, asked_month; /* the last month asked about; account 0: none */
-    bool asked_run;                     /* it was run */
+    bool asked_noted;                   /* it was run, or a closing rests on it */
+    uint32_t landing;                   /* writer: months, by their rest, of which this transaction has usage */
+    int64_t landed[TB__LANDED];         /* the data version in which usage of such a month came last; 0: not since opened */
+    int64_t back;                       /* the data version that is looked back at; 0: today's */
 };
 
 /* --- statements --- */
@@ -157,11 +163,15 @@ typedef struct tb__late_of {
     int64_t owner, account, edge;
     bool taken;
 } tb__late_of;
-/* Notes a day as late where its month was run: late.c. */
+/* Notes a day as late where its month was run or a closing rests on it: late.c. */
 TB_MUST_USE tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day,
                                   const tb_grid *hours, tb_error *err);
-/* A month was run, or a transaction was undone: what is remembered of runs is asked anew. */
+/* A month was run or closed, or a transaction was undone: what is remembered of runs is asked anew. */
 void tb__late_forget(tb_store *store);
+/* The transaction is about to be committed, and its version is counted. */
+TB_MUST_USE tb_code tb__late_landed(tb_store *store, tb_error *err);
+/* Whether usage of the month has come since that version. May say so of a month that is a multiple of TB__LANDED away. */
+bool tb__late_came_since(const tb_store *store, int64_t month, int64_t version);
 
 /* The catalogue changed, or what was changed in it was undone: zones and edge locations are read anew. */
 void tb__directory_forget(tb_store *store);

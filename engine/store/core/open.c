@@ -489,11 +489,13 @@ tb_code tb_store_commit(tb_store *store, tb_error *err)
 {
     tb_code code = check_whole(store, err);
     if (!code && store->dirty) code = tb__run_ints(store, TB__SQL_BUMP_VERSION, NULL, 0, err);
+    if (!code) code = tb__late_landed(store, err);
     if (!code) code = store->plane.counters->commit(store, err);
     if (!code) code = tb__still_there(store->held, NULL, err);
     if (!code) code = tb__run_ints(store, TB__SQL_COMMIT, NULL, 0, err);
     if (code) return code;
     store->dirty = store->billing_stale = false;
+    store->landing = 0;
     /* It may have gone between the look and the end of the commit. */
     return tb__still_there(store->held, &store->links, err);
 }
@@ -512,6 +514,7 @@ void tb_store_rollback(tb_store *store)
 {
     forget(store, true);
     store->dirty = store->billing_stale = store->broken = false;
+    store->landing = 0;
     tb_error ignored;
     /* After a failed COMMIT the transaction may be over already: nothing to roll back then. */
     if (!sqlite3_get_autocommit(store->db) &&

@@ -4,6 +4,11 @@
 #define TOLLBOOK_STORE_STATEMENTS_H
 
 #include "store/core/sealed.h"
+#include "tollbook/closingstore.h"
+
+/* A macro's number as text. */
+#define TB__NUMERAL(n)  TB__NUMERAL_(n)
+#define TB__NUMERAL_(n) #n
 
 /* The data version that the running transaction will commit. */
 #define TB__NEXT_VERSION "(SELECT value+1 FROM meta WHERE name='data_version')"
@@ -642,13 +647,17 @@
       "SELECT count(*) FROM region_billing b JOIN edge e ON e.code=b.code WHERE b.version="        \
       TB__NEXT_VERSION)                                                                            \
     /* late usage */                                                                               \
-    X(LAST_MONTH_RUN, "SELECT coalesce(max(month),-1) FROM month_run")                             \
+    X(LATE_LAST_MONTH, "SELECT max(coalesce((SELECT max(month) FROM month_run),-1),"               \
+                       "coalesce((SELECT max(month) FROM closing),-1))")                           \
+    /* months of a closing are noted whether or not they were run: it is worked out again by that */\
+    X(LATE_NOTED, "SELECT 1 FROM month_run WHERE account IN(0,?1) AND month=?2 UNION ALL SELECT 1" \
+                  " FROM closing WHERE ?2 BETWEEN month-" TB__NUMERAL(TB_ACCRUAL_MONTHS) " AND month LIMIT 1") \
     X(MONTH_RUN, "SELECT 1 FROM month_run WHERE account IN(0,?1) AND month=?2 LIMIT 1")            \
     X(BALANCER_ACCOUNT, "SELECT account FROM balancer WHERE id=?1")                                \
     X(LATE_NEXT, "SELECT coalesce(max(id),0)+1 FROM late")                                         \
     X(LATE_INSERT, "INSERT INTO late(" TB__C_late("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")       \
     X(LATE_OF_MONTH,                                                                               \
-      "SELECT id,version,scope,owner,edge,day,data FROM late WHERE account=?1 AND month=?2"        \
+      "SELECT id,version,scope,owner,edge,day,data FROM main.late WHERE account=?1 AND month=?2"   \
       " AND version>?3 ORDER BY scope,owner,edge,day,id")                                          \
     X(LATE_WAITING, TB__WAITING("account BETWEEN ?1 AND ?2"))                                      \
     /* invoices */                                                                                 \
@@ -782,13 +791,19 @@
     X(CLOSED, "SELECT closed_us FROM closing WHERE month=?1 AND reopened_us=9223372036854775807")  \
     X(CLOSED_LAST, "SELECT coalesce(max(month),-9223372036854775807-1) FROM closing WHERE"         \
                    " reopened_us=9223372036854775807")                                             \
-    X(CLOSING, "SELECT closed_us,sha256,document FROM closing WHERE month=?1 AND"                  \
-               " reopened_us=9223372036854775807")                                                 \
-    X(CLOSING_INSERT, "INSERT INTO closing(" TB__C_closing("") ")SELECT coalesce(max(id),0)+1,?1,?2,?3,"\
-                      "?4,?5,9223372036854775807,9223372036854775807,?6 FROM closing")             \
+    X(CLOSING, "SELECT id,month,closed_us,version,entries,sha256,document FROM closing WHERE"      \
+               " month=?1 AND reopened_us=9223372036854775807")                                    \
+    X(CLOSING_INSERT, "INSERT INTO closing(" TB__C_closing("") ")VALUES(?1,?2,?3,?4,?5,?6,"        \
+                      "9223372036854775807,9223372036854775807,?7)")                               \
+    X(CLOSING_NEXT, "SELECT coalesce(max(id),0)+1 FROM closing")                                   \
+    /* since the data were at ?1 and the ledger at ?2 a month was opened again, or an invoice made void */\
+    X(CLOSING_MOVED, "SELECT EXISTS(SELECT 1 FROM closing WHERE reopened_version>?1 AND"           \
+                     " reopened_version<9223372036854775807) OR EXISTS(SELECT 1 FROM ledger WHERE id>?2" \
+                     " AND kind='void')")                                                          \
     X(CLOSING_REOPEN, "UPDATE closing SET reopened_us=?2,reopened_version=" TB__NEXT_VERSION " WHERE month=?1 AND"\
                       " reopened_us=9223372036854775807")                                          \
-    X(CLOSINGS, "SELECT month,sha256,document FROM closing ORDER BY id")                           \
+    X(CLOSING_AFTER, "SELECT id,month,closed_us,version,entries,sha256,document FROM closing WHERE"\
+                     " id>?1 ORDER BY id LIMIT 1")                                                 \
     X(PAYERS, "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER " AND (lower(name)=lower(?1) OR"\
               " lower(document->>'$.buyer.name')=lower(?1)) ORDER BY id LIMIT 2")                  \
     X(SETTLE_PAPERS,                                                                               \

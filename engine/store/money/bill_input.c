@@ -552,6 +552,7 @@ static tb_code begin(making *m, tb_store *store, int64_t account, int64_t month,
                      tb__zone_range zones, tb_error *err)
 {
     int64_t known = watermark > INT64_MAX ? INT64_MAX : (int64_t)watermark;
+    if (store->back) known = tb__earlier(known, store->back);
     *m = (making){.store = store,
                   .month = month,
                   .from_us = tb_month_start_us(month),
@@ -574,7 +575,7 @@ static tb_code prices_known(making *m, int64_t *ret_priced, tb_error *err)
 {
     struct tb__billing *b = m->b;
     const int64_t values[3] = {b->account, m->month, b->known};
-    bool back = b->known < b->file_version;
+    bool back = b->known < (m->store->back ? m->store->back : b->file_version);
     int64_t billed = INT64_MAX;
     tb_code code = tb__int_of(m->store, back ? TB__SQL_PRICED_THEN : TB__SQL_PRICED_BY, values,
                               back ? 3 : 2, INT64_MAX, &billed, err);

@@ -77,47 +77,56 @@ tb_code tb_store_month_ran(tb_store *store, int64_t account, int64_t month, bool
     return code;
 }
 
-static tb_code document_from(sqlite3_stmt *s, int column, tb_closing *ret, tb_error *err)
+static tb_code closing_from(sqlite3_stmt *s, tb_closing *ret, tb_error *err)
 {
-    const char *text = (const char *)sqlite3_column_text(s, column + 1);
-    tb_code code = tb__copy_text(s, column, ret->sha256, sizeof ret->sha256, err);
+    tb_closing closing = {.id = sqlite3_column_int64(s, 0),
+                          .month = sqlite3_column_int64(s, 1),
+                          .closed_us = sqlite3_column_int64(s, 2),
+                          .version = (uint64_t)sqlite3_column_int64(s, 3),
+                          .entries = (uint64_t)sqlite3_column_int64(s, 4)};
+    tb_code code = tb__copy_text(s, 5, closing.sha256, sizeof closing.sha256, err);
     if (code) return code;
-    ret->len = (size_t)sqlite3_column_bytes(s, column + 1);
-    ret->document = text ? malloc(ret->len + 1) : NULL;
-    if (!ret->document) return tb_no_memory(err);
-    memcpy(ret->document, text, ret->len + 1);
+    const char *text = (const char *)sqlite3_column_text(s, 6);
+    closing.len = (size_t)sqlite3_column_bytes(s, 6);
+    closing.document = text ? malloc(closing.len + 1) : NULL;
+    if (!closing.document) return tb_no_memory(err);
+    memcpy(closing.document, text, closing.len + 1);
+    *ret = closing;
     return TB_OK;
+}
+
+static tb_code find_closing(tb_store *store, tb__statement id, int64_t value, tb_closing *ret_closing,
+                            bool *ret_found, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, id, &value, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    *ret_found = row;
+    if (!row) return TB_OK;
+    code = closing_from(s, ret_closing, err);
+    sqlite3_reset(s);
+    return code;
 }
 
 tb_code tb_store_closing(tb_store *store, int64_t month, tb_closing *ret_closing, bool *ret_found,
                          tb_error *err)
 {
-    tb_closing closing = {.month = month};
-    sqlite3_stmt *s;
-    bool row = false;
-    tb_code code = tb__sql_ints(store, TB__SQL_CLOSING, &month, 1, &s, err);
-    if (!code) code = tb__step(store, s, &row, err);
-    if (code) return code;
-    *ret_found = row;
-    if (!row) return TB_OK;
-    closing.closed_us = sqlite3_column_int64(s, 0);
-    code = document_from(s, 1, &closing, err);
-    sqlite3_reset(s);
-    if (!code) *ret_closing = closing;
-    return code;
+    return find_closing(store, TB__SQL_CLOSING, month, ret_closing, ret_found, err);
 }
 
+/* No statement is on its way while visit is called: it may look back. */
 tb_code tb_store_closings(tb_store *store, tb_closing_visit visit, void *ctx, tb_error *err)
 {
-    sqlite3_stmt *s;
-    bool row = true;
-    tb_code code = tb__sql(store, TB__SQL_CLOSINGS, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        tb_closing closing = {.month = sqlite3_column_int64(s, 0)};
-        code = document_from(s, 1, &closing, err);
-        if (!code) code = visit(ctx, &closing, err);
+    tb_closing closing = {.id = 0};
+    bool found = true;
+    tb_code code = TB_OK;
+    while (!code) {
+        code = find_closing(store, TB__SQL_CLOSING_AFTER, closing.id, &closing, &found, err);
+        if (code || !found) break;
+        code = visit(ctx, &closing, err);
         free(closing.document);
-        if (code) sqlite3_reset(s);
     }
     return code;
 }
@@ -129,33 +138,64 @@ static void hash_text(const char *text, size_t len, char hex[65])
     sodium_bin2hex(hex, 65, hash, sizeof hash);
 }
 
-tb_code tb_store_close_month(tb_store *store, int64_t month, const char *document, size_t len,
-                             int64_t now_us, tb_error *err)
+tb_code tb_store_next_closing(tb_store *store, tb_closing *ret_closing, tb_error *err)
 {
-    char hex[65], text[8];
-    bool closed = false;
-    uint64_t version = 0;
+    tb_closing next = {.document = NULL};
+    tb_ledger_head head;
+    tb_code code = tb__int_of(store, TB__SQL_CLOSING_NEXT, NULL, 0, 1, &next.id, err);
+    if (!code) code = tb_store_version(store, &next.version, err);
+    if (!code) code = tb_store_ledger_head(store, &head, err);
+    if (code) return code;
+    next.entries = head.count;
+    *ret_closing = next;
+    return TB_OK;
+}
+
+/* Whether what is known of the months could be read otherwise now than at the closing's version. */
+static tb_code has_moved(tb_store *store, const tb_closing *closing, bool *ret_moved, tb_error *err)
+{
+    const int64_t values[2] = {(int64_t)closing->version, (int64_t)closing->entries};
+    int64_t next = 0, moved = 0;
+    tb_code code = tb__int_of(store, TB__SQL_CLOSING_NEXT, NULL, 0, 1, &next, err);
+    if (!code) code = tb__int_of(store, TB__SQL_CLOSING_MOVED, values, 2, 0, &moved, err);
+    *ret_moved = moved || next != closing->id;
+    for (int64_t m = closing->month - TB_ACCRUAL_MONTHS; m <= closing->month; m++)
+        *ret_moved |= tb__late_came_since(store, m, (int64_t)closing->version);
+    return code;
+}
+
+static tb_code check_closable(tb_store *store, const tb_closing *closing, tb_error *err)
+{
+    char text[8];
+    bool closed = false, moved = false;
+    tb_month_format(closing->month, text);
+    tb_code code = is_closed(store, closing->month, &closed, err);
+    if (!code && closed) return tb_fail(err, TB_E_CLOSED, "month", "%s is closed already.", text);
+    if (!code && closing->len > TEXT_MAX)
+        return tb_fail(err, TB_E_TOO_LARGE, NULL, "A month's accruals are longer than 64 MiB.");
+    if (!code) code = has_moved(store, closing, &moved, err);
+    if (code || !moved) return code;
+    return tb_fail(err, TB_E_BUSY, "month",
+                   "What %s accrues changed while it was worked out; nothing was closed. Close it again.", text);
+}
+
+tb_code tb_store_close_month(tb_store *store, const tb_closing *closing, tb_error *err)
+{
+    char hex[65];
     tb_ledger_head head;
     sqlite3_stmt *s;
-    tb_code code = is_closed(store, month, &closed, err);
-    if (!code && closed) {
-        tb_month_format(month, text);
-        return tb_fail(err, TB_E_CLOSED, "month", "%s is closed already.", text);
-    }
-    if (!code && len > TEXT_MAX)
-        return tb_fail(err, TB_E_TOO_LARGE, NULL, "A month's accruals are longer than 64 MiB.");
-    if (!code) code = tb_store_version(store, &version, err);
+    tb_code code = check_closable(store, closing, err);
     if (!code) code = tb_store_ledger_head(store, &head, err);
-    if (!code) code = tb__sql(store, TB__SQL_CLOSING_INSERT, &s, err);
     if (code) return code;
-    hash_text(document, len, hex);
-    sqlite3_bind_int64(s, 1, month);
-    sqlite3_bind_int64(s, 2, now_us);
-    sqlite3_bind_int64(s, 3, (int64_t)version);
-    sqlite3_bind_int64(s, 4, (int64_t)head.count);
-    sqlite3_bind_text(s, 5, hex, -1, SQLITE_STATIC);
-    sqlite3_bind_text(s, 6, document, (int)len, SQLITE_STATIC);
+    const int64_t values[5] = {closing->id, closing->month, closing->closed_us,
+                               (int64_t)closing->version, (int64_t)head.count};
+    code = tb__sql_ints(store, TB__SQL_CLOSING_INSERT, values, 5, &s, err);
+    if (code) return code;
+    hash_text(closing->document, closing->len, hex);
+    sqlite3_bind_text(s, 6, hex, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 7, closing->document, (int)closing->len, SQLITE_STATIC);
     code = tb__run(store, s, err);
+    tb__late_forget(store);
     if (!code) store->dirty = true;
     return code;
 }

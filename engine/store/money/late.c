@@ -1,7 +1,7 @@
 /* Late usage: what comes for an account's month after that month was run, whatever the run made of
- * it. It goes into the chunks like all usage, and also into an append-only table, one row for each
+ * it, or after a closing that accrues it. It goes into the chunks like all usage, and also into an append-only table, one row for each
  * day of a zone's edge location or of a balancer and each batch, so that the month can be read as it
- * stood at any run's watermark: what is there now less what came later.
+ * stood at any run's watermark, or closing's version: what is there now less what came later.
  *
  * Usage that is withdrawn from such a month is late with the other sign. The row is the same, but its
  * checksum says so: it is made under the complement of the key.
@@ -20,20 +20,20 @@ static const tb_metric balancer_metrics[1] = {TB_M_REQUESTS};
 
 /* --- noting --- */
 
-/* *ret: the month was run, for the account or for everybody. */
-static tb_code was_run(tb_store *store, int64_t account, int64_t month, bool *ret, tb_error *err)
+/* *ret: the month was run, for the account or for everybody, or a closing rests on it. */
+static tb_code is_noted(tb_store *store, int64_t account, int64_t month, bool *ret, tb_error *err)
 {
     const int64_t values[2] = {account, month};
     int64_t found = 0;
     if (store->asked_account == account && store->asked_month == month) {
-        *ret = store->asked_run;
+        *ret = store->asked_noted;
         return TB_OK;
     }
-    tb_code code = tb__int_of(store, TB__SQL_MONTH_RUN, values, 2, 0, &found, err);
+    tb_code code = tb__int_of(store, TB__SQL_LATE_NOTED, values, 2, 0, &found, err);
     if (code) return code;
     store->asked_account = account;
     store->asked_month = month;
-    store->asked_run = *ret = found != 0;
+    store->asked_noted = *ret = found != 0;
     return TB_OK;
 }
 
@@ -95,26 +95,50 @@ static tb_code note(tb_store *store, tb__late_of of, int64_t day, const tb_grid 
     tb_code code = TB_OK;
     if (!account)
         code = tb__int_of(store, TB__SQL_BALANCER_ACCOUNT, &of.owner, 1, 0, &account, err);
-    if (!code && account) code = was_run(store, account, month, &late, err);
+    if (!code && account) code = is_noted(store, account, month, &late, err);
     if (code || !late || !pick(of.scope, hours, &picked)) return code;
     const int64_t columns[6] = {account, month, of.scope, of.owner, of.edge, day};
     return insert(store, columns, &picked, of.taken, err);
 }
 
-/* The day from which on no usage is late: the one after the last month that was run. */
+/* The day from which on no usage is late: the one after the last month that was run or closed. */
 static tb_code load_end(tb_store *store, tb_error *err)
 {
     int64_t month = -1;
-    tb_code code = tb__int_of(store, TB__SQL_LAST_MONTH_RUN, NULL, 0, -1, &month, err);
+    tb_code code = tb__int_of(store, TB__SQL_LATE_LAST_MONTH, NULL, 0, -1, &month, err);
     if (code) return code;
     store->late_end = month < 0 ? INT64_MIN : tb_month_first_day(month + 1);
     store->late_known = true;
     return TB_OK;
 }
 
+/* --- what came when, for who closes a month --- */
+
+static unsigned landed_at(int64_t month)
+{
+    return (unsigned)((uint64_t)month % TB__LANDED);
+}
+
+tb_code tb__late_landed(tb_store *store, tb_error *err)
+{
+    int64_t version = 0;
+    if (!store->landing) return TB_OK;
+    tb_code code = tb__meta_get(store, "data_version", &version, err);
+    for (unsigned i = 0; !code && i < TB__LANDED; i++)
+        if (store->landing >> i & 1) store->landed[i] = version;
+    return code;
+}
+
+bool tb__late_came_since(const tb_store *store, int64_t month, int64_t version)
+{
+    const unsigned i = landed_at(month);
+    return (store->landing >> i & 1) || store->landed[i] > version;
+}
+
 tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day, const tb_grid *hours,
                       tb_error *err)
 {
+    store->landing |= 1u << landed_at(tb_month_from_day(day));
     tb_code code = store->late_known ? TB_OK : load_end(store, err);
     if (code || day >= store->late_end) return code;
     return note(store, of, day, hours, err);

@@ -220,6 +220,14 @@ static tb_message_state state_after(const tb_message *m, const tb_delivery *came
     return TB_MESSAGE_WAITING;
 }
 
+/* A receiver that asks for more time than the pause gets it, up to the longest pause. */
+static int64_t pause_after(const tb_message *m, const tb_delivery *came, int64_t attempts, int64_t pause_us)
+{
+    const int64_t own = tb_outbox_pause(m->id, attempts, pause_us);
+    const int64_t asked = came->after_us < TB_OUTBOX_PAUSE_MOST ? came->after_us : TB_OUTBOX_PAUSE_MOST;
+    return asked > own ? asked : own;
+}
+
 tb_code tb_store_outbox_tried(tb_store *store, const tb_message *m, const tb_delivery *came,
                               int64_t now_us, int64_t pause_us, tb_error *err)
 {
@@ -231,7 +239,7 @@ tb_code tb_store_outbox_tried(tb_store *store, const tb_message *m, const tb_del
     sqlite3_bind_int64(s, 1, m->number);
     sqlite3_bind_text(s, 2, states[state], -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 3, attempts);
-    sqlite3_bind_int64(s, 4, now_us + tb_outbox_pause(m->id, attempts, pause_us));
+    sqlite3_bind_int64(s, 4, now_us + pause_after(m, came, attempts, pause_us));
     sqlite3_bind_int64(s, 5, state == TB_MESSAGE_DELIVERED ? now_us : INT64_MAX);
     sqlite3_bind_int(s, 6, came->status);
     sqlite3_bind_text(s, 7, state == TB_MESSAGE_DELIVERED || !came->error ? "" : came->error, -1,

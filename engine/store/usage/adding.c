@@ -2,7 +2,7 @@
  * number and its zone's account; what comes for a month that was run is noted as late. */
 #include "rollup/grouped.h"
 #include "store/core/plane.h"
-#include "store/usage/ahead.h"
+#include "store/usage/cells.h"
 #include "store/usage/country.h"
 #include "store/usage/owners.h"
 
@@ -150,17 +150,18 @@ static tb_code add_zone_day(adding *a, const tb_rollup_day *day, const tb_grid *
     return code || !a->account ? code : tb__late_note(a->store, of, day->day, hours, err);
 }
 
-static tb_code add_days(adding *a, tb__ahead *ahead, tb_error *err)
+static tb_code add_days(adding *a, tb_rollup_cursor *cursor, tb_error *err)
 {
-    const tb_rollup_day *day = NULL;
-    const tb_grid *hours = NULL;
+    tb_rollup_day day;
+    tb_grid hours;
     tb_code code = TB_OK;
-    while (!code && !(code = tb__ahead_next(ahead, &day, &hours, err)) && day) {
-        count_newest(a, day, hours);
-        code = day->scope == TB_ROLLUP_BALANCER ? add_balancer_day(a, day, hours, err)
-                                                : add_zone_day(a, day, hours, err);
+    while (!code && tb_rollup_next_day(cursor, &day, &hours)) {
+        tb__count_sums(a->store->sums, &a->store->cells, &day, &hours);
+        count_newest(a, &day, &hours);
+        code = day.scope == TB_ROLLUP_BALANCER ? add_balancer_day(a, &day, &hours, err)
+                                               : add_zone_day(a, &day, &hours, err);
     }
-    return code;
+    return code ? code : tb_rollup_cursor_check(cursor, err);
 }
 
 /* --- the whole --- */
@@ -172,7 +173,8 @@ static tb_code save_newest(tb_store *store, int64_t newest, tb_error *err)
     return code || newest <= stored ? code : tb__meta_set(store, "newest_hour", newest, err);
 }
 
-/* The zones of an account one after the other, so that its days are summed up before they are put. */
+/* The zones of an account one after the other, so that its days are summed up before they are put. All
+ * owners are asked for here: a question between rows has to wait until those before it have landed. */
 static tb_code group_by_account(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
 {
     size_t n = 0;
@@ -183,6 +185,8 @@ static tb_code group_by_account(tb_store *store, tb_rollup_cursor *cursor, tb_er
     for (size_t i = 0; !code && i < n; i++) {
         code = tb__owner_get(store, TB__SCOPE_ZONE, zones[i], &owner, err);
         if (!code) account[i] = owner->account;
+        if (!code && owner->account)
+            code = tb__owner_get(store, TB__SCOPE_ACCOUNT, owner->account, &owner, err);
     }
     if (!code && !tb__cursor_group(cursor, account)) code = tb_no_memory(err);
     free(account);
@@ -193,20 +197,16 @@ tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *
 {
     const tb__counters *to = store->plane.counters;
     adding a = {.store = store, .zone = -1, .newest = INT64_MIN};
-    tb__ahead *ahead = NULL;
     store->dirty = store->billing_stale = true;
     tb__owners_trim(store);
     tb_code code = to->begin(store, &a.batch, err);
     if (!code) code = group_by_account(store, cursor, err);
-    if (!code) code = tb__ahead_new(store, cursor, &ahead, err);
-    if (!code) code = add_days(&a, ahead, err);
-    if (!code) code = tb_rollup_cursor_check(cursor, err);
+    if (!code) code = add_days(&a, cursor, err);
     if (!code) code = add_countries(&a, cursor, err);
     if (!code) code = tb_rollup_cursor_check(cursor, err);
     if (!code) code = to->end(a.batch, a.newest, err);
     if (!code) code = save_newest(store, a.newest, err);
     to->free(a.batch);
-    tb__ahead_free(ahead);
     free(a.edges.codes);
     return code;
 }

@@ -46,6 +46,7 @@ void tb__usage_close(tb_store *store)
 
 void tb__batch_begin(tb_store *store)
 {
+    store->usage->batch.begun = true;
     store->usage->batch.open = !store->usage->batch.at_once;
 }
 
@@ -55,7 +56,7 @@ void tb__batch_drop(tb_store *store)
     for (int kind = 0; kind < TB__RUN_KINDS; kind++)
         b->of[kind].n = 0;
     b->len = 0;
-    b->open = false;
+    b->begun = b->open = false;
 }
 
 /* --- gathering --- */
@@ -216,7 +217,7 @@ static tb_code spill(tb_store *store, tb_error *err)
 {
     tb__batch *b = &store->usage->batch;
     tb__placing placing = {.store = store};
-    tb_code code = TB_OK;
+    tb_code code = tb__landing_wait(store, err); /* the helper may be at the series */
     b->open = false;
     for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++) {
         code = sort_batch(b, (tb__run_kind)kind, err);
@@ -246,7 +247,7 @@ tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day, const tb__co
                         size_t n, tb_error *err)
 {
     tb__batch *b = &store->usage->batch;
-    if (!b->open) return country_at_once(store, zone, day, list, n, err);
+    if (!b->begun) return country_at_once(store, zone, day, list, n, err);
     tb_code code = room(b, TB__RUN_ENTRY_MAX, err);
     if (code) return code;
     size_t len = tb__run_put_list(list, n, b->bytes + b->len);
@@ -378,7 +379,7 @@ tb_code tb__batch_end(tb_store *store, int64_t added, tb_error *err)
     const bool open = b->open;
     bool kept = false;
     tb_code code = tb__runs_promise(store, open ? added : 0, &kept, err);
-    if (!code && open && !kept) code = spill(store, err);
+    if (!code && !(open && kept)) code = spill(store, err);
     for (int kind = 0; open && kept && !code && kind < TB__RUN_KINDS; kind++)
         code = write_kind(store, (tb__run_kind)kind, added, err);
     tb__batch_drop(store);

@@ -21,11 +21,12 @@ typedef struct tb__batch {
     } of[TB__RUN_KINDS];
     uint8_t *bytes;
     size_t len, cap;
-    bool open;    /* what is put is gathered; else it goes to its place at once */
+    bool begun;   /* countries are gathered */
+    bool open;    /* days of series are gathered too; else they go to their places at once */
     int held;     /* calls of tb__usage_each: what was gathered stays where it is */
     bool at_once; /* for tests: no batch is ever gathered */
     size_t slice; /* for tests: rows folded with a batch; 0: as many as is good */
-    size_t load;  /* for tests: rows of a load (landing.c), days of a half (ahead.c); 0: many */
+    size_t load;  /* for tests: rows of a load (landing.c); 0: many */
     int64_t days; /* for tests: days that close before a fold begins; 0: as many as is good */
 } tb__batch;
 
@@ -65,8 +66,8 @@ TB_MUST_USE tb_code tb__place_end(tb__placing *placing, tb_error *err);
 
 /* Until tb__batch_end, or until there is too much of it to be worth gathering, what is put waits. */
 void tb__batch_begin(tb_store *store);
-/* A day of a series joins what it holds, a list the countries of a zone's day: gathered while a batch
- * is open, else at once. */
+/* A day of a series joins what it holds, a list the countries of a zone's day. Both are gathered: days
+ * while a batch is open, countries until its end; else they go to their places at once. */
 TB_MUST_USE tb_code tb__usage_put(tb__placing *placing, int64_t series, int64_t day,
                                   const tb_grid *hours, tb_error *err);
 TB_MUST_USE tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day,

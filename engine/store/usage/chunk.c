@@ -60,16 +60,19 @@ static uint8_t *put_packed(uint8_t *out, const uint64_t *values, unsigned n, uin
         }
         return out;
     }
+    /* Eight bytes are stored where fewer are meant; what is behind the columns is longer. */
     uint64_t hold = 0;
     unsigned bits = 0; /* bits of hold in use, below 8 between values */
+    _Static_assert(TB__CHUNK_TRAILER >= sizeof hold, "the last column's end");
     for (unsigned i = 0; i < n; i++) {
         hold |= (values[i] - min) << bits;
+        memcpy(out, &hold, sizeof hold);
         bits += width;
-        for (; bits >= 8; bits -= 8, hold >>= 8)
-            *out++ = (uint8_t)hold;
+        out += bits / 8;
+        hold = bits < 64 ? hold >> (bits & ~7u) : 0;
+        bits %= 8;
     }
-    if (bits) *out++ = (uint8_t)hold;
-    return out;
+    return bits ? out + 1 : out;
 }
 
 /* One column, or nothing where all its values are zero; *ret_max: the largest. */

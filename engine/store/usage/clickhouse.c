@@ -15,7 +15,6 @@
  * Nothing overflows: meta.cell_max bounds what all batches added to any counter. */
 #include "store/usage/clickhouse.h"
 
-#include "store/usage/ahead.h"
 #include "store/usage/batch.h"
 #include "store/usage/chunk.h"
 #include "store/usage/file.h"

@@ -1,5 +1,6 @@
 #include "store/usage/owners.h"
 
+#include "rollup/order.h"
 #include "store/core/seal.h"
 #include "store/usage/batch.h"
 
@@ -117,6 +118,39 @@ static int by_owner(const void *a, const void *b)
     return 0;
 }
 
+#define EDGE_BITS  20
+#define OWNER_BITS 42
+
+/* Scope, owner and edge as one number; false where they do not fit, which no id that is given out needs. */
+static bool number_rows(const tb__series_row *rows, size_t n, tb__item *items)
+{
+    for (size_t i = 0; i < n; i++) {
+        const int64_t *v = rows[i].value;
+        if (v[1] >> OWNER_BITS || v[2] >> EDGE_BITS) return false;
+        const uint64_t scope = (uint64_t)v[0] << (OWNER_BITS + EDGE_BITS);
+        items[i] = (tb__item){scope | (uint64_t)v[1] << EDGE_BITS | (uint64_t)v[2], 0, (uint32_t)i};
+    }
+    return true;
+}
+
+/* Of many rows, an order by bytes takes a fifth of the time that comparisons take. Without memory for it
+ * they are compared. */
+static void sort_series(tb__series_row *rows, size_t n)
+{
+    tb__item *items = n < TRIGGERED_MAX ? NULL : malloc(2 * n * sizeof *items);
+    tb__series_row *copy = items ? malloc(n * sizeof *copy) : NULL;
+    if (copy && number_rows(rows, n, items)) {
+        tb__items_sort(items, items + n, n);
+        memcpy(copy, rows, n * sizeof *copy);
+        for (size_t i = 0; i < n; i++)
+            rows[i] = copy[items[i].index];
+    } else if (n > 1) {
+        qsort(rows, n, sizeof *rows, by_owner);
+    }
+    free(items);
+    free(copy);
+}
+
 /* Adds the seals of n rows to *seals. */
 static tb_code insert_series(tb_store *store, const tb__series_row *rows, size_t n, uint64_t *seals,
                              tb_error *err)
@@ -161,7 +195,7 @@ tb_code tb__series_write(tb_store *store, tb_error *err)
 {
     struct tb__usage *u = store->usage;
     uint64_t seals = 0;
-    if (u->n_new > 1) qsort(u->new_series, u->n_new, sizeof *u->new_series, by_owner);
+    sort_series(u->new_series, u->n_new);
     tb_code code =
         u->n_new < TRIGGERED_MAX ? insert_all(store, &seals, err) : insert_many(store, err);
     u->n_new = 0;

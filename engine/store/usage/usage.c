@@ -184,6 +184,8 @@ typedef struct batch {
     account_days accounts;
     tb_u128 before[TB_METRIC_COUNT]; /* the segment's sums before it */
     bool placed, ended;              /* all days have been put; all was written */
+    tb_code series_code;             /* of writing the new series, which the helper may do */
+    tb_error series_err;
 } batch;
 
 /* No counter of the batch grew by more: a day's bucket of one series by no more than the whole. */
@@ -220,7 +222,15 @@ static tb_code batch_add(void *to, const tb__day_of *of, const tb_grid *hours, t
                : account_put(&b->accounts, of->account, of->edge, of->day, hours, err);
 }
 
-/* No day comes any more: what waits for the ends of its owners is put. */
+/* May run in the helper's thread. */
+static void save_series_behind(void *of)
+{
+    batch *b = of;
+    b->series_code = tb__series_save(b->store, &b->series_err);
+}
+
+/* No day comes any more: what waits for the ends of its owners is put, and the new series are written behind
+ * the last rows, while countries come. */
 static tb_code place_days(batch *b, tb_error *err)
 {
     if (b->placed) return TB_OK;
@@ -228,9 +238,20 @@ static tb_code place_days(batch *b, tb_error *err)
     tb_code code = finish_owner(&b->zones, err);
     if (!code) code = finish_owner(&b->balancers, err);
     if (!code) code = flush_account(&b->accounts, err);
-    if (!code) code = tb__chunks_land(b->store, err);
+    if (code) return code;
+    b->store->rows_come = false;
+    return tb__landing_turn(b->store, save_series_behind, b, err);
+}
+
+/* All rows and series are there. */
+static tb_code await_rows(batch *b, tb_error *err)
+{
+    tb_code code = place_days(b, err);
+    if (!code) code = tb__landing_wait(b->store, err);
     tb__landing_share(b->store, false);
-    return code;
+    if (code || !b->series_code) return code;
+    if (err) *err = b->series_err;
+    return b->series_code;
 }
 
 static tb_code batch_add_countries(void *to, int64_t zone, int64_t day, const tb__country *list,
@@ -247,14 +268,13 @@ static tb_code batch_end(void *of, int64_t newest, tb_error *err)
     batch *b = of;
     tb_store *store = b->store;
     int64_t cell_max = 0;
-    tb_code code = place_days(b, err);
+    tb_code code = await_rows(b, err);
     const size_t brought = tb__batch_entries(store);
     if (!code) code = tb__batch_end(store, grown_by(store, b->before), err);
     if (!code) code = tb__runs_tend(store, newest, brought, err);
     if (!code) code = tb__meta_get(store, "cell_max", &cell_max, err);
     if (!code && store->usage->cell_max > cell_max)
         code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);
-    if (!code) code = tb__series_save(store, err);
     b->ended = !code;
     return code;
 }
@@ -263,8 +283,8 @@ static void batch_free(void *of)
 {
     batch *b = of;
     if (!b) return;
-    tb__landing_share(b->store, false);
     if (!b->ended) tb__landing_drop(b->store);
+    tb__landing_share(b->store, false);
     tb__batch_drop(b->store);
     tb__pending_release(&b->zones.all_days);
     tb__pending_release(&b->balancers.all_days);

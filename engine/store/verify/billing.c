@@ -154,9 +154,10 @@ static const char *const references[] = {
     "format('%04d-%02d-01',1970+c.month/12,c.month%12+1)) AND l.at_us<1000000*unixepoch("
     "format('%04d-%02d-01',1970+(c.month+1)/12,(c.month+1)%12+1)) AND c.reopened_us=9223372036854775807",
     /* late usage, and what was known when */
-    "SELECT format('Late usage %d is noted for a month of account %d that was not run.',id,account)"
-    " FROM late l WHERE NOT EXISTS(SELECT 1 FROM month_run r WHERE r.account IN(0,l.account)"
-    " AND r.month=l.month AND r.watermark<l.version)",
+    "SELECT format('Late usage %d is noted for a month of account %d that was neither run nor closed.',id,"
+    "account) FROM late l WHERE NOT EXISTS(SELECT 1 FROM month_run r WHERE r.account IN(0,l.account)"
+    " AND r.month=l.month AND r.watermark<l.version) AND NOT EXISTS(SELECT 1 FROM closing c WHERE l.month"
+    " BETWEEN c.month-" TB__NUMERAL(TB_ACCRUAL_MONTHS) " AND c.month AND c.version<l.version)",
     "SELECT format('Late usage %d is of data version %d; the file is at %d.',id,version,value)"
     " FROM late,meta WHERE name='data_version' AND version>value",
     "SELECT format('Late usage %d is of account %d; pull zone %d is of another.',l.id,l.account,"

@@ -1,27 +1,403 @@
-// The thinnest whole path: sign in, see whose session it is, sign out.
-const form = document.getElementById("sign-in");
-const says = document.getElementById("says");
-const signOut = document.getElementById("sign-out");
+/* The console: which view an address shows, who is signed in, and what is said when the server is gone.
+ *
+ * How a view is written. One row in `views` below, one module in js/views/ that exports show(page):
+ *
+ *   export function show(page) {
+ *     const t = table({label: "Zones", page, columns, empty: "..."});
+ *     page.root.append(pageHead(page, "Zones"), t.node);       // controls.js, table.js
+ *     const ask = page.poll("/insights", {query: {...}}, (answer) => {
+ *       if (page.failed(answer)) return;                       // says the API's error at the top of the view
+ *       t.set(answer.data.zones.items);
+ *     });
+ *     return {update() { ... }};                               // optional
+ *   }
+ *
+ * page.root      an empty element, on the page already
+ * page.params    what the address's path holds: {id: "101"} of "/zones/:id"
+ * page.query     URLSearchParams of the address: the whole state of the view, nothing else keeps it
+ * page.set({sort: "-requests", page: null}, {replace, quiet})   writes members (null: away) into the
+ *                address; a step back unless replace; then update() is called, or without one the view is
+ *                shown anew; quiet: neither
+ * page.href("/zones/101", {tab: "log"})   an address in the console, with the time and zone on screen
+ * page.go(href)  goes there
+ * page.session   {role, account, name, offers, version, ...}; page.offers("billing")
+ * page.now()     the server's clock, ms; page.zone: the time zone on screen, an IANA name
+ * page.range()   js/range.js's range of the address
+ * page.get(path, options), page.post(path, body, options), page.poll(path, options, f): js/api.js, ended when
+ *                the view is left; page.signal is that AbortSignal: give it to addEventListener too
+ * page.failed(answer)   true where it is an error, which is then on screen; clears it otherwise
+ * page.title(text)      the document's title where the row's does not say enough
+ *
+ * Kept by all views: text only by dom.js (never HTML made of data); figures of the API by figure() or a
+ * column's `field`, inside data-zone / data-account; what is empty says the next command; files are
+ * imported by their literal relative names, as the build names them by content; no style attributes. */
 
-async function ask(method, body) {
-  const answer = await fetch("/console/session", {
-    method,
-    headers: { "X-Tollbook-Console": "1", "Content-Type": "application/json" },
-    body: body && JSON.stringify(body),
+import * as api from "./api.js";
+import {announce, clone, el, fill} from "./dom.js";
+import {count, duration, knownZone} from "./format.js";
+import * as range from "./range.js";
+
+/* path, title, what `offers` of the session it needs, load; name: its place in the navigation. A row
+ * whose load is null is not there yet. */
+const views = [
+  {group: "Traffic"},
+  {path: "/overview", title: "Overview", name: "Overview", needs: "statistics", load: () => import("./views/overview.js")},
+  {path: "/zones", title: "Zones", name: "Zones", needs: "statistics", load: null},
+  {path: "/zones/:id", title: "Zone", needs: "statistics", load: null},
+
+  {path: "/logs", title: "Logs", name: "Logs", needs: "logs", load: null},
+
+  {path: "/events", title: "Shield events", name: "Shield events", needs: "events", load: null},
+
+  {path: "/containers", title: "Containers", name: "Containers", needs: "containers", load: null},
+
+  {group: "Money"},
+
+  {path: "/billing", title: "Billing", name: "Billing", needs: "billing", load: null},
+  {path: "/billing/:number", title: "Invoice", needs: "billing", load: null},
+
+  {path: "/what-if", title: "What if", name: "What if", needs: "whatif", load: null},
+
+  {group: "Operation"},
+
+  {path: "/operator/accounts", title: "Accounts", name: "Accounts", needs: "operator", load: null},
+  {path: "/operator/intake", title: "Intake", name: "Intake", needs: "operator", load: null},
+  {path: "/operator/books", title: "Price books", name: "Price books", needs: "operator", load: null},
+  {path: "/operator/run", title: "The month's run", name: "Month's run", needs: "operator", load: null},
+  {path: "/operator/alerts", title: "Alerts", name: "Alerts", needs: "operator", load: null},
+  {path: "/operator/health", title: "Health", name: "Health", needs: "operator", load: null},
+];
+
+const BASE = "/console";
+const KEPT = ["tz", "range", "from", "to", "compare"]; // goes from view to view
+const app = document.getElementById("app");
+let session = null, clockSkew = 0, current = null, parts = null;
+
+const offers = (name) => !name || session.offers.includes(name);
+const open = () => views.filter((view) => view.load && offers(view.needs));
+const now = () => performance.now() + clockSkew;
+const query = () => new URLSearchParams(location.search);
+
+/* --- addresses --- */
+
+function href(path, members = {}) {
+  const kept = query(), next = new URLSearchParams();
+  for (const name of KEPT) if (kept.get(name)) next.set(name, kept.get(name));
+  if ("range" in members || "from" in members) for (const name of ["range", "from", "to"]) next.delete(name);
+  return withMembers(`${BASE}${path}`, next, members);
+}
+
+function withMembers(path, search, members) {
+  for (const [name, value] of Object.entries(members)) {
+    if (value === null || value === undefined || value === "" || value === false) search.delete(name);
+    else search.set(name, value === true ? "1" : String(value));
+  }
+  const text = search.toString().replace(/%3A/g, ":").replace(/%2F/g, "/").replace(/%2C/g, ",");
+  return text ? `${path}?${text}` : path;
+}
+
+function matching(path) {
+  const steps = path.replace(/\/+$/, "").split("/");
+  for (const view of open()) {
+    const wanted = view.path.split("/"), params = {};
+    const fits = wanted.length === steps.length && wanted.every((step, at) => (step.startsWith(":")
+      ? steps[at] !== "" && (params[step.slice(1)] = decode(steps[at])) !== null : step === steps[at]));
+    if (fits) return {view, params};
+  }
+  return null;
+}
+
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/* --- the view on screen --- */
+
+function go(to, {replace = false} = {}) {
+  if (to === location.pathname + location.search) return;
+  history[replace ? "replaceState" : "pushState"](null, "", to);
+  route();
+}
+
+function set(members, {replace = false, quiet = false} = {}) {
+  const to = withMembers(location.pathname, query(), members);
+  if (to === location.pathname + location.search) return;
+  history[replace ? "replaceState" : "pushState"](null, "", to);
+  if (quiet) current.page.query = query();
+  else route();
+}
+
+function leave() {
+  current?.stop.abort();
+  current = null;
+}
+
+async function route(anew = false) {
+  if (!session) return;
+  const path = location.pathname.slice(BASE.length).replace(/\/+$/, "");
+  if (path === "") {
+    const first = open()[0];
+    if (first) return go(href(first.path), {replace: true});
+  }
+  const found = matching(path);
+  navigation(found?.view);
+  if (!anew && current && found && current.view === found.view && current.path === path) {
+    current.page.query = query();
+    current.page.zone = knownZone(query().get("tz"));
+    dispatchEvent(new Event("rangechange"));
+    if (current.shown?.update) return current.shown.update();
+    return show(found, path, false);
+  }
+  return show(found, path, true);
+}
+
+async function show(found, path, moves) {
+  leave();
+  const stop = new AbortController(), root = el("div", {class: "view"}), trouble = el("div", {class: "trouble", role: "alert"});
+  const page = pageOf(root, trouble, found?.params ?? {}, stop.signal);
+  current = {view: found?.view, path, page, stop, shown: null};
+  const mine = current;
+  document.title = `${found?.view.title ?? "Not found"} · tollbook`;
+  if (moves) window.scrollTo(0, 0);
+  let module = null;
+  if (found) {
+    try {
+      module = await found.view.load();
+    } catch {
+      module = {show: () => page.failed({ok: false, message: "This part of the page did not load. Reload the page: the server may be a newer one."})};
+    }
+  }
+  if (current !== mine) return;
+  fill(parts.main, trouble, root);
+  root.dataset.view = found?.view.path ?? "none";
+  if (module) mine.shown = module.show(page) ?? null;
+  else nothingHere(root, path);
+  if (moves && document.activeElement !== document.body && !root.contains(document.activeElement)) focusHead();
+  if (moves) announce(document.title);
+}
+
+/* The reader of a screen hears where it is; the page does not jump for others. */
+function focusHead() {
+  const head = parts.main.querySelector("h1");
+  if (!head) return;
+  head.tabIndex = -1;
+  head.focus({preventScroll: true});
+}
+
+function nothingHere(root, path) {
+  const known = views.some((view) => view.path.split("/")[1] === path.split("/")[1] && view.load);
+  root.append(el("h1", {}, known ? "Not for this key" : "There is no such page"),
+    el("p", {}, known ? `A key of role ${session.role} may not see this. Sign out and use another key, or choose from the menu.`
+      : "Choose from the menu."));
+}
+
+function pageOf(root, trouble, params, signal) {
+  const page = {
+    root, params, signal, query: query(), zone: knownZone(query().get("tz")), session, now, offers, href, go,
+    set: (members, options) => { if (!signal.aborted) set(members, options); },
+    range: () => range.read(page.query, now()),
+    get: (path, options) => api.get(path, {signal, ...options}),
+    post: (path, body, options) => api.post(path, body, {signal, ...options}),
+    send: (method, path, options) => api.send(method, path, {signal, ...options}),
+    poll: (path, options, f) => api.poll(path, {signal, ...options}, f),
+    title: (text) => { document.title = `${text} · tollbook`; },
+    failed(answer) {
+      if (answer.ok || answer.cancelled || answer.lost) {
+        trouble.replaceChildren();
+        return !answer.ok;
+      }
+      if (answer.status === 401) return true;
+      fill(trouble, el("p", {class: "error"}, answer.message, answer.wait ? ` Try again in ${duration(answer.wait)}.` : ""));
+      return true;
+    },
+  };
+  return page;
+}
+
+/* --- the frame around it --- */
+
+function frame() {
+  const node = clone("frame");
+  parts = {main: node.querySelector("main"), nav: node.querySelector("nav"), menu: node.querySelector(".menu"), banner: node.querySelector(".banner")};
+  const who = session.account ? session.name || `Account ${session.account}` : session.name || "";
+  node.querySelector(".who").textContent = [who, session.role].filter(Boolean).join(" · ");
+  node.querySelector(".version").textContent = `tollbook ${session.version}`;
+  node.querySelector(".sign-out").addEventListener("click", signOut);
+  node.querySelector(".theme").addEventListener("click", nextTheme);
+  parts.menu.addEventListener("click", () => openMenu(parts.nav.hidden));
+  node.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    parts.main.tabIndex = -1;
+    parts.main.focus();
   });
-  return { status: answer.status, body: answer.status === 204 ? null : await answer.json() };
+  fill(app, node);
+  sayTheme();
 }
 
-function show({ status, body }) {
-  const signedIn = status === 200;
-  form.hidden = signedIn;
-  signOut.hidden = !signedIn;
-  says.textContent = signedIn ? `${body.role}, account ${body.account ?? "of the operator"}` : body?.Message ?? "";
+const wide = matchMedia("(min-width: 60rem)");
+function openMenu(isOpen) {
+  if (!parts) return;
+  parts.nav.hidden = !isOpen && !wide.matches;
+  parts.menu.setAttribute("aria-expanded", String(!parts.nav.hidden));
+}
+wide.addEventListener("change", () => openMenu(false));
+
+function navigation(view) {
+  const lists = [];
+  let last = null;
+  for (const row of views) {
+    if (row.group) last = {name: row.group, items: []}, lists.push(last);
+    else if (row.name && row.load && offers(row.needs)) {
+      const isHere = view && (view === row || view.path.startsWith(`${row.path}/`));
+      last.items.push(el("li", {}, el("a", {href: href(row.path), "aria-current": isHere ? "page" : null}, row.name)));
+    }
+  }
+  fill(parts.nav, lists.filter((list) => list.items.length).map((list) => [el("h2", {}, list.name), el("ul", {}, list.items)]));
+  openMenu(false);
 }
 
-form.addEventListener("submit", async (event) => {
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href]");
+  if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  if (link.origin !== location.origin || !link.pathname.startsWith(`${BASE}/`) || link.hasAttribute("download") || link.target) return;
   event.preventDefault();
-  show(await ask("POST", { key: form.elements.key.value }));
+  go(link.pathname + link.search);
 });
-signOut.addEventListener("click", async () => show(await ask("DELETE")));
-show(await ask("GET"));
+addEventListener("popstate", () => route());
+
+/* --- light and dark --- */
+
+const THEMES = [["", "Theme: system"], ["light", "Theme: light"], ["dark", "Theme: dark"]];
+const storage = {
+  get() { try { return localStorage.getItem("tollbook.theme") ?? ""; } catch { return ""; } },
+  set(value) { try { localStorage.setItem("tollbook.theme", value); } catch { /* private windows */ } },
+};
+
+function sayTheme() {
+  const theme = storage.get();
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+  const button = app.querySelector(".theme");
+  if (button) button.textContent = (THEMES.find(([id]) => id === theme) ?? THEMES[0])[1];
+  dispatchEvent(new Event("themechange"));
+}
+
+function nextTheme() {
+  const at = THEMES.findIndex(([id]) => id === storage.get());
+  storage.set(THEMES[(at + 1) % THEMES.length][0]);
+  sayTheme();
+}
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", sayTheme);
+addEventListener("storage", sayTheme);
+
+/* --- signing in and out --- */
+
+const others = "BroadcastChannel" in globalThis ? new BroadcastChannel("tollbook") : {postMessage() {}};
+
+function start(data) {
+  session = data;
+  clockSkew = Date.parse(data.now) - performance.now();
+  api.forget();
+  leave();
+  frame();
+  route(true);
+}
+
+function end(message) {
+  session = null;
+  parts = null;
+  leave();
+  api.forget();
+  signIn(message);
+}
+
+function signIn(message = "", isError = false) {
+  document.title = "Sign in · tollbook";
+  const node = clone("signing-in"), form = node.querySelector("form"), says = node.querySelector(".says");
+  const field = form.querySelector("#key"), button = form.querySelector("button");
+  const say = (text, error) => {
+    says.textContent = text;
+    says.classList.toggle("error", error);
+    field.setAttribute("aria-invalid", String(error));
+  };
+  say(message, isError);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    const answer = await api.post("/console/session", {key: field.value.trim()}, {quiet: true});
+    button.disabled = false;
+    if (answer.ok) {
+      others.postMessage("in");
+      start(answer.data);
+      return;
+    }
+    say(`${answer.message}${answer.wait ? ` Try again in ${duration(answer.wait)}.` : ""}`, true);
+    field.select();
+  });
+  fill(app, node);
+  sayTheme();
+  field.focus();
+}
+
+async function signOut() {
+  const answer = await api.send("DELETE", "/console/session", {quiet: true});
+  if (answer.lost) return;
+  others.postMessage("out");
+  end("You are signed out.");
+}
+
+others.onmessage = ({data}) => {
+  if (data === "out" && session) end("You signed out in another tab.");
+  if (data === "in" && !session) begin();
+};
+
+/* --- a server that is gone, a session that is over --- */
+
+let lostAt = 0, ticking = 0;
+function banner() {
+  const place = parts?.banner ?? app.querySelector(".says");
+  if (!place) return;
+  place.hidden = false;
+  const text = `The server does not answer, for ${count(Math.round((performance.now() - lostAt) / 1000), "second")} now. This page tries again by itself.`;
+  if (place.textContent !== text) place.textContent = text;
+}
+api.on("lost", () => {
+  lostAt = performance.now();
+  banner();
+  announce("The server does not answer.");
+  ticking = setInterval(banner, 1000);
+});
+api.on("back", () => {
+  clearInterval(ticking);
+  const place = parts?.banner;
+  if (place) place.hidden = true;
+  announce("The server answers again.");
+  if (!session) begin();
+  else checkSession();
+});
+api.on("ended", () => {
+  if (session) end("Your session has ended. Sign in again; you come back to this page.");
+});
+
+async function checkSession() {
+  const answer = await api.get("/console/session");
+  if (answer.ok && session) {
+    clockSkew = Date.parse(answer.data.now) - performance.now();
+    if (answer.data.version !== session.version) location.reload();
+    else if (current && !current.shown) route(true);
+  }
+}
+
+async function begin() {
+  const answer = await api.get("/console/session", {quiet: true});
+  if (answer.ok) start(answer.data);
+  else if (answer.status === 401) signIn();
+  else signIn(answer.message, true);
+}
+
+sayTheme();
+begin();

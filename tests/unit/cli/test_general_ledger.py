@@ -138,6 +138,49 @@ class GeneralLedger(Ledger):
         self.close("2026-11")
         self.verify()
 
+    def test_a_closing_is_worked_out_again_whatever_came_since(self):
+        """Verify reads each month as it stood: what is used, withdrawn, declared, priced, run and made void later."""
+        row = lambda zone, day, gb: json.dumps({"zone": zone, "hour": f"{day}T05:00:00Z", "region": "DE",
+                                                "bytes": gb * 10**9}) + "\n"
+        withdrawn = row(201, "2026-10-08", 400).encode()
+        self.use(101, 500)
+        self.run_tool("import", "--db", "t.db", "-", stdin=withdrawn, now=NOVEMBER)
+        self.use(901, 250)  # a zone that nobody has declared yet
+        self.use(101, 100, day="2026-09-03")
+        self.run_tool("invoice", "--db", "t.db", "--month", "2026-09", "--finalize", "--account", 2,
+                      now=NOVEMBER, status=1)  # run, with nothing due
+        self.close("2026-09", now=NOVEMBER)
+        self.close("2026-10", now=NOVEMBER)  # no account's October was run
+        self.verify()
+        # usage of months that are closed, before and after they are run
+        self.use(101, 300, day="2026-10-20", now=DECEMBER)
+        self.use(201, 60, day="2026-09-20", now=DECEMBER)
+        self.run_tool("import", "--withdraw", "--db", "t.db", "-", stdin=withdrawn, now=DECEMBER)
+        self.verify()
+        catalog = {"accounts": CATALOG["accounts"],
+                   "zones": [{**CATALOG["zones"][0], "created": "2026-12-01T00:00:00Z"}, CATALOG["zones"][1],
+                             {"id": 901, "account": 2, "name": "found", "created": "2026-01-05T00:00:00Z"}]}
+        self.apply(json.dumps(catalog))
+        book = {**BOOK, "book": "b2", "supersedes": "b", "ledger_codes": {"revenue": "1"},
+                "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.05"}}}}
+        self.run_tool("book", "--db", "t.db", self.write("b2.json", json.dumps(book)), now=DECEMBER)
+        self.verify()
+        for month in ("2026-09", "2026-10"):
+            self.finalize(month=month, now=DECEMBER)
+        self.use(201, 70, day="2026-10-21", now=DECEMBER)
+        self.close("2026-11", now=DECEMBER)
+        self.verify()
+        self.finalize(month="2026-11", now=DECEMBER)
+        numbers = self.run_tool("query", "--db", "t.db", "SELECT number FROM invoice ORDER BY id DESC").out.split()[1:]
+        for number in numbers:
+            self.run_tool("invoice", "--db", "t.db", "--void", number, now=DECEMBER)
+        self.close("2026-12")
+        self.verify()
+        for month in ("2026-12", "2026-11", "2026-10"):
+            self.close(month, "--reopen")
+        self.close("2026-10")
+        self.verify()
+
     def test_what_was_never_billed_is_accrued_until_it_is(self):
         for month in ("09", "10", "11"):
             self.use(101, 100 * int(month), day=f"2026-{month}-02", now=DECEMBER)

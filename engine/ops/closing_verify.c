@@ -1,0 +1,224 @@
+/* Closings worked out again. The store is looked back at as it stood at a closing's version; what it accrued, what
+ * it took back, and the codes must come out the same, to the byte. */
+#include "tollbook/generalledger.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/counted.h"
+#include "tollbook/calendar.h"
+#include "tollbook/retain.h"
+
+typedef struct checking {
+    tb_store *store;
+    tb_say say;
+    void *ctx;
+    uint64_t *differences;
+    uint64_t unrated; /* rows of accounts whose usage is no longer kept */
+    tb_error *err;
+    const tb_closing *closing;
+    char month[8]; /* the closing's */
+} checking;
+
+static void TB_PRINTF(2, 3) found(checking *c, const char *fmt, ...)
+{
+    char sentence[400];
+    int n = snprintf(sentence, sizeof sentence, "The closing of %s ", c->month);
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(sentence + n, sizeof sentence - (size_t)n, fmt, args);
+    va_end(args);
+    ++*c->differences;
+    if (c->say) c->say(c->ctx, sentence);
+}
+
+/* --- the month before --- */
+
+/* Of two documents that can be read: whether the later takes back what the earlier accrued. */
+static bool takes_back(const tb_closing *later, const tb_closing *earlier)
+{
+    json_t *to = json_loadb(later->document, later->len, 0, NULL);
+    json_t *from = json_loadb(earlier->document, earlier->len, 0, NULL);
+    const bool same = json_equal(json_object_get(to, "reversed"), json_object_get(from, "accruals")) != 0;
+    json_decref(to);
+    json_decref(from);
+    return same;
+}
+
+/* Where this closing and the month before's hold, the one takes back what the other accrued. */
+static tb_code check_before(checking *c)
+{
+    tb_closing live = {.document = NULL}, before = {.document = NULL};
+    bool holds = false, closed = false;
+    tb_code code = tb_store_closing(c->store, c->closing->month, &live, &holds, c->err);
+    if (!code && holds && live.id == c->closing->id)
+        code = tb_store_closing(c->store, c->closing->month - 1, &before, &closed, c->err);
+    if (!code && closed && !takes_back(c->closing, &before))
+        found(c, "does not take back what the month before it accrued.");
+    tb_closing_release(&live);
+    tb_closing_release(&before);
+    return code;
+}
+
+/* --- worked out again --- */
+
+/* Whether the account's usage of all months that the closing may accrue is still there. */
+static tb_code is_kept(checking *c, int64_t account, bool *ret_kept)
+{
+    tb_kept kept;
+    tb_code code = tb_store_kept(c->store, account, &kept, c->err);
+    *ret_kept = !code && kept.hours <= c->closing->month - 1 - TB_ACCRUAL_MONTHS;
+    return code;
+}
+
+/* A row of the document, and the same worked out again; one of them may be NULL. */
+static tb_code compare_row(checking *c, const char *verb, const tb_accrual *said, const tb_accrual *worked)
+{
+    static const tb_products none;
+    const tb_products *a = said ? &said->products : &none, *b = worked ? &worked->products : &none;
+    const tb_accrual *row = said ? said : worked;
+    char was[TB_DECIMAL_TEXT_MAX + 1], is[TB_DECIMAL_TEXT_MAX + 1];
+    bool kept = true, asked = false;
+    tb_code code = TB_OK;
+    for (int k = 0; !code && kept && k < TB_LINE_KIND_COUNT; k++) {
+        if (tb_decimal_compare(a->sum[k], b->sum[k]) == 0) continue;
+        if (!asked) code = is_kept(c, row->account, &kept);
+        asked = true;
+        *tb_decimal_put(was, tb_decimal_normal(a->sum[k])) = 0;
+        *tb_decimal_put(is, tb_decimal_normal(b->sum[k])) = 0;
+        if (!code && kept)
+            found(c, "%s %s %s (%s) for account %" PRId64 "; worked out again it is %s.", verb, was,
+                  row->currency, tb_line_kind_name((tb_line_kind)k), row->account, is);
+    }
+    c->unrated += !kept;
+    return code;
+}
+
+static int order_of(const tb_accrual *a, const tb_accrual *b)
+{
+    if (!a || !b) return a ? -1 : 1;
+    if (a->account != b->account) return a->account < b->account ? -1 : 1;
+    return strcmp(a->currency, b->currency);
+}
+
+/* Both lists ascend by account and currency. */
+static tb_code compare(checking *c, const char *verb, const tb_accruals *said, const tb_accruals *worked)
+{
+    size_t i = 0, k = 0;
+    tb_code code = TB_OK;
+    while (!code && (i < said->n || k < worked->n)) {
+        const tb_accrual *a = i < said->n ? &said->list[i] : NULL;
+        const tb_accrual *b = k < worked->n ? &worked->list[k] : NULL;
+        const int order = order_of(a, b);
+        code = compare_row(c, verb, order <= 0 ? a : NULL, order >= 0 ? b : NULL);
+        i += order <= 0;
+        k += order >= 0;
+    }
+    return code;
+}
+
+static tb_code compare_again(checking *c, const char *verb, int64_t month, const tb_accruals *said,
+                             const tb_month_books *books)
+{
+    const tb_accruals_ask ask = {.month = month, .now_us = c->closing->closed_us, .books = books, .named = said};
+    tb_accruals worked = {.list = NULL};
+    tb_code code = tb_accruals_of(c->store, &ask, &worked, c->err);
+    if (!code) code = compare(c, verb, said, &worked);
+    tb_accruals_release(&worked);
+    return code;
+}
+
+/* What is no accrual: the codes, and the form. */
+static tb_code compare_text(checking *c, const tb_accruals *accruals, const tb_accruals *reversed,
+                            const tb_month_books *books)
+{
+    tb_buf again;
+    tb_buf_init(&again, (size_t)64 << 20, NULL);
+    tb_code code = tb_closing_write(c->store, accruals, reversed, books, c->closing->month, &again, c->err);
+    if (!code && (again.len != c->closing->len ||
+                  memcmp(again.data, c->closing->document, again.len) != 0))
+        found(c, "has other codes than the price books of that time, or another form than a closing has.");
+    tb_buf_release(&again);
+    return code;
+}
+
+static tb_code work_out(checking *c, const tb_accruals *accruals, const tb_accruals *reversed)
+{
+    tb_month_books books = {.list = NULL};
+    tb_code code = tb_month_books_read(c->store, &books, c->err);
+    if (!code) code = compare_again(c, "takes back", c->closing->month - 1, reversed, &books);
+    if (!code) code = compare_again(c, "accrues", c->closing->month, accruals, &books);
+    if (!code) code = compare_text(c, accruals, reversed, &books);
+    tb_month_books_release(&books);
+    return code;
+}
+
+/* What cannot be worked out is a difference, not a failure of the check. */
+static tb_code check_again(checking *c, const tb_accruals *accruals, const tb_accruals *reversed)
+{
+    tb_error why = {0}, *err = c->err;
+    tb_code code = tb_store_look_back(c->store, c->closing, err);
+    if (code) return code;
+    c->err = &why;
+    code = work_out(c, accruals, reversed);
+    c->err = err;
+    tb_code ended = tb_store_look_forward(c->store, code ? NULL : err);
+    if (!code) return ended;
+    if (tb_code_exit(code) == tb_code_exit(TB_E_IO) && code != TB_E_CORRUPT)
+        return tb_fail(err, code, why.field, "%s", why.message);
+    found(c, "cannot be worked out again: %s", why.message);
+    return ended;
+}
+
+/* --- each --- */
+
+static bool has_its_hash(const tb_closing *closing)
+{
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    char hex[65];
+    crypto_hash_sha256(hash, (const unsigned char *)closing->document, closing->len);
+    sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+    return strcmp(hex, closing->sha256) == 0;
+}
+
+static tb_code check_closing(void *ctx, const tb_closing *closing, tb_error *err)
+{
+    checking *c = ctx;
+    tb_accruals accruals = {.list = NULL}, reversed = {.list = NULL};
+    c->closing = closing;
+    c->err = err;
+    tb_month_format(closing->month, c->month);
+    tb_code code = check_before(c);
+    if (code) return code;
+    if (!has_its_hash(closing)) found(c, "has a text without its SHA-256.");
+    else if (tb_closing_read(closing, false, &accruals, NULL) ||
+             tb_closing_read(closing, true, &reversed, NULL))
+        found(c, "cannot be read.");
+    else code = check_again(c, &accruals, &reversed);
+    tb_accruals_release(&accruals);
+    tb_accruals_release(&reversed);
+    return code;
+}
+
+static void remark_unrated(const checking *c)
+{
+    char sentence[200];
+    if (!c->unrated || !c->say) return;
+    snprintf(sentence, sizeof sentence,
+             "%s of closings, of accounts whose usage is no longer kept: checked by hash, not worked out again.",
+             TB__COUNTED(c->unrated, "amount"));
+    c->say(c->ctx, sentence);
+}
+
+tb_code tb_closing_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
+                          tb_error *err)
+{
+    checking c = {.store = store, .say = say, .ctx = ctx, .differences = differences};
+    tb_code code = tb_store_closings(store, check_closing, &c, err);
+    if (!code) remark_unrated(&c);
+    return code;
+}

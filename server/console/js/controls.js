@@ -1,0 +1,91 @@
+/* What stands at the head of a view: its name, and the time it shows. */
+
+import {el, fill} from "./dom.js";
+import {day, knownZone, localZone, time} from "./format.js";
+import * as range from "./range.js";
+import {copyLink} from "./table.js";
+
+/** The head of a view: its name, what goes beside it, and the range picker where range is true. */
+export function pageHead(page, title, options = {}) {
+  const head = el("header", {class: "page-head"},
+    el("div", {class: "page-title"}, options.above ?? null, el("h1", {}, title), options.beside ?? null),
+    options.range ? rangePicker(page) : null);
+  return head;
+}
+
+const icon = (text, label, onclick, disabled = false) => el("button", {type: "button", class: "icon", "aria-label": label, title: label, onclick, disabled}, text);
+
+/** Presets, own days, steps, what it is compared with, the zone of times. It writes the address; the view
+ * reads page.range() in its update(). Redraws itself when the address changes. */
+export function rangePicker(page) {
+  const node = el("div", {class: "range", role: "group", "aria-label": "Time shown"});
+  const change = (next) => page.set(range.write({...next, compare: next.compare ?? page.range().compare}));
+
+  function redraw() {
+    const shown = page.range(), later = range.next(shown, page.now());
+    const summary = el("summary", {class: "control"}, spanText(shown, page.zone));
+    const own = el("details", {class: "pop"}, summary, ownForm(shown));
+    const had = document.activeElement && node.contains(document.activeElement) ? document.activeElement.dataset.keep : null;
+    fill(node,
+      el("div", {class: "segments"}, range.PRESETS.map((preset) => el("button", {type: "button", data: {keep: preset.id}, title: `Show ${preset.full}`,
+        "aria-pressed": String(shown.preset === preset.id),
+        onclick: () => change({preset: preset.id, from: 0, to: 0, byAsked: null})}, preset.name))),
+      el("div", {class: "steps"},
+        icon("‹", "Earlier", () => change(range.previous(shown))),
+        own,
+        icon("›", "Later", () => change(later), !later),
+        icon("−", "Zoom out", () => change(range.zoomOut(shown, page.now())))),
+      el("label", {class: "inline"}, "against ", el("select", {data: {keep: "compare"}, onchange: (event) => page.set({compare: event.target.value === "previous" ? null : event.target.value})},
+        range.COMPARES.map((one) => el("option", {value: one.id, selected: one.id === shown.compare}, one.name)))),
+      zoneSwitch(page));
+    if (had) node.querySelector(`[data-keep="${had}"]`)?.focus();
+  }
+
+  function ownForm(shown) {
+    const says = el("p", {class: "error", role: "alert"});
+    const input = (name, label, ms, isEnd) => el("label", {}, label, el("input", {type: "date", name, required: true, value: new Date(isEnd ? ms - 1 : ms).toISOString().slice(0, 10)}));
+    return el("form", {class: "pop-body", onsubmit: (event) => {
+      event.preventDefault();
+      const form = event.currentTarget;
+      const made = range.custom(shown, form.elements.from.value, form.elements.to.value);
+      says.textContent = made.problem ?? "";
+      if (made.range) change(made.range);
+    }}, input("from", "First day (UTC)", shown.from, false), input("to", "Last day (UTC)", shown.to, true), says, el("button", {type: "submit", class: "primary"}, "Show"));
+  }
+
+  redraw();
+  window.addEventListener("rangechange", redraw, {signal: page.signal});
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") node.querySelector("details[open]")?.removeAttribute("open");
+  }, {signal: page.signal});
+  document.addEventListener("click", (event) => {
+    const own = node.querySelector("details[open]");
+    if (own && !own.contains(event.target)) own.removeAttribute("open");
+  }, {signal: page.signal});
+  return node;
+}
+
+/** "1 Nov to 4 Nov 2026", with hours where it does not begin and end with a day. */
+export function spanText(shown, zone) {
+  const whole = shown.from % 86400000 === 0 && shown.to % 86400000 === 0;
+  if (!whole) return `${time(shown.from, zone)} to ${time(shown.to, zone)}`;
+  const first = day(shown.from), last = day(shown.to - 1);
+  if (first === last) return first;
+  const year = first.slice(-5);
+  return `${last.endsWith(year) ? first.slice(0, -5) : first} to ${last}`;
+}
+
+/** UTC or the browser's zone; the address keeps which, so that a link says the same times. */
+export function zoneSwitch(page) {
+  const local = knownZone(localZone());
+  const zones = [...new Set(["UTC", local, page.zone])];
+  if (zones.length < 2) return el("span", {class: "zone-name", title: "Times are UTC, as this browser's are"}, "UTC");
+  return el("label", {class: "inline"}, "times in ", el("select", {data: {keep: "tz"}, onchange: (event) => page.set({tz: event.target.value === "UTC" ? null : event.target.value})},
+    zones.map((zone) => el("option", {value: zone, selected: zone === page.zone}, zone))));
+}
+
+/** A panel with a heading; the rest goes in. */
+export const panel = (title, ...children) => el("section", {class: "panel", "aria-label": title}, el("h2", {}, title), children);
+
+/** "Copy link" where a view has no table. */
+export const linkButton = () => el("button", {type: "button", class: "quiet", onclick: (event) => copyLink(event.currentTarget)}, "Copy link");

@@ -1,0 +1,153 @@
+/* A table: sorted by a click on its head, searched, saved as CSV, linked to. Many rows are drawn
+ * only where they are seen.
+ *
+ *   const t = table({label: "Zones", name: "zones", columns, rows, page,
+ *                    empty: "No zone yet. Declare one: tollbook apply --db FILE catalog.json"});
+ *   root.append(t.node);  t.set(rows);
+ *
+ * column: {id, name, value(row), kind, cell(row), field, title(row), sort: false, wide: true}
+ *   value   what it is sorted, searched and saved by; money as text with kind "decimal"
+ *   cell    what is shown: text or an element; the value where it is absent
+ *   field   the API's name of the figure: the cell gets data-field and data-value
+ * Also: rowData(row) -> {zone: 101} for the row's data- attributes, search: true, sort: "-requests",
+ * key: a name in front of its parts of the address where a view has two tables,
+ * onsort(text) where the server sorts, tools: elements beside the search, more: a line below. */
+
+import {csv, parseSort, searchRows, slice, sortRows} from "./rows.js";
+import {announce, download, el, fill, later} from "./dom.js";
+import {count as counted} from "./format.js";
+
+const ROW = 37; // px, as in base.css
+const VIRTUAL = 150;
+
+export function table(options) {
+  const {columns, page, label, key = ""} = options;
+  const names = {sort: `${key}sort`, search: `${key}search`};
+  const state = {rows: options.rows ?? [], shown: [], sort: null, text: ""};
+  const read = () => page?.query ?? new URLSearchParams();
+
+  const body = el("tbody");
+  const heads = columns.map(head);
+  const grid = el("table", {"aria-label": label}, el("thead", {}, el("tr", {}, heads)), body);
+  const scroller = el("div", {class: "table-scroll", tabindex: "0", role: "region", "aria-label": `${label}, scrolls`}, grid);
+  const empty = el("p", {class: "empty", hidden: true});
+  const foot = el("p", {class: "table-foot"});
+  const field = el("input", {type: "search", placeholder: "Search", "aria-label": `Search in ${label}`,
+    oninput: later(() => searched(field.value), 150)});
+  const node = el("section", {class: "table-box", "aria-label": label},
+    el("div", {class: "table-tools"}, options.search === false ? null : field, options.tools ?? [],
+      el("span", {class: "grow"}),
+      el("button", {type: "button", class: "quiet", onclick: save}, "CSV"),
+      el("button", {type: "button", class: "quiet", onclick: (event) => copyLink(event.currentTarget)}, "Copy link")),
+    scroller, empty, foot);
+
+  function head(column) {
+    const isFigure = column.kind === "number" || column.kind === "decimal";
+    const cell = el("th", {scope: "col", class: isFigure ? "right" : null});
+    if (column.sort === false) cell.append(column.name);
+    else cell.append(el("button", {type: "button", class: "sort", onclick: () => sorted(column)}, column.name, el("span", {class: "arrow", "aria-hidden": "true"})));
+    return cell;
+  }
+
+  function sorted(column) {
+    const first = column.kind === "number" || column.kind === "decimal" || column.kind === "time";
+    const descending = state.sort?.column === column ? !state.sort.descending : first;
+    const text = `${descending ? "-" : ""}${column.id}`;
+    page?.set({[names.sort]: text}, {replace: true, quiet: !options.onsort});
+    state.sort = {column, descending};
+    if (options.onsort) options.onsort(text);
+    else arrange();
+    announce(`${label}: sorted by ${column.name}, ${descending ? "descending" : "ascending"}`);
+  }
+
+  function searched(text) {
+    state.text = text;
+    page?.set({[names.search]: text || null}, {replace: true, quiet: !options.onsearch});
+    if (options.onsearch) options.onsearch(text);
+    else arrange();
+  }
+
+  function arrange() {
+    columns.forEach((column, at) => {
+      const way = state.sort?.column === column ? (state.sort.descending ? "descending" : "ascending") : null;
+      if (way) heads[at].setAttribute("aria-sort", way);
+      else heads[at].removeAttribute("aria-sort");
+    });
+    let rows = options.onsearch ? state.rows : searchRows(state.rows, columns, state.text);
+    if (!options.onsort && state.sort) rows = sortRows(rows, state.sort.column, state.sort.descending);
+    state.shown = rows;
+    drawn = null;
+    node.classList.toggle("many", rows.length > VIRTUAL);
+    grid.setAttribute("aria-rowcount", String(rows.length + 1));
+    empty.hidden = rows.length > 0;
+    scroller.hidden = rows.length === 0;
+    empty.textContent = state.text && state.rows.length ? "Nothing matches the search." : options.empty ?? "Nothing here.";
+    fill(foot, rows.length > 20 || rows.length !== state.rows.length
+      ? `${counted(rows.length, "row")}${rows.length !== state.rows.length ? ` of ${counted(state.rows.length, "row").replace(/ rows?$/, "")}` : ""}` : "",
+      options.more ?? []);
+    draw();
+  }
+
+  let drawn = null;
+  function draw() {
+    const many = state.shown.length > VIRTUAL;
+    const [first, end] = many ? slice(state.shown.length, ROW, scroller.scrollTop, scroller.clientHeight || 800) : [0, state.shown.length];
+    if (drawn && drawn[0] === first && drawn[1] === end) return;
+    drawn = [first, end];
+    const rows = state.shown.slice(first, end).map((row, at) => line(row, first + at));
+    fill(body, spacer(first), rows, spacer(state.shown.length - end));
+  }
+  const spacer = (rows) => (rows ? el("tr", {class: "spacer", "aria-hidden": "true"}, el("td", {colspan: columns.length, style: {height: `${rows * ROW}px`}})) : null);
+
+  function line(row, at) {
+    return el("tr", {"aria-rowindex": String(at + 2), data: options.rowData?.(row)}, columns.map((column) => {
+      const value = column.value(row);
+      const isFigure = column.kind === "number" || column.kind === "decimal";
+      return el("td", {class: [isFigure ? "right" : "", column.wide ? "wide" : ""].join(" ").trim() || null, title: column.title?.(row),
+        data: column.field ? {field: column.field, value: value === null || value === undefined ? "" : String(value)} : null},
+        column.cell ? column.cell(row) : value ?? "–");
+    }));
+  }
+
+  function save() {
+    download(`${options.name ?? "table"}.csv`, "text/csv;charset=utf-8", csv(columns.filter((column) => column.csv !== false), state.shown));
+  }
+
+  let frame = 0;
+  scroller.addEventListener("scroll", () => {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(draw);
+  }, {passive: true});
+
+  function fromAddress() {
+    state.sort = parseSort(read().get(names.sort) ?? options.sort, columns);
+    state.text = read().get(names.search) ?? "";
+    if (document.activeElement !== field) field.value = state.text;
+  }
+  fromAddress();
+  arrange();
+  return {
+    node,
+    get rows() { return state.rows; },
+    set(rows) {
+      state.rows = rows;
+      fromAddress();
+      arrange();
+    },
+    say(text) { empty.textContent = text; },
+    foot(...children) { fill(foot, ...children); },
+  };
+}
+
+/** Copies the address, which holds the whole view. */
+export async function copyLink(button) {
+  const said = button.textContent;
+  try {
+    await navigator.clipboard.writeText(location.href);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Copy it from the address bar";
+  }
+  announce(button.textContent);
+  setTimeout(() => { button.textContent = said; }, 2000);
+}
