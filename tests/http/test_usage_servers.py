@@ -147,7 +147,21 @@ class UsageServers(Case):
             shard.ask("INSERT INTO tollbook_test.cell SELECT * FROM tollbook_test.cell")
         self.compare()
 
-    def test_6_nobody_takes_the_file_for_the_whole(self):
+    def test_6_verify(self):
+        self.command("verify")
+        shard = self.pair.shards[0]
+        rows = "FROM tollbook_test.cell WHERE scope=1 AND requests>0 ORDER BY batch,row LIMIT 1"
+        owner = shard.ask("SELECT owner " + rows)
+        columns = ["scope", "owner", "edge", "h", "batch", "row", *METRICS]
+        more = ",".join({"row": "row+1000000"}.get(name, name) for name in columns)
+        shard.ask(f"INSERT INTO tollbook_test.cell({','.join(columns)}) SELECT {more} " + rows)
+        said = run("verify", "--server", self.pair.away.url, "--key", self.pair.away.keys["operator"],
+                   expect=1).stdout.decode()
+        self.assertIn("All batches together added", said)
+        account = 2 if owner == "201" else 1
+        self.assertIn(f"Account {account}: requests in ClickHouse is", said)
+
+    def test_7_nobody_takes_the_file_for_the_whole(self):
         pair = self.pair
         said = run("stats", "--db", pair.away.db, "--account", 1, expect=2).stderr
         self.assertIn(b"has its usage in ClickHouse", said)

@@ -31,6 +31,16 @@ typedef struct tb__asked {
 
 typedef tb_code (*tb__day_fn)(void *ctx, int64_t day, const tb_grid *hours, tb_error *err);
 
+/* What a backend holds, for verify. */
+typedef struct tb__held_sums {
+    tb_u128 metric[TB_METRIC_COUNT]; /* over the hours of all zones and load balancers */
+    tb_u128 country_requests, country_bytes;
+    int64_t newest_hour; /* INT64_MIN: there is none */
+} tb__held_sums;
+
+/* A sentence about what does not agree. */
+typedef void (*tb__differ_fn)(void *ctx, const char *sentence);
+
 typedef struct tb__counters {
     /* --- in: by the writer, in its transaction --- */
 
@@ -70,6 +80,9 @@ typedef struct tb__counters {
     /* Accounts with something to bill, usage among it: see tb_store_billed_accounts. */
     tb_code (*billed_accounts)(tb_store *store, int64_t month, int64_t **ret_accounts, size_t *ret_n,
                                tb_error *err);
+    /* Checks what it holds against itself and adds it up. NULL: verify looks at the file's rows itself. */
+    tb_code (*verify)(tb_store *store, tb__held_sums *ret_sums, tb__differ_fn differ, void *ctx,
+                      tb_error *err);
     /* The first month of which an account's usage is kept, -1: there is none. */
     tb_code (*first_month)(tb_store *store, int64_t account, int64_t *ret_month, tb_error *err);
 } tb__counters;

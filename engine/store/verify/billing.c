@@ -303,31 +303,26 @@ static tb_code compare_late(tb__verify *v, const tb__late_day *late, int64_t id,
 {
     static const tb_metric metrics[2][2] = {{TB_M_BYTES, TB_M_BALANCER_REQUESTS},
                                             {TB_M_REQUESTS, TB_M_REQUESTS}};
-    const int64_t values[4] = {late->scope, late->owner, late->edge, late->day};
+    const int64_t values[3] = {late->scope, late->owner, late->edge};
     sqlite3_stmt *s;
     bool row = false;
-    tb_grid grid;
-    tb_grid_clear(&grid);
-    tb_code code = tb__verify_sql(v, TB__V_HOURS, values, 4, &s, err);
+    tb_code code = tb__verify_sql(v, TB__V_SERIES_AT, values, 3, &s, err);
     if (!code) code = tb__step(v->store, s, &row, err);
     if (code) return code;
-    int64_t key = row ? sqlite3_column_int64(s, 0) : 0;
-    bool unread = row && sqlite3_column_type(s, 1) != SQLITE_NULL &&
-                  tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1),
-                                   key, &grid, NULL);
+    const int64_t series = row ? sqlite3_column_int64(s, 0) : 0;
     if (row) sqlite3_reset(s);
-    if (unread) return TB_OK; /* told with the chunks */
-    if (row) code = tb__pending_merge(&v->store->usage->runs, key, &grid, err);
-    if (code) return code;
     for (int i = 0; i < (late->scope == TB__SCOPE_ZONE ? 2 : 1); i++) {
         tb_metric m = metrics[late->scope != TB__SCOPE_ZONE][i];
+        uint64_t hours[32] = {0};
+        if (series) code = v->store->plane.counters->hours(v->store, series, m, late->day, hours, err);
+        if (code == TB_E_CORRUPT) return TB_OK; /* told with the counters */
+        if (code) return code;
         for (int h = 0; h < 24; h++) {
-            uint64_t there = grid.metrics & TB_METRIC_BIT(m) ? grid.v[m][h] : 0;
             const int64_t came = (int64_t)late->value[i][h]; /* below zero: more was withdrawn */
-            if (came < 0 || (uint64_t)came <= there) continue;
+            if (came < 0 || (uint64_t)came <= hours[h]) continue;
             tb__differs(v, "Late usage %lld has %llu %s in hour %d; there are %llu.", (long long)id,
                         (unsigned long long)late->value[i][h], tb_metric_table[m].name, h,
-                        (unsigned long long)there);
+                        (unsigned long long)hours[h]);
             return TB_OK;
         }
     }

@@ -80,8 +80,7 @@
       "SELECT b.id,b.zone,b.first_ms,b.last_ms,b.lines,b.seal,b.data,s.zone,s.zone_too,"           \
       "s.first_hour,s.last_hour FROM log_block b LEFT JOIN log_span s ON s.id=b.id ORDER BY b.id") \
     X(DECLARED, "SELECT kind,id,document,to_us FROM declaration ORDER BY kind,id,from_us")          \
-    X(HOURS, "SELECT (s.id<<18)+?4,c.data FROM series s LEFT JOIN chunk c ON c.key=(s.id<<18)+?4"  \
-             " WHERE s.scope=?1 AND s.owner=?2 AND s.edge=?3")
+    X(SERIES_AT, "SELECT id FROM series WHERE scope=?1 AND owner=?2 AND edge=?3")
 
 typedef enum tb__verify_statement {
 #define TB_X(name, sql) TB__V_##name,
