@@ -122,6 +122,17 @@ const char *tb_shown_end(tb_shown_form form)
     return words[form].end;
 }
 
+const char *tb_shown_mark(tb_shown_form form)
+{
+    static const char *const marks[TB_SHOWN_FORM_COUNT] = {
+        [TB_SHOWN_CSV] = "account,number,kind,",
+        [TB_SHOWN_FOCUS] = "BillingAccountId",
+        [TB_SHOWN_UBL] = ":poacc:billing:3.0<",
+        [TB_SHOWN_XRECHNUNG] = ":xrechnung_3.0<",
+    };
+    return marks[form] ? marks[form] : "";
+}
+
 bool tb_shown_alone(tb_shown_form form)
 {
     return words[form].alone;

@@ -65,7 +65,7 @@ static tb_code make_file(tb__invoice_files *f, const char *name, const tb_invoic
                            : write_draft(&f->shown, draft, &bytes, &why);
     if (!code) {
         say_unknown(f, name);
-        code = tb__reply_file(f->ops, f->reply, name, &bytes, err);
+        code = tb__reply_file(f->ops, f->reply, &(tb__made){name, tb_shown_mark(f->shown.form), &bytes}, err);
         f->made += !code;
     } else if (is_own_trouble(code) || bytes.failed) { /* too long: the others are not */
         code = refuse(f, invoice ? invoice->account : draft->account, invoice ? invoice->number : "",
@@ -80,7 +80,7 @@ static tb_code make_file(tb__invoice_files *f, const char *name, const tb_invoic
 static bool is_there(const tb__invoice_files *f, const char *name)
 {
     const tb_files *to = f->ops->files;
-    return f->resume && to && to->wanted && !to->wanted(to->ctx, name);
+    return f->resume && to && to->wanted && !to->wanted(to->ctx, name, tb_shown_mark(f->shown.form));
 }
 
 tb_code tb__invoice_file(tb__invoice_files *f, const tb_invoice *invoice, const tb_statement *draft,

@@ -165,7 +165,7 @@ static tb_code put_statement(const tb_ops *ops, const tb_args *args, const tb_ac
     tb_buf_init(&bytes, TB_REPLY_MAX / 2, NULL);
     snprintf(name, sizeof name, "statement-%" PRId64 ".pdf", s->account);
     tb_code code = tb_account_show(s, form, &pages, &bytes, err);
-    if (!code) code = tb__reply_file(ops, reply, name, &bytes, err);
+    if (!code) code = tb__reply_file(ops, reply, &(tb__made){name, "", &bytes}, err);
     tb_buf_release(&bytes);
     return code;
 }

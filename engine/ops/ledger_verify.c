@@ -10,6 +10,7 @@
 
 #include "tollbook/calendar.h"
 #include "tollbook/prepaid.h"
+#include "tollbook/terms.h"
 
 typedef struct replay {
     tb_store *store;
@@ -88,6 +89,7 @@ static void check_legs(replay *r, size_t own, const tb_invoice *invoice, const t
 /* What the text says was paid: by credits, and by a prepaid balance. */
 typedef struct said {
     tb_decimal total, drawn, covered;
+    bool tells; /* false: it is of version 1, which knew neither */
 } said;
 
 static tb_code paid_of(const tb_invoice *invoice, said *ret, tb_error *err)
@@ -97,6 +99,7 @@ static tb_code paid_of(const tb_invoice *invoice, said *ret, tb_error *err)
     if (code) return code;
     *ret = (said){.total = paper.bill.total, .drawn = TB_DECIMAL_ZERO, .covered = TB_DECIMAL_ZERO};
     if (paper.statement.version > 1) {
+        ret->tells = true;
         ret->covered = paper.statement.covered;
         code = tb_decimal_sub(paper.statement.paid, ret->covered, &ret->drawn, err);
     }
@@ -115,19 +118,24 @@ static tb_code balance_before(const replay *r, size_t own, tb_decimal *ret, tb_e
     return code;
 }
 
-/* What the balance before the invoice covers of it, beside what credits pay. */
-static tb_code covered_of(const replay *r, size_t own, tb_decimal total, tb_decimal planned,
-                          tb_decimal *ret_covered, tb_error *err)
+/* What the balance before the invoice covers of it, beside what credits pay: nothing, where the account was not
+ * prepaid when it was made. */
+static tb_code covered_of(const replay *r, size_t own, const tb_invoice *invoice, tb_decimal total,
+                          tb_decimal planned, tb_decimal *ret_covered, tb_error *err)
 {
     const int digits = tb_currency_minor_digits(r->entries[own].currency);
+    bool prepaid = false;
     tb_decimal left, rest;
-    tb_code code = balance_before(r, own, &left, err);
+    *ret_covered = TB_DECIMAL_ZERO;
+    tb_code code = tb_store_account_known_prepaid(r->store, invoice->account, invoice->watermark, &prepaid, err);
+    if (code || !prepaid) return code;
+    code = balance_before(r, own, &left, err);
     if (!code) code = tb_decimal_sub(left, planned, &left, err);
     if (!code) code = tb_decimal_sub(total, planned, &rest, err);
     return code ? code : tb_prepaid_part(left, rest, digits, ret_covered, err);
 }
 
-/* The text's amounts are the plan's. Where it says that a balance has paid, the ledger had that much. */
+/* The text's amounts are the plan's, and what a balance has paid is what the ledger had. */
 static tb_code check_paid(replay *r, size_t own, const tb_invoice *invoice, const said *text,
                           tb_decimal planned)
 {
@@ -136,8 +144,8 @@ static tb_code check_paid(replay *r, size_t own, const tb_invoice *invoice, cons
     if (tb_decimal_compare(text->drawn, planned) != 0)
         found(r, "Invoice %s says that credits paid %s of it; by the ledger they paid %s.",
               invoice->number, money_text(text->drawn, a), money_text(planned, b));
-    if (!tb_decimal_sign(text->covered)) return TB_OK;
-    tb_code code = covered_of(r, own, text->total, planned, &covered, r->err);
+    if (!text->tells) return TB_OK;
+    tb_code code = covered_of(r, own, invoice, text->total, planned, &covered, r->err);
     if (!code && tb_decimal_compare(text->covered, covered) != 0)
         found(r, "Invoice %s says that the balance paid %s of it; by the ledger it was %s.",
               invoice->number, money_text(text->covered, a), money_text(covered, b));

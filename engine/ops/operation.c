@@ -12,12 +12,12 @@
 #include "tollbook/json.h"
 
 static const tb__operations *const groups[] = {
-    &tb__alert_operations,
+    &tb__account_operations,  &tb__alert_operations,
     &tb__audit_operations,    &tb__book_operations,       &tb__catalog_operations,
     &tb__forecast_operations, &tb__forget_operations,     &tb__general_ledger_operations,
     &tb__invoice_operations,  &tb__key_operations,        &tb__ledger_operations,
     &tb__payment_operations,  &tb__percentile_operations, &tb__prepaid_operations,
-    &tb__receivable_operations, &tb__retain_operations,
+    &tb__preview_operations,  &tb__receivable_operations, &tb__retain_operations,
     &tb__scenario_operations, &tb__size_operations,       &tb__solve_operations,
     &tb__view_operations,     &tb__whatif_operations,
 };
@@ -131,12 +131,15 @@ void tb_reply_json(const tb_reply *reply, tb_buf *out)
 }
 
 /* Base64 is written in place of its room: the terminating zero is not part of it. */
-static void keep_file(tb_reply *reply, const char *name, const tb_buf *bytes)
+static void keep_file(tb_reply *reply, const tb__made *file)
 {
+    const tb_buf *bytes = file->bytes;
     const size_t size = sodium_base64_ENCODED_LEN(bytes->len, sodium_base64_VARIANT_ORIGINAL);
     tb_buf *out = &reply->files;
     tb_buf_str(out, out->len ? ",{\"name\":" : "{\"name\":");
-    tb_json_string(out, name, strlen(name));
+    tb_json_string(out, file->name, strlen(file->name));
+    tb_buf_str(out, ",\"mark\":");
+    tb_json_string(out, file->mark, strlen(file->mark));
     tb_buf_str(out, ",\"base64\":\"");
     char *at = tb_buf_room(out, size);
     if (!at) return;
@@ -146,11 +149,11 @@ static void keep_file(tb_reply *reply, const char *name, const tb_buf *bytes)
     tb_buf_str(out, "\"}");
 }
 
-tb_code tb__reply_file(const tb_ops *ops, tb_reply *reply, const char *name, const tb_buf *bytes,
-                       tb_error *err)
+tb_code tb__reply_file(const tb_ops *ops, tb_reply *reply, const tb__made *file, tb_error *err)
 {
-    if (ops->files) return ops->files->put(ops->files->ctx, name, bytes->data, bytes->len, err);
-    keep_file(reply, name, bytes);
+    if (ops->files)
+        return ops->files->put(ops->files->ctx, file->name, file->bytes->data, file->bytes->len, err);
+    keep_file(reply, file);
     return TB_OK;
 }
 

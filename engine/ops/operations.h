@@ -12,6 +12,7 @@ typedef struct tb__operations {
 #define TB__OPERATIONS(rows) {.list = (rows), .n = sizeof(rows) / sizeof *(rows)}
 #define TB__PARAMS(rows)     .params = (rows), .n_params = sizeof(rows) / sizeof *(rows)
 
+extern const tb__operations tb__account_operations;
 extern const tb__operations tb__alert_operations;
 extern const tb__operations tb__audit_operations;
 extern const tb__operations tb__book_operations;
@@ -25,6 +26,7 @@ extern const tb__operations tb__ledger_operations;
 extern const tb__operations tb__payment_operations;
 extern const tb__operations tb__percentile_operations;
 extern const tb__operations tb__prepaid_operations;
+extern const tb__operations tb__preview_operations;
 extern const tb__operations tb__receivable_operations;
 extern const tb__operations tb__retain_operations;
 extern const tb__operations tb__scenario_operations;
@@ -45,9 +47,14 @@ TB_MUST_USE tb_code tb__audit(const tb_ops *ops, const tb_args *args, tb_error *
 bool tb__next_number(const char **next, int64_t *ret);
 TB_MUST_USE tb_code tb__next_wrong(tb_error *err);
 
-/* Gives a file that was made to whoever takes files, or keeps it in the reply. */
-TB_MUST_USE tb_code tb__reply_file(const tb_ops *ops, tb_reply *reply, const char *name,
-                                   const tb_buf *bytes, tb_error *err);
+/* A file that was made. mark: as in tb_files. */
+typedef struct tb__made {
+    const char *name, *mark;
+    const tb_buf *bytes;
+} tb__made;
+/* Gives it to whoever takes files, or keeps it in the reply. */
+TB_MUST_USE tb_code tb__reply_file(const tb_ops *ops, tb_reply *reply, const tb__made *file,
+                                   tb_error *err);
 
 /* Appends what was said so far as a JSON list. */
 void tb__reply_said(const tb_reply *reply, tb_buf *out);

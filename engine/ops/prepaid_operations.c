@@ -198,10 +198,9 @@ static void put_grace(tb_reply *reply, int64_t days)
 static tb_code show_grace(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     int64_t days = 0;
-    if (tb_arg_given(args, "days")) return TB_OK;
+    (void)args;
     tb_code code = tb_store_grace(ops->store, &days, err);
     if (!code) put_grace(reply, days);
-    reply->settled = true;
     return code;
 }
 
@@ -265,6 +264,7 @@ static const tb_operation rows[] = {
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(grace_params),
      .read = show_grace,
-     .write = set_grace},
+     .write = set_grace,
+     .write_flags = "days"},
 };
 const tb__operations tb__prepaid_operations = TB__OPERATIONS(rows);

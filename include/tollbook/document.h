@@ -31,6 +31,9 @@ tb_shown_form tb_shown_form_of(const char *word, size_t len);
 /* Static texts: "application/json", "json". */
 const char *tb_shown_media_type(tb_shown_form form);
 const char *tb_shown_end(tb_shown_form form);
+/* What tells it, within its first KiB, from the other forms with the same end; "": there is no other. */
+const char *tb_shown_mark(tb_shown_form form);
+#define TB_SHOWN_MARK_WITHIN 1024
 /* Whether a document of this form is of one invoice. */
 bool tb_shown_alone(tb_shown_form form);
 

@@ -41,6 +41,7 @@ typedef enum tb_access {
     TB_ACCESS_INGEST,
     TB_ACCESS_OPERATOR,
     TB_ACCESS_KEYS, /* and the account's containers */
+    TB_ACCESS_INSIGHTS, /* statistics' roles, and the operator for any account */
     TB_ACCESS_COUNT
 } tb_access;
 

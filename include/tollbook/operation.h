@@ -141,7 +141,9 @@ TB_MUST_USE tb_code tb_arg_decimal(const tb_args *args, const char *name, int sc
 
 /* Where files go that an operation makes. */
 typedef struct tb_files {
-    bool (*wanted)(void *ctx, const char *name); /* false: it need not be made; NULL: all are */
+    /* false: it need not be made; NULL: all are. mark: what each file of this form holds within its first KiB;
+     * "": nothing that would tell it from others. */
+    bool (*wanted)(void *ctx, const char *name, const char *mark);
     tb_code (*put)(void *ctx, const char *name, const char *data, size_t len, tb_error *err);
     void *ctx;
 } tb_files;

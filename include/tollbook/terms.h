@@ -24,6 +24,13 @@ TB_MUST_USE tb_code tb_store_account_prepaid(tb_store *store, int64_t account, b
 TB_MUST_USE tb_code tb_store_account_was_prepaid(tb_store *store, int64_t account, int64_t at_us,
                                                  bool *ret_prepaid, tb_error *err);
 
+/* Accounts that are declared, ascending. free(). */
+TB_MUST_USE tb_code tb_store_accounts(tb_store *store, int64_t **ret_accounts, size_t *ret_n, tb_error *err);
+
+/* Whether it was, by the catalogue as it was known at a data version. */
+TB_MUST_USE tb_code tb_store_account_known_prepaid(tb_store *store, int64_t account, uint64_t version,
+                                                   bool *ret_prepaid, tb_error *err);
+
 /* Its name, as it is declared. TB_E_NOT_FOUND: no such account. */
 TB_MUST_USE tb_code tb_store_account_name(tb_store *store, int64_t account, tb_buf *out, tb_error *err);
 

@@ -1,6 +1,8 @@
 /* Looking at alerts is the library's, sending them the webhook's; the courier has the threads. */
 #include "api/alerts.h"
 
+#include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +16,8 @@ typedef struct alerting {
     webhook *senders[COURIER_THREADS]; /* made when they are first needed */
     tb_alert_watch *watch;
     tb_alert_changes changes;
+    uint64_t counting;         /* accounts without a price, of the round that goes on */
+    _Atomic uint64_t unpriced; /* of the last round over all */
 } alerting;
 
 /* --- sending --- */
@@ -68,6 +72,16 @@ static void say_trouble(void *ctx, const char *sentence)
     fprintf(stderr, "tollbook serve: %s\n", sentence);
 }
 
+/* Once, and again when it had gone away in between. */
+static void end_round(alerting *a)
+{
+    if (a->counting && !atomic_load(&a->unpriced))
+        fprintf(stderr, "tollbook serve: %" PRIu64 " account%s with alerts on money %s usage without a price, which these"
+                " do not count. List it with: tollbook alerts --evaluate\n",
+                a->counting, a->counting == 1 ? "" : "s", a->counting == 1 ? "has" : "have");
+    atomic_store(&a->unpriced, a->counting);
+}
+
 static tb_code look_at_alerts(void *ctx, tb_store *store, bool begin, bool all, int64_t now_us, bool *ret_found,
                     bool *ret_over, tb_error *err)
 {
@@ -79,6 +93,9 @@ static tb_code look_at_alerts(void *ctx, tb_store *store, bool begin, bool all, 
     tb_code code = tb_alerts_look(store, a->watch, now_us, all ? say_trouble : NULL, NULL, &a->changes,
                                   ret_over, err);
     *ret_found = a->changes.n > 0;
+    if (begin) a->counting = 0;
+    a->counting += a->changes.n_unpriced;
+    if (!code && all && *ret_over) end_round(a);
     return code;
 }
 
@@ -109,6 +126,6 @@ tb_code api_alerts(const char *url, int64_t limit_us, int64_t pause_us, courier_
     if (code) return code;
     a = (alerting){.url = url, .limit_us = limit_us};
     *ret_work = (courier_work){.want = want_messages, .send = send_message, .look = look_at_alerts, .note = note_alerts, .end = end_alerts, .ctx = &a,
-                               .pause_us = pause_us};
+                               .unpriced = &a.unpriced, .pause_us = pause_us};
     return TB_OK;
 }

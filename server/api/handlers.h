@@ -5,6 +5,8 @@
 #include "http/request.h"
 #include "http/server.h"
 
+/* insights.c */
+void api_insights(request *r);
 /* statistics.c */
 void api_statistics(request *r);
 void api_optimizer(request *r);

@@ -183,6 +183,8 @@ static void put_outbox(request *r, tb_buf *out)
     put_gauge(out, "tollbook_outbox_oldest_age_seconds",
               "Time since the oldest message that waits was put; 0: none waits.",
               f.oldest_us == INT64_MAX ? 0 : age_seconds(r, f.oldest_us));
+    put_gauge(out, "tollbook_alerts_unpriced_accounts",
+              "Accounts whose alerts on money do not count usage without a price.", tries.unpriced);
     put_counter(out, "tollbook_messages_delivered_total", "Messages that were delivered.", tries.delivered);
     put_counter(out, "tollbook_message_failures_total", "Tries to deliver a message that failed.",
                 tries.failed);

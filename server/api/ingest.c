@@ -1,4 +1,4 @@
-/* POST /ingest/logs and /ingest/buckets. A small body is parsed here, a large one by the intake,
+/* POST /ingest/logs and /ingest/buckets, and what withdraw.c has of them. A small body is parsed here, a large one by the intake,
  * while others write; the writer then takes what was parsed in its transaction, and the answer is
  * sent after the commit. Where somebody else changed meanwhile what it was parsed by, it is parsed
  * again. Usage rows are taken whole or not at all, logs too where onError=stop. */
@@ -21,6 +21,7 @@ static void release_ingest(void *kept)
 {
     api_ingest *in = kept;
     feed_run_free(in->run);
+    feed_withdraw_free(in->withdrawing);
     tb_log_layout_release(&in->options.layout);
     tb_directory_release(in->directory);
     free(in);
@@ -153,7 +154,8 @@ static tb_code parse_body(api_ingest *in, const feed_body *body, tb_store *reade
 {
     tb_code code = tb_store_read_begin(reader, err);
     if (code) return code;
-    code = feed_parse(reader, body, &in->options, &in->run, err);
+    code = in->withdraws ? feed_withdraw_parse(reader, body, &in->options, &in->withdrawing, err)
+                         : feed_parse(reader, body, &in->options, &in->run, err);
     tb_store_read_end(reader);
     return code;
 }
@@ -169,18 +171,20 @@ static tb_code parse_large(write_job *job, tb_store *reader, tb_error *err)
 static tb_code take_parsed(write_job *job, tb_store *store, tb_error *err)
 {
     api_ingest *in = api_ingest_of(job->owner);
+    if (in->withdraws) return api_withdraw_take(job->owner, store, err);
     tb_code code = feed_take(in->run, store, &in->report, &in->stale, err);
     if (code == TB_OK && in->report.interrupted)
         return tb_fail(err, TB_E_BUSY, NULL, "The server is stopping; nothing was taken.");
     return code;
 }
 
-static void submit_parsed(request *r)
+void api_ingest_submit_parsed(request *r)
 {
     api_ingest *in = api_ingest_of(r);
     in->taken = true;
     r->job.run = take_parsed;
-    r->job.bytes = r->body_len + feed_run_bytes(in->run);
+    r->job.bytes = r->body_len + (in->withdraws ? feed_withdraw_bytes(in->withdrawing)
+                                                : feed_run_bytes(in->run));
     request_submit(r);
 }
 
@@ -199,12 +203,12 @@ static void parse_here(request *r)
     } else if (code) {
         request_fail_at(r, &err);
     } else {
-        submit_parsed(r);
+        api_ingest_submit_parsed(r);
     }
 }
 
 /* By the newest directory. */
-static void parse(request *r)
+void api_ingest_parse(request *r)
 {
     api_ingest *in = api_ingest_of(r);
     tb_directory_release(in->directory);
@@ -220,7 +224,7 @@ static void submit(request *r, tb_batch_kind kind)
     if (api_ingest_prepare(r, kind, &err) != TB_OK)
         request_fail_as(r, &err);
     else
-        parse(r);
+        api_ingest_parse(r);
 }
 
 void api_ingest_logs(request *r)
@@ -310,7 +314,7 @@ static void parse_again(request *r)
     feed_run_free(in->run);
     in->run = NULL;
     if (++in->tries < TRIES_MAX)
-        parse(r);
+        api_ingest_parse(r);
     else
         request_fail(r, TB_E_BUSY, NULL,
                      "Others changed what this body depends on again and again. Nothing of it was "
@@ -323,7 +327,7 @@ void api_ingest_done(request *r)
     if (r->job.code != TB_OK) {
         request_fail_at(r, &r->job.err);
     } else if (!in->taken) {
-        submit_parsed(r);
+        api_ingest_submit_parsed(r);
     } else if (in->stale) {
         parse_again(r);
     } else {

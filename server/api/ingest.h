@@ -6,6 +6,8 @@
 #include "feed/withdraw.h"
 #include "http/request.h"
 
+#define API_SOURCE_MAX 255
+
 /* Kept with the request. */
 typedef struct api_ingest {
     feed_options options;
@@ -13,9 +15,12 @@ typedef struct api_ingest {
     feed_piece piece;
     tb_rung rungs[FEED_RUNGS_MAX];
     char batch[TB_BATCH_NAME_MAX + 1];
-    tb_text source;                /* what is withdrawn, for people; the request's */
+    tb_text source;                /* the parameter: what is withdrawn, for people */
+    char source_text[API_SOURCE_MAX + 1];
     const tb_directory *directory; /* retained */
+    bool withdraws;
     feed_run *run;                 /* parsed, until it is taken */
+    feed_withdrawing *withdrawing; /* the same where the body is withdrawn */
     unsigned tries;
     bool taken; /* the writer had it */
     bool stale;
@@ -32,5 +37,10 @@ static inline api_ingest *api_ingest_of(const request *r)
 
 /* Makes it, and reads parameters and headers. */
 TB_MUST_USE tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err);
+/* Parses the body, here or on the intake's threads, and then gives it to the writer. */
+void api_ingest_parse(request *r);
+void api_ingest_submit_parsed(request *r);
+/* On the writer's thread, of a body that is withdrawn. */
+TB_MUST_USE tb_code api_withdraw_take(request *r, tb_store *store, tb_error *err);
 
 #endif

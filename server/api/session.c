@@ -16,11 +16,13 @@
 
 #define COOKIE_MAX 192
 
-/* What the console can show, by a route that it is shown from: who may ask that is offered it. */
+/* What the console can show, by a route that it is shown from: who may ask that is offered it. Rows of one
+ * offer stand together; either is enough. */
 static const struct {
     const char *offer, *route;
 } offers[] = {
-    {"statistics", "statistics"}, {"zones", "pullzones"},       {"logs", "logs_v2"},
+    {"statistics", "statistics"}, {"statistics", "insights"},
+    {"zones", "pullzones"},       {"logs", "logs_v2"},
     {"events", "shield_events"},  {"billing", "billing"},       {"whatif", "what_if"},
     {"containers", "mc_apps"},    {"operator", "operations"},
 };
@@ -57,12 +59,12 @@ static void put_moment(tb_buf *out, const char *member, int64_t at_us)
 
 static void put_offers(const request *r, uint32_t roles, tb_buf *out)
 {
-    bool first = true;
+    const char *last = NULL;
     tb_buf_str(out, ",\"offers\":[");
     for (size_t i = 0; i < OFFERS; i++) {
-        if (!is_offered(r, i, roles)) continue;
-        tb_buf_fmt(out, "%s\"%s\"", first ? "" : ",", offers[i].offer);
-        first = false;
+        if ((last && strcmp(offers[i].offer, last) == 0) || !is_offered(r, i, roles)) continue;
+        tb_buf_fmt(out, "%s\"%s\"", last ? "," : "", offers[i].offer);
+        last = offers[i].offer;
     }
     tb_buf_str(out, "]");
 }

@@ -1,6 +1,6 @@
 /* POST /ingest/logs/withdraw and /ingest/buckets/withdraw: the body is what was taken in, or a piece of
- * it, and the writer takes it back inside its transaction. An operator's key alone may do so, and the
- * audit log says which. */
+ * it. It is parsed where a body that is taken in is, and the writer takes it back inside its transaction.
+ * An operator's key alone may do so, and the audit log says which. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,39 +8,39 @@
 #include "api/ingest.h"
 #include "tollbook/json.h"
 
-#define SOURCE_MAX 255
-
-static tb_code withdraw_body(write_job *job, tb_store *store, tb_error *err)
+tb_code api_withdraw_take(request *r, tb_store *store, tb_error *err)
 {
-    request *r = job->owner;
     api_ingest *in = api_ingest_of(r);
-    char origin[REQUEST_PEER_TEXT], source[SOURCE_MAX + 1] = "http";
+    char origin[REQUEST_PEER_TEXT];
     const feed_who who = {r->key, origin};
-    if (in->source.len) {
-        memcpy(source, in->source.data, in->source.len);
-        source[in->source.len] = 0;
-    }
     request_peer_text(r, origin);
-    in->options.source = source;
-    tb_code code = feed_withdraw_memory(store, &in->body, &in->options, &who, &in->withdrawn, err);
-    in->options.source = NULL;
-    return code;
+    return feed_withdraw_take(in->withdrawing, store, &who, &in->withdrawn, err);
+}
+
+static tb_code read_source(api_ingest *in, tb_error *err)
+{
+    const tb_text source = in->source;
+    if (!source.len) return TB_OK;
+    if (source.len > API_SOURCE_MAX || memchr(source.data, 0, source.len))
+        return tb_fail(err, TB_E_VALIDATION, "source", "source is at most %d bytes.",
+                       API_SOURCE_MAX);
+    memcpy(in->source_text, source.data, source.len);
+    in->source_text[source.len] = 0;
+    in->options.source = in->source_text;
+    return TB_OK;
 }
 
 static void submit_withdraw(request *r, tb_batch_kind kind)
 {
     tb_error err;
     tb_code code = api_ingest_prepare(r, kind, &err);
-    const tb_text none = {0}, source = code ? none : api_ingest_of(r)->source;
-    if (source.len > SOURCE_MAX || (source.len && memchr(source.data, 0, source.len)))
-        code = tb_fail(&err, TB_E_VALIDATION, "source", "source is at most %d bytes.", SOURCE_MAX);
+    if (!code) code = read_source(api_ingest_of(r), &err);
     if (code) {
         request_fail_as(r, &err);
         return;
     }
-    r->job.run = withdraw_body;
-    r->job.bytes = r->body_len;
-    request_submit(r);
+    api_ingest_of(r)->withdraws = true;
+    api_ingest_parse(r);
 }
 
 void api_withdraw_logs(request *r)
@@ -72,6 +72,10 @@ void api_withdraw_done(request *r)
     const feed_withdrawn *done = &api_ingest_of(r)->withdrawn;
     if (r->job.code != TB_OK) {
         request_fail_at(r, &r->job.err);
+        return;
+    }
+    if (!api_ingest_of(r)->taken) {
+        api_ingest_submit_parsed(r);
         return;
     }
     tb_buf *out = request_text(r);

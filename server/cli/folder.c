@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tollbook/document.h"
+
 static tb_code folder_fail(const folder *f, const char *name, const char *what, tb_error *err)
 {
     const tb_code code = errno == ENOSPC || errno == EDQUOT ? TB_E_DISK_FULL : TB_E_IO;
@@ -60,10 +62,21 @@ tb_code folder_close(folder *f, tb_error *err)
     return code;
 }
 
-bool folder_has(const folder *f, const char *name)
+static bool has_mark(const folder *f, const char *name, const char *mark)
+{
+    char head[TB_SHOWN_MARK_WITHIN + 1];
+    int fd = openat(f->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return false;
+    const ssize_t n = read(fd, head, sizeof head - 1);
+    close(fd);
+    return n > 0 && memmem(head, (size_t)n, mark, strlen(mark)) != NULL;
+}
+
+bool folder_has(const folder *f, const char *name, const char *mark)
 {
     struct stat st;
-    return fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+    return fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+           (!*mark || has_mark(f, name, mark));
 }
 
 /* Whether the file holds these bytes already. */

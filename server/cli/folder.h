@@ -15,7 +15,8 @@ typedef struct folder {
 TB_MUST_USE tb_code folder_open(folder *f, const char *path, tb_error *err);
 /* The folder's entries are on disk when this is done. */
 TB_MUST_USE tb_code folder_close(folder *f, tb_error *err);
-bool folder_has(const folder *f, const char *name);
+/* Whether it has this file, and the file has the mark within its first TB_SHOWN_MARK_WITHIN bytes; "": any file. */
+bool folder_has(const folder *f, const char *name, const char *mark);
 /* TB_E_DISK_FULL, TB_E_IO, err->message names the file. A name with a slash or a dot in front is
  * refused. */
 TB_MUST_USE tb_code folder_put(folder *f, const char *name, const char *data, size_t len,

@@ -269,10 +269,10 @@ static tb_code drain(void *ctx, tb_buf *out, tb_error *err)
 
 /* --- files that it makes --- */
 
-static bool is_wanted(void *ctx, const char *name)
+static bool is_wanted(void *ctx, const char *name, const char *mark)
 {
     const op_call *o = ctx;
-    return o->out.fd < 0 || !folder_has(&o->out, name);
+    return o->out.fd < 0 || !folder_has(&o->out, name, mark);
 }
 
 static tb_code put_file(void *ctx, const char *name, const char *data, size_t len, tb_error *err)
@@ -494,6 +494,7 @@ static bool is_made_name(const char *name)
 static tb_code take_file(op_call *o, const json_t *file, tb_error *err)
 {
     const json_t *name = json_object_get(file, "name"), *text = json_object_get(file, "base64");
+    const char *mark = json_string_value(json_object_get(file, "mark"));
     const size_t size = json_string_length(text) / 4 * 3 + 1;
     unsigned char *bytes = malloc(size);
     size_t len = 0;
@@ -504,7 +505,7 @@ static tb_code take_file(op_call *o, const json_t *file, tb_error *err)
         sodium_base642bin(bytes, size, json_string_value(text), json_string_length(text), NULL, &len,
                           NULL, sodium_base64_VARIANT_ORIGINAL))
         code = tb_fail(err, TB_E_BAD_INPUT, NULL, "The answer is not tollbook's. Check the URL.");
-    if (!code && !(cli_given(o->call, "resume") && !is_wanted(o, json_string_value(name))))
+    if (!code && !(cli_given(o->call, "resume") && !is_wanted(o, json_string_value(name), mark ? mark : "")))
         code = put_file(o, json_string_value(name), (const char *)bytes, len, err);
     free(bytes);
     return code;

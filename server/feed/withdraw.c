@@ -2,6 +2,10 @@
  * first line, by which its segments are found; its hashes at their ends, which say which of them are
  * these bytes; then the bytes of each of these, parsed and subtracted.
  *
+ * A body over HTTP is parsed beside the writer, in a reader's snapshot; the writer subtracts what it came
+ * to. Where somebody changed meanwhile what it was parsed by, or it does not fit in memory, all of it is
+ * done by the writer.
+ *
  * A segment is withdrawn where its hash agrees and it begins at byte 0 or where another one ends that
  * agrees. A refused last line without its end is one, beside the line that it became. Segments of a
  * named batch are withdrawn by its name alone. */
@@ -16,10 +20,26 @@
 
 #define BLOCK_BYTES  ((size_t)256 << 10)
 #define MAX_GROUPS   ((size_t)1500000)
+#define KEPT_MAX     ((size_t)384 << 20) /* of what was parsed: as much as so many groups take */
 
-typedef struct withdrawing {
+/* What the lines of a segment come to. */
+typedef struct sums {
+    uint64_t lines, rejected, ambiguous, heads, events;
+} sums;
+
+/* A segment that was parsed and is not subtracted yet. */
+typedef struct parsed {
+    size_t at; /* in taken */
+    tb_rollup *rollup;
+    feed_logs *logs;
+    sums sums;
+} parsed;
+
+struct feed_withdrawing {
     tb_store *store;
+    feed_body body;       /* of feed_withdraw_parse */
     feed_options options; /* with the edges that regions have, and the clock of the running segment */
+    const tb_directory *directory; /* that it was parsed by, retained */
     const feed_who *who;
     feed_source *source;
     uint64_t seed;
@@ -31,9 +51,15 @@ typedef struct withdrawing {
     uint64_t at; /* where the source stands; UINT64_MAX: somewhere else */
     feed_worker worker;
     feed_keeper keeper;
-    uint64_t lines, rejected, ambiguous, heads; /* of the running segment */
+    bool apart; /* there is no transaction yet: what is parsed is kept */
+    bool full;  /* more than may be kept: it is left to the writer */
+    parsed *parsed;
+    size_t n_parsed;
+    sums sums; /* of the running segment */
     feed_withdrawn *report;
-} withdrawing;
+    feed_withdrawn unread; /* of the parsing */
+};
+typedef struct feed_withdrawing withdrawing;
 
 /* --- what is known --- */
 
@@ -132,19 +158,26 @@ static tb_code find_piece(withdrawing *w, const feed_piece *piece, tb_error *err
 
 /* --- a segment --- */
 
-/* What was parsed so far, subtracted. */
-static tb_code flush(withdrawing *w, tb_error *err)
+static tb_code subtract(const withdrawing *w, tb_rollup *rollup, feed_logs *logs, tb_error *err)
 {
-    tb_rollup *parts[1] = {w->worker.rollup};
+    tb_rollup *parts[1] = {rollup};
     tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, 1, NULL);
     if (!cursor) return tb_no_memory(err);
     tb_code code = tb_store_withdraw_usage(w->store, cursor, &w->report->maxima, err);
     tb_rollup_cursor_free(cursor);
-    w->report->events += w->worker.events.n;
-    if (!code && w->worker.logs) code = feed_logs_pack(w->worker.logs, err);
-    if (!code && w->worker.logs)
-        code = feed_logs_withdraw(w->worker.logs, w->store, &w->report->kept_lines, err);
-    feed_worker_clear(&w->worker);
+    if (!code && logs) code = feed_logs_withdraw(logs, w->store, &w->report->kept_lines, err);
+    return code;
+}
+
+/* What was parsed so far is subtracted, or kept. */
+static tb_code flush(withdrawing *w, tb_error *err)
+{
+    feed_worker *worker = &w->worker;
+    tb_code code = worker->logs ? feed_logs_pack(worker->logs, err) : TB_OK;
+    w->sums.events += worker->events.n;
+    if (code || w->apart) return code;
+    code = subtract(w, worker->rollup, worker->logs, err);
+    feed_worker_clear(worker);
     return code;
 }
 
@@ -156,7 +189,7 @@ static bool stopped(const withdrawing *w)
 
 static void show_progress(const withdrawing *w, const feed_reader *reader)
 {
-    const feed_progress progress = {.lines = w->report->lines + w->lines,
+    const feed_progress progress = {.lines = w->report->lines + w->sums.lines,
                                     .bytes = reader->at,
                                     .read = feed_source_stored_read(w->source),
                                     .total_read = feed_source_stored_size(w->source)};
@@ -168,19 +201,20 @@ static tb_code parse_block(withdrawing *w, tb_error *err)
     feed_worker *worker = &w->worker;
     tb_code code = feed_worker_parse(worker, &w->options, err);
     worker->number++;
-    w->lines += worker->lines;
-    w->rejected += worker->n_rejects;
-    w->ambiguous += worker->n_ambiguous;
-    w->heads += worker->n_heads;
+    w->sums.lines += worker->lines;
+    w->sums.rejected += worker->n_rejects;
+    w->sums.ambiguous += worker->n_ambiguous;
+    w->sums.heads += worker->n_heads;
     const bool full = feed_worker_full(worker) || (worker->logs && feed_logs_full(worker->logs));
-    return !code && full ? flush(w, err) : code;
+    w->full |= full && w->apart;
+    return !code && full && !w->apart ? flush(w, err) : code;
 }
 
 static tb_code parse_lines(withdrawing *w, feed_reader *reader, tb_error *err)
 {
     feed_turn turn = FEED_TURN_BLOCK;
     tb_code code = TB_OK;
-    while (!code && turn != FEED_TURN_END) {
+    while (!code && turn != FEED_TURN_END && !w->full) {
         if (stopped(w))
             return tb_fail(err, TB_E_STOPPED, NULL, "Interrupted. Nothing was withdrawn.");
         code = feed_reader_next(reader, &w->worker.block, &turn, err);
@@ -213,26 +247,49 @@ static tb_code parse_segment(withdrawing *w, const feed_link *link, tb_error *er
     return code;
 }
 
-static tb_code withdraw_segment(withdrawing *w, size_t i, tb_error *err)
+/* Keeps what the worker has parsed of a segment, and gives it an empty rollup. */
+static tb_code keep_parsed(withdrawing *w, size_t i, tb_error *err)
 {
-    w->lines = w->rejected = w->ambiguous = w->heads = 0;
+    const size_t max_groups = w->options.max_groups ? w->options.max_groups : MAX_GROUPS;
+    const bool keeps = w->worker.logs != NULL;
+    w->parsed[w->n_parsed++] = (parsed){i, w->worker.rollup, w->worker.logs, w->sums};
+    w->worker.rollup = NULL;
+    w->worker.logs = NULL;
+    feed_worker_release(&w->worker);
+    return feed_worker_init(&w->worker, max_groups, keeps ? &w->keeper : NULL, err);
+}
+
+static tb_code parse_taken(withdrawing *w, size_t i, tb_error *err)
+{
+    w->sums = (sums){0};
     w->options.layout.now_ms = w->taken[i].added_us / 1000;
-    tb_code code = parse_segment(w, &w->links[i], err);
-    if (code) return code;
+    return parse_segment(w, &w->links[i], err);
+}
+
+/* Its lines are subtracted. */
+static tb_code end_segment(const withdrawing *w, size_t i, const sums *of, tb_error *err)
+{
+    feed_withdrawn *report = w->report;
     const tb_withdrawal done = {.segment = w->taken[i].id,
                                 .kind = w->options.kind,
                                 .source = w->options.source,
-                                .accepted = w->lines - w->rejected,
-                                .rejected = w->rejected,
-                                .ambiguous = w->ambiguous,
-                                .heads = w->heads,
+                                .accepted = of->lines - of->rejected,
+                                .rejected = of->rejected,
+                                .ambiguous = of->ambiguous,
+                                .heads = of->heads,
                                 .now_us = w->options.now_us};
-    code = tb_store_withdraw_segment(w->store, &done, err);
-    w->report->segments++;
-    w->report->lines += w->lines;
-    w->report->rejected += w->rejected;
-    w->report->accepted += w->lines - w->rejected;
-    return code;
+    report->segments++;
+    report->lines += of->lines;
+    report->rejected += of->rejected;
+    report->accepted += of->lines - of->rejected;
+    report->events += of->events;
+    return tb_store_withdraw_segment(w->store, &done, err);
+}
+
+static tb_code withdraw_segment(withdrawing *w, size_t i, tb_error *err)
+{
+    tb_code code = parse_taken(w, i, err);
+    return code ? code : end_segment(w, i, &w->sums, err);
 }
 
 /* --- the whole --- */
@@ -260,11 +317,12 @@ static tb_code end_withdrawal(const withdrawing *w, tb_error *err)
 static tb_code use_directory(withdrawing *w, tb_error *err)
 {
     tb_log_layout *layout = &w->options.layout;
-    const tb_directory *d;
+    const tb_directory *d = w->options.directory;
     if (w->options.kind != TB_BATCH_LOG) return TB_OK;
     const bool hosts = layout->format == TB_FORMAT_COLUMNS && !layout->zone;
-    tb_code code = tb_store_directory(w->store, hosts, &d, err);
+    tb_code code = d ? TB_OK : tb_store_directory(w->store, hosts, &d, err);
     if (code) return code;
+    w->directory = tb_directory_retain(d);
     layout->edges = d->edges;
     layout->n_edges = d->n_edges;
     if (hosts) layout->hosts = d->hosts;
@@ -272,7 +330,7 @@ static tb_code use_directory(withdrawing *w, tb_error *err)
     return TB_OK;
 }
 
-static tb_code withdraw_all(withdrawing *w, tb_error *err)
+static tb_code find_all(withdrawing *w, tb_error *err)
 {
     const feed_piece *piece = w->options.piece;
     w->options.stop_on_error = false;
@@ -281,20 +339,35 @@ static tb_code withdraw_all(withdrawing *w, tb_error *err)
     if (!code)
         code = feed_worker_init(&w->worker, w->options.max_groups ? w->options.max_groups : MAX_GROUPS,
                                 w->keeper.zones ? &w->keeper : NULL, err);
-    if (!code) code = piece ? find_piece(w, piece, err) : find_segments(w, err);
+    return code ? code : piece ? find_piece(w, piece, err) : find_segments(w, err);
+}
+
+static tb_code withdraw_all(withdrawing *w, tb_error *err)
+{
+    tb_code code = find_all(w, err);
     for (size_t i = 0; !code && i < w->n; i++)
         if (is_chosen(w, i)) code = withdraw_segment(w, i, err);
-    if (code || !w->report->segments) return code;
-    return end_withdrawal(w, err);
+    return code || !w->report->segments ? code : end_withdrawal(w, err);
+}
+
+static void release_all(withdrawing *w)
+{
+    for (size_t i = 0; i < w->n_parsed; i++) {
+        tb_rollup_free(w->parsed[i].rollup);
+        feed_logs_free(w->parsed[i].logs);
+    }
+    free(w->parsed);
+    feed_worker_release(&w->worker);
+    free(w->taken);
+    free(w->links);
+    feed_source_close(w->source);
+    tb_directory_release(w->directory);
 }
 
 static tb_code run_withdraw(withdrawing *w, tb_error *err)
 {
     tb_code code = withdraw_all(w, err);
-    feed_worker_release(&w->worker);
-    free(w->taken);
-    free(w->links);
-    feed_source_close(w->source);
+    release_all(w);
     if (code) *w->report = (feed_withdrawn){0};
     return code;
 }
@@ -321,12 +394,109 @@ tb_code feed_withdraw_file(tb_store *store, const char *path, const feed_options
     return code;
 }
 
-tb_code feed_withdraw_memory(tb_store *store, const feed_body *body, const feed_options *options,
-                             const feed_who *who, feed_withdrawn *ret_withdrawn, tb_error *err)
+/* --- in two steps --- */
+
+static tb_code open_body(withdrawing *w, tb_error *err)
 {
-    withdrawing w = {.store = store, .options = *options, .who = who, .report = ret_withdrawn};
+    const feed_body *body = &w->body;
+    return feed_source_memory(body->bytes, body->len, body->encoding, body->plain_max, &w->source,
+                              err);
+}
+
+static tb_code parse_all(withdrawing *w, tb_error *err)
+{
+    w->report = &w->unread;
+    tb_code code = open_body(w, err);
+    if (!code) code = find_all(w, err);
+    if (!code && !(w->parsed = calloc(w->n + 1, sizeof *w->parsed))) code = tb_no_memory(err);
+    for (size_t i = 0; !code && !w->full && i < w->n; i++) {
+        if (!is_chosen(w, i)) continue;
+        code = parse_taken(w, i, err);
+        if (!code && !w->full) code = keep_parsed(w, i, err);
+        w->full |= feed_withdraw_bytes(w) > KEPT_MAX;
+    }
+    return code;
+}
+
+tb_code feed_withdraw_parse(tb_store *reader, const feed_body *body, const feed_options *options,
+                            feed_withdrawing **ret_withdrawing, tb_error *err)
+{
+    withdrawing *w = calloc(1, sizeof *w);
+    if (!w) return tb_no_memory(err);
+    *w = (withdrawing){.store = reader, .body = *body, .options = *options, .apart = true};
+    const tb_code code = parse_all(w, err);
+    w->store = NULL;
+    w->apart = false;
+    if (code) feed_withdraw_free(w);
+    else *ret_withdrawing = w;
+    return code;
+}
+
+/* Whether the catalogue, and the segments that are known, are what they were when it was parsed. */
+static tb_code still_so(const withdrawing *w, bool *ret_so, tb_error *err)
+{
+    const tb_directory *d = w->directory;
+    tb_taken *taken = NULL;
+    size_t n = 0;
+    tb_code code = d ? tb_store_directory(w->store, d->hosts != NULL, &d, err) : TB_OK;
+    if (!code && (!w->empty || w->options.batch))
+        code = tb_store_taken(w->store, w->options.kind, w->head, w->options.batch, &taken, &n, err);
+    *ret_so = !code && d == w->directory && n == w->n;
+    for (size_t i = 0; *ret_so && i < n; i++)
+        *ret_so = taken[i].id == w->taken[i].id;
+    free(taken);
+    return code;
+}
+
+/* All of it, by the writer. */
+static tb_code begin_again(withdrawing *w, tb_error *err)
+{
+    const feed_options options = w->options;
+    release_all(w);
+    *w = (withdrawing){.store = w->store, .body = w->body, .options = options, .who = w->who,
+                       .report = w->report};
+    w->options.directory = NULL;
+    tb_code code = open_body(w, err);
+    return code ? code : withdraw_all(w, err);
+}
+
+static tb_code subtract_all(withdrawing *w, tb_error *err)
+{
+    tb_code code = TB_OK;
+    count_named(w);
+    for (size_t i = 0; !code && i < w->n_parsed; i++) {
+        const parsed *p = &w->parsed[i];
+        code = subtract(w, p->rollup, p->logs, err);
+        if (!code) code = end_segment(w, p->at, &p->sums, err);
+    }
+    return code || !w->report->segments ? code : end_withdrawal(w, err);
+}
+
+tb_code feed_withdraw_take(feed_withdrawing *w, tb_store *store, const feed_who *who,
+                           feed_withdrawn *ret_withdrawn, tb_error *err)
+{
+    bool so = false;
+    w->store = store;
+    w->who = who;
+    w->report = ret_withdrawn;
     *ret_withdrawn = (feed_withdrawn){0};
-    tb_code code = feed_source_memory(body->bytes, body->len, body->encoding, body->plain_max,
-                                      &w.source, err);
-    return code ? code : run_withdraw(&w, err);
+    tb_code code = w->full ? TB_OK : still_so(w, &so, err);
+    if (!code) code = so ? subtract_all(w, err) : begin_again(w, err);
+    if (code) *ret_withdrawn = (feed_withdrawn){0};
+    return code;
+}
+
+size_t feed_withdraw_bytes(const feed_withdrawing *w)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < w->n_parsed; i++)
+        bytes += 4096 + tb_rollup_groups(w->parsed[i].rollup) * 256;
+    return bytes;
+}
+
+void feed_withdraw_free(feed_withdrawing *w)
+{
+    if (!w) return;
+    release_all(w);
+    free(w);
 }

@@ -29,10 +29,18 @@ typedef struct feed_withdrawn {
 TB_MUST_USE tb_code feed_withdraw_file(tb_store *store, const char *path,
                                        const feed_options *options, const feed_who *who,
                                        feed_withdrawn *ret_withdrawn, tb_error *err);
-/* Bytes in memory, in the caller's transaction, as feed_memory. With options->piece: the segment that
- * has these bytes, alone. */
-TB_MUST_USE tb_code feed_withdraw_memory(tb_store *store, const feed_body *body,
-                                         const feed_options *options, const feed_who *who,
-                                         feed_withdrawn *ret_withdrawn, tb_error *err);
+/* Bytes in memory in two steps, as feed_parse and feed_take: lines are parsed while others write. With
+ * options->piece: the segment that has these bytes, alone. body's bytes and what options points at live
+ * as long as it does. feed_withdraw_take is called once, in a transaction; where somebody changed what
+ * it was parsed by it parses again, there. */
+typedef struct feed_withdrawing feed_withdrawing;
+TB_MUST_USE tb_code feed_withdraw_parse(tb_store *reader, const feed_body *body,
+                                        const feed_options *options,
+                                        feed_withdrawing **ret_withdrawing, tb_error *err);
+TB_MUST_USE tb_code feed_withdraw_take(feed_withdrawing *withdrawing, tb_store *store,
+                                       const feed_who *who, feed_withdrawn *ret_withdrawn,
+                                       tb_error *err);
+size_t feed_withdraw_bytes(const feed_withdrawing *withdrawing); /* of memory, about */
+void feed_withdraw_free(feed_withdrawing *withdrawing);          /* NULL is fine */
 
 #endif

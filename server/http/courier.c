@@ -315,6 +315,7 @@ void courier_read_figures(const courier *c, courier_figures *ret)
     if (!c) return;
     ret->delivered = atomic_load(&c->delivered);
     ret->failed = atomic_load(&c->failed);
+    if (c->work.unpriced) ret->unpriced = atomic_load(c->work.unpriced);
 }
 
 void courier_halt(courier *c)

@@ -31,11 +31,13 @@ typedef struct courier_work {
     tb_code (*note)(void *ctx, tb_store *store, int64_t now_us, bool *ret_moved, tb_error *err);
     void (*end)(void *ctx); /* after all threads have ended */
     void *ctx;
+    const _Atomic uint64_t *unpriced; /* accounts of which the last round over all found usage without a price */
     int64_t pause_us;       /* before the first try again */
 } courier_work;
 
 typedef struct courier_figures {
     uint64_t delivered, failed; /* tries, since the start */
+    uint64_t unpriced;          /* accounts whose alerts on money do not count all of their usage */
 } courier_figures;
 
 /* stores: two readers, the senders' and the looker's. secret: what is signed with. fixed_now_us:

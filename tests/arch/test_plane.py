@@ -1,5 +1,5 @@
 """The usage plane (engine/store/core/plane.h) is behind its tables: what reads or writes its rows in the file
-lies in the rooms that are its first backend. Verify checks a backend's insides and is named here; so are the
+lies in the rooms that are its first backend. What of verify checks the file's insides is named here; so are the
 few that look at the file as a file."""
 import re
 from house import SOURCE, c_files, code_only, name, verdict
@@ -12,7 +12,8 @@ INSIDE = ["engine/store/usage/", "engine/store/logs/"]
 # What checks a backend, and what looks at the file itself: schema, R*Trees and their nodes, sizes, the
 # columns that a forgotten address may stand in.
 KNOWS = {
-    "engine/store/verify/": "checks the file as a backend",
+    **{f"engine/store/verify/{part}": "checks the file as a backend" for part in
+       ("usage.c", "runs.c", "countries.c", "logs.c", "events.c", "trees.c", "verify.c", "verify.h", "rows.c")},
     "engine/store/core/schema.c": "makes the tables",
     "engine/store/core/trees.c": "the nodes of the R*Trees",
     "engine/store/core/trees.h": "the nodes of the R*Trees",

@@ -57,6 +57,17 @@ def program():
     return None
 
 
+def of_this_file():
+    """The one browser of a test file: made for its first class, ended after its last."""
+    if not _browsers:
+        _browsers.append(Browser())
+        unittest.addModuleCleanup(lambda: _browsers.pop().close())
+    return _browsers[0]
+
+
+_browsers = []
+
+
 class Browser:
     """chromedriver and one Chromium. Raises unittest.SkipTest, with the reason, where it cannot start."""
 
@@ -70,7 +81,7 @@ class Browser:
             [driver, "--port=0", f"--log-path={self.path / 'driver.log'}"], stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, start_new_session=True,
             env={**os.environ, "HOME": self.folder.name, "TZ": "America/New_York", "LANG": "C.UTF-8"})
-        self.session = None
+        self.session, self.wire = None, http.client.HTTPConnection("127.0.0.1")
         try:
             self.wire = http.client.HTTPConnection("127.0.0.1", self.port(), timeout=3 * PATIENCE)
             self.begin()
@@ -150,6 +161,7 @@ class Browser:
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.driver.pid, 9)  # the driver's own group, its browser among it
+            self.wire.close()
             self.driver.stdout.close()
             self.driver.wait(PATIENCE)
             self.folder.cleanup()
@@ -159,9 +171,10 @@ class Page:
     """A window, and what a person does there."""
 
     def __init__(self, browser):
-        self.browser = browser
+        self.browser, self.errors, self.events = browser, [], []
         self.handle = browser.post("/window/new", type="tab")["handle"]
         self.front()
+        self.collect()  # what other tabs left
         self.errors, self.events = [], []
 
     def another(self):

@@ -29,6 +29,18 @@ test("the second question costs a 304 and has the first answer", async () => {
   assert.equal(second.data, first.data);
 });
 
+test("the words of request logs, shield events and containers, whose refusals have other forms", async () => {
+  const forms = {
+    '{"error":{"code":"invalid_request","message":"Parameters are invalid.","details":["from is late."]}}': "Parameters are invalid. from is late.",
+    '{"logs":[],"errorResponse":{"message":"No such shield zone."},"detail":"Other words."}': "No such shield zone.",
+    '{"title":"Conflict","status":409,"detail":"It is suspended.","errors":[]}': "It is suspended.",
+  };
+  for (const [body, message] of Object.entries(forms)) {
+    serve(() => reply(400, body));
+    assert.equal((await api.get("/x")).message, message);
+  }
+});
+
 test("errors are values with the API's words", async () => {
   serve(() => reply(400, '{"ErrorKey":"validation_error","Field":"from","Message":"Give a date."}'));
   assert.deepEqual(await api.get("/insights"), {ok: false, status: 400, key: "validation_error", field: "from", message: "Give a date.", wait: null});

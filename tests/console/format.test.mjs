@@ -92,3 +92,9 @@ test("how long ago", () => {
   assert.equal(f.count(1, "line"), "1 line");
   assert.equal(f.count(1200, "line"), "1,200 lines");
 });
+
+test("rounded money: half away from zero; little is not nothing", () => {
+  assert.deepEqual(["1.005", "2.674999", "-0.125", "0.00025549468", "9.999", "12", "0.5", "0"].map((text) => f.rounded(text)),
+    ["1.01", "2.67", "-0.13", "0.0003", "10.00", "12", "0.5", "0"]);
+  assert.equal(f.rounded(null), null);
+});

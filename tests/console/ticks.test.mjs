@@ -30,5 +30,5 @@ test("months begin on their first", () => {
 
 test("values: round steps up to the top", () => {
   assert.deepEqual(labels(valueTicks(0, 4000, 4, String)), ["0", "1000", "2000", "3000", "4000"]);
-  assert.deepEqual([0, 1, 7, 972, 1001, 0.03].map((value) => niceTop(value)), [1, 1, 8, 1000, 1250, 0.03]);
+  assert.deepEqual([0, 1, 7, 972, 1001, 0.03].map((value) => niceTop(value)), [1, 1, 8, 1000, 1200, 0.03]);
 });

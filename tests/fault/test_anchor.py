@@ -13,7 +13,7 @@ from pathlib import Path
 
 import rich
 from faults import PATIENCE, TOLLBOOK, require
-from rich import DECEMBER, FORGE, JANUARY, LOGS
+from rich import DECEMBER, FORGE, JANUARY, LOGS, NOVEMBER, OCTOBER, SEPTEMBER
 
 FOR_EVER = 2**63 - 1
 LATER = "2027-01-20T09:00:00Z"
@@ -119,9 +119,9 @@ class Trial:
     def against(self, db, digest=None):
         return self.verify(db, "--against", digest or self.digest)
 
-    def forged(self, sql):
+    def forged(self, sql, db=None):
         copy = self.folder / "forged.db"
-        shutil.copyfile(self.m.db, copy)
+        shutil.copyfile(db or self.m.db, copy)
         done = subprocess.run([FORGE, copy, sql], capture_output=True, check=False)
         require(done.returncode == 0, sql, done.stderr.decode())
         return copy
@@ -183,6 +183,35 @@ def closings(t):
         done, said = forged(month, change)
         require(done == status and ("The closing of" in said) == bool(status), "closing,", name, done, said)
     print(f"{len(changes) - 1} changes of closings found")
+
+
+def balances(t):
+    """An invoice that does not say what the balance has paid of it: of a prepaid account, and of one that is not."""
+    for prepaid in (True, False):
+        m = rich.Maker(t.folder, f"prepaid-{prepaid}.db")
+        m.tool("apply", "-", now=SEPTEMBER, stdin=json.dumps({
+            "accounts": [{"id": 1, "name": "a", "prepaid": prepaid}],
+            "zones": [{"id": 101, "account": 1, "name": "z", "created": "2026-01-05T00:00:00Z"}]}))
+        m.book()
+        m.tool("ledger", "pay", "--account", 1, "--amount", 3, "--reference", "top", now=OCTOBER)
+        m.take(rich.usage(101, "2026-10-08", 500), now=NOVEMBER)
+        m.finalize("2026-10", NOVEMBER)
+        text = m.tool("query", "SELECT document FROM invoice").split("\n")[1]
+        made = json.loads(text)
+        require(("drawn" in made) == prepaid, "what the text says", text)
+        changed = dict(made, paid="0.00" if prepaid else "3.00", payable=made["total"])
+        changed.pop("drawn", None)
+        if not prepaid:
+            changed.update(drawn="0.00", payable="%.2f" % (float(made["total"]) - 3))
+        bare = json.dumps({k: v for k, v in made.items() if k != "sha256"}, separators=(",", ":"), sort_keys=True)
+        require(hashlib.sha256(bare.encode()).hexdigest() == made["sha256"], "the hash is made so")
+        bare = json.dumps({k: v for k, v in changed.items() if k != "sha256"}, separators=(",", ":"), sort_keys=True)
+        changed["sha256"] = hashlib.sha256(bare.encode()).hexdigest()
+        new = json.dumps(changed, separators=(",", ":"), sort_keys=True)
+        status, said = t.verify(m.db)
+        require(status == 0, "before", said)
+        status, said = t.verify(t.forged(f"UPDATE invoice SET document='{new}',sha256='{changed['sha256']}'", m.db))
+        require(status == 1 and "says that the balance paid" in said, "not found:", status, said)
 
 
 def words(t):
@@ -279,5 +308,5 @@ def readers(t):
 
 with tempfile.TemporaryDirectory(prefix="tollbook-anchor-") as place:
     trial = Trial(Path(place))
-    for part in (words, forgeries, closings, older, additions, readers):
+    for part in (words, forgeries, closings, balances, older, additions, readers):
         part(trial)

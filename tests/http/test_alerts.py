@@ -177,6 +177,19 @@ class Sending(Alerts):
             least = 3000 if m["account"] == 1 else 7200
             self.assertTrue(least <= at(m["next"]) - at(m["created"]) <= least + PATIENCE, m)
 
+    def test_usage_without_a_price_is_said_once(self):
+        self.apply((MONTH,), (MONTH, {"id": "low", "kind": "balance", "below": "-5000"}))
+        self.hear()
+        self.take(usage(101, "2026-11-03T05:00:00Z", 150 * GB),
+                  usage(201, "2026-11-03T05:00:00Z", 500 * GB).replace('"DE"', '"QQ"'))
+        self.serve()
+        self.receiver.until(lambda got: len(got) == 1, self.server.messages)
+        end = time.monotonic() + PATIENCE
+        while self.server.metric("tollbook_alerts_unpriced_accounts") != 1:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+        self.assertEqual(self.server.messages().count("1 account with alerts on money has usage without a price"), 1)
+
     def test_what_is_gone_is_given_up_and_can_be_sent_again(self):
         self.apply()
         self.hear(lambda message, nth: 204 if nth else 410)

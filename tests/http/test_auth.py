@@ -30,8 +30,10 @@ def roles():
                       text)
     names = ("statistics", "zones", "billing", "ingest", "operator", "keys")
     opens = {row[0]: {n for n, bit in zip(names, row[1:]) if bit == "1"} for row in rows}
-    # What-if has no column of its own: billing's roles ask about their account, operators about all.
+    # What-if and insights have no column of their own: billing's and statistics' roles ask about their account,
+    # operators about all.
     return {role: found | ({"what_if"} if found & {"billing", "operator"} else set())
+            | ({"insights"} if found & {"statistics", "operator"} else set())
             for role, found in opens.items()}
 
 

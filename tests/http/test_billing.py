@@ -332,6 +332,11 @@ class Drawn(Case):
                            ("xrechnung", "application/xml"),
                            ("csv", "text/csv; charset=utf-8")):
             self.assertEqual(self.drawn(f"format={form}"), (kind, self.printed(1, form)), form)
+        # by these --resume tells two forms of one name apart
+        for form, mark in (("ubl", b":poacc:billing:3.0<"), ("xrechnung", b":xrechnung_3.0<"),
+                           ("focus", b"BillingAccountId"), ("csv", b"account,number,kind,")):
+            self.assertEqual([f for f in ("ubl", "xrechnung", "focus", "csv")
+                              if mark in self.drawn(f"format={f}")[1][:1024]], [form])
         self.assertEqual(self.drawn("format=pdf&paper=letter&audit=true")[1],
                          self.printed(1, "pdf", "--paper", "letter", "--audit"))
 

@@ -194,12 +194,19 @@ class Console(Case):
         self.assertEqual(self.session({"Cookie": f"a=b; {text}; c=d"}).json(), session)
 
     def test_what_is_offered_is_what_the_routes_open(self):
-        offers = {"operator": ["whatif", "operator"], "SubuserBilling": ["billing", "whatif"],
-                  "SubuserStatistics": ["statistics"]}
-        for key, expected in offers.items():
-            session = self.session(self.cookie(key)).json()
-            self.assertEqual(session["offers"], expected)
+        shown = {"statistics": ("/statistics", "/insights?from=2026-11-03&to=2026-11-04"), "zones": ("/pullzone",),
+                 "logs": ("/v2/pullzones/101/logs",), "events": ("/shield/event-logs/41/11-03-2026",),
+                 "billing": ("/billing",), "containers": ("/mc/apps",), "operator": ("/operations",)}
+        for key in ("user", "operator", "SubuserBilling", "SubuserStatistics"):
+            cookie = self.cookie(key)
+            session = self.session(cookie).json()
             self.assertEqual(session["account"], None if key == "operator" else 1)
+            for offer, targets in shown.items():
+                asked = [self.ask("GET", target, cookie) for target in targets]
+                is_open = any(a.status != 403 and a.headers["content-type"] and not (
+                    a.status == 404 and b"requested resource was not found" in a.body) for a in asked)
+                self.assertEqual(offer in session["offers"], is_open, (key, offer, [a.status for a in asked]))
+            self.assertEqual("whatif" in session["offers"], key != "SubuserStatistics")
 
     def test_the_cookie_is_secure_where_tls_ends_before_us(self):
         for header in ({"X-Forwarded-Proto": "https"}, {"Origin": "https://console.example"}):

@@ -86,11 +86,24 @@ FORMS = [
     ("a trailer without a colon", chunked(b"0\r\nnonsense\r\n\r\n"), {400}),
     ("a folded trailer", chunked(b"0\r\nX: a\r\n b\r\n\r\n"), {400}),
     ("a trailer of 30 KB", chunked(b"0\r\nX: " + b"a" * 30000 + b"\r\n\r\n"), {431}),
+    ("a page with a dot segment", b"GET /console/../statistics HTTP/1.1\r\nHost: x\r\n\r\n", {400}),
+    ("an asset behind an encoded slash", b"GET /console/assets%2fmain.js HTTP/1.1\r\nHost: x\r\n\r\n", {400}),
+    ("a NUL in a cookie", get(b"Cookie: tollbook_session=a\0b"), {400}),
+    ("a control in the console's header", get(b"X-Tollbook-Console: \x01"), {400}),
+    ("a sign-in of two lengths", b"POST /console/session HTTP/1.1\r\nHost: x\r\nX-Tollbook-Console: 1\r\n"
+     b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", {400}),
+    ("a sign-in in a broken chunk", b"POST /console/session HTTP/1.1\r\nHost: x\r\nX-Tollbook-Console: 1\r\n"
+     b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", {400}),
+    ("a sign-in of 1 GB", b"POST /console/session HTTP/1.1\r\nHost: x\r\nX-Tollbook-Console: 1\r\n"
+     b"Content-Length: 1000000000\r\n\r\n{}", {413}),
 ]
 
 FINE = [
     ("a cookie of 2,000 crumbs", get(b"Cookie: " + b"a=b;" * 2000)),
     ("a cookie of bare crumbs", get(b"cookie: " + b"a;" * 2000)),
+    ("two cookies", get(b"Cookie: tollbook_session=a", b"Cookie: tollbook_session=b")),
+    ("a cookie under the name it is given here", get(b"xxxxxx: tollbook_session=a")),
+    ("a page", b"GET /console/zones/101?from=x HTTP/1.1\r\nHost: x\r\n\r\n"),
     ("an extension", chunked(b"3;a=b\r\nabc\r\n0;x\r\n\r\n")),
     ("a trailer", chunked(b"3\r\nabc\r\n0\r\nX-A: b\r\nX-B:\r\n\r\n")),
     ("chunks in capitals", get(b"TRANSFER-ENCODING: Chunked") + b"A\r\n0123456789\r\n0\r\n\r\n"),

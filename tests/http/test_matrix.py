@@ -1,5 +1,5 @@
 """Every route that takes an id, with every kind of id: one's own, another account's, and ids that
-are none, asked with a key and with a bearer token of every role. What is another account's is
+are none, asked with a key, with a bearer token and with the console's session of every role. What is another account's is
 answered exactly like what does not exist; a role that does not open a route hears the same of every
 id.
 
@@ -75,6 +75,14 @@ class Matrix(Case):
         run("invoice", "--db", db, "--month", "2026-10", "--finalize")
         cls.asking = cls.credentials()
         server.start("--token-key", cls.secret, "--purge-hook", "/bin/true")
+        cls.asking += [(role, "session", cls.session(header["AccessKey"]))
+                       for role, how, header in cls.asking if how == "key" and role != "Ingest"]
+
+    @classmethod
+    def session(cls, key):
+        answer = cls.server.ask("POST", "/console/session", body=json.dumps({"key": key}).encode(),
+                                X_Tollbook_Console="1", Content_Type="application/json")
+        return {"Cookie": answer.headers["set-cookie"].split(";")[0], "X-Tollbook-Console": "1"}
 
     @classmethod
     def credentials(cls):

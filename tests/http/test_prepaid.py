@@ -136,6 +136,9 @@ class Prepaid(unittest.TestCase):
             run("ledger", "grace", "--server", self.server.url, "--key", key, "--days", days)
             self.assertEqual(self.enabled(), shown, days)
         run("ledger", "grace", "--server", self.server.url, "--key", key, "--days", 2)
+        # it is read beside the server, which is the one that writes
+        self.assertEqual(run("ledger", "grace", "--db", self.server.db).stdout, b"2\n")
+        self.assertEqual(run("ledger", "grace", "--server", self.server.url, "--key", key).stdout, b"2\n")
         self.server.stop()
         self.at("2026-11-04T23:59:59Z")  # two days after 2026-11-02T23:59:59Z
         self.start()

@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 from follower import Follower, line, stored, until
-from harness import CATALOG, Case, hit, once, run
+from harness import CATALOG, Case, hit, once, run, together
 
 
 def taken(db):
@@ -74,6 +74,20 @@ class Served(Case):
         self.assertEqual(len(self.entries()), entries + 1)
         self.assertEqual(self.post("/ingest/logs", body, "ingest").json()["accepted"], 5)
         self.assertEqual(self.post("/ingest/logs/withdraw", gzip.compress(body)).json()["segments"], 1)
+
+    def test_a_large_body_is_parsed_by_the_intake(self):
+        large = self.lines(4000)
+        packed = gzip.compress(self.lines(4000))  # small as it comes
+        self.assertGreater(len(large), 256 << 10)
+        for body in (large, packed):
+            self.assertEqual(self.post("/ingest/logs", body, "ingest").json()["accepted"], 4000)
+        answers = together(6, lambda i: self.post("/ingest/logs/withdraw", (large, packed)[i % 2])
+                           if i < 4 else self.post("/ingest/logs", self.lines(1), "ingest"))
+        self.assertEqual([a.status for a in answers], [200] * 6)
+        self.assertEqual(sum(a.json()["segments"] for a in answers[:4]), 2)
+        self.assertEqual(self.total(), self.before + 2)
+        for one in answers[4:]:
+            self.before += one.json()["accepted"]
 
     def test_a_named_body_and_rows(self):
         body = self.lines(3)

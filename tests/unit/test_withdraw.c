@@ -32,6 +32,12 @@ static uint64_t draw(uint64_t below)
     "[{\"id\":7,\"account\":1,\"zones\":[]}],\"zones\":[" Z(101, 1) "," Z(102, 1) "," Z(103, 2)    \
     "," Z(104, 2) "]}" /* 105 has no account */
 
+/* Zone 105 has an account. */
+#define MOVED_CATALOG                                                                              \
+    "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"load_balancers\":"      \
+    "[{\"id\":7,\"account\":1,\"zones\":[]}],\"zones\":[" Z(101, 1) "," Z(102, 1) "," Z(103, 2)    \
+    "," Z(104, 2) "," Z(105, 1) "]}"
+
 static fixture f;
 
 static void set_up(void)
@@ -162,11 +168,51 @@ static void take(fixture *to, const input *in, size_t len, bool packed)
     unlink(path);
 }
 
+static const feed_who who = {0, ""};
+
+/* As a server does: parsed in a reader's snapshot, subtracted by the writer. */
+static feed_withdrawing *parse_apart(const input *in, feed_options *options, bool packed)
+{
+    static char out[ROOM];
+    tb_error err = {0};
+    tb_store *reader;
+    feed_withdrawing *parsed;
+    const tb_store_options reads = {.now_us = NOW_US};
+    feed_body body = {in->bytes, in->len, FEED_DETECT, (size_t)1 << 30};
+    if (packed) {
+        body.len = pack(in->bytes, in->len, out, sizeof out);
+        body.bytes = out;
+    }
+    ok(tb_store_directory(f.store, true, &options->directory, &err)); /* as it is published */
+    ok(tb_store_open(f.path, &reads, &reader, &err));
+    ok(tb_store_read_begin(reader, &err));
+    ok(feed_withdraw_parse(reader, &body, options, &parsed, &err));
+    tb_store_read_end(reader);
+    tb_store_close(reader);
+    return parsed;
+}
+
+static tb_code take_apart(feed_withdrawing *parsed, feed_withdrawn *done, tb_error *ret_err)
+{
+    tb_error err = {0};
+    ok(tb_store_begin(f.store, &err));
+    tb_code code = feed_withdraw_take(parsed, f.store, &who, done, ret_err);
+    if (!code && done->segments) ok(tb_store_commit(f.store, &err));
+    else tb_store_rollback(f.store);
+    feed_withdraw_free(parsed);
+    return code;
+}
+
+/* The whole input in one of both ways, or the first bytes of it. */
 static tb_code withdraw(const input *in, size_t len, bool packed, feed_withdrawn *done,
                         tb_error *err)
 {
-    static const feed_who who = {0, ""};
-    const feed_options options = options_of(in);
+    feed_options options = options_of(in);
+    if (draw(4) == 0) options.max_groups = 40;
+    if (len == in->len && draw(2)) {
+        feed_withdrawing *parsed = parse_apart(in, &options, packed);
+        return take_apart(parsed, done, err);
+    }
     const char *path = write_bytes(&f, in->bytes, len, packed);
     tb_code code = feed_withdraw_file(f.store, path, &options, &who, done, err);
     unlink(path);
@@ -331,6 +377,47 @@ static void withdraw_somehow(input *in)
                   (unsigned long long)done.segments, in->taken ? "" : " not");
     in->taken = false;
 }
+
+/* What others do between the two steps: the same input is withdrawn, more of it is taken, a zone gets
+ * another account. */
+START_TEST(what_changes_after_it_was_parsed_is_seen)
+{
+    static const struct {
+        bool withdraw, more, apply;
+        unsigned segments;
+    } cases[] = {{false, false, false, 1}, {true, false, false, 0}, {false, true, false, 2},
+                 {false, false, true, 1}};
+    static input in;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tb_error err = {0};
+        feed_withdrawn done;
+        set_up();
+        do
+            make_input(&in, 1);
+        while (in.rows || in.batch[0]);
+        feed_options options = options_of(&in);
+        feed_report report;
+        const char *path = write_bytes(&f, in.bytes, in.half, false);
+        ok(feed_file(f.store, path, &options, &report, &err));
+        feed_withdrawing *parsed = parse_apart(&in, &options, i % 2);
+        if (cases[i].withdraw) ok(feed_withdraw_file(f.store, path, &options, &who, &done, &err));
+        if (cases[i].more) path = write_bytes(&f, in.bytes, in.len, false);
+        if (cases[i].more) ok(feed_file(f.store, path, &options, &report, &err));
+        if (cases[i].apply) fixture_apply(&f, MOVED_CATALOG, NOW_US, NULL);
+        unlink(path);
+        ok(take_apart(parsed, &done, &err));
+        ck_assert_uint_eq(done.segments, cases[i].segments);
+        fixture other;
+        fixture_init(&other);
+        fixture_apply(&other, CATALOG, NOW_US, NULL);
+        if (cases[i].apply) fixture_apply(&other, MOVED_CATALOG, NOW_US, NULL);
+        check_same(&f, &other);
+        fixture_verify(&f);
+        fixture_release(&other);
+        tear_down();
+    }
+}
+END_TEST
 
 START_TEST(what_is_withdrawn_was_never_taken)
 {
@@ -508,7 +595,6 @@ END_TEST
 /* Two zones have changed their hostnames, and each has more than would be taken off. */
 START_TEST(a_catalogue_that_reads_lines_otherwise_is_noticed)
 {
-    static const feed_who who = {0, ""};
     const tb_log_spec spec = {.format = {"vcombined", 9}};
     static input in;
     feed_withdrawn done;
@@ -615,6 +701,7 @@ int main(void)
     Suite *suite = suite_create("withdraw");
     TCase *t = tcase_create("withdraw");
     tcase_set_timeout(t, 0);
+    tcase_add_test(t, what_changes_after_it_was_parsed_is_seen);
     tcase_add_test(t, what_is_withdrawn_was_never_taken);
     tcase_add_test(t, what_was_not_taken_changes_nothing);
     tcase_add_test(t, a_shorter_copy_is_refused_and_the_longest_one_goes);

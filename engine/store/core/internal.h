@@ -21,7 +21,7 @@ extern const char tb__schema_sha256[];
 /* What an edge location is called, and its region's id (0: none). */
 typedef struct tb__place {
     int64_t edge, region;
-    char name[TB_REGION_NAME_MAX];
+    char name[TB_REGION_NAME_MAX], code[TB_EDGE_MAX + 1];
 } tb__place;
 
 /* One location's series of a zone or account. */
@@ -187,6 +187,12 @@ int64_t tb__seal_log(int64_t id, int64_t zone, int64_t first_ms, int64_t last_ms
 tb_code tb__no_account(const char *field, int64_t account, tb_error *err);
 
 int64_t tb__floor_div(int64_t a, int64_t b);
+
+/* *ret_series: the series that holds the whole view, 0 where nothing was ever counted for it, or where the
+ * zone is declared to exist only after the range. store->located: the view's locations. code: an edge
+ * location's, in place of the view's region; NULL: that region. */
+TB_MUST_USE tb_code tb__view_resolve(tb_store *store, const tb_view *view, const char *code,
+                                     tb_range range, int64_t *ret_series, tb_error *err);
 
 /* --- buckets.c: the virtual tables `buckets`, `balancer_buckets` and `countries` --- */
 int tb__buckets_register(sqlite3 *db);

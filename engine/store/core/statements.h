@@ -123,6 +123,12 @@
     "coalesce((SELECT balancer FROM attachment a WHERE a.zone=z.id"                                \
     " AND a.to_us=9223372036854775807 ORDER BY a.from_us DESC LIMIT 1),0),coalesce(z.settings->>'$.Enabled',1),"                   \
     "coalesce(z.settings->>'$.MonthlyBandwidthLimit',0) FROM zone z WHERE "
+/* Zones ?2 to ?3 of account ?1, each with its series at locations ?4 to ?5: of 0 to the highest the first,
+ * which is that of all of them or the only one. */
+#define TB__ZONES_SUMMED                                                                           \
+    "SELECT z.id,coalesce((SELECT s.id FROM series s WHERE s.scope=1 AND s.owner=z.id AND s.edge"  \
+    " BETWEEN ?4 AND ?5 ORDER BY s.edge LIMIT 1),0),z.created_us,z." TB__ZONE_THERE                \
+    " FROM zone z WHERE z.account=?1 AND z.id BETWEEN ?2 AND ?3"
 #define TB__ZONE_FOUND(s)                                                                          \
     "(instr(lower(z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net')),lower(" s "))>0"\
     " OR EXISTS(SELECT 1 FROM json_each(z.document,'$.hostnames') h WHERE"                         \
@@ -327,8 +333,17 @@
       " WHERE z.account=?1 AND z.id=?2 ORDER BY s.edge")                                           \
     X(ACCOUNT_SERIES, "SELECT edge,id FROM series WHERE scope=2 AND owner=?1 ORDER BY edge")       \
     X(PLACES,                                                                                      \
-      "SELECT e.id,coalesce(r.id,0),coalesce(r.name,'Other: '||e.code||', '||e.code)"              \
+      "SELECT e.id,coalesce(r.id,0),coalesce(r.name,'Other: '||e.code||', '||e.code)," \
+      "e.code"                                                                                     \
       " FROM edge e LEFT JOIN region r ON r.code=e.code ORDER BY e.id")                            \
+    X(EDGE_OF_CODE, "SELECT id FROM edge WHERE code=?1")                                           \
+    X(REGION_OF_CODE, "SELECT 1 FROM region WHERE code=?1")                                        \
+    X(ZONE_NAME, "SELECT name FROM zone WHERE id=?1")                                              \
+    X(SUMMED_ZONES, TB__ZONES_SUMMED " ORDER BY z.id")                                             \
+    X(SUMMED_ZONES_NAMED, TB__ZONES_SUMMED " ORDER BY lower(z.name),z.id")                         \
+    X(SUMMED_ZONES_FOUND, TB__ZONES_SUMMED " AND " TB__ZONE_FOUND("?6") " ORDER BY z.id")          \
+    X(SUMMED_ZONES_FOUND_NAMED,                                                                    \
+      TB__ZONES_SUMMED " AND " TB__ZONE_FOUND("?6") " ORDER BY lower(z.name),z.id")                \
     X(KNOWN_HOSTS,                                                                                 \
       "SELECT z.id,z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net') FROM zone z"    \
       " WHERE " TB__ZONE_THERE " UNION ALL"                                                        \
@@ -401,6 +416,7 @@
       " EXISTS(SELECT 1 FROM book b WHERE b.name=a.document->>'$.contract.book'"                   \
       " AND b.currency=coalesce(a.document->>'$.currency','USD'))")                                \
     X(ACCOUNT_NAME, "SELECT name FROM account WHERE id=?1")                                        \
+    X(ACCOUNT_IDS, "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER " ORDER BY id")         \
     X(ACCOUNT_PUT,                                                                                 \
       "INSERT INTO account(" TB__C_account("") ")VALUES(?1,?2,?3,?4," TB__FOR_EVER ") ON CONFLICT(id) DO UPDATE"\
       " SET name=excluded.name,document=excluded.document,deleted_us=excluded.deleted_us")         \
@@ -531,6 +547,8 @@
     X(ACCOUNT_DECLARED,                                                                            \
       "SELECT document FROM declaration WHERE kind='account' AND id=?1 ORDER BY from_us>?2,"       \
       "CASE WHEN from_us>?2 THEN from_us ELSE -from_us END,version DESC LIMIT 1")                  \
+    X(ACCOUNT_KNOWN, "SELECT document FROM declaration WHERE kind='account' AND id=?1 AND version<=?2"\
+                     " ORDER BY version DESC,from_us DESC LIMIT 1")                                \
     /* 0 and the account, then its zones by id: name and labels at ?2, or the first later */       \
     X(INVOICE_NAMES,                                                                               \
       "WITH t(kind,id,place,usual) AS (SELECT 'account',id,0,name FROM account WHERE id=?1"        \
@@ -785,7 +803,8 @@
     X(LEDGER_CREDITORS, "SELECT account FROM ledger WHERE kind='credit' AND (?1='' OR"             \
                         " expires BETWEEN '1' AND ?1 AND expires<?1) UNION SELECT account FROM invoice"\
                         " WHERE ?1='' AND json_valid(document) AND document->>'$.version'>=2"      \
-                        " AND ltrim(document->>'$.paid','0.')<>'' ORDER BY account")               \
+                        " AND ltrim(document->>'$.paid','0.')<>'' UNION SELECT id FROM declaration"\
+                        " WHERE ?1='' AND kind='account' AND document->>'$.prepaid' IS 1 ORDER BY 1")\
     X(LEDGER_BETWEEN, "SELECT id,account,at_us,kind,currency,amount,reference,note,document,expires"\
                       " FROM ledger WHERE at_us>=?1 AND at_us<?2 ORDER BY at_us,id")               \
     X(CLOSED, "SELECT closed_us FROM closing WHERE month=?1 AND reopened_us=9223372036854775807")  \

@@ -63,6 +63,17 @@ tb_code tb_store_account_was_prepaid(tb_store *store, int64_t account, int64_t a
     return code;
 }
 
+tb_code tb_store_account_known_prepaid(tb_store *store, int64_t account, uint64_t version,
+                                       bool *ret_prepaid, tb_error *err)
+{
+    const int64_t values[2] = {account, (int64_t)version};
+    tb__account_terms terms;
+    tb_error why[TB__PARTS];
+    tb_code code = read_account(store, TB__SQL_ACCOUNT_KNOWN, values, 2, &terms, why, err);
+    if (!code) *ret_prepaid = terms.prepaid;
+    return code;
+}
+
 tb_code tb_store_account_name(tb_store *store, int64_t account, tb_buf *out, tb_error *err)
 {
     sqlite3_stmt *s;
@@ -74,6 +85,11 @@ tb_code tb_store_account_name(tb_store *store, int64_t account, tb_buf *out, tb_
     tb_buf_add(out, (const char *)sqlite3_column_text(s, 0), (size_t)sqlite3_column_bytes(s, 0));
     sqlite3_reset(s);
     return tb_buf_check(out, err);
+}
+
+tb_code tb_store_accounts(tb_store *store, int64_t **ret_accounts, size_t *ret_n, tb_error *err)
+{
+    return tb__list_ints(store, TB__SQL_ACCOUNT_IDS, NULL, 0, ret_accounts, ret_n, err);
 }
 
 /* As declared at the month's end. */

@@ -14,13 +14,10 @@ static tb_code add_place(tb_store *store, sqlite3_stmt *s, tb_error *err)
         tb__grow(&store->places, store->n_places, &store->cap_places, sizeof *store->places, err);
     if (code) return code;
     tb__place *place = &store->places[store->n_places++];
-    const char *name = (const char *)sqlite3_column_text(s, 2);
-    size_t len = name ? strnlen(name, sizeof place->name - 1) : 0;
     place->edge = sqlite3_column_int64(s, 0);
     place->region = sqlite3_column_int64(s, 1);
-    memcpy(place->name, name ? name : "", len);
-    place->name[len] = 0;
-    return TB_OK;
+    code = tb__copy_text(s, 2, place->name, sizeof place->name, err);
+    return code ? code : tb__copy_text(s, 3, place->code, sizeof place->code, err);
 }
 
 /* Reads the names anew where the file has changed since. */
@@ -78,12 +75,15 @@ static tb_code add_located(tb_store *store, int64_t edge, int64_t series, tb_err
     return TB_OK;
 }
 
-/* Leaves the one location of the view's region, if there is one. */
-static void keep_region(tb_store *store, int64_t region)
+/* Leaves the one location that is asked for, if there is one. */
+static void keep_asked(tb_store *store, const tb_view *view, const char *code)
 {
     size_t n = 0;
-    for (size_t i = 0; i < store->n_located; i++)
-        if (store->located[i].place->region == region) store->located[n++] = store->located[i];
+    for (size_t i = 0; i < store->n_located; i++) {
+        const tb__place *place = store->located[i].place;
+        if (code ? strcmp(place->code, code) == 0 : place->region == view->region)
+            store->located[n++] = store->located[i];
+    }
     store->n_located = n;
 }
 
@@ -92,14 +92,12 @@ static int64_t end_us(tb_range range)
     return (range.first + range.count) * (range.hourly ? TB_US_PER_HOUR : TB_US_PER_DAY);
 }
 
-/* *ret_series: the series that holds the whole view, 0 where nothing was ever counted for it, or
- * where the zone is declared to exist only after the range.
- * store->located: the view's locations. */
-static tb_code resolve(tb_store *store, const tb_view *view, tb_range range, int64_t *ret_series,
-                       tb_error *err)
+tb_code tb__view_resolve(tb_store *store, const tb_view *view, const char *code_of, tb_range range,
+                         int64_t *ret_series, tb_error *err)
 {
     const int64_t values[2] = {view->account, view->zone};
     bool zone = view->zone != TB_ALL, row = true, exists = true;
+    const bool part = code_of || view->region != TB_ALL;
     sqlite3_stmt *s;
     int64_t all = 0;
     store->n_located = 0;
@@ -117,9 +115,9 @@ static tb_code resolve(tb_store *store, const tb_view *view, tb_range range, int
     if (!code && store->n_located == 0) code = tb_store_view_check(store, view, err);
     if (code) return code;
     if (!exists) all = 0, store->n_located = 0;
-    if (view->region != TB_ALL) keep_region(store, view->region);
-    bool one = store->n_located == 1 && (!all || view->region != TB_ALL);
-    *ret_series = one ? store->located[0].series : view->region == TB_ALL ? all : 0;
+    if (part) keep_asked(store, view, code_of);
+    bool one = store->n_located == 1 && (!all || part);
+    *ret_series = one ? store->located[0].series : part ? 0 : all;
     return TB_OK;
 }
 
@@ -177,7 +175,7 @@ tb_code tb_store_read_view(tb_store *store, const tb_view *view, tb_series *seri
     const bool own = sqlite3_get_autocommit(store->db) != 0;
     tb__asked asked = {.view = view};
     tb_code code = own ? tb_store_read_begin(store, err) : TB_OK;
-    if (!code) code = resolve(store, view, series->range, &asked.whole, err);
+    if (!code) code = tb__view_resolve(store, view, NULL, series->range, &asked.whole, err);
     if (!code) code = store->plane.counters->view(store, &asked, series, err);
     if (!code && ret_geo) code = read_geo(store, &asked, series, ret_geo, ret_n_geo, err);
     if (own) tb_store_read_end(store);

@@ -3,7 +3,6 @@
  * tables, and no more usage came late than there is. Rating a stored invoice again is its caller's:
  * it needs the rules of billing, which live above the store (tb_store_bill_input at the invoice's
  * watermark). */
-#include "store/usage/batch.h"
 #include "store/verify/verify.h"
 
 #include "store/money/billing.h"

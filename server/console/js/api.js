@@ -48,6 +48,9 @@ function keep(url, entry) {
   if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value);
 }
 
+/* The refusals of the request logging API, of shield events and of containers. */
+const words = (said) => [said.error?.message ?? said.errorResponse?.message ?? said.detail, ...(said.error?.details ?? [])].filter(Boolean).join(" ");
+
 async function failure(response) {
   let said = {};
   try {
@@ -55,7 +58,7 @@ async function failure(response) {
   } catch { /* not the API's form; the status has to do */ }
   const wait = response.headers.get("Retry-After");
   return {ok: false, status: response.status, key: said.ErrorKey ?? "", field: said.Field ?? "",
-    message: said.Message || `The server answered ${response.status} ${response.statusText}.`, wait: wait ? Number(wait) : null};
+    message: said.Message || words(said) || `The server answered ${response.status} ${response.statusText}.`, wait: wait ? Number(wait) : null};
 }
 
 function setLost(now) {

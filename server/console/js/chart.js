@@ -5,7 +5,7 @@
  *   root.append(c.node);
  *   c.set({at: [ms, ...], by: "day", series: [{name: "Requests", values: [...]}]});
  *
- * Options: kind "line" (default), "stack" or "band"; height "tall"; format for the axis, full for the
+ * Options: kind "line" (default), "stack", "bars" or "band"; height "tall"; format for the axis, full for the
  * legend and the table; group: charts of one group share the pointer's place; top: the least top of
  * the axis (100 for percentages).
  * A series: {name, values, colour: 1..6, field, dashed: true, quiet: true, low: [...], high: [...]}.
@@ -33,6 +33,26 @@ function prepare() {
   window.addEventListener("themechange", () => live.forEach((one) => one.repaint()));
 }
 
+/* Bars side by side, one of each series at an instant. Called once a series; the first draws all. */
+function drawBars(e) {
+  if (e.seriesIndex !== 0) return;
+  const {drawingContext: context, plotArea: area, allSeriesPoints: all} = e;
+  const points = all[0], bottom = e.dygraph.toDomYCoord(0);
+  const room = points.length > 1 ? Math.min(...points.slice(1).map((point, n) => point.canvasx - points[n].canvasx)) : area.w / 2;
+  const width = Math.max(1, Math.min(36, Math.floor(room * 0.72 / all.length)));
+  const colours = e.dygraph.getColors();
+  all.forEach((series, n) => {
+    context.fillStyle = colours[n];
+    for (const point of series) {
+      if (Number.isNaN(point.canvasy)) continue;
+      context.fillRect(point.canvasx + (n - all.length / 2) * width, point.canvasy, width - 1, bottom - point.canvasy);
+    }
+  });
+}
+
+/* An axis's "20.0 M" is "20 M". */
+const shorter = (text) => text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
+
 const PALETTE = ["--series-1", "--series-2", "--series-3", "--series-4", "--series-5", "--series-6"];
 const paint = (series, at) => PALETTE[((series.colour ?? at + 1) - 1) % PALETTE.length];
 
@@ -43,27 +63,36 @@ export function chart(options) {
   const hidden = new Set();
 
   const legend = el("div", {class: "legend"});
-  const when = el("span", {class: "when"});
+  const tip = el("div", {class: "tip", hidden: true, "aria-hidden": "true"}); // what is read out is in `spoken`
   const canvas = el("div", {class: "canvas"});
   const drag = el("div", {class: "drag", hidden: true});
-  const stage = el("div", {class: `stage ${options.height ?? ""}`, role: "img", tabindex: "0", "aria-label": label}, canvas, drag);
+  const stage = el("div", {class: `stage ${options.height ?? ""}`, role: "img", tabindex: "0", "aria-label": label}, canvas, drag, tip);
   const toggle = el("button", {type: "button", class: "quiet", "aria-expanded": "false", onclick: showTable}, "Table");
   const place = el("div", {class: "chart-table", hidden: true});
   const node = el("figure", {class: "chart", data: {chart: options.name ?? label, draws: "0"}},
-    el("figcaption", {}, el("span", {class: "chart-title"}, label), legend, when, el("span", {class: "grow"}), toggle), stage, place);
+    el("figcaption", {}, el("span", {class: "chart-head"}, el("span", {class: "chart-title"}, label), legend), toggle), stage, place);
 
   const zone = () => page?.zone ?? "UTC";
   const nameOf = (ms) => (options.xFormat ? options.xFormat(ms) : bucket(ms, data.by, zone()));
   const visible = () => data.series.map((series) => !hidden.has(series.name));
 
   function showLegend() {
-    const at = row >= 0 && row < data.at.length ? row : -1;
-    when.textContent = at >= 0 ? nameOf(data.at[at]) : "";
     fill(legend, data.series.map((series, n) => el("button", {type: "button", class: "key", "aria-pressed": String(!hidden.has(series.name)),
       disabled: data.series.length < 2, title: data.series.length < 2 ? null : `Show or hide ${series.name}`,
-      onclick: () => flip(series.name)},
-      el("span", {class: series.dashed ? "swatch dashed" : "swatch", style: {"--swatch": `var(${paint(series, n)})`}}),
-      series.name, at >= 0 ? el("b", {}, said(series, at)) : null)));
+      onclick: () => flip(series.name)}, swatch(series, n), series.name)));
+  }
+
+  const swatch = (series, n) => el("span", {class: series.dashed ? "swatch dashed" : "swatch", style: {"--swatch": `var(${paint(series, n)})`}});
+
+  /* The numbers at the pointer, on the side that has room. */
+  function showTip() {
+    tip.hidden = row < 0 || row >= data.at.length;
+    if (tip.hidden) return;
+    const x = graph.toDomXCoord(data.at[row]), onLeft = x > stage.clientWidth / 2;
+    fill(tip, el("div", {class: "when"}, nameOf(data.at[row])), data.series.map((series, n) => (hidden.has(series.name) ? null
+      : el("div", {class: "row"}, swatch(series, n), el("span", {}, series.name), el("b", {}, said(series, row))))));
+    tip.style.left = onLeft ? "" : `${x + 12}px`;
+    tip.style.right = onLeft ? `${stage.clientWidth - x + 12}px` : "";
   }
 
   function said(series, at) {
@@ -84,7 +113,7 @@ export function chart(options) {
     row = at;
     if (at < 0) graph.clearSelection();
     else if (!isOwn) graph.setSelection(at);
-    showLegend();
+    showTip();
   }
 
   function share(at) {
@@ -118,6 +147,7 @@ export function chart(options) {
   const span = () => {
     const at = data.at, last = at[at.length - 1];
     const step = at.length > 1 ? at[1] - at[0] : 3600000;
+    if (kind === "bars") return [at[0] - step * 0.55, last + step * 0.55];
     return at.length > 1 ? [at[0], last] : [at[0] - step, last + step];
   };
 
@@ -134,10 +164,10 @@ export function chart(options) {
       series: Object.fromEntries(data.series.map((series) => [series.name, series.dashed
         ? {strokePattern: [5, 4], strokeWidth: 1.25, fillGraph: false} : series.quiet ? {strokeWidth: 1} : {}])),
       axes: {
-        x: {drawGrid: false, axisLabelColor: soft, ticker: (a, b, pixels) => (options.xTicks ?? timeTicks)(a, b, Math.max(2, Math.floor(pixels / 76)), data.by, zone())},
-        y: {axisLabelWidth: 60, axisLabelColor: soft, ticker: (a, b, pixels) => valueTicks(0, high, Math.max(2, Math.min(5, Math.floor(pixels / 36))), format)},
+        x: {drawGrid: false, axisLabelColor: soft, ticker: (a, b, pixels) => (options.xTicks ?? timeTicks)(a, b, Math.max(2, Math.floor(pixels / 68)), data.by, zone())},
+        y: {axisLabelWidth: 60, axisLabelColor: soft, ticker: (a, b, pixels) => valueTicks(0, high, Math.max(2, Math.min(5, Math.floor(pixels / 36))), (v) => shorter(format(v)))},
       },
-      underlayCallback: underlay,
+      underlayCallback: underlay, ...(kind === "bars" ? {plotter: drawBars} : {}),
     };
   }
 
@@ -161,6 +191,7 @@ export function chart(options) {
   function draw() {
     if (!node.isConnected) return; // drawn by the ResizeObserver once it is on the page
     showLegend();
+    tip.hidden = true;
     summary();
     if (!data.at.length || !data.series.length) return;
     prepare();

@@ -8,9 +8,19 @@ import {copyLink} from "./table.js";
 /** The head of a view: its name, what goes beside it, and the range picker where range is true. */
 export function pageHead(page, title, options = {}) {
   const head = el("header", {class: "page-head"},
-    el("div", {class: "page-title"}, options.above ?? null, el("h1", {}, title), options.beside ?? null),
+    el("div", {class: "page-title"}, options.above ?? null, el("h1", {}, title), options.beside ?? null, options.range ? accountChoice(page) : null),
     options.range ? rangePicker(page) : null);
   return head;
+}
+
+/** For the operator's keys: whose account. */
+function accountChoice(page) {
+  if (page.session.account) return null;
+  const field = el("input", {type: "number", min: 1, name: "account", value: page.account ?? "", required: true, "aria-label": "Account"});
+  return el("form", {class: "account-choice", onsubmit: (event) => {
+    event.preventDefault();
+    page.set({account: field.value});
+  }}, "account ", field, el("button", {type: "submit"}, "Show"));
 }
 
 const icon = (text, label, onclick, disabled = false) => el("button", {type: "button", class: "icon", "aria-label": label, title: label, onclick, disabled}, text);
@@ -50,7 +60,10 @@ export function rangePicker(page) {
       const made = range.custom(shown, form.elements.from.value, form.elements.to.value);
       says.textContent = made.problem ?? "";
       if (made.range) change(made.range);
-    }}, input("from", "First day (UTC)", shown.from, false), input("to", "Last day (UTC)", shown.to, true), says, el("button", {type: "submit", class: "primary"}, "Show"));
+    }}, input("from", "First day (UTC)", shown.from, false), input("to", "Last day (UTC)", shown.to, true), 
+    el("label", {}, "One point each", el("select", {name: "by", onchange: (event) => page.set({by: event.target.value || null})},
+      [["", "hour, day or month, as it suits"], ["hour", "hour"], ["day", "day"], ["month", "month"]].map(([id, name]) => el("option", {value: id, selected: id === (shown.byAsked ?? "")}, name)))),
+    says, el("button", {type: "submit", class: "primary"}, "Show"));
   }
 
   redraw();

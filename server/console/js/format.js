@@ -93,6 +93,18 @@ export function money(value, currency = "") {
   return `${nil ? "" : amount.sign === "-" ? "\u2212" : ""}${whole}.${part}${currency ? `\u00a0${currency}` : ""}`;
 }
 
+/** A decimal in two places, half away from zero, for where all its digits are in a title. What is smaller
+ * than a cent and not nothing keeps its first digit that counts: "0.00025" -> "0.0003". */
+export function rounded(value, places = 2) {
+  const amount = isNothing(value) ? null : decimal(value);
+  if (!amount) return value;
+  const first = amount.part.search(/[1-9]/);
+  const keep = /[1-9]/.test(amount.whole) || first < 0 ? places : Math.max(places, first + 1);
+  if (amount.part.length <= keep) return value;
+  const digits = (BigInt(amount.whole + amount.part.slice(0, keep)) + (amount.part[keep] >= "5" ? 1n : 0n)).toString().padStart(keep + 1, "0");
+  return `${amount.sign}${digits.slice(0, -keep)}.${digits.slice(-keep)}`;
+}
+
 /** Decimals as text, added without a double: decimalSum(["0.1", "0.2"]) -> "0.3". */
 export function decimalSum(values) {
   let sum = 0n, places = 0;

@@ -21,6 +21,7 @@
  * page.href("/zones/101", {tab: "log"})   an address in the console, with the time and zone on screen
  * page.go(href)  goes there
  * page.session   {role, account, name, offers, version, ...}; page.offers("billing")
+ * page.account   whose figures: the key's own account, or ?account= where the key is the operator's; null: none chosen
  * page.now()     the server's clock, ms; page.zone: the time zone on screen, an IANA name
  * page.range()   js/range.js's range of the address
  * page.get(path, options), page.post(path, body, options), page.poll(path, options, f): js/api.js, ended when
@@ -42,21 +43,21 @@ import * as range from "./range.js";
 const views = [
   {group: "Traffic"},
   {path: "/overview", title: "Overview", name: "Overview", needs: "statistics", load: () => import("./views/overview.js")},
-  {path: "/zones", title: "Zones", name: "Zones", needs: "statistics", load: null},
-  {path: "/zones/:id", title: "Zone", needs: "statistics", load: null},
+  {path: "/zones", title: "Zones", name: "Zones", needs: "statistics", load: () => import("./views/zones.js")},
+  {path: "/zones/:id", title: "Zone", needs: "statistics", load: () => import("./views/zone.js")},
 
-  {path: "/logs", title: "Logs", name: "Logs", needs: "logs", load: null},
+  {path: "/logs", title: "Logs", name: "Logs", needs: "logs", load: () => import("./views/logs.js")},
 
-  {path: "/events", title: "Shield events", name: "Shield events", needs: "events", load: null},
+  {path: "/events", title: "Shield events", name: "Shield events", needs: "events", load: () => import("./views/events.js")},
 
-  {path: "/containers", title: "Containers", name: "Containers", needs: "containers", load: null},
+  {path: "/containers", title: "Containers", name: "Containers", needs: "containers", load: () => import("./views/containers.js")},
 
   {group: "Money"},
 
   {path: "/billing", title: "Billing", name: "Billing", needs: "billing", load: null},
   {path: "/billing/:number", title: "Invoice", needs: "billing", load: null},
 
-  {path: "/what-if", title: "What if", name: "What if", needs: "whatif", load: null},
+  {path: "/what-if", title: "What if", name: "What if", needs: "whatif", load: () => import("./views/what-if.js")},
 
   {group: "Operation"},
 
@@ -69,7 +70,7 @@ const views = [
 ];
 
 const BASE = "/console";
-const KEPT = ["tz", "range", "from", "to", "compare"]; // goes from view to view
+const KEPT = ["tz", "range", "from", "to", "compare", "account"]; // goes from view to view
 const app = document.getElementById("app");
 let session = null, clockSkew = 0, current = null, parts = null;
 
@@ -155,6 +156,7 @@ async function route(anew = false) {
   return show(found, path, true);
 }
 
+let isFirst = true;
 async function show(found, path, moves) {
   leave();
   const stop = new AbortController(), root = el("div", {class: "view"}), trouble = el("div", {class: "trouble", role: "alert"});
@@ -176,8 +178,9 @@ async function show(found, path, moves) {
   root.dataset.view = found?.view.path ?? "none";
   if (module) mine.shown = module.show(page) ?? null;
   else nothingHere(root, path);
-  if (moves && document.activeElement !== document.body && !root.contains(document.activeElement)) focusHead();
+  if (moves && !isFirst) focusHead();
   if (moves) announce(document.title);
+  isFirst = false;
 }
 
 /* The reader of a screen hears where it is; the page does not jump for others. */
@@ -189,7 +192,7 @@ function focusHead() {
 }
 
 function nothingHere(root, path) {
-  const known = views.some((view) => view.path.split("/")[1] === path.split("/")[1] && view.load);
+  const known = views.some((view) => view.path?.split("/")[1] === path.split("/")[1] && view.load);
   root.append(el("h1", {}, known ? "Not for this key" : "There is no such page"),
     el("p", {}, known ? `A key of role ${session.role} may not see this. Sign out and use another key, or choose from the menu.`
       : "Choose from the menu."));
@@ -198,6 +201,7 @@ function nothingHere(root, path) {
 function pageOf(root, trouble, params, signal) {
   const page = {
     root, params, signal, query: query(), zone: knownZone(query().get("tz")), session, now, offers, href, go,
+    get account() { return session?.account ?? (/^\d+$/.test(page.query.get("account") ?? "") ? Number(page.query.get("account")) : null); },
     set: (members, options) => { if (!signal.aborted) set(members, options); },
     range: () => range.read(page.query, now()),
     get: (path, options) => api.get(path, {signal, ...options}),

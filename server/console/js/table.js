@@ -5,13 +5,16 @@
  *                    empty: "No zone yet. Declare one: tollbook apply --db FILE catalog.json"});
  *   root.append(t.node);  t.set(rows);
  *
- * column: {id, name, value(row), kind, cell(row), field, title(row), sort: false, wide: true}
+ * column: {id, name, value(row), kind, cell(row), field, title(row), sort: false, wide: true, wideOnly: true}
  *   value   what it is sorted, searched and saved by; money as text with kind "decimal"
  *   cell    what is shown: text or an element; the value where it is absent
+ *   wide    its text may break into lines; wideOnly: left out where the page is narrow
  *   field   the API's name of the figure: the cell gets data-field and data-value
  * Also: rowData(row) -> {zone: 101} for the row's data- attributes, search: true, sort: "-requests",
  * key: a name in front of its parts of the address where a view has two tables,
- * onsort(text) where the server sorts, tools: elements beside the search, more: a line below. */
+ * onsort(text), onsearch(text) where the server sorts and searches, want(first, end) where rows that are null are
+ * still to be read, all() to read them before they are saved, title: a heading in the tools' line, tools: elements
+ * beside the search, more: a line below. */
 
 import {csv, parseSort, searchRows, slice, sortRows} from "./rows.js";
 import {announce, download, el, fill, later} from "./dom.js";
@@ -20,10 +23,12 @@ import {count as counted} from "./format.js";
 const ROW = 37; // px, as in base.css
 const VIRTUAL = 150;
 
+const classes = (column) => [column.kind === "number" || column.kind === "decimal" ? "right" : "", column.wide ? "wide" : "", column.wideOnly ? "wide-only" : ""].join(" ").trim() || null;
+
 export function table(options) {
-  const {columns, page, label, key = ""} = options;
+  const {columns, page, title, label = title, key = ""} = options;
   const names = {sort: `${key}sort`, search: `${key}search`};
-  const state = {rows: options.rows ?? [], shown: [], sort: null, text: ""};
+  const state = {rows: options.rows ?? [], known: Boolean(options.rows), shown: [], sort: null, text: ""};
   const read = () => page?.query ?? new URLSearchParams();
 
   const body = el("tbody");
@@ -35,15 +40,14 @@ export function table(options) {
   const field = el("input", {type: "search", placeholder: "Search", "aria-label": `Search in ${label}`,
     oninput: later(() => searched(field.value), 150)});
   const node = el("section", {class: "table-box", "aria-label": label},
-    el("div", {class: "table-tools"}, options.search === false ? null : field, options.tools ?? [],
+    el("div", {class: "table-tools"}, title ? el("h2", {}, title) : null, options.search === false ? null : field, options.tools ?? [],
       el("span", {class: "grow"}),
       el("button", {type: "button", class: "quiet", onclick: save}, "CSV"),
       el("button", {type: "button", class: "quiet", onclick: (event) => copyLink(event.currentTarget)}, "Copy link")),
     scroller, empty, foot);
 
   function head(column) {
-    const isFigure = column.kind === "number" || column.kind === "decimal";
-    const cell = el("th", {scope: "col", class: isFigure ? "right" : null});
+    const cell = el("th", {scope: "col", class: classes(column)});
     if (column.sort === false) cell.append(column.name);
     else cell.append(el("button", {type: "button", class: "sort", onclick: () => sorted(column)}, column.name, el("span", {class: "arrow", "aria-hidden": "true"})));
     return cell;
@@ -81,7 +85,7 @@ export function table(options) {
     grid.setAttribute("aria-rowcount", String(rows.length + 1));
     empty.hidden = rows.length > 0;
     scroller.hidden = rows.length === 0;
-    empty.textContent = state.text && state.rows.length ? "Nothing matches the search." : options.empty ?? "Nothing here.";
+    empty.textContent = !state.known ? "" : state.text && state.rows.length ? "Nothing matches the search." : options.empty ?? "Nothing here.";
     fill(foot, rows.length > 20 || rows.length !== state.rows.length
       ? `${counted(rows.length, "row")}${rows.length !== state.rows.length ? ` of ${counted(state.rows.length, "row").replace(/ rows?$/, "")}` : ""}` : "",
       options.more ?? []);
@@ -94,22 +98,26 @@ export function table(options) {
     const [first, end] = many ? slice(state.shown.length, ROW, scroller.scrollTop, scroller.clientHeight || 800) : [0, state.shown.length];
     if (drawn && drawn[0] === first && drawn[1] === end) return;
     drawn = [first, end];
-    const rows = state.shown.slice(first, end).map((row, at) => line(row, first + at));
+    if (end > first) want(first, end);
+    const rows = state.shown.slice(first, end).map((row, at) => (row ? line(row, first + at) : waiting(first + at)));
     fill(body, spacer(first), rows, spacer(state.shown.length - end));
   }
+  const want = later((first, end) => options.want?.(first, end), 60); // not for what only flies by
   const spacer = (rows) => (rows ? el("tr", {class: "spacer", "aria-hidden": "true"}, el("td", {colspan: columns.length, style: {height: `${rows * ROW}px`}})) : null);
+
+  const waiting = (at) => el("tr", {"aria-rowindex": String(at + 2), "aria-busy": "true"}, el("td", {colspan: columns.length, class: "soft"}, "…"));
 
   function line(row, at) {
     return el("tr", {"aria-rowindex": String(at + 2), data: options.rowData?.(row)}, columns.map((column) => {
       const value = column.value(row);
-      const isFigure = column.kind === "number" || column.kind === "decimal";
-      return el("td", {class: [isFigure ? "right" : "", column.wide ? "wide" : ""].join(" ").trim() || null, title: column.title?.(row),
+      return el("td", {class: classes(column), title: column.title?.(row),
         data: column.field ? {field: column.field, value: value === null || value === undefined ? "" : String(value)} : null},
         column.cell ? column.cell(row) : value ?? "–");
     }));
   }
 
-  function save() {
+  async function save() {
+    if (options.all) state.shown = await options.all();
     download(`${options.name ?? "table"}.csv`, "text/csv;charset=utf-8", csv(columns.filter((column) => column.csv !== false), state.shown));
   }
 
@@ -131,6 +139,7 @@ export function table(options) {
     get rows() { return state.rows; },
     set(rows) {
       state.rows = rows;
+      state.known = true;
       fromAddress();
       arrange();
     },

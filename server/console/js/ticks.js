@@ -23,7 +23,7 @@ function after(wall, unit, n) {
 function start(wall, unit, n) {
   const at = new Date(wall);
   if (unit === "hour") return Math.floor(wall / (n * HOUR)) * n * HOUR;
-  if (unit === "day") return Math.floor(wall / (n * DAY)) * n * DAY;
+  if (unit === "day") return Math.floor(wall / DAY) * DAY; // counted from where the axis begins
   if (unit === "month") return Date.UTC(at.getUTCFullYear(), Math.floor(at.getUTCMonth() / n) * n, 1);
   return Date.UTC(Math.floor(at.getUTCFullYear() / n) * n, 0, 1);
 }
@@ -58,7 +58,7 @@ export function valueTicks(low, high, max, format) {
 }
 
 /** The top of an axis that shows high: the next round step. */
-export function niceTop(high, max = 4) {
+export function niceTop(high, max = 5) {
   if (!(high > 0)) return 1;
   const rough = high / max, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((n) => n * power).find((one) => one >= rough * 0.999);

@@ -25,7 +25,9 @@ export const times = (points) => points.at.map(toMs);
 
 /** Series end with the clock: what is to come is a gap, not a zero. */
 export const untilNow = (values, at, now) => values.map((value, n) => (at[n] > now ? null : value));
-export const previousValue = (previous, field) => (previous ? previous[field] : null);
+
+/** What was sent and did not come from cache. */
+export const fromOrigin = (points) => points.BandwidthUsed.map((all, at) => Math.max(0, Number(all) - Number(points.BandwidthCached[at])));
 
 /** "+12.5 % against before", and whether that is worse. */
 export function changeText(one, now, before) {

@@ -79,6 +79,21 @@ class Files(Both):
             self.assertEqual((out / "2026-000001.json").stat().st_ino, kept.st_ino)
             shutil.rmtree(out)
 
+    def test_resume_looks_at_the_form(self):
+        """Two forms have the same name: FOCUS in the place of what is CSV, and the other way round."""
+        for where in (["--db", "l.db"], self.place):
+            out = self.folder / "out" / "2026-000001.csv"
+            held = {}
+            for form in ("csv", "focus", "csv"):
+                for _ in range(2):
+                    self.run_tool("invoice", *MONTH, "--format", form, "--out", "out", "--resume", *where)
+                    self.assertEqual(out.read_bytes(), held.setdefault(form, out.read_bytes()))
+                    self.assertIn(b"BillingAccountId" if form == "focus" else b"account,number", out.read_bytes()[:99])
+                out.write_bytes(out.read_bytes() + b"mine\n")
+                self.run_tool("invoice", *MONTH, "--format", form, "--out", "out", "--resume", *where)
+                self.assertTrue(out.read_bytes().endswith(b"mine\n"), "what is of this form stays")
+            shutil.rmtree(self.folder / "out")
+
     def test_what_cannot_be_written_leaves_no_half_of_a_file(self):
         """What stands in the way of the second file ends the run; the first is whole."""
         obstacle = self.folder / "out" / "2026-000002.json"

@@ -1,0 +1,314 @@
+/* The answer of GET /insights: two tables say which figures a total and a point have, and of which counters
+ * each is made; the order of zones reads the same table. Values are those of /statistics (answer.c). */
+#include "tollbook/insights.h"
+
+#include "stats/ratio.h"
+#include "tollbook/json.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef enum shape {
+    SUM,       /* a */
+    HIT_RATE,  /* of a pulled and b requests */
+    MEAN,      /* a sum, b count: exact */
+    MEAN_INT32 /* rounded half up */
+} shape;
+
+typedef struct figure {
+    const char *name;
+    shape shape;
+    tb_metric a, b;
+} figure;
+
+static const figure totals[] = {
+    {"TotalRequestsServed", SUM, TB_M_REQUESTS, TB_M_REQUESTS},
+    {"TotalBandwidthUsed", SUM, TB_M_BYTES, TB_M_BYTES},
+    {"TotalBandwidthCached", SUM, TB_M_CACHED_BYTES, TB_M_CACHED_BYTES},
+    {"TotalRequestsPulled", SUM, TB_M_PULLED, TB_M_PULLED},
+    {"CacheHitRate", HIT_RATE, TB_M_PULLED, TB_M_REQUESTS},
+    {"TotalOriginTraffic", SUM, TB_M_ORIGIN_BYTES, TB_M_ORIGIN_BYTES},
+    {"AverageOriginResponseTime", MEAN_INT32, TB_M_ORIGIN_TIME_MS_SUM, TB_M_ORIGIN_TIME_COUNT},
+    {"TotalOriginShieldBandwidthUsed", SUM, TB_M_SHIELD_BYTES, TB_M_SHIELD_BYTES},
+    {"Errors3xx", SUM, TB_M_STATUS_3XX, TB_M_STATUS_3XX},
+    {"Errors4xx", SUM, TB_M_STATUS_4XX, TB_M_STATUS_4XX},
+    {"Errors5xx", SUM, TB_M_STATUS_5XX, TB_M_STATUS_5XX},
+};
+#define N_TOTALS ((int)(sizeof totals / sizeof *totals))
+
+static const figure points[] = {
+    {"RequestsServed", SUM, TB_M_REQUESTS, TB_M_REQUESTS},
+    {"BandwidthUsed", SUM, TB_M_BYTES, TB_M_BYTES},
+    {"BandwidthCached", SUM, TB_M_CACHED_BYTES, TB_M_CACHED_BYTES},
+    {"PullRequestsPulled", SUM, TB_M_PULLED, TB_M_PULLED},
+    {"CacheHitRate", HIT_RATE, TB_M_PULLED, TB_M_REQUESTS},
+    {"Error3xx", SUM, TB_M_STATUS_3XX, TB_M_STATUS_3XX},
+    {"Error4xx", SUM, TB_M_STATUS_4XX, TB_M_STATUS_4XX},
+    {"Error5xx", SUM, TB_M_STATUS_5XX, TB_M_STATUS_5XX},
+    {"OriginTraffic", SUM, TB_M_ORIGIN_BYTES, TB_M_ORIGIN_BYTES},
+    {"OriginResponseTime", MEAN, TB_M_ORIGIN_TIME_MS_SUM, TB_M_ORIGIN_TIME_COUNT},
+    {"OriginShieldBandwidthUsed", SUM, TB_M_SHIELD_BYTES, TB_M_SHIELD_BYTES},
+};
+#define N_POINTS ((int)(sizeof points / sizeof *points))
+
+static uint32_t metrics_of(const figure *f)
+{
+    return TB_METRIC_BIT(f->a) | TB_METRIC_BIT(f->b) |
+           (f->shape == HIT_RATE ? TB_METRIC_BIT(TB_M_CACHE_UNKNOWN) : 0);
+}
+
+uint32_t tb_insights_metrics(void)
+{
+    uint32_t metrics = 0;
+    for (int i = 0; i < N_TOTALS; i++)
+        metrics |= metrics_of(&totals[i]);
+    for (int i = 0; i < N_POINTS; i++)
+        metrics |= metrics_of(&points[i]);
+    return metrics;
+}
+
+/* --- order --- */
+
+static bool is_word(tb_text text, const char *word)
+{
+    return strlen(word) == text.len && memcmp(word, text.data, text.len) == 0;
+}
+
+tb_code tb_insights_order_parse(tb_text text, tb_insights_order *ret, tb_error *err)
+{
+    *ret = (tb_insights_order){0, false};
+    if (!text.data || !text.len) return TB_OK;
+    if (text.data[0] == '-') {
+        *ret = (tb_insights_order){0, true};
+        text = (tb_text){text.data + 1, text.len - 1};
+    }
+    ret->field = -1;
+    if (is_word(text, "name")) return TB_OK;
+    for (int i = 0; i < N_TOTALS; i++) {
+        ret->field = i;
+        if (is_word(text, totals[i].name)) return TB_OK;
+    }
+    return tb_fail(err, TB_E_VALIDATION, "sort",
+                   "sort is name or a field of totals, such as TotalBandwidthUsed; a - before it turns "
+                   "the order round.");
+}
+
+uint32_t tb_insights_order_metrics(tb_insights_order order)
+{
+    return order.field < 0 ? 0 : metrics_of(&totals[order.field]);
+}
+
+/* What a ratio is of; 0: of nothing, so that it is null. */
+static tb_u128 whole_of(const figure *f, const tb_u128 sum[TB_METRIC_COUNT])
+{
+    return f->shape == HIT_RATE ? tb__cache_known(sum[f->b], sum[TB_M_CACHE_UNKNOWN]) : sum[f->b];
+}
+
+/* As it is shown: zones that look equal are. */
+static double ratio_of(const figure *f, const tb_u128 sum[TB_METRIC_COUNT])
+{
+    const tb_u128 whole = whole_of(f, sum);
+    if (f->shape == MEAN_INT32) {
+        const tb_u128 mean = tb__mean_rounded(sum[f->a], whole);
+        return mean > INT32_MAX ? INT32_MAX : (double)mean;
+    }
+    return f->shape == HIT_RATE ? tb_hit_rate(sum[f->a], whole) : tb_mean(sum[f->a], whole);
+}
+
+/* Below 0: a has less. */
+static int compare_ratios(const figure *f, bool ascending, const tb_u128 a[TB_METRIC_COUNT],
+                          const tb_u128 b[TB_METRIC_COUNT])
+{
+    const bool none_a = whole_of(f, a) == 0, none_b = whole_of(f, b) == 0;
+    if (none_a || none_b) return none_a == none_b ? 0 : (none_a == ascending ? 1 : -1);
+    const double x = ratio_of(f, a), y = ratio_of(f, b);
+    return x < y ? -1 : x > y;
+}
+
+int tb_insights_order_compare(tb_insights_order order, const tb_u128 a[TB_METRIC_COUNT],
+                              const tb_u128 b[TB_METRIC_COUNT])
+{
+    if (order.field < 0) return 0;
+    const figure *f = &totals[order.field];
+    const int more = f->shape == SUM ? (a[f->a] > b[f->a]) - (a[f->a] < b[f->a])
+                                     : compare_ratios(f, order.ascending, a, b);
+    return order.ascending ? more : -more;
+}
+
+/* --- JSON --- */
+
+#define VALUE_ROOM (1 + 2 + 29 + 17 + 15 + 1) /* a double (answer.c) and a comma */
+
+/* Writes a value; needs VALUE_ROOM. */
+static char *put_value(char *p, const figure *f, const tb_u128 sum[TB_METRIC_COUNT])
+{
+    if (f->shape == SUM)
+        return sum[f->a] <= UINT64_MAX ? tb_put_u64(p, (uint64_t)sum[f->a])
+                                       : tb_put_u128(p, sum[f->a]);
+    const tb_u128 whole = whole_of(f, sum);
+    if (whole == 0) {
+        memcpy(p, "null", 4);
+        return p + 4;
+    }
+    return tb_put_double(p, ratio_of(f, sum));
+}
+
+static void put_totals(tb_buf *out, const tb_u128 sum[TB_METRIC_COUNT])
+{
+    for (int i = 0; i < N_TOTALS; i++) {
+        tb_buf_fmt(out, "%s\"%s\":", i ? "," : "", totals[i].name);
+        char *p = tb_buf_room(out, VALUE_ROOM);
+        if (p) out->len += (size_t)(put_value(p, &totals[i], sum) - p);
+    }
+}
+
+static void put_totals_of(tb_buf *out, const tb_series *series)
+{
+    tb_u128 sum[TB_METRIC_COUNT];
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        sum[m] = tb_series_total(series, (tb_metric)m);
+    tb_buf_str(out, "{");
+    put_totals(out, sum);
+    tb_buf_str(out, "}");
+}
+
+static uint64_t value_at(const tb_series *series, tb_metric m, uint32_t at)
+{
+    return series->value[m] ? series->value[m][at] : 0;
+}
+
+/* One figure of all points. sum: of its counters, as far as the figure needs them. */
+static void put_column(tb_buf *out, const tb_series *series, tb_by by, const figure *f)
+{
+    const tb_range r = series->range;
+    char *p = tb_buf_room(out, ((size_t)tb_period_points(r, by) + 1) * VALUE_ROOM + strlen(f->name) + 8);
+    char *start = p;
+    tb_u128 sum[TB_METRIC_COUNT];
+    if (!p) return;
+    memcpy(p, ",\"", 2);
+    p = stpcpy(p + 2, f->name);
+    p = stpcpy(p, "\":[");
+    for (uint32_t at = 0, next; at < r.count; at = next) {
+        next = tb_period_next(r, by, at);
+        sum[f->a] = sum[f->b] = sum[TB_M_CACHE_UNKNOWN] = 0;
+        for (uint32_t i = at; i < next; i++) {
+            sum[f->a] += value_at(series, f->a, i);
+            if (f->b != f->a) sum[f->b] += value_at(series, f->b, i);
+            if (f->shape == HIT_RATE) sum[TB_M_CACHE_UNKNOWN] += value_at(series, TB_M_CACHE_UNKNOWN, i);
+        }
+        if (at) *p++ = ',';
+        p = put_value(p, f, sum);
+    }
+    *p++ = ']';
+    out->len += (size_t)(p - start);
+}
+
+static void put_times(tb_buf *out, tb_range r, tb_by by)
+{
+    char *p = tb_buf_room(out, (size_t)tb_period_points(r, by) * 23 + 8);
+    char *start = p;
+    if (!p) return;
+    p = stpcpy(p, ",\"at\":[");
+    for (uint32_t at = 0; at < r.count; at = tb_period_next(r, by, at)) {
+        if (at) *p++ = ',';
+        *p++ = '"';
+        tb_time_format(tb_range_us(r, at), p);
+        p += 20;
+        *p++ = '"';
+    }
+    *p++ = ']';
+    out->len += (size_t)(p - start);
+}
+
+/* Each column brings its comma: the first one's becomes the brace. */
+static void put_points(tb_buf *out, const tb_series *series, tb_by by, bool times)
+{
+    const size_t start = out->len;
+    if (times) put_times(out, series->range, by);
+    for (int i = 0; i < N_POINTS; i++)
+        put_column(out, series, by, &points[i]);
+    if (!out->failed) out->data[start] = '{';
+    tb_buf_str(out, "}");
+}
+
+static void put_instant(tb_buf *out, const char *name, int64_t us)
+{
+    char text[20];
+    tb_time_format(us, text);
+    tb_buf_fmt(out, "\"%s\":\"%.20s\"", name, text);
+}
+
+static void put_span(tb_buf *out, tb_range r)
+{
+    put_instant(out, "from", tb_range_us(r, 0));
+    tb_buf_str(out, ",");
+    put_instant(out, "to", tb_range_us(r, r.count));
+}
+
+static void put_thing(tb_buf *out, const tb_insights_row *row)
+{
+    tb_buf_str(out, "{\"id\":");
+    if (row->code) tb_json_string(out, row->code, strlen(row->code));
+    else tb_buf_fmt(out, "%" PRId64, row->id);
+    tb_buf_str(out, ",\"name\":");
+    tb_json_string(out, row->name, strlen(row->name));
+    if (row->deleted) tb_buf_str(out, ",\"deleted\":true");
+    tb_buf_str(out, ",");
+    put_totals(out, row->sum);
+    if (row->before) {
+        tb_buf_str(out, ",\"previous\":{");
+        put_totals(out, row->before);
+        tb_buf_str(out, "}");
+    }
+    if (row->spark) {
+        tb_buf_str(out, ",\"spark\":[");
+        for (size_t i = 0; i < row->n_spark; i++) {
+            char *p = tb_buf_room(out, TB_U128_TEXT_MAX + 1);
+            if (!p) return;
+            if (i) *p = ',';
+            out->len += (size_t)(tb_put_u128(p + (i > 0), row->spark[i]) - p);
+        }
+        tb_buf_str(out, "]");
+    }
+    tb_buf_str(out, "}");
+}
+
+static void put_rows(tb_buf *out, const tb_insights_row *rows, size_t n)
+{
+    tb_buf_str(out, "[");
+    for (size_t i = 0; i < n; i++) {
+        if (i) tb_buf_str(out, ",");
+        put_thing(out, &rows[i]);
+    }
+    tb_buf_str(out, "]");
+}
+
+tb_code tb_insights_encode(const tb_insights *in, tb_buf *out, tb_error *err)
+{
+    static const char *const by_names[] = {"auto", "hour", "day", "month"};
+    tb_buf_str(out, "{");
+    put_span(out, in->period.range);
+    tb_buf_fmt(out, ",\"by\":\"%s\",\"compare\":", by_names[in->period.by]);
+    if (in->before) {
+        tb_buf_str(out, "{");
+        put_span(out, in->period.before);
+        tb_buf_str(out, "}");
+    } else tb_buf_str(out, "null");
+    tb_buf_str(out, ",\"totals\":");
+    put_totals_of(out, in->series);
+    tb_buf_str(out, ",\"previous\":");
+    if (in->before) put_totals_of(out, in->before);
+    else tb_buf_str(out, "null");
+    tb_buf_str(out, ",\"points\":");
+    put_points(out, in->series, in->period.by, true);
+    tb_buf_str(out, ",\"previous_points\":");
+    if (in->before) put_points(out, in->before, in->period.by, false);
+    else tb_buf_str(out, "null");
+    tb_buf_str(out, ",\"regions\":");
+    put_rows(out, in->regions, in->n_regions);
+    tb_buf_fmt(out, ",\"zones\":{\"total\":%" PRId64 ",\"page\":%" PRId64 ",\"per_page\":%" PRId64
+               ",\"items\":", in->total_zones, in->page, in->per_page);
+    put_rows(out, in->zones, in->n_zones);
+    tb_buf_str(out, "}}");
+    return tb_buf_check(out, err);
+}

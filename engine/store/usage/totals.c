@@ -1,0 +1,329 @@
+/* Sums of many series over one range. Whole days come from the days' chunks, a row a month, and what is left
+ * of the first and the last day from their hours. What waits is walked once: an account's series lie in
+ * blocks side by side, so that one span covers many of its zones. */
+#include "tollbook/totals.h"
+
+#include "store/usage/batch.h"
+#include "store/usage/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- rows --- */
+
+typedef struct summing {
+    tb_store *store;
+    tb_range range;
+    uint32_t metrics;
+    uint64_t cell[TB_METRIC_COUNT][TB_GRID_SLOTS]; /* of one chunk; zeros between chunks */
+    uint64_t *column[TB_METRIC_COUNT];
+} summing;
+
+static void add_value(tb_u128 *sum, int m, uint64_t value)
+{
+    if (tb_metric_table[m].how == TB_HOW_SUM) *sum += value;
+    else if (value > *sum) *sum = value;
+}
+
+/* The row that the statement stands on, of which buckets from..to-1 count; the chunk begins at start. */
+static tb_code add_row(summing *w, sqlite3_stmt *s, int64_t start, int64_t from, int64_t to,
+                       tb_summed *sum, tb_error *err)
+{
+    const unsigned n = (unsigned)(to - from);
+    tb_code code =
+        tb__chunk_columns(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1),
+                          sqlite3_column_int64(s, 0), w->metrics, (unsigned)(from - start), n,
+                          w->column, 0, err);
+    for (uint32_t left = w->metrics; left; left &= left - 1) {
+        const int m = __builtin_ctz(left);
+        for (unsigned i = 0; i < n; i++)
+            add_value(&sum->sum[m], m, w->cell[m][i]);
+        memset(w->cell[m], 0, n * sizeof w->cell[m][0]);
+    }
+    return code;
+}
+
+/* One series' rows of a range of hours or days. */
+static tb_code add_rows(summing *w, tb_range r, tb_summed *sum, tb_error *err)
+{
+    const int64_t end = r.first + r.count;
+    const int64_t first = r.hourly ? tb__floor_div(r.first, 24) : tb_month_from_day(r.first);
+    const int64_t last = r.hourly ? tb__floor_div(end - 1, 24) : tb_month_from_day(end - 1);
+    if (last < 0 || first > TB__INDEX_MAX) return TB_OK;
+    const int grain = r.hourly ? TB__GRAIN_HOURS : TB__GRAIN_DAYS;
+    const int64_t keys[2] = {
+        tb__chunk_key(sum->series, grain, first < 0 ? 0 : first),
+        tb__chunk_key(sum->series, grain, last > TB__INDEX_MAX ? TB__INDEX_MAX : last)};
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql_ints(w->store, TB__SQL_CHUNK_SPAN, keys, 2, &s, err);
+    while (!code && !(code = tb__step(w->store, s, &row, err)) && row) {
+        const int64_t index = tb__key_index(sqlite3_column_int64(s, 0));
+        const int64_t start = r.hourly ? index * 24 : tb_month_first_day(index);
+        const int64_t stop = r.hourly ? start + 24 : tb_month_first_day(index + 1);
+        const int64_t from = start > r.first ? start : r.first, to = stop < end ? stop : end;
+        if (from < to) code = add_row(w, s, start, from, to, sum, err);
+        if (code) sqlite3_reset(s);
+    }
+    return code;
+}
+
+static bool is_within(const tb_summed *of, tb_range r)
+{
+    return of->series && of->created_us < (r.first + r.count) *
+                                              (r.hourly ? TB_US_PER_HOUR : TB_US_PER_DAY);
+}
+
+static tb_code add_all_rows(summing *w, tb_range r, tb_summed *list, size_t n, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; r.count && !code && i < n; i++)
+        if (is_within(&list[i], w->range)) code = add_rows(w, r, &list[i], err);
+    return code;
+}
+
+/* --- what waits --- */
+
+typedef struct waiting_sums {
+    const summing *of;
+    tb_summed **list; /* ascending by series */
+    size_t n;
+} waiting_sums;
+
+static int by_series(const void *a, const void *b)
+{
+    const int64_t x = (*(tb_summed *const *)a)->series, y = (*(tb_summed *const *)b)->series;
+    return x < y ? -1 : x > y;
+}
+
+static tb_summed *summed_at(const waiting_sums *w, int64_t series)
+{
+    const tb_summed key = {.series = series}, *at = &key;
+    tb_summed **found = bsearch(&at, w->list, w->n, sizeof *w->list, by_series);
+    return found ? *found : NULL;
+}
+
+static tb_code add_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
+{
+    const waiting_sums *w = ctx;
+    const tb_range r = w->of->range;
+    const int64_t day = entry->key.index, end = r.first + r.count;
+    if (r.hourly ? day * 24 + 24 <= r.first || day * 24 >= end : day < r.first || day >= end)
+        return TB_OK;
+    tb_summed *to = summed_at(w, entry->key.owner);
+    tb_grid grid;
+    if (!to) return TB_OK;
+    if (!tb__run_get_grid(entry->data, entry->len, &grid))
+        return tb_fail(err, TB_E_CORRUPT, "usage_run",
+                       "An entry of waiting usage is damaged; restore a backup and ingest again.");
+    for (uint32_t slots = grid.slots; slots; slots &= slots - 1) {
+        const int slot = __builtin_ctz(slots);
+        const int64_t at = r.hourly ? day * 24 + slot : day;
+        if (at < r.first || at >= end) continue;
+        for (uint32_t left = grid.metrics & w->of->metrics; left; left &= left - 1) {
+            const int m = __builtin_ctz(left);
+            add_value(&to->sum[m], m, grid.v[m][slot]);
+        }
+    }
+    return TB_OK;
+}
+
+#define NEAR (2 * TB__SERIES_BLOCK) /* series that are stepped over rather than looked up again */
+
+static tb_code add_all_waiting(waiting_sums *w, tb_error *err)
+{
+    tb__runs *runs = &w->of->store->usage->runs;
+    const tb_range r = w->of->range;
+    const int64_t unit = r.hourly ? 24 : 1;
+    const int64_t first = tb__floor_div(r.first, unit);
+    const int64_t last = tb__floor_div(r.first + r.count - 1, unit);
+    tb_code code = TB_OK;
+    qsort(w->list, w->n, sizeof *w->list, by_series);
+    for (size_t i = 0, n; !code && i < w->n; i += n) {
+        for (n = 1; i + n < w->n && w->list[i + n]->series - w->list[i + n - 1]->series <= NEAR;)
+            n++;
+        const tb__run_span span = {{w->list[i]->series, first}, {w->list[i + n - 1]->series, last}};
+        code = tb__runs_each(runs, TB__RUN_CHUNKS, span, add_waiting, w, err);
+    }
+    return code;
+}
+
+static tb_code sum_waiting(const summing *of, tb_summed *list, size_t n, tb_error *err)
+{
+    tb__runs *runs = &of->store->usage->runs;
+    waiting_sums w = {.of = of};
+    tb_code code = tb__runs_load(runs, TB__RUN_CHUNKS, err);
+    if (code || !runs->of[TB__RUN_CHUNKS].n) return code;
+    w.list = malloc((n + 1) * sizeof(tb_summed *));
+    if (!w.list) return tb_no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        if (is_within(&list[i], of->range)) w.list[w.n++] = &list[i];
+    if (w.n) code = add_all_waiting(&w, err);
+    free(w.list);
+    return code;
+}
+
+static tb_code sum_all(summing *w, tb_summed *list, size_t n, tb_error *err)
+{
+    const tb_range r = w->range;
+    const int64_t end = r.first + r.count;
+    const int64_t day = tb__floor_div(r.first + 23, 24), last = tb__floor_div(end, 24);
+    tb_code code;
+    if (!r.hourly || day >= last) {
+        code = add_all_rows(w, r, list, n, err);
+    } else {
+        const tb_range before = {r.first, (uint32_t)(day * 24 - r.first), true};
+        const tb_range days = {day, (uint32_t)(last - day), false};
+        const tb_range after = {last * 24, (uint32_t)(end - last * 24), true};
+        code = add_all_rows(w, before, list, n, err);
+        if (!code) code = add_all_rows(w, days, list, n, err);
+        if (!code) code = add_all_rows(w, after, list, n, err);
+    }
+    return code ? code : sum_waiting(w, list, n, err);
+}
+
+tb_code tb_store_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
+                     tb_error *err)
+{
+    summing w = {.store = store, .range = range, .metrics = metrics & TB_METRIC_ALL};
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        w.column[m] = w.cell[m];
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t left = w.metrics; left; left &= left - 1)
+            list[i].sum[__builtin_ctz(left)] = 0;
+    return range.count && w.metrics ? sum_all(&w, list, n, err) : TB_OK;
+}
+
+/* --- a scope --- */
+
+static const char *region_of(const tb_scope *scope)
+{
+    return scope->region && *scope->region ? scope->region : NULL;
+}
+
+static tb_code resolve_scope(tb_store *store, const tb_scope *scope, tb_range range,
+                             int64_t *ret_series, tb_error *err)
+{
+    const tb_view view = {scope->account, scope->zone, TB_ALL};
+    return tb__view_resolve(store, &view, region_of(scope), range, ret_series, err);
+}
+
+static tb_code int_of_code(tb_store *store, tb__statement id, const char *region, int64_t *ret,
+                           tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row;
+    *ret = 0;
+    tb_code code = tb__sql(store, id, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, region, -1, SQLITE_STATIC);
+    code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    *ret = sqlite3_column_int64(s, 0);
+    sqlite3_reset(s);
+    return TB_OK;
+}
+
+tb_code tb_store_scope_check(tb_store *store, const tb_scope *scope, tb_error *err)
+{
+    const tb_view view = {scope->account, scope->zone, TB_ALL};
+    const char *region = region_of(scope);
+    int64_t found = 1;
+    tb_code code = tb_store_view_check(store, &view, err);
+    if (!code && region) code = int_of_code(store, TB__SQL_REGION_OF_CODE, region, &found, err);
+    if (!code && !found) code = int_of_code(store, TB__SQL_EDGE_OF_CODE, region, &found, err);
+    if (code || found) return code;
+    return tb_fail(err, TB_E_VALIDATION, "region",
+                   "There is no region %s; GET /region lists them by RegionCode.", region);
+}
+
+tb_code tb_store_scope_series(tb_store *store, const tb_scope *scope, tb_series *series,
+                              tb_error *err)
+{
+    int64_t id = 0;
+    if (!series->range.count) return TB_OK;
+    tb_code code = resolve_scope(store, scope, series->range, &id, err);
+    return code ? code : tb__read_chunks(store, id, series, err);
+}
+
+tb_code tb_store_summed_series(tb_store *store, const tb_summed *of, tb_series *series,
+                               tb_error *err)
+{
+    return is_within(of, series->range) ? tb__read_chunks(store, of->series, series, err) : TB_OK;
+}
+
+tb_code tb_store_scope_regions(tb_store *store, const tb_scope *scope, tb_range range,
+                               uint32_t metrics, tb_region_summed **ret_list, size_t *ret_n,
+                               tb_error *err)
+{
+    int64_t id;
+    tb_code code = resolve_scope(store, scope, range, &id, err);
+    if (code) return code;
+    const size_t n = store->n_located;
+    tb_summed *sums = calloc(n + 1, sizeof *sums);
+    tb_region_summed *list = calloc(n + 1, sizeof *list);
+    if (!sums || !list) code = tb_no_memory(err);
+    for (size_t i = 0; !code && i < n; i++)
+        sums[i] = (tb_summed){store->located[i].edge, store->located[i].series, INT64_MIN, true, {0}};
+    if (!code) code = tb_store_sum(store, sums, n, range, metrics, err);
+    for (size_t i = 0; !code && i < n; i++) {
+        list[i].of = sums[i];
+        memcpy(list[i].code, store->located[i].place->code, sizeof list[i].code);
+        memcpy(list[i].name, store->located[i].place->name, sizeof list[i].name);
+    }
+    free(sums);
+    if (code) {
+        free(list);
+        return code;
+    }
+    *ret_list = list;
+    *ret_n = n;
+    return TB_OK;
+}
+
+static tb_code take_summed(sqlite3_stmt *row, void *item, tb_error *err)
+{
+    tb_summed *of = item;
+    (void)err;
+    *of = (tb_summed){.id = sqlite3_column_int64(row, 0),
+                      .series = sqlite3_column_int64(row, 1),
+                      .created_us = sqlite3_column_int64(row, 2),
+                      .there = sqlite3_column_int(row, 3) != 0};
+    return TB_OK;
+}
+
+tb_code tb_store_scope_zones(tb_store *store, const tb_scope *scope, const tb_zone_choice *choice,
+                             tb_summed **ret_list, size_t *ret_n, tb_error *err)
+{
+    static const tb__statement which[2][2] = {
+        {TB__SQL_SUMMED_ZONES, TB__SQL_SUMMED_ZONES_NAMED},
+        {TB__SQL_SUMMED_ZONES_FOUND, TB__SQL_SUMMED_ZONES_FOUND_NAMED}};
+    static const tb__rows rows = {sizeof(tb_summed), take_summed, NULL};
+    const char *region = region_of(scope);
+    const bool one = scope->zone != TB_ALL, search = choice->search.len > 0;
+    int64_t edge = 0;
+    sqlite3_stmt *s;
+    tb_code code = region ? int_of_code(store, TB__SQL_EDGE_OF_CODE, region, &edge, err) : TB_OK;
+    /* A region that nothing was ever counted at has no number: -1 is nobody's. */
+    if (region && !edge) edge = -1;
+    const int64_t values[5] = {scope->account, one ? scope->zone : 0, one ? scope->zone : INT64_MAX,
+                               region ? edge : 0, region ? edge : INT64_MAX};
+    if (!code) code = tb__sql_ints(store, which[search][choice->by_name], values, 5, &s, err);
+    if (code) return code;
+    if (search)
+        sqlite3_bind_text64(s, 6, choice->search.data, choice->search.len, SQLITE_STATIC,
+                            SQLITE_UTF8);
+    return tb__collect(store, s, &rows, ret_list, ret_n, err);
+}
+
+tb_code tb_store_zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row;
+    tb_code code = tb__sql_ints(store, TB__SQL_ZONE_NAME, &zone, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    tb_buf_add(out, sqlite3_column_text(s, 0), (size_t)sqlite3_column_bytes(s, 0));
+    sqlite3_reset(s);
+    return TB_OK;
+}

@@ -1,0 +1,59 @@
+/* What an account's zones and locations come to over a range, each summed in one sweep over their rows
+ * and what waits. The caller's snapshot is one for all calls of an answer. */
+#ifndef TOLLBOOK_TOTALS_H
+#define TOLLBOOK_TOTALS_H
+
+#include "tollbook/store.h"
+
+TB_API_BEGIN
+
+/* Whose figures. Unlike tb_view it can name a location that no region has. */
+typedef struct tb_scope {
+    int64_t account;
+    int64_t zone;       /* TB_ALL, or a zone of that account */
+    const char *region; /* code; NULL or "": all */
+} tb_scope;
+
+typedef struct tb_summed {
+    int64_t id;         /* zone, or edge location */
+    int64_t series;     /* where its figures lie in the store; 0: nothing was ever counted */
+    int64_t created_us; /* ranges that end before are zeros */
+    bool there;         /* zones: declared now */
+    tb_u128 sum[TB_METRIC_COUNT];
+} tb_summed;
+
+typedef struct tb_region_summed {
+    tb_summed of;
+    char code[TB_EDGE_MAX + 1], name[TB_REGION_NAME_MAX];
+} tb_region_summed;
+
+/* TB_E_ZONE_NOT_FOUND where the zone is not the account's, TB_E_VALIDATION where there is no such region. */
+TB_MUST_USE tb_code tb_store_scope_check(tb_store *store, const tb_scope *scope, tb_error *err);
+/* As tb_store_read_series. */
+TB_MUST_USE tb_code tb_store_scope_series(tb_store *store, const tb_scope *scope, tb_series *series,
+                                          tb_error *err);
+/* The locations that ever had something of it, ascending by id, summed over a range. free(). */
+TB_MUST_USE tb_code tb_store_scope_regions(tb_store *store, const tb_scope *scope, tb_range range,
+                                           uint32_t metrics, tb_region_summed **ret_list,
+                                           size_t *ret_n, tb_error *err);
+
+typedef struct tb_zone_choice {
+    tb_text search; /* as in GET /pullzone; len 0: all */
+    bool by_name;   /* ascending by name, whatever the ASCII case; else by id */
+} tb_zone_choice;
+/* The scope's zones, deleted ones too, without sums. free(). */
+TB_MUST_USE tb_code tb_store_scope_zones(tb_store *store, const tb_scope *scope,
+                                         const tb_zone_choice *choice, tb_summed **ret_list,
+                                         size_t *ret_n, tb_error *err);
+/* Sets the sums of these metrics over a range, zeros where nothing is. */
+TB_MUST_USE tb_code tb_store_sum(tb_store *store, tb_summed *list, size_t n, tb_range range,
+                                 uint32_t metrics, tb_error *err);
+/* Fills the columns of an initialised series from one of them. */
+TB_MUST_USE tb_code tb_store_summed_series(tb_store *store, const tb_summed *of, tb_series *series,
+                                           tb_error *err);
+/* Appends a zone's name. */
+TB_MUST_USE tb_code tb_store_zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error *err);
+
+TB_API_END
+
+#endif

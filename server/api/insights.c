@@ -1,0 +1,130 @@
+/* GET /insights: parameters -> times, order and page, by the engine's rules -> the answer, cached as
+ * statistics are. */
+#include <inttypes.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "api/cached.h"
+#include "api/handlers.h"
+#include "http/query.h"
+#include "tollbook/insightsview.h"
+
+#define TOP_DEFAULT 20
+#define PAGE_MAX    1000000
+#define SEARCH_MAX  255
+
+typedef struct params {
+    tb_period_query times;
+    tb_text region, sort, search;
+    int64_t zone, account, top, page;
+} params;
+
+#define SPEC(name_, kind_, field)                                                                  \
+    {                                                                                              \
+        .name = name_, .kind = QUERY_##kind_, .offset = offsetof(params, field)                    \
+    }
+
+static const query_spec specs[] = {
+    SPEC("from", TEXT, times.from),
+    SPEC("to", TEXT, times.to),
+    SPEC("by", TEXT, times.by),
+    SPEC("compare", TEXT, times.compare),
+    SPEC("zone", INT, zone),
+    SPEC("region", TEXT, region),
+    SPEC("top", INT, top),
+    SPEC("page", INT, page),
+    SPEC("sort", TEXT, sort),
+    SPEC("search", TEXT, search),
+    SPEC("account", INT, account),
+};
+
+typedef struct question {
+    tb_insights_ask ask;
+    char region[TB_EDGE_MAX + 1];
+} question;
+
+/* The account stands whole; what else is asked, texts too, is in 128 bits. The fifth word is no
+ * other kind's. */
+static cache_key key_of(const void *asked, uint64_t version)
+{
+    const question *q = asked;
+    const tb_insights_ask *a = &q->ask;
+    const int64_t rest[] = {a->scope.zone, a->period.by, a->period.range.first, a->period.range.count,
+                            a->period.before.first, a->period.before.count, a->order.field,
+                            a->order.ascending, a->top, a->page};
+    char text[sizeof rest + sizeof q->region + SEARCH_MAX];
+    memcpy(text, rest, sizeof rest);
+    memcpy(text + sizeof rest, q->region, sizeof q->region);
+    if (a->search.len) memcpy(text + sizeof rest + sizeof q->region, a->search.data, a->search.len);
+    const XXH128_hash_t hash = XXH3_128bits(text, sizeof rest + sizeof q->region + a->search.len);
+    return (cache_key){{version, (uint64_t)a->scope.account, hash.high64, hash.low64,
+                        UINT64_C(0x696e736967687473), 0}};
+}
+
+static tb_code fill_insights(worker *w, void *asked, tb_error *err)
+{
+    const question *q = asked;
+    tb_code code = tb_store_need_account(w->store, q->ask.scope.account, err);
+    return code ? code : tb_insights_in(w->store, &q->ask, pool_alloc(w->server->pool), &w->scratch, err);
+}
+
+static const cached_kind cached = {key_of, fill_insights};
+
+static tb_code check_bounds(const params *p, tb_error *err)
+{
+    if (p->zone != TB_ALL && p->zone <= 0) return tb_fail(err, TB_E_ZONE_NOT_FOUND, "PullZone", NULL);
+    if (p->top < 1 || p->top > TB_INSIGHTS_TOP)
+        return tb_fail(err, TB_E_VALIDATION, "top", "top is a number from 1 to %d.", TB_INSIGHTS_TOP);
+    if (p->page < 1 || p->page > PAGE_MAX)
+        return tb_fail(err, TB_E_VALIDATION, "page", "page is a number from 1 to %d.", PAGE_MAX);
+    if (p->region.len > TB_EDGE_MAX)
+        return tb_fail(err, TB_E_VALIDATION, "region", "region is a code of at most %d characters.",
+                       TB_EDGE_MAX);
+    if (p->search.len > SEARCH_MAX)
+        return tb_fail(err, TB_E_VALIDATION, "search", "search is at most %d bytes.", SEARCH_MAX);
+    return TB_OK;
+}
+
+/* A customer's key asks for its own account; the operator's names one. */
+static tb_code choose_account(const request *r, int64_t asked, int64_t *ret, tb_error *err)
+{
+    *ret = r->account ? r->account : asked;
+    if (r->account && asked && asked != r->account)
+        return tb_fail(err, TB_E_FORBIDDEN, "account", "This key sees account %" PRId64 " alone.",
+                       r->account);
+    if (*ret > 0) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "account", "An operator's key names an account, such as account=1.");
+}
+
+static tb_code read_question(request *r, question *q, tb_error *err)
+{
+    params p = {.zone = TB_ALL, .top = TOP_DEFAULT, .page = 1};
+    const tb_text query = request_query(r);
+    *q = (question){.ask.scope.zone = TB_ALL};
+    tb_insights_ask *ask = &q->ask;
+    tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, &p,
+                               r->scratch, err);
+    if (!code) code = check_bounds(&p, err);
+    if (!code) code = choose_account(r, p.account, &ask->scope.account, err);
+    if (!code) code = tb_period_resolve(&p.times, request_now_us(r), &ask->period, err);
+    if (!code) code = tb_insights_order_parse(p.sort, &ask->order, err);
+    if (code) return code;
+    if (p.region.len) memcpy(q->region, p.region.data, p.region.len);
+    ask->scope.zone = p.zone;
+    ask->scope.region = q->region;
+    ask->search = p.search;
+    ask->top = p.top;
+    ask->page = p.page;
+    return TB_OK;
+}
+
+void api_insights(request *r)
+{
+    question q;
+    tb_error err;
+    if (read_question(r, &q, &err) != TB_OK) {
+        request_fail_as(r, &err);
+        return;
+    }
+    cached_answer(r, &cached, &q);
+}

@@ -1,0 +1,108 @@
+/* Traffic on one board: tiles, the series of the chosen tile, answers by class, bandwidth by source. The
+ * overview and a zone show it; one request fills it. */
+
+import {chart, sparkline} from "./chart.js";
+import {el, figure, fill} from "./dom.js";
+import {bytes, bytesFull} from "./format.js";
+import {ask as asked, write, zoomTo} from "./range.js";
+import {changeText, FIGURES, fromOrigin, STATUSES, times, untilNow} from "./traffic.js";
+
+/** board(page, {query(), hint(data), f(data)}): query adds to the question; hint says what to do where there
+ * is nothing; f gets each new answer. {node, update()} */
+export function board(page, options = {}) {
+  const group = {};
+  const zoom = (from, to) => page.set(write({...zoomTo(page.range(), from, to), compare: page.range().compare}));
+  const tiles = el("div", {class: "tiles", role: "group", "aria-label": "Totals"});
+  const series = el("section", {class: "panel", "aria-label": "Over time"});
+  const classes = chart({label: "Answers by class", name: "status", page, group, kind: "stack", onZoom: zoom});
+  const sources = chart({label: "Bandwidth by source", name: "bandwidth", page, group, kind: "stack", format: bytes, full: bytesFull, onZoom: zoom});
+  const hint = el("p", {class: "notice", hidden: true});
+  const node = el("div", {class: "view"}, hint, tiles, series,
+    el("div", {class: "columns"}, el("section", {class: "panel", "aria-label": "Answers by class"}, classes.node), el("section", {class: "panel", "aria-label": "Bandwidth by source"}, sources.node)));
+
+  let data = null, main = null, asking = null, shown = "";
+  const question = () => ({...asked(page.range()), account: page.account, ...options.query?.()});
+  const chosen = () => FIGURES.find((one) => one.id === page.query.get("show")) ?? FIGURES[0];
+  const past = (values, at) => untilNow(values, at, page.now());
+
+  function drawTiles(at) {
+    const had = document.activeElement?.closest?.(".tile")?.dataset.figure;
+    fill(tiles, FIGURES.map((one) => {
+      const now = data.totals[one.total], before = data.previous?.[one.total];
+      const changed = data.previous ? changeText(one, now, before) : null;
+      return el("button", {type: "button", class: "tile", "aria-pressed": String(one === chosen()), data: {figure: one.id},
+        onclick: () => page.set({show: one === FIGURES[0] ? null : one.id})},
+        el("span", {class: "name"}, one.name),
+        el("span", {class: "value"}, figure(one.total, now, one.short(now), one.full(now))),
+        changed ? el("span", {class: `change ${changed.worse ? "worse" : ""}`, title: `before: ${one.full(before)}`}, changed.text, el("span", {class: "sr-only"}, " against before")) : null,
+        sparkline(past(one.points(data.points), at).filter((value) => value !== null), {width: 160, height: 28, label: `${one.name} over this time`}));
+    }));
+    if (had) tiles.querySelector(`[data-figure="${had}"]`)?.focus();
+  }
+
+  function drawMain(at) {
+    const one = chosen();
+    if (main?.id !== one.id) {
+      main?.chart.destroy();
+      main = {id: one.id, chart: chart({label: one.name, name: "series", page, group, height: "tall", format: one.short, full: one.full, top: one.top, onZoom: zoom})};
+      fill(series, main.chart.node);
+    }
+    const lines = [{name: one.name, values: past(one.points(data.points), at)}];
+    if (data.previous_points) {
+      const before = one.points(data.previous_points);
+      lines.push({name: "before", values: at.map((_, n) => before[n] ?? null), dashed: true, colour: 3});
+    }
+    main.chart.set({at, by: data.by, series: lines});
+  }
+
+  function draw() {
+    const at = times(data.points);
+    drawTiles(at);
+    drawMain(at);
+    classes.set({at, by: data.by, series: STATUSES.map((one) => ({name: one.name, values: past(data.points[one.points], at), colour: one.colour}))});
+    sources.set({at, by: data.by, series: [
+      {name: "from cache", values: past(data.points.BandwidthCached, at), colour: 1},
+      {name: "from the origin", values: past(fromOrigin(data.points), at), colour: 2}]});
+    const text = Number(data.totals.TotalRequestsServed) || !options.hint ? "" : options.hint(data);
+    hint.hidden = !text;
+    hint.textContent = text;
+    options.f?.(data);
+  }
+
+  function load() {
+    asking?.abort();
+    asking = new AbortController();
+    page.signal.addEventListener("abort", () => asking.abort(), {signal: asking.signal});
+    node.setAttribute("aria-busy", "true");
+    page.poll("/insights", {query: question(), seconds: 30, signal: asking.signal}, (answer) => {
+      node.removeAttribute("aria-busy");
+      if (page.failed(answer)) return;
+      data = answer.data;
+      draw();
+    });
+  }
+
+  function update() {
+    if (!page.account) {
+      hint.hidden = false;
+      hint.textContent = "Give an account's number above, or choose one under Accounts.";
+      return;
+    }
+    const wanted = JSON.stringify(question());
+    if (wanted !== shown) {
+      shown = wanted;
+      load();
+    } else if (data) draw();
+  }
+  return {node, update};
+}
+
+/** Columns of traffic that tables of zones and regions share. */
+export function trafficColumns(ids) {
+  return FIGURES.filter((one) => ids.includes(one.total)).map((one) => ({id: one.total, name: one.name, kind: "number", field: one.total,
+    value: (row) => row[one.total], cell: (row) => one.short(row[one.total]), title: (row) => one.full(row[one.total])}));
+}
+
+export const sparkColumn = {id: "spark", name: "Over time", sort: false, csv: false, wideOnly: true, value: () => "",
+  cell: (row) => sparkline(row.spark ?? [], {label: `Requests of ${row.name} over this time`})};
+

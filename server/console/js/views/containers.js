@@ -1,0 +1,103 @@
+/* Container applications: what they are, what the account may have, and deploying one. */
+
+import {pageHead, panel} from "../controls.js";
+import {announce, el, figure, fill} from "../dom.js";
+import {NOTHING, bytes, number} from "../format.js";
+import {table} from "../table.js";
+
+const SAYS = {active: "runs", inactive: "does not run", progressing: "is being deployed", failing: "the deployment failed", suspended: "suspended", unknown: "unknown"};
+
+const LIMITS = [
+  ["existingNumberOfApplications", "Applications", number], ["maxNumberOfApplications", "Applications at most", number],
+  ["maxNumberOfRegionsPerApplication", "Regions of an application", number], ["maxNumberOfInstancesPerRegion", "Instances in a region", number],
+  ["maxNumberOfInstancesPerApplication", "Instances of an application", number], ["maxCpuMilliCoresPerPod", "Processor of a pod", (value) => `${number(value / 1000)} CPU`],
+  ["maxMemoryBytesPerPod", "Memory of a pod", bytes], ["maxNumberOfVolumesPerApplication", "Volumes of an application", number],
+  ["maxVolumeSize", "Size of a volume", (value) => `${number(value)} GB`],
+];
+
+export function show(page) {
+  const said = new Map(); // id -> what became of what was asked here
+  let apps = [];
+  const limits = el("dl", {class: "facts"});
+  const t = table({label: "Container applications", name: "containers", page, sort: "name",
+    empty: "No application yet. Declare one under container_apps: tollbook apply --server URL --key KEY catalog.json",
+    columns: [
+      {id: "name", name: "Name", value: (row) => row.name},
+      {id: "id", name: "Id", value: (row) => row.id},
+      {id: "status", name: "Status", value: (row) => row.status, cell: status},
+      {id: "endpoint", name: "Endpoint", value: (row) => row.displayEndpoint?.address ?? null},
+      {id: "description", name: "Description", value: (row) => row.description, wide: true},
+      {id: "deploy", name: "Deploy", value: () => null, sort: false, csv: false, cell: (row) => el("button", {type: "button",
+        disabled: row.status === "suspended" || row.status === "progressing", "aria-label": `Deploy ${row.name}`, onclick: () => deploy(row)}, "Deploy")},
+    ],
+    rowData: (row) => ({app: row.id})});
+
+  function status(row) {
+    return el("span", {class: `chip${row.status === "failing" || row.status === "suspended" ? " warn" : row.status === "inactive" ? "" : " on"}`, data: {field: "status", value: row.status}},
+      SAYS[row.status] ?? row.status, row.status === "progressing" ? " …" : "");
+  }
+
+  async function all() {
+    const found = [];
+    let cursor = null;
+    do {
+      const answer = await page.get("/mc/apps", {query: {limit: 1000, nextCursor: cursor}});
+      if (!answer.ok) return answer;
+      found.push(...answer.data.items);
+      cursor = answer.data.cursor;
+    } while (cursor);
+    return {ok: true, data: found};
+  }
+
+  /* While something is under way it is looked at often, else now and then. */
+  let timer = 0;
+  async function look() {
+    clearTimeout(timer);
+    const answer = await all();
+    if (page.signal.aborted || answer.cancelled) return;
+    if (!page.failed(answer)) {
+      apps = answer.data;
+      apps.forEach(tell);
+      t.set(apps);
+    }
+    timer = setTimeout(function again() {
+      if (document.visibilityState === "visible") look();
+      else document.addEventListener("visibilitychange", again, {once: true, signal: page.signal});
+    }, said.size ? 1000 : 30000);
+  }
+  page.signal.addEventListener("abort", () => clearTimeout(timer));
+
+  const news = el("ul", {class: "news", "aria-label": "What was deployed"});
+  function tell(app) {
+    const line = said.get(app.id);
+    if (!line || app.status === "progressing") return;
+    said.delete(app.id);
+    const text = app.status === "active" ? `${app.name} runs.`
+      : `${app.name}: ${SAYS[app.status]}. What the deployment printed is in the server's log: journalctl -u tollbook`;
+    fill(line, el("span", {class: app.status === "active" ? null : "error"}, text));
+    announce(text);
+  }
+
+  async function deploy(app) {
+    const line = el("li", {class: "notice"}, `${app.name} is being deployed. `, el("progress", {"aria-label": `Deploying ${app.name}`}));
+    const answer = await page.post(`/mc/apps/${encodeURIComponent(app.id)}/deploy`);
+    if (page.failed(answer) || !answer.ok) return;
+    news.prepend(line);
+    said.set(app.id, line);
+    look();
+  }
+
+  async function showLimits() {
+    const answer = await page.get("/mc/limits");
+    if (answer.status === 404) fill(limits, el("dt", {}, "Limits"), el("dd", {}, "None is declared for this account (container_limits in the catalogue)."));
+    else if (!page.failed(answer)) fill(limits, LIMITS.filter(([name]) => name in answer.data).map(([name, label, format]) => {
+      const value = answer.data[name];
+      return [el("dt", {}, label), el("dd", {}, figure(name, value, value === null ? "no limit" : format(value) ?? NOTHING, String(value)))];
+    }));
+  }
+
+  page.root.append(pageHead(page, "Containers"), news, t.node, panel("Limits", limits));
+  look();
+  showLimits();
+  return {update() { t.set(apps); }};
+}

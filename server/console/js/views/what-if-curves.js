@@ -1,0 +1,58 @@
+/* What the book and the scenario's book cost for the same usage, and where they cost the same. The
+ * break-even comes from the API; the curves are drawn from the books' tiers. */
+
+import {chart} from "../chart.js";
+import {el, fill} from "../dom.js";
+import {bytes, compact, money, number} from "../format.js";
+import {curve, curveAt, merge, pricingOf, reach} from "../scenario.js";
+import {valueTicks} from "../ticks.js";
+
+const KINDS = [["volume", "Volume zones", 1e9], ["load-balancer", "Load balancer", 1e6]];
+
+/* The API calls the two a and b. */
+const named = (words, a, b) => words.replace(/\b\d{5,}\b/g, (text) => number(text)).replace(/\b([ab]) is cheaper/g, (_, which) => `${which === "a" ? a : b} is cheaper`);
+
+export function curvesView(page) {
+  const node = el("section", {class: "panel", "aria-label": "Cost curves", hidden: true}), place = el("div"), words = el("ul", {class: "remarks"});
+  const choice = el("div", {class: "segments", role: "group", "aria-label": "Cost of"}, KINDS.map(([id, name]) => el("button", {type: "button", data: {of: id}, onclick: () => {
+    page.set({of: id === "volume" ? null : id}, {replace: true, quiet: true});
+    draw();
+  }}, name)));
+  node.append(el("div", {class: "table-tools"}, el("h2", {}, "Cost and break-even"), choice), place, words);
+  let scenario = null, base = null, drawn = "", made = null;
+
+  async function draw() {
+    const of = page.query.get("of") === "load-balancer" ? "load-balancer" : "volume", unit = KINDS.find(([id]) => id === of)[2];
+    for (const button of choice.children) button.setAttribute("aria-pressed", String(button.dataset.of === of));
+    const other = merge(base, scenario.patch ?? {}), pair = [pricingOf(base, of), pricingOf(other, of)];
+    const asked = JSON.stringify([of, pair]);
+    if (asked === drawn) return;
+    drawn = asked;
+    if (pair.some((one) => !one)) {
+      made?.destroy();
+      fill(place, el("p", {class: "soft"}, "The book has no such prices."));
+      fill(words);
+      return;
+    }
+    const answer = await page.post("/operations/solve-break-even", {book: base.book, second: {...scenario, scenario: scenario.scenario, base: base.book, usage: undefined, contract: undefined, contracts: undefined}, of});
+    if (asked !== drawn) return;
+    const breaks = answer.ok ? answer.data.answer.breaks : [];
+    const where = breaks.flatMap((one) => one.costs.map((cost) => Number(cost.units) / unit)).filter((n) => n > 0);
+    const at = curveAt(pair, reach(pair, where));
+    const shown = (n) => (of === "volume" ? bytes(n * unit) : `${compact(n * unit)} requests`);
+    made?.destroy();
+    made = chart({label: `Cost of a month, ${base.currency}`, name: "curves", page, full: (value) => money(value.toFixed(2), base.currency), xName: of === "volume" ? "GB" : "Million requests",
+      xFormat: shown, xTicks: (low, high, most) => valueTicks(low, high, Math.min(most, 7), shown)});
+    fill(place, made.node);
+    made.set({at, by: "units", series: [{name: base.book, values: curve(pair[0], at), colour: 3}, {name: scenario.scenario, values: curve(pair[1], at), colour: 1}],
+      marks: where.filter((n) => n <= at[at.length - 1]).slice(0, 8).map((n) => ({at: n, label: shown(n)}))});
+    fill(words, answer.ok ? (breaks.length ? breaks.slice(0, 8).map((one) => el("li", {}, named(one.words, base.book, scenario.scenario))) : el("li", {}, "They never cost the same.")) : el("li", {class: "error"}, answer.message));
+  }
+
+  return {node, set(nextScenario, nextBase) {
+    scenario = nextScenario;
+    base = nextBase;
+    node.hidden = !base;
+    if (base) draw();
+  }};
+}

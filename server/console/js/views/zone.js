@@ -1,0 +1,147 @@
+/* One zone: its traffic, what optimizer, origin shield and SafeHop did, and its settings. */
+
+import {board} from "../board.js";
+import {chart} from "../chart.js";
+import {linkButton, pageHead, panel} from "../controls.js";
+import {el, figure, fill, later} from "../dom.js";
+import {bytes, bytesFull, compact, count, milliseconds, number, percent} from "../format.js";
+import {formatDate, write, zoomTo} from "../range.js";
+import {groups} from "../settings.js";
+import {untilNow} from "../traffic.js";
+
+const TYPES = ["premium", "volume"];
+
+/* A tab that is one of the zone's statistics: what is asked, tiles, charts; on: the setting it belongs to. */
+const FEATURES = {
+  optimizer: {name: "Optimizer", path: "optimizer/statistics", on: "OptimizerEnabled", totals: [
+    ["TotalRequestsOptimized", "Files optimized", compact, number], ["TotalTrafficSaved", "Traffic saved", bytes, bytesFull],
+    ["AverageCompressionRatio", "Average reduction", percent, (v) => percent(v, 2)], ["AverageProcessingTime", "Processing time", milliseconds, milliseconds]], charts: [
+    ["Files optimized", [["files", "RequestsOptimizedChart"]], compact, number], ["Traffic saved", [["bytes saved", "TrafficSavedChart"]], bytes, bytesFull],
+    ["Average reduction", [["percent", "AverageCompressionChart"]], percent, percent], ["Processing time", [["per file", "AverageProcessingTimeChart"]], milliseconds, milliseconds]]},
+  shield: {name: "Origin shield", path: "originshield/queuestatistics", on: "EnableOriginShield", totals: [], charts: [
+    ["Requests at the origin shield, at most", [["at once", "ConcurrentRequestsChart"], ["waiting", "QueuedRequestsChart"]], compact, number]]},
+  safehop: {name: "SafeHop", path: "safehop/statistics", on: "EnableSafeHop", totals: [
+    ["TotalRequestsRetried", "Requests tried again", compact, number], ["TotalRequestsSaved", "Of these, saved", compact, number]], charts: [
+    ["Requests to the origin", [["tried again", "RequestsRetriedChart"], ["saved", "RequestsSavedChart"]], compact, number]]},
+};
+const TABS = [["traffic", "Traffic"], ...Object.entries(FEATURES).map(([id, feature]) => [id, feature.name]), ["settings", "Settings"]];
+
+export function show(page) {
+  const id = page.params.id;
+  const title = el("span", {}, `Zone ${id}`), chips = el("span", {});
+  const tabs = el("nav", {class: "segments", "aria-label": "Parts of this zone"});
+  const body = el("div", {class: "view"});
+  const links = el("span", {class: "page-title"},
+    page.offers("logs") ? el("a", {href: page.href("/logs", {zone: id})}, "Log") : null,
+    page.offers("events") ? el("a", {href: page.href("/events", {zone: id})}, "Shield events") : null);
+  page.root.append(pageHead(page, title, {range: true, above: el("a", {href: page.href("/zones")}, "Zones /"), beside: [chips, links]}), tabs, body);
+  page.root.dataset.zone = id;
+
+  let zone = null, part = null, shown = "";
+  const tab = () => (TABS.some(([one]) => one === page.query.get("tab")) ? page.query.get("tab") : "traffic");
+
+  function drawTabs() {
+    fill(tabs, TABS.map(([one, name]) => el("a", {class: "button", href: page.href(`/zones/${id}`, {tab: one === "traffic" ? null : one}), "aria-current": one === tab() ? "page" : null}, name)));
+  }
+
+  function drawHead() {
+    title.textContent = zone.Name;
+    page.title(zone.Name);
+    fill(chips, el("span", {class: "chip"}, TYPES[zone.Type] ?? `type ${zone.Type}`), " ",
+      zone.Suspended ? el("span", {class: "chip warn"}, "suspended") : zone.Enabled ? "" : el("span", {class: "chip warn"}, "disabled"));
+  }
+
+  function update() {
+    drawTabs();
+    if (shown !== tab()) {
+      shown = tab();
+      part?.leave?.();
+      part = shown === "traffic" ? traffic(page, id) : shown === "settings" ? settings(page) : feature(page, id, FEATURES[shown]);
+      fill(body, part.node);
+    }
+    part.update();
+    if (zone) part.zone?.(zone);
+  }
+
+  page.poll(`/pullzone/${encodeURIComponent(id)}`, {seconds: 120}, (answer) => {
+    if (page.failed(answer)) {
+      if (answer.status === 404) fill(body, el("p", {class: "empty"}, "There is no such zone, or this key may not see it. ", el("a", {href: page.href("/zones")}, "All zones")));
+      return;
+    }
+    zone = answer.data;
+    drawHead();
+    part?.zone?.(zone);
+  });
+  update();
+  return {update};
+}
+
+function traffic(page, id) {
+  const made = board(page, {query: () => ({zone: id, top: 1}), hint: () => "No traffic of this zone in this time. Choose a longer time, or take in its log: tollbook ingest --db FILE requests.log"});
+  return {node: made.node, update: made.update};
+}
+
+function feature(page, id, what) {
+  const group = {}, tiles = el("div", {class: "tiles"}), hint = el("p", {class: "notice", hidden: true});
+  const zoom = (from, to) => page.set(write({...zoomTo(page.range(), from, to), compare: page.range().compare}));
+  const charts = what.charts.map(([label, series, format, full]) => ({series, chart: chart({label, page, group, format, full, onZoom: zoom})}));
+  const node = el("div", {class: "view"}, hint, what.totals.length ? tiles : null,
+    el("div", {class: charts.length > 1 ? "columns" : "view"}, charts.map((one) => el("section", {class: "panel"}, one.chart.node))));
+  let data = null, asking = null, question = "";
+
+  function draw() {
+    fill(tiles, what.totals.map(([field, name, short, full]) => el("div", {class: "tile"}, el("span", {class: "name"}, name),
+      el("span", {class: "value"}, figure(field, data[field], short(data[field]), full(data[field]))))));
+    for (const {series, chart: drawn} of charts) {
+      const at = Object.keys(data[series[0][1]] ?? {}).map(Date.parse);
+      drawn.set({at, by: at.length > 1 && at[1] - at[0] < 86400000 ? "hour" : "day", series: series.map(([name, field]) => ({name, values: untilNow(Object.values(data[field] ?? {}), at, page.now())}))});
+    }
+  }
+
+  function update() {
+    const range = page.range(), hourly = range.by === "hour" && page.now() - range.from < 30 * 86400000;
+    const query = {dateFrom: formatDate(range.from, false, false), dateTo: formatDate(range.to, true, false), hourly};
+    if (JSON.stringify(query) === question) {
+      if (data) draw();
+      return;
+    }
+    question = JSON.stringify(query);
+    asking?.abort();
+    asking = new AbortController();
+    page.signal.addEventListener("abort", () => asking.abort(), {signal: asking.signal});
+    page.poll(`/pullzone/${encodeURIComponent(id)}/${what.path}`, {query, seconds: 60, signal: asking.signal}, (answer) => {
+      if (page.failed(answer)) return;
+      data = answer.data;
+      draw();
+    });
+  }
+
+  return {node, update, leave: () => asking?.abort(), zone(zone) {
+    hint.hidden = zone[what.on] === true;
+    hint.textContent = `${what.name} is off in this zone. Figures are what was counted while it was on. The catalogue turns it on: settings, ${what.on}.`;
+  }};
+}
+
+function settings(page) {
+  let zone = null;
+  const field = el("input", {type: "search", placeholder: "Search settings", "aria-label": "Search settings",
+    oninput: later(() => page.set({search: field.value || null}, {replace: true}), 150)});
+  const place = el("div", {class: "settings"}), said = el("span", {class: "soft", role: "status"});
+  const node = el("div", {class: "view"}, el("div", {class: "table-tools"}, field, said, el("span", {class: "grow"}), linkButton()), place);
+
+  function hidden(item) {
+    const button = el("button", {type: "button", class: "quiet", "aria-label": `Show ${item.words}`, onclick: () => button.replaceWith(item.text)}, "•••••• Show");
+    return button;
+  }
+
+  function draw() {
+    if (!zone) return;
+    const text = page.query.get("search") ?? "";
+    if (document.activeElement !== field) field.value = text;
+    const found = groups(zone, text);
+    said.textContent = text ? count(found.reduce((sum, group) => sum + group.items.length, 0), "setting") : "";
+    fill(place, found.length ? found.map((group) => panel(group.name, el("dl", {class: "facts"}, group.items.map((item) => [
+      el("dt", {title: item.field}, item.words), el("dd", {data: {setting: item.field}}, item.secret ? hidden(item) : item.text)])))) : el("p", {class: "empty"}, "No setting matches the search."));
+  }
+  return {node, update: draw, zone(next) { zone = next; draw(); }};
+}

@@ -1,0 +1,240 @@
+"""The console in a browser: who may come in and what they are offered, addresses, a server that goes away,
+sessions that end, hostile names."""
+import json
+import unittest
+
+from pages import HAS_INSIGHTS, LOG, NASTY, UNDONE, ConsoleCase, events
+
+
+class Session(ConsoleCase):
+    def test_a_wrong_key_a_right_one_and_signing_out(self):
+        page = self.page()
+        page.goto(self.server.url + "/")
+        page.type("#key", "0" * 48)
+        page.keys("Enter")
+        page.wait("document.querySelector('#key-says').textContent.length > 10")
+        self.assertEqual(page.script("return document.querySelector('#key').getAttribute('aria-invalid')"), "true")
+        page.clear("#key")
+        page.type("#key", self.server.keys["user"])
+        page.click(page.named("button", "Sign in"))
+        self.whole(page)
+        page.quiet("/console/session - .* 40[13]", UNDONE)
+        self.assertIn("acme", page.text(".who"))
+        page.reload()
+        self.whole(page)
+        page.click(page.named("button", "Sign out"))
+        page.find("form#sign-in")
+        page.reload()
+        page.find("form#sign-in")
+        self.assertEqual(page.promise("return (await fetch('/console/session')).status"), 401)
+
+    def test_the_key_is_kept_nowhere(self):
+        page = self.sign_in(self.page())
+        places = page.promise("""return [document.documentElement.outerHTML, location.href, document.cookie,
+            JSON.stringify(localStorage), JSON.stringify(sessionStorage), JSON.stringify(history.state)].join()""")
+        self.assertNotIn(self.server.keys["user"], places)
+        self.assertNotIn(self.server.keys["user"], self.server.messages())
+        cookies = page.browser.cdp("Network.getCookies", urls=[self.server.url])["cookies"]
+        self.assertEqual([(one["httpOnly"], one["sameSite"]) for one in cookies], [(True, "Strict")])
+
+    def test_a_key_that_may_see_nothing(self):
+        page = self.page()
+        page.goto(self.server.url + "/console/")
+        page.type("#key", self.server.keys["ingest"])
+        page.keys("Enter")
+        page.wait("document.querySelector('#key-says').textContent.includes('Ingest')")
+
+    def test_a_revoked_key_ends_its_session(self):
+        key = self.server.make_key_over_http()
+        page = self.sign_in(self.page(), key["Key"], "/logs?zone=101")
+        answer = self.server.ask("DELETE", f"/keys/{key['Id']}", "operator")
+        self.assertEqual(answer.status, 204, answer.body)
+        page.click(page.named("link", "Containers"))
+        page.find("form#sign-in")
+        self.assertIn("session has ended", page.text())
+        page.type("#key", self.server.keys["user"])
+        page.keys("Enter")
+        self.whole(page)
+        self.assertIn("/console/containers", page.url())
+
+    def test_two_tabs(self):
+        first = self.sign_in(self.page(), path="/containers")
+        second = first.another()
+        self.watch(second)
+        self.open(second, "/logs?zone=101")
+        second.click(second.named("button", "Sign out"))
+        second.find("form#sign-in")
+        first.front()
+        first.find("form#sign-in")
+        first.type("#key", self.server.keys["user"])
+        first.keys("Enter")
+        self.whole(first)
+        second.front()
+        self.whole(second)
+        self.assertIn("/logs?zone=101", second.url())
+
+    def test_what_each_role_is_offered(self):
+        seen = {}
+        for key in ("user", "billing", "operator", "empty"):
+            page = self.sign_in(self.page(), key)
+            seen[key] = [address.split("?")[0] for address in self.views(page)]
+            offers = page.promise("return (await (await fetch('/console/session')).json()).offers")
+            for address in self.views(page):
+                with self.subTest(key=key, view=address):
+                    page.goto(self.server.url + address)
+                    self.whole(page)
+                    if HAS_INSIGHTS:
+                        self.assertEqual(page.text("main .trouble"), "")
+                    self.assertNotIn("Not for this key", page.text("main"))
+                    page.quiet(UNDONE, "/mc/limits - .* 404")  # no limits are declared
+            if "logs" not in offers:
+                self.open(page, "/logs")
+                self.assertIn("Not for this key", page.text("main"))
+        self.assertFalse([one for one in seen["user"] if "/operator/" in one])
+        self.assertFalse([one for one in seen["billing"] if "/operator/" in one])
+        self.assertIn("/console/logs", seen["user"])
+
+
+class Lost(ConsoleCase):
+    """A server that cannot be reached, and one that was begun anew."""
+
+    BANNER = "!document.querySelector('.banner').hidden"
+
+    def test_the_page_says_so_keeps_what_it_has_and_recovers(self):
+        page = self.sign_in(self.page(), path="/containers")
+        page.offline()
+        page.click(page.named("button", "Deploy shop"))
+        page.wait(self.BANNER)
+        self.assertIn("does not answer", page.text(".banner"))
+        self.assertIn("shop", page.text("main table"))
+        page.offline(False)
+        page.wait(f"!({self.BANNER})")
+        page.click(page.named("button", "Deploy shop"))
+        page.wait("document.querySelector('.news').textContent === 'shop runs.'")
+
+    def test_a_server_begun_anew_knows_no_session(self):
+        page = self.sign_in(self.page(), path="/logs?zone=102&status=404")
+        port = self.server.port
+        self.assertEqual(self.server.stop(), 0)
+        page.script("document.querySelector('.chips button').click()")
+        page.wait(self.BANNER)
+        self.server.start(port=port)
+        page.find("form#sign-in")
+        self.assertIn("session has ended", page.text())
+        page.type("#key", self.server.keys["user"])
+        page.keys("Enter")
+        self.whole(page)
+        self.assertIn("/logs?zone=102", page.url())
+
+
+class Hostile(ConsoleCase):
+    def test_names_are_text(self):
+        page = self.sign_in(self.page(), "nasty", "/logs?zone=401")
+        for path in ("/logs?zone=401", "/logs?zone=402", "/logs?zone=403", "/overview?range=90d", "/zones?range=90d", "/zones/401",
+                     "/zones/402", "/zones/403", "/events?shield=42&query=" + "%3Cimg%20src%3Dx%3E"):
+            with self.subTest(path=path):
+                self.open(page, path)
+                self.assertNotEqual(page.script("return document.title"), "owned")
+                self.assertEqual(page.script("return document.querySelectorAll('main img, main script, .top img').length"), 0)
+                self.assertLessEqual(page.script("return document.documentElement.scrollWidth - innerWidth"), 0)
+        page.quiet("/shield/event-logs/42/export - .* 404", UNDONE)
+        self.assertIn(NASTY, page.text(".who"))
+
+
+class Addresses(ConsoleCase):
+    def test_a_link_shows_the_same_to_who_signs_in_reloads_and_goes_back(self):
+        page = self.sign_in(self.page(), path="/logs?zone=101&status=404&last=3d")
+        rows = "document.querySelectorAll('.entries tbody tr:not(.unfolded)').length"
+        self.assertEqual(page.script(f"return {rows}"), 62)
+        page.reload()
+        self.whole(page)
+        self.assertEqual(page.script(f"return {rows}"), 62)
+        page.click(page.named("button", "Take away the filter status"))
+        page.wait(f"{rows} === 100")
+        self.assertNotIn("status", page.url())
+        page.back()
+        page.wait(f"{rows} === 62")
+        self.assertIn("status=404", page.url())
+        page.click(page.named("link", "Containers"))
+        self.whole(page)
+        page.back()
+        page.wait(f"{rows} === 62")
+
+    def test_an_address_that_leads_nowhere(self):
+        page = self.sign_in(self.page(), path="/no/such/view")
+        self.assertIn("no such page", page.text("main"))
+
+    def test_another_accounts_zone_is_refused_in_words(self):
+        page = self.sign_in(self.page(), path="/containers")
+        self.open(page, "/logs?zone=201")
+        self.assertIn("does not open this pull zone", page.text(".trouble"))
+
+
+class Rows(ConsoleCase):
+    SHOWN = "document.querySelectorAll('.entries tbody tr:not(.unfolded)').length"
+
+    def test_request_logs_are_the_apis(self):
+        page = self.sign_in(self.page(), path="/logs?zone=101")
+        answer = self.server.get("/v2/pullzones/101/logs?limit=10000").json()["data"]
+        self.assertEqual(len(answer), 250)
+        while page.script(f"return {self.SHOWN}") < 250:  # older rows come as the end is seen
+            before = page.script(f"return {self.SHOWN}")
+            page.script("const box = document.querySelector('.table-scroll'); box.scrollTo(0, box.scrollHeight)")
+            page.wait(f"{self.SHOWN} > {before}")
+        shown = page.script("return [...document.querySelectorAll('.entries time')].map(one => one.dateTime)")
+        self.assertEqual(shown, [row["timestamp"] for row in answer])
+        page.wait("document.querySelector('.table-foot').textContent.includes('all there are')")
+
+    def test_a_line_unfolds_and_a_click_on_a_value_filters(self):
+        page = self.sign_in(self.page(), path="/logs?zone=102")
+        page.click(".entries tbody button")
+        newest = self.server.get("/v2/pullzones/102/logs?limit=1").json()["data"][0]
+        names = page.script("return [...document.querySelectorAll('.unfolded dt')].map(one => one.textContent)")
+        self.assertEqual(names, list(newest))
+        page.click(page.named("button", newest["cacheStatus"]))
+        page.wait(f"{self.SHOWN} > 0 && location.search.includes('cacheStatus={newest['cacheStatus']}')")
+        self.whole(page)
+        kinds = page.script("return [...new Set([...document.querySelectorAll('.entries tbody tr:not(.unfolded)')]"
+                            ".map(row => row.cells[3].textContent))]")
+        self.assertEqual(kinds, [newest["cacheStatus"]])
+
+    def test_lines_come_as_they_are_written_and_once(self):
+        page = self.sign_in(self.page(), "other", path="/logs?zone=201")
+        before = page.script(f"return {self.SHOWN}")
+        line = LOG.split(b"\n")[0].replace(b"|101|", b"|201|").replace(b"1793707200000", b"1793782700000") + b"\n"
+        answer = self.server.ask("POST", "/ingest/logs", "sender", line)
+        self.assertEqual(answer.status, 200, answer.body)
+        page.offline()  # to be asked again at once, and not in five seconds
+        page.promise("return fetch('/healthz').catch(() => 0)")
+        page.offline(False)
+        page.wait(f"document.querySelector('.entries time').dateTime.startsWith('2026-11-04T08:58:20')")
+        self.assertEqual(page.script(f"return {self.SHOWN}"), before + 1)
+
+    def test_events_are_the_exports(self):
+        page = self.sign_in(self.page(), path="/events?shield=42&action=block")
+        times = "[...document.querySelectorAll('.entries time')].map(one => one.dateTime)"
+        expected = [json.loads(line) for line in events().splitlines()]
+        expected = [one for one in expected if one["action"] == "block"]
+        while page.script(f"return {self.SHOWN}") < len(expected):
+            before = page.script(f"return {self.SHOWN}")
+            page.script("const box = document.querySelector('.table-scroll'); box.scrollTo(0, box.scrollHeight)")
+            page.wait(f"{self.SHOWN} > {before}")
+        shown = page.script(f"return {times}.map(one => Date.parse(one))")
+        self.assertEqual(shown, [one["timestamp"] for one in expected])
+        page.click(page.named("button", "Export all as CSV"))
+        data = page.downloaded("event-logs-42.csv")
+        self.assertEqual(data.count(b"\r\n"), len(expected) + 1)
+        self.assertIn(b"\"'=1+1\"" if b"\"'=1+1\"" in data else b"'=1+1", data)
+
+    def test_a_container_is_deployed(self):
+        page = self.sign_in(self.page(), path="/containers")
+        self.assertEqual(page.script("return document.querySelector('[data-field=maxNumberOfApplications]').dataset.value"), "5")
+        self.assertFalse(page.of(page.named("button", f"Deploy {NASTY}"), "enabled"))
+        page.click(page.named("button", "Deploy shop"))
+        page.wait("document.querySelector('.news').textContent === 'shop runs.'")
+        page.wait("document.querySelector('tr[data-app=shop] [data-field=status]').dataset.value === 'active'")
+        page.quiet()
+
+
+if __name__ == "__main__":
+    unittest.main()
