@@ -18,12 +18,10 @@
 #include "api/routes.h"
 #include "cli/signals.h"
 #include "http/server.h"
-#include "usage/clickhouse.h"
 
 #define MIB ((size_t)1 << 20)
 #define LOBBY_LEAST 64
 #define ALERT_TIMEOUT_MS 10000
-#define USAGE_TIMEOUT_MS 8000
 #define SPARE_FILES 128 /* descriptors beside the connections': stores, sockets, logs */
 
 static int bad_option(const cli_call *call, const char *sentence)
@@ -160,21 +158,6 @@ static int read_alerts(const cli_call *call, server_options *o)
     return tb_code_exit(TB_E_USAGE);
 }
 
-static int read_usage(const cli_call *call, server_options *o)
-{
-    const char *url = cli_text(call, "usage");
-    const long limit_ms = (long)cli_number(call, "usage-timeout-ms", USAGE_TIMEOUT_MS);
-    tb_usage_client *client = NULL;
-    tb_error err;
-    if (!url) return 0;
-    if (clickhouse_new(url, limit_ms, &client, &err) != TB_OK) {
-        cli_say(call, "--usage %.200s: %s", url, err.message);
-        return tb_code_exit(TB_E_USAGE);
-    }
-    o->usage = client; /* as long as the process */
-    return 0;
-}
-
 static int read_options(const cli_call *call, server_options *o)
 {
     tb_error err;
@@ -198,7 +181,7 @@ static int read_options(const cli_call *call, server_options *o)
     if (status == 0) status = read_registry_secrets(call, o);
     if (status == 0) status = read_retain(call, o);
     if (status == 0) status = read_alerts(call, o);
-    if (status == 0) status = read_usage(call, o);
+    if (status == 0) status = cli_usage(call, &o->usage);
     return status ? status : read_rate(call, o);
 }
 

@@ -147,8 +147,9 @@ class UsageServers(Case):
             shard.ask("INSERT INTO tollbook_test.cell SELECT * FROM tollbook_test.cell")
         self.compare()
 
-    def test_6_verify(self):
+    def test_6_verify_and_backup(self):
         self.command("verify")
+        self.a_copy_is_the_moment_of_its_making()
         shard = self.pair.shards[0]
         rows = "FROM tollbook_test.cell WHERE scope=1 AND requests>0 ORDER BY batch,row LIMIT 1"
         owner = shard.ask("SELECT owner " + rows)
@@ -160,6 +161,29 @@ class UsageServers(Case):
         self.assertIn("All batches together added", said)
         account = 2 if owner == "201" else 1
         self.assertIn(f"Account {account}: requests in ClickHouse is", said)
+
+    def a_copy_is_the_moment_of_its_making(self):
+        pair = self.pair
+        copy = pair.away.path / "copy.db"
+        run("backup", "--db", pair.away.db, "--to", copy, "--usage", pair.usage)
+        before = pair.both("GET", f"/statistics?{MONTH}", key="user")[0]
+        pair.away.stop() # what comes now, in a span of ids that the copy does not know
+        pair.away.start("--usage", pair.usage)
+        self.post("/ingest/logs", lines(101, range(300, 330)))
+        self.compare()
+        pair.away.stop()
+        restored = Server("--usage", pair.usage, db=copy)
+        restored.keys = pair.away.keys
+        after = restored.get(f"/statistics?{MONTH}")
+        self.assertEqual(after.body, before.body)
+        body = lines(101, range(300, 330))
+        self.assertEqual(restored.ask("POST", "/ingest/logs", restored.keys["operator"], body).status, 200)
+        after = restored.get(f"/statistics?{MONTH}")
+        self.assertEqual(after.body, pair.file.get(f"/statistics?{MONTH}").body)
+        restored.stop()
+        restored.folder.cleanup()
+        pair.away.start("--usage", pair.usage)
+        self.compare()
 
     def test_7_nobody_takes_the_file_for_the_whole(self):
         pair = self.pair

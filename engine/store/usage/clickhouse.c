@@ -1012,11 +1012,30 @@ static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
     tb_code code = meta_or(store, "usage_batch", 0, &last, err);
     const int64_t from = ++*epoch << ID_BITS;
     sqlite3_snprintf(30, name + 10, "%lld", (long long)last + 1);
-    if (!code && *epoch > 1) code = meta_put(store, name, from - 1, err);
+    if (!code) code = meta_put(store, name, from - 1, err);
     if (!code) code = meta_put(store, "usage_batch", from, err);
     if (!code) code = meta_put(store, "usage_epoch", *epoch, err);
     if (!code) code = meta_put(store, "usage_shards", (int64_t)of(store)->client->shards, err);
     of(store)->next = from + 1;
+    return code;
+}
+
+/* The file may be a copy from a backup: spans that were begun after it was made are over, too. */
+static tb_code find_epoch(tb_store *store, size_t shard, int64_t *epoch, tb_error *err)
+{
+    struct tb__clickhouse *ch = of(store);
+    static const char *const tables[] = {"cell", "country"};
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < sizeof tables / sizeof *tables; i++) {
+        ch->sql.len = 0;
+        tb_buf_fmt(&ch->sql, "SELECT max(batch) FROM %s.%s FORMAT RowBinary", ch->client->database, tables[i]);
+        code = ask(store, shard, err);
+        if (code) return code;
+        column_reader r = reader_of(ch);
+        const int64_t used = ch->answer.len ? (int64_t)(read_column(&r, 8) >> ID_BITS) : 0;
+        if (used > *epoch) *epoch = used;
+        code = check_read(&r, err);
+    }
     return code;
 }
 
@@ -1032,7 +1051,7 @@ static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
             tb_buf_init(&ch->rows[t][shard], ROWS_MAX, NULL);
     }
     for (size_t shard = 0; !code && shard < ch->client->shards; shard++)
-        code = make_tables(store, shard, err);
+        if (!(code = make_tables(store, shard, err))) code = find_epoch(store, shard, &epoch, err);
     return code ? code : tb_store_write(store, begin_span, &epoch, err);
 }
 
@@ -1074,6 +1093,7 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
     tb_buf_init(&ch->sql, (size_t)1 << 20, NULL);
     tb_buf_init(&ch->answer, ANSWER_MAX, NULL);
     store->usage->clickhouse = ch;
+    store->client = client;
     store->plane.counters = &clickhouse_counters;
     return store->write ? open_writer(store, epoch, err) : TB_OK;
 }
