@@ -165,7 +165,7 @@ static const tb_param params[] = {
     {.name = "after", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 0, .max = INT64_MAX,
      .help = "accounts after this one; default all"},
     {.name = "limit", .value = "N", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT32_MAX,
-     .help = "the first so many of them; default all"},
+     .help = "N accounts at most; default all"},
     TB__PARAM_FORMAT("table|json"),
 };
 
@@ -173,8 +173,8 @@ static const tb_operation rows[] = {
     {.name = "account list",
      .summary = "List accounts with the running month so far and their balance",
      .details = "The month so far is before tax, as its invoice would charge it. An account whose month cannot\n"
-                "be rated, or that has usage without a price, says why. What is owed, and since when, lists\n"
-                "`ledger aging`.",
+                "be rated, or that has usage without a price, says why. `ledger aging` lists what is owed, and\n"
+                "since when.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(params),
      .read = list_accounts,

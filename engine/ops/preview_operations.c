@@ -512,8 +512,9 @@ static const tb_operation rows[] = {
          "Nothing is made. An account that was run already shows its invoice, any other its draft. These\n"
          "look wrong: a draft that cannot be made, usage without a price, a document that lacks what the law\n"
          "wants (as invoice --check), more than --times the month before, another currency than then, a total\n"
-         "below zero, no usage where there was some, and an hour with more than --hours times what is usual for\n"
-         "its weekday. Usage that no account has is said first. The exit status is 1 where anything looks wrong.",
+         "below zero, no usage where there was some, an account that begins to pay, and an hour with more than\n"
+         "--hours times what is usual for its weekday. Usage that no account has is said first. The exit status\n"
+         "is 1 where anything looks wrong.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(params),
      .read = preview,

@@ -250,7 +250,7 @@ static bool add_block(tb_rollup *r, const tb_hit *hits, size_t n, uint64_t *watc
 tb_code tb_rollup_add_hits(tb_rollup *r, const tb_hit *hits, size_t n, tb_error *err)
 {
     if (n > UINT32_MAX - r->hits)
-        return tb_fail(err, TB_E_OVERFLOW, NULL, "More than 2^32 - 1 lines in one rollup.");
+        return tb_fail(err, TB_E_OVERFLOW, NULL, "One rollup holds 2^32 - 1 lines at most. Write what it has, then go on.");
     r->hits += n;
     uint64_t watch = 0;
     for (size_t at = 0; at < n; at += BLOCK)
