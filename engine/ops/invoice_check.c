@@ -17,7 +17,6 @@
 #include "tollbook/lacks.h"
 #include "tollbook/terms.h"
 
-#define ACCOUNTS_AT_ONCE 200
 
 typedef struct check_run {
     tb_ops *ops;
@@ -145,8 +144,9 @@ static tb_code check_draft(check_run *run, int64_t account, tb_error *err)
     return TB_OK;
 }
 
-static tb_code check_account(check_run *run, int64_t account, tb_error *err)
+static tb_code check_account(void *ctx, int64_t account, tb_error *err)
 {
+    check_run *run = ctx;
     tb_invoice invoice;
     tb_issue_outcome outcome = TB_ISSUE_NOTHING;
     char number[24];
@@ -224,21 +224,12 @@ static void close_forms(const check_run *run, bool more)
     say_end(run);
 }
 
-/* Those behind the last one; in groups, unless all go in one snapshot. */
 static tb_code check_accounts(check_run *run, const int64_t *accounts, size_t n, tb_error *err)
 {
-    const tb_ops *ops = run->ops;
-    size_t i = 0, done = 0;
-    tb_code code = TB_OK;
-    while (i < n && accounts[i] <= run->last)
-        i++;
-    for (; !code && i < n && (ops->drain || done < ACCOUNTS_AT_ONCE); i++, done++) {
-        code = check_account(run, accounts[i], err);
-        if (!code && ops->drain) code = ops->drain(ops->ctx, &run->reply->out, err);
-        if (!code && ops->step && !ops->step(ops->ctx, run->accounts, n))
-            code = tb_fail(err, TB_E_STOPPED, NULL, NULL);
-    }
-    if (!code) close_forms(run, i < n);
+    const tb__account_walk walk = {accounts, n, run->last, check_account, run, &run->reply->out};
+    bool more = false;
+    tb_code code = tb__walk_accounts(run->ops, &walk, &more, err);
+    if (!code) close_forms(run, more);
     return code;
 }
 

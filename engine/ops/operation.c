@@ -246,6 +246,24 @@ tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     return tb__audit(ops, args, err);
 }
 
+#define ACCOUNTS_AT_ONCE 200
+
+tb_code tb__walk_accounts(const tb_ops *ops, const tb__account_walk *walk, bool *ret_more, tb_error *err)
+{
+    size_t i = 0, done = 0;
+    tb_code code = TB_OK;
+    while (i < walk->n && walk->accounts[i] <= walk->last)
+        i++;
+    for (; !code && i < walk->n && (ops->drain || done < ACCOUNTS_AT_ONCE); i++, done++) {
+        code = walk->look(walk->ctx, walk->accounts[i], err);
+        if (!code && ops->drain) code = ops->drain(ops->ctx, walk->out, err);
+        if (!code && ops->step && !ops->step(ops->ctx, i + 1, walk->n))
+            code = tb_fail(err, TB_E_STOPPED, NULL, NULL);
+    }
+    *ret_more = i < walk->n;
+    return code;
+}
+
 typedef struct writing {
     tb_ops *ops;
     const tb_args *args;

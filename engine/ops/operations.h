@@ -49,6 +49,19 @@ TB_MUST_USE tb_code tb__audit(const tb_ops *ops, const tb_args *args, tb_error *
 bool tb__next_number(const char **next, int64_t *ret);
 TB_MUST_USE tb_code tb__next_wrong(tb_error *err);
 
+/* A month's accounts, ascending, each looked at: those behind `last`, 200 a call, all of them where the reply
+ * is drained (into out). *ret_more: some are left for the next call. */
+typedef struct tb__account_walk {
+    const int64_t *accounts;
+    size_t n;
+    int64_t last;
+    tb_code (*look)(void *ctx, int64_t account, tb_error *err);
+    void *ctx;
+    tb_buf *out;
+} tb__account_walk;
+TB_MUST_USE tb_code tb__walk_accounts(const tb_ops *ops, const tb__account_walk *walk, bool *ret_more,
+                                      tb_error *err);
+
 /* A file that was made. mark: as in tb_files. */
 typedef struct tb__made {
     const char *name, *mark;

@@ -20,7 +20,6 @@
 #include "tollbook/terms.h"
 #include "tollbook/unowned.h"
 
-#define ACCOUNTS_AT_ONCE 200
 #define HOURS_MAX        (31 * 24 + TB_ANOMALY_WEEKS * 168)
 #define TIMES_SCALE      3
 
@@ -335,8 +334,9 @@ static void put_account(preview_run *run, int64_t account, const month_figure f[
     run->listed = true;
 }
 
-static tb_code preview_account(preview_run *run, int64_t account, tb_error *err)
+static tb_code preview_account(void *ctx, int64_t account, tb_error *err)
 {
+    preview_run *run = ctx;
     month_figure f[2];
     run->name.len = run->wrong.len = run->words.len = 0;
     tb_code code = tb_store_account_name(run->ops->store, account, &run->name, err);
@@ -434,18 +434,10 @@ static void close_forms(const preview_run *run, bool more)
 
 static tb_code preview_accounts(preview_run *run, const int64_t *accounts, size_t n, tb_error *err)
 {
-    const tb_ops *ops = run->ops;
-    size_t i = 0, done = 0;
-    tb_code code = TB_OK;
-    while (i < n && accounts[i] <= run->last)
-        i++;
-    for (; !code && i < n && (ops->drain || done < ACCOUNTS_AT_ONCE); i++, done++) {
-        code = preview_account(run, accounts[i], err);
-        if (!code && ops->drain) code = ops->drain(ops->ctx, &run->reply->out, err);
-        if (!code && ops->step && !ops->step(ops->ctx, run->accounts, n))
-            code = tb_fail(err, TB_E_STOPPED, NULL, NULL);
-    }
-    if (!code) close_forms(run, i < n);
+    const tb__account_walk walk = {accounts, n, run->last, preview_account, run, &run->reply->out};
+    bool more = false;
+    tb_code code = tb__walk_accounts(run->ops, &walk, &more, err);
+    if (!code) close_forms(run, more);
     return code;
 }
 
