@@ -90,7 +90,8 @@ TB_API_BEGIN
     X(WITHDRAWAL, 55, 1, 409, "withdrawal.refused", "The input cannot be withdrawn.")               \
     X(NOT_KEPT, 56, 1, 409, "usage.not_kept", "The usage of that month is no longer kept.")        \
     X(NOT_DELETED, 57, 1, 409, "account.not_deleted", "The account is not marked deleted.")           \
-    X(CLOSED, 58, 1, 409, "ledger.closed", "The month is closed.")
+    X(CLOSED, 58, 1, 409, "ledger.closed", "The month is closed.")                                 \
+    X(AWAY, 59, 3, 503, "usage.away", "A usage server does not answer, try again later.")
 
 typedef enum tb_code {
 #define TB_X(name, number, exit, http, key, text) TB_E_##name = number,

@@ -21,6 +21,7 @@
 #include "tollbook/region.h"
 #include "tollbook/rollup.h"
 #include "tollbook/series.h"
+#include "tollbook/usageclient.h"
 
 TB_API_BEGIN
 
@@ -34,6 +35,8 @@ typedef struct tb_store_options {
     int cache_kib;     /* page cache; 0: 32 MiB for the writer, 8 MiB for a reader */
     const char *vfs;   /* SQLite VFS name; NULL: the default. Tests inject faults here */
     int64_t now_us;    /* recorded by migrations */
+    const tb_usage_client *usage; /* counters lie there, from the first writer on that names it; NULL: in the
+                                   * file. Lives as long as the store */
 } tb_store_options; /* NULL in its place: all zero */
 
 /* TB_E_IO where the file exists already. Makes FILE with the newest schema. */

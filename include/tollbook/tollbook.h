@@ -99,6 +99,7 @@
 #include "tollbook/ubl.h"
 #include "tollbook/unowned.h"
 #include "tollbook/usage.h"
+#include "tollbook/usageclient.h"
 #include "tollbook/verify.h"
 #include "tollbook/whatif.h"
 #include "tollbook/whatifbody.h"

@@ -10,6 +10,9 @@
 #include "cli/secret.h"
 #include "feed/source.h"
 #include "tollbook/calendar.h"
+#include "usage/clickhouse.h"
+
+#define USAGE_TIMEOUT_MS 8000
 
 #define KEY_MOST 1024 /* bytes of a key file */
 
@@ -155,10 +158,28 @@ void cli_warn_links(const cli_call *call, const tb_store *store)
                 cli_text(call, "db"), links);
 }
 
+int cli_usage(const cli_call *call, const tb_usage_client **ret_client)
+{
+    const char *url = cli_text(call, "usage");
+    const long limit_ms = (long)cli_number(call, "usage-timeout-ms", USAGE_TIMEOUT_MS);
+    static tb_usage_client *client; /* as long as the process */
+    tb_error err;
+    *ret_client = NULL;
+    if (!url) return 0;
+    if (clickhouse_new(url, limit_ms, &client, &err) != TB_OK) {
+        cli_say(call, "--usage %.200s: %s", url, err.message);
+        return tb_code_exit(TB_E_USAGE);
+    }
+    *ret_client = client;
+    return 0;
+}
+
 int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store)
 {
     tb_error err;
     tb_store_options options = {.write = write, .owner = call->command->name, .now_us = now_us};
+    int usage = cli_usage(call, &options.usage);
+    if (usage) return usage;
     tb_code code = tb_store_open(cli_text(call, "db"), &options, ret_store, &err);
     if (code == TB_OK) {
         if (!write) cli_warn_links(call, *ret_store);

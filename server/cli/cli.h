@@ -45,6 +45,8 @@ TB_MUST_USE tb_code cli_now(int64_t *ret_now_us, tb_error *err);
 /* The same, saying what is wrong: 0 or the exit status. */
 int cli_clock(const cli_call *call, int64_t *ret_now_us);
 
+/* Where --usage says that counters are; NULL: there is no such option. Returns an exit status. */
+int cli_usage(const cli_call *call, const tb_usage_client **ret_client);
 /* Opens --db. On failure says why and returns the exit status; 0: *ret_store is open. Where another
  * process holds the writer's lock and the command has a --server form, the message shows it. */
 int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store);

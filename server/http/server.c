@@ -63,7 +63,8 @@ static tb_code open_writing(server *s, tb_error *err)
     listen_text(s->listener, 0, owner + strlen(owner));
     int64_t now_us = s->options.fixed_now_us;
     tb_store_options options = {
-        .write = true, .owner = owner, .now_us = now_us == INT64_MIN ? clock_wall_us() : now_us};
+        .write = true, .owner = owner, .now_us = now_us == INT64_MIN ? clock_wall_us() : now_us,
+        .usage = s->options.usage};
     tb_code code = tb_store_open(s->options.db, &options, &s->store, err);
     uint64_t version = 0;
     uint8_t random[TB_EVENT_SECRET];
@@ -164,7 +165,8 @@ const tb_directory *worker_directory(worker *w)
 static tb_code open_workers(server *s, tb_error *err)
 {
     tb_store_options options = {
-        .write = false, .now_us = clock_wall_us(), .cache_kib = READER_CACHE_KIB};
+        .write = false, .now_us = clock_wall_us(), .cache_kib = READER_CACHE_KIB,
+        .usage = s->options.usage};
     for (unsigned i = 0; i < s->options.threads; i++) {
         worker *w = &s->workers[i];
         w->server = s;
@@ -187,7 +189,8 @@ static tb_code open_workers(server *s, tb_error *err)
 tb_code worker_lend_reader(worker *w, int64_t account, tb_store **ret_store, tb_error *err)
 {
     server *s = w->server;
-    const tb_store_options options = {.now_us = clock_wall_us(), .cache_kib = STREAM_CACHE_KIB};
+    const tb_store_options options = {
+        .now_us = clock_wall_us(), .cache_kib = STREAM_CACHE_KIB, .usage = s->options.usage};
     tb_code code = places_take(s->places, account, err);
     *ret_store = NULL;
     if (code) return code;

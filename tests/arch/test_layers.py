@@ -35,6 +35,8 @@ SEES = {
     "registry": {"base"},
     # Signs and sends messages: it knows neither where they come from nor HTTP's other side.
     "webhook": {"base"},
+    # Carries statements to usage servers: it knows neither usage nor SQL.
+    "usage": {"base", "store"},
     "feed": {"base", "model", "intake", "rollup", "logs", "events", "store"},
     # Follows files and ships to a sink that it is given: it knows neither HTTP nor a database.
     "follow": {"base", "model", "intake", "store", "feed"},
@@ -42,7 +44,7 @@ SEES = {
     # No face sees what bills and guesses but through the operations.
     "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "store", "ops", "feed",
             "http", "registry", "webhook"},
-    "cli": {"base", "model", "intake", "stats", "encode", "store", "ops", "feed", "follow", "webhook", "http", "api"},
+    "cli": {"base", "model", "intake", "stats", "encode", "store", "ops", "feed", "follow", "webhook", "usage", "http", "api"},
     # Prints the table of subcommands for man pages and completions.
     "packaging": {"encode", "cli"},
     "main": {"cli", "ops"},
@@ -59,7 +61,7 @@ STORE = {
 # Opens and closes what each folder keeps for an open store.
 STORE_FREE = {"engine/store/core/open.c"}
 
-SERVER = {"feed", "follow", "registry", "webhook", "http", "api", "cli", "packaging", "main"}
+SERVER = {"feed", "follow", "registry", "webhook", "usage", "http", "api", "cli", "packaging", "main"}
 
 PUBLIC = {
     "api": "base", "alloc": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",
@@ -82,7 +84,7 @@ PUBLIC = {
     "containerstore": "store", "audit": "store", "size": "store",
     "store": "store", "zones": "store", "totals": "store", "charges": "store", "billsource": "store",
     "bookstore": "store", "invoicestore": "store", "ledgerstore": "store", "prepaidstore": "store", "closingstore": "store",
-    "terms": "store", "shadow": "store", "scenarios": "store", "partystore": "store", "alertstore": "store",
+    "terms": "store", "shadow": "store", "scenarios": "store", "partystore": "store", "alertstore": "store", "usageclient": "store",
     "alerts": "ops", "accountforecast": "ops", "balancer": "ops", "document": "ops",
     "explain": "ops", "insightsview": "ops", "generalledger": "ops", "issue": "ops", "issuegroup": "ops", "ledger": "ops", "monthbill": "ops",
     "monthpairs": "ops", "prepaid": "ops", "running": "ops", "shadowbills": "ops", "statistics": "ops", "unowned": "ops", "verify": "ops",
@@ -93,7 +95,7 @@ PUBLIC = {
 ONLY = {
     "sqlite3.h": ["engine/store/", "tests/"],
     "microhttpd.h": ["server/http/", "server/cli/serve.c"],
-    "curl/curl.h": ["server/cli/", "server/registry/", "server/webhook/"],
+    "curl/curl.h": ["server/cli/", "server/registry/", "server/webhook/", "server/usage/"],
     "jwt.h": ["server/http/token.c"],
     "openssl/": ["server/http/token_key.c"],
     "gsl/": ["engine/advice/", "tests/"],

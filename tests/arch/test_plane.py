@@ -23,6 +23,7 @@ KNOWS = {
 # Headers of the file's insides that others may see, and who they are.
 SHOWN = {
     "store/usage/chunk.h": ["engine/store/money/late.c"],  # packs late days as chunks are packed
+    "store/usage/clickhouse.h": ["engine/store/core/open.c"],  # chooses the backend
     "store/usage/retain.h": ["engine/store/money/"],       # how much of an account's usage is kept
     "store/logs/segment.h": ["engine/store/core/open.c"],  # inputs: the control plane's
 }

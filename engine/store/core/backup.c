@@ -140,11 +140,12 @@ static int show_pages_read(void *ctx)
     return 0;
 }
 
-static tb_code check_copy(const char *path, tb_check check, copy_check *c, tb_error *err)
+static tb_code check_copy(const char *path, const tb_usage_client *usage, tb_check check, copy_check *c,
+                          tb_error *err)
 {
     tb_store *copy = NULL;
     uint64_t differences = 0;
-    const tb_store_options reader = {0};
+    const tb_store_options reader = {.usage = usage};
     tb_code code = tb_store_open(path, &reader, &copy, err);
     if (code) return code;
     c->db = copy->db;
@@ -217,7 +218,7 @@ tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_prog
     if (!code) code = copy_to(store, partial, progress, ctx, err);
     if (own_snapshot) tb_store_read_end(store);
     if (!code && fsync(fd) != 0) code = io_failed(err, partial);
-    if (!code) code = check_copy(partial, check ? check : tb_store_verify, &checking, err);
+    if (!code) code = check_copy(partial, store->client, check ? check : tb_store_verify, &checking, err);
     if (!code) code = tb__still_there(store->held, NULL, err); /* a copy of what is gone is none */
     remove_beside(partial);
     if (!code) code = give_name(partial, to, err);

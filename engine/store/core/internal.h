@@ -36,6 +36,7 @@ typedef struct tb__located {
 
 struct tb_store {
     tb__plane plane; /* where usage lies */
+    const tb_usage_client *client; /* of its servers; NULL: in the file */
     sqlite3 *db;
     sqlite3_stmt *statement[TB__SQL_COUNT]; /* prepared at first use */
     char *path; /* as it was given, for messages */
@@ -150,7 +151,7 @@ TB_MUST_USE tb_code tb__regions_replace(tb_store *store, const tb_region *region
 /* For a connection that was just opened. */
 TB_MUST_USE tb_code tb__usage_open(tb_store *store, tb_error *err);
 /* What was remembered in a transaction that was undone. */
-void tb__usage_forget(tb_store *store);
+void tb__usage_forget(tb_store *store, bool whole);
 void tb__usage_close(tb_store *store);
 /* All that was put into rows of chunk is there. Statements ask for it before they run (tb__sql). */
 TB_MUST_USE tb_code tb__chunks_land(tb_store *store, tb_error *err);

@@ -11,6 +11,7 @@
 #include "store/core/trees.h"
 #include "store/logs/segment.h"
 #include "store/money/billing.h"
+#include "store/usage/clickhouse.h"
 #include "tollbook/buf.h"
 
 #include <errno.h>
@@ -431,6 +432,7 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
                            path, (long long)version);
     }
     if (!code) code = prepare_ends(store, err);
+    if (!code) code = tb__clickhouse_open(store, options->usage, err);
     if (code) tb_store_close(store);
     else *ret_store = store;
     return code;
@@ -500,19 +502,19 @@ tb_code tb_store_commit(tb_store *store, tb_error *err)
 }
 
 /* What is remembered from inside a transaction is forgotten with it. */
-static void forget(tb_store *store)
+static void forget(tb_store *store, bool whole)
 {
     store->next_series = 0;
     tb__segment_reset(store);
     tb__late_forget(store);
     tb__late_drop(store);
-    if (store->usage) tb__usage_forget(store);
+    if (store->usage) tb__usage_forget(store, whole);
     if (store->directory_stale) tb__directory_forget(store);
 }
 
 void tb_store_rollback(tb_store *store)
 {
-    forget(store);
+    forget(store, true);
     store->dirty = store->billing_stale = store->broken = false;
     store->landing = 0;
     tb_error ignored;
@@ -545,6 +547,7 @@ unsigned tb_store_links(const tb_store *store)
 tb_code tb_store_mark(tb_store *store, tb_error *err)
 {
     tb__segment_reset(store);
+    store->plane.counters->mark(store);
     tb_code code = check_whole(store, err);
     return code ? code : tb__run_ints(store, TB__SQL_MARK, NULL, 0, err);
 }
@@ -557,7 +560,7 @@ tb_code tb_store_keep_mark(tb_store *store, tb_error *err)
 
 void tb_store_back_to_mark(tb_store *store)
 {
-    forget(store);
+    forget(store, false);
     tb_error ignored;
     if (tb__run_ints(store, TB__SQL_BACK_TO_MARK, NULL, 0, &ignored) ||
         tb__run_ints(store, TB__SQL_KEEP_MARK, NULL, 0, &ignored))

@@ -32,6 +32,16 @@ typedef struct tb__asked {
 
 typedef tb_code (*tb__day_fn)(void *ctx, int64_t day, const tb_grid *hours, tb_error *err);
 
+/* What a backend holds, for verify. */
+typedef struct tb__held_sums {
+    tb_u128 metric[TB_METRIC_COUNT]; /* over the hours of all zones and load balancers */
+    tb_u128 country_requests, country_bytes;
+    int64_t newest_hour; /* INT64_MIN: there is none */
+} tb__held_sums;
+
+/* A sentence about what does not agree. */
+typedef void (*tb__differ_fn)(void *ctx, const char *sentence);
+
 typedef struct tb__counters {
     /* --- in: by the writer, in its transaction --- */
 
@@ -46,8 +56,10 @@ typedef struct tb__counters {
     void (*free)(void *batch);
     /* Before the file's own COMMIT: what was added will be there for everybody who sees that. */
     tb_code (*commit)(tb_store *store, tb_error *err);
-    /* The transaction, or its part since the last mark, was undone. */
-    void (*abandon)(tb_store *store);
+    /* What comes from here on may be undone alone. */
+    void (*mark)(tb_store *store);
+    /* The transaction was undone, or its part since the last mark. */
+    void (*abandon)(tb_store *store, bool whole);
     /* Adds what a zone holds to its account, and notes what of it is late. */
     tb_code (*adopt_zone)(tb_store *store, int64_t zone, int64_t account, tb_error *err);
     /* See tb_store_withdraw_usage and tb_store_retain. */
@@ -58,7 +70,7 @@ typedef struct tb__counters {
 
     tb_code (*view)(tb_store *store, const tb__asked *asked, tb_series *series, tb_error *err);
     /* The bytes of each of store->located. */
-    tb_code (*located_bytes)(tb_store *store, tb_range range, tb_error *err);
+    tb_code (*located_bytes)(tb_store *store, const tb__asked *asked, tb_range range, tb_error *err);
     /* One series' columns. */
     tb_code (*series)(tb_store *store, int64_t id, tb_series *series, tb_error *err);
     /* See tb_store_sum. */
@@ -74,6 +86,9 @@ typedef struct tb__counters {
     /* Accounts with something to bill, usage among it: see tb_store_billed_accounts. */
     tb_code (*billed_accounts)(tb_store *store, int64_t month, int64_t **ret_accounts, size_t *ret_n,
                                tb_error *err);
+    /* Checks what it holds against itself and adds it up. NULL: verify looks at the file's rows itself. */
+    tb_code (*verify)(tb_store *store, tb__held_sums *ret_sums, tb__differ_fn differ, void *ctx,
+                      tb_error *err);
     /* The first month of which an account's usage is kept, -1: there is none. */
     tb_code (*first_month)(tb_store *store, int64_t account, int64_t *ret_month, tb_error *err);
 } tb__counters;

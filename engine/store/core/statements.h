@@ -170,6 +170,11 @@
     X(BACK_TO_MARK, "ROLLBACK TO mark")                                                            \
     X(META_GET, "SELECT value FROM meta WHERE name=?1")                                            \
     X(META_SET, "UPDATE meta SET value=?2 WHERE name=?1")                                          \
+    /* usage in ClickHouse: usage/clickhouse.c */                                                  \
+    X(META_PUT, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT DO UPDATE SET"             \
+                " value=excluded.value")                                                           \
+    X(USAGE_GAPS, "SELECT CAST(substr(name,11) AS INT),value FROM meta WHERE name GLOB 'usage_gap_*'"  \
+                  " ORDER BY 1")                                                                   \
     X(BUMP_VERSION, "UPDATE meta SET value=value+1 WHERE name='data_version'")                     \
     /* usage */                                                                                    \
     X(CHUNK_PUT, "INSERT INTO chunk VALUES(?,?)" TB__CHUNK_JOINS)                                  \
@@ -185,6 +190,7 @@
     X(USAGE_PAGES_SIZE, "SELECT coalesce(sum(length(data)),0) FROM usage_page"                     \
                         " WHERE id BETWEEN ?1 AND ?2")                                             \
     X(USAGE_PAGES_DELETE, "DELETE FROM usage_page WHERE id BETWEEN ?1 AND ?2")                     \
+    X(SERIES_OF_OWNER_ID, "SELECT id FROM series WHERE scope=?1 AND owner=?2 LIMIT 1")             \
     X(SERIES_OF_OWNER, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 ORDER BY edge")     \
     /* From one owner to the next, without a look at each of its locations. */                     \
     X(UNOWNED_ZONES,                                                                               \

@@ -3,6 +3,7 @@
  * at once, as does all that follows: of many changes, rows lie side by side anyway. */
 #include "store/usage/batch.h"
 
+#include "store/usage/clickhouse.h"
 #include "store/usage/overflow.h"
 #include "store/usage/owners.h"
 #include "tollbook/calendar.h"
@@ -20,9 +21,9 @@ tb_code tb__usage_open(tb_store *store, tb_error *err)
     return store->write ? tb__landing_open(store, &store->usage->landing, err) : TB_OK;
 }
 
-void tb__usage_forget(tb_store *store)
+void tb__usage_forget(tb_store *store, bool whole)
 {
-    store->plane.counters->abandon(store);
+    store->plane.counters->abandon(store, whole);
     store->usage->n_new = 0;
     tb__owners_forget(store);
 }
@@ -33,6 +34,7 @@ void tb__usage_close(tb_store *store)
     tb__batch *b = &store->usage->batch;
     tb__runs_release(&store->usage->runs);
     tb__landing_free(store->usage->landing);
+    tb__clickhouse_close(store->usage->clickhouse);
     free(store->usage->new_series);
     tb__owners_forget(store);
     for (int kind = 0; kind < TB__RUN_KINDS; kind++)

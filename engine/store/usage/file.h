@@ -4,11 +4,17 @@
 #define TOLLBOOK_STORE_USAGE_FILE_H
 
 #include "store/core/internal.h"
+#include "tollbook/buf.h"
 
 /* Fills the columns of an initialised series from one series id; 0: zeros. */
 TB_MUST_USE tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error *err);
 /* The same without what waits in runs. */
 TB_MUST_USE tb_code tb__read_rows(tb_store *store, int64_t id, tb_series *series, tb_error *err);
+
+/* The accounts of a month, where `series` is a JSON array of ids that have something of it beside the rows of
+ * chunk. */
+TB_MUST_USE tb_code tb__accounts_billed(tb_store *store, int64_t month, const tb_buf *series,
+                                        int64_t **ret_accounts, size_t *ret_n, tb_error *err);
 
 /* --- entries of the table tb__file_counters, beside those of usage.c --- */
 
@@ -18,7 +24,8 @@ TB_MUST_USE tb_code tb__chunks_let_go(tb_store *store, tb_retain_walk *walk, boo
                                       tb_error *err);
 TB_MUST_USE tb_code tb__chunks_view(tb_store *store, const tb__asked *asked, tb_series *series,
                                     tb_error *err);
-TB_MUST_USE tb_code tb__chunks_located(tb_store *store, tb_range range, tb_error *err);
+TB_MUST_USE tb_code tb__chunks_located(tb_store *store, const tb__asked *asked, tb_range range,
+                                       tb_error *err);
 TB_MUST_USE tb_code tb__chunks_sum(tb_store *store, tb_summed *list, size_t n, tb_range range,
                                    uint32_t metrics, tb_error *err);
 TB_MUST_USE tb_code tb__chunks_days(tb_store *store, int64_t series, tb_metric metric, int64_t month,

@@ -87,8 +87,9 @@ static tb_code waiting_over(tb_store *store, waiting_geo *w, tb_error *err)
     return code;
 }
 
-tb_code tb__chunks_located(tb_store *store, tb_range range, tb_error *err)
+tb_code tb__chunks_located(tb_store *store, const tb__asked *asked, tb_range range, tb_error *err)
 {
+    (void)asked;
     tb__located *list = store->located;
     waiting_geo waiting = {list, store->n_located, range};
     tb_code code = TB_OK;

@@ -65,7 +65,7 @@ static tb_code read_owner(tb_store *store, tb__owner *owner, tb_error *err)
     return code;
 }
 
-tb_code tb__series_new(tb_store *store, const tb__owner *owner, tb__member member, tb_error *err)
+static tb_code new_row(tb_store *store, const tb__owner *owner, tb__member member, tb_error *err)
 {
     struct tb__usage *u = store->usage;
     tb_code code = tb__grow(&u->new_series, u->n_new, &u->cap_new, sizeof *u->new_series, err);
@@ -73,6 +73,41 @@ tb_code tb__series_new(tb_store *store, const tb__owner *owner, tb__member membe
     u->new_series[u->n_new++] =
         (tb__series_row){{owner->scope, owner->id, member.edge, member.series}};
     return TB_OK;
+}
+
+/* The highest id of an owner's series, 0: it has none. */
+static int64_t last_series(const tb__owner *owner)
+{
+    int64_t last = owner->all;
+    for (size_t i = 0; i < owner->n; i++)
+        if (owner->list[i].series > last) last = owner->list[i].series;
+    return last;
+}
+
+static tb_code load_series_ids(tb_store *store, tb_error *err)
+{
+    int64_t last = 0;
+    if (store->next_series) return TB_OK;
+    tb_code code = tb__meta_get(store, "series_before", &store->usage->series_before, err);
+    if (!code) code = tb__meta_get(store, "series_id", &last, err);
+    if (!code) store->next_series = last + 1;
+    return code;
+}
+
+/* Ids are given to owners in blocks, so that what an owner's series hold lies side by side. Those up to
+ * series_before were given one by one. next_series is the first id behind all blocks. */
+tb_code tb__series_begin(tb_store *store, const tb__owner *owner, int64_t edge, int64_t *ret_series,
+                         tb_error *err)
+{
+    tb_code code = load_series_ids(store, err);
+    if (code) return code;
+    int64_t id = last_series(owner) + 1;
+    if (id <= store->usage->series_before + 1 || id % TB__SERIES_BLOCK == 0) {
+        id = (store->next_series + TB__SERIES_BLOCK - 1) / TB__SERIES_BLOCK * TB__SERIES_BLOCK;
+        store->next_series = id + TB__SERIES_BLOCK;
+    }
+    *ret_series = id;
+    return new_row(store, owner, (tb__member){edge, id}, err);
 }
 
 static int by_owner(const void *a, const void *b)
@@ -165,6 +200,13 @@ tb_code tb__series_write(tb_store *store, tb_error *err)
         u->n_new < TRIGGERED_MAX ? insert_all(store, &seals, err) : insert_many(store, err);
     u->n_new = 0;
     return code;
+}
+
+tb_code tb__series_save(tb_store *store, tb_error *err)
+{
+    tb_code code = tb__series_write(store, err);
+    if (code || !store->next_series) return code;
+    return tb__meta_set(store, "series_id", store->next_series - 1, err);
 }
 
 static void free_owner(tb__owner *owner)

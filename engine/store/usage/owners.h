@@ -24,10 +24,11 @@ TB_MUST_USE tb_code tb__owner_get(tb_store *store, int scope, int64_t id, tb__ow
                                   tb_error *err);
 /* Adds a series at list[at]. */
 TB_MUST_USE tb_code tb__owner_add(tb__owner *owner, size_t at, tb__member member, tb_error *err);
-/* A new series: it is in the file after tb__series_write. */
-TB_MUST_USE tb_code tb__series_new(tb_store *store, const tb__owner *owner, tb__member member,
-                                   tb_error *err);
+/* A new series: it is in the file after tb__series_write, and its id after tb__series_save. */
+TB_MUST_USE tb_code tb__series_begin(tb_store *store, const tb__owner *owner, int64_t edge,
+                                     int64_t *ret_series, tb_error *err);
 TB_MUST_USE tb_code tb__series_write(tb_store *store, tb_error *err);
+TB_MUST_USE tb_code tb__series_save(tb_store *store, tb_error *err);
 /* Before a batch: forgets where more is remembered than is worth its memory. */
 void tb__owners_trim(tb_store *store);
 void tb__owners_forget(tb_store *store);

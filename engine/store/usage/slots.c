@@ -91,8 +91,8 @@ static tb_code waiting_series(tb_store *store, int64_t month, tb_buf *out, tb_er
     return code ? code : tb_buf_check(out, err);
 }
 
-static tb_code list_billed(tb_store *store, int64_t month, const tb_buf *waiting,
-                           int64_t **ret_accounts, size_t *ret_n, tb_error *err)
+tb_code tb__accounts_billed(tb_store *store, int64_t month, const tb_buf *waiting,
+                            int64_t **ret_accounts, size_t *ret_n, tb_error *err)
 {
     const int64_t values[3] = {tb_month_start_us(month), tb_month_start_us(month + 1), month};
     sqlite3_stmt *s;
@@ -108,7 +108,7 @@ tb_code tb__chunks_billed(tb_store *store, int64_t month, int64_t **ret_accounts
     tb_buf waiting;
     tb_buf_init(&waiting, 256 << 20, NULL);
     tb_code code = waiting_series(store, month, &waiting, err);
-    if (!code) code = list_billed(store, month, &waiting, ret_accounts, ret_n, err);
+    if (!code) code = tb__accounts_billed(store, month, &waiting, ret_accounts, ret_n, err);
     tb_buf_release(&waiting);
     return code;
 }

@@ -32,46 +32,11 @@ typedef struct stream {
     tb__pending all_days; /* days waiting for the owner's all-locations series */
 } stream;
 
-/* The highest id of an owner's series, 0: it has none. */
-static int64_t last_series(const tb__owner *owner)
-{
-    int64_t last = owner->all;
-    for (size_t i = 0; i < owner->n; i++)
-        if (owner->list[i].series > last) last = owner->list[i].series;
-    return last;
-}
-
-static tb_code load_series_ids(tb_store *store, tb_error *err)
-{
-    int64_t last = 0;
-    if (store->next_series) return TB_OK;
-    tb_code code = tb__meta_get(store, "series_before", &store->usage->series_before, err);
-    if (!code) code = tb__meta_get(store, "series_id", &last, err);
-    if (!code) store->next_series = last + 1;
-    return code;
-}
-
-/* Ids are given to owners in blocks, so that what an owner's series hold lies side by side. Those up to
- * series_before were given one by one. next_series is the first id behind all blocks. */
-static tb_code new_series(stream *st, int64_t edge, int64_t *ret_series, tb_error *err)
-{
-    tb_store *store = st->placing.store;
-    tb_code code = load_series_ids(store, err);
-    if (code) return code;
-    int64_t id = last_series(st->owner) + 1;
-    if (id <= store->usage->series_before + 1 || id % TB__SERIES_BLOCK == 0) {
-        id = (store->next_series + TB__SERIES_BLOCK - 1) / TB__SERIES_BLOCK * TB__SERIES_BLOCK;
-        store->next_series = id + TB__SERIES_BLOCK;
-    }
-    *ret_series = id;
-    return tb__series_new(store, st->owner, (tb__member){edge, id}, err);
-}
-
 /* An owner that is new has its all-locations series from here on, if it has several. */
 static tb_code flush_all_days(stream *st, tb_error *err)
 {
     tb__owner *owner = st->owner;
-    tb_code code = !owner->all && owner->n > 1 ? new_series(st, 0, &owner->all, err) : TB_OK;
+    tb_code code = !owner->all && owner->n > 1 ? tb__series_begin(st->placing.store, owner, 0, &owner->all, err) : TB_OK;
     for (size_t i = 0; owner->all && !code && i < st->all_days.n; i++)
         code = tb__usage_put(&st->placing, owner->all, st->all_days.list[i].index,
                              st->all_days.list[i].grid, err);
@@ -112,7 +77,7 @@ static tb_code begin_all(stream *st, tb_error *err)
     const int64_t first = st->owner->list[0].series;
     tb_kept kept = {0, 0};
     tb_code code = tb__place_end(&st->placing, err);
-    if (!code) code = new_series(st, 0, &st->owner->all, err);
+    if (!code) code = tb__series_begin(store, st->owner, 0, &st->owner->all, err);
     if (!code) code = tb__kept_of(store, st->scope, st->owner->id, &kept, err);
     if (!code) code = tb__kept_days_copy(store, first, st->owner->all, kept, err);
     if (!code) {
@@ -137,7 +102,7 @@ static tb_code member_series(stream *st, int64_t edge, int64_t *ret_series, tb_e
         return TB_OK;
     }
     tb_code code = owner->n == 1 && !owner->all && !st->fresh ? begin_all(st, err) : TB_OK;
-    if (!code) code = new_series(st, edge, ret_series, err);
+    if (!code) code = tb__series_begin(st->placing.store, owner, edge, ret_series, err);
     return code ? code : tb__owner_add(owner, lo, (tb__member){edge, *ret_series}, err);
 }
 
@@ -223,13 +188,6 @@ typedef struct batch {
     tb_error series_err;
 } batch;
 
-static tb_code save_series(tb_store *store, tb_error *err)
-{
-    tb_code code = tb__series_write(store, err);
-    if (code || !store->next_series) return code;
-    return tb__meta_set(store, "series_id", store->next_series - 1, err);
-}
-
 /* No counter of the batch grew by more: a day's bucket of one series by no more than the whole. */
 static int64_t grown_by(const tb_store *store, const tb_u128 before[TB_METRIC_COUNT])
 {
@@ -268,7 +226,7 @@ static tb_code batch_add(void *to, const tb__day_of *of, const tb_grid *hours, t
 static void save_series_behind(void *of)
 {
     batch *b = of;
-    b->series_code = save_series(b->store, &b->series_err);
+    b->series_code = tb__series_save(b->store, &b->series_err);
 }
 
 /* No day comes any more: what waits for the ends of its owners is put, and the new series are written behind
@@ -367,7 +325,7 @@ static tb_code adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_err
     if (!code) code = flush_account(&a.accounts, err);
     if (!code) code = tb__runs_promise(store, 0, &kept, err);
     if (!code) code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);
-    if (!code) code = save_series(store, err);
+    if (!code) code = tb__series_save(store, err);
     account_days_release(&a.accounts);
     return code;
 }
@@ -386,8 +344,14 @@ static tb_code commit(tb_store *store, tb_error *err)
     return TB_OK;
 }
 
-static void abandon(tb_store *store)
+static void mark(tb_store *store)
 {
+    (void)store;
+}
+
+static void abandon(tb_store *store, bool whole)
+{
+    (void)whole;
     tb__runs_forget(&store->usage->runs);
     tb__landing_drop(store);
     tb__batch_drop(store);
@@ -400,6 +364,7 @@ const tb__counters tb__file_counters = {
     .end = batch_end,
     .free = batch_free,
     .commit = commit,
+    .mark = mark,
     .abandon = abandon,
     .adopt_zone = adopt_zone,
     .take_back = tb__chunks_take_back,

@@ -156,14 +156,14 @@ static tb_code pack_geo(const tb__located *list, size_t n, tb_geo **ret_geo, siz
 }
 
 /* A single location's bytes are the view's own, which were just read. */
-static tb_code read_geo(tb_store *store, const tb_series *series, tb_geo **ret_geo, size_t *ret_n,
-                        tb_error *err)
+static tb_code read_geo(tb_store *store, const tb__asked *asked, const tb_series *series,
+                        tb_geo **ret_geo, size_t *ret_n, tb_error *err)
 {
     tb__located *list = store->located;
     size_t n = store->n_located;
     tb_code code = TB_OK;
     if (n == 1 && series->value[TB_M_BYTES]) list->bytes = tb_series_total(series, TB_M_BYTES);
-    else code = store->plane.counters->located_bytes(store, series->range, err);
+    else code = store->plane.counters->located_bytes(store, asked, series->range, err);
     if (n > 1) qsort(list, n, sizeof *list, by_name);
     return code ? code : pack_geo(list, n, ret_geo, ret_n, err);
 }
@@ -177,7 +177,7 @@ tb_code tb_store_read_view(tb_store *store, const tb_view *view, tb_series *seri
     tb_code code = own ? tb_store_read_begin(store, err) : TB_OK;
     if (!code) code = tb__view_resolve(store, view, NULL, series->range, &asked.whole, err);
     if (!code) code = store->plane.counters->view(store, &asked, series, err);
-    if (!code && ret_geo) code = read_geo(store, series, ret_geo, ret_n_geo, err);
+    if (!code && ret_geo) code = read_geo(store, &asked, series, ret_geo, ret_n_geo, err);
     if (own) tb_store_read_end(store);
     return code;
 }

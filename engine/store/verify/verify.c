@@ -407,13 +407,40 @@ static tb_code load_kept(tb__verify *v, tb_error *err)
     return TB_OK;
 }
 
+static void differ(void *v, const char *sentence)
+{
+    tb__differs(v, "%s", sentence);
+}
+
+/* Counters that are elsewhere. */
+static tb_code verify_elsewhere(tb__verify *v, tb_error *err)
+{
+    tb__held_sums sums = {.newest_hour = INT64_MIN};
+    tb_code code = v->store->plane.counters->verify(v->store, &sums, differ, v, err);
+    memcpy(v->sums, sums.metric, sizeof v->sums);
+    v->country_requests = sums.country_requests;
+    v->country_bytes = sums.country_bytes;
+    v->newest_hour = sums.newest_hour == INT64_MIN ? TB__NO_HOUR : sums.newest_hour;
+    return code;
+}
+
+static tb_code verify_counters(tb__verify *v, tb_error *err)
+{
+    static tb_code (*const parts[])(tb__verify *, tb_error *) = {
+        tb__verify_runs, tb__verify_zones, tb__verify_accounts, tb__verify_balancers,
+    };
+    tb_code code = TB_OK;
+    if (v->store->plane.counters->verify) return verify_elsewhere(v, err);
+    for (size_t i = 0; !code && i < sizeof parts / sizeof *parts; i++)
+        code = tb__verify_note(v, parts[i](v, err), err);
+    return code;
+}
+
 static tb_code verify_all(tb__verify *v, tb_error *err)
 {
     static tb_code (*const parts[])(tb__verify *, tb_error *) = {
         tb__verify_schema, verify_references,   tb__verify_sealed,    tb__verify_roles, load_kept,
-        tb__verify_derived,
-        tb__verify_runs,
-        tb__verify_zones,  tb__verify_accounts, tb__verify_balancers, verify_sums,
+        tb__verify_derived, verify_counters,    verify_sums,
         verify_newest,     tb__verify_trees,    tb__verify_billing,  tb__verify_prepaid,  tb__verify_chains,
         tb__verify_plans,  tb__verify_logs,     tb__verify_events,   tb__verify_containers,
         tb__verify_declared,

@@ -1,0 +1,23 @@
+/* A usage server: where counters lie that outgrow the store's own file (tb_store_options.usage). The library speaks
+ * no HTTP: who opens a store hands in how statements reach the server's shards. */
+#ifndef TOLLBOOK_USAGECLIENT_H
+#define TOLLBOOK_USAGECLIENT_H
+
+#include "tollbook/buf.h"
+
+TB_API_BEGIN
+
+typedef struct tb_usage_client {
+    void *ctx;
+    size_t shards;        /* one server each; in the same order at every start */
+    const char *database; /* on each of them: letters, digits and underscores */
+    /* Sends a statement in ClickHouse's SQL to one shard, behind an INSERT the rows in `body` (len 0: there are
+     * none), and appends the answer. TB_E_AWAY: it did not answer, or said no; whether an INSERT was done is then
+     * unknown. From any thread. */
+    tb_code (*ask)(void *ctx, size_t shard, const char *sql, const void *body, size_t len, tb_buf *answer,
+                   tb_error *err);
+} tb_usage_client;
+
+TB_API_END
+
+#endif

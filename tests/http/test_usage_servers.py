@@ -1,0 +1,199 @@
+"""Usage on ClickHouse servers (serve --usage): every answer is that of a server whose usage is in its file, to the
+byte; what is not committed is seen by nobody; a server that is away is named, and nothing is counted twice."""
+import json
+import re
+import unittest
+
+from clickhouse import PROGRAM, ClickHouse
+from harness import CATALOG, SOURCE, Case, Server, hit, run
+
+METRICS = re.findall(r'^ +X\(\w+, "(\w+)"', (SOURCE / "include/tollbook/metrics.h").read_text(), re.M)
+MONTH = "dateFrom=2026-10-30&dateTo=2026-11-04"
+ANSWERS = [f"/statistics?{MONTH}", f"/statistics?hourly=true&{MONTH}", "/statistics",
+           f"/statistics?pullZone=101&{MONTH}", f"/statistics?hourly=true&pullZone=102&{MONTH}",
+           f"/statistics?pullZone=101&hourly=true&{MONTH}",
+           "/statistics?dateFrom=1980-01-01&dateTo=1980-02-01",
+           f"/pullzone/101/optimizer/statistics?hourly=true&{MONTH}",
+           f"/pullzone/101/safehop/statistics?{MONTH}", f"/pullzone/101/originshield/queuestatistics?{MONTH}",
+           "/billing", "/billing/summary"]
+BUCKETS = b"".join(json.dumps({"zone": zone, "region": edge, "hour": f"2026-{day}T{hour:02}:00:00Z",
+                               "requests": 7 + hour, "bytes": 10**12 + hour, "concurrent_max": hour * 3 % 11,
+                               "optimized": 2, "input_bytes": 900, "saved_bytes": 300}).encode() + b"\n"
+                   for zone in (101, 102, 201, 999) for edge in ("DE", "SG", "NY")
+                   for day in ("09-30", "10-01", "10-31", "11-02") for hour in (0, 5, 23))
+
+
+def lines(zone, seconds, edge="DE"):
+    return b"".join(hit(zone, second, 1000 + second, edge=edge) for second in seconds)
+
+
+class Pair:
+    """Two tollbook servers with one history: one with its usage in the file, one with it on two shards."""
+
+    def __init__(self, *options):
+        self.shards = [ClickHouse(), ClickHouse("Asia/Tokyo")]
+        self.usage = "clickhouse://" + ",".join(f"127.0.0.1:{s.port}" for s in self.shards) + "/tollbook_test"
+        self.file = Server(log=None)
+        self.away = Server("--usage", self.usage, *options, log=None)
+
+    def both(self, method, target, body=None, key="operator", **headers):
+        return [s.ask(method, target, s.keys[key], body, **headers) for s in (self.file, self.away)]
+
+    def close(self):
+        self.away.stop()
+        self.away.folder.cleanup()
+        self.file.close()
+        for shard in self.shards:
+            shard.close()
+
+
+@unittest.skipUnless(PROGRAM, "no clickhouse-server")
+class UsageServers(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.pair = Pair()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.pair.close()
+
+    def post(self, target, body, **headers):
+        one, other = self.pair.both("POST", target, body, **headers)
+        self.assertEqual((one.status, one.body), (other.status, other.body))
+        return one
+
+    def compare(self):
+        regions = {r["RegionCode"]: r["Id"] for r in self.pair.file.get("/region", None).json()}
+        one_region = [f"/statistics?{MONTH}&serverZoneId={regions[code]}{zone}" for code in ("SG", "LA")
+                      for zone in ("", "&pullZone=101")]
+        for target in ANSWERS + one_region:
+            one, other = self.pair.both("GET", target, key="user")
+            self.assertEqual((one.status, one.body), (other.status, other.body), target)
+
+    def command(self, *words, expect=0):
+        said = [run(*words, "--server", s.url, "--key", s.keys["operator"], expect=expect).stdout
+                for s in (self.pair.file, self.pair.away)]
+        self.assertEqual(said[0], said[1])
+        return said[0]
+
+    def test_1_answers_are_the_same(self):
+        self.compare()
+        self.post("/ingest/logs", lines(101, range(40)) + lines(102, range(7)) + lines(201, range(9)))
+        self.compare()
+        self.post("/ingest/logs", lines(101, range(40)) + lines(102, range(7)) + lines(201, range(9)))
+        self.post("/ingest/logs", lines(101, range(50, 60), "SG") + lines(102, range(7), "XX") + b"nonsense\n")
+        self.post("/ingest/buckets", BUCKETS)
+        self.compare()
+        self.assertGreater(sum(json.loads(self.pair.away.get(f"/statistics?{MONTH}").body)
+                               ["RequestsServedChart"].values()), 100)
+
+    def test_2_a_zone_that_finds_its_account(self):
+        catalog = {**CATALOG, "zones": [*CATALOG["zones"], {"id": 999, "account": 1, "name": "late",
+                                                           "created": "2026-01-05T00:00:00Z"}],
+                   "load_balancers": [{"id": 7, "account": 1, "created": "2026-01-10T00:00:00Z", "zones": [101]}]}
+        self.post("/catalog", json.dumps(catalog).encode(), content_type="application/json")
+        self.compare()
+        one, other = self.pair.both("GET", f"/statistics?pullZone=999&{MONTH}", key="user")
+        self.assertEqual(one.body, other.body)
+        self.assertIn(b"TotalRequestsServed", other.body)
+
+    def test_3_money(self):
+        book = json.loads((SOURCE / "fixtures/book.json").read_text())
+        self.post("/books", json.dumps(book).encode(), content_type="application/json")
+        self.compare()
+        self.command("invoice", "--month", "2026-11", "--account", "1")
+        self.command("invoice", "--month", "2026-10", "--finalize")
+        self.post("/ingest/buckets", BUCKETS.replace(b"T05:", b"T07:"))
+        self.compare()
+        self.assertIn(b"2026-10", self.command("invoice", "--late"))
+        self.command("invoice", "--month", "2026-09", "--finalize")
+        self.command("forecast", "--account", "1")
+        for target in ("/loadbalancer/7/usage", "/loadbalancer/7/usage?month=2026-11"):
+            one, other = self.pair.both("GET", target, key="user")
+            self.assertEqual((one.status, one.body), (other.status, other.body))
+    # Ids above the file's watermark are seen by nobody, and never used again.
+    def test_4_a_shard_that_is_away(self):
+        pair = self.pair
+        zones = {zone: pair.away.get(f"/statistics?pullZone={zone}&{MONTH}").status for zone in (101, 102)}
+        self.assertEqual(set(zones.values()), {200})
+        for shard in pair.shards:
+            shard.kill()
+            body = lines(101, range(100, 120)) + lines(102, range(100, 120)) + lines(999, range(90, 99))
+            refused = pair.away.ask("POST", "/ingest/logs", pair.away.keys["operator"], body)
+            self.refused(refused, 503, "usage.away")
+            self.assertIn("retry-after", refused.headers)
+            shard.start()
+            self.compare()
+        self.post("/ingest/logs", lines(101, range(100, 120)) + lines(102, range(100, 120)) + lines(999, range(90, 99)))
+        self.compare()
+        sent = sum(int(s.ask(f"SELECT count() FROM tollbook_test.cell")) for s in pair.shards)
+        self.assertGreater(sent, 0)
+
+    def test_5_a_server_that_is_killed(self):
+        pair = self.pair
+        pair.away.process.kill()
+        pair.away.process.wait()
+        pair.away.log_file.close()
+        for shard in pair.shards: # what was sent and never committed
+            last = int(shard.ask("SELECT max(batch) FROM tollbook_test.cell"))
+            for more in (1, 2):
+                shard.ask(f"INSERT INTO tollbook_test.cell SELECT scope,owner,edge,h,batch+{more},row,"
+                          + ",".join(METRICS) + f" FROM tollbook_test.cell WHERE batch={last}")
+        pair.away.start("--usage", pair.usage)
+        self.compare()
+        self.post("/ingest/logs", lines(101, range(200, 220)))
+        self.compare()
+        for shard in pair.shards: # sent twice
+            shard.ask("INSERT INTO tollbook_test.cell SELECT * FROM tollbook_test.cell")
+        self.compare()
+
+    def test_6_verify_and_backup(self):
+        self.command("verify")
+        self.a_copy_is_the_moment_of_its_making()
+        shard = self.pair.shards[0]
+        rows = "FROM tollbook_test.cell WHERE scope=1 AND requests>0 ORDER BY batch,row LIMIT 1"
+        owner = shard.ask("SELECT owner " + rows)
+        columns = ["scope", "owner", "edge", "h", "batch", "row", *METRICS]
+        more = ",".join({"row": "row+1000000"}.get(name, name) for name in columns)
+        shard.ask(f"INSERT INTO tollbook_test.cell({','.join(columns)}) SELECT {more} " + rows)
+        said = run("verify", "--server", self.pair.away.url, "--key", self.pair.away.keys["operator"],
+                   expect=1).stdout.decode()
+        self.assertIn("All batches together added", said)
+        account = 2 if owner == "201" else 1
+        self.assertIn(f"Account {account}: requests in ClickHouse is", said)
+
+    def a_copy_is_the_moment_of_its_making(self):
+        pair = self.pair
+        copy = pair.away.path / "copy.db"
+        run("backup", "--db", pair.away.db, "--to", copy, "--usage", pair.usage)
+        before = pair.both("GET", f"/statistics?{MONTH}", key="user")[0]
+        pair.away.stop() # what comes now, in a span of ids that the copy does not know
+        pair.away.start("--usage", pair.usage)
+        self.post("/ingest/logs", lines(101, range(300, 330)))
+        self.compare()
+        pair.away.stop()
+        restored = Server("--usage", pair.usage, db=copy)
+        restored.keys = pair.away.keys
+        after = restored.get(f"/statistics?{MONTH}")
+        self.assertEqual(after.body, before.body)
+        body = lines(101, range(300, 330))
+        self.assertEqual(restored.ask("POST", "/ingest/logs", restored.keys["operator"], body).status, 200)
+        after = restored.get(f"/statistics?{MONTH}")
+        self.assertEqual(after.body, pair.file.get(f"/statistics?{MONTH}").body)
+        restored.stop()
+        restored.folder.cleanup()
+        pair.away.start("--usage", pair.usage)
+        self.compare()
+
+    def test_7_nobody_takes_the_file_for_the_whole(self):
+        pair = self.pair
+        said = run("stats", "--db", pair.away.db, "--account", 1, expect=2).stderr
+        self.assertIn(b"has its usage in ClickHouse", said)
+        for url in ("http://127.0.0.1/x", "clickhouse://127.0.0.1", "clickhouse:///x", "clickhouse://a/x-y",
+                    "clickhouse://a,/x", "clickhouse://a b/x"):
+            said = run("serve", "--db", pair.file.db, "--usage", url, expect=2).stderr
+            self.assertIn(b"--usage", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
