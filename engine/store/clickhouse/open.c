@@ -179,7 +179,8 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
     struct tb__clickhouse *ch = calloc(1, sizeof *ch);
     if (!ch) return tb_no_memory(err);
     ch->client = client;
-    ch->month.month = -1;
+    for (int i = 0; i < TB__CH_SCOPES; i++)
+        ch->month[i].month = -1;
     tb_buf_init(&ch->sql, (size_t)1 << 20, NULL);
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
     store->clickhouse = ch;
@@ -199,7 +200,8 @@ void tb__clickhouse_close(struct tb__clickhouse *ch)
     }
     tb_buf_release(&ch->sql);
     tb_buf_release(&ch->answer);
-    free(ch->month.list);
+    for (int i = 0; i < TB__CH_SCOPES; i++)
+        free(ch->month[i].list);
     free(ch->gaps);
     free(ch);
 }

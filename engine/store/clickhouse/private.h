@@ -8,25 +8,28 @@
 
 #define TB__CH_ANSWER_MAX    ((size_t)512 << 20)
 #define TB__CH_MONTH_METRICS 3
+#define TB__CH_SCOPES        3
 
 typedef enum tb__ch_table { TB__CH_CELL, TB__CH_COUNTRY, TB__CH_TABLES } tb__ch_table;
 
-/* One owner's days of one month: of each edge location and day the month_metrics (month.c). */
+/* The days of one month of all owners of a scope from one to another: of each location and day the
+ * month_metrics (month.c). */
 typedef struct tb__ch_month {
-    int scope;
-    int64_t owner, month, watermark;
+    int64_t first, last; /* owners */
+    int64_t month;       /* -1: nothing */
+    int64_t watermark;
     size_t n;
     struct tb__ch_month_day {
-        int64_t edge;
+        int64_t owner, edge;
         unsigned day;
         uint64_t value[TB__CH_MONTH_METRICS];
-    } *list;
+    } *list; /* ascending by owner, edge, day */
 } tb__ch_month;
 
 struct tb__clickhouse {
     const tb_usage_client *client;
     tb_buf sql, answer;
-    tb__ch_month month; /* the one asked for last */
+    tb__ch_month month[TB__CH_SCOPES]; /* those asked for last */
     /* Of a writer: */
     int64_t next;      /* id of the next batch */
     int64_t committed; /* watermark at the transaction's begin */
@@ -99,7 +102,7 @@ TB_MUST_USE tb_code tb__ch_put_question(tb_store *store, const tb__ch_question *
 tb_buf *tb__ch_start(tb_store *store);
 /* ",sum(cM)", ",max(cM)" of each. */
 void tb__ch_put_sums(tb_buf *sql, uint32_t metrics);
-/* Adds "(SELECT columns,any(NAME) AS cM,... FROM ...)": the rows that count and are `where`, once each. columns are some
+/* Adds "(SELECT columns,NAME AS cM,... FROM ...)": the rows that count and are `where`, once each. columns are some
  * of scope, owner, edge, h. metrics 0: without counters, and a row that was sent twice may come twice. The one
  * place that knows in which tables rows lie. */
 TB_MUST_USE tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const char *columns, uint32_t metrics,
