@@ -66,7 +66,7 @@ static int by_place(const void *a, const void *b)
     return x->day < y->day ? -1 : x->day > y->day;
 }
 
-static tb_code read_month(tb_store *store, int scope, tb__ch_month *d, tb_error *err)
+static tb_code read_block(tb_store *store, int scope, tb__ch_month *d, tb_error *err)
 {
     const bool one = d->first == d->last;
     const size_t shards = tb__ch_of(store)->client->shards;
@@ -92,7 +92,7 @@ static tb_code load_month(tb_store *store, const tb__ch_whose *w, int64_t month,
                           err);
     free(d->list);
     *d = (tb__ch_month){.first = w->owner, .last = last, .month = month, .watermark = watermark};
-    if (!code) code = read_month(store, w->scope, d, err);
+    if (!code) code = read_block(store, w->scope, d, err);
     if (code) d->month = -1;
     return code;
 }

@@ -28,6 +28,7 @@ typedef struct tb__ch_month {
 
 struct tb__clickhouse {
     const tb_usage_client *client;
+    struct tb__ch_cache *cache; /* the file's, of the process; NULL: none */
     tb_buf sql, answer;
     tb__ch_month month[TB__CH_SCOPES]; /* those asked for last */
     /* Of a writer: */
@@ -93,7 +94,7 @@ typedef struct tb__ch_question {
     uint32_t metrics;
     tb__ch_whose of;
     int64_t first, end; /* hours */
-    const char *more;   /* behind GROUP BY; NULL: nothing */
+    const char *group;  /* what is behind GROUP BY; NULL: keys */
 } tb__ch_question;
 
 /* Writes the statement into `sql`. */
@@ -111,6 +112,27 @@ TB_MUST_USE tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const char *co
 int64_t tb__ch_hour(int64_t hour);
 tb__ch_whose tb__ch_viewed(const tb_view *view);
 TB_MUST_USE tb_code tb__ch_whose_is(tb_store *store, int64_t series, tb__ch_whose *ret, tb_error *err);
+
+/* --- cached.c --- */
+
+/* A location's part of a day: `count` slots from `from` on of a chunk with that key, for buckets `at` and following
+ * of the range. */
+typedef struct tb__ch_part {
+    int64_t edge; /* 0: all together */
+    int64_t key;
+    const uint8_t *data;
+    size_t len;
+    unsigned from, count;
+    size_t at;
+} tb__ch_part;
+
+typedef tb_code (*tb__ch_part_fn)(void *ctx, const tb__ch_part *part, tb_error *err);
+
+/* Not in a transaction that has added something, nor for a range that is very long. */
+bool tb__ch_may_cache(const tb_store *store, tb_range range);
+/* Calls fn for each location of an owner and each day with usage, in no order. */
+TB_MUST_USE tb_code tb__ch_each_part(tb_store *store, const tb__ch_whose *of, tb_range range, tb__ch_part_fn fn,
+                                     void *ctx, tb_error *err);
 
 /* --- send.c --- */
 

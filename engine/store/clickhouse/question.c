@@ -59,7 +59,7 @@ tb_code tb__ch_put_question(tb_store *store, const tb__ch_question *q, tb_error 
     tb__ch_put_sums(sql, q->metrics);
     tb_buf_str(sql, " FROM ");
     tb_code code = tb__ch_put_rows(store, sql, "h,edge", q->metrics, where, err);
-    tb_buf_fmt(sql, " GROUP BY %s%s FORMAT RowBinary", q->keys, q->more ? q->more : "");
+    tb_buf_fmt(sql, " GROUP BY %s FORMAT RowBinary", q->group ? q->group : q->keys);
     return code;
 }
 
