@@ -52,7 +52,7 @@ static tb_code note_days(span *s, tb_error *err)
     return code;
 }
 
-static tb__ch_cache_key key_of(const span *s, size_t i)
+static tb__ch_cache_key day_key(const span *s, size_t i)
 {
     return (tb__ch_cache_key){s->of.owner, (int32_t)(s->first + (int64_t)i), (uint8_t)s->of.scope,
                               s->range.hourly ? TB__GRAIN_HOURS : TB__GRAIN_DAYS};
@@ -71,7 +71,7 @@ static tb_code give(span *s, size_t i, tb_error *err)
         uint32_t head[2];
         memcpy(head, at, sizeof head);
         at += sizeof head;
-        const tb__ch_part part = {head[0], tb__chunk_key(head[0], key_of(s, i).grain, s->first + (int64_t)i),
+        const tb__ch_part part = {head[0], tb__chunk_key(head[0], day_key(s, i).grain, s->first + (int64_t)i),
                                   (const uint8_t *)at, head[1], (unsigned)(from - start), (unsigned)(to - from),
                                   (size_t)(from - s->range.first)};
         code = s->fn(s->ctx, &part, err);
@@ -86,7 +86,7 @@ static tb_code give_remembered(span *s, tb_error *err)
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < s->n; i++) {
         if (!s->days[i].newest) continue;
-        s->days[i].stale = !tb__ch_cache_get(cache, key_of(s, i), s->days[i].newest, &s->entry);
+        s->days[i].stale = !tb__ch_cache_get(cache, day_key(s, i), s->days[i].newest, &s->entry);
         if (!s->days[i].stale) code = give(s, i, err);
     }
     return code;
@@ -100,7 +100,7 @@ static tb_code finish_day(span *s, size_t i, tb__pending *grids, tb_error *err)
     s->entry.len = 0;
     for (size_t g = 0; g < grids->n; g++) {
         const int64_t edge = grids->list[g].index;
-        const int64_t key = tb__chunk_key(edge, key_of(s, i).grain, s->first + (int64_t)i);
+        const int64_t key = tb__chunk_key(edge, day_key(s, i).grain, s->first + (int64_t)i);
         const uint32_t head[2] = {(uint32_t)edge, (uint32_t)tb__chunk_encode(grids->list[g].grid, key, chunk)};
         tb_buf_add(&s->entry, head, sizeof head);
         tb_buf_add(&s->entry, chunk, head[1]);
@@ -109,7 +109,7 @@ static tb_code finish_day(span *s, size_t i, tb__pending *grids, tb_error *err)
     tb_code code = tb_buf_check(&s->entry, err);
     if (code || !s->days[i].stale) return code;
     s->days[i].stale = false;
-    tb__ch_cache_put(tb__ch_of(s->store)->cache, key_of(s, i), s->days[i].newest, s->entry.data, s->entry.len);
+    tb__ch_cache_put(tb__ch_of(s->store)->cache, day_key(s, i), s->days[i].newest, s->entry.data, s->entry.len);
     return give(s, i, err);
 }
 

@@ -82,7 +82,7 @@ static tb__located *located_at(const tb_store *store, int64_t edge)
     return NULL;
 }
 
-static tb_code add_bytes(void *ctx, const tb__ch_part *p, tb_error *err)
+static tb_code add_location(void *ctx, const tb__ch_part *p, tb_error *err)
 {
     uint64_t hours[TB_GRID_SLOTS] = {0}, *column[TB_METRIC_COUNT] = {NULL};
     tb__located *to = located_at(ctx, p->edge);
@@ -102,7 +102,7 @@ tb_code tb__ch_located_bytes(tb_store *store, const tb__asked *asked, tb_range r
                                tb__ch_hour(range.first * unit),
                                tb__ch_hour((range.first + range.count) * unit), NULL};
     if (!store->n_located || !range.count) return TB_OK;
-    if (tb__ch_may_cache(store, range)) return tb__ch_each_part(store, &q.of, range, add_bytes, store, err);
+    if (tb__ch_may_cache(store, range)) return tb__ch_each_part(store, &q.of, range, add_location, store, err);
     tb_code code = tb__ch_settle(store, err);
     if (!code) code = tb__ch_put_question(store, &q, err);
     if (!code) code = tb__ch_ask(store, tb__ch_shard(store, q.of.scope, q.of.owner), err);
