@@ -54,6 +54,8 @@ STORE = {
     "core": set(),
     "usage": {"core"},
     "logs": {"core"},
+    # The other backend of usage: its owners, series and packed days are the file's.
+    "clickhouse": {"core", "usage"},
     "things": {"core"},
     "money": {"core", "usage"},
     "verify": {"core", "usage", "logs", "things", "money"},

@@ -8,7 +8,7 @@ PLANE = r"\b(chunk|country_day|usage_run|usage_page|log_block|log_span|event_blo
 STATEMENTS = SOURCE / "engine/store/core/statements.h"
 
 # The file as a backend, and the calls that lead to it.
-INSIDE = ["engine/store/usage/", "engine/store/logs/"]
+INSIDE = ["engine/store/usage/", "engine/store/logs/", "engine/store/clickhouse/"]
 # What checks a backend, and what looks at the file itself: schema, R*Trees and their nodes, sizes, the
 # columns that a forgotten address may stand in.
 KNOWS = {
@@ -23,7 +23,7 @@ KNOWS = {
 # Headers of the file's insides that others may see, and who they are.
 SHOWN = {
     "store/usage/chunk.h": ["engine/store/money/late.c"],  # packs late days as chunks are packed
-    "store/usage/clickhouse.h": ["engine/store/core/open.c"],  # chooses the backend
+    "store/clickhouse/clickhouse.h": ["engine/store/core/open.c"],  # chooses the backend
     "store/usage/retain.h": ["engine/store/money/"],       # how much of an account's usage is kept
     "store/logs/segment.h": ["engine/store/core/open.c"],  # inputs: the control plane's
 }
@@ -57,7 +57,7 @@ for path in c_files("include", "engine", "server"):
         for statement in re.findall(r"\bTB__SQL_\w+", line):
             if statement in STATED:
                 found.append(f"{where}:{number}: {statement} goes around store/core/plane.h")
-    for header in re.findall(r'#include "(store/(?:usage|logs)/[^"]+)"', whole):
+    for header in re.findall(r'#include "(store/(?:usage|logs|clickhouse)/[^"]+)"', whole):
         if not within(where, SHOWN.get(header, [])):
             found.append(f"{where}: {header} goes around store/core/plane.h")
     for text in re.findall(r'"(?:\\.|[^"\\\n])*"', whole):

@@ -15,7 +15,9 @@ ANSWERS = [f"/statistics?{MONTH}", f"/statistics?hourly=true&{MONTH}", "/statist
            "/statistics?dateFrom=1980-01-01&dateTo=1980-02-01",
            f"/pullzone/101/optimizer/statistics?hourly=true&{MONTH}",
            f"/pullzone/101/safehop/statistics?{MONTH}", f"/pullzone/101/originshield/queuestatistics?{MONTH}",
-           "/billing", "/billing/summary"]
+           "/billing", "/billing/summary",
+           "/insights?from=2026-10-30&to=2026-11-04&compare=previous", "/insights?from=2026-10-30&to=2026-11-04&granularity=hour",
+           "/insights?from=2026-10-30&to=2026-11-04&region=SG"]
 BUCKETS = b"".join(json.dumps({"zone": zone, "region": edge, "hour": f"2026-{day}T{hour:02}:00:00Z",
                                "requests": 7 + hour, "bytes": 10**12 + hour, "concurrent_max": hour * 3 % 11,
                                "optimized": 2, "input_bytes": 900, "saved_bytes": 300}).encode() + b"\n"

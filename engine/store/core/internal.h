@@ -37,6 +37,7 @@ typedef struct tb__located {
 struct tb_store {
     tb__plane plane; /* where usage lies */
     const tb_usage_client *client; /* of its servers; NULL: in the file */
+    struct tb__clickhouse *clickhouse; /* NULL: the file has the counters */
     sqlite3 *db;
     sqlite3_stmt *statement[TB__SQL_COUNT]; /* prepared at first use */
     char *path; /* as it was given, for messages */

@@ -6,12 +6,12 @@
  * instant can damage the WAL, so one connection in one process does both. Before each COMMIT and
  * after it the writer looks whether what it holds is what lies there: nothing is acknowledged into a
  * file that is gone. */
+#include "store/clickhouse/clickhouse.h"
 #include "store/core/held.h"
 #include "store/core/seal.h"
 #include "store/core/trees.h"
 #include "store/logs/segment.h"
 #include "store/money/billing.h"
-#include "store/usage/clickhouse.h"
 #include "tollbook/buf.h"
 
 #include <errno.h>
@@ -452,6 +452,7 @@ void tb_store_close(tb_store *store)
     }
     for (int i = 0; i < TB__SQL_COUNT; i++)
         sqlite3_finalize(store->statement[i]);
+    tb__clickhouse_close(store->clickhouse);
     tb__usage_close(store);
     if (store->held) tb__release_wal(store->held);
     sqlite3_close_v2(store->db);

@@ -673,10 +673,18 @@ static const char v19[] =
     "CREATE TRIGGER closing_no_delete BEFORE DELETE ON closing BEGIN"
     " SELECT raise(ABORT,'a closing does not change'); END;";
 
+/* Of a file whose counters are in ClickHouse (store/clickhouse), else empty. usage_day: the newest batch that added to a
+ * day of any owner. usage_month: the months whose rows were compacted, see clickhouse/open.c: the generation of `base`
+ * that holds all of slices up to `slice`; days_only: its hours were let go. */
+static const char v20[] =
+    "CREATE TABLE usage_day(day INTEGER PRIMARY KEY, batch INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE usage_month(month INTEGER PRIMARY KEY, generation INTEGER NOT NULL CHECK(generation>=0),"
+    " slice INTEGER NOT NULL CHECK(slice>=0), days_only INTEGER NOT NULL CHECK(days_only IN(0,1))) STRICT;";
+
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
-                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19};
+                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Of what they make: see verify/rows.c. A test says what it must be. */
 const char tb__schema_sha256[] =
-    "5c441faf644ed297172230d6a328d442055af743c108385e5824ec83c212e76d";
+    "96e9ae861ce80022a0a16224a368448ede078de9f3a4fa06289db393d4b03008";

@@ -170,11 +170,13 @@
     X(BACK_TO_MARK, "ROLLBACK TO mark")                                                            \
     X(META_GET, "SELECT value FROM meta WHERE name=?1")                                            \
     X(META_SET, "UPDATE meta SET value=?2 WHERE name=?1")                                          \
-    /* usage in ClickHouse: usage/clickhouse.c */                                                  \
+    /* usage in ClickHouse: store/clickhouse       */                                                  \
     X(META_PUT, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT DO UPDATE SET"             \
                 " value=excluded.value")                                                           \
     X(USAGE_GAPS, "SELECT CAST(substr(name,11) AS INT),value FROM meta WHERE name GLOB 'usage_gap_*'"  \
                   " ORDER BY 1")                                                                   \
+    X(USAGE_DAY_PUT, "INSERT INTO usage_day VALUES(?1,?2) ON CONFLICT DO UPDATE SET batch=excluded.batch") \
+    X(USAGE_DAYS, "SELECT day,batch FROM usage_day WHERE day BETWEEN ?1 AND ?2 ORDER BY day")        \
     X(BUMP_VERSION, "UPDATE meta SET value=value+1 WHERE name='data_version'")                     \
     /* usage */                                                                                    \
     X(CHUNK_PUT, "INSERT INTO chunk VALUES(?,?)" TB__CHUNK_JOINS)                                  \

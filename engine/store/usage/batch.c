@@ -3,7 +3,6 @@
  * at once, as does all that follows: of many changes, rows lie side by side anyway. */
 #include "store/usage/batch.h"
 
-#include "store/usage/clickhouse.h"
 #include "store/usage/overflow.h"
 #include "store/usage/owners.h"
 #include "tollbook/calendar.h"
@@ -34,7 +33,6 @@ void tb__usage_close(tb_store *store)
     tb__batch *b = &store->usage->batch;
     tb__runs_release(&store->usage->runs);
     tb__landing_free(store->usage->landing);
-    tb__clickhouse_close(store->usage->clickhouse);
     free(store->usage->new_series);
     tb__owners_forget(store);
     for (int kind = 0; kind < TB__RUN_KINDS; kind++)

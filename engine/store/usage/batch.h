@@ -39,7 +39,6 @@ typedef struct tb__series_row {
 struct tb__usage {
     tb__runs runs;
     tb__landing *landing; /* NULL: a reader's */
-    struct tb__clickhouse *clickhouse; /* NULL: the file has the counters */
     /* Of a writer: what the running call adds; the owners that it met (owners.h); the largest counter
      * ever written to its place (tb__runs_promise), good while usage is added. */
     tb__batch batch;

@@ -1,6 +1,6 @@
-/* ClickHouse as the usage plane's counters: see clickhouse.c. */
-#ifndef TOLLBOOK_STORE_USAGE_CLICKHOUSE_H
-#define TOLLBOOK_STORE_USAGE_CLICKHOUSE_H
+/* ClickHouse as the usage plane's counters: see open.c. */
+#ifndef TOLLBOOK_STORE_CLICKHOUSE_H
+#define TOLLBOOK_STORE_CLICKHOUSE_H
 
 #include "store/core/internal.h"
 

@@ -1,0 +1,47 @@
+/* Asking a shard, and walking its answer. */
+#include "store/clickhouse/private.h"
+
+#include <string.h>
+
+size_t tb__ch_shard(const tb_store *store, int scope, int64_t owner)
+{
+    uint64_t z = (uint64_t)owner * 4 + (uint64_t)scope;
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return (z ^ (z >> 31)) % tb__ch_of(store)->client->shards;
+}
+
+/* Sends ch->sql; what comes is in ch->answer. */
+tb_code tb__ch_ask(tb_store *store, size_t shard, tb_error *err)
+{
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    tb_code code = tb_buf_check(&ch->sql, err);
+    ch->answer.len = 0;
+    if (!code) tb_buf_add(&ch->sql, "", 1);
+    if (!code) code = tb_buf_check(&ch->sql, err);
+    return code ? code
+                : ch->client->ask(ch->client->ctx, shard, ch->sql.data, NULL, 0, &ch->answer, err);
+}
+
+uint64_t tb__ch_column(tb__ch_reader *r, size_t size)
+{
+    uint64_t value = 0;
+    if ((size_t)(r->end - r->at) < size) {
+        r->cut = true;
+        return 0;
+    }
+    memcpy(&value, r->at, size); /* little-endian, as RowBinary is */
+    r->at += size;
+    return value;
+}
+
+tb__ch_reader tb__ch_reader_of(const struct tb__clickhouse *ch)
+{
+    return (tb__ch_reader){ch->answer.data, ch->answer.data + ch->answer.len, false};
+}
+
+tb_code tb__ch_check_read(const tb__ch_reader *r, tb_error *err)
+{
+    if (!r->cut) return TB_OK;
+    return tb_fail(err, TB_E_AWAY, "usage", "A usage server's answer was cut off.");
+}

@@ -1,0 +1,177 @@
+/* A batch: its days become rows of its owner's shard, and join its account's, which wait until the account is over. */
+#include "store/clickhouse/private.h"
+#include "store/usage/landing.h"
+#include "store/usage/owners.h"
+#include "store/usage/chunk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WAITING_MAX 2048                /* grids of an account */
+#define SEND_AT     ((size_t)64 << 20) /* bytes of rows of one shard and table */
+
+/* From its second location on an owner has a series for all of them, as in the file. */
+static tb_code note_series(tb_store *store, int scope, int64_t id, int64_t edge, tb_error *err)
+{
+    tb__owner *owner = NULL;
+    int64_t series = 0;
+    tb_code code = tb__owner_get(store, scope, id, &owner, err);
+    if (code) return code;
+    size_t at = 0;
+    while (at < owner->n && owner->list[at].edge < edge)
+        at++;
+    if (at < owner->n && owner->list[at].edge == edge) return TB_OK;
+    code = tb__series_begin(store, owner, edge, &series, err);
+    if (!code) code = tb__owner_add(owner, at, (tb__member){edge, series}, err);
+    if (code || owner->n < 2 || owner->all || scope == TB__SCOPE_BALANCER) return code;
+    return tb__series_begin(store, owner, 0, &owner->all, err);
+}
+
+static void put(tb_buf *rows, const void *value, size_t size)
+{
+    tb_buf_add(rows, value, size);
+}
+
+static void put_u64(tb_buf *rows, uint64_t value)
+{
+    put(rows, &value, sizeof value);
+}
+
+static void put_u32(tb_buf *rows, uint32_t value)
+{
+    put(rows, &value, sizeof value);
+}
+
+static tb_code note_day(tb__ch_batch *b, int64_t day, tb_error *err)
+{
+    size_t at = b->n_days;
+    while (at && b->days[at - 1] >= day)
+        at--;
+    if (at < b->n_days && b->days[at] == day) return TB_OK;
+    tb_code code = tb__grow(&b->days, b->n_days, &b->cap_days, sizeof *b->days, err);
+    if (code) return code;
+    memmove(b->days + at + 1, b->days + at, (b->n_days++ - at) * sizeof *b->days);
+    b->days[at] = day;
+    return TB_OK;
+}
+
+/* The columns that name a row: scope, owner, edge, hour, batch, number. */
+static tb_code put_day(tb__ch_batch *b, const tb__day_of *of_day, const tb_grid *hours, tb_error *err)
+{
+    tb_store *store = b->store;
+    tb_buf *rows = &tb__ch_of(store)->rows[TB__CH_CELL][tb__ch_shard(store, of_day->scope, of_day->owner)];
+    const uint8_t scope = (uint8_t)of_day->scope;
+    for (uint32_t slots = hours->slots; slots; slots &= slots - 1) {
+        const unsigned slot = (unsigned)__builtin_ctz(slots);
+        put(rows, &scope, 1);
+        put_u64(rows, (uint64_t)of_day->owner);
+        put_u32(rows, (uint32_t)of_day->edge);
+        put_u32(rows, (uint32_t)(of_day->day * 24 + slot));
+        put_u64(rows, (uint64_t)b->id);
+        put_u32(rows, b->row++);
+        for (int m = 0; m < TB_METRIC_COUNT; m++)
+            put_u64(rows, hours->metrics & TB_METRIC_BIT(m) ? hours->v[m][slot] : 0);
+    }
+    tb_code code = tb_buf_check(rows, err);
+    if (!code) code = note_day(b, of_day->day, err);
+    return code || rows->len < SEND_AT ? code : tb__ch_send(store, err);
+}
+
+static tb_code flush_account(tb__ch_batch *b, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < b->waiting.n; i++) {
+        const int64_t index = b->waiting.list[i].index;
+        const tb__day_of to = {TB__SCOPE_ACCOUNT, b->account, index >> TB__INDEX_BITS, b->account,
+                               index & TB__INDEX_MAX};
+        code = note_series(b->store, TB__SCOPE_ACCOUNT, b->account, to.edge, err);
+        if (!code) code = put_day(b, &to, b->waiting.list[i].grid, err);
+    }
+    tb__pending_clear(&b->waiting);
+    return code;
+}
+
+tb_code tb__ch_account_put(tb__ch_batch *b, int64_t account, int64_t edge, int64_t day, const tb_grid *hours,
+                           tb_error *err)
+{
+    tb_grid *sum = NULL;
+    tb_code code = b->account != account || b->waiting.n >= WAITING_MAX ? flush_account(b, err) : TB_OK;
+    b->account = account;
+    if (!code) code = tb__pending_at(&b->waiting, edge << TB__INDEX_BITS | day, &sum, err);
+    return code ? code : tb_grid_merge(sum, hours, err);
+}
+
+tb_code tb__ch_batch_begin(tb_store *store, void **ret_batch, tb_error *err)
+{
+    tb__ch_batch *b = calloc(1, sizeof *b);
+    if (!b) return tb_no_memory(err);
+    b->store = store;
+    memcpy(b->before, store->sums, sizeof b->before);
+    *ret_batch = b;
+    tb_code code = tb__ch_begin(store, err);
+    b->id = tb__ch_of(store)->next++;
+    return code;
+}
+
+tb_code tb__ch_batch_add(void *to, const tb__day_of *of_day, const tb_grid *hours, tb_error *err)
+{
+    tb__ch_batch *b = to;
+    tb_code code = note_series(b->store, of_day->scope, of_day->owner, of_day->edge, err);
+    if (!code) code = put_day(b, of_day, hours, err);
+    if (code || !of_day->account) return code;
+    return tb__ch_account_put(b, of_day->account, of_day->edge, of_day->day, hours, err);
+}
+
+tb_code tb__ch_batch_add_countries(void *to, int64_t zone, int64_t day, const tb__country *list, size_t n,
+                                   tb_error *err)
+{
+    tb__ch_batch *b = to;
+    tb_buf *rows = &tb__ch_of(b->store)->rows[TB__CH_COUNTRY][tb__ch_shard(b->store, TB__SCOPE_ZONE, zone)];
+    for (size_t i = 0; i < n; i++) {
+        put_u64(rows, (uint64_t)zone);
+        put_u32(rows, (uint32_t)day);
+        put(rows, &list[i].code, sizeof list[i].code);
+        put_u64(rows, (uint64_t)b->id);
+        put_u64(rows, list[i].requests);
+        put_u64(rows, list[i].bytes);
+    }
+    return tb_buf_check(rows, err);
+}
+
+/* No counter grows by more than the batch's largest sum, so the sum of these bounds all. */
+static tb_code keep_bound(tb__ch_batch *b, tb_error *err)
+{
+    int64_t bound = 0;
+    tb_u128 most = 0;
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        if (b->store->sums[m] - b->before[m] > most) most = b->store->sums[m] - b->before[m];
+    tb_code code = tb__meta_get(b->store, "cell_max", &bound, err);
+    if (code) return code;
+    if (most > (tb_u128)(TB_COUNTER_MAX - bound))
+        return tb_fail(err, TB_E_OVERFLOW, NULL,
+                       "All usage together would pass 2^63 - 1 in a counter. Nothing of this input was taken.");
+    return most ? tb__meta_set(b->store, "cell_max", bound + (int64_t)most, err) : TB_OK;
+}
+
+tb_code tb__ch_batch_end(void *to, int64_t newest, tb_error *err)
+{
+    tb__ch_batch *b = to;
+    (void)newest;
+    tb_code code = flush_account(b, err);
+    for (size_t i = 0; !code && i < b->n_days; i++)
+        code = tb__run_ints(b->store, TB__SQL_USAGE_DAY_PUT, (int64_t[]){b->days[i], b->id}, 2, err);
+    if (!code) code = keep_bound(b, err);
+    if (!code) code = tb__series_save(b->store, err);
+    b->ended = !code;
+    return code;
+}
+
+void tb__ch_batch_free(void *to)
+{
+    tb__ch_batch *b = to;
+    if (!b) return;
+    if (!b->ended) tb__landing_drop(b->store);
+    tb__pending_release(&b->waiting);
+    free(b->days);
+    free(b);
+}

@@ -1,0 +1,205 @@
+/* Counters in ClickHouse. A row of `cell` is what one batch (a call of tb_store_add_usage) adds to one hour of a
+ * pull zone's or an account's edge location, or of a load balancer. It has the batch's id and its number in it,
+ * and never changes. An owner's rows lie on one shard, which the owner's id decides.
+ *
+ * Exactly once: ids rise, and none is given twice. The file's transaction says up to which id batches were
+ * committed (meta.usage_batch) and which below it never were (meta.usage_gap_FIRST = LAST). A reader
+ * asks the file first, in its snapshot, and ClickHouse for these ids alone: so rows that were sent and not
+ * committed are seen by nobody, now and later, and all shards show the same moment. A writer that opens the file
+ * begins a new span of ids, so that what another one sent and never committed is a gap for good. Rows that
+ * were sent twice under their id and number count once.
+ *
+ * Rows are sent when the transaction commits, before the file's own COMMIT, or earlier where the transaction
+ * reads them or has many. What was sent and then undone becomes a gap.
+ *
+ * Nothing overflows: meta.cell_max bounds what all batches added to any counter. */
+#include "store/clickhouse/clickhouse.h"
+#include "store/clickhouse/private.h"
+
+#include <stdlib.h>
+
+#define ID_BITS  40                  /* of a batch within its writer's span */
+#define ROWS_MAX ((size_t)256 << 20) /* bytes of unsent rows of one shard and table */
+
+static tb_code not_there(const char *what, tb_error *err)
+{
+    return tb_fail(err, TB_E_NOT_IMPLEMENTED, NULL, "Usage lies in ClickHouse: it cannot be %s there.",
+                   what);
+}
+
+static tb_code take_back(tb_store *store, tb_rollup_cursor *cursor, uint32_t *maxima, tb_error *err)
+{
+    (void)store, (void)cursor, (void)maxima;
+    return not_there("withdrawn", err);
+}
+
+static tb_code let_go(tb_store *store, tb_retain_walk *walk, bool *ret_over, tb_error *err)
+{
+    (void)store, (void)walk, (void)ret_over;
+    return not_there("let go of", err);
+}
+
+static tb_code first_month(tb_store *store, int64_t account, int64_t *ret_month, tb_error *err)
+{
+    (void)store, (void)account, (void)ret_month;
+    return not_there("let go of", err);
+}
+
+static const tb__counters clickhouse_counters = {
+    .begin = tb__ch_batch_begin,
+    .add = tb__ch_batch_add,
+    .add_countries = tb__ch_batch_add_countries,
+    .end = tb__ch_batch_end,
+    .free = tb__ch_batch_free,
+    .commit = tb__ch_commit,
+    .mark = tb__ch_mark,
+    .abandon = tb__ch_abandon,
+    .adopt_zone = tb__ch_adopt_zone,
+    .take_back = take_back,
+    .let_go = let_go,
+    .view = tb__ch_view,
+    .located_bytes = tb__ch_located_bytes,
+    .series = tb__ch_series,
+    .sum = tb__ch_sum,
+    .days = tb__ch_days,
+    .hours = tb__ch_hours,
+    .each_day = tb__ch_each_day,
+    .billed_accounts = tb__ch_billed_accounts,
+    .verify = tb__ch_verify,
+    .first_month = first_month,
+};
+
+static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
+{
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    const char *name = ch->client->database;
+    ch->sql.len = 0;
+    tb_buf_fmt(&ch->sql, "CREATE DATABASE IF NOT EXISTS %s", name);
+    tb_code code = tb__ch_ask(store, shard, err);
+    ch->sql.len = 0;
+    tb_buf_fmt(&ch->sql, "CREATE TABLE IF NOT EXISTS %s.cell(scope UInt8,owner Int64,edge UInt32,h UInt32,"
+                         "batch UInt64,row UInt32", name);
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        tb_buf_fmt(&ch->sql, ",%s UInt64", tb_metric_table[m].name);
+    tb_buf_str(&ch->sql, ")ENGINE=ReplacingMergeTree PARTITION BY toYYYYMM(toDateTime(h*3600,'UTC'))"
+                         " ORDER BY(scope,owner,h,edge,batch,row)");
+    if (!code) code = tb__ch_ask(store, shard, err);
+    ch->sql.len = 0;
+    tb_buf_fmt(&ch->sql, "CREATE TABLE IF NOT EXISTS %s.country(zone Int64,day UInt32,country UInt16,batch UInt64,"
+                         "requests UInt64,bytes UInt64)ENGINE=ReplacingMergeTree"
+                         " PARTITION BY toYYYYMM(toDateTime(day*86400,'UTC')) ORDER BY(zone,day,country,batch)",
+               name);
+    return code ? code : tb__ch_ask(store, shard, err);
+}
+
+/* A new span of ids: what another writer sent and did not commit is a gap for good. Series are asked for by their ids
+ * here, which a file with its own counters never does: the index is made here, and no other file pays for it. */
+static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
+{
+    int64_t *epoch = ctx, last = 0;
+    char name[40] = "usage_gap_";
+    tb_code code = tb__ch_meta(store, "usage_batch", 0, &last, err);
+    const int64_t from = ++*epoch << ID_BITS;
+    sqlite3_snprintf(30, name + 10, "%lld", (long long)last + 1);
+    if (!code) code = tb__ch_meta_put(store, name, from - 1, err);
+    if (!code) code = tb__ch_meta_put(store, "usage_batch", from, err);
+    if (!code) code = tb__ch_meta_put(store, "usage_epoch", *epoch, err);
+    if (!code) code = tb__exec(store->db, store->path, "CREATE INDEX IF NOT EXISTS series_by_id ON series(id)", err);
+    if (!code) code = tb__ch_meta_put(store, "usage_shards", (int64_t)tb__ch_of(store)->client->shards, err);
+    tb__ch_of(store)->next = from + 1;
+    return code;
+}
+
+/* The file may be a copy from a backup: spans that were begun after it was made are over, too. */
+static tb_code find_epoch(tb_store *store, size_t shard, int64_t *epoch, tb_error *err)
+{
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    static const char *const tables[] = {"cell", "country"};
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < sizeof tables / sizeof *tables; i++) {
+        ch->sql.len = 0;
+        tb_buf_fmt(&ch->sql, "SELECT max(batch) FROM %s.%s FORMAT RowBinary", ch->client->database, tables[i]);
+        code = tb__ch_ask(store, shard, err);
+        if (code) return code;
+        tb__ch_reader r = tb__ch_reader_of(ch);
+        const int64_t used = ch->answer.len ? (int64_t)(tb__ch_column(&r, 8) >> ID_BITS) : 0;
+        if (used > *epoch) *epoch = used;
+        code = tb__ch_check_read(&r, err);
+    }
+    return code;
+}
+
+static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
+{
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    tb_code code = TB_OK;
+    for (int t = 0; t < TB__CH_TABLES; t++) {
+        ch->rows[t] = calloc(ch->client->shards, sizeof *ch->rows[t]);
+        ch->marked_at[t] = calloc(ch->client->shards, sizeof *ch->marked_at[t]);
+        if (!ch->rows[t] || !ch->marked_at[t]) return tb_no_memory(err);
+        for (size_t shard = 0; shard < ch->client->shards; shard++)
+            tb_buf_init(&ch->rows[t][shard], ROWS_MAX, NULL);
+    }
+    for (size_t shard = 0; !code && shard < ch->client->shards; shard++)
+        if (!(code = make_tables(store, shard, err))) code = find_epoch(store, shard, &epoch, err);
+    return code ? code : tb_store_write(store, begin_span, &epoch, err);
+}
+
+/* Whose counters are where. */
+static tb_code check_place(tb_store *store, const tb_usage_client *client, int64_t epoch, tb_error *err)
+{
+    int64_t shards = 0, series = 0;
+    if (!client && !epoch) return TB_OK;
+    if (!client)
+        return tb_fail(err, TB_E_USAGE, NULL,
+                       "%s has its usage in ClickHouse: ask the server that serves it, with --server.",
+                       store->path);
+    tb_code code = tb__ch_meta(store, "usage_shards", (int64_t)client->shards, &shards, err);
+    if (!code && shards != (int64_t)client->shards)
+        return tb_fail(err, TB_E_USAGE, "usage",
+                       "The usage of %s lies on %lld shards, and %zu are named. Name them all, in their order.",
+                       store->path, (long long)shards, client->shards);
+    if (!code && !epoch) code = tb__meta_get(store, "series_id", &series, err);
+    if (code || epoch) return code;
+    if (series)
+        return tb_fail(err, TB_E_USAGE, "usage",
+                       "%s has usage of its own. A database keeps its usage in ClickHouse from its beginning.",
+                       store->path);
+    if (!store->write)
+        return tb_fail(err, TB_E_USAGE, "usage", "%s has no usage in ClickHouse yet.", store->path);
+    return TB_OK;
+}
+
+tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_error *err)
+{
+    int64_t epoch = 0;
+    tb_code code = tb__ch_meta(store, "usage_epoch", 0, &epoch, err);
+    if (!code) code = check_place(store, client, epoch, err);
+    if (code || !client) return code;
+    struct tb__clickhouse *ch = calloc(1, sizeof *ch);
+    if (!ch) return tb_no_memory(err);
+    ch->client = client;
+    ch->month.month = -1;
+    tb_buf_init(&ch->sql, (size_t)1 << 20, NULL);
+    tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
+    store->clickhouse = ch;
+    store->client = client;
+    store->plane.counters = &clickhouse_counters;
+    return store->write ? open_writer(store, epoch, err) : TB_OK;
+}
+
+void tb__clickhouse_close(struct tb__clickhouse *ch)
+{
+    if (!ch) return;
+    for (int t = 0; t < TB__CH_TABLES; t++) {
+        for (size_t shard = 0; ch->rows[t] && shard < ch->client->shards; shard++)
+            tb_buf_release(&ch->rows[t][shard]);
+        free(ch->rows[t]);
+        free(ch->marked_at[t]);
+    }
+    tb_buf_release(&ch->sql);
+    tb_buf_release(&ch->answer);
+    free(ch->month.list);
+    free(ch->gaps);
+    free(ch);
+}

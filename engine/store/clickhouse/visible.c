@@ -1,0 +1,64 @@
+/* Which batches count: the file's snapshot says it. */
+#include "store/clickhouse/private.h"
+
+#include <inttypes.h>
+
+tb_code tb__ch_meta(tb_store *store, const char *name, int64_t otherwise, int64_t *ret, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    *ret = otherwise;
+    tb_code code = tb__sql(store, TB__SQL_META_GET, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    *ret = sqlite3_column_int64(s, 0);
+    sqlite3_reset(s);
+    return TB_OK;
+}
+
+tb_code tb__ch_meta_put(tb_store *store, const char *name, int64_t value, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_META_PUT, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, value);
+    return tb__run(store, s, err);
+}
+
+static void put_gap(tb_buf *sql, int64_t first, int64_t last)
+{
+    tb_buf_fmt(sql, " AND NOT batch BETWEEN %" PRId64 " AND %" PRId64, first, last);
+}
+
+static tb_code put_gaps(tb_store *store, tb_buf *sql, tb_error *err)
+{
+    const struct tb__clickhouse *ch = tb__ch_of(store);
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql(store, TB__SQL_USAGE_GAPS, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row)
+        put_gap(sql, sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1));
+    for (size_t i = 0; i < ch->n_gaps; i++)
+        put_gap(sql, ch->gaps[i].first, ch->gaps[i].last);
+    return code;
+}
+
+tb_code tb__ch_watermark(tb_store *store, int64_t *ret_watermark, tb_error *err)
+{
+    const struct tb__clickhouse *ch = tb__ch_of(store);
+    tb_code code = tb__meta_get(store, "usage_batch", ret_watermark, err);
+    if (!code && ch->began && ch->next - 1 > *ret_watermark) *ret_watermark = ch->next - 1;
+    return code;
+}
+
+tb_code tb__ch_put_visible(tb_store *store, tb_buf *sql, tb_error *err)
+{
+    int64_t watermark = 0;
+    tb_code code = tb__ch_watermark(store, &watermark, err);
+    if (code) return code;
+    tb_buf_fmt(sql, " AND batch<=%" PRId64, watermark);
+    return put_gaps(store, sql, err);
+}
