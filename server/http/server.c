@@ -466,6 +466,12 @@ static void on_lost(void *ctx, const tb_error *err)
     server_lost(ctx, err);
 }
 
+static bool usage_ready(void *ctx, tb_error *err)
+{
+    const server *s = ctx;
+    return usage_servers_up(s->options.usage, err);
+}
+
 static tb_code want_messages(tb_store *store, void *ctx, tb_error *err)
 {
     const server_options *o = ctx;
@@ -489,7 +495,12 @@ tb_code server_start(server *s, tb_error *err)
     if (code) return code;
     if (!sends) say_unsent(s);
     on_idle(s, s->store);
-    s->writer = writer_start(s->store, (writer_hooks){on_committed, s, on_idle, on_lost});
+    s->writer = writer_start(s->store, (writer_hooks){.committed = on_committed,
+                                                      .ctx = s,
+                                                      .idle = on_idle,
+                                                      .lost = on_lost,
+                                                      .gather = s->options.usage != NULL,
+                                                      .ready = s->options.usage ? usage_ready : NULL});
     s->desk = crew_start(&(crew_options){.what = "computations",
                                          .threads = SERVER_DESK_THREADS,
                                          .threads_share = SERVER_DESK_THREADS,

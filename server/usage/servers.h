@@ -11,6 +11,7 @@
 #define TOLLBOOK_SERVER_USAGE_SERVERS_H
 
 #include "tollbook/usageclient.h"
+#include "usage/address.h"
 #include "usage/refusal.h"
 
 #include <stdint.h>
