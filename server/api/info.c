@@ -91,6 +91,8 @@ void api_readyz(request *r)
     } else if (tb_store_version(r->worker->store, &version, &err) != TB_OK) {
         request_fail_as(r, &err); /* for the operator's eyes; then what the prober is told */
         request_fail(r, TB_E_BUSY, NULL, "The store cannot be read.");
+    } else if (s->options.usage && !usage_servers_up(s->options.usage, &err)) {
+        request_fail_named(r, &err);
     } else if (!writer_alive(s->writer)) {
         request_fail(r, TB_E_BUSY, NULL, "The writer is not at work.");
     } else if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) {
@@ -188,6 +190,44 @@ static void put_outbox(request *r, tb_buf *out)
     put_counter(out, "tollbook_messages_delivered_total", "Messages that were delivered.", tries.delivered);
     put_counter(out, "tollbook_message_failures_total", "Tries to deliver a message that failed.",
                 tries.failed);
+}
+
+#define PER_SHARD(name_, type_, help_, field_) {name_, type_, help_, offsetof(usage_shard_figures, field_)}
+static void put_usage(const server *s, tb_buf *out)
+{
+    static const struct {
+        const char *name, *type, *help;
+        size_t offset;
+    } rows[] = {
+        PER_SHARD("tollbook_usage_statements_total", "counter", "Statements sent to a usage server.", statements),
+        PER_SHARD("tollbook_usage_failures_total", "counter", "Statements that a usage server did not answer, or refused.",
+                  failures),
+        PER_SHARD("tollbook_usage_sent_bytes_total", "counter", "Bytes of rows and statements sent.", sent_bytes),
+        PER_SHARD("tollbook_usage_received_bytes_total", "counter", "Bytes of a usage server's answers.", received_bytes),
+        PER_SHARD("tollbook_usage_last_failure_seconds", "gauge",
+                  "When a usage server last failed, in seconds since 1970; 0: not since the start.", failed_s),
+    };
+    usage_shard_figures f[USAGE_SHARDS_MAX];
+    const size_t n = s->options.usage ? usage_servers_shards(s->options.usage) : 0;
+    for (size_t i = 0; i < n; i++)
+        usage_servers_read(s->options.usage, i, &f[i]);
+    if (n) tb_buf_str(out, "# HELP tollbook_usage_up 1 while a usage server answers.\n# TYPE tollbook_usage_up gauge\n");
+    for (size_t i = 0; i < n; i++)
+        tb_buf_fmt(out, "tollbook_usage_up{shard=\"%zu\",host=\"%s\"} %d\n", i + 1, f[i].host, f[i].up);
+    for (size_t row = 0; n && row < sizeof rows / sizeof *rows; row++) {
+        tb_buf_fmt(out, "# HELP %s %s\n# TYPE %s %s\n", rows[row].name, rows[row].help, rows[row].name, rows[row].type);
+        for (size_t i = 0; i < n; i++) {
+            uint64_t value;
+            memcpy(&value, (const char *)&f[i] + rows[row].offset, sizeof value);
+            tb_buf_fmt(out, "%s{shard=\"%zu\",host=\"%s\"} %" PRIu64 "\n", rows[row].name, i + 1, f[i].host, value);
+        }
+    }
+    if (n)
+        tb_buf_str(out, "# HELP tollbook_usage_seconds_total Time that statements to a usage server took.\n"
+                        "# TYPE tollbook_usage_seconds_total counter\n");
+    for (size_t i = 0; i < n; i++)
+        tb_buf_fmt(out, "tollbook_usage_seconds_total{shard=\"%zu\",host=\"%s\"} %" PRIu64 ".%06" PRIu64 "\n", i + 1, f[i].host,
+                   f[i].busy_us / 1000000, f[i].busy_us % 1000000);
 }
 
 static void put_connections(const server *s, tb_buf *out)
@@ -306,6 +346,7 @@ void api_metrics(request *r)
     put_outbox(r, out);
     put_accrual(r, out);
     put_marks(r, out);
+    put_usage(s, out);
     put_server(s, out);
     put_process(s, out);
     request_answer_text(r, 200, "text/plain; version=0.0.4; charset=utf-8");

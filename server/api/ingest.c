@@ -183,6 +183,7 @@ void api_ingest_submit_parsed(request *r)
     api_ingest *in = api_ingest_of(r);
     in->taken = true;
     r->job.run = take_parsed;
+    r->job.usage = true;
     r->job.bytes = r->body_len + (in->withdraws ? feed_withdraw_bytes(in->withdrawing)
                                                 : feed_run_bytes(in->run));
     request_submit(r);

@@ -2,15 +2,16 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/secret.h"
 #include "feed/source.h"
 #include "tollbook/calendar.h"
-#include "usage/clickhouse.h"
 
 #define USAGE_TIMEOUT_MS 8000
 
@@ -158,19 +159,46 @@ void cli_warn_links(const cli_call *call, const tb_store *store)
                 cli_text(call, "db"), links);
 }
 
-int cli_usage(const cli_call *call, const tb_usage_client **ret_client)
+static usage_servers *usage; /* as long as the process */
+
+static void close_usage(void)
 {
-    const char *url = cli_text(call, "usage");
-    const long limit_ms = (long)cli_number(call, "usage-timeout-ms", USAGE_TIMEOUT_MS);
-    static tb_usage_client *client; /* as long as the process */
+    usage_servers_close(usage);
+    usage = NULL;
+}
+
+static void say_usage(const char *sentence)
+{
+    fprintf(stderr, "tollbook: %s\n", sentence);
+}
+
+int cli_usage(const cli_call *call, usage_servers **ret_servers)
+{
+    usage_options o = {.url = cli_text(call, "usage"),
+                       .ca = cli_text(call, "usage-ca"),
+                       .limit_ms = cli_number(call, "usage-timeout-ms", USAGE_TIMEOUT_MS),
+                       .say = say_usage};
     tb_error err;
-    *ret_client = NULL;
-    if (!url) return 0;
-    if (clickhouse_new(url, limit_ms, &client, &err) != TB_OK) {
-        cli_say(call, "--usage %.200s: %s", url, err.message);
+    *ret_servers = NULL;
+    if (!o.url && (o.ca || cli_text(call, "usage-credentials"))) {
+        cli_say(call, "--usage-credentials and --usage-ca need --usage.");
         return tb_code_exit(TB_E_USAGE);
     }
-    *ret_client = client;
+    if (!o.url) return 0;
+    tb_code code = cli_load_usage_login(call, &o.login, &err);
+    if (code) return cli_fail(call, NULL, &err);
+    if (o.ca && access(o.ca, R_OK) != 0) {
+        cli_say(call, "--usage-ca %s: %s.", o.ca, strerror(errno));
+        return tb_code_exit(TB_E_USAGE);
+    }
+    code = usage_servers_open(&o, &usage, &err);
+    sodium_memzero(&o.login, sizeof o.login);
+    if (code) {
+        cli_say(call, "--usage: %s", err.message);
+        return tb_code_exit(code);
+    }
+    atexit(close_usage);
+    *ret_servers = usage;
     return 0;
 }
 
@@ -178,14 +206,16 @@ int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_st
 {
     tb_error err;
     tb_store_options options = {.write = write, .owner = call->command->name, .now_us = now_us};
-    int usage = cli_usage(call, &options.usage);
-    if (usage) return usage;
+    usage_servers *servers = NULL;
+    int status = cli_usage(call, &servers);
+    if (status) return status;
+    options.usage = usage_servers_client(servers);
     tb_code code = tb_store_open(cli_text(call, "db"), &options, ret_store, &err);
     if (code == TB_OK) {
         if (!write) cli_warn_links(call, *ret_store);
         return 0;
     }
-    int status = cli_fail(call, NULL, &err);
+    status = cli_fail(call, NULL, &err);
     if (code != TB_E_LOCKED || !write) return status;
     if (takes(call->command, "server")) show_remote_form(call, &err);
     else

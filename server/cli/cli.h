@@ -10,6 +10,7 @@
 #include "http/marks.h"
 #include "tollbook/buf.h"
 #include "tollbook/store.h"
+#include "usage/servers.h"
 
 int cli_init(const cli_call *call);
 int cli_key_secret(const cli_call *call);
@@ -45,8 +46,28 @@ TB_MUST_USE tb_code cli_now(int64_t *ret_now_us, tb_error *err);
 /* The same, saying what is wrong: 0 or the exit status. */
 int cli_clock(const cli_call *call, int64_t *ret_now_us);
 
-/* Where --usage says that counters are; NULL: there is no such option. Returns an exit status. */
-int cli_usage(const cli_call *call, const tb_usage_client **ret_client);
+/* The servers of --usage; NULL: there is no such option. They live as long as the process. Returns an exit status. */
+int cli_usage(const cli_call *call, usage_servers **ret_servers);
+/* The options that it reads, for the table of subcommands. */
+#define CLI_USAGE_OPTIONS                                                                          \
+    {.name = "usage",                                                                              \
+     .value = "URL",                                                                               \
+     .kind = CLI_TEXT,                                                                             \
+     .help = "the ClickHouse servers with the usage, each of them a shard: "                       \
+             "clickhouse://HOST:PORT,HOST:PORT/DATABASE; default: usage is in the file"},          \
+        {.name = "usage-credentials",                                                              \
+         .value = "FILE",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "a file with two lines: the user and the password for the servers of --usage"},   \
+        {.name = "usage-ca",                                                                       \
+         .value = "FILE",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "certificates that those of the servers are signed by, where \"?secure=1\" asks "   \
+                 "for TLS; default: the system's"},                                                \
+    {                                                                                              \
+        .name = "usage-timeout-ms", .value = "N", .kind = CLI_NUMBER, .min = 10, .max = 600000,    \
+        .help = "how long a server of --usage may take for a statement; default 8000"              \
+    }
 /* Opens --db. On failure says why and returns the exit status; 0: *ret_store is open. Where another
  * process holds the writer's lock and the command has a --server form, the message shows it. */
 int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store);

@@ -188,10 +188,7 @@ static const cli_option backup_options[] = {
      .kind = CLI_TEXT,
      .required = true,
      .help = "the copy, which must not exist yet"},
-    {.name = "usage",
-     .value = "URL",
-     .kind = CLI_TEXT,
-     .help = "where usage is, if it is not in the file: as serve --usage says it"},
+    CLI_USAGE_OPTIONS,
     PROGRESS,
 };
 

@@ -76,6 +76,25 @@ tb_code cli_load_alert_secret(const cli_call *call, cli_alert_secret *ret, tb_er
     return TB_OK;
 }
 
+tb_code cli_load_usage_login(const cli_call *call, usage_login *ret, tb_error *err)
+{
+    const char *path = cli_text(call, "usage-credentials");
+    char text[2 * USAGE_LOGIN_MAX + 8];
+    *ret = (usage_login){0};
+    if (!path) return TB_OK;
+    FILE *f = fopen(path, "rbe");
+    if (!f) return tb_fail(err, TB_E_READ_ONLY, NULL, "--usage-credentials %s: %s.", path, strerror(errno));
+    const size_t len = fread(text, 1, sizeof text, f);
+    fclose(f);
+    const bool ok = len < sizeof text && usage_login_parse(text, len, ret);
+    sodium_memzero(text, sizeof text);
+    if (!ok)
+        return tb_fail(err, TB_E_READ_ONLY, NULL,
+                       "--usage-credentials %s does not hold two lines: the user of the usage servers, and the password.", path);
+    cli_warn_open(call, "the credentials of the usage servers", path);
+    return TB_OK;
+}
+
 tb_code cli_load_token_key(const cli_call *call, token_use use, token_key **ret_key, tb_error *err)
 {
     const char *path = cli_text(call, "token-key"), *algorithm = cli_text(call, "token-alg");

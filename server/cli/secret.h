@@ -37,6 +37,9 @@ typedef struct cli_alert_secret {
 /* What --alert-secret-file says. TB_E_READ_ONLY: the file holds no secret. */
 TB_MUST_USE tb_code cli_load_alert_secret(const cli_call *call, cli_alert_secret *ret, tb_error *err);
 
+/* What --usage-credentials says; empty where it is not given. TB_E_READ_ONLY: the file does not hold two lines. */
+TB_MUST_USE tb_code cli_load_usage_login(const cli_call *call, usage_login *ret, tb_error *err);
+
 /* Warns where others may read, or write, a file that should be the operator's alone. */
 void cli_warn_open(const cli_call *call, const char *what, const char *path);
 

@@ -85,13 +85,7 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
          .kind = CLI_TEXT,                                                                         \
          .help = "let go daily of what is older than so many months of hours and of days, and of " \
                  "request logs after a time, such as 25,60,72h; \"-\" keeps all; default -,-,72h"},\
-        {.name = "usage",                                                                          \
-         .value = "URL",                                                                           \
-         .kind = CLI_TEXT,                                                                         \
-         .help = "keep usage on ClickHouse servers, each of them a shard: "                        \
-                 "clickhouse://HOST:PORT,HOST:PORT/DATABASE; default: in the file"},               \
-        SERVE_NUMBER("usage-timeout-ms", "N", 10, 600000,                                          \
-                     "how long a usage server may take for a statement; default 8000"),            \
+        CLI_USAGE_OPTIONS,                                                                         \
         {.name = "alert-url",                                                                      \
          .value = "URL",                                                                           \
          .kind = CLI_TEXT,                                                                         \

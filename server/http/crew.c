@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "http/clock.h"
+#include "usage/servers.h"
 
 typedef struct waiting {
     write_job *job;
@@ -27,6 +28,17 @@ struct crew {
     int stop_fd;
 };
 
+typedef struct at_work {
+    const crew *c;
+    const write_job *job;
+} at_work;
+
+static bool is_over(void *ctx)
+{
+    const at_work *at = ctx;
+    return !crew_time_left(at->c, at->job) || (at->job->left && at->job->left(at->job));
+}
+
 static void run_job(const crew *c, const waiting *one, tb_store *store)
 {
     write_job *job = one->job;
@@ -34,8 +46,11 @@ static void run_job(const crew *c, const waiting *one, tb_store *store)
         job->code = tb_fail(&job->err, TB_E_BUSY, NULL,
                             "The server is stopping; send the same again later.");
     else if (!write_job_over(job)) {
+        at_work at = {c, job};
         job->begun_us = clock_mono_us();
+        usage_wait_for(is_over, &at);
         job->code = job->run(job, store, &job->err);
+        usage_wait_for(NULL, NULL);
     }
     job->done(job);
 }

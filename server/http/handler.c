@@ -373,6 +373,7 @@ void request_submit(request *r)
 void request_submit_long(request *r)
 {
     tb_error err;
+    if (r->worker->server->options.usage) r->job.left = client_left;
     wait_for_job(r);
     if (crew_submit(r->worker->server->desk, r->account, &r->job, &err)) go_on_without(r, &err);
 }
@@ -391,6 +392,20 @@ void request_submit_intake(request *r)
     if (crew_submit(r->worker->server->intake, r->account, &r->job, &err)) go_on_without(r, &err);
 }
 
+static bool asker_left(void *r)
+{
+    const write_job job = {.owner = r};
+    return client_left(&job);
+}
+
+/* What it asks usage servers ends with the client. */
+static void answer_here(request *r)
+{
+    usage_wait_for(asker_left, r);
+    r->route->handle(r);
+    usage_wait_for(NULL, NULL);
+}
+
 static enum MHD_Result last_call(request *r)
 {
     if (r->waiting) {
@@ -401,7 +416,7 @@ static enum MHD_Result last_call(request *r)
     } else if (!r->refused && !r->handled) {
         r->handled = true;
         conns_phase(r->worker->server->conns, r->conn, CONN_WORK, 0, r->start_us);
-        r->route->handle(r);
+        answer_here(r);
         if (r->waiting) return MHD_YES;
     }
     drop_body(r);

@@ -120,14 +120,21 @@ static error_family family_of(const request *r)
     return row->errors;
 }
 
-void request_fail_as(request *r, const tb_error *err)
+/* Seconds. A usage server that is back is noticed within two. */
+static unsigned retry_after(tb_code code)
+{
+    if (code == TB_E_DISK_FULL || code == TB_E_GONE) return 30;
+    return code == TB_E_AWAY ? 3 : 1;
+}
+
+static void fail_with(request *r, const tb_error *err, bool named)
 {
     tb_buf *text = request_text(r);
     tb_error shown = *err;
     const bool own = tb_code_exit(err->code) == 3 && err->code != TB_E_BUSY;
-    const bool said = err->code == TB_E_GONE; /* when it was met */
+    const bool said = err->code == TB_E_GONE || (named && !r->key); /* when it was met; a prober asks often */
     if (!said && (own || tb_code_http(err->code) == 500)) request_complain(r, err);
-    if (own) { /* its sentence, which may name files, is for the operator, not for the client */
+    if (own && !named) { /* its sentence, which may name files, is for the operator, not for the client */
         snprintf(shown.message, sizeof shown.message, "%s", tb_code_text(err->code));
     }
     char id[REQUEST_ID_TEXT];
@@ -139,7 +146,17 @@ void request_fail_as(request *r, const tb_error *err)
                        .content_type = REPLY_JSON,
                        .close = close};
     if (r->reply.status == 503 || r->reply.status == 429)
-        r->reply.retry_after = err->code == TB_E_DISK_FULL || err->code == TB_E_GONE ? 30 : 1;
+        r->reply.retry_after = retry_after(err->code);
+}
+
+void request_fail_as(request *r, const tb_error *err)
+{
+    fail_with(r, err, err->code == TB_E_AWAY && r->key && r->account == 0); /* the operator's servers */
+}
+
+void request_fail_named(request *r, const tb_error *err)
+{
+    fail_with(r, err, true);
 }
 
 void request_fail(request *r, tb_code code, const char *field, const char *fmt, ...)

@@ -124,6 +124,8 @@ int64_t request_now_us(const request *r);
 void request_fail(request *r, tb_code code, const char *field, const char *fmt, ...)
     TB_PRINTF(4, 5);
 void request_fail_as(request *r, const tb_error *err);
+/* The same with its sentence, whoever asks. */
+void request_fail_named(request *r, const tb_error *err);
 /* Appends the members of a plain problem (errors.h), without braces. */
 void request_put_problem(const request *r, const tb_error *err, tb_buf *out);
 /* The same with the place in the input, if there is one: "Line 3, byte 7: ...". */

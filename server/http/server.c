@@ -64,7 +64,7 @@ static tb_code open_writing(server *s, tb_error *err)
     int64_t now_us = s->options.fixed_now_us;
     tb_store_options options = {
         .write = true, .owner = owner, .now_us = now_us == INT64_MIN ? clock_wall_us() : now_us,
-        .usage = s->options.usage};
+        .usage = usage_servers_client(s->options.usage)};
     tb_code code = tb_store_open(s->options.db, &options, &s->store, err);
     uint64_t version = 0;
     uint8_t random[TB_EVENT_SECRET];
@@ -166,7 +166,7 @@ static tb_code open_workers(server *s, tb_error *err)
 {
     tb_store_options options = {
         .write = false, .now_us = clock_wall_us(), .cache_kib = READER_CACHE_KIB,
-        .usage = s->options.usage};
+        .usage = usage_servers_client(s->options.usage)};
     for (unsigned i = 0; i < s->options.threads; i++) {
         worker *w = &s->workers[i];
         w->server = s;
@@ -190,7 +190,7 @@ tb_code worker_lend_reader(worker *w, int64_t account, tb_store **ret_store, tb_
 {
     server *s = w->server;
     const tb_store_options options = {
-        .now_us = clock_wall_us(), .cache_kib = STREAM_CACHE_KIB, .usage = s->options.usage};
+        .now_us = clock_wall_us(), .cache_kib = STREAM_CACHE_KIB, .usage = usage_servers_client(s->options.usage)};
     tb_code code = places_take(s->places, account, err);
     *ret_store = NULL;
     if (code) return code;
@@ -466,6 +466,12 @@ static void on_lost(void *ctx, const tb_error *err)
     server_lost(ctx, err);
 }
 
+static bool usage_ready(void *ctx, tb_error *err)
+{
+    const server *s = ctx;
+    return usage_servers_up(s->options.usage, err);
+}
+
 static tb_code want_messages(tb_store *store, void *ctx, tb_error *err)
 {
     const server_options *o = ctx;
@@ -489,7 +495,12 @@ tb_code server_start(server *s, tb_error *err)
     if (code) return code;
     if (!sends) say_unsent(s);
     on_idle(s, s->store);
-    s->writer = writer_start(s->store, (writer_hooks){on_committed, s, on_idle, on_lost});
+    s->writer = writer_start(s->store, (writer_hooks){.committed = on_committed,
+                                                      .ctx = s,
+                                                      .idle = on_idle,
+                                                      .lost = on_lost,
+                                                      .gather = s->options.usage != NULL,
+                                                      .ready = s->options.usage ? usage_ready : NULL});
     s->desk = crew_start(&(crew_options){.what = "computations",
                                          .threads = SERVER_DESK_THREADS,
                                          .threads_share = SERVER_DESK_THREADS,

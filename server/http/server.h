@@ -33,6 +33,7 @@
 #include "http/window.h"
 #include "http/writer.h"
 #include "tollbook/event.h"
+#include "usage/servers.h"
 
 #define SERVER_WORKERS_MAX 64
 #define SERVER_CHORES      4
@@ -42,7 +43,7 @@
 
 typedef struct server_options {
     const char *db;
-    const tb_usage_client *usage; /* where counters lie; NULL: in the file. Lives as long as the server */
+    usage_servers *usage; /* where counters lie; NULL: in the file. They live as long as the server */
     const char *listen[LISTEN_MAX];
     size_t n_listen;
     const char *logging_listen; /* where the request logging API alone is answered, or NULL */

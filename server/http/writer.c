@@ -17,6 +17,7 @@ struct writer {
     write_job *first, **last;
     unsigned queued;
     size_t queued_bytes;
+    int64_t gathered_us; /* the writer's thread alone: when the last group with usage began */
     bool stop, running, broken;
     bool owes_keys; /* the writer's thread alone: a change of keys is not in force yet */
 };
@@ -26,6 +27,7 @@ typedef struct group {
     write_job *rest; /* not in it */
     size_t bytes;
     bool changed_keys;
+    bool gather; /* writer_hooks.gather */
 } group;
 
 static void fail_job(write_job *job, const tb_error *err)
@@ -60,6 +62,17 @@ static bool run_job(tb_store *store, write_job *job, tb_error *err)
     return true;
 }
 
+/* Where usage is gathered, what brings some is not mixed with what does not: its INSERT may fail. */
+static bool may_join(const group *g, const write_job *job, const write_job *next)
+{
+    return !g->gather || job->usage == next->usage;
+}
+
+static int64_t group_us(const group *g, const write_job *job)
+{
+    return g->gather && job->usage ? WRITER_GATHER_US : WRITER_GROUP_US;
+}
+
 /* Runs jobs until the group is large or old enough, or one is to be alone; what is left stays in
  * g->rest. */
 static tb_code run_jobs(tb_store *store, void *ctx, tb_error *err)
@@ -77,8 +90,8 @@ static tb_code run_jobs(tb_store *store, void *ctx, tb_error *err)
         g->bytes += job->bytes;
         if (!run_job(store, job, err)) return err->code;
         g->changed_keys |= job->changed_keys;
-    } while (*rest && !job->alone && !(*rest)->alone && g->bytes < WRITER_GROUP_BYTES &&
-             clock_mono_us() - start_us < WRITER_GROUP_US);
+    } while (*rest && !job->alone && !(*rest)->alone && may_join(g, job, *rest) && g->bytes < WRITER_GROUP_BYTES &&
+             clock_mono_us() - start_us < group_us(g, job));
     return TB_OK;
 }
 
@@ -131,7 +144,7 @@ static void lose(writer *w, bool changed_keys, const tb_error *err)
 /* One transaction with the first of the jobs; returns the others. */
 static write_job *commit_group(writer *w, write_job *jobs)
 {
-    group g = {.last = &g.first, .rest = jobs};
+    group g = {.last = &g.first, .rest = jobs, .gather = w->hooks.gather};
     tb_error err = {0};
     if (tb_store_write(w->store, run_jobs, &g, &err) != TB_OK) {
         if (!g.first) { /* it did not even begin */
@@ -192,6 +205,105 @@ static void be_idle(writer *w)
         w->hooks.idle(w->hooks.ctx, w->store);
 }
 
+/* --- usage that waits --- */
+
+static void append_job(write_job ***last, write_job *job)
+{
+    job->next = NULL;
+    **last = job;
+    *last = &job->next;
+}
+
+static bool gathers(const write_job *jobs)
+{
+    while (jobs && !jobs->usage)
+        jobs = jobs->next;
+    return jobs != NULL;
+}
+
+static size_t usage_bytes(const writer *w)
+{
+    size_t bytes = 0;
+    for (const write_job *job = w->first; job; job = job->next)
+        if (job->usage) bytes += job->bytes;
+    return bytes;
+}
+
+/* Whether jobs with usage have to stay in the queue; *ret_ms is then when to look again. The lock is held. */
+static bool holds_usage(writer *w, bool ready, int64_t *ret_ms)
+{
+    const int64_t left_us = w->gathered_us + WRITER_GATHER_US - clock_mono_us();
+    *ret_ms = WRITER_AGAIN_MS;
+    if (w->stop || w->broken || !w->hooks.gather) return false;
+    if (!ready) return true;
+    if (left_us <= 0 || usage_bytes(w) >= WRITER_GATHER_BYTES) return false;
+    *ret_ms = left_us / 1000 + 1;
+    return true;
+}
+
+static bool no_longer(write_job *job, const tb_error *unready)
+{
+    if (!write_job_over(job)) return false;
+    if (unready) fail_job(job, unready);
+    return true;
+}
+
+/* Takes from the queue what can be done now. Those with usage that stay are let go once they have waited for too long. The lock is held. */
+static write_job *take_jobs(writer *w, bool held, const tb_error *unready, write_job **ret_over)
+{
+    write_job *taken = NULL, **last_taken = &taken, *stay = NULL, **last_stay = &stay, **last_over = ret_over;
+    *ret_over = NULL;
+    w->queued = 0;
+    w->queued_bytes = 0;
+    for (write_job *job = w->first, *next; job; job = next) {
+        next = job->next;
+        if (!held || !job->usage) {
+            append_job(&last_taken, job);
+        } else if (no_longer(job, unready)) {
+            append_job(&last_over, job);
+        } else {
+            append_job(&last_stay, job);
+            w->queued++;
+            w->queued_bytes += job->bytes;
+        }
+    }
+    w->first = stay;
+    w->last = stay ? last_stay : &w->first;
+    return taken;
+}
+
+static void finish_over(write_job *over)
+{
+    for (write_job *job = over, *next; job; job = next) {
+        next = job->next;
+        job->done(job);
+    }
+}
+
+/* What can be done now; NULL: nothing, after a wait. The lock is held, but not while others are asked. */
+static write_job *next_jobs(writer *w)
+{
+    tb_error why;
+    write_job *over = NULL;
+    int64_t ms = 0;
+    const bool gather = w->hooks.gather && w->hooks.ready;
+    pthread_mutex_unlock(&w->lock);
+    const bool ready = !gather || w->hooks.ready(w->hooks.ctx, &why);
+    pthread_mutex_lock(&w->lock);
+    const bool held = holds_usage(w, ready, &ms);
+    write_job *jobs = take_jobs(w, held, ready ? NULL : &why, &over);
+    if (!held && jobs) w->gathered_us = gathers(jobs) ? clock_mono_us() : w->gathered_us;
+    if (over) {
+        pthread_mutex_unlock(&w->lock);
+        finish_over(over);
+        pthread_mutex_lock(&w->lock);
+    } else if (!jobs && w->first) {
+        const struct timespec until = later(ms < WRITER_AGAIN_MS ? ms : WRITER_AGAIN_MS);
+        pthread_cond_timedwait(&w->wake, &w->lock, &until);
+    }
+    return jobs;
+}
+
 /* Waits until there is work or a stop; the lock is held, but not while keys are published. */
 static void wait_for_work(writer *w)
 {
@@ -211,11 +323,8 @@ static void *run_writer(void *arg)
     for (;;) {
         wait_for_work(w);
         if (!w->first) break;
-        write_job *jobs = w->first;
-        w->first = NULL;
-        w->last = &w->first;
-        w->queued = 0;
-        w->queued_bytes = 0;
+        write_job *jobs = next_jobs(w);
+        if (!jobs) continue;
         w->running = true;
         pthread_mutex_unlock(&w->lock);
         run_all(w, jobs);
@@ -239,6 +348,7 @@ writer *writer_start(tb_store *store, writer_hooks hooks)
     w->store = store;
     w->hooks = hooks;
     w->last = &w->first;
+    w->gathered_us = clock_mono_us() - WRITER_GATHER_US;
     if (pthread_create(&w->thread, NULL, run_writer, w) == 0) return w;
     free(w);
     return NULL;
@@ -255,9 +365,11 @@ static unsigned count_jobs(const writer *w, int64_t account)
 /* Only a queue that is long already is counted. */
 static bool has_place(const writer *w, const write_job *job)
 {
-    if (w->queued >= WRITER_JOBS_MAX) return false;
+    const unsigned most = w->hooks.gather ? WRITER_GATHER_JOBS : WRITER_JOBS_MAX;
+    const unsigned share = w->hooks.gather ? WRITER_GATHER_SHARE : WRITER_JOBS_SHARE;
+    if (w->queued >= most) return false;
     if (w->queued > 0 && w->queued_bytes + job->bytes > WRITER_BYTES_MAX) return false;
-    return w->queued < WRITER_JOBS_SHARE || count_jobs(w, job->account) < WRITER_JOBS_SHARE;
+    return w->queued < share || count_jobs(w, job->account) < share;
 }
 
 tb_code writer_submit(writer *w, write_job *job, tb_error *err)

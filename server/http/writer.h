@@ -15,6 +15,11 @@
 #define WRITER_BYTES_MAX   ((size_t)512 << 20) /* most bytes that wait */
 #define WRITER_GROUP_BYTES ((size_t)32 << 20)  /* a group is committed past so many */
 #define WRITER_GROUP_US    50000               /* or so long */
+/* Where usage lies on servers: their INSERTs are few and large. */
+#define WRITER_GATHER_US    1000000             /* between the groups of jobs with usage */
+#define WRITER_GATHER_BYTES ((size_t)16 << 20)  /* that wait: they go at once */
+#define WRITER_GATHER_JOBS  1024                /* most that wait, and one account's share of them */
+#define WRITER_GATHER_SHARE 768
 
 typedef struct write_job {
     /* Set by the submitter. run works inside a transaction; done must not block. */
@@ -26,6 +31,7 @@ typedef struct write_job {
     int64_t wait_us; /* the longest wait: it is then TB_E_BUSY, and nothing of it was run; 0: any */
     bool (*left)(
         const struct write_job *job); /* nobody waits for it any more: it is not run; or NULL */
+    bool usage; /* it brings usage; see writer_hooks.gather */
     bool alone; /* nothing else is in its transaction: it reads what the last commit left */
     /* Set by the writer before done. */
     tb_code code;
@@ -57,6 +63,12 @@ typedef struct writer_hooks {
     /* Called on the writer's thread, before any done, when a commit met that the database is not
      * where it was (TB_E_GONE). Later jobs try again. NULL: nothing. */
     void (*lost)(void *ctx, const tb_error *err);
+    /* Usage lies on servers. Jobs with usage have groups of their own, one WRITER_GATHER_US or more after the other; a
+     * job that comes after a pause goes at once, and so do WRITER_GATHER_BYTES. Others do not wait for them. */
+    bool gather;
+    /* Whether the servers can take anything; err says why not. Meanwhile jobs with usage wait, within the queue's bounds and no
+     * longer than wait_us: they then fail with what it says. On the writer's thread. NULL: always. */
+    bool (*ready)(void *ctx, tb_error *err);
 } writer_hooks;
 
 /* The store stays the caller's, who must not touch it until writer_stop. NULL: no thread. */

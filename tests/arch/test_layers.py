@@ -40,10 +40,10 @@ SEES = {
     "feed": {"base", "model", "intake", "rollup", "logs", "events", "store"},
     # Follows files and ships to a sink that it is given: it knows neither HTTP nor a database.
     "follow": {"base", "model", "intake", "store", "feed"},
-    "http": {"base", "model", "stats", "encode", "events", "store"},
+    "http": {"base", "model", "stats", "encode", "events", "store", "usage"},
     # No face sees what bills and guesses but through the operations.
     "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "store", "ops", "feed",
-            "http", "registry", "webhook"},
+            "http", "registry", "webhook", "usage"},
     "cli": {"base", "model", "intake", "stats", "encode", "store", "ops", "feed", "follow", "webhook", "usage", "http", "api"},
     # Prints the table of subcommands for man pages and completions.
     "packaging": {"encode", "cli"},

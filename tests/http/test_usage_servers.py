@@ -2,10 +2,11 @@
 byte; what is not committed is seen by nobody; a server that is away is named, and nothing is counted twice."""
 import json
 import re
+import time
 import unittest
 
 from clickhouse import PROGRAM, ClickHouse
-from harness import CATALOG, SOURCE, Case, Server, hit, run
+from harness import CATALOG, PATIENCE, SOURCE, Case, Server, hit, run
 
 METRICS = re.findall(r'^ +X\(\w+, "(\w+)"', (SOURCE / "include/tollbook/metrics.h").read_text(), re.M)
 MONTH = "dateFrom=2026-10-30&dateTo=2026-11-04"
@@ -40,6 +41,12 @@ class Pair:
 
     def both(self, method, target, body=None, key="operator", **headers):
         return [s.ask(method, target, s.keys[key], body, **headers) for s in (self.file, self.away)]
+
+    def back(self):
+        end = time.monotonic() + PATIENCE
+        while self.away.ask("GET", "/readyz").status != 200:
+            assert time.monotonic() < end, self.away.messages()
+            time.sleep(0.02)
 
     def close(self):
         self.away.stop()
@@ -126,6 +133,7 @@ class UsageServers(Case):
             self.refused(refused, 503, "usage.away")
             self.assertIn("retry-after", refused.headers)
             shard.start()
+            pair.back()
             self.compare()
         self.post("/ingest/logs", lines(101, range(100, 120)) + lines(102, range(100, 120)) + lines(999, range(90, 99)))
         self.compare()

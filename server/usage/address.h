@@ -1,0 +1,26 @@
+/* Where usage servers are: clickhouse://HOST[:PORT][,HOST[:PORT]...]/DATABASE[?OPTION[&OPTION]]. The ports are those
+ * of ClickHouse's HTTP interface. Each host is a shard, and their order says which.
+ *
+ *     secure=1    HTTPS
+ *     shards=N    so many hosts must be named; a list that lost one is refused */
+#ifndef TOLLBOOK_SERVER_USAGE_ADDRESS_H
+#define TOLLBOOK_SERVER_USAGE_ADDRESS_H
+
+#include "tollbook/error.h"
+
+#define USAGE_SHARDS_MAX 64
+#define USAGE_HOST_MAX   264 /* with its port */
+#define USAGE_NAME_MAX   64
+
+typedef struct usage_address {
+    bool secure;
+    size_t shards;
+    char shard[USAGE_SHARDS_MAX][USAGE_HOST_MAX + 1]; /* HOST:PORT */
+    char database[USAGE_NAME_MAX + 1];
+} usage_address;
+
+/* TB_E_USAGE: it is no such address. The sentence repeats nothing of it, for somebody may have put a password into
+ * it. */
+TB_MUST_USE tb_code usage_address_parse(const char *url, usage_address *ret, tb_error *err);
+
+#endif

@@ -1,0 +1,358 @@
+/* A statement goes out on a handle that nobody else uses; handles keep their connection, so they are lent and come
+ * back. What is seen of a server is noted for all (usage_note). */
+#include "usage/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define URL_MAX ((size_t)4 << 20)
+
+static _Thread_local struct {
+    bool (*over)(void *ctx);
+    void *ctx;
+} waiting;
+
+void usage_wait_for(bool (*over)(void *ctx), void *ctx)
+{
+    waiting.over = over;
+    waiting.ctx = ctx;
+}
+
+static int64_t mono_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* --- what is known of the servers --- */
+
+void usage_name(const usage_servers *s, size_t shard, char *out, size_t size)
+{
+    snprintf(out, size, "%s (shard %zu of %zu)", s->address.shard[shard], shard + 1, s->address.shards);
+}
+
+static tb_code away(const usage_servers *s, size_t shard, const char *why, tb_error *err)
+{
+    return tb_fail(err, TB_E_AWAY, "usage", "Usage server %.70s (shard %zu of %zu): %s", s->address.shard[shard], shard + 1,
+                   s->address.shards, why);
+}
+
+static void say_change(const usage_servers *s, size_t shard, const char *why)
+{
+    char name[USAGE_HOST_MAX + 32], sentence[USAGE_HOST_MAX + USAGE_WHY_MAX + 80];
+    if (!s->options.say) return;
+    usage_name(s, shard, name, sizeof name);
+    if (why) snprintf(sentence, sizeof sentence, "Usage server %s is away: %s", name, why);
+    else snprintf(sentence, sizeof sentence, "Usage server %s is back.", name);
+    s->options.say(sentence);
+}
+
+void usage_note(usage_servers *s, size_t shard, const char *why, bool gone)
+{
+    usage_shard *to = &s->shard[shard];
+    pthread_mutex_lock(&s->lock);
+    const bool was_away = to->away;
+    if (why) {
+        to->failed_s = (int64_t)time(NULL);
+        if (gone) snprintf(to->why, sizeof to->why, "%s", why);
+    }
+    to->away = gone || (why && was_away);
+    if (to->away && !was_away) atomic_fetch_add(&to->losses, 1);
+    const bool changed = to->away != was_away;
+    pthread_mutex_unlock(&s->lock);
+    if (changed) say_change(s, shard, why);
+}
+
+static bool is_away(usage_servers *s, size_t shard, char ret_why[USAGE_WHY_MAX])
+{
+    pthread_mutex_lock(&s->lock);
+    const bool gone = s->shard[shard].away;
+    if (gone) memcpy(ret_why, s->shard[shard].why, USAGE_WHY_MAX);
+    pthread_mutex_unlock(&s->lock);
+    return gone;
+}
+
+size_t usage_servers_shards(const usage_servers *s)
+{
+    return s->address.shards;
+}
+
+void usage_servers_read(usage_servers *s, size_t shard, usage_shard_figures *ret)
+{
+    const usage_shard *of = &s->shard[shard];
+    *ret = (usage_shard_figures){.statements = atomic_load(&of->statements), .failures = atomic_load(&of->failures),
+                                 .sent_bytes = atomic_load(&of->sent_bytes),
+                                 .received_bytes = atomic_load(&of->received_bytes),
+                                 .busy_us = atomic_load(&of->busy_us)};
+    snprintf(ret->host, sizeof ret->host, "%s", s->address.shard[shard]);
+    ret->up = !is_away(s, shard, ret->why);
+    pthread_mutex_lock(&s->lock);
+    ret->failed_s = of->failed_s;
+    pthread_mutex_unlock(&s->lock);
+}
+
+bool usage_servers_up(usage_servers *s, tb_error *err)
+{
+    char why[USAGE_WHY_MAX];
+    for (size_t shard = 0; shard < s->address.shards; shard++)
+        if (is_away(s, shard, why)) {
+            (void)away(s, shard, why, err);
+            return false;
+        }
+    return true;
+}
+
+/* --- handles --- */
+
+static CURL *take_handle(usage_servers *s)
+{
+    CURL *curl = NULL;
+    pthread_mutex_lock(&s->lock);
+    if (s->n_idle) curl = s->idle[--s->n_idle];
+    pthread_mutex_unlock(&s->lock);
+    return curl ? curl : curl_easy_init();
+}
+
+static void give_handle(usage_servers *s, CURL *curl)
+{
+    pthread_mutex_lock(&s->lock);
+    if (s->n_idle < USAGE_IDLE_MAX) {
+        s->idle[s->n_idle++] = curl;
+        curl = NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (curl) curl_easy_cleanup(curl);
+}
+
+/* --- a statement --- */
+
+typedef struct statement {
+    usage_servers *s;
+    size_t shard;
+    const char *sql;
+    const void *body;
+    size_t len;
+    unsigned losses; /* of the shard, when it began */
+    char id[USAGE_ID_MAX];
+} statement;
+
+/* Asked by libcurl again and again. */
+static int look_up(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    const statement *st = ctx;
+    (void)a, (void)b, (void)c, (void)d;
+    if (atomic_load(&st->s->shard[st->shard].losses) != st->losses) return 1;
+    return waiting.over && waiting.over(waiting.ctx);
+}
+
+static bool reads(const statement *st)
+{
+    return strncasecmp(st->sql, "SELECT", 6) == 0;
+}
+
+/* Doing it twice is doing it once: rows come under ids, and tables are made where they are missing. */
+static bool may_repeat(const statement *st)
+{
+    return reads(st) || st->len || strncasecmp(st->sql, "CREATE", 6) == 0;
+}
+
+static long limit_of(const statement *st)
+{
+    const long most = (long)st->s->options.limit_ms;
+    return reads(st) || st->len || most > USAGE_WORK_MS ? most : USAGE_WORK_MS;
+}
+
+/* A chunk that cannot follow a good status is appended to the answer by ClickHouse, as text: buffered whole
+ * (wait_end_of_query) it has a status of its own. Who reads is ended by the server too where KILL QUERY does not reach it. */
+static tb_code put_url(const statement *st, CURL *curl, tb_buf *url, tb_error *err)
+{
+    const usage_servers *s = st->s;
+    char *query = st->len ? curl_easy_escape(curl, st->sql, 0) : NULL;
+    if (st->len && !query) return tb_no_memory(err);
+    tb_buf_fmt(url, "http%s://%s/?wait_end_of_query=1&max_query_size=1048576&query_id=%s", s->address.secure ? "s" : "",
+               s->address.shard[st->shard], st->id);
+    if (reads(st)) tb_buf_fmt(url, "&max_execution_time=%ld", limit_of(st) / 1000 + 1);
+    if (query) {
+        tb_buf_str(url, "&query=");
+        tb_buf_str(url, query);
+    }
+    curl_free(query);
+    tb_buf_add(url, "", 1);
+    return tb_buf_check(url, err);
+}
+
+/* Whether what failed may have been the end of a kept connection that the server had let go. */
+static bool was_stale(CURLcode rc, const usage_reply *reply)
+{
+    long made = 0;
+    curl_easy_getinfo(reply->curl, CURLINFO_NUM_CONNECTS, &made);
+    return made == 0 && reply->head == 0 &&
+           (rc == CURLE_GOT_NOTHING || rc == CURLE_SEND_ERROR || rc == CURLE_RECV_ERROR);
+}
+
+static CURLcode perform(statement *st, const char *url, bool fresh, usage_reply *reply)
+{
+    CURL *curl = reply->curl;
+    usage_prepare(st->s, curl, url, limit_of(st), reply);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)(st->len ? st->len : strlen(st->sql)));
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, st->len ? st->body : st->sql);
+    curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, fresh ? 1L : 0L);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_up);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, st);
+    return curl_easy_perform(curl);
+}
+
+static void count(statement *st, const usage_reply *reply, int64_t begun_us, bool failed)
+{
+    usage_shard *to = &st->s->shard[st->shard];
+    curl_off_t sent = 0;
+    curl_easy_getinfo(reply->curl, CURLINFO_SIZE_UPLOAD_T, &sent);
+    atomic_fetch_add(&to->statements, 1);
+    atomic_fetch_add(&to->failures, failed);
+    atomic_fetch_add(&to->sent_bytes, (uint64_t)sent);
+    atomic_fetch_add(&to->received_bytes, reply->got);
+    atomic_fetch_add(&to->busy_us, (uint64_t)(mono_us() - begun_us));
+}
+
+/* What became of it, for whoever asked and for all others. */
+static tb_code conclude(statement *st, CURLcode rc, const usage_reply *reply, tb_error *err)
+{
+    char why[USAGE_WHY_MAX];
+    bool closed = false;
+    const bool ended = rc == CURLE_OPERATION_TIMEDOUT || rc == CURLE_ABORTED_BY_CALLBACK;
+    if (usage_judge(rc, reply, &closed, why)) return TB_OK;
+    if (ended) usage_watch_kill(st->s, st->shard, st->id);
+    if (rc == CURLE_ABORTED_BY_CALLBACK && is_away(st->s, st->shard, why)) return away(st->s, st->shard, why, err);
+    if (rc == CURLE_ABORTED_BY_CALLBACK)
+        return tb_fail(err, TB_E_STOPPED, NULL, "Nobody waits for the answer any more.");
+    usage_note(st->s, st->shard, why, closed);
+    if (rc == CURLE_OPERATION_TIMEDOUT) usage_watch_look(st->s);
+    return away(st->s, st->shard, why, err);
+}
+
+static tb_code exchange(statement *st, const char *url, CURL *curl, tb_buf *answer, tb_error *err)
+{
+    const size_t before = answer->len;
+    const int64_t begun_us = mono_us();
+    usage_reply reply = {.curl = curl, .answer = answer};
+    CURLcode rc = perform(st, url, !may_repeat(st), &reply);
+    if (may_repeat(st) && was_stale(rc, &reply)) {
+        reply = (usage_reply){.curl = curl, .answer = answer};
+        rc = perform(st, url, true, &reply);
+    }
+    tb_code code = conclude(st, rc, &reply, err);
+    count(st, &reply, begun_us, code != TB_OK);
+    if (code && !answer->failed) answer->len = before;
+    return code;
+}
+
+static tb_code ask(void *ctx, size_t shard, const char *sql, const void *body, size_t len, tb_buf *answer,
+                   tb_error *err)
+{
+    usage_servers *s = ctx;
+    statement st = {s, shard, sql, body, len, atomic_load(&s->shard[shard].losses), ""};
+    char why[USAGE_WHY_MAX];
+    if (is_away(s, shard, why)) return away(s, shard, why, err);
+    CURL *curl = take_handle(s);
+    if (!curl) return tb_no_memory(err);
+    tb_buf url;
+    tb_buf_init(&url, URL_MAX, NULL);
+    snprintf(st.id, sizeof st.id, "tollbook-%016" PRIx64 "-%" PRIu64, s->run, atomic_fetch_add(&s->count, 1));
+    tb_code code = put_url(&st, curl, &url, err);
+    if (!code) code = exchange(&st, url.data, curl, answer, err);
+    tb_buf_release(&url);
+    give_handle(s, curl);
+    return code;
+}
+
+/* --- who asks --- */
+
+static bool take_line(const char **at, const char *end, char out[USAGE_LOGIN_MAX + 1])
+{
+    const char *line = memchr(*at, '\n', (size_t)(end - *at));
+    size_t len = (size_t)((line ? line : end) - *at);
+    const char *from = *at;
+    *at = line ? line + 1 : end;
+    if (len && from[len - 1] == '\r') len--;
+    if (len > USAGE_LOGIN_MAX) return false;
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)from[i] < ' ' || from[i] == 127) return false;
+    memcpy(out, from, len);
+    out[len] = 0;
+    return true;
+}
+
+bool usage_login_parse(const char *text, size_t len, usage_login *ret)
+{
+    const char *at = text, *const end = text + len;
+    return take_line(&at, end, ret->user) && ret->user[0] && take_line(&at, end, ret->password) && at == end;
+}
+
+static bool add_line(usage_servers *s, const char *name, const char *value)
+{
+    char line[USAGE_LOGIN_MAX + 40];
+    snprintf(line, sizeof line, value[0] ? "%s: %s" : "%s:", name, value);
+    struct curl_slist *more = curl_slist_append(s->lines, line);
+    if (more) s->lines = more;
+    return more != NULL;
+}
+
+static bool add_lines(usage_servers *s)
+{
+    const usage_login *who = &s->options.login;
+    return add_line(s, "Expect", "") && /* no pause before the body */
+           (!who->user[0] || add_line(s, "X-ClickHouse-User", who->user)) &&
+           (!who->password[0] || add_line(s, "X-ClickHouse-Key", who->password));
+}
+
+/* --- from open to close --- */
+
+static uint64_t run_number(const usage_servers *s)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return ((uint64_t)t.tv_sec << 24 ^ (uint64_t)t.tv_nsec) * UINT64_C(0x9E3779B97F4A7C15) ^ (uint64_t)getpid() ^
+           (uint64_t)(uintptr_t)s;
+}
+
+tb_code usage_servers_open(const usage_options *options, usage_servers **ret_servers, tb_error *err)
+{
+    usage_servers *s = calloc(1, sizeof *s);
+    if (!s) return tb_no_memory(err);
+    curl_global_init(CURL_GLOBAL_DEFAULT); /* where it fails, no handle can be made */
+    pthread_mutex_init(&s->lock, NULL);
+    s->options = *options;
+    s->run = run_number(s);
+    s->client = (tb_usage_client){.ctx = s, .database = s->address.database, .ask = ask};
+    tb_code code = usage_address_parse(options->url, &s->address, err);
+    s->client.shards = s->address.shards;
+    if (!code && (!add_lines(s) || !usage_watch_start(s))) code = tb_no_memory(err);
+    if (code) usage_servers_close(s);
+    else *ret_servers = s;
+    return code;
+}
+
+void usage_servers_close(usage_servers *s)
+{
+    if (!s) return;
+    usage_watch_stop(s);
+    for (size_t i = 0; i < s->n_idle; i++)
+        curl_easy_cleanup(s->idle[i]);
+    for (struct curl_slist *line = s->lines; line; line = line->next)
+        explicit_bzero(line->data, strlen(line->data));
+    curl_slist_free_all(s->lines);
+    pthread_mutex_destroy(&s->lock);
+    explicit_bzero(&s->options.login, sizeof s->options.login);
+    free(s);
+}
+
+const tb_usage_client *usage_servers_client(const usage_servers *s)
+{
+    return s ? &s->client : NULL;
+}

@@ -1,0 +1,245 @@
+"""A usage server that is away, hangs, refuses or answers nonsense (serve --usage): its zones get 503 usage.away, the others are
+answered; the operator is told which server it is and why; what is sent again once it is back counts once; nobody restarts
+anything."""
+import contextlib
+import datetime
+import re
+import ssl
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+from clickhouse import PROGRAM, ClickHouse
+from fakeusage import Fake
+from harness import PATIENCE, Case, Server, hit, run, together
+
+ZONES = (101, 102, 201, 999)
+LIMIT_MS = 1500
+# What a server does, and what is said of it.
+AWAY = {"hang": "Look whether it hangs", "garbage": "Look at its log", "other": "it is no ClickHouse server: HTTP 200",
+        "500": "it is no ClickHouse server: HTTP 500", "half": "Look at its log", "silent": "Look at its log",
+        (193, "Wrong password for user u"): "code 193, Wrong password for user u. Look at the password in the file of "
+                                            "--usage-credentials"}
+REFUSED = {243: "Make room on its disk", 252: "It merges too slowly", 241: "Raise max_memory_usage", 999: "Look at its log"}
+
+
+def lines(zone, seconds):
+    return b"".join(hit(zone, second, 1000 + second) for second in seconds)
+
+
+def until(true, what):
+    end = time.monotonic() + PATIENCE
+    while not true():
+        if time.monotonic() > end:
+            raise AssertionError(what() if callable(what) else what)
+        threading.Event().wait(0.02)
+
+
+@unittest.skipUnless(PROGRAM, "no clickhouse-server")
+class Faults(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.shards = [ClickHouse(), ClickHouse()]
+        cls.fakes = [Fake(shard) for shard in cls.shards]
+        cls.folder = tempfile.TemporaryDirectory(prefix="tollbook-usage-")
+        login = Path(cls.folder.name) / "login"
+        login.write_text("default\n\n")
+        login.chmod(0o600)
+        cls.options = ["--usage-credentials", login, "--usage-timeout-ms", LIMIT_MS]
+        cls.url = "clickhouse://" + ",".join(f"127.0.0.1:{f.port}" for f in cls.fakes) + "/faults"
+        cls.server = Server("--usage", cls.url + "?shards=2", *cls.options, log=None)
+        cls.sent = {zone: 0 for zone in ZONES}
+        cls.next = cls.asked = 0
+        cls.post_all(cls)
+        owners = cls.shards[1].ask("SELECT DISTINCT owner FROM faults.cell WHERE scope=1").split()
+        cls.there = [zone for zone in (101, 102) if str(zone) in owners]
+        cls.here = [zone for zone in (101, 102) if str(zone) not in owners]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+        cls.server.folder.cleanup()
+        for each in cls.fakes + cls.shards:
+            each.close()
+        cls.folder.cleanup()
+
+    def body(self):
+        Faults.next += 3
+        return b"".join(lines(zone, range(Faults.next, Faults.next + 3)) for zone in ZONES)
+
+    def post(self, body):
+        return self.server.ask("POST", "/ingest/logs", "operator", body)
+
+    def post_all(self, body=None):
+        got = self.server.ask("POST", "/ingest/logs", "operator", body or self.body(self))
+        assert got.status == 200, got.body
+        for zone in ZONES:
+            self.sent[zone] += 3
+
+    def question(self, zone):
+        """One that no answer is kept for."""
+        Faults.asked += 1
+        later, sooner = divmod(self.asked, 10)
+        first, last = (datetime.date(2026, 11, day) + datetime.timedelta(days) for day, days in ((1, -sooner), (4, later)))
+        return f"/statistics?pullZone={zone}&dateFrom={first}&dateTo={last}"
+
+    def requests(self, zone):
+        got = self.server.get(self.question(zone))
+        return got.json()["TotalRequestsServed"] if got.status == 200 else got
+
+    def ready(self):
+        return self.server.ask("GET", "/readyz")
+
+    def up(self, shard):
+        text = self.server.ask("GET", "/metrics").body.decode()
+        return re.search(rf'^tollbook_usage_up{{shard="{shard}",.*}} (\d)$', text, re.M).group(1) == "1"
+
+    def back(self):
+        until(lambda: self.ready().status == 200, lambda: self.ready().body.decode() + self.server.messages())
+
+    @contextlib.contextmanager
+    def fault(self, shard, fault):
+        self.fakes[shard - 1].break_with(fault)
+        try:
+            yield self.fakes[shard - 1]
+        finally:
+            self.fakes[shard - 1].heal()
+            self.back()
+
+    def stored_is_sent(self):
+        for zone in (101, 102):
+            self.assertEqual(self.requests(zone), self.sent[zone])
+
+    def test_1_away(self):
+        for fault, said in AWAY.items():
+            body = self.body()
+            with self.subTest(fault=fault), self.fault(2, fault) as fake:
+                until(lambda: self.ready().status == 503, "nobody noticed")
+                ready = self.ready()
+                self.refused(ready, 503, "usage.away")
+                self.assertIn(f"127.0.0.1:{fake.port} (shard 2 of 2)", ready.json()["Message"])
+                self.assertIn(said, ready.json()["Message"])
+                self.assertEqual(self.server.ask("GET", "/healthz").status, 200)
+                self.assertEqual((self.up(1), self.up(2)), (True, False))
+                for zone in self.there:
+                    self.refused(self.requests(zone), 503, "usage.away")
+                    self.assertIn("retry-after", self.requests(zone).headers)
+                    self.assertNotIn(b"127.0.0.1", self.requests(zone).body)
+                for zone in self.here:
+                    self.assertEqual(self.requests(zone), self.sent[zone])
+            self.post_all(body)
+            self.stored_is_sent()
+
+    def test_2_refused(self):
+        """The server is there, and takes no rows."""
+        for code, remedy in REFUSED.items():
+            body = self.body()
+            with self.subTest(code=code), self.fault(1, code):
+                refused = self.post(body)
+                self.refused(refused, 503, "usage.away")
+                self.assertIn("retry-after", refused.headers)
+                self.assertIn("(shard 1 of 2)", refused.json()["Message"])
+                self.assertIn(f"code {code}, it is so. {remedy}", refused.json()["Message"])
+                self.assertEqual(self.ready().status, 200)
+            self.post_all(body)
+            self.stored_is_sent()
+
+    def test_3_batches_wait_for_its_return(self):
+        """They wait in the queue, within its bounds; what has no usage goes on."""
+        body = self.body()
+        answers = []
+        waiter = threading.Thread(target=lambda: answers.append(self.post(body)))
+        with self.fault(2, "silent"):
+            until(lambda: self.ready().status == 503, "nobody noticed")
+            waiter.start()
+            until(lambda: int(self.server.metric("tollbook_writer_queue")) == 1, "nothing waits")
+            made = self.server.ask("POST", "/keys", "operator", b'{"account":1,"roles":["User"]}',
+                                   content_type="application/json")
+            self.assertIn(made.status, (200, 201), made.body)
+        waiter.join()
+        self.assertEqual(answers[0].status, 200, answers[0].body)
+        for zone in ZONES:
+            self.sent[zone] += 3
+        self.stored_is_sent()
+
+    def test_4_inserts_are_few(self):
+        bodies = [self.body() for _ in range(24)]
+        before = [fake.inserts() for fake in self.fakes]
+        together(len(bodies), lambda i: self.assertEqual(self.post(bodies[i]).status, 200))
+        for zone in ZONES:
+            self.sent[zone] += 3 * len(bodies)
+        for fake, was in zip(self.fakes, before):
+            self.assertLessEqual(fake.inserts() - was, 8) # one by one: 24
+        self.stored_is_sent()
+
+    def test_5_a_statement_that_is_given_up_ends(self):
+        """Its time is over, or its client has left; the server is there all the while."""
+        for leaves in (False, True):
+            shard, zone = next((n, z) for n, zs in ((1, self.here), (2, self.there)) for z in zs)
+            with self.subTest(leaves=leaves), self.fault(shard, "select") as fake:
+                killed = len(fake.kills)
+                if leaves:
+                    with self.server.wire() as wire:
+                        wire.send(f"GET {self.question(zone)} HTTP/1.1\r\nHost: x\r\nAccessKey: "
+                                  f"{self.server.keys['user']}\r\n\r\n".encode())
+                        until(fake.held.is_set, "it asked nothing")
+                else:
+                    self.refused(self.requests(zone), 503, "usage.away")
+                until(lambda: len(fake.kills) > killed, "it was not ended")
+                query = re.search("query_id='(.+)'", fake.kills[-1]).group(1)
+                self.assertTrue(any(i == query and s.startswith("SELECT") for s, i in fake.statements))
+                self.assertEqual(self.ready().status, 200)
+            self.stored_is_sent()
+        ids = [i for s, i in self.fakes[0].statements if i]
+        self.assertEqual(len(ids), len(set(ids)))
+
+    def test_6_who_asks(self):
+        self.assertEqual(self.fakes[0].users, {("default", None)})
+        login = Path(self.folder.name) / "secret"
+        login.write_text("nobody\nsesame-7f3a\n")
+        login.chmod(0o644)
+        other = Server(log=None)
+        other.stop()
+        said = run("serve", "--db", other.db, "--listen", "127.0.0.1:0", "--usage", self.url, "--usage-credentials", login,
+                   expect=3).stderr
+        self.assertRegex(said, rb"code 19[23], ")
+        self.assertIn(b"--usage-credentials", said)
+        self.assertIn(b"chmod 600", said)
+        self.assertNotIn(b"sesame", said)
+        self.assertIn(("nobody", "sesame-7f3a"), self.fakes[0].users)
+        for url in ("clickhouse://u:sesame@a:1/x", "clickhouse://a:0/x", "clickhouse://a:99999/x", "clickhouse://a:x/x",
+                    "clickhouse://a,b/x?shards=3", "clickhouse://a/x?shards=0", "clickhouse://a/x?other=1", "clickhouse://[a/x"):
+            said = run("serve", "--db", other.db, "--usage", url, expect=2).stderr
+            self.assertIn(b"--usage", said)
+            self.assertNotIn(b"sesame", said)
+        for text in ("", "\nb\n", "a\nb\nc\n", "x" * 200 + "\nb\n"):
+            login.write_text(text)
+            said = run("serve", "--db", other.db, "--usage", self.url, "--usage-credentials", login, expect=3).stderr
+            self.assertIn(b"does not hold two lines", said)
+        other.folder.cleanup()
+
+    def test_7_tls(self):
+        pem = Path(self.folder.name) / "tls.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "9",
+                        "-subj", "/CN=usage", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", pem, "-out",
+                        str(pem) + ".crt"], check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(str(pem) + ".crt", pem)
+        fake = Fake(self.shards[0], context)
+        self.addCleanup(fake.close)
+        secure = ["--usage", f"clickhouse://127.0.0.1:{fake.port}/tls?secure=1"]
+        other = Server(log=None)
+        other.stop()
+        said = run("serve", "--db", other.db, "--listen", "127.0.0.1:0", *secure, expect=3).stderr
+        self.assertIn(b"--usage-ca", said)
+        other.start(*secure, "--usage-ca", str(pem) + ".crt")
+        self.assertEqual(other.ask("GET", "/readyz").status, 200)
+        other.stop()
+        other.folder.cleanup()
+
+
+if __name__ == "__main__":
+    unittest.main()
