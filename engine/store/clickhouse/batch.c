@@ -56,7 +56,7 @@ static tb_code note_day(tb__ch_batch *b, int64_t day, tb_error *err)
 }
 
 /* The columns that name a row: scope, owner, edge, hour, batch, number. */
-static tb_code put_day(tb__ch_batch *b, const tb__day_of *of_day, const tb_grid *hours, tb_error *err)
+tb_code tb__ch_put_day(tb__ch_batch *b, const tb__day_of *of_day, const tb_grid *hours, tb_error *err)
 {
     tb_store *store = b->store;
     tb_buf *rows = &tb__ch_of(store)->rows[TB__CH_CELL][tb__ch_shard(store, of_day->scope, of_day->owner)];
@@ -85,7 +85,7 @@ static tb_code flush_account(tb__ch_batch *b, tb_error *err)
         const tb__day_of to = {TB__SCOPE_ACCOUNT, b->account, index >> TB__INDEX_BITS, b->account,
                                index & TB__INDEX_MAX};
         code = note_series(b->store, TB__SCOPE_ACCOUNT, b->account, to.edge, err);
-        if (!code) code = put_day(b, &to, b->waiting.list[i].grid, err);
+        if (!code) code = tb__ch_put_day(b, &to, b->waiting.list[i].grid, err);
     }
     tb__pending_clear(&b->waiting);
     return code;
@@ -117,7 +117,7 @@ tb_code tb__ch_batch_add(void *to, const tb__day_of *of_day, const tb_grid *hour
 {
     tb__ch_batch *b = to;
     tb_code code = note_series(b->store, of_day->scope, of_day->owner, of_day->edge, err);
-    if (!code) code = put_day(b, of_day, hours, err);
+    if (!code) code = tb__ch_put_day(b, of_day, hours, err);
     if (code || !of_day->account) return code;
     return tb__ch_account_put(b, of_day->account, of_day->edge, of_day->day, hours, err);
 }
@@ -153,13 +153,20 @@ static tb_code keep_bound(tb__ch_batch *b, tb_error *err)
     return most ? tb__meta_set(b->store, "cell_max", bound + (int64_t)most, err) : TB_OK;
 }
 
+tb_code tb__ch_note_days(tb__ch_batch *b, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < b->n_days; i++)
+        code = tb__run_ints(b->store, TB__SQL_USAGE_DAY_PUT, (int64_t[]){b->days[i], b->id}, 2, err);
+    return code;
+}
+
 tb_code tb__ch_batch_end(void *to, int64_t newest, tb_error *err)
 {
     tb__ch_batch *b = to;
     (void)newest;
     tb_code code = flush_account(b, err);
-    for (size_t i = 0; !code && i < b->n_days; i++)
-        code = tb__run_ints(b->store, TB__SQL_USAGE_DAY_PUT, (int64_t[]){b->days[i], b->id}, 2, err);
+    if (!code) code = tb__ch_note_days(b, err);
     if (!code) code = keep_bound(b, err);
     if (!code) code = tb__series_save(b->store, err);
     b->ended = !code;

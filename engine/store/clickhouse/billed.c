@@ -5,15 +5,19 @@
 
 #include <inttypes.h>
 
-/* Adds a series of each owner with usage between two hours. */
+/* Adds a series of each owner with usage between two hours. Where something was withdrawn, rows may come to nothing. */
 static tb_code list_owners(tb_store *store, size_t shard, int64_t first, int64_t end, tb_buf *json,
                            tb_error *err)
 {
     tb_buf *sql = tb__ch_start(store);
     char where[100];
+    int64_t withdrawn = 0;
     sqlite3_snprintf(sizeof where, where, "scope IN(2,3) AND h>=%lld AND h<%lld", (long long)first, (long long)end);
-    tb_buf_str(sql, "SELECT DISTINCT scope,owner FROM ");
-    tb_code code = tb__ch_put_rows(store, sql, "scope,owner", 0, where, err);
+    tb_code code = tb__int_of(store, TB__SQL_WITHDRAWN_ANY, NULL, 0, 0, &withdrawn, err);
+    tb_buf_fmt(sql, "SELECT %sscope,owner FROM ", withdrawn ? "" : "DISTINCT ");
+    if (!code) code = tb__ch_put_rows(store, sql, "scope,owner", withdrawn ? TB_METRIC_ALL : 0, where, err);
+    if (withdrawn) tb_buf_str(sql, " GROUP BY scope,owner");
+    if (withdrawn) tb__ch_put_there(sql);
     tb_buf_str(sql, " FORMAT RowBinary");
     if (!code) code = tb__ch_ask(store, shard, err);
     if (code) return code;

@@ -30,12 +30,6 @@ static tb_code not_there(const char *what, tb_error *err)
                    what);
 }
 
-static tb_code take_back(tb_store *store, tb_rollup_cursor *cursor, uint32_t *maxima, tb_error *err)
-{
-    (void)store, (void)cursor, (void)maxima;
-    return not_there("withdrawn", err);
-}
-
 static tb_code let_go(tb_store *store, tb_retain_walk *walk, bool *ret_over, tb_error *err)
 {
     (void)store, (void)walk, (void)ret_over;
@@ -58,7 +52,7 @@ static const tb__counters clickhouse_counters = {
     .mark = tb__ch_mark,
     .abandon = tb__ch_abandon,
     .adopt_zone = tb__ch_adopt_zone,
-    .take_back = take_back,
+    .take_back = tb__ch_take_back,
     .let_go = let_go,
     .view = tb__ch_view,
     .located_bytes = tb__ch_located_bytes,

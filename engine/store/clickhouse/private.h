@@ -170,6 +170,17 @@ void tb__ch_batch_free(void *to);
 TB_MUST_USE tb_code tb__ch_account_put(tb__ch_batch *b, int64_t account, int64_t edge, int64_t day,
                                        const tb_grid *hours, tb_error *err);
 
+/* One day's hours become rows. */
+TB_MUST_USE tb_code tb__ch_put_day(tb__ch_batch *b, const tb__day_of *of_day, const tb_grid *hours, tb_error *err);
+/* At its end: a reader that remembers these days asks for them again. */
+TB_MUST_USE tb_code tb__ch_note_days(tb__ch_batch *b, tb_error *err);
+
+/* --- withdraw.c --- */
+
+TB_MUST_USE tb_code tb__ch_take_back(tb_store *store, tb_rollup_cursor *cursor, uint32_t *maxima, tb_error *err);
+/* Adds " HAVING ...": groups of rows in which something is left. */
+void tb__ch_put_there(tb_buf *sql);
+
 /* --- entries of the table tb__counters: view.c, month.c, days.c, billed.c, verify.c --- */
 
 TB_MUST_USE tb_code tb__ch_view(tb_store *store, const tb__asked *asked, tb_series *series, tb_error *err);

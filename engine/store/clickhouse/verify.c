@@ -52,10 +52,16 @@ static tb_code sum_cells(tb_store *store, size_t shard, checking *c, tb_error *e
 {
     tb_buf *sql = tb__ch_start(store);
     tb_buf_str(sql, "SELECT scope,owner,max(h)");
-    tb__ch_put_sums(sql, TB_METRIC_ALL);
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        tb_buf_fmt(sql, ",%s(s%d)", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m);
+    tb_buf_str(sql, " FROM (SELECT scope,owner,h,edge");
+    for (int m = 0; m < TB_METRIC_COUNT; m++) /* what was withdrawn and is 0 now is no newest hour */
+        tb_buf_fmt(sql, ",%s(c%d) AS s%d", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m, m);
     tb_buf_str(sql, " FROM ");
     tb_code code = tb__ch_put_rows(store, sql, "scope,owner,h,edge", TB_METRIC_ALL, "1", err);
-    tb_buf_str(sql, " GROUP BY scope,owner FORMAT RowBinary");
+    tb_buf_str(sql, " GROUP BY scope,owner,h,edge");
+    tb__ch_put_there(sql);
+    tb_buf_str(sql, ") GROUP BY scope,owner FORMAT RowBinary");
     if (!code) code = tb__ch_ask(store, shard, err);
     if (code) return code;
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));

@@ -289,6 +289,7 @@
       TB__COUNTED " AND (key<>'cells' OR sums->>'$.cells' IS NOT NULL)) GROUP BY key,value"        \
       " HAVING count(*)<>2),head FROM segment WHERE id=?1 AND " TB__LIVE("segment"))               \
     X(SEGMENT_HEAD, "SELECT head,kind,start,length FROM segment WHERE id=?1")                      \
+    X(WITHDRAWN_ANY, "SELECT EXISTS(SELECT 1 FROM withdrawal)")                                    \
     X(WITHDRAWAL_INSERT, "INSERT INTO withdrawal(" TB__C_withdrawal("") ")VALUES(?1,"              \
                          TB__NEXT_VERSION ",?2,?3,?4)")                                            \
     X(REJECT_DELETE, "DELETE FROM reject WHERE segment=?1")                                        \

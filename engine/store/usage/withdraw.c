@@ -11,22 +11,14 @@
 #include "store/usage/batch.h"
 #include "store/usage/cells.h"
 #include "store/usage/file.h"
-#include "store/usage/owners.h"
+#include "store/usage/taking.h"
 #include "tollbook/calendar.h"
 #include "tollbook/withdraw.h"
 
 #include <stdio.h>
 #include <string.h>
 
-typedef struct taking {
-    tb_store *store;
-    const tb_rollup_day *day;
-    uint32_t *maxima;
-    int64_t newest; /* hour of the newest bucket that was taken off */
-} taking;
-
-/* "Pull zone 101, DE, 2026-05-03" */
-static tb_code too_little(const taking *t, const char *what, tb_error *err)
+tb_code tb__too_little(const tb__taking *t, const char *what, tb_error *err)
 {
     const tb_rollup_day *day = t->day;
     const bool balancer = day->scope == TB_ROLLUP_BALANCER;
@@ -98,20 +90,20 @@ static tb_code write_row(tb_store *store, int64_t key, const tb_grid *grid, tb_e
     return tb__run(store, s, err);
 }
 
-static tb_code row_take(const taking *t, int64_t key, const tb_grid *less, tb_error *err)
+static tb_code row_take(const tb__taking *t, int64_t key, const tb_grid *less, tb_error *err)
 {
     bool there = false;
     tb_grid grid;
     tb_code code = read_row(t->store, key, &grid, &there, err);
     if (code) return code;
-    if (!there) return too_little(t, "none", err);
+    if (!there) return tb__too_little(t, "none", err);
     const char *missing = grid_take(&grid, less);
-    if (missing) return too_little(t, missing, err);
+    if (missing) return tb__too_little(t, missing, err);
     drop_empty(&grid, less->slots);
     return write_row(t->store, key, &grid, err);
 }
 
-static tb_code series_take(const taking *t, int64_t series, const tb_grid *hours, tb_error *err)
+static tb_code series_take(const tb__taking *t, int64_t series, const tb_grid *hours, tb_error *err)
 {
     tb_grid days;
     tb_grid_clear(&days);
@@ -130,18 +122,23 @@ static const tb__member *member_at(const tb__owner *owner, int64_t edge)
     return NULL;
 }
 
-/* From the owner's series at an edge location, and from that of all locations. */
-static tb_code owner_take(const taking *t, const tb__owner *owner, int64_t edge,
-                          const tb_grid *hours, tb_error *err)
+/* From the series at the location, and from that of all locations. */
+static tb_code rows_take(tb__taking *t, const tb__owner *owner, const tb__member *at, const tb_grid *hours,
+                         tb_error *err)
 {
-    const tb__member *own = member_at(owner, edge);
-    if (!own) return too_little(t, "none", err);
-    tb_code code = series_take(t, own->series, hours, err);
+    tb_code code = series_take(t, at->series, hours, err);
     return code || !owner->all ? code : series_take(t, owner->all, hours, err);
 }
 
+static tb_code owner_take(tb__taking *t, const tb__owner *owner, int64_t edge, const tb_grid *hours,
+                          tb_error *err)
+{
+    const tb__member *own = member_at(owner, edge);
+    return own ? t->take(t, owner, own, hours, err) : tb__too_little(t, "none", err);
+}
+
 /* 0: there is no such location. */
-static tb_code edge_number(const taking *t, int64_t *ret_edge, tb_error *err)
+static tb_code edge_number(const tb__taking *t, int64_t *ret_edge, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = false;
@@ -156,7 +153,7 @@ static tb_code edge_number(const taking *t, int64_t *ret_edge, tb_error *err)
     return TB_OK;
 }
 
-static tb_code balancer_take(const taking *t, const tb_grid *hours, tb_error *err)
+static tb_code balancer_take(tb__taking *t, const tb_grid *hours, tb_error *err)
 {
     const tb__late_of of = {TB__SCOPE_BALANCER, t->day->id, 0, 0, true};
     tb__owner *owner = NULL;
@@ -165,14 +162,14 @@ static tb_code balancer_take(const taking *t, const tb_grid *hours, tb_error *er
     return code ? code : tb__late_note(t->store, of, t->day->day, hours, err);
 }
 
-static tb_code zone_take(const taking *t, const tb_grid *hours, tb_error *err)
+static tb_code zone_take(tb__taking *t, const tb_grid *hours, tb_error *err)
 {
     int64_t edge = 0;
     tb__owner *zone = NULL, *account = NULL;
     tb_code code = edge_number(t, &edge, err);
     if (!code) code = tb__owner_get(t->store, TB__SCOPE_ZONE, t->day->id, &zone, err);
     if (code) return code;
-    if (!edge) return too_little(t, "none", err);
+    if (!edge) return tb__too_little(t, "none", err);
     code = owner_take(t, zone, edge, hours, err);
     if (code || !zone->account) return code;
     const tb__late_of of = {TB__SCOPE_ZONE, zone->id, zone->account, edge, true};
@@ -181,7 +178,7 @@ static tb_code zone_take(const taking *t, const tb_grid *hours, tb_error *err)
     return code ? code : tb__late_note(t->store, of, t->day->day, hours, err);
 }
 
-static void note_maxima(const taking *t, const tb_grid *hours)
+static void note_maxima(const tb__taking *t, const tb_grid *hours)
 {
     for (uint32_t left = hours->metrics; left; left &= left - 1) {
         const unsigned m = (unsigned)__builtin_ctz(left);
@@ -191,7 +188,7 @@ static void note_maxima(const taking *t, const tb_grid *hours)
     }
 }
 
-static tb_code day_take(taking *t, const tb_grid *hours, tb_error *err)
+static tb_code day_take(tb__taking *t, const tb_grid *hours, tb_error *err)
 {
     if (!hours->slots) return TB_OK;
     const int64_t hour = t->day->day * 24 + 31 - __builtin_clz(hours->slots);
@@ -202,9 +199,21 @@ static tb_code day_take(taking *t, const tb_grid *hours, tb_error *err)
                                                : zone_take(t, hours, err);
 }
 
+tb_code tb__take_days(tb__taking *t, tb_rollup_cursor *cursor, tb_error *err)
+{
+    tb_rollup_day day;
+    tb_grid hours;
+    tb_code code = TB_OK;
+    t->day = &day;
+    while (!code && tb_rollup_next_day(cursor, &day, &hours))
+        code = day_take(t, &hours, err);
+    t->day = NULL;
+    return code ? code : tb_rollup_cursor_check(cursor, err);
+}
+
 /* --- countries --- */
 
-static tb_code no_country(int64_t zone, int64_t day, tb_error *err)
+tb_code tb__too_few_of_country(int64_t zone, int64_t day, tb_error *err)
 {
     char when[20];
     tb_time_format(day * TB_US_PER_DAY, when);
@@ -252,7 +261,7 @@ static tb_code country_take(tb_store *store, const tb_rollup_country *less, tb_e
     while (at < n && list[at].code != less->country)
         at++;
     if (at == n || list[at].requests < less->requests || list[at].bytes < less->bytes)
-        return no_country(less->zone, less->day, err);
+        return tb__too_few_of_country(less->zone, less->day, err);
     list[at].requests -= less->requests;
     list[at].bytes -= less->bytes;
     if (!list[at].requests && !list[at].bytes) {
@@ -298,17 +307,13 @@ static tb_code find_newest(tb_store *store, tb_error *err)
 tb_code tb__chunks_take_back(tb_store *store, tb_rollup_cursor *cursor, uint32_t *maxima,
                              tb_error *err)
 {
-    tb_rollup_day day;
     tb_rollup_country country;
-    tb_grid hours;
     int64_t newest = 0;
-    taking t = {.store = store, .day = &day, .maxima = maxima, .newest = INT64_MIN};
+    tb__taking t = {.store = store, .maxima = maxima, .newest = INT64_MIN, .take = rows_take};
     tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
     if (!code) code = tb__runs_fold_all(store, err);
     if (!code) code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);
-    while (!code && tb_rollup_next_day(cursor, &day, &hours))
-        code = day_take(&t, &hours, err);
-    if (!code) code = tb_rollup_cursor_check(cursor, err);
+    if (!code) code = tb__take_days(&t, cursor, err);
     while (!code && tb_rollup_next_country(cursor, &country))
         code = country_take(store, &country, err);
     if (!code) code = tb_rollup_cursor_check(cursor, err);
