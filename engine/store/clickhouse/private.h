@@ -95,6 +95,7 @@ typedef struct tb__ch_question {
     tb__ch_whose of;
     int64_t first, end; /* hours */
     const char *group;  /* what is behind GROUP BY; NULL: keys */
+    bool trusting;      /* rows as they lie, and a last column u8: 1, no row of this group came twice */
 } tb__ch_question;
 
 /* Writes the statement into `sql`. */
@@ -105,9 +106,12 @@ tb_buf *tb__ch_start(tb_store *store);
 void tb__ch_put_sums(tb_buf *sql, uint32_t metrics);
 /* Adds "(SELECT columns,NAME AS cM,... FROM ...)": the rows that count and are `where`, once each. columns are some
  * of scope, owner, edge, h. metrics 0: without counters, and a row that was sent twice may come twice. The one
- * place that knows in which tables rows lie. */
+ * place that knows in which tables rows lie. Trusted: a row that was sent twice comes twice, and columns batch and row
+ * are there to see it. */
 TB_MUST_USE tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const char *columns, uint32_t metrics,
                                     const char *where, tb_error *err);
+TB_MUST_USE tb_code tb__ch_put_trusted_rows(tb_store *store, tb_buf *sql, const char *columns, uint32_t metrics,
+                                            const char *where, tb_error *err);
 /* Hours are stored from 1970 on, in 32 bits. */
 int64_t tb__ch_hour(int64_t hour);
 tb__ch_whose tb__ch_viewed(const tb_view *view);

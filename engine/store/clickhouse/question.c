@@ -35,15 +35,30 @@ tb_code tb__ch_whose_is(tb_store *store, int64_t series, tb__ch_whose *ret, tb_e
     return TB_OK;
 }
 
-tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const char *columns, uint32_t metrics, const char *where,
-                        tb_error *err)
+static tb_code put_rows_as_they_lie(tb_store *store, tb_buf *sql, const char *columns, uint32_t metrics,
+                                    const char *where, tb_error *err)
 {
     tb_buf_fmt(sql, "(SELECT %s", columns);
     for (int m = 0; m < TB_METRIC_COUNT; m++)
         if (metrics & TB_METRIC_BIT(m)) tb_buf_fmt(sql, ",%s AS c%d", tb_metric_table[m].name, m);
     tb_buf_fmt(sql, " FROM %s.cell WHERE %s", tb__ch_of(store)->client->database, where);
-    tb_code code = tb__ch_put_visible(store, sql, err);
-    if (metrics) tb_buf_str(sql, " LIMIT 1 BY batch,row");
+    return tb__ch_put_visible(store, sql, err);
+}
+
+tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const char *columns, uint32_t metrics, const char *where,
+                        tb_error *err)
+{
+    tb_code code = put_rows_as_they_lie(store, sql, columns, metrics, where, err);
+    tb_buf_str(sql, metrics ? " LIMIT 1 BY batch,row)" : ")");
+    return code;
+}
+
+tb_code tb__ch_put_trusted_rows(tb_store *store, tb_buf *sql, const char *columns, uint32_t metrics,
+                                const char *where, tb_error *err)
+{
+    char more[100];
+    sqlite3_snprintf(sizeof more, more, "%s,batch,row", columns);
+    tb_code code = put_rows_as_they_lie(store, sql, more, metrics, where, err);
     tb_buf_str(sql, ")");
     return code;
 }
@@ -57,8 +72,9 @@ tb_code tb__ch_put_question(tb_store *store, const tb__ch_question *q, tb_error 
                      (long long)q->of.owner, (long long)q->first, (long long)q->end, edge);
     tb_buf_fmt(sql, "SELECT %s", q->keys);
     tb__ch_put_sums(sql, q->metrics);
-    tb_buf_str(sql, " FROM ");
-    tb_code code = tb__ch_put_rows(store, sql, "h,edge", q->metrics, where, err);
+    tb_buf_str(sql, q->trusting ? ",toUInt8(count()=uniqExact(batch,row)) FROM " : " FROM ");
+    tb_code code = q->trusting ? tb__ch_put_trusted_rows(store, sql, "h,edge", q->metrics, where, err)
+                               : tb__ch_put_rows(store, sql, "h,edge", q->metrics, where, err);
     tb_buf_fmt(sql, " GROUP BY %s FORMAT RowBinary", q->group ? q->group : q->keys);
     return code;
 }
