@@ -1,4 +1,6 @@
-/* One series: a month's days, which bills ask for by location and are asked for once, and a day's hours. */
+/* Of one series a month's days and a day's hours. Bills ask for a month of one location after the other, of one account
+ * after the other: all locations of an owner come together, and from the second owner on a block of owners, one
+ * statement a shard. */
 #include "store/clickhouse/private.h"
 #include "store/usage/chunk.h"
 #include "tollbook/calendar.h"
@@ -6,51 +8,105 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BLOCK 256 /* owners. With ten locations each they take 5 MiB */
+
 static const tb_metric month_metrics[TB__CH_MONTH_METRICS] = {TB_M_BYTES, TB_M_REQUESTS,
                                                               TB_M_BALANCER_REQUESTS};
 
-static tb_code load_month(tb_store *store, const tb__ch_whose *w, int64_t month, tb_error *err)
+static bool holds(const tb__ch_month *d, const tb__ch_whose *w, int64_t month, int64_t watermark)
 {
-    struct tb__clickhouse *ch = tb__ch_of(store);
-    tb__ch_month *d = &ch->month;
-    const int64_t first = tb_month_first_day(month), end = tb_month_first_day(month + 1);
-    const tb__ch_question q = {"edge,toUInt32(intDiv(h,24))",
-                               TB_METRIC_BIT(TB_M_BYTES) | TB_METRIC_BIT(TB_M_REQUESTS) |
-                                   TB_METRIC_BIT(TB_M_BALANCER_REQUESTS),
-                               {w->scope, w->owner, 0}, tb__ch_hour(first * 24), tb__ch_hour(end * 24), NULL};
-    size_t cap = 0;
-    tb_code code = tb__ch_settle(store, err);
-    int64_t watermark = 0;
-    if (!code) code = tb__ch_watermark(store, &watermark, err);
-    if (code) return code;
-    if (d->list && d->scope == w->scope && d->owner == w->owner && d->month == month &&
-        d->watermark == watermark && !ch->began)
-        return TB_OK;
-    d->n = 0;
-    free(d->list);
-    d->list = NULL;
-    code = tb__ch_put_question(store, &q, err);
-    if (!code) code = tb__ch_ask(store, tb__ch_shard(store, w->scope, w->owner), err);
-    tb__ch_reader r = tb__ch_reader_of(ch);
+    return d->month == month && d->watermark == watermark && d->first <= w->owner && w->owner <= d->last;
+}
+
+static tb_code ask_month(tb_store *store, size_t shard, int scope, const tb__ch_month *d, tb_error *err)
+{
+    tb_buf *sql = tb__ch_start(store);
+    uint32_t metrics = 0;
+    char where[200];
+    for (int i = 0; i < TB__CH_MONTH_METRICS; i++)
+        metrics |= TB_METRIC_BIT(month_metrics[i]);
+    sqlite3_snprintf(sizeof where, where, "scope=%d AND owner>=%lld AND owner<=%lld AND h>=%lld AND h<%lld", scope,
+                     (long long)d->first, (long long)d->last,
+                     (long long)tb__ch_hour(tb_month_first_day(d->month) * 24),
+                     (long long)tb__ch_hour(tb_month_first_day(d->month + 1) * 24));
+    tb_buf_str(sql, "SELECT owner,edge,toUInt32(intDiv(h,24)) AS day");
+    tb__ch_put_sums(sql, metrics);
+    tb_buf_str(sql, " FROM ");
+    tb_code code = tb__ch_put_rows(store, sql, "owner,edge,h", metrics, where, err);
+    tb_buf_str(sql, " GROUP BY owner,edge,day FORMAT RowBinary");
+    return code ? code : tb__ch_ask(store, shard, err);
+}
+
+static tb_code take_month(tb_store *store, tb__ch_month *d, size_t *cap, tb_error *err)
+{
+    tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
+    tb_code code = TB_OK;
     while (!code && r.at < r.end && !r.cut) {
-        code = tb__grow(&d->list, d->n, &cap, sizeof *d->list, err);
+        uint64_t value[TB_METRIC_COUNT] = {0};
+        code = tb__grow(&d->list, d->n, cap, sizeof *d->list, err);
         if (code) break;
         struct tb__ch_month_day *to = &d->list[d->n++];
+        to->owner = (int64_t)tb__ch_column(&r, 8);
         to->edge = (int64_t)tb__ch_column(&r, 4);
-        to->day = (unsigned)((int64_t)tb__ch_column(&r, 4) - first);
-        uint64_t value[TB_METRIC_COUNT] = {0};
-        for (int m = 0; m < TB_METRIC_COUNT; m++)
-            if (q.metrics & TB_METRIC_BIT(m)) value[m] = tb__ch_column(&r, 8);
+        to->day = (unsigned)((int64_t)tb__ch_column(&r, 4) - tb_month_first_day(d->month));
+        for (int m = 0; m < TB_METRIC_COUNT; m++) /* in the order of the statement */
+            for (int i = 0; i < TB__CH_MONTH_METRICS; i++)
+                if ((int)month_metrics[i] == m) value[m] = tb__ch_column(&r, 8);
         for (int i = 0; i < TB__CH_MONTH_METRICS; i++)
             to->value[i] = value[month_metrics[i]];
     }
-    if (!code) code = tb__ch_check_read(&r, err);
-    if (!code && !d->list) code = tb__grow(&d->list, 0, &cap, sizeof *d->list, err);
-    d->scope = w->scope;
-    d->owner = w->owner;
-    d->month = code ? -1 : month;
-    d->watermark = watermark;
+    return code ? code : tb__ch_check_read(&r, err);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct tb__ch_month_day *x = a, *y = b;
+    if (x->owner != y->owner) return x->owner < y->owner ? -1 : 1;
+    if (x->edge != y->edge) return x->edge < y->edge ? -1 : 1;
+    return x->day < y->day ? -1 : x->day > y->day;
+}
+
+static tb_code read_block(tb_store *store, int scope, tb__ch_month *d, tb_error *err)
+{
+    const bool one = d->first == d->last;
+    const size_t shards = tb__ch_of(store)->client->shards;
+    size_t cap = 0, shard = one ? tb__ch_shard(store, scope, d->first) : 0;
+    tb_code code = TB_OK;
+    do {
+        code = ask_month(store, shard, scope, d, err);
+        if (!code) code = take_month(store, d, &cap, err);
+    } while (!code && !one && ++shard < shards);
+    if (d->n) qsort(d->list, d->n, sizeof *d->list, by_place);
     return code;
+}
+
+static tb_code load_month(tb_store *store, const tb__ch_whose *w, int64_t month, tb_error *err)
+{
+    tb__ch_month *d = &tb__ch_of(store)->month[w->scope - 1];
+    int64_t watermark = 0, last = w->owner;
+    tb_code code = tb__ch_settle(store, err);
+    if (!code) code = tb__ch_watermark(store, &watermark, err);
+    if (code || holds(d, w, month, watermark)) return code;
+    if (d->month == month && d->watermark == watermark)
+        code = tb__int_of(store, TB__SQL_SERIES_OWNERS_END, (int64_t[]){w->scope, w->owner, BLOCK}, 3, last, &last,
+                          err);
+    free(d->list);
+    *d = (tb__ch_month){.first = w->owner, .last = last, .month = month, .watermark = watermark};
+    if (!code) code = read_block(store, w->scope, d, err);
+    if (code) d->month = -1;
+    return code;
+}
+
+static size_t month_place(const tb__ch_month *d, const tb__ch_whose *w)
+{
+    const struct tb__ch_month_day key = {.owner = w->owner, .edge = w->edge};
+    size_t low = 0, high = d->n;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (by_place(&d->list[middle], &key) < 0) low = middle + 1;
+        else high = middle;
+    }
+    return low;
 }
 
 tb_code tb__ch_days(tb_store *store, int64_t series, tb_metric metric, int64_t month, uint64_t out[32],
@@ -66,10 +122,14 @@ tb_code tb__ch_days(tb_store *store, int64_t series, tb_metric metric, int64_t m
         return tb_fail(err, TB_E_INTERNAL, NULL, "A month's days have no %s.", tb_metric_table[metric].name);
     tb_code code = tb__ch_whose_is(store, series, &w, err);
     if (!code) code = load_month(store, &w, month, err);
-    const tb__ch_month *d = &tb__ch_of(store)->month;
-    for (size_t i = 0; !code && i < d->n; i++)
-        if (d->list[i].edge == w.edge && d->list[i].day < 32) out[d->list[i].day] = d->list[i].value[which];
-    return code;
+    if (code) return code;
+    const tb__ch_month *d = &tb__ch_of(store)->month[w.scope - 1];
+    const bool all = !w.edge && w.scope != TB__SCOPE_BALANCER;
+    for (size_t i = month_place(d, &w); i < d->n && d->list[i].owner == w.owner; i++) {
+        if (!all && d->list[i].edge != w.edge) break;
+        if (d->list[i].day < 32) out[d->list[i].day] += d->list[i].value[which];
+    }
+    return TB_OK;
 }
 
 tb_code tb__ch_hours(tb_store *store, int64_t series, tb_metric metric, int64_t day, uint64_t out[32],

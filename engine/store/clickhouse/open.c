@@ -14,7 +14,10 @@
  *
  * Nothing overflows: meta.cell_max bounds what all batches added to any counter. */
 #include "store/clickhouse/clickhouse.h"
+
+#include "store/clickhouse/cache.h"
 #include "store/clickhouse/private.h"
+#include "store/core/held.h"
 
 #include <stdlib.h>
 
@@ -165,6 +168,16 @@ static tb_code check_place(tb_store *store, const tb_usage_client *client, int64
     return TB_OK;
 }
 
+static void *make_cache(void)
+{
+    return tb__ch_cache_new(TB__CH_CACHE_BYTES);
+}
+
+static void free_cache(void *cache)
+{
+    tb__ch_cache_free(cache);
+}
+
 tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_error *err)
 {
     int64_t epoch = 0;
@@ -174,9 +187,11 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
     struct tb__clickhouse *ch = calloc(1, sizeof *ch);
     if (!ch) return tb_no_memory(err);
     ch->client = client;
-    ch->month.month = -1;
+    for (int i = 0; i < TB__CH_SCOPES; i++)
+        ch->month[i].month = -1;
     tb_buf_init(&ch->sql, (size_t)1 << 20, NULL);
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
+    ch->cache = tb__held_share(store->held, make_cache, free_cache);
     store->clickhouse = ch;
     store->client = client;
     store->plane.counters = &clickhouse_counters;
@@ -194,7 +209,8 @@ void tb__clickhouse_close(struct tb__clickhouse *ch)
     }
     tb_buf_release(&ch->sql);
     tb_buf_release(&ch->answer);
-    free(ch->month.list);
+    for (int i = 0; i < TB__CH_SCOPES; i++)
+        free(ch->month[i].list);
     free(ch->gaps);
     free(ch);
 }

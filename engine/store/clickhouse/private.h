@@ -8,25 +8,29 @@
 
 #define TB__CH_ANSWER_MAX    ((size_t)512 << 20)
 #define TB__CH_MONTH_METRICS 3
+#define TB__CH_SCOPES        3
 
 typedef enum tb__ch_table { TB__CH_CELL, TB__CH_COUNTRY, TB__CH_TABLES } tb__ch_table;
 
-/* One owner's days of one month: of each edge location and day the month_metrics (month.c). */
+/* The days of one month of all owners of a scope from one to another: of each location and day the
+ * month_metrics (month.c). */
 typedef struct tb__ch_month {
-    int scope;
-    int64_t owner, month, watermark;
+    int64_t first, last; /* owners */
+    int64_t month;       /* -1: nothing */
+    int64_t watermark;
     size_t n;
     struct tb__ch_month_day {
-        int64_t edge;
+        int64_t owner, edge;
         unsigned day;
         uint64_t value[TB__CH_MONTH_METRICS];
-    } *list;
+    } *list; /* ascending by owner, edge, day */
 } tb__ch_month;
 
 struct tb__clickhouse {
     const tb_usage_client *client;
+    struct tb__ch_cache *cache; /* the file's, of the process; NULL: none */
     tb_buf sql, answer;
-    tb__ch_month month; /* the one asked for last */
+    tb__ch_month month[TB__CH_SCOPES]; /* those asked for last */
     /* Of a writer: */
     int64_t next;      /* id of the next batch */
     int64_t committed; /* watermark at the transaction's begin */
@@ -90,7 +94,7 @@ typedef struct tb__ch_question {
     uint32_t metrics;
     tb__ch_whose of;
     int64_t first, end; /* hours */
-    const char *more;   /* behind GROUP BY; NULL: nothing */
+    const char *group;  /* what is behind GROUP BY; NULL: keys */
 } tb__ch_question;
 
 /* Writes the statement into `sql`. */
@@ -99,7 +103,7 @@ TB_MUST_USE tb_code tb__ch_put_question(tb_store *store, const tb__ch_question *
 tb_buf *tb__ch_start(tb_store *store);
 /* ",sum(cM)", ",max(cM)" of each. */
 void tb__ch_put_sums(tb_buf *sql, uint32_t metrics);
-/* Adds "(SELECT columns,any(NAME) AS cM,... FROM ...)": the rows that count and are `where`, once each. columns are some
+/* Adds "(SELECT columns,NAME AS cM,... FROM ...)": the rows that count and are `where`, once each. columns are some
  * of scope, owner, edge, h. metrics 0: without counters, and a row that was sent twice may come twice. The one
  * place that knows in which tables rows lie. */
 TB_MUST_USE tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const char *columns, uint32_t metrics,
@@ -108,6 +112,27 @@ TB_MUST_USE tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const char *co
 int64_t tb__ch_hour(int64_t hour);
 tb__ch_whose tb__ch_viewed(const tb_view *view);
 TB_MUST_USE tb_code tb__ch_whose_is(tb_store *store, int64_t series, tb__ch_whose *ret, tb_error *err);
+
+/* --- cached.c --- */
+
+/* A location's part of a day: `count` slots from `from` on of a chunk with that key, for buckets `at` and following
+ * of the range. */
+typedef struct tb__ch_part {
+    int64_t edge; /* 0: all together */
+    int64_t key;
+    const uint8_t *data;
+    size_t len;
+    unsigned from, count;
+    size_t at;
+} tb__ch_part;
+
+typedef tb_code (*tb__ch_part_fn)(void *ctx, const tb__ch_part *part, tb_error *err);
+
+/* Not in a transaction that has added something, nor for a range that is very long. */
+bool tb__ch_may_cache(const tb_store *store, tb_range range);
+/* Calls fn for each location of an owner and each day with usage, in no order. */
+TB_MUST_USE tb_code tb__ch_each_part(tb_store *store, const tb__ch_whose *of, tb_range range, tb__ch_part_fn fn,
+                                     void *ctx, tb_error *err);
 
 /* --- send.c --- */
 

@@ -40,10 +40,10 @@ tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const char *columns, uint3
 {
     tb_buf_fmt(sql, "(SELECT %s", columns);
     for (int m = 0; m < TB_METRIC_COUNT; m++)
-        if (metrics & TB_METRIC_BIT(m)) tb_buf_fmt(sql, ",any(%s) AS c%d", tb_metric_table[m].name, m);
+        if (metrics & TB_METRIC_BIT(m)) tb_buf_fmt(sql, ",%s AS c%d", tb_metric_table[m].name, m);
     tb_buf_fmt(sql, " FROM %s.cell WHERE %s", tb__ch_of(store)->client->database, where);
     tb_code code = tb__ch_put_visible(store, sql, err);
-    if (metrics) tb_buf_fmt(sql, " GROUP BY %s,batch,row", columns);
+    if (metrics) tb_buf_str(sql, " LIMIT 1 BY batch,row");
     tb_buf_str(sql, ")");
     return code;
 }
@@ -59,7 +59,7 @@ tb_code tb__ch_put_question(tb_store *store, const tb__ch_question *q, tb_error 
     tb__ch_put_sums(sql, q->metrics);
     tb_buf_str(sql, " FROM ");
     tb_code code = tb__ch_put_rows(store, sql, "h,edge", q->metrics, where, err);
-    tb_buf_fmt(sql, " GROUP BY %s%s FORMAT RowBinary", q->keys, q->more ? q->more : "");
+    tb_buf_fmt(sql, " GROUP BY %s FORMAT RowBinary", q->group ? q->group : q->keys);
     return code;
 }
 

@@ -112,7 +112,8 @@ void tb__ch_abandon(tb_store *store, bool whole)
     struct tb__clickhouse *ch = tb__ch_of(store);
     tb__landing_drop(store);
     tb__batch_drop(store);
-    ch->month.month = -1;
+    for (int i = 0; i < TB__CH_SCOPES; i++)
+        ch->month[i].month = -1;
     if (!ch->began) return;
     if (whole) {
         ch->began = false;

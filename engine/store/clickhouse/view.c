@@ -1,5 +1,6 @@
 /* A view's columns and the bytes of its locations; one series; sums of many, one statement a shard. */
 #include "store/clickhouse/private.h"
+#include "store/usage/chunk.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,6 +24,20 @@ static tb_code fill_series(tb_store *store, uint32_t metrics, tb_series *series,
     return tb__ch_check_read(&r, err);
 }
 
+/* A series that is filled, and whose. */
+typedef struct filling {
+    tb_series *series;
+    int64_t edge;
+    uint32_t metrics;
+} filling;
+
+static tb_code fill_part(void *ctx, const tb__ch_part *p, tb_error *err)
+{
+    const filling *f = ctx;
+    if (p->edge != f->edge) return TB_OK;
+    return tb__chunk_columns(p->data, p->len, p->key, f->metrics, p->from, p->count, f->series->value, p->at, err);
+}
+
 static tb_code read_owner(tb_store *store, tb__ch_whose w, tb_series *series, tb_error *err)
 {
     const tb_range range = series->range;
@@ -31,6 +46,8 @@ static tb_code read_owner(tb_store *store, tb__ch_whose w, tb_series *series, tb
     for (int m = 0; m < TB_METRIC_COUNT; m++)
         if (series->value[m]) metrics |= TB_METRIC_BIT(m);
     if (!range.count || !metrics) return TB_OK;
+    if (tb__ch_may_cache(store, range))
+        return tb__ch_each_part(store, &w, range, fill_part, &(filling){series, w.edge, metrics}, err);
     const tb__ch_question q = {range.hourly ? "h" : "toUInt32(intDiv(h,24))", metrics, w,
                                tb__ch_hour(range.first * unit),
                                tb__ch_hour((range.first + range.count) * unit), NULL};
@@ -65,6 +82,19 @@ static tb__located *located_at(const tb_store *store, int64_t edge)
     return NULL;
 }
 
+static tb_code add_location(void *ctx, const tb__ch_part *p, tb_error *err)
+{
+    uint64_t hours[TB_GRID_SLOTS] = {0}, *column[TB_METRIC_COUNT] = {NULL};
+    tb__located *to = located_at(ctx, p->edge);
+    if (!to) return TB_OK;
+    column[TB_M_BYTES] = hours;
+    tb_code code = tb__chunk_columns(p->data, p->len, p->key, TB_METRIC_BIT(TB_M_BYTES), p->from, p->count, column,
+                                     0, err);
+    for (unsigned i = 0; i < p->count; i++)
+        to->bytes += hours[i];
+    return code;
+}
+
 tb_code tb__ch_located_bytes(tb_store *store, const tb__asked *asked, tb_range range, tb_error *err)
 {
     const int64_t unit = range.hourly ? 1 : 24;
@@ -72,6 +102,7 @@ tb_code tb__ch_located_bytes(tb_store *store, const tb__asked *asked, tb_range r
                                tb__ch_hour(range.first * unit),
                                tb__ch_hour((range.first + range.count) * unit), NULL};
     if (!store->n_located || !range.count) return TB_OK;
+    if (tb__ch_may_cache(store, range)) return tb__ch_each_part(store, &q.of, range, add_location, store, err);
     tb_code code = tb__ch_settle(store, err);
     if (!code) code = tb__ch_put_question(store, &q, err);
     if (!code) code = tb__ch_ask(store, tb__ch_shard(store, q.of.scope, q.of.owner), err);

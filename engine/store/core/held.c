@@ -36,6 +36,8 @@ struct file {
     int fd;      /* for reading */
     int lock_fd; /* for writing, -1: nobody wanted to write */
     unsigned users;
+    void *shared; /* tb__held_share */
+    void (*free_shared)(void *shared);
     bool written;               /* by a store of this process */
     uint64_t wal;               /* while written and known: the -wal's number, as told */
     char name[HOLDER_MAX + 1];   /* of that writer */
@@ -221,7 +223,18 @@ static void leave_file(file *f)
     *at = f->next;
     close(f->fd);
     if (f->lock_fd >= 0) close(f->lock_fd);
+    if (f->shared) f->free_shared(f->shared);
     free(f);
+}
+
+void *tb__held_share(tb__held *held, void *(*make)(void), void (*free_it)(void *shared))
+{
+    pthread_mutex_lock(&lock);
+    if (!held->file->shared) held->file->shared = make();
+    held->file->free_shared = free_it;
+    void *shared = held->file->shared;
+    pthread_mutex_unlock(&lock);
+    return shared;
 }
 
 /* --- becoming the writer --- */

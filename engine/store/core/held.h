@@ -38,6 +38,9 @@ const char *tb__held_path(const tb__held *held);
 bool tb__is_held(const tb__held *held, const struct stat *st);
 /* Before SQLite closes, which may remove the -wal: no longer says which one it is. */
 void tb__release_wal(tb__held *held);
+/* What all stores of the file in this process share: made for the first that asks, freed with the last store. NULL:
+ * it could not be made. */
+void *tb__held_share(tb__held *held, void *(*make)(void), void (*free_it)(void *shared));
 /* After SQLite has closed. NULL is fine. */
 void tb__let_go(tb__held *held);
 

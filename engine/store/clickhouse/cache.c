@@ -1,0 +1,130 @@
+/* Chained slots, and a ring through all entries by their last use. One lock: an entry is copied within it and
+ * decoded outside. */
+#include "store/clickhouse/cache.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS 65536 /* half a MiB; an entry is some hundred bytes */
+
+typedef struct entry {
+    struct entry *next;          /* of its slot */
+    struct entry *newer, *older; /* of the ring */
+    tb__ch_cache_key key;
+    int64_t newest;
+    size_t len;
+    char data[];
+} entry;
+
+struct tb__ch_cache {
+    pthread_mutex_t lock;
+    size_t bytes, bytes_max;
+    entry ring; /* ring.older: the one used last, ring.newer: the one to go first */
+    entry *slot[SLOTS];
+};
+
+tb__ch_cache *tb__ch_cache_new(size_t bytes_max)
+{
+    tb__ch_cache *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    pthread_mutex_init(&c->lock, NULL);
+    c->bytes_max = bytes_max;
+    c->ring.newer = c->ring.older = &c->ring;
+    return c;
+}
+
+static entry **slot_of(tb__ch_cache *c, tb__ch_cache_key k)
+{
+    uint64_t h = ((uint64_t)k.owner * 8 + (uint64_t)k.scope * 2 + k.grain) * UINT64_C(0x9E3779B97F4A7C15);
+    h = (h ^ (h >> 29) ^ (uint64_t)(uint32_t)k.index) * UINT64_C(0xBF58476D1CE4E5B9);
+    return &c->slot[(h >> 32) % SLOTS];
+}
+
+static entry **find(tb__ch_cache *c, tb__ch_cache_key k)
+{
+    entry **at = slot_of(c, k);
+    while (*at && ((*at)->key.owner != k.owner || (*at)->key.index != k.index || (*at)->key.scope != k.scope ||
+                   (*at)->key.grain != k.grain))
+        at = &(*at)->next;
+    return at;
+}
+
+static void unlink_entry(entry *e)
+{
+    e->newer->older = e->older;
+    e->older->newer = e->newer;
+}
+
+static void link_newest(tb__ch_cache *c, entry *e)
+{
+    e->newer = &c->ring;
+    e->older = c->ring.older;
+    c->ring.older->newer = e;
+    c->ring.older = e;
+}
+
+static void drop_at(tb__ch_cache *c, entry **at)
+{
+    entry *e = *at;
+    *at = e->next;
+    unlink_entry(e);
+    c->bytes -= sizeof *e + e->len;
+    free(e);
+}
+
+void tb__ch_cache_free(tb__ch_cache *c)
+{
+    if (!c) return;
+    while (c->ring.newer != &c->ring)
+        drop_at(c, find(c, c->ring.newer->key));
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+bool tb__ch_cache_get(tb__ch_cache *c, tb__ch_cache_key key, int64_t newest, tb_buf *out)
+{
+    pthread_mutex_lock(&c->lock);
+    entry *e = *find(c, key);
+    const bool good = e && e->newest == newest;
+    if (good) {
+        out->len = 0;
+        tb_buf_add(out, e->data, e->len);
+        unlink_entry(e);
+        link_newest(c, e);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return good && !out->failed;
+}
+
+void tb__ch_cache_put(tb__ch_cache *c, tb__ch_cache_key key, int64_t newest, const void *data, size_t len)
+{
+    const size_t size = sizeof(entry) + len;
+    entry *e = size >= c->bytes_max / 4 ? NULL : malloc(size);
+    if (!e) return;
+    *e = (entry){.key = key, .newest = newest, .len = len};
+    if (len) memcpy(e->data, data, len);
+    pthread_mutex_lock(&c->lock);
+    entry **at = find(c, key);
+    if (*at && (*at)->newest > newest) {
+        free(e); /* a reader of an older snapshot */
+    } else {
+        if (*at) drop_at(c, at);
+        while (c->bytes + size > c->bytes_max)
+            drop_at(c, find(c, c->ring.newer->key));
+        at = slot_of(c, key);
+        e->next = *at;
+        *at = e;
+        link_newest(c, e);
+        c->bytes += size;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+size_t tb__ch_cache_bytes(tb__ch_cache *c)
+{
+    pthread_mutex_lock(&c->lock);
+    const size_t bytes = c->bytes;
+    pthread_mutex_unlock(&c->lock);
+    return bytes;
+}
