@@ -44,7 +44,8 @@ static const tb_operation rows[] = {
      .summary = "Say what holds the space, by kind, month or pull zone",
      .details = "By kind all pages of the file are counted, those that are free among them. By month and\n"
                 "by pull zone it is what is packed of it: counters, countries, request logs, and by month\n"
-                "shield events; \"waiting\" is usage of the last days that is not in its place yet. It visits the whole file, so it takes a while on a large one.",
+                "shield events; \"waiting\" is usage of the last days that is not in its place yet. Of a database with its usage in\n"
+                "ClickHouse each shard's tables or months follow, with their rows; of pull zones it says nothing. It visits the whole file, so it takes a while on a large one.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(params),
      .read = list_sizes},

@@ -12,7 +12,7 @@ TB_API_BEGIN
 typedef enum tb_size_by { TB_SIZE_BY_KIND, TB_SIZE_BY_MONTH, TB_SIZE_BY_ZONE } tb_size_by;
 
 typedef struct tb_size {
-    char name[32]; /* "usage", "2026-11", "101" */
+    char name[64]; /* "usage", "2026-11", "101"; "2026-11 on shard 2, 1000 rows" of usage servers */
     int64_t bytes;
 } tb_size;
 

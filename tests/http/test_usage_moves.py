@@ -1,6 +1,7 @@
 """Usage on ClickHouse servers that does not stay as it came: what is withdrawn is gone from every answer, as it is from
 the file's, and what cannot be withdrawn is refused in the same words."""
 import json
+import re
 import unittest
 
 from clickhouse import PROGRAM
@@ -67,6 +68,17 @@ class Withdrawal(Case):
         self.command("invoice", "--month", "2026-11", "--account", "2")
         self.command("account", "list")
         self.compare()
+
+    def test_2_what_lies_where(self):
+        server = self.pair.away
+        for by, pattern in (("kind", r"cell on shard (\d), (\d+) rows?\t\d+"),
+                            ("month", r"2026-11 on shard (\d), (\d+) rows?\t\d+")):
+            said = run("size", "--by", by, "--server", server.url, "--key", server.keys["operator"]).stdout.decode()
+            rows = {int(shard): int(n) for shard, n in re.findall(pattern, said)}
+            query = ("SELECT sum(rows) FROM system.parts WHERE active AND database='tollbook_test' AND "
+                     + ("table='cell'" if by == "kind" else "partition LIKE '%202611%'"))
+            self.assertEqual(rows, {i + 1: int(s.ask(query)) for i, s in enumerate(self.pair.shards)}, said)
+        run("size", "--by", "zone", "--server", server.url, "--key", server.keys["operator"])
 
     # Rows of a refused withdrawal were sent, and are seen by nobody. What is missing is named as the file names it.
     def test_3_what_is_not_there_cannot_be_withdrawn(self):

@@ -63,6 +63,7 @@ static const tb__counters clickhouse_counters = {
     .each_day = tb__ch_each_day,
     .billed_accounts = tb__ch_billed_accounts,
     .verify = tb__ch_verify,
+    .sizes = tb__ch_sizes,
     .first_month = first_month,
 };
 

@@ -203,5 +203,7 @@ TB_MUST_USE tb_code tb__ch_billed_accounts(tb_store *store, int64_t month, int64
                                            size_t *ret_n, tb_error *err);
 TB_MUST_USE tb_code tb__ch_verify(tb_store *store, tb__held_sums *ret_sums, tb__differ_fn differ, void *ctx,
                                   tb_error *err);
+/* size.c */
+TB_MUST_USE tb_code tb__ch_sizes(tb_store *store, tb_size_by by, tb__sizes *to, tb_error *err);
 
 #endif

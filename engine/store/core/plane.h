@@ -12,6 +12,7 @@
 #include "tollbook/grid.h"
 #include "tollbook/logstore.h"
 #include "tollbook/retain.h"
+#include "tollbook/size.h"
 #include "tollbook/store.h"
 #include "tollbook/totals.h"
 
@@ -41,6 +42,12 @@ typedef struct tb__held_sums {
 
 /* A sentence about what does not agree. */
 typedef void (*tb__differ_fn)(void *ctx, const char *sentence);
+
+/* A list that grows: who asked frees it. */
+typedef struct tb__sizes {
+    tb_size *list;
+    size_t n, cap;
+} tb__sizes;
 
 typedef struct tb__counters {
     /* --- in: by the writer, in its transaction --- */
@@ -89,6 +96,8 @@ typedef struct tb__counters {
     /* Checks what it holds against itself and adds it up. NULL: verify looks at the file's rows itself. */
     tb_code (*verify)(tb_store *store, tb__held_sums *ret_sums, tb__differ_fn differ, void *ctx,
                       tb_error *err);
+    /* Adds what lies elsewhere than in the file. NULL: nothing does. */
+    tb_code (*sizes)(tb_store *store, tb_size_by by, tb__sizes *to, tb_error *err);
     /* The first month of which an account's usage is kept, -1: there is none. */
     tb_code (*first_month)(tb_store *store, int64_t account, int64_t *ret_month, tb_error *err);
 } tb__counters;

@@ -4,6 +4,7 @@
 
 #include "store/core/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ?1: how many. Names of tables that belong to nothing listed are those of the catalogue and of keys. */
@@ -44,8 +45,7 @@ static tb_code size_from(sqlite3_stmt *row, void *item, tb_error *err)
     return TB_OK;
 }
 
-tb_code tb_store_sizes(tb_store *store, tb_size_by by, int64_t most, tb_size **ret_sizes,
-                       size_t *ret_n, tb_error *err)
+static tb_code sizes_of_file(tb_store *store, tb_size_by by, int64_t most, tb__sizes *to, tb_error *err)
 {
     static const tb__rows rows = {sizeof(tb_size), size_from, NULL};
     static const char *const queries[] = {by_kind, by_month, by_zone};
@@ -53,7 +53,38 @@ tb_code tb_store_sizes(tb_store *store, tb_size_by by, int64_t most, tb_size **r
     int rc = sqlite3_prepare_v2(store->db, queries[by], -1, &s, NULL);
     if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
     sqlite3_bind_int64(s, 1, most);
-    tb_code code = tb__collect(store, s, &rows, ret_sizes, ret_n, err);
+    tb_code code = tb__collect(store, s, &rows, &to->list, &to->n, err);
     sqlite3_finalize(s);
+    to->cap = to->n;
     return code;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const tb_size *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static int later_first(const void *a, const void *b)
+{
+    return strcmp(((const tb_size *)b)->name, ((const tb_size *)a)->name);
+}
+
+tb_code tb_store_sizes(tb_store *store, tb_size_by by, int64_t most, tb_size **ret_sizes,
+                       size_t *ret_n, tb_error *err)
+{
+    tb__sizes all = {NULL, 0, 0};
+    tb_code code = sizes_of_file(store, by, most, &all, err);
+    if (!code && store->plane.counters->sizes) {
+        code = store->plane.counters->sizes(store, by, &all, err);
+        if (!code && all.n) qsort(all.list, all.n, sizeof *all.list, by == TB_SIZE_BY_MONTH ? later_first : larger_first);
+    }
+    if (code) {
+        free(all.list);
+        return code;
+    }
+    *ret_sizes = all.list;
+    *ret_n = all.n < (size_t)most ? all.n : (size_t)most;
+    return TB_OK;
 }
