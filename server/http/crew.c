@@ -33,7 +33,7 @@ typedef struct at_work {
     const write_job *job;
 } at_work;
 
-static bool is_over(void *ctx)
+static bool job_is_over(void *ctx)
 {
     const at_work *at = ctx;
     return !crew_time_left(at->c, at->job) || (at->job->left && at->job->left(at->job));
@@ -48,7 +48,7 @@ static void run_job(const crew *c, const waiting *one, tb_store *store)
     else if (!write_job_over(job)) {
         at_work at = {c, job};
         job->begun_us = clock_mono_us();
-        usage_wait_for(is_over, &at);
+        usage_wait_for(job_is_over, &at);
         job->code = job->run(job, store, &job->err);
         usage_wait_for(NULL, NULL);
     }

@@ -9,7 +9,7 @@
 #define DIGITS      "0123456789"
 #define LETTERS     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-static tb_code bad(tb_error *err, const char *what)
+static tb_code bad_address(tb_error *err, const char *what)
 {
     return tb_fail(err, TB_E_USAGE, "usage",
                    "%s An address is such as clickhouse://a.example:8123,b.example:8123/tollbook: up to %d hosts, and "
@@ -74,7 +74,7 @@ static tb_code read_options(const char *at, usage_address *a, size_t *ret_shards
             *ret_shards = (size_t)(value[0] - '0');
             if (n == 2) *ret_shards = *ret_shards * 10 + (size_t)(value[1] - '0');
         } else {
-            return bad(err, "Behind '?' come secure=1 and shards=N alone.");
+            return bad_address(err, "Behind '?' come secure=1 and shards=N alone.");
         }
         at += len + (at[len] == '&');
     }
@@ -85,7 +85,7 @@ static tb_code read_hosts(const char *at, const char *end, usage_address *a, tb_
 {
     while (at <= end) {
         const size_t len = strcspn(at, ",/");
-        if (!add_shard(a, at, len)) return bad(err, "That is no list of hosts.");
+        if (!add_shard(a, at, len)) return bad_address(err, "That is no list of hosts.");
         at += len + 1;
     }
     return TB_OK;
@@ -95,7 +95,7 @@ static tb_code read_database(const char *at, usage_address *a, tb_error *err)
 {
     const size_t len = strcspn(at, "?");
     if (!len || len > USAGE_NAME_MAX || strspn(at, LETTERS DIGITS "_") != len)
-        return bad(err, "That is no database's name.");
+        return bad_address(err, "That is no database's name.");
     memcpy(a->database, at, len);
     a->database[len] = 0;
     return TB_OK;
@@ -109,9 +109,9 @@ tb_code usage_address_parse(const char *url, usage_address *ret, tb_error *err)
         return tb_fail(err, TB_E_USAGE, "usage",
                        "A user and a password do not belong into an address, which many can read: put them into a file "
                        "for --usage-credentials.");
-    if (strncmp(url, SCHEME, strlen(SCHEME)) != 0) return bad(err, "It must begin with " SCHEME);
+    if (strncmp(url, SCHEME, strlen(SCHEME)) != 0) return bad_address(err, "It must begin with " SCHEME);
     const char *at = url + strlen(SCHEME), *slash = strchr(at, '/'), *mark = strchr(at, '?');
-    if (!slash || (mark && mark < slash)) return bad(err, "A database's name is missing.");
+    if (!slash || (mark && mark < slash)) return bad_address(err, "A database's name is missing.");
     tb_code code = mark ? read_options(mark + 1, ret, &shards, err) : TB_OK;
     if (!code) code = read_database(slash + 1, ret, err);
     if (!code) code = read_hosts(at, slash, ret, err);

@@ -142,7 +142,7 @@ typedef struct statement {
 } statement;
 
 /* Asked by libcurl again and again. */
-static int look_up(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+static int statement_over(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     const statement *st = ctx;
     (void)a, (void)b, (void)c, (void)d;
@@ -203,12 +203,12 @@ static CURLcode perform(statement *st, const char *url, bool fresh, usage_reply 
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, st->len ? st->body : st->sql);
     curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, fresh ? 1L : 0L);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_up);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, statement_over);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, st);
     return curl_easy_perform(curl);
 }
 
-static void count(statement *st, const usage_reply *reply, int64_t begun_us, bool failed)
+static void count_statement(statement *st, const usage_reply *reply, int64_t begun_us, bool failed)
 {
     usage_shard *to = &st->s->shard[st->shard];
     curl_off_t sent = 0;
@@ -247,7 +247,7 @@ static tb_code exchange(statement *st, const char *url, CURL *curl, tb_buf *answ
         rc = perform(st, url, true, &reply);
     }
     tb_code code = conclude(st, rc, &reply, err);
-    count(st, &reply, begun_us, code != TB_OK);
+    count_statement(st, &reply, begun_us, code != TB_OK);
     if (code && !answer->failed) answer->len = before;
     return code;
 }
@@ -294,7 +294,7 @@ bool usage_login_parse(const char *text, size_t len, usage_login *ret)
     return take_line(&at, end, ret->user) && ret->user[0] && take_line(&at, end, ret->password) && at == end;
 }
 
-static bool add_line(usage_servers *s, const char *name, const char *value)
+static bool add_field_line(usage_servers *s, const char *name, const char *value)
 {
     char line[USAGE_LOGIN_MAX + 40];
     snprintf(line, sizeof line, value[0] ? "%s: %s" : "%s:", name, value);
@@ -306,9 +306,9 @@ static bool add_line(usage_servers *s, const char *name, const char *value)
 static bool add_lines(usage_servers *s)
 {
     const usage_login *who = &s->options.login;
-    return add_line(s, "Expect", "") && /* no pause before the body */
-           (!who->user[0] || add_line(s, "X-ClickHouse-User", who->user)) &&
-           (!who->password[0] || add_line(s, "X-ClickHouse-Key", who->password));
+    return add_field_line(s, "Expect", "") && /* no pause before the body */
+           (!who->user[0] || add_field_line(s, "X-ClickHouse-User", who->user)) &&
+           (!who->password[0] || add_field_line(s, "X-ClickHouse-Key", who->password));
 }
 
 /* --- from open to close --- */

@@ -32,7 +32,7 @@ static void drop(errand *e)
     free(e);
 }
 
-static errand *begin(watch *w, size_t shard, const char *id)
+static errand *begin_errand(watch *w, size_t shard, const char *id)
 {
     usage_servers *s = w->s;
     errand *e = calloc(1, sizeof *e);
@@ -108,13 +108,13 @@ static void begin_kills(watch *w)
     s->n_kills = 0;
     pthread_mutex_unlock(&s->lock);
     for (size_t i = 0; i < n; i++)
-        (void)begin(w, kills[i].shard, kills[i].id);
+        (void)begin_errand(w, kills[i].shard, kills[i].id);
 }
 
 static void begin_looks(watch *w)
 {
     for (size_t shard = 0; shard < w->s->address.shards; shard++)
-        if (!w->looking[shard]) w->looking[shard] = begin(w, shard, NULL) != NULL;
+        if (!w->looking[shard]) w->looking[shard] = begin_errand(w, shard, NULL) != NULL;
 }
 
 static int64_t mono_ms(void)

@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "http"))
+from clickhouse import PROGRAM, ClickHouse  # noqa: E402
 from harness import ENVIRONMENT, SOURCE, TOLLBOOK, Server, hit, run  # noqa: E402
 
 RULES = SOURCE / "docs/prometheus-rules.yml"
@@ -26,6 +27,9 @@ LINES = 'tollbook_ingest_lines_total{instance="a", result="%s"}'
 HERE = {"instance": "a"}
 BUILD = 'tollbook_build_info{instance="a", job="tollbook", version="1"}'
 BUILT = {**ONE, "version": "1"}
+SHARD = {"host": "b:8123", "instance": "a", "shard": "1"}
+UP, STATEMENTS, FAILURES = (f'tollbook_usage_{what}{{host="b:8123", instance="a", shard="1"}}'
+                            for what in ("up", "statements_total", "failures_total"))
 FULL = {**ONE, "reason": "full"}
 
 
@@ -97,6 +101,9 @@ CASES = [
      of("tollbook_outbox_oldest_age_seconds", "1700x60")),
     ("TollbookMessagesGivenUp", 30, of("tollbook_outbox_failed", "3x20 4x60"), ONE,
      "a gave up messages that it could not deliver", of("tollbook_outbox_failed", "4x20 3x60")),
+    ("TollbookUsageServerAway", 10, {UP: "1x4 0x20"}, SHARD, "the usage server b:8123 of a is away", {UP: "1x9 0x20"}),
+    ("TollbookUsageServerFails", 40, {STATEMENTS: "0+100x60", FAILURES: "0+2x60"}, SHARD,
+     "2% of the statements to b:8123 of a fail", {STATEMENTS: "0+1000x60", FAILURES: "0+9x60"}),
     ("TollbookFollowDown", 10, of("tollbook_follow_written_seconds", "0x20", '{instance="e"}'), {"instance": "e"},
      "the follower at e has written no figures for 10m 0s",
      of("tollbook_follow_written_seconds", "0+60x20", '{instance="e"}')),
@@ -163,10 +170,24 @@ class Rules(unittest.TestCase):
         subprocess.run([TOLLBOOK, "follow", "--once", "--server", server.url, "--key-file", key,
                         "--metrics", figures, log], env=ENVIRONMENT, check=True, timeout=60, capture_output=True)
         written += figures.read_text()
+        written += self.usage_metrics()
         names = set(re.findall(r"^(\w+)[ {]", written, re.M)) | {"up"}
         for rule in rules().values():
+            if not PROGRAM and "tollbook_usage_" in rule["expr"]:
+                continue
             for name in re.findall(r"\b(?:tollbook|process)_\w+|\bup\b", rule["expr"]):
                 self.assertIn(name, names, rule["alert"])
+
+    def usage_metrics(self):
+        if not PROGRAM:
+            return ""
+        shard = ClickHouse()
+        self.addCleanup(shard.close)
+        server = Server("--usage", f"clickhouse://127.0.0.1:{shard.port}/rules", log=None)
+        written = server.ask("GET", "/metrics").body.decode()
+        server.stop()
+        server.folder.cleanup()
+        return written
 
     def secret(self):
         folder = tempfile.TemporaryDirectory()
