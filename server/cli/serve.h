@@ -90,6 +90,11 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
          .kind = CLI_TEXT,                                                                         \
          .help = "keep usage on ClickHouse servers, each of them a shard: "                        \
                  "clickhouse://HOST:PORT,HOST:PORT/DATABASE; default: in the file"},               \
+        {.name = "cells",                                                                          \
+         .value = "WHEN",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "ask followers for cells in place of lines: on, off, or auto, which is on with "  \
+                 "--usage; default auto"},                                                         \
         SERVE_NUMBER("usage-timeout-ms", "N", 10, 600000,                                          \
                      "how long a usage server may take for a statement; default 8000"),            \
         {.name = "alert-url",                                                                      \

@@ -39,7 +39,7 @@ class Ingest(Case):
         self.assertEqual(report, {"lines": accepted + rejected, "accepted": accepted,
                                   "rejected": rejected, "knownLines": known,
                                   "knownRefused": False, "duplicate": duplicate,
-                                  "ambiguous": ambiguous})
+                                  "ambiguous": ambiguous, "cells": 0})
         return first
 
     def test_a_body_in_another_form_says_which(self):
