@@ -13,6 +13,9 @@ typedef struct slot {
 struct tb_known_hosts {
     slot *slots;
     size_t n, mask;
+    int64_t other; /* of names that are not there; 0: they are nobody's */
+    void (*missed)(void *ctx, const char *name, size_t len);
+    void *ctx;
 };
 
 tb_code tb_known_hosts_new(tb_known_hosts **ret_hosts, tb_error *err)
@@ -101,5 +104,15 @@ int64_t tb_known_hosts_find(const tb_known_hosts *hosts, const char *name, size_
     const size_t n = tb__host_fold((tb__part){name, len}, folded);
     if (!hosts || n == 0) return 0;
     const slot *s = slot_of(hosts, folded, n);
-    return s->name ? s->zone : 0;
+    if (s->name || !hosts->other) return s->name ? s->zone : 0;
+    hosts->missed(hosts->ctx, folded, n);
+    return hosts->other;
+}
+
+void tb_known_hosts_open(tb_known_hosts *hosts, int64_t other,
+                         void (*missed)(void *ctx, const char *name, size_t len), void *ctx)
+{
+    hosts->other = other;
+    hosts->missed = missed;
+    hosts->ctx = ctx;
 }

@@ -247,14 +247,70 @@ static bool add_block(tb_rollup *r, const tb_hit *hits, size_t n, uint64_t *watc
     return true;
 }
 
+static tb_code too_many_lines(tb_error *err)
+{
+    return tb_fail(err, TB_E_OVERFLOW, NULL,
+                   "One rollup holds 2^32 - 1 lines at most. Write what it has, then go on.");
+}
+
 tb_code tb_rollup_add_hits(tb_rollup *r, const tb_hit *hits, size_t n, tb_error *err)
 {
     if (n > UINT32_MAX - r->hits)
-        return tb_fail(err, TB_E_OVERFLOW, NULL, "One rollup holds 2^32 - 1 lines at most. Write what it has, then go on.");
+        return too_many_lines(err);
     r->hits += n;
     uint64_t watch = 0;
     for (size_t at = 0; at < n; at += BLOCK)
         if (!add_block(r, hits + at, n - at < BLOCK ? n - at : BLOCK, &watch))
             return tb_no_memory(err);
     return watch >> 63 ? tb_fail(err, TB_E_OVERFLOW, "bytes", NULL) : TB_OK;
+}
+
+/* --- lines that were added up elsewhere --- */
+
+static tb_code sum_passes(tb_error *err)
+{
+    return tb_fail(err, TB_E_OVERFLOW, "bytes", NULL);
+}
+
+tb_code tb_rollup_add_cell(tb_rollup *r, const tb_rollup_cell *cell, tb_error *err)
+{
+    if (cell->requests > UINT32_MAX - r->hits) return too_many_lines(err);
+    const uint32_t zone = tb__id_number(r, TB_ROLLUP_ZONE, cell->zone);
+    const uint32_t edge = tb__edge_number(r, cell->edge, cell->edge_len);
+    const uint32_t hour = tb__hour_number(r, cell->hour);
+    if (zone == UINT32_MAX || edge == UINT32_MAX || hour == UINT32_MAX) return tb_no_memory(err);
+    const uint64_t key = tb__key(zone, edge, hour);
+    tb__group *group = find_group(r, &tb__hour_at(r, hour)->groups, key, tb__hash(key));
+    if (!group) return tb_no_memory(err);
+    if (cell->bytes > TB_COUNTER_MAX - group->bytes) return sum_passes(err);
+    const uint64_t add[TB__COUNTS] = {
+        [TB__COUNT_REQUESTS] = cell->requests,   [TB__COUNT_PULLED] = cell->pulled,
+        [TB__COUNT_3XX] = cell->status_3xx,      [TB__COUNT_4XX] = cell->status_4xx,
+        [TB__COUNT_5XX] = cell->status_5xx,      [TB__COUNT_BALANCER] = cell->balancer_requests,
+        [TB__COUNT_UNKNOWN] = cell->cache_unknown};
+    for (unsigned i = 0; i < TB__COUNTS; i++)
+        group->count[i] += (uint32_t)add[i];
+    group->bytes += cell->bytes;
+    group->cached_bytes += cell->cached_bytes;
+    r->hits += cell->requests;
+    return TB_OK;
+}
+
+tb_code tb_rollup_add_country(tb_rollup *r, const tb_rollup_country *c, tb_error *err)
+{
+    const uint32_t zone = tb__id_number(r, TB_ROLLUP_ZONE, c->zone);
+    uint32_t day = 0;
+    while (day < r->days.items.n && tb__day_at(r, day)->day != c->day)
+        day++;
+    if (zone == UINT32_MAX) return tb_no_memory(err);
+    if (day == r->days.items.n)
+        return tb_fail(err, TB_E_BAD_INPUT, "country", "A country has lines of a day without any.");
+    const uint64_t key = tb__key(zone, c->country, day);
+    tb__country *country = find_country(r, &tb__day_at(r, day)->countries, key, tb__hash(key));
+    if (!country) return tb_no_memory(err);
+    if (c->requests > UINT32_MAX - country->requests) return too_many_lines(err);
+    if (c->bytes > TB_COUNTER_MAX - country->bytes) return sum_passes(err);
+    country->requests += (uint32_t)c->requests;
+    country->bytes += c->bytes;
+    return TB_OK;
 }

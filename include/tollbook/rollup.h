@@ -30,6 +30,20 @@ TB_MUST_USE tb_code tb_rollup_add_hits(tb_rollup *rollup, const tb_hit *hits, si
                                        tb_error *err);
 TB_MUST_USE tb_code tb_rollup_add_row(tb_rollup *rollup, const tb_row *row, tb_error *err);
 
+/* Log lines that were added up elsewhere: what so many hits of one (zone, edge, hour) come to. */
+typedef struct tb_rollup_cell {
+    int64_t zone;
+    const char *edge; /* as in tb_hit; borrowed for the call */
+    uint8_t edge_len;
+    int32_t hour;
+    uint64_t requests, bytes, cached_bytes;
+    uint64_t pulled, status_3xx, status_4xx, status_5xx, balancer_requests, cache_unknown;
+} tb_rollup_cell;
+/* The same as its hits would have added, their countries apart. Errors as of tb_rollup_add_hits; the
+ * counters of lines are at most the cell's requests, which the caller has seen to. */
+TB_MUST_USE tb_code tb_rollup_add_cell(tb_rollup *rollup, const tb_rollup_cell *cell,
+                                       tb_error *err);
+
 /* One day of one (scope, id, edge). grid's slots are the 24 hours. */
 typedef struct tb_rollup_day {
     tb_rollup_scope scope;
@@ -46,6 +60,10 @@ typedef struct tb_rollup_country {
     uint16_t country;
     uint64_t requests, bytes;
 } tb_rollup_country;
+
+/* What its lines say of their country; their cells, added before, have the same day. */
+TB_MUST_USE tb_code tb_rollup_add_country(tb_rollup *rollup, const tb_rollup_country *country,
+                                          tb_error *err);
 
 typedef struct tb_rollup_cursor tb_rollup_cursor;
 /* The parts must not change while the cursor lives. NULL when out of memory. */

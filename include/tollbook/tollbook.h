@@ -106,6 +106,7 @@
 #include "tollbook/whatifforms.h"
 #include "tollbook/whatifrun.h"
 #include "tollbook/withdraw.h"
+#include "tollbook/cellbatch.h"
 #include "tollbook/zones.h"
 
 #endif

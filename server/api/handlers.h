@@ -55,6 +55,7 @@ void api_whatif_done(request *r);
 
 /* ingest.c */
 void api_ingest_logs(request *r);
+void api_ingest_cells(request *r);
 void api_ingest_buckets(request *r);
 void api_ingest_done(request *r);
 

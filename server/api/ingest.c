@@ -9,6 +9,7 @@
 #include "api/handlers.h"
 #include "api/ingest.h"
 #include "http/media.h"
+#include "tollbook/cellbatch.h"
 #include "tollbook/json.h"
 #include "tollbook/logformat.h"
 
@@ -233,6 +234,31 @@ void api_ingest_logs(request *r)
     submit(r, TB_BATCH_LOG);
 }
 
+/* A piece of a log, as its cells. */
+static tb_code prepare_cells(request *r, tb_error *err)
+{
+    const size_t most = r->worker->server->options.plain_max;
+    if (!r->worker->server->options.cells)
+        return bad(err, "cells", "This server asks for no cells (serve --cells). Send the lines.");
+    tb_code code = api_ingest_prepare(r, TB_BATCH_LOG, err);
+    if (code) return code;
+    api_ingest *in = api_ingest_of(r);
+    if (!in->options.piece || in->options.batch || in->options.stop_on_error)
+        return bad(err, "start", "Cells are a piece of a log: they need start, length, head and hash, and go "
+                                 "without Idempotency-Key and onError=stop.");
+    if (in->piece.length < in->piece.start || in->piece.length - in->piece.start > most)
+        return bad(err, "length", "The piece is longer than a body may be.");
+    in->cells = in->options.cells = true;
+    return TB_OK;
+}
+
+void api_ingest_cells(request *r)
+{
+    tb_error err;
+    if (prepare_cells(r, &err) != TB_OK) request_fail_as(r, &err);
+    else api_ingest_parse(r);
+}
+
 void api_ingest_buckets(request *r)
 {
     submit(r, TB_BATCH_BUCKETS);
@@ -280,6 +306,17 @@ static void put_warning(tb_buf *out, const feed_report *report)
     tb_buf_str(out, ".\"");
 }
 
+/* Which of the keys that the body asked about may come as cells. */
+static void put_granted(tb_buf *out, const feed_run *run)
+{
+    size_t n;
+    const uint32_t *granted = feed_run_granted(run, &n);
+    tb_buf_str(out, ",\"granted\":[");
+    for (size_t i = 0; i < n; i++)
+        tb_buf_fmt(out, "%s%" PRIu32, i ? "," : "", granted[i]);
+    tb_buf_str(out, "]");
+}
+
 static void answer_report(request *r, const feed_report *report)
 {
     tb_buf *out = request_text(r);
@@ -295,6 +332,8 @@ static void answer_report(request *r, const feed_report *report)
     put_fits(out, &report->fits);
     tb_buf_str(out, ",\"warning\":");
     put_warning(out, report);
+    tb_buf_fmt(out, ",\"cells\":%d", r->worker->server->options.cells ? TB_CELLS_VERSION : 0);
+    if (api_ingest_of(r)->cells) put_granted(out, api_ingest_of(r)->run);
     tb_buf_str(out, "}");
     request_answer_text(r, 200, "application/json");
 }

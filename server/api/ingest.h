@@ -22,6 +22,7 @@ typedef struct api_ingest {
     feed_run *run;                 /* parsed, until it is taken */
     feed_withdrawing *withdrawing; /* the same where the body is withdrawn */
     unsigned tries;
+    bool cells; /* the body is cells */
     bool taken; /* the writer had it */
     bool stale;
     union {

@@ -98,6 +98,7 @@ const route api_routes[] = {
         api_invoice_explain, NULL),
     ROW(POST, "/billing/what-if", WHAT_IF, JSON, "what_if", api_whatif, api_whatif_done),
     ROW(POST, "/ingest/logs", INGEST, BYTES, "ingest_logs", api_ingest_logs, api_ingest_done),
+    ROW(POST, "/ingest/cells", INGEST, BYTES, "ingest_cells", api_ingest_cells, api_ingest_done),
     ROW(POST, "/ingest/logs/withdraw", OPERATOR, BYTES, "withdraw_logs", api_withdraw_logs,
         api_withdraw_done),
     ROW(POST, "/ingest/buckets/withdraw", OPERATOR, BYTES, "withdraw_buckets", api_withdraw_buckets,

@@ -6,6 +6,7 @@
 
 #include "api/handlers.h"
 #include "api/pieces.h"
+#include "tollbook/cellbatch.h"
 #include "tollbook/json.h"
 
 #define PAGE_MAX 10000 /* segments and rungs in one answer */
@@ -73,17 +74,17 @@ static void put_page(tb_buf *out, const tb_known *list, size_t n, size_t skip)
     tb_buf_str(out, "],\"rungs\":[");
 }
 
-static void put_rungs(tb_buf *out, const tb_rung *rungs, size_t n)
+static void put_rungs(tb_buf *out, const tb_rung *rungs, size_t n, bool cells)
 {
     for (size_t i = 0; i < n && i < PAGE_MAX; i++) {
         tb_buf_fmt(out, "%s{\"length\":%" PRIu64 ",\"hash\":\"", i ? "," : "", rungs[i].length);
         piece_put_hash(out, rungs[i].hash);
         tb_buf_str(out, "\"}");
     }
-    tb_buf_str(out, "]}");
+    tb_buf_fmt(out, "],\"cells\":%d}", cells ? TB_CELLS_VERSION : 0);
 }
 
-static tb_code read_known(tb_store *store, const asked *a, tb_buf *out, tb_error *err)
+static tb_code read_known(tb_store *store, const asked *a, bool cells, tb_buf *out, tb_error *err)
 {
     tb_known *list = NULL;
     tb_rung *rungs = NULL;
@@ -97,7 +98,7 @@ static tb_code read_known(tb_store *store, const asked *a, tb_buf *out, tb_error
         code = tb_store_rungs_by_head(store, a->hash, &rungs, &n_rungs, err);
     skip = (uint64_t)a->skip < n ? (size_t)a->skip : n;
     if (code == TB_OK) put_page(out, list, n, skip);
-    if (code == TB_OK) put_rungs(out, rungs, n_rungs);
+    if (code == TB_OK) put_rungs(out, rungs, n_rungs, cells);
     free(rungs);
     free(list);
     return code;
@@ -114,7 +115,7 @@ void api_ingest_segments(request *r)
         request_fail_as(r, &err);
         return;
     }
-    code = read_known(store, &a, request_text(r), &err);
+    code = read_known(store, &a, r->worker->server->options.cells, request_text(r), &err);
     tb_store_read_end(store);
     if (code) request_fail_as(r, &err);
     else request_answer_text(r, 200, "application/json");

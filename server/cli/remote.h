@@ -8,9 +8,10 @@
 #include "tollbook/buf.h"
 
 int remote_ingest(const cli_call *call, const feed_options *options);
-/* The target of a piece's POST, terminated. */
+/* The target of a piece's POST, of its lines or its cells. Terminated. */
 void remote_put_piece(const tb_log_layout *layout, bool stop_on_error, const feed_piece *piece,
                       tb_buf *path);
+void remote_put_cells(const tb_log_layout *layout, const feed_piece *piece, tb_buf *path);
 /* The target of a withdrawal's: of a piece of a log or, without a layout, of usage rows. Terminated. */
 void remote_put_withdrawal(const tb_log_layout *layout, const feed_piece *piece, const char *source,
                            tb_buf *path);

@@ -111,6 +111,7 @@ static int read_page(client *c, const client_request *request, remote_known *kno
                 add_segments(known, json_object_get(answer, "segments")) &&
                 add_rungs(known, json_object_get(answer, "rungs"));
     *ret_all = (size_t)report_number(answer, "total");
+    known->cells = report_number(answer, "cells");
     json_decref(answer);
     if (read) return 0;
     return client_fail(c, TB_E_BAD_INPUT,

@@ -10,6 +10,7 @@ typedef struct remote_known {
     size_t n;
     tb_rung *rungs; /* ascending by length */
     size_t n_rungs;
+    uint64_t cells; /* the version of cells that the server asks for; 0: lines */
 } remote_known;
 
 /* batch NULL: by head. 0, or the exit status once it said what is wrong. The caller frees both

@@ -111,16 +111,27 @@ void remote_put_withdrawal(const tb_log_layout *layout, const feed_piece *piece,
     tb_buf_add(path, "", 1);
 }
 
-void remote_put_piece(const tb_log_layout *layout, bool stop_on_error, const feed_piece *piece,
-                      tb_buf *path)
+static void put_piece(const tb_log_layout *layout, const feed_piece *piece, tb_buf *path)
 {
-    tb_buf_fmt(path, "/ingest/logs?onError=%s", stop_on_error ? "stop" : "skip");
     put_layout(layout, path);
     put_place(piece, path);
     if (piece->known >= 0) tb_buf_fmt(path, "&known=%" PRId64, piece->known);
     if (piece->behind >= 0) tb_buf_fmt(path, "&behind=%" PRId64, piece->behind);
     put_rungs(piece, path);
     tb_buf_add(path, "", 1);
+}
+
+void remote_put_piece(const tb_log_layout *layout, bool stop_on_error, const feed_piece *piece,
+                      tb_buf *path)
+{
+    tb_buf_fmt(path, "/ingest/logs?onError=%s", stop_on_error ? "stop" : "skip");
+    put_piece(layout, piece, path);
+}
+
+void remote_put_cells(const tb_log_layout *layout, const feed_piece *piece, tb_buf *path)
+{
+    tb_buf_str(path, "/ingest/cells?onError=skip");
+    put_piece(layout, piece, path);
 }
 
 static void add_report(sending *s, const feed_report *piece)

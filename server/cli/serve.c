@@ -158,6 +158,16 @@ static int read_alerts(const cli_call *call, server_options *o)
     return tb_code_exit(TB_E_USAGE);
 }
 
+/* Who follows logs adds them up, where this server is to relay them. */
+static int read_cells(const cli_call *call, server_options *o)
+{
+    const char *when = cli_text(call, "cells");
+    o->cells = when && strcmp(when, "auto") != 0 ? strcmp(when, "on") == 0 : o->usage != NULL;
+    if (!when || !strcmp(when, "auto") || !strcmp(when, "on") || !strcmp(when, "off")) return 0;
+    cli_say(call, "--cells takes on, off or auto.");
+    return tb_code_exit(TB_E_USAGE);
+}
+
 static int read_options(const cli_call *call, server_options *o)
 {
     tb_error err;
@@ -182,6 +192,7 @@ static int read_options(const cli_call *call, server_options *o)
     if (status == 0) status = read_retain(call, o);
     if (status == 0) status = read_alerts(call, o);
     if (status == 0) status = cli_usage(call, &o->usage);
+    if (status == 0) status = read_cells(call, o);
     return status ? status : read_rate(call, o);
 }
 

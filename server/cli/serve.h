@@ -86,6 +86,11 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
          .help = "let go daily of what is older than so many months of hours and of days, and of " \
                  "request logs after a time, such as 25,60,72h; \"-\" keeps all; default -,-,72h"},\
         CLI_USAGE_OPTIONS,                                                                         \
+        {.name = "cells",                                                                          \
+         .value = "WHEN",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "ask followers for cells in place of lines: on, off, or auto, which is on with "  \
+                 "--usage; default auto"},                                                         \
         {.name = "alert-url",                                                                      \
          .value = "URL",                                                                           \
          .kind = CLI_TEXT,                                                                         \

@@ -3,6 +3,7 @@
 #define TOLLBOOK_SERVER_CLI_SINKS_H
 
 #include "cli/client.h"
+#include "feed/packer.h"
 #include "follow/follow.h"
 
 typedef struct server_sink {
@@ -10,6 +11,9 @@ typedef struct server_sink {
     const feed_options *options; /* borrowed: how lines are read */
     char *packed;                /* the last body, compressed */
     size_t cap;
+    bool cells;          /* the server asks for them */
+    feed_packer *packer; /* NULL: it never did */
+    tb_buf body;         /* the last piece as cells */
     follow_sink sink;
 } server_sink;
 

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "feed/cells.h"
 #include "feed/piece.h"
 #include "feed/run.h"
 
@@ -133,7 +134,7 @@ static bool may_commit(const feed_run *run)
 static tb_code end_piece(feed_run *run, const feed_piece *piece, tb_error *err)
 {
     tb_hash128 hash = feed_hash_value(run->reader.hash);
-    bool whole = piece->start == 0 && run->reader.at == piece->length;
+    bool whole = !run->options->cells && piece->start == 0 && run->reader.at == piece->length;
     if (whole && (hash.high != piece->hash.high || hash.low != piece->hash.low))
         return tb_fail(err, TB_E_BAD_INPUT, "hash",
                        "The bytes are not those that the hash names. Send them again.");
@@ -363,6 +364,7 @@ static void end_run(feed_run *run)
         feed_worker_release(&run->workers[i]);
     free(run->workers);
     free(run->counts);
+    free(run->granted);
     feed_reader_release(&run->reader);
     feed_source_close(run->source);
     tb_directory_release(run->directory);
@@ -420,7 +422,7 @@ static tb_code parse_run(feed_run *run, tb_error *err)
     /* A piece is asked about again when it is taken: what stands against it may be over by then. */
     if (code == TB_E_BATCH_CONFLICT && run->options->piece) code = TB_OK;
     if (code || all_known(run)) return code;
-    code = parse_part(run, err);
+    code = run->options->cells ? feed_cells_parse(run, err) : parse_part(run, err);
     if (!code && run->ended == ENDED_FAILED) code = give_up(run, err);
     run->parsed = true;
     return code ? code : refuse_large(run, err);
@@ -475,6 +477,12 @@ tb_code feed_take(feed_run *run, tb_store *store, feed_report *ret_report, bool 
     if (!code) code = take_all(run, err);
     *ret_report = run->report;
     return code;
+}
+
+const uint32_t *feed_run_granted(const feed_run *run, size_t *ret_n)
+{
+    *ret_n = run->n_granted;
+    return run->granted;
 }
 
 /* A group has its counters, its slot, and countries. */

@@ -52,6 +52,7 @@ typedef struct feed_options {
     const char *batch;             /* explicit batch id, or NULL */
     const char *source;            /* name for people: the file's */
     const feed_piece *piece; /* the bytes are only this; NULL: they are an input of their own */
+    bool cells;              /* the bytes are its cells (tollbook/cellbatch.h); feed_parse alone */
     bool stop_on_error;      /* end at the first refused line, else count and keep it */
     bool whole;              /* one transaction for the whole input, or nothing (import) */
     bool bounded;           /* what would keep others waiting long is TB_E_TOO_LARGE (feed_parse) */
@@ -130,6 +131,8 @@ TB_MUST_USE tb_code feed_parse(tb_store *reader, const feed_body *body, const fe
                                feed_run **ret_run, tb_error *err);
 TB_MUST_USE tb_code feed_take(feed_run *run, tb_store *store, feed_report *ret_report,
                               bool *ret_stale, tb_error *err);
+/* Of a body of cells: which of the keys that it asked about may come as cells, by their places. */
+const uint32_t *feed_run_granted(const feed_run *run, size_t *ret_n);
 size_t feed_run_bytes(const feed_run *run); /* of memory, about */
 void feed_run_free(feed_run *run);          /* NULL is fine */
 

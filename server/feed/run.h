@@ -72,6 +72,8 @@ struct feed_run {
     tb_error first; /* the running segment's first refused line: place and sentence */
     tb_reject_reason first_reason;
     feed_report report;
+    uint32_t *granted; /* of the keys that a body of cells asked about: those that may come as cells */
+    size_t n_granted;
 };
 
 /* --- blocks.c --- */

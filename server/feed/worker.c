@@ -55,8 +55,9 @@ static tb_code keep(feed_worker *worker, const tb_reject *reject, const char *wh
 {
     worker->n_rejects++;
     worker->n_too_new += reject->reason == TB_REJECT_TOO_NEW;
-    return feed_rejects_add(&worker->rejects, worker->number, worker->lines + reject->line, reject,
-                            why, err);
+    uint64_t line = worker->lines + reject->line;
+    if (worker->numbers) line = worker->numbers[line - 1];
+    return feed_rejects_add(&worker->rejects, worker->number, line, reject, why, err);
 }
 
 /* The reason, with what the line has where that helps. */

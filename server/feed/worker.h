@@ -14,6 +14,7 @@ typedef struct feed_worker {
     tb_rollup *rollup;
     feed_block block;
     size_t number; /* the block's in the segment */
+    const uint64_t *numbers; /* of the block's lines; NULL: they are counted from 1 */
     tb_hit *hits;
     tb_reject *refused;
     tb_span *spans; /* NULL: no line is kept */

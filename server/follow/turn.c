@@ -180,6 +180,8 @@ static tb_code read_lines(follow_log *log, follow_room *room, bool *ret_end, tb_
         code = tb_buf_check(&room->piece, err);
     }
     feed_block_release(&block);
+    if (code == TB_OK && !tb_buf_room(&room->piece, TB_INTAKE_SLACK))
+        code = tb_buf_check(&room->piece, err);
     return code;
 }
 

@@ -44,6 +44,7 @@
 typedef struct server_options {
     const char *db;
     usage_servers *usage; /* where counters lie; NULL: in the file. They live as long as the server */
+    bool cells;                   /* followers are asked for cells in place of lines */
     const char *listen[LISTEN_MAX];
     size_t n_listen;
     const char *logging_listen; /* where the request logging API alone is answered, or NULL */

@@ -39,7 +39,7 @@ class Ingest(Case):
         self.assertEqual(report, {"lines": accepted + rejected, "accepted": accepted,
                                   "rejected": rejected, "knownLines": known,
                                   "knownRefused": False, "duplicate": duplicate,
-                                  "ambiguous": ambiguous})
+                                  "ambiguous": ambiguous, "cells": 0})
         return first
 
     def test_a_body_in_another_form_says_which(self):
@@ -206,7 +206,7 @@ class Ingest(Case):
         ends = [i + 1 for i, c in enumerate(body) if c == 10]
         self.assertEqual([r["length"] for r in known["rungs"]],
                          [min(e for e in ends if e >= 512 << i) for i in range(2)])
-        self.assertEqual(self.segments(head="0" * 32), {"total": 0, "segments": [], "rungs": []})
+        self.assertEqual(self.segments(head="0" * 32), {"total": 0, "segments": [], "rungs": [], "cells": 0})
         self.assertEqual(self.segments(head="0" * 32, skip=5)["segments"], [])
 
     def test_segments_need_a_role_and_a_name(self):

@@ -1,0 +1,122 @@
+/* The body is read whole: a piece is bounded, and its cells are far shorter than its lines. The lines beside
+ * the cells are one block, whose lines have the numbers that they have in the piece. */
+#include "feed/cells.h"
+
+#include <stdlib.h>
+
+#include "tollbook/cellbatch.h"
+#include "tollbook/logformat.h"
+
+#define READ_FIRST ((size_t)64 << 10)
+
+/* Whose cells may be taken: of a zone that keeps its lines these are wanted. */
+static int64_t zone_of(void *ctx, const tb_cell_key *key)
+{
+    const feed_run *run = ctx;
+    const tb_log_layout *layout = &run->options->layout;
+    const int64_t zone =
+        key->zone ? key->zone : tb_known_hosts_find(layout->hosts, key->host.data, key->host.len);
+    const bool kept = zone && run->keeper.zones && tb_logged_find(run->keeper.zones, zone);
+    return kept || zone < 0 ? 0 : zone;
+}
+
+static tb_code read_cells_body(feed_run *run, feed_block *block, tb_error *err)
+{
+    size_t n = 1;
+    while (n > 0) {
+        if (block->cap - block->len < READ_FIRST) {
+            const size_t cap = block->cap ? block->cap * 2 : READ_FIRST * 2;
+            char *more = realloc(block->bytes, cap + TB_INTAKE_SLACK);
+            if (!more) return tb_no_memory(err);
+            block->bytes = more;
+            block->cap = cap;
+        }
+        tb_code code =
+            feed_source_read(run->source, block->bytes + block->len, block->cap - block->len, &n, err);
+        if (code) return code;
+        block->len += n;
+    }
+    return TB_OK;
+}
+
+/* Which of the keys that are asked about may come as cells. */
+static tb_code answer_asked(feed_run *run, const tb_cell_batch *batch, tb_error *err)
+{
+    free(run->granted);
+    run->n_granted = 0;
+    run->granted = malloc((batch->n_asked + 1) * sizeof *run->granted);
+    if (!run->granted) return tb_no_memory(err);
+    for (size_t i = 0; i < batch->n_asked; i++)
+        if (zone_of(run, &batch->asked[i])) run->granted[run->n_granted++] = (uint32_t)i;
+    return TB_OK;
+}
+
+static tb_code parse_beside(feed_run *run, const tb_cell_batch *batch, tb_error *err)
+{
+    feed_worker *worker = &run->workers[0];
+    const feed_block whole = worker->block;
+    if (!batch->text_len) return TB_OK;
+    worker->block = (feed_block){.bytes = whole.bytes + (batch->text - whole.bytes),
+                                 .cap = batch->text_len,
+                                 .len = batch->text_len};
+    worker->numbers = batch->numbers;
+    tb_code code = feed_worker_parse(worker, run->options, err);
+    worker->numbers = NULL;
+    worker->block = whole;
+    if (!code && worker->logs) code = feed_logs_pack(worker->logs, err);
+    return code;
+}
+
+static tb_code count_batch(feed_run *run, const tb_cell_batch *batch, tb_error *err)
+{
+    const feed_worker *worker = &run->workers[0];
+    const bool full = feed_worker_full(worker) || (worker->logs && feed_logs_full(worker->logs));
+    if (worker->lines != batch->n_numbers || worker->n_heads)
+        return tb_fail(err, TB_E_BAD_INPUT, "cells", "A head does not go with cells. Send the lines.");
+    run->counts = calloc(1, sizeof *run->counts);
+    if (!run->counts) return tb_no_memory(err);
+    run->n_counts = run->cap_counts = 1;
+    run->counts[0] = (uint32_t)batch->lines;
+    run->lines = batch->lines;
+    run->refused = worker->n_rejects;
+    run->refused_too_new = worker->n_too_new;
+    run->taken_ambiguous = worker->n_ambiguous;
+    run->ended = full ? ENDED_FULL : ENDED_INPUT;
+    if (run->refused <= FEED_REFUSED_MAX) return TB_OK;
+    return tb_fail(err, TB_E_TOO_LARGE, NULL, "More than %d lines of this body were refused.",
+                   FEED_REFUSED_MAX);
+}
+
+/* A line has a byte at least, and a sender says how many bytes it stands for. */
+static tb_code check_length(const feed_run *run, const tb_cell_batch *batch, tb_error *err)
+{
+    const feed_piece *piece = run->options->piece;
+    if (piece->length > piece->start && batch->lines <= piece->length - piece->start) return TB_OK;
+    return tb_fail(err, TB_E_BAD_INPUT, "cells", "The piece has fewer bytes than lines.");
+}
+
+static tb_code take_cells(feed_run *run, tb_cell_batch *batch, tb_error *err)
+{
+    feed_worker *worker = &run->workers[0];
+    const tb_cells_judge judge = {run->options->layout.now_ms, zone_of, run};
+    tb_code code = read_cells_body(run, &worker->block, err);
+    if (code) return code;
+    worker->lines = worker->n_rejects = worker->n_too_new = 0;
+    worker->n_ambiguous = worker->n_heads = 0;
+    code = tb_cells_read(worker->block.bytes, worker->block.len, &judge, worker->rollup, batch, err);
+    if (!code) code = check_length(run, batch, err);
+    if (!code) code = parse_beside(run, batch, err);
+    if (!code) code = answer_asked(run, batch, err);
+    return code ? code : count_batch(run, batch, err);
+}
+
+tb_code feed_cells_parse(feed_run *run, tb_error *err)
+{
+    tb_cell_batch batch = {0};
+    run->ended = NOT_ENDED;
+    tb_code code = take_cells(run, &batch, err);
+    feed_block_release(&run->workers[0].block); /* what is kept of it has been copied */
+    free(batch.asked);
+    free(batch.numbers);
+    return code;
+}

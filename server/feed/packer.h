@@ -1,0 +1,25 @@
+/* A packer: pieces of a log as cells (tollbook/cellbatch.h), for a server that asks for them.
+ *
+ * It keeps which zones and hostnames the server has granted; what is not granted goes as lines, and is asked
+ * about. One thread. */
+#ifndef TOLLBOOK_SERVER_FEED_PACKER_H
+#define TOLLBOOK_SERVER_FEED_PACKER_H
+
+#include "tollbook/buf.h"
+#include "tollbook/intake.h"
+
+typedef struct feed_packer feed_packer;
+
+/* The layout is borrowed. NULL: out of memory. */
+feed_packer *feed_packer_new(const tb_log_layout *layout);
+void feed_packer_free(feed_packer *packer); /* NULL is fine */
+/* Appends the cells of whole lines to out. bytes: TB_INTAKE_SLACK more can be read. *ret_packed false: these
+ * lines are to be sent as they are. */
+TB_MUST_USE tb_code feed_packer_pack(feed_packer *packer, const char *bytes, size_t len, int64_t now_ms,
+                                     tb_buf *out, bool *ret_packed, tb_error *err);
+/* The key at this place among those that the last piece asked about is granted. */
+TB_MUST_USE tb_code feed_packer_grant(feed_packer *packer, size_t place, tb_error *err);
+/* Nothing is granted any more. */
+void feed_packer_forget(feed_packer *packer);
+
+#endif
