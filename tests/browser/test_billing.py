@@ -92,6 +92,11 @@ class Billing(BrowserCase):
         tiers = page.script("""return [...document.querySelectorAll('section[aria-label=Tiers] [data-field=amount]')]
             .map(one => one.dataset.value)""")
         self.assertEqual(tiers, [one["amount"] for one in line["tiers"]])
+        names = {f"zone:{zone['Id']}": zone["Name"] for zone in self.server.get("/pullzone").json()}
+        page.wait("document.querySelector('section[aria-label=\"Lines of the invoice\"] tbody a')")
+        shown = page.script("""return [...document.querySelectorAll('section[aria-label="Lines of the invoice"] tbody a')]
+            .map(one => one.textContent)""")
+        self.assertEqual(shown, [names[one["resource"]] for one in whole["lines"] if one["resource"] in names])
         self.assertEqual(page.script("return document.querySelector('iframe').getAttribute('sandbox')"), "")
         page.browser.post("/frame", id=0)
         self.assertIn(number, page.script("return document.body.textContent"))

@@ -5,6 +5,7 @@ import {pageHead, panel} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
 import {bytes, bytesFull, day, decimalCompare, money, month, NOTHING, number, toMs} from "../format.js";
 import {monthPoints, productsOf, rounded, stateOf} from "../money.js";
+import {zoneNames} from "../names.js";
 import {table} from "../table.js";
 
 const DAY = 86400000;
@@ -17,17 +18,16 @@ export function show(page) {
     empty: "Nothing was charged this month."});
   const usage = table({label: "Forecast by product and region", name: "forecast", key: "usage-", page, search: false, columns: usageColumns(),
     empty: "There is no usage to look ahead from yet. Take in a log: tollbook ingest --db FILE requests.log"});
-  const names = new Map();
-  const zones = table({label: "Charges by zone", name: "zones", key: "zone-", page, sort: "-MonthlyUsage", columns: zoneColumns(page, names),
+  const seen = {billing: null, forecast: null, points: null, invoices: []};
+  const currency = () => seen.forecast?.currency ?? seen.invoices[0]?.currency ?? "";
+  const names = zoneNames(page, () => zones.set(zones.rows));
+  const zones = table({label: "Charges by zone", name: "zones", key: "zone-", page, sort: "-MonthlyUsage", columns: zoneColumns(page, names, currency),
     empty: "No zone was charged this month.", rowData: (row) => ({zone: row.PullZoneId})});
   const invoices = table({label: "Invoices and credit notes", name: "invoices", key: "invoice-", page, sort: "-number", columns: invoiceColumns(page),
     empty: "No invoice yet. The operator makes a month final: tollbook invoice --db FILE --month YYYY-MM --finalize"});
   page.root.append(pageHead(page, "Billing"), tiles, note, el("section", {class: "panel"}, trend.node),
     el("div", {class: "columns"}, panel("By product", products.node), panel("By zone", zones.node)),
     panel("Usage to the month's end", usage.node), panel("Invoices", invoices.node));
-
-  const seen = {billing: null, forecast: null, points: null, invoices: []};
-  const currency = () => seen.forecast?.currency ?? seen.invoices[0]?.currency ?? "";
 
   function tile(name, field, value, text, title, below) {
     return el("div", {class: "tile"}, el("span", {class: "name"}, name),
@@ -64,6 +64,7 @@ export function show(page) {
     drawTiles();
     drawTrend();
     if (seen.billing) products.set(productsOf(seen.billing, currency()));
+    if (zones.rows?.length) zones.set(zones.rows);
     if (seen.forecast) usage.set(seen.forecast.usage);
     invoices.set(seen.invoices.map((one) => ({...one, shown: stateOf(one, page.now())})));
   }
@@ -87,13 +88,6 @@ export function show(page) {
       draw();
     });
   });
-  if (page.offers("zones")) {
-    page.get("/pullzone", {query: {page: 1, perPage: 1000}}).then((answer) => {
-      if (!answer.ok) return;
-      for (const zone of answer.data.Items ?? []) names.set(zone.Id, zone.Name);
-      zones.set(zones.rows);
-    });
-  }
   return {update: draw};
 }
 
@@ -117,11 +111,11 @@ function usageColumns() {
   ];
 }
 
-function zoneColumns(page, names) {
+function zoneColumns(page, names, currency) {
   const name = (row) => names.get(row.PullZoneId) ?? `Zone ${row.PullZoneId}`;
   return [
     {id: "name", name: "Zone", kind: "text", value: name, cell: (row) => (page.offers("statistics") ? el("a", {href: page.href(`/zones/${row.PullZoneId}`)}, name(row)) : name(row)), title: name},
-    {id: "MonthlyUsage", name: "Charges", kind: "decimal", field: "MonthlyUsage", value: (row) => String(row.MonthlyUsage), cell: (row) => rounded(row.MonthlyUsage), title: (row) => money(String(row.MonthlyUsage))},
+    {id: "MonthlyUsage", name: "Charges", kind: "decimal", field: "MonthlyUsage", value: (row) => String(row.MonthlyUsage), cell: (row) => rounded(row.MonthlyUsage, currency()), title: (row) => money(String(row.MonthlyUsage), currency())},
     {id: "MonthlyBandwidthUsed", name: "Bandwidth", kind: "number", field: "MonthlyBandwidthUsed", value: (row) => row.MonthlyBandwidthUsed, cell: (row) => bytes(row.MonthlyBandwidthUsed), title: (row) => bytesFull(row.MonthlyBandwidthUsed)},
   ];
 }

@@ -6,6 +6,7 @@ import {linkButton, pageHead, panel} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
 import {bytes, bytesFull, day, money, month, NOTHING, number, time, toMs} from "../format.js";
 import {daysOf, everyDay} from "../money.js";
+import {resourceName, zoneNames, zoneOf} from "../names.js";
 import {table} from "../table.js";
 
 const FORMS = [["pdf", "PDF", "pdf"], ["ubl", "UBL", "xml"], ["xrechnung", "XRechnung", "xml"], ["csv", "CSV", "csv"],
@@ -18,7 +19,12 @@ export function show(page) {
     download: `${page.params.number}.${end}`}, name)), linkButton());
   const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: "", src: `${path}?format=html`});
   const lines = table({label: "Lines of the invoice", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
-    columns: lineColumns(page)});
+    columns: lineColumns(page, (resource) => resourceName(resource, names))});
+  const names = zoneNames(page, () => {
+    if (invoice) lines.set(lines.rows);
+    shown = "";
+    update();
+  });
   const opened = el("section", {class: "panel", hidden: true, "aria-label": "The line taken apart"});
   page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing")}), facts, files,
     panel("Lines", lines.node), opened, panel("Document", paper));
@@ -45,7 +51,7 @@ export function show(page) {
     page.get(`${path}/lines/${line}/explain`, {query: {day: of || null}, exact: true}).then((answer) => {
       if (shown !== wanted || page.failed(answer)) return;
       parts?.forEach((one) => one.destroy());
-      parts = takeApart(page, opened, answer.data, of);
+      parts = takeApart(page, opened, {...answer.data, of: resourceName(answer.data.line.resource, names)}, of);
     });
   }
   update();
@@ -67,7 +73,7 @@ function takeApart(page, root, explained, of) {
   const marks = explained.crossings.map((one) => ({at: toMs(one.hour), label: `past ${unit.short(one.threshold)}`}));
   const tiers = table({label: "Tiers", name: "tiers", key: "tiers-", page, search: false, columns: tierColumns(line, unit), empty: "A price without tiers."});
   tiers.set(line.tiers);
-  const children = [el("h2", {}, `Line ${line.line}: ${line.kind.replaceAll("_", " ")}, ${line.resource ?? ""} ${line.region ?? ""}`),
+  const children = [el("h2", {}, `Line ${line.line}: ${[line.kind.replaceAll("_", " "), explained.of, line.region].filter(Boolean).join(", ")}`),
     explained.note ? el("p", {class: "notice"}, explained.note) : null, explained.gone ? el("p", {class: "notice"}, explained.gone) : null,
     el("p", {class: "soft"}, explained.sum === null ? "No usage is behind this line."
       : explained.agrees ? `The days add up to the line's ${unit.full(line.quantity)}.` : "The days do not add up to the line: tell the operator."),
@@ -89,12 +95,13 @@ function takeApart(page, root, explained, of) {
   return charts;
 }
 
-function lineColumns(page) {
+function lineColumns(page, nameOf) {
   const open = (row) => String(row.line) === page.query.get("line");
   return [
     {id: "line", name: "Line", kind: "number", value: (row) => row.line},
     {id: "kind", name: "What", kind: "text", value: (row) => row.kind.replaceAll("_", " ")},
-    {id: "resource", name: "Of", kind: "text", value: (row) => row.resource ?? ""},
+    {id: "resource", name: "Of", kind: "text", value: (row) => nameOf(row.resource), title: (row) => row.resource ?? null,
+      cell: (row) => (zoneOf(row.resource) !== null && page.offers("statistics") ? el("a", {href: page.href(`/zones/${zoneOf(row.resource)}`)}, nameOf(row.resource)) : nameOf(row.resource))},
     {id: "region", name: "Region", kind: "text", value: (row) => row.region ?? ""},
     {id: "quantity", name: "Quantity", kind: "decimal", field: "quantity", value: (row) => row.quantity ?? "", cell: (row) => (row.quantity ? units(row).short(row.quantity) : NOTHING), title: (row) => (row.quantity ? units(row).full(row.quantity) : null)},
     {id: "amount", name: "Amount", kind: "decimal", field: "amount", value: (row) => row.amount, cell: (row) => money(row.amount, row.currency), title: (row) => `exactly ${row.exact} ${row.currency}`},
