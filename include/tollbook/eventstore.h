@@ -23,6 +23,17 @@ TB_MUST_USE tb_code tb_store_drop_events(tb_store *store, int64_t now_ms, uint64
 TB_MUST_USE tb_code tb_store_shield_check(tb_store *store, int64_t account, int64_t zone,
                                           tb_error *err);
 
+/* Calls for each shield zone that the account has now, ascending by id, from the skip-th on, `limit` at most.
+ * pull_zone 0: none was declared. name: "" where it has none; it lives until the call returns. */
+typedef void (*tb_shield_zone_fn)(void *ctx, int64_t id, int64_t pull_zone, tb_text name);
+typedef struct tb_shield_page {
+    int64_t account, skip, limit;
+} tb_shield_page;
+TB_MUST_USE tb_code tb_store_shield_zones(tb_store *store, const tb_shield_page *page, tb_shield_zone_fn each,
+                                          void *ctx, tb_error *err);
+TB_MUST_USE tb_code tb_store_count_shield_zones(tb_store *store, int64_t account, int64_t *ret_n,
+                                                tb_error *err);
+
 /* A block on the way; its first and last records may lie beyond what was asked for. true: go on. */
 typedef bool (*tb_event_block_fn)(void *ctx, const void *block, size_t len);
 /* Blocks of a zone with keys from `from` on, ascending. */

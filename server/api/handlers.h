@@ -80,7 +80,8 @@ void api_operation_done(request *r);
 /* apikey.c */
 void api_apikey(request *r);
 
-/* shield.c, shield_export.c */
+/* shield.c, shield_export.c, shield_zones.c */
+void api_shield_zones(request *r);
 void api_shield_events(request *r);
 void api_shield_export(request *r);
 

@@ -113,6 +113,7 @@ const route api_routes[] = {
     SHIELD(GET, "/shield/event-logs/{id}/{date}", NO_BODY, 0, "shield_events", api_shield_events),
     SHIELD(GET, "/shield/event-logs/{id}/{date}/{token}", NO_BODY, 0, "shield_events_next",
            api_shield_events),
+    SHIELD(GET, "/shield/shield-zones", NO_BODY, 0, "shield_zones", api_shield_zones),
     MC(GET, "/mc/apps", CONTAINER, NO_BODY, 0, "mc_apps", api_mc_apps, NULL),
     MC(GET, "/mc/apps/{id}", CONTAINER, NO_BODY, 0, "mc_app", api_mc_app, NULL),
     MC(POST, "/mc/apps/{id}/deploy", CONTAINER, NO_BODY, 0, "mc_deploy", api_mc_deploy,

@@ -20,7 +20,7 @@ from harness import SOURCE, Server, run
 
 DEARER = {"scenario": "dearer-europe", "patch": {"bandwidth": {"premium": {"regions": {"EU": "0.0125"}}}}}
 VIEWS = {"user": ["/overview?range=30d", "/zones?range=30d", "/zones/301?range=30d", "/logs?zone=101", "/events?shield=42",
-                  "/containers", "/billing", "/what-if"],
+                  "/containers", "/billing", "/billing/2026-000010", "/what-if"],
          "operator": ["/operator/accounts", "/operator/intake", "/operator/books", "/operator/run", "/operator/alerts",
                       "/operator/health"]}
 
@@ -131,7 +131,7 @@ class Camera(ConsoleCase):
                 for view in views:
                     self.open(page, view)
                     name = view.split("?")[0].strip("/").replace("/", "-")
-                    for look, width in (("light", 1280), ("dark", 1280), ("light", 360)):
+                    for look, width in (("light", 1280), ("dark", 1280), ("light", 360), ("light", 2560)):
                         page.scheme(look)
                         page.viewport(width)
                         self.whole(page)

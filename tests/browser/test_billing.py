@@ -69,6 +69,7 @@ class Billing(BrowserCase):
             summary = {str(one["PullZoneId"]): one["MonthlyUsage"]
                        for one in self.server.get("/billing/summary").json()}
             self.assertEqual({zone: float(value) for zone, value in zones}, summary)
+            page.wait("[...document.querySelectorAll('main tr[data-zone] [data-field=MonthlyUsage]')].every(one => one.textContent.includes('USD'))")
             page.quiet("/console/session - .* 401")
 
     def test_a_line_opens_into_tiers_days_and_hours(self):
@@ -92,6 +93,8 @@ class Billing(BrowserCase):
         tiers = page.script("""return [...document.querySelectorAll('section[aria-label=Tiers] [data-field=amount]')]
             .map(one => one.dataset.value)""")
         self.assertEqual(tiers, [one["amount"] for one in line["tiers"]])
+        named = page.script("return [...document.querySelectorAll('main tr[data-zone]')].map(row => [row.dataset.zone, row.cells[2].textContent])")
+        self.assertEqual(named, [["101", "acme-video"]])
         self.assertEqual(page.script("return document.querySelector('iframe').getAttribute('sandbox')"), "")
         page.browser.post("/frame", id=0)
         self.assertIn(number, page.script("return document.body.textContent"))

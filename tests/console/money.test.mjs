@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {daysOf, everyDay, monthPoints, productsOf, rounded, stateOf} from "../../server/console/js/money.js";
+import {daysOf, everyDay, monthPoints, productsOf, regionText, resourceText, rounded, stateOf, zoneOf} from "../../server/console/js/money.js";
 
 test("amounts are rounded half up, and what is little is not nothing", () => {
   for (const [value, shown] of [["18.000001346", "18.00"], ["0.005", "0.01"], ["0.0049", "< 0.01"], ["1.995", "2.00"], ["0", "0.00"],
@@ -48,4 +48,12 @@ test("days know what was crossed on them, and every day has a place", () => {
   assert.deepEqual(daysOf(explained).map((one) => one.crossings.length), [0, 1]);
   const {at, values} = everyDay(explained);
   assert.deepEqual([at.length, values[0], values[1], values[2]], [28, 0, 4, 9]);
+});
+
+test("an invoice's line is named as people know it", () => {
+  const names = new Map([[301, "nordlicht-shop"]]);
+  for (const [resource, shown] of [["zone:301", "nordlicht-shop"], ["zone:9", "Zone 9"], ["account:3", "all zones of this kind"], ["else", "else"], [null, ""]])
+    assert.equal(resourceText(resource, names), shown, String(resource));
+  assert.deepEqual(["zone:301", "account:3", null].map(zoneOf), [301, null, null]);
+  assert.deepEqual(["ASIA", "XX", null].map(regionText), ["Asia and Oceania", "XX", ""]);
 });

@@ -81,6 +81,46 @@ class Shield(Case):
         return [dict(zip(COLUMNS, row)) for row in table[1:]]
 
 
+class Zones(Shield):
+    def listed(self, query="", key="user", status=200):
+        answer = self.server.get(f"/shield/shield-zones{query}", key)
+        self.assertEqual(answer.status, status, answer.body)
+        return answer.json()
+
+    def declare(self, catalog):
+        answer = self.server.ask("POST", "/catalog", "operator", json.dumps(catalog).encode())
+        self.assertEqual(answer.status, 200, answer.body)
+
+    def test_an_account_sees_its_own_and_which_zone_each_protects(self):
+        all_of_it = self.listed()
+        self.assertEqual(all_of_it, {
+            "data": [{"shieldZoneId": 42, "pullZoneId": 101, "name": "acme"},
+                     {"shieldZoneId": 43, "pullZoneId": None, "name": None},
+                     {"shieldZoneId": 44, "pullZoneId": None, "name": None}],
+            "page": {"totalCount": 3, "totalPages": 1, "currentPage": 1, "nextPage": None, "pageSize": 10}})
+        self.assertEqual([zone["shieldZoneId"] for zone in self.listed(key="other")["data"]], [50])
+
+    def test_pages_together_are_the_list(self):
+        found, number = [], 1
+        while number:
+            page = self.listed(f"?page={number}&perPage=2")
+            self.assertEqual((page["page"]["totalCount"], page["page"]["totalPages"], page["page"]["currentPage"]),
+                             (3, 2, number))
+            found += page["data"]
+            number = page["page"]["nextPage"]
+        self.assertEqual(found, self.listed()["data"])
+        self.assertEqual(self.listed("?page=9")["data"], [])
+        for query in ("?page=0", "?perPage=0", "?perPage=1001", "?page=x"):
+            self.assertEqual(self.listed(query, status=400)["status"], 400, query)
+
+    def test_one_that_the_catalogue_drops_is_listed_no_more(self):
+        catalog = {**CATALOG, "shield_zones": CATALOG["shield_zones"][1:]}
+        self.declare(catalog)
+        self.assertEqual([zone["shieldZoneId"] for zone in self.listed()["data"]], [43, 44])
+        self.declare(CATALOG)
+        self.assertEqual([zone["shieldZoneId"] for zone in self.listed()["data"]], [42, 43, 44])
+
+
 class Pages(Shield):
     def test_a_day_is_walked_newest_first(self):
         self.assertEqual(self.walk(42), [f"e{i:06}" for i in reversed(range(250))])

@@ -403,6 +403,10 @@
       " AND b.zone=?4 AND b.last_ms>=?5 AND b.first_ms<?6")                                        \
     /* shield zones and their events; what a client asks binds the account first */                \
     X(SHIELD_ZONE, "SELECT 1 FROM shield_zone WHERE account=?1 AND id=?2")                         \
+    X(SHIELD_ZONES_PAGE, "SELECT id,zone,name FROM shield_zone WHERE account=?1 AND deleted_us="   \
+                         TB__FOR_EVER " ORDER BY id LIMIT ?2 OFFSET ?3")                           \
+    X(SHIELD_ZONES_COUNT, "SELECT count(*) FROM shield_zone WHERE account=?1 AND deleted_us="      \
+                          TB__FOR_EVER)                                                            \
     X(EVENTS_AT, "SELECT id,seal,first,data,day FROM event_block WHERE zone=?1 AND first<=?2"      \
                  " ORDER BY first DESC LIMIT 1")                                                   \
     X(EVENTS_AFTER, "SELECT id,seal,first,data,day FROM event_block WHERE zone=?1 AND first>?2"    \

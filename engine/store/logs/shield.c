@@ -31,6 +31,28 @@ tb_code tb_store_shield_check(tb_store *store, int64_t account, int64_t zone, tb
     return tb_fail(err, TB_E_SHIELD_NOT_FOUND, "ShieldZone", NULL);
 }
 
+tb_code tb_store_shield_zones(tb_store *store, const tb_shield_page *page, tb_shield_zone_fn each,
+                              void *ctx, tb_error *err)
+{
+    const int64_t values[3] = {page->account, page->limit, page->skip};
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql_ints(store, TB__SQL_SHIELD_ZONES_PAGE, values, 3, &s, err);
+    if (code) return code;
+    while (!(code = tb__step(store, s, &row, err)) && row) {
+        const char *name = (const char *)sqlite3_column_text(s, 2);
+        const tb_text text = {name, (size_t)sqlite3_column_bytes(s, 2)};
+        each(ctx, sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), text);
+    }
+    sqlite3_reset(s);
+    return code;
+}
+
+tb_code tb_store_count_shield_zones(tb_store *store, int64_t account, int64_t *ret_n, tb_error *err)
+{
+    return tb__int_of(store, TB__SQL_SHIELD_ZONES_COUNT, &account, 1, 0, ret_n, err);
+}
+
 tb_code tb_store_events_up(tb_store *store, int64_t zone, const tb_event_key *from,
                            tb_event_block_fn fn, void *ctx, tb_error *err)
 {

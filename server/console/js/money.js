@@ -13,6 +13,21 @@ export function productsOf(billing, currency) {
     .filter((row) => decimalCompare(row.amount, "0") !== 0);
 }
 
+const REGIONS = {EU: "Europe", NA: "North America", ASIA: "Asia and Oceania", SA: "South America", AF: "Africa, Middle East"};
+
+/** A price region in words; one that is not known stays as it is. */
+export const regionText = (region) => REGIONS[region] ?? region ?? "";
+
+/** The number of the pull zone that an invoice's line is of, or null. resource: "zone:301", "account:3", ... */
+export const zoneOf = (resource) => Number(/^zone:(\d+)$/.exec(resource ?? "")?.[1]) || null;
+
+/** What an invoice's line is of, in words. names: numbers of pull zones -> their names. */
+export function resourceText(resource, names = new Map()) {
+  const zone = zoneOf(resource);
+  if (zone) return names.get(zone) ?? `Zone ${zone}`;
+  return /^account:\d+$/.test(resource ?? "") ? "all zones of this kind" : resource ?? "";
+}
+
 /** A decimal as text rounded half up to cents, for where the exact amount stands beside; what is more than nothing
  * and less than half a cent is "< 0.01"; of what is owed, "> −0.01". */
 export function rounded(value, currency = "") {

@@ -4,21 +4,22 @@ import {chart} from "../chart.js";
 import {pageHead, panel} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
 import {bytes, bytesFull, day, decimalCompare, money, month, NOTHING, number, toMs} from "../format.js";
-import {monthPoints, productsOf, rounded, stateOf} from "../money.js";
+import {monthPoints, productsOf, regionText, rounded, stateOf} from "../money.js";
+import {zoneNames} from "../names.js";
 import {table} from "../table.js";
 
 const DAY = 86400000;
 
 export function show(page) {
-  const tiles = el("div", {class: "tiles", role: "group", "aria-label": "This month"});
+  const tiles = el("div", {class: "tiles money", role: "group", "aria-label": "This month"});
   const note = el("p", {class: "soft"});
   const trend = chart({label: "Bandwidth this month, and how it may go on", name: "month", page, kind: "band", format: bytes, full: bytes});
   const products = table({label: "Charges by product", name: "products", key: "product-", page, search: false, columns: productColumns(),
     empty: "Nothing was charged this month."});
   const usage = table({label: "Forecast by product and region", name: "forecast", key: "usage-", page, search: false, columns: usageColumns(),
     empty: "There is no usage to look ahead from yet. Take in a log: tollbook ingest --db FILE requests.log"});
-  const names = new Map();
-  const zones = table({label: "Charges by zone", name: "zones", key: "zone-", page, sort: "-MonthlyUsage", columns: zoneColumns(page, names),
+  const {names, done} = zoneNames(page);
+  const zones = table({label: "Charges by zone", name: "zones", key: "zone-", page, sort: "-MonthlyUsage", columns: zoneColumns(page, names, () => currency()),
     empty: "No zone was charged this month.", rowData: (row) => ({zone: row.PullZoneId})});
   const invoices = table({label: "Invoices and credit notes", name: "invoices", key: "invoice-", page, sort: "-number", columns: invoiceColumns(page),
     empty: "No invoice yet. The operator makes a month final: tollbook invoice --db FILE --month YYYY-MM --finalize"});
@@ -26,7 +27,7 @@ export function show(page) {
     el("div", {class: "columns"}, panel("By product", products.node), panel("By zone", zones.node)),
     panel("Usage to the month's end", usage.node), panel("Invoices", invoices.node));
 
-  const seen = {billing: null, forecast: null, points: null, invoices: []};
+  const seen = {billing: null, forecast: null, points: null, invoices: [], zones: null};
   const currency = () => seen.forecast?.currency ?? seen.invoices[0]?.currency ?? "";
 
   function tile(name, field, value, text, title, below) {
@@ -65,6 +66,7 @@ export function show(page) {
     drawTrend();
     if (seen.billing) products.set(productsOf(seen.billing, currency()));
     if (seen.forecast) usage.set(seen.forecast.usage);
+    if (seen.zones) zones.set(seen.zones);
     invoices.set(seen.invoices.map((one) => ({...one, shown: stateOf(one, page.now())})));
   }
 
@@ -75,7 +77,7 @@ export function show(page) {
   });
   take("/billing", {}, (data) => { seen.billing = data; });
   take("/billing/invoices", {}, (data) => { seen.invoices = data.invoices; });
-  take("/billing/summary", {}, (data) => zones.set(data));
+  take("/billing/summary", {}, (data) => { seen.zones = data; });
   let asked = "";
   take("/billing/forecast", {}, (data) => {
     seen.forecast = data;
@@ -87,13 +89,7 @@ export function show(page) {
       draw();
     });
   });
-  if (page.offers("zones")) {
-    page.get("/pullzone", {query: {page: 1, perPage: 1000}}).then((answer) => {
-      if (!answer.ok) return;
-      for (const zone of answer.data.Items ?? []) names.set(zone.Id, zone.Name);
-      zones.set(zones.rows);
-    });
-  }
+  done.then(draw);
   return {update: draw};
 }
 
@@ -111,17 +107,17 @@ function usageColumns() {
   const column = (id, name) => ({id, name, kind: "decimal", value: (row) => row[id], cell: (row) => quantity(row, row[id]), title: (row) => quantityFull(row, row[id])});
   return [
     {id: "product", name: "Product", kind: "text", value: (row) => row.product.replaceAll("_", " ")},
-    {id: "region", name: "Region", kind: "text", value: (row) => row.region ?? ""},
+    {id: "region", name: "Region", kind: "text", value: (row) => regionText(row.region)},
     column("so_far", "So far"), column("p50", "Month's end"), column("p5", "At least (5 %)"), column("p95", "At most (95 %)"),
     {id: "method", name: "Rests on", kind: "text", value: (row) => row.method.replaceAll("_", " "), title: (row) => row.reason},
   ];
 }
 
-function zoneColumns(page, names) {
+function zoneColumns(page, names, currency) {
   const name = (row) => names.get(row.PullZoneId) ?? `Zone ${row.PullZoneId}`;
   return [
     {id: "name", name: "Zone", kind: "text", value: name, cell: (row) => (page.offers("statistics") ? el("a", {href: page.href(`/zones/${row.PullZoneId}`)}, name(row)) : name(row)), title: name},
-    {id: "MonthlyUsage", name: "Charges", kind: "decimal", field: "MonthlyUsage", value: (row) => String(row.MonthlyUsage), cell: (row) => rounded(row.MonthlyUsage), title: (row) => money(String(row.MonthlyUsage))},
+    {id: "MonthlyUsage", name: "Charges", kind: "decimal", field: "MonthlyUsage", value: (row) => String(row.MonthlyUsage), cell: (row) => rounded(row.MonthlyUsage, currency()), title: (row) => money(String(row.MonthlyUsage), currency())},
     {id: "MonthlyBandwidthUsed", name: "Bandwidth", kind: "number", field: "MonthlyBandwidthUsed", value: (row) => row.MonthlyBandwidthUsed, cell: (row) => bytes(row.MonthlyBandwidthUsed), title: (row) => bytesFull(row.MonthlyBandwidthUsed)},
   ];
 }

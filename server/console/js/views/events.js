@@ -25,15 +25,25 @@ const FILTERS = [
 const FINDS = {action: "action", feature: "feature", ruleId: "ruleId", ip: "ip", url: "url", userAgent: "ua", country: "country", asn: "asn", ja4: "ja4"};
 const DAYS = [{id: "1", name: "today"}, {id: "2", name: "since yesterday"}, {id: "3", name: "3 days"}];
 
+/** Which shield zone the address is about: {shield, zone}. `shield=42` names it; `zone=101` is the one that protects
+ * this pull zone, and zone alone is left where none does; without either it is the only one there is. */
+export function chosen(zones, query) {
+  const named = query.get("shield") ?? "", zone = query.get("zone") ?? "";
+  if (/^\d+$/.test(named)) return {shield: named, zone: ""};
+  if (/^\d+$/.test(zone)) return {shield: String(zones.find((one) => String(one.pullZoneId) === zone)?.shieldZoneId ?? ""), zone};
+  return {shield: zones.length === 1 ? String(zones[0].shieldZoneId) : "", zone: ""};
+}
+
 const at = (row) => Date.parse(row.timestamp);
 const fields = (row) => Object.entries(row).filter(([, value]) => value !== "").map(([name, value]) => ({name,
   value, only: FINDS[name] ? {[FINDS[name]]: value} : null}));
 
 export function show(page) {
-  const shield = () => (/^\d+$/.test(page.query.get("shield") ?? "") ? page.query.get("shield") : "");
+  let zones = null; // the account's shield zones, once they are here
+  const about = () => chosen(zones ?? [], page.query), shield = () => about().shield;
   const path = () => `/shield/event-logs/${shield()}/export`;
   const bar = filterBar(page, FILTERS);
-  const field = el("input", {"aria-label": "Shield zone", inputmode: "numeric", pattern: "[0-9]+", required: true, placeholder: "number", autocomplete: "off"});
+  const choice = el("select", {"aria-label": "Shield zone", onchange: () => page.set({shield: choice.value, zone: null})});
   const days = el("div", {class: "segments", role: "group", "aria-label": "Time shown"});
   const text = (name) => (row) => row[name] || null;
   const list = entries({page, label: "Shield events", name: "events", fields, time: at, older: before,
@@ -43,7 +53,7 @@ export function show(page) {
       {id: "severity", name: "Severity", value: text("severity")}, {id: "ip", name: "Address", value: text("ip")},
       {id: "country", name: "Country", value: text("country")}, {id: "url", name: "URL", value: text("url"), wide: true},
     ],
-    empty: () => (!shield() ? "Which shield zone? The catalogue's shield_zones have its number." : bar.node.querySelector(".chip") ? "No event of this time passes the filters."
+    empty: () => (!shield() ? unchosen() : bar.node.querySelector(".chip") ? "No event of this time passes the filters."
       : "No event of this time. They come by import: tollbook import --server URL --key KEY events.ndjson")});
   let stop = null, begin = 0, oldest = 0, newest = 0, step = HOUR / 4;
 
@@ -102,6 +112,32 @@ export function show(page) {
     mine.signal.addEventListener("abort", () => clearTimeout(timer), {once: true});
   }
 
+  function unchosen() {
+    if (!zones) return "";
+    if (!zones.length) return "No shield zone yet. Declare one under shield_zones: tollbook apply --server URL --key KEY catalog.json";
+    return about().zone ? `No shield zone protects zone ${about().zone}. The others are in the list above.` : "Which shield zone? They are in the list above.";
+  }
+
+  const nameOf = (one) => `${one.name ?? "shield zone"} (${one.shieldZoneId})${one.pullZoneId === null ? "" : `, zone ${one.pullZoneId}`}`;
+  function drawChoice() {
+    const mine = shield(), isListed = zones.some((one) => String(one.shieldZoneId) === mine);
+    fill(choice, mine ? null : el("option", {value: "", selected: true, disabled: true}, "choose"),
+      mine && !isListed ? el("option", {value: mine, selected: true}, `shield zone (${mine})`) : null,
+      zones.map((one) => el("option", {value: one.shieldZoneId, selected: String(one.shieldZoneId) === mine}, nameOf(one))));
+  }
+
+  async function readZones() {
+    const found = [];
+    for (let number = 1; number;) {
+      const answer = await page.get("/shield/shield-zones", {query: {page: number, perPage: 1000}});
+      if (page.failed(answer) || !answer.ok) return;
+      found.push(...answer.data.data);
+      number = answer.data.page.nextPage;
+    }
+    zones = found;
+    redraw();
+  }
+
   async function save() {
     if (!shield()) return;
     const answer = await ask(begin, Math.floor(page.now()) + 1);
@@ -109,8 +145,9 @@ export function show(page) {
   }
 
   function redraw() {
+    if (!zones) return;
     bar.redraw();
-    if (document.activeElement !== field) field.value = shield();
+    drawChoice();
     const chosen = page.query.get("days") ?? "1";
     fill(days, DAYS.map((one) => el("button", {type: "button", "aria-pressed": String(one.id === chosen), onclick: () => page.set({days: one.id === "1" ? null : one.id})}, one.name)));
     page.title(shield() ? `Events of shield zone ${shield()}` : "Shield events");
@@ -118,12 +155,9 @@ export function show(page) {
   }
 
   page.root.append(pageHead(page, "Shield events"),
-    el("div", {class: "range"}, el("form", {class: "filter", onsubmit: (event) => {
-      event.preventDefault();
-      page.set({shield: field.value.trim()});
-    }}, el("label", {class: "inline"}, "shield zone", field), el("button", {type: "submit"}, "Show")), days,
+    el("div", {class: "range"}, el("label", {class: "inline"}, "shield zone ", choice), days,
     el("button", {type: "button", onclick: save}, "Export all as CSV"), zoneSwitch(page)),
     bar.node, list.node);
-  redraw();
+  readZones();
   return {update: redraw};
 }

@@ -5,7 +5,8 @@ import {chart} from "../chart.js";
 import {linkButton, pageHead, panel} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
 import {bytes, bytesFull, day, money, month, NOTHING, number, time, toMs} from "../format.js";
-import {daysOf, everyDay} from "../money.js";
+import {daysOf, everyDay, regionText, resourceText, zoneOf} from "../money.js";
+import {zoneNames} from "../names.js";
 import {table} from "../table.js";
 
 const FORMS = [["pdf", "PDF", "pdf"], ["ubl", "UBL", "xml"], ["xrechnung", "XRechnung", "xml"], ["csv", "CSV", "csv"],
@@ -13,16 +14,18 @@ const FORMS = [["pdf", "PDF", "pdf"], ["ubl", "UBL", "xml"], ["xrechnung", "XRec
 
 export function show(page) {
   const path = `/billing/invoices/${encodeURIComponent(page.params.number)}`;
+  const {names, done} = zoneNames(page);
   const facts = el("dl", {class: "facts"});
   const files = el("p", {class: "segments"}, FORMS.map(([form, name, end]) => el("a", {class: "button", href: `${path}?format=${form}`,
     download: `${page.params.number}.${end}`}, name)), linkButton());
   const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: "", src: `${path}?format=html`});
   const lines = table({label: "Lines of the invoice", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
-    columns: lineColumns(page)});
+    columns: lineColumns(page, names), rowData: (row) => ({zone: zoneOf(row.resource)})});
   const opened = el("section", {class: "panel", hidden: true, "aria-label": "The line taken apart"});
-  page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing")}), facts, files,
+  page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing /")}), facts, files,
     panel("Lines", lines.node), opened, panel("Document", paper));
 
+  const named = done.then(() => { if (lines.rows.length) lines.set(lines.rows); });
   let invoice = null;
   page.get(path, {exact: true, accept: "application/json"}).then((answer) => {
     if (page.failed(answer)) return;
@@ -42,10 +45,11 @@ export function show(page) {
     shown = wanted;
     opened.hidden = !line;
     if (!line) return;
-    page.get(`${path}/lines/${line}/explain`, {query: {day: of || null}, exact: true}).then((answer) => {
+    page.get(`${path}/lines/${line}/explain`, {query: {day: of || null}, exact: true}).then(async (answer) => {
+      await named;
       if (shown !== wanted || page.failed(answer)) return;
       parts?.forEach((one) => one.destroy());
-      parts = takeApart(page, opened, answer.data, of);
+      parts = takeApart(page, opened, answer.data, of, names);
     });
   }
   update();
@@ -56,7 +60,7 @@ const units = (line) => (line.unit === "byte"
   ? {short: (value) => bytes(Number(value)), full: (value) => bytesFull(Number(value))} : {short: number, full: number});
 
 /* Draws the line's parts; returns its charts. */
-function takeApart(page, root, explained, of) {
+function takeApart(page, root, explained, of, names) {
   const line = explained.line, unit = units(line), days = daysOf(explained), charts = [];
   const made = (options, drawn) => {
     const one = chart({page, format: unit.short, full: unit.full, ...options});
@@ -67,7 +71,7 @@ function takeApart(page, root, explained, of) {
   const marks = explained.crossings.map((one) => ({at: toMs(one.hour), label: `past ${unit.short(one.threshold)}`}));
   const tiers = table({label: "Tiers", name: "tiers", key: "tiers-", page, search: false, columns: tierColumns(line, unit), empty: "A price without tiers."});
   tiers.set(line.tiers);
-  const children = [el("h2", {}, `Line ${line.line}: ${line.kind.replaceAll("_", " ")}, ${line.resource ?? ""} ${line.region ?? ""}`),
+  const children = [el("h2", {}, `Line ${line.line}: ${[line.kind.replaceAll("_", " "), resourceText(line.resource, names), regionText(line.region)].filter(Boolean).join(", ")}`),
     explained.note ? el("p", {class: "notice"}, explained.note) : null, explained.gone ? el("p", {class: "notice"}, explained.gone) : null,
     el("p", {class: "soft"}, explained.sum === null ? "No usage is behind this line."
       : explained.agrees ? `The days add up to the line's ${unit.full(line.quantity)}.` : "The days do not add up to the line: tell the operator."),
@@ -89,13 +93,13 @@ function takeApart(page, root, explained, of) {
   return charts;
 }
 
-function lineColumns(page) {
+function lineColumns(page, names) {
   const open = (row) => String(row.line) === page.query.get("line");
   return [
     {id: "line", name: "Line", kind: "number", value: (row) => row.line},
     {id: "kind", name: "What", kind: "text", value: (row) => row.kind.replaceAll("_", " ")},
-    {id: "resource", name: "Of", kind: "text", value: (row) => row.resource ?? ""},
-    {id: "region", name: "Region", kind: "text", value: (row) => row.region ?? ""},
+    {id: "resource", name: "Of", kind: "text", value: (row) => resourceText(row.resource, names), title: (row) => row.resource},
+    {id: "region", name: "Region", kind: "text", value: (row) => regionText(row.region)},
     {id: "quantity", name: "Quantity", kind: "decimal", field: "quantity", value: (row) => row.quantity ?? "", cell: (row) => (row.quantity ? units(row).short(row.quantity) : NOTHING), title: (row) => (row.quantity ? units(row).full(row.quantity) : null)},
     {id: "amount", name: "Amount", kind: "decimal", field: "amount", value: (row) => row.amount, cell: (row) => money(row.amount, row.currency), title: (row) => `exactly ${row.exact} ${row.currency}`},
     {id: "open", name: "Explain", sort: false, csv: false, value: () => "", cell: (row) => el("button", {type: "button", class: "quiet", "aria-label": `Explain line ${row.line}`,

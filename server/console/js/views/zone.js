@@ -33,7 +33,7 @@ export function show(page) {
   const body = el("div", {class: "view"});
   const links = el("span", {class: "page-title"},
     page.offers("logs") ? el("a", {href: page.href("/logs", {zone: id})}, "Log") : null,
-    page.offers("events") ? el("a", {href: page.href("/events")}, "Shield events") : null);
+    page.offers("events") ? el("a", {href: page.href("/events", {zone: id})}, "Shield events") : null);
   const head = pageHead(page, title, {range: true, above: el("a", {href: page.href("/zones")}, "Zones /"), beside: [chips, links]});
   page.root.append(head, tabs, body);
   page.root.dataset.zone = id;
