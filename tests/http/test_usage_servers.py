@@ -36,7 +36,7 @@ class Pair:
     def __init__(self, *options):
         self.shards = [ClickHouse(), ClickHouse("Asia/Tokyo")]
         self.usage = "clickhouse://" + ",".join(f"127.0.0.1:{s.port}" for s in self.shards) + "/tollbook_test"
-        self.file = Server(log=None)
+        self.file = Server("--cells", "on", log=None)
         self.away = Server("--usage", self.usage, *options, log=None)
 
     def both(self, method, target, body=None, key="operator", **headers):
