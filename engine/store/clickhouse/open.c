@@ -170,7 +170,7 @@ static tb_code check_place(tb_store *store, const tb_usage_client *client, int64
 
 static void *make_cache(void)
 {
-    return tb__ch_cache_new(TB__CH_CACHE_BYTES);
+    return tb__ch_cache_new(0);
 }
 
 static void free_cache(void *cache)
@@ -192,6 +192,7 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
     tb_buf_init(&ch->sql, (size_t)1 << 20, NULL);
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
     ch->cache = tb__held_share(store->held, make_cache, free_cache);
+    tb__ch_cache_bound(ch->cache, client->remember);
     store->clickhouse = ch;
     store->client = client;
     store->plane.counters = &clickhouse_counters;
