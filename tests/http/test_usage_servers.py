@@ -205,6 +205,16 @@ class UsageServers(Case):
             said = run("serve", "--db", pair.file.db, "--usage", url, expect=2).stderr
             self.assertIn(b"--usage", said)
 
+    def test_8_servers_that_are_named_in_another_order(self):
+        pair = self.pair
+        pair.away.stop()
+        servers, database = pair.usage.removeprefix("clickhouse://").split("/")
+        turned = "clickhouse://" + ",".join(reversed(servers.split(","))) + "/" + database
+        said = run("serve", "--db", pair.away.db, "--listen", "127.0.0.1:0", "--usage", turned, expect=2).stderr
+        self.assertIn(b"Server 1 of --usage is number 2 of the database tollbook_test", said)
+        pair.away.start("--usage", pair.usage)
+        self.compare()
+
 
 if __name__ == "__main__":
     unittest.main()

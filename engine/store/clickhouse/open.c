@@ -19,6 +19,7 @@
 #include "store/clickhouse/private.h"
 #include "store/core/held.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define ID_BITS  40                  /* of a batch within its writer's span */
@@ -90,6 +91,32 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
     return code ? code : tb__ch_ask(store, shard, err);
 }
 
+/* A server remembers which shard it is: named in another order, each would be asked for what others have. */
+static tb_code check_order(tb_store *store, size_t shard, tb_error *err)
+{
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    const char *name = ch->client->database;
+    ch->sql.len = 0;
+    tb_buf_fmt(&ch->sql, "CREATE TABLE IF NOT EXISTS %s.place(shard UInt64)ENGINE=MergeTree ORDER BY shard", name);
+    tb_code code = tb__ch_ask(store, shard, err);
+    ch->sql.len = 0;
+    tb_buf_fmt(&ch->sql, "SELECT min(shard),max(shard) FROM %s.place FORMAT RowBinary", name);
+    if (!code) code = tb__ch_ask(store, shard, err);
+    if (code) return code;
+    tb__ch_reader r = tb__ch_reader_of(ch);
+    const uint64_t least = ch->answer.len ? tb__ch_column(&r, 8) : 0, most = ch->answer.len ? tb__ch_column(&r, 8) : 0;
+    code = tb__ch_check_read(&r, err);
+    if (code || (least == shard + 1 && most == shard + 1)) return code;
+    if (most)
+        return tb_fail(err, TB_E_USAGE, "usage",
+                       "Server %zu of --usage is number %" PRIu64 " of the database %s. Name the servers in their "
+                       "first order, or another database.",
+                       shard + 1, most, name);
+    ch->sql.len = 0;
+    tb_buf_fmt(&ch->sql, "INSERT INTO %s.place VALUES(%zu)", name, shard + 1);
+    return tb__ch_ask(store, shard, err);
+}
+
 /* A new span of ids: what another writer sent and did not commit is a gap for good. Series are asked for by their ids
  * here, which a file with its own counters never does: the index is made here, and no other file pays for it. */
 static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
@@ -139,7 +166,8 @@ static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
             tb_buf_init(&ch->rows[t][shard], ROWS_MAX, NULL);
     }
     for (size_t shard = 0; !code && shard < ch->client->shards; shard++)
-        if (!(code = make_tables(store, shard, err))) code = find_epoch(store, shard, &epoch, err);
+        if (!(code = make_tables(store, shard, err)) && !(code = check_order(store, shard, err)))
+            code = find_epoch(store, shard, &epoch, err);
     return code ? code : tb_store_write(store, begin_span, &epoch, err);
 }
 
