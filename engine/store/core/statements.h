@@ -129,6 +129,9 @@
     "SELECT z.id,coalesce((SELECT s.id FROM series s WHERE s.scope=1 AND s.owner=z.id AND s.edge"  \
     " BETWEEN ?4 AND ?5 ORDER BY s.edge LIMIT 1),0),z.created_us,z." TB__ZONE_THERE                \
     " FROM zone z WHERE z.account=?1 AND z.id BETWEEN ?2 AND ?3"
+#define TB__ACCOUNTS_CHOSEN                                                                        \
+    "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER " AND id>?1 AND(?2='' OR"              \
+    " instr(lower(name),lower(?2))>0 OR instr(id,?2)>0)"
 #define TB__ZONE_FOUND(s)                                                                          \
     "(instr(lower(z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net')),lower(" s "))>0"\
     " OR EXISTS(SELECT 1 FROM json_each(z.document,'$.hostnames') h WHERE"                         \
@@ -430,7 +433,8 @@
       " EXISTS(SELECT 1 FROM book b WHERE b.name=a.document->>'$.contract.book'"                   \
       " AND b.currency=coalesce(a.document->>'$.currency','USD'))")                                \
     X(ACCOUNT_NAME, "SELECT name FROM account WHERE id=?1")                                        \
-    X(ACCOUNT_IDS, "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER " ORDER BY id")         \
+    X(ACCOUNTS_CHOSEN, TB__ACCOUNTS_CHOSEN " ORDER BY id")                                         \
+    X(ACCOUNTS_CHOSEN_NAMED, TB__ACCOUNTS_CHOSEN " ORDER BY lower(name),id")                       \
     X(ACCOUNT_PUT,                                                                                 \
       "INSERT INTO account(" TB__C_account("") ")VALUES(?1,?2,?3,?4," TB__FOR_EVER ") ON CONFLICT(id) DO UPDATE"\
       " SET name=excluded.name,document=excluded.document,deleted_us=excluded.deleted_us")         \

@@ -88,7 +88,7 @@ export function table(options) {
     grid.setAttribute("aria-rowcount", String(rows.length + 1));
     empty.hidden = rows.length > 0;
     scroller.hidden = rows.length === 0;
-    empty.textContent = !state.known ? "" : state.text && state.rows.length ? "Nothing matches the search." : options.empty ?? "Nothing here.";
+    empty.textContent = !state.known ? "" : state.text && (options.onsearch || state.rows.length) ? "Nothing matches the search." : options.empty ?? "Nothing here.";
     fill(foot, rows.length > 20 || rows.length !== state.rows.length
       ? `${counted(rows.length, "row")}${rows.length !== state.rows.length ? ` of ${counted(state.rows.length, "row").replace(/ rows?$/, "")}` : ""}` : "",
       options.more ?? []);
