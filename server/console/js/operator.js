@@ -1,6 +1,6 @@
 /* The operator's operations, as the views ask for them, and the server's own figures. */
 
-import {el} from "./dom.js";
+import {el, inCode} from "./dom.js";
 
 /** Runs an operation ("book list") until it is done. A long one is asked again and again: step(n) hears of each
  * answer and may return false to end it. body: a document as text; the arguments go into the address then.
@@ -64,4 +64,4 @@ export function monthBeside(month, by) {
 }
 
 /** What an operation said, a sentence a line. */
-export const sentences = (said) => said.map((text) => el("p", {}, text));
+export const sentences = (said) => said.map((text) => el("p", {}, inCode(text)));
