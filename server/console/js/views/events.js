@@ -55,7 +55,7 @@ export function show(page) {
     ],
     empty: () => (zones && isUnknown() ? "" : !shield() ? unchosen() : bar.node.querySelector(".chip") ? "No event of this time passes the filters."
       : "No event of this time. They come by import: tollbook import --server URL --key KEY events.ndjson")});
-  const unlisted = el("div", {}), anyway = new Set(); // numbers that are asked about though no list has them
+  const unlisted = el("div", {class: "news"}), anyway = new Set(); // numbers that are asked about though no list has them
   const isUnknown = () => Boolean(shield()) && !anyway.has(shield()) && !zones.some((one) => String(one.shieldZoneId) === shield());
   let stop = null, begin = 0, oldest = 0, newest = 0, step = HOUR / 4;
 
