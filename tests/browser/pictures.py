@@ -118,7 +118,8 @@ class Camera(ConsoleCase):
         with self.browser.fresh(self.server.url, 1280, 860) as page:
             page.first(COUNT)
             self.signed_in("operator", "/what-if?account=3&scenario=" + json.dumps(DEARER, separators=(",", ":")), page=page)
-            page.click(page.named("button", "Run"))
+            page.click(page.named("button", "Run this scenario"))
+            page.wait("document.querySelector('main [data-chart=what-if-months]')")
             self.whole(page)
             page.script("scrollTo(0, 0)")
             self.picture(page, folder / "what-if.png", small=True)

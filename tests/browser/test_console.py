@@ -294,6 +294,14 @@ class Rows(ConsoleCase):
         self.assertEqual(data.count(b"\r\n"), len(expected) + 1)
         self.assertIn(b"\"'=1+1\"" if b"\"'=1+1\"" in data else b"'=1+1", data)
 
+    def test_a_shield_zone_of_no_list_is_asked_about_when_somebody_wants_it(self):
+        page = self.signed_in(path="/events?shield=9")
+        self.assertIn("Shield zone 9 is none of this account's.", page.text("main"))
+        page.quiet()
+        page.click(page.named("button", "Look for them"))
+        page.wait("document.querySelector('.trouble .error')")
+        page.quiet("/shield/event-logs/9/export - .* 404")
+
     def test_a_container_is_deployed(self):
         page = self.signed_in(path="/containers")
         self.assertEqual(page.script("return document.querySelector('[data-field=maxNumberOfApplications]').dataset.value"), "5")

@@ -8,7 +8,7 @@ from browser import of_this_file
 from pictures import VIEWS, Fixtures
 
 OPENED = ["/overview?account=3&range=30d", "/zones?account=3", "/zones/301?account=3", "/what-if?account=3"]  # by an operator
-WEIGHT = 150_000  # bytes of the first view over the wire
+WEIGHT, REQUESTS = 150_000, 24  # bytes of the first view over the wire, and in how many answers
 SOON = 300  # ms from an answer of the server to what it says on screen
 MANY = 400
 
@@ -100,6 +100,7 @@ class First(ViewsCase):
         self.assertTrue(all(one["done"] for one in first), first)
         self.assertGreater(bytes_, WEIGHT / 10, "it was asked for anew")
         self.assertLessEqual(bytes_, WEIGHT)
+        self.assertLessEqual(len(first), REQUESTS, first)
         self.assertLessEqual(soonest, SOON, times)
 
 

@@ -53,9 +53,9 @@ export function show(page) {
       {id: "severity", name: "Severity", value: text("severity")}, {id: "ip", name: "Address", value: text("ip")},
       {id: "country", name: "Country", value: text("country")}, {id: "url", name: "URL", value: text("url"), wide: true},
     ],
-    empty: () => (zones && isUnknown() ? "" : !shield() ? unchosen() : bar.node.querySelector(".chip") ? "No event of this time passes the filters."
+    empty: () => (!shield() ? unchosen() : bar.node.querySelector(".chip") ? "No event of this time passes the filters."
       : "No event of this time. They come by import: tollbook import --server URL --key KEY events.ndjson")});
-  const unlisted = el("div", {}), anyway = new Set(); // numbers that are asked about though no list has them
+  const box = el("section", {class: "panel"}, list.node), unlisted = el("div", {class: "news"}), anyway = new Set(); // numbers that are asked about though no list has them
   const isUnknown = () => Boolean(shield()) && !anyway.has(shield()) && !zones.some((one) => String(one.shieldZoneId) === shield());
   let stop = null, begin = 0, oldest = 0, newest = 0, step = HOUR / 4;
 
@@ -85,6 +85,7 @@ export function show(page) {
     stop = new AbortController();
     page.signal.addEventListener("abort", () => stop.abort(), {once: true, signal: stop.signal});
     list.reset();
+    box.hidden = isUnknown();
     fill(unlisted, isUnknown() ? el("div", {class: "notice"}, el("p", {}, `Shield zone ${shield()} is none of this account's. Events of one that the catalogue dropped can be read while they are kept. `),
       el("button", {type: "button", onclick: () => { anyway.add(shield()); load(); }}, "Look for them")) : null);
     if (!shield() || isUnknown()) return list.merge([], false);
@@ -161,7 +162,7 @@ export function show(page) {
   page.root.append(pageHead(page, "Shield events"),
     el("div", {class: "range"}, el("label", {class: "inline"}, "shield zone ", choice), days,
     el("button", {type: "button", onclick: save}, "Export all as CSV"), zoneSwitch(page)),
-    unlisted, bar.node, el("section", {class: "panel"}, list.node));
+    unlisted, bar.node, box);
   readZones();
   return {update: redraw};
 }
