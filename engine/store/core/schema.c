@@ -673,10 +673,21 @@ static const char v19[] =
     "CREATE TRIGGER closing_no_delete BEFORE DELETE ON closing BEGIN"
     " SELECT raise(ABORT,'a closing does not change'); END;";
 
+/* How the last deployment of an application ended, see deployments.c. exit_status: -1, it has none. */
+static const char v20[] =
+    "CREATE TABLE deployment_end(account INTEGER NOT NULL, app TEXT NOT NULL,"
+    " asked INTEGER NOT NULL, ended_us INTEGER NOT NULL,"
+    " succeeded INTEGER NOT NULL CHECK(succeeded IN(0,1)),"
+    " exit_status INTEGER NOT NULL CHECK(exit_status BETWEEN -1 AND 255), reason TEXT NOT NULL,"
+    " output TEXT NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ","
+    " PRIMARY KEY(account,app)) STRICT, WITHOUT ROWID;"
+    TB__SEAL_ROWS(deployment_end)
+    TB__SEAL_KEPT(deployment_end, "account=NEW.account AND app=NEW.app");
+
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
-                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19};
+                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Of what they make: see verify/rows.c. A test says what it must be. */
 const char tb__schema_sha256[] =
-    "5c441faf644ed297172230d6a328d442055af743c108385e5824ec83c212e76d";
+    "3b191bd5755e585a9b66b69169814e0f4ae00b86ff8d57b2558e1fe3ccb019cf";
