@@ -309,6 +309,7 @@ class Rows(ConsoleCase):
         page.click(page.named("button", "Deploy shop"))
         page.wait("document.querySelector('.news').textContent === 'shop runs.'")
         page.wait("document.querySelector('tr[data-app=shop] [data-field=status]').dataset.value === 'active'")
+        page.wait("document.querySelector('[data-field=deployment]').dataset.value === 'none'")
         page.quiet()
 
 

@@ -509,6 +509,7 @@
                       "->>'$.name',''),document=" TB__FORGOTTEN("t") " WHERE account=?1 AND "      \
                       TB__FORGETS("t"))                                                            \
     X(FORGET_DEPLOYMENTS, "DELETE FROM deployment WHERE account=?1")                               \
+    X(FORGET_DEPLOYMENT_ENDS, "DELETE FROM deployment_end WHERE account=?1")                       \
     X(FORGET_CONTAINERS, "DELETE FROM container WHERE account=?1")                                 \
     X(FORGET_LOGS, "SELECT id,seal FROM log_block WHERE zone IN(SELECT id FROM zone"               \
                    " WHERE account=?1) LIMIT ?2")                                                  \
@@ -556,6 +557,16 @@
     X(DEPLOYMENT_PUT, "INSERT INTO deployment VALUES(?1,?2,?3,?4,?5," TB__UNSEALED ") ON CONFLICT DO UPDATE"\
       " SET status=excluded.status,asked=excluded.asked,changed_us=excluded.changed_us")           \
     X(DEPLOYMENT_DELETE, "DELETE FROM deployment WHERE account=?1 AND app=?2")                     \
+    X(DEPLOYMENT_END_PUT,                                                                          \
+      "INSERT INTO deployment_end VALUES(?1,?2,?3,?4,?5,?6,?7,?8," TB__UNSEALED ") ON CONFLICT DO" \
+      " UPDATE SET asked=excluded.asked,ended_us=excluded.ended_us,succeeded=excluded.succeeded,"  \
+      "exit_status=excluded.exit_status,reason=excluded.reason,output=excluded.output"             \
+      " WHERE excluded.asked>asked")                                                               \
+    X(DEPLOYMENT_END_GET,                                                                          \
+      "SELECT d.status='progressing',e.ended_us,e.succeeded,e.exit_status,e.reason,e.output"       \
+      " FROM deployment d LEFT JOIN deployment_end e ON e.account=d.account AND e.app=d.app"       \
+      " WHERE d.account=?1 AND d.app=?2")                                                          \
+    X(DEPLOYMENT_END_DELETE, "DELETE FROM deployment_end WHERE account=?1 AND app=?2")             \
     X(DEPLOYMENTS_WAITING,                                                                         \
       "SELECT d.account,d.app,d.asked,c.document->>'$.name' FROM deployment d JOIN container c"    \
       " ON c.kind=1 AND c.account=d.account AND c.id=d.app WHERE d.status='progressing'"           \
