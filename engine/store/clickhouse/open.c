@@ -19,6 +19,7 @@
 #include "store/clickhouse/private.h"
 #include "store/core/held.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define ROWS_MAX ((size_t)256 << 20) /* bytes of unsent rows of one shard and table */
@@ -89,6 +90,32 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
     return code ? code : tb__ch_ask(store, shard, err);
 }
 
+/* A server remembers which shard it is: named in another order, each would be asked for what others have. */
+static tb_code check_order(tb_store *store, size_t shard, tb_error *err)
+{
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    const char *name = ch->client->database;
+    ch->sql.len = 0;
+    tb_buf_fmt(&ch->sql, "CREATE TABLE IF NOT EXISTS %s.place(shard UInt64)ENGINE=MergeTree ORDER BY shard", name);
+    tb_code code = tb__ch_ask(store, shard, err);
+    ch->sql.len = 0;
+    tb_buf_fmt(&ch->sql, "SELECT min(shard),max(shard) FROM %s.place FORMAT RowBinary", name);
+    if (!code) code = tb__ch_ask(store, shard, err);
+    if (code) return code;
+    tb__ch_reader r = tb__ch_reader_of(ch);
+    const uint64_t least = ch->answer.len ? tb__ch_column(&r, 8) : 0, most = ch->answer.len ? tb__ch_column(&r, 8) : 0;
+    code = tb__ch_check_read(&r, err);
+    if (code || (least == shard + 1 && most == shard + 1)) return code;
+    if (most)
+        return tb_fail(err, TB_E_USAGE, "usage",
+                       "Server %zu of --usage is number %" PRIu64 " of the database %s. Name the servers in their "
+                       "first order, or another database.",
+                       shard + 1, most, name);
+    ch->sql.len = 0;
+    tb_buf_fmt(&ch->sql, "INSERT INTO %s.place VALUES(%zu)", name, shard + 1);
+    return tb__ch_ask(store, shard, err);
+}
+
 /* A new span of ids: what another writer sent and did not commit is a gap for good. Series are asked for by their ids
  * here, which a file with its own counters never does: the index is made here, and no other file pays for it. */
 static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
@@ -139,7 +166,7 @@ static tb_code prepare_shards(tb_store *store, tb_error *err)
             tb_buf_init(&ch->rows[t][shard], ROWS_MAX, NULL);
     }
     for (size_t shard = 0; !code && shard < ch->client->shards; shard++)
-        code = make_tables(store, shard, err);
+        if (!(code = make_tables(store, shard, err))) code = check_order(store, shard, err);
     return code;
 }
 
@@ -178,7 +205,7 @@ static tb_code check_place(tb_store *store, const tb_usage_client *client, int64
 
 static void *make_cache(void)
 {
-    return tb__ch_cache_new(TB__CH_CACHE_BYTES);
+    return tb__ch_cache_new(0);
 }
 
 static void free_cache(void *cache)
@@ -214,6 +241,7 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
     code = connect_to(store, client, err);
     if (code) return code;
     tb__ch_of(store)->cache = tb__held_share(store->held, make_cache, free_cache);
+    tb__ch_cache_bound(tb__ch_of(store)->cache, client->remember);
     store->client = client;
     store->plane.counters = &clickhouse_counters;
     return store->write ? open_writer(store, epoch, err) : TB_OK;
