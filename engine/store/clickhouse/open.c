@@ -22,7 +22,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define ID_BITS  40                  /* of a batch within its writer's span */
 #define ROWS_MAX ((size_t)256 << 20) /* bytes of unsent rows of one shard and table */
 
 static tb_code not_there(const char *what, tb_error *err)
@@ -124,7 +123,7 @@ static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
     int64_t *epoch = ctx, last = 0;
     char name[40] = "usage_gap_";
     tb_code code = tb__ch_meta(store, "usage_batch", 0, &last, err);
-    const int64_t from = ++*epoch << ID_BITS;
+    const int64_t from = ++*epoch << TB__CH_ID_BITS;
     sqlite3_snprintf(30, name + 10, "%lld", (long long)last + 1);
     if (!code) code = tb__ch_meta_put(store, name, from - 1, err);
     if (!code) code = tb__ch_meta_put(store, "usage_batch", from, err);
@@ -147,14 +146,15 @@ static tb_code find_epoch(tb_store *store, size_t shard, int64_t *epoch, tb_erro
         code = tb__ch_ask(store, shard, err);
         if (code) return code;
         tb__ch_reader r = tb__ch_reader_of(ch);
-        const int64_t used = ch->answer.len ? (int64_t)(tb__ch_column(&r, 8) >> ID_BITS) : 0;
+        const int64_t used = ch->answer.len ? (int64_t)(tb__ch_column(&r, 8) >> TB__CH_ID_BITS) : 0;
         if (used > *epoch) *epoch = used;
         code = tb__ch_check_read(&r, err);
     }
     return code;
 }
 
-static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
+/* Room for rows of each shard, and its tables. */
+static tb_code prepare_shards(tb_store *store, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     tb_code code = TB_OK;
@@ -166,8 +166,15 @@ static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
             tb_buf_init(&ch->rows[t][shard], ROWS_MAX, NULL);
     }
     for (size_t shard = 0; !code && shard < ch->client->shards; shard++)
-        if (!(code = make_tables(store, shard, err)) && !(code = check_order(store, shard, err)))
-            code = find_epoch(store, shard, &epoch, err);
+        if (!(code = make_tables(store, shard, err))) code = check_order(store, shard, err);
+    return code;
+}
+
+static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
+{
+    tb_code code = prepare_shards(store, err);
+    for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++)
+        code = find_epoch(store, shard, &epoch, err);
     return code ? code : tb_store_write(store, begin_span, &epoch, err);
 }
 
@@ -189,7 +196,7 @@ static tb_code check_place(tb_store *store, const tb_usage_client *client, int64
     if (code || epoch) return code;
     if (series)
         return tb_fail(err, TB_E_USAGE, "usage",
-                       "%s has usage of its own. A database keeps its usage in ClickHouse from its beginning.",
+                       "%s has usage of its own. `tollbook usage migrate` moves it to ClickHouse.",
                        store->path);
     if (!store->write)
         return tb_fail(err, TB_E_USAGE, "usage", "%s has no usage in ClickHouse yet.", store->path);
@@ -206,12 +213,8 @@ static void free_cache(void *cache)
     tb__ch_cache_free(cache);
 }
 
-tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_error *err)
+static tb_code connect_to(tb_store *store, const tb_usage_client *client, tb_error *err)
 {
-    int64_t epoch = 0;
-    tb_code code = tb__ch_meta(store, "usage_epoch", 0, &epoch, err);
-    if (!code) code = check_place(store, client, epoch, err);
-    if (code || !client) return code;
     struct tb__clickhouse *ch = calloc(1, sizeof *ch);
     if (!ch) return tb_no_memory(err);
     ch->client = client;
@@ -219,9 +222,26 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
         ch->month[i].month = -1;
     tb_buf_init(&ch->sql, (size_t)1 << 20, NULL);
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
-    ch->cache = tb__held_share(store->held, make_cache, free_cache);
-    tb__ch_cache_bound(ch->cache, client->remember);
     store->clickhouse = ch;
+    return TB_OK;
+}
+
+tb_code tb__ch_attach(tb_store *store, const tb_usage_client *client, tb_error *err)
+{
+    tb_code code = connect_to(store, client, err);
+    return code ? code : prepare_shards(store, err);
+}
+
+tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_error *err)
+{
+    int64_t epoch = 0;
+    tb_code code = tb__ch_meta(store, "usage_epoch", 0, &epoch, err);
+    if (!code) code = check_place(store, client, epoch, err);
+    if (code || !client) return code;
+    code = connect_to(store, client, err);
+    if (code) return code;
+    tb__ch_of(store)->cache = tb__held_share(store->held, make_cache, free_cache);
+    tb__ch_cache_bound(tb__ch_of(store)->cache, client->remember);
     store->client = client;
     store->plane.counters = &clickhouse_counters;
     return store->write ? open_writer(store, epoch, err) : TB_OK;
