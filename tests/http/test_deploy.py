@@ -223,6 +223,8 @@ class Output(Deploying):
         return answer.json()
 
     def ended(self, app, exit_status, reason, output):
+        """Its status is there before its thread is free."""
+        self.until(lambda: self.of(app)["state"] == "ended", app)
         self.assertEqual(self.of(app), {"state": "ended", "succeeded": not reason, "exitStatus": exit_status,
                                         "reason": reason, "endedAt": NOW, "output": output})
 

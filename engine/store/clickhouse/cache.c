@@ -108,17 +108,20 @@ bool tb__ch_cache_get(tb__ch_cache *c, tb__ch_cache_key key, int64_t newest, tb_
 void tb__ch_cache_put(tb__ch_cache *c, tb__ch_cache_key key, int64_t newest, const void *data, size_t len)
 {
     const size_t size = sizeof(entry) + len;
-    entry *e = malloc(size);
+    pthread_mutex_lock(&c->lock);
+    const bool fits = size < c->bytes_max / 4;
+    pthread_mutex_unlock(&c->lock);
+    entry *e = fits ? malloc(size) : NULL;
     if (!e) return;
     *e = (entry){.key = key, .newest = newest, .len = len};
     if (len) memcpy(e->data, data, len);
     pthread_mutex_lock(&c->lock);
     entry **at = find(c, key);
-    if (size >= c->bytes_max / 4 || (*at && (*at)->newest > newest)) {
-        free(e); /* too large, or a reader's of an older snapshot */
+    if (*at && (*at)->newest > newest) {
+        free(e); /* a reader of an older snapshot */
     } else {
         if (*at) drop_at(c, at);
-        while (c->bytes + size > c->bytes_max)
+        while (c->bytes && c->bytes + size > c->bytes_max)
             drop_at(c, find(c, c->ring.newer->key));
         at = slot_of(c, key);
         e->next = *at;
