@@ -177,6 +177,9 @@
                   " ORDER BY 1")                                                                   \
     X(USAGE_DAY_PUT, "INSERT INTO usage_day VALUES(?1,?2) ON CONFLICT DO UPDATE SET batch=excluded.batch") \
     X(USAGE_DAYS, "SELECT day,batch FROM usage_day WHERE day BETWEEN ?1 AND ?2 ORDER BY day")        \
+    X(USAGE_MONTHS, "SELECT month,generation FROM usage_month ORDER BY month")                       \
+    X(USAGE_MONTH_PUT, "INSERT INTO usage_month VALUES(?1,?2,?2,0) ON CONFLICT DO UPDATE SET"       \
+                       " generation=excluded.generation,slice=excluded.slice")                      \
     X(BUMP_VERSION, "UPDATE meta SET value=value+1 WHERE name='data_version'")                     \
     /* usage */                                                                                    \
     X(CHUNK_PUT, "INSERT INTO chunk VALUES(?,?)" TB__CHUNK_JOINS)                                  \
