@@ -10,7 +10,7 @@ TB_API_BEGIN
 /* Kept by who calls, from zero on. */
 typedef struct tb_compaction {
     /* Set before each call: */
-    uint64_t rows_min; /* not folded yet, of a month that is worth it */
+    uint64_t rows_min; /* not folded yet, of a month that is worth it; 0: any is, at once */
     int64_t now_us;    /* of a clock that only goes forward */
     int64_t grace_us;  /* so long what was folded stays, for those who read an older snapshot */
     /* Set by it: */

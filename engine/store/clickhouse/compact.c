@@ -81,7 +81,13 @@ static weight weigh(const struct tb__clickhouse *ch, const look *l, int64_t mont
     return w;
 }
 
-/* The month with the most rows that wait, where it is worth it: the folded ones are written again. -1: none is. */
+/* The folded ones are written again. */
+static bool is_worth_it(const weight *w, const tb_compaction *c)
+{
+    return w->waiting >= c->rows_min && w->waiting >= w->folded / 2;
+}
+
+/* The month with the most rows that wait, where it is worth it. -1: none is. */
 static int64_t choose(const struct tb__clickhouse *ch, const look *l, tb_compaction *c)
 {
     int64_t chosen = -1;
@@ -90,7 +96,7 @@ static int64_t choose(const struct tb__clickhouse *ch, const look *l, tb_compact
     for (size_t i = 0; i < l->n; i++) {
         const weight w = weigh(ch, l, l->list[i].month);
         if (l->list[i].span > span_of(ch, l->list[i].month)) c->waiting += l->list[i].rows;
-        if (w.plain || w.waiting < c->rows_min || w.waiting < w.folded / 2 || w.waiting <= most) continue;
+        if (w.plain || w.waiting <= most || (c->rows_min && !is_worth_it(&w, c))) continue;
         chosen = l->list[i].month;
         most = w.waiting;
     }

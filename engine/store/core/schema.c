@@ -674,8 +674,8 @@ static const char v19[] =
     " SELECT raise(ABORT,'a closing does not change'); END;";
 
 /* Of a file whose counters are in ClickHouse (store/clickhouse), else empty. usage_day: the newest batch that added to a
- * day of any owner. usage_month: the months whose rows were compacted, see clickhouse/open.c: the generation of `base`
- * that holds all of slices up to `slice`; days_only: its hours were let go. */
+ * day of any owner. usage_month: the months whose rows were compacted, see clickhouse/open.c: `generation` is the span of
+ * ids that its folded rows have, `slice` the same; days_only is 0. */
 static const char v20[] =
     "CREATE TABLE usage_day(day INTEGER PRIMARY KEY, batch INTEGER NOT NULL) STRICT;"
     "CREATE TABLE usage_month(month INTEGER PRIMARY KEY, generation INTEGER NOT NULL CHECK(generation>=0),"
