@@ -1,4 +1,6 @@
-/* account list: whom the operator bills, with the running month so far and what stands in the ledger. */
+/* account list: whom the operator bills, with the running month so far and what stands in the ledger.
+ *
+ * next: "MONTH SHOWN LAST": the month, how many were listed so far, and the last of them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +11,22 @@
 #include "tollbook/monthbill.h"
 #include "tollbook/terms.h"
 
+#define AT_ONCE 1000 /* accounts of a call whose reply is not drained */
+
 typedef struct listing {
     const tb_ops *ops;
     tb_reply *reply;
     tb_month_books books;
     int64_t month;
-    int64_t after, limit;
-    bool table;
-    size_t shown;
+    tb_account_choice choice;
+    const char *sort;  /* a word of SORTS */
+    bool is_descending, table;
+    int64_t limit, page;
+    int64_t *accounts; /* those that are listed, in their order */
+    size_t n;
+    size_t shown;      /* in all calls so far */
+    int64_t last;      /* the last of them */
+    bool here;         /* some of them in this call */
 } listing;
 
 /* One account's row. */
@@ -26,7 +36,7 @@ typedef struct listed {
     char currency[4];
     bool prepaid, priced; /* priced: net says all of its usage */
     tb_error why;         /* code not TB_OK: why there is no net */
-    tb_decimal net, balance;
+    tb_decimal net, balance, owed, overdue;
 } listed;
 
 /* What is wrong with one account is told in its row; what is wrong with the file ends the list. */
@@ -59,6 +69,7 @@ static tb_code read_listed(const listing *l, listed *of, tb_error *err)
     if (!code) code = tb_store_account_prepaid(store, of->account, &of->prepaid, err);
     if (!code) code = tb_store_month_currency(store, of->account, l->month, of->currency, err);
     if (!code) code = tb_store_balance(store, of->account, &of->balance, err);
+    if (!code) code = tb__account_owes(l->ops, of->account, &of->owed, &of->overdue, err);
     return code ? code : read_net(l, of, err);
 }
 
@@ -78,7 +89,9 @@ static void put_listed(const listed *of, bool first, tb_buf *out)
     tb_buf_fmt(out, "%s{\"account\":%" PRId64 ",\"name\":", first ? "" : ",", of->account);
     tb_json_string(out, of->name.data ? of->name.data : "", of->name.len);
     tb_buf_fmt(out, ",\"currency\":\"%s\",\"prepaid\":%s", of->currency, of->prepaid ? "true" : "false");
-    tb_buf_fmt(out, ",\"balance\":\"%s\",\"monthToDate\":", listed_amount(of, of->balance, text));
+    tb_buf_fmt(out, ",\"balance\":\"%s\"", listed_amount(of, of->balance, text));
+    tb_buf_fmt(out, ",\"owed\":\"%s\"", listed_amount(of, of->owed, text));
+    tb_buf_fmt(out, ",\"overdue\":\"%s\",\"monthToDate\":", listed_amount(of, of->overdue, text));
     if (of->why.code) {
         tb_buf_str(out, "null,\"why\":");
         tb_json_string(out, of->why.message, strlen(of->why.message));
@@ -91,12 +104,16 @@ static void put_listed(const listed *of, bool first, tb_buf *out)
 
 static void put_listed_row(const listed *of, tb_buf *out)
 {
-    char net[TB_DECIMAL_TEXT_MAX + 1] = "-", balance[TB_DECIMAL_TEXT_MAX + 1];
+    char net[TB_DECIMAL_TEXT_MAX + 1] = "-", amount[TB_DECIMAL_TEXT_MAX + 1];
     if (!of->why.code) listed_amount(of, of->net, net);
     tb_buf_fmt(out, "%" PRId64 "\t", of->account);
     tb__put_cell(out, of->name.data, of->name.len);
-    tb_buf_fmt(out, "\t%s\t%s\t%s%s\t%s\n", of->currency, of->prepaid ? "prepaid" : "invoiced", net,
-               of->why.code || of->priced ? "" : " and more", listed_amount(of, of->balance, balance));
+    tb_buf_fmt(out, "\t%s\t%s\t%s%s", of->currency, of->prepaid ? "prepaid" : "invoiced", net,
+               of->why.code || of->priced ? "" : " and more");
+    const tb_decimal amounts[] = {of->balance, of->owed, of->overdue};
+    for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++)
+        tb_buf_fmt(out, "\t%s", listed_amount(of, amounts[i], amount));
+    tb_buf_str(out, "\n");
 }
 
 static tb_code show_listed(listing *l, int64_t account, tb_error *err)
@@ -105,9 +122,11 @@ static tb_code show_listed(listing *l, int64_t account, tb_error *err)
     tb_buf_init(&of.name, 1 << 16, NULL);
     tb_code code = read_listed(l, &of, err);
     if (!code) {
-        if (!l->ops->drain) put_listed(&of, l->shown == 0, &l->reply->json);
+        if (!l->ops->drain) put_listed(&of, !l->here, &l->reply->json);
         if (l->table) put_listed_row(&of, &l->reply->out);
         else put_listed(&of, l->shown == 0, &l->reply->out);
+        l->here = true;
+        l->last = account;
         l->shown++;
     }
     tb_buf_release(&of.name);
@@ -117,46 +136,173 @@ static tb_code show_listed(listing *l, int64_t account, tb_error *err)
 static tb_code keep_listing(const listing *l, size_t done, size_t total, tb_error *err)
 {
     const tb_ops *ops = l->ops;
-    if (ops->step && !ops->step(ops->ctx, done, total)) return tb_fail(err, TB_E_STOPPED, NULL, NULL);
+    if (done % 64 != 63) return TB_OK;
+    if (ops->step && !ops->step(ops->ctx, done + 1, total)) return tb_fail(err, TB_E_STOPPED, NULL, NULL);
     return ops->drain ? ops->drain(ops->ctx, &l->reply->out, err) : TB_OK;
+}
+
+/* --- in which order --- */
+
+#define SORTS "account|name|pays|monthToDate|balance|owed|overdue"
+
+/* What an account is sorted by. */
+typedef struct sort_key {
+    int64_t account;
+    tb_decimal value;
+    bool is_known; /* others come last, whichever way */
+} sort_key;
+
+static bool is_sorted_by(const listing *l, const char *word)
+{
+    return strcmp(l->sort, word) == 0;
+}
+
+static int by_key(const void *a, const void *b, void *descending)
+{
+    const sort_key *x = a, *y = b;
+    const int order = x->is_known && y->is_known ? tb_decimal_compare(x->value, y->value) : 0;
+    if (x->is_known != y->is_known) return x->is_known ? -1 : 1;
+    if (order) return *(bool *)descending ? -order : order;
+    return x->account < y->account ? -1 : x->account > y->account;
+}
+
+/* No more is read than the order needs: a month is rated for monthToDate alone. */
+static tb_code read_key(const listing *l, sort_key *key, tb_error *err)
+{
+    tb_store *store = l->ops->store;
+    listed of = {.account = key->account};
+    tb_code code = TB_OK;
+    key->is_known = true;
+    if (is_sorted_by(l, "pays")) {
+        code = tb_store_account_prepaid(store, key->account, &of.prepaid, err);
+        key->value = (tb_decimal){of.prepaid, 0};
+    } else if (is_sorted_by(l, "balance")) {
+        code = tb_store_balance(store, key->account, &key->value, err);
+    } else if (is_sorted_by(l, "monthToDate")) {
+        code = read_net(l, &of, err);
+        key->value = of.net;
+        key->is_known = of.why.code == TB_OK;
+    } else {
+        code = tb__account_owes(l->ops, key->account, &of.owed, &of.overdue, err);
+        key->value = is_sorted_by(l, "owed") ? of.owed : of.overdue;
+    }
+    return code;
+}
+
+static tb_code sort_by_keys(listing *l, tb_error *err)
+{
+    sort_key *keys = calloc(l->n + 1, sizeof *keys);
+    tb_code code = keys ? TB_OK : tb_no_memory(err);
+    for (size_t i = 0; !code && i < l->n; i++) {
+        keys[i].account = l->accounts[i];
+        code = read_key(l, &keys[i], err);
+        if (!code) code = keep_listing(l, i, l->n, err);
+    }
+    if (!code) qsort_r(keys, l->n, sizeof *keys, by_key, &l->is_descending);
+    for (size_t i = 0; !code && i < l->n; i++)
+        l->accounts[i] = keys[i].account;
+    free(keys);
+    return code;
+}
+
+static void turn_accounts_round(listing *l)
+{
+    for (size_t i = 0; i < l->n / 2; i++) {
+        const int64_t other = l->accounts[i];
+        l->accounts[i] = l->accounts[l->n - 1 - i];
+        l->accounts[l->n - 1 - i] = other;
+    }
+}
+
+static tb_code choose_accounts(listing *l, tb_error *err)
+{
+    l->choice.by_name = is_sorted_by(l, "name");
+    tb_code code = tb_store_accounts(l->ops->store, &l->choice, &l->accounts, &l->n, err);
+    if (code) return code;
+    if (!l->choice.by_name && !is_sorted_by(l, "account")) return sort_by_keys(l, err);
+    if (l->is_descending) turn_accounts_round(l);
+    return TB_OK;
+}
+
+/* --- which of them --- */
+
+/* By number the list goes on behind the last account, whatever was declared or dropped since the last
+ * call; in another order at the next place. */
+static size_t first_listed(const listing *l)
+{
+    size_t at = (size_t)(l->page - 1) * (size_t)l->limit;
+    if (!l->shown || l->is_descending || !is_sorted_by(l, "account")) return at + l->shown;
+    while (at < l->n && l->accounts[at] <= l->last)
+        at++;
+    return at;
 }
 
 static tb_code show_all_listed(listing *l, tb_error *err)
 {
-    int64_t *accounts = NULL;
-    size_t n = 0;
-    tb_code code = tb_store_accounts(l->ops->store, &accounts, &n, err);
-    for (size_t i = 0; !code && i < n; i++) {
-        if (accounts[i] <= l->after) continue;
-        if (l->shown == (size_t)l->limit) break;
-        code = show_listed(l, accounts[i], err);
-        if (!code && i % 64 == 63) code = keep_listing(l, i + 1, n, err);
+    const size_t limit = (size_t)l->limit, most = l->ops->drain ? SIZE_MAX : AT_ONCE;
+    size_t i = first_listed(l), done = 0;
+    tb_code code = TB_OK;
+    for (; !code && i < l->n && l->shown < limit && done < most; i++, done++) {
+        code = show_listed(l, l->accounts[i], err);
+        if (!code) code = keep_listing(l, done, l->n, err);
     }
-    free(accounts);
+    if (!code && i < l->n && l->shown < limit)
+        tb_buf_fmt(&l->reply->next, "%" PRId64 " %zu %" PRId64, l->month, l->shown, l->last);
     return code;
 }
 
 static void put_listing_head(const listing *l)
 {
+    tb_reply *reply = l->reply;
     char month[8];
     tb_month_format(l->month, month);
-    tb_buf_fmt(&l->reply->json, "{\"month\":\"%s\",\"accounts\":[", month);
-    if (l->table) tb_buf_fmt(&l->reply->out, "account\tname\tcurrency\tpays\t%s\tbalance\n", month);
-    else tb_buf_fmt(&l->reply->out, "{\"month\":\"%s\",\"accounts\":[", month);
+    tb_buf_fmt(&reply->json, "{\"month\":\"%s\",\"total\":%zu,\"accounts\":[", month, l->n);
+    if (l->shown) return;
+    if (l->table) tb_buf_fmt(&reply->out, "account\tname\tcurrency\tpays\t%s\tbalance\towed\toverdue\n", month);
+    else tb_buf_add(&reply->out, reply->json.data, reply->json.len);
+}
+
+static tb_code list_chosen(listing *l, tb_error *err)
+{
+    tb_code code = choose_accounts(l, err);
+    if (code) return code;
+    put_listing_head(l);
+    code = show_all_listed(l, err);
+    tb_buf_str(&l->reply->json, "]}");
+    if (!l->table && !l->reply->next.len) tb_buf_str(&l->reply->out, "]}\n");
+    return code;
+}
+
+/* A list that goes on is of the month it began with. */
+static tb_code read_listing(const tb_args *args, listing *l, tb_error *err)
+{
+    const char *text = args->next;
+    int64_t shown = 0;
+    if (l->page > 1 && !tb_arg_given(args, "limit"))
+        return tb_fail(err, TB_E_VALIDATION, "limit", "It is missing: it says how many accounts a page has.");
+    if (text && (!tb__next_number(&text, &l->month) || !tb__next_number(&text, &shown) ||
+                 !tb__next_number(&text, &l->last) || *text || l->month > tb_month_from_us(l->ops->now_us)))
+        return tb__next_wrong(err);
+    l->shown = (size_t)shown;
+    return TB_OK;
 }
 
 static tb_code list_accounts(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
+    const tb_arg *search = tb_arg_of(args, "search");
     listing l = {.ops = ops, .reply = reply, .month = tb_month_from_us(ops->now_us),
-                 .after = tb_arg_number(args, "after", 0),
+                 .choice.after = tb_arg_number(args, "after", 0),
+                 .sort = tb_arg_text(args, "sort"),
+                 .is_descending = tb_arg_given(args, "descending"),
                  .limit = tb_arg_number(args, "limit", INT64_MAX),
+                 .page = tb_arg_number(args, "page", 1),
                  .table = tb_arg_is(args, "format", "table")};
-    tb_code code = tb_month_books_read(ops->store, &l.books, err);
+    if (search) l.choice.search = search->text;
+    tb_code code = read_listing(args, &l, err);
+    if (!code) code = tb_month_books_read(ops->store, &l.books, err);
     if (code) return code;
-    put_listing_head(&l);
-    code = show_all_listed(&l, err);
-    tb_buf_str(&reply->json, "]}");
-    if (!l.table) tb_buf_str(&reply->out, "]}\n");
+    code = list_chosen(&l, err);
+    free(l.accounts);
     tb_month_books_release(&l.books);
     return code;
 }
@@ -166,15 +312,23 @@ static const tb_param params[] = {
      .help = "accounts after this one; default all"},
     {.name = "limit", .value = "N", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT32_MAX,
      .help = "N accounts at most; default all"},
+    {.name = "page", .value = "P", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT32_MAX,
+     .help = "the Pth --limit of them; default the first"},
+    {.name = "search", .value = "TEXT", .kind = TB_PARAM_TEXT, .max = 255,
+     .help = "accounts with TEXT in their name or number, whatever its case"},
+    {.name = "sort", .value = SORTS, .kind = TB_PARAM_CHOICE, .otherwise = "account",
+     .help = "what they are sorted by, the least first; default: account"},
+    {.name = "descending", .kind = TB_PARAM_FLAG, .help = "the most first"},
     TB__PARAM_FORMAT("table|json"),
 };
 
 static const tb_operation rows[] = {
     {.name = "account list",
-     .summary = "List accounts with the running month so far and their balance",
+     .summary = "List accounts with the running month so far, their balance, and what they owe",
      .details = "The month so far is before tax, as its invoice would charge it. An account whose month cannot\n"
-                "be rated, or that has usage without a price, says why. `ledger aging` lists what is owed, and\n"
-                "since when.",
+                "be rated, or that has usage without a price, says why; one that cannot be rated comes last when\n"
+                "they are sorted by it. Owed is what remains of invoices and debits, overdue what of it is past its due date:\n"
+                "`ledger aging` lists them.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(params),
      .read = list_accounts,

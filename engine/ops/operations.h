@@ -62,6 +62,10 @@ typedef struct tb__account_walk {
 TB_MUST_USE tb_code tb__walk_accounts(const tb_ops *ops, const tb__account_walk *walk, bool *ret_more,
                                       tb_error *err);
 
+/* What remains of an account's invoices and debits now, and how much of it is past its due date. */
+TB_MUST_USE tb_code tb__account_owes(const tb_ops *ops, int64_t account, tb_decimal *ret_owed,
+                                     tb_decimal *ret_overdue, tb_error *err);
+
 /* A file that was made. mark: as in tb_files. */
 typedef struct tb__made {
     const char *name, *mark;

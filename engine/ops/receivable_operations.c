@@ -148,25 +148,50 @@ static size_t until(const aging *a, tb_ledger_entry *entries, size_t n)
     return kept;
 }
 
-static tb_code age_account(aging *a, int64_t account, tb_error *err)
+/* Release, also after an error. */
+static tb_code read_aged(const aging *a, int64_t account, aged *of, tb_error *err)
 {
     tb_store *store = a->ops->store;
     tb_ledger_entry *entries = NULL;
-    aged of = {.account = account, .digits = 2};
     size_t n = 0;
+    *of = (aged){.account = account, .digits = 2};
     tb_code code = tb_store_ledger(store, account, &entries, &n, err);
-    if (!code) code = tb_store_settle_papers(store, account, &of.papers, &of.n_papers, err);
+    if (!code) code = tb_store_settle_papers(store, account, &of->papers, &of->n_papers, err);
     if (!code) {
-        if (n) memcpy(of.currency, entries[0].currency, sizeof of.currency);
-        if (n) of.digits = tb_currency_minor_digits(of.currency);
+        if (n) memcpy(of->currency, entries[0].currency, sizeof of->currency);
+        if (n) of->digits = tb_currency_minor_digits(of->currency);
         n = until(a, entries, n);
-        code = tb_settle(entries, n, of.papers, of.n_papers, &of.settled, err);
+        code = tb_settle(entries, n, of->papers, of->n_papers, &of->settled, err);
     }
-    if (!code) code = add_up(a, &of, err);
-    if (!code && (a->one || tb_decimal_sign(of.total))) put_aged(a, &of);
-    tb_settlement_release(&of.settled);
-    free(of.papers);
+    if (!code) code = add_up(a, of, err);
     free(entries);
+    return code;
+}
+
+static void aged_release(aged *of)
+{
+    tb_settlement_release(&of->settled);
+    free(of->papers);
+}
+
+static tb_code age_account(aging *a, int64_t account, tb_error *err)
+{
+    aged of;
+    tb_code code = read_aged(a, account, &of, err);
+    if (!code && (a->one || tb_decimal_sign(of.total))) put_aged(a, &of);
+    aged_release(&of);
+    return code;
+}
+
+tb_code tb__account_owes(const tb_ops *ops, int64_t account, tb_decimal *ret_owed,
+                         tb_decimal *ret_overdue, tb_error *err)
+{
+    const aging a = {.ops = ops, .day = tb_day_from_us(ops->now_us), .until_us = INT64_MAX};
+    aged of;
+    tb_code code = read_aged(&a, account, &of, err);
+    *ret_owed = of.total;
+    if (!code) code = tb_decimal_sub(of.total, of.sum[0], ret_overdue, err);
+    aged_release(&of);
     return code;
 }
 

@@ -85,9 +85,32 @@ TB_MUST_USE tb_code tb_store_deploy(tb_store *store, int64_t account, tb_text ap
 /* Those that wait, longest first; at most `cap`. */
 TB_MUST_USE tb_code tb_store_deployments(tb_store *store, tb_deployment *ret, size_t cap,
                                          size_t *ret_n, tb_error *err);
-/* How one ended, in the caller's transaction. One that is not the last asked for changes nothing. */
+#define TB_DEPLOYMENT_OUTPUT_MAX ((size_t)512 << 10) /* bytes that are kept of what one printed */
+#define TB_DEPLOYMENT_REASON_MAX 159
+
+typedef struct tb_deployment_end {
+    bool succeeded;
+    int exit_status; /* 0 to 255; -1: its program did not end by itself, or there was none */
+    char reason[TB_DEPLOYMENT_REASON_MAX + 1]; /* why it did not succeed; "": it did */
+} tb_deployment_end;
+
+/* How one ended, in the caller's transaction, and what it printed: lines, each ended by '\n', of which
+ * TB_DEPLOYMENT_OUTPUT_MAX bytes are kept. The status changes by the last asked for alone; the end is
+ * kept of each whose application is there, until a later one's. Told again it changes nothing. */
 TB_MUST_USE tb_code tb_store_deployed(tb_store *store, const tb_deployment *deployment,
-                                      bool succeeded, int64_t now_us, tb_error *err);
+                                      const tb_deployment_end *end, tb_text output, int64_t now_us,
+                                      tb_error *err);
+
+typedef struct tb_deployment_state {
+    bool waits; /* one is asked for and has not ended; the rest is of the one before */
+    bool ended; /* one has, since the application is declared; else the rest is not set */
+    int64_t ended_us;
+    tb_deployment_end end;
+} tb_deployment_state;
+/* How an application's deployments stand; appends the output of the last that ended.
+ * TB_E_APP_NOT_FOUND. */
+TB_MUST_USE tb_code tb_store_deployment(tb_store *store, int64_t account, tb_text app,
+                                        tb_deployment_state *ret, tb_buf *output, tb_error *err);
 
 TB_API_END
 

@@ -25,7 +25,7 @@ TB_MUST_USE tb_code tb_store_to_forget(tb_store *store, int64_t account, tb_forg
 
 /* Forgets it, in the caller's transaction; again it changes nothing. Of the catalogue's documents, in all
  * versions, names, hostnames and settings that are texts, lists or objects go; numbers, flags and prices,
- * which bills are made by, stay. Registries, applications and their deployments go. Overwritten in the
+ * which bills are made by, stay. Registries, applications and their deployments go, with what those printed. Overwritten in the
  * file at once, and in its WAL when that is emptied (tb_store_scrub). */
 TB_MUST_USE tb_code tb_store_forget_declared(tb_store *store, int64_t account, tb_error *err);
 /* Blocks of request logs and of shield events of its zones go, *room of them at most: it is lessened by

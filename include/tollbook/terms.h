@@ -24,8 +24,14 @@ TB_MUST_USE tb_code tb_store_account_prepaid(tb_store *store, int64_t account, b
 TB_MUST_USE tb_code tb_store_account_was_prepaid(tb_store *store, int64_t account, int64_t at_us,
                                                  bool *ret_prepaid, tb_error *err);
 
-/* Accounts that are declared, ascending. free(). */
-TB_MUST_USE tb_code tb_store_accounts(tb_store *store, int64_t **ret_accounts, size_t *ret_n, tb_error *err);
+typedef struct tb_account_choice {
+    int64_t after;  /* those with a larger number */
+    tb_text search; /* what the name, whatever the ASCII case, or the number has in it; len 0: all */
+    bool by_name;   /* ascending by name, whatever the ASCII case; else by number */
+} tb_account_choice;
+/* Accounts that are declared, those of the choice. free(). */
+TB_MUST_USE tb_code tb_store_accounts(tb_store *store, const tb_account_choice *choice,
+                                      int64_t **ret_accounts, size_t *ret_n, tb_error *err);
 
 /* Whether it was, by the catalogue as it was known at a data version. */
 TB_MUST_USE tb_code tb_store_account_known_prepaid(tb_store *store, int64_t account, uint64_t version,

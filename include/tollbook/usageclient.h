@@ -11,6 +11,7 @@ typedef struct tb_usage_client {
     void *ctx;
     size_t shards;        /* one server each; in the same order at every start */
     const char *database; /* on each of them: letters, digits and underscores */
+    size_t remember;      /* bytes of days that the readers of a file remember in a process; 0: none */
     /* Sends a statement in ClickHouse's SQL to one shard, behind an INSERT the rows in `body` (len 0: there are
      * none), and appends the answer. TB_E_AWAY: it did not answer, or said no; whether an INSERT was done is then
      * unknown. From any thread. */

@@ -1,10 +1,15 @@
 /* POST /mc/apps/{id}/deploy: the deployment is noted, which makes the application
  * `progressing`, and the deployer is told. The answer says that it was taken on, not that it is
- * done: the list's status shows that. Where no hook is set there is nothing to wait for. */
+ * done: the list's status shows that. Where no hook is set there is nothing to wait for.
+ *
+ * GET /mc/apps/{id}/deployment: what the running one printed so far, else how the last one ended. The
+ * deployer is asked before the store: one that ends in between is found there. */
 #include <string.h>
 
 #include "api/handlers.h"
+#include "tollbook/calendar.h"
 #include "tollbook/containerstore.h"
+#include "tollbook/json.h"
 
 static tb_code write_deployment(write_job *job, tb_store *store, tb_error *err)
 {
@@ -28,4 +33,64 @@ void api_mc_deployed(request *r)
     }
     deployer_wake(r->worker->server->deployer);
     request_answer_empty(r, 200);
+}
+
+/* --- how it stands --- */
+
+static void put_lines(tb_buf *out, const tb_buf *text)
+{
+    tb_buf_str(out, ",\"output\":[");
+    for (size_t at = 0; at < text->len;) {
+        const char *line = text->data + at, *stop = memchr(line, '\n', text->len - at);
+        const size_t len = stop ? (size_t)(stop - line) : text->len - at;
+        if (at) tb_buf_str(out, ",");
+        tb_json_string(out, line, len);
+        at += len + 1;
+    }
+    tb_buf_str(out, "]}");
+}
+
+static void put_ended(tb_buf *out, const tb_deployment_state *state)
+{
+    char at[21] = {0};
+    tb_time_format(state->ended_us, at);
+    tb_buf_fmt(out, "{\"state\":\"ended\",\"succeeded\":%s,\"exitStatus\":",
+               state->end.succeeded ? "true" : "false");
+    if (state->end.exit_status < 0) tb_buf_str(out, "null");
+    else tb_buf_fmt(out, "%d", state->end.exit_status);
+    tb_buf_str(out, ",\"reason\":");
+    tb_json_string(out, state->end.reason, strlen(state->end.reason));
+    tb_buf_fmt(out, ",\"endedAt\":\"%s\"", at);
+}
+
+static void put_open(tb_buf *out, const char *word)
+{
+    tb_buf_fmt(out,
+               "{\"state\":\"%s\",\"succeeded\":null,\"exitStatus\":null,\"reason\":\"\","
+               "\"endedAt\":null",
+               word);
+}
+
+void api_mc_deployment(request *r)
+{
+    tb_error err;
+    tb_deployment_state state;
+    tb_buf lines, past, *out = request_text(r);
+    tb_buf_init(&lines, TB_DEPLOYMENT_OUTPUT_MAX, NULL);
+    tb_buf_init(&past, TB_DEPLOYMENT_OUTPUT_MAX, NULL);
+    const bool runs = deployer_runs(r->worker->server->deployer, r->account, r->id, &lines);
+    tb_code code = tb_store_deployment(r->worker->store, r->account, r->id, &state, &past, &err);
+    if (!code) code = tb_buf_check(&lines, &err);
+    if (code) {
+        request_fail_as(r, &err);
+    } else {
+        const bool ended = !runs && !state.waits && state.ended;
+        if (ended) put_ended(out, &state);
+        else put_open(out, runs ? "running" : state.waits ? "waiting" : "none");
+        if (!ended) tb_buf_release(&past);
+        put_lines(out, ended ? &past : &lines);
+        request_answer_text(r, 200, "application/json");
+    }
+    tb_buf_release(&past);
+    tb_buf_release(&lines);
 }

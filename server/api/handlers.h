@@ -92,6 +92,7 @@ void api_mc_registries(request *r);
 void api_mc_limits(request *r);
 void api_mc_deploy(request *r);
 void api_mc_deployed(request *r);
+void api_mc_deployment(request *r);
 void api_mc_digest(request *r);
 void api_mc_digested(request *r);
 

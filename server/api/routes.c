@@ -118,6 +118,8 @@ const route api_routes[] = {
     MC(GET, "/mc/apps/{id}", CONTAINER, NO_BODY, 0, "mc_app", api_mc_app, NULL),
     MC(POST, "/mc/apps/{id}/deploy", CONTAINER, NO_BODY, 0, "mc_deploy", api_mc_deploy,
        api_mc_deployed),
+    MC(GET, "/mc/apps/{id}/deployment", CONTAINER, NO_BODY, 0, "mc_deployment", api_mc_deployment,
+       NULL),
     MC(GET, "/mc/limits", CONTAINER, NO_BODY, 0, "mc_limits", api_mc_limits, NULL),
     MC(GET, "/mc/registries", CONTAINER, NO_BODY, 0, "mc_registries", api_mc_registries, NULL),
     MC(POST, "/mc/registries/digest", REGISTRY, JSON, DIGEST_BODY, "mc_digest", api_mc_digest,

@@ -14,6 +14,7 @@
 #include "tollbook/calendar.h"
 
 #define USAGE_TIMEOUT_MS 8000
+#define USAGE_CACHE_MB 64
 
 #define KEY_MOST 1024 /* bytes of a key file */
 
@@ -177,6 +178,7 @@ int cli_usage(const cli_call *call, usage_servers **ret_servers)
     usage_options o = {.url = cli_text(call, "usage"),
                        .ca = cli_text(call, "usage-ca"),
                        .limit_ms = cli_number(call, "usage-timeout-ms", USAGE_TIMEOUT_MS),
+                       .remember = (size_t)cli_number(call, "usage-cache-mb", USAGE_CACHE_MB) << 20,
                        .say = say_usage};
     tb_error err;
     *ret_servers = NULL;

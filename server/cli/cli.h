@@ -64,6 +64,13 @@ int cli_usage(const cli_call *call, usage_servers **ret_servers);
          .kind = CLI_TEXT,                                                                         \
          .help = "certificates that those of the servers are signed by, where \"?secure=1\" asks "   \
                  "for TLS; default: the system's"},                                                \
+        {.name = "usage-cache-mb",                                                                 \
+         .value = "N",                                                                             \
+         .kind = CLI_NUMBER,                                                                       \
+         .min = 0,                                                                                 \
+         .max = 65536,                                                                             \
+         .help = "mebibytes for days that were read from the servers of --usage and did not "      \
+                 "change; default 64"},                                                            \
     {                                                                                              \
         .name = "usage-timeout-ms", .value = "N", .kind = CLI_NUMBER, .min = 10, .max = 600000,    \
         .help = "how long a server of --usage may take for a statement; default 8000"              \

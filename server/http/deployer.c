@@ -22,7 +22,9 @@ typedef struct deployer_thread {
     bool busy;
     tb_deployment at;
     write_job job;
-    bool succeeded, noted;
+    tb_deployment_end end;
+    tb_buf output; /* what it printed, while it is busy */
+    bool noted;
 } deployer_thread;
 
 struct deployer {
@@ -40,17 +42,33 @@ struct deployer {
 
 /* --- one deployment --- */
 
-static void say_line(void *ctx, const char *text)
+_Static_assert(HOOK_REASON == TB_DEPLOYMENT_REASON_MAX + 1, "a reason goes into the store whole");
+
+static void log_line(const tb_deployment *at, const char *text)
 {
-    const tb_deployment *at = ctx;
     fprintf(stderr, "tollbook serve: deploying %s of account %" PRId64 ": %s\n", at->app,
             at->account, text);
+}
+
+/* Of what it prints: for the log, and for who asks. What is too much is left out, not cut. */
+static void take_line(void *ctx, const char *text)
+{
+    deployer_thread *t = ctx;
+    log_line(&t->at, text);
+    pthread_mutex_lock(&t->all->lock);
+    const size_t len = strlen(text);
+    if (t->output.len + len < t->output.max) {
+        tb_buf_add(&t->output, text, len);
+        tb_buf_add(&t->output, "\n", 1);
+    }
+    pthread_mutex_unlock(&t->all->lock);
 }
 
 static hook_end run_hook(deployer_thread *t)
 {
     const deployer *d = t->all;
-    char account[24], app_is[128], account_is[64], name_is[300], reason[HOOK_REASON], line[256];
+    char account[24], app_is[128], account_is[64], name_is[300], line[256];
+    char *reason = t->end.reason;
     snprintf(account, sizeof account, "%" PRId64, t->at.account);
     snprintf(app_is, sizeof app_is, "TOLLBOOK_APP_ID=%s", t->at.app);
     snprintf(account_is, sizeof account_is, "TOLLBOOK_APP_ACCOUNT=%s", account);
@@ -60,10 +78,11 @@ static hook_end run_hook(deployer_thread *t)
     char *const environment[] = {app_is, account_is, name_is, NULL};
     const hook_call call = {.arguments = arguments, .environment = environment,
                             .limit_us = d->options.limit_us, .stop_fd = d->stop_fd,
-                            .line = say_line, .ctx = &t->at};
+                            .line = take_line, .ctx = t,
+                            .ret_status = &t->end.exit_status};
     hook_end end = hook_run(&call, reason);
     snprintf(line, sizeof line, end == HOOK_FAILED ? "failed: the hook: %s" : "done", reason);
-    if (end != HOOK_STOPPED) say_line(&t->at, line);
+    if (end != HOOK_STOPPED) log_line(&t->at, line);
     return end;
 }
 
@@ -73,7 +92,7 @@ static tb_code note(write_job *job, tb_store *store, tb_error *err)
 {
     const deployer_thread *t = job->owner;
     const int64_t fixed_us = t->all->options.fixed_now_us;
-    return tb_store_deployed(store, &t->at, t->succeeded,
+    return tb_store_deployed(store, &t->at, &t->end, (tb_text){t->output.data, t->output.len},
                              fixed_us == INT64_MIN ? clock_wall_us() : fixed_us, err);
 }
 
@@ -137,6 +156,8 @@ static bool take_next(deployer_thread *t, bool *ret_failed)
     for (size_t i = 0; i < n; i++) {
         if (is_taken(d, &waiting[i])) continue;
         t->at = waiting[i];
+        t->end = (tb_deployment_end){.exit_status = -1};
+        tb_buf_init(&t->output, TB_DEPLOYMENT_OUTPUT_MAX, NULL);
         t->busy = true;
         return true;
     }
@@ -149,9 +170,10 @@ static void work(deployer_thread *t)
     pthread_mutex_unlock(&d->lock);
     const hook_end end = d->options.hook ? run_hook(t) : HOOK_DONE;
     pthread_mutex_lock(&d->lock);
-    t->succeeded = end == HOOK_DONE;
+    t->end.succeeded = end == HOOK_DONE;
     if (end != HOOK_STOPPED) note_end(t);
     t->busy = false;
+    tb_buf_release(&t->output);
 }
 
 static void *deployer_work(void *arg)
@@ -206,6 +228,21 @@ void deployer_wake(deployer *d)
     d->woken++;
     pthread_cond_broadcast(&d->wake);
     pthread_mutex_unlock(&d->lock);
+}
+
+bool deployer_runs(deployer *d, int64_t account, tb_text app, tb_buf *out)
+{
+    bool runs = false;
+    if (!d) return false;
+    pthread_mutex_lock(&d->lock);
+    for (int i = 0; !runs && i < DEPLOYER_THREADS; i++) {
+        const deployer_thread *t = &d->threads[i];
+        runs = t->busy && t->at.account == account && strlen(t->at.app) == app.len &&
+               memcmp(t->at.app, app.data, app.len) == 0;
+        if (runs && t->output.len) tb_buf_add(out, t->output.data, t->output.len);
+    }
+    pthread_mutex_unlock(&d->lock);
+    return runs;
 }
 
 void deployer_halt(deployer *d)

@@ -6,6 +6,7 @@
 #define TOLLBOOK_SERVER_HTTP_DEPLOYER_H
 
 #include "http/writer.h"
+#include "tollbook/buf.h"
 
 #define DEPLOYER_THREADS 4
 
@@ -22,6 +23,8 @@ typedef struct deployer deployer;
 deployer *deployer_start(const deployer_options *options, tb_store *store, writer *to);
 /* There may be something to do. */
 void deployer_wake(deployer *d);
+/* Whether one of the application runs; appends to `out` what it printed so far. */
+bool deployer_runs(deployer *d, int64_t account, tb_text app, tb_buf *out);
 /* Hooks that run are ended, none is started; then, while the writer still runs, the threads end. */
 void deployer_halt(deployer *d);
 void deployer_join(deployer *d);

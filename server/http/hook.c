@@ -190,6 +190,7 @@ hook_end hook_run(const hook_call *call, char reason[HOOK_REASON])
 {
     running h = {.call = call, .out = -1, .end = -1, .until_us = clock_mono_us() + call->limit_us};
     int status = 0, rc = start(&h);
+    if (call->ret_status) *call->ret_status = -1;
     if (rc) {
         snprintf(reason, HOOK_REASON, "it does not start: %s", strerror(rc));
         return HOOK_FAILED;
@@ -201,5 +202,6 @@ hook_end hook_run(const hook_call *call, char reason[HOOK_REASON])
         ;
     if (h.end >= 0) close(h.end);
     if (h.out >= 0) close(h.out);
+    if (call->ret_status && WIFEXITED(status)) *call->ret_status = WEXITSTATUS(status);
     return judge_end(&h, status, reason);
 }

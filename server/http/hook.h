@@ -14,6 +14,7 @@ typedef struct hook_call {
     int stop_fd;                  /* readable: the same at once; -1: never */
     void (*line)(void *ctx, const char *text); /* of its output, without control characters */
     void *ctx;
+    int *ret_status; /* what it ended with, -1: it was ended, or did not start; NULL: nobody asks */
 } hook_call;
 
 typedef enum hook_end {

@@ -329,7 +329,8 @@ tb_code usage_servers_open(const usage_options *options, usage_servers **ret_ser
     pthread_mutex_init(&s->lock, NULL);
     s->options = *options;
     s->run = run_number(s);
-    s->client = (tb_usage_client){.ctx = s, .database = s->address.database, .ask = ask};
+    s->client = (tb_usage_client){.ctx = s, .database = s->address.database, .ask = ask,
+                                  .remember = options->remember};
     tb_code code = usage_address_parse(options->url, &s->address, err);
     s->client.shards = s->address.shards;
     if (!code && (!add_lines(s) || !usage_watch_start(s))) code = tb_no_memory(err);

@@ -31,6 +31,7 @@ typedef struct usage_options {
     const char *ca;  /* a file of certificates that the servers' are signed by; NULL: the system's */
     usage_login login;
     int64_t limit_ms; /* of a statement that reads, or brings rows */
+    size_t remember;  /* bytes of days that readers remember */
     /* A sentence for the operator: a server is away, or back. On a thread of its own; NULL: nobody wants it. */
     void (*say)(const char *sentence);
 } usage_options;

@@ -19,8 +19,9 @@ from browser import Browser
 from harness import SOURCE, Server, run
 
 DEARER = {"scenario": "dearer-europe", "patch": {"bandwidth": {"premium": {"regions": {"EU": "0.0125"}}}}}
-VIEWS = {"user": ["/overview?range=30d", "/zones?range=30d", "/zones/301?range=30d", "/logs?zone=101", "/events?shield=42",
-                  "/containers", "/billing", "/billing/2026-000010", "/what-if"],
+VIEWS = {"user": ["/overview?range=30d", "/zones?range=30d", "/zones/301?range=30d", "/zones/301?tab=settings", "/containers", "/billing",
+                  "/billing/2026-000010", "/billing/2026-000010?line=6&day=2026-10-05", "/what-if"],
+         "acme": ["/logs?zone=101", "/events?zone=101"],
          "operator": ["/operator/accounts", "/operator/intake", "/operator/books", "/operator/run", "/operator/alerts",
                       "/operator/health"]}
 
@@ -38,7 +39,7 @@ class Fixtures(Server):
         run("import", "--db", self.db, self.path / "months.ndjson")
         for month in range(1, 11):
             run("invoice", "--db", self.db, "--account", 3, "--month", f"2026-{month:02}", "--finalize")
-        return {"user": self.make_key(3, "User"), "operator": self.make_key(0, "Operator")}
+        return {"user": self.make_key(3, "User"), "acme": self.make_key(1, "User"), "operator": self.make_key(0, "Operator")}
 
 
 def chunks(data):
@@ -117,7 +118,8 @@ class Camera(ConsoleCase):
         with self.browser.fresh(self.server.url, 1280, 860) as page:
             page.first(COUNT)
             self.signed_in("operator", "/what-if?account=3&scenario=" + json.dumps(DEARER, separators=(",", ":")), page=page)
-            page.click(page.named("button", "Run"))
+            page.click(page.named("button", "Run this scenario"))
+            page.wait("document.querySelector('main [data-chart=what-if-months]')")
             self.whole(page)
             page.script("scrollTo(0, 0)")
             self.picture(page, folder / "what-if.png", small=True)
@@ -130,7 +132,7 @@ class Camera(ConsoleCase):
                 self.signed_in(key, "/", page=page)
                 for view in views:
                     self.open(page, view)
-                    name = view.split("?")[0].strip("/").replace("/", "-")
+                    name = view.strip("/").replace("/", "-").replace("?", "-")
                     for look, width in (("light", 1280), ("dark", 1280), ("light", 360), ("light", 2560)):
                         page.scheme(look)
                         page.viewport(width)

@@ -47,6 +47,7 @@ class Billing(BrowserCase):
 
     def figures(self, page):
         return page.script("""return Object.fromEntries([...document.querySelectorAll('main [data-field]')]
+            .filter(one => !one.closest('[data-product]'))
             .map(one => [one.dataset.field, one.dataset.value]))""")
 
     def test_the_month_is_what_the_api_says(self):
@@ -62,6 +63,11 @@ class Billing(BrowserCase):
                 self.assertEqual(float(shown[field]), billing[field], field)
             forecast = self.server.get("/billing/forecast").json()
             self.assertEqual(shown["p50"], forecast["money"]["net"]["p50"])
+            usage = page.script("""return [...document.querySelectorAll('[aria-label="Forecast by product and region"] tr[data-product]')]
+                .map(row => [row.dataset.product, row.dataset.region ?? null, Object.fromEntries([...row.querySelectorAll('[data-field]')]
+                    .map(one => [one.dataset.field, one.dataset.value]))])""")
+            fields = ("so_far", "p50", "p5", "p95")
+            self.assertEqual(sorted(usage, key=str), sorted(([one["product"], one["region"], {f: one[f] for f in fields}] for one in forecast["usage"]), key=str))
             listed = self.server.get("/billing/invoices").json()["invoices"][0]
             self.assertEqual((shown["total"], shown["remaining"]), (listed["total"], listed["remaining"]))
             zones = page.script("""return [...document.querySelectorAll('main tr[data-zone]')].map(row =>
@@ -93,6 +99,14 @@ class Billing(BrowserCase):
         tiers = page.script("""return [...document.querySelectorAll('section[aria-label=Tiers] [data-field=amount]')]
             .map(one => one.dataset.value)""")
         self.assertEqual(tiers, [one["amount"] for one in line["tiers"]])
+        for field in ("from", "to", "units", "list_price"):
+            shown = page.script("return [...document.querySelectorAll('section[aria-label=Tiers] [data-field=' + arguments[0] + ']')].map(one => one.dataset.value)", field)
+            self.assertEqual(shown, [one[field] or "" for one in line["tiers"]], field)
+        prices = page.script("return [...document.querySelectorAll('section[aria-label=Tiers] [data-field=list_price]')].map(one => one.textContent)")
+        self.assertEqual(prices, ["0.005\xa0USD per GB", "0.004\xa0USD per GB"])
+        listed = self.server.get("/billing/invoices").json()["invoices"][0]
+        self.assertEqual(page.script("return ['state', 'remaining'].map(name => document.querySelector(`.facts [data-field=${name}]`).dataset.value)"),
+                         ["open", listed["remaining"]])
         named = page.script("return [...document.querySelectorAll('main tr[data-zone]')].map(row => [row.dataset.zone, row.cells[2].textContent])")
         self.assertEqual(named, [["101", "acme-video"]])
         self.assertEqual(page.script("return document.querySelector('iframe').getAttribute('sandbox')"), "")

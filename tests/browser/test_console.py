@@ -192,7 +192,7 @@ class Hostile(ConsoleCase):
                 self.assertNotEqual(page.script("return document.title"), "owned")
                 self.assertEqual(page.script("return document.querySelectorAll('main img, main script, .top img').length"), 0)
                 self.assertLessEqual(page.script("return document.documentElement.scrollWidth - innerWidth"), 0)
-        page.quiet("/shield/event-logs/42/export - .* 404")
+        page.quiet()
         self.assertIn(NASTY, page.text(".who"))
 
 
@@ -294,6 +294,14 @@ class Rows(ConsoleCase):
         self.assertEqual(data.count(b"\r\n"), len(expected) + 1)
         self.assertIn(b"\"'=1+1\"" if b"\"'=1+1\"" in data else b"'=1+1", data)
 
+    def test_a_shield_zone_of_no_list_is_asked_about_when_somebody_wants_it(self):
+        page = self.signed_in(path="/events?shield=9")
+        self.assertIn("Shield zone 9 is none of this account's.", page.text("main"))
+        page.quiet()
+        page.click(page.named("button", "Look for them"))
+        page.wait("document.querySelector('.trouble .error')")
+        page.quiet("/shield/event-logs/9/export - .* 404")
+
     def test_a_container_is_deployed(self):
         page = self.signed_in(path="/containers")
         self.assertEqual(page.script("return document.querySelector('[data-field=maxNumberOfApplications]').dataset.value"), "5")
@@ -301,6 +309,7 @@ class Rows(ConsoleCase):
         page.click(page.named("button", "Deploy shop"))
         page.wait("document.querySelector('.news').textContent === 'shop runs.'")
         page.wait("document.querySelector('tr[data-app=shop] [data-field=status]').dataset.value === 'active'")
+        page.wait("document.querySelector('[data-field=deployment]').dataset.value === 'none'")
         page.quiet()
 
 

@@ -1,6 +1,7 @@
 """The operator's views: what they show is what the API says, a book's mistake is shown at its place, and a month
 is made final only when it was asked for twice."""
 import json
+import re
 import unittest
 
 from pages import BrowserCase, axe
@@ -86,8 +87,12 @@ class Operator(BrowserCase):
         for field in ("total", "difference"):
             self.assertEqual(self.figures(page, field), {str(one["account"]): one[field] for one in rows})
         shown = page.script("return [...document.querySelectorAll('.warned')].map(one => one.textContent)")
-        self.assertEqual(sorted(shown), sorted(one["text"] for row in rows for one in row["looks_wrong"]))
+        self.assertEqual(sorted(shown), sorted(one["text"].replace("`", "") for row in rows for one in row["looks_wrong"]))
         self.assertTrue(shown)
+        code = page.script("return [...document.querySelectorAll('.warned code')].map(one => one.textContent)")
+        self.assertIn("tollbook invoice --check", code)
+        sums = page.script("return [...document.querySelectorAll('.tile')].filter(one => one.querySelector('[data-field=sum]')).map(one => one.textContent)")
+        self.assertTrue(sums and all(re.fullmatch(r"Total in (\w+).*\xa0\1month before: .*\xa0\1", one) for one in sums), sums)
         page.click(page.named("button", "Make 2 drafts final …"))
         page.wait("document.querySelector('main form input[pattern]')")
         page.type("main form input[pattern]", "2026-09")

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {daysOf, everyDay, monthPoints, productsOf, regionText, resourceText, rounded, stateOf, zoneOf} from "../../server/console/js/money.js";
+import {daysOf, everyDay, monthPoints, priceText, productsOf, regionText, resourceText, rounded, stateOf, zoneOf} from "../../server/console/js/money.js";
 
 test("amounts are rounded half up, and what is little is not nothing", () => {
   for (const [value, shown] of [["18.000001346", "18.00"], ["0.005", "0.01"], ["0.0049", "< 0.01"], ["1.995", "2.00"], ["0", "0.00"],
@@ -56,4 +56,16 @@ test("an invoice's line is named as people know it", () => {
     assert.equal(resourceText(resource, names), shown, String(resource));
   assert.deepEqual(["zone:301", "account:3", null].map(zoneOf), [301, null, null]);
   assert.deepEqual(["ASIA", "XX", null].map(regionText), ["Asia and Oceania", "XX", ""]);
+});
+
+test("a tier's list price says of what it is the price", () => {
+  const of = (list_price, price, line, currency = "USD") => priceText({list_price, price}, line, currency).replaceAll("\u00a0", " ");
+  assert.equal(of("0.01", "0.00000000001", {kind: "bandwidth", unit: "byte"}), "0.01 USD per GB");
+  assert.equal(of("5", "0.000000000005", {kind: "volume", unit: "byte"}), "5.00 USD per TB");
+  assert.equal(of("1.073741824", "0.000000001", {kind: "volume", unit: "byte"}), "1.073741824 USD per GiB");
+  assert.equal(of("0.6", "0.0000006", {kind: "shield", unit: "request"}), "0.60 USD per 1,000,000 requests");
+  assert.equal(of("9.5", (9.5 / 2678400).toFixed(15), {kind: "optimizer", unit: "second"}), "9.50 USD per month");
+  assert.equal(of("0", "0", {kind: "bandwidth", unit: "byte"}), "0.00 USD");
+  assert.equal(of("5", "0.05", {kind: "discount", unit: null}), "5 %");
+  assert.equal(of(null, "1", {kind: "fee", unit: null}), "–");
 });

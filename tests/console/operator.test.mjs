@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {metrics, monthBeside, operation, place} from "../../server/console/js/operator.js";
+import {accountSort, metrics, monthBeside, operation, place} from "../../server/console/js/operator.js";
 
 test("Prometheus' text becomes numbers by name", () => {
   const found = metrics("# HELP a b\na 1\nb_total{x=\"y z\"} 2.5e3\nc -4\nnonsense\nd NaN\n");
@@ -25,6 +25,13 @@ test("months step over years", () => {
   assert.equal(monthBeside("2026-11", 0), "2026-11");
 });
 
+test("an address says how accounts are sorted", () => {
+  assert.deepEqual(accountSort(null), {sort: "account"});
+  assert.deepEqual(accountSort("name"), {sort: "name"});
+  assert.deepEqual(accountSort("-monthToDate"), {sort: "monthToDate", descending: true});
+  assert.deepEqual(accountSort("-forecast"), {sort: "account"});
+});
+
 function asked(replies) {
   const calls = [];
   return {calls, post: async (path, body, options) => {
@@ -40,6 +47,7 @@ test("a long operation is asked again with its next until it is done", async () 
   const whole = await operation(page, "book activate", {book: "b"}, {step: (n) => { steps.push(n); }});
   assert.deepEqual(page.calls.map((call) => call.body), [{book: "b"}, {book: "b", next: "n1"}, {book: "b", next: "n2"}]);
   assert.equal(page.calls[0].path, "/operations/book-activate");
+  assert.equal(whole.path, "/operations/book-activate"); // an error under this path is over
   assert.deepEqual([whole.out, whole.said, whole.answer, whole.no, steps], ["onetwothree", ["one", "two", "three"], {a: 1}, true, [1, 2]]);
 });
 

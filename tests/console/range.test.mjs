@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
+import {calmSpan} from "../../server/console/js/controls.js";
 import * as r from "../../server/console/js/range.js";
 
 const NOW = Date.UTC(2026, 10, 4, 9, 17);
@@ -109,4 +110,11 @@ test("own days that are no range say why", () => {
   assert.match(r.custom(range, "", "2026-11-01").problem, /first day/);
   assert.match(r.custom(range, "2026-11-02", "2026-11-01").problem, /before the first/);
   assert.deepEqual(span(r.custom(range, "2026-11-01", "2026-11-01").range), ["2026-11-01T00:00:00.000Z", "2026-11-02T00:00:00.000Z"]);
+});
+
+test("a time before is said by its days, or by its hours where it is short", () => {
+  const of = (from, to) => calmSpan({from: Date.parse(from), to: Date.parse(to)}, "UTC");
+  assert.equal(of("2026-09-06T00:00Z", "2026-10-05T09:00Z"), "6 Sept to 5 Oct 2026");
+  assert.equal(of("2025-12-20T00:00Z", "2026-01-04T09:00Z"), "20 Dec 2025 to 4 Jan 2026");
+  assert.equal(of("2026-11-02T10:00Z", "2026-11-03T09:00Z"), "2 Nov, 10:00 to 3 Nov, 09:00");
 });

@@ -16,9 +16,11 @@ test("what has not begun is a gap; what is running is not finished", () => {
   assert.equal(bucketEnd(Date.parse("2026-12-01"), "month"), Date.parse("2027-01-01"));
 });
 
-test("a row's small line ends with the clock", () => {
+test("a row's small line ends with what is over", () => {
   const day = {from: Date.parse("2026-11-04"), to: Date.parse("2026-11-05")};
-  assert.deepEqual(sparkUntilNow(Array(24).fill(0), day, NOW).length, 10);
+  assert.deepEqual(sparkUntilNow(Array(24).fill(0), day, NOW).length, 9);
+  assert.deepEqual(sparkUntilNow([5, 5, 1], {from: Date.parse("2026-11-02"), to: Date.parse("2026-11-05")}, NOW), [5, 5]);
+  assert.deepEqual(sparkUntilNow([5, 1, 0], {from: Date.parse("2026-11-03"), to: Date.parse("2026-11-06")}, NOW), [5, 1], "a line needs two");
   assert.deepEqual(sparkUntilNow([1, 2], {from: 0, to: 10}, NOW), [1, 2]);
 });
 

@@ -11,7 +11,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import CATALOG, PATIENCE, Case, Server, run, together
+from harness import CATALOG, NOW, PATIENCE, Case, Server, run, together
 
 HOOK = r"""#!/bin/sh
 echo "$1 $2 $TOLLBOOK_APP_ID $TOLLBOOK_APP_ACCOUNT $TOLLBOOK_APP_NAME" >>"$FOLDER/calls"
@@ -24,10 +24,12 @@ loud) head -c 10000000 /dev/zero | tr '\0' 'x' | fold -w 99; printf 'a\033b\n'; 
 endless) exec yes more;;
 behind) sleep 600 & echo $! >"$FOLDER/behind"; exit 0;;
 looks) ls /proc/self/fd >"$FOLDER/looks"; cat >>"$FOLDER/looks"; exit 0;;
+tells) echo "pulls"; printf 'a\033b\377c <b>\n'
+  while [ ! -e "$FOLDER/open" ]; do read -r _ <"$FOLDER/pipe"; done; echo "no such image"; exit 4;;
 gate*) while [ ! -e "$FOLDER/open" ]; do read -r _ <"$FOLDER/pipe"; done; exit 0;;
 esac
 """
-APPS = ("good", "fail", "killed", "hang", "stubborn", "loud", "endless", "behind", "looks", "halted",
+APPS = ("good", "fail", "killed", "hang", "stubborn", "loud", "endless", "behind", "looks", "halted", "tells",
         *(f"gate{i}" for i in range(8)))
 
 
@@ -210,6 +212,67 @@ class Hooks(Deploying):
         self.assertEqual([self.status(app) for app in ("gate1", "gate2")], ["suspended", None])
         self.apply(gate1="suspended")
         self.assertEqual(self.status("gate3"), "active")
+
+
+class Output(Deploying):
+    OPEN = {"succeeded": None, "exitStatus": None, "reason": "", "endedAt": None}
+
+    def of(self, app, status=200):
+        answer = self.server.get(f"/mc/apps/{app}/deployment")
+        self.assertEqual(answer.status, status, answer.body)
+        return answer.json()
+
+    def ended(self, app, exit_status, reason, output):
+        self.assertEqual(self.of(app), {"state": "ended", "succeeded": not reason, "exitStatus": exit_status,
+                                        "reason": reason, "endedAt": NOW, "output": output})
+
+    def test_it_is_shown_while_it_runs_and_kept_when_it_ended(self):
+        self.assertEqual(self.of("tells"), {**self.OPEN, "state": "none", "output": []})
+        self.deploy("tells")
+        first = ["pulls", "a?b\ufffdc <b>"]
+        self.until(lambda: self.of("tells")["output"] == first, self.of("tells"))
+        self.assertEqual(self.of("tells"), {**self.OPEN, "state": "running", "output": first})
+        self.assertEqual(self.of("good")["output"], [])
+        self.open_gate()
+        self.until(lambda: self.wake() or self.status("tells") == "failing")
+        self.ended("tells", 4, "it ended with status 4", [*first, "no such image"])
+        self.server.stop()
+        self.server.start(*self.options)
+        self.ended("tells", 4, "it ended with status 4", [*first, "no such image"])
+        self.deploy("tells")  # the gate is open
+        self.becomes("tells", "failing")
+        self.until(lambda: self.of("tells")["state"] == "ended")
+        self.apply(tells="gone")
+        self.of("tells", 404)
+        self.apply()
+        self.assertEqual(self.of("tells")["state"], "none")
+
+    def test_what_ended_otherwise_than_by_itself_has_no_exit_status(self):
+        self.deploy("killed")
+        self.becomes("killed", "failing")
+        self.ended("killed", None, "signal 9 ended it", [])
+        self.deploy("good")
+        self.becomes("good", "active")
+        self.ended("good", 0, "", [])
+        (self.folder / "hook").unlink()
+        self.deploy("good")
+        self.becomes("good", "failing")
+        self.ended("good", None, "it does not start: No such file or directory", [])
+
+    def test_it_is_bounded(self):
+        self.deploy("loud")
+        self.becomes("loud", "failing")
+        self.ended("loud", 3, "it ended with status 3", ["x" * 99] * 1000 + ["(more output, not shown)"])
+
+    def test_one_that_waits_for_its_turn(self):
+        gates = [f"gate{i}" for i in range(5)]
+        for gate in gates:
+            self.deploy(gate)
+        self.until(lambda: len(self.calls()) == 4)
+        self.assertEqual(sorted(self.of(gate)["state"] for gate in gates), ["running"] * 4 + ["waiting"])
+        self.open_gate()
+        for gate in gates:
+            self.until(lambda: self.wake() or self.status(gate) == "active", gate)
 
 
 class Limited(Deploying):

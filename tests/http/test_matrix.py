@@ -38,6 +38,7 @@ IDS = {
     "/pullzone/?/purgeCache": ("101", "201"),
     "/mc/apps/?": ("shop", "desk"),
     "/mc/apps/?/deploy": ("shop", "desk"),
+    "/mc/apps/?/deployment": ("shop", "desk"),
     "/keys/?": (None, None),
     "/invoices/?/void": (None, None),
     "/books/?": (None, None),

@@ -48,7 +48,8 @@ class Faults(Case):
         login = Path(cls.folder.name) / "login"
         login.write_text("default\n\n")
         login.chmod(0o600)
-        cls.options = ["--usage-credentials", login, "--usage-timeout-ms", LIMIT_MS]
+        cls.options = ["--usage-credentials", login, "--usage-timeout-ms", LIMIT_MS,
+                       "--usage-cache-mb", 0]
         cls.url = "clickhouse://" + ",".join(f"127.0.0.1:{f.port}" for f in cls.fakes) + "/faults"
         cls.server = Server("--usage", cls.url + "?shards=2", *cls.options, log=None)
         cls.sent = {zone: 0 for zone in ZONES}

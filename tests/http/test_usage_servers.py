@@ -36,7 +36,7 @@ class Pair:
     def __init__(self, *options):
         self.shards = [ClickHouse(), ClickHouse("Asia/Tokyo")]
         self.usage = "clickhouse://" + ",".join(f"127.0.0.1:{s.port}" for s in self.shards) + "/tollbook_test"
-        self.file = Server(log=None)
+        self.file = Server("--cells", "on", log=None)
         self.away = Server("--usage", self.usage, *options, log=None)
 
     def both(self, method, target, body=None, key="operator", **headers):
@@ -204,6 +204,16 @@ class UsageServers(Case):
                     "clickhouse://a,/x", "clickhouse://a b/x"):
             said = run("serve", "--db", pair.file.db, "--usage", url, expect=2).stderr
             self.assertIn(b"--usage", said)
+
+    def test_8_servers_that_are_named_in_another_order(self):
+        pair = self.pair
+        pair.away.stop()
+        servers, database = pair.usage.removeprefix("clickhouse://").split("/")
+        turned = "clickhouse://" + ",".join(reversed(servers.split(","))) + "/" + database
+        said = run("serve", "--db", pair.away.db, "--listen", "127.0.0.1:0", "--usage", turned, expect=2).stderr
+        self.assertIn(b"Server 1 of --usage is number 2 of the database tollbook_test", said)
+        pair.away.start("--usage", pair.usage)
+        self.compare()
 
 
 if __name__ == "__main__":

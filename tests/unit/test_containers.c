@@ -170,12 +170,43 @@ static tb_code deploy(fixture *f, int64_t account, const char *app)
     return code;
 }
 
-static void ended(fixture *f, const tb_deployment *d, bool succeeded)
+static void ended(fixture *f, const tb_deployment *d, bool succeeded, const char *output)
 {
     tb_error err = {0};
+    tb_deployment_end end = {.succeeded = succeeded, .exit_status = succeeded ? 0 : 7};
+    if (!succeeded) snprintf(end.reason, sizeof end.reason, "it ended with status 7");
     ok(tb_store_begin(f->store, &err));
-    ok(tb_store_deployed(f->store, d, succeeded, NOW_US + 1, &err));
+    ok(tb_store_deployed(f->store, d, &end, text_of(output), NOW_US + 1, &err));
     ok(tb_store_commit(f->store, &err));
+}
+
+/* That the last that ended printed this; NULL: none has. */
+static tb_deployment_state printed(fixture *f, const char *app, const char *wanted)
+{
+    tb_error err = {0};
+    tb_deployment_state state;
+    tb_buf output;
+    tb_buf_init(&output, TB_DEPLOYMENT_OUTPUT_MAX, NULL);
+    ok(tb_store_deployment(f->store, 1, text_of(app), &state, &output, &err));
+    ck_assert_int_eq(state.ended, wanted != NULL);
+    if (wanted) {
+        ck_assert_uint_eq(output.len, strlen(wanted));
+        if (output.len) ck_assert_mem_eq(output.data, wanted, output.len);
+        ck_assert_int_eq(state.ended_us, NOW_US + 1);
+    }
+    tb_buf_release(&output);
+    return state;
+}
+
+static tb_code state_of(fixture *f, int64_t account, const char *app)
+{
+    tb_error err = {0};
+    tb_deployment_state state;
+    tb_buf output;
+    tb_buf_init(&output, TB_DEPLOYMENT_OUTPUT_MAX, NULL);
+    tb_code code = tb_store_deployment(f->store, account, text_of(app), &state, &output, &err);
+    tb_buf_release(&output);
+    return code;
 }
 
 static size_t waiting(fixture *f, tb_deployment ret[4])
@@ -213,14 +244,85 @@ START_TEST(a_deployment_waits_until_it_is_told_how_it_ended)
     /* Asked for again meanwhile: the first one's end does not end the second. */
     tb_deployment first = d[0];
     ck_assert_int_eq(deploy(&f, 1, "one"), TB_OK);
-    ended(&f, &first, true);
+    ended(&f, &first, true, "");
     stands(&f, 1, "one", "progressing");
     ck_assert_uint_eq(waiting(&f, d), 1);
-    ended(&f, &d[0], false);
+    ended(&f, &d[0], false, "");
     stands(&f, 1, "one", "failing");
-    ended(&f, &d[0], true); /* told twice: nothing waits any more */
+    ended(&f, &d[0], true, ""); /* told twice: nothing waits any more */
     stands(&f, 1, "one", "failing");
     verifies(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(what_the_last_deployment_printed_is_kept)
+{
+    fixture f;
+    tb_deployment d[4];
+    fixture_init(&f);
+    apply(&f, CATALOG("\"container_apps\":[" ONE("") "]"), NOW_US);
+    ck_assert(!printed(&f, "one", NULL).waits);
+    deploy(&f, 1, "one");
+    ck_assert(printed(&f, "one", NULL).waits);
+    waiting(&f, d);
+    const tb_deployment first = d[0];
+    ended(&f, &first, false, "pulls\nno such image\n");
+    tb_deployment_state state = printed(&f, "one", "pulls\nno such image\n");
+    ck_assert(!state.waits && !state.end.succeeded);
+    ck_assert_int_eq(state.end.exit_status, 7);
+    ck_assert_str_eq(state.end.reason, "it ended with status 7");
+    ended(&f, &first, true, "told again\n");
+    printed(&f, "one", "pulls\nno such image\n");
+    verifies(&f);
+    /* Asked for again meanwhile: the end of the one before is kept until the later one's, not after. */
+    deploy(&f, 1, "one");
+    waiting(&f, d);
+    const tb_deployment second = d[0];
+    deploy(&f, 1, "one");
+    waiting(&f, d);
+    ended(&f, &second, true, "second\n");
+    ck_assert(printed(&f, "one", "second\n").waits);
+    ended(&f, &d[0], true, "");
+    state = printed(&f, "one", "");
+    ck_assert(!state.waits && state.end.succeeded);
+    ended(&f, &second, false, "too late\n");
+    printed(&f, "one", "");
+    ck_assert_int_eq(state_of(&f, 2, "one"), TB_E_APP_NOT_FOUND);
+    ck_assert_int_eq(state_of(&f, 1, "two"), TB_E_APP_NOT_FOUND);
+    verifies(&f);
+    /* It goes with the application, and an end that comes later is nobody's. */
+    apply(&f, CATALOG("\"container_apps\":[]"), NOW_US);
+    ended(&f, &d[0], true, "gone\n");
+    ck_assert_int_eq(state_of(&f, 1, "one"), TB_E_APP_NOT_FOUND);
+    apply(&f, CATALOG("\"container_apps\":[" ONE("") "]"), NOW_US);
+    ended(&f, &d[0], true, "another's\n");
+    printed(&f, "one", NULL);
+    verifies(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(output_is_kept_up_to_its_maximum)
+{
+    fixture f;
+    tb_deployment d[4];
+    const size_t max = TB_DEPLOYMENT_OUTPUT_MAX;
+    char *text = malloc(max + 2);
+    ck_assert_ptr_nonnull(text);
+    fixture_init(&f);
+    apply(&f, CATALOG("\"container_apps\":[" ONE("") "]"), NOW_US);
+    for (size_t len = max - 1; len <= max + 1; len++) {
+        memset(text, 'x', max + 2);
+        text[len] = 0;
+        deploy(&f, 1, "one");
+        waiting(&f, d);
+        ended(&f, &d[0], true, text);
+        text[len < max ? len : max] = 0;
+        printed(&f, "one", text);
+    }
+    verifies(&f);
+    free(text);
     fixture_release(&f);
 }
 END_TEST
@@ -247,7 +349,7 @@ START_TEST(a_catalogue_changes_a_status_only_by_saying_another)
     apply(&f, CATALOG("\"container_apps\":[" ONE(",\"status\":\"inactive\"") "]"), NOW_US);
     deploy(&f, 1, "one");
     waiting(&f, d);
-    ended(&f, &d[0], true);
+    ended(&f, &d[0], true, "");
     apply(&f, CATALOG("\"container_apps\":[" ONE(",\"status\":\"inactive\"") "]"), NOW_US);
     stands(&f, 1, "one", "active");
     apply(&f, CATALOG("\"container_apps\":[" ONE(",\"status\":\"inactive\",\"description\":\"d\"")
@@ -259,7 +361,7 @@ START_TEST(a_catalogue_changes_a_status_only_by_saying_another)
     deploy(&f, 1, "one");
     ck_assert_uint_eq(waiting(&f, d), 1);
     apply(&f, CATALOG("\"container_apps\":[" ONE(",\"status\":\"suspended\"") "]"), NOW_US);
-    ended(&f, &d[0], true);
+    ended(&f, &d[0], true, "");
     stands(&f, 1, "one", "suspended");
     ck_assert_uint_eq(waiting(&f, d), 0);
     verifies(&f);
@@ -338,6 +440,14 @@ START_TEST(verify_sees_what_was_changed_behind_its_back)
     ck_assert_uint_eq(damaged(&f, "UPDATE deployment SET status='unknown'"), 0);
     ck_assert_uint_gt(damaged(&f, "UPDATE deployment SET asked=asked+1"), 0);
     ck_assert_uint_eq(damaged(&f, "UPDATE deployment SET asked=asked-1"), 0);
+    tb_deployment d[4];
+    deploy(&f, 1, "one");
+    waiting(&f, d);
+    ended(&f, &d[0], true, "printed\n");
+    verifies(&f);
+    ck_assert_uint_gt(damaged(&f, "UPDATE deployment_end SET output='other'"), 0);
+    ck_assert_uint_eq(damaged(&f, "UPDATE deployment_end SET output='printed'||char(10)"), 0);
+    ck_assert_uint_gt(damaged(&f, "DELETE FROM deployment_end"), 0);
     ck_assert_uint_gt(damaged(&f, "UPDATE container SET document=json_set(document,'$.name','x')"),
                       0);
     ck_assert_uint_gt(damaged(&f, "DELETE FROM container"), 0);
@@ -353,6 +463,8 @@ int main(void)
     tcase_add_test(t, a_password_goes_nowhere_in_the_clear);
     tcase_add_test(t, what_is_wrong_is_refused_with_its_path);
     tcase_add_test(t, a_deployment_waits_until_it_is_told_how_it_ended);
+    tcase_add_test(t, what_the_last_deployment_printed_is_kept);
+    tcase_add_test(t, output_is_kept_up_to_its_maximum);
     tcase_add_test(t, nobody_deploys_what_is_suspended_or_anothers);
     tcase_add_test(t, a_catalogue_changes_a_status_only_by_saying_another);
     tcase_add_test(t, limits_fall_back_on_the_public_quotas);

@@ -1,6 +1,7 @@
 /* Forgetting a customer: no byte of a name is left, and every figure is. */
 #include "retain_fixture.h"
 
+#include "tollbook/containerstore.h"
 #include "tollbook/forget.h"
 #include "tollbook/logstore.h"
 #include "tollbook/requestlog.h"
@@ -28,7 +29,9 @@ static void apply(fixture *f, bool there, const char *more)
                      "\"2026-01-01T00:00:00Z\",\"hostnames\":[\"cdn.xylophia.example\"],\"settings\":"
                    : "",
              there ? settings : "", there ? "}," : "",
-             there ? ",\"shield_zones\":[{\"id\":5,\"account\":1,\"name\":\"xylophia-shield\"}]" : "");
+             there ? ",\"shield_zones\":[{\"id\":5,\"account\":1,\"name\":\"xylophia-shield\"}],"
+                     "\"container_apps\":[{\"id\":\"shop\",\"account\":1,\"name\":\"xylophia-shop\"}]"
+                   : "");
     fixture_apply(f, text, NOW_US, NULL);
 }
 
@@ -41,6 +44,22 @@ static void refuse(fixture *f, uint64_t number, const char *reason, const char *
     ok(tb_store_begin(f->store, &err));
     ok(tb_store_add_reject(f->store, &line, &err));
     ok(tb_store_add_segment(f->store, &segment, NULL, &err));
+    ok(tb_store_commit(f->store, &err));
+}
+
+/* What a hook of the operator's printed. */
+static void deploy(fixture *f)
+{
+    static const char output[] = "pulls images.xylophia.example for Zephyrine\n";
+    tb_error err = {0};
+    tb_deployment one;
+    size_t n = 0;
+    const tb_deployment_end end = {.succeeded = true};
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_deploy(f->store, 1, (tb_text){"shop", 4}, false, NOW_US, &err));
+    ok(tb_store_deployments(f->store, &one, 1, &n, &err));
+    ck_assert_uint_eq(n, 1);
+    ok(tb_store_deployed(f->store, &one, &end, (tb_text){output, sizeof output - 1}, NOW_US, &err));
     ok(tb_store_commit(f->store, &err));
 }
 
@@ -58,6 +77,7 @@ static void fill(fixture *f)
     parties = PARTIES;
     apply(f, true, "");
     add_bytes(f, 101, "DE", at(11, 4, 0), UINT64_C(7000000000)); /* not final */
+    deploy(f);
     refuse(f, 71, "host cdn.xylophia.example is unknown", "GET cdn.xylophia.example");
     refuse(f, 72, "too short", "Zephyrine Quux");
 }

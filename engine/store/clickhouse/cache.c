@@ -38,6 +38,14 @@ tb__ch_cache *tb__ch_cache_new(size_t bytes_max)
     return c;
 }
 
+void tb__ch_cache_bound(tb__ch_cache *c, size_t bytes_max)
+{
+    if (!c) return;
+    pthread_mutex_lock(&c->lock);
+    c->bytes_max = bytes_max;
+    pthread_mutex_unlock(&c->lock);
+}
+
 static entry **slot_of(tb__ch_cache *c, tb__ch_cache_key k)
 {
     uint64_t h = ((uint64_t)k.owner * 8 + (uint64_t)k.scope * 2 + k.grain) * UINT64_C(0x9E3779B97F4A7C15);
@@ -105,14 +113,14 @@ bool tb__ch_cache_get(tb__ch_cache *c, tb__ch_cache_key key, int64_t newest, tb_
 void tb__ch_cache_put(tb__ch_cache *c, tb__ch_cache_key key, int64_t newest, const void *data, size_t len)
 {
     const size_t size = sizeof(entry) + len;
-    entry *e = size >= c->bytes_max / 4 ? NULL : malloc(size);
+    entry *e = malloc(size);
     if (!e) return;
     *e = (entry){.key = key, .newest = newest, .len = len};
     if (len) memcpy(e->data, data, len);
     pthread_mutex_lock(&c->lock);
     entry **at = find(c, key);
-    if (*at && (*at)->newest > newest) {
-        free(e); /* a reader of an older snapshot */
+    if (size >= c->bytes_max / 4 || (*at && (*at)->newest > newest)) {
+        free(e); /* too large, or a reader's of an older snapshot */
     } else {
         if (*at) drop_at(c, at);
         while (c->bytes + size > c->bytes_max)

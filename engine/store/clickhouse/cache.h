@@ -10,8 +10,6 @@
 
 #include "tollbook/buf.h"
 
-#define TB__CH_CACHE_BYTES ((size_t)64 << 20) /* entries with their keys, of one file in one process */
-
 typedef struct tb__ch_cache tb__ch_cache;
 
 typedef struct tb__ch_cache_key {
@@ -23,6 +21,8 @@ typedef struct tb__ch_cache_key {
 /* NULL: no memory. */
 tb__ch_cache *tb__ch_cache_new(size_t bytes_max);
 void tb__ch_cache_free(tb__ch_cache *cache); /* NULL is fine */
+/* What is remembered from here on fits into so many bytes; NULL is fine. */
+void tb__ch_cache_bound(tb__ch_cache *cache, size_t bytes_max);
 /* True: `out` was set to the entry's bytes. */
 bool tb__ch_cache_get(tb__ch_cache *cache, tb__ch_cache_key key, int64_t newest, tb_buf *out);
 /* Replaces what is there, where it is older. Without memory, or where an entry is a quarter of the cache or more,

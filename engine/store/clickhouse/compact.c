@@ -127,7 +127,9 @@ static tb_code begin_fold(tb_store *store, int64_t month, tb_error *err)
 static tb_code flip(tb_store *store, void *ctx, tb_error *err)
 {
     const tb__ch_fold *f = ctx;
-    return tb__run_ints(store, TB__SQL_USAGE_MONTH_PUT, (int64_t[]){f->month, f->batch >> TB__CH_ID_BITS}, 2, err);
+    char name[40] = "usage_month_";
+    sqlite3_snprintf(28, name + 12, "%lld", (long long)f->month);
+    return tb__ch_meta_put(store, name, f->batch >> TB__CH_ID_BITS, err);
 }
 
 static tb_code note_flip(struct tb__clickhouse *ch, int64_t month, int64_t now_us, tb_error *err)

@@ -12,7 +12,7 @@
  * Rows are sent when the transaction commits, before the file's own COMMIT, or earlier where the transaction
  * reads them or has many. What was sent and then undone becomes a gap.
  *
- * A month may be compacted (compact.c): usage_month.generation is the span of ids with one id, whose low bits are 0 and which no
+ * A month may be compacted (compact.c): meta.usage_month_MONTH is the span of ids with one id, whose low bits are 0 and which no
  * batch has. Rows of the month under this id count, and those of batches above it. Rows under another such id never do.
  *
  * Nothing overflows: meta.cell_max bounds what all batches added to any counter. */
@@ -94,6 +94,32 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
     return code ? code : tb__ch_ask(store, shard, err);
 }
 
+/* A server remembers which shard it is: named in another order, each would be asked for what others have. */
+static tb_code check_order(tb_store *store, size_t shard, tb_error *err)
+{
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    const char *name = ch->client->database;
+    ch->sql.len = 0;
+    tb_buf_fmt(&ch->sql, "CREATE TABLE IF NOT EXISTS %s.place(shard UInt64)ENGINE=MergeTree ORDER BY shard", name);
+    tb_code code = tb__ch_ask(store, shard, err);
+    ch->sql.len = 0;
+    tb_buf_fmt(&ch->sql, "SELECT min(shard),max(shard) FROM %s.place FORMAT RowBinary", name);
+    if (!code) code = tb__ch_ask(store, shard, err);
+    if (code) return code;
+    tb__ch_reader r = tb__ch_reader_of(ch);
+    const uint64_t least = ch->answer.len ? tb__ch_column(&r, 8) : 0, most = ch->answer.len ? tb__ch_column(&r, 8) : 0;
+    code = tb__ch_check_read(&r, err);
+    if (code || (least == shard + 1 && most == shard + 1)) return code;
+    if (most)
+        return tb_fail(err, TB_E_USAGE, "usage",
+                       "Server %zu of --usage is number %" PRIu64 " of the database %s. Name the servers in their "
+                       "first order, or another database.",
+                       shard + 1, most, name);
+    ch->sql.len = 0;
+    tb_buf_fmt(&ch->sql, "INSERT INTO %s.place VALUES(%zu)", name, shard + 1);
+    return tb__ch_ask(store, shard, err);
+}
+
 /* A new span of ids: what another writer sent and did not commit is a gap for good. Series are asked for by their ids
  * here, which a file with its own counters never does: the index is made here, and no other file pays for it. */
 static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
@@ -162,6 +188,7 @@ static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
     }
     for (size_t shard = 0; !code && shard < ch->client->shards; shard++) {
         code = make_tables(store, shard, err);
+        if (!code) code = check_order(store, shard, err);
         if (!code) code = find_epoch(store, shard, &epoch, err);
         if (!code) code = tb__ch_check_copy(store, shard, err);
     }
@@ -195,7 +222,7 @@ static tb_code check_place(tb_store *store, const tb_usage_client *client, int64
 
 static void *make_cache(void)
 {
-    return tb__ch_cache_new(TB__CH_CACHE_BYTES);
+    return tb__ch_cache_new(0);
 }
 
 static void free_cache(void *cache)
@@ -217,6 +244,7 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
     tb_buf_init(&ch->sql, (size_t)1 << 20, NULL);
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
     ch->cache = tb__held_share(store->held, make_cache, free_cache);
+    if (ch->cache) tb__ch_cache_bound(ch->cache, client->remember);
     store->clickhouse = ch;
     store->client = client;
     store->plane.counters = &clickhouse_counters;

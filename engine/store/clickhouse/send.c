@@ -40,7 +40,7 @@ tb_code tb__ch_settle(tb_store *store, tb_error *err)
 static void note_mark(struct tb__clickhouse *ch)
 {
     ch->marked = ch->next;
-    for (int t = 0; ch->rows[t] && t < TB__CH_TABLES; t++)
+    for (int t = 0; t < TB__CH_TABLES && ch->rows[t]; t++)
         for (size_t shard = 0; shard < ch->client->shards; shard++)
             ch->marked_at[t][shard] = ch->rows[t][shard].len;
 }

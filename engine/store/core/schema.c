@@ -673,13 +673,20 @@ static const char v19[] =
     "CREATE TRIGGER closing_no_delete BEFORE DELETE ON closing BEGIN"
     " SELECT raise(ABORT,'a closing does not change'); END;";
 
-/* Of a file whose counters are in ClickHouse (store/clickhouse), else empty. usage_day: the newest batch that added to a
- * day of any owner. usage_month: the months whose rows were compacted, see clickhouse/open.c: `generation` is the span of
- * ids that its folded rows have, `slice` the same; days_only is 0. */
+/* deployment_end: how the last deployment of an application ended, see deployments.c; exit_status: -1, it has none.
+ *
+ * usage_day: the newest batch that added to a day of any owner; empty where counters are not in ClickHouse
+ * (store/clickhouse). */
 static const char v20[] =
-    "CREATE TABLE usage_day(day INTEGER PRIMARY KEY, batch INTEGER NOT NULL) STRICT;"
-    "CREATE TABLE usage_month(month INTEGER PRIMARY KEY, generation INTEGER NOT NULL CHECK(generation>=0),"
-    " slice INTEGER NOT NULL CHECK(slice>=0), days_only INTEGER NOT NULL CHECK(days_only IN(0,1))) STRICT;";
+    "CREATE TABLE deployment_end(account INTEGER NOT NULL, app TEXT NOT NULL,"
+    " asked INTEGER NOT NULL, ended_us INTEGER NOT NULL,"
+    " succeeded INTEGER NOT NULL CHECK(succeeded IN(0,1)),"
+    " exit_status INTEGER NOT NULL CHECK(exit_status BETWEEN -1 AND 255), reason TEXT NOT NULL,"
+    " output TEXT NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ","
+    " PRIMARY KEY(account,app)) STRICT, WITHOUT ROWID;"
+    TB__SEAL_ROWS(deployment_end)
+    TB__SEAL_KEPT(deployment_end, "account=NEW.account AND app=NEW.app")
+    "CREATE TABLE usage_day(day INTEGER PRIMARY KEY, batch INTEGER NOT NULL) STRICT;";
 
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
                                       v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20};
@@ -687,4 +694,4 @@ const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Of what they make: see verify/rows.c. A test says what it must be. */
 const char tb__schema_sha256[] =
-    "96e9ae861ce80022a0a16224a368448ede078de9f3a4fa06289db393d4b03008";
+    "247648c50a0da97a89568cf4337e2b36c6b5a2c750aa10af008666a75e7e9623";

@@ -79,6 +79,9 @@
     r "id," r "at_us," r "key," r "origin," r "operation," r "arguments," r "chain"
 #define TB__C_container(r)  r "kind," r "account," r "id," r "document"
 #define TB__C_deployment(r) r "account," r "app," r "status," r "asked," r "changed_us"
+#define TB__C_deployment_end(r)                                                                    \
+    r "account," r "app," r "asked," r "ended_us," r "succeeded," r "exit_status," r "reason,"     \
+    r "output"
 #define TB__C_secret(r)     r "name," r "value"
 #define TB__C_retention(r)  r "account," r "hours_month," r "days_month"
 #define TB__C_usage_gone(r) r "account," r "month," r "sums"
@@ -122,6 +125,7 @@
     X(audit, "'Audit entry '||id")                                                                 \
     X(container, "format('Container %s of account %d',id,account)")                                \
     X(deployment, "format('The deployment of %s of account %d',app,account)")                      \
+    X(deployment_end, "format('The end of the deployment of %s of account %d',app,account)")       \
     X(secret, "'The secret of '||name")                                                            \
     X(retention, "'What is kept of account '||account")                                            \
     X(usage_gone, "format('What went of account %d, month %d',account,month)")                     \

@@ -129,6 +129,9 @@
     "SELECT z.id,coalesce((SELECT s.id FROM series s WHERE s.scope=1 AND s.owner=z.id AND s.edge"  \
     " BETWEEN ?4 AND ?5 ORDER BY s.edge LIMIT 1),0),z.created_us,z." TB__ZONE_THERE                \
     " FROM zone z WHERE z.account=?1 AND z.id BETWEEN ?2 AND ?3"
+#define TB__ACCOUNTS_CHOSEN                                                                        \
+    "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER " AND id>?1 AND(?2='' OR"              \
+    " instr(lower(name),lower(?2))>0 OR instr(id,?2)>0)"
 #define TB__ZONE_FOUND(s)                                                                          \
     "(instr(lower(z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net')),lower(" s "))>0"\
     " OR EXISTS(SELECT 1 FROM json_each(z.document,'$.hostnames') h WHERE"                         \
@@ -177,9 +180,8 @@
                   " ORDER BY 1")                                                                   \
     X(USAGE_DAY_PUT, "INSERT INTO usage_day VALUES(?1,?2) ON CONFLICT DO UPDATE SET batch=excluded.batch") \
     X(USAGE_DAYS, "SELECT day,batch FROM usage_day WHERE day BETWEEN ?1 AND ?2 ORDER BY day")        \
-    X(USAGE_MONTHS, "SELECT month,generation FROM usage_month ORDER BY month")                       \
-    X(USAGE_MONTH_PUT, "INSERT INTO usage_month VALUES(?1,?2,?2,0) ON CONFLICT DO UPDATE SET"       \
-                       " generation=excluded.generation,slice=excluded.slice")                      \
+    X(USAGE_MONTHS, "SELECT CAST(substr(name,13) AS INT),value FROM meta WHERE name GLOB 'usage_month_*'"\
+                    " ORDER BY 1")                                                                 \
     X(BUMP_VERSION, "UPDATE meta SET value=value+1 WHERE name='data_version'")                     \
     /* usage */                                                                                    \
     X(CHUNK_PUT, "INSERT INTO chunk VALUES(?,?)" TB__CHUNK_JOINS)                                  \
@@ -433,7 +435,8 @@
       " EXISTS(SELECT 1 FROM book b WHERE b.name=a.document->>'$.contract.book'"                   \
       " AND b.currency=coalesce(a.document->>'$.currency','USD'))")                                \
     X(ACCOUNT_NAME, "SELECT name FROM account WHERE id=?1")                                        \
-    X(ACCOUNT_IDS, "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER " ORDER BY id")         \
+    X(ACCOUNTS_CHOSEN, TB__ACCOUNTS_CHOSEN " ORDER BY id")                                         \
+    X(ACCOUNTS_CHOSEN_NAMED, TB__ACCOUNTS_CHOSEN " ORDER BY lower(name),id")                       \
     X(ACCOUNT_PUT,                                                                                 \
       "INSERT INTO account(" TB__C_account("") ")VALUES(?1,?2,?3,?4," TB__FOR_EVER ") ON CONFLICT(id) DO UPDATE"\
       " SET name=excluded.name,document=excluded.document,deleted_us=excluded.deleted_us")         \
@@ -508,6 +511,7 @@
                       "->>'$.name',''),document=" TB__FORGOTTEN("t") " WHERE account=?1 AND "      \
                       TB__FORGETS("t"))                                                            \
     X(FORGET_DEPLOYMENTS, "DELETE FROM deployment WHERE account=?1")                               \
+    X(FORGET_DEPLOYMENT_ENDS, "DELETE FROM deployment_end WHERE account=?1")                       \
     X(FORGET_CONTAINERS, "DELETE FROM container WHERE account=?1")                                 \
     X(FORGET_LOGS, "SELECT id,seal FROM log_block WHERE zone IN(SELECT id FROM zone"               \
                    " WHERE account=?1) LIMIT ?2")                                                  \
@@ -555,6 +559,16 @@
     X(DEPLOYMENT_PUT, "INSERT INTO deployment VALUES(?1,?2,?3,?4,?5," TB__UNSEALED ") ON CONFLICT DO UPDATE"\
       " SET status=excluded.status,asked=excluded.asked,changed_us=excluded.changed_us")           \
     X(DEPLOYMENT_DELETE, "DELETE FROM deployment WHERE account=?1 AND app=?2")                     \
+    X(DEPLOYMENT_END_PUT,                                                                          \
+      "INSERT INTO deployment_end VALUES(?1,?2,?3,?4,?5,?6,?7,?8," TB__UNSEALED ") ON CONFLICT DO" \
+      " UPDATE SET asked=excluded.asked,ended_us=excluded.ended_us,succeeded=excluded.succeeded,"  \
+      "exit_status=excluded.exit_status,reason=excluded.reason,output=excluded.output"             \
+      " WHERE excluded.asked>asked")                                                               \
+    X(DEPLOYMENT_END_GET,                                                                          \
+      "SELECT d.status='progressing',e.ended_us,e.succeeded,e.exit_status,e.reason,e.output"       \
+      " FROM deployment d LEFT JOIN deployment_end e ON e.account=d.account AND e.app=d.app"       \
+      " WHERE d.account=?1 AND d.app=?2")                                                          \
+    X(DEPLOYMENT_END_DELETE, "DELETE FROM deployment_end WHERE account=?1 AND app=?2")             \
     X(DEPLOYMENTS_WAITING,                                                                         \
       "SELECT d.account,d.app,d.asked,c.document->>'$.name' FROM deployment d JOIN container c"    \
       " ON c.kind=1 AND c.account=d.account AND c.id=d.app WHERE d.status='progressing'"           \

@@ -87,9 +87,25 @@ tb_code tb_store_account_name(tb_store *store, int64_t account, tb_buf *out, tb_
     return tb_buf_check(out, err);
 }
 
-tb_code tb_store_accounts(tb_store *store, int64_t **ret_accounts, size_t *ret_n, tb_error *err)
+static tb_code take_id(sqlite3_stmt *row, void *item, tb_error *err)
 {
-    return tb__list_ints(store, TB__SQL_ACCOUNT_IDS, NULL, 0, ret_accounts, ret_n, err);
+    (void)err;
+    *(int64_t *)item = sqlite3_column_int64(row, 0);
+    return TB_OK;
+}
+
+tb_code tb_store_accounts(tb_store *store, const tb_account_choice *choice, int64_t **ret_accounts,
+                          size_t *ret_n, tb_error *err)
+{
+    static const tb__rows rows = {sizeof(int64_t), take_id, NULL};
+    const tb_text search = choice->search;
+    sqlite3_stmt *s;
+    tb_code code = tb__sql_ints(
+        store, choice->by_name ? TB__SQL_ACCOUNTS_CHOSEN_NAMED : TB__SQL_ACCOUNTS_CHOSEN,
+        &choice->after, 1, &s, err);
+    if (code) return code;
+    sqlite3_bind_text64(s, 2, search.len ? search.data : "", search.len, SQLITE_STATIC, SQLITE_UTF8);
+    return tb__collect(store, s, &rows, ret_accounts, ret_n, err);
 }
 
 /* As declared at the month's end. */

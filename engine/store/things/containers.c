@@ -174,16 +174,24 @@ static tb_code find_absent(tb_store *store, const tb_container **named, size_t n
     return code;
 }
 
+static tb_code delete_deployment(tb_store *store, tb__statement id, const tb_container *app,
+                                 tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql_ints(store, id, &app->account, 1, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 2, app->id, -1, SQLITE_STATIC);
+    return tb__run(store, s, err);
+}
+
 static tb_code delete_one(tb_store *store, const tb_container *c, tb_error *err)
 {
     sqlite3_stmt *s;
     tb_code code = bind_key(store, TB__SQL_CONTAINER_DELETE, c, &s, err);
     if (!code) code = tb__run(store, s, err);
     if (code || c->kind != TB_CONTAINER_APP) return code;
-    code = tb__sql_ints(store, TB__SQL_DEPLOYMENT_DELETE, &c->account, 1, &s, err);
-    if (code) return code;
-    sqlite3_bind_text(s, 2, c->id, -1, SQLITE_STATIC);
-    return tb__run(store, s, err);
+    code = delete_deployment(store, TB__SQL_DEPLOYMENT_DELETE, c, err);
+    return code ? code : delete_deployment(store, TB__SQL_DEPLOYMENT_END_DELETE, c, err);
 }
 
 static tb_code delete_absent(tb_store *store, const tb_catalog *catalog, tb__arena *memory,

@@ -1,5 +1,5 @@
 /* Verify, containers: that a row's document says what its key does, and that applications and
- * deployments are there in pairs. */
+ * deployments are there in pairs, and how one ended is of one that was asked for. */
 #include "store/things/containers.h"
 #include "store/verify/verify.h"
 
@@ -16,6 +16,9 @@ static const char *const references[] = {
     "SELECT format('A deployment is of application %s of account %d, which does not exist.',app,"
     "account) FROM deployment d WHERE NOT EXISTS(SELECT 1 FROM container c WHERE c.kind=1"
     " AND c.account=d.account AND c.id=d.app)",
+    "SELECT format('The end of a deployment of %s of account %d is of none that was asked for.',app,"
+    "account) FROM deployment_end e WHERE NOT EXISTS(SELECT 1 FROM deployment d"
+    " WHERE d.account=e.account AND d.app=e.app AND d.asked>=e.asked)",
 };
 
 tb_code tb__verify_containers(tb__verify *v, tb_error *err)

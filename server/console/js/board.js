@@ -2,7 +2,7 @@
  * overview and a zone show it; one request fills it. */
 
 import {chart, sparkline} from "./chart.js";
-import {spanText} from "./controls.js";
+import {calmSpan} from "./controls.js";
 import {el, figure, fill} from "./dom.js";
 import {bytes, bytesFull} from "./format.js";
 import {ask as asked, write, zoomTo} from "./range.js";
@@ -52,7 +52,7 @@ export function board(page, options = {}) {
     const lines = [{name: one.name, values: past(one.points(data.points), at)}];
     if (data.previous_points) {
       const {from, to} = data.compare;
-      lines.push({name: `before, ${spanText({from: Date.parse(from), to: Date.parse(to)}, page.zone)}`, values: beside(one.points(data.previous_points), at), dashed: true, colour: 3});
+      lines.push({name: `before, ${calmSpan({from: Date.parse(from), to: Date.parse(to)}, page.zone)}`, values: beside(one.points(data.previous_points), at), dashed: true, colour: 3});
     }
     main.chart.set({at, by: data.by, now: page.now(), series: lines});
   }

@@ -202,12 +202,12 @@ export function chart(options) {
       stackedGraph: kind === "stack", customBars: triple, fillGraph: kind === "stack" || (kind === "line" && data.series.filter((s) => !s.dashed).length === 1),
       fillAlpha: kind === "stack" ? 0.55 : kind === "band" ? 0.2 : 0.1, strokeWidth: 1.75, drawPoints: data.at.length < 3, pointSize: 2.5, highlightCircleSize: 3.5,
       connectSeparatedPoints: false, axisLineColor: colour("--line"), gridLineColor: colour("--line"), gridLineWidth: 1, axisLabelFontSize: 12,
-      xRangePad: 0, rightGap: 8, axisTickSize: 4,
+      xRangePad: 0, rightGap: 8, axisTickSize: 4, xAxisHeight: 26,
       series: Object.fromEntries(data.series.map((series) => [series.name, series.dashed
         ? {strokePattern: [5, 4], strokeWidth: 1.25, fillGraph: false} : series.quiet ? {strokeWidth: 1} : {}])),
       axes: {
         x: {drawGrid: false, axisLabelColor: soft, ticker: (a, b, pixels) => (options.xTicks ?? timeTicks)(a, b, Math.max(2, Math.floor(pixels / 68)), data.by, zone())},
-        y: {axisLabelWidth: 60, axisLabelColor: soft, ticker: (a, b, pixels) => valueTicks(0, high, Math.max(2, Math.min(5, Math.floor(pixels / 36))), (v) => shorter(format(v)))},
+        y: {axisLabelWidth: 60, axisLabelColor: soft, ticker: (a, b, pixels) => valueTicks(0, high, Math.max(2, Math.min(5, Math.floor(pixels / 36))), (v) => (v === 0 ? "0" : shorter(format(v))))},
       },
       underlayCallback: underlay, ...plotters(),
     };

@@ -105,6 +105,13 @@ export function spanText(shown, zone) {
   return `${last.endsWith(year) ? first.slice(0, -5) : first} to ${last}`;
 }
 
+/** The same without hours where it is longer than two days, which an hour says nothing of; without the year where
+ * it has hours. */
+export function calmSpan({from, to}, zone) {
+  if (to - from > 2 * 86400000) return spanText({from: Math.floor(from / 86400000) * 86400000, to: Math.ceil(to / 86400000) * 86400000}, zone);
+  return spanText({from, to}, zone).replace(/ \d{4},/g, ",");
+}
+
 /** UTC or the browser's zone; the address keeps which, so that a link says the same times. */
 export function zoneSwitch(page) {
   const local = knownZone(localZone());

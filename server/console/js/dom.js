@@ -26,6 +26,9 @@ export function fill(node, ...children) {
   return node;
 }
 
+/** A sentence whose `commands` stand in backticks, as the API says them, with each as code. */
+export const inCode = (text) => String(text ?? "").split("`").map((part, at, all) => (at % 2 && at < all.length - 1 ? el("code", {}, part) : at % 2 ? `\`${part}` : part));
+
 /** A copy of the <template> of this id, its first element. */
 export const clone = (id) => document.getElementById(id).content.firstElementChild.cloneNode(true);
 

@@ -36,7 +36,7 @@
  * imported by their literal relative names, as the build names them by content; no style attributes. */
 
 import * as api from "./api.js";
-import {announce, clone, el, fill} from "./dom.js";
+import {announce, clone, el, fill, inCode} from "./dom.js";
 import {count, duration, knownZone} from "./format.js";
 import * as range from "./range.js";
 import {isOther, troubles} from "./session.js";
@@ -202,6 +202,14 @@ function nothingHere(root, path) {
       : "Choose from the menu."));
 }
 
+/* For measuring: when the first answer of a view was on screen. */
+let isMarked = false;
+function markShown() {
+  if (isMarked) return;
+  isMarked = true;
+  requestAnimationFrame(() => setTimeout(() => performance.mark("tollbook:shown")));
+}
+
 function pageOf(root, trouble, params, signal) {
   const wrong = troubles();
   const page = {
@@ -212,11 +220,14 @@ function pageOf(root, trouble, params, signal) {
     get: (path, options) => api.get(path, {signal, ...options}),
     post: (path, body, options) => api.post(path, body, {signal, ...options}),
     send: (method, path, options) => api.send(method, path, {signal, ...options}),
-    poll: (path, options, f) => api.poll(path, {signal, ...options}, f),
+    poll: (path, options, f) => api.poll(path, {signal, ...options}, (answer) => {
+      f(answer);
+      markShown();
+    }),
     again: () => { if (!signal.aborted) route(); },
     title: (text) => { document.title = `${text} · tollbook`; },
     failed(answer) {
-      if (wrong.take(answer)) fill(trouble, wrong.all().map((one) => el("p", {class: "error"}, one.message, one.wait ? ` Try again in ${duration(one.wait)}.` : "")));
+      if (wrong.take(answer)) fill(trouble, wrong.all().map((one) => el("p", {class: "error"}, inCode(one.message), one.wait ? ` Try again in ${duration(one.wait)}.` : "")));
       return !answer.ok;
     },
   };

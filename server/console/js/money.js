@@ -1,6 +1,6 @@
 /* What the views of money work out of the API's answers. Pure. */
 
-import {decimalCompare, money} from "./format.js";
+import {decimalCompare, money, NOTHING, number} from "./format.js";
 
 const PRODUCTS = {MonthlyChargesEUTraffic: "Traffic, Europe", MonthlyChargesUSTraffic: "Traffic, North America",
   MonthlyChargesASIATraffic: "Traffic, Asia and Oceania", MonthlyChargesSATraffic: "Traffic, South America",
@@ -46,6 +46,28 @@ export function stateOf(invoice, now) {
   if (invoice.kind === "credit_note") return "credit note";
   if (!invoice.remaining || decimalCompare(invoice.remaining, "0") <= 0) return "paid";
   return invoice.due && Date.parse(invoice.due) + 86400000 <= now ? "overdue" : "open";
+}
+
+const SCALES = {byte: [[1e3, "kB"], [1e6, "MB"], [1e9, "GB"], [1e12, "TB"], [2 ** 30, "GiB"], [2 ** 40, "TiB"]],
+  second: [[3600, "hour"], [86400, "day"], ...[28, 29, 30, 31].map((days) => [days * 86400, "month"])]};
+
+/* Of what a tier's list price is the price: the book's own unit, which is as many of the line's as the price of one
+ * goes into it; "" where that is none that is known. */
+function pricedUnit(tier, unit) {
+  const many = Number(tier.list_price) / Number(tier.price);
+  const near = (n) => Math.abs(many / n - 1) < 1e-6;
+  if (near(1)) return unit;
+  const found = (SCALES[unit] ?? []).find(([n]) => near(n));
+  if (found) return found[1];
+  return !SCALES[unit] && many > 1 && near(Math.round(many)) ? `${number(Math.round(many))} ${unit}s` : "";
+}
+
+/** A tier's list price: "0.01 USD per GB", of a discount "5 %". line: {kind, unit}. */
+export function priceText(tier, line, currency) {
+  if (tier.list_price === null || tier.list_price === undefined) return NOTHING;
+  if (/discount/.test(line.kind)) return `${tier.list_price} %`;
+  const unit = line.unit ? pricedUnit(tier, line.unit) : "";
+  return `${money(tier.list_price, currency)}${unit ? ` per ${unit}` : ""}`;
 }
 
 /** The month by days for a chart: what was used up to each day's end, and from there the span of the

@@ -1,16 +1,16 @@
 /* The operator's operations, as the views ask for them, and the server's own figures. */
 
-import {el} from "./dom.js";
+import {el, inCode} from "./dom.js";
 
 /** Runs an operation ("book list") until it is done. A long one is asked again and again: step(n) hears of each
  * answer and may return false to end it. body: a document as text; the arguments go into the address then.
- * {ok: true, answer, out, said: [sentences], no, stopped} or the API's error. */
+ * {ok: true, path, answer, out, said: [sentences], no, stopped} or the API's error. */
 export async function operation(page, name, given = {}, {body, step, signal} = {}) {
-  const whole = {ok: true, answer: null, out: "", said: [], no: false, stopped: false};
+  const path = `/operations/${name.replaceAll(" ", "-")}`;
+  const whole = {ok: true, path, answer: null, out: "", said: [], no: false, stopped: false};
   for (let next = "", steps = 1; ; steps++) {
     const all = next ? {...given, next} : given;
     const options = {exact: true, ...(signal ? {signal} : {})};
-    const path = `/operations/${name.replaceAll(" ", "-")}`;
     const reply = body === undefined ? await page.post(path, all, options)
       : await page.post(path, body, {...options, type: "application/json", query: all});
     if (!reply.ok) return reply;
@@ -20,6 +20,16 @@ export async function operation(page, name, given = {}, {body, step, signal} = {
     if (!next) return whole;
     if (step && step(steps) === false) return {...whole, stopped: true};
   }
+}
+
+const ACCOUNT_SORTS = ["account", "name", "pays", "monthToDate", "balance", "owed", "overdue"];
+
+/** How `account list` sorts: {sort, descending} of "-owed" in an address; by number where it names nothing that it
+ * sorts by. Pure. */
+export function accountSort(text) {
+  const sort = (text ?? "").replace(/^-/, "");
+  if (!ACCOUNT_SORTS.includes(sort)) return {sort: "account"};
+  return {sort, ...(text.startsWith("-") ? {descending: true} : {})};
 }
 
 /** Prometheus' text as {name: number, 'name{label="x"}': number}. Pure. */
@@ -54,4 +64,4 @@ export function monthBeside(month, by) {
 }
 
 /** What an operation said, a sentence a line. */
-export const sentences = (said) => said.map((text) => el("p", {}, text));
+export const sentences = (said) => said.map((text) => el("p", {}, inCode(text)));

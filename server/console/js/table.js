@@ -13,12 +13,18 @@
  * Also: rowData(row) -> {zone: 101} for the row's data- attributes, search: true, sort: "-requests",
  * key: a name in front of its parts of the address where a view has two tables,
  * onsort(text), onsearch(text) where the server sorts and searches, want(first, end) where rows that are null are
- * still to be read, all() to read them before they are saved (null: no file), title: a heading in the tools' line, tools: elements
+ * still to be read, all() to read them before they are saved (null: no file), title: a heading in the tools' line (heading: "h3"
+ * where one stands above it), tools: elements
  * beside the search, more: a line below. */
 
 import {csv, parseSort, searchRows, slice, sortRows} from "./rows.js";
 import {announce, download, el, fill, later} from "./dom.js";
 import {count as counted} from "./format.js";
+
+/* How each table on the page draws anew: on paper all its rows are drawn. */
+const redraws = new WeakMap();
+const paper = globalThis.matchMedia?.("print");
+paper?.addEventListener("change", () => document.querySelectorAll(".table-box").forEach((node) => redraws.get(node)?.()));
 
 const ROW = 37; // px, as in base.css
 const VIRTUAL = 150;
@@ -41,7 +47,7 @@ export function table(options) {
   const field = el("input", {type: "search", placeholder: "Search", "aria-label": `Search in ${label}`,
     oninput: (event) => typed(event.target.value)});
   const node = el("section", {class: "table-box", "aria-label": label},
-    el("div", {class: "table-tools"}, title ? el("h2", {}, title) : null, options.search === false ? null : field, options.tools ?? [],
+    el("div", {class: "table-tools"}, title ? el(options.heading ?? "h2", {}, title) : null, options.search === false ? null : field, options.tools ?? [],
       el("span", {class: "grow"}),
       el("button", {type: "button", class: "quiet", onclick: save}, "CSV"),
       el("button", {type: "button", class: "quiet", onclick: (event) => copyLink(event.currentTarget)}, "Copy link")),
@@ -88,7 +94,7 @@ export function table(options) {
     grid.setAttribute("aria-rowcount", String(rows.length + 1));
     empty.hidden = rows.length > 0;
     scroller.hidden = rows.length === 0;
-    empty.textContent = !state.known ? "" : state.text && state.rows.length ? "Nothing matches the search." : options.empty ?? "Nothing here.";
+    empty.textContent = !state.known ? "" : state.text && (options.onsearch || state.rows.length) ? "Nothing matches the search." : options.empty ?? "Nothing here.";
     fill(foot, rows.length > 20 || rows.length !== state.rows.length
       ? `${counted(rows.length, "row")}${rows.length !== state.rows.length ? ` of ${counted(state.rows.length, "row").replace(/ rows?$/, "")}` : ""}` : "",
       options.more ?? []);
@@ -97,12 +103,12 @@ export function table(options) {
 
   let drawn = null;
   function draw() {
-    const many = state.shown.length > VIRTUAL;
+    const many = state.shown.length > VIRTUAL && !paper.matches;
     const [first, end] = many ? slice(state.shown.length, ROW, scroller.scrollTop, scroller.clientHeight || 800) : [0, state.shown.length];
     if (drawn && drawn[0] === first && drawn[1] === end) return;
     drawn = [first, end];
-    if (end > first) want(first, end);
-    const rows = state.shown.slice(first, end).map((row, at) => (row === null ? waiting(first + at) : line(row, first + at)));
+    if (end > first && !paper.matches) want(first, end);
+    const rows = state.shown.slice(first, end).map((row, at) => (row !== null ? line(row, first + at) : paper.matches ? null : waiting(first + at))).filter(Boolean);
     fill(body, spacer(first), rows, spacer(state.shown.length - end));
   }
   const want = later((first, end) => options.want?.(first, end), 60); // not for what only flies by
@@ -135,6 +141,10 @@ export function table(options) {
     state.text = read().get(names.search) ?? "";
     if (document.activeElement !== field) field.value = state.text;
   }
+  redraws.set(node, () => {
+    drawn = null;
+    draw();
+  });
   fromAddress();
   arrange();
   return {

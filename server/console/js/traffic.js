@@ -35,8 +35,12 @@ export function bucketEnd(ms, by) {
 /** How many buckets are over; the next one, where it has begun, is counted so far. */
 export const finished = (at, by, now) => at.filter((ms) => bucketEnd(ms, by) <= now).length;
 
-/** The part of a row's small line that is not to come: its numbers cover from to to in equal steps. */
-export const sparkUntilNow = (values, {from, to}, now) => values.slice(0, Math.ceil(values.length * Math.max(0, Math.min(1, (now - from) / (to - from)))));
+/** The part of a row's small line that is over: its numbers cover from to to in equal steps, and a day that is
+ * running would look like a fall. Where no two are over, the running one too. */
+export function sparkUntilNow(values, {from, to}, now) {
+  const part = values.length * Math.max(0, Math.min(1, (now - from) / (to - from))), over = Math.floor(part + 1e-9);
+  return values.slice(0, over > 1 ? over : Math.ceil(part));
+}
 
 /** Values of the time before beside the buckets at: by their number from the start, whichever has more. */
 export const beside = (before, at) => at.map((_, n) => before[n] ?? null);

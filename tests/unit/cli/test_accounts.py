@@ -1,6 +1,7 @@
 """account list and intake: whom the operator bills, and what came in for nobody; from both faces."""
 import json
 import unittest
+import urllib.error
 import urllib.request
 
 from both import CATALOG, Both
@@ -31,12 +32,13 @@ class Accounts(Both):
         self.on_both("ledger", "pay", "--account", 1, "--amount", "12.50", "--reference", "r1")
         found = self.listed()
         self.assertEqual(found[1], {"account": 1, "name": "a1", "currency": "USD", "prepaid": False,
-                                    "balance": "12.50", "monthToDate": "3.00", "why": None})
+                                    "balance": "12.50", "owed": "0.00", "overdue": "0.00",
+                                    "monthToDate": "3.00", "why": None})
         self.assertEqual((found[2]["monthToDate"], found[2]["balance"]), ("0.20", "0.00"))
         self.assertEqual(list(found), [1, 2, 3])
         table = self.run_tool("account", "list", "--db", "l.db", "--format", "table").out.splitlines()
-        self.assertEqual(table[0], "account\tname\tcurrency\tpays\t2026-11\tbalance")
-        self.assertEqual(table[1], "1\ta1\tUSD\tinvoiced\t3.00\t12.50")
+        self.assertEqual(table[0], "account\tname\tcurrency\tpays\t2026-11\tbalance\towed\toverdue")
+        self.assertEqual(table[1], "1\ta1\tUSD\tinvoiced\t3.00\t12.50\t0.00\t0.00")
 
     def test_some_of_them(self):
         def asked(*words):
@@ -45,7 +47,68 @@ class Accounts(Both):
         self.assertEqual(asked("--after", 1), [2, 3])
         self.assertEqual(asked("--after", 1, "--limit", 1), [2])
         self.assertEqual(asked("--after", 3), [])
+        self.assertEqual(asked("--limit", 2, "--page", 2), [3])
+        self.assertEqual(asked("--limit", 2, "--page", 3), [])
         self.run_tool("account", "list", "--db", "l.db", "--limit", 0, status=2)
+        refused = self.run_tool("account", "list", "--db", "l.db", "--page", 2, status=2).err
+        self.assertIn("--limit", refused)
+
+    def test_the_most_first_and_what_cannot_be_told_last(self):
+        def asked(*words):
+            return [row["account"] for row in self.both("account", "list", *words, "--format", "json")["accounts"]]
+        self.on_both("book", "-", stdin=json.dumps(BOOK).encode())
+        self.on_both("import", "-", stdin=self.rows({101: 300, 102: 900, 103: 600}, hour="2026-11-03T05:00:00Z"))
+        named = [{"id": 1, "name": "Beta"}, {"id": 2, "name": "alpha", "prepaid": True}, {"id": 3, "name": "Gamma 12"}]
+        self.on_both("apply", "-", stdin=json.dumps({**CATALOG, "accounts": named}).encode())
+        for account, amount, day in ((1, "-7", "2026-10-01"), (1, "-2", "2026-11-05"), (3, "-8", "2026-11-05"), (2, "5", "2026-10-01")):
+            self.on_both("ledger", "adjust", "--account", account, f"--amount={amount}", "--reference", f"r{account}{amount}")
+        self.assertEqual(asked("--sort", "name"), [2, 1, 3])
+        self.assertEqual(asked("--sort", "name", "--descending"), [3, 1, 2])
+        self.assertEqual(asked("--sort", "pays", "--descending"), [2, 1, 3])
+        self.assertEqual(asked("--sort", "monthToDate", "--descending"), [2, 3, 1])
+        self.assertEqual(asked("--sort", "monthToDate", "--descending", "--limit", 1, "--page", 2), [3])
+        self.assertEqual(asked("--sort", "balance"), [1, 3, 2])
+        self.assertEqual(asked("--sort", "owed", "--descending"), [1, 3, 2])
+        self.assertEqual(asked("--search", "ALPHA"), [2])
+        self.assertEqual(asked("--search", "1", "--sort", "name"), [1, 3])  # a number, and a name
+        self.assertEqual(asked("--search", "%"), [])
+        found = self.listed()
+        self.assertEqual([found[i]["owed"] for i in (1, 2, 3)], ["9.00", "0.00", "8.00"])
+        for row in found.values():
+            aged = self.both("ledger", "aging", "--account", row["account"])["accounts"][0]
+            self.assertEqual((row["owed"], aged["current"]), (aged["total"], f"{float(row['owed']) - float(row['overdue']):.2f}"))
+        with self.assertRaises(AssertionError):
+            asked("--sort", "why")
+
+    def test_an_answer_over_http_is_bounded_and_goes_on(self):
+        many = [{"id": i, "name": f"a{i}"} for i in range(1, 1204)]
+        self.on_both("apply", "-", stdin=json.dumps({**CATALOG, "accounts": many}).encode())
+        self.on_both("ledger", "pay", "--account", 1100, "--amount", "1", "--reference", "r1")
+        every = list(range(1, 1204))
+        for words, expected in (((), every), (("--descending",), every[::-1]), (("--limit", 1100), every[:1100]),
+                                (("--limit", 1001, "--page", 2), every[1001:]),
+                                (("--sort", "balance"), [i for i in every if i != 1100] + [1100])):
+            found = self.both("account", "list", *words, "--format", "json")
+            self.assertEqual([row["account"] for row in found["accounts"]], expected, words)
+            self.assertEqual(found["total"], 1203)
+        first = self.whole("account-list", sort="account")
+        self.assertEqual((len(first["answer"]["accounts"]), first["answer"]["total"]), (1000, 1203))
+        rest = self.whole("account-list", sort="account", next=first["next"])
+        self.assertEqual([row["account"] for row in rest["answer"]["accounts"]], every[1000:])
+        self.assertEqual(rest["next"], "")
+        for wrong in ("1", "x y z", "2026 1 1 1", "99999999999 1 1"):
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                self.whole("account-list", next=wrong)
+            self.assertEqual((refused.exception.code, json.load(refused.exception)["Field"]), (400, "next"))
+
+    def test_a_list_goes_on_behind_its_last_account(self):
+        many = [{"id": i, "name": f"a{i}"} for i in range(1, 1204)]
+        self.on_both("apply", "-", stdin=json.dumps({**CATALOG, "accounts": many}).encode())
+        first = self.whole("account-list")
+        fewer = [one for one in many if one["id"] > 50 or one["id"] in (1, 2, 3)]
+        self.on_both("apply", "-", stdin=json.dumps({**CATALOG, "accounts": fewer}).encode())
+        rest = self.whole("account-list", next=first["next"])["answer"]
+        self.assertEqual([row["account"] for row in rest["accounts"]], list(range(1001, 1204)))
 
     def test_names_keep_the_table_whole(self):
         named = {**CATALOG, "accounts": [{"id": 1, "name": "a\tb\x1b[31m\nc\x7f"}, *CATALOG["accounts"][1:]]}
@@ -93,10 +156,13 @@ class Accounts(Both):
         self.assertEqual(len(self.asked("intake", month="2026-09")["unowned"]["zones"]), 1)
 
     def asked(self, name, **given):
+        return self.whole(name, **given)["answer"]
+
+    def whole(self, name, **given):
         request = urllib.request.Request(f"{self.url}/operations/{name}", json.dumps(given).encode(),
                                          {"AccessKey": self.key, "Content-Type": "application/json"})
         with urllib.request.urlopen(request) as answer:
-            return json.load(answer)["answer"]
+            return json.load(answer)
 
 
 if __name__ == "__main__":

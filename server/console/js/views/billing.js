@@ -1,8 +1,8 @@
 /* What this month costs so far and may come to, the balance, and the invoices. */
 
 import {chart} from "../chart.js";
-import {pageHead, panel} from "../controls.js";
-import {el, figure, fill} from "../dom.js";
+import {pageHead} from "../controls.js";
+import {el, figure, fill, inCode} from "../dom.js";
 import {bytes, bytesFull, day, decimalCompare, money, month, NOTHING, number, toMs} from "../format.js";
 import {monthPoints, productsOf, regionText, rounded, stateOf} from "../money.js";
 import {zoneNames} from "../names.js";
@@ -10,22 +10,23 @@ import {table} from "../table.js";
 
 const DAY = 86400000;
 
+const box = (list) => el("section", {class: "panel"}, list.node);
+
 export function show(page) {
   const tiles = el("div", {class: "tiles money", role: "group", "aria-label": "This month"});
   const note = el("p", {class: "soft"});
   const trend = chart({label: "Bandwidth this month, and how it may go on", name: "month", page, kind: "band", format: bytes, full: bytes});
-  const products = table({label: "Charges by product", name: "products", key: "product-", page, search: false, columns: productColumns(),
+  const products = table({label: "Charges by product", title: "By product", name: "products", key: "product-", page, search: false, columns: productColumns(),
     empty: "Nothing was charged this month."});
-  const usage = table({label: "Forecast by product and region", name: "forecast", key: "usage-", page, search: false, columns: usageColumns(),
+  const usage = table({label: "Forecast by product and region", title: "Usage to the month's end", name: "forecast", key: "usage-", page, search: false, columns: usageColumns(), rowData: (row) => ({product: row.product, region: row.region}),
     empty: "There is no usage to look ahead from yet. Take in a log: tollbook ingest --db FILE requests.log"});
   const {names, done} = zoneNames(page);
-  const zones = table({label: "Charges by zone", name: "zones", key: "zone-", page, sort: "-MonthlyUsage", columns: zoneColumns(page, names, () => currency()),
+  const zones = table({label: "Charges by zone", title: "By zone", name: "zones", key: "zone-", page, sort: "-MonthlyUsage", columns: zoneColumns(page, names, () => currency()),
     empty: "No zone was charged this month.", rowData: (row) => ({zone: row.PullZoneId})});
-  const invoices = table({label: "Invoices and credit notes", name: "invoices", key: "invoice-", page, sort: "-number", columns: invoiceColumns(page),
+  const invoices = table({label: "Invoices and credit notes", title: "Invoices", name: "invoices", key: "invoice-", page, sort: "-number", columns: invoiceColumns(page),
     empty: "No invoice yet. The operator makes a month final: tollbook invoice --db FILE --month YYYY-MM --finalize"});
   page.root.append(pageHead(page, "Billing"), tiles, note, el("section", {class: "panel"}, trend.node),
-    el("div", {class: "columns"}, panel("By product", products.node), panel("By zone", zones.node)),
-    panel("Usage to the month's end", usage.node), panel("Invoices", invoices.node));
+    el("div", {class: "columns"}, box(products), box(zones)), box(usage), box(invoices));
 
   const seen = {billing: null, forecast: null, points: null, invoices: [], zones: null};
   const currency = () => seen.forecast?.currency ?? seen.invoices[0]?.currency ?? "";
@@ -49,7 +50,7 @@ export function show(page) {
       f?.balance_lasts_until ? tile("Balance lasts until", "balance_lasts_until", f.balance_lasts_until.p50, f.balance_lasts_until.p50 ? day(f.balance_lasts_until.p50) : "beyond this month",
         null, f.balance_lasts_until.p5 ? `${day(f.balance_lasts_until.p5)} in the worst of twenty cases` : null) : null,
       tile("To be paid", "open", String(open.length), number(open.length), null, open.length === 1 ? "invoice" : "invoices"));
-    note.textContent = f ? [f.reason, f.complete ? null : "Some usage has no price yet: ask the operator."].filter(Boolean).join(" ") : "";
+    fill(note, inCode(f ? [f.reason, f.complete ? null : "Some usage has no price yet: ask the operator."].filter(Boolean).join(" ") : ""));
   }
 
   function drawTrend() {
@@ -104,7 +105,7 @@ const quantity = (row, value) => (row.unit === "byte" ? bytes(Number(value)) : n
 const quantityFull = (row, value) => (row.unit === "byte" ? bytesFull(Number(value)) : number(value));
 
 function usageColumns() {
-  const column = (id, name) => ({id, name, kind: "decimal", value: (row) => row[id], cell: (row) => quantity(row, row[id]), title: (row) => quantityFull(row, row[id])});
+  const column = (id, name) => ({id, name, kind: "decimal", field: id, value: (row) => row[id], cell: (row) => quantity(row, row[id]), title: (row) => quantityFull(row, row[id])});
   return [
     {id: "product", name: "Product", kind: "text", value: (row) => row.product.replaceAll("_", " ")},
     {id: "region", name: "Region", kind: "text", value: (row) => regionText(row.region)},

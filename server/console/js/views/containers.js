@@ -1,6 +1,7 @@
-/* Container applications: what they are, what the account may have, and deploying one. */
+/* Container applications: what they are, what the account may have, and deploying one with its output. */
 
 import {pageHead, panel} from "../controls.js";
+import {isOpen, printed, stands} from "../deployment.js";
 import {announce, el, figure, fill} from "../dom.js";
 import {NOTHING, bytes, number} from "../format.js";
 import {table} from "../table.js";
@@ -29,6 +30,9 @@ export function show(page) {
       {id: "description", name: "Description", value: (row) => row.description, wide: true},
       {id: "deploy", name: "Deploy", value: () => null, sort: false, csv: false, cell: (row) => el("button", {type: "button",
         disabled: row.status === "suspended" || row.status === "progressing", "aria-label": `Deploy ${row.name}`, onclick: () => deploy(row)}, "Deploy")},
+      {id: "output", name: "Output", value: () => null, sort: false, csv: false, cell: (row) => el("button", {type: "button", class: "quiet",
+        "aria-label": `Output of ${row.name}`, "aria-pressed": String(row.id === page.query.get("app")),
+        onclick: () => page.set({app: row.id === page.query.get("app") ? null : row.id})}, "Output")},
     ],
     rowData: (row) => ({app: row.id})});
 
@@ -51,21 +55,48 @@ export function show(page) {
 
   /* While something is under way it is looked at often, else now and then. */
   let timer = 0;
+  let turn = 0; // of several looks at once the last goes on
   async function look() {
+    const mine = ++turn;
     clearTimeout(timer);
     const answer = await all();
-    if (page.signal.aborted || answer.cancelled) return;
+    if (page.signal.aborted || answer.cancelled || mine !== turn) return;
     if (!page.failed(answer)) {
       apps = answer.data;
       apps.forEach(tell);
       t.set(apps);
     }
+    await lookAt();
+    if (page.signal.aborted || mine !== turn) return;
     timer = setTimeout(function again() {
       if (document.visibilityState === "visible") look();
       else document.addEventListener("visibilitychange", again, {once: true, signal: page.signal});
-    }, said.size ? 1000 : 30000);
+    }, said.size || open ? 1000 : 30000);
   }
   page.signal.addEventListener("abort", () => clearTimeout(timer));
+
+  /* What the deployment of the application in the address prints; at its end, as long as it is followed. */
+  const output = el("pre", {tabindex: 0, "aria-label": "Output"}), state = el("p", {data: {field: "deployment"}});
+  const shown = panel("Deployment", state, output);
+  let open = false;
+  shown.hidden = true;
+  async function lookAt() {
+    const id = page.query.get("app"), name = apps.find((app) => app.id === id)?.name;
+    shown.hidden = name === undefined;
+    if (shown.hidden) return void (open = false);
+    const answer = await page.get(`/mc/apps/${encodeURIComponent(id)}/deployment`);
+    if (id !== page.query.get("app") || page.failed(answer)) return;
+    open = isOpen(answer.data);
+    shown.querySelector("h2").textContent = `Deployment of ${name}`;
+    state.dataset.value = answer.data.state;
+    state.className = answer.data.succeeded === false ? "error" : "";
+    state.textContent = stands(answer.data, page.zone);
+    const text = printed(answer.data), follows = output.scrollTop + output.clientHeight >= output.scrollHeight - 4;
+    output.hidden = !text;
+    if (output.textContent === text) return;
+    output.textContent = text;
+    if (follows) output.scrollTop = output.scrollHeight;
+  }
 
   const news = el("ul", {class: "news", "aria-label": "What was deployed"});
   function tell(app) {
@@ -73,7 +104,7 @@ export function show(page) {
     if (!line || app.status === "progressing") return;
     said.delete(app.id);
     const text = app.status === "active" ? `${app.name} runs.`
-      : `${app.name}: ${SAYS[app.status]}. What the deployment printed is in the server's log: journalctl -u tollbook`;
+      : `${app.name}: ${SAYS[app.status]}. What it printed is under Output.`;
     fill(line, el("span", {class: app.status === "active" ? null : "error"}, text));
     announce(text);
   }
@@ -84,7 +115,8 @@ export function show(page) {
     if (page.failed(answer) || !answer.ok) return;
     news.prepend(line);
     said.set(app.id, line);
-    look();
+    if (app.id === page.query.get("app")) look();
+    else page.set({app: app.id});
   }
 
   async function showLimits() {
@@ -96,8 +128,11 @@ export function show(page) {
     }));
   }
 
-  page.root.append(pageHead(page, "Containers"), news, t.node, panel("Limits", limits));
+  page.root.append(pageHead(page, "Containers"), news, t.node, shown, panel("Limits", limits));
   look();
   showLimits();
-  return {update() { t.set(apps); }};
+  return {update() {
+    t.set(apps);
+    look();
+  }};
 }

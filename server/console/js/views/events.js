@@ -55,6 +55,8 @@ export function show(page) {
     ],
     empty: () => (!shield() ? unchosen() : bar.node.querySelector(".chip") ? "No event of this time passes the filters."
       : "No event of this time. They come by import: tollbook import --server URL --key KEY events.ndjson")});
+  const box = el("section", {class: "panel"}, list.node), unlisted = el("div", {class: "news"}), anyway = new Set(); // numbers that are asked about though no list has them
+  const isUnknown = () => Boolean(shield()) && !anyway.has(shield()) && !zones.some((one) => String(one.shieldZoneId) === shield());
   let stop = null, begin = 0, oldest = 0, newest = 0, step = HOUR / 4;
 
   const body = (from, to) => ({from, to, query: page.query.get("query"), filters: FILTERS.filter((one) => one.op && page.query.get(one.id)).map((one) => {
@@ -83,7 +85,10 @@ export function show(page) {
     stop = new AbortController();
     page.signal.addEventListener("abort", () => stop.abort(), {once: true, signal: stop.signal});
     list.reset();
-    if (!shield()) return list.merge([], false);
+    box.hidden = isUnknown();
+    fill(unlisted, isUnknown() ? el("div", {class: "notice"}, el("p", {}, `Shield zone ${shield()} is none of this account's. Events of one that the catalogue dropped can be read while they are kept. `),
+      el("button", {type: "button", onclick: () => { anyway.add(shield()); load(); }}, "Look for them")) : null);
+    if (!shield() || isUnknown()) return list.merge([], false);
     const back = Number(DAYS.find((one) => one.id === page.query.get("days"))?.id ?? 1), mine = stop;
     newest = oldest = Math.floor(page.now()) + 1;
     begin = (Math.floor(page.now() / DAY) - back + 1) * DAY;
@@ -139,7 +144,7 @@ export function show(page) {
   }
 
   async function save() {
-    if (!shield()) return;
+    if (!shield() || isUnknown()) return;
     const answer = await ask(begin, Math.floor(page.now()) + 1);
     if (!page.failed(answer)) download(`event-logs-${shield()}.csv`, "text/csv;charset=utf-8", answer.data);
   }
@@ -157,7 +162,7 @@ export function show(page) {
   page.root.append(pageHead(page, "Shield events"),
     el("div", {class: "range"}, el("label", {class: "inline"}, "shield zone ", choice), days,
     el("button", {type: "button", onclick: save}, "Export all as CSV"), zoneSwitch(page)),
-    bar.node, list.node);
+    unlisted, bar.node, box);
   readZones();
   return {update: redraw};
 }

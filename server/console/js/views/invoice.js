@@ -5,7 +5,7 @@ import {chart} from "../chart.js";
 import {linkButton, pageHead, panel} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
 import {bytes, bytesFull, day, money, month, NOTHING, number, time, toMs} from "../format.js";
-import {daysOf, everyDay, regionText, resourceText, zoneOf} from "../money.js";
+import {daysOf, everyDay, priceText, regionText, resourceText, rounded, stateOf, zoneOf} from "../money.js";
 import {zoneNames} from "../names.js";
 import {table} from "../table.js";
 
@@ -19,21 +19,23 @@ export function show(page) {
   const files = el("p", {class: "segments"}, FORMS.map(([form, name, end]) => el("a", {class: "button", href: `${path}?format=${form}`,
     download: `${page.params.number}.${end}`}, name)), linkButton());
   const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: "", src: `${path}?format=html`});
-  const lines = table({label: "Lines of the invoice", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
+  const lines = table({label: "Lines of the invoice", title: "Lines", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
     columns: lineColumns(page, names), rowData: (row) => ({zone: zoneOf(row.resource)})});
   const opened = el("section", {class: "panel", hidden: true, "aria-label": "The line taken apart"});
   page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing /")}), facts, files,
-    panel("Lines", lines.node), opened, panel("Document", paper));
+    el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
 
   const named = done.then(() => { if (lines.rows.length) lines.set(lines.rows); });
   let invoice = null;
-  page.get(path, {exact: true, accept: "application/json"}).then((answer) => {
-    if (page.failed(answer)) return;
+  const loaded = Promise.all([page.get(path, {exact: true, accept: "application/json"}), page.get("/billing/invoices", {exact: true})]).then(([answer, list]) => {
+    if (page.failed(answer) || page.failed(list)) return;
     invoice = answer.data;
+    const listed = list.data.invoices.find((one) => one.number === invoice.number), state = listed ? stateOf(listed, page.now()) : invoice.state;
     const amount = (name, text) => [el("dt", {}, text), el("dd", {}, figure(name, invoice[name], money(invoice[name], invoice.currency)))];
-    fill(facts, el("dt", {}, "State"), el("dd", {}, invoice.state), el("dt", {}, "Month"), el("dd", {}, month(toMs(invoice.period.start))),
+    fill(facts, el("dt", {}, "State"), el("dd", {}, el("span", {class: state === "overdue" ? "chip warn" : "chip", data: {field: "state", value: state}}, state)), el("dt", {}, "Month"), el("dd", {}, month(toMs(invoice.period.start))),
       invoice.issued ? [el("dt", {}, "Issued"), el("dd", {}, day(invoice.issued))] : [], invoice.due ? [el("dt", {}, "Due"), el("dd", {}, day(invoice.due))] : [],
-      amount("subtotal", "Without tax"), amount("total", "Total"), amount("payable", "To be paid when issued"));
+      amount("subtotal", "Without tax"), amount("total", "Total"), amount("payable", "To be paid when issued"),
+      listed?.remaining ? [el("dt", {}, "Still to be paid"), el("dd", {}, figure("remaining", listed.remaining, money(listed.remaining, invoice.currency)))] : []);
     lines.set(invoice.lines.map((one) => ({...one, currency: invoice.currency})));
   });
 
@@ -46,10 +48,10 @@ export function show(page) {
     opened.hidden = !line;
     if (!line) return;
     page.get(`${path}/lines/${line}/explain`, {query: {day: of || null}, exact: true}).then(async (answer) => {
-      await named;
+      await Promise.all([named, loaded]);
       if (shown !== wanted || page.failed(answer)) return;
       parts?.forEach((one) => one.destroy());
-      parts = takeApart(page, opened, answer.data, of, names);
+      parts = takeApart(page, opened, {...answer.data, currency: invoice?.currency ?? ""}, of, names);
     });
   }
   update();
@@ -69,7 +71,7 @@ function takeApart(page, root, explained, of, names) {
     return one.node;
   };
   const marks = explained.crossings.map((one) => ({at: toMs(one.hour), label: `past ${unit.short(one.threshold)}`}));
-  const tiers = table({label: "Tiers", name: "tiers", key: "tiers-", page, search: false, columns: tierColumns(line, unit), empty: "A price without tiers."});
+  const tiers = table({label: "Tiers", title: "Tiers", heading: "h3", name: "tiers", key: "tiers-", page, search: false, columns: tierColumns(line, unit, explained.currency), empty: "A price without tiers."});
   tiers.set(line.tiers);
   const children = [el("h2", {}, `Line ${line.line}: ${[line.kind.replaceAll("_", " "), resourceText(line.resource, names), regionText(line.region)].filter(Boolean).join(", ")}`),
     explained.note ? el("p", {class: "notice"}, explained.note) : null, explained.gone ? el("p", {class: "notice"}, explained.gone) : null,
@@ -77,14 +79,14 @@ function takeApart(page, root, explained, of, names) {
       : explained.agrees ? `The days add up to the line's ${unit.full(line.quantity)}.` : "The days do not add up to the line: tell the operator."),
     tiers.node];
   if (days.length) {
-    const rows = table({label: "Days", name: "days", key: "days-", page, search: false, columns: dayColumns(page, unit), empty: "No day has usage."});
+    const rows = table({label: "Days", title: "Days", heading: "h3", name: "days", key: "days-", page, search: false, columns: dayColumns(page, unit), empty: "No day has usage."});
     rows.set(days);
     const drawn = everyDay(explained);
     const dayMarks = marks.map((one) => ({...one, at: Math.floor(one.at / 86400000) * 86400000}));
     children.push(made({label: "Usage by day", name: "days"}, {at: drawn.at, by: "day", series: [{name: "Usage", values: drawn.values}], marks: dayMarks}), rows.node);
   }
   if (explained.hours) {
-    const hours = table({label: `Hours of ${day(of)}`, name: "hours", key: "hours-", page, search: false, columns: hourColumns(page, unit, explained), empty: "No hour has usage."});
+    const hours = table({label: `Hours of ${day(of)}`, title: "Hours", heading: "h3", name: "hours", key: "hours-", page, search: false, columns: hourColumns(page, unit, explained), empty: "No hour has usage."});
     hours.set(explained.hours);
     children.push(el("h3", {}, day(of)), made({label: `Usage by hour of ${day(of)}`, name: "hours"}, {at: explained.hours.map((one) => toMs(one.hour)), by: "hour",
       series: [{name: "Usage", values: explained.hours.map((one) => Number(one.quantity))}], marks: marks.filter((_, n) => explained.crossings[n].hour.startsWith(of))}), hours.node);
@@ -107,13 +109,13 @@ function lineColumns(page, names) {
   ];
 }
 
-function tierColumns(line, unit) {
+function tierColumns(line, unit, currency) {
   return [
-    {id: "from", name: "From", kind: "decimal", value: (row) => row.from ?? "", cell: (row) => (row.from === null ? NOTHING : unit.short(row.from)), title: (row) => (row.from === null ? null : unit.full(row.from))},
-    {id: "to", name: "To", kind: "decimal", value: (row) => row.to ?? "", cell: (row) => (row.to === null || row.to === undefined ? "no end" : unit.short(row.to))},
-    {id: "units", name: "Used", kind: "decimal", value: (row) => row.units ?? "", cell: (row) => unit.short(row.units), title: (row) => unit.full(row.units)},
-    {id: "list_price", name: "List price", kind: "decimal", value: (row) => row.list_price ?? "", title: (row) => `${row.price} a ${line.unit ?? "unit"}`},
-    {id: "amount", name: "Amount", kind: "decimal", field: "amount", value: (row) => row.amount, cell: (row) => money(row.amount)},
+    {id: "from", name: "From", kind: "decimal", field: "from", value: (row) => row.from ?? "", cell: (row) => (row.from === null ? NOTHING : unit.short(row.from)), title: (row) => (row.from === null ? null : unit.full(row.from))},
+    {id: "to", name: "To", kind: "decimal", field: "to", value: (row) => row.to ?? "", cell: (row) => (row.to === null || row.to === undefined ? "no end" : unit.short(row.to))},
+    {id: "units", name: "Used", kind: "decimal", field: "units", value: (row) => row.units ?? "", cell: (row) => unit.short(row.units), title: (row) => unit.full(row.units)},
+    {id: "list_price", name: "List price", kind: "decimal", field: "list_price", value: (row) => row.list_price ?? "", cell: (row) => priceText(row, line, currency), title: (row) => `${row.price} ${currency} per ${line.unit ?? "unit"}`},
+    {id: "amount", name: "Amount", kind: "decimal", field: "amount", value: (row) => row.amount, cell: (row) => rounded(row.amount, currency), title: (row) => `exactly ${row.amount} ${currency}`},
   ];
 }
 

@@ -102,7 +102,7 @@ export function show(page) {
     load();
   }
 
-  page.root.append(pageHead(page, "Logs"), el("div", {class: "range"}, picker.node, lasts, days, zoneSwitch(page)), bar.node, list.node);
+  page.root.append(pageHead(page, "Logs"), el("div", {class: "range"}, picker.node, lasts, days, zoneSwitch(page)), bar.node, el("section", {class: "panel"}, list.node));
   redraw();
   return {update: redraw};
 }

@@ -23,7 +23,7 @@ export function show(page) {
       el("button", {type: "button", class: "quiet", onclick: () => act("book activate", row.book, "bills from its day on")}, "Activate"),
       el("button", {type: "button", class: "quiet", onclick: () => act("book drop", row.book, "is forgotten")}, "Drop")] : "")},
   ];
-  const t = table({label: "Price books", name: "books", page, columns, search: false,
+  const t = table({label: "Price books", title: "Books", name: "books", page, columns, search: false,
     empty: "No price book yet. Give one below, or: tollbook book --db FILE book.json"});
   const shown = panel("A book"), compared = panel("Two books"), made = panel("A new book");
   page.root.append(pageHead(page, "Price books"), result, el("section", {class: "panel"}, t.node), shown, compared, made);

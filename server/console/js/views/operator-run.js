@@ -1,7 +1,7 @@
 /* The month's run: drafts beside the month before, what looks wrong among them, and making them final. */
 
 import {pageHead, panel} from "../controls.js";
-import {el, figure, fill} from "../dom.js";
+import {el, figure, fill, inCode} from "../dom.js";
 import {count, decimalSum, money, month as monthName} from "../format.js";
 import {monthBeside, operation, sentences} from "../operator.js";
 import {table} from "../table.js";
@@ -14,7 +14,7 @@ export function show(page) {
     event.preventDefault();
     page.set({month: field.value});
   }}, field, el("button", {type: "submit"}, "Show"));
-  const tiles = el("div", {class: "tiles", role: "group", "aria-label": "Totals"}), ending = panel("Make it final");
+  const tiles = el("div", {class: "tiles money", role: "group", "aria-label": "Totals"}), ending = panel("Make it final");
   const waiting = el("p", {role: "status"}), unowned = el("div", {role: "status"});
 
   const columns = [
@@ -26,7 +26,7 @@ export function show(page) {
     {id: "before", name: "Month before", kind: "decimal", value: (row) => row.last?.total, cell: (row) => money(row.last?.total, row.last?.currency)},
     {id: "difference", name: "Net difference", kind: "decimal", field: "difference", value: (row) => row.difference, cell: (row) => money(row.difference, row.currency)},
     {id: "wrong", name: "Looks wrong", kind: "text", wide: true, value: (row) => row.looks_wrong.map((one) => one.text).join(" ") || null,
-      cell: (row) => (row.looks_wrong.length ? row.looks_wrong.map((one) => el("p", {class: "warned", data: {what: one.what}}, one.text)) : "–")},
+      cell: (row) => (row.looks_wrong.length ? row.looks_wrong.map((one) => el("p", {class: "warned", data: {what: one.what}}, inCode(one.text))) : "–")},
   ];
   const t = table({label: "Invoices of the month", name: "run", page, columns, sort: "wrong", rowData: (row) => ({account: row.account}),
     empty: "No account has anything in this month. Usage comes in with: tollbook ingest --db FILE access.log"});
@@ -56,13 +56,14 @@ export function show(page) {
 
   function drawTiles(rows) {
     const currencies = [...new Set(rows.map((row) => row.currency).filter(Boolean))].sort();
-    const tile = (name, ...value) => el("div", {class: "tile"}, el("span", {class: "name"}, name), el("span", {class: "value"}, value));
+    const tile = (name, value, below) => el("div", {class: "tile"}, el("span", {class: "name"}, name), el("span", {class: "value"}, value),
+      below ? el("span", {class: "change"}, below) : null);
     const sum = (currency, of) => decimalSum(rows.map(of).filter((one) => one?.currency === currency && one.total !== null).map((one) => one.total));
     fill(tiles, tile("Drafts", String(rows.filter(isDraft).length)),
       tile("Final", String(rows.filter((row) => row.invoice).length)),
       tile("Look wrong", String(rows.filter((row) => row.looks_wrong.length).length)),
-      currencies.map((currency) => tile(`Total, ${currency}`, figure("sum", sum(currency, (row) => row), money(sum(currency, (row) => row))),
-        el("span", {class: "change"}, ` before ${money(sum(currency, (row) => row.last))}`))));
+      currencies.map((currency) => tile(`Total in ${currency}`, figure("sum", sum(currency, (row) => row), money(sum(currency, (row) => row), currency)),
+        `month before: ${money(sum(currency, (row) => row.last), currency)}`)));
   }
 
   /* --- making it final: once by the button, a second time by its name --- */

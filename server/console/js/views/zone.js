@@ -159,7 +159,7 @@ function feature(page, id, what) {
 }
 
 function settings(page) {
-  let zone = null;
+  let zone = null, currency = "";
   const field = el("input", {type: "search", placeholder: "Search settings", "aria-label": "Search settings",
     oninput: later(() => page.set({search: field.value || null}, {replace: true}), 150)});
   const place = el("div", {class: "settings"}), said = el("span", {class: "soft", role: "status"});
@@ -174,10 +174,15 @@ function settings(page) {
     if (!zone) return;
     const text = page.query.get("search") ?? "";
     if (document.activeElement !== field) field.value = text;
-    const found = groups(zone, text);
+    const found = groups(zone, text, currency);
     said.textContent = text ? count(found.reduce((sum, group) => sum + group.items.length, 0), "setting") : "";
     fill(place, found.length ? found.map((group) => panel(group.name, el("dl", {class: "facts"}, group.items.map((item) => [
-      el("dt", {title: item.field}, item.words), el("dd", {data: {setting: item.field}}, item.secret ? hidden(item) : item.text)])))) : el("p", {class: "empty"}, "No setting matches the search."));
+      el("dt", {title: item.field}, item.words), el("dd", {data: {setting: item.field}, title: item.secret ? null : item.exact}, item.secret ? hidden(item) : item.text)])))) : el("p", {class: "empty"}, "No setting matches the search."));
   }
+  if (page.session.role.startsWith("User")) page.get("/user").then((answer) => {
+    if (!answer.ok) return;
+    currency = answer.data.Currency;
+    draw();
+  });
   return {node, update: draw, zone(next) { zone = next; draw(); }};
 }

@@ -1,0 +1,108 @@
+"""Every view of every role, as server/quickstart's fixtures fill it: what axe finds in light and dark, paper, and how soon
+the first view is there."""
+import statistics
+import unittest
+
+from pages import ConsoleCase, axe
+from browser import of_this_file
+from pictures import VIEWS, Fixtures
+
+OPENED = ["/overview?account=3&range=30d", "/zones?account=3", "/zones/301?account=3", "/what-if?account=3"]  # by an operator
+WEIGHT, REQUESTS = 150_000, 24  # bytes of the first view over the wire, and in how many answers
+SOON = 300  # ms from an answer of the server to what it says on screen
+MANY = 400
+
+
+_servers = []
+
+
+class ViewsCase(ConsoleCase):
+    """One server for the file, as the pictures have it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = of_this_file()
+        if not _servers:
+            _servers.append(Fixtures())
+            unittest.addModuleCleanup(lambda: _servers.pop().close())
+        cls.server = _servers[0]
+
+
+class Everybody(ViewsCase):
+    def test_axe_finds_nothing_in_any_view(self):
+        for key, views in {**VIEWS, "operator": VIEWS["operator"] + OPENED}.items():
+            page = self.signed_in(key, "/")
+            for view in views:
+                with self.subTest(key=key, view=view):
+                    page.scheme("light")
+                    self.open(page, view)
+                    self.assertEqual(axe(page), [])
+                    page.scheme("dark")
+                    page.wait("matchMedia('(prefers-color-scheme: dark)').matches")
+                    self.assertEqual(axe(page, runOnly=["color-contrast"]), [])
+            page.quiet("/mc/limits - .* 404")
+
+
+class Paper(ViewsCase):
+    def test_the_menu_is_gone_and_tables_are_whole(self):
+        page = self.signed_in(path="/billing")
+        self.on_paper(page, "/billing", 10)
+        self.on_paper(page, "/billing/2026-000010", 6)
+
+    def test_of_many_rows_each_is_printed(self):
+        page = self.signed_in(path="/billing")
+        page.script("""globalThis.ask = fetch;
+            fetch = async (url, options) => !String(url).startsWith('/billing/summary') ? ask(url, options) : new Response(JSON.stringify(
+                Array.from({length: %d}, (_, n) => ({PullZoneId: n + 1, MonthlyUsage: n, MonthlyBandwidthUsed: n}))),
+                {headers: {'Content-Type': 'application/json'}});""" % MANY)
+        self.open(page, "/overview")
+        self.open(page, "/billing")
+        rows = "document.querySelectorAll('[aria-label=\"Charges by zone\"] tbody tr[data-zone]').length"
+        self.assertLess(page.script("return " + rows), MANY)
+        self.on_paper(page, None, MANY)
+        page.wait(f"{rows} < {MANY}")
+
+    def on_paper(self, page, path, least):
+        if path:
+            self.open(page, path)
+        page.browser.cdp("Emulation.setEmulatedMedia", media="print")
+        try:
+            page.wait("matchMedia('print').matches")
+            found = page.script("""const seen = (css) => [...document.querySelectorAll(css)].filter(one => one.checkVisibility()).map(one => one.outerHTML.slice(0, 90));
+                return {controls: seen('.top, .frame > nav, .table-tools input, .table-tools button, .skip'),
+                    cut: [...document.querySelectorAll('.table-scroll')].filter(one => one.scrollHeight > one.clientHeight + 1).length,
+                    headings: seen('.table-tools h2').length, rows: document.querySelectorAll('main tbody tr:not(.spacer)').length}""")
+            self.assertEqual((found["controls"], found["cut"]), ([], 0))
+            self.assertGreaterEqual(found["rows"], least)
+            self.assertGreaterEqual(found["headings"], 1)
+        finally:
+            page.browser.cdp("Emulation.setEmulatedMedia", media="")
+
+
+class First(ViewsCase):
+    def test_what_the_first_view_costs(self):
+        page = self.signed_in(path="/overview?range=30d")
+        times = []
+        for _ in range(5):
+            page.browser.cdp("Network.clearBrowserCache")
+            page.forget()
+            page.reload()
+            self.whole(page)
+            times.append(page.wait("""(shown => { const [load] = performance.getEntriesByType('navigation'),
+                asked = performance.getEntriesByType('resource').find(one => one.name.includes('/insights'));
+                return shown && asked && {page: shown.startTime - load.responseEnd, answer: shown.startTime - asked.responseEnd}; })
+                (performance.getEntriesByName('tollbook:shown')[0])"""))
+        first = page.traffic()
+        bytes_, soonest = sum(one["bytes"] for one in first), min(one["answer"] for one in times)
+        print(f"first view: {len(first)} requests, {bytes_} bytes; on screen {soonest:.0f} ms after its answer at best,"
+              f" {statistics.median(one['answer'] for one in times):.0f} ms in the middle;"
+              f" {min(one['page'] for one in times):.0f} ms after the page's own at best")
+        self.assertTrue(all(one["done"] for one in first), first)
+        self.assertGreater(bytes_, WEIGHT / 10, "it was asked for anew")
+        self.assertLessEqual(bytes_, WEIGHT)
+        self.assertLessEqual(len(first), REQUESTS, first)
+        self.assertLessEqual(soonest, SOON, times)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,42 @@
+"""docs/scaling.md: the lines that set up two shards are run as they stand, on other ports."""
+import json
+import os
+import re
+import socket
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from clickhouse import PROGRAM, ClickHouse
+from harness import CATALOG, ENVIRONMENT, LOG, PATIENCE, SOURCE, TOLLBOOK
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@unittest.skipUnless(PROGRAM, "no clickhouse-server")
+class Scaling(unittest.TestCase):
+    def test_two_shards_from_nothing(self):
+        shards = [ClickHouse(), ClickHouse()]
+        for shard in shards:
+            self.addCleanup(shard.close)
+        text = re.search(r"```sh\n(.*?)```", (SOURCE / "docs/scaling.md").read_text(), re.S).group(1)
+        self.assertLessEqual(len(text.splitlines()), 10)
+        for old, new in (("8123", shards[0].port), ("9123", shards[1].port), ("8080", free_port())):
+            text = text.replace(f"127.0.0.1:{old}", f"127.0.0.1:{new}")
+        with tempfile.TemporaryDirectory(prefix="tollbook-scaling-") as folder:
+            (Path(folder) / "catalog.json").write_text(json.dumps(CATALOG))
+            (Path(folder) / "access.log").write_bytes(LOG)
+            path = f"{Path(TOLLBOOK).parent}:{os.environ['PATH']}"
+            done = subprocess.run(["bash", "-ec", "trap 'kill $!' EXIT\n" + text], cwd=folder, capture_output=True,
+                                  env={**ENVIRONMENT, "PATH": path}, timeout=PATIENCE, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.assertIn('"TotalRequestsServed":80,', done.stdout.decode().replace(" ", ""))  # account 1's of LOG
+
+
+if __name__ == "__main__":
+    unittest.main()
