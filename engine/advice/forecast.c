@@ -40,6 +40,7 @@ typedef struct making {
     tb_i128 *more;                   /* of one path, by part and column */
     tb_i128 *come[TB_USAGE_COLUMNS]; /* by path; NULL: nothing comes */
     tb_i128 *bytes, *net, *gross;    /* by path */
+    tb_i128 *by_day;                 /* bytes by a day's end: of the first day by path, then of the next; NULL: not wanted */
     int64_t days[TB_USAGE_COLUMNS][TB_FORECAST_AHEAD_MAX]; /* of one path */
     tb_i128 fees; /* with tax, of what is left of the month */
     int64_t left_us; /* of the month */
@@ -146,12 +147,15 @@ static tb_code take_columns(making *m)
     m->gross = column_of(m);
     for (int c = 0; room && c < TB_USAGE_COLUMNS; c++)
         if (!m->outlook[c].nothing) room = (m->come[c] = column_of(m)) != NULL;
+    if (m->in->by_day)
+        room = room && (m->by_day = tb__arena_take(&m->arena, m->ahead.n * m->f->paths * sizeof *m->by_day)) != NULL;
     if (!room || !m->more || !m->bytes || !m->net || !m->gross) return tb_no_memory(m->err);
     return TB_OK;
 }
 
-/* The usage of a path's first days to the parts of the month, by time; the part still to come of it. */
-static tb_i128 spend(making *m, int c, size_t n)
+/* The usage of a path's first days to the parts of the month, by time; the part still to come of it.
+ * by_day: adds it there to each day's; NULL: nowhere. */
+static tb_i128 spend(making *m, int c, size_t n, tb_i128 *by_day)
 {
     tb_i128 sum = 0;
     const int64_t *days = m->days[c];
@@ -167,6 +171,7 @@ static tb_i128 spend(making *m, int c, size_t n)
                 us == TB_US_PER_DAY ? (tb_i128)days[d] : (tb_i128)days[d] * us / TB_US_PER_DAY;
             m->more[p * TB_USAGE_COLUMNS + (size_t)c] += units;
             sum += units;
+            if (by_day) by_day[d] += units;
         }
     }
     return sum;
@@ -201,7 +206,7 @@ static tb_code taken_by(making *m, size_t n, tb_i128 *ret)
     int64_t us = 0;
     clear_more(m);
     for (int c = 0; c < TB_USAGE_COLUMNS; c++)
-        if (m->come[c]) spend(m, c, n);
+        if (m->come[c]) spend(m, c, n, NULL);
     for (size_t d = 0; d < n; d++)
         us += m->ahead.share_us[d];
     tb_code code = tb__rater_running(m->rater, m->more, &gross, m->err);
@@ -244,17 +249,28 @@ static tb_code take_funds(making *m, size_t path)
 
 /* --- a path --- */
 
+static void keep_days(const making *m, const tb_i128 *by_day, size_t path)
+{
+    tb_i128 sum = m->f->bytes_so_far;
+    for (size_t d = 0; m->by_day && d < m->ahead.n; d++) {
+        sum += by_day[d];
+        m->by_day[d * m->f->paths + path] = sum;
+    }
+}
+
 static tb_code run_path(making *m, const tb__draw *draw, size_t path)
 {
+    tb_i128 by_day[TB_FORECAST_AHEAD_MAX] = {0};
     clear_more(m);
     m->bytes[path] = m->f->bytes_so_far;
     for (int c = 0; c < TB_USAGE_COLUMNS; c++) {
         if (!m->come[c]) continue;
         tb__outlook_path(&m->outlook[c], &m->ahead, draw, m->days[c]);
-        tb_i128 units = spend(m, c, m->ahead.n);
+        tb_i128 units = spend(m, c, m->ahead.n, c == TB_USAGE_REQUESTS ? NULL : by_day);
         m->come[c][path] = m->f->usage[c].so_far + units;
         if (c != TB_USAGE_REQUESTS) m->bytes[path] += units;
     }
+    keep_days(m, by_day, path);
     tb_code code = tb__rater_rate(m->rater, m->more, &m->net[path], &m->gross[path], m->err);
     return code ? code : take_funds(m, path);
 }
@@ -277,6 +293,16 @@ static tb_code run_paths(making *m)
 
 /* --- the whole --- */
 
+/* Days before the month are none of it. */
+static void sort_days(making *m)
+{
+    tb_forecast *f = m->f;
+    for (size_t d = 0; m->by_day && d < m->ahead.n; d++)
+        if (m->ahead.share_us[d])
+            f->days[f->n_days++] = (tb_forecast_day){
+                m->ahead.first_day + (int64_t)d, tb__spread(&m->by_day[d * f->paths], f->paths)};
+}
+
 static void sort_out(making *m)
 {
     tb_forecast *f = m->f;
@@ -288,6 +314,7 @@ static void sort_out(making *m)
     f->bytes = tb__spread(m->bytes, f->paths);
     f->net = tb__spread(m->net, f->paths);
     f->gross = tb__spread(m->gross, f->paths);
+    sort_days(m);
 }
 
 /* How many paths come to more than each limit. */

@@ -107,6 +107,20 @@ static void day(tb_buf *out, const char *name, int64_t number)
     else tb_buf_fmt(out, "\"%04d-%02d-%02d\"", (int)date.year, (int)date.month, (int)date.day);
 }
 
+static void by_day(tb_buf *out, const tb_forecast *f)
+{
+    if (!f->n_days) return;
+    tb_buf_str(out, ",\"days\":[");
+    for (size_t i = 0; i < f->n_days; i++) {
+        tb_buf_str(out, i ? ",{" : "{");
+        day(out, "day", f->days[i].day);
+        tb_buf_str(out, ",");
+        spread(out, &f->days[i].bytes, 0);
+        tb_buf_str(out, "}");
+    }
+    tb_buf_str(out, "]");
+}
+
 static void lasts(tb_buf *out, const tb_forecast *f)
 {
     if (!f->has_lasts) return;
@@ -139,6 +153,7 @@ tb_code tb_forecast_json(const tb_forecast *f, tb_buf *out, tb_error *err)
     value(out, "so_far", f->bytes_so_far, 0);
     tb_buf_str(out, ",");
     spread(out, &f->bytes, 0);
+    by_day(out, f);
     tb_buf_str(out, "}");
     lasts(out, f);
     all_usage(out, f);

@@ -69,7 +69,7 @@ TB_MUST_USE tb_code tb__rater_rate(tb__rater *rater, const tb_i128 *more, tb_i12
 TB_MUST_USE tb_code tb__rater_running(tb__rater *rater, const tb_i128 *more, tb_i128 *ret_gross,
                                       tb_error *err);
 
-/* Sorts values in place. n > 0. */
+/* Puts values into another order. n > 0. */
 tb_forecast_spread tb__spread(tb_i128 *values, size_t n);
 
 #endif

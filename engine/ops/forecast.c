@@ -66,6 +66,7 @@ static tb_code forecast_with(const tb_forecast_question *q, const tb_bill_input 
                                .seed = q->seed,
                                .paths = q->paths,
                                .singles = q->singles,
+                               .by_day = q->by_day,
                                .limits = q->limits,
                                .n_limits = q->n_limits,
                                .funds = q->funds};
@@ -176,6 +177,7 @@ static tb_code look_further(tb_store *store, const tb_month_books *books,
     tb_forecast_question next = *q;
     tb_forecast unused;
     next.month++;
+    next.by_day = false;
     if (q->from_us < tb_month_start_us(next.month) - LAG_MAX_US) return TB_OK;
     l->funds.so_far = 0;
     tb_code code = tb_account_forecast(store, books, &next, &unused, err);
@@ -208,7 +210,8 @@ tb_code tb_running_forecast(tb_store *store, int64_t account, int64_t now_us, ui
                               .month = tb_month_from_us(now_us),
                               .at_us = now_us,
                               .seed = seed,
-                              .paths = paths};
+                              .paths = paths,
+                              .by_day = true};
     bool prepaid = false;
     tb_code code = tb_forecast_from(store, now_us, &q.from_us, err);
     if (!code) code = tb_month_books_read(store, &books, err);

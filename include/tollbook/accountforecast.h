@@ -8,7 +8,7 @@
 
 TB_API_BEGIN
 
-/* Longest answer: some 300 bytes a series. */
+/* Longest answer: some 300 bytes a series, 150 a day. */
 #define TB_FORECAST_MAX ((size_t)64 << 10)
 
 /* Where what is known ends: now, or the newest hour of usage where that is at most a week behind
@@ -23,6 +23,7 @@ typedef struct tb_forecast_question {
     uint64_t seed;
     uint32_t paths;
     bool singles; /* what single models say is wanted too */
+    bool by_day;  /* as in tb_forecast_input */
     const tb_decimal *limits; /* as of tb_forecast_input */
     size_t n_limits;
     tb_forecast_funds *funds; /* as in tb_forecast_input */

@@ -83,6 +83,7 @@ typedef struct tb_forecast_input {
     uint64_t seed;                   /* below 2^32 */
     uint32_t paths;                  /* 1..TB_FORECAST_PATHS_MAX */
     bool singles;                    /* what single models say is wanted too */
+    bool by_day;                     /* all bytes by each day's end are wanted too */
     const tb_decimal *limits; /* amounts, with tax: how likely the month comes to more than each */
     size_t n_limits;          /* at most TB_FORECAST_LIMITS */
     tb_forecast_funds *funds;        /* NULL: nobody asks how long they last */
@@ -93,6 +94,12 @@ typedef struct tb_forecast_input {
 typedef struct tb_forecast_spread {
     tb_i128 mean, p5, p50, p95;
 } tb_forecast_spread;
+
+/* Bytes from the month's first moment to a day's end. */
+typedef struct tb_forecast_day {
+    int64_t day; /* since January 1970 */
+    tb_forecast_spread bytes;
+} tb_forecast_day;
 
 typedef struct tb_forecast_usage {
     bool used; /* false: none ever, the rest is zero */
@@ -129,6 +136,9 @@ typedef struct tb_forecast {
     tb_forecast_usage usage[TB_USAGE_COLUMNS];
     tb_i128 bytes_so_far;
     tb_forecast_spread bytes;
+    /* Asked for: the days of the month from from_us's own on. The last one's bytes are `bytes`. */
+    tb_forecast_day days[TB_FORECAST_AHEAD_MAX];
+    size_t n_days;
     bool has_single; /* asked for, and there is history for it */
     tb_forecast_spread single[TB_FORECAST_SINGLE_COUNT]; /* all bytes, so far and to come */
     /* Mantissas with minor_digits: net of tax, and with it. */
@@ -145,7 +155,7 @@ typedef struct tb_forecast {
 
 /* Errors: those of tb_bill_rate; VALIDATION where the input is not as written above; OVERFLOW where
  * a day is past TB_FORECAST_DAY_MAX; INTERNAL without tb_advice_start; NOMEM. Memory: 16 bytes for
- * each path and series, and two megabytes. */
+ * each path and series, as much for each path and day where days are wanted, and two megabytes. */
 TB_MUST_USE tb_code tb_forecast_make(const tb_forecast_input *input, const tb_alloc *alloc,
                                      tb_forecast *ret_forecast, tb_error *err);
 

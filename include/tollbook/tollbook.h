@@ -101,6 +101,7 @@
 #include "tollbook/unowned.h"
 #include "tollbook/usage.h"
 #include "tollbook/usageclient.h"
+#include "tollbook/usagemove.h"
 #include "tollbook/verify.h"
 #include "tollbook/whatif.h"
 #include "tollbook/whatifbody.h"

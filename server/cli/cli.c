@@ -173,9 +173,9 @@ static void say_usage(const char *sentence)
     fprintf(stderr, "tollbook: %s\n", sentence);
 }
 
-int cli_usage(const cli_call *call, usage_servers **ret_servers)
+int cli_usage(const cli_call *call, const char *option, usage_servers **ret_servers)
 {
-    usage_options o = {.url = cli_text(call, "usage"),
+    usage_options o = {.url = cli_text(call, option),
                        .ca = cli_text(call, "usage-ca"),
                        .limit_ms = cli_number(call, "usage-timeout-ms", USAGE_TIMEOUT_MS),
                        .remember = (size_t)cli_number(call, "usage-cache-mb", USAGE_CACHE_MB) << 20,
@@ -196,7 +196,7 @@ int cli_usage(const cli_call *call, usage_servers **ret_servers)
     code = usage_servers_open(&o, &usage, &err);
     sodium_memzero(&o.login, sizeof o.login);
     if (code) {
-        cli_say(call, "--usage: %s", err.message);
+        cli_say(call, "--%s: %s", option, err.message);
         return tb_code_exit(code);
     }
     atexit(close_usage);
@@ -209,7 +209,7 @@ int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_st
     tb_error err;
     tb_store_options options = {.write = write, .owner = call->command->name, .now_us = now_us};
     usage_servers *servers = NULL;
-    int status = cli_usage(call, &servers);
+    int status = cli_usage(call, "usage", &servers);
     if (status) return status;
     options.usage = usage_servers_client(servers);
     tb_code code = tb_store_open(cli_text(call, "db"), &options, ret_store, &err);

@@ -20,6 +20,7 @@ int cli_follow(const cli_call *call);
 int cli_token(const cli_call *call);
 int cli_verify(const cli_call *call);
 int cli_backup(const cli_call *call);
+int cli_usage_migrate(const cli_call *call);
 int cli_query(const cli_call *call);
 
 extern cli_command cli_commands[];
@@ -46,8 +47,9 @@ TB_MUST_USE tb_code cli_now(int64_t *ret_now_us, tb_error *err);
 /* The same, saying what is wrong: 0 or the exit status. */
 int cli_clock(const cli_call *call, int64_t *ret_now_us);
 
-/* The servers of --usage; NULL: there is no such option. They live as long as the process. Returns an exit status. */
-int cli_usage(const cli_call *call, usage_servers **ret_servers);
+/* The servers that an option names ("usage"); NULL: it is not there. They live as long as the process. Returns an exit
+ * status. */
+int cli_usage(const cli_call *call, const char *option, usage_servers **ret_servers);
 /* The options that it reads, for the table of subcommands. */
 #define CLI_USAGE_OPTIONS                                                                          \
     {.name = "usage",                                                                              \
@@ -55,10 +57,13 @@ int cli_usage(const cli_call *call, usage_servers **ret_servers);
      .kind = CLI_TEXT,                                                                             \
      .help = "the ClickHouse servers with the usage, each of them a shard: "                       \
              "clickhouse://HOST:PORT,HOST:PORT/DATABASE; default: usage is in the file"},          \
-        {.name = "usage-credentials",                                                              \
-         .value = "FILE",                                                                          \
-         .kind = CLI_TEXT,                                                                         \
-         .help = "a file with two lines: the user and the password for the servers of --usage"},   \
+        CLI_USAGE_ACCESS
+/* How they are asked. */
+#define CLI_USAGE_ACCESS                                                                           \
+    {.name = "usage-credentials",                                                              \
+     .value = "FILE",                                                                              \
+     .kind = CLI_TEXT,                                                                             \
+     .help = "a file with two lines: the user and the password for the usage servers"},   \
         {.name = "usage-ca",                                                                       \
          .value = "FILE",                                                                          \
          .kind = CLI_TEXT,                                                                         \
@@ -73,7 +78,7 @@ int cli_usage(const cli_call *call, usage_servers **ret_servers);
                  "change; default 64"},                                                            \
     {                                                                                              \
         .name = "usage-timeout-ms", .value = "N", .kind = CLI_NUMBER, .min = 10, .max = 600000,    \
-        .help = "how long a server of --usage may take for a statement; default 8000"              \
+        .help = "how long a usage server may take for a statement; default 8000"              \
     }
 /* Opens --db. On failure says why and returns the exit status; 0: *ret_store is open. Where another
  * process holds the writer's lock and the command has a --server form, the message shows it. */

@@ -192,6 +192,17 @@ static const cli_option backup_options[] = {
     PROGRESS,
 };
 
+static const cli_option usage_migrate_options[] = {
+    DB,
+    {.name = "to",
+     .value = "URL",
+     .kind = CLI_TEXT,
+     .required = true,
+     .help = "the ClickHouse servers, each of them a shard: clickhouse://HOST:PORT,HOST:PORT/DATABASE"},
+    CLI_USAGE_ACCESS,
+    PROGRESS,
+};
+
 static const cli_option query_options[] = {
     DB,
     {.name = "format",
@@ -343,6 +354,13 @@ cli_command cli_commands[] = {
     {.name = "scenario add", .operation = "scenario add"},
     {.name = "scenario list", .operation = "scenario list"},
     {.name = "scenario show", .operation = "scenario show"},
+    {.name = "usage migrate",
+     .operands = "",
+     .summary = "Move a file's usage to ClickHouse servers",
+     .details = "Nothing may write the file meanwhile. What is interrupted goes on with the next call. Before the file's counters\n"
+                "go, all that the servers hold is compared with them. Then serve it with --usage URL.",
+     OPTIONS(usage_migrate_options),
+     .run = cli_usage_migrate},
     {.name = "usage", .operation = "usage"},
     {.name = "preview", .operation = "preview"},
     {.name = "invoice", .operation = "invoice"},

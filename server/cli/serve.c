@@ -192,7 +192,7 @@ static int read_options(const cli_call *call, server_options *o)
     if (status == 0) status = read_registry_secrets(call, o);
     if (status == 0) status = read_retain(call, o);
     if (status == 0) status = read_alerts(call, o);
-    if (status == 0) status = cli_usage(call, &o->usage);
+    if (status == 0) status = cli_usage(call, "usage", &o->usage);
     if (status == 0) status = read_cells(call, o);
     return status ? status : read_rate(call, o);
 }

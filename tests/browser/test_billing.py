@@ -1,6 +1,7 @@
 """The views of money: what they show is what the API says; an invoice's line opens into tiers, days and hours by
 its address; the document stands in a frame; a key without statistics sees them too."""
 import json
+import re
 import unittest
 
 from pages import BrowserCase, axe  # first: it knows where the harness is
@@ -50,6 +51,20 @@ class Billing(BrowserCase):
             .filter(one => !one.closest('[data-product]'))
             .map(one => [one.dataset.field, one.dataset.value]))""")
 
+    def shows_each_day(self, page, foretold):
+        """The chart's table has the forecast's own figures, written with three digits."""
+        page.click("[data-chart=month] figcaption > button")
+        page.wait("document.querySelector('[data-chart=month] .chart-table tbody tr')")
+        cells = page.script("return [...document.querySelectorAll('[data-chart=month] .chart-table tbody tr')].map(one => one.lastElementChild.textContent)")
+        self.assertEqual((len(cells), foretold["days"][0]["day"], foretold["days"][-1]["day"]), (30, "2026-11-03", "2026-11-30"))
+        for one in foretold["days"]:
+            shown = [float(number) * 1000 ** " kMGTP".index(unit or " ")
+                     for number, unit in re.findall(r"([\d.]+)\s([kMGTP]?)B", cells[int(one["day"][8:]) - 1])]
+            expected = [int(one[name]) for name in (("p50", "p5", "p95") if one["p5"] != one["p95"] else ("p50",))]
+            self.assertEqual(len(shown), len(expected), one)
+            for a, b in zip(shown, expected):
+                self.assertAlmostEqual(a / b, 1, delta=0.006, msg=one)
+
     def test_the_month_is_what_the_api_says(self):
         for key in ("user", "billing"):
             page = self.opened("/console/billing", key)
@@ -68,6 +83,7 @@ class Billing(BrowserCase):
                     .map(one => [one.dataset.field, one.dataset.value]))])""")
             fields = ("so_far", "p50", "p5", "p95")
             self.assertEqual(sorted(usage, key=str), sorted(([one["product"], one["region"], {f: one[f] for f in fields}] for one in forecast["usage"]), key=str))
+            self.shows_each_day(page, forecast["bytes"])
             listed = self.server.get("/billing/invoices").json()["invoices"][0]
             self.assertEqual((shown["total"], shown["remaining"]), (listed["total"], listed["remaining"]))
             zones = page.script("""return [...document.querySelectorAll('main tr[data-zone]')].map(row =>

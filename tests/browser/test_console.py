@@ -1,7 +1,9 @@
 """The console in a browser: who may come in and what they are offered, addresses, a server that goes away,
 sessions that end, hostile names."""
 import json
+import os
 import unittest
+from pathlib import Path
 
 from pages import COUNT, LOG, NASTY, ConsoleCase, events
 
@@ -303,6 +305,7 @@ class Rows(ConsoleCase):
         page.quiet("/shield/event-logs/9/export - .* 404")
 
     def test_a_container_is_deployed(self):
+        """Without a hook it runs at once; one that fails shows what it printed, and why."""
         page = self.signed_in(path="/containers")
         self.assertEqual(page.script("return document.querySelector('[data-field=maxNumberOfApplications]').dataset.value"), "5")
         self.assertFalse(page.of(page.named("button", f"Deploy {NASTY}"), "enabled"))
@@ -310,6 +313,28 @@ class Rows(ConsoleCase):
         page.wait("document.querySelector('.news').textContent === 'shop runs.'")
         page.wait("document.querySelector('tr[data-app=shop] [data-field=status]').dataset.value === 'active'")
         page.wait("document.querySelector('[data-field=deployment]').dataset.value === 'none'")
+        hook = self.server.path / "hook"
+        hook.write_text(f"#!/bin/sh\necho \"pulls $1\"\nread -r _ <{hook}.pipe\n"
+                        "echo '<b>no such image</b>'\nexit 7\n")
+        hook.chmod(0o755)
+        os.mkfifo(f"{hook}.pipe")
+        self.server.stop()
+        self.server.start("--deploy-hook", hook)
+        self.addCleanup(self.server.start)
+        self.addCleanup(self.server.stop)
+        page = self.signed_in(path="/containers")
+        page.click(page.named("button", "Deploy shop"))
+        page.wait("document.querySelector('pre[aria-label=Output]').textContent === 'pulls shop'")
+        self.assertIn("app=shop", page.script("return location.search"))
+        Path(f"{hook}.pipe").write_bytes(b"\n")
+        page.wait("document.querySelector('[data-field=deployment]').dataset.value === 'ended'")
+        self.assertEqual(page.script("return document.querySelector('pre[aria-label=Output]').textContent"),
+                         "pulls shop\n<b>no such image</b>")
+        self.assertRegex(page.script("return document.querySelector('[data-field=deployment]').textContent"),
+                         "^It failed, with exit status 7, at .*: it ended with status 7[.]$")
+        page.wait("document.querySelector('.news').textContent === 'shop: the deployment failed. What it printed is under Output.'")
+        page.click(page.named("button", "Output of shop"))
+        page.wait("document.querySelector('section[aria-label=Deployment]').hidden")
         page.quiet()
 
 

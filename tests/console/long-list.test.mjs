@@ -63,6 +63,12 @@ test("a file has all rows or is not made", async () => {
   assert.deepEqual(broken.said, ["Busy. No file was made: save it again."]);
 });
 
+test("a file asked for before anything is here has all rows", async () => {
+  const {list, asked} = made();
+  assert.deepEqual((await list.all()).map((row) => row.id), [1, 2, 3, 4, 5]);
+  assert.deepEqual(asked, [1, 2, 3]);
+});
+
 test("a file of what has changed meanwhile is not made", async () => {
   let turn = () => {};
   const {list, said} = made(async (answer, number) => {

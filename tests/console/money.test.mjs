@@ -24,22 +24,35 @@ test("an invoice is overdue from the day after it was due", () => {
   assert.equal(stateOf({...one, kind: "credit_note"}, 0), "credit note");
 });
 
-const forecast = {month: "2026-02", usage_until: "2026-02-03T06:00:00Z", bytes: {so_far: "30", p5: "50", p50: "80", p95: "130"}};
+const span = (day, p5, p50, p95) => ({day: `2026-02-${String(day).padStart(2, "0")}`, mean: "0", p5: String(p5), p50: String(p50), p95: String(p95)});
+const until = (usage_until, from) => ({month: "2026-02", usage_until, bytes: {so_far: "30",
+  days: Array.from({length: 29 - from}, (_, n) => span(from + n, 30 + n, 40 + 2 * n, 50 + 3 * n))}});
 
-test("the month ends with the forecast's own figures, and begins with what was used", () => {
-  const drawn = monthPoints(forecast, {BandwidthUsed: [10, 15, 5]});
+test("the month goes on day by day with the forecast's own figures, and begins with what was used", () => {
+  const drawn = monthPoints(until("2026-02-03T06:00:00Z", 3), {BandwidthUsed: [10, 15, 5]});
   assert.equal(drawn.at.length, 28);
   assert.deepEqual(drawn.past.slice(0, 4), [10, 25, 30, null]);
-  assert.deepEqual([drawn.low[27], drawn.middle[27], drawn.high[27]], [50, 80, 130]);
-  assert.deepEqual([drawn.low[2], drawn.middle[2], drawn.high[2]], [30, 30, 30]);
-  assert.deepEqual(drawn.middle.slice(0, 2), [null, null]);
-  assert.deepEqual(monthPoints(forecast, null).past.slice(0, 4), [null, null, 30, null]);
+  assert.deepEqual(drawn.low.slice(0, 4), [null, 25, 30, 31]); // from the end of the last whole day
+  assert.deepEqual(drawn.middle.slice(0, 4), [null, 25, 40, 42]);
+  assert.deepEqual(drawn.high.slice(0, 4), [null, 25, 50, 53]);
+  assert.deepEqual([drawn.low[27], drawn.middle[27], drawn.high[27]], [55, 90, 125]);
 });
 
-test("a month that is over has no way to go", () => {
-  const drawn = monthPoints({...forecast, usage_until: "2026-03-01T00:00:00Z"}, null);
-  assert.equal(drawn.past[27], 30);
-  assert.equal(drawn.middle[27], 80);
+test("without days of the past the band stands alone", () => {
+  const drawn = monthPoints(until("2026-02-03T06:00:00Z", 3), null);
+  assert.deepEqual(drawn.past.slice(0, 4), [null, null, 30, null]);
+  assert.deepEqual(drawn.middle.slice(0, 4), [null, null, 40, 42]);
+});
+
+test("at midnight the band goes on from all that was used", () => {
+  const drawn = monthPoints(until("2026-02-03T00:00:00Z", 3), {BandwidthUsed: [10, 20]});
+  assert.deepEqual(drawn.past.slice(0, 3), [10, 30, null]);
+  assert.deepEqual(drawn.middle.slice(0, 3), [null, 30, 40]);
+});
+
+test("a month that has not begun for its usage is all to come", () => {
+  const drawn = monthPoints({...until("2026-01-30T00:00:00Z", 1), bytes: {so_far: "0", days: until("", 1).bytes.days}}, null);
+  assert.deepEqual([drawn.past[0], drawn.past[1], drawn.middle[0], drawn.middle[27]], [0, null, 40, 94]);
 });
 
 test("days know what was crossed on them, and every day has a place", () => {

@@ -5,6 +5,7 @@ that can have them; wide() has indexes of more than one node.
 import json
 import subprocess
 import time
+import urllib.request
 
 from faults import BUILD, PATIENCE, TOLLBOOK, require
 
@@ -107,18 +108,32 @@ class Maker:
     def finalize(self, month, now, *words):
         self.tool("invoice", "--month", month, "--finalize", *words, now=now)
 
-    def serve(self, now):
-        """A server that starts and stops: what only it writes is written then."""
+    def serve(self, now, deploys=()):
+        """A server that starts and stops: what only it writes is written then. deploys: (key, application)."""
         port = self.folder / "port"
         with subprocess.Popen([TOLLBOOK, "serve", "--db", self.db, "--listen", "127.0.0.1:0",
-                               "--port-file", port], env={"TOLLBOOK_NOW": now},
+                               "--deploy-hook", "/bin/echo", "--port-file", port], env={"TOLLBOOK_NOW": now},
                               stderr=subprocess.DEVNULL) as server:
             end = time.monotonic() + PATIENCE
             while not port.exists():
                 require(server.poll() is None and time.monotonic() < end, "no server")
                 time.sleep(0.005)
+            for key, app in deploys:
+                self.deploy(f"http://127.0.0.1:{port.read_text().strip()}/mc/apps/{app}/deploy", key, end)
             server.terminate()
         port.unlink()
+
+    @staticmethod
+    def deploy(url, key, end):
+        """Deploys and waits for its end."""
+        header = {"AccessKey": key}
+        with urllib.request.urlopen(urllib.request.Request(url, headers=header, method="POST"), timeout=PATIENCE):
+            pass
+        url, state = url + "ment", None
+        while state != "ended":
+            require(time.monotonic() < end, url, state)
+            with urllib.request.urlopen(urllib.request.Request(url, headers=header), timeout=PATIENCE) as answer:
+                state = json.load(answer)["state"]
 
 
 def usage(zone, day, gigabytes, region="DE", hour=5, **more):
@@ -204,9 +219,10 @@ def secrets(m):
     made = subprocess.run([TOLLBOOK, "key", "secret"], capture_output=True, check=True)
     secret.write_bytes(made.stdout)
     secret.chmod(0o600)
-    for account, role in ((1, "User"), (2, "SubuserBilling"), (0, "Operator"), (3, "Ingest")):
-        m.tool("key", "create", "--account", account, "--role", role,
-               *(("--secret-file", secret) if account != 0 else ()))
+    keys = [m.tool("key", "create", "--account", account, "--role", role,
+                   *(("--secret-file", secret) if account != 0 else ())).strip()
+            for account, role in ((1, "User"), (2, "SubuserBilling"), (0, "Operator"), (3, "Ingest"),
+                                  (2, "User"))]
     m.tool("key", "revoke", "--id", 2)
     for i in range(3):
         m.tool("scenario", "add", "-", stdin=json.dumps(
@@ -221,7 +237,7 @@ def secrets(m):
             m.tool("ingest", "-", stdin=back, now=LOGS, status=(0, 1))
             m.tool("ingest", "--withdraw", "-", stdin=back, now=LOGS)
     m.take(*(event(n, 41 + n % 3, n % 2) for n in range(60)), now=LOGS)
-    m.serve(LOGS)
+    m.serve(LOGS, [(keys[0], "app0"), (keys[4], "app1"), (keys[0], "app3")])
 
 
 def alerts(m):

@@ -175,7 +175,8 @@ static tb_code find_epoch(tb_store *store, size_t shard, int64_t *epoch, tb_erro
     return code;
 }
 
-static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
+/* Room for rows of each shard, and its tables. */
+static tb_code prepare_shards(tb_store *store, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     tb_code code = TB_OK;
@@ -186,12 +187,16 @@ static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
         for (size_t shard = 0; shard < ch->client->shards; shard++)
             tb_buf_init(&ch->rows[t][shard], ROWS_MAX, NULL);
     }
-    for (size_t shard = 0; !code && shard < ch->client->shards; shard++) {
-        code = make_tables(store, shard, err);
-        if (!code) code = check_order(store, shard, err);
-        if (!code) code = find_epoch(store, shard, &epoch, err);
-        if (!code) code = tb__ch_check_copy(store, shard, err);
-    }
+    for (size_t shard = 0; !code && shard < ch->client->shards; shard++)
+        if (!(code = make_tables(store, shard, err))) code = check_order(store, shard, err);
+    return code;
+}
+
+static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
+{
+    tb_code code = prepare_shards(store, err);
+    for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++)
+        if (!(code = find_epoch(store, shard, &epoch, err))) code = tb__ch_check_copy(store, shard, err);
     return code ? code : tb_store_write(store, begin_span, &epoch, err);
 }
 
@@ -213,7 +218,7 @@ static tb_code check_place(tb_store *store, const tb_usage_client *client, int64
     if (code || epoch) return code;
     if (series)
         return tb_fail(err, TB_E_USAGE, "usage",
-                       "%s has usage of its own. A database keeps its usage in ClickHouse from its beginning.",
+                       "%s has usage of its own. `tollbook usage migrate` moves it to ClickHouse.",
                        store->path);
     if (!store->write)
         return tb_fail(err, TB_E_USAGE, "usage", "%s has no usage in ClickHouse yet.", store->path);
@@ -230,12 +235,8 @@ static void free_cache(void *cache)
     tb__ch_cache_free(cache);
 }
 
-tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_error *err)
+static tb_code connect_to(tb_store *store, const tb_usage_client *client, tb_error *err)
 {
-    int64_t epoch = 0;
-    tb_code code = tb__ch_meta(store, "usage_epoch", 0, &epoch, err);
-    if (!code) code = check_place(store, client, epoch, err);
-    if (code || !client) return code;
     struct tb__clickhouse *ch = calloc(1, sizeof *ch);
     if (!ch) return tb_no_memory(err);
     ch->client = client;
@@ -243,12 +244,29 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
         ch->month[i].month = -1;
     tb_buf_init(&ch->sql, (size_t)1 << 20, NULL);
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
-    ch->cache = tb__held_share(store->held, make_cache, free_cache);
-    if (ch->cache) tb__ch_cache_bound(ch->cache, client->remember);
     store->clickhouse = ch;
+    return TB_OK;
+}
+
+tb_code tb__ch_attach(tb_store *store, const tb_usage_client *client, tb_error *err)
+{
+    tb_code code = connect_to(store, client, err);
+    return code ? code : prepare_shards(store, err);
+}
+
+tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_error *err)
+{
+    int64_t epoch = 0;
+    tb_code code = tb__ch_meta(store, "usage_epoch", 0, &epoch, err);
+    if (!code) code = check_place(store, client, epoch, err);
+    if (code || !client) return code;
+    code = connect_to(store, client, err);
+    if (code) return code;
     store->client = client;
     store->plane.counters = &clickhouse_counters;
-    if (!ch->cache) return tb_no_memory(err); /* it knows what went, too */
+    tb__ch_of(store)->cache = tb__held_share(store->held, make_cache, free_cache);
+    if (!tb__ch_of(store)->cache) return tb_no_memory(err); /* it knows what went, too */
+    tb__ch_cache_bound(tb__ch_of(store)->cache, client->remember);
     return store->write ? open_writer(store, epoch, err) : TB_OK;
 }
 

@@ -61,6 +61,39 @@ static inline struct tb__clickhouse *tb__ch_of(const tb_store *store)
     return store->clickhouse;
 }
 
+/* --- open.c --- */
+
+/* For a file with counters of its own, which stay its plane: rows can be sent to the shards, whose tables are there. */
+TB_MUST_USE tb_code tb__ch_attach(tb_store *store, const tb_usage_client *client, tb_error *err);
+
+/* --- moved.c --- */
+
+/* What rows of one table come to in a month of a shard. A value's weight is its place's, so that a value that lies
+ * under another place shows. All are modulo 2^64. */
+typedef struct tb__ch_moved_month {
+    int64_t month;
+    uint64_t rows[TB__CH_TABLES];
+    uint64_t sum[TB_METRIC_COUNT], weighed[TB_METRIC_COUNT];
+    uint64_t country[2], country_weighed[2]; /* requests, bytes */
+} tb__ch_moved_month;
+
+/* Of one shard, ascending by month. Who counts frees the list. */
+typedef struct tb__ch_moved {
+    tb__ch_moved_month *list;
+    size_t n, cap;
+} tb__ch_moved;
+
+TB_MUST_USE tb_code tb__ch_moved_day(tb__ch_moved *to, const tb__day_of *of_day, const tb_grid *hours, tb_error *err);
+TB_MUST_USE tb_code tb__ch_moved_countries(tb__ch_moved *to, int64_t zone, int64_t day,
+                                           const struct tb__country *list, size_t n, tb_error *err);
+/* Batches of one move, first to last. */
+typedef struct tb__ch_span {
+    int64_t first, last;
+} tb__ch_span;
+/* Whether a shard holds exactly that under these ids. TB_E_DIFFERENT names month and counter. */
+TB_MUST_USE tb_code tb__ch_moved_compare(tb_store *store, size_t shard, tb__ch_moved *what, tb__ch_span ids,
+                                         tb_error *err);
+
 /* --- ask.c --- */
 
 /* Where an owner's rows lie. */

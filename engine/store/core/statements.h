@@ -182,6 +182,11 @@
     X(USAGE_DAYS, "SELECT day,batch FROM usage_day WHERE day BETWEEN ?1 AND ?2 ORDER BY day")        \
     X(USAGE_MONTHS, "SELECT CAST(substr(name,13) AS INT),value FROM meta WHERE name GLOB 'usage_month_*'"\
                     " ORDER BY 1")                                                                 \
+    X(MOVE_OWNER, "SELECT scope,owner FROM series WHERE (scope,owner)>(?1,?2) ORDER BY scope,owner LIMIT 1") \
+    X(MOVE_SERIES, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 AND edge>?3 ORDER BY edge LIMIT 1") \
+    X(MOVE_BEFORE, "SELECT count(*) FROM (SELECT DISTINCT scope,owner FROM series WHERE (scope,owner)<=(?1,?2))") \
+    X(MOVE_COUNTRIES, "SELECT day,data FROM country_day WHERE zone=?1 ORDER BY day")                \
+    X(MOVE_RETAINED, "SELECT account FROM retention WHERE hours_month>0 LIMIT 1")                   \
     X(BUMP_VERSION, "UPDATE meta SET value=value+1 WHERE name='data_version'")                     \
     /* usage */                                                                                    \
     X(CHUNK_PUT, "INSERT INTO chunk VALUES(?,?)" TB__CHUNK_JOINS)                                  \

@@ -12,12 +12,13 @@ import {pagesOf} from "./pages.js";
 
 export function longList({page, size, what, ask, part, shown}) {
   const list = pagesOf(size);
-  let question = "", asking = new AbortController(), wanted = new Set();
+  let question = "", asking = new AbortController(), wanted = new Set(), isKnown = false;
 
   function take(answer) {
     if (page.failed(answer)) return;
     const {total, page: number, items} = part(answer);
     list.take(total, number, items);
+    isKnown = true;
     shown(list.rows);
   }
 
@@ -40,13 +41,14 @@ export function longList({page, size, what, ask, part, shown}) {
       page.failed({...answer, ok: false, lost: false, message: `${answer.message} No file was made: save it again.`});
       return null;
     };
-    let left = 2 * Math.ceil(list.rows.length / size) + 2; // rows that come and go while they are read
-    for (let missing; (missing = list.missing(0, list.rows.length)).length; left--) {
-      const answer = await ask(missing[0]);
+    let left = Infinity; // rows that come and go while they are read
+    for (let number; (number = isKnown ? list.missing(0, list.rows.length)[0] : 1); left--) {
+      const answer = await ask(number);
       if (answer.cancelled) return null;
       if (!answer.ok) return noFile(answer);
       if (mine !== question || left === 0) return noFile({...answer, message: `The ${what} changed while they were read.`});
       take(answer);
+      left = Math.min(left, 2 * Math.ceil(list.rows.length / size) + 2);
     }
     return list.rows;
   }
@@ -60,6 +62,7 @@ export function longList({page, size, what, ask, part, shown}) {
       if (text === question) return false;
       question = text;
       list.clear();
+      isKnown = false;
       forget();
       return true;
     },

@@ -70,27 +70,26 @@ export function priceText(tier, line, currency) {
   return `${money(tier.list_price, currency)}${unit ? ` per ${unit}` : ""}`;
 }
 
-/** The month by days for a chart: what was used up to each day's end, and from there the span of the
- * forecast to the month's last day, which is the forecast's own; between the two it is a straight line.
- * points: of GET /insights by day, or null. */
+/** The month by days for a chart: what was used up to each day's end, or up to now; and from the end of the last whole
+ * day on the forecast's own span for each day's end. points: of GET /insights by day, or null. */
 export function monthPoints(forecast, points, dayMs = 86400000) {
   const first = Date.parse(`${forecast.month}-01T00:00:00Z`);
   const [year, month] = forecast.month.split("-").map(Number);
   const days = new Date(Date.UTC(year, month, 0)).getUTCDate();
   const known = Math.min(days, Math.max(1, Math.ceil((Date.parse(forecast.usage_until) - first) / dayMs)));
+  const foretold = new Map(forecast.bytes.days.map((one) => [Date.parse(one.day), one]));
   const at = [], past = [], middle = [], low = [], high = [];
   const soFar = Number(forecast.bytes.so_far);
   let sum = 0;
   for (let n = 0; n < days; n++) {
-    at.push(first + n * dayMs);
+    const ms = first + n * dayMs, day = foretold.get(ms), isBefore = !day && foretold.has(ms + dayMs);
+    at.push(ms);
     sum += Number(points?.BandwidthUsed[n] ?? 0);
-    const last = n === known - 1;
-    past.push(n >= known ? null : last ? soFar : points ? Math.min(sum, soFar) : null);
-    const part = days === known ? 1 : (n - known + 1) / (days - known);
-    const to = (end) => (n < known - 1 ? null : soFar + (Number(end) - soFar) * part);
-    middle.push(to(forecast.bytes.p50));
-    low.push(to(forecast.bytes.p5));
-    high.push(to(forecast.bytes.p95));
+    past.push(n >= known ? null : n === known - 1 ? soFar : points ? Math.min(sum, soFar) : null);
+    const of = (name) => (day ? Number(day[name]) : isBefore ? past[n] : null);
+    middle.push(of("p50"));
+    low.push(of("p5"));
+    high.push(of("p95"));
   }
   return {at, past, middle, low, high};
 }

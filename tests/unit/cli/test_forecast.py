@@ -60,6 +60,15 @@ class History(Case):
         for row in [*f["usage"], f["bytes"]]:
             low = [int(row[k]) for k in ("so_far", "p5", "p50", "p95")]
             self.assertEqual(low, sorted(low))
+        days = f["bytes"]["days"]
+        self.assertEqual([one["day"] for one in days], [f"2026-11-{day}" for day in range(20, 31)])
+        for quantile in ("p5", "p50", "p95"):
+            path = [int(f["bytes"]["so_far"]), *(int(one[quantile]) for one in days)]
+            self.assertEqual(path, sorted(path))
+        for one in days:
+            self.assertEqual(int(one["p5"]) <= int(one["p50"]) <= int(one["p95"]), True, one)
+        self.assertEqual({k: v for k, v in days[-1].items() if k != "day"}, {k: f["bytes"][k] for k in ("mean", "p5", "p50", "p95")})
+        self.assertLess(int(days[0]["p95"]) - int(days[0]["p5"]), int(days[-1]["p95"]) - int(days[-1]["p5"]))
         net, gross = f["money"]["net"], f["money"]["gross"]
         self.assertAlmostEqual(float(gross["p50"]), 1.2 * float(net["p50"]), delta=0.01)
         self.assertAlmostEqual(float(net["p50"]), 93.7, delta=2)
@@ -113,12 +122,21 @@ class Short(Case):
         # the newest hour is 10:00 of the 19th: 9 days known whole, 11 days and 13 hours to come
         self.assertEqual(f["usage_until"], "2026-11-19T11:00:00Z")
         self.assertEqual(int(f["bytes"]["p50"]), 10 * GB + 11 * GB + GB * 13 // 24)
+        self.assertEqual([(one["day"], int(one["p50"])) for one in f["bytes"]["days"]],
+                         [(f"2026-11-{19 + k}", 10 * GB + k * GB + GB * 13 // 24) for k in range(12)])
 
     def test_what_stops_coming_is_waited_for_a_week(self):
         self.add(40, until="2026-11-16")
         self.assertEqual(self.forecast()["usage_until"], "2026-11-15T11:00:00Z")
         self.assertEqual(self.forecast(now="2026-11-23T12:00:00Z")["usage_until"],
                          "2026-11-23T12:00:00Z")
+
+    def test_days_before_the_month_are_none_of_it(self):
+        self.add(10, until="2026-10-29")
+        f = self.forecast(now="2026-11-02T12:00:00Z")
+        self.assertEqual((f["month"], f["usage_until"], f["bytes"]["so_far"]), ("2026-11", "2026-10-28T11:00:00Z", "0"))
+        self.assertEqual([(one["day"], int(one["p5"]), int(one["p95"])) for one in f["bytes"]["days"]],
+                         [(f"2026-11-{day:02}", day * GB, day * GB) for day in range(1, 31)])
 
     def test_a_zone_that_changed_its_type_has_its_past_with_the_new_one(self):
         self.add(60)

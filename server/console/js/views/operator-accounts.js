@@ -32,7 +32,7 @@ export function show(page) {
     column("owed", "Owed", (row) => row.owed, {field: "owed", cell: (row) => (isNone(row.owed) ? "–" : amount(row, row.owed))}),
     column("overdue", "Overdue", (row) => row.overdue, {field: "overdue",
       cell: (row) => (decimalCompare(row.overdue, "0") > 0 ? el("span", {class: "chip warn"}, amount(row, row.overdue)) : "–")}),
-    {id: "why", name: "Note", kind: "text", wide: true, sort: false, value: (row) => row.why},
+    {id: "why", name: "Note", kind: "text", wide: true, sort: false, value: (row) => row.why, title: (row) => row.why},
   ];
 
   const head = el("p", {class: "soft"});

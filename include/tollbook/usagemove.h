@@ -1,0 +1,30 @@
+/* Moving a file's counters to usage servers. */
+#ifndef TOLLBOOK_USAGEMOVE_H
+#define TOLLBOOK_USAGEMOVE_H
+
+#include "tollbook/store.h"
+#include "tollbook/usageclient.h"
+
+TB_API_BEGIN
+
+typedef struct tb_usage_move {
+    const tb_usage_client *client; /* borrowed */
+    /* Zones, accounts and balancers that were sent, of all with usage; NULL: nobody asks. */
+    void (*progress)(void *ctx, uint64_t done, uint64_t all);
+    void *ctx;
+    /* Of this call: rows of cells that came out of the file; whether an earlier call had sent a part. */
+    uint64_t rows;
+    bool resumed;
+} tb_usage_move;
+
+/* Sends the counters of a writer's store to its shards, compares what they then hold, and makes them the place of
+ * the file's usage, in one transaction that takes the counters out of the file. Until that the file answers as
+ * before. What was cut off goes on where it was; where usage changed in between it begins again.
+ * At its end the store must be closed, and opened with the client.
+ * TB_E_USAGE: the file, or the address, cannot take part. TB_E_OVERFLOW: counters together pass 2^63 - 1.
+ * TB_E_DIFFERENT: the shards hold something else. TB_E_AWAY. */
+TB_MUST_USE tb_code tb_store_move_usage(tb_store *store, tb_usage_move *move, tb_error *err);
+
+TB_API_END
+
+#endif

@@ -1,0 +1,187 @@
+"""tollbook usage migrate: what a file held is what the usage servers answer, to the byte; what was cut off goes on, what
+changed in between begins again, and an address with another file's usage is refused."""
+import json
+import random
+import shutil
+import subprocess
+import unittest
+
+from clickhouse import PROGRAM, ClickHouse
+from fakeusage import Fake
+from harness import CATALOG, ENVIRONMENT, PATIENCE, SOURCE, TOLLBOOK, Case, Server, random_seed, run
+from test_usage_servers import ANSWERS, BUCKETS, lines
+
+SEED = random_seed()
+COMMANDS = (["verify"], ["forecast", "--account", "1"], ["invoice", "--month", "2026-11", "--account", "1"],
+            ["invoice", "--late"], ["account", "list"])
+MANY = b"".join(json.dumps({"zone": 1000 + i, "region": ("DE", "SG")[i % 2], "hour": f"2026-11-{1 + i % 3:02}T{i % 24:02}:00:00Z",
+                            "requests": 1 + i, "bytes": 7 * i}).encode() + b"\n" for i in range(5000))
+
+
+class Killer(Fake):
+    """Ends the program with kill -9 in the place of an answer, behind or before what the server did."""
+
+    def __init__(self, behind):
+        super().__init__(behind)
+        self.left, self.late, self.victim = None, False, None
+
+    def answer(self, h):
+        if self.left is None or self.left > 0:
+            if self.left is not None:
+                self.left -= 1
+            return super().answer(h)
+        if self.late:
+            super().answer(h)
+        self.victim.kill()
+
+
+@unittest.skipUnless(PROGRAM, "no clickhouse-server")
+class Migration(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.shards = [ClickHouse(), ClickHouse("Asia/Tokyo")]
+
+    @classmethod
+    def tearDownClass(cls):
+        for shard in cls.shards:
+            shard.close()
+
+    def url(self, database, servers=None):
+        return "clickhouse://" + ",".join(f"127.0.0.1:{s.port}" for s in servers or self.shards) + "/" + database
+
+    def migrate(self, db, url, expect=0):
+        return run("usage", "migrate", "--db", db, "--to", url, expect=expect).stderr.decode()
+
+    def server(self):
+        server = Server(log=None)
+        self.addCleanup(server.folder.cleanup)
+        self.addCleanup(server.stop)
+        return server
+
+    def send(self, server, target, body, **headers):
+        answer = server.ask("POST", target, server.keys["operator"], body, **headers)
+        self.assertIn(answer.status, (200, 201), answer.body)
+
+    def history(self, server):
+        catalog = {**CATALOG, "load_balancers": [{"id": 7, "account": 1, "created": "2026-01-10T00:00:00Z", "zones": [101]}]}
+        self.send(server, "/catalog", json.dumps(catalog).encode(), content_type="application/json")
+        self.send(server, "/books", (SOURCE / "fixtures/book.json").read_bytes(), content_type="application/json")
+        self.send(server, "/ingest/buckets", BUCKETS)
+        taken = lines(101, range(30, 70), "NY")
+        self.send(server, "/ingest/logs", lines(101, range(40)) + lines(102, range(7), "XX") + lines(201, range(9)))
+        self.send(server, "/ingest/logs", taken)
+        self.command(server, "invoice", "--month", "2026-10", "--finalize")
+        self.send(server, "/ingest/buckets", BUCKETS.replace(b"T05:", b"T07:"))
+        self.send(server, "/ingest/logs/withdraw", taken)
+
+    def command(self, server, *words):
+        return run(*words, "--server", server.url, "--key", server.keys["operator"]).stdout
+
+    def answers(self, server):
+        found = {target: (a.status, a.body) for target in [*ANSWERS, "/loadbalancer/7/usage"]
+                 for a in [server.get(target)]}
+        return found | {" ".join(words): self.command(server, *words) for words in COMMANDS}
+
+    def same(self, one, other):
+        for what in one:
+            self.assertEqual(one[what], other[what], what)
+
+    def test_1_every_answer_is_the_one_before(self):
+        server, other = self.server(), self.server()
+        for s in (server, other):
+            self.history(s)
+        before, url = self.answers(server), self.url("whole")
+        self.assertIn("is being written by serve", self.migrate(server.db, url, expect=3))
+        server.stop()
+        self.assertIn("rows. Serve it with", self.migrate(server.db, url))
+        self.assertIn("ask the server", self.migrate(server.db, url, expect=2))
+        self.assertEqual(run("verify", "--db", server.db, expect=2).stdout, b"")
+        server.start("--usage", url)
+        self.same(before, self.answers(server))
+        for s in (server, other): # what comes later counts on, and what was there before can be withdrawn
+            self.send(s, "/ingest/logs", lines(101, range(100, 130)) + lines(202, range(5), "SG"))
+            self.send(s, "/ingest/buckets/withdraw", BUCKETS)
+        self.same(self.answers(other), self.answers(server))
+        self.assertIn("another file's", self.refuse_second(url))
+
+    def refuse_second(self, url):
+        second = self.server()
+        self.send(second, "/ingest/logs", lines(101, range(3)))
+        before = second.get("/statistics").body
+        second.stop()
+        said = self.migrate(second.db, url, expect=2)
+        second.start()
+        self.assertEqual(before, second.get("/statistics").body)
+        return said
+
+    def test_2_killed_and_changed(self):
+        server = self.server()
+        self.send(server, "/ingest/buckets", MANY + BUCKETS)
+        before = self.answers(server)
+        server.stop()
+        fakes = [Killer(shard) for shard in self.shards]
+        for fake in fakes:
+            self.addCleanup(fake.close)
+        copy = server.path / "copy.db"
+        shutil.copy(server.db, copy)
+        self.migrate(copy, self.url("counting", fakes))
+        statements = sum(not sql.startswith(("SELECT 1", "INSERT")) for sql, _ in fakes[1].statements)
+        rng, url = random.Random(SEED), self.url("killed", fakes)
+        self.assertGreater(fakes[0].inserts() + fakes[1].inserts(), 3) # two steps
+        for at in sorted(rng.sample(range(2, statements - 1), 5)):
+            self.kill_at(server.db, url, fakes[1], at, rng.random() < 0.5)
+        server.start() # it is a file still, and goes on
+        self.same(before, self.answers(server))
+        self.send(server, "/ingest/logs", lines(101, range(20)))
+        before = self.answers(server)
+        server.stop()
+        self.kill_at(server.db, url, fakes[1], statements - 2, True)
+        self.assertIn("from an earlier call", self.migrate(server.db, url))
+        server.start("--usage", url)
+        self.same(before, self.answers(server))
+
+    def kill_at(self, db, url, fake, at, late):
+        fake.late, fake.left = late, at
+        fake.victim = subprocess.Popen([TOLLBOOK, "usage", "migrate", "--db", db, "--to", url], env=ENVIRONMENT,
+                                       stderr=subprocess.DEVNULL)
+        self.assertEqual(fake.victim.wait(PATIENCE), -9)
+        fake.left = None
+
+    def test_3_what_does_not_agree_is_told(self):
+        server = self.server()
+        self.send(server, "/ingest/logs", lines(101, range(30)))
+        server.stop()
+        fake = Killer(self.shards[0])
+        self.addCleanup(fake.close)
+        url = self.url("bad", [fake])
+        real, changed = fake.pass_on, []
+
+        def lose(h, body): # an INSERT that is acknowledged and not done
+            if b"INSERT" in h.path.encode() and not changed:
+                changed.append(True)
+                return fake.say(h, 200, b"")
+            return real(h, body)
+
+        fake.pass_on = lose
+        said = self.migrate(server.db, url, expect=1)
+        self.assertRegex(said, "Usage server 1 has something else than the file, 2026-11: number of rows is 0 there and")
+        self.assertNotIn("earlier call", self.migrate(server.db, url))
+        server.start("--usage", url)
+        self.assertIn(b"30", server.get("/statistics?pullZone=101").body)
+
+    def test_4_hours_that_were_let_go(self):
+        server = self.server()
+        book = json.loads((SOURCE / "fixtures/book.json").read_text()) | {"effective_from": "2024-01-01T00:00:00Z"}
+        self.send(server, "/books", json.dumps(book).encode(), content_type="application/json")
+        self.send(server, "/ingest/buckets", BUCKETS.splitlines()[0].replace(b"2026-09", b"2024-09") + b"\n")
+        for second in range(3): # behind eight closed days what waits is folded
+            self.send(server, "/ingest/logs", lines(101, [second]))
+        self.command(server, "invoice", "--month", "2024-09", "--finalize")
+        server.stop()
+        done = run("retain", "--db", server.db, "--hours", 25, "--days", 26)
+        self.assertIn(b"2 rows of hours", done.stderr)
+        self.assertIn("were let go", self.migrate(server.db, self.url("retained"), expect=2))
+
+
+if __name__ == "__main__":
+    unittest.main()
