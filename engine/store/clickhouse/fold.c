@@ -10,9 +10,9 @@
 
 /* --- which spans --- */
 
-static tb_code add_span(tb__ch_fold *f, tb__ch_span span, tb_error *err)
+static tb_code add_span(tb__ch_fold *f, tb__ch_piece span, tb_error *err)
 {
-    tb__ch_span *last = f->n ? &f->list[f->n - 1] : NULL;
+    tb__ch_piece *last = f->n ? &f->list[f->n - 1] : NULL;
     const bool joins = last && last->scope == span.scope && last->rows + span.rows <= SPAN_ROWS &&
                        (last->first == span.first ? last->end == span.from
                                                   : last->from == span.from && last->end == span.end);
@@ -27,7 +27,7 @@ static tb_code add_span(tb__ch_fold *f, tb__ch_span span, tb_error *err)
     return code;
 }
 
-static void put_where(const tb__ch_fold *f, const tb__ch_span *s, char *out, int size)
+static void put_where(const tb__ch_fold *f, const tb__ch_piece *s, char *out, int size)
 {
     sqlite3_snprintf(size, out, "scope=%d AND owner>=%lld AND owner<=%lld AND h>=%lld AND h<%lld AND batch<%lld", s->scope,
                      (long long)s->first, (long long)s->last, (long long)s->from, (long long)s->end,
@@ -35,7 +35,7 @@ static void put_where(const tb__ch_fold *f, const tb__ch_span *s, char *out, int
 }
 
 /* An owner with many rows: hour by hour. The answer that the caller walks is copied by it. */
-static tb_code plan_hours(tb_store *store, tb__ch_fold *f, const tb__ch_span *of, tb_error *err)
+static tb_code plan_hours(tb_store *store, tb__ch_fold *f, const tb__ch_piece *of, tb_error *err)
 {
     char where[300];
     int64_t from = of->from;
@@ -46,7 +46,7 @@ static tb_code plan_hours(tb_store *store, tb__ch_fold *f, const tb__ch_span *of
     tb_code code = tb__ch_ask(store, f->shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     while (!code && r.at < r.end && !r.cut) {
-        tb__ch_span hour = *of;
+        tb__ch_piece hour = *of;
         hour.from = from;
         hour.end = from = (int64_t)tb__ch_column(&r, 4) + 1;
         hour.rows = tb__ch_column(&r, 8);
@@ -57,7 +57,7 @@ static tb_code plan_hours(tb_store *store, tb__ch_fold *f, const tb__ch_span *of
 
 static tb_code plan_owners(tb_store *store, tb__ch_fold *f, tb__ch_reader *r, tb_error *err)
 {
-    tb__ch_span of = {.from = tb__ch_hour(tb_month_first_day(f->month) * 24),
+    tb__ch_piece of = {.from = tb__ch_hour(tb_month_first_day(f->month) * 24),
                       .end = tb__ch_hour(tb_month_first_day(f->month + 1) * 24)};
     tb_code code = TB_OK;
     while (!code && r->at < r->end && !r->cut) {
@@ -156,7 +156,7 @@ static tb_code digest_folded(tb_store *store, const tb__ch_fold *f, digest *ret,
 
 static tb_code digest_written(tb_store *store, const tb__ch_fold *f, digest *ret, tb_error *err)
 {
-    const tb__ch_span *s = &f->list[f->at];
+    const tb__ch_piece *s = &f->list[f->at];
     tb_buf *sql = tb__ch_start(store);
     put_digest(sql, "uniqExact(row)");
     tb_buf_str(sql, "(SELECT " KEYS ",row");
@@ -171,7 +171,7 @@ static tb_code digest_written(tb_store *store, const tb__ch_fold *f, digest *ret
 
 tb_code tb__ch_fold_span(tb_store *store, tb__ch_fold *f, tb_error *err)
 {
-    const tb__ch_span *s = &f->list[f->at];
+    const tb__ch_piece *s = &f->list[f->at];
     digest before = {0, 0, 0}, after = {0, 0, 0};
     if (f->numbered + s->rows >= UINT32_MAX)
         return tb_fail(err, TB_E_OVERFLOW, "usage", "A month has 2^32 rows on shard %zu: it cannot be compacted.",

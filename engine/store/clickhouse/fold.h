@@ -6,18 +6,18 @@
 #include "store/clickhouse/private.h"
 
 /* Owners of a scope, and hours: so many rows that a server has memory for them. */
-typedef struct tb__ch_span {
+typedef struct tb__ch_piece {
     int scope;
     int64_t first, last; /* owners */
     int64_t from, end;   /* hours */
     uint64_t rows;       /* as they lie, at most */
-} tb__ch_span;
+} tb__ch_piece;
 
 typedef struct tb__ch_fold {
     int64_t month, batch; /* what its rows have: a span of ids of its own */
     size_t shard;
     bool planned;
-    tb__ch_span *list; /* of this shard */
+    tb__ch_piece *list; /* of this shard */
     size_t n, cap, at;
     uint64_t numbered; /* rows of this shard that have a number */
 } tb__ch_fold;
