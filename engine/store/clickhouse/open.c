@@ -14,7 +14,7 @@
  *
  * Nothing overflows: meta.cell_max bounds what all batches added to any counter. */
 #include "store/clickhouse/clickhouse.h"
-#include "store/clickhouse/private.h"
+#include "store/clickhouse/lines.h"
 
 #include <stdlib.h>
 
@@ -89,7 +89,8 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
                          "requests UInt64,bytes UInt64)ENGINE=ReplacingMergeTree"
                          " PARTITION BY toYYYYMM(toDateTime(day*86400,'UTC')) ORDER BY(zone,day,country,batch)",
                name);
-    return code ? code : tb__ch_ask(store, shard, err);
+    if (!code) code = tb__ch_ask(store, shard, err);
+    return code ? code : tb__ch_log_tables(store, shard, err);
 }
 
 /* A new span of ids: what another writer sent and did not commit is a gap for good. Series are asked for by their ids
@@ -114,7 +115,7 @@ static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
 static tb_code find_epoch(tb_store *store, size_t shard, int64_t *epoch, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    static const char *const tables[] = {"cell", "country"};
+    static const char *const tables[] = {"cell", "country", "log", "log_gone"};
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < sizeof tables / sizeof *tables; i++) {
         ch->sql.len = 0;
@@ -184,7 +185,9 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
     store->clickhouse = ch;
     store->client = client;
+    ch->dropped.tried_ms = INT64_MAX;
     store->plane.counters = &clickhouse_counters;
+    store->plane.logs = &tb__clickhouse_logs;
     return store->write ? open_writer(store, epoch, err) : TB_OK;
 }
 

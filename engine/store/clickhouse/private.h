@@ -9,7 +9,7 @@
 #define TB__CH_ANSWER_MAX    ((size_t)512 << 20)
 #define TB__CH_MONTH_METRICS 3
 
-typedef enum tb__ch_table { TB__CH_CELL, TB__CH_COUNTRY, TB__CH_TABLES } tb__ch_table;
+typedef enum tb__ch_table { TB__CH_CELL, TB__CH_COUNTRY, TB__CH_LOG, TB__CH_LOG_GONE, TB__CH_TABLES } tb__ch_table;
 
 /* One owner's days of one month: of each edge location and day the month_metrics (month.c). */
 typedef struct tb__ch_month {
@@ -39,6 +39,9 @@ struct tb__clickhouse {
         int64_t first, last;
     } *gaps; /* not known to be in the file yet */
     size_t n_gaps, cap_gaps;
+    struct tb__ch_dropped {
+        int64_t day, tried_ms; /* days of request logs before it are dropped; when that failed */
+    } dropped;
 };
 
 static inline struct tb__clickhouse *tb__ch_of(const tb_store *store)

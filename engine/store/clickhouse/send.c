@@ -6,7 +6,7 @@
 
 static tb_code send_rows(tb_store *store, size_t shard, tb__ch_table t, tb_error *err)
 {
-    static const char *const names[TB__CH_TABLES] = {"cell", "country"};
+    static const char *const names[TB__CH_TABLES] = {"cell", "country", "log", "log_gone"};
     struct tb__clickhouse *ch = tb__ch_of(store);
     tb_buf *rows = &ch->rows[t][shard];
     if (!rows->len) return TB_OK;

@@ -484,6 +484,7 @@
       " length(text)>0 OR " TB__NAMED_REASON ")")                                                  \
     X(FORGET_LOGS_COUNT, "SELECT count(*) FROM log_block WHERE zone IN(SELECT id FROM zone"        \
                          " WHERE account=?1)")                                                     \
+    X(FORGET_LOG_ZONES, "SELECT id FROM zone WHERE account=?1 ORDER BY id")                        \
     X(FORGET_EVENTS_COUNT, "SELECT count(*) FROM event_block WHERE zone IN(SELECT id FROM"         \
                            " shield_zone WHERE account=?1)")                                       \
     X(FORGET_REASONS, "UPDATE reject SET reason='forgotten' WHERE " TB__NAMED_REASON)              \

@@ -4,6 +4,9 @@
 
 #include "store/core/internal.h"
 
+/* A line as a number: the same for lines that are the same in every column (log_withdraw.c). */
+uint64_t tb__log_line_hash(const tb_logline *line);
+
 /* --- entries of the table tb__file_logs, beside those of logs.c --- */
 
 /* log_withdraw.c */

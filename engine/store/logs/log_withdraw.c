@@ -36,7 +36,7 @@ static uint64_t text_hash(uint64_t seed, tb_text text)
     return text.len ? XXH3_64bits_withSeed(text.data, text.len, seed) : seed;
 }
 
-static uint64_t line_hash(const tb_logline *line)
+uint64_t tb__log_line_hash(const tb_logline *line)
 {
     const uint64_t numbers[3] = {(uint64_t)line->time_ms, line->bytes, line->body_bytes};
     const tb_text texts[] = {line->cache,  line->status, line->ip, line->referer,
@@ -60,7 +60,7 @@ static tb_code list_lines(dropping *d, size_t n, tb_error *err)
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < n; i++) {
         code = tb_logblock_row(d->block, i, &d->row, err);
-        if (!code) d->lines[i] = line_hash(&d->row.line);
+        if (!code) d->lines[i] = tb__log_line_hash(&d->row.line);
     }
     d->n = d->left = n;
     if (!code && n > 1) qsort(d->lines, n, sizeof *d->lines, by_number);
@@ -93,7 +93,7 @@ static tb_code look_through(dropping *d, size_t n, size_t *ret_kept, tb_error *e
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < n; i++) {
         code = tb_logblock_row(d->block, i, &d->row, err);
-        if (code || drops(d, line_hash(&d->row.line))) continue;
+        if (code || drops(d, tb__log_line_hash(&d->row.line))) continue;
         d->times[kept] = tb_logblock_time(d->block, i);
         d->rows[kept++] = (uint16_t)i;
     }
