@@ -115,7 +115,7 @@ TB_MUST_USE tb_code tb__ch_put_visible(tb_store *store, tb_buf *sql, tb_error *e
 
 /* --- question.c --- */
 
-/* Whose a series is. edge 0: all that the owner has. */
+/* The owner of a series, and its edge location; edge 0: all locations. */
 typedef struct tb__ch_whose {
     int scope;
     int64_t owner, edge;
