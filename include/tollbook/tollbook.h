@@ -34,6 +34,7 @@
 #include "tollbook/catalog.h"
 #include "tollbook/charges.h"
 #include "tollbook/closingstore.h"
+#include "tollbook/compaction.h"
 #include "tollbook/container.h"
 #include "tollbook/containerstore.h"
 #include "tollbook/correction.h"

@@ -230,6 +230,17 @@ static void put_usage(const server *s, tb_buf *out)
                    f[i].busy_us / 1000000, f[i].busy_us % 1000000);
 }
 
+static void put_compaction(const server *s, tb_buf *out)
+{
+    if (!s->options.usage) return;
+    put_gauge(out, "tollbook_usage_uncompacted_rows", "Rows on all usage servers that were not compacted yet.",
+              atomic_load(&s->compactor.waiting));
+    put_counter(out, "tollbook_usage_compactions_total", "Months of usage that were compacted.",
+                atomic_load(&s->compactor.folded));
+    put_counter(out, "tollbook_usage_compaction_failures_total", "Compactions that were given up, to be begun anew.",
+                atomic_load(&s->compactor.failures));
+}
+
 static void put_connections(const server *s, tb_buf *out)
 {
     tb_buf_str(out, "# HELP tollbook_connections Open connections, by worker.\n"
@@ -347,6 +358,7 @@ void api_metrics(request *r)
     put_accrual(r, out);
     put_marks(r, out);
     put_usage(s, out);
+    put_compaction(s, out);
     put_server(s, out);
     put_process(s, out);
     request_answer_text(r, 200, "text/plain; version=0.0.4; charset=utf-8");

@@ -466,6 +466,14 @@ static void on_lost(void *ctx, const tb_error *err)
     server_lost(ctx, err);
 }
 
+static bool on_tend(void *ctx, tb_store *store)
+{
+    server *s = ctx;
+    if (s->options.idle) return false;
+    s->compactor.of.rows_min = s->options.compact_rows;
+    return compactor_step(&s->compactor, store);
+}
+
 static bool usage_ready(void *ctx, tb_error *err)
 {
     const server *s = ctx;
@@ -498,6 +506,7 @@ tb_code server_start(server *s, tb_error *err)
     s->writer = writer_start(s->store, (writer_hooks){.committed = on_committed,
                                                       .ctx = s,
                                                       .idle = on_idle,
+                                                      .tend = s->options.usage ? on_tend : NULL,
                                                       .lost = on_lost,
                                                       .gather = s->options.usage != NULL,
                                                       .ready = s->options.usage ? usage_ready : NULL});

@@ -27,6 +27,7 @@
 #include "http/listen.h"
 #include "http/lobby.h"
 #include "http/metrics.h"
+#include "http/compactor.h"
 #include "http/places.h"
 #include "http/request.h"
 #include "http/token.h"
@@ -44,6 +45,7 @@
 typedef struct server_options {
     const char *db;
     usage_servers *usage; /* where counters lie; NULL: in the file. They live as long as the server */
+    uint64_t compact_rows; /* of a month of these, that wait: they are folded */
     bool cells;                   /* followers are asked for cells in place of lines */
     const char *listen[LISTEN_MAX];
     size_t n_listen;
@@ -114,6 +116,7 @@ typedef struct server {
     conns *conns;
     lobby *lobby;
     writer *writer;
+    compactor compactor; /* of usage on servers */
     crew *desk; /* for answers that take seconds */
     tb_store *desk_store[SERVER_DESK_THREADS]; /* readers: the desk's */
     tb_store *deployer_store; /* a reader: the deployer's */

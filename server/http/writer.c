@@ -18,6 +18,8 @@ struct writer {
     unsigned queued;
     size_t queued_bytes;
     int64_t gathered_us; /* the writer's thread alone: when the last group with usage began */
+    int64_t busy_us, tended_us; /* likewise: the last end of work, and of a step of hooks.tend */
+    bool tends;                 /* likewise: that has more to do */
     bool stop, running, broken;
     bool owes_keys; /* the writer's thread alone: a change of keys is not in force yet */
 };
@@ -164,6 +166,14 @@ static write_job *commit_group(writer *w, write_job *jobs)
     return g.rest;
 }
 
+static bool is_broken(writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    const bool broken = w->broken;
+    pthread_mutex_unlock(&w->lock);
+    return broken;
+}
+
 static void run_all(writer *w, write_job *jobs)
 {
     static const tb_error refused = {
@@ -171,10 +181,7 @@ static void run_all(writer *w, write_job *jobs)
         .message = "An earlier write failed; the server must be restarted to write again.",
     };
     while (jobs) {
-        pthread_mutex_lock(&w->lock);
-        bool broken = w->broken;
-        pthread_mutex_unlock(&w->lock);
-        if (broken) {
+        if (is_broken(w)) {
             group g = {.first = jobs};
             for (write_job *job = jobs; job; job = job->next)
                 job->code = TB_OK;
@@ -196,13 +203,32 @@ static struct timespec later(int64_t ms)
     return t;
 }
 
+static void tend(writer *w)
+{
+    w->tends = w->hooks.tend(w->hooks.ctx, w->store);
+    w->tended_us = clock_mono_us();
+}
+
+static int64_t idle_ms(const writer *w)
+{
+    if (w->owes_keys) return WRITER_AGAIN_MS;
+    if (!w->hooks.tend) return WRITER_IDLE_MS;
+    return w->tends ? 1 : WRITER_TEND_MS;
+}
+
 /* What is done while nobody asks for anything. */
 static void be_idle(writer *w)
 {
-    if (w->owes_keys)
+    const int64_t now_us = clock_mono_us();
+    if (w->owes_keys) {
         publish(w, false);
-    else if (w->hooks.idle)
+        return;
+    }
+    if (w->hooks.tend) tend(w);
+    if (w->hooks.idle && (!w->hooks.tend || now_us - w->busy_us >= WRITER_IDLE_MS * INT64_C(1000))) {
+        w->busy_us = now_us;
         w->hooks.idle(w->hooks.ctx, w->store);
+    }
 }
 
 /* --- usage that waits --- */
@@ -308,7 +334,7 @@ static write_job *next_jobs(writer *w)
 static void wait_for_work(writer *w)
 {
     while (!w->first && !w->stop) {
-        const struct timespec until = later(w->owes_keys ? WRITER_AGAIN_MS : WRITER_IDLE_MS);
+        const struct timespec until = later(w->broken ? WRITER_IDLE_MS : idle_ms(w));
         if (pthread_cond_timedwait(&w->wake, &w->lock, &until) == 0 || w->broken) continue;
         pthread_mutex_unlock(&w->lock);
         be_idle(w);
@@ -328,6 +354,8 @@ static void *run_writer(void *arg)
         w->running = true;
         pthread_mutex_unlock(&w->lock);
         run_all(w, jobs);
+        w->busy_us = clock_mono_us();
+        if (w->hooks.tend && !w->owes_keys && !is_broken(w) && w->busy_us - w->tended_us >= WRITER_TEND_US) tend(w);
         pthread_mutex_lock(&w->lock);
         w->running = false;
     }
@@ -349,6 +377,7 @@ writer *writer_start(tb_store *store, writer_hooks hooks)
     w->hooks = hooks;
     w->last = &w->first;
     w->gathered_us = clock_mono_us() - WRITER_GATHER_US;
+    w->busy_us = w->tended_us = clock_mono_us();
     if (pthread_create(&w->thread, NULL, run_writer, w) == 0) return w;
     free(w);
     return NULL;

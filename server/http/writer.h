@@ -54,12 +54,17 @@ typedef struct writer writer;
  * true. */
 #define WRITER_AGAIN_MS 100
 #define WRITER_IDLE_MS  60000
+#define WRITER_TEND_MS  1000
+#define WRITER_TEND_US  5000000 /* under load: so long between two calls */
 typedef struct writer_hooks {
     bool (*committed)(void *ctx, tb_store *store, bool changed_keys);
     void *ctx;
     /* Called on the writer's thread when it had nothing to do for WRITER_IDLE_MS; may write, in a
      * transaction of its own. NULL: nothing. */
     void (*idle)(void *ctx, tb_store *store);
+    /* Likewise, once it had nothing to do for WRITER_TEND_MS, and under load every WRITER_TEND_US: a short step of work
+     * that goes on for ever. True: there is more to do at once. NULL: nothing. */
+    bool (*tend)(void *ctx, tb_store *store);
     /* Called on the writer's thread, before any done, when a commit met that the database is not
      * where it was (TB_E_GONE). Later jobs try again. NULL: nothing. */
     void (*lost)(void *ctx, const tb_error *err);

@@ -15,6 +15,7 @@ class Fake:
 
     def __init__(self, behind, context=None):
         self.behind, self.fault = behind, None
+        self.watch = lambda sql: None # called with each statement before it is passed on
         self.lock, self.released = threading.Lock(), threading.Event()
         self.statements, self.kills, self.users, self.held = [], [], set(), threading.Event()
         fake = self
@@ -67,6 +68,7 @@ class Fake:
             self.users.add((h.headers.get("X-ClickHouse-User"), h.headers.get("X-ClickHouse-Key")))
             if sql.startswith("KILL"):
                 self.kills.append(sql)
+        self.watch(sql)
         rows = sql.startswith("SELECT") and not sql.startswith("SELECT 1 ")
         if fault == "hang" or (fault == "select" and rows):
             self.held.set()

@@ -1,5 +1,6 @@
 /* Asking a shard, and walking its answer. */
 #include "store/clickhouse/private.h"
+#include "store/clickhouse/cache.h"
 
 #include <string.h>
 
@@ -11,6 +12,19 @@ size_t tb__ch_shard(const tb_store *store, int scope, int64_t owner)
     return (z ^ (z >> 31)) % tb__ch_of(store)->client->shards;
 }
 
+/* After the answer: rows that went before it came were known to go by then. */
+static tb_code check_there(const struct tb__clickhouse *ch, tb_error *err)
+{
+    if (!ch->asks_cells) return TB_OK;
+    for (size_t i = 0, n = tb__ch_cache_dropped(ch->cache); i < n; i++) {
+        int64_t month = 0, batch = 0;
+        tb__ch_cache_dropped_at(ch->cache, i, &month, &batch);
+        if (tb__ch_month_batch(ch, month) < batch)
+            return tb_fail(err, TB_E_AWAY, "usage", "Usage was compacted while it was being read. Ask again.");
+    }
+    return TB_OK;
+}
+
 /* Sends ch->sql; what comes is in ch->answer. */
 tb_code tb__ch_ask(tb_store *store, size_t shard, tb_error *err)
 {
@@ -19,8 +33,8 @@ tb_code tb__ch_ask(tb_store *store, size_t shard, tb_error *err)
     ch->answer.len = 0;
     if (!code) tb_buf_add(&ch->sql, "", 1);
     if (!code) code = tb_buf_check(&ch->sql, err);
-    return code ? code
-                : ch->client->ask(ch->client->ctx, shard, ch->sql.data, NULL, 0, &ch->answer, err);
+    if (!code) code = ch->client->ask(ch->client->ctx, shard, ch->sql.data, NULL, 0, &ch->answer, err);
+    return code ? code : check_there(ch, err);
 }
 
 uint64_t tb__ch_column(tb__ch_reader *r, size_t size)

@@ -20,6 +20,10 @@ typedef struct entry {
 struct tb__ch_cache {
     pthread_mutex_t lock;
     size_t bytes, bytes_max;
+    struct dropped {
+        int64_t month, batch;
+    } *dropped; /* it only grows */
+    size_t n_dropped;
     entry ring; /* ring.older: the one used last, ring.newer: the one to go first */
     entry *slot[SLOTS];
 };
@@ -87,6 +91,7 @@ void tb__ch_cache_free(tb__ch_cache *c)
     while (c->ring.newer != &c->ring)
         drop_at(c, find(c, c->ring.newer->key));
     pthread_mutex_destroy(&c->lock);
+    free(c->dropped);
     free(c);
 }
 
@@ -129,6 +134,38 @@ void tb__ch_cache_put(tb__ch_cache *c, tb__ch_cache_key key, int64_t newest, con
         link_newest(c, e);
         c->bytes += size;
     }
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool tb__ch_cache_drop(tb__ch_cache *c, int64_t month, int64_t batch)
+{
+    size_t at = 0;
+    pthread_mutex_lock(&c->lock);
+    while (at < c->n_dropped && c->dropped[at].month != month)
+        at++;
+    struct dropped *more = at < c->n_dropped ? c->dropped : realloc(c->dropped, (at + 1) * sizeof *more);
+    if (more) {
+        more[at] = (struct dropped){month, batch};
+        c->dropped = more;
+        if (at == c->n_dropped) c->n_dropped++;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return more != NULL;
+}
+
+size_t tb__ch_cache_dropped(tb__ch_cache *c)
+{
+    pthread_mutex_lock(&c->lock);
+    const size_t n = c->n_dropped;
+    pthread_mutex_unlock(&c->lock);
+    return n;
+}
+
+void tb__ch_cache_dropped_at(tb__ch_cache *c, size_t at, int64_t *ret_month, int64_t *ret_batch)
+{
+    pthread_mutex_lock(&c->lock);
+    *ret_month = c->dropped[at].month;
+    *ret_batch = c->dropped[at].batch;
     pthread_mutex_unlock(&c->lock);
 }
 

@@ -28,6 +28,10 @@ bool tb__ch_cache_get(tb__ch_cache *cache, tb__ch_cache_key key, int64_t newest,
 /* Replaces what is there, where it is older. Without memory, or where an entry is a quarter of the cache or more,
  * nothing is remembered. */
 void tb__ch_cache_put(tb__ch_cache *cache, tb__ch_cache_key key, int64_t newest, const void *data, size_t len);
+/* From which month rows below a batch go, and since when that was known (compact.c). Before they go. false: no memory. */
+bool tb__ch_cache_drop(tb__ch_cache *cache, int64_t month, int64_t batch);
+size_t tb__ch_cache_dropped(tb__ch_cache *cache); /* months */
+void tb__ch_cache_dropped_at(tb__ch_cache *cache, size_t at, int64_t *ret_month, int64_t *ret_batch);
 size_t tb__ch_cache_bytes(tb__ch_cache *cache);
 
 #endif

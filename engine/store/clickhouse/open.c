@@ -12,6 +12,9 @@
  * Rows are sent when the transaction commits, before the file's own COMMIT, or earlier where the transaction
  * reads them or has many. What was sent and then undone becomes a gap.
  *
+ * A month may be compacted (compact.c): meta.usage_month_MONTH is the span of ids with one id, whose low bits are 0 and which no
+ * batch has. Rows of the month under this id count, and those of batches above it. Rows under another such id never do.
+ *
  * Nothing overflows: meta.cell_max bounds what all batches added to any counter. */
 #include "store/clickhouse/clickhouse.h"
 
@@ -79,8 +82,9 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
                          "batch UInt64,row UInt32", name);
     for (int m = 0; m < TB_METRIC_COUNT; m++)
         tb_buf_fmt(&ch->sql, ",%s UInt64", tb_metric_table[m].name);
-    tb_buf_str(&ch->sql, ")ENGINE=ReplacingMergeTree PARTITION BY toYYYYMM(toDateTime(h*3600,'UTC'))"
-                         " ORDER BY(scope,owner,h,edge,batch,row)");
+    tb_buf_fmt(&ch->sql,
+               ")ENGINE=ReplacingMergeTree PARTITION BY (toYYYYMM(toDateTime(h*3600,'UTC')),intDiv(batch,%" PRId64 "))"
+               " ORDER BY(scope,owner,h,edge,batch,row)", INT64_C(1) << TB__CH_ID_BITS);
     if (!code) code = tb__ch_ask(store, shard, err);
     ch->sql.len = 0;
     tb_buf_fmt(&ch->sql, "CREATE TABLE IF NOT EXISTS %s.country(zone Int64,day UInt32,country UInt16,batch UInt64,"
@@ -134,6 +138,24 @@ static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
     return code;
 }
 
+/* Ids of which rows were sent and not committed are a gap for good; mostly there are none. */
+tb_code tb__ch_begin_fold_span(tb_store *store, void *ctx, tb_error *err)
+{
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    int64_t *ret_batch = ctx, epoch = 0, last = 0;
+    char name[40] = "usage_gap_";
+    tb_code code = tb__ch_meta(store, "usage_epoch", 0, &epoch, err);
+    if (!code) code = tb__ch_meta(store, "usage_batch", 0, &last, err);
+    const int64_t from = (epoch + 2) << TB__CH_ID_BITS;
+    sqlite3_snprintf(30, name + 10, "%lld", (long long)last + 1);
+    if (!code && (ch->sent > last || ch->n_gaps)) code = tb__ch_meta_put(store, name, from - 1, err);
+    if (!code) code = tb__ch_meta_put(store, "usage_batch", from, err);
+    if (!code) code = tb__ch_meta_put(store, "usage_epoch", epoch + 2, err);
+    ch->next = from + 1;
+    *ret_batch = from - (INT64_C(1) << TB__CH_ID_BITS);
+    return code;
+}
+
 /* The file may be a copy from a backup: spans that were begun after it was made are over, too. */
 static tb_code find_epoch(tb_store *store, size_t shard, int64_t *epoch, tb_error *err)
 {
@@ -174,7 +196,7 @@ static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
 {
     tb_code code = prepare_shards(store, err);
     for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++)
-        code = find_epoch(store, shard, &epoch, err);
+        if (!(code = find_epoch(store, shard, &epoch, err))) code = tb__ch_check_copy(store, shard, err);
     return code ? code : tb_store_write(store, begin_span, &epoch, err);
 }
 
@@ -240,10 +262,11 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
     if (code || !client) return code;
     code = connect_to(store, client, err);
     if (code) return code;
-    tb__ch_of(store)->cache = tb__held_share(store->held, make_cache, free_cache);
-    tb__ch_cache_bound(tb__ch_of(store)->cache, client->remember);
     store->client = client;
     store->plane.counters = &clickhouse_counters;
+    tb__ch_of(store)->cache = tb__held_share(store->held, make_cache, free_cache);
+    if (!tb__ch_of(store)->cache) return tb_no_memory(err); /* it knows what went, too */
+    tb__ch_cache_bound(tb__ch_of(store)->cache, client->remember);
     return store->write ? open_writer(store, epoch, err) : TB_OK;
 }
 
@@ -261,5 +284,8 @@ void tb__clickhouse_close(struct tb__clickhouse *ch)
     for (int i = 0; i < TB__CH_SCOPES; i++)
         free(ch->month[i].list);
     free(ch->gaps);
+    free(ch->folded);
+    free(ch->flips);
+    tb__ch_fold_free(ch);
     free(ch);
 }

@@ -32,6 +32,11 @@ struct tb__clickhouse {
     struct tb__ch_cache *cache; /* the file's, of the process; NULL: none */
     tb_buf sql, answer;
     tb__ch_month month[TB__CH_SCOPES]; /* those asked for last */
+    struct tb__ch_folded {
+        int64_t month, batch;
+    } *folded; /* months that were compacted, as the snapshot of the last statement says */
+    size_t n_folded, cap_folded;
+    bool asks_cells; /* the statement in `sql` asks for rows that were */
     /* Of a writer: */
     int64_t next;      /* id of the next batch */
     int64_t committed; /* watermark at the transaction's begin */
@@ -44,6 +49,11 @@ struct tb__clickhouse {
         int64_t first, last;
     } *gaps; /* not known to be in the file yet */
     size_t n_gaps, cap_gaps;
+    struct tb__ch_fold *fold; /* in work; NULL: none */
+    struct tb__ch_flip {
+        int64_t month, at_us;
+    } *flips; /* of this process */
+    size_t n_flips, cap_flips;
 };
 
 static inline struct tb__clickhouse *tb__ch_of(const tb_store *store)
@@ -112,6 +122,25 @@ TB_MUST_USE tb_code tb__ch_meta_put(tb_store *store, const char *name, int64_t v
 TB_MUST_USE tb_code tb__ch_watermark(tb_store *store, int64_t *ret_watermark, tb_error *err);
 /* Adds " AND batch<=..." without the gaps. */
 TB_MUST_USE tb_code tb__ch_put_visible(tb_store *store, tb_buf *sql, tb_error *err);
+
+/* Reads ch->folded. */
+TB_MUST_USE tb_code tb__ch_read_months(tb_store *store, tb_error *err);
+/* The one id below which a month's rows do not count any more, and whose rows are folded ones. 0: it was not compacted. */
+int64_t tb__ch_month_batch(const struct tb__clickhouse *ch, int64_t month);
+/* Adds " AND ...": rows of `cell` that a compaction made count where it is the month's, and no batch that it folded. Before
+ * tb__ch_put_visible: outside of a transaction a compaction may end between the two, and its id must be below the watermark. */
+TB_MUST_USE tb_code tb__ch_put_months(tb_store *store, tb_buf *sql, tb_error *err);
+
+/* --- open.c --- */
+
+/* Within a transaction: a span of ids for one fold, *ctx (int64_t) is its id, and another for what comes. */
+TB_MUST_USE tb_code tb__ch_begin_fold_span(tb_store *store, void *ctx, tb_error *err);
+
+/* --- compact.c --- */
+
+void tb__ch_fold_free(struct tb__clickhouse *ch);
+/* TB_E_USAGE: the file is older than what went from the shard. */
+TB_MUST_USE tb_code tb__ch_check_copy(tb_store *store, size_t shard, tb_error *err);
 
 /* --- question.c --- */
 

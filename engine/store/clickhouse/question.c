@@ -13,6 +13,7 @@ tb_buf *tb__ch_start(tb_store *store)
     tb_buf *sql = &tb__ch_of(store)->sql;
     sql->len = 0;
     sql->failed = false;
+    tb__ch_of(store)->asks_cells = false;
     return sql;
 }
 
@@ -42,7 +43,8 @@ static tb_code put_rows_as_they_lie(tb_store *store, tb_buf *sql, const char *co
     for (int m = 0; m < TB_METRIC_COUNT; m++)
         if (metrics & TB_METRIC_BIT(m)) tb_buf_fmt(sql, ",%s AS c%d", tb_metric_table[m].name, m);
     tb_buf_fmt(sql, " FROM %s.cell WHERE %s", tb__ch_of(store)->client->database, where);
-    return tb__ch_put_visible(store, sql, err);
+    tb_code code = tb__ch_put_months(store, sql, err);
+    return code ? code : tb__ch_put_visible(store, sql, err);
 }
 
 tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const char *columns, uint32_t metrics, const char *where,

@@ -1,5 +1,6 @@
 /* Which batches count: the file's snapshot says it. */
 #include "store/clickhouse/private.h"
+#include "tollbook/calendar.h"
 
 #include <inttypes.h>
 
@@ -26,6 +27,45 @@ tb_code tb__ch_meta_put(tb_store *store, const char *name, int64_t value, tb_err
     sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 2, value);
     return tb__run(store, s, err);
+}
+
+tb_code tb__ch_read_months(tb_store *store, tb_error *err)
+{
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    sqlite3_stmt *s;
+    bool row = true;
+    ch->n_folded = 0;
+    tb_code code = tb__sql(store, TB__SQL_USAGE_MONTHS, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        code = tb__grow(&ch->folded, ch->n_folded, &ch->cap_folded, sizeof *ch->folded, err);
+        if (code) sqlite3_reset(s);
+        else ch->folded[ch->n_folded++] = (struct tb__ch_folded){sqlite3_column_int64(s, 0),
+                                                                 sqlite3_column_int64(s, 1) << TB__CH_ID_BITS};
+    }
+    return code;
+}
+
+int64_t tb__ch_month_batch(const struct tb__clickhouse *ch, int64_t month)
+{
+    for (size_t i = 0; i < ch->n_folded; i++)
+        if (ch->folded[i].month == month) return ch->folded[i].batch;
+    return 0;
+}
+
+tb_code tb__ch_put_months(tb_store *store, tb_buf *sql, tb_error *err)
+{
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    tb_code code = tb__ch_read_months(store, err);
+    ch->asks_cells = true;
+    tb_buf_fmt(sql, " AND (bitAnd(batch,%" PRId64 ")!=0", (INT64_C(1) << TB__CH_ID_BITS) - 1);
+    for (size_t i = 0; i < ch->n_folded; i++)
+        tb_buf_fmt(sql, "%s%" PRId64, i ? "," : " OR batch IN(", ch->folded[i].batch);
+    tb_buf_str(sql, ch->n_folded ? "))" : ")");
+    for (size_t i = 0; i < ch->n_folded; i++)
+        tb_buf_fmt(sql, " AND (h<%" PRId64 " OR h>=%" PRId64 " OR batch>=%" PRId64 ")",
+                   tb__ch_hour(tb_month_first_day(ch->folded[i].month) * 24),
+                   tb__ch_hour(tb_month_first_day(ch->folded[i].month + 1) * 24), ch->folded[i].batch);
+    return code;
 }
 
 static void put_gap(tb_buf *sql, int64_t first, int64_t last)

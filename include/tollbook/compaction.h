@@ -1,0 +1,29 @@
+/* Usage that lies on usage servers (tollbook/usageclient.h) has a row for each batch, place and hour. Compaction makes one
+ * of them, a month at a time, and every answer stays what it is. */
+#ifndef TOLLBOOK_COMPACTION_H
+#define TOLLBOOK_COMPACTION_H
+
+#include "tollbook/store.h"
+
+TB_API_BEGIN
+
+/* Kept by who calls, from zero on. */
+typedef struct tb_compaction {
+    /* Set before each call: */
+    uint64_t rows_min; /* not folded yet, of a month that is worth it; 0: any is, at once */
+    int64_t now_us;    /* of a clock that only goes forward */
+    int64_t grace_us;  /* so long what was folded stays, for those who read an older snapshot */
+    /* Set by it: */
+    uint64_t waiting; /* rows that are not folded, at the last look */
+    uint64_t folded;  /* months, added up */
+    bool working;     /* a month is being folded: there is more to do at once */
+} tb_compaction;
+
+/* One step, by the writer outside of a transaction: a look, or a part of a fold of at most about 200,000 rows. Nothing where
+ * usage is in the file. TB_E_AWAY, TB_E_CORRUPT (what was folded is not what it was made of) and others: the fold is given
+ * up, nothing of it counts, a later call begins anew. */
+TB_MUST_USE tb_code tb_store_compact(tb_store *store, tb_compaction *compaction, tb_error *err);
+
+TB_API_END
+
+#endif
