@@ -31,6 +31,7 @@
 #define POOL_BYTES 24576
 /* Of a body that is too large: read on so far, to say so. */
 #define THROWN_MAX ((uint64_t)8 << 20)
+#define BODY_FIRST ((size_t)16 << 10) /* what a body is given at first */
 #define IGNORED_MAX                                                                                \
     ((size_t)64 << 10) /* of a body that nobody asked for: read, and not looked at */
 
@@ -255,23 +256,25 @@ static void drop_body(request *r)
     if (!r->body) return;
     if (r->route && r->route->secret) sodium_memzero(r->body, r->body_cap);
     atomic_fetch_sub_explicit(&r->worker->server->bodies, r->body_cap, memory_order_relaxed);
-    free(r->body);
+    tb_alloc_free(pool_alloc(r->worker->server->pool), r->body, r->body_cap);
     r->body = NULL;
     r->body_len = r->body_cap = 0;
 }
 
-/* Doubles, from a page to the announced length at once where it is small. */
+/* Doubles; all that was announced is given where that is little, or once an eighth of it has come. The
+ * pool's memory has been touched before, and is copied when it grows. */
 static bool grow_body(request *r, size_t need)
 {
     server *s = r->worker->server;
-    size_t cap = r->body_cap ? r->body_cap * 2 : 16384;
+    const uint64_t announced = r->guard.content_length;
+    size_t cap = r->body_cap ? r->body_cap * 2 : BODY_FIRST;
     if (cap < need) cap = need;
-    if (r->guard.content_length && cap > r->guard.content_length && need <= r->guard.content_length)
-        cap = (size_t)r->guard.content_length;
+    if (need <= announced && announced <= (uint64_t)cap * 4) cap = (size_t)announced;
+    cap = pool_block(cap);
     size_t more = cap - r->body_cap;
     if (atomic_fetch_add_explicit(&s->bodies, more, memory_order_relaxed) + more <=
         s->options.bodies_max) {
-        char *body = realloc(r->body, cap);
+        char *body = tb_alloc_resize(pool_alloc(s->pool), r->body, r->body_cap, cap);
         if (body) {
             r->body = body;
             r->body_cap = cap;
