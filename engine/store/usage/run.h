@@ -192,7 +192,8 @@ void tb__run_cursor_release(tb__run_cursor *cursor);
 typedef struct tb__run_union {
     tb__run_kind kind;
     tb__run_cursor *cursor;
-    size_t n;
+    tb__run_cursor **lowest; /* those of the entry that was given last */
+    size_t n, n_lowest;
     uint8_t joined[2][TB__RUN_ENTRY_MAX];
 } tb__run_union;
 

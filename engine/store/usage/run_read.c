@@ -375,43 +375,49 @@ tb_code tb__run_union_begin(tb__run_union *u, tb__runs *runs, tb__run_kind kind,
                             const tb__usage_run *list, size_t n, int64_t owner, tb_error *err)
 {
     u->kind = kind;
-    u->n = 0;
+    u->n = u->n_lowest = 0;
     u->cursor = calloc(n + 1, sizeof *u->cursor);
-    if (!u->cursor) return tb_no_memory(err);
+    u->lowest = calloc(n + 1, sizeof *u->lowest);
+    if (!u->cursor || !u->lowest) return tb_no_memory(err);
     tb_code code = TB_OK;
     for (; !code && u->n < n; u->n++)
         code = tb__run_cursor_begin(&u->cursor[u->n], runs, &list[u->n], owner, err);
     return code;
 }
 
-static tb__run_cursor *lowest(tb__run_union *u)
+/* Finds the cursors that stand at the lowest key, in the order of runs; none: all are over. */
+static void find_lowest(tb__run_union *u)
 {
-    tb__run_cursor *low = NULL;
+    u->n_lowest = 0;
     for (size_t i = 0; i < u->n; i++) {
         tb__run_cursor *c = &u->cursor[i];
-        if (!c->over && (!low || tb__run_compare(c->entry.key, low->entry.key) < 0)) low = c;
+        if (c->over) continue;
+        const int order = u->n_lowest ? tb__run_compare(c->entry.key, u->lowest[0]->entry.key) : 0;
+        if (order < 0) u->n_lowest = 0;
+        if (order <= 0) u->lowest[u->n_lowest++] = c;
     }
-    return low;
 }
 
-/* Joins the entry with those of the same key in the other runs; each is stepped over. */
+/* Entries that are joined lie in u->joined, an entry of one run in its cursor's page: what the call
+ * before gave is stepped over now. */
 tb_code tb__run_union_next(tb__run_union *u, tb__run_entry *ret_entry, bool *ret_more,
                            tb_error *err)
 {
-    tb__run_cursor *c = lowest(u);
-    *ret_more = c != NULL;
-    if (!c) return TB_OK;
-    tb__run_key key = c->entry.key;
-    size_t len = c->entry.len;
-    int into = 0;
-    memcpy(u->joined[into], c->entry.data, len);
-    tb_code code = tb__run_cursor_next(c, err);
-    for (; !code && (c = lowest(u)) && tb__run_compare(c->entry.key, key) == 0; into ^= 1) {
-        code = tb__run_join(u->kind, u->joined[into], len, c->entry.data, c->entry.len,
-                            u->joined[into ^ 1], &len, err);
-        if (!code) code = tb__run_cursor_next(c, err);
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < u->n_lowest; i++)
+        code = tb__run_cursor_next(u->lowest[i], err);
+    if (code) return code;
+    find_lowest(u);
+    *ret_more = u->n_lowest > 0;
+    if (!*ret_more) return TB_OK;
+    tb__run_entry e = u->lowest[0]->entry;
+    for (size_t i = 1; !code && i < u->n_lowest; i++) {
+        const tb__run_entry *more = &u->lowest[i]->entry;
+        uint8_t *joined = u->joined[i % 2];
+        code = tb__run_join(u->kind, e.data, e.len, more->data, more->len, joined, &e.len, err);
+        e.data = joined;
     }
-    *ret_entry = (tb__run_entry){key, u->joined[into], len};
+    *ret_entry = e;
     return code;
 }
 
@@ -420,5 +426,7 @@ void tb__run_union_release(tb__run_union *u)
     for (size_t i = 0; u->cursor && i < u->n; i++)
         tb__run_cursor_release(&u->cursor[i]);
     free(u->cursor);
+    free(u->lowest);
     u->cursor = NULL;
+    u->lowest = NULL;
 }
