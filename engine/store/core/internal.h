@@ -68,6 +68,7 @@ struct tb_store {
     bool directory_stale;           /* this transaction changed the catalogue */
     struct tb__log_joiner *joiner;  /* logs.c; NULL until a block is joined */
 
+    struct tb__read_books *read_books; /* money/books.c; NULL until some are read */
     struct tb__usage *usage; /* usage/batch.h: what waits to be folded, and what a writer adds */
 
     struct tb__billing *billing; /* billing.h; NULL until something is billed */

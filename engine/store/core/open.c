@@ -461,6 +461,7 @@ void tb_store_close(tb_store *store)
     free(store->places);
     free(store->located);
     tb__billing_free(store->billing);
+    tb__read_books_free(store->read_books);
     tb__directory_forget(store);
     tb__log_joiner_free(store->joiner);
     free(store->path);

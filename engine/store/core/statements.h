@@ -581,8 +581,10 @@
     /* terms */                                                                                    \
     /* the last declaration that holds at ?2, or the first of all */                               \
     X(ACCOUNT_DECLARED,                                                                            \
-      "SELECT document FROM declaration WHERE kind='account' AND id=?1 ORDER BY from_us>?2,"       \
-      "CASE WHEN from_us>?2 THEN from_us ELSE -from_us END,version DESC LIMIT 1")                  \
+      "SELECT document FROM declaration WHERE kind='account' AND id=?1 AND from_us=coalesce("      \
+      "(SELECT max(from_us) FROM declaration WHERE kind='account' AND id=?1 AND from_us<=?2),"     \
+      "(SELECT min(from_us) FROM declaration WHERE kind='account' AND id=?1))"                     \
+      " ORDER BY version DESC LIMIT 1")                                                            \
     X(ACCOUNT_KNOWN, "SELECT document FROM declaration WHERE kind='account' AND id=?1 AND version<=?2"\
                      " ORDER BY version DESC,from_us DESC LIMIT 1")                                \
     /* 0 and the account, then its zones by id: name and labels at ?2, or the first later */       \
