@@ -143,6 +143,18 @@ typedef struct tb_refused_kind {
 typedef void (*tb_refused_fn)(void *ctx, const tb_refused_kind *kind);
 TB_MUST_USE tb_code tb_store_refused(tb_store *store, int64_t most, tb_refused_fn each, void *ctx,
                                      tb_error *err);
+/* Where inputs came from, of the newest TB_SOURCES_SEGMENTS segments: at most `most` sources, that of the newest
+ * segment first. What is given lives during the call. */
+#define TB_SOURCES_SEGMENTS 2000
+typedef struct tb_source {
+    const char *name;  /* as the sender gave it */
+    tb_batch_kind kind;
+    int64_t newest_us; /* when the newest of its segments was taken in */
+    uint64_t segments, accepted, rejected;
+} tb_source;
+typedef void (*tb_source_fn)(void *ctx, const tb_source *source);
+TB_MUST_USE tb_code tb_store_sources(tb_store *store, int64_t most, tb_source_fn each, void *ctx,
+                                     tb_error *err);
 /* Codes of edge locations that have usage and that no region names, at most `most`, ascending. */
 typedef void (*tb_code_fn)(void *ctx, const char *code);
 TB_MUST_USE tb_code tb_store_unpriced_locations(tb_store *store, int64_t most, tb_code_fn each, void *ctx,

@@ -343,6 +343,9 @@
     X(REJECT_DUE_DELETE, "DELETE FROM reject_due WHERE added_us=?1 AND segment=?2")                \
     X(REJECT_EMPTY, "UPDATE reject SET text=x'' WHERE segment=?1 AND length(text)>0")              \
     X(SEGMENT_NEXT, "SELECT coalesce(max(id),0)+1 FROM segment")                                   \
+    X(SEGMENT_SOURCES, "SELECT source,kind,max(added_us),count(*),sum(accepted),sum(rejected) FROM" \
+                       " (SELECT * FROM segment ORDER BY id DESC LIMIT ?1)"                        \
+                       " GROUP BY source,kind ORDER BY 3 DESC,source,kind LIMIT ?2")               \
     /* reading: the tenant's account is ?1 in each */                                              \
     X(ZONE_OF_ACCOUNT, "SELECT 1 FROM zone WHERE account=?1 AND id=?2")                            \
     X(ACCOUNT_EXISTS, "SELECT 1 FROM account WHERE id=?1")                                         \
