@@ -1,13 +1,14 @@
 /* Runs against places: the same random steps are made in two stores, one that gathers what batches add
  * into runs, merges and folds them, and one that puts everything into its place at once. After each
  * step every answer of the two is the same. Steps are batches small and large, batches that are
- * undone, batches that are withdrawn, a catalogue that gives zones to accounts, folding, a crash, a
- * reader beside.
+ * undone, batches that are withdrawn, a catalogue that gives zones to accounts and takes them away, folding, a
+ * crash, a reader beside. Rankings are asked of what the process remembers (recall.h), and of the file alone.
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "../unit/store_fixture.h"
 #include "seed.h"
 #include "tollbook/billsource.h"
+#include "tollbook/insightsview.h"
 #include "store/usage/batch.h"
 #include "tollbook/withdraw.h"
 
@@ -203,15 +204,18 @@ static void step_withdraw(void)
     if (done) kept[at] = kept[--n_kept];
 }
 
-/* One more zone finds its account. */
+/* One more zone finds its account, and some are not named any more. */
 static void step_catalogue(void)
 {
+    const uint64_t gone = draw(3) ? 0 : draw(1 << ZONES);
     char text[4096] = "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],"
                       "\"load_balancers\":[{\"id\":7,\"account\":1,\"zones\":[]}],\"zones\":[";
     if (declared < ZONES - 2) declared++;
     for (int i = 1; i <= declared; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text),
-                 "%s{\"id\":%d,\"account\":%d,\"name\":\"z%d\"}", i > 1 ? "," : "", i, 1 + i % 2, i);
+        if (i == 1 || i == declared || !(gone >> i & 1))
+            snprintf(text + strlen(text), sizeof text - strlen(text),
+                     "%s{\"id\":%d,\"account\":%d,\"name\":\"%c%d\"}", i > 1 ? "," : "", i, 1 + i % 2,
+                     "Zyx"[(unsigned)i % 3], i);
     strcat(text, "]}");
     for (int i = 0; i < 2; i++)
         fixture_apply(&both[i], text, NOW_US, NULL);
@@ -324,6 +328,58 @@ static void same_view(void)
     }
 }
 
+/* Some times are asked again and again, others once. */
+static tb_period random_period(void)
+{
+    static const char *const by[] = {"auto", "hour", "day", "month"};
+    static const char *const compare[] = {"none", "previous", "year"};
+    const int64_t hours[] = {24, 7 * 24, 30 * 24, 90 * 24, (int64_t)draw(24 * 60) + 1};
+    const int64_t long_ago = hours[draw(5)], now_us = now_hour * TB_US_PER_HOUR;
+    const bool whole = draw(2) != 0;
+    char from[21] = {0}, to[21] = {0};
+    tb_error err = {0};
+    tb_period period;
+    tb_time_format(now_us - long_ago * TB_US_PER_HOUR, from);
+    tb_time_format(now_us, to);
+    if (whole) from[10] = to[10] = 0;
+    const char *unit = by[whole ? draw(4) : draw(2)], *with = compare[draw(3)];
+    const tb_period_query asked_for = {{from, strlen(from)}, {to, strlen(to)}, {unit, strlen(unit)},
+                                       {with, strlen(with)}};
+    ok(tb_period_resolve(&asked_for, now_us, &period, &err));
+    return period;
+}
+
+/* A random view of all zones, by a random order. */
+static void same_ranking(void)
+{
+    static const char *const orders[] = {"", "TotalBandwidthUsed", "-TotalBandwidthUsed", "CacheHitRate",
+                                         "-CacheHitRate", "name", "-name", "TotalOriginTraffic",
+                                         "AverageOriginResponseTime", "-TotalRequestsServed"};
+    tb_insights_ask ask = {.scope = {1 + (int64_t)draw(2), TB_ALL, draw(4) ? "" : "DE"},
+                           .period = random_period(),
+                           .top = 1 + (int64_t)draw(6),
+                           .page = 1 + (int64_t)draw(2)};
+    const char *order = orders[draw(10)];
+    tb_error err = {0};
+    tb_buf answer[3];
+    ok(tb_insights_order_parse((tb_text){order, strlen(order)}, &ask.order, &err));
+    for (int i = 0; i < 3; i++) {
+        tb_store *store = i == 2 ? both[0].store : asked(i);
+        tb_buf_init(&answer[i], 1 << 20, NULL);
+        /* Who writes is told nothing that is remembered. */
+        ok(i == 2 ? tb_store_begin(store, &err) : tb_store_read_begin(store, &err));
+        ok(tb_insights_in(store, &ask, NULL, &answer[i], &err));
+        if (i == 2) tb_store_rollback(store);
+        else tb_store_read_end(store);
+        ck_assert_msg(answer[i].len == answer[0].len &&
+                          memcmp(answer[i].data, answer[0].data, answer[0].len) == 0,
+                      "%d:\n%.*s\n%.*s", i, SHOWN, strstr(answer[0].data, "\"zones\""), SHOWN,
+                      strstr(answer[i].data, "\"zones\""));
+    }
+    for (int i = 0; i < 3; i++)
+        tb_buf_release(&answer[i]);
+}
+
 static void same_accounts(void)
 {
     int64_t month = tb_month_from_day(now_hour / 24) - (int64_t)draw(2), *list[2];
@@ -346,6 +402,8 @@ static void compare(int at)
     same_rows("SELECT day,country,sum(requests),sum(bytes) FROM countries GROUP BY 1,2");
     for (int i = 0; i < 4; i++)
         same_view();
+    for (int i = 0; i < 4; i++)
+        same_ranking();
     same_accounts();
     if (at % 20) return;
     same_rows("SELECT * FROM buckets");

@@ -264,7 +264,7 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
     if (code) return code;
     store->client = client;
     store->plane.counters = &clickhouse_counters;
-    tb__ch_of(store)->cache = tb__held_share(store->held, make_cache, free_cache);
+    tb__ch_of(store)->cache = tb__held_share(store->held, TB__SHARED_DAYS, make_cache, free_cache);
     if (!tb__ch_of(store)->cache) return tb_no_memory(err); /* it knows what went, too */
     tb__ch_cache_bound(tb__ch_of(store)->cache, client->remember);
     return store->write ? open_writer(store, epoch, err) : TB_OK;

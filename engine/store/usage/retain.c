@@ -282,7 +282,7 @@ static tb_code take_span(taking *t, int64_t first, int64_t last, bool hours, tb_
         code = look_at_rows(t, keys, hours, &seen, &n, err);
         const int64_t span[2] = {keys[0], seen};
         if (!code && n && !t->w->dry) {
-            t->store->dirty = t->store->billing_stale = true;
+            t->store->dirty = t->store->billing_stale = t->store->usage->rows_changed = true;
             code = tb__run_ints(t->store, TB__SQL_RETAIN_DELETE, span, 2, err);
         }
         keys[0] = seen + 1;

@@ -75,6 +75,23 @@ bool tb__run_get_grid(const uint8_t *data, size_t len, tb_grid *ret_grid)
     return at == end;
 }
 
+bool tb__run_sum_grid(const uint8_t *data, size_t len, uint32_t metrics, uint32_t slots,
+                      uint64_t sum[TB_METRIC_COUNT])
+{
+    const uint8_t *at = data, *end = data + len;
+    uint64_t has, of = 0, value;
+    if (!take_varint(&at, end, &has) || !take_varint(&at, end, &of)) return false;
+    if (has & ~(uint64_t)TB_METRIC_ALL || of > HOURS) return false;
+    for (; has & metrics; has &= has - 1) { /* behind the last that is wanted nothing is looked at */
+        const int m = __builtin_ctzll(has);
+        for (uint32_t s = (uint32_t)of; s; s &= s - 1) {
+            if (!take_varint(&at, end, &value)) return false;
+            if (metrics >> m & 1 && slots >> __builtin_ctz(s) & 1) sum[m] += value;
+        }
+    }
+    return true;
+}
+
 /* --- countries --- */
 
 size_t tb__run_put_list(const tb__country *list, size_t n, uint8_t *out)
