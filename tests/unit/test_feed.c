@@ -218,7 +218,7 @@ static uint64_t hash_query(const char *sql, size_t *ret_rows)
 {
     tb_error err = {0};
     tb_store *reader;
-    tb_store_options options = {.now_us = NOW_US};
+    tb_store_options options = {.now_us = NOW_US, .usage = usage_plane_client(&f.plane)};
     sink s = {XXH64_createState(), 0};
     XXH64_reset(s.hash, 0);
     ok(tb_store_open(f.path, &options, &reader, &err));

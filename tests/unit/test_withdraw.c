@@ -178,7 +178,7 @@ static feed_withdrawing *parse_apart(const input *in, feed_options *options, boo
     tb_error err = {0};
     tb_store *reader;
     feed_withdrawing *parsed;
-    const tb_store_options reads = {.now_us = NOW_US};
+    const tb_store_options reads = {.now_us = NOW_US, .usage = usage_plane_client(&f.plane)};
     body = (feed_body){in->bytes, in->len, FEED_DETECT, (size_t)1 << 30};
     if (packed) {
         body.len = pack(in->bytes, in->len, out, sizeof out);

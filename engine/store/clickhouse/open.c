@@ -138,7 +138,8 @@ static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
     return code;
 }
 
-/* Ids of which rows were sent and not committed are a gap for good; mostly there are none. */
+/* Ids of which rows were sent and not committed are a gap for good; mostly there are none. It ends before the fold's id, which
+ * is to count. */
 tb_code tb__ch_begin_fold_span(tb_store *store, void *ctx, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
@@ -148,11 +149,11 @@ tb_code tb__ch_begin_fold_span(tb_store *store, void *ctx, tb_error *err)
     if (!code) code = tb__ch_meta(store, "usage_batch", 0, &last, err);
     const int64_t from = (epoch + 2) << TB__CH_ID_BITS;
     sqlite3_snprintf(30, name + 10, "%lld", (long long)last + 1);
-    if (!code && (ch->sent > last || ch->n_gaps)) code = tb__ch_meta_put(store, name, from - 1, err);
+    *ret_batch = from - (INT64_C(1) << TB__CH_ID_BITS);
+    if (!code && (ch->sent > last || ch->n_gaps)) code = tb__ch_meta_put(store, name, *ret_batch - 1, err);
     if (!code) code = tb__ch_meta_put(store, "usage_batch", from, err);
     if (!code) code = tb__ch_meta_put(store, "usage_epoch", epoch + 2, err);
     ch->next = from + 1;
-    *ret_batch = from - (INT64_C(1) << TB__CH_ID_BITS);
     return code;
 }
 
