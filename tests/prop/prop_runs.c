@@ -4,10 +4,15 @@
  * undone, batches that are withdrawn, a catalogue that gives zones to accounts, folding, a crash, a
  * reader beside.
  *
+ * Where TB_USAGE_SERVERS names servers (usage_plane.h), the second store has its usage there, and its months are compacted
+ * at times; the reader is its own.
+ *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "../unit/store_fixture.h"
+#include "../unit/usage_cells.h"
 #include "seed.h"
 #include "tollbook/billsource.h"
+#include "tollbook/compaction.h"
 #include "store/usage/batch.h"
 #include "tollbook/withdraw.h"
 
@@ -26,10 +31,11 @@ static uint64_t draw(uint64_t below)
     return (z ^ (z >> 31)) % below;
 }
 
-/* [0] gathers, [1] places. The first one's answers are asked of a reader's connection too. */
+/* [0] gathers, [1] places. The answers of one of them are asked of a reader's connection too. */
 static fixture both[2];
 static fixture_helper helper[2];
 static tb_store *reader;
+static bool elsewhere; /* [1] has its usage on servers */
 static int64_t now_hour; /* of the newest usage */
 static int declared;     /* zones 1 .. declared belong to accounts 1 and 2 */
 static uint64_t segments;
@@ -48,14 +54,15 @@ static void set_forms(void)
 
 static tb_store *asked(int i)
 {
-    return i || draw(2) ? both[i].store : reader;
+    return i != elsewhere || draw(2) ? both[i].store : reader;
 }
 
 static void open_reader(void)
 {
     tb_error err = {0};
-    tb_store_options options = {.now_us = NOW_US};
-    ok(tb_store_open(both[0].path, &options, &reader, &err));
+    fixture *of = &both[elsewhere];
+    tb_store_options options = {.now_us = NOW_US, .usage = usage_plane_client(&of->plane)};
+    ok(tb_store_open(of->path, &options, &reader, &err));
 }
 
 /* --- steps --- */
@@ -229,6 +236,18 @@ static void step_reopen(void)
     set_forms();
 }
 
+/* Some steps of a compaction, or all; nobody reads an older snapshot, so that what was folded goes at once. */
+static void step_compact(void)
+{
+    static int64_t now_us = NOW_US;
+    tb_compaction c = {.now_us = now_us += TB_US_PER_HOUR, .rows_min = draw(2) ? 0 : draw(200)};
+    tb_error err = {0};
+    int steps = (int)draw(40);
+    do
+        ok(tb_store_compact(both[1].store, &c, &err));
+    while (c.working && --steps > 0);
+}
+
 static void step(void)
 {
     switch (draw(40)) {
@@ -237,6 +256,11 @@ static void step(void)
     case 2: step_batch(UNMARKED); break;
     case 3: step_batch(ROLLED_BACK); break;
     case 4: fixture_fold(&both[0]); break;
+    case 10:
+    case 11:
+        if (elsewhere) step_compact();
+        else step_batch(KEPT);
+        break;
     case 5:
     case 6:
     case 7:
@@ -337,9 +361,38 @@ static void same_accounts(void)
     free(list[1]);
 }
 
+static void same_cells(void)
+{
+    tb_buf t[2];
+    for (int i = 0; i < 2; i++) {
+        tb_buf_init(&t[i], (size_t)64 << 20, NULL);
+        usage_cells(asked(i), &t[i]);
+    }
+    if (t[0].len != t[1].len || memcmp(t[0].data, t[1].data, t[0].len) != 0)
+        show_difference("cells", (text[2]){{t[0].data, t[0].len, 0}, {t[1].data, t[1].len, 0}});
+    for (int i = 0; i < 2; i++)
+        tb_buf_release(&t[i]);
+}
+
+static void compare_elsewhere(int at)
+{
+    for (int i = 0; i < 4; i++)
+        same_view();
+    same_accounts();
+    if (at % 20) return;
+    same_cells();
+    same_rows("SELECT scope,owner,edge FROM series ORDER BY 1,2,3");
+    same_rows("SELECT value FROM meta WHERE name='newest_hour'");
+    fixture_verify(&both[1]);
+}
+
 static void compare(int at)
 {
     char one[200];
+    if (elsewhere) {
+        compare_elsewhere(at);
+        return;
+    }
     snprintf(one, sizeof one, "SELECT * FROM buckets WHERE zone=%d AND hour>='2026-11-01'",
              1 + (int)draw(ZONES));
     same_rows(one);
@@ -360,8 +413,9 @@ START_TEST(what_waits_answers_like_what_lies_in_its_place)
     const char *form = getenv("TB_LONG");
     int steps = STEPS * (form && strcmp(form, "1") == 0 ? LONG : 1);
     now_hour = NOW_US / TB_US_PER_HOUR;
-    for (int i = 0; i < 2; i++)
-        fixture_init(&both[i]);
+    fixture_init_in_file(&both[0]);
+    fixture_init(&both[1]);
+    elsewhere = both[1].plane.client.shards > 0;
     open_reader();
     set_forms();
     step_catalogue();

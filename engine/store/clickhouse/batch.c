@@ -138,18 +138,32 @@ tb_code tb__ch_batch_add_countries(void *to, int64_t zone, int64_t day, const tb
     return tb_buf_check(rows, err);
 }
 
+static tb_metric largest_of(const tb__ch_batch *b, tb_u128 *ret_sum)
+{
+    tb_metric most = TB_M_REQUESTS;
+    *ret_sum = 0;
+    for (int m = 0; m < TB_METRIC_COUNT; m++) {
+        const tb_u128 sum = b->store->sums[m] - b->before[m];
+        if (sum <= *ret_sum) continue;
+        *ret_sum = sum;
+        most = (tb_metric)m;
+    }
+    return most;
+}
+
 /* No counter grows by more than the batch's largest sum, so the sum of these bounds all. */
 static tb_code keep_bound(tb__ch_batch *b, tb_error *err)
 {
     int64_t bound = 0;
     tb_u128 most = 0;
-    for (int m = 0; m < TB_METRIC_COUNT; m++)
-        if (b->store->sums[m] - b->before[m] > most) most = b->store->sums[m] - b->before[m];
+    const char *name = tb_metric_table[largest_of(b, &most)].name;
     tb_code code = tb__meta_get(b->store, "cell_max", &bound, err);
     if (code) return code;
     if (most > (tb_u128)(TB_COUNTER_MAX - bound))
-        return tb_fail(err, TB_E_OVERFLOW, NULL,
-                       "All usage together would pass 2^63 - 1 in a counter. Nothing of this input was taken.");
+        return tb_fail(err, TB_E_OVERFLOW, name,
+                       "All usage together would pass 2^63 - 1 with %s of this input, and usage servers hold no more. Nothing of "
+                       "it was taken; correct it and send the input again.",
+                       name);
     return most ? tb__meta_set(b->store, "cell_max", bound + (int64_t)most, err) : TB_OK;
 }
 

@@ -102,7 +102,9 @@ static tb_code put_folded(tb_store *store, const tb__ch_fold *f, tb_buf *sql, tb
         tb_buf_fmt(sql, ",%s(c%d) AS s%d", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m, m);
     tb_buf_str(sql, " FROM ");
     tb_code code = tb__ch_put_rows(store, sql, KEYS, TB_METRIC_ALL, where, err);
-    tb_buf_str(sql, " GROUP BY " KEYS ")");
+    tb_buf_str(sql, " GROUP BY " KEYS);
+    tb__ch_put_there(sql); /* what was withdrawn is no hour any more */
+    tb_buf_str(sql, ")");
     return code;
 }
 

@@ -287,11 +287,17 @@ static tb_code check_countries(const taking *t, tb_error *err)
 
 /* --- the newest hour --- */
 
+/* An hour is there where something is left of it. Rows of zeros are hours too, as in the file, unless something was taken off
+ * there. */
 void tb__ch_put_there(tb_buf *sql)
 {
     tb_buf_str(sql, " HAVING ");
     for (int m = 0; m < TB_METRIC_COUNT; m++)
-        tb_buf_fmt(sql, "%s%s(c%d)!=0", m ? " OR " : "", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m);
+        tb_buf_fmt(sql, "%s(c%d)!=0 OR ", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m);
+    tb_buf_str(sql, "max(");
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        tb_buf_fmt(sql, "%sc%d>=" BELOW_ZERO, m ? " OR " : "", m);
+    tb_buf_str(sql, ")=0");
 }
 
 static tb_code newest_of_shard(tb_store *store, size_t shard, const char *where, int64_t *newest, tb_error *err)
