@@ -31,10 +31,10 @@ def lines(zone, seconds, edge="DE"):
 
 
 class Pair:
-    """Two tollbook servers with one history: one with its usage in the file, one with it on two shards."""
+    """Two tollbook servers with one history: one with its usage in the file, one with it on shards."""
 
-    def __init__(self, *options):
-        self.shards = [ClickHouse(), ClickHouse("Asia/Tokyo")]
+    def __init__(self, *options, shards=2):
+        self.shards = [ClickHouse(zone) for zone in ("America/New_York", "Asia/Tokyo", "UTC")[:shards]]
         self.usage = "clickhouse://" + ",".join(f"127.0.0.1:{s.port}" for s in self.shards) + "/tollbook_test"
         self.file = Server("--cells", "on", log=None)
         self.away = Server("--usage", self.usage, *options, log=None)

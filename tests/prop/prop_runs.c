@@ -411,7 +411,7 @@ static void compare(int at)
 START_TEST(what_waits_answers_like_what_lies_in_its_place)
 {
     const char *form = getenv("TB_LONG");
-    int steps = STEPS * (form && strcmp(form, "1") == 0 ? LONG : 1);
+    int steps = STEPS * (form && strcmp(form, "1") == 0 ? LONG : 1) / (usage_plane_shards() ? 4 : 1);
     now_hour = NOW_US / TB_US_PER_HOUR;
     fixture_init_in_file(&both[0]);
     fixture_init(&both[1]);

@@ -83,7 +83,6 @@ tb_code tb__ch_fold_plan(tb_store *store, tb__ch_fold *f, tb_error *err)
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
     tb__ch_reader r = {taken.data, taken.data + taken.len, false};
     f->n = f->at = 0;
-    f->numbered = 0;
     f->planned = true;
     code = plan_owners(store, f, &r, err);
     tb_buf_release(&taken);
@@ -176,8 +175,7 @@ tb_code tb__ch_fold_span(tb_store *store, tb__ch_fold *f, tb_error *err)
     const tb__ch_piece *s = &f->list[f->at];
     digest before = {0, 0, 0}, after = {0, 0, 0};
     if (f->numbered + s->rows >= UINT32_MAX)
-        return tb_fail(err, TB_E_OVERFLOW, "usage", "A month has 2^32 rows on shard %zu: it cannot be compacted.",
-                       f->shard + 1);
+        return tb_fail(err, TB_E_OVERFLOW, "usage", "A month has 2^32 rows: it cannot be compacted.");
     tb_code code = write_folded(store, f, err);
     if (!code) code = digest_folded(store, f, &before, err);
     if (!code) code = digest_written(store, f, &after, err);

@@ -19,7 +19,7 @@ typedef struct tb__ch_fold {
     bool planned;
     tb__ch_piece *list; /* of this shard */
     size_t n, cap, at;
-    uint64_t numbered; /* rows of this shard that have a number */
+    uint64_t numbered; /* rows that have a number, of all shards: on others they may lie together (reshard.c) */
 } tb__ch_fold;
 
 /* What is to be folded on f->shard becomes f->list. */

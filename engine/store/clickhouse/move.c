@@ -4,9 +4,8 @@
  * and counts once. Where the data version is another one, or the address is, all is sent under a new span of ids, and
  * the old one becomes a gap. Then the shards are compared with the count, and one transaction makes them the place of
  * the file's usage and takes the counters out of the file. */
-#include "tollbook/usagemove.h"
+#include "store/clickhouse/move.h"
 
-#include "store/clickhouse/private.h"
 #include "store/usage/batch.h"
 #include "store/usage/chunk.h"
 #include "store/usage/country.h"
@@ -331,12 +330,13 @@ static tb_code move_all(moving *m, tb_error *err)
 
 tb_code tb_store_move_usage(tb_store *store, tb_usage_move *move, tb_error *err)
 {
+    move->rows = 0;
+    move->resumed = false;
+    if (store->write && store->client) return tb__ch_reshard(store, move, err);
     moving *m = calloc(1, sizeof *m);
     if (!m) return tb_no_memory(err);
     m->store = m->batch.store = store;
     m->move = move;
-    move->rows = 0;
-    move->resumed = false;
     m->shards = calloc(move->client->shards, sizeof *m->shards);
     tb_code code = m->shards ? move_all(m, err) : tb_no_memory(err);
     for (size_t i = 0; m->shards && i < move->client->shards; i++)
