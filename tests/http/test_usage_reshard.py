@@ -1,8 +1,12 @@
-"""usage migrate from servers to others: two shards become three, every answer is the one before, to the byte; what was cut off goes
+"""A server whose disk was lost is not taken for a new one, and is restored from its backup; usage migrate from servers to others: two
+shards become three, every answer is the one before, to the byte; what was cut off goes
 on; nothing changes before the last step, and the way back is the same command."""
 import random
+import shutil
 import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
 from clickhouse import PROGRAM, ClickHouse
 from follower import until
@@ -50,7 +54,34 @@ class Reshard(Case):
         self.pair.away.stop()
         self.pair.away.start("--usage", self.pair.usage, *options)
 
-    def test_two_become_three_and_two_again(self):
+    # As docs/operations.md has it.
+    def test_1_a_disk_is_lost(self):
+        pair, shard = self.pair, self.pair.shards[0]
+        self.post("/ingest/buckets", BUCKETS.replace(b"T05:", b"T06:"))
+        self.post("/ingest/logs", b"".join(lines(zone, range(9)) for zone in (101, 102, 201, 202, 999)))
+        pair.away.stop()
+        for table in ("cell", "country", "place"):
+            shard.ask(f"ALTER TABLE tollbook_test.{table} FREEZE")
+        shard.kill()
+        with tempfile.TemporaryDirectory(prefix="tollbook-backup-") as backup:
+            shutil.copytree(shard.path / "data/shadow", backup, dirs_exist_ok=True)
+            shutil.rmtree(shard.path / "data")
+            (shard.path / "data/files").mkdir(parents=True)
+            shard.start()
+            said = run("serve", "--db", pair.away.db, "--listen", "127.0.0.1:0", "--usage", pair.usage, expect=2).stderr
+            self.assertIn(b"Server 1 of --usage has lost the database tollbook_test", said)
+            self.restore(shard, Path(backup))
+        pair.away.start("--usage", pair.usage, *NEVER)
+        self.compare()
+
+    @staticmethod
+    def restore(shard, backup):
+        for part in backup.glob("*/data/tollbook_test/*/*"):
+            table = part.parent.name
+            shutil.copytree(part, shard.path / f"data/data/tollbook_test/{table}/detached" / part.name)
+            shard.ask(f"ALTER TABLE tollbook_test.{table} ATTACH PART '{part.name}'")
+
+    def test_2_two_become_three_and_two_again(self):
         pair, rng = self.pair, random.Random(SEED)
         taken = lines(101, range(30, 70), "NY")
         self.post("/ingest/buckets", BUCKETS)

@@ -94,8 +94,9 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
     return code ? code : tb__ch_ask(store, shard, err);
 }
 
-/* A server remembers which shard it is: named in another order, each would be asked for what others have. */
-static tb_code check_order(tb_store *store, size_t shard, tb_error *err)
+/* A server remembers which shard it is: named in another order, each would be asked for what others have. One that remembers nothing
+ * is new, or has lost its disk: where the file has usage on it (`used`), it is not taken for new. */
+static tb_code check_order(tb_store *store, size_t shard, bool used, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     const char *name = ch->client->database;
@@ -115,6 +116,11 @@ static tb_code check_order(tb_store *store, size_t shard, tb_error *err)
                        "Server %zu of --usage is number %" PRIu64 " of the database %s. Name the servers in their "
                        "first order, or another database.",
                        shard + 1, most, name);
+    if (used)
+        return tb_fail(err, TB_E_USAGE, "usage",
+                       "Server %zu of --usage has lost the database %s, in which %s has usage. Restore its tables cell, country and place "
+                       "from the server's backup, or name the right server.",
+                       shard + 1, name, store->path);
     ch->sql.len = 0;
     tb_buf_fmt(&ch->sql, "INSERT INTO %s.place VALUES(%zu)", name, shard + 1);
     return tb__ch_ask(store, shard, err);
@@ -177,7 +183,7 @@ static tb_code find_epoch(tb_store *store, size_t shard, int64_t *epoch, tb_erro
 }
 
 /* Room for rows of each shard, and its tables. */
-static tb_code prepare_shards(tb_store *store, tb_error *err)
+static tb_code prepare_shards(tb_store *store, bool used, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     tb_code code = TB_OK;
@@ -189,13 +195,13 @@ static tb_code prepare_shards(tb_store *store, tb_error *err)
             tb_buf_init(&ch->rows[t][shard], ROWS_MAX, NULL);
     }
     for (size_t shard = 0; !code && shard < ch->client->shards; shard++)
-        if (!(code = make_tables(store, shard, err))) code = check_order(store, shard, err);
+        if (!(code = make_tables(store, shard, err))) code = check_order(store, shard, used, err);
     return code;
 }
 
 static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
 {
-    tb_code code = prepare_shards(store, err);
+    tb_code code = prepare_shards(store, epoch > 0, err);
     for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++)
         if (!(code = find_epoch(store, shard, &epoch, err))) code = tb__ch_check_copy(store, shard, err);
     return code ? code : tb_store_write(store, begin_span, &epoch, err);
@@ -252,7 +258,7 @@ static tb_code connect_to(tb_store *store, const tb_usage_client *client, tb_err
 tb_code tb__ch_attach(tb_store *store, const tb_usage_client *client, tb_error *err)
 {
     tb_code code = connect_to(store, client, err);
-    return code ? code : prepare_shards(store, err);
+    return code ? code : prepare_shards(store, false, err);
 }
 
 tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_error *err)
