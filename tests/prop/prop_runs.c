@@ -163,9 +163,20 @@ static batch random_batch(void)
 /* How a batch ends: kept; undone by a mark, or by a rollback. */
 enum { KEPT, UNMARKED, ROLLED_BACK };
 
+/* Who reads what it added has it sent: undone, it is a gap. */
+static void read_own(fixture *f)
+{
+    int64_t *list = NULL;
+    size_t n = 0;
+    tb_error err = {0};
+    ok(tb_store_billed_accounts(f->store, tb_month_from_day(now_hour / 24), &list, &n, &err));
+    free(list);
+}
+
 static void step_batch(int end)
 {
     const batch b = random_batch();
+    const bool reads = elsewhere && (end != KEPT || draw(2));
     tb_error err = {0};
     int64_t segment = 0;
     for (int i = 0; i < 2; i++) {
@@ -173,6 +184,7 @@ static void step_batch(int end)
         ok(tb_store_begin(f->store, &err));
         if (end == UNMARKED) ok(tb_store_mark(f->store, &err));
         add_batch(f, &b);
+        if (reads) read_own(f);
         if (end == UNMARKED) tb_store_back_to_mark(f->store);
         else segment = end_segment(f, &b);
         if (end == ROLLED_BACK) tb_store_rollback(f->store);
@@ -243,6 +255,7 @@ static void step_compact(void)
     tb_compaction c = {.now_us = now_us += TB_US_PER_HOUR, .rows_min = draw(2) ? 0 : draw(200)};
     tb_error err = {0};
     int steps = (int)draw(40);
+    if (draw(2)) step_batch(ROLLED_BACK);
     do
         ok(tb_store_compact(both[1].store, &c, &err));
     while (c.working && --steps > 0);

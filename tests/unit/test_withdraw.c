@@ -5,6 +5,7 @@
 #include "store_fixture.h"
 #include "usage_cells.h"
 
+#include "tollbook/compaction.h"
 #include "tollbook/logformat.h"
 #include "tollbook/logstore.h"
 #include "tollbook/series.h"
@@ -672,6 +673,29 @@ START_TEST(largest_values_stay_and_are_named)
 }
 END_TEST
 
+/* On usage servers months are compacted, which leaves no row of what was taken off. */
+START_TEST(what_was_withdrawn_is_no_hour_once_it_is_folded)
+{
+    static input old, newest;
+    feed_withdrawn done;
+    tb_error err = {0};
+    tb_compaction c = {.now_us = NOW_US};
+    set_up();
+    make_small(&old, "{\"zone\":101,\"region\":\"DE\",\"hour\":\"2026-11-10T10:00:00Z\",\"requests\":5}\n");
+    make_small(&newest, "{\"zone\":101,\"region\":\"DE\",\"hour\":\"2026-11-12T10:00:00Z\",\"requests\":5}\n");
+    old.rows = newest.rows = true;
+    take(&f, &old, old.len, false);
+    take(&f, &newest, newest.len, false);
+    ok(withdraw(&newest, newest.len, false, &done, &err));
+    do
+        ok(tb_store_compact(f.store, &c, &err));
+    while (c.working);
+    ck_assert_uint_eq(c.folded, f.plane.client.shards ? 1 : 0);
+    fixture_verify(&f);
+    tear_down();
+}
+END_TEST
+
 /* Its series are there, and nothing is in them. */
 START_TEST(a_zone_that_was_emptied_finds_its_account)
 {
@@ -767,6 +791,7 @@ int main(void)
     tcase_add_test(t, a_named_batch_goes_by_its_name_alone);
     tcase_add_test(t, a_catalogue_that_reads_lines_otherwise_is_noticed);
     tcase_add_test(t, largest_values_stay_and_are_named);
+    tcase_add_test(t, what_was_withdrawn_is_no_hour_once_it_is_folded);
     tcase_add_test(t, a_zone_that_was_emptied_finds_its_account);
     tcase_add_test(t, less_than_is_there_is_never_taken_off);
     tcase_add_test(t, a_body_that_turns_out_large_is_held_to_its_own_limit);
