@@ -2,7 +2,7 @@
 shards, or on three of which one holds nearly everything; every answer about usage and money is the same to the byte. Usage comes as
 buckets and as lines, late and twice, is withdrawn, finds its account later; months become final, and are compacted in between.
 
-8 steps on two shards and 8 on three; TB_LONG=1: 150 on each. The seed is printed.
+6 steps on two shards and 6 on three; TB_LONG=1: 150 on each. The seed is printed.
 """
 import datetime
 import json
@@ -17,7 +17,7 @@ from script import LONG
 from test_usage_servers import Pair
 
 SEED = random_seed()
-STEPS = 150 if LONG else 8
+STEPS = 150 if LONG else 6
 ZONES = 60 if LONG else 12
 EDGES = ("DE", "UK", "NY", "SG", "LA", "XX")
 FIRST = datetime.datetime(2026, 9, 1)

@@ -121,7 +121,7 @@ static tb_code send_copy(const reshard *r, const table *t, size_t to, tb_error *
     return client->ask(client->ctx, to, sql->data, r->from->answer.data, r->from->answer.len, &r->to->answer, err);
 }
 
-static tb_code copy(const reshard *r, const piece *p, size_t to, tb_error *err)
+static tb_code copy_rows(const reshard *r, const piece *p, size_t to, tb_error *err)
 {
     tb_buf *sql = tb__ch_start(r->store);
     tb_buf_str(sql, "SELECT ");
@@ -141,7 +141,7 @@ static tb_code move_piece_to(const reshard *r, const piece *p, size_t to, tb_err
     if (!code) code = digest_of(r, p, r->to, to, old, r->shard, &found, err);
     r->move->rows += wanted.rows;
     if (code || (wanted.rows == found.rows && wanted.hash == found.hash)) return code;
-    code = copy(r, p, to, err);
+    code = copy_rows(r, p, to, err);
     if (!code) code = digest_of(r, p, r->to, to, old, r->shard, &found, err);
     if (code || (wanted.rows == found.rows && wanted.hash == found.hash)) return code;
     return tb_fail(err, TB_E_DIFFERENT, "to",
@@ -300,7 +300,7 @@ static tb_code keep_begin(tb_store *store, void *ctx, tb_error *err)
     return code ? code : tb__ch_meta_put(store, "usage_reshard_epoch", kept[1], err);
 }
 
-static tb_code begin(reshard *r, tb_error *err)
+static tb_code begin_copying(reshard *r, tb_error *err)
 {
     int64_t name = 0, epoch = 0, now[2] = {name_of(r->to->client), 0};
     bool empty = true;
@@ -319,7 +319,7 @@ static tb_code begin(reshard *r, tb_error *err)
     return tb_store_write(r->store, keep_begin, now, err);
 }
 
-static tb_code end(tb_store *store, void *ctx, tb_error *err)
+static tb_code end_copying(tb_store *store, void *ctx, tb_error *err)
 {
     const reshard *r = ctx;
     return tb__ch_meta_put(store, "usage_shards", (int64_t)r->to->client->shards, err);
@@ -327,7 +327,7 @@ static tb_code end(tb_store *store, void *ctx, tb_error *err)
 
 static tb_code move_all(reshard *r, tb_error *err)
 {
-    tb_code code = begin(r, err);
+    tb_code code = begin_copying(r, err);
     for (r->shard = 0; !code && r->shard < r->from->client->shards; r->shard++) {
         for (size_t t = 0; !code && t < sizeof tables / sizeof *tables; t++) {
             r->table = &tables[t];
@@ -335,7 +335,7 @@ static tb_code move_all(reshard *r, tb_error *err)
         }
         if (!code) code = copy_marks(r, err);
     }
-    return code ? code : tb_store_write(r->store, end, r, err);
+    return code ? code : tb_store_write(r->store, end_copying, r, err);
 }
 
 tb_code tb__ch_reshard(tb_store *store, tb_usage_move *move, tb_error *err)
