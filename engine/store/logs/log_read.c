@@ -11,29 +11,15 @@
 
 #define HOUR_MS INT64_C(3600000)
 
-typedef struct listed {
-    int64_t id, first_ms, last_ms;
-} listed;
-
-typedef struct open_block {
+typedef struct tb__log_open_block {
     tb_logblock *block;
     int64_t id, time_ms; /* of the row it stands on */
     size_t n, at;        /* rows passed over, in the cursor's direction */
     uint16_t rows[TB_LOGBLOCK_LINES];
 } open_block;
 
-typedef struct cursor {
-    tb_log_cursor head;
-    tb_store *store;
-    const tb_log_filter *filter;
-    int64_t zone;
-    bool descending, stands; /* stands: the last call came to a line */
-    listed *list;
-    size_t n_list, at_list;
-    open_block **heap;
-    size_t n_heap, cap_heap;
-    open_block *spare; /* one closed block, to be used again */
-} cursor;
+typedef tb__log_cursor cursor;
+typedef tb__log_listed listed;
 
 /* --- the list --- */
 
@@ -49,6 +35,11 @@ static int descending_order(const void *a, const void *b)
     const listed *x = a, *y = b;
     if (x->last_ms != y->last_ms) return x->last_ms > y->last_ms ? -1 : 1;
     return x->id > y->id ? -1 : x->id < y->id;
+}
+
+tb__log_order *tb__log_order_of(bool descending)
+{
+    return descending ? descending_order : ascending_order;
 }
 
 static tb_code add_listed(cursor *c, size_t *cap, sqlite3_stmt *s, tb_error *err)
@@ -80,21 +71,7 @@ static tb_code list_blocks(cursor *c, tb_error *err)
     while (!code && !(code = tb__step(c->store, s, &row, err)) && row)
         code = add_listed(c, &cap, s, err);
     if (!code && c->n_list)
-        qsort(c->list, c->n_list, sizeof *c->list,
-              c->descending ? descending_order : ascending_order);
-    return code;
-}
-
-tb_code tb__log_search(tb_store *store, int64_t zone, const tb_log_filter *filter, bool descending,
-                       tb_log_cursor **ret_cursor, tb_error *err)
-{
-    cursor *c = calloc(1, sizeof *c);
-    if (!c) return tb_no_memory(err);
-    *c = (cursor){.head.of = &tb__file_logs,
-                  .store = store, .filter = filter, .zone = zone, .descending = descending};
-    tb_code code = filter->from_ms < filter->to_ms ? list_blocks(c, err) : TB_OK;
-    if (code) tb__log_free(&c->head);
-    else *ret_cursor = &c->head;
+        qsort(c->list, c->n_list, sizeof *c->list, tb__log_order_of(c->descending));
     return code;
 }
 
@@ -111,12 +88,13 @@ size_t tb__log_bytes(const tb_log_cursor *of)
     size_t sum = 0;
     for (size_t i = 0; i < c->n_heap; i++)
         sum += tb_logblock_plain(c->heap[i]->block);
-    return sum;
+    return c->source->bytes ? sum + c->source->bytes(c->ctx) : sum;
 }
 
 void tb__log_free(tb_log_cursor *of)
 {
     cursor *c = (cursor *)of;
+    if (c->source->free) c->source->free(c->ctx);
     for (size_t i = 0; i < c->n_heap; i++)
         free_block(c->heap[i]);
     free_block(c->spare);
@@ -183,21 +161,11 @@ static void close_block(cursor *c, open_block *o)
     else c->spare = o;
 }
 
-static tb_code read_block(cursor *c, open_block *o, int64_t id, tb_error *err)
+static tb_code read_block(cursor *c, open_block *o, const listed *of, tb_error *err)
 {
-    sqlite3_stmt *s;
-    bool row;
-    tb_code code = tb__sql_ints(c->store, TB__SQL_LOG_GET, &id, 1, &s, err);
-    if (!code) code = tb__step(c->store, s, &row, err);
-    if (code) return code;
-    const void *data = row ? sqlite3_column_blob(s, 2) : NULL;
-    const int len = row ? sqlite3_column_bytes(s, 2) : 0;
-    if (!row) code = tb_fail(err, TB_E_CORRUPT, "log_block", "A block of request logs is gone.");
-    else if (!data) code = tb_no_memory(err);
-    else code = tb_logblock_open(o->block, data, (size_t)len, c->zone, err);
-    sqlite3_reset(s);
+    tb_code code = c->source->open(c, of, o->block, err);
     if (!code) code = tb_logblock_select(o->block, c->filter, o->rows, &o->n, err);
-    o->id = id;
+    o->id = of->id;
     o->at = 0;
     return code;
 }
@@ -217,7 +185,7 @@ static tb_code open_next(cursor *c, tb_error *err)
 {
     open_block *o = fresh_block(c);
     if (!o) return tb_no_memory(err);
-    tb_code code = read_block(c, o, c->list[c->at_list++].id, err);
+    tb_code code = read_block(c, o, &c->list[c->at_list++], err);
     if (!code && o->n > 0) code = push(c, o, err);
     else if (!code) close_block(c, o);
     if (code) free_block(o);
@@ -269,4 +237,37 @@ tb_code tb__log_line(tb_log_cursor *of, tb_logrow *ret_row, tb_error *err)
     cursor *c = (cursor *)of;
     open_block *o = c->heap[0];
     return tb_logblock_row(o->block, row_of(c, o), ret_row, err);
+}
+
+/* --- out of the file --- */
+
+static tb_code open_row(cursor *c, const listed *of, tb_logblock *block, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row;
+    tb_code code = tb__sql_ints(c->store, TB__SQL_LOG_GET, &of->id, 1, &s, err);
+    if (!code) code = tb__step(c->store, s, &row, err);
+    if (code) return code;
+    const void *data = row ? sqlite3_column_blob(s, 2) : NULL;
+    const int len = row ? sqlite3_column_bytes(s, 2) : 0;
+    if (!row) code = tb_fail(err, TB_E_CORRUPT, "log_block", "A block of request logs is gone.");
+    else if (!data) code = tb_no_memory(err);
+    else code = tb_logblock_open(block, data, (size_t)len, c->zone, err);
+    sqlite3_reset(s);
+    return code;
+}
+
+static const tb__log_source file_source = {.open = open_row};
+
+tb_code tb__log_search(tb_store *store, int64_t zone, const tb_log_filter *filter, bool descending,
+                       tb_log_cursor **ret_cursor, tb_error *err)
+{
+    cursor *c = calloc(1, sizeof *c);
+    if (!c) return tb_no_memory(err);
+    *c = (cursor){.head.of = &tb__file_logs, .source = &file_source,
+                  .store = store, .filter = filter, .zone = zone, .descending = descending};
+    tb_code code = filter->from_ms < filter->to_ms ? list_blocks(c, err) : TB_OK;
+    if (code) tb__log_free(&c->head);
+    else *ret_cursor = &c->head;
+    return code;
 }

@@ -185,14 +185,40 @@ static tb_code join(struct tb__log_joiner *j, tb_buf *out, tb_loginfo *ret_info,
     return code;
 }
 
-static bool suits(const tb_loginfo *old, const tb_loginfo *new)
+static bool fits(const tb_loginfo *old, const tb_loginfo *new)
 {
     const int64_t first = old->first_ms < new->first_ms ? old->first_ms : new->first_ms;
     const int64_t last = old->last_ms > new->last_ms ? old->last_ms : new->last_ms;
     const int64_t span = last - first;
-    return old->lines < 2 * new->lines && old->lines + new->lines <= TB_LOGBLOCK_LINES &&
+    return old->lines + new->lines <= TB_LOGBLOCK_LINES &&
            (span <= JOIN_SPAN || span <= old->last_ms - old->first_ms ||
             span <= new->last_ms - new->first_ms);
+}
+
+static bool suits(const tb_loginfo *old, const tb_loginfo *new)
+{
+    return old->lines < 2 * new->lines && fits(old, new);
+}
+
+static bool is_small(const struct tb__log_joiner *j)
+{
+    return tb_logblock_plain(j->part[0]) + tb_logblock_plain(j->part[1]) <= JOIN_PLAIN;
+}
+
+tb_code tb__log_join(tb_store *store, const tb__log_piece *older, const tb__log_piece *newer, tb__log_piece *ret,
+                     bool *ret_joined, tb_error *err)
+{
+    *ret_joined = false;
+    if (!fits(&older->info, &newer->info)) return TB_OK;
+    struct tb__log_joiner *j = joiner_of(store);
+    if (!j) return tb_no_memory(err);
+    tb_code code = tb_logblock_open(j->part[0], older->bytes.data, older->bytes.len, older->info.zone, err);
+    if (!code) code = tb_logblock_open(j->part[1], newer->bytes.data, newer->bytes.len, newer->info.zone, err);
+    if (code || !is_small(j)) return code;
+    code = join(j, &j->out[0], &ret->info, err);
+    ret->bytes = (tb_text){j->out[0].data, j->out[0].len};
+    *ret_joined = !code;
+    return code;
 }
 
 /* The zone's newest block; id 0: it has none. */
@@ -248,7 +274,7 @@ static tb_code join_newest(tb_store *store, tb_loginfo *info, tb_text *bytes, in
     code = tb__log_open(store, id, j->part[0], &seal, err);
     if (!code) code = tb_logblock_open(j->part[1], bytes->data, bytes->len, info->zone, err);
     if (code) return code;
-    if (tb_logblock_plain(j->part[0]) + tb_logblock_plain(j->part[1]) > JOIN_PLAIN) return TB_OK;
+    if (!is_small(j)) return TB_OK;
     tb_buf *out = &j->out[bytes->data == j->out[0].data];
     code = join(j, out, info, err);
     if (!code) code = tb__log_delete(store, id, seal, err);
