@@ -217,11 +217,11 @@ static void say_went(const retaining *r, bool dry)
 
 static tb_code dry_run(retaining *r, tb_error *err)
 {
-    bool over = false;
+    bool over = r->before.hours == 0 && r->before.days == 0;
     uint64_t blocks = 0, bytes = 0;
     r->walk.dry = true;
     r->walk.room = SIZE_MAX;
-    tb_code code = walk_accounts(r, &over, err);
+    tb_code code = over ? TB_OK : walk_accounts(r, &over, err);
     if (!code && r->logs_ms)
         code = tb_store_logs_before(r->ops->store, r->logs_ms, &blocks, &bytes, err);
     if (code) return code;

@@ -1,4 +1,4 @@
-/* A usage server: where counters lie that outgrow the store's own file (tb_store_options.usage). The library speaks
+/* A usage server: where counters, request logs and shield events lie that outgrow the store's own file (tb_store_options.usage). The library speaks
  * no HTTP: who opens a store hands in how statements reach the server's shards. */
 #ifndef TOLLBOOK_USAGECLIENT_H
 #define TOLLBOOK_USAGECLIENT_H

@@ -1,4 +1,4 @@
-/* Moving a file's counters to usage servers. */
+/* Moving a file's usage to usage servers. */
 #ifndef TOLLBOOK_USAGEMOVE_H
 #define TOLLBOOK_USAGEMOVE_H
 
@@ -19,7 +19,9 @@ typedef struct tb_usage_move {
 
 /* Sends the counters of a writer's store to its shards, compares what they then hold, and makes them the place of
  * the file's usage, in one transaction that takes the counters out of the file. Until that the file answers as
- * before. What was cut off goes on where it was; where usage changed in between it begins again.
+ * before. What was cut off goes on where it was; where usage changed in between it begins again. Request logs and
+ * shield events follow in a transaction of their own; where that fails, a writer that opens the store with the client
+ * does it.
  * At its end the store must be closed, and opened with the client.
  * TB_E_USAGE: the file, or the address, cannot take part. TB_E_OVERFLOW: counters together pass 2^63 - 1.
  * TB_E_DIFFERENT: the shards hold something else. TB_E_AWAY. */

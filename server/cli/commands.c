@@ -358,7 +358,8 @@ cli_command cli_commands[] = {
      .operands = "",
      .summary = "Move a file's usage to ClickHouse servers",
      .details = "Nothing may write the file meanwhile. What is interrupted goes on with the next call. Before the file's counters\n"
-                "go, all that the servers hold is compared with them. Then serve it with --usage URL.",
+                "go, all that the servers hold is compared with them. Request logs and shield events follow. Then serve it\n"
+                "with --usage URL.",
      OPTIONS(usage_migrate_options),
      .run = cli_usage_migrate},
     {.name = "usage", .operation = "usage"},

@@ -55,7 +55,7 @@ STORE = {
     "usage": {"core"},
     "logs": {"core"},
     # The other backend of usage: its owners, series and packed days are the file's.
-    "clickhouse": {"core", "usage"},
+    "clickhouse": {"core", "logs", "usage"},
     "things": {"core"},
     "money": {"core", "usage"},
     "verify": {"core", "usage", "logs", "things", "money"},

@@ -61,7 +61,7 @@ def run(*arguments, expect=0, stdin=None):
                           env=ENVIRONMENT, check=False, timeout=PATIENCE)
     if done.returncode != expect:
         raise AssertionError(f"tollbook {arguments}: exit {done.returncode}, not {expect}\n"
-                             f"{done.stderr.decode(errors='replace')}")
+                             f"{done.stderr.decode(errors='replace')}{done.stdout[:3000]}")
     return done
 
 

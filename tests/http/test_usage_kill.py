@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """kill -9 of what sends, of the server, and of each usage server in turn (also SIGSTOP), under load: what is stored is what was
-sent, exactly, by zone, and no batch is half visible.
+sent, exactly, by zone, as counters and as request logs, and no batch is half visible.
 
 6 rounds; TB_LONG=1: 200.
 """
@@ -86,6 +86,11 @@ class Killed(unittest.TestCase):
         got = [self.server.get(f"/statistics?pullZone={zone}") for zone in ZONES]
         return [answer.json()["TotalRequestsServed"] if answer.status == 200 else answer.status for answer in got]
 
+    def kept(self):
+        """Lines of request logs."""
+        days = [[self.server.get(f"/{day}/{zone}.log?end=1000000") for day in ("11-03-26", "11-04-26")] for zone in ZONES]
+        return [sum(answer.body.count(b"\n") for answer in answers) for answers in days]
+
     def sent_whole(self, path):
         """Sent again until it is acknowledged, as cron does."""
         sender = self.send(path)
@@ -105,6 +110,7 @@ class Killed(unittest.TestCase):
         for path in paths:
             until(lambda path=path: self.sent_whole(path), self.server.messages)
         self.assertEqual(self.stored(), [self.sent, self.sent], f"round {i}, {victim}")
+        self.assertEqual(self.kept(), [self.sent, self.sent], f"round {i}, {victim}")
 
     def test_stored_is_sent(self):
         rng = random.Random(SEED)

@@ -11,6 +11,7 @@
  * An interruption leaves rows under an id that never counts. They go with a later step 4. */
 #include "store/clickhouse/cache.h"
 #include "store/clickhouse/fold.h"
+#include "store/clickhouse/lines.h"
 #include "tollbook/calendar.h"
 #include "tollbook/compaction.h"
 
@@ -231,6 +232,7 @@ tb_code tb_store_compact(tb_store *store, tb_compaction *c, tb_error *err)
     c->working = false;
     if (!ch) return TB_OK;
     tb_code code = ch->fold ? step_fold(store, c, err) : look_and_begin(store, c, err);
+    if (!code && !ch->fold) code = tb__ch_sweep(store, c->now_us, err);
     c->working = ch->fold || c->folded > before; /* another month may be next */
     return code;
 }

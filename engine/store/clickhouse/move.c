@@ -3,10 +3,10 @@
  * in the file with the place behind it and the data version. So a step that was cut off is sent again under its id
  * and counts once. Where the data version is another one, or the address is, all is sent under a new span of ids, and
  * the old one becomes a gap. Then the shards are compared with the count, and one transaction makes them the place of
- * the file's usage and takes the counters out of the file. */
+ * the file's usage and takes the counters out of the file. Request logs and shield events follow (carry.c). */
 #include "tollbook/usagemove.h"
 
-#include "store/clickhouse/private.h"
+#include "store/clickhouse/lines.h"
 #include "store/usage/batch.h"
 #include "store/usage/chunk.h"
 #include "store/usage/country.h"
@@ -208,12 +208,11 @@ static tb_code check_file(moving *m, tb_error *err)
 /* Spans of ids that the shards hold. None: the first is INT64_MAX. */
 static tb_code find_spans(moving *m, size_t shard, tb__ch_span *seen, tb_error *err)
 {
-    static const char *const tables[TB__CH_TABLES] = {"cell", "country"};
     struct tb__clickhouse *ch = tb__ch_of(m->store);
     tb_code code = TB_OK;
     for (int t = 0; !code && t < TB__CH_TABLES; t++) {
         tb_buf_fmt(tb__ch_start(m->store), "SELECT min(batch),max(batch) FROM %s.%s HAVING count()>0 FORMAT RowBinary",
-                   ch->client->database, tables[t]);
+                   ch->client->database, tb__ch_table_names[t]);
         code = tb__ch_ask(m->store, shard, err);
         tb__ch_reader r = tb__ch_reader_of(ch);
         if (code || r.at == r.end) continue;
@@ -307,6 +306,17 @@ static tb_code fold(tb_store *store, void *ctx, tb_error *err)
     return tb__runs_fold_all(store, err);
 }
 
+static tb_code carry_lines(tb_store *store, tb_error *err)
+{
+    tb_error why;
+    const tb_code code = tb__ch_carry(store, &why);
+    if (code == TB_OK) return TB_OK;
+    return tb_fail(err, code, "usage",
+                   "Counters are moved. Request logs and shield events are not: serve the file with --usage, which moves them "
+                   "first. %s",
+                   why.message);
+}
+
 /* Pages of counters are not overwritten with zeros, which would write the whole file once more. */
 static tb_code end(moving *m, tb_error *err)
 {
@@ -314,8 +324,10 @@ static tb_code end(moving *m, tb_error *err)
     if (!code) code = tb__exec(m->store->db, m->store->path, "PRAGMA secure_delete=OFF", err);
     if (!code) code = tb_store_write(m->store, flip, m, err);
     if (code) return code;
+    code = tb__exec(m->store->db, m->store->path, "PRAGMA secure_delete=ON", err);
+    if (!code) code = carry_lines(m->store, err);
     tb_store_checkpoint(m->store, true);
-    return tb__exec(m->store->db, m->store->path, "PRAGMA secure_delete=ON", err);
+    return code;
 }
 
 static tb_code move_all(moving *m, tb_error *err)

@@ -19,6 +19,7 @@
 #include "store/clickhouse/clickhouse.h"
 
 #include "store/clickhouse/cache.h"
+#include "store/clickhouse/lines.h"
 #include "store/clickhouse/private.h"
 #include "store/core/held.h"
 
@@ -91,7 +92,8 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
                          "requests UInt64,bytes UInt64)ENGINE=ReplacingMergeTree"
                          " PARTITION BY toYYYYMM(toDateTime(day*86400,'UTC')) ORDER BY(zone,day,country,batch)",
                name);
-    return code ? code : tb__ch_ask(store, shard, err);
+    if (!code) code = tb__ch_ask(store, shard, err);
+    return code ? code : tb__ch_lines_tables(store, shard, err);
 }
 
 /* A server remembers which shard it is: named in another order, each would be asked for what others have. */
@@ -160,11 +162,10 @@ tb_code tb__ch_begin_fold_span(tb_store *store, void *ctx, tb_error *err)
 static tb_code find_epoch(tb_store *store, size_t shard, int64_t *epoch, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    static const char *const tables[] = {"cell", "country"};
     tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < sizeof tables / sizeof *tables; i++) {
+    for (int t = 0; !code && t < TB__CH_TABLES; t++) {
         ch->sql.len = 0;
-        tb_buf_fmt(&ch->sql, "SELECT max(batch) FROM %s.%s FORMAT RowBinary", ch->client->database, tables[i]);
+        tb_buf_fmt(&ch->sql, "SELECT max(batch) FROM %s.%s FORMAT RowBinary", ch->client->database, tb__ch_table_names[t]);
         code = tb__ch_ask(store, shard, err);
         if (code) return code;
         tb__ch_reader r = tb__ch_reader_of(ch);
@@ -192,12 +193,16 @@ static tb_code prepare_shards(tb_store *store, tb_error *err)
     return code;
 }
 
-static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
+static tb_code open_writer(tb_store *store, const int64_t known, tb_error *err)
 {
+    int64_t epoch = known;
     tb_code code = prepare_shards(store, err);
     for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++)
         if (!(code = find_epoch(store, shard, &epoch, err))) code = tb__ch_check_copy(store, shard, err);
-    return code ? code : tb_store_write(store, begin_span, &epoch, err);
+    const bool copy = known && epoch > known;
+    if (!code) code = tb_store_write(store, begin_span, &epoch, err);
+    if (!code && copy) code = tb_store_write(store, tb__ch_adopt_seals, NULL, err);
+    return code ? code : tb__ch_carry(store, err); /* of a file that an earlier build moved, or one whose move was cut off */
 }
 
 /* Whose counters are where. */
@@ -244,6 +249,7 @@ static tb_code connect_to(tb_store *store, const tb_usage_client *client, tb_err
         ch->month[i].month = -1;
     tb_buf_init(&ch->sql, (size_t)1 << 20, NULL);
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
+    tb_buf_init(&ch->lines.bytes, TB__CH_ANSWER_MAX, NULL);
     store->clickhouse = ch;
     return TB_OK;
 }
@@ -263,7 +269,7 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
     code = connect_to(store, client, err);
     if (code) return code;
     store->client = client;
-    store->plane.counters = &clickhouse_counters;
+    store->plane = (tb__plane){&clickhouse_counters, &tb__clickhouse_logs, &tb__clickhouse_events};
     tb__ch_of(store)->cache = tb__held_share(store->held, make_cache, free_cache);
     if (!tb__ch_of(store)->cache) return tb_no_memory(err); /* it knows what went, too */
     tb__ch_cache_bound(tb__ch_of(store)->cache, client->remember);
@@ -281,6 +287,9 @@ void tb__clickhouse_close(struct tb__clickhouse *ch)
     }
     tb_buf_release(&ch->sql);
     tb_buf_release(&ch->answer);
+    tb_buf_release(&ch->lines.bytes);
+    free(ch->lines.list);
+    free(ch->lines.touched);
     for (int i = 0; i < TB__CH_SCOPES; i++)
         free(ch->month[i].list);
     free(ch->gaps);

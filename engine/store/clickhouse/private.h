@@ -11,7 +11,15 @@
 #define TB__CH_SCOPES        3
 #define TB__CH_ID_BITS       40 /* of a batch within its writer's span */
 
-typedef enum tb__ch_table { TB__CH_CELL, TB__CH_COUNTRY, TB__CH_TABLES } tb__ch_table;
+typedef enum tb__ch_table {
+    TB__CH_CELL,
+    TB__CH_COUNTRY,
+    TB__CH_LOG,
+    TB__CH_LOG_GONE,
+    TB__CH_EVENT,
+    TB__CH_TABLES
+} tb__ch_table;
+extern const char *const tb__ch_table_names[TB__CH_TABLES]; /* send.c */
 
 /* The days of one month of all owners of a scope from one to another: of each location and day the
  * month_metrics (month.c). */
@@ -26,6 +34,27 @@ typedef struct tb__ch_month {
         uint64_t value[TB__CH_MONTH_METRICS];
     } *list; /* ascending by owner, edge, day */
 } tb__ch_month;
+
+/* A block of request logs of the running transaction. */
+typedef struct tb__ch_waiting {
+    tb_loginfo info;
+    int64_t batch;
+    size_t at, len; /* in tb__ch_lines.bytes */
+} tb__ch_waiting;
+
+/* A writer's request logs and shield events: see lines.h. */
+typedef struct tb__ch_lines {
+    tb__ch_waiting *list;
+    size_t n, cap, marked; /* marked: how many there were at the mark */
+    tb_buf bytes;
+    size_t marked_bytes;
+    uint64_t seals, marked_seals; /* that this transaction adds to meta.log_seals */
+    int64_t looked[2];            /* how far what is too old was looked for, by kind */
+    int64_t swept[2];             /* days before that are gone from the servers, by kind */
+    int64_t wiped_us;             /* when forgotten zones were looked at last */
+    int64_t *touched;             /* zones of which lines were taken out, and whose rows were not sent */
+    size_t n_touched, cap_touched;
+} tb__ch_lines;
 
 struct tb__clickhouse {
     const tb_usage_client *client;
@@ -45,6 +74,7 @@ struct tb__clickhouse {
     bool began;        /* `committed` and the mark are this transaction's */
     tb_buf *rows[TB__CH_TABLES]; /* unsent, of each shard */
     size_t *marked_at[TB__CH_TABLES];
+    tb__ch_lines lines;
     struct tb__ch_gap {
         int64_t first, last;
     } *gaps; /* not known to be in the file yet */
@@ -212,6 +242,14 @@ TB_MUST_USE tb_code tb__ch_settle(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb__ch_commit(tb_store *store, tb_error *err);
 void tb__ch_mark(tb_store *store);
 void tb__ch_abandon(tb_store *store, bool whole);
+
+/* --- lines.c --- */
+
+/* Blocks that wait become rows. */
+TB_MUST_USE tb_code tb__ch_lines_ready(tb_store *store, tb_error *err);
+void tb__ch_lines_mark(tb__ch_lines *lines);
+void tb__ch_lines_drop(tb__ch_lines *lines, bool whole);
+TB_MUST_USE tb_code tb__ch_lines_commit(tb_store *store, tb_error *err);
 
 /* --- batch.c --- */
 

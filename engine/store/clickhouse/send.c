@@ -4,14 +4,15 @@
 
 #include <stdlib.h>
 
+const char *const tb__ch_table_names[TB__CH_TABLES] = {"cell", "country", "log", "log_gone", "event"};
+
 static tb_code send_rows(tb_store *store, size_t shard, tb__ch_table t, tb_error *err)
 {
-    static const char *const names[TB__CH_TABLES] = {"cell", "country"};
     struct tb__clickhouse *ch = tb__ch_of(store);
     tb_buf *rows = &ch->rows[t][shard];
     if (!rows->len) return TB_OK;
     ch->sql.len = ch->answer.len = 0;
-    tb_buf_fmt(&ch->sql, "INSERT INTO %s.%s FORMAT RowBinary", ch->client->database, names[t]);
+    tb_buf_fmt(&ch->sql, "INSERT INTO %s.%s FORMAT RowBinary", ch->client->database, tb__ch_table_names[t]);
     tb_buf_add(&ch->sql, "", 1);
     tb_code code = tb_buf_check(&ch->sql, err);
     ch->sent = ch->next - 1;
@@ -24,7 +25,7 @@ static tb_code send_rows(tb_store *store, size_t shard, tb__ch_table t, tb_error
 
 tb_code tb__ch_send(tb_store *store, tb_error *err)
 {
-    tb_code code = TB_OK;
+    tb_code code = tb__ch_lines_ready(store, err);
     for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++)
         for (int t = 0; !code && t < TB__CH_TABLES; t++)
             code = send_rows(store, shard, (tb__ch_table)t, err);
@@ -40,6 +41,7 @@ tb_code tb__ch_settle(tb_store *store, tb_error *err)
 static void note_mark(struct tb__clickhouse *ch)
 {
     ch->marked = ch->next;
+    tb__ch_lines_mark(&ch->lines);
     for (int t = 0; t < TB__CH_TABLES && ch->rows[t]; t++)
         for (size_t shard = 0; shard < ch->client->shards; shard++)
             ch->marked_at[t][shard] = ch->rows[t][shard].len;
@@ -59,6 +61,7 @@ static tb_code leave_gap(struct tb__clickhouse *ch, int64_t first, tb_error *err
 
 static void drop_rows(struct tb__clickhouse *ch, bool whole)
 {
+    tb__ch_lines_drop(&ch->lines, whole);
     for (int t = 0; t < TB__CH_TABLES; t++)
         for (size_t shard = 0; shard < ch->client->shards; shard++) {
             tb_buf *rows = &ch->rows[t][shard];
@@ -93,7 +96,9 @@ tb_code tb__ch_commit(tb_store *store, tb_error *err)
     if (!ch->began) return TB_OK;
     ch->began = false;
     if (ch->next - 1 == ch->committed) return TB_OK;
+    tb__ch_lines_mark(&ch->lines); /* no part is undone alone any more */
     tb_code code = tb__ch_send(store, err);
+    if (!code) code = tb__ch_lines_commit(store, err);
     for (size_t i = 0; !code && i < ch->n_gaps; i++) {
         char name[40] = "usage_gap_";
         sqlite3_snprintf(30, name + 10, "%lld", (long long)ch->gaps[i].first);

@@ -121,6 +121,8 @@ typedef struct tb__log_lines {
     tb_code (*line)(tb_log_cursor *cursor, tb_logrow *ret_row, tb_error *err);
     size_t (*bytes)(const tb_log_cursor *cursor);
     void (*free)(tb_log_cursor *cursor);
+    /* Checks what it holds. NULL: verify looks at the file's rows itself. */
+    tb_code (*verify)(tb_store *store, tb__differ_fn differ, void *ctx, tb_error *err);
 } tb__log_lines;
 
 struct tb_log_cursor {
@@ -139,6 +141,7 @@ typedef struct tb__shield_events {
                   void *ctx, tb_error *err);
     tb_code (*down)(tb_store *store, int64_t zone, const tb_event_key *to, tb_event_block_fn fn,
                     void *ctx, tb_error *err);
+    tb_code (*verify)(tb_store *store, tb__differ_fn differ, void *ctx, tb_error *err); /* the same */
 } tb__shield_events;
 
 typedef struct tb__plane {

@@ -176,6 +176,11 @@
     /* usage in ClickHouse: store/clickhouse       */                                                  \
     X(META_PUT, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT DO UPDATE SET"             \
                 " value=excluded.value")                                                           \
+    X(CARRY_ANY, "SELECT EXISTS(SELECT 1 FROM log_block) OR EXISTS(SELECT 1 FROM event_block)")    \
+    X(CARRY_LOGS, "SELECT zone,first_ms,last_ms,lines,data FROM log_block ORDER BY id")            \
+    X(CARRY_EVENTS, "SELECT zone,data FROM event_block ORDER BY id")                               \
+    X(USAGE_FORGOTTEN, "SELECT CAST(substr(name,length(?1)+1) AS INT),value FROM meta"             \
+                       " WHERE substr(name,1,length(?1))=?1 AND value>0 ORDER BY 1")               \
     X(USAGE_GAPS, "SELECT CAST(substr(name,11) AS INT),value FROM meta WHERE name GLOB 'usage_gap_*'"  \
                   " ORDER BY 1")                                                                   \
     X(USAGE_DAY_PUT, "INSERT INTO usage_day VALUES(?1,?2) ON CONFLICT DO UPDATE SET batch=excluded.batch") \
@@ -504,6 +509,8 @@
                          " WHERE account=?1)")                                                     \
     X(FORGET_EVENTS_COUNT, "SELECT count(*) FROM event_block WHERE zone IN(SELECT id FROM"         \
                            " shield_zone WHERE account=?1)")                                       \
+    X(FORGET_LOG_ZONES, "SELECT id FROM zone WHERE account=?1 ORDER BY id")                        \
+    X(FORGET_EVENT_ZONES, "SELECT id FROM shield_zone WHERE account=?1 ORDER BY id")               \
     X(FORGET_REASONS, "UPDATE reject SET reason='forgotten' WHERE " TB__NAMED_REASON)              \
     X(FORGET_DECLARATIONS, "UPDATE declaration AS d SET document=" TB__FORGOTTEN("d")              \
                            " WHERE " TB__DECLARED_OF " AND " TB__FORGETS("d"))                     \

@@ -106,6 +106,7 @@ typedef struct tb__verify {
 } tb__verify;
 
 /* A difference: counted, and said as one sentence. */
+void tb__verify_differ(void *v, const char *sentence); /* a tb__differ_fn */
 void tb__differs(tb__verify *v, const char *fmt, ...) TB_PRINTF(2, 3);
 /* A sentence about what is no difference. */
 void tb__remarks(tb__verify *v, const char *fmt, ...) TB_PRINTF(2, 3);
