@@ -49,6 +49,22 @@ uint64_t tb__ch_column(tb__ch_reader *r, size_t size)
     return value;
 }
 
+size_t tb__ch_array(tb__ch_reader *r, size_t size, const char **ret_at)
+{
+    size_t n = 0;
+    unsigned shift = 0;
+    uint8_t byte = 0x80;
+    for (; byte & 0x80 && shift < 35; shift += 7) {
+        byte = (uint8_t)tb__ch_column(r, 1);
+        n |= (size_t)(byte & 0x7f) << shift;
+    }
+    if (byte & 0x80 || (size_t)(r->end - r->at) / size < n) r->cut = true;
+    if (r->cut) n = 0;
+    *ret_at = r->at;
+    r->at += n * size;
+    return n;
+}
+
 tb__ch_reader tb__ch_reader_of(const struct tb__clickhouse *ch)
 {
     return (tb__ch_reader){ch->answer.data, ch->answer.data + ch->answer.len, false};

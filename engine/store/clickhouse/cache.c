@@ -49,6 +49,7 @@ void tb__ch_cache_bound(tb__ch_cache *c, size_t bytes_max)
 static entry **slot_of(tb__ch_cache *c, tb__ch_cache_key k)
 {
     uint64_t h = ((uint64_t)k.owner * 8 + (uint64_t)k.scope * 2 + k.grain) * UINT64_C(0x9E3779B97F4A7C15);
+    h ^= (uint64_t)k.edge << 32;
     h = (h ^ (h >> 29) ^ (uint64_t)(uint32_t)k.index) * UINT64_C(0xBF58476D1CE4E5B9);
     return &c->slot[(h >> 32) % SLOTS];
 }
@@ -57,7 +58,7 @@ static entry **find(tb__ch_cache *c, tb__ch_cache_key k)
 {
     entry **at = slot_of(c, k);
     while (*at && ((*at)->key.owner != k.owner || (*at)->key.index != k.index || (*at)->key.scope != k.scope ||
-                   (*at)->key.grain != k.grain))
+                   (*at)->key.grain != k.grain || (*at)->key.edge != k.edge))
         at = &(*at)->next;
     return at;
 }

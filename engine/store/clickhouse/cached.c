@@ -1,9 +1,12 @@
 /* An owner's days, from what the process remembers (cache.h) and, where usage came since, from its shard: what is
- * stale is asked for in one statement, of all locations at once. An entry is a row of
- * { location u32, length u32, chunk } with location 0 for all together; an owner without usage has none. */
+ * stale is asked for in one statement. An entry begins with its metrics (u32) and is a row of { location u32, length u32,
+ * chunk }. Location 0 is all together, with all metrics of the entry; each location beside it has BYTES alone, which is
+ * all that is asked for of many locations at once: their other counters would be as much again for each. A location by itself has
+ * entries of its own. A day without usage has no chunk. */
 #include "store/clickhouse/cache.h"
 #include "store/clickhouse/private.h"
 #include "store/usage/chunk.h"
+#include "tollbook/calendar.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +18,8 @@ typedef struct span {
     tb_store *store;
     tb__ch_whose of;
     tb_range range;
-    int64_t first; /* day */
+    uint32_t metrics; /* that are wanted, and what entries have that lack some of these */
+    int64_t first;    /* day */
     size_t n;
     struct span_day {
         int64_t newest; /* batch; 0: no usage */
@@ -54,8 +58,8 @@ static tb_code note_days(span *s, tb_error *err)
 
 static tb__ch_cache_key day_key(const span *s, size_t i)
 {
-    return (tb__ch_cache_key){s->of.owner, (int32_t)(s->first + (int64_t)i), (uint8_t)s->of.scope,
-                              s->range.hourly ? TB__GRAIN_HOURS : TB__GRAIN_DAYS};
+    return (tb__ch_cache_key){s->of.owner, (uint32_t)s->of.edge, (int32_t)(s->first + (int64_t)i),
+                              (uint8_t)s->of.scope, s->range.hourly ? TB__GRAIN_HOURS : TB__GRAIN_DAYS};
 }
 
 /* Gives the part of an entry that the range and the location want. */
@@ -65,9 +69,9 @@ static tb_code give(span *s, size_t i, tb_error *err)
     const int64_t end = s->range.first + s->range.count;
     const int64_t from = start > s->range.first ? start : s->range.first;
     const int64_t to = start + unit < end ? start + unit : end;
-    const char *at = s->entry.data, *stop = at + s->entry.len;
+    const char *at = s->entry.data + sizeof s->metrics, *stop = s->entry.data + s->entry.len;
     tb_code code = TB_OK;
-    while (!code && s->entry.len && at < stop) {
+    while (!code && at < stop) {
         uint32_t head[2];
         memcpy(head, at, sizeof head);
         at += sizeof head;
@@ -80,13 +84,23 @@ static tb_code give(span *s, size_t i, tb_error *err)
     return code;
 }
 
+/* s->entry becomes the day's, where there is one with all that is wanted. */
+static bool remembers(span *s, size_t i)
+{
+    uint32_t metrics;
+    if (!tb__ch_cache_get(tb__ch_of(s->store)->cache, day_key(s, i), s->days[i].newest, &s->entry)) return false;
+    memcpy(&metrics, s->entry.data, sizeof metrics);
+    if (!(s->metrics & ~metrics)) return true;
+    s->metrics |= metrics;
+    return false;
+}
+
 static tb_code give_remembered(span *s, tb_error *err)
 {
-    tb__ch_cache *cache = tb__ch_of(s->store)->cache;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < s->n; i++) {
         if (!s->days[i].newest) continue;
-        s->days[i].stale = !tb__ch_cache_get(cache, day_key(s, i), s->days[i].newest, &s->entry);
+        s->days[i].stale = !remembers(s, i);
         if (!s->days[i].stale) code = give(s, i, err);
     }
     return code;
@@ -98,7 +112,8 @@ static tb_code finish_day(span *s, size_t i, tb__pending *grids, tb_error *err)
 {
     uint8_t chunk[TB__CHUNK_MAX];
     s->entry.len = 0;
-    for (size_t g = 0; g < grids->n; g++) {
+    tb_buf_add(&s->entry, &s->metrics, sizeof s->metrics);
+    for (size_t g = 0; g < grids->n && s->days[i].stale; g++) {
         const int64_t edge = grids->list[g].index;
         const int64_t key = tb__chunk_key(edge, day_key(s, i).grain, s->first + (int64_t)i);
         const uint32_t head[2] = {(uint32_t)edge, (uint32_t)tb__chunk_encode(grids->list[g].grid, key, chunk)};
@@ -113,46 +128,78 @@ static tb_code finish_day(span *s, size_t i, tb__pending *grids, tb_error *err)
     return give(s, i, err);
 }
 
-static tb_code add_row(tb__pending *grids, int64_t edge, unsigned slot, const uint64_t *value, tb_error *err)
+/* A row of the answer: an hour, or a day, of all its locations together. */
+typedef struct row {
+    int64_t at;
+    uint64_t value[TB_METRIC_COUNT];
+    size_t n; /* locations */
+    const char *edges, *bytes;
+    bool once; /* none of its rows came twice */
+} row;
+
+static row read_row(tb__ch_reader *r, const tb__ch_question *q)
+{
+    row to = {.at = (int64_t)tb__ch_column(r, 4), .once = true};
+    for (uint32_t left = q->metrics; left; left &= left - 1)
+        to.value[__builtin_ctz(left)] = tb__ch_column(r, 8);
+    if (q->located) {
+        to.n = tb__ch_array(r, 4, &to.edges);
+        if (tb__ch_array(r, 8, &to.bytes) != to.n) r->cut = true;
+    }
+    if (q->rows == TB__CH_COUNTED) to.once = tb__ch_column(r, 1);
+    return to;
+}
+
+static tb_code add_located(tb__pending *grids, const row *from, unsigned slot, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < from->n; i++) {
+        tb_grid *to = NULL;
+        uint32_t edge;
+        uint64_t bytes;
+        memcpy(&edge, from->edges + i * sizeof edge, sizeof edge);
+        memcpy(&bytes, from->bytes + i * sizeof bytes, sizeof bytes);
+        if (edge) code = tb__pending_at(grids, edge, &to, err);
+        if (!code && to && bytes) code = tb_grid_add(to, TB_M_BYTES, slot, bytes, err);
+    }
+    return code;
+}
+
+static tb_code add_row(tb__pending *grids, int64_t edge, const row *from, unsigned slot, tb_error *err)
 {
     tb_grid *to = NULL;
     tb_code code = tb__pending_at(grids, edge, &to, err);
     for (int m = 0; !code && m < TB_METRIC_COUNT; m++)
-        if (value[m]) code = tb_grid_add(to, (tb_metric)m, slot, value[m], err);
-    return code;
+        if (from->value[m]) code = tb_grid_add(to, (tb_metric)m, slot, from->value[m], err);
+    return code ? code : add_located(grids, from, slot, err);
 }
 
 /* Rows come day by day. */
-static tb_code take_rows(span *s, tb__pending *grids, bool trusting, tb_error *err)
+static tb_code take_rows(span *s, const tb__ch_question *q, tb__pending *grids, tb_error *err)
 {
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(s->store));
     const int64_t unit = s->range.hourly ? 24 : 1;
     size_t day = s->n;
     tb_code code = TB_OK;
     while (!code && r.at < r.end && !r.cut) {
-        uint64_t value[TB_METRIC_COUNT];
-        const int64_t edge = (int64_t)tb__ch_column(&r, 4), at = (int64_t)tb__ch_column(&r, 4);
-        const size_t i = (size_t)(at / unit - s->first);
-        for (int m = 0; m < TB_METRIC_COUNT; m++)
-            value[m] = tb__ch_column(&r, 8);
-        if (trusting) (void)tb__ch_column(&r, 1);
+        const row from = read_row(&r, q);
+        const size_t i = (size_t)(from.at / unit - s->first);
         if (r.cut || i >= s->n) break;
         if (i != day && day < s->n) code = finish_day(s, day, grids, err);
         day = i;
-        if (!code) code = add_row(grids, edge, (unsigned)(at % unit), value, err);
-        if (!code && edge) code = add_row(grids, 0, (unsigned)(at % unit), value, err);
+        if (!code) code = add_row(grids, s->of.edge, &from, (unsigned)(from.at % unit), err);
     }
     if (!code) code = tb__ch_check_read(&r, err);
     return code || day == s->n ? code : finish_day(s, day, grids, err);
 }
 
-/* The last byte of each row says whether it may be trusted. */
-static bool some_came_twice(const struct tb__clickhouse *ch)
+static bool some_came_twice(const struct tb__clickhouse *ch, const tb__ch_question *q)
 {
-    const size_t row = 8 + 8 * TB_METRIC_COUNT + 1;
-    for (size_t at = row; at <= ch->answer.len; at += row)
-        if (!ch->answer.data[at - 1]) return true;
-    return false;
+    tb__ch_reader r = tb__ch_reader_of(ch);
+    bool once = true;
+    while (once && r.at < r.end && !r.cut)
+        once = read_row(&r, q).once;
+    return !once;
 }
 
 /* Rows that were sent twice are rare, and to leave them out costs as much again as the sums: so the sums come with a
@@ -160,24 +207,36 @@ static bool some_came_twice(const struct tb__clickhouse *ch)
 static tb_code ask_stale(span *s, tb__ch_question *q, tb_error *err)
 {
     const size_t shard = tb__ch_shard(s->store, s->of.scope, s->of.owner);
-    q->trusting = true;
     tb_code code = tb__ch_put_question(s->store, q, err);
     if (!code) code = tb__ch_ask(s->store, shard, err);
-    if (code || !some_came_twice(tb__ch_of(s->store))) return code;
-    q->trusting = false;
+    if (code || q->rows != TB__CH_COUNTED || !some_came_twice(tb__ch_of(s->store), q)) return code;
+    q->rows = TB__CH_ONCE;
     code = tb__ch_put_question(s->store, q, err);
     return code ? code : tb__ch_ask(s->store, shard, err);
+}
+
+/* Days to which nothing was added since they were compacted need no such look. */
+static bool are_folded(const span *s, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        const int64_t month = tb_month_from_day(s->first + (int64_t)i);
+        if (s->days[i].newest >= tb__ch_month_batch(tb__ch_of(s->store), month)) return false;
+    }
+    return true;
 }
 
 static tb_code read_stale(span *s, size_t from, size_t to, tb_error *err)
 {
     const bool hourly = s->range.hourly;
-    tb__ch_question q = {hourly ? "edge,h" : "edge,toUInt32(intDiv(h,24)) AS day", TB_METRIC_ALL,
-                               {s->of.scope, s->of.owner, 0}, tb__ch_hour((s->first + (int64_t)from) * 24),
-                               tb__ch_hour((s->first + (int64_t)to) * 24), hourly ? "edge,h ORDER BY h" : "edge,day ORDER BY day", false};
+    tb__ch_question q = {hourly ? "h" : "toUInt32(intDiv(h,24)) AS day", s->metrics, s->of,
+                         tb__ch_hour((s->first + (int64_t)from) * 24), tb__ch_hour((s->first + (int64_t)to) * 24),
+                         hourly ? "h ORDER BY h" : "day ORDER BY day", TB__CH_COUNTED,
+                         !s->of.edge && s->metrics & TB_METRIC_BIT(TB_M_BYTES)};
     tb__pending grids = {0};
-    tb_code code = ask_stale(s, &q, err);
-    if (!code) code = take_rows(s, &grids, q.trusting, err);
+    tb_code code = tb__ch_read_months(s->store, err);
+    if (!code && are_folded(s, from, to)) q.rows = TB__CH_FOLDED;
+    if (!code) code = ask_stale(s, &q, err);
+    if (!code) code = take_rows(s, &q, &grids, err);
     tb__pending_release(&grids);
     for (size_t i = from; !code && i < to; i++) /* days of others */
         if (s->days[i].stale) code = finish_day(s, i, &(tb__pending){0}, err);
@@ -196,13 +255,12 @@ static tb_code read_span(span *s, tb_error *err)
     return code || from == to ? code : read_stale(s, from, to, err);
 }
 
-tb_code tb__ch_each_part(tb_store *store, const tb__ch_whose *of, tb_range range, tb__ch_part_fn fn, void *ctx,
-                         tb_error *err)
+tb_code tb__ch_each_part(tb_store *store, const tb__ch_wanted *wanted, tb__ch_part_fn fn, void *ctx, tb_error *err)
 {
     /* What is newest, and what counts, are of one snapshot. */
     const bool own = sqlite3_get_autocommit(store->db) != 0;
-    span s = {.store = store, .of = *of, .range = range, .fn = fn, .ctx = ctx};
-    if (!range.count) return TB_OK;
+    span s = {.store = store, .of = wanted->of, .range = wanted->range, .metrics = wanted->metrics, .fn = fn, .ctx = ctx};
+    if (!s.range.count) return TB_OK;
     tb_buf_init(&s.entry, ENTRY_MAX, NULL);
     tb_code code = own ? tb_store_read_begin(store, err) : TB_OK;
     if (!code) {

@@ -140,7 +140,7 @@ tb_code tb__ch_hours(tb_store *store, int64_t series, tb_metric metric, int64_t 
     tb_code code = tb__ch_settle(store, err);
     if (!code) code = tb__ch_whose_is(store, series, &w, err);
     if (code) return code;
-    const tb__ch_question q = {"h", TB_METRIC_BIT(metric), w, tb__ch_hour(day * 24), tb__ch_hour(day * 24 + 24), NULL, false};
+    const tb__ch_question q = {"h", TB_METRIC_BIT(metric), w, tb__ch_hour(day * 24), tb__ch_hour(day * 24 + 24), NULL, TB__CH_ONCE, false};
     code = tb__ch_put_question(store, &q, err);
     if (!code) code = tb__ch_ask(store, tb__ch_shard(store, w.scope, w.owner), err);
     if (code) return code;

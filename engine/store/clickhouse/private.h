@@ -110,6 +110,8 @@ typedef struct tb__ch_reader {
 tb__ch_reader tb__ch_reader_of(const struct tb__clickhouse *ch);
 /* An unsigned column of 1 to 8 bytes; 0 where the answer was cut. */
 uint64_t tb__ch_column(tb__ch_reader *r, size_t size);
+/* An array of such columns: how many, and the first one's place. */
+size_t tb__ch_array(tb__ch_reader *r, size_t size, const char **ret_at);
 /* At the end: TB_E_AWAY where the answer was cut. */
 TB_MUST_USE tb_code tb__ch_check_read(const tb__ch_reader *r, tb_error *err);
 
@@ -150,6 +152,13 @@ typedef struct tb__ch_whose {
     int64_t owner, edge;
 } tb__ch_whose;
 
+/* A row that was sent twice lies there twice until ClickHouse merges it. */
+typedef enum tb__ch_rows {
+    TB__CH_ONCE,    /* it counts once */
+    TB__CH_COUNTED, /* it counts twice, and a last column u8 says so: 1, none of this group was sent twice */
+    TB__CH_FOLDED,  /* there are none: all rows are of a compaction, which has looked */
+} tb__ch_rows;
+
 /* "SELECT keys,sum(c0),... FROM (each row once) GROUP BY keys FORMAT RowBinary". The inner rows have h, edge and
  * the counters. */
 typedef struct tb__ch_question {
@@ -157,8 +166,9 @@ typedef struct tb__ch_question {
     uint32_t metrics;
     tb__ch_whose of;
     int64_t first, end; /* hours */
-    const char *group;  /* what is behind GROUP BY; NULL: keys */
-    bool trusting;      /* rows as they lie, and a last column u8: 1, no row of this group came twice */
+    const char *group; /* what is behind GROUP BY; NULL: keys */
+    tb__ch_rows rows;
+    bool located; /* behind the metrics, of which BYTES is one: locations and their bytes, two arrays */
 } tb__ch_question;
 
 /* Writes the statement into `sql`. */
@@ -169,12 +179,9 @@ tb_buf *tb__ch_start(tb_store *store);
 void tb__ch_put_sums(tb_buf *sql, uint32_t metrics);
 /* Adds "(SELECT columns,NAME AS cM,... FROM ...)": the rows that count and are `where`, once each. columns are some
  * of scope, owner, edge, h. metrics 0: without counters, and a row that was sent twice may come twice. The one
- * place that knows in which tables rows lie. Trusted: a row that was sent twice comes twice, and columns batch and row
- * are there to see it. */
+ * place that knows in which tables rows lie. */
 TB_MUST_USE tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const char *columns, uint32_t metrics,
                                     const char *where, tb_error *err);
-TB_MUST_USE tb_code tb__ch_put_trusted_rows(tb_store *store, tb_buf *sql, const char *columns, uint32_t metrics,
-                                            const char *where, tb_error *err);
 /* Hours are stored from 1970 on, in 32 bits. */
 int64_t tb__ch_hour(int64_t hour);
 tb__ch_whose tb__ch_viewed(const tb_view *view);
@@ -197,9 +204,16 @@ typedef tb_code (*tb__ch_part_fn)(void *ctx, const tb__ch_part *part, tb_error *
 
 /* Not in a transaction that has added something, nor for a range that is very long. */
 bool tb__ch_may_cache(const tb_store *store, tb_range range);
-/* Calls fn for each location of an owner and each day with usage, in no order. */
-TB_MUST_USE tb_code tb__ch_each_part(tb_store *store, const tb__ch_whose *of, tb_range range, tb__ch_part_fn fn,
-                                     void *ctx, tb_error *err);
+typedef struct tb__ch_wanted {
+    tb__ch_whose of;
+    tb_range range;
+    uint32_t metrics;
+} tb__ch_wanted;
+
+/* Calls fn for each day with usage, in no order: with the parts of the one location that is meant, or else of all together,
+ * and of each location where BYTES are wanted, with BYTES alone. */
+TB_MUST_USE tb_code tb__ch_each_part(tb_store *store, const tb__ch_wanted *wanted, tb__ch_part_fn fn, void *ctx,
+                                     tb_error *err);
 
 /* --- send.c --- */
 

@@ -47,10 +47,11 @@ static tb_code read_owner(tb_store *store, tb__ch_whose w, tb_series *series, tb
         if (series->value[m]) metrics |= TB_METRIC_BIT(m);
     if (!range.count || !metrics) return TB_OK;
     if (tb__ch_may_cache(store, range))
-        return tb__ch_each_part(store, &w, range, fill_part, &(filling){series, w.edge, metrics}, err);
+        return tb__ch_each_part(store, &(tb__ch_wanted){w, range, metrics}, fill_part,
+                                &(filling){series, w.edge, metrics}, err);
     const tb__ch_question q = {range.hourly ? "h" : "toUInt32(intDiv(h,24))", metrics, w,
                                tb__ch_hour(range.first * unit),
-                               tb__ch_hour((range.first + range.count) * unit), NULL, false};
+                               tb__ch_hour((range.first + range.count) * unit), NULL, TB__CH_ONCE, false};
     tb_code code = tb__ch_settle(store, err);
     if (!code) code = tb__ch_put_question(store, &q, err);
     if (!code) code = tb__ch_ask(store, tb__ch_shard(store, w.scope, w.owner), err);
@@ -100,9 +101,10 @@ tb_code tb__ch_located_bytes(tb_store *store, const tb__asked *asked, tb_range r
     const int64_t unit = range.hourly ? 1 : 24;
     const tb__ch_question q = {"edge", TB_METRIC_BIT(TB_M_BYTES), tb__ch_viewed(asked->view),
                                tb__ch_hour(range.first * unit),
-                               tb__ch_hour((range.first + range.count) * unit), NULL, false};
+                               tb__ch_hour((range.first + range.count) * unit), NULL, TB__CH_ONCE, false};
     if (!store->n_located || !range.count) return TB_OK;
-    if (tb__ch_may_cache(store, range)) return tb__ch_each_part(store, &q.of, range, add_location, store, err);
+    if (tb__ch_may_cache(store, range))
+        return tb__ch_each_part(store, &(tb__ch_wanted){q.of, range, q.metrics}, add_location, store, err);
     tb_code code = tb__ch_settle(store, err);
     if (!code) code = tb__ch_put_question(store, &q, err);
     if (!code) code = tb__ch_ask(store, tb__ch_shard(store, q.of.scope, q.of.owner), err);
