@@ -344,15 +344,13 @@ static void put_process(const server *s, tb_buf *out)
 void api_metrics(request *r)
 {
     const server *s = r->worker->server;
-    const metrics *blocks[SERVER_WORKERS_MAX];
+    const metrics *blocks[SERVER_BLOCKS_MAX];
     const char *names[METRICS_ROUTES_MAX];
-    for (unsigned i = 0; i < s->options.threads; i++)
-        blocks[i] = &s->workers[i].metrics;
     for (size_t i = 0; i < s->n_routes; i++)
         names[i] = s->routes[i].name;
     names[s->n_routes] = "none";
     tb_buf *out = request_text(r);
-    metrics_write(blocks, s->options.threads, names, s->n_routes + 1, out);
+    metrics_write(blocks, server_metrics(s, blocks), names, s->n_routes + 1, out);
     put_store(r, out);
     put_outbox(r, out);
     put_accrual(r, out);

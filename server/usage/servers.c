@@ -16,10 +16,35 @@ static _Thread_local struct {
     void *ctx;
 } waiting;
 
+static _Thread_local struct {
+    bool on, any;
+    size_t shard;
+} refusing;
+
 void usage_wait_for(bool (*over)(void *ctx), void *ctx)
 {
     waiting.over = over;
     waiting.ctx = ctx;
+}
+
+void usage_refuse(void)
+{
+    refusing.on = true;
+    refusing.any = false;
+}
+
+bool usage_refused(size_t *ret_shard)
+{
+    refusing.on = false;
+    *ret_shard = refusing.shard;
+    return refusing.any;
+}
+
+static tb_code refuse(size_t shard, tb_error *err)
+{
+    refusing.any = true;
+    refusing.shard = shard;
+    return tb_fail(err, TB_E_BUSY, "usage", "This thread does not wait for usage servers.");
 }
 
 static int64_t mono_us(void)
@@ -259,6 +284,7 @@ static tb_code ask(void *ctx, size_t shard, const char *sql, const void *body, s
     statement st = {s, shard, sql, body, len, atomic_load(&s->shard[shard].losses), ""};
     char why[USAGE_WHY_MAX];
     if (is_away(s, shard, why)) return away(s, shard, why, err);
+    if (refusing.on) return refuse(shard, err);
     CURL *curl = take_handle(s);
     if (!curl) return tb_no_memory(err);
     tb_buf url;
