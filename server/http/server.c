@@ -495,23 +495,41 @@ static void on_idle(void *ctx, tb_store *store)
         tb_store_scrub(store);
 }
 
+#define USAGE_LOOK_US INT64_C(500000)
+
 static void on_lost(void *ctx, const tb_error *err)
 {
     server_lost(ctx, err);
 }
 
+/* Those that were away at the start are looked at once they are back, before anything is asked of them or brought to them. */
+static bool look_at_usage(server *s, tb_error *err)
+{
+    if (!usage_servers_up(s->options.usage, err)) return false;
+    if (s->usage.good) return true;
+    const bool early = clock_mono_us() < s->usage.next_us;
+    const tb_code code = early ? tb_fail(err, TB_E_AWAY, "usage", NULL) : tb_store_usage_look(s->store, err);
+    if (early) return false;
+    s->usage.good = !code;
+    s->usage.next_us = clock_mono_us() + USAGE_LOOK_US;
+    if (code && code != TB_E_AWAY && code != s->usage.said) fprintf(stderr, "tollbook serve: %s\n", err->message);
+    s->usage.said = code;
+    if (code) err->code = TB_E_AWAY; /* for whoever brings usage: it is taken once that is mended */
+    return !code;
+}
+
 static bool on_tend(void *ctx, tb_store *store)
 {
     server *s = ctx;
-    if (s->options.idle) return false;
+    tb_error err;
+    if (!look_at_usage(s, &err) || s->options.idle) return false;
     s->compactor.of.rows_min = s->options.compact_rows;
     return compactor_step(&s->compactor, store);
 }
 
 static bool usage_ready(void *ctx, tb_error *err)
 {
-    const server *s = ctx;
-    return usage_servers_up(s->options.usage, err);
+    return look_at_usage(ctx, err);
 }
 
 static tb_code want_messages(tb_store *store, void *ctx, tb_error *err)

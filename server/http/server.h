@@ -121,6 +121,11 @@ typedef struct server {
     lobby *lobby;
     writer *writer;
     compactor compactor; /* of usage on servers */
+    struct {
+        bool good;       /* all were looked at */
+        tb_code said;    /* what is wrong with one, as it was said last */
+        int64_t next_us; /* when to look again */
+    } usage;             /* the writer's thread: servers that were away at the start */
     crew *desk; /* for answers that take seconds */
     tb_store *desk_store[SERVER_DESK_THREADS]; /* readers: the desk's */
     crew *asking;                  /* for requests that have to ask a usage server; NULL: usage is in the file */

@@ -33,6 +33,9 @@ void tb__ch_cache_put(tb__ch_cache *cache, tb__ch_cache_key key, int64_t newest,
 bool tb__ch_cache_drop(tb__ch_cache *cache, int64_t month, int64_t batch);
 size_t tb__ch_cache_dropped(tb__ch_cache *cache); /* months */
 void tb__ch_cache_dropped_at(tb__ch_cache *cache, size_t at, int64_t *ret_month, int64_t *ret_batch);
+/* Whether a shard is what it should be, as the process's writer has seen. Until it looks they are taken for it. */
+void tb__ch_cache_seen(tb__ch_cache *cache, size_t shard, bool good);
+bool tb__ch_cache_saw(tb__ch_cache *cache, size_t shard);
 size_t tb__ch_cache_bytes(tb__ch_cache *cache);
 
 #endif

@@ -229,7 +229,7 @@ tb_code tb_store_compact(tb_store *store, tb_compaction *c, tb_error *err)
     struct tb__clickhouse *ch = tb__ch_of(store);
     const uint64_t before = c->folded;
     c->working = false;
-    if (!ch) return TB_OK;
+    if (!ch || ch->unseen) return TB_OK;
     tb_code code = ch->fold ? step_fold(store, c, err) : look_and_begin(store, c, err);
     c->working = ch->fold || c->folded > before; /* another month may be next */
     return code;

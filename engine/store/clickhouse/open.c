@@ -175,11 +175,10 @@ static tb_code find_epoch(tb_store *store, size_t shard, int64_t *epoch, tb_erro
     return code;
 }
 
-/* Room for rows of each shard, and its tables. */
-static tb_code prepare_shards(tb_store *store, tb_error *err)
+/* Room for rows of each shard. */
+static tb_code make_room(tb_store *store, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    tb_code code = TB_OK;
     for (int t = 0; t < TB__CH_TABLES; t++) {
         ch->rows[t] = calloc(ch->client->shards, sizeof *ch->rows[t]);
         ch->marked_at[t] = calloc(ch->client->shards, sizeof *ch->marked_at[t]);
@@ -187,17 +186,61 @@ static tb_code prepare_shards(tb_store *store, tb_error *err)
         for (size_t shard = 0; shard < ch->client->shards; shard++)
             tb_buf_init(&ch->rows[t][shard], ROWS_MAX, NULL);
     }
-    for (size_t shard = 0; !code && shard < ch->client->shards; shard++)
-        if (!(code = make_tables(store, shard, err))) code = check_order(store, shard, err);
+    return TB_OK;
+}
+
+static tb_code look_at_shard(tb_store *store, size_t shard, int64_t *epoch, tb_error *err)
+{
+    tb_code code = make_tables(store, shard, err);
+    if (!code) code = check_order(store, shard, err);
+    if (!code) code = find_epoch(store, shard, epoch, err);
+    return code ? code : tb__ch_check_copy(store, shard, err);
+}
+
+/* TB_E_AWAY after all of them: one that is away keeps nobody from the others. */
+static tb_code look_at_shards(tb_store *store, int64_t *epoch, tb_error *err)
+{
+    const struct tb__clickhouse *ch = tb__ch_of(store);
+    tb_code away = TB_OK;
+    for (size_t shard = 0; shard < ch->client->shards; shard++) {
+        const tb_code code = look_at_shard(store, shard, epoch, err);
+        tb__ch_cache_seen(ch->cache, shard, !code);
+        if (code && code != TB_E_AWAY) return code;
+        if (code) away = code;
+    }
+    return away;
+}
+
+/* A span of ids is begun once every shard was looked at: the highest may lie on the one that is away. */
+static tb_code begin_writing(tb_store *store, tb_error *err)
+{
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    int64_t epoch = 0;
+    tb_code code = tb__ch_meta(store, "usage_epoch", 0, &epoch, err);
+    ch->unseen = ch->looks = true;
+    if (!code) code = look_at_shards(store, &epoch, err);
+    ch->looks = false;
+    if (!code) code = tb_store_write(store, begin_span, &epoch, err);
+    ch->unseen = code != TB_OK;
     return code;
 }
 
+/* A file that knows its shards is opened without those that are away: see tb_store_usage_look. */
 static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
 {
-    tb_code code = prepare_shards(store, err);
-    for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++)
-        if (!(code = find_epoch(store, shard, &epoch, err))) code = tb__ch_check_copy(store, shard, err);
-    return code ? code : tb_store_write(store, begin_span, &epoch, err);
+    tb_code code = make_room(store, err);
+    if (!code) code = begin_writing(store, err);
+    return code == TB_E_AWAY && epoch ? TB_OK : code;
+}
+
+tb_code tb_store_usage_look(tb_store *store, tb_error *err)
+{
+    const struct tb__clickhouse *ch = tb__ch_of(store);
+    if (!ch) return TB_OK;
+    if (store->write) return ch->unseen ? begin_writing(store, err) : TB_OK;
+    for (size_t shard = 0; shard < ch->client->shards; shard++)
+        if (!tb__ch_cache_saw(ch->cache, shard)) return tb__ch_unseen(shard, err);
+    return TB_OK;
 }
 
 /* Whose counters are where. */
@@ -251,7 +294,10 @@ static tb_code connect_to(tb_store *store, const tb_usage_client *client, tb_err
 tb_code tb__ch_attach(tb_store *store, const tb_usage_client *client, tb_error *err)
 {
     tb_code code = connect_to(store, client, err);
-    return code ? code : prepare_shards(store, err);
+    if (!code) code = make_room(store, err);
+    for (size_t shard = 0; !code && shard < client->shards; shard++)
+        if (!(code = make_tables(store, shard, err))) code = check_order(store, shard, err);
+    return code;
 }
 
 tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_error *err)

@@ -36,6 +36,8 @@ struct tb__clickhouse {
         int64_t month, batch;
     } *folded; /* months that were compacted, as the snapshot of the last statement says */
     size_t n_folded, cap_folded;
+    bool unseen; /* of a writer: not every shard was looked at, and no span of ids was begun */
+    bool looks;  /* it does that now */
     bool asks_cells; /* the statement in `sql` asks for rows that were */
     /* Of a writer: */
     int64_t next;      /* id of the next batch */
@@ -98,6 +100,8 @@ TB_MUST_USE tb_code tb__ch_moved_compare(tb_store *store, size_t shard, tb__ch_m
 
 /* Where an owner's rows lie. */
 size_t tb__ch_shard(const tb_store *store, int scope, int64_t owner);
+/* TB_E_AWAY: nobody has looked yet whether a shard that was away is what it should be. */
+tb_code tb__ch_unseen(size_t shard, tb_error *err);
 /* Sends the statement that is in `sql`; what comes is in `answer` until the next call. TB_E_AWAY. */
 TB_MUST_USE tb_code tb__ch_ask(tb_store *store, size_t shard, tb_error *err);
 

@@ -75,6 +75,8 @@ tb_code tb__ch_begin(tb_store *store, tb_error *err)
     struct tb__clickhouse *ch = tb__ch_of(store);
     int64_t committed = 0;
     if (ch->began) return TB_OK;
+    if (ch->unseen)
+        return tb_fail(err, TB_E_AWAY, "usage", "A usage server was away when tollbook started, and has not been looked at since.");
     tb_code code = tb__meta_get(store, "usage_batch", &committed, err);
     if (code) return code;
     drop_rows(ch, true);
