@@ -7,6 +7,15 @@
 
 TB_API_BEGIN
 
+/* Rows for one shard, behind their INSERT. */
+typedef struct tb_usage_rows {
+    size_t shard;
+    const char *sql;
+    const void *body;
+    size_t len;
+    bool sent; /* set by who sends them: they are there */
+} tb_usage_rows;
+
 typedef struct tb_usage_client {
     void *ctx;
     size_t shards;        /* one server each; in the same order at every start */
@@ -17,6 +26,9 @@ typedef struct tb_usage_client {
      * unknown. From any thread. */
     tb_code (*ask)(void *ctx, size_t shard, const char *sql, const void *body, size_t len, tb_buf *answer,
                    tb_error *err);
+    /* The same for several INSERTs, side by side; after an error of one the others are still tried. NULL: they are asked for
+     * one after the other. */
+    tb_code (*send)(void *ctx, tb_usage_rows *list, size_t n, tb_error *err);
 } tb_usage_client;
 
 TB_API_END

@@ -295,7 +295,6 @@ class Faults(Case):
             until(lambda: said in self.server.messages(), self.server.messages)
             self.refused(self.ready(), 503, "usage.away")
             self.refused(self.requests(zone), 503, "usage.away")
-            self.refused(self.post(self.body()), 503, "usage.away")
             self.fakes[1].behind = self.shards[1]
             self.back()
             self.stored_is_sent()

@@ -179,7 +179,7 @@ static tb_code find_epoch(tb_store *store, size_t shard, int64_t *epoch, tb_erro
 static tb_code make_room(tb_store *store, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    for (int t = 0; t < TB__CH_TABLES; t++) {
+    for (int t = 0; t < TB__CH_KINDS; t++) {
         ch->rows[t] = calloc(ch->client->shards, sizeof *ch->rows[t]);
         ch->marked_at[t] = calloc(ch->client->shards, sizeof *ch->marked_at[t]);
         if (!ch->rows[t] || !ch->marked_at[t]) return tb_no_memory(err);
@@ -319,7 +319,7 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
 void tb__clickhouse_close(struct tb__clickhouse *ch)
 {
     if (!ch) return;
-    for (int t = 0; t < TB__CH_TABLES; t++) {
+    for (int t = 0; t < TB__CH_KINDS; t++) {
         for (size_t shard = 0; ch->rows[t] && shard < ch->client->shards; shard++)
             tb_buf_release(&ch->rows[t][shard]);
         free(ch->rows[t]);

@@ -13,6 +13,9 @@
 
 typedef enum tb__ch_table { TB__CH_CELL, TB__CH_COUNTRY, TB__CH_TABLES } tb__ch_table;
 
+/* Rows that wait: those of `cell` which log lines make have no columns for what these never tell. */
+typedef enum tb__ch_kind { TB__CH_ALL, TB__CH_LINES, TB__CH_COUNTRIES, TB__CH_KINDS } tb__ch_kind;
+
 /* The days of one month of all owners of a scope from one to another: of each location and day the
  * month_metrics (month.c). */
 typedef struct tb__ch_month {
@@ -45,8 +48,8 @@ struct tb__clickhouse {
     int64_t sent;      /* the highest id of which rows were sent */
     int64_t marked;    /* the next id at the mark */
     bool began;        /* `committed` and the mark are this transaction's */
-    tb_buf *rows[TB__CH_TABLES]; /* unsent, of each shard */
-    size_t *marked_at[TB__CH_TABLES];
+    tb_buf *rows[TB__CH_KINDS]; /* unsent, of each shard */
+    size_t *marked_at[TB__CH_KINDS];
     struct tb__ch_gap {
         int64_t first, last;
     } *gaps; /* not known to be in the file yet */
@@ -230,6 +233,11 @@ TB_MUST_USE tb_code tb__ch_settle(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb__ch_commit(tb_store *store, tb_error *err);
 void tb__ch_mark(tb_store *store);
 void tb__ch_abandon(tb_store *store, bool whole);
+
+/* Counters that a row of `cell` of this kind has. */
+uint32_t tb__ch_kind_metrics(tb__ch_kind kind);
+/* Which of the two may hold these. */
+tb__ch_kind tb__ch_kind_of(uint32_t metrics);
 
 /* --- batch.c --- */
 
