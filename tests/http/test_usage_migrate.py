@@ -157,7 +157,7 @@ class Migration(Case):
         real, changed = fake.pass_on, []
 
         def lose(h, body): # an INSERT that is acknowledged and not done
-            if b"INSERT" in h.path.encode() and not changed:
+            if "INSERT" in h.path and ".cell" in h.path and not changed:
                 changed.append(True)
                 return fake.say(h, 200, b"")
             return real(h, body)

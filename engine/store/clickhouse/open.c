@@ -176,7 +176,7 @@ static tb_code find_epoch(tb_store *store, size_t shard, int64_t *epoch, tb_erro
 }
 
 /* Room for rows of each shard. */
-static tb_code make_room(tb_store *store, tb_error *err)
+static tb_code make_buffers(tb_store *store, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     for (int t = 0; t < TB__CH_KINDS; t++) {
@@ -228,7 +228,7 @@ static tb_code begin_writing(tb_store *store, tb_error *err)
 /* A file that knows its shards is opened without those that are away: see tb_store_usage_look. */
 static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
 {
-    tb_code code = make_room(store, err);
+    tb_code code = make_buffers(store, err);
     if (!code) code = begin_writing(store, err);
     return code == TB_E_AWAY && epoch ? TB_OK : code;
 }
@@ -294,7 +294,7 @@ static tb_code connect_to(tb_store *store, const tb_usage_client *client, tb_err
 tb_code tb__ch_attach(tb_store *store, const tb_usage_client *client, tb_error *err)
 {
     tb_code code = connect_to(store, client, err);
-    if (!code) code = make_room(store, err);
+    if (!code) code = make_buffers(store, err);
     for (size_t shard = 0; !code && shard < client->shards; shard++)
         if (!(code = make_tables(store, shard, err))) code = check_order(store, shard, err);
     return code;
