@@ -54,6 +54,11 @@ class Both:
         self.options = ["--cache-mb", "0", "--usage", url]
         self.away = harness.Server(*self.options, "--usage-compact-rows", 10**9, log=None)
 
+    def quiet(self):
+        """Waits until no shard merges what it was sent: that is work of its own, beside whoever asks first."""
+        while any(int(shard.ask("SELECT count() FROM system.merges")) for shard in self.shards):
+            time.sleep(0.02)
+
     def fold(self):
         """One row for each place and hour, and no others: what was folded goes at the next start."""
         def waiting():
@@ -169,10 +174,12 @@ def read(both, rounds, note, wrong, prefix=""):
         touch(both, DAYS[:-1], prefix, turn)
         if prefix:
             both.fold()
+        both.quiet()
         if note(prefix + "uncached", lambda: both.get(both.away)) != note("file", lambda: both.get(both.file)):
             wrong.append("cluster: hours of a zone are not the file's")
         best.ask(turn)
         touch(both, ["2026-09-02"], prefix, turn)
+        both.quiet()
         note(prefix + "cached", lambda: both.get(both.away))
     return {f"{prefix}best {what}": best.median(what) for what in best.forms}
 

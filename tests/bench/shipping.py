@@ -5,6 +5,7 @@ Of ready cells the peer gets the very rows that tollbook had sent, as RowBinary,
 form on the same servers, both at once. Of lines it parses them itself: each server half of them, in one stream, into a table
 of type Null with views that add them up (the best of the forms in clickhouse.py's trials). It gets no hash of a
 piece, no catalogue, no late usage and no refused lines, which tollbook has in it."""
+import concurrent.futures
 import contextlib
 import http.client
 import http.server
@@ -17,21 +18,18 @@ import urllib.request
 from pathlib import Path
 from urllib.parse import quote
 
-SHIPPERS = 32
+SHIPPERS = 128 # as many edge locations: each waits for its answer, a second at most while rows are gathered
 LINE = ("cache String,code UInt16,ms UInt64,bytes UInt64,zone UInt32,ip String,ref String,url String,edge String,ua String,"
         "rid String,cc String")
 SUMS = ("count() AS req,sum(bytes) AS b,sum(cache='HIT') AS hr,sum(if(cache='HIT',bytes,0)) AS hb,sum(code>=300 AND code<400) AS c3,"
         "sum(code>=400 AND code<500) AS c4,sum(code>=500) AS c5")
-CSV = "format_csv_delimiter=%7C&format_csv_allow_single_quotes=0&input_format_allow_errors_num=0&"
+CSV = "max_insert_block_size=131072&format_csv_delimiter=%7C&format_csv_allow_single_quotes=0&input_format_allow_errors_num=0&"
 
 
 def each(n, work):
-    """work(i) in n threads."""
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(n)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    """work(i) in n threads; what one of them raises is raised."""
+    with concurrent.futures.ThreadPoolExecutor(n) as threads:
+        list(threads.map(work, range(n)))
 
 
 class Recorder:
@@ -144,16 +142,19 @@ class Shipping:
 
     @contextlib.contextmanager
     def counted(self, name, server=None):
-        """Seconds, and seconds of processor of the server and of the shards."""
+        """Seconds, and seconds of processor of the server and of the shards, with the merges that follow."""
         def processor(processes):
             fields = [Path(f"/proc/{p.pid}/stat").read_text().rsplit(")", 1)[1].split() for p in processes]
             return sum(int(f[11]) + int(f[12]) for f in fields) / os.sysconf("SC_CLK_TCK")
-        places = {"": None, " here": [server.process] if server else [], " there": [s.process for s in self.both.shards]}
+        places = {" here": [server.process] if server else [], " there": [s.process for s in self.both.shards]}
 
         def look():
-            return [time.perf_counter() if p is None else processor(p) for p in places.values()]
-        before = look()
+            return [processor(p) for p in places.values()]
+        before, begin = look(), time.perf_counter()
         yield
+        took = time.perf_counter() - begin
+        self.both.quiet()
+        self.seconds.setdefault(name, []).append(took)
         for place, a, b in zip(places, before, look()):
             self.seconds.setdefault(name + place, []).append(b - a)
 
@@ -175,8 +176,7 @@ class Shipping:
 
     def rows(self, table, columns):
         """Of each shard, as RowBinary, in the order of batches: what was sent last."""
-        sql = (f"SELECT {','.join(columns)} FROM ship{self.turn}.{table} WHERE batch>{max(self.watermark)} ORDER BY batch "
-               "FORMAT RowBinary")
+        sql = f"SELECT {','.join(columns)} FROM ship{self.turn}.{table} WHERE batch>{max(self.watermark)} ORDER BY batch FORMAT RowBinary"
         return [urllib.request.urlopen(f"http://127.0.0.1:{s.port}/", sql.encode()).read() for s in self.both.shards]
 
     def insert(self, name, inserts):
@@ -188,6 +188,8 @@ class Shipping:
             for shard, rows in enumerate(self.rows(table, columns)):
                 self.both.shards[shard].ask("CREATE DATABASE IF NOT EXISTS peer")
                 self.both.shards[shard].ask(f"CREATE TABLE peer.{table} AS ship{self.turn}.{table}")
+                self.both.shards[shard].ask(f"INSERT INTO peer.{table} SELECT * FROM ship{self.turn}.{table} WHERE batch<="
+                                            f"{max(self.watermark)}") # which is there, and merged, in both
                 some = (len(rows) // width + inserts) // inserts * width
                 work[shard] += [(into, rows[at:at + some]) for at in range(0, len(rows), some)]
                 n += len(rows) // width
