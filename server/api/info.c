@@ -235,6 +235,12 @@ static void put_compaction(const server *s, tb_buf *out)
     if (!s->options.usage) return;
     put_gauge(out, "tollbook_usage_uncompacted_rows", "Rows on all usage servers that were not compacted yet.",
               atomic_load(&s->compactor.waiting));
+    put_gauge(out, "tollbook_usage_leaving_rows", "Rows on all usage servers that count no longer and are still there.",
+              atomic_load(&s->compactor.leaving));
+    put_gauge(out, "tollbook_usage_months_to_let_go", "Months of which retain lets something go that still counts.",
+              atomic_load(&s->compactor.due));
+    put_counter(out, "tollbook_usage_months_let_go_total", "Months of usage that were compacted without what was let go of.",
+                atomic_load(&s->compactor.let_go));
     put_counter(out, "tollbook_usage_compactions_total", "Months of usage that were compacted.",
                 atomic_load(&s->compactor.folded));
     put_counter(out, "tollbook_usage_compaction_failures_total", "Compactions that were given up, to be begun anew.",

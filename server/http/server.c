@@ -470,8 +470,11 @@ static bool on_tend(void *ctx, tb_store *store)
 {
     server *s = ctx;
     if (s->options.idle) return false;
+    const uint64_t let_go = s->compactor.of.let_go;
     s->compactor.of.rows_min = s->options.compact_rows;
-    return compactor_step(&s->compactor, store);
+    const bool more = compactor_step(&s->compactor, store);
+    if (s->compactor.of.let_go > let_go) on_committed(s, store, false);
+    return more;
 }
 
 static bool usage_ready(void *ctx, tb_error *err)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import unittest
 
+import harness
 from clickhouse import PROGRAM, ClickHouse
 from fakeusage import Fake
 from harness import CATALOG, ENVIRONMENT, PATIENCE, SOURCE, TOLLBOOK, Case, Server, random_seed, run
@@ -180,7 +181,25 @@ class Migration(Case):
         server.stop()
         done = run("retain", "--db", server.db, "--hours", 25, "--days", 26)
         self.assertIn(b"2 rows of hours", done.stderr)
-        self.assertIn("were let go", self.migrate(server.db, self.url("retained"), expect=2))
+        server.start()
+        self.send(server, "/ingest/buckets", BUCKETS.splitlines()[1].replace(b"2026-09", b"2024-09") + b"\n") # late
+        server.stop()
+        before = self.old_answers(server)
+        self.migrate(server.db, self.url("retained"))
+        self.assertEqual(self.old_answers(server, "--usage", self.url("retained")), before)
+        server.start("--usage", self.url("retained"))
+        run("verify", "--server", server.url, "--key", server.keys["operator"])
+        server.stop()
+
+    def old_answers(self, server, *options):
+        """At a time from which hours of September 2024 can be seen."""
+        harness.ENVIRONMENT["TOLLBOOK_NOW"] = "2024-10-02T09:00:00Z"
+        server.start(*options)
+        answers = [server.get("/statistics?dateFrom=2024-09-01&dateTo=2024-10-02").body,
+                   server.get("/statistics?hourly=true&dateFrom=2024-09-03T00:00:00Z&dateTo=2024-10-02T09:00:00Z").body]
+        server.stop()
+        harness.ENVIRONMENT["TOLLBOOK_NOW"] = harness.NOW
+        return answers
 
 
 if __name__ == "__main__":

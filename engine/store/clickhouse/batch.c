@@ -59,7 +59,7 @@ static tb_code note_day(tb__ch_batch *b, int64_t day, tb_error *err)
 tb_code tb__ch_put_day(tb__ch_batch *b, const tb__day_of *of_day, const tb_grid *hours, tb_error *err)
 {
     tb_store *store = b->store;
-    tb_buf *rows = &tb__ch_of(store)->rows[TB__CH_CELL][tb__ch_shard(store, of_day->scope, of_day->owner)];
+    tb_buf *rows = &tb__ch_of(store)->rows[TB__CH_CELL][tb__ch_shard(store, of_day->scope & ~TB__CH_DAYS, of_day->owner)];
     const uint8_t scope = (uint8_t)of_day->scope;
     for (uint32_t slots = hours->slots; slots; slots &= slots - 1) {
         const unsigned slot = (unsigned)__builtin_ctz(slots);

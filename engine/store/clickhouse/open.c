@@ -15,6 +15,9 @@
  * A month may be compacted (compact.c): meta.usage_month_MONTH is the span of ids with one id, whose low bits are 0 and which no
  * batch has. Rows of the month under this id count, and those of batches above it. Rows under another such id never do.
  *
+ * What was let go of (letgo.c) goes where its month is compacted for it: hours become days, which are rows of a scope of their
+ * own (TB__CH_DAYS) in the place of the day's first hour, and days become nothing.
+ *
  * Nothing overflows: meta.cell_max bounds what all batches added to any counter. */
 #include "store/clickhouse/clickhouse.h"
 
@@ -27,24 +30,6 @@
 
 #define ROWS_MAX ((size_t)256 << 20) /* bytes of unsent rows of one shard and table */
 
-static tb_code not_there(const char *what, tb_error *err)
-{
-    return tb_fail(err, TB_E_NOT_IMPLEMENTED, NULL, "Usage lies in ClickHouse: it cannot be %s there.",
-                   what);
-}
-
-static tb_code let_go(tb_store *store, tb_retain_walk *walk, bool *ret_over, tb_error *err)
-{
-    (void)store, (void)walk, (void)ret_over;
-    return not_there("let go of", err);
-}
-
-static tb_code first_month(tb_store *store, int64_t account, int64_t *ret_month, tb_error *err)
-{
-    (void)store, (void)account, (void)ret_month;
-    return not_there("let go of", err);
-}
-
 static const tb__counters clickhouse_counters = {
     .begin = tb__ch_batch_begin,
     .add = tb__ch_batch_add,
@@ -56,7 +41,7 @@ static const tb__counters clickhouse_counters = {
     .abandon = tb__ch_abandon,
     .adopt_zone = tb__ch_adopt_zone,
     .take_back = tb__ch_take_back,
-    .let_go = let_go,
+    .let_go = tb__ch_let_go,
     .view = tb__ch_view,
     .located_bytes = tb__ch_located_bytes,
     .series = tb__ch_series,
@@ -67,7 +52,7 @@ static const tb__counters clickhouse_counters = {
     .billed_accounts = tb__ch_billed_accounts,
     .verify = tb__ch_verify,
     .sizes = tb__ch_sizes,
-    .first_month = first_month,
+    .first_month = tb__ch_first_month,
 };
 
 static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
@@ -89,8 +74,9 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
     ch->sql.len = 0;
     tb_buf_fmt(&ch->sql, "CREATE TABLE IF NOT EXISTS %s.country(zone Int64,day UInt32,country UInt16,batch UInt64,"
                          "requests UInt64,bytes UInt64)ENGINE=ReplacingMergeTree"
-                         " PARTITION BY toYYYYMM(toDateTime(day*86400,'UTC')) ORDER BY(zone,day,country,batch)",
-               name);
+                         " PARTITION BY (toYYYYMM(toDateTime(day*86400,'UTC')),intDiv(batch,%" PRId64 "))"
+                         " ORDER BY(zone,day,country,batch)",
+               name, INT64_C(1) << TB__CH_ID_BITS);
     return code ? code : tb__ch_ask(store, shard, err);
 }
 
@@ -138,7 +124,7 @@ static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
     return code;
 }
 
-/* Ids of which rows were sent and not committed are a gap for good; mostly there are none. */
+/* Ids of which rows were sent and not committed are a gap for good, up to the fold's own; mostly there are none. */
 tb_code tb__ch_begin_fold_span(tb_store *store, void *ctx, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
@@ -147,12 +133,12 @@ tb_code tb__ch_begin_fold_span(tb_store *store, void *ctx, tb_error *err)
     tb_code code = tb__ch_meta(store, "usage_epoch", 0, &epoch, err);
     if (!code) code = tb__ch_meta(store, "usage_batch", 0, &last, err);
     const int64_t from = (epoch + 2) << TB__CH_ID_BITS;
+    *ret_batch = (epoch + 1) << TB__CH_ID_BITS;
     sqlite3_snprintf(30, name + 10, "%lld", (long long)last + 1);
-    if (!code && (ch->sent > last || ch->n_gaps)) code = tb__ch_meta_put(store, name, from - 1, err);
+    if (!code && (ch->sent > last || ch->n_gaps)) code = tb__ch_meta_put(store, name, *ret_batch - 1, err);
     if (!code) code = tb__ch_meta_put(store, "usage_batch", from, err);
     if (!code) code = tb__ch_meta_put(store, "usage_epoch", epoch + 2, err);
     ch->next = from + 1;
-    *ret_batch = from - (INT64_C(1) << TB__CH_ID_BITS);
     return code;
 }
 

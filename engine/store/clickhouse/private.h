@@ -9,6 +9,7 @@
 #define TB__CH_ANSWER_MAX    ((size_t)512 << 20)
 #define TB__CH_MONTH_METRICS 3
 #define TB__CH_SCOPES        3
+#define TB__CH_DAYS          4 /* joins the scope of a row that is a day, in the place of its first hour */
 #define TB__CH_ID_BITS       40 /* of a batch within its writer's span */
 
 typedef enum tb__ch_table { TB__CH_CELL, TB__CH_COUNTRY, TB__CH_TABLES } tb__ch_table;
@@ -36,6 +37,9 @@ struct tb__clickhouse {
         int64_t month, batch;
     } *folded; /* months that were compacted, as the snapshot of the last statement says */
     size_t n_folded, cap_folded;
+    struct tb__ch_unlet {
+        int64_t watermark, month;
+    } unlet;         /* letgo.c; of this snapshot */
     bool asks_cells; /* the statement in `sql` asks for rows that were */
     /* Of a writer: */
     int64_t next;      /* id of the next batch */
@@ -50,6 +54,7 @@ struct tb__clickhouse {
     } *gaps; /* not known to be in the file yet */
     size_t n_gaps, cap_gaps;
     struct tb__ch_fold *fold; /* in work; NULL: none */
+    int64_t due_seen;         /* how many calls to let go there had been at the last look */
     struct tb__ch_flip {
         int64_t month, at_us;
     } *flips; /* of this process */
@@ -127,9 +132,16 @@ TB_MUST_USE tb_code tb__ch_put_visible(tb_store *store, tb_buf *sql, tb_error *e
 TB_MUST_USE tb_code tb__ch_read_months(tb_store *store, tb_error *err);
 /* The one id below which a month's rows do not count any more, and whose rows are folded ones. 0: it was not compacted. */
 int64_t tb__ch_month_batch(const struct tb__clickhouse *ch, int64_t month);
-/* Adds " AND ...": rows of `cell` that a compaction made count where it is the month's, and no batch that it folded. Before
- * tb__ch_put_visible: outside of a transaction a compaction may end between the two, and its id must be below the watermark. */
-TB_MUST_USE tb_code tb__ch_put_months(tb_store *store, tb_buf *sql, tb_error *err);
+typedef struct tb__ch_hours_of {
+    int64_t first, end;
+} tb__ch_hours_of;
+#define TB__CH_EVER ((tb__ch_hours_of){0, UINT32_MAX})
+tb__ch_hours_of tb__ch_month_hours(int64_t month);
+/* Adds " AND ...", for months between these hours: rows that a compaction made count where it is the month's, and no batch
+ * that it folded. Before tb__ch_put_visible: outside of a transaction a compaction may end between the two, and its id must be
+ * below the watermark. */
+TB_MUST_USE tb_code tb__ch_put_months(tb_store *store, tb_buf *sql, tb__ch_table of, tb__ch_hours_of between,
+                                      tb_error *err);
 
 /* --- open.c --- */
 
@@ -156,8 +168,11 @@ typedef struct tb__ch_question {
     const char *keys; /* of the outer groups, by h and edge */
     uint32_t metrics;
     tb__ch_whose of;
+    const tb__ch_whose *owners; /* where there are several: in place of the one */
+    size_t n_owners;
     int64_t first, end; /* hours */
     const char *group;  /* what is behind GROUP BY; NULL: keys */
+    tb__ch_hours_of days; /* hours of which only the day is left count, too: days that begin between these */
     bool trusting;      /* rows as they lie, and a last column u8: 1, no row of this group came twice */
 } tb__ch_question;
 
@@ -167,14 +182,24 @@ TB_MUST_USE tb_code tb__ch_put_question(tb_store *store, const tb__ch_question *
 tb_buf *tb__ch_start(tb_store *store);
 /* ",sum(cM)", ",max(cM)" of each. */
 void tb__ch_put_sums(tb_buf *sql, uint32_t metrics);
-/* Adds "(SELECT columns,NAME AS cM,... FROM ...)": the rows that count and are `where`, once each. columns are some
- * of scope, owner, edge, h. metrics 0: without counters, and a row that was sent twice may come twice. The one
- * place that knows in which tables rows lie. Trusted: a row that was sent twice comes twice, and columns batch and row
- * are there to see it. */
-TB_MUST_USE tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const char *columns, uint32_t metrics,
-                                    const char *where, tb_error *err);
-TB_MUST_USE tb_code tb__ch_put_trusted_rows(tb_store *store, tb_buf *sql, const char *columns, uint32_t metrics,
-                                            const char *where, tb_error *err);
+/* Rows that count. */
+typedef struct tb__ch_rows {
+    const char *columns; /* some of scope, owner, edge, h */
+    uint32_t metrics;    /* 0: without counters, and a row that was sent twice may come twice */
+    const char *where;
+    int64_t first, end;  /* hours */
+    bool trusted;        /* a row that was sent twice comes twice, and columns batch and row are there to see it */
+} tb__ch_rows;
+
+/* Adds "(SELECT columns,NAME AS cM,... FROM ...)", each row once. The one place that knows in which tables rows lie. */
+TB_MUST_USE tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const tb__ch_rows *rows, tb_error *err);
+/* A condition: rows of a scope's hours, and with days those of which only the day is left (TB__CH_DAYS). */
+const char *tb__ch_scopes(int scope, bool days);
+/* The days that are whole in a range, as hours: where hours are added up and not shown, days stand for them, as in the file. */
+tb__ch_hours_of tb__ch_whole_days(tb_range range);
+/* Writes the condition for a scope, with days that begin between two hours. */
+#define TB__CH_SCOPES_TEXT 100
+void tb__ch_put_scopes(char out[TB__CH_SCOPES_TEXT], int scope, tb__ch_hours_of days);
 /* Hours are stored from 1970 on, in 32 bits. */
 int64_t tb__ch_hour(int64_t hour);
 tb__ch_whose tb__ch_viewed(const tb_view *view);
@@ -185,6 +210,7 @@ TB_MUST_USE tb_code tb__ch_whose_is(tb_store *store, int64_t series, tb__ch_whos
 /* A location's part of a day: `count` slots from `from` on of a chunk with that key, for buckets `at` and following
  * of the range. */
 typedef struct tb__ch_part {
+    size_t owner; /* which of those asked for */
     int64_t edge; /* 0: all together */
     int64_t key;
     const uint8_t *data;
@@ -197,8 +223,9 @@ typedef tb_code (*tb__ch_part_fn)(void *ctx, const tb__ch_part *part, tb_error *
 
 /* Not in a transaction that has added something, nor for a range that is very long. */
 bool tb__ch_may_cache(const tb_store *store, tb_range range);
-/* Calls fn for each location of an owner and each day with usage, in no order. */
-TB_MUST_USE tb_code tb__ch_each_part(tb_store *store, const tb__ch_whose *of, tb_range range, tb__ch_part_fn fn,
+/* Calls fn for each location of n owners, of one shard and scope, ascending and each of them once, and each day with
+ * usage, in no order. */
+TB_MUST_USE tb_code tb__ch_each_part(tb_store *store, const tb__ch_whose *of, size_t n, tb_range range, tb__ch_part_fn fn,
                                      void *ctx, tb_error *err);
 
 /* --- send.c --- */
@@ -248,7 +275,7 @@ TB_MUST_USE tb_code tb__ch_take_back(tb_store *store, tb_rollup_cursor *cursor, 
 /* Adds " HAVING ...": groups of rows in which something is left. */
 void tb__ch_put_there(tb_buf *sql);
 
-/* --- entries of the table tb__counters: view.c, month.c, days.c, billed.c, verify.c --- */
+/* --- entries of the table tb__counters: view.c, sum.c, month.c, days.c, billed.c, verify.c --- */
 
 TB_MUST_USE tb_code tb__ch_view(tb_store *store, const tb__asked *asked, tb_series *series, tb_error *err);
 TB_MUST_USE tb_code tb__ch_located_bytes(tb_store *store, const tb__asked *asked, tb_range range,
@@ -266,6 +293,9 @@ TB_MUST_USE tb_code tb__ch_billed_accounts(tb_store *store, int64_t month, int64
                                            size_t *ret_n, tb_error *err);
 TB_MUST_USE tb_code tb__ch_verify(tb_store *store, tb__held_sums *ret_sums, tb__differ_fn differ, void *ctx,
                                   tb_error *err);
+/* letgo.c */
+TB_MUST_USE tb_code tb__ch_let_go(tb_store *store, tb_retain_walk *walk, bool *ret_over, tb_error *err);
+TB_MUST_USE tb_code tb__ch_first_month(tb_store *store, int64_t account, int64_t *ret_month, tb_error *err);
 /* size.c */
 TB_MUST_USE tb_code tb__ch_sizes(tb_store *store, tb_size_by by, tb__sizes *to, tb_error *err);
 

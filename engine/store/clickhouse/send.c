@@ -114,6 +114,7 @@ void tb__ch_abandon(tb_store *store, bool whole)
     tb__batch_drop(store);
     for (int i = 0; i < TB__CH_SCOPES; i++)
         ch->month[i].month = -1;
+    ch->unlet.watermark = 0;
     if (!ch->began) return;
     if (whole) {
         ch->began = false;

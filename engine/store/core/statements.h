@@ -180,13 +180,24 @@
                   " ORDER BY 1")                                                                   \
     X(USAGE_DAY_PUT, "INSERT INTO usage_day VALUES(?1,?2) ON CONFLICT DO UPDATE SET batch=excluded.batch") \
     X(USAGE_DAYS, "SELECT day,batch FROM usage_day WHERE day BETWEEN ?1 AND ?2 ORDER BY day")        \
+    X(USAGE_DAY_ALL, "SELECT day,batch FROM usage_day ORDER BY day")                                 \
+    X(USAGE_DAYS_NEWEST, "SELECT coalesce(max(batch),0) FROM usage_day WHERE day BETWEEN ?1 AND ?2")\
+    X(USAGE_DAYS_TOUCH, "UPDATE usage_day SET batch=?1 WHERE day BETWEEN ?2 AND ?3")                 \
+    X(USAGE_DUE, "SELECT CAST(substr(name,11) AS INT),value FROM meta WHERE name GLOB 'usage_due_*' AND value>0" \
+                 " ORDER BY 1")                                                                    \
+    X(USAGE_UNLET, "SELECT coalesce(min(day),-1) FROM usage_day WHERE batch>coalesce((SELECT value FROM meta WHERE" \
+                   " name='usage_let_'||((strftime('%Y',day*86400,'unixepoch')-1970)*12"            \
+                   "+strftime('%m',day*86400,'unixepoch')-1)),0)")                                  \
+    X(USAGE_KEPT, "SELECT account,days_month>?1 FROM retention WHERE hours_month>?1 ORDER BY account") \
+    X(USAGE_KEPT_DAYS, "SELECT DISTINCT days_month FROM retention WHERE days_month>0 ORDER BY 1")    \
+    X(ACCOUNT_ZONES, "SELECT id FROM zone WHERE account=?1 ORDER BY id")                           \
+    X(ACCOUNT_BALANCERS, "SELECT id FROM balancer WHERE account=?1 ORDER BY id")                   \
     X(USAGE_MONTHS, "SELECT CAST(substr(name,13) AS INT),value FROM meta WHERE name GLOB 'usage_month_*'"\
                     " ORDER BY 1")                                                                 \
     X(MOVE_OWNER, "SELECT scope,owner FROM series WHERE (scope,owner)>(?1,?2) ORDER BY scope,owner LIMIT 1") \
     X(MOVE_SERIES, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 AND edge>?3 ORDER BY edge LIMIT 1") \
     X(MOVE_BEFORE, "SELECT count(*) FROM (SELECT DISTINCT scope,owner FROM series WHERE (scope,owner)<=(?1,?2))") \
     X(MOVE_COUNTRIES, "SELECT day,data FROM country_day WHERE zone=?1 ORDER BY day")                \
-    X(MOVE_RETAINED, "SELECT account FROM retention WHERE hours_month>0 LIMIT 1")                   \
     X(BUMP_VERSION, "UPDATE meta SET value=value+1 WHERE name='data_version'")                     \
     /* usage */                                                                                    \
     X(CHUNK_PUT, "INSERT INTO chunk VALUES(?,?)" TB__CHUNK_JOINS)                                  \
